@@ -1,0 +1,128 @@
+/* Tailor compiler: build a graph over symbolic shapes and compile it once. C99; libtailor.so, which needs
+ * libtailor_runtime.so. Conventions: see the head of tailor/runtime.h. */
+#ifndef TAILOR_COMPILER_H_
+#define TAILOR_COMPILER_H_
+
+#include "tailor/runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Graph: one writer at a time ------------------------------------------------------------- */
+
+typedef struct tailor_graph tailor_graph;
+
+/* A value of one graph (graph serial << 32 | index + 1); 0 is no value. A value of another graph is refused. */
+typedef uint64_t tailor_value;
+/* A dim of one graph: an extent that may be an expression over symbols; 0 is no dim. */
+typedef uint64_t tailor_dim;
+
+/* `name` appears in messages and artifacts. */
+TAILOR_API tailor_status* tailor_graph_create(const char* name, size_t name_size, tailor_graph** out);
+TAILOR_API void tailor_graph_release(tailor_graph* graph);
+
+typedef struct tailor_symbol_options {
+  uint64_t struct_size;
+  int64_t min; /* >= 0 */
+  int64_t max; /* >= min; default 2^31 - 1 */
+  int64_t multiple_of; /* >= 1 */
+  const int64_t* likely; /* values to specialise for; results never depend on them */
+  size_t likely_count;
+} tailor_symbol_options;
+
+TAILOR_API void tailor_symbol_options_init(tailor_symbol_options* options);
+/* Declares a symbol. Every run checks its range. Errors: INVALID_ARGUMENT for a repeated name or an empty range. */
+TAILOR_API tailor_status* tailor_graph_symbol(tailor_graph* graph, const char* name, size_t name_size,
+                                              const tailor_symbol_options* options, tailor_dim* out);
+TAILOR_API tailor_status* tailor_graph_dim(tailor_graph* graph, int64_t extent, tailor_dim* out);
+
+/* Dim arithmetic. floordiv and mod round towards minus infinity; the divisor is checked to be > 0. */
+TAILOR_API tailor_status* tailor_dim_add(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out);
+TAILOR_API tailor_status* tailor_dim_sub(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out);
+TAILOR_API tailor_status* tailor_dim_mul(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out);
+TAILOR_API tailor_status* tailor_dim_floordiv(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out);
+TAILOR_API tailor_status* tailor_dim_mod(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out);
+TAILOR_API tailor_status* tailor_dim_min(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out);
+TAILOR_API tailor_status* tailor_dim_max(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out);
+/* States that two dims are equal. Compilation uses it; every run checks it. */
+TAILOR_API tailor_status* tailor_graph_assume_equal(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs);
+
+TAILOR_API tailor_status* tailor_graph_input(tailor_graph* graph, const char* name, size_t name_size, int32_t dtype,
+                                             const tailor_dim* dims, size_t rank, tailor_value* out);
+TAILOR_API tailor_status* tailor_graph_output(tailor_graph* graph, const char* name, size_t name_size,
+                                              tailor_value value);
+
+/* A constant of `size` bytes, dense row-major. With `released` NULL the bytes are copied before this returns; else they
+ * are borrowed and `released(user)` is called once, when the graph and every compilation of it are gone (also when
+ * this call fails). */
+TAILOR_API tailor_status* tailor_graph_constant(tailor_graph* graph, const char* name, size_t name_size, int32_t dtype,
+                                                const int64_t* dims, size_t rank, const void* data, size_t size,
+                                                void (*released)(void* user), void* user, tailor_value* out);
+/* A rank-0 constant, rounded to `dtype`. */
+TAILOR_API tailor_status* tailor_graph_scalar(tailor_graph* graph, int32_t dtype, double value, tailor_value* out);
+
+/* Names a value's node, for messages, dumps and traces. */
+TAILOR_API tailor_status* tailor_graph_set_name(tailor_graph* graph, tailor_value value, const char* name,
+                                                size_t name_size);
+
+/* What the graph knows of a value. `dims` has room for TAILOR_MAX_RANK entries; each out pointer may be NULL. */
+TAILOR_API tailor_status* tailor_graph_value_type(tailor_graph* graph, tailor_value value, int32_t* dtype,
+                                                  int32_t* rank, tailor_dim* dims);
+
+/* Canonical text of graph, value type or dim. Borrowed from the graph until its next text call. */
+TAILOR_API tailor_status* tailor_graph_text(tailor_graph* graph, const char** text);
+TAILOR_API tailor_status* tailor_dim_text(tailor_graph* graph, tailor_dim dim, const char** text);
+/* The shape facts as text: symbols, ranges, equalities and where each came from, compiled checks. */
+TAILOR_API tailor_status* tailor_graph_facts_text(tailor_graph* graph, const char** text);
+
+/* ---- Compound operations: append primitives -------------------------------------------------- */
+
+TAILOR_API tailor_status* tailor_graph_softmax(tailor_graph* graph, tailor_value x, int64_t axis, tailor_value* out);
+TAILOR_API tailor_status* tailor_graph_log_softmax(tailor_graph* graph, tailor_value x, int64_t axis, tailor_value* out);
+/* Over the last axis. `scale` and `bias` have shape [C]; 0 for none. */
+TAILOR_API tailor_status* tailor_graph_layer_norm(tailor_graph* graph, tailor_value x, tailor_value scale,
+                                                  tailor_value bias, double epsilon, tailor_value* out);
+TAILOR_API tailor_status* tailor_graph_gelu(tailor_graph* graph, tailor_value x, tailor_value* out);
+TAILOR_API tailor_status* tailor_graph_gelu_tanh(tailor_graph* graph, tailor_value x, tailor_value* out);
+TAILOR_API tailor_status* tailor_graph_l2_normalize(tailor_graph* graph, tailor_value x, int64_t axis, double epsilon,
+                                                    tailor_value* out);
+/* softmax(query key^T * scale + mask) value.
+ * Shapes: query [B..., M, D], key [B..., N, D], value [B..., N, E] -> [B..., M, E]; mask (0: none) broadcasts to
+ *         [B..., M, N]. scale 0 means 1/sqrt(D). */
+TAILOR_API tailor_status* tailor_graph_attention(tailor_graph* graph, tailor_value query, tailor_value key,
+                                                 tailor_value value, tailor_value mask, double scale,
+                                                 tailor_value* out);
+
+/* ---- Compile --------------------------------------------------------------------------------- */
+
+typedef struct tailor_compile_options {
+  uint64_t struct_size;
+  /* CPU targets, best wins at load: "x86-64-v2", "x86-64-v3", "x86-64-v4"; "host" is the best of these that this
+   * machine runs. Default (count 0): all three. */
+  const char* const* targets;
+  size_t target_count;
+  /* Called with the phase and the share done (0..1); return 0 to cancel, which gives CANCELLED. */
+  int32_t (*progress)(void* user, const char* phase, double done);
+  void* progress_user;
+  uint64_t threads; /* to compile with; 0: as many as there are cores */
+  const uint8_t* secret_key; /* 64 bytes Ed25519: sign the artifact; or NULL */
+} tailor_compile_options;
+
+TAILOR_API void tailor_compile_options_init(tailor_compile_options* options);
+/* Compiles for all shapes at once. The graph may go on growing and be compiled again. Same graph and options give the
+ * same bytes. Errors: INVALID_ARGUMENT naming an unsolvable symbol, contradictory dims or a bad option;
+ * FAILED_PRECONDITION for a graph without outputs; UNIMPLEMENTED naming the node and type that cannot be compiled. */
+TAILOR_API tailor_status* tailor_graph_compile(const tailor_graph* graph, tailor_runtime* runtime,
+                                               const tailor_compile_options* options, tailor_executable** out);
+
+/* LLVM modules emitted by this process. */
+TAILOR_API uint64_t tailor_compiler_modules_emitted(void);
+
+#include "tailor/ops.h" /* one function per primitive op, generated from the op table */
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* TAILOR_COMPILER_H_ */

@@ -1,0 +1,259 @@
+/* Tailor runtime: load a compiled artifact and run it at any shape. C99; libtailor_runtime.so.
+ *
+ * Conventions, for every function of this header and of tailor/compiler.h:
+ *  - Errors. A fallible call returns tailor_status*: NULL is success, anything else belongs to the
+ *    caller and is freed with tailor_status_release. Running out of memory gives a static status that
+ *    release ignores. On error no out-parameter is touched. No exception leaves the library.
+ *  - Handles are opaque. `_create`/`_load` make them, the matching `_release` frees them and accepts
+ *    NULL. A handle of the wrong kind is INVALID_ARGUMENT; using a released one is undefined.
+ *  - Threads. A `const` handle parameter may be used from many threads at once; a non-const one by one
+ *    thread at a time.
+ *  - Option structs begin with struct_size, are filled by their `_init` function, and only ever grow.
+ *    A NULL options pointer means the defaults.
+ *  - Strings in are UTF-8 with a length; SIZE_MAX means NUL-terminated. Strings out are borrowed
+ *    from the handle they were read from and NUL-terminated.
+ *  - Tensors are dense and row-major; dims are int64; data is aligned to its element type.
+ *  - Artifacts are native code: loading one means trusting it as much as a shared library. */
+#ifndef TAILOR_RUNTIME_H_
+#define TAILOR_RUNTIME_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define TAILOR_API __attribute__((visibility("default")))
+#else
+#define TAILOR_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Status ---------------------------------------------------------------------------------- */
+
+#define TAILOR_OK 0
+#define TAILOR_CANCELLED 1
+#define TAILOR_INVALID_ARGUMENT 3
+#define TAILOR_NOT_FOUND 5
+#define TAILOR_RESOURCE_EXHAUSTED 8
+#define TAILOR_FAILED_PRECONDITION 9
+#define TAILOR_OUT_OF_RANGE 11
+#define TAILOR_UNIMPLEMENTED 12
+#define TAILOR_INTERNAL 13
+#define TAILOR_DATA_LOSS 15
+
+typedef struct tailor_status tailor_status;
+
+/* TAILOR_OK for NULL. */
+TAILOR_API int32_t tailor_status_code(const tailor_status* status);
+/* "" for NULL. Borrowed from `status`. */
+TAILOR_API const char* tailor_status_message(const tailor_status* status);
+/* The user's name of the graph node at fault, or "" where unknown. Borrowed from `status`. */
+TAILOR_API const char* tailor_status_node(const tailor_status* status);
+TAILOR_API void tailor_status_release(tailor_status* status);
+/* Makes a status, for hosts' own callbacks and bindings. `code` must not be TAILOR_OK. */
+TAILOR_API tailor_status* tailor_status_create(int32_t code, const char* message, size_t message_size,
+                                               const char* node, size_t node_size);
+
+/* ---- Types and tensors ----------------------------------------------------------------------- */
+
+#define TAILOR_BOOL 1 /* one byte, 0 or 1 */
+#define TAILOR_I8 2
+#define TAILOR_I16 3
+#define TAILOR_I32 4
+#define TAILOR_I64 5
+#define TAILOR_U8 6
+#define TAILOR_U16 7
+#define TAILOR_U32 8
+#define TAILOR_U64 9
+#define TAILOR_F16 10
+#define TAILOR_BF16 11
+#define TAILOR_F32 12
+#define TAILOR_F64 13
+
+#define TAILOR_MAX_RANK 8
+
+/* Describes memory that belongs to the caller. An array of these is passed to run; `struct_size` is read
+ * from the first element and is the stride of the array. */
+typedef struct tailor_tensor {
+  uint64_t struct_size; /* sizeof(tailor_tensor) */
+  void* data;           /* may be NULL when the tensor has no elements */
+  uint64_t data_bytes;  /* capacity at `data` */
+  int32_t dtype;
+  int32_t rank;
+  int64_t dims[TAILOR_MAX_RANK];
+  const int64_t* strides; /* in elements; NULL means dense. Others are INVALID_ARGUMENT, unless copy_strided */
+} tailor_tensor;
+
+TAILOR_API void tailor_tensor_init(tailor_tensor* tensor);
+
+/* "x86-64-v3", then what the library can and cannot use and why; borrowed, static. */
+TAILOR_API const char* tailor_version(void);
+
+/* ---- Runtime --------------------------------------------------------------------------------- */
+
+typedef struct tailor_runtime tailor_runtime;
+
+/* Memory of the library's own (workspaces, outputs) comes from here; NULL functions mean the C library's.
+ * Both may be called from any thread. `alignment` is a power of two. */
+typedef struct tailor_runtime_options {
+  uint64_t struct_size;
+  void* (*allocate)(void* user, size_t bytes, size_t alignment);
+  void (*deallocate)(void* user, void* data, size_t bytes);
+  void (*log)(void* user, int32_t level, const char* message); /* level 0 info, 1 warning, 2 error */
+  void* user;
+} tailor_runtime_options;
+
+TAILOR_API void tailor_runtime_options_init(tailor_runtime_options* options);
+/* A NULL tailor_runtime* everywhere means one with default options. */
+TAILOR_API tailor_status* tailor_runtime_create(const tailor_runtime_options* options, tailor_runtime** out);
+/* Executables keep their runtime alive. */
+TAILOR_API void tailor_runtime_release(tailor_runtime* runtime);
+
+/* ---- Executable: immutable, shared between threads ------------------------------------------- */
+
+typedef struct tailor_executable tailor_executable;
+
+typedef struct tailor_load_options {
+  uint64_t struct_size;
+  int32_t verify_constants; /* 1: hash the constants too, not only header, metadata and images */
+  int32_t copy_constants;   /* 1: read constants into memory instead of mapping the file */
+  const char* target;       /* force a variant by name ("x86-64-v2"); NULL: the best that this machine runs */
+  const uint8_t* public_key; /* 32 bytes Ed25519: refuse artifacts not signed with its secret key; or NULL */
+} tailor_load_options;
+
+TAILOR_API void tailor_load_options_init(tailor_load_options* options);
+
+/* Loads an artifact file. Errors: NOT_FOUND; DATA_LOSS where the bytes are not what was saved (naming the
+ * part); FAILED_PRECONDITION where this machine lacks what every variant needs (listing each reason). */
+TAILOR_API tailor_status* tailor_executable_load(tailor_runtime* runtime, const char* path, size_t path_size,
+                                                 const tailor_load_options* options, tailor_executable** out);
+/* The same from memory. The bytes are borrowed until `released(user)` is called, once, when the executable
+ * is gone or loading failed; NULL `released`: everything needed is copied before this returns. */
+TAILOR_API tailor_status* tailor_executable_load_memory(tailor_runtime* runtime, const void* data, size_t size,
+                                                        const tailor_load_options* options,
+                                                        void (*released)(void* user), void* user,
+                                                        tailor_executable** out);
+/* Adds a reference; each reference is given back by one release. */
+TAILOR_API void tailor_executable_retain(const tailor_executable* executable);
+TAILOR_API void tailor_executable_release(tailor_executable* executable);
+
+/* Writes the artifact: to a temporary file beside `path`, fsync, rename. The bytes equal those loaded. */
+TAILOR_API tailor_status* tailor_executable_save(const tailor_executable* executable, const char* path,
+                                                 size_t path_size);
+
+TAILOR_API size_t tailor_executable_input_count(const tailor_executable* executable);
+TAILOR_API size_t tailor_executable_output_count(const tailor_executable* executable);
+TAILOR_API size_t tailor_executable_symbol_count(const tailor_executable* executable);
+
+/* One input or output. Pointers are borrowed from the executable. */
+typedef struct tailor_tensor_info {
+  uint64_t struct_size;
+  const char* name;
+  int32_t dtype;
+  int32_t rank;
+  int64_t extents[TAILOR_MAX_RANK];       /* the constant extent, or -1 */
+  const char* dim_texts[TAILOR_MAX_RANK]; /* "B", "4*S + 1", "384" */
+} tailor_tensor_info;
+
+TAILOR_API void tailor_tensor_info_init(tailor_tensor_info* info);
+TAILOR_API tailor_status* tailor_executable_input(const tailor_executable* executable, size_t index,
+                                                  tailor_tensor_info* out);
+TAILOR_API tailor_status* tailor_executable_output(const tailor_executable* executable, size_t index,
+                                                   tailor_tensor_info* out);
+
+typedef struct tailor_symbol_info {
+  uint64_t struct_size;
+  const char* name;
+  int64_t min, max, multiple_of;
+} tailor_symbol_info;
+
+TAILOR_API void tailor_symbol_info_init(tailor_symbol_info* info);
+TAILOR_API tailor_status* tailor_executable_symbol(const tailor_executable* executable, size_t index,
+                                                   tailor_symbol_info* out);
+
+/* A description of the whole as JSON (symbols, signature, facts, checks, launches with versions, variants,
+ * provenance, sizes). Borrowed from the executable. */
+TAILOR_API tailor_status* tailor_executable_describe(const tailor_executable* executable, const char** json);
+
+/* ---- Session: what one stream of runs needs (workspace, threads); one run at a time ----------- */
+
+typedef struct tailor_session tailor_session;
+
+/* A host's own executor: must call task(task_data, i) for every i in [0, count), on any threads, and return
+ * when all calls have returned. Neither side may throw or unwind through the other. */
+typedef void (*tailor_parallel_for)(void* user, void (*task)(void* task_data, size_t index), void* task_data,
+                                    size_t count);
+
+typedef struct tailor_session_options {
+  uint64_t struct_size;
+  uint64_t threads;                 /* including the caller's; 0 or 1: the caller's thread alone */
+  tailor_parallel_for parallel_for; /* if set, used instead of own threads, `threads` ways at most */
+  void* parallel_user;
+  int32_t copy_strided; /* 1: accept strided inputs and copy them */
+} tailor_session_options;
+
+TAILOR_API void tailor_session_options_init(tailor_session_options* options);
+/* The session keeps the executable alive. Results never depend on the number of threads. */
+TAILOR_API tailor_status* tailor_session_create(const tailor_executable* executable,
+                                                const tailor_session_options* options, tailor_session** out);
+TAILOR_API void tailor_session_release(tailor_session* session);
+
+/* Runs once. `inputs` has input_count elements in signature order. `outputs` has output_count:
+ *   data != NULL: results are written there. dims and rank must be set to the output's; a mismatch or too
+ *                 small data_bytes is INVALID_ARGUMENT. Outputs must not overlap inputs or each other.
+ *   data == NULL: the library provides the buffer and fills data, data_bytes, rank and dims. It belongs to the
+ *                 session and is valid until its next run or release.
+ * Errors name the input or symbol at fault and leave the outputs' contents unspecified, their structs untouched.
+ * After the first run at its largest shape a session allocates nothing. */
+TAILOR_API tailor_status* tailor_session_run(tailor_session* session, const tailor_tensor* inputs,
+                                             size_t input_count, tailor_tensor* outputs, size_t output_count);
+
+/* The same, fixed once and then repeated: binds the buffers that every tailor_session_run_bound uses. The arrays are
+ * copied; the memory they point to stays the caller's. Outputs need data. Shapes may be rebound at any time. */
+TAILOR_API tailor_status* tailor_session_bind(tailor_session* session, const tailor_tensor* inputs,
+                                              size_t input_count, const tailor_tensor* outputs,
+                                              size_t output_count);
+TAILOR_API tailor_status* tailor_session_run_bound(tailor_session* session);
+
+/* Grows the workspace to what these input shapes need, without running (data is not read). */
+TAILOR_API tailor_status* tailor_session_reserve(tailor_session* session, const tailor_tensor* inputs,
+                                                 size_t input_count);
+
+/* One run with a session borrowed from the executable; outputs need data. Safe from many threads. */
+TAILOR_API tailor_status* tailor_executable_run(const tailor_executable* executable, const tailor_tensor* inputs,
+                                                size_t input_count, tailor_tensor* outputs, size_t output_count);
+
+/* ---- Plan: shapes and memory without running ------------------------------------------------- */
+
+typedef struct tailor_plan_info {
+  uint64_t struct_size;
+  uint64_t workspace_bytes; /* of a session with `threads` threads */
+  uint64_t threads;         /* in: as in tailor_session_options */
+} tailor_plan_info;
+
+TAILOR_API void tailor_plan_info_init(tailor_plan_info* info);
+/* Fills rank, dtype and dims of each output for inputs of the given dims (data is not read) and `info` (may be NULL).
+ * Fails exactly where a run at these shapes would. */
+TAILOR_API tailor_status* tailor_executable_plan(const tailor_executable* executable, const tailor_tensor* inputs,
+                                                 size_t input_count, tailor_tensor* outputs, size_t output_count,
+                                                 tailor_plan_info* info);
+
+/* ---- Counters: process-wide, for tests of "no growth" ----------------------------------------- */
+
+typedef struct tailor_counters {
+  uint64_t struct_size;
+  uint64_t images_linked;     /* variants mapped executable */
+  uint64_t workspace_growths; /* times any session's memory grew */
+  uint64_t runs;
+} tailor_counters;
+
+TAILOR_API void tailor_counters_init(tailor_counters* counters);
+TAILOR_API void tailor_counters_read(tailor_counters* out);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* TAILOR_RUNTIME_H_ */

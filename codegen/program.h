@@ -1,0 +1,98 @@
+// Program: the compiled program as plain data, the contract between the compiler (which makes it),
+// serialization (which writes and reads it) and exec (which runs it). It holds no LLVM or Abseil
+// type. Spans into constants and images are owned by whoever made the Program.
+#ifndef TAILOR_CODEGEN_PROGRAM_H_
+#define TAILOR_CODEGEN_PROGRAM_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/dtype.h"
+
+namespace tailor {
+
+struct ProgramSymbol {
+  std::string name;
+  int64_t min = 0;
+  int64_t max = INT32_MAX;
+  int64_t multiple_of = 1;
+  std::vector<int64_t> likely;
+};
+
+// One extent of a signature tensor.
+struct ProgramDim {
+  int32_t symbol = -1;   // >= 0: exactly this symbol; -1: see the others
+  int64_t extent = -1;   // >= 0: constant; -1 with symbol -1: an expression, see text
+  std::string text;      // "4*S + 1"; always set
+};
+
+struct ProgramTensor {
+  std::string name;
+  DType dtype = DType::kInvalid;
+  std::vector<ProgramDim> dims;
+};
+
+// A row of the check table; its id is its index. In `message`, {lhs} and {rhs} are the values that
+// RtApi::fail was called with.
+struct ProgramCheck {
+  std::string message;
+  std::string node;  // the user's name of the node that asks for it; may be empty
+};
+
+enum class ConstantLayout : uint8_t {
+  kRowMajor = 0,
+  // A [batch..., K, N] right operand of a product as panels [batch...][ceil(N/16)][K][16], zero-padded.
+  kPanels16 = 1,
+};
+
+struct ProgramConstant {
+  std::string name;
+  DType dtype = DType::kInvalid;
+  std::vector<int64_t> dims;  // logical
+  ConstantLayout layout = ConstantLayout::kRowMajor;
+  std::span<const std::byte> bytes;  // physical; 64-byte aligned
+};
+
+// One kernel launch of the host program, for traces, plans and `inspect`. Index = step id in RtApi::trace.
+struct ProgramLaunch {
+  std::string kernel;                 // "k3_softmax": KernelPlan name
+  std::vector<std::string> versions;  // texts of the guards, in order of trial: "divides(d0, 16)", "always"
+};
+
+// Code for one kind of machine: host program and kernels in one position-independent image.
+struct Variant {
+  std::string target;                 // "x86-64-v4"
+  std::vector<std::string> features;  // exactly what the code needs: "avx2", "fma", "avx512f"...
+  std::span<const std::byte> image;   // to be copied, then mapped read+execute; 64-byte aligned
+  uint64_t run_offset = 0;            // RunFn, PlanFn within the image
+  uint64_t plan_offset = 0;
+  uint64_t memo_slots = 0;
+  uint64_t api_size = 0;              // RtApi and RtContext must be at least so large
+  uint64_t context_size = 0;
+  std::vector<ProgramLaunch> launches;
+};
+
+struct Provenance {
+  std::string tailor_version;
+  std::string llvm_version;
+  std::string graph_name;
+  uint64_t graph_hash = 0;  // of the canonical text
+  std::string options;      // what changed the bytes: targets...
+};
+
+struct Program {
+  std::vector<ProgramSymbol> symbols;
+  std::vector<ProgramTensor> inputs;
+  std::vector<ProgramTensor> outputs;
+  std::vector<ProgramCheck> checks;
+  std::vector<ProgramConstant> constants;
+  std::vector<Variant> variants;  // best first
+  Provenance provenance;
+  std::vector<std::string> facts;  // for `explain`: one line each
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_PROGRAM_H_

@@ -1,0 +1,85 @@
+// What generated host programs and the runtime share. Generated code is built against these
+// offsets, so structs only grow at their end; RtApi and RtContext start with their size and a variant
+// states the sizes it needs (Variant::api_size, context_size). Plain data and function pointers:
+// no LLVM, no Abseil, nothing that could throw.
+#ifndef TAILOR_EXEC_HOST_ABI_H_
+#define TAILOR_EXEC_HOST_ABI_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tailor {
+
+// One tensor at the boundary. Dense row-major; `dims` has the signature's rank entries.
+// Inputs: all set by the runtime, read only. Outputs: data is null when the runtime is to provide
+// the buffer (RtApi::output); otherwise the caller's, and dims hold what the caller expects.
+struct TensorArg {
+  void* data;
+  int64_t* dims;
+};
+
+// A kernel computes tasks [begin, end). `args` is its KernelArgs block: one 8-byte slot per buffer
+// (address), then one per dim. `worker` in [0, RtContext::workers) owns one slice of scratch.
+using KernelFn = void (*)(const int64_t* args, int64_t begin, int64_t end, int64_t worker);
+
+// Per session; one run at a time. Generated code reads and writes these fields directly.
+struct RtContext {
+  uint64_t struct_size;
+  const void* const* constants;  // by constant index; device 0
+  uint8_t* workspace;            // 64-byte aligned; null until grown
+  uint64_t workspace_bytes;
+  // Variant::memo_slots words, zeroed at session creation: what the program keeps between runs (the
+  // last symbols and the layout computed for them). Word 0 is nonzero once the rest is valid.
+  int64_t* memo;
+  int64_t workers;  // number of scratch slices; parallel_for uses at most as many threads
+};
+
+// What a run may ask of the runtime. Every function that can fail returns 0 on success; the generated
+// code then returns the nonzero value at once. `device` 0 is the host.
+struct RtApi {
+  uint64_t struct_size;
+  // Makes context->workspace at least `bytes` large; contents are not kept.
+  int32_t (*grow)(RtContext* context, int32_t device, uint64_t bytes);
+  // Provides out[index].data for the given dims (already stored in out[index].dims).
+  int32_t (*output)(RtContext* context, int32_t index, TensorArg* out, uint64_t bytes);
+  // Runs tasks [0, count) in chunks of `grain`, returns when all are done. Never fails.
+  void (*parallel_for)(RtContext* context, KernelFn kernel, const int64_t* args, int64_t count, int64_t grain);
+  // Records that check `check` failed with these values; returns the code to return. Never 0.
+  int32_t (*fail)(RtContext* context, int32_t check, int64_t lhs, int64_t rhs);
+  // Marks the begin (phase 0) and end (phase 1) of kernel launch `step` when profiling is on; null otherwise.
+  void (*trace)(RtContext* context, int32_t step, int32_t phase);
+  // Devices other than the host. Null in a runtime that has none; a variant that needs one lists it.
+  int32_t (*launch)(RtContext* context, int32_t device, int32_t kernel, const int64_t* args, const int64_t* grid);
+  int32_t (*copy)(RtContext* context, int32_t device, void* to, const void* from, uint64_t bytes, int32_t kind);
+  int32_t (*readback)(RtContext* context, int32_t device, void* to, const void* from, uint64_t bytes);
+  int32_t (*event)(RtContext* context, int32_t device, int32_t event, int32_t action);
+};
+
+// What the plan function reports besides output dims.
+struct PlanResult {
+  uint64_t struct_size;
+  uint64_t workspace_bytes;
+  int32_t* versions;  // chosen version per launch step, Variant::launches entries; may be null
+};
+
+// Entry points of a variant's image.
+using RunFn = int32_t (*)(const RtApi* api, RtContext* context, const TensorArg* in, TensorArg* out);
+// Fills out[i].dims and `plan` from in[i].dims alone; touches no tensor data and no memo. Fails as run does.
+using PlanFn = int32_t (*)(const RtApi* api, RtContext* context, const TensorArg* in, TensorArg* out, PlanResult* plan);
+
+// Reserved check id: arithmetic on dims left int64 (lhs, rhs unused).
+inline constexpr int32_t kCheckOverflow = -1;
+
+static_assert(sizeof(TensorArg) == 16 && offsetof(TensorArg, dims) == 8);
+static_assert(sizeof(RtContext) == 48 && offsetof(RtContext, constants) == 8);
+static_assert(offsetof(RtContext, workspace) == 16 && offsetof(RtContext, workspace_bytes) == 24);
+static_assert(offsetof(RtContext, memo) == 32 && offsetof(RtContext, workers) == 40);
+static_assert(sizeof(RtApi) == 80 && offsetof(RtApi, grow) == 8 && offsetof(RtApi, output) == 16);
+static_assert(offsetof(RtApi, parallel_for) == 24 && offsetof(RtApi, fail) == 32 && offsetof(RtApi, trace) == 40);
+static_assert(offsetof(RtApi, launch) == 48 && offsetof(RtApi, copy) == 56 && offsetof(RtApi, readback) == 64);
+static_assert(offsetof(RtApi, event) == 72);
+static_assert(sizeof(PlanResult) == 24 && offsetof(PlanResult, workspace_bytes) == 8 && offsetof(PlanResult, versions) == 16);
+
+}  // namespace tailor
+
+#endif  // TAILOR_EXEC_HOST_ABI_H_

@@ -1,0 +1,103 @@
+// DimExpr: a tensor extent as a canonical integer polynomial over symbols (BladeDISC section 3.1).
+//
+// A DimExpr is a sum of terms `coefficient * atom^power * ...`; an atom is a symbol or one of the
+// opaque operations floordiv, mod, min, max, bcast over two DimExprs. Invariants: terms are sorted,
+// no coefficient is zero, factors within a term are sorted with positive powers, operations whose
+// result is known are folded away (constants, x floordiv 1, min(x, x), (4*S) floordiv 4 = S, ...).
+// Hence structural equality implies equal values; the converse is the business of ShapeFacts.
+//
+// Semantics: floordiv and mod round towards minus infinity and need a divisor > 0; bcast(a, b) is
+// a, or b where a = 1 (numpy broadcasting of two extents), commutative and folded where one is known.
+//
+// Immutable value type; cheap to copy; safe to share between threads.
+#ifndef TAILOR_GRAPH_DIM_EXPR_H_
+#define TAILOR_GRAPH_DIM_EXPR_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace tailor {
+
+using SymbolId = int32_t;
+
+class DimExpr {
+ public:
+  enum class AtomKind : uint8_t { kSymbol, kFloorDiv, kMod, kMin, kMax, kBcast };
+  struct Atom;
+  struct Factor {
+    std::shared_ptr<const Atom> atom;
+    int32_t power = 1;
+  };
+  struct Term {
+    int64_t coefficient = 0;
+    std::vector<Factor> factors;  // empty: the constant term
+  };
+
+  DimExpr() : DimExpr(0) {}
+  DimExpr(int64_t constant);  // NOLINT(runtime/explicit): 3 * S + 1 should read like that
+  static DimExpr Symbol(SymbolId id);
+
+  friend DimExpr operator+(const DimExpr& a, const DimExpr& b);
+  friend DimExpr operator-(const DimExpr& a, const DimExpr& b);
+  friend DimExpr operator*(const DimExpr& a, const DimExpr& b);
+  static DimExpr FloorDiv(const DimExpr& a, const DimExpr& b);
+  static DimExpr CeilDiv(const DimExpr& a, int64_t b);  // floordiv(a + b - 1, b)
+  static DimExpr Mod(const DimExpr& a, const DimExpr& b);
+  static DimExpr Min(const DimExpr& a, const DimExpr& b);
+  static DimExpr Max(const DimExpr& a, const DimExpr& b);
+  static DimExpr Bcast(const DimExpr& a, const DimExpr& b);
+  static DimExpr Make(AtomKind kind, const DimExpr& a, const DimExpr& b);  // any of the five
+
+  // False once a coefficient left int64 or a constant divisor was <= 0; every operation on an
+  // invalid expression is invalid. Graph::Append refuses such dims.
+  bool valid() const;
+  std::optional<int64_t> constant() const;
+  std::optional<SymbolId> symbol() const;  // set when the expression is exactly one symbol
+  absl::Span<const Term> terms() const;
+
+  // A total order on structure (not on values).
+  static int Compare(const DimExpr& a, const DimExpr& b);
+  friend bool operator==(const DimExpr& a, const DimExpr& b) { return Compare(a, b) == 0; }
+  friend bool operator<(const DimExpr& a, const DimExpr& b) { return Compare(a, b) < 0; }
+  template <typename H>
+  friend H AbslHashValue(H h, const DimExpr& e) {
+    return H::combine(std::move(h), e.Hash());
+  }
+
+  // Rebuilds the expression with each symbol replaced; the result is canonical again.
+  DimExpr Substitute(const std::function<DimExpr(SymbolId)>& replacement) const;
+  // Every symbol in the expression, atoms' operands included, ascending, without repeats.
+  std::vector<SymbolId> Symbols() const;
+  // Value for the given symbols (indexed by id); nullopt on overflow or a divisor <= 0.
+  std::optional<int64_t> Evaluate(absl::Span<const int64_t> symbols) const;
+
+  // "4*B*S + floordiv(S, 2)"; `name` gives a symbol's name.
+  std::string ToText(const std::function<std::string(SymbolId)>& name) const;
+
+ private:
+  struct Poly;
+  explicit DimExpr(std::shared_ptr<const Poly> poly) : poly_(std::move(poly)) {}
+  size_t Hash() const;
+  std::shared_ptr<const Poly> poly_;
+};
+
+struct DimExpr::Atom {
+  AtomKind kind;
+  SymbolId symbol = -1;  // kSymbol only
+  DimExpr lhs, rhs;      // the others
+};
+
+using Shape = std::vector<DimExpr>;
+
+// The number of elements; 1 for a scalar.
+DimExpr ElementCount(absl::Span<const DimExpr> shape);
+
+}  // namespace tailor
+
+#endif  // TAILOR_GRAPH_DIM_EXPR_H_

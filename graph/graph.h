@@ -1,0 +1,143 @@
+// Graph: an append-only SSA tensor graph over symbolic shapes, always typed, always in topological
+// order. A value is (node, result index). Regions (loop bodies, branches) are closed: they see only
+// their own arguments. Canonical text: ToText() here, ParseGraph() in graph/text.h.
+//
+// Thread-compatible: concurrent const access is safe, writers must be exclusive.
+#ifndef TAILOR_GRAPH_GRAPH_H_
+#define TAILOR_GRAPH_GRAPH_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/dim_expr.h"
+#include "graph/dtype.h"
+#include "graph/ops.h"
+
+namespace tailor {
+
+using NodeId = int32_t;
+
+struct Value {
+  NodeId node = -1;
+  int32_t result = 0;
+  friend auto operator<=>(const Value&, const Value&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, Value v) {
+    return H::combine(std::move(h), v.node, v.result);
+  }
+};
+
+struct TensorType {
+  DType dtype = DType::kInvalid;
+  Shape shape;
+  int rank() const { return static_cast<int>(shape.size()); }
+  friend bool operator==(const TensorType&, const TensorType&) = default;
+};
+
+using Attribute = std::variant<int64_t, std::vector<int64_t>, double, std::string, DType, Shape>;
+// Holds every attribute of the op's table row once a node is appended (defaults filled in).
+using Attributes = std::map<std::string, Attribute, std::less<>>;
+
+class Graph;
+
+// A closed body: `graph`'s inputs are the region's arguments in order, its outputs the results.
+struct Region {
+  std::shared_ptr<const Graph> graph;
+};
+
+struct Node {
+  OpKind op;
+  std::vector<Value> operands;
+  Attributes attributes;
+  std::vector<Region> regions;
+  std::vector<TensorType> results;
+  std::string name;  // the user's, for messages; may be empty
+
+  int64_t i64(absl::string_view attribute) const;
+  const std::vector<int64_t>& i64s(absl::string_view attribute) const;
+  const std::string& string(absl::string_view attribute) const;
+  DType dtype(absl::string_view attribute) const;
+  const Shape& dims(absl::string_view attribute) const;
+};
+
+struct SymbolInfo {
+  std::string name;
+  int64_t min = 0;
+  int64_t max = INT32_MAX;
+  int64_t multiple_of = 1;
+  std::vector<int64_t> likely;
+};
+
+// The bytes of a constant. `data` lives as long as the shared owner; dense row-major.
+struct ConstantData {
+  std::shared_ptr<const void> owner;
+  const void* data = nullptr;
+  uint64_t size = 0;
+};
+
+struct Output {
+  std::string name;
+  Value value;
+};
+
+class Graph {
+ public:
+  explicit Graph(std::string name = "main") : name_(std::move(name)) {}
+
+  // Adds a symbol; fails on an empty or repeated name, min > max, min < 0 or multiple_of < 1.
+  absl::StatusOr<SymbolId> AddSymbol(SymbolInfo info);
+  // Records `a == b` as a fact the caller vouches for; the executable still checks it.
+  absl::Status AssumeEqual(const DimExpr& a, const DimExpr& b);
+
+  // Appends `op` and infers its result types (graph/type_rules.h). Fails, changing nothing, if arity,
+  // dtypes, ranks, attributes or value ids are invalid; the message names op, operand and values.
+  absl::StatusOr<NodeId> Append(OpKind op, absl::Span<const Value> operands, Attributes attributes = {},
+                                std::vector<Region> regions = {});
+  absl::StatusOr<Value> AddInput(absl::string_view name, DType dtype, Shape shape);
+  // `data.size` must equal the byte size of the (constant) shape.
+  absl::StatusOr<Value> AddConstant(absl::string_view name, DType dtype, Shape shape, ConstantData data);
+  // Names `value` as output; the name must be new. One value may be several outputs.
+  absl::Status AddOutput(absl::string_view name, Value value);
+  void SetNodeName(NodeId node, std::string name) { nodes_[node].name = std::move(name); }
+
+  const std::string& name() const { return name_; }
+  absl::Span<const Node> nodes() const { return nodes_; }
+  const Node& node(NodeId id) const { return nodes_[id]; }
+  const TensorType& type(Value v) const { return nodes_[v.node].results[v.result]; }
+  absl::Span<const SymbolInfo> symbols() const { return symbols_; }
+  const SymbolInfo& symbol(SymbolId id) const { return symbols_[id]; }
+  absl::Span<const NodeId> inputs() const { return inputs_; }      // in order of AddInput
+  absl::Span<const Output> outputs() const { return outputs_; }
+  absl::Span<const std::pair<DimExpr, DimExpr>> assumed_equal() const { return assumed_equal_; }
+  const ConstantData& constant_data(NodeId constant) const;
+  bool Contains(Value v) const;
+
+  // How messages and text name a value: the user's name, else %<id>.
+  std::string NameOf(Value v) const;
+  std::string DimText(const DimExpr& dim) const;
+  std::string TypeText(const TensorType& type) const;  // "f32[B, 4*S]"
+  // Canonical: ParseGraph(ToText()) is the same graph (constants by name and hash, without bytes).
+  std::string ToText() const;
+
+ private:
+  std::string name_;
+  std::vector<Node> nodes_;
+  std::vector<SymbolInfo> symbols_;
+  std::vector<NodeId> inputs_;
+  std::vector<Output> outputs_;
+  std::vector<std::pair<DimExpr, DimExpr>> assumed_equal_;
+  std::map<NodeId, ConstantData> constants_;
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_GRAPH_GRAPH_H_

@@ -1,0 +1,64 @@
+// The op table: one row is all there is to say about a simple op. Expand it by defining TAILOR_OP
+// and calling TAILOR_OP_TABLE(TAILOR_OP). Columns:
+//   id          stable number, never reused
+//   kind        OpKind::k<kind>
+//   text        spelling in graph text, C functions (tailor_graph_<text>) and bindings
+//   operands    names; `xs...` takes one or more
+//   attributes  name:type[:default]; types i64, i64s, f64, string, dtype, dims. An attribute with a
+//               default is optional everywhere. Every extent is a `dims` entry, so it may be symbolic.
+//   shape       rule for the result's shape (ShapeRule)
+//   dtype       rule for operand and result types (DTypeRule)
+//   fusion      what fusion may do with it (FusionClass)
+//   lowering    scalar emitter in codegen/scalar_ops; unexpanded elsewhere, so graph/ never sees LLVM
+#ifndef TAILOR_GRAPH_OP_TABLE_H_
+#define TAILOR_GRAPH_OP_TABLE_H_
+
+// clang-format off
+#define TAILOR_OP_TABLE(TAILOR_OP) \
+/*        id  kind        text          operands                        attributes                                  shape        dtype        fusion        lowering */ \
+TAILOR_OP( 1, Input,      "input",      (),                             (name:string, dtype:dtype, shape:dims),     kInput,      kAttribute,  kStructural,  None) \
+TAILOR_OP( 2, Constant,   "constant",   (),                             (name:string, dtype:dtype, shape:dims),     kInput,      kAttribute,  kStructural,  None) \
+TAILOR_OP(10, Neg,        "neg",        (x),                            (),                                         kSameAs0,    kNumeric,    kElementwise, Neg) \
+TAILOR_OP(11, Abs,        "abs",        (x),                            (),                                         kSameAs0,    kNumeric,    kElementwise, Abs) \
+TAILOR_OP(12, Exp,        "exp",        (x),                            (),                                         kSameAs0,    kFloat,      kElementwise, Exp) \
+TAILOR_OP(13, Log,        "log",        (x),                            (),                                         kSameAs0,    kFloat,      kElementwise, Log) \
+TAILOR_OP(14, Tanh,       "tanh",       (x),                            (),                                         kSameAs0,    kFloat,      kElementwise, Tanh) \
+TAILOR_OP(15, Erf,        "erf",        (x),                            (),                                         kSameAs0,    kFloat,      kElementwise, Erf) \
+TAILOR_OP(16, Sqrt,       "sqrt",       (x),                            (),                                         kSameAs0,    kFloat,      kElementwise, Sqrt) \
+TAILOR_OP(17, Rsqrt,      "rsqrt",      (x),                            (),                                         kSameAs0,    kFloat,      kElementwise, Rsqrt) \
+TAILOR_OP(18, Sigmoid,    "sigmoid",    (x),                            (),                                         kSameAs0,    kFloat,      kElementwise, Sigmoid) \
+TAILOR_OP(19, Not,        "not",        (x),                            (),                                         kSameAs0,    kLogic,      kElementwise, Not) \
+TAILOR_OP(20, Cast,       "cast",       (x),                            (dtype:dtype),                              kSameAs0,    kAttribute,  kElementwise, Cast) \
+TAILOR_OP(30, Add,        "add",        (lhs, rhs),                     (),                                         kBroadcast,  kNumeric,    kElementwise, Add) \
+TAILOR_OP(31, Sub,        "sub",        (lhs, rhs),                     (),                                         kBroadcast,  kNumeric,    kElementwise, Sub) \
+TAILOR_OP(32, Mul,        "mul",        (lhs, rhs),                     (),                                         kBroadcast,  kNumeric,    kElementwise, Mul) \
+TAILOR_OP(33, Div,        "div",        (lhs, rhs),                     (),                                         kBroadcast,  kNumeric,    kElementwise, Div) \
+TAILOR_OP(34, Pow,        "pow",        (lhs, rhs),                     (),                                         kBroadcast,  kFloat,      kElementwise, Pow) \
+TAILOR_OP(35, Max,        "max",        (lhs, rhs),                     (),                                         kBroadcast,  kNumeric,    kElementwise, Max) \
+TAILOR_OP(36, Min,        "min",        (lhs, rhs),                     (),                                         kBroadcast,  kNumeric,    kElementwise, Min) \
+TAILOR_OP(40, Eq,         "eq",         (lhs, rhs),                     (),                                         kBroadcast,  kCompare,    kElementwise, Eq) \
+TAILOR_OP(41, Ne,         "ne",         (lhs, rhs),                     (),                                         kBroadcast,  kCompare,    kElementwise, Ne) \
+TAILOR_OP(42, Lt,         "lt",         (lhs, rhs),                     (),                                         kBroadcast,  kCompare,    kElementwise, Lt) \
+TAILOR_OP(43, Le,         "le",         (lhs, rhs),                     (),                                         kBroadcast,  kCompare,    kElementwise, Le) \
+TAILOR_OP(44, Gt,         "gt",         (lhs, rhs),                     (),                                         kBroadcast,  kCompare,    kElementwise, Gt) \
+TAILOR_OP(45, Ge,         "ge",         (lhs, rhs),                     (),                                         kBroadcast,  kCompare,    kElementwise, Ge) \
+TAILOR_OP(46, And,        "and",        (lhs, rhs),                     (),                                         kBroadcast,  kLogic,      kElementwise, And) \
+TAILOR_OP(47, Or,         "or",         (lhs, rhs),                     (),                                         kBroadcast,  kLogic,      kElementwise, Or) \
+TAILOR_OP(48, Xor,        "xor",        (lhs, rhs),                     (),                                         kBroadcast,  kLogic,      kElementwise, Xor) \
+TAILOR_OP(50, Select,     "select",     (condition, on_true, on_false), (),                                         kBroadcast,  kSelect,     kElementwise, Select) \
+TAILOR_OP(60, ReduceSum,  "reduce_sum", (x),                            (axes:i64s, keep_dims:i64:0),               kReduce,     kNumeric,    kReduction,   Add) \
+TAILOR_OP(61, ReduceMax,  "reduce_max", (x),                            (axes:i64s, keep_dims:i64:0),               kReduce,     kNumeric,    kReduction,   Max) \
+TAILOR_OP(62, ReduceMin,  "reduce_min", (x),                            (axes:i64s, keep_dims:i64:0),               kReduce,     kNumeric,    kReduction,   Min) \
+TAILOR_OP(63, ReduceMean, "reduce_mean",(x),                            (axes:i64s, keep_dims:i64:0),               kReduce,     kFloat,      kReduction,   Add) \
+TAILOR_OP(70, Broadcast,  "broadcast",  (x),                            (shape:dims),                               kBroadcastTo,kAny,        kView,        None) \
+TAILOR_OP(71, Reshape,    "reshape",    (x),                            (shape:dims),                               kReshape,    kAny,        kView,        None) \
+TAILOR_OP(72, Transpose,  "transpose",  (x),                            (permutation:i64s),                         kTranspose,  kAny,        kView,        None) \
+TAILOR_OP(73, Slice,      "slice",      (x),                            (starts:dims, sizes:dims, steps:i64s:[]),   kSlice,      kAny,        kView,        None) \
+TAILOR_OP(74, Concat,     "concat",     (xs...),                        (axis:i64),                                 kConcat,     kAny,        kIndexed,     None) \
+TAILOR_OP(75, Gather,     "gather",     (x, indices),                   (axis:i64:0),                               kGather,     kGather,     kIndexed,     None) \
+TAILOR_OP(76, Iota,       "iota",       (),                             (shape:dims, axis:i64, dtype:dtype),        kFromShape,  kAttribute,  kIndexed,     None) \
+TAILOR_OP(80, Dot,        "dot",        (lhs, rhs),                     (transpose_lhs:i64:0, transpose_rhs:i64:0), kContract,   kDot,        kContraction, None) \
+TAILOR_OP(90, While,      "while",      (carried...),                   (),                                         kRegion,     kRegion,     kControl,     None)
+// clang-format on
+
+#endif  // TAILOR_GRAPH_OP_TABLE_H_

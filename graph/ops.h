@@ -1,0 +1,93 @@
+// OpKind and what the op table says about each op. Everything here is immutable static data.
+#ifndef TAILOR_GRAPH_OPS_H_
+#define TAILOR_GRAPH_OPS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/op_table.h"
+
+namespace tailor {
+
+enum class OpKind : uint16_t {
+#define TAILOR_OP_ENUM(id, kind, text, operands, attributes, shape, dtype, fusion, lowering) \
+  k##kind = id,
+  TAILOR_OP_TABLE(TAILOR_OP_ENUM)
+#undef TAILOR_OP_ENUM
+};
+
+enum class ShapeRule : uint8_t {
+  kInput,        // the `shape` attribute
+  kSameAs0,      // operand 0's shape
+  kBroadcast,    // numpy broadcast of all operands; unproved extents give bcast(a, b)
+  kReduce,       // `axes` removed, or 1 with keep_dims; negative axes count from the end
+  kBroadcastTo,  // the `shape` attribute; operand aligned to its end, each dim equal or 1
+  kReshape,      // the `shape` attribute; equal element count
+  kTranspose,    // result dim i is operand dim permutation[i]
+  kSlice,        // `sizes`; element i of a dim reads starts + i * steps
+  kConcat,       // sum along `axis`, others equal
+  kGather,       // operand 0 with dim `axis` replaced by the indices' shape
+  kFromShape,    // the `shape` attribute (iota)
+  kContract,     // [B..., M, K] x [B..., K, N] -> [B..., M, N]; batch dims broadcast
+  kRegion,       // types of the region's results
+};
+
+enum class DTypeRule : uint8_t {
+  kAttribute,  // the `dtype` attribute
+  kAny,        // same as operand 0, any type; all operands alike
+  kNumeric,    // all operands alike, not bool; result the same
+  kFloat,      // all operands alike, f16 bf16 f32 f64
+  kCompare,    // all operands alike; result bool
+  kLogic,      // all operands alike, bool or integer; result the same
+  kSelect,     // bool, T, T -> T
+  kGather,     // T, i32 or i64 -> T
+  kDot,        // T, T -> T for f16 bf16 f32 f64
+  kRegion,
+};
+
+enum class FusionClass : uint8_t {
+  kStructural,   // no code of its own
+  kElementwise,  // one scalar expression per element
+  kReduction,
+  kView,         // pure index map
+  kIndexed,      // index map that depends on data, or on several operands
+  kContraction,
+  kControl,
+};
+
+enum class AttributeType : uint8_t { kI64, kI64s, kF64, kString, kDType, kDims };
+
+struct OperandInfo {
+  absl::string_view name;
+  bool variadic = false;  // one or more values; only as the last operand
+};
+
+struct AttributeInfo {
+  absl::string_view name;
+  AttributeType type;
+  std::optional<absl::string_view> default_text;  // "0", "[]"; absent: the attribute is required
+};
+
+struct OpInfo {
+  OpKind kind;
+  absl::string_view kind_name;  // "ReduceSum"
+  absl::string_view text;       // "reduce_sum"
+  std::vector<OperandInfo> operands;
+  std::vector<AttributeInfo> attributes;
+  ShapeRule shape;
+  DTypeRule dtype;
+  FusionClass fusion;
+};
+
+// All rows in table order.
+absl::Span<const OpInfo> AllOps();
+const OpInfo& InfoOf(OpKind kind);
+const OpInfo* FindOp(absl::string_view text);  // nullptr if no op is spelled so
+
+}  // namespace tailor
+
+#endif  // TAILOR_GRAPH_OPS_H_

@@ -1,0 +1,47 @@
+// The host program as data: what one run does, in order, before it becomes native code (DISC section
+// 4.2: runtime flow is generated, not interpreted). Printable; golden-tested. No target decisions other
+// than launch parameters, so each variant has its own.
+#ifndef TAILOR_CODEGEN_HOST_PROGRAM_H_
+#define TAILOR_CODEGEN_HOST_PROGRAM_H_
+
+#include <string>
+#include <vector>
+
+#include "analysis/shape_facts.h"
+#include "codegen/kernel_plan.h"
+#include "codegen/schedule.h"
+#include "graph/graph.h"
+
+namespace tailor {
+
+struct HostBuffer {
+  enum class Place : uint8_t { kInput, kOutput, kConstant, kWorkspace };
+  Place place;
+  int index = -1;  // of the input, output or constant; of the workspace block
+  DType dtype = DType::kInvalid;
+  Shape shape;
+  int first_step = 0, last_step = 0;  // launches between which a workspace block is live
+};
+
+struct Launch {
+  int kernel = -1;           // index of the distinct KernelPlan
+  std::string name;          // of this use
+  std::vector<int> buffers;  // HostBuffer per kernel input and output, in order
+  std::vector<DimExpr> dims; // value per dim slot
+  Schedule schedule;         // tasks, grain, scratch over this launch's DimExprs
+  std::vector<int32_t> fault_checks;  // check id per fault of the plan
+};
+
+struct HostProgram {
+  std::vector<SymbolBinding> bindings;
+  std::vector<ShapeCheck> checks;          // ids are indices; data-dependent faults come last
+  int shape_check_count = 0;               // how many of them are evaluated before any launch
+  std::vector<std::vector<DimExpr>> output_dims;
+  std::vector<HostBuffer> buffers;
+  std::vector<Launch> launches;
+  std::string Text(const Graph& graph) const;
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_HOST_PROGRAM_H_

@@ -1,0 +1,63 @@
+// Schedule: how a KernelPlan runs on one kind of machine: lanes, tasks, tiles, versions. Printable.
+#ifndef TAILOR_CODEGEN_SCHEDULE_H_
+#define TAILOR_CODEGEN_SCHEDULE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "codegen/kernel_plan.h"
+#include "fusion/target_traits.h"
+
+namespace tailor {
+
+// A condition on dims under which a version may run. Operands are DimExprs of the call (slots' values).
+struct Guard {
+  enum class Kind : uint8_t {
+    kDivides,  // slot's value mod number == 0
+    kEqual,    // slot's value == other slot's value, or == number when other < 0
+    kAtMost,   // slot's value <= number
+  };
+  Kind kind;
+  int32_t slot = -1;
+  int32_t other = -1;
+  int64_t number = 0;
+  friend bool operator==(const Guard&, const Guard&) = default;
+};
+
+// One compiled body. Versions are tried in order; the last has no guards.
+struct Version {
+  std::vector<Guard> guards;
+};
+
+// Tile of a contraction (codegen/gemm): rows x panels of 16 columns per micro-kernel, and the block of
+// them that makes one task.
+struct ContractionTile {
+  int rows = 6;
+  int panels = 4;
+  int64_t task_rows = 96;
+  int64_t task_panels = 16;
+};
+
+struct Schedule {
+  int lanes = 1;       // elements per vector operation
+  int unroll = 1;      // independent vectors in flight in a reduction
+  int lane_axis = -1;  // the axis whose neighbours fill the lanes; -1: scalar code
+  // Parallel lane axis: elements of it per task (0: all). Tasks number the other parallel axes times
+  // the chunks of the lane axis.
+  int64_t lane_chunk = 0;
+  ContractionTile tile;
+  std::vector<Version> versions{1};
+  // How many tasks a launch has, and how many one thread takes at a time; over the plan's dim values,
+  // so that splits depend on shapes alone.
+  DimExpr tasks;
+  DimExpr grain;
+  // Scratch of one worker in bytes (row buffers, each 64-byte aligned).
+  DimExpr scratch_bytes;
+
+  std::string Text(const KernelPlan& plan) const;
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_SCHEDULE_H_

@@ -1,0 +1,73 @@
+// FusionPlan: which nodes share a kernel (BladeDISC section 4, AStitch section 3, TSCompiler 4.2).
+//
+// Every node with code belongs to exactly one group, except views and cheap index-only nodes, which
+// may be absorbed by several consumers (an index map costs nothing to repeat). A group becomes one
+// KernelPlan. Printable, exact-text tested.
+#ifndef TAILOR_FUSION_FUSION_PLAN_H_
+#define TAILOR_FUSION_FUSION_PLAN_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analysis/shape_facts.h"
+#include "fusion/target_traits.h"
+#include "graph/graph.h"
+
+namespace tailor {
+
+enum class GroupKind : uint8_t {
+  kLoop,         // one pass over one domain; no reduction
+  kRow,          // reduction-rooted; all stages share the row ("group") dims and stitch over tile dims
+  kContraction,  // one dot, its epilogue, and trailing views of the result
+};
+
+// An axis of a group's iteration domain.
+struct GroupAxis {
+  DimExpr extent;
+  bool tile = false;  // kRow: iterated within a row (reduced or mapped); kContraction: contracted
+};
+
+struct FusionGroup {
+  GroupKind kind = GroupKind::kLoop;
+  std::vector<NodeId> nodes;   // ascending; absorbed views included
+  std::vector<Value> inputs;   // values read from memory (graph inputs, constants, other groups' outputs)
+  std::vector<Value> outputs;  // values written to memory, each with a use outside or a graph output
+  NodeId dominant = -1;        // the reduction or dot that the others follow; -1 for kLoop
+  std::vector<GroupAxis> axes; // kLoop: dims of the outputs; kRow: group dims then tile dims;
+                               // kContraction: batch..., m, n, then the contracted k
+  // For each node of the group whose own index space maps one to one onto axes (group-dim and tile-dim
+  // propagation, BladeDISC 4.2): entry d is the axis of result dim d, or -1 for an extent-1 dim. Reductions
+  // additionally have `reduce_axes`. Nodes absorbed as index maps are absent.
+  std::map<NodeId, std::vector<int>> axis_of;
+  std::map<NodeId, std::vector<int>> reduce_axes;
+  // kContraction: views after the epilogue, applied to the store index, in order.
+  std::vector<NodeId> trailing_views;
+};
+
+// An edge that was not fused, and why; what `explain` prints.
+struct Refusal {
+  NodeId producer = -1;
+  NodeId consumer = -1;
+  std::string pass;
+  std::string reason;  // "extents S and T are not provably equal; assume_equal(S, T) would allow it"
+};
+
+struct FusionPlan {
+  std::vector<FusionGroup> groups;  // in an executable (topological) order
+  std::vector<Refusal> refusals;
+  // "g0 row [B, S | 384] in(%x) out(%y) { %3 = reduce_max %x; ... }", a line each, refusals last.
+  std::string ToText(const Graph& graph) const;
+};
+
+// Runs every pass of fusion/pipeline.cc over one-node groups. Requires canonical types
+// (rewrites have run). Each pass is verified; with a non-empty `dump_dir` each result is written there.
+absl::StatusOr<FusionPlan> Fuse(const Graph& graph, const ShapeFacts& facts, const TargetTraits& traits);
+
+// Structural invariants: each coded node in one group, order executable, inputs/outputs exact.
+absl::Status VerifyFusionPlan(const FusionPlan& plan, const Graph& graph);
+
+}  // namespace tailor
+
+#endif  // TAILOR_FUSION_FUSION_PLAN_H_

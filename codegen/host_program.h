@@ -1,6 +1,6 @@
 // The host program as data: what one run does, in order, before it becomes native code (DISC section
-// 4.2: runtime flow is generated, not interpreted). Printable; golden-tested. No target decisions other
-// than launch parameters, so each variant has its own.
+// 4.2: runtime flow is generated, not interpreted). Printable; golden-tested. Target-free: what a launch
+// needs of a target (tasks, grain, scratch, versions) is in the kernel's Schedule, over dim slots.
 #ifndef TAILOR_CODEGEN_HOST_PROGRAM_H_
 #define TAILOR_CODEGEN_HOST_PROGRAM_H_
 
@@ -28,7 +28,6 @@ struct Launch {
   std::string name;          // of this use
   std::vector<int> buffers;  // HostBuffer per kernel input and output, in order
   std::vector<DimExpr> dims; // value per dim slot
-  Schedule schedule;         // tasks, grain, scratch over this launch's DimExprs
   std::vector<int32_t> fault_checks;  // check id per fault of the plan
 };
 

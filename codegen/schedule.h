@@ -11,7 +11,7 @@
 
 namespace tailor {
 
-// A condition on dims under which a version may run. Operands are DimExprs of the call (slots' values).
+// A condition on dim slots under which a version may run.
 struct Guard {
   enum class Kind : uint8_t {
     kDivides,  // slot's value mod number == 0
@@ -48,11 +48,11 @@ struct Schedule {
   int64_t lane_chunk = 0;
   ContractionTile tile;
   std::vector<Version> versions{1};
-  // How many tasks a launch has, and how many one thread takes at a time; over the plan's dim values,
-  // so that splits depend on shapes alone.
+  // How many tasks a launch has, and how many one thread takes at a time: DimExprs in which symbol number
+  // i stands for the value of dim slot i. Splits depend on shapes alone.
   DimExpr tasks;
   DimExpr grain;
-  // Scratch of one worker in bytes (row buffers, each 64-byte aligned).
+  // Scratch of one worker in bytes (row buffers, each 64-byte aligned), over slots likewise.
   DimExpr scratch_bytes;
 
   std::string Text(const KernelPlan& plan) const;

@@ -3,7 +3,8 @@
 // A DimExpr is a sum of terms `coefficient * atom^power * ...`; an atom is a symbol or one of the
 // opaque operations floordiv, mod, min, max, bcast over two DimExprs. Invariants: terms are sorted,
 // no coefficient is zero, factors within a term are sorted with positive powers, operations whose
-// result is known are folded away (constants, x floordiv 1, min(x, x), (4*S) floordiv 4 = S, ...).
+// result is known are folded away (constants, x floordiv 1, min(x, x), (4*S) floordiv 4 = S, ...);
+// nested min, max or bcast of one kind are one sorted list without repeats, nested to the left.
 // Hence structural equality implies equal values; the converse is the business of ShapeFacts.
 //
 // Semantics: floordiv and mod round towards minus infinity and need a divisor > 0; bcast(a, b) is
@@ -18,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -54,8 +56,9 @@ class DimExpr {
   static DimExpr Bcast(const DimExpr& a, const DimExpr& b);
   static DimExpr Make(AtomKind kind, const DimExpr& a, const DimExpr& b);  // any of the five
 
-  // False once a coefficient left int64 or a constant divisor was <= 0; every operation on an
-  // invalid expression is invalid. Graph::Append refuses such dims.
+  // False once a coefficient left int64, a constant divisor was <= 0, a bcast met two constants that
+  // can never agree, or the expression outgrew a fixed size; every operation on an invalid expression
+  // is invalid. Graph::Append refuses such dims.
   bool valid() const;
   std::optional<int64_t> constant() const;
   std::optional<SymbolId> symbol() const;  // set when the expression is exactly one symbol
@@ -63,7 +66,9 @@ class DimExpr {
 
   // A total order on structure (not on values).
   static int Compare(const DimExpr& a, const DimExpr& b);
-  friend bool operator==(const DimExpr& a, const DimExpr& b) { return Compare(a, b) == 0; }
+  friend bool operator==(const DimExpr& a, const DimExpr& b) {
+    return a.Hash() == b.Hash() && Compare(a, b) == 0;
+  }
   friend bool operator<(const DimExpr& a, const DimExpr& b) { return Compare(a, b) < 0; }
   template <typename H>
   friend H AbslHashValue(H h, const DimExpr& e) {
@@ -82,6 +87,7 @@ class DimExpr {
 
  private:
   struct Poly;
+  struct Algebra;  // construction and folding, in dim_expr.cc
   explicit DimExpr(std::shared_ptr<const Poly> poly) : poly_(std::move(poly)) {}
   size_t Hash() const;
   std::shared_ptr<const Poly> poly_;

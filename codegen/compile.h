@@ -1,0 +1,33 @@
+// The compiler's one entry: graph in, Program out, everything between on one screen of compile.cc.
+#ifndef TAILOR_CODEGEN_COMPILE_H_
+#define TAILOR_CODEGEN_COMPILE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "codegen/program.h"
+#include "graph/graph.h"
+
+namespace tailor {
+
+struct CompileOptions {
+  std::vector<std::string> targets;  // empty: all CPU levels; "host": this machine's
+  int threads = 0;                   // 0: as many as there are cores
+  // Phase and share done; false cancels.
+  std::function<bool(const char* phase, double done)> progress;
+};
+
+// Owns what the program's spans point to.
+struct CompiledProgram {
+  Program program;
+  std::vector<std::shared_ptr<const void>> storage;
+};
+
+absl::StatusOr<CompiledProgram> Compile(const Graph& graph, const CompileOptions& options);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_COMPILE_H_

@@ -1,0 +1,29 @@
+// CPU emission: each takes a plan and its schedule and adds one function per version to `module`,
+// named `<name>_v<i>`, with the KernelFn signature.
+#ifndef TAILOR_CODEGEN_EMIT_CPU_H_
+#define TAILOR_CODEGEN_EMIT_CPU_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "codegen/kernel_plan.h"
+#include "codegen/scalar_ops.h"
+#include "codegen/schedule.h"
+#include "fusion/target_traits.h"
+#include "llvm/IR/Module.h"
+
+namespace tailor {
+
+// Loops and row kernels (codegen/cpu).
+Schedule ScheduleLoops(const KernelPlan& plan, const TargetTraits& traits);
+absl::Status EmitLoops(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
+                       const std::string& name, llvm::Module& module);
+
+// Matrix products (codegen/gemm). Requires plan.contraction.
+Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits);
+absl::Status EmitContraction(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
+                             const std::string& name, llvm::Module& module);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_EMIT_CPU_H_

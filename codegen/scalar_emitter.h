@@ -1,0 +1,83 @@
+// Emits KernelPlan expressions as LLVM values: the one scalar emitter for loops, reductions, product
+// epilogues, and every target. Given the values of the axes it returns an expression's value, memoized;
+// an expression that depends on the lane axis is a vector, others stay scalar.
+#ifndef TAILOR_CODEGEN_SCALAR_EMITTER_H_
+#define TAILOR_CODEGEN_SCALAR_EMITTER_H_
+
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "codegen/kernel_plan.h"
+#include "codegen/scalar_ops.h"
+#include "llvm/IR/IRBuilder.h"
+
+namespace tailor {
+
+// What a kernel function has at hand once its prologue ran: addresses and dim values.
+struct KernelFrame {
+  std::vector<llvm::Value*> buffers;  // base address per plan buffer; null for kLocal
+  std::vector<llvm::Value*> dims;     // i64 per dim slot
+  llvm::Value* fault = nullptr;       // address of the fault record, if the plan has faults
+  llvm::Value* fault_base = nullptr;
+  std::vector<llvm::MDNode*> alias_scope, noalias;  // per buffer: loads and stores of distinct buffers commute
+  llvm::Value* ExtentValue(llvm::IRBuilderBase& b, const Extent& extent) const;
+};
+
+// Declares `void @name(ptr args, i64 begin, i64 end, i64 worker)` in `module`, opens its entry block and loads the
+// argument block: slots 0..inputs+outputs-1 are buffer addresses, then one i64 per dim slot, then, if the
+// plan has row buffers, scratch base and bytes per worker, then, if it has faults, the fault record's address.
+// `b` is left at the end of the entry block.
+KernelFrame OpenKernelFunction(llvm::IRBuilderBase& b, llvm::Module& module, const KernelPlan& plan,
+                               llvm::StringRef name);
+// How many 8-byte slots the argument block of `plan` has.
+int ArgumentSlots(const KernelPlan& plan);
+
+class ScalarEmitter {
+ public:
+  ScalarEmitter(llvm::IRBuilderBase& b, const EmitTarget& target, const KernelPlan& plan, const KernelFrame& frame)
+      : b_(b), target_(target), plan_(plan), frame_(frame) {}
+
+  // Axis values. Setting one forgets every memoized value (values of one set share one basic-block region).
+  void SetAxis(int axis, llvm::Value* index);
+  // Lanes run along `axis`: lane i has index first + i. `mask` (<lanes x i1>, null: all) guards memory access.
+  void SetLanes(int axis, llvm::Value* first, int lanes, llvm::Value* mask);
+  // The register value of a kLocal buffer, which loads of it yield.
+  void SetLocal(int buffer, llvm::Value* value);
+  // Treats slot pairs / divisibility as known (from a version's guards).
+  void AssumeNoBroadcast() { no_broadcast_ = true; }
+
+  llvm::Value* Emit(ExprId id);       // scalar unless it depends on the lane axis
+  llvm::Value* EmitLanes(ExprId id);  // splat to all lanes
+  // Writes `value` (register form, scalar or lanes) to buffer at indices.
+  void Store(int buffer, const std::vector<ExprId>& indices, llvm::Value* value, bool nontemporal = false);
+  void Forget() { memo_.clear(); }
+  int lanes() const { return lanes_; }
+
+ private:
+  struct Address {
+    llvm::Value* offset;  // in elements; scalar when the lanes are contiguous or equal, else a vector
+    enum { kUniform, kContiguous, kScattered } pattern;
+  };
+  Address EmitAddress(int buffer, const std::vector<ExprId>& indices);
+  llvm::Value* EmitLoad(const Expr& e);
+  llvm::Value* EmitGatherIndex(const Expr& e);
+  llvm::Value* EmitUncached(const Expr& e);
+  // The lane stride of an index expression: 0, 1, or nullopt when it is neither for sure.
+  std::optional<int64_t> LaneStride(ExprId id);
+
+  llvm::IRBuilderBase& b_;
+  const EmitTarget& target_;
+  const KernelPlan& plan_;
+  const KernelFrame& frame_;
+  absl::flat_hash_map<int, llvm::Value*> axes_;
+  absl::flat_hash_map<int, llvm::Value*> locals_;
+  absl::flat_hash_map<ExprId, llvm::Value*> memo_;
+  int lane_axis_ = -1;
+  int lanes_ = 1;
+  llvm::Value* mask_ = nullptr;
+  bool no_broadcast_ = false;
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_SCALAR_EMITTER_H_

@@ -270,29 +270,45 @@ struct DimExpr::Algebra {
     return difference;
   }
 
-  // Drops leaves that another one decides. False: a bcast of constants that cannot agree.
-  static bool FoldLeaves(AtomKind kind, std::vector<DimExpr>* leaves) {
-    std::vector<DimExpr> kept;
-    for (const DimExpr& leaf : *leaves) {
-      bool dropped = kind == AtomKind::kBcast && leaf == DimExpr(1);
-      for (DimExpr& other : kept) {
-        if (dropped) break;
-        if (kind == AtomKind::kBcast) {
-          if (!leaf.constant() && !other.constant()) continue;
-          if (leaf.constant() && other.constant()) return false;
-          if (leaf.constant()) other = leaf;
-          dropped = true;
-        } else if (std::optional<int64_t> difference = ConstantDifference(leaf, other)) {
-          if ((kind == AtomKind::kMin) == (*difference < 0)) other = leaf;
-          dropped = true;
-        }
+  // Only the constant decides where there is one; two cannot agree. `leaves` has no repeats.
+  static DimExpr FoldedBcast(std::vector<DimExpr> leaves) {
+    std::optional<DimExpr> constant;
+    std::vector<DimExpr> symbolic;
+    for (DimExpr& leaf : leaves) {
+      if (!leaf.constant()) {
+        symbolic.push_back(std::move(leaf));
+      } else if (leaf.constant() != 1) {
+        if (constant) return Invalid();
+        constant = leaf;
       }
-      if (!dropped) kept.push_back(leaf);
+    }
+    if (constant) return *constant;
+    return symbolic.empty() ? DimExpr(1) : NestLeft(AtomKind::kBcast, symbolic);
+  }
+
+  // Of leaves that differ by a constant, one stays. `leaves` is sorted.
+  static DimExpr FoldedMinMax(AtomKind kind, std::vector<DimExpr> leaves) {
+    std::vector<DimExpr> kept;
+    for (DimExpr& leaf : leaves) {
+      std::optional<int64_t> difference;
+      auto rival = std::find_if(kept.begin(), kept.end(), [&](const DimExpr& other) {
+        difference = ConstantDifference(leaf, other);
+        return difference.has_value();
+      });
+      if (rival == kept.end()) {
+        kept.push_back(std::move(leaf));
+      } else if ((kind == AtomKind::kMin) == (*difference < 0)) {
+        *rival = std::move(leaf);
+      }
     }
     std::sort(kept.begin(), kept.end());
-    kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
-    *leaves = std::move(kept);
-    return true;
+    return NestLeft(kind, kept);
+  }
+
+  static DimExpr NestLeft(AtomKind kind, absl::Span<const DimExpr> leaves) {
+    DimExpr result = leaves[0];
+    for (const DimExpr& leaf : leaves.subspan(1)) result = Opaque(kind, result, leaf);
+    return result;
   }
 
   static DimExpr Commutative(AtomKind kind, const DimExpr& a, const DimExpr& b) {
@@ -303,10 +319,249 @@ struct DimExpr::Algebra {
     AppendLeaves(kind, b, &leaves);
     std::sort(leaves.begin(), leaves.end());
     leaves.erase(std::unique(leaves.begin(), leaves.end()), leaves.end());
-    if (!FoldLeaves(kind, &leaves)) return Invalid();
-    if (leaves.empty()) return 1;  // bcast(1, 1)
-    DimExpr result = leaves[0];
-    for (size_t i = 1; i < leaves.size(); ++i) result = Opaque(kind, result, leaves[i]);
-    return result;
+    if (kind == AtomKind::kBcast) return FoldedBcast(std::move(leaves));
+    return FoldedMinMax(kind, std::move(leaves));
   }
 };
+
+DimExpr::DimExpr(int64_t constant) {
+  constexpr int64_t kCached = 17;
+  static const auto* cache = [] {
+    auto* polys = new std::vector<std::shared_ptr<const Poly>>{Algebra::MakePoly({})};
+    for (int64_t c = 1; c < kCached; ++c) polys->push_back(Algebra::MakePoly({Term{c, {}}}));
+    return polys;
+  }();
+  poly_ = constant >= 0 && constant < kCached ? (*cache)[constant] : Algebra::MakePoly({Term{constant, {}}});
+}
+
+DimExpr DimExpr::Symbol(SymbolId id) {
+  auto atom = std::make_shared<const Atom>(Atom{AtomKind::kSymbol, id, 0, 0});
+  return Algebra::FromCanonical({Term{1, {Factor{std::move(atom), 1}}}});
+}
+
+DimExpr operator+(const DimExpr& a, const DimExpr& b) {
+  if (!a.valid() || !b.valid()) return DimExpr::Algebra::Invalid();
+  std::vector<Term> terms(a.terms().begin(), a.terms().end());
+  terms.insert(terms.end(), b.terms().begin(), b.terms().end());
+  return DimExpr::Algebra::FromTerms(std::move(terms));
+}
+
+DimExpr operator-(const DimExpr& a, const DimExpr& b) { return a + DimExpr(-1) * b; }
+
+DimExpr operator*(const DimExpr& a, const DimExpr& b) {
+  if (!a.valid() || !b.valid() || a.terms().size() * b.terms().size() > kMaxSize) {
+    return DimExpr::Algebra::Invalid();
+  }
+  std::vector<Term> terms;
+  for (const Term& x : a.terms()) {
+    for (const Term& y : b.terms()) {
+      Term product{0, MultiplyFactors(x.factors, y.factors)};
+      if (__builtin_mul_overflow(x.coefficient, y.coefficient, &product.coefficient)) {
+        return DimExpr::Algebra::Invalid();
+      }
+      terms.push_back(std::move(product));
+    }
+  }
+  return DimExpr::Algebra::FromTerms(std::move(terms));
+}
+
+DimExpr DimExpr::FloorDiv(const DimExpr& a, const DimExpr& b) {
+  if (!a.valid() || !b.valid()) return Algebra::Invalid();
+  if (std::optional<int64_t> divisor = b.constant()) {
+    return *divisor > 0 ? Algebra::FloorDivByConstant(a, *divisor) : Algebra::Invalid();
+  }
+  auto [quotient, rest] = Algebra::DivideBySymbolic(a, b);
+  if (rest == DimExpr(0)) return quotient;
+  return quotient + Algebra::Opaque(AtomKind::kFloorDiv, rest, b);
+}
+
+DimExpr DimExpr::CeilDiv(const DimExpr& a, int64_t b) { return FloorDiv(a + (DimExpr(b) - 1), b); }
+
+DimExpr DimExpr::Mod(const DimExpr& a, const DimExpr& b) {
+  if (!a.valid() || !b.valid()) return Algebra::Invalid();
+  if (std::optional<int64_t> divisor = b.constant()) {
+    return *divisor > 0 ? Algebra::ModByConstant(a, *divisor) : Algebra::Invalid();
+  }
+  auto [quotient, rest] = Algebra::DivideBySymbolic(a, b);
+  return rest == DimExpr(0) ? rest : Algebra::Opaque(AtomKind::kMod, rest, b);
+}
+
+DimExpr DimExpr::Min(const DimExpr& a, const DimExpr& b) {
+  return Algebra::Commutative(AtomKind::kMin, a, b);
+}
+
+DimExpr DimExpr::Max(const DimExpr& a, const DimExpr& b) {
+  return Algebra::Commutative(AtomKind::kMax, a, b);
+}
+
+DimExpr DimExpr::Bcast(const DimExpr& a, const DimExpr& b) {
+  return Algebra::Commutative(AtomKind::kBcast, a, b);
+}
+
+DimExpr DimExpr::Make(AtomKind kind, const DimExpr& a, const DimExpr& b) {
+  assert(kind != AtomKind::kSymbol);
+  if (kind == AtomKind::kFloorDiv) return FloorDiv(a, b);
+  if (kind == AtomKind::kMod) return Mod(a, b);
+  return Algebra::Commutative(kind, a, b);
+}
+
+bool DimExpr::valid() const { return poly_->valid; }
+
+std::optional<int64_t> DimExpr::constant() const {
+  if (!valid() || poly_->terms.size() > 1) return std::nullopt;
+  if (poly_->terms.empty()) return 0;
+  if (!poly_->terms[0].factors.empty()) return std::nullopt;
+  return poly_->terms[0].coefficient;
+}
+
+std::optional<SymbolId> DimExpr::symbol() const {
+  const Atom* atom = Algebra::SingleAtom(*this, AtomKind::kSymbol);
+  if (atom == nullptr) return std::nullopt;
+  return atom->symbol;
+}
+
+absl::Span<const DimExpr::Term> DimExpr::terms() const { return poly_->terms; }
+
+size_t DimExpr::Hash() const { return poly_->hash; }
+
+int DimExpr::Compare(const DimExpr& a, const DimExpr& b) {
+  if (a.poly_ == b.poly_) return 0;
+  if (a.valid() != b.valid()) return Sign(!a.valid());
+  size_t common = std::min(a.terms().size(), b.terms().size());
+  for (size_t i = 0; i < common; ++i) {
+    const Term &x = a.terms()[i], &y = b.terms()[i];
+    if (int c = CompareMonomials(x, y); c != 0) return c;
+    if (x.coefficient != y.coefficient) return Sign(x.coefficient < y.coefficient);
+  }
+  if (a.terms().size() == b.terms().size()) return 0;
+  return Sign(a.terms().size() < b.terms().size());
+}
+
+DimExpr DimExpr::Substitute(const std::function<DimExpr(SymbolId)>& replacement) const {
+  if (!valid()) return *this;
+  DimExpr sum;
+  for (const Term& term : terms()) {
+    DimExpr product = term.coefficient;
+    for (const Factor& f : term.factors) {
+      const Atom& atom = *f.atom;
+      DimExpr base = atom.kind == AtomKind::kSymbol
+                         ? replacement(atom.symbol)
+                         : Make(atom.kind, atom.lhs.Substitute(replacement), atom.rhs.Substitute(replacement));
+      for (int32_t i = 0; i < f.power; ++i) product = product * base;
+    }
+    sum = sum + product;
+  }
+  return sum;
+}
+
+std::vector<SymbolId> DimExpr::Symbols() const {
+  std::vector<SymbolId> symbols;
+  for (const Term& term : terms()) {
+    for (const Factor& f : term.factors) {
+      if (f.atom->kind == AtomKind::kSymbol) {
+        symbols.push_back(f.atom->symbol);
+        continue;
+      }
+      for (const DimExpr* operand : {&f.atom->lhs, &f.atom->rhs}) {
+        std::vector<SymbolId> inner = operand->Symbols();
+        symbols.insert(symbols.end(), inner.begin(), inner.end());
+      }
+    }
+  }
+  std::sort(symbols.begin(), symbols.end());
+  symbols.erase(std::unique(symbols.begin(), symbols.end()), symbols.end());
+  return symbols;
+}
+
+namespace {
+
+std::optional<int64_t> EvaluateAtom(const Atom& atom, absl::Span<const int64_t> symbols) {
+  if (atom.kind == AtomKind::kSymbol) {
+    assert(static_cast<size_t>(atom.symbol) < symbols.size());
+    return symbols[atom.symbol];
+  }
+  std::optional<int64_t> a = atom.lhs.Evaluate(symbols), b = atom.rhs.Evaluate(symbols);
+  if (!a || !b) return std::nullopt;
+  switch (atom.kind) {
+    case AtomKind::kFloorDiv:
+      return *b > 0 ? std::optional(FloorDivInt(*a, *b)) : std::nullopt;
+    case AtomKind::kMod:
+      return *b > 0 ? std::optional(FloorModInt(*a, *b)) : std::nullopt;
+    case AtomKind::kMin:
+      return std::min(*a, *b);
+    case AtomKind::kMax:
+      return std::max(*a, *b);
+    default:
+      return *a == 1 ? *b : *a;
+  }
+}
+
+const char* FunctionName(AtomKind kind) {
+  switch (kind) {
+    case AtomKind::kFloorDiv:
+      return "floordiv";
+    case AtomKind::kMod:
+      return "mod";
+    case AtomKind::kMin:
+      return "min";
+    case AtomKind::kMax:
+      return "max";
+    default:
+      return "bcast";
+  }
+}
+
+}  // namespace
+
+std::optional<int64_t> DimExpr::Evaluate(absl::Span<const int64_t> symbols) const {
+  if (!valid()) return std::nullopt;
+  int64_t sum = 0;
+  for (const Term& term : terms()) {
+    int64_t product = term.coefficient;
+    for (const Factor& f : term.factors) {
+      std::optional<int64_t> value = EvaluateAtom(*f.atom, symbols);
+      if (!value) return std::nullopt;
+      for (int32_t i = 0; i < f.power; ++i) {
+        if (__builtin_mul_overflow(product, *value, &product)) return std::nullopt;
+      }
+    }
+    if (__builtin_add_overflow(sum, product, &sum)) return std::nullopt;
+  }
+  return sum;
+}
+
+std::string DimExpr::ToText(const std::function<std::string(SymbolId)>& name) const {
+  if (!valid()) return "<invalid>";
+  if (terms().empty()) return "0";
+  std::string text;
+  for (const Term& term : terms()) {
+    bool negative = term.coefficient < 0;
+    absl::StrAppend(&text, text.empty() ? (negative ? "-" : "") : (negative ? " - " : " + "));
+    uint64_t magnitude = negative ? -static_cast<uint64_t>(term.coefficient) : term.coefficient;
+    const char* separator = "";
+    if (magnitude != 1 || term.factors.empty()) {
+      absl::StrAppend(&text, magnitude);
+      separator = "*";
+    }
+    for (const Factor& f : term.factors) {
+      const Atom& atom = *f.atom;
+      std::string factor = atom.kind == AtomKind::kSymbol
+                               ? name(atom.symbol)
+                               : absl::StrCat(FunctionName(atom.kind), "(", atom.lhs.ToText(name), ", ",
+                                              atom.rhs.ToText(name), ")");
+      for (int32_t i = 0; i < f.power; ++i) {
+        absl::StrAppend(&text, separator, factor);
+        separator = "*";
+      }
+    }
+  }
+  return text;
+}
+
+DimExpr ElementCount(absl::Span<const DimExpr> shape) {
+  DimExpr count = 1;
+  for (const DimExpr& dim : shape) count = count * dim;
+  return count;
+}
+
+}  // namespace tailor

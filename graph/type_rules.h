@@ -4,6 +4,8 @@
 #ifndef TAILOR_GRAPH_TYPE_RULES_H_
 #define TAILOR_GRAPH_TYPE_RULES_H_
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -11,7 +13,8 @@
 
 namespace tailor {
 
-// Types of the results of `op`. `names` gives operand names for messages. `attributes` is complete.
+// Types of the results of `op`. `names` gives operand names for messages, and may be empty. `operands`
+// has the op's arity; `attributes` is complete and typed as the op's row says.
 // Fails with INVALID_ARGUMENT naming the op, the operand and the offending dtype, rank or extent;
 // constant extents that can never agree fail here.
 absl::StatusOr<std::vector<TensorType>> InferTypes(OpKind op, absl::Span<const TensorType> operands,

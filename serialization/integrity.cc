@@ -1,0 +1,48 @@
+#include "serialization/integrity.h"
+
+#include <sodium.h>
+
+#include <cstring>
+
+namespace tailor {
+namespace {
+
+static_assert(crypto_sign_BYTES == kSignatureBytes);
+
+// Lets libsodium choose its fastest code for this CPU, once. Should that fail, its portable code serves.
+void PrepareSodium() {
+  static const int prepared = sodium_init();
+  (void)prepared;
+}
+
+const unsigned char* AsUnsigned(std::span<const std::byte> bytes) {
+  return reinterpret_cast<const unsigned char*>(bytes.data());
+}
+
+}  // namespace
+
+Hash HashOf(std::span<const std::byte> bytes) {
+  PrepareSodium();
+  Hash hash;
+  crypto_generichash_blake2b(hash.data(), hash.size(), AsUnsigned(bytes), bytes.size(), nullptr, 0);
+  return hash;
+}
+
+bool HashMatches(std::span<const std::byte> bytes, const uint8_t (&expected)[kHashBytes]) {
+  return std::memcmp(HashOf(bytes).data(), expected, kHashBytes) == 0;
+}
+
+Signature Sign(const uint8_t (&identity)[kHashBytes], const uint8_t* secret_key) {
+  PrepareSodium();
+  Signature signature;
+  crypto_sign_detached(signature.data(), nullptr, identity, kHashBytes, secret_key);
+  return signature;
+}
+
+bool SignatureMatches(const uint8_t (&identity)[kHashBytes], const uint8_t (&signature)[kSignatureBytes],
+                      const uint8_t* public_key) {
+  PrepareSodium();
+  return crypto_sign_verify_detached(signature, identity, kHashBytes, public_key) == 0;
+}
+
+}  // namespace tailor

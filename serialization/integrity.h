@@ -1,0 +1,30 @@
+// Hashes and signatures of artifacts: BLAKE2b-256 and Ed25519, by libsodium. Safe from many threads.
+#ifndef TAILOR_SERIALIZATION_INTEGRITY_H_
+#define TAILOR_SERIALIZATION_INTEGRITY_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "serialization/layout.h"
+
+namespace tailor {
+
+using Hash = std::array<uint8_t, kHashBytes>;
+using Signature = std::array<uint8_t, kSignatureBytes>;
+
+Hash HashOf(std::span<const std::byte> bytes);
+bool HashMatches(std::span<const std::byte> bytes, const uint8_t (&expected)[kHashBytes]);
+
+// The number of chunks of one constant whose padded size is `padded`.
+constexpr uint64_t ChunkCount(uint64_t padded) { return padded / kChunkBytes + (padded % kChunkBytes != 0); }
+
+// `secret_key` has 64 bytes, `public_key` 32, as crypto_sign_keypair makes them.
+Signature Sign(const uint8_t (&identity)[kHashBytes], const uint8_t* secret_key);
+bool SignatureMatches(const uint8_t (&identity)[kHashBytes], const uint8_t (&signature)[kSignatureBytes],
+                      const uint8_t* public_key);
+
+}  // namespace tailor
+
+#endif  // TAILOR_SERIALIZATION_INTEGRITY_H_

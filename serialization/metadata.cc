@@ -1,0 +1,202 @@
+#include "serialization/metadata.h"
+
+#include <flatbuffers/flatbuffers.h>
+
+#include "artifact_generated.h"
+#include "serialization/layout.h"
+
+namespace tailor {
+namespace {
+
+using flatbuffers::FlatBufferBuilder;
+using flatbuffers::Offset;
+
+template <typename T>
+using Offsets = std::vector<Offset<T>>;
+
+// Appends an item of `size` bytes to a section of `*section` bytes.
+bool Place(uint64_t size, uint64_t* section, ItemPlace* place) {
+  uint64_t padded;
+  *place = {*section, size};
+  return AlignUp(size, kItemAlignment, &padded) && !__builtin_add_overflow(*section, padded, section);
+}
+
+Offset<flatbuffers::Vector<Offset<fbs::Tensor>>> Encode(FlatBufferBuilder& b,
+                                                        const std::vector<ProgramTensor>& tensors) {
+  Offsets<fbs::Tensor> encoded;
+  for (const ProgramTensor& tensor : tensors) {
+    Offsets<fbs::Dim> dims;
+    for (const ProgramDim& dim : tensor.dims) {
+      dims.push_back(fbs::CreateDimDirect(b, dim.symbol, dim.extent, dim.text.c_str()));
+    }
+    encoded.push_back(
+        fbs::CreateTensorDirect(b, tensor.name.c_str(), static_cast<uint8_t>(tensor.dtype), &dims));
+  }
+  return b.CreateVector(encoded);
+}
+
+Offset<flatbuffers::Vector<Offset<fbs::Variant>>> Encode(FlatBufferBuilder& b, const std::vector<Variant>& variants,
+                                                         const std::vector<ItemPlace>& places) {
+  Offsets<fbs::Variant> encoded;
+  for (size_t i = 0; i < variants.size(); ++i) {
+    const Variant& v = variants[i];
+    Offsets<fbs::Launch> launches;
+    for (const ProgramLaunch& launch : v.launches) {
+      launches.push_back(
+          fbs::CreateLaunch(b, b.CreateString(launch.kernel), b.CreateVectorOfStrings(launch.versions)));
+    }
+    encoded.push_back(fbs::CreateVariant(b, b.CreateString(v.target), b.CreateVectorOfStrings(v.features),
+                                         places[i].offset, places[i].size, v.run_offset, v.plan_offset,
+                                         v.memo_slots, v.api_size, v.context_size, b.CreateVector(launches)));
+  }
+  return b.CreateVector(encoded);
+}
+
+Offset<flatbuffers::Vector<Offset<fbs::Constant>>> Encode(FlatBufferBuilder& b,
+                                                          const std::vector<ProgramConstant>& constants,
+                                                          const std::vector<ItemPlace>& places) {
+  Offsets<fbs::Constant> encoded;
+  for (size_t i = 0; i < constants.size(); ++i) {
+    const ProgramConstant& c = constants[i];
+    encoded.push_back(fbs::CreateConstantDirect(b, c.name.c_str(), static_cast<uint8_t>(c.dtype),
+                                                static_cast<uint8_t>(c.layout), &c.dims, places[i].offset,
+                                                places[i].size));
+  }
+  return b.CreateVector(encoded);
+}
+
+std::vector<std::string> Strings(const flatbuffers::Vector<Offset<flatbuffers::String>>& encoded) {
+  std::vector<std::string> strings;
+  strings.reserve(encoded.size());
+  for (const flatbuffers::String* text : encoded) strings.push_back(text->str());
+  return strings;
+}
+
+// A byte from the file as an enum; what is not an enumerator becomes one that the validator rejects.
+DType DTypeOf(uint8_t number) { return number < kDTypeCount ? static_cast<DType>(number) : DType::kInvalid; }
+
+std::vector<ProgramTensor> Decode(const flatbuffers::Vector<Offset<fbs::Tensor>>& encoded) {
+  std::vector<ProgramTensor> tensors(encoded.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const fbs::Tensor* from = encoded.Get(i);
+    tensors[i].name = from->name()->str();
+    tensors[i].dtype = DTypeOf(from->dtype());
+    tensors[i].dims.reserve(from->dims()->size());
+    for (const fbs::Dim* dim : *from->dims()) {
+      tensors[i].dims.push_back({dim->symbol(), dim->extent(), dim->text()->str()});
+    }
+  }
+  return tensors;
+}
+
+Variant Decode(const fbs::Variant& from) {
+  Variant v;
+  v.target = from.target()->str();
+  v.features = Strings(*from.features());
+  v.run_offset = from.run_offset();
+  v.plan_offset = from.plan_offset();
+  v.memo_slots = from.memo_slots();
+  v.api_size = from.api_size();
+  v.context_size = from.context_size();
+  v.launches.reserve(from.launches()->size());
+  for (const fbs::Launch* launch : *from.launches()) {
+    v.launches.push_back({launch->kernel()->str(), Strings(*launch->versions())});
+  }
+  return v;
+}
+
+ProgramConstant Decode(const fbs::Constant& from) {
+  ProgramConstant c;
+  c.name = from.name()->str();
+  c.dtype = DTypeOf(from.dtype());
+  c.layout = static_cast<ConstantLayout>(from.layout());
+  c.dims.assign(from.dims()->begin(), from.dims()->end());
+  return c;
+}
+
+void DecodeTexts(const fbs::Artifact& root, Program* program) {
+  for (const fbs::Symbol* from : *root.symbols()) {
+    ProgramSymbol symbol{from->name()->str(), from->min(), from->max(), from->multiple_of(), {}};
+    if (from->likely() != nullptr) symbol.likely.assign(from->likely()->begin(), from->likely()->end());
+    program->symbols.push_back(std::move(symbol));
+  }
+  program->checks.reserve(root.checks()->size());
+  for (const fbs::Check* check : *root.checks()) {
+    program->checks.push_back({check->message()->str(), check->node()->str()});
+  }
+  const fbs::Provenance& from = *root.provenance();
+  program->provenance = {from.tailor_version()->str(), from.llvm_version()->str(), from.graph_name()->str(),
+                         from.graph_hash(), from.options()->str()};
+  program->facts = Strings(*root.facts());
+}
+
+// Holds an item's stated place against where the items before it put it.
+bool PlaceAsStated(uint64_t offset, uint64_t size, uint64_t* section, std::vector<ItemPlace>* places) {
+  places->emplace_back();
+  return Place(size, section, &places->back()) && places->back().offset == offset;
+}
+
+}  // namespace
+
+bool PlaceItems(const Program& program, MetadataPlaces* places) {
+  places->images.resize(program.variants.size());
+  places->constants.resize(program.constants.size());
+  bool fits = true;
+  for (size_t i = 0; i < program.variants.size(); ++i) {
+    fits = fits && Place(program.variants[i].image.size(), &places->images_size, &places->images[i]);
+  }
+  for (size_t i = 0; i < program.constants.size(); ++i) {
+    fits = fits && Place(program.constants[i].bytes.size(), &places->constants_size, &places->constants[i]);
+  }
+  return fits;
+}
+
+std::vector<uint8_t> EncodeMetadata(const Program& program, const MetadataPlaces& places) {
+  FlatBufferBuilder b(4096);
+  b.ForceDefaults(true);
+  Offsets<fbs::Symbol> symbols;
+  for (const ProgramSymbol& s : program.symbols) {
+    symbols.push_back(fbs::CreateSymbolDirect(b, s.name.c_str(), s.min, s.max, s.multiple_of, &s.likely));
+  }
+  Offsets<fbs::Check> checks;
+  for (const ProgramCheck& check : program.checks) {
+    checks.push_back(fbs::CreateCheckDirect(b, check.message.c_str(), check.node.c_str()));
+  }
+  const Provenance& from = program.provenance;
+  const auto provenance =
+      fbs::CreateProvenanceDirect(b, from.tailor_version.c_str(), from.llvm_version.c_str(),
+                                  from.graph_name.c_str(), from.graph_hash, from.options.c_str());
+  const auto inputs = Encode(b, program.inputs);
+  const auto outputs = Encode(b, program.outputs);
+  const auto constants = Encode(b, program.constants, places.constants);
+  const auto variants = Encode(b, program.variants, places.images);
+  const auto facts = b.CreateVectorOfStrings(program.facts);
+  fbs::FinishArtifactBuffer(
+      b, fbs::CreateArtifact(b, b.CreateVector(symbols), inputs, outputs, b.CreateVector(checks), constants,
+                             variants, provenance, facts));
+  return {b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize()};
+}
+
+std::string DecodeMetadata(std::span<const std::byte> bytes, Program* program, MetadataPlaces* places) {
+  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+  if (!fbs::VerifyArtifactBuffer(verifier)) return "not a well-formed FlatBuffer";
+  const fbs::Artifact& root = *fbs::GetArtifact(bytes.data());
+  DecodeTexts(root, program);
+  program->inputs = Decode(*root.inputs());
+  program->outputs = Decode(*root.outputs());
+  for (const fbs::Variant* from : *root.variants()) {
+    program->variants.push_back(Decode(*from));
+    if (!PlaceAsStated(from->image_offset(), from->image_size(), &places->images_size, &places->images)) {
+      return "variant \"" + program->variants.back().target + "\": its image is misplaced";
+    }
+  }
+  for (const fbs::Constant* from : *root.constants()) {
+    program->constants.push_back(Decode(*from));
+    if (!PlaceAsStated(from->offset(), from->size(), &places->constants_size, &places->constants)) {
+      return "constant \"" + program->constants.back().name + "\": its bytes are misplaced";
+    }
+  }
+  return "";
+}
+
+}  // namespace tailor

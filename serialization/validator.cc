@@ -1,0 +1,171 @@
+#include "serialization/validator.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+
+namespace tailor {
+namespace {
+
+// Rejects overlong forms, surrogates and anything above U+10FFFF.
+bool IsUtf8(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const int more = lead < 0x80 ? 0 : lead < 0xc2 ? -1 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : lead < 0xf5 ? 3 : -1;
+    if (more < 0 || text.size() - i <= static_cast<size_t>(more)) return false;
+    uint32_t code = more == 0 ? lead : lead & (0x3f >> more);
+    for (int k = 1; k <= more; ++k) {
+      const auto next = static_cast<unsigned char>(text[i + k]);
+      if ((next & 0xc0) != 0x80) return false;
+      code = code << 6 | (next & 0x3f);
+    }
+    if ((more == 2 && (code < 0x800 || (code >= 0xd800 && code < 0xe000))) ||
+        (more == 3 && (code < 0x10000 || code > 0x10ffff))) {
+      return false;
+    }
+    i += more + 1;
+  }
+  return true;
+}
+
+// Collects the first problem; once there is one, every later check is a no-op.
+class Checker {
+ public:
+  // States a rule about the current item.
+  void Require(bool holds, const char* rule) {
+    if (!holds && problem_.empty()) problem_ = item_.empty() ? rule : item_ + ": " + rule;
+  }
+  void RequireText(const std::string& text, const char* rule) {
+    Require(text.find('\0') == std::string::npos && IsUtf8(text), rule);
+  }
+  // Starts an item with a name of its own: not empty, unique among `seen`.
+  void Begin(const char* kind, const std::string& name, std::unordered_set<std::string_view>* seen) {
+    item_ = std::string(kind) + " \"" + (IsUtf8(name) ? name : "?") + "\"";
+    RequireText(name, "name is not UTF-8 text");
+    Require(!name.empty(), "name is empty");
+    Require(seen->insert(name).second, "name is used twice");
+  }
+  void BeginGroup(const char* kind) { item_ = kind; }
+  bool ok() const { return problem_.empty(); }
+  std::string TakeProblem() { return std::move(problem_); }
+
+ private:
+  std::string item_, problem_;
+};
+
+void CheckSymbols(const Program& program, Checker* c) {
+  std::unordered_set<std::string_view> seen;
+  for (const ProgramSymbol& symbol : program.symbols) {
+    c->Begin("symbol", symbol.name, &seen);
+    c->Require(symbol.min >= 0 && symbol.min <= symbol.max, "range is empty or negative");
+    c->Require(symbol.multiple_of >= 1, "multiple_of is below 1");
+    for (int64_t likely : symbol.likely) {
+      c->Require(likely >= symbol.min && likely <= symbol.max, "a likely value is out of range");
+    }
+  }
+}
+
+void CheckTensors(const Program& program, const std::vector<ProgramTensor>& tensors, const char* kind, Checker* c) {
+  std::unordered_set<std::string_view> seen;
+  const auto symbol_count = static_cast<int64_t>(program.symbols.size());
+  for (const ProgramTensor& tensor : tensors) {
+    c->Begin(kind, tensor.name, &seen);
+    c->Require(IsValid(tensor.dtype), "dtype is unknown");
+    c->Require(tensor.dims.size() <= kMaxRank, "rank is above 8");
+    for (const ProgramDim& dim : tensor.dims) {
+      c->RequireText(dim.text, "a dim's text is not UTF-8 text");
+      c->Require(!dim.text.empty(), "a dim has no text");
+      c->Require(dim.symbol >= -1 && dim.symbol < symbol_count, "a dim names no symbol");
+      c->Require(dim.extent >= -1 && (dim.symbol < 0 || dim.extent == -1), "a dim's extent is wrong");
+    }
+  }
+}
+
+void CheckConstants(const Program& program, Checker* c) {
+  std::unordered_set<std::string_view> seen;
+  for (const ProgramConstant& constant : program.constants) {
+    c->Begin("constant", constant.name, &seen);
+    c->Require(IsValid(constant.dtype), "dtype is unknown");
+    c->Require(constant.dims.size() <= kMaxRank, "rank is above 8");
+    if (!c->ok()) return;
+    uint64_t bytes = 0;
+    c->Require(PhysicalBytes(constant, &bytes), "dims do not fit its layout");
+    c->Require(bytes == constant.bytes.size(), "bytes differ from what type, dims and layout say");
+  }
+}
+
+void CheckVariants(const Program& program, Checker* c) {
+  std::unordered_set<std::string_view> seen;
+  c->Require(!program.variants.empty(), "there is no variant");
+  for (const Variant& variant : program.variants) {
+    c->Begin("variant", variant.target, &seen);
+    std::unordered_set<std::string_view> features;
+    for (const std::string& feature : variant.features) {
+      c->RequireText(feature, "a feature is not UTF-8 text");
+      c->Require(!feature.empty() && features.insert(feature).second, "a feature is empty or listed twice");
+    }
+    c->Require(variant.run_offset < variant.image.size(), "the run entry lies outside the image");
+    c->Require(variant.plan_offset < variant.image.size(), "the plan entry lies outside the image");
+    c->Require(variant.memo_slots <= kMaxMemoSlots, "memo_slots is too large");
+    for (const ProgramLaunch& launch : variant.launches) {
+      c->RequireText(launch.kernel, "a kernel name is not UTF-8 text");
+      c->Require(!launch.kernel.empty() && !launch.versions.empty(), "a launch has no kernel or no version");
+      for (const std::string& version : launch.versions) c->RequireText(version, "a version is not UTF-8 text");
+    }
+  }
+}
+
+void CheckTexts(const Program& program, Checker* c) {
+  c->BeginGroup("checks");
+  for (const ProgramCheck& check : program.checks) {
+    c->RequireText(check.message, "a message is not UTF-8 text");
+    c->Require(!check.message.empty(), "a message is empty");
+    c->RequireText(check.node, "a node is not UTF-8 text");
+  }
+  c->BeginGroup("facts");
+  for (const std::string& fact : program.facts) c->RequireText(fact, "a line is not UTF-8 text");
+  c->BeginGroup("provenance");
+  const Provenance& from = program.provenance;
+  for (const std::string* text : {&from.tailor_version, &from.llvm_version, &from.graph_name, &from.options}) {
+    c->RequireText(*text, "a text is not UTF-8 text");
+  }
+}
+
+}  // namespace
+
+bool PhysicalBytes(const ProgramConstant& constant, uint64_t* bytes) {
+  const auto& dims = constant.dims;
+  if (std::any_of(dims.begin(), dims.end(), [](int64_t d) { return d < 0; })) return false;
+  std::vector<uint64_t> extents(dims.begin(), dims.end());
+  if (constant.layout == ConstantLayout::kPanels16) {
+    if (extents.size() < 2) return false;
+    extents.back() = extents.back() / 16 + (extents.back() % 16 != 0);
+    extents.push_back(16);
+  } else if (constant.layout != ConstantLayout::kRowMajor) {
+    return false;
+  }
+  uint64_t total = SizeOf(constant.dtype);
+  bool empty = false, overflow = false;
+  for (uint64_t extent : extents) {
+    if (extent == 0) empty = true;
+    else overflow |= __builtin_mul_overflow(total, extent, &total);
+  }
+  if (overflow && !empty) return false;
+  *bytes = empty ? 0 : total;
+  return true;
+}
+
+std::string FindProblem(const Program& program) {
+  Checker checker;
+  checker.Require(program.outputs.size() > 0, "there is no output");
+  CheckSymbols(program, &checker);
+  CheckTensors(program, program.inputs, "input", &checker);
+  CheckTensors(program, program.outputs, "output", &checker);
+  CheckConstants(program, &checker);
+  checker.BeginGroup("variants");
+  CheckVariants(program, &checker);
+  CheckTexts(program, &checker);
+  return checker.TakeProblem();
+}
+
+}  // namespace tailor

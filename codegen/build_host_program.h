@@ -21,6 +21,7 @@ struct LoweredKernel {
     DType dtype = DType::kInvalid;
     Shape shape;  // physical for a packed block
     ConstantLayout layout = ConstantLayout::kRowMajor;
+    bool transpose = false;  // kPanels16 of a constant stored [..., N, K]
   };
   KernelPlan plan;
   std::vector<Operand> operands;  // inputs and outputs of the plan, in buffer order
@@ -40,8 +41,10 @@ struct LoweredProgram {
   std::vector<KernelPlan> kernels;  // distinct; equal plans are emitted once
   HostProgram host;
   struct Constant {
-    NodeId node;
-    ConstantLayout layout;
+    NodeId node = -1;
+    ConstantLayout layout = ConstantLayout::kRowMajor;
+    bool transpose = false;  // the last two dims are swapped before packing
+    friend bool operator==(const Constant&, const Constant&) = default;
   };
   std::vector<Constant> constants;  // by constant index
 };

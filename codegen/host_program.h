@@ -28,7 +28,7 @@ struct Launch {
   std::string name;          // of this use
   std::vector<int> buffers;  // HostBuffer per kernel input and output, in order
   std::vector<DimExpr> dims; // value per dim slot
-  std::vector<int32_t> fault_checks;  // check id per fault of the plan
+  int32_t first_fault_check = -1;  // check id of the plan's fault 0; its other faults follow
 };
 
 struct HostProgram {

@@ -17,6 +17,7 @@ struct Guard {
     kDivides,  // slot's value mod number == 0
     kEqual,    // slot's value == other slot's value, or == number when other < 0
     kAtMost,   // slot's value <= number
+    kAtLeast,  // slot's value >= number
   };
   Kind kind;
   int32_t slot = -1;
@@ -29,6 +30,8 @@ struct Guard {
 struct Version {
   std::vector<Guard> guards;
 };
+
+std::string VersionText(const Version& version);  // "d0 >= 2 and d1 >= 2", "always"
 
 // Tile of a contraction (codegen/gemm): rows x panels of 16 columns per micro-kernel, and the block of
 // them that makes one task.

@@ -1,0 +1,45 @@
+#include "codegen/schedule.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace tailor {
+
+std::string GuardText(const Guard& guard) {
+  switch (guard.kind) {
+    case Guard::Kind::kDivides:
+      return absl::StrCat("d", guard.slot, " mod ", guard.number, " == 0");
+    case Guard::Kind::kEqual:
+      if (guard.other >= 0) return absl::StrCat("d", guard.slot, " == d", guard.other);
+      return absl::StrCat("d", guard.slot, " == ", guard.number);
+    case Guard::Kind::kAtMost:
+      return absl::StrCat("d", guard.slot, " <= ", guard.number);
+    case Guard::Kind::kAtLeast:
+      return absl::StrCat("d", guard.slot, " >= ", guard.number);
+  }
+  return "?";
+}
+
+std::string VersionText(const Version& version) {
+  if (version.guards.empty()) return "always";
+  return absl::StrJoin(version.guards, " and ",
+                       [](std::string* out, const Guard& guard) { absl::StrAppend(out, GuardText(guard)); });
+}
+
+std::string Schedule::Text(const KernelPlan& plan) const {
+  auto slot = [](SymbolId id) { return absl::StrCat("d", id); };
+  std::string out;
+  if (plan.contraction) {
+    out = absl::StrCat("tile ", tile.rows, "x", tile.panels, " panels, task ", tile.task_rows, " rows x ",
+                       tile.task_panels, " panels\n");
+  } else {
+    out = absl::StrCat("lanes ", lanes, " along ", lane_axis < 0 ? "nothing" : absl::StrCat("a", lane_axis),
+                       ", unroll ", unroll, lane_chunk > 0 ? absl::StrCat(", chunk ", lane_chunk) : "", "\n");
+  }
+  absl::StrAppend(&out, "tasks ", tasks.ToText(slot), ", grain ", grain.ToText(slot), ", scratch ",
+                  scratch_bytes.ToText(slot), "\n");
+  for (const Version& version : versions) absl::StrAppend(&out, "version: ", VersionText(version), "\n");
+  return out;
+}
+
+}  // namespace tailor

@@ -1,0 +1,121 @@
+// From IR to an object: function attributes, a short pass pipeline, the back end.
+#include <atomic>
+#include <cassert>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/link.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Transforms/IPO/AlwaysInliner.h"
+#include "llvm/Transforms/IPO/GlobalDCE.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/GVN.h"
+#include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/LoopRotation.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+
+namespace tailor {
+namespace {
+
+std::atomic<uint64_t> modules_emitted{0};
+
+absl::Status Verify(const llvm::Module& module) {
+  std::string problems;
+  llvm::raw_string_ostream out(problems);
+  if (!llvm::verifyModule(module, &out)) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("module ", module.getName().str(), " does not verify: ", problems));
+}
+
+// Nothing unwinds, no pattern becomes a library call, frames can be walked, and every symbol is reached
+// relative to the program counter.
+void SetAttributes(llvm::Module& module, const llvm::TargetMachine& machine) {
+  const bool wide = machine.getTargetFeatureString().contains("+avx512f");
+  for (llvm::Function& f : module) {
+    if (f.isIntrinsic()) continue;
+    if (!f.hasLocalLinkage()) f.setVisibility(llvm::GlobalValue::HiddenVisibility);
+    f.setDoesNotThrow();
+    if (f.isDeclaration()) continue;
+    f.addFnAttr("no-builtins");
+    f.addFnAttr("frame-pointer", "all");
+    f.addFnAttr("target-cpu", machine.getTargetCPU());
+    f.addFnAttr("target-features", machine.getTargetFeatureString());
+    if (wide) f.addFnAttr("prefer-vector-width", "512");
+    if (wide) f.addFnAttr("min-legal-vector-width", "512");
+  }
+  for (llvm::GlobalVariable& g : module.globals()) {
+    if (!g.hasLocalLinkage()) g.setVisibility(llvm::GlobalValue::HiddenVisibility);
+  }
+}
+
+// Lanes are explicit in the IR, so there is no vectorizer here; nor any pass that invents memset or memcpy.
+void Optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::TargetLibraryInfoImpl no_library(machine.getTargetTriple());
+  no_library.disableAllFunctions();
+  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(no_library); });
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+
+  llvm::LoopPassManager loop_passes;
+  loop_passes.addPass(llvm::LoopRotatePass());
+  loop_passes.addPass(llvm::LICMPass(llvm::LICMOptions()));
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loop_passes), /*UseMemorySSA=*/true));
+  passes.addPass(llvm::GVNPass());
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  llvm::ModulePassManager all;
+  all.addPass(llvm::AlwaysInlinerPass());
+  all.addPass(llvm::GlobalDCEPass());
+  all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
+  all.run(module, modules);
+}
+
+}  // namespace
+
+uint64_t ModulesEmitted() { return modules_emitted.load(std::memory_order_relaxed); }
+
+absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> CompileModule(std::unique_ptr<llvm::Module> module,
+                                                                  llvm::TargetMachine& machine) {
+  module->setTargetTriple(machine.getTargetTriple().str());
+  module->setDataLayout(machine.createDataLayout());
+  module->setPICLevel(llvm::PICLevel::SmallPIC);
+  SetAttributes(*module, machine);
+  if (absl::Status status = Verify(*module); !status.ok()) return status;
+  Optimize(*module, machine);
+  assert(Verify(*module).ok());
+
+  llvm::SmallVector<char, 0> object;
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager back_end;
+  if (machine.addPassesToEmitFile(back_end, stream, nullptr, llvm::CodeGenFileType::ObjectFile,
+                                  /*DisableVerify=*/true)) {
+    return absl::InternalError("the back end cannot emit objects");
+  }
+  back_end.run(*module);
+  modules_emitted.fetch_add(1, std::memory_order_relaxed);
+  return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), module->getName(),
+                                                         /*RequiresNullTerminator=*/false);
+}
+
+}  // namespace tailor

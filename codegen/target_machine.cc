@@ -1,0 +1,101 @@
+#include "codegen/target_machine.h"
+
+#include <array>
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/CodeGen.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetOptions.h"
+#include "llvm/TargetParser/Host.h"
+
+namespace tailor {
+namespace {
+
+constexpr char kTriple[] = "x86_64-unknown-linux-gnu";
+
+std::vector<CpuTarget> MakeTargets() {
+  CpuTarget v2;
+  v2.name = "x86-64-v2";
+  v2.features = {"cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"};
+  v2.traits.vector_bytes = 16;
+  v2.traits.vector_registers = 16;
+  v2.traits.fused_multiply_add = false;
+
+  CpuTarget v3 = v2;
+  v3.name = "x86-64-v3";
+  v3.features.insert(v3.features.end(), {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"});
+  v3.traits.vector_bytes = 32;
+  v3.traits.fused_multiply_add = true;
+
+  CpuTarget v4 = v3;
+  v4.name = "x86-64-v4";
+  v4.features.insert(v4.features.end(), {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"});
+  v4.traits.vector_bytes = 64;
+  v4.traits.vector_registers = 32;
+  return {v2, v3, v4};
+}
+
+// Ascending: each level includes the ones before it.
+const std::vector<CpuTarget>& Targets() {
+  static const auto& targets = *new std::vector<CpuTarget>(MakeTargets());
+  return targets;
+}
+
+bool HostHas(const CpuTarget& target) {
+  const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+  for (const std::string& feature : target.features) {
+    if (!host.lookup(feature)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<CpuTarget> FindCpuTarget(absl::string_view name) {
+  for (const CpuTarget& target : Targets()) {
+    if (target.name == name) return target;
+  }
+  const std::string known =
+      absl::StrJoin(Targets(), ", ", [](std::string* out, const CpuTarget& t) { out->append(t.name); });
+  return absl::InvalidArgumentError(absl::StrCat("unknown CPU target \"", name, "\"; known are ", known));
+}
+
+const CpuTarget& HostCpuTarget() {
+  static const CpuTarget* const best = [] {
+    const CpuTarget* found = &Targets().front();
+    for (const CpuTarget& target : Targets()) {
+      if (HostHas(target)) found = &target;
+    }
+    return found;
+  }();
+  return *best;
+}
+
+absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const CpuTarget& target) {
+  static std::once_flag initialised;
+  std::call_once(initialised, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+  });
+  std::string error;
+  const llvm::Target* backend = llvm::TargetRegistry::lookupTarget(kTriple, error);
+  if (backend == nullptr) return absl::InternalError(absl::StrCat("LLVM has no x86-64 back end: ", error));
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  const std::string features = absl::StrJoin(target.features, ",", [](std::string* out, const std::string& feature) {
+    absl::StrAppend(out, "+", feature);
+  });
+  std::unique_ptr<llvm::TargetMachine> machine(
+      backend->createTargetMachine(kTriple, target.name, features, options, llvm::Reloc::PIC_,
+                                   llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+  if (machine == nullptr) return absl::InternalError(absl::StrCat("no target machine for ", target.name));
+  return machine;
+}
+
+}  // namespace tailor

@@ -1,0 +1,67 @@
+// Compiles LLVM assembly to a runnable image, as a loader would map it.
+#ifndef TAILOR_TESTS_CODEGEN_IR_IMAGE_H_
+#define TAILOR_TESTS_CODEGEN_IR_IMAGE_H_
+
+#include <sys/mman.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codegen/link.h"
+#include "codegen/target_machine.h"
+#include "gtest/gtest.h"
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/SourceMgr.h"
+
+namespace tailor {
+
+// Aborts the process on a syntax error: the assembly is part of the test.
+inline std::unique_ptr<llvm::Module> ParseIr(llvm::LLVMContext& context, const std::string& assembly) {
+  llvm::SMDiagnostic problem;
+  auto module = llvm::parseAssemblyString(assembly, problem, context);
+  if (module == nullptr) {
+    problem.print("test", llvm::errs());
+    abort();
+  }
+  return module;
+}
+
+inline std::unique_ptr<llvm::MemoryBuffer> CompileIr(std::unique_ptr<llvm::Module> module,
+                                                     const CpuTarget& target = HostCpuTarget()) {
+  auto machine = MakeTargetMachine(target);
+  EXPECT_TRUE(machine.ok()) << machine.status();
+  auto object = CompileModule(std::move(module), **machine);
+  EXPECT_TRUE(object.ok()) << object.status();
+  return object.ok() ? *std::move(object) : nullptr;
+}
+
+// A copy of an image, mapped read and execute.
+class MappedImage {
+ public:
+  explicit MappedImage(const Image& image) : image_(image) {
+    memory_ = mmap(nullptr, image.bytes.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    std::memcpy(memory_, image.bytes.data(), image.bytes.size());
+    mprotect(memory_, image.bytes.size(), PROT_READ | PROT_EXEC);
+  }
+  ~MappedImage() { munmap(memory_, image_.bytes.size()); }
+  MappedImage(const MappedImage&) = delete;
+  MappedImage& operator=(const MappedImage&) = delete;
+
+  template <typename Fn>
+  Fn Find(const std::string& entry) const {
+    return reinterpret_cast<Fn>(static_cast<char*>(memory_) + image_.symbols.at(entry));
+  }
+
+ private:
+  const Image image_;
+  void* memory_;
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_TESTS_CODEGEN_IR_IMAGE_H_

@@ -6,9 +6,12 @@
 #ifndef TAILOR_GRAPH_GRAPH_H_
 #define TAILOR_GRAPH_GRAPH_H_
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -44,7 +47,8 @@ struct TensorType {
 };
 
 using Attribute = std::variant<int64_t, std::vector<int64_t>, double, std::string, DType, Shape>;
-// Holds every attribute of the op's table row once a node is appended (defaults filled in).
+// Once a node is appended they hold every attribute of the op's row, defaults filled in, in canonical
+// form: axes are counted from 0 and sorted, and a slice has one step per dim.
 using Attributes = std::map<std::string, Attribute, std::less<>>;
 
 class Graph;
@@ -60,7 +64,7 @@ struct Node {
   Attributes attributes;
   std::vector<Region> regions;
   std::vector<TensorType> results;
-  std::string name;  // the user's, for messages; may be empty
+  std::string name;  // the user's, for messages; may be empty or repeated
 
   int64_t i64(absl::string_view attribute) const;
   const std::vector<int64_t>& i64s(absl::string_view attribute) const;
@@ -82,6 +86,10 @@ struct ConstantData {
   std::shared_ptr<const void> owner;
   const void* data = nullptr;
   uint64_t size = 0;
+  // Set where the bytes stand in for others (text parsed without a source): the hash of those.
+  std::optional<uint64_t> declared_hash;
+
+  uint64_t Hash() const;
 };
 
 struct Output {
@@ -93,13 +101,15 @@ class Graph {
  public:
   explicit Graph(std::string name = "main") : name_(std::move(name)) {}
 
-  // Adds a symbol; fails on an empty or repeated name, min > max, min < 0 or multiple_of < 1.
+  // Adds a symbol; fails on an empty or repeated name, min > max, min < 0, multiple_of < 1 or a
+  // likely value out of range.
   absl::StatusOr<SymbolId> AddSymbol(SymbolInfo info);
   // Records `a == b` as a fact the caller vouches for; the executable still checks it.
   absl::Status AssumeEqual(const DimExpr& a, const DimExpr& b);
 
   // Appends `op` and infers its result types (graph/type_rules.h). Fails, changing nothing, if arity,
   // dtypes, ranks, attributes or value ids are invalid; the message names op, operand and values.
+  // Inputs and constants have functions of their own.
   absl::StatusOr<NodeId> Append(OpKind op, absl::Span<const Value> operands, Attributes attributes = {},
                                 std::vector<Region> regions = {});
   absl::StatusOr<Value> AddInput(absl::string_view name, DType dtype, Shape shape);
@@ -107,13 +117,15 @@ class Graph {
   absl::StatusOr<Value> AddConstant(absl::string_view name, DType dtype, Shape shape, ConstantData data);
   // Names `value` as output; the name must be new. One value may be several outputs.
   absl::Status AddOutput(absl::string_view name, Value value);
-  void SetNodeName(NodeId node, std::string name) { nodes_[node].name = std::move(name); }
+  // Names a node for messages and text. Inputs keep theirs.
+  void SetNodeName(NodeId node, absl::string_view name);
 
   const std::string& name() const { return name_; }
   absl::Span<const Node> nodes() const { return nodes_; }
   const Node& node(NodeId id) const { return nodes_[id]; }
   const TensorType& type(Value v) const { return nodes_[v.node].results[v.result]; }
   absl::Span<const SymbolInfo> symbols() const { return symbols_; }
+  std::optional<SymbolId> FindSymbol(absl::string_view name) const;
   const SymbolInfo& symbol(SymbolId id) const { return symbols_[id]; }
   absl::Span<const NodeId> inputs() const { return inputs_; }      // in order of AddInput
   absl::Span<const Output> outputs() const { return outputs_; }
@@ -121,14 +133,22 @@ class Graph {
   const ConstantData& constant_data(NodeId constant) const;
   bool Contains(Value v) const;
 
-  // How messages and text name a value: the user's name, else %<id>.
+  // How messages and text name a value: %<the node's name> where an earlier node has not taken it,
+  // else %<id>; results of a node with several add #<result>.
   std::string NameOf(Value v) const;
+  bool PrintsByName(NodeId id) const;
   std::string DimText(const DimExpr& dim) const;
-  std::string TypeText(const TensorType& type) const;  // "f32[B, 4*S]"
+  std::string ShapeText(absl::Span<const DimExpr> shape) const;  // "[B, 4*S]"
+  std::string TypeText(const TensorType& type) const;            // "f32[B, 4*S]"
   // Canonical: ParseGraph(ToText()) is the same graph (constants by name and hash, without bytes).
   std::string ToText() const;
 
  private:
+  absl::StatusOr<NodeId> AppendNode(OpKind op, absl::Span<const Value> operands, Attributes attributes,
+                                    std::vector<Region> regions);
+  absl::Status CheckOperands(const OpInfo& info, absl::Span<const Value> operands) const;
+  absl::Status CheckDims(absl::string_view op, absl::string_view what, absl::Span<const DimExpr> dims) const;
+
   std::string name_;
   std::vector<Node> nodes_;
   std::vector<SymbolInfo> symbols_;
@@ -136,6 +156,8 @@ class Graph {
   std::vector<Output> outputs_;
   std::vector<std::pair<DimExpr, DimExpr>> assumed_equal_;
   std::map<NodeId, ConstantData> constants_;
+  std::map<std::string, std::set<NodeId>, std::less<>> named_nodes_;
+  std::map<std::string, SymbolId, std::less<>> symbol_ids_;
 };
 
 }  // namespace tailor

@@ -1,15 +1,29 @@
-// Reads the canonical text form. Grammar (result types optional on input, always printed):
+// Reads the canonical text form:
 //
 //   graph @mlp(%x: f32[B, S, 768]) where B in [1, 512] multiple_of 8 likely [8, 64], S in [0, 256],
 //       M == B*S {
 //     %w = constant @w : f32[3072, 768] hash 0123456789abcdef
 //     %d = dot %x, %w {transpose_rhs = 1} : f32[B, S, 3072]
-//     return "y" = %d
+//     %half = constant 0.5 : f32[]
+//     %4 = mul %d, %half : f32[B, S, 3072] @"encoder/half"
+//     return "y" = %4
 //   }
+//
+// - Names are words (letters, digits, '_', '.') or quoted. %name names the node, %12 does not; a name
+//   that an earlier node has taken follows the type as @name. Results of a node with several are
+//   %n#0, %n#1. `//` starts a comment.
+// - Result types are optional on input, except a constant's, and always printed. Attributes equal to
+//   their default are left out. `hash` and an output's name are optional.
+// - Symbols are numbered as they appear in the header, or as the where clause lists them if it lists
+//   all of those. Symbols that are not in the header are declared by the where clause.
+// - Constants of rank 0 or 1 may give their value: `constant 0.5 : f32[]`, `constant [1, 2] : i64[2]`;
+//   the value is their name where no @name precedes it.
+// - Regions: `%a, %b = while(%d, %n) { region(%i: f32[B], %c: i64[]) {... return %ok} region(...) {...} }`.
 #ifndef TAILOR_GRAPH_TEXT_H_
 #define TAILOR_GRAPH_TEXT_H_
 
 #include <functional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -22,6 +36,9 @@ using ConstantSource = std::function<ConstantData(absl::string_view name, const 
 
 // Fails with INVALID_ARGUMENT "line L, column C: ...".
 absl::StatusOr<Graph> ParseGraph(absl::string_view text, const ConstantSource& constants = nullptr);
+
+// The name of output number `index` where the text gives none: its node's, else "output<index>".
+std::string DefaultOutputName(const Graph& graph, Value value, size_t index);
 
 // Parses "4*B*S + floordiv(S, 2)" over `graph`'s symbols.
 absl::StatusOr<DimExpr> ParseDim(absl::string_view text, const Graph& graph);

@@ -1,0 +1,164 @@
+#include "graph/builders.h"
+
+#include <cmath>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/element.h"
+#include "graph/status_macros.h"
+
+namespace tailor {
+namespace {
+
+// Appends primitives and keeps the first error: after it nothing is appended and every value is
+// meaningless, so that a formula reads in one go and Finish() tells how it went.
+class Formula {
+ public:
+  explicit Formula(Graph* graph) : graph_(*graph) {}
+
+  Value Apply(OpKind op, std::initializer_list<Value> operands, Attributes attributes = {}) {
+    if (!status_.ok()) return Value{};
+    absl::StatusOr<NodeId> node =
+        graph_.Append(op, absl::MakeConstSpan(operands.begin(), operands.size()), std::move(attributes));
+    if (node.ok()) return Value{*node, 0};
+    status_ = node.status();
+    return Value{};
+  }
+
+  Value Reduce(OpKind op, Value x, int64_t axis) {
+    return Apply(op, {x}, {{"axes", std::vector<int64_t>{axis}}, {"keep_dims", int64_t{1}}});
+  }
+
+  // A rank-0 constant of the type of `like`.
+  Value Scalar(Value like, double value) {
+    if (!status_.ok()) return Value{};
+    absl::StatusOr<Value> scalar = ScalarConstant(graph_, graph_.type(like).dtype, value);
+    if (scalar.ok()) return *scalar;
+    status_ = scalar.status();
+    return Value{};
+  }
+
+  // x * factor
+  Value Scale(Value x, double factor) {
+    return Apply(OpKind::kMul, {x, Scalar(x, factor)});
+  }
+
+  absl::StatusOr<Value> Finish(Value result) const {
+    if (!status_.ok()) return status_;
+    return result;
+  }
+
+ private:
+  Graph& graph_;
+  absl::Status status_;
+};
+
+// `builder: x is no value of this graph`, or OK. A builder reads types before it appends.
+absl::Status CheckValue(const Graph& graph, absl::string_view builder, absl::string_view operand, Value v) {
+  if (graph.Contains(v)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(builder, ": operand \"", operand,
+                                                 "\" is no value of this graph (node ", v.node, ", result ",
+                                                 v.result, ")"));
+}
+
+// x minus its maximum along `axis`.
+Value Shifted(Formula& f, Value x, int64_t axis) {
+  return f.Apply(OpKind::kSub, {x, f.Reduce(OpKind::kReduceMax, x, axis)});
+}
+
+}  // namespace
+
+absl::StatusOr<Value> ScalarConstant(Graph& graph, DType dtype, double value) {
+  if (!IsValid(dtype)) return absl::InvalidArgumentError("constant: the element type is invalid");
+  auto bytes = std::make_shared<uint64_t>(0);
+  ElementFromDouble(dtype, value, bytes.get());
+  std::string name = ElementText(dtype, bytes.get());
+  const void* data = bytes.get();
+  TAILOR_ASSIGN_OR_RETURN(Value scalar,
+                          graph.AddConstant(name, dtype, {},
+                                            {std::move(bytes), data, static_cast<uint64_t>(SizeOf(dtype)), {}}));
+  graph.SetNodeName(scalar.node, "");
+  return scalar;
+}
+
+absl::StatusOr<Value> Softmax(Graph& graph, Value x, int64_t axis) {
+  TAILOR_RETURN_IF_ERROR(CheckValue(graph, "softmax", "x", x));
+  Formula f(&graph);
+  Value e = f.Apply(OpKind::kExp, {Shifted(f, x, axis)});
+  return f.Finish(f.Apply(OpKind::kDiv, {e, f.Reduce(OpKind::kReduceSum, e, axis)}));
+}
+
+absl::StatusOr<Value> LogSoftmax(Graph& graph, Value x, int64_t axis) {
+  TAILOR_RETURN_IF_ERROR(CheckValue(graph, "log_softmax", "x", x));
+  Formula f(&graph);
+  Value shifted = Shifted(f, x, axis);
+  Value sum = f.Reduce(OpKind::kReduceSum, f.Apply(OpKind::kExp, {shifted}), axis);
+  return f.Finish(f.Apply(OpKind::kSub, {shifted, f.Apply(OpKind::kLog, {sum})}));
+}
+
+absl::StatusOr<Value> LayerNorm(Graph& graph, Value x, Value scale, Value bias, double epsilon) {
+  TAILOR_RETURN_IF_ERROR(CheckValue(graph, "layer_norm", "x", x));
+  Formula f(&graph);
+  Value centered = f.Apply(OpKind::kSub, {x, f.Reduce(OpKind::kReduceMean, x, -1)});
+  Value square = f.Apply(OpKind::kMul, {centered, centered});
+  Value variance = f.Reduce(OpKind::kReduceMean, square, -1);
+  Value stable = f.Apply(OpKind::kAdd, {variance, f.Scalar(x, epsilon)});
+  Value y = f.Apply(OpKind::kMul, {centered, f.Apply(OpKind::kRsqrt, {stable})});
+  if (scale.node >= 0) y = f.Apply(OpKind::kMul, {y, scale});
+  if (bias.node >= 0) y = f.Apply(OpKind::kAdd, {y, bias});
+  return f.Finish(y);
+}
+
+absl::StatusOr<Value> GeluErf(Graph& graph, Value x) {
+  TAILOR_RETURN_IF_ERROR(CheckValue(graph, "gelu_erf", "x", x));
+  Formula f(&graph);
+  Value erf = f.Apply(OpKind::kErf, {f.Scale(x, std::sqrt(0.5))});
+  Value weight = f.Apply(OpKind::kAdd, {erf, f.Scalar(x, 1)});
+  return f.Finish(f.Apply(OpKind::kMul, {f.Scale(x, 0.5), weight}));
+}
+
+absl::StatusOr<Value> GeluTanh(Graph& graph, Value x) {
+  TAILOR_RETURN_IF_ERROR(CheckValue(graph, "gelu_tanh", "x", x));
+  constexpr double kSqrtTwoOverPi = 0.79788456080286535588;
+  Formula f(&graph);
+  Value cube = f.Apply(OpKind::kMul, {f.Apply(OpKind::kMul, {x, x}), x});
+  Value inner = f.Apply(OpKind::kAdd, {x, f.Scale(cube, 0.044715)});
+  Value tanh = f.Apply(OpKind::kTanh, {f.Scale(inner, kSqrtTwoOverPi)});
+  Value weight = f.Apply(OpKind::kAdd, {tanh, f.Scalar(x, 1)});
+  return f.Finish(f.Apply(OpKind::kMul, {f.Scale(x, 0.5), weight}));
+}
+
+absl::StatusOr<Value> L2Normalize(Graph& graph, Value x, int64_t axis, double epsilon) {
+  TAILOR_RETURN_IF_ERROR(CheckValue(graph, "l2_normalize", "x", x));
+  Formula f(&graph);
+  Value sum = f.Reduce(OpKind::kReduceSum, f.Apply(OpKind::kMul, {x, x}), axis);
+  Value norm = f.Apply(OpKind::kMax, {f.Apply(OpKind::kSqrt, {sum}), f.Scalar(x, epsilon)});
+  return f.Finish(f.Apply(OpKind::kDiv, {x, norm}));
+}
+
+absl::StatusOr<Value> Attention(Graph& graph, Value query, Value key, Value value, Value mask, double scale) {
+  TAILOR_RETURN_IF_ERROR(CheckValue(graph, "attention", "query", query));
+  if (scale == 0) {
+    const Shape& shape = graph.type(query).shape;
+    std::optional<int64_t> depth = shape.empty() ? std::nullopt : shape.back().constant();
+    if (!depth || *depth < 1) {
+      return absl::InvalidArgumentError(absl::StrCat("attention: the last extent of operand \"query\" (",
+                                                     graph.NameOf(query), ") of type ",
+                                                     graph.TypeText(graph.type(query)),
+                                                     " must be a positive constant when no scale is given"));
+    }
+    scale = 1 / std::sqrt(static_cast<double>(*depth));
+  }
+  Formula f(&graph);
+  Value scores = f.Apply(OpKind::kDot, {query, key}, {{"transpose_rhs", int64_t{1}}});
+  scores = f.Scale(scores, scale);
+  if (mask.node >= 0) scores = f.Apply(OpKind::kAdd, {scores, mask});
+  TAILOR_ASSIGN_OR_RETURN(scores, f.Finish(scores));
+  TAILOR_ASSIGN_OR_RETURN(Value weights, Softmax(graph, scores, -1));
+  return f.Finish(f.Apply(OpKind::kDot, {weights, value}));
+}
+
+}  // namespace tailor

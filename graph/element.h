@@ -1,0 +1,33 @@
+// One element of a tensor as bytes: conversion from double and to and from text. f16 and bf16 round
+// to nearest even. Text is the shortest that reads back to the same bits.
+#ifndef TAILOR_GRAPH_ELEMENT_H_
+#define TAILOR_GRAPH_ELEMENT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "graph/dtype.h"
+
+namespace tailor {
+
+uint16_t F16FromFloat(float value);
+float FloatFromF16(uint16_t bits);
+uint16_t BF16FromFloat(float value);
+float FloatFromBF16(uint16_t bits);
+
+// Writes SizeOf(dtype) bytes. Integers saturate and take NaN to 0; bool is value != 0.
+void ElementFromDouble(DType dtype, double value, void* element);
+
+// "0.5", "-3", "true", "inf", "nan" (any NaN).
+std::string ElementText(DType dtype, const void* element);
+
+// False if `text` is no value of `dtype`.
+bool ParseElement(DType dtype, absl::string_view text, void* element);
+
+// Shortest text that reads back to the same double.
+std::string DoubleText(double value);
+
+}  // namespace tailor
+
+#endif  // TAILOR_GRAPH_ELEMENT_H_

@@ -1,0 +1,314 @@
+#include "graph/graph.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "graph/status_macros.h"
+#include "graph/type_rules.h"
+
+namespace tailor {
+namespace {
+
+template <typename T>
+const T& GetAttribute(const Node& node, absl::string_view name) {
+  auto it = node.attributes.find(name);
+  assert(it != node.attributes.end());
+  return std::get<T>(it->second);
+}
+
+constexpr const char* kAttributeTypeNames[] = {"i64", "i64s", "f64", "string", "dtype", "dims"};
+
+// The variant alternative that holds an attribute of `type`.
+size_t AlternativeOf(AttributeType type) {
+  switch (type) {
+    case AttributeType::kI64:
+      return Attribute(int64_t{}).index();
+    case AttributeType::kI64s:
+      return Attribute(std::vector<int64_t>{}).index();
+    case AttributeType::kF64:
+      return Attribute(double{}).index();
+    case AttributeType::kString:
+      return Attribute(std::string{}).index();
+    case AttributeType::kDType:
+      return Attribute(DType{}).index();
+    case AttributeType::kDims:
+      return Attribute(Shape{}).index();
+  }
+  return std::variant_npos;
+}
+
+Attribute DefaultValue(const AttributeInfo& info) {
+  if (info.type == AttributeType::kI64s) {
+    assert(*info.default_text == "[]");
+    return std::vector<int64_t>{};
+  }
+  if (info.type == AttributeType::kF64) {
+    double value = 0;
+    bool parsed = absl::SimpleAtod(*info.default_text, &value);
+    assert(parsed);
+    return value;
+  }
+  int64_t value = 0;
+  bool parsed = info.type == AttributeType::kI64 && absl::SimpleAtoi(*info.default_text, &value);
+  assert(parsed);
+  static_cast<void>(parsed);
+  return value;
+}
+
+// Checks `attributes` against the row and fills in defaults.
+absl::Status CompleteAttributes(const OpInfo& info, Attributes* attributes) {
+  for (const AttributeInfo& row : info.attributes) {
+    auto it = attributes->find(row.name);
+    if (it == attributes->end()) {
+      if (!row.default_text) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(info.text, ": attribute \"", row.name, "\" is missing"));
+      }
+      attributes->emplace(std::string(row.name), DefaultValue(row));
+    } else if (it->second.index() != AlternativeOf(row.type)) {
+      return absl::InvalidArgumentError(absl::StrCat(info.text, ": attribute \"", row.name, "\" must be ",
+                                                     kAttributeTypeNames[static_cast<int>(row.type)]));
+    }
+  }
+  if (attributes->size() == info.attributes.size()) return absl::OkStatus();
+  for (const auto& [name, value] : *attributes) {
+    bool known = std::any_of(info.attributes.begin(), info.attributes.end(),
+                             [&](const AttributeInfo& row) { return row.name == name; });
+    if (!known) {
+      return absl::InvalidArgumentError(absl::StrCat(info.text, ": there is no attribute \"", name, "\""));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Brings valid attributes into the one form that stands for all equal ones.
+void CanonicalizeAttributes(const OpInfo& info, absl::Span<const TensorType> operands,
+                            Attributes* attributes) {
+  int64_t rank = operands.empty() ? 0 : operands[0].rank();
+  if (auto it = attributes->find("axes"); it != attributes->end()) {
+    auto& axes = std::get<std::vector<int64_t>>(it->second);
+    for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
+    std::sort(axes.begin(), axes.end());
+  }
+  if (auto it = attributes->find("axis"); it != attributes->end()) {
+    if (info.shape == ShapeRule::kFromShape) rank = std::get<Shape>(attributes->find("shape")->second).size();
+    auto& axis = std::get<int64_t>(it->second);
+    axis += axis < 0 ? rank : 0;
+  }
+  if (auto it = attributes->find("steps"); it != attributes->end()) {
+    auto& steps = std::get<std::vector<int64_t>>(it->second);
+    if (steps.empty()) steps.assign(rank, 1);
+  }
+}
+
+}  // namespace
+
+int64_t Node::i64(absl::string_view attribute) const { return GetAttribute<int64_t>(*this, attribute); }
+
+const std::vector<int64_t>& Node::i64s(absl::string_view attribute) const {
+  return GetAttribute<std::vector<int64_t>>(*this, attribute);
+}
+
+const std::string& Node::string(absl::string_view attribute) const {
+  return GetAttribute<std::string>(*this, attribute);
+}
+
+DType Node::dtype(absl::string_view attribute) const { return GetAttribute<DType>(*this, attribute); }
+
+const Shape& Node::dims(absl::string_view attribute) const { return GetAttribute<Shape>(*this, attribute); }
+
+uint64_t ConstantData::Hash() const {
+  if (declared_hash) return *declared_hash;
+  constexpr uint64_t kMultiplier = 0x9fb21c651e98df25u;
+  const char* bytes = static_cast<const char*>(data);
+  uint64_t hash = size * kMultiplier;
+  for (uint64_t offset = 0; offset < size; offset += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes + offset, std::min<uint64_t>(sizeof word, size - offset));
+    hash = (hash ^ word) * kMultiplier;
+    hash ^= hash >> 35;
+  }
+  return hash;
+}
+
+absl::StatusOr<SymbolId> Graph::AddSymbol(SymbolInfo info) {
+  auto error = [&](const auto&... parts) {
+    return absl::InvalidArgumentError(absl::StrCat("symbol \"", info.name, "\": ", parts...));
+  };
+  if (info.name.empty()) return absl::InvalidArgumentError("a symbol needs a name");
+  if (FindSymbol(info.name)) return error("the name is taken");
+  if (info.min < 0) return error("min is ", info.min, ", needs at least 0");
+  if (info.min > info.max) return error("min is ", info.min, ", above max ", info.max);
+  if (info.multiple_of < 1) return error("multiple_of is ", info.multiple_of, ", needs at least 1");
+  for (int64_t value : info.likely) {
+    if (value < info.min || value > info.max) {
+      return error("likely value ", value, " is outside [", info.min, ", ", info.max, "]");
+    }
+  }
+  SymbolId id = static_cast<SymbolId>(symbols_.size());
+  symbol_ids_[info.name] = id;
+  symbols_.push_back(std::move(info));
+  return id;
+}
+
+std::optional<SymbolId> Graph::FindSymbol(absl::string_view name) const {
+  auto it = symbol_ids_.find(name);
+  if (it == symbol_ids_.end()) return std::nullopt;
+  return it->second;
+}
+
+absl::Status Graph::CheckDims(absl::string_view op, absl::string_view what,
+                              absl::Span<const DimExpr> dims) const {
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (!dims[i].valid()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(op, ": ", what, " entry ", i, " overflows, or divides by a constant below 1"));
+    }
+    for (SymbolId id : dims[i].Symbols()) {
+      if (id < 0 || static_cast<size_t>(id) >= symbols_.size()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(op, ": ", what, " entry ", i, " uses symbol ", id, ", which this graph does not have"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Graph::AssumeEqual(const DimExpr& a, const DimExpr& b) {
+  TAILOR_RETURN_IF_ERROR(CheckDims("assume_equal", "argument", {a, b}));
+  if (a.constant() && b.constant() && a != b) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("assume_equal: ", DimText(a), " can never equal ", DimText(b)));
+  }
+  assumed_equal_.emplace_back(a, b);
+  return absl::OkStatus();
+}
+
+absl::Status Graph::CheckOperands(const OpInfo& info, absl::Span<const Value> operands) const {
+  bool variadic = !info.operands.empty() && info.operands.back().variadic;
+  size_t needed = info.operands.size();
+  if (variadic ? operands.size() < needed : operands.size() != needed) {
+    return absl::InvalidArgumentError(absl::StrCat(info.text, ": has ", operands.size(), " operands, needs ",
+                                                   variadic ? "at least " : "", needed));
+  }
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (Contains(operands[i])) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        info.text, ": operand \"", info.operands[std::min(i, needed - 1)].name, "\" is no value of this graph (node ",
+        operands[i].node, ", result ", operands[i].result, ")"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<NodeId> Graph::Append(OpKind op, absl::Span<const Value> operands, Attributes attributes,
+                                     std::vector<Region> regions) {
+  if (op == OpKind::kInput || op == OpKind::kConstant) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(InfoOf(op).text, ": is added by a function of its own, not as an op"));
+  }
+  return AppendNode(op, operands, std::move(attributes), std::move(regions));
+}
+
+absl::StatusOr<NodeId> Graph::AppendNode(OpKind op, absl::Span<const Value> operands, Attributes attributes,
+                                         std::vector<Region> regions) {
+  const OpInfo& info = InfoOf(op);
+  TAILOR_RETURN_IF_ERROR(CheckOperands(info, operands));
+  TAILOR_RETURN_IF_ERROR(CompleteAttributes(info, &attributes));
+  for (const auto& [name, value] : attributes) {
+    if (const Shape* dims = std::get_if<Shape>(&value)) {
+      TAILOR_RETURN_IF_ERROR(CheckDims(info.text, absl::StrCat("attribute \"", name, "\""), *dims));
+    }
+  }
+  std::vector<TensorType> types;
+  for (Value v : operands) types.push_back(type(v));
+  auto symbol_name = [this](SymbolId id) { return symbols_[id].name; };
+  auto results = InferTypes(op, types, {}, attributes, regions, symbol_name);
+  if (!results.ok()) {  // once more, with the names that a message needs
+    std::vector<std::string> names;
+    for (Value v : operands) names.push_back(NameOf(v));
+    return InferTypes(op, types, names, attributes, regions, symbol_name).status();
+  }
+  CanonicalizeAttributes(info, types, &attributes);
+  nodes_.push_back(Node{op, {operands.begin(), operands.end()}, std::move(attributes), std::move(regions),
+                        *std::move(results), ""});
+  return static_cast<NodeId>(nodes_.size() - 1);
+}
+
+absl::StatusOr<Value> Graph::AddInput(absl::string_view name, DType dtype, Shape shape) {
+  if (name.empty()) return absl::InvalidArgumentError("input: needs a name");
+  for (NodeId id : inputs_) {
+    if (nodes_[id].name == name) {
+      return absl::InvalidArgumentError(absl::StrCat("input: the name \"", name, "\" is taken"));
+    }
+  }
+  TAILOR_ASSIGN_OR_RETURN(NodeId id, AppendNode(OpKind::kInput, {},
+                                                {{"name", std::string(name)},
+                                                 {"dtype", dtype},
+                                                 {"shape", std::move(shape)}},
+                                                {}));
+  SetNodeName(id, name);
+  inputs_.push_back(id);
+  return Value{id, 0};
+}
+
+absl::StatusOr<Value> Graph::AddConstant(absl::string_view name, DType dtype, Shape shape, ConstantData data) {
+  std::optional<int64_t> size = (ElementCount(shape) * SizeOf(dtype)).constant();
+  if (!size || *size < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("constant: \"", name, "\" needs constant extents and a size below 2^63 bytes"));
+  }
+  if (static_cast<uint64_t>(*size) != data.size) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("constant: \"", name, "\" has ", data.size, " bytes, its type needs ", *size));
+  }
+  TAILOR_ASSIGN_OR_RETURN(NodeId id, AppendNode(OpKind::kConstant, {},
+                                                {{"name", std::string(name)},
+                                                 {"dtype", dtype},
+                                                 {"shape", std::move(shape)}},
+                                                {}));
+  SetNodeName(id, name);
+  constants_.emplace(id, std::move(data));
+  return Value{id, 0};
+}
+
+absl::Status Graph::AddOutput(absl::string_view name, Value value) {
+  if (name.empty()) return absl::InvalidArgumentError("output: needs a name");
+  if (!Contains(value)) {
+    return absl::InvalidArgumentError(absl::StrCat("output: \"", name, "\" is no value of this graph (node ",
+                                                   value.node, ", result ", value.result, ")"));
+  }
+  for (const Output& output : outputs_) {
+    if (output.name == name) {
+      return absl::InvalidArgumentError(absl::StrCat("output: the name \"", name, "\" is taken"));
+    }
+  }
+  outputs_.push_back({std::string(name), value});
+  return absl::OkStatus();
+}
+
+void Graph::SetNodeName(NodeId node, absl::string_view name) {
+  std::string& current = nodes_[node].name;
+  if (nodes_[node].op == OpKind::kInput && !current.empty()) return;
+  if (auto it = named_nodes_.find(current); it != named_nodes_.end()) {
+    it->second.erase(node);
+    if (it->second.empty()) named_nodes_.erase(it);
+  }
+  current = std::string(name);
+  if (!name.empty()) named_nodes_[current].insert(node);
+}
+
+const ConstantData& Graph::constant_data(NodeId constant) const {
+  auto it = constants_.find(constant);
+  assert(it != constants_.end());
+  return it->second;
+}
+
+bool Graph::Contains(Value v) const {
+  return v.node >= 0 && static_cast<size_t>(v.node) < nodes_.size() && v.result >= 0 &&
+         static_cast<size_t>(v.result) < nodes_[v.node].results.size();
+}
+
+}  // namespace tailor

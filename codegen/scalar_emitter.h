@@ -4,6 +4,7 @@
 #ifndef TAILOR_CODEGEN_SCALAR_EMITTER_H_
 #define TAILOR_CODEGEN_SCALAR_EMITTER_H_
 
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -19,7 +20,8 @@ struct KernelFrame {
   std::vector<llvm::Value*> dims;     // i64 per dim slot
   llvm::Value* fault = nullptr;       // address of the fault record, if the plan has faults
   llvm::Value* fault_base = nullptr;  // check id of fault 0
-  std::vector<llvm::MDNode*> alias_scope, noalias;  // per buffer: loads and stores of distinct buffers commute
+  // Per buffer, metadata that lets accesses to distinct buffers be reordered.
+  std::vector<llvm::MDNode*> alias_scope, noalias;
   llvm::Value* ExtentValue(llvm::IRBuilderBase& b, const Extent& extent) const;
 };
 
@@ -32,39 +34,59 @@ KernelFrame OpenKernelFunction(llvm::IRBuilderBase& b, llvm::Module& module, con
                                llvm::StringRef name);
 // How many 8-byte slots the argument block of `plan` has.
 int ArgumentSlots(const KernelPlan& plan);
+// Fills frame.alias_scope and frame.noalias. Buffers are distinct memory, by the host program's layout.
+void AddAliasScopes(llvm::LLVMContext& context, const KernelPlan& plan, KernelFrame& frame);
 
 class ScalarEmitter {
  public:
   ScalarEmitter(llvm::IRBuilderBase& b, const EmitTarget& target, const KernelPlan& plan, const KernelFrame& frame)
       : b_(b), target_(target), plan_(plan), frame_(frame) {}
 
-  // Axis values. Setting one forgets every memoized value (values of one set share one basic-block region).
+  // Axis values. Setting one forgets every memoized value, for memo entries must dominate their uses.
   void SetAxis(int axis, llvm::Value* index);
   // Lanes run along `axis`: lane i has index first + i. `mask` (<lanes x i1>, null: all) guards memory access.
+  // lanes 1 makes the axis a scalar one.
   void SetLanes(int axis, llvm::Value* first, int lanes, llvm::Value* mask);
   // The register value of a kLocal buffer, which loads of it yield.
   void SetLocal(int buffer, llvm::Value* value);
-  // Treats slot pairs / divisibility as known (from a version's guards).
+  // No dim under kBcastIndex is 1: a version's guards said so.
   void AssumeNoBroadcast() { no_broadcast_ = true; }
+  void Forget();
 
   llvm::Value* Emit(ExprId id);       // scalar unless it depends on the lane axis
   llvm::Value* EmitLanes(ExprId id);  // splat to all lanes
   // Writes `value` (register form, scalar or lanes) to buffer at indices.
-  void Store(int buffer, const std::vector<ExprId>& indices, llvm::Value* value, bool nontemporal = false);
-  void Forget() { memo_.clear(); }
+  void Store(int buffer, const std::vector<ExprId>& indices, llvm::Value* value);
   int lanes() const { return lanes_; }
+  llvm::Value* mask() const { return mask_; }
 
  private:
+  // Where the lanes of an access lie. kUniform, kContiguous: `offset` is that of lane 0, in elements.
+  // kScattered: a vector of offsets.
+  enum class Pattern { kUniform, kContiguous, kScattered };
   struct Address {
-    llvm::Value* offset;  // in elements; scalar when the lanes are contiguous or equal, else a vector
-    enum { kUniform, kContiguous, kScattered } pattern;
+    llvm::Value* offset;
+    Pattern pattern;
   };
-  Address EmitAddress(int buffer, const std::vector<ExprId>& indices);
+  Address EmitAddress(const Buffer& buffer, const std::vector<ExprId>& indices);
+  Address EmitRowMajor(const Buffer& buffer, const std::vector<ExprId>& indices);
+  Address EmitPanels(const Buffer& buffer, const std::vector<ExprId>& indices);
+  llvm::Value* ElementPointer(int buffer, llvm::Value* offset);
   llvm::Value* EmitLoad(const Expr& e);
+  llvm::Value* EmitGuardedScalarLoad(int buffer, llvm::Value* offset, llvm::Value* guard);
   llvm::Value* EmitGatherIndex(const Expr& e);
+  void EmitFault(const Expr& e, llvm::Value* raw, llvm::Value* bad);
+  llvm::Value* EmitIndexOp(const Expr& e);
   llvm::Value* EmitUncached(const Expr& e);
-  // The lane stride of an index expression: 0, 1, or nullopt when it is neither for sure.
-  std::optional<int64_t> LaneStride(ExprId id);
+  // The value in lane 0 of an expression whose LaneCoefficient is known.
+  llvm::Value* EmitFirst(ExprId id);
+  // By how much an index expression grows from lane to lane, where that is one known number.
+  std::optional<int64_t> LaneCoefficient(ExprId id) const;
+  bool VariesByLane(ExprId id) const { return lanes_ > 1 && DependsOnLane(id); }
+  bool DependsOnLane(ExprId id) const;
+  llvm::Value* ToLanes(llvm::Value* value);
+  llvm::Value* AllLanes();
+  llvm::Instruction* Tag(llvm::Instruction* access, int buffer);
 
   llvm::IRBuilderBase& b_;
   const EmitTarget& target_;
@@ -73,6 +95,8 @@ class ScalarEmitter {
   absl::flat_hash_map<int, llvm::Value*> axes_;
   absl::flat_hash_map<int, llvm::Value*> locals_;
   absl::flat_hash_map<ExprId, llvm::Value*> memo_;
+  absl::flat_hash_map<ExprId, llvm::Value*> first_memo_;
+  mutable absl::flat_hash_map<ExprId, bool> lane_dependence_;
   int lane_axis_ = -1;
   int lanes_ = 1;
   llvm::Value* mask_ = nullptr;

@@ -1,0 +1,253 @@
+// Emits loop and row kernels: a nest over tasks, and within each the plan's stages. Lanes run either
+// along a parallel axis (every stage handles a vector of rows' elements at once: elementwise kernels,
+// reductions over outer dims) or along a tile axis (each row's loops are vectorized: softmax, layer norm).
+#include <cassert>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/emit_cpu.h"
+#include "codegen/emit_loop.h"
+#include "codegen/scalar_emitter.h"
+#include "llvm/IR/IRBuilder.h"
+
+namespace tailor {
+namespace {
+
+class LoopKernelEmitter {
+ public:
+  LoopKernelEmitter(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target, llvm::Module& module,
+                    const std::string& name)
+      : plan_(plan),
+        schedule_(schedule),
+        target_(target),
+        b_(module.getContext()),
+        frame_(OpenKernelFunction(b_, module, plan, name)),
+        function_(b_.GetInsertBlock()->getParent()),
+        emitter_(b_, target_, plan_, frame_) {}
+
+  void Emit(bool no_broadcast) {
+    if (no_broadcast) emitter_.AssumeNoBroadcast();
+    b_.SetInsertPoint(b_.GetInsertBlock());
+    EmitTaskLoop();
+    b_.CreateRetVoid();
+  }
+
+ private:
+  bool LanesAcrossRows() const {
+    return schedule_.lane_axis >= 0 && plan_.axes[schedule_.lane_axis].role == AxisRole::kParallel;
+  }
+  llvm::Value* ExtentOf(int axis) { return frame_.ExtentValue(b_, plan_.axes[axis].extent); }
+
+  // A task number is read as digits: one per parallel axis, the lane axis counting chunks last. The
+  // first task is decoded by division, the following ones by carrying.
+  void EmitTaskLoop() {
+    std::vector<int> digit_axes;
+    std::vector<llvm::Value*> extents;
+    for (int i = 0; i < static_cast<int>(plan_.axes.size()); ++i) {
+      if (plan_.axes[i].role != AxisRole::kParallel || i == schedule_.lane_axis) continue;
+      digit_axes.push_back(i);
+      extents.push_back(ExtentOf(i));
+    }
+    if (LanesAcrossRows()) {
+      digit_axes.push_back(schedule_.lane_axis);
+      llvm::Value* rounded = b_.CreateAdd(ExtentOf(schedule_.lane_axis), b_.getInt64(schedule_.lane_chunk - 1));
+      extents.push_back(b_.CreateUDiv(rounded, b_.getInt64(schedule_.lane_chunk), "chunks"));
+    }
+    std::vector<llvm::AllocaInst*> digits;
+    llvm::Value* rest = function_->getArg(1);
+    for (size_t i = 0; i < digit_axes.size(); ++i) digits.push_back(b_.CreateAlloca(b_.getInt64Ty(), nullptr, "digit"));
+    for (size_t i = digit_axes.size(); i-- > 0;) {
+      if (i == 0) {
+        b_.CreateStore(rest, digits[i]);
+      } else {
+        b_.CreateStore(b_.CreateURem(rest, extents[i], "first.digit"), digits[i]);
+        rest = b_.CreateUDiv(rest, extents[i], "first.rest");
+      }
+    }
+    EmitLoop(b_, function_->getArg(1), function_->getArg(2), 1, "task", [&](llvm::Value*) {
+      for (size_t i = 0; i < digit_axes.size(); ++i) {
+        emitter_.SetAxis(digit_axes[i], b_.CreateLoad(b_.getInt64Ty(), digits[i], "index"));
+        if (digit_axes[i] == schedule_.lane_axis) chunk_ = b_.CreateLoad(b_.getInt64Ty(), digits[i], "chunk");
+      }
+      EmitTask();
+      AdvanceDigits(digits, extents);
+    });
+  }
+
+  void AdvanceDigits(const std::vector<llvm::AllocaInst*>& digits, const std::vector<llvm::Value*>& extents) {
+    llvm::Value* carry = b_.getTrue();
+    for (size_t i = digits.size(); i-- > 0;) {
+      llvm::Value* next = b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), digits[i]), b_.CreateZExt(carry, b_.getInt64Ty()),
+                                       "digit.next");
+      carry = b_.CreateICmpEQ(next, extents[i], "carry");
+      b_.CreateStore(b_.CreateSelect(carry, b_.getInt64(0), next), digits[i]);
+    }
+  }
+
+  void EmitTask() {
+    if (!LanesAcrossRows()) {
+      EmitStages();
+      return;
+    }
+    llvm::Value* first = b_.CreateMul(chunk_, b_.getInt64(schedule_.lane_chunk), "first");
+    llvm::Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ExtentOf(schedule_.lane_axis),
+                                                b_.CreateAdd(first, b_.getInt64(schedule_.lane_chunk)), nullptr, "end");
+    EmitVectors(first, end, 1, [&](int) { EmitStages(); });
+  }
+
+  // Runs `body(u)` over [first, end) of the lane axis: `unroll` vectors at a time (u numbers them), then
+  // one, then a masked rest.
+  void EmitVectors(llvm::Value* first, llvm::Value* end, int unroll, llvm::function_ref<void(int)> body) {
+    const int lanes = schedule_.lanes;
+    const int axis = schedule_.lane_axis;
+    llvm::Value* next = first;
+    for (int width : {unroll, 1}) {
+      if (width == 1 && unroll == 1 && next != first) break;
+      llvm::Value* full = b_.CreateSub(end, b_.getInt64(int64_t{lanes} * width - 1), "full.end");
+      next = EmitLoop(b_, next, full, int64_t{lanes} * width, width > 1 ? "unrolled" : "vector", [&](llvm::Value* x) {
+        for (int u = 0; u < width; ++u) {
+          emitter_.SetLanes(axis, b_.CreateAdd(x, b_.getInt64(int64_t{lanes} * u), "x"), lanes, nullptr);
+          body(u);
+        }
+      });
+    }
+    if (lanes > 1) {
+      EmitIf(b_, b_.CreateICmpSLT(next, end, "rest"), "tail", [&] {
+        emitter_.SetLanes(axis, next, lanes, TailMask(b_.CreateSub(end, next, "rest.count")));
+        body(0);
+      });
+    }
+    emitter_.SetLanes(axis, first, 1, nullptr);
+  }
+
+  llvm::Value* TailMask(llvm::Value* count) {
+    std::vector<llvm::Constant*> steps;
+    for (int i = 0; i < schedule_.lanes; ++i) steps.push_back(b_.getInt32(i));
+    llvm::Value* splat = b_.CreateVectorSplat(schedule_.lanes, b_.CreateTrunc(count, b_.getInt32Ty()), "rest.splat");
+    return b_.CreateICmpULT(llvm::ConstantVector::get(steps), splat, "tail.mask");
+  }
+
+  void EmitStages() {
+    for (const Stage& stage : plan_.stages) EmitStage(stage);
+  }
+
+  // One accumulator per statement and unrolled vector, as stack slots that SROA turns into registers.
+  struct Accumulator {
+    std::vector<llvm::AllocaInst*> slots;
+  };
+
+  void EmitStage(const Stage& stage) {
+    std::vector<int> scalar_axes;
+    bool lanes_here = false;
+    bool reduces = false;
+    for (int axis : stage.axes) {
+      lanes_here |= axis == schedule_.lane_axis;
+      if (axis != schedule_.lane_axis) scalar_axes.push_back(axis);
+    }
+    for (const Statement& s : stage.statements) reduces |= !s.reduce_axes.empty();
+    const int unroll = lanes_here && reduces ? schedule_.unroll : 1;
+    std::vector<Accumulator> accumulators = OpenAccumulators(stage, unroll, lanes_here);
+    EmitScalarLoops(scalar_axes, 0, [&] {
+      auto statements = [&](int u) {
+        for (size_t i = 0; i < stage.statements.size(); ++i) EmitStatement(stage.statements[i], accumulators[i], u);
+      };
+      if (lanes_here) {
+        EmitVectors(b_.getInt64(0), ExtentOf(schedule_.lane_axis), unroll, statements);
+      } else {
+        statements(0);
+      }
+    });
+    if (!stage.axes.empty()) emitter_.Forget();
+    for (size_t i = 0; i < stage.statements.size(); ++i) {
+      if (!stage.statements[i].reduce_axes.empty()) CloseAccumulator(stage.statements[i], accumulators[i], lanes_here);
+    }
+  }
+
+  void EmitScalarLoops(const std::vector<int>& axes, size_t depth, llvm::function_ref<void()> body) {
+    if (depth == axes.size()) return body();
+    EmitLoop(b_, b_.getInt64(0), ExtentOf(axes[depth]), 1, "tile", [&](llvm::Value* index) {
+      emitter_.SetAxis(axes[depth], index);
+      EmitScalarLoops(axes, depth + 1, body);
+    });
+    emitter_.Forget();
+  }
+
+  std::vector<Accumulator> OpenAccumulators(const Stage& stage, int unroll, bool lanes_here) {
+    std::vector<Accumulator> result(stage.statements.size());
+    const int lanes = lanes_here ? schedule_.lanes : emitter_.lanes();
+    for (size_t i = 0; i < result.size(); ++i) {
+      const Statement& s = stage.statements[i];
+      if (s.reduce_axes.empty()) continue;
+      for (int u = 0; u < unroll; ++u) {
+        llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+        auto* slot = entry.CreateAlloca(RegisterType(b_.getContext(), s.accumulate, lanes), nullptr, "accumulator");
+        b_.CreateStore(EmitNeutral(b_, s.combiner, s.accumulate, lanes), slot);
+        result[i].slots.push_back(slot);
+      }
+    }
+    return result;
+  }
+
+  void EmitStatement(const Statement& s, Accumulator& accumulator, int u) {
+    if (s.reduce_axes.empty()) {
+      llvm::Value* value = emitter_.Emit(s.value);
+      if (plan_.buffers[s.buffer].kind == BufferKind::kLocal) {
+        emitter_.SetLocal(s.buffer, value);
+      } else {
+        emitter_.Store(s.buffer, s.indices, value);
+      }
+      return;
+    }
+    llvm::Value* value = emitter_.EmitLanes(s.value);
+    if (emitter_.mask()) {
+      llvm::Value* neutral = EmitNeutral(b_, s.combiner, s.accumulate, emitter_.lanes());
+      value = b_.CreateSelect(emitter_.mask(), value, neutral, "active");
+    }
+    llvm::AllocaInst* slot = accumulator.slots[u];
+    llvm::Value* sum = b_.CreateLoad(slot->getAllocatedType(), slot, "partial");
+    b_.CreateStore(EmitScalarOp(b_, target_, s.combiner, s.accumulate, s.accumulate, {sum, value}), slot);
+  }
+
+  // Combines the partial results, first across unrolled vectors, then across lanes if they were reduced.
+  void CloseAccumulator(const Statement& s, const Accumulator& accumulator, bool lanes_here) {
+    std::vector<llvm::Value*> parts;
+    for (llvm::AllocaInst* slot : accumulator.slots) {
+      parts.push_back(b_.CreateLoad(slot->getAllocatedType(), slot, "part"));
+    }
+    while (parts.size() > 1) {
+      const size_t half = parts.size() / 2;
+      for (size_t i = 0; i < half; ++i) {
+        parts[i] = EmitScalarOp(b_, target_, s.combiner, s.accumulate, s.accumulate, {parts[i], parts[i + half]});
+      }
+      parts.resize(half);
+    }
+    llvm::Value* result = parts[0];
+    if (lanes_here) result = EmitLaneReduction(b_, target_, s.combiner, s.accumulate, result);
+    const DType stored = plan_.buffers[s.buffer].dtype;
+    if (stored != s.accumulate) result = EmitScalarOp(b_, target_, OpKind::kCast, s.accumulate, stored, {result});
+    assert(plan_.buffers[s.buffer].kind == BufferKind::kLocal);
+    emitter_.SetLocal(s.buffer, result);
+  }
+
+  const KernelPlan& plan_;
+  const Schedule& schedule_;
+  const EmitTarget& target_;
+  llvm::IRBuilder<> b_;
+  KernelFrame frame_;
+  llvm::Function* function_;
+  ScalarEmitter emitter_;
+  llvm::Value* chunk_ = nullptr;
+};
+
+}  // namespace
+
+absl::Status EmitLoops(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
+                       const std::string& name, llvm::Module& module) {
+  for (size_t v = 0; v < schedule.versions.size(); ++v) {
+    LoopKernelEmitter emitter(plan, schedule, target, module, absl::StrCat(name, "_v", v));
+    emitter.Emit(/*no_broadcast=*/!schedule.versions[v].guards.empty());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tailor

@@ -1,0 +1,189 @@
+// Chooses lanes and tasks for loop and row kernels on a CPU.
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "codegen/emit_cpu.h"
+
+namespace tailor {
+namespace {
+
+DimExpr SlotValue(const Extent& extent) {
+  return extent.is_constant() ? DimExpr(extent.constant) : DimExpr::Symbol(extent.slot);
+}
+
+// Expressions that the plan evaluates, each once.
+std::vector<ExprId> Reachable(const KernelPlan& plan) {
+  std::set<ExprId> seen;
+  std::vector<ExprId> stack;
+  for (const Stage& stage : plan.stages) {
+    for (const Statement& s : stage.statements) {
+      stack.push_back(s.value);
+      stack.insert(stack.end(), s.indices.begin(), s.indices.end());
+    }
+  }
+  while (!stack.empty()) {
+    ExprId id = stack.back();
+    stack.pop_back();
+    if (!seen.insert(id).second) continue;
+    const Expr& e = plan.exprs[id];
+    stack.insert(stack.end(), e.args.begin(), e.args.end());
+    if (e.predicate >= 0) stack.push_back(e.predicate);
+  }
+  return {seen.begin(), seen.end()};
+}
+
+enum class Access { kUniform, kContiguous, kScattered };
+
+std::optional<int64_t> ConstantOf(const KernelPlan& plan, ExprId id) {
+  if (id < 0) return std::nullopt;
+  const Expr& e = plan.exprs[id];
+  if (e.kind == ExprKind::kBcastIndex) return ConstantOf(plan, e.args[0]);  // as where nothing is broadcast
+  if (e.kind != ExprKind::kExtent || !e.extent.is_constant()) return std::nullopt;
+  return e.extent.constant;
+}
+
+// How memory at `indices` of `buffer` moves when `axis` advances by one.
+Access AccessAlong(KernelPlan& plan, int buffer_id, const std::vector<ExprId>& indices, int axis) {
+  const Buffer buffer = plan.buffers[buffer_id];
+  if (buffer.kind == BufferKind::kLocal) return Access::kUniform;
+  bool uniform = true;
+  bool inner_constant_one = true;
+  for (int d = static_cast<int>(indices.size()) - 1; d >= 0; --d) {
+    auto step = ConstantOf(plan, CoefficientOf(plan, indices[d], axis));
+    if (!step) return Access::kScattered;
+    if (*step != 0 && (*step != 1 || !inner_constant_one || !uniform)) return Access::kScattered;
+    if (*step != 0) uniform = false;
+    inner_constant_one = inner_constant_one && buffer.dims[d] == Extent{.constant = 1};
+  }
+  if (buffer.layout != ConstantLayout::kRowMajor && !uniform) return Access::kScattered;
+  return uniform ? Access::kUniform : Access::kContiguous;
+}
+
+// What the accesses gain from lanes along `axis`, in rough cycles a vector.
+double LaneGain(KernelPlan& plan, const std::vector<ExprId>& exprs, int axis, int lanes) {
+  double gain = 0;
+  auto count = [&](int buffer, const std::vector<ExprId>& indices) {
+    switch (AccessAlong(plan, buffer, indices, axis)) {
+      case Access::kUniform: gain += 1; break;
+      case Access::kContiguous: gain += 2; break;
+      case Access::kScattered: gain -= lanes / 2; break;
+    }
+  };
+  for (ExprId id : exprs) {
+    const Expr e = plan.exprs[id];
+    if (e.kind == ExprKind::kLoad) count(e.ref, e.args);
+  }
+  for (const Stage& stage : plan.stages) {
+    for (const Statement& s : stage.statements) count(s.buffer, s.indices);
+  }
+  const Extent& extent = plan.axes[axis].extent;
+  if (extent.is_constant() && extent.constant < lanes) gain -= lanes - extent.constant;
+  return gain;
+}
+
+int ChooseLaneAxis(KernelPlan& plan, const std::vector<ExprId>& exprs, int lanes) {
+  bool row_buffers = false;  // they hold one row: lanes must stay within it
+  for (const Buffer& buffer : plan.buffers) row_buffers |= buffer.kind == BufferKind::kRow;
+  int best = -1;
+  double best_gain = 0;
+  for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
+    if (row_buffers && plan.axes[axis].role == AxisRole::kParallel) continue;
+    const double gain = LaneGain(plan, exprs, axis, lanes);
+    if (best < 0 || gain >= best_gain) {
+      best = axis;
+      best_gain = gain;
+    }
+  }
+  return best;
+}
+
+// Rough cycles that one vector of elements costs.
+int64_t CostOf(const KernelPlan& plan, const std::vector<ExprId>& exprs) {
+  int64_t cost = 1;
+  for (ExprId id : exprs) {
+    const Expr& e = plan.exprs[id];
+    if (e.kind == ExprKind::kLoad) cost += 1;
+    if (e.kind != ExprKind::kOp) continue;
+    switch (e.op) {
+      case OpKind::kExp: case OpKind::kLog: case OpKind::kTanh: case OpKind::kErf: case OpKind::kPow:
+      case OpKind::kSigmoid: case OpKind::kDiv: case OpKind::kSqrt: case OpKind::kRsqrt:
+        cost += 12;
+        break;
+      default:
+        cost += 1;
+    }
+  }
+  return cost;
+}
+
+int WidestElement(const KernelPlan& plan, const std::vector<ExprId>& exprs) {
+  int bytes = 4;
+  for (const Buffer& buffer : plan.buffers) {
+    if (buffer.kind == BufferKind::kOutput) bytes = std::max(bytes, SizeOf(buffer.dtype));
+  }
+  for (ExprId id : exprs) {
+    const Expr& e = plan.exprs[id];
+    if (e.kind == ExprKind::kOp) bytes = std::max(bytes, SizeOf(e.dtype));
+  }
+  return bytes;
+}
+
+std::vector<Version> BroadcastVersions(const KernelPlan& plan, const std::vector<ExprId>& exprs) {
+  Version present;  // no extent under a broadcast is 1
+  for (ExprId id : exprs) {
+    const Expr& e = plan.exprs[id];
+    if (e.kind != ExprKind::kBcastIndex) continue;
+    Guard guard{.kind = Guard::Kind::kAtLeast, .slot = e.extent.slot, .number = 2};
+    if (std::find(present.guards.begin(), present.guards.end(), guard) == present.guards.end()) {
+      present.guards.push_back(guard);
+    }
+  }
+  if (present.guards.empty()) return {Version{}};
+  return {present, Version{}};
+}
+
+}  // namespace
+
+Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits) {
+  KernelPlan plan = original;  // coefficient queries intern expressions
+  const std::vector<ExprId> exprs = Reachable(plan);
+  const int64_t cost = CostOf(plan, exprs);
+
+  Schedule schedule;
+  schedule.lanes = traits.vector_bytes / WidestElement(plan, exprs);
+  schedule.lane_axis = ChooseLaneAxis(plan, exprs, schedule.lanes);
+  if (schedule.lane_axis < 0) schedule.lanes = 1;
+  schedule.unroll = cost > 20 ? 2 : 4;
+  schedule.versions = BroadcastVersions(plan, exprs);
+
+  DimExpr tasks = 1, per_task = 1, scratch = 0;
+  bool has_tiles = false;
+  for (const Axis& axis : plan.axes) has_tiles |= axis.role == AxisRole::kTile;
+  for (int i = 0; i < static_cast<int>(plan.axes.size()); ++i) {
+    const DimExpr extent = SlotValue(plan.axes[i].extent);
+    if (plan.axes[i].role != AxisRole::kParallel) {
+      per_task = per_task * extent;
+    } else if (i == schedule.lane_axis) {
+      schedule.lane_chunk = has_tiles ? 4 * schedule.lanes : 4096;
+      tasks = tasks * DimExpr::CeilDiv(extent, schedule.lane_chunk);
+      per_task = per_task * DimExpr::Min(extent, schedule.lane_chunk);
+    } else {
+      tasks = tasks * extent;
+    }
+  }
+  for (const Buffer& buffer : plan.buffers) {
+    if (buffer.kind != BufferKind::kRow) continue;
+    DimExpr bytes = SizeOf(buffer.dtype);
+    for (const Extent& extent : buffer.dims) bytes = bytes * SlotValue(extent);
+    scratch = scratch + DimExpr::CeilDiv(bytes, 64) * 64;
+  }
+  schedule.tasks = tasks;
+  // A chunk of tasks should be worth some ten thousand cycles, for handing it out costs about a thousand.
+  const DimExpr elements_per_chunk = 10000 * schedule.lanes / cost;
+  schedule.grain = DimExpr::Max(1, DimExpr::FloorDiv(elements_per_chunk, DimExpr::Max(1, per_task)));
+  schedule.scratch_bytes = scratch;
+  return schedule;
+}
+
+}  // namespace tailor

@@ -1,0 +1,45 @@
+#include "codegen/emit_loop.h"
+
+#include <string>
+
+namespace tailor {
+
+llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to, int64_t step,
+                      const llvm::Twine& name, llvm::function_ref<void(llvm::Value*)> body) {
+  llvm::LLVMContext& context = b.getContext();
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  llvm::Function* function = before->getParent();
+  const std::string label = name.str();
+  auto* head = llvm::BasicBlock::Create(context, label + ".head", function);
+  auto* inside = llvm::BasicBlock::Create(context, label + ".body", function);
+  auto* after = llvm::BasicBlock::Create(context, label + ".after", function);
+  b.CreateBr(head);
+
+  b.SetInsertPoint(head);
+  llvm::PHINode* index = b.CreatePHI(b.getInt64Ty(), 2, label);
+  index->addIncoming(from, before);
+  b.CreateCondBr(b.CreateICmpSLT(index, to, label + ".more"), inside, after);
+
+  b.SetInsertPoint(inside);
+  body(index);
+  index->addIncoming(b.CreateNSWAdd(index, b.getInt64(step), label + ".next"), b.GetInsertBlock());
+  b.CreateBr(head);
+  b.SetInsertPoint(after);
+  return index;
+}
+
+void EmitIf(llvm::IRBuilderBase& b, llvm::Value* condition, const llvm::Twine& name,
+            llvm::function_ref<void()> then) {
+  llvm::LLVMContext& context = b.getContext();
+  llvm::Function* function = b.GetInsertBlock()->getParent();
+  const std::string label = name.str();
+  auto* inside = llvm::BasicBlock::Create(context, label, function);
+  auto* after = llvm::BasicBlock::Create(context, label + ".done", function);
+  b.CreateCondBr(condition, inside, after);
+  b.SetInsertPoint(inside);
+  then();
+  b.CreateBr(after);
+  b.SetInsertPoint(after);
+}
+
+}  // namespace tailor

@@ -1,0 +1,21 @@
+// Structured control flow in IR. On return the builder stands after the construct.
+#ifndef TAILOR_CODEGEN_EMIT_LOOP_H_
+#define TAILOR_CODEGEN_EMIT_LOOP_H_
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/IR/IRBuilder.h"
+
+namespace tailor {
+
+// Emits `for (i64 i = from; i < to; i += step) body(i)`; zero trips are legal. `body` may create blocks
+// but must not terminate. Returns the first i that is not below `to`.
+llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to, int64_t step,
+                      const llvm::Twine& name, llvm::function_ref<void(llvm::Value*)> body);
+
+// Emits `if (condition) then()`.
+void EmitIf(llvm::IRBuilderBase& b, llvm::Value* condition, const llvm::Twine& name,
+            llvm::function_ref<void()> then);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_EMIT_LOOP_H_

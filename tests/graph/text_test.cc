@@ -2,21 +2,248 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "graph/verifier.h"
+
 namespace tailor {
 namespace {
 
-TEST(Text, PrintsWhatItReads) {
-  const std::string text = R"(graph @mlp(%x: f32[B, S, 768]) where B in [1, 512] multiple_of 8 likely [8, 64], S in [0, 256], M, M == B*S {
+std::string Reprinted(absl::string_view text) {
+  absl::StatusOr<Graph> graph = ParseGraph(text);
+  if (!graph.ok()) return std::string(graph.status().message());
+  absl::Status verified = VerifyGraph(*graph);
+  return verified.ok() ? graph->ToText() : std::string(verified.message());
+}
+
+void ExpectCanonical(const std::string& text) { EXPECT_EQ(Reprinted(text), text); }
+
+// A graph with `header` and one line in the body.
+std::string OneLine(absl::string_view header, absl::string_view line) {
+  return absl::StrCat("graph @g(", header, ") {\n  ", line, "\n  return %y\n}\n");
+}
+
+TEST(Text, CanonicalFormReadsBack) {
+  ExpectCanonical(
+      R"(graph @mlp(%x: f32[B, S, 768]) where B in [1, 512] multiple_of 8 likely [8, 64], S in [0, 256], M, M == B*S {
   %w = constant @w : f32[3072, 768] hash 0123456789abcdef
   %d = dot %x, %w {transpose_rhs = 1} : f32[B, S, 3072]
   %half = constant 0.5 : f32[]
   %4 = mul %d, %half : f32[B, S, 3072] @d
   return "y" = %4
 }
-)";
-  absl::StatusOr<Graph> graph = ParseGraph(text);
+)");
+}
+
+TEST(Text, EveryOpReadsBack) {
+  std::set<std::string> seen;
+  auto check = [&](absl::string_view header, absl::string_view op, absl::string_view rest) {
+    ExpectCanonical(OneLine(header, absl::StrCat("%y = ", op, " ", rest)));
+    seen.insert(std::string(op));
+  };
+  for (const OpInfo& info : AllOps()) {
+    const bool boolean = info.dtype == DTypeRule::kLogic;
+    const absl::string_view dtype = boolean ? "bool" : "f32";
+    const std::string x = absl::StrCat("%x: ", dtype, "[B, S]"), z = absl::StrCat(", %z: ", dtype, "[B, S]");
+    const absl::string_view result = info.dtype == DTypeRule::kCompare ? "bool" : dtype;
+    if (info.attributes.empty() && info.shape == ShapeRule::kSameAs0) {
+      check(x, info.text, absl::StrCat("%x : ", result, "[B, S]"));
+    } else if (info.operands.size() == 2 && info.shape == ShapeRule::kBroadcast) {
+      check(x + z, info.text, absl::StrCat("%x, %z : ", result, "[B, S]"));
+    } else if (info.shape == ShapeRule::kReduce) {
+      check(x, info.text, absl::StrCat("%x {axes = [1]} : f32[B]"));
+    }
+  }
+  const std::string x = "%x: f32[B, S]";
+  check(x, "cast", "%x {dtype = bf16} : bf16[B, S]");
+  check("%c: bool[B], " + x, "select", "%c, %x, %x : f32[B, bcast(B, S)]");
+  check(x, "broadcast", "%x {shape = [4, B, S]} : f32[4, B, S]");
+  check(x, "reshape", "%x {shape = [B*S]} : f32[B*S]");
+  check(x, "transpose", "%x {permutation = [1, 0]} : f32[S, B]");
+  check(x, "slice", "%x {starts = [0, S - 1], sizes = [B, S], steps = [1, -1]} : f32[B, S]");
+  check(x, "slice", "%x {starts = [0, 1], sizes = [B, S - 1]} : f32[B, S - 1]");
+  check(x, "concat", "%x, %x, %x {axis = 1} : f32[B, 3*S]");
+  check(x + ", %i: i32[N]", "gather", "%x, %i {axis = 1} : f32[B, N]");
+  check(x + ", %i: i32[N]", "gather", "%x, %i : f32[N, S]");
+  check(x, "iota", "{shape = [S, B], axis = 1, dtype = u16} : u16[S, B]");
+  check(x, "dot", "%x, %x {transpose_lhs = 1} : f32[S, S]");
+  check(x, "constant", "@w : f32[2, 2] hash 00000000000000ff");
+  ExpectCanonical("graph @g() where B {\n  %0 = constant 1 : f32[]\n  %y = input @y : f32[B]\n  return %y\n}\n");
+  seen.insert("input");
+  seen.insert("while");  // the next test
+  for (const OpInfo& info : AllOps()) EXPECT_TRUE(seen.count(std::string(info.text))) << info.text;
+}
+
+TEST(Text, RegionsReadBack) {
+  ExpectCanonical(R"(graph @loop(%d: f32[B], %n: i64[]) {
+  %2#0, %2#1 = while(%d, %n) {
+    region(%i: f32[B], %c: i64[]) {
+      %zero = constant 0 : i64[]
+      %3 = gt %c, %zero : bool[]
+      return %3
+    }
+    region(%i: f32[B], %c: i64[]) {
+      %2 = add %i, %i : f32[B]
+      %one = constant 1 : i64[]
+      %4 = sub %c, %one : i64[]
+      return %2, %4
+    }
+  } : f32[B], i64[]
+  %r#0, %r#1 = while(%2#0, %2#1) {
+    region(%i: f32[B], %c: i64[]) {
+      %2 = constant false : bool[]
+      return "go" = %2
+    }
+    region(%i: f32[B], %c: i64[]) {
+      return %i, %c
+    }
+  } : f32[B], i64[]
+  return "y" = %r#0, "left" = %2#1
+}
+)");
+}
+
+TEST(Text, ResultsOfOneNodeMayHaveNamesOfTheirOwn) {
+  absl::StatusOr<Graph> graph = ParseGraph(R"(graph @g(%x: f32[B]) {
+    %a = while(%x) { region(%i: f32[B]) { %t = constant true : bool[] return %t }
+                     region(%i: f32[B]) { return %i } }
+    %b = exp %a
+    return %b })");
   ASSERT_TRUE(graph.ok()) << graph.status();
-  EXPECT_EQ(graph->ToText(), text);
+  EXPECT_EQ(graph->NameOf(graph->node(2).operands[0]), "%a");
+}
+
+TEST(Text, ReadsWithoutTypesAndNames) {
+  EXPECT_EQ(Reprinted(R"(
+graph @g(%x: f32[N, 256]) {  // a comment
+  %e = exp %x
+  %1 = add %e, %x
+  return %e, %1
+})"),
+            R"(graph @g(%x: f32[N, 256]) {
+  %e = exp %x : f32[N, 256]
+  %2 = add %e, %x : f32[N, 256]
+  return %e, %2
+}
+)");
+}
+
+TEST(Text, NamesAreQuotedRepeatedAndNumeric) {
+  ExpectCanonical(R"(graph @"a graph"(%"input.1 é": f32["batch size", "min"]) {
+  %1 = exp %"input.1 é" : f32["batch size", "min"]
+  %"2" = exp %1 : f32["batch size", "min"]
+  %"layer/0" = exp %"2" : f32["batch size", "min"]
+  %4 = exp %"layer/0" : f32["batch size", "min"] @"layer/0"
+  return "out\n" = %4, "4" = %1
+}
+)");
+}
+
+TEST(Text, SymbolsKeepTheirNumbers) {
+  Graph graph("g");
+  SymbolId b = *graph.AddSymbol({"B"}), s = *graph.AddSymbol({"S"});
+  DimExpr batch = DimExpr::Symbol(b), sequence = DimExpr::Symbol(s);
+  Value x = *graph.AddInput("x", DType::kF32, {sequence, batch * sequence});
+  ASSERT_TRUE(graph.AssumeEqual(sequence, 2 * batch).ok());
+  ASSERT_TRUE(graph.AddOutput("x", x).ok());
+  const std::string text = "graph @g(%x: f32[S, B*S]) where B, S, S == 2*B {\n  return %x\n}\n";
+  EXPECT_EQ(graph.ToText(), text);
+  ExpectCanonical(text);
+  ExpectCanonical("graph @g(%x: f32[B, S]) where T, S == 2*B {\n  return %x\n}\n");
+  ExpectCanonical("graph @g(%x: f32[B, S]) where S multiple_of 4, T in [2, 9] {\n  return %x\n}\n");
+}
+
+TEST(Text, ConstantsShowSmallValues) {
+  ExpectCanonical(R"(graph @g() {
+  %0 = constant -0.25 : f64[]
+  %1 = constant @eps 1e-12 : f32[]
+  %2 = constant [1, -2, 3] : i64[3]
+  %3 = constant [] : u8[0]
+  %4 = constant [true, false] : bool[2]
+  %5 = constant inf : f16[]
+  return
+}
+)");
+  EXPECT_EQ(Reprinted("graph @g() { %c = constant 0.50 : f32[] return %c }"),
+            "graph @g() {\n  %c = constant 0.5 : f32[]\n  return %c\n}\n");
+}
+
+TEST(Text, ConstantsComeFromTheSource) {
+  auto bytes = std::make_shared<std::vector<float>>(4, 1.5f);
+  ConstantSource source = [&](absl::string_view name, const TensorType& type) {
+    EXPECT_EQ(name, "w");
+    EXPECT_EQ(type.rank(), 2);
+    return ConstantData{bytes, bytes->data(), 16, std::nullopt};
+  };
+  absl::StatusOr<Graph> graph = ParseGraph("graph @g() { %w = constant @w : f32[2, 2] return %w }", source);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(graph->constant_data(0).data, bytes->data());
+  const std::string text = graph->ToText();
+  EXPECT_TRUE(ParseGraph(text, source).ok());
+  bytes->back() = 2.5f;
+  EXPECT_EQ(ParseGraph(text, source).status().message(),
+            "line 2, column 8: constant: the bytes of \"w\" do not have the hash that the text gives");
+}
+
+TEST(Text, ErrorsSayWhere) {
+  const std::string x = "%x: f32[B]";
+  EXPECT_EQ(Reprinted("grph"), "line 1, column 1: expected 'graph'");
+  EXPECT_EQ(Reprinted("graph @g("), "line 1, column 10: expected %name");
+  EXPECT_EQ(Reprinted("graph @g() {"), "line 1, column 13: expected a statement or 'return'");
+  EXPECT_EQ(Reprinted("graph @g() { return } x"), "line 1, column 23: expected the end of the text");
+  EXPECT_EQ(Reprinted(OneLine(x, "%y = frob %x")), "line 2, column 8: 'frob' is no op");
+  EXPECT_EQ(Reprinted(OneLine(x, "%y = exp %z")), "line 2, column 12: %z is not defined");
+  EXPECT_EQ(Reprinted(OneLine(x, "%x = exp %x")), "line 2, column 3: %x is defined twice");
+  EXPECT_EQ(Reprinted(OneLine(x, "%y = add %x")), "line 2, column 8: add: has 1 operands, needs 2");
+  EXPECT_EQ(Reprinted(OneLine(x, "%y = add %x, ")), "line 3, column 3: expected a value");
+  EXPECT_EQ(Reprinted(OneLine(x, "%y, %z = exp %x")), "line 2, column 3: exp: has 1 results, but 2 are named");
+  EXPECT_EQ(Reprinted(OneLine(x, "%y = exp %x : f32[C]")),
+            "line 2, column 21: unknown symbol \"C\"; the where clause can declare it");
+  EXPECT_EQ(Reprinted(OneLine(x, "%y = exp %x : f32[2]")),
+            "line 2, column 17: the type is f32[2], but exp makes f32[B]");
+  EXPECT_EQ(Reprinted(OneLine(x, "%y = exp %x {axis = 1}")),
+            "line 2, column 16: exp: there is no attribute \"axis\"");
+  EXPECT_EQ(Reprinted(OneLine(x, "%y = concat %x {axis = 0, axis = 0}")),
+            "line 2, column 29: attribute \"axis\" is given twice");
+  EXPECT_EQ(Reprinted(OneLine(x, "%y = concat %x {axis = 99999999999999999999}")),
+            "line 2, column 26: '99999999999999999999' is no 64-bit integer");
+  EXPECT_EQ(Reprinted(OneLine(x, "%y = concat %x")), "line 2, column 8: concat: attribute \"axis\" is missing");
+  EXPECT_EQ(Reprinted(OneLine("%x: f32[floordiv(B, 0)]", "%y = exp %x")),
+            "line 1, column 18: this dim overflows, or divides by a constant below 1");
+  EXPECT_EQ(Reprinted(OneLine(x, "%y = constant 300 : u8[]")), "line 2, column 8: constant: 300 is no u8");
+  EXPECT_EQ(Reprinted(OneLine(x, "%y = constant [1] : u8[2]")),
+            "line 2, column 8: constant: the value does not have the shape of its type");
+  EXPECT_EQ(Reprinted("graph @g(%x: f32[B]) where B in [3, 2] { return }"),
+            "line 1, column 40: symbol \"B\": min is 3, above max 2");
+  EXPECT_EQ(Reprinted("graph @g() where 2 == 3 { return }"),
+            "line 1, column 18: assume_equal: 2 can never equal 3");
+}
+
+TEST(Text, DeepNestingIsAnError) {
+  const std::string deep(100000, '(');
+  EXPECT_EQ(Reprinted("graph @g(%x: f32[" + deep + "]) { return }").substr(0, 7), "line 1,");
+  std::string regions;
+  for (int i = 0; i < 10000; ++i) regions += "%w = while(%x) { region(%x: f32[]) { ";
+  EXPECT_EQ(Reprinted("graph @g(%x: f32[]) { " + regions).substr(0, 7), "line 1,");
+}
+
+TEST(ParseDim, ReadsWhatDimsPrint) {
+  Graph graph;
+  ASSERT_TRUE(graph.AddSymbol({"B"}).ok());
+  ASSERT_TRUE(graph.AddSymbol({"S"}).ok());
+  for (const char* text : {"4*B*S + floordiv(S, 2) + 1", "-B*B + 2*S - 3", "min(B, max(S, 3)) - mod(B + 1, S)",
+                           "bcast(B, S)", "-9223372036854775808", "floordiv(B - S, 7)*S"}) {
+    absl::StatusOr<DimExpr> dim = ParseDim(text, graph);
+    ASSERT_TRUE(dim.ok()) << dim.status();
+    absl::StatusOr<DimExpr> again = ParseDim(graph.DimText(*dim), graph);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(*again, *dim) << graph.DimText(*dim);
+  }
+  EXPECT_EQ(graph.DimText(*ParseDim("-(B - 2)*(3 - 1) + (S)", graph)), "-2*B + S + 4");
+  EXPECT_EQ(ParseDim("B S", graph).status().message(), "line 1, column 3: expected the end of the dim");
+  EXPECT_EQ(ParseDim("min(B)", graph).status().message(), "line 1, column 6: expected ','");
+  EXPECT_EQ(ParseDim("B + 1.5", graph).status().message(), "line 1, column 5: expected a 64-bit integer");
 }
 
 }  // namespace

@@ -1,0 +1,192 @@
+#include "graph/dim_expr.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "absl/hash/hash.h"
+
+namespace tailor {
+namespace {
+
+const DimExpr A = DimExpr::Symbol(0), B = DimExpr::Symbol(1), S = DimExpr::Symbol(2);
+
+std::string Text(const DimExpr& e) {
+  return e.ToText([](SymbolId id) { return std::string(1, "ABS"[id]); });
+}
+
+TEST(DimExpr, PrintsSortedPolynomials) {
+  EXPECT_EQ(Text(1 + DimExpr::FloorDiv(S, 2) + S * B * 4), "4*B*S + floordiv(S, 2) + 1");
+  EXPECT_EQ(Text(0 - A - 2 * B + 3), "-A - 2*B + 3");
+  EXPECT_EQ(Text((A + 1) * (A - 1)), "A*A - 1");
+  EXPECT_EQ(Text(A - A), "0");
+  EXPECT_EQ(Text(DimExpr(INT64_MIN)), "-9223372036854775808");
+}
+
+TEST(DimExpr, EqualPolynomialsAreEqualStructures) {
+  EXPECT_EQ((A + B) * (A + B), A * A + 2 * A * B + B * B);
+  EXPECT_EQ((A + 1) * (B + 1) - A * B, B + 1 + A);
+  EXPECT_NE(A * B, A + B);
+  EXPECT_EQ(absl::HashOf((A + B) * S), absl::HashOf(S * B + S * A));
+}
+
+TEST(DimExpr, OrderIsTotal) {
+  std::vector<DimExpr> all = {0, 1, A, B, A * B, A + 1, DimExpr::Min(A, B), DimExpr::FloorDiv(A, 2), A * A};
+  for (const DimExpr& a : all) {
+    for (const DimExpr& b : all) {
+      EXPECT_EQ(DimExpr::Compare(a, b), -DimExpr::Compare(b, a)) << Text(a) << " and " << Text(b);
+      EXPECT_EQ(DimExpr::Compare(a, b) == 0, &a == &b);
+    }
+  }
+}
+
+TEST(DimExpr, FloorDivFolds) {
+  EXPECT_EQ(DimExpr::FloorDiv(7, 2), 3);
+  EXPECT_EQ(DimExpr::FloorDiv(-7, 2), -4);
+  EXPECT_EQ(DimExpr::FloorDiv(A, 1), A);
+  EXPECT_EQ(DimExpr::FloorDiv(4 * S + 3, 4), S);
+  EXPECT_EQ(DimExpr::FloorDiv(4 * S - 1, 4), S - 1);
+  EXPECT_EQ(Text(DimExpr::FloorDiv(4 * S + A + 9, 4)), "S + floordiv(A + 1, 4) + 2");
+  EXPECT_EQ(DimExpr::FloorDiv(2 * S + 1, 4), DimExpr::FloorDiv(S, 2));
+  EXPECT_EQ(DimExpr::FloorDiv(DimExpr::FloorDiv(S, 2), 3), DimExpr::FloorDiv(S, 6));
+  EXPECT_EQ(DimExpr::FloorDiv(DimExpr::FloorDiv(S, 2) + 1, 3), DimExpr::FloorDiv(S + 2, 6));
+  EXPECT_EQ(DimExpr::FloorDiv(DimExpr::Mod(S, 4), 4), 0);
+  EXPECT_EQ(DimExpr::FloorDiv(A * B * 6, B * 3), 2 * A);
+  EXPECT_EQ(DimExpr::FloorDiv(A * B + A, B + 1), A);
+  EXPECT_EQ(Text(DimExpr::FloorDiv(A * B + 1, B)), "A + floordiv(1, B)");
+  EXPECT_EQ(Text(DimExpr::FloorDiv(A * A + 1, B + 1)), "floordiv(A*A + 1, B + 1)");
+  EXPECT_EQ(DimExpr::CeilDiv(S, 16), DimExpr::FloorDiv(S + 15, 16));
+}
+
+TEST(DimExpr, ModFolds) {
+  EXPECT_EQ(DimExpr::Mod(-7, 4), 1);
+  EXPECT_EQ(DimExpr::Mod(A, 1), 0);
+  EXPECT_EQ(DimExpr::Mod(8 * S + 11, 4), 3);
+  EXPECT_EQ(DimExpr::Mod(5 * S, 4), DimExpr::Mod(S, 4));
+  EXPECT_EQ(Text(DimExpr::Mod(6 * S + 3, 4)), "2*mod(S + 1, 2) + 1");
+  EXPECT_EQ(DimExpr::Mod(DimExpr::Mod(S, 12), 4), DimExpr::Mod(S, 4));
+  EXPECT_EQ(DimExpr::Mod(DimExpr::Mod(S, 3), 4), DimExpr::Mod(S, 3));
+  EXPECT_EQ(DimExpr::Mod(A * B, B), 0);
+}
+
+TEST(DimExpr, MinMaxAndBcastFold) {
+  EXPECT_EQ(DimExpr::Min(A, A), A);
+  EXPECT_EQ(DimExpr::Min(3, 5), 3);
+  EXPECT_EQ(DimExpr::Max(A + 1, A + 4), A + 4);
+  EXPECT_EQ(DimExpr::Min(B, A), DimExpr::Min(A, B));
+  EXPECT_EQ(DimExpr::Max(DimExpr::Max(A, S), B), DimExpr::Max(DimExpr::Max(B, S), A));
+  EXPECT_EQ(Text(DimExpr::Min(DimExpr::Min(A, 7), DimExpr::Min(5, B))), "min(min(A, B), 5)");
+  EXPECT_EQ(DimExpr::Bcast(A, 1), A);
+  EXPECT_EQ(DimExpr::Bcast(A, 6), 6);
+  EXPECT_EQ(DimExpr::Bcast(0, 1), 0);
+  EXPECT_EQ(DimExpr::Bcast(1, 1), 1);
+  EXPECT_EQ(DimExpr::Bcast(B, DimExpr::Bcast(A, B)), DimExpr::Bcast(A, B));
+  EXPECT_EQ(DimExpr::Bcast(DimExpr::Bcast(A, B), 4), 4);
+}
+
+TEST(DimExpr, OverflowAndBadDivisorsPoison) {
+  const DimExpr huge = DimExpr(INT64_MAX);
+  for (const DimExpr& bad : {huge + 1, huge * 2 * A, DimExpr::FloorDiv(A, 0), DimExpr::Mod(A, -1),
+                             DimExpr::Bcast(2, 3), DimExpr::CeilDiv(huge, 2)}) {
+    EXPECT_FALSE(bad.valid());
+    EXPECT_FALSE((bad * 0 + A).valid());
+    EXPECT_FALSE(DimExpr::Min(A, bad).valid());
+    EXPECT_EQ(bad.constant(), std::nullopt);
+    EXPECT_EQ(bad.Evaluate({1, 1, 1}), std::nullopt);
+  }
+  EXPECT_TRUE((huge * A).valid());
+  EXPECT_EQ((huge * A).Evaluate({2, 0, 0}), std::nullopt);
+  EXPECT_EQ(DimExpr::FloorDiv(A, B).Evaluate({5, 0, 0}), std::nullopt);
+}
+
+TEST(DimExpr, RunawayGrowthPoisonsInsteadOfBlowingUp) {
+  DimExpr e = A;
+  for (int i = 0; i < 100000 && e.valid(); ++i) e = DimExpr::Min(e * B, DimExpr::Max(e, S) + 1);
+  EXPECT_FALSE(e.valid());
+  DimExpr power = A;
+  for (int i = 0; i < 40; ++i) power = power * power;
+  EXPECT_FALSE(power.valid());
+}
+
+TEST(DimExpr, SubstituteFoldsAgain) {
+  DimExpr e = DimExpr::FloorDiv(A * B, 4) + DimExpr::Bcast(A, S);
+  EXPECT_EQ(e.Substitute([](SymbolId id) { return id == 0 ? DimExpr(8) : DimExpr::Symbol(id); }), 2 * B + 8);
+  EXPECT_EQ(e.Substitute(DimExpr::Symbol), e);
+  EXPECT_EQ(e.Symbols(), (std::vector<SymbolId>{0, 1, 2}));
+  EXPECT_EQ(S.symbol(), 2);
+  EXPECT_EQ((2 * S).symbol(), std::nullopt);
+}
+
+TEST(DimExpr, ElementCountMultiplies) {
+  EXPECT_EQ(ElementCount({A, 4, B}), 4 * A * B);
+  EXPECT_EQ(ElementCount({}), 1);
+}
+
+// A random expression built twice: as DimExpr, and as the value that plain arithmetic gives.
+class RandomExpr {
+ public:
+  explicit RandomExpr(uint32_t seed) : random_(seed) {}
+
+  // nullopt: the value is undefined (divisor below 1, or broadcast of unequal extents).
+  std::pair<DimExpr, std::optional<int64_t>> Make(int depth, absl::Span<const int64_t> symbols) {
+    int pick = Pick(depth == 0 ? 2 : 10);
+    if (pick == 0) {
+      SymbolId id = Pick(3);
+      return {DimExpr::Symbol(id), symbols[id]};
+    }
+    if (pick == 1) {
+      int64_t constant = Pick(14) - 3;
+      return {constant, constant};
+    }
+    auto [a, x] = Make(depth - 1, symbols);
+    auto [b, y] = Make(depth - 1, symbols);
+    if (!x || !y) return {a, std::nullopt};
+    switch (pick) {
+      case 2:
+      case 3:
+        return {a + b, *x + *y};
+      case 4:
+        return {a - b, *x - *y};
+      case 5:
+        return {a * b, *x * *y};
+      case 6:
+        return {DimExpr::FloorDiv(a, b), *y > 0 ? std::optional(FloorDiv(*x, *y)) : std::nullopt};
+      case 7:
+        return {DimExpr::Mod(a, b), *y > 0 ? std::optional(*x - *y * FloorDiv(*x, *y)) : std::nullopt};
+      case 8:
+        return Pick(2) ? std::pair(DimExpr::Min(a, b), std::optional(std::min(*x, *y)))
+                       : std::pair(DimExpr::Max(a, b), std::optional(std::max(*x, *y)));
+      default:
+        if (*x != *y && *x != 1 && *y != 1) return {a, std::nullopt};
+        return {DimExpr::Bcast(a, b), *x == 1 ? *y : *x};
+    }
+  }
+
+  int Pick(int bound) { return static_cast<int>(random_() % bound); }
+
+ private:
+  static int64_t FloorDiv(int64_t a, int64_t b) { return (a - ((a % b + b) % b)) / b; }
+
+  std::mt19937 random_;
+};
+
+TEST(DimExpr, CanonicalFormKeepsValues) {
+  int compared = 0;
+  for (uint32_t seed = 0; seed < 60000; ++seed) {
+    RandomExpr random(seed);
+    const int64_t symbols[] = {random.Pick(9), random.Pick(9), random.Pick(9)};
+    auto [e, value] = random.Make(4, symbols);
+    if (!value) continue;
+    ++compared;
+    ASSERT_EQ(e.Evaluate(symbols), value) << "seed " << seed << ": " << Text(e) << " at " << symbols[0] << ", "
+                                          << symbols[1] << ", " << symbols[2];
+    ASSERT_EQ(e.Substitute(DimExpr::Symbol), e) << "seed " << seed << ": " << Text(e);
+    DimExpr constant = e.Substitute([&](SymbolId id) { return DimExpr(symbols[id]); });
+    ASSERT_TRUE(!constant.valid() || constant.constant() == value) << "seed " << seed << ": " << Text(e);
+  }
+  EXPECT_GT(compared, 10000);
+}
+
+}  // namespace
+}  // namespace tailor

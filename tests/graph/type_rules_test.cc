@@ -1,0 +1,156 @@
+#include "graph/type_rules.h"
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "graph/text.h"
+
+namespace tailor {
+namespace {
+
+// The result type of `statement` over arguments such as "%x: f32[B, 4]", or the message without its
+// position.
+std::string TypeOf(absl::string_view arguments, absl::string_view statement) {
+  absl::StatusOr<Graph> graph =
+      ParseGraph(absl::StrCat("graph @g(", arguments, ") {\n%y = ", statement, "\nreturn %y\n}"));
+  if (graph.ok()) return graph->TypeText(graph->type(graph->outputs()[0].value));
+  std::vector<std::string> parts = absl::StrSplit(graph.status().message(), absl::MaxSplits(": ", 1));
+  return parts.back();
+}
+
+TEST(TypeRules, Elementwise) {
+  EXPECT_EQ(TypeOf("%x: f32[B, 4]", "exp %x"), "f32[B, 4]");
+  EXPECT_EQ(TypeOf("%x: i32[B]", "neg %x"), "i32[B]");
+  EXPECT_EQ(TypeOf("%x: i32[B]", "exp %x"), "exp: operand \"x\" (%x) has type i32, needs f16, bf16, f32 or f64");
+  EXPECT_EQ(TypeOf("%x: bool[B]", "abs %x"), "abs: operand \"x\" (%x) has type bool, needs a number");
+  EXPECT_EQ(TypeOf("%x: f32[B]", "not %x"), "not: operand \"x\" (%x) has type f32, needs bool or an integer");
+  EXPECT_EQ(TypeOf("%x: f32[B]", "cast %x {dtype = i8}"), "i8[B]");
+  EXPECT_EQ(TypeOf("%x: i64[B], %z: i64[B]", "lt %x, %z"), "bool[B]");
+  EXPECT_EQ(TypeOf("%x: f32[B], %z: f16[B]", "add %x, %z"),
+            "add: operand \"rhs\" (%z) has type f16, but \"lhs\" (%x) has f32");
+}
+
+TEST(TypeRules, Broadcast) {
+  EXPECT_EQ(TypeOf("%x: f32[B, 1, 4], %z: f32[S, 1]", "add %x, %z"), "f32[B, S, 4]");
+  EXPECT_EQ(TypeOf("%x: f32[B], %z: f32[S]", "add %x, %z"), "f32[bcast(B, S)]");
+  EXPECT_EQ(TypeOf("%x: f32[B], %z: f32[8]", "mul %x, %z"), "f32[8]");
+  EXPECT_EQ(TypeOf("%x: f32[0], %z: f32[1]", "mul %x, %z"), "f32[0]");
+  EXPECT_EQ(TypeOf("%x: f32[], %z: f32[B]", "mul %x, %z"), "f32[B]");
+  EXPECT_EQ(TypeOf("%c: bool[B, 1], %x: i8[S], %z: i8[]", "select %c, %x, %z"), "i8[B, S]");
+  EXPECT_EQ(TypeOf("%c: f32[], %x: i8[], %z: i8[]", "select %c, %x, %z"),
+            "select: operand \"condition\" (%c) has type f32, needs bool");
+  EXPECT_EQ(TypeOf("%x: f32[B, 3], %z: f32[2]", "add %x, %z"),
+            "add: operand \"rhs\" (%z) has extent 2 in dim 0 of [2], which does not broadcast with 3");
+}
+
+TEST(TypeRules, Reduce) {
+  EXPECT_EQ(TypeOf("%x: f32[B, S, 4]", "reduce_sum %x {axes = [-1, 0]}"), "f32[S]");
+  EXPECT_EQ(TypeOf("%x: f32[B, S, 4]", "reduce_max %x {axes = [1], keep_dims = 1}"), "f32[B, 1, 4]");
+  EXPECT_EQ(TypeOf("%x: f32[B, S]", "reduce_sum %x {axes = []}"), "f32[B, S]");
+  EXPECT_EQ(TypeOf("%x: f32[B, S]", "reduce_sum %x {axes = [1, -1]}"),
+            "reduce_sum: attribute \"axes\" names axis 1 twice");
+  EXPECT_EQ(TypeOf("%x: f32[B]", "reduce_min %x {axes = [1]}"),
+            "reduce_min: attribute \"axes\" has axis 1, but the rank is 1");
+  EXPECT_EQ(TypeOf("%x: f32[B]", "reduce_min %x {axes = [0], keep_dims = 2}"),
+            "reduce_min: attribute \"keep_dims\" is 2, needs 0 or 1");
+  EXPECT_EQ(TypeOf("%x: i32[B]", "reduce_mean %x {axes = [0]}"),
+            "reduce_mean: operand \"x\" (%x) has type i32, needs f16, bf16, f32 or f64");
+}
+
+TEST(TypeRules, Views) {
+  EXPECT_EQ(TypeOf("%x: f32[1, 4]", "broadcast %x {shape = [2, 3, 4]}"), "f32[2, 3, 4]");
+  EXPECT_EQ(TypeOf("%x: f32[3, 4]", "broadcast %x {shape = [4]}"),
+            "broadcast: operand \"x\" (%x) has rank 2, more than the shape [4]");
+  EXPECT_EQ(TypeOf("%x: f32[3]", "broadcast %x {shape = [2, 4]}"),
+            "broadcast: operand \"x\" (%x) has extent 3 in dim 0, which does not broadcast to 4");
+  EXPECT_EQ(TypeOf("%x: f32[B, S, 384]", "reshape %x {shape = [B, S, 12, 32]}"), "f32[B, S, 12, 32]");
+  EXPECT_EQ(TypeOf("%x: f32[B, S]", "reshape %x {shape = [B*S]}"), "f32[B*S]");
+  EXPECT_EQ(TypeOf("%x: f32[6]", "reshape %x {shape = [4, 2]}"),
+            "reshape: operand \"x\" (%x) has 6 elements, but shape [4, 2] has 8");
+  EXPECT_EQ(TypeOf("%x: f32[B]", "reshape %x {shape = [-1]}"),
+            "reshape: extent 0 of the result is -1, needs at least 0");
+  EXPECT_EQ(TypeOf("%x: f32[B, S, 4]", "transpose %x {permutation = [2, 0, 1]}"), "f32[4, B, S]");
+  EXPECT_EQ(TypeOf("%x: f32[B, S]", "transpose %x {permutation = [0, 0]}"),
+            "transpose: attribute \"permutation\" = [0, 0] is no permutation of the 2 dims of operand \"x\" (%x)");
+}
+
+TEST(TypeRules, Slice) {
+  EXPECT_EQ(TypeOf("%x: f32[B, S]", "slice %x {starts = [0, 1], sizes = [B, floordiv(S, 2)], steps = [1, 2]}"),
+            "f32[B, floordiv(S, 2)]");
+  EXPECT_EQ(TypeOf("%x: f32[5]", "slice %x {starts = [4], sizes = [5], steps = [-1]}"), "f32[5]");
+  EXPECT_EQ(TypeOf("%x: f32[5]", "slice %x {starts = [5], sizes = [0]}"), "f32[0]");
+  EXPECT_EQ(TypeOf("%x: f32[5]", "slice %x {starts = [2], sizes = [3], steps = [2]}"),
+            "slice: dim 0 of operand \"x\" (%x) has extent 5, but start 2, size 3, step 2 reads index 6");
+  EXPECT_EQ(TypeOf("%x: f32[5]", "slice %x {starts = [2], sizes = [4], steps = [-1]}"),
+            "slice: dim 0 of operand \"x\" (%x) has extent 5, but start 2, size 4, step -1 reads index -1");
+  EXPECT_EQ(TypeOf("%x: f32[5]", "slice %x {starts = [0], sizes = [5], steps = [0]}"),
+            "slice: attribute \"steps\" is 0 in dim 0");
+  EXPECT_EQ(TypeOf("%x: f32[5, 2]", "slice %x {starts = [0], sizes = [5]}"),
+            "slice: operand \"x\" (%x) has rank 2, but there are 1 starts, 1 sizes and 0 steps");
+}
+
+TEST(TypeRules, ConcatGatherAndIota) {
+  EXPECT_EQ(TypeOf("%x: f32[B, 4], %z: f32[S, 4]", "concat %x, %z, %x {axis = 0}"), "f32[2*B + S, 4]");
+  EXPECT_EQ(TypeOf("%x: f32[B, 4], %z: f32[B, S]", "concat %x, %z {axis = -1}"), "f32[B, S + 4]");
+  EXPECT_EQ(TypeOf("%x: f32[B, 4], %z: f32[B, 5]", "concat %x, %z {axis = 0}"),
+            "concat: operand \"xs[1]\" (%z) has extent 5 in dim 1, but \"xs[0]\" (%x) has 4");
+  EXPECT_EQ(TypeOf("%x: f32[B], %z: f32[B, 5]", "concat %x, %z {axis = 0}"),
+            "concat: operand \"xs[1]\" (%z) has rank 2, but \"xs[0]\" (%x) has rank 1");
+  EXPECT_EQ(TypeOf("%x: f32[B, 4, 5], %i: i32[S, 2]", "gather %x, %i {axis = 1}"), "f32[B, S, 2, 5]");
+  EXPECT_EQ(TypeOf("%x: f32[B, 4], %i: i64[]", "gather %x, %i"), "f32[4]");
+  EXPECT_EQ(TypeOf("%x: f32[B], %i: u8[]", "gather %x, %i"),
+            "gather: operand \"indices\" (%i) has type u8, needs i32 or i64");
+  EXPECT_EQ(TypeOf("%x: f32[], %i: i64[]", "gather %x, %i"),
+            "gather: operand \"x\" (%x) has rank 0, needs at least 1");
+  EXPECT_EQ(TypeOf("%x: f32[B]", "iota {shape = [B, 4], axis = -2, dtype = i64}"), "i64[B, 4]");
+  EXPECT_EQ(TypeOf("", "iota {shape = [], axis = 0, dtype = i64}"),
+            "iota: attribute \"axis\" has axis 0, but the rank is 0");
+  EXPECT_EQ(TypeOf("", "iota {shape = [2], axis = 0, dtype = bool}"),
+            "iota: attribute \"dtype\" is bool, needs a number");
+}
+
+TEST(TypeRules, Dot) {
+  EXPECT_EQ(TypeOf("%x: f32[B, S, 8], %w: f32[8, 16]", "dot %x, %w"), "f32[B, S, 16]");
+  EXPECT_EQ(TypeOf("%x: f16[B, 1, 8, M], %w: f16[S, N, 8]", "dot %x, %w {transpose_lhs = 1, transpose_rhs = 1}"),
+            "f16[B, S, M, N]");
+  EXPECT_EQ(TypeOf("%x: f32[M, K], %w: f32[L, N]", "dot %x, %w"), "f32[M, N]");
+  EXPECT_EQ(TypeOf("%x: f32[B, 8], %w: f32[8]", "dot %x, %w"),
+            "dot: operand \"rhs\" (%w) has rank 1, needs at least 2");
+  EXPECT_EQ(TypeOf("%x: f32[B, 8], %w: f32[9, 3]", "dot %x, %w"),
+            "dot: operand \"rhs\" (%w) contracts over extent 9, but \"lhs\" (%x) over 8");
+  EXPECT_EQ(TypeOf("%x: f32[2, B, 8], %w: f32[3, 8, 4]", "dot %x, %w"),
+            "dot: operand \"rhs\" (%w) has extent 3 in dim 0 of [3, 8, 4], which does not broadcast with 2");
+  EXPECT_EQ(TypeOf("%x: i32[2, 2], %w: i32[2, 2]", "dot %x, %w"),
+            "dot: operand \"lhs\" (%x) has type i32, needs f16, bf16, f32 or f64");
+}
+
+TEST(TypeRules, RankIsBounded) {
+  EXPECT_EQ(TypeOf("%x: f32[1,1,1,1,1,1,1,1]", "neg %x"), "f32[1, 1, 1, 1, 1, 1, 1, 1]");
+  EXPECT_EQ(TypeOf("%x: f32[1,1,1,1,1,1,1,1], %i: i64[1, 1]", "gather %x, %i"),
+            "gather: the result has rank 9, more than 8");
+}
+
+TEST(TypeRules, While) {
+  const std::string arguments = "%x: f32[B], %n: i64[]";
+  const std::string condition = "region(%a: f32[B], %i: i64[]) { %z = constant 0 : i64[]  %c = gt %i, %z return %c }";
+  const std::string body = "region(%a: f32[B], %i: i64[]) { %b = neg %a return %b, %i }";
+  auto type_of = [&](const std::string& regions) {
+    absl::StatusOr<Graph> graph = ParseGraph(absl::StrCat("graph @g(", arguments, ") {\n%y, %m = while(%x, %n) {",
+                                                          regions, "}\nreturn %m, %y\n}"));
+    if (graph.ok()) return graph->TypeText(graph->node(2).results[0]);
+    std::vector<std::string> parts = absl::StrSplit(graph.status().message(), absl::MaxSplits(": ", 1));
+    return parts.back();
+  };
+  EXPECT_EQ(type_of(condition + body), "f32[B]");
+  EXPECT_EQ(type_of(condition), "while: has 1 regions, needs 2");
+  EXPECT_EQ(type_of(body + body), "while: the condition must return one bool[]");
+  EXPECT_EQ(type_of(condition + condition), "while: the body must return the types of the carried values");
+  EXPECT_EQ(type_of(condition + "region(%a: f32[B]) { return %a }"),
+            "while: the body takes 1 arguments, but 2 values are carried");
+  EXPECT_EQ(type_of(condition + "region(%a: f32[2*B], %i: i64[]) { return %a, %i }"),
+            "while: argument 0 of the body differs in type from operand \"carried[0]\" (%x)");
+}
+
+}  // namespace
+}  // namespace tailor

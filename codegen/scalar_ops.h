@@ -30,6 +30,10 @@ llvm::Value* ToMemory(llvm::IRBuilderBase& b, DType dtype, llvm::Value* value);
 // The constant `bits` of `dtype` (memory bits, zero-extended) as a register value.
 llvm::Value* EmitLiteral(llvm::IRBuilderBase& b, DType dtype, uint64_t bits, int lanes);
 
+// Whether `op` is elementwise and has a lowering on operands of `operand`: for every type that its dtype
+// rule admits it has.
+bool CanEmit(OpKind op, DType operand);
+
 // Emits `op`; `operand` is the dtype of the first data operand (for select: of on_true), `result` the
 // result's. Arguments have equal lanes. Returns the register form of the result.
 llvm::Value* EmitScalarOp(llvm::IRBuilderBase& b, const EmitTarget& target, OpKind op, DType operand, DType result,

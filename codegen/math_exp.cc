@@ -1,0 +1,117 @@
+#include "codegen/math_functions.h"
+
+namespace tailor::math {
+namespace {
+
+using llvm::Value;
+
+// exp(r) = 1 + r + r^2 P(r) on |r| <= ln2 / 2.
+struct ExpConstants {
+  double round_magic;   // adding it leaves the nearest integer in the low mantissa bits
+  double ln2_hi, ln2_lo;  // n * ln2_hi is exact for every n that occurs
+  double underflow;     // below it exp(x) rounds to zero
+  double overflow;      // the greatest x with a finite exp(x)
+  int64_t least_exponent;  // below it 2^n (1 + fraction) may be subnormal
+  llvm::ArrayRef<double> polynomial;
+};
+
+constexpr double kLog2E = 1.44269504088896340736;
+constexpr double kPolynomialF32[] = {0.0013814473059028387, 0.008368796668946743, 0.041668396443128586,
+                                     0.1666651964187622, 0.4999999403953552};
+constexpr double kPolynomialF64[] = {
+    2.120945104887957e-09,  2.5101932474550788e-08, 2.755647081319701e-07, 2.7557263343519407e-06,
+    2.4801588071476208e-05, 0.00019841269868836695, 0.0013888888888604315, 0.00833333333332765,
+    0.04166666666666705,    0.1666666666666667,     0.5};
+
+const ExpConstants kF32{12582912.0, 0.693359375, -2.12194440e-4, -104.0, 88.72283172607422, -125, kPolynomialF32};
+const ExpConstants kF64{6755399441055744.0, 0.693147180369123816490, 1.90821492927058770002e-10, -746.0,
+                        709.782712893383973096, -1021, kPolynomialF64};
+
+const ExpConstants& ConstantsOf(const LaneMath& m) { return m.is_double() ? kF64 : kF32; }
+
+// Exponents below the least are raised by this before they enter the exponent field, and the result is
+// scaled back by a multiplication, which rounds it to a subnormal.
+constexpr int64_t kRaise = 64;
+constexpr double kLower = 0x1p-64;
+
+constexpr double kTanhSmall = 0.625;
+constexpr double kTanhPolynomialF32[] = {-0.005705063696950674, 0.0206392053514719, -0.053739771246910095,
+                                         0.13331443071365356, -0.3333328068256378};
+
+// tanh(x) = x + x^3 P(x^2) near zero, else 1 - 2 / (exp(2|x|) + 1) with x's sign.
+Value* TanhF32(const LaneMath& m, Value* x) {
+  auto& b = m.builder();
+  Value* magnitude = m.Abs(x, "tanh.magnitude");
+  Value* square = b.CreateFMul(x, x, "tanh.square");
+  Value* cube = b.CreateFMul(square, x, "tanh.cube");
+  Value* small = m.MulAdd(m.Horner(square, kTanhPolynomialF32, "tanh.poly"), cube, x, "tanh.small");
+  Value* bounded = m.AtMost(magnitude, 10.0, "tanh.bounded");
+  Value* power = NormalExp(m, b.CreateFAdd(bounded, bounded, "tanh.twice"), "tanh.exp");
+  Value* quotient = b.CreateFDiv(m.K(2.0), b.CreateFAdd(power, m.K(1.0), "tanh.divisor"), "tanh.quotient");
+  Value* large = m.CopySign(b.CreateFSub(m.K(1.0), quotient, "tanh.rest"), x, "tanh.large");
+  // Unordered or less: NaN takes the polynomial, which keeps it.
+  Value* is_small = b.CreateFCmpULT(magnitude, m.K(kTanhSmall), "tanh.is_small");
+  return b.CreateSelect(is_small, small, large, "tanh");
+}
+
+// tanh(x) = t / (t + 2) with t = exp(2|x|) - 1 and x's sign.
+Value* TanhF64(const LaneMath& m, Value* x) {
+  auto& b = m.builder();
+  Value* bounded = m.AtMost(m.Abs(x, "tanh.magnitude"), 22.0, "tanh.bounded");
+  ExpParts parts = SplitExp(m, b.CreateFAdd(bounded, bounded, "tanh.twice"));
+  Value* power = m.AddExponent(m.K(1.0), parts.exponent, "tanh.power");
+  Value* rest = b.CreateFSub(power, m.K(1.0), "tanh.power_less_one");
+  Value* t = m.MulAdd(parts.fraction, power, rest, "tanh.expm1");
+  Value* quotient = b.CreateFDiv(t, b.CreateFAdd(t, m.K(2.0), "tanh.divisor"), "tanh.quotient");
+  Value* is_nan = b.CreateFCmpUNO(x, x, "tanh.is_nan");
+  return b.CreateSelect(is_nan, x, m.CopySign(quotient, x, "tanh.signed"), "tanh");
+}
+
+}  // namespace
+
+ExpParts SplitExp(const LaneMath& m, Value* x) {
+  auto& b = m.builder();
+  const ExpConstants& c = ConstantsOf(m);
+  Value* magic = m.K(c.round_magic);
+  Value* shifted = m.MulAdd(x, m.K(kLog2E), magic, "exp.shifted");
+  Value* exponent = b.CreateSub(m.Bits(shifted, "exp.shifted_bits"), m.Bits(magic, "exp.magic"), "exp.exponent");
+  Value* n = b.CreateFSub(shifted, magic, "exp.n");
+  Value* r = m.MulAdd(n, m.K(-c.ln2_hi), x, "exp.r_hi");
+  r = m.MulAdd(n, m.K(-c.ln2_lo), r, "exp.r");
+  Value* square = b.CreateFMul(r, r, "exp.r2");
+  return {m.MulAdd(m.Horner(r, c.polynomial, "exp.poly"), square, r, "exp.fraction"), exponent};
+}
+
+Value* NormalExp(const LaneMath& m, Value* x, const llvm::Twine& name) {
+  ExpParts parts = SplitExp(m, x);
+  Value* mantissa = m.builder().CreateFAdd(parts.fraction, m.K(1.0), name + ".mantissa");
+  return m.AddExponent(mantissa, parts.exponent, name);
+}
+
+Value* Exp(const LaneMath& m, Value* x) {
+  auto& b = m.builder();
+  const ExpConstants& c = ConstantsOf(m);
+  ExpParts parts = SplitExp(m, m.AtLeast(x, c.underflow, "exp.bounded"));
+  Value* mantissa = b.CreateFAdd(parts.fraction, m.K(1.0), "exp.mantissa");
+  Value* is_tiny = b.CreateICmpSLT(parts.exponent, m.KBits(c.least_exponent), "exp.is_tiny");
+  Value* raise = b.CreateSelect(is_tiny, m.KBits(kRaise), m.KBits(0), "exp.raise");
+  Value* lower = b.CreateSelect(is_tiny, m.K(kLower), m.K(1.0), "exp.lower");
+  Value* raised = m.AddExponent(mantissa, b.CreateAdd(parts.exponent, raise, "exp.raised_exponent"), "exp.raised");
+  Value* finite = b.CreateFMul(raised, lower, "exp.finite");
+  // Unordered or greater: x + inf is inf where exp overflows and NaN where x is NaN.
+  Value* is_special = b.CreateFCmpUGT(x, m.K(c.overflow), "exp.is_special");
+  return b.CreateSelect(is_special, b.CreateFAdd(x, m.Infinity(), "exp.special"), finite, "exp");
+}
+
+Value* Tanh(const LaneMath& m, Value* x) { return m.is_double() ? TanhF64(m, x) : TanhF32(m, x); }
+
+// With e = exp(-|x|), which cannot overflow: 1 / (1 + e) for x >= 0, e / (1 + e) below.
+Value* Sigmoid(const LaneMath& m, Value* x) {
+  auto& b = m.builder();
+  Value* e = Exp(m, b.CreateFNeg(m.Abs(x, "sigmoid.magnitude"), "sigmoid.negative"));
+  Value* is_negative = b.CreateFCmpOLT(x, m.K(0.0), "sigmoid.is_negative");
+  Value* numerator = b.CreateSelect(is_negative, e, m.K(1.0), "sigmoid.numerator");
+  return b.CreateFDiv(numerator, b.CreateFAdd(e, m.K(1.0), "sigmoid.divisor"), "sigmoid");
+}
+
+}  // namespace tailor::math

@@ -1,0 +1,49 @@
+// Transcendental functions as polynomials in IR, for f32 and f64 alike, at any lane count. They call
+// nothing, trap on nothing, and give the same bits for a value in whichever lane it stands.
+//
+// Largest error over the tested inputs (tests/codegen/math_functions_test.cc asserts the bounds), in
+// units in the last place, subnormal results included:
+//             f32   f64
+//   Exp       1.1   1.1
+//   Log       1     1
+//   Tanh      2     4
+//   Erf       1.5   2
+//   Sigmoid   2     2
+//   Pow       0.51  1
+// They follow C99's special values: exp(-inf) = 0, log(0) = -inf, log(-1) = NaN, pow(1, NaN) = 1,
+// pow(NaN, 0) = 1, pow(-0, -1) = -inf, and so on.
+#ifndef TAILOR_CODEGEN_MATH_FUNCTIONS_H_
+#define TAILOR_CODEGEN_MATH_FUNCTIONS_H_
+
+#include "codegen/math_lanes.h"
+
+namespace tailor::math {
+
+llvm::Value* Exp(const LaneMath& m, llvm::Value* x);
+llvm::Value* Log(const LaneMath& m, llvm::Value* x);
+llvm::Value* Tanh(const LaneMath& m, llvm::Value* x);
+llvm::Value* Erf(const LaneMath& m, llvm::Value* x);
+llvm::Value* Sigmoid(const LaneMath& m, llvm::Value* x);
+llvm::Value* Pow(const LaneMath& m, llvm::Value* base, llvm::Value* exponent);
+
+// exp(x) = (1 + fraction) * 2^exponent with |fraction| < 0.42, `exponent` an integer of the float's
+// width. Right where exp(x) neither overflows nor is subnormal by more than 2^-30.
+struct ExpParts {
+  llvm::Value* fraction;
+  llvm::Value* exponent;
+};
+ExpParts SplitExp(const LaneMath& m, llvm::Value* x);
+
+// exp(x) for x whose result is a normal number; elsewhere, NaN included, the result is arbitrary.
+llvm::Value* NormalExp(const LaneMath& m, llvm::Value* x, const llvm::Twine& name);
+
+// x = mantissa * 2^exponent for x > 0 and normal: mantissa in [sqrt(1/2), sqrt(2)).
+struct BinaryParts {
+  llvm::Value* mantissa;
+  llvm::Value* exponent;  // an integer of the float's width
+};
+BinaryParts SplitBinary(const LaneMath& m, llvm::Value* x);
+
+}  // namespace tailor::math
+
+#endif  // TAILOR_CODEGEN_MATH_FUNCTIONS_H_

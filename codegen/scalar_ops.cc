@@ -1,0 +1,265 @@
+#include "codegen/scalar_ops.h"
+
+#include <cassert>
+#include <limits>
+#include <numeric>
+
+#include "codegen/math_functions.h"
+#include "codegen/scalar_ops_cast.h"
+#include "llvm/ADT/APFloat.h"
+
+namespace tailor {
+namespace {
+
+using llvm::Value;
+
+// One application of an op. The functions of `scalar` below are what the op table's last column names.
+struct Call {
+  llvm::IRBuilderBase& b;
+  const EmitTarget& target;
+  DType operand;
+  DType result;
+  llvm::ArrayRef<Value*> args;
+
+  Value* x() const { return args[0]; }
+  Value* y() const { return args[1]; }
+  bool on_floats() const { return IsFloat(operand); }
+  bool on_signed() const { return IsSigned(operand); }
+  Value* Rounded(Value* value) const { return RoundToDType(b, result, value); }
+  LaneMath Math() const { return LaneMath(b, target, args[0]->getType()); }
+};
+
+llvm::Type* WithLanes(llvm::Type* type, int lanes) {
+  return lanes == 1 ? type : llvm::FixedVectorType::get(type, lanes);
+}
+
+llvm::Type* ScalarMemoryType(llvm::LLVMContext& context, DType dtype) {
+  if (dtype == DType::kF32) return llvm::Type::getFloatTy(context);
+  if (dtype == DType::kF64) return llvm::Type::getDoubleTy(context);
+  return llvm::Type::getIntNTy(context, 8 * SizeOf(dtype));
+}
+
+llvm::Type* ScalarRegisterType(llvm::LLVMContext& context, DType dtype) {
+  if (dtype == DType::kBool) return llvm::Type::getInt1Ty(context);
+  if (dtype == DType::kF16 || dtype == DType::kBF16) return llvm::Type::getFloatTy(context);
+  return ScalarMemoryType(context, dtype);
+}
+
+// The value that one of the operands has and `compare` prefers. A NaN x is kept by the last select,
+// a NaN y because it fails the comparison.
+Value* PreferFloat(const Call& c, llvm::CmpInst::Predicate compare, const llvm::Twine& name) {
+  Value* ordered = c.b.CreateSelect(c.b.CreateFCmp(compare, c.x(), c.y(), name + ".wins"), c.x(), c.y(), name + ".of");
+  Value* is_nan = c.b.CreateFCmpUNO(c.x(), c.x(), name + ".is_nan");
+  return c.b.CreateSelect(is_nan, c.x(), ordered, name);
+}
+
+Value* PreferInteger(const Call& c, llvm::CmpInst::Predicate compare, const llvm::Twine& name) {
+  return c.b.CreateSelect(c.b.CreateICmp(compare, c.x(), c.y(), name + ".wins"), c.x(), c.y(), name);
+}
+
+Value* Compare(const Call& c, llvm::CmpInst::Predicate floats, llvm::CmpInst::Predicate signed_integers,
+               llvm::CmpInst::Predicate others, const llvm::Twine& name) {
+  if (c.on_floats()) return c.b.CreateFCmp(floats, c.x(), c.y(), name);
+  return c.b.CreateICmp(c.on_signed() ? signed_integers : others, c.x(), c.y(), name);
+}
+
+// x / 0 = 0 and INT_MIN / -1 = INT_MIN: in both cases the division itself is by one.
+Value* DivideIntegers(const Call& c) {
+  llvm::Type* type = c.x()->getType();
+  llvm::Constant* zero = llvm::Constant::getNullValue(type);
+  Value* by_zero = c.b.CreateICmpEQ(c.y(), zero, "div.by_zero");
+  Value* by_one = by_zero;
+  if (c.on_signed()) {
+    llvm::Constant* least = llvm::ConstantInt::get(type, llvm::APInt::getSignedMinValue(type->getScalarSizeInBits()));
+    Value* is_least = c.b.CreateICmpEQ(c.x(), least, "div.is_least");
+    Value* by_minus = c.b.CreateICmpEQ(c.y(), llvm::Constant::getAllOnesValue(type), "div.by_minus_one");
+    by_one = c.b.CreateOr(by_zero, c.b.CreateAnd(is_least, by_minus, "div.overflows"), "div.by_one");
+  }
+  Value* divisor = c.b.CreateSelect(by_one, llvm::ConstantInt::get(type, 1), c.y(), "div.divisor");
+  Value* quotient = c.on_signed() ? c.b.CreateSDiv(c.x(), divisor, "div.quotient")
+                                  : c.b.CreateUDiv(c.x(), divisor, "div.quotient");
+  return c.b.CreateSelect(by_zero, zero, quotient, "div");
+}
+
+namespace scalar {
+
+using P = llvm::CmpInst;
+
+[[noreturn]] Value* None(const Call&) {
+  assert(false && "the op has no scalar lowering");
+  __builtin_unreachable();
+}
+
+Value* Neg(const Call& c) { return c.on_floats() ? c.b.CreateFNeg(c.x(), "neg") : c.b.CreateNeg(c.x(), "neg"); }
+
+Value* Abs(const Call& c) {
+  if (c.on_floats()) return c.b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, c.x(), nullptr, "abs");
+  if (!c.on_signed()) return c.x();
+  return c.b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, c.x(), c.b.getFalse(), nullptr, "abs");
+}
+
+Value* Exp(const Call& c) { return c.Rounded(math::Exp(c.Math(), c.x())); }
+Value* Log(const Call& c) { return c.Rounded(math::Log(c.Math(), c.x())); }
+Value* Tanh(const Call& c) { return c.Rounded(math::Tanh(c.Math(), c.x())); }
+Value* Erf(const Call& c) { return c.Rounded(math::Erf(c.Math(), c.x())); }
+Value* Sigmoid(const Call& c) { return c.Rounded(math::Sigmoid(c.Math(), c.x())); }
+Value* Pow(const Call& c) { return c.Rounded(math::Pow(c.Math(), c.x(), c.y())); }
+
+Value* Sqrt(const Call& c) {
+  return c.Rounded(c.b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, c.x(), nullptr, "sqrt"));
+}
+
+Value* Rsqrt(const Call& c) {
+  Value* root = c.b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, c.x(), nullptr, "rsqrt.root");
+  return c.Rounded(c.b.CreateFDiv(llvm::ConstantFP::get(root->getType(), 1.0), root, "rsqrt"));
+}
+
+Value* Not(const Call& c) { return c.b.CreateNot(c.x(), "not"); }
+Value* Cast(const Call& c) { return EmitCast(c.b, c.operand, c.result, c.x()); }
+
+Value* Add(const Call& c) {
+  return c.on_floats() ? c.Rounded(c.b.CreateFAdd(c.x(), c.y(), "add")) : c.b.CreateAdd(c.x(), c.y(), "add");
+}
+
+Value* Sub(const Call& c) {
+  return c.on_floats() ? c.Rounded(c.b.CreateFSub(c.x(), c.y(), "sub")) : c.b.CreateSub(c.x(), c.y(), "sub");
+}
+
+Value* Mul(const Call& c) {
+  return c.on_floats() ? c.Rounded(c.b.CreateFMul(c.x(), c.y(), "mul")) : c.b.CreateMul(c.x(), c.y(), "mul");
+}
+
+Value* Div(const Call& c) {
+  return c.on_floats() ? c.Rounded(c.b.CreateFDiv(c.x(), c.y(), "div")) : DivideIntegers(c);
+}
+
+Value* Max(const Call& c) {
+  if (c.on_floats()) return PreferFloat(c, P::FCMP_OGT, "max");
+  return PreferInteger(c, c.on_signed() ? P::ICMP_SGT : P::ICMP_UGT, "max");
+}
+
+Value* Min(const Call& c) {
+  if (c.on_floats()) return PreferFloat(c, P::FCMP_OLT, "min");
+  return PreferInteger(c, c.on_signed() ? P::ICMP_SLT : P::ICMP_ULT, "min");
+}
+
+Value* Eq(const Call& c) { return Compare(c, P::FCMP_OEQ, P::ICMP_EQ, P::ICMP_EQ, "eq"); }
+Value* Ne(const Call& c) { return Compare(c, P::FCMP_UNE, P::ICMP_NE, P::ICMP_NE, "ne"); }
+Value* Lt(const Call& c) { return Compare(c, P::FCMP_OLT, P::ICMP_SLT, P::ICMP_ULT, "lt"); }
+Value* Le(const Call& c) { return Compare(c, P::FCMP_OLE, P::ICMP_SLE, P::ICMP_ULE, "le"); }
+Value* Gt(const Call& c) { return Compare(c, P::FCMP_OGT, P::ICMP_SGT, P::ICMP_UGT, "gt"); }
+Value* Ge(const Call& c) { return Compare(c, P::FCMP_OGE, P::ICMP_SGE, P::ICMP_UGE, "ge"); }
+Value* And(const Call& c) { return c.b.CreateAnd(c.x(), c.y(), "and"); }
+Value* Or(const Call& c) { return c.b.CreateOr(c.x(), c.y(), "or"); }
+Value* Xor(const Call& c) { return c.b.CreateXor(c.x(), c.y(), "xor"); }
+Value* Select(const Call& c) { return c.b.CreateSelect(c.args[0], c.args[1], c.args[2], "select"); }
+
+}  // namespace scalar
+
+bool Accepts(DTypeRule rule, DType dtype) {
+  switch (rule) {
+    case DTypeRule::kFloat:
+      return IsFloat(dtype);
+    case DTypeRule::kNumeric:
+      return IsFloat(dtype) || IsInteger(dtype);
+    case DTypeRule::kLogic:
+      return dtype == DType::kBool || IsInteger(dtype);
+    default:
+      return IsValid(dtype);
+  }
+}
+
+}  // namespace
+
+llvm::Type* RegisterType(llvm::LLVMContext& context, DType dtype, int lanes) {
+  return WithLanes(ScalarRegisterType(context, dtype), lanes);
+}
+
+llvm::Type* MemoryType(llvm::LLVMContext& context, DType dtype, int lanes) {
+  return WithLanes(ScalarMemoryType(context, dtype), lanes);
+}
+
+Value* FromMemory(llvm::IRBuilderBase& b, DType dtype, Value* value) {
+  if (dtype == DType::kBool) {
+    return b.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()), "from_memory");
+  }
+  if (dtype == DType::kF16) return F16BitsToF32(b, value);
+  if (dtype != DType::kBF16) return value;
+  llvm::Type* i32 = value->getType()->getWithNewType(b.getInt32Ty());
+  Value* wide = b.CreateShl(b.CreateZExt(value, i32, "from_memory.wide"), 16, "from_memory.bits");
+  return b.CreateBitCast(wide, i32->getWithNewType(b.getFloatTy()), "from_memory");
+}
+
+Value* ToMemory(llvm::IRBuilderBase& b, DType dtype, Value* value) {
+  llvm::Type* type = value->getType();
+  if (dtype == DType::kBool) return b.CreateZExt(value, type->getWithNewType(b.getInt8Ty()), "to_memory");
+  if (dtype == DType::kF16) return F32ToF16Bits(b, value);
+  if (dtype != DType::kBF16) return value;
+  Value* bits = b.CreateBitCast(value, type->getWithNewType(b.getInt32Ty()), "to_memory.bits");
+  return b.CreateTrunc(b.CreateLShr(bits, 16, "to_memory.high"), type->getWithNewType(b.getInt16Ty()), "to_memory");
+}
+
+Value* EmitLiteral(llvm::IRBuilderBase& b, DType dtype, uint64_t bits, int lanes) {
+  llvm::Type* type = RegisterType(b.getContext(), dtype, lanes);
+  if (dtype == DType::kBool) return llvm::ConstantInt::get(type, bits != 0);
+  if (!IsFloat(dtype)) return llvm::ConstantInt::get(type, bits);
+  const auto& semantics = dtype == DType::kF16    ? llvm::APFloat::IEEEhalf()
+                          : dtype == DType::kBF16 ? llvm::APFloat::BFloat()
+                          : dtype == DType::kF32  ? llvm::APFloat::IEEEsingle()
+                                                  : llvm::APFloat::IEEEdouble();
+  const unsigned width = 8 * SizeOf(dtype);
+  llvm::APFloat value(semantics, llvm::APInt(64, bits).trunc(width));
+  bool loses_info = false;
+  value.convert(type->getScalarType()->getFltSemantics(), llvm::APFloat::rmNearestTiesToEven, &loses_info);
+  return llvm::ConstantFP::get(type, value);
+}
+
+Value* EmitScalarOp(llvm::IRBuilderBase& b, const EmitTarget& target, OpKind op, DType operand, DType result,
+                    llvm::ArrayRef<Value*> args) {
+  const Call call{b, target, operand, result, args};
+  switch (op) {
+#define TAILOR_OP_LOWER(id, kind, text, operands, attributes, shape, dtype, fusion, lowering) \
+  case OpKind::k##kind:                                                                       \
+    return scalar::lowering(call);
+    TAILOR_OP_TABLE(TAILOR_OP_LOWER)
+#undef TAILOR_OP_LOWER
+  }
+  assert(false && "not an op of the table");
+  return nullptr;
+}
+
+bool CanEmit(OpKind op, DType operand) {
+  const OpInfo& info = InfoOf(op);
+  return info.fusion == FusionClass::kElementwise && Accepts(info.dtype, operand);
+}
+
+Value* EmitNeutral(llvm::IRBuilderBase& b, OpKind combiner, DType dtype, int lanes) {
+  llvm::Type* type = RegisterType(b.getContext(), dtype, lanes);
+  if (combiner == OpKind::kAdd) return llvm::Constant::getNullValue(type);
+  assert(combiner == OpKind::kMax || combiner == OpKind::kMin);
+  const bool is_max = combiner == OpKind::kMax;
+  if (IsFloat(dtype)) return llvm::ConstantFP::getInfinity(type, is_max);
+  const unsigned width = type->getScalarSizeInBits();
+  if (IsSigned(dtype)) {
+    return llvm::ConstantInt::get(
+        type, is_max ? llvm::APInt::getSignedMinValue(width) : llvm::APInt::getSignedMaxValue(width));
+  }
+  return llvm::ConstantInt::get(type, is_max ? llvm::APInt::getMinValue(width) : llvm::APInt::getMaxValue(width));
+}
+
+Value* EmitLaneReduction(llvm::IRBuilderBase& b, const EmitTarget& target, OpKind combiner, DType dtype,
+                         Value* value) {
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  if (vector == nullptr) return value;
+  for (unsigned lanes = vector->getNumElements(); lanes > 1; lanes /= 2) {
+    assert(lanes % 2 == 0 && "lane counts are powers of two");
+    llvm::SmallVector<int> low(lanes / 2), high(lanes / 2);
+    std::iota(low.begin(), low.end(), 0);
+    std::iota(high.begin(), high.end(), static_cast<int>(lanes / 2));
+    Value* halves[] = {b.CreateShuffleVector(value, low, "reduce.low"), b.CreateShuffleVector(value, high, "reduce.high")};
+    value = EmitScalarOp(b, target, combiner, dtype, dtype, halves);
+  }
+  return b.CreateExtractElement(value, uint64_t{0}, "reduce.lane");
+}
+
+}  // namespace tailor

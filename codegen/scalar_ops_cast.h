@@ -1,0 +1,25 @@
+// Conversions between register forms: rounding to the narrow float types, casts between element types.
+// All of it is integer arithmetic and conversions that every target has as instructions, since LLVM's
+// own f16 and bf16 conversions become library calls on most CPU levels.
+#ifndef TAILOR_CODEGEN_SCALAR_OPS_CAST_H_
+#define TAILOR_CODEGEN_SCALAR_OPS_CAST_H_
+
+#include "graph/dtype.h"
+#include "llvm/IR/IRBuilder.h"
+
+namespace tailor {
+
+// Rounds f32 lanes to the nearest value of `dtype`, ties to even; the identity unless f16 or bf16.
+llvm::Value* RoundToDType(llvm::IRBuilderBase& b, DType dtype, llvm::Value* value);
+
+// The i16 of the nearest f16, ties to even, and back (exact).
+llvm::Value* F32ToF16Bits(llvm::IRBuilderBase& b, llvm::Value* value);
+llvm::Value* F16BitsToF32(llvm::IRBuilderBase& b, llvm::Value* bits);
+
+// The op `cast`: one rounding, floats to integers saturating with NaN to 0, integers wrapping, anything to
+// bool as `!= 0`.
+llvm::Value* EmitCast(llvm::IRBuilderBase& b, DType from, DType to, llvm::Value* value);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_SCALAR_OPS_CAST_H_

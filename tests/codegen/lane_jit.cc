@@ -1,0 +1,138 @@
+#include "tests/codegen/lane_jit.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Object/ObjectFile.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Host.h"
+
+namespace tailor {
+namespace {
+
+using llvm::Value;
+
+void InitializeX86() {
+  static const bool once = [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    return true;
+  }();
+  (void)once;
+}
+
+EmitTarget TargetOf(const std::string& cpu) { return EmitTarget{.fma = cpu != "x86-64-v2"}; }
+
+int ArityOf(OpKind op) { return static_cast<int>(InfoOf(op).operands.size()); }
+
+// The dtype of argument `i`: only select mixes them.
+DType ArgumentType(const OpUse& use, int i) {
+  return use.op == OpKind::kSelect && i == 0 ? DType::kBool : use.operand;
+}
+
+Value* EmitElement(llvm::IRBuilder<>& b, const EmitTarget& target, const OpUse& use, int lanes, Value* index,
+                   llvm::Function* f) {
+  llvm::SmallVector<Value*> args;
+  for (int i = 0; i < ArityOf(use.op); ++i) {
+    const DType dtype = ArgumentType(use, i);
+    Value* address = b.CreateGEP(MemoryType(b.getContext(), dtype, 1), f->getArg(1 + i), index, "address");
+    llvm::Type* type = MemoryType(b.getContext(), dtype, lanes);
+    args.push_back(FromMemory(b, dtype, b.CreateAlignedLoad(type, address, llvm::Align(1), "element")));
+  }
+  return ToMemory(b, use.result, EmitScalarOp(b, target, use.op, use.operand, use.result, args));
+}
+
+}  // namespace
+
+bool HostRuns(const std::string& cpu) {
+  const auto features = llvm::sys::getHostCPUFeatures();
+  auto has = [&](const char* name) { return features.lookup(name); };
+  if (cpu == "x86-64-v4") return has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl") && has("avx512cd");
+  if (cpu == "x86-64-v3") return has("avx2") && has("fma") && has("bmi2");
+  return has("sse4.2");
+}
+
+std::string HostCpu() {
+  for (const char* cpu : {"x86-64-v4", "x86-64-v3", "x86-64-v2"}) {
+    if (HostRuns(cpu)) return cpu;
+  }
+  return "";
+}
+
+OpUse UseOf(OpKind op, DType operand, DType cast_to) {
+  if (op == OpKind::kCast) return {op, operand, cast_to};
+  return {op, operand, InfoOf(op).dtype == DTypeRule::kCompare ? DType::kBool : operand};
+}
+
+void EmitOpLoop(llvm::Module& module, const EmitTarget& target, const OpUse& use, int lanes, const std::string& name) {
+  llvm::LLVMContext& context = module.getContext();
+  llvm::IRBuilder<> b(context);
+  auto* ptr = b.getPtrTy();
+  auto* type = llvm::FunctionType::get(b.getVoidTy(), {ptr, ptr, ptr, ptr, b.getInt64Ty()}, false);
+  auto* f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
+  f->addFnAttr("no-builtins");
+  auto* entry = llvm::BasicBlock::Create(context, "entry", f);
+  auto* loop = llvm::BasicBlock::Create(context, "loop", f);
+  auto* body = llvm::BasicBlock::Create(context, "body", f);
+  auto* done = llvm::BasicBlock::Create(context, "done", f);
+  b.SetInsertPoint(entry);
+  b.CreateBr(loop);
+  b.SetInsertPoint(loop);
+  auto* index = b.CreatePHI(b.getInt64Ty(), 2, "index");
+  b.CreateCondBr(b.CreateICmpSLT(index, f->getArg(4), "more"), body, done);
+  b.SetInsertPoint(body);
+  Value* element = EmitElement(b, target, use, lanes, index, f);
+  Value* address = b.CreateGEP(MemoryType(context, use.result, 1), f->getArg(0), index, "out");
+  b.CreateAlignedStore(element, address, llvm::Align(1));
+  index->addIncoming(b.getInt64(0), entry);
+  index->addIncoming(b.CreateAdd(index, b.getInt64(lanes), "next"), body);
+  b.CreateBr(loop);
+  b.SetInsertPoint(done);
+  b.CreateRetVoid();
+}
+
+std::vector<std::string> UndefinedSymbols(llvm::Module& module, const std::string& cpu) {
+  InitializeX86();
+  std::string error;
+  const std::string triple = "x86_64-unknown-linux-gnu";
+  const auto* target = llvm::TargetRegistry::lookupTarget(triple, error);
+  assert(target != nullptr);
+  assert(!llvm::verifyModule(module, &llvm::errs()));
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, cpu, "", llvm::TargetOptions(), llvm::Reloc::PIC_, llvm::CodeModel::Small));
+  module.setTargetTriple(triple);
+  module.setDataLayout(machine->createDataLayout());
+  llvm::SmallVector<char> bytes;
+  llvm::raw_svector_ostream out(bytes);
+  llvm::legacy::PassManager passes;
+  machine->addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::ObjectFile);
+  passes.run(module);
+  llvm::SmallVectorMemoryBuffer buffer(std::move(bytes), false);
+  auto object = llvm::cantFail(llvm::object::ObjectFile::createObjectFile(buffer));
+  std::vector<std::string> names;
+  for (const auto& symbol : object->symbols()) {
+    if (!(llvm::cantFail(symbol.getFlags()) & llvm::object::SymbolRef::SF_Undefined)) continue;
+    const std::string name = llvm::cantFail(symbol.getName()).str();
+    if (!name.empty()) names.push_back(name);
+  }
+  return names;
+}
+
+LaneJit::LaneJit(const OpUse& use, int lanes, const std::string& cpu) : lanes_(lanes) {
+  InitializeX86();
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto module = std::make_unique<llvm::Module>("lane_jit", *context);
+  EmitOpLoop(*module, TargetOf(cpu), use, lanes, "run");
+  assert(!llvm::verifyModule(*module, &llvm::errs()));
+  llvm::orc::JITTargetMachineBuilder machine(llvm::Triple("x86_64-unknown-linux-gnu"));
+  machine.setCPU(cpu);
+  jit_ = llvm::cantFail(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(machine).create());
+  llvm::cantFail(jit_->addIRModule({std::move(module), std::move(context)}));
+  run_ = llvm::cantFail(jit_->lookup("run")).toPtr<decltype(run_)>();
+}
+
+}  // namespace tailor

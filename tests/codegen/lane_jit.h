@@ -1,0 +1,58 @@
+// Runs one scalar op over arrays: emits a loop over `lanes` elements at a time for a CPU level, and either
+// jits it in this process or compiles it to an object whose symbols can be read.
+#ifndef TAILOR_TESTS_CODEGEN_LANE_JIT_H_
+#define TAILOR_TESTS_CODEGEN_LANE_JIT_H_
+
+#include <cassert>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "codegen/scalar_ops.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+
+namespace tailor {
+
+struct OpUse {
+  OpKind op;
+  DType operand;
+  DType result;
+};
+
+inline const char* const kCpuLevels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
+bool HostRuns(const std::string& cpu);
+// The best level that this machine runs, else the empty string.
+std::string HostCpu();
+
+// The operand type and the result type that `op` gives for it; casts go to `cast_to`.
+OpUse UseOf(OpKind op, DType operand, DType cast_to = DType::kInvalid);
+
+// Emits `void @name(ptr out, ptr x, ptr y, ptr z, i64 n)`, n a multiple of `lanes`.
+void EmitOpLoop(llvm::Module& module, const EmitTarget& target, const OpUse& use, int lanes, const std::string& name);
+
+// The names that the code of `module`, compiled for `cpu`, would need from elsewhere.
+std::vector<std::string> UndefinedSymbols(llvm::Module& module, const std::string& cpu);
+
+class LaneJit {
+ public:
+  LaneJit(const OpUse& use, int lanes, const std::string& cpu = HostCpu());
+
+  template <class Out, class In>
+  std::vector<Out> Run(const std::vector<In>& x, const std::vector<In>& y = {}) {
+    assert(x.size() % lanes_ == 0);
+    std::vector<Out> out(x.size());
+    run_(out.data(), x.data(), y.data(), nullptr, static_cast<int64_t>(x.size()));
+    return out;
+  }
+  void Run(void* out, const void* x, const void* y, const void* z, int64_t n) { run_(out, x, y, z, n); }
+
+ private:
+  std::unique_ptr<llvm::orc::LLJIT> jit_;
+  void (*run_)(void*, const void*, const void*, const void*, int64_t);
+  int lanes_;
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_TESTS_CODEGEN_LANE_JIT_H_

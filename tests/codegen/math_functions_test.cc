@@ -1,0 +1,236 @@
+// Accuracy of the polynomials against libm in the next wider type, over a stride of all floats, random
+// and special inputs; equal bits for every lane count.
+#include "codegen/math_functions.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <random>
+
+#include "gtest/gtest.h"
+#include "tests/codegen/lane_jit.h"
+
+namespace tailor {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+double Rsqrt(double x) { return 1 / std::sqrt(x); }
+double SigmoidF32(double x) { return 1 / (1 + std::exp(-x)); }
+long double SigmoidF64(long double x) { return x < 0 ? expl(x) / (1 + expl(x)) : 1 / (1 + expl(-x)); }
+
+// |got - want| in units of the last place of want rounded to T; 0 where both are NaN or the same
+// infinity, infinity where only one is.
+template <class T, class Wide>
+double UlpError(T got, Wide want) {
+  const T rounded = static_cast<T>(want);
+  if (std::isnan(rounded) || std::isnan(got)) return std::isnan(rounded) == std::isnan(got) ? 0 : kInf;
+  if (std::isinf(rounded) || std::isinf(got)) return rounded == got ? 0 : kInf;
+  int exponent = 0;
+  std::frexp(rounded == 0 ? std::numeric_limits<T>::denorm_min() : rounded, &exponent);
+  const int last = std::max(exponent - std::numeric_limits<T>::digits,
+                            std::numeric_limits<T>::min_exponent - std::numeric_limits<T>::digits);
+  return static_cast<double>(std::fabs(static_cast<Wide>(got) - want) / std::ldexp(Wide{1}, last));
+}
+
+template <class T>
+struct Worst {
+  double ulp = 0;
+  T x = 0, y = 0;
+};
+
+struct UnaryCase {
+  OpKind op;
+  double (*f32)(double);
+  double f32_bound;
+  long double (*f64)(long double);
+  double f64_bound;
+};
+
+void PrintTo(const UnaryCase& c, std::ostream* out) { *out << std::string(InfoOf(c.op).text); }
+
+const UnaryCase kUnary[] = {
+    {OpKind::kExp, std::exp, 1.1, expl, 1.1},
+    {OpKind::kLog, std::log, 1.0, logl, 1.0},
+    {OpKind::kTanh, std::tanh, 2.0, tanhl, 4.0},
+    {OpKind::kErf, std::erf, 1.5, erfl, 2.0},
+    {OpKind::kSigmoid, SigmoidF32, 2.0, SigmoidF64, 2.0},
+    {OpKind::kSqrt, std::sqrt, 0.5001, sqrtl, 0.5001},
+};
+
+class UnaryMath : public testing::TestWithParam<UnaryCase> {};
+
+// Every 64th float, both signs, NaNs and infinities among them.
+TEST_P(UnaryMath, F32StaysWithinBound) {
+  const UnaryCase& c = GetParam();
+  LaneJit jit(UseOf(c.op, DType::kF32), 16);
+  Worst<float> worst;
+  constexpr uint32_t kChunk = 1 << 16;
+  for (uint32_t chunk = 0; chunk < (1u << 26) / kChunk; ++chunk) {
+    std::vector<float> x(kChunk);
+    for (uint32_t i = 0; i < kChunk; ++i) x[i] = std::bit_cast<float>((chunk * kChunk + i) * 64);
+    const auto got = jit.Run<float>(x);
+    for (uint32_t i = 0; i < kChunk; ++i) {
+      const double ulp = UlpError(got[i], c.f32(x[i]));
+      if (ulp > worst.ulp) worst = {ulp, x[i]};
+    }
+  }
+  std::printf("%s f32: %.4f ulp at %a\n", std::string(InfoOf(c.op).text).c_str(), worst.ulp, worst.x);
+  EXPECT_LE(worst.ulp, c.f32_bound) << "at " << worst.x;
+}
+
+std::vector<double> DoubleInputs() {
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<double> near(-1.5, 1.5), middle(-30, 30), wide(-760, 760);
+  std::vector<double> x = {0.0, -0.0, kInf, -kInf, kNaN, 1.0, -1.0, 0x1p-1022, 0x1p-1074, -0x1p-1074, 0x1.fffffffffffffp1023,
+                           709.782712893384, 709.7827128933841, -745.13, -745.14, -708.5};
+  for (int i = 0; i < 400000; ++i) x.insert(x.end(), {near(random), middle(random), wide(random), std::bit_cast<double>(random())});
+  return x;
+}
+
+TEST_P(UnaryMath, F64StaysWithinBound) {
+  const UnaryCase& c = GetParam();
+  LaneJit jit(UseOf(c.op, DType::kF64), 8);
+  const auto x = DoubleInputs();
+  const auto got = jit.Run<double>(x);
+  Worst<double> worst;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double ulp = UlpError(got[i], c.f64(x[i]));
+    if (ulp > worst.ulp) worst = {ulp, x[i]};
+  }
+  std::printf("%s f64: %.4f ulp at %a\n", std::string(InfoOf(c.op).text).c_str(), worst.ulp, worst.x);
+  EXPECT_LE(worst.ulp, c.f64_bound) << "at " << worst.x;
+}
+
+TEST_P(UnaryMath, LaneCountsGiveTheSameBits) {
+  const UnaryCase& c = GetParam();
+  std::mt19937 random(3);
+  std::vector<uint32_t> x(1 << 16);
+  for (auto& bits : x) bits = random();
+  const auto one = LaneJit(UseOf(c.op, DType::kF32), 1).Run<uint32_t>(x);
+  for (int lanes : {4, 8, 16}) EXPECT_EQ(LaneJit(UseOf(c.op, DType::kF32), lanes).Run<uint32_t>(x), one) << lanes;
+}
+
+TEST_P(UnaryMath, EveryCpuLevelStaysWithinBound) {
+  const UnaryCase& c = GetParam();
+  std::mt19937 random(5);
+  std::vector<float> x(1 << 20);
+  for (auto& v : x) v = std::bit_cast<float>(static_cast<uint32_t>(random()));
+  for (const char* cpu : kCpuLevels) {
+    if (!HostRuns(cpu)) continue;
+    const auto got = LaneJit(UseOf(c.op, DType::kF32), 8, cpu).Run<float>(x);
+    Worst<float> worst;
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double ulp = UlpError(got[i], c.f32(x[i]));
+      if (ulp > worst.ulp) worst = {ulp, x[i]};
+    }
+    EXPECT_LE(worst.ulp, c.f32_bound) << cpu << " at " << worst.x;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(MathFunctions, UnaryMath, testing::ValuesIn(kUnary),
+                         [](const auto& info) { return std::string(InfoOf(info.param.op).kind_name); });
+
+TEST(Rsqrt, IsOneOverSqrtRoundedTwice) {
+  std::mt19937 random(1);
+  std::vector<float> x(1 << 18);
+  for (auto& v : x) v = std::bit_cast<float>(static_cast<uint32_t>(random()));
+  const auto got = LaneJit(UseOf(OpKind::kRsqrt, DType::kF32), 16).Run<float>(x);
+  double worst = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const float want = 1.0f / std::sqrt(x[i]);
+    if (std::isnan(want)) {
+      ASSERT_TRUE(std::isnan(got[i]));
+    } else {
+      ASSERT_EQ(got[i], want) << x[i];
+    }
+    worst = std::max(worst, UlpError(got[i], Rsqrt(x[i])));
+  }
+  EXPECT_LE(worst, 1.0);
+}
+
+template <class T, class Wide>
+double WorstPow(int lanes, const std::string& cpu, const std::vector<T>& x, const std::vector<T>& y,
+                Wide (*pow)(Wide, Wide), DType dtype) {
+  const auto got = LaneJit(UseOf(OpKind::kPow, dtype), lanes, cpu).template Run<T>(x, y);
+  Worst<T> worst;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double ulp = UlpError(got[i], pow(x[i], y[i]));
+    if (ulp > worst.ulp) worst = {ulp, x[i], y[i]};
+  }
+  std::printf("pow %s %s: %.4f ulp at %a, %a\n", NameOf(dtype), cpu.c_str(), worst.ulp, double(worst.x), double(worst.y));
+  return worst.ulp;
+}
+
+// Pairs of random bits, pairs whose result is finite, and all pairs of special values.
+template <class T, class Bits>
+void PowInputs(std::vector<T>* x, std::vector<T>* y) {
+  std::mt19937_64 random(11);
+  const double reach = std::numeric_limits<T>::max_exponent;
+  std::uniform_real_distribution<double> log2(-reach, reach), unit(0.5, 2.0), small(-20, 20);
+  for (int i = 0; i < 300000; ++i) {
+    x->push_back(std::bit_cast<T>(static_cast<Bits>(random())));
+    y->push_back(std::bit_cast<T>(static_cast<Bits>(random())));
+    x->push_back(static_cast<T>(unit(random)));
+    y->push_back(static_cast<T>(log2(random) * 1.2 / std::log2(static_cast<double>(x->back()))));
+    x->push_back(static_cast<T>(std::exp2(log2(random))));
+    y->push_back(static_cast<T>(log2(random) * 1.1 / std::log2(static_cast<double>(x->back()))));
+    x->push_back(static_cast<T>(small(random)));
+    y->push_back(static_cast<T>(std::round(small(random))));
+  }
+  const T special[] = {0, T(-0.0), 1, -1, 2, -2, 3, -3, T(0.5), T(-0.5), T(1e30), T(-1e30), kInf, -kInf, kNaN, T(0.1), T(-0.1),
+                       std::numeric_limits<T>::min(), std::numeric_limits<T>::denorm_min(),
+                       std::numeric_limits<T>::max(), -std::numeric_limits<T>::max(), T(0.999), T(1.001)};
+  for (T a : special) {
+    for (T b : special) {
+      x->push_back(a);
+      y->push_back(b);
+    }
+  }
+  while (x->size() % 16 != 0) {
+    x->push_back(1);
+    y->push_back(1);
+  }
+}
+
+TEST(Pow, F32StaysWithinBound) {
+  std::vector<float> x, y;
+  PowInputs<float, uint32_t>(&x, &y);
+  for (const char* cpu : kCpuLevels) {
+    if (HostRuns(cpu)) EXPECT_LE((WorstPow<float, double>(16, cpu, x, y, std::pow, DType::kF32)), 0.51);
+  }
+}
+
+TEST(Pow, F64StaysWithinBound) {
+  std::vector<double> x, y;
+  PowInputs<double, uint64_t>(&x, &y);
+  for (const char* cpu : kCpuLevels) {
+    if (HostRuns(cpu)) EXPECT_LE((WorstPow<double, long double>(8, cpu, x, y, powl, DType::kF64)), 1.0);
+  }
+}
+
+TEST(Pow, ZeroResultsKeepTheirSign) {
+  const std::vector<float> x = {-0.0f, -0.0f, -0.0f, -kInf, -kInf, -1e-30f, 0.0f, -kInf};
+  const std::vector<float> y = {3, 2, -3, -3, -2, 5, 3, 3};
+  const auto got = LaneJit(UseOf(OpKind::kPow, DType::kF32), 8).Run<float>(x, y);
+  for (size_t i = 0; i < x.size(); ++i) {
+    EXPECT_EQ(std::bit_cast<uint32_t>(got[i]), std::bit_cast<uint32_t>(std::pow(x[i], y[i]))) << x[i] << "^" << y[i];
+  }
+}
+
+TEST(MathFunctions, OddFunctionsKeepTheSignOfZero) {
+  for (OpKind op : {OpKind::kTanh, OpKind::kErf}) {
+    for (DType dtype : {DType::kF32, DType::kF64}) {
+      if (dtype == DType::kF32) {
+        EXPECT_TRUE(std::signbit(LaneJit(UseOf(op, dtype), 1).Run<float>(std::vector<float>{-0.0f})[0]));
+      } else {
+        EXPECT_TRUE(std::signbit(LaneJit(UseOf(op, dtype), 1).Run<double>(std::vector<double>{-0.0})[0]));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tailor

@@ -192,6 +192,7 @@ typedef struct tailor_session_options {
   tailor_parallel_for parallel_for; /* if set, used instead of own threads, `threads` ways at most */
   void* parallel_user;
   int32_t copy_strided; /* 1: accept strided inputs and copy them */
+  int32_t idle_sleep;   /* 1: own threads sleep between kernels; 0: they spin for some milliseconds first */
 } tailor_session_options;
 
 TAILOR_API void tailor_session_options_init(tailor_session_options* options);

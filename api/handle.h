@@ -1,0 +1,84 @@
+// What both halves of the C API agree on: kind tags of handles, and how option structs are read.
+// Needs nothing of either library but the exported functions of tailor/runtime.h.
+#ifndef TAILOR_API_HANDLE_H_
+#define TAILOR_API_HANDLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "tailor/runtime.h"
+
+namespace tailor {
+
+// The first word of every handle's object; kReleased once it is gone.
+enum class HandleKind : uint64_t {
+  kReleased = 0,
+  kStatus = 0x7461696c6f720001,
+  kRuntime = 0x7461696c6f720002,
+  kExecutable = 0x7461696c6f720003,
+  kSession = 0x7461696c6f720004,
+  kGraph = 0x7461696c6f720005,
+};
+
+// "tailor_session_run: session is null", as a status of the caller's.
+inline tailor_status* InvalidParameter(const char* function, const char* parameter, const char* problem) {
+  char message[256];
+  std::snprintf(message, sizeof(message), "%s: %s %s", function, parameter, problem);
+  return tailor_status_create(TAILOR_INVALID_ARGUMENT, message, SIZE_MAX, "", 0);
+}
+
+inline bool IsHandle(const void* handle, HandleKind kind) {
+  return handle != nullptr && *static_cast<const HandleKind*>(handle) == kind;
+}
+
+// NULL where `handle` is a live handle of `kind`.
+inline tailor_status* CheckHandle(const char* function, const char* parameter, const void* handle, HandleKind kind) {
+  if (IsHandle(handle, kind)) [[likely]] return nullptr;
+  return InvalidParameter(function, parameter, handle == nullptr ? "is null" : "is a handle of another kind");
+}
+
+inline tailor_status* CheckPointer(const char* function, const char* parameter, const void* pointer) {
+  return pointer != nullptr ? nullptr : InvalidParameter(function, parameter, "is null");
+}
+
+// The text of a string parameter: `size` bytes, or up to the terminator where size is SIZE_MAX.
+inline std::string_view TextOf(const char* text, size_t size) {
+  return size == SIZE_MAX ? std::string_view(text) : std::string_view(text, size);
+}
+
+// Reads a caller's option struct, which may be older (shorter) or newer (longer) than ours, over the defaults
+// in `*out`. Bytes that we do not know must be zero.
+template <typename Struct>
+tailor_status* TakeOptions(const char* function, const Struct* options, Struct* out) {
+  if (options == nullptr) return nullptr;
+  const uint64_t size = options->struct_size;
+  if (size < sizeof(uint64_t) || size > 4096) {
+    return InvalidParameter(function, "options", "has a wrong struct_size: use its _init function");
+  }
+  const auto* bytes = reinterpret_cast<const unsigned char*>(options);
+  for (uint64_t i = sizeof(Struct); i < size; ++i) {
+    if (bytes[i] != 0) return InvalidParameter(function, "options", "asks for what this library does not know");
+  }
+  std::memcpy(static_cast<void*>(out), options, size < sizeof(Struct) ? size : sizeof(Struct));
+  out->struct_size = sizeof(Struct);
+  return nullptr;
+}
+
+// Writes `info` to a caller's struct, as much of it as that has room for; the caller's struct_size stays.
+template <typename Struct>
+tailor_status* WriteInfo(const char* function, const Struct& info, Struct* out) {
+  const uint64_t size = out->struct_size;
+  if (size < sizeof(uint64_t) || size > 4096) {
+    return InvalidParameter(function, "out", "has a wrong struct_size: use its _init function");
+  }
+  std::memcpy(static_cast<void*>(out), &info, size < sizeof(Struct) ? size : sizeof(Struct));
+  out->struct_size = size;
+  return nullptr;
+}
+
+}  // namespace tailor
+
+#endif  // TAILOR_API_HANDLE_H_

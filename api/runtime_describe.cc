@@ -1,0 +1,115 @@
+// What an executable says of itself: signature, symbols, JSON.
+#include <memory>
+#include <string>
+
+#include "api/handle.h"
+#include "api/runtime_handles.h"
+#include "api/runtime_status.h"
+#include "exec/describe.h"
+
+using tailor::CheckHandle;
+using tailor::CheckPointer;
+using tailor::Failure;
+using tailor::HandleKind;
+
+static_assert(TAILOR_MAX_RANK == tailor::kMaxRank);
+
+namespace {
+
+const tailor::Program* ProgramOf(const tailor_executable* executable) {
+  return tailor::IsHandle(executable, HandleKind::kExecutable) ? &executable->artifact.program : nullptr;
+}
+
+tailor_status* OutOfRange(const char* function, size_t index, size_t count) {
+  return tailor::Guarded([&]() -> Failure {
+    return {tailor::Code::kOutOfRange,
+            std::string(function) + ": index is " + std::to_string(index) + ", but there are " + std::to_string(count),
+            ""};
+  });
+}
+
+tailor_status* TensorInfo(const char* function, const tailor_executable* executable,
+                          std::vector<tailor::ProgramTensor> tailor::Program::* list, size_t index,
+                          tailor_tensor_info* out) {
+  if (auto* bad = CheckHandle(function, "executable", executable, HandleKind::kExecutable)) return bad;
+  if (auto* bad = CheckPointer(function, "out", out)) return bad;
+  const auto& tensors = executable->artifact.program.*list;
+  if (index >= tensors.size()) return OutOfRange(function, index, tensors.size());
+  const tailor::ProgramTensor& tensor = tensors[index];
+  tailor_tensor_info info;
+  tailor_tensor_info_init(&info);
+  info.name = tensor.name.c_str();
+  info.dtype = static_cast<int32_t>(tensor.dtype);
+  info.rank = static_cast<int32_t>(tensor.dims.size());
+  for (size_t i = 0; i < tensor.dims.size(); ++i) {
+    info.extents[i] = tensor.dims[i].extent;
+    info.dim_texts[i] = tensor.dims[i].text.c_str();
+  }
+  return tailor::WriteInfo(function, info, out);
+}
+
+}  // namespace
+
+size_t tailor_executable_input_count(const tailor_executable* executable) {
+  const tailor::Program* program = ProgramOf(executable);
+  return program != nullptr ? program->inputs.size() : 0;
+}
+
+size_t tailor_executable_output_count(const tailor_executable* executable) {
+  const tailor::Program* program = ProgramOf(executable);
+  return program != nullptr ? program->outputs.size() : 0;
+}
+
+size_t tailor_executable_symbol_count(const tailor_executable* executable) {
+  const tailor::Program* program = ProgramOf(executable);
+  return program != nullptr ? program->symbols.size() : 0;
+}
+
+void tailor_tensor_info_init(tailor_tensor_info* info) {
+  if (info == nullptr) return;
+  *info = {};
+  info->struct_size = sizeof(*info);
+}
+
+tailor_status* tailor_executable_input(const tailor_executable* executable, size_t index, tailor_tensor_info* out) {
+  return TensorInfo("tailor_executable_input", executable, &tailor::Program::inputs, index, out);
+}
+
+tailor_status* tailor_executable_output(const tailor_executable* executable, size_t index, tailor_tensor_info* out) {
+  return TensorInfo("tailor_executable_output", executable, &tailor::Program::outputs, index, out);
+}
+
+void tailor_symbol_info_init(tailor_symbol_info* info) {
+  if (info != nullptr) *info = {sizeof(*info), nullptr, 0, 0, 0};
+}
+
+tailor_status* tailor_executable_symbol(const tailor_executable* executable, size_t index, tailor_symbol_info* out) {
+  constexpr auto kFunction = "tailor_executable_symbol";
+  if (auto* bad = CheckHandle(kFunction, "executable", executable, HandleKind::kExecutable)) return bad;
+  if (auto* bad = CheckPointer(kFunction, "out", out)) return bad;
+  const auto& symbols = executable->artifact.program.symbols;
+  if (index >= symbols.size()) return OutOfRange(kFunction, index, symbols.size());
+  const tailor::ProgramSymbol& symbol = symbols[index];
+  const tailor_symbol_info info = {sizeof(info), symbol.name.c_str(), symbol.min, symbol.max, symbol.multiple_of};
+  return tailor::WriteInfo(kFunction, info, out);
+}
+
+tailor_status* tailor_executable_describe(const tailor_executable* executable, const char** json) {
+  constexpr auto kFunction = "tailor_executable_describe";
+  if (auto* bad = CheckHandle(kFunction, "executable", executable, HandleKind::kExecutable)) return bad;
+  if (auto* bad = CheckPointer(kFunction, "json", json)) return bad;
+  return tailor::Guarded([&]() -> Failure {
+    const std::string* made = executable->description.load(std::memory_order_acquire);
+    if (made == nullptr) {
+      const uint64_t bytes = executable->artifact.prefix.size() + executable->artifact.constants.bytes().size();
+      auto fresh = std::make_unique<const std::string>(tailor::DescribeAsJson(
+          executable->artifact.program, executable->executable->variant(), bytes));
+      // Of several threads that come first, one wins; the others' texts go again.
+      if (executable->description.compare_exchange_strong(made, fresh.get(), std::memory_order_acq_rel)) {
+        made = fresh.release();
+      }
+    }
+    *json = made->c_str();
+    return {};
+  });
+}

@@ -1,0 +1,65 @@
+// What the runtime's opaque handles hold.
+#ifndef TAILOR_API_RUNTIME_HANDLES_H_
+#define TAILOR_API_RUNTIME_HANDLES_H_
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "api/handle.h"
+#include "exec/executable.h"
+#include "exec/runtime.h"
+#include "exec/session.h"
+#include "serialization/reader.h"
+#include "tailor/runtime.h"
+
+struct tailor_runtime {
+  tailor::HandleKind kind = tailor::HandleKind::kRuntime;
+  std::shared_ptr<const tailor::Runtime> runtime;
+};
+
+namespace tailor {
+
+// Calls the host back once, when its last owner goes.
+class ReleaseCallback {
+ public:
+  ReleaseCallback() = default;
+  ReleaseCallback(void (*released)(void* user), void* user) : released_(released), user_(user) {}
+  ReleaseCallback(ReleaseCallback&& other) noexcept { *this = std::move(other); }
+  ReleaseCallback& operator=(ReleaseCallback&& other) noexcept {
+    std::swap(released_, other.released_);
+    std::swap(user_, other.user_);
+    return *this;
+  }
+  ~ReleaseCallback() {
+    if (released_ != nullptr) released_(user_);
+  }
+
+ private:
+  void (*released_)(void* user) = nullptr;
+  void* user_ = nullptr;
+};
+
+}  // namespace tailor
+
+// Counted by its holders and its sessions. Members go in reverse order: code, then the bytes it was read from, then
+// the host's word that those are free.
+struct tailor_executable {
+  tailor::HandleKind kind = tailor::HandleKind::kExecutable;
+  mutable std::atomic<int64_t> references{1};
+  tailor::ReleaseCallback borrowed;
+  tailor::Artifact artifact;
+  std::unique_ptr<const tailor::Executable> executable;
+  mutable std::atomic<const std::string*> description{nullptr};  // made when first asked for
+
+  ~tailor_executable() { delete description.load(); }
+};
+
+struct tailor_session {
+  tailor::HandleKind kind = tailor::HandleKind::kSession;
+  const tailor_executable* executable = nullptr;  // one reference
+  std::unique_ptr<tailor::Session> session;
+};
+
+#endif  // TAILOR_API_RUNTIME_HANDLES_H_

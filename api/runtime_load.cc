@@ -1,0 +1,117 @@
+// Loading, saving, and the life of tailor_executable.
+#include <memory>
+#include <string>
+
+#include "api/handle.h"
+#include "api/runtime_handles.h"
+#include "api/runtime_status.h"
+#include "exec/cpu_features.h"
+#include "serialization/reader.h"
+
+using tailor::CheckHandle;
+using tailor::CheckPointer;
+using tailor::Code;
+using tailor::Failure;
+using tailor::HandleKind;
+
+namespace {
+
+const std::shared_ptr<const tailor::Runtime>& RuntimeOf(const tailor_runtime* runtime) {
+  static const auto* const shared =
+      new std::shared_ptr<const tailor::Runtime>(std::make_shared<const tailor::Runtime>(tailor::Runtime::Options{}));
+  return runtime != nullptr ? runtime->runtime : *shared;
+}
+
+Failure Load(const tailor_runtime* runtime, const tailor::Source& source, const tailor_load_options& options,
+             bool copy_constants, std::unique_ptr<tailor_executable> executable, tailor_executable** out) {
+  const tailor::ReadOptions read = {options.verify_constants != 0, copy_constants, options.public_key};
+  if (Failure f = tailor::ReadArtifact(source, read, &executable->artifact); !f.ok()) return f;
+  std::unique_ptr<tailor::Executable> loaded;
+  Failure f = tailor::Executable::Create(RuntimeOf(runtime), executable->artifact.program, tailor::ReadCpuId(),
+                                         options.target != nullptr ? options.target : "", &loaded);
+  if (!f.ok()) return f;
+  executable->executable = std::move(loaded);
+  *out = executable.release();
+  return {};
+}
+
+// `path` as a file name, or INVALID_ARGUMENT.
+Failure ReadPath(const char* path, size_t size, std::string* out) {
+  *out = tailor::TextOf(path, size);
+  if (out->empty()) return {Code::kInvalidArgument, "the path is empty", ""};
+  if (out->find('\0') != std::string::npos) return {Code::kInvalidArgument, "the path holds a zero byte", ""};
+  return {};
+}
+
+tailor_status* CheckLoad(const char* function, tailor_runtime* runtime, const tailor_load_options* options,
+                         tailor_executable** out, tailor_load_options* read) {
+  if (auto* bad = CheckPointer(function, "out", out)) return bad;
+  if (runtime != nullptr) {
+    if (auto* bad = CheckHandle(function, "runtime", runtime, HandleKind::kRuntime)) return bad;
+  }
+  tailor_load_options_init(read);
+  return tailor::TakeOptions(function, options, read);
+}
+
+}  // namespace
+
+void tailor_load_options_init(tailor_load_options* options) {
+  if (options != nullptr) *options = {sizeof(*options), 0, 0, nullptr, nullptr};
+}
+
+tailor_status* tailor_executable_load(tailor_runtime* runtime, const char* path, size_t path_size,
+                                      const tailor_load_options* options, tailor_executable** out) {
+  constexpr auto kFunction = "tailor_executable_load";
+  tailor_load_options read;
+  if (auto* bad = CheckLoad(kFunction, runtime, options, out, &read)) return bad;
+  if (auto* bad = CheckPointer(kFunction, "path", path)) return bad;
+  return tailor::Guarded([&]() -> Failure {
+    std::string name;
+    if (Failure f = ReadPath(path, path_size, &name); !f.ok()) return f;
+    tailor::FileSource source;
+    if (Failure f = source.Open(name); !f.ok()) return f;
+    Failure f = Load(runtime, source, read, read.copy_constants != 0, std::make_unique<tailor_executable>(), out);
+    if (!f.ok()) f.message = name + ": " + f.message;
+    return f;
+  });
+}
+
+tailor_status* tailor_executable_load_memory(tailor_runtime* runtime, const void* data, size_t size,
+                                             const tailor_load_options* options, void (*released)(void* user),
+                                             void* user, tailor_executable** out) {
+  constexpr auto kFunction = "tailor_executable_load_memory";
+  tailor::ReleaseCallback borrowed(released, user);  // called by whatever ends this without an executable
+  tailor_load_options read;
+  if (auto* bad = CheckLoad(kFunction, runtime, options, out, &read)) return bad;
+  if (auto* bad = CheckPointer(kFunction, "data", data)) return bad;
+  return tailor::Guarded([&]() -> Failure {
+    const tailor::MemorySource source({static_cast<const std::byte*>(data), size});
+    auto executable = std::make_unique<tailor_executable>();
+    executable->borrowed = std::move(borrowed);
+    const bool copy = read.copy_constants != 0 || released == nullptr;
+    return Load(runtime, source, read, copy, std::move(executable), out);
+  });
+}
+
+void tailor_executable_retain(const tailor_executable* executable) {
+  if (!tailor::IsHandle(executable, HandleKind::kExecutable)) return;
+  executable->references.fetch_add(1, std::memory_order_relaxed);
+}
+
+void tailor_executable_release(tailor_executable* executable) {
+  if (!tailor::IsHandle(executable, HandleKind::kExecutable)) return;
+  if (executable->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  executable->kind = HandleKind::kReleased;
+  delete executable;
+}
+
+tailor_status* tailor_executable_save(const tailor_executable* executable, const char* path, size_t path_size) {
+  constexpr auto kFunction = "tailor_executable_save";
+  if (auto* bad = CheckHandle(kFunction, "executable", executable, HandleKind::kExecutable)) return bad;
+  if (auto* bad = CheckPointer(kFunction, "path", path)) return bad;
+  return tailor::Guarded([&]() -> Failure {
+    std::string name;
+    if (Failure f = ReadPath(path, path_size, &name); !f.ok()) return f;
+    return tailor::SaveArtifact(executable->artifact, name);
+  });
+}

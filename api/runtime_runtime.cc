@@ -1,0 +1,81 @@
+// tailor_runtime, tailor_version and the counters.
+#include <new>
+#include <string>
+
+#include "api/handle.h"
+#include "api/runtime_handles.h"
+#include "api/runtime_status.h"
+#include "exec/counters.h"
+#include "exec/cpu_features.h"
+
+using tailor::CheckPointer;
+using tailor::Failure;
+using tailor::HandleKind;
+using tailor::InvalidParameter;
+
+namespace {
+
+// "x86-64-v4; Tailor 0.1.0; uses: avx2, ...; cannot use: amx-tile (the CPU does not have it), ..."
+std::string VersionText() {
+  const tailor::CpuId cpu = tailor::ReadCpuId();
+  std::string uses, cannot;
+  for (std::string_view name : tailor::KnownFeatures()) {
+    const std::string feature(name);
+    const auto missing = tailor::MissingFeatures(cpu, {&feature, 1});
+    if (missing.empty()) {
+      uses += (uses.empty() ? "" : ", ") + feature;
+    } else {
+      cannot += feature + " (" + missing.front().substr(feature.size() + 2) + "), ";
+    }
+  }
+  return std::string(tailor::CpuLevel(cpu)) + "; Tailor " TAILOR_VERSION "; uses: " + uses +
+         "; cannot use: " + cannot + "cuda (this runtime has no GPU support)";
+}
+
+}  // namespace
+
+const char* tailor_version(void) {
+  try {
+    static const std::string text = VersionText();
+    return text.c_str();
+  } catch (...) {
+    return "x86-64; Tailor " TAILOR_VERSION;  // no memory to say more
+  }
+}
+
+void tailor_runtime_options_init(tailor_runtime_options* options) {
+  if (options != nullptr) *options = {sizeof(*options), nullptr, nullptr, nullptr, nullptr};
+}
+
+tailor_status* tailor_runtime_create(const tailor_runtime_options* options, tailor_runtime** out) {
+  constexpr auto kFunction = "tailor_runtime_create";
+  if (auto* bad = CheckPointer(kFunction, "out", out)) return bad;
+  tailor_runtime_options read;
+  tailor_runtime_options_init(&read);
+  if (auto* bad = tailor::TakeOptions(kFunction, options, &read)) return bad;
+  if ((read.allocate == nullptr) != (read.deallocate == nullptr)) {
+    return InvalidParameter(kFunction, "options", "sets only one of allocate and deallocate");
+  }
+  return tailor::Guarded([&]() -> Failure {
+    const tailor::Runtime::Options made = {{read.allocate, read.deallocate, read.user}, read.log, read.user};
+    *out = new tailor_runtime{HandleKind::kRuntime, std::make_shared<const tailor::Runtime>(made)};
+    return {};
+  });
+}
+
+void tailor_runtime_release(tailor_runtime* runtime) {
+  if (!tailor::IsHandle(runtime, HandleKind::kRuntime)) return;
+  runtime->kind = HandleKind::kReleased;
+  delete runtime;
+}
+
+void tailor_counters_init(tailor_counters* counters) {
+  if (counters != nullptr) *counters = {sizeof(*counters), 0, 0, 0};
+}
+
+void tailor_counters_read(tailor_counters* out) {
+  if (out == nullptr) return;
+  const tailor::Counters now = tailor::ReadCounters();
+  const tailor_counters info = {sizeof(info), now.images_linked, now.workspace_growths, now.runs};
+  tailor_status_release(tailor::WriteInfo("tailor_counters_read", info, out));
+}

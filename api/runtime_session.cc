@@ -1,0 +1,159 @@
+// Sessions, runs and plans.
+#include <memory>
+
+#include "api/handle.h"
+#include "api/runtime_handles.h"
+#include "api/runtime_status.h"
+#include "exec/session.h"
+#include "exec/tensor.h"
+
+using tailor::CheckHandle;
+using tailor::CheckPointer;
+using tailor::Failure;
+using tailor::HandleKind;
+using tailor::InputList;
+using tailor::OutputList;
+using tailor::OutputUse;
+
+// Arrays of tensors pass to exec/ as they are.
+static_assert(sizeof(tailor_tensor) == sizeof(tailor::Tensor) && alignof(tailor_tensor) == alignof(tailor::Tensor));
+static_assert(offsetof(tailor_tensor, data) == offsetof(tailor::Tensor, data));
+static_assert(offsetof(tailor_tensor, data_bytes) == offsetof(tailor::Tensor, data_bytes));
+static_assert(offsetof(tailor_tensor, dtype) == offsetof(tailor::Tensor, dtype));
+static_assert(offsetof(tailor_tensor, rank) == offsetof(tailor::Tensor, rank));
+static_assert(offsetof(tailor_tensor, dims) == offsetof(tailor::Tensor, dims));
+static_assert(offsetof(tailor_tensor, strides) == offsetof(tailor::Tensor, strides));
+
+namespace {
+
+// A caller's array, whose stride is its first element's struct_size.
+template <typename From, typename To>
+tailor_status* ReadTensors(const char* function, const char* parameter, From* tensors, size_t count,
+                           tailor::Strided<To>* out) {
+  if (count == 0) return nullptr;
+  if (auto* bad = CheckPointer(function, parameter, tensors)) return bad;
+  const uint64_t stride = tensors->struct_size;
+  if (stride < sizeof(tailor_tensor) || stride > 4096 || stride % alignof(tailor_tensor) != 0) {
+    return tailor::InvalidParameter(function, parameter, "has a wrong struct_size: use tailor_tensor_init");
+  }
+  *out = {reinterpret_cast<To*>(tensors), count, stride};
+  return nullptr;
+}
+
+template <typename Outputs>
+tailor_status* ReadBoth(const char* function, const tailor_tensor* inputs, size_t input_count, Outputs* outputs,
+                        size_t output_count, InputList* in, OutputList* out) {
+  if (auto* bad = ReadTensors(function, "inputs", inputs, input_count, in)) return bad;
+  return ReadTensors(function, "outputs", const_cast<tailor_tensor*>(outputs), output_count, out);
+}
+
+}  // namespace
+
+void tailor_tensor_init(tailor_tensor* tensor) {
+  if (tensor == nullptr) return;
+  *tensor = {};
+  tensor->struct_size = sizeof(*tensor);
+}
+
+void tailor_session_options_init(tailor_session_options* options) {
+  if (options == nullptr) return;
+  *options = {};
+  options->struct_size = sizeof(*options);
+}
+
+tailor_status* tailor_session_create(const tailor_executable* executable, const tailor_session_options* options,
+                                     tailor_session** out) {
+  constexpr auto kFunction = "tailor_session_create";
+  if (auto* bad = CheckHandle(kFunction, "executable", executable, HandleKind::kExecutable)) return bad;
+  if (auto* bad = CheckPointer(kFunction, "out", out)) return bad;
+  tailor_session_options read;
+  tailor_session_options_init(&read);
+  if (auto* bad = tailor::TakeOptions(kFunction, options, &read)) return bad;
+  return tailor::Guarded([&]() -> Failure {
+    auto session = std::make_unique<tailor_session>();
+    Failure f = tailor::Session::Create(*executable->executable,
+                                        {read.threads, read.parallel_for, read.parallel_user, read.copy_strided != 0,
+                                         read.idle_sleep != 0},
+                                        &session->session);
+    if (!f.ok()) return f;
+    session->executable = executable;
+    tailor_executable_retain(executable);
+    *out = session.release();
+    return {};
+  });
+}
+
+void tailor_session_release(tailor_session* session) {
+  if (!tailor::IsHandle(session, HandleKind::kSession)) return;
+  session->kind = HandleKind::kReleased;
+  const tailor_executable* executable = session->executable;
+  delete session;
+  tailor_executable_release(const_cast<tailor_executable*>(executable));
+}
+
+tailor_status* tailor_session_run(tailor_session* session, const tailor_tensor* inputs, size_t input_count,
+                                  tailor_tensor* outputs, size_t output_count) {
+  constexpr auto kFunction = "tailor_session_run";
+  if (auto* bad = CheckHandle(kFunction, "session", session, HandleKind::kSession)) return bad;
+  InputList in;
+  OutputList out;
+  if (auto* bad = ReadBoth(kFunction, inputs, input_count, outputs, output_count, &in, &out)) return bad;
+  return tailor::Guarded([&] { return session->session->Run(in, out, OutputUse::kMayProvide); });
+}
+
+tailor_status* tailor_session_bind(tailor_session* session, const tailor_tensor* inputs, size_t input_count,
+                                   const tailor_tensor* outputs, size_t output_count) {
+  constexpr auto kFunction = "tailor_session_bind";
+  if (auto* bad = CheckHandle(kFunction, "session", session, HandleKind::kSession)) return bad;
+  InputList in;
+  OutputList out;
+  if (auto* bad = ReadBoth(kFunction, inputs, input_count, outputs, output_count, &in, &out)) return bad;
+  return tailor::Guarded([&] { return session->session->Bind(in, out); });
+}
+
+tailor_status* tailor_session_run_bound(tailor_session* session) {
+  if (auto* bad = CheckHandle("tailor_session_run_bound", "session", session, HandleKind::kSession)) return bad;
+  if (session->session->RunBound()) [[likely]] return nullptr;
+  return tailor::Guarded([&] { return session->session->BoundFailure(); });
+}
+
+tailor_status* tailor_session_reserve(tailor_session* session, const tailor_tensor* inputs, size_t input_count) {
+  constexpr auto kFunction = "tailor_session_reserve";
+  if (auto* bad = CheckHandle(kFunction, "session", session, HandleKind::kSession)) return bad;
+  InputList in;
+  if (auto* bad = ReadTensors(kFunction, "inputs", inputs, input_count, &in)) return bad;
+  return tailor::Guarded([&] { return session->session->Reserve(in); });
+}
+
+tailor_status* tailor_executable_run(const tailor_executable* executable, const tailor_tensor* inputs,
+                                     size_t input_count, tailor_tensor* outputs, size_t output_count) {
+  constexpr auto kFunction = "tailor_executable_run";
+  if (auto* bad = CheckHandle(kFunction, "executable", executable, HandleKind::kExecutable)) return bad;
+  InputList in;
+  OutputList out;
+  if (auto* bad = ReadBoth(kFunction, inputs, input_count, outputs, output_count, &in, &out)) return bad;
+  return tailor::Guarded([&] { return executable->executable->Run(in, out); });
+}
+
+void tailor_plan_info_init(tailor_plan_info* info) {
+  if (info != nullptr) *info = {sizeof(*info), 0, 1};
+}
+
+tailor_status* tailor_executable_plan(const tailor_executable* executable, const tailor_tensor* inputs,
+                                      size_t input_count, tailor_tensor* outputs, size_t output_count,
+                                      tailor_plan_info* info) {
+  constexpr auto kFunction = "tailor_executable_plan";
+  if (auto* bad = CheckHandle(kFunction, "executable", executable, HandleKind::kExecutable)) return bad;
+  InputList in;
+  OutputList out;
+  if (auto* bad = ReadBoth(kFunction, inputs, input_count, outputs, output_count, &in, &out)) return bad;
+  tailor_plan_info read;
+  tailor_plan_info_init(&read);
+  if (auto* bad = tailor::TakeOptions(kFunction, info, &read)) return bad;
+  uint64_t workspace_bytes = 0;
+  auto* failed = tailor::Guarded(
+      [&] { return executable->executable->Plan(in, out, read.threads, &workspace_bytes); });
+  if (failed != nullptr || info == nullptr) return failed;
+  read.workspace_bytes = workspace_bytes;
+  return tailor::WriteInfo(kFunction, read, info);
+}

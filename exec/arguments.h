@@ -1,0 +1,83 @@
+// Arguments: one run's tensors, checked against the signature and in the form that generated code reads.
+// Holds all the memory that this takes, so that setting them again allocates nothing.
+#ifndef TAILOR_EXEC_ARGUMENTS_H_
+#define TAILOR_EXEC_ARGUMENTS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "codegen/program.h"
+#include "exec/failure.h"
+#include "exec/host_abi.h"
+#include "exec/memory.h"
+#include "exec/tensor.h"
+
+namespace tailor {
+
+// What of the inputs is looked at, and how.
+enum class InputUse {
+  kShapesOnly,   // dtype, rank and dims: to plan and to reserve
+  kDense,        // strided inputs are refused
+  kCopyStrided,  // strided inputs are copied before each run
+};
+
+enum class OutputUse {
+  kMayProvide,  // data null: the session provides the buffer
+  kNeedData,
+};
+
+class Arguments {
+ public:
+  // An output as the caller wants it.
+  struct Output {
+    void* data = nullptr;  // null: to be provided
+    uint64_t capacity = 0;
+    uint64_t bytes = 0;  // what the caller's dims need
+    const int64_t* dims = nullptr;
+  };
+
+  Arguments(const Program& signature, const Allocator& allocator);
+
+  // Failures are INVALID_ARGUMENT and name the tensor, or RESOURCE_EXHAUSTED; then the contents are unusable
+  // until set again. Extents other than negative ones are the generated checks' to judge.
+  Failure SetInputs(InputList inputs, InputUse use);
+  Failure SetOutputs(OutputList outputs, OutputUse use);
+  // Outputs may overlap neither inputs nor each other. Both must be set.
+  Failure CheckOverlap() const;
+
+  // Makes the dense copies of strided inputs from what the caller's memory holds now.
+  void CopyStrided();
+  // Forgets where outputs go, so that generated code asks for each anew.
+  void ClearOutputs() {
+    for (TensorArg& arg : out_) arg.data = nullptr;
+  }
+
+  const TensorArg* in() const { return in_.data(); }
+  TensorArg* out() { return out_.data(); }
+  const Output& output(size_t i) const { return outputs_[i]; }
+  size_t output_rank(size_t i) const { return signature_.outputs[i].dims.size(); }
+
+ private:
+  // Where the caller keeps an input.
+  struct Memory {
+    const void* data = nullptr;
+    uint64_t bytes = 0;
+  };
+
+  Failure SetInputData(size_t i, const Tensor& tensor, uint64_t bytes, InputUse use);
+  Failure AddStridedCopy(size_t i, const Tensor& tensor, uint64_t bytes);
+
+  const Program& signature_;
+  std::vector<int64_t> dims_;  // of all inputs, outputs as computed, outputs as wanted
+  std::vector<TensorArg> in_, out_;
+  std::vector<Memory> in_memory_;
+  std::vector<Output> outputs_;
+  std::vector<int64_t*> wanted_dims_;
+  std::vector<int64_t> strides_;  // kMaxRank per input
+  std::vector<Buffer> copies_;    // by input
+  std::vector<size_t> strided_;   // the inputs to be copied; has capacity for all
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_EXEC_ARGUMENTS_H_

@@ -1,0 +1,36 @@
+// What the CPU and the operating system offer to generated code, by LLVM's feature names ("avx2", "avx512bf16").
+#ifndef TAILOR_EXEC_CPU_FEATURES_H_
+#define TAILOR_EXEC_CPU_FEATURES_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tailor {
+
+// Raw answers of the machine; tests make their own.
+struct CpuId {
+  uint32_t leaf1_ecx = 0, leaf1_edx = 0;
+  uint32_t leaf7_ebx = 0, leaf7_ecx = 0, leaf7_edx = 0;  // subleaf 0
+  uint32_t leaf7_1_eax = 0, leaf7_1_edx = 0;             // subleaf 1
+  uint32_t extended1_ecx = 0;  // leaf 0x80000001
+  uint64_t xcr0 = 0;                                     // registers that the operating system saves
+};
+
+CpuId ReadCpuId();  // of this machine
+
+// Why code that needs `features` cannot run, one entry per missing feature ("avx512f: the operating system does
+// not save its registers"); empty where it can.
+std::vector<std::string> MissingFeatures(const CpuId& cpu, std::span<const std::string> features);
+
+// The highest of "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4" that the machine reaches.
+std::string_view CpuLevel(const CpuId& cpu);
+
+// Every feature name known here, for descriptions.
+std::vector<std::string_view> KnownFeatures();
+
+}  // namespace tailor
+
+#endif  // TAILOR_EXEC_CPU_FEATURES_H_

@@ -1,0 +1,171 @@
+#include "exec/describe.h"
+
+#include <cstdio>
+#include <string_view>
+
+namespace tailor {
+namespace {
+
+// Writes JSON; commas come by themselves. Strings are UTF-8, as the validator made sure.
+class JsonWriter {
+ public:
+  void BeginObject() { Open('{'); }
+  void EndObject() { Close('}'); }
+  void BeginArray() { Open('['); }
+  void EndArray() { Close(']'); }
+  void Key(std::string_view key) {
+    String(key);
+    text_ += ": ";
+    first_ = true;
+  }
+  void String(std::string_view value) {
+    Comma();
+    text_ += '"';
+    for (char c : value) Escape(c);
+    text_ += '"';
+  }
+  void Number(int64_t value) {
+    Comma();
+    text_ += std::to_string(value);
+  }
+  void Bool(bool value) {
+    Comma();
+    text_ += value ? "true" : "false";
+  }
+
+  void Field(std::string_view key, std::string_view value) { Key(key), String(value); }
+  void Field(std::string_view key, int64_t value) { Key(key), Number(value); }
+  template <typename List, typename Write>
+  void Array(std::string_view key, const List& list, Write write) {
+    Key(key);
+    BeginArray();
+    for (const auto& item : list) write(item);
+    EndArray();
+  }
+
+  std::string Take() { return std::move(text_); }
+
+ private:
+  void Comma() {
+    if (!first_) text_ += ", ";
+    first_ = false;
+  }
+  void Open(char bracket) {
+    Comma();
+    text_ += bracket;
+    first_ = true;
+  }
+  void Close(char bracket) {
+    text_ += bracket;
+    first_ = false;
+  }
+  void Escape(char c) {
+    if (c == '"' || c == '\\') {
+      text_ += '\\';
+      text_ += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      char escape[8];
+      std::snprintf(escape, sizeof(escape), "\\u%04x", c);
+      text_ += escape;
+    } else {
+      text_ += c;
+    }
+  }
+
+  std::string text_;
+  bool first_ = true;
+};
+
+void WriteSymbol(const ProgramSymbol& symbol, JsonWriter* json) {
+  json->BeginObject();
+  json->Field("name", symbol.name);
+  json->Field("min", symbol.min);
+  json->Field("max", symbol.max);
+  json->Field("multiple_of", symbol.multiple_of);
+  json->Array("likely", symbol.likely, [&](int64_t value) { json->Number(value); });
+  json->EndObject();
+}
+
+void WriteTensor(const ProgramTensor& tensor, JsonWriter* json) {
+  json->BeginObject();
+  json->Field("name", tensor.name);
+  json->Field("dtype", NameOf(tensor.dtype));
+  json->Array("dims", tensor.dims, [&](const ProgramDim& dim) { json->String(dim.text); });
+  json->EndObject();
+}
+
+void WriteCheck(const ProgramCheck& check, JsonWriter* json) {
+  json->BeginObject();
+  json->Field("message", check.message);
+  json->Field("node", check.node);
+  json->EndObject();
+}
+
+void WriteConstant(const ProgramConstant& constant, JsonWriter* json) {
+  json->BeginObject();
+  json->Field("name", constant.name);
+  json->Field("dtype", NameOf(constant.dtype));
+  json->Array("dims", constant.dims, [&](int64_t extent) { json->Number(extent); });
+  json->Field("layout", constant.layout == ConstantLayout::kPanels16 ? "panels16" : "row_major");
+  json->Field("bytes", static_cast<int64_t>(constant.bytes.size()));
+  json->EndObject();
+}
+
+void WriteLaunch(const ProgramLaunch& launch, JsonWriter* json) {
+  json->BeginObject();
+  json->Field("kernel", launch.kernel);
+  json->Array("versions", launch.versions, [&](const std::string& guard) { json->String(guard); });
+  json->EndObject();
+}
+
+void WriteVariant(const Variant& variant, bool in_use, JsonWriter* json) {
+  json->BeginObject();
+  json->Field("target", variant.target);
+  json->Key("in_use");
+  json->Bool(in_use);
+  json->Array("features", variant.features, [&](const std::string& feature) { json->String(feature); });
+  json->Field("image_bytes", static_cast<int64_t>(variant.image.size()));
+  json->Field("memo_slots", static_cast<int64_t>(variant.memo_slots));
+  json->Array("launches", variant.launches, [&](const ProgramLaunch& launch) { WriteLaunch(launch, json); });
+  json->EndObject();
+}
+
+void WriteProvenance(const Provenance& from, JsonWriter* json) {
+  char hash[20];
+  std::snprintf(hash, sizeof(hash), "%016llx", static_cast<unsigned long long>(from.graph_hash));
+  json->Key("provenance");
+  json->BeginObject();
+  json->Field("tailor_version", from.tailor_version);
+  json->Field("llvm_version", from.llvm_version);
+  json->Field("graph_name", from.graph_name);
+  json->Field("graph_hash", hash);
+  json->Field("options", from.options);
+  json->EndObject();
+}
+
+int64_t ConstantBytes(const Program& program) {
+  int64_t bytes = 0;
+  for (const ProgramConstant& constant : program.constants) bytes += static_cast<int64_t>(constant.bytes.size());
+  return bytes;
+}
+
+}  // namespace
+
+std::string DescribeAsJson(const Program& program, const Variant& in_use, uint64_t artifact_bytes) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Array("symbols", program.symbols, [&](const ProgramSymbol& symbol) { WriteSymbol(symbol, &json); });
+  json.Array("inputs", program.inputs, [&](const ProgramTensor& tensor) { WriteTensor(tensor, &json); });
+  json.Array("outputs", program.outputs, [&](const ProgramTensor& tensor) { WriteTensor(tensor, &json); });
+  json.Array("facts", program.facts, [&](const std::string& fact) { json.String(fact); });
+  json.Array("checks", program.checks, [&](const ProgramCheck& check) { WriteCheck(check, &json); });
+  json.Array("constants", program.constants, [&](const ProgramConstant& c) { WriteConstant(c, &json); });
+  json.Array("variants", program.variants, [&](const Variant& v) { WriteVariant(v, &v == &in_use, &json); });
+  WriteProvenance(program.provenance, &json);
+  json.Field("artifact_bytes", static_cast<int64_t>(artifact_bytes));
+  json.Field("constant_bytes", ConstantBytes(program));
+  json.EndObject();
+  return json.Take();
+}
+
+}  // namespace tailor

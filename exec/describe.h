@@ -1,0 +1,17 @@
+// The whole of a program as JSON, for people and tools: symbols, signature, facts, checks, constants, variants with
+// their launches, provenance, sizes.
+#ifndef TAILOR_EXEC_DESCRIBE_H_
+#define TAILOR_EXEC_DESCRIBE_H_
+
+#include <string>
+
+#include "codegen/program.h"
+
+namespace tailor {
+
+// `in_use` is one of program.variants; `artifact_bytes` is the size of the file.
+std::string DescribeAsJson(const Program& program, const Variant& in_use, uint64_t artifact_bytes);
+
+}  // namespace tailor
+
+#endif  // TAILOR_EXEC_DESCRIBE_H_

@@ -1,0 +1,110 @@
+#include "exec/executable.h"
+
+#include <algorithm>
+#include <string>
+
+#include "exec/arguments.h"
+#include "exec/rt_api.h"
+#include "exec/session.h"
+#include "exec/session_pool.h"
+
+namespace tailor {
+namespace {
+
+// Why `variant` cannot run here; empty where it can.
+std::vector<std::string> ReasonsAgainst(const Variant& variant, const CpuId& cpu) {
+  std::vector<std::string> reasons = MissingFeatures(cpu, variant.features);
+  if (variant.api_size > sizeof(RtApi) || variant.context_size > sizeof(RtContext)) {
+    reasons.push_back("it was compiled for a newer runtime library");
+  }
+  return reasons;
+}
+
+std::string Joined(const std::vector<std::string>& parts, const char* separator) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : separator) + part;
+  return text;
+}
+
+Failure SelectVariant(const Runtime& runtime, const Program& program, const CpuId& cpu, std::string_view target,
+                      const Variant** out) {
+  std::vector<std::string> names, refusals;
+  for (const Variant& variant : program.variants) {
+    names.push_back(variant.target);
+    if (!target.empty() && variant.target != target) continue;
+    const std::vector<std::string> reasons = ReasonsAgainst(variant, cpu);
+    if (reasons.empty()) {
+      if (!refusals.empty()) runtime.Log(Runtime::kInfo, "variants not used: " + Joined(refusals, "; "));
+      runtime.Log(Runtime::kInfo, "variant " + variant.target + " is used");
+      *out = &variant;
+      return {};
+    }
+    refusals.push_back(variant.target + " needs " + Joined(reasons, ", "));
+  }
+  if (refusals.empty()) {
+    return {Code::kNotFound,
+            "the artifact has no variant \"" + std::string(target) + "\"; it has " + Joined(names, ", "), ""};
+  }
+  return {Code::kFailedPrecondition, "this machine cannot run the artifact: " + Joined(refusals, "; "), ""};
+}
+
+}  // namespace
+
+Executable::Executable(std::shared_ptr<const Runtime> runtime, const Program& program, const Variant* variant)
+    : runtime_(std::move(runtime)),
+      program_(program),
+      variant_(variant),
+      sessions_(std::make_unique<SessionPool>(*this)) {
+  constants_.reserve(program.constants.size());
+  for (const ProgramConstant& constant : program.constants) {
+    constants_.push_back(constant.bytes.empty() ? EmptyTensorData() : constant.bytes.data());
+  }
+}
+
+Executable::~Executable() = default;
+
+Failure Executable::Create(std::shared_ptr<const Runtime> runtime, const Program& program, const CpuId& cpu,
+                           std::string_view target, std::unique_ptr<Executable>* out) {
+  const Variant* variant = nullptr;
+  if (Failure f = SelectVariant(*runtime, program, cpu, target, &variant); !f.ok()) return f;
+  std::unique_ptr<Executable> executable(new Executable(std::move(runtime), program, variant));
+  if (Failure f = executable->image_.Map(variant->image); !f.ok()) return f;
+  *out = std::move(executable);
+  return {};
+}
+
+Failure Executable::Plan(InputList inputs, OutputList outputs, uint64_t threads, uint64_t* workspace_bytes) const {
+  if (outputs.size() != program_.outputs.size()) {
+    return {Code::kInvalidArgument,
+            std::to_string(outputs.size()) + " outputs given, expected " + std::to_string(program_.outputs.size()),
+            ""};
+  }
+  Arguments arguments(program_, runtime_->allocator());
+  if (Failure f = arguments.SetInputs(inputs, InputUse::kShapesOnly); !f.ok()) return f;
+  RunState state;
+  state.context.struct_size = sizeof(RtContext);
+  state.context.constants = constants();
+  state.context.workers = static_cast<int64_t>(std::clamp<uint64_t>(threads, 1, kMaxThreads));
+  PlanResult result{sizeof(PlanResult), 0, nullptr};
+  if (plan()(&HostRtApi(), &state.context, arguments.in(), arguments.out(), &result) != 0) {
+    return DescribeFault(program_, state.fault);
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const ProgramTensor& tensor = program_.outputs[i];
+    outputs[i].rank = static_cast<int32_t>(tensor.dims.size());
+    outputs[i].dtype = static_cast<int32_t>(tensor.dtype);
+    std::copy_n(arguments.out()[i].dims, tensor.dims.size(), outputs[i].dims);
+  }
+  *workspace_bytes = result.workspace_bytes;
+  return {};
+}
+
+Failure Executable::Run(InputList inputs, OutputList outputs) const {
+  std::unique_ptr<Session> session;
+  if (Failure f = sessions_->Borrow(&session); !f.ok()) return f;
+  Failure result = session->Run(inputs, outputs, OutputUse::kNeedData);
+  sessions_->GiveBack(std::move(session));
+  return result;
+}
+
+}  // namespace tailor

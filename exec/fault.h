@@ -1,0 +1,35 @@
+// Fault: what went wrong inside a run, as plain numbers. Generated code must not meet allocation or
+// exceptions, so callbacks note a fault, and it becomes a Failure after the run has returned.
+#ifndef TAILOR_EXEC_FAULT_H_
+#define TAILOR_EXEC_FAULT_H_
+
+#include <cstdint>
+
+#include "codegen/program.h"
+#include "exec/failure.h"
+
+namespace tailor {
+
+struct Fault {
+  enum class Kind : uint8_t {
+    kNone,
+    kCheck,         // check `index` failed with lhs, rhs
+    kWorkspace,     // no workspace of lhs bytes
+    kOutputMemory,  // no lhs bytes for output `index`
+    kOutputDim,     // output `index`, dim `dim`: the caller wants lhs, the result has rhs
+    kOutputBytes,   // output `index`: the caller gives lhs bytes, the result has rhs
+  };
+  Kind kind = Kind::kNone;
+  int32_t index = 0;
+  int32_t dim = 0;
+  int64_t lhs = 0;
+  int64_t rhs = 0;
+};
+
+// The fault in the user's words: a check's message with {lhs} and {rhs} filled in. kNone, or numbers that
+// `program` does not have, are INTERNAL.
+Failure DescribeFault(const Program& program, const Fault& fault);
+
+}  // namespace tailor
+
+#endif  // TAILOR_EXEC_FAULT_H_

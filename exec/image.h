@@ -1,0 +1,36 @@
+// Image: a variant's machine code, mapped read+execute. Never writable and executable at once.
+#ifndef TAILOR_EXEC_IMAGE_H_
+#define TAILOR_EXEC_IMAGE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "exec/failure.h"
+
+namespace tailor {
+
+class Image {
+ public:
+  Image() = default;
+  Image(const Image&) = delete;
+  Image& operator=(const Image&) = delete;
+  ~Image();
+
+  // Copies `code` into pages of its own and makes them executable. Called once.
+  Failure Map(std::span<const std::byte> code);
+
+  // The function at `offset`, which lies within the code.
+  template <typename Function>
+  Function At(uint64_t offset) const {
+    return reinterpret_cast<Function>(reinterpret_cast<uintptr_t>(pages_) + offset);
+  }
+
+ private:
+  void* pages_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_EXEC_IMAGE_H_

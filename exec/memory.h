@@ -1,0 +1,45 @@
+// The library's own memory at run time (workspaces, outputs, copies): from the host's allocator or the C library's.
+#ifndef TAILOR_EXEC_MEMORY_H_
+#define TAILOR_EXEC_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tailor {
+
+// A host's functions, both set or both null; safe from any thread.
+struct Allocator {
+  void* (*allocate)(void* user, size_t bytes, size_t alignment) = nullptr;
+  void (*deallocate)(void* user, void* data, size_t bytes) = nullptr;
+  void* user = nullptr;
+};
+
+inline constexpr size_t kBufferAlignment = 64;
+
+// Where tensors without elements point, so that generated code never meets a null address.
+void* EmptyTensorData();
+
+// Memory that only grows, exactly to what is asked for. Every growth counts in Counters::workspace_growths.
+class Buffer {
+ public:
+  explicit Buffer(const Allocator& allocator) : allocator_(&allocator) {}
+  Buffer(Buffer&& other) noexcept;
+  Buffer& operator=(Buffer&&) = delete;
+  ~Buffer() { Free(); }
+
+  // At least `bytes` large from here on; contents are not kept. On false it holds nothing.
+  bool Grow(uint64_t bytes);
+  uint8_t* data() const { return data_; }
+  uint64_t size() const { return size_; }
+
+ private:
+  void Free();
+
+  const Allocator* allocator_;
+  uint8_t* data_ = nullptr;
+  uint64_t size_ = 0;
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_EXEC_MEMORY_H_

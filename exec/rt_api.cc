@@ -1,0 +1,120 @@
+#include "exec/rt_api.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "exec/float_mode.h"
+#include "exec/fork.h"
+
+namespace tailor {
+namespace {
+
+RunState& StateOf(RtContext* context) { return *reinterpret_cast<RunState*>(context); }
+
+int32_t Note(RtContext* context, const Fault& fault) {
+  StateOf(context).fault = fault;
+  return 1;
+}
+
+int32_t Grow(RtContext* context, int32_t device, uint64_t bytes) {
+  Buffer& workspace = *StateOf(context).workspace;
+  const bool grown = device == 0 && workspace.Grow(bytes);
+  context->workspace = workspace.data();
+  context->workspace_bytes = workspace.size();
+  return grown ? 0 : Note(context, {Fault::Kind::kWorkspace, device, 0, static_cast<int64_t>(bytes), 0});
+}
+
+// Checks the caller's buffer against the computed dims.
+int32_t CheckWanted(RtContext* context, int32_t index, const int64_t* dims, size_t rank, uint64_t bytes) {
+  const Arguments::Output& wanted = StateOf(context).arguments->output(index);
+  for (size_t i = 0; i < rank; ++i) {
+    if (wanted.dims[i] != dims[i]) {
+      return Note(context, {Fault::Kind::kOutputDim, index, static_cast<int32_t>(i), wanted.dims[i], dims[i]});
+    }
+  }
+  if (wanted.capacity >= bytes || bytes == 0) return 0;
+  return Note(context, {Fault::Kind::kOutputBytes, index, 0, static_cast<int64_t>(wanted.capacity),
+                        static_cast<int64_t>(bytes)});
+}
+
+int32_t Output(RtContext* context, int32_t index, TensorArg* out, uint64_t bytes) {
+  RunState& state = StateOf(context);
+  const Arguments::Output& wanted = state.arguments->output(index);
+  if (wanted.data != nullptr) {
+    if (int32_t bad = CheckWanted(context, index, out[index].dims, state.arguments->output_rank(index), bytes)) {
+      return bad;
+    }
+    out[index].data = wanted.data;
+    return 0;
+  }
+  Buffer& buffer = (*state.outputs)[index];
+  if (!buffer.Grow(bytes)) {
+    return Note(context, {Fault::Kind::kOutputMemory, index, 0, static_cast<int64_t>(bytes), 0});
+  }
+  out[index].data = bytes > 0 ? buffer.data() : EmptyTensorData();
+  return 0;
+}
+
+int32_t Fail(RtContext* context, int32_t check, int64_t lhs, int64_t rhs) {
+  return Note(context, {Fault::Kind::kCheck, check, 0, lhs, rhs});
+}
+
+// One parallel_for under way: workers take the next `grain` tasks until there are none.
+struct Region {
+  KernelFn kernel;
+  const int64_t* args;
+  int64_t count;
+  int64_t grain;
+  alignas(64) std::atomic<int64_t> next{0};
+};
+
+void Work(void* data, size_t worker) {
+  Region& region = *static_cast<Region*>(data);
+  const DefaultFloatMode mode;
+  for (;;) {
+    const int64_t begin = region.next.fetch_add(region.grain, std::memory_order_relaxed);
+    if (begin >= region.count) return;
+    const int64_t end = region.count - begin > region.grain ? begin + region.grain : region.count;
+    region.kernel(region.args, begin, end, static_cast<int64_t>(worker));
+  }
+}
+
+// Runs the region on up to `ways` threads; false, having done nothing, where only the caller's can work.
+bool Spread(const Parallelism& parallelism, Region* region, size_t ways) {
+  if (parallelism.host_for != nullptr) {
+    if (parallelism.generation != ForkGeneration()) return false;
+    parallelism.host_for(parallelism.host_user, Work, region, ways);
+    return true;
+  }
+  return parallelism.team != nullptr && parallelism.team->TryRun(Work, region, ways, parallelism.sleep);
+}
+
+void ParallelFor(RtContext* context, KernelFn kernel, const int64_t* args, int64_t count, int64_t grain) {
+  if (count <= 0) return;
+  const Parallelism& parallelism = *StateOf(context).parallelism;
+  const int64_t chunk = std::max<int64_t>(grain, 1);
+  const int64_t chunks = count / chunk + (count % chunk != 0);
+  const auto ways = std::min(parallelism.threads, static_cast<size_t>(chunks));
+  Region region{kernel, args, count, chunk};
+  if (ways > 1 && Spread(parallelism, &region, ways)) return;
+  kernel(args, 0, count, 0);
+}
+
+constexpr RtApi kHostRtApi = {
+    .struct_size = sizeof(RtApi),
+    .grow = Grow,
+    .output = Output,
+    .parallel_for = ParallelFor,
+    .fail = Fail,
+    .trace = nullptr,
+    .launch = nullptr,
+    .copy = nullptr,
+    .readback = nullptr,
+    .event = nullptr,
+};
+
+}  // namespace
+
+const RtApi& HostRtApi() { return kHostRtApi; }
+
+}  // namespace tailor

@@ -1,0 +1,42 @@
+// Runtime: what executables and sessions share: the host's allocator and log, and worker threads.
+// Thread-safe. Held by shared_ptr: executables keep it alive.
+#ifndef TAILOR_EXEC_RUNTIME_H_
+#define TAILOR_EXEC_RUNTIME_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "exec/memory.h"
+#include "exec/thread_team.h"
+
+namespace tailor {
+
+class Runtime {
+ public:
+  struct Options {
+    Allocator allocator;
+    void (*log)(void* user, int32_t level, const char* message) = nullptr;
+    void* user = nullptr;
+  };
+  enum Level : int32_t { kInfo = 0, kWarning = 1, kError = 2 };
+
+  explicit Runtime(const Options& options) : options_(options) {}
+
+  const Allocator& allocator() const { return options_.allocator; }
+  void Log(Level level, const std::string& message) const;
+
+  // The team of that size, made at its first use and gone with its last user. Null where the system gives
+  // no more threads.
+  std::shared_ptr<ThreadTeam> Team(size_t threads) const;
+
+ private:
+  const Options options_;
+  mutable std::map<size_t, std::weak_ptr<ThreadTeam>> teams_;  // guarded by BookkeepingMutex
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_EXEC_RUNTIME_H_

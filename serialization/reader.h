@@ -1,0 +1,39 @@
+// The bytes of an artifact -> Program. Nothing is used before it has been checked, in this order: magic and
+// version, header seal, layout against the source's size, hashes, signature, FlatBuffers verifier, validator.
+// All but the constants is checked on a private copy, so a file that changes meanwhile changes nothing.
+#ifndef TAILOR_SERIALIZATION_READER_H_
+#define TAILOR_SERIALIZATION_READER_H_
+
+#include <cstdint>
+#include <string>
+
+#include "codegen/program.h"
+#include "exec/failure.h"
+#include "serialization/aligned_bytes.h"
+#include "serialization/source.h"
+
+namespace tailor {
+
+struct ReadOptions {
+  bool verify_constants = false;
+  bool copy_constants = false;
+  const uint8_t* public_key = nullptr;  // 32 bytes Ed25519: require its signature; or null
+};
+
+// A program and the memory that its spans point into. Immutable once read.
+struct Artifact {
+  Program program;
+  AlignedBytes prefix;  // the file's bytes before the constants
+  Region constants;     // the file's bytes from there on
+};
+
+// Errors: INVALID_ARGUMENT for what is no artifact, FAILED_PRECONDITION for another format version or a
+// missing or wrong signature, DATA_LOSS naming the damaged part.
+Failure ReadArtifact(const Source& source, const ReadOptions& options, Artifact* out);
+
+// Writes the very bytes that were read: to a temporary file beside `path`, fsync, rename.
+Failure SaveArtifact(const Artifact& artifact, const std::string& path);
+
+}  // namespace tailor
+
+#endif  // TAILOR_SERIALIZATION_READER_H_

@@ -1,0 +1,109 @@
+#include "serialization/source.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "serialization/layout.h"
+
+namespace tailor {
+namespace {
+
+std::string Reason(int error) {
+  char text[128];
+  return strerror_r(error, text, sizeof(text));  // GNU's: returns the text
+}
+
+}  // namespace
+
+Region Region::Mapping(std::span<const std::byte> bytes) {
+  Region region;
+  region.bytes_ = bytes;
+  region.mapped_ = true;
+  return region;
+}
+
+Region Region::Borrowed(std::span<const std::byte> bytes) {
+  Region region;
+  region.bytes_ = bytes;
+  return region;
+}
+
+Region& Region::operator=(Region&& other) noexcept {
+  std::swap(owned_, other.owned_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(mapped_, other.mapped_);
+  return *this;
+}
+
+Region::~Region() {
+  if (mapped_) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+FileSource::~FileSource() {
+  if (file_ >= 0) close(file_);
+}
+
+Failure FileSource::Open(std::string path) {
+  path_ = std::move(path);
+  file_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // no waiting for a pipe's writer
+  if (file_ < 0) {
+    const Code code = errno == ENOENT || errno == ENOTDIR ? Code::kNotFound : Code::kFailedPrecondition;
+    return {code, "cannot open " + path_ + ": " + Reason(errno), ""};
+  }
+  struct stat status;
+  if (fstat(file_, &status) != 0) {
+    return {Code::kFailedPrecondition, "cannot stat " + path_ + ": " + Reason(errno), ""};
+  }
+  if (!S_ISREG(status.st_mode)) return {Code::kInvalidArgument, path_ + " is not a regular file", ""};
+  size_ = static_cast<uint64_t>(status.st_size);
+  return {};
+}
+
+Failure FileSource::Read(uint64_t offset, std::span<std::byte> to) const {
+  while (!to.empty()) {
+    const ssize_t got = pread(file_, to.data(), to.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return {Code::kDataLoss, "cannot read " + path_ + ": " + Reason(errno), ""};
+    if (got == 0) return {Code::kDataLoss, path_ + " was shortened while it was read", ""};
+    offset += static_cast<uint64_t>(got);
+    to = to.subspan(static_cast<size_t>(got));
+  }
+  return {};
+}
+
+Failure FileSource::Take(uint64_t offset, uint64_t size, bool copy, Region* out) const {
+  if (copy) {
+    AlignedBytes owned(size);
+    if (Failure f = Read(offset, owned.span()); !f.ok()) return f;
+    *out = Region(std::move(owned));
+    return {};
+  }
+  void* map = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file_, static_cast<off_t>(offset));
+  if (map == MAP_FAILED) return {Code::kResourceExhausted, "cannot map " + path_ + ": " + Reason(errno), ""};
+  *out = Region::Mapping({static_cast<const std::byte*>(map), size});
+  return {};
+}
+
+Failure MemorySource::Read(uint64_t offset, std::span<std::byte> to) const {
+  std::memcpy(to.data(), bytes_.data() + offset, to.size());
+  return {};
+}
+
+Failure MemorySource::Take(uint64_t offset, uint64_t size, bool copy, Region* out) const {
+  const auto bytes = bytes_.subspan(offset, size);
+  if (!copy && reinterpret_cast<uintptr_t>(bytes.data()) % kItemAlignment == 0) {
+    *out = Region::Borrowed(bytes);
+    return {};
+  }
+  AlignedBytes owned(size);
+  std::memcpy(owned.data(), bytes.data(), size);
+  *out = Region(std::move(owned));
+  return {};
+}
+
+}  // namespace tailor

@@ -1,0 +1,80 @@
+// Where an artifact's bytes come from: a file or the host's memory. The reader copies what it checks and
+// takes the constants as a Region, which maps, borrows or owns them.
+#ifndef TAILOR_SERIALIZATION_SOURCE_H_
+#define TAILOR_SERIALIZATION_SOURCE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "exec/failure.h"
+#include "serialization/aligned_bytes.h"
+
+namespace tailor {
+
+// Read-only bytes, 64-byte aligned: owned, a mapping that ends with the region, or borrowed.
+class Region {
+ public:
+  Region() = default;
+  explicit Region(AlignedBytes owned) : owned_(std::move(owned)), bytes_(owned_.span()) {}
+  static Region Mapping(std::span<const std::byte> bytes);
+  static Region Borrowed(std::span<const std::byte> bytes);
+  Region(Region&& other) noexcept { *this = std::move(other); }
+  Region& operator=(Region&& other) noexcept;
+  ~Region();
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  AlignedBytes owned_;
+  std::span<const std::byte> bytes_;
+  bool mapped_ = false;
+};
+
+class Source {
+ public:
+  virtual ~Source() = default;
+  virtual uint64_t size() const = 0;
+  // Copies bytes [offset, offset + to.size()), which lie within size().
+  virtual Failure Read(uint64_t offset, std::span<std::byte> to) const = 0;
+  // The same without a copy where that is possible and `copy` is false. `offset` is a multiple of
+  // kConstantsAlignment.
+  virtual Failure Take(uint64_t offset, uint64_t size, bool copy, Region* out) const = 0;
+};
+
+class FileSource : public Source {
+ public:
+  FileSource() = default;
+  FileSource(const FileSource&) = delete;
+  FileSource& operator=(const FileSource&) = delete;
+  ~FileSource() override;
+  // NOT_FOUND where there is no such file; messages name it.
+  Failure Open(std::string path);
+  uint64_t size() const override { return size_; }
+  Failure Read(uint64_t offset, std::span<std::byte> to) const override;
+  Failure Take(uint64_t offset, uint64_t size, bool copy, Region* out) const override;
+
+ private:
+  std::string path_;
+  int file_ = -1;
+  uint64_t size_ = 0;
+};
+
+// `bytes` stay the caller's; regions taken without a copy point into them.
+class MemorySource : public Source {
+ public:
+  explicit MemorySource(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  uint64_t size() const override { return bytes_.size(); }
+  Failure Read(uint64_t offset, std::span<std::byte> to) const override;
+  // Copies also where `bytes` are not 64-byte aligned.
+  Failure Take(uint64_t offset, uint64_t size, bool copy, Region* out) const override;
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_SERIALIZATION_SOURCE_H_

@@ -205,7 +205,7 @@ tailor_status* tailor_graph_reduce_sum(tailor_graph* graph, tailor_value x, cons
   return AppendOp(graph, OpKind::kReduceSum, out, [&](OpArguments& a) {
     a.Operand("x", x);
     a.I64s("axes", axes, axes_count);
-    const tailor_reduce_sum_options given = a.Options(options, tailor_reduce_sum_options_init);
+    const tailor_reduce_sum_options given = a.Given(options, tailor_reduce_sum_options_init);
     a.I64("keep_dims", given.keep_dims);
   });
 }
@@ -220,7 +220,7 @@ tailor_status* tailor_graph_reduce_max(tailor_graph* graph, tailor_value x, cons
   return AppendOp(graph, OpKind::kReduceMax, out, [&](OpArguments& a) {
     a.Operand("x", x);
     a.I64s("axes", axes, axes_count);
-    const tailor_reduce_max_options given = a.Options(options, tailor_reduce_max_options_init);
+    const tailor_reduce_max_options given = a.Given(options, tailor_reduce_max_options_init);
     a.I64("keep_dims", given.keep_dims);
   });
 }
@@ -235,7 +235,7 @@ tailor_status* tailor_graph_reduce_min(tailor_graph* graph, tailor_value x, cons
   return AppendOp(graph, OpKind::kReduceMin, out, [&](OpArguments& a) {
     a.Operand("x", x);
     a.I64s("axes", axes, axes_count);
-    const tailor_reduce_min_options given = a.Options(options, tailor_reduce_min_options_init);
+    const tailor_reduce_min_options given = a.Given(options, tailor_reduce_min_options_init);
     a.I64("keep_dims", given.keep_dims);
   });
 }
@@ -250,7 +250,7 @@ tailor_status* tailor_graph_reduce_mean(tailor_graph* graph, tailor_value x, con
   return AppendOp(graph, OpKind::kReduceMean, out, [&](OpArguments& a) {
     a.Operand("x", x);
     a.I64s("axes", axes, axes_count);
-    const tailor_reduce_mean_options given = a.Options(options, tailor_reduce_mean_options_init);
+    const tailor_reduce_mean_options given = a.Given(options, tailor_reduce_mean_options_init);
     a.I64("keep_dims", given.keep_dims);
   });
 }
@@ -290,7 +290,7 @@ tailor_status* tailor_graph_slice(tailor_graph* graph, tailor_value x, const tai
     a.Operand("x", x);
     a.Dims("starts", starts, starts_count);
     a.Dims("sizes", sizes, sizes_count);
-    const tailor_slice_options given = a.Options(options, tailor_slice_options_init);
+    const tailor_slice_options given = a.Given(options, tailor_slice_options_init);
     a.I64s("steps", given.steps, given.steps_count);
   });
 }
@@ -312,7 +312,7 @@ tailor_status* tailor_graph_gather(tailor_graph* graph, tailor_value x, tailor_v
   return AppendOp(graph, OpKind::kGather, out, [&](OpArguments& a) {
     a.Operand("x", x);
     a.Operand("indices", indices);
-    const tailor_gather_options given = a.Options(options, tailor_gather_options_init);
+    const tailor_gather_options given = a.Given(options, tailor_gather_options_init);
     a.I64("axis", given.axis);
   });
 }
@@ -335,7 +335,7 @@ tailor_status* tailor_graph_dot(tailor_graph* graph, tailor_value lhs, tailor_va
   return AppendOp(graph, OpKind::kDot, out, [&](OpArguments& a) {
     a.Operand("lhs", lhs);
     a.Operand("rhs", rhs);
-    const tailor_dot_options given = a.Options(options, tailor_dot_options_init);
+    const tailor_dot_options given = a.Given(options, tailor_dot_options_init);
     a.I64("transpose_lhs", given.transpose_lhs);
     a.I64("transpose_rhs", given.transpose_rhs);
   });

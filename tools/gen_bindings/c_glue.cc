@@ -110,7 +110,7 @@ std::string Function(const OpInfo& op) {
   }
   std::vector<AttributeInfo> optional = OptionalAttributes(op);
   if (!optional.empty()) {
-    absl::StrAppend(&out, "    const ", OptionsName(op), " given = a.Options(options, ", OptionsName(op),
+    absl::StrAppend(&out, "    const ", OptionsName(op), " given = a.Given(options, ", OptionsName(op),
                     "_init);\n");
   }
   for (const AttributeInfo& a : optional) {

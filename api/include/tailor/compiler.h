@@ -116,6 +116,12 @@ TAILOR_API void tailor_compile_options_init(tailor_compile_options* options);
 TAILOR_API tailor_status* tailor_graph_compile(const tailor_graph* graph, tailor_runtime* runtime,
                                                const tailor_compile_options* options, tailor_executable** out);
 
+/* The same without loading, for other machines too: gives the artifact's bytes to `take`, once, during the call. */
+TAILOR_API tailor_status* tailor_graph_compile_artifact(const tailor_graph* graph,
+                                                        const tailor_compile_options* options,
+                                                        void (*take)(void* user, const void* data, size_t size),
+                                                        void* user);
+
 /* LLVM modules emitted by this process. */
 TAILOR_API uint64_t tailor_compiler_modules_emitted(void);
 

@@ -1,0 +1,89 @@
+// Glue of tailor/compiler.h: compiling. A compiled graph is written as an artifact and loaded from those very
+// bytes, so that there is one load path.
+#include "codegen/compile.h"
+
+#include <climits>
+#include <memory>
+
+#include "api/compiler_arguments.h"
+#include "api/compiler_status.h"
+#include "api/graph_handle.h"
+#include "codegen/link.h"
+#include "graph/status_macros.h"
+#include "serialization/writer.h"
+
+namespace tailor {
+namespace {
+
+absl::StatusOr<CompileOptions> ReadCompileOptions(const char* function, const tailor_compile_options& given) {
+  CompileOptions options;
+  if (given.target_count > 0)
+    TAILOR_RETURN_IF_ERROR(CheckPresent(function, "options.targets", given.targets));
+  for (size_t i = 0; i < given.target_count; ++i) {
+    TAILOR_ASSIGN_OR_RETURN(std::string target,
+                            ReadString(function, "options.targets", given.targets[i], SIZE_MAX));
+    options.targets.push_back(std::move(target));
+  }
+  options.threads = static_cast<int>(std::min<uint64_t>(given.threads, INT_MAX));
+  if (given.progress != nullptr) {
+    options.progress = [progress = given.progress, user = given.progress_user](
+                           const char* phase, double done) { return progress(user, phase, done) != 0; };
+  }
+  return options;
+}
+
+// The artifact's bytes for `graph`; the compiled program is gone when this returns.
+absl::Status CompileToBytes(const char* function, const tailor_graph* graph,
+                            const tailor_compile_options* options, AlignedBytes* out) {
+  TAILOR_RETURN_IF_ERROR(CheckGraph(function, graph));
+  TAILOR_ASSIGN_OR_RETURN(tailor_compile_options given,
+                          OptionsOrDefaults(function, options, tailor_compile_options_init));
+  TAILOR_ASSIGN_OR_RETURN(CompileOptions compile, ReadCompileOptions(function, given));
+  TAILOR_ASSIGN_OR_RETURN(CompiledProgram compiled, Compile(graph->graph, compile));
+  return FromC(ToC(WriteArtifact(compiled.program, {given.secret_key}, out)));
+}
+
+}  // namespace
+}  // namespace tailor
+
+using tailor::AlignedBytes;
+using tailor::CheckPresent;
+
+void tailor_compile_options_init(tailor_compile_options* options) {
+  if (options == nullptr) return;
+  *options = {sizeof(tailor_compile_options), nullptr, 0, nullptr, nullptr, 0, nullptr};
+}
+
+tailor_status* tailor_graph_compile(const tailor_graph* graph, tailor_runtime* runtime,
+                                    const tailor_compile_options* options, tailor_executable** out) {
+  constexpr const char* kFunction = "tailor_graph_compile";
+  return tailor::AtBoundary([&]() -> absl::Status {
+    TAILOR_RETURN_IF_ERROR(CheckPresent(kFunction, "out", out));
+    if (runtime != nullptr) {
+      TAILOR_RETURN_IF_ERROR(
+          tailor::FromC(tailor::CheckHandle(kFunction, "runtime", runtime, tailor::HandleKind::kRuntime)));
+    }
+    auto bytes = std::make_unique<AlignedBytes>();
+    TAILOR_RETURN_IF_ERROR(tailor::CompileToBytes(kFunction, graph, options, bytes.get()));
+    const void* data = bytes->data();
+    const size_t size = bytes->size();
+    auto release = [](void* artifact) { delete static_cast<AlignedBytes*>(artifact); };
+    return tailor::FromC(
+        tailor_executable_load_memory(runtime, data, size, nullptr, release, bytes.release(), out));
+  });
+}
+
+tailor_status* tailor_graph_compile_artifact(const tailor_graph* graph, const tailor_compile_options* options,
+                                             void (*take)(void* user, const void* data, size_t size),
+                                             void* user) {
+  constexpr const char* kFunction = "tailor_graph_compile_artifact";
+  return tailor::AtBoundary([&]() -> absl::Status {
+    TAILOR_RETURN_IF_ERROR(CheckPresent(kFunction, "take", reinterpret_cast<const void*>(take)));
+    AlignedBytes bytes;
+    TAILOR_RETURN_IF_ERROR(tailor::CompileToBytes(kFunction, graph, options, &bytes));
+    take(user, bytes.data(), bytes.size());
+    return absl::OkStatus();
+  });
+}
+
+uint64_t tailor_compiler_modules_emitted(void) { return tailor::ModulesEmitted(); }

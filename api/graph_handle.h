@@ -1,0 +1,52 @@
+// What a tailor_graph points to, and how its values and dims are told apart from those of other graphs.
+//
+// Every graph draws two serial numbers, one for its values and one for its dims, so that a value of
+// another graph, a dim given for a value and a number out of nowhere are all found.
+#ifndef TAILOR_API_GRAPH_HANDLE_H_
+#define TAILOR_API_GRAPH_HANDLE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "api/handle.h"
+#include "graph/graph.h"
+#include "tailor/compiler.h"
+
+struct tailor_graph {
+  explicit tailor_graph(std::string name);
+
+  tailor::HandleKind kind = tailor::HandleKind::kGraph;
+  const uint32_t value_serial;
+  const uint32_t dim_serial;
+  tailor::Graph graph;
+  std::vector<tailor::Value> values;  // by index of tailor_value
+  std::vector<tailor::DimExpr> dims;  // by index of tailor_dim, without repeats
+  absl::flat_hash_map<tailor::DimExpr, uint32_t> dim_index;
+  std::string text;  // what the last text function returned
+};
+
+namespace tailor {
+
+// INVALID_ARGUMENT where `graph` is null or another kind of handle.
+absl::Status CheckGraph(const char* function, const tailor_graph* graph);
+// The same where an argument that must be there is null.
+absl::Status CheckPresent(const char* function, const char* name, const void* pointer);
+
+// `name` is the parameter's. Errors name it and say what the number is instead.
+absl::StatusOr<Value> FindValue(const tailor_graph& graph, const char* function, absl::string_view name,
+                                tailor_value value);
+absl::StatusOr<DimExpr> FindDim(const tailor_graph& graph, const char* function, absl::string_view name,
+                                tailor_dim dim);
+absl::StatusOr<Shape> FindDims(const tailor_graph& graph, const char* function, absl::string_view name,
+                               const tailor_dim* dims, size_t count);
+
+tailor_value NewValue(tailor_graph& graph, Value value);
+tailor_dim NewDim(tailor_graph& graph, const DimExpr& dim);
+
+}  // namespace tailor
+
+#endif  // TAILOR_API_GRAPH_HANDLE_H_

@@ -34,7 +34,8 @@ struct SymbolBinding {
   int64_t offset = 0;
 };
 
-// A runtime check. Fails unless `lhs <relation> rhs`. In `message`, {lhs} and {rhs} stand for the
+// A runtime check. Fails unless `lhs <relation> rhs`, evaluated in order and as they stand, over bound symbols:
+// Canonical takes checks for granted. In `message`, {lhs} and {rhs} stand for the
 // two values: `input "mask" dim 1 is {lhs}, but S is {rhs} from input "ids" dim 1`.
 struct ShapeCheck {
   enum class Relation : uint8_t {
@@ -71,12 +72,14 @@ class ShapeFacts {
   // True if the products of the two lists are provably equal (collapse equality).
   bool ProvablyEqualProduct(absl::Span<const DimExpr> a, absl::Span<const DimExpr> b) const;
   bool ProvablyDivisible(const DimExpr& e, int64_t divisor) const;
-  int64_t LargestKnownDivisor(const DimExpr& e) const;
+  int64_t LargestKnownDivisor(const DimExpr& e) const;  // at least 1; 2^62 where `e` is 0
   Range RangeOf(const DimExpr& e) const;
   // Likely values of a symbol's class, from all its members.
   std::vector<int64_t> LikelyOf(SymbolId symbol) const;
 
-  absl::Span<const SymbolBinding> bindings() const;  // one per class representative, in input order
+  // One per symbol that an input dim gives, in input order. Symbols without one equal expressions over the
+  // others, by which Canonical replaces them.
+  absl::Span<const SymbolBinding> bindings() const;
   absl::Span<const ShapeCheck> checks() const;
   absl::Span<const Fact> facts() const;
   std::string ToText() const;  // golden form: symbols, classes, facts, bindings, checks

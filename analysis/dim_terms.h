@@ -1,0 +1,45 @@
+// Taking a DimExpr apart into its terms, and putting terms together again.
+#ifndef TAILOR_ANALYSIS_DIM_TERMS_H_
+#define TAILOR_ANALYSIS_DIM_TERMS_H_
+
+#include <optional>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "graph/dim_expr.h"
+
+namespace tailor {
+
+// coefficient * symbol + offset
+struct LinearDim {
+  SymbolId symbol;
+  int64_t coefficient;
+  int64_t offset;
+};
+
+// Set if `e` has exactly this form; the coefficient may be negative, never 0.
+std::optional<LinearDim> AsLinear(const DimExpr& e);
+
+DimExpr AtomDim(const DimExpr::Atom& atom);
+DimExpr ProductDim(int64_t coefficient, absl::Span<const DimExpr::Factor> factors);
+DimExpr TermDim(const DimExpr::Term& term);
+
+int64_t ConstantTerm(const DimExpr& e);
+
+// The term's single factor of power 1, else nullptr. The coefficient may be anything.
+const DimExpr::Atom* SingleFactor(const DimExpr::Term& term);
+
+// a / b where it is exact.
+std::optional<DimExpr> DivideTerm(const DimExpr::Term& a, const DimExpr::Term& b);
+
+// e / divisor where every coefficient is a multiple of `divisor`.
+DimExpr DivideCoefficients(const DimExpr& e, int64_t divisor);
+
+// The operands of nested atoms of one kind: bcast(bcast(a, b), c) -> a, b, c; `e` itself if it is no such atom.
+std::vector<DimExpr> LeavesOf(DimExpr::AtomKind kind, const DimExpr& e);
+
+bool Mentions(const DimExpr& e, SymbolId symbol);
+
+}  // namespace tailor
+
+#endif  // TAILOR_ANALYSIS_DIM_TERMS_H_

@@ -1,0 +1,220 @@
+#include "analysis/fact_store.h"
+
+#include <algorithm>
+#include <cassert>
+#include <numeric>
+
+#include "analysis/dim_terms.h"
+#include "analysis/interval.h"
+
+namespace tailor {
+
+using AtomKind = DimExpr::AtomKind;
+
+FactStore::FactStore(absl::Span<const SymbolInfo> symbols, absl::Span<const SymbolBinding> bindings) {
+  int count = static_cast<int>(symbols.size());
+  for (int id = 0; id < count; ++id) {
+    SymbolFacts facts;
+    facts.range = interval::kEverything;
+    facts.order = count + id;
+    symbols_.push_back(facts);
+  }
+  for (size_t i = 0; i < bindings.size(); ++i) {
+    symbols_[bindings[i].symbol].bound = true;
+    symbols_[bindings[i].symbol].order = static_cast<int>(i);
+  }
+  for (int id = 0; id < count; ++id) {
+    RestrictSymbol(symbols_[id], {symbols[id].min, symbols[id].max}, symbols[id].multiple_of);
+  }
+}
+
+FactStore::Outcome FactStore::AssertEqual(const DimExpr& a, const DimExpr& b) {
+  DimExpr difference = Canonical(a) - Canonical(b);
+  if (!difference.valid()) return Outcome::kLearned;
+  if (Reduced(difference) == DimExpr(0)) return Outcome::kProved;
+  if (!MayBe(difference, 0)) return Outcome::kImpossible;
+  return Learn(std::move(difference)) ? Outcome::kLearned : Outcome::kImpossible;
+}
+
+bool FactStore::Learn(DimExpr zero) {
+  constexpr int kMaxSteps = 256;  // each step settles one equality; replacements requeue those on hand
+  std::vector<DimExpr> pending = {std::move(zero)};
+  for (int step = 0; step < kMaxSteps && !pending.empty(); ++step) {
+    DimExpr next = Normalized(Reduced(Canonical(pending.back())));
+    pending.pop_back();
+    if (!next.valid() || next == DimExpr(0)) continue;
+    if (!MayBe(next, 0) || !LearnOne(next, &pending)) return false;
+  }
+  return true;
+}
+
+// `zero` is normalized. Finds the most useful way to keep it.
+bool FactStore::LearnOne(const DimExpr& zero, std::vector<DimExpr>* pending) {
+  for (const DimExpr::Term& term : zero.terms()) {
+    const DimExpr::Atom* atom = SingleFactor(term);
+    if (atom == nullptr || !atom->rhs.constant()) continue;
+    DimExpr rest = zero - TermDim(term);
+    if (atom->kind == AtomKind::kMod && rest == DimExpr(0)) {
+      return RestrictCanonical(atom->lhs, interval::kEverything, *atom->rhs.constant());
+    }
+    // c*k*floordiv(a, k) - c*a = 0: k divides a.
+    if (atom->kind == AtomKind::kFloorDiv && term.coefficient % *atom->rhs.constant() == 0 &&
+        rest == DimExpr(-term.coefficient / *atom->rhs.constant()) * atom->lhs) {
+      return RestrictCanonical(atom->lhs, interval::kEverything, *atom->rhs.constant());
+    }
+  }
+  if (std::optional<SymbolId> symbol = ReplaceableSymbol(zero)) {
+    DimExpr s = DimExpr::Symbol(*symbol), rest = zero - s;
+    bool positive = !Mentions(rest, *symbol);
+    return Replace(*symbol, positive ? DimExpr(-1) * rest : zero + s, pending);
+  }
+  zeros_.push_back(zero);
+  return true;
+}
+
+// Over coprime coefficients, without factors that are never 0, the leading coefficient positive.
+DimExpr FactStore::Normalized(const DimExpr& zero) const {
+  if (!zero.valid() || zero.constant()) return zero;
+  int64_t content = 0;
+  for (const DimExpr::Term& term : zero.terms()) {
+    if (term.coefficient == INT64_MIN) return zero;
+    content = std::gcd(content, term.coefficient);
+  }
+  if (zero.terms()[0].coefficient < 0) content = -content;
+  return WithoutCommonFactors(DivideCoefficients(zero, content));
+}
+
+DimExpr FactStore::WithoutCommonFactors(const DimExpr& zero) const {
+  DimExpr result = zero;
+  for (const DimExpr::Factor& f : zero.terms()[0].factors) {
+    if (AtomRange(*f.atom).min < 1) continue;
+    DimExpr::Term divisor{1, {{f.atom, 1}}};
+    for (int32_t power = 0; power < f.power; ++power) {
+      DimExpr quotient;
+      for (const DimExpr::Term& term : result.terms()) {
+        std::optional<DimExpr> q = DivideTerm(term, divisor);
+        if (!q) return result;
+        quotient = quotient + *q;
+      }
+      result = quotient;
+    }
+  }
+  return result;
+}
+
+// A symbol S for which zero = +-(S - rest), rest free of S. For a symbol that an input gives, S must be all
+// there is on its side, so that its replacement has no negative terms; of two such the later is replaced.
+std::optional<SymbolId> FactStore::ReplaceableSymbol(const DimExpr& zero) const {
+  std::optional<SymbolId> best;
+  for (const DimExpr::Term& term : zero.terms()) {
+    const DimExpr::Atom* atom = SingleFactor(term);
+    if (atom == nullptr || atom->kind != AtomKind::kSymbol || std::abs(term.coefficient) != 1) continue;
+    if (Mentions(zero - TermDim(term), atom->symbol)) continue;
+    bool alone = std::none_of(zero.terms().begin(), zero.terms().end(), [&](const DimExpr::Term& other) {
+      return &other != &term && (other.coefficient > 0) == (term.coefficient > 0);
+    });
+    if (!alone && symbols_[atom->symbol].bound) continue;
+    if (!best || symbols_[atom->symbol].order > symbols_[*best].order) best = atom->symbol;
+  }
+  return best;
+}
+
+bool FactStore::Replace(SymbolId symbol, const DimExpr& by, std::vector<DimExpr>* pending) {
+  SymbolFacts& replaced = symbols_[symbol];
+  replaced.replacement = by;
+  if (!replaced.bound) replaced.definition = by;
+  for (SymbolFacts& other : symbols_) {
+    if (other.replacement) other.replacement = Canonical(*other.replacement);
+  }
+  pending->insert(pending->end(), zeros_.begin(), zeros_.end());
+  zeros_.clear();
+  std::vector<ExpressionFacts> expressions = std::exchange(expressions_, {});
+  for (const ExpressionFacts& facts : expressions) {
+    if (!Restrict(facts.e, facts.range, facts.divisor)) return false;
+  }
+  return Restrict(by, replaced.range, replaced.divisor);
+}
+
+bool FactStore::RestrictSymbol(SymbolFacts& symbol, Range range, int64_t divisor) {
+  symbol.range = interval::Intersect(symbol.range, range);
+  symbol.divisor = symbol.divisor / std::gcd(symbol.divisor, divisor) * divisor;
+  if (symbol.divisor <= 0 || symbol.divisor > INT32_MAX) symbol.divisor = divisor;
+  int64_t low = interval::CeilDivideBound(symbol.range.min, symbol.divisor);
+  int64_t high = interval::FloorDivideBound(symbol.range.max, symbol.divisor);
+  if (low != INT64_MIN && low != INT64_MAX) symbol.range.min = low * symbol.divisor;
+  if (high != INT64_MIN && high != INT64_MAX) symbol.range.max = high * symbol.divisor;
+  return !interval::IsEmpty(symbol.range);
+}
+
+bool FactStore::Restrict(const DimExpr& e, Range range, int64_t divisor) {
+  return RestrictCanonical(Canonical(e), range, divisor);
+}
+
+bool FactStore::RestrictCanonical(const DimExpr& e, Range range, int64_t divisor) {
+  if (!e.valid()) return true;
+  if (std::optional<int64_t> value = e.constant()) {
+    return interval::Contains(range, *value) && *value % divisor == 0;
+  }
+  std::optional<LinearDim> linear = AsLinear(e);
+  if (linear && linear->coefficient > 0) {
+    int64_t c = linear->coefficient;
+    Range shifted = interval::Add(range, interval::Point(-linear->offset));
+    Range solved{interval::CeilDivideBound(shifted.min, c), interval::FloorDivideBound(shifted.max, c)};
+    bool divides = linear->offset % divisor == 0;  // then it divides c*symbol
+    int64_t symbol_divisor = divides ? divisor / std::gcd(divisor, c) : 1;
+    if (!RestrictSymbol(symbols_[linear->symbol], solved, symbol_divisor)) return false;
+    if (divides) return true;
+  }
+  Range known = CanonicalRange(e), both = interval::Intersect(known, range);
+  int64_t known_divisor = CanonicalDivisor(e);
+  if (interval::IsEmpty(both)) return false;
+  if (both == known && known_divisor % divisor == 0) return true;
+  for (ExpressionFacts& facts : expressions_) {
+    if (facts.e != e) continue;
+    facts.range = both;
+    facts.divisor = std::lcm(facts.divisor, divisor);
+    return true;
+  }
+  expressions_.push_back({e, both, divisor});
+  return true;
+}
+
+// Subtracts multiples of what is known to be zero until no term can be removed.
+DimExpr FactStore::Reduced(DimExpr difference) const {
+  constexpr int kMaxSteps = 32;
+  for (int step = 0; step < kMaxSteps && difference.valid() && !difference.constant(); ++step) {
+    std::optional<DimExpr> multiple;
+    for (const DimExpr& zero : zeros_) {
+      for (const DimExpr::Term& term : difference.terms()) {
+        std::optional<DimExpr> quotient = DivideTerm(term, zero.terms()[0]);
+        if (quotient && !multiple) multiple = *quotient * zero;
+      }
+    }
+    if (!multiple) break;
+    difference = difference - *multiple;
+  }
+  return difference;
+}
+
+bool FactStore::ProvablyEqual(const DimExpr& a, const DimExpr& b) const {
+  if (!a.valid() || !b.valid()) return false;
+  if (a == b) return true;
+  DimExpr difference = Canonical(a) - Canonical(b);
+  if (!difference.valid()) return false;
+  if (CanonicalRange(difference) == interval::Point(0)) return true;
+  return Reduced(difference) == DimExpr(0);
+}
+
+DimExpr FactStore::OverBoundSymbols(const DimExpr& e) const {
+  DimExpr current = e;
+  for (size_t round = 0; round < symbols_.size(); ++round) {
+    DimExpr next = current.Substitute([&](SymbolId id) {
+      return symbols_[id].definition ? *symbols_[id].definition : DimExpr::Symbol(id);
+    });
+    if (!next.valid() || next == current) break;
+    current = std::move(next);
+  }
+  return current;
+}
+
+}  // namespace tailor

@@ -1,0 +1,94 @@
+// What is known about the symbols of a graph, and how it proves things: the engine inside ShapeFacts.
+//
+// A symbol that equals an earlier one or an expression has that as its replacement (union-find in solved
+// form: replacements never mention a replaced symbol). Equalities that replace nothing are kept as
+// polynomials known to be zero, which differences are reduced by: that is how product equalities prove.
+// Facts that belong to no single symbol (B*S <= 512) are kept per expression.
+#ifndef TAILOR_ANALYSIS_FACT_STORE_H_
+#define TAILOR_ANALYSIS_FACT_STORE_H_
+
+#include <optional>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "analysis/shape_facts.h"
+#include "graph/graph.h"
+
+namespace tailor {
+
+class FactStore {
+ public:
+  enum class Outcome { kProved, kLearned, kImpossible };
+
+  // Starts from declared ranges and divisors. Symbols in `bindings` are preferred as representatives, in
+  // that order; `bindings` holds a symbol at most once.
+  FactStore(absl::Span<const SymbolInfo> symbols, absl::Span<const SymbolBinding> bindings);
+
+  // kProved if nothing new was said; kImpossible, learning nothing more, if it cannot be so.
+  Outcome AssertEqual(const DimExpr& a, const DimExpr& b);
+  // Learns min <= e <= max, and that `divisor` divides e. False if that cannot be.
+  bool Restrict(const DimExpr& e, Range range, int64_t divisor = 1);
+
+  DimExpr Canonical(const DimExpr& e) const;
+  bool ProvablyEqual(const DimExpr& a, const DimExpr& b) const;
+  Range RangeOf(const DimExpr& e) const;
+  int64_t DivisorOf(const DimExpr& e) const;  // 0 for an expression that is provably 0
+  bool NeverOne(const DimExpr& e) const { return !MayBe(e, 1); }
+  bool MayBe(const DimExpr& e, int64_t value) const;
+
+  bool bound(SymbolId symbol) const { return symbols_[symbol].bound; }
+  // `e` with symbols that no input dim gives replaced by what they were found equal to; it may still
+  // mention unbound symbols where nothing defines them.
+  DimExpr OverBoundSymbols(const DimExpr& e) const;
+
+ private:
+  struct SymbolFacts {
+    Range range;
+    int64_t divisor = 1;
+    int order = 0;  // lower is preferred as representative
+    bool bound = false;
+    std::optional<DimExpr> replacement;
+    std::optional<DimExpr> definition;  // of an unbound symbol, as first learned
+  };
+  struct ExpressionFacts {
+    DimExpr e;
+    Range range;
+    int64_t divisor = 1;
+  };
+
+  // fact_store.cc: learning.
+  bool Learn(DimExpr zero);
+  bool LearnOne(const DimExpr& zero, std::vector<DimExpr>* pending);
+  DimExpr Normalized(const DimExpr& zero) const;
+  DimExpr WithoutCommonFactors(const DimExpr& zero) const;
+  std::optional<SymbolId> ReplaceableSymbol(const DimExpr& zero) const;
+  bool Replace(SymbolId symbol, const DimExpr& by, std::vector<DimExpr>* pending);
+  bool RestrictSymbol(SymbolFacts& symbol, Range range, int64_t divisor);
+  bool RestrictCanonical(const DimExpr& e, Range range, int64_t divisor);
+  DimExpr Reduced(DimExpr difference) const;
+
+  // simplify.cc: e over representatives, one round.
+  DimExpr SimplifyOnce(const DimExpr& e) const;
+  DimExpr SimplifyAtom(const DimExpr::Atom& atom) const;
+  DimExpr SimplifyBcast(const DimExpr& e) const;
+  DimExpr SimplifyMinMax(DimExpr::AtomKind kind, const DimExpr& e) const;
+  DimExpr SimplifyDivision(DimExpr::AtomKind kind, const DimExpr& a, const DimExpr& b) const;
+  DimExpr MultiplyOutExactDivisions(const DimExpr& e) const;
+
+  // ranges.cc: of expressions that are canonical already.
+  Range CanonicalRange(const DimExpr& e) const;
+  Range MonomialRange(const DimExpr::Term& term) const;
+  Range AtomRange(const DimExpr::Atom& atom) const;
+  int64_t CanonicalDivisor(const DimExpr& e) const;
+  int64_t TermDivisor(const DimExpr::Term& term) const;
+  int64_t AtomDivisor(const DimExpr::Atom& atom) const;
+  const ExpressionFacts* FindExpression(const DimExpr& e) const;
+
+  std::vector<SymbolFacts> symbols_;
+  std::vector<ExpressionFacts> expressions_;
+  std::vector<DimExpr> zeros_;
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_ANALYSIS_FACT_STORE_H_

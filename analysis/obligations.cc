@@ -1,0 +1,208 @@
+#include "analysis/obligations.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace tailor {
+namespace {
+
+using Relation = ShapeCheck::Relation;
+
+constexpr char kAssumed[] = "assumed equality";
+
+// Appends what one node demands.
+class NodeObligations {
+ public:
+  // `outer` names the node whose region `graph` is, if any.
+  NodeObligations(const Graph& graph, NodeId id, absl::string_view outer, std::vector<Obligation>* out)
+      : graph_(graph), node_(graph.node(id)), out_(out) {
+    where_ = absl::StrCat(InfoOf(node_.op).text, " %", id);
+    if (!node_.name.empty()) absl::StrAppend(&where_, " (\"", node_.name, "\")");
+    if (!outer.empty()) absl::StrAppend(&where_, " in ", outer);
+  }
+
+  const std::string& where() const { return where_; }
+
+  void Append() {
+    switch (InfoOf(node_.op).shape) {
+      case ShapeRule::kBroadcast:
+        return Broadcast(0, "dim");
+      case ShapeRule::kBroadcastTo:
+        return BroadcastTo();
+      case ShapeRule::kReshape:
+        return Reshape();
+      case ShapeRule::kSlice:
+        return Slice();
+      case ShapeRule::kConcat:
+        return Concat();
+      case ShapeRule::kContract:
+        return Contract();
+      case ShapeRule::kFromShape:
+        return NonNegative(node_.results[0].shape, "extent of dim ");
+      default:
+        return;  // inputs are the signature's business; the others demand nothing
+    }
+  }
+
+ private:
+  const Shape& operand(size_t i) const { return graph_.type(node_.operands[i]).shape; }
+
+  std::string OperandName(size_t i) const {
+    const std::vector<OperandInfo>& row = InfoOf(node_.op).operands;
+    size_t last = row.size() - 1;
+    if (!row[std::min(i, last)].variadic) return std::string(row[i].name);
+    return absl::StrCat(row[last].name, "[", i - last, "]");
+  }
+
+  void Add(Relation relation, const DimExpr& lhs, const DimExpr& rhs, std::string lhs_what,
+           std::string rhs_what, std::string topic) {
+    out_->push_back({relation, lhs, rhs, where_, std::move(lhs_what), std::move(rhs_what), std::move(topic),
+                     node_.name});
+  }
+
+  // Operand dims, without the last `skip`, aligned to their end.
+  void Broadcast(size_t skip, const std::string& kind) {
+    Shape result;
+    for (size_t i = 0; i < node_.operands.size(); ++i) {
+      const Shape& shape = operand(i);
+      size_t rank = shape.size() - skip;
+      if (rank > result.size()) result.insert(result.begin(), rank - result.size(), DimExpr(1));
+      for (size_t d = 0; d < rank; ++d) {
+        DimExpr& extent = result[result.size() - rank + d];
+        std::string topic = absl::StrCat("broadcast of ", kind, "s");
+        std::string what = absl::StrCat(kind, " ", d, " of ", OperandName(i));
+        size_t missing = result.size() - operand(0).size() + skip;  // dims that operand 0 lacks
+        if (i == 1 && result.size() - rank + d >= missing) {
+          std::string before = absl::StrCat(kind, " ", result.size() - rank + d - missing, " of ", OperandName(0));
+          Add(Relation::kBroadcasts, extent, shape[d], before, what, topic);
+        } else if (i > 1) {
+          Add(Relation::kBroadcasts, shape[d], extent, what, "of the operands before it", topic);
+        }
+        extent = DimExpr::Bcast(extent, shape[d]);
+      }
+    }
+  }
+
+  // The operand's dim is 1 or the target. Broadcasting alone would also let the target be 1.
+  void BroadcastTo() {
+    const Shape &from = operand(0), &to = node_.results[0].shape;
+    NonNegative(to, "target dim ");
+    for (size_t d = 0; d < from.size(); ++d) {
+      const DimExpr& target = to[to.size() - from.size() + d];
+      std::string what = absl::StrCat("dim ", d, " of ", OperandName(0));
+      Add(Relation::kBroadcasts, from[d], target, what, "the target", "broadcast to the target");
+      Add(Relation::kEqual, DimExpr::Bcast(from[d], target), target, what, "the target",
+          "broadcast to the target");
+    }
+  }
+
+  void Reshape() {
+    const Shape& to = node_.results[0].shape;
+    NonNegative(to, "target dim ");
+    Add(Relation::kEqual, ElementCount(operand(0)), ElementCount(to), "element count", "of the target shape",
+        "element counts");
+  }
+
+  void Slice() {
+    const Shape &extents = operand(0), &starts = node_.dims("starts"), &sizes = node_.dims("sizes");
+    const std::vector<int64_t>& steps = node_.i64s("steps");
+    NonNegative(sizes, "size of dim ");
+    for (size_t d = 0; d < extents.size(); ++d) {
+      int64_t step = steps.empty() ? 1 : steps[d];
+      DimExpr last = starts[d] + (sizes[d] - 1) * step;
+      // Of an empty slice, only a start that points past the dim by more than a step is refused.
+      DimExpr low = step > 0 ? starts[d] : last;
+      DimExpr end = step > 0 ? last + 1 : starts[d] + DimExpr::Min(sizes[d], 1);
+      Add(Relation::kAtLeast, low, 0, absl::StrCat("lowest index in dim ", d), "the bound", "slice bounds");
+      Add(Relation::kAtMost, end, extents[d], absl::StrCat("end in dim ", d),
+          absl::StrCat("the extent of ", OperandName(0)), "slice bounds");
+    }
+  }
+
+  void Concat() {
+    int64_t axis = node_.i64("axis");
+    if (axis < 0) axis += static_cast<int64_t>(operand(0).size());
+    for (size_t i = 1; i < node_.operands.size(); ++i) {
+      for (size_t d = 0; d < operand(i).size(); ++d) {
+        if (static_cast<int64_t>(d) == axis) continue;
+        Add(Relation::kEqual, operand(i)[d], operand(0)[d], absl::StrCat("dim ", d, " of ", OperandName(i)),
+            absl::StrCat("of ", OperandName(0)), "dims off the axis");
+      }
+    }
+  }
+
+  void Contract() {
+    const Shape &lhs = operand(0), &rhs = operand(1);
+    const DimExpr& lhs_k = lhs[lhs.size() - (node_.i64("transpose_lhs") != 0 ? 2 : 1)];
+    const DimExpr& rhs_k = rhs[rhs.size() - (node_.i64("transpose_rhs") != 0 ? 1 : 2)];
+    Add(Relation::kEqual, lhs_k, rhs_k, "contracted dim of lhs", "of rhs", "contracted dims");
+    Broadcast(2, "batch dim");
+  }
+
+  void NonNegative(const Shape& shape, absl::string_view what) {
+    for (size_t d = 0; d < shape.size(); ++d) {
+      Add(Relation::kAtLeast, shape[d], 0, absl::StrCat(what, d), "the bound", "extents");
+    }
+  }
+
+  const Graph& graph_;
+  const Node& node_;
+  std::vector<Obligation>* out_;
+  std::string where_;
+};
+
+// Regions share the symbols of the graph around them.
+void AppendAllNodes(const Graph& graph, absl::string_view outer, std::vector<Obligation>* out) {
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    NodeObligations node(graph, id, outer, out);
+    node.Append();
+    for (const Region& region : graph.node(id).regions) AppendAllNodes(*region.graph, node.where(), out);
+  }
+}
+
+std::string Expression(const DimExpr& e, const Graph& graph) {
+  return e.constant() ? "" : absl::StrCat(" (", graph.DimText(e), ")");
+}
+
+absl::string_view Never(Relation relation) {
+  switch (relation) {
+    case Relation::kEqual:
+      return "they can never be equal";
+    case Relation::kBroadcasts:
+      return "they can never broadcast";
+    case Relation::kAtLeast:
+      return "it can never be so large";
+    default:
+      return "it can never be so small";
+  }
+}
+
+}  // namespace
+
+std::vector<Obligation> CollectObligations(const Graph& graph) {
+  std::vector<Obligation> all;
+  for (const auto& [a, b] : graph.assumed_equal()) {
+    all.push_back({Relation::kEqual, a, b, kAssumed, graph.DimText(a), graph.DimText(b), "by the caller", ""});
+  }
+  AppendAllNodes(graph, "", &all);
+  return all;
+}
+
+std::string CheckMessage(const Obligation& o, const Graph& graph) {
+  bool assumed = o.where == kAssumed;  // its sides are named by what they are
+  std::string lhs = assumed ? "" : Expression(o.lhs, graph), rhs = assumed ? "" : Expression(o.rhs, graph);
+  std::string prefix = absl::StrCat(o.where, ": ", o.lhs_what, lhs, " is {lhs}, but ");
+  if (o.relation == Relation::kAtLeast) return absl::StrCat(prefix, "must be at least {rhs}");
+  absl::string_view suffix = o.relation == Relation::kBroadcasts ? ", which do not broadcast" : "";
+  return absl::StrCat(prefix, o.rhs_what, rhs, " is {rhs}", suffix);
+}
+
+std::string ContradictionMessage(const Obligation& o,
+                                 const std::function<std::string(const DimExpr&)>& describe) {
+  std::string prefix = absl::StrCat(o.where, ": ", o.lhs_what, " is ", describe(o.lhs), ", but ");
+  if (o.relation == Relation::kAtLeast) return absl::StrCat(prefix, "must be at least ", describe(o.rhs));
+  return absl::StrCat(prefix, o.rhs_what, " is ", describe(o.rhs), "; ", Never(o.relation));
+}
+
+}  // namespace tailor

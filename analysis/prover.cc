@@ -1,0 +1,109 @@
+#include "analysis/prover.h"
+
+#include "absl/strings/str_cat.h"
+#include "analysis/interval.h"
+#include "graph/status_macros.h"
+
+namespace tailor {
+
+using Relation = ShapeCheck::Relation;
+
+absl::Status Prover::Settle(absl::Span<const Obligation> obligations) {
+  for (const Obligation& o : obligations) TAILOR_RETURN_IF_ERROR(SettleOne(o));
+  // Later facts may show that two extents which must broadcast are never 1, hence equal; that may show more.
+  for (size_t before = facts_.size() + 1; before != facts_.size();) {
+    before = facts_.size();
+    for (const Obligation* o : std::exchange(open_broadcasts_, {})) {
+      if (!store_->NeverOne(o->lhs) || !store_->NeverOne(o->rhs)) {
+        open_broadcasts_.push_back(o);
+        continue;
+      }
+      FactStore::Outcome outcome = store_->AssertEqual(o->lhs, o->rhs);
+      if (outcome == FactStore::Outcome::kImpossible) return Contradiction(*o);
+      if (outcome == FactStore::Outcome::kLearned) AddFact(*o, "==");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Prover::SettleOne(const Obligation& o) {
+  switch (o.relation) {
+    case Relation::kEqual:
+      return SettleEqual(o);
+    case Relation::kBroadcasts:
+      return SettleBroadcasts(o);
+    default:
+      return SettleBound(o);
+  }
+}
+
+absl::Status Prover::SettleEqual(const Obligation& o) {
+  FactStore::Outcome outcome = store_->AssertEqual(o.lhs, o.rhs);
+  if (outcome == FactStore::Outcome::kImpossible) return Contradiction(o);
+  if (outcome == FactStore::Outcome::kLearned) {
+    AddFact(o, "==");
+    AddCheck(o, Relation::kEqual);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Prover::SettleBroadcasts(const Obligation& o) {
+  if (store_->NeverOne(o.lhs) && store_->NeverOne(o.rhs)) return SettleEqual(o);
+  DimExpr lhs = store_->Canonical(o.lhs), rhs = store_->Canonical(o.rhs);
+  if (lhs == DimExpr(1) || rhs == DimExpr(1) || store_->ProvablyEqual(lhs, rhs) || groups_.Joined(lhs, rhs)) {
+    return absl::OkStatus();
+  }
+  groups_.Join(lhs, rhs, *store_);
+  AddFact(o, "broadcasts with");
+  AddCheck(o, Relation::kBroadcasts);
+  open_broadcasts_.push_back(&o);
+  // An extent that is c or 1.
+  for (const auto& [one, other] : {std::pair(lhs, rhs), std::pair(rhs, lhs)}) {
+    std::optional<int64_t> c = one.constant();
+    if (c && !store_->Restrict(other, {std::min<int64_t>(*c, 1), std::max<int64_t>(*c, 1)})) {
+      return Contradiction(o);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Prover::SettleBound(const Obligation& o) {
+  bool at_least = o.relation == Relation::kAtLeast;
+  DimExpr slack = at_least ? o.lhs - o.rhs : o.rhs - o.lhs;
+  Range range = store_->RangeOf(slack);
+  if (range.min >= 0) return absl::OkStatus();
+  if (range.max < 0 || !store_->Restrict(slack, {0, INT64_MAX})) return Contradiction(o);
+  AddFact(o, at_least ? ">=" : "<=");
+  AddCheck(o, o.relation);
+  return absl::OkStatus();
+}
+
+absl::Status Prover::Contradiction(const Obligation& o) const {
+  return absl::InvalidArgumentError(ContradictionMessage(o, [this](const DimExpr& e) { return Describe(e); }));
+}
+
+// "S in [0, 256], a multiple of 8"
+std::string Prover::Describe(const DimExpr& e) const {
+  std::string text = graph_.DimText(e);
+  if (e.constant()) return text;
+  DimExpr canonical = store_->Canonical(e);
+  if (canonical != e) absl::StrAppend(&text, " = ", graph_.DimText(canonical));
+  if (canonical.constant()) return text;
+  Range range = store_->RangeOf(e);
+  absl::StrAppend(&text, " in [", range.min, ", ", range.max, "]");
+  int64_t divisor = store_->DivisorOf(e);
+  return divisor > 1 ? absl::StrCat(text, ", a multiple of ", divisor) : text;
+}
+
+void Prover::AddCheck(const Obligation& o, Relation relation) {
+  DimExpr lhs = store_->OverBoundSymbols(o.lhs), rhs = store_->OverBoundSymbols(o.rhs);
+  if (relation == Relation::kEqual && lhs == rhs) return;  // what defines an unbound symbol
+  checks_.push_back({relation, lhs, rhs, -1, -1, CheckMessage(o, graph_), o.node});
+}
+
+void Prover::AddFact(const Obligation& o, absl::string_view relation) {
+  facts_.push_back({absl::StrCat(graph_.DimText(o.lhs), " ", relation, " ", graph_.DimText(o.rhs)),
+                    absl::StrCat(o.where, ": ", o.topic)});
+}
+
+}  // namespace tailor

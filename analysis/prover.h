@@ -1,0 +1,48 @@
+// Settles obligations in order: each is proved from declared facts and from the checks already made, or
+// becomes a check itself, which is a fact from then on. So every proof rests on checks that come earlier,
+// and none on itself.
+#ifndef TAILOR_ANALYSIS_PROVER_H_
+#define TAILOR_ANALYSIS_PROVER_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "analysis/broadcast_groups.h"
+#include "analysis/fact_store.h"
+#include "analysis/obligations.h"
+
+namespace tailor {
+
+class Prover {
+ public:
+  Prover(const Graph& graph, FactStore* store) : graph_(graph), store_(store) {}
+
+  // Fails with INVALID_ARGUMENT where an obligation can never hold.
+  absl::Status Settle(absl::Span<const Obligation> obligations);
+
+  const std::vector<ShapeCheck>& checks() const { return checks_; }
+  const std::vector<Fact>& facts() const { return facts_; }
+
+ private:
+  absl::Status SettleOne(const Obligation& o);
+  absl::Status SettleEqual(const Obligation& o);
+  absl::Status SettleBroadcasts(const Obligation& o);
+  absl::Status SettleBound(const Obligation& o);
+  absl::Status Contradiction(const Obligation& o) const;
+  std::string Describe(const DimExpr& e) const;
+  void AddCheck(const Obligation& o, ShapeCheck::Relation relation);
+  void AddFact(const Obligation& o, absl::string_view relation);
+
+  const Graph& graph_;
+  FactStore* store_;
+  BroadcastGroups groups_;
+  std::vector<const Obligation*> open_broadcasts_;  // of which facts may still say more
+  std::vector<ShapeCheck> checks_;
+  std::vector<Fact> facts_;
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_ANALYSIS_PROVER_H_

@@ -1,0 +1,120 @@
+// FactStore: ranges and divisors of expressions.
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
+#include "analysis/dim_terms.h"
+#include "analysis/fact_store.h"
+#include "analysis/interval.h"
+
+namespace tailor {
+
+using AtomKind = DimExpr::AtomKind;
+
+namespace {
+
+DimExpr Monomial(const DimExpr::Term& term) { return ProductDim(1, term.factors); }
+
+// What divisors a and b of one number say together; one of them where that leaves int64.
+int64_t BothDivide(int64_t a, int64_t b) {
+  if (a == 0 || b == 0) return 0;
+  int64_t product;
+  return __builtin_mul_overflow(a, b / std::gcd(a, b), &product) ? std::max(a, b) : product;
+}
+
+}  // namespace
+
+const FactStore::ExpressionFacts* FactStore::FindExpression(const DimExpr& e) const {
+  for (const ExpressionFacts& facts : expressions_) {
+    if (facts.e == e) return &facts;
+  }
+  return nullptr;
+}
+
+Range FactStore::AtomRange(const DimExpr::Atom& atom) const {
+  if (atom.kind == AtomKind::kSymbol) return symbols_[atom.symbol].range;
+  Range a = CanonicalRange(atom.lhs), b = CanonicalRange(atom.rhs);
+  switch (atom.kind) {
+    case AtomKind::kFloorDiv:
+      return interval::FloorDivide(a, b);
+    case AtomKind::kMod:
+      return interval::Modulo(a, b);
+    case AtomKind::kMin:
+      return {std::min(a.min, b.min), std::min(a.max, b.max)};
+    case AtomKind::kMax:
+      return {std::max(a.min, b.min), std::max(a.max, b.max)};
+    default:
+      // Of extents that broadcast, the result is the larger, unless one is 0.
+      return {a.min >= 1 && b.min >= 1 ? std::max(a.min, b.min) : std::min(a.min, b.min), std::max(a.max, b.max)};
+  }
+}
+
+Range FactStore::MonomialRange(const DimExpr::Term& term) const {
+  Range product = interval::Point(1);
+  for (const DimExpr::Factor& f : term.factors) {
+    Range range = AtomRange(*f.atom);
+    for (int32_t i = 0; i < f.power; ++i) product = interval::Multiply(product, range);
+  }
+  if (expressions_.empty() || term.factors.empty()) return product;
+  const ExpressionFacts* known = FindExpression(Monomial(term));
+  return known != nullptr ? interval::Intersect(product, known->range) : product;
+}
+
+Range FactStore::CanonicalRange(const DimExpr& e) const {
+  if (!e.valid()) return interval::kEverything;
+  Range sum = interval::Point(0);
+  for (const DimExpr::Term& term : e.terms()) {
+    sum = interval::Add(sum, interval::Multiply(interval::Point(term.coefficient), MonomialRange(term)));
+  }
+  if (expressions_.empty()) return sum;
+  const ExpressionFacts* known = FindExpression(e);
+  return known != nullptr ? interval::Intersect(sum, known->range) : sum;
+}
+
+int64_t FactStore::AtomDivisor(const DimExpr::Atom& atom) const {
+  if (atom.kind == AtomKind::kSymbol) return symbols_[atom.symbol].divisor;
+  int64_t a = CanonicalDivisor(atom.lhs);
+  if (atom.kind == AtomKind::kFloorDiv) {
+    std::optional<int64_t> divisor = atom.rhs.constant();
+    return divisor && a % *divisor == 0 ? a / *divisor : 1;
+  }
+  return std::gcd(a, CanonicalDivisor(atom.rhs));  // mod(a, b) = a - b * q; the others are a or b
+}
+
+int64_t FactStore::TermDivisor(const DimExpr::Term& term) const {
+  int64_t divisor = term.coefficient == INT64_MIN ? 1 : std::abs(term.coefficient);
+  for (const DimExpr::Factor& f : term.factors) {
+    int64_t atom = AtomDivisor(*f.atom), product;
+    for (int32_t i = 0; i < f.power; ++i) {
+      if (!__builtin_mul_overflow(divisor, atom, &product)) divisor = product;
+    }
+  }
+  if (expressions_.empty() || term.factors.empty()) return divisor;
+  const ExpressionFacts* known = FindExpression(Monomial(term));
+  int64_t scaled;
+  if (known == nullptr || __builtin_mul_overflow(known->divisor, term.coefficient, &scaled)) return divisor;
+  return scaled == INT64_MIN ? divisor : BothDivide(divisor, std::abs(scaled));
+}
+
+int64_t FactStore::CanonicalDivisor(const DimExpr& e) const {
+  if (!e.valid()) return 1;
+  int64_t divisor = 0;
+  for (const DimExpr::Term& term : e.terms()) divisor = std::gcd(divisor, TermDivisor(term));
+  if (expressions_.empty()) return divisor;
+  const ExpressionFacts* known = FindExpression(e);
+  return known != nullptr ? BothDivide(divisor, known->divisor) : divisor;
+}
+
+Range FactStore::RangeOf(const DimExpr& e) const { return CanonicalRange(Canonical(e)); }
+
+int64_t FactStore::DivisorOf(const DimExpr& e) const { return CanonicalDivisor(Canonical(e)); }
+
+bool FactStore::MayBe(const DimExpr& e, int64_t value) const {
+  DimExpr difference = Canonical(e) - value;
+  if (!interval::Contains(CanonicalRange(difference), 0)) return false;
+  int64_t constant = ConstantTerm(difference);
+  int64_t divisor = CanonicalDivisor(difference - constant);
+  return divisor == 0 ? constant == 0 : constant % divisor == 0;
+}
+
+}  // namespace tailor

@@ -1,0 +1,120 @@
+#include "analysis/shape_facts.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "analysis/dim_terms.h"
+#include "analysis/interval.h"
+#include "analysis/obligations.h"
+#include "analysis/prover.h"
+#include "analysis/shape_facts_state.h"
+#include "analysis/symbol_binding.h"
+#include "graph/status_macros.h"
+
+namespace tailor {
+namespace {
+
+// Extents of inputs are never negative: the caller's tensors exist.
+absl::Status LearnInputDims(const Graph& graph, FactStore* store) {
+  for (size_t input = 0; input < graph.inputs().size(); ++input) {
+    const Shape& shape = graph.type({graph.inputs()[input], 0}).shape;
+    for (size_t dim = 0; dim < shape.size(); ++dim) {
+      if (store->RangeOf(shape[dim]).min >= 0 || store->Restrict(shape[dim], {0, INT64_MAX})) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(InputDimText(graph, static_cast<int>(input), static_cast<int>(dim)), " is ",
+                       graph.DimText(shape[dim]), ", which is never 0 or more in the declared ranges"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// A symbol whose range holds no multiple of its divisor fits no input.
+absl::Status CheckDeclarations(const Graph& graph, const FactStore& store) {
+  for (size_t id = 0; id < graph.symbols().size(); ++id) {
+    const SymbolInfo& info = graph.symbols()[id];
+    if (!interval::IsEmpty(store.RangeOf(DimExpr::Symbol(static_cast<SymbolId>(id))))) continue;
+    return absl::InvalidArgumentError(absl::StrCat("symbol ", info.name, " has no value: no multiple of ",
+                                                   info.multiple_of, " lies in [", info.min, ", ", info.max, "]"));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<Fact> DeclaredFacts(const Graph& graph) {
+  std::vector<Fact> facts;
+  for (const SymbolInfo& info : graph.symbols()) {
+    const SymbolInfo unsaid;
+    if (info.min != unsaid.min || info.max != unsaid.max) {
+      facts.push_back({absl::StrCat(info.name, " in [", info.min, ", ", info.max, "]"), "declared"});
+    }
+    if (info.multiple_of != unsaid.multiple_of) {
+      facts.push_back({absl::StrCat(info.name, " is a multiple of ", info.multiple_of), "declared"});
+    }
+  }
+  return facts;
+}
+
+}  // namespace
+
+absl::StatusOr<ShapeFacts> ShapeFacts::Collect(const Graph& graph) {
+  std::vector<SymbolBinding> bindings = BindSymbols(graph);
+  FactStore store(graph.symbols(), bindings);
+  TAILOR_RETURN_IF_ERROR(CheckDeclarations(graph, store));
+  TAILOR_RETURN_IF_ERROR(LearnInputDims(graph, &store));
+  std::vector<Obligation> obligations = CollectObligations(graph);
+  Prover prover(graph, &store);
+  TAILOR_RETURN_IF_ERROR(prover.Settle(obligations));
+  TAILOR_RETURN_IF_ERROR(CheckSolvable(graph, store));
+
+  std::vector<ShapeCheck> checks = SignatureChecks(graph, bindings, store);
+  checks.insert(checks.end(), prover.checks().begin(), prover.checks().end());
+  std::vector<Fact> learned = DeclaredFacts(graph);
+  learned.insert(learned.end(), prover.facts().begin(), prover.facts().end());
+  std::vector<std::string> inputs;
+  for (NodeId input : graph.inputs()) inputs.push_back(graph.node(input).string("name"));
+
+  ShapeFacts facts;
+  facts.state_ = std::make_shared<const State>(
+      State{{graph.symbols().begin(), graph.symbols().end()}, std::move(inputs), std::move(store),
+            std::move(bindings), std::move(checks), std::move(learned)});
+  return facts;
+}
+
+DimExpr ShapeFacts::Canonical(const DimExpr& e) const { return state_->store.Canonical(e); }
+
+bool ShapeFacts::ProvablyEqual(const DimExpr& a, const DimExpr& b) const {
+  return state_->store.ProvablyEqual(a, b);
+}
+
+bool ShapeFacts::ProvablyEqualProduct(absl::Span<const DimExpr> a, absl::Span<const DimExpr> b) const {
+  return ProvablyEqual(ElementCount(a), ElementCount(b));
+}
+
+bool ShapeFacts::ProvablyDivisible(const DimExpr& e, int64_t divisor) const {
+  return divisor > 0 && state_->store.DivisorOf(e) % divisor == 0;
+}
+
+int64_t ShapeFacts::LargestKnownDivisor(const DimExpr& e) const {
+  constexpr int64_t kOfZero = int64_t{1} << 62;
+  int64_t divisor = state_->store.DivisorOf(e);
+  return divisor == 0 ? kOfZero : divisor;
+}
+
+Range ShapeFacts::RangeOf(const DimExpr& e) const { return state_->store.RangeOf(e); }
+
+std::vector<int64_t> ShapeFacts::LikelyOf(SymbolId symbol) const {
+  std::vector<int64_t> likely;
+  DimExpr representative = Canonical(DimExpr::Symbol(symbol));
+  for (size_t id = 0; id < state_->symbols.size(); ++id) {
+    if (Canonical(DimExpr::Symbol(static_cast<SymbolId>(id))) != representative) continue;
+    for (int64_t value : state_->symbols[id].likely) {
+      if (std::find(likely.begin(), likely.end(), value) == likely.end()) likely.push_back(value);
+    }
+  }
+  return likely;
+}
+
+absl::Span<const SymbolBinding> ShapeFacts::bindings() const { return state_->bindings; }
+absl::Span<const ShapeCheck> ShapeFacts::checks() const { return state_->checks; }
+absl::Span<const Fact> ShapeFacts::facts() const { return state_->facts; }
+
+}  // namespace tailor

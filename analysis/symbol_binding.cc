@@ -1,0 +1,192 @@
+#include "analysis/symbol_binding.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analysis/dim_terms.h"
+#include "analysis/interval.h"
+
+namespace tailor {
+namespace {
+
+using Relation = ShapeCheck::Relation;
+
+const Shape& InputShape(const Graph& graph, int input) {
+  return graph.type({graph.inputs()[input], 0}).shape;
+}
+
+// Lower is better.
+int Effort(const SymbolBinding& binding) {
+  return binding.coefficient != 1 ? 2 : binding.offset != 0 ? 1 : 0;
+}
+
+const SymbolBinding* FindBinding(absl::Span<const SymbolBinding> bindings, SymbolId symbol) {
+  auto it = std::find_if(bindings.begin(), bindings.end(),
+                         [&](const SymbolBinding& b) { return b.symbol == symbol; });
+  return it != bindings.end() ? &*it : nullptr;
+}
+
+// ` from input "ids" dim 1`, or ` with B from input "ids" dim 0 and S from input "ids" dim 1`.
+std::string OriginText(const Graph& graph, absl::Span<const SymbolBinding> bindings, const DimExpr& e) {
+  std::vector<std::string> origins;
+  for (SymbolId symbol : e.Symbols()) {
+    const SymbolBinding* binding = FindBinding(bindings, symbol);
+    if (binding == nullptr) continue;
+    std::string origin = InputDimText(graph, binding->input, binding->dim);
+    if (e.symbol()) return absl::StrCat(" from ", origin);
+    origins.push_back(absl::StrCat(graph.symbol(symbol).name, " from ", origin));
+  }
+  return origins.empty() ? "" : absl::StrCat(" with ", absl::StrJoin(origins, " and "));
+}
+
+// The checks that make solving a symbol right: the dim is c*S + d for an S >= 0.
+void AppendBindingChecks(const Graph& graph, const SymbolBinding& b, std::vector<ShapeCheck>* checks) {
+  std::string where = InputDimText(graph, b.input, b.dim);
+  DimExpr e = DimExpr(b.coefficient) * DimExpr::Symbol(b.symbol) + b.offset;
+  std::string form = graph.DimText(e);
+  ShapeCheck check{Relation::kAtLeast, InputShape(graph, b.input)[b.dim], b.offset, b.input, b.dim, "", ""};
+  if (b.offset > 0) {
+    check.message = absl::StrCat(where, " is {lhs}, but ", form, " is at least {rhs}");
+    checks->push_back(check);
+  }
+  if (b.coefficient == 1) return;
+  bool multiple = b.offset == 0;
+  check.relation = multiple ? Relation::kMultipleOf : Relation::kEqual;
+  check.rhs = multiple ? DimExpr(b.coefficient) : e;
+  check.message = multiple ? absl::StrCat(where, " is {lhs}, but ", form, " is a multiple of {rhs}")
+                           : absl::StrCat(where, " is {lhs}, but must have the form ", form);
+  checks->push_back(check);
+}
+
+ShapeCheck InputDimCheck(const Graph& graph, absl::Span<const SymbolBinding> bindings, const FactStore& store,
+                         int input, int dim) {
+  const DimExpr& extent = InputShape(graph, input)[dim];
+  ShapeCheck check{Relation::kEqual, extent, store.OverBoundSymbols(extent), input, dim, "", ""};
+  std::string where = InputDimText(graph, input, dim);
+  check.message = extent.constant()
+                      ? absl::StrCat(where, " is {lhs}, but must be {rhs}")
+                      : absl::StrCat(where, " is {lhs}, but ", graph.DimText(extent), " is {rhs}",
+                                     OriginText(graph, bindings, check.rhs));
+  return check;
+}
+
+// What raw extents, which are never negative, already say about a bound symbol.
+int64_t LeastSolved(const SymbolBinding& binding) {
+  if (binding.offset > 0) return 0;  // by the check of the binding
+  return interval::CeilDivideBound(-binding.offset, binding.coefficient);
+}
+
+// `declared` knows nothing but the declarations, so that no check proves itself.
+void AppendRangeChecks(const Graph& graph, absl::Span<const SymbolBinding> bindings, const FactStore& store,
+                       const FactStore& declared, SymbolId symbol, std::vector<ShapeCheck>* checks) {
+  const SymbolInfo& info = graph.symbol(symbol);
+  const SymbolBinding* binding = FindBinding(bindings, symbol);
+  DimExpr value = store.OverBoundSymbols(DimExpr::Symbol(symbol));
+  std::string expression = binding != nullptr ? "" : absl::StrCat(" = ", graph.DimText(value));
+  std::string prefix = absl::StrCat(info.name, expression, " is {lhs}", OriginText(graph, bindings, value));
+  auto append = [&](Relation relation, int64_t rhs, absl::string_view demand) {
+    checks->push_back({relation, value, rhs, -1, -1, absl::StrCat(prefix, ", but must be ", demand, " {rhs}"), ""});
+  };
+  Range range = binding != nullptr ? Range{LeastSolved(*binding), INT64_MAX} : declared.RangeOf(value);
+  int64_t divisor = binding != nullptr ? 1 : declared.DivisorOf(value);
+  if (info.min > range.min) append(Relation::kAtLeast, info.min, "at least");
+  if (info.max < range.max) append(Relation::kAtMost, info.max, "at most");
+  if (divisor % info.multiple_of != 0) append(Relation::kMultipleOf, info.multiple_of, "a multiple of");
+}
+
+// `reshape %3 of "4*S"`: the first place that uses the symbol; empty if nothing does.
+std::string FirstUse(const Graph& graph, SymbolId symbol) {
+  auto used = [&](const DimExpr& dim) { return Mentions(dim, symbol); };
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    const Node& node = graph.node(id);
+    std::vector<Shape> shapes;
+    for (const TensorType& type : node.results) shapes.push_back(type.shape);
+    for (const auto& [name, attribute] : node.attributes) {
+      if (const Shape* dims = std::get_if<Shape>(&attribute)) shapes.push_back(*dims);
+    }
+    for (const Shape& shape : shapes) {
+      auto it = std::find_if(shape.begin(), shape.end(), used);
+      if (it == shape.end()) continue;
+      return absl::StrCat(InfoOf(node.op).text, " ", graph.NameOf({id, 0}), " has extent ", graph.DimText(*it));
+    }
+  }
+  for (const auto& [a, b] : graph.assumed_equal()) {
+    if (used(a) || used(b)) return absl::StrCat("assumed ", graph.DimText(a), " == ", graph.DimText(b));
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string InputDimText(const Graph& graph, int input, int dim) {
+  const Node& node = graph.node(graph.inputs()[input]);
+  return absl::StrCat("input \"", node.string("name"), "\" dim ", dim);
+}
+
+std::vector<SymbolBinding> BindSymbols(const Graph& graph) {
+  std::vector<std::optional<SymbolBinding>> best(graph.symbols().size());
+  for (size_t input = 0; input < graph.inputs().size(); ++input) {
+    const Shape& shape = InputShape(graph, static_cast<int>(input));
+    for (size_t dim = 0; dim < shape.size(); ++dim) {
+      std::optional<LinearDim> linear = AsLinear(shape[dim]);
+      if (!linear || linear->coefficient < 1) continue;
+      SymbolBinding binding{linear->symbol, static_cast<int>(input), static_cast<int>(dim), linear->coefficient,
+                            linear->offset};
+      std::optional<SymbolBinding>& known = best[linear->symbol];
+      if (!known || Effort(binding) < Effort(*known)) known = binding;
+    }
+  }
+  std::vector<SymbolBinding> bindings;
+  for (const std::optional<SymbolBinding>& binding : best) {
+    if (binding) bindings.push_back(*binding);
+  }
+  std::sort(bindings.begin(), bindings.end(), [](const SymbolBinding& a, const SymbolBinding& b) {
+    return std::pair(a.input, a.dim) < std::pair(b.input, b.dim);
+  });
+  return bindings;
+}
+
+absl::Status CheckSolvable(const Graph& graph, const FactStore& store) {
+  for (SymbolId symbol = 0; symbol < static_cast<SymbolId>(graph.symbols().size()); ++symbol) {
+    DimExpr value = store.OverBoundSymbols(DimExpr::Symbol(symbol));
+    for (SymbolId needed : value.Symbols()) {
+      std::string use = store.bound(needed) ? "" : FirstUse(graph, needed);
+      if (use.empty()) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "symbol ", graph.symbol(needed).name, " cannot be solved: no input dim has the form c*",
+          graph.symbol(needed).name, " + d, and nothing equates it with other symbols (", use, ")"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<ShapeCheck> SignatureChecks(const Graph& graph, absl::Span<const SymbolBinding> bindings,
+                                        const FactStore& store) {
+  std::vector<ShapeCheck> checks;
+  for (int input = 0; input < static_cast<int>(graph.inputs().size()); ++input) {
+    for (int dim = 0; dim < static_cast<int>(InputShape(graph, input).size()); ++dim) {
+      auto solved = std::find_if(bindings.begin(), bindings.end(), [&](const SymbolBinding& b) {
+        return b.input == input && b.dim == dim;
+      });
+      if (solved != bindings.end()) {
+        AppendBindingChecks(graph, *solved, &checks);
+      } else {
+        checks.push_back(InputDimCheck(graph, bindings, store, input, dim));
+      }
+    }
+  }
+  FactStore declared(graph.symbols(), bindings);
+  for (const SymbolBinding& binding : bindings) {
+    AppendRangeChecks(graph, bindings, store, declared, binding.symbol, &checks);
+  }
+  for (SymbolId symbol = 0; symbol < static_cast<SymbolId>(graph.symbols().size()); ++symbol) {
+    DimExpr s = DimExpr::Symbol(symbol);
+    bool defined = !store.bound(symbol) && store.OverBoundSymbols(s) != s;
+    if (defined) AppendRangeChecks(graph, bindings, store, declared, symbol, &checks);
+  }
+  return checks;
+}
+
+}  // namespace tailor

@@ -1,5 +1,8 @@
 tailor_codegen_part(emit LLVM
   SOURCES
+    emit_loop.cc
+    kernel_frame.cc
+    scalar_emitter.cc
     math_erf.cc
     math_exp.cc
     math_lanes.cc

@@ -73,8 +73,8 @@ enum class ExprKind : uint8_t {
   kIndexMod,
   kIndexLess,     // i64, i64 -> bool
   kBcastIndex,    // args[0] where `extent` != 1, else 0
-  kGatherIndex,   // args[0] is i32/i64 data: negative counts from `extent`; out of range records fault
-                  //   `ref` with the value and reads 0
+  kGatherIndex,   // args[0] is i32/i64 data: negative counts from `extent`; out of range (where `predicate`
+                  //   is absent or true) records fault `ref` with the value and reads 0
   kLoad,          // buffer `ref` at args, one index per dim; with `predicate` >= 0: zero where it is false
   kOp,            // scalar op `op` of the op table on args; result `dtype`
 };

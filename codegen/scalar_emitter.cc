@@ -328,8 +328,17 @@ llvm::Value* ScalarEmitter::EmitGatherIndex(const Expr& e) {
   llvm::Value* negative = b_.CreateICmpSLT(raw, zero, "gather.negative");
   llvm::Value* index = b_.CreateAdd(raw, b_.CreateSelect(negative, extent, zero), "gather.index");
   llvm::Value* bad = b_.CreateICmpUGE(index, extent, "gather.bad");
-  if (mask_ && type->isVectorTy()) bad = b_.CreateAnd(bad, mask_, "gather.bad.active");
-  EmitFault(e, raw, bad);
+  llvm::Value* fault = bad;
+  if (mask_ && type->isVectorTy()) fault = b_.CreateAnd(fault, mask_, "gather.fault");
+  if (e.predicate >= 0) {
+    llvm::Value* wanted = Emit(e.predicate);
+    if (wanted->getType()->isVectorTy() || type->isVectorTy()) {
+      wanted = ToLanes(wanted);
+      fault = ToLanes(fault);
+    }
+    fault = b_.CreateAnd(fault, wanted, "gather.fault");
+  }
+  EmitFault(e, raw, fault);
   return b_.CreateSelect(bad, zero, index, "gather.safe");
 }
 
@@ -355,7 +364,7 @@ void ScalarEmitter::EmitFault(const Expr& e, llvm::Value* raw, llvm::Value* bad)
   if (vector) {
     llvm::Value* bits = b_.CreateBitCast(bad, b_.getIntNTy(lanes_), "fault.lanes");
     llvm::Value* lane = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, b_.getTrue(), nullptr, "fault.lane");
-    value = b_.CreateExtractElement(raw, b_.CreateZExtOrTrunc(lane, b_.getInt32Ty()), "fault.value");
+    value = b_.CreateExtractElement(ToLanes(raw), b_.CreateZExtOrTrunc(lane, b_.getInt32Ty()), "fault.value");
   }
   llvm::Type* i64 = b_.getInt64Ty();
   b_.CreateAlignedStore(value, b_.CreateConstInBoundsGEP1_64(i64, frame_.fault, 1), llvm::Align(8));

@@ -1,0 +1,391 @@
+// Lowers each kind of fusion group to KernelPlans.
+#include <algorithm>
+#include <cassert>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/build_host_program.h"
+#include "codegen/plan_rewrites.h"
+#include "codegen/row_stages.h"
+#include "codegen/value_lowering.h"
+
+namespace tailor {
+namespace {
+
+OpKind CombinerOf(OpKind reduction) {
+  switch (reduction) {
+    case OpKind::kReduceMax: return OpKind::kMax;
+    case OpKind::kReduceMin: return OpKind::kMin;
+    default: return OpKind::kAdd;
+  }
+}
+
+DType AccumulatorOf(DType dtype) {
+  return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype;
+}
+
+class GroupLowering {
+ public:
+  GroupLowering(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group)
+      : graph_(graph), facts_(facts), group_(group), values_(graph, facts, group) {}
+
+  absl::StatusOr<std::vector<LoweredKernel>> Run() {
+    for (const GroupAxis& axis : group_.axes) {
+      const AxisRole inner = group_.kind == GroupKind::kContraction ? AxisRole::kContract : AxisRole::kTile;
+      values_.plan.axes.push_back({values_.ExtentOf(axis.extent), axis.tile ? inner : AxisRole::kParallel});
+    }
+    switch (group_.kind) {
+      case GroupKind::kLoop: LowerLoop(); break;
+      case GroupKind::kRow: LowerRow(); break;
+      case GroupKind::kContraction: LowerContraction(); break;
+    }
+    kernels_.push_back(Finish(values_));
+    return std::move(kernels_);
+  }
+
+ private:
+  using Index = ValueLowering::Index;
+
+  LoweredKernel Finish(ValueLowering& values) {
+    CollapseAxes(values.plan, facts_);
+    const std::vector<int> order = Canonicalize(values.plan);
+    LoweredKernel kernel;
+    for (size_t i = 0; i < order.size(); ++i) {
+      const BufferKind kind = values.plan.buffers[i].kind;
+      if (kind == BufferKind::kInput || kind == BufferKind::kOutput) kernel.operands.push_back(values.operands[order[i]]);
+    }
+    kernel.plan = std::move(values.plan);
+    kernel.faults = std::move(values.faults);
+    return kernel;
+  }
+
+  int OutputBuffer(Value v) {
+    const TensorType& type = graph_.type(v);
+    return values_.AddBuffer(BufferKind::kOutput, type.dtype, type.shape,
+                             {.value = v, .dtype = type.dtype, .shape = type.shape});
+  }
+
+  Index AxesOf(NodeId id) {
+    Index index;
+    for (int axis : group_.axis_of.at(id)) index.push_back(axis < 0 ? values_.Dim(0) : values_.Axis(axis));
+    return index;
+  }
+
+  // The node of the group that computes `output`, which may be views of it, and the store index.
+  std::pair<Value, Index> SourceOf(Value output) {
+    std::vector<NodeId> views;
+    Value base = output;
+    while (!group_.axis_of.contains(base.node)) {
+      views.push_back(base.node);
+      base = graph_.node(base.node).operands[0];
+    }
+    Index index = AxesOf(base.node);
+    for (auto view = views.rbegin(); view != views.rend(); ++view) index = values_.Forward(*view, index);
+    return {base, index};
+  }
+
+  void LowerLoop() {
+    Stage stage;
+    for (Value v : group_.outputs) {
+      Index index;
+      for (size_t axis = 0; axis < group_.axes.size(); ++axis) index.push_back(values_.Axis(static_cast<int>(axis)));
+      ExprId value = values_.At(v, index);
+      stage.statements.push_back({.buffer = OutputBuffer(v), .indices = index, .value = value});
+    }
+    values_.plan.stages.push_back(std::move(stage));
+  }
+
+  // ---- Row groups ----
+
+  void LowerRow() {
+    const RowStages stages = PlanRowStages(graph_, group_);
+    for (size_t axis = 0; axis < group_.axes.size(); ++axis) {
+      if (group_.axes[axis].tile) tile_axes_.push_back(static_cast<int>(axis));
+    }
+    for (int level = 0; level < stages.count; ++level) {
+      values_.NextStage();
+      Stage per_row, per_element{.axes = tile_axes_};
+      std::vector<std::pair<Value, Statement>> finished;  // loadable from the next stage on
+      for (NodeId id : group_.nodes) {
+        if (stages.kept.contains(id) && stages.level.at(id) == level) Keep(id, per_element, finished);
+      }
+      for (NodeId id : stages.reductions) {
+        if (stages.level.at(id) == level) Reduce(id, per_element, finished);
+      }
+      for (Value v : group_.outputs) StoreOutput(v, level, stages, per_row, per_element);
+      for (const auto& [value, statement] : finished) MakeAvailable(value, statement);
+      if (!per_row.statements.empty()) values_.plan.stages.push_back(std::move(per_row));
+      if (!per_element.statements.empty()) values_.plan.stages.push_back(std::move(per_element));
+    }
+  }
+
+  bool IsOutput(NodeId id) const {
+    return std::any_of(group_.outputs.begin(), group_.outputs.end(), [&](Value v) { return v.node == id; });
+  }
+
+  void Keep(NodeId id, Stage& stage, std::vector<std::pair<Value, Statement>>& finished) {
+    const Value v{id, 0};
+    if (IsOutput(id)) {  // stored below anyway; later stages read it back
+      output_buffer_[id] = OutputBuffer(v);
+      finished.push_back({v, {.buffer = output_buffer_[id], .indices = AxesOf(id)}});
+      return;
+    }
+    Shape dims;
+    Index index;
+    for (int axis : tile_axes_) {
+      dims.push_back(group_.axes[axis].extent);
+      index.push_back(values_.Axis(axis));
+    }
+    const int buffer = values_.AddBuffer(BufferKind::kRow, graph_.type(v).dtype, dims);
+    Statement statement{.buffer = buffer, .indices = index, .value = values_.At(v, AxesOf(id))};
+    stage.statements.push_back(statement);
+    finished.push_back({v, std::move(statement)});
+  }
+
+  void Reduce(NodeId id, Stage& stage, std::vector<std::pair<Value, Statement>>& finished) {
+    const Node& node = graph_.node(id);
+    const Value operand = node.operands[0];
+    const DType accumulate = AccumulatorOf(graph_.type(operand).dtype);
+    Statement statement{.buffer = values_.AddBuffer(BufferKind::kLocal, accumulate, {}),
+                        .value = values_.At(operand, ReducedIndex(id)),
+                        .reduce_axes = tile_axes_,
+                        .combiner = CombinerOf(node.op),
+                        .accumulate = accumulate};
+    stage.statements.push_back(statement);
+    finished.push_back({Value{id, 0}, std::move(statement)});
+  }
+
+  // The operand's index: the reduced dims walk the reduction's tile axes, the others follow its result.
+  Index ReducedIndex(NodeId id) {
+    const Node& node = graph_.node(id);
+    const int rank = graph_.type(node.operands[0]).rank();
+    std::vector<bool> reduced(rank);
+    for (int64_t axis : node.i64s("axes")) reduced[axis < 0 ? axis + rank : axis] = true;
+    const std::vector<int>& result_axes = group_.axis_of.at(id);
+    const std::vector<int>& reduce_axes = group_.reduce_axes.at(id);
+    const bool keep = node.i64("keep_dims") != 0;
+    Index index;
+    size_t next_result = 0, next_reduced = 0;
+    for (int d = 0; d < rank; ++d) {
+      int axis;
+      if (reduced[d]) {
+        axis = reduce_axes[next_reduced++];
+        next_result += keep;
+      } else {
+        axis = result_axes[next_result++];
+      }
+      index.push_back(axis < 0 ? values_.Dim(0) : values_.Axis(axis));
+    }
+    return index;
+  }
+
+  // Later stages load a kept value. A reduction's accumulator is in its accumulator type: a mean divides,
+  // and the result is rounded to its own type.
+  void MakeAvailable(Value value, const Statement& statement) {
+    if (statement.reduce_axes.empty()) return values_.Materialize(value, statement.buffer, statement.indices);
+    const DType dtype = graph_.type(value).dtype;
+    ExprId result = values_.plan.Add({.kind = ExprKind::kLoad, .dtype = statement.accumulate, .ref = statement.buffer});
+    if (graph_.node(value.node).op == OpKind::kReduceMean) {
+      ExprId count = values_.Dim(1);
+      for (int axis : tile_axes_) {
+        count = values_.IndexOp(ExprKind::kIndexMul, count, values_.Dim(group_.axes[axis].extent));
+      }
+      count = values_.Op(OpKind::kCast, statement.accumulate, {count});
+      result = values_.Op(OpKind::kDiv, statement.accumulate, {result, count});
+    }
+    if (dtype != statement.accumulate) result = values_.Op(OpKind::kCast, dtype, {result});
+    values_.Define(value, result);
+  }
+
+  void StoreOutput(Value v, int level, const RowStages& stages, Stage& per_row, Stage& per_element) {
+    auto [base, index] = SourceOf(v);
+    const bool reduction = InfoOf(graph_.node(base.node).op).fusion == FusionClass::kReduction;
+    if (stages.level.at(base.node) + (reduction ? 1 : 0) != level) return;
+    auto it = output_buffer_.find(v.node);
+    const int buffer = it != output_buffer_.end() ? it->second : OutputBuffer(v);
+    const std::vector<int>& axes = group_.axis_of.at(base.node);
+    const bool full = std::all_of(tile_axes_.begin(), tile_axes_.end(), [&](int tile) {
+      return std::find(axes.begin(), axes.end(), tile) != axes.end();
+    });
+    Stage& stage = full ? per_element : per_row;
+    stage.statements.push_back({.buffer = buffer, .indices = index, .value = values_.At(base, AxesOf(base.node))});
+  }
+
+  // ---- Products ----
+
+  void LowerContraction() {
+    KernelPlan& plan = values_.plan;
+    plan.contraction = true;
+    const Node& dot = graph_.node(group_.dominant);
+    const int k = static_cast<int>(group_.axes.size()) - 1, n = k - 1, m = k - 2;
+    const DType dtype = dot.results[0].dtype;
+    const DType accumulate = AccumulatorOf(dtype);
+    ExprId lhs = values_.At(dot.operands[0], OperandIndex(0, m, k, dot.i64("transpose_lhs") != 0));
+    ExprId rhs = RightOperand(n, k);
+    const int sum = values_.AddBuffer(BufferKind::kLocal, accumulate, {});
+    Statement product{.buffer = sum,
+                      .value = values_.Op(OpKind::kMul, dtype, {lhs, rhs}),
+                      .reduce_axes = {k},
+                      .combiner = OpKind::kAdd,
+                      .accumulate = accumulate};
+    plan.stages.push_back({.axes = {k}, .statements = {product}});
+
+    ExprId result = plan.Add({.kind = ExprKind::kLoad, .dtype = accumulate, .ref = sum});
+    if (dtype != accumulate) result = values_.Op(OpKind::kCast, dtype, {result});
+    values_.NextStage();
+    values_.Define({group_.dominant, 0}, result);
+    Stage epilogue;
+    for (Value v : group_.outputs) {
+      auto [base, index] = SourceOf(v);
+      ExprId value = values_.At(base, AxesOf(base.node));
+      epilogue.statements.push_back({.buffer = OutputBuffer(v), .indices = index, .value = value});
+    }
+    plan.stages.push_back(std::move(epilogue));
+  }
+
+  // Index into dot operand `i`: its batch dims aligned to the end of the result's, then (row, column).
+  Index OperandIndex(int i, int row, int column, bool transposed) {
+    const Shape& shape = graph_.type(graph_.node(group_.dominant).operands[i]).shape;
+    Index index = BatchIndex(shape);
+    index.push_back(values_.Axis(transposed ? column : row));
+    index.push_back(values_.Axis(transposed ? row : column));
+    return index;
+  }
+
+  Index BatchIndex(const Shape& shape) {
+    const int batch = static_cast<int>(shape.size()) - 2;
+    const int skipped = static_cast<int>(group_.axes.size()) - 3 - batch;
+    Index index;
+    for (int d = 0; d < batch; ++d) {
+      const DimExpr& extent = group_.axes[d + skipped].extent;
+      ExprId at = values_.Axis(d + skipped);
+      if (facts_.Canonical(shape[d]) == DimExpr(1)) {
+        at = values_.Dim(0);
+      } else if (!facts_.ProvablyEqual(shape[d], extent)) {
+        at = values_.plan.Add({.kind = ExprKind::kBcastIndex, .extent = values_.ExtentOf(shape[d]), .args = {at}});
+      }
+      index.push_back(at);
+    }
+    return index;
+  }
+
+  // The right operand is always read as panels: a constant is stored so, anything else is packed first.
+  ExprId RightOperand(int n, int k) {
+    const Node& dot = graph_.node(group_.dominant);
+    const Value rhs = dot.operands[1];
+    const bool transposed = dot.i64("transpose_rhs") != 0;
+    if (auto load = ConstantPanels(values_.At(rhs, OperandIndex(1, k, n, transposed)), n, k)) return *load;
+
+    const Shape& shape = graph_.type(rhs).shape;
+    Shape batch(shape.begin(), shape.end() - 2);
+    const DimExpr& columns = group_.axes[n].extent;
+    const DimExpr& depth = group_.axes[k].extent;
+    kernels_.push_back(PackKernel(rhs, batch, depth, columns, transposed));
+    Shape logical = batch;
+    logical.push_back(depth);
+    logical.push_back(columns);
+    const int buffer = values_.AddBuffer(BufferKind::kInput, graph_.type(rhs).dtype, logical,
+                                         {.packed = 0,
+                                          .dtype = graph_.type(rhs).dtype,
+                                          .shape = kernels_.back().operands.back().shape,
+                                          .layout = ConstantLayout::kPanels16});
+    Index index = BatchIndex(shape);
+    index.push_back(values_.Axis(k));
+    index.push_back(values_.Axis(n));
+    return values_.plan.Add({.kind = ExprKind::kLoad, .dtype = graph_.type(rhs).dtype, .ref = buffer, .args = index});
+  }
+
+  // A plain read of a constant at [..., k, n] or [..., n, k] becomes a read of its panels.
+  std::optional<ExprId> ConstantPanels(ExprId id, int n, int k) {
+    const Expr load = values_.plan.exprs[id];
+    if (load.kind != ExprKind::kLoad || load.predicate >= 0 || load.args.size() < 2) return std::nullopt;
+    const LoweredKernel::Operand source = values_.operands[load.ref];
+    if (graph_.node(source.value.node).op != OpKind::kConstant) return std::nullopt;
+    const size_t rank = load.args.size();
+    const ExprId row = values_.Axis(k), column = values_.Axis(n);
+    const bool straight = load.args[rank - 2] == row && load.args[rank - 1] == column;
+    const bool swapped = load.args[rank - 2] == column && load.args[rank - 1] == row;
+    if (!straight && !swapped) return std::nullopt;
+    for (size_t d = 0; d + 2 < rank; ++d) {
+      if (DependsOn(values_.plan, load.args[d], k) || DependsOn(values_.plan, load.args[d], n)) return std::nullopt;
+    }
+    Shape logical = source.shape;
+    Index index = load.args;
+    if (!straight) {
+      std::swap(logical[rank - 2], logical[rank - 1]);
+      std::swap(index[rank - 2], index[rank - 1]);
+    }
+    const int buffer = values_.AddBuffer(BufferKind::kInput, source.dtype, logical,
+                                         {.value = source.value,
+                                          .dtype = source.dtype,
+                                          .shape = source.shape,
+                                          .layout = ConstantLayout::kPanels16,
+                                          .transpose = !straight});
+    return values_.plan.Add({.kind = ExprKind::kLoad, .dtype = load.dtype, .ref = buffer, .args = index});
+  }
+
+  // [batch..., K, N] -> [batch..., ceil(N/16), K, 16], zero where the last panel overhangs.
+  LoweredKernel PackKernel(Value rhs, const Shape& batch, const DimExpr& depth, const DimExpr& columns,
+                           bool transposed) {
+    ValueLowering pack(graph_, facts_, group_);
+    const DimExpr panels = DimExpr::CeilDiv(columns, 16);
+    Shape physical = batch;
+    physical.push_back(panels);
+    physical.push_back(depth);
+    physical.push_back(16);
+    Index all;
+    for (const DimExpr& extent : physical) {
+      pack.plan.axes.push_back({pack.ExtentOf(extent), AxisRole::kParallel});
+      all.push_back(pack.Axis(static_cast<int>(all.size())));
+    }
+    const size_t b = batch.size();
+    ExprId column = pack.IndexOp(ExprKind::kIndexAdd, pack.IndexOp(ExprKind::kIndexMul, all[b], pack.Dim(16)), all[b + 2]);
+    ExprId inside = facts_.ProvablyDivisible(columns, 16)
+                        ? -1
+                        : pack.IndexOp(ExprKind::kIndexLess, column, pack.Dim(columns));
+    Index source(all.begin(), all.begin() + b);
+    source.push_back(transposed ? column : all[b + 1]);
+    source.push_back(transposed ? all[b + 1] : column);
+    const DType dtype = graph_.type(rhs).dtype;
+    ExprId value = pack.At(rhs, source, inside);
+    if (inside >= 0 && pack.plan.exprs[value].kind != ExprKind::kLoad) {
+      ExprId zero = pack.plan.Add({.kind = ExprKind::kLiteral, .dtype = dtype});
+      value = pack.Op(OpKind::kSelect, dtype, {inside, value, zero});
+    }
+    const int buffer = pack.AddBuffer(BufferKind::kOutput, dtype, physical,
+                                      {.packed = 0, .dtype = dtype, .shape = physical});
+    pack.plan.stages.push_back({.axes = {}, .statements = {{.buffer = buffer, .indices = all, .value = value}}});
+    return Finish(pack);
+  }
+
+  const Graph& graph_;
+  const ShapeFacts& facts_;
+  const FusionGroup& group_;
+  ValueLowering values_;
+  std::vector<LoweredKernel> kernels_;
+  std::vector<int> tile_axes_;
+  std::map<NodeId, int> output_buffer_;
+};
+
+std::string NameOf(const Graph& graph, const FusionGroup& group, int number) {
+  NodeId node = group.dominant;
+  if (node < 0) {
+    for (NodeId id : group.nodes) {
+      if (InfoOf(graph.node(id).op).fusion == FusionClass::kElementwise || node < 0) node = id;
+    }
+  }
+  return absl::StrCat("g", number, "_", std::string(InfoOf(graph.node(node).op).text));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<LoweredKernel>> LowerGroup(const Graph& graph, const ShapeFacts& facts,
+                                                      const FusionPlan& plan, int group) {
+  auto kernels = GroupLowering(graph, facts, plan.groups[group]).Run();
+  if (!kernels.ok()) return kernels.status();
+  for (LoweredKernel& kernel : *kernels) kernel.plan.name = NameOf(graph, plan.groups[group], group);
+  if (kernels->size() == 2) kernels->front().plan.name += "_pack";
+  return kernels;
+}
+
+}  // namespace tailor

@@ -42,9 +42,7 @@ class Formula {
   }
 
   // x * factor
-  Value Scale(Value x, double factor) {
-    return Apply(OpKind::kMul, {x, Scalar(x, factor)});
-  }
+  Value Scale(Value x, double factor) { return Apply(OpKind::kMul, {x, Scalar(x, factor)}); }
 
   absl::StatusOr<Value> Finish(Value result) const {
     if (!status_.ok()) return status_;
@@ -77,9 +75,9 @@ absl::StatusOr<Value> ScalarConstant(Graph& graph, DType dtype, double value) {
   ElementFromDouble(dtype, value, bytes.get());
   std::string name = ElementText(dtype, bytes.get());
   const void* data = bytes.get();
-  TAILOR_ASSIGN_OR_RETURN(Value scalar,
-                          graph.AddConstant(name, dtype, {},
-                                            {std::move(bytes), data, static_cast<uint64_t>(SizeOf(dtype)), {}}));
+  TAILOR_ASSIGN_OR_RETURN(
+      Value scalar,
+      graph.AddConstant(name, dtype, {}, {std::move(bytes), data, static_cast<uint64_t>(SizeOf(dtype)), {}}));
   graph.SetNodeName(scalar.node, "");
   return scalar;
 }
@@ -145,10 +143,9 @@ absl::StatusOr<Value> Attention(Graph& graph, Value query, Value key, Value valu
     const Shape& shape = graph.type(query).shape;
     std::optional<int64_t> depth = shape.empty() ? std::nullopt : shape.back().constant();
     if (!depth || *depth < 1) {
-      return absl::InvalidArgumentError(absl::StrCat("attention: the last extent of operand \"query\" (",
-                                                     graph.NameOf(query), ") of type ",
-                                                     graph.TypeText(graph.type(query)),
-                                                     " must be a positive constant when no scale is given"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "attention: the last extent of operand \"query\" (", graph.NameOf(query), ") of type ",
+          graph.TypeText(graph.type(query)), " must be a positive constant when no scale is given"));
     }
     scale = 1 / std::sqrt(static_cast<double>(*depth));
   }

@@ -169,8 +169,8 @@ absl::Status Graph::CheckDims(absl::string_view op, absl::string_view what,
     }
     for (SymbolId id : dims[i].Symbols()) {
       if (id < 0 || static_cast<size_t>(id) >= symbols_.size()) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(op, ": ", what, " entry ", i, " uses symbol ", id, ", which this graph does not have"));
+        return absl::InvalidArgumentError(absl::StrCat(op, ": ", what, " entry ", i, " uses symbol ", id,
+                                                       ", which this graph does not have"));
       }
     }
   }
@@ -197,8 +197,8 @@ absl::Status Graph::CheckOperands(const OpInfo& info, absl::Span<const Value> op
   for (size_t i = 0; i < operands.size(); ++i) {
     if (Contains(operands[i])) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        info.text, ": operand \"", info.operands[std::min(i, needed - 1)].name, "\" is no value of this graph (node ",
-        operands[i].node, ", result ", operands[i].result, ")"));
+        info.text, ": operand \"", info.operands[std::min(i, needed - 1)].name,
+        "\" is no value of this graph (node ", operands[i].node, ", result ", operands[i].result, ")"));
   }
   return absl::OkStatus();
 }
@@ -232,8 +232,12 @@ absl::StatusOr<NodeId> Graph::AppendNode(OpKind op, absl::Span<const Value> oper
     return InferTypes(op, types, names, attributes, regions, symbol_name).status();
   }
   CanonicalizeAttributes(info, types, &attributes);
-  nodes_.push_back(Node{op, {operands.begin(), operands.end()}, std::move(attributes), std::move(regions),
-                        *std::move(results), ""});
+  nodes_.push_back(Node{op,
+                        {operands.begin(), operands.end()},
+                        std::move(attributes),
+                        std::move(regions),
+                        *std::move(results),
+                        ""});
   return static_cast<NodeId>(nodes_.size() - 1);
 }
 
@@ -244,17 +248,17 @@ absl::StatusOr<Value> Graph::AddInput(absl::string_view name, DType dtype, Shape
       return absl::InvalidArgumentError(absl::StrCat("input: the name \"", name, "\" is taken"));
     }
   }
-  TAILOR_ASSIGN_OR_RETURN(NodeId id, AppendNode(OpKind::kInput, {},
-                                                {{"name", std::string(name)},
-                                                 {"dtype", dtype},
-                                                 {"shape", std::move(shape)}},
-                                                {}));
+  TAILOR_ASSIGN_OR_RETURN(
+      NodeId id,
+      AppendNode(OpKind::kInput, {},
+                 {{"name", std::string(name)}, {"dtype", dtype}, {"shape", std::move(shape)}}, {}));
   SetNodeName(id, name);
   inputs_.push_back(id);
   return Value{id, 0};
 }
 
-absl::StatusOr<Value> Graph::AddConstant(absl::string_view name, DType dtype, Shape shape, ConstantData data) {
+absl::StatusOr<Value> Graph::AddConstant(absl::string_view name, DType dtype, Shape shape,
+                                         ConstantData data) {
   std::optional<int64_t> size = (ElementCount(shape) * SizeOf(dtype)).constant();
   if (!size || *size < 0) {
     return absl::InvalidArgumentError(
@@ -264,11 +268,10 @@ absl::StatusOr<Value> Graph::AddConstant(absl::string_view name, DType dtype, Sh
     return absl::InvalidArgumentError(
         absl::StrCat("constant: \"", name, "\" has ", data.size, " bytes, its type needs ", *size));
   }
-  TAILOR_ASSIGN_OR_RETURN(NodeId id, AppendNode(OpKind::kConstant, {},
-                                                {{"name", std::string(name)},
-                                                 {"dtype", dtype},
-                                                 {"shape", std::move(shape)}},
-                                                {}));
+  TAILOR_ASSIGN_OR_RETURN(
+      NodeId id,
+      AppendNode(OpKind::kConstant, {},
+                 {{"name", std::string(name)}, {"dtype", dtype}, {"shape", std::move(shape)}}, {}));
   SetNodeName(id, name);
   constants_.emplace(id, std::move(data));
   return Value{id, 0};

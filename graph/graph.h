@@ -127,7 +127,7 @@ class Graph {
   absl::Span<const SymbolInfo> symbols() const { return symbols_; }
   std::optional<SymbolId> FindSymbol(absl::string_view name) const;
   const SymbolInfo& symbol(SymbolId id) const { return symbols_[id]; }
-  absl::Span<const NodeId> inputs() const { return inputs_; }      // in order of AddInput
+  absl::Span<const NodeId> inputs() const { return inputs_; }  // in order of AddInput
   absl::Span<const Output> outputs() const { return outputs_; }
   absl::Span<const std::pair<DimExpr, DimExpr>> assumed_equal() const { return assumed_equal_; }
   const ConstantData& constant_data(NodeId constant) const;

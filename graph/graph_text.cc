@@ -53,8 +53,8 @@ class Printer {
 
   std::string GraphText() const {
     std::string symbols = SymbolClause();
-    return absl::StrCat("graph @", NameText(graph_.name()), ArgumentsText(),
-                        symbols.empty() ? "" : " where ", symbols, " {\n", BodyText(), "}\n");
+    return absl::StrCat("graph @", NameText(graph_.name()), ArgumentsText(), symbols.empty() ? "" : " where ",
+                        symbols, " {\n", BodyText(), "}\n");
   }
 
   std::string RegionText() const {
@@ -235,9 +235,10 @@ std::string Graph::DimText(const DimExpr& dim) const {
 }
 
 std::string Graph::ShapeText(absl::Span<const DimExpr> shape) const {
-  return absl::StrCat("[", absl::StrJoin(shape, ", ", [this](std::string* out, const DimExpr& dim) {
-                        out->append(DimText(dim));
-                      }), "]");
+  return absl::StrCat(
+      "[",
+      absl::StrJoin(shape, ", ", [this](std::string* out, const DimExpr& dim) { out->append(DimText(dim)); }),
+      "]");
 }
 
 std::string Graph::TypeText(const TensorType& type) const {

@@ -14,12 +14,12 @@ namespace tailor {
 
 enum class TokenKind : uint8_t {
   kEnd,
-  kWord,     // letters, digits, '_' and '.', not starting with a digit
-  kNumber,   // starts with a digit: 12, 0.5, 1e-05, or a hash
-  kString,   // "quoted"; text is unescaped
-  kValue,    // %name or %"quoted" or %12
-  kAt,       // @name or @"quoted"
-  kPunct,    // one character, or ==
+  kWord,    // letters, digits, '_' and '.', not starting with a digit
+  kNumber,  // starts with a digit: 12, 0.5, 1e-05, or a hash
+  kString,  // "quoted"; text is unescaped
+  kValue,   // %name or %"quoted" or %12
+  kAt,      // @name or @"quoted"
+  kPunct,   // one character, or ==
 };
 
 struct Token {

@@ -57,9 +57,14 @@ std::vector<AttributeInfo> ParseAttributes(absl::string_view column) {
 const std::vector<OpInfo>& Table() {
   static const auto* table = new std::vector<OpInfo>{
 #define TAILOR_OP_INFO(id, kind, text, operands, attributes, shape, dtype, fusion, lowering) \
-  {OpKind::k##kind,   #kind,                                                                 \
-   text,              ParseOperands(#operands),                                              \
-   ParseAttributes(#attributes), ShapeRule::shape, DTypeRule::dtype, FusionClass::fusion},
+  {OpKind::k##kind,                                                                          \
+   #kind,                                                                                    \
+   text,                                                                                     \
+   ParseOperands(#operands),                                                                 \
+   ParseAttributes(#attributes),                                                             \
+   ShapeRule::shape,                                                                         \
+   DTypeRule::dtype,                                                                         \
+   FusionClass::fusion},
       TAILOR_OP_TABLE(TAILOR_OP_INFO)
 #undef TAILOR_OP_INFO
   };

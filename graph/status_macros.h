@@ -7,8 +7,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#define TAILOR_RETURN_IF_ERROR(expression)                          \
-  do {                                                              \
+#define TAILOR_RETURN_IF_ERROR(expression)                                                       \
+  do {                                                                                           \
     if (absl::Status tailor_status_ = (expression); !tailor_status_.ok()) return tailor_status_; \
   } while (false)
 

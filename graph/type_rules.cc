@@ -37,9 +37,9 @@ struct Application {
   }
   std::string Text(const DimExpr& dim) const { return dim.ToText(symbol_name); }
   std::string Text(const Shape& shape) const {
-    return absl::StrCat("[", absl::StrJoin(shape, ", ", [&](std::string* out, const DimExpr& d) {
-                          out->append(Text(d));
-                        }), "]");
+    return absl::StrCat(
+        "[", absl::StrJoin(shape, ", ", [&](std::string* out, const DimExpr& d) { out->append(Text(d)); }),
+        "]");
   }
   template <typename... Args>
   absl::Status Error(const Args&... args) const {
@@ -127,7 +127,8 @@ ShapeOr TransposeShape(const Application& op) {
   std::vector<bool> seen(shape.size(), false);
   bool valid = permutation.size() == shape.size();
   for (size_t i = 0; valid && i < permutation.size(); ++i) {
-    valid = permutation[i] >= 0 && permutation[i] < static_cast<int64_t>(shape.size()) && !seen[permutation[i]];
+    valid =
+        permutation[i] >= 0 && permutation[i] < static_cast<int64_t>(shape.size()) && !seen[permutation[i]];
     if (valid) seen[permutation[i]] = true;
   }
   if (!valid) {
@@ -162,8 +163,8 @@ ShapeOr SliceShape(const Application& op) {
   const Shape &starts = op.attribute<Shape>("starts"), &sizes = op.attribute<Shape>("sizes");
   const auto& steps = op.attribute<std::vector<int64_t>>("steps");
   if (starts.size() != rank || sizes.size() != rank || (!steps.empty() && steps.size() != rank)) {
-    return op.Error("operand ", op.Name(0), " has rank ", rank, ", but there are ", starts.size(), " starts, ",
-                    sizes.size(), " sizes and ", steps.size(), " steps");
+    return op.Error("operand ", op.Name(0), " has rank ", rank, ", but there are ", starts.size(),
+                    " starts, ", sizes.size(), " sizes and ", steps.size(), " steps");
   }
   for (size_t d = 0; d < rank; ++d) {
     int64_t step = steps.empty() ? 1 : steps[d];
@@ -175,8 +176,8 @@ ShapeOr SliceShape(const Application& op) {
 
 ShapeOr ConcatShape(const Application& op) {
   Shape result = op.operand(0).shape;
-  TAILOR_ASSIGN_OR_RETURN(int64_t axis, ResolveAxis(op, "axis", op.attribute<int64_t>("axis"),
-                                                    op.operand(0).rank()));
+  TAILOR_ASSIGN_OR_RETURN(int64_t axis,
+                          ResolveAxis(op, "axis", op.attribute<int64_t>("axis"), op.operand(0).rank()));
   for (size_t i = 1; i < op.operands.size(); ++i) {
     const Shape& shape = op.operand(i).shape;
     if (shape.size() != result.size()) {
@@ -198,8 +199,8 @@ ShapeOr ConcatShape(const Application& op) {
 ShapeOr GatherShape(const Application& op) {
   const Shape &shape = op.operand(0).shape, &indices = op.operand(1).shape;
   if (shape.empty()) return op.Error("operand ", op.Name(0), " has rank 0, needs at least 1");
-  TAILOR_ASSIGN_OR_RETURN(int64_t axis, ResolveAxis(op, "axis", op.attribute<int64_t>("axis"),
-                                                    op.operand(0).rank()));
+  TAILOR_ASSIGN_OR_RETURN(int64_t axis,
+                          ResolveAxis(op, "axis", op.attribute<int64_t>("axis"), op.operand(0).rank()));
   Shape result(shape.begin(), shape.begin() + axis);
   result.insert(result.end(), indices.begin(), indices.end());
   result.insert(result.end(), shape.begin() + axis + 1, shape.end());
@@ -300,8 +301,7 @@ absl::StatusOr<DType> InferDType(const Application& op) {
       return op.operand(1).dtype;
     case DTypeRule::kGather: {
       DType index = op.operand(1).dtype;
-      TAILOR_RETURN_IF_ERROR(
-          CheckType(op, 1, index == DType::kI32 || index == DType::kI64, "i32 or i64"));
+      TAILOR_RETURN_IF_ERROR(CheckType(op, 1, index == DType::kI32 || index == DType::kI64, "i32 or i64"));
       return op.operand(0).dtype;
     }
     default:

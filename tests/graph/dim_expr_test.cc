@@ -179,8 +179,8 @@ TEST(DimExpr, CanonicalFormKeepsValues) {
     auto [e, value] = random.Make(4, symbols);
     if (!value) continue;
     ++compared;
-    ASSERT_EQ(e.Evaluate(symbols), value) << "seed " << seed << ": " << Text(e) << " at " << symbols[0] << ", "
-                                          << symbols[1] << ", " << symbols[2];
+    ASSERT_EQ(e.Evaluate(symbols), value) << "seed " << seed << ": " << Text(e) << " at " << symbols[0]
+                                          << ", " << symbols[1] << ", " << symbols[2];
     ASSERT_EQ(e.Substitute(DimExpr::Symbol), e) << "seed " << seed << ": " << Text(e);
     DimExpr constant = e.Substitute([&](SymbolId id) { return DimExpr(symbols[id]); });
     ASSERT_TRUE(!constant.valid() || constant.constant() == value) << "seed " << seed << ": " << Text(e);

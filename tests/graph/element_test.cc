@@ -34,7 +34,7 @@ TEST(Element, HalvesRoundToNearestEven) {
   }
   EXPECT_EQ(F16FromFloat(65519.0f), 0x7bff);
   EXPECT_EQ(F16FromFloat(65520.0f), 0x7c00);
-  EXPECT_EQ(BF16FromFloat(1.00390625f), 0x3f80);    // a tie, to even
+  EXPECT_EQ(BF16FromFloat(1.00390625f), 0x3f80);  // a tie, to even
   EXPECT_EQ(BF16FromFloat(1.01171875f), 0x3f82);
   EXPECT_EQ(BF16FromFloat(3.4e38f), 0x7f80);
 }
@@ -52,18 +52,29 @@ TEST(Element, TextReadsBack) {
   const struct {
     DType dtype;
     const char* text;
-  } cases[] = {{DType::kF32, "0.1"},  {DType::kF32, "1e-45"},   {DType::kF64, "0.1"},
-               {DType::kF64, "-inf"}, {DType::kF16, "0.5"},     {DType::kBF16, "-3"},
-               {DType::kBool, "true"}, {DType::kI64, "-9223372036854775808"},
-               {DType::kU64, "18446744073709551615"}, {DType::kI8, "-128"}, {DType::kF32, "nan"}};
+  } cases[] = {{DType::kF32, "0.1"},
+               {DType::kF32, "1e-45"},
+               {DType::kF64, "0.1"},
+               {DType::kF64, "-inf"},
+               {DType::kF16, "0.5"},
+               {DType::kBF16, "-3"},
+               {DType::kBool, "true"},
+               {DType::kI64, "-9223372036854775808"},
+               {DType::kU64, "18446744073709551615"},
+               {DType::kI8, "-128"},
+               {DType::kF32, "nan"}};
   for (const auto& c : cases) {
     uint64_t element = 0;
     ASSERT_TRUE(ParseElement(c.dtype, c.text, &element)) << c.text;
     EXPECT_EQ(ElementText(c.dtype, &element), c.text);
   }
   uint64_t element = 0;
-  for (auto [dtype, text] : {std::pair(DType::kI8, "128"), {DType::kU8, "-1"}, {DType::kI32, "0.5"},
-                             {DType::kBool, "1"}, {DType::kF32, "x"}, {DType::kF32, "1 "}}) {
+  for (auto [dtype, text] : {std::pair(DType::kI8, "128"),
+                             {DType::kU8, "-1"},
+                             {DType::kI32, "0.5"},
+                             {DType::kBool, "1"},
+                             {DType::kF32, "x"},
+                             {DType::kF32, "1 "}}) {
     EXPECT_FALSE(ParseElement(dtype, text, &element)) << NameOf(dtype) << " " << text;
   }
 }

@@ -44,7 +44,8 @@ TEST_F(GraphTest, AppendFillsInAndCanonicalizesAttributes) {
 
 TEST_F(GraphTest, AppendRefusesAndChangesNothing) {
   EXPECT_EQ(AppendError(OpKind::kAdd, {x_}), "add: has 1 operands, needs 2");
-  EXPECT_EQ(AppendError(OpKind::kConcat, {}, {{"axis", int64_t{0}}}), "concat: has 0 operands, needs at least 1");
+  EXPECT_EQ(AppendError(OpKind::kConcat, {}, {{"axis", int64_t{0}}}),
+            "concat: has 0 operands, needs at least 1");
   EXPECT_EQ(AppendError(OpKind::kAdd, {x_, {7, 0}}),
             "add: operand \"rhs\" is no value of this graph (node 7, result 0)");
   EXPECT_EQ(AppendError(OpKind::kNeg, {{0, 1}}),
@@ -87,7 +88,8 @@ TEST_F(GraphTest, InputsConstantsAndOutputsAreChecked) {
             "constant: \"w\" needs constant extents and a size below 2^63 bytes");
   EXPECT_TRUE(graph_.AddOutput("y", x_).ok());
   EXPECT_EQ(graph_.AddOutput("y", x_).message(), "output: the name \"y\" is taken");
-  EXPECT_EQ(graph_.AddOutput("z", {5, 0}).message(), "output: \"z\" is no value of this graph (node 5, result 0)");
+  EXPECT_EQ(graph_.AddOutput("z", {5, 0}).message(),
+            "output: \"z\" is no value of this graph (node 5, result 0)");
   EXPECT_TRUE(graph_.AddOutput("again", x_).ok());
 }
 

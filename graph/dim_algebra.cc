@@ -1,0 +1,290 @@
+#include "graph/dim_algebra.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tailor {
+namespace {
+
+using Atom = DimExpr::Atom;
+using AtomKind = DimExpr::AtomKind;
+using Factor = DimExpr::Factor;
+using Term = DimExpr::Term;
+
+size_t Mix(size_t hash, size_t value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+  return hash ^ (hash >> 29);
+}
+
+int Sign(bool less) { return less ? -1 : 1; }
+
+int CompareAtoms(const Atom& a, const Atom& b) {
+  if (&a == &b) return 0;
+  if (a.kind != b.kind) return Sign(a.kind < b.kind);
+  if (a.kind == AtomKind::kSymbol) return a.symbol == b.symbol ? 0 : Sign(a.symbol < b.symbol);
+  if (int c = DimExpr::Compare(a.lhs, b.lhs); c != 0) return c;
+  return DimExpr::Compare(a.rhs, b.rhs);
+}
+
+int64_t Degree(const Term& term) {
+  int64_t degree = 0;
+  for (const Factor& f : term.factors) degree += f.power;
+  return degree;
+}
+
+// The quotient a / b of single terms, where it is exact; b is not the constant 0.
+std::optional<Term> DivideTerms(const Term& a, const Term& b) {
+  if (b.coefficient == -1 || a.coefficient % b.coefficient != 0) return std::nullopt;
+  Term quotient{a.coefficient / b.coefficient, a.factors};
+  for (const Factor& divisor : b.factors) {
+    auto it = std::find_if(quotient.factors.begin(), quotient.factors.end(),
+                           [&](const Factor& f) { return CompareAtoms(*f.atom, *divisor.atom) == 0; });
+    if (it == quotient.factors.end() || it->power < divisor.power) return std::nullopt;
+    it->power -= divisor.power;
+    if (it->power == 0) quotient.factors.erase(it);
+  }
+  return quotient;
+}
+
+}  // namespace
+
+int CompareMonomials(const Term& a, const Term& b) {
+  if (Degree(a) != Degree(b)) return Sign(Degree(a) > Degree(b));
+  size_t common = std::min(a.factors.size(), b.factors.size());
+  for (size_t i = 0; i < common; ++i) {
+    if (int c = CompareAtoms(*a.factors[i].atom, *b.factors[i].atom); c != 0) return c;
+    if (a.factors[i].power != b.factors[i].power) return Sign(a.factors[i].power > b.factors[i].power);
+  }
+  return 0;  // equal degrees and one list a prefix of the other: the lists are equal
+}
+
+std::vector<Factor> MultiplyFactors(const std::vector<Factor>& a, const std::vector<Factor>& b) {
+  std::vector<Factor> product;
+  size_t i = 0, j = 0;
+  while (i < a.size() && j < b.size()) {
+    int c = CompareAtoms(*a[i].atom, *b[j].atom);
+    if (c == 0) {
+      product.push_back({a[i].atom, a[i].power + b[j].power});
+      ++i, ++j;
+    } else {
+      product.push_back(c < 0 ? a[i++] : b[j++]);
+    }
+  }
+  product.insert(product.end(), a.begin() + i, a.end());
+  product.insert(product.end(), b.begin() + j, b.end());
+  return product;
+}
+
+DimExpr DimExpr::Algebra::Invalid() {
+  static const auto* invalid = new std::shared_ptr<const Poly>([] {
+    auto poly = std::make_shared<Poly>();
+    poly->valid = false;
+    return poly;
+  }());
+  return DimExpr(*invalid);
+}
+
+std::shared_ptr<const DimExpr::Poly> DimExpr::Algebra::MakePoly(std::vector<Term> terms) {
+  auto poly = std::make_shared<Poly>();
+  poly->hash = 1;
+  for (const Term& term : terms) {
+    poly->hash = Mix(poly->hash, static_cast<size_t>(term.coefficient));
+    poly->size += 1;
+    for (const Factor& f : term.factors) {
+      const Atom& atom = *f.atom;
+      poly->hash = Mix(poly->hash, static_cast<size_t>(atom.kind) + (f.power << 8));
+      poly->hash = Mix(poly->hash, static_cast<size_t>(atom.symbol));
+      poly->hash = Mix(poly->hash, Mix(atom.lhs.poly_->hash, atom.rhs.poly_->hash));
+      poly->size += f.power + atom.lhs.poly_->size + atom.rhs.poly_->size;
+    }
+  }
+  poly->terms = std::move(terms);
+  return poly;
+}
+
+DimExpr DimExpr::Algebra::FromCanonical(std::vector<Term> terms) {
+  std::shared_ptr<const Poly> poly = MakePoly(std::move(terms));
+  return poly->size <= kMaxSize ? DimExpr(std::move(poly)) : Invalid();
+}
+
+DimExpr DimExpr::Algebra::FromTerms(std::vector<Term> terms) {
+  std::sort(terms.begin(), terms.end(),
+            [](const Term& a, const Term& b) { return CompareMonomials(a, b) < 0; });
+  std::vector<Term> combined;
+  for (Term& term : terms) {
+    if (combined.empty() || CompareMonomials(combined.back(), term) != 0) {
+      combined.push_back(std::move(term));
+    } else if (__builtin_add_overflow(combined.back().coefficient, term.coefficient,
+                                      &combined.back().coefficient)) {
+      return Invalid();
+    }
+  }
+  combined.erase(
+      std::remove_if(combined.begin(), combined.end(), [](const Term& t) { return t.coefficient == 0; }),
+      combined.end());
+  return FromCanonical(std::move(combined));
+}
+
+DimExpr DimExpr::Algebra::Opaque(AtomKind kind, const DimExpr& lhs, const DimExpr& rhs) {
+  auto atom = std::make_shared<const Atom>(Atom{kind, -1, lhs, rhs});
+  return FromCanonical({Term{1, {Factor{std::move(atom), 1}}}});
+}
+
+const Atom* DimExpr::Algebra::SingleAtom(const DimExpr& e, AtomKind kind) {
+  if (e.terms().size() != 1 || e.terms()[0].coefficient != 1) return nullptr;
+  const std::vector<Factor>& factors = e.terms()[0].factors;
+  if (factors.size() != 1 || factors[0].power != 1 || factors[0].atom->kind != kind) return nullptr;
+  return factors[0].atom.get();
+}
+
+int64_t DimExpr::Algebra::ConstantTerm(const DimExpr& e) {
+  if (e.terms().empty() || !e.terms().back().factors.empty()) return 0;
+  return e.terms().back().coefficient;
+}
+
+DimExpr::Algebra::Division DimExpr::Algebra::DivideByConstant(const DimExpr& a, int64_t divisor) {
+  std::vector<Term> quotient, rest;
+  int64_t constant = 0, gcd = divisor;
+  for (const Term& term : a.terms()) {
+    int64_t q = term.coefficient / divisor, r = term.coefficient % divisor;
+    if (term.factors.empty()) {
+      q = FloorDivInt(term.coefficient, divisor);
+      constant = FloorModInt(term.coefficient, divisor);
+    } else if (r != 0) {
+      gcd = std::gcd(gcd, r);
+      rest.push_back({r, term.factors});
+    }
+    if (q != 0) quotient.push_back({q, term.factors});
+  }
+  for (Term& term : rest) term.coefficient /= gcd;
+  if (constant / gcd != 0) rest.push_back({constant / gcd, {}});
+  return {FromCanonical(std::move(quotient)), FromCanonical(std::move(rest)), gcd, divisor / gcd,
+          constant % gcd};
+}
+
+DimExpr DimExpr::Algebra::FloorDivByConstant(const DimExpr& a, int64_t divisor) {
+  Division d = DivideByConstant(a, divisor);
+  if (d.rest.constant()) return d.quotient;
+  int64_t offset = ConstantTerm(d.rest);
+  DimExpr base = d.rest - offset;
+  if (const Atom* inner = SingleAtom(base, AtomKind::kFloorDiv); inner && inner->rhs.constant()) {
+    int64_t product;  // (x floordiv e + c) floordiv r = (x + c*e) floordiv (e*r)
+    DimExpr shifted = inner->lhs + inner->rhs * offset;
+    if (shifted.valid() && !__builtin_mul_overflow(*inner->rhs.constant(), d.reduced, &product)) {
+      return d.quotient + FloorDivByConstant(shifted, product);
+    }
+  }
+  if (const Atom* inner = SingleAtom(base, AtomKind::kMod); inner && inner->rhs.constant()) {
+    if (*inner->rhs.constant() <= d.reduced - offset) return d.quotient;
+  }
+  return d.quotient + Opaque(AtomKind::kFloorDiv, d.rest, d.reduced);
+}
+
+DimExpr DimExpr::Algebra::ModByConstant(const DimExpr& a, int64_t divisor) {
+  Division d = DivideByConstant(a, divisor);
+  if (d.rest.constant()) return d.rest * d.gcd + d.low;
+  int64_t offset = ConstantTerm(d.rest);
+  const Atom* inner = SingleAtom(d.rest - offset, AtomKind::kMod);
+  if (inner != nullptr && inner->rhs.constant()) {
+    int64_t modulus = *inner->rhs.constant();
+    if (modulus % d.reduced == 0) {
+      return ModByConstant(inner->lhs + offset, d.reduced) * d.gcd + d.low;
+    }
+    if (modulus <= d.reduced - offset) return d.rest * d.gcd + d.low;
+  }
+  return Opaque(AtomKind::kMod, d.rest, d.reduced) * d.gcd + d.low;
+}
+
+std::pair<DimExpr, DimExpr> DimExpr::Algebra::DivideBySymbolic(const DimExpr& a, const DimExpr& b) {
+  if (b.terms().size() == 1) {
+    std::vector<Term> quotient, rest;
+    for (const Term& term : a.terms()) {
+      std::optional<Term> q = DivideTerms(term, b.terms()[0]);
+      q ? quotient.push_back(*std::move(q)) : rest.push_back(term);
+    }
+    return {FromTerms(std::move(quotient)), FromTerms(std::move(rest))};
+  }
+  DimExpr quotient, rest = a;
+  for (size_t step = 0; step < a.terms().size() && rest.valid() && !rest.constant(); ++step) {
+    std::optional<Term> q = DivideTerms(rest.terms()[0], b.terms()[0]);
+    if (!q) break;
+    DimExpr part = FromCanonical({*std::move(q)});
+    quotient = quotient + part;
+    rest = rest - part * b;
+  }
+  if (quotient.valid() && rest == DimExpr(0)) return {quotient, rest};
+  return {0, a};
+}
+
+void DimExpr::Algebra::AppendLeaves(AtomKind kind, const DimExpr& e, std::vector<DimExpr>* leaves) {
+  if (const Atom* atom = SingleAtom(e, kind)) {
+    AppendLeaves(kind, atom->lhs, leaves);
+    AppendLeaves(kind, atom->rhs, leaves);
+  } else {
+    leaves->push_back(e);
+  }
+}
+
+std::optional<int64_t> DimExpr::Algebra::ConstantDifference(const DimExpr& a, const DimExpr& b) {
+  int64_t ca = ConstantTerm(a), cb = ConstantTerm(b), difference;
+  size_t na = a.terms().size() - (ca != 0), nb = b.terms().size() - (cb != 0);
+  if (na != nb || __builtin_sub_overflow(ca, cb, &difference)) return std::nullopt;
+  for (size_t i = 0; i < na; ++i) {
+    if (a.terms()[i].coefficient != b.terms()[i].coefficient) return std::nullopt;
+    if (CompareMonomials(a.terms()[i], b.terms()[i]) != 0) return std::nullopt;
+  }
+  return difference;
+}
+
+DimExpr DimExpr::Algebra::FoldedBcast(std::vector<DimExpr> leaves) {
+  std::optional<DimExpr> constant;
+  std::vector<DimExpr> symbolic;
+  for (DimExpr& leaf : leaves) {
+    if (!leaf.constant()) {
+      symbolic.push_back(std::move(leaf));
+    } else if (leaf.constant() != 1) {
+      if (constant) return Invalid();
+      constant = leaf;
+    }
+  }
+  if (constant) return *constant;
+  return symbolic.empty() ? DimExpr(1) : NestLeft(AtomKind::kBcast, symbolic);
+}
+
+DimExpr DimExpr::Algebra::FoldedMinMax(AtomKind kind, std::vector<DimExpr> leaves) {
+  std::vector<DimExpr> kept;
+  for (DimExpr& leaf : leaves) {
+    std::optional<int64_t> difference;
+    auto rival = std::find_if(kept.begin(), kept.end(), [&](const DimExpr& other) {
+      difference = ConstantDifference(leaf, other);
+      return difference.has_value();
+    });
+    if (rival == kept.end()) {
+      kept.push_back(std::move(leaf));
+    } else if ((kind == AtomKind::kMin) == (*difference < 0)) {
+      *rival = std::move(leaf);
+    }
+  }
+  std::sort(kept.begin(), kept.end());
+  return NestLeft(kind, kept);
+}
+
+DimExpr DimExpr::Algebra::NestLeft(AtomKind kind, absl::Span<const DimExpr> leaves) {
+  DimExpr result = leaves[0];
+  for (const DimExpr& leaf : leaves.subspan(1)) result = Opaque(kind, result, leaf);
+  return result;
+}
+
+DimExpr DimExpr::Algebra::Commutative(AtomKind kind, const DimExpr& a, const DimExpr& b) {
+  if (!a.valid() || !b.valid()) return Invalid();
+  if (a == b) return a;
+  std::vector<DimExpr> leaves;
+  AppendLeaves(kind, a, &leaves);
+  AppendLeaves(kind, b, &leaves);
+  std::sort(leaves.begin(), leaves.end());
+  leaves.erase(std::unique(leaves.begin(), leaves.end()), leaves.end());
+  if (kind == AtomKind::kBcast) return FoldedBcast(std::move(leaves));
+  return FoldedMinMax(kind, std::move(leaves));
+}
+
+}  // namespace tailor

@@ -1,0 +1,78 @@
+// The construction and folding half of DimExpr, private to dim_expr.cc and dim_algebra.cc.
+#ifndef TAILOR_GRAPH_DIM_ALGEBRA_H_
+#define TAILOR_GRAPH_DIM_ALGEBRA_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "graph/dim_expr.h"
+
+namespace tailor {
+
+// Immutable. `size` counts the nodes of the expression as a tree, so that every recursive walk over
+// a valid expression is bounded by kMaxSize.
+struct DimExpr::Poly {
+  bool valid = true;
+  std::vector<Term> terms;
+  size_t size = 0;
+  size_t hash = 0;
+};
+
+struct DimExpr::Algebra {
+  static constexpr size_t kMaxSize = 1024;
+
+  static DimExpr Invalid();
+  // `terms` must be canonical already.
+  static std::shared_ptr<const Poly> MakePoly(std::vector<Term> terms);
+  static DimExpr FromCanonical(std::vector<Term> terms);
+  // Sorts and combines `terms`, whose factor lists are canonical.
+  static DimExpr FromTerms(std::vector<Term> terms);
+  static DimExpr Opaque(AtomKind kind, const DimExpr& lhs, const DimExpr& rhs);
+
+  // The atom if `e` is exactly one atom of this kind.
+  static const Atom* SingleAtom(const DimExpr& e, AtomKind kind);
+  static int64_t ConstantTerm(const DimExpr& e);
+
+  static DimExpr FloorDivByConstant(const DimExpr& a, int64_t divisor);
+  static DimExpr ModByConstant(const DimExpr& a, int64_t divisor);
+  // a = quotient * b + rest for a symbolic b. A single-term b takes every term it divides out; a
+  // longer b divides only where nothing is left.
+  static std::pair<DimExpr, DimExpr> DivideBySymbolic(const DimExpr& a, const DimExpr& b);
+  // min, max or bcast.
+  static DimExpr Commutative(AtomKind kind, const DimExpr& a, const DimExpr& b);
+
+ private:
+  // a = divisor * quotient + gcd * rest + low with 0 <= low < gcd; divisor = gcd * reduced, and the
+  // constant of `rest` lies in [0, reduced).
+  struct Division {
+    DimExpr quotient, rest;
+    int64_t gcd, reduced, low;
+  };
+  static Division DivideByConstant(const DimExpr& a, int64_t divisor);
+
+  static void AppendLeaves(AtomKind kind, const DimExpr& e, std::vector<DimExpr>* leaves);
+  // a - b where only their constant terms differ.
+  static std::optional<int64_t> ConstantDifference(const DimExpr& a, const DimExpr& b);
+  // Only the constant decides where there is one; two cannot agree. `leaves` has no repeats.
+  static DimExpr FoldedBcast(std::vector<DimExpr> leaves);
+  // Of leaves that differ by a constant, one stays. `leaves` is sorted.
+  static DimExpr FoldedMinMax(AtomKind kind, std::vector<DimExpr> leaves);
+  static DimExpr NestLeft(AtomKind kind, absl::Span<const DimExpr> leaves);
+};
+
+// The order of monomials: higher degrees first, the constant last; coefficients do not count.
+int CompareMonomials(const DimExpr::Term& a, const DimExpr::Term& b);
+std::vector<DimExpr::Factor> MultiplyFactors(const std::vector<DimExpr::Factor>& a,
+                                             const std::vector<DimExpr::Factor>& b);
+
+// Rounding towards minus infinity; b > 0.
+inline int64_t FloorDivInt(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+inline int64_t FloorModInt(int64_t a, int64_t b) { return a % b + (a % b < 0 ? b : 0); }
+
+}  // namespace tailor
+
+#endif  // TAILOR_GRAPH_DIM_ALGEBRA_H_

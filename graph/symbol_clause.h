@@ -1,0 +1,42 @@
+// Reads the symbols of a graph text: those of the header's types and the where clause. They are read
+// ahead of everything else, since types and equalities use them.
+#ifndef TAILOR_GRAPH_SYMBOL_CLAUSE_H_
+#define TAILOR_GRAPH_SYMBOL_CLAUSE_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "graph/graph.h"
+#include "graph/token_reader.h"
+
+namespace tailor {
+
+class SymbolClause {
+ public:
+  explicit SymbolClause(TokenReader* in) : in_(*in) {}
+
+  // Adds all symbols to `graph`. Starts at the '(' of the arguments and returns there.
+  absl::Status ReadSymbols(Graph* graph);
+  // Adds the equalities of the where clause, and moves past it. ReadSymbols comes first.
+  absl::Status ReadEqualities(Graph* graph);
+
+ private:
+  bool AtSymbol() const;
+  void ScanArguments();
+  absl::Status ScanWhere();
+  absl::Status ScanDeclaration();
+  void ScanEquality();
+  std::vector<SymbolInfo> InOrder() const;
+
+  TokenReader& in_;
+  std::vector<std::string> header_, listed_, mentioned_;  // in types, declarations, equalities
+  std::map<std::string, SymbolInfo> declared_;
+  std::vector<size_t> equalities_;  // token positions
+  size_t end_ = 0;
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_GRAPH_SYMBOL_CLAUSE_H_

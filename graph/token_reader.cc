@@ -1,0 +1,184 @@
+#include "graph/token_reader.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+namespace tailor {
+namespace {
+
+constexpr int kMaxDepth = 1200;  // a valid dim is less deep
+
+std::optional<DimExpr::AtomKind> FindFunction(const Token& token) {
+  using Kind = DimExpr::AtomKind;
+  constexpr std::pair<absl::string_view, Kind> kFunctions[] = {{"floordiv", Kind::kFloorDiv},
+                                                               {"mod", Kind::kMod},
+                                                               {"min", Kind::kMin},
+                                                               {"max", Kind::kMax},
+                                                               {"bcast", Kind::kBcast}};
+  for (const auto& [name, kind] : kFunctions) {
+    if (token.kind == TokenKind::kWord && token.text == name) return kind;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+const Token& TokenReader::Peek(size_t ahead) const {
+  return tokens_[std::min(position_ + ahead, tokens_.size() - 1)];
+}
+
+const Token& TokenReader::Take() {
+  const Token& token = Peek();
+  if (token.kind != TokenKind::kEnd) ++position_;
+  return token;
+}
+
+bool TokenReader::TakeIf(bool present) {
+  if (present) Take();
+  return present;
+}
+
+bool TokenReader::IsPunct(absl::string_view text, size_t ahead) const {
+  return Peek(ahead).kind == TokenKind::kPunct && Peek(ahead).text == text;
+}
+
+bool TokenReader::IsWord(absl::string_view text, size_t ahead) const {
+  return Peek(ahead).kind == TokenKind::kWord && Peek(ahead).text == text;
+}
+
+absl::Status TokenReader::ErrorHere(absl::string_view message) const {
+  return ErrorAt(text_, Peek().offset, message);
+}
+
+absl::Status TokenReader::ErrorAtToken(size_t position, absl::string_view message) const {
+  return ErrorAt(text_, tokens_[position].offset, message);
+}
+
+absl::Status TokenReader::ExpectPunct(absl::string_view text) {
+  return TakeIf(IsPunct(text)) ? absl::OkStatus() : ErrorHere(absl::StrCat("expected '", text, "'"));
+}
+
+absl::Status TokenReader::ExpectWord(absl::string_view text) {
+  return TakeIf(IsWord(text)) ? absl::OkStatus() : ErrorHere(absl::StrCat("expected '", text, "'"));
+}
+
+absl::StatusOr<std::string> TokenReader::TakeKind(TokenKind kind, absl::string_view what) {
+  if (Peek().kind != kind) return ErrorHere(absl::StrCat("expected ", what));
+  return Take().text;
+}
+
+absl::StatusOr<std::string> TokenReader::TakeSigned(absl::string_view what) {
+  std::string sign = TakeIf(IsPunct("-")) ? "-" : "";
+  if (Peek().kind != TokenKind::kNumber && Peek().kind != TokenKind::kWord) {
+    return ErrorHere(absl::StrCat("expected ", what));
+  }
+  return sign + Take().text;
+}
+
+absl::StatusOr<int64_t> TokenReader::TakeInt() {
+  size_t start = position_;
+  TAILOR_ASSIGN_OR_RETURN(std::string text, TakeSigned("an integer"));
+  int64_t value;
+  if (absl::SimpleAtoi(text, &value)) return value;
+  return ErrorAtToken(start, absl::StrCat("'", text, "' is no 64-bit integer"));
+}
+
+absl::StatusOr<std::vector<int64_t>> TokenReader::TakeInts() {
+  return TakeList<int64_t>([this] { return TakeInt(); });
+}
+
+absl::StatusOr<Shape> TokenReader::TakeDims(const Graph& graph) {
+  return TakeList<DimExpr>([&] { return TakeDim(graph); });
+}
+
+absl::StatusOr<DType> TokenReader::TakeDType() {
+  for (int i = 1; i < kDTypeCount; ++i) {
+    DType dtype = static_cast<DType>(i);
+    if (TakeIf(IsWord(NameOf(dtype)))) return dtype;
+  }
+  return ErrorHere("expected an element type");
+}
+
+absl::StatusOr<TensorType> TokenReader::TakeType(const Graph& graph) {
+  TensorType type;
+  TAILOR_ASSIGN_OR_RETURN(type.dtype, TakeDType());
+  TAILOR_ASSIGN_OR_RETURN(type.shape, TakeDims(graph));
+  return type;
+}
+
+absl::StatusOr<DimExpr> TokenReader::TakeDim(const Graph& graph) {
+  size_t start = position_;
+  TAILOR_ASSIGN_OR_RETURN(DimExpr dim, TakeSum(graph));
+  if (dim.valid()) return dim;
+  return ErrorAtToken(start, "this dim overflows, or divides by a constant below 1");
+}
+
+absl::Status TokenReader::Enter(int levels) {
+  depth_ += levels;
+  return depth_ > kMaxDepth ? ErrorHere("nested too deep") : absl::OkStatus();
+}
+
+absl::StatusOr<DimExpr> TokenReader::TakeSum(const Graph& graph) {
+  TAILOR_RETURN_IF_ERROR(Enter(1));
+  TAILOR_ASSIGN_OR_RETURN(DimExpr sum, TakeProduct(graph, TakeIf(IsPunct("-"))));
+  while (IsPunct("+") || IsPunct("-")) {
+    TAILOR_ASSIGN_OR_RETURN(DimExpr term, TakeProduct(graph, Take().text == "-"));
+    sum = sum + term;
+  }
+  Leave(1);
+  return sum;
+}
+
+absl::StatusOr<DimExpr> TokenReader::TakeProduct(const Graph& graph, bool negative) {
+  TAILOR_ASSIGN_OR_RETURN(DimExpr product, TakeFactor(graph, negative));
+  while (TakeIf(IsPunct("*"))) {
+    TAILOR_ASSIGN_OR_RETURN(DimExpr factor, TakeFactor(graph, false));
+    product = product * factor;
+  }
+  return product;
+}
+
+absl::StatusOr<DimExpr> TokenReader::TakeFactor(const Graph& graph, bool negative) {
+  if (Peek().kind == TokenKind::kNumber) {
+    int64_t value;
+    if (!absl::SimpleAtoi(absl::StrCat(negative ? "-" : "", Peek().text), &value)) {
+      return ErrorHere("expected a 64-bit integer");
+    }
+    Take();
+    return DimExpr(value);
+  }
+  DimExpr sign = negative ? -1 : 1;
+  if (TakeIf(IsPunct("("))) {
+    TAILOR_ASSIGN_OR_RETURN(DimExpr inner, TakeSum(graph));
+    TAILOR_RETURN_IF_ERROR(ExpectPunct(")"));
+    return sign * inner;
+  }
+  if (std::optional<DimExpr::AtomKind> kind = FindFunction(Peek())) {
+    TAILOR_ASSIGN_OR_RETURN(DimExpr result, TakeFunction(graph, *kind));
+    return sign * result;
+  }
+  if (Peek().kind != TokenKind::kWord && Peek().kind != TokenKind::kString) {
+    return ErrorHere("expected a dim: an integer, a symbol or a function of dims");
+  }
+  std::optional<SymbolId> symbol = graph.FindSymbol(Peek().text);
+  if (!symbol) {
+    return ErrorHere(absl::StrCat("unknown symbol \"", Peek().text, "\"; the where clause can declare it"));
+  }
+  Take();
+  return sign * DimExpr::Symbol(*symbol);
+}
+
+absl::StatusOr<DimExpr> TokenReader::TakeFunction(const Graph& graph, DimExpr::AtomKind kind) {
+  Take();
+  TAILOR_RETURN_IF_ERROR(ExpectPunct("("));
+  TAILOR_ASSIGN_OR_RETURN(DimExpr lhs, TakeSum(graph));
+  TAILOR_RETURN_IF_ERROR(ExpectPunct(","));
+  TAILOR_ASSIGN_OR_RETURN(DimExpr rhs, TakeSum(graph));
+  TAILOR_RETURN_IF_ERROR(ExpectPunct(")"));
+  return DimExpr::Make(kind, lhs, rhs);
+}
+
+}  // namespace tailor

@@ -31,7 +31,7 @@ std::string Schedule::Text(const KernelPlan& plan) const {
   std::string out;
   if (plan.contraction) {
     out = absl::StrCat("tile ", tile.rows, "x", tile.panels, " panels, task ", tile.task_rows, " rows x ",
-                       tile.task_panels, " panels\n");
+                       tile.task_panels, " panels, depth ", tile.depth, "\n");
   } else {
     out = absl::StrCat("lanes ", lanes, " along ", lane_axis < 0 ? "nothing" : absl::StrCat("a", lane_axis),
                        ", unroll ", unroll, lane_chunk > 0 ? absl::StrCat(", chunk ", lane_chunk) : "", "\n");

@@ -40,6 +40,7 @@ struct ContractionTile {
   int panels = 4;
   int64_t task_rows = 96;
   int64_t task_panels = 16;
+  int64_t depth = 1024;  // longest run of K between two visits to memory of the sums
 };
 
 struct Schedule {

@@ -1,0 +1,85 @@
+#include "codegen/gemm/contraction.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace tailor {
+namespace {
+
+bool IsConstant(const Expr& e, int64_t value) {
+  return e.kind == ExprKind::kExtent && e.extent.is_constant() && e.extent.constant == value;
+}
+
+// An axis of extent 1 is written as the index 0.
+bool IsAxis(const KernelPlan& plan, ExprId id, int axis) {
+  const Expr& e = plan.exprs[id];
+  if (plan.axes[axis].extent == Extent{.constant = 1}) return IsConstant(e, 0);
+  return e.kind == ExprKind::kAxis && e.ref == axis;
+}
+
+bool IsPlainLoad(const Expr& e) { return e.kind == ExprKind::kLoad && e.predicate < 0; }
+
+bool ReadsPanels(const KernelPlan& plan, const Expr& load, int k, int n) {
+  const Buffer& buffer = plan.buffers[load.ref];
+  const size_t rank = load.args.size();
+  return buffer.layout == ConstantLayout::kPanels16 && rank >= 2 && IsAxis(plan, load.args[rank - 2], k) &&
+         IsAxis(plan, load.args[rank - 1], n);
+}
+
+absl::Status Malformed(const KernelPlan& plan, absl::string_view what) {
+  return absl::InternalError(absl::StrCat("contraction ", plan.name, ": ", what));
+}
+
+}  // namespace
+
+absl::StatusOr<Contraction> ReadContraction(const KernelPlan& plan) {
+  const int axes = static_cast<int>(plan.axes.size());
+  if (axes < 3 || plan.axes[axes - 1].role != AxisRole::kContract) return Malformed(plan, "axes are not ..., m, n, k");
+  Contraction c{.m = axes - 3, .n = axes - 2, .k = axes - 1};
+  for (int axis = 0; axis < c.k; ++axis) {
+    if (plan.axes[axis].role != AxisRole::kParallel) return Malformed(plan, "an outer axis is not parallel");
+    if (axis < c.m) c.batch.push_back(axis);
+  }
+  if (plan.stages.empty() || plan.stages[0].statements.size() != 1) return Malformed(plan, "stage 0 is not one sum");
+  const Statement& sum = plan.stages[0].statements[0];
+  const Expr& product = plan.exprs[sum.value];
+  if (sum.reduce_axes != std::vector<int>{c.k} || sum.combiner != OpKind::kAdd || product.kind != ExprKind::kOp ||
+      product.op != OpKind::kMul) {
+    return Malformed(plan, "stage 0 is not a sum of products over k");
+  }
+  c.sums = sum.buffer;
+  c.accumulate = sum.accumulate;
+  if (c.accumulate != DType::kF32 && c.accumulate != DType::kF64) return Malformed(plan, "sums are not f32 or f64");
+  c.lhs = plan.exprs[product.args[0]];
+  c.rhs = plan.exprs[product.args[1]];
+  if (!IsPlainLoad(c.lhs) || !IsPlainLoad(c.rhs)) return Malformed(plan, "a factor is not a load");
+  if (!ReadsPanels(plan, c.rhs, c.k, c.n)) std::swap(c.lhs, c.rhs);
+  if (!ReadsPanels(plan, c.rhs, c.k, c.n)) return Malformed(plan, "no factor is panels read at (k, n)");
+  return c;
+}
+
+std::vector<ExprId> LoadCoefficients(KernelPlan& plan, const Expr& load, int axis) {
+  std::vector<ExprId> coefficients;
+  for (ExprId index : load.args) {
+    coefficients.push_back(CoefficientOf(plan, index, axis));
+    if (coefficients.back() < 0) return {};
+  }
+  return coefficients;
+}
+
+bool IsUnitStride(const KernelPlan& plan, const std::vector<ExprId>& coefficients) {
+  for (size_t d = 0; d < coefficients.size(); ++d) {
+    const bool last = d + 1 == coefficients.size();
+    if (!IsConstant(plan.exprs[coefficients[d]], last ? 1 : 0)) return false;
+  }
+  return !coefficients.empty();
+}
+
+ExtentRange RangeOfExtent(const KernelPlan& plan, const Extent& extent) {
+  if (extent.is_constant()) return {.max = extent.constant, .divisor = 1, .fixed = true};
+  const DimSlot& slot = plan.dims[extent.slot];
+  return {.max = slot.max, .divisor = slot.divisor, .fixed = false};
+}
+
+}  // namespace tailor

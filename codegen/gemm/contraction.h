@@ -1,0 +1,41 @@
+// What a contraction plan multiplies, read off its first stage:
+//   sums[batch..., m, n] = sum over k of lhs[f(batch, m, k)] * rhs[g(batch), k, n], f affine in m and k.
+#ifndef TAILOR_CODEGEN_GEMM_CONTRACTION_H_
+#define TAILOR_CODEGEN_GEMM_CONTRACTION_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "codegen/kernel_plan.h"
+
+namespace tailor {
+
+struct Contraction {
+  std::vector<int> batch;  // axes, outer first
+  int m = -1, n = -1, k = -1;
+  Expr lhs, rhs;  // loads; rhs reads a kPanels16 buffer
+  int sums = -1;  // the kLocal buffer that takes them
+  DType accumulate = DType::kInvalid;  // f32 or f64
+};
+
+// INTERNAL when `plan` is not of the form that lowering promises (plan.contraction).
+absl::StatusOr<Contraction> ReadContraction(const KernelPlan& plan);
+
+// One index of a load as a linear function: d(offset)/d(axis) is the sum over dims of coefficients[d] times the
+// dim's row-major stride. Empty if some index is not affine in `axis`. Adds expressions to `plan`.
+std::vector<ExprId> LoadCoefficients(KernelPlan& plan, const Expr& load, int axis);
+// Whether those coefficients say that neighbours along the axis lie side by side.
+bool IsUnitStride(const KernelPlan& plan, const std::vector<ExprId>& coefficients);
+
+// What an axis' extent may be.
+struct ExtentRange {
+  int64_t max;
+  int64_t divisor;  // it is a multiple of this
+  bool fixed;       // it is `max`
+};
+ExtentRange RangeOfExtent(const KernelPlan& plan, const Extent& extent);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_GEMM_CONTRACTION_H_

@@ -1,0 +1,310 @@
+// The task functions of products. A task is (batch index, block of columns, block of rows), rows running
+// fastest so that consecutive tasks find their panels in cache. Within it micro-kernels leave their sums in a
+// small tile on the stack, and the epilogue runs over that tile while it is in L1: a tile function of the
+// plan's own (DESIGN section 6, Matrix products). Which task, tile or thread an element falls to changes
+// nothing in the order of its sums.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/emit_cpu.h"
+#include "codegen/emit_loop.h"
+#include "codegen/gemm/contraction.h"
+#include "codegen/gemm/even_cut.h"
+#include "codegen/gemm/micro_kernel.h"
+#include "codegen/gemm/tile_shapes.h"
+#include "codegen/scalar_emitter.h"
+
+namespace tailor {
+namespace {
+
+using llvm::Value;
+
+class ContractionEmitter {
+ public:
+  ContractionEmitter(const KernelPlan& plan, const Contraction& contraction, const Schedule& schedule,
+                     const EmitTarget& target, llvm::Module& module)
+      : plan_(plan), c_(contraction), tile_(schedule.tile), target_(target), module_(module),
+        b_(module.getContext()), pieces_(kPanelColumns / schedule.lanes) {}
+
+  // Everything that versions share: strides, and the micro-kernels that some extents need.
+  absl::Status Prepare(const std::string& name) {
+    row_coefficients_ = LoadCoefficients(plan_, c_.lhs, c_.m);
+    depth_coefficients_ = LoadCoefficients(plan_, c_.lhs, c_.k);
+    if (row_coefficients_.empty() || depth_coefficients_.empty()) {
+      return absl::InternalError(absl::StrCat("contraction ", plan_.name, ": left operand is not affine in m and k"));
+    }
+    MicroKernel kernel;
+    kernel.lanes = kPanelColumns / pieces_;
+    kernel.lhs = plan_.buffers[c_.lhs.ref].dtype;
+    kernel.rhs = plan_.buffers[c_.rhs.ref].dtype;
+    kernel.accumulate = c_.accumulate;
+    kernel.unit_depth_stride = IsUnitStride(plan_, depth_coefficients_);
+    const ExtentRange m = RangeOf(c_.m), n = RangeOf(c_.n);
+    for (const auto& [rows, panels] : ReachableTiles(m, n, tile_, pieces_)) {
+      kernel.rows = rows;
+      kernel.panels = panels;
+      micro_kernels_[{rows, panels}] =
+          EmitMicroKernel(kernel, target_, absl::StrCat(name, "_", rows, "x", panels), module_);
+      tile_sums_ = std::max<int64_t>(tile_sums_, rows * panels * kPanelColumns);
+    }
+    whole_panels_ = n.fixed ? n.max % kPanelColumns == 0 : n.divisor % kPanelColumns == 0;
+    depth_blocks_ = RangeOf(c_.k).max > tile_.depth;
+    if (depth_blocks_) tile_sums_ = std::max(tile_sums_, tile_.task_rows * tile_.panels * kPanelColumns);
+    return absl::OkStatus();
+  }
+
+  void EmitFunction(const std::string& name) {
+    frame_ = OpenKernelFunction(b_, module_, plan_, name);
+    llvm::Function* function = b_.GetInsertBlock()->getParent();
+    ScalarEmitter scalars(b_, target_, plan_, frame_);
+    scalars_ = &scalars;
+    sum_type_ = RegisterType(b_.getContext(), c_.accumulate, 1);
+    auto* tile = b_.CreateAlloca(sum_type_, b_.getInt64(tile_sums_), "tile");
+    tile->setAlignment(llvm::Align(64));
+    tile_memory_ = tile;
+    EmitCuts();
+    EmitLoop(b_, function->getArg(1), function->getArg(2), 1, "task", [&](Value* task) { EmitTask(task); });
+    b_.CreateRetVoid();
+    scalars_ = nullptr;
+  }
+
+ private:
+  // One micro-kernel's place in the result.
+  struct Tile {
+    Value* row;
+    Value* rows;
+    Value* panel;
+    Value* panels;
+    Value* sums;  // [rows][panels * 16]
+  };
+
+  ExtentRange RangeOf(int axis) const { return RangeOfExtent(plan_, plan_.axes[axis].extent); }
+  Value* AxisExtent(int axis) { return frame_.ExtentValue(b_, plan_.axes[axis].extent); }
+  Value* I64(int64_t value) { return b_.getInt64(value); }
+  Value* AtLeastOne(Value* value) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, value, I64(1)); }
+
+  // How this launch's extents are cut; the numbers of blocks are those of Schedule::tasks.
+  void EmitCuts() {
+    Value* m = AxisExtent(c_.m);
+    Value* n = AxisExtent(c_.n);
+    rows_ = EvenCut::Emit(b_, m, I64(tile_.rows));
+    Value* panels = EmitCeilDiv(b_, n, I64(kPanelColumns), "panels");
+    Value* limit = I64(tile_.panels);
+    Value* most_rows = rows_.LargestSize(b_);
+    for (int rows = 1; rows <= tile_.rows; ++rows) {
+      const int wide = PanelsForRows(tile_, pieces_, rows);
+      if (wide != tile_.panels) limit = b_.CreateSelect(b_.CreateICmpEQ(most_rows, I64(rows)), I64(wide), limit);
+    }
+    groups_ = EvenCut::Emit(b_, panels, limit);
+    row_blocks_ = AtLeastOne(EmitCeilDiv(b_, m, I64(tile_.task_rows), "row.blocks"));
+    panel_blocks_ = AtLeastOne(EmitCeilDiv(b_, n, I64(tile_.task_panels * kPanelColumns), "panel.blocks"));
+    panel_stride_ = b_.CreateMul(AxisExtent(c_.k), I64(kPanelColumns), "panel.stride");
+    batch_stride_ = b_.CreateMul(panel_stride_, panels, "batch.stride");
+  }
+
+  void EmitTask(Value* task) {
+    Value* row_block = b_.CreateURem(task, row_blocks_, "row.block");
+    Value* rest = b_.CreateUDiv(task, row_blocks_);
+    Value* panel_block = b_.CreateURem(rest, panel_blocks_, "panel.block");
+    rest = b_.CreateUDiv(rest, panel_blocks_, "batch");
+    for (int i = static_cast<int>(c_.batch.size()) - 1; i >= 0; --i) {
+      Value* extent = AxisExtent(c_.batch[i]);
+      scalars_->SetAxis(c_.batch[i], i == 0 ? rest : b_.CreateURem(rest, extent, "batch.index"));
+      if (i > 0) rest = b_.CreateUDiv(rest, extent);
+    }
+    EmitOperandAddresses();
+    auto next = [&](Value* block) { return b_.CreateAdd(block, I64(1)); };
+    Value* first_tile = rows_.BlockStart(b_, row_block, row_blocks_);
+    Value* last_tile = rows_.BlockStart(b_, next(row_block), row_blocks_);
+    Value* first_group = groups_.BlockStart(b_, panel_block, panel_blocks_);
+    Value* last_group = groups_.BlockStart(b_, next(panel_block), panel_blocks_);
+    EmitLoop(b_, first_group, last_group, 1, "group", [&](Value* group) {
+      if (!depth_blocks_) return EmitRowTiles(group, first_tile, last_tile, I64(0));
+      EmitLoop(b_, I64(0), AtLeastOne(AxisExtent(c_.k)), tile_.depth, "depth",
+               [&](Value* k) { EmitRowTiles(group, first_tile, last_tile, k); });
+    });
+  }
+
+  // d(left offset)/d(axis) in elements.
+  Value* EmitStride(const std::vector<ExprId>& coefficients) {
+    const Buffer& buffer = plan_.buffers[c_.lhs.ref];
+    Value* stride = I64(1);
+    Value* sum = I64(0);
+    for (int d = static_cast<int>(coefficients.size()) - 1; d >= 0; --d) {
+      sum = b_.CreateAdd(sum, b_.CreateMul(scalars_->Emit(coefficients[d]), stride), "stride");
+      stride = b_.CreateMul(stride, frame_.ExtentValue(b_, buffer.dims[d]));
+    }
+    return sum;
+  }
+
+  // Where the operands of the current batch index start, and the left one's strides.
+  void EmitOperandAddresses() {
+    scalars_->SetAxis(c_.m, I64(0));
+    scalars_->SetAxis(c_.k, I64(0));
+    row_stride_ = EmitStride(row_coefficients_);
+    depth_stride_ = EmitStride(depth_coefficients_);
+    const Buffer& lhs = plan_.buffers[c_.lhs.ref];
+    Value* offset = I64(0);
+    for (size_t d = 0; d < c_.lhs.args.size(); ++d) {
+      offset = b_.CreateMul(offset, frame_.ExtentValue(b_, lhs.dims[d]));
+      offset = b_.CreateAdd(offset, scalars_->Emit(c_.lhs.args[d]), "lhs.offset");
+    }
+    lhs_ = Element(lhs.dtype, frame_.buffers[c_.lhs.ref], offset, "lhs");
+
+    const Buffer& rhs = plan_.buffers[c_.rhs.ref];
+    offset = I64(0);
+    for (size_t d = 0; d + 2 < c_.rhs.args.size(); ++d) {
+      offset = b_.CreateMul(offset, frame_.ExtentValue(b_, rhs.dims[d]));
+      offset = b_.CreateAdd(offset, scalars_->Emit(c_.rhs.args[d]), "rhs.batch");
+    }
+    rhs_ = Element(rhs.dtype, frame_.buffers[c_.rhs.ref], b_.CreateMul(offset, batch_stride_), "rhs");
+  }
+
+  Value* Element(DType dtype, Value* base, Value* offset, const char* name) {
+    return b_.CreateInBoundsGEP(MemoryType(b_.getContext(), dtype, 1), base, offset, name);
+  }
+
+  // All row tiles of the task against one group of panels, for K from `k` to the end of its block.
+  void EmitRowTiles(Value* group, Value* first_tile, Value* last_tile, Value* k) {
+    Tile tile;
+    tile.panel = groups_.Start(b_, group);
+    tile.panels = groups_.Size(b_, group);
+    Value* width = b_.CreateMul(tile.panels, I64(kPanelColumns), "width");
+    Value* first_row = rows_.Start(b_, first_tile);
+    EmitLoop(b_, first_tile, last_tile, 1, "row.tile", [&](Value* index) {
+      tile.row = rows_.Start(b_, index);
+      tile.rows = rows_.Size(b_, index);
+      tile.sums = tile_memory_;
+      if (!depth_blocks_) {
+        EmitMicroKernelCall(tile, k);
+        return EmitEpilogue(tile);
+      }
+      Value* offset = b_.CreateMul(b_.CreateSub(tile.row, first_row), width);
+      tile.sums = b_.CreateInBoundsGEP(sum_type_, tile_memory_, offset, "tile.sums");
+      EmitMicroKernelCall(tile, k);
+      Value* done = b_.CreateICmpSGE(b_.CreateAdd(k, I64(tile_.depth)), AxisExtent(c_.k), "done");
+      EmitIf(b_, done, "epilogue", [&] { EmitEpilogue(tile); });
+    });
+  }
+
+  void EmitMicroKernelCall(const Tile& tile, Value* k) {
+    Value* lhs_offset = b_.CreateAdd(b_.CreateMul(tile.row, row_stride_), b_.CreateMul(k, depth_stride_));
+    Value* rhs_offset = b_.CreateAdd(b_.CreateMul(tile.panel, panel_stride_), b_.CreateMul(k, I64(kPanelColumns)));
+    Value* depth = b_.CreateSub(AxisExtent(c_.k), k, "depth");
+    if (depth_blocks_) depth = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, depth, I64(tile_.depth));
+    Value* arguments[] = {Element(plan_.buffers[c_.lhs.ref].dtype, lhs_, lhs_offset, "lhs.tile"),
+                          row_stride_,
+                          depth_stride_,
+                          Element(plan_.buffers[c_.rhs.ref].dtype, rhs_, rhs_offset, "rhs.tile"),
+                          panel_stride_,
+                          depth,
+                          tile.sums,
+                          b_.CreateICmpNE(k, I64(0), "resume")};
+    constexpr int kKeyRows = 16;
+    Value* key = b_.CreateAdd(b_.CreateMul(tile.rows, I64(kKeyRows)), tile.panels, "shape");
+    llvm::Function* function = b_.GetInsertBlock()->getParent();
+    auto* after = llvm::BasicBlock::Create(b_.getContext(), "tiled", function);
+    auto* never = llvm::BasicBlock::Create(b_.getContext(), "no.such.tile", function);
+    llvm::SwitchInst* choice = b_.CreateSwitch(key, never, micro_kernels_.size());
+    for (const auto& [shape, micro_kernel] : micro_kernels_) {
+      auto* block = llvm::BasicBlock::Create(b_.getContext(), micro_kernel->getName(), function);
+      choice->addCase(b_.getInt64(shape.first * kKeyRows + shape.second), block);
+      b_.SetInsertPoint(block);
+      b_.CreateCall(micro_kernel, arguments);
+      b_.CreateBr(after);
+    }
+    b_.SetInsertPoint(never);
+    b_.CreateUnreachable();
+    b_.SetInsertPoint(after);
+  }
+
+  // Runs the plan's other statements over a tile of finished sums, 16 columns at a time.
+  void EmitEpilogue(const Tile& tile) {
+    EmitLoop(b_, I64(0), tile.panels, 1, "epilogue.panel", [&](Value* panel) {
+      Value* n = b_.CreateMul(b_.CreateAdd(tile.panel, panel), I64(kPanelColumns), "n");
+      if (whole_panels_) return EmitEpilogueRows(tile, panel, n, nullptr);
+      Value* left = b_.CreateSub(AxisExtent(c_.n), n, "columns.left");
+      Value* whole = b_.CreateICmpUGE(left, I64(kPanelColumns), "whole");
+      EmitIf(b_, whole, "epilogue.whole", [&] { EmitEpilogueRows(tile, panel, n, nullptr); });
+      EmitIf(b_, b_.CreateNot(whole), "epilogue.part", [&] {
+        EmitEpilogueRows(tile, panel, n, LanesBelow(left));
+      });
+    });
+  }
+
+  Value* LanesBelow(Value* count) {
+    llvm::SmallVector<llvm::Constant*, kPanelColumns> lanes;
+    for (int i = 0; i < kPanelColumns; ++i) lanes.push_back(b_.getInt16(i));
+    Value* limit = b_.CreateVectorSplat(kPanelColumns, b_.CreateTrunc(count, b_.getInt16Ty()));
+    return b_.CreateICmpULT(llvm::ConstantVector::get(lanes), limit, "mask");
+  }
+
+  void EmitEpilogueRows(const Tile& tile, Value* panel, Value* n, Value* mask) {
+    llvm::Type* lanes = RegisterType(b_.getContext(), c_.accumulate, kPanelColumns);
+    Value* width = b_.CreateMul(tile.panels, I64(kPanelColumns), "width");
+    Value* first = b_.CreateMul(panel, I64(kPanelColumns));
+    EmitLoop(b_, I64(0), tile.rows, 1, "epilogue.row", [&](Value* row) {
+      Value* offset = b_.CreateAdd(b_.CreateMul(row, width), first);
+      Value* address = b_.CreateInBoundsGEP(sum_type_, tile.sums, offset, "sums.address");
+      Value* sums = b_.CreateAlignedLoad(lanes, address, llvm::Align(64), "sums");
+      scalars_->SetAxis(c_.m, b_.CreateAdd(tile.row, row, "m"));
+      scalars_->SetLanes(c_.n, n, kPanelColumns, mask);
+      scalars_->SetLocal(c_.sums, Rounded(sums));
+      for (size_t stage = 1; stage < plan_.stages.size(); ++stage) {
+        for (const Statement& statement : plan_.stages[stage].statements) {
+          scalars_->Store(statement.buffer, statement.indices, scalars_->EmitLanes(statement.value));
+        }
+      }
+      scalars_->SetLanes(c_.n, I64(0), 1, nullptr);
+    });
+  }
+
+  // The sums as values of the plan's buffer, which f16 and bf16 round.
+  Value* Rounded(Value* sums) {
+    const DType dtype = plan_.buffers[c_.sums].dtype;
+    if (dtype == c_.accumulate) return sums;
+    return FromMemory(b_, dtype, ToMemory(b_, dtype, sums));
+  }
+
+  KernelPlan plan_;  // a copy, for strides are expressions of their own
+  const Contraction& c_;
+  const ContractionTile tile_;
+  const EmitTarget& target_;
+  llvm::Module& module_;
+  llvm::IRBuilder<> b_;
+  const int pieces_;  // registers that 16 sums fill
+
+  std::vector<ExprId> row_coefficients_, depth_coefficients_;
+  std::map<std::pair<int, int>, llvm::Function*> micro_kernels_;  // by rows and panels
+  int64_t tile_sums_ = kPanelColumns;
+  bool whole_panels_ = false;  // n is a multiple of 16
+  bool depth_blocks_ = false;  // K may be longer than one block
+
+  // Values of the function being emitted.
+  KernelFrame frame_;
+  ScalarEmitter* scalars_ = nullptr;
+  llvm::Type* sum_type_ = nullptr;
+  Value* tile_memory_ = nullptr;
+  EvenCut rows_, groups_;
+  Value *row_blocks_ = nullptr, *panel_blocks_ = nullptr;
+  Value *panel_stride_ = nullptr, *batch_stride_ = nullptr;
+  Value *row_stride_ = nullptr, *depth_stride_ = nullptr;  // of the left operand
+  Value *lhs_ = nullptr, *rhs_ = nullptr;                  // of the current batch index
+};
+
+}  // namespace
+
+absl::Status EmitContraction(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
+                             const std::string& name, llvm::Module& module) {
+  auto contraction = ReadContraction(plan);
+  if (!contraction.ok()) return contraction.status();
+  ContractionEmitter emitter(plan, *contraction, schedule, target, module);
+  if (absl::Status status = emitter.Prepare(name); !status.ok()) return status;
+  for (size_t i = 0; i < schedule.versions.size(); ++i) emitter.EmitFunction(absl::StrCat(name, "_v", i));
+  return absl::OkStatus();
+}
+
+}  // namespace tailor

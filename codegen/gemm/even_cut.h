@@ -1,0 +1,28 @@
+// In IR: an extent cut into the fewest tiles of at most a given size, as even as possible. The first
+// `extra` tiles have base + 1 elements, the others base (tile_shapes.h says why).
+#ifndef TAILOR_CODEGEN_GEMM_EVEN_CUT_H_
+#define TAILOR_CODEGEN_GEMM_EVEN_CUT_H_
+
+#include "llvm/IR/IRBuilder.h"
+
+namespace tailor {
+
+llvm::Value* EmitCeilDiv(llvm::IRBuilderBase& b, llvm::Value* value, llvm::Value* divisor, const llvm::Twine& name);
+
+struct EvenCut {
+  llvm::Value* tiles;
+  llvm::Value* base;
+  llvm::Value* extra;
+
+  // `limit` > 0; an extent of 0 gives no tiles.
+  static EvenCut Emit(llvm::IRBuilderBase& b, llvm::Value* extent, llvm::Value* limit);
+  llvm::Value* Start(llvm::IRBuilderBase& b, llvm::Value* tile) const;
+  llvm::Value* Size(llvm::IRBuilderBase& b, llvm::Value* tile) const;
+  llvm::Value* LargestSize(llvm::IRBuilderBase& b) const;
+  // The first tile of block `block`, when `blocks` blocks share the tiles evenly.
+  llvm::Value* BlockStart(llvm::IRBuilderBase& b, llvm::Value* block, llvm::Value* blocks) const;
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_GEMM_EVEN_CUT_H_

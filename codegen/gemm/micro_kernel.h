@@ -1,0 +1,37 @@
+// Micro-kernels of matrix products: functions that keep a tile of `rows` x `panels` x 16 accumulators in
+// registers while K runs (DESIGN section 6, Matrix products; MikPoly section 3.3).
+//
+// Every micro-kernel sums K ascending in one chain per element, so which of them computes an element never
+// changes its bits.
+#ifndef TAILOR_CODEGEN_GEMM_MICRO_KERNEL_H_
+#define TAILOR_CODEGEN_GEMM_MICRO_KERNEL_H_
+
+#include "codegen/scalar_ops.h"
+#include "graph/dtype.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+
+namespace tailor {
+
+inline constexpr int kPanelColumns = 16;
+
+struct MicroKernel {
+  int rows = 1;
+  int panels = 1;
+  int lanes = 16;  // of one register: 4, 8 or 16
+  DType lhs = DType::kF32;
+  DType rhs = DType::kF32;
+  DType accumulate = DType::kF32;  // f32 or f64
+  bool unit_depth_stride = true;   // neighbours along K lie side by side in the left operand
+};
+
+// Adds to `module` the internal function
+//   void @name(ptr lhs, i64 row_stride, i64 depth_stride, ptr rhs, i64 panel_stride, i64 depth, ptr tile, i1 resume)
+// which adds lhs[rows, depth] x rhs[panels][depth][16] to the sums in tile[rows][panels * 16], or to zeros when
+// `resume` is false, and leaves the sums in the tile. Strides count elements; rhs and tile are 64-byte aligned.
+llvm::Function* EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::StringRef name,
+                                llvm::Module& module);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_GEMM_MICRO_KERNEL_H_

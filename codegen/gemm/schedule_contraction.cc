@@ -1,0 +1,51 @@
+// The schedule of a product: a register tile from the machine's registers, tasks that keep their operands in
+// cache (DESIGN section 6, Matrix products).
+#include <algorithm>
+#include <cassert>
+#include <tuple>
+
+#include "codegen/emit_cpu.h"
+#include "codegen/gemm/contraction.h"
+#include "codegen/gemm/micro_kernel.h"
+#include "codegen/gemm/tile_shapes.h"
+
+namespace tailor {
+namespace {
+
+DimExpr Slot(const Extent& extent) {
+  return extent.is_constant() ? DimExpr(extent.constant) : DimExpr::Symbol(extent.slot);
+}
+
+}  // namespace
+
+Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits) {
+  auto contraction = ReadContraction(plan);
+  assert(contraction.ok());
+  const Contraction& c = *contraction;
+  const int element = SizeOf(c.accumulate);
+  Schedule schedule;
+  schedule.lanes = std::min(kPanelColumns, traits.vector_bytes / element);
+  schedule.lane_axis = c.n;
+
+  // A task reads task_rows x depth of the left operand and, one group at a time, `panels` panels of depth x 16
+  // of the right one: together they stay in L2 (regional_bytes) while the rows run past each group.
+  constexpr int64_t kTaskRows = 48, kTaskPanels = 8, kDepthBytes = 4096;
+  ContractionTile& tile = schedule.tile;
+  std::tie(tile.rows, tile.panels) = LargestTile(traits, kPanelColumns / schedule.lanes);
+  tile.task_rows = kTaskRows / tile.rows * tile.rows;
+  tile.task_panels = kTaskPanels;
+  tile.depth = kDepthBytes / element;
+
+  const DimExpr m = Slot(plan.axes[c.m].extent), n = Slot(plan.axes[c.n].extent), k = Slot(plan.axes[c.k].extent);
+  schedule.tasks = DimExpr::CeilDiv(m, tile.task_rows) * DimExpr::CeilDiv(n, tile.task_panels * kPanelColumns);
+  for (int axis : c.batch) schedule.tasks = schedule.tasks * Slot(plan.axes[axis].extent);
+
+  // Small tasks go several to a thread at a time, so that each grab is worth its cost.
+  constexpr int64_t kGrainMultiplyAdds = 1 << 19;
+  const DimExpr per_task =
+      DimExpr::Min(m, tile.task_rows) * DimExpr::Min(n, tile.task_panels * kPanelColumns) * k + 1;
+  schedule.grain = DimExpr::Max(1, DimExpr::FloorDiv(kGrainMultiplyAdds, per_task));
+  return schedule;
+}
+
+}  // namespace tailor

@@ -1,0 +1,66 @@
+#include "codegen/gemm/tile_shapes.h"
+
+#include <algorithm>
+
+#include "codegen/gemm/micro_kernel.h"
+
+namespace tailor {
+namespace {
+
+int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
+// Sizes of the tiles that `count` things in tiles of at most `limit` give: the smaller and the larger.
+std::pair<int, int> CutSizes(int64_t count, int limit) {
+  const int64_t tiles = CeilDiv(count, limit);
+  return {static_cast<int>(count / tiles), static_cast<int>(CeilDiv(count, tiles))};
+}
+
+// (larger size, size) of every tile of every count of `unit`s up to `max` (just `max` if `fixed`).
+std::set<std::pair<int, int>> CutsOf(int64_t max, int64_t unit, bool fixed, int limit) {
+  std::set<std::pair<int, int>> cuts;
+  auto add = [&](int64_t count) {
+    const auto [small, large] = CutSizes(count, limit);
+    cuts.insert({large, small});
+    cuts.insert({large, large});
+  };
+  // From limit * (limit - 1) on all tiles have limit or limit - 1.
+  const int64_t last = std::min<int64_t>(max, limit * limit * unit);
+  for (int64_t count = fixed ? std::max<int64_t>(max, 1) : unit; count <= (fixed ? max : last); count += unit) add(count);
+  return cuts;
+}
+
+}  // namespace
+
+std::pair<int, int> LargestTile(const TargetTraits& traits, int pieces) {
+  const int temporaries = traits.fused_multiply_add ? 1 : 2;
+  std::pair<int, int> best = {1, 1};
+  for (int panels = 1; panels <= 4; ++panels) {
+    for (int rows = 1; rows <= 6; ++rows) {
+      const int columns = panels * pieces;
+      const int registers = rows * columns + std::min(rows, columns) + temporaries;
+      if (registers < traits.vector_registers && rows * panels > best.first * best.second) best = {rows, panels};
+    }
+  }
+  return best;
+}
+
+int PanelsForRows(const ContractionTile& tile, int pieces, int rows) {
+  constexpr int kChains = 8;  // multiply-add latency times instructions per cycle, on the cores of today
+  return std::max(tile.panels, kChains / (rows * pieces));
+}
+
+std::set<std::pair<int, int>> ReachableTiles(const ExtentRange& m, const ExtentRange& n, const ContractionTile& tile,
+                                             int pieces) {
+  const int64_t panels_max = CeilDiv(n.max, kPanelColumns);
+  const int64_t panels_unit = n.divisor % kPanelColumns == 0 ? n.divisor / kPanelColumns : 1;
+  std::set<std::pair<int, int>> tiles;
+  for (const auto& [most_rows, rows] : CutsOf(m.max, m.divisor, m.fixed, tile.rows)) {
+    const int limit = PanelsForRows(tile, pieces, most_rows);
+    for (const auto& [most_panels, panels] : CutsOf(panels_max, panels_unit, n.fixed, limit)) {
+      tiles.insert({rows, panels});
+    }
+  }
+  return tiles;
+}
+
+}  // namespace tailor

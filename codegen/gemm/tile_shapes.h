@@ -1,0 +1,29 @@
+// Which micro-kernels a product needs. An extent is cut into as few tiles as the limit allows, as even as
+// possible: 7 rows in tiles of at most 6 are 4 + 3, for a lone last row would waste registers.
+#ifndef TAILOR_CODEGEN_GEMM_TILE_SHAPES_H_
+#define TAILOR_CODEGEN_GEMM_TILE_SHAPES_H_
+
+#include <set>
+#include <utility>
+
+#include "codegen/gemm/contraction.h"
+#include "codegen/schedule.h"
+#include "fusion/target_traits.h"
+
+namespace tailor {
+
+// Rows and panels of the largest micro-kernel whose sums, kept operands and one passing operand fit the
+// registers of `traits`; `pieces` registers hold 16 sums.
+std::pair<int, int> LargestTile(const TargetTraits& traits, int pieces);
+
+// How many panels wide tiles of `rows` rows may be: at least tile.panels, more where few rows would leave less
+// than eight independent chains of sums.
+int PanelsForRows(const ContractionTile& tile, int pieces, int rows);
+
+// Every (rows, panels) that occurs for some extents in the given ranges.
+std::set<std::pair<int, int>> ReachableTiles(const ExtentRange& m, const ExtentRange& n, const ContractionTile& tile,
+                                             int pieces);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_GEMM_TILE_SHAPES_H_

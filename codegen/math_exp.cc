@@ -48,10 +48,10 @@ Value* TanhF32(const LaneMath& m, Value* x) {
   Value* bounded = m.AtMost(magnitude, 10.0, "tanh.bounded");
   Value* power = NormalExp(m, b.CreateFAdd(bounded, bounded, "tanh.twice"), "tanh.exp");
   Value* quotient = b.CreateFDiv(m.K(2.0), b.CreateFAdd(power, m.K(1.0), "tanh.divisor"), "tanh.quotient");
-  Value* large = m.CopySign(b.CreateFSub(m.K(1.0), quotient, "tanh.rest"), x, "tanh.large");
+  Value* large = b.CreateFSub(m.K(1.0), quotient, "tanh.large");
   // Unordered or less: NaN takes the polynomial, which keeps it.
   Value* is_small = b.CreateFCmpULT(magnitude, m.K(kTanhSmall), "tanh.is_small");
-  return b.CreateSelect(is_small, small, large, "tanh");
+  return m.CopySign(b.CreateSelect(is_small, small, large, "tanh.either"), x, "tanh");
 }
 
 // tanh(x) = t / (t + 2) with t = exp(2|x|) - 1 and x's sign.
@@ -105,13 +105,20 @@ Value* Exp(const LaneMath& m, Value* x) {
 
 Value* Tanh(const LaneMath& m, Value* x) { return m.is_double() ? TanhF64(m, x) : TanhF32(m, x); }
 
-// With e = exp(-|x|), which cannot overflow: 1 / (1 + e) for x >= 0, e / (1 + e) below.
+// With e = exp(-|x|), which cannot overflow: 1 / (1 + e) for x >= 0, e / (1 + e) below. What the rounding
+// of 1 + e lost is put back: q / (1 + lost / d) is about q - q lost / d, with 1 / d being q or 1 - q.
 Value* Sigmoid(const LaneMath& m, Value* x) {
   auto& b = m.builder();
   Value* e = Exp(m, b.CreateFNeg(m.Abs(x, "sigmoid.magnitude"), "sigmoid.negative"));
   Value* is_negative = b.CreateFCmpOLT(x, m.K(0.0), "sigmoid.is_negative");
   Value* numerator = b.CreateSelect(is_negative, e, m.K(1.0), "sigmoid.numerator");
-  return b.CreateFDiv(numerator, b.CreateFAdd(e, m.K(1.0), "sigmoid.divisor"), "sigmoid");
+  Value* divisor = b.CreateFAdd(e, m.K(1.0), "sigmoid.divisor");
+  Value* lost = b.CreateFSub(e, b.CreateFSub(divisor, m.K(1.0), "sigmoid.taken"), "sigmoid.lost");
+  Value* quotient = b.CreateFDiv(numerator, divisor, "sigmoid.quotient");
+  Value* other = b.CreateFSub(m.K(1.0), quotient, "sigmoid.other");
+  Value* inverse = b.CreateSelect(is_negative, other, quotient, "sigmoid.inverse");
+  Value* share = b.CreateFNeg(b.CreateFMul(lost, inverse, "sigmoid.share"), "sigmoid.minus_share");
+  return m.MulAdd(quotient, share, quotient, "sigmoid");
 }
 
 }  // namespace tailor::math

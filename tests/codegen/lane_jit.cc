@@ -1,12 +1,10 @@
 #include "tests/codegen/lane_jit.h"
 
-#include "llvm/ADT/StringExtras.h"
+#include "codegen/link.h"
+#include "codegen/target_machine.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
-#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Object/ObjectFile.h"
-#include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Host.h"
@@ -95,24 +93,12 @@ void EmitOpLoop(llvm::Module& module, const EmitTarget& target, const OpUse& use
   b.CreateRetVoid();
 }
 
-std::vector<std::string> UndefinedSymbols(llvm::Module& module, const std::string& cpu) {
-  InitializeX86();
-  std::string error;
-  const std::string triple = "x86_64-unknown-linux-gnu";
-  const auto* target = llvm::TargetRegistry::lookupTarget(triple, error);
-  assert(target != nullptr);
-  assert(!llvm::verifyModule(module, &llvm::errs()));
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, cpu, "", llvm::TargetOptions(), llvm::Reloc::PIC_, llvm::CodeModel::Small));
-  module.setTargetTriple(triple);
-  module.setDataLayout(machine->createDataLayout());
-  llvm::SmallVector<char> bytes;
-  llvm::raw_svector_ostream out(bytes);
-  llvm::legacy::PassManager passes;
-  machine->addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::ObjectFile);
-  passes.run(module);
-  llvm::SmallVectorMemoryBuffer buffer(std::move(bytes), false);
-  auto object = llvm::cantFail(llvm::object::ObjectFile::createObjectFile(buffer));
+std::vector<std::string> UndefinedSymbols(std::unique_ptr<llvm::Module> module, const std::string& cpu) {
+  auto machine = MakeTargetMachine(*FindCpuTarget(cpu));
+  assert(machine.ok());
+  auto buffer = CompileModule(std::move(module), **machine);
+  assert(buffer.ok());
+  auto object = llvm::cantFail(llvm::object::ObjectFile::createObjectFile(**buffer));
   std::vector<std::string> names;
   for (const auto& symbol : object->symbols()) {
     if (!(llvm::cantFail(symbol.getFlags()) & llvm::object::SymbolRef::SF_Undefined)) continue;

@@ -31,8 +31,8 @@ OpUse UseOf(OpKind op, DType operand, DType cast_to = DType::kInvalid);
 // Emits `void @name(ptr out, ptr x, ptr y, ptr z, i64 n)`, n a multiple of `lanes`.
 void EmitOpLoop(llvm::Module& module, const EmitTarget& target, const OpUse& use, int lanes, const std::string& name);
 
-// The names that the code of `module`, compiled for `cpu`, would need from elsewhere.
-std::vector<std::string> UndefinedSymbols(llvm::Module& module, const std::string& cpu);
+// The names that the code of `module`, compiled for `cpu` as kernels are, would need from elsewhere.
+std::vector<std::string> UndefinedSymbols(std::unique_ptr<llvm::Module> module, const std::string& cpu);
 
 class LaneJit {
  public:

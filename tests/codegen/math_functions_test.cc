@@ -53,9 +53,9 @@ void PrintTo(const UnaryCase& c, std::ostream* out) { *out << std::string(InfoOf
 
 const UnaryCase kUnary[] = {
     {OpKind::kExp, std::exp, 1.1, expl, 1.1},
-    {OpKind::kLog, std::log, 1.0, logl, 1.0},
-    {OpKind::kTanh, std::tanh, 2.0, tanhl, 4.0},
-    {OpKind::kErf, std::erf, 1.5, erfl, 2.0},
+    {OpKind::kLog, std::log, 0.9, logl, 0.9},
+    {OpKind::kTanh, std::tanh, 1.4, tanhl, 2.5},
+    {OpKind::kErf, std::erf, 1.1, erfl, 1.3},
     {OpKind::kSigmoid, SigmoidF32, 2.0, SigmoidF64, 2.0},
     {OpKind::kSqrt, std::sqrt, 0.5001, sqrtl, 0.5001},
 };
@@ -90,18 +90,20 @@ std::vector<double> DoubleInputs() {
   return x;
 }
 
-TEST_P(UnaryMath, F64StaysWithinBound) {
+TEST_P(UnaryMath, F64StaysWithinBoundAtEveryCpuLevel) {
   const UnaryCase& c = GetParam();
-  LaneJit jit(UseOf(c.op, DType::kF64), 8);
   const auto x = DoubleInputs();
-  const auto got = jit.Run<double>(x);
-  Worst<double> worst;
-  for (size_t i = 0; i < x.size(); ++i) {
-    const double ulp = UlpError(got[i], c.f64(x[i]));
-    if (ulp > worst.ulp) worst = {ulp, x[i]};
+  for (const char* cpu : kCpuLevels) {
+    if (!HostRuns(cpu)) continue;
+    const auto got = LaneJit(UseOf(c.op, DType::kF64), 8, cpu).Run<double>(x);
+    Worst<double> worst;
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double ulp = UlpError(got[i], c.f64(x[i]));
+      if (ulp > worst.ulp) worst = {ulp, x[i]};
+    }
+    std::printf("%s f64 %s: %.4f ulp at %a\n", std::string(InfoOf(c.op).text).c_str(), cpu, worst.ulp, worst.x);
+    EXPECT_LE(worst.ulp, c.f64_bound) << "at " << worst.x;
   }
-  std::printf("%s f64: %.4f ulp at %a\n", std::string(InfoOf(c.op).text).c_str(), worst.ulp, worst.x);
-  EXPECT_LE(worst.ulp, c.f64_bound) << "at " << worst.x;
 }
 
 TEST_P(UnaryMath, LaneCountsGiveTheSameBits) {
@@ -113,7 +115,7 @@ TEST_P(UnaryMath, LaneCountsGiveTheSameBits) {
   for (int lanes : {4, 8, 16}) EXPECT_EQ(LaneJit(UseOf(c.op, DType::kF32), lanes).Run<uint32_t>(x), one) << lanes;
 }
 
-TEST_P(UnaryMath, EveryCpuLevelStaysWithinBound) {
+TEST_P(UnaryMath, F32StaysWithinBoundAtEveryCpuLevel) {
   const UnaryCase& c = GetParam();
   std::mt19937 random(5);
   std::vector<float> x(1 << 20);
@@ -148,7 +150,7 @@ TEST(Rsqrt, IsOneOverSqrtRoundedTwice) {
     }
     worst = std::max(worst, UlpError(got[i], Rsqrt(x[i])));
   }
-  EXPECT_LE(worst, 1.0);
+  EXPECT_LE(worst, 1.5);
 }
 
 template <class T, class Wide>
@@ -199,7 +201,8 @@ TEST(Pow, F32StaysWithinBound) {
   std::vector<float> x, y;
   PowInputs<float, uint32_t>(&x, &y);
   for (const char* cpu : kCpuLevels) {
-    if (HostRuns(cpu)) EXPECT_LE((WorstPow<float, double>(16, cpu, x, y, std::pow, DType::kF32)), 0.51);
+    if (!HostRuns(cpu)) continue;
+    EXPECT_LE((WorstPow<float, double>(16, cpu, x, y, std::pow, DType::kF32)), 0.51);
   }
 }
 
@@ -207,7 +210,8 @@ TEST(Pow, F64StaysWithinBound) {
   std::vector<double> x, y;
   PowInputs<double, uint64_t>(&x, &y);
   for (const char* cpu : kCpuLevels) {
-    if (HostRuns(cpu)) EXPECT_LE((WorstPow<double, long double>(8, cpu, x, y, powl, DType::kF64)), 1.0);
+    if (!HostRuns(cpu)) continue;
+    EXPECT_LE((WorstPow<double, long double>(8, cpu, x, y, powl, DType::kF64)), 1.5);
   }
 }
 

@@ -1,0 +1,217 @@
+#include "codegen/emit_cpu.h"
+
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "codegen/scalar_emitter.h"
+#include "gtest/gtest.h"
+#include "tests/codegen/ir_image.h"
+
+namespace tailor {
+namespace {
+
+// Writes plans tersely: symbols are numbers, slot i holds symbol i.
+struct PlanWriter {
+  KernelPlan plan;
+  Extent Slot(SymbolId symbol) { return plan.AddDim({.value = DimExpr::Symbol(symbol)}); }
+  ExprId Axis(int axis) { return plan.Add({.kind = ExprKind::kAxis, .ref = axis}); }
+  ExprId Load(int buffer, std::vector<ExprId> at) {
+    return plan.Add({.kind = ExprKind::kLoad, .dtype = plan.buffers[buffer].dtype, .ref = buffer, .args = at});
+  }
+  ExprId Op(OpKind op, std::vector<ExprId> args) {
+    return plan.Add({.kind = ExprKind::kOp, .dtype = plan.exprs[args.back()].dtype, .op = op, .args = args});
+  }
+};
+
+// softmax over the last of [d0, d1], the exponentials kept in a row buffer.
+KernelPlan SoftmaxPlan() {
+  PlanWriter w;
+  KernelPlan& plan = w.plan;
+  const Extent rows = w.Slot(0), columns = w.Slot(1);
+  plan.axes = {{rows, AxisRole::kParallel}, {columns, AxisRole::kTile}};
+  plan.buffers = {{BufferKind::kInput, DType::kF32, {rows, columns}},
+                  {BufferKind::kOutput, DType::kF32, {rows, columns}},
+                  {BufferKind::kRow, DType::kF32, {columns}},
+                  {BufferKind::kLocal, DType::kF32, {}},
+                  {BufferKind::kLocal, DType::kF32, {}}};
+  const ExprId i = w.Axis(0), j = w.Axis(1);
+  const ExprId x = w.Load(0, {i, j});
+  const ExprId e = w.Op(OpKind::kExp, {w.Op(OpKind::kSub, {x, w.Load(3, {})})});
+  const ExprId y = w.Op(OpKind::kDiv, {w.Load(2, {j}), w.Load(4, {})});
+  plan.stages = {
+      {{1}, {{.buffer = 3, .value = x, .reduce_axes = {1}, .combiner = OpKind::kMax, .accumulate = DType::kF32}}},
+      {{1},
+       {{.buffer = 2, .indices = {j}, .value = e},
+        {.buffer = 4, .value = e, .reduce_axes = {1}, .combiner = OpKind::kAdd, .accumulate = DType::kF32}}},
+      {{1}, {{.buffer = 1, .indices = {i, j}, .value = y}}}};
+  return plan;
+}
+
+// Sum over the first of [d0, d1].
+KernelPlan ColumnSumPlan() {
+  PlanWriter w;
+  KernelPlan& plan = w.plan;
+  const Extent columns = w.Slot(0), rows = w.Slot(1);
+  plan.axes = {{columns, AxisRole::kParallel}, {rows, AxisRole::kTile}};
+  plan.buffers = {{BufferKind::kInput, DType::kF32, {rows, columns}},
+                  {BufferKind::kOutput, DType::kF32, {columns}},
+                  {BufferKind::kLocal, DType::kF32, {}}};
+  plan.stages = {{{1},
+                  {{.buffer = 2,
+                    .value = w.Load(0, {w.Axis(1), w.Axis(0)}),
+                    .reduce_axes = {1},
+                    .combiner = OpKind::kAdd,
+                    .accumulate = DType::kF32}}},
+                 {{}, {{.buffer = 1, .indices = {w.Axis(0)}, .value = w.Load(2, {})}}}};
+  return plan;
+}
+
+// b1[i, j] = b0[bcast(i, d2), j] with a step-2 read of nothing else.
+KernelPlan BroadcastPlan() {
+  PlanWriter w;
+  KernelPlan& plan = w.plan;
+  const Extent rows = w.Slot(0), columns = w.Slot(1), source_rows = w.Slot(2);
+  plan.axes = {{rows, AxisRole::kParallel}, {columns, AxisRole::kParallel}};
+  plan.buffers = {{BufferKind::kInput, DType::kF32, {source_rows, columns}},
+                  {BufferKind::kOutput, DType::kF32, {rows, columns}}};
+  const ExprId i = plan.Add({.kind = ExprKind::kBcastIndex, .extent = source_rows, .args = {w.Axis(0)}});
+  plan.stages = {{{}, {{.buffer = 1, .indices = {w.Axis(0), w.Axis(1)}, .value = w.Load(0, {i, w.Axis(1)})}}}};
+  return plan;
+}
+
+// b2[i, j] = b0[gather(b1[i]), j]
+KernelPlan GatherPlan() {
+  PlanWriter w;
+  KernelPlan& plan = w.plan;
+  const Extent rows = w.Slot(0), columns = w.Slot(1), entries = w.Slot(2);
+  plan.axes = {{rows, AxisRole::kParallel}, {columns, AxisRole::kParallel}};
+  plan.buffers = {{BufferKind::kInput, DType::kF32, {entries, columns}},
+                  {BufferKind::kInput, DType::kI32, {rows}},
+                  {BufferKind::kOutput, DType::kF32, {rows, columns}}};
+  const ExprId at = plan.Add(
+      {.kind = ExprKind::kGatherIndex, .ref = 0, .extent = entries, .args = {w.Load(1, {w.Axis(0)})}});
+  plan.fault_count = 1;
+  plan.stages = {{{}, {{.buffer = 2, .indices = {w.Axis(0), w.Axis(1)}, .value = w.Load(0, {at, w.Axis(1)})}}}};
+  return plan;
+}
+
+class EmitLoopsTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void Build(const KernelPlan& plan) {
+    const CpuTarget target = *FindCpuTarget(GetParam());
+    schedule_ = ScheduleLoops(plan, target.traits);
+    auto module = std::make_unique<llvm::Module>("kernel", context_);
+    ASSERT_TRUE(EmitLoops(plan, schedule_, {.fma = target.traits.fused_multiply_add}, "k", *module).ok());
+    auto machine = MakeTargetMachine(target);
+    ASSERT_TRUE(machine.ok());
+    std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
+    auto object = CompileModule(std::move(module), **machine);
+    ASSERT_TRUE(object.ok()) << object.status();
+    objects.push_back(std::move(*object));
+    std::vector<std::string> entries;
+    for (size_t v = 0; v < schedule_.versions.size(); ++v) entries.push_back("k_v" + std::to_string(v));
+    auto image = LinkImage(std::move(objects), entries);
+    ASSERT_TRUE(image.ok()) << image.status();
+    image_ = std::make_unique<MappedImage>(*image);
+  }
+  // Runs all tasks in two pieces, as two threads would.
+  void Run(std::vector<int64_t> args, std::vector<int64_t> dims, int version = 0) {
+    const int64_t tasks = *schedule_.tasks.Evaluate(dims);
+    auto kernel = image_->Find<void (*)(const int64_t*, int64_t, int64_t, int64_t)>("k_v" + std::to_string(version));
+    const int64_t half = tasks / 2;
+    if (half > 0) kernel(args.data(), 0, half, 0);
+    if (half < tasks) kernel(args.data(), half, tasks, 1);
+  }
+  static int64_t Slot(const void* p) { return reinterpret_cast<int64_t>(p); }
+
+  llvm::LLVMContext context_;
+  Schedule schedule_;
+  std::unique_ptr<MappedImage> image_;
+};
+
+std::vector<float> Random(size_t count) {
+  std::mt19937 random(7);
+  std::vector<float> values(count);
+  for (float& v : values) v = std::uniform_real_distribution<float>(-3, 3)(random);
+  return values;
+}
+
+TEST_P(EmitLoopsTest, Softmax) {
+  Build(SoftmaxPlan());
+  EXPECT_EQ(schedule_.lane_axis, 1);
+  for (auto [rows, columns] : {std::pair<int64_t, int64_t>{1, 1}, {3, 7}, {2, 16}, {5, 33}, {4, 200}, {3, 0}}) {
+    const std::vector<float> x = Random(rows * columns);
+    std::vector<float> y(rows * columns + 16, -1.0f);
+    const int64_t scratch_bytes = *schedule_.scratch_bytes.Evaluate(std::vector<int64_t>{rows, columns});
+    std::vector<float> scratch(2 * scratch_bytes / 4 + 1);
+    Run({Slot(x.data()), Slot(y.data()), rows, columns, Slot(scratch.data()), scratch_bytes}, {rows, columns});
+    for (int64_t i = 0; i < rows; ++i) {
+      double sum = 0;
+      for (int64_t j = 0; j < columns; ++j) sum += std::exp(double{x[i * columns + j]});
+      for (int64_t j = 0; j < columns; ++j) {
+        EXPECT_NEAR(y[i * columns + j], std::exp(double{x[i * columns + j]}) / sum, 1e-6) << i << "," << j;
+      }
+    }
+    EXPECT_EQ(y[rows * columns], -1.0f) << "wrote past the end";
+  }
+}
+
+TEST_P(EmitLoopsTest, ColumnReductionRunsLanesAcrossColumns) {
+  Build(ColumnSumPlan());
+  EXPECT_EQ(schedule_.lane_axis, 0);
+  for (auto [columns, rows] : {std::pair<int64_t, int64_t>{1, 5}, {16, 3}, {37, 11}, {300, 0}, {1000, 2}}) {
+    const std::vector<float> x = Random(rows * columns);
+    std::vector<float> y(columns + 16, -1.0f);
+    Run({Slot(x.data()), Slot(y.data()), columns, rows}, {columns, rows});
+    for (int64_t j = 0; j < columns; ++j) {
+      double sum = 0;
+      for (int64_t i = 0; i < rows; ++i) sum += x[i * columns + j];
+      EXPECT_NEAR(y[j], sum, 1e-4);
+    }
+    EXPECT_EQ(y[columns], -1.0f) << "wrote past the end";
+  }
+}
+
+TEST_P(EmitLoopsTest, BroadcastHasAVersionForEachCase) {
+  Build(BroadcastPlan());
+  ASSERT_EQ(schedule_.versions.size(), 2u);
+  const int64_t rows = 5, columns = 19;
+  for (int64_t source_rows : {int64_t{1}, rows}) {
+    const std::vector<float> x = Random(source_rows * columns);
+    std::vector<float> y(rows * columns);
+    Run({Slot(x.data()), Slot(y.data()), rows, columns, source_rows}, {rows, columns, source_rows}, source_rows == 1);
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < columns; ++j) EXPECT_EQ(y[i * columns + j], x[(source_rows == 1 ? 0 : i) * columns + j]);
+    }
+  }
+}
+
+TEST_P(EmitLoopsTest, GatherCountsFromTheEndAndRecordsFaults) {
+  Build(GatherPlan());
+  const int64_t columns = 20, entries = 6;
+  const std::vector<float> table = Random(entries * columns);
+  const std::vector<int32_t> ids = {0, 5, -1, -6, 2};
+  std::vector<float> y(ids.size() * columns);
+  int64_t fault[3] = {};
+  const std::vector<int64_t> dims = {static_cast<int64_t>(ids.size()), columns, entries};
+  std::vector<int64_t> args = {Slot(table.data()), Slot(ids.data()), Slot(y.data()), dims[0], dims[1], dims[2],
+                               Slot(fault), 40};
+  Run(args, dims);
+  EXPECT_EQ(fault[0], 0);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const int64_t row = ids[i] < 0 ? ids[i] + entries : ids[i];
+    for (int64_t j = 0; j < columns; ++j) EXPECT_EQ(y[i * columns + j], table[row * columns + j]);
+  }
+  const std::vector<int32_t> bad = {0, 6, -7, 1, 2};
+  args[1] = Slot(bad.data());
+  Run(args, dims);
+  EXPECT_EQ(fault[0], 41);
+  EXPECT_EQ(fault[1], 6);
+  EXPECT_EQ(fault[2], entries);
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, EmitLoopsTest, ::testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v4"));
+
+}  // namespace
+}  // namespace tailor

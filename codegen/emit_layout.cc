@@ -1,0 +1,120 @@
+// tailor.layout: everything that depends on dims alone, computed once per distinct shape.
+#include "codegen/host_function.h"
+#include "codegen/host_shapes.h"
+#include "codegen/host_unit.h"
+
+namespace tailor {
+namespace {
+
+using Place = HostBuffer::Place;
+
+class LayoutEmitter {
+ public:
+  explicit LayoutEmitter(const HostUnit& unit)
+      : unit_(unit),
+        f_(unit.module, "tailor.layout", 3, /*internal=*/true),
+        shapes_(unit.program, unit.kernels, f_, f_.argument(2)),
+        memo_(f_.LoadPtr(f_.context(), offsetof(RtContext, memo), "memo")) {}
+
+  llvm::Function* Emit() {
+    Set(0, f_.b.getInt64(0));
+    shapes_.BindAndCheck();
+    SetOutputs();
+    const std::vector<LaunchShape> launches = ShapesOfLaunches(unit_, shapes_);
+    const WorkspaceShape workspace = shapes_.Place(launches, unit_.first_fit, unit_.placement);
+    Grow(workspace);
+    base_ = f_.LoadPtr(f_.context(), offsetof(RtContext, workspace), "workspace");
+    workers_ = f_.LoadI64(f_.context(), offsetof(RtContext, workers), "workers");
+    for (size_t i = 0; i < launches.size(); ++i) {
+      SetLaunch(unit_.program.launches[i], unit_.memo.launches[i], launches[i]);
+      SetArguments(unit_.program.launches[i], unit_.memo.launches[i], launches[i], workspace);
+    }
+    SetKeys();
+    Set(0, f_.b.getInt64(1));
+    f_.Finish();
+    return f_.function();
+  }
+
+ private:
+  void Set(int word, llvm::Value* value) { f_.Store(value, memo_, MemoByte(word)); }
+
+  void SetOutputs() {
+    for (size_t i = 0; i < unit_.program.output_dims.size(); ++i) {
+      int word = unit_.memo.outputs[i].dims;
+      for (const DimExpr& dim : unit_.program.output_dims[i]) Set(word++, shapes_.Dim(dim).value);
+    }
+    for (const HostBuffer& buffer : unit_.program.buffers) {
+      if (buffer.place != Place::kOutput) continue;
+      const DimExpr bytes = SizeOf(buffer.dtype) * ElementCount(unit_.program.output_dims[buffer.index]);
+      Set(unit_.memo.outputs[buffer.index].bytes, shapes_.Dim(bytes).value);
+    }
+  }
+
+  void Grow(const WorkspaceShape& workspace) {
+    llvm::Value* held = f_.LoadI64(f_.context(), offsetof(RtContext, workspace_bytes), "held");
+    f_.If(f_.b.CreateICmpULT(held, workspace.bytes), /*likely=*/false, [&] {
+      f_.ReturnIfFailed(f_.CallApi(offsetof(RtApi, grow), f_.b.getInt32Ty(), {f_.b.getInt32(0), workspace.bytes}));
+    });
+  }
+
+  // A lone worker runs every launch as one range, which a grain of all tasks says.
+  void SetLaunch(const Launch& launch, const HostMemo::LaunchWords& words, const LaunchShape& shape) {
+    llvm::Value* alone = f_.b.CreateICmpEQ(workers_, f_.b.getInt64(1), "alone");
+    Set(words.tasks, shape.tasks);
+    Set(words.grain, f_.b.CreateSelect(alone, shape.tasks, shape.grain, "grain"));
+    const size_t versions = unit_.kernels[launch.kernel].schedule->versions.size();
+    llvm::Value* kernel = KernelFunction(unit_, launch.kernel, versions - 1);
+    for (size_t v = versions - 1; v-- > 0;) {
+      llvm::Value* chosen = f_.b.CreateICmpEQ(shape.version, f_.b.getInt32(static_cast<uint32_t>(v)));
+      kernel = f_.b.CreateSelect(chosen, KernelFunction(unit_, launch.kernel, v), kernel, "kernel");
+    }
+    Set(words.kernel, kernel);
+  }
+
+  // Inputs and outputs change from run to run, so tailor_run fills their slots.
+  void SetArguments(const Launch& launch, const HostMemo::LaunchWords& words, const LaunchShape& shape,
+                    const WorkspaceShape& workspace) {
+    llvm::Type* byte = f_.b.getInt8Ty();
+    int slot = words.arguments;
+    for (int index : launch.buffers) {
+      const HostBuffer& buffer = unit_.program.buffers[index];
+      if (buffer.place == Place::kConstant) {
+        llvm::Value* constants = f_.LoadPtr(f_.context(), offsetof(RtContext, constants), "constants");
+        Set(slot, f_.LoadPtr(constants, 8 * static_cast<int64_t>(buffer.index), "constant"));
+      } else if (buffer.place == Place::kWorkspace) {
+        llvm::Value* offset = f_.LoadI64(workspace.offsets, 8 * static_cast<int64_t>(buffer.index), "offset");
+        Set(slot, f_.b.CreateGEP(byte, base_, offset, "block"));
+      }
+      ++slot;
+    }
+    for (const DimValue& dim : shape.dims) Set(slot++, dim.value);
+    const KernelPlan& plan = *unit_.kernels[launch.kernel].plan;
+    if (HasScratch(plan)) {
+      Set(slot++, f_.b.CreateGEP(byte, base_, workspace.scratch, "scratch"));
+      Set(slot++, shape.scratch_bytes.value);
+    }
+    if (plan.fault_count > 0) {
+      Set(slot++, f_.Address(memo_, MemoByte(unit_.memo.fault)));
+      Set(slot++, f_.b.getInt64(launch.first_fault_check));
+    }
+  }
+
+  void SetKeys() {
+    int word = unit_.memo.first_key;
+    for (const auto& [input, dim] : unit_.memo.keys) Set(word++, shapes_.InputDim(input, dim).value);
+    Set(unit_.memo.workers, workers_);
+    Set(unit_.memo.workspace, base_);
+  }
+
+  const HostUnit& unit_;
+  HostFunction f_;
+  HostShapes shapes_;
+  llvm::Value* memo_;
+  llvm::Value *base_ = nullptr, *workers_ = nullptr;
+};
+
+}  // namespace
+
+llvm::Function* EmitLayout(const HostUnit& unit) { return LayoutEmitter(unit).Emit(); }
+
+}  // namespace tailor

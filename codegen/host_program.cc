@@ -1,0 +1,97 @@
+#include "codegen/host_program.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace tailor {
+namespace {
+
+using Place = HostBuffer::Place;
+using Relation = ShapeCheck::Relation;
+
+std::string BufferText(const HostBuffer& buffer) {
+  constexpr const char* kPrefix[] = {"in", "out", "c", "w"};
+  return absl::StrCat(kPrefix[static_cast<int>(buffer.place)], buffer.index);
+}
+
+std::string DimsText(const Graph& graph, absl::Span<const DimExpr> dims) {
+  return absl::StrCat("[", absl::StrJoin(dims, ", ", [&](std::string* out, const DimExpr& dim) {
+                        out->append(graph.DimText(dim));
+                      }), "]");
+}
+
+std::string InputDimText(int input, int dim) { return absl::StrCat("input ", input, " dim ", dim); }
+
+std::string BindingText(const Graph& graph, const SymbolBinding& binding) {
+  std::string value = InputDimText(binding.input, binding.dim);
+  if (binding.offset > 0) value = absl::StrCat(value, " - ", binding.offset);
+  if (binding.offset < 0) value = absl::StrCat(value, " + ", -binding.offset);
+  if (binding.coefficient != 1) {
+    value = absl::StrCat(binding.offset != 0 ? absl::StrCat("(", value, ")") : value, " / ", binding.coefficient);
+  }
+  return absl::StrCat("bind ", graph.symbol(binding.symbol).name, " = ", value);
+}
+
+const char* RelationText(Relation relation) {
+  switch (relation) {
+    case Relation::kEqual: return " == ";
+    case Relation::kAtLeast: return " >= ";
+    case Relation::kAtMost: return " <= ";
+    case Relation::kMultipleOf: return " multiple of ";
+    case Relation::kBroadcasts: return " broadcasts with ";
+  }
+  return " ? ";
+}
+
+std::string CheckText(const Graph& graph, const ShapeCheck& check) {
+  const std::string lhs = check.input >= 0 ? InputDimText(check.input, check.dim) : graph.DimText(check.lhs);
+  return absl::StrCat(lhs, RelationText(check.relation), graph.DimText(check.rhs));
+}
+
+std::string LaunchText(const Graph& graph, const HostProgram& program, const Launch& launch) {
+  const std::string buffers = absl::StrJoin(launch.buffers, ", ", [&](std::string* out, int buffer) {
+    out->append(BufferText(program.buffers[buffer]));
+  });
+  std::string text = absl::StrCat(launch.name, "(", buffers, ") dims ", DimsText(graph, launch.dims));
+  if (launch.first_fault_check >= 0) absl::StrAppend(&text, " faults from ", launch.first_fault_check);
+  return text;
+}
+
+}  // namespace
+
+std::string HostProgram::Text(const Graph& graph) const {
+  std::string out;
+  for (const SymbolBinding& binding : bindings) absl::StrAppend(&out, BindingText(graph, binding), "\n");
+  for (int i = 0; i < shape_check_count; ++i) {
+    absl::StrAppend(&out, "check ", i, ": ", CheckText(graph, checks[i]), "\n");
+  }
+  for (size_t i = 0; i < output_dims.size(); ++i) {
+    absl::StrAppend(&out, "output ", i, " ", DimsText(graph, output_dims[i]), "\n");
+  }
+  for (const HostBuffer& buffer : buffers) {
+    if (buffer.place != Place::kWorkspace) continue;
+    absl::StrAppend(&out, "alloc ", BufferText(buffer), " = ",
+                    graph.DimText(SizeOf(buffer.dtype) * ElementCount(buffer.shape)), " live [", buffer.first_step,
+                    ", ", buffer.last_step, "]\n");
+  }
+  for (size_t i = 0; i < launches.size(); ++i) {
+    absl::StrAppend(&out, "launch ", i, " ", LaunchText(graph, *this, launches[i]), "\n");
+  }
+  return out;
+}
+
+void AddOutputChecks(const Graph& graph, HostProgram& program) {
+  for (size_t i = 0; i < program.output_dims.size(); ++i) {
+    program.output_checks.push_back(static_cast<int32_t>(program.checks.size()));
+    const std::string& name = graph.outputs()[i].name;
+    for (size_t d = 0; d < program.output_dims[i].size(); ++d) {
+      const DimExpr& dim = program.output_dims[i][d];
+      ShapeCheck check{ShapeCheck::Relation::kEqual, dim, dim};
+      check.message = absl::StrCat("output \"", name, "\" dim ", d, " is {lhs}, but must be {rhs}");
+      if (!dim.constant()) absl::StrAppend(&check.message, " (", graph.DimText(dim), ")");
+      program.checks.push_back(std::move(check));
+    }
+  }
+}
+
+}  // namespace tailor

@@ -1,0 +1,161 @@
+#include "codegen/host_shapes.h"
+
+#include <algorithm>
+
+namespace tailor {
+
+using Relation = ShapeCheck::Relation;
+
+HostShapes::HostShapes(const HostProgram& program, const std::vector<EmittedKernel>& kernels,
+                       HostFunction& function, llvm::Value* inputs)
+    : program_(program), kernels_(kernels), f_(function), inputs_(inputs), dims_(MakeEmitter()) {}
+
+DimEmitter HostShapes::MakeEmitter() {
+  return DimEmitter(f_.b, [this](llvm::Value* overflows) {
+    f_.FailIf(overflows, kCheckOverflow, f_.b.getInt64(0), f_.b.getInt64(0));
+  });
+}
+
+void HostShapes::BindAndCheck() {
+  for (const SymbolBinding& binding : program_.bindings) Bind(binding);
+  for (int32_t id = 0; id < program_.shape_check_count; ++id) Check(id, program_.checks[id]);
+}
+
+// Extents of tensors are never negative: the runtime refuses those.
+DimValue HostShapes::InputDim(int input, int dim) {
+  auto [found, is_new] = input_dims_.try_emplace({input, dim});
+  if (is_new) {
+    llvm::Value* dims = f_.LoadPtr(inputs_, sizeof(TensorArg) * input + offsetof(TensorArg, dims), "in.dims");
+    found->second = {f_.LoadI64(dims, 8 * dim, "extent"), 0, INT64_MAX};
+  }
+  return found->second;
+}
+
+// A remainder of the division is for the binding's own check to find: coefficient * symbol + offset == extent.
+void HostShapes::Bind(const SymbolBinding& binding) {
+  DimEmitter solve = MakeEmitter();
+  solve.SetSymbol(0, InputDim(binding.input, binding.dim));
+  const DimExpr extent = DimExpr::Symbol(0);
+  dims_.SetSymbol(binding.symbol, solve.Emit(DimExpr::FloorDiv(extent - binding.offset, binding.coefficient)));
+}
+
+void HostShapes::Check(int32_t id, const ShapeCheck& check) {
+  llvm::IRBuilder<>& b = f_.b;
+  const DimValue lhs = check.input >= 0 ? InputDim(check.input, check.dim) : dims_.Emit(check.lhs);
+  const DimValue rhs = dims_.Emit(check.rhs);
+  llvm::Value* bad = nullptr;
+  switch (check.relation) {
+    case Relation::kEqual:
+      bad = b.CreateICmpNE(lhs.value, rhs.value);
+      break;
+    case Relation::kAtLeast:
+      bad = b.CreateICmpSLT(lhs.value, rhs.value);
+      break;
+    case Relation::kAtMost:
+      bad = b.CreateICmpSGT(lhs.value, rhs.value);
+      break;
+    case Relation::kMultipleOf:
+      bad = b.CreateICmpNE(b.CreateSRem(lhs.value, rhs.value), b.getInt64(0));
+      break;
+    case Relation::kBroadcasts: {
+      llvm::Value* differ = b.CreateICmpNE(lhs.value, rhs.value);
+      llvm::Value* neither =
+          b.CreateAnd(b.CreateICmpNE(lhs.value, b.getInt64(1)), b.CreateICmpNE(rhs.value, b.getInt64(1)));
+      bad = b.CreateAnd(differ, neither);
+      break;
+    }
+  }
+  f_.FailIf(bad, id, lhs.value, rhs.value);
+  Learn(check);
+}
+
+// A check of one symbol against a constant narrows the symbol's range.
+void HostShapes::Learn(const ShapeCheck& check) {
+  const std::optional<int64_t> bound = check.rhs.constant();
+  if (!bound) return;
+  const int64_t min = check.relation == Relation::kAtMost ? INT64_MIN : *bound;
+  const int64_t max = check.relation == Relation::kAtLeast ? INT64_MAX : *bound;
+  if (check.relation == Relation::kMultipleOf || check.relation == Relation::kBroadcasts) return;
+  if (check.input < 0) {
+    if (const std::optional<SymbolId> symbol = check.lhs.symbol()) dims_.Narrow(*symbol, min, max);
+    return;
+  }
+  for (const SymbolBinding& binding : program_.bindings) {
+    const bool plain = binding.coefficient == 1 && binding.offset == 0;
+    if (plain && binding.input == check.input && binding.dim == check.dim) dims_.Narrow(binding.symbol, min, max);
+  }
+}
+
+llvm::Value* HostShapes::Holds(const Guard& guard, const std::vector<DimValue>& dims) {
+  llvm::IRBuilder<>& b = f_.b;
+  llvm::Value* value = dims[guard.slot].value;
+  llvm::Value* other = guard.other >= 0 ? dims[guard.other].value : b.getInt64(guard.number);
+  switch (guard.kind) {
+    case Guard::Kind::kDivides:
+      return b.CreateICmpEQ(b.CreateSRem(value, other), b.getInt64(0));
+    case Guard::Kind::kEqual:
+      return b.CreateICmpEQ(value, other);
+    case Guard::Kind::kAtMost:
+      return b.CreateICmpSLE(value, other);
+    case Guard::Kind::kAtLeast:
+      return b.CreateICmpSGE(value, other);
+  }
+  return b.getFalse();
+}
+
+LaunchShape HostShapes::ShapeOf(const Launch& launch) {
+  llvm::IRBuilder<>& b = f_.b;
+  const Schedule& schedule = *kernels_[launch.kernel].schedule;
+  LaunchShape shape;
+  DimEmitter over_slots = MakeEmitter();
+  for (size_t slot = 0; slot < launch.dims.size(); ++slot) {
+    shape.dims.push_back(dims_.Emit(launch.dims[slot]));
+    over_slots.SetSymbol(static_cast<SymbolId>(slot), shape.dims.back());
+  }
+  shape.tasks = over_slots.Emit(schedule.tasks).value;
+  shape.grain = over_slots.Emit(DimExpr::Max(schedule.grain, 1)).value;
+  shape.scratch_bytes = over_slots.Emit(64 * DimExpr::CeilDiv(schedule.scratch_bytes, 64));
+  const int last = static_cast<int>(schedule.versions.size()) - 1;
+  shape.version = b.getInt32(last);
+  for (int v = last - 1; v >= 0; --v) {
+    llvm::Value* fits = b.getTrue();
+    for (const Guard& guard : schedule.versions[v].guards) fits = b.CreateAnd(fits, Holds(guard, shape.dims));
+    shape.version = b.CreateSelect(fits, b.getInt32(v), shape.version, "version");
+  }
+  return shape;
+}
+
+// Blocks first, then one slice of scratch per worker, large enough for every launch.
+WorkspaceShape HostShapes::Place(const std::vector<LaunchShape>& launches, llvm::Function* first_fit,
+                                 llvm::Value* table) {
+  llvm::IRBuilder<>& b = f_.b;
+  WorkspaceShape workspace;
+  DimValue blocks{b.getInt64(0), 0, 0};
+  if (first_fit != nullptr) {
+    int64_t count = 0;
+    for (const HostBuffer& buffer : program_.buffers) count += buffer.place == HostBuffer::Place::kWorkspace;
+    llvm::IRBuilder<> entry(&f_.function()->getEntryBlock(), f_.function()->getEntryBlock().begin());
+    auto* words = llvm::ArrayType::get(b.getInt64Ty(), count);
+    llvm::Value* sizes = entry.CreateAlloca(words, nullptr, "sizes");
+    workspace.offsets = entry.CreateAlloca(words, nullptr, "offsets");
+    for (const HostBuffer& buffer : program_.buffers) {
+      if (buffer.place != HostBuffer::Place::kWorkspace) continue;
+      const DimExpr bytes = SizeOf(buffer.dtype) * ElementCount(buffer.shape);
+      const DimValue size = dims_.Emit(64 * DimExpr::CeilDiv(bytes, 64));
+      f_.Store(size.value, sizes, 8 * buffer.index);
+      blocks = dims_.Add(blocks, size);  // for its overflow check
+    }
+    blocks.value = b.CreateCall(first_fit, {sizes, workspace.offsets, table, b.getInt64(count)}, "blocks");
+  }
+  DimValue slice{b.getInt64(0), 0, 0};
+  for (const LaunchShape& launch : launches) {
+    slice.value = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, slice.value, launch.scratch_bytes.value);
+    slice.max = std::max(slice.max, launch.scratch_bytes.max);
+  }
+  workspace.scratch = blocks.value;
+  const DimValue workers{f_.LoadI64(f_.context(), offsetof(RtContext, workers), "workers"), 1, INT32_MAX};
+  workspace.bytes = dims_.Add(blocks, dims_.Multiply(slice, workers)).value;
+  return workspace;
+}
+
+}  // namespace tailor

@@ -1,0 +1,62 @@
+// What a host function derives from the dims of its inputs: symbols, checks, output extents, the workspace
+// layout, and for each launch its dims, tasks and version. Emitted alike into the layout and the plan function.
+#ifndef TAILOR_CODEGEN_HOST_SHAPES_H_
+#define TAILOR_CODEGEN_HOST_SHAPES_H_
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "codegen/emit_dim.h"
+#include "codegen/emit_host.h"
+#include "codegen/host_function.h"
+
+namespace tailor {
+
+struct LaunchShape {
+  std::vector<DimValue> dims;  // per slot of the plan
+  llvm::Value* tasks;
+  llvm::Value* grain;
+  DimValue scratch_bytes;  // of one worker, a multiple of 64
+  llvm::Value* version;    // i32
+};
+
+struct WorkspaceShape {
+  llvm::Value* offsets = nullptr;  // address of an i64 per block
+  llvm::Value* scratch = nullptr;  // where the workers' slices begin
+  llvm::Value* bytes = nullptr;
+};
+
+class HostShapes {
+ public:
+  // `inputs` is the address of the TensorArg array.
+  HostShapes(const HostProgram& program, const std::vector<EmittedKernel>& kernels, HostFunction& function,
+             llvm::Value* inputs);
+
+  // Solves the symbols, then evaluates the shape checks in order. Ranges that a check establishes hold for all
+  // arithmetic after it. Everything below may be called after this.
+  void BindAndCheck();
+  // The raw extent of an input dim.
+  DimValue InputDim(int input, int dim);
+  DimValue Dim(const DimExpr& e) { return dims_.Emit(e); }
+  LaunchShape ShapeOf(const Launch& launch);
+  WorkspaceShape Place(const std::vector<LaunchShape>& launches, llvm::Function* first_fit, llvm::Value* table);
+
+ private:
+  void Bind(const SymbolBinding& binding);
+  void Check(int32_t id, const ShapeCheck& check);
+  void Learn(const ShapeCheck& check);
+  DimEmitter MakeEmitter();
+  llvm::Value* Holds(const Guard& guard, const std::vector<DimValue>& dims);
+
+  const HostProgram& program_;
+  const std::vector<EmittedKernel>& kernels_;
+  HostFunction& f_;
+  llvm::Value* inputs_;
+  DimEmitter dims_;
+  std::map<std::pair<int, int>, DimValue> input_dims_;
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_HOST_SHAPES_H_

@@ -1,0 +1,344 @@
+#include "codegen/emit_host.h"
+
+#include <map>
+
+#include "exec/host_abi.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/codegen/ir_image.h"
+
+namespace tailor {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Place = HostBuffer::Place;
+
+const DimExpr kN = DimExpr::Symbol(0);
+const DimExpr kM = DimExpr::Symbol(1);
+
+// Kernels over (in, out; d0 elements). One task is one element.
+constexpr char kKernels[] = R"(
+define void @double_v0(ptr %args, i64 %begin, i64 %end, i64 %worker) {
+entry:
+  %in = load ptr, ptr %args
+  %out.at = getelementptr i64, ptr %args, i64 1
+  %out = load ptr, ptr %out.at
+  br label %loop
+loop:
+  %i = phi i64 [%begin, %entry], [%next, %body]
+  %more = icmp slt i64 %i, %end
+  br i1 %more, label %body, label %done
+body:
+  %p = getelementptr float, ptr %in, i64 %i
+  %x = load float, ptr %p
+  %y = fadd float %x, %x
+  %q = getelementptr float, ptr %out, i64 %i
+  store float %y, ptr %q
+  %next = add i64 %i, 1
+  br label %loop
+done:
+  ret void
+}
+; The version for counts that 4 divides writes 4 everywhere, so that a test can tell.
+define void @double4_v0(ptr %args, i64 %begin, i64 %end, i64 %worker) {
+  %out.at = getelementptr i64, ptr %args, i64 1
+  %out = load ptr, ptr %out.at
+  %q = getelementptr float, ptr %out, i64 %begin
+  store float 4.0, ptr %q
+  ret void
+}
+define void @double4_v1(ptr %args, i64 %begin, i64 %end, i64 %worker) {
+  call void @double_v0(ptr %args, i64 %begin, i64 %end, i64 %worker)
+  ret void
+}
+; Slots: in, out, d0, scratch, bytes per worker, fault record, fault base. Records fault 1 of the plan with value -7.
+define void @faulty_v0(ptr %args, i64 %begin, i64 %end, i64 %worker) {
+  %scratch.at = getelementptr i64, ptr %args, i64 3
+  %scratch = load ptr, ptr %scratch.at
+  %bytes.at = getelementptr i64, ptr %args, i64 4
+  %bytes = load i64, ptr %bytes.at
+  %own = mul i64 %worker, %bytes
+  %mine = getelementptr i8, ptr %scratch, i64 %own
+  store i64 99, ptr %mine
+  %fault.at = getelementptr i64, ptr %args, i64 5
+  %fault = load ptr, ptr %fault.at
+  %base.at = getelementptr i64, ptr %args, i64 6
+  %base = load i64, ptr %base.at
+  %id = add i64 %base, 2
+  store i64 %id, ptr %fault
+  %value = getelementptr i64, ptr %fault, i64 1
+  store i64 -7, ptr %value
+  %extent = getelementptr i64, ptr %fault, i64 2
+  store i64 5, ptr %extent
+  ret void
+}
+)";
+
+// The runtime's side of a session: everything generated code asks for is recorded.
+struct FakeRuntime {
+  FakeRuntime(uint64_t memo_slots, int64_t workers) : memo(memo_slots, 0) {
+    context = {sizeof(RtContext), constants.data(), nullptr, 0, memo.data(), workers};
+    api.struct_size = sizeof(RtApi);
+    api.grow = [](RtContext* c, int32_t, uint64_t bytes) { return From(c).Grow(bytes); };
+    api.output = [](RtContext* c, int32_t index, TensorArg* out, uint64_t bytes) {
+      return From(c).Output(index, out, bytes);
+    };
+    api.parallel_for = [](RtContext* c, KernelFn kernel, const int64_t* args, int64_t count, int64_t grain) {
+      From(c).grains.push_back(grain);
+      for (int64_t i = 0; i < count; i += grain) kernel(args, i, std::min(i + grain, count), 0);
+    };
+    api.fail = [](RtContext* c, int32_t check, int64_t lhs, int64_t rhs) {
+      From(c).failure = {check, lhs, rhs};
+      return 100 + check;
+    };
+  }
+  static FakeRuntime& From(RtContext* context) { return *reinterpret_cast<FakeRuntime*>(context); }
+  int32_t Grow(uint64_t bytes) {
+    ++grown;
+    if (refuse_grow) return 77;
+    workspaces.push_back(std::make_unique<std::vector<uint8_t>>(bytes + 64));
+    const uint64_t address = reinterpret_cast<uint64_t>(workspaces.back()->data());
+    context.workspace = workspaces.back()->data() + (64 - address % 64);
+    context.workspace_bytes = bytes;
+    return 0;
+  }
+  int32_t Output(int32_t index, TensorArg* out, uint64_t bytes) {
+    buffers[index].assign(bytes / 4 + 1, 0.0f);
+    out->data = buffers[index].data();
+    output_bytes = bytes;
+    return 0;
+  }
+
+  RtContext context;  // first, so that From() can find the whole
+  RtApi api{};
+  std::vector<int64_t> memo;
+  std::vector<const void*> constants = {nullptr};
+  std::vector<std::unique_ptr<std::vector<uint8_t>>> workspaces;
+  std::map<int, std::vector<float>> buffers;
+  std::vector<int64_t> grains;
+  std::vector<int64_t> failure;
+  uint64_t output_bytes = 0;
+  int grown = 0;
+  bool refuse_grow = false;
+};
+
+// y = 2 * (2 * x) for x f32[N, M]: in0 -> w0 -> out0.
+class EmitHostTest : public ::testing::Test {
+ protected:
+  EmitHostTest() {
+    plan_.buffers = {{BufferKind::kInput, DType::kF32, {}}, {BufferKind::kOutput, DType::kF32, {}}};
+    plan_.dims = {{}};
+    schedule_.tasks = DimExpr::Symbol(0);
+    schedule_.grain = 3;
+    kernels_ = {{"double", &plan_, &schedule_}};
+    program_.bindings = {{0, 0, 0, 1, 0}, {1, 0, 1, 1, 0}};
+    program_.checks = {{ShapeCheck::Relation::kAtMost, {}, 1 << 20, 0, 0},
+                       {ShapeCheck::Relation::kAtMost, {}, int64_t{1} << 60, 0, 1}};
+    program_.shape_check_count = 2;
+    program_.output_dims = {{kN, kM}};
+    program_.output_checks = {2};
+    program_.checks.resize(4);
+    program_.buffers = {{Place::kInput, 0, DType::kF32, {kN, kM}},
+                        {Place::kWorkspace, 0, DType::kF32, {kN, kM}, 0, 1},
+                        {Place::kOutput, 0, DType::kF32, {kN, kM}}};
+    program_.launches = {{0, "first", {0, 1}, {kN * kM}}, {0, "second", {1, 2}, {kN * kM}}};
+  }
+
+  void Build(int64_t workers = 1) {
+    auto host = std::make_unique<llvm::Module>("host", llvm_);
+    auto emission = EmitHostProgram(program_, kernels_, *host);
+    ASSERT_TRUE(emission.ok()) << emission.status();
+    std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
+    objects.push_back(CompileIr(std::move(host)));
+    objects.push_back(CompileIr(ParseIr(llvm_, kKernels)));
+    auto image = LinkImage(std::move(objects), {"tailor_run", "tailor_plan"});
+    ASSERT_TRUE(image.ok()) << image.status();
+    image_ = std::make_unique<MappedImage>(*image);
+    runtime_ = std::make_unique<FakeRuntime>(emission->memo_slots, workers);
+  }
+
+  // Runs on x = 1, 2, 3, ...; with `given` as caller's output dims if not empty.
+  int32_t Run(std::vector<int64_t> dims, std::vector<int64_t> given = {}) {
+    x_.resize(dims[0] * dims[1] < 1000 ? dims[0] * dims[1] : 0);
+    for (size_t i = 0; i < x_.size(); ++i) x_[i] = static_cast<float>(i + 1);
+    const TensorArg in{x_.data(), dims.data()};
+    out_dims_ = given.empty() ? std::vector<int64_t>{-1, -1} : given;
+    y_.assign(x_.size() + 1, -1.0f);
+    TensorArg out{given.empty() ? nullptr : y_.data(), out_dims_.data()};
+    const int32_t code = image_->Find<RunFn>("tailor_run")(&runtime_->api, &runtime_->context, &in, &out);
+    if (code == 0) y_.assign(static_cast<float*>(out.data), static_cast<float*>(out.data) + x_.size());
+    return code;
+  }
+
+  int32_t Plan(std::vector<int64_t> dims, PlanResult& result) {
+    const TensorArg in{nullptr, dims.data()};
+    out_dims_ = {-1, -1};
+    TensorArg out{nullptr, out_dims_.data()};
+    return image_->Find<PlanFn>("tailor_plan")(&runtime_->api, &runtime_->context, &in, &out, &result);
+  }
+
+  llvm::LLVMContext llvm_;
+  KernelPlan plan_;
+  Schedule schedule_;
+  std::vector<EmittedKernel> kernels_;
+  HostProgram program_;
+  std::unique_ptr<MappedImage> image_;
+  std::unique_ptr<FakeRuntime> runtime_;
+  std::vector<float> x_, y_;
+  std::vector<int64_t> out_dims_;
+};
+
+TEST_F(EmitHostTest, RunsLaunchesInOrder) {
+  Build();
+  ASSERT_EQ(Run({2, 3}), 0);
+  EXPECT_THAT(y_, ElementsAre(4, 8, 12, 16, 20, 24));
+  EXPECT_THAT(out_dims_, ElementsAre(2, 3));
+  EXPECT_EQ(runtime_->output_bytes, 24u);
+  EXPECT_TRUE(runtime_->grains.empty());  // a lone worker needs no parallel_for
+}
+
+TEST_F(EmitHostTest, EveryShapeIsItsOwnLayoutAndGrowsOnlyUpwards) {
+  Build();
+  ASSERT_EQ(Run({2, 40}), 0);
+  EXPECT_EQ(runtime_->grown, 1);
+  EXPECT_EQ(runtime_->context.workspace_bytes, 320u);
+  for (std::vector<int64_t> dims : {std::vector<int64_t>{1, 1}, {5, 2}, {5, 2}, {2, 5}, {80, 1}}) {
+    ASSERT_EQ(Run(dims), 0);
+    EXPECT_THAT(out_dims_, ::testing::ElementsAreArray(dims));
+    for (size_t i = 0; i < y_.size(); ++i) ASSERT_EQ(y_[i], 4 * x_[i]);
+  }
+  EXPECT_EQ(runtime_->grown, 1);
+  ASSERT_EQ(Run({9, 9}), 0);
+  EXPECT_EQ(runtime_->grown, 2);
+}
+
+TEST_F(EmitHostTest, FollowsAWorkspaceThatMovedBetweenRuns) {
+  Build();
+  ASSERT_EQ(Run({2, 3}), 0);
+  runtime_->Grow(4096);
+  *runtime_->workspaces[0] = {};  // the old one is gone
+  ASSERT_EQ(Run({2, 3}), 0);
+  EXPECT_EQ(y_[5], 24);
+}
+
+TEST_F(EmitHostTest, ZeroElementsRunNothing) {
+  Build();
+  ASSERT_EQ(Run({0, 3}), 0);
+  EXPECT_THAT(out_dims_, ElementsAre(0, 3));
+  EXPECT_TRUE(y_.empty());
+}
+
+TEST_F(EmitHostTest, FillsTheCallersBuffer) {
+  Build();
+  ASSERT_EQ(Run({2, 2}, {2, 2}), 0);
+  EXPECT_THAT(y_, ElementsAre(4, 8, 12, 16));
+  EXPECT_TRUE(runtime_->buffers.empty());
+}
+
+TEST_F(EmitHostTest, RefusesACallersBufferOfOtherDims) {
+  Build();
+  EXPECT_EQ(Run({2, 2}, {2, 3}), 103);
+  EXPECT_THAT(runtime_->failure, ElementsAre(3, 3, 2));
+  EXPECT_EQ(y_[0], -1.0f);  // nothing was launched
+}
+
+TEST_F(EmitHostTest, FailingCheckReportsItsValuesAndLeavesTheSessionUsable) {
+  Build();
+  ASSERT_EQ(Run({2, 2}), 0);
+  EXPECT_EQ(Run({(1 << 20) + 1, 1}), 100);
+  EXPECT_THAT(runtime_->failure, ElementsAre(0, (1 << 20) + 1, 1 << 20));
+  ASSERT_EQ(Run({2, 2}), 0);
+  EXPECT_THAT(y_, ElementsAre(4, 8, 12, 16));
+}
+
+TEST_F(EmitHostTest, SizesThatOverflowFail) {
+  Build();
+  EXPECT_EQ(Run({1 << 20, int64_t{1} << 50}), 99);
+  EXPECT_EQ(runtime_->failure[0], kCheckOverflow);
+}
+
+TEST_F(EmitHostTest, RefusedGrowthEndsTheRunAndIsTriedAgain) {
+  Build();
+  runtime_->refuse_grow = true;
+  EXPECT_EQ(Run({2, 2}), 77);
+  runtime_->refuse_grow = false;
+  ASSERT_EQ(Run({2, 2}), 0);
+  EXPECT_THAT(y_, ElementsAre(4, 8, 12, 16));
+}
+
+TEST_F(EmitHostTest, ManyTasksGoToParallelFor) {
+  Build(/*workers=*/2);
+  ASSERT_EQ(Run({5, 2}), 0);
+  EXPECT_THAT(runtime_->grains, ElementsAre(3, 3));
+  EXPECT_EQ(y_[9], 40);
+  runtime_->grains.clear();
+  ASSERT_EQ(Run({3, 1}), 0);  // one grain: not worth a region
+  EXPECT_TRUE(runtime_->grains.empty());
+  runtime_->context.workers = 1;
+  ASSERT_EQ(Run({5, 2}), 0);
+  EXPECT_TRUE(runtime_->grains.empty());
+}
+
+TEST_F(EmitHostTest, GuardsChooseTheVersion) {
+  kernels_[0].symbol = "double4";
+  schedule_.versions = {{{{Guard::Kind::kDivides, 0, -1, 4}, {Guard::Kind::kAtLeast, 0, -1, 8}}}, {}};
+  Build();
+  int32_t versions[2] = {-1, -1};
+  PlanResult plan{sizeof(PlanResult), 0, versions};
+  ASSERT_EQ(Run({2, 4}), 0);
+  EXPECT_EQ(y_[0], 4.0f);
+  ASSERT_EQ(Plan({2, 4}, plan), 0);
+  EXPECT_THAT(versions, ElementsAre(0, 0));
+  ASSERT_EQ(Run({2, 3}), 0);
+  EXPECT_EQ(y_[1], 8.0f);
+  ASSERT_EQ(Plan({1, 4}, plan), 0);
+  EXPECT_THAT(versions, ElementsAre(1, 1));
+}
+
+TEST_F(EmitHostTest, PlanReportsDimsAndBytesAndKeepsTheMemo) {
+  Build();
+  ASSERT_EQ(Run({2, 2}), 0);
+  const std::vector<int64_t> memo = runtime_->memo;
+  PlanResult plan{sizeof(PlanResult), 0, nullptr};
+  ASSERT_EQ(Plan({7, 11}, plan), 0);
+  EXPECT_THAT(out_dims_, ElementsAre(7, 11));
+  EXPECT_EQ(plan.workspace_bytes, 320u);  // 308 rounded up to 64
+  EXPECT_EQ(runtime_->memo, memo);
+  EXPECT_EQ(runtime_->grown, 1);
+}
+
+TEST_F(EmitHostTest, FaultsAreReportedAfterTheRun) {
+  plan_.buffers.push_back({BufferKind::kRow, DType::kF32, {}});
+  plan_.fault_count = 2;
+  schedule_.scratch_bytes = DimExpr::Symbol(0) * 4;
+  kernels_[0].symbol = "faulty";
+  program_.checks.resize(6);
+  program_.launches = {{0, "faulty", {0, 2}, {kN * kM}, 4}};
+  program_.buffers[1].place = Place::kInput;
+  Build(/*workers=*/3);
+  EXPECT_EQ(Run({2, 10}), 105);
+  EXPECT_THAT(runtime_->failure, ElementsAre(5, -7, 5));
+  EXPECT_EQ(runtime_->context.workspace_bytes, 3 * 128u);  // 80 bytes a worker, rounded up
+  EXPECT_EQ(runtime_->context.workspace[0], 99);
+}
+
+TEST_F(EmitHostTest, TracesLaunchesWhereAsked) {
+  Build();
+  static std::vector<int32_t> calls;
+  calls.clear();
+  runtime_->api.trace = [](RtContext*, int32_t step, int32_t phase) { calls.push_back(10 * step + phase); };
+  ASSERT_EQ(Run({2, 2}), 0);
+  EXPECT_THAT(calls, ElementsAre(0, 1, 10, 11));
+}
+
+TEST_F(EmitHostTest, UnboundSymbolIsNamed) {
+  program_.bindings.pop_back();
+  llvm::Module module("host", llvm_);
+  auto emission = EmitHostProgram(program_, kernels_, module);
+  ASSERT_FALSE(emission.ok());
+  EXPECT_THAT(std::string(emission.status().message()), HasSubstr("needs symbol 1, which is unbound"));
+}
+
+}  // namespace
+}  // namespace tailor

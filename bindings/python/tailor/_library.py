@@ -1,0 +1,190 @@
+"""Finds and loads the two shared libraries, and declares their functions.
+
+Lookup: the directory in TAILOR_LIBRARY_DIR, else this package's own, else build/lib of the source tree.
+"""
+import ctypes
+import functools
+import os
+import pathlib
+from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+
+from .errors import Error, code_name
+
+MAX_RANK = 8
+SIZE_MAX = c_size_t(-1).value
+
+ReleaseFn = CFUNCTYPE(None, c_void_p)
+TakeFn = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
+ProgressFn = CFUNCTYPE(c_int32, c_void_p, c_char_p, c_double)
+LogFn = CFUNCTYPE(None, c_void_p, c_int32, c_char_p)
+
+
+class Tensor(Structure):
+    _fields_ = [("struct_size", c_uint64), ("data", c_void_p), ("data_bytes", c_uint64), ("dtype", c_int32),
+                ("rank", c_int32), ("dims", c_int64 * MAX_RANK), ("strides", POINTER(c_int64))]
+
+
+class RuntimeOptions(Structure):
+    _fields_ = [("struct_size", c_uint64), ("allocate", c_void_p), ("deallocate", c_void_p), ("log", LogFn),
+                ("user", c_void_p)]
+
+
+class LoadOptions(Structure):
+    _fields_ = [("struct_size", c_uint64), ("verify_constants", c_int32), ("copy_constants", c_int32),
+                ("target", c_char_p), ("public_key", c_char_p)]
+
+
+class TensorInfo(Structure):
+    _fields_ = [("struct_size", c_uint64), ("name", c_char_p), ("dtype", c_int32), ("rank", c_int32),
+                ("extents", c_int64 * MAX_RANK), ("dim_texts", c_char_p * MAX_RANK)]
+
+
+class SymbolInfo(Structure):
+    _fields_ = [("struct_size", c_uint64), ("name", c_char_p), ("min", c_int64), ("max", c_int64),
+                ("multiple_of", c_int64)]
+
+
+class SessionOptions(Structure):
+    _fields_ = [("struct_size", c_uint64), ("threads", c_uint64), ("parallel_for", c_void_p),
+                ("parallel_user", c_void_p), ("copy_strided", c_int32)]
+
+
+class PlanInfo(Structure):
+    _fields_ = [("struct_size", c_uint64), ("workspace_bytes", c_uint64), ("threads", c_uint64)]
+
+
+class Counters(Structure):
+    _fields_ = [("struct_size", c_uint64), ("images_linked", c_uint64), ("workspace_growths", c_uint64),
+                ("runs", c_uint64)]
+
+
+class SymbolOptions(Structure):
+    _fields_ = [("struct_size", c_uint64), ("min", c_int64), ("max", c_int64), ("multiple_of", c_int64),
+                ("likely", POINTER(c_int64)), ("likely_count", c_size_t)]
+
+
+class CompileOptions(Structure):
+    _fields_ = [("struct_size", c_uint64), ("targets", POINTER(c_char_p)), ("target_count", c_size_t),
+                ("progress", ProgressFn), ("progress_user", c_void_p), ("threads", c_uint64),
+                ("secret_key", c_char_p)]
+
+
+_Handle, _Out, _Text, _Value, _Dims = c_void_p, POINTER(c_void_p), [c_char_p, c_size_t], POINTER(c_uint64), POINTER(c_uint64)
+_Tensors = [POINTER(Tensor), c_size_t]
+
+# Functions that return tailor_status*.
+_RUNTIME = {
+    "tailor_runtime_create": [POINTER(RuntimeOptions), _Out],
+    "tailor_executable_load": [_Handle, *_Text, POINTER(LoadOptions), _Out],
+    "tailor_executable_load_memory": [_Handle, c_void_p, c_size_t, POINTER(LoadOptions), ReleaseFn, c_void_p, _Out],
+    "tailor_executable_save": [_Handle, *_Text],
+    "tailor_executable_input": [_Handle, c_size_t, POINTER(TensorInfo)],
+    "tailor_executable_output": [_Handle, c_size_t, POINTER(TensorInfo)],
+    "tailor_executable_symbol": [_Handle, c_size_t, POINTER(SymbolInfo)],
+    "tailor_executable_describe": [_Handle, POINTER(c_char_p)],
+    "tailor_session_create": [_Handle, POINTER(SessionOptions), _Out],
+    "tailor_session_run": [_Handle, *_Tensors, *_Tensors],
+    "tailor_session_bind": [_Handle, *_Tensors, *_Tensors],
+    "tailor_session_run_bound": [_Handle],
+    "tailor_session_reserve": [_Handle, *_Tensors],
+    "tailor_executable_run": [_Handle, *_Tensors, *_Tensors],
+    "tailor_executable_plan": [_Handle, *_Tensors, *_Tensors, POINTER(PlanInfo)],
+}
+
+# Functions that cannot fail.
+_RUNTIME_PLAIN = {
+    "tailor_status_code": (c_int32, [_Handle]),
+    "tailor_status_message": (c_char_p, [_Handle]),
+    "tailor_status_node": (c_char_p, [_Handle]),
+    "tailor_status_release": (None, [_Handle]),
+    "tailor_version": (c_char_p, []),
+    "tailor_runtime_release": (None, [_Handle]),
+    "tailor_executable_release": (None, [_Handle]),
+    "tailor_session_release": (None, [_Handle]),
+    "tailor_executable_input_count": (c_size_t, [_Handle]),
+    "tailor_executable_output_count": (c_size_t, [_Handle]),
+    "tailor_executable_symbol_count": (c_size_t, [_Handle]),
+    "tailor_counters_read": (None, [POINTER(Counters)]),
+}
+
+_COMPILER = {
+    "tailor_graph_create": [*_Text, _Out],
+    "tailor_graph_symbol": [_Handle, *_Text, POINTER(SymbolOptions), _Dims],
+    "tailor_graph_dim": [_Handle, c_int64, _Dims],
+    **{f"tailor_dim_{name}": [_Handle, c_uint64, c_uint64, _Dims]
+       for name in ("add", "sub", "mul", "floordiv", "mod", "min", "max")},
+    "tailor_graph_assume_equal": [_Handle, c_uint64, c_uint64],
+    "tailor_graph_input": [_Handle, *_Text, c_int32, _Dims, c_size_t, _Value],
+    "tailor_graph_output": [_Handle, *_Text, c_uint64],
+    "tailor_graph_constant": [_Handle, *_Text, c_int32, POINTER(c_int64), c_size_t, c_void_p, c_size_t, ReleaseFn,
+                              c_void_p, _Value],
+    "tailor_graph_scalar": [_Handle, c_int32, c_double, _Value],
+    "tailor_graph_set_name": [_Handle, c_uint64, *_Text],
+    "tailor_graph_value_type": [_Handle, c_uint64, POINTER(c_int32), POINTER(c_int32), _Dims],
+    "tailor_graph_text": [_Handle, POINTER(c_char_p)],
+    "tailor_dim_text": [_Handle, c_uint64, POINTER(c_char_p)],
+    "tailor_graph_facts_text": [_Handle, POINTER(c_char_p)],
+    "tailor_graph_softmax": [_Handle, c_uint64, c_int64, _Value],
+    "tailor_graph_log_softmax": [_Handle, c_uint64, c_int64, _Value],
+    "tailor_graph_layer_norm": [_Handle, c_uint64, c_uint64, c_uint64, c_double, _Value],
+    "tailor_graph_gelu": [_Handle, c_uint64, _Value],
+    "tailor_graph_gelu_tanh": [_Handle, c_uint64, _Value],
+    "tailor_graph_l2_normalize": [_Handle, c_uint64, c_int64, c_double, _Value],
+    "tailor_graph_attention": [_Handle, c_uint64, c_uint64, c_uint64, c_uint64, c_double, _Value],
+    "tailor_graph_compile": [_Handle, _Handle, POINTER(CompileOptions), _Out],
+    "tailor_graph_compile_artifact": [_Handle, POINTER(CompileOptions), TakeFn, c_void_p],
+}
+
+_COMPILER_PLAIN = {
+    "tailor_graph_release": (None, [_Handle]),
+    "tailor_compiler_modules_emitted": (c_uint64, []),
+}
+
+
+def _find(name):
+    package = pathlib.Path(__file__).resolve().parent
+    configured = os.environ.get("TAILOR_LIBRARY_DIR")
+    places = [pathlib.Path(configured)] if configured else [package, package.parents[2] / "build" / "lib"]
+    for place in places:
+        if (place / name).exists():
+            return place / name
+    raise ImportError(f"{name} is in none of: {', '.join(map(str, places))}; set TAILOR_LIBRARY_DIR")
+
+
+def _declare(library, fallible, plain):
+    for name, arguments in fallible.items():
+        function = getattr(library, name)
+        function.argtypes, function.restype = arguments, c_void_p
+    for name, (result, arguments) in plain.items():
+        function = getattr(library, name)
+        function.argtypes, function.restype = arguments, result
+    return library
+
+
+@functools.lru_cache(maxsize=None)
+def runtime():
+    """libtailor_runtime.so; global, so that the compiler library binds to this very copy."""
+    return _declare(ctypes.CDLL(str(_find("libtailor_runtime.so")), mode=ctypes.RTLD_GLOBAL), _RUNTIME, _RUNTIME_PLAIN)
+
+
+@functools.lru_cache(maxsize=None)
+def compiler():
+    """libtailor.so. Raises ImportError where only the runtime is installed."""
+    runtime()
+    from . import _ops
+    try:
+        path = _find("libtailor.so")
+    except ImportError as missing:
+        raise ImportError(f"building and compiling graphs needs the compiler library: {missing}") from None
+    return _declare(ctypes.CDLL(str(path)), {**_COMPILER, **_ops.SIGNATURES}, _COMPILER_PLAIN)
+
+
+def check(status):
+    """Raises tailor.Error for a tailor_status* that is not NULL."""
+    if not status:
+        return
+    library = runtime()
+    error = Error(code_name(library.tailor_status_code(status)), library.tailor_status_message(status).decode(),
+                  library.tailor_status_node(status).decode())
+    library.tailor_status_release(status)
+    raise error

@@ -1,0 +1,20 @@
+"""The one exception of the C API's failures."""
+
+_CODES = {
+    1: "CANCELLED", 3: "INVALID_ARGUMENT", 5: "NOT_FOUND", 8: "RESOURCE_EXHAUSTED", 9: "FAILED_PRECONDITION",
+    11: "OUT_OF_RANGE", 12: "UNIMPLEMENTED", 13: "INTERNAL", 15: "DATA_LOSS",
+}
+
+
+class Error(Exception):
+    """A failed call: `code` ("INVALID_ARGUMENT"), `message`, and the graph node at fault (`node`, may be "")."""
+
+    def __init__(self, code, message, node=""):
+        super().__init__(f"{code}: {message}" + (f" (node {node})" if node else ""))
+        self.code = code
+        self.message = message
+        self.node = node
+
+
+def code_name(code):
+    return _CODES.get(code, str(code))

@@ -1,0 +1,309 @@
+"""Building and compiling graphs. Needs libtailor.so; it is loaded with the first Graph."""
+import ctypes
+import itertools
+import numbers
+import operator
+import weakref
+from ctypes import byref, c_char_p, c_int32, c_uint64, c_void_p, sizeof
+
+import numpy
+
+from . import _convert, _library
+from ._library import check
+from ._ops import GraphOps, ValueOps
+from .dims import Dim, Expression, GraphDim, Symbol
+from .runtime import Executable
+
+# Arrays that graphs borrow, by number, until the library says that it is done with them.
+_borrowed = {}
+_numbers = itertools.count(1)
+
+
+@_library.ReleaseFn
+def _give_back(number):
+    _borrowed.pop(number, None)
+
+
+def modules_emitted():
+    """LLVM modules emitted by this process."""
+    return _library.compiler().tailor_compiler_modules_emitted()
+
+
+class Value(ValueOps):
+    """A tensor of a graph. Operators follow numpy; the other operand may be a number or an array.
+
+    == and != compare Value objects; use eq() and ne() for elements."""
+
+    def __init__(self, graph, handle):
+        self.graph, self.handle = graph, handle
+
+    def _type(self):
+        dtype, rank, dims = c_int32(), c_int32(), (c_uint64 * _library.MAX_RANK)()
+        check(self.graph._library.tailor_graph_value_type(self.graph._handle, self.handle, byref(dtype), byref(rank),
+                                                          dims))
+        return dtype.value, dims[:rank.value]
+
+    @property
+    def dtype(self):
+        """"f32" and the like."""
+        return _convert.dtype_name(self._type()[0])
+
+    @property
+    def shape(self):
+        """The extents, as dims that may be used in any shape of the same graph."""
+        return tuple(GraphDim(self.graph, dim) for dim in self._type()[1])
+
+    def named(self, name):
+        """Names the value, for messages, dumps and traces; returns it."""
+        check(self.graph._library.tailor_graph_set_name(self.graph._handle, self.handle, *_convert.utf8(name)))
+        return self
+
+    def __repr__(self):
+        return f"<tailor.Value {self.dtype}[{', '.join(map(repr, self.shape))}]>"
+
+    def softmax(self, axis=-1):
+        return self.graph.softmax(self, axis)
+
+    def log_softmax(self, axis=-1):
+        return self.graph.log_softmax(self, axis)
+
+    def layer_norm(self, scale=None, bias=None, epsilon=1e-5):
+        return self.graph.layer_norm(self, scale, bias, epsilon)
+
+    def gelu(self):
+        return self.graph.gelu(self)
+
+    def gelu_tanh(self):
+        return self.graph.gelu_tanh(self)
+
+    def l2_normalize(self, axis=-1, epsilon=1e-12):
+        return self.graph.l2_normalize(self, axis, epsilon)
+
+    __array_ufunc__ = None  # numpy leaves `array + value` to us
+
+    def __neg__(self):
+        return self.neg()
+
+    def __abs__(self):
+        return self.abs()
+
+    def __invert__(self):
+        return self.not_()
+
+
+def _binary(name, method):
+    def forward(self, other):
+        return getattr(self.graph, method)(self, other)
+
+    def reverse(self, other):
+        return getattr(self.graph, method)(other, self)
+
+    setattr(Value, f"__{name}__", forward)
+    if name not in ("lt", "le", "gt", "ge"):
+        setattr(Value, f"__r{name}__", reverse)
+
+
+for _name, _method in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "matmul": "dot",
+                       "and": "and_", "or": "or_", "xor": "xor", "lt": "lt", "le": "le", "gt": "gt",
+                       "ge": "ge"}.items():
+    _binary(_name, _method)
+
+
+class Graph(GraphOps):
+    """A tensor graph over symbolic shapes. One thread at a time may add to it."""
+
+    def __init__(self, name="main"):
+        self._library = _library.compiler()
+        handle = c_void_p()
+        check(self._library.tailor_graph_create(*_convert.utf8(name), byref(handle)))
+        self._handle = handle
+        self._symbols = {}
+        weakref.finalize(self, self._library.tailor_graph_release, handle)
+
+    def input(self, name, dtype, shape):
+        """Adds an input; extents are dims, integers, or names of symbols with default options."""
+        dims, rank = self._dims(shape)
+        return self._new("tailor_graph_input", *_convert.utf8(name), _convert.dtype_code(dtype), dims, rank)
+
+    def output(self, name, value):
+        """Makes `value` an output."""
+        handle, = self._values(value)
+        check(self._library.tailor_graph_output(self._handle, *_convert.utf8(name), handle))
+
+    def constant(self, array, name="", dtype=None):
+        """Adds a constant over the array's memory, which must not change; arrays that are not dense are copied.
+
+        dtype "bf16" takes a uint16 array as bits."""
+        array = numpy.asarray(array)
+        code = _convert.array_code(array, dtype and _convert.dtype_code(dtype))
+        array = numpy.require(array, requirements=["C", "A"])
+        number = next(_numbers)
+        _borrowed[number] = array
+        dims, rank = _convert.i64s(array.shape)
+        return self._new("tailor_graph_constant", *_convert.utf8(name), code, dims, rank,
+                         array.__array_interface__["data"][0], array.nbytes, _give_back, number)
+
+    def scalar(self, value, dtype):
+        """Adds a constant of no dims, rounded to `dtype`."""
+        return self._new("tailor_graph_scalar", _convert.dtype_code(dtype), value)
+
+    def assume_equal(self, lhs, rhs):
+        """States that two extents are equal: compilation uses it, every run checks it."""
+        check(self._library.tailor_graph_assume_equal(self._handle, self._dim(lhs), self._dim(rhs)))
+
+    def softmax(self, x, axis=-1):
+        """e^x / sum(e^x) along `axis`."""
+        return self._append("tailor_graph_softmax", *self._values(x), axis)
+
+    def log_softmax(self, x, axis=-1):
+        """The logarithm of softmax."""
+        return self._append("tailor_graph_log_softmax", *self._values(x), axis)
+
+    def layer_norm(self, x, scale=None, bias=None, epsilon=1e-5):
+        """(x - mean) / sqrt(variance + epsilon) * scale + bias over the last axis."""
+        handles = [*self._values(x), self._optional(scale), self._optional(bias)]
+        return self._append("tailor_graph_layer_norm", *handles, epsilon)
+
+    def gelu(self, x):
+        """x / 2 * (1 + erf(x / sqrt(2)))."""
+        return self._append("tailor_graph_gelu", *self._values(x))
+
+    def gelu_tanh(self, x):
+        """The tanh approximation of gelu."""
+        return self._append("tailor_graph_gelu_tanh", *self._values(x))
+
+    def l2_normalize(self, x, axis=-1, epsilon=1e-12):
+        """x / max(||x||, epsilon) along `axis`."""
+        return self._append("tailor_graph_l2_normalize", *self._values(x), axis, epsilon)
+
+    def attention(self, query, key, value, mask=None, scale=0.0):
+        """softmax(query key^T * scale + mask) value; scale 0 means 1 / sqrt(the last extent of query)."""
+        handles = [*self._values(query, key, value), self._optional(mask)]
+        return self._append("tailor_graph_attention", *handles, scale)
+
+    def compile(self, targets=(), *, progress=None, threads=0, secret_key=None, runtime=None):
+        """Compiles for all shapes at once and loads the result.
+
+        targets: "x86-64-v2", "x86-64-v3", "x86-64-v4", "host"; none: the first three.
+        progress: called with (phase, share done); returning False cancels.
+        secret_key: 64 bytes (Ed25519) that sign the artifact."""
+        with _CompileOptions(targets, progress, threads, secret_key) as options:
+            handle = c_void_p()
+            options.check(self._library.tailor_graph_compile(self._handle, runtime and runtime._handle,
+                                                             byref(options.c), byref(handle)))
+        return Executable(handle, runtime)
+
+    def compile_artifact(self, targets=(), *, progress=None, threads=0, secret_key=None):
+        """Compiles without loading, for other machines too: the artifact's bytes."""
+        taken = []
+        take = _library.TakeFn(lambda user, data, size: taken.append(ctypes.string_at(data, size)))
+        with _CompileOptions(targets, progress, threads, secret_key) as options:
+            options.check(self._library.tailor_graph_compile_artifact(self._handle, byref(options.c), take, None))
+        return taken[0]
+
+    @property
+    def text(self):
+        """The canonical text."""
+        return self._text("tailor_graph_text")
+
+    @property
+    def facts(self):
+        """What is known about the shapes, as text."""
+        return self._text("tailor_graph_facts_text")
+
+    def dim_text(self, dim):
+        return self._text("tailor_dim_text", self._dim(dim))
+
+    def _text(self, function, *arguments):
+        text = c_char_p()
+        check(getattr(self._library, function)(self._handle, *arguments, byref(text)))
+        return text.value.decode()
+
+    def _new(self, function, *arguments):
+        handle = c_uint64()
+        check(getattr(self._library, function)(self._handle, *arguments, byref(handle)))
+        return Value(self, handle.value)
+
+    _append = _new  # what the generated methods call
+
+    def _optional(self, value):
+        return 0 if value is None else self._values(value)[0]
+
+    def _values(self, *values):
+        """Handles of the values. Arrays become constants; numbers become scalars of the first value's type."""
+        typed = [self.constant(v) if isinstance(v, (numpy.ndarray, numpy.generic)) else v for v in values]
+        first = next((v for v in typed if isinstance(v, Value)), None)
+        for i, value in enumerate(typed):
+            if isinstance(value, numbers.Real) and first is not None:
+                typed[i] = self.scalar(value, first.dtype)
+            elif not isinstance(value, Value):
+                raise TypeError(f"{value!r} is no tailor.Value, array or number beside one")
+        return [value.handle for value in typed]
+
+    def _dims(self, shape):
+        shape = [self._dim(dim) for dim in shape]
+        return (c_uint64 * len(shape))(*shape), len(shape)
+
+    def _dim(self, dim):
+        """The handle of a dim, an integer, or the name of a symbol; symbols are declared when first used."""
+        out = c_uint64()
+        if isinstance(dim, GraphDim):
+            return dim.handle
+        if isinstance(dim, str):
+            dim = self._symbols.get(dim, (Symbol(dim, 0, 2**31 - 1, 1, ()),))[0]
+        if isinstance(dim, Symbol):
+            known = self._symbols.get(dim.name)
+            if known is None or known[0] is not dim:
+                self._declare(dim, out)
+                self._symbols[dim.name] = dim, out.value
+            return self._symbols[dim.name][1]
+        if isinstance(dim, Expression):
+            function = getattr(self._library, f"tailor_dim_{dim.operation}")
+            check(function(self._handle, self._dim(dim.lhs), self._dim(dim.rhs), byref(out)))
+        elif isinstance(dim, Dim):
+            raise TypeError(f"{dim!r} is no dim")
+        else:
+            check(self._library.tailor_graph_dim(self._handle, operator.index(dim), byref(out)))
+        return out.value
+
+    def _declare(self, symbol, out):
+        likely, count = _convert.i64s(symbol.likely)
+        options = _library.SymbolOptions(sizeof(_library.SymbolOptions), symbol.min, symbol.max, symbol.multiple_of,
+                                         likely, count)
+        check(self._library.tailor_graph_symbol(self._handle, *_convert.utf8(symbol.name), byref(options), byref(out)))
+
+
+class _CompileOptions:
+    """The C options of one compilation; an exception in `progress` cancels it and is raised at the end."""
+
+    def __init__(self, targets, progress, threads, secret_key):
+        if secret_key is not None and len(secret_key) != 64:
+            raise ValueError("secret_key has 64 bytes")
+        targets = [targets] if isinstance(targets, str) else list(targets)
+        names = (c_char_p * len(targets))(*(target.encode() for target in targets))
+        self._raised = None
+        self._progress = progress
+        callback = _library.ProgressFn(self._call) if progress is not None else _library.ProgressFn()
+        self.c = _library.CompileOptions(sizeof(_library.CompileOptions), names, len(targets), callback, None, threads,
+                                         secret_key)
+
+    def _call(self, user, phase, done):
+        try:
+            return 0 if self._progress(phase.decode(), done) is False else 1
+        except BaseException as raised:
+            self._raised = raised
+            return 0
+
+    def check(self, status):
+        try:
+            check(status)
+        except Exception:
+            if self._raised is not None:
+                raise self._raised from None
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.c.progress = _library.ProgressFn()  # breaks the cycle through the callback

@@ -1,0 +1,251 @@
+"""Loading and running compiled artifacts. Needs libtailor_runtime.so alone."""
+import collections
+import ctypes
+import json
+import os
+import weakref
+from ctypes import byref, c_char_p, c_void_p, sizeof
+
+import numpy
+
+from . import _convert, _library
+from ._library import check
+
+TensorSpec = collections.namedtuple("TensorSpec", "name dtype dims")
+TensorSpec.__doc__ = "One input or output: its name, element type, and the text of each extent."
+SymbolSpec = collections.namedtuple("SymbolSpec", "name min max multiple_of")
+Plan = collections.namedtuple("Plan", "shapes workspace_bytes")
+Plan.__doc__ = "What a run at given input shapes gives and needs."
+
+
+def version():
+    """The runtime library's version."""
+    return _library.runtime().tailor_version().decode()
+
+
+def counters():
+    """Process-wide counts by name: images_linked, workspace_growths, runs."""
+    read = _library.Counters(sizeof(_library.Counters))
+    _library.runtime().tailor_counters_read(byref(read))
+    return {name: getattr(read, name) for name, _ in read._fields_ if name != "struct_size"}
+
+
+class Runtime:
+    """What executables share. `log(level, message)` gets the library's messages (0 info, 1 warning, 2 error)."""
+
+    def __init__(self, log=None):
+        library = _library.runtime()
+        options = _library.RuntimeOptions(sizeof(_library.RuntimeOptions))
+        if log is not None:
+            options.log = _library.LogFn(lambda user, level, message: log(level, message.decode()))
+        self._log = options.log  # executables call it as long as they live: they keep this object
+        handle = c_void_p()
+        check(library.tailor_runtime_create(byref(options), byref(handle)))
+        self._handle = handle
+        weakref.finalize(self, library.tailor_runtime_release, handle)
+
+
+class Executable:
+    """A compiled graph. Immutable; many threads may run it at once."""
+
+    def __init__(self, handle, runtime=None):
+        self._handle, self._runtime, self._library = handle, runtime, _library.runtime()
+        weakref.finalize(self, self._library.tailor_executable_release, handle)
+        self._inputs = self._specs(self._library.tailor_executable_input, self._library.tailor_executable_input_count)
+        self._outputs = self._specs(self._library.tailor_executable_output,
+                                    self._library.tailor_executable_output_count)
+        self.inputs = [spec for spec, _ in self._inputs]
+        self.outputs = [spec for spec, _ in self._outputs]
+        self._index = {spec.name: i for i, spec in enumerate(self.inputs)}
+
+    @classmethod
+    def load(cls, path, *, runtime=None, verify_constants=False, copy_constants=False, target=None, public_key=None):
+        """Loads an artifact file. Artifacts are native code: loading one is trusting it.
+
+        `target` forces a variant ("x86-64-v2"); `public_key` (32 bytes) refuses what its key did not sign."""
+        options = _load_options(verify_constants, copy_constants, target, public_key)
+        handle, name = c_void_p(), os.fsencode(path)
+        check(_library.runtime().tailor_executable_load(runtime and runtime._handle, name, len(name), byref(options),
+                                                        byref(handle)))
+        return cls(handle, runtime)
+
+    @classmethod
+    def from_bytes(cls, data, *, runtime=None, verify_constants=False, target=None, public_key=None):
+        """Loads an artifact from bytes, which are copied."""
+        options = _load_options(verify_constants, True, target, public_key)
+        handle, data = c_void_p(), bytes(data)
+        check(_library.runtime().tailor_executable_load_memory(runtime and runtime._handle, data, len(data),
+                                                               byref(options), _library.ReleaseFn(), None,
+                                                               byref(handle)))
+        return cls(handle, runtime)
+
+    def save(self, path):
+        """Writes the artifact, atomically. The bytes equal those loaded."""
+        name = os.fsencode(path)
+        check(self._library.tailor_executable_save(self._handle, name, len(name)))
+
+    def describe(self):
+        """Symbols, signature, facts, checks, launches, variants and provenance, as a dict."""
+        text = c_char_p()
+        check(self._library.tailor_executable_describe(self._handle, byref(text)))
+        return json.loads(text.value)
+
+    @property
+    def symbols(self):
+        out = []
+        for i in range(self._library.tailor_executable_symbol_count(self._handle)):
+            info = _library.SymbolInfo(sizeof(_library.SymbolInfo))
+            check(self._library.tailor_executable_symbol(self._handle, i, byref(info)))
+            out.append(SymbolSpec(info.name.decode(), info.min, info.max, info.multiple_of))
+        return out
+
+    def session(self, *, threads=1, copy_strided=False):
+        """A session: workspace and threads for one stream of runs. `threads` includes the caller's."""
+        return Session(self, threads, copy_strided)
+
+    def run(self, *inputs, out=None, **named):
+        """One run with a session borrowed from the executable; from any thread. See Session.run."""
+        arrays, tensors = self._input_tensors(inputs, named)
+        outputs = self._output_arrays(tensors) if out is None else list(out)
+        results = self._tensors(outputs, self._outputs)
+        check(self._library.tailor_executable_run(self._handle, tensors, len(arrays), results, len(outputs)))
+        return outputs
+
+    def plan(self, *inputs, threads=1, **named):
+        """Output shapes and workspace bytes for inputs of these shapes (arrays or tuples), without running."""
+        _, tensors = self._input_tensors([_shaped(x) for x in inputs], {k: _shaped(v) for k, v in named.items()})
+        info = _library.PlanInfo(sizeof(_library.PlanInfo), 0, threads)
+        outputs = self._planned(tensors, info)
+        return Plan([tuple(t.dims[:t.rank]) for t in outputs], info.workspace_bytes)
+
+    def _specs(self, read, count):
+        """(spec, element type number) of each input or output."""
+        out = []
+        for i in range(count(self._handle)):
+            info = _library.TensorInfo(sizeof(_library.TensorInfo))
+            check(read(self._handle, i, byref(info)))
+            dims = tuple(text.decode() for text in info.dim_texts[:info.rank])
+            out.append((TensorSpec(info.name.decode(), _convert.dtype_name(info.dtype), dims), info.dtype))
+        return out
+
+    def _input_tensors(self, inputs, named):
+        """The arrays in signature order (to keep them alive) and their C descriptions."""
+        ordered = list(inputs) + [None] * (len(self._inputs) - len(inputs))
+        for name, array in named.items():
+            if name not in self._index or ordered[self._index[name]] is not None:
+                raise TypeError(f"{name!r} is no input or given twice; the inputs are {list(self._index)}")
+            ordered[self._index[name]] = array
+        if len(ordered) != len(self._inputs) or any(array is None for array in ordered):
+            raise TypeError(f"expected the inputs {list(self._index)}, got {len(inputs)} and {list(named)}")
+        arrays = [array if isinstance(array, (numpy.ndarray, _Shape)) else
+                  numpy.asarray(array, _convert.numpy_dtype(code)) for array, (_, code) in zip(ordered, self._inputs)]
+        return arrays, self._tensors(arrays, self._inputs)
+
+    def _tensors(self, arrays, specs):
+        tensors = (_library.Tensor * len(arrays))()
+        for i, (tensor, array) in enumerate(zip(tensors, arrays)):
+            _describe(tensor, array, specs[i][1] if i < len(specs) else None)
+        return tensors
+
+    def _planned(self, tensors, info=None):
+        outputs = (_library.Tensor * len(self._outputs))()
+        for tensor in outputs:
+            tensor.struct_size = sizeof(_library.Tensor)
+        check(self._library.tailor_executable_plan(self._handle, tensors, len(tensors), outputs, len(outputs),
+                                                   info and byref(info)))
+        return outputs
+
+    def _output_arrays(self, tensors):
+        return [numpy.empty(t.dims[:t.rank], _convert.numpy_dtype(t.dtype)) for t in self._planned(tensors)]
+
+
+class Session:
+    """Workspace and threads for one stream of runs; one run at a time. Results never depend on `threads`."""
+
+    def __init__(self, executable, threads, copy_strided):
+        self.executable, self._library = executable, executable._library
+        options = _library.SessionOptions(sizeof(_library.SessionOptions), threads, None, None, int(copy_strided))
+        handle = c_void_p()
+        check(self._library.tailor_session_create(executable._handle, byref(options), byref(handle)))
+        self._handle, self._bound = handle, None
+        weakref.finalize(self, self._library.tailor_session_release, handle)
+
+    def run(self, *inputs, out=None, borrow=False, **named):
+        """Runs once and returns the list of outputs. Inputs by position or name; arrays are passed without copies.
+
+        out: arrays to write to. borrow: give arrays over the session's own memory, valid until its next run."""
+        arrays, tensors = self.executable._input_tensors(inputs, named)
+        if borrow:
+            return self._run_borrowed(tensors)
+        outputs = self.executable._output_arrays(tensors) if out is None else list(out)
+        results = self.executable._tensors(outputs, self.executable._outputs)
+        check(self._library.tailor_session_run(self._handle, tensors, len(arrays), results, len(outputs)))
+        return outputs
+
+    def bind(self, inputs, outputs):
+        """Fixes the arrays that every run_bound reads and writes."""
+        arrays, tensors = self.executable._input_tensors(inputs, {})
+        results = self.executable._tensors(outputs, self.executable._outputs)
+        check(self._library.tailor_session_bind(self._handle, tensors, len(arrays), results, len(outputs)))
+        self._bound = arrays, list(outputs)
+
+    def run_bound(self):
+        check(self._library.tailor_session_run_bound(self._handle))
+
+    def reserve(self, *inputs, **named):
+        """Grows the workspace to what inputs of these shapes (arrays or tuples) need, without running."""
+        arrays, tensors = self.executable._input_tensors([_shaped(x) for x in inputs],
+                                                         {k: _shaped(v) for k, v in named.items()})
+        check(self._library.tailor_session_reserve(self._handle, tensors, len(arrays)))
+
+    def _run_borrowed(self, tensors):
+        results = (_library.Tensor * len(self.executable._outputs))()
+        for tensor in results:
+            tensor.struct_size = sizeof(_library.Tensor)
+        check(self._library.tailor_session_run(self._handle, tensors, len(tensors), results, len(results)))
+        return [self._view(tensor) for tensor in results]
+
+    def _view(self, tensor):
+        shape, dtype = tensor.dims[:tensor.rank], _convert.numpy_dtype(tensor.dtype)
+        if not tensor.data or 0 in shape:
+            return numpy.empty(shape, dtype)
+        count = int(numpy.prod(shape, dtype=numpy.int64))
+        memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(tensor.data)
+        memory.session = self
+        return numpy.frombuffer(memory, dtype).reshape(shape)
+
+
+load = Executable.load
+
+
+class _Shape(tuple):
+    """A shape in place of an array, where data is not read."""
+
+
+def _shaped(array):
+    return _Shape(array) if isinstance(array, (tuple, list)) else array
+
+
+def _load_options(verify_constants, copy_constants, target, public_key):
+    if public_key is not None and len(public_key) != 32:
+        raise ValueError("public_key has 32 bytes")
+    return _library.LoadOptions(sizeof(_library.LoadOptions), int(verify_constants), int(copy_constants),
+                                None if target is None else target.encode(), public_key)
+
+
+def _describe(tensor, array, code):
+    """Fills one C tensor from an array or a shape; `code` is the element type that the signature has."""
+    shape = array if isinstance(array, _Shape) else array.shape
+    if len(shape) > _library.MAX_RANK:
+        raise ValueError(f"rank {len(shape)} is more than {_library.MAX_RANK}")
+    tensor.struct_size, tensor.rank = sizeof(_library.Tensor), len(shape)
+    tensor.dims[:len(shape)] = shape
+    if isinstance(array, _Shape):
+        tensor.dtype = code or 0
+        return
+    tensor.dtype = _convert.array_code(array, code)
+    tensor.data, tensor.data_bytes = array.__array_interface__["data"][0], array.nbytes
+    if not array.flags.c_contiguous:
+        if any(stride % array.itemsize for stride in array.strides):
+            raise ValueError("strides are no multiples of the element size")
+        tensor.strides = (ctypes.c_int64 * len(shape))(*(stride // array.itemsize for stride in array.strides))

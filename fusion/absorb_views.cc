@@ -1,0 +1,58 @@
+#include "fusion/absorb_views.h"
+
+#include "absl/strings/str_cat.h"
+#include "fusion/form_group.h"
+#include "fusion/node_class.h"
+#include "fusion/operand_map.h"
+#include "graph/status_macros.h"
+
+namespace tailor {
+namespace {
+
+// Whether a product can read its operand through `view`: every operand index is a linear function of
+// the view's indices.
+bool IsLinear(const FusionContext& context, NodeId id) {
+  const Node& node = context.graph.node(id);
+  if (node.op == OpKind::kIota || IsLiteral(context.graph, node.operands[0])) return false;
+  return node.op != OpKind::kReshape || ReshapeOnlySplits(context.graph, context.facts, id);
+}
+
+}  // namespace
+
+absl::StatusOr<FusionPlan> OneNodeGroups(const FusionContext& context, std::vector<bool> floating) {
+  Uses uses(context.graph, std::move(floating));
+  FusionPlan plan;
+  for (NodeId id = 0; id < static_cast<NodeId>(context.graph.nodes().size()); ++id) {
+    if (!uses.core(id)) continue;
+    TAILOR_ASSIGN_OR_RETURN(FusionGroup group, FormGroup(context, uses, {id}));
+    plan.groups.push_back(std::move(group));
+  }
+  return plan;
+}
+
+absl::Status AbsorbViews(const FusionContext& context, FusionPlan& plan) {
+  const Graph& graph = context.graph;
+  Uses uses(graph, std::vector<bool>(graph.nodes().size(), false));
+  std::vector<bool> floating(graph.nodes().size(), false);
+  std::vector<bool> feeds_product(graph.nodes().size(), false);
+  std::vector<Refusal> refusals = std::move(plan.refusals);
+  for (NodeId id = static_cast<NodeId>(floating.size()) - 1; id >= 0; --id) {
+    if (!uses.live(id) || !IsFree(graph.node(id))) continue;
+    NodeId product = -1;
+    for (NodeId user : uses.users(id)) {
+      if (IsContraction(graph.node(user)) || (floating[user] && feeds_product[user])) product = user;
+    }
+    feeds_product[id] = product >= 0;
+    floating[id] = !uses.graph_output(id) && (product < 0 || IsLinear(context, id));
+    if (!floating[id] && product >= 0 && !uses.graph_output(id)) {
+      refusals.push_back({id, product, "absorb-views",
+                          absl::StrCat(InfoOf(graph.node(id).op).text, " ", graph.NameOf({id, 0}),
+                                       " is no linear index map of the product's operand")});
+    }
+  }
+  TAILOR_ASSIGN_OR_RETURN(plan, OneNodeGroups(context, std::move(floating)));
+  plan.refusals = std::move(refusals);
+  return absl::OkStatus();
+}
+
+}  // namespace tailor

@@ -1,0 +1,19 @@
+// Pass: views become index maps of what reads them (BladeDISC 4.2: input-inline).
+#ifndef TAILOR_FUSION_ABSORB_VIEWS_H_
+#define TAILOR_FUSION_ABSORB_VIEWS_H_
+
+#include "absl/status/status.h"
+#include "fusion/fusion_context.h"
+
+namespace tailor {
+
+// Requires: one-node groups. Preserves: plan validity. A view stays a group of its own if it is a graph output or
+// a product reads it through an index map that is not linear.
+absl::Status AbsorbViews(const FusionContext& context, FusionPlan& plan);
+
+// One group per core node, in graph order; floating nodes are those of `floating`.
+absl::StatusOr<FusionPlan> OneNodeGroups(const FusionContext& context, std::vector<bool> floating);
+
+}  // namespace tailor
+
+#endif  // TAILOR_FUSION_ABSORB_VIEWS_H_

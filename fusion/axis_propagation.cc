@@ -1,0 +1,254 @@
+#include "fusion/axis_propagation.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "fusion/axis_hints.h"
+#include "fusion/node_class.h"
+#include "fusion/operand_map.h"
+#include "graph/status_macros.h"
+
+namespace tailor {
+namespace {
+
+// More cheap nodes than this are not computed again for every reader.
+constexpr int kMaxReplicatedNodes = 8;
+
+bool Contains(const std::vector<int>& list, int value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+// Walks back from the outputs along the hinted axes and decides how each node is used.
+struct Walk {
+  const FusionContext& context;
+  const Uses& uses;
+  FusionGroup& group;
+  AxisHints hints;
+  std::map<NodeId, NodeUse> use;
+  std::map<NodeId, std::string> unproved;  // why a node's dims are no axes
+  std::vector<NodeId> roots;
+  std::map<NodeId, bool> depends;  // on a reduction or product of the group
+
+  const Graph& graph() const { return context.graph; }
+  std::string Name(NodeId id) const { return graph().NameOf({id, 0}); }
+  bool InGroup(NodeId id) const { return std::binary_search(group.nodes.begin(), group.nodes.end(), id); }
+  bool IsRoot(NodeId id) const { return std::find(roots.begin(), roots.end(), id) != roots.end(); }
+  template <typename... Args>
+  absl::Status Refuse(const Args&... args) const {
+    return absl::FailedPreconditionError(absl::StrCat(args...));
+  }
+
+  bool RealAxis(int axis) const { return !ProvablyOne(context.facts, group.axes[axis].extent); }
+  // Whether `axes` has every axis of extent != 1 for which `wanted` holds.
+  template <typename Predicate>
+  bool Covers(const std::vector<int>& axes, Predicate wanted) const {
+    for (int a = 0; a < static_cast<int>(group.axes.size()); ++a) {
+      if (wanted(a) && RealAxis(a) && !Contains(axes, a)) return false;
+    }
+    return true;
+  }
+  bool CoversRows(const std::vector<int>& axes) const {
+    return Covers(axes, [&](int a) { return !group.axes[a].tile; });
+  }
+  bool CoversDomain(const std::vector<int>& axes) const {
+    return Covers(axes, [&](int a) { return group.kind == GroupKind::kRow || !group.axes[a].tile; });
+  }
+  bool HasTile(const std::vector<int>& axes) const {
+    return std::any_of(axes.begin(), axes.end(), [&](int a) { return a >= 0 && group.axes[a].tile; });
+  }
+  // One value a row.
+  bool PerRow(const std::vector<int>& axes) const {
+    return group.kind == GroupKind::kRow && CoversRows(axes) && !HasTile(axes);
+  }
+  bool Replicated(const NodeUse& u) const {
+    if (u.kind == NodeUse::Kind::kMany) return true;
+    return u.kind == NodeUse::Kind::kAligned && !CoversDomain(u.axes) && !PerRow(u.axes);
+  }
+
+  std::string AxesText() const {
+    std::string text = "[";
+    for (size_t a = 0; a < group.axes.size(); ++a) {
+      bool first_tile = group.axes[a].tile && (a == 0 || !group.axes[a - 1].tile);
+      absl::StrAppend(&text, first_tile ? (a == 0 ? "| " : " | ") : a == 0 ? "" : ", ",
+                      graph().DimText(group.axes[a].extent));
+    }
+    return text + "]";
+  }
+
+  static bool InOrder(const std::vector<int>& axes) {
+    for (int d = 0; d < static_cast<int>(axes.size()); ++d) {
+      if (axes[d] != kUnitDim && axes[d] != d) return false;
+    }
+    return true;
+  }
+
+  void FindRoots() {
+    if (group.trailing_views.empty()) {
+      for (Value output : group.outputs) roots.push_back(output.node);
+    } else {
+      roots.push_back(graph().node(group.trailing_views.front()).operands[0].node);
+    }
+  }
+
+  void FindDependents() {
+    for (NodeId id : group.nodes) {
+      const Node& node = graph().node(id);
+      bool found = id == group.dominant || IsReduction(node);
+      for (Value operand : node.operands) found = found || (InGroup(operand.node) && depends[operand.node]);
+      depends[id] = found;
+    }
+  }
+
+  // The extents that would have to be equal for dim `d` of `id` to be an axis.
+  std::string MissingAxis(NodeId id, size_t d, const std::vector<int>& axes) const {
+    const DimExpr& extent = graph().type({id, 0}).shape[d];
+    std::string text = absl::StrCat("dim ", d, " of ", Name(id), " is no axis of the domain ", AxesText());
+    for (int a = 0; a < static_cast<int>(group.axes.size()); ++a) {
+      if (group.kind == GroupKind::kContraction && group.axes[a].tile) continue;
+      if (Contains(axes, a) || !RealAxis(a)) continue;
+      return absl::StrCat(text, ": ", UnequalExtents(graph(), extent, group.axes[a].extent));
+    }
+    return text;
+  }
+
+  // Index coverage (BladeDISC 4.2): each element of an output is computed exactly once.
+  absl::Status StartAtRoot(NodeId id) {
+    const std::vector<int>& axes = hints.of(id);
+    std::vector<int> seen;
+    for (size_t d = 0; d < axes.size(); ++d) {
+      if (axes[d] == kUnitDim) continue;
+      if (axes[d] == kUnknownAxis || Contains(seen, axes[d])) return Refuse(MissingAxis(id, d, seen));
+      seen.push_back(axes[d]);
+    }
+    if (group.kind == GroupKind::kContraction && !InOrder(axes)) {
+      return Refuse(Name(id), " permutes or moves the dims of the product");
+    }
+    if (!CoversDomain(axes) && !PerRow(axes)) {
+      return Refuse(Name(id), " covers neither the domain ", AxesText(), " nor its rows");
+    }
+    use[id] = {NodeUse::Kind::kAligned, axes};
+    return absl::OkStatus();
+  }
+
+  void Combine(NodeId id, const NodeUse& added) {
+    NodeUse& old = use[id];
+    if (old.kind == NodeUse::Kind::kNone) {
+      old = added;
+    } else if (old.kind != NodeUse::Kind::kAligned || old != added) {
+      old = {NodeUse::Kind::kMany, {}};
+    }
+  }
+
+  NodeUse Through(NodeId id, const NodeUse& u, const OperandMap& map) const {
+    using Kind = NodeUse::Kind;
+    if (u.kind == Kind::kMany) return {Kind::kMany, {}};
+    if (u.kind == Kind::kOnce || !map.aligned()) {
+      bool many = map.replicates || Replicated(u);
+      return {many ? Kind::kMany : Kind::kOnce, {}};
+    }
+    NodeUse result{Kind::kAligned, {}};
+    for (size_t d = 0; d < map.dims.size(); ++d) {
+      int r = map.dims[d];
+      result.axes.push_back(r == kReducedDim ? hints.domain(id)[d] : r == kUnitDim ? kUnitDim : u.axes[r]);
+    }
+    return result;
+  }
+
+  absl::Status Visit(NodeId id) {
+    const NodeUse& u = use[id];
+    const Node& node = graph().node(id);
+    if (IsReduction(node)) TAILOR_RETURN_IF_ERROR(CheckReduction(id, u));
+    if (IsContraction(node)) return absl::OkStatus();
+    for (int i = 0; i < static_cast<int>(node.operands.size()); ++i) {
+      NodeId operand = node.operands[i].node;
+      if (!InGroup(operand)) continue;
+      const OperandMap& map = hints.map(id, i);
+      for (const auto& [a, b] : map.unproved) unproved[operand] = UnequalExtents(graph(), a, b);
+      Combine(operand, Through(id, u, map));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckReduction(NodeId id, const NodeUse& u) {
+    if (u.kind != NodeUse::Kind::kAligned) return Refuse(Name(id), " is read at other rows than its own");
+    const std::vector<int>& domain = hints.domain(id);
+    const OperandMap& map = hints.map(id, 0);
+    std::vector<int> reduced;
+    for (size_t d = 0; d < domain.size(); ++d) {
+      if (domain[d] == kUnknownAxis) {
+        return Refuse("dim ", d, " that ", Name(id), " reads is no axis of the domain ", AxesText());
+      }
+      if (map.dims[d] == kReducedDim) reduced.push_back(domain[d]);
+    }
+    if (!CoversRows(u.axes) || HasTile(u.axes)) {
+      return Refuse(Name(id), " has other rows than the domain ", AxesText());
+    }
+    bool tiles_only = std::all_of(reduced.begin(), reduced.end(), [&](int a) {
+      return a == kUnitDim || group.axes[a].tile;
+    });
+    if (!tiles_only || !Covers(reduced, [&](int a) { return group.axes[a].tile; })) {
+      return Refuse(Name(id), " reduces other axes than the domain ", AxesText());
+    }
+    group.reduce_axes[id] = reduced;
+    return absl::OkStatus();
+  }
+
+  // Nothing expensive is computed again, and what follows a reduction or product is read in place.
+  absl::Status CheckCost() const {
+    int replicated = 0;
+    for (const auto& [id, u] : use) {
+      if (u.kind == NodeUse::Kind::kNone) continue;
+      const Node& node = graph().node(id);
+      auto blame = unproved.find(id);
+      std::string why = blame == unproved.end() ? "" : absl::StrCat(": ", blame->second);
+      if (depends.at(id) && u.kind != NodeUse::Kind::kAligned) {
+        return Refuse(Name(id), " follows ", Name(group.dominant), " and is read at other elements", why);
+      }
+      if (IsFree(node) || !Replicated(u)) continue;
+      if (IsExpensive(node)) {
+        return Refuse(Name(id), " (", InfoOf(node.op).text, ") would be computed again for many readers", why);
+      }
+      if (++replicated > kMaxReplicatedNodes) {
+        return Refuse("more than ", kMaxReplicatedNodes, " nodes before ", Name(id),
+                      " would be computed again for many readers", why);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Run() {
+    FindRoots();
+    FindDependents();
+    for (NodeId root : roots) TAILOR_RETURN_IF_ERROR(StartAtRoot(root));
+    for (auto it = group.nodes.rbegin(); it != group.nodes.rend(); ++it) {
+      if (use[*it].kind != NodeUse::Kind::kNone) TAILOR_RETURN_IF_ERROR(Visit(*it));
+    }
+    TAILOR_RETURN_IF_ERROR(CheckRoots());
+    TAILOR_RETURN_IF_ERROR(CheckCost());
+    for (const auto& [id, u] : use) {
+      if (IsRoot(id)) group.axis_of[id] = hints.of(id);
+      if (uses.core(id) && u.kind == NodeUse::Kind::kAligned) group.axis_of[id] = u.axes;
+    }
+    return absl::OkStatus();
+  }
+
+  // Rows are staged: a written value has one index there. A loop computes it again where it must.
+  absl::Status CheckRoots() const {
+    if (group.kind == GroupKind::kLoop) return absl::OkStatus();
+    for (NodeId root : roots) {
+      if (use.at(root).kind != NodeUse::Kind::kAligned) {
+        return Refuse("output ", Name(root), " is also read at other elements");
+      }
+    }
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace
+
+absl::Status PropagateAxes(const FusionContext& context, const Uses& uses, FusionGroup& group) {
+  return Walk{context, uses, group, AxisHints(context, group), {}, {}, {}, {}}.Run();
+}
+
+}  // namespace tailor

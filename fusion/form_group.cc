@@ -1,0 +1,197 @@
+#include "fusion/form_group.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "fusion/axis_propagation.h"
+#include "fusion/node_class.h"
+#include "fusion/operand_map.h"
+#include "graph/status_macros.h"
+
+namespace tailor {
+namespace {
+
+struct Former {
+  const FusionContext& context;
+  const Uses& uses;
+  std::vector<NodeId> core;
+  FusionGroup group;
+
+  const Graph& graph() const { return context.graph; }
+  bool InCore(NodeId id) const { return std::binary_search(core.begin(), core.end(), id); }
+
+  // Core nodes, the floating nodes below them, and what those read from memory.
+  void CollectNodes() {
+    std::set<NodeId> nodes(core.begin(), core.end());
+    std::set<Value> inputs;
+    std::vector<NodeId> pending = core;
+    while (!pending.empty()) {
+      NodeId id = pending.back();
+      pending.pop_back();
+      for (Value operand : graph().node(id).operands) {
+        if (InCore(operand.node) || IsLiteral(graph(), operand)) continue;
+        if (!uses.floating(operand.node)) {
+          inputs.insert(operand);
+        } else if (nodes.insert(operand.node).second) {
+          pending.push_back(operand.node);
+        }
+      }
+    }
+    group.nodes.assign(nodes.begin(), nodes.end());
+    group.inputs.assign(inputs.begin(), inputs.end());
+  }
+
+  void CollectOutputs() {
+    for (NodeId id : core) {
+      const std::vector<NodeId>& readers = uses.readers(id);
+      bool read_outside = std::any_of(readers.begin(), readers.end(), [&](NodeId r) { return !InCore(r); });
+      if (read_outside || uses.graph_output(id)) group.outputs.push_back({id, 0});
+    }
+  }
+
+  absl::Status ChooseDominant() {
+    bool reduces = false;
+    for (NodeId id : core) {
+      const Node& node = graph().node(id);
+      if (IsContraction(node)) {
+        if (group.kind == GroupKind::kContraction) {
+          return absl::FailedPreconditionError("two products have loop nests of their own");
+        }
+        group.kind = GroupKind::kContraction;
+        group.dominant = id;
+      }
+      reduces |= IsReduction(node);
+    }
+    if (!reduces) return absl::OkStatus();
+    if (group.kind == GroupKind::kContraction) {
+      return absl::FailedPreconditionError("a product is tiled over its columns, a reduction needs whole rows");
+    }
+    group.kind = GroupKind::kRow;
+    group.dominant = DominantReduction();
+    return absl::OkStatus();
+  }
+
+  // The first reduction of the highest rank: all others must map onto its dims.
+  NodeId DominantReduction() const {
+    NodeId best = -1;
+    for (NodeId id : core) {
+      if (!IsReduction(graph().node(id))) continue;
+      if (best < 0 || RealRank(id) > RealRank(best)) best = id;
+    }
+    return best;
+  }
+
+  // Dims of the reduced operand that are not provably 1.
+  int RealRank(NodeId reduction) const {
+    const Shape& shape = graph().type(graph().node(reduction).operands[0]).shape;
+    return static_cast<int>(std::count_if(shape.begin(), shape.end(), [&](const DimExpr& extent) {
+      return !ProvablyOne(context.facts, extent);
+    }));
+  }
+
+  absl::Status FormLoop() {
+    const Shape& shape = graph().type(group.outputs.front()).shape;
+    for (Value output : group.outputs) {
+      const Shape& other = graph().type(output).shape;
+      std::string pair = absl::StrCat("outputs ", graph().NameOf(group.outputs.front()), " and ",
+                                      graph().NameOf(output), " have different domains: ");
+      if (other.size() != shape.size()) {
+        return absl::FailedPreconditionError(
+            absl::StrCat(pair, "ranks ", shape.size(), " and ", other.size(), " differ"));
+      }
+      for (size_t d = 0; d < shape.size(); ++d) {
+        if (context.facts.ProvablyEqual(shape[d], other[d])) continue;
+        return absl::FailedPreconditionError(absl::StrCat(pair, UnequalExtents(graph(), shape[d], other[d])));
+      }
+    }
+    for (const DimExpr& extent : shape) group.axes.push_back({extent, false});
+    return absl::OkStatus();
+  }
+
+  absl::Status FormRow() {
+    const Shape& shape = graph().type(graph().node(group.dominant).operands[0]).shape;
+    OperandMap map = MapOperand(graph(), context.facts, group.dominant, 0);
+    for (bool tile : {false, true}) {
+      for (size_t d = 0; d < shape.size(); ++d) {
+        if ((map.dims[d] == kReducedDim) == tile) group.axes.push_back({shape[d], tile});
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status FormContraction() {
+    if (group.outputs.size() != 1) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("the product would write ", group.outputs.size(), " results (", ValueNames(group.outputs),
+                       "), and its kernel writes one"));
+    }
+    TAILOR_RETURN_IF_ERROR(SplitTrailingViews());
+    for (NodeId id : core) {
+      bool trailing = std::count(group.trailing_views.begin(), group.trailing_views.end(), id) != 0;
+      if (id == group.dominant || trailing || ClassOf(graph().node(id)) == FusionClass::kElementwise) continue;
+      return absl::FailedPreconditionError(
+          absl::StrCat(graph().NameOf({id, 0}), " is no elementwise epilogue of the product"));
+    }
+    const Node& dot = graph().node(group.dominant);
+    for (const DimExpr& extent : dot.results[0].shape) group.axes.push_back({extent, false});
+    const Shape& lhs = graph().type(dot.operands[0]).shape;
+    group.axes.push_back({lhs[lhs.size() - (dot.i64("transpose_lhs") != 0 ? 2 : 1)], true});
+    return absl::OkStatus();
+  }
+
+  // The chain of views that ends in the output, if it does, becomes the store index.
+  absl::Status SplitTrailingViews() {
+    NodeId id = group.outputs.front().node;
+    while (ClassOf(graph().node(id)) == FusionClass::kView) {
+      group.trailing_views.insert(group.trailing_views.begin(), id);
+      id = graph().node(id).operands[0].node;
+    }
+    if (!InCore(id)) return absl::FailedPreconditionError("the views do not read the product's result");
+    for (NodeId view : group.trailing_views) TAILOR_RETURN_IF_ERROR(CheckTrailingView(view));
+    return absl::OkStatus();
+  }
+
+  // Each result element must have one place in memory, found without division: transposes, reshapes that
+  // join dims, and any reshape at the end (memory order stays).
+  absl::Status CheckTrailingView(NodeId view) const {
+    const Node& node = graph().node(view);
+    if (node.op == OpKind::kTranspose || view == group.trailing_views.back()) {
+      if (node.op == OpKind::kTranspose || node.op == OpKind::kReshape) return absl::OkStatus();
+    }
+    if (node.op != OpKind::kReshape) {
+      return absl::FailedPreconditionError(absl::StrCat(InfoOf(node.op).text, " ", graph().NameOf({view, 0}),
+                                                        " does not cover the product's result"));
+    }
+    if (ReshapeOnlyJoins(graph(), context.facts, view)) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat("reshape ", graph().NameOf({view, 0}),
+                                                      " splits dims before another view"));
+  }
+
+  std::string ValueNames(const std::vector<Value>& values) const {
+    std::string names;
+    for (Value v : values) absl::StrAppend(&names, names.empty() ? "" : ", ", graph().NameOf(v));
+    return names;
+  }
+
+  absl::Status Form() {
+    CollectNodes();
+    CollectOutputs();
+    TAILOR_RETURN_IF_ERROR(ChooseDominant());
+    TAILOR_RETURN_IF_ERROR(group.kind == GroupKind::kLoop  ? FormLoop()
+                           : group.kind == GroupKind::kRow ? FormRow()
+                                                           : FormContraction());
+    return PropagateAxes(context, uses, group);
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<FusionGroup> FormGroup(const FusionContext& context, const Uses& uses,
+                                      std::vector<NodeId> core) {
+  Former former{context, uses, std::move(core), {}};
+  TAILOR_RETURN_IF_ERROR(former.Form());
+  return std::move(former.group);
+}
+
+}  // namespace tailor

@@ -1,0 +1,74 @@
+#include "fusion/fuse_dot_epilogue.h"
+
+#include <algorithm>
+#include <set>
+
+#include "fusion/form_group.h"
+#include "fusion/group_index.h"
+
+namespace tailor {
+namespace {
+
+// The nodes of `loop` that `end` is computed from, itself included; ascending.
+std::vector<NodeId> NodesUpTo(const Graph& graph, const FusionGroup& loop, const std::vector<NodeId>& core,
+                              NodeId end) {
+  std::set<NodeId> reached = {end};
+  for (auto it = loop.nodes.rbegin(); it != loop.nodes.rend(); ++it) {
+    if (reached.count(*it) == 0) continue;
+    for (Value operand : graph.node(*it).operands) {
+      if (std::binary_search(loop.nodes.begin(), loop.nodes.end(), operand.node)) reached.insert(operand.node);
+    }
+  }
+  std::vector<NodeId> nodes;
+  std::set_intersection(reached.begin(), reached.end(), core.begin(), core.end(), std::back_inserter(nodes));
+  return nodes;
+}
+
+// The product takes as much of the loop as ends in one value; the rest of it stays a loop.
+bool TakePartOf(const FusionContext& context, GroupIndex& index, int product, int loop) {
+  const std::vector<NodeId> whole = index.core(loop);
+  for (auto end = whole.rbegin(); end != whole.rend(); ++end) {
+    std::vector<NodeId> taken = NodesUpTo(context.graph, index.group(loop), whole, *end);
+    if (taken.size() == whole.size()) continue;
+    std::vector<NodeId> joined, rest;
+    std::merge(index.core(product).begin(), index.core(product).end(), taken.begin(), taken.end(),
+               std::back_inserter(joined));
+    std::set_difference(whole.begin(), whole.end(), taken.begin(), taken.end(), std::back_inserter(rest));
+    absl::StatusOr<FusionGroup> first = FormGroup(context, index.uses(), std::move(joined));
+    if (!first.ok()) continue;
+    absl::StatusOr<FusionGroup> second = FormGroup(context, index.uses(), std::move(rest));
+    if (!second.ok()) continue;
+    index.Replace(product, *std::move(first), loop, *std::move(second));
+    return true;
+  }
+  return false;
+}
+
+// Takes one consumer of `product`; true if there may be another.
+bool TakeConsumer(const FusionContext& context, GroupIndex& index, int product) {
+  for (int consumer : index.Consumers(product)) {
+    if (index.kind(consumer) != GroupKind::kLoop) continue;
+    if (index.TryMerge(product, consumer)) return true;
+    if (!index.JoinMakesCycle(product, consumer) && TakePartOf(context, index, product, consumer)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+absl::Status FuseDotEpilogue(const FusionContext& context, FusionPlan& plan) {
+  GroupIndex index(context, plan, "fuse-dot-epilogue");
+  for (int g = 0; g < index.size(); ++g) {
+    if (index.empty(g) || index.kind(g) != GroupKind::kContraction) continue;
+    while (TakeConsumer(context, index, g)) {
+    }
+    for (int producer : index.Producers(g)) {
+      if (index.kind(producer) == GroupKind::kContraction) continue;
+      index.Refuse(producer, g, "a product reads its operands from memory; nothing is computed on the way in");
+    }
+  }
+  index.Finish();
+  return absl::OkStatus();
+}
+
+}  // namespace tailor

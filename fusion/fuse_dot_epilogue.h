@@ -1,0 +1,16 @@
+// Pass: a product takes the elementwise chain that reads its result, then trailing views
+// (BladeDISC 4.1, compute-intensive fusion).
+#ifndef TAILOR_FUSION_FUSE_DOT_EPILOGUE_H_
+#define TAILOR_FUSION_FUSE_DOT_EPILOGUE_H_
+
+#include "absl/status/status.h"
+#include "fusion/fusion_context.h"
+
+namespace tailor {
+
+// Requires: elementwise loops are whole. Preserves: plan validity; every product keeps one output.
+absl::Status FuseDotEpilogue(const FusionContext& context, FusionPlan& plan);
+
+}  // namespace tailor
+
+#endif  // TAILOR_FUSION_FUSE_DOT_EPILOGUE_H_

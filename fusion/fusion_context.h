@@ -1,0 +1,47 @@
+// What every fusion pass may ask, and how values are used while plans change.
+#ifndef TAILOR_FUSION_FUSION_CONTEXT_H_
+#define TAILOR_FUSION_FUSION_CONTEXT_H_
+
+#include <vector>
+
+#include "analysis/shape_facts.h"
+#include "fusion/fusion_plan.h"
+#include "fusion/target_traits.h"
+#include "graph/graph.h"
+
+namespace tailor {
+
+// Borrowed; outlives no pass.
+struct FusionContext {
+  const Graph& graph;
+  const ShapeFacts& facts;
+  const TargetTraits& traits;
+};
+
+// Which nodes are live, which float, and who reads what.
+//
+// A floating node is a view or an iota that belongs to no group of its own: each group that reads it
+// holds a copy. The others with code are core nodes; each is in exactly one group.
+class Uses {
+ public:
+  Uses(const Graph& graph, std::vector<bool> floating);
+  // Floating are the live views and iotas that no group of `plan` writes.
+  static Uses Of(const Graph& graph, const FusionPlan& plan);
+
+  bool live(NodeId id) const { return live_[id]; }
+  bool floating(NodeId id) const { return floating_[id]; }
+  bool core(NodeId id) const { return core_[id]; }
+  bool graph_output(NodeId id) const { return graph_output_[id]; }
+  // The core nodes that read `id`, directly or through floating nodes; ascending.
+  const std::vector<NodeId>& readers(NodeId id) const { return readers_[id]; }
+  // The live nodes with `id` as an operand; ascending.
+  const std::vector<NodeId>& users(NodeId id) const { return users_[id]; }
+
+ private:
+  std::vector<bool> live_, floating_, core_, graph_output_;
+  std::vector<std::vector<NodeId>> users_, readers_;
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_FUSION_FUSION_CONTEXT_H_

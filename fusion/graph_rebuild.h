@@ -1,0 +1,43 @@
+// Rebuilding a graph node by node: what every rewrite is made of.
+#ifndef TAILOR_FUSION_GRAPH_REBUILD_H_
+#define TAILOR_FUSION_GRAPH_REBUILD_H_
+
+#include <functional>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+
+namespace tailor {
+
+// What becomes of one node. `operands` are the node's, in `to`.
+struct NodeRewrite {
+  const Graph& from;
+  NodeId id;
+  absl::Span<const Value> operands;
+  Graph& to;
+
+  const Node& node() const { return from.node(id); }
+};
+
+// Returns the value of `to` that stands for the node's result, Value{} to drop an unused node, or nullopt to copy
+// the node. Inputs are always copied.
+using NodeRewriter = std::function<absl::StatusOr<std::optional<Value>>(const NodeRewrite&)>;
+
+struct RebuildOptions {
+  NodeRewriter rewrite;                                // absent: every node is copied
+  std::function<DimExpr(const DimExpr&)> settle_dim;   // absent: dims stay
+  // Adds the outputs, given with their values in the new graph; absent: as they are.
+  std::function<absl::Status(Graph& to, absl::Span<const Output> outputs)> add_outputs;
+};
+
+// The graph with the same name, symbols, assumptions, inputs, output names and node names.
+absl::StatusOr<Graph> RebuildGraph(const Graph& graph, const RebuildOptions& options);
+
+// Appends `op` to rewrite.to under the name of the node that it replaces.
+absl::StatusOr<Value> AppendInPlace(const NodeRewrite& rewrite, OpKind op, absl::Span<const Value> operands,
+                                    Attributes attributes);
+
+}  // namespace tailor
+
+#endif  // TAILOR_FUSION_GRAPH_REBUILD_H_

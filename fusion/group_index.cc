@@ -1,0 +1,137 @@
+#include "fusion/group_index.h"
+
+#include <algorithm>
+#include <cassert>
+#include <queue>
+
+#include "fusion/form_group.h"
+
+namespace tailor {
+
+GroupIndex::GroupIndex(const FusionContext& context, FusionPlan& plan, absl::string_view pass)
+    : context_(context), plan_(plan), pass_(pass), uses_(Uses::Of(context.graph, plan)),
+      core_(plan.groups.size()), group_of_(context.graph.nodes().size(), -1) {
+  for (int g = 0; g < size(); ++g) Own(g);
+}
+
+void GroupIndex::Own(int g) {
+  core_[g].clear();
+  for (NodeId id : plan_.groups[g].nodes) {
+    if (!uses_.core(id)) continue;
+    core_[g].push_back(id);
+    group_of_[id] = g;
+  }
+}
+
+std::vector<int> GroupIndex::Consumers(int g) const {
+  std::vector<std::pair<NodeId, int>> found;
+  for (Value output : plan_.groups[g].outputs) {
+    for (NodeId reader : uses_.readers(output.node)) {
+      int consumer = group_of_[reader];
+      if (consumer != g) found.emplace_back(core_[consumer].front(), consumer);
+    }
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  std::vector<int> groups;
+  for (const auto& [node, group] : found) groups.push_back(group);
+  return groups;
+}
+
+std::vector<int> GroupIndex::Producers(int g) const {
+  std::vector<int> groups;
+  for (Value input : plan_.groups[g].inputs) {
+    int producer = group_of_[input.node];
+    if (producer >= 0) groups.push_back(producer);
+  }
+  std::sort(groups.begin(), groups.end(), [&](int a, int b) { return core_[a].front() < core_[b].front(); });
+  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+  return groups;
+}
+
+// Whether a path of length two or more leads from `from` to `to`.
+bool GroupIndex::Reaches(int from, int to, int direct) const {
+  std::vector<bool> seen(plan_.groups.size(), false);
+  std::vector<int> pending;
+  NodeId last = core_[to].back();
+  auto push = [&](int g) {
+    if (seen[g] || core_[g].front() > last) return;
+    seen[g] = true;
+    pending.push_back(g);
+  };
+  for (int g : Consumers(from)) {
+    if (g != direct) push(g);
+  }
+  while (!pending.empty()) {
+    int g = pending.back();
+    pending.pop_back();
+    if (g == to) return true;
+    for (int next : Consumers(g)) push(next);
+  }
+  return false;
+}
+
+bool GroupIndex::JoinMakesCycle(int a, int b) const { return Reaches(a, b, b) || Reaches(b, a, a); }
+
+bool GroupIndex::TryMerge(int a, int b) {
+  if (JoinMakesCycle(a, b)) {
+    Refuse(a, b, "other groups lie between them and would have to run in the middle");
+    return false;
+  }
+  std::vector<NodeId> nodes;
+  std::merge(core_[a].begin(), core_[a].end(), core_[b].begin(), core_[b].end(), std::back_inserter(nodes));
+  absl::StatusOr<FusionGroup> merged = FormGroup(context_, uses_, std::move(nodes));
+  if (!merged.ok()) {
+    Refuse(a, b, std::string(merged.status().message()));
+    return false;
+  }
+  Replace(a, *std::move(merged), b, {});
+  return true;
+}
+
+void GroupIndex::Replace(int a, FusionGroup first, int b, FusionGroup second) {
+  plan_.groups[a] = std::move(first);
+  plan_.groups[b] = std::move(second);
+  Own(a);
+  Own(b);
+}
+
+void GroupIndex::Refuse(int producer, int consumer, std::string reason) {
+  for (Value input : plan_.groups[consumer].inputs) {
+    if (group_of_[input.node] != producer) continue;
+    Refusal refusal{input.node, core_[consumer].front(), pass_, std::move(reason)};
+    for (NodeId reader : uses_.readers(input.node)) {
+      if (group_of_[reader] != consumer) continue;
+      refusal.consumer = reader;
+      break;
+    }
+    plan_.refusals.push_back(std::move(refusal));
+    return;
+  }
+}
+
+void GroupIndex::Finish() {
+  std::vector<int> waiting(plan_.groups.size(), 0);
+  using Entry = std::pair<NodeId, int>;  // the earliest nodes first among those that are ready
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> ready;
+  for (int g = 0; g < size(); ++g) {
+    waiting[g] = static_cast<int>(Producers(g).size());
+    if (!empty(g) && waiting[g] == 0) ready.emplace(core_[g].back(), g);
+  }
+  std::vector<FusionGroup> ordered;
+  std::vector<std::vector<int>> consumers(plan_.groups.size());
+  for (int g = 0; g < size(); ++g) {
+    if (!empty(g)) consumers[g] = Consumers(g);
+  }
+  while (!ready.empty()) {
+    int g = ready.top().second;
+    ready.pop();
+    ordered.push_back(std::move(plan_.groups[g]));
+    for (int next : consumers[g]) {
+      if (--waiting[next] == 0) ready.emplace(core_[next].back(), next);
+    }
+  }
+  plan_.groups = std::move(ordered);
+}
+
+}  // namespace tailor

@@ -1,0 +1,57 @@
+// A FusionPlan while passes merge its groups: who owns what, which groups feed which, and merging.
+#ifndef TAILOR_FUSION_GROUP_INDEX_H_
+#define TAILOR_FUSION_GROUP_INDEX_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "fusion/fusion_context.h"
+
+namespace tailor {
+
+// Edits `plan` in place. Merged-away groups stay as empty ones until Finish(), so indices are stable.
+class GroupIndex {
+ public:
+  // `pass` names the pass in refusals.
+  GroupIndex(const FusionContext& context, FusionPlan& plan, absl::string_view pass);
+
+  const Uses& uses() const { return uses_; }
+  int size() const { return static_cast<int>(plan_.groups.size()); }
+  const FusionGroup& group(int g) const { return plan_.groups[g]; }
+  bool empty(int g) const { return core_[g].empty(); }
+  GroupKind kind(int g) const { return plan_.groups[g].kind; }
+  // The nodes that only this group has, ascending.
+  const std::vector<NodeId>& core(int g) const { return core_[g]; }
+  int group_of(NodeId core_node) const { return group_of_[core_node]; }
+  // Groups that read what `g` writes, and groups that write what it reads; by their first core node.
+  std::vector<int> Consumers(int g) const;
+  std::vector<int> Producers(int g) const;
+
+  // Whether joining the two would make the plan cyclic.
+  bool JoinMakesCycle(int a, int b) const;
+  // Joins group `b` into `a` if the result is a valid group; else records a refusal of the edge between
+  // them, if there is one.
+  bool TryMerge(int a, int b);
+  // Replaces the core nodes of `a` and `b` by two other valid groups; `second` may be empty.
+  void Replace(int a, FusionGroup first, int b, FusionGroup second);
+  void Refuse(int producer, int consumer, std::string reason);
+
+  // Drops empty groups and puts the rest in an executable order.
+  void Finish();
+
+ private:
+  void Own(int g);
+  bool Reaches(int from, int to, int direct) const;
+
+  const FusionContext& context_;
+  FusionPlan& plan_;
+  std::string pass_;
+  Uses uses_;
+  std::vector<std::vector<NodeId>> core_;
+  std::vector<int> group_of_;
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_FUSION_GROUP_INDEX_H_

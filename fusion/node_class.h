@@ -1,0 +1,32 @@
+// What fusion needs to know of one node, read off the op table.
+#ifndef TAILOR_FUSION_NODE_CLASS_H_
+#define TAILOR_FUSION_NODE_CLASS_H_
+
+#include "graph/graph.h"
+
+namespace tailor {
+
+inline FusionClass ClassOf(const Node& node) { return InfoOf(node.op).fusion; }
+
+inline bool IsReduction(const Node& node) { return ClassOf(node) == FusionClass::kReduction; }
+inline bool IsContraction(const Node& node) { return ClassOf(node) == FusionClass::kContraction; }
+
+// Views and iota: an index map and no work, so every group that reads one may hold its own copy.
+inline bool IsFree(const Node& node) {
+  return ClassOf(node) == FusionClass::kView || node.op == OpKind::kIota;
+}
+
+// Inputs and constants have no code; everything else belongs to a group.
+inline bool HasCode(const Node& node) { return ClassOf(node) != FusionClass::kStructural; }
+
+// A rank-0 constant: kernels hold it as a literal.
+inline bool IsLiteral(const Graph& graph, Value v) {
+  return graph.node(v.node).op == OpKind::kConstant && graph.type(v).shape.empty();
+}
+
+// Whether computing the node again for every read costs more than reading it from memory.
+bool IsExpensive(const Node& node);
+
+}  // namespace tailor
+
+#endif  // TAILOR_FUSION_NODE_CLASS_H_

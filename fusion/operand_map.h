@@ -1,0 +1,42 @@
+// The per-element data dependency of a node on one operand, dim by dim: the propagation rule of
+// BladeDISC 4.2 step 3, for every op.
+#ifndef TAILOR_FUSION_OPERAND_MAP_H_
+#define TAILOR_FUSION_OPERAND_MAP_H_
+
+#include <vector>
+
+#include "analysis/shape_facts.h"
+#include "graph/graph.h"
+
+namespace tailor {
+
+inline constexpr int kUnitDim = -1;     // extent 1: always index 0
+inline constexpr int kReducedDim = -2;  // reduced away by the node
+inline constexpr int kOtherDim = -3;    // an offset, a lookup, a part of a linear index, or an unproved broadcast
+
+// Element `r` of the node's result reads operand elements whose index in dim d is r[dims[d]], or as the
+// constants above say.
+struct OperandMap {
+  std::vector<int> dims;
+  // Several result elements may read one operand element.
+  bool replicates = false;
+  // Where dims has kOtherDim because two extents are not provably equal: those extents.
+  std::vector<std::pair<DimExpr, DimExpr>> unproved;
+
+  bool aligned() const;  // no kOtherDim
+};
+
+OperandMap MapOperand(const Graph& graph, const ShapeFacts& facts, NodeId node, int operand);
+
+// Whether every operand dim of a reshape becomes one or several whole result dims (so each operand index is a
+// linear function of result indices), and the same the other way round.
+bool ReshapeOnlySplits(const Graph& graph, const ShapeFacts& facts, NodeId reshape);
+bool ReshapeOnlyJoins(const Graph& graph, const ShapeFacts& facts, NodeId reshape);
+
+bool ProvablyOne(const ShapeFacts& facts, const DimExpr& extent);
+// "extents S and T are not provably equal; assume_equal(S, T) would allow it", or plainly that they differ.
+std::string UnequalExtents(const Graph& graph, const DimExpr& a, const DimExpr& b);
+
+}  // namespace tailor
+
+#endif  // TAILOR_FUSION_OPERAND_MAP_H_

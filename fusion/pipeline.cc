@@ -1,0 +1,90 @@
+// The fusion pipeline: small groups first, larger ones from them (BladeDISC 4.1).
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "fusion/absorb_views.h"
+#include "fusion/dump.h"
+#include "fusion/fuse_dot_epilogue.h"
+#include "fusion/fuse_elementwise.h"
+#include "fusion/fuse_reduce.h"
+#include "fusion/fusion_context.h"
+#include "fusion/fusion_plan.h"
+#include "fusion/node_class.h"
+#include "fusion/remote_stitch.h"
+#include "fusion/stitch.h"
+#include "graph/status_macros.h"
+
+namespace tailor {
+namespace {
+
+struct Pass {
+  const char* name;
+  absl::Status (*run)(const FusionContext& context, FusionPlan& plan);
+};
+
+// The complete fusion pipeline, in order. A pass absent from this list does not exist.
+constexpr Pass kPasses[] = {
+    {"absorb-views", AbsorbViews},           // first: every later pass sees through views
+    {"fuse-elementwise", FuseElementwise},   // epilogues match whole chains
+    {"fuse-dot-epilogue", FuseDotEpilogue},  // before reductions claim the chains
+    {"fuse-reduce", FuseReduce},
+    {"stitch", Stitch},
+    {"remote-stitch", RemoteStitch},         // last: groups must be final
+};
+
+absl::Status CheckFusible(const Graph& graph) {
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    const Node& node = graph.node(id);
+    if (ClassOf(node) != FusionClass::kControl && node.results.size() == 1) continue;
+    return absl::UnimplementedError(
+        absl::StrCat(InfoOf(node.op).text, " ", graph.NameOf({id, 0}), ": control flow has no kernel"));
+  }
+  return absl::OkStatus();
+}
+
+// Keeps one refusal per edge and pass, of edges that are still between groups.
+void SettleRefusals(const Graph& graph, FusionPlan& plan) {
+  Uses uses = Uses::Of(graph, plan);
+  std::map<NodeId, size_t> group_of;
+  for (size_t g = 0; g < plan.groups.size(); ++g) {
+    for (NodeId id : plan.groups[g].nodes) {
+      if (uses.core(id)) group_of[id] = g;
+    }
+  }
+  std::set<std::tuple<NodeId, NodeId, std::string>> seen;
+  std::vector<Refusal> kept;
+  for (Refusal& refusal : plan.refusals) {
+    if (group_of.at(refusal.producer) == group_of.at(refusal.consumer)) continue;
+    if (!seen.emplace(refusal.producer, refusal.consumer, refusal.pass).second) continue;
+    kept.push_back(std::move(refusal));
+  }
+  std::stable_sort(kept.begin(), kept.end(), [](const Refusal& a, const Refusal& b) {
+    return std::tie(a.producer, a.consumer) < std::tie(b.producer, b.consumer);
+  });
+  plan.refusals = std::move(kept);
+}
+
+}  // namespace
+
+absl::StatusOr<FusionPlan> Fuse(const Graph& graph, const ShapeFacts& facts, const TargetTraits& traits) {
+  TAILOR_RETURN_IF_ERROR(CheckFusible(graph));
+  FusionContext context{graph, facts, traits};
+  std::vector<bool> none_floating(graph.nodes().size(), false);
+  TAILOR_ASSIGN_OR_RETURN(FusionPlan plan, OneNodeGroups(context, std::move(none_floating)));
+  for (int i = 0; i < static_cast<int>(std::size(kPasses)); ++i) {
+    TAILOR_RETURN_IF_ERROR(kPasses[i].run(context, plan));
+    if (absl::Status valid = VerifyFusionPlan(plan, graph); !valid.ok()) {
+      return absl::InternalError(absl::StrCat("after ", kPasses[i].name, ": ", valid.message()));
+    }
+    if (DumpWanted()) TAILOR_RETURN_IF_ERROR(DumpPass("fusion", i, kPasses[i].name, plan.ToText(graph)));
+  }
+  SettleRefusals(graph, plan);
+  return plan;
+}
+
+}  // namespace tailor

@@ -1,0 +1,49 @@
+#include "fusion/remove_identity_views.h"
+
+#include <algorithm>
+
+#include "fusion/graph_rebuild.h"
+
+namespace tailor {
+namespace {
+
+bool SameShape(const ShapeFacts& facts, const Shape& a, const Shape& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](const DimExpr& x, const DimExpr& y) { return facts.ProvablyEqual(x, y); });
+}
+
+bool IsIdentity(const ShapeFacts& facts, const Node& node, const Shape& from) {
+  if (!SameShape(facts, from, node.results[0].shape)) return false;
+  switch (node.op) {
+    case OpKind::kReshape:
+    case OpKind::kBroadcast:
+      return true;
+    case OpKind::kTranspose: {
+      const std::vector<int64_t>& permutation = node.i64s("permutation");
+      return std::is_sorted(permutation.begin(), permutation.end());
+    }
+    case OpKind::kSlice: {
+      const std::vector<int64_t>& steps = node.i64s("steps");
+      const Shape& starts = node.dims("starts");
+      return std::all_of(steps.begin(), steps.end(), [](int64_t step) { return step == 1; }) &&
+             std::all_of(starts.begin(), starts.end(), [](const DimExpr& start) { return start == DimExpr(0); });
+    }
+    case OpKind::kConcat:
+      return node.operands.size() == 1;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<Graph> RemoveIdentityViews(const Graph& graph, const ShapeFacts& facts) {
+  auto rewrite = [&](const NodeRewrite& r) -> absl::StatusOr<std::optional<Value>> {
+    if (r.operands.empty() || r.node().results.size() != 1) return std::nullopt;
+    if (!IsIdentity(facts, r.node(), r.to.type(r.operands[0]).shape)) return std::nullopt;
+    return r.operands[0];
+  };
+  return RebuildGraph(graph, {rewrite, nullptr, nullptr});
+}
+
+}  // namespace tailor

@@ -1,0 +1,54 @@
+// The graph rewrites, in order.
+
+#include "fusion/rewrites.h"
+
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "fusion/compose_views.h"
+#include "fusion/dump.h"
+#include "fusion/eliminate_broadcasts.h"
+#include "fusion/merge_equal_nodes.h"
+#include "fusion/remove_dead_nodes.h"
+#include "fusion/remove_identity_views.h"
+#include "fusion/separate_outputs.h"
+#include "fusion/settle_types.h"
+#include "fusion/simplify_algebra.h"
+#include "graph/status_macros.h"
+#include "graph/verifier.h"
+
+namespace tailor {
+namespace {
+
+struct Pass {
+  const char* name;
+  absl::StatusOr<Graph> (*run)(const Graph& graph, const ShapeFacts& facts);
+};
+
+// The complete list of rewrites, in order. A pass absent from this list does not exist.
+constexpr Pass kPasses[] = {
+    {"settle-types", SettleTypes},                   // first: later passes compare structure
+    {"eliminate-broadcasts", EliminateBroadcasts},   // uncovers neutral constants
+    {"simplify-algebra", SimplifyAlgebra},
+    {"compose-views", ComposeViews},                 // may leave identities
+    {"remove-identity-views", RemoveIdentityViews},
+    {"merge-equal-nodes", MergeEqualNodes},
+    {"remove-dead-nodes", RemoveDeadNodes},
+    {"separate-outputs", SeparateOutputs},           // last: its copies are identity views
+};
+
+}  // namespace
+
+absl::StatusOr<Graph> Rewrite(const Graph& graph, const ShapeFacts& facts) {
+  Graph current = graph;
+  for (int i = 0; i < static_cast<int>(std::size(kPasses)); ++i) {
+    TAILOR_ASSIGN_OR_RETURN(current, kPasses[i].run(current, facts));
+    if (absl::Status valid = VerifyGraph(current); !valid.ok()) {
+      return absl::InternalError(absl::StrCat("after ", kPasses[i].name, ": ", valid.message()));
+    }
+    if (DumpWanted()) TAILOR_RETURN_IF_ERROR(DumpPass("rewrite", i, kPasses[i].name, current.ToText()));
+  }
+  return current;
+}
+
+}  // namespace tailor

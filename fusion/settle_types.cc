@@ -1,0 +1,11 @@
+#include "fusion/settle_types.h"
+
+#include "fusion/graph_rebuild.h"
+
+namespace tailor {
+
+absl::StatusOr<Graph> SettleTypes(const Graph& graph, const ShapeFacts& facts) {
+  return RebuildGraph(graph, {nullptr, [&](const DimExpr& dim) { return facts.Canonical(dim); }, nullptr});
+}
+
+}  // namespace tailor

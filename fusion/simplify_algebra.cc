@@ -1,0 +1,72 @@
+#include "fusion/simplify_algebra.h"
+
+#include <cstring>
+
+#include "fusion/graph_rebuild.h"
+#include "fusion/node_class.h"
+#include "graph/element.h"
+#include "graph/status_macros.h"
+
+namespace tailor {
+namespace {
+
+// Whether `v` is a constant of one element with exactly the bits of `value` (so 0.0 is not -0.0).
+bool IsConstant(const Graph& graph, Value v, double value) {
+  const Node& node = graph.node(v.node);
+  if (node.op != OpKind::kConstant || ElementCount(graph.type(v).shape).constant() != 1) return false;
+  const ConstantData& data = graph.constant_data(v.node);
+  if (data.declared_hash) return false;
+  DType dtype = graph.type(v).dtype;
+  uint64_t expected = 0;
+  ElementFromDouble(dtype, value, &expected);
+  return std::memcmp(&expected, data.data, SizeOf(dtype)) == 0;
+}
+
+// x op 1 or x op 0 for the operations where the right operand can be neutral. IEEE: x + 0.0 turns -0.0
+// into 0.0, but x - 0.0 and x + -0.0 are exact.
+bool RightIsNeutral(const Graph& graph, OpKind op, Value rhs) {
+  bool is_float = IsFloat(graph.type(rhs).dtype);
+  switch (op) {
+    case OpKind::kAdd:
+      return IsConstant(graph, rhs, is_float ? -0.0 : 0.0);
+    case OpKind::kSub:
+      return IsConstant(graph, rhs, 0.0);
+    case OpKind::kMul:
+    case OpKind::kDiv:
+    case OpKind::kPow:
+      return IsConstant(graph, rhs, 1.0);
+    default:
+      return false;
+  }
+}
+
+// The operand that equals the node's result, if there is one.
+std::optional<Value> EqualOperand(const NodeRewrite& r) {
+  const Node& node = r.node();
+  if (node.op == OpKind::kCast && r.to.type(r.operands[0]).dtype == node.dtype("dtype")) return r.operands[0];
+  if (IsReduction(node) && node.i64s("axes").empty()) return r.operands[0];
+  if (node.operands.size() != 2) return std::nullopt;
+  if (RightIsNeutral(r.to, node.op, r.operands[1])) return r.operands[0];
+  bool commutes = node.op == OpKind::kAdd || node.op == OpKind::kMul;
+  if (commutes && RightIsNeutral(r.to, node.op, r.operands[0])) return r.operands[1];
+  return std::nullopt;
+}
+
+}  // namespace
+
+absl::StatusOr<Graph> SimplifyAlgebra(const Graph& graph, const ShapeFacts& facts) {
+  auto rewrite = [&](const NodeRewrite& r) -> absl::StatusOr<std::optional<Value>> {
+    const Node& node = r.node();
+    if (r.operands.empty() || node.results.size() != 1) return std::nullopt;
+    std::optional<Value> equal = EqualOperand(r);
+    if (equal && r.to.type(*equal) == node.results[0]) return equal;
+    bool square = node.op == OpKind::kPow && IsConstant(r.to, r.operands[1], 2.0) &&
+                  r.to.type(r.operands[0]) == node.results[0];
+    if (!square) return std::nullopt;
+    TAILOR_ASSIGN_OR_RETURN(Value v, AppendInPlace(r, OpKind::kMul, {r.operands[0], r.operands[0]}, {}));
+    return v;
+  };
+  return RebuildGraph(graph, {rewrite, nullptr, nullptr});
+}
+
+}  // namespace tailor

@@ -1,0 +1,16 @@
+// Pass: row groups join what follows and precedes them as long as group dims and tile dims carry over, so
+// that a chain of reductions over the same rows is one kernel (BladeDISC 4.2, AStitch 3.1 and 4.3).
+#ifndef TAILOR_FUSION_STITCH_H_
+#define TAILOR_FUSION_STITCH_H_
+
+#include "absl/status/status.h"
+#include "fusion/fusion_context.h"
+
+namespace tailor {
+
+// Requires: reductions have their producers. Preserves: plan validity.
+absl::Status Stitch(const FusionContext& context, FusionPlan& plan);
+
+}  // namespace tailor
+
+#endif  // TAILOR_FUSION_STITCH_H_

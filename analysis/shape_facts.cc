@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "analysis/dim_terms.h"
-#include "analysis/interval.h"
 #include "analysis/obligations.h"
 #include "analysis/prover.h"
 #include "analysis/shape_facts_state.h"
@@ -29,10 +27,9 @@ absl::Status LearnInputDims(const Graph& graph, FactStore* store) {
 }
 
 // A symbol whose range holds no multiple of its divisor fits no input.
-absl::Status CheckDeclarations(const Graph& graph, const FactStore& store) {
-  for (size_t id = 0; id < graph.symbols().size(); ++id) {
-    const SymbolInfo& info = graph.symbols()[id];
-    if (!interval::IsEmpty(store.RangeOf(DimExpr::Symbol(static_cast<SymbolId>(id))))) continue;
+absl::Status CheckDeclarations(const Graph& graph) {
+  for (const SymbolInfo& info : graph.symbols()) {
+    if (info.max / info.multiple_of > (info.min - 1) / info.multiple_of || info.min == 0) continue;
     return absl::InvalidArgumentError(absl::StrCat("symbol ", info.name, " has no value: no multiple of ",
                                                    info.multiple_of, " lies in [", info.min, ", ", info.max, "]"));
   }
@@ -57,8 +54,8 @@ std::vector<Fact> DeclaredFacts(const Graph& graph) {
 
 absl::StatusOr<ShapeFacts> ShapeFacts::Collect(const Graph& graph) {
   std::vector<SymbolBinding> bindings = BindSymbols(graph);
+  TAILOR_RETURN_IF_ERROR(CheckDeclarations(graph));
   FactStore store(graph.symbols(), bindings);
-  TAILOR_RETURN_IF_ERROR(CheckDeclarations(graph, store));
   TAILOR_RETURN_IF_ERROR(LearnInputDims(graph, &store));
   std::vector<Obligation> obligations = CollectObligations(graph);
   Prover prover(graph, &store);

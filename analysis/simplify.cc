@@ -37,6 +37,7 @@ DimExpr FactStore::SimplifyOnce(const DimExpr& e) const {
 }
 
 DimExpr FactStore::SimplifyAtom(const DimExpr::Atom& atom) const {
+  if (Range range = AtomRange(atom); interval::IsPoint(range)) return range.min;
   if (atom.kind == AtomKind::kSymbol) {
     const SymbolFacts& symbol = symbols_[atom.symbol];
     return symbol.replacement ? *symbol.replacement : DimExpr::Symbol(atom.symbol);

@@ -20,6 +20,7 @@ namespace {
 
 constexpr int kRegionDepth = 50;  // what one level of regions counts in TokenReader::Enter
 
+// No `data` where there is not enough memory.
 ConstantData ZeroData(uint64_t size) {
   std::shared_ptr<void> bytes(std::calloc(std::max<uint64_t>(size, 1), 1), std::free);
   const void* data = bytes.get();
@@ -309,10 +310,16 @@ class GraphReader {
     }
     if (constants_ == nullptr) {
       ConstantData zeros = ZeroData(size);
+      if (zeros.data == nullptr)
+        return in_.ErrorAtToken(op_position, "constant: is too large for this machine");
       zeros.declared_hash = hash;
       return zeros;
     }
     ConstantData data = constants_(name, type);
+    if (data.size != static_cast<uint64_t>(size)) {
+      return in_.ErrorAtToken(op_position, absl::StrCat("constant: the source gives ", data.size,
+                                                        " bytes for \"", name, "\", its type needs ", size));
+    }
     if (hash && data.Hash() != *hash) {
       return in_.ErrorAtToken(op_position, absl::StrCat("constant: the bytes of \"", name,
                                                         "\" do not have the hash that the text gives"));

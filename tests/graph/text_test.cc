@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -185,6 +186,8 @@ TEST(Text, ConstantsComeFromTheSource) {
   bytes->back() = 2.5f;
   EXPECT_EQ(ParseGraph(text, source).status().message(),
             "line 2, column 8: constant: the bytes of \"w\" do not have the hash that the text gives");
+  EXPECT_EQ(ParseGraph("graph @g() { %w = constant @w : f32[2, 3] return %w }", source).status().message(),
+            "line 1, column 19: constant: the source gives 16 bytes for \"w\", its type needs 24");
 }
 
 TEST(Text, ErrorsSayWhere) {
@@ -217,10 +220,57 @@ TEST(Text, ErrorsSayWhere) {
   EXPECT_EQ(Reprinted(OneLine(x, "%y = constant 300 : u8[]")), "line 2, column 8: constant: 300 is no u8");
   EXPECT_EQ(Reprinted(OneLine(x, "%y = constant [1] : u8[2]")),
             "line 2, column 8: constant: the value does not have the shape of its type");
+  EXPECT_EQ(Reprinted(OneLine(x, "%y = constant @w : f64[1000000000, 1000000000]")),
+            "line 2, column 8: constant: is too large for this machine");
   EXPECT_EQ(Reprinted("graph @g(%x: f32[B]) where B in [3, 2] { return }"),
             "line 1, column 40: symbol \"B\": min is 3, above max 2");
   EXPECT_EQ(Reprinted("graph @g() where 2 == 3 { return }"),
             "line 1, column 18: assume_equal: 2 can never equal 3");
+}
+
+// Cuts, repeats and swaps pieces of a valid text: whatever is still accepted must verify, and print
+// a form that reads back to itself.
+TEST(Text, DamagedTextIsRefusedOrMeansSomething) {
+  const std::string text =
+      R"(graph @"a b"(%x: f32[B, 4*S], %n: i64[]) where B in [1, 64] likely [8], T, T == floordiv(B, 2) {
+  %c = constant [1.5, -inf] : f32[2]
+  %w = constant @w : f32[3, 4] hash 00ff00ff00ff00ff
+  %4 = reshape %x {shape = [B*S, 4]} : f32[B*S, 4]
+  %"two words" = slice %4 {starts = [S - 1, 1], sizes = [B, 2], steps = [1, -1]} : f32[B, 2]
+  %6#0, %6#1 = while(%"two words", %n) {
+    region(%i: f32[B, 2], %k: i64[]) {
+      %2 = constant true : bool[]
+      return %2
+    }
+    region(%i: f32[B, 2], %k: i64[]) {
+      return %i, %k
+    }
+  } : f32[B, 2], i64[]
+  %7 = add %6#0, %c : f32[B, 2] @c
+  return "y" = %7, %w
+}
+)";
+  ExpectCanonical(text);
+  std::mt19937 random(7);
+  int accepted = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string damaged = text;
+    for (unsigned edits = 1 + random() % 3; edits > 0; --edits) {
+      size_t at = random() % damaged.size(), length = 1 + random() % 8;
+      std::string piece = damaged.substr(at, length);
+      if (random() % 2) damaged.erase(at, length);
+      if (random() % 2) damaged.insert(random() % (damaged.size() + 1), piece);
+    }
+    absl::StatusOr<Graph> graph = ParseGraph(damaged);
+    if (!graph.ok()) {
+      ASSERT_EQ(graph.status().message().substr(0, 5), "line ") << damaged;
+      continue;
+    }
+    ++accepted;
+    ASSERT_EQ(VerifyGraph(*graph), absl::OkStatus()) << damaged;
+    ASSERT_EQ(Reprinted(graph->ToText()), graph->ToText()) << damaged;
+  }
+  EXPECT_GT(accepted, 500);
 }
 
 TEST(Text, DeepNestingIsAnError) {

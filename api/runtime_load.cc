@@ -27,7 +27,7 @@ Failure Load(const tailor_runtime* runtime, const tailor::Source& source, const 
   const tailor::ReadOptions read = {options.verify_constants != 0, copy_constants, options.public_key};
   if (Failure f = tailor::ReadArtifact(source, read, &executable->artifact); !f.ok()) return f;
   std::unique_ptr<tailor::Executable> loaded;
-  Failure f = tailor::Executable::Create(RuntimeOf(runtime), executable->artifact.program, tailor::ReadCpuId(),
+  Failure f = tailor::Executable::Create(RuntimeOf(runtime), executable->artifact.program, tailor::ThisCpu(),
                                          options.target != nullptr ? options.target : "", &loaded);
   if (!f.ok()) return f;
   executable->executable = std::move(loaded);

@@ -17,7 +17,7 @@ namespace {
 
 // "x86-64-v4; Tailor 0.1.0; uses: avx2, ...; cannot use: amx-tile (the CPU does not have it), ..."
 std::string VersionText() {
-  const tailor::CpuId cpu = tailor::ReadCpuId();
+  const tailor::CpuId& cpu = tailor::ThisCpu();
   std::string uses, cannot;
   for (std::string_view name : tailor::KnownFeatures()) {
     const std::string feature(name);

@@ -97,8 +97,6 @@ uint64_t ReadXcr0() {
   return static_cast<uint64_t>(high) << 32 | low;
 }
 
-}  // namespace
-
 CpuId ReadCpuId() {
   CpuId cpu;
   uint32_t a = 0, b = 0, c = 0, d = 0;
@@ -121,6 +119,13 @@ CpuId ReadCpuId() {
   if (__get_cpuid(0x80000001, &a, &b, &c, &d)) {
     cpu.extended1_ecx = c;
   }
+  return cpu;
+}
+
+}  // namespace
+
+const CpuId& ThisCpu() {
+  static const CpuId cpu = ReadCpuId();
   return cpu;
 }
 

@@ -19,7 +19,7 @@ struct CpuId {
   uint64_t xcr0 = 0;                                     // registers that the operating system saves
 };
 
-CpuId ReadCpuId();  // of this machine
+const CpuId& ThisCpu();  // asked once: under a hypervisor each question costs microseconds
 
 // Why code that needs `features` cannot run, one entry per missing feature ("avx512f: the operating system does
 // not save its registers"); empty where it can.

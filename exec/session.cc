@@ -97,13 +97,13 @@ Failure Session::BoundFailure() const {
 Failure Session::Reserve(InputList inputs) {
   state_.fault = {};
   if (Failure f = free_->SetInputs(inputs, InputUse::kShapesOnly); !f.ok()) return f;
+  memo_[0] = 0;  // what the program remembers describes the workspace before
   PlanResult plan{sizeof(PlanResult), 0, nullptr};
   const RtApi& api = HostRtApi();
   if (executable_.plan()(&api, &state_.context, free_->in(), free_->out(), &plan) != 0 ||
       api.grow(&state_.context, 0, plan.workspace_bytes) != 0) {
     return DescribeFault(executable_.program(), state_.fault);
   }
-  memo_[0] = 0;  // what the program remembers may describe the workspace before
   return {};
 }
 

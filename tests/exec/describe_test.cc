@@ -1,0 +1,40 @@
+#include "exec/describe.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/sample_program.h"
+
+namespace tailor {
+namespace {
+
+TEST(Describe, WritesTheWholeProgram) {
+  Program program = SampleProgram();
+  program.variants[0].image = program.variants[0].image.first(64);
+  EXPECT_EQ(DescribeAsJson(program, program.variants[0], 1000),
+            R"({"symbols": [{"name": "N", "min": 0, "max": 1048576, "multiple_of": 1, "likely": [16]}], )"
+            R"("inputs": [{"name": "x", "dtype": "f32", "dims": ["N", "4"]}, )"
+            R"({"name": "mask", "dtype": "f32", "dims": ["N"]}], )"
+            R"("outputs": [{"name": "y", "dtype": "f32", "dims": ["N", "4"]}, )"
+            R"({"name": "total", "dtype": "f32", "dims": ["N"]}], )"
+            R"("facts": ["N in [0, 1048576]"], )"
+            R"("checks": [{"message": "input \"x\" dim 1 is {lhs}, expected 4", "node": "scaled"}, )"
+            R"({"message": "input \"mask\" dim 0 is {lhs}, but N is {rhs} from input \"x\" dim 0", "node": "masked"}, )"
+            R"({"message": "N is {lhs}, above its largest value 1048576", "node": ""}], )"
+            R"("constants": [{"name": "scale", "dtype": "f32", "dims": [4], "layout": "row_major", "bytes": 16}], )"
+            R"("variants": [{"target": "x86-64", "in_use": true, "features": ["sse2"], "image_bytes": 64, )"
+            R"("memo_slots": 2, "launches": [{"kernel": "sum_rows", "versions": ["always"]}, )"
+            R"({"kernel": "negate", "versions": ["always"]}]}], )"
+            R"("provenance": {"tailor_version": "0.1.0", "llvm_version": "none", "graph_name": "sample", )"
+            R"("graph_hash": "000000000000002a", "options": "targets=x86-64"}, )"
+            R"("artifact_bytes": 1000, "constant_bytes": 16})");
+}
+
+TEST(Describe, EscapesText) {
+  Program program = SampleProgram();
+  program.facts = {"a\\b\n\x01\"ü"};
+  const std::string json = DescribeAsJson(program, program.variants[0], 0);
+  EXPECT_NE(json.find(R"("facts": ["a\\b\u000a\u0001\"ü"])"), std::string::npos) << json;
+}
+
+}  // namespace
+}  // namespace tailor

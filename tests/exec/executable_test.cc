@@ -1,0 +1,108 @@
+#include "exec/executable.h"
+
+#include <gtest/gtest.h>
+
+#include <climits>
+
+#include "tests/exec/sample_tensors.h"
+#include "tests/support/sample_program.h"
+
+namespace tailor {
+namespace {
+
+std::string CreateWith(const Program& program, std::string_view target, std::string* log,
+                       std::unique_ptr<Executable>* out) {
+  Runtime::Options options;
+  options.log = [](void* user, int32_t, const char* message) { *static_cast<std::string*>(user) += message + std::string("\n"); };
+  options.user = log;
+  return Text(Executable::Create(std::make_shared<const Runtime>(options), program, ThisCpu(), target, out));
+}
+
+Program TwoVariants() {
+  Program program = SampleProgram();
+  program.variants.insert(program.variants.begin(), program.variants[0]);
+  program.variants[0].target = "future";
+  program.variants[0].features = {"sse2", "warp-drive"};
+  return program;
+}
+
+TEST(Executable, TakesTheBestVariantThatRuns) {
+  const Program program = TwoVariants();
+  std::string log;
+  std::unique_ptr<Executable> executable;
+  ASSERT_EQ(CreateWith(program, "", &log, &executable), "OK");
+  EXPECT_EQ(executable->variant().target, "x86-64");
+  EXPECT_EQ(log,
+            "variants not used: future needs warp-drive: this runtime does not know the feature\n"
+            "variant x86-64 is used\n");
+}
+
+TEST(Executable, ListsEveryReasonOfEveryVariant) {
+  Program program = TwoVariants();
+  program.variants[1].features = {"tail-fins", "sse2", "chrome"};
+  program.variants[1].api_size = 1000;
+  std::string log;
+  std::unique_ptr<Executable> executable;
+  EXPECT_EQ(CreateWith(program, "", &log, &executable),
+            "9: this machine cannot run the artifact: future needs warp-drive: this runtime does not know the "
+            "feature; x86-64 needs tail-fins: this runtime does not know the feature, chrome: this runtime does not "
+            "know the feature, it was compiled for a newer runtime library");
+  EXPECT_EQ(executable, nullptr);
+}
+
+TEST(Executable, TakesTheVariantThatIsNamed) {
+  const Program program = TwoVariants();
+  std::string log;
+  std::unique_ptr<Executable> executable;
+  EXPECT_EQ(CreateWith(program, "x86-64", &log, &executable), "OK");
+  EXPECT_EQ(CreateWith(program, "future", &log, &executable),
+            "9: this machine cannot run the artifact: future needs warp-drive: this runtime does not know the feature");
+  EXPECT_EQ(CreateWith(program, "vax", &log, &executable),
+            "5: the artifact has no variant \"vax\"; it has future, x86-64");
+}
+
+TEST(Executable, PlansWithoutData) {
+  const Program program = SampleProgram();
+  const auto executable = MakeReady(program);
+  const std::vector<Tensor> inputs = {TensorOf(nullptr, 0, DType::kF32, {100, 4}),
+                                      TensorOf(nullptr, 0, DType::kF32, {100})};
+  std::vector<Tensor> outputs(2);
+  uint64_t workspace = 0;
+  ASSERT_EQ(Text(executable->Plan(Inputs(inputs), Outputs(outputs), 3, &workspace)), "OK");
+  EXPECT_EQ(workspace, 448 + 3 * kSampleScratchBytes);
+  EXPECT_EQ(outputs[0].rank, 2);
+  EXPECT_EQ(outputs[0].dims[0], 100);
+  EXPECT_EQ(outputs[0].dims[1], 4);
+  EXPECT_EQ(outputs[0].dtype, static_cast<int32_t>(DType::kF32));
+  EXPECT_EQ(outputs[1].rank, 1);
+  EXPECT_EQ(outputs[1].dims[0], 100);
+}
+
+TEST(Executable, PlansFailAsRunsDo) {
+  const Program program = SampleProgram();
+  const auto executable = MakeReady(program);
+  std::vector<Tensor> inputs = {TensorOf(nullptr, 0, DType::kF32, {100, 4}),
+                                TensorOf(nullptr, 0, DType::kF32, {7})};
+  std::vector<Tensor> outputs(2);
+  uint64_t workspace = 77;
+  EXPECT_EQ(Text(executable->Plan(Inputs(inputs), Outputs(outputs), 1, &workspace)),
+            "3: input \"mask\" dim 0 is 7, but N is 100 from input \"x\" dim 0 [masked]");
+  inputs[0].rank = 1;
+  EXPECT_EQ(Text(executable->Plan(Inputs(inputs), Outputs(outputs), 1, &workspace)),
+            "3: input \"x\": rank is 1, expected 2");
+  outputs.pop_back();
+  EXPECT_EQ(Text(executable->Plan(Inputs(inputs), Outputs(outputs), 1, &workspace)), "3: 1 outputs given, expected 2");
+  EXPECT_EQ(workspace, 77u);
+  EXPECT_EQ(outputs[0].rank, 0);
+}
+
+TEST(Executable, ConstantsWithoutElementsHaveAnAddress) {
+  Program program = SampleProgram();
+  program.constants.push_back({"nothing", DType::kF32, {0}, ConstantLayout::kRowMajor, {}});
+  const auto executable = MakeReady(program);
+  EXPECT_EQ(executable->constants()[0], program.constants[0].bytes.data());
+  EXPECT_NE(executable->constants()[1], nullptr);
+}
+
+}  // namespace
+}  // namespace tailor

@@ -1,0 +1,204 @@
+#include "exec/rt_api.h"
+
+#include <gtest/gtest.h>
+#include <immintrin.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <climits>
+#include <numeric>
+#include <set>
+
+#include "exec/fork.h"
+#include "tests/exec/sample_tensors.h"
+#include "tests/support/sample_program.h"
+
+namespace tailor {
+namespace {
+
+constexpr int64_t kMaxTasks = 1000;
+
+// What a kernel saw, by task; reached through its argument block.
+struct Seen {
+  std::array<std::atomic<int>, kMaxTasks> runs = {};
+  std::array<std::atomic<int>, 8> inside = {};  // by worker
+  std::atomic<int> calls{0}, longest{0}, collisions{0}, odd_modes{0};
+  std::atomic<int64_t> largest_worker{-1};
+
+  static void Kernel(const int64_t* args, int64_t begin, int64_t end, int64_t worker) {
+    Seen& seen = *reinterpret_cast<Seen*>(args[0]);
+    if (++seen.inside[worker] != 1) ++seen.collisions;
+    ++seen.calls;
+    if ((_mm_getcsr() & ~0x3fu) != 0x1f80) ++seen.odd_modes;
+    seen.longest = std::max<int>(seen.longest, static_cast<int>(end - begin));
+    seen.largest_worker = std::max<int64_t>(seen.largest_worker, worker);
+    for (int64_t i = begin; i < end; ++i) ++seen.runs[i];
+    --seen.inside[worker];
+  }
+  bool EachOnce(int64_t count) const {
+    for (int64_t i = 0; i < kMaxTasks; ++i) {
+      if (runs[i] != (i < count)) return false;
+    }
+    return true;
+  }
+};
+
+void For(const Parallelism& parallelism, Seen* seen, int64_t count, int64_t grain) {
+  RunState state;
+  state.parallelism = &parallelism;
+  const int64_t args[] = {reinterpret_cast<int64_t>(seen)};
+  HostRtApi().parallel_for(&state.context, Seen::Kernel, args, count, grain);
+}
+
+Parallelism WithTeam(size_t threads) {
+  return {threads, std::make_shared<ThreadTeam>(threads), nullptr, nullptr, false, ForkGeneration()};
+}
+
+TEST(ParallelFor, OneThreadMakesOneCall) {
+  Seen seen;
+  For({}, &seen, 100, 7);
+  EXPECT_TRUE(seen.EachOnce(100));
+  EXPECT_EQ(seen.calls, 1);
+  EXPECT_EQ(seen.largest_worker, 0);
+}
+
+TEST(ParallelFor, ChunksByGrainOverTheTeam) {
+  const Parallelism parallelism = WithTeam(3);
+  for (int64_t count : {1, 6, 7, 8, 100, 1000}) {
+    Seen seen;
+    For(parallelism, &seen, count, 7);
+    EXPECT_TRUE(seen.EachOnce(count)) << count;
+    EXPECT_LE(seen.longest, 7);
+    EXPECT_LT(seen.largest_worker, 3);
+    EXPECT_EQ(seen.collisions, 0);
+  }
+}
+
+TEST(ParallelFor, NoTasksMakeNoCall) {
+  Seen seen;
+  For(WithTeam(2), &seen, 0, 1);
+  For(WithTeam(2), &seen, -5, 1);
+  EXPECT_EQ(seen.calls, 0);
+}
+
+TEST(ParallelFor, OddGrainsDoNoHarm) {
+  const Parallelism parallelism = WithTeam(2);
+  for (int64_t grain : {int64_t{0}, int64_t{-3}, INT64_MAX}) {
+    Seen seen;
+    For(parallelism, &seen, 50, grain);
+    EXPECT_TRUE(seen.EachOnce(50));
+  }
+}
+
+// An executor that runs tasks backwards on the caller's thread, and counts.
+struct Host {
+  size_t asked = 0;
+  static void For(void* user, void (*task)(void*, size_t), void* data, size_t count) {
+    static_cast<Host*>(user)->asked = count;
+    for (size_t i = count; i-- > 0;) task(data, i);
+  }
+};
+
+TEST(ParallelFor, UsesTheHostsExecutor) {
+  Host host;
+  const Parallelism parallelism = {4, nullptr, Host::For, &host, false, ForkGeneration()};
+  Seen seen;
+  For(parallelism, &seen, 100, 10);
+  EXPECT_TRUE(seen.EachOnce(100));
+  EXPECT_EQ(host.asked, 4u);
+  EXPECT_LE(seen.longest, 10);
+  Seen few;
+  For(parallelism, &few, 15, 10);
+  EXPECT_TRUE(few.EachOnce(15));
+  EXPECT_EQ(host.asked, 2u);
+}
+
+TEST(ParallelFor, WorksAloneInAForkedChild) {
+  Host host;
+  const Parallelism by_host = {4, nullptr, Host::For, &host, false, ForkGeneration()};
+  const Parallelism by_team = WithTeam(2);
+  const pid_t child = fork();
+  if (child == 0) {
+    Seen first, second;
+    For(by_host, &first, 100, 10);
+    For(by_team, &second, 100, 10);
+    _exit(first.EachOnce(100) && second.EachOnce(100) && second.calls == 1 && host.asked == 0 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(ParallelFor, EveryThreadComputesInTheDefaultMode) {
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(0x1f80 | 0x8040);  // threads inherit the mode of their maker
+  const Parallelism parallelism = WithTeam(4);
+  Seen seen;
+  For(parallelism, &seen, 1000, 1);
+  EXPECT_EQ(_mm_getcsr(), 0x1f80u | 0x8040);
+  _mm_setcsr(before);
+  EXPECT_EQ(seen.odd_modes, 0);
+}
+
+// A run's state around the sample's signature.
+struct OutputState {
+  explicit OutputState(std::vector<Tensor> tensors) {
+    EXPECT_EQ(Text(arguments.SetOutputs(Outputs(tensors), OutputUse::kMayProvide)), "OK");
+    buffers.emplace_back(allocator);
+    buffers.emplace_back(allocator);
+    state.arguments = &arguments;
+    state.outputs = &buffers;
+    out = arguments.out();
+  }
+  int32_t Output(int32_t index, uint64_t bytes) {
+    return HostRtApi().output(&state.context, index, out, bytes);
+  }
+  const Program program = SampleProgram();
+  const Allocator allocator;
+  Arguments arguments{program, allocator};
+  std::vector<Buffer> buffers;
+  RunState state;
+  TensorArg* out;
+};
+
+TEST(Output, ProvidesABufferAndKeepsIt) {
+  OutputState run({Tensor{}, Tensor{}});
+  ASSERT_EQ(run.Output(1, 40), 0);
+  void* const data = run.out[1].data;
+  ASSERT_NE(data, nullptr);
+  ASSERT_EQ(run.Output(1, 20), 0);
+  EXPECT_EQ(run.out[1].data, data);
+  ASSERT_EQ(run.Output(0, 0), 0);
+  EXPECT_NE(run.out[0].data, nullptr);
+}
+
+TEST(Output, HoldsTheCallersBufferAgainstTheResult) {
+  float y[12], total[3];
+  OutputState run({TensorOf(y, sizeof(y), DType::kF32, {3, 4}), TensorOf(total, sizeof(total), DType::kF32, {3})});
+  run.out[0].dims[0] = 3;
+  run.out[0].dims[1] = 4;
+  ASSERT_EQ(run.Output(0, 48), 0);
+  EXPECT_EQ(run.out[0].data, y);
+  run.out[0].dims[1] = 5;
+  EXPECT_NE(run.Output(0, 60), 0);
+  EXPECT_EQ(Text(DescribeFault(run.program, run.state.fault)), "3: output \"y\" dim 1 is 4, but the result has 5");
+  run.out[1].dims[0] = 3;
+  EXPECT_NE(run.Output(1, 16), 0);
+  EXPECT_EQ(Text(DescribeFault(run.program, run.state.fault)),
+            "3: output \"total\": data_bytes is 12, but the result has 16");
+}
+
+TEST(Grow, KnowsNoDeviceButTheHost) {
+  const Allocator allocator;
+  Buffer workspace(allocator);
+  RunState state;
+  state.workspace = &workspace;
+  EXPECT_EQ(HostRtApi().grow(&state.context, 0, 1000), 0);
+  EXPECT_EQ(state.context.workspace, workspace.data());
+  EXPECT_EQ(state.context.workspace_bytes, 1000u);
+  EXPECT_NE(HostRtApi().grow(&state.context, 1, 10), 0);
+  EXPECT_EQ(state.fault.kind, Fault::Kind::kWorkspace);
+}
+
+}  // namespace
+}  // namespace tailor

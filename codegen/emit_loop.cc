@@ -6,6 +6,11 @@ namespace tailor {
 
 llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to, int64_t step,
                       const llvm::Twine& name, llvm::function_ref<void(llvm::Value*)> body) {
+  return EmitLoop(b, from, to, b.getInt64(step), name, body);
+}
+
+llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to, llvm::Value* step,
+                      const llvm::Twine& name, llvm::function_ref<void(llvm::Value*)> body) {
   llvm::LLVMContext& context = b.getContext();
   llvm::BasicBlock* before = b.GetInsertBlock();
   llvm::Function* function = before->getParent();
@@ -22,7 +27,7 @@ llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to
 
   b.SetInsertPoint(inside);
   body(index);
-  index->addIncoming(b.CreateNSWAdd(index, b.getInt64(step), label + ".next"), b.GetInsertBlock());
+  index->addIncoming(b.CreateNSWAdd(index, step, label + ".next"), b.GetInsertBlock());
   b.CreateBr(head);
   b.SetInsertPoint(after);
   return index;

@@ -36,19 +36,6 @@ class SlotReader {
   int next_ = 0;
 };
 
-// Splits this worker's scratch among the row buffers, 64 bytes aligned each.
-void PlaceRowBuffers(llvm::IRBuilderBase& b, const KernelPlan& plan, llvm::Value* scratch, KernelFrame& frame) {
-  for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    const Buffer& buffer = plan.buffers[i];
-    if (buffer.kind != BufferKind::kRow) continue;
-    frame.buffers[i] = scratch;
-    llvm::Value* bytes = b.getInt64(SizeOf(buffer.dtype));
-    for (const Extent& extent : buffer.dims) bytes = b.CreateMul(bytes, frame.ExtentValue(b, extent), "row.bytes");
-    bytes = b.CreateAnd(b.CreateAdd(bytes, b.getInt64(63)), b.getInt64(~uint64_t{63}), "row.bytes.aligned");
-    scratch = b.CreateInBoundsGEP(b.getInt8Ty(), scratch, bytes, "row.next");
-  }
-}
-
 }  // namespace
 
 llvm::Value* KernelFrame::ExtentValue(llvm::IRBuilderBase& b, const Extent& extent) const {
@@ -59,6 +46,18 @@ llvm::Value* KernelFrame::ExtentValue(llvm::IRBuilderBase& b, const Extent& exte
 int ArgumentSlots(const KernelPlan& plan) {
   return BoundBuffers(plan) + static_cast<int>(plan.dims.size()) + (HasRowBuffers(plan) ? 2 : 0) +
          (plan.fault_count > 0 ? 2 : 0);
+}
+
+void PlaceRowBuffers(llvm::IRBuilderBase& b, const KernelPlan& plan, llvm::Value* scratch, KernelFrame& frame) {
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const Buffer& buffer = plan.buffers[i];
+    if (buffer.kind != BufferKind::kRow) continue;
+    frame.buffers[i] = scratch;
+    llvm::Value* bytes = b.getInt64(SizeOf(buffer.dtype));
+    for (const Extent& extent : buffer.dims) bytes = b.CreateMul(bytes, frame.ExtentValue(b, extent), "row.bytes");
+    bytes = b.CreateAnd(b.CreateAdd(bytes, b.getInt64(63)), b.getInt64(~uint64_t{63}), "row.bytes.aligned");
+    scratch = b.CreateInBoundsGEP(b.getInt8Ty(), scratch, bytes, "row.next");
+  }
 }
 
 void AddAliasScopes(llvm::LLVMContext& context, const KernelPlan& plan, KernelFrame& frame) {

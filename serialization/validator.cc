@@ -7,12 +7,13 @@
 namespace tailor {
 namespace {
 
-// Rejects overlong forms, surrogates and anything above U+10FFFF.
-bool IsUtf8(std::string_view text) {
+// UTF-8 without zero bytes, since the C API hands texts out NUL-terminated. Rejects overlong forms, surrogates and
+// anything above U+10FFFF.
+bool IsText(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const auto lead = static_cast<unsigned char>(text[i]);
     const int more = lead < 0x80 ? 0 : lead < 0xc2 ? -1 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : lead < 0xf5 ? 3 : -1;
-    if (more < 0 || text.size() - i <= static_cast<size_t>(more)) return false;
+    if (lead == 0 || more < 0 || text.size() - i <= static_cast<size_t>(more)) return false;
     uint32_t code = more == 0 ? lead : lead & (0x3f >> more);
     for (int k = 1; k <= more; ++k) {
       const auto next = static_cast<unsigned char>(text[i + k]);
@@ -36,11 +37,11 @@ class Checker {
     if (!holds && problem_.empty()) problem_ = item_.empty() ? rule : item_ + ": " + rule;
   }
   void RequireText(const std::string& text, const char* rule) {
-    Require(text.find('\0') == std::string::npos && IsUtf8(text), rule);
+    Require(IsText(text), rule);
   }
   // Starts an item with a name of its own: not empty, unique among `seen`.
   void Begin(const char* kind, const std::string& name, std::unordered_set<std::string_view>* seen) {
-    item_ = std::string(kind) + " \"" + (IsUtf8(name) ? name : "?") + "\"";
+    item_ = std::string(kind) + " \"" + (IsText(name) ? name : "?") + "\"";
     RequireText(name, "name is not UTF-8 text");
     Require(!name.empty(), "name is empty");
     Require(seen->insert(name).second, "name is used twice");

@@ -1,0 +1,113 @@
+#include "serialization/metadata.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "serialization/aligned_bytes.h"
+#include "tests/support/sample_program.h"
+
+namespace tailor {
+namespace {
+
+// Encodes with the given places and decodes again; the problem, or "".
+std::string RoundTrip(const Program& program, const MetadataPlaces& places, Program* out) {
+  const std::vector<uint8_t> encoded = EncodeMetadata(program, places);
+  AlignedBytes aligned(encoded.size());
+  std::memcpy(aligned.data(), encoded.data(), encoded.size());
+  MetadataPlaces decoded;
+  std::string problem = DecodeMetadata(aligned.span(), out, &decoded);
+  if (problem.empty()) {
+    EXPECT_EQ(decoded.images_size, places.images_size);
+    EXPECT_EQ(decoded.constants_size, places.constants_size);
+  }
+  return problem;
+}
+
+MetadataPlaces PlacesOf(const Program& program) {
+  MetadataPlaces places;
+  EXPECT_TRUE(PlaceItems(program, &places));
+  return places;
+}
+
+TEST(Metadata, KeepsEveryField) {
+  Program program = SampleProgram();
+  program.symbols.push_back({"S", 3, 99, 3, {}});
+  program.inputs[0].dims[1] = {-1, -1, "4*S + 1"};
+  program.constants.push_back({"w", DType::kBF16, {2, 5, 7}, ConstantLayout::kPanels16, {}});
+  program.variants[0].features = {"avx2", "fma"};
+  Program read;
+  ASSERT_EQ(RoundTrip(program, PlacesOf(program), &read), "");
+  ASSERT_EQ(read.symbols.size(), 2u);
+  EXPECT_EQ(read.symbols[0].likely, std::vector<int64_t>{16});
+  EXPECT_EQ(read.symbols[1].name, "S");
+  EXPECT_EQ(read.symbols[1].min, 3);
+  EXPECT_EQ(read.symbols[1].max, 99);
+  EXPECT_EQ(read.symbols[1].multiple_of, 3);
+  EXPECT_EQ(read.inputs[0].name, "x");
+  EXPECT_EQ(read.inputs[0].dtype, DType::kF32);
+  EXPECT_EQ(read.inputs[0].dims[0].symbol, 0);
+  EXPECT_EQ(read.inputs[0].dims[0].text, "N");
+  EXPECT_EQ(read.inputs[0].dims[1].symbol, -1);
+  EXPECT_EQ(read.inputs[0].dims[1].extent, -1);
+  EXPECT_EQ(read.inputs[0].dims[1].text, "4*S + 1");
+  EXPECT_EQ(read.outputs[1].name, "total");
+  EXPECT_EQ(read.checks[1].message, program.checks[1].message);
+  EXPECT_EQ(read.checks[1].node, "masked");
+  EXPECT_EQ(read.constants[1].name, "w");
+  EXPECT_EQ(read.constants[1].dtype, DType::kBF16);
+  EXPECT_EQ(read.constants[1].dims, (std::vector<int64_t>{2, 5, 7}));
+  EXPECT_EQ(read.constants[1].layout, ConstantLayout::kPanels16);
+  const Variant &from = program.variants[0], &to = read.variants[0];
+  EXPECT_EQ(to.target, from.target);
+  EXPECT_EQ(to.features, from.features);
+  EXPECT_EQ(to.run_offset, from.run_offset);
+  EXPECT_EQ(to.plan_offset, from.plan_offset);
+  EXPECT_EQ(to.memo_slots, from.memo_slots);
+  EXPECT_EQ(to.api_size, from.api_size);
+  EXPECT_EQ(to.context_size, from.context_size);
+  EXPECT_EQ(to.launches[1].kernel, "negate");
+  EXPECT_EQ(to.launches[1].versions, std::vector<std::string>{"always"});
+  EXPECT_EQ(read.provenance.graph_name, "sample");
+  EXPECT_EQ(read.provenance.graph_hash, 42u);
+  EXPECT_EQ(read.provenance.options, "targets=x86-64");
+  EXPECT_EQ(read.facts, program.facts);
+}
+
+TEST(Metadata, ItemsAreWhereThoseBeforeThemEnd) {
+  const Program program = SampleProgram();
+  Program read;
+  MetadataPlaces places = PlacesOf(program);
+  places.constants[0].offset = 64;
+  EXPECT_EQ(RoundTrip(program, places, &read), "constant \"scale\": its bytes are misplaced");
+  places = PlacesOf(program);
+  places.images[0].offset = 1;
+  read = {};
+  EXPECT_EQ(RoundTrip(program, places, &read), "variant \"x86-64\": its image is misplaced");
+  places = PlacesOf(program);
+  places.images[0].size = UINT64_MAX - 10;
+  read = {};
+  EXPECT_EQ(RoundTrip(program, places, &read), "variant \"x86-64\": its image is misplaced");
+}
+
+TEST(Metadata, SizesThatLeaveUint64AreFound) {
+  Program program = SampleProgram();
+  const std::byte* base = program.constants[0].bytes.data();
+  program.constants.push_back(program.constants[0]);
+  program.constants[0].bytes = {base, SIZE_MAX / 2 + 1};
+  program.constants[1].bytes = {base, SIZE_MAX / 2 + 1};
+  MetadataPlaces places;
+  EXPECT_FALSE(PlaceItems(program, &places));
+}
+
+TEST(Metadata, NoiseIsNotMetadata) {
+  AlignedBytes noise(256);
+  std::memset(noise.data(), 0x5a, noise.size());
+  Program read;
+  MetadataPlaces places;
+  EXPECT_EQ(DecodeMetadata(noise.span(), &read, &places), "not a well-formed FlatBuffer");
+  EXPECT_EQ(DecodeMetadata({}, &read, &places), "not a well-formed FlatBuffer");
+}
+
+}  // namespace
+}  // namespace tailor

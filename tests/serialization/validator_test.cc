@@ -1,0 +1,115 @@
+#include "serialization/validator.h"
+
+#include <gtest/gtest.h>
+
+#include <climits>
+#include <functional>
+
+#include "tests/support/sample_program.h"
+
+namespace tailor {
+namespace {
+
+std::string ProblemAfter(const std::function<void(Program*)>& change) {
+  Program program = SampleProgram();
+  change(&program);
+  return FindProblem(program);
+}
+
+TEST(Validator, FindsNothingWrongWithTheSample) { EXPECT_EQ(FindProblem(SampleProgram()), ""); }
+
+TEST(Validator, Symbols) {
+  const auto after = [](const std::function<void(ProgramSymbol*)>& change) {
+    return ProblemAfter([&](Program* p) { change(&p->symbols[0]); });
+  };
+  EXPECT_EQ(after([](ProgramSymbol* s) { s->name = ""; }), "symbol \"\": name is empty");
+  EXPECT_EQ(after([](ProgramSymbol* s) { s->name = "\xff"; }), "symbol \"?\": name is not UTF-8 text");
+  EXPECT_EQ(after([](ProgramSymbol* s) { s->name = std::string("a\0b", 3); }), "symbol \"?\": name is not UTF-8 text");
+  EXPECT_EQ(after([](ProgramSymbol* s) { s->min = -1; }), "symbol \"N\": range is empty or negative");
+  EXPECT_EQ(after([](ProgramSymbol* s) { s->max = -1; }), "symbol \"N\": range is empty or negative");
+  EXPECT_EQ(after([](ProgramSymbol* s) { s->multiple_of = 0; }), "symbol \"N\": multiple_of is below 1");
+  EXPECT_EQ(after([](ProgramSymbol* s) { s->likely = {1 << 21}; }), "symbol \"N\": a likely value is out of range");
+  EXPECT_EQ(ProblemAfter([](Program* p) { p->symbols.push_back(p->symbols[0]); }),
+            "symbol \"N\": name is used twice");
+}
+
+TEST(Validator, Tensors) {
+  const auto after = [](const std::function<void(ProgramTensor*)>& change) {
+    return ProblemAfter([&](Program* p) { change(&p->inputs[0]); });
+  };
+  EXPECT_EQ(after([](ProgramTensor* t) { t->dtype = DType::kInvalid; }), "input \"x\": dtype is unknown");
+  EXPECT_EQ(after([](ProgramTensor* t) { t->dims.resize(9, t->dims[0]); }), "input \"x\": rank is above 8");
+  EXPECT_EQ(after([](ProgramTensor* t) { t->dims[0].symbol = 1; }), "input \"x\": a dim names no symbol");
+  EXPECT_EQ(after([](ProgramTensor* t) { t->dims[0].symbol = -2; }), "input \"x\": a dim names no symbol");
+  EXPECT_EQ(after([](ProgramTensor* t) { t->dims[0].extent = 4; }), "input \"x\": a dim's extent is wrong");
+  EXPECT_EQ(after([](ProgramTensor* t) { t->dims[1].extent = -2; }), "input \"x\": a dim's extent is wrong");
+  EXPECT_EQ(after([](ProgramTensor* t) { t->dims[1].text = ""; }), "input \"x\": a dim has no text");
+  EXPECT_EQ(after([](ProgramTensor* t) { t->name = "mask"; }), "input \"mask\": name is used twice");
+  EXPECT_EQ(ProblemAfter([](Program* p) { p->outputs[1].name = "y"; }), "output \"y\": name is used twice");
+  EXPECT_EQ(ProblemAfter([](Program* p) { p->outputs.clear(); }), "there is no output");
+}
+
+TEST(Validator, Constants) {
+  const auto after = [](const std::function<void(ProgramConstant*)>& change) {
+    return ProblemAfter([&](Program* p) { change(&p->constants[0]); });
+  };
+  EXPECT_EQ(after([](ProgramConstant* c) { c->dtype = static_cast<DType>(200); }), "constant \"scale\": dtype is unknown");
+  EXPECT_EQ(after([](ProgramConstant* c) { c->dims = {5}; }),
+            "constant \"scale\": bytes differ from what type, dims and layout say");
+  EXPECT_EQ(after([](ProgramConstant* c) { c->dims = {-4}; }), "constant \"scale\": dims do not fit its layout");
+  EXPECT_EQ(after([](ProgramConstant* c) { c->dims.assign(9, 1); }), "constant \"scale\": rank is above 8");
+  EXPECT_EQ(after([](ProgramConstant* c) { c->layout = ConstantLayout::kPanels16; }),
+            "constant \"scale\": dims do not fit its layout");
+  EXPECT_EQ(after([](ProgramConstant* c) { c->layout = static_cast<ConstantLayout>(9); }),
+            "constant \"scale\": dims do not fit its layout");
+  EXPECT_EQ(ProblemAfter([](Program* p) { p->constants.push_back(p->constants[0]); }),
+            "constant \"scale\": name is used twice");
+}
+
+TEST(Validator, Variants) {
+  const auto after = [](const std::function<void(Variant*)>& change) {
+    return ProblemAfter([&](Program* p) { change(&p->variants[0]); });
+  };
+  EXPECT_EQ(ProblemAfter([](Program* p) { p->variants.clear(); }), "variants: there is no variant");
+  EXPECT_EQ(ProblemAfter([](Program* p) { p->variants.push_back(p->variants[0]); }),
+            "variant \"x86-64\": name is used twice");
+  EXPECT_EQ(after([](Variant* v) { v->run_offset = v->image.size(); }),
+            "variant \"x86-64\": the run entry lies outside the image");
+  EXPECT_EQ(after([](Variant* v) { v->plan_offset = UINT64_MAX; }),
+            "variant \"x86-64\": the plan entry lies outside the image");
+  EXPECT_EQ(after([](Variant* v) { v->image = {}; }), "variant \"x86-64\": the run entry lies outside the image");
+  EXPECT_EQ(after([](Variant* v) { v->memo_slots = UINT64_MAX; }), "variant \"x86-64\": memo_slots is too large");
+  EXPECT_EQ(after([](Variant* v) { v->features = {"sse2", "sse2"}; }),
+            "variant \"x86-64\": a feature is empty or listed twice");
+  EXPECT_EQ(after([](Variant* v) { v->launches[0].versions.clear(); }),
+            "variant \"x86-64\": a launch has no kernel or no version");
+  EXPECT_EQ(after([](Variant* v) { v->launches[0].kernel = "\xc0\x80"; }),
+            "variant \"x86-64\": a kernel name is not UTF-8 text");
+}
+
+TEST(Validator, Texts) {
+  EXPECT_EQ(ProblemAfter([](Program* p) { p->checks[0].message = ""; }), "checks: a message is empty");
+  EXPECT_EQ(ProblemAfter([](Program* p) { p->checks[0].node = "\xed\xa0\x80"; }), "checks: a node is not UTF-8 text");
+  EXPECT_EQ(ProblemAfter([](Program* p) { p->facts = {"\xf4\x90\x80\x80"}; }), "facts: a line is not UTF-8 text");
+  EXPECT_EQ(ProblemAfter([](Program* p) { p->provenance.options = "\xe2\x82"; }),
+            "provenance: a text is not UTF-8 text");
+  EXPECT_EQ(ProblemAfter([](Program* p) { p->facts = {"S ≥ 1, 𝔹 · é"}; }), "");
+}
+
+uint64_t BytesOf(DType dtype, std::vector<int64_t> dims, ConstantLayout layout) {
+  uint64_t bytes = 12345;
+  ProgramConstant constant = {"", dtype, std::move(dims), layout, {}};
+  return PhysicalBytes(constant, &bytes) ? bytes : UINT64_MAX;
+}
+
+TEST(Validator, PhysicalBytes) {
+  EXPECT_EQ(BytesOf(DType::kF32, {}, ConstantLayout::kRowMajor), 4u);
+  EXPECT_EQ(BytesOf(DType::kF16, {3, 5}, ConstantLayout::kRowMajor), 30u);
+  EXPECT_EQ(BytesOf(DType::kF32, {2, 10, 17}, ConstantLayout::kPanels16), 2u * 2 * 10 * 16 * 4);
+  EXPECT_EQ(BytesOf(DType::kF32, {10, 0}, ConstantLayout::kPanels16), 0u);
+  EXPECT_EQ(BytesOf(DType::kF32, {0, INT64_MAX, INT64_MAX}, ConstantLayout::kRowMajor), 0u);
+  EXPECT_EQ(BytesOf(DType::kF32, {INT64_MAX, INT64_MAX}, ConstantLayout::kRowMajor), UINT64_MAX);
+}
+
+}  // namespace
+}  // namespace tailor

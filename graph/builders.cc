@@ -57,9 +57,8 @@ class Formula {
 // `builder: x is no value of this graph`, or OK. A builder reads types before it appends.
 absl::Status CheckValue(const Graph& graph, absl::string_view builder, absl::string_view operand, Value v) {
   if (graph.Contains(v)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(builder, ": operand \"", operand,
-                                                 "\" is no value of this graph (node ", v.node, ", result ",
-                                                 v.result, ")"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      builder, ": operand \"", operand, "\" is no value of this graph (node ", v.node, ", result ", v.result, ")"));
 }
 
 // x minus its maximum along `axis`.
@@ -143,9 +142,9 @@ absl::StatusOr<Value> Attention(Graph& graph, Value query, Value key, Value valu
     const Shape& shape = graph.type(query).shape;
     std::optional<int64_t> depth = shape.empty() ? std::nullopt : shape.back().constant();
     if (!depth || *depth < 1) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "attention: the last extent of operand \"query\" (", graph.NameOf(query), ") of type ",
-          graph.TypeText(graph.type(query)), " must be a positive constant when no scale is given"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("attention: the last extent of operand \"query\" (", graph.NameOf(query), ") of type ",
+                       graph.TypeText(graph.type(query)), " must be a positive constant when no scale is given"));
     }
     scale = 1 / std::sqrt(static_cast<double>(*depth));
   }

@@ -108,20 +108,17 @@ DimExpr DimExpr::Algebra::FromCanonical(std::vector<Term> terms) {
 }
 
 DimExpr DimExpr::Algebra::FromTerms(std::vector<Term> terms) {
-  std::sort(terms.begin(), terms.end(),
-            [](const Term& a, const Term& b) { return CompareMonomials(a, b) < 0; });
+  std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return CompareMonomials(a, b) < 0; });
   std::vector<Term> combined;
   for (Term& term : terms) {
     if (combined.empty() || CompareMonomials(combined.back(), term) != 0) {
       combined.push_back(std::move(term));
-    } else if (__builtin_add_overflow(combined.back().coefficient, term.coefficient,
-                                      &combined.back().coefficient)) {
+    } else if (__builtin_add_overflow(combined.back().coefficient, term.coefficient, &combined.back().coefficient)) {
       return Invalid();
     }
   }
-  combined.erase(
-      std::remove_if(combined.begin(), combined.end(), [](const Term& t) { return t.coefficient == 0; }),
-      combined.end());
+  combined.erase(std::remove_if(combined.begin(), combined.end(), [](const Term& t) { return t.coefficient == 0; }),
+                 combined.end());
   return FromCanonical(std::move(combined));
 }
 
@@ -158,8 +155,7 @@ DimExpr::Algebra::Division DimExpr::Algebra::DivideByConstant(const DimExpr& a, 
   }
   for (Term& term : rest) term.coefficient /= gcd;
   if (constant / gcd != 0) rest.push_back({constant / gcd, {}});
-  return {FromCanonical(std::move(quotient)), FromCanonical(std::move(rest)), gcd, divisor / gcd,
-          constant % gcd};
+  return {FromCanonical(std::move(quotient)), FromCanonical(std::move(rest)), gcd, divisor / gcd, constant % gcd};
 }
 
 DimExpr DimExpr::Algebra::FloorDivByConstant(const DimExpr& a, int64_t divisor) {

@@ -78,17 +78,11 @@ DimExpr DimExpr::Mod(const DimExpr& a, const DimExpr& b) {
   return rest == DimExpr(0) ? rest : Algebra::Opaque(AtomKind::kMod, rest, b);
 }
 
-DimExpr DimExpr::Min(const DimExpr& a, const DimExpr& b) {
-  return Algebra::Commutative(AtomKind::kMin, a, b);
-}
+DimExpr DimExpr::Min(const DimExpr& a, const DimExpr& b) { return Algebra::Commutative(AtomKind::kMin, a, b); }
 
-DimExpr DimExpr::Max(const DimExpr& a, const DimExpr& b) {
-  return Algebra::Commutative(AtomKind::kMax, a, b);
-}
+DimExpr DimExpr::Max(const DimExpr& a, const DimExpr& b) { return Algebra::Commutative(AtomKind::kMax, a, b); }
 
-DimExpr DimExpr::Bcast(const DimExpr& a, const DimExpr& b) {
-  return Algebra::Commutative(AtomKind::kBcast, a, b);
-}
+DimExpr DimExpr::Bcast(const DimExpr& a, const DimExpr& b) { return Algebra::Commutative(AtomKind::kBcast, a, b); }
 
 DimExpr DimExpr::Make(AtomKind kind, const DimExpr& a, const DimExpr& b) {
   assert(kind != AtomKind::kSymbol);
@@ -136,9 +130,9 @@ DimExpr DimExpr::Substitute(const std::function<DimExpr(SymbolId)>& replacement)
     DimExpr product = term.coefficient;
     for (const Factor& f : term.factors) {
       const Atom& atom = *f.atom;
-      DimExpr base = atom.kind == AtomKind::kSymbol ? replacement(atom.symbol)
-                                                    : Make(atom.kind, atom.lhs.Substitute(replacement),
-                                                           atom.rhs.Substitute(replacement));
+      DimExpr base = atom.kind == AtomKind::kSymbol
+                         ? replacement(atom.symbol)
+                         : Make(atom.kind, atom.lhs.Substitute(replacement), atom.rhs.Substitute(replacement));
       for (int32_t i = 0; i < f.power; ++i) product = product * base;
     }
     sum = sum + product;
@@ -237,10 +231,10 @@ std::string DimExpr::ToText(const std::function<std::string(SymbolId)>& name) co
     }
     for (const Factor& f : term.factors) {
       const Atom& atom = *f.atom;
-      std::string factor = atom.kind == AtomKind::kSymbol
-                               ? name(atom.symbol)
-                               : absl::StrCat(FunctionName(atom.kind), "(", atom.lhs.ToText(name), ", ",
-                                              atom.rhs.ToText(name), ")");
+      std::string factor =
+          atom.kind == AtomKind::kSymbol
+              ? name(atom.symbol)
+              : absl::StrCat(FunctionName(atom.kind), "(", atom.lhs.ToText(name), ", ", atom.rhs.ToText(name), ")");
       for (int32_t i = 0; i < f.power; ++i) {
         absl::StrAppend(&text, separator, factor);
         separator = "*";

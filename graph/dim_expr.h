@@ -66,9 +66,7 @@ class DimExpr {
 
   // A total order on structure (not on values).
   static int Compare(const DimExpr& a, const DimExpr& b);
-  friend bool operator==(const DimExpr& a, const DimExpr& b) {
-    return a.Hash() == b.Hash() && Compare(a, b) == 0;
-  }
+  friend bool operator==(const DimExpr& a, const DimExpr& b) { return a.Hash() == b.Hash() && Compare(a, b) == 0; }
   friend bool operator<(const DimExpr& a, const DimExpr& b) { return Compare(a, b) < 0; }
   template <typename H>
   friend H AbslHashValue(H h, const DimExpr& e) {

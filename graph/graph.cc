@@ -64,8 +64,7 @@ absl::Status CompleteAttributes(const OpInfo& info, Attributes* attributes) {
     auto it = attributes->find(row.name);
     if (it == attributes->end()) {
       if (!row.default_text) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(info.text, ": attribute \"", row.name, "\" is missing"));
+        return absl::InvalidArgumentError(absl::StrCat(info.text, ": attribute \"", row.name, "\" is missing"));
       }
       attributes->emplace(std::string(row.name), DefaultValue(row));
     } else if (it->second.index() != AlternativeOf(row.type)) {
@@ -85,8 +84,7 @@ absl::Status CompleteAttributes(const OpInfo& info, Attributes* attributes) {
 }
 
 // Brings valid attributes into the one form that stands for all equal ones.
-void CanonicalizeAttributes(const OpInfo& info, absl::Span<const TensorType> operands,
-                            Attributes* attributes) {
+void CanonicalizeAttributes(const OpInfo& info, absl::Span<const TensorType> operands, Attributes* attributes) {
   int64_t rank = operands.empty() ? 0 : operands[0].rank();
   if (auto it = attributes->find("axes"); it != attributes->end()) {
     auto& axes = std::get<std::vector<int64_t>>(it->second);
@@ -160,8 +158,7 @@ std::optional<SymbolId> Graph::FindSymbol(absl::string_view name) const {
   return it->second;
 }
 
-absl::Status Graph::CheckDims(absl::string_view op, absl::string_view what,
-                              absl::Span<const DimExpr> dims) const {
+absl::Status Graph::CheckDims(absl::string_view op, absl::string_view what, absl::Span<const DimExpr> dims) const {
   for (size_t i = 0; i < dims.size(); ++i) {
     if (!dims[i].valid()) {
       return absl::InvalidArgumentError(
@@ -169,8 +166,8 @@ absl::Status Graph::CheckDims(absl::string_view op, absl::string_view what,
     }
     for (SymbolId id : dims[i].Symbols()) {
       if (id < 0 || static_cast<size_t>(id) >= symbols_.size()) {
-        return absl::InvalidArgumentError(absl::StrCat(op, ": ", what, " entry ", i, " uses symbol ", id,
-                                                       ", which this graph does not have"));
+        return absl::InvalidArgumentError(
+            absl::StrCat(op, ": ", what, " entry ", i, " uses symbol ", id, ", which this graph does not have"));
       }
     }
   }
@@ -180,8 +177,7 @@ absl::Status Graph::CheckDims(absl::string_view op, absl::string_view what,
 absl::Status Graph::AssumeEqual(const DimExpr& a, const DimExpr& b) {
   TAILOR_RETURN_IF_ERROR(CheckDims("assume_equal", "argument", {a, b}));
   if (a.constant() && b.constant() && a != b) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("assume_equal: ", DimText(a), " can never equal ", DimText(b)));
+    return absl::InvalidArgumentError(absl::StrCat("assume_equal: ", DimText(a), " can never equal ", DimText(b)));
   }
   assumed_equal_.emplace_back(a, b);
   return absl::OkStatus();
@@ -191,14 +187,14 @@ absl::Status Graph::CheckOperands(const OpInfo& info, absl::Span<const Value> op
   bool variadic = !info.operands.empty() && info.operands.back().variadic;
   size_t needed = info.operands.size();
   if (variadic ? operands.size() < needed : operands.size() != needed) {
-    return absl::InvalidArgumentError(absl::StrCat(info.text, ": has ", operands.size(), " operands, needs ",
-                                                   variadic ? "at least " : "", needed));
+    return absl::InvalidArgumentError(
+        absl::StrCat(info.text, ": has ", operands.size(), " operands, needs ", variadic ? "at least " : "", needed));
   }
   for (size_t i = 0; i < operands.size(); ++i) {
     if (Contains(operands[i])) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        info.text, ": operand \"", info.operands[std::min(i, needed - 1)].name,
-        "\" is no value of this graph (node ", operands[i].node, ", result ", operands[i].result, ")"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(info.text, ": operand \"", info.operands[std::min(i, needed - 1)].name,
+                     "\" is no value of this graph (node ", operands[i].node, ", result ", operands[i].result, ")"));
   }
   return absl::OkStatus();
 }
@@ -232,12 +228,8 @@ absl::StatusOr<NodeId> Graph::AppendNode(OpKind op, absl::Span<const Value> oper
     return InferTypes(op, types, names, attributes, regions, symbol_name).status();
   }
   CanonicalizeAttributes(info, types, &attributes);
-  nodes_.push_back(Node{op,
-                        {operands.begin(), operands.end()},
-                        std::move(attributes),
-                        std::move(regions),
-                        *std::move(results),
-                        ""});
+  nodes_.push_back(
+      Node{op, {operands.begin(), operands.end()}, std::move(attributes), std::move(regions), *std::move(results), ""});
   return static_cast<NodeId>(nodes_.size() - 1);
 }
 
@@ -250,15 +242,13 @@ absl::StatusOr<Value> Graph::AddInput(absl::string_view name, DType dtype, Shape
   }
   TAILOR_ASSIGN_OR_RETURN(
       NodeId id,
-      AppendNode(OpKind::kInput, {},
-                 {{"name", std::string(name)}, {"dtype", dtype}, {"shape", std::move(shape)}}, {}));
+      AppendNode(OpKind::kInput, {}, {{"name", std::string(name)}, {"dtype", dtype}, {"shape", std::move(shape)}}, {}));
   SetNodeName(id, name);
   inputs_.push_back(id);
   return Value{id, 0};
 }
 
-absl::StatusOr<Value> Graph::AddConstant(absl::string_view name, DType dtype, Shape shape,
-                                         ConstantData data) {
+absl::StatusOr<Value> Graph::AddConstant(absl::string_view name, DType dtype, Shape shape, ConstantData data) {
   std::optional<int64_t> size = (ElementCount(shape) * SizeOf(dtype)).constant();
   if (!size || *size < 0) {
     return absl::InvalidArgumentError(
@@ -268,10 +258,9 @@ absl::StatusOr<Value> Graph::AddConstant(absl::string_view name, DType dtype, Sh
     return absl::InvalidArgumentError(
         absl::StrCat("constant: \"", name, "\" has ", data.size, " bytes, its type needs ", *size));
   }
-  TAILOR_ASSIGN_OR_RETURN(
-      NodeId id,
-      AppendNode(OpKind::kConstant, {},
-                 {{"name", std::string(name)}, {"dtype", dtype}, {"shape", std::move(shape)}}, {}));
+  TAILOR_ASSIGN_OR_RETURN(NodeId id,
+                          AppendNode(OpKind::kConstant, {},
+                                     {{"name", std::string(name)}, {"dtype", dtype}, {"shape", std::move(shape)}}, {}));
   SetNodeName(id, name);
   constants_.emplace(id, std::move(data));
   return Value{id, 0};

@@ -53,8 +53,8 @@ class Printer {
 
   std::string GraphText() const {
     std::string symbols = SymbolClause();
-    return absl::StrCat("graph @", NameText(graph_.name()), ArgumentsText(), symbols.empty() ? "" : " where ",
-                        symbols, " {\n", BodyText(), "}\n");
+    return absl::StrCat("graph @", NameText(graph_.name()), ArgumentsText(), symbols.empty() ? "" : " where ", symbols,
+                        " {\n", BodyText(), "}\n");
   }
 
   std::string RegionText() const {
@@ -131,8 +131,7 @@ class Printer {
                              : absl::StrCat("\"", absl::Utf8SafeCEscape(output.name), "\" = ");
       outputs.push_back(name + graph_.NameOf(output.value));
     }
-    return absl::StrCat(text, indent_, "  return", outputs.empty() ? "" : " ", absl::StrJoin(outputs, ", "),
-                        "\n");
+    return absl::StrCat(text, indent_, "  return", outputs.empty() ? "" : " ", absl::StrJoin(outputs, ", "), "\n");
   }
 
   std::string NodeText(NodeId id) const {
@@ -197,9 +196,7 @@ class Printer {
         return absl::StrCat("[", absl::StrJoin(v, ", "), "]");
       }
       std::string operator()(double v) const { return DoubleText(v); }
-      std::string operator()(const std::string& v) const {
-        return absl::StrCat("\"", absl::Utf8SafeCEscape(v), "\"");
-      }
+      std::string operator()(const std::string& v) const { return absl::StrCat("\"", absl::Utf8SafeCEscape(v), "\""); }
       std::string operator()(DType v) const { return DTypeText(v); }
       std::string operator()(const Shape& v) const { return graph.ShapeText(v); }
     };
@@ -236,8 +233,7 @@ std::string Graph::DimText(const DimExpr& dim) const {
 
 std::string Graph::ShapeText(absl::Span<const DimExpr> shape) const {
   return absl::StrCat(
-      "[",
-      absl::StrJoin(shape, ", ", [this](std::string* out, const DimExpr& dim) { out->append(DimText(dim)); }),
+      "[", absl::StrJoin(shape, ", ", [this](std::string* out, const DimExpr& dim) { out->append(DimText(dim)); }),
       "]");
 }
 

@@ -36,9 +36,7 @@ class Lexer {
   }
 
  private:
-  char Peek(size_t ahead = 0) const {
-    return position_ + ahead < text_.size() ? text_[position_ + ahead] : '\0';
-  }
+  char Peek(size_t ahead = 0) const { return position_ + ahead < text_.size() ? text_[position_ + ahead] : '\0'; }
 
   void SkipSpace() {
     while (position_ < text_.size()) {

@@ -46,8 +46,8 @@ std::vector<AttributeInfo> ParseAttributes(absl::string_view column) {
   for (absl::string_view entry : ColumnEntries(column)) {
     std::vector<absl::string_view> parts = absl::StrSplit(entry, ':');
     assert(parts.size() == 2 || parts.size() == 3);
-    AttributeInfo info{absl::StripAsciiWhitespace(parts[0]),
-                       ParseAttributeType(absl::StripAsciiWhitespace(parts[1])), std::nullopt};
+    AttributeInfo info{absl::StripAsciiWhitespace(parts[0]), ParseAttributeType(absl::StripAsciiWhitespace(parts[1])),
+                       std::nullopt};
     if (parts.size() == 3) info.default_text = absl::StripAsciiWhitespace(parts[2]);
     attributes.push_back(info);
   }

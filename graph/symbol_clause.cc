@@ -59,8 +59,8 @@ void SymbolClause::ScanArguments() {
 
 absl::Status SymbolClause::ScanWhere() {
   do {
-    bool declares = AtSymbol() && (in_.IsWord("in", 1) || in_.IsWord("multiple_of", 1) ||
-                                   in_.IsWord("likely", 1) || in_.IsPunct(",", 1) || in_.IsPunct("{", 1));
+    bool declares = AtSymbol() && (in_.IsWord("in", 1) || in_.IsWord("multiple_of", 1) || in_.IsWord("likely", 1) ||
+                                   in_.IsPunct(",", 1) || in_.IsPunct("{", 1));
     if (declares) {
       TAILOR_RETURN_IF_ERROR(ScanDeclaration());
     } else {
@@ -107,9 +107,8 @@ void SymbolClause::ScanEquality() {
 }
 
 std::vector<SymbolInfo> SymbolClause::InOrder() const {
-  bool lists_all = std::all_of(header_.begin(), header_.end(), [&](const std::string& name) {
-    return declared_.find(name) != declared_.end();
-  });
+  bool lists_all = std::all_of(header_.begin(), header_.end(),
+                               [&](const std::string& name) { return declared_.find(name) != declared_.end(); });
   std::vector<std::string> names;
   for (const auto* part : {lists_all ? &listed_ : &header_, &listed_, &mentioned_}) {
     for (const std::string& name : *part) AddOnce(name, &names);

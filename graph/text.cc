@@ -65,8 +65,8 @@ class GraphReader {
  private:
   // Distinct for %a, %12, %"12" and %a#0.
   static std::string ScopeKey(const Token& token) {
-    bool number = !token.quoted && std::all_of(token.text.begin(), token.text.end(),
-                                               [](char c) { return c >= '0' && c <= '9'; });
+    bool number =
+        !token.quoted && std::all_of(token.text.begin(), token.text.end(), [](char c) { return c >= '0' && c <= '9'; });
     return absl::StrCat(number ? "number " : "name ", token.result, " ", token.text);
   }
   static bool NamesNode(const Token& token) { return absl::StartsWith(ScopeKey(token), "name"); }
@@ -121,9 +121,9 @@ class GraphReader {
   // Names the results and the node.
   absl::Status FinishNode(NodeId id, absl::Span<const Token> targets, size_t start) {
     if (targets.size() != graph_.node(id).results.size()) {
-      return in_.ErrorAtToken(
-          start, absl::StrCat(InfoOf(graph_.node(id).op).text, ": has ", graph_.node(id).results.size(),
-                              " results, but ", targets.size(), " are named"));
+      return in_.ErrorAtToken(start,
+                              absl::StrCat(InfoOf(graph_.node(id).op).text, ": has ", graph_.node(id).results.size(),
+                                           " results, but ", targets.size(), " are named"));
     }
     bool one_name = true;
     for (size_t r = 0; r < targets.size(); ++r) {
@@ -177,8 +177,8 @@ class GraphReader {
       TAILOR_ASSIGN_OR_RETURN(TensorType type, in_.TakeType(graph_));
       if (type != results[r]) {
         return in_.ErrorAtToken(
-            start, absl::StrCat("the type is ", graph_.TypeText(type), ", but ",
-                                InfoOf(graph_.node(id).op).text, " makes ", graph_.TypeText(results[r])));
+            start, absl::StrCat("the type is ", graph_.TypeText(type), ", but ", InfoOf(graph_.node(id).op).text,
+                                " makes ", graph_.TypeText(results[r])));
       }
     }
     return absl::OkStatus();
@@ -253,8 +253,7 @@ class GraphReader {
     bool is_list = in_.IsPunct("[");
     bool has_value = !in_.IsPunct(":");
     if (is_list) {
-      TAILOR_ASSIGN_OR_RETURN(elements,
-                              in_.TakeList<std::string>([this] { return in_.TakeSigned("a value"); }));
+      TAILOR_ASSIGN_OR_RETURN(elements, in_.TakeList<std::string>([this] { return in_.TakeSigned("a value"); }));
     } else if (has_value) {
       TAILOR_ASSIGN_OR_RETURN(std::string element, in_.TakeSigned("a value"));
       elements.push_back(std::move(element));
@@ -265,8 +264,7 @@ class GraphReader {
     if (!size || *size < 0) return in_.ErrorAtToken(op_position, "constant: needs constant extents");
     ConstantData data;
     if (has_value) {
-      if (type.rank() != (is_list ? 1 : 0) ||
-          *size != static_cast<int64_t>(elements.size()) * SizeOf(type.dtype)) {
+      if (type.rank() != (is_list ? 1 : 0) || *size != static_cast<int64_t>(elements.size()) * SizeOf(type.dtype)) {
         return in_.ErrorAtToken(op_position, "constant: the value does not have the shape of its type");
       }
       data = ZeroData(*size);
@@ -274,15 +272,14 @@ class GraphReader {
     } else {
       TAILOR_ASSIGN_OR_RETURN(data, FindBytes(name, type, *size, op_position));
     }
-    absl::StatusOr<Value> value =
-        graph_.AddConstant(name, type.dtype, std::move(type.shape), std::move(data));
+    absl::StatusOr<Value> value = graph_.AddConstant(name, type.dtype, std::move(type.shape), std::move(data));
     if (!value.ok()) return in_.ErrorAtToken(op_position, value.status().message());
     return value->node;
   }
 
   // Writes the elements into `data`; an empty `name` becomes their canonical text.
-  absl::Status ReadElements(absl::Span<const std::string> elements, DType dtype, bool is_list,
-                            size_t op_position, const ConstantData& data, std::string* name) {
+  absl::Status ReadElements(absl::Span<const std::string> elements, DType dtype, bool is_list, size_t op_position,
+                            const ConstantData& data, std::string* name) {
     char* bytes = static_cast<char*>(const_cast<void*>(data.data));
     std::vector<std::string> texts;
     for (const std::string& element : elements) {
@@ -310,19 +307,18 @@ class GraphReader {
     }
     if (constants_ == nullptr) {
       ConstantData zeros = ZeroData(size);
-      if (zeros.data == nullptr)
-        return in_.ErrorAtToken(op_position, "constant: is too large for this machine");
+      if (zeros.data == nullptr) return in_.ErrorAtToken(op_position, "constant: is too large for this machine");
       zeros.declared_hash = hash;
       return zeros;
     }
     ConstantData data = constants_(name, type);
     if (data.size != static_cast<uint64_t>(size)) {
-      return in_.ErrorAtToken(op_position, absl::StrCat("constant: the source gives ", data.size,
-                                                        " bytes for \"", name, "\", its type needs ", size));
+      return in_.ErrorAtToken(op_position, absl::StrCat("constant: the source gives ", data.size, " bytes for \"", name,
+                                                        "\", its type needs ", size));
     }
     if (hash && data.Hash() != *hash) {
-      return in_.ErrorAtToken(op_position, absl::StrCat("constant: the bytes of \"", name,
-                                                        "\" do not have the hash that the text gives"));
+      return in_.ErrorAtToken(
+          op_position, absl::StrCat("constant: the bytes of \"", name, "\" do not have the hash that the text gives"));
     }
     return data;
   }

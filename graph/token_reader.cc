@@ -26,9 +26,7 @@ std::optional<DimExpr::AtomKind> FindFunction(const Token& token) {
 
 }  // namespace
 
-const Token& TokenReader::Peek(size_t ahead) const {
-  return tokens_[std::min(position_ + ahead, tokens_.size() - 1)];
-}
+const Token& TokenReader::Peek(size_t ahead) const { return tokens_[std::min(position_ + ahead, tokens_.size() - 1)]; }
 
 const Token& TokenReader::Take() {
   const Token& token = Peek();
@@ -49,9 +47,7 @@ bool TokenReader::IsWord(absl::string_view text, size_t ahead) const {
   return Peek(ahead).kind == TokenKind::kWord && Peek(ahead).text == text;
 }
 
-absl::Status TokenReader::ErrorHere(absl::string_view message) const {
-  return ErrorAt(text_, Peek().offset, message);
-}
+absl::Status TokenReader::ErrorHere(absl::string_view message) const { return ErrorAt(text_, Peek().offset, message); }
 
 absl::Status TokenReader::ErrorAtToken(size_t position, absl::string_view message) const {
   return ErrorAt(text_, tokens_[position].offset, message);

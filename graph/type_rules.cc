@@ -38,8 +38,7 @@ struct Application {
   std::string Text(const DimExpr& dim) const { return dim.ToText(symbol_name); }
   std::string Text(const Shape& shape) const {
     return absl::StrCat(
-        "[", absl::StrJoin(shape, ", ", [&](std::string* out, const DimExpr& d) { out->append(Text(d)); }),
-        "]");
+        "[", absl::StrJoin(shape, ", ", [&](std::string* out, const DimExpr& d) { out->append(Text(d)); }), "]");
   }
   template <typename... Args>
   absl::Status Error(const Args&... args) const {
@@ -53,8 +52,7 @@ bool Clash(const DimExpr& a, const DimExpr& b) {
   return a.constant() && b.constant() && *a.constant() != *b.constant();
 }
 
-absl::StatusOr<int64_t> ResolveAxis(const Application& op, absl::string_view attribute, int64_t axis,
-                                    int64_t rank) {
+absl::StatusOr<int64_t> ResolveAxis(const Application& op, absl::string_view attribute, int64_t axis, int64_t rank) {
   if (axis < -rank || axis >= rank) {
     return op.Error("attribute \"", attribute, "\" has axis ", axis, ", but the rank is ", rank);
   }
@@ -115,8 +113,8 @@ ShapeOr BroadcastToShape(const Application& op) {
 ShapeOr ReshapeShape(const Application& op) {
   const Shape &from = op.operand(0).shape, &to = op.attribute<Shape>("shape");
   if (Clash(ElementCount(from), ElementCount(to))) {
-    return op.Error("operand ", op.Name(0), " has ", op.Text(ElementCount(from)), " elements, but shape ",
-                    op.Text(to), " has ", op.Text(ElementCount(to)));
+    return op.Error("operand ", op.Name(0), " has ", op.Text(ElementCount(from)), " elements, but shape ", op.Text(to),
+                    " has ", op.Text(ElementCount(to)));
   }
   return to;
 }
@@ -127,13 +125,12 @@ ShapeOr TransposeShape(const Application& op) {
   std::vector<bool> seen(shape.size(), false);
   bool valid = permutation.size() == shape.size();
   for (size_t i = 0; valid && i < permutation.size(); ++i) {
-    valid =
-        permutation[i] >= 0 && permutation[i] < static_cast<int64_t>(shape.size()) && !seen[permutation[i]];
+    valid = permutation[i] >= 0 && permutation[i] < static_cast<int64_t>(shape.size()) && !seen[permutation[i]];
     if (valid) seen[permutation[i]] = true;
   }
   if (!valid) {
-    return op.Error("attribute \"permutation\" = [", absl::StrJoin(permutation, ", "),
-                    "] is no permutation of the ", shape.size(), " dims of operand ", op.Name(0));
+    return op.Error("attribute \"permutation\" = [", absl::StrJoin(permutation, ", "), "] is no permutation of the ",
+                    shape.size(), " dims of operand ", op.Name(0));
   }
   Shape result;
   for (int64_t axis : permutation) result.push_back(shape[axis]);
@@ -151,8 +148,7 @@ absl::Status CheckSliceBounds(const Application& op, size_t d, const DimExpr& st
   for (const DimExpr& index : {start, last}) {
     if (!index.valid() || *index.constant() < 0 || *index.constant() >= *extent.constant()) {
       return op.Error("dim ", d, " of operand ", op.Name(0), " has extent ", op.Text(extent), ", but start ",
-                      op.Text(start), ", size ", op.Text(size), ", step ", step, " reads index ",
-                      op.Text(index));
+                      op.Text(start), ", size ", op.Text(size), ", step ", step, " reads index ", op.Text(index));
     }
   }
   return absl::OkStatus();
@@ -163,8 +159,8 @@ ShapeOr SliceShape(const Application& op) {
   const Shape &starts = op.attribute<Shape>("starts"), &sizes = op.attribute<Shape>("sizes");
   const auto& steps = op.attribute<std::vector<int64_t>>("steps");
   if (starts.size() != rank || sizes.size() != rank || (!steps.empty() && steps.size() != rank)) {
-    return op.Error("operand ", op.Name(0), " has rank ", rank, ", but there are ", starts.size(),
-                    " starts, ", sizes.size(), " sizes and ", steps.size(), " steps");
+    return op.Error("operand ", op.Name(0), " has rank ", rank, ", but there are ", starts.size(), " starts, ",
+                    sizes.size(), " sizes and ", steps.size(), " steps");
   }
   for (size_t d = 0; d < rank; ++d) {
     int64_t step = steps.empty() ? 1 : steps[d];
@@ -176,8 +172,7 @@ ShapeOr SliceShape(const Application& op) {
 
 ShapeOr ConcatShape(const Application& op) {
   Shape result = op.operand(0).shape;
-  TAILOR_ASSIGN_OR_RETURN(int64_t axis,
-                          ResolveAxis(op, "axis", op.attribute<int64_t>("axis"), op.operand(0).rank()));
+  TAILOR_ASSIGN_OR_RETURN(int64_t axis, ResolveAxis(op, "axis", op.attribute<int64_t>("axis"), op.operand(0).rank()));
   for (size_t i = 1; i < op.operands.size(); ++i) {
     const Shape& shape = op.operand(i).shape;
     if (shape.size() != result.size()) {
@@ -188,8 +183,8 @@ ShapeOr ConcatShape(const Application& op) {
       if (static_cast<int64_t>(d) == axis) {
         result[d] = result[d] + shape[d];
       } else if (Clash(result[d], shape[d])) {
-        return op.Error("operand ", op.Name(i), " has extent ", op.Text(shape[d]), " in dim ", d, ", but ",
-                        op.Name(0), " has ", op.Text(result[d]));
+        return op.Error("operand ", op.Name(i), " has extent ", op.Text(shape[d]), " in dim ", d, ", but ", op.Name(0),
+                        " has ", op.Text(result[d]));
       }
     }
   }
@@ -199,8 +194,7 @@ ShapeOr ConcatShape(const Application& op) {
 ShapeOr GatherShape(const Application& op) {
   const Shape &shape = op.operand(0).shape, &indices = op.operand(1).shape;
   if (shape.empty()) return op.Error("operand ", op.Name(0), " has rank 0, needs at least 1");
-  TAILOR_ASSIGN_OR_RETURN(int64_t axis,
-                          ResolveAxis(op, "axis", op.attribute<int64_t>("axis"), op.operand(0).rank()));
+  TAILOR_ASSIGN_OR_RETURN(int64_t axis, ResolveAxis(op, "axis", op.attribute<int64_t>("axis"), op.operand(0).rank()));
   Shape result(shape.begin(), shape.begin() + axis);
   result.insert(result.end(), indices.begin(), indices.end());
   result.insert(result.end(), shape.begin() + axis + 1, shape.end());
@@ -228,8 +222,8 @@ ShapeOr ContractShape(const Application& op) {
   const DimExpr& rhs_k = rhs[rhs.size() - (transpose_rhs ? 1 : 2)];
   const DimExpr& n = rhs[rhs.size() - (transpose_rhs ? 2 : 1)];
   if (Clash(lhs_k, rhs_k)) {
-    return op.Error("operand ", op.Name(1), " contracts over extent ", op.Text(rhs_k), ", but ", op.Name(0),
-                    " over ", op.Text(lhs_k));
+    return op.Error("operand ", op.Name(1), " contracts over extent ", op.Text(rhs_k), ", but ", op.Name(0), " over ",
+                    op.Text(lhs_k));
   }
   TAILOR_ASSIGN_OR_RETURN(Shape result, BroadcastOperands(op, 2));
   result.push_back(m);
@@ -273,8 +267,8 @@ ShapeOr InferShape(const Application& op) {
 absl::Status CheckAlike(const Application& op, size_t first) {
   for (size_t i = first + 1; i < op.operands.size(); ++i) {
     if (op.operand(i).dtype != op.operand(first).dtype) {
-      return op.Error("operand ", op.Name(i), " has type ", NameOf(op.operand(i).dtype), ", but ",
-                      op.Name(first), " has ", NameOf(op.operand(first).dtype));
+      return op.Error("operand ", op.Name(i), " has type ", NameOf(op.operand(i).dtype), ", but ", op.Name(first),
+                      " has ", NameOf(op.operand(first).dtype));
     }
   }
   return absl::OkStatus();
@@ -383,8 +377,7 @@ absl::Status CheckResult(const Application& op, const Shape& shape) {
 }  // namespace
 
 absl::StatusOr<std::vector<TensorType>> InferTypes(OpKind kind, absl::Span<const TensorType> operands,
-                                                   absl::Span<const std::string> names,
-                                                   const Attributes& attributes,
+                                                   absl::Span<const std::string> names, const Attributes& attributes,
                                                    absl::Span<const Region> regions,
                                                    const std::function<std::string(SymbolId)>& symbol_name) {
   Application op{InfoOf(kind), operands, names, attributes, regions, symbol_name};

@@ -10,8 +10,8 @@ namespace tailor {
 namespace {
 
 absl::Status Failure(const Graph& graph, NodeId id, absl::string_view message) {
-  return absl::InternalError(absl::StrCat("graph \"", graph.name(), "\", node ", id, " (",
-                                          InfoOf(graph.node(id).op).text, "): ", message));
+  return absl::InternalError(
+      absl::StrCat("graph \"", graph.name(), "\", node ", id, " (", InfoOf(graph.node(id).op).text, "): ", message));
 }
 
 template <typename T>
@@ -36,9 +36,8 @@ absl::StatusOr<NodeId> Replay(const Graph& graph, NodeId id, Graph* replay) {
   if (!node.operands.empty() || !node.regions.empty()) {
     return absl::InvalidArgumentError("operands or regions are not allowed here");
   }
-  auto value = node.op == OpKind::kInput
-                   ? replay->AddInput(*name, *dtype, *shape)
-                   : replay->AddConstant(*name, *dtype, *shape, graph.constant_data(id));
+  auto value = node.op == OpKind::kInput ? replay->AddInput(*name, *dtype, *shape)
+                                         : replay->AddConstant(*name, *dtype, *shape, graph.constant_data(id));
   if (!value.ok()) return value.status();
   return value->node;
 }
@@ -66,8 +65,7 @@ absl::Status VerifyNode(const Graph& graph, NodeId id, Graph* replay) {
   absl::StatusOr<NodeId> copy = Replay(graph, id, replay);
   if (!copy.ok()) return Failure(graph, id, copy.status().message());
   const Node& expected = replay->node(*copy);
-  if (node.results != expected.results)
-    return Failure(graph, id, "the result types are not what the rules give");
+  if (node.results != expected.results) return Failure(graph, id, "the result types are not what the rules give");
   if (node.attributes != expected.attributes) return Failure(graph, id, "the attributes are not canonical");
   return absl::OkStatus();
 }
@@ -82,11 +80,9 @@ absl::Status VerifyGraph(const Graph& graph) {
     TAILOR_RETURN_IF_ERROR(VerifyNode(graph, id, &replay));
   }
   if (graph.inputs() != replay.inputs()) {
-    return absl::InternalError(
-        absl::StrCat("graph \"", graph.name(), "\": the list of inputs is not its input nodes"));
+    return absl::InternalError(absl::StrCat("graph \"", graph.name(), "\": the list of inputs is not its input nodes"));
   }
-  for (const Output& output : graph.outputs())
-    TAILOR_RETURN_IF_ERROR(replay.AddOutput(output.name, output.value));
+  for (const Output& output : graph.outputs()) TAILOR_RETURN_IF_ERROR(replay.AddOutput(output.name, output.value));
   return absl::OkStatus();
 }
 

@@ -11,8 +11,7 @@ namespace {
 // The body lines that `build` appends to a graph with inputs x [B, S, 64], scale [64] and mask.
 template <typename Build>
 std::string Built(Build build) {
-  Graph graph =
-      *ParseGraph("graph @g(%x: f32[B, S, 64], %s: f32[64], %m: f32[B, 1, S], %i: i32[B]) { return }");
+  Graph graph = *ParseGraph("graph @g(%x: f32[B, S, 64], %s: f32[64], %m: f32[B, 1, S], %i: i32[B]) { return }");
   absl::StatusOr<Value> result = build(graph);
   if (!result.ok()) return std::string(result.status().message());
   EXPECT_TRUE(graph.AddOutput("y", *result).ok());
@@ -138,10 +137,9 @@ TEST(Builders, ErrorsNameTheBuilderOrThePrimitive) {
             "reduce_max: attribute \"axes\" has axis 3, but the rank is 3");
   EXPECT_EQ(Built([](Graph& g) { return Attention(g, kX, kScale, kX, {}, 0); }),
             "dot: operand \"rhs\" (%s) has rank 1, needs at least 2");
-  EXPECT_EQ(
-      Built([](Graph& g) { return Attention(g, kMask, kMask, kX, {}, 0); }),
-      "attention: the last extent of operand \"query\" (%m) of type f32[B, 1, S] must be a positive constant "
-      "when no scale is given");
+  EXPECT_EQ(Built([](Graph& g) { return Attention(g, kMask, kMask, kX, {}, 0); }),
+            "attention: the last extent of operand \"query\" (%m) of type f32[B, 1, S] must be a positive constant "
+            "when no scale is given");
 }
 
 TEST(ScalarConstant, HoldsTheValueOfEveryType) {
@@ -151,8 +149,7 @@ TEST(ScalarConstant, HoldsTheValueOfEveryType) {
     Value one = *ScalarConstant(graph, dtype, 1);
     EXPECT_EQ(graph.type(one), (TensorType{dtype, {}}));
     EXPECT_EQ(graph.ToText(), std::string("graph @main() {\n  %0 = constant ") +
-                                  (dtype == DType::kBool ? "true" : "1") + " : " + NameOf(dtype) +
-                                  "[]\n  return\n}\n");
+                                  (dtype == DType::kBool ? "true" : "1") + " : " + NameOf(dtype) + "[]\n  return\n}\n");
   }
 }
 

@@ -67,6 +67,9 @@ TEST(DimExpr, ModFolds) {
   EXPECT_EQ(Text(DimExpr::Mod(6 * S + 3, 4)), "2*mod(S + 1, 2) + 1");
   EXPECT_EQ(DimExpr::Mod(DimExpr::Mod(S, 12), 4), DimExpr::Mod(S, 4));
   EXPECT_EQ(DimExpr::Mod(DimExpr::Mod(S, 3), 4), DimExpr::Mod(S, 3));
+  EXPECT_EQ(DimExpr::Mod(DimExpr::Mod(S, 3) + 1, 4), DimExpr::Mod(S, 3) + 1);
+  EXPECT_EQ(Text(DimExpr::Mod(DimExpr::Mod(S, 3) + 2, 4)), "mod(mod(S, 3) + 2, 4)");
+  EXPECT_EQ(Text(DimExpr::FloorDiv(DimExpr::Mod(S, 3) + 2, 4)), "floordiv(mod(S, 3) + 2, 4)");
   EXPECT_EQ(DimExpr::Mod(A * B, B), 0);
 }
 
@@ -87,8 +90,8 @@ TEST(DimExpr, MinMaxAndBcastFold) {
 
 TEST(DimExpr, OverflowAndBadDivisorsPoison) {
   const DimExpr huge = DimExpr(INT64_MAX);
-  for (const DimExpr& bad : {huge + 1, huge * 2 * A, DimExpr::FloorDiv(A, 0), DimExpr::Mod(A, -1),
-                             DimExpr::Bcast(2, 3), DimExpr::CeilDiv(huge, 2)}) {
+  for (const DimExpr& bad : {huge + 1, huge * 2 * A, DimExpr::FloorDiv(A, 0), DimExpr::Mod(A, -1), DimExpr::Bcast(2, 3),
+                             DimExpr::CeilDiv(huge, 2)}) {
     EXPECT_FALSE(bad.valid());
     EXPECT_FALSE((bad * 0 + A).valid());
     EXPECT_FALSE(DimExpr::Min(A, bad).valid());
@@ -179,8 +182,8 @@ TEST(DimExpr, CanonicalFormKeepsValues) {
     auto [e, value] = random.Make(4, symbols);
     if (!value) continue;
     ++compared;
-    ASSERT_EQ(e.Evaluate(symbols), value) << "seed " << seed << ": " << Text(e) << " at " << symbols[0]
-                                          << ", " << symbols[1] << ", " << symbols[2];
+    ASSERT_EQ(e.Evaluate(symbols), value)
+        << "seed " << seed << ": " << Text(e) << " at " << symbols[0] << ", " << symbols[1] << ", " << symbols[2];
     ASSERT_EQ(e.Substitute(DimExpr::Symbol), e) << "seed " << seed << ": " << Text(e);
     DimExpr constant = e.Substitute([&](SymbolId id) { return DimExpr(symbols[id]); });
     ASSERT_TRUE(!constant.valid() || constant.constant() == value) << "seed " << seed << ": " << Text(e);

@@ -36,23 +36,20 @@ TEST_F(GraphTest, AppendFillsInAndCanonicalizesAttributes) {
   EXPECT_EQ(graph_.node(slice).dims("sizes")[1], 2);
   NodeId concat = *graph_.Append(OpKind::kConcat, {x_, x_}, {{"axis", int64_t{-2}}});
   EXPECT_EQ(graph_.node(concat).i64("axis"), 0);
-  NodeId iota = *graph_.Append(OpKind::kIota, {},
-                               {{"shape", Shape{2, 3}}, {"axis", int64_t{-1}}, {"dtype", DType::kI32}});
+  NodeId iota =
+      *graph_.Append(OpKind::kIota, {}, {{"shape", Shape{2, 3}}, {"axis", int64_t{-1}}, {"dtype", DType::kI32}});
   EXPECT_EQ(graph_.node(iota).i64("axis"), 1);
   EXPECT_EQ(graph_.node(iota).dtype("dtype"), DType::kI32);
 }
 
 TEST_F(GraphTest, AppendRefusesAndChangesNothing) {
   EXPECT_EQ(AppendError(OpKind::kAdd, {x_}), "add: has 1 operands, needs 2");
-  EXPECT_EQ(AppendError(OpKind::kConcat, {}, {{"axis", int64_t{0}}}),
-            "concat: has 0 operands, needs at least 1");
+  EXPECT_EQ(AppendError(OpKind::kConcat, {}, {{"axis", int64_t{0}}}), "concat: has 0 operands, needs at least 1");
   EXPECT_EQ(AppendError(OpKind::kAdd, {x_, {7, 0}}),
             "add: operand \"rhs\" is no value of this graph (node 7, result 0)");
-  EXPECT_EQ(AppendError(OpKind::kNeg, {{0, 1}}),
-            "neg: operand \"x\" is no value of this graph (node 0, result 1)");
+  EXPECT_EQ(AppendError(OpKind::kNeg, {{0, 1}}), "neg: operand \"x\" is no value of this graph (node 0, result 1)");
   EXPECT_EQ(AppendError(OpKind::kReshape, {x_}), "reshape: attribute \"shape\" is missing");
-  EXPECT_EQ(AppendError(OpKind::kReshape, {x_}, {{"shape", int64_t{3}}}),
-            "reshape: attribute \"shape\" must be dims");
+  EXPECT_EQ(AppendError(OpKind::kReshape, {x_}, {{"shape", int64_t{3}}}), "reshape: attribute \"shape\" must be dims");
   EXPECT_EQ(AppendError(OpKind::kNeg, {x_}, {{"axis", int64_t{3}}}), "neg: there is no attribute \"axis\"");
   EXPECT_EQ(AppendError(OpKind::kReshape, {x_}, {{"shape", Shape{DimExpr::Symbol(9)}}}),
             "reshape: attribute \"shape\" entry 0 uses symbol 9, which this graph does not have");
@@ -88,8 +85,7 @@ TEST_F(GraphTest, InputsConstantsAndOutputsAreChecked) {
             "constant: \"w\" needs constant extents and a size below 2^63 bytes");
   EXPECT_TRUE(graph_.AddOutput("y", x_).ok());
   EXPECT_EQ(graph_.AddOutput("y", x_).message(), "output: the name \"y\" is taken");
-  EXPECT_EQ(graph_.AddOutput("z", {5, 0}).message(),
-            "output: \"z\" is no value of this graph (node 5, result 0)");
+  EXPECT_EQ(graph_.AddOutput("z", {5, 0}).message(), "output: \"z\" is no value of this graph (node 5, result 0)");
   EXPECT_TRUE(graph_.AddOutput("again", x_).ok());
 }
 

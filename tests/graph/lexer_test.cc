@@ -14,8 +14,7 @@ std::string Texts(absl::string_view text) {
 }
 
 TEST(Lexer, SplitsTokens) {
-  EXPECT_EQ(Texts("%x.1, %3#2 = dot // to the end\n@w {a = -1.5e-05}"),
-            "x.1|,|3|=|dot|w|{|a|=|-|1.5e-05|}||");
+  EXPECT_EQ(Texts("%x.1, %3#2 = dot // to the end\n@w {a = -1.5e-05}"), "x.1|,|3|=|dot|w|{|a|=|-|1.5e-05|}||");
   EXPECT_EQ(Texts("0123456789abcdef 12e4-3 M == B"), "0123456789abcdef|12e4|-|3|M|==|B||");
 }
 

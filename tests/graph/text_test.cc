@@ -70,8 +70,7 @@ TEST(Text, EveryOpReadsBack) {
   check(x, "iota", "{shape = [S, B], axis = 1, dtype = u16} : u16[S, B]");
   check(x, "dot", "%x, %x {transpose_lhs = 1} : f32[S, S]");
   check(x, "constant", "@w : f32[2, 2] hash 00000000000000ff");
-  ExpectCanonical(
-      "graph @g() where B {\n  %0 = constant 1 : f32[]\n  %y = input @y : f32[B]\n  return %y\n}\n");
+  ExpectCanonical("graph @g() where B {\n  %0 = constant 1 : f32[]\n  %y = input @y : f32[B]\n  return %y\n}\n");
   seen.insert("input");
   seen.insert("while");  // the next test
   for (const OpInfo& info : AllOps()) EXPECT_TRUE(seen.count(std::string(info.text))) << info.text;
@@ -201,20 +200,17 @@ TEST(Text, ErrorsSayWhere) {
   EXPECT_EQ(Reprinted(OneLine(x, "%x = exp %x")), "line 2, column 3: %x is defined twice");
   EXPECT_EQ(Reprinted(OneLine(x, "%y = add %x")), "line 2, column 8: add: has 1 operands, needs 2");
   EXPECT_EQ(Reprinted(OneLine(x, "%y = add %x, ")), "line 3, column 3: expected a value");
-  EXPECT_EQ(Reprinted(OneLine(x, "%y, %z = exp %x")),
-            "line 2, column 3: exp: has 1 results, but 2 are named");
+  EXPECT_EQ(Reprinted(OneLine(x, "%y, %z = exp %x")), "line 2, column 3: exp: has 1 results, but 2 are named");
   EXPECT_EQ(Reprinted(OneLine(x, "%y = exp %x : f32[C]")),
             "line 2, column 21: unknown symbol \"C\"; the where clause can declare it");
   EXPECT_EQ(Reprinted(OneLine(x, "%y = exp %x : f32[2]")),
             "line 2, column 17: the type is f32[2], but exp makes f32[B]");
-  EXPECT_EQ(Reprinted(OneLine(x, "%y = exp %x {axis = 1}")),
-            "line 2, column 16: exp: there is no attribute \"axis\"");
+  EXPECT_EQ(Reprinted(OneLine(x, "%y = exp %x {axis = 1}")), "line 2, column 16: exp: there is no attribute \"axis\"");
   EXPECT_EQ(Reprinted(OneLine(x, "%y = concat %x {axis = 0, axis = 0}")),
             "line 2, column 29: attribute \"axis\" is given twice");
   EXPECT_EQ(Reprinted(OneLine(x, "%y = concat %x {axis = 99999999999999999999}")),
             "line 2, column 26: '99999999999999999999' is no 64-bit integer");
-  EXPECT_EQ(Reprinted(OneLine(x, "%y = concat %x")),
-            "line 2, column 8: concat: attribute \"axis\" is missing");
+  EXPECT_EQ(Reprinted(OneLine(x, "%y = concat %x")), "line 2, column 8: concat: attribute \"axis\" is missing");
   EXPECT_EQ(Reprinted(OneLine("%x: f32[floordiv(B, 0)]", "%y = exp %x")),
             "line 1, column 18: this dim overflows, or divides by a constant below 1");
   EXPECT_EQ(Reprinted(OneLine(x, "%y = constant 300 : u8[]")), "line 2, column 8: constant: 300 is no u8");
@@ -224,8 +220,7 @@ TEST(Text, ErrorsSayWhere) {
             "line 2, column 8: constant: is too large for this machine");
   EXPECT_EQ(Reprinted("graph @g(%x: f32[B]) where B in [3, 2] { return }"),
             "line 1, column 40: symbol \"B\": min is 3, above max 2");
-  EXPECT_EQ(Reprinted("graph @g() where 2 == 3 { return }"),
-            "line 1, column 18: assume_equal: 2 can never equal 3");
+  EXPECT_EQ(Reprinted("graph @g() where 2 == 3 { return }"), "line 1, column 18: assume_equal: 2 can never equal 3");
 }
 
 // Cuts, repeats and swaps pieces of a valid text: whatever is still accepted must verify, and print
@@ -285,9 +280,8 @@ TEST(ParseDim, ReadsWhatDimsPrint) {
   Graph graph;
   ASSERT_TRUE(graph.AddSymbol({"B"}).ok());
   ASSERT_TRUE(graph.AddSymbol({"S"}).ok());
-  for (const char* text :
-       {"4*B*S + floordiv(S, 2) + 1", "-B*B + 2*S - 3", "min(B, max(S, 3)) - mod(B + 1, S)", "bcast(B, S)",
-        "-9223372036854775808", "floordiv(B - S, 7)*S"}) {
+  for (const char* text : {"4*B*S + floordiv(S, 2) + 1", "-B*B + 2*S - 3", "min(B, max(S, 3)) - mod(B + 1, S)",
+                           "bcast(B, S)", "-9223372036854775808", "floordiv(B - S, 7)*S"}) {
     absl::StatusOr<DimExpr> dim = ParseDim(text, graph);
     ASSERT_TRUE(dim.ok()) << dim.status();
     absl::StatusOr<DimExpr> again = ParseDim(graph.DimText(*dim), graph);

@@ -22,8 +22,7 @@ std::string TypeOf(absl::string_view arguments, absl::string_view statement) {
 TEST(TypeRules, Elementwise) {
   EXPECT_EQ(TypeOf("%x: f32[B, 4]", "exp %x"), "f32[B, 4]");
   EXPECT_EQ(TypeOf("%x: i32[B]", "neg %x"), "i32[B]");
-  EXPECT_EQ(TypeOf("%x: i32[B]", "exp %x"),
-            "exp: operand \"x\" (%x) has type i32, needs f16, bf16, f32 or f64");
+  EXPECT_EQ(TypeOf("%x: i32[B]", "exp %x"), "exp: operand \"x\" (%x) has type i32, needs f16, bf16, f32 or f64");
   EXPECT_EQ(TypeOf("%x: bool[B]", "abs %x"), "abs: operand \"x\" (%x) has type bool, needs a number");
   EXPECT_EQ(TypeOf("%x: f32[B]", "not %x"), "not: operand \"x\" (%x) has type f32, needs bool or an integer");
   EXPECT_EQ(TypeOf("%x: f32[B]", "cast %x {dtype = i8}"), "i8[B]");
@@ -72,15 +71,13 @@ TEST(TypeRules, Views) {
   EXPECT_EQ(TypeOf("%x: f32[B]", "reshape %x {shape = [-1]}"),
             "reshape: extent 0 of the result is -1, needs at least 0");
   EXPECT_EQ(TypeOf("%x: f32[B, S, 4]", "transpose %x {permutation = [2, 0, 1]}"), "f32[4, B, S]");
-  EXPECT_EQ(
-      TypeOf("%x: f32[B, S]", "transpose %x {permutation = [0, 0]}"),
-      "transpose: attribute \"permutation\" = [0, 0] is no permutation of the 2 dims of operand \"x\" (%x)");
+  EXPECT_EQ(TypeOf("%x: f32[B, S]", "transpose %x {permutation = [0, 0]}"),
+            "transpose: attribute \"permutation\" = [0, 0] is no permutation of the 2 dims of operand \"x\" (%x)");
 }
 
 TEST(TypeRules, Slice) {
-  EXPECT_EQ(
-      TypeOf("%x: f32[B, S]", "slice %x {starts = [0, 1], sizes = [B, floordiv(S, 2)], steps = [1, 2]}"),
-      "f32[B, floordiv(S, 2)]");
+  EXPECT_EQ(TypeOf("%x: f32[B, S]", "slice %x {starts = [0, 1], sizes = [B, floordiv(S, 2)], steps = [1, 2]}"),
+            "f32[B, floordiv(S, 2)]");
   EXPECT_EQ(TypeOf("%x: f32[5]", "slice %x {starts = [4], sizes = [5], steps = [-1]}"), "f32[5]");
   EXPECT_EQ(TypeOf("%x: f32[5]", "slice %x {starts = [5], sizes = [0]}"), "f32[0]");
   EXPECT_EQ(TypeOf("%x: f32[5]", "slice %x {starts = [2], sizes = [3], steps = [2]}"),
@@ -104,8 +101,7 @@ TEST(TypeRules, ConcatGatherAndIota) {
   EXPECT_EQ(TypeOf("%x: f32[B, 4], %i: i64[]", "gather %x, %i"), "f32[4]");
   EXPECT_EQ(TypeOf("%x: f32[B], %i: u8[]", "gather %x, %i"),
             "gather: operand \"indices\" (%i) has type u8, needs i32 or i64");
-  EXPECT_EQ(TypeOf("%x: f32[], %i: i64[]", "gather %x, %i"),
-            "gather: operand \"x\" (%x) has rank 0, needs at least 1");
+  EXPECT_EQ(TypeOf("%x: f32[], %i: i64[]", "gather %x, %i"), "gather: operand \"x\" (%x) has rank 0, needs at least 1");
   EXPECT_EQ(TypeOf("%x: f32[B]", "iota {shape = [B, 4], axis = -2, dtype = i64}"), "i64[B, 4]");
   EXPECT_EQ(TypeOf("", "iota {shape = [], axis = 0, dtype = i64}"),
             "iota: attribute \"axis\" has axis 0, but the rank is 0");
@@ -115,9 +111,8 @@ TEST(TypeRules, ConcatGatherAndIota) {
 
 TEST(TypeRules, Dot) {
   EXPECT_EQ(TypeOf("%x: f32[B, S, 8], %w: f32[8, 16]", "dot %x, %w"), "f32[B, S, 16]");
-  EXPECT_EQ(
-      TypeOf("%x: f16[B, 1, 8, M], %w: f16[S, N, 8]", "dot %x, %w {transpose_lhs = 1, transpose_rhs = 1}"),
-      "f16[B, S, M, N]");
+  EXPECT_EQ(TypeOf("%x: f16[B, 1, 8, M], %w: f16[S, N, 8]", "dot %x, %w {transpose_lhs = 1, transpose_rhs = 1}"),
+            "f16[B, S, M, N]");
   EXPECT_EQ(TypeOf("%x: f32[M, K], %w: f32[L, N]", "dot %x, %w"), "f32[M, N]");
   EXPECT_EQ(TypeOf("%x: f32[B, 8], %w: f32[8]", "dot %x, %w"),
             "dot: operand \"rhs\" (%w) has rank 1, needs at least 2");
@@ -137,12 +132,11 @@ TEST(TypeRules, RankIsBounded) {
 
 TEST(TypeRules, While) {
   const std::string arguments = "%x: f32[B], %n: i64[]";
-  const std::string condition =
-      "region(%a: f32[B], %i: i64[]) { %z = constant 0 : i64[]  %c = gt %i, %z return %c }";
+  const std::string condition = "region(%a: f32[B], %i: i64[]) { %z = constant 0 : i64[]  %c = gt %i, %z return %c }";
   const std::string body = "region(%a: f32[B], %i: i64[]) { %b = neg %a return %b, %i }";
   auto type_of = [&](const std::string& regions) {
-    absl::StatusOr<Graph> graph = ParseGraph(absl::StrCat(
-        "graph @g(", arguments, ") {\n%y, %m = while(%x, %n) {", regions, "}\nreturn %m, %y\n}"));
+    absl::StatusOr<Graph> graph = ParseGraph(
+        absl::StrCat("graph @g(", arguments, ") {\n%y, %m = while(%x, %n) {", regions, "}\nreturn %m, %y\n}"));
     if (graph.ok()) return graph->TypeText(graph->node(2).results[0]);
     std::vector<std::string> parts = absl::StrSplit(graph.status().message(), absl::MaxSplits(": ", 1));
     return parts.back();

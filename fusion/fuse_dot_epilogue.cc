@@ -24,6 +24,17 @@ std::vector<NodeId> NodesUpTo(const Graph& graph, const FusionGroup& loop, const
   return nodes;
 }
 
+// What the product's operands are read from, through floating views.
+std::vector<NodeId> SourcesOf(const Graph& graph, const Uses& uses, NodeId product) {
+  std::vector<NodeId> sources;
+  for (Value operand : graph.node(product).operands) {
+    NodeId id = operand.node;
+    while (uses.floating(id)) id = graph.node(id).operands[0].node;
+    sources.push_back(id);
+  }
+  return sources;
+}
+
 // The product takes as much of the loop as ends in one value; the rest of it stays a loop.
 bool TakePartOf(const FusionContext& context, GroupIndex& index, int product, int loop) {
   const std::vector<NodeId> whole = index.core(loop);
@@ -54,6 +65,17 @@ bool TakeConsumer(const FusionContext& context, GroupIndex& index, int product) 
   return false;
 }
 
+// Records why nothing is computed on the way into the product.
+void RefuseProducers(const FusionContext& context, GroupIndex& index, int product) {
+  for (NodeId source : SourcesOf(context.graph, index.uses(), index.group(product).dominant)) {
+    int producer = index.group_of(source);
+    if (producer < 0) continue;
+    bool is_product = index.kind(producer) == GroupKind::kContraction;
+    index.Refuse(producer, product, is_product ? "two products have loop nests of their own"
+                                               : "a product reads its operands from memory as they are");
+  }
+}
+
 }  // namespace
 
 absl::Status FuseDotEpilogue(const FusionContext& context, FusionPlan& plan) {
@@ -62,10 +84,7 @@ absl::Status FuseDotEpilogue(const FusionContext& context, FusionPlan& plan) {
     if (index.empty(g) || index.kind(g) != GroupKind::kContraction) continue;
     while (TakeConsumer(context, index, g)) {
     }
-    for (int producer : index.Producers(g)) {
-      if (index.kind(producer) == GroupKind::kContraction) continue;
-      index.Refuse(producer, g, "a product reads its operands from memory; nothing is computed on the way in");
-    }
+    RefuseProducers(context, index, g);
   }
   index.Finish();
   return absl::OkStatus();

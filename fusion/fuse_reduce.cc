@@ -1,14 +1,44 @@
 #include "fusion/fuse_reduce.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "fusion/group_index.h"
+#include "fusion/operand_map.h"
 
 namespace tailor {
 namespace {
 
+// The ranks of `values` without extent-1 dims, largest first: what it takes to keep them in memory, for
+// comparison without knowing extents.
+std::vector<int> Traffic(const FusionContext& context, const std::vector<Value>& values) {
+  std::vector<int> ranks;
+  for (Value v : values) {
+    const Shape& shape = context.graph.type(v).shape;
+    ranks.push_back(static_cast<int>(std::count_if(shape.begin(), shape.end(), [&](const DimExpr& extent) {
+      return !ProvablyOne(context.facts, extent);
+    })));
+  }
+  std::sort(ranks.rbegin(), ranks.rend());
+  return ranks;
+}
+
+// Between two reductions a loop goes to the side where less crosses memory. True if that is the one before:
+// then the loop is left for stitching.
+bool BelongsToRowBefore(const FusionContext& context, const GroupIndex& index, int loop) {
+  std::vector<Value> from_rows;
+  for (Value input : index.group(loop).inputs) {
+    int producer = index.group_of(input.node);
+    if (producer >= 0 && index.kind(producer) == GroupKind::kRow) from_rows.push_back(input);
+  }
+  return !from_rows.empty() && Traffic(context, from_rows) >= Traffic(context, index.group(loop).outputs);
+}
+
 // Merges one loop that feeds row group `row`; returns the merged group, or -1.
-int TakeProducer(GroupIndex& index, int row) {
+int TakeProducer(const FusionContext& context, GroupIndex& index, int row) {
   for (int producer : index.Producers(row)) {
-    if (index.kind(producer) == GroupKind::kLoop && index.TryMerge(producer, row)) return producer;
+    if (index.kind(producer) != GroupKind::kLoop || BelongsToRowBefore(context, index, producer)) continue;
+    if (index.TryMerge(producer, row)) return producer;
   }
   return -1;
 }
@@ -19,7 +49,7 @@ absl::Status FuseReduce(const FusionContext& context, FusionPlan& plan) {
   GroupIndex index(context, plan, "fuse-reduce");
   for (int g = 0; g < index.size(); ++g) {
     if (index.empty(g) || index.kind(g) != GroupKind::kRow) continue;
-    for (int row = g; row >= 0;) row = TakeProducer(index, row);
+    for (int row = g; row >= 0;) row = TakeProducer(context, index, row);
   }
   index.Finish();
   return absl::OkStatus();

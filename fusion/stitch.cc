@@ -22,9 +22,12 @@ int TakeProducer(GroupIndex& index, int row) {
 }
 
 void RefuseProducts(GroupIndex& index, int row) {
+  constexpr const char* kReason = "a product is tiled over its columns, a reduction needs whole rows";
   for (int producer : index.Producers(row)) {
-    if (index.kind(producer) != GroupKind::kContraction) continue;
-    index.Refuse(producer, row, "a product is tiled over its columns, a reduction needs whole rows");
+    if (index.kind(producer) == GroupKind::kContraction) index.Refuse(producer, row, kReason);
+  }
+  for (int consumer : index.Consumers(row)) {
+    if (index.kind(consumer) == GroupKind::kContraction) index.Refuse(row, consumer, kReason);
   }
 }
 

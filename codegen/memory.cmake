@@ -1,0 +1,3 @@
+tailor_codegen_part(memory
+  SOURCES memory_plan.cc
+  LIBS tailor_analysis absl::span)

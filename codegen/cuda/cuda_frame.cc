@@ -1,0 +1,97 @@
+#include "codegen/cuda/cuda_frame.h"
+
+#include <string>
+
+#include "codegen/cuda/device_intrinsics.h"
+
+namespace tailor {
+namespace {
+
+struct Parameter {
+  llvm::Type* type;
+  std::string name;
+  bool read_only = false;
+};
+
+bool HasRowBuffers(const KernelPlan& plan) {
+  for (const Buffer& buffer : plan.buffers) {
+    if (buffer.kind == BufferKind::kRow) return true;
+  }
+  return false;
+}
+
+std::vector<Parameter> ParametersOf(llvm::IRBuilderBase& b, const KernelPlan& plan) {
+  llvm::Type* global = b.getPtrTy(device::kGlobalSpace);
+  std::vector<Parameter> parameters;
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const BufferKind kind = plan.buffers[i].kind;
+    if (kind != BufferKind::kInput && kind != BufferKind::kOutput) continue;
+    parameters.push_back({global, "b" + std::to_string(i), kind == BufferKind::kInput});
+  }
+  for (size_t i = 0; i < plan.dims.size(); ++i) parameters.push_back({b.getInt64Ty(), "d" + std::to_string(i)});
+  if (HasRowBuffers(plan)) {
+    parameters.push_back({global, "scratch"});
+    parameters.push_back({b.getInt64Ty(), "scratch.bytes"});
+  }
+  if (plan.fault_count > 0) {
+    parameters.push_back({global, "fault"});
+    parameters.push_back({b.getInt64Ty(), "fault.base"});
+  }
+  return parameters;
+}
+
+llvm::Function* DeclareKernel(llvm::IRBuilderBase& b, llvm::Module& module, const std::vector<Parameter>& parameters,
+                              int threads, llvm::StringRef name) {
+  std::vector<llvm::Type*> types;
+  for (const Parameter& p : parameters) types.push_back(p.type);
+  auto* kernel = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), types, false),
+                                        llvm::GlobalValue::ExternalLinkage, name, module);
+  kernel->setCallingConv(llvm::CallingConv::PTX_Kernel);
+  kernel->setDoesNotThrow();
+  for (unsigned i = 0; i < parameters.size(); ++i) {
+    kernel->getArg(i)->setName(parameters[i].name);
+    if (!parameters[i].type->isPointerTy()) continue;
+    kernel->addParamAttr(i, llvm::Attribute::NoAlias);
+    if (parameters[i].read_only) kernel->addParamAttr(i, llvm::Attribute::ReadOnly);
+  }
+  llvm::LLVMContext& context = module.getContext();
+  llvm::Metadata* bound[] = {llvm::ValueAsMetadata::get(kernel), llvm::MDString::get(context, "maxntidx"),
+                             llvm::ConstantAsMetadata::get(b.getInt32(threads))};
+  module.getOrInsertNamedMetadata("nvvm.annotations")->addOperand(llvm::MDNode::get(context, bound));
+  return kernel;
+}
+
+}  // namespace
+
+KernelFrame OpenCudaKernel(llvm::IRBuilderBase& b, llvm::Module& module, const KernelPlan& plan,
+                           const CudaSchedule& schedule, bool rows_in_shared, llvm::StringRef name) {
+  llvm::Function* kernel = DeclareKernel(b, module, ParametersOf(b, plan), schedule.threads, name);
+  b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", kernel));
+  KernelFrame frame;
+  llvm::Argument* next = kernel->arg_begin();
+  for (const Buffer& buffer : plan.buffers) {
+    const bool bound = buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kOutput;
+    frame.buffers.push_back(bound ? next++ : nullptr);
+  }
+  for (size_t i = 0; i < plan.dims.size(); ++i) frame.dims.push_back(next++);
+  if (HasRowBuffers(plan)) {
+    llvm::Value* base = next++;
+    llvm::Value* bytes = next++;
+    llvm::Value* rows = nullptr;
+    if (rows_in_shared) {
+      rows = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), device::EmitSharedMemory(b), schedule.partial_bytes, "rows");
+    } else {
+      llvm::Value* block = b.CreateZExt(device::EmitBlockId(b), b.getInt64Ty(), "block");
+      rows = b.CreateInBoundsGEP(b.getInt8Ty(), base, b.CreateMul(block, bytes, "scratch.offset"), "rows");
+    }
+    PlaceRowBuffers(b, plan, rows, frame);
+  }
+  if (plan.fault_count > 0) {
+    frame.fault = next++;
+    frame.fault_base = next++;
+  }
+  AddAliasScopes(module.getContext(), plan, frame);
+  return frame;
+}
+
+}  // namespace tailor

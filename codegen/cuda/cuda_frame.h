@@ -1,0 +1,19 @@
+// The prologue of a GPU kernel: parameters instead of an argument block, memory in its address spaces.
+#ifndef TAILOR_CODEGEN_CUDA_CUDA_FRAME_H_
+#define TAILOR_CODEGEN_CUDA_CUDA_FRAME_H_
+
+#include "codegen/cuda/schedule_cuda.h"
+#include "codegen/scalar_emitter.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+
+namespace tailor {
+
+// Declares kernel `name` of `plan`, opens its entry block and leaves `b` at the end of it. Row buffers lie
+// behind the schedule's partials in shared memory, or in the block's part of the global scratch.
+KernelFrame OpenCudaKernel(llvm::IRBuilderBase& b, llvm::Module& module, const KernelPlan& plan,
+                           const CudaSchedule& schedule, bool rows_in_shared, llvm::StringRef name);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_CUDA_CUDA_FRAME_H_

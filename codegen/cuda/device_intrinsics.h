@@ -1,0 +1,35 @@
+// What GPU kernels ask of the machine, as calls of named functions `tailor.device.*` that carry exact
+// attributes: convergent where threads must arrive together, no memory effects where there are none, ranges
+// on indices. They say nothing of a vendor: lower_device_intrinsics.h turns them into NVPTX, and a test may
+// define them on the host instead.
+//
+//   i32 thread_id(), block_dim(), block_id(), grid_dim()   one-dimensional launches
+//   void barrier()                                         of the block; orders memory
+//   T shuffle_xor.<T>(T value, i32 mask)                   the value of lane (own lane ^ mask) of the warp
+//   ptr addrspace(3) shared_memory()                       the block's dynamic shared memory, 16-byte aligned
+#ifndef TAILOR_CODEGEN_CUDA_DEVICE_INTRINSICS_H_
+#define TAILOR_CODEGEN_CUDA_DEVICE_INTRINSICS_H_
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/IR/IRBuilder.h"
+
+namespace tailor::device {
+
+inline constexpr llvm::StringLiteral kPrefix = "tailor.device.";
+inline constexpr int kMaxThreads = 1024;
+inline constexpr unsigned kGlobalSpace = 1;
+inline constexpr unsigned kSharedSpace = 3;
+
+// Each emits one call where `b` stands and declares the function in its module.
+llvm::Value* EmitThreadId(llvm::IRBuilderBase& b);
+llvm::Value* EmitBlockDim(llvm::IRBuilderBase& b);
+llvm::Value* EmitBlockId(llvm::IRBuilderBase& b);
+llvm::Value* EmitGridDim(llvm::IRBuilderBase& b);
+void EmitBarrier(llvm::IRBuilderBase& b);
+// `value` is an i8, i16, i32, i64, float or double.
+llvm::Value* EmitShuffleXor(llvm::IRBuilderBase& b, llvm::Value* value, int mask);
+llvm::Value* EmitSharedMemory(llvm::IRBuilderBase& b);
+
+}  // namespace tailor::device
+
+#endif  // TAILOR_CODEGEN_CUDA_DEVICE_INTRINSICS_H_

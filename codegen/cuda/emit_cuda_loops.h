@@ -1,0 +1,24 @@
+// Loop and row kernels for GPUs: the plans that codegen/cpu emits, as kernels of many threads.
+#ifndef TAILOR_CODEGEN_CUDA_EMIT_CUDA_LOOPS_H_
+#define TAILOR_CODEGEN_CUDA_EMIT_CUDA_LOOPS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "codegen/cuda/schedule_cuda.h"
+#include "codegen/kernel_plan.h"
+#include "llvm/IR/Module.h"
+
+namespace tailor {
+
+// Adds one `ptx_kernel void @<name>_v<i>` per variant of `schedule` to `module`, in terms of the device
+// intrinsics. Its parameters are the slots of the plan's argument block (scalar_emitter.h), 8 bytes each,
+// in the same order; scratch is read only where rows are not in shared memory, as base and bytes per block.
+// A launch has schedule.threads threads a block and partial_bytes, plus row_bytes where rows are in shared
+// memory, of dynamic shared memory. UNIMPLEMENTED for a contraction.
+absl::Status EmitCudaLoops(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name,
+                           llvm::Module& module);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_CUDA_EMIT_CUDA_LOOPS_H_

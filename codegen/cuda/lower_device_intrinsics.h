@@ -1,0 +1,16 @@
+// The last pass before the NVPTX back end.
+#ifndef TAILOR_CODEGEN_CUDA_LOWER_DEVICE_INTRINSICS_H_
+#define TAILOR_CODEGEN_CUDA_LOWER_DEVICE_INTRINSICS_H_
+
+#include "absl/status/status.h"
+#include "llvm/IR/Module.h"
+
+namespace tailor {
+
+// Replaces every call of a `tailor.device.*` function by NVPTX intrinsics and drops the declarations.
+// INTERNAL naming the function if it is not one of device_intrinsics.h; the module is then half lowered.
+absl::Status LowerDeviceIntrinsics(llvm::Module& module);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_CUDA_LOWER_DEVICE_INTRINSICS_H_

@@ -1,0 +1,147 @@
+#include "codegen/cuda/schedule_cuda.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "absl/strings/str_cat.h"
+
+namespace tailor {
+namespace {
+
+constexpr int64_t kMaxElementBlocks = 4096;  // several waves of every GPU there is; loops do the rest
+constexpr int64_t kMaxRowBlocks = 65536;
+
+DimExpr SlotValue(const Extent& extent) {
+  return extent.is_constant() ? DimExpr(extent.constant) : DimExpr::Symbol(extent.slot);
+}
+
+int64_t MaxOf(const KernelPlan& plan, const Extent& extent) {
+  return extent.is_constant() ? extent.constant : plan.dims[extent.slot].max;
+}
+
+bool HasRowBuffers(const KernelPlan& plan) {
+  return std::any_of(plan.buffers.begin(), plan.buffers.end(),
+                     [](const Buffer& buffer) { return buffer.kind == BufferKind::kRow; });
+}
+
+// Whether neighbours along `axis` are neighbours in the memory of `buffer`.
+bool IsContiguous(KernelPlan& plan, int buffer, const std::vector<ExprId>& indices, int axis) {
+  if (plan.buffers[buffer].kind == BufferKind::kLocal || indices.empty()) return false;
+  if (plan.buffers[buffer].layout != ConstantLayout::kRowMajor) return false;
+  for (size_t d = 0; d + 1 < indices.size(); ++d) {
+    if (DependsOn(plan, indices[d], axis)) return false;
+  }
+  const ExprId step = CoefficientOf(plan, indices.back(), axis);
+  return step >= 0 && plan.exprs[step].kind == ExprKind::kExtent && plan.exprs[step].extent == Extent{.constant = 1};
+}
+
+int ContiguousAccesses(KernelPlan& plan, int axis) {
+  int count = 0;
+  const size_t exprs = plan.exprs.size();  // queries append
+  for (size_t id = 0; id < exprs; ++id) {
+    const Expr e = plan.exprs[id];
+    if (e.kind == ExprKind::kLoad) count += IsContiguous(plan, e.ref, e.args, axis);
+  }
+  for (const Stage& stage : plan.stages) {
+    for (const Statement& s : stage.statements) count += IsContiguous(plan, s.buffer, s.indices, axis);
+  }
+  return count;
+}
+
+// Threads of a block follow the axis along which most accesses are contiguous: a warp then reads whole lines.
+CudaSchedule::Shape ChooseShape(const KernelPlan& original) {
+  if (HasRowBuffers(original)) return CudaSchedule::Shape::kBlockPerRow;
+  KernelPlan plan = original;
+  int parallel = 0, tile = -1;
+  for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
+    int& best = plan.axes[axis].role == AxisRole::kParallel ? parallel : tile;
+    best = std::max(best, ContiguousAccesses(plan, axis));
+  }
+  return tile > parallel ? CudaSchedule::Shape::kBlockPerRow : CudaSchedule::Shape::kThreadPerElement;
+}
+
+// As many threads as the longest loop of a row can use, whole warps, at most 256.
+int ThreadsForRows(const KernelPlan& plan, int warp_size) {
+  int64_t longest = 1;
+  for (const Stage& stage : plan.stages) {
+    if (!stage.axes.empty()) longest = std::max(longest, MaxOf(plan, plan.axes[stage.axes.back()].extent));
+  }
+  int threads = warp_size;
+  while (threads < 256 && threads < longest) threads *= 2;
+  return threads;
+}
+
+int64_t PartialBytes(const KernelPlan& plan, int threads, int warp_size) {
+  if (threads == warp_size) return 0;
+  int64_t most = 0;
+  for (const Stage& stage : plan.stages) {
+    most = std::max<int64_t>(most, std::count_if(stage.statements.begin(), stage.statements.end(),
+                                                 [](const Statement& s) { return !s.reduce_axes.empty(); }));
+  }
+  return (most * (threads / warp_size) * 8 + 63) / 64 * 64;
+}
+
+DimExpr RowBytes(const KernelPlan& plan) {
+  DimExpr total = 0;
+  for (const Buffer& buffer : plan.buffers) {
+    if (buffer.kind != BufferKind::kRow) continue;
+    DimExpr bytes = SizeOf(buffer.dtype);
+    for (const Extent& extent : buffer.dims) bytes = bytes * SlotValue(extent);
+    total = total + DimExpr::CeilDiv(bytes, 64) * 64;
+  }
+  return total;
+}
+
+// Row buffers go to shared memory where they fit: always, under a bound on the one slot they depend on, or
+// never.
+std::vector<CudaSchedule::Variant> ChooseVariants(const KernelPlan& plan, const DimExpr& row_bytes, int64_t budget) {
+  if (auto bytes = row_bytes.constant()) return {{.rows_in_shared = *bytes <= budget}};
+  const std::vector<SymbolId> slots = row_bytes.Symbols();
+  if (slots.size() != 1) return {{.rows_in_shared = false}};
+  std::vector<int64_t> dims(plan.dims.size(), 0);
+  int64_t low = 0, high = budget + 1;  // fits at low; a byte an element, so not at high
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    dims[slots[0]] = middle;
+    (row_bytes.Evaluate(dims).value_or(INT64_MAX) <= budget ? low : high) = middle;
+  }
+  if (plan.dims[slots[0]].max <= low) return {{.rows_in_shared = true}};
+  const Guard fits{.kind = Guard::Kind::kAtMost, .slot = slots[0], .number = low};
+  return {{.version = {.guards = {fits}}, .rows_in_shared = true}, {.rows_in_shared = false}};
+}
+
+}  // namespace
+
+CudaSchedule ScheduleCudaLoops(const KernelPlan& plan, const TargetTraits& traits) {
+  assert(!plan.contraction);
+  CudaSchedule schedule;
+  schedule.shape = ChooseShape(plan);
+  DimExpr elements = 1;
+  for (const Axis& axis : plan.axes) {
+    if (axis.role == AxisRole::kParallel) elements = elements * SlotValue(axis.extent);
+  }
+  if (schedule.shape == CudaSchedule::Shape::kThreadPerElement) {
+    schedule.blocks = DimExpr::Min(DimExpr::CeilDiv(elements, schedule.threads), kMaxElementBlocks);
+    return schedule;
+  }
+  schedule.threads = ThreadsForRows(plan, traits.warp_size);
+  schedule.blocks = DimExpr::Min(elements, kMaxRowBlocks);
+  schedule.partial_bytes = PartialBytes(plan, schedule.threads, traits.warp_size);
+  schedule.row_bytes = RowBytes(plan);
+  schedule.variants = ChooseVariants(plan, schedule.row_bytes, traits.regional_bytes - schedule.partial_bytes);
+  return schedule;
+}
+
+std::string CudaSchedule::Text() const {
+  auto slot = [](SymbolId id) { return absl::StrCat("d", id); };
+  std::string out = absl::StrCat(shape == Shape::kBlockPerRow ? "block per row" : "thread per element", ", threads ",
+                                 threads, "\nblocks ", blocks.ToText(slot), ", row bytes ", row_bytes.ToText(slot),
+                                 ", partial bytes ", partial_bytes, "\n");
+  for (const Variant& variant : variants) {
+    absl::StrAppend(&out, "version: ", VersionText(variant.version), variant.rows_in_shared ? ", rows in shared" : "",
+                    "\n");
+  }
+  return out;
+}
+
+}  // namespace tailor

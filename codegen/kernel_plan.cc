@@ -119,7 +119,21 @@ std::string KeyOf(const Expr& e) {
 
 }  // namespace
 
+void KernelPlan::FoldSplitIndices(const Buffer& buffer, std::vector<ExprId>& indices) {
+  if (buffer.layout != ConstantLayout::kRowMajor) return;
+  for (size_t d = 0; d + 1 < indices.size(); ++d) {
+    const Expr& high = exprs[indices[d]];
+    const Expr& low = exprs[indices[d + 1]];
+    if (high.kind != ExprKind::kIndexFloorDiv || low.kind != ExprKind::kIndexMod || high.args != low.args) continue;
+    const Expr& divisor = exprs[high.args[1]];
+    if (divisor.kind != ExprKind::kExtent || !(divisor.extent == buffer.dims[d + 1])) continue;
+    indices[d + 1] = high.args[0];
+    indices[d] = Add(IndexConstant(0));
+  }
+}
+
 ExprId KernelPlan::Add(Expr expr) {
+  if (expr.kind == ExprKind::kLoad) FoldSplitIndices(Buffer(buffers[expr.ref]), expr.args);
   if (auto folded = Fold(*this, expr)) return *folded;
   auto [it, added] = interned_.try_emplace(KeyOf(expr), static_cast<ExprId>(exprs.size()));
   if (added) exprs.push_back(std::move(expr));

@@ -119,6 +119,9 @@ struct KernelPlan {
 
   // Adds `expr` or finds its equal; operands must exist. Folds constants and trivial index arithmetic.
   ExprId Add(Expr expr);
+  // Rewrites row-major indices [.., x / E, x % E, ..] into [.., 0, x, ..], the same element, where E is the second
+  // dim's extent. An index may thus exceed its own dim.
+  void FoldSplitIndices(const Buffer& buffer, std::vector<ExprId>& indices);
   Extent AddDim(const DimSlot& slot);  // constant if the value is; reuses an equal slot
 
   std::string ExprText(ExprId id) const;

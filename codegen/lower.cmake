@@ -1,3 +1,3 @@
 tailor_codegen_part(lower
   SOURCES lower_group.cc lower_program.cc plan_rewrites.cc row_stages.cc value_lowering.cc
-  LIBS tailor_codegen_plan tailor_codegen_host tailor_fusion)
+  LIBS tailor_codegen_plan tailor_fusion)

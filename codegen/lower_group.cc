@@ -47,6 +47,9 @@ class GroupLowering {
   using Index = ValueLowering::Index;
 
   LoweredKernel Finish(ValueLowering& values) {
+    for (Stage& stage : values.plan.stages) {
+      for (Statement& s : stage.statements) values.plan.FoldSplitIndices(values.plan.buffers[s.buffer], s.indices);
+    }
     CollapseAxes(values.plan, facts_);
     const std::vector<int> order = Canonicalize(values.plan);
     LoweredKernel kernel;

@@ -1,0 +1,244 @@
+#include <string>
+
+#include "codegen/build_host_program.h"
+#include "fusion/rewrites.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+
+namespace tailor {
+namespace {
+
+// Kernels and host program of a graph: what every target starts from.
+std::string Lowered(const std::string& text) {
+  auto parsed = ParseGraph(text);
+  if (!parsed.ok()) return parsed.status().ToString();
+  auto first = ShapeFacts::Collect(*parsed);
+  if (!first.ok()) return first.status().ToString();
+  auto graph = Rewrite(*parsed, *first);
+  auto facts = ShapeFacts::Collect(*graph);
+  auto plan = Fuse(*graph, *facts, TargetTraits{});
+  if (!plan.ok()) return plan.status().ToString();
+  auto lowered = LowerProgram(*graph, *facts, *plan);
+  if (!lowered.ok()) return lowered.status().ToString();
+  std::string out = "\n";
+  for (const KernelPlan& kernel : lowered->kernels) out += kernel.name + ": " + kernel.Text();
+  const std::string host = lowered->host.Text(*graph);
+  for (size_t at = 0; at < host.size();) {  // launches and blocks; the checks have tests of their own
+    const std::string line = host.substr(at, host.find('\n', at) + 1 - at);
+    if (line.rfind("alloc", 0) == 0 || line.rfind("launch", 0) == 0) out += line;
+    at += line.size();
+  }
+  return out;
+}
+
+TEST(LowerProgram, SoftmaxKeepsExponentialsInScratch) {
+  EXPECT_EQ(Lowered(R"(
+graph @softmax(%x: f32[B, S, C], %m: f32[B, 1, C]) {
+  %a = add %x, %m
+  %m1 = reduce_max %a {axes = [-1], keep_dims = 1}
+  %s = sub %a, %m1
+  %e = exp %s
+  %t = reduce_sum %e {axes = [-1], keep_dims = 1}
+  %y = div %e, %t
+  return "y" = %y
+}
+)"), R"(
+g0_reduce_max: kernel axes [a0: d0 parallel, a1: d1 parallel, a2: d2 tile]
+  in b0: f32[d0, d1, d2]
+  in b1: f32[d0, 1, d2]
+  out b2: f32[d0, d1, d2]
+  row b3: f32[d2]
+  local b4: f32[]
+  local b5: f32[]
+  stage over [a2]
+    e0 = add(b0[a0, a1, a2], b1[a0, 0, a2])
+    b4[] = reduce max in f32 e0
+  stage over [a2]
+    e1 = exp(sub(e0, b4[]))
+    b3[a2] = e1
+    b5[] = reduce add in f32 e1
+  stage over [a2]
+    b2[a0, a1, a2] = div(b3[a2], b5[])
+launch 0 g0_reduce_max(in0, in1, out0) dims [B, S, C]
+)");
+}
+
+TEST(LowerProgram, LayerNormRecomputesCheapValuesAndStoresRowResults) {
+  EXPECT_EQ(Lowered(R"(
+graph @norm(%x: f32[B, S, 384], %r: f32[B, S, 384], %g: f32[384], %b: f32[384]) {
+  %y = add %x, %r
+  %mean = reduce_mean %y {axes = [2], keep_dims = 1}
+  %cent = sub %y, %mean
+  %sq = mul %cent, %cent
+  %var = reduce_mean %sq {axes = [2], keep_dims = 1}
+  %eps = constant 1e-12 : f32[]
+  %ve = add %var, %eps
+  %rs = rsqrt %ve
+  %n = mul %cent, %rs
+  %n2 = mul %n, %g
+  %n3 = add %n2, %b
+  return "y" = %n3, "mean" = %mean
+}
+)"), R"(
+g0_reduce_mean: kernel axes [a0: d0 parallel, a1: 384 tile]
+  in b0: f32[d1, d2, 384]
+  in b1: f32[d1, d2, 384]
+  in b2: f32[384]
+  in b3: f32[384]
+  out b4: f32[d1, d2, 1]
+  out b5: f32[d1, d2, 384]
+  local b6: f32[]
+  local b7: f32[]
+  stage over [a1]
+    e0 = add(b0[0, a0, a1], b1[0, a0, a1])
+    b6[] = reduce add in f32 e0
+  stage over []
+    e1 = cast<f32>(384)
+    e2 = div(b6[], e1)
+    b4[0, a0, 0] = e2
+  stage over [a1]
+    e3 = sub(e0, e2)
+    b7[] = reduce add in f32 mul(e3, e3)
+  stage over [a1]
+    b5[0, a0, a1] = add(mul(mul(e3, rsqrt(add(div(b7[], e1), 1e-12f2b8cbccc))), b2[a1]), b3[a1])
+launch 0 g0_reduce_mean(in0, in1, in2, in3, out1, out0) dims [B*S, B, S]
+)");
+}
+
+TEST(LowerProgram, GatherGuardsAnEmptyTable) {
+  EXPECT_EQ(Lowered(R"(
+graph @embed(%table: f32[V, 384], %ids: i64[B, S], %pos: f32[512, 384]) where S in [0, 512] {
+  %w = gather %table, %ids
+  %p = slice %pos {starts = [0, 0], sizes = [S, 384]}
+  %y = add %w, %p
+  return "y" = %y
+}
+)"), R"(
+g0_add: kernel axes [a0: d0 parallel, a1: d1 parallel, a2: 384 parallel]
+  in b0: i64[d0, d1]
+  in b1: f32[d2, 384]
+  in b2: f32[512, 384]
+  out b3: f32[d0, d1, 384]
+  stage over []
+    b3[a0, a1, a2] = add(b1[gather(b0[a0, a1], d2, fault 0), a2] if (0 < d2), b2[a1, a2])
+launch 0 g0_add(in1, in0, in2, out0) dims [B, S, V] faults from 9
+)");
+}
+
+TEST(LowerProgram, ViewsBecomeIndexMaps) {
+  EXPECT_EQ(Lowered(R"(
+graph @mixed(%a: f32[M, N], %b: f32[K, N], %c: f32[T, N]) {
+  %ab = concat %a, %b {axis = 0}
+  %r = reshape %ab {shape = [(M + K)*N]}
+  %t = transpose %ab {permutation = [1, 0]}
+  %i = iota {shape = [N, M + K], axis = 1, dtype = i32}
+  %f = cast %i {dtype = f32}
+  %s = add %t, %f
+  %q = add %a, %c
+  return "r" = %r, "s" = %s, "q" = %q, "a" = %a
+}
+)"), R"(
+g0_concat: kernel axes [a0: d0 parallel, a1: d1 parallel]
+  in b0: f32[d2, d1]
+  in b1: f32[d3, d1]
+  out b2: f32[d0, d1]
+  stage over []
+    e0 = (a0 < d2)
+    b2[a0, a1] = select(e0, b0[a0, a1] if e0, b1[(a0 - d2), a1] if and((a0 < d0), (d4 < a0)))
+g1_reshape: kernel axes [a0: d0 parallel]
+  in b0: f32[d1, d2]
+  out b1: f32[d0]
+  stage over []
+    b1[a0] = b0[0, a0]
+g2_add: kernel axes [a0: d0 parallel, a1: d1 parallel]
+  in b0: f32[d1, d0]
+  out b1: f32[d0, d1]
+  stage over []
+    b1[a0, a1] = add(b0[a1, a0], cast<f32>(cast<i32>(a1)))
+g3_add: kernel axes [a0: d0 parallel, a1: d1 parallel]
+  in b0: f32[d2, d1]
+  in b1: f32[d3, d1]
+  out b2: f32[d0, d1]
+  stage over []
+    b2[a0, a1] = add(b0[bcast(a0, d2), a1], b1[bcast(a0, d3), a1])
+g4_reshape: kernel axes [a0: d0 parallel]
+  in b0: f32[d1, d2]
+  out b1: f32[d1, d2]
+  stage over []
+    b1[0, a0] = b0[0, a0]
+alloc w0 = 4*M*N + 4*N*K live [0, 2]
+launch 0 g0_concat(in0, in1, w0) dims [M + K, N, M, K, M - 1]
+launch 1 g1_reshape(w0, out0) dims [M*N + N*K, M + K, N]
+launch 2 g2_add(w0, out1) dims [N, M + K]
+launch 3 g3_add(in0, in2, out2) dims [bcast(M, T), N, M, T]
+launch 4 g4_reshape(in0, out3) dims [M*N, M, N]
+)");
+}
+
+TEST(LowerProgram, ProductsReadPanelsAndStoreThroughViews) {
+  EXPECT_EQ(Lowered(R"(
+graph @heads(%x: f32[B, S, 64], %k: f32[B, S, 64], %t: f32[B, 2, T, 3]) {
+  %w = constant @w : f32[64, 64]
+  %q0 = dot %x, %w {transpose_rhs = 1}
+  %q1 = reshape %q0 {shape = [B, S, 2, 32]}
+  %q = transpose %q1 {permutation = [0, 2, 1, 3]}
+  %k1 = reshape %k {shape = [B, S, 2, 32]}
+  %k2 = transpose %k1 {permutation = [0, 2, 1, 3]}
+  %s = dot %q, %k2 {transpose_rhs = 1}
+  %o = dot %t, %t {transpose_lhs = 1}
+  %o1 = transpose %o {permutation = [0, 2, 1, 3]}
+  %o2 = reshape %o1 {shape = [B, 3, 6]}
+  return "s" = %s, "o" = %o2
+}
+)"), R"(
+g0_dot: contraction axes [a0: d0 parallel, a1: 64 parallel, a2: 64 contract]
+  in b0: f32[d1, d2, 64]
+  in b1: f32[64, 64] panels16
+  out b2: f32[d1, d2, 64]
+  local b3: f32[]
+  stage over [a2]
+    b3[] = reduce add in f32 mul(b0[0, a0, a2], b1[a2, a1])
+  stage over []
+    b2[0, a0, a1] = b3[]
+g1_dot_pack: kernel axes [a0: d0 parallel, a1: 2 parallel, a2: d1 parallel, a3: 32 parallel, a4: 16 parallel]
+  in b0: f32[d0, d2, 64]
+  out b1: f32[d0, 2, d1, 32, 16]
+  stage over []
+    e0 = ((a2 * 16) + a4)
+    b1[a0, a1, a2, a3, a4] = b0[a0, e0, ((a1 * 32) + a3)] if (e0 < d2)
+g1_dot: contraction axes [a0: d0 parallel, a1: 2 parallel, a2: d1 parallel, a3: d1 parallel, a4: 32 contract]
+  in b0: f32[d0, d1, 64]
+  in b1: f32[d0, 2, 32, d1] panels16
+  out b2: f32[d0, 2, d1, d1]
+  local b3: f32[]
+  stage over [a4]
+    b3[] = reduce add in f32 mul(b0[a0, a2, ((a1 * 32) + a4)], b1[a0, a1, a4, a3])
+  stage over []
+    b2[a0, a1, a2, a3] = b3[]
+g2_dot_pack: kernel axes [a0: d0 parallel, a1: 1 parallel, a2: d1 parallel, a3: 16 parallel]
+  in b0: f32[d2, 2, d1, 3]
+  out b1: f32[d2, 2, 1, d1, 16]
+  stage over []
+    b1[0, a0, 0, a2, a3] = b0[0, a0, a2, a3] if (a3 < 3)
+g2_dot: contraction axes [a0: d0 parallel, a1: 2 parallel, a2: 3 parallel, a3: 3 parallel, a4: d1 contract]
+  in b0: f32[d0, 2, d1, 3]
+  in b1: f32[d0, 2, d1, 3] panels16
+  out b2: f32[d0, 3, 6]
+  local b3: f32[]
+  stage over [a4]
+    b3[] = reduce add in f32 mul(b0[a0, a1, a4, a2], b1[a0, a1, a4, a3])
+  stage over []
+    b2[a0, a2, ((a1 * 3) + a3)] = b3[]
+alloc w0 = 256*B*S live [0, 2]
+alloc w1 = 4096*B*floordiv(S + 15, 16) live [1, 2]
+alloc w2 = 128*B*T live [3, 4]
+launch 0 g0_dot(in0, c0, w0) dims [B*S, B, S]
+launch 1 g1_dot_pack(in1, w1) dims [B, floordiv(S + 15, 16), S]
+launch 2 g1_dot(w0, w1, out0) dims [B, S]
+launch 3 g2_dot_pack(in2, w2) dims [2*B, T, B]
+launch 4 g2_dot(in2, w2, out1) dims [B, T]
+)");
+}
+
+}  // namespace
+}  // namespace tailor

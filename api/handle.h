@@ -52,15 +52,16 @@ inline std::string_view TextOf(const char* text, size_t size) {
 // Reads a caller's option struct, which may be older (shorter) or newer (longer) than ours, over the defaults
 // in `*out`. Bytes that we do not know must be zero.
 template <typename Struct>
-tailor_status* TakeOptions(const char* function, const Struct* options, Struct* out) {
+tailor_status* TakeOptions(const char* function, const Struct* options, Struct* out,
+                           const char* parameter = "options") {
   if (options == nullptr) return nullptr;
   const uint64_t size = options->struct_size;
   if (size < sizeof(uint64_t) || size > 4096) {
-    return InvalidParameter(function, "options", "has a wrong struct_size: use its _init function");
+    return InvalidParameter(function, parameter, "has a wrong struct_size: use its _init function");
   }
   const auto* bytes = reinterpret_cast<const unsigned char*>(options);
   for (uint64_t i = sizeof(Struct); i < size; ++i) {
-    if (bytes[i] != 0) return InvalidParameter(function, "options", "asks for what this library does not know");
+    if (bytes[i] != 0) return InvalidParameter(function, parameter, "asks for what this library does not know");
   }
   std::memcpy(static_cast<void*>(out), options, size < sizeof(Struct) ? size : sizeof(Struct));
   out->struct_size = sizeof(Struct);
@@ -69,10 +70,10 @@ tailor_status* TakeOptions(const char* function, const Struct* options, Struct* 
 
 // Writes `info` to a caller's struct, as much of it as that has room for; the caller's struct_size stays.
 template <typename Struct>
-tailor_status* WriteInfo(const char* function, const Struct& info, Struct* out) {
+tailor_status* WriteInfo(const char* function, const Struct& info, Struct* out, const char* parameter = "out") {
   const uint64_t size = out->struct_size;
   if (size < sizeof(uint64_t) || size > 4096) {
-    return InvalidParameter(function, "out", "has a wrong struct_size: use its _init function");
+    return InvalidParameter(function, parameter, "has a wrong struct_size: use its _init function");
   }
   std::memcpy(static_cast<void*>(out), &info, size < sizeof(Struct) ? size : sizeof(Struct));
   out->struct_size = size;

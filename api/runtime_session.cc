@@ -149,11 +149,11 @@ tailor_status* tailor_executable_plan(const tailor_executable* executable, const
   if (auto* bad = ReadBoth(kFunction, inputs, input_count, outputs, output_count, &in, &out)) return bad;
   tailor_plan_info read;
   tailor_plan_info_init(&read);
-  if (auto* bad = tailor::TakeOptions(kFunction, info, &read)) return bad;
+  if (auto* bad = tailor::TakeOptions(kFunction, info, &read, "info")) return bad;
   uint64_t workspace_bytes = 0;
   auto* failed = tailor::Guarded(
       [&] { return executable->executable->Plan(in, out, read.threads, &workspace_bytes); });
   if (failed != nullptr || info == nullptr) return failed;
   read.workspace_bytes = workspace_bytes;
-  return tailor::WriteInfo(kFunction, read, info);
+  return tailor::WriteInfo(kFunction, read, info, "info");
 }

@@ -2,12 +2,17 @@
 
 #include <pthreadpool.h>
 
+#include <thread>
+
 #include "exec/fork.h"
 
 namespace tailor {
 
 ThreadTeam::ThreadTeam(size_t threads)
-    : pool_(pthreadpool_create(threads)), threads_(threads), generation_(ForkGeneration()) {}
+    : pool_(pthreadpool_create(threads)),
+      threads_(threads),
+      generation_(ForkGeneration()),
+      crowded_(threads > std::thread::hardware_concurrency()) {}
 
 ThreadTeam::~ThreadTeam() {
   // Destroying joins the workers; in a forked child there are none to join.
@@ -16,7 +21,8 @@ ThreadTeam::~ThreadTeam() {
 
 bool ThreadTeam::TryRun(void (*task)(void*, size_t), void* data, size_t count, bool sleep) {
   if (generation_ != ForkGeneration() || busy_.exchange(true, std::memory_order_acquire)) return false;
-  pthreadpool_parallelize_1d(pool_, task, data, count, sleep ? PTHREADPOOL_FLAG_YIELD_WORKERS : 0);
+  const uint32_t flags = sleep || crowded_ ? PTHREADPOOL_FLAG_YIELD_WORKERS : 0;
+  pthreadpool_parallelize_1d(pool_, task, data, count, flags);
   busy_.store(false, std::memory_order_release);
   return true;
 }

@@ -26,13 +26,15 @@ class ThreadTeam {
   uint64_t generation() const { return generation_; }
 
   // Calls task(data, i) once for each i in [0, count) and returns true, or false having called nothing. With
-  // `sleep` the workers block afterwards rather than spin for some milliseconds.
+  // `sleep`, or where there are fewer CPUs than threads, the workers block afterwards rather than spin for some
+  // milliseconds.
   bool TryRun(void (*task)(void* data, size_t index), void* data, size_t count, bool sleep);
 
  private:
   pthreadpool* pool_;
   const size_t threads_;
-  const uint64_t generation_;  // ForkGeneration when made
+  const uint64_t generation_;   // ForkGeneration when made
+  const bool crowded_;          // fewer CPUs than threads
   std::atomic<bool> busy_{false};
 };
 

@@ -1,0 +1,141 @@
+// Every function, given null and given a handle of another kind: an error that names function and parameter.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <string>
+
+#include "tests/api/runtime_fixture.h"
+
+namespace tailor {
+namespace {
+
+struct Handles {
+  tailor_runtime* runtime;
+  tailor_executable* executable;
+  tailor_session* session;
+};
+
+struct Call {
+  const char* name;
+  const char* handle;  // the parameter that `call` takes from the struct
+  std::function<tailor_status*(const Handles&)> call;
+};
+
+std::vector<Call> Calls() {
+  static tailor_tensor_info tensor_info = {sizeof(tensor_info), nullptr, 0, 0, {}, {}};
+  static tailor_symbol_info symbol_info = {sizeof(symbol_info), nullptr, 0, 0, 0};
+  static const char* json = nullptr;
+  static tailor_session* session = nullptr;
+  return {
+      {"tailor_executable_save", "executable", [](const Handles& h) { return tailor_executable_save(h.executable, "/tmp/x", 6); }},
+      {"tailor_executable_input", "executable", [](const Handles& h) { return tailor_executable_input(h.executable, 0, &tensor_info); }},
+      {"tailor_executable_output", "executable", [](const Handles& h) { return tailor_executable_output(h.executable, 0, &tensor_info); }},
+      {"tailor_executable_symbol", "executable", [](const Handles& h) { return tailor_executable_symbol(h.executable, 0, &symbol_info); }},
+      {"tailor_executable_describe", "executable", [](const Handles& h) { return tailor_executable_describe(h.executable, &json); }},
+      {"tailor_session_create", "executable", [](const Handles& h) { return tailor_session_create(h.executable, nullptr, &session); }},
+      {"tailor_executable_run", "executable", [](const Handles& h) { return tailor_executable_run(h.executable, nullptr, 0, nullptr, 0); }},
+      {"tailor_executable_plan", "executable", [](const Handles& h) { return tailor_executable_plan(h.executable, nullptr, 0, nullptr, 0, nullptr); }},
+      {"tailor_session_run", "session", [](const Handles& h) { return tailor_session_run(h.session, nullptr, 0, nullptr, 0); }},
+      {"tailor_session_bind", "session", [](const Handles& h) { return tailor_session_bind(h.session, nullptr, 0, nullptr, 0); }},
+      {"tailor_session_run_bound", "session", [](const Handles& h) { return tailor_session_run_bound(h.session); }},
+      {"tailor_session_reserve", "session", [](const Handles& h) { return tailor_session_reserve(h.session, nullptr, 0); }},
+  };
+}
+
+TEST(Handles, NullIsNamed) {
+  for (const Call& call : Calls()) {
+    EXPECT_EQ(Text(call.call({})), std::string("3: ") + call.name + ": " + call.handle + " is null");
+  }
+}
+
+TEST(Handles, AnotherKindIsNamed) {
+  const ExecutablePtr executable = LoadSample();
+  const SessionPtr session = MakeSession(executable.get());
+  const Handles swapped = {reinterpret_cast<tailor_runtime*>(session.get()),
+                           reinterpret_cast<tailor_executable*>(session.get()),
+                           reinterpret_cast<tailor_session*>(executable.get())};
+  for (const Call& call : Calls()) {
+    EXPECT_EQ(Text(call.call(swapped)), std::string("3: ") + call.name + ": " + call.handle + " is a handle of another kind");
+  }
+  tailor_executable* out = nullptr;
+  EXPECT_EQ(Text(tailor_executable_load(swapped.runtime, "x", 1, nullptr, &out)),
+            "3: tailor_executable_load: runtime is a handle of another kind");
+  EXPECT_EQ(Text(tailor_executable_load_memory(swapped.runtime, "x", 1, nullptr, nullptr, nullptr, &out)),
+            "3: tailor_executable_load_memory: runtime is a handle of another kind");
+  EXPECT_EQ(tailor_executable_input_count(swapped.executable), 0u);
+  EXPECT_EQ(tailor_executable_output_count(swapped.executable), 0u);
+  EXPECT_EQ(tailor_executable_symbol_count(swapped.executable), 0u);
+}
+
+TEST(Handles, ReleasingNullOrAnotherKindDoesNothing) {
+  const ExecutablePtr executable = LoadSample();
+  tailor_executable_release(nullptr);
+  tailor_session_release(nullptr);
+  tailor_runtime_release(nullptr);
+  tailor_executable_retain(nullptr);
+  tailor_session_release(reinterpret_cast<tailor_session*>(executable.get()));
+  tailor_runtime_release(reinterpret_cast<tailor_runtime*>(executable.get()));
+  EXPECT_EQ(tailor_executable_input_count(executable.get()), 2u);
+}
+
+TEST(Handles, NullOutParametersAreNamed) {
+  const ExecutablePtr executable = LoadSample();
+  const tailor_executable* e = executable.get();
+  EXPECT_EQ(Text(tailor_runtime_create(nullptr, nullptr)), "3: tailor_runtime_create: out is null");
+  EXPECT_EQ(Text(tailor_executable_load(nullptr, "x", 1, nullptr, nullptr)), "3: tailor_executable_load: out is null");
+  tailor_executable* out = nullptr;
+  EXPECT_EQ(Text(tailor_executable_load(nullptr, nullptr, 1, nullptr, &out)), "3: tailor_executable_load: path is null");
+  EXPECT_EQ(Text(tailor_executable_load_memory(nullptr, nullptr, 1, nullptr, nullptr, nullptr, &out)),
+            "3: tailor_executable_load_memory: data is null");
+  EXPECT_EQ(Text(tailor_executable_save(e, nullptr, 0)), "3: tailor_executable_save: path is null");
+  EXPECT_EQ(Text(tailor_executable_input(e, 0, nullptr)), "3: tailor_executable_input: out is null");
+  EXPECT_EQ(Text(tailor_executable_output(e, 0, nullptr)), "3: tailor_executable_output: out is null");
+  EXPECT_EQ(Text(tailor_executable_symbol(e, 0, nullptr)), "3: tailor_executable_symbol: out is null");
+  EXPECT_EQ(Text(tailor_executable_describe(e, nullptr)), "3: tailor_executable_describe: json is null");
+  EXPECT_EQ(Text(tailor_session_create(e, nullptr, nullptr)), "3: tailor_session_create: out is null");
+}
+
+TEST(Handles, InitOfNullDoesNothing) {
+  tailor_tensor_init(nullptr);
+  tailor_runtime_options_init(nullptr);
+  tailor_load_options_init(nullptr);
+  tailor_session_options_init(nullptr);
+  tailor_tensor_info_init(nullptr);
+  tailor_symbol_info_init(nullptr);
+  tailor_plan_info_init(nullptr);
+  tailor_counters_init(nullptr);
+  tailor_counters_read(nullptr);
+}
+
+// A struct of a caller built against a later header: ours, and more.
+struct LaterOptions {
+  tailor_session_options known;
+  uint64_t later = 0;
+};
+
+TEST(Handles, OptionStructsMayBeShorterAndLonger) {
+  const ExecutablePtr executable = LoadSample();
+  LaterOptions options;
+  tailor_session_options_init(&options.known);
+  options.known.struct_size = sizeof(options);
+  MakeSession(executable.get(), &options.known);
+  tailor_session* session = nullptr;
+  options.later = 1;
+  EXPECT_EQ(Text(tailor_session_create(executable.get(), &options.known, &session)),
+            "3: tailor_session_create: options asks for what this library does not know");
+  tailor_session_options shorter;
+  std::memset(&shorter, 0xff, sizeof(shorter));
+  shorter.struct_size = 16;
+  shorter.threads = 1;
+  MakeSession(executable.get(), &shorter);
+  for (uint64_t size : {uint64_t{0}, uint64_t{7}, UINT64_MAX}) {
+    shorter.struct_size = size;
+    EXPECT_EQ(Text(tailor_session_create(executable.get(), &shorter, &session)),
+              "3: tailor_session_create: options has a wrong struct_size: use its _init function");
+  }
+  EXPECT_EQ(session, nullptr);
+}
+
+}  // namespace
+}  // namespace tailor

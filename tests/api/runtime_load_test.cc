@@ -1,0 +1,225 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sodium.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "tests/api/runtime_fixture.h"
+
+namespace tailor {
+namespace {
+
+class LoadTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/tailor_load_XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    directory_ = name;
+    path_ = directory_ + "/sample.tlr";
+  }
+  void TearDown() override {
+    unlink(path_.c_str());
+    rmdir(directory_.c_str());
+  }
+  void WriteFile(std::span<const std::byte> bytes) {
+    std::ofstream(path_, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  std::string Load(const tailor_load_options* options = nullptr) {
+    tailor_executable* executable = nullptr;
+    std::string text = Text(tailor_executable_load(nullptr, path_.data(), path_.size(), options, &executable));
+    if (executable != nullptr) {
+      executable_.reset(executable);
+      EXPECT_EQ(text, "OK");
+    }
+    return text;
+  }
+  void ExpectRuns() {
+    SampleCall call(21);
+    EXPECT_EQ(Text(tailor_executable_run(executable_.get(), call.inputs.data(), 2, call.outputs.data(), 2)), "OK");
+    call.ExpectResults();
+  }
+  tailor_load_options Options() {
+    tailor_load_options options;
+    tailor_load_options_init(&options);
+    return options;
+  }
+
+  std::string directory_, path_;
+  ExecutablePtr executable_;
+};
+
+TEST_F(LoadTest, FromAFile) {
+  WriteFile(SampleArtifact().span());
+  for (int32_t copy : {0, 1}) {
+    for (int32_t verify : {0, 1}) {
+      tailor_load_options options = Options();
+      options.copy_constants = copy;
+      options.verify_constants = verify;
+      ASSERT_EQ(Load(&options), "OK");
+      ExpectRuns();
+    }
+  }
+}
+
+TEST_F(LoadTest, ConstantsAreMappedUnlessTheyAreToBeCopied) {
+  WriteFile(SampleArtifact().span());
+  const auto mappings = [this] {
+    std::ifstream maps("/proc/self/maps");
+    const std::string text(std::istreambuf_iterator<char>(maps), {});
+    const size_t at = text.find(path_);
+    return at == std::string::npos ? "none" : text.substr(text.rfind('\n', at) + 1, at).substr(26, 4);
+  };
+  ASSERT_EQ(Load(), "OK");
+  EXPECT_EQ(mappings(), "r--p");
+  executable_.reset();
+  EXPECT_EQ(mappings(), "none");
+  tailor_load_options options = Options();
+  options.copy_constants = 1;
+  ASSERT_EQ(Load(&options), "OK");
+  EXPECT_EQ(mappings(), "none");
+}
+
+TEST_F(LoadTest, ErrorsNameThePath) {
+  EXPECT_EQ(Load(), "5: cannot open " + path_ + ": No such file or directory");
+  WriteFile(SampleArtifact().span().first(1000));
+  EXPECT_EQ(Load(), "15: " + path_ + ": damaged artifact: truncated: it has 1000 bytes, its header says 65600");
+  const std::string text = "PK not an artifact";
+  WriteFile(std::as_bytes(std::span(text)));
+  EXPECT_EQ(Load(), "3: " + path_ + ": not a Tailor artifact: it does not begin with the magic bytes");
+  path_ = "";
+  EXPECT_EQ(Load(), "3: the path is empty");
+  path_ = std::string("a\0b", 3);
+  EXPECT_EQ(Load(), "3: the path holds a zero byte");
+}
+
+TEST_F(LoadTest, APathMayEndAtItsTerminator) {
+  WriteFile(SampleArtifact().span());
+  tailor_executable* executable = nullptr;
+  EXPECT_EQ(Text(tailor_executable_load(nullptr, path_.c_str(), SIZE_MAX, nullptr, &executable)), "OK");
+  executable_.reset(executable);
+}
+
+TEST_F(LoadTest, AFlippedConstantIsFoundWhenAskedFor) {
+  AlignedBytes bytes = SampleArtifact();
+  bytes.data()[65537] ^= std::byte{1};
+  WriteFile(bytes.span());
+  EXPECT_EQ(Load(), "OK");
+  tailor_load_options options = Options();
+  options.verify_constants = 1;
+  EXPECT_EQ(Load(&options), "15: " + path_ + ": damaged artifact: constant \"scale\" does not match its hash");
+}
+
+TEST_F(LoadTest, AVariantCanBeForced) {
+  Program program = SampleProgram();
+  program.variants.push_back(program.variants[0]);
+  program.variants[1].target = "plain";
+  program.variants.push_back(program.variants[0]);
+  program.variants[2].target = "future";
+  program.variants[2].features = {"warp-drive", "chrome"};
+  WriteFile(ArtifactOf(program).span());
+  tailor_load_options options = Options();
+  options.target = "plain";
+  ASSERT_EQ(Load(&options), "OK");
+  const char* json = nullptr;
+  ASSERT_EQ(Text(tailor_executable_describe(executable_.get(), &json)), "OK");
+  EXPECT_THAT(json, testing::HasSubstr(R"("target": "plain", "in_use": true)"));
+  EXPECT_THAT(json, testing::HasSubstr(R"("target": "x86-64", "in_use": false)"));
+  options.target = "none";
+  EXPECT_EQ(Load(&options), "5: " + path_ + ": the artifact has no variant \"none\"; it has x86-64, plain, future");
+  options.target = "future";
+  EXPECT_EQ(Load(&options), "9: " + path_ +
+                                ": this machine cannot run the artifact: future needs warp-drive: this runtime does "
+                                "not know the feature, chrome: this runtime does not know the feature");
+}
+
+TEST_F(LoadTest, SignaturesAreRequiredWithAKey) {
+  uint8_t public_key[32], secret_key[64];
+  crypto_sign_keypair(public_key, secret_key);
+  tailor_load_options options = Options();
+  options.public_key = public_key;
+  WriteFile(ArtifactOf(SampleProgram(), secret_key).span());
+  EXPECT_EQ(Load(&options), "OK");
+  WriteFile(SampleArtifact().span());
+  EXPECT_EQ(Load(&options), "9: " + path_ + ": the artifact is not signed, and a signature is required");
+  public_key[3] ^= 1;
+  WriteFile(ArtifactOf(SampleProgram(), secret_key).span());
+  EXPECT_EQ(Load(&options), "9: " + path_ + ": the artifact is not signed with the required key");
+}
+
+TEST_F(LoadTest, SavedBytesAreThoseLoaded) {
+  const AlignedBytes bytes = SampleArtifact();
+  executable_ = LoadBytes(bytes.span());
+  ASSERT_EQ(Text(tailor_executable_save(executable_.get(), path_.data(), path_.size())), "OK");
+  std::ifstream file(path_, std::ios::binary);
+  const std::string saved(std::istreambuf_iterator<char>(file), {});
+  EXPECT_EQ(saved, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  ASSERT_EQ(Load(), "OK");
+  ExpectRuns();
+  const std::string nowhere = directory_ + "/missing/a.tlr";
+  EXPECT_EQ(Text(tailor_executable_save(executable_.get(), nowhere.c_str(), SIZE_MAX)),
+            "9: cannot write " + nowhere + ": No such file or directory");
+}
+
+TEST_F(LoadTest, BorrowedBytesAreGivenBackOnceTheExecutableIsGone) {
+  const AlignedBytes bytes = SampleArtifact();
+  int released = 0;
+  const auto count = [](void* user) { ++*static_cast<int*>(user); };
+  tailor_executable* executable = nullptr;
+  ASSERT_EQ(Text(tailor_executable_load_memory(nullptr, bytes.data(), bytes.size(), nullptr, count, &released,
+                                               &executable)),
+            "OK");
+  tailor_executable_retain(executable);
+  tailor_executable_release(executable);
+  SessionPtr session = MakeSession(executable);
+  tailor_executable_release(executable);
+  SampleCall call(3);
+  EXPECT_EQ(call.Run(session.get()), "OK");
+  call.ExpectResults();
+  EXPECT_EQ(released, 0);
+  session.reset();
+  EXPECT_EQ(released, 1);
+}
+
+TEST_F(LoadTest, BorrowedBytesAreGivenBackWhenLoadingFails) {
+  const AlignedBytes bytes = SampleArtifact();
+  int released = 0;
+  const auto count = [](void* user) { ++*static_cast<int*>(user); };
+  tailor_executable* executable = nullptr;
+  EXPECT_EQ(tailor_status_code(std::unique_ptr<tailor_status, Release>(
+                                   tailor_executable_load_memory(nullptr, bytes.data(), 100, nullptr, count,
+                                                                 &released, &executable))
+                                   .get()),
+            TAILOR_DATA_LOSS);
+  EXPECT_EQ(released, 1);
+  tailor_load_options wrong = {};
+  EXPECT_NE(Text(tailor_executable_load_memory(nullptr, bytes.data(), bytes.size(), &wrong, count, &released,
+                                               &executable)),
+            "OK");
+  EXPECT_EQ(released, 2);
+  EXPECT_EQ(executable, nullptr);
+}
+
+TEST_F(LoadTest, BytesMayGoWhenNobodyIsToBeTold) {
+  AlignedBytes bytes = SampleArtifact();
+  executable_ = LoadBytes(bytes.span());
+  std::memset(bytes.data(), 0xff, bytes.size());
+  ExpectRuns();
+}
+
+TEST_F(LoadTest, BytesMayLieAnywhere) {
+  const AlignedBytes bytes = SampleArtifact();
+  std::vector<std::byte> shifted(bytes.size() + 1);
+  std::memcpy(shifted.data() + 1, bytes.data(), bytes.size());
+  tailor_executable* executable = nullptr;
+  ASSERT_EQ(Text(tailor_executable_load_memory(nullptr, shifted.data() + 1, bytes.size(), nullptr, [](void*) {},
+                                               nullptr, &executable)),
+            "OK");
+  executable_.reset(executable);
+  ExpectRuns();
+}
+
+}  // namespace
+}  // namespace tailor

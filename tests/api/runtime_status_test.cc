@@ -1,0 +1,47 @@
+#include <gtest/gtest.h>
+
+#include <climits>
+#include <cstring>
+
+#include "tests/api/runtime_fixture.h"
+
+namespace tailor {
+namespace {
+
+TEST(Status, NullIsSuccess) {
+  EXPECT_EQ(tailor_status_code(nullptr), TAILOR_OK);
+  EXPECT_STREQ(tailor_status_message(nullptr), "");
+  EXPECT_STREQ(tailor_status_node(nullptr), "");
+  tailor_status_release(nullptr);
+}
+
+TEST(Status, KeepsWhatItWasMadeOf) {
+  const std::unique_ptr<tailor_status, Release> status(tailor_status_create(TAILOR_CANCELLED, "stopped here", 7, "n1", SIZE_MAX));
+  EXPECT_EQ(tailor_status_code(status.get()), TAILOR_CANCELLED);
+  EXPECT_STREQ(tailor_status_message(status.get()), "stopped");
+  EXPECT_STREQ(tailor_status_node(status.get()), "n1");
+}
+
+TEST(Status, TextsMayBeMissing) {
+  const std::unique_ptr<tailor_status, Release> status(tailor_status_create(TAILOR_INTERNAL, nullptr, 5, nullptr, SIZE_MAX));
+  EXPECT_STREQ(tailor_status_message(status.get()), "");
+  EXPECT_STREQ(tailor_status_node(status.get()), "");
+}
+
+TEST(Status, SuccessCannotBeMade) {
+  EXPECT_EQ(Text(tailor_status_create(TAILOR_OK, "x", 1, "", 0)), "3: tailor_status_create: code is TAILOR_OK");
+}
+
+TEST(Status, AnotherHandleIsNoStatus) {
+  tailor_runtime* runtime = nullptr;
+  ASSERT_EQ(Text(tailor_runtime_create(nullptr, &runtime)), "OK");
+  const RuntimePtr owner(runtime);
+  auto* wrong = reinterpret_cast<tailor_status*>(runtime);
+  EXPECT_EQ(tailor_status_code(wrong), TAILOR_INVALID_ARGUMENT);
+  EXPECT_STREQ(tailor_status_message(wrong), "the handle is not a tailor_status");
+  EXPECT_STREQ(tailor_status_node(wrong), "");
+  tailor_status_release(wrong);
+}
+
+}  // namespace
+}  // namespace tailor

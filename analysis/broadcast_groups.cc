@@ -31,9 +31,8 @@ bool BroadcastGroups::Joined(const DimExpr& a, const DimExpr& b) const {
 void BroadcastGroups::Join(const DimExpr& a, const DimExpr& b, const FactStore& store) {
   std::set<DimExpr> joined = BothLeaves(a, b);
   for (auto group = groups_.begin(); group != groups_.end();) {
-    bool shared = std::any_of(group->begin(), group->end(), [&](const DimExpr& leaf) {
-      return joined.contains(leaf) && store.NeverOne(leaf);
-    });
+    bool shared = std::any_of(group->begin(), group->end(),
+                              [&](const DimExpr& leaf) { return joined.contains(leaf) && store.NeverOne(leaf); });
     if (shared) joined.insert(group->begin(), group->end());
     group = shared || Includes(joined, *group) ? groups_.erase(group) : group + 1;
   }

@@ -208,9 +208,8 @@ bool FactStore::ProvablyEqual(const DimExpr& a, const DimExpr& b) const {
 DimExpr FactStore::OverBoundSymbols(const DimExpr& e) const {
   DimExpr current = e;
   for (size_t round = 0; round < symbols_.size(); ++round) {
-    DimExpr next = current.Substitute([&](SymbolId id) {
-      return symbols_[id].definition ? *symbols_[id].definition : DimExpr::Symbol(id);
-    });
+    DimExpr next = current.Substitute(
+        [&](SymbolId id) { return symbols_[id].definition ? *symbols_[id].definition : DimExpr::Symbol(id); });
     if (!next.valid() || next == current) break;
     current = std::move(next);
   }

@@ -58,6 +58,4 @@ Range Modulo(Range a, Range divisor) {
 
 Range Intersect(Range a, Range b) { return {std::max(a.min, b.min), std::min(a.max, b.max)}; }
 
-Range Hull(Range a, Range b) { return {std::min(a.min, b.min), std::max(a.max, b.max)}; }
-
 }  // namespace tailor::interval

@@ -21,7 +21,6 @@ Range Multiply(Range a, Range b);
 Range FloorDivide(Range a, Range divisor);  // for divisors > 0
 Range Modulo(Range a, Range divisor);       // for divisors > 0
 Range Intersect(Range a, Range b);          // may be empty
-Range Hull(Range a, Range b);
 
 // Rounding towards minus and plus infinity; divisor > 0. Unbounded values stay.
 int64_t FloorDivideBound(int64_t value, int64_t divisor);

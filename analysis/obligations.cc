@@ -55,10 +55,10 @@ class NodeObligations {
     return absl::StrCat(row[last].name, "[", i - last, "]");
   }
 
-  void Add(Relation relation, const DimExpr& lhs, const DimExpr& rhs, std::string lhs_what,
-           std::string rhs_what, std::string topic) {
-    out_->push_back({relation, lhs, rhs, where_, std::move(lhs_what), std::move(rhs_what), std::move(topic),
-                     node_.name});
+  void Add(Relation relation, const DimExpr& lhs, const DimExpr& rhs, std::string lhs_what, std::string rhs_what,
+           std::string topic) {
+    out_->push_back(
+        {relation, lhs, rhs, where_, std::move(lhs_what), std::move(rhs_what), std::move(topic), node_.name});
   }
 
   // Operand dims, without the last `skip`, aligned to their end.
@@ -92,8 +92,7 @@ class NodeObligations {
       const DimExpr& target = to[to.size() - from.size() + d];
       std::string what = absl::StrCat("dim ", d, " of ", OperandName(0));
       Add(Relation::kBroadcasts, from[d], target, what, "the target", "broadcast to the target");
-      Add(Relation::kEqual, DimExpr::Bcast(from[d], target), target, what, "the target",
-          "broadcast to the target");
+      Add(Relation::kEqual, DimExpr::Bcast(from[d], target), target, what, "the target", "broadcast to the target");
     }
   }
 
@@ -198,8 +197,7 @@ std::string CheckMessage(const Obligation& o, const Graph& graph) {
   return absl::StrCat(prefix, o.rhs_what, rhs, " is {rhs}", suffix);
 }
 
-std::string ContradictionMessage(const Obligation& o,
-                                 const std::function<std::string(const DimExpr&)>& describe) {
+std::string ContradictionMessage(const Obligation& o, const std::function<std::string(const DimExpr&)>& describe) {
   std::string prefix = absl::StrCat(o.where, ": ", o.lhs_what, " is ", describe(o.lhs), ", but ");
   if (o.relation == Relation::kAtLeast) return absl::StrCat(prefix, "must be at least ", describe(o.rhs));
   return absl::StrCat(prefix, o.rhs_what, " is ", describe(o.rhs), "; ", Never(o.relation));

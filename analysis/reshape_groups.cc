@@ -6,8 +6,8 @@ namespace tailor {
 namespace {
 
 // The smallest group that starts at (from, to); pairs of one dim each come before lone dims of size 1.
-std::optional<ReshapeGroup> NextGroup(absl::Span<const DimExpr> from_dims, absl::Span<const DimExpr> to_dims,
-                                      int from, int to, const ShapeFacts& facts) {
+std::optional<ReshapeGroup> NextGroup(absl::Span<const DimExpr> from_dims, absl::Span<const DimExpr> to_dims, int from,
+                                      int to, const ShapeFacts& facts) {
   int from_left = static_cast<int>(from_dims.size()) - from, to_left = static_cast<int>(to_dims.size()) - to;
   auto matches = [&](int a, int b) {
     return a <= from_left && b <= to_left &&
@@ -31,8 +31,7 @@ std::vector<ReshapeGroup> MatchReshape(absl::Span<const DimExpr> from, absl::Spa
   int i = 0, j = 0;
   while (i < from_rank || j < to_rank) {
     // What is left when nothing matches belongs together: equal as a whole, or without elements.
-    ReshapeGroup group =
-        NextGroup(from, to, i, j, facts).value_or(ReshapeGroup{i, from_rank, j, to_rank});
+    ReshapeGroup group = NextGroup(from, to, i, j, facts).value_or(ReshapeGroup{i, from_rank, j, to_rank});
     groups.push_back(group);
     i = group.from_end;
     j = group.to_end;

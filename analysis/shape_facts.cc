@@ -70,17 +70,18 @@ absl::StatusOr<ShapeFacts> ShapeFacts::Collect(const Graph& graph) {
   for (NodeId input : graph.inputs()) inputs.push_back(graph.node(input).string("name"));
 
   ShapeFacts facts;
-  facts.state_ = std::make_shared<const State>(
-      State{{graph.symbols().begin(), graph.symbols().end()}, std::move(inputs), std::move(store),
-            std::move(bindings), std::move(checks), std::move(learned)});
+  facts.state_ = std::make_shared<const State>(State{{graph.symbols().begin(), graph.symbols().end()},
+                                                     std::move(inputs),
+                                                     std::move(store),
+                                                     std::move(bindings),
+                                                     std::move(checks),
+                                                     std::move(learned)});
   return facts;
 }
 
 DimExpr ShapeFacts::Canonical(const DimExpr& e) const { return state_->store.Canonical(e); }
 
-bool ShapeFacts::ProvablyEqual(const DimExpr& a, const DimExpr& b) const {
-  return state_->store.ProvablyEqual(a, b);
-}
+bool ShapeFacts::ProvablyEqual(const DimExpr& a, const DimExpr& b) const { return state_->store.ProvablyEqual(a, b); }
 
 bool ShapeFacts::ProvablyEqualProduct(absl::Span<const DimExpr> a, absl::Span<const DimExpr> b) const {
   return ProvablyEqual(ElementCount(a), ElementCount(b));

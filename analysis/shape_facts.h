@@ -40,10 +40,10 @@ struct SymbolBinding {
 struct ShapeCheck {
   enum class Relation : uint8_t {
     kEqual,
-    kAtLeast,      // lhs >= rhs
-    kAtMost,       // lhs <= rhs
-    kMultipleOf,   // lhs mod rhs == 0; rhs is a positive constant
-    kBroadcasts,   // lhs == rhs, lhs == 1 or rhs == 1
+    kAtLeast,     // lhs >= rhs
+    kAtMost,      // lhs <= rhs
+    kMultipleOf,  // lhs mod rhs == 0; rhs is a positive constant
+    kBroadcasts,  // lhs == rhs, lhs == 1 or rhs == 1
   };
   Relation relation;
   DimExpr lhs, rhs;

@@ -61,8 +61,8 @@ std::string ShapeFacts::ToText() const {
   for (size_t i = 0; i < s.checks.size(); ++i) {
     const ShapeCheck& c = s.checks[i];
     std::string lhs = c.input >= 0 ? absl::StrCat("\"", s.inputs[c.input], "\" dim ", c.dim) : c.lhs.ToText(name);
-    absl::StrAppend(&text, "  ", i, ": ", lhs, " ", RelationText(c.relation), " ", c.rhs.ToText(name), " | ",
-                    c.message, "\n");
+    absl::StrAppend(&text, "  ", i, ": ", lhs, " ", RelationText(c.relation), " ", c.rhs.ToText(name), " | ", c.message,
+                    "\n");
   }
   return text;
 }

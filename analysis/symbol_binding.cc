@@ -13,18 +13,13 @@ namespace {
 
 using Relation = ShapeCheck::Relation;
 
-const Shape& InputShape(const Graph& graph, int input) {
-  return graph.type({graph.inputs()[input], 0}).shape;
-}
+const Shape& InputShape(const Graph& graph, int input) { return graph.type({graph.inputs()[input], 0}).shape; }
 
 // Lower is better.
-int Effort(const SymbolBinding& binding) {
-  return binding.coefficient != 1 ? 2 : binding.offset != 0 ? 1 : 0;
-}
+int Effort(const SymbolBinding& binding) { return binding.coefficient != 1 ? 2 : binding.offset != 0 ? 1 : 0; }
 
 const SymbolBinding* FindBinding(absl::Span<const SymbolBinding> bindings, SymbolId symbol) {
-  auto it = std::find_if(bindings.begin(), bindings.end(),
-                         [&](const SymbolBinding& b) { return b.symbol == symbol; });
+  auto it = std::find_if(bindings.begin(), bindings.end(), [&](const SymbolBinding& b) { return b.symbol == symbol; });
   return it != bindings.end() ? &*it : nullptr;
 }
 
@@ -65,10 +60,9 @@ ShapeCheck InputDimCheck(const Graph& graph, absl::Span<const SymbolBinding> bin
   const DimExpr& extent = InputShape(graph, input)[dim];
   ShapeCheck check{Relation::kEqual, extent, store.OverBoundSymbols(extent), input, dim, "", ""};
   std::string where = InputDimText(graph, input, dim);
-  check.message = extent.constant()
-                      ? absl::StrCat(where, " is {lhs}, but must be {rhs}")
-                      : absl::StrCat(where, " is {lhs}, but ", graph.DimText(extent), " is {rhs}",
-                                     OriginText(graph, bindings, check.rhs));
+  check.message = extent.constant() ? absl::StrCat(where, " is {lhs}, but must be {rhs}")
+                                    : absl::StrCat(where, " is {lhs}, but ", graph.DimText(extent), " is {rhs}",
+                                                   OriginText(graph, bindings, check.rhs));
   return check;
 }
 
@@ -154,9 +148,9 @@ absl::Status CheckSolvable(const Graph& graph, const FactStore& store) {
     for (SymbolId needed : value.Symbols()) {
       std::string use = store.bound(needed) ? "" : FirstUse(graph, needed);
       if (use.empty()) continue;
-      return absl::InvalidArgumentError(absl::StrCat(
-          "symbol ", graph.symbol(needed).name, " cannot be solved: no input dim has the form c*",
-          graph.symbol(needed).name, " + d, and nothing equates it with other symbols (", use, ")"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("symbol ", graph.symbol(needed).name, " cannot be solved: no input dim has the form c*",
+                       graph.symbol(needed).name, " + d, and nothing equates it with other symbols (", use, ")"));
     }
   }
   return absl::OkStatus();
@@ -167,9 +161,8 @@ std::vector<ShapeCheck> SignatureChecks(const Graph& graph, absl::Span<const Sym
   std::vector<ShapeCheck> checks;
   for (int input = 0; input < static_cast<int>(graph.inputs().size()); ++input) {
     for (int dim = 0; dim < static_cast<int>(InputShape(graph, input).size()); ++dim) {
-      auto solved = std::find_if(bindings.begin(), bindings.end(), [&](const SymbolBinding& b) {
-        return b.input == input && b.dim == dim;
-      });
+      auto solved = std::find_if(bindings.begin(), bindings.end(),
+                                 [&](const SymbolBinding& b) { return b.input == input && b.dim == dim; });
       if (solved != bindings.end()) {
         AppendBindingChecks(graph, *solved, &checks);
       } else {

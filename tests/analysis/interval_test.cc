@@ -66,7 +66,6 @@ TEST(Interval, OverflowBecomesUnbounded) {
 TEST(Interval, IntersectionMayBeEmpty) {
   EXPECT_EQ(Intersect({0, 5}, {3, 9}), (Range{3, 5}));
   EXPECT_TRUE(IsEmpty(Intersect({0, 2}, {3, 9})));
-  EXPECT_EQ(Hull({0, 2}, {5, 9}), (Range{0, 9}));
 }
 
 TEST(Interval, BoundsRoundOutwards) {

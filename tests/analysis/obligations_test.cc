@@ -22,14 +22,16 @@ std::string Demands(const std::string& arguments, const std::string& line) {
 }
 
 TEST(Obligations, ElementwiseAlignsToTheEnd) {
-  EXPECT_EQ(Demands("%x: f32[S], %y: f32[T, U])", "add %x, %y"),
-            R"(S broadcasts with U | add %2 ("r"): dim 0 of lhs (S) is {lhs}, but dim 1 of rhs (U) is {rhs}, which do not broadcast
+  EXPECT_EQ(
+      Demands("%x: f32[S], %y: f32[T, U])", "add %x, %y"),
+      R"(S broadcasts with U | add %2 ("r"): dim 0 of lhs (S) is {lhs}, but dim 1 of rhs (U) is {rhs}, which do not broadcast
 )");
 }
 
 TEST(Obligations, SelectTakesThree) {
-  EXPECT_EQ(Demands("%c: bool[S], %x: f32[T], %y: f32[U])", "select %c, %x, %y"),
-            R"(S broadcasts with T | select %3 ("r"): dim 0 of condition (S) is {lhs}, but dim 0 of on_true (T) is {rhs}, which do not broadcast
+  EXPECT_EQ(
+      Demands("%c: bool[S], %x: f32[T], %y: f32[U])", "select %c, %x, %y"),
+      R"(S broadcasts with T | select %3 ("r"): dim 0 of condition (S) is {lhs}, but dim 0 of on_true (T) is {rhs}, which do not broadcast
 U broadcasts with bcast(S, T) | select %3 ("r"): dim 0 of on_false (U) is {lhs}, but of the operands before it (bcast(S, T)) is {rhs}, which do not broadcast
 )");
 }

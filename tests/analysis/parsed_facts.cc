@@ -29,13 +29,9 @@ std::vector<DimExpr> ParsedFacts::Dims(const std::vector<std::string>& texts) co
   return dims;
 }
 
-std::string ParsedFacts::Canonical(absl::string_view text) const {
-  return graph.DimText(facts.Canonical(Dim(text)));
-}
+std::string ParsedFacts::Canonical(absl::string_view text) const { return graph.DimText(facts.Canonical(Dim(text))); }
 
-bool ParsedFacts::Equal(absl::string_view a, absl::string_view b) const {
-  return facts.ProvablyEqual(Dim(a), Dim(b));
-}
+bool ParsedFacts::Equal(absl::string_view a, absl::string_view b) const { return facts.ProvablyEqual(Dim(a), Dim(b)); }
 
 std::string FactsText(absl::string_view graph_text) {
   absl::StatusOr<Graph> graph = ParseGraph(graph_text);

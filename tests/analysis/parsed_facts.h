@@ -15,6 +15,7 @@ namespace tailor {
 // A graph that parses and whose facts do not contradict each other, else the test process ends with why.
 struct ParsedFacts {
   explicit ParsedFacts(absl::string_view text);
+  ParsedFacts(Graph g, ShapeFacts f) : graph(std::move(g)), facts(std::move(f)) {}
 
   DimExpr Dim(absl::string_view text) const;
   std::vector<DimExpr> Dims(const std::vector<std::string>& texts) const;

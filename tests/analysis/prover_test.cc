@@ -2,49 +2,74 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tests/analysis/random_graph.h"
 #include "tests/analysis/sampled_dims.h"
 
 namespace tailor {
 namespace {
 
-// Signature: every input dim is what it says, every symbol in its declared range.
-bool DeclarationsHold(const ParsedFacts& f, absl::Span<const int64_t> symbols) {
+bool DeclarationsHold(const Graph& graph, absl::Span<const int64_t> symbols) {
   for (size_t id = 0; id < symbols.size(); ++id) {
-    const SymbolInfo& info = f.graph.symbols()[id];
+    const SymbolInfo& info = graph.symbols()[id];
     if (symbols[id] < info.min || symbols[id] > info.max || symbols[id] % info.multiple_of != 0) return false;
-  }
-  for (NodeId input : f.graph.inputs()) {
-    for (const DimExpr& dim : f.graph.type({input, 0}).shape) {
-      if (ValueOf(dim, symbols).value_or(-1) < 0) return false;
-    }
   }
   return true;
 }
 
-// A check that is the raw extent of an input dim compares that dim with itself here, so this tests what is
-// left out because it was proved, and that nothing that holds is refused.
+bool ObligationsHold(absl::Span<const Obligation> obligations, absl::Span<const int64_t> symbols) {
+  return std::all_of(obligations.begin(), obligations.end(), [&](const Obligation& o) {
+    return Holds(o.relation, ValueOf(o.lhs, symbols), ValueOf(o.rhs, symbols));
+  });
+}
+
+// Of each shape that tensors can have, over values 0 to `limit`. A check of a raw input dim compares that dim
+// with itself here: what is tested is all that is left out because it was proved, and that nothing which
+// holds is refused. Gives how many shapes pass.
+int ExpectChecksDecide(const ParsedFacts& f, int64_t limit) {
+  std::vector<Obligation> obligations = CollectObligations(f.graph);
+  int passed = 0;
+  ForEachAssignment(f, limit, [&](absl::Span<const int64_t> symbols) {
+    if (!InputsExist(f.graph, symbols)) return;
+    bool pass = ChecksPass(f, symbols);
+    passed += pass;
+    EXPECT_EQ(pass, DeclarationsHold(f.graph, symbols) && ObligationsHold(obligations, symbols))
+        << f.graph.ToText() << f.facts.ToText() << "symbols " << absl::StrJoin(symbols, ", ");
+  });
+  return passed;
+}
+
 TEST(Prover, ChecksPassExactlyWhereAllObligationsHold) {
-  for (const std::string& text : SampleGraphs()) {
-    ParsedFacts f(text);
-    std::vector<Obligation> obligations = CollectObligations(f.graph);
-    int passed = 0;
-    ForEachAssignment(f, 12, [&](absl::Span<const int64_t> symbols) {
-      for (NodeId input : f.graph.inputs()) {  // what no tensor can have
-        for (const DimExpr& dim : f.graph.type({input, 0}).shape) {
-          if (ValueOf(dim, symbols).value_or(-1) < 0) return;
-        }
-      }
-      bool holds = DeclarationsHold(f, symbols);
-      for (const Obligation& o : obligations) {
-        holds = holds && Holds(o.relation, ValueOf(o.lhs, symbols), ValueOf(o.rhs, symbols));
-      }
-      bool pass = ChecksPass(f, symbols);
-      passed += pass;
-      EXPECT_EQ(pass, holds) << text << "\nS=" << symbols[0] << " T=" << (symbols.size() > 1 ? symbols[1] : -1)
-                             << " U=" << (symbols.size() > 2 ? symbols[2] : -1) << "\n" << f.facts.ToText();
-    });
-    EXPECT_GT(passed, 0) << text;
+  for (const std::string& text : SampleGraphs()) EXPECT_GT(ExpectChecksDecide(ParsedFacts(text), 12), 0) << text;
+}
+
+TEST(Prover, ChecksOfRandomGraphsPassExactlyWhereAllObligationsHold) {
+  std::mt19937 random(5);
+  int collected = 0, passed = 0, refused = 0;
+  for (int round = 0; round < 1500 && !testing::Test::HasFailure(); ++round) {
+    Graph graph = RandomGraph(random);
+    absl::StatusOr<ShapeFacts> facts = ShapeFacts::Collect(graph);
+    if (facts.ok()) {
+      ++collected;
+      passed += ExpectChecksDecide(ParsedFacts{graph, *facts}, 9);
+      continue;
+    }
+    // Then no shape may satisfy all.
+    ++refused;
+    std::vector<Obligation> obligations = CollectObligations(graph);
+    for (int64_t s = 0; s < 1000; ++s) {
+      std::vector<int64_t> symbols = {s % 10, s / 10 % 10, s / 100};
+      EXPECT_FALSE(InputsExist(graph, symbols) && DeclarationsHold(graph, symbols) &&
+                   ObligationsHold(obligations, symbols))
+          << graph.ToText() << facts.status() << "\nsymbols " << absl::StrJoin(symbols, ", ");
+    }
   }
+  EXPECT_GT(collected, 300);
+  EXPECT_GT(passed, 1000);
+  EXPECT_GT(refused, 100);
 }
 
 TEST(Prover, ADemandMadeTwiceIsCheckedOnce) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tests/analysis/random_graph.h"
+
 namespace tailor {
 
 const std::vector<std::string>& SampleGraphs() {
@@ -54,41 +56,34 @@ const std::vector<std::string>& SampleGraphs() {
   return *graphs;
 }
 
+namespace {
+
+std::optional<int64_t> ValueOfAtom(const DimExpr::Atom& atom, absl::Span<const int64_t> symbols) {
+  if (atom.kind == DimExpr::AtomKind::kSymbol) return symbols[atom.symbol];
+  std::optional<int64_t> a = ValueOf(atom.lhs, symbols), b = ValueOf(atom.rhs, symbols);
+  if (!a || !b) return std::nullopt;
+  if (atom.kind == DimExpr::AtomKind::kMin) return std::min(*a, *b);
+  if (atom.kind == DimExpr::AtomKind::kMax) return std::max(*a, *b);
+  if (atom.kind == DimExpr::AtomKind::kBcast) {
+    if (*a != *b && *a != 1 && *b != 1) return std::nullopt;
+    return *a == 1 ? *b : *a;
+  }
+  if (*b <= 0) return std::nullopt;
+  int64_t mod = ((*a % *b) + *b) % *b;
+  return atom.kind == DimExpr::AtomKind::kMod ? mod : (*a - mod) / *b;
+}
+
+}  // namespace
+
 std::optional<int64_t> ValueOf(const DimExpr& e, absl::Span<const int64_t> symbols) {
   if (!e.valid()) return std::nullopt;
   int64_t sum = 0;
   for (const DimExpr::Term& term : e.terms()) {
     int64_t product = term.coefficient;
     for (const DimExpr::Factor& f : term.factors) {
-      const DimExpr::Atom& atom = *f.atom;
-      int64_t value = 0;
-      if (atom.kind == DimExpr::AtomKind::kSymbol) {
-        value = symbols[atom.symbol];
-      } else {
-        std::optional<int64_t> a = ValueOf(atom.lhs, symbols), b = ValueOf(atom.rhs, symbols);
-        if (!a || !b) return std::nullopt;
-        bool divides = atom.kind == DimExpr::AtomKind::kFloorDiv || atom.kind == DimExpr::AtomKind::kMod;
-        if (divides && *b <= 0) return std::nullopt;
-        int64_t mod = divides ? ((*a % *b) + *b) % *b : 0;
-        switch (atom.kind) {
-          case DimExpr::AtomKind::kFloorDiv:
-            value = (*a - mod) / *b;
-            break;
-          case DimExpr::AtomKind::kMod:
-            value = mod;
-            break;
-          case DimExpr::AtomKind::kMin:
-            value = std::min(*a, *b);
-            break;
-          case DimExpr::AtomKind::kMax:
-            value = std::max(*a, *b);
-            break;
-          default:
-            if (*a != *b && *a != 1 && *b != 1) return std::nullopt;
-            value = *a == 1 ? *b : *a;
-        }
-      }
-      for (int32_t i = 0; i < f.power; ++i) product *= value;
+      std::optional<int64_t> value = ValueOfAtom(*f.atom, symbols);
+      if (!value) return std::nullopt;
+      for (int32_t i = 0; i < f.power; ++i) product *= *value;
     }
     sum += product;
   }
@@ -130,10 +125,48 @@ void ForEachAssignment(const ParsedFacts& f, int64_t limit,
   }
 }
 
+bool InputsExist(const Graph& graph, absl::Span<const int64_t> symbols) {
+  return std::all_of(graph.inputs().begin(), graph.inputs().end(), [&](NodeId input) {
+    const Shape& shape = graph.type({input, 0}).shape;
+    return std::all_of(shape.begin(), shape.end(),
+                       [&](const DimExpr& dim) { return ValueOf(dim, symbols).value_or(-1) >= 0; });
+  });
+}
+
 bool ChecksPass(const ParsedFacts& f, absl::Span<const int64_t> symbols) {
   return std::all_of(f.facts.checks().begin(), f.facts.checks().end(), [&](const ShapeCheck& check) {
     return Holds(check.relation, check.lhs.Evaluate(symbols), check.rhs.Evaluate(symbols));
   });
+}
+
+namespace {
+
+void VisitDims(std::mt19937& random, const ParsedFacts& f, int rounds,
+               const std::function<void(const ParsedFacts&, const DimCase&)>& visit) {
+  constexpr int kShapes = 20;
+  std::vector<std::vector<int64_t>> passing;
+  ForEachAssignment(f, 10, [&](absl::Span<const int64_t> symbols) {
+    if (InputsExist(f.graph, symbols) && ChecksPass(f, symbols)) passing.emplace_back(symbols.begin(), symbols.end());
+  });
+  if (passing.empty()) return;
+  for (int round = 0; round < rounds; ++round) {
+    DimCase c{RandomDim(random, static_cast<int>(f.graph.symbols().size()), 4), {}};
+    if (!c.e.valid()) continue;
+    for (int i = 0; i < kShapes; ++i) c.shapes.push_back(passing[random() % passing.size()]);
+    visit(f, c);
+  }
+}
+
+}  // namespace
+
+void ForEachDimCase(unsigned seed, const std::function<void(const ParsedFacts&, const DimCase&)>& visit) {
+  std::mt19937 random(seed);
+  for (const std::string& text : SampleGraphs()) VisitDims(random, ParsedFacts(text), 300, visit);
+  for (int i = 0; i < 300; ++i) {
+    Graph graph = RandomGraph(random);
+    absl::StatusOr<ShapeFacts> facts = ShapeFacts::Collect(graph);
+    if (facts.ok()) VisitDims(random, ParsedFacts(std::move(graph), *facts), 40, visit);
+  }
 }
 
 DimExpr RandomDim(std::mt19937& random, int symbols, int depth) {

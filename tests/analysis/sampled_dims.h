@@ -28,8 +28,20 @@ bool Holds(ShapeCheck::Relation relation, std::optional<int64_t> lhs, std::optio
 void ForEachAssignment(const ParsedFacts& f, int64_t limit,
                        const std::function<void(absl::Span<const int64_t>)>& visit);
 
+// No input dim is negative.
+bool InputsExist(const Graph& graph, absl::Span<const int64_t> symbols);
+
 // All runtime checks pass, evaluated as generated code does.
 bool ChecksPass(const ParsedFacts& f, absl::Span<const int64_t> symbols);
+
+// A random expression, and shapes of a graph that tensors can have and at which all checks pass.
+struct DimCase {
+  DimExpr e;
+  std::vector<std::vector<int64_t>> shapes;  // a few, by symbol
+};
+
+// Calls `visit` with many random expressions over the symbols of the sample graphs and of random graphs.
+void ForEachDimCase(unsigned seed, const std::function<void(const ParsedFacts&, const DimCase&)>& visit);
 
 DimExpr RandomDim(std::mt19937& random, int symbols, int depth);
 

@@ -43,12 +43,12 @@ std::vector<WorkspaceBlock> EncoderBlocks(int layers) {
     add(panels, 3, 4);  // packed k
     add(hidden, 2, 6);  // v
     add(scores, 4, 5);
-    add(scores, 5, 6);      // probabilities
-    add(hidden, 6, 7);      // context
-    add(hidden, 7, 8);      // projection
-    add(hidden, 8, 11);     // after layer norm, read again by the residual
-    add(inner, 9, 10);      // feed-forward
-    add(hidden, 10, 11);    // back to hidden
+    add(scores, 5, 6);    // probabilities
+    add(hidden, 6, 7);    // context
+    add(hidden, 7, 8);    // projection
+    add(hidden, 8, 11);   // after layer norm, read again by the residual
+    add(inner, 9, 10);    // feed-forward
+    add(hidden, 10, 11);  // back to hidden
     step += 11;
   }
   add(hidden, 0, 1);

@@ -7,10 +7,10 @@ using llvm::Value;
 
 // exp(r) = 1 + r + r^2 P(r) on |r| <= ln2 / 2.
 struct ExpConstants {
-  double round_magic;   // adding it leaves the nearest integer in the low mantissa bits
-  double ln2_hi, ln2_lo;  // n * ln2_hi is exact for every n that occurs
-  double underflow;     // below it exp(x) rounds to zero
-  double overflow;      // the greatest x with a finite exp(x)
+  double round_magic;      // adding it leaves the nearest integer in the low mantissa bits
+  double ln2_hi, ln2_lo;   // n * ln2_hi is exact for every n that occurs
+  double underflow;        // below it exp(x) rounds to zero
+  double overflow;         // the greatest x with a finite exp(x)
   int64_t least_exponent;  // below it 2^n (1 + fraction) may be subnormal
   llvm::ArrayRef<double> polynomial;
 };
@@ -18,14 +18,22 @@ struct ExpConstants {
 constexpr double kLog2E = 1.44269504088896340736;
 constexpr double kPolynomialF32[] = {0.0013814473059028387, 0.008368796668946743, 0.041668396443128586,
                                      0.1666651964187622, 0.4999999403953552};
-constexpr double kPolynomialF64[] = {
-    2.120945104887957e-09,  2.5101932474550788e-08, 2.755647081319701e-07, 2.7557263343519407e-06,
-    2.4801588071476208e-05, 0.00019841269868836695, 0.0013888888888604315, 0.00833333333332765,
-    0.04166666666666705,    0.1666666666666667,     0.5};
+constexpr double kPolynomialF64[] = {2.120945104887957e-09,
+                                     2.5101932474550788e-08,
+                                     2.755647081319701e-07,
+                                     2.7557263343519407e-06,
+                                     2.4801588071476208e-05,
+                                     0.00019841269868836695,
+                                     0.0013888888888604315,
+                                     0.00833333333332765,
+                                     0.04166666666666705,
+                                     0.1666666666666667,
+                                     0.5};
 
 const ExpConstants kF32{12582912.0, 0.693359375, -2.12194440e-4, -104.0, 88.72283172607422, -125, kPolynomialF32};
-const ExpConstants kF64{6755399441055744.0, 0.693147180369123816490, 1.90821492927058770002e-10, -746.0,
-                        709.782712893383973096, -1021, kPolynomialF64};
+const ExpConstants kF64{
+    6755399441055744.0, 0.693147180369123816490, 1.90821492927058770002e-10, -746.0, 709.782712893383973096, -1021,
+    kPolynomialF64};
 
 const ExpConstants& ConstantsOf(const LaneMath& m) { return m.is_double() ? kF64 : kF32; }
 

@@ -9,9 +9,8 @@ using llvm::Value;
 constexpr double kLog2[] = {0.28291018902779663, 0.3199049676750449, 0.4122092709381277,
                             0.5770779421719872,  0.9617966941140443, 2.8853900817778495};
 // 2^r on |r| <= 1/2, to 2^-34.
-constexpr double kExp2[] = {1.5201890125355747e-05, 0.00015469292409838936, 0.0013333922743327595,
-                            0.009618027250089773,   0.05550410353151244,    0.24022651198169712,
-                            0.6931471807285635,     0.999999999961687};
+constexpr double kExp2[] = {1.5201890125355747e-05, 0.00015469292409838936, 0.0013333922743327595, 0.009618027250089773,
+                            0.05550410353151244,    0.24022651198169712,    0.6931471807285635,    0.999999999961687};
 constexpr double kRoundMagic = 6755399441055744.0;  // 1.5 * 2^52
 
 // log(m) = 2s + 2/3 s z + s z^2 T(z), z = s^2.
@@ -148,8 +147,8 @@ Value* OfEdgeBase(const LaneMath& m, Value* base_magnitude, Value* exponent, Val
 Value* Pow(const LaneMath& m, Value* base, Value* exponent) {
   auto& b = m.builder();
   Value* base_magnitude = m.Abs(base, "pow.base_magnitude");
-  Value* magnitude = m.is_double() ? MagnitudeF64(m, base_magnitude, exponent)
-                                   : MagnitudeF32(m, base_magnitude, exponent);
+  Value* magnitude =
+      m.is_double() ? MagnitudeF64(m, base_magnitude, exponent) : MagnitudeF32(m, base_magnitude, exponent);
   magnitude = OfEdgeBase(m, base_magnitude, exponent, magnitude);
   Value* is_unit = b.CreateFCmpOEQ(base_magnitude, m.K(1.0), "pow.is_unit");
   magnitude = b.CreateSelect(is_unit, m.K(1.0), magnitude, "pow.of_unit");

@@ -76,8 +76,8 @@ Value* DivideIntegers(const Call& c) {
     by_one = c.b.CreateOr(by_zero, c.b.CreateAnd(is_least, by_minus, "div.overflows"), "div.by_one");
   }
   Value* divisor = c.b.CreateSelect(by_one, llvm::ConstantInt::get(type, 1), c.y(), "div.divisor");
-  Value* quotient = c.on_signed() ? c.b.CreateSDiv(c.x(), divisor, "div.quotient")
-                                  : c.b.CreateUDiv(c.x(), divisor, "div.quotient");
+  Value* quotient =
+      c.on_signed() ? c.b.CreateSDiv(c.x(), divisor, "div.quotient") : c.b.CreateUDiv(c.x(), divisor, "div.quotient");
   return c.b.CreateSelect(by_zero, zero, quotient, "div");
 }
 
@@ -129,9 +129,7 @@ Value* Mul(const Call& c) {
   return c.on_floats() ? c.Rounded(c.b.CreateFMul(c.x(), c.y(), "mul")) : c.b.CreateMul(c.x(), c.y(), "mul");
 }
 
-Value* Div(const Call& c) {
-  return c.on_floats() ? c.Rounded(c.b.CreateFDiv(c.x(), c.y(), "div")) : DivideIntegers(c);
-}
+Value* Div(const Call& c) { return c.on_floats() ? c.Rounded(c.b.CreateFDiv(c.x(), c.y(), "div")) : DivideIntegers(c); }
 
 Value* Max(const Call& c) {
   if (c.on_floats()) return PreferFloat(c, P::FCMP_OGT, "max");
@@ -247,8 +245,7 @@ Value* EmitNeutral(llvm::IRBuilderBase& b, OpKind combiner, DType dtype, int lan
   return llvm::ConstantInt::get(type, is_max ? llvm::APInt::getMinValue(width) : llvm::APInt::getMaxValue(width));
 }
 
-Value* EmitLaneReduction(llvm::IRBuilderBase& b, const EmitTarget& target, OpKind combiner, DType dtype,
-                         Value* value) {
+Value* EmitLaneReduction(llvm::IRBuilderBase& b, const EmitTarget& target, OpKind combiner, DType dtype, Value* value) {
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
   if (vector == nullptr) return value;
   for (unsigned lanes = vector->getNumElements(); lanes > 1; lanes /= 2) {
@@ -256,7 +253,8 @@ Value* EmitLaneReduction(llvm::IRBuilderBase& b, const EmitTarget& target, OpKin
     llvm::SmallVector<int> low(lanes / 2), high(lanes / 2);
     std::iota(low.begin(), low.end(), 0);
     std::iota(high.begin(), high.end(), static_cast<int>(lanes / 2));
-    Value* halves[] = {b.CreateShuffleVector(value, low, "reduce.low"), b.CreateShuffleVector(value, high, "reduce.high")};
+    Value* halves[] = {b.CreateShuffleVector(value, low, "reduce.low"),
+                       b.CreateShuffleVector(value, high, "reduce.high")};
     value = EmitScalarOp(b, target, combiner, dtype, dtype, halves);
   }
   return b.CreateExtractElement(value, uint64_t{0}, "reduce.lane");

@@ -94,7 +94,8 @@ absl::StatusOr<std::vector<std::byte>> AssemblePtx(const std::string& ptxas, abs
   std::ofstream(source, std::ios::binary) << ptx;
   TAILOR_ASSIGN_OR_RETURN(int status, RunProcess({ptxas, "-arch", target.name, "-o", cubin, source}, log));
   if (status != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("ptxas -arch ", target.name, " exits ", status, ": ", ReadFile(log)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("ptxas -arch ", target.name, " exits ", status, ": ", ReadFile(log)));
   }
   const std::string bytes = ReadFile(cubin);
   const auto* first = reinterpret_cast<const std::byte*>(bytes.data());

@@ -40,7 +40,13 @@ class CudaLoopEmitter {
     }
     EmitLoop(b_, first, PointCount(), step, "point", [&](Value* point) {
       SetPoint(point);
-      for (const Stage& stage : plan_.stages) EmitStage(stage);
+      bool writes_rows = false;
+      for (const Stage& stage : plan_.stages) {
+        EmitStage(stage);
+        writes_rows |= WritesRows(stage);
+      }
+      // The next point writes the row buffers that slower threads may still read.
+      if (SharesRows() && writes_rows) device::EmitBarrier(b_);
       emitter_.Forget();
     });
     b_.CreateRetVoid();
@@ -129,9 +135,8 @@ class CudaLoopEmitter {
       emitter_.SetLocal(s.buffer, value);
     } else if (SharesRows() && stage.axes.empty()) {
       // Once per row: every thread has the value, one writes it.
-      EmitIf(b_, b_.CreateICmpEQ(thread_, b_.getInt64(0), "is_first"), "once", [&] {
-        emitter_.Store(s.buffer, s.indices, value);
-      });
+      EmitIf(b_, b_.CreateICmpEQ(thread_, b_.getInt64(0), "is_first"), "once",
+             [&] { emitter_.Store(s.buffer, s.indices, value); });
       emitter_.Forget();
     } else {
       emitter_.Store(s.buffer, s.indices, value);

@@ -11,8 +11,8 @@
 namespace tailor {
 namespace {
 
-using llvm::Intrinsic::ID;
 using llvm::Value;
+using llvm::Intrinsic::ID;
 
 constexpr std::pair<const char*, ID> kRegisters[] = {
     {"thread_id", llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x},
@@ -49,8 +49,8 @@ llvm::GlobalVariable* DynamicSharedMemory(llvm::Module& module) {
   constexpr char kName[] = "tailor_shared";
   if (llvm::GlobalVariable* known = module.getGlobalVariable(kName)) return known;
   auto* type = llvm::ArrayType::get(llvm::Type::getInt8Ty(module.getContext()), 0);
-  auto* shared = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::ExternalLinkage, nullptr, kName, nullptr,
-                                          llvm::GlobalValue::NotThreadLocal, device::kSharedSpace);
+  auto* shared = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::ExternalLinkage, nullptr, kName,
+                                          nullptr, llvm::GlobalValue::NotThreadLocal, device::kSharedSpace);
   shared->setAlignment(llvm::Align(16));
   return shared;
 }

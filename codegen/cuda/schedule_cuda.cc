@@ -24,38 +24,53 @@ bool HasRowBuffers(const KernelPlan& plan) {
                      [](const Buffer& buffer) { return buffer.kind == BufferKind::kRow; });
 }
 
-// Whether neighbours along `axis` are neighbours in the memory of `buffer`.
-bool IsContiguous(KernelPlan& plan, int buffer, const std::vector<ExprId>& indices, int axis) {
-  if (plan.buffers[buffer].kind == BufferKind::kLocal || indices.empty()) return false;
-  if (plan.buffers[buffer].layout != ConstantLayout::kRowMajor) return false;
-  for (size_t d = 0; d + 1 < indices.size(); ++d) {
-    if (DependsOn(plan, indices[d], axis)) return false;
-  }
-  const ExprId step = CoefficientOf(plan, indices.back(), axis);
-  return step >= 0 && plan.exprs[step].kind == ExprKind::kExtent && plan.exprs[step].extent == Extent{.constant = 1};
-}
+struct Access {
+  int buffer;
+  std::vector<ExprId> indices;
+};
 
-int ContiguousAccesses(KernelPlan& plan, int axis) {
-  int count = 0;
-  const size_t exprs = plan.exprs.size();  // queries append
-  for (size_t id = 0; id < exprs; ++id) {
-    const Expr e = plan.exprs[id];
-    if (e.kind == ExprKind::kLoad) count += IsContiguous(plan, e.ref, e.args, axis);
+// The memory accesses inside loops over tile axes; all of them where there are none.
+std::vector<Access> InnerAccesses(const KernelPlan& plan) {
+  std::vector<Access> all, inner;
+  for (const Expr& e : plan.exprs) {
+    if (e.kind == ExprKind::kLoad) all.push_back({e.ref, e.args});
   }
   for (const Stage& stage : plan.stages) {
-    for (const Statement& s : stage.statements) count += IsContiguous(plan, s.buffer, s.indices, axis);
+    for (const Statement& s : stage.statements) all.push_back({s.buffer, s.indices});
   }
-  return count;
+  for (const Access& access : all) {
+    bool varies = false;
+    for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
+      if (plan.axes[axis].role != AxisRole::kTile) continue;
+      for (ExprId index : access.indices) varies |= DependsOn(plan, index, axis);
+    }
+    if (varies) inner.push_back(access);
+  }
+  return inner.empty() ? all : inner;
+}
+
+// Whether neighbours along `axis` are neighbours in memory.
+bool IsContiguous(KernelPlan& plan, const Access& access, int axis) {
+  const Buffer& buffer = plan.buffers[access.buffer];
+  if (access.indices.empty() || buffer.layout != ConstantLayout::kRowMajor) return false;
+  for (size_t d = 0; d + 1 < access.indices.size(); ++d) {
+    if (DependsOn(plan, access.indices[d], axis)) return false;
+  }
+  const ExprId step = CoefficientOf(plan, access.indices.back(), axis);
+  return step >= 0 && plan.exprs[step].kind == ExprKind::kExtent && plan.exprs[step].extent == Extent{.constant = 1};
 }
 
 // Threads of a block follow the axis along which most accesses are contiguous: a warp then reads whole lines.
 CudaSchedule::Shape ChooseShape(const KernelPlan& original) {
   if (HasRowBuffers(original)) return CudaSchedule::Shape::kBlockPerRow;
-  KernelPlan plan = original;
-  int parallel = 0, tile = -1;
+  KernelPlan plan = original;  // coefficient queries append expressions
+  const std::vector<Access> accesses = InnerAccesses(plan);
+  int64_t parallel = 0, tile = -1;
   for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
-    int& best = plan.axes[axis].role == AxisRole::kParallel ? parallel : tile;
-    best = std::max(best, ContiguousAccesses(plan, axis));
+    int64_t& best = plan.axes[axis].role == AxisRole::kParallel ? parallel : tile;
+    best = std::max<int64_t>(best, std::count_if(accesses.begin(), accesses.end(), [&](const Access& access) {
+                               return IsContiguous(plan, access, axis);
+                             }));
   }
   return tile > parallel ? CudaSchedule::Shape::kBlockPerRow : CudaSchedule::Shape::kThreadPerElement;
 }

@@ -28,9 +28,7 @@ EmitTarget TargetOf(const std::string& cpu) { return EmitTarget{.fma = cpu != "x
 int ArityOf(OpKind op) { return static_cast<int>(InfoOf(op).operands.size()); }
 
 // The dtype of argument `i`: only select mixes them.
-DType ArgumentType(const OpUse& use, int i) {
-  return use.op == OpKind::kSelect && i == 0 ? DType::kBool : use.operand;
-}
+DType ArgumentType(const OpUse& use, int i) { return use.op == OpKind::kSelect && i == 0 ? DType::kBool : use.operand; }
 
 Value* EmitElement(llvm::IRBuilder<>& b, const EmitTarget& target, const OpUse& use, int lanes, Value* index,
                    llvm::Function* f) {
@@ -49,7 +47,8 @@ Value* EmitElement(llvm::IRBuilder<>& b, const EmitTarget& target, const OpUse& 
 bool HostRuns(const std::string& cpu) {
   const auto features = llvm::sys::getHostCPUFeatures();
   auto has = [&](const char* name) { return features.lookup(name); };
-  if (cpu == "x86-64-v4") return has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl") && has("avx512cd");
+  if (cpu == "x86-64-v4")
+    return has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl") && has("avx512cd");
   if (cpu == "x86-64-v3") return has("avx2") && has("fma") && has("bmi2");
   return has("sse4.2");
 }

@@ -84,9 +84,24 @@ TEST_P(UnaryMath, F32StaysWithinBound) {
 std::vector<double> DoubleInputs() {
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> near(-1.5, 1.5), middle(-30, 30), wide(-760, 760);
-  std::vector<double> x = {0.0, -0.0, kInf, -kInf, kNaN, 1.0, -1.0, 0x1p-1022, 0x1p-1074, -0x1p-1074, 0x1.fffffffffffffp1023,
-                           709.782712893384, 709.7827128933841, -745.13, -745.14, -708.5};
-  for (int i = 0; i < 400000; ++i) x.insert(x.end(), {near(random), middle(random), wide(random), std::bit_cast<double>(random())});
+  std::vector<double> x = {0.0,
+                           -0.0,
+                           kInf,
+                           -kInf,
+                           kNaN,
+                           1.0,
+                           -1.0,
+                           0x1p-1022,
+                           0x1p-1074,
+                           -0x1p-1074,
+                           0x1.fffffffffffffp1023,
+                           709.782712893384,
+                           709.7827128933841,
+                           -745.13,
+                           -745.14,
+                           -708.5};
+  for (int i = 0; i < 400000; ++i)
+    x.insert(x.end(), {near(random), middle(random), wide(random), std::bit_cast<double>(random())});
   return x;
 }
 
@@ -162,7 +177,8 @@ double WorstPow(int lanes, const std::string& cpu, const std::vector<T>& x, cons
     const double ulp = UlpError(got[i], pow(x[i], y[i]));
     if (ulp > worst.ulp) worst = {ulp, x[i], y[i]};
   }
-  std::printf("pow %s %s: %.4f ulp at %a, %a\n", NameOf(dtype), cpu.c_str(), worst.ulp, double(worst.x), double(worst.y));
+  std::printf("pow %s %s: %.4f ulp at %a, %a\n", NameOf(dtype), cpu.c_str(), worst.ulp, double(worst.x),
+              double(worst.y));
   return worst.ulp;
 }
 
@@ -182,9 +198,29 @@ void PowInputs(std::vector<T>* x, std::vector<T>* y) {
     x->push_back(static_cast<T>(small(random)));
     y->push_back(static_cast<T>(std::round(small(random))));
   }
-  const T special[] = {0, T(-0.0), 1, -1, 2, -2, 3, -3, T(0.5), T(-0.5), T(1e30), T(-1e30), kInf, -kInf, kNaN, T(0.1), T(-0.1),
-                       std::numeric_limits<T>::min(), std::numeric_limits<T>::denorm_min(),
-                       std::numeric_limits<T>::max(), -std::numeric_limits<T>::max(), T(0.999), T(1.001)};
+  const T special[] = {0,
+                       T(-0.0),
+                       1,
+                       -1,
+                       2,
+                       -2,
+                       3,
+                       -3,
+                       T(0.5),
+                       T(-0.5),
+                       T(1e30),
+                       T(-1e30),
+                       kInf,
+                       -kInf,
+                       kNaN,
+                       T(0.1),
+                       T(-0.1),
+                       std::numeric_limits<T>::min(),
+                       std::numeric_limits<T>::denorm_min(),
+                       std::numeric_limits<T>::max(),
+                       -std::numeric_limits<T>::max(),
+                       T(0.999),
+                       T(1.001)};
   for (T a : special) {
     for (T b : special) {
       x->push_back(a);

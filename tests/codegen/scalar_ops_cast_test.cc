@@ -17,9 +17,9 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 struct Narrow {
   DType dtype;
-  int mantissa;      // stored bits
-  int least;         // exponent of the least normal number
-  double overflow;   // from here on the result is inf
+  int mantissa;     // stored bits
+  int least;        // exponent of the least normal number
+  double overflow;  // from here on the result is inf
 };
 const Narrow kHalf{DType::kF16, 10, -14, 65520.0};
 const Narrow kBrain{DType::kBF16, 7, -126, 0x1.ffp127};
@@ -114,7 +114,8 @@ TEST_P(NarrowFloats, RoundOnceFromI64) {
     const int64_t base = int64_t{1} << shift;
     // Halfway between two bf16 neighbours, and one off.
     const int64_t middle = base + (base >> 8);
-    x.insert(x.end(), {base, middle, middle - 1, middle + 1, -middle, -middle - 1, static_cast<int64_t>(random() >> shift)});
+    x.insert(x.end(),
+             {base, middle, middle - 1, middle + 1, -middle, -middle - 1, static_cast<int64_t>(random() >> shift)});
   }
   const auto got = LaneJit(UseOf(OpKind::kCast, DType::kI64, n.dtype), 1).Run<uint16_t>(x);
   for (size_t i = 0; i < x.size(); ++i) {
@@ -172,11 +173,38 @@ To Saturated(From x) {
 
 template <class To, class From>
 void ExpectSaturating(DType from, DType to) {
-  std::vector<From> x = {0, From(-0.0), From(kInf), From(-kInf), From(kNaN), From(0.99), From(-0.99), From(1.5), From(-1.5),
-                         From(127), From(128), From(-128), From(-129), From(255), From(256), From(32767), From(32768),
-                         From(65535), From(65536), From(2147483520), From(2147483648), From(-2147483648), From(-2147484000),
-                         From(4294967040), From(4294967296), From(9.2e18), From(9223372036854775808.0), From(-9.3e18),
-                         From(1.84e19), From(1.9e19), From(1e30), From(-1e30)};
+  std::vector<From> x = {0,
+                         From(-0.0),
+                         From(kInf),
+                         From(-kInf),
+                         From(kNaN),
+                         From(0.99),
+                         From(-0.99),
+                         From(1.5),
+                         From(-1.5),
+                         From(127),
+                         From(128),
+                         From(-128),
+                         From(-129),
+                         From(255),
+                         From(256),
+                         From(32767),
+                         From(32768),
+                         From(65535),
+                         From(65536),
+                         From(2147483520),
+                         From(2147483648),
+                         From(-2147483648),
+                         From(-2147484000),
+                         From(4294967040),
+                         From(4294967296),
+                         From(9.2e18),
+                         From(9223372036854775808.0),
+                         From(-9.3e18),
+                         From(1.84e19),
+                         From(1.9e19),
+                         From(1e30),
+                         From(-1e30)};
   for (int lanes : {1, 16}) {
     const auto got = LaneJit(UseOf(OpKind::kCast, from, to), lanes).Run<To>(x);
     for (size_t i = 0; i < x.size(); ++i) {
@@ -203,7 +231,8 @@ TEST(Cast, FloatsToIntegersSaturate) {
 }
 
 TEST(Cast, IntegersWrapAndExtend) {
-  const std::vector<int32_t> x = {0, 1, -1, 127, 128, 255, 256, -129, INT32_MAX, INT32_MIN, 65535, 65536, -32769, 3, 4, 5};
+  const std::vector<int32_t> x = {0,         1,         -1,    127,   128,    255, 256, -129,
+                                  INT32_MAX, INT32_MIN, 65535, 65536, -32769, 3,   4,   5};
   const auto narrow = LaneJit(UseOf(OpKind::kCast, DType::kI32, DType::kI8), 16).Run<int8_t>(x);
   const auto wide = LaneJit(UseOf(OpKind::kCast, DType::kI32, DType::kI64), 16).Run<int64_t>(x);
   const auto unsigned_wide = LaneJit(UseOf(OpKind::kCast, DType::kU32, DType::kI64), 16).Run<int64_t>(x);

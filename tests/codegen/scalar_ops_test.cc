@@ -19,8 +19,9 @@ using testing::ElementsAre;
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-constexpr DType kAllTypes[] = {DType::kBool, DType::kI8,  DType::kI16, DType::kI32,  DType::kI64, DType::kU8, DType::kU16,
-                               DType::kU32,  DType::kU64, DType::kF16, DType::kBF16, DType::kF32, DType::kF64};
+constexpr DType kAllTypes[] = {DType::kBool, DType::kI8,  DType::kI16, DType::kI32, DType::kI64,
+                               DType::kU8,   DType::kU16, DType::kU32, DType::kU64, DType::kF16,
+                               DType::kBF16, DType::kF32, DType::kF64};
 
 template <class T>
 std::vector<T> Apply(OpKind op, DType dtype, const std::vector<T>& x, const std::vector<T>& y = {}) {
@@ -33,7 +34,8 @@ TEST(ScalarOps, IntegerDivisionNeverTraps) {
   EXPECT_THAT(Apply<int32_t>(OpKind::kDiv, DType::kI32, {7, -7, 7, INT32_MIN, INT32_MIN, 0, INT32_MAX, 5},
                              {2, 2, 0, -1, 0, 0, -1, -5}),
               ElementsAre(3, -3, 0, INT32_MIN, 0, 0, -INT32_MAX, -1));
-  EXPECT_THAT(Apply<int8_t>(OpKind::kDiv, DType::kI8, {-128, -128, 127, 1}, {-1, 1, 0, 2}), ElementsAre(-128, -128, 0, 0));
+  EXPECT_THAT(Apply<int8_t>(OpKind::kDiv, DType::kI8, {-128, -128, 127, 1}, {-1, 1, 0, 2}),
+              ElementsAre(-128, -128, 0, 0));
   EXPECT_THAT(Apply<int64_t>(OpKind::kDiv, DType::kI64, {INT64_MIN, INT64_MIN, 9, -9}, {-1, 0, 4, 4}),
               ElementsAre(INT64_MIN, 0, 2, -2));
   EXPECT_THAT(Apply<uint8_t>(OpKind::kDiv, DType::kU8, {255, 255, 200, 7}, {255, 0, 3, 8}), ElementsAre(1, 0, 66, 0));
@@ -42,25 +44,29 @@ TEST(ScalarOps, IntegerDivisionNeverTraps) {
 }
 
 TEST(ScalarOps, IntegersWrap) {
-  EXPECT_THAT(Apply<int8_t>(OpKind::kAdd, DType::kI8, {127, -128, 100, 1}, {1, -1, 100, 1}), ElementsAre(-128, 127, -56, 2));
-  EXPECT_THAT(Apply<int32_t>(OpKind::kMul, DType::kI32, {INT32_MAX, 65536, -3, 0}, {2, 65536, 4, 9}), ElementsAre(-2, 0, -12, 0));
+  EXPECT_THAT(Apply<int8_t>(OpKind::kAdd, DType::kI8, {127, -128, 100, 1}, {1, -1, 100, 1}),
+              ElementsAre(-128, 127, -56, 2));
+  EXPECT_THAT(Apply<int32_t>(OpKind::kMul, DType::kI32, {INT32_MAX, 65536, -3, 0}, {2, 65536, 4, 9}),
+              ElementsAre(-2, 0, -12, 0));
   EXPECT_THAT(Apply<int32_t>(OpKind::kAbs, DType::kI32, {INT32_MIN, -5, 5, 0}), ElementsAre(INT32_MIN, 5, 5, 0));
   EXPECT_THAT(Apply<int32_t>(OpKind::kNeg, DType::kI32, {INT32_MIN, -5, 5, 0}), ElementsAre(INT32_MIN, 5, -5, 0));
-  EXPECT_THAT(Apply<uint16_t>(OpKind::kSub, DType::kU16, {0, 1, 65535, 7}, {1, 2, 65535, 0}), ElementsAre(65535, 65535, 0, 7));
+  EXPECT_THAT(Apply<uint16_t>(OpKind::kSub, DType::kU16, {0, 1, 65535, 7}, {1, 2, 65535, 0}),
+              ElementsAre(65535, 65535, 0, 7));
   EXPECT_THAT(Apply<uint8_t>(OpKind::kAbs, DType::kU8, {0, 1, 200, 255}), ElementsAre(0, 1, 200, 255));
 }
 
 TEST(ScalarOps, MaxAndMinPropagateNaN) {
   for (OpKind op : {OpKind::kMax, OpKind::kMin}) {
     const auto got = Apply<uint32_t>(op, DType::kF32,
-                                     {std::bit_cast<uint32_t>(kNaN), std::bit_cast<uint32_t>(1.0f), std::bit_cast<uint32_t>(kNaN),
-                                      std::bit_cast<uint32_t>(2.0f)},
-                                     {std::bit_cast<uint32_t>(1.0f), std::bit_cast<uint32_t>(kNaN), std::bit_cast<uint32_t>(kNaN),
-                                      std::bit_cast<uint32_t>(-kInf)});
+                                     {std::bit_cast<uint32_t>(kNaN), std::bit_cast<uint32_t>(1.0f),
+                                      std::bit_cast<uint32_t>(kNaN), std::bit_cast<uint32_t>(2.0f)},
+                                     {std::bit_cast<uint32_t>(1.0f), std::bit_cast<uint32_t>(kNaN),
+                                      std::bit_cast<uint32_t>(kNaN), std::bit_cast<uint32_t>(-kInf)});
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(std::bit_cast<float>(got[i]))) << i;
     EXPECT_EQ(std::bit_cast<float>(got[3]), op == OpKind::kMax ? 2.0f : -kInf);
   }
-  EXPECT_THAT(Apply<uint8_t>(OpKind::kMax, DType::kU8, {255, 0, 128, 1}, {1, 127, 127, 1}), ElementsAre(255, 127, 128, 1));
+  EXPECT_THAT(Apply<uint8_t>(OpKind::kMax, DType::kU8, {255, 0, 128, 1}, {1, 127, 127, 1}),
+              ElementsAre(255, 127, 128, 1));
   EXPECT_THAT(Apply<int8_t>(OpKind::kMin, DType::kI8, {-128, 0, 127, 1}, {1, 127, -1, 1}), ElementsAre(-128, 0, -1, 1));
 }
 
@@ -141,7 +147,8 @@ TEST(ScalarOps, LaneReductionGoesByHalves) {
                              llvm::ConstantFP::get(b.getFloatTy(), -0x1p24), llvm::ConstantFP::get(b.getFloatTy(), 1)};
   llvm::Value* sum = EmitLaneReduction(b, EmitTarget{}, OpKind::kAdd, DType::kF32, llvm::ConstantVector::get(lanes));
   EXPECT_EQ(Print(sum), "float 2.000000e+00");
-  llvm::Value* greatest = EmitLaneReduction(b, EmitTarget{}, OpKind::kMax, DType::kF32, llvm::ConstantVector::get(lanes));
+  llvm::Value* greatest =
+      EmitLaneReduction(b, EmitTarget{}, OpKind::kMax, DType::kF32, llvm::ConstantVector::get(lanes));
   EXPECT_EQ(Print(greatest), "float 0x4170000000000000");
 }
 

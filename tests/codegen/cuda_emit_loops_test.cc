@@ -1,0 +1,83 @@
+// PTX of elementwise and row plans: in-order substrings, for its text changes between versions of LLVM.
+#include "codegen/cuda/emit_cuda_loops.h"
+
+#include "codegen/cuda/compile_ptx.h"
+#include "codegen/cuda/cuda_target.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/codegen/cuda_plans.h"
+
+namespace tailor {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string PtxOf(const KernelPlan& plan, const char* target_name) {
+  const CudaTarget target = *FindCudaTarget(target_name);
+  llvm::LLVMContext context;
+  auto module = std::make_unique<llvm::Module>("kernels", context);
+  const absl::Status status = EmitCudaLoops(plan, ScheduleCudaLoops(plan, target.traits), "k", *module);
+  EXPECT_TRUE(status.ok()) << status;
+  auto ptx = CompileToPtx(std::move(module), target);
+  EXPECT_TRUE(ptx.ok()) << ptx.status();
+  return ptx.value_or("");
+}
+
+void ExpectInOrder(const std::string& text, const std::vector<std::string>& parts) {
+  size_t at = 0;
+  for (const std::string& part : parts) {
+    const size_t found = text.find(part, at);
+    ASSERT_NE(found, std::string::npos) << "no \"" << part << "\" after position " << at << " of:\n" << text;
+    at = found + part.size();
+  }
+}
+
+TEST(EmitCudaLoops, ElementwiseStridesOverTheGrid) {
+  const std::string ptx = PtxOf(BiasTanhPlan(), "sm_80");
+  ExpectInOrder(ptx, {".version 7.0", ".target sm_80", ".visible .entry k_v0(", ".maxntid 256", "%tid.x", "%ctaid.x",
+                      "%nctaid.x", "ld.global.nc.f32", "fma.rn.f32", "div.rn.f32", "st.global.f32", "ret;"});
+  EXPECT_THAT(ptx, Not(HasSubstr("call")));
+  EXPECT_THAT(ptx, Not(HasSubstr("shared")));
+}
+
+TEST(EmitCudaLoops, TheLowestPtxVersionThatServes) {
+  ExpectInOrder(PtxOf(BiasTanhPlan(), "sm_90"), {".version 7.8", ".target sm_90", ".visible .entry k_v0("});
+}
+
+TEST(EmitCudaLoops, RowsReduceByShufflesAndSharedMemory) {
+  const std::string ptx = PtxOf(RowSoftmaxPlan(), "sm_80");
+  ExpectInOrder(ptx, {".extern .shared", "tailor_shared", ".visible .entry k_v0(", "ld.global.nc.f32",
+                      "shfl.sync.bfly.b32", "st.shared.f32", "bar.sync", "ld.shared", "bar.sync", "st.shared.f32",
+                      "shfl.sync.bfly.b32", "st.global.f32", ".visible .entry k_v1("});
+  // Where the row does not fit shared memory its exponentials are in global scratch.
+  ExpectInOrder(ptx.substr(ptx.find("k_v1(")), {"ld.global.nc.f32", "st.global.f32", "ld.global.f32", "st.global.f32"});
+}
+
+TEST(EmitCudaLoops, OneWarpNeedsNoSharedPartials) {
+  const std::string ptx = PtxOf(RowSoftmaxPlan(/*max_columns=*/30), "sm_80");
+  ExpectInOrder(ptx, {".maxntid 32", "shfl.sync.bfly.b32", "st.shared.f32", "bar.sync", "ld.shared.f32", "ret;"});
+}
+
+TEST(EmitCudaLoops, WideReductionsShuffleTwoWords) {
+  KernelPlan plan = RowMinAndSumPlan();
+  for (Buffer& buffer : plan.buffers) buffer.dtype = DType::kF64;
+  for (Expr& e : plan.exprs) e.dtype = e.kind == ExprKind::kLoad ? DType::kF64 : e.dtype;
+  for (Statement& s : plan.stages[0].statements) s.accumulate = DType::kF64;
+  ExpectInOrder(PtxOf(plan, "sm_80"), {"ld.global.nc.f64", "shfl.sync.bfly.b32", "shfl.sync.bfly.b32", "add.rn.f64"});
+}
+
+TEST(EmitCudaLoops, FaultsClaimTheRecordAtomically) {
+  ExpectInOrder(PtxOf(GatherRowsPlan(), "sm_80"), {".visible .entry k_v0(", "atom.global.cas.b64", "st.global"});
+}
+
+TEST(EmitCudaLoops, ProductsAreRefused) {
+  KernelPlan plan = BiasTanhPlan();
+  plan.contraction = true;
+  llvm::LLVMContext context;
+  llvm::Module module("kernels", context);
+  EXPECT_EQ(EmitCudaLoops(plan, CudaSchedule{}, "k7", module).message(), "kernel k7: products have no GPU form");
+}
+
+}  // namespace
+}  // namespace tailor

@@ -1,0 +1,180 @@
+// The logic of GPU kernels, run thread by thread on the host, against plain loops.
+#include <bit>
+#include <cmath>
+#include <random>
+
+#include "codegen/cuda/cuda_target.h"
+#include "codegen/cuda/device_intrinsics.h"
+#include "codegen/cuda/emit_cuda_loops.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/codegen/cuda_plans.h"
+#include "tests/codegen/simt_emulator.h"
+
+namespace tailor {
+namespace {
+
+using testing::ElementsAre;
+
+template <class T>
+int64_t Slot(const std::vector<T>& memory) {
+  return reinterpret_cast<int64_t>(memory.data());
+}
+
+std::vector<float> Random(size_t count) {
+  std::mt19937 random(7);
+  std::vector<float> values(count);
+  for (float& v : values) v = std::uniform_real_distribution<float>(-3, 3)(random);
+  return values;
+}
+
+class EmulatedKernel {
+ public:
+  explicit EmulatedKernel(const KernelPlan& plan)
+      : schedule_(ScheduleCudaLoops(plan, FindCudaTarget("sm_80")->traits)) {
+    auto context = std::make_unique<llvm::LLVMContext>();
+    auto module = std::make_unique<llvm::Module>("kernels", *context);
+    EXPECT_TRUE(EmitCudaLoops(plan, schedule_, "k", *module).ok());
+    emulator_ = std::make_unique<SimtEmulator>(std::move(module), std::move(context));
+  }
+
+  // Launches as the host program would for `dims`, but with at most `most_blocks` blocks.
+  void Run(const std::vector<int64_t>& slots, const std::vector<int64_t>& dims, int variant = 0,
+           int64_t most_blocks = 1000) {
+    const int64_t row_bytes = schedule_.variants[variant].rows_in_shared ? *schedule_.row_bytes.Evaluate(dims) : 0;
+    const SimtEmulator::Grid grid{.blocks = std::min(most_blocks, *schedule_.blocks.Evaluate(dims)),
+                                  .threads = schedule_.threads,
+                                  .shared_bytes = schedule_.partial_bytes + row_bytes};
+    for (uint32_t seed : {1, 2}) EXPECT_TRUE(emulator_->Launch("k_v" + std::to_string(variant), grid, slots, seed));
+  }
+  const CudaSchedule& schedule() const { return schedule_; }
+
+ private:
+  CudaSchedule schedule_;
+  std::unique_ptr<SimtEmulator> emulator_;
+};
+
+TEST(EmulatedCudaLoops, Elementwise) {
+  EmulatedKernel kernel(BiasTanhPlan());
+  for (auto [rows, columns] : {std::pair<int64_t, int64_t>{1, 1}, {3, 7}, {5, 300}, {0, 4}, {4, 0}}) {
+    for (int64_t most_blocks : {1, 2, 1000}) {  // few blocks: threads take several elements
+      const std::vector<float> x = Random(rows * columns), bias = Random(columns);
+      std::vector<float> y(rows * columns + 1, -9);
+      kernel.Run({Slot(x), Slot(bias), Slot(y), rows, columns}, {rows, columns}, 0, most_blocks);
+      for (int64_t i = 0; i < rows * columns; ++i) EXPECT_NEAR(y[i], std::tanh(double{x[i]} + bias[i % columns]), 1e-6);
+      EXPECT_EQ(y.back(), -9) << "wrote past the end";
+    }
+  }
+}
+
+void ExpectSoftmax(EmulatedKernel& kernel, int variant, int64_t rows, int64_t columns) {
+  const std::vector<float> x = Random(rows * columns);
+  std::vector<float> y(rows * columns + 1, -9);
+  const std::vector<int64_t> dims = {rows, columns};
+  const int64_t row_bytes = *kernel.schedule().row_bytes.Evaluate(dims);
+  std::vector<char> scratch(rows * row_bytes + 64);
+  kernel.Run({Slot(x), Slot(y), rows, columns, Slot(scratch), row_bytes}, dims, variant, 2);
+  for (int64_t i = 0; i < rows; ++i) {
+    double sum = 0;
+    for (int64_t j = 0; j < columns; ++j) sum += std::exp(double{x[i * columns + j]});
+    for (int64_t j = 0; j < columns; ++j) {
+      EXPECT_NEAR(y[i * columns + j], std::exp(double{x[i * columns + j]}) / sum, 1e-6) << i << "," << j;
+    }
+  }
+  EXPECT_EQ(y.back(), -9) << "wrote past the end";
+}
+
+TEST(EmulatedCudaLoops, SoftmaxWithRowsInSharedMemoryAndInScratch) {
+  EmulatedKernel kernel(RowSoftmaxPlan());
+  ASSERT_EQ(kernel.schedule().variants.size(), 2u);
+  for (int variant : {0, 1}) {
+    for (auto [rows, columns] : {std::pair<int64_t, int64_t>{1, 1}, {3, 33}, {5, 256}, {2, 700}, {3, 0}}) {
+      ExpectSoftmax(kernel, variant, rows, columns);
+    }
+  }
+}
+
+TEST(EmulatedCudaLoops, SoftmaxInOneWarp) {
+  EmulatedKernel kernel(RowSoftmaxPlan(/*max_columns=*/30));
+  for (int64_t columns : {1, 29, 30}) ExpectSoftmax(kernel, 0, 3, columns);
+}
+
+TEST(EmulatedCudaLoops, RowBuffersAreReadByOtherThreadsThanWroteThem) {
+  EmulatedKernel kernel(RowReversePlan());
+  const int64_t rows = 6, columns = 200;
+  const std::vector<float> x = Random(rows * columns);
+  std::vector<float> y(rows * columns);
+  kernel.Run({Slot(x), Slot(y), rows, columns, 0, 0}, {rows, columns}, 0, 2);
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) ASSERT_EQ(y[i * columns + j], x[(i + 1) * columns - 1 - j]) << i << "," << j;
+  }
+}
+
+TEST(EmulatedCudaLoops, SeveralReductionsOfNarrowValuesInOneStage) {
+  EmulatedKernel kernel(RowMinAndSumPlan());
+  const int64_t rows = 2, columns = 300;
+  // Row 0 counts 1.0s, row 1 alternates -2.0 and 3.0.
+  std::vector<uint16_t> x(rows * columns), least(rows), sum(rows);
+  auto narrow = [](float value) { return static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16); };
+  for (int64_t j = 0; j < columns; ++j) {
+    x[j] = narrow(1);
+    x[columns + j] = narrow(j % 2 ? 3 : -2);
+  }
+  kernel.Run({Slot(x), Slot(least), Slot(sum), rows, columns}, {rows, columns});
+  EXPECT_THAT(least, ElementsAre(narrow(1), narrow(-2)));
+  EXPECT_THAT(sum, ElementsAre(narrow(300), narrow(150)));
+}
+
+TEST(EmulatedCudaLoops, ColumnReduction) {
+  EmulatedKernel kernel(ColumnTotalPlan());
+  const int64_t columns = 300, rows = 7;
+  std::vector<int64_t> x(rows * columns), y(columns);
+  for (int64_t i = 0; i < rows * columns; ++i) x[i] = i * i;
+  kernel.Run({Slot(x), Slot(y), columns, rows}, {columns, rows});
+  for (int64_t j = 0; j < columns; ++j) {
+    int64_t want = 0;
+    for (int64_t i = 0; i < rows; ++i) want += x[i * columns + j];
+    EXPECT_EQ(y[j], want);
+  }
+}
+
+TEST(EmulatedCudaLoops, GatherRecordsItsFirstFault) {
+  EmulatedKernel kernel(GatherRowsPlan());
+  const int64_t rows = 3, columns = 5, entries = 4;
+  const std::vector<float> table = Random(entries * columns);
+  const std::vector<int32_t> ids = {3, -4, 4};
+  std::vector<float> y(rows * columns);
+  std::vector<int64_t> fault(3);
+  kernel.Run({Slot(table), Slot(ids), Slot(y), rows, columns, entries, Slot(fault), 40}, {rows, columns, entries});
+  for (int64_t j = 0; j < columns; ++j) {
+    EXPECT_EQ(y[j], table[3 * columns + j]);
+    EXPECT_EQ(y[columns + j], table[j]);
+  }
+  EXPECT_THAT(fault, ElementsAre(41, 4, entries));
+}
+
+// The emulator itself must notice threads that do not meet.
+TEST(SimtEmulator, ABarrierThatSomeThreadsMissFails) {
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto module = std::make_unique<llvm::Module>("kernels", *context);
+  llvm::IRBuilder<> b(*context);
+  auto* kernel = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), false), llvm::Function::ExternalLinkage,
+                                        "k", *module);
+  kernel->setCallingConv(llvm::CallingConv::PTX_Kernel);
+  auto* meet = llvm::BasicBlock::Create(*context, "meet", kernel);
+  auto* entry = llvm::BasicBlock::Create(*context, "entry", kernel, meet);
+  auto* leave = llvm::BasicBlock::Create(*context, "leave", kernel);
+  b.SetInsertPoint(entry);
+  b.CreateCondBr(b.CreateICmpULT(device::EmitThreadId(b), b.getInt32(40), "is_early"), meet, leave);
+  b.SetInsertPoint(meet);
+  device::EmitBarrier(b);
+  b.CreateBr(leave);
+  b.SetInsertPoint(leave);
+  b.CreateRetVoid();
+  SimtEmulator emulator(std::move(module), std::move(context));
+  EXPECT_FALSE(emulator.Launch("k", {.blocks = 1, .threads = 64, .shared_bytes = 0}, {}, 1));
+  EXPECT_TRUE(emulator.Launch("k", {.blocks = 1, .threads = 32, .shared_bytes = 0}, {}, 1));
+}
+
+}  // namespace
+}  // namespace tailor

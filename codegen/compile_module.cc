@@ -22,6 +22,7 @@
 #include "llvm/Transforms/Scalar/LoopRotation.h"
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 
 namespace tailor {
 namespace {
@@ -91,12 +92,34 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   all.run(module, modules);
 }
 
+// Runs the back end, which changes the module.
+absl::Status RunBackEnd(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type,
+                        llvm::SmallVectorImpl<char>& out) {
+  llvm::raw_svector_ostream stream(out);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/true)) {
+    return absl::InternalError("the back end cannot emit this kind of file");
+  }
+  passes.run(module);
+  return absl::OkStatus();
+}
+
+absl::Status Print(const llvm::Module& module, llvm::TargetMachine& machine, ModuleText& text) {
+  text.ir.clear();
+  llvm::raw_string_ostream(text.ir) << module;
+  llvm::SmallVector<char, 0> assembly;
+  const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
+  absl::Status status = RunBackEnd(*copy, machine, llvm::CodeGenFileType::AssemblyFile, assembly);
+  text.assembly.assign(assembly.begin(), assembly.end());
+  return status;
+}
+
 }  // namespace
 
 uint64_t ModulesEmitted() { return modules_emitted.load(std::memory_order_relaxed); }
 
 absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> CompileModule(std::unique_ptr<llvm::Module> module,
-                                                                  llvm::TargetMachine& machine) {
+                                                                  llvm::TargetMachine& machine, ModuleText* text) {
   module->setTargetTriple(machine.getTargetTriple().str());
   module->setDataLayout(machine.createDataLayout());
   module->setPICLevel(llvm::PICLevel::SmallPIC);
@@ -104,15 +127,13 @@ absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> CompileModule(std::unique_pt
   if (absl::Status status = Verify(*module); !status.ok()) return status;
   Optimize(*module, machine);
   assert(Verify(*module).ok());
-
-  llvm::SmallVector<char, 0> object;
-  llvm::raw_svector_ostream stream(object);
-  llvm::legacy::PassManager back_end;
-  if (machine.addPassesToEmitFile(back_end, stream, nullptr, llvm::CodeGenFileType::ObjectFile,
-                                  /*DisableVerify=*/true)) {
-    return absl::InternalError("the back end cannot emit objects");
+  if (text != nullptr) {
+    if (absl::Status status = Print(*module, machine, *text); !status.ok()) return status;
   }
-  back_end.run(*module);
+  llvm::SmallVector<char, 0> object;
+  if (absl::Status status = RunBackEnd(*module, machine, llvm::CodeGenFileType::ObjectFile, object); !status.ok()) {
+    return status;
+  }
   modules_emitted.fetch_add(1, std::memory_order_relaxed);
   return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), module->getName(),
                                                          /*RequiresNullTerminator=*/false);

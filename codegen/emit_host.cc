@@ -70,7 +70,7 @@ class RunEmitter {
         [&] {
           for (size_t d = 0; d < dims.size(); ++d) f_.Store(extent(d), out_dims, 8 * static_cast<int64_t>(d));
           f_.ReturnIfFailed(f_.CallApi(offsetof(RtApi, output), f_.b.getInt32Ty(),
-                                       {f_.b.getInt32(output), out, Word(words.bytes, "out.bytes")}));
+                                       {f_.b.getInt32(output), f_.argument(3), Word(words.bytes, "out.bytes")}));
         },
         [&] {
           for (size_t d = 0; d < dims.size(); ++d) {

@@ -1,0 +1,105 @@
+#include "codegen/compile.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analysis/shape_facts.h"
+#include "codegen/build_host_program.h"
+#include "codegen/compile_variants.h"
+#include "codegen/describe_program.h"
+#include "codegen/pack_constants.h"
+#include "codegen/target_machine.h"
+#include "fusion/dump.h"
+#include "fusion/fusion_plan.h"
+#include "fusion/rewrites.h"
+#include "graph/status_macros.h"
+
+namespace tailor {
+namespace {
+
+// All CPU levels, best first.
+constexpr const char* kAllTargets[] = {"x86-64-v4", "x86-64-v3", "x86-64-v2"};
+
+// The targets asked for, best first, each once.
+absl::StatusOr<std::vector<CpuTarget>> ChooseTargets(const std::vector<std::string>& names) {
+  std::vector<std::string> wanted;
+  for (const std::string& name : names) {
+    TAILOR_ASSIGN_OR_RETURN(CpuTarget target, name == "host" ? HostCpuTarget() : FindCpuTarget(name));
+    wanted.push_back(target.name);
+  }
+  std::vector<CpuTarget> targets;
+  for (const char* name : kAllTargets) {
+    if (!names.empty() && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) continue;
+    TAILOR_ASSIGN_OR_RETURN(CpuTarget target, FindCpuTarget(name));
+    targets.push_back(std::move(target));
+  }
+  return targets;
+}
+
+std::string OptionsText(const std::vector<CpuTarget>& targets) {
+  return absl::StrCat("targets=", absl::StrJoin(targets, ",", [](std::string* out, const CpuTarget& target) {
+                        out->append(target.name);
+                      }));
+}
+
+// Tells the caller where compilation is, and turns its refusal into a status.
+class Progress {
+ public:
+  explicit Progress(const CompileOptions& options) : options_(options) {}
+  absl::Status Report(const char* phase, double done) const {
+    if (!options_.progress || options_.progress(phase, done)) return absl::OkStatus();
+    return absl::CancelledError(absl::StrCat("compilation was cancelled during ", phase));
+  }
+
+ private:
+  const CompileOptions& options_;
+};
+
+absl::Status DumpLowered(const Graph& graph, const ShapeFacts& facts, const LoweredProgram& lowered) {
+  if (!DumpWanted()) return absl::OkStatus();
+  TAILOR_RETURN_IF_ERROR(DumpPass("graph", 0, "input", graph.ToText()));
+  TAILOR_RETURN_IF_ERROR(DumpPass("facts", 0, "collected", facts.ToText()));
+  std::string kernels;
+  for (const KernelPlan& plan : lowered.kernels) absl::StrAppend(&kernels, plan.name, "\n", plan.Text(), "\n");
+  TAILOR_RETURN_IF_ERROR(DumpPass("kernels", 0, "lowered", kernels));
+  return DumpPass("host", 0, "lowered", lowered.host.Text(graph));
+}
+
+}  // namespace
+
+absl::StatusOr<CompiledProgram> Compile(const Graph& graph, const CompileOptions& options) {
+  const Progress progress(options);
+  const int threads = options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+  TAILOR_ASSIGN_OR_RETURN(const std::vector<CpuTarget> targets, ChooseTargets(options.targets));
+
+  TAILOR_RETURN_IF_ERROR(progress.Report("analyse", 0));
+  TAILOR_ASSIGN_OR_RETURN(const ShapeFacts facts, ShapeFacts::Collect(graph));
+  TAILOR_ASSIGN_OR_RETURN(const Graph rewritten, Rewrite(graph, facts));
+  TAILOR_RETURN_IF_ERROR(progress.Report("fuse", 0));
+  TAILOR_ASSIGN_OR_RETURN(const FusionPlan plan, Fuse(rewritten, facts, targets.front().traits));
+  TAILOR_ASSIGN_OR_RETURN(const LoweredProgram lowered, LowerProgram(rewritten, facts, plan));
+  TAILOR_RETURN_IF_ERROR(DumpLowered(graph, facts, lowered));
+
+  CompiledProgram compiled;
+  compiled.program = DescribeProgram(graph, facts, lowered.host, OptionsText(targets));
+  TAILOR_RETURN_IF_ERROR(progress.Report("pack", 0));
+  TAILOR_ASSIGN_OR_RETURN(PackedConstants packed, PackConstants(rewritten, lowered, threads));
+  compiled.program.constants = std::move(packed.constants);
+  compiled.storage = std::move(packed.storage);
+
+  const auto emitting = [&](double done) { return progress.Report("emit", done); };
+  TAILOR_ASSIGN_OR_RETURN(std::vector<CompiledVariant> variants, CompileVariants(lowered, targets, threads, emitting));
+  for (CompiledVariant& variant : variants) {
+    auto image = std::make_shared<const Image>(std::move(variant.image));
+    variant.variant.image = image->bytes;
+    compiled.program.variants.push_back(std::move(variant.variant));
+    compiled.storage.push_back(std::move(image));
+  }
+  TAILOR_RETURN_IF_ERROR(progress.Report("done", 1));
+  return compiled;
+}
+
+}  // namespace tailor

@@ -1,0 +1,29 @@
+// From kernels and host steps to machine code: one image per target.
+#ifndef TAILOR_CODEGEN_COMPILE_VARIANTS_H_
+#define TAILOR_CODEGEN_COMPILE_VARIANTS_H_
+
+#include <functional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "codegen/build_host_program.h"
+#include "codegen/link.h"
+#include "codegen/program.h"
+#include "codegen/target_machine.h"
+
+namespace tailor {
+
+struct CompiledVariant {
+  Variant variant;  // its image is that of `image`
+  Image image;
+};
+
+// Emits every kernel and the host program for each target, in modules that compile in parallel, and links them. How
+// kernels are split into modules does not depend on `threads`, so the bytes do not either. `report` as in RunJobs.
+absl::StatusOr<std::vector<CompiledVariant>> CompileVariants(const LoweredProgram& program,
+                                                             const std::vector<CpuTarget>& targets, int threads,
+                                                             const std::function<absl::Status(double)>& report);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_COMPILE_VARIANTS_H_

@@ -1,0 +1,46 @@
+#include "codegen/describe_program.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "llvm/Config/llvm-config.h"
+
+namespace tailor {
+namespace {
+
+ProgramTensor DescribeTensor(const Graph& graph, const std::string& name, const TensorType& type) {
+  ProgramTensor tensor{name, type.dtype, {}};
+  for (const DimExpr& dim : type.shape) {
+    tensor.dims.push_back({dim.symbol().value_or(-1), dim.constant().value_or(-1), graph.DimText(dim)});
+  }
+  return tensor;
+}
+
+// FNV-1a.
+uint64_t HashText(const std::string& text) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+}  // namespace
+
+Program DescribeProgram(const Graph& graph, const ShapeFacts& facts, const HostProgram& host, std::string options) {
+  Program program;
+  for (const SymbolInfo& symbol : graph.symbols()) {
+    program.symbols.push_back({symbol.name, symbol.min, symbol.max, symbol.multiple_of, symbol.likely});
+  }
+  for (NodeId input : graph.inputs()) {
+    program.inputs.push_back(DescribeTensor(graph, graph.node(input).string("name"), graph.type({input, 0})));
+  }
+  for (const Output& output : graph.outputs()) {
+    program.outputs.push_back(DescribeTensor(graph, output.name, graph.type(output.value)));
+  }
+  for (const ShapeCheck& check : host.checks) program.checks.push_back({check.message, check.node});
+  for (const Fact& fact : facts.facts()) program.facts.push_back(absl::StrCat(fact.text, " (", fact.source, ")"));
+  program.provenance = {TAILOR_VERSION, LLVM_VERSION_STRING, graph.name(), HashText(graph.ToText()),
+                        std::move(options)};
+  return program;
+}
+
+}  // namespace tailor

@@ -1,0 +1,20 @@
+// The parts of a Program that mirror the graph: symbols, signature, checks, facts, provenance.
+#ifndef TAILOR_CODEGEN_DESCRIBE_PROGRAM_H_
+#define TAILOR_CODEGEN_DESCRIBE_PROGRAM_H_
+
+#include <string>
+#include <vector>
+
+#include "analysis/shape_facts.h"
+#include "codegen/host_program.h"
+#include "codegen/program.h"
+#include "graph/graph.h"
+
+namespace tailor {
+
+// Fills everything but constants and variants. `options` says what else than the graph determined the bytes.
+Program DescribeProgram(const Graph& graph, const ShapeFacts& facts, const HostProgram& host, std::string options);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_DESCRIBE_PROGRAM_H_

@@ -1,0 +1,134 @@
+#include "codegen/pack_constants.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/job_pool.h"
+#include "graph/status_macros.h"
+
+namespace tailor {
+namespace {
+
+std::shared_ptr<std::byte> AllocateAligned(uint64_t bytes) {
+  constexpr uint64_t kAlignment = 64;
+  const uint64_t rounded = std::max((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
+  return {static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded)), [](std::byte* p) { std::free(p); }};
+}
+
+// Element-sized copies of a constant size, which compilers turn into single moves.
+template <int kBytes>
+void PackPanel(const PanelSource& s, int64_t matrix, int64_t panel, std::byte* out) {
+  const std::byte* from = s.data + matrix * s.rows * s.columns * kBytes;
+  const int64_t first = panel * kPanelColumns;
+  const int64_t width = std::min(kPanelColumns, s.columns - first);
+  for (int64_t row = 0; row < s.rows; ++row, out += kPanelColumns * kBytes) {
+    if (!s.transposed) {
+      std::memcpy(out, from + (row * s.columns + first) * kBytes, width * kBytes);
+    } else {
+      for (int64_t c = 0; c < width; ++c) {
+        std::memcpy(out + c * kBytes, from + ((first + c) * s.rows + row) * kBytes, kBytes);
+      }
+    }
+    std::memset(out + width * kBytes, 0, (kPanelColumns - width) * kBytes);
+  }
+}
+
+std::string UniqueName(std::string name, std::set<std::string>& taken) {
+  if (taken.insert(name).second) return name;
+  for (int i = 2;; ++i) {
+    std::string numbered = absl::StrCat(name, ".", i);
+    if (taken.insert(numbered).second) return numbered;
+  }
+}
+
+ProgramConstant Describe(const Graph& graph, const LoweredProgram::Constant& constant, std::set<std::string>& taken) {
+  const TensorType& type = graph.type({constant.node, 0});
+  ProgramConstant described;
+  const std::string& name = graph.node(constant.node).string("name");
+  described.name = UniqueName(name.empty() ? absl::StrCat("constant", constant.node) : name, taken);
+  described.dtype = type.dtype;
+  for (const DimExpr& dim : type.shape) described.dims.push_back(*dim.constant());
+  described.layout = constant.layout;
+  if (constant.transpose) std::swap(described.dims.back(), *(described.dims.end() - 2));
+  return described;
+}
+
+PanelSource SourceOf(const ProgramConstant& constant, bool transposed, const void* data) {
+  PanelSource source{static_cast<const std::byte*>(data), 1, 0, 0, SizeOf(constant.dtype), transposed};
+  assert(constant.dims.size() >= 2);
+  const size_t rank = constant.dims.size();
+  for (size_t d = 0; d + 2 < rank; ++d) source.batch *= constant.dims[d];
+  source.rows = constant.dims[rank - 2];
+  source.columns = constant.dims[rank - 1];
+  return source;
+}
+
+// A run of panels small enough to share the work out.
+struct PackJob {
+  PanelSource source;
+  int64_t begin, end;
+  std::byte* out;
+};
+
+void AddJobs(const PanelSource& source, std::byte* out, std::vector<PackJob>& jobs) {
+  constexpr int64_t kJobBytes = 1 << 20;
+  const int64_t total = source.batch * source.panels();
+  const int64_t step = std::max<int64_t>(1, kJobBytes / std::max<int64_t>(1, source.panel_bytes()));
+  for (int64_t begin = 0; begin < total; begin += step) {
+    jobs.push_back({source, begin, std::min(begin + step, total), out});
+  }
+}
+
+}  // namespace
+
+void PackPanels(const PanelSource& source, int64_t begin, int64_t end, std::byte* out) {
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t matrix = i / source.panels(), panel = i % source.panels();
+    std::byte* to = out + i * source.panel_bytes();
+    switch (source.element_bytes) {
+      case 1: PackPanel<1>(source, matrix, panel, to); break;
+      case 2: PackPanel<2>(source, matrix, panel, to); break;
+      case 4: PackPanel<4>(source, matrix, panel, to); break;
+      default: PackPanel<8>(source, matrix, panel, to); break;
+    }
+  }
+}
+
+absl::StatusOr<PackedConstants> PackConstants(const Graph& graph, const LoweredProgram& program, int threads) {
+  PackedConstants packed;
+  std::set<std::string> taken;
+  std::vector<PackJob> jobs;
+  for (const LoweredProgram::Constant& constant : program.constants) {
+    const ConstantData& data = graph.constant_data(constant.node);
+    ProgramConstant described = Describe(graph, constant, taken);
+    if (constant.layout == ConstantLayout::kRowMajor) {
+      described.bytes = {static_cast<const std::byte*>(data.data), data.size};
+      packed.storage.push_back(data.owner);
+    } else {
+      const PanelSource source = SourceOf(described, constant.transpose, data.data);
+      const uint64_t bytes = source.batch * source.panels() * source.panel_bytes();
+      std::shared_ptr<std::byte> memory = AllocateAligned(bytes);
+      if (memory == nullptr) {
+        return absl::ResourceExhaustedError(absl::StrCat("no memory to pack constant ", described.name));
+      }
+      described.bytes = {memory.get(), bytes};
+      AddJobs(source, memory.get(), jobs);
+      packed.storage.push_back(std::move(memory));
+    }
+    packed.constants.push_back(std::move(described));
+  }
+  const auto pack = [&](int i) {
+    PackPanels(jobs[i].source, jobs[i].begin, jobs[i].end, jobs[i].out);
+    return absl::OkStatus();
+  };
+  TAILOR_RETURN_IF_ERROR(RunJobs(threads, static_cast<int>(jobs.size()), pack, [](double) { return absl::OkStatus(); }));
+  return packed;
+}
+
+}  // namespace tailor

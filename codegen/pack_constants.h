@@ -1,0 +1,42 @@
+// Constants in the layout that kernels read: panels for right operands of products, else as the graph holds them.
+#ifndef TAILOR_CODEGEN_PACK_CONSTANTS_H_
+#define TAILOR_CODEGEN_PACK_CONSTANTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "codegen/build_host_program.h"
+
+namespace tailor {
+
+// Columns of one panel.
+inline constexpr int64_t kPanelColumns = 16;
+
+// A batch of row-major matrices; with `transposed` they are stored [columns][rows].
+struct PanelSource {
+  const std::byte* data;
+  int64_t batch, rows, columns;
+  int element_bytes;
+  bool transposed;
+  int64_t panels() const { return (columns + kPanelColumns - 1) / kPanelColumns; }
+  int64_t panel_bytes() const { return rows * kPanelColumns * element_bytes; }
+};
+
+// Fills panels [begin, end) of [batch][panels][rows][16], counted over the whole batch, zeros beyond the last column.
+void PackPanels(const PanelSource& source, int64_t begin, int64_t end, std::byte* out);
+
+struct PackedConstants {
+  std::vector<ProgramConstant> constants;             // as LoweredProgram::constants
+  std::vector<std::shared_ptr<const void>> storage;  // owners of their bytes
+};
+
+// Row-major constants are referenced where the graph has them. Names are unique.
+absl::StatusOr<PackedConstants> PackConstants(const Graph& graph, const LoweredProgram& program, int threads);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_PACK_CONSTANTS_H_

@@ -1,0 +1,197 @@
+#include "codegen/compile.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "codegen/link.h"
+#include "gmock/gmock.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+#include "tests/codegen/fake_runtime.h"
+#include "tests/codegen/ir_image.h"
+
+namespace tailor {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Graph Parse(const std::string& text) {
+  auto graph = ParseGraph(text);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return *std::move(graph);
+}
+
+CompileOptions ForHost() { return {.targets = {"host"}}; }
+
+struct Tensor {
+  std::vector<int64_t> dims;
+  std::vector<float> data;
+};
+
+// A compiled graph of f32 inputs and one f32 output, run through a runtime of the test's own.
+class Runner {
+ public:
+  explicit Runner(const std::string& text) {
+    auto compiled = Compile(Parse(text), ForHost());
+    EXPECT_TRUE(compiled.ok()) << compiled.status();
+    if (!compiled.ok()) return;
+    compiled_ = *std::move(compiled);
+    const Variant& variant = compiled_.program.variants[0];
+    image_ = std::make_unique<MappedImage>(
+        Image{{variant.image.begin(), variant.image.end()}, {{"run", variant.run_offset}}});
+    runtime_ = std::make_unique<FakeRuntime>(variant.memo_slots, 1);
+    runtime_->constants.clear();
+    for (const ProgramConstant& constant : compiled_.program.constants) {
+      runtime_->constants.push_back(constant.bytes.data());
+    }
+    runtime_->context.constants = runtime_->constants.data();
+  }
+  bool ok() const { return image_ != nullptr; }
+  const Program& program() const { return compiled_.program; }
+  FakeRuntime& runtime() { return *runtime_; }
+
+  // Leaves the output in `out`.
+  int32_t Run(std::vector<Tensor> inputs, Tensor& out) {
+    std::vector<TensorArg> in;
+    for (Tensor& input : inputs) in.push_back({input.data.data(), input.dims.data()});
+    out.dims.assign(compiled_.program.outputs[0].dims.size(), -1);
+    TensorArg result{nullptr, out.dims.data()};
+    const int32_t code = image_->Find<RunFn>("run")(&runtime_->api, &runtime_->context, in.data(), &result);
+    if (code != 0) return code;
+    int64_t count = 1;
+    for (int64_t dim : out.dims) count *= dim;
+    const auto* data = static_cast<const float*>(result.data);
+    out.data.assign(data, data + count);
+    return 0;
+  }
+
+ private:
+  CompiledProgram compiled_;
+  std::unique_ptr<MappedImage> image_;
+  std::unique_ptr<FakeRuntime> runtime_;
+};
+
+Tensor Ramp(std::vector<int64_t> dims) {
+  int64_t count = 1;
+  for (int64_t dim : dims) count *= dim;
+  Tensor tensor{std::move(dims), {}};
+  for (int64_t i = 0; i < count; ++i) tensor.data.push_back(0.25f * static_cast<float>(i % 13) - 1.0f);
+  return tensor;
+}
+
+constexpr char kNeg[] = R"(
+graph @neg(%x: f32[N, M]) {
+  %y = neg %x
+  return "y" = %y
+})";
+
+constexpr char kSoftmax[] = R"(
+graph @softmax(%x: f32[N, S]) {
+  %m = reduce_max %x {axes = [1], keep_dims = 1}
+  %d = sub %x, %m
+  %e = exp %d
+  %s = reduce_sum %e {axes = [1], keep_dims = 1}
+  %y = div %e, %s
+  return "y" = %y
+})";
+
+TEST(Compile, OneImageServesEveryShape) {
+  Runner neg(kNeg);
+  ASSERT_TRUE(neg.ok());
+  for (std::vector<int64_t> dims : {std::vector<int64_t>{1, 1}, {3, 5}, {0, 4}, {17, 33}}) {
+    const Tensor x = Ramp(dims);
+    Tensor y;
+    ASSERT_EQ(neg.Run({x}, y), 0);
+    EXPECT_EQ(y.dims, dims);
+    for (size_t i = 0; i < y.data.size(); ++i) ASSERT_EQ(y.data[i], -x.data[i]);
+  }
+}
+
+TEST(Compile, SoftmaxOverASymbolicRow) {
+  Runner softmax(kSoftmax);
+  ASSERT_TRUE(softmax.ok());
+  EXPECT_EQ(softmax.program().variants[0].launches.size(), 1u);
+  for (int64_t row : {1, 7, 16, 50}) {
+    const Tensor x = Ramp({3, row});
+    Tensor y;
+    ASSERT_EQ(softmax.Run({x}, y), 0);
+    for (int64_t i = 0; i < 3; ++i) {
+      double sum = 0;
+      for (int64_t j = 0; j < row; ++j) sum += std::exp(static_cast<double>(x.data[i * row + j]));
+      for (int64_t j = 0; j < row; ++j) {
+        ASSERT_NEAR(y.data[i * row + j], std::exp(static_cast<double>(x.data[i * row + j])) / sum, 1e-6);
+      }
+    }
+  }
+}
+
+TEST(Compile, FailedCheckHasItsMessage) {
+  Runner add(R"(
+graph @add(%x: f32[N], %z: f32[N]) {
+  %y = add %x, %z
+  return "y" = %y
+})");
+  ASSERT_TRUE(add.ok());
+  Tensor y;
+  EXPECT_NE(add.Run({Ramp({3}), Ramp({4})}, y), 0);
+  const auto& failure = add.runtime().failure;
+  ASSERT_EQ(failure.size(), 3u);
+  EXPECT_THAT(add.program().checks[failure[0]].message, HasSubstr("input \"z\" dim 0 is {lhs}, but N is {rhs}"));
+  EXPECT_THAT(failure, ElementsAre(failure[0], 4, 3));
+}
+
+TEST(Compile, DescribesWhatItMade) {
+  auto compiled = Compile(Parse(kSoftmax), {});
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  const Program& program = compiled->program;
+  ASSERT_EQ(program.variants.size(), 3u);
+  EXPECT_EQ(program.variants[0].target, "x86-64-v4");
+  EXPECT_EQ(program.variants[2].target, "x86-64-v2");
+  EXPECT_THAT(program.variants[1].features, ::testing::Contains("avx2"));
+  ASSERT_EQ(program.symbols.size(), 2u);
+  EXPECT_EQ(program.symbols[1].name, "S");
+  EXPECT_EQ(program.inputs[0].name, "x");
+  EXPECT_EQ(program.inputs[0].dims[1].symbol, 1);
+  EXPECT_EQ(program.outputs[0].dims[1].text, "S");
+  EXPECT_EQ(program.provenance.graph_name, "softmax");
+  EXPECT_EQ(program.provenance.options, "targets=x86-64-v4,x86-64-v3,x86-64-v2");
+}
+
+TEST(Compile, SameGraphGivesSameBytesOnAnyNumberOfThreads) {
+  CompileOptions one = ForHost(), three = ForHost();
+  one.threads = 1;
+  three.threads = 3;
+  auto first = Compile(Parse(kSoftmax), one);
+  auto second = Compile(Parse(kSoftmax), three);
+  ASSERT_TRUE(first.ok() && second.ok());
+  const auto bytes = [](const CompiledProgram& p) {
+    const auto image = p.program.variants[0].image;
+    return std::vector<std::byte>(image.begin(), image.end());
+  };
+  EXPECT_EQ(bytes(*first), bytes(*second));
+}
+
+TEST(Compile, ProgressCanCancel) {
+  std::vector<std::string> phases;
+  CompileOptions options = ForHost();
+  options.progress = [&](const char* phase, double) {
+    phases.push_back(phase);
+    return phases.back() != "emit";
+  };
+  auto compiled = Compile(Parse(kNeg), options);
+  ASSERT_FALSE(compiled.ok());
+  EXPECT_EQ(compiled.status().code(), absl::StatusCode::kCancelled);
+  EXPECT_THAT(std::string(compiled.status().message()), HasSubstr("emit"));
+  EXPECT_EQ(phases.front(), "analyse");
+}
+
+TEST(Compile, UnknownTargetIsNamed) {
+  auto compiled = Compile(Parse(kNeg), {.targets = {"m68k"}});
+  ASSERT_FALSE(compiled.ok());
+  EXPECT_EQ(compiled.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(compiled.status().message()), HasSubstr("m68k"));
+}
+
+}  // namespace
+}  // namespace tailor

@@ -1,0 +1,53 @@
+#include "codegen/job_pool.h"
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace tailor {
+namespace {
+
+absl::Status Quiet(double) { return absl::OkStatus(); }
+
+TEST(RunJobs, RunsEachOnce) {
+  for (int threads : {1, 3, 50}) {
+    std::vector<std::atomic<int>> runs(20);
+    const auto job = [&](int i) {
+      ++runs[i];
+      return absl::OkStatus();
+    };
+    EXPECT_TRUE(RunJobs(threads, 20, job, Quiet).ok());
+    for (const auto& count : runs) EXPECT_EQ(count, 1);
+  }
+}
+
+TEST(RunJobs, NothingToDoIsFine) {
+  EXPECT_TRUE(RunJobs(4, 0, [](int) { return absl::InternalError("ran"); }, Quiet).ok());
+}
+
+TEST(RunJobs, LowestFailureWinsAndStopsTheRest) {
+  std::atomic<int> ran{0};
+  const auto job = [&](int i) {
+    ++ran;
+    return i >= 2 ? absl::InternalError(std::to_string(i)) : absl::OkStatus();
+  };
+  EXPECT_EQ(RunJobs(1, 100, job, Quiet).message(), "2");
+  EXPECT_EQ(ran, 3);
+}
+
+TEST(RunJobs, ReportsOnTheCallersThreadAndCanStop) {
+  const auto caller = std::this_thread::get_id();
+  std::vector<double> shares;
+  const auto report = [&](double done) {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+    shares.push_back(done);
+    return shares.size() == 2 ? absl::CancelledError("enough") : absl::OkStatus();
+  };
+  EXPECT_EQ(RunJobs(1, 4, [](int) { return absl::OkStatus(); }, report).code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(shares, (std::vector<double>{0.25, 0.5}));
+}
+
+}  // namespace
+}  // namespace tailor

@@ -17,8 +17,8 @@ size_t SequenceLength(absl::string_view text, size_t i) {
     if ((byte(j) & 0xC0) != 0x80) return 0;
   }
   const uint8_t next = byte(1);
-  const bool bad = (lead == 0xE0 && next < 0xA0) || (lead == 0xED && next > 0x9F) ||
-                   (lead == 0xF0 && next < 0x90) || (lead == 0xF4 && next > 0x8F);
+  const bool bad = (lead == 0xE0 && next < 0xA0) || (lead == 0xED && next > 0x9F) || (lead == 0xF0 && next < 0x90) ||
+                   (lead == 0xF4 && next > 0x8F);
   return bad ? 0 : length;
 }
 
@@ -33,14 +33,12 @@ bool IsUtf8(absl::string_view text) {
 
 }  // namespace
 
-absl::StatusOr<std::string> ReadString(const char* function, absl::string_view name, const char* data,
-                                       size_t size) {
+absl::StatusOr<std::string> ReadString(const char* function, absl::string_view name, const char* data, size_t size) {
   if (size == 0) return std::string();
   if (data == nullptr) return absl::InvalidArgumentError(absl::StrCat(function, ": ", name, " is null"));
   std::string text(TextOf(data, size));
   if (text.find('\0') != std::string::npos || !IsUtf8(text)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(function, ": ", name, " is no UTF-8 text, or holds a zero byte"));
+    return absl::InvalidArgumentError(absl::StrCat(function, ": ", name, " is no UTF-8 text, or holds a zero byte"));
   }
   return text;
 }

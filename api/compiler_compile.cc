@@ -5,6 +5,7 @@
 #include <climits>
 #include <memory>
 
+#include "absl/strings/str_cat.h"
 #include "api/compiler_arguments.h"
 #include "api/compiler_status.h"
 #include "api/graph_handle.h"
@@ -17,25 +18,27 @@ namespace {
 
 absl::StatusOr<CompileOptions> ReadCompileOptions(const char* function, const tailor_compile_options& given) {
   CompileOptions options;
-  if (given.target_count > 0)
-    TAILOR_RETURN_IF_ERROR(CheckPresent(function, "options.targets", given.targets));
+  if (given.target_count > 0) TAILOR_RETURN_IF_ERROR(CheckPresent(function, "options.targets", given.targets));
   for (size_t i = 0; i < given.target_count; ++i) {
-    TAILOR_ASSIGN_OR_RETURN(std::string target,
-                            ReadString(function, "options.targets", given.targets[i], SIZE_MAX));
+    TAILOR_ASSIGN_OR_RETURN(std::string target, ReadString(function, "options.targets", given.targets[i], SIZE_MAX));
     options.targets.push_back(std::move(target));
   }
   options.threads = static_cast<int>(std::min<uint64_t>(given.threads, INT_MAX));
   if (given.progress != nullptr) {
-    options.progress = [progress = given.progress, user = given.progress_user](
-                           const char* phase, double done) { return progress(user, phase, done) != 0; };
+    options.progress = [progress = given.progress, user = given.progress_user](const char* phase, double done) {
+      return progress(user, phase, done) != 0;
+    };
   }
   return options;
 }
 
 // The artifact's bytes for `graph`; the compiled program is gone when this returns.
-absl::Status CompileToBytes(const char* function, const tailor_graph* graph,
-                            const tailor_compile_options* options, AlignedBytes* out) {
+absl::Status CompileToBytes(const char* function, const tailor_graph* graph, const tailor_compile_options* options,
+                            AlignedBytes* out) {
   TAILOR_RETURN_IF_ERROR(CheckGraph(function, graph));
+  if (graph->graph.outputs().empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(function, ": graph \"", graph->graph.name(), "\" has no output"));
+  }
   TAILOR_ASSIGN_OR_RETURN(tailor_compile_options given,
                           OptionsOrDefaults(function, options, tailor_compile_options_init));
   TAILOR_ASSIGN_OR_RETURN(CompileOptions compile, ReadCompileOptions(function, given));
@@ -68,14 +71,12 @@ tailor_status* tailor_graph_compile(const tailor_graph* graph, tailor_runtime* r
     const void* data = bytes->data();
     const size_t size = bytes->size();
     auto release = [](void* artifact) { delete static_cast<AlignedBytes*>(artifact); };
-    return tailor::FromC(
-        tailor_executable_load_memory(runtime, data, size, nullptr, release, bytes.release(), out));
+    return tailor::FromC(tailor_executable_load_memory(runtime, data, size, nullptr, release, bytes.release(), out));
   });
 }
 
 tailor_status* tailor_graph_compile_artifact(const tailor_graph* graph, const tailor_compile_options* options,
-                                             void (*take)(void* user, const void* data, size_t size),
-                                             void* user) {
+                                             void (*take)(void* user, const void* data, size_t size), void* user) {
   constexpr const char* kFunction = "tailor_graph_compile_artifact";
   return tailor::AtBoundary([&]() -> absl::Status {
     TAILOR_RETURN_IF_ERROR(CheckPresent(kFunction, "take", reinterpret_cast<const void*>(take)));

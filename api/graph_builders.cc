@@ -36,16 +36,15 @@ tailor_status* tailor_graph_softmax(tailor_graph* graph, tailor_value x, int64_t
   });
 }
 
-tailor_status* tailor_graph_log_softmax(tailor_graph* graph, tailor_value x, int64_t axis,
-                                        tailor_value* out) {
+tailor_status* tailor_graph_log_softmax(tailor_graph* graph, tailor_value x, int64_t axis, tailor_value* out) {
   return BuildOne("tailor_graph_log_softmax", graph, out, [&]() -> absl::StatusOr<Value> {
     TAILOR_ASSIGN_OR_RETURN(Value operand, tailor::FindValue(*graph, "log_softmax", "x", x));
     return tailor::LogSoftmax(graph->graph, operand, axis);
   });
 }
 
-tailor_status* tailor_graph_layer_norm(tailor_graph* graph, tailor_value x, tailor_value scale,
-                                       tailor_value bias, double epsilon, tailor_value* out) {
+tailor_status* tailor_graph_layer_norm(tailor_graph* graph, tailor_value x, tailor_value scale, tailor_value bias,
+                                       double epsilon, tailor_value* out) {
   return BuildOne("tailor_graph_layer_norm", graph, out, [&]() -> absl::StatusOr<Value> {
     TAILOR_ASSIGN_OR_RETURN(Value operand, tailor::FindValue(*graph, "layer_norm", "x", x));
     TAILOR_ASSIGN_OR_RETURN(Value factor, FindOptional(*graph, "layer_norm", "scale", scale));
@@ -76,9 +75,8 @@ tailor_status* tailor_graph_l2_normalize(tailor_graph* graph, tailor_value x, in
   });
 }
 
-tailor_status* tailor_graph_attention(tailor_graph* graph, tailor_value query, tailor_value key,
-                                      tailor_value value, tailor_value mask, double scale,
-                                      tailor_value* out) {
+tailor_status* tailor_graph_attention(tailor_graph* graph, tailor_value query, tailor_value key, tailor_value value,
+                                      tailor_value mask, double scale, tailor_value* out) {
   return BuildOne("tailor_graph_attention", graph, out, [&]() -> absl::StatusOr<Value> {
     TAILOR_ASSIGN_OR_RETURN(Value q, tailor::FindValue(*graph, "attention", "query", query));
     TAILOR_ASSIGN_OR_RETURN(Value k, tailor::FindValue(*graph, "attention", "key", key));

@@ -8,8 +8,7 @@
 namespace tailor {
 namespace {
 
-absl::StatusOr<SymbolInfo> ReadSymbol(const char* name, size_t name_size,
-                                      const tailor_symbol_options* options) {
+absl::StatusOr<SymbolInfo> ReadSymbol(const char* name, size_t name_size, const tailor_symbol_options* options) {
   constexpr const char* kFunction = "tailor_graph_symbol";
   SymbolInfo info;
   TAILOR_ASSIGN_OR_RETURN(info.name, ReadString(kFunction, "name", name, name_size));
@@ -25,8 +24,8 @@ absl::StatusOr<SymbolInfo> ReadSymbol(const char* name, size_t name_size,
 
 // `*out = combine(lhs, rhs)`; an expression with no value (overflow, a divisor <= 0, too large) is refused.
 template <typename Combine>
-tailor_status* CombineDims(const char* function, tailor_graph* graph, tailor_dim lhs, tailor_dim rhs,
-                           tailor_dim* out, Combine combine) {
+tailor_status* CombineDims(const char* function, tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out,
+                           Combine combine) {
   return AtBoundary([&]() -> absl::Status {
     TAILOR_RETURN_IF_ERROR(CheckGraph(function, graph));
     TAILOR_RETURN_IF_ERROR(CheckPresent(function, "out", out));
@@ -34,8 +33,8 @@ tailor_status* CombineDims(const char* function, tailor_graph* graph, tailor_dim
     TAILOR_ASSIGN_OR_RETURN(DimExpr b, FindDim(*graph, function, "rhs", rhs));
     DimExpr result = combine(a, b);
     if (!result.valid()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          function, ": no valid dim from ", graph->graph.DimText(a), " and ", graph->graph.DimText(b)));
+      return absl::InvalidArgumentError(
+          absl::StrCat(function, ": no valid dim from ", graph->graph.DimText(a), " and ", graph->graph.DimText(b)));
     }
     *out = NewDim(*graph, result);
     return absl::OkStatus();

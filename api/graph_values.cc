@@ -27,8 +27,7 @@ std::shared_ptr<const void> CopyBytes(const void* data, size_t size) {
 absl::StatusOr<Shape> ConstantShape(const char* function, const int64_t* dims, size_t rank) {
   if (rank > 0) TAILOR_RETURN_IF_ERROR(CheckPresent(function, "dims", dims));
   if (rank > TAILOR_MAX_RANK) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(function, ": rank ", rank, " is more than ", TAILOR_MAX_RANK));
+    return absl::InvalidArgumentError(absl::StrCat(function, ": rank ", rank, " is more than ", TAILOR_MAX_RANK));
   }
   return Shape(dims, dims + rank);
 }
@@ -78,8 +77,7 @@ tailor_status* tailor_graph_input(tailor_graph* graph, const char* name, size_t 
   });
 }
 
-tailor_status* tailor_graph_output(tailor_graph* graph, const char* name, size_t name_size,
-                                   tailor_value value) {
+tailor_status* tailor_graph_output(tailor_graph* graph, const char* name, size_t name_size, tailor_value value) {
   return AtBoundary([&]() -> absl::Status {
     constexpr const char* kFunction = "tailor_graph_output";
     TAILOR_RETURN_IF_ERROR(CheckGraph(kFunction, graph));
@@ -106,8 +104,7 @@ tailor_status* tailor_graph_constant(tailor_graph* graph, const char* name, size
       bytes.owner = tailor::CopyBytes(data, size);
       bytes.data = bytes.owner.get();
     }
-    TAILOR_ASSIGN_OR_RETURN(Value value,
-                            graph->graph.AddConstant(text, type, std::move(shape), std::move(bytes)));
+    TAILOR_ASSIGN_OR_RETURN(Value value, graph->graph.AddConstant(text, type, std::move(shape), std::move(bytes)));
     *out = tailor::NewValue(*graph, value);
     return absl::OkStatus();
   });
@@ -125,8 +122,7 @@ tailor_status* tailor_graph_scalar(tailor_graph* graph, int32_t dtype, double va
   });
 }
 
-tailor_status* tailor_graph_set_name(tailor_graph* graph, tailor_value value, const char* name,
-                                     size_t name_size) {
+tailor_status* tailor_graph_set_name(tailor_graph* graph, tailor_value value, const char* name, size_t name_size) {
   return AtBoundary([&]() -> absl::Status {
     constexpr const char* kFunction = "tailor_graph_set_name";
     TAILOR_RETURN_IF_ERROR(CheckGraph(kFunction, graph));

@@ -102,16 +102,14 @@ std::string Function(const OpInfo& op) {
   absl::StrAppend(&out, "  return AppendOp(graph, OpKind::k", op.kind_name, ", out, [&](OpArguments& a) {\n");
   for (const OperandInfo& o : op.operands) {
     std::string count = o.variadic ? absl::StrCat(", ", o.name, "_count") : "";
-    absl::StrAppend(&out, "    a.Operand", o.variadic ? "s" : "", "(\"", o.name, "\", ", o.name, count,
-                    ");\n");
+    absl::StrAppend(&out, "    a.Operand", o.variadic ? "s" : "", "(\"", o.name, "\", ", o.name, count, ");\n");
   }
   for (const AttributeInfo& a : RequiredAttributes(op)) {
     absl::StrAppend(&out, "    a.", Setter(a.type), "(\"", a.name, "\", ", Names(a, ""), ");\n");
   }
   std::vector<AttributeInfo> optional = OptionalAttributes(op);
   if (!optional.empty()) {
-    absl::StrAppend(&out, "    const ", OptionsName(op), " given = a.Given(options, ", OptionsName(op),
-                    "_init);\n");
+    absl::StrAppend(&out, "    const ", OptionsName(op), " given = a.Given(options, ", OptionsName(op), "_init);\n");
   }
   for (const AttributeInfo& a : optional) {
     absl::StrAppend(&out, "    a.", Setter(a.type), "(\"", a.name, "\", ", Names(a, "given."), ");\n");

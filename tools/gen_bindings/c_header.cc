@@ -49,8 +49,7 @@ std::string OptionsStruct(const OpInfo& op) {
     std::string comment = absl::StrCat(" /* default ", *a.default_text);
     if (std::string text = AttributeText(a); !text.empty()) absl::StrAppend(&comment, "; ", text);
     for (const std::string& declaration : Declarations(a)) {
-      absl::StrAppend(&out, "  ", declaration, ";", comment.empty() ? "" : absl::StrCat(comment, " */"),
-                      "\n");
+      absl::StrAppend(&out, "  ", declaration, ";", comment.empty() ? "" : absl::StrCat(comment, " */"), "\n");
       comment.clear();
     }
   }
@@ -59,14 +58,12 @@ std::string OptionsStruct(const OpInfo& op) {
 
 std::string Comment(const OpInfo& op) {
   OpText text = TextOf(op);
-  std::string out =
-      Wrapped(absl::StrCat("Appends `*out = ", text.call, "`: ", text.formula, "."), "/* ", " * ");
+  std::string out = Wrapped(absl::StrCat("Appends `*out = ", text.call, "`: ", text.formula, "."), "/* ", " * ");
   const std::string rest = " *          ";
   absl::StrAppend(&out, Wrapped(text.shapes, " * Shapes:  ", rest));
   absl::StrAppend(&out, Wrapped(text.types, " * Types:   ", rest));
   std::string end = absl::StrCat(".", std::string(1, kNoBreak), "*/");
-  return absl::StrCat(out,
-                      Wrapped(absl::StrCat("INVALID_ARGUMENT for ", text.errors, end), " * Errors:  ", rest));
+  return absl::StrCat(out, Wrapped(absl::StrCat("INVALID_ARGUMENT for ", text.errors, end), " * Errors:  ", rest));
 }
 
 std::string Declaration(const OpInfo& op) {
@@ -78,11 +75,9 @@ std::string Declaration(const OpInfo& op) {
   for (const AttributeInfo& a : RequiredAttributes(op)) {
     for (std::string& declaration : Declarations(a)) parameters.push_back(std::move(declaration));
   }
-  if (!OptionalAttributes(op).empty())
-    parameters.push_back(absl::StrCat("const ", OptionsName(op), "* options"));
+  if (!OptionalAttributes(op).empty()) parameters.push_back(absl::StrCat("const ", OptionsName(op), "* options"));
   parameters.push_back("tailor_value* out");
-  return WrappedParameters(absl::StrCat("TAILOR_API tailor_status* ", FunctionName(op), "("), parameters,
-                           ");");
+  return WrappedParameters(absl::StrCat("TAILOR_API tailor_status* ", FunctionName(op), "("), parameters, ");");
 }
 
 }  // namespace

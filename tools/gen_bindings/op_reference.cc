@@ -47,15 +47,13 @@ std::string AttributeLine(const AttributeInfo& a) {
 
 std::string Section(const OpInfo& op) {
   OpText text = TextOf(op);
-  std::string out =
-      absl::StrCat("\n## ", op.text, "\n\n",
-                   Wrapped(absl::StrCat("`", text.call, "`: ", text.formula, "."), "", ""), "\n");
+  std::string out = absl::StrCat("\n## ", op.text, "\n\n",
+                                 Wrapped(absl::StrCat("`", text.call, "`: ", text.formula, "."), "", ""), "\n");
   absl::StrAppend(&out, Wrapped(text.shapes, "- Shapes: ", "  "), Wrapped(text.types, "- Types: ", "  "));
   std::vector<std::string> attributes;
   for (const AttributeInfo& a : op.attributes) attributes.push_back(AttributeLine(a));
   if (!attributes.empty()) {
-    absl::StrAppend(&out,
-                    Wrapped(absl::StrCat(absl::StrJoin(attributes, "; "), "."), "- Attributes: ", "  "));
+    absl::StrAppend(&out, Wrapped(absl::StrCat(absl::StrJoin(attributes, "; "), "."), "- Attributes: ", "  "));
   }
   absl::StrAppend(&out, Wrapped(absl::StrCat("INVALID_ARGUMENT for ", text.errors, "."), "- Errors: ", "  "));
   return out;

@@ -37,8 +37,7 @@ std::string AttributeText(const AttributeInfo& attribute);
 // Breaks `text` at spaces into lines of at most `width` columns. The first line starts with `first`,
 // the others with `rest`.
 // A kNoBreak in `text` becomes a space.
-std::string Wrapped(absl::string_view text, absl::string_view first, absl::string_view rest,
-                    size_t width = 110);
+std::string Wrapped(absl::string_view text, absl::string_view first, absl::string_view rest, size_t width = 110);
 inline constexpr char kNoBreak = '\x01';
 
 // `head` and the comma-separated `parameters` and `tail`, aligned after the parenthesis that ends `head`.

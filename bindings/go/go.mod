@@ -1,0 +1,3 @@
+module tailor
+
+go 1.19

@@ -1,0 +1,191 @@
+// Package tailor loads and runs artifacts that the Tailor compiler saved. It needs libtailor_runtime.so and
+// its C header; name their folders in CGO_LDFLAGS and CGO_CFLAGS.
+//
+// Tensors live in C memory, because Go may not pass C a pointer to memory that holds Go pointers: fill and
+// read them in place through slices, and Close them.
+package tailor
+
+/*
+#cgo LDFLAGS: -ltailor_runtime
+#include <stdlib.h>
+#include "tailor/runtime.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+)
+
+// Code says what kind of error it is; the numbers are those of tailor/runtime.h.
+type Code int32
+
+const (
+	Cancelled          Code = C.TAILOR_CANCELLED
+	InvalidArgument    Code = C.TAILOR_INVALID_ARGUMENT
+	NotFound           Code = C.TAILOR_NOT_FOUND
+	ResourceExhausted  Code = C.TAILOR_RESOURCE_EXHAUSTED
+	FailedPrecondition Code = C.TAILOR_FAILED_PRECONDITION
+	OutOfRange         Code = C.TAILOR_OUT_OF_RANGE
+	Unimplemented      Code = C.TAILOR_UNIMPLEMENTED
+	Internal           Code = C.TAILOR_INTERNAL
+	DataLoss           Code = C.TAILOR_DATA_LOSS
+)
+
+// Error is a failed call. Node is the user's name of the graph node at fault, or empty.
+type Error struct {
+	Code    Code
+	Message string
+	Node    string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("tailor: code %d: %s", e.Code, e.Message) }
+
+func check(status *C.tailor_status) error {
+	if status == nil {
+		return nil
+	}
+	defer C.tailor_status_release(status)
+	return &Error{Code(C.tailor_status_code(status)), C.GoString(C.tailor_status_message(status)),
+		C.GoString(C.tailor_status_node(status))}
+}
+
+func closed(what string) error { return &Error{InvalidArgument, "the " + what + " is closed", ""} }
+
+// Version is the runtime library's.
+func Version() string { return C.GoString(C.tailor_version()) }
+
+// TensorInfo describes an input or output; Dims are the extents as text ("B", "4*S + 1", "384").
+type TensorInfo struct {
+	Name  string
+	DType DType
+	Dims  []string
+}
+
+// Executable is a compiled graph. It may be used from many goroutines until it is closed.
+type Executable struct{ handle *C.tailor_executable }
+
+// Load reads an artifact. Artifacts are native code: loading one is trusting it like a shared library.
+func Load(path string) (*Executable, error) {
+	name := C.CString(path)
+	defer C.free(unsafe.Pointer(name))
+	e := &Executable{}
+	if err := check(C.tailor_executable_load(nil, name, C.size_t(len(path)), nil, &e.handle)); err != nil {
+		return nil, err
+	}
+	runtime.SetFinalizer(e, (*Executable).Close)
+	return e, nil
+}
+
+// Close releases the executable; its sessions stay usable. It may be called twice.
+func (e *Executable) Close() {
+	C.tailor_executable_release(e.handle)
+	e.handle = nil
+	runtime.SetFinalizer(e, nil)
+}
+
+// Save writes the artifact; the bytes equal those loaded.
+func (e *Executable) Save(path string) error {
+	name := C.CString(path)
+	defer C.free(unsafe.Pointer(name))
+	defer runtime.KeepAlive(e)
+	return check(C.tailor_executable_save(e.handle, name, C.size_t(len(path))))
+}
+
+// Inputs describes the inputs in order.
+func (e *Executable) Inputs() ([]TensorInfo, error) {
+	defer runtime.KeepAlive(e)
+	if e.handle == nil {
+		return nil, closed("executable")
+	}
+	return infos(int(C.tailor_executable_input_count(e.handle)), func(i int, out *C.tailor_tensor_info) error {
+		return check(C.tailor_executable_input(e.handle, C.size_t(i), out))
+	})
+}
+
+// Outputs describes the outputs in order.
+func (e *Executable) Outputs() ([]TensorInfo, error) {
+	defer runtime.KeepAlive(e)
+	if e.handle == nil {
+		return nil, closed("executable")
+	}
+	return infos(int(C.tailor_executable_output_count(e.handle)), func(i int, out *C.tailor_tensor_info) error {
+		return check(C.tailor_executable_output(e.handle, C.size_t(i), out))
+	})
+}
+
+func infos(count int, read func(int, *C.tailor_tensor_info) error) ([]TensorInfo, error) {
+	all := make([]TensorInfo, count)
+	for i := range all {
+		var info C.tailor_tensor_info
+		C.tailor_tensor_info_init(&info)
+		if err := read(i, &info); err != nil {
+			return nil, err
+		}
+		all[i] = TensorInfo{Name: C.GoString(info.name), DType: DType(info.dtype)}
+		for d := 0; d < int(info.rank); d++ {
+			all[i].Dims = append(all[i].Dims, C.GoString(info.dim_texts[d]))
+		}
+	}
+	return all, nil
+}
+
+// Session is the workspace and threads of one stream of runs; one goroutine at a time may use it.
+type Session struct {
+	handle  *C.tailor_session
+	outputs int
+}
+
+// NewSession makes a session with `threads` threads, the caller's included.
+func (e *Executable) NewSession(threads int) (*Session, error) {
+	defer runtime.KeepAlive(e)
+	if e.handle == nil {
+		return nil, closed("executable")
+	}
+	var options C.tailor_session_options
+	C.tailor_session_options_init(&options)
+	options.threads = C.uint64_t(threads)
+	s := &Session{outputs: int(C.tailor_executable_output_count(e.handle))}
+	if err := check(C.tailor_session_create(e.handle, &options, &s.handle)); err != nil {
+		return nil, err
+	}
+	runtime.SetFinalizer(s, (*Session).Close)
+	return s, nil
+}
+
+// Close releases the session and the tensors that its last Run gave. It may be called twice.
+func (s *Session) Close() {
+	C.tailor_session_release(s.handle)
+	s.handle = nil
+	runtime.SetFinalizer(s, nil)
+}
+
+// Run runs once. The outputs are the session's memory: valid until its next Run or Close.
+func (s *Session) Run(inputs ...*Tensor) ([]*Tensor, error) {
+	defer runtime.KeepAlive(inputs)
+	defer runtime.KeepAlive(s)
+	if s.handle == nil {
+		return nil, closed("session")
+	}
+	given := make([]C.tailor_tensor, len(inputs)+1)
+	for i, input := range inputs {
+		if input == nil || (input.raw.data == nil && input.raw.data_bytes != 0) {
+			return nil, closed("tensor")
+		}
+		given[i] = input.raw
+	}
+	results := make([]C.tailor_tensor, s.outputs+1)
+	for i := range results {
+		C.tailor_tensor_init(&results[i])
+	}
+	err := check(C.tailor_session_run(s.handle, &given[0], C.size_t(len(inputs)), &results[0], C.size_t(s.outputs)))
+	if err != nil {
+		return nil, err
+	}
+	outputs := make([]*Tensor, s.outputs)
+	for i := range outputs {
+		outputs[i] = &Tensor{raw: results[i], session: s}
+	}
+	return outputs, nil
+}

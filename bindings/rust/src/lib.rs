@@ -1,0 +1,284 @@
+//! Loads and runs artifacts that the Tailor compiler saved. Needs `libtailor_runtime.so` and nothing else.
+//!
+//! ```no_run
+//! let executable = tailor::Executable::load("model.tlr")?;
+//! let mut session = executable.session(1)?;
+//! let outputs = session.run(&[tailor::Tensor::new(&[1.0f32, 2.0], &[2])])?;
+//! println!("{:?}", outputs.get::<f32>(0)?);
+//! # Ok::<(), tailor::Error>(())
+//! ```
+
+pub mod sys;
+
+use std::ffi::{c_void, CStr};
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem;
+use std::os::raw::c_char;
+use std::path::Path;
+use std::ptr;
+
+/// A failed call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// As the `TAILOR_` constants of `tailor/runtime.h`.
+    pub code: i32,
+    pub message: String,
+    /// The user's name of the graph node at fault; may be empty.
+    pub node: String,
+}
+
+pub const INVALID_ARGUMENT: i32 = 3;
+pub const NOT_FOUND: i32 = 5;
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "code {}: {}", self.code, self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+unsafe fn text(data: *const c_char) -> String {
+    if data.is_null() {
+        return String::new();
+    }
+    CStr::from_ptr(data).to_string_lossy().into_owned()
+}
+
+fn check(status: *mut sys::tailor_status) -> Result<()> {
+    if status.is_null() {
+        return Ok(());
+    }
+    // SAFETY: a status that is not null is live and ours until released.
+    unsafe {
+        let error = Error {
+            code: sys::tailor_status_code(status),
+            message: text(sys::tailor_status_message(status)),
+            node: text(sys::tailor_status_node(status)),
+        };
+        sys::tailor_status_release(status);
+        Err(error)
+    }
+}
+
+fn invalid(message: String) -> Error {
+    Error { code: INVALID_ARGUMENT, message, node: String::new() }
+}
+
+/// Rust types that are element types of tensors.
+///
+/// # Safety
+/// `DTYPE` must be the number of a type with the same size and no invalid bit patterns.
+pub unsafe trait Element: Copy {
+    const DTYPE: i32;
+}
+
+macro_rules! elements {
+    ($($type:ty => $dtype:expr),*) => { $(unsafe impl Element for $type { const DTYPE: i32 = $dtype; })* };
+}
+elements!(i8 => 2, i16 => 3, i32 => 4, i64 => 5, u8 => 6, u16 => 7, u32 => 8, u64 => 9, f32 => 12, f64 => 13);
+
+/// A dense row-major input over the caller's memory.
+pub struct Tensor<'a> {
+    raw: sys::tailor_tensor,
+    memory: PhantomData<&'a [u8]>,
+}
+
+fn empty_tensor() -> sys::tailor_tensor {
+    sys::tailor_tensor {
+        struct_size: mem::size_of::<sys::tailor_tensor>() as u64,
+        data: ptr::null_mut(),
+        data_bytes: 0,
+        dtype: 0,
+        rank: 0,
+        dims: [0; sys::MAX_RANK],
+        strides: ptr::null(),
+    }
+}
+
+impl<'a> Tensor<'a> {
+    /// The elements of `data` in a tensor of extents `dims`.
+    ///
+    /// # Panics
+    /// If there are more than `sys::MAX_RANK` extents. All else is for the run to check.
+    pub fn new<T: Element>(data: &'a [T], dims: &[i64]) -> Tensor<'a> {
+        let mut raw = empty_tensor();
+        raw.data = data.as_ptr() as *mut c_void; // inputs are only read
+        raw.data_bytes = mem::size_of_val(data) as u64;
+        raw.dtype = T::DTYPE;
+        raw.rank = dims.len() as i32;
+        raw.dims[..dims.len()].copy_from_slice(dims);
+        Tensor { raw, memory: PhantomData }
+    }
+}
+
+/// The name, element type and extents of an input or output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorInfo {
+    pub name: String,
+    pub dtype: i32,
+    /// Each extent as text: `B`, `4*S + 1`, `384`.
+    pub dims: Vec<String>,
+}
+
+/// A compiled graph. Clones share it; it may be used from many threads.
+pub struct Executable {
+    raw: *mut sys::tailor_executable,
+}
+
+// SAFETY: executables are immutable and counted by atomics.
+unsafe impl Send for Executable {}
+unsafe impl Sync for Executable {}
+
+impl Executable {
+    /// Loads an artifact. Artifacts are native code: loading one is trusting it like a shared library.
+    pub fn load<P: AsRef<Path>>(path: P) -> Result<Executable> {
+        let path = path.as_ref().to_str().ok_or_else(|| invalid("the path is not UTF-8".into()))?;
+        let mut raw = ptr::null_mut();
+        // SAFETY: the path is valid for the call, null means the defaults.
+        check(unsafe {
+            let bytes = path.as_ptr() as *const c_char;
+            sys::tailor_executable_load(ptr::null_mut(), bytes, path.len(), ptr::null(), &mut raw)
+        })?;
+        Ok(Executable { raw })
+    }
+
+    /// Writes the artifact; the bytes equal those loaded.
+    pub fn save<P: AsRef<Path>>(&self, path: P) -> Result<()> {
+        let path = path.as_ref().to_str().ok_or_else(|| invalid("the path is not UTF-8".into()))?;
+        // SAFETY: as in load.
+        check(unsafe { sys::tailor_executable_save(self.raw, path.as_ptr() as *const c_char, path.len()) })
+    }
+
+    pub fn inputs(&self) -> Result<Vec<TensorInfo>> {
+        // SAFETY: the handle is live.
+        let count = unsafe { sys::tailor_executable_input_count(self.raw) };
+        (0..count).map(|i| self.info(i, sys::tailor_executable_input)).collect()
+    }
+
+    pub fn outputs(&self) -> Result<Vec<TensorInfo>> {
+        // SAFETY: the handle is live.
+        let count = unsafe { sys::tailor_executable_output_count(self.raw) };
+        (0..count).map(|i| self.info(i, sys::tailor_executable_output)).collect()
+    }
+
+    /// A session with `threads` threads, the caller's included.
+    pub fn session(&self, threads: u64) -> Result<Session> {
+        // SAFETY: _init fills the struct; the handle is live.
+        unsafe {
+            let mut options: sys::tailor_session_options = mem::zeroed();
+            sys::tailor_session_options_init(&mut options);
+            options.threads = threads;
+            let mut raw = ptr::null_mut();
+            check(sys::tailor_session_create(self.raw, &options, &mut raw))?;
+            Ok(Session { raw, executable: self.clone() })
+        }
+    }
+
+    fn info(&self, index: usize, read: ReadInfo) -> Result<TensorInfo> {
+        // SAFETY: all-zero is a valid tensor_info; its texts live as long as the executable.
+        unsafe {
+            let mut info: sys::tailor_tensor_info = mem::zeroed();
+            info.struct_size = mem::size_of::<sys::tailor_tensor_info>() as u64;
+            check(read(self.raw, index, &mut info))?;
+            let dims = info.dim_texts[..info.rank as usize].iter().map(|&dim| text(dim)).collect();
+            Ok(TensorInfo { name: text(info.name), dtype: info.dtype, dims })
+        }
+    }
+}
+
+type ReadInfo = unsafe extern "C" fn(
+    *const sys::tailor_executable,
+    usize,
+    *mut sys::tailor_tensor_info,
+) -> *mut sys::tailor_status;
+
+impl Clone for Executable {
+    fn clone(&self) -> Executable {
+        // SAFETY: the handle is live.
+        unsafe { sys::tailor_executable_retain(self.raw) };
+        Executable { raw: self.raw }
+    }
+}
+
+impl Drop for Executable {
+    fn drop(&mut self) {
+        // SAFETY: each Executable owns one reference.
+        unsafe { sys::tailor_executable_release(self.raw) };
+    }
+}
+
+/// Workspace and threads for one stream of runs; one run at a time.
+pub struct Session {
+    raw: *mut sys::tailor_session,
+    executable: Executable,
+}
+
+// SAFETY: a session may be used from any thread, one at a time.
+unsafe impl Send for Session {}
+
+impl Session {
+    /// Runs once. The outputs are the session's memory, hence borrowed until they are dropped.
+    pub fn run(&mut self, inputs: &[Tensor<'_>]) -> Result<Outputs<'_>> {
+        let raw: Vec<sys::tailor_tensor> = inputs.iter().map(|tensor| tensor.raw).collect();
+        // SAFETY: the inputs' memory is borrowed for the call; handles are live.
+        unsafe {
+            let count = sys::tailor_executable_output_count(self.executable.raw);
+            let mut outputs: Vec<sys::tailor_tensor> = vec![empty_tensor(); count];
+            check(sys::tailor_session_run(self.raw, raw.as_ptr(), raw.len(), outputs.as_mut_ptr(), count))?;
+            Ok(Outputs { raw: outputs, session: PhantomData })
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // SAFETY: the session is ours.
+        unsafe { sys::tailor_session_release(self.raw) };
+    }
+}
+
+/// The outputs of one run.
+pub struct Outputs<'a> {
+    raw: Vec<sys::tailor_tensor>,
+    session: PhantomData<&'a mut Session>,
+}
+
+impl<'a> Outputs<'a> {
+    pub fn len(&self) -> usize {
+        self.raw.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.raw.is_empty()
+    }
+
+    pub fn dims(&self, index: usize) -> &[i64] {
+        let tensor = &self.raw[index];
+        &tensor.dims[..tensor.rank as usize]
+    }
+
+    /// The elements of output `index`; INVALID_ARGUMENT where it holds another type.
+    pub fn get<T: Element>(&self, index: usize) -> Result<&[T]> {
+        let tensor = self.raw.get(index).ok_or_else(|| invalid(format!("there is no output {}", index)))?;
+        if tensor.dtype != T::DTYPE {
+            return Err(invalid(format!("output {} has element type {}, not {}", index, tensor.dtype, T::DTYPE)));
+        }
+        let count = self.dims(index).iter().product::<i64>() as usize;
+        if count == 0 {
+            return Ok(&[]);
+        }
+        // SAFETY: the library filled the struct with memory of that many elements, the session's until its
+        // next run, which `self` outlives no longer than its borrow.
+        Ok(unsafe { std::slice::from_raw_parts(tensor.data as *const T, count) })
+    }
+}
+
+/// The runtime library's version.
+pub fn version() -> String {
+    // SAFETY: a static text.
+    unsafe { text(sys::tailor_version()) }
+}

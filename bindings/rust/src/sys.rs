@@ -1,0 +1,103 @@
+//! The C ABI of `tailor/runtime.h`, as far as this crate uses it.
+#![allow(non_camel_case_types)]
+
+use std::os::raw::{c_char, c_void};
+
+pub const MAX_RANK: usize = 8;
+
+#[repr(C)]
+pub struct tailor_status {
+    _private: [u8; 0],
+}
+#[repr(C)]
+pub struct tailor_executable {
+    _private: [u8; 0],
+}
+#[repr(C)]
+pub struct tailor_session {
+    _private: [u8; 0],
+}
+#[repr(C)]
+pub struct tailor_runtime {
+    _private: [u8; 0],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tailor_tensor {
+    pub struct_size: u64,
+    pub data: *mut c_void,
+    pub data_bytes: u64,
+    pub dtype: i32,
+    pub rank: i32,
+    pub dims: [i64; MAX_RANK],
+    pub strides: *const i64,
+}
+
+#[repr(C)]
+pub struct tailor_tensor_info {
+    pub struct_size: u64,
+    pub name: *const c_char,
+    pub dtype: i32,
+    pub rank: i32,
+    pub extents: [i64; MAX_RANK],
+    pub dim_texts: [*const c_char; MAX_RANK],
+}
+
+#[repr(C)]
+pub struct tailor_session_options {
+    pub struct_size: u64,
+    pub threads: u64,
+    pub parallel_for: *const c_void,
+    pub parallel_user: *mut c_void,
+    pub copy_strided: i32,
+}
+
+#[link(name = "tailor_runtime")]
+extern "C" {
+    pub fn tailor_status_code(status: *const tailor_status) -> i32;
+    pub fn tailor_status_message(status: *const tailor_status) -> *const c_char;
+    pub fn tailor_status_node(status: *const tailor_status) -> *const c_char;
+    pub fn tailor_status_release(status: *mut tailor_status);
+    pub fn tailor_version() -> *const c_char;
+    pub fn tailor_session_options_init(options: *mut tailor_session_options);
+    pub fn tailor_executable_load(
+        runtime: *mut tailor_runtime,
+        path: *const c_char,
+        path_size: usize,
+        options: *const c_void,
+        out: *mut *mut tailor_executable,
+    ) -> *mut tailor_status;
+    pub fn tailor_executable_retain(executable: *const tailor_executable);
+    pub fn tailor_executable_release(executable: *mut tailor_executable);
+    pub fn tailor_executable_save(
+        executable: *const tailor_executable,
+        path: *const c_char,
+        path_size: usize,
+    ) -> *mut tailor_status;
+    pub fn tailor_executable_input_count(executable: *const tailor_executable) -> usize;
+    pub fn tailor_executable_output_count(executable: *const tailor_executable) -> usize;
+    pub fn tailor_executable_input(
+        executable: *const tailor_executable,
+        index: usize,
+        out: *mut tailor_tensor_info,
+    ) -> *mut tailor_status;
+    pub fn tailor_executable_output(
+        executable: *const tailor_executable,
+        index: usize,
+        out: *mut tailor_tensor_info,
+    ) -> *mut tailor_status;
+    pub fn tailor_session_create(
+        executable: *const tailor_executable,
+        options: *const tailor_session_options,
+        out: *mut *mut tailor_session,
+    ) -> *mut tailor_status;
+    pub fn tailor_session_release(session: *mut tailor_session);
+    pub fn tailor_session_run(
+        session: *mut tailor_session,
+        inputs: *const tailor_tensor,
+        input_count: usize,
+        outputs: *mut tailor_tensor,
+        output_count: usize,
+    ) -> *mut tailor_status;
+}

@@ -1,0 +1,206 @@
+// Compiling through tailor/compiler.h: options, progress, errors, and that the result runs.
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "tests/api/compiler_fixture.h"
+
+namespace tailor {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class CompilerCompile : public CompilerTest {
+ protected:
+  void SetUp() override {
+    CompilerTest::SetUp();
+    tailor_value y = 0;
+    ASSERT_EQ(Text(tailor_graph_neg(graph, x, &y)), "OK");
+    ASSERT_EQ(Text(tailor_graph_output(graph, "y", 1, y)), "OK");
+    tailor_compile_options_init(&options);
+    options.targets = &kBaseline;
+    options.target_count = 1;
+  }
+  void TearDown() override {
+    tailor_executable_release(executable);
+    CompilerTest::TearDown();
+  }
+
+  // Runs with inputs x [1, 8] = 0..7 and ids [1]; the output, or the failure as a text.
+  std::string Run() {
+    float in[8], out[8] = {};
+    int64_t id = 0;
+    for (int i = 0; i < 8; ++i) in[i] = static_cast<float>(i);
+    tailor_tensor inputs[2], output;
+    for (tailor_tensor* tensor : {&inputs[0], &inputs[1], &output}) tailor_tensor_init(tensor);
+    auto fill = [](tailor_tensor* tensor, void* data, size_t size, int32_t dtype, int32_t rank) {
+      tensor->data = data;
+      tensor->data_bytes = size;
+      tensor->dtype = dtype;
+      tensor->rank = rank;
+      tensor->dims[0] = 1;
+      tensor->dims[1] = 8;
+    };
+    fill(&inputs[0], in, sizeof(in), TAILOR_F32, 2);
+    fill(&inputs[1], &id, sizeof(id), TAILOR_I64, 1);
+    fill(&output, out, sizeof(out), TAILOR_F32, 2);
+    std::string text = Text(tailor_executable_run(executable, inputs, 2, &output, 1));
+    if (text != "OK") return text;
+    text.clear();
+    for (float value : out) text += std::to_string(static_cast<int>(value)) + " ";
+    return text;
+  }
+
+  std::string Artifact() {
+    std::string bytes;
+    auto take = [](void* user, const void* data, size_t size) {
+      static_cast<std::string*>(user)->assign(static_cast<const char*>(data), size);
+    };
+    EXPECT_EQ(Text(tailor_graph_compile_artifact(graph, &options, take, &bytes)), "OK");
+    return bytes;
+  }
+
+  static constexpr const char* kBaseline = "x86-64-v2";
+  static constexpr const char* kNegated = "0 -1 -2 -3 -4 -5 -6 -7 ";
+  tailor_compile_options options;
+  tailor_executable* executable = nullptr;
+};
+
+TEST_F(CompilerCompile, ResultRuns) {
+  ASSERT_EQ(Text(tailor_graph_compile(graph, nullptr, nullptr, &executable)), "OK");
+  tailor_graph_release(graph);
+  graph = nullptr;
+  EXPECT_EQ(Run(), kNegated);
+}
+
+TEST_F(CompilerCompile, GraphGrowsAndIsCompiledAgain) {
+  ASSERT_EQ(Text(tailor_graph_compile(graph, nullptr, &options, &executable)), "OK");
+  tailor_value z = 0;
+  ASSERT_EQ(Text(tailor_graph_abs(graph, x, &z)), "OK");
+  ASSERT_EQ(Text(tailor_graph_output(graph, "z", 1, z)), "OK");
+  tailor_executable* second = nullptr;
+  ASSERT_EQ(Text(tailor_graph_compile(graph, nullptr, &options, &second)), "OK");
+  EXPECT_EQ(tailor_executable_output_count(executable), 1u);
+  EXPECT_EQ(tailor_executable_output_count(second), 2u);
+  tailor_executable_release(second);
+}
+
+TEST_F(CompilerCompile, SameGraphAndOptionsGiveTheSameBytes) {
+  const std::string first = Artifact();
+  options.threads = 1;
+  EXPECT_EQ(first, Artifact());
+  ASSERT_EQ(Text(tailor_graph_compile(graph, nullptr, &options, &executable)), "OK");
+  const std::string path = testing::TempDir() + "/compiler_compile_test.tlr";
+  ASSERT_EQ(Text(tailor_executable_save(executable, path.c_str(), SIZE_MAX)), "OK");
+  std::ifstream in(path, std::ios::binary);
+  EXPECT_EQ(first, std::string(std::istreambuf_iterator<char>(in), {})) << "compiling loads what it would save";
+  std::filesystem::remove(path);
+}
+
+TEST_F(CompilerCompile, ModulesAreCounted) {
+  const uint64_t before = tailor_compiler_modules_emitted();
+  ASSERT_EQ(Text(tailor_graph_compile(graph, nullptr, &options, &executable)), "OK");
+  const uint64_t after = tailor_compiler_modules_emitted();
+  EXPECT_GT(after, before);
+  EXPECT_EQ(Run(), kNegated);
+  EXPECT_EQ(tailor_compiler_modules_emitted(), after);
+}
+
+TEST_F(CompilerCompile, ProgressIsReportedAndCancels) {
+  struct Seen {
+    std::string last;
+    double done = -1;
+    int calls = 0, allowed = 1 << 20;
+  } seen;
+  options.progress = [](void* user, const char* phase, double done) -> int32_t {
+    auto& s = *static_cast<Seen*>(user);
+    EXPECT_GE(done, 0);
+    EXPECT_LE(done, 1);
+    EXPECT_STRNE(phase, "");
+    s.last = phase;
+    return ++s.calls <= s.allowed;
+  };
+  options.progress_user = &seen;
+  ASSERT_EQ(Text(tailor_graph_compile(graph, nullptr, &options, &executable)), "OK");
+  EXPECT_GT(seen.calls, 0);
+  tailor_executable* none = nullptr;
+  seen.calls = 0;
+  seen.allowed = 0;
+  EXPECT_THAT(Text(tailor_graph_compile(graph, nullptr, &options, &none)), StartsWith("1: "));
+  EXPECT_EQ(seen.calls, 1);
+  EXPECT_EQ(none, nullptr);
+}
+
+TEST_F(CompilerCompile, BadOptionsAreNamed) {
+  const char* unknown[] = {"x86-64-v9"};
+  const char* null_name[] = {nullptr};
+  options.targets = unknown;
+  EXPECT_THAT(Text(tailor_graph_compile(graph, nullptr, &options, &executable)), Invalid("x86-64-v9"));
+  options.targets = null_name;
+  EXPECT_THAT(Text(tailor_graph_compile(graph, nullptr, &options, &executable)), Invalid("options.targets is null"));
+  options.targets = nullptr;
+  EXPECT_THAT(Text(tailor_graph_compile(graph, nullptr, &options, &executable)), Invalid("options.targets is null"));
+  options.struct_size = 1;
+  EXPECT_THAT(Text(tailor_graph_compile(graph, nullptr, &options, &executable)), Invalid("struct_size"));
+  EXPECT_THAT(Text(tailor_graph_compile(graph, reinterpret_cast<tailor_runtime*>(NoGraph()), nullptr, &executable)),
+              Invalid("runtime is a handle of another kind"));
+  EXPECT_THAT(Text(tailor_graph_compile_artifact(graph, nullptr, nullptr, nullptr)), Invalid("take is null"));
+  EXPECT_EQ(executable, nullptr);
+}
+
+TEST_F(CompilerCompile, AGraphWithoutOutputsIsRefused) {
+  EXPECT_THAT(Text(tailor_graph_compile(other, nullptr, nullptr, &executable)),
+              AllOf(StartsWith("9: "), HasSubstr("output")));
+  EXPECT_EQ(executable, nullptr);
+}
+
+TEST_F(CompilerCompile, AnUnsolvableSymbolIsNamed) {
+  tailor_dim s = 0, square = 0;
+  tailor_value z = 0;
+  ASSERT_EQ(Text(tailor_graph_symbol(graph, "side", SIZE_MAX, nullptr, &s)), "OK");
+  ASSERT_EQ(Text(tailor_dim_mul(graph, s, s, &square)), "OK");
+  ASSERT_EQ(Text(tailor_graph_input(graph, "z", 1, TAILOR_F32, &square, 1, &z)), "OK");
+  ASSERT_EQ(Text(tailor_graph_output(graph, "z", 1, z)), "OK");
+  EXPECT_THAT(Text(tailor_graph_compile(graph, nullptr, &options, &executable)), Invalid("side"));
+}
+
+TEST_F(CompilerCompile, AContradictionIsRefused) {
+  tailor_dim nine = 0;
+  ASSERT_EQ(Text(tailor_graph_dim(graph, 9, &nine)), "OK");
+  const std::string assumed = Text(tailor_graph_assume_equal(graph, eight, nine));
+  const std::string compiled = Text(tailor_graph_compile(graph, nullptr, &options, &executable));
+  EXPECT_THAT(assumed == "OK" ? compiled : assumed, AllOf(StartsWith("3: "), HasSubstr("8"), HasSubstr("9")));
+}
+
+TEST_F(CompilerCompile, AnAssumptionIsCheckedByEveryRun) {
+  ASSERT_EQ(Text(tailor_graph_assume_equal(graph, b, eight)), "OK");
+  ASSERT_EQ(Text(tailor_graph_compile(graph, nullptr, &options, &executable)), "OK");
+  EXPECT_THAT(Run(), StartsWith("3: "));
+}
+
+void Count(void* user) { ++*static_cast<int*>(user); }
+
+TEST_F(CompilerCompile, ABorrowedConstantIsNotKeptByTheExecutable) {
+  alignas(64) float data[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  const int64_t dims[] = {8};
+  int released = 0;
+  tailor_value c = 0, sum = 0;
+  ASSERT_EQ(Text(tailor_graph_constant(graph, "c", 1, TAILOR_F32, dims, 1, data, 32, Count, &released, &c)), "OK");
+  ASSERT_EQ(Text(tailor_graph_add(graph, x, c, &sum)), "OK");
+  tailor_graph* compiled = nullptr;
+  std::swap(compiled, graph);
+  ASSERT_EQ(Text(tailor_graph_output(compiled, "sum", 3, sum)), "OK");
+  ASSERT_EQ(Text(tailor_graph_compile(compiled, nullptr, &options, &executable)), "OK");
+  EXPECT_EQ(released, 0);
+  tailor_graph_release(compiled);
+  EXPECT_EQ(released, 1);
+  EXPECT_EQ(tailor_executable_output_count(executable), 2u);
+}
+
+}  // namespace
+}  // namespace tailor

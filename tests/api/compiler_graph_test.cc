@@ -1,0 +1,202 @@
+// Graphs through tailor/compiler.h: handles, symbols, dims, inputs, outputs, texts.
+#include "tests/api/compiler_fixture.h"
+
+namespace tailor {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+using CompilerGraph = CompilerTest;
+
+TEST_F(CompilerGraph, TextShowsWhatWasBuilt) {
+  tailor_value y = 0;
+  ASSERT_EQ(Text(tailor_graph_neg(graph, x, &y)), "OK");
+  ASSERT_EQ(Text(tailor_graph_set_name(graph, y, "flipped", SIZE_MAX)), "OK");
+  ASSERT_EQ(Text(tailor_graph_output(graph, "y", 1, y)), "OK");
+  EXPECT_THAT(GraphText(), HasSubstr("graph @g(%x: f32[B, 8], %ids: i64[B])"));
+  EXPECT_THAT(GraphText(), HasSubstr("%flipped = neg %x : f32[B, 8]\n  return \"y\" = %flipped"));
+}
+
+TEST_F(CompilerGraph, FactsTextNamesSymbols) {
+  const char* text = nullptr;
+  ASSERT_EQ(Text(tailor_graph_facts_text(graph, &text)), "OK");
+  EXPECT_THAT(text, HasSubstr("B"));
+}
+
+TEST_F(CompilerGraph, NullAndWrongKindGraphsAreRefusedEverywhere) {
+  tailor_dim dim = 77;
+  tailor_value value = 77;
+  const char* text = "untouched";
+  for (tailor_graph* bad : {static_cast<tailor_graph*>(nullptr), NoGraph()}) {
+    const std::string problem = bad == nullptr ? "graph is null" : "graph is a handle of another kind";
+    EXPECT_THAT(Text(tailor_graph_symbol(bad, "S", 1, nullptr, &dim)), Invalid("tailor_graph_symbol: " + problem));
+    EXPECT_THAT(Text(tailor_graph_dim(bad, 1, &dim)), Invalid(problem));
+    for (auto combine : {tailor_dim_add, tailor_dim_sub, tailor_dim_mul, tailor_dim_floordiv, tailor_dim_mod,
+                         tailor_dim_min, tailor_dim_max}) {
+      EXPECT_THAT(Text(combine(bad, b, b, &dim)), Invalid(problem));
+    }
+    EXPECT_THAT(Text(tailor_graph_assume_equal(bad, b, b)), Invalid(problem));
+    EXPECT_THAT(Text(tailor_graph_input(bad, "z", 1, TAILOR_F32, nullptr, 0, &value)), Invalid(problem));
+    EXPECT_THAT(Text(tailor_graph_output(bad, "z", 1, x)), Invalid(problem));
+    EXPECT_THAT(Text(tailor_graph_constant(bad, "c", 1, TAILOR_F32, nullptr, 0, "1234", 4, nullptr, nullptr, &value)),
+                Invalid(problem));
+    EXPECT_THAT(Text(tailor_graph_scalar(bad, TAILOR_F32, 1, &value)), Invalid(problem));
+    EXPECT_THAT(Text(tailor_graph_set_name(bad, x, "n", 1)), Invalid(problem));
+    EXPECT_THAT(Text(tailor_graph_value_type(bad, x, nullptr, nullptr, nullptr)), Invalid(problem));
+    EXPECT_THAT(Text(tailor_graph_text(bad, &text)), Invalid(problem));
+    EXPECT_THAT(Text(tailor_dim_text(bad, b, &text)), Invalid(problem));
+    EXPECT_THAT(Text(tailor_graph_facts_text(bad, &text)), Invalid(problem));
+    EXPECT_THAT(Text(tailor_graph_softmax(bad, x, 0, &value)), Invalid(problem));
+    EXPECT_THAT(Text(tailor_graph_attention(bad, x, x, x, 0, 0, &value)), Invalid(problem));
+    EXPECT_THAT(Text(tailor_graph_neg(bad, x, &value)), Invalid(problem));
+    EXPECT_THAT(Text(tailor_graph_compile(bad, nullptr, nullptr, reinterpret_cast<tailor_executable**>(&value))),
+                Invalid(problem));
+    tailor_graph_release(bad);
+  }
+  EXPECT_EQ(dim, 77u);
+  EXPECT_EQ(value, 77u);
+  EXPECT_STREQ(text, "untouched");
+}
+
+TEST_F(CompilerGraph, NullOutParametersAreRefused) {
+  EXPECT_THAT(Text(tailor_graph_create("g", 1, nullptr)), Invalid("tailor_graph_create: out is null"));
+  EXPECT_THAT(Text(tailor_graph_symbol(graph, "S", 1, nullptr, nullptr)), Invalid("out is null"));
+  EXPECT_THAT(Text(tailor_graph_dim(graph, 1, nullptr)), Invalid("out is null"));
+  EXPECT_THAT(Text(tailor_dim_add(graph, b, b, nullptr)), Invalid("out is null"));
+  EXPECT_THAT(Text(tailor_graph_input(graph, "z", 1, TAILOR_F32, nullptr, 0, nullptr)), Invalid("out is null"));
+  EXPECT_THAT(Text(tailor_graph_scalar(graph, TAILOR_F32, 1, nullptr)), Invalid("out is null"));
+  EXPECT_THAT(Text(tailor_graph_gelu(graph, x, nullptr)), Invalid("out is null"));
+  EXPECT_THAT(Text(tailor_graph_add(graph, x, x, nullptr)), Invalid("add: out is null"));
+  EXPECT_THAT(Text(tailor_graph_text(graph, nullptr)), Invalid("text is null"));
+  EXPECT_THAT(Text(tailor_graph_compile(graph, nullptr, nullptr, nullptr)), Invalid("out is null"));
+}
+
+TEST_F(CompilerGraph, ValuesAndDimsOfOthersAreToldApart) {
+  tailor_value y = 0;
+  tailor_dim d = 0;
+  EXPECT_THAT(Text(tailor_graph_neg(graph, 0, &y)), Invalid("neg: x is 0, which is no value"));
+  EXPECT_THAT(Text(tailor_graph_neg(graph, foreign, &y)), Invalid("neg: x is a value of another graph"));
+  EXPECT_THAT(Text(tailor_graph_neg(graph, b, &y)), Invalid("neg: x is a dim, not a value"));
+  EXPECT_THAT(Text(tailor_graph_neg(graph, x + 1000, &y)), Invalid("neg: x is no value of this graph"));
+  EXPECT_THAT(Text(tailor_dim_add(graph, b, 0, &d)), Invalid("tailor_dim_add: rhs is 0, which is no dim"));
+  EXPECT_THAT(Text(tailor_dim_add(graph, foreign_dim, b, &d)), Invalid("lhs is a dim of another graph"));
+  EXPECT_THAT(Text(tailor_dim_add(graph, b, x, &d)), Invalid("rhs is a value, not a dim"));
+  EXPECT_THAT(Text(tailor_dim_add(graph, b, b + 1000, &d)), Invalid("rhs is no dim of this graph"));
+  EXPECT_THAT(Text(tailor_graph_assume_equal(graph, b, foreign_dim)), Invalid("rhs is a dim of another graph"));
+  EXPECT_THAT(Text(tailor_graph_output(graph, "y", 1, foreign)), Invalid("value is a value of another graph"));
+  EXPECT_THAT(Text(tailor_graph_set_name(graph, foreign, "n", 1)), Invalid("value is a value of another graph"));
+  EXPECT_EQ(y, 0u);
+  EXPECT_EQ(d, 0u);
+}
+
+TEST_F(CompilerGraph, SymbolsAreChecked) {
+  tailor_dim out = 0;
+  tailor_symbol_options options;
+  tailor_symbol_options_init(&options);
+  EXPECT_EQ(options.max, INT32_MAX);
+  EXPECT_THAT(Text(tailor_graph_symbol(graph, "B", 1, nullptr, &out)), Invalid("\"B\""));
+  EXPECT_THAT(Text(tailor_graph_symbol(graph, "", 0, nullptr, &out)), Invalid(""));
+  options.min = 5;
+  options.max = 4;
+  EXPECT_THAT(Text(tailor_graph_symbol(graph, "S", 1, &options, &out)), Invalid("S"));
+  options.min = -1;
+  EXPECT_THAT(Text(tailor_graph_symbol(graph, "S", 1, &options, &out)), Invalid("S"));
+  tailor_symbol_options_init(&options);
+  options.multiple_of = 0;
+  EXPECT_THAT(Text(tailor_graph_symbol(graph, "S", 1, &options, &out)), Invalid("S"));
+  tailor_symbol_options_init(&options);
+  options.likely_count = 1;
+  EXPECT_THAT(Text(tailor_graph_symbol(graph, "S", 1, &options, &out)), Invalid("likely is null"));
+  EXPECT_EQ(out, 0u);
+  const int64_t likely[] = {8, 64};
+  options = {sizeof(options), 1, 512, 8, likely, 2};
+  ASSERT_EQ(Text(tailor_graph_symbol(graph, "S", 1, &options, &out)), "OK");
+  tailor_value value = 0;
+  ASSERT_EQ(Text(tailor_graph_input(graph, "s", 1, TAILOR_BOOL, &out, 1, &value)), "OK");
+  EXPECT_THAT(GraphText(), HasSubstr("S in [1, 512] multiple_of 8 likely [8, 64]"));
+}
+
+TEST_F(CompilerGraph, OptionStructsOfOtherSizesAreRead) {
+  tailor_dim out = 0;
+  struct Newer {
+    tailor_symbol_options known;
+    uint64_t unknown;
+  } newer = {};
+  tailor_symbol_options_init(&newer.known);
+  newer.known.struct_size = sizeof(Newer);
+  EXPECT_EQ(Text(tailor_graph_symbol(graph, "S", 1, &newer.known, &out)), "OK");
+  newer.unknown = 1;
+  EXPECT_THAT(Text(tailor_graph_symbol(graph, "T", 1, &newer.known, &out)), Invalid("does not know"));
+  // An older caller's struct ends after `min`.
+  tailor_symbol_options older;
+  tailor_symbol_options_init(&older);
+  older.struct_size = 16;
+  older.max = -1;
+  EXPECT_EQ(Text(tailor_graph_symbol(graph, "U", 1, &older, &out)), "OK");
+  older.struct_size = 0;
+  EXPECT_THAT(Text(tailor_graph_symbol(graph, "V", 1, &older, &out)), Invalid("struct_size"));
+}
+
+TEST_F(CompilerGraph, DimArithmeticIsCanonical) {
+  auto text = [&](tailor_dim dim) {
+    const char* out = nullptr;
+    EXPECT_EQ(Text(tailor_dim_text(graph, dim, &out)), "OK");
+    return std::string(out);
+  };
+  auto combine = [&](auto function, tailor_dim lhs, tailor_dim rhs) {
+    tailor_dim out = 0;
+    EXPECT_EQ(Text(function(graph, lhs, rhs, &out)), "OK");
+    return out;
+  };
+  EXPECT_EQ(text(combine(tailor_dim_add, b, eight)), "B + 8");
+  EXPECT_EQ(text(combine(tailor_dim_sub, b, b)), "0");
+  EXPECT_EQ(text(combine(tailor_dim_mul, b, eight)), "8*B");
+  EXPECT_EQ(text(combine(tailor_dim_floordiv, b, eight)), "floordiv(B, 8)");
+  EXPECT_EQ(text(combine(tailor_dim_mod, b, eight)), "mod(B, 8)");
+  EXPECT_EQ(text(combine(tailor_dim_min, b, eight)), text(combine(tailor_dim_min, eight, b)));
+  EXPECT_EQ(combine(tailor_dim_max, b, b), b) << "equal dims have one handle";
+  tailor_dim zero = combine(tailor_dim_sub, b, b), out = 0;
+  EXPECT_THAT(Text(tailor_dim_floordiv(graph, b, zero, &out)),
+              Invalid("tailor_dim_floordiv: no valid dim from B and 0"));
+  EXPECT_EQ(out, 0u);
+}
+
+TEST_F(CompilerGraph, InputsAndOutputsAreChecked) {
+  tailor_value out = 0;
+  const tailor_dim nine[] = {b, b, b, b, b, b, b, b, b};
+  EXPECT_THAT(Text(tailor_graph_input(graph, "x", 1, TAILOR_F32, &b, 1, &out)), Invalid("\"x\""));
+  EXPECT_THAT(Text(tailor_graph_input(graph, "z", 1, 0, &b, 1, &out)), Invalid("dtype is 0, no element type"));
+  EXPECT_THAT(Text(tailor_graph_input(graph, "z", 1, 268, &b, 1, &out)), Invalid("dtype is 268"));
+  EXPECT_THAT(Text(tailor_graph_input(graph, "z", 1, TAILOR_F32, nullptr, 1, &out)), Invalid("dims is null"));
+  EXPECT_THAT(Text(tailor_graph_input(graph, "z", 1, TAILOR_F32, nine, 9, &out)), Invalid("9 dims, more than 8"));
+  EXPECT_THAT(Text(tailor_graph_input(graph, "z", 1, TAILOR_F32, &foreign_dim, 1, &out)),
+              Invalid("dims[0] is a dim of another graph"));
+  EXPECT_THAT(Text(tailor_graph_input(graph, nullptr, 3, TAILOR_F32, &b, 1, &out)), Invalid("name is null"));
+  EXPECT_THAT(Text(tailor_graph_input(graph, "a\0b", 3, TAILOR_F32, &b, 1, &out)), Invalid("name is no UTF-8"));
+  EXPECT_THAT(Text(tailor_graph_input(graph, "\xC0\xAF", 2, TAILOR_F32, &b, 1, &out)), Invalid("name is no UTF-8"));
+  EXPECT_THAT(Text(tailor_graph_input(graph, "\xED\xA0\x80", 3, TAILOR_F32, &b, 1, &out)), Invalid("UTF-8"));
+  EXPECT_EQ(out, 0u);
+  EXPECT_EQ(Text(tailor_graph_input(graph, "gr\xC3\xBC\xC3\x9F", SIZE_MAX, TAILOR_F32, &b, 1, &out)), "OK");
+  EXPECT_EQ(Text(tailor_graph_output(graph, "y", 1, x)), "OK");
+  EXPECT_THAT(Text(tailor_graph_output(graph, "y", 1, ids)), Invalid("y"));
+}
+
+TEST_F(CompilerGraph, NegativeExtentsAreRefused) {
+  tailor_dim minus = 0;
+  ASSERT_EQ(Text(tailor_graph_dim(graph, -3, &minus)), "OK");
+  tailor_value out = 0;
+  EXPECT_THAT(Text(tailor_graph_input(graph, "z", 1, TAILOR_F32, &minus, 1, &out)), Invalid("-3"));
+}
+
+TEST_F(CompilerGraph, AFailedCallChangesNothing) {
+  const std::string before = GraphText();
+  tailor_value out = 0;
+  EXPECT_THAT(Text(tailor_graph_add(graph, x, ids, &out)), Not("OK"));
+  EXPECT_THAT(Text(tailor_graph_reshape(graph, x, &foreign_dim, 1, &out)), Not("OK"));
+  EXPECT_THAT(Text(tailor_graph_input(graph, "x", 1, TAILOR_F32, &b, 1, &out)), Not("OK"));
+  EXPECT_EQ(GraphText(), before);
+}
+
+}  // namespace
+}  // namespace tailor

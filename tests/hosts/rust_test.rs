@@ -1,0 +1,69 @@
+//! The Rust wrapper, on the artifact that c99_test saves (TAILOR_TEST_ARTIFACT).
+
+use tailor::{Error, Executable, Tensor, INVALID_ARGUMENT, NOT_FOUND};
+
+fn load() -> Executable {
+    let path = std::env::var("TAILOR_TEST_ARTIFACT").expect("TAILOR_TEST_ARTIFACT names the artifact");
+    Executable::load(path).expect("the artifact loads")
+}
+
+fn error_of<T>(result: tailor::Result<T>) -> Error {
+    result.err().expect("an error")
+}
+
+#[test]
+fn signature_is_readable() {
+    let executable = load();
+    let inputs = executable.inputs().unwrap();
+    assert_eq!(inputs.len(), 1);
+    assert_eq!((inputs[0].name.as_str(), inputs[0].dtype), ("x", 12));
+    assert_eq!(inputs[0].dims, ["B", "4"]);
+    let names: Vec<String> = executable.outputs().unwrap().into_iter().map(|output| output.name).collect();
+    assert_eq!(names, ["y", "total"]);
+}
+
+#[test]
+fn runs_at_several_shapes() {
+    let executable = load();
+    let mut session = executable.session(2).unwrap();
+    drop(executable); // the session keeps it alive
+    for rows in [1usize, 3, 64] {
+        let x: Vec<f32> = (0..rows * 4).map(|i| i as f32).collect();
+        let outputs = session.run(&[Tensor::new(&x, &[rows as i64, 4])]).unwrap();
+        assert_eq!(outputs.len(), 2);
+        assert_eq!(outputs.dims(0), [rows as i64, 4]);
+        let y: Vec<f32> = x.iter().enumerate().map(|(i, v)| v * (i % 4 + 1) as f32 + 0.5).collect();
+        assert_eq!(outputs.get::<f32>(0).unwrap(), y);
+        let total: Vec<f32> = y.chunks(4).map(|row| row.iter().sum()).collect();
+        assert_eq!(outputs.get::<f32>(1).unwrap(), total);
+        assert_eq!(error_of(outputs.get::<i32>(0)).code, INVALID_ARGUMENT);
+        assert_eq!(error_of(outputs.get::<f32>(2)).code, INVALID_ARGUMENT);
+    }
+}
+
+#[test]
+fn errors_name_the_input() {
+    let mut session = load().session(1).unwrap();
+    let x = [0f64; 4];
+    let wrong_type = error_of(session.run(&[Tensor::new(&x, &[1, 4])]));
+    assert_eq!(wrong_type.code, INVALID_ARGUMENT);
+    assert!(wrong_type.message.contains("\"x\""), "{}", wrong_type);
+    let x = [0f32; 65 * 4];
+    let out_of_range = error_of(session.run(&[Tensor::new(&x, &[65, 4])]));
+    assert!(out_of_range.message.contains("B"), "{}", out_of_range);
+    assert_eq!(error_of(session.run(&[])).code, INVALID_ARGUMENT);
+}
+
+#[test]
+fn a_missing_file_is_not_found() {
+    assert_eq!(error_of(Executable::load("/no/such/file.tlr")).code, NOT_FOUND);
+}
+
+#[test]
+fn saves_the_same_bytes() {
+    let path = std::env::temp_dir().join(format!("tailor_rust_{}.tlr", std::process::id()));
+    load().save(&path).unwrap();
+    let saved = std::fs::read(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(saved, std::fs::read(std::env::var("TAILOR_TEST_ARTIFACT").unwrap()).unwrap());
+}

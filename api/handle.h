@@ -36,7 +36,8 @@ inline bool IsHandle(const void* handle, HandleKind kind) {
 
 // NULL where `handle` is a live handle of `kind`.
 inline tailor_status* CheckHandle(const char* function, const char* parameter, const void* handle, HandleKind kind) {
-  if (IsHandle(handle, kind)) [[likely]] return nullptr;
+  if (IsHandle(handle, kind)) [[likely]]
+    return nullptr;
   return InvalidParameter(function, parameter, handle == nullptr ? "is null" : "is a handle of another kind");
 }
 

@@ -29,7 +29,7 @@ tailor_status* OutOfRange(const char* function, size_t index, size_t count) {
 }
 
 tailor_status* TensorInfo(const char* function, const tailor_executable* executable,
-                          std::vector<tailor::ProgramTensor> tailor::Program::* list, size_t index,
+                          std::vector<tailor::ProgramTensor> tailor::Program::*list, size_t index,
                           tailor_tensor_info* out) {
   if (auto* bad = CheckHandle(function, "executable", executable, HandleKind::kExecutable)) return bad;
   if (auto* bad = CheckPointer(function, "out", out)) return bad;
@@ -102,8 +102,8 @@ tailor_status* tailor_executable_describe(const tailor_executable* executable, c
     const std::string* made = executable->description.load(std::memory_order_acquire);
     if (made == nullptr) {
       const uint64_t bytes = executable->artifact.prefix.size() + executable->artifact.constants.bytes().size();
-      auto fresh = std::make_unique<const std::string>(tailor::DescribeAsJson(
-          executable->artifact.program, executable->executable->variant(), bytes));
+      auto fresh = std::make_unique<const std::string>(
+          tailor::DescribeAsJson(executable->artifact.program, executable->executable->variant(), bytes));
       // Of several threads that come first, one wins; the others' texts go again.
       if (executable->description.compare_exchange_strong(made, fresh.get(), std::memory_order_acq_rel)) {
         made = fresh.release();

@@ -28,8 +28,8 @@ std::string VersionText() {
       cannot += feature + " (" + missing.front().substr(feature.size() + 2) + "), ";
     }
   }
-  return std::string(tailor::CpuLevel(cpu)) + "; Tailor " TAILOR_VERSION "; uses: " + uses +
-         "; cannot use: " + cannot + "cuda (this runtime has no GPU support)";
+  return std::string(tailor::CpuLevel(cpu)) + "; Tailor " TAILOR_VERSION "; uses: " + uses + "; cannot use: " + cannot +
+         "cuda (this runtime has no GPU support)";
 }
 
 }  // namespace

@@ -71,10 +71,10 @@ tailor_status* tailor_session_create(const tailor_executable* executable, const 
   if (auto* bad = tailor::TakeOptions(kFunction, options, &read)) return bad;
   return tailor::Guarded([&]() -> Failure {
     auto session = std::make_unique<tailor_session>();
-    Failure f = tailor::Session::Create(*executable->executable,
-                                        {read.threads, read.parallel_for, read.parallel_user, read.copy_strided != 0,
-                                         read.idle_sleep != 0},
-                                        &session->session);
+    Failure f = tailor::Session::Create(
+        *executable->executable,
+        {read.threads, read.parallel_for, read.parallel_user, read.copy_strided != 0, read.idle_sleep != 0},
+        &session->session);
     if (!f.ok()) return f;
     session->executable = executable;
     tailor_executable_retain(executable);
@@ -113,7 +113,8 @@ tailor_status* tailor_session_bind(tailor_session* session, const tailor_tensor*
 
 tailor_status* tailor_session_run_bound(tailor_session* session) {
   if (auto* bad = CheckHandle("tailor_session_run_bound", "session", session, HandleKind::kSession)) return bad;
-  if (session->session->RunBound()) [[likely]] return nullptr;
+  if (session->session->RunBound()) [[likely]]
+    return nullptr;
   return tailor::Guarded([&] { return session->session->BoundFailure(); });
 }
 
@@ -151,8 +152,7 @@ tailor_status* tailor_executable_plan(const tailor_executable* executable, const
   tailor_plan_info_init(&read);
   if (auto* bad = tailor::TakeOptions(kFunction, info, &read, "info")) return bad;
   uint64_t workspace_bytes = 0;
-  auto* failed = tailor::Guarded(
-      [&] { return executable->executable->Plan(in, out, read.threads, &workspace_bytes); });
+  auto* failed = tailor::Guarded([&] { return executable->executable->Plan(in, out, read.threads, &workspace_bytes); });
   if (failed != nullptr || info == nullptr) return failed;
   read.workspace_bytes = workspace_bytes;
   return tailor::WriteInfo(kFunction, read, info, "info");

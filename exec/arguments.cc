@@ -20,8 +20,10 @@ bool DenseBytes(DType dtype, const int64_t* dims, size_t rank, uint64_t* bytes) 
   int64_t total = SizeOf(dtype);
   bool empty = false, overflow = false;
   for (size_t i = 0; i < rank; ++i) {
-    if (dims[i] == 0) empty = true;
-    else overflow |= __builtin_mul_overflow(total, dims[i], &total);
+    if (dims[i] == 0)
+      empty = true;
+    else
+      overflow |= __builtin_mul_overflow(total, dims[i], &total);
   }
   if (overflow && !empty) return false;
   *bytes = empty ? 0 : static_cast<uint64_t>(total);
@@ -32,12 +34,10 @@ bool DenseBytes(DType dtype, const int64_t* dims, size_t rank, uint64_t* bytes) 
 Failure CheckType(const char* kind, const ProgramTensor& expected, const Tensor& tensor, uint64_t* bytes) {
   const auto rank = static_cast<int32_t>(expected.dims.size());
   if (tensor.dtype != static_cast<int32_t>(expected.dtype)) {
-    return Bad(kind, expected.name,
-               "dtype is " + NameOfNumber(tensor.dtype) + ", expected " + NameOf(expected.dtype));
+    return Bad(kind, expected.name, "dtype is " + NameOfNumber(tensor.dtype) + ", expected " + NameOf(expected.dtype));
   }
   if (tensor.rank != rank) {
-    return Bad(kind, expected.name,
-               "rank is " + std::to_string(tensor.rank) + ", expected " + std::to_string(rank));
+    return Bad(kind, expected.name, "rank is " + std::to_string(tensor.rank) + ", expected " + std::to_string(rank));
   }
   for (int32_t i = 0; i < rank; ++i) {
     if (tensor.dims[i] < 0) {
@@ -205,7 +205,8 @@ Failure Arguments::SetOutputs(OutputList outputs, OutputUse use) {
     const ProgramTensor& expected = signature_.outputs[i];
     Output& output = outputs_[i];
     if (Failure f = CheckType("output", expected, tensor, &output.bytes); !f.ok()) return f;
-    if (output.bytes > 0 && !IsDense(tensor)) return Bad("output", expected.name, "it is strided, but must be dense row-major");
+    if (output.bytes > 0 && !IsDense(tensor))
+      return Bad("output", expected.name, "it is strided, but must be dense row-major");
     if (Failure f = CheckData("output", expected, tensor, output.bytes); !f.ok()) return f;
     for (int32_t d = 0; d < tensor.rank; ++d) wanted_dims_[i][d] = tensor.dims[d];
     output.data = output.bytes > 0 ? tensor.data : EmptyTensorData();
@@ -225,8 +226,7 @@ Failure Arguments::CheckOverlap() const {
     }
     for (size_t k = 0; k < i; ++k) {
       if (Overlap(a.data, a.bytes, outputs_[k].data, outputs_[k].bytes)) {
-        return Bad("output", signature_.outputs[i].name,
-                   "it overlaps output \"" + signature_.outputs[k].name + "\"");
+        return Bad("output", signature_.outputs[i].name, "it overlaps output \"" + signature_.outputs[k].name + "\"");
       }
     }
   }

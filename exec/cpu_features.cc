@@ -10,67 +10,43 @@ namespace {
 // Bits of XCR0: the register state that a feature lives in.
 enum State : uint64_t {
   kNone = 0,
-  kYmm = 0x6,             // SSE and AVX
-  kZmm = kYmm | 0xe0,     // mask registers, upper halves, registers 16 to 31
+  kYmm = 0x6,          // SSE and AVX
+  kZmm = kYmm | 0xe0,  // mask registers, upper halves, registers 16 to 31
   kTiles = 0x60000,
 };
 
 struct Feature {
   std::string_view name;
-  uint32_t CpuId::* word;
+  uint32_t CpuId::*word;
   int bit;
   State state;
 };
 
 constexpr Feature kFeatures[] = {
-    {"cx8", &CpuId::leaf1_edx, 8, kNone},
-    {"cmov", &CpuId::leaf1_edx, 15, kNone},
-    {"mmx", &CpuId::leaf1_edx, 23, kNone},
-    {"fxsr", &CpuId::leaf1_edx, 24, kNone},
-    {"sse", &CpuId::leaf1_edx, 25, kNone},
-    {"sse2", &CpuId::leaf1_edx, 26, kNone},
-    {"sse3", &CpuId::leaf1_ecx, 0, kNone},
-    {"pclmul", &CpuId::leaf1_ecx, 1, kNone},
-    {"ssse3", &CpuId::leaf1_ecx, 9, kNone},
-    {"fma", &CpuId::leaf1_ecx, 12, kYmm},
-    {"cx16", &CpuId::leaf1_ecx, 13, kNone},
-    {"sse4.1", &CpuId::leaf1_ecx, 19, kNone},
-    {"sse4.2", &CpuId::leaf1_ecx, 20, kNone},
-    {"movbe", &CpuId::leaf1_ecx, 22, kNone},
-    {"popcnt", &CpuId::leaf1_ecx, 23, kNone},
-    {"aes", &CpuId::leaf1_ecx, 25, kNone},
-    {"xsave", &CpuId::leaf1_ecx, 26, kNone},
-    {"avx", &CpuId::leaf1_ecx, 28, kYmm},
-    {"f16c", &CpuId::leaf1_ecx, 29, kYmm},
-    {"sahf", &CpuId::extended1_ecx, 0, kNone},
-    {"lzcnt", &CpuId::extended1_ecx, 5, kNone},
-    {"bmi", &CpuId::leaf7_ebx, 3, kNone},
-    {"avx2", &CpuId::leaf7_ebx, 5, kYmm},
-    {"bmi2", &CpuId::leaf7_ebx, 8, kNone},
-    {"avx512f", &CpuId::leaf7_ebx, 16, kZmm},
-    {"avx512dq", &CpuId::leaf7_ebx, 17, kZmm},
-    {"avx512ifma", &CpuId::leaf7_ebx, 21, kZmm},
-    {"avx512cd", &CpuId::leaf7_ebx, 28, kZmm},
-    {"avx512bw", &CpuId::leaf7_ebx, 30, kZmm},
-    {"avx512vl", &CpuId::leaf7_ebx, 31, kZmm},
-    {"avx512vbmi", &CpuId::leaf7_ecx, 1, kZmm},
-    {"avx512vbmi2", &CpuId::leaf7_ecx, 6, kZmm},
-    {"gfni", &CpuId::leaf7_ecx, 8, kNone},
-    {"vaes", &CpuId::leaf7_ecx, 9, kYmm},
-    {"vpclmulqdq", &CpuId::leaf7_ecx, 10, kYmm},
-    {"avx512vnni", &CpuId::leaf7_ecx, 11, kZmm},
-    {"avx512bitalg", &CpuId::leaf7_ecx, 12, kZmm},
-    {"avx512vpopcntdq", &CpuId::leaf7_ecx, 14, kZmm},
-    {"avx512fp16", &CpuId::leaf7_edx, 23, kZmm},
-    {"amx-bf16", &CpuId::leaf7_edx, 22, kTiles},
-    {"amx-tile", &CpuId::leaf7_edx, 24, kTiles},
-    {"amx-int8", &CpuId::leaf7_edx, 25, kTiles},
-    {"avxvnni", &CpuId::leaf7_1_eax, 4, kYmm},
-    {"avx512bf16", &CpuId::leaf7_1_eax, 5, kZmm},
-    {"amx-fp16", &CpuId::leaf7_1_eax, 21, kTiles},
-    {"avxifma", &CpuId::leaf7_1_eax, 23, kYmm},
-    {"avxvnniint8", &CpuId::leaf7_1_edx, 4, kYmm},
-    {"avxneconvert", &CpuId::leaf7_1_edx, 5, kYmm},
+    {"cx8", &CpuId::leaf1_edx, 8, kNone},          {"cmov", &CpuId::leaf1_edx, 15, kNone},
+    {"mmx", &CpuId::leaf1_edx, 23, kNone},         {"fxsr", &CpuId::leaf1_edx, 24, kNone},
+    {"sse", &CpuId::leaf1_edx, 25, kNone},         {"sse2", &CpuId::leaf1_edx, 26, kNone},
+    {"sse3", &CpuId::leaf1_ecx, 0, kNone},         {"pclmul", &CpuId::leaf1_ecx, 1, kNone},
+    {"ssse3", &CpuId::leaf1_ecx, 9, kNone},        {"fma", &CpuId::leaf1_ecx, 12, kYmm},
+    {"cx16", &CpuId::leaf1_ecx, 13, kNone},        {"sse4.1", &CpuId::leaf1_ecx, 19, kNone},
+    {"sse4.2", &CpuId::leaf1_ecx, 20, kNone},      {"movbe", &CpuId::leaf1_ecx, 22, kNone},
+    {"popcnt", &CpuId::leaf1_ecx, 23, kNone},      {"aes", &CpuId::leaf1_ecx, 25, kNone},
+    {"xsave", &CpuId::leaf1_ecx, 26, kNone},       {"avx", &CpuId::leaf1_ecx, 28, kYmm},
+    {"f16c", &CpuId::leaf1_ecx, 29, kYmm},         {"sahf", &CpuId::extended1_ecx, 0, kNone},
+    {"lzcnt", &CpuId::extended1_ecx, 5, kNone},    {"bmi", &CpuId::leaf7_ebx, 3, kNone},
+    {"avx2", &CpuId::leaf7_ebx, 5, kYmm},          {"bmi2", &CpuId::leaf7_ebx, 8, kNone},
+    {"avx512f", &CpuId::leaf7_ebx, 16, kZmm},      {"avx512dq", &CpuId::leaf7_ebx, 17, kZmm},
+    {"avx512ifma", &CpuId::leaf7_ebx, 21, kZmm},   {"avx512cd", &CpuId::leaf7_ebx, 28, kZmm},
+    {"avx512bw", &CpuId::leaf7_ebx, 30, kZmm},     {"avx512vl", &CpuId::leaf7_ebx, 31, kZmm},
+    {"avx512vbmi", &CpuId::leaf7_ecx, 1, kZmm},    {"avx512vbmi2", &CpuId::leaf7_ecx, 6, kZmm},
+    {"gfni", &CpuId::leaf7_ecx, 8, kNone},         {"vaes", &CpuId::leaf7_ecx, 9, kYmm},
+    {"vpclmulqdq", &CpuId::leaf7_ecx, 10, kYmm},   {"avx512vnni", &CpuId::leaf7_ecx, 11, kZmm},
+    {"avx512bitalg", &CpuId::leaf7_ecx, 12, kZmm}, {"avx512vpopcntdq", &CpuId::leaf7_ecx, 14, kZmm},
+    {"avx512fp16", &CpuId::leaf7_edx, 23, kZmm},   {"amx-bf16", &CpuId::leaf7_edx, 22, kTiles},
+    {"amx-tile", &CpuId::leaf7_edx, 24, kTiles},   {"amx-int8", &CpuId::leaf7_edx, 25, kTiles},
+    {"avxvnni", &CpuId::leaf7_1_eax, 4, kYmm},     {"avx512bf16", &CpuId::leaf7_1_eax, 5, kZmm},
+    {"amx-fp16", &CpuId::leaf7_1_eax, 21, kTiles}, {"avxifma", &CpuId::leaf7_1_eax, 23, kYmm},
+    {"avxvnniint8", &CpuId::leaf7_1_edx, 4, kYmm}, {"avxneconvert", &CpuId::leaf7_1_edx, 5, kYmm},
 };
 
 // Why `name` cannot be used, or "".

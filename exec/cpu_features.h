@@ -15,7 +15,7 @@ struct CpuId {
   uint32_t leaf1_ecx = 0, leaf1_edx = 0;
   uint32_t leaf7_ebx = 0, leaf7_ecx = 0, leaf7_edx = 0;  // subleaf 0
   uint32_t leaf7_1_eax = 0, leaf7_1_edx = 0;             // subleaf 1
-  uint32_t extended1_ecx = 0;  // leaf 0x80000001
+  uint32_t extended1_ecx = 0;                            // leaf 0x80000001
   uint64_t xcr0 = 0;                                     // registers that the operating system saves
 };
 

@@ -76,8 +76,7 @@ Failure Executable::Create(std::shared_ptr<const Runtime> runtime, const Program
 Failure Executable::Plan(InputList inputs, OutputList outputs, uint64_t threads, uint64_t* workspace_bytes) const {
   if (outputs.size() != program_.outputs.size()) {
     return {Code::kInvalidArgument,
-            std::to_string(outputs.size()) + " outputs given, expected " + std::to_string(program_.outputs.size()),
-            ""};
+            std::to_string(outputs.size()) + " outputs given, expected " + std::to_string(program_.outputs.size()), ""};
   }
   Arguments arguments(program_, runtime_->allocator());
   if (Failure f = arguments.SetInputs(inputs, InputUse::kShapesOnly); !f.ok()) return f;

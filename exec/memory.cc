@@ -29,16 +29,13 @@ void* EmptyTensorData() {
 }
 
 Buffer::Buffer(Buffer&& other) noexcept
-    : allocator_(other.allocator_),
-      data_(std::exchange(other.data_, nullptr)),
-      size_(std::exchange(other.size_, 0)) {}
+    : allocator_(other.allocator_), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
 
 bool Buffer::Grow(uint64_t bytes) {
   if (bytes <= size_) return true;
   Free();
-  void* data = allocator_->allocate != nullptr
-                   ? allocator_->allocate(allocator_->user, bytes, kBufferAlignment)
-                   : AllocateFromLibc(bytes);
+  void* data = allocator_->allocate != nullptr ? allocator_->allocate(allocator_->user, bytes, kBufferAlignment)
+                                               : AllocateFromLibc(bytes);
   if (data == nullptr) return false;
   data_ = static_cast<uint8_t*>(data);
   size_ = bytes;

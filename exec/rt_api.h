@@ -24,8 +24,8 @@ struct Parallelism {
   std::shared_ptr<ThreadTeam> team;
   HostFor host_for = nullptr;  // if set, used instead of a team
   void* host_user = nullptr;
-  bool sleep = false;        // the team's workers block between regions
-  uint64_t generation = 0;   // ForkGeneration when made
+  bool sleep = false;       // the team's workers block between regions
+  uint64_t generation = 0;  // ForkGeneration when made
 };
 
 // Everything that callbacks reach from the RtContext that generated code hands back. `context` is first: a

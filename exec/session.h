@@ -54,8 +54,8 @@ class Session {
   std::vector<Buffer> output_buffers_;
   std::vector<int64_t> memo_;
   Arguments first_, second_;
-  Arguments* bound_ = nullptr;   // first_ or second_
-  Arguments* free_ = &first_;    // the other
+  Arguments* bound_ = nullptr;  // first_ or second_
+  Arguments* free_ = &first_;   // the other
   RunState state_;
 };
 

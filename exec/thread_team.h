@@ -33,8 +33,8 @@ class ThreadTeam {
  private:
   pthreadpool* pool_;
   const size_t threads_;
-  const uint64_t generation_;   // ForkGeneration when made
-  const bool crowded_;          // fewer CPUs than threads
+  const uint64_t generation_;  // ForkGeneration when made
+  const bool crowded_;         // fewer CPUs than threads
   std::atomic<bool> busy_{false};
 };
 

@@ -15,8 +15,7 @@ class AlignedBytes {
 
   AlignedBytes() = default;
   // Throws std::bad_alloc.
-  explicit AlignedBytes(size_t size)
-      : data_(static_cast<std::byte*>(::operator new(size, kAlignment))), size_(size) {}
+  explicit AlignedBytes(size_t size) : data_(static_cast<std::byte*>(::operator new(size, kAlignment))), size_(size) {}
 
   std::byte* data() { return data_.get(); }
   const std::byte* data() const { return data_.get(); }

@@ -35,7 +35,7 @@ struct ArtifactHeader {
   uint64_t reserved;       // zero
   SectionHeader metadata;  // a FlatBuffer, see artifact.fbs
   SectionHeader images;
-  SectionHeader chunks;    // BLAKE2b-256 of each chunk of each constant, in order
+  SectionHeader chunks;                // BLAKE2b-256 of each chunk of each constant, in order
   uint8_t identity[kHashBytes];        // BLAKE2b-256 of the header up to here: stands for the whole artifact
   uint8_t signature[kSignatureBytes];  // Ed25519 over `identity`; all zero when not signed
   uint8_t seal[kHashBytes];            // BLAKE2b-256 of the header up to here

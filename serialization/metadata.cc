@@ -29,8 +29,7 @@ Offset<flatbuffers::Vector<Offset<fbs::Tensor>>> Encode(FlatBufferBuilder& b,
     for (const ProgramDim& dim : tensor.dims) {
       dims.push_back(fbs::CreateDimDirect(b, dim.symbol, dim.extent, dim.text.c_str()));
     }
-    encoded.push_back(
-        fbs::CreateTensorDirect(b, tensor.name.c_str(), static_cast<uint8_t>(tensor.dtype), &dims));
+    encoded.push_back(fbs::CreateTensorDirect(b, tensor.name.c_str(), static_cast<uint8_t>(tensor.dtype), &dims));
   }
   return b.CreateVector(encoded);
 }
@@ -42,12 +41,11 @@ Offset<flatbuffers::Vector<Offset<fbs::Variant>>> Encode(FlatBufferBuilder& b, c
     const Variant& v = variants[i];
     Offsets<fbs::Launch> launches;
     for (const ProgramLaunch& launch : v.launches) {
-      launches.push_back(
-          fbs::CreateLaunch(b, b.CreateString(launch.kernel), b.CreateVectorOfStrings(launch.versions)));
+      launches.push_back(fbs::CreateLaunch(b, b.CreateString(launch.kernel), b.CreateVectorOfStrings(launch.versions)));
     }
     encoded.push_back(fbs::CreateVariant(b, b.CreateString(v.target), b.CreateVectorOfStrings(v.features),
-                                         places[i].offset, places[i].size, v.run_offset, v.plan_offset,
-                                         v.memo_slots, v.api_size, v.context_size, b.CreateVector(launches)));
+                                         places[i].offset, places[i].size, v.run_offset, v.plan_offset, v.memo_slots,
+                                         v.api_size, v.context_size, b.CreateVector(launches)));
   }
   return b.CreateVector(encoded);
 }
@@ -163,17 +161,15 @@ std::vector<uint8_t> EncodeMetadata(const Program& program, const MetadataPlaces
     checks.push_back(fbs::CreateCheckDirect(b, check.message.c_str(), check.node.c_str()));
   }
   const Provenance& from = program.provenance;
-  const auto provenance =
-      fbs::CreateProvenanceDirect(b, from.tailor_version.c_str(), from.llvm_version.c_str(),
-                                  from.graph_name.c_str(), from.graph_hash, from.options.c_str());
+  const auto provenance = fbs::CreateProvenanceDirect(b, from.tailor_version.c_str(), from.llvm_version.c_str(),
+                                                      from.graph_name.c_str(), from.graph_hash, from.options.c_str());
   const auto inputs = Encode(b, program.inputs);
   const auto outputs = Encode(b, program.outputs);
   const auto constants = Encode(b, program.constants, places.constants);
   const auto variants = Encode(b, program.variants, places.images);
   const auto facts = b.CreateVectorOfStrings(program.facts);
-  fbs::FinishArtifactBuffer(
-      b, fbs::CreateArtifact(b, b.CreateVector(symbols), inputs, outputs, b.CreateVector(checks), constants,
-                             variants, provenance, facts));
+  fbs::FinishArtifactBuffer(b, fbs::CreateArtifact(b, b.CreateVector(symbols), inputs, outputs, b.CreateVector(checks),
+                                                   constants, variants, provenance, facts));
   return {b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize()};
 }
 

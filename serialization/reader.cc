@@ -155,8 +155,8 @@ Failure ReadArtifact(const Source& source, const ReadOptions& options, Artifact*
     return Damaged("metadata: the sections have other sizes than the items in them");
   }
   if (header.constants_size > 0) {
-    Failure f = source.Take(header.constants_offset, header.constants_size, options.copy_constants,
-                            &artifact.constants);
+    Failure f =
+        source.Take(header.constants_offset, header.constants_size, options.copy_constants, &artifact.constants);
     if (!f.ok()) return f;
   }
   if (Failure f = Attach(header, places, &artifact); !f.ok()) return f;

@@ -52,7 +52,8 @@ Failure SaveArtifact(const Artifact& artifact, const std::string& path) {
   std::string temporary;
   const int file = CreateBeside(path, &temporary);
   if (file < 0) return CannotWrite(path, errno);
-  const bool written = WriteAll(file, artifact.prefix.span()) && WriteAll(file, artifact.constants.bytes()) && fsync(file) == 0;
+  const bool written =
+      WriteAll(file, artifact.prefix.span()) && WriteAll(file, artifact.constants.bytes()) && fsync(file) == 0;
   int error = errno;
   close(file);
   if (written && rename(temporary.c_str(), path.c_str()) == 0) {

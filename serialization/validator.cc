@@ -36,9 +36,7 @@ class Checker {
   void Require(bool holds, const char* rule) {
     if (!holds && problem_.empty()) problem_ = item_.empty() ? rule : item_ + ": " + rule;
   }
-  void RequireText(const std::string& text, const char* rule) {
-    Require(IsText(text), rule);
-  }
+  void RequireText(const std::string& text, const char* rule) { Require(IsText(text), rule); }
   // Starts an item with a name of its own: not empty, unique among `seen`.
   void Begin(const char* kind, const std::string& name, std::unordered_set<std::string_view>* seen) {
     item_ = std::string(kind) + " \"" + (IsText(name) ? name : "?") + "\"";
@@ -148,8 +146,10 @@ bool PhysicalBytes(const ProgramConstant& constant, uint64_t* bytes) {
   uint64_t total = SizeOf(constant.dtype);
   bool empty = false, overflow = false;
   for (uint64_t extent : extents) {
-    if (extent == 0) empty = true;
-    else overflow |= __builtin_mul_overflow(total, extent, &total);
+    if (extent == 0)
+      empty = true;
+    else
+      overflow |= __builtin_mul_overflow(total, extent, &total);
   }
   if (overflow && !empty) return false;
   *bytes = empty ? 0 : total;

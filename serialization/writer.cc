@@ -80,8 +80,7 @@ void HashHeader(const uint8_t* secret_key, ArtifactHeader* header) {
   std::memcpy(header->seal, seal.data(), kHashBytes);
 }
 
-void CopyItems(const Program& program, const MetadataPlaces& places, const ArtifactHeader& header,
-               AlignedBytes* file) {
+void CopyItems(const Program& program, const MetadataPlaces& places, const ArtifactHeader& header, AlignedBytes* file) {
   for (size_t i = 0; i < program.variants.size(); ++i) {
     const auto image = program.variants[i].image;
     std::copy(image.begin(), image.end(), file->data() + header.images.offset + places.images[i].offset);

@@ -34,9 +34,9 @@ using RuntimePtr = std::unique_ptr<tailor_runtime, Release>;
 
 inline ExecutablePtr LoadBytes(std::span<const std::byte> bytes, tailor_runtime* runtime = nullptr) {
   tailor_executable* executable = nullptr;
-  EXPECT_EQ(Text(tailor_executable_load_memory(runtime, bytes.data(), bytes.size(), nullptr, nullptr, nullptr,
-                                               &executable)),
-            "OK");
+  EXPECT_EQ(
+      Text(tailor_executable_load_memory(runtime, bytes.data(), bytes.size(), nullptr, nullptr, nullptr, &executable)),
+      "OK");
   return ExecutablePtr(executable);
 }
 

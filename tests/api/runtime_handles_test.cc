@@ -28,18 +28,29 @@ std::vector<Call> Calls() {
   static const char* json = nullptr;
   static tailor_session* session = nullptr;
   return {
-      {"tailor_executable_save", "executable", [](const Handles& h) { return tailor_executable_save(h.executable, "/tmp/x", 6); }},
-      {"tailor_executable_input", "executable", [](const Handles& h) { return tailor_executable_input(h.executable, 0, &tensor_info); }},
-      {"tailor_executable_output", "executable", [](const Handles& h) { return tailor_executable_output(h.executable, 0, &tensor_info); }},
-      {"tailor_executable_symbol", "executable", [](const Handles& h) { return tailor_executable_symbol(h.executable, 0, &symbol_info); }},
-      {"tailor_executable_describe", "executable", [](const Handles& h) { return tailor_executable_describe(h.executable, &json); }},
-      {"tailor_session_create", "executable", [](const Handles& h) { return tailor_session_create(h.executable, nullptr, &session); }},
-      {"tailor_executable_run", "executable", [](const Handles& h) { return tailor_executable_run(h.executable, nullptr, 0, nullptr, 0); }},
-      {"tailor_executable_plan", "executable", [](const Handles& h) { return tailor_executable_plan(h.executable, nullptr, 0, nullptr, 0, nullptr); }},
-      {"tailor_session_run", "session", [](const Handles& h) { return tailor_session_run(h.session, nullptr, 0, nullptr, 0); }},
-      {"tailor_session_bind", "session", [](const Handles& h) { return tailor_session_bind(h.session, nullptr, 0, nullptr, 0); }},
+      {"tailor_executable_save", "executable",
+       [](const Handles& h) { return tailor_executable_save(h.executable, "/tmp/x", 6); }},
+      {"tailor_executable_input", "executable",
+       [](const Handles& h) { return tailor_executable_input(h.executable, 0, &tensor_info); }},
+      {"tailor_executable_output", "executable",
+       [](const Handles& h) { return tailor_executable_output(h.executable, 0, &tensor_info); }},
+      {"tailor_executable_symbol", "executable",
+       [](const Handles& h) { return tailor_executable_symbol(h.executable, 0, &symbol_info); }},
+      {"tailor_executable_describe", "executable",
+       [](const Handles& h) { return tailor_executable_describe(h.executable, &json); }},
+      {"tailor_session_create", "executable",
+       [](const Handles& h) { return tailor_session_create(h.executable, nullptr, &session); }},
+      {"tailor_executable_run", "executable",
+       [](const Handles& h) { return tailor_executable_run(h.executable, nullptr, 0, nullptr, 0); }},
+      {"tailor_executable_plan", "executable",
+       [](const Handles& h) { return tailor_executable_plan(h.executable, nullptr, 0, nullptr, 0, nullptr); }},
+      {"tailor_session_run", "session",
+       [](const Handles& h) { return tailor_session_run(h.session, nullptr, 0, nullptr, 0); }},
+      {"tailor_session_bind", "session",
+       [](const Handles& h) { return tailor_session_bind(h.session, nullptr, 0, nullptr, 0); }},
       {"tailor_session_run_bound", "session", [](const Handles& h) { return tailor_session_run_bound(h.session); }},
-      {"tailor_session_reserve", "session", [](const Handles& h) { return tailor_session_reserve(h.session, nullptr, 0); }},
+      {"tailor_session_reserve", "session",
+       [](const Handles& h) { return tailor_session_reserve(h.session, nullptr, 0); }},
   };
 }
 
@@ -56,7 +67,8 @@ TEST(Handles, AnotherKindIsNamed) {
                            reinterpret_cast<tailor_executable*>(session.get()),
                            reinterpret_cast<tailor_session*>(executable.get())};
   for (const Call& call : Calls()) {
-    EXPECT_EQ(Text(call.call(swapped)), std::string("3: ") + call.name + ": " + call.handle + " is a handle of another kind");
+    EXPECT_EQ(Text(call.call(swapped)),
+              std::string("3: ") + call.name + ": " + call.handle + " is a handle of another kind");
   }
   tailor_executable* out = nullptr;
   EXPECT_EQ(Text(tailor_executable_load(swapped.runtime, "x", 1, nullptr, &out)),
@@ -85,7 +97,8 @@ TEST(Handles, NullOutParametersAreNamed) {
   EXPECT_EQ(Text(tailor_runtime_create(nullptr, nullptr)), "3: tailor_runtime_create: out is null");
   EXPECT_EQ(Text(tailor_executable_load(nullptr, "x", 1, nullptr, nullptr)), "3: tailor_executable_load: out is null");
   tailor_executable* out = nullptr;
-  EXPECT_EQ(Text(tailor_executable_load(nullptr, nullptr, 1, nullptr, &out)), "3: tailor_executable_load: path is null");
+  EXPECT_EQ(Text(tailor_executable_load(nullptr, nullptr, 1, nullptr, &out)),
+            "3: tailor_executable_load: path is null");
   EXPECT_EQ(Text(tailor_executable_load_memory(nullptr, nullptr, 1, nullptr, nullptr, nullptr, &out)),
             "3: tailor_executable_load_memory: data is null");
   EXPECT_EQ(Text(tailor_executable_save(e, nullptr, 0)), "3: tailor_executable_save: path is null");

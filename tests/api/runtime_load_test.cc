@@ -168,9 +168,9 @@ TEST_F(LoadTest, BorrowedBytesAreGivenBackOnceTheExecutableIsGone) {
   int released = 0;
   const auto count = [](void* user) { ++*static_cast<int*>(user); };
   tailor_executable* executable = nullptr;
-  ASSERT_EQ(Text(tailor_executable_load_memory(nullptr, bytes.data(), bytes.size(), nullptr, count, &released,
-                                               &executable)),
-            "OK");
+  ASSERT_EQ(
+      Text(tailor_executable_load_memory(nullptr, bytes.data(), bytes.size(), nullptr, count, &released, &executable)),
+      "OK");
   tailor_executable_retain(executable);
   tailor_executable_release(executable);
   SessionPtr session = MakeSession(executable);
@@ -188,16 +188,16 @@ TEST_F(LoadTest, BorrowedBytesAreGivenBackWhenLoadingFails) {
   int released = 0;
   const auto count = [](void* user) { ++*static_cast<int*>(user); };
   tailor_executable* executable = nullptr;
-  EXPECT_EQ(tailor_status_code(std::unique_ptr<tailor_status, Release>(
-                                   tailor_executable_load_memory(nullptr, bytes.data(), 100, nullptr, count,
-                                                                 &released, &executable))
-                                   .get()),
+  EXPECT_EQ(tailor_status_code(
+                std::unique_ptr<tailor_status, Release>(
+                    tailor_executable_load_memory(nullptr, bytes.data(), 100, nullptr, count, &released, &executable))
+                    .get()),
             TAILOR_DATA_LOSS);
   EXPECT_EQ(released, 1);
   tailor_load_options wrong = {};
-  EXPECT_NE(Text(tailor_executable_load_memory(nullptr, bytes.data(), bytes.size(), &wrong, count, &released,
-                                               &executable)),
-            "OK");
+  EXPECT_NE(
+      Text(tailor_executable_load_memory(nullptr, bytes.data(), bytes.size(), &wrong, count, &released, &executable)),
+      "OK");
   EXPECT_EQ(released, 2);
   EXPECT_EQ(executable, nullptr);
 }
@@ -214,8 +214,8 @@ TEST_F(LoadTest, BytesMayLieAnywhere) {
   std::vector<std::byte> shifted(bytes.size() + 1);
   std::memcpy(shifted.data() + 1, bytes.data(), bytes.size());
   tailor_executable* executable = nullptr;
-  ASSERT_EQ(Text(tailor_executable_load_memory(nullptr, shifted.data() + 1, bytes.size(), nullptr, [](void*) {},
-                                               nullptr, &executable)),
+  ASSERT_EQ(Text(tailor_executable_load_memory(
+                nullptr, shifted.data() + 1, bytes.size(), nullptr, [](void*) {}, nullptr, &executable)),
             "OK");
   executable_.reset(executable);
   ExpectRuns();

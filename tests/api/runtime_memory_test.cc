@@ -218,9 +218,9 @@ TEST(OutOfMemory, OfSessionsRunsAndPlansIsAStatus) {
   const SessionPtr owner(session);
   SampleCall call(100);
   call.outputs[0].data = nullptr;
-  EXPECT_GT(FailEachAllocation(
-                [&] { return tailor_session_run(session, call.inputs.data(), 2, call.outputs.data(), 2); }),
-            0);
+  EXPECT_GT(
+      FailEachAllocation([&] { return tailor_session_run(session, call.inputs.data(), 2, call.outputs.data(), 2); }),
+      0);
   EXPECT_EQ(call.total, call.want_total);
   EXPECT_GT(FailEachAllocation([&] {
               return tailor_executable_plan(executable.get(), call.inputs.data(), 2, call.outputs.data(), 2, nullptr);

@@ -161,8 +161,7 @@ TEST(Session, ArraysHaveTheStrideOfTheirFirstElement) {
   call.ExpectResults();
   for (uint64_t size : {uint64_t{0}, uint64_t{8}, sizeof(tailor_tensor) + 4, UINT64_MAX - 7}) {
     call.inputs[0].struct_size = size;
-    EXPECT_EQ(call.Run(session.get()),
-              "3: tailor_session_run: inputs has a wrong struct_size: use tailor_tensor_init");
+    EXPECT_EQ(call.Run(session.get()), "3: tailor_session_run: inputs has a wrong struct_size: use tailor_tensor_init");
   }
 }
 
@@ -201,8 +200,7 @@ TEST(Executable, RunsFromManyThreadsAtOnce) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 100; ++i) {
         SampleCall call(1 + (13 * t + i) % 60, static_cast<float>(t));
-        tailor_status* status =
-            tailor_executable_run(executable.get(), call.inputs.data(), 2, call.outputs.data(), 2);
+        tailor_status* status = tailor_executable_run(executable.get(), call.inputs.data(), 2, call.outputs.data(), 2);
         if (status != nullptr || call.y != call.want_y || call.total != call.want_total) ++wrong;
         tailor_status_release(status);
       }

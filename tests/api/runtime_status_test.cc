@@ -16,14 +16,16 @@ TEST(Status, NullIsSuccess) {
 }
 
 TEST(Status, KeepsWhatItWasMadeOf) {
-  const std::unique_ptr<tailor_status, Release> status(tailor_status_create(TAILOR_CANCELLED, "stopped here", 7, "n1", SIZE_MAX));
+  const std::unique_ptr<tailor_status, Release> status(
+      tailor_status_create(TAILOR_CANCELLED, "stopped here", 7, "n1", SIZE_MAX));
   EXPECT_EQ(tailor_status_code(status.get()), TAILOR_CANCELLED);
   EXPECT_STREQ(tailor_status_message(status.get()), "stopped");
   EXPECT_STREQ(tailor_status_node(status.get()), "n1");
 }
 
 TEST(Status, TextsMayBeMissing) {
-  const std::unique_ptr<tailor_status, Release> status(tailor_status_create(TAILOR_INTERNAL, nullptr, 5, nullptr, SIZE_MAX));
+  const std::unique_ptr<tailor_status, Release> status(
+      tailor_status_create(TAILOR_INTERNAL, nullptr, 5, nullptr, SIZE_MAX));
   EXPECT_STREQ(tailor_status_message(status.get()), "");
   EXPECT_STREQ(tailor_status_node(status.get()), "");
 }

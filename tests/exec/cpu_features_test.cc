@@ -11,8 +11,8 @@ using testing::IsEmpty;
 
 CpuId EverythingSet() {
   CpuId cpu;
-  for (uint32_t CpuId::* word : {&CpuId::leaf1_ecx, &CpuId::leaf1_edx, &CpuId::leaf7_ebx, &CpuId::leaf7_ecx,
-                                 &CpuId::leaf7_edx, &CpuId::leaf7_1_eax, &CpuId::leaf7_1_edx, &CpuId::extended1_ecx}) {
+  for (uint32_t CpuId::*word : {&CpuId::leaf1_ecx, &CpuId::leaf1_edx, &CpuId::leaf7_ebx, &CpuId::leaf7_ecx,
+                                &CpuId::leaf7_edx, &CpuId::leaf7_1_eax, &CpuId::leaf7_1_edx, &CpuId::extended1_ecx}) {
     cpu.*word = ~0u;
   }
   cpu.xcr0 = ~0ull;
@@ -23,17 +23,16 @@ TEST(CpuFeatures, ListsEveryMissingFeature) {
   CpuId cpu = EverythingSet();
   cpu.leaf7_ebx &= ~(1u << 16);  // avx512f
   const std::vector<std::string> needed = {"avx2", "avx512f", "warp-drive", "fma"};
-  EXPECT_THAT(MissingFeatures(cpu, needed), ElementsAre("avx512f: the CPU does not have it",
-                                                        "warp-drive: this runtime does not know the feature"));
+  EXPECT_THAT(MissingFeatures(cpu, needed),
+              ElementsAre("avx512f: the CPU does not have it", "warp-drive: this runtime does not know the feature"));
 }
 
 TEST(CpuFeatures, RegistersMustBeSavedByTheSystem) {
   CpuId cpu = EverythingSet();
   cpu.xcr0 = 0x7;  // x87, SSE, AVX: no AVX-512 state
   const std::vector<std::string> needed = {"sse4.2", "avx2", "avx512bw", "amx-tile"};
-  EXPECT_THAT(MissingFeatures(cpu, needed),
-              ElementsAre("avx512bw: the operating system does not save its registers",
-                          "amx-tile: the operating system does not save its registers"));
+  EXPECT_THAT(MissingFeatures(cpu, needed), ElementsAre("avx512bw: the operating system does not save its registers",
+                                                        "amx-tile: the operating system does not save its registers"));
   cpu.xcr0 = 0x3;
   EXPECT_THAT(MissingFeatures(cpu, std::vector<std::string>{"f16c"}),
               ElementsAre("f16c: the operating system does not save its registers"));

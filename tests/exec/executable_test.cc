@@ -13,7 +13,9 @@ namespace {
 std::string CreateWith(const Program& program, std::string_view target, std::string* log,
                        std::unique_ptr<Executable>* out) {
   Runtime::Options options;
-  options.log = [](void* user, int32_t, const char* message) { *static_cast<std::string*>(user) += message + std::string("\n"); };
+  options.log = [](void* user, int32_t, const char* message) {
+    *static_cast<std::string*>(user) += message + std::string("\n");
+  };
   options.user = log;
   return Text(Executable::Create(std::make_shared<const Runtime>(options), program, ThisCpu(), target, out));
 }
@@ -81,8 +83,7 @@ TEST(Executable, PlansWithoutData) {
 TEST(Executable, PlansFailAsRunsDo) {
   const Program program = SampleProgram();
   const auto executable = MakeReady(program);
-  std::vector<Tensor> inputs = {TensorOf(nullptr, 0, DType::kF32, {100, 4}),
-                                TensorOf(nullptr, 0, DType::kF32, {7})};
+  std::vector<Tensor> inputs = {TensorOf(nullptr, 0, DType::kF32, {100, 4}), TensorOf(nullptr, 0, DType::kF32, {7})};
   std::vector<Tensor> outputs(2);
   uint64_t workspace = 77;
   EXPECT_EQ(Text(executable->Plan(Inputs(inputs), Outputs(outputs), 1, &workspace)),

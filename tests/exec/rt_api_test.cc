@@ -150,9 +150,7 @@ struct OutputState {
     state.outputs = &buffers;
     out = arguments.out();
   }
-  int32_t Output(int32_t index, uint64_t bytes) {
-    return HostRtApi().output(&state.context, index, out, bytes);
-  }
+  int32_t Output(int32_t index, uint64_t bytes) { return HostRtApi().output(&state.context, index, out, bytes); }
   const Program program = SampleProgram();
   const Allocator allocator;
   Arguments arguments{program, allocator};

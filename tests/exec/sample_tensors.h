@@ -25,9 +25,7 @@ inline Tensor TensorOf(void* data, uint64_t bytes, DType dtype, const std::vecto
   return tensor;
 }
 
-inline InputList Inputs(const std::vector<Tensor>& tensors) {
-  return {tensors.data(), tensors.size(), sizeof(Tensor)};
-}
+inline InputList Inputs(const std::vector<Tensor>& tensors) { return {tensors.data(), tensors.size(), sizeof(Tensor)}; }
 inline OutputList Outputs(std::vector<Tensor>& tensors) { return {tensors.data(), tensors.size(), sizeof(Tensor)}; }
 
 // A made-ready program; fails the test where it cannot be. `program` outlives it.

@@ -125,8 +125,7 @@ TEST_F(SessionTest, ABoundRunReportsItsChecks) {
   b.inputs[1].dims[0] = 4;
   ASSERT_EQ(Bind(&b), "OK");
   EXPECT_FALSE(session_->RunBound());
-  EXPECT_EQ(Text(session_->BoundFailure()),
-            "3: input \"mask\" dim 0 is 4, but N is 5 from input \"x\" dim 0 [masked]");
+  EXPECT_EQ(Text(session_->BoundFailure()), "3: input \"mask\" dim 0 is 4, but N is 5 from input \"x\" dim 0 [masked]");
 }
 
 TEST_F(SessionTest, BoundStridedInputsAreCopiedAnew) {

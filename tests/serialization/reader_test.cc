@@ -22,8 +22,8 @@ TEST(Reader, ReadsWhatWasWritten) {
   const Program program = SampleProgram();
   EXPECT_EQ(artifact.program.inputs[1].name, "mask");
   const auto image = artifact.program.variants[0].image;
-  EXPECT_TRUE(std::equal(image.begin(), image.end(), program.variants[0].image.begin(),
-                         program.variants[0].image.end()));
+  EXPECT_TRUE(
+      std::equal(image.begin(), image.end(), program.variants[0].image.begin(), program.variants[0].image.end()));
   EXPECT_NE(image.data(), program.variants[0].image.data());
   EXPECT_EQ(reinterpret_cast<uintptr_t>(image.data()) % 64, 0u);
   const auto constant = artifact.program.constants[0].bytes;
@@ -93,8 +93,8 @@ TEST(Reader, EveryFlippedByteNamesItsPart) {
 // A program with constants of more than one chunk.
 Program LargeProgram(const AlignedBytes& values) {
   Program program = SampleProgram();
-  program.constants.push_back({"table", DType::kF32, {static_cast<int64_t>(values.size() / 4)},
-                               ConstantLayout::kRowMajor, values.span()});
+  program.constants.push_back(
+      {"table", DType::kF32, {static_cast<int64_t>(values.size() / 4)}, ConstantLayout::kRowMajor, values.span()});
   program.constants.push_back({"bias", DType::kU8, {3}, ConstantLayout::kRowMajor, values.span().first(3)});
   return program;
 }
@@ -109,8 +109,12 @@ TEST(Reader, AFlippedConstantIsNamedWhenAskedFor) {
   const struct {
     uint64_t offset;
     const char* name;
-  } flips[] = {{0, "scale"}, {63, "scale"}, {64, "table"}, {64 + (1 << 20), "table"},
-               {64 + (2 << 20) + 399, "table"}, {bytes.size() - header.constants_offset - 64, "bias"}};
+  } flips[] = {{0, "scale"},
+               {63, "scale"},
+               {64, "table"},
+               {64 + (1 << 20), "table"},
+               {64 + (2 << 20) + 399, "table"},
+               {bytes.size() - header.constants_offset - 64, "bias"}};
   for (const auto& [offset, name] : flips) {
     std::byte& byte = bytes[header.constants_offset + offset];
     byte ^= std::byte{4};
@@ -188,8 +192,7 @@ TEST(Reader, MetadataOfOtherItemsIsRefused) {
   header.file_size += 64;
   bytes.resize(bytes.size() + 64);
   Reseal(header, &bytes);
-  EXPECT_EQ(Read(bytes),
-            "15: damaged artifact: metadata: the sections have other sizes than the items in them");
+  EXPECT_EQ(Read(bytes), "15: damaged artifact: metadata: the sections have other sizes than the items in them");
 }
 
 // Whatever the metadata says, reading ends in a Program that holds the rules, or in a failure.

@@ -29,8 +29,7 @@ TEST(Validator, Symbols) {
   EXPECT_EQ(after([](ProgramSymbol* s) { s->max = -1; }), "symbol \"N\": range is empty or negative");
   EXPECT_EQ(after([](ProgramSymbol* s) { s->multiple_of = 0; }), "symbol \"N\": multiple_of is below 1");
   EXPECT_EQ(after([](ProgramSymbol* s) { s->likely = {1 << 21}; }), "symbol \"N\": a likely value is out of range");
-  EXPECT_EQ(ProblemAfter([](Program* p) { p->symbols.push_back(p->symbols[0]); }),
-            "symbol \"N\": name is used twice");
+  EXPECT_EQ(ProblemAfter([](Program* p) { p->symbols.push_back(p->symbols[0]); }), "symbol \"N\": name is used twice");
 }
 
 TEST(Validator, Tensors) {
@@ -53,7 +52,8 @@ TEST(Validator, Constants) {
   const auto after = [](const std::function<void(ProgramConstant*)>& change) {
     return ProblemAfter([&](Program* p) { change(&p->constants[0]); });
   };
-  EXPECT_EQ(after([](ProgramConstant* c) { c->dtype = static_cast<DType>(200); }), "constant \"scale\": dtype is unknown");
+  EXPECT_EQ(after([](ProgramConstant* c) { c->dtype = static_cast<DType>(200); }),
+            "constant \"scale\": dtype is unknown");
   EXPECT_EQ(after([](ProgramConstant* c) { c->dims = {5}; }),
             "constant \"scale\": bytes differ from what type, dims and layout say");
   EXPECT_EQ(after([](ProgramConstant* c) { c->dims = {-4}; }), "constant \"scale\": dims do not fit its layout");
@@ -79,7 +79,9 @@ TEST(Validator, Variants) {
             "variant \"x86-64\": the plan entry lies outside the image");
   EXPECT_EQ(after([](Variant* v) { v->image = {}; }), "variant \"x86-64\": the run entry lies outside the image");
   EXPECT_EQ(after([](Variant* v) { v->memo_slots = UINT64_MAX; }), "variant \"x86-64\": memo_slots is too large");
-  EXPECT_EQ(after([](Variant* v) { v->features = {"sse2", "sse2"}; }),
+  EXPECT_EQ(after([](Variant* v) {
+              v->features = {"sse2", "sse2"};
+            }),
             "variant \"x86-64\": a feature is empty or listed twice");
   EXPECT_EQ(after([](Variant* v) { v->launches[0].versions.clear(); }),
             "variant \"x86-64\": a launch has no kernel or no version");

@@ -10,7 +10,8 @@
 __asm__(
     ".section .rodata\n"
     ".balign 64\n"
-    "tailor_sample_image: .incbin \"" TAILOR_SAMPLE_IMAGE "\"\n"
+    "tailor_sample_image: .incbin \"" TAILOR_SAMPLE_IMAGE
+    "\"\n"
     "tailor_sample_image_end: .byte 0\n"
     ".text\n");
 

@@ -80,7 +80,8 @@ absl::StatusOr<CompiledProgram> Compile(const Graph& graph, const CompileOptions
   TAILOR_ASSIGN_OR_RETURN(const Graph rewritten, Rewrite(graph, facts));
   TAILOR_RETURN_IF_ERROR(progress.Report("fuse", 0));
   TAILOR_ASSIGN_OR_RETURN(const FusionPlan plan, Fuse(rewritten, facts, targets.front().traits));
-  TAILOR_ASSIGN_OR_RETURN(const LoweredProgram lowered, LowerProgram(rewritten, facts, plan));
+  TAILOR_ASSIGN_OR_RETURN(LoweredProgram lowered, LowerProgram(rewritten, facts, plan));
+  PlanWorkspace(facts, lowered.host);
   TAILOR_RETURN_IF_ERROR(DumpLowered(graph, facts, lowered));
 
   CompiledProgram compiled;

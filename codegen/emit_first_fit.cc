@@ -73,25 +73,14 @@ exit:
 declare i64 @llvm.umax.i64(i64, i64)
 )";
 
-bool LiveTogether(const HostBuffer& a, const HostBuffer& b) {
-  return a.first_step <= b.last_step && b.first_step <= a.last_step;
-}
-
 }  // namespace
 
-std::vector<int32_t> PlacementTable(const HostProgram& program) {
-  std::vector<const HostBuffer*> placed;
+std::vector<int32_t> PlacementTable(const MemoryPlan& plan) {
   std::vector<int32_t> table;
-  for (const HostBuffer& buffer : program.buffers) {
-    if (buffer.place != HostBuffer::Place::kWorkspace) continue;
-    std::vector<int32_t> neighbours;
-    for (const HostBuffer* other : placed) {
-      if (LiveTogether(buffer, *other)) neighbours.push_back(other->index);
-    }
-    table.push_back(buffer.index);
-    table.push_back(static_cast<int32_t>(neighbours.size()));
-    table.insert(table.end(), neighbours.begin(), neighbours.end());
-    placed.push_back(&buffer);
+  for (size_t i = 0; i < plan.order.size(); ++i) {
+    table.push_back(plan.order[i]);
+    table.push_back(static_cast<int32_t>(plan.conflicts[i].size()));
+    table.insert(table.end(), plan.conflicts[i].begin(), plan.conflicts[i].end());
   }
   return table;
 }

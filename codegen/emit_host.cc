@@ -187,6 +187,9 @@ absl::Status Verify(const HostProgram& program, const std::vector<EmittedKernel>
                                               " dims for ", plan.dims.size(), " slots"));
     }
   }
+  size_t blocks = 0;
+  for (const HostBuffer& buffer : program.buffers) blocks += buffer.place == Place::kWorkspace;
+  if (program.memory.order.size() != blocks) return absl::InternalError("host program: workspace without a plan");
   if (program.output_checks.size() != program.output_dims.size()) {
     return absl::InternalError("host program: outputs without check rows");
   }
@@ -194,7 +197,7 @@ absl::Status Verify(const HostProgram& program, const std::vector<EmittedKernel>
 }
 
 absl::Status EmitPlacement(HostUnit& unit) {
-  const std::vector<int32_t> table = PlacementTable(unit.program);
+  const std::vector<int32_t> table = PlacementTable(unit.program.memory);
   if (table.empty()) return absl::OkStatus();
   TAILOR_ASSIGN_OR_RETURN(unit.first_fit, EmitFirstFit(unit.module));
   llvm::Constant* words = llvm::ConstantDataArray::get(unit.module.getContext(), table);

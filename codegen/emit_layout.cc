@@ -45,8 +45,7 @@ class LayoutEmitter {
     }
     for (const HostBuffer& buffer : unit_.program.buffers) {
       if (buffer.place != Place::kOutput) continue;
-      const DimExpr bytes = SizeOf(buffer.dtype) * ElementCount(unit_.program.output_dims[buffer.index]);
-      Set(unit_.memo.outputs[buffer.index].bytes, shapes_.Dim(bytes).value);
+      Set(unit_.memo.outputs[buffer.index].bytes, shapes_.Dim(BytesOf(buffer)).value);
     }
   }
 

@@ -80,6 +80,21 @@ std::string HostProgram::Text(const Graph& graph) const {
   return out;
 }
 
+DimExpr BytesOf(const HostBuffer& buffer) {
+  const DimExpr bytes = SizeOf(buffer.dtype) * ElementCount(buffer.shape);
+  return buffer.place == Place::kWorkspace ? 64 * DimExpr::CeilDiv(bytes, 64) : bytes;
+}
+
+void PlanWorkspace(const ShapeFacts& facts, HostProgram& program) {
+  std::vector<WorkspaceBlock> blocks;
+  for (const HostBuffer& buffer : program.buffers) {
+    if (buffer.place != Place::kWorkspace) continue;
+    if (blocks.size() <= static_cast<size_t>(buffer.index)) blocks.resize(buffer.index + 1);
+    blocks[buffer.index] = {BytesOf(buffer), {buffer.first_step, buffer.last_step}};
+  }
+  program.memory = PlanMemory(blocks, facts);
+}
+
 void AddOutputChecks(const Graph& graph, HostProgram& program) {
   for (size_t i = 0; i < program.output_dims.size(); ++i) {
     program.output_checks.push_back(static_cast<int32_t>(program.checks.size()));

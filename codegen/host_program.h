@@ -9,6 +9,7 @@
 
 #include "analysis/shape_facts.h"
 #include "codegen/kernel_plan.h"
+#include "codegen/memory_plan.h"
 #include "codegen/schedule.h"
 #include "graph/graph.h"
 
@@ -40,6 +41,7 @@ struct HostProgram {
   std::vector<std::vector<DimExpr>> output_dims;
   std::vector<HostBuffer> buffers;
   std::vector<Launch> launches;
+  MemoryPlan memory;  // of the workspace blocks (PlanWorkspace)
   // "bind S = input 0 dim 1", "check 3: S == T", "alloc w0 = 1536*B*S live [0, 2]", "launch 0 k0_exp(in0, w0)
   // dims [B*S]"; a line each.
   std::string Text(const Graph& graph) const;
@@ -48,6 +50,11 @@ struct HostProgram {
 // Appends a check row per output dim: `output "y" dim 1 is {lhs}, but must be {rhs} (S)`. They are compared when
 // the caller brings the buffer, so they do not count among the shape checks.
 void AddOutputChecks(const Graph& graph, HostProgram& program);
+
+// Fills `memory`. A block takes whole cache lines.
+void PlanWorkspace(const ShapeFacts& facts, HostProgram& program);
+// The bytes of a buffer; those of a workspace block rounded up to 64.
+DimExpr BytesOf(const HostBuffer& buffer);
 
 }  // namespace tailor
 

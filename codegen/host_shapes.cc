@@ -132,16 +132,14 @@ WorkspaceShape HostShapes::Place(const std::vector<LaunchShape>& launches, llvm:
   WorkspaceShape workspace;
   DimValue blocks{b.getInt64(0), 0, 0};
   if (first_fit != nullptr) {
-    int64_t count = 0;
-    for (const HostBuffer& buffer : program_.buffers) count += buffer.place == HostBuffer::Place::kWorkspace;
+    const auto count = static_cast<int64_t>(program_.memory.order.size());
     llvm::IRBuilder<> entry(&f_.function()->getEntryBlock(), f_.function()->getEntryBlock().begin());
     auto* words = llvm::ArrayType::get(b.getInt64Ty(), count);
     llvm::Value* sizes = entry.CreateAlloca(words, nullptr, "sizes");
     workspace.offsets = entry.CreateAlloca(words, nullptr, "offsets");
     for (const HostBuffer& buffer : program_.buffers) {
       if (buffer.place != HostBuffer::Place::kWorkspace) continue;
-      const DimExpr bytes = SizeOf(buffer.dtype) * ElementCount(buffer.shape);
-      const DimValue size = dims_.Emit(64 * DimExpr::CeilDiv(bytes, 64));
+      const DimValue size = dims_.Emit(BytesOf(buffer));
       f_.Store(size.value, sizes, 8 * buffer.index);
       blocks = dims_.Add(blocks, size);  // for its overflow check
     }

@@ -92,6 +92,7 @@ class EmitHostTest : public ::testing::Test {
     program_.buffers = {{Place::kInput, 0, DType::kF32, {kN, kM}},
                         {Place::kWorkspace, 0, DType::kF32, {kN, kM}, 0, 1},
                         {Place::kOutput, 0, DType::kF32, {kN, kM}}};
+    program_.memory = {{0}, {{}}};
     program_.launches = {{0, "first", {0, 1}, {kN * kM}}, {0, "second", {1, 2}, {kN * kM}}};
   }
 
@@ -266,6 +267,7 @@ TEST_F(EmitHostTest, FaultsAreReportedAfterTheRun) {
   program_.checks.resize(6);
   program_.launches = {{0, "faulty", {0, 2}, {kN * kM}, 4}};
   program_.buffers[1].place = Place::kInput;
+  program_.memory = {};
   Build(/*workers=*/3);
   EXPECT_EQ(Run({2, 10}), 105);
   EXPECT_THAT(runtime_->failure, ElementsAre(5, -7, 5));

@@ -9,17 +9,24 @@ namespace {
 
 using ::testing::ElementsAre;
 
-HostBuffer Block(int index, int first, int last) {
-  HostBuffer buffer{HostBuffer::Place::kWorkspace, index, DType::kF32, {}};
-  buffer.first_step = first;
-  buffer.last_step = last;
-  return buffer;
+// A block and the steps between which it is live.
+using Block = LiveInterval;
+
+// Blocks in order of index.
+MemoryPlan InOrder(const std::vector<Block>& blocks) {
+  MemoryPlan plan;
+  for (int i = 0; i < static_cast<int>(blocks.size()); ++i) {
+    plan.order.push_back(i);
+    plan.conflicts.emplace_back();
+    for (int j = 0; j < i; ++j) {
+      if (blocks[i].first <= blocks[j].last && blocks[j].first <= blocks[i].last) plan.conflicts.back().push_back(j);
+    }
+  }
+  return plan;
 }
 
-TEST(PlacementTable, ListsEarlierBlocksThatAreLiveTogether) {
-  HostProgram program;
-  program.buffers = {Block(0, 0, 1), HostBuffer{HostBuffer::Place::kInput, 0}, Block(1, 1, 2), Block(2, 2, 3)};
-  EXPECT_THAT(PlacementTable(program), ElementsAre(0, 0, 1, 1, 0, 2, 1, 1));
+TEST(PlacementTable, ListsBlocksWithTheirConflicts) {
+  EXPECT_THAT(PlacementTable({{2, 0, 1}, {{}, {2}, {2, 0}}}), ElementsAre(2, 0, 0, 1, 2, 1, 2, 2, 0));
 }
 
 class FirstFit : public ::testing::Test {
@@ -36,14 +43,17 @@ class FirstFit : public ::testing::Test {
     image_ = std::make_unique<MappedImage>(*image);
   }
 
-  int64_t Place(const std::vector<HostBuffer>& blocks, const std::vector<int64_t>& sizes) {
-    HostProgram program;
-    program.buffers = blocks;
-    const std::vector<int32_t> table = PlacementTable(program);
+  int64_t Place(const std::vector<Block>& blocks, const std::vector<int64_t>& sizes) {
+    const MemoryPlan plan = InOrder(blocks);
+    const std::vector<int32_t> table = PlacementTable(plan);
     offsets_.assign(sizes.size(), -1);
     using Fn = int64_t (*)(const int64_t*, int64_t*, const int32_t*, int64_t);
-    return image_->Find<Fn>("tailor.first_fit")(sizes.data(), offsets_.data(), table.data(),
-                                                static_cast<int64_t>(blocks.size()));
+    const int64_t bytes = image_->Find<Fn>("tailor.first_fit")(sizes.data(), offsets_.data(), table.data(),
+                                                               static_cast<int64_t>(blocks.size()));
+    const Placement reference = PlaceBlocks(plan, sizes);
+    EXPECT_EQ(offsets_, reference.offsets);
+    EXPECT_EQ(bytes, reference.bytes);
+    return bytes;
   }
 
   llvm::LLVMContext context_;
@@ -52,26 +62,26 @@ class FirstFit : public ::testing::Test {
 };
 
 TEST_F(FirstFit, ReusesWhatIsDead) {
-  EXPECT_EQ(Place({Block(0, 0, 1), Block(1, 1, 2), Block(2, 2, 3)}, {128, 64, 128}), 192);
+  EXPECT_EQ(Place({{0, 1}, {1, 2}, {2, 3}}, {128, 64, 128}), 192);
   EXPECT_THAT(offsets_, ElementsAre(0, 128, 0));
 }
 
 TEST_F(FirstFit, FillsTheLowestHoleThatIsLargeEnough) {
   // Block 3 lives with 0 and 2 but not with 1, whose place between them it takes.
-  EXPECT_EQ(Place({Block(0, 0, 9), Block(1, 0, 3), Block(2, 0, 9), Block(3, 4, 9)}, {64, 128, 64, 128}), 256);
+  EXPECT_EQ(Place({{0, 9}, {0, 3}, {0, 9}, {4, 9}}, {64, 128, 64, 128}), 256);
   EXPECT_THAT(offsets_, ElementsAre(0, 64, 192, 64));
-  EXPECT_EQ(Place({Block(0, 0, 9), Block(1, 0, 3), Block(2, 0, 9), Block(3, 4, 9)}, {64, 128, 64, 192}), 448);
+  EXPECT_EQ(Place({{0, 9}, {0, 3}, {0, 9}, {4, 9}}, {64, 128, 64, 192}), 448);
   EXPECT_THAT(offsets_, ElementsAre(0, 64, 192, 256));
 }
 
 TEST_F(FirstFit, StartsOverWhenANeighbourPushesIntoAnother) {
   // Block 1 is placed at 64, above 0; block 2 then takes the bottom. Block 3 is pushed by 2 into 1.
-  EXPECT_EQ(Place({Block(0, 0, 3), Block(1, 0, 9), Block(2, 4, 9), Block(3, 4, 9)}, {64, 64, 64, 64}), 192);
+  EXPECT_EQ(Place({{0, 3}, {0, 9}, {4, 9}, {4, 9}}, {64, 64, 64, 64}), 192);
   EXPECT_THAT(offsets_, ElementsAre(0, 64, 0, 128));
 }
 
 TEST_F(FirstFit, EmptyBlocksTakeNoRoom) {
-  EXPECT_EQ(Place({Block(0, 0, 1), Block(1, 0, 1)}, {0, 64}), 64);
+  EXPECT_EQ(Place({{0, 1}, {0, 1}}, {0, 64}), 64);
 }
 
 }  // namespace

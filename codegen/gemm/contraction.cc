@@ -1,5 +1,7 @@
 #include "codegen/gemm/contraction.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -25,6 +27,20 @@ bool ReadsPanels(const KernelPlan& plan, const Expr& load, int k, int n) {
   const size_t rank = load.args.size();
   return buffer.layout == ConstantLayout::kPanels16 && rank >= 2 && IsAxis(plan, load.args[rank - 2], k) &&
          IsAxis(plan, load.args[rank - 1], n);
+}
+
+// Every load in `value`, itself included.
+void CollectLoads(const KernelPlan& plan, ExprId value, std::set<ExprId>& seen, std::vector<Expr>& loads) {
+  if (!seen.insert(value).second) return;
+  const Expr& e = plan.exprs[value];
+  if (IsPlainLoad(e)) loads.push_back(e);
+  for (ExprId arg : e.args) CollectLoads(plan, arg, seen, loads);
+}
+
+bool IsArithmetic(const KernelPlan& plan, ExprId index) {
+  const Expr& e = plan.exprs[index];
+  if (e.kind == ExprKind::kLoad || e.kind == ExprKind::kGatherIndex || e.kind == ExprKind::kOp) return false;
+  return std::all_of(e.args.begin(), e.args.end(), [&](ExprId arg) { return IsArithmetic(plan, arg); });
 }
 
 absl::Status Malformed(const KernelPlan& plan, absl::string_view what) {
@@ -74,6 +90,29 @@ bool IsUnitStride(const KernelPlan& plan, const std::vector<ExprId>& coefficient
     if (!IsConstant(plan.exprs[coefficients[d]], last ? 1 : 0)) return false;
   }
   return !coefficients.empty();
+}
+
+std::vector<Expr> EpilogueRows(KernelPlan& plan, const Contraction& contraction) {
+  std::vector<Expr> accesses;
+  std::set<ExprId> seen;
+  for (size_t stage = 1; stage < plan.stages.size(); ++stage) {
+    for (const Statement& statement : plan.stages[stage].statements) {
+      accesses.push_back(Expr{.kind = ExprKind::kLoad, .ref = statement.buffer, .args = statement.indices});
+      CollectLoads(plan, statement.value, seen, accesses);
+    }
+  }
+  std::vector<Expr> rows;
+  for (const Expr& access : accesses) {
+    if (plan.buffers[access.ref].layout != ConstantLayout::kRowMajor) continue;
+    const bool arithmetic =
+        std::all_of(access.args.begin(), access.args.end(), [&](ExprId index) { return IsArithmetic(plan, index); });
+    const bool moves = std::any_of(access.args.begin(), access.args.end(),
+                                   [&](ExprId index) { return DependsOn(plan, index, contraction.m); });
+    if (arithmetic && moves && IsUnitStride(plan, LoadCoefficients(plan, access, contraction.n))) {
+      rows.push_back(access);
+    }
+  }
+  return rows;
 }
 
 ExtentRange RangeOfExtent(const KernelPlan& plan, const Extent& extent) {

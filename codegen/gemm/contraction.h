@@ -14,8 +14,8 @@ namespace tailor {
 struct Contraction {
   std::vector<int> batch;  // axes, outer first
   int m = -1, n = -1, k = -1;
-  Expr lhs, rhs;  // loads; rhs reads a kPanels16 buffer
-  int sums = -1;  // the kLocal buffer that takes them
+  Expr lhs, rhs;                       // loads; rhs reads a kPanels16 buffer
+  int sums = -1;                       // the kLocal buffer that takes them
   DType accumulate = DType::kInvalid;  // f32 or f64
 };
 
@@ -27,6 +27,10 @@ absl::StatusOr<Contraction> ReadContraction(const KernelPlan& plan);
 std::vector<ExprId> LoadCoefficients(KernelPlan& plan, const Expr& load, int axis);
 // Whether those coefficients say that neighbours along the axis lie side by side.
 bool IsUnitStride(const KernelPlan& plan, const std::vector<ExprId>& coefficients);
+
+// The memory that the later stages touch in rows along n, one row for each m: their loads, and their stores in
+// the form of loads. Only accesses whose indices are plain arithmetic.
+std::vector<Expr> EpilogueRows(KernelPlan& plan, const Contraction& contraction);
 
 // What an axis' extent may be.
 struct ExtentRange {

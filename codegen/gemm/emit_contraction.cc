@@ -26,8 +26,13 @@ class ContractionEmitter {
  public:
   ContractionEmitter(const KernelPlan& plan, const Contraction& contraction, const Schedule& schedule,
                      const EmitTarget& target, llvm::Module& module)
-      : plan_(plan), c_(contraction), tile_(schedule.tile), target_(target), module_(module),
-        b_(module.getContext()), pieces_(kPanelColumns / schedule.lanes) {}
+      : plan_(plan),
+        c_(contraction),
+        tile_(schedule.tile),
+        target_(target),
+        module_(module),
+        b_(module.getContext()),
+        pieces_(kPanelColumns / schedule.lanes) {}
 
   // Everything that versions share: strides, and the micro-kernels that some extents need.
   absl::Status Prepare(const std::string& name) {
@@ -52,6 +57,7 @@ class ContractionEmitter {
     }
     whole_panels_ = n.fixed ? n.max % kPanelColumns == 0 : n.divisor % kPanelColumns == 0;
     depth_blocks_ = RangeOf(c_.k).max > tile_.depth;
+    epilogue_rows_ = EpilogueRows(plan_, c_);
     if (depth_blocks_) tile_sums_ = std::max(tile_sums_, tile_.task_rows * tile_.panels * kPanelColumns);
     return absl::OkStatus();
   }
@@ -103,6 +109,10 @@ class ContractionEmitter {
     panel_blocks_ = AtLeastOne(EmitCeilDiv(b_, n, I64(tile_.task_panels * kPanelColumns), "panel.blocks"));
     panel_stride_ = b_.CreateMul(AxisExtent(c_.k), I64(kPanelColumns), "panel.stride");
     batch_stride_ = b_.CreateMul(panel_stride_, panels, "batch.stride");
+    constexpr int64_t kLargeResult = 1 << 17;  // elements; half of an L2 cache of 1 MiB
+    Value* results = b_.CreateMul(m, n, "results");
+    for (int axis : c_.batch) results = b_.CreateMul(results, AxisExtent(axis), "results");
+    large_ = b_.CreateICmpUGE(results, I64(kLargeResult), "large");
   }
 
   void EmitTask(Value* task) {
@@ -146,21 +156,26 @@ class ContractionEmitter {
     scalars_->SetAxis(c_.k, I64(0));
     row_stride_ = EmitStride(row_coefficients_);
     depth_stride_ = EmitStride(depth_coefficients_);
-    const Buffer& lhs = plan_.buffers[c_.lhs.ref];
-    Value* offset = I64(0);
-    for (size_t d = 0; d < c_.lhs.args.size(); ++d) {
-      offset = b_.CreateMul(offset, frame_.ExtentValue(b_, lhs.dims[d]));
-      offset = b_.CreateAdd(offset, scalars_->Emit(c_.lhs.args[d]), "lhs.offset");
-    }
-    lhs_ = Element(lhs.dtype, frame_.buffers[c_.lhs.ref], offset, "lhs");
+    lhs_ = Element(plan_.buffers[c_.lhs.ref].dtype, frame_.buffers[c_.lhs.ref], EmitOffset(c_.lhs), "lhs");
 
     const Buffer& rhs = plan_.buffers[c_.rhs.ref];
-    offset = I64(0);
+    Value* offset = I64(0);
     for (size_t d = 0; d + 2 < c_.rhs.args.size(); ++d) {
       offset = b_.CreateMul(offset, frame_.ExtentValue(b_, rhs.dims[d]));
       offset = b_.CreateAdd(offset, scalars_->Emit(c_.rhs.args[d]), "rhs.batch");
     }
     rhs_ = Element(rhs.dtype, frame_.buffers[c_.rhs.ref], b_.CreateMul(offset, batch_stride_), "rhs");
+  }
+
+  // Row-major offset in elements of a load, at the current axis values.
+  Value* EmitOffset(const Expr& load) {
+    const Buffer& buffer = plan_.buffers[load.ref];
+    Value* offset = I64(0);
+    for (size_t d = 0; d < load.args.size(); ++d) {
+      offset = b_.CreateMul(offset, frame_.ExtentValue(b_, buffer.dims[d]));
+      offset = b_.CreateAdd(offset, scalars_->Emit(load.args[d]), "offset");
+    }
+    return offset;
   }
 
   Value* Element(DType dtype, Value* base, Value* offset, const char* name) {
@@ -179,15 +194,42 @@ class ContractionEmitter {
       tile.rows = rows_.Size(b_, index);
       tile.sums = tile_memory_;
       if (!depth_blocks_) {
+        EmitPrefetch(tile, b_.getTrue());
         EmitMicroKernelCall(tile, k);
         return EmitEpilogue(tile);
       }
       Value* offset = b_.CreateMul(b_.CreateSub(tile.row, first_row), width);
       tile.sums = b_.CreateInBoundsGEP(sum_type_, tile_memory_, offset, "tile.sums");
-      EmitMicroKernelCall(tile, k);
       Value* done = b_.CreateICmpSGE(b_.CreateAdd(k, I64(tile_.depth)), AxisExtent(c_.k), "done");
+      EmitPrefetch(tile, done);
+      EmitMicroKernelCall(tile, k);
       EmitIf(b_, done, "epilogue", [&] { EmitEpilogue(tile); });
     });
+  }
+
+  // In a launch whose results leave the cache, asks for the memory that the tile's epilogue will touch, so that
+  // it arrives while K runs; only if `last`, the epilogue being next.
+  void EmitPrefetch(const Tile& tile, Value* last) {
+    EmitIf(b_, b_.CreateAnd(large_, last), "prefetch", [&] {
+      scalars_->SetAxis(c_.n, b_.CreateMul(tile.panel, I64(kPanelColumns), "n"));
+      EmitLoop(b_, I64(0), tile.rows, 1, "prefetch.row", [&](Value* row) {
+        scalars_->SetAxis(c_.m, b_.CreateAdd(tile.row, row, "m"));
+        for (const Expr& access : epilogue_rows_) EmitPrefetchRow(access);
+      });
+    });
+  }
+
+  // The lines of one row of a tile, where `access` touches it.
+  void EmitPrefetchRow(const Expr& access) {
+    constexpr int kLineBytes = 64;
+    const DType dtype = plan_.buffers[access.ref].dtype;
+    Value* address = Element(dtype, frame_.buffers[access.ref], EmitOffset(access), "touched");
+    for (int byte = 0; byte < tile_.panels * kPanelColumns * SizeOf(dtype); byte += kLineBytes) {
+      Value* line = b_.CreateConstGEP1_64(b_.getInt8Ty(), address, byte, "line");
+      constexpr int kRead = 0, kAllLevels = 3, kData = 1;
+      b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                         {line, b_.getInt32(kRead), b_.getInt32(kAllLevels), b_.getInt32(kData)});
+    }
   }
 
   void EmitMicroKernelCall(const Tile& tile, Value* k) {
@@ -223,16 +265,24 @@ class ContractionEmitter {
 
   // Runs the plan's other statements over a tile of finished sums, 16 columns at a time.
   void EmitEpilogue(const Tile& tile) {
-    EmitLoop(b_, I64(0), tile.panels, 1, "epilogue.panel", [&](Value* panel) {
-      Value* n = b_.CreateMul(b_.CreateAdd(tile.panel, panel), I64(kPanelColumns), "n");
-      if (whole_panels_) return EmitEpilogueRows(tile, panel, n, nullptr);
-      Value* left = b_.CreateSub(AxisExtent(c_.n), n, "columns.left");
-      Value* whole = b_.CreateICmpUGE(left, I64(kPanelColumns), "whole");
-      EmitIf(b_, whole, "epilogue.whole", [&] { EmitEpilogueRows(tile, panel, n, nullptr); });
-      EmitIf(b_, b_.CreateNot(whole), "epilogue.part", [&] {
-        EmitEpilogueRows(tile, panel, n, LanesBelow(left));
+    Value* width = b_.CreateMul(tile.panels, I64(kPanelColumns), "width");
+    EmitLoop(b_, I64(0), tile.rows, 1, "epilogue.row", [&](Value* row) {
+      Value* m = b_.CreateAdd(tile.row, row, "m");
+      Value* row_sums = b_.CreateInBoundsGEP(sum_type_, tile.sums, b_.CreateMul(row, width), "row.sums");
+      EmitLoop(b_, I64(0), tile.panels, 1, "epilogue.panel", [&](Value* panel) {
+        Value* n = b_.CreateMul(b_.CreateAdd(tile.panel, panel), I64(kPanelColumns), "n");
+        Value* offset = b_.CreateMul(panel, I64(kPanelColumns));
+        EmitEpiloguePanel(m, n, b_.CreateInBoundsGEP(sum_type_, row_sums, offset, "sums.address"));
       });
     });
+  }
+
+  void EmitEpiloguePanel(Value* m, Value* n, Value* sums) {
+    if (whole_panels_) return EmitEpilogueLanes(m, n, sums, nullptr);
+    Value* left = b_.CreateSub(AxisExtent(c_.n), n, "columns.left");
+    Value* whole = b_.CreateICmpUGE(left, I64(kPanelColumns), "whole");
+    EmitIf(b_, whole, "epilogue.whole", [&] { EmitEpilogueLanes(m, n, sums, nullptr); });
+    EmitIf(b_, b_.CreateNot(whole), "epilogue.part", [&] { EmitEpilogueLanes(m, n, sums, LanesBelow(left)); });
   }
 
   Value* LanesBelow(Value* count) {
@@ -242,24 +292,18 @@ class ContractionEmitter {
     return b_.CreateICmpULT(llvm::ConstantVector::get(lanes), limit, "mask");
   }
 
-  void EmitEpilogueRows(const Tile& tile, Value* panel, Value* n, Value* mask) {
+  void EmitEpilogueLanes(Value* m, Value* n, Value* address, Value* mask) {
     llvm::Type* lanes = RegisterType(b_.getContext(), c_.accumulate, kPanelColumns);
-    Value* width = b_.CreateMul(tile.panels, I64(kPanelColumns), "width");
-    Value* first = b_.CreateMul(panel, I64(kPanelColumns));
-    EmitLoop(b_, I64(0), tile.rows, 1, "epilogue.row", [&](Value* row) {
-      Value* offset = b_.CreateAdd(b_.CreateMul(row, width), first);
-      Value* address = b_.CreateInBoundsGEP(sum_type_, tile.sums, offset, "sums.address");
-      Value* sums = b_.CreateAlignedLoad(lanes, address, llvm::Align(64), "sums");
-      scalars_->SetAxis(c_.m, b_.CreateAdd(tile.row, row, "m"));
-      scalars_->SetLanes(c_.n, n, kPanelColumns, mask);
-      scalars_->SetLocal(c_.sums, Rounded(sums));
-      for (size_t stage = 1; stage < plan_.stages.size(); ++stage) {
-        for (const Statement& statement : plan_.stages[stage].statements) {
-          scalars_->Store(statement.buffer, statement.indices, scalars_->EmitLanes(statement.value));
-        }
+    Value* sums = b_.CreateAlignedLoad(lanes, address, llvm::Align(64), "sums");
+    scalars_->SetAxis(c_.m, m);
+    scalars_->SetLanes(c_.n, n, kPanelColumns, mask);
+    scalars_->SetLocal(c_.sums, Rounded(sums));
+    for (size_t stage = 1; stage < plan_.stages.size(); ++stage) {
+      for (const Statement& statement : plan_.stages[stage].statements) {
+        scalars_->Store(statement.buffer, statement.indices, scalars_->EmitLanes(statement.value));
       }
-      scalars_->SetLanes(c_.n, I64(0), 1, nullptr);
-    });
+    }
+    scalars_->SetLanes(c_.n, I64(0), 1, nullptr);
   }
 
   // The sums as values of the plan's buffer, which f16 and bf16 round.
@@ -279,6 +323,7 @@ class ContractionEmitter {
 
   std::vector<ExprId> row_coefficients_, depth_coefficients_;
   std::map<std::pair<int, int>, llvm::Function*> micro_kernels_;  // by rows and panels
+  std::vector<Expr> epilogue_rows_;  // what the epilogue reads and writes along n, as loads
   int64_t tile_sums_ = kPanelColumns;
   bool whole_panels_ = false;  // n is a multiple of 16
   bool depth_blocks_ = false;  // K may be longer than one block
@@ -291,6 +336,7 @@ class ContractionEmitter {
   EvenCut rows_, groups_;
   Value *row_blocks_ = nullptr, *panel_blocks_ = nullptr;
   Value *panel_stride_ = nullptr, *batch_stride_ = nullptr;
+  Value* large_ = nullptr;                                 // i1: the result does not stay in cache
   Value *row_stride_ = nullptr, *depth_stride_ = nullptr;  // of the left operand
   Value *lhs_ = nullptr, *rhs_ = nullptr;                  // of the current batch index
 };

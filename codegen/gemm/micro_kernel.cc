@@ -162,7 +162,7 @@ class MicroKernelEmitter {
   const EmitTarget& target_;
   llvm::Function* function_;
   llvm::IRBuilder<> b_;
-  int pieces_;         // registers a panel's 16 columns fill
+  int pieces_;          // registers a panel's 16 columns fill
   llvm::Type* vector_;  // one such register
   std::vector<llvm::Value*> lhs_rows_, rhs_panels_;
 };

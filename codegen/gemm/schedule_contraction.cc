@@ -29,9 +29,9 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
 
   // A task reads task_rows x depth of the left operand and, one group at a time, `panels` panels of depth x 16
   // of the right one: together they stay in L2 (regional_bytes) while the rows run past each group.
-  constexpr int64_t kTaskRows = 48, kTaskPanels = 8, kDepthBytes = 4096;
+  constexpr int64_t kTaskRows = 48, kTaskPanels = 4, kDepthBytes = 4096;
   ContractionTile& tile = schedule.tile;
-  std::tie(tile.rows, tile.panels) = LargestTile(traits, kPanelColumns / schedule.lanes);
+  std::tie(tile.rows, tile.panels) = BestTile(traits, kPanelColumns / schedule.lanes);
   tile.task_rows = kTaskRows / tile.rows * tile.rows;
   tile.task_panels = kTaskPanels;
   tile.depth = kDepthBytes / element;
@@ -42,8 +42,7 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
 
   // Small tasks go several to a thread at a time, so that each grab is worth its cost.
   constexpr int64_t kGrainMultiplyAdds = 1 << 19;
-  const DimExpr per_task =
-      DimExpr::Min(m, tile.task_rows) * DimExpr::Min(n, tile.task_panels * kPanelColumns) * k + 1;
+  const DimExpr per_task = DimExpr::Min(m, tile.task_rows) * DimExpr::Min(n, tile.task_panels * kPanelColumns) * k + 1;
   schedule.grain = DimExpr::Max(1, DimExpr::FloorDiv(kGrainMultiplyAdds, per_task));
   return schedule;
 }

@@ -25,20 +25,26 @@ std::set<std::pair<int, int>> CutsOf(int64_t max, int64_t unit, bool fixed, int 
   };
   // From limit * (limit - 1) on all tiles have limit or limit - 1.
   const int64_t last = std::min<int64_t>(max, limit * limit * unit);
-  for (int64_t count = fixed ? std::max<int64_t>(max, 1) : unit; count <= (fixed ? max : last); count += unit) add(count);
+  for (int64_t count = fixed ? std::max<int64_t>(max, 1) : unit; count <= (fixed ? max : last); count += unit)
+    add(count);
   return cuts;
 }
 
 }  // namespace
 
-std::pair<int, int> LargestTile(const TargetTraits& traits, int pieces) {
+std::pair<int, int> BestTile(const TargetTraits& traits, int pieces) {
   const int temporaries = traits.fused_multiply_add ? 1 : 2;
   std::pair<int, int> best = {1, 1};
+  // Loads for one k are rows + columns, multiply-adds rows * columns.
+  auto fewer_loads = [&](int rows, int columns) {
+    const int best_columns = best.second * pieces;
+    return (rows + columns) * best.first * best_columns < (best.first + best_columns) * rows * columns;
+  };
   for (int panels = 1; panels <= 4; ++panels) {
     for (int rows = 1; rows <= 6; ++rows) {
       const int columns = panels * pieces;
       const int registers = rows * columns + std::min(rows, columns) + temporaries;
-      if (registers < traits.vector_registers && rows * panels > best.first * best.second) best = {rows, panels};
+      if (registers < traits.vector_registers && fewer_loads(rows, columns)) best = {rows, panels};
     }
   }
   return best;
@@ -46,7 +52,8 @@ std::pair<int, int> LargestTile(const TargetTraits& traits, int pieces) {
 
 int PanelsForRows(const ContractionTile& tile, int pieces, int rows) {
   constexpr int kChains = 8;  // multiply-add latency times instructions per cycle, on the cores of today
-  return std::max(tile.panels, kChains / (rows * pieces));
+  const int wide = std::min<int>(tile.task_panels, kChains / (rows * pieces));
+  return std::max(tile.panels, wide);
 }
 
 std::set<std::pair<int, int>> ReachableTiles(const ExtentRange& m, const ExtentRange& n, const ContractionTile& tile,

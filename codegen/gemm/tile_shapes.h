@@ -12,9 +12,9 @@
 
 namespace tailor {
 
-// Rows and panels of the largest micro-kernel whose sums, kept operands and one passing operand fit the
-// registers of `traits`; `pieces` registers hold 16 sums.
-std::pair<int, int> LargestTile(const TargetTraits& traits, int pieces);
+// Rows and panels of the micro-kernel with the fewest loads per multiply-add whose sums, kept operands and one
+// passing operand fit the registers of `traits`; `pieces` registers hold 16 sums.
+std::pair<int, int> BestTile(const TargetTraits& traits, int pieces);
 
 // How many panels wide tiles of `rows` rows may be: at least tile.panels, more where few rows would leave less
 // than eight independent chains of sums.

@@ -92,6 +92,18 @@ TEST(EmitContraction, LongDepthIsSummedInBlocks) {
   }
 }
 
+TEST(EmitContraction, ResultsLargerThanCache) {
+  for (const CpuTarget& target : RunnableTargets()) {
+    SCOPED_TRACE(target.name);
+    const Product product({.batch = {kDynamic}, .rhs_has_batch = {false}, .epilogue = true}, target);
+    const ProductSize size{.batch = {2}, .m = 250, .n = 301, .k = 3};
+    product.ExpectRight(size, product.Run(size));
+    const Product blocks({.epilogue = true}, target);
+    const ProductSize one{.m = 370, .n = 360, .k = blocks.schedule().tile.depth + 1};
+    blocks.ExpectRight(one, blocks.Run(one));
+  }
+}
+
 TEST(EmitContraction, BitsDoNotDependOnTaskRangesNorOnNeighbours) {
   for (const CpuTarget& target : RunnableTargets()) {
     SCOPED_TRACE(target.name);

@@ -49,8 +49,8 @@ std::vector<std::string> LoopOf(const std::vector<Instruction>& code) {
     if (distance >= 0) continue;
     EXPECT_TRUE(loop.empty()) << "a second loop";
     for (const Instruction& i : code) {
-      const bool inside = i.address <= jump.address &&
-                          static_cast<int64_t>(i.address) >= static_cast<int64_t>(jump.address) + distance;
+      const bool inside =
+          i.address <= jump.address && static_cast<int64_t>(i.address) >= static_cast<int64_t>(jump.address) + distance;
       if (inside) loop.push_back(i.text);
     }
   }
@@ -82,7 +82,7 @@ TEST(MicroKernel, DepthLoopKeepsItsSumsInRegisters) {
       const int pieces = std::max(1, kPanelColumns * SizeOf(dtype) / target.traits.vector_bytes);
       MicroKernel kernel{.lanes = kPanelColumns / pieces, .lhs = dtype, .rhs = dtype, .accumulate = dtype};
       ContractionTile tile;
-      std::tie(tile.rows, tile.panels) = LargestTile(target.traits, pieces);
+      std::tie(tile.rows, tile.panels) = BestTile(target.traits, pieces);
       for (kernel.rows = 1; kernel.rows <= tile.rows; ++kernel.rows) {
         kernel.panels = PanelsForRows(tile, pieces, kernel.rows);
         const std::vector<std::string> loop = DepthLoop(kernel, target);

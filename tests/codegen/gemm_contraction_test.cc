@@ -1,0 +1,63 @@
+// Mirrors codegen/gemm/contraction.cc.
+#include "codegen/gemm/contraction.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/codegen/gemm_product.h"
+
+namespace tailor {
+namespace {
+
+TEST(ReadContraction, FindsAxesAndOperands) {
+  const KernelPlan plan = MakeProductPlan({.batch = {kDynamic, 3}, .rhs_has_batch = {true, false}});
+  const auto c = ReadContraction(plan);
+  ASSERT_TRUE(c.ok()) << c.status();
+  EXPECT_THAT(c->batch, testing::ElementsAre(0, 1));
+  EXPECT_EQ(c->m, 2);
+  EXPECT_EQ(c->n, 3);
+  EXPECT_EQ(c->k, 4);
+  EXPECT_EQ(plan.buffers[c->lhs.ref].layout, ConstantLayout::kRowMajor);
+  EXPECT_EQ(plan.buffers[c->rhs.ref].layout, ConstantLayout::kPanels16);
+  EXPECT_EQ(plan.buffers[c->sums].kind, BufferKind::kLocal);
+}
+
+TEST(ReadContraction, AcceptsOperandsInEitherOrder) {
+  KernelPlan plan = MakeProductPlan({});
+  Expr& product = plan.exprs[plan.stages[0].statements[0].value];
+  std::swap(product.args[0], product.args[1]);
+  const auto c = ReadContraction(plan);
+  ASSERT_TRUE(c.ok()) << c.status();
+  EXPECT_EQ(plan.buffers[c->rhs.ref].layout, ConstantLayout::kPanels16);
+}
+
+TEST(ReadContraction, SaysWhatIsWrong) {
+  KernelPlan plan = MakeProductPlan({});
+  plan.buffers[1].layout = ConstantLayout::kRowMajor;
+  EXPECT_EQ(ReadContraction(plan).status().message(), "contraction product: no factor is panels read at (k, n)");
+  plan = MakeProductPlan({});
+  plan.stages[0].statements[0].combiner = OpKind::kMax;
+  EXPECT_EQ(ReadContraction(plan).status().message(), "contraction product: stage 0 is not a sum of products over k");
+}
+
+TEST(LoadCoefficients, TellUnitStrides) {
+  for (bool transposed : {false, true}) {
+    KernelPlan plan = MakeProductPlan({.transpose_lhs = transposed});
+    const auto c = ReadContraction(plan);
+    ASSERT_TRUE(c.ok()) << c.status();
+    EXPECT_EQ(IsUnitStride(plan, LoadCoefficients(plan, c->lhs, c->k)), !transposed);
+    EXPECT_EQ(IsUnitStride(plan, LoadCoefficients(plan, c->lhs, c->m)), transposed);
+  }
+}
+
+TEST(EpilogueRows, AreLoadsAndStoresAlongColumns) {
+  KernelPlan plan = MakeProductPlan({.epilogue = true});
+  auto rows = EpilogueRows(plan, *ReadContraction(plan));
+  ASSERT_EQ(rows.size(), 2);  // output and residual, but not the bias, which all rows share
+  EXPECT_EQ(plan.buffers[rows[0].ref].kind, BufferKind::kOutput);
+  EXPECT_EQ(plan.buffers[rows[1].ref].kind, BufferKind::kInput);
+  plan = MakeProductPlan({.transpose_out = true, .epilogue = true});
+  EXPECT_TRUE(EpilogueRows(plan, *ReadContraction(plan)).empty());
+}
+
+}  // namespace
+}  // namespace tailor

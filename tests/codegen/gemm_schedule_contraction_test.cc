@@ -1,0 +1,43 @@
+// Mirrors codegen/gemm/schedule_contraction.cc.
+#include "codegen/emit_cpu.h"
+#include "gtest/gtest.h"
+#include "tests/codegen/gemm_product.h"
+
+namespace tailor {
+namespace {
+
+std::string ScheduleText(const ProductForm& form, const char* target) {
+  const KernelPlan plan = MakeProductPlan(form);
+  return ScheduleContraction(plan, FindCpuTarget(target)->traits).Text(plan);
+}
+
+TEST(ScheduleContraction, DynamicProduct) {
+  EXPECT_EQ(ScheduleText({}, "x86-64-v4"),
+            "tile 6x4 panels, task 48 rows x 4 panels, depth 1024\n"
+            "tasks floordiv(d0 + 47, 48)*floordiv(d1 + 63, 64), "
+            "grain max(floordiv(524288, d2*min(d0, 48)*min(d1, 64) + 1), 1), scratch 0\n"
+            "version: always\n");
+}
+
+TEST(ScheduleContraction, WeightsInDouble) {
+  EXPECT_EQ(ScheduleText({.dtype = DType::kF64, .batch = {kDynamic}, .rhs_has_batch = {false}, .n = 384, .k = 768},
+                         "x86-64-v3"),
+            "tile 2x1 panels, task 48 rows x 4 panels, depth 512\n"
+            "tasks 6*d0*floordiv(d1 + 47, 48), grain max(floordiv(524288, 49152*min(d1, 48) + 1), 1), scratch 0\n"
+            "version: always\n");
+}
+
+TEST(ScheduleContraction, SmallTasksAreTakenTogether) {
+  const KernelPlan plan = MakeProductPlan({.batch = {kDynamic, 12}, .rhs_has_batch = {true, true}});
+  const Schedule schedule = ScheduleContraction(plan, FindCpuTarget("x86-64-v4")->traits);
+  const auto evaluate = [](const DimExpr& e, std::vector<int64_t> slots) { return *e.Evaluate(slots); };
+  EXPECT_EQ(evaluate(schedule.tasks, {4, 8, 8, 32}), 48);
+  EXPECT_GE(evaluate(schedule.grain, {4, 8, 8, 32}), 48);
+  EXPECT_EQ(evaluate(schedule.tasks, {4, 256, 256, 32}), 48 * 6 * 4);
+  EXPECT_EQ(evaluate(schedule.grain, {4, 256, 256, 768}), 1);
+  EXPECT_EQ(evaluate(schedule.tasks, {0, 8, 8, 32}), 0);
+  EXPECT_EQ(evaluate(schedule.tasks, {4, 8, 0, 32}), 0);
+}
+
+}  // namespace
+}  // namespace tailor

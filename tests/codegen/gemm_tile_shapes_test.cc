@@ -1,0 +1,59 @@
+// Mirrors codegen/gemm/tile_shapes.cc.
+#include "codegen/gemm/tile_shapes.h"
+
+#include "codegen/target_machine.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace tailor {
+namespace {
+
+using testing::Pair;
+using testing::UnorderedElementsAre;
+
+constexpr ExtentRange kAny = {.max = INT64_MAX, .divisor = 1, .fixed = false};
+constexpr ContractionTile kTile = {.rows = 6, .panels = 4, .task_rows = 48, .task_panels = 4};
+
+ExtentRange Fixed(int64_t extent) { return {.max = extent, .divisor = 1, .fixed = true}; }
+
+TEST(BestTile, FillsTheRegisters) {
+  EXPECT_THAT(BestTile(FindCpuTarget("x86-64-v4")->traits, 1), Pair(6, 4));
+  EXPECT_THAT(BestTile(FindCpuTarget("x86-64-v4")->traits, 2), Pair(6, 2));
+  EXPECT_THAT(BestTile(FindCpuTarget("x86-64-v3")->traits, 2), Pair(6, 1));
+  EXPECT_THAT(BestTile(FindCpuTarget("x86-64-v3")->traits, 4), Pair(2, 1));
+  EXPECT_THAT(BestTile(FindCpuTarget("x86-64-v2")->traits, 4), Pair(2, 1));
+  EXPECT_THAT(BestTile(FindCpuTarget("x86-64-v2")->traits, 8), Pair(1, 1));
+}
+
+TEST(PanelsForRows, GivesFewRowsMoreChains) {
+  const ContractionTile narrow = {.rows = 6, .panels = 1, .task_rows = 48, .task_panels = 4};
+  EXPECT_EQ(PanelsForRows(narrow, 2, 1), 4);
+  EXPECT_EQ(PanelsForRows(narrow, 2, 2), 2);
+  EXPECT_EQ(PanelsForRows(narrow, 2, 6), 1);
+  EXPECT_EQ(PanelsForRows(kTile, 1, 1), 4) << "not more than a task has";
+}
+
+TEST(ReachableTiles, AreFewForFixedExtents) {
+  EXPECT_THAT(ReachableTiles(Fixed(7), Fixed(96), kTile, 1), UnorderedElementsAre(Pair(3, 3), Pair(4, 3)));
+  EXPECT_THAT(ReachableTiles(Fixed(12), Fixed(1), kTile, 1), UnorderedElementsAre(Pair(6, 1)));
+  EXPECT_TRUE(ReachableTiles(Fixed(0), kAny, kTile, 1).empty());
+}
+
+TEST(ReachableTiles, UseWhatIsKnown) {
+  EXPECT_EQ(ReachableTiles(kAny, kAny, kTile, 1).size(), 24);
+  EXPECT_EQ(ReachableTiles(kAny, Fixed(384), kTile, 1).size(), 6);
+  const ExtentRange sixes = {.max = 600, .divisor = 6, .fixed = false};
+  const ExtentRange one_panel = {.max = 16, .divisor = 1, .fixed = false};
+  EXPECT_THAT(ReachableTiles(sixes, one_panel, kTile, 1), UnorderedElementsAre(Pair(6, 1)));
+}
+
+// Every tile of every pair of extents is among those emitted.
+TEST(ReachableTiles, CoverEveryExtent) {
+  const std::set<std::pair<int, int>> tiles = ReachableTiles(kAny, kAny, kTile, 1);
+  for (int64_t m = 1; m < 200; ++m) {
+    for (const auto& tile : ReachableTiles(Fixed(m), Fixed(m * 7), kTile, 1)) EXPECT_TRUE(tiles.contains(tile)) << m;
+  }
+}
+
+}  // namespace
+}  // namespace tailor

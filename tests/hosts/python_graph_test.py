@@ -1,0 +1,164 @@
+"""Building graphs in Python: dims, operators, ops, constants, errors."""
+import gc
+import unittest
+import weakref
+
+import numpy as np
+
+import tailor
+
+
+class DimTest(unittest.TestCase):
+    def setUp(self):
+        self.b, self.s = tailor.symbol("B", min=1, max=512, multiple_of=8, likely=[8, 64]), tailor.symbol("S")
+        self.graph = tailor.Graph("dims")
+
+    def shape(self, *dims):
+        return [repr(dim) for dim in self.graph.input(f"x{len(self.graph._symbols)}{dims!r}", "f32", dims).shape]
+
+    def test_operators_give_canonical_dims(self):
+        b, s = self.b, self.s
+        self.assertEqual(self.shape(b * s, 2 * b + 1, 4 + b - b, 7), ["B*S", "2*B + 1", "4", "7"])
+        self.assertEqual(self.shape(s // 2, s % 3, 10 - s), ["floordiv(S, 2)", "mod(S, 3)", "-S + 10"])
+        self.assertEqual(self.shape(tailor.minimum(s, 4)), self.shape(tailor.minimum(4, s)))
+
+    def test_symbols_carry_what_is_known(self):
+        self.shape(self.b)
+        self.assertIn("B in [1, 512] multiple_of 8 likely [8, 64]", self.graph.text)
+
+    def test_names_stand_for_symbols(self):
+        self.assertEqual(self.shape("N", "N"), ["N", "N"])
+
+    def test_one_symbol_serves_many_graphs(self):
+        self.shape(self.b)
+        self.assertEqual(repr(tailor.Graph().input("x", "f32", [self.b]).shape[0]), "B")
+
+    def test_two_symbols_of_one_name_are_refused(self):
+        self.shape(self.b)
+        with self.assertRaisesRegex(tailor.Error, '"B"') as caught:
+            self.shape(tailor.symbol("B"))
+        self.assertEqual(caught.exception.code, "INVALID_ARGUMENT")
+
+    def test_dims_of_another_graph_are_refused(self):
+        foreign = tailor.Graph().input("x", "f32", [self.b]).shape[0]
+        with self.assertRaisesRegex(tailor.Error, "another graph"):
+            self.shape(foreign + 1)
+
+    def test_what_is_no_dim_is_refused(self):
+        for wrong in (1.5, None, "x" * 3 + "\0"):
+            with self.assertRaises((TypeError, tailor.Error)):
+                self.shape(wrong)
+        with self.assertRaises(TypeError):
+            self.b + 1.5
+
+
+class OpTest(unittest.TestCase):
+    def setUp(self):
+        self.graph = tailor.Graph("ops")
+        self.x = self.graph.input("x", "f32", ["B", 4])
+        self.ids = self.graph.input("ids", "i64", ["B"])
+
+    def assert_type(self, value, text):
+        self.assertEqual(repr(value), f"<tailor.Value {text}>")
+
+    def test_operators(self):
+        x = self.x
+        for value in (x + 1, 1 - x, x * x, 2.5 / x, x**2, -x, abs(x), x + np.ones(4, np.float32),
+                      np.ones(4, np.float32) - x, x + np.float32(1)):
+            self.assert_type(value, "f32[B, 4]")
+        for value in (x < 1, x <= x, x > 0, x >= 0, (x < 1) & (x > 0), ~(x < 1), (x < 1) | (x > 0), (x < 1) ^ (x > 0),
+                      x.eq(x), x.ne(0)):
+            self.assert_type(value, "bool[B, 4]")
+        self.assert_type(x @ np.ones((4, 2), np.float32), "f32[B, 2]")
+
+    def test_methods_and_functions_are_the_same_ops(self):
+        self.assert_type(self.x.reduce_sum([1], keep_dims=True), "f32[B, 1]")
+        self.assert_type(self.graph.reduce_sum(self.x, 1), "f32[B]")
+        self.assert_type(self.x.reshape([self.x.shape[0] * 2, 2]), "f32[2*B, 2]")
+        self.assert_type(self.x.transpose([1, 0]), "f32[4, B]")
+        self.assert_type(self.x.slice([0, 0], ["B", 2], steps=[1, 2]), "f32[B, 2]")
+        self.assert_type(self.graph.concat([self.x, self.x], axis=1), "f32[B, 8]")
+        self.assert_type(self.x.gather(self.ids), "f32[B, 4]")
+        self.assert_type((self.x > 0).select(self.x, 0), "f32[B, 4]")
+        self.assert_type(self.x.cast("bf16"), "bf16[B, 4]")
+        self.assert_type(self.x.dot(self.x, transpose_rhs=True), "f32[B, B]")
+        self.assert_type(self.graph.iota(["B", 3], 1, np.int32), "i32[B, 3]")
+
+    def test_builders(self):
+        ones = self.graph.constant(np.ones(4, np.float32))
+        for value in (self.x.softmax(), self.x.log_softmax(0), self.x.layer_norm(ones, ones), self.x.layer_norm(),
+                      self.x.gelu(), self.x.gelu_tanh(), self.x.l2_normalize(),
+                      self.graph.attention(self.x, self.x, self.x)):
+            self.assert_type(value, "f32[B, 4]")
+
+    def test_every_op_is_documented(self):
+        from tailor._ops import SIGNATURES, GraphOps
+        for function in SIGNATURES:
+            name = function.removeprefix("tailor_graph_")
+            method = getattr(GraphOps, name, None) or getattr(GraphOps, name + "_")
+            self.assertIn("Types:", method.__doc__)
+
+    def test_errors_name_op_and_operand(self):
+        for call, words in ((lambda: self.x + self.ids, 'add: operand "rhs"'),
+                            (lambda: self.x.softmax(2), "axis 2"),
+                            (lambda: tailor.Graph().neg(self.x), "neg: x is a value of another graph"),
+                            (lambda: self.graph.input("x", "f32", []), "the name \"x\" is taken"),
+                            (lambda: self.graph.input("y", "f32", [1] * 9), "9 dims, more than 8")):
+            with self.assertRaises(tailor.Error) as caught:
+                call()
+            self.assertEqual(caught.exception.code, "INVALID_ARGUMENT")
+            self.assertIn(words, caught.exception.message)
+        for call in (lambda: self.graph.input("z", "f33", []), lambda: self.graph.add(1, 2), lambda: self.x + "1",
+                     lambda: self.x.cast(object)):
+            with self.assertRaises(TypeError):
+                call()
+
+    def test_names_show_in_text(self):
+        self.assertIn("%double = add %x, %x", (self.x + self.x).named("double").graph.text)
+
+    def test_facts_are_text(self):
+        self.assertIn("B", self.graph.facts)
+
+
+class ConstantTest(unittest.TestCase):
+    def test_arrays_are_borrowed_until_the_graph_goes(self):
+        class Array(np.ndarray):
+            """An array that can be watched."""
+
+        array = Array(4, np.float32)
+        array[:] = 1
+        alive = weakref.ref(array)
+        graph = tailor.Graph()
+        value = graph.constant(array, "c")
+        del array
+        gc.collect()
+        self.assertIsNotNone(alive(), "the graph borrows the array")
+        del value, graph
+        gc.collect()
+        self.assertIsNone(alive(), "and gives it back")
+
+    def test_a_refused_constant_is_given_back(self):
+        from tailor import graph as module
+        before = len(module._borrowed)
+        with self.assertRaises(tailor.Error):
+            tailor.Graph().constant(np.ones(2, np.float32), "a\0b")
+        self.assertEqual(len(module._borrowed), before)
+
+    def test_strided_arrays_are_copied(self):
+        strided, dense = tailor.Graph(), tailor.Graph()
+        strided.constant(np.arange(6).reshape(2, 3).T, "c")
+        dense.constant(np.array([[0, 3], [1, 4], [2, 5]]), "c")
+        self.assertEqual(strided.text, dense.text)
+
+    def test_empty_and_scalar_arrays(self):
+        graph = tailor.Graph()
+        self.assertEqual(repr(graph.constant(np.zeros((0, 3), np.int8), "e")), "<tailor.Value i8[0, 3]>")
+        self.assertEqual(repr(graph.constant(np.float64(1.5))), "<tailor.Value f64[]>")
+
+    def test_bf16_is_taken_as_bits(self):
+        value = tailor.Graph().constant(np.array([0x3F80], np.uint16), "b", dtype="bf16")
+        self.assertEqual(value.dtype, "bf16")
+
+
+if __name__ == "__main__":
+    unittest.main()

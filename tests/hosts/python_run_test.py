@@ -1,0 +1,237 @@
+"""Compiling and running in Python, against numpy."""
+import pathlib
+import tempfile
+import threading
+import unittest
+
+import numpy as np
+
+import tailor
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+class RunTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.w = np.random.default_rng(0).standard_normal((8, 16)).astype(np.float32)
+        batch = tailor.symbol("batch", max=64)
+        cls.graph = tailor.Graph("run")
+        x = cls.graph.input("x", "f32", [batch, "S", 8])
+        bias = cls.graph.input("bias", "f32", [16])
+        y = x @ cls.graph.constant(cls.w, "w") + bias
+        cls.graph.output("y", y.softmax())
+        cls.graph.output("top", y.reduce_max(-1))
+        cls.executable = cls.graph.compile("host")
+
+    def inputs(self, batch, steps):
+        rng = np.random.default_rng(batch * 100 + steps)
+        return rng.standard_normal((batch, steps, 8), np.float32), rng.standard_normal(16, np.float32)
+
+    def check(self, outputs, x, bias):
+        y = x @ self.w + bias
+        self.assertEqual([output.shape for output in outputs], [y.shape, y.shape[:-1]])
+        np.testing.assert_allclose(outputs[0], softmax(y) if y.size else y, atol=1e-6)
+        np.testing.assert_allclose(outputs[1], y.max(-1), atol=1e-5)
+
+    def test_many_shapes_without_compiling(self):
+        emitted = tailor.modules_emitted()
+        for batch, steps in ((1, 1), (3, 5), (64, 2), (2, 129), (0, 4), (5, 0)):
+            x, bias = self.inputs(batch, steps)
+            self.check(self.executable.run(x, bias), x, bias)
+        self.assertEqual(tailor.modules_emitted(), emitted)
+
+    def test_inputs_by_name(self):
+        x, bias = self.inputs(2, 3)
+        self.check(self.executable.run(bias=bias, x=x), x, bias)
+        self.check(self.executable.run(x, bias=bias), x, bias)
+        for arguments, named in (((x,), {}), ((x, bias, x), {}), ((x,), {"x": x}), ((x, bias), {"z": x})):
+            with self.assertRaises(TypeError):
+                self.executable.run(*arguments, **named)
+
+    def test_outputs_are_written_in_place(self):
+        x, bias = self.inputs(3, 4)
+        out = [np.full((3, 4, 16), np.nan, np.float32), np.full((3, 4), np.nan, np.float32)]
+        for run in (self.executable.run, self.executable.session().run):
+            returned = run(x, bias, out=out)
+            self.assertIs(returned[0], out[0])
+            self.check(out, x, bias)
+
+    def test_sessions(self):
+        session = self.executable.session(threads=2)
+        session.reserve((64, 16, 8), (16,))
+        growths = tailor.counters()["workspace_growths"]
+        x, bias = self.inputs(64, 16)
+        self.check(session.run(x, bias), x, bias)
+        self.assertEqual(tailor.counters()["workspace_growths"], growths)
+        borrowed = session.run(x, bias, borrow=True)
+        self.check(borrowed, x, bias)
+        out = [np.empty((64, 16, 16), np.float32), np.empty((64, 16), np.float32)]
+        session.bind([x, bias], out)
+        session.run_bound()
+        self.check(out, x, bias)
+
+    def test_borrowed_outputs_keep_the_session(self):
+        x, bias = self.inputs(2, 2)
+        outputs = self.executable.session().run(x, bias, borrow=True)
+        self.check(outputs, x, bias)
+
+    def test_bound_runs_read_the_arrays_anew(self):
+        x, bias = self.inputs(2, 2)
+        out = [np.empty((2, 2, 16), np.float32), np.empty((2, 2), np.float32)]
+        session = self.executable.session()
+        session.bind([x, bias], out)
+        x += 1
+        session.run_bound()
+        self.check(out, x, bias)
+
+    def test_threads_share_an_executable(self):
+        failures = []
+
+        def work(seed):
+            try:
+                for steps in range(1, 20):
+                    x, bias = self.inputs(seed, steps)
+                    self.check(self.executable.run(x, bias), x, bias)
+            except BaseException as failure:
+                failures.append(failure)
+
+        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(1, 5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failures, [])
+
+    def test_plan(self):
+        plan = self.executable.plan((64, 3, 8), (16,))
+        self.assertEqual(plan.shapes, [(64, 3, 16), (64, 3)])
+        self.assertGreaterEqual(plan.workspace_bytes, 0)
+        with self.assertRaises(tailor.Error):
+            self.executable.plan((65, 3, 8), (16,))
+
+    def test_signature(self):
+        self.assertEqual([tuple(spec) for spec in self.executable.inputs],
+                         [("x", "f32", ("batch", "S", "8")), ("bias", "f32", ("16",))])
+        self.assertEqual([spec.name for spec in self.executable.outputs], ["y", "top"])
+        self.assertEqual({symbol.name: symbol.max for symbol in self.executable.symbols},
+                         {"batch": 64, "S": 2**31 - 1})
+        self.assertEqual([symbol["name"] for symbol in self.executable.describe()["symbols"]], ["batch", "S"])
+
+    def test_bad_inputs_are_named(self):
+        x, bias = self.inputs(2, 3)
+        cases = (((x.astype(np.float64), bias), '"x"'), ((x[0], bias), '"x"'), ((x, bias[:8]), '"bias"'),
+                 ((np.zeros((65, 1, 8), np.float32), bias), "batch"), ((x[:, ::2], bias), '"x"'))
+        for arguments, words in cases:
+            with self.assertRaises(tailor.Error) as caught:
+                self.executable.run(*arguments)
+            self.assertEqual(caught.exception.code, "INVALID_ARGUMENT")
+            self.assertIn(words, caught.exception.message)
+
+    def test_strided_inputs_where_asked_for(self):
+        x, bias = self.inputs(4, 3)
+        x = x.transpose(1, 0, 2)
+        self.check(self.executable.session(copy_strided=True).run(x, bias), x, bias)
+
+    def test_wrong_outputs_are_refused(self):
+        x, bias = self.inputs(2, 3)
+        for out in ([np.empty((2, 3, 16), np.float32)], [np.empty((2, 3, 15), np.float32), np.empty((2, 3), np.float32)]):
+            with self.assertRaises(tailor.Error):
+                self.executable.run(x, bias, out=out)
+
+    def test_save_and_load(self):
+        x, bias = self.inputs(3, 3)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "run.tlr"
+            self.executable.save(path)
+            data = path.read_bytes()
+            loaded = tailor.load(path, verify_constants=True)
+            for copy in (loaded, tailor.Executable.from_bytes(data)):
+                for got, wanted in zip(copy.run(x, bias), self.executable.run(x, bias)):
+                    self.assertEqual(got.tobytes(), wanted.tobytes())
+            damaged = bytearray(data)
+            damaged[200] ^= 1
+            with self.assertRaises(tailor.Error) as caught:
+                tailor.Executable.from_bytes(damaged)
+            self.assertEqual(caught.exception.code, "DATA_LOSS")
+            path.write_bytes(data[:len(data) // 2])
+            with self.assertRaises(tailor.Error):
+                tailor.load(path)
+
+    def test_artifact_bytes_for_other_machines(self):
+        data = self.graph.compile_artifact(["x86-64-v2"])
+        self.assertEqual(data, self.graph.compile_artifact(["x86-64-v2"]))
+        executable = tailor.Executable.from_bytes(data)
+        x, bias = self.inputs(2, 2)
+        self.check(executable.run(x, bias), x, bias)
+
+
+class CompileTest(unittest.TestCase):
+    def graph(self):
+        graph = tailor.Graph()
+        graph.output("y", -graph.input("x", "f32", ["B"]))
+        return graph
+
+    def test_progress_and_cancelling(self):
+        seen = []
+        self.graph().compile("host", progress=lambda phase, done: seen.append((phase, done)))
+        self.assertTrue(seen and all(phase and 0 <= done <= 1 for phase, done in seen))
+        with self.assertRaises(tailor.Error) as caught:
+            self.graph().compile("host", progress=lambda phase, done: False)
+        self.assertEqual(caught.exception.code, "CANCELLED")
+        with self.assertRaises(ZeroDivisionError):
+            self.graph().compile("host", progress=lambda phase, done: 1 / 0)
+
+    def test_bad_options(self):
+        with self.assertRaisesRegex(tailor.Error, "z80"):
+            self.graph().compile(["z80"])
+        with self.assertRaises(ValueError):
+            self.graph().compile(secret_key=b"short")
+
+    def test_signatures(self):
+        # The Ed25519 pair of the seed 0..31.
+        seed = bytes(range(32))
+        public = bytes.fromhex("03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8")
+        signed = self.graph().compile_artifact("host", secret_key=seed + public)
+        tailor.Executable.from_bytes(signed, public_key=public)
+        for data, key in ((signed, bytes(32)), (self.graph().compile_artifact("host"), public)):
+            with self.assertRaises(tailor.Error) as caught:
+                tailor.Executable.from_bytes(data, public_key=key)
+            self.assertEqual(caught.exception.code, "FAILED_PRECONDITION")
+
+    def test_a_graph_without_outputs(self):
+        with self.assertRaises(tailor.Error) as caught:
+            tailor.Graph("empty").compile()
+        self.assertEqual(caught.exception.code, "FAILED_PRECONDITION")
+
+    def test_other_element_types(self):
+        for name, dtype in (("bool", "bool"), ("i8", "int8"), ("u16", "uint16"), ("i32", "int32"), ("u64", "uint64"),
+                            ("f16", "float16"), ("f64", "float64")):
+            graph = tailor.Graph(name)
+            x = graph.input("x", name, ["N"])
+            graph.output("y", x.select(x, x) if name == "bool" else x + x)
+            data = np.arange(20) % 2
+            executable = graph.compile("host")
+            y, = executable.run(data.astype(dtype))
+            self.assertEqual(y.dtype, np.dtype(dtype))
+            np.testing.assert_array_equal(y.astype(np.int64), data if name == "bool" else 2 * data)
+
+
+class LogTest(unittest.TestCase):
+    def test_runtime_with_a_log(self):
+        messages = []
+        runtime = tailor.Runtime(log=lambda level, message: messages.append((level, message)))
+        graph = tailor.Graph()
+        graph.output("y", -graph.input("x", "f32", [4]))
+        executable = graph.compile("host", runtime=runtime)
+        del runtime
+        y, = executable.run(np.ones(4, np.float32))
+        np.testing.assert_array_equal(y, -np.ones(4))
+        self.assertTrue(all(isinstance(level, int) for level, _ in messages))
+
+
+if __name__ == "__main__":
+    unittest.main()

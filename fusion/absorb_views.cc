@@ -9,12 +9,13 @@
 namespace tailor {
 namespace {
 
-// Whether a product can read its operand through `view`: every operand index is a linear function of
-// the view's indices.
+// Whether a product can read its operand through this node: the address is a linear function of the
+// view's indices. A reshape of a value in memory leaves addresses as they are.
 bool IsLinear(const FusionContext& context, NodeId id) {
   const Node& node = context.graph.node(id);
   if (node.op == OpKind::kIota || IsLiteral(context.graph, node.operands[0])) return false;
-  return node.op != OpKind::kReshape || ReshapeOnlySplits(context.graph, context.facts, id);
+  bool of_memory = node.op == OpKind::kReshape && !IsFree(context.graph.node(node.operands[0].node));
+  return node.op != OpKind::kReshape || of_memory || ReshapeOnlySplits(context.graph, context.facts, id);
 }
 
 }  // namespace
@@ -34,15 +35,15 @@ absl::Status AbsorbViews(const FusionContext& context, FusionPlan& plan) {
   const Graph& graph = context.graph;
   Uses uses(graph, std::vector<bool>(graph.nodes().size(), false));
   std::vector<bool> floating(graph.nodes().size(), false);
-  std::vector<bool> feeds_product(graph.nodes().size(), false);
+  std::vector<NodeId> fed_product(graph.nodes().size(), -1);  // through floating nodes
   std::vector<Refusal> refusals = std::move(plan.refusals);
   for (NodeId id = static_cast<NodeId>(floating.size()) - 1; id >= 0; --id) {
     if (!uses.live(id) || !IsFree(graph.node(id))) continue;
-    NodeId product = -1;
+    NodeId& product = fed_product[id];
     for (NodeId user : uses.users(id)) {
-      if (IsContraction(graph.node(user)) || (floating[user] && feeds_product[user])) product = user;
+      if (IsContraction(graph.node(user))) product = user;
+      if (floating[user] && fed_product[user] >= 0) product = fed_product[user];
     }
-    feeds_product[id] = product >= 0;
     floating[id] = !uses.graph_output(id) && (product < 0 || IsLinear(context, id));
     if (!floating[id] && product >= 0 && !uses.graph_output(id)) {
       refusals.push_back({id, product, "absorb-views",

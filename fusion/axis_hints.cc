@@ -116,7 +116,9 @@ bool AxisHints::MatchExtents() {
     if (MatchDims(shape, domain, &maps_.at({id, 0}))) return true;
   }
   for (Value output : group_.outputs) {
-    if (MatchDims(graph.type(output).shape, of_[output.node], nullptr)) return true;
+    NodeId id = output.node;
+    while (ClassOf(graph.node(id)) == FusionClass::kView) id = graph.node(id).operands[0].node;
+    if (InGroup(id) && MatchDims(graph.type({id, 0}).shape, of_[id], nullptr)) return true;
   }
   return false;
 }

@@ -83,12 +83,27 @@ struct Walk {
     return true;
   }
 
-  void FindRoots() {
-    if (group.trailing_views.empty()) {
-      for (Value output : group.outputs) roots.push_back(output.node);
-    } else {
-      roots.push_back(graph().node(group.trailing_views.front()).operands[0].node);
+  // Views through which rows and products store.
+  bool IsStoredView(NodeId id) const {
+    return group.kind != GroupKind::kLoop && ClassOf(graph().node(id)) == FusionClass::kView;
+  }
+
+  // The nodes that the loop nest computes for the outputs: a loop computes views in place, rows and
+  // products store through them.
+  absl::Status FindRoots() {
+    for (Value output : group.outputs) {
+      NodeId id = output.node;
+      while (IsStoredView(id)) {
+        OpKind op = graph().node(id).op;
+        if (op != OpKind::kTranspose && op != OpKind::kReshape) {
+          return Refuse(InfoOf(op).text, " ", Name(id), " does not cover what it reads");
+        }
+        id = graph().node(id).operands[0].node;
+      }
+      if (!InGroup(id)) return Refuse("output ", Name(output.node), " is a view of memory");
+      if (!IsRoot(id)) roots.push_back(id);
     }
+    return absl::OkStatus();
   }
 
   void FindDependents() {
@@ -100,16 +115,17 @@ struct Walk {
     }
   }
 
-  // The extents that would have to be equal for dim `d` of `id` to be an axis.
-  std::string MissingAxis(NodeId id, size_t d, const std::vector<int>& axes) const {
+  // Why dim `d` of `id` is no axis: where one axis is left for it, their extents would have to be equal.
+  std::string MissingAxis(NodeId id, size_t d) const {
     const DimExpr& extent = graph().type({id, 0}).shape[d];
     std::string text = absl::StrCat("dim ", d, " of ", Name(id), " is no axis of the domain ", AxesText());
+    std::vector<int> left;
     for (int a = 0; a < static_cast<int>(group.axes.size()); ++a) {
-      if (group.kind == GroupKind::kContraction && group.axes[a].tile) continue;
-      if (Contains(axes, a) || !RealAxis(a)) continue;
-      return absl::StrCat(text, ": ", UnequalExtents(graph(), extent, group.axes[a].extent));
+      bool contracted = group.kind == GroupKind::kContraction && group.axes[a].tile;
+      if (!contracted && RealAxis(a) && !Contains(hints.of(id), a)) left.push_back(a);
     }
-    return text;
+    if (left.size() != 1 || context.facts.ProvablyEqual(extent, group.axes[left[0]].extent)) return text;
+    return absl::StrCat(text, ": ", UnequalExtents(graph(), extent, group.axes[left[0]].extent));
   }
 
   // Index coverage (BladeDISC 4.2): each element of an output is computed exactly once.
@@ -118,7 +134,7 @@ struct Walk {
     std::vector<int> seen;
     for (size_t d = 0; d < axes.size(); ++d) {
       if (axes[d] == kUnitDim) continue;
-      if (axes[d] == kUnknownAxis || Contains(seen, axes[d])) return Refuse(MissingAxis(id, d, seen));
+      if (axes[d] == kUnknownAxis || Contains(seen, axes[d])) return Refuse(MissingAxis(id, d));
       seen.push_back(axes[d]);
     }
     if (group.kind == GroupKind::kContraction && !InOrder(axes)) {
@@ -218,7 +234,7 @@ struct Walk {
   }
 
   absl::Status Run() {
-    FindRoots();
+    TAILOR_RETURN_IF_ERROR(FindRoots());
     FindDependents();
     for (NodeId root : roots) TAILOR_RETURN_IF_ERROR(StartAtRoot(root));
     for (auto it = group.nodes.rbegin(); it != group.nodes.rend(); ++it) {
@@ -228,7 +244,7 @@ struct Walk {
     TAILOR_RETURN_IF_ERROR(CheckCost());
     for (const auto& [id, u] : use) {
       if (IsRoot(id)) group.axis_of[id] = hints.of(id);
-      if (uses.core(id) && u.kind == NodeUse::Kind::kAligned) group.axis_of[id] = u.axes;
+      if (uses.core(id) && !IsStoredView(id) && u.kind == NodeUse::Kind::kAligned) group.axis_of[id] = u.axes;
     }
     return absl::OkStatus();
   }

@@ -65,14 +65,16 @@ bool TakeConsumer(const FusionContext& context, GroupIndex& index, int product) 
   return false;
 }
 
-// Records why nothing is computed on the way into the product.
+// Records why nothing is computed on the way into the product, and why products stay apart.
 void RefuseProducers(const FusionContext& context, GroupIndex& index, int product) {
+  for (int producer : index.Producers(product)) {
+    if (index.kind(producer) != GroupKind::kContraction) continue;
+    index.Refuse(producer, product, "two products have loop nests of their own");
+  }
   for (NodeId source : SourcesOf(context.graph, index.uses(), index.group(product).dominant)) {
     int producer = index.group_of(source);
-    if (producer < 0) continue;
-    bool is_product = index.kind(producer) == GroupKind::kContraction;
-    index.Refuse(producer, product, is_product ? "two products have loop nests of their own"
-                                               : "a product reads its operands from memory as they are");
+    if (producer < 0 || index.kind(producer) == GroupKind::kContraction) continue;
+    index.Refuse(producer, product, "a product reads its operands from memory as they are");
   }
 }
 

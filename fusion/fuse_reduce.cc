@@ -23,21 +23,41 @@ std::vector<int> Traffic(const FusionContext& context, const std::vector<Value>&
   return ranks;
 }
 
-// Between two reductions a loop goes to the side where less crosses memory. True if that is the one before:
+// Whether something reads `value` that could not join `row`, where the loop that writes it would be.
+bool ReadElsewhere(const GroupIndex& index, Value value, int loop, int row) {
+  if (index.uses().graph_output(value.node)) return true;
+  const std::vector<NodeId>& readers = index.uses().readers(value.node);
+  return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    int g = index.group_of(reader);
+    return g != loop && g != row && !index.Reaches(row, g);
+  });
+}
+
+// Between two reductions a loop goes to the side where less crosses memory. True if that is the one before `row`:
 // then the loop is left for stitching.
-bool BelongsToRowBefore(const FusionContext& context, const GroupIndex& index, int loop) {
-  std::vector<Value> from_rows;
+bool BelongsToRowBefore(const FusionContext& context, const GroupIndex& index, int loop, int row) {
+  const std::vector<Value>& read = index.group(row).inputs;
+  const std::vector<Value>& written = index.group(loop).outputs;
+  std::vector<Value> crossing;  // into `row`, if that took the loop
+  bool follows_row = false;
   for (Value input : index.group(loop).inputs) {
     int producer = index.group_of(input.node);
-    if (producer >= 0 && index.kind(producer) == GroupKind::kRow) from_rows.push_back(input);
+    if (producer < 0 || index.kind(producer) != GroupKind::kRow) continue;
+    follows_row = true;
+    if (!std::binary_search(read.begin(), read.end(), input)) crossing.push_back(input);
   }
-  return !from_rows.empty() && Traffic(context, from_rows) >= Traffic(context, index.group(loop).outputs);
+  for (Value output : written) {
+    if (ReadElsewhere(index, output, loop, row)) crossing.push_back(output);
+  }
+  return follows_row && Traffic(context, crossing) >= Traffic(context, written);
 }
 
 // Merges one loop that feeds row group `row`; returns the merged group, or -1.
 int TakeProducer(const FusionContext& context, GroupIndex& index, int row) {
   for (int producer : index.Producers(row)) {
-    if (index.kind(producer) != GroupKind::kLoop || BelongsToRowBefore(context, index, producer)) continue;
+    if (index.kind(producer) != GroupKind::kLoop || BelongsToRowBefore(context, index, producer, row)) {
+      continue;
+    }
     if (index.TryMerge(producer, row)) return producer;
   }
   return -1;

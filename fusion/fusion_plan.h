@@ -39,7 +39,9 @@ struct FusionGroup {
                                // kContraction: batch..., m, n, then the contracted k
   // For each node of the group whose own index space maps one to one onto axes (group-dim and tile-dim
   // propagation, BladeDISC 4.2): entry d is the axis of result dim d, or -1 for an extent-1 dim. Reductions
-  // additionally have `reduce_axes`. Nodes absorbed as index maps are absent.
+  // additionally have `reduce_axes` (the axis of each reduced operand dim, in order). Nodes absorbed as index
+  // maps are absent, and so are kRow outputs that are transposes or reshapes of a mapped node: the store
+  // index goes through those.
   std::map<NodeId, std::vector<int>> axis_of;
   std::map<NodeId, std::vector<int>> reduce_axes;
   // kContraction: views after the epilogue, applied to the store index, in order.

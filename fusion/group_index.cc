@@ -49,7 +49,6 @@ std::vector<int> GroupIndex::Producers(int g) const {
   return groups;
 }
 
-// Whether a path of length two or more leads from `from` to `to`.
 bool GroupIndex::Reaches(int from, int to, int direct) const {
   std::vector<bool> seen(plan_.groups.size(), false);
   std::vector<int> pending;

@@ -28,6 +28,8 @@ class GroupIndex {
   std::vector<int> Consumers(int g) const;
   std::vector<int> Producers(int g) const;
 
+  // Whether a path leads from `from` to `to`; with `direct` = `to`, only paths of two steps or more count.
+  bool Reaches(int from, int to, int direct = -1) const;
   // Whether joining the two would make the plan cyclic.
   bool JoinMakesCycle(int a, int b) const;
   // Joins group `b` into `a` if the result is a valid group; else records a refusal of the edge between
@@ -42,7 +44,6 @@ class GroupIndex {
 
  private:
   void Own(int g);
-  bool Reaches(int from, int to, int direct) const;
 
   const FusionContext& context_;
   FusionPlan& plan_;

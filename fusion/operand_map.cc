@@ -131,6 +131,14 @@ int CountReal(const ShapeFacts& facts, const Shape& shape, int begin, int end) {
   }));
 }
 
+// For `whole` = bcast(a, c): c. Else `whole`.
+DimExpr OtherLeaf(const DimExpr& whole, const DimExpr& a) {
+  if (whole.terms().size() != 1 || whole.terms()[0].factors.size() != 1) return whole;
+  const DimExpr::Atom& atom = *whole.terms()[0].factors[0].atom;
+  if (atom.kind != DimExpr::AtomKind::kBcast) return whole;
+  return atom.rhs == a ? OtherLeaf(atom.lhs, a) : OtherLeaf(atom.rhs, a);
+}
+
 }  // namespace
 
 bool OperandMap::aligned() const { return std::find(dims.begin(), dims.end(), kOtherDim) == dims.end(); }
@@ -192,7 +200,8 @@ bool ProvablyOne(const ShapeFacts& facts, const DimExpr& extent) {
   return facts.Canonical(extent).constant() == 1;
 }
 
-std::string UnequalExtents(const Graph& graph, const DimExpr& a, const DimExpr& b) {
+std::string UnequalExtents(const Graph& graph, const DimExpr& a, const DimExpr& whole) {
+  DimExpr b = OtherLeaf(whole, a);
   std::string first = graph.DimText(a), second = graph.DimText(b);
   if (a.constant() && b.constant()) return absl::StrCat("extents ", first, " and ", second, " differ");
   return absl::StrCat("extents ", first, " and ", second, " are not provably equal; assume_equal(", first, ", ",

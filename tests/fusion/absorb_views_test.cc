@@ -1,0 +1,90 @@
+#include "fusion/absorb_views.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/fusion/fused_text.h"
+
+namespace tailor {
+namespace {
+
+TEST(AbsorbViews, EveryReaderHoldsItsOwnCopy) {
+  EXPECT_EQ(PlanTextAfter({AbsorbViews}, R"(
+graph @g(%x: f32[B, S]) {
+  %t = transpose %x {permutation = [1, 0]}
+  %i = iota {shape = [S, B], axis = 0, dtype = f32}
+  %a = add %t, %i
+  %b = mul %t, %i
+  return %a, %b
+})"),
+            R"(g0 loop [S, B] in(%x) out(%a) { %t = transpose %x; %i = iota; %a = add %t, %i }
+g1 loop [S, B] in(%x) out(%b) { %t = transpose %x; %i = iota; %b = mul %t, %i }
+)");
+}
+
+TEST(AbsorbViews, GraphOutputsStay) {
+  EXPECT_EQ(PlanTextAfter({AbsorbViews}, R"(
+graph @g(%x: f32[B, S]) {
+  %t = transpose %x {permutation = [1, 0]}
+  %a = exp %t
+  return %t, %a
+})"),
+            R"(g0 loop [S, B] in(%x) out(%t) { %t = transpose %x }
+g1 loop [S, B] in(%t) out(%a) { %a = exp %t }
+)");
+}
+
+TEST(AbsorbViews, ProductsReadThroughLinearMaps) {
+  EXPECT_EQ(PlanTextAfter({AbsorbViews}, R"(
+graph @g(%x: f32[B, S, 384], %y: f32[B, S, 384]) {
+  %q = reshape %x {shape = [B, S, 12, 32]}
+  %qt = transpose %q {permutation = [0, 2, 1, 3]}
+  %k = reshape %y {shape = [B, S, 12, 32]}
+  %kt = transpose %k {permutation = [0, 2, 3, 1]}
+  %d = dot %qt, %kt
+  return %d
+})"),
+            R"(g0 contraction [B, 12, S, S | 32] in(%x, %y) out(%d) { %q = reshape %x; %qt = transpose %q; %k = reshape %y; %kt = transpose %k; %d = dot %qt, %kt }
+)");
+}
+
+TEST(AbsorbViews, AReshapeOfMemoryKeepsAddresses) {
+  EXPECT_EQ(PlanTextAfter({AbsorbViews}, R"(
+graph @g(%x: f32[B, S, 384], %w: f32[384, 64]) {
+  %f = reshape %x {shape = [B*S, 384]}
+  %d = dot %f, %w
+  return %d
+})"),
+            R"(g0 contraction [B*S, 64 | 384] in(%x, %w) out(%d) { %f = reshape %x; %d = dot %f, %w }
+)");
+}
+
+TEST(AbsorbViews, JoinedDimsOfATransposeAreCopied) {
+  EXPECT_EQ(PlanTextAfter({AbsorbViews}, R"(
+graph @g(%x: f32[B, 12, S, 32], %w: f32[384, 64]) {
+  %t = transpose %x {permutation = [0, 2, 1, 3]}
+  %f = reshape %t {shape = [B, S, 384]}
+  %d = dot %f, %w
+  return %d
+})"),
+            R"(g0 loop [B, S, 384] in(%x) out(%f) { %t = transpose %x; %f = reshape %t }
+g1 contraction [B, S, 64 | 384] in(%w, %f) out(%d) { %d = dot %f, %w }
+refused %f -> %d in absorb-views: reshape %f is no linear index map of the product's operand
+)");
+}
+
+TEST(AbsorbViews, ALiteralIsNoOperandInMemory) {
+  EXPECT_EQ(PlanTextAfter({AbsorbViews}, R"(
+graph @g(%x: f32[M, K]) {
+  %one = constant 1 : f32[]
+  %ones = broadcast %one {shape = [K, 1]}
+  %d = dot %x, %ones
+  return %d
+})"),
+            R"(g0 loop [K, 1] in() out(%ones) { %ones = broadcast 1 }
+g1 contraction [M, 1 | K] in(%x, %ones) out(%d) { %d = dot %x, %ones }
+refused %ones -> %d in absorb-views: broadcast %ones is no linear index map of the product's operand
+)");
+}
+
+}  // namespace
+}  // namespace tailor

@@ -1,0 +1,121 @@
+#include "fusion/fuse_dot_epilogue.h"
+
+#include <gtest/gtest.h>
+
+#include "fusion/absorb_views.h"
+#include "fusion/fuse_elementwise.h"
+#include "tests/fusion/fused_text.h"
+
+namespace tailor {
+namespace {
+
+std::string Products(const std::string& graph_text) {
+  return PlanTextAfter({AbsorbViews, FuseElementwise, FuseDotEpilogue}, graph_text);
+}
+
+TEST(FuseDotEpilogue, BiasResidualAndActivation) {
+  EXPECT_EQ(Products(R"(
+graph @g(%x: f32[B, S, 384], %w: f32[384, 64], %b: f32[64], %r: f32[B, S, 64]) {
+  %d = dot %x, %w
+  %e = add %d, %b
+  %f = add %e, %r
+  %s = sigmoid %f
+  %y = mul %f, %s
+  return %y
+})"),
+            R"(g0 contraction [B, S, 64 | 384] in(%x, %w, %b, %r) out(%y) { %d = dot %x, %w; %e = add %d, %b; %f = add %e, %r; %s = sigmoid %f; %y = mul %f, %s }
+)");
+}
+
+TEST(FuseDotEpilogue, TrailingViewsAreTheStoreIndex) {
+  EXPECT_EQ(Products(R"(
+graph @g(%p: f32[B, 12, S, S], %v: f32[B, 12, S, 32], %w: f32[384, 384]) {
+  %c = dot %p, %v
+  %t = transpose %c {permutation = [0, 2, 1, 3]}
+  %m = reshape %t {shape = [B, S, 384]}
+  %y = dot %m, %w
+  return %y
+})"),
+            R"(g0 contraction [B, 12, S, 32 | S] in(%p, %v) out(%m) { %c = dot %p, %v } then { %t = transpose %c; %m = reshape %t }
+g1 contraction [B, S, 384 | 384] in(%w, %m) out(%y) { %y = dot %m, %w }
+refused %m -> %y in absorb-views: reshape %m is no linear index map of the product's operand
+refused %m -> %y in fuse-dot-epilogue: two products have loop nests of their own
+)");
+}
+
+TEST(FuseDotEpilogue, ASecondReaderKeepsTheProductInMemory) {
+  EXPECT_EQ(Products(R"(
+graph @g(%x: f32[M, K], %w: f32[K, N], %b: f32[N]) {
+  %d = dot %x, %w
+  %y = add %d, %b
+  %s = reduce_sum %d {axes = [0]}
+  return %y, %s
+})"),
+            R"(g0 contraction [M, N | K] in(%x, %w) out(%d) { %d = dot %x, %w }
+g1 loop [M, N] in(%b, %d) out(%y) { %y = add %d, %b }
+g2 row [N | M] in(%d) out(%s) { %s = reduce_sum %d }
+refused %d -> %y in fuse-dot-epilogue: the product would write 2 results (%d, %y), and its kernel writes one
+)");
+}
+
+TEST(FuseDotEpilogue, TakesThePartThatEndsInOneValue) {
+  EXPECT_EQ(Products(R"(
+graph @g(%x: f32[M, K], %w: f32[K, N], %b: f32[N]) {
+  %d = dot %x, %w
+  %y = add %d, %b
+  %z = exp %y
+  return %y, %z
+})"),
+            R"(g0 contraction [M, N | K] in(%x, %w, %b) out(%y) { %d = dot %x, %w; %y = add %d, %b }
+g1 loop [M, N] in(%y) out(%z) { %z = exp %y }
+refused %d -> %y in fuse-dot-epilogue: the product would write 2 results (%y, %z), and its kernel writes one
+refused %y -> %z in fuse-dot-epilogue: the product would write 2 results (%y, %z), and its kernel writes one
+)");
+}
+
+TEST(FuseDotEpilogue, OneOfTwoProductsTakesTheGate) {
+  EXPECT_EQ(Products(R"(
+graph @g(%x: f32[M, K], %w: f32[K, N], %u: f32[K, N]) {
+  %d = dot %x, %w
+  %e = dot %x, %u
+  %s = sigmoid %d
+  %y = mul %s, %e
+  return %y
+})"),
+            R"(g0 contraction [M, N | K] in(%x, %u) out(%e) { %e = dot %x, %u }
+g1 contraction [M, N | K] in(%x, %w, %e) out(%y) { %d = dot %x, %w; %s = sigmoid %d; %y = mul %s, %e }
+refused %e -> %y in fuse-dot-epilogue: two products have loop nests of their own
+)");
+}
+
+TEST(FuseDotEpilogue, NotWhatIsLargerThanTheProduct) {
+  EXPECT_EQ(Products(R"(
+graph @g(%x: f32[M, K], %w: f32[K, N], %y: f32[B, M, N]) {
+  %d = dot %x, %w
+  %z = add %d, %y
+  return %z
+})"),
+            R"(g0 contraction [M, N | K] in(%x, %w) out(%d) { %d = dot %x, %w }
+g1 loop [B, M, N] in(%y, %d) out(%z) { %z = add %d, %y }
+refused %d -> %z in fuse-dot-epilogue: dim 0 of %z is no axis of the domain [M, N | K]
+)");
+}
+
+TEST(FuseDotEpilogue, OperandsComeFromMemory) {
+  EXPECT_EQ(Products(R"(
+graph @g(%x: f32[M, K], %w: f32[K, N], %u: f32[N, J]) {
+  %e = exp %x
+  %d = dot %e, %w
+  %y = dot %d, %u
+  return %y
+})"),
+            R"(g0 loop [M, K] in(%x) out(%e) { %e = exp %x }
+g1 contraction [M, N | K] in(%w, %e) out(%d) { %d = dot %e, %w }
+g2 contraction [M, J | N] in(%u, %d) out(%y) { %y = dot %d, %u }
+refused %e -> %d in fuse-dot-epilogue: a product reads its operands from memory as they are
+refused %d -> %y in fuse-dot-epilogue: two products have loop nests of their own
+)");
+}
+
+}  // namespace
+}  // namespace tailor

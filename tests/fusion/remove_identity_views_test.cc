@@ -1,0 +1,55 @@
+#include "fusion/remove_identity_views.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/fusion/fused_text.h"
+
+namespace tailor {
+namespace {
+
+TEST(RemoveIdentityViews, OfEveryKind) {
+  EXPECT_EQ(TextAfter(RemoveIdentityViews, R"(
+graph @g(%x: f32[N, 4]) {
+  %a = transpose %x {permutation = [0, 1]}
+  %b = reshape %a {shape = [N, 4]}
+  %c = slice %b {starts = [0, 0], sizes = [N, 4]}
+  %d = broadcast %c {shape = [N, 4]}
+  %e = concat %d {axis = 0}
+  %y = neg %e
+  return %y
+})"),
+            R"(graph @g(%x: f32[N, 4]) {
+  %y = neg %x : f32[N, 4]
+  return %y
+}
+)");
+}
+
+TEST(RemoveIdentityViews, KeepsViewsThatMove) {
+  const std::string text = R"(graph @g(%x: f32[N, N]) {
+  %a = transpose %x {permutation = [1, 0]} : f32[N, N]
+  %b = slice %a {starts = [0, 3], sizes = [N, 1]} : f32[N, 1]
+  %c = slice %a {starts = [N - 1, 0], sizes = [N, N], steps = [-1, 1]} : f32[N, N]
+  %d = add %b, %c : f32[N, N]
+  return %d
+}
+)";
+  EXPECT_EQ(TextAfter(RemoveIdentityViews, text), text);
+}
+
+TEST(RemoveIdentityViews, UsesFacts) {
+  EXPECT_EQ(TextAfter(RemoveIdentityViews, R"(
+graph @g(%x: f32[S], %z: f32[T]) where S == T {
+  %a = reshape %x {shape = [T]}
+  %y = add %a, %z
+  return %y
+})"),
+            R"(graph @g(%x: f32[S], %z: f32[T]) where S == T {
+  %y = add %x, %z : f32[bcast(S, T)]
+  return %y
+}
+)");
+}
+
+}  // namespace
+}  // namespace tailor

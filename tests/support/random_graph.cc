@@ -1,0 +1,201 @@
+#include "tests/support/random_graph.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/builders.h"
+#include "tests/support/random_graph_inputs.h"
+#include "tests/support/random_graph_maker.h"
+#include "tests/support/reference_array.h"
+
+namespace tailor {
+namespace {
+
+constexpr DType kDTypes[] = {DType::kF32, DType::kF64, DType::kI32, DType::kI64, DType::kBool, DType::kU8,
+                             DType::kI8,  DType::kU32, DType::kF16, DType::kBF16, DType::kI16, DType::kU64};
+constexpr int kDTypeWeights[] = {62, 7, 8, 6, 4, 3, 2, 2, 2, 2, 1, 1};
+
+uint64_t HashOf(absl::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  return hash;
+}
+
+}  // namespace
+
+Graph RandomGraph(uint64_t seed) { return GraphMaker(seed).Make(); }
+
+ConstantData SeededConstant(absl::string_view name, const TensorType& type) {
+  std::vector<int64_t> dims;
+  for (const DimExpr& dim : type.shape) dims.push_back(dim.constant().value_or(0));
+  const reference::Array array = DrawArray(type.dtype, dims, HashOf(name));
+  auto bytes = std::make_shared<std::vector<std::byte>>(reference::ToBytes(array));
+  const void* data = bytes->data();
+  const uint64_t size = bytes->size();
+  return {std::move(bytes), data, size, std::nullopt};
+}
+
+Graph GraphMaker::Make() {
+  AddSymbols();
+  AddFirstInputs();
+  for (int ops = 2 + Pick(Percent(25) ? 24 : 10); ops > 0; --ops) AppendAny();
+  AddOutputs();
+  return std::move(graph_);
+}
+
+void GraphMaker::AddSymbols() {
+  static constexpr const char* kNames[] = {"B", "S", "T", "M", "N"};
+  const int count = 2 + Pick(4);
+  for (int i = 0; i < count; ++i) {
+    SymbolInfo info{.name = kNames[i]};
+    if (Percent(20)) info.min = 1 + Pick(2);
+    if (Percent(25)) info.max = OneOf<int64_t>({7, 64, 512});
+    if (Percent(20)) info.multiple_of = OneOf<int64_t>({2, 4, 16});
+    if (info.max < info.multiple_of) info.max = 64;
+    if (Percent(25)) info.likely = {info.multiple_of, 4 * info.multiple_of};
+    std::erase_if(info.likely, [&](int64_t value) { return value < info.min || value > info.max; });
+    (void)graph_.AddSymbol(std::move(info));
+  }
+  if (count >= 3 && Percent(10)) {
+    (void)graph_.AssumeEqual(DimExpr::Symbol(2), DimExpr::Symbol(0) * DimExpr::Symbol(1));
+  }
+}
+
+// Every symbol is the extent of an input.
+void GraphMaker::AddFirstInputs() {
+  std::vector<DimExpr> left;
+  for (size_t i = 0; i < graph_.symbols().size(); ++i) left.push_back(DimExpr::Symbol(static_cast<SymbolId>(i)));
+  std::shuffle(left.begin(), left.end(), random_);
+  while (!left.empty()) {
+    Shape shape = AnyShape(2);
+    for (int i = 1 + Pick(2); i > 0 && !left.empty(); --i) {
+      shape.insert(shape.begin() + Pick(static_cast<int>(shape.size()) + 1), left.back());
+      left.pop_back();
+    }
+    Input(AnyDType(), shape);
+  }
+}
+
+void GraphMaker::AddOutputs() {
+  std::vector<bool> used(graph_.nodes().size(), false);
+  for (const Node& node : graph_.nodes()) {
+    for (Value operand : node.operands) used[operand.node] = true;
+  }
+  std::vector<Value> candidates;
+  for (Value v : values_) {
+    const bool computed = InfoOf(graph_.node(v.node).op).fusion != FusionClass::kStructural;
+    if (computed && !used[v.node]) candidates.push_back(v);
+  }
+  std::shuffle(candidates.begin(), candidates.end(), random_);
+  if (candidates.size() > 3) candidates.resize(3);
+  if (candidates.empty() || Percent(20)) candidates.push_back(OneOf(values_));
+  if (Percent(4)) candidates.push_back(candidates[0]);
+  for (Value v : candidates) (void)graph_.AddOutput(absl::StrCat("y", graph_.outputs().size()), v);
+}
+
+DType GraphMaker::AnyDType() {
+  int at = Pick(100);
+  for (size_t i = 0;; ++i) {
+    at -= kDTypeWeights[i];
+    if (at < 0) return kDTypes[i];
+  }
+}
+
+DimExpr GraphMaker::AnyDim() {
+  const int choice = Pick(100);
+  if (choice < 6) return 1;
+  if (choice < 9) return OneOf<int64_t>({0, 2, 5, 16, 24});
+  if (choice < 12) return AnySymbol() * OneOf<int64_t>({2, 4, 16});
+  if (choice < 15) return AnySymbol() + 1;
+  if (choice < 17) return AnySymbol() * AnySymbol();
+  if (choice < 18) return AnySymbol() + AnySymbol();
+  return AnySymbol();
+}
+
+Shape GraphMaker::AnyShape(int max_rank) {
+  Shape shape;
+  for (int i = Pick(max_rank + 1); i > 0; --i) shape.push_back(AnyDim());
+  return shape;
+}
+
+Value GraphMaker::Input(DType dtype, Shape shape) {
+  const absl::StatusOr<Value> value = graph_.AddInput(absl::StrCat("x", inputs_++), dtype, std::move(shape));
+  values_.push_back(*value);
+  return *value;
+}
+
+Value GraphMaker::Scalar(DType dtype, double value) { return *ScalarConstant(graph_, dtype, value); }
+
+Value GraphMaker::Constant(DType dtype, Shape shape) {
+  const std::string name = absl::StrCat("c", constants_++);
+  const TensorType type{dtype, shape};
+  return *graph_.AddConstant(name, dtype, std::move(shape), SeededConstant(name, type));
+}
+
+std::optional<Value> GraphMaker::Append(OpKind op, std::initializer_list<Value> operands, Attributes attributes) {
+  const absl::StatusOr<NodeId> node =
+      graph_.Append(op, absl::MakeConstSpan(operands.begin(), operands.size()), std::move(attributes));
+  if (!node.ok()) return std::nullopt;
+  return Value{*node, 0};
+}
+
+void GraphMaker::Keep(std::optional<Value> v) {
+  if (v && rank(*v) <= 5) values_.push_back(*v);
+}
+
+void GraphMaker::Keep(const absl::StatusOr<Value>& v) {
+  if (v.ok()) Keep(std::optional<Value>(*v));
+}
+
+std::optional<Value> GraphMaker::FindFloat(int min_rank) {
+  return Find([&](Value v) { return IsFloat(dtype(v)) && rank(v) >= min_rank; });
+}
+
+Value GraphMaker::Partner(Value a) { return PartnerOfType(a, dtype(a)); }
+
+Value GraphMaker::PartnerOfType(Value a, DType type) {
+  const bool unproved = Percent(15);
+  auto fits = [&](Value b) {
+    if (dtype(b) != type) return false;
+    const int shared = std::min(rank(a), rank(b));
+    for (int d = 1; d <= shared; ++d) {
+      const DimExpr &x = shape(a)[rank(a) - d], &y = shape(b)[rank(b) - d];
+      if (x == y || x == DimExpr(1) || y == DimExpr(1)) continue;
+      if (!unproved || (x.constant() && y.constant())) return false;
+    }
+    return true;
+  };
+  if (Percent(15)) return Scalar(type, IsFloat(type) ? 0.25 * (Pick(17) - 8) : Pick(7));
+  if (Percent(75)) {
+    if (auto b = Find(fits)) return *b;
+  }
+  Shape partner = shape(a);
+  for (DimExpr& dim : partner) {
+    const int choice = Pick(100);
+    if (choice < 12) dim = 1;
+    if (choice >= 12 && choice < 18) dim = AnySymbol();
+  }
+  if (!partner.empty() && Percent(25)) partner.erase(partner.begin(), partner.begin() + 1 + Pick(rank(a)));
+  return Input(type, std::move(partner));
+}
+
+void GraphMaker::AppendAny() {
+  static const std::vector<std::pair<int, void (GraphMaker::*)()>> kWeighted = {
+      {12, &GraphMaker::AppendUnary},  {18, &GraphMaker::AppendBinary},    {4, &GraphMaker::AppendCompare},
+      {6, &GraphMaker::AppendSelect},  {4, &GraphMaker::AppendLogic},      {5, &GraphMaker::AppendCast},
+      {13, &GraphMaker::AppendReduce}, {10, &GraphMaker::AppendCompound},  {2, &GraphMaker::AppendAttention},
+      {3, &GraphMaker::AppendIota},    {4, &GraphMaker::AppendBroadcast},  {8, &GraphMaker::AppendReshape},
+      {7, &GraphMaker::AppendSlice},   {6, &GraphMaker::AppendTranspose},  {5, &GraphMaker::AppendConcat},
+      {5, &GraphMaker::AppendGather},  {7, &GraphMaker::AppendDot}};
+  int total = 0;
+  for (const auto& [weight, append] : kWeighted) total += weight;
+  int at = Pick(total);
+  for (const auto& [weight, append] : kWeighted) {
+    at -= weight;
+    if (at < 0) return (this->*append)();
+  }
+}
+
+}  // namespace tailor

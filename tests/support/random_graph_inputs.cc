@@ -1,0 +1,158 @@
+#include "tests/support/random_graph_inputs.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "tests/support/reference_shapes.h"
+
+namespace tailor {
+namespace {
+
+using reference::Array;
+using reference::Dims;
+
+// What one evaluation may cost, in elements computed or multiplied.
+constexpr int64_t kMostWork = 200000;
+
+int64_t WorkOf(const Graph& graph, const std::vector<Dims>& dims) {
+  int64_t work = 0;
+  for (size_t id = 0; id < dims.size(); ++id) {
+    const Node& node = graph.node(static_cast<NodeId>(id));
+    int64_t own = reference::CountOf(dims[id]);
+    if (node.op == OpKind::kDot) {
+      const Dims& lhs = dims[node.operands[0].node];
+      own *= lhs[lhs.size() - (node.i64("transpose_lhs") != 0 ? 2 : 1)];
+    }
+    work += own;
+    if (own > kMostWork || work > kMostWork) return kMostWork + 1;
+  }
+  return work;
+}
+
+int64_t DrawExtent(const SymbolInfo& info, ShapeKind kind, int64_t common, std::mt19937_64& random) {
+  static constexpr int64_t kSmall[] = {1, 2, 3, 4, 5, 7, 8};
+  static constexpr int64_t kWide[] = {1, 2, 15, 16, 17, 31, 32, 33, 48, 64, 67, 96, 130};
+  const auto pick = [&](size_t bound) { return static_cast<size_t>(random() % bound); };
+  int64_t value = kind == ShapeKind::kWide ? kWide[pick(std::size(kWide))] : kSmall[pick(std::size(kSmall))];
+  if (pick(100) < 45) value = common;
+  if (kind == ShapeKind::kWide && !info.likely.empty() && pick(2) == 0) value = info.likely[pick(info.likely.size())];
+  if (kind == ShapeKind::kWithOne && pick(3) == 0) value = 1;
+  if (kind == ShapeKind::kWithZero && pick(4) == 0) value = 0;
+  value = (value + info.multiple_of - 1) / info.multiple_of * info.multiple_of;
+  while (value < info.min) value += info.multiple_of;
+  return value;
+}
+
+// The kind asks for a value that is there, as far as the ranges let it.
+bool IsOfKind(const Graph& graph, ShapeKind kind, const std::vector<int64_t>& symbols) {
+  if (kind != ShapeKind::kWithOne && kind != ShapeKind::kWithZero) return true;
+  const int64_t wanted = kind == ShapeKind::kWithOne ? 1 : 0;
+  return std::count(symbols.begin(), symbols.end(), wanted) > 0;
+}
+
+// Symbols that an assumed equality gives as an expression of the others.
+void SolveAssumed(const Graph& graph, std::vector<int64_t>* symbols) {
+  for (const auto& [a, b] : graph.assumed_equal()) {
+    const auto symbol = a.symbol() ? a.symbol() : b.symbol();
+    const auto value = reference::EvaluateDim(a.symbol() ? b : a, *symbols);
+    if (symbol && value.ok()) (*symbols)[*symbol] = *value;
+  }
+}
+
+// Per node: the least extent of the tables that it indexes, through views.
+std::map<NodeId, int64_t> TableExtents(const Graph& graph, const std::vector<Dims>& dims) {
+  std::map<NodeId, int64_t> extents;
+  const auto restrict = [&](NodeId node, int64_t extent) {
+    auto [it, added] = extents.try_emplace(node, extent);
+    if (!added) it->second = std::min(it->second, extent);
+  };
+  for (NodeId id = static_cast<NodeId>(dims.size()) - 1; id >= 0; --id) {
+    const Node& node = graph.node(id);
+    if (node.op == OpKind::kGather) {
+      restrict(node.operands[1].node, dims[node.operands[0].node][node.i64("axis")]);
+    }
+    const bool moves = InfoOf(node.op).fusion == FusionClass::kView || node.op == OpKind::kConcat;
+    if (auto it = extents.find(id); it != extents.end() && (moves || node.op == OpKind::kGather)) {
+      for (Value operand : node.operands) {
+        if (graph.type(operand).dtype == node.results[0].dtype) restrict(operand.node, it->second);
+      }
+    }
+  }
+  return extents;
+}
+
+long double DrawFloat(DType dtype, std::mt19937_64& random) {
+  const auto choice = random() % 100;
+  const long double unit = static_cast<long double>(random() % (1u << 24)) / (1u << 24);
+  if (choice < 6) return static_cast<long double>(random() % 9) - 4;
+  if (choice < 8) return random() % 2 == 0 ? 0.0L : -0.0L;
+  return reference::RoundTo(dtype, 4 * unit - 2);
+}
+
+long double DrawSpecial(DType dtype, std::mt19937_64& random) {
+  const reference::FloatFormat format = reference::FormatOf(dtype);
+  const long double values[] = {INFINITY, NAN, format.Largest(), format.LeastNormal(), format.LeastSubnormal(), 100};
+  const long double value = values[random() % std::size(values)];
+  return reference::RoundTo(dtype, random() % 2 == 0 ? value : -value);
+}
+
+long double DrawInteger(DType dtype, std::mt19937_64& random) {
+  if (dtype == DType::kBool) return static_cast<long double>(random() % 2);
+  const auto choice = random() % 20;
+  if (choice == 0) return reference::WrapTo(dtype, static_cast<__int128>(random()));
+  if (choice == 1) return random() % 2 == 0 ? reference::LeastOf(dtype) : reference::MostOf(dtype);
+  const auto small = static_cast<__int128>(random() % 13) - 6;
+  return reference::WrapTo(dtype, IsSigned(dtype) || small >= 0 ? small : -small);
+}
+
+}  // namespace
+
+std::optional<std::vector<int64_t>> DrawSymbols(const Graph& graph, ShapeKind kind, std::mt19937_64& random) {
+  for (int attempt = 0; attempt < 400; ++attempt) {
+    // Extents shrink as draws fail, in case it was for their product.
+    const bool small = kind == ShapeKind::kWide && attempt > 200;
+    const ShapeKind drawn = small ? ShapeKind::kSmall : kind;
+    const int64_t common = DrawExtent(SymbolInfo{}, drawn, 4, random);
+    std::vector<int64_t> symbols;
+    for (const SymbolInfo& info : graph.symbols()) symbols.push_back(DrawExtent(info, drawn, common, random));
+    SolveAssumed(graph, &symbols);
+    if (!IsOfKind(graph, kind, symbols)) continue;
+    const auto dims = reference::GraphDims(graph, symbols);
+    if (dims.ok() && WorkOf(graph, *dims) <= kMostWork) return symbols;
+  }
+  return std::nullopt;
+}
+
+Array DrawArray(DType dtype, std::vector<int64_t> dims, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Array array{dtype, std::move(dims), {}};
+  array.elements.resize(reference::CountOf(array.dims));
+  for (reference::Element& element : array.elements) {
+    element.value = IsFloat(dtype) ? DrawFloat(dtype, random) : DrawInteger(dtype, random);
+  }
+  return array;
+}
+
+std::vector<Array> DrawInputs(const Graph& graph, const std::vector<int64_t>& symbols, uint64_t seed, bool special) {
+  const std::vector<Dims> dims = *reference::GraphDims(graph, symbols);
+  const std::map<NodeId, int64_t> extents = TableExtents(graph, dims);
+  std::vector<Array> inputs;
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const NodeId id = graph.inputs()[i];
+    Array array = DrawArray(graph.type({id, 0}).dtype, dims[id], seed * 1000 + i);
+    std::mt19937_64 random(seed * 1000 + 500 + i);
+    for (reference::Element& element : array.elements) {
+      if (special && IsFloat(array.dtype) && random() % 10 == 0) element.value = DrawSpecial(array.dtype, random);
+    }
+    if (auto it = extents.find(id); it != extents.end() && it->second > 0) {
+      for (reference::Element& element : array.elements) {
+        element.value = static_cast<long double>(random() % (2 * it->second)) - static_cast<long double>(it->second);
+      }
+    }
+    inputs.push_back(std::move(array));
+  }
+  return inputs;
+}
+
+}  // namespace tailor

@@ -1,0 +1,121 @@
+// The generator against the product's front half: what needs no compiler.
+#include "tests/support/random_graph.h"
+
+#include <map>
+#include <set>
+
+#include "analysis/shape_facts.h"
+#include "fusion/rewrites.h"
+#include "graph/text.h"
+#include "graph/verifier.h"
+#include "gtest/gtest.h"
+#include "tests/support/random_graph_inputs.h"
+#include "tests/support/reference_evaluator.h"
+#include "tests/support/reference_shapes.h"
+
+namespace tailor {
+namespace {
+
+constexpr uint64_t kGraphs = 300;
+constexpr ShapeKind kKinds[] = {ShapeKind::kSmall, ShapeKind::kWithOne, ShapeKind::kWithZero, ShapeKind::kWide};
+
+TEST(RandomGraph, IsSoundAndRoundTripsThroughText) {
+  for (uint64_t seed = 0; seed < kGraphs; ++seed) {
+    const Graph graph = RandomGraph(seed);
+    ASSERT_EQ(VerifyGraph(graph), absl::OkStatus()) << "seed " << seed << "\n" << graph.ToText();
+    const auto parsed = ParseGraph(graph.ToText(), SeededConstant);
+    ASSERT_TRUE(parsed.ok()) << parsed.status() << "\nseed " << seed << "\n" << graph.ToText();
+    ASSERT_EQ(parsed->ToText(), graph.ToText()) << "seed " << seed;
+    ASSERT_EQ(RandomGraph(seed).ToText(), graph.ToText()) << "seed " << seed;
+  }
+}
+
+TEST(RandomGraph, ReachesEveryOpAndRank) {
+  std::map<OpKind, int> ops;
+  std::set<int> ranks;
+  for (uint64_t seed = 0; seed < kGraphs; ++seed) {
+    const Graph graph = RandomGraph(seed);
+    for (const Node& node : graph.nodes()) {
+      ++ops[node.op];
+      ranks.insert(node.results[0].rank());
+    }
+  }
+  for (const OpInfo& info : AllOps()) {
+    EXPECT_GT(ops[info.kind], info.kind == OpKind::kWhile ? -1 : 5) << info.text;
+  }
+  EXPECT_EQ(*ranks.begin(), 0);
+  EXPECT_GE(ranks.size(), 5u);
+}
+
+// Facts prove only what holds: canonical dims are the concrete ones, ranges contain them, divisors divide them.
+void CheckFacts(const Graph& graph, const ShapeFacts& facts, const std::vector<int64_t>& symbols) {
+  const auto dims = reference::GraphDims(graph, symbols);
+  ASSERT_TRUE(dims.ok()) << dims.status();
+  for (size_t id = 0; id < dims->size(); ++id) {
+    const Shape& shape = graph.type({static_cast<NodeId>(id), 0}).shape;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      const int64_t extent = (*dims)[id][d];
+      EXPECT_EQ(*reference::EvaluateDim(shape[d], symbols), extent) << "dim " << d << " of %" << id;
+      EXPECT_EQ(*reference::EvaluateDim(facts.Canonical(shape[d]), symbols), extent) << "dim " << d << " of %" << id;
+      EXPECT_EQ(extent % facts.LargestKnownDivisor(shape[d]), 0) << "dim " << d << " of %" << id;
+      EXPECT_GE(extent, facts.RangeOf(shape[d]).min) << "dim " << d << " of %" << id;
+      EXPECT_LE(extent, facts.RangeOf(shape[d]).max) << "dim " << d << " of %" << id;
+    }
+  }
+}
+
+// Whether an element of a rewritten graph can be that of the original.
+bool Agree(const reference::Element& a, const reference::Element& b) {
+  if (!a.known() || !b.known() || a.value == b.value) return true;
+  if (std::isnan(a.value) || std::isnan(b.value)) return std::isnan(a.value) && std::isnan(b.value);
+  return std::fabs(a.value - b.value) <= a.error + b.error;
+}
+
+void CheckRewritten(const Graph& graph, const Graph& rewritten, const std::vector<int64_t>& symbols, uint64_t seed) {
+  const auto inputs = DrawInputs(graph, symbols, seed, seed % 4 == 0);
+  const auto before = reference::Evaluate(graph, symbols, inputs);
+  const auto after = reference::Evaluate(rewritten, symbols, inputs);
+  ASSERT_TRUE(before.ok()) << before.status();
+  ASSERT_TRUE(after.ok()) << after.status();
+  for (size_t o = 0; o < before->outputs.size(); ++o) {
+    const reference::Array &x = before->outputs[o], &y = after->outputs[o];
+    ASSERT_EQ(x.dims, y.dims) << "output " << o;
+    for (size_t i = 0; i < x.elements.size(); ++i) {
+      ASSERT_TRUE(Agree(x.elements[i], y.elements[i]))
+          << "output " << o << " element " << i << ": " << x.elements[i].value << " became " << y.elements[i].value;
+    }
+  }
+}
+
+TEST(RandomGraph, FactsAndRewritesHoldAtConcreteShapes) {
+  int refused = 0, shapes = 0;
+  for (uint64_t seed = 0; seed < kGraphs; ++seed) {
+    const Graph graph = RandomGraph(seed);
+    SCOPED_TRACE(testing::Message() << "seed " << seed << "\n" << graph.ToText());
+    const auto facts = ShapeFacts::Collect(graph);
+    std::optional<Graph> rewritten;
+    if (facts.ok()) {
+      auto result = Rewrite(graph, *facts);
+      ASSERT_TRUE(result.ok()) << result.status();
+      rewritten = *std::move(result);
+    } else {
+      ++refused;
+    }
+    std::mt19937_64 random(seed);
+    for (ShapeKind kind : kKinds) {
+      const auto symbols = DrawSymbols(graph, kind, random);
+      if (!symbols) continue;
+      ++shapes;
+      ASSERT_TRUE(facts.ok()) << facts.status();
+      CheckFacts(graph, *facts, *symbols);
+      CheckRewritten(graph, *rewritten, *symbols, seed);
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_LT(refused, static_cast<int>(kGraphs / 20));
+  EXPECT_GT(shapes, static_cast<int>(2 * kGraphs));
+  RecordProperty("shapes", shapes);
+}
+
+}  // namespace
+}  // namespace tailor

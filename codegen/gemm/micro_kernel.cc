@@ -108,10 +108,19 @@ class MicroKernelEmitter {
   }
 
   llvm::Value* ToAccumulate(DType dtype, llvm::Value* memory) {
-    llvm::Value* value = FromMemory(b_, dtype, memory);
+    llvm::Value* value = FromLoaded(dtype, memory);
     const int lanes = value->getType()->isVectorTy() ? kernel_.lanes : 1;
     llvm::Type* type = RegisterType(function_->getContext(), kernel_.accumulate, lanes);
     return value->getType() == type ? value : b_.CreateFPExt(value, type, "widened");
+  }
+
+  // CPU levels with fused multiply-add have f16c too, where widening f16 is one instruction.
+  llvm::Value* FromLoaded(DType dtype, llvm::Value* memory) {
+    if (dtype != DType::kF16 || !target_.fma) return FromMemory(b_, dtype, memory);
+    llvm::Type* half = b_.getHalfTy();
+    if (memory->getType()->isVectorTy()) half = llvm::FixedVectorType::get(half, kernel_.lanes);
+    llvm::Type* single = half->getWithNewType(b_.getFloatTy());
+    return b_.CreateFPExt(b_.CreateBitCast(memory, half, "half"), single, "from.f16");
   }
 
   llvm::Value* BroadcastLhs(int row, llvm::Value* k) {

@@ -38,8 +38,8 @@ std::vector<ModuleKernels> SplitIntoModules(const std::vector<KernelPlan>& kerne
 // One target's share of a compilation.
 struct Build {
   CpuTarget target;
-  std::vector<Schedule> schedules;     // by kernel
-  std::vector<EmittedKernel> kernels;  // by kernel
+  std::vector<Schedule> schedules;                           // by kernel
+  std::vector<EmittedKernel> kernels;                        // by kernel
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;  // by module; the host program's last
   HostEmission host;
 };
@@ -140,8 +140,7 @@ absl::StatusOr<std::vector<CompiledVariant>> CompileVariants(const LoweredProgra
     }
     return Finish(build, number, std::move(module));
   };
-  TAILOR_RETURN_IF_ERROR(
-      RunJobs(threads, static_cast<int>(builds.size()) * jobs_per_target, emit_module, report));
+  TAILOR_RETURN_IF_ERROR(RunJobs(threads, static_cast<int>(builds.size()) * jobs_per_target, emit_module, report));
   std::vector<CompiledVariant> variants;
   for (Build& build : builds) {
     TAILOR_ASSIGN_OR_RETURN(CompiledVariant variant, Link(program, std::move(build)));

@@ -118,14 +118,14 @@ DimValue DimEmitter::EmitDivision(DimExpr::AtomKind kind, DimValue a, DimValue b
 
 DimValue DimEmitter::Add(DimValue a, DimValue b) {
   if (const auto sum = Sum(a, b)) return {b_.CreateNSWAdd(a.value, b.value), sum->min, sum->max};
-  return {Checked(llvm::Intrinsic::sadd_with_overflow, a.value, b.value),
-          a.min >= 0 && b.min >= 0 ? 0 : INT64_MIN, INT64_MAX};
+  return {Checked(llvm::Intrinsic::sadd_with_overflow, a.value, b.value), a.min >= 0 && b.min >= 0 ? 0 : INT64_MIN,
+          INT64_MAX};
 }
 
 DimValue DimEmitter::Multiply(DimValue a, DimValue b) {
   if (const auto product = Product(a, b)) return {b_.CreateNSWMul(a.value, b.value), product->min, product->max};
-  return {Checked(llvm::Intrinsic::smul_with_overflow, a.value, b.value),
-          a.min >= 0 && b.min >= 0 ? 0 : INT64_MIN, INT64_MAX};
+  return {Checked(llvm::Intrinsic::smul_with_overflow, a.value, b.value), a.min >= 0 && b.min >= 0 ? 0 : INT64_MIN,
+          INT64_MAX};
 }
 
 llvm::Value* DimEmitter::Checked(llvm::Intrinsic::ID operation, llvm::Value* a, llvm::Value* b) {

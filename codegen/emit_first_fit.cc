@@ -1,6 +1,5 @@
 #include "codegen/emit_first_fit.h"
 
-
 #include "absl/strings/str_cat.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/Support/MemoryBuffer.h"

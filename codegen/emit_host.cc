@@ -76,8 +76,8 @@ class RunEmitter {
           for (size_t d = 0; d < dims.size(); ++d) {
             llvm::Value* given = f_.LoadI64(out_dims, 8 * static_cast<int64_t>(d), "given");
             llvm::Value* expected = extent(d);
-            f_.FailIf(f_.b.CreateICmpNE(given, expected),
-                      unit_.program.output_checks[output] + static_cast<int32_t>(d), given, expected);
+            f_.FailIf(f_.b.CreateICmpNE(given, expected), unit_.program.output_checks[output] + static_cast<int32_t>(d),
+                      given, expected);
           }
         });
   }
@@ -113,7 +113,9 @@ class RunEmitter {
     f_.If(b.CreateICmpNE(tasks, b.getInt64(0)), /*likely=*/true, [&] {
       f_.IfElse(
           b.CreateICmpULE(tasks, grain),
-          [&] { b.CreateCall(known->getFunctionType(), kernel, {arguments, b.getInt64(0), tasks, b.getInt64(0)}); },
+          [&] {
+            b.CreateCall(known->getFunctionType(), kernel, {arguments, b.getInt64(0), tasks, b.getInt64(0)});
+          },
           [&] {
             f_.CallApi(offsetof(RtApi, parallel_for), b.getVoidTy(), {kernel, arguments, tasks, grain});
           });
@@ -163,7 +165,8 @@ absl::Status CheckDims(const HostProgram& program, absl::Span<const DimExpr> dim
     for (SymbolId symbol : dim.Symbols()) {
       const auto binds = [symbol](const SymbolBinding& binding) { return binding.symbol == symbol; };
       if (std::none_of(program.bindings.begin(), program.bindings.end(), binds)) {
-        return absl::InternalError(absl::StrCat("host program: ", where, " needs symbol ", symbol, ", which is unbound"));
+        return absl::InternalError(
+            absl::StrCat("host program: ", where, " needs symbol ", symbol, ", which is unbound"));
       }
     }
   }
@@ -183,8 +186,8 @@ absl::Status Verify(const HostProgram& program, const std::vector<EmittedKernel>
     TAILOR_RETURN_IF_ERROR(CheckDims(program, launch.dims, launch.name));
     const KernelPlan& plan = *kernels[launch.kernel].plan;
     if (launch.dims.size() != plan.dims.size()) {
-      return absl::InternalError(absl::StrCat("host program: ", launch.name, " has ", launch.dims.size(),
-                                              " dims for ", plan.dims.size(), " slots"));
+      return absl::InternalError(absl::StrCat("host program: ", launch.name, " has ", launch.dims.size(), " dims for ",
+                                              plan.dims.size(), " slots"));
     }
   }
   size_t blocks = 0;

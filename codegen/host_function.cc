@@ -81,8 +81,7 @@ void HostFunction::If(llvm::Value* condition, bool likely, llvm::function_ref<vo
   llvm::BasicBlock* inside = NewBlock("then");
   llvm::BasicBlock* after = NewBlock("after");
   llvm::MDBuilder md(b.getContext());
-  b.CreateCondBr(condition, inside, after,
-                 likely ? md.createLikelyBranchWeights() : md.createUnlikelyBranchWeights());
+  b.CreateCondBr(condition, inside, after, likely ? md.createLikelyBranchWeights() : md.createUnlikelyBranchWeights());
   b.SetInsertPoint(inside);
   then();
   b.CreateBr(after);

@@ -15,9 +15,9 @@ std::string BufferText(const HostBuffer& buffer) {
 }
 
 std::string DimsText(const Graph& graph, absl::Span<const DimExpr> dims) {
-  return absl::StrCat("[", absl::StrJoin(dims, ", ", [&](std::string* out, const DimExpr& dim) {
-                        out->append(graph.DimText(dim));
-                      }), "]");
+  return absl::StrCat(
+      "[", absl::StrJoin(dims, ", ", [&](std::string* out, const DimExpr& dim) { out->append(graph.DimText(dim)); }),
+      "]");
 }
 
 std::string InputDimText(int input, int dim) { return absl::StrCat("input ", input, " dim ", dim); }
@@ -34,11 +34,16 @@ std::string BindingText(const Graph& graph, const SymbolBinding& binding) {
 
 const char* RelationText(Relation relation) {
   switch (relation) {
-    case Relation::kEqual: return " == ";
-    case Relation::kAtLeast: return " >= ";
-    case Relation::kAtMost: return " <= ";
-    case Relation::kMultipleOf: return " multiple of ";
-    case Relation::kBroadcasts: return " broadcasts with ";
+    case Relation::kEqual:
+      return " == ";
+    case Relation::kAtLeast:
+      return " >= ";
+    case Relation::kAtMost:
+      return " <= ";
+    case Relation::kMultipleOf:
+      return " multiple of ";
+    case Relation::kBroadcasts:
+      return " broadcasts with ";
   }
   return " ? ";
 }
@@ -49,9 +54,8 @@ std::string CheckText(const Graph& graph, const ShapeCheck& check) {
 }
 
 std::string LaunchText(const Graph& graph, const HostProgram& program, const Launch& launch) {
-  const std::string buffers = absl::StrJoin(launch.buffers, ", ", [&](std::string* out, int buffer) {
-    out->append(BufferText(program.buffers[buffer]));
-  });
+  const std::string buffers = absl::StrJoin(
+      launch.buffers, ", ", [&](std::string* out, int buffer) { out->append(BufferText(program.buffers[buffer])); });
   std::string text = absl::StrCat(launch.name, "(", buffers, ") dims ", DimsText(graph, launch.dims));
   if (launch.first_fault_check >= 0) absl::StrAppend(&text, " faults from ", launch.first_fault_check);
   return text;

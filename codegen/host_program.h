@@ -25,17 +25,17 @@ struct HostBuffer {
 };
 
 struct Launch {
-  int kernel = -1;           // index of the distinct KernelPlan
-  std::string name;          // of this use
-  std::vector<int> buffers;  // HostBuffer per kernel input and output, in order
-  std::vector<DimExpr> dims; // value per dim slot
+  int kernel = -1;                 // index of the distinct KernelPlan
+  std::string name;                // of this use
+  std::vector<int> buffers;        // HostBuffer per kernel input and output, in order
+  std::vector<DimExpr> dims;       // value per dim slot
   int32_t first_fault_check = -1;  // check id of the plan's fault 0; its other faults follow
 };
 
 struct HostProgram {
   std::vector<SymbolBinding> bindings;
-  std::vector<ShapeCheck> checks;          // ids are indices; data-dependent faults come last
-  int shape_check_count = 0;               // how many of them are evaluated before any launch
+  std::vector<ShapeCheck> checks;  // ids are indices; data-dependent faults come last
+  int shape_check_count = 0;       // how many of them are evaluated before any launch
   // First check id of each output: one row per dim, for buffers that the caller brings (AddOutputChecks).
   std::vector<int32_t> output_checks;
   std::vector<std::vector<DimExpr>> output_dims;

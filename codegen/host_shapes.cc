@@ -6,8 +6,8 @@ namespace tailor {
 
 using Relation = ShapeCheck::Relation;
 
-HostShapes::HostShapes(const HostProgram& program, const std::vector<EmittedKernel>& kernels,
-                       HostFunction& function, llvm::Value* inputs)
+HostShapes::HostShapes(const HostProgram& program, const std::vector<EmittedKernel>& kernels, HostFunction& function,
+                       llvm::Value* inputs)
     : program_(program), kernels_(kernels), f_(function), inputs_(inputs), dims_(MakeEmitter()) {}
 
 DimEmitter HostShapes::MakeEmitter() {

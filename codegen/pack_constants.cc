@@ -92,10 +92,18 @@ void PackPanels(const PanelSource& source, int64_t begin, int64_t end, std::byte
     const int64_t matrix = i / source.panels(), panel = i % source.panels();
     std::byte* to = out + i * source.panel_bytes();
     switch (source.element_bytes) {
-      case 1: PackPanel<1>(source, matrix, panel, to); break;
-      case 2: PackPanel<2>(source, matrix, panel, to); break;
-      case 4: PackPanel<4>(source, matrix, panel, to); break;
-      default: PackPanel<8>(source, matrix, panel, to); break;
+      case 1:
+        PackPanel<1>(source, matrix, panel, to);
+        break;
+      case 2:
+        PackPanel<2>(source, matrix, panel, to);
+        break;
+      case 4:
+        PackPanel<4>(source, matrix, panel, to);
+        break;
+      default:
+        PackPanel<8>(source, matrix, panel, to);
+        break;
     }
   }
 }
@@ -127,7 +135,8 @@ absl::StatusOr<PackedConstants> PackConstants(const Graph& graph, const LoweredP
     PackPanels(jobs[i].source, jobs[i].begin, jobs[i].end, jobs[i].out);
     return absl::OkStatus();
   };
-  TAILOR_RETURN_IF_ERROR(RunJobs(threads, static_cast<int>(jobs.size()), pack, [](double) { return absl::OkStatus(); }));
+  TAILOR_RETURN_IF_ERROR(
+      RunJobs(threads, static_cast<int>(jobs.size()), pack, [](double) { return absl::OkStatus(); }));
   return packed;
 }
 

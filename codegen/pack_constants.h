@@ -30,7 +30,7 @@ struct PanelSource {
 void PackPanels(const PanelSource& source, int64_t begin, int64_t end, std::byte* out);
 
 struct PackedConstants {
-  std::vector<ProgramConstant> constants;             // as LoweredProgram::constants
+  std::vector<ProgramConstant> constants;            // as LoweredProgram::constants
   std::vector<std::shared_ptr<const void>> storage;  // owners of their bytes
 };
 

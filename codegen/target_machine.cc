@@ -88,12 +88,11 @@ absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Cpu
   if (backend == nullptr) return absl::InternalError(absl::StrCat("LLVM has no x86-64 back end: ", error));
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  const std::string features = absl::StrJoin(target.features, ",", [](std::string* out, const std::string& feature) {
-    absl::StrAppend(out, "+", feature);
-  });
-  std::unique_ptr<llvm::TargetMachine> machine(
-      backend->createTargetMachine(kTriple, target.name, features, options, llvm::Reloc::PIC_,
-                                   llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+  const std::string features = absl::StrJoin(
+      target.features, ",", [](std::string* out, const std::string& feature) { absl::StrAppend(out, "+", feature); });
+  std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(kTriple, target.name, features, options,
+                                                                            llvm::Reloc::PIC_, llvm::CodeModel::Small,
+                                                                            llvm::CodeGenOptLevel::Default));
   if (machine == nullptr) return absl::InternalError(absl::StrCat("no target machine for ", target.name));
   return machine;
 }

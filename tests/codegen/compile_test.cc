@@ -1,7 +1,10 @@
 #include "codegen/compile.h"
 
 #include <cmath>
-#include <cstring>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "codegen/link.h"
 #include "gmock/gmock.h"
@@ -27,13 +30,14 @@ CompileOptions ForHost() { return {.targets = {"host"}}; }
 struct Tensor {
   std::vector<int64_t> dims;
   std::vector<float> data;
+  std::vector<int64_t> integers;  // instead of `data`, for an i64 input
 };
 
-// A compiled graph of f32 inputs and one f32 output, run through a runtime of the test's own.
+// A compiled graph of f32 and i64 inputs and one f32 output, run through a runtime of the test's own.
 class Runner {
  public:
-  explicit Runner(const std::string& text) {
-    auto compiled = Compile(Parse(text), ForHost());
+  explicit Runner(const std::string& text, const std::string& target = "host") {
+    auto compiled = Compile(Parse(text), {.targets = {target}});
     EXPECT_TRUE(compiled.ok()) << compiled.status();
     if (!compiled.ok()) return;
     compiled_ = *std::move(compiled);
@@ -54,7 +58,10 @@ class Runner {
   // Leaves the output in `out`.
   int32_t Run(std::vector<Tensor> inputs, Tensor& out) {
     std::vector<TensorArg> in;
-    for (Tensor& input : inputs) in.push_back({input.data.data(), input.dims.data()});
+    for (Tensor& input : inputs) {
+      void* data = input.integers.empty() ? static_cast<void*>(input.data.data()) : input.integers.data();
+      in.push_back({data, input.dims.data()});
+    }
     out.dims.assign(compiled_.program.outputs[0].dims.size(), -1);
     TensorArg result{nullptr, out.dims.data()};
     const int32_t code = image_->Find<RunFn>("run")(&runtime_->api, &runtime_->context, in.data(), &result);
@@ -75,7 +82,7 @@ class Runner {
 Tensor Ramp(std::vector<int64_t> dims) {
   int64_t count = 1;
   for (int64_t dim : dims) count *= dim;
-  Tensor tensor{std::move(dims), {}};
+  Tensor tensor{std::move(dims), {}, {}};
   for (int64_t i = 0; i < count; ++i) tensor.data.push_back(0.25f * static_cast<float>(i % 13) - 1.0f);
   return tensor;
 }
@@ -139,6 +146,71 @@ graph @add(%x: f32[N], %z: f32[N]) {
   ASSERT_EQ(failure.size(), 3u);
   EXPECT_THAT(add.program().checks[failure[0]].message, HasSubstr("input \"z\" dim 0 is {lhs}, but N is {rhs}"));
   EXPECT_THAT(failure, ElementsAre(failure[0], 4, 3));
+}
+
+TEST(Compile, IndexOutOfRangeFailsAfterTheRun) {
+  Runner gather(R"(
+graph @gather(%x: f32[N, 3], %i: i64[M]) {
+  %y = gather %x, %i
+  return "y" = %y
+})");
+  ASSERT_TRUE(gather.ok());
+  Tensor y;
+  ASSERT_EQ(gather.Run({Ramp({2, 3}), {{3}, {}, {1, 0, -1}}}, y), 0);
+  EXPECT_THAT(y.data, ElementsAre(-0.25f, 0.0f, 0.25f, -1.0f, -0.75f, -0.5f, -0.25f, 0.0f, 0.25f));
+  ASSERT_NE(gather.Run({Ramp({2, 3}), {{2}, {}, {0, 2}}}, y), 0);
+  const auto& failure = gather.runtime().failure;
+  EXPECT_THAT(failure, ElementsAre(::testing::Ge(0), 2, 2));
+  EXPECT_THAT(gather.program().checks[failure[0]].message, HasSubstr("{lhs}"));
+  ASSERT_EQ(gather.Run({Ramp({2, 3}), {{1}, {}, {0}}}, y), 0);  // the fault is gone
+}
+
+TEST(Compile, EveryTargetComputesTheSame) {
+  // Products, a packed right operand and a row kernel.
+  const std::string text = R"(
+graph @mix(%a: f32[M, K], %b: f32[K, N]) {
+  %p = dot %a, %b
+  %m = reduce_max %p {axes = [1], keep_dims = 1}
+  %d = sub %p, %m
+  %y = exp %d
+  return "y" = %y
+})";
+  for (const char* target : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
+    if (FindCpuTarget(target)->traits.vector_bytes > HostCpuTarget().traits.vector_bytes) continue;
+    Runner mix(text, target);
+    ASSERT_TRUE(mix.ok());
+    const Tensor a = Ramp({5, 7}), b = Ramp({7, 19});
+    Tensor y;
+    ASSERT_EQ(mix.Run({a, b}, y), 0);
+    for (int64_t i = 0; i < 5; ++i) {
+      double row[19], most = -1e9;
+      for (int64_t j = 0; j < 19; ++j) {
+        row[j] = 0;
+        for (int64_t k = 0; k < 7; ++k) row[j] += static_cast<double>(a.data[i * 7 + k]) * b.data[k * 19 + j];
+        most = std::max(most, row[j]);
+      }
+      for (int64_t j = 0; j < 19; ++j) ASSERT_NEAR(y.data[i * 19 + j], std::exp(row[j] - most), 1e-5) << target;
+    }
+  }
+}
+
+TEST(Compile, DumpsEveryStage) {
+  const std::filesystem::path dir = std::filesystem::path(::testing::TempDir()) / "tailor_compile_dump";
+  std::filesystem::create_directories(dir);
+  setenv("TAILOR_DUMP", dir.c_str(), 1);
+  const auto compiled = Compile(Parse(kNeg), {.targets = {"x86-64-v3"}});
+  unsetenv("TAILOR_DUMP");
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  const auto read = [&](const std::string& name) {
+    std::ifstream file(dir / name);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  EXPECT_THAT(read("graph.00.input.txt"), HasSubstr("graph @neg"));
+  EXPECT_THAT(read("host.00.lowered.txt"), HasSubstr("launch 0"));
+  EXPECT_THAT(read("x86-64-v3.00.schedules.txt"), HasSubstr("lanes 8"));
+  EXPECT_THAT(read("x86-64-v3.00.kernels.ll.txt"), HasSubstr("define hidden void @k0_v0"));
+  EXPECT_THAT(read("x86-64-v3.01.host.s.txt"), HasSubstr("tailor_run:"));
+  std::filesystem::remove_all(dir);
 }
 
 TEST(Compile, DescribesWhatItMade) {

@@ -107,14 +107,22 @@ DimExpr RandomDim(std::mt19937& random, int depth) {
   if (depth == 0) return pick(3) == 0 ? DimExpr(pick(9)) : DimExpr::Symbol(pick(3));
   const DimExpr a = RandomDim(random, depth - 1), b = RandomDim(random, depth - 1);
   switch (pick(8)) {
-    case 0: return a + b;
-    case 1: return a - b;
-    case 2: return a * b;
-    case 3: return DimExpr::FloorDiv(a, 1 + pick(5));
-    case 4: return DimExpr::Mod(a, DimExpr::Max(b, 1));
-    case 5: return DimExpr::Min(a, b);
-    case 6: return DimExpr::Max(a, b);
-    default: return DimExpr::FloorDiv(a, DimExpr::Max(b, 1 + pick(3)));
+    case 0:
+      return a + b;
+    case 1:
+      return a - b;
+    case 2:
+      return a * b;
+    case 3:
+      return DimExpr::FloorDiv(a, 1 + pick(5));
+    case 4:
+      return DimExpr::Mod(a, DimExpr::Max(b, 1));
+    case 5:
+      return DimExpr::Min(a, b);
+    case 6:
+      return DimExpr::Max(a, b);
+    default:
+      return DimExpr::FloorDiv(a, DimExpr::Max(b, 1 + pick(3)));
   }
 }
 
@@ -128,7 +136,8 @@ TEST(EmitDim, AgreesWithEvaluate) {
     for (int i = 0; i < 50; ++i) {
       std::vector<int64_t> symbols;
       for (int s = 0; s < 3; ++s) symbols.push_back(random() % 21);
-      EXPECT_EQ(compiled(symbols), e.Evaluate(symbols)) << e.ToText([](SymbolId id) { return "s" + std::to_string(id); });
+      EXPECT_EQ(compiled(symbols), e.Evaluate(symbols))
+          << e.ToText([](SymbolId id) { return "s" + std::to_string(id); });
     }
   }
 }

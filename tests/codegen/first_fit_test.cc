@@ -80,9 +80,7 @@ TEST_F(FirstFit, StartsOverWhenANeighbourPushesIntoAnother) {
   EXPECT_THAT(offsets_, ElementsAre(0, 64, 0, 128));
 }
 
-TEST_F(FirstFit, EmptyBlocksTakeNoRoom) {
-  EXPECT_EQ(Place({{0, 1}, {0, 1}}, {0, 64}), 64);
-}
+TEST_F(FirstFit, EmptyBlocksTakeNoRoom) { EXPECT_EQ(Place({{0, 1}, {0, 1}}, {0, 64}), 64); }
 
 }  // namespace
 }  // namespace tailor

@@ -15,7 +15,8 @@ std::vector<float> Matrices(int64_t batch, int64_t rows, int64_t columns, bool t
   std::vector<float> data;
   for (int64_t m = 0; m < batch; ++m) {
     for (int64_t i = 0; i < (transposed ? columns : rows); ++i) {
-      for (int64_t j = 0; j < (transposed ? rows : columns); ++j) data.push_back(transposed ? At(m, j, i) : At(m, i, j));
+      for (int64_t j = 0; j < (transposed ? rows : columns); ++j)
+        data.push_back(transposed ? At(m, j, i) : At(m, i, j));
     }
   }
   return data;

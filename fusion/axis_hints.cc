@@ -22,8 +22,7 @@ bool Link(int& a, int& b) {
 
 }  // namespace
 
-AxisHints::AxisHints(const FusionContext& context, const FusionGroup& group)
-    : context_(context), group_(group) {
+AxisHints::AxisHints(const FusionContext& context, const FusionGroup& group) : context_(context), group_(group) {
   const Graph& graph = context_.graph;
   for (NodeId id : group_.nodes) {
     const Node& node = graph.node(id);
@@ -41,9 +40,7 @@ AxisHints::AxisHints(const FusionContext& context, const FusionGroup& group)
   while (MatchExtents()) Spread(Carriers::kValues);
 }
 
-bool AxisHints::InGroup(NodeId id) const {
-  return std::binary_search(group_.nodes.begin(), group_.nodes.end(), id);
-}
+bool AxisHints::InGroup(NodeId id) const { return std::binary_search(group_.nodes.begin(), group_.nodes.end(), id); }
 
 std::vector<int> AxisHints::Blank(NodeId value) const {
   std::vector<int> dims;

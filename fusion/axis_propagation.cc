@@ -70,7 +70,10 @@ struct Walk {
     std::string text = "[";
     for (size_t a = 0; a < group.axes.size(); ++a) {
       bool first_tile = group.axes[a].tile && (a == 0 || !group.axes[a - 1].tile);
-      absl::StrAppend(&text, first_tile ? (a == 0 ? "| " : " | ") : a == 0 ? "" : ", ",
+      absl::StrAppend(&text,
+                      first_tile ? (a == 0 ? "| " : " | ")
+                      : a == 0   ? ""
+                                 : ", ",
                       graph().DimText(group.axes[a].extent));
     }
     return text + "]";
@@ -200,9 +203,8 @@ struct Walk {
     if (!CoversRows(u.axes) || HasTile(u.axes)) {
       return Refuse(Name(id), " has other rows than the domain ", AxesText());
     }
-    bool tiles_only = std::all_of(reduced.begin(), reduced.end(), [&](int a) {
-      return a == kUnitDim || group.axes[a].tile;
-    });
+    bool tiles_only =
+        std::all_of(reduced.begin(), reduced.end(), [&](int a) { return a == kUnitDim || group.axes[a].tile; });
     if (!tiles_only || !Covers(reduced, [&](int a) { return group.axes[a].tile; })) {
       return Refuse(Name(id), " reduces other axes than the domain ", AxesText());
     }

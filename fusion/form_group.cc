@@ -85,9 +85,8 @@ struct Former {
   // Dims of the reduced operand that are not provably 1.
   int RealRank(NodeId reduction) const {
     const Shape& shape = graph().type(graph().node(reduction).operands[0]).shape;
-    return static_cast<int>(std::count_if(shape.begin(), shape.end(), [&](const DimExpr& extent) {
-      return !ProvablyOne(context.facts, extent);
-    }));
+    return static_cast<int>(std::count_if(shape.begin(), shape.end(),
+                                          [&](const DimExpr& extent) { return !ProvablyOne(context.facts, extent); }));
   }
 
   absl::Status FormLoop() {
@@ -122,9 +121,8 @@ struct Former {
 
   absl::Status FormContraction() {
     if (group.outputs.size() != 1) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("the product would write ", group.outputs.size(), " results (", ValueNames(group.outputs),
-                       "), and its kernel writes one"));
+      return absl::FailedPreconditionError(absl::StrCat("the product would write ", group.outputs.size(), " results (",
+                                                        ValueNames(group.outputs), "), and its kernel writes one"));
     }
     TAILOR_RETURN_IF_ERROR(SplitTrailingViews());
     for (NodeId id : core) {
@@ -160,12 +158,12 @@ struct Former {
       if (node.op == OpKind::kTranspose || node.op == OpKind::kReshape) return absl::OkStatus();
     }
     if (node.op != OpKind::kReshape) {
-      return absl::FailedPreconditionError(absl::StrCat(InfoOf(node.op).text, " ", graph().NameOf({view, 0}),
-                                                        " does not cover the product's result"));
+      return absl::FailedPreconditionError(
+          absl::StrCat(InfoOf(node.op).text, " ", graph().NameOf({view, 0}), " does not cover the product's result"));
     }
     if (ReshapeOnlyJoins(graph(), context.facts, view)) return absl::OkStatus();
-    return absl::FailedPreconditionError(absl::StrCat("reshape ", graph().NameOf({view, 0}),
-                                                      " splits dims before another view"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("reshape ", graph().NameOf({view, 0}), " splits dims before another view"));
   }
 
   std::string ValueNames(const std::vector<Value>& values) const {
@@ -187,8 +185,7 @@ struct Former {
 
 }  // namespace
 
-absl::StatusOr<FusionGroup> FormGroup(const FusionContext& context, const Uses& uses,
-                                      std::vector<NodeId> core) {
+absl::StatusOr<FusionGroup> FormGroup(const FusionContext& context, const Uses& uses, std::vector<NodeId> core) {
   Former former{context, uses, std::move(core), {}};
   TAILOR_RETURN_IF_ERROR(former.Form());
   return std::move(former.group);

@@ -15,9 +15,8 @@ std::vector<int> Traffic(const FusionContext& context, const std::vector<Value>&
   std::vector<int> ranks;
   for (Value v : values) {
     const Shape& shape = context.graph.type(v).shape;
-    ranks.push_back(static_cast<int>(std::count_if(shape.begin(), shape.end(), [&](const DimExpr& extent) {
-      return !ProvablyOne(context.facts, extent);
-    })));
+    ranks.push_back(static_cast<int>(std::count_if(
+        shape.begin(), shape.end(), [&](const DimExpr& extent) { return !ProvablyOne(context.facts, extent); })));
   }
   std::sort(ranks.rbegin(), ranks.rend());
   return ranks;

@@ -19,8 +19,7 @@ std::vector<bool> LiveNodes(const Graph& graph) {
 
 }  // namespace
 
-Uses::Uses(const Graph& graph, std::vector<bool> floating)
-    : live_(LiveNodes(graph)), floating_(std::move(floating)) {
+Uses::Uses(const Graph& graph, std::vector<bool> floating) : live_(LiveNodes(graph)), floating_(std::move(floating)) {
   size_t count = graph.nodes().size();
   core_.resize(count);
   graph_output_.resize(count);

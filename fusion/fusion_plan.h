@@ -31,12 +31,12 @@ struct GroupAxis {
 
 struct FusionGroup {
   GroupKind kind = GroupKind::kLoop;
-  std::vector<NodeId> nodes;   // ascending; absorbed views included
-  std::vector<Value> inputs;   // values read from memory (graph inputs, constants, other groups' outputs)
-  std::vector<Value> outputs;  // values written to memory, each with a use outside or a graph output
-  NodeId dominant = -1;        // the reduction or dot that the others follow; -1 for kLoop
-  std::vector<GroupAxis> axes; // kLoop: dims of the outputs; kRow: group dims then tile dims;
-                               // kContraction: batch..., m, n, then the contracted k
+  std::vector<NodeId> nodes;    // ascending; absorbed views included
+  std::vector<Value> inputs;    // values read from memory (graph inputs, constants, other groups' outputs)
+  std::vector<Value> outputs;   // values written to memory, each with a use outside or a graph output
+  NodeId dominant = -1;         // the reduction or dot that the others follow; -1 for kLoop
+  std::vector<GroupAxis> axes;  // kLoop: dims of the outputs; kRow: group dims then tile dims;
+                                // kContraction: batch..., m, n, then the contracted k
   // For each node of the group whose own index space maps one to one onto axes (group-dim and tile-dim
   // propagation, BladeDISC 4.2): entry d is the axis of result dim d, or -1 for an extent-1 dim. Reductions
   // additionally have `reduce_axes` (the axis of each reduced operand dim, in order). Nodes absorbed as index

@@ -11,8 +11,8 @@ struct Rebuilder {
   const Graph& from;
   const RebuildOptions& options;
   Graph to;
-  std::vector<Value> replaced;   // per node: what stands for its only result, if not a copy
-  std::vector<NodeId> copied;    // per node: its copy
+  std::vector<Value> replaced;  // per node: what stands for its only result, if not a copy
+  std::vector<NodeId> copied;   // per node: its copy
 
   Value Map(Value v) const {
     if (replaced[v.node].node >= 0) return replaced[v.node];

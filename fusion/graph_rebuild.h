@@ -25,8 +25,8 @@ struct NodeRewrite {
 using NodeRewriter = std::function<absl::StatusOr<std::optional<Value>>(const NodeRewrite&)>;
 
 struct RebuildOptions {
-  NodeRewriter rewrite;                                // absent: every node is copied
-  std::function<DimExpr(const DimExpr&)> settle_dim;   // absent: dims stay
+  NodeRewriter rewrite;                               // absent: every node is copied
+  std::function<DimExpr(const DimExpr&)> settle_dim;  // absent: dims stay
   // Adds the outputs, given with their values in the new graph; absent: as they are.
   std::function<absl::Status(Graph& to, absl::Span<const Output> outputs)> add_outputs;
 };

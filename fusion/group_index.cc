@@ -9,8 +9,12 @@
 namespace tailor {
 
 GroupIndex::GroupIndex(const FusionContext& context, FusionPlan& plan, absl::string_view pass)
-    : context_(context), plan_(plan), pass_(pass), uses_(Uses::Of(context.graph, plan)),
-      core_(plan.groups.size()), group_of_(context.graph.nodes().size(), -1) {
+    : context_(context),
+      plan_(plan),
+      pass_(pass),
+      uses_(Uses::Of(context.graph, plan)),
+      core_(plan.groups.size()),
+      group_of_(context.graph.nodes().size(), -1) {
   for (int g = 0; g < size(); ++g) Own(g);
 }
 

@@ -12,9 +12,7 @@ inline bool IsReduction(const Node& node) { return ClassOf(node) == FusionClass:
 inline bool IsContraction(const Node& node) { return ClassOf(node) == FusionClass::kContraction; }
 
 // Views and iota: an index map and no work, so every group that reads one may hold its own copy.
-inline bool IsFree(const Node& node) {
-  return ClassOf(node) == FusionClass::kView || node.op == OpKind::kIota;
-}
+inline bool IsFree(const Node& node) { return ClassOf(node) == FusionClass::kView || node.op == OpKind::kIota; }
 
 // Inputs and constants have no code; everything else belongs to a group.
 inline bool HasCode(const Node& node) { return ClassOf(node) != FusionClass::kStructural; }

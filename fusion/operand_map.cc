@@ -126,9 +126,8 @@ struct Mapper {
 
 // Dims of [begin, end) that are not provably 1.
 int CountReal(const ShapeFacts& facts, const Shape& shape, int begin, int end) {
-  return static_cast<int>(std::count_if(shape.begin() + begin, shape.begin() + end, [&](const DimExpr& extent) {
-    return !ProvablyOne(facts, extent);
-  }));
+  return static_cast<int>(std::count_if(shape.begin() + begin, shape.begin() + end,
+                                        [&](const DimExpr& extent) { return !ProvablyOne(facts, extent); }));
 }
 
 // For `whole` = bcast(a, c): c. Else `whole`.
@@ -196,16 +195,14 @@ bool ReshapeOnlyJoins(const Graph& graph, const ShapeFacts& facts, NodeId reshap
   });
 }
 
-bool ProvablyOne(const ShapeFacts& facts, const DimExpr& extent) {
-  return facts.Canonical(extent).constant() == 1;
-}
+bool ProvablyOne(const ShapeFacts& facts, const DimExpr& extent) { return facts.Canonical(extent).constant() == 1; }
 
 std::string UnequalExtents(const Graph& graph, const DimExpr& a, const DimExpr& whole) {
   DimExpr b = OtherLeaf(whole, a);
   std::string first = graph.DimText(a), second = graph.DimText(b);
   if (a.constant() && b.constant()) return absl::StrCat("extents ", first, " and ", second, " differ");
-  return absl::StrCat("extents ", first, " and ", second, " are not provably equal; assume_equal(", first, ", ",
-                      second, ") would allow it");
+  return absl::StrCat("extents ", first, " and ", second, " are not provably equal; assume_equal(", first, ", ", second,
+                      ") would allow it");
 }
 
 }  // namespace tailor

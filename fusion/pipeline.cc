@@ -34,7 +34,7 @@ constexpr Pass kPasses[] = {
     {"fuse-dot-epilogue", FuseDotEpilogue},  // before reductions claim the chains
     {"fuse-reduce", FuseReduce},
     {"stitch", Stitch},
-    {"remote-stitch", RemoteStitch},         // last: groups must be final
+    {"remote-stitch", RemoteStitch},  // last: groups must be final
 };
 
 absl::Status CheckFusible(const Graph& graph) {

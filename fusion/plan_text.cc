@@ -56,8 +56,8 @@ struct PlanPrinter {
   }
 
   void Append(const Refusal& refusal) {
-    absl::StrAppend(&text, "refused ", graph.NameOf({refusal.producer, 0}), " -> ",
-                    graph.NameOf({refusal.consumer, 0}), " in ", refusal.pass, ": ", refusal.reason, "\n");
+    absl::StrAppend(&text, "refused ", graph.NameOf({refusal.producer, 0}), " -> ", graph.NameOf({refusal.consumer, 0}),
+                    " in ", refusal.pass, ": ", refusal.reason, "\n");
   }
 };
 

@@ -16,8 +16,8 @@ struct Verifier {
   const FusionPlan& plan;
   const Graph& graph;
   Uses uses;
-  std::vector<int> owner;          // group of each core node
-  std::vector<bool> written;       // values in memory before the group at hand
+  std::vector<int> owner;     // group of each core node
+  std::vector<bool> written;  // values in memory before the group at hand
 
   template <typename... Args>
   absl::Status Error(size_t g, const Args&... args) const {
@@ -124,7 +124,8 @@ struct Verifier {
     for (size_t i = 0; i < views.size(); ++i) {
       bool is_view = ClassOf(graph.node(views[i])) == FusionClass::kView;
       if (!is_view || !Has(group, views[i])) return Error(g, Name(views[i]), " is no trailing view of it");
-      if (i > 0 && graph.node(views[i]).operands[0].node != views[i - 1]) return Error(g, "trailing views are no chain");
+      if (i > 0 && graph.node(views[i]).operands[0].node != views[i - 1])
+        return Error(g, "trailing views are no chain");
     }
     if (!views.empty() && (group.kind != GroupKind::kContraction || group.outputs.front().node != views.back())) {
       return Error(g, "trailing views do not end in the output");

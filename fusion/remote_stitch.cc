@@ -10,9 +10,8 @@ namespace {
 
 template <typename Extents, typename Get>
 int RealDims(const FusionContext& context, const Extents& extents, Get get) {
-  return static_cast<int>(std::count_if(extents.begin(), extents.end(), [&](const auto& extent) {
-    return !ProvablyOne(context.facts, get(extent));
-  }));
+  return static_cast<int>(std::count_if(extents.begin(), extents.end(),
+                                        [&](const auto& extent) { return !ProvablyOne(context.facts, get(extent)); }));
 }
 
 // Whether both read a tensor as large as their domain.

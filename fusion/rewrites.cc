@@ -27,14 +27,14 @@ struct Pass {
 
 // The complete list of rewrites, in order. A pass absent from this list does not exist.
 constexpr Pass kPasses[] = {
-    {"settle-types", SettleTypes},                   // first: later passes compare structure
-    {"eliminate-broadcasts", EliminateBroadcasts},   // uncovers neutral constants
+    {"settle-types", SettleTypes},                  // first: later passes compare structure
+    {"eliminate-broadcasts", EliminateBroadcasts},  // uncovers neutral constants
     {"simplify-algebra", SimplifyAlgebra},
-    {"compose-views", ComposeViews},                 // may leave identities
+    {"compose-views", ComposeViews},  // may leave identities
     {"remove-identity-views", RemoveIdentityViews},
     {"merge-equal-nodes", MergeEqualNodes},
     {"remove-dead-nodes", RemoveDeadNodes},
-    {"separate-outputs", SeparateOutputs},           // last: its copies are identity views
+    {"separate-outputs", SeparateOutputs},  // last: its copies are identity views
 };
 
 }  // namespace

@@ -60,8 +60,8 @@ absl::StatusOr<Graph> SimplifyAlgebra(const Graph& graph, const ShapeFacts& fact
     if (r.operands.empty() || node.results.size() != 1) return std::nullopt;
     std::optional<Value> equal = EqualOperand(r);
     if (equal && r.to.type(*equal) == node.results[0]) return equal;
-    bool square = node.op == OpKind::kPow && IsConstant(r.to, r.operands[1], 2.0) &&
-                  r.to.type(r.operands[0]) == node.results[0];
+    bool square =
+        node.op == OpKind::kPow && IsConstant(r.to, r.operands[1], 2.0) && r.to.type(r.operands[0]) == node.results[0];
     if (!square) return std::nullopt;
     TAILOR_ASSIGN_OR_RETURN(Value v, AppendInPlace(r, OpKind::kMul, {r.operands[0], r.operands[0]}, {}));
     return v;

@@ -7,13 +7,13 @@
 namespace tailor {
 
 struct TargetTraits {
-  int vector_bytes = 64;              // widest vector register
+  int vector_bytes = 64;  // widest vector register
   int vector_registers = 32;
   bool fused_multiply_add = true;
-  int64_t regional_bytes = 512 << 10; // scratch that stays in cache (CPU: L2) or on chip (GPU: shared memory)
-  bool grid_barrier = false;          // global stitching inside one launch
+  int64_t regional_bytes = 512 << 10;  // scratch that stays in cache (CPU: L2) or on chip (GPU: shared memory)
+  bool grid_barrier = false;           // global stitching inside one launch
   int64_t launch_cost_ns = 30;
-  int warp_size = 1;                  // GPU: lanes that run in lockstep; CPU: 1
+  int warp_size = 1;  // GPU: lanes that run in lockstep; CPU: 1
 };
 
 }  // namespace tailor

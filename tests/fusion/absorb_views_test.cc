@@ -34,7 +34,8 @@ g1 loop [S, B] in(%t) out(%a) { %a = exp %t }
 }
 
 TEST(AbsorbViews, ProductsReadThroughLinearMaps) {
-  EXPECT_EQ(PlanTextAfter({AbsorbViews}, R"(
+  EXPECT_EQ(
+      PlanTextAfter({AbsorbViews}, R"(
 graph @g(%x: f32[B, S, 384], %y: f32[B, S, 384]) {
   %q = reshape %x {shape = [B, S, 12, 32]}
   %qt = transpose %q {permutation = [0, 2, 1, 3]}
@@ -43,7 +44,7 @@ graph @g(%x: f32[B, S, 384], %y: f32[B, S, 384]) {
   %d = dot %qt, %kt
   return %d
 })"),
-            R"(g0 contraction [B, 12, S, S | 32] in(%x, %y) out(%d) { %q = reshape %x; %qt = transpose %q; %k = reshape %y; %kt = transpose %k; %d = dot %qt, %kt }
+      R"(g0 contraction [B, 12, S, S | 32] in(%x, %y) out(%d) { %q = reshape %x; %qt = transpose %q; %k = reshape %y; %kt = transpose %k; %d = dot %qt, %kt }
 )");
 }
 

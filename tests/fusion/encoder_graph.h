@@ -19,11 +19,11 @@ struct EncoderGraph {
   Value Apply(OpKind op, std::vector<Value> operands, Attributes attributes = {});
   const Graph& Return(Value value);
 
-  Value Embeddings();                                                 // [B, S, 384]
-  Value LayerNormOf(Value x);                                         // scale and bias as constants
-  Value Linear(Value x, int64_t columns, int64_t rows);               // x w^T + b
-  Value Heads(Value x);                                               // [B, S, 384] -> [B, 12, S, 32]
-  Value AttentionOf(Value query, Value key, Value value, Value mask); // all [B, S, 384]
+  Value Embeddings();                                                  // [B, S, 384]
+  Value LayerNormOf(Value x);                                          // scale and bias as constants
+  Value Linear(Value x, int64_t columns, int64_t rows);                // x w^T + b
+  Value Heads(Value x);                                                // [B, S, 384] -> [B, 12, S, 32]
+  Value AttentionOf(Value query, Value key, Value value, Value mask);  // all [B, S, 384]
   Value Layer(Value x, Value mask);
   Value Pooled(Value x, Value mask);  // masked mean over S, then L2 normalised
   Value Encoder(int layers);          // from inputs "ids" and "mask"

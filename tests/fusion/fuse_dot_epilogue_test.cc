@@ -14,7 +14,8 @@ std::string Products(const std::string& graph_text) {
 }
 
 TEST(FuseDotEpilogue, BiasResidualAndActivation) {
-  EXPECT_EQ(Products(R"(
+  EXPECT_EQ(
+      Products(R"(
 graph @g(%x: f32[B, S, 384], %w: f32[384, 64], %b: f32[64], %r: f32[B, S, 64]) {
   %d = dot %x, %w
   %e = add %d, %b
@@ -23,12 +24,13 @@ graph @g(%x: f32[B, S, 384], %w: f32[384, 64], %b: f32[64], %r: f32[B, S, 64]) {
   %y = mul %f, %s
   return %y
 })"),
-            R"(g0 contraction [B, S, 64 | 384] in(%x, %w, %b, %r) out(%y) { %d = dot %x, %w; %e = add %d, %b; %f = add %e, %r; %s = sigmoid %f; %y = mul %f, %s }
+      R"(g0 contraction [B, S, 64 | 384] in(%x, %w, %b, %r) out(%y) { %d = dot %x, %w; %e = add %d, %b; %f = add %e, %r; %s = sigmoid %f; %y = mul %f, %s }
 )");
 }
 
 TEST(FuseDotEpilogue, TrailingViewsAreTheStoreIndex) {
-  EXPECT_EQ(Products(R"(
+  EXPECT_EQ(
+      Products(R"(
 graph @g(%p: f32[B, 12, S, S], %v: f32[B, 12, S, 32], %w: f32[384, 384]) {
   %c = dot %p, %v
   %t = transpose %c {permutation = [0, 2, 1, 3]}
@@ -36,7 +38,7 @@ graph @g(%p: f32[B, 12, S, S], %v: f32[B, 12, S, 32], %w: f32[384, 384]) {
   %y = dot %m, %w
   return %y
 })"),
-            R"(g0 contraction [B, 12, S, 32 | S] in(%p, %v) out(%m) { %c = dot %p, %v } then { %t = transpose %c; %m = reshape %t }
+      R"(g0 contraction [B, 12, S, 32 | S] in(%p, %v) out(%m) { %c = dot %p, %v } then { %t = transpose %c; %m = reshape %t }
 g1 contraction [B, S, 384 | 384] in(%w, %m) out(%y) { %y = dot %m, %w }
 refused %m -> %y in absorb-views: reshape %m is no linear index map of the product's operand
 refused %m -> %y in fuse-dot-epilogue: two products have loop nests of their own

@@ -8,9 +8,7 @@
 namespace tailor {
 namespace {
 
-std::string Loops(const std::string& graph_text) {
-  return PlanTextAfter({AbsorbViews, FuseElementwise}, graph_text);
-}
+std::string Loops(const std::string& graph_text) { return PlanTextAfter({AbsorbViews, FuseElementwise}, graph_text); }
 
 TEST(FuseElementwise, JoinsAChain) {
   EXPECT_EQ(Loops(R"(

@@ -14,7 +14,8 @@ std::string Reductions(const std::string& graph_text) {
 }
 
 TEST(FuseReduce, TakesWhatItReduces) {
-  EXPECT_EQ(Reductions(R"(
+  EXPECT_EQ(
+      Reductions(R"(
 graph @g(%x: f32[B, S, 384], %m: f32[B, S]) {
   %m3 = reshape %m {shape = [B, S, 1]}
   %e = exp %x
@@ -22,7 +23,7 @@ graph @g(%x: f32[B, S, 384], %m: f32[B, S]) {
   %s = reduce_sum %p {axes = [1]}
   return %s
 })"),
-            R"(g0 row [B, 384 | S] in(%x, %m) out(%s) { %m3 = reshape %m; %e = exp %x; %p = mul %e, %m3; %s = reduce_sum %p }
+      R"(g0 row [B, 384 | S] in(%x, %m) out(%s) { %m3 = reshape %m; %e = exp %x; %p = mul %e, %m3; %s = reduce_sum %p }
 )");
 }
 

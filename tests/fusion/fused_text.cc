@@ -33,8 +33,7 @@ absl::StatusOr<std::string> Planned(std::initializer_list<FusionPass> passes, co
   TAILOR_ASSIGN_OR_RETURN(ShapeFacts facts, ShapeFacts::Collect(graph));
   TargetTraits traits;
   FusionContext context{graph, facts, traits};
-  TAILOR_ASSIGN_OR_RETURN(FusionPlan plan,
-                          OneNodeGroups(context, std::vector<bool>(graph.nodes().size(), false)));
+  TAILOR_ASSIGN_OR_RETURN(FusionPlan plan, OneNodeGroups(context, std::vector<bool>(graph.nodes().size(), false)));
   for (FusionPass pass : passes) {
     TAILOR_RETURN_IF_ERROR(pass(context, plan));
     TAILOR_RETURN_IF_ERROR(VerifyFusionPlan(plan, graph));
@@ -60,9 +59,7 @@ std::string Lines(const std::string& plan_text, bool refusals) {
 
 }  // namespace
 
-std::string TextAfter(RewritePass pass, const std::string& graph_text) {
-  return Checked(Rewritten(pass, graph_text));
-}
+std::string TextAfter(RewritePass pass, const std::string& graph_text) { return Checked(Rewritten(pass, graph_text)); }
 
 std::string RewrittenText(const std::string& graph_text) { return TextAfter(Rewrite, graph_text); }
 

@@ -13,7 +13,8 @@ namespace {
 std::string MapText(const std::string& body, int operand = 0) {
   absl::StatusOr<Graph> graph =
       ParseGraph(absl::StrCat("graph @g(%x: f32[B, 12, S], %v: f32[S], %r: f32[B, 1, S], %t: f32[T], "
-                              "%i: i64[M, 1]) {\n%y = ", body, "\nreturn %y\n}"));
+                              "%i: i64[M, 1]) {\n%y = ",
+                              body, "\nreturn %y\n}"));
   EXPECT_TRUE(graph.ok()) << graph.status();
   absl::StatusOr<ShapeFacts> facts = ShapeFacts::Collect(*graph);
   EXPECT_TRUE(facts.ok()) << facts.status();
@@ -57,8 +58,7 @@ TEST(OperandMap, UnequalExtentsNameTheFact) {
   s.name = "S";
   t.name = "T";
   DimExpr a = DimExpr::Symbol(*graph.AddSymbol(s)), b = DimExpr::Symbol(*graph.AddSymbol(t));
-  EXPECT_EQ(UnequalExtents(graph, a, b),
-            "extents S and T are not provably equal; assume_equal(S, T) would allow it");
+  EXPECT_EQ(UnequalExtents(graph, a, b), "extents S and T are not provably equal; assume_equal(S, T) would allow it");
   EXPECT_EQ(UnequalExtents(graph, a, DimExpr::Bcast(a, b)),
             "extents S and T are not provably equal; assume_equal(S, T) would allow it");
   EXPECT_EQ(UnequalExtents(graph, 3, 4), "extents 3 and 4 differ");

@@ -24,48 +24,61 @@ int GroupCount(const std::string& plan) {
 TEST(Pipeline, Softmax) {
   EncoderGraph e;
   Value x = e.Input("x", {e.B, 12, e.S, e.S});
-  EXPECT_EQ(FusedText(e.Return(*Softmax(e.graph, x, -1))), R"(g0 row [B, 12, S | S] in(%x) out(%5) { %1 = reduce_max %x; %2 = sub %x, %1; %3 = exp %2; %4 = reduce_sum %3; %5 = div %3, %4 }
+  EXPECT_EQ(
+      FusedText(e.Return(*Softmax(e.graph, x, -1))),
+      R"(g0 row [B, 12, S | S] in(%x) out(%5) { %1 = reduce_max %x; %2 = sub %x, %1; %3 = exp %2; %4 = reduce_sum %3; %5 = div %3, %4 }
 )");
 }
 
 TEST(Pipeline, SoftmaxOverAMiddleAxis) {
   EncoderGraph e;
   Value x = e.Input("x", {e.B, e.S, 64});
-  EXPECT_EQ(FusedText(e.Return(*Softmax(e.graph, x, 1))), R"(g0 row [B, 64 | S] in(%x) out(%5) { %1 = reduce_max %x; %2 = sub %x, %1; %3 = exp %2; %4 = reduce_sum %3; %5 = div %3, %4 }
+  EXPECT_EQ(
+      FusedText(e.Return(*Softmax(e.graph, x, 1))),
+      R"(g0 row [B, 64 | S] in(%x) out(%5) { %1 = reduce_max %x; %2 = sub %x, %1; %3 = exp %2; %4 = reduce_sum %3; %5 = div %3, %4 }
 )");
 }
 
 TEST(Pipeline, LogSoftmax) {
   EncoderGraph e;
   Value x = e.Input("x", {e.B, e.S});
-  EXPECT_EQ(FusedText(e.Return(*LogSoftmax(e.graph, x, -1))), R"(g0 row [B | S] in(%x) out(%6) { %1 = reduce_max %x; %2 = sub %x, %1; %3 = exp %2; %4 = reduce_sum %3; %5 = log %4; %6 = sub %2, %5 }
+  EXPECT_EQ(
+      FusedText(e.Return(*LogSoftmax(e.graph, x, -1))),
+      R"(g0 row [B | S] in(%x) out(%6) { %1 = reduce_max %x; %2 = sub %x, %1; %3 = exp %2; %4 = reduce_sum %3; %5 = log %4; %6 = sub %2, %5 }
 )");
 }
 
 TEST(Pipeline, LayerNormOfAResidual) {
   EncoderGraph e;
   Value x = e.Input("x", {e.B, e.S, 384}), r = e.Input("r", {e.B, e.S, 384});
-  EXPECT_EQ(FusedText(e.Return(e.LayerNormOf(e.Apply(OpKind::kAdd, {x, r})))), R"(g0 row [B, S | 384] in(%x, %r, %3, %4) out(%14) { %2 = add %x, %r; %5 = reduce_mean %2; %6 = sub %2, %5; %7 = mul %6, %6; %8 = reduce_mean %7; %10 = add %8, 1e-12; %11 = rsqrt %10; %12 = mul %6, %11; %13 = mul %12, %4; %14 = add %13, %3 }
+  EXPECT_EQ(
+      FusedText(e.Return(e.LayerNormOf(e.Apply(OpKind::kAdd, {x, r})))),
+      R"(g0 row [B, S | 384] in(%x, %r, %3, %4) out(%14) { %2 = add %x, %r; %5 = reduce_mean %2; %6 = sub %2, %5; %7 = mul %6, %6; %8 = reduce_mean %7; %10 = add %8, 1e-12; %11 = rsqrt %10; %12 = mul %6, %11; %13 = mul %12, %4; %14 = add %13, %3 }
 )");
 }
 
 TEST(Pipeline, EmbeddingsAndLayerNorm) {
   EncoderGraph e;
-  EXPECT_EQ(FusedText(e.Return(e.Embeddings())), R"(g0 row [B, S | 384] in(%ids, %word, %position, %6, %7) out(%17) { %3 = slice %position; %4 = gather %word, %ids; %5 = add %4, %3; %8 = reduce_mean %5; %9 = sub %5, %8; %10 = mul %9, %9; %11 = reduce_mean %10; %13 = add %11, 1e-12; %14 = rsqrt %13; %15 = mul %9, %14; %16 = mul %15, %7; %17 = add %16, %6 }
+  EXPECT_EQ(
+      FusedText(e.Return(e.Embeddings())),
+      R"(g0 row [B, S | 384] in(%ids, %word, %position, %6, %7) out(%17) { %3 = slice %position; %4 = gather %word, %ids; %5 = add %4, %3; %8 = reduce_mean %5; %9 = sub %5, %8; %10 = mul %9, %9; %11 = reduce_mean %10; %13 = add %11, 1e-12; %14 = rsqrt %13; %15 = mul %9, %14; %16 = mul %15, %7; %17 = add %16, %6 }
 )");
 }
 
 TEST(Pipeline, L2Normalize) {
   EncoderGraph e;
   Value x = e.Input("x", {e.B, 384});
-  EXPECT_EQ(FusedText(e.Return(*L2Normalize(e.graph, x, -1, 1e-12))), R"(g0 row [B | 384] in(%x) out(%6) { %1 = mul %x, %x; %2 = reduce_sum %1; %3 = sqrt %2; %5 = max %3, 1e-12; %6 = div %x, %5 }
+  EXPECT_EQ(
+      FusedText(e.Return(*L2Normalize(e.graph, x, -1, 1e-12))),
+      R"(g0 row [B | 384] in(%x) out(%6) { %1 = mul %x, %x; %2 = reduce_sum %1; %3 = sqrt %2; %5 = max %3, 1e-12; %6 = div %x, %5 }
 )");
 }
 
 TEST(Pipeline, MeanPoolingThenNormalize) {
   EncoderGraph e;
   Value x = e.Input("x", {e.B, e.S, 384}), mask = e.Input("mask", {e.B, e.S});
-  EXPECT_EQ(FusedText(e.Return(e.Pooled(x, mask))), R"(g0 row [B, 384 | S] in(%x, %mask) out(%4) { %2 = reshape %mask; %3 = mul %x, %2; %4 = reduce_sum %3 }
+  EXPECT_EQ(FusedText(e.Return(e.Pooled(x, mask))),
+            R"(g0 row [B, 384 | S] in(%x, %mask) out(%4) { %2 = reshape %mask; %3 = mul %x, %2; %4 = reduce_sum %3 }
 g1 row [B, 1 | S] in(%mask) out(%5) { %2 = reshape %mask; %5 = reduce_sum %2 }
 g2 row [B | 384] in(%4, %5) out(%14) { %7 = max %5, 1e-09; %8 = div %4, %7; %9 = mul %8, %8; %10 = reduce_sum %9; %11 = sqrt %10; %13 = max %11, 1e-12; %14 = div %8, %13 }
 refused %4 -> %8 in stitch: %10 covers neither the domain [B, 384 | S] nor its rows
@@ -76,7 +89,9 @@ refused %5 -> %7 in stitch: dim 1 of %8 is no axis of the domain [B, 1 | S]: ext
 TEST(Pipeline, GeluIsOneLoop) {
   EncoderGraph e;
   Value x = e.Input("x", {e.B, 1536});
-  EXPECT_EQ(FusedText(e.Return(*GeluErf(e.graph, x))), R"(g0 loop [B, 1536] in(%x) out(%8) { %2 = mul %x, 0.70710677; %3 = erf %2; %5 = add %3, 1; %7 = mul %x, 0.5; %8 = mul %7, %5 }
+  EXPECT_EQ(
+      FusedText(e.Return(*GeluErf(e.graph, x))),
+      R"(g0 loop [B, 1536] in(%x) out(%8) { %2 = mul %x, 0.70710677; %3 = erf %2; %5 = add %3, 1; %7 = mul %x, 0.5; %8 = mul %7, %5 }
 )");
   EncoderGraph t;
   EXPECT_EQ(GroupCount(FusedText(t.Return(*GeluTanh(t.graph, t.Input("x", {t.B, 1536}))))), 1);
@@ -86,7 +101,9 @@ TEST(Pipeline, Attention) {
   EncoderGraph e;
   Value q = e.Input("q", {e.B, e.S, 384}), k = e.Input("k", {e.B, e.S, 384}), v = e.Input("v", {e.B, e.S, 384});
   Value mask = e.Input("mask", {e.B, 1, 1, e.S});
-  EXPECT_EQ(FusedText(e.Return(e.AttentionOf(q, k, v, mask))), R"(g0 contraction [B, 12, S, S | 32] in(%q, %k, %mask) out(%13) { %6 = reshape %k; %7 = transpose %6; %8 = reshape %q; %9 = transpose %8; %10 = dot %9, %7; %12 = mul %10, 0.17677669; %13 = add %12, %mask }
+  EXPECT_EQ(
+      FusedText(e.Return(e.AttentionOf(q, k, v, mask))),
+      R"(g0 contraction [B, 12, S, S | 32] in(%q, %k, %mask) out(%13) { %6 = reshape %k; %7 = transpose %6; %8 = reshape %q; %9 = transpose %8; %10 = dot %9, %7; %12 = mul %10, 0.17677669; %13 = add %12, %mask }
 g1 row [B, 12, S | S] in(%13) out(%18) { %14 = reduce_max %13; %15 = sub %13, %14; %16 = exp %15; %17 = reduce_sum %16; %18 = div %16, %17 }
 g2 contraction [B, 12, S, 32 | S] in(%v, %18) out(%21) { %4 = reshape %v; %5 = transpose %4; %19 = dot %18, %5 } then { %20 = transpose %19; %21 = reshape %20 }
 refused %13 -> %14 in stitch: a product is tiled over its columns, a reduction needs whole rows
@@ -100,7 +117,8 @@ refused %18 -> %19 in stitch: a product is tiled over its columns, a reduction n
 TEST(Pipeline, EncoderLayer) {
   EncoderGraph e;
   Value x = e.Input("x", {e.B, e.S, 384}), mask = e.Input("mask", {e.B, 1, 1, e.S});
-  EXPECT_EQ(GroupLines(FusedText(e.Return(e.Layer(x, mask)))), R"(g0 contraction [B, S, 384 | 384] in(%x, %2, %4) out(%5) { %3 = dot %x, %2; %5 = add %3, %4 }
+  EXPECT_EQ(GroupLines(FusedText(e.Return(e.Layer(x, mask)))),
+            R"(g0 contraction [B, S, 384 | 384] in(%x, %2, %4) out(%5) { %3 = dot %x, %2; %5 = add %3, %4 }
 g1 contraction [B, S, 384 | 384] in(%x, %6, %8) out(%9) { %7 = dot %x, %6; %9 = add %7, %8 }
 g2 contraction [B, S, 384 | 384] in(%x, %10, %12) out(%13) { %11 = dot %x, %10; %13 = add %11, %12 }
 g3 contraction [B, 12, S, S | 32] in(%mask, %5, %9) out(%23) { %16 = reshape %9; %17 = transpose %16; %18 = reshape %5; %19 = transpose %18; %20 = dot %19, %17; %22 = mul %20, 0.17677669; %23 = add %22, %mask }

@@ -136,8 +136,7 @@ void ExpectReasons(const Graph& graph, const FusionPlan& plan) {
   for (size_t g = 0; g < plan.groups.size(); ++g) {
     for (Value input : plan.groups[g].inputs) {
       if (!uses.core(input.node)) continue;
-      EXPECT_TRUE(explained.count({group_of.at(input.node), g})) << graph.NameOf(input) << "\n"
-                                                                 << plan.ToText(graph);
+      EXPECT_TRUE(explained.count({group_of.at(input.node), g})) << graph.NameOf(input) << "\n" << plan.ToText(graph);
     }
   }
 }

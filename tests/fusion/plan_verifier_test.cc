@@ -36,22 +36,27 @@ TEST(PlanVerifier, Order) {
 }
 
 TEST(PlanVerifier, OneGroupEach) {
-  EXPECT_EQ(Damaged([](FusionPlan& p) { p.groups.push_back(p.groups[0]); }),
-            "fusion plan: g2: %m is in g0 too");
+  EXPECT_EQ(Damaged([](FusionPlan& p) { p.groups.push_back(p.groups[0]); }), "fusion plan: g2: %m is in g0 too");
   EXPECT_EQ(Damaged([](FusionPlan& p) { p.groups.pop_back(); }), "fusion plan: no group has %d");
 }
 
 TEST(PlanVerifier, InputsAndOutputs) {
   EXPECT_EQ(Damaged([](FusionPlan& p) { p.groups[0].inputs.clear(); }),
             "fusion plan: g0: inputs are not what its nodes read");
-  EXPECT_EQ(Damaged([](FusionPlan& p) { p.groups[0].outputs.push_back({2, 0}); }),
+  EXPECT_EQ(Damaged([](FusionPlan& p) {
+              p.groups[0].outputs.push_back({2, 0});
+            }),
             "fusion plan: g0: outputs are not what others read");
 }
 
 TEST(PlanVerifier, Axes) {
-  EXPECT_EQ(Damaged([](FusionPlan& p) { p.groups[0].axis_of.begin()->second = {5, -1}; }),
+  EXPECT_EQ(Damaged([](FusionPlan& p) {
+              p.groups[0].axis_of.begin()->second = {5, -1};
+            }),
             "fusion plan: g0: %m has no such axis");
-  EXPECT_EQ(Damaged([](FusionPlan& p) { p.groups[0].axis_of.rbegin()->second = {0, 0}; }),
+  EXPECT_EQ(Damaged([](FusionPlan& p) {
+              p.groups[0].axis_of.rbegin()->second = {0, 0};
+            }),
             "fusion plan: g0: %s has an axis twice");
   EXPECT_EQ(Damaged([](FusionPlan& p) { p.groups[0].reduce_axes.clear(); }),
             "fusion plan: g0: %m has the wrong reduce axes");
@@ -60,9 +65,10 @@ TEST(PlanVerifier, Axes) {
 }
 
 TEST(PlanVerifier, Kinds) {
-  EXPECT_EQ(Damaged([](FusionPlan& p) { p.groups[0].kind = GroupKind::kLoop; }),
-            "fusion plan: g0: has the wrong kind");
-  EXPECT_EQ(Damaged([](FusionPlan& p) { p.groups[1].trailing_views = {4, 4}; }),
+  EXPECT_EQ(Damaged([](FusionPlan& p) { p.groups[0].kind = GroupKind::kLoop; }), "fusion plan: g0: has the wrong kind");
+  EXPECT_EQ(Damaged([](FusionPlan& p) {
+              p.groups[1].trailing_views = {4, 4};
+            }),
             "fusion plan: g1: %d is no trailing view of it");
 }
 

@@ -14,9 +14,7 @@ absl::StatusOr<Graph> Simplified(const Graph& graph, const ShapeFacts& facts) {
 }
 
 // The graph text of `body` over float x and integer i.
-std::string Wrap(const std::string& body) {
-  return "graph @g(%x: f32[N], %i: i32[N]) {\n" + body + "}\n";
-}
+std::string Wrap(const std::string& body) { return "graph @g(%x: f32[N], %i: i32[N]) {\n" + body + "}\n"; }
 
 TEST(SimplifyAlgebra, NeutralOperandsGo) {
   EXPECT_EQ(TextAfter(Simplified, Wrap(R"(

@@ -15,7 +15,8 @@ std::string Stitched(const std::string& graph_text) {
 }
 
 TEST(Stitch, SoftmaxOfRenamedAndReorderedPrimitives) {
-  EXPECT_EQ(GroupLines(Stitched(R"(
+  EXPECT_EQ(
+      GroupLines(Stitched(R"(
 graph @g(%thing: f32[A, B, C]) {
   %swap = transpose %thing {permutation = [2, 0, 1]}
   %top = reduce_max %swap {axes = [0]}
@@ -30,7 +31,7 @@ graph @g(%thing: f32[A, B, C]) {
   %out = mul %row, %grown
   return %out
 })")),
-            R"(g0 row [A, B | C] in(%thing) out(%out) { %swap = transpose %thing; %top = reduce_max %swap; %wide = broadcast %top; %neg = neg %wide; %moved = add %neg, %swap; %grown = exp %moved; %total = reduce_sum %grown; %share = div 1, %total; %row = reshape %share; %out = mul %row, %grown }
+      R"(g0 row [A, B | C] in(%thing) out(%out) { %swap = transpose %thing; %top = reduce_max %swap; %wide = broadcast %top; %neg = neg %wide; %moved = add %neg, %swap; %grown = exp %moved; %total = reduce_sum %grown; %share = div 1, %total; %row = reshape %share; %out = mul %row, %grown }
 )");
 }
 
@@ -75,7 +76,8 @@ graph @g(%x: f32[B, S], %y: f32[B, T]) where S == T {
 }
 
 TEST(Stitch, StoresThroughViews) {
-  EXPECT_EQ(Stitched(R"(
+  EXPECT_EQ(
+      Stitched(R"(
 graph @g(%x: f32[B, S, 8]) {
   %m = reduce_mean %x {axes = [2], keep_dims = 1}
   %c = sub %x, %m
@@ -83,7 +85,7 @@ graph @g(%x: f32[B, S, 8]) {
   %r = reshape %t {shape = [S, 8*B]}
   return %r
 })"),
-            R"(g0 row [B, S | 8] in(%x) out(%r) { %m = reduce_mean %x; %c = sub %x, %m; %t = transpose %c; %r = reshape %t }
+      R"(g0 row [B, S | 8] in(%x) out(%r) { %m = reduce_mean %x; %c = sub %x, %m; %t = transpose %c; %r = reshape %t }
 )");
 }
 
@@ -101,7 +103,8 @@ refused %s -> %y in stitch: dim 1 of %y is no axis of the domain [N | N]
 }
 
 TEST(Stitch, ReductionsOfEverything) {
-  EXPECT_EQ(Stitched(R"(
+  EXPECT_EQ(
+      Stitched(R"(
 graph @g(%x: f32[B, S]) {
   %m = reduce_mean %x {axes = [0, 1]}
   %c = sub %x, %m
@@ -109,7 +112,7 @@ graph @g(%x: f32[B, S]) {
   %v = reduce_mean %q {axes = [1, 0]}
   return %v
 })"),
-            R"(g0 row [| B, S] in(%x) out(%v) { %m = reduce_mean %x; %c = sub %x, %m; %q = mul %c, %c; %v = reduce_mean %q }
+      R"(g0 row [| B, S] in(%x) out(%v) { %m = reduce_mean %x; %c = sub %x, %m; %q = mul %c, %c; %v = reduce_mean %q }
 )");
 }
 

@@ -17,12 +17,13 @@
 
 namespace tailor {
 
-// Runs the IR pipeline (no vectorizers: lanes are explicit) and the back end. Functions are made nounwind,
-// no-builtins, frame-pointer=all, without .eh_frame. INTERNAL if the module does not verify. `text` may be null.
 struct ModuleText {
   std::string ir;  // after the pipeline
   std::string assembly;
 };
+
+// Runs the IR pipeline (no vectorizers: lanes are explicit) and the back end. Functions are made nounwind,
+// no-builtins, frame-pointer=all, without .eh_frame. INTERNAL if the module does not verify. `text` may be null.
 absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> CompileModule(std::unique_ptr<llvm::Module> module,
                                                                   llvm::TargetMachine& machine,
                                                                   ModuleText* text = nullptr);

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "analysis/interval.h"
 #include "graph/status_macros.h"
+#include "graph/status_node.h"
 
 namespace tailor {
 
@@ -79,7 +80,8 @@ absl::Status Prover::SettleBound(const Obligation& o) {
 }
 
 absl::Status Prover::Contradiction(const Obligation& o) const {
-  return absl::InvalidArgumentError(ContradictionMessage(o, [this](const DimExpr& e) { return Describe(e); }));
+  std::string message = ContradictionMessage(o, [this](const DimExpr& e) { return Describe(e); });
+  return WithNode(absl::InvalidArgumentError(message), o.node);
 }
 
 // "S in [0, 256], a multiple of 8"

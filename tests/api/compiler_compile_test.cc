@@ -1,8 +1,8 @@
 // Compiling through tailor/compiler.h: options, progress, errors, and that the result runs.
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 #include "tests/api/compiler_fixture.h"
 
@@ -10,9 +10,7 @@ namespace tailor {
 namespace {
 
 using testing::AllOf;
-using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
 using testing::StartsWith;
 
 class CompilerCompile : public CompilerTest {
@@ -175,6 +173,36 @@ TEST_F(CompilerCompile, AContradictionIsRefused) {
   const std::string assumed = Text(tailor_graph_assume_equal(graph, eight, nine));
   const std::string compiled = Text(tailor_graph_compile(graph, nullptr, &options, &executable));
   EXPECT_THAT(assumed == "OK" ? compiled : assumed, AllOf(StartsWith("3: "), HasSubstr("8"), HasSubstr("9")));
+}
+
+TEST_F(CompilerCompile, TheNodeAtFaultIsNamed) {
+  // Both extents of z are S, so that concatenating it to rows of 8 and of 9 contradicts itself.
+  tailor_dim s = 0, nine = 0;
+  tailor_value z = 0, w = 0, y = 0;
+  ASSERT_EQ(Text(tailor_graph_dim(graph, 9, &nine)), "OK");
+  ASSERT_EQ(Text(tailor_graph_symbol(graph, "S", 1, nullptr, &s)), "OK");
+  const tailor_dim z_dims[] = {b, s}, w_dims[] = {b, nine};
+  ASSERT_EQ(Text(tailor_graph_input(graph, "z", 1, TAILOR_F32, z_dims, 2, &z)), "OK");
+  ASSERT_EQ(Text(tailor_graph_input(graph, "w", 1, TAILOR_F32, w_dims, 2, &w)), "OK");
+  for (tailor_value other_rows : {x, w}) {
+    const tailor_value rows[] = {z, other_rows};
+    ASSERT_EQ(Text(tailor_graph_concat(graph, rows, 2, 0, &y)), "OK");
+    ASSERT_EQ(Text(tailor_graph_set_name(graph, y, other_rows == x ? "first" : "stacked", SIZE_MAX)), "OK");
+  }
+  ASSERT_EQ(Text(tailor_graph_output(graph, "stacked", SIZE_MAX, y)), "OK");
+  tailor_status* status = tailor_graph_compile(graph, nullptr, &options, &executable);
+  EXPECT_STREQ(tailor_status_node(status), "stacked");
+  EXPECT_THAT(Text(status), AllOf(StartsWith("3: "), HasSubstr("stacked")));
+}
+
+TEST_F(CompilerCompile, OneGraphIsCompiledByManyThreadsAtOnce) {
+  std::vector<std::string> artifacts(3);
+  std::vector<std::thread> threads;
+  for (std::string& artifact : artifacts) threads.emplace_back([&] { artifact = Artifact(); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(artifacts[0].empty());
+  EXPECT_EQ(artifacts[0], artifacts[1]);
+  EXPECT_EQ(artifacts[0], artifacts[2]);
 }
 
 TEST_F(CompilerCompile, AnAssumptionIsCheckedByEveryRun) {

@@ -10,11 +10,13 @@ namespace tailor {
 namespace {
 
 // Whether a product can read its operand through this node: the address is a linear function of the
-// view's indices. A reshape of a value in memory leaves addresses as they are.
+// view's indices. A reshape of a value in memory leaves addresses as they are; constants are stored in
+// panels.
 bool IsLinear(const FusionContext& context, NodeId id) {
   const Node& node = context.graph.node(id);
   if (node.op == OpKind::kIota || IsLiteral(context.graph, node.operands[0])) return false;
-  bool of_memory = node.op == OpKind::kReshape && !IsFree(context.graph.node(node.operands[0].node));
+  const Node& operand = context.graph.node(node.operands[0].node);
+  bool of_memory = node.op == OpKind::kReshape && !IsFree(operand) && operand.op != OpKind::kConstant;
   return node.op != OpKind::kReshape || of_memory || ReshapeOnlySplits(context.graph, context.facts, id);
 }
 

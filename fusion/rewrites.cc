@@ -11,6 +11,7 @@
 #include "fusion/merge_equal_nodes.h"
 #include "fusion/remove_dead_nodes.h"
 #include "fusion/remove_identity_views.h"
+#include "fusion/reshape_constants.h"
 #include "fusion/separate_outputs.h"
 #include "fusion/settle_types.h"
 #include "fusion/simplify_algebra.h"
@@ -32,6 +33,7 @@ constexpr Pass kPasses[] = {
     {"simplify-algebra", SimplifyAlgebra},
     {"compose-views", ComposeViews},  // may leave identities
     {"remove-identity-views", RemoveIdentityViews},
+    {"reshape-constants", ReshapeConstants},  // views are final
     {"merge-equal-nodes", MergeEqualNodes},
     {"remove-dead-nodes", RemoveDeadNodes},
     {"separate-outputs", SeparateOutputs},  // last: its copies are identity views

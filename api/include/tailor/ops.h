@@ -72,8 +72,8 @@ TAILOR_API tailor_status* tailor_graph_sigmoid(tailor_graph* graph, tailor_value
  * Errors:  INVALID_ARGUMENT for a null or foreign value, or operands of other types. */
 TAILOR_API tailor_status* tailor_graph_not(tailor_graph* graph, tailor_value x, tailor_value* out);
 
-/* Appends `*out = cast(x, dtype)`: x as `dtype`; float to integer truncates and saturates, NaN gives 0; any
- * number but 0 is true.
+/* Appends `*out = cast(x, dtype)`: x as `dtype`; float to integer truncates and saturates, NaN gives 0;
+ * integers wrap; any number but 0 is true.
  * Shapes:  the result has x's.
  * Types:   the result has `dtype`.
  * Errors:  INVALID_ARGUMENT for a null or foreign value, or an unknown dtype. */

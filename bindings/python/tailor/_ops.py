@@ -179,8 +179,8 @@ class GraphOps:
         return self._append("tailor_graph_not", x)
 
     def cast(self, x, dtype):
-        """cast(x, dtype): x as `dtype`; float to integer truncates and saturates, NaN gives 0; any number but
-        0 is true.
+        """cast(x, dtype): x as `dtype`; float to integer truncates and saturates, NaN gives 0; integers wrap;
+        any number but 0 is true.
 
         Shapes: the result has x's.
         Types: the result has `dtype`.

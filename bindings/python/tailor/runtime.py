@@ -3,6 +3,7 @@ import collections
 import ctypes
 import json
 import os
+import struct
 import weakref
 from ctypes import byref, c_char_p, c_void_p, sizeof
 
@@ -143,8 +144,8 @@ class Executable:
 
     def _tensors(self, arrays, specs):
         tensors = (_library.Tensor * len(arrays))()
-        for i, (tensor, array) in enumerate(zip(tensors, arrays)):
-            _describe(tensor, array, specs[i][1] if i < len(specs) else None)
+        for i, array in enumerate(arrays):
+            _describe(tensors, i, array, specs[i][1] if i < len(specs) else None)
         return tensors
 
     def _planned(self, tensors, info=None):
@@ -222,6 +223,12 @@ class _Shape(tuple):
     """A shape in place of an array, where data is not read."""
 
 
+# The fields of _library.Tensor at once: setting them one by one takes longer than many a run.
+_PACKED = struct.Struct(f"=QQQii{_library.MAX_RANK}qQ")
+_ZEROS = (0,) * _library.MAX_RANK
+assert _PACKED.size == sizeof(_library.Tensor)
+
+
 def _shaped(array):
     return _Shape(array) if isinstance(array, (tuple, list)) else array
 
@@ -233,19 +240,19 @@ def _load_options(verify_constants, copy_constants, target, public_key):
                                 None if target is None else target.encode(), public_key)
 
 
-def _describe(tensor, array, code):
+def _describe(tensors, index, array, code):
     """Fills one C tensor from an array or a shape; `code` is the element type that the signature has."""
     shape = array if isinstance(array, _Shape) else array.shape
-    if len(shape) > _library.MAX_RANK:
-        raise ValueError(f"rank {len(shape)} is more than {_library.MAX_RANK}")
-    tensor.struct_size, tensor.rank = sizeof(_library.Tensor), len(shape)
-    tensor.dims[:len(shape)] = shape
-    if isinstance(array, _Shape):
-        tensor.dtype = code or 0
-        return
-    tensor.dtype = _convert.array_code(array, code)
-    tensor.data, tensor.data_bytes = array.__array_interface__["data"][0], array.nbytes
-    if not array.flags.c_contiguous:
+    rank = len(shape)
+    if rank > _library.MAX_RANK:
+        raise ValueError(f"rank {rank} is more than {_library.MAX_RANK}")
+    data, size = 0, 0
+    if array is not shape:
+        code = _convert.array_code(array, code)
+        data, size = array.__array_interface__["data"][0], array.nbytes
+    _PACKED.pack_into(tensors, index * _PACKED.size, _PACKED.size, data, size, code or 0, rank,
+                      *shape, *_ZEROS[rank:], 0)
+    if array is not shape and not array.flags.c_contiguous:
         if any(stride % array.itemsize for stride in array.strides):
             raise ValueError("strides are no multiples of the element size")
-        tensor.strides = (ctypes.c_int64 * len(shape))(*(stride // array.itemsize for stride in array.strides))
+        tensors[index].strides = (ctypes.c_int64 * rank)(*(stride // array.itemsize for stride in array.strides))

@@ -1,0 +1,152 @@
+"""What the op reference (docs/ops.md) says of each op's values, from outside."""
+import unittest
+
+import numpy as np
+
+import tailor
+
+F, I = np.float32, np.int32
+NAN, INF = np.nan, np.inf
+LEAST = -2**31
+
+
+def evaluate(build, *arrays):
+    """The output of build(graph, *values) for inputs with all dims symbolic."""
+    graph = tailor.Graph("semantics")
+    values = [graph.input(f"x{i}", array.dtype, [f"D{i}_{d}" for d in range(array.ndim)])
+              for i, array in enumerate(arrays)]
+    graph.output("y", build(graph, *values))
+    return graph.compile("host").run(*arrays)[0]
+
+
+def numbers(dtype, *values):
+    return np.array(values, dtype)
+
+
+class SemanticsTest(unittest.TestCase):
+    def expect(self, build, arrays, wanted):
+        got = evaluate(build, *arrays)
+        np.testing.assert_array_equal(got, wanted)
+        self.assertEqual(got.dtype, wanted.dtype)
+
+    def test_integers_wrap(self):
+        x = numbers(I, 2**31 - 1, LEAST, 70000)
+        with np.errstate(over="ignore"):
+            self.expect(lambda g, a, b: a + b, [x, x], x + x)
+            self.expect(lambda g, a, b: a - b, [x, -x], x + x)
+            self.expect(lambda g, a, b: a * b, [x, x], x * x)
+        self.expect(lambda g, a: -a, [x], numbers(I, 1 - 2**31, LEAST, -70000))
+        self.expect(lambda g, a: g.abs(a), [x], numbers(I, 2**31 - 1, LEAST, 70000))
+
+    def test_division(self):
+        lhs, rhs = numbers(I, 7, -7, 7, 5, LEAST, LEAST), numbers(I, 2, 2, -2, 0, -1, 0)
+        self.expect(lambda g, a, b: a / b, [lhs, rhs], numbers(I, 3, -3, -3, 0, LEAST, 0))
+        self.expect(lambda g, a, b: a / b, [numbers(np.uint8, 200, 9), numbers(np.uint8, 7, 0)], numbers(np.uint8, 28, 0))
+        self.expect(lambda g, a, b: a / b, [numbers(F, 1, -1, 0), numbers(F, 0, 0, 0)], numbers(F, INF, -INF, NAN))
+
+    def test_max_and_min_propagate_nan(self):
+        lhs, rhs = numbers(F, 1, NAN, 3, -INF), numbers(F, 2, 2, NAN, INF)
+        self.expect(lambda g, a, b: g.max(a, b), [lhs, rhs], np.maximum(lhs, rhs))
+        self.expect(lambda g, a, b: g.min(a, b), [lhs, rhs], np.minimum(lhs, rhs))
+
+    def test_comparisons_are_ieee(self):
+        lhs, rhs = numbers(F, 1, 2, NAN, 0.0), numbers(F, 2, 2, NAN, -0.0)
+        for name, wanted in (("eq", lhs == rhs), ("ne", lhs != rhs), ("lt", lhs < rhs), ("le", lhs <= rhs),
+                             ("gt", lhs > rhs), ("ge", lhs >= rhs)):
+            with self.subTest(name):
+                self.expect(lambda g, a, b: getattr(g, name)(a, b), [lhs, rhs], wanted)
+
+    def test_logic(self):
+        lhs, rhs = numbers(np.uint16, 12, 65535), numbers(np.uint16, 10, 1)
+        self.expect(lambda g, a, b: a & b, [lhs, rhs], lhs & rhs)
+        self.expect(lambda g, a, b: a | b, [lhs, rhs], lhs | rhs)
+        self.expect(lambda g, a, b: a ^ b, [lhs, rhs], lhs ^ rhs)
+        self.expect(lambda g, a: ~a, [lhs], ~lhs)
+        self.expect(lambda g, a: ~a, [numbers(bool, 0, 1)], numbers(bool, 1, 0))
+
+    def test_casts(self):
+        x = numbers(F, 1.9, -1.9, 300, -300, 3e10, -3e10, NAN, INF)
+        self.expect(lambda g, a: a.cast("i8"), [x], numbers(np.int8, 1, -1, 127, -128, 127, -128, 0, 127))
+        self.expect(lambda g, a: a.cast("u8"), [x], numbers(np.uint8, 1, 0, 255, 0, 255, 0, 0, 255))
+        self.expect(lambda g, a: a.cast("i32"), [x], numbers(I, 1, -1, 300, -300, 2**31 - 1, LEAST, 0, 2**31 - 1))
+        self.expect(lambda g, a: a.cast("bool"), [numbers(F, 0, -0.0, 0.5, NAN)], numbers(bool, 0, 0, 1, 1))
+        self.expect(lambda g, a: a.cast("bool"), [numbers(I, 0, 256, -1)], numbers(bool, 0, 1, 1))
+        self.expect(lambda g, a: a.cast("i8"), [numbers(I, 300, -129)], numbers(np.int8, 44, 127))
+        self.expect(lambda g, a: a.cast("f32"), [numbers(bool, 0, 1)], numbers(F, 0, 1))
+        halves = numbers(F, 1 + 2**-11, 65520, 1e-8)
+        with np.errstate(over="ignore"):
+            self.expect(lambda g, a: a.cast("f16"), [halves], halves.astype(np.float16))
+
+    def test_elementary_functions(self):
+        x = numbers(F, -2, -0.5, 0, 0.25, 1, 3)
+        for name, wanted in (("exp", np.exp), ("tanh", np.tanh), ("sigmoid", lambda v: 1 / (1 + np.exp(-v)))):
+            with self.subTest(name):
+                got = evaluate(lambda g, a: getattr(g, name)(a), x)
+                np.testing.assert_allclose(got, wanted(x.astype(np.float64)), rtol=5e-7)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            for name, wanted in (("log", np.log), ("sqrt", np.sqrt), ("rsqrt", lambda v: 1 / np.sqrt(v))):
+                with self.subTest(name):
+                    got = evaluate(lambda g, a: getattr(g, name)(a), x)
+                    np.testing.assert_allclose(got, wanted(x.astype(np.float64)), rtol=5e-7)
+        np.testing.assert_allclose(evaluate(lambda g, a: g.erf(a), numbers(F, 0, 0.5, -1)),
+                                   [0, 0.5204998778130465, -0.8427007929497149], rtol=5e-7)
+        np.testing.assert_allclose(evaluate(lambda g, a, b: a**b, numbers(F, 2, 9, -2, 0), numbers(F, 10, 0.5, 3, 0)),
+                                   [1024, 3, -8, 1], rtol=5e-7)
+
+    def test_select(self):
+        self.expect(lambda g, c, a, b: c.select(a, b), [numbers(bool, 1, 0), numbers(I, 1, 2), numbers(I, 3, 4)],
+                    numbers(I, 1, 4))
+
+    def test_reductions(self):
+        x = np.arange(24, dtype=F).reshape(2, 3, 4)
+        x[1, 1, 1] = NAN
+        for name, wanted in (("sum", np.sum), ("max", np.max), ("min", np.min), ("mean", np.mean)):
+            for axes in ((2,), (0,), (0, 2), (-1, 0, 1)):
+                with self.subTest(name=name, axes=axes):
+                    reduce = lambda g, a, keep=0: getattr(g, f"reduce_{name}")(a, axes, keep_dims=keep)
+                    np.testing.assert_allclose(evaluate(reduce, x), wanted(x, axis=axes), rtol=1e-6)
+                    got = evaluate(lambda g, a: reduce(g, a, 1), x)
+                    np.testing.assert_allclose(got, wanted(x, axis=axes, keepdims=True), rtol=1e-6)
+
+    def test_reductions_of_nothing(self):
+        x = np.zeros((3, 0), F)
+        for name, wanted in (("sum", 0), ("max", -INF), ("min", INF), ("mean", NAN)):
+            with self.subTest(name):
+                self.expect(lambda g, a: getattr(g, f"reduce_{name}")(a, 1), [x], np.full(3, wanted, F))
+        self.expect(lambda g, a: g.reduce_max(a, 1), [x.astype(I)], np.full(3, LEAST, I))
+        self.expect(lambda g, a: g.reduce_min(a, 1), [x.astype(I)], np.full(3, 2**31 - 1, I))
+
+    def test_views(self):
+        x = np.arange(24, dtype=I).reshape(2, 3, 4)
+        self.expect(lambda g, a: a.transpose([2, 0, 1]), [x], x.transpose(2, 0, 1))
+        self.expect(lambda g, a: a.reshape([a.shape[0] * a.shape[1], a.shape[2]]), [x], x.reshape(6, 4))
+        self.expect(lambda g, a: a.broadcast([5, *a.shape]), [x], np.broadcast_to(x, (5, 2, 3, 4)))
+        self.expect(lambda g, a: a.slice([1, 0, 0], [1, 2, 2], steps=[1, 2, 3]), [x], x[1:2, ::2, ::3])
+        self.expect(lambda g, a: a.slice([0, 0, 3], [2, 3, 4], steps=[1, 1, -1]), [x], x[:, :, ::-1])
+        self.expect(lambda g, a: g.concat([a, a + 1], axis=-2), [x], np.concatenate([x, x + 1], -2))
+        self.expect(lambda g, a: g.iota(a.shape, 1, "i64") + 0, [x], np.broadcast_to(np.arange(3)[:, None], (2, 3, 4)))
+
+    def test_gather(self):
+        x = np.arange(12, dtype=F).reshape(4, 3)
+        ids = numbers(np.int64, 3, 0, -1, -4)
+        self.expect(lambda g, a, i: a.gather(i), [x, ids], x[ids])
+        columns = numbers(I, 2, -3)
+        self.expect(lambda g, a, i: a.gather(i, axis=1), [x, columns], x[:, columns])
+        for bad in (4, -5):
+            with self.assertRaises(tailor.Error) as caught:
+                evaluate(lambda g, a, i: a.gather(i), x, numbers(np.int64, 0, bad))
+            self.assertIn(str(bad), caught.exception.message)
+
+    def test_dot(self):
+        rng = np.random.default_rng(0)
+        lhs, rhs = rng.standard_normal((2, 5, 7), F), rng.standard_normal((1, 7, 3), F)
+        for transpose_lhs in (0, 1):
+            for transpose_rhs in (0, 1):
+                a = np.ascontiguousarray(lhs.swapaxes(1, 2)) if transpose_lhs else lhs
+                b = np.ascontiguousarray(rhs.swapaxes(1, 2)) if transpose_rhs else rhs
+                got = evaluate(lambda g, x, y: x.dot(y, transpose_lhs=transpose_lhs, transpose_rhs=transpose_rhs), a, b)
+                np.testing.assert_allclose(got, lhs @ rhs, rtol=1e-5, atol=1e-6)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -99,18 +99,4 @@ void PlanWorkspace(const ShapeFacts& facts, HostProgram& program) {
   program.memory = PlanMemory(blocks, facts);
 }
 
-void AddOutputChecks(const Graph& graph, HostProgram& program) {
-  for (size_t i = 0; i < program.output_dims.size(); ++i) {
-    program.output_checks.push_back(static_cast<int32_t>(program.checks.size()));
-    const std::string& name = graph.outputs()[i].name;
-    for (size_t d = 0; d < program.output_dims[i].size(); ++d) {
-      const DimExpr& dim = program.output_dims[i][d];
-      ShapeCheck check{ShapeCheck::Relation::kEqual, dim, dim};
-      check.message = absl::StrCat("output \"", name, "\" dim ", d, " is {lhs}, but must be {rhs}");
-      if (!dim.constant()) absl::StrAppend(&check.message, " (", graph.DimText(dim), ")");
-      program.checks.push_back(std::move(check));
-    }
-  }
-}
-
 }  // namespace tailor

@@ -36,8 +36,6 @@ struct HostProgram {
   std::vector<SymbolBinding> bindings;
   std::vector<ShapeCheck> checks;  // ids are indices; data-dependent faults come last
   int shape_check_count = 0;       // how many of them are evaluated before any launch
-  // First check id of each output: one row per dim, for buffers that the caller brings (AddOutputChecks).
-  std::vector<int32_t> output_checks;
   std::vector<std::vector<DimExpr>> output_dims;
   std::vector<HostBuffer> buffers;
   std::vector<Launch> launches;
@@ -46,10 +44,6 @@ struct HostProgram {
   // dims [B*S]"; a line each.
   std::string Text(const Graph& graph) const;
 };
-
-// Appends a check row per output dim: `output "y" dim 1 is {lhs}, but must be {rhs} (S)`. They are compared when
-// the caller brings the buffer, so they do not count among the shape checks.
-void AddOutputChecks(const Graph& graph, HostProgram& program);
 
 // Fills `memory`. A block takes whole cache lines.
 void PlanWorkspace(const ShapeFacts& facts, HostProgram& program);

@@ -1,12 +1,11 @@
 // Assembles the host program: one launch per lowered kernel, buffers for the values between them.
 #include <algorithm>
+#include <cassert>
 #include <map>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/build_host_program.h"
-#include "codegen/plan_rewrites.h"
-#include "codegen/value_lowering.h"
 
 namespace tailor {
 namespace {
@@ -21,16 +20,14 @@ class ProgramLowering {
     host.checks.assign(facts_.checks().begin(), facts_.checks().end());
     host.shape_check_count = static_cast<int>(host.checks.size());
     for (const Output& output : graph_.outputs()) host.output_dims.push_back(Canonical(graph_.type(output.value).shape));
-    AddOutputChecks(graph_, host);
     PlaceInputs();
-    const std::vector<int> copied = PlaceOutputs();
+    PlaceOutputs();
     for (int g = 0; g < static_cast<int>(plan.groups.size()); ++g) {
       auto kernels = LowerGroup(graph_, facts_, plan, g);
       if (!kernels.ok()) return kernels.status();
       packed_ = -1;  // packed blocks belong to one group
       for (LoweredKernel& kernel : *kernels) AddLaunch(std::move(kernel));
     }
-    for (int output : copied) AddCopy(output);
     return std::move(result_);
   }
 
@@ -55,18 +52,15 @@ class ProgramLowering {
     }
   }
 
-  // The first output of a computed value is where its kernel writes. The others (inputs and constants
-  // that are outputs, second outputs of a value) are copied at the end.
-  std::vector<int> PlaceOutputs() {
-    std::vector<int> copied;
+  // Every output is a computed value of its own (the rewrites saw to it): its kernel writes there.
+  void PlaceOutputs() {
     for (int i = 0; i < static_cast<int>(graph_.outputs().size()); ++i) {
       const Value v = graph_.outputs()[i].value;
-      const OpKind op = graph_.node(v.node).op;
-      const int buffer = AddBuffer(Place::kOutput, i, graph_.type(v).dtype, graph_.type(v).shape);
-      output_buffers_.push_back(buffer);
-      if (op == OpKind::kConstant || !buffer_of_.try_emplace(v, buffer).second) copied.push_back(i);
+      const bool added =
+          buffer_of_.try_emplace(v, AddBuffer(Place::kOutput, i, graph_.type(v).dtype, graph_.type(v).shape)).second;
+      assert(added && graph_.node(v.node).op != OpKind::kConstant);
+      static_cast<void>(added);
     }
-    return copied;
   }
 
   int ConstantBuffer(const LoweredKernel::Operand& operand) {
@@ -118,35 +112,10 @@ class ProgramLowering {
     host.launches.push_back(std::move(launch));
   }
 
-  void AddCopy(int output) {
-    const Value v = graph_.outputs()[output].value;
-    const TensorType& type = graph_.type(v);
-    const FusionGroup empty;
-    ValueLowering copy(graph_, facts_, empty);
-    ValueLowering::Index index;
-    for (int d = 0; d < type.rank(); ++d) {
-      copy.plan.axes.push_back({copy.ExtentOf(type.shape[d]), AxisRole::kParallel});
-      index.push_back(copy.Axis(d));
-    }
-    ExprId value = copy.At(v, index);
-    const int to = copy.AddBuffer(BufferKind::kOutput, type.dtype, type.shape);
-    copy.plan.stages.push_back({.axes = {}, .statements = {{.buffer = to, .indices = index, .value = value}}});
-    CollapseAxes(copy.plan, facts_);
-    LoweredKernel kernel;
-    for (int old : Canonicalize(copy.plan)) {
-      if (old != to) kernel.operands.push_back(copy.operands[old]);
-    }
-    kernel.plan = std::move(copy.plan);
-    kernel.plan.name = absl::StrCat("copy_", graph_.outputs()[output].name);
-    AddLaunch(std::move(kernel));
-    result_.host.launches.back().buffers.push_back(output_buffers_[output]);
-  }
-
   const Graph& graph_;
   const ShapeFacts& facts_;
   LoweredProgram result_;
   std::map<Value, int> buffer_of_;
-  std::vector<int> output_buffers_;
   std::vector<int> constant_buffers_;
   int packed_ = -1;
   int workspace_blocks_ = 0;

@@ -11,8 +11,7 @@
 namespace tailor {
 
 // One tensor at the boundary. Dense row-major; `dims` has the signature's rank entries.
-// Inputs: all set by the runtime, read only. Outputs: data is null when the runtime is to provide
-// the buffer (RtApi::output); otherwise the caller's, and dims hold what the caller expects.
+// Inputs: all set by the runtime, read only. Outputs: generated code stores the dims, then RtApi::output sets data.
 struct TensorArg {
   void* data;
   int64_t* dims;

@@ -45,15 +45,5 @@ launch 1 k1_gather(w0, c2, out0) dims [B, S] faults from 4
 )");
 }
 
-TEST(HostProgram, OutputChecksNameOutputDimAndExpression) {
-  Fixture f;
-  AddOutputChecks(f.graph, f.program);
-  ASSERT_EQ(f.program.checks.size(), 6u);
-  EXPECT_EQ(f.program.output_checks, std::vector<int32_t>{4});
-  EXPECT_EQ(f.program.checks[4].message, "output \"y\" dim 0 is {lhs}, but must be {rhs} (B)");
-  EXPECT_EQ(f.program.checks[5].message, "output \"y\" dim 1 is {lhs}, but must be {rhs}");
-  EXPECT_EQ(f.program.shape_check_count, 4);
-}
-
 }  // namespace
 }  // namespace tailor

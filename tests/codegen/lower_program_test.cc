@@ -121,7 +121,7 @@ g0_add: kernel axes [a0: d0 parallel, a1: d1 parallel, a2: 384 parallel]
   out b3: f32[d0, d1, 384]
   stage over []
     b3[a0, a1, a2] = add(b1[gather(b0[a0, a1], d2, fault 0), a2] if (0 < d2), b2[a1, a2])
-launch 0 g0_add(in1, in0, in2, out0) dims [B, S, V] faults from 9
+launch 0 g0_add(in1, in0, in2, out0) dims [B, S, V] faults from 6
 )");
 }
 

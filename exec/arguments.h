@@ -74,7 +74,7 @@ class Arguments {
   std::vector<Output> outputs_;
   std::vector<int64_t*> wanted_dims_;
   std::vector<int64_t> strides_;  // kMaxRank per input
-  std::vector<Buffer> copies_;    // by input
+  std::vector<GrowingBuffer> copies_;    // by input
   std::vector<size_t> strided_;   // the inputs to be copied; has capacity for all
 };
 

@@ -50,7 +50,7 @@ class Executable {
   const std::shared_ptr<const Runtime> runtime_;
   const Program& program_;
   const Variant* const variant_;
-  Image image_;
+  MappedImage image_;
   std::vector<const void*> constants_;
   std::unique_ptr<SessionPool> sessions_;
 };

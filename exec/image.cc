@@ -17,11 +17,11 @@ Failure CannotMap(const char* what) {
 
 }  // namespace
 
-Image::~Image() {
+MappedImage::~MappedImage() {
   if (pages_ != nullptr) munmap(pages_, size_);
 }
 
-Failure Image::Map(std::span<const std::byte> code) {
+Failure MappedImage::Map(std::span<const std::byte> code) {
   void* pages = mmap(nullptr, code.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) return CannotMap("no memory for the code image");
   pages_ = pages;

@@ -1,4 +1,4 @@
-// Image: a variant's machine code, mapped read+execute. Never writable and executable at once.
+// MappedImage: a variant's machine code, mapped read+execute. Never writable and executable at once.
 #ifndef TAILOR_EXEC_IMAGE_H_
 #define TAILOR_EXEC_IMAGE_H_
 
@@ -10,12 +10,12 @@
 
 namespace tailor {
 
-class Image {
+class MappedImage {
  public:
-  Image() = default;
-  Image(const Image&) = delete;
-  Image& operator=(const Image&) = delete;
-  ~Image();
+  MappedImage() = default;
+  MappedImage(const MappedImage&) = delete;
+  MappedImage& operator=(const MappedImage&) = delete;
+  ~MappedImage();
 
   // Copies `code` into pages of its own and makes them executable. Called once.
   Failure Map(std::span<const std::byte> code);

@@ -28,10 +28,10 @@ void* EmptyTensorData() {
   return empty;
 }
 
-Buffer::Buffer(Buffer&& other) noexcept
+GrowingBuffer::GrowingBuffer(GrowingBuffer&& other) noexcept
     : allocator_(other.allocator_), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
 
-bool Buffer::Grow(uint64_t bytes) {
+bool GrowingBuffer::Grow(uint64_t bytes) {
   if (bytes <= size_) return true;
   Free();
   void* data = allocator_->allocate != nullptr ? allocator_->allocate(allocator_->user, bytes, kBufferAlignment)
@@ -43,7 +43,7 @@ bool Buffer::Grow(uint64_t bytes) {
   return true;
 }
 
-void Buffer::Free() {
+void GrowingBuffer::Free() {
   if (data_ == nullptr) return;
   if (allocator_->deallocate != nullptr) {
     allocator_->deallocate(allocator_->user, data_, size_);

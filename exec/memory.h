@@ -20,12 +20,12 @@ inline constexpr size_t kBufferAlignment = 64;
 void* EmptyTensorData();
 
 // Memory that only grows, exactly to what is asked for. Every growth counts in Counters::workspace_growths.
-class Buffer {
+class GrowingBuffer {
  public:
-  explicit Buffer(const Allocator& allocator) : allocator_(&allocator) {}
-  Buffer(Buffer&& other) noexcept;
-  Buffer& operator=(Buffer&&) = delete;
-  ~Buffer() { Free(); }
+  explicit GrowingBuffer(const Allocator& allocator) : allocator_(&allocator) {}
+  GrowingBuffer(GrowingBuffer&& other) noexcept;
+  GrowingBuffer& operator=(GrowingBuffer&&) = delete;
+  ~GrowingBuffer() { Free(); }
 
   // At least `bytes` large from here on; contents are not kept. On false it holds nothing.
   bool Grow(uint64_t bytes);

@@ -17,7 +17,7 @@ int32_t Note(RtContext* context, const Fault& fault) {
 }
 
 int32_t Grow(RtContext* context, int32_t device, uint64_t bytes) {
-  Buffer& workspace = *StateOf(context).workspace;
+  GrowingBuffer& workspace = *StateOf(context).workspace;
   const bool grown = device == 0 && workspace.Grow(bytes);
   context->workspace = workspace.data();
   context->workspace_bytes = workspace.size();
@@ -47,7 +47,7 @@ int32_t Output(RtContext* context, int32_t index, TensorArg* out, uint64_t bytes
     out[index].data = wanted.data;
     return 0;
   }
-  Buffer& buffer = (*state.outputs)[index];
+  GrowingBuffer& buffer = (*state.outputs)[index];
   if (!buffer.Grow(bytes)) {
     return Note(context, {Fault::Kind::kOutputMemory, index, 0, static_cast<int64_t>(bytes), 0});
   }

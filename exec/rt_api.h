@@ -34,8 +34,8 @@ struct RunState {
   RtContext context = {};
   Fault fault;
   Arguments* arguments = nullptr;  // of the run under way
-  Buffer* workspace = nullptr;
-  std::vector<Buffer>* outputs = nullptr;  // library-owned, by output
+  GrowingBuffer* workspace = nullptr;
+  std::vector<GrowingBuffer>* outputs = nullptr;  // library-owned, by output
   const Parallelism* parallelism = nullptr;
 };
 static_assert(std::is_standard_layout_v<RunState> && offsetof(RunState, context) == 0);

@@ -50,8 +50,8 @@ class Session {
   const Parallelism parallelism_;
   const InputUse input_use_;
   RunCounter runs_;
-  Buffer workspace_;
-  std::vector<Buffer> output_buffers_;
+  GrowingBuffer workspace_;
+  std::vector<GrowingBuffer> output_buffers_;
   std::vector<int64_t> memo_;
   Arguments first_, second_;
   Arguments* bound_ = nullptr;  // first_ or second_

@@ -24,7 +24,7 @@ struct ReadOptions {
 struct Artifact {
   Program program;
   AlignedBytes prefix;  // the file's bytes before the constants
-  Region constants;     // the file's bytes from there on
+  ReadOnlyBytes constants;     // the file's bytes from there on
 };
 
 // Errors: INVALID_ARGUMENT for what is no artifact, FAILED_PRECONDITION for another format version or a

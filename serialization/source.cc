@@ -20,27 +20,27 @@ std::string Reason(int error) {
 
 }  // namespace
 
-Region Region::Mapping(std::span<const std::byte> bytes) {
-  Region region;
+ReadOnlyBytes ReadOnlyBytes::Mapping(std::span<const std::byte> bytes) {
+  ReadOnlyBytes region;
   region.bytes_ = bytes;
   region.mapped_ = true;
   return region;
 }
 
-Region Region::Borrowed(std::span<const std::byte> bytes) {
-  Region region;
+ReadOnlyBytes ReadOnlyBytes::Borrowed(std::span<const std::byte> bytes) {
+  ReadOnlyBytes region;
   region.bytes_ = bytes;
   return region;
 }
 
-Region& Region::operator=(Region&& other) noexcept {
+ReadOnlyBytes& ReadOnlyBytes::operator=(ReadOnlyBytes&& other) noexcept {
   std::swap(owned_, other.owned_);
   std::swap(bytes_, other.bytes_);
   std::swap(mapped_, other.mapped_);
   return *this;
 }
 
-Region::~Region() {
+ReadOnlyBytes::~ReadOnlyBytes() {
   if (mapped_) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
@@ -76,16 +76,16 @@ Failure FileSource::Read(uint64_t offset, std::span<std::byte> to) const {
   return {};
 }
 
-Failure FileSource::Take(uint64_t offset, uint64_t size, bool copy, Region* out) const {
+Failure FileSource::Take(uint64_t offset, uint64_t size, bool copy, ReadOnlyBytes* out) const {
   if (copy) {
     AlignedBytes owned(size);
     if (Failure f = Read(offset, owned.span()); !f.ok()) return f;
-    *out = Region(std::move(owned));
+    *out = ReadOnlyBytes(std::move(owned));
     return {};
   }
   void* map = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file_, static_cast<off_t>(offset));
   if (map == MAP_FAILED) return {Code::kResourceExhausted, "cannot map " + path_ + ": " + Reason(errno), ""};
-  *out = Region::Mapping({static_cast<const std::byte*>(map), size});
+  *out = ReadOnlyBytes::Mapping({static_cast<const std::byte*>(map), size});
   return {};
 }
 
@@ -94,15 +94,15 @@ Failure MemorySource::Read(uint64_t offset, std::span<std::byte> to) const {
   return {};
 }
 
-Failure MemorySource::Take(uint64_t offset, uint64_t size, bool copy, Region* out) const {
+Failure MemorySource::Take(uint64_t offset, uint64_t size, bool copy, ReadOnlyBytes* out) const {
   const auto bytes = bytes_.subspan(offset, size);
   if (!copy && reinterpret_cast<uintptr_t>(bytes.data()) % kItemAlignment == 0) {
-    *out = Region::Borrowed(bytes);
+    *out = ReadOnlyBytes::Borrowed(bytes);
     return {};
   }
   AlignedBytes owned(size);
   std::memcpy(owned.data(), bytes.data(), size);
-  *out = Region(std::move(owned));
+  *out = ReadOnlyBytes(std::move(owned));
   return {};
 }
 

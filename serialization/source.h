@@ -1,5 +1,5 @@
 // Where an artifact's bytes come from: a file or the host's memory. The reader copies what it checks and
-// takes the constants as a Region, which maps, borrows or owns them.
+// takes the constants as a ReadOnlyBytes, which maps, borrows or owns them.
 #ifndef TAILOR_SERIALIZATION_SOURCE_H_
 #define TAILOR_SERIALIZATION_SOURCE_H_
 
@@ -15,15 +15,15 @@
 namespace tailor {
 
 // Read-only bytes, 64-byte aligned: owned, a mapping that ends with the region, or borrowed.
-class Region {
+class ReadOnlyBytes {
  public:
-  Region() = default;
-  explicit Region(AlignedBytes owned) : owned_(std::move(owned)), bytes_(owned_.span()) {}
-  static Region Mapping(std::span<const std::byte> bytes);
-  static Region Borrowed(std::span<const std::byte> bytes);
-  Region(Region&& other) noexcept { *this = std::move(other); }
-  Region& operator=(Region&& other) noexcept;
-  ~Region();
+  ReadOnlyBytes() = default;
+  explicit ReadOnlyBytes(AlignedBytes owned) : owned_(std::move(owned)), bytes_(owned_.span()) {}
+  static ReadOnlyBytes Mapping(std::span<const std::byte> bytes);
+  static ReadOnlyBytes Borrowed(std::span<const std::byte> bytes);
+  ReadOnlyBytes(ReadOnlyBytes&& other) noexcept { *this = std::move(other); }
+  ReadOnlyBytes& operator=(ReadOnlyBytes&& other) noexcept;
+  ~ReadOnlyBytes();
 
   std::span<const std::byte> bytes() const { return bytes_; }
 
@@ -41,7 +41,7 @@ class Source {
   virtual Failure Read(uint64_t offset, std::span<std::byte> to) const = 0;
   // The same without a copy where that is possible and `copy` is false. `offset` is a multiple of
   // kConstantsAlignment.
-  virtual Failure Take(uint64_t offset, uint64_t size, bool copy, Region* out) const = 0;
+  virtual Failure Take(uint64_t offset, uint64_t size, bool copy, ReadOnlyBytes* out) const = 0;
 };
 
 class FileSource : public Source {
@@ -54,7 +54,7 @@ class FileSource : public Source {
   Failure Open(std::string path);
   uint64_t size() const override { return size_; }
   Failure Read(uint64_t offset, std::span<std::byte> to) const override;
-  Failure Take(uint64_t offset, uint64_t size, bool copy, Region* out) const override;
+  Failure Take(uint64_t offset, uint64_t size, bool copy, ReadOnlyBytes* out) const override;
 
  private:
   std::string path_;
@@ -69,7 +69,7 @@ class MemorySource : public Source {
   uint64_t size() const override { return bytes_.size(); }
   Failure Read(uint64_t offset, std::span<std::byte> to) const override;
   // Copies also where `bytes` are not 64-byte aligned.
-  Failure Take(uint64_t offset, uint64_t size, bool copy, Region* out) const override;
+  Failure Take(uint64_t offset, uint64_t size, bool copy, ReadOnlyBytes* out) const override;
 
  private:
   std::span<const std::byte> bytes_;

@@ -24,12 +24,12 @@ std::string PermissionsAt(uintptr_t address) {
   return permissions;
 }
 
-TEST(Image, RunsACopyThatCannotBeWritten) {
+TEST(MappedImage, RunsACopyThatCannotBeWritten) {
   // mov eax, 42; ret, after 16 bytes of something else
   std::vector<uint8_t> code(16, 0xcc);
   code.insert(code.end(), {0xb8, 42, 0, 0, 0, 0xc3});
   const uint64_t linked = ReadCounters().images_linked;
-  Image image;
+  MappedImage image;
   ASSERT_TRUE(image.Map(std::as_bytes(std::span(code))).ok());
   code.assign(code.size(), 0);
   const auto function = image.At<int (*)()>(16);
@@ -38,11 +38,11 @@ TEST(Image, RunsACopyThatCannotBeWritten) {
   EXPECT_EQ(ReadCounters().images_linked, linked + 1);
 }
 
-TEST(Image, GoesWithItsPages) {
+TEST(MappedImage, GoesWithItsPages) {
   const uint8_t code[] = {0xc3};
   uintptr_t address;
   {
-    Image image;
+    MappedImage image;
     ASSERT_TRUE(image.Map(std::as_bytes(std::span(code))).ok());
     address = reinterpret_cast<uintptr_t>(image.At<void (*)()>(0));
     EXPECT_EQ(PermissionsAt(address), "r-xp");

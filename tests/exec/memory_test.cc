@@ -35,11 +35,11 @@ struct Ledger {
   }
 };
 
-TEST(Buffer, GrowsExactlyAndOnlyWhenItMust) {
+TEST(GrowingBuffer, GrowsExactlyAndOnlyWhenItMust) {
   Ledger ledger;
   const Allocator allocator = ledger.allocator();
   {
-    Buffer buffer(allocator);
+    GrowingBuffer buffer(allocator);
     EXPECT_TRUE(buffer.Grow(0));
     EXPECT_EQ(buffer.data(), nullptr);
     const uint64_t growths = ReadCounters().workspace_growths;
@@ -57,10 +57,10 @@ TEST(Buffer, GrowsExactlyAndOnlyWhenItMust) {
   EXPECT_TRUE(ledger.live.empty());
 }
 
-TEST(Buffer, AFailureLeavesItEmptyAndUsable) {
+TEST(GrowingBuffer, AFailureLeavesItEmptyAndUsable) {
   Ledger ledger;
   const Allocator allocator = ledger.allocator();
-  Buffer buffer(allocator);
+  GrowingBuffer buffer(allocator);
   ASSERT_TRUE(buffer.Grow(100));
   ledger.limit = 500;
   EXPECT_FALSE(buffer.Grow(1000));
@@ -69,9 +69,9 @@ TEST(Buffer, AFailureLeavesItEmptyAndUsable) {
   EXPECT_TRUE(buffer.Grow(200));
 }
 
-TEST(Buffer, ComesFromTheCLibraryWithoutAnAllocator) {
+TEST(GrowingBuffer, ComesFromTheCLibraryWithoutAnAllocator) {
   const Allocator allocator;
-  Buffer buffer(allocator);
+  GrowingBuffer buffer(allocator);
   constexpr size_t kLarge = (9 << 20) + 5;
   ASSERT_TRUE(buffer.Grow(kLarge));
   std::memset(buffer.data(), 1, kLarge);

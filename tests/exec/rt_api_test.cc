@@ -154,7 +154,7 @@ struct OutputState {
   const Program program = SampleProgram();
   const Allocator allocator;
   Arguments arguments{program, allocator};
-  std::vector<Buffer> buffers;
+  std::vector<GrowingBuffer> buffers;
   RunState state;
   TensorArg* out;
 };
@@ -188,7 +188,7 @@ TEST(Output, HoldsTheCallersBufferAgainstTheResult) {
 
 TEST(Grow, KnowsNoDeviceButTheHost) {
   const Allocator allocator;
-  Buffer workspace(allocator);
+  GrowingBuffer workspace(allocator);
   RunState state;
   state.workspace = &workspace;
   EXPECT_EQ(HostRtApi().grow(&state.context, 0, 1000), 0);

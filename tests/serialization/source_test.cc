@@ -40,7 +40,7 @@ TEST_F(SourceTest, AFileIsReadAndMapped) {
   ASSERT_TRUE(source.Read(65535, std::as_writable_bytes(std::span(text))).ok());
   EXPECT_EQ(std::string(text, 3), "ahe");
   for (const bool copy : {false, true}) {
-    Region region;
+    ReadOnlyBytes region;
     ASSERT_TRUE(source.Take(65536, 5, copy, &region).ok());
     EXPECT_EQ(reinterpret_cast<uintptr_t>(region.bytes().data()) % 64, 0u);
     EXPECT_EQ(std::memcmp(region.bytes().data(), "hello", 5), 0);
@@ -69,7 +69,7 @@ TEST_F(SourceTest, WhatCannotBeOpenedIsNamed) {
 TEST(MemorySource, BorrowsWhatIsAligned) {
   AlignedBytes bytes(256);
   std::memset(bytes.data(), 7, 256);
-  Region region;
+  ReadOnlyBytes region;
   ASSERT_TRUE(MemorySource(bytes.span()).Take(64, 128, false, &region).ok());
   EXPECT_EQ(region.bytes().data(), bytes.data() + 64);
   ASSERT_TRUE(MemorySource(bytes.span()).Take(64, 128, true, &region).ok());

@@ -1,0 +1,206 @@
+#include "tests/fuzz/check_graph.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <random>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tests/support/random_graph_inputs.h"
+#include "tests/support/reference_evaluator.h"
+#include "tests/support/reference_shapes.h"
+
+namespace tailor {
+namespace {
+
+using reference::Array;
+using reference::Element;
+
+constexpr unsigned kSecondsPerGraph = 120;  // a check that takes longer hangs
+
+std::string SymbolText(const Graph& graph, const std::vector<int64_t>& symbols) {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    texts.push_back(absl::StrCat(graph.symbol(static_cast<SymbolId>(i)).name, " = ", symbols[i]));
+  }
+  return absl::StrJoin(texts, ", ");
+}
+
+std::vector<HostTensor> ToHost(const std::vector<Array>& arrays) {
+  std::vector<HostTensor> tensors;
+  for (const Array& array : arrays) tensors.push_back({array.dtype, array.dims, reference::ToBytes(array)});
+  return tensors;
+}
+
+bool IsRight(const Element& want, long double got) {
+  if (got == want.value || (std::isnan(got) && std::isnan(want.value))) return true;
+  return std::fabs(got - want.value) <= want.error;
+}
+
+std::string NumberText(long double value) {
+  std::ostringstream out;
+  out.precision(20);
+  out << value;
+  return out.str();
+}
+
+class Check {
+ public:
+  Check(const Graph& graph, const Device& device, uint64_t seed) : graph_(graph), device_(device), seed_(seed), random_(seed) {}
+
+  CheckResult Run() {
+    std::vector<std::vector<int64_t>> shapes;
+    for (ShapeKind kind : {ShapeKind::kSmall, ShapeKind::kWithZero, ShapeKind::kWithOne, ShapeKind::kWide}) {
+      if (auto symbols = DrawSymbols(graph_, kind, random_)) shapes.push_back(*std::move(symbols));
+    }
+    auto program = device_.Compile(graph_);
+    if (!program.ok()) {
+      // Where no shapes agree, the compiler may know as much.
+      const bool may_refuse = shapes.empty() && absl::IsInvalidArgument(program.status());
+      if (!may_refuse) Fail("compile", program.status());
+      return std::move(result_);
+    }
+    program_ = *std::move(program);
+    for (size_t i = 0; i < shapes.size() && result_.failure.empty(); ++i) RunAt(shapes[i], static_cast<int>(i));
+    for (int attempt = 0; attempt < 8 && result_.failure.empty(); ++attempt) RunAtWrongShape();
+    return std::move(result_);
+  }
+
+ private:
+  template <typename... Args>
+  void Fail(const Args&... details) {
+    result_.failure = absl::StrCat(details...);
+  }
+  void Fail(const char* where, const absl::Status& status) {
+    Fail(where, " ", absl::StatusCodeToString(status.code()), ": ", status.message());
+  }
+
+  void RunAt(const std::vector<int64_t>& symbols, int which) {
+    const bool special = (seed_ + which) % 5 == 0;
+    const std::vector<Array> inputs = DrawInputs(graph_, symbols, seed_ + which, special);
+    const auto expected = reference::Evaluate(graph_, symbols, inputs);
+    const std::vector<HostTensor> host = ToHost(inputs);
+    const auto outputs = program_->Run(host, 1);
+    if (!outputs.ok()) {
+      const bool fault = absl::IsOutOfRange(outputs.status()) && !expected->faults.empty();
+      if (!fault) Fail("run", outputs.status());
+    } else if (expected->outputs.size() != outputs->size()) {
+      Fail("outputs: ", outputs->size());
+    } else {
+      for (size_t o = 0; o < outputs->size() && result_.failure.empty(); ++o) {
+        Compare(o, expected->outputs[o], (*outputs)[o]);
+      }
+      ++result_.shapes;
+      if (result_.failure.empty()) RunWithThreads(host, *outputs);
+    }
+    if (!result_.failure.empty()) {
+      absl::StrAppend(&result_.failure, "\nat ", SymbolText(graph_, symbols), special ? " with special values" : "");
+    }
+  }
+
+  void Compare(size_t output, const Array& want, const HostTensor& got) {
+    const std::string name = absl::StrCat("output \"", graph_.outputs()[output].name, "\"");
+    if (want.dims != got.dims || want.dtype != got.dtype) {
+      return Fail("shape: ", name, " is ", NameOf(got.dtype), "[", absl::StrJoin(got.dims, ", "), "], should be ",
+                  NameOf(want.dtype), "[", absl::StrJoin(want.dims, ", "), "]");
+    }
+    const Array array = reference::FromBytes(got.dtype, got.dims, got.bytes.data());
+    for (size_t i = 0; i < want.elements.size(); ++i) {
+      const Element& element = want.elements[i];
+      ++(element.known() ? result_.compared : result_.unknown);
+      if (!element.known() || IsRight(element, array.elements[i].value)) continue;
+      return Fail("value: ", name, " ", NameOf(got.dtype), "[", absl::StrJoin(got.dims, ", "), "] element ", i, " is ",
+                  NumberText(array.elements[i].value), ", should be ", NumberText(element.value), " +- ",
+                  NumberText(element.error));
+    }
+  }
+
+  void RunWithThreads(const std::vector<HostTensor>& inputs, const std::vector<HostTensor>& alone) {
+    std::vector<HostTensor> together = alone;
+    for (HostTensor& tensor : together) std::fill(tensor.bytes.begin(), tensor.bytes.end(), std::byte{0x5a});
+    const absl::Status status = program_->RunInto(inputs, 2, &together);
+    if (!status.ok()) return Fail("run with threads", status);
+    for (size_t o = 0; o < alone.size(); ++o) {
+      for (size_t i = 0; i < alone[o].bytes.size(); ++i) {
+        if (alone[o].bytes[i] == together[o].bytes[i]) continue;
+        return Fail("threads: element ", i / SizeOf(alone[o].dtype), " of output \"", graph_.outputs()[o].name,
+                    "\" has other bits with two threads and the caller's memory");
+      }
+    }
+  }
+
+  void RunAtWrongShape() {
+    std::vector<int64_t> symbols;
+    for (size_t i = 0; i < graph_.symbols().size(); ++i) symbols.push_back(static_cast<int64_t>(random_() % 6));
+    const auto dims = reference::GraphDims(graph_, symbols);
+    if (!absl::IsInvalidArgument(dims.status())) return;
+    std::vector<Array> inputs;
+    for (NodeId id : graph_.inputs()) {
+      const TensorType& type = graph_.type({id, 0});
+      const auto input = reference::EvaluateDims(type.shape, symbols);
+      if (!input.ok() || std::any_of(input->begin(), input->end(), [](int64_t d) { return d < 0; })) return;
+      inputs.push_back(DrawArray(type.dtype, *input, 0));
+    }
+    const auto outputs = program_->Run(ToHost(inputs), 1);
+    if (outputs.ok()) {
+      return Fail("accepted: ", SymbolText(graph_, symbols), " although ", dims.status().message());
+    }
+    if (!absl::IsInvalidArgument(outputs.status())) return Fail("refused", outputs.status());
+    ++result_.refusals;
+  }
+
+  const Graph& graph_;
+  const Device& device_;
+  const uint64_t seed_;
+  std::mt19937_64 random_;
+  std::unique_ptr<DeviceProgram> program_;
+  CheckResult result_;
+};
+
+// Everything that is written to `pipe` until its other end closes.
+std::string ReadAll(int pipe) {
+  std::string all;
+  char buffer[4096];
+  for (ssize_t n; (n = read(pipe, buffer, sizeof buffer)) > 0;) all.append(buffer, static_cast<size_t>(n));
+  return all;
+}
+
+}  // namespace
+
+CheckResult CheckGraph(const Graph& graph, const Device& device, uint64_t seed) {
+  return Check(graph, device, seed).Run();
+}
+
+CheckResult CheckGraphInChild(const Graph& graph, const Device& device, uint64_t seed) {
+  int ends[2];
+  CheckResult result;
+  if (pipe(ends) != 0) return {.failure = "pipe: none"};
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    alarm(kSecondsPerGraph);
+    const CheckResult own = CheckGraph(graph, device, seed);
+    const std::string text = absl::StrCat(own.shapes, " ", own.refusals, " ", own.compared, " ", own.unknown, "\n",
+                                          own.failure);
+    const bool written = write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    _exit(written ? 0 : 1);
+  }
+  close(ends[1]);
+  std::istringstream text(ReadAll(ends[0]));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WIFSIGNALED(status)) return {.failure = absl::StrCat("signal ", WTERMSIG(status), ": the process died")};
+  text >> result.shapes >> result.refusals >> result.compared >> result.unknown;
+  text.ignore(1);
+  std::getline(text, result.failure, '\0');
+  return result;
+}
+
+}  // namespace tailor

@@ -1,0 +1,49 @@
+// Where tests run compiled programs: one interface for all targets, so that suites take the device as a parameter.
+#ifndef TAILOR_TESTS_SUPPORT_DEVICE_H_
+#define TAILOR_TESTS_SUPPORT_DEVICE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+
+namespace tailor {
+
+// A dense row-major tensor in the host's memory.
+struct HostTensor {
+  DType dtype = DType::kInvalid;
+  std::vector<int64_t> dims;
+  std::vector<std::byte> bytes;
+};
+
+// A program that was compiled, saved and loaded. Keeps one session for each number of threads, as an application
+// does, so that runs meet what earlier ones at other shapes left behind.
+class DeviceProgram {
+ public:
+  virtual ~DeviceProgram() = default;
+  // Runs with outputs of the library's making.
+  virtual absl::StatusOr<std::vector<HostTensor>> Run(const std::vector<HostTensor>& inputs, int threads) = 0;
+  // Runs with the caller's memory, aligned to the element alone. `outputs` have dtype, dims and bytes to be
+  // overwritten. INTERNAL where something beside them was written.
+  virtual absl::Status RunInto(const std::vector<HostTensor>& inputs, int threads,
+                               std::vector<HostTensor>* outputs) = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual std::string name() const = 0;
+  virtual absl::StatusOr<std::unique_ptr<DeviceProgram>> Compile(const Graph& graph) const = 0;
+};
+
+// The CPU levels that this machine runs, best first.
+std::vector<std::unique_ptr<Device>> CpuDevices();
+
+}  // namespace tailor
+
+#endif  // TAILOR_TESTS_SUPPORT_DEVICE_H_

@@ -21,8 +21,8 @@ int64_t IndexOf(uint64_t handle, uint32_t serial, size_t size) {
 
 }  // namespace
 
-tailor_graph::tailor_graph(std::string name)
-    : value_serial(next_serial.fetch_add(2)), dim_serial(value_serial + 1), graph(std::move(name)) {}
+tailor_graph::tailor_graph(tailor::Graph built)
+    : value_serial(next_serial.fetch_add(2)), dim_serial(value_serial + 1), graph(std::move(built)) {}
 
 namespace tailor {
 

@@ -17,7 +17,7 @@
 #include "tailor/compiler.h"
 
 struct tailor_graph {
-  explicit tailor_graph(std::string name);
+  explicit tailor_graph(tailor::Graph built);
 
   tailor::HandleKind kind = tailor::HandleKind::kGraph;
   const uint32_t value_serial;

@@ -1,8 +1,10 @@
-// Glue of tailor/compiler.h: canonical texts of a graph, its dims and its shape facts.
+// Glue of tailor/compiler.h: canonical texts of a graph and back, its dims and its shape facts.
 #include "analysis/shape_facts.h"
+#include "api/compiler_arguments.h"
 #include "api/compiler_status.h"
 #include "api/graph_handle.h"
 #include "graph/status_macros.h"
+#include "graph/text.h"
 
 namespace {
 
@@ -21,6 +23,17 @@ tailor_status* GiveText(const char* function, tailor_graph* graph, const char** 
 }
 
 }  // namespace
+
+tailor_status* tailor_graph_parse(const char* text, size_t text_size, tailor_graph** out) {
+  return tailor::AtBoundary([&]() -> absl::Status {
+    constexpr const char* kFunction = "tailor_graph_parse";
+    TAILOR_RETURN_IF_ERROR(tailor::CheckPresent(kFunction, "out", out));
+    TAILOR_ASSIGN_OR_RETURN(std::string given, tailor::ReadString(kFunction, "text", text, text_size));
+    TAILOR_ASSIGN_OR_RETURN(tailor::Graph graph, tailor::ParseGraph(given));
+    *out = new tailor_graph(std::move(graph));
+    return absl::OkStatus();
+  });
+}
 
 tailor_status* tailor_graph_text(tailor_graph* graph, const char** text) {
   return GiveText("tailor_graph_text", graph, text,

@@ -51,7 +51,7 @@ tailor_status* tailor_graph_create(const char* name, size_t name_size, tailor_gr
     constexpr const char* kFunction = "tailor_graph_create";
     TAILOR_RETURN_IF_ERROR(CheckPresent(kFunction, "out", out));
     TAILOR_ASSIGN_OR_RETURN(std::string text, tailor::ReadString(kFunction, "name", name, name_size));
-    *out = new tailor_graph(std::move(text));
+    *out = new tailor_graph(tailor::Graph(std::move(text)));
     return absl::OkStatus();
   });
 }

@@ -18,6 +18,23 @@ TEST_F(CompilerGraph, TextShowsWhatWasBuilt) {
   EXPECT_THAT(GraphText(), HasSubstr("%flipped = neg %x : f32[B, 8]\n  return \"y\" = %flipped"));
 }
 
+TEST_F(CompilerGraph, TextIsReadBack) {
+  tailor_value y = 0;
+  ASSERT_EQ(Text(tailor_graph_softmax(graph, x, -1, &y)), "OK");
+  ASSERT_EQ(Text(tailor_graph_output(graph, "y", 1, y)), "OK");
+  const std::string text = GraphText();
+  tailor_graph* parsed = nullptr;
+  ASSERT_EQ(Text(tailor_graph_parse(text.data(), text.size(), &parsed)), "OK");
+  std::swap(graph, parsed);
+  EXPECT_EQ(GraphText(), text);
+  tailor_graph_release(parsed);
+  tailor_graph* none = nullptr;
+  EXPECT_THAT(Text(tailor_graph_parse("graph @g() {\n  %y = what %x\n}", SIZE_MAX, &none)), Invalid("line 2, column"));
+  EXPECT_THAT(Text(tailor_graph_parse(nullptr, 5, &none)), Invalid("text is null"));
+  EXPECT_THAT(Text(tailor_graph_parse(text.data(), text.size(), nullptr)), Invalid("out is null"));
+  EXPECT_EQ(none, nullptr);
+}
+
 TEST_F(CompilerGraph, FactsTextNamesSymbols) {
   const char* text = nullptr;
   ASSERT_EQ(Text(tailor_graph_facts_text(graph, &text)), "OK");

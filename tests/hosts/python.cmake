@@ -8,3 +8,4 @@ foreach(name python_graph_test python_run_test python_runtime_only_test python_s
   tailor_host_test(${name} COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_SOURCE_DIR}/bindings/python
     PYTHONDONTWRITEBYTECODE=1 ${python} ${CMAKE_CURRENT_SOURCE_DIR}/${name}.py)
 endforeach()
+add_test(NAME tool_test COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/tool_test.py $<TARGET_FILE:tailor_tool>)

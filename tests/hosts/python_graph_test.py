@@ -116,6 +116,12 @@ class OpTest(unittest.TestCase):
     def test_names_show_in_text(self):
         self.assertIn("%double = add %x, %x", (self.x + self.x).named("double").graph.text)
 
+    def test_text_is_read_back(self):
+        self.graph.output("y", self.x.softmax())
+        self.assertEqual(tailor.Graph.parse(self.graph.text).text, self.graph.text)
+        with self.assertRaisesRegex(tailor.Error, "line 1, column"):
+            tailor.Graph.parse("grph @g() {}")
+
     def test_facts_are_text(self):
         self.assertIn("B", self.graph.facts)
 

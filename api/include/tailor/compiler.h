@@ -20,6 +20,9 @@ typedef uint64_t tailor_dim;
 
 /* `name` appears in messages and artifacts. */
 TAILOR_API tailor_status* tailor_graph_create(const char* name, size_t name_size, tailor_graph** out);
+/* A graph from its canonical text (tailor_graph_text). Constants whose bytes the text leaves out are zeros, which does
+ * for bug reports and measurements. Errors: INVALID_ARGUMENT "line L, column C: ...". */
+TAILOR_API tailor_status* tailor_graph_parse(const char* text, size_t text_size, tailor_graph** out);
 TAILOR_API void tailor_graph_release(tailor_graph* graph);
 
 typedef struct tailor_symbol_options {

@@ -109,6 +109,7 @@ _RUNTIME_PLAIN = {
 
 _COMPILER = {
     "tailor_graph_create": [*_Text, _Out],
+    "tailor_graph_parse": [*_Text, _Out],
     "tailor_graph_symbol": [_Handle, *_Text, POINTER(SymbolOptions), _Dims],
     "tailor_graph_dim": [_Handle, c_int64, _Dims],
     **{f"tailor_dim_{name}": [_Handle, c_uint64, c_uint64, _Dims]

@@ -113,12 +113,14 @@ class Graph(GraphOps):
     """A tensor graph over symbolic shapes. One thread at a time may add to it."""
 
     def __init__(self, name="main"):
-        self._library = _library.compiler()
-        handle = c_void_p()
-        check(self._library.tailor_graph_create(*_convert.utf8(name), byref(handle)))
-        self._handle = handle
-        self._symbols = {}
-        weakref.finalize(self, self._library.tailor_graph_release, handle)
+        self._create("tailor_graph_create", name)
+
+    @classmethod
+    def parse(cls, text):
+        """A graph from its canonical text. Constants whose bytes the text leaves out are zeros."""
+        graph = cls.__new__(cls)
+        graph._create("tailor_graph_parse", text)
+        return graph
 
     def input(self, name, dtype, shape):
         """Adds an input; extents are dims, integers, or names of symbols with default options."""
@@ -213,6 +215,14 @@ class Graph(GraphOps):
 
     def dim_text(self, dim):
         return self._text("tailor_dim_text", self._dim(dim))
+
+    def _create(self, function, text):
+        self._library = _library.compiler()
+        handle = c_void_p()
+        check(getattr(self._library, function)(*_convert.utf8(text), byref(handle)))
+        self._handle = handle
+        self._symbols = {}
+        weakref.finalize(self, self._library.tailor_graph_release, handle)
 
     def _text(self, function, *arguments):
         text = c_char_p()

@@ -1,0 +1,85 @@
+"""The command line tool: graph text to artifact to results."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+TOOL = sys.argv.pop(1)
+
+GRAPH = """graph @affine(%x: f32[B, 3], %k: i32[]) where B in [1, 9] {
+  %two = constant 2 : f32[]
+  %y = mul %x, %two
+  %top = reduce_max %y {axes = [1]}
+  %f = cast %k {dtype = f32}
+  %z = add %top, %f
+  return "y" = %y, "z" = %z
+}
+"""
+
+
+class ToolTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name)
+        (self.path / "graph.txt").write_text(GRAPH)
+
+    def run_tool(self, *arguments):
+        done = subprocess.run([TOOL, *map(str, arguments)], text=True, capture_output=True, cwd=self.path)
+        return done.returncode, done.stdout, done.stderr
+
+    def compile(self):
+        self.assertEqual(self.run_tool("compile", "graph.txt", "-o", "a.tlr", "--target", "host"), (0, "", ""))
+
+    def test_runs_literals_and_files(self):
+        self.compile()
+        code, out, err = self.run_tool("run", "a.tlr", "--input", "x=2x3xf32=1,2,3,-4,0.5,-6", "--input", "k=i32=7")
+        self.assertEqual((code, out, err), (0, "y=2x3xf32=2,4,6,-8,1,-12\nz=2xf32=13,8\n", ""))
+        x = np.arange(6, dtype=np.float32).reshape(2, 3)
+        np.save(self.path / "x.npy", x)
+        code, out, err = self.run_tool("run", "a.tlr", "--input", "x=@x.npy", "--input", "k=i32", "--output", "y=@y.npy",
+                                       "--threads", 2)
+        self.assertEqual((code, out, err), (0, "z=2xf32=4,10\n", ""))
+        np.testing.assert_array_equal(np.load(self.path / "y.npy"), x * 2)
+
+    def test_inspects(self):
+        self.compile()
+        code, out, _ = self.run_tool("inspect", "a.tlr")
+        self.assertEqual(code, 0)
+        for line in ("graph    affine", "symbol   B in [1, 9]", "input    x: f32[B, 3]", "input    k: i32[]",
+                     "output   z: f32[B]", "(in use)", "  launch "):
+            self.assertIn(line, out)
+        code, out, _ = self.run_tool("inspect", "a.tlr", "--json")
+        self.assertEqual(code, 0)
+        self.assertIn('"graph_name": "affine"', out)
+
+    def test_mistakes_are_named(self):
+        self.compile()
+        np.save(self.path / "f.npy", np.asfortranarray(np.zeros((2, 3), np.float32)))
+        for arguments, words in (
+                (["inspect", "none.tlr"], "none.tlr"),
+                (["inspect", "graph.txt"], "graph.txt"),
+                (["run", "a.tlr", "--input", "x=1x3xf32"], "input k is missing"),
+                (["run", "a.tlr", "--input", "x=1x3xf32", "--input", "k=i32", "--input", "q=i32"], "no input q"),
+                (["run", "a.tlr", "--input", "x=1x3xf32=1,2", "--input", "k=i32"], "x has 2 elements, needs 3"),
+                (["run", "a.tlr", "--input", "x=1x3xf99", "--input", "k=i32"], '"f99" is no element type'),
+                (["run", "a.tlr", "--input", "x=1x3xf32=1,b,3", "--input", "k=i32"], '"b" is no f32'),
+                (["run", "a.tlr", "--input", "x=10x3xf32", "--input", "k=i32"], "B is 10"),
+                (["run", "a.tlr", "--input", "x=@f.npy", "--input", "k=i32"], "Fortran"),
+                (["run", "a.tlr", "--input", "x=@graph.txt", "--input", "k=i32"], "no .npy file"),
+                (["run", "a.tlr", "--input", "x=1x3xf32", "--input", "k=i32", "--output", "w=@w.npy"], "no output w"),
+                (["compile", "none.txt", "-o", "b.tlr"], "none.txt"),
+                (["compile", "a.tlr", "-o", "b.tlr"], "UTF-8"),
+                (["compile", "graph.txt", "-o", "b.tlr", "--target", "z80"], "z80"),
+                (["compile", "graph.txt", "-o", "none/b.tlr"], "cannot write none/b.tlr")):
+            with self.subTest(arguments):
+                code, _, err = self.run_tool(*arguments)
+                self.assertEqual(code, 1)
+                self.assertIn(words, err)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,35 @@
+// The verbs of the command line tool. Each prints to stdout and throws std::runtime_error for the user.
+#ifndef TAILOR_TOOLS_TAILOR_COMMANDS_H_
+#define TAILOR_TOOLS_TAILOR_COMMANDS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tailor {
+
+struct InspectArguments {
+  std::string artifact;
+  bool json = false;
+};
+
+struct RunArguments {
+  std::string artifact;
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+  uint64_t threads = 1;
+};
+
+struct CompileArguments {
+  std::string graph;
+  std::string artifact;
+  std::vector<std::string> targets;
+};
+
+void Inspect(const InspectArguments& arguments);
+void Run(const RunArguments& arguments);
+void CompileText(const CompileArguments& arguments);
+
+}  // namespace tailor
+
+#endif  // TAILOR_TOOLS_TAILOR_COMMANDS_H_

@@ -1,0 +1,38 @@
+#include <fstream>
+#include <iterator>
+
+#include "tools/tailor/commands.h"
+#include "tools/tailor/handles.h"
+
+namespace tailor {
+namespace {
+
+void KeepBytes(void* bytes, const void* data, size_t size) {
+  static_cast<std::string*>(bytes)->assign(static_cast<const char*>(data), size);
+}
+
+}  // namespace
+
+void CompileText(const CompileArguments& arguments) {
+  std::ifstream in(arguments.graph, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (!in.is_open()) throw std::runtime_error("cannot read " + arguments.graph);
+  tailor_graph* parsed = nullptr;
+  Check(tailor_graph_parse(text.data(), text.size(), &parsed));
+  const GraphHandle graph(parsed);
+
+  std::vector<const char*> targets;
+  for (const std::string& target : arguments.targets) targets.push_back(target.c_str());
+  tailor_compile_options options;
+  tailor_compile_options_init(&options);
+  options.targets = targets.data();
+  options.target_count = targets.size();
+  std::string bytes;
+  Check(tailor_graph_compile_artifact(graph.get(), &options, KeepBytes, &bytes));
+  std::ofstream out(arguments.artifact, std::ios::binary);
+  out << bytes;
+  out.close();
+  if (!out) throw std::runtime_error("cannot write " + arguments.artifact);
+}
+
+}  // namespace tailor

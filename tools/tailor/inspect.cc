@@ -1,0 +1,70 @@
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "tools/tailor/commands.h"
+#include "tools/tailor/handles.h"
+
+namespace tailor {
+namespace {
+
+using nlohmann::json;
+
+std::string Joined(const json& texts, const char* separator) {
+  std::string out;
+  for (const json& text : texts) out += (out.empty() ? "" : separator) + text.get<std::string>();
+  return out;
+}
+
+std::string Type(const json& tensor) {
+  std::string dims;
+  for (const json& dim : tensor["dims"]) {
+    dims += (dims.empty() ? "" : ", ") + (dim.is_string() ? dim.get<std::string>() : dim.dump());
+  }
+  return tensor["name"].get<std::string>() + ": " + tensor["dtype"].get<std::string>() + "[" + dims + "]";
+}
+
+void PrintSymbols(const json& symbols) {
+  for (const json& symbol : symbols) {
+    std::cout << "symbol   " << symbol["name"].get<std::string>() << " in [" << symbol["min"] << ", " << symbol["max"]
+              << "]";
+    if (symbol["multiple_of"] != 1) std::cout << " multiple_of " << symbol["multiple_of"];
+    if (!symbol["likely"].empty()) std::cout << " likely " << symbol["likely"].dump();
+    std::cout << "\n";
+  }
+}
+
+void PrintVariant(const json& variant) {
+  std::cout << "variant  " << variant["target"].get<std::string>() << (variant["in_use"] == true ? " (in use)" : "")
+            << ", " << variant["image_bytes"] << " bytes of code: " << Joined(variant["features"], " ") << "\n";
+  for (const json& launch : variant["launches"]) {
+    std::cout << "  launch " << launch["kernel"].get<std::string>() << " {" << Joined(launch["versions"], "; ")
+              << "}\n";
+  }
+}
+
+}  // namespace
+
+void Inspect(const InspectArguments& arguments) {
+  const ExecutableHandle executable = LoadArtifact(arguments.artifact);
+  const char* text = nullptr;
+  Check(tailor_executable_describe(executable.get(), &text));
+  const json all = json::parse(text);
+  if (arguments.json) {
+    std::cout << all.dump(2) << "\n";
+    return;
+  }
+  const json& made = all["provenance"];
+  std::cout << "graph    " << made["graph_name"].get<std::string>() << " " << made["graph_hash"].get<std::string>()
+            << ", by Tailor " << made["tailor_version"].get<std::string>() << " with LLVM "
+            << made["llvm_version"].get<std::string>() << "\n";
+  std::cout << "size     " << all["artifact_bytes"] << " bytes, constants " << all["constant_bytes"] << " bytes in "
+            << all["constants"].size() << "\n";
+  PrintSymbols(all["symbols"]);
+  for (const json& tensor : all["inputs"]) std::cout << "input    " << Type(tensor) << "\n";
+  for (const json& tensor : all["outputs"]) std::cout << "output   " << Type(tensor) << "\n";
+  for (const json& fact : all["facts"]) std::cout << "fact     " << fact.get<std::string>() << "\n";
+  for (const json& check : all["checks"]) std::cout << "check    " << check["message"].get<std::string>() << "\n";
+  for (const json& variant : all["variants"]) PrintVariant(variant);
+}
+
+}  // namespace tailor

@@ -1,0 +1,45 @@
+// The command line tool:
+//
+//   tailor inspect model.tlr [--json]
+//   tailor run model.tlr --input x=2x3xf32=1,2,3,4,5,6 --input mask=@mask.npy [--output y=@y.npy]
+//   tailor compile graph.txt -o model.tlr [--target x86-64-v3]
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <stdexcept>
+
+#include "tools/tailor/commands.h"
+
+int main(int argc, char** argv) {
+  CLI::App app("Inspects, runs and makes Tailor artifacts");
+  app.require_subcommand(1);
+
+  tailor::InspectArguments inspect;
+  CLI::App* inspecting = app.add_subcommand("inspect", "Prints what an artifact holds");
+  inspecting->add_option("artifact", inspect.artifact)->required();
+  inspecting->add_flag("--json", inspect.json, "all of it, as JSON");
+
+  tailor::RunArguments run;
+  CLI::App* running = app.add_subcommand("run", "Runs an artifact once");
+  running->add_option("artifact", run.artifact)->required();
+  running->add_option("--input", run.inputs, "name=2x3xf32=1,2,...; name=2x3xf32 for zeros; name=@file.npy");
+  running->add_option("--output", run.outputs, "name=@file.npy: write it there instead of printing it");
+  running->add_option("--threads", run.threads, "including the caller's")->check(CLI::Range(1, 1024));
+
+  tailor::CompileArguments compile;
+  CLI::App* compiling = app.add_subcommand("compile", "Compiles a graph from its text");
+  compiling->add_option("graph", compile.graph)->required();
+  compiling->add_option("-o,--output", compile.artifact, "where to write the artifact")->required();
+  compiling->add_option("--target", compile.targets,
+                        "x86-64-v2, x86-64-v3, x86-64-v4 or host; default: the first three");
+
+  CLI11_PARSE(app, argc, argv);
+  try {
+    if (*inspecting) tailor::Inspect(inspect);
+    if (*running) tailor::Run(run);
+    if (*compiling) tailor::CompileText(compile);
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "tailor: %s\n", failure.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,32 @@
+// Tensors of the command line: `name=2x3xf32=1,2,3,4,5,6`, `name=2x3xf32` (zeros) or `name=@file.npy`.
+#ifndef TAILOR_TOOLS_TAILOR_TENSOR_FILE_H_
+#define TAILOR_TOOLS_TAILOR_TENSOR_FILE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/dtype.h"
+
+namespace tailor {
+
+struct NamedTensor {
+  std::string name;
+  DType dtype = DType::kInvalid;
+  std::vector<int64_t> dims;
+  std::vector<char> bytes;  // dense row-major
+
+  int64_t count() const;
+};
+
+// Throws std::runtime_error with a message for the user.
+NamedTensor ParseTensor(const std::string& argument);
+NamedTensor ReadNpy(const std::string& path);
+void WriteNpy(const std::string& path, const NamedTensor& tensor);
+
+// "2x3xf32=1,2,3,4,5,6", of at most `limit` elements before "...".
+std::string TensorText(const NamedTensor& tensor, int64_t limit);
+
+}  // namespace tailor
+
+#endif  // TAILOR_TOOLS_TAILOR_TENSOR_FILE_H_

@@ -208,7 +208,8 @@ class GroupLowering {
     const int buffer = it != output_buffer_.end() ? it->second : OutputBuffer(v);
     const std::vector<int>& axes = group_.axis_of.at(base.node);
     const bool full = std::all_of(tile_axes_.begin(), tile_axes_.end(), [&](int tile) {
-      return std::find(axes.begin(), axes.end(), tile) != axes.end();
+      const bool unit = group_.axes[tile].extent == DimExpr(1);  // no dim of extent 1 has an axis
+      return unit || std::find(axes.begin(), axes.end(), tile) != axes.end();
     });
     Stage& stage = full ? per_element : per_row;
     stage.statements.push_back({.buffer = buffer, .indices = index, .value = values_.At(base, AxesOf(base.node))});

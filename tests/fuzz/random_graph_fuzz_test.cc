@@ -4,6 +4,7 @@
 //   TAILOR_TEST_ALL=1       2,000 graphs instead of a slice
 //   TAILOR_FUZZ_SEED=<n>    that graph alone, on every level
 //   TAILOR_FUZZ_GRAPHS=<n>  so many graphs in the rotating slice
+//   TAILOR_FUZZ_TEXT=<file> that graph alone, as a regression
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
@@ -95,7 +96,11 @@ TEST_F(RandomGraphs, RotatingSlice) {
 // Graphs that failed once, on every level.
 TEST_F(RandomGraphs, Regressions) {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(TAILOR_REGRESSIONS)) files.push_back(entry.path());
+  if (const char* text = std::getenv("TAILOR_FUZZ_TEXT")) {
+    files.emplace_back(text);
+  } else {
+    for (const auto& entry : std::filesystem::directory_iterator(TAILOR_REGRESSIONS)) files.push_back(entry.path());
+  }
   std::sort(files.begin(), files.end());
   for (const auto& file : files) {
     SCOPED_TRACE(file.filename().string());

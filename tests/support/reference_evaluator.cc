@@ -54,7 +54,7 @@ class Sum {
       return;
     }
     value_ += x.value;
-    magnitude_ += std::fabs(x.value) + x.error;
+    if (std::isfinite(x.value)) magnitude_ += std::fabs(x.value) + x.error;
     error_ += x.error;
     roundings_ += product ? 2 : 1;
   }
@@ -66,10 +66,8 @@ class Sum {
     const DType accumulate = AccumulatorOf(dtype_);
     const FloatFormat format = FormatOf(accumulate);
     long double value = value_, error = error_;
-    if (std::isfinite(magnitude_)) {
-      if (magnitude_ > format.Largest() / 2) return Unknown();  // may overflow on the way
-      error += roundings_ * (format.UnitRoundoff() * magnitude_ + format.LeastSubnormal());
-    }
+    if (magnitude_ > format.Largest() / 2) return Unknown();  // may overflow on the way
+    error += roundings_ * (format.UnitRoundoff() * magnitude_ + format.LeastSubnormal());
     if (divisor) {
       value /= *divisor;
       error = *divisor == 0 ? 0 : error / *divisor;

@@ -168,11 +168,7 @@ tailor_tensor TensorOf(void* data, uint64_t bytes, int32_t dtype, int64_t rows, 
 // One run's buffers: sentences of differing lengths, padded to `length`.
 struct EncoderCall {
   EncoderCall(int64_t batch, int64_t length)
-      : batch(batch),
-        length(length),
-        ids(batch * length),
-        mask(batch * length),
-        embedding(batch * kSize.hidden, -9) {
+      : batch(batch), length(length), ids(batch * length), mask(batch * length), embedding(batch * kSize.hidden, -9) {
     for (int64_t i = 0; i < batch * length; ++i) {
       ids[i] = (i * 37 + batch) % kSize.vocabulary;
       mask[i] = i % length <= (length - 1) * (i / length + 1) / batch;

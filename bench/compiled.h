@@ -1,0 +1,52 @@
+// A graph built, compiled and bound in a few lines, for benchmarks: everything through the C API; whatever it refuses
+// ends the process with its message.
+#ifndef TAILOR_BENCH_COMPILED_H_
+#define TAILOR_BENCH_COMPILED_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tailor/compiler.h"
+#include "tests/support/encoder.h"
+
+namespace tailor {
+
+void Check(tailor_status* status);
+
+struct ReleaseCompiled {
+  void operator()(tailor_executable* handle) const { tailor_executable_release(handle); }
+  void operator()(tailor_session* handle) const { tailor_session_release(handle); }
+};
+using ExecutablePtr = std::unique_ptr<tailor_executable, ReleaseCompiled>;
+using SessionPtr = std::unique_ptr<tailor_session, ReleaseCompiled>;
+
+GraphPtr NewGraph(const char* name);
+tailor_dim Fixed(tailor_graph* graph, int64_t extent);
+tailor_dim Symbol(tailor_graph* graph, const char* name, int64_t max);
+tailor_value Input(tailor_graph* graph, const char* name, const std::vector<tailor_dim>& dims);               // f32
+tailor_value Constant(tailor_graph* graph, const char* name, const std::vector<int64_t>& dims, float scale);  // f32
+void Output(tailor_graph* graph, tailor_value value);
+
+// For the CPU level `target`; nullptr: all levels. On all CPUs.
+ExecutablePtr Compile(const tailor_graph* graph, const char* target);
+
+// Launches of the executable's first variant, from its description.
+int CountLaunches(const tailor_executable* executable);
+
+// f32 numbers in [-1, 1] that depend on `seed` alone.
+std::vector<float> SomeNumbers(int64_t count, uint64_t seed);
+
+tailor_tensor TensorOf(void* data, uint64_t bytes, int32_t dtype, const std::vector<int64_t>& dims);
+inline tailor_tensor TensorOf(std::vector<float>& data, const std::vector<int64_t>& dims) {
+  return TensorOf(data.data(), data.size() * sizeof(float), TAILOR_F32, dims);
+}
+
+// A session with `threads` threads and these buffers bound, run once.
+SessionPtr Bound(const tailor_executable* executable, uint64_t threads, const std::vector<tailor_tensor>& inputs,
+                 const std::vector<tailor_tensor>& outputs);
+
+}  // namespace tailor
+
+#endif  // TAILOR_BENCH_COMPILED_H_

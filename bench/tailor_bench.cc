@@ -1,0 +1,20 @@
+// tailor-bench: what Tailor's parts cost on this machine, through the C API alone. The flags are Google Benchmark's:
+// --benchmark_filter=REGEX, --benchmark_out=FILE --benchmark_out_format=json, --benchmark_repetitions=N. Unless told
+// otherwise it reports medians of five repetitions. The measuring thread stays on one CPU.
+#include <benchmark/benchmark.h>
+
+#include <vector>
+
+#include "bench/pinned_cpu.h"
+
+int main(int argc, char** argv) {
+  char repetitions[] = "--benchmark_repetitions=5", aggregates[] = "--benchmark_report_aggregates_only=true";
+  std::vector<char*> arguments(argv, argv + argc);
+  arguments.insert(arguments.begin() + 1, {repetitions, aggregates});  // what is given later wins
+  int count = static_cast<int>(arguments.size());
+  benchmark::Initialize(&count, arguments.data());
+  if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 1;
+  tailor::StayOnThisCpu();
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+}

@@ -14,6 +14,7 @@ using reference::Dims;
 
 // What one evaluation may cost, in elements computed or multiplied.
 constexpr int64_t kMostWork = 200000;
+constexpr int64_t kMostLargeWork = 3000000;
 
 int64_t WorkOf(const Graph& graph, const std::vector<Dims>& dims) {
   int64_t work = 0;
@@ -25,7 +26,7 @@ int64_t WorkOf(const Graph& graph, const std::vector<Dims>& dims) {
       own *= lhs[lhs.size() - (node.i64("transpose_lhs") != 0 ? 2 : 1)];
     }
     work += own;
-    if (own > kMostWork || work > kMostWork) return kMostWork + 1;
+    if (own > kMostLargeWork || work > kMostLargeWork) return kMostLargeWork + 1;
   }
   return work;
 }
@@ -33,9 +34,11 @@ int64_t WorkOf(const Graph& graph, const std::vector<Dims>& dims) {
 int64_t DrawExtent(const SymbolInfo& info, ShapeKind kind, int64_t common, std::mt19937_64& random) {
   static constexpr int64_t kSmall[] = {1, 2, 3, 4, 5, 7, 8};
   static constexpr int64_t kWide[] = {1, 2, 15, 16, 17, 31, 32, 33, 48, 64, 67, 96, 130};
+  static constexpr int64_t kLarge[] = {1, 2, 3, 5, 16, 129, 515, 1024, 2500, 5001};
   const auto pick = [&](size_t bound) { return static_cast<size_t>(random() % bound); };
   int64_t value = kind == ShapeKind::kWide ? kWide[pick(std::size(kWide))] : kSmall[pick(std::size(kSmall))];
-  if (pick(100) < 45) value = common;
+  if (kind == ShapeKind::kLarge) value = kLarge[pick(std::size(kLarge))];
+  if (pick(100) < 45 && kind != ShapeKind::kLarge) value = common;
   if (kind == ShapeKind::kWide && !info.likely.empty() && pick(2) == 0) value = info.likely[pick(info.likely.size())];
   if (kind == ShapeKind::kWithOne && pick(3) == 0) value = 1;
   if (kind == ShapeKind::kWithZero && pick(4) == 0) value = 0;
@@ -119,7 +122,8 @@ std::optional<std::vector<int64_t>> DrawSymbols(const Graph& graph, ShapeKind ki
     SolveAssumed(graph, &symbols);
     if (!IsOfKind(graph, kind, symbols)) continue;
     const auto dims = reference::GraphDims(graph, symbols);
-    if (dims.ok() && WorkOf(graph, *dims) <= kMostWork) return symbols;
+    const int64_t most = kind == ShapeKind::kLarge ? kMostLargeWork : kMostWork;
+    if (dims.ok() && WorkOf(graph, *dims) <= most) return symbols;
   }
   return std::nullopt;
 }

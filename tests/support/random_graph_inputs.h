@@ -17,6 +17,7 @@ enum class ShapeKind {
   kWithOne,   // some symbol is 1
   kWithZero,  // some symbol is 0
   kWide,      // extents around vector and tile widths, likely values
+  kLarge,     // some extents of hundreds and thousands
 };
 
 // Symbol values of that kind at which the reference accepts all shapes of `graph` and its work is small; nullopt if

@@ -5,10 +5,10 @@
 #ifndef TAILOR_API_GRAPH_HANDLE_H_
 #define TAILOR_API_GRAPH_HANDLE_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -23,10 +23,10 @@ struct tailor_graph {
   const uint32_t value_serial;
   const uint32_t dim_serial;
   tailor::Graph graph;
-  std::vector<tailor::Value> values;  // by index of tailor_value
-  std::vector<tailor::DimExpr> dims;  // by index of tailor_dim, without repeats
-  absl::flat_hash_map<tailor::DimExpr, uint32_t> dim_index;
-  std::string text;  // what the last text function returned
+  std::vector<tailor::Value> values;              // by index of tailor_value
+  std::vector<tailor::DimExpr> dims;              // by index of tailor_dim, without repeats
+  std::map<tailor::DimExpr, uint32_t> dim_index;  // stays whole when memory runs out
+  std::string text;                               // what the last text function returned
 };
 
 namespace tailor {

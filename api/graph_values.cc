@@ -24,6 +24,15 @@ std::shared_ptr<const void> CopyBytes(const void* data, size_t size) {
   return {bytes, [](const void* copy) { ::operator delete (const_cast<void*>(copy), std::align_val_t{64}); }};
 }
 
+// True if `size` bytes are what a tensor of these dims takes.
+bool SizeFits(DType dtype, const int64_t* dims, size_t rank, size_t size) {
+  uint64_t bytes = SizeOf(dtype);
+  for (size_t i = 0; i < rank; ++i) {
+    if (dims[i] < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(dims[i]), &bytes)) return false;
+  }
+  return bytes == size;
+}
+
 absl::StatusOr<Shape> ConstantShape(const char* function, const int64_t* dims, size_t rank) {
   if (rank > 0) TAILOR_RETURN_IF_ERROR(CheckPresent(function, "dims", dims));
   if (rank > TAILOR_MAX_RANK) {
@@ -100,7 +109,7 @@ tailor_status* tailor_graph_constant(tailor_graph* graph, const char* name, size
     TAILOR_ASSIGN_OR_RETURN(tailor::DType type, tailor::ReadDType(kFunction, "dtype", dtype));
     TAILOR_ASSIGN_OR_RETURN(tailor::Shape shape, tailor::ConstantShape(kFunction, dims, rank));
     TAILOR_RETURN_IF_ERROR(tailor::CheckBytes(kFunction, type, data, size));
-    if (released == nullptr) {
+    if (released == nullptr && tailor::SizeFits(type, dims, rank, size)) {  // AddConstant refuses other sizes
       bytes.owner = tailor::CopyBytes(data, size);
       bytes.data = bytes.owner.get();
     }

@@ -29,7 +29,10 @@ class Formula {
   }
 
   Value Reduce(OpKind op, Value x, int64_t axis) {
-    return Apply(op, {x}, {{"axes", std::vector<int64_t>{axis}}, {"keep_dims", int64_t{1}}});
+    Attributes attributes;
+    attributes.emplace("axes", std::vector<int64_t>{axis});
+    attributes.emplace("keep_dims", int64_t{1});
+    return Apply(op, {x}, std::move(attributes));
   }
 
   // A rank-0 constant of the type of `like`.

@@ -12,6 +12,16 @@
 namespace tailor {
 namespace {
 
+// Built by moves: a std::variant of libstdc++ 12 that is copied from an initializer list when memory runs out
+// destroys what it has not made.
+Attributes InputAttributes(absl::string_view name, DType dtype, Shape shape) {
+  Attributes attributes;
+  attributes.emplace("name", std::string(name));
+  attributes.emplace("dtype", dtype);
+  attributes.emplace("shape", std::move(shape));
+  return attributes;
+}
+
 template <typename T>
 const T& GetAttribute(const Node& node, absl::string_view name) {
   auto it = node.attributes.find(name);
@@ -240,11 +250,11 @@ absl::StatusOr<Value> Graph::AddInput(absl::string_view name, DType dtype, Shape
       return absl::InvalidArgumentError(absl::StrCat("input: the name \"", name, "\" is taken"));
     }
   }
-  TAILOR_ASSIGN_OR_RETURN(
-      NodeId id,
-      AppendNode(OpKind::kInput, {}, {{"name", std::string(name)}, {"dtype", dtype}, {"shape", std::move(shape)}}, {}));
-  SetNodeName(id, name);
+  inputs_.reserve(inputs_.size() + 1);  // nothing may fail between the node and its entry
+  TAILOR_ASSIGN_OR_RETURN(NodeId id,
+                          AppendNode(OpKind::kInput, {}, InputAttributes(name, dtype, std::move(shape)), {}));
   inputs_.push_back(id);
+  SetNodeName(id, name);
   return Value{id, 0};
 }
 
@@ -258,11 +268,12 @@ absl::StatusOr<Value> Graph::AddConstant(absl::string_view name, DType dtype, Sh
     return absl::InvalidArgumentError(
         absl::StrCat("constant: \"", name, "\" has ", data.size, " bytes, its type needs ", *size));
   }
+  std::map<NodeId, ConstantData> entry;  // nothing may fail between the node and its entry
+  entry.emplace(static_cast<NodeId>(nodes_.size()), std::move(data));
   TAILOR_ASSIGN_OR_RETURN(NodeId id,
-                          AppendNode(OpKind::kConstant, {},
-                                     {{"name", std::string(name)}, {"dtype", dtype}, {"shape", std::move(shape)}}, {}));
+                          AppendNode(OpKind::kConstant, {}, InputAttributes(name, dtype, std::move(shape)), {}));
+  constants_.merge(entry);
   SetNodeName(id, name);
-  constants_.emplace(id, std::move(data));
   return Value{id, 0};
 }
 

@@ -163,6 +163,19 @@ TEST_F(CompilerOps, AFailedConstantIsReleasedOnce) {
   EXPECT_EQ(y, 0u);
 }
 
+TEST_F(CompilerOps, AWrongSizeIsRefusedBeforeCopying) {
+  const float data[] = {1, 2};
+  const int64_t two = 2, huge[] = {int64_t{1} << 40, int64_t{1} << 40};
+  tailor_value y = 0;
+  for (size_t size : {size_t{0}, size_t{7}, size_t{16}, SIZE_MAX}) {
+    EXPECT_THAT(Text(tailor_graph_constant(graph, "c", 1, TAILOR_F32, &two, 1, data, size, nullptr, nullptr, &y)),
+                Invalid("\"c\""));
+  }
+  EXPECT_THAT(Text(tailor_graph_constant(graph, "c", 1, TAILOR_F32, huge, 2, data, 8, nullptr, nullptr, &y)),
+              Invalid("\"c\""));
+  EXPECT_EQ(y, 0u);
+}
+
 TEST_F(CompilerOps, ACopiedConstantOutlivesItsBytes) {
   std::vector<float> data = {1, 2};
   const int64_t two = 2;

@@ -46,7 +46,8 @@ int main(int argc, char** argv) {
     tailor_tensor_init(&given[i]);
     given[i].dtype = info.dtype;
     given[i].rank = info.rank;
-    for (d = 0; d < info.rank; ++d) given[i].dims[d] = info.extents[d] >= 0 ? info.extents[d] : strtol(argv[2], NULL, 10);
+    for (d = 0; d < info.rank; ++d)
+      given[i].dims[d] = info.extents[d] >= 0 ? info.extents[d] : strtol(argv[2], NULL, 10);
   }
   for (i = 0; i < outputs; ++i) {
     tailor_tensor_info info;

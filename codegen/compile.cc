@@ -20,22 +20,17 @@
 namespace tailor {
 namespace {
 
-// All CPU levels, best first.
-constexpr const char* kAllTargets[] = {"x86-64-v4", "x86-64-v3", "x86-64-v2"};
-
-// The targets asked for, best first, each once.
-absl::StatusOr<std::vector<CpuTarget>> ChooseTargets(const std::vector<std::string>& names) {
-  std::vector<std::string> wanted;
+// The targets asked for (none: every CPU level), each once, those that need most of a machine first.
+absl::StatusOr<std::vector<CpuTarget>> ChooseTargets(std::vector<std::string> names) {
+  if (names.empty()) names = {"x86-64-v4", "x86-64-v3", "x86-64-v2"};
+  std::vector<CpuTarget> targets;
   for (const std::string& name : names) {
     TAILOR_ASSIGN_OR_RETURN(CpuTarget target, name == "host" ? HostCpuTarget() : FindCpuTarget(name));
-    wanted.push_back(target.name);
+    const bool known = std::any_of(targets.begin(), targets.end(), [&](const auto& t) { return t.name == target.name; });
+    if (!known) targets.push_back(std::move(target));
   }
-  std::vector<CpuTarget> targets;
-  for (const char* name : kAllTargets) {
-    if (!names.empty() && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) continue;
-    TAILOR_ASSIGN_OR_RETURN(CpuTarget target, FindCpuTarget(name));
-    targets.push_back(std::move(target));
-  }
+  std::stable_sort(targets.begin(), targets.end(),
+                   [](const CpuTarget& a, const CpuTarget& b) { return a.features.size() > b.features.size(); });
   return targets;
 }
 

@@ -1,11 +1,12 @@
 #include "codegen/target_machine.h"
 
-#include <array>
-#include <mutex>
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/CodeGen.h"
 #include "llvm/Support/TargetSelect.h"
@@ -19,20 +20,20 @@ constexpr char kTriple[] = "x86_64-unknown-linux-gnu";
 
 std::vector<CpuTarget> MakeTargets() {
   CpuTarget v2;
-  v2.name = "x86-64-v2";
+  v2.name = v2.level = "x86-64-v2";
   v2.features = {"cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"};
   v2.traits.vector_bytes = 16;
   v2.traits.vector_registers = 16;
   v2.traits.fused_multiply_add = false;
 
   CpuTarget v3 = v2;
-  v3.name = "x86-64-v3";
+  v3.name = v3.level = "x86-64-v3";
   v3.features.insert(v3.features.end(), {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"});
   v3.traits.vector_bytes = 32;
   v3.traits.fused_multiply_add = true;
 
   CpuTarget v4 = v3;
-  v4.name = "x86-64-v4";
+  v4.name = v4.level = "x86-64-v4";
   v4.features.insert(v4.features.end(), {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"});
   v4.traits.vector_bytes = 64;
   v4.traits.vector_registers = 32;
@@ -43,6 +44,26 @@ std::vector<CpuTarget> MakeTargets() {
 const std::vector<CpuTarget>& Targets() {
   static const auto& targets = *new std::vector<CpuTarget>(MakeTargets());
   return targets;
+}
+
+// LLVM's x86-64 back end, initialised; null if LLVM was built without it.
+const llvm::Target* Backend() {
+  static const llvm::Target* const backend = [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    std::string error;
+    return llvm::TargetRegistry::lookupTarget(kTriple, error);
+  }();
+  return backend;
+}
+
+bool BackendKnows(const std::string& feature) {
+  if (Backend() == nullptr) return false;
+  const std::unique_ptr<llvm::MCSubtargetInfo> info(Backend()->createMCSubtargetInfo(kTriple, "", ""));
+  const auto known = info->getAllProcessorFeatures();
+  return std::any_of(known.begin(), known.end(), [&](const auto& entry) { return feature == entry.Key; });
 }
 
 bool HostHas(const CpuTarget& target) {
@@ -56,12 +77,25 @@ bool HostHas(const CpuTarget& target) {
 }  // namespace
 
 absl::StatusOr<CpuTarget> FindCpuTarget(absl::string_view name) {
-  for (const CpuTarget& target : Targets()) {
-    if (target.name == name) return target;
+  const std::vector<std::string> parts = absl::StrSplit(name, '+');
+  const auto level = std::find_if(Targets().begin(), Targets().end(),
+                                  [&](const CpuTarget& target) { return target.name == parts[0]; });
+  if (level == Targets().end()) {
+    const std::string known =
+        absl::StrJoin(Targets(), ", ", [](std::string* out, const CpuTarget& t) { out->append(t.name); });
+    return absl::InvalidArgumentError(absl::StrCat("unknown CPU target \"", name, "\"; known are ", known,
+                                                   ", each also with more features: x86-64-v4+avx512bf16"));
   }
-  const std::string known =
-      absl::StrJoin(Targets(), ", ", [](std::string* out, const CpuTarget& t) { out->append(t.name); });
-  return absl::InvalidArgumentError(absl::StrCat("unknown CPU target \"", name, "\"; known are ", known));
+  CpuTarget target = *level;
+  target.name = std::string(name);
+  for (size_t i = 1; i < parts.size(); ++i) {
+    if (!BackendKnows(parts[i])) {
+      return absl::InvalidArgumentError(absl::StrCat("CPU target \"", name, "\": unknown feature \"", parts[i], "\""));
+    }
+    target.features.push_back(parts[i]);
+  }
+  target.level = level->name;
+  return target;
 }
 
 const CpuTarget& HostCpuTarget() {
@@ -76,21 +110,13 @@ const CpuTarget& HostCpuTarget() {
 }
 
 absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const CpuTarget& target) {
-  static std::once_flag initialised;
-  std::call_once(initialised, [] {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-  });
-  std::string error;
-  const llvm::Target* backend = llvm::TargetRegistry::lookupTarget(kTriple, error);
-  if (backend == nullptr) return absl::InternalError(absl::StrCat("LLVM has no x86-64 back end: ", error));
+  const llvm::Target* backend = Backend();
+  if (backend == nullptr) return absl::InternalError("LLVM has no x86-64 back end");
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   const std::string features = absl::StrJoin(
       target.features, ",", [](std::string* out, const std::string& feature) { absl::StrAppend(out, "+", feature); });
-  std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(kTriple, target.name, features, options,
+  std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(kTriple, target.level, features, options,
                                                                             llvm::Reloc::PIC_, llvm::CodeModel::Small,
                                                                             llvm::CodeGenOptLevel::Default));
   if (machine == nullptr) return absl::InternalError(absl::StrCat("no target machine for ", target.name));

@@ -14,12 +14,14 @@
 namespace tailor {
 
 struct CpuTarget {
-  std::string name;                   // "x86-64-v3"
+  std::string name;                   // "x86-64-v3", "x86-64-v4+avx512bf16"
+  std::string level;                  // the part before the first '+'
   std::vector<std::string> features;  // what a machine must have, as in Variant::features
   TargetTraits traits;
 };
 
-// "x86-64-v2", "x86-64-v3", "x86-64-v4"; INVALID_ARGUMENT listing them for any other name.
+// "x86-64-v2", "x86-64-v3", "x86-64-v4", and each of them with more of LLVM's features: "x86-64-v4+avx512bf16".
+// INVALID_ARGUMENT naming the level or feature that is unknown.
 absl::StatusOr<CpuTarget> FindCpuTarget(absl::string_view name);
 // The best of them that this machine runs.
 const CpuTarget& HostCpuTarget();

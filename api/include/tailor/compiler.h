@@ -101,8 +101,8 @@ TAILOR_API tailor_status* tailor_graph_attention(tailor_graph* graph, tailor_val
 
 typedef struct tailor_compile_options {
   uint64_t struct_size;
-  /* CPU targets, best wins at load: "x86-64-v2", "x86-64-v3", "x86-64-v4"; "host" is the best of these that this
-   * machine runs. Default (count 0): all three. */
+  /* CPU targets, best wins at load: "x86-64-v2", "x86-64-v3", "x86-64-v4", each also with more features
+   * ("x86-64-v4+avx512bf16"); "host" is the best level that this machine runs. Default (count 0): the three levels. */
   const char* const* targets;
   size_t target_count;
   /* Called with the phase and the share done (0..1); return 0 to cancel, which gives CANCELLED. */

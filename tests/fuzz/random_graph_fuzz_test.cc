@@ -4,6 +4,7 @@
 //   TAILOR_TEST_ALL=1       2,000 graphs instead of a slice
 //   TAILOR_FUZZ_SEED=<n>    that graph alone, on every level
 //   TAILOR_FUZZ_GRAPHS=<n>  so many graphs in the rotating slice
+//   TAILOR_FUZZ_FIRST=<n>   where the rotating slice begins, instead of a number that changes daily
 //   TAILOR_FUZZ_TEXT=<file> that graph alone, as a regression
 #include <algorithm>
 #include <cstdlib>
@@ -90,7 +91,7 @@ TEST_F(RandomGraphs, FixedSlice) {
 TEST_F(RandomGraphs, RotatingSlice) {
   if (NumberOf("TAILOR_FUZZ_SEED", 0) != 0) GTEST_SKIP() << "one seed was asked for";
   const uint64_t today = static_cast<uint64_t>(std::time(nullptr)) / 86400;
-  CheckSeeds(today * 100000, NumberOf("TAILOR_FUZZ_GRAPHS", TestAll() ? kAllGraphs / 2 : kRotatingGraphs));
+  CheckSeeds(NumberOf("TAILOR_FUZZ_FIRST", today * 100000), NumberOf("TAILOR_FUZZ_GRAPHS", TestAll() ? kAllGraphs / 2 : kRotatingGraphs));
 }
 
 // Graphs that failed once, on every level.

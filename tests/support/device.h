@@ -28,8 +28,8 @@ class DeviceProgram {
   virtual ~DeviceProgram() = default;
   // Runs with outputs of the library's making.
   virtual absl::StatusOr<std::vector<HostTensor>> Run(const std::vector<HostTensor>& inputs, int threads) = 0;
-  // Runs with the caller's memory, aligned to the element alone. `outputs` have dtype, dims and bytes to be
-  // overwritten. INTERNAL where something beside them was written.
+  // Runs with the caller's memory, aligned to the element alone and, where the device can, ending at a page that is
+  // not there. `outputs` have dtype, dims and bytes to be overwritten. INTERNAL where memory before them was written.
   virtual absl::Status RunInto(const std::vector<HostTensor>& inputs, int threads,
                                std::vector<HostTensor>* outputs) = 0;
 };

@@ -1,4 +1,8 @@
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -28,27 +32,60 @@ Tensor TensorAt(void* data, const HostTensor& host) {
   return tensor;
 }
 
-// A copy of a tensor that starts one element after a 64-byte boundary, with a pattern on both sides.
-class Fenced {
+// Memory that ends where no page is: reading or writing past it kills the process.
+class GuardedMemory {
  public:
-  explicit Fenced(const HostTensor& host) : size_(host.bytes.size()), offset_(kFence + SizeOf(host.dtype)) {
-    memory_ = AlignedBytes(offset_ + size_ + kFence);
-    std::memset(memory_.data(), kPattern, memory_.size());
-    std::copy(host.bytes.begin(), host.bytes.end(), memory_.data() + offset_);
+  // `data` is at least element aligned where `size` is a multiple of the element's.
+  explicit GuardedMemory(size_t size) : page_(static_cast<size_t>(sysconf(_SC_PAGESIZE))) {
+    mapped_ = (size + page_ - 1) / page_ * page_ + 2 * page_;
+    void* map = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert(map != MAP_FAILED);
+    base_ = static_cast<std::byte*>(map);
+    mprotect(base_ + mapped_ - page_, page_, PROT_NONE);
+    data_ = base_ + mapped_ - page_ - size;
+    std::memset(base_, kPattern, mapped_ - page_);
   }
-  std::byte* data() { return memory_.data() + offset_; }
-  size_t size() const { return size_; }
+  GuardedMemory(GuardedMemory&& other) noexcept
+      : page_(other.page_), mapped_(other.mapped_), base_(std::exchange(other.base_, nullptr)), data_(other.data_) {}
+  GuardedMemory& operator=(GuardedMemory&&) = delete;
+  ~GuardedMemory() {
+    if (base_ != nullptr) munmap(base_, mapped_);
+  }
+  std::byte* data() const { return data_; }
+  // Whether nothing was written before `data`.
   bool intact() const {
-    auto untouched = [](std::byte b) { return b == std::byte{kPattern}; };
-    return std::all_of(memory_.data(), memory_.data() + offset_, untouched) &&
-           std::all_of(memory_.data() + offset_ + size_, memory_.data() + memory_.size(), untouched);
+    return std::all_of(base_, data_, [](std::byte b) { return b == std::byte{kPattern}; });
   }
 
  private:
-  static constexpr size_t kFence = 192;
   static constexpr unsigned char kPattern = 0xa5;
-  size_t size_, offset_;
-  AlignedBytes memory_;
+  const size_t page_;
+  size_t mapped_;
+  std::byte* base_;
+  std::byte* data_;
+};
+
+GuardedMemory CopyOf(const HostTensor& tensor) {
+  GuardedMemory memory(tensor.bytes.size());
+  std::copy(tensor.bytes.begin(), tensor.bytes.end(), memory.data());
+  return memory;
+}
+
+// The library's own memory, guarded as well.
+class GuardedHeap {
+ public:
+  Allocator allocator() {
+    return {[](void* user, size_t bytes, size_t alignment) -> void* {
+              GuardedMemory memory((bytes + alignment - 1) / alignment * alignment);
+              void* data = memory.data();
+              static_cast<GuardedHeap*>(user)->blocks_.emplace(data, std::move(memory));
+              return data;
+            },
+            [](void* user, void* data, size_t) { static_cast<GuardedHeap*>(user)->blocks_.erase(data); }, this};
+  }
+
+ private:
+  std::map<void*, GuardedMemory> blocks_;
 };
 
 class CpuProgram : public DeviceProgram {
@@ -58,7 +95,7 @@ class CpuProgram : public DeviceProgram {
     auto program = std::make_unique<CpuProgram>();
     TAILOR_RETURN_IF_ERROR(ToStatus(WriteArtifact(compiled, {}, &program->bytes_)));
     TAILOR_RETURN_IF_ERROR(ToStatus(ReadArtifact(MemorySource(program->bytes_.span()), {}, &program->artifact_)));
-    auto runtime = std::make_shared<const Runtime>(Runtime::Options{});
+    auto runtime = std::make_shared<const Runtime>(Runtime::Options{.allocator = program->heap_.allocator()});
     TAILOR_RETURN_IF_ERROR(ToStatus(Executable::Create(std::move(runtime), program->artifact_.program, ThisCpu(),
                                                        target, &program->executable_)));
     return std::unique_ptr<DeviceProgram>(std::move(program));
@@ -83,10 +120,10 @@ class CpuProgram : public DeviceProgram {
 
   absl::Status RunInto(const std::vector<HostTensor>& inputs, int threads, std::vector<HostTensor>* outputs) override {
     TAILOR_ASSIGN_OR_RETURN(Session * session, SessionFor(threads));
-    std::vector<Fenced> in_memory, out_memory;
+    std::vector<GuardedMemory> in_memory, out_memory;
     std::vector<Tensor> in, out;
-    for (const HostTensor& tensor : inputs) in.push_back(TensorAt(in_memory.emplace_back(tensor).data(), tensor));
-    for (const HostTensor& tensor : *outputs) out.push_back(TensorAt(out_memory.emplace_back(tensor).data(), tensor));
+    for (const HostTensor& tensor : inputs) in.push_back(TensorAt(in_memory.emplace_back(CopyOf(tensor)).data(), tensor));
+    for (const HostTensor& tensor : *outputs) out.push_back(TensorAt(out_memory.emplace_back(CopyOf(tensor)).data(), tensor));
     TAILOR_RETURN_IF_ERROR(ToStatus(session->Run({in.data(), in.size(), sizeof(Tensor)},
                                                  {out.data(), out.size(), sizeof(Tensor)}, OutputUse::kNeedData)));
     for (size_t i = 0; i < in.size(); ++i) {
@@ -94,8 +131,8 @@ class CpuProgram : public DeviceProgram {
       if (!same || !in_memory[i].intact()) return absl::InternalError(absl::StrCat("input ", i, " was written to"));
     }
     for (size_t i = 0; i < out.size(); ++i) {
-      if (!out_memory[i].intact()) return absl::InternalError(absl::StrCat("memory beside output ", i, " was written"));
-      std::copy_n(out_memory[i].data(), out_memory[i].size(), (*outputs)[i].bytes.data());
+      if (!out_memory[i].intact()) return absl::InternalError(absl::StrCat("memory before output ", i, " was written"));
+      std::copy_n(out_memory[i].data(), (*outputs)[i].bytes.size(), (*outputs)[i].bytes.data());
     }
     return absl::OkStatus();
   }
@@ -110,6 +147,7 @@ class CpuProgram : public DeviceProgram {
     return session.get();
   }
 
+  GuardedHeap heap_;
   AlignedBytes bytes_;
   Artifact artifact_;
   std::unique_ptr<Executable> executable_;

@@ -1,0 +1,289 @@
+"""Operators that treat each element alone."""
+import math
+
+
+from . import dtypes
+from .dtypes import FLOATS, UNSIGNED
+from .extents import floor_div_mod
+from .registry import operator
+
+
+def _unary(name, function):
+    @operator(name)
+    def convert(node, x):
+        return function(node.graph, x.value)
+
+
+def _binary(name, function):
+    @operator(name)
+    def convert(node, lhs, rhs):
+        return function(node.graph, lhs.value, rhs.value)
+
+
+def floor(graph, x):
+    """The largest whole number not above x; x itself where it is too large to have a fraction, or no number."""
+    return _whole(graph, x, lambda near: graph.select(graph.gt(near, x), graph.sub(near, 1.0), near))
+
+
+def ceil(graph, x):
+    return _whole(graph, x, lambda near: graph.select(graph.lt(near, x), graph.add(near, 1.0), near))
+
+
+def round_even(graph, x):
+    """The nearest whole number, the even one of two."""
+    def nearest(near):
+        rest = graph.sub(x, near)
+        away = graph.select(graph.lt(rest, 0.0), graph.sub(near, 1.0), graph.add(near, 1.0))
+        half = graph.abs(rest)
+        odd = graph.ne(graph.sub(near, graph.mul(_whole(graph, graph.mul(near, 0.5), lambda t: t), 2.0)), 0.0)
+        return graph.select(graph.or_(graph.gt(half, 0.5), graph.and_(graph.eq(half, 0.5), odd)), away, near)
+    return _whole(graph, x, nearest)
+
+
+def _whole(graph, x, adjust):
+    """adjust(x without its fraction), where x is small enough to have one; the sign of 0 is kept."""
+    near = graph.cast(graph.cast(x, "i64"), x.dtype)
+    fractional = graph.lt(graph.abs(x), 2.0 ** {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}[x.dtype])
+    return graph.select(fractional, adjust(near), x)
+
+
+def relu(graph, x):
+    return graph.max(x, 0)
+
+
+def softplus(graph, x):
+    """log(1 + e^x), without overflow."""
+    return graph.add(graph.max(x, 0.0), graph.log(graph.add(graph.exp(graph.neg(graph.abs(x))), 1.0)))
+
+
+def sign(graph, x):
+    if x.dtype in UNSIGNED:
+        return graph.cast(graph.ne(x, 0), x.dtype)
+    return graph.sub(graph.cast(graph.gt(x, 0), x.dtype), graph.cast(graph.lt(x, 0), x.dtype))
+
+
+def _sinh(graph, x):
+    """(e^x - e^-x) / 2, and for small x, where that cancels, the series."""
+    square = graph.mul(x, x)
+    series = graph.add(graph.mul(graph.add(graph.mul(graph.add(graph.mul(square, 1 / 5040), 1 / 120), square), 1 / 6),
+                                 square), 1.0)
+    wide = graph.mul(graph.sub(graph.exp(x), graph.exp(graph.neg(x))), 0.5)
+    return graph.select(graph.lt(graph.abs(x), 0.5), graph.mul(x, series), wide)
+
+
+def _cosh(graph, x):
+    return graph.mul(graph.add(graph.exp(x), graph.exp(graph.neg(x))), 0.5)
+
+
+def _asinh(graph, x):
+    """sign(x) log(|x| + sqrt(x^2 + 1))."""
+    size = graph.abs(x)
+    log = graph.log(graph.add(size, graph.sqrt(graph.add(graph.mul(x, x), 1.0))))
+    return graph.select(graph.lt(x, 0.0), graph.neg(log), log)
+
+
+def _acosh(graph, x):
+    return graph.log(graph.add(x, graph.sqrt(graph.sub(graph.mul(x, x), 1.0))))
+
+
+def _atanh(graph, x):
+    return graph.mul(graph.log(graph.div(graph.add(x, 1.0), graph.sub(1.0, x))), 0.5)
+
+
+for _name, _function in {
+        "Neg": lambda g, x: g.neg(x), "Abs": lambda g, x: x if x.dtype in UNSIGNED else g.abs(x),
+        "Exp": lambda g, x: g.exp(x), "Log": lambda g, x: g.log(x), "Tanh": lambda g, x: g.tanh(x),
+        "Erf": lambda g, x: g.erf(x) if x.dtype in FLOATS else g.cast(g.erf(g.cast(x, "f32")), x.dtype),
+        "Sqrt": lambda g, x: g.sqrt(x), "Sigmoid": lambda g, x: g.sigmoid(x),
+        "Reciprocal": lambda g, x: g.div(1.0, x), "Relu": relu, "Softplus": softplus, "Sign": sign,
+        "Softsign": lambda g, x: g.div(x, g.add(g.abs(x), 1.0)),
+        "Mish": lambda g, x: g.mul(x, g.tanh(softplus(g, x))),
+        "HardSwish": lambda g, x: g.mul(x, g.max(g.min(g.add(g.mul(x, 1 / 6), 0.5), 1.0), 0.0)),
+        "Floor": floor, "Ceil": ceil, "Round": round_even,
+        "Sinh": _sinh, "Cosh": _cosh, "Asinh": _asinh, "Acosh": _acosh, "Atanh": _atanh,
+        "Not": lambda g, x: g.not_(x), "BitwiseNot": lambda g, x: g.not_(x), "IsNaN": lambda g, x: g.ne(x, x),
+}.items():
+    _unary(_name, _function)
+
+for _name, _function in {
+        "Add": lambda g, a, b: g.add(a, b), "Sub": lambda g, a, b: g.sub(a, b), "Mul": lambda g, a, b: g.mul(a, b),
+        "Div": lambda g, a, b: g.div(a, b), "And": lambda g, a, b: g.and_(a, b), "Or": lambda g, a, b: g.or_(a, b),
+        "Xor": lambda g, a, b: g.xor(a, b), "BitwiseAnd": lambda g, a, b: g.and_(a, b),
+        "BitwiseOr": lambda g, a, b: g.or_(a, b), "BitwiseXor": lambda g, a, b: g.xor(a, b),
+        "Equal": lambda g, a, b: g.eq(a, b), "Less": lambda g, a, b: g.lt(a, b),
+        "LessOrEqual": lambda g, a, b: g.le(a, b), "Greater": lambda g, a, b: g.gt(a, b),
+        "GreaterOrEqual": lambda g, a, b: g.ge(a, b),
+        "PRelu": lambda g, x, slope: g.select(g.lt(x, 0), g.mul(x, slope), x),
+}.items():
+    _binary(_name, _function)
+
+
+@operator("Identity")
+def _identity(node, x):
+    return x
+
+
+@operator("Dropout", since=12)
+def _dropout(node, x, ratio=None, training=None):
+    return _dropped(node, x, training is not None and training.item() is not False)
+
+
+@operator("Dropout", since=7)
+def _dropout_inference(node, x):
+    return _dropped(node, x, False)
+
+
+def _dropped(node, x, training):
+    if training:
+        node.unsupported("training mode draws random numbers")
+    mask = node.graph.broadcast(node.graph.scalar(1, "bool"), x.shape)
+    return [x, mask][:len(node.proto.output)]
+
+
+@operator("Cast")
+def _cast(node, x):
+    return cast(node, x.value, dtypes.from_onnx(node.attribute("to")))
+
+
+@operator("CastLike")
+def _cast_like(node, x, target):
+    return node.call("Cast", x, to=dtypes.to_onnx(target.dtype))
+
+
+def cast(node, x, dtype):
+    return x if x.dtype == dtype else node.graph.cast(x, dtype)
+
+
+@operator("Where")
+def _where(node, condition, lhs, rhs):
+    return node.graph.select(condition.value, lhs.value, rhs.value)
+
+
+@operator("Pow")
+def _pow(node, x, exponent):
+    graph, power = node.graph, exponent.item()
+    if isinstance(power, (int, float)) and power == int(power) and 0 < power <= 4:
+        out = x.value
+        for _ in range(int(power) - 1):
+            out = graph.mul(out, x.value)
+        return out
+    if power == 0.5 and x.dtype in FLOATS:
+        return graph.sqrt(x.value)
+    wide = x.dtype if x.dtype in FLOATS else "f64"
+    return cast(node, graph.pow(cast(node, x.value, wide), cast(node, exponent.value, wide)), x.dtype)
+
+
+@operator("Mod")
+def _mod(node, lhs, rhs):
+    graph, a, b = node.graph, lhs.value, rhs.value
+    if lhs.dtype not in FLOATS:
+        truncated = node.attribute("fmod", 0) or lhs.dtype in UNSIGNED
+        return graph.sub(a, graph.mul(graph.div(a, b), b)) if truncated else floor_div_mod(graph, a, b)[1]
+    wide = "f64" if lhs.dtype != "f64" else "f64"
+    a, b = cast(node, a, wide), cast(node, b, wide)
+    quotient = graph.div(a, b)
+    whole = graph.cast(graph.cast(quotient, "i64"), wide)
+    if not node.attribute("fmod", 0):
+        whole = floor(graph, quotient)
+    return cast(node, graph.sub(a, graph.mul(whole, b)), lhs.dtype)
+
+
+@operator("Max", "Min", "Sum", "Mean", since=8)
+def _nary(node, first, *others):
+    graph = node.graph
+    combine = {"Max": graph.max, "Min": graph.min}.get(node.proto.op_type, graph.add)
+    out = first.value
+    for other in others:
+        out = combine(out, other.value)
+    return graph.div(out, float(len(others) + 1)) if node.proto.op_type == "Mean" else out
+
+
+@operator("Clip", since=11)
+def _clip(node, x, low=None, high=None):
+    out = x.value
+    if low is not None:
+        out = node.graph.max(out, low.value)
+    return out if high is None else node.graph.min(out, high.value)
+
+
+@operator("Clip", since=6)
+def _clip_by_attributes(node, x):
+    out = x.value
+    if node.has("min"):
+        out = node.graph.max(out, node.attribute("min"))
+    return node.graph.min(out, node.attribute("max")) if node.has("max") else out
+
+
+@operator("LeakyRelu")
+def _leaky_relu(node, x):
+    return _negative_part(node, x, node.graph.mul(x.value, node.attribute("alpha", 0.01)))
+
+
+@operator("Elu")
+def _elu(node, x):
+    return _negative_part(node, x, _scaled_expm1(node, x.value, node.attribute("alpha", 1.0)))
+
+
+@operator("Selu")
+def _selu(node, x):
+    alpha = node.attribute("alpha", 1.67326319217681884765625)
+    elu = _negative_part(node, x, _scaled_expm1(node, x.value, alpha))
+    return node.graph.mul(elu, node.attribute("gamma", 1.05070102214813232421875))
+
+
+@operator("Celu")
+def _celu(node, x):
+    alpha = node.attribute("alpha", 1.0)
+    return _negative_part(node, x, _scaled_expm1(node, node.graph.div(x.value, alpha), alpha))
+
+
+def _negative_part(node, x, negative):
+    return node.graph.select(node.graph.lt(x.value, 0), negative, x.value)
+
+
+def _scaled_expm1(node, x, alpha):
+    return node.graph.mul(node.graph.sub(node.graph.exp(x), 1.0), alpha)
+
+
+@operator("ThresholdedRelu")
+def _thresholded_relu(node, x):
+    return node.graph.select(node.graph.gt(x.value, node.attribute("alpha", 1.0)), x.value, 0.0)
+
+
+@operator("HardSigmoid")
+def _hard_sigmoid(node, x):
+    graph = node.graph
+    line = graph.add(graph.mul(x.value, node.attribute("alpha", 0.2)), node.attribute("beta", 0.5))
+    return graph.max(graph.min(line, 1.0), 0.0)
+
+
+@operator("Gelu")
+def _gelu(node, x):
+    return node.graph.gelu_tanh(x.value) if node.attribute("approximate", "none") == "tanh" else \
+        node.graph.gelu(x.value)
+
+
+@operator("Swish")
+def _swish(node, x):
+    return node.graph.mul(x.value, node.graph.sigmoid(node.graph.mul(x.value, node.attribute("alpha", 1.0))))
+
+
+@operator("Shrink")
+def _shrink(node, x):
+    graph, bias, bound = node.graph, node.attribute("bias", 0.0), node.attribute("lambd", 0.5)
+    wide = x.value if x.dtype in FLOATS else graph.cast(x.value, "f32")
+    inner = graph.select(graph.gt(wide, bound), graph.sub(wide, bias), graph.mul(wide, 0.0))
+    return cast(node, graph.select(graph.lt(wide, -bound), graph.add(wide, bias), inner), x.dtype)
+
+
+@operator("IsInf")
+def _is_inf(node, x):
+    graph, tests = node.graph, []
+    if node.attribute("detect_positive", 1):
+        tests.append(graph.eq(x.value, math.inf))
+    if node.attribute("detect_negative", 1):
+        tests.append(graph.eq(x.value, -math.inf))
+    if not tests:
+        return graph.ne(graph.abs(x.value), graph.abs(x.value)) if x.dtype not in FLOATS else \
+            graph.and_(graph.eq(x.value, 0.0), graph.ne(x.value, 0.0))
+    return tests[0] if len(tests) == 1 else graph.or_(*tests)

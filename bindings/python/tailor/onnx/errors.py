@@ -1,0 +1,22 @@
+"""What importing a model may raise."""
+
+
+class ModelError(Exception):
+    """A model that cannot be imported: the node at fault (may be "") and the reason."""
+
+    def __init__(self, reason, node=""):
+        super().__init__(f"{node}: {reason}" if node else reason)
+        self.reason = reason
+        self.node = node
+
+
+class Unsupported(ModelError):
+    """A valid model that needs what Tailor does not have."""
+
+
+class DependsOnData(Unsupported):
+    """A shape, axis or the like that only running gives; `input` is the model's input that it is, if it is one."""
+
+    def __init__(self, reason, node="", input=None):
+        super().__init__(reason, node)
+        self.input = input

@@ -1,0 +1,156 @@
+"""Arithmetic on extents while importing: every extent is an int or a canonical dim of the graph.
+
+What can be decided of symbolic extents is decided here; None means that it cannot."""
+import math
+import operator
+
+from .. import dims as _dims
+
+_MAX = 2**31 - 1
+_UNBOUNDED = (-math.inf, math.inf)
+
+
+class Extents:
+    """The extents of one graph."""
+
+    def __init__(self, graph):
+        self._graph = graph
+        self._parts = {}  # text -> (operation, lhs, rhs) of earlier extents, or None for a leaf
+        self._ranges = {}  # text -> (min, max) of symbols
+
+    def symbol(self, symbol):
+        """The dim of a tailor.Symbol (or of an expression or int that the user gave)."""
+        dim = self.fold(symbol)
+        if isinstance(symbol, _dims.Symbol):
+            self._ranges[self.text(dim)] = symbol.min, symbol.max
+        return dim
+
+    def fold(self, dim):
+        """`dim` as an int where it is one, else as a dim of the graph."""
+        if isinstance(dim, int):
+            return dim
+        if hasattr(dim, "__index__"):
+            return operator.index(dim)
+        handle = self._graph._dim(dim)
+        text = self._graph.dim_text(_dims.GraphDim(self._graph, handle))
+        return int(text) if text.lstrip("-").isdigit() else _dims.GraphDim(self._graph, handle)
+
+    def text(self, dim):
+        """Equal texts mean equal extents."""
+        return str(dim) if isinstance(dim, int) else self._graph.dim_text(dim)
+
+    def add(self, lhs, rhs):
+        return self._combine("add", lhs, rhs)
+
+    def sub(self, lhs, rhs):
+        return self._combine("sub", lhs, rhs)
+
+    def mul(self, lhs, rhs):
+        return self._combine("mul", lhs, rhs)
+
+    def floordiv(self, lhs, rhs):
+        return self._combine("floordiv", lhs, rhs)
+
+    def mod(self, lhs, rhs):
+        return self._combine("mod", lhs, rhs)
+
+    def min(self, lhs, rhs):
+        less = self.compare(lhs, rhs, "le")
+        return self._combine("min", lhs, rhs) if less is None else lhs if less else rhs
+
+    def max(self, lhs, rhs):
+        less = self.compare(lhs, rhs, "le")
+        return self._combine("max", lhs, rhs) if less is None else rhs if less else lhs
+
+    def ceildiv(self, lhs, rhs):
+        """lhs / rhs rounded up, for rhs > 0."""
+        return self.floordiv(self.add(lhs, rhs - 1), rhs)
+
+    def product(self, dims):
+        out = 1
+        for dim in dims:
+            out = self.mul(out, dim)
+        return out
+
+    def equal(self, lhs, rhs):
+        """Whether the extents are equal: True, False, or None."""
+        return self.compare(lhs, rhs, "eq")
+
+    def compare(self, lhs, rhs, relation):
+        """Whether `lhs relation rhs` (eq, lt, le) holds at all shapes: True, False, or None where it depends."""
+        difference = self.sub(lhs, rhs)
+        low, high = self.bounds(difference)
+        if relation == "eq":
+            return True if low == high == 0 else False if low > 0 or high < 0 else None
+        if relation == "lt":
+            return True if high < 0 else False if low >= 0 else None
+        return True if high <= 0 else False if low > 0 else None
+
+    def bounds(self, dim):
+        """(min, max) of an extent."""
+        if isinstance(dim, int):
+            return dim, dim
+        text = self.text(dim)
+        if text in self._ranges:
+            return self._ranges[text]
+        if self._parts.get(text) is None:
+            return 0, _MAX
+        operation, lhs, rhs = self._parts[text]
+        return _BOUNDS[operation](self.bounds(lhs), self.bounds(rhs))
+
+    def as_value(self, dim):
+        """The extent as an i64 tensor of rank 0."""
+        if isinstance(dim, int):
+            return self._graph.scalar(dim, "i64")
+        if self.bounds(dim)[0] >= 0:
+            indices = self._graph.iota([dim + 1], 0, "i64")
+            return self._graph.reshape(self._graph.slice(indices, [dim], [1]), [])
+        operation, lhs, rhs = self._parts[self.text(dim)]
+        lhs, rhs = self.as_value(lhs), self.as_value(rhs)
+        if operation in ("floordiv", "mod"):
+            return floor_div_mod(self._graph, lhs, rhs)[operation == "mod"]
+        return getattr(self._graph, operation)(lhs, rhs)
+
+    def _combine(self, operation, lhs, rhs):
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return _INT[operation](lhs, rhs)
+        dim = self.fold(_dims.Expression(operation, lhs, rhs))
+        for operand in (lhs, rhs):  # operands come before results, so that parts never form a cycle
+            self._parts.setdefault(self.text(operand))
+        self._parts.setdefault(self.text(dim), (operation, lhs, rhs))
+        return dim
+
+
+def floor_div_mod(graph, lhs, rhs):
+    """Integer quotient rounded down, and the remainder, of rhs's sign."""
+    quotient = graph.div(lhs, rhs)
+    remainder = graph.sub(lhs, graph.mul(quotient, rhs))
+    wrong = graph.and_(graph.ne(remainder, 0), graph.ne(graph.lt(remainder, 0), graph.lt(rhs, 0)))
+    return (graph.select(wrong, graph.sub(quotient, 1), quotient),
+            graph.select(wrong, graph.add(remainder, rhs), remainder))
+
+
+_INT = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv,
+        "mod": operator.mod, "min": min, "max": max}
+
+
+def _mul_bounds(lhs, rhs):
+    products = [0 if 0 in (a, b) else a * b for a in lhs for b in rhs]
+    return min(products), max(products)
+
+
+def _floordiv_bounds(lhs, rhs):
+    if lhs[0] < 0 or rhs[0] < 1:
+        return _UNBOUNDED
+    return lhs[0] // rhs[1] if rhs[1] != math.inf else 0, lhs[1] // rhs[0] if lhs[1] != math.inf else math.inf
+
+
+_BOUNDS = {
+    "add": lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    "sub": lambda a, b: (a[0] - b[1], a[1] - b[0]),
+    "mul": _mul_bounds,
+    "floordiv": _floordiv_bounds,
+    "mod": lambda a, b: (0, b[1] - 1),
+    "min": lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
+    "max": lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
+}

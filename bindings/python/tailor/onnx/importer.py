@@ -1,0 +1,200 @@
+"""Walks a model's nodes and appends to a graph what they compute."""
+import numpy
+from onnx import AttributeProto, helper
+
+from .. import _convert
+from .. import errors as _errors
+from ..dims import symbol
+from ..graph import Graph, Value
+from . import constants, dtypes, folding, functions, registry
+from .errors import DependsOnData, ModelError, Unsupported
+from .extents import Extents
+from .tensors import Tensor
+
+MAX_NESTING = 64
+
+
+class Node:
+    """One ONNX node and what its operator function may ask and make."""
+
+    def __init__(self, importer, proto, opset, scope, depth):
+        self.importer, self.proto, self.opset, self.scope, self.depth = importer, proto, opset, scope, depth
+        self.graph, self.extents = importer.graph, importer.extents
+        self._attributes = {attribute.name: attribute for attribute in proto.attribute}
+
+    @property
+    def label(self):
+        name = self.proto.name or next((output for output in self.proto.output if output), "")
+        return f'{self.proto.op_type} node "{name}"'
+
+    def attribute(self, name, default=None):
+        """An attribute's value; tensors as Tensor, texts as str."""
+        if name not in self._attributes:
+            return default
+        value = self._attributes[name]
+        if value.type == AttributeProto.TENSOR:
+            return self.constant(self.importer.constants.array(value.t))
+        value = helper.get_attribute_value(value)
+        return value.decode() if isinstance(value, bytes) else value
+
+    def has(self, name):
+        return name in self._attributes
+
+    def fail(self, reason):
+        raise ModelError(reason, self.label)
+
+    def unsupported(self, reason):
+        raise Unsupported(reason, self.label)
+
+    def depends_on_data(self, tensor, what):
+        raise DependsOnData(f"{what} depends on data", self.label, tensor.input)
+
+    def constant(self, array):
+        return Tensor(self.extents, self.graph, array=array)
+
+    def tensor(self, value):
+        return Tensor(self.extents, self.graph, value=value)
+
+    def entries(self, entries, dtype="i64", rank=1):
+        """A Tensor of ints, bools and dims."""
+        entries = list(entries)
+        if all(isinstance(entry, int) for entry in entries):
+            array = numpy.asarray(entries, _convert.numpy_dtype(_convert.dtype_code(dtype)))
+            return self.constant(array if rank else array.reshape(()))
+        return Tensor(self.extents, self.graph, entries=entries, rank=rank, dtype=dtype)
+
+    def known(self, tensor, what):
+        """The entries of an operand that has to be known while importing."""
+        if tensor.entries is None:
+            self.depends_on_data(tensor, what)
+        return tensor.entries
+
+    def known_ints(self, tensor, what):
+        entries = self.known(tensor, what)
+        if not all(isinstance(entry, int) for entry in entries):
+            self.unsupported(f"{what} depends on the shape")
+        return entries
+
+    def axis(self, axis, rank):
+        """The axis counted from the front."""
+        if not -rank <= axis < rank:
+            self.fail(f"axis {axis} is out of range for rank {rank}")
+        return axis % rank if rank else 0
+
+    def call(self, op_type, *inputs, **attributes):
+        """What another operator gives for these Tensors."""
+        names = [f"{i}" if tensor is not None else "" for i, tensor in enumerate(inputs)]
+        proto = helper.make_node(op_type, names, ["out"], self.proto.name or self.label, **attributes)
+        scope = {name: tensor for name, tensor in zip(names, inputs) if name}
+        self.importer.run_node(proto, {"": self.opset}, scope, self.depth + 1)
+        return scope["out"]
+
+
+class Importer:
+    """Appends one model to one graph."""
+
+    def __init__(self, model, directory, dims, fixed):
+        self.model, self.graph = model, Graph(model.graph.name or "main")
+        self.extents = Extents(self.graph)
+        self.constants = constants.Constants(directory)
+        self.functions = {(f.domain, f.name): f for f in model.functions}
+        self._symbols, self._fixed = dict(dims), fixed
+        self._labelled = set()  # handles of values that have their name
+
+    def run(self):
+        """The finished graph."""
+        opsets = {entry.domain: entry.version for entry in self.model.opset_import}
+        proto, scope = self.model.graph, {}
+        for initializer in proto.initializer:
+            scope[initializer.name] = self._named(initializer.name, self._initializer, initializer)
+        for value in proto.input:
+            if value.name not in scope:
+                scope[value.name] = self._named(value.name, self._input, value)
+        self.run_nodes(proto, opsets, scope, 0)
+        for value in proto.output:
+            if value.name not in scope:
+                raise ModelError(f'no node computes the output "{value.name}"')
+            self.graph.output(value.name, scope[value.name].value)
+        return self.graph
+
+    def run_nodes(self, proto, opsets, scope, depth):
+        """Imports the nodes of a graph or function body into `scope`, in an order that its data allows."""
+        if depth > MAX_NESTING:
+            raise ModelError(f"graphs and functions nest deeper than {MAX_NESTING}", proto.name)
+        for node in functions.ordered(proto.node, scope):
+            self.run_node(node, opsets, scope, depth)
+
+    def run_node(self, proto, opsets, scope, depth):
+        domain = "" if proto.domain == "ai.onnx" else proto.domain
+        node = Node(self, proto, opsets.get(domain, opsets.get("ai.onnx", 0) if not domain else 0), scope, depth)
+        inputs = [scope[name] if name else None for name in proto.input]
+        try:
+            outputs = self._outputs(node, domain, inputs)
+        except _errors.Error as error:
+            kind = Unsupported if error.code == "UNIMPLEMENTED" else ModelError
+            raise kind(error.message, node.label) from error
+        except ModelError as error:
+            raise error if error.node else type(error)(error.reason, node.label) from error
+        for name, output in zip(proto.output, outputs):
+            if name:
+                scope[name] = output if isinstance(output, Tensor) else node.tensor(output)
+                self._label(scope[name], name)
+
+    def _outputs(self, node, domain, inputs):
+        proto = node.proto
+        if (domain, proto.op_type) in self.functions:
+            return functions.call(node, self.functions[domain, proto.op_type], inputs)
+        computed = folding.fold(node, domain, inputs)
+        if computed is None:
+            function = registry.find_operator(domain, proto.op_type, node.opset)
+            computed = function(node, *inputs) if function else functions.expand(node, domain, inputs)
+        return computed if isinstance(computed, (list, tuple)) else [computed]
+
+    def _input(self, proto):
+        kind = proto.type.WhichOneof("value")
+        if kind != "tensor_type":
+            raise Unsupported(f"an input of {(kind or 'no type').replace('_type', '')} kind is not supported")
+        tensor = proto.type.tensor_type
+        dtype = dtypes.from_onnx(tensor.elem_type)
+        if not tensor.HasField("shape"):
+            raise Unsupported("an input without a rank is not supported")
+        if proto.name in self._fixed:
+            return self._fixed_input(proto.name, dtype, len(tensor.shape.dim))
+        shape = [self._input_dim(proto.name, i, dim) for i, dim in enumerate(tensor.shape.dim)]
+        value = self.graph.input(proto.name, dtype, shape)
+        self._labelled.add(value.handle)
+        return Tensor(self.extents, self.graph, value=value, input=proto.name)
+
+    def _fixed_input(self, name, dtype, rank):
+        array = numpy.asarray(self._fixed[name])
+        if _convert.array_code(array) != _convert.dtype_code(dtype) or array.ndim != rank:
+            raise ModelError(f"fixed to {array.dtype} of rank {array.ndim}, but is {dtype} of rank {rank}")
+        return Tensor(self.extents, self.graph, array=array)
+
+    def _input_dim(self, name, index, dim):
+        if dim.WhichOneof("value") == "dim_value":
+            if dim.dim_value < 0:
+                raise ModelError(f"dim {index} is {dim.dim_value}")
+            return dim.dim_value
+        key = dim.dim_param or f"{name}_dim{index}"
+        if key not in self._symbols:
+            self._symbols[key] = symbol(key)
+        return self.extents.symbol(self._symbols[key])
+
+    def _initializer(self, proto):
+        return Tensor(self.extents, self.graph, array=self.constants.array(proto))
+
+    def _named(self, name, function, proto):
+        """function(proto), whose errors name the value."""
+        try:
+            return function(proto)
+        except ModelError as error:
+            raise type(error)(error.reason, error.node or f'"{name}"') from error
+        except _errors.Error as error:
+            raise ModelError(error.message, f'"{name}"') from error
+
+    def _label(self, tensor, name):
+        """Names a computed value after its first ONNX name."""
+        if tensor.computed and tensor.value.handle not in self._labelled:
+            self._labelled.add(tensor.value.handle)
+            tensor.value.named(name)

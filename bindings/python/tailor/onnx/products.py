@@ -1,0 +1,108 @@
+"""Matrix products."""
+from .dtypes import FLOATS
+from .registry import operator
+
+
+def matmul(graph, lhs, rhs, dims):
+    """numpy's matmul of operands of rank >= 2; `dims` are lhs's and rhs's."""
+    if lhs.dtype in FLOATS:
+        return graph.dot(lhs, rhs)
+    left, right = dims
+    wide = graph.mul(graph.reshape(lhs, [*left, 1]), graph.reshape(rhs, [*right[:-2], 1, *right[-2:]]))
+    return graph.reduce_sum(wide, [-2])
+
+
+@operator("MatMul")
+def _matmul(node, lhs, rhs):
+    if 0 in (lhs.rank, rhs.rank):
+        node.fail("an operand has rank 0")
+    return batched(node, lhs.value, lhs.shape, rhs.value, rhs.shape)
+
+
+def batched(node, lhs, left, rhs, right):
+    """numpy's matmul, operands of rank 1 too."""
+    graph = node.graph
+    wide_left = (1, *left) if len(left) == 1 else left
+    wide_right = (*right, 1) if len(right) == 1 else right
+    out = matmul(graph, graph.reshape(lhs, wide_left), graph.reshape(rhs, wide_right), (wide_left, wide_right))
+    dims = [node.extents.fold(dim) for dim in out.shape]
+    if len(left) == 1:
+        del dims[-2]
+    if len(right) == 1:
+        del dims[-1]
+    return out if len(dims) == len(out.shape) else graph.reshape(out, dims)
+
+
+@operator("Gemm", since=7)
+def _gemm(node, a, b, c=None):
+    graph = node.graph
+    alpha, beta = node.attribute("alpha", 1.0), node.attribute("beta", 1.0)
+    if a.dtype in FLOATS:
+        out = graph.dot(a.value, b.value, transpose_lhs=node.attribute("transA", 0),
+                        transpose_rhs=node.attribute("transB", 0))
+    else:
+        out = _integer_gemm(node, a, b)
+    out = out if alpha == 1.0 else graph.mul(out, alpha)
+    if c is None or beta == 0.0:
+        return out
+    return graph.add(out, c.value if beta == 1.0 else graph.mul(c.value, beta))
+
+
+def _integer_gemm(node, a, b):
+    operands = []
+    for tensor, flag in ((a, "transA"), (b, "transB")):
+        value = node.graph.transpose(tensor.value, [1, 0]) if node.attribute(flag, 0) else tensor.value
+        operands.append((value, tensor.shape[::-1] if node.attribute(flag, 0) else tensor.shape))
+    (lhs, left), (rhs, right) = operands
+    return matmul(node.graph, lhs, rhs, (left, right))
+
+
+@operator("Einsum")
+def _einsum(node, *xs):
+    """Operands spread over all letters, multiplied, and summed over those that the result does not have."""
+    equation = node.attribute("equation").replace(" ", "")
+    left, arrow, result = equation.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(xs):
+        node.fail(f'"{equation}" is for {len(terms)} operands')
+    terms = [_letters(node, term, x.rank) for term, x in zip(terms, xs)]
+    every = sorted({letter for term in terms for letter in term})
+    if arrow:
+        dots = sorted(letter for letter in every if letter.isdigit())
+        result = [letter for part in result.replace("...", ".") for letter in (dots if part == "." else part)]
+    else:
+        flat = [letter for term in terms for letter in term]
+        result = [letter for letter in every if letter.isdigit() or flat.count(letter) == 1]
+    order = result + [letter for letter in every if letter not in result]
+    if len(order) > 8:
+        node.unsupported("more than 8 letters")
+    out = None
+    for term, x in zip(terms, xs):
+        spread = _spread(node, x, term, order)
+        out = spread if out is None else node.graph.mul(out, spread)
+    summed = list(range(len(result), len(order)))
+    return node.graph.reduce_sum(out, summed) if summed else out
+
+
+def _letters(node, term, rank):
+    """The letters of one operand; digits stand for the dims of "...", counted from the last."""
+    given = len(term.replace("...", ""))
+    if rank < given or (rank > given and "..." not in term):
+        node.fail(f'"{term}" does not fit rank {rank}')
+    hidden = [str(9 - (rank - given) + i) for i in range(rank - given)]
+    return [letter for part in term.replace("...", ".") for letter in (hidden if part == "." else part)]
+
+
+def _spread(node, x, term, order):
+    """x with its dims in `order`, 1 where it has none; a letter given twice takes the diagonal."""
+    graph, value, dims, letters = node.graph, x.value, list(x.shape), list(term)
+    for letter in [letter for letter in set(letters) if letters.count(letter) > 1]:
+        while letters.count(letter) > 1:
+            first, second = [i for i, other in enumerate(letters) if other == letter][:2]
+            row = graph.iota([dims[first]] + [1] * (len(dims) - 1 - first), 0, "i64")
+            column = graph.iota([dims[second]] + [1] * (len(dims) - 1 - second), 0, "i64")
+            value = graph.reduce_sum(graph.select(graph.eq(row, column), value, 0), [second])
+            del letters[second], dims[second]
+    kept = [letter for letter in order if letter in letters]
+    value = graph.transpose(value, [letters.index(letter) for letter in kept]) if kept else value
+    return graph.reshape(value, [dims[letters.index(letter)] if letter in letters else 1 for letter in order])

@@ -1,0 +1,74 @@
+"""The ONNX backend node suite: its cases, their data, and how results are compared."""
+import os
+import pathlib
+
+import numpy
+import onnx
+from onnx import numpy_helper
+from onnx.backend.test.loader import load_model_tests
+
+# The least number of cases that a wheel has to bring; a runner that finds none passes nothing.
+FLOOR = 1700
+
+# Families that Tailor does not aim at, by operator.
+FAMILIES = {
+    "sequences": """SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength SequenceMap
+        SplitToSequence ConcatFromSequence ReverseSequenceMap""",
+    "optional": "Optional OptionalGetElement OptionalHasElement",
+    "strings": "StringConcat StringNormalizer StringSplit RegexFullMatch TfIdfVectorizer LabelEncoder",
+    "image decoding": "ImageDecoder",
+    "random": "Bernoulli RandomNormal RandomNormalLike RandomUniform RandomUniformLike Multinomial",
+}
+_FAMILY_OF = {op: family for family, ops in FAMILIES.items() for op in ops.split()}
+
+
+def find():
+    """{name: (directory, rtol, atol)} of the suite's node cases."""
+    return {case.name: (case.model_dir, case.rtol, case.atol) for case in load_model_tests(kind="node")}
+
+
+def family(model):
+    """The family that makes a case no aim of Tailor, or None."""
+    values = [*model.graph.input, *model.graph.output]
+    kinds = {value.type.WhichOneof("value") for value in values}
+    for kind, name in (("sequence_type", "sequences"), ("optional_type", "optional"), ("map_type", "maps")):
+        if kind in kinds:
+            return name
+    if any(value.type.tensor_type.elem_type == onnx.TensorProto.STRING for value in values):
+        return "strings"
+    ops = [node.op_type for node in model.graph.node]
+    return next((_FAMILY_OF[op] for op in ops if op in _FAMILY_OF), None)
+
+
+def data(directory, model):
+    """(inputs by name, expected outputs by name) of a case's first data set."""
+    folder = pathlib.Path(directory, "test_data_set_0")
+    return _arrays(folder, "input", model.graph.input), _arrays(folder, "output", model.graph.output)
+
+
+def _arrays(folder, kind, values):
+    arrays = {}
+    for i, value in enumerate(values):
+        path = folder / f"{kind}_{i}.pb"
+        if not path.exists():
+            break
+        arrays[value.name] = numpy_helper.to_array(onnx.load_tensor(os.fspath(path)))
+    return arrays
+
+
+def difference(name, got, wanted, rtol, atol):
+    """Why `got` is not `wanted`, or None."""
+    if got.shape != wanted.shape:
+        return f'"{name}" has shape {list(got.shape)}, not {list(wanted.shape)}'
+    if got.dtype != wanted.dtype:
+        return f'"{name}" has type {got.dtype}, not {wanted.dtype}'
+    if got.dtype.kind not in "fV" and got.dtype.name != "bfloat16":
+        wrong = got != wanted
+    else:
+        got, wanted = got.astype("float64"), wanted.astype("float64")
+        wrong = ~numpy.isclose(got, wanted, rtol=rtol, atol=atol, equal_nan=True)
+    if not wrong.any():
+        return None
+    index = tuple(int(i) for i in numpy.argwhere(wrong)[0])
+    return f'{int(wrong.sum())} of {wrong.size} elements of "{name}" differ, first {index}: {got[index]}, not ' \
+           f"{wanted[index]}"

@@ -1,0 +1,2 @@
+def run(name, directory, rtol, atol):
+    return "skipped", "", []

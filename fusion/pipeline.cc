@@ -18,6 +18,7 @@
 #include "fusion/remote_stitch.h"
 #include "fusion/stitch.h"
 #include "graph/status_macros.h"
+#include "graph/status_node.h"
 
 namespace tailor {
 namespace {
@@ -41,8 +42,10 @@ absl::Status CheckFusible(const Graph& graph) {
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     const Node& node = graph.node(id);
     if (ClassOf(node) != FusionClass::kControl && node.results.size() == 1) continue;
-    return absl::UnimplementedError(
-        absl::StrCat(InfoOf(node.op).text, " ", graph.NameOf({id, 0}), ": control flow has no kernel"));
+    return WithNode(
+        absl::UnimplementedError(absl::StrCat(InfoOf(node.op).text, " ", graph.NameOf({id, 0}), ": ",
+                                              graph.TypeText(graph.type({id, 0})), ": control flow has no kernel")),
+        node.name);
   }
   return absl::OkStatus();
 }

@@ -40,7 +40,7 @@ ConstantData SeededConstant(absl::string_view name, const TensorType& type) {
 Graph GraphMaker::Make() {
   AddSymbols();
   AddFirstInputs();
-  for (int ops = 2 + Pick(Percent(25) ? 24 : 10); ops > 0; --ops) AppendAny();
+  for (int ops = 2 + Pick(Percent(30) ? 30 : 12); ops > 0; --ops) AppendAny();
   AddOutputs();
   return std::move(graph_);
 }
@@ -185,7 +185,7 @@ void GraphMaker::AppendAny() {
   static const std::vector<std::pair<int, void (GraphMaker::*)()>> kWeighted = {
       {12, &GraphMaker::AppendUnary},  {18, &GraphMaker::AppendBinary},    {4, &GraphMaker::AppendCompare},
       {6, &GraphMaker::AppendSelect},  {4, &GraphMaker::AppendLogic},      {5, &GraphMaker::AppendCast},
-      {13, &GraphMaker::AppendReduce}, {10, &GraphMaker::AppendCompound},  {2, &GraphMaker::AppendAttention},
+      {13, &GraphMaker::AppendReduce}, {10, &GraphMaker::AppendCompound},  {3, &GraphMaker::AppendAttention},
       {3, &GraphMaker::AppendIota},    {4, &GraphMaker::AppendBroadcast},  {8, &GraphMaker::AppendReshape},
       {7, &GraphMaker::AppendSlice},   {6, &GraphMaker::AppendTranspose},  {5, &GraphMaker::AppendConcat},
       {5, &GraphMaker::AppendGather},  {7, &GraphMaker::AppendDot}};

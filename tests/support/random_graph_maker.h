@@ -65,6 +65,7 @@ class GraphMaker {
   void AppendReduce();
   void AppendCompound();
   void AppendAttention();
+  void AppendHeads();
   void AppendBroadcast();
   void AppendReshape();
   void AppendTranspose();

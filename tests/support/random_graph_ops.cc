@@ -105,7 +105,9 @@ void GraphMaker::AppendCompound() {
   }
 }
 
+// Attention over new inputs, or over the heads of projections of one.
 void GraphMaker::AppendAttention() {
+  if (Percent(40)) return AppendHeads();
   Shape batch = AnyShape(2);
   auto matrix = [&](const DimExpr& rows, const DimExpr& columns) {
     Shape shape = batch;
@@ -117,6 +119,25 @@ void GraphMaker::AppendAttention() {
   const Value query = matrix(m, depth), key = matrix(n, depth), value = matrix(n, AnyDim());
   const Value mask = Percent(50) ? Input(DType::kF32, {Percent(50) ? DimExpr(1) : m, n}) : Value{};
   Keep(Attention(graph_, query, key, value, mask, 0.5));
+}
+
+void GraphMaker::AppendHeads() {
+  const int64_t heads = OneOf<int64_t>({1, 2, 3}), depth = OneOf<int64_t>({4, 8, 16}), width = heads * depth;
+  const DimExpr batch = AnySymbol(), length = AnySymbol();
+  const Value x = Input(DType::kF32, {batch, length, width});
+  auto project = [&] {
+    const Value y = *Append(OpKind::kDot, {x, Constant(DType::kF32, {width, width})},
+                            {{"transpose_rhs", int64_t{Percent(50)}}});
+    const Value biased = *Append(OpKind::kAdd, {y, Constant(DType::kF32, {width})});
+    const Value split = *Append(OpKind::kReshape, {biased}, {{"shape", Shape{batch, length, heads, depth}}});
+    return *Append(OpKind::kTranspose, {split}, {{"permutation", std::vector<int64_t>{0, 2, 1, 3}}});
+  };
+  const Value query = project(), key = project(), value = Percent(50) ? key : project();
+  const Value mask = Percent(50) ? Input(DType::kF32, {batch, 1, 1, length}) : Value{};
+  const auto attended = Attention(graph_, query, key, value, mask, 0.5);
+  if (!attended.ok()) return;
+  const Value back = *Append(OpKind::kTranspose, {*attended}, {{"permutation", std::vector<int64_t>{0, 2, 1, 3}}});
+  Keep(Append(OpKind::kReshape, {back}, {{"shape", Shape{batch, length, width}}}));
 }
 
 void GraphMaker::AppendBroadcast() {

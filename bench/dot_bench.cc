@@ -89,13 +89,13 @@ void MeasurePeak(benchmark::State& state) {
 }
 
 [[maybe_unused]] const int registered = [] {
-  benchmark::RegisterBenchmark("fma_peak", MeasurePeak)->UseManualTime()->Iterations(50);
+  benchmark::RegisterBenchmark("fma_peak", MeasurePeak)->UseManualTime()->Iterations(100);
   for (const DotShape& shape : kShapes) {
     const std::string name =
         "dot/" + std::to_string(shape.m) + "x" + std::to_string(shape.k) + "x" + std::to_string(shape.n);
     benchmark::RegisterBenchmark(name.c_str(), [shape](benchmark::State& state) { MeasureDot(state, shape); })
         ->UseManualTime()
-        ->Iterations(200)
+        ->Iterations(40)
         ->Unit(benchmark::kMicrosecond);
   }
   return 0;

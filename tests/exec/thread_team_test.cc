@@ -5,51 +5,92 @@
 #include <unistd.h>
 
 #include <array>
+#include <thread>
 
 #include "exec/runtime.h"
 
 namespace tailor {
 namespace {
 
-struct Calls {
-  std::array<std::atomic<int>, 8> count = {};
-  static void Task(void* data, size_t index) { ++static_cast<Calls*>(data)->count[index]; }
+// Items that whoever comes takes one by one; and who came.
+struct Items {
+  explicit Items(size_t ways) : ways(ways) {}
+
+  static void Take(void* data, size_t worker) {
+    auto& items = *static_cast<Items*>(data);
+    if (worker >= items.ways || items.inside[worker].exchange(1) != 0) ++items.intruders;
+    for (size_t i; (i = items.next++) < items.taken.size();) ++items.taken[i];
+    items.inside[worker] = 0;
+  }
+
+  size_t ways;
+  std::atomic<size_t> next{0};
+  std::array<std::atomic<int>, 100> taken = {};
+  std::array<std::atomic<int>, 8> inside = {};  // by worker
+  std::atomic<int> intruders{0};                // beyond the ways, or two of one number at once
 };
 
-TEST(ThreadTeam, CallsEachIndexOnce) {
+TEST(ThreadTeam, EveryItemIsTakenOnce) {
   ThreadTeam team(3);
   ASSERT_TRUE(team.ok());
-  for (const bool sleep : {false, true}) {
-    Calls calls;
-    for (int i = 0; i < 100; ++i) ASSERT_TRUE(team.TryRun(Calls::Task, &calls, 8, sleep));
-    for (const std::atomic<int>& count : calls.count) EXPECT_EQ(count, 100);
+  for (int round = 0; round < 2000; ++round) {
+    Items items(1 + round % 3);
+    ASSERT_TRUE(team.TryRun(Items::Take, &items, items.ways, /*sleep=*/round % 500 < 100));
+    for (const std::atomic<int>& taken : items.taken) ASSERT_EQ(taken, 1) << "round " << round;
+    ASSERT_EQ(items.intruders, 0);
+  }
+}
+
+// A region that ends when all its workers are there.
+struct Meeting {
+  explicit Meeting(size_t ways) : ways(ways) {}
+
+  static void Attend(void* data, size_t worker) {
+    auto& meeting = *static_cast<Meeting*>(data);
+    meeting.came |= 1u << worker;
+    while (meeting.came != (1u << meeting.ways) - 1) std::this_thread::yield();
+  }
+
+  size_t ways;
+  std::atomic<uint32_t> came{0};
+};
+
+TEST(ThreadTeam, AllWorkersCome) {
+  ThreadTeam team(4);
+  for (const bool sleep : {false, true, false}) {
+    for (const size_t ways : {1, 2, 4}) {
+      Meeting meeting(ways);
+      EXPECT_TRUE(team.TryRun(Meeting::Attend, &meeting, ways, sleep));
+    }
   }
 }
 
 TEST(ThreadTeam, SaysWhenItIsBusy) {
   struct Nested {
     ThreadTeam team{2};
-    std::atomic<int> refused{0};
+    std::atomic<int> calls{0}, refused{0};
   } nested;
   ASSERT_TRUE(nested.team.TryRun(
       [](void* data, size_t) {
         auto* n = static_cast<Nested*>(data);
-        Calls calls;
-        if (!n->team.TryRun(Calls::Task, &calls, 2, false)) ++n->refused;
+        Items items(2);
+        ++n->calls;
+        if (!n->team.TryRun(Items::Take, &items, 2, false)) ++n->refused;
       },
       &nested, 2, false));
-  EXPECT_EQ(nested.refused, 2);
-  Calls calls;
-  EXPECT_TRUE(nested.team.TryRun(Calls::Task, &calls, 2, false));
+  EXPECT_GE(nested.calls, 1);
+  EXPECT_EQ(nested.refused, nested.calls);
+  Items items(2);
+  EXPECT_TRUE(nested.team.TryRun(Items::Take, &items, 2, false));
 }
 
 TEST(ThreadTeam, DoesNothingInAForkedChild) {
   auto team = std::make_unique<ThreadTeam>(2);
-  Calls calls;
-  ASSERT_TRUE(team->TryRun(Calls::Task, &calls, 2, false));
+  Items items(2);
+  ASSERT_TRUE(team->TryRun(Items::Take, &items, 2, false));
   const pid_t child = fork();
   if (child == 0) {
-    const bool refused = !team->TryRun(Calls::Task, &calls, 2, false);
+    const bool refused = !team->TryRun(Items::Take, &items, 2, false);
     team.reset();  // joins nobody
     _exit(refused ? 0 : 1);
   }
@@ -71,9 +112,9 @@ TEST(ThreadTeam, AForkedChildGetsATeamOfItsOwn) {
   const auto team = runtime.Team(2);
   const pid_t child = fork();
   if (child == 0) {
-    Calls calls;
+    Meeting meeting(2);
     const auto own = runtime.Team(2);
-    _exit(own != team && own->TryRun(Calls::Task, &calls, 2, false) && calls.count[1] == 1 ? 0 : 1);
+    _exit(own != team && own->TryRun(Meeting::Attend, &meeting, 2, false) ? 0 : 1);
   }
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);

@@ -24,7 +24,8 @@ _FAMILY_OF = {op: family for family, ops in FAMILIES.items() for op in ops.split
 
 def find():
     """{name: (directory, rtol, atol)} of the suite's node cases."""
-    return {case.name: (case.model_dir, case.rtol, case.atol) for case in load_model_tests(kind="node")}
+    tests = sorted(load_model_tests(kind="node"), key=lambda case: case.name)
+    return {case.name: (case.model_dir, case.rtol, case.atol) for case in tests}
 
 
 def family(model):

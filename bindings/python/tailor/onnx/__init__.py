@@ -11,7 +11,8 @@ import os
 import onnx
 
 from . import importer as _importer
-from . import attention, elementwise, indexing, normalization, products, quantization, reductions, shapes, windows
+from . import (elementwise, indexing, normalization, padding, pools, products, quantization, reductions, shapes,
+               windows)
 from .errors import DependsOnData, ModelError, Unsupported
 
 __all__ = ["DependsOnData", "ModelError", "Unsupported", "load"]

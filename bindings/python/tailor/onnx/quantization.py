@@ -1,1 +1,115 @@
+"""Quantized tensors."""
+from . import dtypes
+from .dtypes import SIGNED
+from .elementwise import cast, round_even
+from .products import batched
+from .registry import operator
+from .windows import convolution, per_channel
 
+
+def limits(dtype):
+    """(least, greatest) of an integer type."""
+    width = dtypes.bits(dtype)
+    return (-(2 ** (width - 1)), 2 ** (width - 1) - 1) if dtype in SIGNED else (0, 2 ** width - 1)
+
+
+def _per_axis(node, x, part):
+    """A scale or zero point, broadcast over x: one, one for each index of the axis, or one for each block."""
+    if part.rank == 0 or (part.rank == 1 and part.shape[0] == 1 and not node.attribute("block_size", 0)):
+        return node.graph.reshape(part.value, [])
+    axis, block = node.axis(node.attribute("axis", 1), x.rank), node.attribute("block_size", 0)
+    if part.rank == 1:
+        return node.graph.reshape(part.value, [part.shape[0]] + [1] * (x.rank - 1 - axis))
+    dims = list(part.shape)
+    spread = node.graph.broadcast(node.graph.reshape(part.value, [*dims[:axis + 1], 1, *dims[axis + 1:]]),
+                                  [*dims[:axis + 1], block, *dims[axis + 1:]])
+    wide = node.graph.reshape(spread, [*dims[:axis], node.extents.mul(dims[axis], block), *dims[axis + 1:]])
+    return node.graph.slice(wide, [0] * x.rank, x.shape)
+
+
+def quantized(graph, x, scale, zero, dtype):
+    """saturate(round(x / scale) + zero)."""
+    low, high = limits(dtype)
+    whole = round_even(graph, graph.div(x, scale))
+    if zero is not None:
+        whole = graph.add(whole, graph.cast(zero, whole.dtype))
+    return graph.cast(graph.max(graph.min(whole, float(high)), float(low)), dtype)
+
+
+@operator("QuantizeLinear")
+def _quantize_linear(node, x, scale, zero=None):
+    graph = node.graph
+    dtype = zero.dtype if zero is not None else \
+        dtypes.from_onnx(node.attribute("output_dtype", 0) or dtypes.to_onnx("u8"))
+    wide = x.value if x.dtype in ("f32", "f64") else graph.cast(x.value, "f32")
+    factor = cast(node, _per_axis(node, x, scale), wide.dtype)
+    return quantized(graph, wide, factor, None if zero is None else _per_axis(node, x, zero), dtype)
+
+
+@operator("DequantizeLinear")
+def _dequantize_linear(node, x, scale, zero=None):
+    graph, out = node.graph, scale.dtype
+    if node.attribute("output_dtype", 0):
+        out = dtypes.from_onnx(node.attribute("output_dtype"))
+    value = x.value
+    if zero is not None:
+        value = graph.sub(graph.cast(value, "i32"), graph.cast(_per_axis(node, x, zero), "i32"))
+    return cast(node, graph.mul(graph.cast(value, "f32"), cast(node, _per_axis(node, x, scale), "f32")), out)
+
+
+@operator("DynamicQuantizeLinear")
+def _dynamic_quantize_linear(node, x):
+    graph, axes = node.graph, list(range(x.rank))
+    high = graph.max(graph.reduce_max(x.value, axes), 0.0)
+    low = graph.min(graph.reduce_min(x.value, axes), 0.0)
+    scale = graph.div(graph.sub(high, low), 255.0)
+    zero = graph.max(graph.min(round_even(graph, graph.div(graph.neg(low), scale)), 255.0), 0.0)
+    zero = graph.cast(zero, "u8")
+    return [quantized(graph, x.value, scale, zero, "u8"), scale, zero]
+
+
+def _shifted(node, x, zero, rank=None):
+    """x - zero in f64, where products of small integers are exact."""
+    graph = node.graph
+    value = graph.cast(x.value, "f64")
+    if zero is None:
+        return value
+    offset = graph.cast(zero.value, "f64")
+    if zero.rank == 1 and rank is not None:
+        offset = graph.reshape(offset, [zero.shape[0]] + [1] * rank)
+    return graph.sub(value, offset)
+
+
+@operator("MatMulInteger")
+def _matmul_integer(node, a, b, a_zero=None, b_zero=None):
+    left = _shifted(node, a, a_zero, 1)
+    return node.graph.cast(batched(node, left, a.shape, _shifted(node, b, b_zero), b.shape), "i32")
+
+
+@operator("ConvInteger")
+def _conv_integer(node, x, weight, x_zero=None, weight_zero=None):
+    out = convolution(node, _shifted(node, x, x_zero), _shifted(node, weight, weight_zero, weight.rank - 1), x.shape,
+                      weight.shape, node.attribute("group", 1))
+    return node.graph.cast(out, "i32")
+
+
+@operator("QLinearMatMul")
+def _qlinear_matmul(node, a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero):
+    graph = node.graph
+    product = batched(node, _shifted(node, a, a_zero, 1), a.shape, _shifted(node, b, b_zero), b.shape)
+    scale = graph.div(graph.mul(graph.cast(a_scale.value, "f64"), graph.cast(b_scale.value, "f64")),
+                      graph.cast(y_scale.value, "f64"))
+    return quantized(graph, graph.mul(product, scale), 1.0, y_zero.value, y_zero.dtype)
+
+
+@operator("QLinearConv")
+def _qlinear_conv(node, x, x_scale, x_zero, weight, w_scale, w_zero, y_scale, y_zero, bias=None):
+    graph = node.graph
+    total = convolution(node, _shifted(node, x, x_zero), _shifted(node, weight, w_zero, weight.rank - 1), x.shape,
+                        weight.shape, node.attribute("group", 1))
+    if bias is not None:
+        total = graph.add(total, per_channel(node, graph.cast(bias.value, "f64"), x.rank))
+    scale = graph.div(graph.mul(graph.cast(x_scale.value, "f64"), graph.cast(w_scale.value, "f64")),
+                      graph.cast(y_scale.value, "f64"))
+    scale = per_channel(node, scale, x.rank) if w_scale.rank == 1 else scale
+    return quantized(graph, graph.mul(total, scale), 1.0, y_zero.value, y_zero.dtype)

@@ -52,11 +52,6 @@ absl::Status CompileToBytes(const char* function, const tailor_graph* graph, con
 using tailor::AlignedBytes;
 using tailor::CheckPresent;
 
-void tailor_compile_options_init(tailor_compile_options* options) {
-  if (options == nullptr) return;
-  *options = {sizeof(tailor_compile_options), nullptr, 0, nullptr, nullptr, 0, nullptr};
-}
-
 tailor_status* tailor_graph_compile(const tailor_graph* graph, tailor_runtime* runtime,
                                     const tailor_compile_options* options, tailor_executable** out) {
   constexpr const char* kFunction = "tailor_graph_compile";

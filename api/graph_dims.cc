@@ -48,11 +48,6 @@ using tailor::AtBoundary;
 using tailor::CombineDims;
 using tailor::DimExpr;
 
-void tailor_symbol_options_init(tailor_symbol_options* options) {
-  if (options == nullptr) return;
-  *options = {sizeof(tailor_symbol_options), 0, INT32_MAX, 1, nullptr, 0};
-}
-
 tailor_status* tailor_graph_symbol(tailor_graph* graph, const char* name, size_t name_size,
                                    const tailor_symbol_options* options, tailor_dim* out) {
   return AtBoundary([&]() -> absl::Status {

@@ -195,10 +195,6 @@ tailor_status* tailor_graph_select(tailor_graph* graph, tailor_value condition, 
   });
 }
 
-void tailor_reduce_sum_options_init(tailor_reduce_sum_options* options) {
-  if (options != nullptr) *options = {sizeof(tailor_reduce_sum_options), 0};
-}
-
 tailor_status* tailor_graph_reduce_sum(tailor_graph* graph, tailor_value x, const int64_t* axes,
                                         size_t axes_count, const tailor_reduce_sum_options* options,
                                        tailor_value* out) {
@@ -208,10 +204,6 @@ tailor_status* tailor_graph_reduce_sum(tailor_graph* graph, tailor_value x, cons
     const tailor_reduce_sum_options given = a.Given(options, tailor_reduce_sum_options_init);
     a.I64("keep_dims", given.keep_dims);
   });
-}
-
-void tailor_reduce_max_options_init(tailor_reduce_max_options* options) {
-  if (options != nullptr) *options = {sizeof(tailor_reduce_max_options), 0};
 }
 
 tailor_status* tailor_graph_reduce_max(tailor_graph* graph, tailor_value x, const int64_t* axes,
@@ -225,10 +217,6 @@ tailor_status* tailor_graph_reduce_max(tailor_graph* graph, tailor_value x, cons
   });
 }
 
-void tailor_reduce_min_options_init(tailor_reduce_min_options* options) {
-  if (options != nullptr) *options = {sizeof(tailor_reduce_min_options), 0};
-}
-
 tailor_status* tailor_graph_reduce_min(tailor_graph* graph, tailor_value x, const int64_t* axes,
                                         size_t axes_count, const tailor_reduce_min_options* options,
                                        tailor_value* out) {
@@ -238,10 +226,6 @@ tailor_status* tailor_graph_reduce_min(tailor_graph* graph, tailor_value x, cons
     const tailor_reduce_min_options given = a.Given(options, tailor_reduce_min_options_init);
     a.I64("keep_dims", given.keep_dims);
   });
-}
-
-void tailor_reduce_mean_options_init(tailor_reduce_mean_options* options) {
-  if (options != nullptr) *options = {sizeof(tailor_reduce_mean_options), 0};
 }
 
 tailor_status* tailor_graph_reduce_mean(tailor_graph* graph, tailor_value x, const int64_t* axes,
@@ -279,10 +263,6 @@ tailor_status* tailor_graph_transpose(tailor_graph* graph, tailor_value x, const
   });
 }
 
-void tailor_slice_options_init(tailor_slice_options* options) {
-  if (options != nullptr) *options = {sizeof(tailor_slice_options), nullptr, 0};
-}
-
 tailor_status* tailor_graph_slice(tailor_graph* graph, tailor_value x, const tailor_dim* starts,
                                    size_t starts_count, const tailor_dim* sizes,  size_t sizes_count,
                                   const tailor_slice_options* options, tailor_value* out) {
@@ -303,10 +283,6 @@ tailor_status* tailor_graph_concat(tailor_graph* graph, const tailor_value* xs, 
   });
 }
 
-void tailor_gather_options_init(tailor_gather_options* options) {
-  if (options != nullptr) *options = {sizeof(tailor_gather_options), 0};
-}
-
 tailor_status* tailor_graph_gather(tailor_graph* graph, tailor_value x, tailor_value indices,
                                    const tailor_gather_options* options, tailor_value* out) {
   return AppendOp(graph, OpKind::kGather, out, [&](OpArguments& a) {
@@ -324,10 +300,6 @@ tailor_status* tailor_graph_iota(tailor_graph* graph, const tailor_dim* shape,  
     a.I64("axis", axis);
     a.ElementType("dtype", dtype);
   });
-}
-
-void tailor_dot_options_init(tailor_dot_options* options) {
-  if (options != nullptr) *options = {sizeof(tailor_dot_options), 0, 0};
 }
 
 tailor_status* tailor_graph_dot(tailor_graph* graph, tailor_value lhs, tailor_value rhs,

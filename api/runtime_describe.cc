@@ -65,22 +65,12 @@ size_t tailor_executable_symbol_count(const tailor_executable* executable) {
   return program != nullptr ? program->symbols.size() : 0;
 }
 
-void tailor_tensor_info_init(tailor_tensor_info* info) {
-  if (info == nullptr) return;
-  *info = {};
-  info->struct_size = sizeof(*info);
-}
-
 tailor_status* tailor_executable_input(const tailor_executable* executable, size_t index, tailor_tensor_info* out) {
   return TensorInfo("tailor_executable_input", executable, &tailor::Program::inputs, index, out);
 }
 
 tailor_status* tailor_executable_output(const tailor_executable* executable, size_t index, tailor_tensor_info* out) {
   return TensorInfo("tailor_executable_output", executable, &tailor::Program::outputs, index, out);
-}
-
-void tailor_symbol_info_init(tailor_symbol_info* info) {
-  if (info != nullptr) *info = {sizeof(*info), nullptr, 0, 0, 0};
 }
 
 tailor_status* tailor_executable_symbol(const tailor_executable* executable, size_t index, tailor_symbol_info* out) {

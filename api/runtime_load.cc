@@ -55,10 +55,6 @@ tailor_status* CheckLoad(const char* function, tailor_runtime* runtime, const ta
 
 }  // namespace
 
-void tailor_load_options_init(tailor_load_options* options) {
-  if (options != nullptr) *options = {sizeof(*options), 0, 0, nullptr, nullptr};
-}
-
 tailor_status* tailor_executable_load(tailor_runtime* runtime, const char* path, size_t path_size,
                                       const tailor_load_options* options, tailor_executable** out) {
   constexpr auto kFunction = "tailor_executable_load";

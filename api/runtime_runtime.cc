@@ -43,10 +43,6 @@ const char* tailor_version(void) {
   }
 }
 
-void tailor_runtime_options_init(tailor_runtime_options* options) {
-  if (options != nullptr) *options = {sizeof(*options), nullptr, nullptr, nullptr, nullptr};
-}
-
 tailor_status* tailor_runtime_create(const tailor_runtime_options* options, tailor_runtime** out) {
   constexpr auto kFunction = "tailor_runtime_create";
   if (auto* bad = CheckPointer(kFunction, "out", out)) return bad;
@@ -67,10 +63,6 @@ void tailor_runtime_release(tailor_runtime* runtime) {
   if (!tailor::IsHandle(runtime, HandleKind::kRuntime)) return;
   runtime->kind = HandleKind::kReleased;
   delete runtime;
-}
-
-void tailor_counters_init(tailor_counters* counters) {
-  if (counters != nullptr) *counters = {sizeof(*counters), 0, 0, 0};
 }
 
 void tailor_counters_read(tailor_counters* out) {

@@ -49,18 +49,6 @@ tailor_status* ReadBoth(const char* function, const tailor_tensor* inputs, size_
 
 }  // namespace
 
-void tailor_tensor_init(tailor_tensor* tensor) {
-  if (tensor == nullptr) return;
-  *tensor = {};
-  tensor->struct_size = sizeof(*tensor);
-}
-
-void tailor_session_options_init(tailor_session_options* options) {
-  if (options == nullptr) return;
-  *options = {};
-  options->struct_size = sizeof(*options);
-}
-
 tailor_status* tailor_session_create(const tailor_executable* executable, const tailor_session_options* options,
                                      tailor_session** out) {
   constexpr auto kFunction = "tailor_session_create";
@@ -73,7 +61,8 @@ tailor_status* tailor_session_create(const tailor_executable* executable, const 
     auto session = std::make_unique<tailor_session>();
     Failure f = tailor::Session::Create(
         *executable->executable,
-        {read.threads, read.parallel_for, read.parallel_user, read.copy_strided != 0, read.idle_sleep != 0},
+        {read.threads, read.parallel_for, read.parallel_user, read.copy_strided != 0, read.idle_sleep != 0,
+         read.trace, read.trace_user},
         &session->session);
     if (!f.ok()) return f;
     session->executable = executable;
@@ -134,10 +123,6 @@ tailor_status* tailor_executable_run(const tailor_executable* executable, const 
   OutputList out;
   if (auto* bad = ReadBoth(kFunction, inputs, input_count, outputs, output_count, &in, &out)) return bad;
   return tailor::Guarded([&] { return executable->executable->Run(in, out); });
-}
-
-void tailor_plan_info_init(tailor_plan_info* info) {
-  if (info != nullptr) *info = {sizeof(*info), 0, 1};
 }
 
 tailor_status* tailor_executable_plan(const tailor_executable* executable, const tailor_tensor* inputs,

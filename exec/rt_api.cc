@@ -100,21 +100,33 @@ void ParallelFor(RtContext* context, KernelFn kernel, const int64_t* args, int64
   kernel(args, 0, count, 0);
 }
 
-constexpr RtApi kHostRtApi = {
-    .struct_size = sizeof(RtApi),
-    .grow = Grow,
-    .output = Output,
-    .parallel_for = ParallelFor,
-    .fail = Fail,
-    .trace = nullptr,
-    .launch = nullptr,
-    .copy = nullptr,
-    .readback = nullptr,
-    .event = nullptr,
-};
+void Trace(RtContext* context, int32_t step, int32_t phase) {
+  const Tracing& tracing = StateOf(context).tracing;
+  tracing.trace(tracing.user, step, phase);
+}
+
+constexpr RtApi HostTable(decltype(RtApi::trace) trace) {
+  return {
+      .struct_size = sizeof(RtApi),
+      .grow = Grow,
+      .output = Output,
+      .parallel_for = ParallelFor,
+      .fail = Fail,
+      .trace = trace,
+      .launch = nullptr,
+      .copy = nullptr,
+      .readback = nullptr,
+      .event = nullptr,
+  };
+}
+
+constexpr RtApi kHostRtApi = HostTable(nullptr);
+constexpr RtApi kTracingRtApi = HostTable(Trace);
 
 }  // namespace
 
 const RtApi& HostRtApi() { return kHostRtApi; }
+
+const RtApi& TracingRtApi() { return kTracingRtApi; }
 
 }  // namespace tailor

@@ -28,6 +28,13 @@ struct Parallelism {
   uint64_t generation = 0;  // ForkGeneration when made
 };
 
+// Who is told of kernel launches.
+struct Tracing {
+  using Trace = void (*)(void* user, int32_t launch, int32_t phase);
+  Trace trace = nullptr;
+  void* user = nullptr;
+};
+
 // Everything that callbacks reach from the RtContext that generated code hands back. `context` is first: a
 // pointer to it is a pointer to the whole.
 struct RunState {
@@ -37,11 +44,13 @@ struct RunState {
   GrowingBuffer* workspace = nullptr;
   std::vector<GrowingBuffer>* outputs = nullptr;  // library-owned, by output
   const Parallelism* parallelism = nullptr;
+  Tracing tracing;
 };
 static_assert(std::is_standard_layout_v<RunState> && offsetof(RunState, context) == 0);
 
-// One table for all sessions. A plan may only call `fail`.
+// One table for all sessions without tracing, and one for those with it. A plan may only call `fail`.
 const RtApi& HostRtApi();
+const RtApi& TracingRtApi();
 
 }  // namespace tailor
 

@@ -28,6 +28,7 @@ Failure Session::Create(const Executable& executable, const Options& options, st
 Session::Session(const Executable& executable, const Options& options, Parallelism parallelism)
     : executable_(executable),
       run_(executable.run()),
+      api_(options.trace != nullptr ? TracingRtApi() : HostRtApi()),
       parallelism_(std::move(parallelism)),
       input_use_(options.copy_strided ? InputUse::kCopyStrided : InputUse::kDense),
       workspace_(executable.runtime().allocator()),
@@ -44,6 +45,7 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
   state_.workspace = &workspace_;
   state_.outputs = &output_buffers_;
   state_.parallelism = &parallelism_;
+  state_.tracing = {options.trace, options.trace_user};
 }
 
 int32_t Session::Execute(Arguments* arguments) {
@@ -52,7 +54,7 @@ int32_t Session::Execute(Arguments* arguments) {
   arguments->CopyStrided();
   runs_.Add();
   const DefaultFloatMode mode;
-  const int32_t code = run_(&HostRtApi(), &state_.context, arguments->in(), arguments->out());
+  const int32_t code = run_(&api_, &state_.context, arguments->in(), arguments->out());
   if (code != 0) [[unlikely]] {
     memo_[0] = 0;  // what the program remembers may describe a workspace that it did not get
   }
@@ -99,9 +101,8 @@ Failure Session::Reserve(InputList inputs) {
   if (Failure f = free_->SetInputs(inputs, InputUse::kShapesOnly); !f.ok()) return f;
   memo_[0] = 0;  // what the program remembers describes the workspace before
   PlanResult plan{sizeof(PlanResult), 0, nullptr};
-  const RtApi& api = HostRtApi();
-  if (executable_.plan()(&api, &state_.context, free_->in(), free_->out(), &plan) != 0 ||
-      api.grow(&state_.context, 0, plan.workspace_bytes) != 0) {
+  if (executable_.plan()(&api_, &state_.context, free_->in(), free_->out(), &plan) != 0 ||
+      api_.grow(&state_.context, 0, plan.workspace_bytes) != 0) {
     return DescribeFault(executable_.program(), state_.fault);
   }
   return {};

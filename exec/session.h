@@ -22,6 +22,8 @@ class Session {
     void* host_user = nullptr;
     bool copy_strided = false;
     bool sleep = false;
+    Tracing::Trace trace = nullptr;
+    void* trace_user = nullptr;
   };
 
   // `executable` outlives the session.
@@ -47,6 +49,7 @@ class Session {
 
   const Executable& executable_;
   const RunFn run_;
+  const RtApi& api_;
   const Parallelism parallelism_;
   const InputUse input_use_;
   RunCounter runs_;

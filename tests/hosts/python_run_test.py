@@ -37,6 +37,13 @@ class RunTest(unittest.TestCase):
         np.testing.assert_allclose(outputs[0], softmax(y) if y.size else y, atol=1e-6)
         np.testing.assert_allclose(outputs[1], y.max(-1), atol=1e-5)
 
+    def test_trace_tells_of_every_launch_in_order(self):
+        told = []
+        session = self.executable.session(trace=lambda launch, phase: told.append((launch, phase)))
+        self.check(session.run(*self.inputs(2, 3)), *self.inputs(2, 3))
+        launches = self.executable.describe()["variants"][0]["launches"]
+        self.assertEqual(told, [(i, phase) for i in range(len(launches)) for phase in (0, 1)])
+
     def test_many_shapes_without_compiling(self):
         emitted = tailor.modules_emitted()
         for batch, steps in ((1, 1), (3, 5), (64, 2), (2, 129), (0, 4), (5, 0)):

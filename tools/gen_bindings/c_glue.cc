@@ -71,17 +71,6 @@ absl::string_view CType(AttributeType type) {
   return "";
 }
 
-std::string Init(const OpInfo& op) {
-  std::vector<std::string> members = {absl::StrCat("sizeof(", OptionsName(op), ")")};
-  for (const AttributeInfo& a : OptionalAttributes(op)) {
-    bool list = a.type == AttributeType::kI64s || a.type == AttributeType::kDims;
-    members.push_back(list ? "nullptr, 0" : std::string(*a.default_text));
-  }
-  return absl::StrCat("void ", OptionsName(op), "_init(", OptionsName(op),
-                      "* options) {\n  if (options != nullptr) *options = {", absl::StrJoin(members, ", "),
-                      "};\n}\n\n");
-}
-
 std::vector<std::string> Parameters(const OpInfo& op) {
   std::vector<std::string> out = {"tailor_graph* graph"};
   for (const OperandInfo& o : op.operands) {
@@ -122,7 +111,7 @@ std::string Function(const OpInfo& op) {
 std::string CGlue() {
   std::string out(kHead);
   for (const OpInfo* op : GeneratedOps()) {
-    absl::StrAppend(&out, "\n", OptionalAttributes(*op).empty() ? "" : Init(*op), Function(*op));
+    absl::StrAppend(&out, "\n", Function(*op));
   }
   return out;
 }

@@ -53,7 +53,13 @@ std::string OptionsStruct(const OpInfo& op) {
       comment.clear();
     }
   }
-  return absl::StrCat(out, "} ", name, ";\nTAILOR_API void ", name, "_init(", name, "* options);\n");
+  absl::StrAppend(&out, "} ", name, ";\nstatic inline void ", name, "_init(", name,
+                  "* options) {\n  memset(options, 0, sizeof(*options));\n  options->struct_size = sizeof(*options);\n");
+  for (const AttributeInfo& a : optional) {
+    const bool scalar = a.type == AttributeType::kI64 || a.type == AttributeType::kF64;
+    if (scalar && *a.default_text != "0") absl::StrAppend(&out, "  options->", a.name, " = ", *a.default_text, ";\n");
+  }
+  return absl::StrCat(out, "}\n");
 }
 
 std::string Comment(const OpInfo& op) {

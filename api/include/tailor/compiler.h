@@ -34,7 +34,12 @@ typedef struct tailor_symbol_options {
   size_t likely_count;
 } tailor_symbol_options;
 
-TAILOR_API void tailor_symbol_options_init(tailor_symbol_options* options);
+static inline void tailor_symbol_options_init(tailor_symbol_options* options) {
+  memset(options, 0, sizeof(*options));
+  options->struct_size = sizeof(*options);
+  options->max = INT32_MAX;
+  options->multiple_of = 1;
+}
 /* Declares a symbol. Every run checks its range. Errors: INVALID_ARGUMENT for a repeated name or an empty range. */
 TAILOR_API tailor_status* tailor_graph_symbol(tailor_graph* graph, const char* name, size_t name_size,
                                               const tailor_symbol_options* options, tailor_dim* out);
@@ -112,7 +117,10 @@ typedef struct tailor_compile_options {
   const uint8_t* secret_key; /* 64 bytes Ed25519: sign the artifact; or NULL */
 } tailor_compile_options;
 
-TAILOR_API void tailor_compile_options_init(tailor_compile_options* options);
+static inline void tailor_compile_options_init(tailor_compile_options* options) {
+  memset(options, 0, sizeof(*options));
+  options->struct_size = sizeof(*options);
+}
 /* Compiles for all shapes at once. The graph may go on growing and be compiled again. Same graph and options give the
  * same bytes. Errors: INVALID_ARGUMENT naming an unsolvable symbol, contradictory dims or a bad option;
  * FAILED_PRECONDITION for a graph without outputs; UNIMPLEMENTED naming the node and type that cannot be compiled. */

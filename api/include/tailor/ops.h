@@ -221,7 +221,10 @@ typedef struct tailor_reduce_sum_options {
   uint64_t struct_size;
   int64_t keep_dims; /* default 0; 1 keeps the reduced dims, with extent 1 */
 } tailor_reduce_sum_options;
-TAILOR_API void tailor_reduce_sum_options_init(tailor_reduce_sum_options* options);
+static inline void tailor_reduce_sum_options_init(tailor_reduce_sum_options* options) {
+  memset(options, 0, sizeof(*options));
+  options->struct_size = sizeof(*options);
+}
 /* Appends `*out = reduce_sum(x, axes)`: the sum of x over `axes`; 0 over no elements.
  * Shapes:  x's without `axes`, or 1 there with keep_dims. Negative axes count from the end.
  * Types:   any but bool; all operands and the result alike.
@@ -235,7 +238,10 @@ typedef struct tailor_reduce_max_options {
   uint64_t struct_size;
   int64_t keep_dims; /* default 0; 1 keeps the reduced dims, with extent 1 */
 } tailor_reduce_max_options;
-TAILOR_API void tailor_reduce_max_options_init(tailor_reduce_max_options* options);
+static inline void tailor_reduce_max_options_init(tailor_reduce_max_options* options) {
+  memset(options, 0, sizeof(*options));
+  options->struct_size = sizeof(*options);
+}
 /* Appends `*out = reduce_max(x, axes)`: the largest of x over `axes`, NaN if any is; the least value or -inf
  * over no elements.
  * Shapes:  x's without `axes`, or 1 there with keep_dims. Negative axes count from the end.
@@ -250,7 +256,10 @@ typedef struct tailor_reduce_min_options {
   uint64_t struct_size;
   int64_t keep_dims; /* default 0; 1 keeps the reduced dims, with extent 1 */
 } tailor_reduce_min_options;
-TAILOR_API void tailor_reduce_min_options_init(tailor_reduce_min_options* options);
+static inline void tailor_reduce_min_options_init(tailor_reduce_min_options* options) {
+  memset(options, 0, sizeof(*options));
+  options->struct_size = sizeof(*options);
+}
 /* Appends `*out = reduce_min(x, axes)`: the smallest of x over `axes`, NaN if any is; the largest value or
  * inf over no elements.
  * Shapes:  x's without `axes`, or 1 there with keep_dims. Negative axes count from the end.
@@ -265,7 +274,10 @@ typedef struct tailor_reduce_mean_options {
   uint64_t struct_size;
   int64_t keep_dims; /* default 0; 1 keeps the reduced dims, with extent 1 */
 } tailor_reduce_mean_options;
-TAILOR_API void tailor_reduce_mean_options_init(tailor_reduce_mean_options* options);
+static inline void tailor_reduce_mean_options_init(tailor_reduce_mean_options* options) {
+  memset(options, 0, sizeof(*options));
+  options->struct_size = sizeof(*options);
+}
 /* Appends `*out = reduce_mean(x, axes)`: the sum of x over `axes`, divided by their element count; NaN over
  * no elements.
  * Shapes:  x's without `axes`, or 1 there with keep_dims. Negative axes count from the end.
@@ -307,7 +319,10 @@ typedef struct tailor_slice_options {
   const int64_t* steps; /* default []; one for each dim, not 0; empty means all 1 */
   size_t steps_count;
 } tailor_slice_options;
-TAILOR_API void tailor_slice_options_init(tailor_slice_options* options);
+static inline void tailor_slice_options_init(tailor_slice_options* options) {
+  memset(options, 0, sizeof(*options));
+  options->struct_size = sizeof(*options);
+}
 /* Appends `*out = slice(x, starts, sizes)`: out[i, ...] = x[starts[0] + i * steps[0], ...].
  * Shapes:  the result has `sizes`; starts, sizes and steps have one entry for each dim of x. Every run checks
  *          the bounds that are not provable.
@@ -330,7 +345,10 @@ typedef struct tailor_gather_options {
   uint64_t struct_size;
   int64_t axis; /* default 0; a negative one counts from the end */
 } tailor_gather_options;
-TAILOR_API void tailor_gather_options_init(tailor_gather_options* options);
+static inline void tailor_gather_options_init(tailor_gather_options* options) {
+  memset(options, 0, sizeof(*options));
+  options->struct_size = sizeof(*options);
+}
 /* Appends `*out = gather(x, indices)`: out[..., i..., ...] = x[..., indices[i...], ...] at `axis`; an index
  * below 0 counts from the end, others out of range fail the run.
  * Shapes:  x's, with dim `axis` replaced by all dims of indices.
@@ -353,7 +371,10 @@ typedef struct tailor_dot_options {
   int64_t transpose_lhs; /* default 0; 1 swaps the last two dims of lhs first */
   int64_t transpose_rhs; /* default 0; 1 swaps the last two dims of rhs first */
 } tailor_dot_options;
-TAILOR_API void tailor_dot_options_init(tailor_dot_options* options);
+static inline void tailor_dot_options_init(tailor_dot_options* options) {
+  memset(options, 0, sizeof(*options));
+  options->struct_size = sizeof(*options);
+}
 /* Appends `*out = dot(lhs, rhs)`: out[..., m, n] = sum over k of lhs[..., m, k] * rhs[..., k, n].
  * Shapes:  lhs [B..., M, K], rhs [B..., K, N] -> [B..., M, N]; batch dims broadcast. Where the two K are not
  *          provably equal, every run checks them.

@@ -8,8 +8,9 @@
  *    NULL. A handle of the wrong kind is INVALID_ARGUMENT; using a released one is undefined.
  *  - Threads. A `const` handle parameter may be used from many threads at once; a non-const one by one
  *    thread at a time.
- *  - Option structs begin with struct_size, are filled by their `_init` function, and only ever grow.
- *    A NULL options pointer means the defaults.
+ *  - Structs that cross the boundary begin with struct_size and only ever grow. Their `_init` function, compiled
+ *    into the caller, sets the size that the caller knows and the defaults; other languages do the same. A NULL
+ *    options pointer means the defaults.
  *  - Strings in are UTF-8 with a length; SIZE_MAX means NUL-terminated. Strings out are borrowed
  *    from the handle they were read from and NUL-terminated.
  *  - Tensors are dense and row-major; dims are int64; data is aligned to its element type.
@@ -19,6 +20,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #if defined(__GNUC__)
 #define TAILOR_API __attribute__((visibility("default")))
@@ -86,7 +88,10 @@ typedef struct tailor_tensor {
   const int64_t* strides; /* in elements; NULL means dense. Others are INVALID_ARGUMENT, unless copy_strided */
 } tailor_tensor;
 
-TAILOR_API void tailor_tensor_init(tailor_tensor* tensor);
+static inline void tailor_tensor_init(tailor_tensor* tensor) {
+  memset(tensor, 0, sizeof(*tensor));
+  tensor->struct_size = sizeof(*tensor);
+}
 
 /* "x86-64-v3", then what the library can and cannot use and why; borrowed, static. */
 TAILOR_API const char* tailor_version(void);
@@ -105,7 +110,10 @@ typedef struct tailor_runtime_options {
   void* user;
 } tailor_runtime_options;
 
-TAILOR_API void tailor_runtime_options_init(tailor_runtime_options* options);
+static inline void tailor_runtime_options_init(tailor_runtime_options* options) {
+  memset(options, 0, sizeof(*options));
+  options->struct_size = sizeof(*options);
+}
 /* A NULL tailor_runtime* everywhere means one with default options. */
 TAILOR_API tailor_status* tailor_runtime_create(const tailor_runtime_options* options, tailor_runtime** out);
 /* Executables keep their runtime alive. */
@@ -123,7 +131,10 @@ typedef struct tailor_load_options {
   const uint8_t* public_key; /* 32 bytes Ed25519: refuse artifacts not signed with its secret key; or NULL */
 } tailor_load_options;
 
-TAILOR_API void tailor_load_options_init(tailor_load_options* options);
+static inline void tailor_load_options_init(tailor_load_options* options) {
+  memset(options, 0, sizeof(*options));
+  options->struct_size = sizeof(*options);
+}
 
 /* Loads an artifact file. Errors: NOT_FOUND; DATA_LOSS where the bytes are not what was saved (naming the
  * part); FAILED_PRECONDITION where this machine lacks what every variant needs (listing each reason). */
@@ -157,7 +168,10 @@ typedef struct tailor_tensor_info {
   const char* dim_texts[TAILOR_MAX_RANK]; /* "B", "4*S + 1", "384" */
 } tailor_tensor_info;
 
-TAILOR_API void tailor_tensor_info_init(tailor_tensor_info* info);
+static inline void tailor_tensor_info_init(tailor_tensor_info* info) {
+  memset(info, 0, sizeof(*info));
+  info->struct_size = sizeof(*info);
+}
 TAILOR_API tailor_status* tailor_executable_input(const tailor_executable* executable, size_t index,
                                                   tailor_tensor_info* out);
 TAILOR_API tailor_status* tailor_executable_output(const tailor_executable* executable, size_t index,
@@ -169,7 +183,10 @@ typedef struct tailor_symbol_info {
   int64_t min, max, multiple_of;
 } tailor_symbol_info;
 
-TAILOR_API void tailor_symbol_info_init(tailor_symbol_info* info);
+static inline void tailor_symbol_info_init(tailor_symbol_info* info) {
+  memset(info, 0, sizeof(*info));
+  info->struct_size = sizeof(*info);
+}
 TAILOR_API tailor_status* tailor_executable_symbol(const tailor_executable* executable, size_t index,
                                                    tailor_symbol_info* out);
 
@@ -186,16 +203,25 @@ typedef struct tailor_session tailor_session;
 typedef void (*tailor_parallel_for)(void* user, void (*task)(void* task_data, size_t index), void* task_data,
                                     size_t count);
 
+/* Told of each kernel launch of a run, on the calling thread: phase 0 before, 1 after. `launch` counts the launches in
+ * the order in which tailor_executable_describe lists them. */
+typedef void (*tailor_trace)(void* user, int32_t launch, int32_t phase);
+
 typedef struct tailor_session_options {
   uint64_t struct_size;
   uint64_t threads;                 /* including the caller's; 0 or 1: the caller's thread alone */
   tailor_parallel_for parallel_for; /* if set, used instead of own threads, `threads` ways at most */
   void* parallel_user;
   int32_t copy_strided; /* 1: accept strided inputs and copy them */
-  int32_t idle_sleep;   /* 1: own threads sleep between kernels; 0: they spin for some milliseconds first */
+  int32_t idle_sleep;   /* 1: own threads sleep between kernels; 0: they spin for about a millisecond first */
+  tailor_trace trace;   /* if set, told of every launch; for profiling */
+  void* trace_user;
 } tailor_session_options;
 
-TAILOR_API void tailor_session_options_init(tailor_session_options* options);
+static inline void tailor_session_options_init(tailor_session_options* options) {
+  memset(options, 0, sizeof(*options));
+  options->struct_size = sizeof(*options);
+}
 /* The session keeps the executable alive. Results never depend on the number of threads. */
 TAILOR_API tailor_status* tailor_session_create(const tailor_executable* executable,
                                                 const tailor_session_options* options, tailor_session** out);
@@ -234,7 +260,11 @@ typedef struct tailor_plan_info {
   uint64_t threads;         /* in: as in tailor_session_options */
 } tailor_plan_info;
 
-TAILOR_API void tailor_plan_info_init(tailor_plan_info* info);
+static inline void tailor_plan_info_init(tailor_plan_info* info) {
+  memset(info, 0, sizeof(*info));
+  info->struct_size = sizeof(*info);
+  info->threads = 1;
+}
 /* Fills rank, dtype and dims of each output for inputs of the given dims (data is not read) and `info` (may be NULL).
  * Fails exactly where a run at these shapes would. */
 TAILOR_API tailor_status* tailor_executable_plan(const tailor_executable* executable, const tailor_tensor* inputs,
@@ -250,7 +280,10 @@ typedef struct tailor_counters {
   uint64_t runs;
 } tailor_counters;
 
-TAILOR_API void tailor_counters_init(tailor_counters* counters);
+static inline void tailor_counters_init(tailor_counters* counters) {
+  memset(counters, 0, sizeof(*counters));
+  counters->struct_size = sizeof(*counters);
+}
 TAILOR_API void tailor_counters_read(tailor_counters* out);
 
 #ifdef __cplusplus

@@ -100,9 +100,11 @@ class Executable:
             out.append(SymbolSpec(info.name.decode(), info.min, info.max, info.multiple_of))
         return out
 
-    def session(self, *, threads=1, copy_strided=False):
-        """A session: workspace and threads for one stream of runs. `threads` includes the caller's."""
-        return Session(self, threads, copy_strided)
+    def session(self, *, threads=1, copy_strided=False, trace=None):
+        """A session: workspace and threads for one stream of runs. `threads` includes the caller's.
+
+        trace(launch, phase) is called before (phase 0) and after (1) each kernel launch, numbered as in describe()."""
+        return Session(self, threads, copy_strided, trace)
 
     def run(self, *inputs, out=None, **named):
         """One run with a session borrowed from the executable; from any thread. See Session.run."""
@@ -163,9 +165,11 @@ class Executable:
 class Session:
     """Workspace and threads for one stream of runs; one run at a time. Results never depend on `threads`."""
 
-    def __init__(self, executable, threads, copy_strided):
+    def __init__(self, executable, threads, copy_strided, trace):
         self.executable, self._library = executable, executable._library
-        options = _library.SessionOptions(sizeof(_library.SessionOptions), threads, None, None, int(copy_strided))
+        self._trace = _library.TraceFn(lambda user, launch, phase: trace(launch, phase)) if trace else _library.TraceFn()
+        options = _library.SessionOptions(sizeof(_library.SessionOptions), threads, None, None, int(copy_strided), 0,
+                                          self._trace, None)
         handle = c_void_p()
         check(self._library.tailor_session_create(executable._handle, byref(options), byref(handle)))
         self._handle, self._bound = handle, None

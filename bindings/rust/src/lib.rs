@@ -167,10 +167,10 @@ impl Executable {
 
     /// A session with `threads` threads, the caller's included.
     pub fn session(&self, threads: u64) -> Result<Session> {
-        // SAFETY: _init fills the struct; the handle is live.
+        // SAFETY: all-zero are the defaults; the handle is live.
         unsafe {
             let mut options: sys::tailor_session_options = mem::zeroed();
-            sys::tailor_session_options_init(&mut options);
+            options.struct_size = mem::size_of::<sys::tailor_session_options>() as u64;
             options.threads = threads;
             let mut raw = ptr::null_mut();
             check(sys::tailor_session_create(self.raw, &options, &mut raw))?;

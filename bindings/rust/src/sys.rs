@@ -60,7 +60,6 @@ extern "C" {
     pub fn tailor_status_node(status: *const tailor_status) -> *const c_char;
     pub fn tailor_status_release(status: *mut tailor_status);
     pub fn tailor_version() -> *const c_char;
-    pub fn tailor_session_options_init(options: *mut tailor_session_options);
     pub fn tailor_executable_load(
         runtime: *mut tailor_runtime,
         path: *const c_char,

@@ -1,6 +1,7 @@
 // Every function, given null and given a handle of another kind: an error that names function and parameter.
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstring>
 #include <functional>
 #include <string>

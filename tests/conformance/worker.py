@@ -19,9 +19,11 @@ def load(model, inputs, dims=None):
         try:
             return tailor.onnx.load(model, dims=dims, fixed=fixed), sorted(fixed)
         except tailor.onnx.DependsOnData as error:
-            if error.input is None or error.input in fixed or error.input not in inputs:
+            more = [name for name in error.inputs - set(fixed) if inputs[name].ndim < 2 and inputs[name].size <= 64
+                    and inputs[name].dtype.kind in "iubf"]
+            if not more:
                 raise
-            fixed[error.input] = inputs[error.input]
+            fixed.update({name: inputs[name] for name in more})
 
 
 def outputs(executable, inputs):

@@ -169,8 +169,10 @@ def _pow(node, x, exponent):
         return out
     if power == 0.5 and x.dtype in FLOATS:
         return graph.sqrt(x.value)
-    wide = x.dtype if x.dtype in FLOATS else "f64"
-    return cast(node, graph.pow(cast(node, x.value, wide), cast(node, exponent.value, wide)), x.dtype)
+    if x.dtype in FLOATS:
+        return graph.pow(x.value, cast(node, exponent.value, x.dtype))
+    out = graph.pow(graph.cast(x.value, "f64"), cast(node, exponent.value, "f64"))
+    return graph.cast(round_even(graph, out), x.dtype)
 
 
 @operator("Mod")
@@ -179,12 +181,9 @@ def _mod(node, lhs, rhs):
     if lhs.dtype not in FLOATS:
         truncated = node.attribute("fmod", 0) or lhs.dtype in UNSIGNED
         return graph.sub(a, graph.mul(graph.div(a, b), b)) if truncated else floor_div_mod(graph, a, b)[1]
-    wide = "f64" if lhs.dtype != "f64" else "f64"
-    a, b = cast(node, a, wide), cast(node, b, wide)
+    a, b = cast(node, a, "f64"), cast(node, b, "f64")
     quotient = graph.div(a, b)
-    whole = graph.cast(graph.cast(quotient, "i64"), wide)
-    if not node.attribute("fmod", 0):
-        whole = floor(graph, quotient)
+    whole = _whole(graph, quotient, lambda near: near) if node.attribute("fmod", 0) else floor(graph, quotient)
     return cast(node, graph.sub(a, graph.mul(whole, b)), lhs.dtype)
 
 

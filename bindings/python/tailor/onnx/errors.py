@@ -15,8 +15,8 @@ class Unsupported(ModelError):
 
 
 class DependsOnData(Unsupported):
-    """A shape, axis or the like that only running gives; `input` is the model's input that it is, if it is one."""
+    """A shape, axis or the like that only running gives; `inputs` are the model's inputs that it comes from."""
 
-    def __init__(self, reason, node="", input=None):
+    def __init__(self, reason, node="", inputs=frozenset()):
         super().__init__(reason, node)
-        self.input = input
+        self.inputs = inputs

@@ -78,7 +78,7 @@ def call(node, function, inputs):
         for i, name in enumerate(child.input):
             if name in absent:
                 child.input[i] = ""
-    opsets = {entry.domain: entry.version for entry in function.opset_import}
+    opsets = {**node.opsets, **{entry.domain: entry.version for entry in function.opset_import}}
     node.importer.run_nodes(body, opsets, scope, node.depth + 1)
     return [scope.get(name) for name in function.output]
 

@@ -17,8 +17,10 @@ MAX_NESTING = 64
 class Node:
     """One ONNX node and what its operator function may ask and make."""
 
-    def __init__(self, importer, proto, opset, scope, depth):
-        self.importer, self.proto, self.opset, self.scope, self.depth = importer, proto, opset, scope, depth
+    def __init__(self, importer, proto, opsets, scope, depth):
+        self.importer, self.proto, self.opsets, self.scope, self.depth = importer, proto, opsets, scope, depth
+        self.domain = "" if proto.domain == "ai.onnx" else proto.domain
+        self.opset = opsets.get(self.domain, 0)
         self.graph, self.extents = importer.graph, importer.extents
         self._attributes = {attribute.name: attribute for attribute in proto.attribute}
 
@@ -47,7 +49,7 @@ class Node:
         raise Unsupported(reason, self.label)
 
     def depends_on_data(self, tensor, what):
-        raise DependsOnData(f"{what} depends on data", self.label, tensor.input)
+        raise DependsOnData(f"{what} depends on data", self.label, tensor.sources)
 
     def constant(self, array):
         return Tensor(self.extents, self.graph, array=array)
@@ -86,7 +88,7 @@ class Node:
         names = [f"{i}" if tensor is not None else "" for i, tensor in enumerate(inputs)]
         proto = helper.make_node(op_type, names, ["out"], self.proto.name or self.label, **attributes)
         scope = {name: tensor for name, tensor in zip(names, inputs) if name}
-        self.importer.run_node(proto, {"": self.opset}, scope, self.depth + 1)
+        self.importer.run_node(proto, self.opsets, scope, self.depth + 1)
         return scope["out"]
 
 
@@ -103,7 +105,7 @@ class Importer:
 
     def run(self):
         """The finished graph."""
-        opsets = {entry.domain: entry.version for entry in self.model.opset_import}
+        opsets = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in self.model.opset_import}
         proto, scope = self.model.graph, {}
         for initializer in proto.initializer:
             scope[initializer.name] = self._named(initializer.name, self._initializer, initializer)
@@ -125,23 +127,23 @@ class Importer:
             self.run_node(node, opsets, scope, depth)
 
     def run_node(self, proto, opsets, scope, depth):
-        domain = "" if proto.domain == "ai.onnx" else proto.domain
-        node = Node(self, proto, opsets.get(domain, opsets.get("ai.onnx", 0) if not domain else 0), scope, depth)
+        node = Node(self, proto, opsets, scope, depth)
         inputs = [scope[name] if name else None for name in proto.input]
         try:
-            outputs = self._outputs(node, domain, inputs)
+            outputs = self._outputs(node, inputs)
         except _errors.Error as error:
             kind = Unsupported if error.code == "UNIMPLEMENTED" else ModelError
             raise kind(error.message, node.label) from error
         except ModelError as error:
             raise error if error.node else type(error)(error.reason, node.label) from error
+        sources = frozenset().union(*(tensor.sources for tensor in inputs if tensor is not None))
         for name, output in zip(proto.output, outputs):
             if name:
                 scope[name] = output if isinstance(output, Tensor) else node.tensor(output)
-                self._label(scope[name], name)
+                self._label(scope[name], name, sources)
 
-    def _outputs(self, node, domain, inputs):
-        proto = node.proto
+    def _outputs(self, node, inputs):
+        proto, domain = node.proto, node.domain
         if (domain, proto.op_type) in self.functions:
             return functions.call(node, self.functions[domain, proto.op_type], inputs)
         computed = folding.fold(node, domain, inputs)
@@ -163,7 +165,9 @@ class Importer:
         shape = [self._input_dim(proto.name, i, dim) for i, dim in enumerate(tensor.shape.dim)]
         value = self.graph.input(proto.name, dtype, shape)
         self._labelled.add(value.handle)
-        return Tensor(self.extents, self.graph, value=value, input=proto.name)
+        tensor = Tensor(self.extents, self.graph, value=value)
+        tensor.sources = frozenset([proto.name])
+        return tensor
 
     def _fixed_input(self, name, dtype, rank):
         array = numpy.asarray(self._fixed[name])
@@ -193,8 +197,10 @@ class Importer:
         except _errors.Error as error:
             raise ModelError(error.message, f'"{name}"') from error
 
-    def _label(self, tensor, name):
-        """Names a computed value after its first ONNX name."""
+    def _label(self, tensor, name, sources):
+        """Names a computed value after its first ONNX name, and notes what it comes from."""
+        if tensor.computed and not tensor.sources:
+            tensor.sources = sources
         if tensor.computed and tensor.value.handle not in self._labelled:
             self._labelled.add(tensor.value.handle)
             tensor.value.named(name)

@@ -13,13 +13,12 @@ class Tensor:
 
     The value of a constant or of entries is appended to the graph when it is first asked for."""
 
-    def __init__(self, extents, graph, *, array=None, entries=None, rank=1, value=None, dtype=None,
-                 input=None):
+    def __init__(self, extents, graph, *, array=None, entries=None, rank=1, value=None, dtype=None):
         self._extents, self._graph, self._value = extents, graph, value
         self.array, self._entries, self._rank = array, entries, rank
         self.dtype = dtype or (value.dtype if value is not None else _convert.dtype_name(_convert.array_code(array)))
         self._shape = None
-        self.input = input  # the name of the model's input that this is
+        self.sources = frozenset()  # the model's inputs whose elements this depends on
 
     @property
     def shape(self):

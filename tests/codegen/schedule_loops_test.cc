@@ -1,0 +1,86 @@
+#include <string>
+
+#include "codegen/build_host_program.h"
+#include "codegen/emit_cpu.h"
+#include "fusion/rewrites.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+
+namespace tailor {
+namespace {
+
+// Schedules of a graph's kernels on a machine with 64-byte vectors.
+std::string Schedules(const std::string& text) {
+  auto parsed = ParseGraph(text);
+  if (!parsed.ok()) return parsed.status().ToString();
+  auto first = ShapeFacts::Collect(*parsed);
+  auto graph = Rewrite(*parsed, *first);
+  auto facts = ShapeFacts::Collect(*graph);
+  auto plan = Fuse(*graph, *facts, TargetTraits{});
+  if (!plan.ok()) return plan.status().ToString();
+  auto lowered = LowerProgram(*graph, *facts, *plan);
+  if (!lowered.ok()) return lowered.status().ToString();
+  std::string out = "\n";
+  for (const KernelPlan& kernel : lowered->kernels) out += ScheduleLoops(kernel, TargetTraits{}).Text(kernel);
+  return out;
+}
+
+TEST(ScheduleLoops, ElementwiseRunsOverOneCollapsedAxisInChunks) {
+  EXPECT_EQ(Schedules(R"(
+graph @g(%x: f32[B, S, 384], %y: f32[B, S, 384]) {
+  %z = add %x, %y
+  return %z
+}
+)"), R"(
+lanes 16 along a0, unroll 4, chunk 4096
+tasks floordiv(d0 + 4095, 4096), grain max(floordiv(40000, max(min(d0, 4096), 1)), 1), scratch 0
+version: always
+)");
+}
+
+TEST(ScheduleLoops, RowKernelVectorizesWithinRowsAndNeedsScratch) {
+  EXPECT_EQ(Schedules(R"(
+graph @g(%x: f64[R, C]) {
+  %m = reduce_max %x {axes = [1], keep_dims = 1}
+  %d = sub %x, %m
+  %e = exp %d
+  %s = reduce_sum %e {axes = [1], keep_dims = 1}
+  %y = div %e, %s
+  return %y
+}
+)"), R"(
+lanes 8 along a1, unroll 2
+tasks d0, grain max(floordiv(2666, max(d1, 1)), 1), scratch 64*floordiv(d1 + 7, 8)
+version: always
+)");
+}
+
+TEST(ScheduleLoops, OuterReductionRunsLanesAcrossRows) {
+  EXPECT_EQ(Schedules(R"(
+graph @g(%x: f32[R, C]) {
+  %y = reduce_sum %x {axes = [0]}
+  return %y
+}
+)"), R"(
+lanes 16 along a0, unroll 4, chunk 64
+tasks floordiv(d0 + 63, 64), grain max(floordiv(53333, max(d1*min(d0, 64), 1)), 1), scratch 0
+version: always
+)");
+}
+
+TEST(ScheduleLoops, UnprovedBroadcastGetsAVersionWithoutIt) {
+  EXPECT_EQ(Schedules(R"(
+graph @g(%x: f32[R, C], %y: f32[T, C]) {
+  %z = mul %x, %y
+  return %z
+}
+)"), R"(
+lanes 16 along a1, unroll 4, chunk 4096
+tasks d0*floordiv(d1 + 4095, 4096), grain max(floordiv(40000, max(min(d1, 4096), 1)), 1), scratch 0
+version: d2 >= 2 and d3 >= 2
+version: always
+)");
+}
+
+}  // namespace
+}  // namespace tailor

@@ -188,7 +188,8 @@ void GraphMaker::AppendAny() {
       {13, &GraphMaker::AppendReduce}, {10, &GraphMaker::AppendCompound},  {3, &GraphMaker::AppendAttention},
       {3, &GraphMaker::AppendIota},    {4, &GraphMaker::AppendBroadcast},  {8, &GraphMaker::AppendReshape},
       {7, &GraphMaker::AppendSlice},   {6, &GraphMaker::AppendTranspose},  {5, &GraphMaker::AppendConcat},
-      {5, &GraphMaker::AppendGather},  {7, &GraphMaker::AppendDot}};
+      {5, &GraphMaker::AppendGather},  {7, &GraphMaker::AppendDot},
+      {2, &GraphMaker::AppendShift},   {6, &GraphMaker::AppendPad},        {7, &GraphMaker::AppendWindow}};
   int total = 0;
   for (const auto& [weight, append] : kWeighted) total += weight;
   int at = Pick(total);

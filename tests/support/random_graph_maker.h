@@ -71,6 +71,9 @@ class GraphMaker {
   void AppendTranspose();
   void AppendSlice();
   void AppendConcat();
+  void AppendShift();
+  void AppendPad();
+  void AppendWindow();
   void AppendGather();
   void AppendIota();
   void AppendDot();

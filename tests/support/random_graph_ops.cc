@@ -14,7 +14,9 @@ void GraphMaker::AppendUnary() {
   const auto x = Percent(85) ? FindFloat(0) : Find([&](Value v) { return dtype(v) != DType::kBool; });
   if (!x) return;
   const OpKind op = OneOf<OpKind>({OpKind::kNeg, OpKind::kAbs, OpKind::kExp, OpKind::kLog, OpKind::kTanh, OpKind::kErf,
-                                   OpKind::kSqrt, OpKind::kRsqrt, OpKind::kSigmoid});
+                                   OpKind::kSqrt, OpKind::kRsqrt, OpKind::kSigmoid, OpKind::kFloor, OpKind::kCeil,
+                                   OpKind::kRound, OpKind::kTrunc, OpKind::kSin, OpKind::kCos, OpKind::kTan,
+                                   OpKind::kAsin, OpKind::kAcos, OpKind::kAtan});
   const bool on_positive = op == OpKind::kLog || op == OpKind::kSqrt || op == OpKind::kRsqrt;
   if (!IsFloat(dtype(*x)) || Percent(15)) return Keep(Append(op, {*x}));
   if (op == OpKind::kExp) return Keep(Append(op, {*Append(OpKind::kMin, {*x, Scalar(dtype(*x), 3)})}));
@@ -28,7 +30,7 @@ void GraphMaker::AppendBinary() {
   if (!x) return;
   Value y = Partner(*x);
   const OpKind op = OneOf<OpKind>({OpKind::kAdd, OpKind::kAdd, OpKind::kSub, OpKind::kMul, OpKind::kMul, OpKind::kDiv,
-                                   OpKind::kPow, OpKind::kMax, OpKind::kMin});
+                                   OpKind::kPow, OpKind::kMax, OpKind::kMin, OpKind::kMod, OpKind::kRem});
   const bool tamed = IsFloat(dtype(*x)) && !Percent(15);
   if (op == OpKind::kDiv && tamed) {
     y = *Append(OpKind::kAdd, {*Append(OpKind::kAbs, {y}), Scalar(dtype(y), 0.5)});
@@ -75,7 +77,8 @@ void GraphMaker::AppendReduce() {
     if (Percent(d == rank(*x) - 1 ? 65 : 30)) axes.push_back(d);
   }
   if (axes.empty() && !Percent(10)) axes.push_back(-1);
-  const OpKind op = OneOf<OpKind>({OpKind::kReduceSum, OpKind::kReduceMax, OpKind::kReduceMin, OpKind::kReduceMean});
+  const OpKind op = OneOf<OpKind>({OpKind::kReduceSum, OpKind::kReduceMax, OpKind::kReduceMin, OpKind::kReduceMean,
+                                   OpKind::kReduceProd});
   const auto y = Append(op, {*x}, {{"axes", axes}, {"keep_dims", int64_t{Percent(50)}}});
   Keep(y);
   if (!y || !Percent(50)) return;
@@ -283,6 +286,47 @@ void GraphMaker::AppendConcat() {
   }
   const auto node = graph_.Append(OpKind::kConcat, parts, {{"axis", axis}});
   if (node.ok()) Keep(std::optional<Value>(Value{*node, 0}));
+}
+
+void GraphMaker::AppendShift() {
+  const auto x = Find([&](Value v) { return IsInteger(dtype(v)); });
+  if (!x) return;
+  Keep(Append(Percent(50) ? OpKind::kShiftLeft : OpKind::kShiftRight, {*x, Partner(*x)}));
+}
+
+void GraphMaker::AppendPad() {
+  const Value x = OneOf(values_);
+  Shape low, high;
+  std::vector<int64_t> interior;
+  for (int d = 0; d < rank(x); ++d) {
+    const bool some = Percent(50);
+    low.push_back(!some ? DimExpr(0) : Percent(15) ? AnySymbol() : DimExpr(Pick(5) - 1));
+    high.push_back(!some || Percent(30) ? DimExpr(0) : Percent(15) ? DimExpr(1) - low[d] : DimExpr(Pick(5) - 1));
+    interior.push_back(Percent(10) ? 1 + Pick(2) : 0);
+  }
+  const Value value = Scalar(dtype(x), Pick(3));
+  Keep(Append(OpKind::kPad, {x, value}, {{"low", low}, {"high", high}, {"interior", interior}}));
+}
+
+// Windows over one or two dims, mostly reduced again: a pool.
+void GraphMaker::AppendWindow() {
+  const auto x = Find([&](Value v) { return rank(v) > 0 && rank(v) < 4; });
+  if (!x) return;
+  std::vector<int64_t> axes, strides, dilations, last;
+  Shape sizes;
+  for (int d = 0; d < rank(*x); ++d) {
+    if (axes.size() == 2 || !Percent(60)) continue;
+    axes.push_back(d);
+    sizes.push_back(Percent(10) ? AnySymbol() : DimExpr(1 + Pick(4)));
+    strides.push_back(Percent(60) ? 1 : 2 + Pick(2));
+    dilations.push_back(Percent(75) ? 1 : 2);
+    last.push_back(-static_cast<int64_t>(axes.size()));
+  }
+  const auto windows =
+      Append(OpKind::kWindow, {*x}, {{"axes", axes}, {"sizes", sizes}, {"strides", strides}, {"dilations", dilations}});
+  if (!windows || axes.empty() || !Percent(70) || dtype(*x) == DType::kBool) return Keep(windows);
+  const OpKind op = OneOf<OpKind>({OpKind::kReduceSum, OpKind::kReduceMax, OpKind::kReduceMin});
+  Keep(Append(op, {*windows}, {{"axes", last}}));
 }
 
 // Indices into a dim of `extent` entries: an input, or positions counted from either end.

@@ -147,6 +147,17 @@ class Evaluator {
       }
       case OpKind::kConcat:
         return ConcatAt(node, index);
+      case OpKind::kPad:
+        return PadAt(node, index);
+      case OpKind::kWindow: {
+        const std::vector<int64_t>& axes = node.i64s("axes");
+        Dims source(index.begin(), index.end() - static_cast<int64_t>(axes.size()));
+        for (size_t i = 0; i < axes.size(); ++i) {
+          source[axes[i]] *= node.i64s("strides")[i];
+          source[axes[i]] += index[source.size() + i] * node.i64s("dilations")[i];
+        }
+        return At(Operand(node, 0), source);
+      }
       case OpKind::kGather:
         return GatherAt(id, index);
       case OpKind::kDot:
@@ -166,6 +177,18 @@ class Evaluator {
       if (position < extent) return At(Operand(node, i), index);
       position -= extent;
     }
+  }
+
+  Element PadAt(const Node& node, const Dims& index) const {
+    const Array& x = Operand(node, 0);
+    Dims source;
+    for (size_t d = 0; d < index.size(); ++d) {
+      const int64_t pitch = node.i64s("interior")[d] + 1;
+      const int64_t position = index[d] - *EvaluateDim(node.dims("low")[d], symbols_);
+      if (position < 0 || position % pitch != 0 || position / pitch >= x.dims[d]) return Operand(node, 1).elements[0];
+      source.push_back(position / pitch);
+    }
+    return At(x, source);
   }
 
   Element GatherAt(NodeId id, const Dims& index) {
@@ -251,9 +274,37 @@ class Evaluator {
       for (const Element& x : elements) best = Apply(max ? OpKind::kMax : OpKind::kMin, dtype, {best, x});
       return best;
     }
+    if (op == OpKind::kReduceProd) return ProductOf(dtype, elements);
     Sum sum(dtype);
     for (const Element& x : elements) sum.Add(x);
     return op == OpKind::kReduceMean ? sum.Result(static_cast<long double>(count)) : sum.Result();
+  }
+
+  // A product in the order of no program. Unknown where one of them may leave the range on the way.
+  static Element ProductOf(DType dtype, const std::vector<Element>& elements) {
+    const bool is_float = IsFloat(dtype);
+    const DType accumulate = AccumulatorOf(dtype);
+    long double value = 1, error = 0, largest = 1, least = 1;
+    __int128 integer = 1;
+    for (const Element& x : elements) {
+      if (!x.known()) return Unknown();
+      if (!is_float) {
+        const auto factor = static_cast<unsigned __int128>(static_cast<__int128>(x.value));
+        integer = static_cast<__int128>(WrapTo(dtype, static_cast<__int128>(integer * factor)));
+        continue;
+      }
+      const long double magnitude = std::fabs(x.value);
+      error = std::fabs(value) * x.error + magnitude * error + error * x.error;
+      value *= x.value;
+      if (std::isfinite(value)) error += FormatOf(accumulate).UnitRoundoff() * (std::fabs(value) + error);
+      largest *= std::isfinite(magnitude) ? std::max(1.0L, magnitude + x.error) : 1;
+      if (magnitude != 0) least *= std::min(1.0L, magnitude);
+    }
+    if (!is_float) return {WrapTo(dtype, integer)};
+    const FloatFormat format = FormatOf(accumulate);
+    if (largest > format.Largest() / 2 || least < 2 * format.LeastNormal()) return Unknown();
+    if (std::isnan(error)) return Unknown();
+    return Rounded(dtype, value, error, accumulate == dtype ? 0 : 1);
   }
 
   const Graph& graph_;

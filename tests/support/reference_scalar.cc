@@ -10,10 +10,12 @@ namespace {
 // 4 in f64.
 int RoundingsOf(OpKind op, DType dtype) {
   switch (op) {
-    case OpKind::kNeg: case OpKind::kAbs: case OpKind::kMax: case OpKind::kMin:
+    case OpKind::kNeg: case OpKind::kAbs: case OpKind::kMax: case OpKind::kMin: case OpKind::kRem:
+    case OpKind::kFloor: case OpKind::kCeil: case OpKind::kRound: case OpKind::kTrunc:
       return 0;
     case OpKind::kExp: case OpKind::kLog: case OpKind::kTanh: case OpKind::kErf: case OpKind::kSigmoid:
-    case OpKind::kPow:
+    case OpKind::kPow: case OpKind::kSin: case OpKind::kCos: case OpKind::kTan: case OpKind::kAsin:
+    case OpKind::kAcos: case OpKind::kAtan:
       return dtype == DType::kF64 ? 10 : 6;
     case OpKind::kRsqrt:
       return 3;
@@ -25,6 +27,13 @@ int RoundingsOf(OpKind op, DType dtype) {
 long double Larger(long double x, long double y) {
   if (std::isnan(x) || std::isnan(y)) return NAN;
   return x > y ? x : y;
+}
+
+// The remainder with the sign of y, or the zero with it.
+long double FloorRemainder(long double x, long double y) {
+  const long double rest = std::fmod(x, y);
+  if (rest == 0) return std::copysign(0.0L, y);
+  return std::signbit(rest) == std::signbit(y) ? rest : rest + y;
 }
 
 // The real function, at exact arguments.
@@ -44,6 +53,18 @@ long double Exactly(OpKind op, long double x, long double y) {
     case OpKind::kMul: return x * y;
     case OpKind::kDiv: return x / y;
     case OpKind::kPow: return std::pow(x, y);
+    case OpKind::kFloor: return std::floor(x);
+    case OpKind::kCeil: return std::ceil(x);
+    case OpKind::kRound: return std::nearbyint(x);
+    case OpKind::kTrunc: return std::trunc(x);
+    case OpKind::kSin: return std::sin(x);
+    case OpKind::kCos: return std::cos(x);
+    case OpKind::kTan: return std::tan(x);
+    case OpKind::kAsin: return std::asin(x);
+    case OpKind::kAcos: return std::acos(x);
+    case OpKind::kAtan: return std::atan(x);
+    case OpKind::kMod: return FloorRemainder(x, y);
+    case OpKind::kRem: return std::fmod(x, y);
     case OpKind::kMax: return Larger(x, y);
     default: assert(op == OpKind::kMin); return -Larger(-x, -y);
   }
@@ -53,12 +74,24 @@ long double Exactly(OpKind op, long double x, long double y) {
 // of the span say nothing about those between.
 bool SpansJump(OpKind op, const Element& x, const Element& y) {
   if (op == OpKind::kDiv) return y.error > 0 && std::fabs(y.value) <= y.error;
-  if (op == OpKind::kPow) return x.error + y.error > 0 && x.value <= x.error;
+  if (op == OpKind::kPow) {  // pow(x, 0) and pow(1, y) are 1 even for infinities and NaN
+    const bool zero_power = y.error > 0 && std::fabs(y.value) <= y.error;
+    const bool unit_base = x.error > 0 && std::fabs(x.value - 1) <= x.error;
+    if ((zero_power && !std::isfinite(x.value)) || (unit_base && std::isnan(y.value))) return true;
+    return x.error + y.error > 0 && x.value <= x.error;
+  }
+  if (op == OpKind::kMod || op == OpKind::kRem) return x.error + y.error > 0;
+  if (op == OpKind::kAsin || op == OpKind::kAcos) return x.error > 0 && std::fabs(x.value) + x.error >= 1;
+  if (op == OpKind::kFloor || op == OpKind::kCeil || op == OpKind::kRound || op == OpKind::kTrunc) {
+    return Exactly(op, x.value - x.error, 0) != Exactly(op, x.value + x.error, 0);
+  }
+  if (op == OpKind::kTan) return x.error > 0 && std::fabs(std::cos(x.value)) <= 2 * x.error;
   if (op == OpKind::kRsqrt || op == OpKind::kSqrt || op == OpKind::kLog) return x.error > 0 && x.value <= x.error;
   return false;
 }
 
-// The functions are monotonic in each argument, so that they differ most at the ends of the errors.
+// The functions are monotonic in each argument, so that they differ most at the ends of the errors; sine and cosine
+// are not, but never differ by more than their arguments.
 Element ApplyFloat(OpKind op, DType dtype, const Element& x, const Element& y) {
   const long double value = Exactly(op, x.value, y.value);
   if (!x.known() || !y.known() || SpansJump(op, x, y)) return Unknown();
@@ -74,9 +107,18 @@ Element ApplyFloat(OpKind op, DType dtype, const Element& x, const Element& y) {
       if (!same && !(std::isfinite(at) && std::isfinite(value))) return Unknown();
       if (!same) error = std::max(error, std::fabs(at - value));
     }
+    if (op == OpKind::kSin || op == OpKind::kCos) error = std::min(x.error, 2.0L);
   }
   return Rounded(dtype, value, error, roundings);
 }
+
+__int128 ModuloIntegers(__int128 x, __int128 y) {
+  const __int128 rest = y == 0 ? 0 : x % y;
+  return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
+
+// `count` modulo the width, which is a power of two.
+int MaskedCount(DType dtype, __int128 count) { return static_cast<int>(count & (8 * SizeOf(dtype) - 1)); }
 
 __int128 DivideIntegers(__int128 x, __int128 y) { return y == 0 ? 0 : x / y; }
 
@@ -91,6 +133,10 @@ Element ApplyInteger(OpKind op, DType dtype, const Element& x, const Element& y)
     case OpKind::kSub: return wrapped(a - b);
     case OpKind::kMul: return wrapped(static_cast<__int128>(static_cast<unsigned __int128>(a) * b));
     case OpKind::kDiv: return wrapped(DivideIntegers(a, b));
+    case OpKind::kMod: return wrapped(ModuloIntegers(a, b));
+    case OpKind::kRem: return wrapped(b == 0 ? 0 : a % b);
+    case OpKind::kShiftLeft: return wrapped(static_cast<__int128>(static_cast<unsigned __int128>(a) << MaskedCount(dtype, b)));
+    case OpKind::kShiftRight: return wrapped(a >> MaskedCount(dtype, b));
     case OpKind::kMax: return wrapped(std::max(a, b));
     case OpKind::kMin: return wrapped(std::min(a, b));
     case OpKind::kNot: return dtype == DType::kBool ? Element{x.value == 0 ? 1.0L : 0.0L} : wrapped(~a);

@@ -83,6 +83,30 @@ absl::StatusOr<Dims> ConcatDims(const Node& node, const std::vector<Dims>& opera
   return result;
 }
 
+absl::StatusOr<Dims> PadDims(const Node& node, const Dims& x, const std::vector<int64_t>& symbols) {
+  TAILOR_ASSIGN_OR_RETURN(const Dims low, EvaluateDims(node.dims("low"), symbols));
+  TAILOR_ASSIGN_OR_RETURN(const Dims high, EvaluateDims(node.dims("high"), symbols));
+  Dims result;
+  for (size_t d = 0; d < x.size(); ++d) {
+    const int64_t inner = x[d] == 0 ? 0 : (x[d] - 1) * (node.i64s("interior")[d] + 1) + 1;
+    result.push_back(low[d] + inner + high[d]);
+    if (result[d] < 0) return Refused("pad makes the negative extent ", result[d]);
+  }
+  return result;
+}
+
+absl::StatusOr<Dims> WindowDims(const Node& node, const Dims& x, const std::vector<int64_t>& symbols) {
+  TAILOR_ASSIGN_OR_RETURN(const Dims sizes, DimsOf(node, "sizes", symbols));
+  Dims result = x;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    int64_t& extent = result[node.i64s("axes")[i]];
+    const int64_t last = extent - 1 - (sizes[i] - 1) * node.i64s("dilations")[i];  // where a window may start
+    extent = last < 0 ? 0 : last / node.i64s("strides")[i] + 1;
+    result.push_back(sizes[i]);
+  }
+  return result;
+}
+
 absl::StatusOr<Dims> DotDims(const Node& node, Dims lhs, Dims rhs) {
   if (node.i64("transpose_lhs") != 0) std::swap(lhs[lhs.size() - 1], lhs[lhs.size() - 2]);
   if (node.i64("transpose_rhs") != 0) std::swap(rhs[rhs.size() - 1], rhs[rhs.size() - 2]);
@@ -145,6 +169,7 @@ absl::StatusOr<Dims> ResultDims(const Node& node, const std::vector<Dims>& opera
     case OpKind::kInput: case OpKind::kConstant: case OpKind::kIota:
       return DimsOf(node, "shape", symbols);
     case OpKind::kReduceSum: case OpKind::kReduceMax: case OpKind::kReduceMin: case OpKind::kReduceMean:
+    case OpKind::kReduceProd:
       return ReduceDims(node, operands[0]);
     case OpKind::kBroadcast:
       return BroadcastToDims(node, operands[0], symbols);
@@ -169,6 +194,10 @@ absl::StatusOr<Dims> ResultDims(const Node& node, const std::vector<Dims>& opera
       result.insert(axis, operands[1].begin(), operands[1].end());
       return result;
     }
+    case OpKind::kPad:
+      return PadDims(node, operands[0], symbols);
+    case OpKind::kWindow:
+      return WindowDims(node, operands[0], symbols);
     case OpKind::kDot:
       return DotDims(node, operands[0], operands[1]);
     case OpKind::kWhile:

@@ -26,7 +26,7 @@ class Worker:
 
     def run(self, name):
         if self._process is None:
-            path = [str(HERE.parents[1] / "bindings" / "python"), os.environ.get("PYTHONPATH", "")]
+            path = [os.environ.get("PYTHONPATH", ""), str(HERE.parents[1] / "bindings" / "python")]
             environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))}
             self._process = subprocess.Popen([sys.executable, HERE / "worker.py"], stdin=subprocess.PIPE, text=True,
                                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)

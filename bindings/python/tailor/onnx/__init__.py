@@ -11,8 +11,8 @@ import os
 import onnx
 
 from . import importer as _importer
-from . import (elementwise, indexing, normalization, padding, pools, products, quantization, reductions, shapes,
-               windows)
+from . import (control, elementwise, indexing, normalization, padding, pools, products, quantization, reductions,
+               resampling, shapes, signal, training, windows)
 from .errors import DependsOnData, ModelError, Unsupported
 
 __all__ = ["DependsOnData", "ModelError", "Unsupported", "load"]

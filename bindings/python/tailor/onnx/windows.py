@@ -178,10 +178,11 @@ def _transpose_pads(node, spatial, kernel, strides, dilations):
         full = extents.add(extents.mul(extents.sub(spatial[i], 1), strides[i]),
                            (kernel[i] - 1) * dilations[i] + 1 + extra[i])
         total = extents.sub(full, size)
-        half = extents.floordiv(total, 2)
+        half = extents.floordiv(extents.max(total, 0), 2)  # what is missing, not cut, is added behind
         rest = extents.sub(total, half)
-        before.append(rest if mode == "SAME_LOWER" else half)
-        after.append(half if mode == "SAME_LOWER" else rest)
+        upper = mode == "SAME_UPPER" or extents.compare(total, 0, "le")
+        before.append(half if upper else rest)
+        after.append(rest if upper else half)
     return before, after, extra
 
 

@@ -51,6 +51,7 @@ class ContractionEmitter {
     for (const auto& [rows, panels] : ReachableTiles(m, n, tile_, pieces_)) {
       kernel.rows = rows;
       kernel.panels = panels;
+      kernel.fetch_ahead = FetchesAhead(rows);
       micro_kernels_[{rows, panels}] =
           EmitMicroKernel(kernel, target_, absl::StrCat(name, "_", rows, "x", panels), module_);
       tile_sums_ = std::max<int64_t>(tile_sums_, rows * panels * kPanelColumns);
@@ -84,8 +85,13 @@ class ContractionEmitter {
     Value* rows;
     Value* panel;
     Value* panels;
-    Value* sums;  // [rows][panels * 16]
+    Value* sums;   // [rows][panels * 16]
+    Value* ahead;  // the first of the panels read next that it fetches
   };
+
+  // The fullest tile has no register left for it; where there are few rows, reading the panels takes all of the
+  // memory's bandwidth already.
+  bool FetchesAhead(int rows) const { return rows == tile_.rows - 1; }
 
   ExtentRange RangeOf(int axis) const { return RangeOfExtent(plan_, plan_.axes[axis].extent); }
   Value* AxisExtent(int axis) { return frame_.ExtentValue(b_, plan_.axes[axis].extent); }
@@ -129,6 +135,7 @@ class ContractionEmitter {
     auto next = [&](Value* block) { return b_.CreateAdd(block, I64(1)); };
     Value* first_tile = rows_.BlockStart(b_, row_block, row_blocks_);
     Value* last_tile = rows_.BlockStart(b_, next(row_block), row_blocks_);
+    last_rows_ = b_.CreateICmpEQ(next(row_block), row_blocks_, "last.rows");
     Value* first_group = groups_.BlockStart(b_, panel_block, panel_blocks_);
     Value* last_group = groups_.BlockStart(b_, next(panel_block), panel_blocks_);
     EmitLoop(b_, first_group, last_group, 1, "group", [&](Value* group) {
@@ -149,6 +156,8 @@ class ContractionEmitter {
     }
     return sum;
   }
+
+  static constexpr int kPanelsAhead = 2;  // in the 128 bytes a step that a micro-kernel fetches, in f32
 
   // Where the operands of the current batch index start, and the left one's strides.
   void EmitOperandAddresses() {
@@ -193,6 +202,8 @@ class ContractionEmitter {
       tile.row = rows_.Start(b_, index);
       tile.rows = rows_.Size(b_, index);
       tile.sums = tile_memory_;
+      Value* tiles_left = b_.CreateSub(b_.CreateSub(last_tile, I64(1)), index, "tiles.left");
+      tile.ahead = b_.CreateMul(tiles_left, I64(kPanelsAhead), "ahead");
       if (!depth_blocks_) {
         EmitPrefetch(tile, b_.getTrue());
         EmitMicroKernelCall(tile, k);
@@ -237,14 +248,16 @@ class ContractionEmitter {
     Value* rhs_offset = b_.CreateAdd(b_.CreateMul(tile.panel, panel_stride_), b_.CreateMul(k, I64(kPanelColumns)));
     Value* depth = b_.CreateSub(AxisExtent(c_.k), k, "depth");
     if (depth_blocks_) depth = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, depth, I64(tile_.depth));
+    Value* rhs = Element(plan_.buffers[c_.rhs.ref].dtype, rhs_, rhs_offset, "rhs.tile");
     Value* arguments[] = {Element(plan_.buffers[c_.lhs.ref].dtype, lhs_, lhs_offset, "lhs.tile"),
                           row_stride_,
                           depth_stride_,
-                          Element(plan_.buffers[c_.rhs.ref].dtype, rhs_, rhs_offset, "rhs.tile"),
+                          rhs,
                           panel_stride_,
                           depth,
                           tile.sums,
-                          b_.CreateICmpNE(k, I64(0), "resume")};
+                          b_.CreateICmpNE(k, I64(0), "resume"),
+                          EmitAhead(tile, k, rhs)};
     constexpr int kKeyRows = 16;
     Value* key = b_.CreateAdd(b_.CreateMul(tile.rows, I64(kKeyRows)), tile.panels, "shape");
     llvm::Function* function = b_.GetInsertBlock()->getParent();
@@ -261,6 +274,23 @@ class ContractionEmitter {
     b_.SetInsertPoint(never);
     b_.CreateUnreachable();
     b_.SetInsertPoint(after);
+  }
+
+  // What this tile fetches while it works: two of the panels that its rows need after these (or after this part of
+  // K). Where other rows need the same panels first: what it reads already.
+  Value* EmitAhead(const Tile& tile, Value* k, Value* rhs) {
+    Value* panel = b_.CreateAdd(tile.panel, tile.panels);
+    Value* next_k = I64(0);
+    if (depth_blocks_) {
+      Value* rest = b_.CreateAdd(k, I64(tile_.depth));
+      Value* more = b_.CreateICmpSLT(rest, AxisExtent(c_.k), "more.depth");
+      panel = b_.CreateSelect(more, tile.panel, panel);
+      next_k = b_.CreateSelect(more, rest, next_k);
+    }
+    panel = b_.CreateAdd(panel, tile.ahead, "panel.ahead");
+    Value* offset = b_.CreateAdd(b_.CreateMul(panel, panel_stride_), b_.CreateMul(next_k, I64(kPanelColumns)));
+    Value* ahead = b_.CreateGEP(MemoryType(b_.getContext(), plan_.buffers[c_.rhs.ref].dtype, 1), rhs_, offset, "ahead");
+    return b_.CreateSelect(last_rows_, ahead, rhs);
   }
 
   // Runs the plan's other statements over a tile of finished sums, 16 columns at a time.
@@ -336,6 +366,7 @@ class ContractionEmitter {
   EvenCut rows_, groups_;
   Value *row_blocks_ = nullptr, *panel_blocks_ = nullptr;
   Value *panel_stride_ = nullptr, *batch_stride_ = nullptr;
+  Value* last_rows_ = nullptr;                             // i1: no later task reads the task's panels
   Value* large_ = nullptr;                                 // i1: the result does not stay in cache
   Value *row_stride_ = nullptr, *depth_stride_ = nullptr;  // of the left operand
   Value *lhs_ = nullptr, *rhs_ = nullptr;                  // of the current batch index

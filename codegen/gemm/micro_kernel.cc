@@ -8,20 +8,21 @@
 namespace tailor {
 namespace {
 
-enum Argument { kLhs, kRowStride, kDepthStride, kRhs, kPanelStride, kDepth, kTile, kResume };
+enum Argument { kLhs, kRowStride, kDepthStride, kRhs, kPanelStride, kDepth, kTile, kResume, kAhead };
 
 llvm::Function* DeclareMicroKernel(llvm::StringRef name, llvm::Module& module) {
   llvm::LLVMContext& context = module.getContext();
   llvm::Type* ptr = llvm::PointerType::getUnqual(context);
   llvm::Type* i64 = llvm::Type::getInt64Ty(context);
-  llvm::Type* parameters[] = {ptr, i64, i64, ptr, i64, i64, ptr, llvm::Type::getInt1Ty(context)};
+  llvm::Type* parameters[] = {ptr, i64, i64, ptr, i64, i64, ptr, llvm::Type::getInt1Ty(context), ptr};
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), parameters, false);
   auto* function = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, module);
   function->addFnAttr(llvm::Attribute::NoInline);
-  const char* const kNames[] = {"lhs", "row_stride", "depth_stride", "rhs", "panel_stride", "depth", "tile", "resume"};
+  const char* const kNames[] = {"lhs",   "row_stride", "depth_stride", "rhs",  "panel_stride",
+                                "depth", "tile",       "resume",       "ahead"};
   for (llvm::Argument& argument : function->args()) {
     argument.setName(kNames[argument.getArgNo()]);
-    if (argument.getType()->isPointerTy()) argument.addAttr(llvm::Attribute::NoAlias);
+    if (argument.getArgNo() != kAhead && argument.getType()->isPointerTy()) argument.addAttr(llvm::Attribute::NoAlias);
   }
   return function;
 }
@@ -142,6 +143,18 @@ class MicroKernelEmitter {
     return ToAccumulate(kernel_.rhs, b_.CreateAlignedLoad(type, address, align, "rhs.piece"));
   }
 
+  // Asks for two lines of the panels that are to be read later, into L2.
+  void EmitFetchAhead(llvm::Value* k) {
+    constexpr int kRead = 0, kSecondLevel = 2, kData = 1, kLineBytes = 64;
+    llvm::Value* offset = b_.CreateMul(k, b_.getInt64(2 * kLineBytes), "ahead.offset", true, true);
+    llvm::Value* address = b_.CreateGEP(b_.getInt8Ty(), Arg(kAhead), offset, "ahead.address");
+    for (int line = 0; line < 2; ++line) {
+      llvm::Value* at = b_.CreateConstGEP1_64(b_.getInt8Ty(), address, line * kLineBytes, "ahead.line");
+      b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                         {at, b_.getInt32(kRead), b_.getInt32(kSecondLevel), b_.getInt32(kData)});
+    }
+  }
+
   llvm::Value* MultiplyAdd(llvm::Value* x, llvm::Value* y, llvm::Value* sum) {
     if (!target_.fma) return b_.CreateFAdd(sum, b_.CreateFMul(x, y, "product"), "sum.next");
     return b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector_}, {x, y, sum}, nullptr, "sum.next");
@@ -164,6 +177,7 @@ class MicroKernelEmitter {
         next[i] = MultiplyAdd(kept[inner], passing, sums[i]);
       }
     }
+    if (kernel_.fetch_ahead) EmitFetchAhead(k);
     return next;
   }
 

@@ -23,12 +23,15 @@ struct MicroKernel {
   DType rhs = DType::kF32;
   DType accumulate = DType::kF32;  // f32 or f64
   bool unit_depth_stride = true;   // neighbours along K lie side by side in the left operand
+  bool fetch_ahead = false;        // see below
 };
 
 // Adds to `module` the internal function
-//   void @name(ptr lhs, i64 row_stride, i64 depth_stride, ptr rhs, i64 panel_stride, i64 depth, ptr tile, i1 resume)
+//   void @name(ptr lhs, i64 row_stride, i64 depth_stride, ptr rhs, i64 panel_stride, i64 depth, ptr tile, i1 resume,
+//              ptr ahead)
 // which adds lhs[rows, depth] x rhs[panels][depth][16] to the sums in tile[rows][panels * 16], or to zeros when
 // `resume` is false, and leaves the sums in the tile. Strides count elements; rhs and tile are 64-byte aligned.
+// With fetch_ahead it meanwhile brings the 128 * depth bytes at `ahead` to L2; any address will do.
 llvm::Function* EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::StringRef name,
                                 llvm::Module& module);
 

@@ -88,9 +88,11 @@ TEST(MicroKernel, DepthLoopKeepsItsSumsInRegisters) {
       std::tie(tile.rows, tile.panels) = BestTile(target.traits, pieces);
       for (kernel.rows = 1; kernel.rows <= tile.rows; ++kernel.rows) {
         kernel.panels = PanelsForRows(tile, pieces, kernel.rows);
+        kernel.fetch_ahead = kernel.rows + 1 == tile.rows;
         const std::vector<std::string> loop = DepthLoop(kernel, target);
         const int sums = kernel.rows * kernel.panels * pieces;
         EXPECT_EQ(Count(loop, target.traits.fused_multiply_add ? "vfmadd" : "\taddp"), sums);
+        EXPECT_EQ(Count(loop, "prefetcht1"), kernel.fetch_ahead ? 2 : 0);
         for (const char* operand : {"(%rsp)", "(%rbp)", "(%rsp,", "(%rbp,"}) {
           EXPECT_EQ(Count(loop, operand), 0) << testing::PrintToString(loop);
         }

@@ -25,6 +25,9 @@ Attributes AttributesOf(const OpInfo& info, DType dtype) {
     case ShapeRule::kTranspose: return {{"permutation", std::vector<int64_t>{1, 0}}};
     case ShapeRule::kSlice: return {{"starts", Shape{m - 1, 0}}, {"sizes", Shape{m, 1}}, {"steps", std::vector<int64_t>{-1, 1}}};
     case ShapeRule::kConcat: return {{"axis", int64_t{1}}};
+    case ShapeRule::kPad:
+      return {{"low", Shape{1, 0}}, {"high", Shape{-1, n}}, {"interior", std::vector<int64_t>{0, 1}}};
+    case ShapeRule::kWindow: return {{"axes", std::vector<int64_t>{1}}, {"sizes", Shape{2}}};
     case ShapeRule::kContract: return {{"transpose_rhs", int64_t{1}}};
     case ShapeRule::kFromShape: return {{"shape", Shape{n, m}}, {"axis", int64_t{0}}, {"dtype", dtype}};
     default: return {};
@@ -39,6 +42,7 @@ Graph EveryOp(DType dtype) {
   const Shape shape = {DimExpr::Symbol(0), DimExpr::Symbol(1)};
   const Value x = *graph.AddInput("x", dtype, shape), y = *graph.AddInput("y", dtype, shape);
   const Value condition = *graph.AddInput("c", DType::kBool, shape);
+  const Value padding = *graph.AddInput("p", dtype, {});
   const Value indices = *graph.AddInput("i", DType::kI32, {shape[1]});
   auto append = [&](OpKind op, std::vector<Value> operands, Attributes attributes) {
     const auto node = graph.Append(op, operands, std::move(attributes));
@@ -50,6 +54,7 @@ Graph EveryOp(DType dtype) {
     operands.resize(info.operands.size() < 2 && info.kind != OpKind::kConcat ? info.operands.size() : 2);
     if (info.kind == OpKind::kSelect) operands = {condition, x, y};
     if (info.kind == OpKind::kGather) operands = {x, indices};
+    if (info.kind == OpKind::kPad) operands = {x, padding};
     if (info.kind != OpKind::kCast) append(info.kind, operands, AttributesOf(info, dtype));
   }
   for (DType to : kDTypes) append(OpKind::kCast, {x}, {{"dtype", to}});

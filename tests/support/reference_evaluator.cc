@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <functional>
-#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "graph/status_macros.h"
+#include "tests/support/reference_accumulate.h"
 #include "tests/support/reference_scalar.h"
 #include "tests/support/reference_shapes.h"
 
@@ -38,51 +39,6 @@ const Element& BroadcastAt(const Array& array, const Dims& index) {
   }
   return At(array, own);
 }
-
-DType AccumulatorOf(DType dtype) { return SizeOf(dtype) == 2 && IsFloat(dtype) ? DType::kF32 : dtype; }
-
-// A sum in the order of no program: its error covers all of them.
-class Sum {
- public:
-  explicit Sum(DType dtype) : dtype_(dtype) {}
-
-  // `products`: the addend was multiplied, with a rounding that a program may make.
-  void Add(const Element& x, bool product = false) {
-    known_ = known_ && x.known();
-    if (!IsFloat(dtype_)) {
-      integer_ += known_ ? static_cast<__int128>(x.value) : 0;
-      return;
-    }
-    value_ += x.value;
-    if (std::isfinite(x.value)) magnitude_ += std::fabs(x.value) + x.error;
-    error_ += x.error;
-    roundings_ += product ? 2 : 1;
-  }
-
-  // With `divisor` times fewer: a mean.
-  Element Result(std::optional<long double> divisor = std::nullopt) const {
-    if (!known_) return Unknown();
-    if (!IsFloat(dtype_)) return {WrapTo(dtype_, integer_)};
-    const DType accumulate = AccumulatorOf(dtype_);
-    const FloatFormat format = FormatOf(accumulate);
-    long double value = value_, error = error_;
-    if (magnitude_ > format.Largest() / 2) return Unknown();  // may overflow on the way
-    error += roundings_ * (format.UnitRoundoff() * magnitude_ + format.LeastSubnormal());
-    if (divisor) {
-      value /= *divisor;
-      error = *divisor == 0 ? 0 : error / *divisor;
-    }
-    if (std::isfinite(value)) error += format.UnitRoundoff() * std::fabs(value) + format.LeastSubnormal();
-    return Rounded(dtype_, value, error, accumulate == dtype_ ? 0 : 1);
-  }
-
- private:
-  const DType dtype_;
-  bool known_ = true;
-  __int128 integer_ = 0;
-  long double value_ = 0, magnitude_ = 0, error_ = 0;
-  int64_t roundings_ = 0;
-};
 
 class Evaluator {
  public:
@@ -225,12 +181,12 @@ class Evaluator {
       at[rhs_swapped ? column : row] = k;
       at[rhs_swapped ? row : column] = index[column];
       const Element y = MatrixAt(rhs, at);
-      sum.Add(Product(x, y), true);
+      sum.Add(ProductOf(x, y), true);
     }
     return sum.Result();
   }
 
-  static Element Product(const Element& x, const Element& y) {
+  static Element ProductOf(const Element& x, const Element& y) {
     if (x.error == 0 && y.error == 0) return {x.value * y.value};
     const long double error = std::fabs(x.value) * y.error + std::fabs(y.value) * x.error + x.error * y.error;
     return std::isfinite(error) ? Element{x.value * y.value, error} : Unknown();
@@ -274,37 +230,14 @@ class Evaluator {
       for (const Element& x : elements) best = Apply(max ? OpKind::kMax : OpKind::kMin, dtype, {best, x});
       return best;
     }
-    if (op == OpKind::kReduceProd) return ProductOf(dtype, elements);
+    if (op == OpKind::kReduceProd) {
+      Product product(dtype);
+      for (const Element& x : elements) product.Multiply(x);
+      return product.Result();
+    }
     Sum sum(dtype);
     for (const Element& x : elements) sum.Add(x);
     return op == OpKind::kReduceMean ? sum.Result(static_cast<long double>(count)) : sum.Result();
-  }
-
-  // A product in the order of no program. Unknown where one of them may leave the range on the way.
-  static Element ProductOf(DType dtype, const std::vector<Element>& elements) {
-    const bool is_float = IsFloat(dtype);
-    const DType accumulate = AccumulatorOf(dtype);
-    long double value = 1, error = 0, largest = 1, least = 1;
-    __int128 integer = 1;
-    for (const Element& x : elements) {
-      if (!x.known()) return Unknown();
-      if (!is_float) {
-        const auto factor = static_cast<unsigned __int128>(static_cast<__int128>(x.value));
-        integer = static_cast<__int128>(WrapTo(dtype, static_cast<__int128>(integer * factor)));
-        continue;
-      }
-      const long double magnitude = std::fabs(x.value);
-      error = std::fabs(value) * x.error + magnitude * error + error * x.error;
-      value *= x.value;
-      if (std::isfinite(value)) error += FormatOf(accumulate).UnitRoundoff() * (std::fabs(value) + error);
-      largest *= std::isfinite(magnitude) ? std::max(1.0L, magnitude + x.error) : 1;
-      if (magnitude != 0) least *= std::min(1.0L, magnitude);
-    }
-    if (!is_float) return {WrapTo(dtype, integer)};
-    const FloatFormat format = FormatOf(accumulate);
-    if (largest > format.Largest() / 2 || least < 2 * format.LeastNormal()) return Unknown();
-    if (std::isnan(error)) return Unknown();
-    return Rounded(dtype, value, error, accumulate == dtype ? 0 : 1);
   }
 
   const Graph& graph_;

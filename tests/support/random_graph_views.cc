@@ -1,0 +1,217 @@
+// What GraphMaker appends that moves elements: one function an op.
+#include "tests/support/random_graph_maker.h"
+
+namespace tailor {
+
+void GraphMaker::AppendBroadcast() {
+  const Value x = OneOf(values_);
+  Shape to = shape(x);
+  for (DimExpr& dim : to) {
+    if (dim == DimExpr(1) || Percent(5)) dim = AnyDim();
+  }
+  for (int i = Pick(3); i > 0 && to.size() < 4; --i) to.insert(to.begin(), AnyDim());
+  Keep(Append(OpKind::kBroadcast, {x}, {{"shape", to}}));
+}
+
+Shape GraphMaker::MergedShape(const Shape& from) {
+  Shape to = from;
+  if (Percent(20)) return {ElementCount(from)};
+  if (to.size() > 1) {
+    const int at = Pick(static_cast<int>(to.size()) - 1);
+    to[at] = to[at] * to[at + 1];
+    to.erase(to.begin() + at + 1);
+  }
+  return to;
+}
+
+// One dim that is a product becomes its factors, or one that has a known divisor a multiple and a rest.
+std::optional<Shape> GraphMaker::SplitShape(const Shape& from) {
+  for (size_t d = 0; d < from.size(); ++d) {
+    if (from[d].terms().size() != 1) continue;
+    const DimExpr::Term& term = from[d].terms()[0];
+    DimExpr first, rest;
+    if (!term.factors.empty() && (term.coefficient > 1 || term.factors.size() > 1 || term.factors[0].power > 1)) {
+      const auto& atom = *term.factors[0].atom;
+      if (atom.kind != DimExpr::AtomKind::kSymbol) continue;
+      first = DimExpr::Symbol(atom.symbol);
+      rest = term.coefficient;
+      for (size_t f = 0; f < term.factors.size(); ++f) {
+        if (term.factors[f].atom->kind != DimExpr::AtomKind::kSymbol) return std::nullopt;
+        const int power = term.factors[f].power - (f == 0 ? 1 : 0);
+        for (int i = 0; i < power; ++i) rest = rest * DimExpr::Symbol(term.factors[f].atom->symbol);
+      }
+    } else if (auto symbol = from[d].symbol(); symbol && graph_.symbol(*symbol).multiple_of > 1) {
+      rest = graph_.symbol(*symbol).multiple_of;
+      first = DimExpr::FloorDiv(from[d], rest);
+    } else {
+      continue;
+    }
+    if (Percent(50)) std::swap(first, rest);
+    Shape to = from;
+    to[d] = first;
+    to.insert(to.begin() + static_cast<int64_t>(d) + 1, rest);
+    return to;
+  }
+  return std::nullopt;
+}
+
+void GraphMaker::AppendReshape() {
+  const Value x = OneOf(values_);
+  Shape to = shape(x);
+  std::vector<Shape> alike;  // shapes at hand with as many elements
+  for (Value v : values_) {
+    if (shape(v) != to && ElementCount(shape(v)) == ElementCount(to)) alike.push_back(shape(v));
+  }
+  const auto split = SplitShape(to);
+  if (Percent(3)) {
+    to = AnyShape(3);  // mostly refused at run time
+  } else if (!alike.empty() && Percent(50)) {
+    to = OneOf(alike);
+  } else if (split && Percent(60)) {
+    to = *split;
+  } else if (Percent(60)) {
+    to = MergedShape(to);
+  } else {
+    to.insert(to.begin() + Pick(static_cast<int>(to.size()) + 1), DimExpr(1));
+  }
+  if (to.size() <= 5) Keep(Append(OpKind::kReshape, {x}, {{"shape", to}}));
+}
+
+void GraphMaker::AppendTranspose() {
+  const auto x = Find([&](Value v) { return rank(v) > 0; });
+  if (!x) return;
+  std::vector<int64_t> permutation;
+  for (int d = 0; d < rank(*x); ++d) permutation.push_back(d);
+  if (Percent(50) && permutation.size() > 1) {
+    std::swap(permutation.back(), permutation[permutation.size() - 2]);
+  } else {
+    std::shuffle(permutation.begin(), permutation.end(), random_);
+  }
+  Keep(Append(OpKind::kTranspose, {*x}, {{"permutation", permutation}}));
+}
+
+void GraphMaker::AppendSlice() {
+  const auto x = Find([&](Value v) { return rank(v) > 0; });
+  if (!x) return;
+  Shape starts, sizes;
+  std::vector<int64_t> steps;
+  for (const DimExpr& dim : shape(*x)) {
+    DimExpr start = 0, size = dim;
+    int64_t step = 1;
+    switch (Pick(12)) {
+      case 0:
+        start = dim - 1, step = -1;
+        break;
+      case 1:
+        size = DimExpr::Min(dim, 1 + Pick(5));
+        break;
+      case 2:
+        size = DimExpr::Min(dim, 1 + Pick(5)), start = dim - size;
+        break;
+      case 3:
+        size = DimExpr::CeilDiv(dim, 2), step = 2;
+        break;
+      case 4:
+        start = 1, size = dim - 1;
+        break;
+      case 5:
+        size = Percent(70) ? 1 : 0;
+        break;
+      default:
+        break;
+    }
+    starts.push_back(start);
+    sizes.push_back(size);
+    steps.push_back(step);
+  }
+  Keep(Append(OpKind::kSlice, {*x}, {{"starts", starts}, {"sizes", sizes}, {"steps", steps}}));
+}
+
+void GraphMaker::AppendConcat() {
+  const auto x = Find([&](Value v) { return rank(v) > 0; });
+  if (!x) return;
+  const int64_t axis = Pick(rank(*x));
+  std::vector<Value> parts = {*x};
+  for (int i = 1 + Pick(2); i > 0; --i) {
+    const auto at_hand = Find([&](Value v) {
+      if (dtype(v) != dtype(*x) || rank(v) != rank(*x)) return false;
+      Shape aligned = shape(v);
+      aligned[axis] = shape(*x)[axis];
+      return aligned == shape(*x);
+    });
+    Shape other = shape(*x);
+    other[axis] = AnyDim();
+    const Value part = Percent(60) ? *at_hand : Input(dtype(*x), std::move(other));
+    parts.insert(parts.begin() + Pick(static_cast<int>(parts.size()) + 1), part);
+  }
+  const auto node = graph_.Append(OpKind::kConcat, parts, {{"axis", axis}});
+  if (node.ok()) Keep(std::optional<Value>(Value{*node, 0}));
+}
+
+void GraphMaker::AppendShift() {
+  const auto x = Find([&](Value v) { return IsInteger(dtype(v)); });
+  if (!x) return;
+  Keep(Append(Percent(50) ? OpKind::kShiftLeft : OpKind::kShiftRight, {*x, Partner(*x)}));
+}
+
+void GraphMaker::AppendPad() {
+  const Value x = OneOf(values_);
+  Shape low, high;
+  std::vector<int64_t> interior;
+  for (int d = 0; d < rank(x); ++d) {
+    const bool some = Percent(50);
+    low.push_back(!some ? DimExpr(0) : Percent(15) ? AnySymbol() : DimExpr(Pick(5) - 1));
+    high.push_back(!some || Percent(30) ? DimExpr(0) : Percent(15) ? DimExpr(1) - low[d] : DimExpr(Pick(5) - 1));
+    interior.push_back(Percent(10) ? 1 + Pick(2) : 0);
+  }
+  const Value value = Scalar(dtype(x), Pick(3));
+  Keep(Append(OpKind::kPad, {x, value}, {{"low", low}, {"high", high}, {"interior", interior}}));
+}
+
+// Windows over one or two dims, mostly reduced again: a pool.
+void GraphMaker::AppendWindow() {
+  const auto x = Find([&](Value v) { return rank(v) > 0 && rank(v) < 4; });
+  if (!x) return;
+  std::vector<int64_t> axes, strides, dilations, last;
+  Shape sizes;
+  for (int d = 0; d < rank(*x); ++d) {
+    if (axes.size() == 2 || !Percent(60)) continue;
+    axes.push_back(d);
+    sizes.push_back(Percent(10) ? AnySymbol() : DimExpr(1 + Pick(4)));
+    strides.push_back(Percent(60) ? 1 : 2 + Pick(2));
+    dilations.push_back(Percent(75) ? 1 : 2);
+    last.push_back(-static_cast<int64_t>(axes.size()));
+  }
+  const auto windows =
+      Append(OpKind::kWindow, {*x}, {{"axes", axes}, {"sizes", sizes}, {"strides", strides}, {"dilations", dilations}});
+  if (!windows || axes.empty() || !Percent(70) || dtype(*x) == DType::kBool) return Keep(windows);
+  const OpKind op = OneOf<OpKind>({OpKind::kReduceSum, OpKind::kReduceMax, OpKind::kReduceMin});
+  Keep(Append(op, {*windows}, {{"axes", last}}));
+}
+
+// Indices into a dim of `extent` entries: an input, or positions counted from either end.
+std::optional<Value> GraphMaker::Indices(const DimExpr& extent) {
+  const DType type = Percent(50) ? DType::kI32 : DType::kI64;
+  if (Percent(65)) return Input(type, AnyShape(2));
+  const auto forward = Append(OpKind::kIota, {}, {{"shape", Shape{extent}}, {"axis", int64_t{0}}, {"dtype", type}});
+  if (!forward || Percent(40)) return forward;
+  return Append(OpKind::kSub, {Scalar(type, -1), *forward});
+}
+
+void GraphMaker::AppendGather() {
+  const auto x = Find([&](Value v) { return rank(v) > 0 && rank(v) < 4; });
+  if (!x) return;
+  const int64_t axis = Percent(60) ? 0 : Pick(rank(*x));
+  const auto indices = Indices(shape(*x)[axis]);
+  if (indices) Keep(Append(OpKind::kGather, {*x, *indices}, {{"axis", axis}}));
+}
+
+void GraphMaker::AppendIota() {
+  Shape shape = {AnyDim()};
+  if (Percent(50)) shape.push_back(AnyDim());
+  const DType type = AnyDType();
+  const int64_t axis = Pick(static_cast<int>(shape.size()));
+  Keep(Append(OpKind::kIota, {}, {{"shape", shape}, {"axis", axis}, {"dtype", type}}));
+}
+
+}  // namespace tailor

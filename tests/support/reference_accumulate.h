@@ -1,0 +1,42 @@
+// Sums and products of elements in the order of no program: their errors cover all orders.
+#ifndef TAILOR_TESTS_SUPPORT_REFERENCE_ACCUMULATE_H_
+#define TAILOR_TESTS_SUPPORT_REFERENCE_ACCUMULATE_H_
+
+#include <optional>
+
+#include "tests/support/reference_array.h"
+
+namespace tailor::reference {
+
+class Sum {
+ public:
+  explicit Sum(DType dtype) : dtype_(dtype) {}
+  // `product`: the addend was multiplied, with a rounding that a program may make.
+  void Add(const Element& x, bool product = false);
+  // With `divisor`: the mean.
+  Element Result(std::optional<long double> divisor = std::nullopt) const;
+
+ private:
+  const DType dtype_;
+  bool known_ = true;
+  __int128 integer_ = 0;
+  long double value_ = 0, magnitude_ = 0, error_ = 0;
+  int64_t roundings_ = 0;
+};
+
+class Product {
+ public:
+  explicit Product(DType dtype) : dtype_(dtype) {}
+  void Multiply(const Element& x);
+  Element Result() const;
+
+ private:
+  const DType dtype_;
+  bool known_ = true;
+  long double value_ = 1, error_ = 0, most_ = 1, least_ = 1;
+  int64_t count_ = 0;
+};
+
+}  // namespace tailor::reference
+
+#endif  // TAILOR_TESTS_SUPPORT_REFERENCE_ACCUMULATE_H_

@@ -1,2 +1,155 @@
+"""A case with every input dim a symbol where the operator allows it: one compilation, three shapes."""
+import os
+
+import numpy
+import onnx
+import onnxruntime
+from onnx.reference import ReferenceEvaluator
+
+import cases
+import tailor
+import tailor.onnx
+
+# How a case's extents become others: all places that have one extent get the same new one; 1 stays, for it broadcasts.
+_CHANGES = [lambda v: v + 1, lambda v: 2 * v, lambda v: max(v - 1, 2), lambda v: 3 * v, lambda v: v + 3]
+_SHAPES = 2
+
+
 def run(name, directory, rtol, atol):
-    return "skipped", "", []
+    """(status, reason, fixed inputs) of one case."""
+    import worker
+    with open(os.path.join(directory, "model.onnx"), "rb") as file:
+        model = onnx.ModelProto.FromString(file.read())
+    family = cases.family(model)
+    if family:
+        return "skipped", family, []
+    inputs, wanted = cases.data(directory, model)
+    try:
+        _, fixed = worker.load(model, inputs)
+        free = _free_dims(model, {name: inputs[name] for name in fixed})
+        if not free:
+            return "skipped", "no dim may vary", []
+        graph = _load(model, free, {name: inputs[name] for name in fixed})
+        executable = graph.compile("host")
+    except tailor.onnx.Unsupported as error:
+        return "skipped", error.reason, []
+    except tailor.Error as error:
+        return "skipped" if error.code == "UNIMPLEMENTED" else "failed", f"compiling: {error.message}", []
+    reason = _compare(worker.outputs(executable, inputs), wanted, rtol, atol)
+    if reason:
+        return "failed", reason, fixed
+    return _others(model, executable, inputs, free, fixed)
+
+
+def _others(model, executable, inputs, free, fixed):
+    """Runs at other shapes, against another implementation."""
+    import worker
+    reference, compared = _Reference(model), 0
+    for change in _CHANGES:
+        other = {name: _changed(array, change, {i for n, i in free if n == name}) for name, array in inputs.items()}
+        if all(other[name].shape == inputs[name].shape for name in inputs):
+            continue
+        wanted = reference.run(other)
+        if wanted is None:
+            continue
+        shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in other.items())
+        try:
+            got = worker.outputs(executable, other)
+        except tailor.Error as error:
+            return "failed", f"at {shapes}: {error.message}", fixed
+        reason = _compare(got, wanted, 1e-3, 1e-2 if any(a.dtype.itemsize == 2 for a in other.values()) else 1e-5)
+        if reason and not reference.disputed(other, got):
+            return "failed", f"at {shapes}: {reason}", fixed
+        compared += 1
+        if compared == _SHAPES:
+            return "passed", "", fixed
+    return ("passed", "", fixed) if compared else ("skipped", "valid at no other shape that was tried", [])
+
+
+def _compare(got, wanted, rtol, atol):
+    reasons = (cases.difference(name, got[name], array, rtol, atol) for name, array in wanted.items())
+    return next(filter(None, reasons), None)
+
+
+def _changed(array, change, axes):
+    """The array's own elements at other extents."""
+    shape = [change(dim) if i in axes and dim > 1 else dim for i, dim in enumerate(array.shape)]
+    return array if tuple(shape) == array.shape else numpy.resize(array, shape)
+
+
+def _load(model, free, fixed):
+    """The graph with the dims in `free` as symbols."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    for value in copy.graph.input:
+        for i, dim in enumerate(value.type.tensor_type.shape.dim):
+            if (value.name, i) in free:
+                dim.Clear()
+    return tailor.onnx.load(copy, fixed=fixed)
+
+
+def _free_dims(model, fixed):
+    """The (input, dim) that may be symbols together: all, else those that may be alone, less what conflicts."""
+    every = [(value.name, i) for value in model.graph.input if value.name not in fixed
+             for i in range(len(value.type.tensor_type.shape.dim))]
+
+    def works(dims):
+        try:
+            _load(model, set(dims), fixed)
+            return True
+        except (tailor.onnx.ModelError, tailor.Error):
+            return False
+
+    if works(every):
+        return set(every)
+    free = []
+    for dim in every:
+        if works([*free, dim]):
+            free.append(dim)
+    return set(free)
+
+
+class _Reference:
+    """Another implementation: onnxruntime where it has the operator, else onnx's own evaluator."""
+
+    def __init__(self, model):
+        open_model = onnx.ModelProto()
+        open_model.CopyFrom(model)
+        for value in [*open_model.graph.input, *open_model.graph.output]:
+            for dim in value.type.tensor_type.shape.dim:
+                dim.Clear()
+        self._model, self._runs = open_model, []
+        for start in (self._onnxruntime, self._evaluator):
+            try:
+                self._runs.append(start())
+            except Exception:  # whatever an implementation raises for an operator that it does not have
+                continue
+
+    def run(self, inputs):
+        """{name: array}, or None where no implementation takes these inputs."""
+        for implementation in self._runs:
+            outputs = self._try(implementation, inputs)
+            if outputs is not None:
+                return outputs
+        return None
+
+    def disputed(self, inputs, got):
+        """Whether some implementation gives what Tailor gave."""
+        outputs = (self._try(implementation, inputs) for implementation in self._runs)
+        return any(wanted is not None and _compare(got, wanted, 1e-3, 1e-5) is None for wanted in outputs)
+
+    def _try(self, implementation, inputs):
+        try:
+            return dict(zip([value.name for value in self._model.graph.output], implementation(inputs)))
+        except Exception:  # inputs that are not valid at these shapes
+            return None
+
+    def _onnxruntime(self):
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level, options.intra_op_num_threads = 4, 1
+        session = onnxruntime.InferenceSession(self._model.SerializeToString(), options, ["CPUExecutionProvider"])
+        return lambda inputs: session.run(None, inputs)
+
+    def _evaluator(self):
+        evaluator = ReferenceEvaluator(self._model)
+        return lambda inputs: evaluator.run(None, inputs)

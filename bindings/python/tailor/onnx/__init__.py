@@ -12,7 +12,7 @@ import onnx
 
 from . import importer as _importer
 from . import (control, elementwise, indexing, normalization, padding, pools, products, quantization, reductions,
-               resampling, shapes, signal, training, windows)
+               regions, resampling, shapes, signal, training, windows)
 from .errors import DependsOnData, ModelError, Unsupported
 
 __all__ = ["DependsOnData", "ModelError", "Unsupported", "load"]
@@ -21,10 +21,11 @@ __all__ = ["DependsOnData", "ModelError", "Unsupported", "load"]
 def load(model, dims=None, fixed=None):
     """The graph of a model: a path, the file's bytes, or an onnx.ModelProto.
 
-    dims: for a dim_param (or <input>_dim<i>) the tailor.Dim or integer to use. fixed: for an input the array that it
-    always has: shapes, axes and the like that compilation has to know; it is no input of the graph. External data is read from below the
-    folder of a model given by path. Raises ModelError, naming the node, and its subclass Unsupported for what is
-    valid but beyond Tailor."""
+    dims: for a dim_param (or <input>_dim<i>) the tailor.Dim or integer to use.
+    fixed: for an input the array that it always has: shapes, axes and the like that compilation has to know; it is
+    then no input of the graph.
+    External data is read from below the folder of a model given by path. Raises ModelError, naming the node, and its
+    subclass Unsupported for what is valid but beyond Tailor."""
     directory = None
     if isinstance(model, (str, os.PathLike)):
         directory = os.path.dirname(os.path.abspath(model))

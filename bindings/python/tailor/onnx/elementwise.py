@@ -4,7 +4,6 @@ import math
 
 from . import dtypes
 from .dtypes import FLOATS, UNSIGNED
-from .extents import floor_div_mod
 from .registry import operator
 
 
@@ -18,33 +17,6 @@ def _binary(name, function):
     @operator(name)
     def convert(node, lhs, rhs):
         return function(node.graph, lhs.value, rhs.value)
-
-
-def floor(graph, x):
-    """The largest whole number not above x; x itself where it is too large to have a fraction, or no number."""
-    return _whole(graph, x, lambda near: graph.select(graph.gt(near, x), graph.sub(near, 1.0), near))
-
-
-def ceil(graph, x):
-    return _whole(graph, x, lambda near: graph.select(graph.lt(near, x), graph.add(near, 1.0), near))
-
-
-def round_even(graph, x):
-    """The nearest whole number, the even one of two."""
-    def nearest(near):
-        rest = graph.sub(x, near)
-        away = graph.select(graph.lt(rest, 0.0), graph.sub(near, 1.0), graph.add(near, 1.0))
-        half = graph.abs(rest)
-        odd = graph.ne(graph.sub(near, graph.mul(_whole(graph, graph.mul(near, 0.5), lambda t: t), 2.0)), 0.0)
-        return graph.select(graph.or_(graph.gt(half, 0.5), graph.and_(graph.eq(half, 0.5), odd)), away, near)
-    return _whole(graph, x, nearest)
-
-
-def _whole(graph, x, adjust):
-    """adjust(x without its fraction), where x is small enough to have one; the sign of 0 is kept."""
-    near = graph.cast(graph.cast(x, "i64"), x.dtype)
-    fractional = graph.lt(graph.abs(x), 2.0 ** {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}[x.dtype])
-    return graph.select(fractional, adjust(near), x)
 
 
 def relu(graph, x):
@@ -99,7 +71,9 @@ for _name, _function in {
         "Softsign": lambda g, x: g.div(x, g.add(g.abs(x), 1.0)),
         "Mish": lambda g, x: g.mul(x, g.tanh(softplus(g, x))),
         "HardSwish": lambda g, x: g.mul(x, g.max(g.min(g.add(g.mul(x, 1 / 6), 0.5), 1.0), 0.0)),
-        "Floor": floor, "Ceil": ceil, "Round": round_even,
+        "Floor": lambda g, x: g.floor(x), "Ceil": lambda g, x: g.ceil(x), "Round": lambda g, x: g.round(x),
+        "Sin": lambda g, x: g.sin(x), "Cos": lambda g, x: g.cos(x), "Tan": lambda g, x: g.tan(x),
+        "Asin": lambda g, x: g.asin(x), "Acos": lambda g, x: g.acos(x), "Atan": lambda g, x: g.atan(x),
         "Sinh": _sinh, "Cosh": _cosh, "Asinh": _asinh, "Acosh": _acosh, "Atanh": _atanh,
         "Not": lambda g, x: g.not_(x), "BitwiseNot": lambda g, x: g.not_(x), "IsNaN": lambda g, x: g.ne(x, x),
 }.items():
@@ -172,19 +146,20 @@ def _pow(node, x, exponent):
     if x.dtype in FLOATS:
         return graph.pow(x.value, cast(node, exponent.value, x.dtype))
     out = graph.pow(graph.cast(x.value, "f64"), cast(node, exponent.value, "f64"))
-    return graph.cast(round_even(graph, out), x.dtype)
+    return graph.cast(graph.round(out), x.dtype)
 
 
 @operator("Mod")
 def _mod(node, lhs, rhs):
-    graph, a, b = node.graph, lhs.value, rhs.value
-    if lhs.dtype not in FLOATS:
-        truncated = node.attribute("fmod", 0) or lhs.dtype in UNSIGNED
-        return graph.sub(a, graph.mul(graph.div(a, b), b)) if truncated else floor_div_mod(graph, a, b)[1]
-    a, b = cast(node, a, "f64"), cast(node, b, "f64")
-    quotient = graph.div(a, b)
-    whole = _whole(graph, quotient, lambda near: near) if node.attribute("fmod", 0) else floor(graph, quotient)
-    return cast(node, graph.sub(a, graph.mul(whole, b)), lhs.dtype)
+    graph = node.graph
+    return (graph.rem if node.attribute("fmod", 0) else graph.mod)(lhs.value, rhs.value)
+
+
+@operator("BitShift")
+def _bit_shift(node, x, count):
+    graph = node.graph
+    shift = graph.shift_left if node.attribute("direction") == "LEFT" else graph.shift_right
+    return shift(x.value, count.value)
 
 
 @operator("Max", "Min", "Sum", "Mean", since=8)

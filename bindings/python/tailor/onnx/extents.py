@@ -107,8 +107,8 @@ class Extents:
             return self._graph.reshape(self._graph.slice(indices, [dim], [1]), [])
         operation, lhs, rhs = self._parts[self.text(dim)]
         lhs, rhs = self.as_value(lhs), self.as_value(rhs)
-        if operation in ("floordiv", "mod"):
-            return floor_div_mod(self._graph, lhs, rhs)[operation == "mod"]
+        if operation == "floordiv":
+            return self._graph.div(self._graph.sub(lhs, self._graph.mod(lhs, rhs)), rhs)
         return getattr(self._graph, operation)(lhs, rhs)
 
     def _combine(self, operation, lhs, rhs):
@@ -119,15 +119,6 @@ class Extents:
             self._parts.setdefault(self.text(operand))
         self._parts.setdefault(self.text(dim), (operation, lhs, rhs))
         return dim
-
-
-def floor_div_mod(graph, lhs, rhs):
-    """Integer quotient rounded down, and the remainder, of rhs's sign."""
-    quotient = graph.div(lhs, rhs)
-    remainder = graph.sub(lhs, graph.mul(quotient, rhs))
-    wrong = graph.and_(graph.ne(remainder, 0), graph.ne(graph.lt(remainder, 0), graph.lt(rhs, 0)))
-    return (graph.select(wrong, graph.sub(quotient, 1), quotient),
-            graph.select(wrong, graph.add(remainder, rhs), remainder))
 
 
 _INT = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv,

@@ -64,6 +64,11 @@ def _label(node):
     return f'{node.op_type} node "{node.name or next(iter(node.output), "")}"'
 
 
+def opsets(proto):
+    """{domain: version} of a model or function."""
+    return {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in proto.opset_import}
+
+
 def call(node, function, inputs):
     """What a function's body computes for a node's inputs."""
     body = onnx.FunctionProto()
@@ -78,8 +83,7 @@ def call(node, function, inputs):
         for i, name in enumerate(child.input):
             if name in absent:
                 child.input[i] = ""
-    opsets = {**node.opsets, **{entry.domain: entry.version for entry in function.opset_import}}
-    node.importer.run_nodes(body, opsets, scope, node.depth + 1)
+    node.importer.run_nodes(body, {**node.opsets, **opsets(function)}, scope, node.depth + 1)
     return [scope.get(name) for name in function.output]
 
 

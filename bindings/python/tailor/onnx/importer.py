@@ -105,7 +105,7 @@ class Importer:
 
     def run(self):
         """The finished graph."""
-        opsets = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in self.model.opset_import}
+        opsets = functions.opsets(self.model)
         proto, scope = self.model.graph, {}
         for initializer in proto.initializer:
             scope[initializer.name] = self._named(initializer.name, self._initializer, initializer)

@@ -1,5 +1,5 @@
 """Normalizations."""
-from . import padding, windows
+from . import windows
 from .registry import operator
 
 
@@ -83,17 +83,10 @@ def _lrn(node, x):
     graph, size = node.graph, node.attribute("size")
     alpha, beta, bias = node.attribute("alpha", 1e-4), node.attribute("beta", 0.75), node.attribute("bias", 1.0)
 
-    pads = [0] * x.rank
-    before, after = list(pads), list(pads)
-    before[1], after[1] = (size - 1) // 2, size - 1 - (size - 1) // 2
-    squares, _ = padding.pad(node, graph.mul(x.value, x.value), list(x.shape), before, after,
-                             graph.scalar(0, x.dtype))
-    total = None
-    for i in range(size):
-        starts = [0] * x.rank
-        starts[1] = i
-        part = graph.slice(squares, starts, x.shape)
-        total = part if total is None else graph.add(total, part)
+    low, high = [0] * x.rank, [0] * x.rank
+    low[1], high[1] = (size - 1) // 2, size - 1 - (size - 1) // 2
+    squares = graph.pad(graph.mul(x.value, x.value), graph.scalar(0, x.dtype), low, high)
+    total = graph.reduce_sum(graph.window(squares, [1], [size]), [x.rank])
     return graph.div(x.value, graph.pow(graph.add(graph.mul(total, alpha / size), bias), beta))
 
 

@@ -1,8 +1,10 @@
-"""Pools over windows and over whole planes."""
+"""Pools: reductions over windows, and over whole planes."""
+from . import dtypes
 from .dtypes import FLOATS, SIGNED
 from .registry import operator
-from .windows import Window
-from . import dtypes, padding
+from .windows import Window, dims
+
+_NOWHERE = 2**62
 
 
 def _least(dtype):
@@ -15,78 +17,66 @@ def _least(dtype):
 @operator("MaxPool")
 def _max_pool(node, x):
     window = Window(node, x.shape[2:], node.attribute("kernel_shape"))
-    padded, shape = window.pad(x.value, x.shape, _least(x.dtype))
-    out = window.fold(padded, shape, node.graph.max)
-    return [out, _max_indices(node, x, window, padded, shape, out)] if len(node.proto.output) > 1 else out
+    view = window.view(window.pad(x.value, _least(x.dtype)))
+    out = node.graph.reduce_max(view, window.inner)
+    return [out, _max_indices(node, x, window, view)] if len(node.proto.output) > 1 else out
 
 
-def _max_indices(node, x, window, padded, shape, out):
+def _max_indices(node, x, window, view):
     """The place in x, as if flat, of each window's first greatest element."""
-    graph, extents, rank = node.graph, node.extents, x.rank
+    graph, extents = node.graph, node.extents
+    axes = window.axes if not node.attribute("storage_order", 0) else window.axes[::-1]
     place = None
-    for axis in range(rank):
-        index = graph.iota([x.shape[axis]] + [1] * (rank - 1 - axis), 0, "i64")
-        if axis > 1 and node.attribute("storage_order", 0):
-            continue
+    for axis in [0, 1, *axes]:
+        index = graph.iota([x.shape[axis]] + [1] * (x.rank - 1 - axis), 0, "i64")
         place = index if place is None else graph.add(graph.mul(place, extents.as_value(x.shape[axis])), index)
-    if node.attribute("storage_order", 0):
-        place = _column_major(node, x, place)
-    place = graph.broadcast(place, x.shape)
-    places, _ = window.pad(place, x.shape, 2**62)
-    best = None
-    for offset in window.positions():
-        hit = graph.eq(window.view(padded, shape, offset), out)
-        candidate = graph.select(hit, window.view(places, shape, offset), 2**62)
-        best = candidate if best is None else graph.min(best, candidate)
-    return best
-
-
-def _column_major(node, x, place):
-    """Continues a place over [N, C] with the spatial dims in reverse order."""
-    graph, extents, rank = node.graph, node.extents, x.rank
-    place = graph.reshape(place, list(x.shape[:2]) + [1] * (rank - 2)) if rank > 2 else place
-    for axis in reversed(range(2, rank)):
-        index = graph.iota([x.shape[axis]] + [1] * (rank - 1 - axis), 0, "i64")
-        place = graph.add(graph.mul(place, extents.as_value(x.shape[axis])), index)
-    return place
+    places = window.view(window.pad(graph.broadcast(place, x.shape), _NOWHERE))
+    hit = graph.eq(view, graph.reduce_max(view, window.inner, keep_dims=1))
+    return graph.reduce_min(graph.select(hit, places, _NOWHERE), window.inner)
 
 
 @operator("AveragePool")
 def _average_pool(node, x):
-    graph = node.graph
     window = Window(node, x.shape[2:], node.attribute("kernel_shape"))
-    padded, shape = window.pad(x.value, x.shape, 0)
-    total = window.fold(padded, shape, graph.add)
-    return graph.div(total, _counted(node, x, window))
+    total = node.graph.reduce_sum(window.view(window.pad(x.value, 0)), window.inner)
+    return node.graph.div(total, _counted(node, x, window))
 
 
 def _counted(node, x, window):
-    """How many elements each window counts: [1, 1, sizes...]."""
-    graph, extents = node.graph, node.extents
-    ones = graph.broadcast(graph.scalar(1, x.dtype), [1, 1, *x.shape[2:]])
-    shape = [1, 1, *x.shape[2:]]
-    if node.attribute("count_include_pad", 0):
-        shape = [1, 1] + [extents.add(extents.add(dim, before), after)
-                          for dim, before, after in zip(x.shape[2:], window.before, window.after)]
-        ones = graph.broadcast(graph.scalar(1, x.dtype), shape)
-        missing = [extents.max(extents.sub(extents.add(extents.mul(extents.sub(size, 1), stride), reach), dim), 0)
-                   for size, stride, reach, dim in zip(window.sizes, window.strides, window.reach, shape[2:])]
-
-        padded, shape = padding.pad(node, ones, shape, [0] * x.rank, [0, 0, *missing], graph.scalar(0, x.dtype))
-    else:
-        padded, shape = window.pad(ones, shape, 0)
-    return window.fold(padded, shape, graph.add)
+    """How many elements each window counts, [1, 1, positions...]: the product of each axis's count."""
+    graph, rank, out = node.graph, x.rank - 2, None
+    pads = node.attribute("pads", [0] * 2 * rank)
+    for i, extent in enumerate(x.shape[2:]):
+        low, high = window.low[i], window.high[i]
+        if node.attribute("count_include_pad", 0):
+            own = (low, high) if node.attribute("auto_pad", "NOTSET") != "NOTSET" else (pads[i], pads[i + rank])
+            extent = node.extents.add(node.extents.add(extent, own[0]), own[1])
+            low, high = node.extents.sub(low, own[0]), node.extents.sub(high, own[1])
+        ones = graph.broadcast(graph.scalar(1, x.dtype), [extent])
+        padded = graph.pad(ones, graph.scalar(0, x.dtype), [low], [high])
+        view = graph.window(padded, [0], [window.kernel[i]], strides=[window.strides[i]],
+                            dilations=[window.dilations[i]])
+        count = graph.reduce_sum(view, [1])
+        count = graph.reshape(count, dims(node, count) + [1] * (rank - 1 - i))
+        out = count if out is None else graph.mul(out, count)
+    return out
 
 
 @operator("LpPool")
 def _lp_pool(node, x):
-    graph, power = node.graph, float(node.attribute("p", 2))
     window = Window(node, x.shape[2:], node.attribute("kernel_shape"))
-    size = graph.abs(x.value)
-    raised = graph.mul(size, size) if power == 2 else size if power == 1 else graph.pow(size, power)
-    padded, shape = window.pad(raised, x.shape, 0)
-    total = window.fold(padded, shape, graph.add)
-    return graph.sqrt(total) if power == 2 else total if power == 1 else graph.pow(total, 1 / power)
+    raised, root = _power(node, x.value)
+    return root(node.graph.reduce_sum(window.view(window.pad(raised, 0)), window.inner))
+
+
+def _power(node, x):
+    """|x| to the power p, and the function that takes the root."""
+    graph, power = node.graph, float(node.attribute("p", 2))
+    if power == 1:
+        return graph.abs(x), lambda total: total
+    if power == 2:
+        return graph.mul(x, x), graph.sqrt
+    return graph.pow(graph.abs(x), power), lambda total: graph.pow(total, 1 / power)
 
 
 @operator("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")
@@ -96,6 +86,5 @@ def _global_pool(node, x):
         return graph.reduce_mean(x.value, axes, keep_dims=1)
     if node.proto.op_type == "GlobalMaxPool":
         return graph.reduce_max(x.value, axes, keep_dims=1)
-    power = float(node.attribute("p", 2))
-    total = graph.reduce_sum(graph.pow(graph.abs(x.value), power), axes, keep_dims=1)
-    return graph.pow(total, 1 / power)
+    raised, root = _power(node, x.value)
+    return root(graph.reduce_sum(raised, axes, keep_dims=1))

@@ -106,3 +106,29 @@ def _spread(node, x, term, order):
     kept = [letter for letter in order if letter in letters]
     value = graph.transpose(value, [letters.index(letter) for letter in kept]) if kept else value
     return graph.reshape(value, [dims[letters.index(letter)] if letter in letters else 1 for letter in order])
+
+
+@operator("Det")
+def _det(node, x):
+    """Laplace's expansion along the first row; for small static matrices."""
+    size = x.shape[-1]
+    if not isinstance(size, int) or size > 4 or size != x.shape[-2]:
+        node.unsupported("determinants of other than static square matrices up to 4 x 4")
+    batch = list(x.shape[:-2])
+
+    def entry(row, column):
+        part = node.graph.slice(x.value, [0] * len(batch) + [row, column], [*batch, 1, 1])
+        return node.graph.reshape(part, batch)
+
+    return _minor(node.graph, entry, 0, list(range(size)))
+
+
+def _minor(graph, entry, row, columns):
+    """The determinant of the rows from `row` on and these columns."""
+    if len(columns) == 1:
+        return entry(row, columns[0])
+    total = None
+    for i, column in enumerate(columns):
+        term = graph.mul(entry(row, column), _minor(graph, entry, row + 1, columns[:i] + columns[i + 1:]))
+        total = term if total is None else (graph.sub if i % 2 else graph.add)(total, term)
+    return total

@@ -1,7 +1,7 @@
 """Quantized tensors."""
 from . import dtypes
 from .dtypes import SIGNED
-from .elementwise import cast, round_even
+from .elementwise import cast
 from .products import batched
 from .registry import operator
 from .windows import convolution, per_channel
@@ -30,7 +30,7 @@ def _per_axis(node, x, part):
 def quantized(graph, x, scale, zero, dtype):
     """saturate(round(x / scale) + zero)."""
     low, high = limits(dtype)
-    whole = round_even(graph, graph.div(x, scale))
+    whole = graph.round(graph.div(x, scale))
     if zero is not None:
         whole = graph.add(whole, graph.cast(zero, whole.dtype))
     return graph.cast(graph.max(graph.min(whole, float(high)), float(low)), dtype)
@@ -63,7 +63,7 @@ def _dynamic_quantize_linear(node, x):
     high = graph.max(graph.reduce_max(x.value, axes), 0.0)
     low = graph.min(graph.reduce_min(x.value, axes), 0.0)
     scale = graph.div(graph.sub(high, low), 255.0)
-    zero = graph.max(graph.min(round_even(graph, graph.div(graph.neg(low), scale)), 255.0), 0.0)
+    zero = graph.max(graph.min(graph.round(graph.div(graph.neg(low), scale)), 255.0), 0.0)
     zero = graph.cast(zero, "u8")
     return [quantized(graph, x.value, scale, zero, "u8"), scale, zero]
 

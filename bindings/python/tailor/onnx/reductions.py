@@ -48,6 +48,7 @@ def _log_sum_exp(graph, x, axes, keep):
 
 _REDUCTIONS = {
     "ReduceSum": _sum, "ReduceMax": _max, "ReduceMin": _min, "ReduceMean": _mean,
+    "ReduceProd": lambda g, x, axes, keep: g.reduce_prod(x, axes, keep_dims=keep),
     "ReduceL1": lambda g, x, axes, keep: _sum(g, g.abs(x), axes, keep),
     "ReduceL2": lambda g, x, axes, keep: _through_float(g, x, lambda v: g.sqrt(_sum(g, g.mul(v, v), axes, keep))),
     "ReduceSumSquare": lambda g, x, axes, keep: _sum(g, g.mul(x, x), axes, keep),

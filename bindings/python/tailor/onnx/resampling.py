@@ -4,8 +4,7 @@ import itertools
 import math
 
 from .dtypes import FLOATS
-from .elementwise import ceil, floor
-from .indexing import extent_value
+from .indexing import extent_value, flat_gather, position
 from .registry import operator
 
 
@@ -31,9 +30,9 @@ class Axis:
         if mode == "pytorch_half_pixel":
             return self._unless_single(half, 0.0)
         last = self._number(self.node.extents.sub(self.size, 1))
-        gaps = self._number(self.node.extents.max(self.node.extents.sub(self.out, 1), 1))
+        gaps = graph.sub(graph.mul(self._number(self.size), self.scale), 1.0)  # the output's exact extent, less 1
         if mode == "align_corners":
-            return graph.div(graph.mul(index, last), gaps)
+            return self._unless_single(graph.div(graph.mul(index, last), gaps), 0.0)
         if mode == "tf_crop_and_resize":
             start, end = self.roi
             many = graph.add(graph.div(graph.mul(index, graph.mul(last, end - start)), gaps), graph.mul(last, start))
@@ -71,9 +70,9 @@ class Axis:
 
 def _nearest(node, axis, place):
     graph, mode = node.graph, node.attribute("nearest_mode", "round_prefer_floor")
-    rounded = {"round_prefer_floor": lambda: ceil(graph, graph.sub(place, 0.5)),
-               "round_prefer_ceil": lambda: floor(graph, graph.add(place, 0.5)),
-               "floor": lambda: floor(graph, place), "ceil": lambda: ceil(graph, place)}
+    rounded = {"round_prefer_floor": lambda: graph.ceil(graph.sub(place, 0.5)),
+               "round_prefer_ceil": lambda: graph.floor(graph.add(place, 0.5)),
+               "floor": lambda: graph.floor(place), "ceil": lambda: graph.ceil(place)}
     if mode not in rounded:
         node.fail(f'unknown nearest_mode "{mode}"')
     return rounded[mode]()
@@ -100,7 +99,7 @@ def _taps(node, axis, place, kernel, support):
             node.unsupported("antialias with a scale that depends on the shape")
         shrink = min(float(axis.scale), 1.0)
     first = math.floor(-support / shrink) + 1
-    base = floor(graph, place)
+    base = graph.floor(place)
     taps, total = [], None
     for offset in range(first, 2 - first):
         index = graph.add(base, float(offset))
@@ -226,15 +225,14 @@ def _grid_sample(node, x, grid):
         places.append(_denormalized(node, graph.reshape(part, grid.shape[:-1]), size))
     last = graph.transpose(x.value, [0, *range(2, x.rank), 1])
     if mode == "nearest":
-        from .elementwise import round_even
-        out = _sample(node, last, x.shape, [(round_even(graph, place), None) for place in places], out_dims)
+        out = _sample(node, last, x.shape, [(graph.round(place), None) for place in places], out_dims)
     else:
         kernel, support = (cubic, 2) if mode == "cubic" else (_linear, 1)
         out = None
         for offsets in itertools.product(range(1 - support, 1 + support), repeat=len(spatial)):
             taps = []
             for place, offset in zip(places, offsets):
-                index = graph.add(floor(graph, place), float(offset))
+                index = graph.add(graph.floor(place), float(offset))
                 taps.append((index, kernel(graph, graph.sub(index, place), -0.75)))
             part = _sample(node, last, x.shape, taps, out_dims)
             out = part if out is None else graph.add(out, part)
@@ -259,15 +257,14 @@ def _reflected(node, index, size):
     low, span = (0.0, graph.sub(extent, 1.0)) if node.attribute("align_corners", 0) else (-0.5, extent)
     span = graph.max(span, 1e-30)
     distance = graph.abs(graph.sub(index, low))
-    flips = floor(graph, graph.div(distance, span))
+    flips = graph.floor(graph.div(distance, span))
     rest = graph.sub(distance, graph.mul(flips, span))
-    odd = graph.ne(graph.sub(flips, graph.mul(floor(graph, graph.mul(flips, 0.5)), 2.0)), 0.0)
+    odd = graph.ne(graph.sub(flips, graph.mul(graph.floor(graph.mul(flips, 0.5)), 2.0)), 0.0)
     return graph.add(graph.select(odd, graph.sub(span, rest), rest), low)
 
 
 def _sample(node, last, shape, taps, out_dims):
     """x (channels last) at one index for each spatial dim, times the weights: [N, E..., C]."""
-    from .indexing import flat_gather, position
     graph, mode = node.graph, node.attribute("padding_mode", "zeros")
     dims = [shape[0], *out_dims]
     indices, weight, inside = [position(node, dims, 0)], None, None

@@ -4,6 +4,7 @@ import math
 import numpy
 
 from .. import _convert
+from . import dtypes
 from .registry import operator
 
 # A transform needs a matrix of length x length.
@@ -118,3 +119,28 @@ def _stft(node, x, step, window=None, frame=None):
     columns = size // 2 + 1 if node.attribute("onesided", 1) else size
     out = transform(node, frames, None, [batch, count, size], size, columns, False)
     return graph.concat([graph.reshape(part, [batch, count, columns, 1]) for part in out], -1)
+
+
+@operator("MelWeightMatrix")
+def _mel_weights(node, bins, length, rate, low, high):
+    """Triangles over the spectrum, even on the mel scale; all is known while importing."""
+    operands = [tensor.item() for tensor in (bins, length, rate, low, high)]
+    if None in operands:
+        node.depends_on_data((bins, length, rate, low, high)[operands.index(None)], "the matrix")
+    bins, length, rate, low, high = operands
+    spectrum = length // 2 + 1
+    mels = numpy.linspace(2595 * math.log10(1 + low / 700), 2595 * math.log10(1 + high / 700), bins + 2)[:bins + 2]
+    step = (mels[-1] - mels[0]) / (bins + 2)
+    edges = 700 * (10 ** ((mels[0] + step * numpy.arange(bins + 2)) / 2595) - 1)
+    points = numpy.floor((length + 1) * edges / rate).astype(int)
+    out = numpy.zeros((spectrum, bins))
+    for i in range(bins):
+        left, center, right = points[i:i + 3]
+        if center == left:
+            out[center, i] = 1
+        for j in range(left, center + 1) if center > left else ():
+            out[j, i] = (j - left) / (center - left)
+        for j in range(center, right) if right > center else ():
+            out[j, i] = (right - j) / (right - center)
+    kind = node.attribute("output_datatype", dtypes.to_onnx("f32"))
+    return node.constant(out.astype(_convert.numpy_dtype(_convert.dtype_code(dtypes.from_onnx(kind)))))

@@ -1,25 +1,31 @@
-"""Convolutions and pools: one strided slice of the padded input for each position in the window."""
-import itertools
+"""Where windows stand, and convolutions: a product of the weight with the windows of the padded input."""
+import math
 
-from . import padding
+from .elementwise import cast
 from .registry import operator
 
 
 class Window:
-    """Where a window of static size stands on the spatial dims of x [N, C, D...]."""
+    """A window of static size over the spatial dims of x [N, C, D...], as a node's attributes place it."""
 
     def __init__(self, node, spatial, kernel):
-        self.node, self.kernel = node, kernel
         rank = len(kernel)
+        self.node, self.kernel = node, kernel
         self.strides = node.attribute("strides", [1] * rank)
         self.dilations = node.attribute("dilations", [1] * rank)
         if not len(spatial) == rank == len(self.strides) == len(self.dilations):
             node.fail(f"{len(spatial)} spatial dims, but a window of {kernel}")
-        if min(self.strides) < 1 or min(self.dilations) < 1:
-            node.fail("strides and dilations have to be positive")
+        if min(*self.strides, *self.dilations, *kernel) < 1:
+            node.fail("a window's sizes, strides and dilations have to be positive")
         self.reach = [(k - 1) * d + 1 for k, d in zip(kernel, self.dilations)]
-        self.before, self.after = self._pads(spatial)
-        self.sizes = [self._size(*parts) for parts in zip(spatial, self.before, self.after, self.reach, self.strides)]
+        self.low, self.high = self._pads(spatial)
+        if node.attribute("ceil_mode", 0):
+            self.high = [self._ceil_high(*parts)
+                         for parts in zip(spatial, self.low, self.high, self.reach, self.strides)]
+
+    @property
+    def axes(self):
+        return list(range(2, 2 + len(self.kernel)))
 
     def _pads(self, spatial):
         """Padding before and after each dim."""
@@ -43,69 +49,57 @@ class Window:
         steps = extents.mul(extents.sub(extents.ceildiv(extent, stride), 1), stride)
         return extents.max(extents.sub(extents.add(steps, reach), extent), 0)
 
-    def _size(self, extent, before, after, reach, stride):
-        """How many positions fit."""
+    def _ceil_high(self, extent, low, high, reach, stride):
+        """Padding after a dim that completes the last window which starts inside the input or before it."""
         extents = self.node.extents
-        padded = extents.add(extents.add(extent, before), after)
-        room = extents.sub(padded, reach)
-        if not self.node.attribute("ceil_mode", 0):
-            return extents.max(extents.add(extents.floordiv(room, stride), 1), 0)
-        size = extents.add(extents.ceildiv(room, stride), 1)
-        # the last window has to start inside the input or the padding before it
-        last = extents.mul(extents.sub(size, 1), stride)
-        starts_outside = extents.compare(extents.add(extent, before), last, "le")
-        if starts_outside is None:
-            within = extents.floordiv(extents.sub(extents.add(extent, before), 1), stride)
-            return extents.min(size, extents.add(within, 1))
-        return extents.sub(size, 1) if starts_outside else size
+        front = extents.add(extent, low)
+        room = extents.sub(extents.add(front, high), reach)
+        within = extents.floordiv(extents.sub(front, 1), stride)
+        last = extents.min(extents.ceildiv(room, stride), within)
+        return extents.sub(extents.add(extents.mul(last, stride), reach), front)
 
-    def pad(self, x, shape, fill):
-        """(value, shape) of x with `fill` wherever a window looks outside."""
-        extents, missing = self.node.extents, []
-        for extent, before, after, size, reach, stride in zip(shape[2:], self.before, self.after, self.sizes,
-                                                              self.reach, self.strides):
-            end = extents.add(extents.mul(extents.sub(size, 1), stride), reach)
-            more = extents.sub(end, extents.add(extent, before))
-            missing.append(extents.max(more, after if isinstance(after, int) and after >= 0 else 0))
-        return padding.pad(self.node, x, list(shape), [0, 0, *self.before], [0, 0, *missing],
-                           self.node.graph.scalar(fill, x.dtype))
+    def pad(self, x, fill):
+        """x with `fill` wherever a window looks outside."""
+        if not any(dim != 0 or not isinstance(dim, int) for dim in (*self.low, *self.high)):
+            return x
+        return self.node.graph.pad(x, self.node.graph.scalar(fill, x.dtype), [0, 0, *self.low], [0, 0, *self.high])
 
-    def positions(self):
-        """Every offset within the window, in row-major order."""
-        return itertools.product(*map(range, self.kernel))
+    def view(self, padded):
+        """All windows: [N, C, positions..., window...]."""
+        return self.node.graph.window(padded, self.axes, self.kernel, strides=self.strides, dilations=self.dilations)
 
-    def view(self, padded, shape, offset):
-        """What all windows have at one offset: [N, C, sizes...]."""
-        starts = [0, 0] + [o * d for o, d in zip(offset, self.dilations)]
-        return self.node.graph.slice(padded, starts, [*shape[:2], *self.sizes], steps=[1, 1, *self.strides])
+    @property
+    def inner(self):
+        """The axes of the view that are the window's."""
+        return [axis + len(self.kernel) for axis in self.axes]
 
-    def fold(self, padded, shape, combine):
-        """combine over the views of all offsets."""
-        out = None
-        for offset in self.positions():
-            view = self.view(padded, shape, offset)
-            out = view if out is None else combine(out, view)
-        return out
+
+def dims(node, value):
+    """A value's extents, ints where they are."""
+    return [node.extents.fold(dim) for dim in value.shape]
 
 
 def convolution(node, x, weight, shape, weight_shape, groups):
-    """x [N, C, D...] with weight [M, C / groups, K...]: [N, M, sizes...]."""
-    graph, extents = node.graph, node.extents
+    """x [N, C, D...] with weight [M, C / groups, K...]: [N, M, positions...]."""
+    graph, extents, rank = node.graph, node.extents, len(shape) - 2
     kernel = list(weight_shape[2:])
     if not all(isinstance(k, int) for k in kernel):
         node.unsupported("a window of dynamic size")
     window = Window(node, shape[2:], kernel)
-    padded, padded_shape = window.pad(x, shape, 0)
-    views = [window.view(padded, padded_shape, offset) for offset in window.positions()]
+    view = window.view(window.pad(x, 0))
+    sizes = dims(node, view)[2:2 + rank]
     batch, channels, outputs = shape[0], shape[1], weight_shape[0]
-    inner, area = extents.floordiv(channels, groups), extents.product(window.sizes)
-    taps = len(views)
-    # [N, groups, inner * taps, area], the weight's own order of (inner, taps)
-    columns = [graph.reshape(view, [batch, groups, inner, 1, area]) for view in views]
-    columns = columns[0] if taps == 1 else graph.concat(columns, 3)
-    columns = graph.reshape(columns, [batch, groups, extents.mul(inner, taps), area])
-    rows = graph.reshape(weight, [groups, extents.floordiv(outputs, groups), extents.mul(inner, taps)])
-    return graph.reshape(graph.dot(rows, columns), [batch, outputs, *window.sizes])
+    inner, each = extents.floordiv(channels, groups), extents.floordiv(outputs, groups)
+    if inner == 1 and each == 1:  # every channel alone: nothing to share between the rows of a product
+        exact = "f32" if x.dtype in ("f16", "bf16") else x.dtype
+        taps = cast(node, graph.reshape(weight, [outputs, *[1] * rank, *kernel]), exact)
+        total = graph.reduce_sum(graph.mul(cast(node, view, exact), taps), window.inner)
+        return cast(node, total, x.dtype)
+    columns = graph.transpose(view, [0, 1, *window.inner, *window.axes])
+    depth = extents.mul(inner, math.prod(kernel))
+    columns = graph.reshape(columns, [batch, groups, depth, extents.product(sizes)])
+    rows = graph.reshape(weight, [groups, each, depth])
+    return graph.reshape(graph.dot(rows, columns), [batch, outputs, *sizes])
 
 
 @operator("Conv")
@@ -119,33 +113,30 @@ def _conv(node, x, weight, bias=None):
 
 def per_channel(node, value, rank):
     """[C] as [C, 1...], which broadcasts over [N, C, D...]."""
-    dims = [node.extents.fold(dim) for dim in value.shape]
-    return node.graph.reshape(value, dims + [1] * (rank - 2))
+    return node.graph.reshape(value, dims(node, value) + [1] * (rank - 2))
 
 
 @operator("ConvTranspose")
 def _conv_transpose(node, x, weight, bias=None):
-    """Each tap's product lands at its own place: zeros between inputs, then a convolution with the flipped weight."""
+    """Zeros between the inputs, then a convolution with the weight backwards."""
     graph, extents, rank = node.graph, node.extents, x.rank - 2
     groups, kernel = node.attribute("group", 1), list(weight.shape[2:])
     strides = node.attribute("strides", [1] * rank)
     dilations = node.attribute("dilations", [1] * rank)
     before, after, extra = _transpose_pads(node, x.shape[2:], kernel, strides, dilations)
-    value, shape = x.value, list(x.shape)
-    for i in range(rank):
-        value, shape = _spread(node, value, shape, i + 2, strides[i])
     reach = [(k - 1) * d for k, d in zip(kernel, dilations)]
-    front = [extents.sub(r, b) for r, b in zip(reach, before)]
-    back = [extents.add(extents.sub(r, a), e) for r, a, e in zip(reach, after, extra)]
-    value, shape = padding.pad(node, value, shape, [0, 0, *front], [0, 0, *back], graph.scalar(0, x.dtype))
+    low = [0, 0] + [extents.sub(r, b) for r, b in zip(reach, before)]
+    high = [0, 0] + [extents.add(extents.sub(r, a), e) for r, a, e in zip(reach, after, extra)]
+    spread = graph.pad(x.value, graph.scalar(0, x.dtype), low, high, interior=[0, 0] + [s - 1 for s in strides])
     inputs, outputs = weight.shape[:2]
     flipped = graph.slice(weight.value, [0, 0, *(k - 1 for k in kernel)], list(weight.shape),
                           steps=[1, 1] + [-1] * rank)
-    split = graph.reshape(flipped, [groups, extents.floordiv(inputs, groups), outputs, *kernel])
-    swapped = graph.transpose(split, [0, 2, 1, *range(3, rank + 3)])
-    swapped_shape = [extents.mul(groups, outputs), extents.floordiv(inputs, groups), *kernel]
-    plain = _Plain(node, dilations)
-    out = convolution(plain, value, graph.reshape(swapped, swapped_shape), shape, swapped_shape, groups)
+    inner = extents.floordiv(inputs, groups)
+    split = graph.transpose(graph.reshape(flipped, [groups, inner, outputs, *kernel]),
+                            [0, 2, 1, *range(3, rank + 3)])
+    swapped = [extents.mul(groups, outputs), inner, *kernel]
+    out = convolution(_Plain(node, dilations), spread, graph.reshape(split, swapped), dims(node, spread), swapped,
+                      groups)
     return out if bias is None else graph.add(out, per_channel(node, bias.value, x.rank))
 
 
@@ -164,13 +155,12 @@ class _Plain:
 
 def _transpose_pads(node, spatial, kernel, strides, dilations):
     """(before, after, extra) cut off, and added, at each dim of a full transposed convolution."""
-    rank = len(kernel)
+    rank, extents = len(kernel), node.extents
     extra = node.attribute("output_padding", [0] * rank)
     mode, wanted = node.attribute("auto_pad", "NOTSET"), node.attribute("output_shape")
-    pads = node.attribute("pads", [0] * 2 * rank)
     if wanted is None and mode in ("NOTSET", "VALID"):
+        pads = node.attribute("pads", [0] * 2 * rank)
         return pads[:rank], pads[rank:], extra
-    extents = node.extents
     if wanted is None:
         wanted = [extents.mul(dim, stride) for dim, stride in zip(spatial, strides)]
     before, after = [], []
@@ -184,17 +174,3 @@ def _transpose_pads(node, spatial, kernel, strides, dilations):
         before.append(half if upper else rest)
         after.append(rest if upper else half)
     return before, after, extra
-
-
-def _spread(node, x, shape, axis, stride):
-    """x with stride - 1 zeros between its elements along an axis."""
-    if stride == 1:
-        return x, shape
-    graph, extents = node.graph, node.extents
-    pair = graph.reshape(x, [*shape[:axis + 1], 1, *shape[axis + 1:]])
-    zeros = graph.broadcast(graph.scalar(0, x.dtype), [*shape[:axis + 1], stride - 1, *shape[axis + 1:]])
-    wide = graph.reshape(graph.concat([pair, zeros], axis + 1),
-                         [*shape[:axis], extents.mul(shape[axis], stride), *shape[axis + 1:]])
-    size = extents.sub(extents.mul(shape[axis], stride), stride - 1)
-    shape = [*shape[:axis], size, *shape[axis + 1:]]
-    return graph.slice(wide, [0] * len(shape), shape), shape

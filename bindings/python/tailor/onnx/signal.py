@@ -1,37 +1,39 @@
-"""Fourier transforms as products with matrices of cosines and sines that are computed while importing."""
+"""Fourier transforms as products with matrices of cosines and sines."""
 import math
 
 import numpy
 
 from .. import _convert
 from . import dtypes
+from .folding import MAX_FOLDED
 from .registry import operator
-
-# A transform needs a matrix of length x length.
-MAX_LENGTH = 4096
 
 
 def _matrices(node, rows, columns, dtype, inverse):
-    """cos and sin of 2 pi i k / rows for i < rows, k < columns."""
-    angle = 2 * math.pi * (numpy.outer(numpy.arange(rows), numpy.arange(columns)) % rows) / rows
-    sign = 1 if inverse else -1
-    kind = _convert.numpy_dtype(_convert.dtype_code(dtype))
-    return numpy.cos(angle).astype(kind), (sign * numpy.sin(angle)).astype(kind)
+    """cos and sin of 2 pi i k / rows for i < rows, k < columns; sin with the transform's sign."""
+    graph, sign = node.graph, 1 if inverse else -1
+    if isinstance(rows, int) and isinstance(columns, int) and rows * columns <= MAX_FOLDED:
+        angle = 2 * math.pi * (numpy.outer(numpy.arange(rows), numpy.arange(columns)) % rows) / rows
+        kind = _convert.numpy_dtype(_convert.dtype_code(dtype))
+        return [graph.constant(matrix.astype(kind)) for matrix in (numpy.cos(angle), sign * numpy.sin(angle))]
+    count = node.extents.as_value(rows)
+    turns = graph.mod(graph.mul(graph.iota([rows, 1], 0, "i64"), graph.iota([columns], 0, "i64")), count)
+    angle = graph.mul(graph.div(graph.cast(turns, "f64"), graph.cast(count, "f64")), 2 * math.pi)
+    return [graph.cast(matrix, dtype) for matrix in (graph.cos(angle), graph.mul(graph.sin(angle), float(sign)))]
 
 
 def transform(node, real, imaginary, shape, length, columns, inverse):
     """The transform along the last axis of `real` (and `imaginary`, or None) [..., length]: two [..., columns]."""
     graph = node.graph
-    if not isinstance(length, int) or not isinstance(columns, int) or length > MAX_LENGTH:
-        node.unsupported("a transform whose length depends on the shape, or is very long, is not supported yet")
-    cosine, sine = (graph.constant(matrix) for matrix in _matrices(node, length, columns, real.dtype, inverse))
+    cosine, sine = _matrices(node, length, columns, real.dtype, inverse)
     rows = graph.reshape(real, [node.extents.product(shape[:-1]), length])
     out = [graph.dot(rows, cosine), graph.dot(rows, sine)]
     if imaginary is not None:
         other = graph.reshape(imaginary, [node.extents.product(shape[:-1]), length])
         out = [graph.sub(out[0], graph.dot(other, sine)), graph.add(out[1], graph.dot(other, cosine))]
     if inverse:
-        out = [graph.mul(part, 1 / length) for part in out]
+        count = graph.cast(node.extents.as_value(length), real.dtype)
+        out = [graph.div(part, count) for part in out]
     return [graph.reshape(part, [*shape[:-1], columns]) for part in out]
 
 
@@ -48,13 +50,14 @@ def _dft_by_attribute(node, x, length=None):
 def _along(node, x, length, axis):
     graph, inverse, onesided = node.graph, node.attribute("inverse", 0), node.attribute("onesided", 0)
     axis, dims = node.axis(axis, x.rank), list(x.shape[:-1])
-    size = dims[axis] if length is None else node.known_ints(length, "the length")[0]
+    size = dims[axis] if length is None else node.known(length, "the length")[0]
     parts = [_part(node, x, dims, axis, i) for i in range(x.shape[-1])]
     dims[axis], dims[-1] = dims[-1], dims[axis]
     if inverse and onesided:
-        return _real_inverse(node, parts, dims, axis, size if length is not None else 2 * (size - 1))
+        return _real_inverse(node, parts, dims, axis, size if length is not None else
+                             node.extents.mul(node.extents.sub(size, 1), 2))
     parts = [_fitted(node, part, dims, size) for part in parts]
-    columns = size // 2 + 1 if onesided else size
+    columns = _half(node, size) if onesided else size
     out = transform(node, parts[0], parts[1] if len(parts) > 1 else None, [*dims[:-1], size], size, columns, inverse)
     return _joined(node, out, [*dims[:-1], columns], axis)
 
@@ -70,22 +73,22 @@ def _part(node, x, dims, axis, index):
 
 def _fitted(node, part, dims, size):
     """The last axis cut, or filled with zeros, to `size`."""
-    graph, have = node.graph, dims[-1]
-    if not isinstance(have, int):
-        node.unsupported("a transform whose length depends on the shape is not supported yet")
-    if have > size:
-        return graph.slice(part, [0] * len(dims), [*dims[:-1], size])
-    if have == size:
+    missing = node.extents.sub(size, dims[-1])
+    if missing == 0:
         return part
-    zeros = graph.broadcast(graph.scalar(0, part.dtype), [*dims[:-1], size - have])
-    return graph.concat([part, zeros], -1)
+    return node.graph.pad(part, node.graph.scalar(0, part.dtype), [0] * len(dims), [0] * (len(dims) - 1) + [missing])
+
+
+def _half(node, size):
+    return node.extents.add(node.extents.floordiv(size, 2), 1)
 
 
 def _real_inverse(node, parts, dims, axis, size):
     """The real signal of a one-sided spectrum: the other side is its mirrored conjugate."""
-    graph, half = node.graph, size // 2 + 1
+    graph, half = node.graph, _half(node, size)
+    rest = node.extents.sub(size, half)
     parts = [_fitted(node, part, dims, half) for part in parts]
-    mirrored = [graph.slice(part, [0] * (len(dims) - 1) + [size - half], [*dims[:-1], size - half],
+    mirrored = [graph.slice(part, [0] * (len(dims) - 1) + [rest], [*dims[:-1], rest],
                             steps=[1] * (len(dims) - 1) + [-1]) for part in parts]
     real = graph.concat([parts[0], mirrored[0]], -1)
     imaginary = graph.concat([parts[1], graph.neg(mirrored[1])], -1)
@@ -108,15 +111,15 @@ def _stft(node, x, step, window=None, frame=None):
     graph, extents = node.graph, node.extents
     hop = node.known_ints(step, "the step")[0]
     size = window.shape[0] if window is not None else node.known_ints(frame, "the length of a frame")[0]
-    if not isinstance(size, int) or x.rank == 3 and x.shape[2] != 1:
-        node.unsupported("a transform of complex numbers or of dynamic length is not supported yet")
+    if x.rank == 3 and node.extents.equal(x.shape[2], 1) is False:
+        node.unsupported("a transform of complex numbers is not supported yet")
     batch, length = x.shape[:2]
     count = extents.add(extents.floordiv(extents.sub(length, size), hop), 1)
     signal = graph.reshape(x.value, [batch, length])
     starts = graph.mul(graph.iota([count, 1], 0, "i64"), hop)
     frames = graph.gather(signal, graph.add(starts, graph.iota([size], 0, "i64")), axis=1)
     frames = frames if window is None else graph.mul(frames, window.value)
-    columns = size // 2 + 1 if node.attribute("onesided", 1) else size
+    columns = _half(node, size) if node.attribute("onesided", 1) else size
     out = transform(node, frames, None, [batch, count, size], size, columns, False)
     return graph.concat([graph.reshape(part, [batch, count, columns, 1]) for part in out], -1)
 

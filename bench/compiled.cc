@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "bench/pinned_cpu.h"
+#include "bench/measuring_thread.h"
 
 namespace tailor {
 

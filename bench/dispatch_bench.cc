@@ -1,16 +1,15 @@
 // What a run costs besides its work: an empty run, one more kernel; and what comes before the first run: compiling
 // and loading.
 #include <benchmark/benchmark.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "bench/compiled.h"
+#include "bench/measuring_thread.h"
 
 namespace tailor {
 namespace {
@@ -48,9 +47,9 @@ BENCHMARK(MeasureChain)->Name("kernel_chain")->RangeMultiplier(4)->Range(1, 64);
 
 double NanosecondsPerRun(tailor_session* session) {
   constexpr int kRuns = 200;
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = ThreadSeconds();
   for (int i = 0; i < kRuns; ++i) Check(tailor_session_run_bound(session));
-  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count() / kRuns;
+  return (ThreadSeconds() - begin) * 1e9 / kRuns;
 }
 
 // The slope of a least-squares line through the run times of chains of 1 to 64 kernels, all measured in turn.

@@ -1,7 +1,6 @@
 // Products x[M, K] w[K, N] with M symbolic and w constant, one executable for each (K, N), on one thread, as a share
 // of the multiply-add peak that is measured in between.
 #include <benchmark/benchmark.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -12,6 +11,7 @@
 
 #include "bench/compiled.h"
 #include "bench/fma_peak.h"
+#include "bench/measuring_thread.h"
 
 namespace tailor {
 namespace {
@@ -40,13 +40,6 @@ const tailor_executable* DotExecutable(int64_t k, int64_t n) {
   return executable.get();
 }
 
-// CPU time of this thread: what others on the machine do does not count.
-double Now() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
 double Median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
   return values[values.size() / 2];
@@ -62,13 +55,13 @@ void MeasureDot(benchmark::State& state, DotShape shape) {
   constexpr int64_t kPeakSteps = 300000;
   std::vector<double> seconds, shares;
   for (auto _ : state) {
-    double begin = Now();
+    double begin = ThreadSeconds();
     for (int64_t i = 0; i < runs; ++i) Check(tailor_session_run_bound(session.get()));
-    seconds.push_back((Now() - begin) / static_cast<double>(runs));
+    seconds.push_back((ThreadSeconds() - begin) / static_cast<double>(runs));
     state.SetIterationTime(seconds.back());
-    begin = Now();
+    begin = ThreadSeconds();
     benchmark::DoNotOptimize(RunFmaPeak(kPeakSteps));
-    const double peak = static_cast<double>(FmaPeakFlops(kPeakSteps)) / (Now() - begin);
+    const double peak = static_cast<double>(FmaPeakFlops(kPeakSteps)) / (ThreadSeconds() - begin);
     shares.push_back(flops / seconds.back() / peak);
   }
   state.counters["gflops"] = flops / Median(seconds) * 1e-9;
@@ -79,9 +72,9 @@ void MeasurePeak(benchmark::State& state) {
   constexpr int64_t kSteps = 300000;
   std::vector<double> seconds;
   for (auto _ : state) {
-    const double begin = Now();
+    const double begin = ThreadSeconds();
     benchmark::DoNotOptimize(RunFmaPeak(kSteps));
-    seconds.push_back(Now() - begin);
+    seconds.push_back(ThreadSeconds() - begin);
     state.SetIterationTime(seconds.back());
   }
   state.counters["gflops"] = static_cast<double>(FmaPeakFlops(kSteps)) / Median(seconds) * 1e-9;

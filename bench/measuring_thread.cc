@@ -1,4 +1,6 @@
-#include "bench/pinned_cpu.h"
+#include "bench/measuring_thread.h"
+
+#include <time.h>
 
 namespace tailor {
 namespace {
@@ -13,6 +15,12 @@ cpu_set_t CurrentMask() {
 const cpu_set_t all_cpus = CurrentMask();  // read before main
 
 }  // namespace
+
+double ThreadSeconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
 
 void StayOnThisCpu() {
   const int cpu = sched_getcpu();

@@ -1,10 +1,13 @@
-// Where the measuring thread runs.
-#ifndef TAILOR_BENCH_PINNED_CPU_H_
-#define TAILOR_BENCH_PINNED_CPU_H_
+// Where the measuring thread runs, and for how long it has.
+#ifndef TAILOR_BENCH_MEASURING_THREAD_H_
+#define TAILOR_BENCH_MEASURING_THREAD_H_
 
 #include <sched.h>
 
 namespace tailor {
+
+// CPU time of the calling thread: what else the machine does counts little.
+double ThreadSeconds();
 
 // Keeps the calling thread on the CPU that it is on; threads that it starts begin with the same mask.
 void StayOnThisCpu();
@@ -22,4 +25,4 @@ class OnAllCpus {
 
 }  // namespace tailor
 
-#endif  // TAILOR_BENCH_PINNED_CPU_H_
+#endif  // TAILOR_BENCH_MEASURING_THREAD_H_

@@ -95,7 +95,8 @@ void ParallelFor(RtContext* context, KernelFn kernel, const int64_t* args, int64
   const int64_t chunk = std::max<int64_t>(grain, 1);
   const int64_t chunks = count / chunk + (count % chunk != 0);
   const auto ways = std::min(parallelism.threads, static_cast<size_t>(chunks));
-  Region region{kernel, args, count, chunk};
+  const int64_t even = count / chunks + (count % chunks != 0);  // no short chunk at the end
+  Region region{kernel, args, count, even};
   if (ways > 1 && Spread(parallelism, &region, ways)) return;
   kernel(args, 0, count, 0);
 }

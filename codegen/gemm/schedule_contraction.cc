@@ -40,9 +40,11 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
   schedule.tasks = DimExpr::CeilDiv(m, tile.task_rows) * DimExpr::CeilDiv(n, tile.task_panels * kPanelColumns);
   for (int axis : c.batch) schedule.tasks = schedule.tasks * Slot(plan.axes[axis].extent);
 
-  // Small tasks go several to a thread at a time, so that each grab is worth its cost.
-  constexpr int64_t kGrainMultiplyAdds = 1 << 19;
-  const DimExpr per_task = DimExpr::Min(m, tile.task_rows) * DimExpr::Min(n, tile.task_panels * kPanelColumns) * k + 1;
+  // Small tasks go several to a thread at a time, so that each grab is worth its cost. Reading a panel from memory
+  // takes about as long as multiplying it with eight rows.
+  constexpr int64_t kGrainMultiplyAdds = 1 << 19, kReadingRows = 8;
+  const DimExpr rows = DimExpr::Min(m, tile.task_rows) + kReadingRows;
+  const DimExpr per_task = rows * DimExpr::Min(n, tile.task_panels * kPanelColumns) * k + 1;
   schedule.grain = DimExpr::Max(1, DimExpr::FloorDiv(kGrainMultiplyAdds, per_task));
   return schedule;
 }

@@ -15,7 +15,7 @@ TEST(ScheduleContraction, DynamicProduct) {
   EXPECT_EQ(ScheduleText({}, "x86-64-v4"),
             "tile 6x4 panels, task 48 rows x 4 panels, depth 1024\n"
             "tasks floordiv(d0 + 47, 48)*floordiv(d1 + 63, 64), "
-            "grain max(floordiv(524288, d2*min(d0, 48)*min(d1, 64) + 1), 1), scratch 0\n"
+            "grain max(floordiv(524288, d2*min(d0, 48)*min(d1, 64) + 8*d2*min(d1, 64) + 1), 1), scratch 0\n"
             "version: always\n");
 }
 
@@ -23,7 +23,7 @@ TEST(ScheduleContraction, WeightsInDouble) {
   EXPECT_EQ(ScheduleText({.dtype = DType::kF64, .batch = {kDynamic}, .rhs_has_batch = {false}, .n = 384, .k = 768},
                          "x86-64-v3"),
             "tile 2x1 panels, task 48 rows x 4 panels, depth 512\n"
-            "tasks 6*d0*floordiv(d1 + 47, 48), grain max(floordiv(524288, 49152*min(d1, 48) + 1), 1), scratch 0\n"
+            "tasks 6*d0*floordiv(d1 + 47, 48), grain max(floordiv(524288, 49152*min(d1, 48) + 393217), 1), scratch 0\n"
             "version: always\n");
 }
 

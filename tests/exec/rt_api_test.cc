@@ -74,6 +74,14 @@ TEST(ParallelFor, ChunksByGrainOverTheTeam) {
   }
 }
 
+TEST(ParallelFor, ChunksAreEven) {
+  Seen seen;
+  For(WithTeam(2), &seen, 24, 21);
+  EXPECT_TRUE(seen.EachOnce(24));
+  EXPECT_EQ(seen.longest, 12);
+  EXPECT_EQ(seen.calls, 2);
+}
+
 TEST(ParallelFor, NoTasksMakeNoCall) {
   Seen seen;
   For(WithTeam(2), &seen, 0, 1);

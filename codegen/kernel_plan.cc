@@ -122,12 +122,14 @@ std::string KeyOf(const Expr& e) {
 void KernelPlan::FoldSplitIndices(const Buffer& buffer, std::vector<ExprId>& indices) {
   if (buffer.layout != ConstantLayout::kRowMajor) return;
   for (size_t d = 0; d + 1 < indices.size(); ++d) {
+    size_t next = d + 1;  // dims of extent 1 between the two do not matter
+    while (next + 1 < indices.size() && buffer.dims[next] == Extent{.constant = 1}) ++next;
     const Expr& high = exprs[indices[d]];
-    const Expr& low = exprs[indices[d + 1]];
+    const Expr& low = exprs[indices[next]];
     if (high.kind != ExprKind::kIndexFloorDiv || low.kind != ExprKind::kIndexMod || high.args != low.args) continue;
     const Expr& divisor = exprs[high.args[1]];
-    if (divisor.kind != ExprKind::kExtent || !(divisor.extent == buffer.dims[d + 1])) continue;
-    indices[d + 1] = high.args[0];
+    if (divisor.kind != ExprKind::kExtent || !(divisor.extent == buffer.dims[next])) continue;
+    indices[next] = high.args[0];
     indices[d] = Add(IndexConstant(0));
   }
 }

@@ -53,7 +53,8 @@ std::string NumberText(long double value) {
 
 class Check {
  public:
-  Check(const Graph& graph, const Device& device, uint64_t seed) : graph_(graph), device_(device), seed_(seed), random_(seed) {}
+  Check(const Graph& graph, const Device& device, uint64_t seed)
+      : graph_(graph), device_(device), seed_(seed), random_(seed) {}
 
   CheckResult Run() {
     std::vector<std::vector<int64_t>> shapes;
@@ -189,8 +190,8 @@ CheckResult CheckGraphInChild(const Graph& graph, const Device& device, uint64_t
     close(ends[0]);
     alarm(kSecondsPerGraph);
     const CheckResult own = CheckGraph(graph, device, seed);
-    const std::string text = absl::StrCat(own.shapes, " ", own.refusals, " ", own.compared, " ", own.unknown, "\n",
-                                          own.failure);
+    const std::string text =
+        absl::StrCat(own.shapes, " ", own.refusals, " ", own.compared, " ", own.unknown, "\n", own.failure);
     const bool written = write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
     _exit(written ? 0 : 1);
   }

@@ -13,10 +13,10 @@ namespace tailor {
 struct CheckResult {
   // Empty, or what went wrong: "kind: details", where the kind names the check and the status code, if any.
   std::string failure;
-  int shapes = 0;         // at which results were compared
-  int refusals = 0;       // wrong shapes that were refused, as they must be
-  int64_t compared = 0;   // elements
-  int64_t unknown = 0;    // elements of which the reference knows nothing
+  int shapes = 0;        // at which results were compared
+  int refusals = 0;      // wrong shapes that were refused, as they must be
+  int64_t compared = 0;  // elements
+  int64_t unknown = 0;   // elements of which the reference knows nothing
   std::string Kind() const { return failure.substr(0, failure.find(':')); }
 };
 

@@ -19,18 +19,28 @@ constexpr DType kDTypes[] = {DType::kBool, DType::kI8,  DType::kI16, DType::kI32
 Attributes AttributesOf(const OpInfo& info, DType dtype) {
   const DimExpr m = DimExpr::Symbol(0), n = DimExpr::Symbol(1);
   switch (info.shape) {
-    case ShapeRule::kReduce: return {{"axes", std::vector<int64_t>{1}}};
-    case ShapeRule::kBroadcastTo: return {{"shape", Shape{2, m, n}}};
-    case ShapeRule::kReshape: return {{"shape", Shape{m * n}}};
-    case ShapeRule::kTranspose: return {{"permutation", std::vector<int64_t>{1, 0}}};
-    case ShapeRule::kSlice: return {{"starts", Shape{m - 1, 0}}, {"sizes", Shape{m, 1}}, {"steps", std::vector<int64_t>{-1, 1}}};
-    case ShapeRule::kConcat: return {{"axis", int64_t{1}}};
+    case ShapeRule::kReduce:
+      return {{"axes", std::vector<int64_t>{1}}};
+    case ShapeRule::kBroadcastTo:
+      return {{"shape", Shape{2, m, n}}};
+    case ShapeRule::kReshape:
+      return {{"shape", Shape{m * n}}};
+    case ShapeRule::kTranspose:
+      return {{"permutation", std::vector<int64_t>{1, 0}}};
+    case ShapeRule::kSlice:
+      return {{"starts", Shape{m - 1, 0}}, {"sizes", Shape{m, 1}}, {"steps", std::vector<int64_t>{-1, 1}}};
+    case ShapeRule::kConcat:
+      return {{"axis", int64_t{1}}};
     case ShapeRule::kPad:
       return {{"low", Shape{1, 0}}, {"high", Shape{-1, n}}, {"interior", std::vector<int64_t>{0, 1}}};
-    case ShapeRule::kWindow: return {{"axes", std::vector<int64_t>{1}}, {"sizes", Shape{2}}};
-    case ShapeRule::kContract: return {{"transpose_rhs", int64_t{1}}};
-    case ShapeRule::kFromShape: return {{"shape", Shape{n, m}}, {"axis", int64_t{0}}, {"dtype", dtype}};
-    default: return {};
+    case ShapeRule::kWindow:
+      return {{"axes", std::vector<int64_t>{1}}, {"sizes", Shape{2}}};
+    case ShapeRule::kContract:
+      return {{"transpose_rhs", int64_t{1}}};
+    case ShapeRule::kFromShape:
+      return {{"shape", Shape{n, m}}, {"axis", int64_t{0}}, {"dtype", dtype}};
+    default:
+      return {};
   }
 }
 

@@ -62,7 +62,8 @@ class RandomGraphs : public testing::Test {
       return CheckGraphInChild(candidate, device, seed).Kind() == result.Kind();
     });
     ADD_FAILURE() << "seed " << seed << " on " << device.name() << ": "
-                  << CheckGraphInChild(smallest, device, seed).failure << "\n" << smallest.ToText();
+                  << CheckGraphInChild(smallest, device, seed).failure << "\n"
+                  << smallest.ToText();
     ++failures_;
   }
 
@@ -91,7 +92,8 @@ TEST_F(RandomGraphs, FixedSlice) {
 TEST_F(RandomGraphs, RotatingSlice) {
   if (NumberOf("TAILOR_FUZZ_SEED", 0) != 0) GTEST_SKIP() << "one seed was asked for";
   const uint64_t today = static_cast<uint64_t>(std::time(nullptr)) / 86400;
-  CheckSeeds(NumberOf("TAILOR_FUZZ_FIRST", today * 100000), NumberOf("TAILOR_FUZZ_GRAPHS", TestAll() ? kAllGraphs / 2 : kRotatingGraphs));
+  CheckSeeds(NumberOf("TAILOR_FUZZ_FIRST", today * 100000),
+             NumberOf("TAILOR_FUZZ_GRAPHS", TestAll() ? kAllGraphs / 2 : kRotatingGraphs));
 }
 
 // Graphs that failed once, on every level.

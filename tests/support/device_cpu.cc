@@ -26,8 +26,13 @@ absl::Status ToStatus(const Failure& failure) {
 }
 
 Tensor TensorAt(void* data, const HostTensor& host) {
-  Tensor tensor{sizeof(Tensor), data,   host.bytes.size(), static_cast<int32_t>(host.dtype),
-                static_cast<int32_t>(host.dims.size()), {}, nullptr};
+  Tensor tensor{sizeof(Tensor),
+                data,
+                host.bytes.size(),
+                static_cast<int32_t>(host.dtype),
+                static_cast<int32_t>(host.dims.size()),
+                {},
+                nullptr};
   std::copy(host.dims.begin(), host.dims.end(), tensor.dims);
   return tensor;
 }
@@ -96,8 +101,8 @@ class CpuProgram : public DeviceProgram {
     TAILOR_RETURN_IF_ERROR(ToStatus(WriteArtifact(compiled, {}, &program->bytes_)));
     TAILOR_RETURN_IF_ERROR(ToStatus(ReadArtifact(MemorySource(program->bytes_.span()), {}, &program->artifact_)));
     auto runtime = std::make_shared<const Runtime>(Runtime::Options{.allocator = program->heap_.allocator()});
-    TAILOR_RETURN_IF_ERROR(ToStatus(Executable::Create(std::move(runtime), program->artifact_.program, ThisCpu(),
-                                                       target, &program->executable_)));
+    TAILOR_RETURN_IF_ERROR(ToStatus(
+        Executable::Create(std::move(runtime), program->artifact_.program, ThisCpu(), target, &program->executable_)));
     return std::unique_ptr<DeviceProgram>(std::move(program));
   }
 
@@ -122,8 +127,10 @@ class CpuProgram : public DeviceProgram {
     TAILOR_ASSIGN_OR_RETURN(Session * session, SessionFor(threads));
     std::vector<GuardedMemory> in_memory, out_memory;
     std::vector<Tensor> in, out;
-    for (const HostTensor& tensor : inputs) in.push_back(TensorAt(in_memory.emplace_back(CopyOf(tensor)).data(), tensor));
-    for (const HostTensor& tensor : *outputs) out.push_back(TensorAt(out_memory.emplace_back(CopyOf(tensor)).data(), tensor));
+    for (const HostTensor& tensor : inputs)
+      in.push_back(TensorAt(in_memory.emplace_back(CopyOf(tensor)).data(), tensor));
+    for (const HostTensor& tensor : *outputs)
+      out.push_back(TensorAt(out_memory.emplace_back(CopyOf(tensor)).data(), tensor));
     TAILOR_RETURN_IF_ERROR(ToStatus(session->Run({in.data(), in.size(), sizeof(Tensor)},
                                                  {out.data(), out.size(), sizeof(Tensor)}, OutputUse::kNeedData)));
     for (size_t i = 0; i < in.size(); ++i) {
@@ -159,7 +166,8 @@ class CpuDevice : public Device {
   explicit CpuDevice(std::string target) : target_(std::move(target)) {}
   std::string name() const override { return target_; }
   absl::StatusOr<std::unique_ptr<DeviceProgram>> Compile(const Graph& graph) const override {
-    TAILOR_ASSIGN_OR_RETURN(const CompiledProgram compiled, tailor::Compile(graph, {.targets = {target_}, .threads = 1}));
+    TAILOR_ASSIGN_OR_RETURN(const CompiledProgram compiled,
+                            tailor::Compile(graph, {.targets = {target_}, .threads = 1}));
     return CpuProgram::Load(compiled.program, target_);
   }
 

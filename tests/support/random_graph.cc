@@ -13,8 +13,8 @@
 namespace tailor {
 namespace {
 
-constexpr DType kDTypes[] = {DType::kF32, DType::kF64, DType::kI32, DType::kI64, DType::kBool, DType::kU8,
-                             DType::kI8,  DType::kU32, DType::kF16, DType::kBF16, DType::kI16, DType::kU64};
+constexpr DType kDTypes[] = {DType::kF32, DType::kF64, DType::kI32, DType::kI64,  DType::kBool, DType::kU8,
+                             DType::kI8,  DType::kU32, DType::kF16, DType::kBF16, DType::kI16,  DType::kU64};
 constexpr int kDTypeWeights[] = {62, 7, 8, 6, 4, 3, 2, 2, 2, 2, 1, 1};
 
 uint64_t HashOf(absl::string_view text) {
@@ -183,13 +183,13 @@ Value GraphMaker::PartnerOfType(Value a, DType type) {
 
 void GraphMaker::AppendAny() {
   static const std::vector<std::pair<int, void (GraphMaker::*)()>> kWeighted = {
-      {12, &GraphMaker::AppendUnary},  {18, &GraphMaker::AppendBinary},    {4, &GraphMaker::AppendCompare},
-      {6, &GraphMaker::AppendSelect},  {4, &GraphMaker::AppendLogic},      {5, &GraphMaker::AppendCast},
-      {13, &GraphMaker::AppendReduce}, {10, &GraphMaker::AppendCompound},  {3, &GraphMaker::AppendAttention},
-      {3, &GraphMaker::AppendIota},    {4, &GraphMaker::AppendBroadcast},  {8, &GraphMaker::AppendReshape},
-      {7, &GraphMaker::AppendSlice},   {6, &GraphMaker::AppendTranspose},  {5, &GraphMaker::AppendConcat},
-      {5, &GraphMaker::AppendGather},  {7, &GraphMaker::AppendDot},
-      {2, &GraphMaker::AppendShift},   {6, &GraphMaker::AppendPad},        {7, &GraphMaker::AppendWindow}};
+      {12, &GraphMaker::AppendUnary},  {18, &GraphMaker::AppendBinary},   {4, &GraphMaker::AppendCompare},
+      {6, &GraphMaker::AppendSelect},  {4, &GraphMaker::AppendLogic},     {5, &GraphMaker::AppendCast},
+      {13, &GraphMaker::AppendReduce}, {10, &GraphMaker::AppendCompound}, {3, &GraphMaker::AppendAttention},
+      {3, &GraphMaker::AppendIota},    {4, &GraphMaker::AppendBroadcast}, {8, &GraphMaker::AppendReshape},
+      {7, &GraphMaker::AppendSlice},   {6, &GraphMaker::AppendTranspose}, {5, &GraphMaker::AppendConcat},
+      {5, &GraphMaker::AppendGather},  {7, &GraphMaker::AppendDot},       {2, &GraphMaker::AppendShift},
+      {6, &GraphMaker::AppendPad},     {7, &GraphMaker::AppendWindow}};
   int total = 0;
   for (const auto& [weight, append] : kWeighted) total += weight;
   int at = Pick(total);

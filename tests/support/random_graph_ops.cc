@@ -7,10 +7,10 @@ namespace tailor {
 void GraphMaker::AppendUnary() {
   const auto x = Percent(85) ? FindFloat(0) : Find([&](Value v) { return dtype(v) != DType::kBool; });
   if (!x) return;
-  const OpKind op = OneOf<OpKind>({OpKind::kNeg, OpKind::kAbs, OpKind::kExp, OpKind::kLog, OpKind::kTanh, OpKind::kErf,
-                                   OpKind::kSqrt, OpKind::kRsqrt, OpKind::kSigmoid, OpKind::kFloor, OpKind::kCeil,
-                                   OpKind::kRound, OpKind::kTrunc, OpKind::kSin, OpKind::kCos, OpKind::kTan,
-                                   OpKind::kAsin, OpKind::kAcos, OpKind::kAtan});
+  const OpKind op =
+      OneOf<OpKind>({OpKind::kNeg, OpKind::kAbs, OpKind::kExp, OpKind::kLog, OpKind::kTanh, OpKind::kErf, OpKind::kSqrt,
+                     OpKind::kRsqrt, OpKind::kSigmoid, OpKind::kFloor, OpKind::kCeil, OpKind::kRound, OpKind::kTrunc,
+                     OpKind::kSin, OpKind::kCos, OpKind::kTan, OpKind::kAsin, OpKind::kAcos, OpKind::kAtan});
   const bool on_positive = op == OpKind::kLog || op == OpKind::kSqrt || op == OpKind::kRsqrt;
   if (!IsFloat(dtype(*x)) || Percent(15)) return Keep(Append(op, {*x}));
   if (op == OpKind::kExp) return Keep(Append(op, {*Append(OpKind::kMin, {*x, Scalar(dtype(*x), 3)})}));
@@ -39,8 +39,7 @@ void GraphMaker::AppendBinary() {
 
 void GraphMaker::AppendCompare() {
   const Value x = OneOf(values_);
-  const OpKind op =
-      OneOf<OpKind>({OpKind::kEq, OpKind::kNe, OpKind::kLt, OpKind::kLe, OpKind::kGt, OpKind::kGe});
+  const OpKind op = OneOf<OpKind>({OpKind::kEq, OpKind::kNe, OpKind::kLt, OpKind::kLe, OpKind::kGt, OpKind::kGe});
   Keep(Append(op, {x, Partner(x)}));
 }
 
@@ -59,9 +58,7 @@ void GraphMaker::AppendLogic() {
   Keep(Append(OneOf<OpKind>({OpKind::kAnd, OpKind::kOr, OpKind::kXor}), {*x, Partner(*x)}));
 }
 
-void GraphMaker::AppendCast() {
-  Keep(Append(OpKind::kCast, {OneOf(values_)}, {{"dtype", AnyDType()}}));
-}
+void GraphMaker::AppendCast() { Keep(Append(OpKind::kCast, {OneOf(values_)}, {{"dtype", AnyDType()}})); }
 
 void GraphMaker::AppendReduce() {
   const auto x = Find([&](Value v) { return dtype(v) != DType::kBool && rank(v) > 0; });
@@ -71,8 +68,8 @@ void GraphMaker::AppendReduce() {
     if (Percent(d == rank(*x) - 1 ? 65 : 30)) axes.push_back(d);
   }
   if (axes.empty() && !Percent(10)) axes.push_back(-1);
-  const OpKind op = OneOf<OpKind>({OpKind::kReduceSum, OpKind::kReduceMax, OpKind::kReduceMin, OpKind::kReduceMean,
-                                   OpKind::kReduceProd});
+  const OpKind op = OneOf<OpKind>(
+      {OpKind::kReduceSum, OpKind::kReduceMax, OpKind::kReduceMin, OpKind::kReduceMean, OpKind::kReduceProd});
   const auto y = Append(op, {*x}, {{"axes", axes}, {"keep_dims", int64_t{Percent(50)}}});
   Keep(y);
   if (!y || !Percent(50)) return;
@@ -84,7 +81,8 @@ void GraphMaker::AppendCompound() {
   if (!x) return;
   const int64_t axis = Percent(70) ? rank(*x) - 1 : Pick(rank(*x));
   switch (Pick(7)) {
-    case 0: case 1:
+    case 0:
+    case 1:
       return Keep(Softmax(graph_, *x, axis));
     case 2:
       return Keep(LogSoftmax(graph_, *x, axis));
@@ -123,8 +121,8 @@ void GraphMaker::AppendHeads() {
   const DimExpr batch = AnySymbol(), length = AnySymbol();
   const Value x = Input(DType::kF32, {batch, length, width});
   auto project = [&] {
-    const Value y = *Append(OpKind::kDot, {x, Constant(DType::kF32, {width, width})},
-                            {{"transpose_rhs", int64_t{Percent(50)}}});
+    const Value y =
+        *Append(OpKind::kDot, {x, Constant(DType::kF32, {width, width})}, {{"transpose_rhs", int64_t{Percent(50)}}});
     const Value biased = *Append(OpKind::kAdd, {y, Constant(DType::kF32, {width})});
     const Value split = *Append(OpKind::kReshape, {biased}, {{"shape", Shape{batch, length, heads, depth}}});
     return *Append(OpKind::kTranspose, {split}, {{"permutation", std::vector<int64_t>{0, 2, 1, 3}}});

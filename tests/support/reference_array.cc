@@ -51,16 +51,19 @@ int64_t CountOf(const std::vector<int64_t>& dims) {
   return count;
 }
 
-long double FloatFormat::Largest() const {
-  return std::ldexp(2 - std::ldexp(1.0L, 1 - precision), most_exponent);
-}
+long double FloatFormat::Largest() const { return std::ldexp(2 - std::ldexp(1.0L, 1 - precision), most_exponent); }
 
 FloatFormat FormatOf(DType dtype) {
   switch (dtype) {
-    case DType::kF16: return {11, -14, 15};
-    case DType::kBF16: return {8, -126, 127};
-    case DType::kF32: return {24, -126, 127};
-    default: assert(dtype == DType::kF64); return {53, -1022, 1023};
+    case DType::kF16:
+      return {11, -14, 15};
+    case DType::kBF16:
+      return {8, -126, 127};
+    case DType::kF32:
+      return {24, -126, 127};
+    default:
+      assert(dtype == DType::kF64);
+      return {53, -1022, 1023};
   }
 }
 

@@ -32,7 +32,7 @@ int64_t CountOf(const std::vector<int64_t>& dims);
 
 // The limits of a float type.
 struct FloatFormat {
-  int precision;      // bits, the hidden one included
+  int precision;       // bits, the hidden one included
   int least_exponent;  // of a normal number
   int most_exponent;
   long double Largest() const;

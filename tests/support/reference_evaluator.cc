@@ -156,9 +156,8 @@ class Evaluator {
     const int64_t extent = table.dims[node.i64("axis")];
     const auto at = static_cast<int64_t>(position.value);
     if (!position.known() || at < -extent || at >= extent) {
-      result_.faults.push_back(absl::StrCat("gather %", id, ": ",
-                                            position.known() ? absl::StrCat("index ", at) : "an unknown index", " of ",
-                                            extent));
+      result_.faults.push_back(absl::StrCat(
+          "gather %", id, ": ", position.known() ? absl::StrCat("index ", at) : "an unknown index", " of ", extent));
       return Unknown();
     }
     Dims source(index.begin(), first);

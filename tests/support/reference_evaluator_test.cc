@@ -48,7 +48,8 @@ TEST(ReferenceEvaluator, BroadcastsAndReduces) {
 TEST(ReferenceEvaluator, EmptyReductionsGiveTheNeutralElement) {
   const Array empty = Numbers(kF32, {2, 0}, {});
   auto reduced = [&](const char* op) {
-    return Result(absl::StrCat("graph @g(%x: f32[A, B]) { %r = ", op, " %x {axes = [1]}\n return %r }"), {2, 0}, {empty});
+    return Result(absl::StrCat("graph @g(%x: f32[A, B]) { %r = ", op, " %x {axes = [1]}\n return %r }"), {2, 0},
+                  {empty});
   };
   EXPECT_EQ(reduced("reduce_sum"), "[2] {0, 0}");
   EXPECT_EQ(reduced("reduce_max"), "[2] {-inf, -inf}");
@@ -80,9 +81,9 @@ TEST(ReferenceEvaluator, GathersFromEitherEnd) {
 TEST(ReferenceEvaluator, MultipliesMatrices) {
   const Array x = Numbers(kF32, {2, 2}, {1, 2, 3, 4}), y = Numbers(kF32, {2, 2}, {5, 6, 7, 8});
   auto product = [&](const std::string& attributes) {
-    return Result(absl::StrCat("graph @g(%x: f32[A, B], %y: f32[C, D]) { %r = dot %x, %y ", attributes,
-                               "\n return %r }"),
-                  {2, 2, 2, 2}, {x, y});
+    return Result(
+        absl::StrCat("graph @g(%x: f32[A, B], %y: f32[C, D]) { %r = dot %x, %y ", attributes, "\n return %r }"),
+        {2, 2, 2, 2}, {x, y});
   };
   EXPECT_EQ(product(""), "[2, 2] {19, 22, 43, 50}");
   EXPECT_EQ(product("{transpose_rhs = 1}"), "[2, 2] {17, 23, 39, 53}");
@@ -122,7 +123,7 @@ TEST(ReferenceScalar, CastsSaturateAndRoundOnce) {
   EXPECT_EQ(cast(kF32, DType::kI32, -2.75), -2);
   EXPECT_EQ(cast(DType::kI32, DType::kI8, 200), -56);
   EXPECT_EQ(cast(kF32, DType::kBool, NAN), 1);
-  EXPECT_EQ(cast(kF32, DType::kF16, 2049), 2048);   // a tie goes to the even one
+  EXPECT_EQ(cast(kF32, DType::kF16, 2049), 2048);  // a tie goes to the even one
   EXPECT_EQ(cast(kF32, DType::kF16, 65520), INFINITY);
   EXPECT_EQ(cast(DType::kF64, DType::kBF16, 1 + 0x1p-8 + 0x1p-40), 1.0078125);
 }

@@ -10,12 +10,28 @@ namespace {
 // 4 in f64.
 int RoundingsOf(OpKind op, DType dtype) {
   switch (op) {
-    case OpKind::kNeg: case OpKind::kAbs: case OpKind::kMax: case OpKind::kMin: case OpKind::kRem:
-    case OpKind::kFloor: case OpKind::kCeil: case OpKind::kRound: case OpKind::kTrunc:
+    case OpKind::kNeg:
+    case OpKind::kAbs:
+    case OpKind::kMax:
+    case OpKind::kMin:
+    case OpKind::kRem:
+    case OpKind::kFloor:
+    case OpKind::kCeil:
+    case OpKind::kRound:
+    case OpKind::kTrunc:
       return 0;
-    case OpKind::kExp: case OpKind::kLog: case OpKind::kTanh: case OpKind::kErf: case OpKind::kSigmoid:
-    case OpKind::kPow: case OpKind::kSin: case OpKind::kCos: case OpKind::kTan: case OpKind::kAsin:
-    case OpKind::kAcos: case OpKind::kAtan:
+    case OpKind::kExp:
+    case OpKind::kLog:
+    case OpKind::kTanh:
+    case OpKind::kErf:
+    case OpKind::kSigmoid:
+    case OpKind::kPow:
+    case OpKind::kSin:
+    case OpKind::kCos:
+    case OpKind::kTan:
+    case OpKind::kAsin:
+    case OpKind::kAcos:
+    case OpKind::kAtan:
       return dtype == DType::kF64 ? 10 : 6;
     case OpKind::kRsqrt:
       return 3;
@@ -39,34 +55,63 @@ long double FloorRemainder(long double x, long double y) {
 // The real function, at exact arguments.
 long double Exactly(OpKind op, long double x, long double y) {
   switch (op) {
-    case OpKind::kNeg: return -x;
-    case OpKind::kAbs: return std::fabs(x);
-    case OpKind::kExp: return std::exp(x);
-    case OpKind::kLog: return std::log(x);
-    case OpKind::kTanh: return std::tanh(x);
-    case OpKind::kErf: return std::erf(x);
-    case OpKind::kSqrt: return std::sqrt(x);
-    case OpKind::kRsqrt: return 1 / std::sqrt(x);
-    case OpKind::kSigmoid: return 1 / (1 + std::exp(-x));
-    case OpKind::kAdd: return x + y;
-    case OpKind::kSub: return x - y;
-    case OpKind::kMul: return x * y;
-    case OpKind::kDiv: return x / y;
-    case OpKind::kPow: return std::pow(x, y);
-    case OpKind::kFloor: return std::floor(x);
-    case OpKind::kCeil: return std::ceil(x);
-    case OpKind::kRound: return std::nearbyint(x);
-    case OpKind::kTrunc: return std::trunc(x);
-    case OpKind::kSin: return std::sin(x);
-    case OpKind::kCos: return std::cos(x);
-    case OpKind::kTan: return std::tan(x);
-    case OpKind::kAsin: return std::asin(x);
-    case OpKind::kAcos: return std::acos(x);
-    case OpKind::kAtan: return std::atan(x);
-    case OpKind::kMod: return FloorRemainder(x, y);
-    case OpKind::kRem: return std::fmod(x, y);
-    case OpKind::kMax: return Larger(x, y);
-    default: assert(op == OpKind::kMin); return -Larger(-x, -y);
+    case OpKind::kNeg:
+      return -x;
+    case OpKind::kAbs:
+      return std::fabs(x);
+    case OpKind::kExp:
+      return std::exp(x);
+    case OpKind::kLog:
+      return std::log(x);
+    case OpKind::kTanh:
+      return std::tanh(x);
+    case OpKind::kErf:
+      return std::erf(x);
+    case OpKind::kSqrt:
+      return std::sqrt(x);
+    case OpKind::kRsqrt:
+      return 1 / std::sqrt(x);
+    case OpKind::kSigmoid:
+      return 1 / (1 + std::exp(-x));
+    case OpKind::kAdd:
+      return x + y;
+    case OpKind::kSub:
+      return x - y;
+    case OpKind::kMul:
+      return x * y;
+    case OpKind::kDiv:
+      return x / y;
+    case OpKind::kPow:
+      return std::pow(x, y);
+    case OpKind::kFloor:
+      return std::floor(x);
+    case OpKind::kCeil:
+      return std::ceil(x);
+    case OpKind::kRound:
+      return std::nearbyint(x);
+    case OpKind::kTrunc:
+      return std::trunc(x);
+    case OpKind::kSin:
+      return std::sin(x);
+    case OpKind::kCos:
+      return std::cos(x);
+    case OpKind::kTan:
+      return std::tan(x);
+    case OpKind::kAsin:
+      return std::asin(x);
+    case OpKind::kAcos:
+      return std::acos(x);
+    case OpKind::kAtan:
+      return std::atan(x);
+    case OpKind::kMod:
+      return FloorRemainder(x, y);
+    case OpKind::kRem:
+      return std::fmod(x, y);
+    case OpKind::kMax:
+      return Larger(x, y);
+    default:
+      assert(op == OpKind::kMin);
+      return -Larger(-x, -y);
   }
 }
 
@@ -127,22 +172,39 @@ Element ApplyInteger(OpKind op, DType dtype, const Element& x, const Element& y)
   const auto a = static_cast<__int128>(x.value), b = static_cast<__int128>(y.value);
   auto wrapped = [&](__int128 value) { return Element{WrapTo(dtype, value)}; };
   switch (op) {
-    case OpKind::kNeg: return wrapped(-a);
-    case OpKind::kAbs: return wrapped(a < 0 ? -a : a);
-    case OpKind::kAdd: return wrapped(a + b);
-    case OpKind::kSub: return wrapped(a - b);
-    case OpKind::kMul: return wrapped(static_cast<__int128>(static_cast<unsigned __int128>(a) * b));
-    case OpKind::kDiv: return wrapped(DivideIntegers(a, b));
-    case OpKind::kMod: return wrapped(ModuloIntegers(a, b));
-    case OpKind::kRem: return wrapped(b == 0 ? 0 : a % b);
-    case OpKind::kShiftLeft: return wrapped(static_cast<__int128>(static_cast<unsigned __int128>(a) << MaskedCount(dtype, b)));
-    case OpKind::kShiftRight: return wrapped(a >> MaskedCount(dtype, b));
-    case OpKind::kMax: return wrapped(std::max(a, b));
-    case OpKind::kMin: return wrapped(std::min(a, b));
-    case OpKind::kNot: return dtype == DType::kBool ? Element{x.value == 0 ? 1.0L : 0.0L} : wrapped(~a);
-    case OpKind::kAnd: return wrapped(a & b);
-    case OpKind::kOr: return wrapped(a | b);
-    default: assert(op == OpKind::kXor); return wrapped(a ^ b);
+    case OpKind::kNeg:
+      return wrapped(-a);
+    case OpKind::kAbs:
+      return wrapped(a < 0 ? -a : a);
+    case OpKind::kAdd:
+      return wrapped(a + b);
+    case OpKind::kSub:
+      return wrapped(a - b);
+    case OpKind::kMul:
+      return wrapped(static_cast<__int128>(static_cast<unsigned __int128>(a) * b));
+    case OpKind::kDiv:
+      return wrapped(DivideIntegers(a, b));
+    case OpKind::kMod:
+      return wrapped(ModuloIntegers(a, b));
+    case OpKind::kRem:
+      return wrapped(b == 0 ? 0 : a % b);
+    case OpKind::kShiftLeft:
+      return wrapped(static_cast<__int128>(static_cast<unsigned __int128>(a) << MaskedCount(dtype, b)));
+    case OpKind::kShiftRight:
+      return wrapped(a >> MaskedCount(dtype, b));
+    case OpKind::kMax:
+      return wrapped(std::max(a, b));
+    case OpKind::kMin:
+      return wrapped(std::min(a, b));
+    case OpKind::kNot:
+      return dtype == DType::kBool ? Element{x.value == 0 ? 1.0L : 0.0L} : wrapped(~a);
+    case OpKind::kAnd:
+      return wrapped(a & b);
+    case OpKind::kOr:
+      return wrapped(a | b);
+    default:
+      assert(op == OpKind::kXor);
+      return wrapped(a ^ b);
   }
 }
 
@@ -154,12 +216,18 @@ Element Compare(OpKind op, const Element& x, const Element& y) {
   if (std::isinf(slack)) return Unknown();
   if (slack > 0 && ordered && x.value != INFINITY && std::fabs(x.value - y.value) <= slack) return Unknown();
   switch (op) {
-    case OpKind::kEq: return {x.value == y.value ? 1.0L : 0.0L};
-    case OpKind::kNe: return {x.value != y.value ? 1.0L : 0.0L};
-    case OpKind::kLt: return {x.value < y.value ? 1.0L : 0.0L};
-    case OpKind::kLe: return {x.value <= y.value ? 1.0L : 0.0L};
-    case OpKind::kGt: return {x.value > y.value ? 1.0L : 0.0L};
-    default: return {x.value >= y.value ? 1.0L : 0.0L};
+    case OpKind::kEq:
+      return {x.value == y.value ? 1.0L : 0.0L};
+    case OpKind::kNe:
+      return {x.value != y.value ? 1.0L : 0.0L};
+    case OpKind::kLt:
+      return {x.value < y.value ? 1.0L : 0.0L};
+    case OpKind::kLe:
+      return {x.value <= y.value ? 1.0L : 0.0L};
+    case OpKind::kGt:
+      return {x.value > y.value ? 1.0L : 0.0L};
+    default:
+      return {x.value >= y.value ? 1.0L : 0.0L};
   }
 }
 

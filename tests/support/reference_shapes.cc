@@ -25,11 +25,16 @@ absl::StatusOr<int64_t> EvaluateAtom(const DimExpr::Atom& atom, const std::vecto
   const bool divides = atom.kind == Kind::kFloorDiv || atom.kind == Kind::kMod;
   if (divides && b < 1) return Refused("a divisor is ", b);
   switch (atom.kind) {
-    case Kind::kFloorDiv: return FloorDivide(a, b);
-    case Kind::kMod: return a - b * FloorDivide(a, b);
-    case Kind::kMin: return std::min(a, b);
-    case Kind::kMax: return std::max(a, b);
-    default: return a == 1 ? b : a;
+    case Kind::kFloorDiv:
+      return FloorDivide(a, b);
+    case Kind::kMod:
+      return a - b * FloorDivide(a, b);
+    case Kind::kMin:
+      return std::min(a, b);
+    case Kind::kMax:
+      return std::max(a, b);
+    default:
+      return a == 1 ? b : a;
   }
 }
 
@@ -111,7 +116,8 @@ absl::StatusOr<Dims> DotDims(const Node& node, Dims lhs, Dims rhs) {
   if (node.i64("transpose_lhs") != 0) std::swap(lhs[lhs.size() - 1], lhs[lhs.size() - 2]);
   if (node.i64("transpose_rhs") != 0) std::swap(rhs[rhs.size() - 1], rhs[rhs.size() - 2]);
   if (lhs.back() != rhs[rhs.size() - 2]) return Refused("dot over ", lhs.back(), " and ", rhs[rhs.size() - 2]);
-  TAILOR_ASSIGN_OR_RETURN(Dims result, BroadcastDims(Dims(lhs.begin(), lhs.end() - 2), Dims(rhs.begin(), rhs.end() - 2)));
+  TAILOR_ASSIGN_OR_RETURN(Dims result,
+                          BroadcastDims(Dims(lhs.begin(), lhs.end() - 2), Dims(rhs.begin(), rhs.end() - 2)));
   result.push_back(lhs[lhs.size() - 2]);
   result.push_back(rhs.back());
   return result;
@@ -166,9 +172,14 @@ absl::StatusOr<Dims> BroadcastDims(const Dims& a, const Dims& b) {
 absl::StatusOr<Dims> ResultDims(const Node& node, const std::vector<Dims>& operands,
                                 const std::vector<int64_t>& symbols) {
   switch (node.op) {
-    case OpKind::kInput: case OpKind::kConstant: case OpKind::kIota:
+    case OpKind::kInput:
+    case OpKind::kConstant:
+    case OpKind::kIota:
       return DimsOf(node, "shape", symbols);
-    case OpKind::kReduceSum: case OpKind::kReduceMax: case OpKind::kReduceMin: case OpKind::kReduceMean:
+    case OpKind::kReduceSum:
+    case OpKind::kReduceMax:
+    case OpKind::kReduceMin:
+    case OpKind::kReduceMean:
     case OpKind::kReduceProd:
       return ReduceDims(node, operands[0]);
     case OpKind::kBroadcast:
@@ -230,8 +241,8 @@ absl::StatusOr<std::vector<Dims>> GraphDims(const Graph& graph, const std::vecto
     for (Value operand : node.operands) operands.push_back(all[operand.node]);
     absl::StatusOr<Dims> dims = ResultDims(node, operands, symbols);
     if (!dims.ok()) {
-      return absl::Status(dims.status().code(), absl::StrCat(InfoOf(node.op).text, " %", all.size(), ": ",
-                                                             dims.status().message()));
+      return absl::Status(dims.status().code(),
+                          absl::StrCat(InfoOf(node.op).text, " %", all.size(), ": ", dims.status().message()));
     }
     all.push_back(*std::move(dims));
   }

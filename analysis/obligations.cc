@@ -38,6 +38,9 @@ class NodeObligations {
         return Concat();
       case ShapeRule::kContract:
         return Contract();
+      case ShapeRule::kWindow:
+        return NonNegative(node_.dims("sizes"), "window size of dim ");
+      case ShapeRule::kPad:
       case ShapeRule::kFromShape:
         return NonNegative(node_.results[0].shape, "extent of dim ");
       default:

@@ -74,6 +74,66 @@ tailor_status* tailor_graph_cast(tailor_graph* graph, tailor_value x, int32_t dt
   });
 }
 
+tailor_status* tailor_graph_floor(tailor_graph* graph, tailor_value x, tailor_value* out) {
+  return AppendOp(graph, OpKind::kFloor, out, [&](OpArguments& a) {
+    a.Operand("x", x);
+  });
+}
+
+tailor_status* tailor_graph_ceil(tailor_graph* graph, tailor_value x, tailor_value* out) {
+  return AppendOp(graph, OpKind::kCeil, out, [&](OpArguments& a) {
+    a.Operand("x", x);
+  });
+}
+
+tailor_status* tailor_graph_round(tailor_graph* graph, tailor_value x, tailor_value* out) {
+  return AppendOp(graph, OpKind::kRound, out, [&](OpArguments& a) {
+    a.Operand("x", x);
+  });
+}
+
+tailor_status* tailor_graph_trunc(tailor_graph* graph, tailor_value x, tailor_value* out) {
+  return AppendOp(graph, OpKind::kTrunc, out, [&](OpArguments& a) {
+    a.Operand("x", x);
+  });
+}
+
+tailor_status* tailor_graph_sin(tailor_graph* graph, tailor_value x, tailor_value* out) {
+  return AppendOp(graph, OpKind::kSin, out, [&](OpArguments& a) {
+    a.Operand("x", x);
+  });
+}
+
+tailor_status* tailor_graph_cos(tailor_graph* graph, tailor_value x, tailor_value* out) {
+  return AppendOp(graph, OpKind::kCos, out, [&](OpArguments& a) {
+    a.Operand("x", x);
+  });
+}
+
+tailor_status* tailor_graph_tan(tailor_graph* graph, tailor_value x, tailor_value* out) {
+  return AppendOp(graph, OpKind::kTan, out, [&](OpArguments& a) {
+    a.Operand("x", x);
+  });
+}
+
+tailor_status* tailor_graph_asin(tailor_graph* graph, tailor_value x, tailor_value* out) {
+  return AppendOp(graph, OpKind::kAsin, out, [&](OpArguments& a) {
+    a.Operand("x", x);
+  });
+}
+
+tailor_status* tailor_graph_acos(tailor_graph* graph, tailor_value x, tailor_value* out) {
+  return AppendOp(graph, OpKind::kAcos, out, [&](OpArguments& a) {
+    a.Operand("x", x);
+  });
+}
+
+tailor_status* tailor_graph_atan(tailor_graph* graph, tailor_value x, tailor_value* out) {
+  return AppendOp(graph, OpKind::kAtan, out, [&](OpArguments& a) {
+    a.Operand("x", x);
+  });
+}
+
 tailor_status* tailor_graph_add(tailor_graph* graph, tailor_value lhs, tailor_value rhs, tailor_value* out) {
   return AppendOp(graph, OpKind::kAdd, out, [&](OpArguments& a) {
     a.Operand("lhs", lhs);
@@ -118,6 +178,20 @@ tailor_status* tailor_graph_max(tailor_graph* graph, tailor_value lhs, tailor_va
 
 tailor_status* tailor_graph_min(tailor_graph* graph, tailor_value lhs, tailor_value rhs, tailor_value* out) {
   return AppendOp(graph, OpKind::kMin, out, [&](OpArguments& a) {
+    a.Operand("lhs", lhs);
+    a.Operand("rhs", rhs);
+  });
+}
+
+tailor_status* tailor_graph_mod(tailor_graph* graph, tailor_value lhs, tailor_value rhs, tailor_value* out) {
+  return AppendOp(graph, OpKind::kMod, out, [&](OpArguments& a) {
+    a.Operand("lhs", lhs);
+    a.Operand("rhs", rhs);
+  });
+}
+
+tailor_status* tailor_graph_rem(tailor_graph* graph, tailor_value lhs, tailor_value rhs, tailor_value* out) {
+  return AppendOp(graph, OpKind::kRem, out, [&](OpArguments& a) {
     a.Operand("lhs", lhs);
     a.Operand("rhs", rhs);
   });
@@ -186,6 +260,22 @@ tailor_status* tailor_graph_xor(tailor_graph* graph, tailor_value lhs, tailor_va
   });
 }
 
+tailor_status* tailor_graph_shift_left(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
+                                       tailor_value* out) {
+  return AppendOp(graph, OpKind::kShiftLeft, out, [&](OpArguments& a) {
+    a.Operand("lhs", lhs);
+    a.Operand("rhs", rhs);
+  });
+}
+
+tailor_status* tailor_graph_shift_right(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
+                                        tailor_value* out) {
+  return AppendOp(graph, OpKind::kShiftRight, out, [&](OpArguments& a) {
+    a.Operand("lhs", lhs);
+    a.Operand("rhs", rhs);
+  });
+}
+
 tailor_status* tailor_graph_select(tailor_graph* graph, tailor_value condition, tailor_value on_true,
                                    tailor_value on_false, tailor_value* out) {
   return AppendOp(graph, OpKind::kSelect, out, [&](OpArguments& a) {
@@ -235,6 +325,17 @@ tailor_status* tailor_graph_reduce_mean(tailor_graph* graph, tailor_value x, con
     a.Operand("x", x);
     a.I64s("axes", axes, axes_count);
     const tailor_reduce_mean_options given = a.Given(options, tailor_reduce_mean_options_init);
+    a.I64("keep_dims", given.keep_dims);
+  });
+}
+
+tailor_status* tailor_graph_reduce_prod(tailor_graph* graph, tailor_value x, const int64_t* axes,
+                                         size_t axes_count, const tailor_reduce_prod_options* options,
+                                        tailor_value* out) {
+  return AppendOp(graph, OpKind::kReduceProd, out, [&](OpArguments& a) {
+    a.Operand("x", x);
+    a.I64s("axes", axes, axes_count);
+    const tailor_reduce_prod_options given = a.Given(options, tailor_reduce_prod_options_init);
     a.I64("keep_dims", given.keep_dims);
   });
 }
@@ -299,6 +400,32 @@ tailor_status* tailor_graph_iota(tailor_graph* graph, const tailor_dim* shape,  
     a.Dims("shape", shape, shape_count);
     a.I64("axis", axis);
     a.ElementType("dtype", dtype);
+  });
+}
+
+tailor_status* tailor_graph_pad(tailor_graph* graph, tailor_value x, tailor_value value,
+                                const tailor_dim* low,  size_t low_count, const tailor_dim* high,
+                                 size_t high_count, const tailor_pad_options* options, tailor_value* out) {
+  return AppendOp(graph, OpKind::kPad, out, [&](OpArguments& a) {
+    a.Operand("x", x);
+    a.Operand("value", value);
+    a.Dims("low", low, low_count);
+    a.Dims("high", high, high_count);
+    const tailor_pad_options given = a.Given(options, tailor_pad_options_init);
+    a.I64s("interior", given.interior, given.interior_count);
+  });
+}
+
+tailor_status* tailor_graph_window(tailor_graph* graph, tailor_value x, const int64_t* axes,
+                                    size_t axes_count, const tailor_dim* sizes,  size_t sizes_count,
+                                   const tailor_window_options* options, tailor_value* out) {
+  return AppendOp(graph, OpKind::kWindow, out, [&](OpArguments& a) {
+    a.Operand("x", x);
+    a.I64s("axes", axes, axes_count);
+    a.Dims("sizes", sizes, sizes_count);
+    const tailor_window_options given = a.Given(options, tailor_window_options_init);
+    a.I64s("strides", given.strides, given.strides_count);
+    a.I64s("dilations", given.dilations, given.dilations_count);
   });
 }
 

@@ -96,7 +96,7 @@ struct Statement {
   std::vector<ExprId> indices;  // one per dim of the buffer
   ExprId value = -1;
   // Reduction over all loop axes of the stage that `reduce_axes` names; the buffer gets the result.
-  // op kAdd, kMax, kMin; empty reduce_axes: a plain store.
+  // op kAdd, kMul, kMax, kMin; empty reduce_axes: a plain store.
   std::vector<int> reduce_axes;
   OpKind combiner = OpKind::kAdd;
   DType accumulate = DType::kInvalid;  // type of the accumulator (f32 for f16 and bf16)

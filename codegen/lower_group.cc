@@ -16,6 +16,7 @@ OpKind CombinerOf(OpKind reduction) {
   switch (reduction) {
     case OpKind::kReduceMax: return OpKind::kMax;
     case OpKind::kReduceMin: return OpKind::kMin;
+    case OpKind::kReduceProd: return OpKind::kMul;
     default: return OpKind::kAdd;
   }
 }

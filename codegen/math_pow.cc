@@ -1,4 +1,5 @@
 #include "codegen/math_functions.h"
+#include "codegen/math_pairs.h"
 
 namespace tailor::math {
 namespace {
@@ -35,55 +36,6 @@ Value* MagnitudeF32(const LaneMath& m, Value* base, Value* exponent) {
   Value* r = b.CreateFSub(power, b.CreateFSub(shifted, magic, "pow.whole"), "pow.r");
   Value* result = d.AddExponent(d.Horner(r, kExp2, "pow.exp_poly"), n, "pow.wide");
   return b.CreateFPTrunc(result, m.type(), "pow.magnitude");
-}
-
-// An unevaluated sum of two doubles, |lo| at most half a unit in the last place of hi.
-struct Pair {
-  Value* hi;
-  Value* lo;
-};
-
-// a + b exactly, where |a| >= |b| or a is zero.
-Pair FastSum(const LaneMath& m, Value* x, Value* y, const llvm::Twine& name) {
-  auto& b = m.builder();
-  Value* hi = b.CreateFAdd(x, y, name + ".hi");
-  return {hi, b.CreateFSub(y, b.CreateFSub(hi, x, name + ".taken"), name + ".lo")};
-}
-
-// x in two halves of 26 bits.
-Pair Split(const LaneMath& m, Value* x, const llvm::Twine& name) {
-  auto& b = m.builder();
-  Value* bits = b.CreateAnd(m.Bits(x, name + ".bits"), m.KBits(~uint64_t{0x7ffffff}), name + ".kept");
-  Value* hi = m.FromBits(bits, name + ".hi");
-  return {hi, b.CreateFSub(x, hi, name + ".lo")};
-}
-
-// x * y exactly.
-Pair Product(const LaneMath& m, Value* x, Value* y, const llvm::Twine& name) {
-  auto& b = m.builder();
-  Value* hi = b.CreateFMul(x, y, name + ".hi");
-  if (m.fma()) return {hi, m.MulAdd(x, y, b.CreateFNeg(hi, name + ".neg"), name + ".lo")};
-  Pair xs = Split(m, x, name + ".x"), ys = Split(m, y, name + ".y");
-  Value* error = b.CreateFSub(b.CreateFMul(xs.hi, ys.hi, name + ".hh"), hi, name + ".e0");
-  error = b.CreateFAdd(error, b.CreateFMul(xs.hi, ys.lo, name + ".hl"), name + ".e1");
-  error = b.CreateFAdd(error, b.CreateFMul(xs.lo, ys.hi, name + ".lh"), name + ".e2");
-  return {hi, b.CreateFAdd(error, b.CreateFMul(xs.lo, ys.lo, name + ".ll"), name + ".lo")};
-}
-
-// x * y to about 2^-100.
-Pair Product(const LaneMath& m, Pair x, Pair y, const llvm::Twine& name) {
-  auto& b = m.builder();
-  Pair product = Product(m, x.hi, y.hi, name);
-  Value* cross = m.MulAdd(x.hi, y.lo, b.CreateFMul(x.lo, y.hi, name + ".cross"), name + ".crosses");
-  return FastSum(m, product.hi, b.CreateFAdd(product.lo, cross, name + ".low"), name + ".sum");
-}
-
-// x + y where |x.hi| >= |y.hi| or x is zero.
-Pair Sum(const LaneMath& m, Pair x, Pair y, const llvm::Twine& name) {
-  auto& b = m.builder();
-  Pair hi = FastSum(m, x.hi, y.hi, name + ".high");
-  Value* low = b.CreateFAdd(hi.lo, b.CreateFAdd(x.lo, y.lo, name + ".lows"), name + ".low");
-  return FastSum(m, hi.hi, low, name);
 }
 
 // log(m * 2^e) for m in [sqrt(1/2), sqrt(2)), relative error about 2^-66.

@@ -81,6 +81,24 @@ Value* DivideIntegers(const Call& c) {
   return c.b.CreateSelect(by_zero, zero, quotient, "div");
 }
 
+// x rem 0 = 0 and INT_MIN rem -1 = 0: both are the remainder by one.
+Value* RemainderOfIntegers(const Call& c) {
+  llvm::Type* type = c.x()->getType();
+  Value* by_one = c.b.CreateICmpEQ(c.y(), llvm::Constant::getNullValue(type), "rem.by_zero");
+  if (c.on_signed()) {
+    Value* by_minus = c.b.CreateICmpEQ(c.y(), llvm::Constant::getAllOnesValue(type), "rem.by_minus_one");
+    by_one = c.b.CreateOr(by_one, by_minus, "rem.by_one");
+  }
+  Value* divisor = c.b.CreateSelect(by_one, llvm::ConstantInt::get(type, 1), c.y(), "rem.divisor");
+  return c.on_signed() ? c.b.CreateSRem(c.x(), divisor, "rem") : c.b.CreateURem(c.x(), divisor, "rem");
+}
+
+// Counts are taken modulo the width.
+Value* MaskedCount(const Call& c) {
+  const unsigned width = c.y()->getType()->getScalarSizeInBits();
+  return c.b.CreateAnd(c.y(), llvm::ConstantInt::get(c.y()->getType(), width - 1), "shift.count");
+}
+
 namespace scalar {
 
 using P = llvm::CmpInst;
@@ -104,6 +122,19 @@ Value* Tanh(const Call& c) { return c.Rounded(math::Tanh(c.Math(), c.x())); }
 Value* Erf(const Call& c) { return c.Rounded(math::Erf(c.Math(), c.x())); }
 Value* Sigmoid(const Call& c) { return c.Rounded(math::Sigmoid(c.Math(), c.x())); }
 Value* Pow(const Call& c) { return c.Rounded(math::Pow(c.Math(), c.x(), c.y())); }
+
+Value* Sin(const Call& c) { return c.Rounded(math::Sin(c.Math(), c.x())); }
+Value* Cos(const Call& c) { return c.Rounded(math::Cos(c.Math(), c.x())); }
+Value* Tan(const Call& c) { return c.Rounded(math::Tan(c.Math(), c.x())); }
+Value* Asin(const Call& c) { return c.Rounded(math::Asin(c.Math(), c.x())); }
+Value* Acos(const Call& c) { return c.Rounded(math::Acos(c.Math(), c.x())); }
+Value* Atan(const Call& c) { return c.Rounded(math::Atan(c.Math(), c.x())); }
+
+// Whole numbers near a value of any float type are values of that type.
+Value* Floor(const Call& c) { return c.b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, c.x(), nullptr, "floor"); }
+Value* Ceil(const Call& c) { return c.b.CreateUnaryIntrinsic(llvm::Intrinsic::ceil, c.x(), nullptr, "ceil"); }
+Value* Round(const Call& c) { return c.b.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, c.x(), nullptr, "round"); }
+Value* Trunc(const Call& c) { return c.b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, c.x(), nullptr, "trunc"); }
 
 Value* Sqrt(const Call& c) {
   return c.Rounded(c.b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, c.x(), nullptr, "sqrt"));
@@ -130,6 +161,25 @@ Value* Mul(const Call& c) {
 }
 
 Value* Div(const Call& c) { return c.on_floats() ? c.Rounded(c.b.CreateFDiv(c.x(), c.y(), "div")) : DivideIntegers(c); }
+
+Value* Rem(const Call& c) { return c.on_floats() ? math::Rem(c.Math(), c.x(), c.y()) : RemainderOfIntegers(c); }
+
+Value* Mod(const Call& c) {
+  if (c.on_floats()) return c.Rounded(math::Mod(c.Math(), c.x(), c.y()));
+  Value* rem = RemainderOfIntegers(c);
+  if (!c.on_signed()) return rem;
+  llvm::Constant* zero = llvm::Constant::getNullValue(rem->getType());
+  Value* differs = c.b.CreateICmpSLT(c.b.CreateXor(rem, c.y(), "mod.signs"), zero, "mod.sign_differs");
+  Value* moves = c.b.CreateAnd(differs, c.b.CreateICmpNE(rem, zero, "mod.is_rest"), "mod.moves");
+  return c.b.CreateSelect(moves, c.b.CreateAdd(rem, c.y(), "mod.sum"), rem, "mod");
+}
+
+Value* ShiftLeft(const Call& c) { return c.b.CreateShl(c.x(), MaskedCount(c), "shift_left"); }
+
+Value* ShiftRight(const Call& c) {
+  Value* count = MaskedCount(c);
+  return c.on_signed() ? c.b.CreateAShr(c.x(), count, "shift_right") : c.b.CreateLShr(c.x(), count, "shift_right");
+}
 
 Value* Max(const Call& c) {
   if (c.on_floats()) return PreferFloat(c, P::FCMP_OGT, "max");
@@ -160,6 +210,8 @@ bool Accepts(DTypeRule rule, DType dtype) {
       return IsFloat(dtype);
     case DTypeRule::kNumeric:
       return IsFloat(dtype) || IsInteger(dtype);
+    case DTypeRule::kInteger:
+      return IsInteger(dtype);
     case DTypeRule::kLogic:
       return dtype == DType::kBool || IsInteger(dtype);
     default:
@@ -234,6 +286,9 @@ bool CanEmit(OpKind op, DType operand) {
 Value* EmitNeutral(llvm::IRBuilderBase& b, OpKind combiner, DType dtype, int lanes) {
   llvm::Type* type = RegisterType(b.getContext(), dtype, lanes);
   if (combiner == OpKind::kAdd) return llvm::Constant::getNullValue(type);
+  if (combiner == OpKind::kMul) {
+    return IsFloat(dtype) ? llvm::ConstantFP::get(type, 1.0) : llvm::ConstantInt::get(type, 1);
+  }
   assert(combiner == OpKind::kMax || combiner == OpKind::kMin);
   const bool is_max = combiner == OpKind::kMax;
   if (IsFloat(dtype)) return llvm::ConstantFP::getInfinity(type, is_max);

@@ -39,7 +39,7 @@ bool CanEmit(OpKind op, DType operand);
 llvm::Value* EmitScalarOp(llvm::IRBuilderBase& b, const EmitTarget& target, OpKind op, DType operand, DType result,
                           llvm::ArrayRef<llvm::Value*> args);
 
-// The neutral element of a reduction (kAdd: 0, kMax: lowest or -inf, kMin) as a register value.
+// The neutral element of a reduction (kAdd: 0, kMul: 1, kMax: lowest or -inf, kMin) as a register value.
 llvm::Value* EmitNeutral(llvm::IRBuilderBase& b, OpKind combiner, DType dtype, int lanes);
 // Combines all lanes of `value` into one, by halves, in a fixed order.
 llvm::Value* EmitLaneReduction(llvm::IRBuilderBase& b, const EmitTarget& target, OpKind combiner, DType dtype,

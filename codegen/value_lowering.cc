@@ -90,6 +90,18 @@ ExprId ValueLowering::Compute(Value v, const Index& index, ExprId predicate) {
     }
     case OpKind::kConcat:
       return Concat(node, index, predicate);
+    case OpKind::kPad:
+      return Pad(node, index, predicate);
+    case OpKind::kWindow: {
+      Index source(index.begin(), index.begin() + operand_shape(0).size());
+      const std::vector<int64_t>& axes = node.i64s("axes");
+      for (size_t i = 0; i < axes.size(); ++i) {
+        ExprId start = IndexOp(ExprKind::kIndexMul, source[axes[i]], Dim(node.i64s("strides")[i]));
+        ExprId within = IndexOp(ExprKind::kIndexMul, index[source.size() + i], Dim(node.i64s("dilations")[i]));
+        source[axes[i]] = IndexOp(ExprKind::kIndexAdd, start, within);
+      }
+      return At(node.operands[0], source, predicate);
+    }
     case OpKind::kGather:
       return Gather(v.node, index, predicate);
     default:
@@ -178,6 +190,33 @@ ExprId ValueLowering::Concat(const Node& node, const Index& index, ExprId predic
   ExprId value = parts.back().value;
   for (size_t i = parts.size() - 1; i-- > 0;) value = Op(OpKind::kSelect, dtype, {parts[i].below_end, parts[i].value, value});
   return value;
+}
+
+// A select: where the index falls on an element of the operand that is read, elsewhere the read is masked off.
+ExprId ValueLowering::Pad(const Node& node, const Index& index, ExprId predicate) {
+  const Shape& shape = graph_.type(node.operands[0]).shape;
+  const ExprId padding = At(node.operands[1], {});
+  ExprId inside = -1;
+  auto require = [&](ExprId condition) {
+    inside = inside < 0 ? condition : Op(OpKind::kAnd, DType::kBool, {inside, condition});
+  };
+  Index source;
+  for (size_t d = 0; d < index.size(); ++d) {
+    const DimExpr &low = node.dims("low")[d], &high = node.dims("high")[d];
+    const int64_t pitch = node.i64s("interior")[d] + 1;
+    ExprId position = IndexOp(ExprKind::kIndexSub, index[d], Dim(low));
+    if (facts_.RangeOf(low).max > 0) require(IndexOp(ExprKind::kIndexLess, Dim(low - 1), index[d]));
+    const DimExpr end = low + shape[d] * pitch - (pitch - 1);
+    if (pitch > 1 || facts_.RangeOf(high).max > 0) require(IndexOp(ExprKind::kIndexLess, index[d], Dim(end)));
+    if (pitch > 1) {
+      require(IndexOp(ExprKind::kIndexLess, IndexOp(ExprKind::kIndexMod, position, Dim(pitch)), Dim(1)));
+      position = IndexOp(ExprKind::kIndexFloorDiv, position, Dim(pitch));
+    }
+    source.push_back(position);
+  }
+  if (inside < 0) return At(node.operands[0], source, predicate);
+  ExprId wanted = predicate < 0 ? inside : Op(OpKind::kAnd, DType::kBool, {inside, predicate});
+  return Op(OpKind::kSelect, node.results[0].dtype, {inside, At(node.operands[0], source, wanted), padding});
 }
 
 ExprId ValueLowering::Gather(NodeId id, const Index& index, ExprId predicate) {

@@ -58,6 +58,7 @@ class ValueLowering {
   ExprId Compute(Value v, const Index& index, ExprId predicate);
   ExprId Elementwise(const Node& node, const Index& index, ExprId predicate);
   ExprId Concat(const Node& node, const Index& index, ExprId predicate);
+  ExprId Pad(const Node& node, const Index& index, ExprId predicate);
   ExprId Gather(NodeId id, const Index& index, ExprId predicate);
   ExprId ScalarLiteral(Value v);
   Index BroadcastIndex(const Shape& operand, const Shape& result, const Index& index);

@@ -13,6 +13,14 @@ bool IsExpensive(const Node& node) {
     case OpKind::kSigmoid:
     case OpKind::kPow:
     case OpKind::kDiv:
+    case OpKind::kSin:
+    case OpKind::kCos:
+    case OpKind::kTan:
+    case OpKind::kAsin:
+    case OpKind::kAcos:
+    case OpKind::kAtan:
+    case OpKind::kMod:
+    case OpKind::kRem:
     case OpKind::kGather:
     case OpKind::kConcat:
       return true;

@@ -1,6 +1,7 @@
 #include "fusion/operand_map.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "analysis/reshape_groups.h"
@@ -77,6 +78,28 @@ struct Mapper {
     if (axis < 0) axis += static_cast<int>(to.size());
     for (int d = 0; d < static_cast<int>(from.size()); ++d) map.dims.push_back(d == axis ? kOtherDim : d);
     map.replicates = true;  // every result element evaluates every operand
+  }
+
+  void Pad() {
+    if (from.empty() && to.size() != from.size()) return;  // the value: rank 0
+    const Shape &low = node.dims("low"), &high = node.dims("high");
+    const std::vector<int64_t>& interior = node.i64s("interior");
+    for (size_t d = 0; d < from.size(); ++d) {
+      bool whole = low[d] == DimExpr(0) && high[d] == DimExpr(0) && interior[d] == 0;
+      map.dims.push_back(whole ? static_cast<int>(d) : kOtherDim);
+    }
+  }
+
+  // Windows that overlap read an element more than once.
+  void Window() {
+    const std::vector<int64_t>& axes = node.i64s("axes");
+    for (int d = 0; d < static_cast<int>(from.size()); ++d) map.dims.push_back(d);
+    for (size_t i = 0; i < axes.size(); ++i) {
+      std::optional<int64_t> size = facts.Canonical(node.dims("sizes")[i]).constant();
+      int64_t stride = node.i64s("strides")[i], dilation = node.i64s("dilations")[i];
+      if (!size || *size > INT32_MAX || (*size - 1) * dilation >= stride) map.replicates = true;
+      if (size != 1 || stride != 1) map.dims[axes[i]] = kOtherDim;
+    }
   }
 
   void Gather(int operand) {
@@ -162,6 +185,12 @@ OperandMap MapOperand(const Graph& graph, const ShapeFacts& facts, NodeId id, in
       break;
     case ShapeRule::kConcat:
       mapper.Concat();
+      break;
+    case ShapeRule::kPad:
+      mapper.Pad();
+      break;
+    case ShapeRule::kWindow:
+      mapper.Window();
       break;
     case ShapeRule::kGather:
       mapper.Gather(operand);

@@ -28,6 +28,12 @@ bool IsIdentity(const ShapeFacts& facts, const Node& node, const Shape& from) {
       return std::all_of(steps.begin(), steps.end(), [](int64_t step) { return step == 1; }) &&
              std::all_of(starts.begin(), starts.end(), [](const DimExpr& start) { return start == DimExpr(0); });
     }
+    case OpKind::kPad: {
+      const std::vector<int64_t>& interior = node.i64s("interior");
+      const Shape& low = node.dims("low");  // equal shapes leave none at the other end
+      return std::all_of(interior.begin(), interior.end(), [](int64_t gap) { return gap == 0; }) &&
+             std::all_of(low.begin(), low.end(), [](const DimExpr& before) { return before == DimExpr(0); });
+    }
     case OpKind::kConcat:
       return node.operands.size() == 1;
     default:

@@ -1,68 +1,17 @@
 #include "graph/builders.h"
 
 #include <cmath>
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/element.h"
+#include "graph/formula.h"
 #include "graph/status_macros.h"
 
 namespace tailor {
 namespace {
-
-// Appends primitives and keeps the first error: after it nothing is appended and every value is
-// meaningless, so that a formula reads in one go and Finish() tells how it went.
-class Formula {
- public:
-  explicit Formula(Graph* graph) : graph_(*graph) {}
-
-  Value Apply(OpKind op, std::initializer_list<Value> operands, Attributes attributes = {}) {
-    if (!status_.ok()) return Value{};
-    absl::StatusOr<NodeId> node =
-        graph_.Append(op, absl::MakeConstSpan(operands.begin(), operands.size()), std::move(attributes));
-    if (node.ok()) return Value{*node, 0};
-    status_ = node.status();
-    return Value{};
-  }
-
-  Value Reduce(OpKind op, Value x, int64_t axis) {
-    Attributes attributes;
-    attributes.emplace("axes", std::vector<int64_t>{axis});
-    attributes.emplace("keep_dims", int64_t{1});
-    return Apply(op, {x}, std::move(attributes));
-  }
-
-  // A rank-0 constant of the type of `like`.
-  Value Scalar(Value like, double value) {
-    if (!status_.ok()) return Value{};
-    absl::StatusOr<Value> scalar = ScalarConstant(graph_, graph_.type(like).dtype, value);
-    if (scalar.ok()) return *scalar;
-    status_ = scalar.status();
-    return Value{};
-  }
-
-  // x * factor
-  Value Scale(Value x, double factor) { return Apply(OpKind::kMul, {x, Scalar(x, factor)}); }
-
-  absl::StatusOr<Value> Finish(Value result) const {
-    if (!status_.ok()) return status_;
-    return result;
-  }
-
- private:
-  Graph& graph_;
-  absl::Status status_;
-};
-
-// `builder: x is no value of this graph`, or OK. A builder reads types before it appends.
-absl::Status CheckValue(const Graph& graph, absl::string_view builder, absl::string_view operand, Value v) {
-  if (graph.Contains(v)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      builder, ": operand \"", operand, "\" is no value of this graph (node ", v.node, ", result ", v.result, ")"));
-}
 
 // x minus its maximum along `axis`.
 Value Shifted(Formula& f, Value x, int64_t axis) {

@@ -99,7 +99,7 @@ void CanonicalizeAttributes(const OpInfo& info, absl::Span<const TensorType> ope
   if (auto it = attributes->find("axes"); it != attributes->end()) {
     auto& axes = std::get<std::vector<int64_t>>(it->second);
     for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
-    std::sort(axes.begin(), axes.end());
+    if (info.shape == ShapeRule::kReduce) std::sort(axes.begin(), axes.end());
   }
   if (auto it = attributes->find("axis"); it != attributes->end()) {
     if (info.shape == ShapeRule::kFromShape) rank = std::get<Shape>(attributes->find("shape")->second).size();
@@ -109,6 +109,16 @@ void CanonicalizeAttributes(const OpInfo& info, absl::Span<const TensorType> ope
   if (auto it = attributes->find("steps"); it != attributes->end()) {
     auto& steps = std::get<std::vector<int64_t>>(it->second);
     if (steps.empty()) steps.assign(rank, 1);
+  }
+  if (auto it = attributes->find("interior"); it != attributes->end()) {
+    auto& interior = std::get<std::vector<int64_t>>(it->second);
+    if (interior.empty()) interior.assign(rank, 0);
+  }
+  for (const char* name : {"strides", "dilations"}) {
+    auto it = attributes->find(name);
+    if (it == attributes->end()) continue;
+    auto& factors = std::get<std::vector<int64_t>>(it->second);
+    if (factors.empty()) factors.assign(std::get<std::vector<int64_t>>(attributes->find("axes")->second).size(), 1);
   }
 }
 

@@ -20,8 +20,9 @@ std::string DTypeText(DType dtype) { return NameOf(dtype); }
 
 bool IsDefault(const AttributeInfo& info, const Attribute& value) {
   if (!info.default_text) return false;
-  if (const auto* steps = std::get_if<std::vector<int64_t>>(&value)) {
-    return std::all_of(steps->begin(), steps->end(), [](int64_t step) { return step == 1; });
+  if (const auto* list = std::get_if<std::vector<int64_t>>(&value)) {
+    const int64_t entry = info.name == "interior" ? 0 : 1;  // what the empty list stands for
+    return std::all_of(list->begin(), list->end(), [&](int64_t v) { return v == entry; });
   }
   if (const auto* number = std::get_if<int64_t>(&value)) return absl::StrCat(*number) == *info.default_text;
   return false;

@@ -29,6 +29,16 @@ TAILOR_OP(17, Rsqrt,      "rsqrt",      (x),                            (),     
 TAILOR_OP(18, Sigmoid,    "sigmoid",    (x),                            (),                                         kSameAs0,    kFloat,      kElementwise, Sigmoid) \
 TAILOR_OP(19, Not,        "not",        (x),                            (),                                         kSameAs0,    kLogic,      kElementwise, Not) \
 TAILOR_OP(20, Cast,       "cast",       (x),                            (dtype:dtype),                              kSameAs0,    kAttribute,  kElementwise, Cast) \
+TAILOR_OP(21, Floor,     "floor",      (x),                            (),                                         kSameAs0,    kFloat,      kElementwise, Floor) \
+TAILOR_OP(22, Ceil,      "ceil",       (x),                            (),                                         kSameAs0,    kFloat,      kElementwise, Ceil) \
+TAILOR_OP(23, Round,     "round",      (x),                            (),                                         kSameAs0,    kFloat,      kElementwise, Round) \
+TAILOR_OP(24, Trunc,     "trunc",      (x),                            (),                                         kSameAs0,    kFloat,      kElementwise, Trunc) \
+TAILOR_OP(25, Sin,       "sin",        (x),                            (),                                         kSameAs0,    kFloat,      kElementwise, Sin) \
+TAILOR_OP(26, Cos,       "cos",        (x),                            (),                                         kSameAs0,    kFloat,      kElementwise, Cos) \
+TAILOR_OP(27, Tan,       "tan",        (x),                            (),                                         kSameAs0,    kFloat,      kElementwise, Tan) \
+TAILOR_OP(28, Asin,      "asin",       (x),                            (),                                         kSameAs0,    kFloat,      kElementwise, Asin) \
+TAILOR_OP(29, Acos,      "acos",       (x),                            (),                                         kSameAs0,    kFloat,      kElementwise, Acos) \
+TAILOR_OP(51, Atan,      "atan",       (x),                            (),                                         kSameAs0,    kFloat,      kElementwise, Atan) \
 TAILOR_OP(30, Add,        "add",        (lhs, rhs),                     (),                                         kBroadcast,  kNumeric,    kElementwise, Add) \
 TAILOR_OP(31, Sub,        "sub",        (lhs, rhs),                     (),                                         kBroadcast,  kNumeric,    kElementwise, Sub) \
 TAILOR_OP(32, Mul,        "mul",        (lhs, rhs),                     (),                                         kBroadcast,  kNumeric,    kElementwise, Mul) \
@@ -36,6 +46,8 @@ TAILOR_OP(33, Div,        "div",        (lhs, rhs),                     (),     
 TAILOR_OP(34, Pow,        "pow",        (lhs, rhs),                     (),                                         kBroadcast,  kFloat,      kElementwise, Pow) \
 TAILOR_OP(35, Max,        "max",        (lhs, rhs),                     (),                                         kBroadcast,  kNumeric,    kElementwise, Max) \
 TAILOR_OP(36, Min,        "min",        (lhs, rhs),                     (),                                         kBroadcast,  kNumeric,    kElementwise, Min) \
+TAILOR_OP(37, Mod,       "mod",        (lhs, rhs),                     (),                                         kBroadcast,  kNumeric,    kElementwise, Mod) \
+TAILOR_OP(38, Rem,       "rem",        (lhs, rhs),                     (),                                         kBroadcast,  kNumeric,    kElementwise, Rem) \
 TAILOR_OP(40, Eq,         "eq",         (lhs, rhs),                     (),                                         kBroadcast,  kCompare,    kElementwise, Eq) \
 TAILOR_OP(41, Ne,         "ne",         (lhs, rhs),                     (),                                         kBroadcast,  kCompare,    kElementwise, Ne) \
 TAILOR_OP(42, Lt,         "lt",         (lhs, rhs),                     (),                                         kBroadcast,  kCompare,    kElementwise, Lt) \
@@ -45,11 +57,14 @@ TAILOR_OP(45, Ge,         "ge",         (lhs, rhs),                     (),     
 TAILOR_OP(46, And,        "and",        (lhs, rhs),                     (),                                         kBroadcast,  kLogic,      kElementwise, And) \
 TAILOR_OP(47, Or,         "or",         (lhs, rhs),                     (),                                         kBroadcast,  kLogic,      kElementwise, Or) \
 TAILOR_OP(48, Xor,        "xor",        (lhs, rhs),                     (),                                         kBroadcast,  kLogic,      kElementwise, Xor) \
+TAILOR_OP(52, ShiftLeft, "shift_left", (lhs, rhs),                     (),                                         kBroadcast,  kInteger,    kElementwise, ShiftLeft) \
+TAILOR_OP(53, ShiftRight,"shift_right",(lhs, rhs),                     (),                                         kBroadcast,  kInteger,    kElementwise, ShiftRight) \
 TAILOR_OP(50, Select,     "select",     (condition, on_true, on_false), (),                                         kBroadcast,  kSelect,     kElementwise, Select) \
 TAILOR_OP(60, ReduceSum,  "reduce_sum", (x),                            (axes:i64s, keep_dims:i64:0),               kReduce,     kNumeric,    kReduction,   Add) \
 TAILOR_OP(61, ReduceMax,  "reduce_max", (x),                            (axes:i64s, keep_dims:i64:0),               kReduce,     kNumeric,    kReduction,   Max) \
 TAILOR_OP(62, ReduceMin,  "reduce_min", (x),                            (axes:i64s, keep_dims:i64:0),               kReduce,     kNumeric,    kReduction,   Min) \
 TAILOR_OP(63, ReduceMean, "reduce_mean",(x),                            (axes:i64s, keep_dims:i64:0),               kReduce,     kFloat,      kReduction,   Add) \
+TAILOR_OP(64, ReduceProd,"reduce_prod",(x),                            (axes:i64s, keep_dims:i64:0),               kReduce,     kNumeric,    kReduction,   Mul) \
 TAILOR_OP(70, Broadcast,  "broadcast",  (x),                            (shape:dims),                               kBroadcastTo,kAny,        kView,        None) \
 TAILOR_OP(71, Reshape,    "reshape",    (x),                            (shape:dims),                               kReshape,    kAny,        kView,        None) \
 TAILOR_OP(72, Transpose,  "transpose",  (x),                            (permutation:i64s),                         kTranspose,  kAny,        kView,        None) \
@@ -57,6 +72,8 @@ TAILOR_OP(73, Slice,      "slice",      (x),                            (starts:
 TAILOR_OP(74, Concat,     "concat",     (xs...),                        (axis:i64),                                 kConcat,     kAny,        kIndexed,     None) \
 TAILOR_OP(75, Gather,     "gather",     (x, indices),                   (axis:i64:0),                               kGather,     kGather,     kIndexed,     None) \
 TAILOR_OP(76, Iota,       "iota",       (),                             (shape:dims, axis:i64, dtype:dtype),        kFromShape,  kAttribute,  kIndexed,     None) \
+TAILOR_OP(77, Pad,       "pad",        (x, value),                     (low:dims, high:dims, interior:i64s:[]),    kPad,        kAny,        kIndexed,     None) \
+TAILOR_OP(78, Window,    "window",     (x),                            (axes:i64s, sizes:dims, strides:i64s:[], dilations:i64s:[]),kWindow,     kAny,        kView,        None) \
 TAILOR_OP(80, Dot,        "dot",        (lhs, rhs),                     (transpose_lhs:i64:0, transpose_rhs:i64:0), kContract,   kDot,        kContraction, None) \
 TAILOR_OP(90, While,      "while",      (carried...),                   (),                                         kRegion,     kRegion,     kControl,     None)
 // clang-format on

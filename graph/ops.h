@@ -31,6 +31,8 @@ enum class ShapeRule : uint8_t {
   kSlice,        // `sizes`; element i of a dim reads starts + i * steps
   kConcat,       // sum along `axis`, others equal
   kGather,       // operand 0 with dim `axis` replaced by the indices' shape
+  kPad,          // low + (extent - 1) * (interior + 1) + 1 + high, without the middle where the extent is 0
+  kWindow,       // dims in `axes` become their window counts; one dim for each of `sizes` follows
   kFromShape,    // the `shape` attribute (iota)
   kContract,     // [B..., M, K] x [B..., K, N] -> [B..., M, N]; batch dims broadcast
   kRegion,       // types of the region's results
@@ -43,6 +45,7 @@ enum class DTypeRule : uint8_t {
   kFloat,      // all operands alike, f16 bf16 f32 f64
   kCompare,    // all operands alike; result bool
   kLogic,      // all operands alike, bool or integer; result the same
+  kInteger,    // all operands alike, an integer; result the same
   kSelect,     // bool, T, T -> T
   kGather,     // T, i32 or i64 -> T
   kDot,        // T, T -> T for f16 bf16 f32 f64

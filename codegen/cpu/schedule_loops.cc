@@ -108,6 +108,8 @@ int64_t CostOf(const KernelPlan& plan, const std::vector<ExprId>& exprs) {
     switch (e.op) {
       case OpKind::kExp: case OpKind::kLog: case OpKind::kTanh: case OpKind::kErf: case OpKind::kPow:
       case OpKind::kSigmoid: case OpKind::kDiv: case OpKind::kSqrt: case OpKind::kRsqrt:
+      case OpKind::kSin: case OpKind::kCos: case OpKind::kTan: case OpKind::kAsin: case OpKind::kAcos:
+      case OpKind::kAtan: case OpKind::kMod: case OpKind::kRem:
         cost += 12;
         break;
       default:

@@ -90,6 +90,13 @@ TEST(Obligations, IotaHasExtents) {
             "S - 4 >= 0 | iota %1 (\"r\"): extent of dim 0 (S - 4) is {lhs}, but must be at least {rhs}\n");
 }
 
+TEST(Obligations, PadsAndWindowsHaveExtents) {
+  EXPECT_EQ(Demands("%x: f32[S], %y: f32[])", "pad %x, %y {low = [-1], high = [-2]}"),
+            "S - 3 >= 0 | pad %2 (\"r\"): extent of dim 0 (S - 3) is {lhs}, but must be at least {rhs}\n");
+  EXPECT_EQ(Demands("%x: f32[S], %y: f32[T])", "window %x {axes = [0], sizes = [T - 1]}"),
+            "T - 1 >= 0 | window %2 (\"r\"): window size of dim 0 (T - 1) is {lhs}, but must be at least {rhs}\n");
+}
+
 TEST(Obligations, GatherReduceAndTransposeDemandNothing) {
   EXPECT_EQ(Demands("%x: f32[S, T], %y: i64[U])", "gather %x, %y"), "");
   EXPECT_EQ(Demands("%x: f32[S, T])", "reduce_sum %x {axes = [1]}"), "");

@@ -78,6 +78,21 @@ checks
   EXPECT_FALSE(f.Equal("B", "T"));
 }
 
+TEST(ShapeFacts, WindowCountsHaveRanges) {
+  ParsedFacts f(R"(
+graph @g(%x: f32[N, H, W]) where N, H in [4, 64], W {
+  %y = window %x {axes = [1, 2], sizes = [3, 3], strides = [2, 1]}
+  return %y
+}
+)");
+  const Shape& shape = f.graph.type(f.graph.outputs()[0].value).shape;
+  EXPECT_EQ(f.graph.DimText(f.facts.Canonical(shape[1])), "floordiv(H + 1, 2) - 1");
+  EXPECT_EQ(f.facts.RangeOf(shape[1]).min, 1);
+  EXPECT_EQ(f.facts.RangeOf(shape[1]).max, 31);
+  EXPECT_EQ(f.graph.DimText(f.facts.Canonical(shape[2])), "max(0, W - 2)");
+  EXPECT_EQ(f.facts.RangeOf(shape[2]).min, 0);
+}
+
 TEST(ShapeFacts, ExtentsThatBroadcastAreNotUnified) {
   ParsedFacts f(R"(
 graph @g(%x: f32[S], %y: f32[T], %z: f32[U]) {

@@ -86,7 +86,7 @@ void EmitOpLoop(llvm::Module& module, const EmitTarget& target, const OpUse& use
   Value* address = b.CreateGEP(MemoryType(context, use.result, 1), f->getArg(0), index, "out");
   b.CreateAlignedStore(element, address, llvm::Align(1));
   index->addIncoming(b.getInt64(0), entry);
-  index->addIncoming(b.CreateAdd(index, b.getInt64(lanes), "next"), body);
+  index->addIncoming(b.CreateAdd(index, b.getInt64(lanes), "next"), b.GetInsertBlock());
   b.CreateBr(loop);
   b.SetInsertPoint(done);
   b.CreateRetVoid();

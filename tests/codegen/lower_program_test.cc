@@ -31,6 +31,31 @@ std::string Lowered(const std::string& text) {
   return out;
 }
 
+TEST(LowerProgram, APoolReadsItsWindowsInPlace) {
+  EXPECT_EQ(Lowered(R"(
+graph @pool(%x: f32[N, C, H, W]) {
+  %least = constant -inf : f32[]
+  %p = pad %x, %least {low = [0, 0, 1, 1], high = [0, 0, 1, 1]}
+  %w = window %p {axes = [2, 3], sizes = [3, 3], strides = [2, 1]}
+  %y = reduce_max %w {axes = [4, 5]}
+  return "y" = %y
+}
+)"), R"(
+g0_reduce_max: kernel axes [a0: d0 parallel, a1: d1 parallel, a2: d2 parallel, a3: 3 tile, a4: 3 tile]
+  in b0: f32[d3, d4, d5, d2]
+  out b1: f32[d3, d4, d1, d2]
+  local b2: f32[]
+  stage over [a3, a4]
+    e0 = ((a1 * 2) + a3)
+    e1 = (a2 + a4)
+    e2 = and(and(and((0 < e0), (e0 < d6)), (0 < e1)), (e1 < d7))
+    b2[] = reduce max in f32 select(e2, b0[0, a0, (e0 - 1), (e1 - 1)] if e2, -inffff800000)
+  stage over []
+    b1[0, a0, a1, a2] = b2[]
+launch 0 g0_reduce_max(in0, out0) dims [N*C, floordiv(H + 1, 2), W, N, C, H, H + 1, W + 1]
+)");
+}
+
 TEST(LowerProgram, SoftmaxKeepsExponentialsInScratch) {
   EXPECT_EQ(Lowered(R"(
 graph @softmax(%x: f32[B, S, C], %m: f32[B, 1, C]) {

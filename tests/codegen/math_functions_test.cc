@@ -59,6 +59,12 @@ const UnaryCase kUnary[] = {
     {OpKind::kErf, std::erf, 1.1, erfl, 1.3},
     {OpKind::kSigmoid, SigmoidF32, 2.0, SigmoidF64, 2.0},
     {OpKind::kSqrt, std::sqrt, 0.5001, sqrtl, 0.5001},
+    {OpKind::kSin, std::sin, 0.52, sinl, 1.0},
+    {OpKind::kCos, std::cos, 0.52, cosl, 1.0},
+    {OpKind::kTan, std::tan, 0.52, tanl, 2.5},
+    {OpKind::kAsin, std::asin, 1.6, asinl, 1.6},
+    {OpKind::kAcos, std::acos, 1.5, acosl, 1.5},
+    {OpKind::kAtan, std::atan, 1.9, atanl, 1.9},
 };
 
 class UnaryMath : public testing::TestWithParam<UnaryCase> {};
@@ -262,8 +268,69 @@ TEST(Pow, ZeroResultsKeepTheirSign) {
   }
 }
 
+// The doubles nearest to multiples of pi/2: the rest after whole quarter turns has hardly a bit of them left.
+std::vector<double> NearQuarterTurns() {
+  std::mt19937_64 random(13);
+  std::vector<double> x = {0x1.6ac5b262ca1ffp+849, 0x1p20, -0x1p20, 0x1.fffffffffffffp19, 0x1p1023, -0x1p500};
+  for (int i = 0; i < 100000; ++i) {
+    const uint64_t n = random() >> (20 + random() % 43);
+    const auto nearest = static_cast<double>(static_cast<long double>(n) * 1.57079632679489661923132L);
+    x.insert(x.end(), {nearest, -nearest});
+  }
+  while (x.size() % 8 != 0) x.push_back(1);
+  return x;
+}
+
+TEST(MathFunctions, ReductionKeepsEveryBitNearQuarterTurns) {
+  const auto x = NearQuarterTurns();
+  const struct {
+    OpKind op;
+    long double (*exact)(long double);
+    double bound;
+  } cases[] = {{OpKind::kSin, sinl, 1.0}, {OpKind::kCos, cosl, 1.0}, {OpKind::kTan, tanl, 2.5}};
+  for (const char* cpu : kCpuLevels) {
+    if (!HostRuns(cpu)) continue;
+    for (const auto& [op, exact, bound] : cases) {
+      const auto got = LaneJit(UseOf(op, DType::kF64), 8, cpu).Run<double>(x);
+      Worst<double> worst;
+      for (size_t i = 0; i < x.size(); ++i) {
+        const double ulp = UlpError(got[i], exact(x[i]));
+        if (ulp > worst.ulp) worst = {ulp, x[i]};
+      }
+      EXPECT_LE(worst.ulp, bound) << std::string(InfoOf(op).text) << " " << cpu << " at " << worst.x;
+    }
+  }
+}
+
+template <class T, class Bits>
+void ExpectRemainders(DType dtype, int lanes) {
+  std::vector<T> x, y;
+  PowInputs<T, Bits>(&x, &y);
+  for (const char* cpu : kCpuLevels) {
+    if (!HostRuns(cpu)) continue;
+    const auto rem = LaneJit(UseOf(OpKind::kRem, dtype), lanes, cpu).template Run<T>(x, y);
+    const auto mod = LaneJit(UseOf(OpKind::kMod, dtype), lanes, cpu).template Run<T>(x, y);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const T want = std::fmod(x[i], y[i]);
+      if (std::isnan(want)) {
+        ASSERT_TRUE(std::isnan(rem[i]) && std::isnan(mod[i])) << x[i] << " " << y[i];
+        continue;
+      }
+      ASSERT_EQ(std::bit_cast<Bits>(rem[i]), std::bit_cast<Bits>(want)) << x[i] << " rem " << y[i] << " " << cpu;
+      const bool moves = want != 0 && std::signbit(want) != std::signbit(y[i]);
+      const T floored = want == 0 ? std::copysign(T{0}, y[i]) : moves ? want + y[i] : want;
+      ASSERT_EQ(std::bit_cast<Bits>(mod[i]), std::bit_cast<Bits>(floored)) << x[i] << " mod " << y[i] << " " << cpu;
+    }
+  }
+}
+
+TEST(MathFunctions, RemaindersAreExact) {
+  ExpectRemainders<float, uint32_t>(DType::kF32, 16);
+  ExpectRemainders<double, uint64_t>(DType::kF64, 8);
+}
+
 TEST(MathFunctions, OddFunctionsKeepTheSignOfZero) {
-  for (OpKind op : {OpKind::kTanh, OpKind::kErf}) {
+  for (OpKind op : {OpKind::kTanh, OpKind::kErf, OpKind::kSin, OpKind::kTan, OpKind::kAsin, OpKind::kAtan}) {
     for (DType dtype : {DType::kF32, DType::kF64}) {
       if (dtype == DType::kF32) {
         EXPECT_TRUE(std::signbit(LaneJit(UseOf(op, dtype), 1).Run<float>(std::vector<float>{-0.0f})[0]));

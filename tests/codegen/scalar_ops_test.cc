@@ -43,6 +43,32 @@ TEST(ScalarOps, IntegerDivisionNeverTraps) {
               ElementsAre(UINT64_MAX / 2, 0, 0, 0));
 }
 
+TEST(ScalarOps, RemaindersTakeTheSignOfOneOperand) {
+  const std::vector<int32_t> x = {7, -7, 7, -7, INT32_MIN, 5, INT32_MIN, 0}, y = {3, 3, -3, -3, -1, 0, 3, -5};
+  EXPECT_THAT(Apply<int32_t>(OpKind::kMod, DType::kI32, x, y), ElementsAre(1, 2, -2, -1, 0, 0, 1, 0));
+  EXPECT_THAT(Apply<int32_t>(OpKind::kRem, DType::kI32, x, y), ElementsAre(1, -1, 1, -1, 0, 0, -2, 0));
+  EXPECT_THAT(Apply<uint8_t>(OpKind::kMod, DType::kU8, {255, 255, 200, 7}, {255, 0, 3, 8}), ElementsAre(0, 0, 2, 7));
+  EXPECT_THAT(Apply<float>(OpKind::kMod, DType::kF32, {-1, 5.5f, -5.5f, 1}, {3, -2, -2, -kInf}),
+              ElementsAre(2, -0.5f, -1.5f, -kInf));
+}
+
+TEST(ScalarOps, ShiftsMaskTheirCount) {
+  EXPECT_THAT(Apply<int8_t>(OpKind::kShiftRight, DType::kI8, {-128, -128, 64, -1}, {7, 8, 1, -1}),
+              ElementsAre(-1, -128, 32, -1));
+  EXPECT_THAT(Apply<uint8_t>(OpKind::kShiftRight, DType::kU8, {128, 255, 255, 1}, {7, 9, 0, 1}),
+              ElementsAre(1, 127, 255, 0));
+  EXPECT_THAT(Apply<int32_t>(OpKind::kShiftLeft, DType::kI32, {1, 1, 3, -1}, {31, 32, 33, 4}),
+              ElementsAre(INT32_MIN, 1, 6, -16));
+}
+
+TEST(ScalarOps, RoundingGoesToWholeNumbers) {
+  const std::vector<float> x = {-2.5f, 1.5f, 0.49999997f, -0.0f, 2.5f, 8388609, -kInf, -0.75f};
+  EXPECT_THAT(Apply<float>(OpKind::kRound, DType::kF32, x), ElementsAre(-2, 2, 0, 0, 2, 8388609, -kInf, -1));
+  EXPECT_THAT(Apply<float>(OpKind::kFloor, DType::kF32, x), ElementsAre(-3, 1, 0, 0, 2, 8388609, -kInf, -1));
+  EXPECT_THAT(Apply<float>(OpKind::kCeil, DType::kF32, x), ElementsAre(-2, 2, 1, 0, 3, 8388609, -kInf, 0));
+  EXPECT_THAT(Apply<float>(OpKind::kTrunc, DType::kF32, x), ElementsAre(-2, 1, 0, 0, 2, 8388609, -kInf, 0));
+}
+
 TEST(ScalarOps, IntegersWrap) {
   EXPECT_THAT(Apply<int8_t>(OpKind::kAdd, DType::kI8, {127, -128, 100, 1}, {1, -1, 100, 1}),
               ElementsAre(-128, 127, -56, 2));
@@ -131,6 +157,8 @@ TEST(ScalarOps, NeutralElementsLoseToEverything) {
   llvm::LLVMContext context;
   llvm::IRBuilder<> b(context);
   EXPECT_EQ(Print(EmitNeutral(b, OpKind::kAdd, DType::kF32, 1)), "float 0.000000e+00");
+  EXPECT_EQ(Print(EmitNeutral(b, OpKind::kMul, DType::kF64, 1)), "double 1.000000e+00");
+  EXPECT_EQ(Print(EmitNeutral(b, OpKind::kMul, DType::kU8, 1)), "i8 1");
   EXPECT_EQ(Print(EmitNeutral(b, OpKind::kMax, DType::kF32, 1)), "float 0xFFF0000000000000");
   EXPECT_EQ(Print(EmitNeutral(b, OpKind::kMin, DType::kF64, 1)), "double 0x7FF0000000000000");
   EXPECT_EQ(Print(EmitNeutral(b, OpKind::kMax, DType::kI8, 1)), "i8 -128");

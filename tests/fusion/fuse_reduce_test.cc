@@ -27,6 +27,19 @@ graph @g(%x: f32[B, S, 384], %m: f32[B, S]) {
 )");
 }
 
+TEST(FuseReduce, APoolIsOneRowGroup) {
+  EXPECT_EQ(Reductions(R"(
+graph @g(%x: f32[N, C, H, W]) {
+  %least = constant -inf : f32[]
+  %p = pad %x, %least {low = [0, 0, 1, 1], high = [0, 0, 1, 1]}
+  %w = window %p {axes = [2, 3], sizes = [3, 3]}
+  %y = reduce_max %w {axes = [4, 5]}
+  return %y
+})"),
+            R"(g0 row [N, C, H, W | 3, 3] in(%x) out(%y) { %p = pad %x, -inf; %w = window %p; %y = reduce_max %w }
+)");
+}
+
 TEST(FuseReduce, ASharedProducerBecomesAnOutput) {
   EXPECT_EQ(Reductions(R"(
 graph @g(%x: f32[N, M]) {

@@ -13,8 +13,8 @@ namespace {
 std::string MapText(const std::string& body, int operand = 0) {
   absl::StatusOr<Graph> graph =
       ParseGraph(absl::StrCat("graph @g(%x: f32[B, 12, S], %v: f32[S], %r: f32[B, 1, S], %t: f32[T], "
-                              "%i: i64[M, 1]) {\n%y = ",
-                              body, "\nreturn %y\n}"));
+                              "%i: i64[M, 1]) {\n",
+                              body[0] == '%' ? "" : "%y = ", body, "\nreturn %y\n}"));
   EXPECT_TRUE(graph.ok()) << graph.status();
   absl::StatusOr<ShapeFacts> facts = ShapeFacts::Collect(*graph);
   EXPECT_TRUE(facts.ok()) << facts.status();
@@ -39,6 +39,14 @@ TEST(OperandMap, Views) {
   EXPECT_EQ(MapText("broadcast %v {shape = [B, S]}"), "1 many");
   EXPECT_EQ(MapText("slice %x {starts = [0, 3, 0], sizes = [B, 4, S]}"), "0, other, 2");
   EXPECT_EQ(MapText("slice %x {starts = [0, 11, 0], sizes = [B, 12, S], steps = [1, -1, 1]}"), "0, other, 2");
+}
+
+TEST(OperandMap, PadsAndWindows) {
+  EXPECT_EQ(MapText("%z = constant 0 : f32[]\n%y = pad %x, %z {low = [0, 1, 0], high = [0, 0, 0]}"), "0, other, 2");
+  EXPECT_EQ(MapText("%z = constant 0 : f32[]\n%y = pad %x, %z {low = [0, 1, 0], high = [0, 0, 0]}", 1), " many");
+  EXPECT_EQ(MapText("window %x {axes = [1, 2], sizes = [3, 1]}"), "0, other, 2 many");
+  EXPECT_EQ(MapText("window %x {axes = [1], sizes = [3], strides = [3]}"), "0, other, 2");
+  EXPECT_EQ(MapText("window %x {axes = [1], sizes = [2], strides = [2], dilations = [2]}"), "0, other, 2 many");
 }
 
 TEST(OperandMap, Lookups) {

@@ -15,10 +15,13 @@ graph @g(%x: f32[N, 4]) {
   %c = slice %b {starts = [0, 0], sizes = [N, 4]}
   %d = broadcast %c {shape = [N, 4]}
   %e = concat %d {axis = 0}
-  %y = neg %e
+  %v = constant 1 : f32[]
+  %f = pad %e, %v {low = [0, 0], high = [0, 0]}
+  %y = neg %f
   return %y
 })"),
             R"(graph @g(%x: f32[N, 4]) {
+  %v = constant 1 : f32[]
   %y = neg %x : f32[N, 4]
   return %y
 }
@@ -31,7 +34,9 @@ TEST(RemoveIdentityViews, KeepsViewsThatMove) {
   %b = slice %a {starts = [0, 3], sizes = [N, 1]} : f32[N, 1]
   %c = slice %a {starts = [N - 1, 0], sizes = [N, N], steps = [-1, 1]} : f32[N, N]
   %d = add %b, %c : f32[N, N]
-  return %d
+  %e = constant 0 : f32[]
+  %f = pad %d, %e {low = [1, 0], high = [-1, 0]} : f32[N, N]
+  return %f
 }
 )";
   EXPECT_EQ(TextAfter(RemoveIdentityViews, text), text);

@@ -25,6 +25,10 @@ TEST(TypeRules, Elementwise) {
   EXPECT_EQ(TypeOf("%x: i32[B]", "exp %x"), "exp: operand \"x\" (%x) has type i32, needs f16, bf16, f32 or f64");
   EXPECT_EQ(TypeOf("%x: bool[B]", "abs %x"), "abs: operand \"x\" (%x) has type bool, needs a number");
   EXPECT_EQ(TypeOf("%x: f32[B]", "not %x"), "not: operand \"x\" (%x) has type f32, needs bool or an integer");
+  EXPECT_EQ(TypeOf("%x: i32[B]", "floor %x"), "floor: operand \"x\" (%x) has type i32, needs f16, bf16, f32 or f64");
+  EXPECT_EQ(TypeOf("%x: u8[B]", "mod %x, %x"), "u8[B]");
+  EXPECT_EQ(TypeOf("%x: bool[B]", "shift_left %x, %x"),
+            "shift_left: operand \"lhs\" (%x) has type bool, needs an integer");
   EXPECT_EQ(TypeOf("%x: f32[B]", "cast %x {dtype = i8}"), "i8[B]");
   EXPECT_EQ(TypeOf("%x: i64[B], %z: i64[B]", "lt %x, %z"), "bool[B]");
   EXPECT_EQ(TypeOf("%x: f32[B], %z: f16[B]", "add %x, %z"),
@@ -107,6 +111,43 @@ TEST(TypeRules, ConcatGatherAndIota) {
             "iota: attribute \"axis\" has axis 0, but the rank is 0");
   EXPECT_EQ(TypeOf("", "iota {shape = [2], axis = 0, dtype = bool}"),
             "iota: attribute \"dtype\" is bool, needs a number");
+}
+
+TEST(TypeRules, Pad) {
+  const char* xv = "%x: f32[B, 4], %v: f32[], %s: f32[S]";
+  EXPECT_EQ(TypeOf(xv, "pad %x, %v {low = [S, 1], high = [2, -2]}"), "f32[B + S + 2, 3]");
+  EXPECT_EQ(TypeOf(xv, "pad %x, %v {low = [0, 1], high = [0, 1], interior = [2, 1]}"), "f32[max(0, 3*B - 2), 9]");
+  EXPECT_EQ(TypeOf("%x: f32[0], %v: f32[]", "pad %x, %v {low = [1], high = [1], interior = [3]}"), "f32[2]");
+  EXPECT_EQ(TypeOf(xv, "pad %x, %v {low = [0], high = [0, 0]}"),
+            "pad: operand \"x\" (%x) has rank 2, but there are 1 low, 2 high and 0 interior entries");
+  EXPECT_EQ(TypeOf(xv, "pad %x, %v {low = [0, -3], high = [0, -2]}"),
+            "pad: extent 1 of the result is -1, needs at least 0");
+  EXPECT_EQ(TypeOf(xv, "pad %x, %v {low = [0, 0], high = [0, 0], interior = [0, -1]}"),
+            "pad: attribute \"interior\" is -1 in dim 1, needs at least 0");
+  EXPECT_EQ(TypeOf(xv, "pad %x, %x {low = [0, 0], high = [0, 0]}"),
+            "pad: operand \"value\" (%x) has rank 2, needs 0");
+  EXPECT_EQ(TypeOf("%x: f32[B], %v: f16[]", "pad %x, %v {low = [0], high = [0]}"),
+            "pad: operand \"value\" (%v) has type f16, but \"x\" (%x) has f32");
+}
+
+TEST(TypeRules, Window) {
+  const char* x = "%x: f32[B, S, 9], %k: f32[K]";
+  EXPECT_EQ(TypeOf(x, "window %x {axes = [-1], sizes = [3], strides = [2], dilations = [2]}"), "f32[B, S, 3, 3]");
+  EXPECT_EQ(TypeOf(x, "window %x {axes = [1, 2], sizes = [3, K]}"),
+            "f32[B, max(0, S - 2), max(0, -K + 10), 3, K]");
+  EXPECT_EQ(TypeOf(x, "window %x {axes = [1], sizes = [1], strides = [2]}"), "f32[B, floordiv(S + 1, 2), 9, 1]");
+  EXPECT_EQ(TypeOf(x, "window %x {axes = [2], sizes = [10]}"), "f32[B, S, 0, 10]");
+  EXPECT_EQ(TypeOf(x, "window %x {axes = [2, 1], sizes = [1, 1]}"),
+            "window: attribute \"axes\" is not in ascending order");
+  EXPECT_EQ(TypeOf(x, "window %x {axes = [3], sizes = [1]}"),
+            "window: attribute \"axes\" has axis 3, but the rank is 3");
+  EXPECT_EQ(TypeOf(x, "window %x {axes = [1], sizes = [1, 2]}"),
+            "window: there are 1 axes, but 2 sizes, 0 strides and 0 dilations");
+  EXPECT_EQ(TypeOf(x, "window %x {axes = [1], sizes = [2], strides = [0]}"),
+            "window: attribute \"strides\" has 0, needs at least 1");
+  EXPECT_EQ(TypeOf(x, "window %x {axes = [1], sizes = [2], dilations = [-1]}"),
+            "window: attribute \"dilations\" has -1, needs at least 1");
+  EXPECT_EQ(TypeOf(x, "window %x {axes = [1], sizes = [-1]}"), "window: attribute \"sizes\" has -1, needs at least 0");
 }
 
 TEST(TypeRules, Dot) {

@@ -25,6 +25,31 @@ const std::map<OpKind, absl::string_view>& Formulas() {
       {OpKind::kNot, "logical not of a bool, all bits flipped of an integer"},
       {OpKind::kCast,
        "x as `dtype`; float to integer truncates and saturates, NaN gives 0; integers wrap; any number but 0 is true"},
+      {OpKind::kFloor, "the greatest whole number that is at most x"},
+      {OpKind::kCeil, "the least whole number that is at least x"},
+      {OpKind::kRound, "the whole number nearest to x, of two the even one"},
+      {OpKind::kTrunc, "x without its fraction"},
+      {OpKind::kSin, "the sine of x, as accurate at large x as at small ones; NaN at infinities"},
+      {OpKind::kCos, "the cosine of x, as accurate at large x as at small ones; NaN at infinities"},
+      {OpKind::kTan, "the tangent of x, as accurate at large x as at small ones; NaN at infinities"},
+      {OpKind::kAsin, "the angle in [-pi/2, pi/2] whose sine is x; NaN beyond 1 and -1"},
+      {OpKind::kAcos, "the angle in [0, pi] whose cosine is x; NaN beyond 1 and -1"},
+      {OpKind::kAtan, "the angle in [-pi/2, pi/2] whose tangent is x"},
+      {OpKind::kMod,
+       "the remainder of lhs / rhs with the sign of rhs, as in Python; of integers x mod 0 is 0, of floats NaN"},
+      {OpKind::kRem,
+       "the remainder of lhs / rhs with the sign of lhs, as fmod in C; of integers x rem 0 is 0, of floats NaN"},
+      {OpKind::kShiftLeft, "lhs shifted left by rhs bits, a count that is taken modulo the width"},
+      {OpKind::kShiftRight,
+       "lhs shifted right by rhs bits, a count that is taken modulo the width; copies of the sign bit enter signed "
+       "numbers, zeros unsigned ones"},
+      {OpKind::kReduceProd, "the product of x over `axes`; 1 over no elements"},
+      {OpKind::kPad,
+       "x, each dim between `low` elements before and `high` elements after it and with `interior` of them between "
+       "its neighbours, all equal to value; negative low and high crop. An empty dim has no neighbours"},
+      {OpKind::kWindow,
+       "the windows of x, `sizes` wide, `strides` apart, with `dilations` from one element to the next: "
+       "out[..., o, ..., k] = x[..., o * stride + k * dilation, ...]"},
       {OpKind::kAdd, "lhs + rhs; integers wrap"},
       {OpKind::kSub, "lhs - rhs; integers wrap"},
       {OpKind::kMul, "lhs * rhs; integers wrap"},
@@ -84,6 +109,12 @@ const char* ShapeText(ShapeRule rule) {
       return "equal but for `axis`, whose extents add up.";
     case ShapeRule::kGather:
       return "x's, with dim `axis` replaced by all dims of indices.";
+    case ShapeRule::kPad:
+      return "value has rank 0. A dim of extent D becomes low + max((D - 1) * (interior + 1) + 1, 0) + high; every run "
+             "checks that it is not negative.";
+    case ShapeRule::kWindow:
+      return "x's, a dim D of `axes` replaced by max(floordiv(D - (size - 1) * dilation - 1, stride) + 1, 0), followed "
+             "by `sizes`.";
     case ShapeRule::kFromShape:
       return "the result has `shape`.";
     case ShapeRule::kContract:
@@ -111,6 +142,8 @@ const char* TypeText(DTypeRule rule) {
       return "any, the operands alike; the result is bool.";
     case DTypeRule::kLogic:
       return "bool or an integer; all operands and the result alike.";
+    case DTypeRule::kInteger:
+      return "an integer; all operands and the result alike.";
     case DTypeRule::kSelect:
       return "condition is bool; on_true, on_false and the result are any, alike.";
     case DTypeRule::kGather:
@@ -142,6 +175,11 @@ const char* ShapeErrors(ShapeRule rule) {
       return "unequal ranks, an axis out of range or constant extents that differ elsewhere";
     case ShapeRule::kGather:
       return "an axis that x does not have";
+    case ShapeRule::kPad:
+      return "wrong numbers of entries, a value of other rank than 0, a negative interior or a negative constant extent";
+    case ShapeRule::kWindow:
+      return "wrong numbers of entries, axes out of range or not ascending, strides or dilations below 1 or a negative "
+             "size";
     case ShapeRule::kFromShape:
       return "an axis that `shape` does not have";
     case ShapeRule::kContract:
@@ -215,6 +253,9 @@ std::string AttributeText(const AttributeInfo& attribute) {
       {"keep_dims", "1 keeps the reduced dims, with extent 1"},
       {"transpose_lhs", "1 swaps the last two dims of lhs first"},
       {"transpose_rhs", "1 swaps the last two dims of rhs first"},
+      {"interior", "one for each dim, not negative; empty means all 0"},
+      {"strides", "one for each of `axes`, at least 1; empty means all 1"},
+      {"dilations", "one for each of `axes`, at least 1; empty means all 1"},
       {"steps", "one for each dim, not 0; empty means all 1"},
       {"axis", "a negative one counts from the end"},
   };

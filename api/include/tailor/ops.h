@@ -80,6 +80,66 @@ TAILOR_API tailor_status* tailor_graph_not(tailor_graph* graph, tailor_value x, 
 TAILOR_API tailor_status* tailor_graph_cast(tailor_graph* graph, tailor_value x, int32_t dtype,
                                             tailor_value* out);
 
+/* Appends `*out = floor(x)`: the greatest whole number that is at most x.
+ * Shapes:  the result has x's.
+ * Types:   f16, bf16, f32 or f64; all operands and the result alike.
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, or operands of other types. */
+TAILOR_API tailor_status* tailor_graph_floor(tailor_graph* graph, tailor_value x, tailor_value* out);
+
+/* Appends `*out = ceil(x)`: the least whole number that is at least x.
+ * Shapes:  the result has x's.
+ * Types:   f16, bf16, f32 or f64; all operands and the result alike.
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, or operands of other types. */
+TAILOR_API tailor_status* tailor_graph_ceil(tailor_graph* graph, tailor_value x, tailor_value* out);
+
+/* Appends `*out = round(x)`: the whole number nearest to x, of two the even one.
+ * Shapes:  the result has x's.
+ * Types:   f16, bf16, f32 or f64; all operands and the result alike.
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, or operands of other types. */
+TAILOR_API tailor_status* tailor_graph_round(tailor_graph* graph, tailor_value x, tailor_value* out);
+
+/* Appends `*out = trunc(x)`: x without its fraction.
+ * Shapes:  the result has x's.
+ * Types:   f16, bf16, f32 or f64; all operands and the result alike.
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, or operands of other types. */
+TAILOR_API tailor_status* tailor_graph_trunc(tailor_graph* graph, tailor_value x, tailor_value* out);
+
+/* Appends `*out = sin(x)`: the sine of x, as accurate at large x as at small ones; NaN at infinities.
+ * Shapes:  the result has x's.
+ * Types:   f16, bf16, f32 or f64; all operands and the result alike.
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, or operands of other types. */
+TAILOR_API tailor_status* tailor_graph_sin(tailor_graph* graph, tailor_value x, tailor_value* out);
+
+/* Appends `*out = cos(x)`: the cosine of x, as accurate at large x as at small ones; NaN at infinities.
+ * Shapes:  the result has x's.
+ * Types:   f16, bf16, f32 or f64; all operands and the result alike.
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, or operands of other types. */
+TAILOR_API tailor_status* tailor_graph_cos(tailor_graph* graph, tailor_value x, tailor_value* out);
+
+/* Appends `*out = tan(x)`: the tangent of x, as accurate at large x as at small ones; NaN at infinities.
+ * Shapes:  the result has x's.
+ * Types:   f16, bf16, f32 or f64; all operands and the result alike.
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, or operands of other types. */
+TAILOR_API tailor_status* tailor_graph_tan(tailor_graph* graph, tailor_value x, tailor_value* out);
+
+/* Appends `*out = asin(x)`: the angle in [-pi/2, pi/2] whose sine is x; NaN beyond 1 and -1.
+ * Shapes:  the result has x's.
+ * Types:   f16, bf16, f32 or f64; all operands and the result alike.
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, or operands of other types. */
+TAILOR_API tailor_status* tailor_graph_asin(tailor_graph* graph, tailor_value x, tailor_value* out);
+
+/* Appends `*out = acos(x)`: the angle in [0, pi] whose cosine is x; NaN beyond 1 and -1.
+ * Shapes:  the result has x's.
+ * Types:   f16, bf16, f32 or f64; all operands and the result alike.
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, or operands of other types. */
+TAILOR_API tailor_status* tailor_graph_acos(tailor_graph* graph, tailor_value x, tailor_value* out);
+
+/* Appends `*out = atan(x)`: the angle in [-pi/2, pi/2] whose tangent is x.
+ * Shapes:  the result has x's.
+ * Types:   f16, bf16, f32 or f64; all operands and the result alike.
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, or operands of other types. */
+TAILOR_API tailor_status* tailor_graph_atan(tailor_graph* graph, tailor_value x, tailor_value* out);
+
 /* Appends `*out = add(lhs, rhs)`: lhs + rhs; integers wrap.
  * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
  * Types:   any but bool; all operands and the result alike.
@@ -135,6 +195,24 @@ TAILOR_API tailor_status* tailor_graph_max(tailor_graph* graph, tailor_value lhs
  * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
  *          not broadcast. */
 TAILOR_API tailor_status* tailor_graph_min(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
+                                           tailor_value* out);
+
+/* Appends `*out = mod(lhs, rhs)`: the remainder of lhs / rhs with the sign of rhs, as in Python; of integers
+ * x mod 0 is 0, of floats NaN.
+ * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Types:   any but bool; all operands and the result alike.
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
+ *          not broadcast. */
+TAILOR_API tailor_status* tailor_graph_mod(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
+                                           tailor_value* out);
+
+/* Appends `*out = rem(lhs, rhs)`: the remainder of lhs / rhs with the sign of lhs, as fmod in C; of integers
+ * x rem 0 is 0, of floats NaN.
+ * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Types:   any but bool; all operands and the result alike.
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
+ *          not broadcast. */
+TAILOR_API tailor_status* tailor_graph_rem(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
                                            tailor_value* out);
 
 /* Appends `*out = eq(lhs, rhs)`: lhs == rhs; false where either is NaN.
@@ -208,6 +286,24 @@ TAILOR_API tailor_status* tailor_graph_or(tailor_graph* graph, tailor_value lhs,
  *          not broadcast. */
 TAILOR_API tailor_status* tailor_graph_xor(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
                                            tailor_value* out);
+
+/* Appends `*out = shift_left(lhs, rhs)`: lhs shifted left by rhs bits, a count that is taken modulo the
+ * width.
+ * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Types:   an integer; all operands and the result alike.
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
+ *          not broadcast. */
+TAILOR_API tailor_status* tailor_graph_shift_left(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
+                                                  tailor_value* out);
+
+/* Appends `*out = shift_right(lhs, rhs)`: lhs shifted right by rhs bits, a count that is taken modulo the
+ * width; copies of the sign bit enter signed numbers, zeros unsigned ones.
+ * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Types:   an integer; all operands and the result alike.
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
+ *          not broadcast. */
+TAILOR_API tailor_status* tailor_graph_shift_right(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
+                                                   tailor_value* out);
 
 /* Appends `*out = select(condition, on_true, on_false)`: on_true where condition holds, else on_false.
  * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
@@ -289,6 +385,24 @@ TAILOR_API tailor_status* tailor_graph_reduce_mean(tailor_graph* graph, tailor_v
                                                    const tailor_reduce_mean_options* options,
                                                    tailor_value* out);
 
+typedef struct tailor_reduce_prod_options {
+  uint64_t struct_size;
+  int64_t keep_dims; /* default 0; 1 keeps the reduced dims, with extent 1 */
+} tailor_reduce_prod_options;
+static inline void tailor_reduce_prod_options_init(tailor_reduce_prod_options* options) {
+  memset(options, 0, sizeof(*options));
+  options->struct_size = sizeof(*options);
+}
+/* Appends `*out = reduce_prod(x, axes)`: the product of x over `axes`; 1 over no elements.
+ * Shapes:  x's without `axes`, or 1 there with keep_dims. Negative axes count from the end.
+ * Types:   any but bool; all operands and the result alike.
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or an axis that x does not
+ *          have or that is repeated. */
+TAILOR_API tailor_status* tailor_graph_reduce_prod(tailor_graph* graph, tailor_value x, const int64_t* axes,
+                                                   size_t axes_count,
+                                                   const tailor_reduce_prod_options* options,
+                                                   tailor_value* out);
+
 /* Appends `*out = broadcast(x, shape)`: x repeated along every dim where it has extent 1 or none.
  * Shapes:  the result has `shape`; x's dims, aligned to its end, equal those of `shape` or are 1.
  * Types:   any; all operands and the result alike.
@@ -365,6 +479,52 @@ TAILOR_API tailor_status* tailor_graph_gather(tailor_graph* graph, tailor_value 
  *          have. */
 TAILOR_API tailor_status* tailor_graph_iota(tailor_graph* graph, const tailor_dim* shape, size_t shape_count,
                                             int64_t axis, int32_t dtype, tailor_value* out);
+
+typedef struct tailor_pad_options {
+  uint64_t struct_size;
+  const int64_t* interior; /* default []; one for each dim, not negative; empty means all 0 */
+  size_t interior_count;
+} tailor_pad_options;
+static inline void tailor_pad_options_init(tailor_pad_options* options) {
+  memset(options, 0, sizeof(*options));
+  options->struct_size = sizeof(*options);
+}
+/* Appends `*out = pad(x, value, low, high)`: x, each dim between `low` elements before and `high` elements
+ * after it and with `interior` of them between its neighbours, all equal to value; negative low and high
+ * crop. An empty dim has no neighbours.
+ * Shapes:  value has rank 0. A dim of extent D becomes low + max((D - 1) * (interior + 1) + 1, 0) + high;
+ *          every run checks that it is not negative.
+ * Types:   any; all operands and the result alike.
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, a null or foreign dim, operands of other types, or
+ *          wrong numbers of entries, a value of other rank than 0, a negative interior or a negative constant
+ *          extent. */
+TAILOR_API tailor_status* tailor_graph_pad(tailor_graph* graph, tailor_value x, tailor_value value,
+                                           const tailor_dim* low, size_t low_count, const tailor_dim* high,
+                                           size_t high_count, const tailor_pad_options* options,
+                                           tailor_value* out);
+
+typedef struct tailor_window_options {
+  uint64_t struct_size;
+  const int64_t* strides; /* default []; one for each of `axes`, at least 1; empty means all 1 */
+  size_t strides_count;
+  const int64_t* dilations; /* default []; one for each of `axes`, at least 1; empty means all 1 */
+  size_t dilations_count;
+} tailor_window_options;
+static inline void tailor_window_options_init(tailor_window_options* options) {
+  memset(options, 0, sizeof(*options));
+  options->struct_size = sizeof(*options);
+}
+/* Appends `*out = window(x, axes, sizes)`: the windows of x, `sizes` wide, `strides` apart, with `dilations`
+ * from one element to the next: out[..., o, ..., k] = x[..., o * stride + k * dilation, ...].
+ * Shapes:  x's, a dim D of `axes` replaced by max(floordiv(D - (size - 1) * dilation - 1, stride) + 1, 0),
+ *          followed by `sizes`.
+ * Types:   any; all operands and the result alike.
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, a null or foreign dim, operands of other types, or
+ *          wrong numbers of entries, axes out of range or not ascending, strides or dilations below 1 or a
+ *          negative size. */
+TAILOR_API tailor_status* tailor_graph_window(tailor_graph* graph, tailor_value x, const int64_t* axes,
+                                              size_t axes_count, const tailor_dim* sizes, size_t sizes_count,
+                                              const tailor_window_options* options, tailor_value* out);
 
 typedef struct tailor_dot_options {
   uint64_t struct_size;

@@ -23,12 +23,24 @@ class ReduceMeanOptions(Structure):
     _fields_ = [("struct_size", c_uint64), ("keep_dims", c_int64)]
 
 
+class ReduceProdOptions(Structure):
+    _fields_ = [("struct_size", c_uint64), ("keep_dims", c_int64)]
+
+
 class SliceOptions(Structure):
     _fields_ = [("struct_size", c_uint64), ("steps", POINTER(c_int64)), ("steps_count", c_size_t)]
 
 
 class GatherOptions(Structure):
     _fields_ = [("struct_size", c_uint64), ("axis", c_int64)]
+
+
+class PadOptions(Structure):
+    _fields_ = [("struct_size", c_uint64), ("interior", POINTER(c_int64)), ("interior_count", c_size_t)]
+
+
+class WindowOptions(Structure):
+    _fields_ = [("struct_size", c_uint64), ("strides", POINTER(c_int64)), ("strides_count", c_size_t), ("dilations", POINTER(c_int64)), ("dilations_count", c_size_t)]
 
 
 class DotOptions(Structure):
@@ -48,6 +60,16 @@ SIGNATURES = {
     "tailor_graph_sigmoid": [c_void_p, c_uint64, POINTER(c_uint64)],
     "tailor_graph_not": [c_void_p, c_uint64, POINTER(c_uint64)],
     "tailor_graph_cast": [c_void_p, c_uint64, c_int32, POINTER(c_uint64)],
+    "tailor_graph_floor": [c_void_p, c_uint64, POINTER(c_uint64)],
+    "tailor_graph_ceil": [c_void_p, c_uint64, POINTER(c_uint64)],
+    "tailor_graph_round": [c_void_p, c_uint64, POINTER(c_uint64)],
+    "tailor_graph_trunc": [c_void_p, c_uint64, POINTER(c_uint64)],
+    "tailor_graph_sin": [c_void_p, c_uint64, POINTER(c_uint64)],
+    "tailor_graph_cos": [c_void_p, c_uint64, POINTER(c_uint64)],
+    "tailor_graph_tan": [c_void_p, c_uint64, POINTER(c_uint64)],
+    "tailor_graph_asin": [c_void_p, c_uint64, POINTER(c_uint64)],
+    "tailor_graph_acos": [c_void_p, c_uint64, POINTER(c_uint64)],
+    "tailor_graph_atan": [c_void_p, c_uint64, POINTER(c_uint64)],
     "tailor_graph_add": [c_void_p, c_uint64, c_uint64, POINTER(c_uint64)],
     "tailor_graph_sub": [c_void_p, c_uint64, c_uint64, POINTER(c_uint64)],
     "tailor_graph_mul": [c_void_p, c_uint64, c_uint64, POINTER(c_uint64)],
@@ -55,6 +77,8 @@ SIGNATURES = {
     "tailor_graph_pow": [c_void_p, c_uint64, c_uint64, POINTER(c_uint64)],
     "tailor_graph_max": [c_void_p, c_uint64, c_uint64, POINTER(c_uint64)],
     "tailor_graph_min": [c_void_p, c_uint64, c_uint64, POINTER(c_uint64)],
+    "tailor_graph_mod": [c_void_p, c_uint64, c_uint64, POINTER(c_uint64)],
+    "tailor_graph_rem": [c_void_p, c_uint64, c_uint64, POINTER(c_uint64)],
     "tailor_graph_eq": [c_void_p, c_uint64, c_uint64, POINTER(c_uint64)],
     "tailor_graph_ne": [c_void_p, c_uint64, c_uint64, POINTER(c_uint64)],
     "tailor_graph_lt": [c_void_p, c_uint64, c_uint64, POINTER(c_uint64)],
@@ -64,6 +88,8 @@ SIGNATURES = {
     "tailor_graph_and": [c_void_p, c_uint64, c_uint64, POINTER(c_uint64)],
     "tailor_graph_or": [c_void_p, c_uint64, c_uint64, POINTER(c_uint64)],
     "tailor_graph_xor": [c_void_p, c_uint64, c_uint64, POINTER(c_uint64)],
+    "tailor_graph_shift_left": [c_void_p, c_uint64, c_uint64, POINTER(c_uint64)],
+    "tailor_graph_shift_right": [c_void_p, c_uint64, c_uint64, POINTER(c_uint64)],
     "tailor_graph_select": [c_void_p, c_uint64, c_uint64, c_uint64, POINTER(c_uint64)],
     "tailor_graph_reduce_sum": [c_void_p, c_uint64, POINTER(c_int64), c_size_t, POINTER(ReduceSumOptions),
         POINTER(c_uint64)],
@@ -73,6 +99,8 @@ SIGNATURES = {
         POINTER(c_uint64)],
     "tailor_graph_reduce_mean": [c_void_p, c_uint64, POINTER(c_int64), c_size_t, POINTER(ReduceMeanOptions),
         POINTER(c_uint64)],
+    "tailor_graph_reduce_prod": [c_void_p, c_uint64, POINTER(c_int64), c_size_t, POINTER(ReduceProdOptions),
+        POINTER(c_uint64)],
     "tailor_graph_broadcast": [c_void_p, c_uint64, POINTER(c_uint64), c_size_t, POINTER(c_uint64)],
     "tailor_graph_reshape": [c_void_p, c_uint64, POINTER(c_uint64), c_size_t, POINTER(c_uint64)],
     "tailor_graph_transpose": [c_void_p, c_uint64, POINTER(c_int64), c_size_t, POINTER(c_uint64)],
@@ -81,6 +109,10 @@ SIGNATURES = {
     "tailor_graph_concat": [c_void_p, POINTER(c_uint64), c_size_t, c_int64, POINTER(c_uint64)],
     "tailor_graph_gather": [c_void_p, c_uint64, c_uint64, POINTER(GatherOptions), POINTER(c_uint64)],
     "tailor_graph_iota": [c_void_p, POINTER(c_uint64), c_size_t, c_int64, c_int32, POINTER(c_uint64)],
+    "tailor_graph_pad": [c_void_p, c_uint64, c_uint64, POINTER(c_uint64), c_size_t, POINTER(c_uint64),
+        c_size_t, POINTER(PadOptions), POINTER(c_uint64)],
+    "tailor_graph_window": [c_void_p, c_uint64, POINTER(c_int64), c_size_t, POINTER(c_uint64), c_size_t,
+        POINTER(WindowOptions), POINTER(c_uint64)],
     "tailor_graph_dot": [c_void_p, c_uint64, c_uint64, POINTER(DotOptions), POINTER(c_uint64)],
 }
 
@@ -188,6 +220,96 @@ class GraphOps:
         x, = self._values(x)
         return self._append("tailor_graph_cast", x, dtype_code(dtype))
 
+    def floor(self, x):
+        """floor(x): the greatest whole number that is at most x.
+
+        Shapes: the result has x's.
+        Types: f16, bf16, f32 or f64; all operands and the result alike.
+        """
+        x, = self._values(x)
+        return self._append("tailor_graph_floor", x)
+
+    def ceil(self, x):
+        """ceil(x): the least whole number that is at least x.
+
+        Shapes: the result has x's.
+        Types: f16, bf16, f32 or f64; all operands and the result alike.
+        """
+        x, = self._values(x)
+        return self._append("tailor_graph_ceil", x)
+
+    def round(self, x):
+        """round(x): the whole number nearest to x, of two the even one.
+
+        Shapes: the result has x's.
+        Types: f16, bf16, f32 or f64; all operands and the result alike.
+        """
+        x, = self._values(x)
+        return self._append("tailor_graph_round", x)
+
+    def trunc(self, x):
+        """trunc(x): x without its fraction.
+
+        Shapes: the result has x's.
+        Types: f16, bf16, f32 or f64; all operands and the result alike.
+        """
+        x, = self._values(x)
+        return self._append("tailor_graph_trunc", x)
+
+    def sin(self, x):
+        """sin(x): the sine of x, as accurate at large x as at small ones; NaN at infinities.
+
+        Shapes: the result has x's.
+        Types: f16, bf16, f32 or f64; all operands and the result alike.
+        """
+        x, = self._values(x)
+        return self._append("tailor_graph_sin", x)
+
+    def cos(self, x):
+        """cos(x): the cosine of x, as accurate at large x as at small ones; NaN at infinities.
+
+        Shapes: the result has x's.
+        Types: f16, bf16, f32 or f64; all operands and the result alike.
+        """
+        x, = self._values(x)
+        return self._append("tailor_graph_cos", x)
+
+    def tan(self, x):
+        """tan(x): the tangent of x, as accurate at large x as at small ones; NaN at infinities.
+
+        Shapes: the result has x's.
+        Types: f16, bf16, f32 or f64; all operands and the result alike.
+        """
+        x, = self._values(x)
+        return self._append("tailor_graph_tan", x)
+
+    def asin(self, x):
+        """asin(x): the angle in [-pi/2, pi/2] whose sine is x; NaN beyond 1 and -1.
+
+        Shapes: the result has x's.
+        Types: f16, bf16, f32 or f64; all operands and the result alike.
+        """
+        x, = self._values(x)
+        return self._append("tailor_graph_asin", x)
+
+    def acos(self, x):
+        """acos(x): the angle in [0, pi] whose cosine is x; NaN beyond 1 and -1.
+
+        Shapes: the result has x's.
+        Types: f16, bf16, f32 or f64; all operands and the result alike.
+        """
+        x, = self._values(x)
+        return self._append("tailor_graph_acos", x)
+
+    def atan(self, x):
+        """atan(x): the angle in [-pi/2, pi/2] whose tangent is x.
+
+        Shapes: the result has x's.
+        Types: f16, bf16, f32 or f64; all operands and the result alike.
+        """
+        x, = self._values(x)
+        return self._append("tailor_graph_atan", x)
+
     def add(self, lhs, rhs):
         """add(lhs, rhs): lhs + rhs; integers wrap.
 
@@ -257,6 +379,28 @@ class GraphOps:
         """
         lhs, rhs = self._values(lhs, rhs)
         return self._append("tailor_graph_min", lhs, rhs)
+
+    def mod(self, lhs, rhs):
+        """mod(lhs, rhs): the remainder of lhs / rhs with the sign of rhs, as in Python; of integers x mod 0
+        is 0, of floats NaN.
+
+        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
+            run.
+        Types: any but bool; all operands and the result alike.
+        """
+        lhs, rhs = self._values(lhs, rhs)
+        return self._append("tailor_graph_mod", lhs, rhs)
+
+    def rem(self, lhs, rhs):
+        """rem(lhs, rhs): the remainder of lhs / rhs with the sign of lhs, as fmod in C; of integers x rem 0
+        is 0, of floats NaN.
+
+        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
+            run.
+        Types: any but bool; all operands and the result alike.
+        """
+        lhs, rhs = self._values(lhs, rhs)
+        return self._append("tailor_graph_rem", lhs, rhs)
 
     def eq(self, lhs, rhs):
         """eq(lhs, rhs): lhs == rhs; false where either is NaN.
@@ -348,6 +492,27 @@ class GraphOps:
         lhs, rhs = self._values(lhs, rhs)
         return self._append("tailor_graph_xor", lhs, rhs)
 
+    def shift_left(self, lhs, rhs):
+        """shift_left(lhs, rhs): lhs shifted left by rhs bits, a count that is taken modulo the width.
+
+        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
+            run.
+        Types: an integer; all operands and the result alike.
+        """
+        lhs, rhs = self._values(lhs, rhs)
+        return self._append("tailor_graph_shift_left", lhs, rhs)
+
+    def shift_right(self, lhs, rhs):
+        """shift_right(lhs, rhs): lhs shifted right by rhs bits, a count that is taken modulo the width;
+        copies of the sign bit enter signed numbers, zeros unsigned ones.
+
+        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
+            run.
+        Types: an integer; all operands and the result alike.
+        """
+        lhs, rhs = self._values(lhs, rhs)
+        return self._append("tailor_graph_shift_right", lhs, rhs)
+
     def select(self, condition, on_true, on_false):
         """select(condition, on_true, on_false): on_true where condition holds, else on_false.
 
@@ -405,6 +570,17 @@ class GraphOps:
         x, = self._values(x)
         options = ReduceMeanOptions(sizeof(ReduceMeanOptions), i64(keep_dims))
         return self._append("tailor_graph_reduce_mean", x, *i64s(axes), byref(options))
+
+    def reduce_prod(self, x, axes, *, keep_dims=0):
+        """reduce_prod(x, axes): the product of x over `axes`; 1 over no elements.
+
+        Shapes: x's without `axes`, or 1 there with keep_dims. Negative axes count from the end.
+        Types: any but bool; all operands and the result alike.
+        keep_dims: 1 keeps the reduced dims, with extent 1.
+        """
+        x, = self._values(x)
+        options = ReduceProdOptions(sizeof(ReduceProdOptions), i64(keep_dims))
+        return self._append("tailor_graph_reduce_prod", x, *i64s(axes), byref(options))
 
     def broadcast(self, x, shape):
         """broadcast(x, shape): x repeated along every dim where it has extent 1 or none.
@@ -478,6 +654,34 @@ class GraphOps:
         """
         return self._append("tailor_graph_iota", *self._dims(shape), i64(axis), dtype_code(dtype))
 
+    def pad(self, x, value, low, high, *, interior=()):
+        """pad(x, value, low, high): x, each dim between `low` elements before and `high` elements after it
+        and with `interior` of them between its neighbours, all equal to value; negative low and high crop. An
+        empty dim has no neighbours.
+
+        Shapes: value has rank 0. A dim of extent D becomes low + max((D - 1) * (interior + 1) + 1, 0) + high;
+            every run checks that it is not negative.
+        Types: any; all operands and the result alike.
+        interior: one for each dim, not negative; empty means all 0.
+        """
+        x, value = self._values(x, value)
+        options = PadOptions(sizeof(PadOptions), *i64s(interior))
+        return self._append("tailor_graph_pad", x, value, *self._dims(low), *self._dims(high), byref(options))
+
+    def window(self, x, axes, sizes, *, strides=(), dilations=()):
+        """window(x, axes, sizes): the windows of x, `sizes` wide, `strides` apart, with `dilations` from one
+        element to the next: out[..., o, ..., k] = x[..., o * stride + k * dilation, ...].
+
+        Shapes: x's, a dim D of `axes` replaced by max(floordiv(D - (size - 1) * dilation - 1, stride) + 1,
+            0), followed by `sizes`.
+        Types: any; all operands and the result alike.
+        strides: one for each of `axes`, at least 1; empty means all 1.
+        dilations: one for each of `axes`, at least 1; empty means all 1.
+        """
+        x, = self._values(x)
+        options = WindowOptions(sizeof(WindowOptions), *i64s(strides), *i64s(dilations))
+        return self._append("tailor_graph_window", x, *i64s(axes), *self._dims(sizes), byref(options))
+
     def dot(self, lhs, rhs, *, transpose_lhs=0, transpose_rhs=0):
         """dot(lhs, rhs): out[..., m, n] = sum over k of lhs[..., m, k] * rhs[..., k, n].
 
@@ -550,6 +754,56 @@ class ValueOps:
 
     cast.__doc__ = GraphOps.cast.__doc__
 
+    def floor(self):
+        return self.graph.floor(self)
+
+    floor.__doc__ = GraphOps.floor.__doc__
+
+    def ceil(self):
+        return self.graph.ceil(self)
+
+    ceil.__doc__ = GraphOps.ceil.__doc__
+
+    def round(self):
+        return self.graph.round(self)
+
+    round.__doc__ = GraphOps.round.__doc__
+
+    def trunc(self):
+        return self.graph.trunc(self)
+
+    trunc.__doc__ = GraphOps.trunc.__doc__
+
+    def sin(self):
+        return self.graph.sin(self)
+
+    sin.__doc__ = GraphOps.sin.__doc__
+
+    def cos(self):
+        return self.graph.cos(self)
+
+    cos.__doc__ = GraphOps.cos.__doc__
+
+    def tan(self):
+        return self.graph.tan(self)
+
+    tan.__doc__ = GraphOps.tan.__doc__
+
+    def asin(self):
+        return self.graph.asin(self)
+
+    asin.__doc__ = GraphOps.asin.__doc__
+
+    def acos(self):
+        return self.graph.acos(self)
+
+    acos.__doc__ = GraphOps.acos.__doc__
+
+    def atan(self):
+        return self.graph.atan(self)
+
+    atan.__doc__ = GraphOps.atan.__doc__
+
     def add(self, rhs):
         return self.graph.add(self, rhs)
 
@@ -584,6 +838,16 @@ class ValueOps:
         return self.graph.min(self, rhs)
 
     min.__doc__ = GraphOps.min.__doc__
+
+    def mod(self, rhs):
+        return self.graph.mod(self, rhs)
+
+    mod.__doc__ = GraphOps.mod.__doc__
+
+    def rem(self, rhs):
+        return self.graph.rem(self, rhs)
+
+    rem.__doc__ = GraphOps.rem.__doc__
 
     def eq(self, rhs):
         return self.graph.eq(self, rhs)
@@ -630,6 +894,16 @@ class ValueOps:
 
     xor.__doc__ = GraphOps.xor.__doc__
 
+    def shift_left(self, rhs):
+        return self.graph.shift_left(self, rhs)
+
+    shift_left.__doc__ = GraphOps.shift_left.__doc__
+
+    def shift_right(self, rhs):
+        return self.graph.shift_right(self, rhs)
+
+    shift_right.__doc__ = GraphOps.shift_right.__doc__
+
     def select(self, on_true, on_false):
         return self.graph.select(self, on_true, on_false)
 
@@ -655,6 +929,11 @@ class ValueOps:
 
     reduce_mean.__doc__ = GraphOps.reduce_mean.__doc__
 
+    def reduce_prod(self, axes, *, keep_dims=0):
+        return self.graph.reduce_prod(self, axes, keep_dims=keep_dims)
+
+    reduce_prod.__doc__ = GraphOps.reduce_prod.__doc__
+
     def broadcast(self, shape):
         return self.graph.broadcast(self, shape)
 
@@ -679,6 +958,16 @@ class ValueOps:
         return self.graph.gather(self, indices, axis=axis)
 
     gather.__doc__ = GraphOps.gather.__doc__
+
+    def pad(self, value, low, high, *, interior=()):
+        return self.graph.pad(self, value, low, high, interior=interior)
+
+    pad.__doc__ = GraphOps.pad.__doc__
+
+    def window(self, axes, sizes, *, strides=(), dilations=()):
+        return self.graph.window(self, axes, sizes, strides=strides, dilations=dilations)
+
+    window.__doc__ = GraphOps.window.__doc__
 
     def dot(self, rhs, *, transpose_lhs=0, transpose_rhs=0):
         return self.graph.dot(self, rhs, transpose_lhs=transpose_lhs, transpose_rhs=transpose_rhs)

@@ -1,0 +1,183 @@
+#include "graph/convolution.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "graph/formula.h"
+#include "graph/status_macros.h"
+
+namespace tailor {
+namespace {
+
+bool AllEqual(const Shape& dims, int64_t value) {
+  return std::all_of(dims.begin(), dims.end(), [&](const DimExpr& dim) { return dim == DimExpr(value); });
+}
+
+bool AllEqual(const std::vector<int64_t>& values, int64_t value) {
+  return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == value; });
+}
+
+// The numbers first, first + 1, ... of `count` axes.
+std::vector<int64_t> Axes(size_t first, size_t count) {
+  std::vector<int64_t> axes(count);
+  std::iota(axes.begin(), axes.end(), static_cast<int64_t>(first));
+  return axes;
+}
+
+Shape Joined(Shape front, const Shape& back) {
+  front.insert(front.end(), back.begin(), back.end());
+  return front;
+}
+
+// Checks what the primitives below could not name: ranks, and the lengths of the lists.
+absl::Status CheckWindows(const Graph& graph, absl::string_view builder, Value x, const Shape& sizes,
+                          const Windows& windows) {
+  TAILOR_RETURN_IF_ERROR(CheckValue(graph, builder, "x", x));
+  const size_t spatial = sizes.size();
+  if (graph.type(x).shape.size() != spatial + 2) {
+    return absl::InvalidArgumentError(absl::StrCat(builder, ": operand \"x\" (", graph.NameOf(x), ") has type ",
+                                                   graph.TypeText(graph.type(x)), ", but the windows have ", spatial,
+                                                   " dims: its rank must be ", spatial + 2));
+  }
+  const std::pair<const char*, size_t> lists[] = {{"strides", windows.strides.size()},
+                                                  {"dilations", windows.dilations.size()},
+                                                  {"low", windows.low.size()},
+                                                  {"high", windows.high.size()}};
+  for (const auto& [name, count] : lists) {
+    if (count == 0 || count == spatial) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(builder, ": ", name, " has ", count, " entries, but there are ", spatial, " spatial dims"));
+  }
+  return absl::OkStatus();
+}
+
+// x with `value` around its spatial dims, which are the last ones.
+Value Padded(Formula& f, const Graph& graph, Value x, const Windows& windows, double value) {
+  if (AllEqual(windows.low, 0) && AllEqual(windows.high, 0)) return x;
+  const size_t rank = graph.type(x).shape.size(), spatial = std::max(windows.low.size(), windows.high.size());
+  const Shape none(rank - spatial, 0), zeros(spatial, 0);
+  return f.Apply(OpKind::kPad, {x, f.Scalar(x, value)},
+                 {{"low", Joined(none, windows.low.empty() ? zeros : windows.low)},
+                  {"high", Joined(none, windows.high.empty() ? zeros : windows.high)}});
+}
+
+// The windows of x over its last dims: [..., O..., K...].
+Value WindowsOf(Formula& f, const Graph& graph, Value x, const Shape& sizes, const Windows& windows) {
+  if (!f.ok()) return x;
+  const size_t rank = graph.type(x).shape.size();
+  return f.Apply(OpKind::kWindow, {x},
+                 {{"axes", Axes(rank - sizes.size(), sizes.size())},
+                  {"sizes", sizes},
+                  {"strides", windows.strides},
+                  {"dilations", windows.dilations}});
+}
+
+// Reduces the K... of windows.
+Value ReduceWindows(Formula& f, const Graph& graph, OpKind op, Value windows, size_t spatial) {
+  if (!f.ok()) return windows;
+  return f.Apply(op, {windows}, {{"axes", Axes(graph.type(windows).shape.size() - spatial, spatial)}});
+}
+
+// One channel in, one out: no product, a sum over each window.
+Value DepthwiseConv(Formula& f, const Graph& graph, Value windows, Value weights, Value bias) {
+  if (!f.ok()) return windows;
+  const Shape kernel = graph.type(weights).shape;
+  const size_t spatial = kernel.size() - 2;
+  const Shape ones(spatial, 1);
+  Shape spread = Joined({kernel[0]}, ones);
+  Value factors = f.Apply(OpKind::kReshape, {weights},
+                          {{"shape", Joined(spread, Shape(kernel.begin() + 2, kernel.end()))}});
+  Value sum = ReduceWindows(f, graph, OpKind::kReduceSum, f.Apply(OpKind::kMul, {windows, factors}), spatial);
+  if (bias.node < 0) return sum;
+  return f.Apply(OpKind::kAdd, {sum, f.Apply(OpKind::kReshape, {bias}, {{"shape", spread}})});
+}
+
+// Windows [N, C, O..., K...] as rows of a product: [N, groups, prod(O), C / groups * prod(K)].
+Value Patches(Formula& f, Value windows, const Shape& shape, const Shape& kernel, int64_t groups) {
+  const size_t spatial = kernel.size() - 2;
+  const DimExpr rows = ElementCount(Shape(shape.begin() + 2, shape.begin() + 2 + spatial));
+  const DimExpr size = ElementCount(Shape(kernel.begin() + 2, kernel.end()));
+  Value joined = f.Apply(OpKind::kReshape, {windows}, {{"shape", Shape{shape[0], groups, kernel[1], rows, size}}});
+  Value moved = f.Apply(OpKind::kTranspose, {joined}, {{"permutation", std::vector<int64_t>{0, 1, 3, 2, 4}}});
+  return f.Apply(OpKind::kReshape, {moved}, {{"shape", Shape{shape[0], groups, rows, kernel[1] * size}}});
+}
+
+// The same where windows have one element each and lie side by side: x [N, C, O...], without a copy.
+Value Points(Formula& f, Value x, const Shape& shape, const Shape& kernel, int64_t groups) {
+  const DimExpr rows = ElementCount(Shape(shape.begin() + 2, shape.begin() + 2 + kernel.size() - 2));
+  Value joined = f.Apply(OpKind::kReshape, {x}, {{"shape", Shape{shape[0], groups, kernel[1], rows}}});
+  return f.Apply(OpKind::kTranspose, {joined}, {{"permutation", std::vector<int64_t>{0, 1, 3, 2}}});
+}
+
+// [N, groups, prod(O), K] x [groups, M / groups, K] -> [N, M, O...].
+Value ProductOfPatches(Formula& f, const Graph& graph, Value patches, Value weights, Value bias, const Shape& out) {
+  if (!f.ok()) return patches;
+  const Shape rows = graph.type(patches).shape, kernel = graph.type(weights).shape;
+  const DimExpr& groups = rows[1];
+  const DimExpr columns = DimExpr::FloorDiv(kernel[0], groups);
+  Value matrix = f.Apply(OpKind::kReshape, {weights}, {{"shape", Shape{groups, columns, rows[3]}}});
+  Value product = f.Apply(OpKind::kDot, {patches, matrix}, {{"transpose_rhs", int64_t{1}}});
+  if (bias.node >= 0) {
+    Value offset = f.Apply(OpKind::kReshape, {bias}, {{"shape", Shape{groups, 1, columns}}});
+    product = f.Apply(OpKind::kAdd, {product, offset});
+  }
+  Value moved = f.Apply(OpKind::kTranspose, {product}, {{"permutation", std::vector<int64_t>{0, 1, 3, 2}}});
+  return f.Apply(OpKind::kReshape, {moved}, {{"shape", Joined({rows[0], kernel[0]}, out)}});
+}
+
+}  // namespace
+
+absl::StatusOr<Value> Conv(Graph& graph, Value x, Value weights, Value bias, const Windows& windows, int64_t groups) {
+  TAILOR_RETURN_IF_ERROR(CheckValue(graph, "conv", "weights", weights));
+  const Shape kernel = graph.type(weights).shape;
+  if (kernel.size() < 2) {
+    return absl::InvalidArgumentError(absl::StrCat("conv: operand \"weights\" (", graph.NameOf(weights), ") has rank ",
+                                                   kernel.size(), ", needs at least 2"));
+  }
+  if (groups < 1) return absl::InvalidArgumentError(absl::StrCat("conv: groups is ", groups, ", needs at least 1"));
+  const Shape sizes(kernel.begin() + 2, kernel.end());
+  TAILOR_RETURN_IF_ERROR(CheckWindows(graph, "conv", x, sizes, windows));
+
+  Formula f(&graph);
+  Value padded = Padded(f, graph, x, windows, 0);
+  const bool pointwise = AllEqual(sizes, 1) && AllEqual(windows.strides, 1);
+  Value taken = pointwise ? padded : WindowsOf(f, graph, padded, sizes, windows);
+  TAILOR_RETURN_IF_ERROR(f.Finish(taken).status());
+  const Shape shape = graph.type(taken).shape;
+  const Shape out(shape.begin() + 2, shape.begin() + 2 + sizes.size());
+  if (kernel[1] == DimExpr(1) && kernel[0] == DimExpr(groups) && groups > 1 && !pointwise) {
+    return f.Finish(DepthwiseConv(f, graph, taken, weights, bias));
+  }
+  Value patches = pointwise ? Points(f, taken, shape, kernel, groups) : Patches(f, taken, shape, kernel, groups);
+  return f.Finish(ProductOfPatches(f, graph, patches, weights, bias, out));
+}
+
+absl::StatusOr<Value> MaxPool(Graph& graph, Value x, const Shape& sizes, const Windows& windows) {
+  TAILOR_RETURN_IF_ERROR(CheckWindows(graph, "max_pool", x, sizes, windows));
+  Formula f(&graph);
+  const double least = -std::numeric_limits<double>::infinity();  // saturates to the least integer
+  Value padded = Padded(f, graph, x, windows, least);
+  return f.Finish(
+      ReduceWindows(f, graph, OpKind::kReduceMax, WindowsOf(f, graph, padded, sizes, windows), sizes.size()));
+}
+
+absl::StatusOr<Value> AveragePool(Graph& graph, Value x, const Shape& sizes, const Windows& windows,
+                                  bool count_include_pad) {
+  TAILOR_RETURN_IF_ERROR(CheckWindows(graph, "average_pool", x, sizes, windows));
+  Formula f(&graph);
+  Value padded = Padded(f, graph, x, windows, 0);
+  Value taken = WindowsOf(f, graph, padded, sizes, windows);
+  if (count_include_pad || padded == x) {
+    return f.Finish(ReduceWindows(f, graph, OpKind::kReduceMean, taken, sizes.size()));
+  }
+  const Shape& shape = graph.type(x).shape;
+  Value ones = f.Apply(OpKind::kBroadcast, {f.Scalar(x, 1)}, {{"shape", Shape(shape.begin() + 2, shape.end())}});
+  Value present = WindowsOf(f, graph, Padded(f, graph, ones, windows, 0), sizes, windows);
+  Value sum = ReduceWindows(f, graph, OpKind::kReduceSum, taken, sizes.size());
+  Value count = ReduceWindows(f, graph, OpKind::kReduceSum, present, sizes.size());
+  return f.Finish(f.Apply(OpKind::kDiv, {sum, count}));
+}
+
+}  // namespace tailor

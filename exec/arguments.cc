@@ -216,13 +216,17 @@ Failure Arguments::SetOutputs(OutputList outputs, OutputUse use) {
   return {};
 }
 
-Failure Arguments::CheckOverlap() const {
+Failure Arguments::CheckOverlap(const std::vector<GrowingBuffer>& provided) const {
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const Output& a = outputs_[i];
+    const bool own = a.data == nullptr;
+    const void* data = own ? provided[i].data() : a.data;
+    const uint64_t bytes = own ? provided[i].size() : a.bytes;
     for (size_t k = 0; k < in_.size(); ++k) {
-      if (Overlap(a.data, a.bytes, in_memory_[k].data, in_memory_[k].bytes)) {
-        return Bad("output", signature_.outputs[i].name, "it overlaps input \"" + signature_.inputs[k].name + "\"");
-      }
+      if (!Overlap(data, bytes, in_memory_[k].data, in_memory_[k].bytes)) continue;
+      return Bad("output", signature_.outputs[i].name,
+                 "it overlaps input \"" + signature_.inputs[k].name + "\"" +
+                     (own ? ", which an earlier run of this session gave: give the output memory of its own" : ""));
     }
     for (size_t k = 0; k < i; ++k) {
       if (Overlap(a.data, a.bytes, outputs_[k].data, outputs_[k].bytes)) {

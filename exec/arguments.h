@@ -42,8 +42,9 @@ class Arguments {
   // until set again. Extents other than negative ones are the generated checks' to judge.
   Failure SetInputs(InputList inputs, InputUse use);
   Failure SetOutputs(OutputList outputs, OutputUse use);
-  // Outputs may overlap neither inputs nor each other. Both must be set.
-  Failure CheckOverlap() const;
+  // Outputs may overlap neither inputs nor each other; those to be provided are written to `provided`, by output.
+  // Both must be set.
+  Failure CheckOverlap(const std::vector<GrowingBuffer>& provided) const;
 
   // Makes the dense copies of strided inputs from what the caller's memory holds now.
   void CopyStrided();
@@ -73,9 +74,9 @@ class Arguments {
   std::vector<Memory> in_memory_;
   std::vector<Output> outputs_;
   std::vector<int64_t*> wanted_dims_;
-  std::vector<int64_t> strides_;  // kMaxRank per input
-  std::vector<GrowingBuffer> copies_;    // by input
-  std::vector<size_t> strided_;   // the inputs to be copied; has capacity for all
+  std::vector<int64_t> strides_;       // kMaxRank per input
+  std::vector<GrowingBuffer> copies_;  // by input
+  std::vector<size_t> strided_;        // the inputs to be copied; has capacity for all
 };
 
 }  // namespace tailor

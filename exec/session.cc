@@ -65,7 +65,7 @@ Failure Session::Run(InputList inputs, OutputList outputs, OutputUse use) {
   state_.fault = {};
   if (Failure f = free_->SetInputs(inputs, input_use_); !f.ok()) return f;
   if (Failure f = free_->SetOutputs(outputs, use); !f.ok()) return f;
-  if (Failure f = free_->CheckOverlap(); !f.ok()) return f;
+  if (Failure f = free_->CheckOverlap(output_buffers_); !f.ok()) return f;
   if (Execute(free_) != 0) return DescribeFault(executable_.program(), state_.fault);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (free_->output(i).data != nullptr) continue;
@@ -85,7 +85,7 @@ Failure Session::Run(InputList inputs, OutputList outputs, OutputUse use) {
 Failure Session::Bind(InputList inputs, OutputList outputs) {
   if (Failure f = free_->SetInputs(inputs, input_use_); !f.ok()) return f;
   if (Failure f = free_->SetOutputs(outputs, OutputUse::kNeedData); !f.ok()) return f;
-  if (Failure f = free_->CheckOverlap(); !f.ok()) return f;
+  if (Failure f = free_->CheckOverlap(output_buffers_); !f.ok()) return f;
   bound_ = free_;
   free_ = bound_ == &first_ ? &second_ : &first_;
   return {};

@@ -71,6 +71,22 @@ TEST_F(SessionTest, ProvidesOutputs) {
   EXPECT_EQ(std::vector<float>(total, total + 7), b.Totals());
 }
 
+TEST_F(SessionTest, AnInputMayNotLieWhereAnOutputWillBeProvided) {
+  Make();
+  SampleBuffers b(7);
+  const std::vector<Tensor> own = b.outputs;
+  b.outputs = {Tensor{}, Tensor{}};
+  ASSERT_EQ(Run(&b, OutputUse::kMayProvide), "OK");
+  b.inputs[0].data = b.outputs[0].data;  // y of the run before
+  b.outputs = {Tensor{}, Tensor{}};
+  EXPECT_EQ(Run(&b, OutputUse::kMayProvide),
+            "3: output \"y\": it overlaps input \"x\", which an earlier run of this session gave: give the output "
+            "memory of its own");
+  b.outputs = {own[0], Tensor{}};
+  ASSERT_EQ(Run(&b, OutputUse::kMayProvide), "OK");
+  EXPECT_EQ(b.y[5], b.x[5] * kSampleScale[1] * kSampleScale[1]);
+}
+
 TEST_F(SessionTest, ErrorsLeaveOutputStructsAlone) {
   Make();
   SampleBuffers b(7);

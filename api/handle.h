@@ -50,8 +50,18 @@ inline std::string_view TextOf(const char* text, size_t size) {
   return size == SIZE_MAX ? std::string_view(text) : std::string_view(text, size);
 }
 
+// Bytes [known, size) of a caller's struct, which a later header added, must be zero.
+inline tailor_status* CheckUnknownBytes(const char* function, const char* parameter, const void* object, uint64_t known,
+                                        uint64_t size) {
+  const auto* bytes = static_cast<const unsigned char*>(object);
+  for (uint64_t i = known; i < size; ++i) {
+    if (bytes[i] != 0) return InvalidParameter(function, parameter, "asks for what this library does not know");
+  }
+  return nullptr;
+}
+
 // Reads a caller's option struct, which may be older (shorter) or newer (longer) than ours, over the defaults
-// in `*out`. Bytes that we do not know must be zero.
+// in `*out`.
 template <typename Struct>
 tailor_status* TakeOptions(const char* function, const Struct* options, Struct* out,
                            const char* parameter = "options") {
@@ -60,10 +70,7 @@ tailor_status* TakeOptions(const char* function, const Struct* options, Struct* 
   if (size < sizeof(uint64_t) || size > 4096) {
     return InvalidParameter(function, parameter, "has a wrong struct_size: use its _init function");
   }
-  const auto* bytes = reinterpret_cast<const unsigned char*>(options);
-  for (uint64_t i = sizeof(Struct); i < size; ++i) {
-    if (bytes[i] != 0) return InvalidParameter(function, parameter, "asks for what this library does not know");
-  }
+  if (auto* bad = CheckUnknownBytes(function, parameter, options, sizeof(Struct), size)) return bad;
   std::memcpy(static_cast<void*>(out), options, size < sizeof(Struct) ? size : sizeof(Struct));
   out->struct_size = sizeof(Struct);
   return nullptr;

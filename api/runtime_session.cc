@@ -36,6 +36,10 @@ tailor_status* ReadTensors(const char* function, const char* parameter, From* te
   if (stride < sizeof(tailor_tensor) || stride > 4096 || stride % alignof(tailor_tensor) != 0) {
     return tailor::InvalidParameter(function, parameter, "has a wrong struct_size: use tailor_tensor_init");
   }
+  for (size_t i = 0; stride > sizeof(tailor_tensor) && i < count; ++i) {
+    const void* tensor = reinterpret_cast<const char*>(tensors) + i * stride;
+    if (auto* bad = tailor::CheckUnknownBytes(function, parameter, tensor, sizeof(tailor_tensor), stride)) return bad;
+  }
   *out = {reinterpret_cast<To*>(tensors), count, stride};
   return nullptr;
 }
@@ -59,11 +63,10 @@ tailor_status* tailor_session_create(const tailor_executable* executable, const 
   if (auto* bad = tailor::TakeOptions(kFunction, options, &read)) return bad;
   return tailor::Guarded([&]() -> Failure {
     auto session = std::make_unique<tailor_session>();
-    Failure f = tailor::Session::Create(
-        *executable->executable,
-        {read.threads, read.parallel_for, read.parallel_user, read.copy_strided != 0, read.idle_sleep != 0,
-         read.trace, read.trace_user},
-        &session->session);
+    Failure f = tailor::Session::Create(*executable->executable,
+                                        {read.threads, read.parallel_for, read.parallel_user, read.copy_strided != 0,
+                                         read.idle_sleep != 0, read.trace, read.trace_user},
+                                        &session->session);
     if (!f.ok()) return f;
     session->executable = executable;
     tailor_executable_retain(executable);

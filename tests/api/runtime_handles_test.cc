@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <type_traits>
 
 #include "tests/api/runtime_fixture.h"
 
@@ -129,6 +130,12 @@ TEST(Handles, StructOfAnEarlierHeaderIsReadAsFarAsItGoes) {
   tailor_session_release(session);
 }
 
+// Padding would be a field of a later header, holding whatever the caller's stack held.
+template <typename... Structs>
+constexpr bool kWithoutPadding = (std::has_unique_object_representations_v<Structs> && ...);
+static_assert(kWithoutPadding<tailor_tensor, tailor_runtime_options, tailor_load_options, tailor_session_options,
+                              tailor_tensor_info, tailor_symbol_info, tailor_plan_info, tailor_counters>);
+
 TEST(Handles, CountersIntoNothing) { tailor_counters_read(nullptr); }
 
 // A struct of a caller built against a later header: ours, and more.
@@ -158,6 +165,26 @@ TEST(Handles, OptionStructsMayBeShorterAndLonger) {
               "3: tailor_session_create: options has a wrong struct_size: use its _init function");
   }
   EXPECT_EQ(session, nullptr);
+}
+
+// A tensor of a caller built against a later header.
+struct LaterTensor {
+  tailor_tensor known;
+  uint64_t later = 0;
+};
+
+TEST(Handles, TensorsMayBeLonger) {
+  const ExecutablePtr executable = LoadSample();
+  SampleCall call(3);
+  LaterTensor inputs[] = {{call.inputs[0]}, {call.inputs[1]}}, outputs[] = {{call.outputs[0]}, {call.outputs[1]}};
+  inputs[0].known.struct_size = outputs[0].known.struct_size = sizeof(LaterTensor);
+  const auto run = [&] {
+    return Text(tailor_executable_run(executable.get(), &inputs[0].known, 2, &outputs[0].known, 2));
+  };
+  EXPECT_EQ(run(), "OK");
+  call.ExpectResults();
+  inputs[1].later = 1;
+  EXPECT_EQ(run(), "3: tailor_executable_run: inputs asks for what this library does not know");
 }
 
 }  // namespace

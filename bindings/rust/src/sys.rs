@@ -51,6 +51,9 @@ pub struct tailor_session_options {
     pub parallel_for: *const c_void,
     pub parallel_user: *mut c_void,
     pub copy_strided: i32,
+    pub idle_sleep: i32,
+    pub trace: *const c_void,
+    pub trace_user: *mut c_void,
 }
 
 #[link(name = "tailor_runtime")]

@@ -43,7 +43,7 @@ Failure ReadPath(const char* path, size_t size, std::string* out) {
   return {};
 }
 
-tailor_status* CheckLoad(const char* function, tailor_runtime* runtime, const tailor_load_options* options,
+tailor_status* CheckLoad(const char* function, const tailor_runtime* runtime, const tailor_load_options* options,
                          tailor_executable** out, tailor_load_options* read) {
   if (auto* bad = CheckPointer(function, "out", out)) return bad;
   if (runtime != nullptr) {
@@ -55,7 +55,7 @@ tailor_status* CheckLoad(const char* function, tailor_runtime* runtime, const ta
 
 }  // namespace
 
-tailor_status* tailor_executable_load(tailor_runtime* runtime, const char* path, size_t path_size,
+tailor_status* tailor_executable_load(const tailor_runtime* runtime, const char* path, size_t path_size,
                                       const tailor_load_options* options, tailor_executable** out) {
   constexpr auto kFunction = "tailor_executable_load";
   tailor_load_options read;
@@ -72,7 +72,7 @@ tailor_status* tailor_executable_load(tailor_runtime* runtime, const char* path,
   });
 }
 
-tailor_status* tailor_executable_load_memory(tailor_runtime* runtime, const void* data, size_t size,
+tailor_status* tailor_executable_load_memory(const tailor_runtime* runtime, const void* data, size_t size,
                                              const tailor_load_options* options, void (*released)(void* user),
                                              void* user, tailor_executable** out) {
   constexpr auto kFunction = "tailor_executable_load_memory";

@@ -13,6 +13,7 @@
  *    options pointer means the defaults.
  *  - Strings in are UTF-8 with a length; SIZE_MAX means NUL-terminated. Strings out are borrowed
  *    from the handle they were read from and NUL-terminated.
+ *  - Callbacks must not throw or unwind, and must not use the handle that the call they come from is about.
  *  - Tensors are dense and row-major; dims are int64; data is aligned to its element type.
  *  - Artifacts are native code: loading one means trusting it as much as a shared library. */
 #ifndef TAILOR_RUNTIME_H_
@@ -55,8 +56,8 @@ TAILOR_API const char* tailor_status_message(const tailor_status* status);
 TAILOR_API const char* tailor_status_node(const tailor_status* status);
 TAILOR_API void tailor_status_release(tailor_status* status);
 /* Makes a status, for hosts' own callbacks and bindings. `code` must not be TAILOR_OK. */
-TAILOR_API tailor_status* tailor_status_create(int32_t code, const char* message, size_t message_size,
-                                               const char* node, size_t node_size);
+TAILOR_API tailor_status* tailor_status_create(int32_t code, const char* message, size_t message_size, const char* node,
+                                               size_t node_size);
 
 /* ---- Types and tensors ----------------------------------------------------------------------- */
 
@@ -101,7 +102,8 @@ TAILOR_API const char* tailor_version(void);
 typedef struct tailor_runtime tailor_runtime;
 
 /* Memory of the library's own (workspaces, outputs) comes from here; NULL functions mean the C library's.
- * Both may be called from any thread. `alignment` is a power of two. */
+ * All three are called on whatever threads call the library, at once. `alignment` is a power of two; NULL from
+ * allocate is RESOURCE_EXHAUSTED. `message` is valid during the call. */
 typedef struct tailor_runtime_options {
   uint64_t struct_size;
   void* (*allocate)(void* user, size_t bytes, size_t alignment);
@@ -125,9 +127,9 @@ typedef struct tailor_executable tailor_executable;
 
 typedef struct tailor_load_options {
   uint64_t struct_size;
-  int32_t verify_constants; /* 1: hash the constants too, not only header, metadata and images */
-  int32_t copy_constants;   /* 1: read constants into memory instead of mapping the file */
-  const char* target;       /* force a variant by name ("x86-64-v2"); NULL: the best that this machine runs */
+  int32_t verify_constants;  /* 1: hash the constants too, not only header, metadata and images */
+  int32_t copy_constants;    /* 1: read constants into memory instead of mapping the file */
+  const char* target;        /* force a variant by name ("x86-64-v2"); NULL: the best that this machine runs */
   const uint8_t* public_key; /* 32 bytes Ed25519: refuse artifacts not signed with its secret key; or NULL */
 } tailor_load_options;
 
@@ -138,11 +140,11 @@ static inline void tailor_load_options_init(tailor_load_options* options) {
 
 /* Loads an artifact file. Errors: NOT_FOUND; DATA_LOSS where the bytes are not what was saved (naming the
  * part); FAILED_PRECONDITION where this machine lacks what every variant needs (listing each reason). */
-TAILOR_API tailor_status* tailor_executable_load(tailor_runtime* runtime, const char* path, size_t path_size,
+TAILOR_API tailor_status* tailor_executable_load(const tailor_runtime* runtime, const char* path, size_t path_size,
                                                  const tailor_load_options* options, tailor_executable** out);
 /* The same from memory. The bytes are borrowed until `released(user)` is called, once, when the executable
  * is gone or loading failed; NULL `released`: everything needed is copied before this returns. */
-TAILOR_API tailor_status* tailor_executable_load_memory(tailor_runtime* runtime, const void* data, size_t size,
+TAILOR_API tailor_status* tailor_executable_load_memory(const tailor_runtime* runtime, const void* data, size_t size,
                                                         const tailor_load_options* options,
                                                         void (*released)(void* user), void* user,
                                                         tailor_executable** out);
@@ -154,11 +156,12 @@ TAILOR_API void tailor_executable_release(tailor_executable* executable);
 TAILOR_API tailor_status* tailor_executable_save(const tailor_executable* executable, const char* path,
                                                  size_t path_size);
 
+/* 0 for what is no executable. */
 TAILOR_API size_t tailor_executable_input_count(const tailor_executable* executable);
 TAILOR_API size_t tailor_executable_output_count(const tailor_executable* executable);
 TAILOR_API size_t tailor_executable_symbol_count(const tailor_executable* executable);
 
-/* One input or output. Pointers are borrowed from the executable. */
+/* One input or output. Pointers are borrowed from the executable. Errors: OUT_OF_RANGE for `index`. */
 typedef struct tailor_tensor_info {
   uint64_t struct_size;
   const char* name;
@@ -231,17 +234,18 @@ TAILOR_API void tailor_session_release(tailor_session* session);
  *   data != NULL: results are written there. dims and rank must be set to the output's; a mismatch or too
  *                 small data_bytes is INVALID_ARGUMENT. Outputs must not overlap inputs or each other.
  *   data == NULL: the library provides the buffer and fills data, data_bytes, rank and dims. It belongs to the
- *                 session and is valid until its next run or release.
+ *                 session and is valid until its next run or release: an input of that run only where this
+ *                 output then has memory of its own.
  * Errors name the input or symbol at fault and leave the outputs' contents unspecified, their structs untouched.
  * After the first run at its largest shape a session allocates nothing. */
-TAILOR_API tailor_status* tailor_session_run(tailor_session* session, const tailor_tensor* inputs,
-                                             size_t input_count, tailor_tensor* outputs, size_t output_count);
+TAILOR_API tailor_status* tailor_session_run(tailor_session* session, const tailor_tensor* inputs, size_t input_count,
+                                             tailor_tensor* outputs, size_t output_count);
 
 /* The same, fixed once and then repeated: binds the buffers that every tailor_session_run_bound uses. The arrays are
  * copied; the memory they point to stays the caller's. Outputs need data. Shapes may be rebound at any time. */
-TAILOR_API tailor_status* tailor_session_bind(tailor_session* session, const tailor_tensor* inputs,
-                                              size_t input_count, const tailor_tensor* outputs,
-                                              size_t output_count);
+TAILOR_API tailor_status* tailor_session_bind(tailor_session* session, const tailor_tensor* inputs, size_t input_count,
+                                              const tailor_tensor* outputs, size_t output_count);
+/* Errors: as for run; FAILED_PRECONDITION where nothing is bound. */
 TAILOR_API tailor_status* tailor_session_run_bound(tailor_session* session);
 
 /* Grows the workspace to what these input shapes need, without running (data is not read). */

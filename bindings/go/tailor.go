@@ -173,6 +173,9 @@ func (s *Session) Run(inputs ...*Tensor) ([]*Tensor, error) {
 		if input == nil || (input.raw.data == nil && input.raw.data_bytes != 0) {
 			return nil, closed("tensor")
 		}
+		if input.session != nil && input.session.handle == nil {
+			return nil, closed("session of a tensor")
+		}
 		given[i] = input.raw
 	}
 	results := make([]C.tailor_tensor, s.outputs+1)

@@ -59,6 +59,9 @@ func NewTensor(dtype DType, dims ...int64) (*Tensor, error) {
 	t.raw.data_bytes = C.uint64_t(bytes)
 	if bytes > 0 {
 		t.raw.data = C.calloc(1, C.size_t(bytes))
+		if t.raw.data == nil {
+			return nil, &Error{ResourceExhausted, fmt.Sprintf("no memory for a tensor with dims %v", dims), ""}
+		}
 		runtime.SetFinalizer(t, (*Tensor).Close)
 	}
 	return t, nil

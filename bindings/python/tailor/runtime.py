@@ -109,7 +109,7 @@ class Executable:
     def run(self, *inputs, out=None, **named):
         """One run with a session borrowed from the executable; from any thread. See Session.run."""
         arrays, tensors = self._input_tensors(inputs, named)
-        outputs = self._output_arrays(tensors) if out is None else list(out)
+        outputs = self._output_arrays(tensors) if out is None else _writable(out)
         results = self._tensors(outputs, self._outputs)
         check(self._library.tailor_executable_run(self._handle, tensors, len(arrays), results, len(outputs)))
         return outputs
@@ -182,7 +182,7 @@ class Session:
         arrays, tensors = self.executable._input_tensors(inputs, named)
         if borrow:
             return self._run_borrowed(tensors)
-        outputs = self.executable._output_arrays(tensors) if out is None else list(out)
+        outputs = self.executable._output_arrays(tensors) if out is None else _writable(out)
         results = self.executable._tensors(outputs, self.executable._outputs)
         check(self._library.tailor_session_run(self._handle, tensors, len(arrays), results, len(outputs)))
         return outputs
@@ -190,9 +190,10 @@ class Session:
     def bind(self, inputs, outputs):
         """Fixes the arrays that every run_bound reads and writes."""
         arrays, tensors = self.executable._input_tensors(inputs, {})
+        outputs = _writable(outputs)
         results = self.executable._tensors(outputs, self.executable._outputs)
         check(self._library.tailor_session_bind(self._handle, tensors, len(arrays), results, len(outputs)))
-        self._bound = arrays, list(outputs)
+        self._bound = arrays, outputs
 
     def run_bound(self):
         check(self._library.tailor_session_run_bound(self._handle))
@@ -235,6 +236,14 @@ assert _PACKED.size == sizeof(_library.Tensor)
 
 def _shaped(array):
     return _Shape(array) if isinstance(array, (tuple, list)) else array
+
+
+def _writable(arrays):
+    arrays = list(arrays)
+    for array in arrays:
+        if not array.flags.writeable:
+            raise ValueError("an output array is read-only")
+    return arrays
 
 
 def _load_options(verify_constants, copy_constants, target, public_key):

@@ -26,7 +26,8 @@ absl::StatusOr<std::vector<CpuTarget>> ChooseTargets(std::vector<std::string> na
   std::vector<CpuTarget> targets;
   for (const std::string& name : names) {
     TAILOR_ASSIGN_OR_RETURN(CpuTarget target, name == "host" ? HostCpuTarget() : FindCpuTarget(name));
-    const bool known = std::any_of(targets.begin(), targets.end(), [&](const auto& t) { return t.name == target.name; });
+    const bool known =
+        std::any_of(targets.begin(), targets.end(), [&](const auto& t) { return t.name == target.name; });
     if (!known) targets.push_back(std::move(target));
   }
   std::stable_sort(targets.begin(), targets.end(),

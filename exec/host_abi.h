@@ -77,7 +77,8 @@ static_assert(sizeof(RtApi) == 80 && offsetof(RtApi, grow) == 8 && offsetof(RtAp
 static_assert(offsetof(RtApi, parallel_for) == 24 && offsetof(RtApi, fail) == 32 && offsetof(RtApi, trace) == 40);
 static_assert(offsetof(RtApi, launch) == 48 && offsetof(RtApi, copy) == 56 && offsetof(RtApi, readback) == 64);
 static_assert(offsetof(RtApi, event) == 72);
-static_assert(sizeof(PlanResult) == 24 && offsetof(PlanResult, workspace_bytes) == 8 && offsetof(PlanResult, versions) == 16);
+static_assert(sizeof(PlanResult) == 24 && offsetof(PlanResult, workspace_bytes) == 8 &&
+              offsetof(PlanResult, versions) == 16);
 
 }  // namespace tailor
 

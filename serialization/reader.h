@@ -23,8 +23,8 @@ struct ReadOptions {
 // A program and the memory that its spans point into. Immutable once read.
 struct Artifact {
   Program program;
-  AlignedBytes prefix;  // the file's bytes before the constants
-  ReadOnlyBytes constants;     // the file's bytes from there on
+  AlignedBytes prefix;      // the file's bytes before the constants
+  ReadOnlyBytes constants;  // the file's bytes from there on
 };
 
 // Errors: INVALID_ARGUMENT for what is no artifact, FAILED_PRECONDITION for another format version or a

@@ -13,6 +13,8 @@ import tailor.onnx
 # How a case's extents become others: all places that have one extent get the same new one; 1 stays, for it broadcasts.
 _CHANGES = [lambda v: v + 1, lambda v: 2 * v, lambda v: max(v - 1, 2), lambda v: 3 * v, lambda v: v + 3]
 _SHAPES = 2
+# Operators whose extents have to stay even.
+_EVEN = ("test_rotary_embedding",)
 
 
 def run(name, directory, rtol, atol):
@@ -38,21 +40,23 @@ def run(name, directory, rtol, atol):
     reason = _compare(worker.outputs(executable, inputs), wanted, rtol, atol)
     if reason:
         return "failed", reason, fixed
-    return _others(model, executable, inputs, free, fixed)
+    return _others(name, model, executable, inputs, free, fixed)
 
 
-def _others(model, executable, inputs, free, fixed):
+def _others(name, model, executable, inputs, free, fixed):
     """Runs at other shapes, against another implementation."""
     import worker
     reference, compared = _Reference(model), 0
     for change in _CHANGES:
-        other = {name: _changed(array, change, {i for n, i in free if n == name}) for name, array in inputs.items()}
-        if all(other[name].shape == inputs[name].shape for name in inputs):
+        if name.startswith(_EVEN):
+            change = lambda v, change=change: change(v) + change(v) % 2
+        other = {key: _changed(array, change, {i for n, i in free if n == key}) for key, array in inputs.items()}
+        if all(other[key].shape == inputs[key].shape for key in inputs):
             continue
         wanted = reference.run(other)
         if wanted is None:
             continue
-        shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in other.items())
+        shapes = ", ".join(f"{key} {list(array.shape)}" for key, array in other.items())
         try:
             got = worker.outputs(executable, other)
         except tailor.Error as error:

@@ -20,15 +20,15 @@ _FOLDED = frozenset("""
     Squeeze Sub Transpose Unsqueeze Where Xor""".split())
 
 
-def fold(node, domain, inputs):
+def fold(node, inputs):
     """The result of a node that needs no code, or None."""
-    function = find_glue(domain, node.proto.op_type)
+    function = find_glue(node.domain, node.proto.op_type)
     if function is not None and all(tensor is None or tensor.entries is not None or i in function.any_data
                                     for i, tensor in enumerate(inputs)):
         result = function(node, *inputs)
         if result is not None:
             return result
-    if domain == "" and node.proto.op_type in _FOLDED and inputs:
+    if node.domain == "" and node.proto.op_type in _FOLDED and inputs:
         return _constant(node, inputs)
     return None
 

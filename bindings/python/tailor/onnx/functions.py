@@ -2,8 +2,8 @@
 import onnx
 from onnx import helper
 
+from . import dtypes, validation
 from .errors import ModelError, Unsupported
-from . import dtypes
 
 
 def ordered(nodes, scope):
@@ -107,14 +107,9 @@ def _bind_attributes(node, given):
     node.attribute.extend(kept)
 
 
-def expand(node, domain, inputs):
+def expand(node, inputs):
     """What the standard's own definition of an operator by others computes."""
-    proto = node.proto
-    try:
-        schema = onnx.defs.get_schema(proto.op_type, node.opset, domain)
-    except onnx.defs.SchemaError as error:
-        where = f"opset {node.opset}" if not domain else f'domain "{domain}" version {node.opset}'
-        raise ModelError(f"{where} has no operator {proto.op_type}", node.label) from error
+    proto, schema = node.proto, validation.schema(node)
     function = _body(node, schema, inputs)
     if function is None:
         raise Unsupported(f"op {proto.op_type} is not supported yet", node.label)

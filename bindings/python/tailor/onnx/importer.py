@@ -6,7 +6,7 @@ from .. import _convert
 from .. import errors as _errors
 from ..dims import symbol
 from ..graph import Graph, Value
-from . import constants, dtypes, folding, functions, registry
+from . import constants, dtypes, folding, functions, registry, validation
 from .errors import DependsOnData, ModelError, Unsupported
 from .extents import Extents
 from .tensors import Tensor
@@ -106,6 +106,7 @@ class Importer:
     def run(self):
         """The finished graph."""
         opsets = functions.opsets(self.model)
+        validation.check_opsets(opsets)
         proto, scope = self.model.graph, {}
         for initializer in proto.initializer:
             scope[initializer.name] = self._named(initializer.name, self._initializer, initializer)
@@ -134,6 +135,8 @@ class Importer:
         except _errors.Error as error:
             kind = Unsupported if error.code == "UNIMPLEMENTED" else ModelError
             raise kind(error.message, node.label) from error
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise ModelError(f"its operands do not fit: {error}", node.label) from error
         except ModelError as error:
             raise error if error.node else type(error)(error.reason, node.label) from error
         sources = frozenset().union(*(tensor.sources for tensor in inputs if tensor is not None))
@@ -146,10 +149,11 @@ class Importer:
         proto, domain = node.proto, node.domain
         if (domain, proto.op_type) in self.functions:
             return functions.call(node, self.functions[domain, proto.op_type], inputs)
-        computed = folding.fold(node, domain, inputs)
+        validation.check_node(node)
+        computed = folding.fold(node, inputs)
         if computed is None:
             function = registry.find_operator(domain, proto.op_type, node.opset)
-            computed = function(node, *inputs) if function else functions.expand(node, domain, inputs)
+            computed = function(node, *inputs) if function else functions.expand(node, inputs)
         return computed if isinstance(computed, (list, tuple)) else [computed]
 
     def _input(self, proto):
@@ -163,6 +167,7 @@ class Importer:
         if proto.name in self._fixed:
             return self._fixed_input(proto.name, dtype, len(tensor.shape.dim))
         shape = [self._input_dim(proto.name, i, dim) for i, dim in enumerate(tensor.shape.dim)]
+        validation.check_size(shape)
         value = self.graph.input(proto.name, dtype, shape)
         self._labelled.add(value.handle)
         tensor = Tensor(self.extents, self.graph, value=value)

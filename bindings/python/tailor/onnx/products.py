@@ -24,7 +24,9 @@ def batched(node, lhs, left, rhs, right):
     graph = node.graph
     wide_left = (1, *left) if len(left) == 1 else left
     wide_right = (*right, 1) if len(right) == 1 else right
-    out = matmul(graph, graph.reshape(lhs, wide_left), graph.reshape(rhs, wide_right), (wide_left, wide_right))
+    lhs = graph.reshape(lhs, wide_left) if len(left) == 1 else lhs
+    rhs = graph.reshape(rhs, wide_right) if len(right) == 1 else rhs
+    out = matmul(graph, lhs, rhs, (wide_left, wide_right))
     dims = [node.extents.fold(dim) for dim in out.shape]
     if len(left) == 1:
         del dims[-2]

@@ -40,7 +40,7 @@ class Tensor:
     def value(self):
         """The tensor as a value of the graph."""
         if self._value is None:
-            self._value = self._constant() if self.array is not None else self._list()
+            self._value = self._graph.constant(self.array) if self.array is not None else self._list()
         return self._value
 
     @property
@@ -67,11 +67,6 @@ class Tensor:
     def _is_small(self):
         return (self.array is not None and self.array.dtype.kind in "iub" and self.array.ndim <= 1
                 and self.array.size <= MAX_ENTRIES)
-
-    def _constant(self):
-        if self.array.ndim == 0:
-            return self._graph.reshape(self._graph.constant(self.array.reshape(1)), [])
-        return self._graph.constant(self.array)
 
     def _list(self):
         parts = [self._graph.reshape(self._entry(entry), [1]) for entry in self._entries]

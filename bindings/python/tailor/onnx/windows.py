@@ -10,6 +10,8 @@ class Window:
 
     def __init__(self, node, spatial, kernel):
         rank = len(kernel)
+        if not rank:
+            node.fail("a window needs at least one dim")
         self.node, self.kernel = node, kernel
         self.strides = node.attribute("strides", [1] * rank)
         self.dilations = node.attribute("dilations", [1] * rank)
@@ -168,9 +170,8 @@ def _transpose_pads(node, spatial, kernel, strides, dilations):
         full = extents.add(extents.mul(extents.sub(spatial[i], 1), strides[i]),
                            (kernel[i] - 1) * dilations[i] + 1 + extra[i])
         total = extents.sub(full, size)
-        half = extents.floordiv(extents.max(total, 0), 2)  # what is missing, not cut, is added behind
-        rest = extents.sub(total, half)
-        upper = mode == "SAME_UPPER" or extents.compare(total, 0, "le")
-        before.append(half if upper else rest)
-        after.append(rest if upper else half)
+        cut = extents.max(total, 0)  # what is missing, not cut, is added behind
+        half = extents.floordiv(cut, 2)
+        before.append(half if mode == "SAME_UPPER" else extents.sub(cut, half))
+        after.append(extents.sub(total, before[-1]))
     return before, after, extra

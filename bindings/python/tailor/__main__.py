@@ -1,0 +1,95 @@
+"""Command line: python -m tailor compile model.onnx -o model.tlr
+
+compile, import (the graph's text) and facts (what is known of its shapes) read ONNX models; they need the `onnx`
+package and libtailor.so. Extents of dims: --dim batch=1..64 (a range), --dim batch=8 (fixed)."""
+import argparse
+import os
+import sys
+
+import tailor
+
+
+def dims(texts):
+    """{name: dim} of NAME=N and NAME=MIN..MAX."""
+    out = {}
+    for text in texts:
+        name, _, extent = text.partition("=")
+        low, dots, high = extent.partition("..")
+        if not name or not low.isdigit() or (dots and not high.isdigit()):
+            raise SystemExit(f'--dim "{text}" is neither NAME=N nor NAME=MIN..MAX')
+        out[name] = tailor.symbol(name, min=int(low), max=int(high)) if dots else int(low)
+    return out
+
+
+class Progress:
+    """A bar on a terminal; nothing elsewhere."""
+
+    WIDTH = 32
+
+    def __init__(self, stream):
+        self._stream, self._shown = stream, False
+
+    def __call__(self, phase, done):
+        if not self._stream.isatty():
+            return
+        filled = round(done * self.WIDTH)
+        self._stream.write(f"\r\033[K[{'#' * filled}{'.' * (self.WIDTH - filled)}] {done:4.0%} {phase}")
+        self._stream.flush()
+        self._shown = True
+
+    def close(self):
+        if self._shown:
+            self._stream.write("\r\033[K")
+            self._stream.flush()
+
+
+def compile_model(graph, options):
+    progress = Progress(sys.stderr)
+    try:
+        executable = graph.compile(options.target, progress=progress)
+    finally:
+        progress.close()
+    path = options.output or os.path.splitext(options.model)[0] + ".tlr"
+    executable.save(path)
+    print(f"{path}: {os.path.getsize(path):,} bytes")
+    for kind, specs in (("in ", executable.inputs), ("out", executable.outputs)):
+        for spec in specs:
+            print(f"  {kind} {spec.name}: {spec.dtype}[{', '.join(spec.dims)}]")
+
+
+def parser():
+    out = argparse.ArgumentParser(prog="python -m tailor", description="Compiles ONNX models for every shape.")
+    commands = out.add_subparsers(dest="command", required=True)
+    for name, text in (("compile", "writes an artifact"), ("import", "prints the graph"),
+                       ("facts", "prints the symbols, ranges and equalities")):
+        command = commands.add_parser(name, help=text)
+        command.add_argument("model", help="an .onnx file")
+        command.add_argument("--dim", action="append", default=[], metavar="NAME=N|NAME=MIN..MAX",
+                             help="the extent or range of a dim_param, or of <input>_dim<i>")
+        if name == "compile":
+            command.add_argument("-o", "--output", help="the artifact (default: the model's name with .tlr)")
+            command.add_argument("--target", action="append", default=[],
+                                 help="x86-64-v2, x86-64-v3, x86-64-v4 or host; several give several variants")
+        if name == "import":
+            command.add_argument("--text", action="store_true", help="the canonical text (the default)")
+    return out
+
+
+def main(arguments=None):
+    options = parser().parse_args(arguments)
+    try:
+        import tailor.onnx
+    except ModuleNotFoundError as error:
+        raise SystemExit(f"reading models needs the {error.name} package: pip install onnx") from None
+    try:
+        graph = tailor.onnx.load(options.model, dims=dims(options.dim))
+        if options.command == "compile":
+            compile_model(graph, options)
+        else:
+            print(graph.text if options.command == "import" else graph.facts, end="")
+    except (tailor.onnx.ModelError, tailor.Error, OSError) as error:
+        raise SystemExit(f"{options.model}: {error}") from None
+
+
+if __name__ == "__main__":
+    main()

@@ -4,12 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "codegen/link.h"
-#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "codegen/module_passes.h"
 #include "llvm/IR/LegacyPassManager.h"
-#include "llvm/IR/Verifier.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
@@ -28,13 +25,6 @@ namespace tailor {
 namespace {
 
 std::atomic<uint64_t> modules_emitted{0};
-
-absl::Status Verify(const llvm::Module& module) {
-  std::string problems;
-  llvm::raw_string_ostream out(problems);
-  if (!llvm::verifyModule(module, &out)) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat("module ", module.getName().str(), " does not verify: ", problems));
-}
 
 // Nothing unwinds, no pattern becomes a library call, frames can be walked, and every symbol is reached
 // relative to the program counter.
@@ -58,21 +48,7 @@ void SetAttributes(llvm::Module& module, const llvm::TargetMachine& machine) {
 }
 
 // Lanes are explicit in the IR, so there is no vectorizer here; nor any pass that invents memset or memcpy.
-void Optimize(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::TargetLibraryInfoImpl no_library(machine.getTargetTriple());
-  no_library.disableAllFunctions();
-  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(no_library); });
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-
+llvm::ModulePassManager Pipeline() {
   llvm::LoopPassManager loop_passes;
   loop_passes.addPass(llvm::LoopRotatePass());
   loop_passes.addPass(llvm::LICMPass(llvm::LICMOptions()));
@@ -89,7 +65,7 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   all.addPass(llvm::AlwaysInlinerPass());
   all.addPass(llvm::GlobalDCEPass());
   all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
-  all.run(module, modules);
+  return all;
 }
 
 // Runs the back end, which changes the module.
@@ -124,9 +100,9 @@ absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> CompileModule(std::unique_pt
   module->setDataLayout(machine.createDataLayout());
   module->setPICLevel(llvm::PICLevel::SmallPIC);
   SetAttributes(*module, machine);
-  if (absl::Status status = Verify(*module); !status.ok()) return status;
-  Optimize(*module, machine);
-  assert(Verify(*module).ok());
+  if (absl::Status status = VerifyModule(*module); !status.ok()) return status;
+  RunPasses(*module, machine, [](llvm::PassBuilder&) { return Pipeline(); });
+  assert(VerifyModule(*module).ok());
   if (text != nullptr) {
     if (absl::Status status = Print(*module, machine, *text); !status.ok()) return status;
   }

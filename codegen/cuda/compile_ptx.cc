@@ -5,14 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/cuda/lower_device_intrinsics.h"
+#include "codegen/module_passes.h"
 #include "graph/status_macros.h"
-#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/LegacyPassManager.h"
-#include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
 namespace tailor {
@@ -38,30 +35,6 @@ absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeMachine(const CudaTarge
   return machine;
 }
 
-absl::Status Verify(const llvm::Module& module) {
-  std::string problems;
-  llvm::raw_string_ostream out(problems);
-  if (!llvm::verifyModule(module, &out)) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat("module ", module.getName().str(), " does not verify: ", problems));
-}
-
-void Optimize(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::TargetLibraryInfoImpl no_library(machine.getTargetTriple());
-  no_library.disableAllFunctions();
-  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(no_library); });
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> CompileToPtx(std::unique_ptr<llvm::Module> module, const CudaTarget& target) {
@@ -71,10 +44,12 @@ absl::StatusOr<std::string> CompileToPtx(std::unique_ptr<llvm::Module> module, c
   for (llvm::Function& function : *module) {
     if (!function.isDeclaration()) function.addFnAttr("no-builtins");
   }
-  TAILOR_RETURN_IF_ERROR(Verify(*module));
-  Optimize(*module, *machine);
+  TAILOR_RETURN_IF_ERROR(VerifyModule(*module));
+  RunPasses(*module, *machine, [](llvm::PassBuilder& builder) {
+    return builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
+  });
   TAILOR_RETURN_IF_ERROR(LowerDeviceIntrinsics(*module));
-  TAILOR_RETURN_IF_ERROR(Verify(*module));
+  TAILOR_RETURN_IF_ERROR(VerifyModule(*module));
   llvm::SmallString<0> ptx;
   llvm::raw_svector_ostream stream(ptx);
   llvm::legacy::PassManager back_end;

@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -63,6 +64,8 @@ tailor_status* CurrentExceptionToC() noexcept {
   try {
     throw;
   } catch (const std::bad_alloc&) {
+    return Create(TAILOR_RESOURCE_EXHAUSTED, "out of memory", "");
+  } catch (const std::length_error&) {  // a container was asked for more than it can ever hold
     return Create(TAILOR_RESOURCE_EXHAUSTED, "out of memory", "");
   } catch (const std::exception& exception) {
     return Create(TAILOR_INTERNAL, exception.what(), "");

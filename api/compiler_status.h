@@ -17,7 +17,7 @@ tailor_status* ToC(const Failure& failure);
 inline tailor_status* ToC(tailor_status* status) { return status; }
 // The same in the other direction; releases `status`.
 absl::Status FromC(tailor_status* status);
-// The exception being handled: RESOURCE_EXHAUSTED for std::bad_alloc, INTERNAL for others.
+// The exception being handled: RESOURCE_EXHAUSTED for std::bad_alloc and std::length_error, INTERNAL for others.
 tailor_status* CurrentExceptionToC() noexcept;
 
 // Runs `body`, which returns what ToC takes or a tailor_status*; nothing is thrown to the caller.

@@ -56,8 +56,18 @@ def _arrays(folder, kind, values):
         path = folder / f"{kind}_{i}.pb"
         if not path.exists():
             break
-        arrays[value.name] = numpy_helper.to_array(onnx.load_tensor(os.fspath(path)))
+        arrays[value.name] = travelling(numpy_helper.to_array(onnx.load_tensor(os.fspath(path))))
     return arrays
+
+
+def travelling(array):
+    """The array as Tailor takes and gives it: types below 8 bits and 8-bit floats travel in u8 and i8."""
+    name = array.dtype.name
+    if name in ("int4", "int2"):
+        return array.astype("int8")
+    if name in ("uint4", "uint2"):
+        return array.astype("uint8")
+    return array.view("uint8") if name.startswith(("float8", "float4")) else array
 
 
 def difference(name, got, wanted, rtol, atol):

@@ -20,7 +20,7 @@ def load(model, inputs, dims=None):
             return tailor.onnx.load(model, dims=dims, fixed=fixed), sorted(fixed)
         except tailor.onnx.DependsOnData as error:
             more = [name for name in error.inputs - set(fixed) if inputs[name].ndim < 2 and inputs[name].size <= 64
-                    and inputs[name].dtype.kind in "iubf"]
+                    and inputs[name].dtype.kind in "iubfV"]
             if not more:
                 raise
             fixed.update({name: inputs[name] for name in more})

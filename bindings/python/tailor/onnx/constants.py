@@ -8,9 +8,9 @@ import numpy
 import onnx
 from onnx import TensorProto, numpy_helper
 
-from . import dtypes
 from .. import _convert
-from .errors import ModelError
+from . import dtypes, narrow
+from .errors import ModelError, Unsupported
 
 _KEYS = {"location", "offset", "length", "checksum", "basepath"}
 
@@ -24,6 +24,8 @@ class Constants:
 
     def array(self, proto):
         """The array of a TensorProto; raises ModelError where it lies about its size."""
+        if narrow.is_narrow(proto.data_type):
+            return self._narrow(proto)
         dtype = _convert.numpy_dtype(_convert.dtype_code(dtypes.from_onnx(proto.data_type)))
         shape = tuple(proto.dims)
         if any(dim < 0 for dim in shape):
@@ -38,6 +40,15 @@ class Constants:
         else:
             return self._typed(proto, count)
         return numpy.frombuffer(data, dtype, count).reshape(shape)
+
+    def _narrow(self, proto):
+        """The array of a type that is packed, or that Tailor has not."""
+        if proto.data_location == TensorProto.EXTERNAL:
+            raise Unsupported("external data of types below 8 bits or of 8-bit floats is not supported")
+        try:
+            return narrow.stored(numpy_helper.to_array(proto), proto.data_type)
+        except ValueError as error:
+            raise ModelError(f"its data does not fit {list(proto.dims)}: {error}") from error
 
     def _typed(self, proto, count):
         """The array of a proto whose elements lie in a field of their type."""

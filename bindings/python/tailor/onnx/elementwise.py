@@ -2,7 +2,7 @@
 import math
 
 
-from . import dtypes
+from . import dtypes, narrow
 from .dtypes import FLOATS, UNSIGNED
 from .registry import operator
 
@@ -116,12 +116,20 @@ def _dropped(node, x, training):
 
 @operator("Cast")
 def _cast(node, x):
-    return cast(node, x.value, dtypes.from_onnx(node.attribute("to")))
+    code, value = node.attribute("to"), x.value
+    if x.narrow == code:
+        return x
+    value = narrow.decode(node.graph, value, x.narrow) if x.narrow else value
+    if narrow.is_narrow(code):
+        saturate, rounding = node.attribute("saturate", 1), node.attribute("round_mode", "up")
+        return node.tensor(narrow.encode(node.graph, value, code, saturate, rounding), code)
+    return cast(node, value, dtypes.from_onnx(code))
 
 
 @operator("CastLike")
 def _cast_like(node, x, target):
-    return node.call("Cast", x, to=dtypes.to_onnx(target.dtype))
+    attributes = {name: node.attribute(name) for name in ("saturate", "round_mode") if node.has(name)}
+    return node.call("Cast", x, to=target.narrow or dtypes.to_onnx(target.dtype), **attributes)
 
 
 def cast(node, x, dtype):

@@ -5,7 +5,7 @@ import numpy
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from . import dtypes
+from . import dtypes, narrow
 from .dtypes import SIGNED, UNSIGNED
 from .registry import find_glue, glue
 from .tensors import MAX_ENTRIES
@@ -28,7 +28,8 @@ def fold(node, inputs):
         result = function(node, *inputs)
         if result is not None:
             return result
-    if node.domain == "" and node.proto.op_type in _FOLDED and inputs:
+    travels = node.proto.op_type == "Cast" and (inputs[0].narrow or narrow.is_narrow(node.attribute("to")))
+    if node.domain == "" and node.proto.op_type in _FOLDED and inputs and not travels:
         return _constant(node, inputs)
     return None
 
@@ -84,9 +85,9 @@ def _size(node, x):
 def _same(node, x):
     if node.proto.op_type == "Identity":
         return x
-    dtype = dtypes.from_onnx(node.attribute("to"))
-    if not x.symbolic or dtype not in ("i64", "i32"):
+    if not x.symbolic or node.attribute("to") not in (TensorProto.INT64, TensorProto.INT32):
         return None
+    dtype = dtypes.from_onnx(node.attribute("to"))
     return node.entries(x.entries, dtype, x.rank)
 
 

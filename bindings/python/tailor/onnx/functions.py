@@ -139,4 +139,4 @@ def _body(node, schema, inputs):
 
 def _type(node, tensor):
     shape = [dim if isinstance(dim, int) else node.extents.text(dim) for dim in tensor.shape]
-    return helper.make_tensor_type_proto(dtypes.to_onnx(tensor.dtype), shape)
+    return helper.make_tensor_type_proto(tensor.narrow or dtypes.to_onnx(tensor.dtype), shape)

@@ -1,12 +1,12 @@
 """Walks a model's nodes and appends to a graph what they compute."""
 import numpy
-from onnx import AttributeProto, helper
+from onnx import AttributeProto, TensorProto, helper
 
 from .. import _convert
 from .. import errors as _errors
 from ..dims import symbol
 from ..graph import Graph, Value
-from . import constants, dtypes, folding, functions, registry, validation
+from . import constants, dtypes, folding, functions, narrow, registry, validation
 from .errors import DependsOnData, ModelError, Unsupported
 from .extents import Extents
 from .tensors import Tensor
@@ -35,7 +35,7 @@ class Node:
             return default
         value = self._attributes[name]
         if value.type == AttributeProto.TENSOR:
-            return self.constant(self.importer.constants.array(value.t))
+            return self.importer.constant(value.t)
         value = helper.get_attribute_value(value)
         return value.decode() if isinstance(value, bytes) else value
 
@@ -54,8 +54,10 @@ class Node:
     def constant(self, array):
         return Tensor(self.extents, self.graph, array=array)
 
-    def tensor(self, value):
-        return Tensor(self.extents, self.graph, value=value)
+    def tensor(self, value, narrow=None):
+        tensor = Tensor(self.extents, self.graph, value=value)
+        tensor.narrow = narrow
+        return tensor
 
     def entries(self, entries, dtype="i64", rank=1):
         """A Tensor of ints, bools and dims."""
@@ -109,7 +111,7 @@ class Importer:
         validation.check_opsets(opsets)
         proto, scope = self.model.graph, {}
         for initializer in proto.initializer:
-            scope[initializer.name] = self._named(initializer.name, self._initializer, initializer)
+            scope[initializer.name] = self._named(initializer.name, self.constant, initializer)
         for value in proto.input:
             if value.name not in scope:
                 scope[value.name] = self._named(value.name, self._input, value)
@@ -119,6 +121,12 @@ class Importer:
                 raise ModelError(f'no node computes the output "{value.name}"')
             self.graph.output(value.name, scope[value.name].value)
         return self.graph
+
+    def constant(self, proto):
+        """A TensorProto as a Tensor."""
+        tensor = Tensor(self.extents, self.graph, array=self.constants.array(proto))
+        tensor.narrow = proto.data_type if narrow.is_narrow(proto.data_type) else None
+        return tensor
 
     def run_nodes(self, proto, opsets, scope, depth):
         """Imports the nodes of a graph or function body into `scope`, in an order that its data allows."""
@@ -150,18 +158,27 @@ class Importer:
         if (domain, proto.op_type) in self.functions:
             return functions.call(node, self.functions[domain, proto.op_type], inputs)
         validation.check_node(node)
+        kinds = [tensor.narrow for tensor in inputs if tensor is not None and tensor.narrow]
+        function = registry.find_operator(domain, proto.op_type, node.opset)
+        if kinds and function and proto.op_type not in narrow.MOVES | narrow.READS:
+            node.unsupported(f"an operand of type {TensorProto.DataType.Name(kinds[0])} is not supported")
         computed = folding.fold(node, inputs)
         if computed is None:
-            function = registry.find_operator(domain, proto.op_type, node.opset)
             computed = function(node, *inputs) if function else functions.expand(node, inputs)
-        return computed if isinstance(computed, (list, tuple)) else [computed]
+        outputs = computed if isinstance(computed, (list, tuple)) else [computed]
+        if kinds and proto.op_type in narrow.MOVES:
+            outputs = [output if isinstance(output, Tensor) else node.tensor(output) for output in outputs]
+            for output in outputs:
+                output.narrow = kinds[0]
+        return outputs
 
     def _input(self, proto):
         kind = proto.type.WhichOneof("value")
         if kind != "tensor_type":
             raise Unsupported(f"an input of {(kind or 'no type').replace('_type', '')} kind is not supported")
         tensor = proto.type.tensor_type
-        dtype = dtypes.from_onnx(tensor.elem_type)
+        code = tensor.elem_type
+        dtype = narrow.storage(code) if narrow.is_narrow(code) else dtypes.from_onnx(code)
         if not tensor.HasField("shape"):
             raise Unsupported("an input without a rank is not supported")
         if proto.name in self._fixed:
@@ -172,6 +189,7 @@ class Importer:
         self._labelled.add(value.handle)
         tensor = Tensor(self.extents, self.graph, value=value)
         tensor.sources = frozenset([proto.name])
+        tensor.narrow = code if narrow.is_narrow(code) else None
         return tensor
 
     def _fixed_input(self, name, dtype, rank):
@@ -189,9 +207,6 @@ class Importer:
         if key not in self._symbols:
             self._symbols[key] = symbol(key)
         return self.extents.symbol(self._symbols[key])
-
-    def _initializer(self, proto):
-        return Tensor(self.extents, self.graph, array=self.constants.array(proto))
 
     def _named(self, name, function, proto):
         """function(proto), whose errors name the value."""

@@ -1,5 +1,5 @@
 """Quantized tensors."""
-from . import dtypes
+from . import dtypes, narrow
 from .dtypes import SIGNED
 from .elementwise import cast
 from .products import batched
@@ -27,10 +27,10 @@ def _per_axis(node, x, part):
     return node.graph.slice(wide, [0] * x.rank, x.shape)
 
 
-def quantized(graph, x, scale, zero, dtype):
-    """saturate(round(x / scale) + zero)."""
-    low, high = limits(dtype)
-    whole = graph.round(graph.div(x, scale))
+def quantized(graph, x, scale, zero, dtype, bounds=None):
+    """saturate(round(x / scale) + zero), within the type's own bounds unless others are given."""
+    low, high = bounds or limits(dtype)
+    whole = graph.round(x if scale == 1.0 else graph.div(x, scale))
     if zero is not None:
         whole = graph.add(whole, graph.cast(zero, whole.dtype))
     return graph.cast(graph.max(graph.min(whole, float(high)), float(low)), dtype)
@@ -39,11 +39,18 @@ def quantized(graph, x, scale, zero, dtype):
 @operator("QuantizeLinear")
 def _quantize_linear(node, x, scale, zero=None):
     graph = node.graph
-    dtype = zero.dtype if zero is not None else \
-        dtypes.from_onnx(node.attribute("output_dtype", 0) or dtypes.to_onnx("u8"))
+    code = node.attribute("output_dtype", 0) or dtypes.to_onnx("u8")
+    if zero is not None:
+        code = zero.narrow or dtypes.to_onnx(zero.dtype)
     wide = x.value if x.dtype in ("f32", "f64") else graph.cast(x.value, "f32")
-    factor = cast(node, _per_axis(node, x, scale), wide.dtype)
-    return quantized(graph, wide, factor, None if zero is None else _per_axis(node, x, zero), dtype)
+    wide = graph.div(wide, cast(node, _per_axis(node, x, scale), wide.dtype))
+    offset = None if zero is None else _per_axis(node, x, zero)
+    if narrow.is_float(code):
+        offset = 0.0 if offset is None else cast(node, narrow.decode(graph, offset, code), wide.dtype)
+        return node.tensor(narrow.encode(graph, graph.add(wide, offset), code, node.attribute("saturate", 1)), code)
+    if narrow.is_narrow(code):
+        return node.tensor(quantized(graph, wide, 1.0, offset, narrow.storage(code), narrow.limits(code)), code)
+    return quantized(graph, wide, 1.0, offset, dtypes.from_onnx(code))
 
 
 @operator("DequantizeLinear")
@@ -51,10 +58,15 @@ def _dequantize_linear(node, x, scale, zero=None):
     graph, out = node.graph, scale.dtype
     if node.attribute("output_dtype", 0):
         out = dtypes.from_onnx(node.attribute("output_dtype"))
-    value = x.value
+    numbers = "f32" if x.narrow and narrow.is_float(x.narrow) else "i32"
+
+    def number(tensor, value):
+        return cast(node, narrow.decode(graph, value, tensor.narrow) if tensor.narrow else value, numbers)
+
+    value = number(x, x.value)
     if zero is not None:
-        value = graph.sub(graph.cast(value, "i32"), graph.cast(_per_axis(node, x, zero), "i32"))
-    return cast(node, graph.mul(graph.cast(value, "f32"), cast(node, _per_axis(node, x, scale), "f32")), out)
+        value = graph.sub(value, number(zero, _per_axis(node, x, zero)))
+    return cast(node, graph.mul(cast(node, value, "f32"), cast(node, _per_axis(node, x, scale), "f32")), out)
 
 
 @operator("DynamicQuantizeLinear")

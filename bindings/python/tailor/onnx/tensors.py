@@ -18,6 +18,7 @@ class Tensor:
         self.array, self._entries, self._rank = array, entries, rank
         self.dtype = dtype or (value.dtype if value is not None else _convert.dtype_name(_convert.array_code(array)))
         self._shape = None
+        self.narrow = None  # the ONNX type whose elements travel in `dtype`, where Tailor has it not
         self.sources = frozenset()  # the model's inputs whose elements this depends on
 
     @property

@@ -5,16 +5,15 @@ import onnx
 
 from .errors import ModelError, Unsupported
 
-# The opsets that operator functions know; older ones differ in ways that nobody exports any more.
+# Operators that changed before this opset are known only as they have been since.
 OLDEST_OPSET = 7
 
 
 def check_opsets(opsets):
-    """Raises where a model is for operators that this package cannot know."""
-    default = opsets.get("")
+    """Raises where a model is for operators that the installed onnx package cannot know."""
     newest = onnx.defs.onnx_opset_version()
-    if default is not None and not OLDEST_OPSET <= default <= newest:
-        raise Unsupported(f"opset {default} is not supported; {OLDEST_OPSET} to {newest} are")
+    if opsets.get("", newest) > newest:
+        raise Unsupported(f"opset {opsets['']} is newer than {newest}, the newest that is supported")
 
 
 def schema(node):
@@ -29,6 +28,9 @@ def schema(node):
 def check_node(node):
     """Raises where operands or attributes are not those that the standard lists."""
     proto, standard = node.proto, schema(node)
+    if not node.domain and node.opset < OLDEST_OPSET and \
+            onnx.defs.get_schema(proto.op_type, OLDEST_OPSET).since_version != standard.since_version:
+        node.unsupported(f"{proto.op_type} as in opset {node.opset} is not supported")
     for kind, count, least, most in (("operands", len(proto.input), standard.min_input, standard.max_input),
                                      ("results", len(proto.output), standard.min_output, standard.max_output)):
         if not least <= count <= most:

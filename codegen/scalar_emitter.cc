@@ -126,6 +126,11 @@ llvm::Value* ScalarEmitter::EmitFirst(ExprId id) {
 llvm::Value* ScalarEmitter::EmitIndexOp(const Expr& e) {
   llvm::Value* lhs = Emit(e.args[0]);
   llvm::Value* rhs = Emit(e.args[1]);
+  // Beside an empty operand (padding, a concatenation) the index into it is computed, if never used.
+  const bool divides = e.kind == ExprKind::kIndexFloorDiv || e.kind == ExprKind::kIndexMod;
+  if (divides && !llvm::isa<llvm::ConstantInt>(rhs)) {
+    rhs = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, rhs, b_.getInt64(1), nullptr, "divisor");
+  }
   if (lhs->getType()->isVectorTy() || rhs->getType()->isVectorTy()) {
     lhs = ToLanes(lhs);
     rhs = ToLanes(rhs);

@@ -1,4 +1,5 @@
 // Every op of the table with every element type that its row admits, on every CPU level.
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -71,13 +72,17 @@ Graph EveryOp(DType dtype) {
   return graph;
 }
 
+// Floats on every level; integers on one level each in turn, unless all is to be tested.
 TEST(EveryOp, AgreesWithTheReference) {
+  const auto devices = CpuDevices();
   for (DType dtype : kDTypes) {
     const Graph graph = EveryOp(dtype);
     EXPECT_GE(graph.outputs().size(), 28u);
-    for (const auto& device : CpuDevices()) {
-      const CheckResult result = CheckGraphInChild(graph, *device, kSeed);
-      EXPECT_EQ(result.failure, "") << NameOf(dtype) << " on " << device->name();
+    for (size_t d = 0; d < devices.size(); ++d) {
+      const bool in_turn = d == static_cast<size_t>(dtype) % devices.size();
+      if (!IsFloat(dtype) && !in_turn && std::getenv("TAILOR_TEST_ALL") == nullptr) continue;
+      const CheckResult result = CheckGraphInChild(graph, *devices[d], kSeed);
+      EXPECT_EQ(result.failure, "") << NameOf(dtype) << " on " << devices[d]->name();
       EXPECT_GE(result.shapes, 3);
       EXPECT_LT(result.unknown, result.compared / 5);
     }

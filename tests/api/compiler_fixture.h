@@ -1,4 +1,4 @@
-// What tests of tailor/compiler.h share: a graph with two inputs, and statuses as text.
+// What tests of tailor/compiler.h share: a graph with two inputs.
 #ifndef TAILOR_TESTS_API_COMPILER_FIXTURE_H_
 #define TAILOR_TESTS_API_COMPILER_FIXTURE_H_
 
@@ -10,16 +10,9 @@
 #include <vector>
 
 #include "tailor/compiler.h"
+#include "tests/api/status_text.h"
 
 namespace tailor {
-
-// "OK", else "<code>: <message>"; releases `status`.
-inline std::string Text(tailor_status* status) {
-  if (status == nullptr) return "OK";
-  std::string text = std::to_string(tailor_status_code(status)) + ": " + tailor_status_message(status);
-  tailor_status_release(status);
-  return text;
-}
 
 inline testing::Matcher<const std::string&> Invalid(const std::string& message) {
   return testing::AllOf(testing::StartsWith("3: "), testing::HasSubstr(message));

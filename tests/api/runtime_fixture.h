@@ -10,17 +10,10 @@
 #include <vector>
 
 #include "tailor/runtime.h"
+#include "tests/api/status_text.h"
 #include "tests/support/sample_program.h"
 
 namespace tailor {
-
-// "OK", or the code and message; releases the status.
-inline std::string Text(tailor_status* status) {
-  if (status == nullptr) return "OK";
-  std::string text = std::to_string(tailor_status_code(status)) + ": " + tailor_status_message(status);
-  tailor_status_release(status);
-  return text;
-}
 
 struct Release {
   void operator()(tailor_executable* handle) const { tailor_executable_release(handle); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -21,12 +22,14 @@ absl::Status RunJobs(int threads, int count, const std::function<absl::Status(in
     done.fetch_add(1);
     return true;
   };
+  const auto run_all = [&] {
+    while (run_one()) {
+    }
+  };
   std::vector<std::thread> others;
-  for (int i = 1; i < std::min(threads, count); ++i) {
-    others.emplace_back([&] {
-      while (run_one()) {
-      }
-    });
+  try {
+    for (int i = 1; i < std::min(threads, count); ++i) others.emplace_back(run_all);
+  } catch (const std::system_error&) {  // the system gives no more threads: those there are do the work
   }
   absl::Status reported;
   while (run_one()) {

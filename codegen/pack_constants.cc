@@ -26,7 +26,7 @@ template <int kBytes>
 void PackPanel(const PanelSource& s, int64_t matrix, int64_t panel, std::byte* out) {
   const std::byte* from = s.data + matrix * s.rows * s.columns * kBytes;
   const int64_t first = panel * kPanelColumns;
-  const int64_t width = std::min(kPanelColumns, s.columns - first);
+  const int64_t width = std::min<int64_t>(kPanelColumns, s.columns - first);
   for (int64_t row = 0; row < s.rows; ++row, out += kPanelColumns * kBytes) {
     if (!s.transposed) {
       std::memcpy(out, from + (row * s.columns + first) * kBytes, width * kBytes);
@@ -126,7 +126,7 @@ absl::StatusOr<PackedConstants> PackConstants(const Graph& graph, const LoweredP
         return absl::ResourceExhaustedError(absl::StrCat("no memory to pack constant ", described.name));
       }
       described.bytes = {memory.get(), bytes};
-      AddJobs(source, memory.get(), jobs);
+      if (bytes > 0) AddJobs(source, memory.get(), jobs);
       packed.storage.push_back(std::move(memory));
     }
     packed.constants.push_back(std::move(described));

@@ -10,11 +10,9 @@
 
 #include "absl/status/statusor.h"
 #include "codegen/build_host_program.h"
+#include "codegen/gemm/panels.h"
 
 namespace tailor {
-
-// Columns of one panel.
-inline constexpr int64_t kPanelColumns = 16;
 
 // A batch of row-major matrices; with `transposed` they are stored [columns][rows].
 struct PanelSource {

@@ -92,7 +92,8 @@ absl::StatusOr<CpuTarget> FindCpuTarget(absl::string_view name) {
     if (!BackendKnows(parts[i])) {
       return absl::InvalidArgumentError(absl::StrCat("CPU target \"", name, "\": unknown feature \"", parts[i], "\""));
     }
-    target.features.push_back(parts[i]);
+    const bool listed = std::count(target.features.begin(), target.features.end(), parts[i]) > 0;
+    if (!listed) target.features.push_back(parts[i]);
   }
   target.level = level->name;
   return target;

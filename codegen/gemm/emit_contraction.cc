@@ -1,7 +1,7 @@
 // The task functions of products. A task is (batch index, block of columns, block of rows), rows running
 // fastest so that consecutive tasks find their panels in cache. Within it micro-kernels leave their sums in a
 // small tile on the stack, and the epilogue runs over that tile while it is in L1: a tile function of the
-// plan's own (DESIGN section 6, Matrix products). Which task, tile or thread an element falls to changes
+// plan's own. Which task, tile or thread an element falls to changes
 // nothing in the order of its sums.
 #include <algorithm>
 #include <map>

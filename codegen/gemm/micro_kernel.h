@@ -1,19 +1,18 @@
 // Micro-kernels of matrix products: functions that keep a tile of `rows` x `panels` x 16 accumulators in
-// registers while K runs (DESIGN section 6, Matrix products; MikPoly section 3.3).
+// registers while K runs (MikPoly section 3.3).
 //
 // Every micro-kernel sums K ascending in one chain per element, so which of them computes an element never
 // changes its bits.
 #ifndef TAILOR_CODEGEN_GEMM_MICRO_KERNEL_H_
 #define TAILOR_CODEGEN_GEMM_MICRO_KERNEL_H_
 
+#include "codegen/gemm/panels.h"
 #include "codegen/scalar_ops.h"
 #include "graph/dtype.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 
 namespace tailor {
-
-inline constexpr int kPanelColumns = 16;
 
 struct MicroKernel {
   int rows = 1;

@@ -1,5 +1,5 @@
 // The schedule of a product: a register tile from the machine's registers, tasks that keep their operands in
-// cache (DESIGN section 6, Matrix products).
+// cache.
 #include <algorithm>
 #include <cassert>
 #include <tuple>

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "codegen/gemm/micro_kernel.h"
+#include "codegen/gemm/panels.h"
 
 namespace tailor {
 namespace {

@@ -180,6 +180,14 @@ TEST(TargetMachine, UnknownNameListsTheKnown) {
   EXPECT_THAT(std::string(target.status().message()), AllOf(HasSubstr("x86-64-v9"), HasSubstr("x86-64-v3")));
 }
 
+TEST(TargetMachine, AFeatureOfTheLevelIsListedOnce) {
+  const auto plain = FindCpuTarget("x86-64-v3"), again = FindCpuTarget("x86-64-v3+avx2+adx+adx");
+  ASSERT_TRUE(plain.ok() && again.ok());
+  std::vector<std::string> features = plain->features;
+  features.push_back("adx");
+  EXPECT_EQ(again->features, features);
+}
+
 TEST(TargetMachine, EveryLevelCompiles) {
   for (const char* name : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
     llvm::LLVMContext context;

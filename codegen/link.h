@@ -1,5 +1,5 @@
 // Joins the code of one variant into one position-independent image at compile time, so that loading is a
-// copy and an mprotect (DESIGN section 6, Link).
+// copy and an mprotect.
 #ifndef TAILOR_CODEGEN_LINK_H_
 #define TAILOR_CODEGEN_LINK_H_
 

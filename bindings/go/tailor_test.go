@@ -118,10 +118,24 @@ func TestClosedHandlesAreErrors(t *testing.T) {
 	}
 	x := input(t, F32, 1, 4)
 	e.Close()
-	if _, err := s.Run(x); err != nil {
-		t.Errorf("a session outlives its executable, but %v", err)
+	outputs, err := s.Run(x)
+	if err != nil {
+		t.Fatalf("a session outlives its executable, but %v", err)
+	}
+	if _, err := s.Run(outputs[0]); codeOf(err) != InvalidArgument {
+		t.Errorf("an input where the session writes its output gives %v", err)
+	}
+	other, err := load(t).NewSession(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Run(outputs[0]); err != nil {
+		t.Errorf("an output is another session's input, but %v", err)
 	}
 	s.Close()
+	if _, err := other.Run(outputs[0]); codeOf(err) != InvalidArgument {
+		t.Errorf("an output of a closed session gives %v", err)
+	}
 	s.Close()
 	if _, err := s.Run(x); codeOf(err) != InvalidArgument {
 		t.Errorf("a closed session gives %v", err)

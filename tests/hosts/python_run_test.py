@@ -148,6 +148,10 @@ class RunTest(unittest.TestCase):
         for out in ([np.empty((2, 3, 16), np.float32)], [np.empty((2, 3, 15), np.float32), np.empty((2, 3), np.float32)]):
             with self.assertRaises(tailor.Error):
                 self.executable.run(x, bias, out=out)
+        outputs = self.executable.run(x, bias)
+        outputs[0].flags.writeable = False
+        with self.assertRaises(ValueError):
+            self.executable.run(x, bias, out=outputs)
 
     def test_save_and_load(self):
         x, bias = self.inputs(3, 3)

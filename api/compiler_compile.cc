@@ -52,7 +52,7 @@ absl::Status CompileToBytes(const char* function, const tailor_graph* graph, con
 using tailor::AlignedBytes;
 using tailor::CheckPresent;
 
-tailor_status* tailor_graph_compile(const tailor_graph* graph, tailor_runtime* runtime,
+tailor_status* tailor_graph_compile(const tailor_graph* graph, const tailor_runtime* runtime,
                                     const tailor_compile_options* options, tailor_executable** out) {
   constexpr const char* kFunction = "tailor_graph_compile";
   return tailor::AtBoundary([&]() -> absl::Status {

@@ -43,6 +43,7 @@ static inline void tailor_symbol_options_init(tailor_symbol_options* options) {
 /* Declares a symbol. Every run checks its range. Errors: INVALID_ARGUMENT for a repeated name or an empty range. */
 TAILOR_API tailor_status* tailor_graph_symbol(tailor_graph* graph, const char* name, size_t name_size,
                                               const tailor_symbol_options* options, tailor_dim* out);
+/* A constant; it may be negative where it is a term of others. */
 TAILOR_API tailor_status* tailor_graph_dim(tailor_graph* graph, int64_t extent, tailor_dim* out);
 
 /* Dim arithmetic. floordiv and mod round towards minus infinity; the divisor is checked to be > 0. */
@@ -56,21 +57,25 @@ TAILOR_API tailor_status* tailor_dim_max(tailor_graph* graph, tailor_dim lhs, ta
 /* States that two dims are equal. Compilation uses it; every run checks it. */
 TAILOR_API tailor_status* tailor_graph_assume_equal(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs);
 
+/* Appends an input; runs take inputs in the order of these calls. Errors: INVALID_ARGUMENT for an empty or repeated
+ * name, an unknown dtype, a foreign dim, or more than TAILOR_MAX_RANK of them. */
 TAILOR_API tailor_status* tailor_graph_input(tailor_graph* graph, const char* name, size_t name_size, int32_t dtype,
                                              const tailor_dim* dims, size_t rank, tailor_value* out);
+/* Makes `value` an output; runs give outputs in the order of these calls. One value may be several outputs, and an
+ * input may be one. Errors: INVALID_ARGUMENT for an empty or repeated name, or a foreign value. */
 TAILOR_API tailor_status* tailor_graph_output(tailor_graph* graph, const char* name, size_t name_size,
                                               tailor_value value);
 
-/* A constant of `size` bytes, dense row-major. With `released` NULL the bytes are copied before this returns; else they
- * are borrowed and `released(user)` is called once, when the graph and every compilation of it are gone (also when
- * this call fails). */
+/* A constant of `size` bytes, dense row-major, aligned to its element type; its name may be empty. With `released` NULL
+ * the bytes are copied before this returns; else they are borrowed and `released(user)` is called once, when the graph
+ * and every compilation of it are gone (also when this call fails). */
 TAILOR_API tailor_status* tailor_graph_constant(tailor_graph* graph, const char* name, size_t name_size, int32_t dtype,
                                                 const int64_t* dims, size_t rank, const void* data, size_t size,
                                                 void (*released)(void* user), void* user, tailor_value* out);
 /* A rank-0 constant, rounded to `dtype`. */
 TAILOR_API tailor_status* tailor_graph_scalar(tailor_graph* graph, int32_t dtype, double value, tailor_value* out);
 
-/* Names a value's node, for messages, dumps and traces. */
+/* Names a value's node, for messages, dumps and traces. An input keeps its own. */
 TAILOR_API tailor_status* tailor_graph_set_name(tailor_graph* graph, tailor_value value, const char* name,
                                                 size_t name_size);
 
@@ -78,26 +83,34 @@ TAILOR_API tailor_status* tailor_graph_set_name(tailor_graph* graph, tailor_valu
 TAILOR_API tailor_status* tailor_graph_value_type(tailor_graph* graph, tailor_value value, int32_t* dtype,
                                                   int32_t* rank, tailor_dim* dims);
 
-/* Canonical text of graph, value type or dim. Borrowed from the graph until its next text call. */
+/* Canonical text of the graph, or of a dim. Borrowed from the graph until its next text call. */
 TAILOR_API tailor_status* tailor_graph_text(tailor_graph* graph, const char** text);
 TAILOR_API tailor_status* tailor_dim_text(tailor_graph* graph, tailor_dim dim, const char** text);
 /* The shape facts as text: symbols, ranges, equalities and where each came from, compiled checks. */
 TAILOR_API tailor_status* tailor_graph_facts_text(tailor_graph* graph, const char** text);
 
-/* ---- Compound operations: append primitives -------------------------------------------------- */
+/* ---- Compound operations: append primitives --------------------------------------------------
+ *
+ * Operands have one element type, which is the result's: where nothing else is said f16, bf16 (both accumulate in f32),
+ * f32 or f64. A negative axis counts from the end. Errors are those of the primitives: INVALID_ARGUMENT
+ * naming op and operand; `*out` is then untouched, though primitives appended before the one at fault stay, unused. */
 
+/* e^x / sum(e^x) along `axis`, and its logarithm. */
 TAILOR_API tailor_status* tailor_graph_softmax(tailor_graph* graph, tailor_value x, int64_t axis, tailor_value* out);
 TAILOR_API tailor_status* tailor_graph_log_softmax(tailor_graph* graph, tailor_value x, int64_t axis, tailor_value* out);
-/* Over the last axis. `scale` and `bias` have shape [C]; 0 for none. */
+/* (x - mean) / sqrt(variance + epsilon) * scale + bias over the last axis. `scale` and `bias` have its
+ * shape, [C]; 0 for none. */
 TAILOR_API tailor_status* tailor_graph_layer_norm(tailor_graph* graph, tailor_value x, tailor_value scale,
                                                   tailor_value bias, double epsilon, tailor_value* out);
+/* x / 2 * (1 + erf(x / sqrt(2))), and its approximation by tanh. */
 TAILOR_API tailor_status* tailor_graph_gelu(tailor_graph* graph, tailor_value x, tailor_value* out);
 TAILOR_API tailor_status* tailor_graph_gelu_tanh(tailor_graph* graph, tailor_value x, tailor_value* out);
+/* x / max(||x||, epsilon) along `axis`. */
 TAILOR_API tailor_status* tailor_graph_l2_normalize(tailor_graph* graph, tailor_value x, int64_t axis, double epsilon,
                                                     tailor_value* out);
 /* softmax(query key^T * scale + mask) value.
  * Shapes: query [B..., M, D], key [B..., N, D], value [B..., N, E] -> [B..., M, E]; mask (0: none) broadcasts to
- *         [B..., M, N]. scale 0 means 1/sqrt(D). */
+ *         [B..., M, N]. scale 0 means 1/sqrt(D); D must then be constant. */
 TAILOR_API tailor_status* tailor_graph_attention(tailor_graph* graph, tailor_value query, tailor_value key,
                                                  tailor_value value, tailor_value mask, double scale,
                                                  tailor_value* out);
@@ -121,10 +134,11 @@ static inline void tailor_compile_options_init(tailor_compile_options* options) 
   memset(options, 0, sizeof(*options));
   options->struct_size = sizeof(*options);
 }
-/* Compiles for all shapes at once. The graph may go on growing and be compiled again. Same graph and options give the
- * same bytes. Errors: INVALID_ARGUMENT naming an unsolvable symbol, contradictory dims or a bad option;
- * FAILED_PRECONDITION for a graph without outputs; UNIMPLEMENTED naming the node and type that cannot be compiled. */
-TAILOR_API tailor_status* tailor_graph_compile(const tailor_graph* graph, tailor_runtime* runtime,
+/* Compiles for all shapes at once, and loads the result with `runtime` (NULL: the default). The graph may go on growing
+ * and be compiled again; several threads may compile it at a time. Same graph and options give the same bytes.
+ * Errors: INVALID_ARGUMENT naming an unsolvable symbol, contradictory dims or a bad option; FAILED_PRECONDITION for a
+ * graph without outputs; UNIMPLEMENTED naming the node and type that cannot be compiled. */
+TAILOR_API tailor_status* tailor_graph_compile(const tailor_graph* graph, const tailor_runtime* runtime,
                                                const tailor_compile_options* options, tailor_executable** out);
 
 /* The same without loading, for other machines too: gives the artifact's bytes to `take`, once, during the call. */

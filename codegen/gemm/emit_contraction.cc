@@ -38,7 +38,8 @@ class ContractionEmitter {
   absl::Status Prepare(const std::string& name) {
     row_coefficients_ = LoadCoefficients(plan_, c_.lhs, c_.m);
     depth_coefficients_ = LoadCoefficients(plan_, c_.lhs, c_.k);
-    if (row_coefficients_.empty() || depth_coefficients_.empty()) {
+    const bool affine = !row_coefficients_.empty() && !depth_coefficients_.empty();
+    if (!affine && !c_.lhs.args.empty()) {
       return absl::InternalError(absl::StrCat("contraction ", plan_.name, ": left operand is not affine in m and k"));
     }
     MicroKernel kernel;

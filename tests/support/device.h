@@ -26,10 +26,11 @@ struct HostTensor {
 class DeviceProgram {
  public:
   virtual ~DeviceProgram() = default;
-  // Runs with outputs of the library's making.
+  // Runs with outputs of the library's making. INTERNAL where the plan of the run has other dims.
   virtual absl::StatusOr<std::vector<HostTensor>> Run(const std::vector<HostTensor>& inputs, int threads) = 0;
   // Runs with the caller's memory, aligned to the element alone and, where the device can, ending at a page that is
-  // not there. `outputs` have dtype, dims and bytes to be overwritten. INTERNAL where memory before them was written.
+  // not there. `outputs` have dtype, dims and bytes to be overwritten. INTERNAL where memory before them was
+  // written, or where the run grew a workspace that was reserved for it.
   virtual absl::Status RunInto(const std::vector<HostTensor>& inputs, int threads,
                                std::vector<HostTensor>* outputs) = 0;
 };

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/compile.h"
 #include "codegen/target_machine.h"
+#include "exec/counters.h"
 #include "exec/executable.h"
 #include "exec/session.h"
 #include "graph/status_macros.h"
@@ -120,6 +121,7 @@ class CpuProgram : public DeviceProgram {
                          {tensor.dims, tensor.dims + tensor.rank},
                          {data, data + tensor.data_bytes}});
     }
+    TAILOR_RETURN_IF_ERROR(CheckPlan(in, outputs, threads));
     return outputs;
   }
 
@@ -127,12 +129,15 @@ class CpuProgram : public DeviceProgram {
     TAILOR_ASSIGN_OR_RETURN(Session * session, SessionFor(threads));
     std::vector<GuardedMemory> in_memory, out_memory;
     std::vector<Tensor> in, out;
-    for (const HostTensor& tensor : inputs)
-      in.push_back(TensorAt(in_memory.emplace_back(CopyOf(tensor)).data(), tensor));
-    for (const HostTensor& tensor : *outputs)
-      out.push_back(TensorAt(out_memory.emplace_back(CopyOf(tensor)).data(), tensor));
+    for (const HostTensor& tensor : inputs) in_memory.push_back(CopyOf(tensor));
+    for (const HostTensor& tensor : *outputs) out_memory.push_back(CopyOf(tensor));
+    for (size_t i = 0; i < inputs.size(); ++i) in.push_back(TensorAt(in_memory[i].data(), inputs[i]));
+    for (size_t i = 0; i < outputs->size(); ++i) out.push_back(TensorAt(out_memory[i].data(), (*outputs)[i]));
+    TAILOR_RETURN_IF_ERROR(ToStatus(session->Reserve({in.data(), in.size(), sizeof(Tensor)})));
+    const uint64_t growths = ReadCounters().workspace_growths;
     TAILOR_RETURN_IF_ERROR(ToStatus(session->Run({in.data(), in.size(), sizeof(Tensor)},
                                                  {out.data(), out.size(), sizeof(Tensor)}, OutputUse::kNeedData)));
+    if (ReadCounters().workspace_growths != growths) return absl::InternalError("a run grew the reserved workspace");
     for (size_t i = 0; i < in.size(); ++i) {
       const bool same = std::equal(inputs[i].bytes.begin(), inputs[i].bytes.end(), in_memory[i].data());
       if (!same || !in_memory[i].intact()) return absl::InternalError(absl::StrCat("input ", i, " was written to"));
@@ -145,6 +150,20 @@ class CpuProgram : public DeviceProgram {
   }
 
  private:
+  // The plan function gives the dims that the run gave.
+  absl::Status CheckPlan(const std::vector<Tensor>& in, const std::vector<HostTensor>& outputs, int threads) const {
+    std::vector<Tensor> planned(outputs.size(), Tensor{.struct_size = sizeof(Tensor)});
+    uint64_t workspace = 0;
+    TAILOR_RETURN_IF_ERROR(ToStatus(executable_->Plan({in.data(), in.size(), sizeof(Tensor)},
+                                                      {planned.data(), planned.size(), sizeof(Tensor)},
+                                                      static_cast<uint64_t>(threads), &workspace)));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const std::vector<int64_t> dims(planned[i].dims, planned[i].dims + planned[i].rank);
+      if (dims != outputs[i].dims) return absl::InternalError(absl::StrCat("the plan has other dims for output ", i));
+    }
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<Session*> SessionFor(int threads) {
     std::unique_ptr<Session>& session = sessions_[threads];
     if (session == nullptr) {

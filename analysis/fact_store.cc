@@ -48,8 +48,25 @@ bool FactStore::Learn(DimExpr zero) {
   return true;
 }
 
+// c*min(a, b) - c*a = 0: a <= b; and so for max.
+bool FactStore::LearnOrder(const DimExpr& zero) {
+  for (const DimExpr::Term& term : zero.terms()) {
+    const DimExpr::Atom* atom = SingleFactor(term);
+    if (atom == nullptr || (atom->kind != AtomKind::kMin && atom->kind != AtomKind::kMax)) continue;
+    std::vector<DimExpr> leaves = LeavesOf(atom->kind, AtomDim(*atom));
+    for (const DimExpr& leaf : leaves) {
+      if (zero != TermDim(term) - DimExpr(term.coefficient) * leaf) continue;
+      Range range = atom->kind == AtomKind::kMin ? Range{INT64_MIN, 0} : Range{0, INT64_MAX};
+      return std::all_of(leaves.begin(), leaves.end(),
+                         [&](const DimExpr& other) { return RestrictCanonical(leaf - other, range, 1); });
+    }
+  }
+  return true;
+}
+
 // `zero` is normalized. Finds the most useful way to keep it.
 bool FactStore::LearnOne(const DimExpr& zero, std::vector<DimExpr>* pending) {
+  if (!LearnOrder(zero)) return false;
   for (const DimExpr::Term& term : zero.terms()) {
     const DimExpr::Atom* atom = SingleFactor(term);
     if (atom == nullptr || !atom->rhs.constant()) continue;

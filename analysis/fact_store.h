@@ -58,6 +58,7 @@ class FactStore {
 
   // fact_store.cc: learning.
   bool Learn(DimExpr zero);
+  bool LearnOrder(const DimExpr& zero);
   bool LearnOne(const DimExpr& zero, std::vector<DimExpr>* pending);
   DimExpr Normalized(const DimExpr& zero) const;
   DimExpr WithoutCommonFactors(const DimExpr& zero) const;

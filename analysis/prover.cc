@@ -1,21 +1,42 @@
 #include "analysis/prover.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
+#include "analysis/dim_terms.h"
 #include "analysis/interval.h"
 #include "graph/status_macros.h"
 #include "graph/status_node.h"
 
 namespace tailor {
+namespace {
 
 using Relation = ShapeCheck::Relation;
 
+// min(part, c) with c >= 2 is 1 exactly where `part` is.
+bool IsOneWith(const FactStore& store, const DimExpr& whole, const DimExpr& part) {
+  std::vector<DimExpr> leaves = LeavesOf(DimExpr::AtomKind::kMin, whole);
+  auto at_least_two = [&](const DimExpr& leaf) { return leaf == part || store.RangeOf(leaf).min >= 2; };
+  return std::find(leaves.begin(), leaves.end(), part) != leaves.end() &&
+         std::all_of(leaves.begin(), leaves.end(), at_least_two);
+}
+
+// Whether two extents that broadcast are equal: neither is ever 1, or only both at once.
+bool BroadcastMeansEqual(const FactStore& store, const DimExpr& lhs, const DimExpr& rhs) {
+  if (store.NeverOne(lhs) && store.NeverOne(rhs)) return true;
+  DimExpr a = store.Canonical(lhs), b = store.Canonical(rhs);
+  return IsOneWith(store, a, b) || IsOneWith(store, b, a);
+}
+
+}  // namespace
+
 absl::Status Prover::Settle(absl::Span<const Obligation> obligations) {
   for (const Obligation& o : obligations) TAILOR_RETURN_IF_ERROR(SettleOne(o));
-  // Later facts may show that two extents which must broadcast are never 1, hence equal; that may show more.
+  // Later facts may show that two extents which must broadcast are equal; that may show more.
   for (size_t before = facts_.size() + 1; before != facts_.size();) {
     before = facts_.size();
     for (const Obligation* o : std::exchange(open_broadcasts_, {})) {
-      if (!store_->NeverOne(o->lhs) || !store_->NeverOne(o->rhs)) {
+      if (!BroadcastMeansEqual(*store_, o->lhs, o->rhs)) {
         open_broadcasts_.push_back(o);
         continue;
       }
@@ -49,7 +70,7 @@ absl::Status Prover::SettleEqual(const Obligation& o) {
 }
 
 absl::Status Prover::SettleBroadcasts(const Obligation& o) {
-  if (store_->NeverOne(o.lhs) && store_->NeverOne(o.rhs)) return SettleEqual(o);
+  if (BroadcastMeansEqual(*store_, o.lhs, o.rhs)) return SettleEqual(o);
   DimExpr lhs = store_->Canonical(o.lhs), rhs = store_->Canonical(o.rhs);
   if (lhs == DimExpr(1) || rhs == DimExpr(1) || store_->ProvablyEqual(lhs, rhs) || groups_.Joined(lhs, rhs)) {
     return absl::OkStatus();

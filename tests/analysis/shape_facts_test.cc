@@ -136,6 +136,34 @@ graph @g(%x: f32[S], %y: f32[T], %z: f32[U, T]) where S in [2, 9], U in [5, 5] {
   EXPECT_EQ(f.Canonical("S"), "5");
 }
 
+// A table of 64 rows cut to the length of a sequence: they are 1 together, so broadcasting makes them equal.
+TEST(ShapeFacts, ExtentsThatAreOneTogetherAreEqualWhenTheyBroadcast) {
+  ParsedFacts f(R"(
+graph @g(%x: f32[S], %table: f32[64]) {
+  %cut = slice %table {starts = [0], sizes = [min(S, 64)]}
+  %a = add %x, %cut
+  return %a
+}
+)");
+  EXPECT_EQ(f.Canonical("bcast(S, min(S, 64))"), "S");
+  EXPECT_EQ(f.RangeOf("S"), (Range{0, 64}));
+  EXPECT_EQ(f.facts.checks().back().relation, ShapeCheck::Relation::kEqual);
+}
+
+TEST(ShapeFacts, ExtentsThatAreOneApartAreNotUnified) {
+  ParsedFacts f(R"(
+graph @g(%x: f32[S], %table: f32[1], %other: f32[64], %y: f32[T]) {
+  %cut = slice %table {starts = [0], sizes = [min(S, 1)]}
+  %a = add %x, %cut
+  %tail = slice %other {starts = [0], sizes = [max(T - 3, 0)]}
+  %b = add %y, %tail
+  return %a, %b
+}
+)");
+  EXPECT_FALSE(f.Equal("S", "min(S, 1)"));
+  EXPECT_FALSE(f.Equal("T", "max(T - 3, 0)"));
+}
+
 TEST(ShapeFacts, BroadcastAgainstAConstant) {
   ParsedFacts f(R"(
 graph @g(%x: f32[S], %y: f32[8]) {

@@ -1,7 +1,10 @@
 // Glue of tailor/compiler.h: compound operations.
+#include "absl/strings/str_cat.h"
+#include "api/compiler_arguments.h"
 #include "api/compiler_status.h"
 #include "api/graph_handle.h"
 #include "graph/builders.h"
+#include "graph/convolution.h"
 #include "graph/status_macros.h"
 
 namespace {
@@ -27,7 +30,67 @@ tailor_status* BuildOne(const char* function, tailor_graph* graph, tailor_value*
   });
 }
 
+// The entries of an option array; NULL is the empty list.
+std::vector<int64_t> ReadFactors(const int64_t* factors, size_t rank) {
+  return factors == nullptr ? std::vector<int64_t>() : std::vector<int64_t>(factors, factors + rank);
+}
+
+absl::StatusOr<tailor::Shape> ReadDims(const tailor_graph& graph, const char* function, absl::string_view name,
+                                       const tailor_dim* dims, size_t rank) {
+  if (dims == nullptr) return tailor::Shape();
+  return tailor::FindDims(graph, function, name, dims, rank);
+}
+
+absl::StatusOr<tailor::Windows> ReadWindows(const tailor_graph& graph, const char* op,
+                                            const tailor_spatial_options& options) {
+  if (options.rank > TAILOR_MAX_RANK) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(op, ": options.rank is ", options.rank, ", more than ", TAILOR_MAX_RANK));
+  }
+  tailor::Windows windows{.strides = ReadFactors(options.strides, options.rank),
+                          .dilations = ReadFactors(options.dilations, options.rank)};
+  TAILOR_ASSIGN_OR_RETURN(windows.low, ReadDims(graph, op, "low", options.low, options.rank));
+  TAILOR_ASSIGN_OR_RETURN(windows.high, ReadDims(graph, op, "high", options.high, options.rank));
+  return windows;
+}
+
 }  // namespace
+
+tailor_status* tailor_graph_conv(tailor_graph* graph, tailor_value x, tailor_value weights, tailor_value bias,
+                                 int64_t groups, const tailor_spatial_options* options, tailor_value* out) {
+  return BuildOne("tailor_graph_conv", graph, out, [&]() -> absl::StatusOr<Value> {
+    TAILOR_ASSIGN_OR_RETURN(auto given, tailor::OptionsOrDefaults("conv", options, tailor_spatial_options_init));
+    TAILOR_ASSIGN_OR_RETURN(Value operand, tailor::FindValue(*graph, "conv", "x", x));
+    TAILOR_ASSIGN_OR_RETURN(Value factors, tailor::FindValue(*graph, "conv", "weights", weights));
+    TAILOR_ASSIGN_OR_RETURN(Value offset, FindOptional(*graph, "conv", "bias", bias));
+    TAILOR_ASSIGN_OR_RETURN(tailor::Windows windows, ReadWindows(*graph, "conv", given));
+    return tailor::Conv(graph->graph, operand, factors, offset, windows, groups);
+  });
+}
+
+tailor_status* tailor_graph_max_pool(tailor_graph* graph, tailor_value x, const tailor_dim* sizes, size_t size_count,
+                                     const tailor_spatial_options* options, tailor_value* out) {
+  return BuildOne("tailor_graph_max_pool", graph, out, [&]() -> absl::StatusOr<Value> {
+    TAILOR_ASSIGN_OR_RETURN(auto given, tailor::OptionsOrDefaults("max_pool", options, tailor_spatial_options_init));
+    TAILOR_ASSIGN_OR_RETURN(Value operand, tailor::FindValue(*graph, "max_pool", "x", x));
+    TAILOR_ASSIGN_OR_RETURN(tailor::Shape shape, tailor::FindDims(*graph, "max_pool", "sizes", sizes, size_count));
+    TAILOR_ASSIGN_OR_RETURN(tailor::Windows windows, ReadWindows(*graph, "max_pool", given));
+    return tailor::MaxPool(graph->graph, operand, shape, windows);
+  });
+}
+
+tailor_status* tailor_graph_average_pool(tailor_graph* graph, tailor_value x, const tailor_dim* sizes,
+                                         size_t size_count, int32_t count_include_pad,
+                                         const tailor_spatial_options* options, tailor_value* out) {
+  const char* op = "average_pool";
+  return BuildOne("tailor_graph_average_pool", graph, out, [&]() -> absl::StatusOr<Value> {
+    TAILOR_ASSIGN_OR_RETURN(auto given, tailor::OptionsOrDefaults(op, options, tailor_spatial_options_init));
+    TAILOR_ASSIGN_OR_RETURN(Value operand, tailor::FindValue(*graph, op, "x", x));
+    TAILOR_ASSIGN_OR_RETURN(tailor::Shape shape, tailor::FindDims(*graph, op, "sizes", sizes, size_count));
+    TAILOR_ASSIGN_OR_RETURN(tailor::Windows windows, ReadWindows(*graph, op, given));
+    return tailor::AveragePool(graph->graph, operand, shape, windows, count_include_pad != 0);
+  });
+}
 
 tailor_status* tailor_graph_softmax(tailor_graph* graph, tailor_value x, int64_t axis, tailor_value* out) {
   return BuildOne("tailor_graph_softmax", graph, out, [&]() -> absl::StatusOr<Value> {

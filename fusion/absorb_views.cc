@@ -20,6 +20,18 @@ bool IsLinear(const FusionContext& context, NodeId id) {
   return node.op != OpKind::kReshape || of_memory || ReshapeOnlySplits(context.graph, context.facts, id);
 }
 
+// Whether `id` reshapes views of windows. Those are written out, many times as large as what they read, so it is the
+// view before the reshape that goes to memory: its loops run along dims, without dividing indices.
+bool ReshapesWindows(const FusionContext& context, NodeId id) {
+  const Graph& graph = context.graph;
+  if (graph.node(id).op != OpKind::kReshape) return false;
+  for (NodeId view = graph.node(id).operands[0].node; ClassOf(graph.node(view)) == FusionClass::kView;
+       view = graph.node(view).operands[0].node) {
+    if (graph.node(view).op == OpKind::kWindow) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 absl::StatusOr<FusionPlan> OneNodeGroups(const FusionContext& context, std::vector<bool> floating) {
@@ -37,6 +49,7 @@ absl::Status AbsorbViews(const FusionContext& context, FusionPlan& plan) {
   const Graph& graph = context.graph;
   Uses uses(graph, std::vector<bool>(graph.nodes().size(), false));
   std::vector<bool> floating(graph.nodes().size(), false);
+  std::vector<bool> stored(graph.nodes().size(), false);      // views that a floating reshape reads from memory
   std::vector<NodeId> fed_product(graph.nodes().size(), -1);  // through floating nodes
   std::vector<Refusal> refusals = std::move(plan.refusals);
   for (NodeId id = static_cast<NodeId>(floating.size()) - 1; id >= 0; --id) {
@@ -46,6 +59,12 @@ absl::Status AbsorbViews(const FusionContext& context, FusionPlan& plan) {
       if (IsContraction(graph.node(user))) product = user;
       if (floating[user] && fed_product[user] >= 0) product = fed_product[user];
     }
+    if (product >= 0 && !uses.graph_output(id) && !IsLinear(context, id) && ReshapesWindows(context, id)) {
+      stored[graph.node(id).operands[0].node] = true;
+      floating[id] = true;
+      continue;
+    }
+    if (stored[id]) continue;
     floating[id] = !uses.graph_output(id) && (product < 0 || IsLinear(context, id));
     if (!floating[id] && product >= 0 && !uses.graph_output(id)) {
       refusals.push_back({id, product, "absorb-views",

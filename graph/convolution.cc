@@ -94,31 +94,35 @@ Value DepthwiseConv(Formula& f, const Graph& graph, Value windows, Value weights
   return f.Apply(OpKind::kAdd, {sum, f.Apply(OpKind::kReshape, {bias}, {{"shape", spread}})});
 }
 
-// Windows [N, C, O..., K...] as rows of a product: [N, groups, prod(O), C / groups * prod(K)].
+// Windows [N, C, O..., K...] as columns of a product: [N, groups, C / groups * prod(K), prod(O)]. In this order
+// neighbours of x stay neighbours.
 Value Patches(Formula& f, Value windows, const Shape& shape, const Shape& kernel, int64_t groups) {
   const size_t spatial = kernel.size() - 2;
-  const DimExpr rows = ElementCount(Shape(shape.begin() + 2, shape.begin() + 2 + spatial));
+  const DimExpr columns = ElementCount(Shape(shape.begin() + 2, shape.begin() + 2 + spatial));
   const DimExpr size = ElementCount(Shape(kernel.begin() + 2, kernel.end()));
-  Value joined = f.Apply(OpKind::kReshape, {windows}, {{"shape", Shape{shape[0], groups, kernel[1], rows, size}}});
-  Value moved = f.Apply(OpKind::kTranspose, {joined}, {{"permutation", std::vector<int64_t>{0, 1, 3, 2, 4}}});
-  return f.Apply(OpKind::kReshape, {moved}, {{"shape", Shape{shape[0], groups, rows, kernel[1] * size}}});
+  std::vector<int64_t> order = {0, 1};
+  for (size_t first : {2 + spatial, size_t{2}}) {
+    for (int64_t axis : Axes(first, spatial)) order.push_back(axis);
+  }
+  Value moved = f.Apply(OpKind::kTranspose, {windows}, {{"permutation", order}});
+  return f.Apply(OpKind::kReshape, {moved}, {{"shape", Shape{shape[0], groups, kernel[1] * size, columns}}});
 }
 
 // The same where windows have one element each and lie side by side: x [N, C, O...], without a copy.
 Value Points(Formula& f, Value x, const Shape& shape, const Shape& kernel, int64_t groups) {
-  const DimExpr rows = ElementCount(Shape(shape.begin() + 2, shape.begin() + 2 + kernel.size() - 2));
-  Value joined = f.Apply(OpKind::kReshape, {x}, {{"shape", Shape{shape[0], groups, kernel[1], rows}}});
-  return f.Apply(OpKind::kTranspose, {joined}, {{"permutation", std::vector<int64_t>{0, 1, 3, 2}}});
+  const DimExpr columns = ElementCount(Shape(shape.begin() + 2, shape.end()));
+  return f.Apply(OpKind::kReshape, {x}, {{"shape", Shape{shape[0], groups, kernel[1], columns}}});
 }
 
-// [N, groups, prod(O), K] x [groups, M / groups, K] -> [N, M, O...].
+// [N, groups, K, prod(O)] x [groups, M / groups, K] -> [N, M, O...].
 Value ProductOfPatches(Formula& f, const Graph& graph, Value patches, Value weights, Value bias, const Shape& out) {
   if (!f.ok()) return patches;
   const Shape rows = graph.type(patches).shape, kernel = graph.type(weights).shape;
   const DimExpr& groups = rows[1];
   const DimExpr columns = DimExpr::FloorDiv(kernel[0], groups);
-  Value matrix = f.Apply(OpKind::kReshape, {weights}, {{"shape", Shape{groups, columns, rows[3]}}});
-  Value product = f.Apply(OpKind::kDot, {patches, matrix}, {{"transpose_rhs", int64_t{1}}});
+  Value matrix = f.Apply(OpKind::kReshape, {weights}, {{"shape", Shape{groups, columns, rows[2]}}});
+  Value product = f.Apply(OpKind::kDot, {patches, matrix},
+                          {{"transpose_lhs", int64_t{1}}, {"transpose_rhs", int64_t{1}}});
   if (bias.node >= 0) {
     Value offset = f.Apply(OpKind::kReshape, {bias}, {{"shape", Shape{groups, 1, columns}}});
     product = f.Apply(OpKind::kAdd, {product, offset});

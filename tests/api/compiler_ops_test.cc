@@ -101,6 +101,39 @@ TEST_F(CompilerOps, BuildersRefuseBadOperands) {
   EXPECT_EQ(y, 0u);
 }
 
+TEST_F(CompilerOps, SpatialBuildersReadTheirOptions) {
+  tailor_dim n = 0, h = 0, low[2] = {}, size[2] = {};
+  ASSERT_EQ(Text(tailor_graph_symbol(graph, "N", 1, nullptr, &n)), "OK");
+  ASSERT_EQ(Text(tailor_graph_symbol(graph, "H", 1, nullptr, &h)), "OK");
+  ASSERT_EQ(Text(tailor_graph_dim(graph, 1, &low[0])), "OK");
+  ASSERT_EQ(Text(tailor_graph_dim(graph, 3, &size[0])), "OK");
+  low[1] = low[0], size[1] = size[0];
+  const tailor_dim image_dims[] = {n, size[0], h, h}, weight_dims[] = {size[0], size[0], size[0], size[0]};
+  tailor_value image = 0, weights = 0, y = 0;
+  ASSERT_EQ(Text(tailor_graph_input(graph, "image", 5, TAILOR_F32, image_dims, 4, &image)), "OK");
+  ASSERT_EQ(Text(tailor_graph_input(graph, "weights", 7, TAILOR_F32, weight_dims, 4, &weights)), "OK");
+  const int64_t strides[] = {2, 1};
+  tailor_spatial_options options;
+  tailor_spatial_options_init(&options);
+  options.rank = 2;
+  options.strides = strides;
+  options.low = low;
+  EXPECT_EQ(Text(tailor_graph_conv(graph, image, weights, 0, 1, &options, &y)), "OK");
+  EXPECT_THAT(GraphText(), HasSubstr("f32[N, 3, floordiv(H, 2), max(0, H - 1)]"));
+  EXPECT_EQ(Text(tailor_graph_max_pool(graph, image, size, 2, &options, &y)), "OK");
+  EXPECT_EQ(Text(tailor_graph_average_pool(graph, image, size, 2, 1, &options, &y)), "OK");
+  EXPECT_EQ(Text(tailor_graph_conv(graph, image, weights, 0, 1, nullptr, &y)), "OK");
+  y = 0;
+  EXPECT_THAT(Text(tailor_graph_conv(graph, image, foreign, 0, 1, nullptr, &y)), Invalid("conv: weights is a value of"));
+  EXPECT_THAT(Text(tailor_graph_max_pool(graph, image, nullptr, 2, nullptr, &y)), Invalid("max_pool: sizes is null"));
+  options.high = &b;
+  options.rank = 1;
+  EXPECT_THAT(Text(tailor_graph_average_pool(graph, image, size, 2, 0, &options, &y)), Invalid("strides has 1 entries"));
+  options.struct_size = 3;
+  EXPECT_THAT(Text(tailor_graph_conv(graph, image, weights, 0, 1, &options, &y)), Invalid("struct_size"));
+  EXPECT_EQ(y, 0u);
+}
+
 TEST_F(CompilerOps, ScalarsAreRounded) {
   tailor_value y = 0;
   ASSERT_EQ(Text(tailor_graph_scalar(graph, TAILOR_I8, 300, &y)), "OK");

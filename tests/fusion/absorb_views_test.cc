@@ -87,5 +87,19 @@ refused %ones -> %d in absorb-views: broadcast %ones is no linear index map of t
 )");
 }
 
+TEST(AbsorbViews, WindowsGoToMemoryBeforeTheyAreReshaped) {
+  EXPECT_EQ(PlanTextAfter({AbsorbViews}, R"(
+graph @g(%x: f32[N, 3, H, W], %w: f32[8, 27]) {
+  %p = window %x {axes = [2, 3], sizes = [3, 3]}
+  %t = transpose %p {permutation = [0, 1, 4, 5, 2, 3]}
+  %r = reshape %t {shape = [N, 27, max(H - 2, 0)*max(W - 2, 0)]}
+  %y = dot %w, %r
+  return %y
+})"),
+            R"(g0 loop [N, 3, 3, 3, max(0, H - 2), max(0, W - 2)] in(%x) out(%t) { %p = window %x; %t = transpose %p }
+g1 contraction [N, 8, max(0, H - 2)*max(0, W - 2) | 27] in(%w, %t) out(%y) { %r = reshape %t; %y = dot %w, %r }
+)");
+}
+
 }  // namespace
 }  // namespace tailor

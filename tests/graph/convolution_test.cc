@@ -31,16 +31,15 @@ TEST(Convolution, IsAProductOfPatches) {
             R"(  %3 = constant 0 : f32[]
   %4 = pad %x, %3 {low = [0, 0, 1, 1], high = [0, 0, 1, 1]} : f32[N, 3, H + 2, W + 2]
   %5 = window %4 {axes = [2, 3], sizes = [3, 3], strides = [2, 1]} : f32[N, 3, floordiv(H + 1, 2), W, 3, 3]
-  %6 = reshape %5 {shape = [N, 1, 3, W*floordiv(H + 1, 2), 9]} : f32[N, 1, 3, W*floordiv(H + 1, 2), 9]
-  %7 = transpose %6 {permutation = [0, 1, 3, 2, 4]} : f32[N, 1, W*floordiv(H + 1, 2), 3, 9]
-  %8 = reshape %7 {shape = [N, 1, W*floordiv(H + 1, 2), 27]} : f32[N, 1, W*floordiv(H + 1, 2), 27]
-  %9 = reshape %w {shape = [1, 8, 27]} : f32[1, 8, 27]
-  %10 = dot %8, %9 {transpose_rhs = 1} : f32[N, 1, W*floordiv(H + 1, 2), 8]
-  %11 = reshape %b {shape = [1, 1, 8]} : f32[1, 1, 8]
-  %12 = add %10, %11 : f32[N, 1, W*floordiv(H + 1, 2), 8]
-  %13 = transpose %12 {permutation = [0, 1, 3, 2]} : f32[N, 1, 8, W*floordiv(H + 1, 2)]
-  %14 = reshape %13 {shape = [N, 8, floordiv(H + 1, 2), W]} : f32[N, 8, floordiv(H + 1, 2), W]
-  return "y" = %14
+  %6 = transpose %5 {permutation = [0, 1, 4, 5, 2, 3]} : f32[N, 3, 3, 3, floordiv(H + 1, 2), W]
+  %7 = reshape %6 {shape = [N, 1, 27, W*floordiv(H + 1, 2)]} : f32[N, 1, 27, W*floordiv(H + 1, 2)]
+  %8 = reshape %w {shape = [1, 8, 27]} : f32[1, 8, 27]
+  %9 = dot %7, %8 {transpose_lhs = 1, transpose_rhs = 1} : f32[N, 1, W*floordiv(H + 1, 2), 8]
+  %10 = reshape %b {shape = [1, 1, 8]} : f32[1, 1, 8]
+  %11 = add %9, %10 : f32[N, 1, W*floordiv(H + 1, 2), 8]
+  %12 = transpose %11 {permutation = [0, 1, 3, 2]} : f32[N, 1, 8, W*floordiv(H + 1, 2)]
+  %13 = reshape %12 {shape = [N, 8, floordiv(H + 1, 2), W]} : f32[N, 8, floordiv(H + 1, 2), W]
+  return "y" = %13
 }
 )");
 }
@@ -49,12 +48,11 @@ TEST(Convolution, OfOnePointReadsItsOperandInPlace) {
   EXPECT_EQ(Built("%x: f32[N, 6, H, W], %w: f32[8, 3, 1, 1]",
                   [](Graph& g) { return Conv(g, kX, kWeights, {}, {}, 2); }),
             R"(  %2 = reshape %x {shape = [N, 2, 3, H*W]} : f32[N, 2, 3, H*W]
-  %3 = transpose %2 {permutation = [0, 1, 3, 2]} : f32[N, 2, H*W, 3]
-  %4 = reshape %w {shape = [2, 4, 3]} : f32[2, 4, 3]
-  %5 = dot %3, %4 {transpose_rhs = 1} : f32[N, 2, H*W, 4]
-  %6 = transpose %5 {permutation = [0, 1, 3, 2]} : f32[N, 2, 4, H*W]
-  %7 = reshape %6 {shape = [N, 8, H, W]} : f32[N, 8, H, W]
-  return "y" = %7
+  %3 = reshape %w {shape = [2, 4, 3]} : f32[2, 4, 3]
+  %4 = dot %2, %3 {transpose_lhs = 1, transpose_rhs = 1} : f32[N, 2, H*W, 4]
+  %5 = transpose %4 {permutation = [0, 1, 3, 2]} : f32[N, 2, 4, H*W]
+  %6 = reshape %5 {shape = [N, 8, H, W]} : f32[N, 8, H, W]
+  return "y" = %6
 }
 )");
 }

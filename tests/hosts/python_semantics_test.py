@@ -93,6 +93,39 @@ class SemanticsTest(unittest.TestCase):
         np.testing.assert_allclose(evaluate(lambda g, a, b: a**b, numbers(F, 2, 9, -2, 0), numbers(F, 10, 0.5, 3, 0)),
                                    [1024, 3, -8, 1], rtol=5e-7)
 
+    def test_trigonometry(self):
+        x = numbers(F, -1e30, -3, -0.75, 0, 0.3, 1, 2, 12345.678)
+        for name in ("sin", "cos", "tan"):
+            with self.subTest(name):
+                got = evaluate(lambda g, a: getattr(g, name)(a), x)
+                np.testing.assert_allclose(got, getattr(np, name)(x.astype(np.float64)), rtol=5e-7)
+        with np.errstate(invalid="ignore"):
+            for name, wanted in (("asin", np.arcsin), ("acos", np.arccos), ("atan", np.arctan)):
+                with self.subTest(name):
+                    got = evaluate(lambda g, a: getattr(g, name)(a), x)
+                    np.testing.assert_allclose(got, wanted(x.astype(np.float64)), rtol=5e-7)
+
+    def test_rounding(self):
+        x = numbers(F, -2.5, -1.5, -0.2, 0.5, 1.5, 2.5, 1e10, NAN, INF)
+        for name, wanted in (("floor", np.floor), ("ceil", np.ceil), ("round", np.round), ("trunc", np.trunc)):
+            with self.subTest(name):
+                self.expect(lambda g, a: getattr(g, name)(a), [x], wanted(x))
+
+    def test_remainders(self):
+        lhs, rhs = numbers(I, 7, -7, 7, -7, LEAST, 5), numbers(I, 3, 3, -3, -3, -1, 0)
+        self.expect(lambda g, a, b: a % b, [lhs, rhs], numbers(I, 1, 2, -2, -1, 0, 0))
+        self.expect(lambda g, a, b: a.rem(b), [lhs, rhs], numbers(I, 1, -1, 1, -1, 0, 0))
+        x, y = numbers(F, 5.5, -5.5, 5.5, 1e30, 1, -1), numbers(F, 2, 2, -2, 7, 0, INF)
+        with np.errstate(invalid="ignore"):
+            self.expect(lambda g, a, b: a % b, [x, y], np.mod(x, y))
+            self.expect(lambda g, a, b: a.rem(b), [x, y], np.fmod(x, y))
+
+    def test_shifts(self):
+        x, count = numbers(np.int16, -5, 300, 1, 7), numbers(np.int16, 1, 2, 17, 16)
+        self.expect(lambda g, a, b: a << b, [x, count], numbers(np.int16, -10, 1200, 2, 7))
+        self.expect(lambda g, a, b: a >> b, [x, count], numbers(np.int16, -3, 75, 0, 7))
+        self.expect(lambda g, a: a >> 4, [numbers(np.uint8, 255, 16)], numbers(np.uint8, 15, 1))
+
     def test_select(self):
         self.expect(lambda g, c, a, b: c.select(a, b), [numbers(bool, 1, 0), numbers(I, 1, 2), numbers(I, 3, 4)],
                     numbers(I, 1, 4))
@@ -100,7 +133,7 @@ class SemanticsTest(unittest.TestCase):
     def test_reductions(self):
         x = np.arange(24, dtype=F).reshape(2, 3, 4)
         x[1, 1, 1] = NAN
-        for name, wanted in (("sum", np.sum), ("max", np.max), ("min", np.min), ("mean", np.mean)):
+        for name, wanted in (("sum", np.sum), ("max", np.max), ("min", np.min), ("mean", np.mean), ("prod", np.prod)):
             for axes in ((2,), (0,), (0, 2), (-1, 0, 1)):
                 with self.subTest(name=name, axes=axes):
                     reduce = lambda g, a, keep=0: getattr(g, f"reduce_{name}")(a, axes, keep_dims=keep)
@@ -110,7 +143,7 @@ class SemanticsTest(unittest.TestCase):
 
     def test_reductions_of_nothing(self):
         x = np.zeros((3, 0), F)
-        for name, wanted in (("sum", 0), ("max", -INF), ("min", INF), ("mean", NAN)):
+        for name, wanted in (("sum", 0), ("max", -INF), ("min", INF), ("mean", NAN), ("prod", 1)):
             with self.subTest(name):
                 self.expect(lambda g, a: getattr(g, f"reduce_{name}")(a, 1), [x], np.full(3, wanted, F))
         self.expect(lambda g, a: g.reduce_max(a, 1), [x.astype(I)], np.full(3, LEAST, I))
@@ -125,6 +158,78 @@ class SemanticsTest(unittest.TestCase):
         self.expect(lambda g, a: a.slice([0, 0, 3], [2, 3, 4], steps=[1, 1, -1]), [x], x[:, :, ::-1])
         self.expect(lambda g, a: g.concat([a, a + 1], axis=-2), [x], np.concatenate([x, x + 1], -2))
         self.expect(lambda g, a: g.iota(a.shape, 1, "i64") + 0, [x], np.broadcast_to(np.arange(3)[:, None], (2, 3, 4)))
+
+    def test_pad(self):
+        x = np.arange(6, dtype=I).reshape(2, 3)
+        self.expect(lambda g, a: a.pad(g.scalar(9, "i32"), [1, 0], [0, 2]), [x],
+                    np.pad(x, ((1, 0), (0, 2)), constant_values=9))
+        spread = np.full((2, 7), -1, I)
+        spread[:, 1:6:2] = x
+        self.expect(lambda g, a: a.pad(-1, [0, 1], [0, 1], interior=[0, 1]), [x], spread)
+        self.expect(lambda g, a: a.pad(0, [-1, 2], [1, -2]), [x], np.array([[0, 0, 3], [0, 0, 0]], I))
+        with self.assertRaises(tailor.Error) as caught:
+            evaluate(lambda g, a: a.pad(0, [-2, 0], [-1, 0]), x)
+        self.assertIn("must be at least 0", caught.exception.message)
+
+    def test_window(self):
+        x = np.arange(40, dtype=F).reshape(2, 20)
+        view = np.lib.stride_tricks.sliding_window_view
+        self.expect(lambda g, a: a.window([1], [4]), [x], view(x, 4, 1))
+        self.expect(lambda g, a: a.window([0, 1], [2, 5], strides=[1, 3], dilations=[1, 2]), [x],
+                    view(x, (2, 9))[:, ::3, :, ::2])
+        self.expect(lambda g, a: a.window([-1], [21]), [x], np.zeros((2, 0, 21), F))
+        weights = np.random.default_rng(1).standard_normal((4, 3), F)
+        got = evaluate(lambda g, a, w: a.window([1], [4], strides=[2]).dot(w), x, weights)
+        np.testing.assert_allclose(got, view(x, 4, 1)[:, ::2] @ weights, rtol=1e-5, atol=1e-5)
+
+    def convolve(self, x, weights, strides, dilations, pads, groups):
+        """By windows of numpy and one einsum a group."""
+        x = np.pad(x, [(0, 0), (0, 0), *pads])
+        axes = tuple(range(2, x.ndim))
+        extents = [(k - 1) * d + 1 for k, d in zip(weights.shape[2:], dilations)]
+        steps = [slice(None, None, s) for s in strides], [slice(None, None, d) for d in dilations]
+        windows = np.lib.stride_tricks.sliding_window_view(x, extents, axes)[(..., *steps[0], *steps[1])]
+        inner, outer = weights.shape[1], weights.shape[0] // groups
+        letters = "uvw"[:len(axes)]
+        parts = [np.einsum(f"nc...{letters},mc{letters}->nm...", windows[:, g * inner:(g + 1) * inner],
+                           weights[g * outer:(g + 1) * outer]) for g in range(groups)]
+        return np.concatenate(parts, 1)
+
+    def test_conv(self):
+        rng = np.random.default_rng(2)
+        for shape, kernel, strides, dilations, pads, groups in (
+                ((2, 3, 9, 8), (5, 3, 3, 3), (1, 1), (1, 1), ((1, 1), (1, 1)), 1),
+                ((1, 4, 11), (6, 2, 4), (2,), (2,), ((3, 0),), 2),
+                ((2, 6, 5, 7), (6, 1, 3, 2), (2, 1), (1, 2), ((0, 1), (2, 1)), 6),
+                ((2, 6, 5, 7), (8, 3, 1, 1), (1, 1), (1, 1), ((0, 0), (0, 0)), 2),
+                ((1, 2, 4, 5, 6), (3, 2, 2, 3, 2), (1, 2, 1), (1, 1, 2), ((1, 0), (1, 1), (0, 0)), 1)):
+            x, weights = rng.standard_normal(shape, F), rng.standard_normal(kernel, F)
+            bias = rng.standard_normal(kernel[0], F)
+            wanted = self.convolve(x, weights, strides, dilations, pads, groups)
+            wanted += bias.reshape(-1, *[1] * (x.ndim - 2))
+            options = dict(strides=strides, dilations=dilations, pads=pads, groups=groups)
+            with self.subTest(kernel=kernel, weights="constant"):
+                got = evaluate(lambda g, a: a.conv(weights, bias, **options), x)
+                np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
+            with self.subTest(kernel=kernel, weights="input"):
+                graph = tailor.Graph("conv")
+                values = [graph.input("x", F, ["N", shape[1], *"ABC"[:len(shape) - 2]]), graph.input("w", F, kernel)]
+                graph.output("y", graph.conv(*values, bias, **options))
+                np.testing.assert_allclose(graph.compile("host").run(x, weights)[0], wanted, rtol=1e-4, atol=1e-5)
+
+    def test_pools(self):
+        x = np.random.default_rng(3).standard_normal((2, 3, 8, 9), F)
+        view = np.lib.stride_tricks.sliding_window_view
+        around = ((0, 0), (0, 0), (1, 1), (0, 1))
+        windows = view(np.pad(x, around, constant_values=-INF), (3, 2), (2, 3))[:, :, ::2]
+        options = dict(strides=(2, 1), pads=(1, (0, 1)))
+        self.expect(lambda g, a: a.max_pool((3, 2), **options), [x], windows.max((-2, -1)))
+        sums = view(np.pad(x, around), (3, 2), (2, 3))[:, :, ::2].sum((-2, -1))
+        counts = view(np.pad(np.ones_like(x), around), (3, 2), (2, 3))[:, :, ::2].sum((-2, -1))
+        got = evaluate(lambda g, a: a.average_pool((3, 2), **options), x)
+        np.testing.assert_allclose(got, sums / counts, rtol=1e-5, atol=1e-6)
+        got = evaluate(lambda g, a: a.average_pool((3, 2), count_include_pad=True, **options), x)
+        np.testing.assert_allclose(got, sums / 6, rtol=1e-5, atol=1e-6)
 
     def test_gather(self):
         x = np.arange(12, dtype=F).reshape(4, 3)

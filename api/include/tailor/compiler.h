@@ -115,6 +115,39 @@ TAILOR_API tailor_status* tailor_graph_attention(tailor_graph* graph, tailor_val
                                                  tailor_value value, tailor_value mask, double scale,
                                                  tailor_value* out);
 
+/* How windows lie over the spatial dims of x [N, C, D...]: those after the second. Each array has `rank` entries, one a
+ * spatial dim, or is NULL: strides and dilations 1, no padding. */
+typedef struct tailor_spatial_options {
+  uint64_t struct_size;
+  size_t rank;
+  const int64_t* strides;
+  const int64_t* dilations;
+  const tailor_dim* low;  /* elements of padding before the first, negative ones crop */
+  const tailor_dim* high; /* and after the last */
+} tailor_spatial_options;
+static inline void tailor_spatial_options_init(tailor_spatial_options* options) {
+  memset(options, 0, sizeof(*options));
+  options->struct_size = sizeof(*options);
+}
+
+/* out[n, m, o...] = bias[m] + sum over c, k... of x[n, g C / groups + c, o * stride + k * dilation - low, ...] *
+ * weights[m, c, k...], g being the group of m, x 0 outside.
+ * Shapes: x [N, C, D...], weights [M, C / groups, K...], bias [M] (0: none) -> [N, M, O...] with
+ *         O = max(floordiv(low + D + high - (K - 1) * dilation - 1, stride) + 1, 0).
+ * Types:  f16, bf16, f32 or f64, all alike. */
+TAILOR_API tailor_status* tailor_graph_conv(tailor_graph* graph, tailor_value x, tailor_value weights,
+                                            tailor_value bias, int64_t groups, const tailor_spatial_options* options,
+                                            tailor_value* out);
+/* The largest element of each window of `sizes`, one a spatial dim: [N, C, D...] -> [N, C, O...], O as for conv.
+ * Padding is below every element. */
+TAILOR_API tailor_status* tailor_graph_max_pool(tailor_graph* graph, tailor_value x, const tailor_dim* sizes,
+                                                size_t size_count, const tailor_spatial_options* options,
+                                                tailor_value* out);
+/* The mean of each window: of the elements of x in it, or with `count_include_pad` 1 of its padding, zeros, too. */
+TAILOR_API tailor_status* tailor_graph_average_pool(tailor_graph* graph, tailor_value x, const tailor_dim* sizes,
+                                                    size_t size_count, int32_t count_include_pad,
+                                                    const tailor_spatial_options* options, tailor_value* out);
+
 /* ---- Compile --------------------------------------------------------------------------------- */
 
 typedef struct tailor_compile_options {

@@ -65,6 +65,11 @@ class SymbolOptions(Structure):
                 ("likely", POINTER(c_int64)), ("likely_count", c_size_t)]
 
 
+class SpatialOptions(Structure):
+    _fields_ = [("struct_size", c_uint64), ("rank", c_size_t), ("strides", POINTER(c_int64)),
+                ("dilations", POINTER(c_int64)), ("low", POINTER(c_uint64)), ("high", POINTER(c_uint64))]
+
+
 class CompileOptions(Structure):
     _fields_ = [("struct_size", c_uint64), ("targets", POINTER(c_char_p)), ("target_count", c_size_t),
                 ("progress", ProgressFn), ("progress_user", c_void_p), ("threads", c_uint64),
@@ -134,6 +139,9 @@ _COMPILER = {
     "tailor_graph_gelu_tanh": [_Handle, c_uint64, _Value],
     "tailor_graph_l2_normalize": [_Handle, c_uint64, c_int64, c_double, _Value],
     "tailor_graph_attention": [_Handle, c_uint64, c_uint64, c_uint64, c_uint64, c_double, _Value],
+    "tailor_graph_conv": [_Handle, c_uint64, c_uint64, c_uint64, c_int64, POINTER(SpatialOptions), _Value],
+    "tailor_graph_max_pool": [_Handle, c_uint64, _Dims, c_size_t, POINTER(SpatialOptions), _Value],
+    "tailor_graph_average_pool": [_Handle, c_uint64, _Dims, c_size_t, c_int32, POINTER(SpatialOptions), _Value],
     "tailor_graph_compile": [_Handle, _Handle, POINTER(CompileOptions), _Out],
     "tailor_graph_compile_artifact": [_Handle, POINTER(CompileOptions), TakeFn, c_void_p],
 }

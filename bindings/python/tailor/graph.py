@@ -79,6 +79,15 @@ class Value(ValueOps):
     def l2_normalize(self, axis=-1, epsilon=1e-12):
         return self.graph.l2_normalize(self, axis, epsilon)
 
+    def conv(self, weights, bias=None, **options):
+        return self.graph.conv(self, weights, bias, **options)
+
+    def max_pool(self, sizes, **options):
+        return self.graph.max_pool(self, sizes, **options)
+
+    def average_pool(self, sizes, **options):
+        return self.graph.average_pool(self, sizes, **options)
+
     __array_ufunc__ = None  # numpy leaves `array + value` to us
 
     def __neg__(self):
@@ -104,7 +113,7 @@ def _binary(name, method):
 
 
 for _name, _method in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "matmul": "dot",
-                       "and": "and_", "or": "or_", "xor": "xor", "lt": "lt", "le": "le", "gt": "gt",
+                       "mod": "mod", "lshift": "shift_left", "rshift": "shift_right", "and": "and_", "or": "or_", "xor": "xor", "lt": "lt", "le": "le", "gt": "gt",
                        "ge": "ge"}.items():
     _binary(_name, _method)
 
@@ -183,6 +192,25 @@ class Graph(GraphOps):
         handles = [*self._values(query, key, value), self._optional(mask)]
         return self._append("tailor_graph_attention", *handles, scale)
 
+    def conv(self, x, weights, bias=None, *, strides=(), dilations=(), pads=(), groups=1):
+        """The convolution of x [N, C, D...] with weights [M, C / groups, K...]; bias is [M]. Any number of spatial dims.
+
+        pads: for each spatial dim (before, after), or one number for both."""
+        options = self._spatial(len(weights.shape) - 2, strides, dilations, pads)
+        handles = [*self._values(x, weights), self._optional(bias)]
+        return self._append("tailor_graph_conv", *handles, groups, byref(options))
+
+    def max_pool(self, x, sizes, *, strides=(), dilations=(), pads=()):
+        """The largest element of each window of `sizes` over the spatial dims of x [N, C, D...]."""
+        options = self._spatial(len(sizes), strides, dilations, pads)
+        return self._append("tailor_graph_max_pool", *self._values(x), *self._dims(sizes), byref(options))
+
+    def average_pool(self, x, sizes, *, strides=(), dilations=(), pads=(), count_include_pad=False):
+        """The mean of each window of `sizes` over the spatial dims of x [N, C, D...]."""
+        options = self._spatial(len(sizes), strides, dilations, pads)
+        return self._append("tailor_graph_average_pool", *self._values(x), *self._dims(sizes), int(count_include_pad),
+                            byref(options))
+
     def compile(self, targets=(), *, progress=None, threads=0, secret_key=None, runtime=None):
         """Compiles for all shapes at once and loads the result.
 
@@ -249,6 +277,22 @@ class Graph(GraphOps):
             elif not isinstance(value, Value):
                 raise TypeError(f"{value!r} is no tailor.Value, array or number beside one")
         return [value.handle for value in typed]
+
+    def _spatial(self, rank, strides, dilations, pads):
+        """The options of convolutions and pools; each list is empty or has `rank` entries."""
+        for name, given in (("strides", strides), ("dilations", dilations), ("pads", pads)):
+            if len(given) not in (0, rank):
+                raise ValueError(f"{name} has {len(given)} entries for {rank} spatial dims")
+        pairs = [pad if isinstance(pad, (tuple, list)) else (pad, pad) for pad in pads]
+        options = _library.SpatialOptions(ctypes.sizeof(_library.SpatialOptions), rank)
+        if strides:
+            options.strides = _convert.i64s(strides)[0]
+        if dilations:
+            options.dilations = _convert.i64s(dilations)[0]
+        if pairs:
+            options.low = self._dims([low for low, _ in pairs])[0]
+            options.high = self._dims([high for _, high in pairs])[0]
+        return options
 
     def _dims(self, shape):
         shape = [self._dim(dim) for dim in shape]

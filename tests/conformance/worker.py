@@ -28,7 +28,7 @@ def load(model, inputs, dims=None):
 
 def outputs(executable, inputs):
     """{name: array} of one run."""
-    arrays = [numpy.asarray(inputs[spec.name], order="C") for spec in executable.inputs]
+    arrays = [numpy.asarray(cases.travelling(inputs[spec.name]), order="C") for spec in executable.inputs]
     return dict(zip([spec.name for spec in executable.outputs], executable.run(*arrays)))
 
 

@@ -140,7 +140,7 @@ def _slice(node, x, starts, ends, axes=None, steps=None):
 @glue("Split")
 @_any_data()
 def _split(node, x, sizes=None):
-    if not x.symbolic or x.rank != 1:
+    if x.rank != 1:
         return None
     outputs = len(node.proto.output)
     each = -(-len(x.entries) // outputs)

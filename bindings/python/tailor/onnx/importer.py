@@ -125,6 +125,7 @@ class Importer:
     def constant(self, proto):
         """A TensorProto as a Tensor."""
         tensor = Tensor(self.extents, self.graph, array=self.constants.array(proto))
+        tensor.name = proto.name
         tensor.narrow = proto.data_type if narrow.is_narrow(proto.data_type) else None
         return tensor
 

@@ -17,7 +17,7 @@ class Tensor:
         self._extents, self._graph, self._value = extents, graph, value
         self.array, self._entries, self._rank = array, entries, rank
         self.dtype = dtype or (value.dtype if value is not None else _convert.dtype_name(_convert.array_code(array)))
-        self._shape = None
+        self._shape, self.name = None, ""  # the name is for constants
         self.narrow = None  # the ONNX type whose elements travel in `dtype`, where Tailor has it not
         self.sources = frozenset()  # the model's inputs whose elements this depends on
 
@@ -41,7 +41,7 @@ class Tensor:
     def value(self):
         """The tensor as a value of the graph."""
         if self._value is None:
-            self._value = self._graph.constant(self.array) if self.array is not None else self._list()
+            self._value = self._graph.constant(self.array, self.name) if self.array is not None else self._list()
         return self._value
 
     @property

@@ -1,0 +1,147 @@
+"""What importing makes of a model: symbols, folded shape arithmetic, borrowed constants, the command line."""
+import contextlib
+import io
+import os
+import tempfile
+import unittest
+
+import numpy
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+import tailor
+import tailor.__main__
+import tailor.onnx
+
+
+def model(nodes, inputs, outputs, initializers=(), opset=17):
+    infos = [helper.make_tensor_value_info(name, dtype, shape) for name, dtype, shape in inputs]
+    results = [helper.make_tensor_value_info(name, dtype, None) for name, dtype in outputs]
+    tensors = [numpy_helper.from_array(array, name) for name, array in initializers]
+    graph = helper.make_graph(nodes, "g", infos, results, tensors)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+
+
+def ints(*values):
+    return numpy.array(values, numpy.int64)
+
+
+def exported_attention():
+    """Self-attention with every dynamic reshape spelled out as exporters do."""
+    node, nodes = helper.make_node, []
+    for i, name in enumerate("qkv"):
+        nodes += [
+            node("MatMul", ["x", f"w{name}"], [f"{name}0"]),
+            node("Shape", [f"{name}0"], [f"{name}s"]),
+            node("Gather", [f"{name}s", "zero"], [f"{name}b"], axis=0),
+            node("Shape", [f"{name}0"], [f"{name}s2"]),
+            node("Gather", [f"{name}s2", "one"], [f"{name}l"], axis=0),
+            node("Unsqueeze", [f"{name}b", "axis0"], [f"{name}b1"]),
+            node("Unsqueeze", [f"{name}l", "axis0"], [f"{name}l1"]),
+            node("Concat", [f"{name}b1", f"{name}l1", "heads", "width"], [f"{name}shape"], axis=0),
+            node("Reshape", [f"{name}0", f"{name}shape"], [f"{name}1"]),
+            node("Transpose", [f"{name}1"], [f"{name}2"], perm=[0, 2, 3, 1] if name == "k" else [0, 2, 1, 3]),
+        ]
+    nodes += [
+        node("Shape", ["mask"], ["ms"]), node("ConstantOfShape", ["ms"], ["unused"]),
+        node("MatMul", ["q2", "k2"], ["scores"]), node("Div", ["scores", "root"], ["scaled"]),
+        node("Cast", ["mask"], ["maskf"], to=TensorProto.FLOAT), node("Sub", ["onef", "maskf"], ["inverted"]),
+        node("Mul", ["inverted", "least"], ["bias"]), node("Unsqueeze", ["bias", "axes12"], ["bias4"]),
+        node("Add", ["scaled", "bias4"], ["masked"]), node("Softmax", ["masked"], ["weights"], axis=-1),
+        node("MatMul", ["weights", "v2"], ["mixed"]), node("Transpose", ["mixed"], ["back"], perm=[0, 2, 1, 3]),
+        node("Shape", ["back"], ["bs"]), node("Slice", ["bs", "from0", "to2"], ["front"]),
+        node("Concat", ["front", "all"], ["flat"], axis=0), node("Reshape", ["back", "flat"], ["y"]),
+    ]
+    random = numpy.random.default_rng(1)
+    weights = [(f"w{name}", random.standard_normal((16, 16), numpy.float32) / 4) for name in "qkv"]
+    constants = [("zero", numpy.int64(0)), ("one", numpy.int64(1)), ("axis0", ints(0)), ("heads", ints(4)),
+                 ("width", ints(4)), ("root", numpy.float32(2)), ("onef", numpy.float32(1)), ("axes12", ints(1, 2)),
+                 ("least", numpy.float32(-1e9)), ("from0", ints(0)), ("to2", ints(2)), ("all", ints(16))]
+    constants = [(name, numpy.asarray(value)) for name, value in constants]
+    return model(nodes, [("x", TensorProto.FLOAT, ["batch", "length", 16]),
+                         ("mask", TensorProto.INT64, ["batch", "length"])], [("y", TensorProto.FLOAT)],
+                 weights + constants)
+
+
+class ShapeArithmeticTest(unittest.TestCase):
+    def test_exported_attention_has_no_shape_node_left(self):
+        text = tailor.onnx.load(exported_attention()).text
+        for op in ("gather", "concat", "slice", "iota"):
+            self.assertNotIn(f" {op} ", text)
+        self.assertEqual(text.count("i64["), 1, text)  # the mask
+        self.assertIn("%y = reshape %back {shape = [batch, length, 16]}", text)
+
+    def test_exported_attention_runs_at_every_shape(self):
+        import onnxruntime
+        proto = exported_attention()
+        executable = tailor.onnx.load(proto).compile("host")
+        session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+        random = numpy.random.default_rng(2)
+        for batch, length in ((1, 1), (2, 7), (3, 64), (1, 130)):
+            x = random.standard_normal((batch, length, 16), numpy.float32)
+            mask = (random.random((batch, length)) < 0.8).astype(numpy.int64)
+            mask[:, 0] = 1
+            got, = executable.run(x=x, mask=mask)
+            wanted, = session.run(None, {"x": x, "mask": mask})
+            numpy.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
+
+    def test_shapes_as_results(self):
+        proto = model([helper.make_node("Shape", ["x"], ["s"]), helper.make_node("Size", ["x"], ["n"])],
+                      [("x", TensorProto.FLOAT, ["a", "b", 3])], [("s", TensorProto.INT64), ("n", TensorProto.INT64)])
+        executable = tailor.onnx.load(proto).compile("host")
+        for a, b in ((2, 5), (0, 4), (7, 1)):
+            shape, count = executable.run(numpy.zeros((a, b, 3), numpy.float32))
+            self.assertEqual(shape.tolist(), [a, b, 3])
+            self.assertEqual(count.item(), a * b * 3)
+
+    def test_condition_on_what_is_known_of_a_dim(self):
+        nodes = [helper.make_node("Shape", ["x"], ["s"]), helper.make_node("Equal", ["s", "minus"], ["is"]),
+                 helper.make_node("Where", ["is", "ones", "s"], ["t"]), helper.make_node("Expand", ["z", "t"], ["y"])]
+        proto = model(nodes, [("x", TensorProto.FLOAT, ["a", "b"]), ("z", TensorProto.FLOAT, [1, "b"])],
+                      [("y", TensorProto.FLOAT)], [("minus", ints(-1)), ("ones", ints(1, 1))])
+        self.assertIn("f32[a, b]", tailor.onnx.load(proto).text.splitlines()[-3])
+
+
+class SymbolTest(unittest.TestCase):
+    def load(self, shape, **options):
+        proto = model([helper.make_node("Neg", ["x"], ["y"])], [("x", TensorProto.FLOAT, shape)],
+                      [("y", TensorProto.FLOAT)])
+        proto.graph.output[0].type.tensor_type.shape.dim.add().dim_param = "invented"
+        return tailor.onnx.load(proto, **options).text.splitlines()[0]
+
+    def test_names(self):
+        self.assertIn("(%x: f32[batch, x_dim1, 4])", self.load(["batch", None, 4]))
+
+    def test_given_dims(self):
+        batch = tailor.symbol("batch", min=1, max=8, likely=[4])
+        self.assertIn("batch in [1, 8] likely [4]", self.load(["batch", 3], dims={"batch": batch}))
+        self.assertIn("f32[2*n, 3]", self.load(["batch", 3], dims={"batch": 2 * tailor.symbol("n")}))
+        self.assertIn("f32[5, 7]", self.load(["batch", None], dims={"batch": 5, "x_dim1": 7}))
+
+
+class CommandLineTest(unittest.TestCase):
+    def run_main(self, *arguments):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            tailor.__main__.main(arguments)
+        return out.getvalue()
+
+    def test_commands(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, artifact = os.path.join(folder, "m.onnx"), os.path.join(folder, "m.tlr")
+            onnx.save(exported_attention(), path)
+            self.assertIn("batch in [1, 8]", self.run_main("import", path, "--text", "--dim", "batch=1..8"))
+            self.assertIn("symbols", self.run_main("facts", path))
+            self.assertIn("out y: f32[batch, length, 16]",
+                          self.run_main("compile", path, "-o", artifact, "--target", "x86-64-v2"))
+            self.assertEqual([spec.name for spec in tailor.load(artifact).inputs], ["x", "mask"])
+
+    def test_errors_end_with_the_file_and_the_reason(self):
+        with self.assertRaisesRegex(SystemExit, "nowhere.onnx.*No such file"):
+            self.run_main("import", "nowhere.onnx")
+        with self.assertRaisesRegex(SystemExit, "batch=x"):
+            self.run_main("import", "nowhere.onnx", "--dim", "batch=x")
+
+
+if __name__ == "__main__":
+    unittest.main()

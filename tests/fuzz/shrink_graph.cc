@@ -96,8 +96,10 @@ std::vector<Change> Changes(const Graph& graph) {
   } else {
     for (Value operand : graph.node(outputs[0].node).operands) changes.push_back({.outputs = {operand}});
   }
+  changes.push_back({.outputs = outputs});
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     const Node& node = graph.node(id);
+    if (!node.operands.empty()) changes.push_back({.outputs = {{id, 0}}});  // in case it fails without a use
     if (node.op == OpKind::kInput) {
       changes.push_back({.outputs = outputs, .dropped_input = id});
       continue;

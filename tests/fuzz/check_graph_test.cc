@@ -1,0 +1,148 @@
+// The harness itself: devices with planted faults must be found out, and what fails must become small.
+#include "tests/fuzz/check_graph.h"
+
+#include <cstdlib>
+#include <functional>
+
+#include "absl/strings/str_cat.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+#include "tests/fuzz/shrink_graph.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/reference_evaluator.h"
+
+namespace tailor {
+namespace {
+
+constexpr char kGraph[] = R"(
+graph @g(%x: f32[A, B], %y: f32[C]) {
+  %s = add %x, %y
+  %e = tanh %s
+  return %e
+})";
+
+// What a fake device does to results; by default nothing.
+struct Fault {
+  std::function<void(int threads, std::vector<HostTensor>* outputs)> spoil = [](int, std::vector<HostTensor>*) {};
+  bool accepts_everything = false;
+};
+
+// A device that evaluates with the reference itself. Every extent of an input is a symbol.
+class FakeProgram : public DeviceProgram {
+ public:
+  FakeProgram(const Graph& graph, const Fault& fault) : graph_(graph), fault_(fault) {}
+
+  absl::StatusOr<std::vector<HostTensor>> Run(const std::vector<HostTensor>& inputs, int threads) override {
+    std::vector<int64_t> symbols(graph_.symbols().size());
+    std::vector<reference::Array> arrays;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Shape& shape = graph_.type({graph_.inputs()[i], 0}).shape;
+      for (size_t d = 0; d < shape.size(); ++d) symbols[*shape[d].symbol()] = inputs[i].dims[d];
+      arrays.push_back(reference::FromBytes(inputs[i].dtype, inputs[i].dims, inputs[i].bytes.data()));
+    }
+    const auto result = reference::Evaluate(graph_, symbols, arrays);
+    if (!result.ok() && fault_.accepts_everything) return std::vector<HostTensor>{};
+    if (!result.ok()) return result.status();
+    std::vector<HostTensor> outputs;
+    for (reference::Array array : result->outputs) {
+      for (auto& element : array.elements) element.value = reference::RoundTo(array.dtype, element.value);
+      outputs.push_back({array.dtype, array.dims, reference::ToBytes(array)});
+    }
+    fault_.spoil(threads, &outputs);
+    return outputs;
+  }
+
+  absl::Status RunInto(const std::vector<HostTensor>& inputs, int threads, std::vector<HostTensor>* outputs) override {
+    auto result = Run(inputs, threads);
+    if (result.ok()) *outputs = *std::move(result);
+    return result.status();
+  }
+
+ private:
+  const Graph& graph_;
+  const Fault& fault_;
+};
+
+class FakeDevice : public Device {
+ public:
+  explicit FakeDevice(Fault fault) : fault_(std::move(fault)) {}
+  std::string name() const override { return "fake"; }
+  absl::StatusOr<std::unique_ptr<DeviceProgram>> Compile(const Graph& graph) const override {
+    return std::make_unique<FakeProgram>(graph, fault_);
+  }
+
+ private:
+  const Fault fault_;
+};
+
+CheckResult CheckWith(const Fault& fault) {
+  const auto graph = ParseGraph(kGraph);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return CheckGraphInChild(*graph, FakeDevice(fault), 1);
+}
+
+TEST(CheckGraph, ARightDevicePasses) {
+  const CheckResult result = CheckWith({});
+  EXPECT_EQ(result.failure, "");
+  EXPECT_EQ(result.shapes, 5);
+  EXPECT_GT(result.refusals, 0);
+  EXPECT_GT(result.compared, 100);
+  EXPECT_EQ(result.unknown, 0);
+}
+
+TEST(CheckGraph, AWrongElementIsFound) {
+  const CheckResult result = CheckWith({[](int, std::vector<HostTensor>* outputs) {
+    std::vector<std::byte>& bytes = (*outputs)[0].bytes;
+    if (!bytes.empty()) bytes[bytes.size() - 3] ^= std::byte{0x20};  // 2^-10 of the last element
+  }});
+  EXPECT_EQ(result.Kind(), "value") << result.failure;
+}
+
+TEST(CheckGraph, WrongDimsAreFound) {
+  const CheckResult result =
+      CheckWith({[](int, std::vector<HostTensor>* outputs) { (*outputs)[0].dims.push_back(1); }});
+  EXPECT_EQ(result.Kind(), "shape") << result.failure;
+}
+
+TEST(CheckGraph, BitsThatDependOnThreadsAreFound) {
+  const CheckResult result = CheckWith({[](int threads, std::vector<HostTensor>* outputs) {
+    if (threads > 1 && !(*outputs)[0].bytes.empty()) (*outputs)[0].bytes[0] ^= std::byte{1};
+  }});
+  EXPECT_EQ(result.Kind(), "threads") << result.failure;
+}
+
+TEST(CheckGraph, AWrongShapeThatIsAcceptedIsFound) {
+  Fault fault;
+  fault.accepts_everything = true;
+  EXPECT_EQ(CheckWith(fault).Kind(), "accepted");
+}
+
+TEST(CheckGraph, ACrashIsAFailure) {
+  EXPECT_EQ(CheckWith({[](int, std::vector<HostTensor>*) { std::abort(); }}).Kind(), "signal 6");
+}
+
+// A value that seems wrong whenever the graph has a certain op: what is left is that op and little else.
+TEST(ShrinkGraph, LeavesWhatFails) {
+  int shrunk = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    auto has_concat = [](const Graph& graph) {
+      for (const Node& node : graph.nodes()) {
+        if (node.op == OpKind::kConcat) return true;
+      }
+      return false;
+    };
+    const Graph graph = RandomGraph(seed);
+    if (!has_concat(graph)) continue;
+    const Graph smallest = ShrinkGraph(graph, 1000, has_concat);
+    ASSERT_TRUE(has_concat(smallest));
+    int computed = 0;
+    for (const Node& node : smallest.nodes()) computed += !node.operands.empty();
+    EXPECT_EQ(computed, 1) << smallest.ToText();
+    EXPECT_EQ(smallest.outputs().size(), 1u);
+    ++shrunk;
+  }
+  EXPECT_GT(shrunk, 5);
+}
+
+}  // namespace
+}  // namespace tailor

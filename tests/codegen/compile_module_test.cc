@@ -1,0 +1,74 @@
+// Mirrors codegen/compile_module.cc, whose functions codegen/link.h declares.
+#include "codegen/link.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/codegen/ir_image.h"
+
+namespace tailor {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kScale[] = R"(
+define float @scale(float %x) {
+  %y = fmul float %x, 1.5
+  ret float %y
+}
+)";
+
+TEST(CompileModule, LoopsDoNotBecomeLibraryCalls) {
+  llvm::LLVMContext context;
+  auto object = CompileIr(ParseIr(context, R"(
+define void @clear(ptr %p, i64 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%next, %body]
+  %more = icmp slt i64 %i, %n
+  br i1 %more, label %body, label %done
+body:
+  %q = getelementptr float, ptr %p, i64 %i
+  store float 0.0, ptr %q
+  %next = add nsw i64 %i, 1
+  br label %loop
+done:
+  ret void
+}
+)"));
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
+  objects.push_back(std::move(object));
+  auto image = LinkImage(std::move(objects), {"clear"});
+  ASSERT_TRUE(image.ok()) << image.status();
+  float data[5] = {1, 2, 3, 4, 5};
+  MappedImage(*image).Find<void (*)(float*, int64_t)>("clear")(data, 4);
+  EXPECT_THAT(data, ::testing::ElementsAre(0, 0, 0, 0, 5));
+}
+
+TEST(CompileModule, RefusesBrokenModules) {
+  llvm::LLVMContext context;
+  auto module = std::make_unique<llvm::Module>("broken", context);
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), false);
+  auto* f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "f", *module);
+  llvm::BasicBlock::Create(context, "entry", f);
+  auto machine = MakeTargetMachine(HostCpuTarget());
+  ASSERT_TRUE(machine.ok());
+  auto object = CompileModule(std::move(module), **machine);
+  ASSERT_FALSE(object.ok());
+  EXPECT_THAT(std::string(object.status().message()), HasSubstr("module broken does not verify"));
+}
+
+TEST(CompileModule, LeavesNoUnwindTables) {
+  llvm::LLVMContext context;
+  auto object = CompileIr(ParseIr(context, kScale));
+  EXPECT_EQ(object->getBuffer().find("eh_frame"), llvm::StringRef::npos);
+}
+
+TEST(CompileModule, CountsModules) {
+  llvm::LLVMContext context;
+  const uint64_t before = ModulesEmitted();
+  CompileIr(ParseIr(context, kScale));
+  EXPECT_EQ(ModulesEmitted(), before + 1);
+}
+
+}  // namespace
+}  // namespace tailor

@@ -75,6 +75,7 @@ class GraphMaker {
   void AppendPad();
   void AppendWindow();
   void AppendGather();
+  void AppendEmbedding();
   void AppendIota();
   void AppendDot();
 

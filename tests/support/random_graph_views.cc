@@ -198,7 +198,17 @@ std::optional<Value> GraphMaker::Indices(const DimExpr& extent) {
   return Append(OpKind::kSub, {Scalar(type, -1), *forward});
 }
 
+// An embedding, and sometimes its table as the weights of a product.
+void GraphMaker::AppendEmbedding() {
+  const DimExpr entries = OneOf<int64_t>({3, 17, 40}), width = OneOf<int64_t>({4, 16, 21});
+  const Value table = Constant(DType::kF32, {entries, width});
+  const auto rows = Append(OpKind::kGather, {table, Input(DType::kI64, AnyShape(2))});
+  Keep(rows);
+  if (rank(*rows) > 1 && Percent(50)) Keep(Append(OpKind::kDot, {*rows, table}, {{"transpose_rhs", int64_t{1}}}));
+}
+
 void GraphMaker::AppendGather() {
+  if (Percent(20)) return AppendEmbedding();
   const auto x = Find([&](Value v) { return rank(v) > 0 && rank(v) < 4; });
   if (!x) return;
   const int64_t axis = Percent(60) ? 0 : Pick(rank(*x));

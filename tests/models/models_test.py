@@ -11,6 +11,7 @@ import unittest
 import numpy as np
 import onnxruntime
 
+import bert
 import registry
 import tailor
 import tailor.onnx
@@ -22,6 +23,16 @@ MAX_SECONDS = 5  # what compiling bert_12 may take on an idle machine: printed, 
 @functools.lru_cache(maxsize=None)
 def written(name):
     return registry.MODELS[name].write()
+
+
+@functools.lru_cache(maxsize=None)
+def compiled(name):
+    graph = tailor.onnx.load(written(name))
+    start, cpu = time.monotonic(), time.process_time()
+    executable = graph.compile("host")
+    print(f"{name}: compiled in {time.monotonic() - start:.2f} s, {time.process_time() - cpu:.2f} s of CPU time"
+          f"{f' (at most {MAX_SECONDS} s are wanted)' if name == 'bert_12' else ''}", flush=True)
+    return executable
 
 
 @contextlib.contextmanager
@@ -45,12 +56,7 @@ def reference(proto):
 
 class ModelsTest(unittest.TestCase):
     def check(self, name):
-        model, proto = registry.MODELS[name], written(name)
-        graph = tailor.onnx.load(proto)
-        start, cpu = time.monotonic(), time.process_time()
-        executable = graph.compile("host")
-        print(f"{name}: compiled in {time.monotonic() - start:.2f} s, {time.process_time() - cpu:.2f} s of CPU time"
-              f"{f' (at most {MAX_SECONDS} s are wanted)' if name == 'bert_12' else ''}", flush=True)
+        model, proto, executable = registry.MODELS[name], written(name), compiled(name)
         emitted, run = tailor.modules_emitted(), reference(proto)
         self.assertEqual(len(set(model.shapes)), 8)
         for seed, binding in enumerate(model.bindings()):
@@ -66,6 +72,12 @@ class ModelsTest(unittest.TestCase):
             self.assertTrue(np.isfinite(array).all(), name)
             largest = float(np.abs(array).max(initial=0))
             np.testing.assert_allclose(outputs[name], array, rtol=1e-4, atol=1e-5 * largest, err_msg=name)
+
+    def test_a_sequence_longer_than_the_position_table(self):
+        binding = {"batch_size": 2, "sequence_length": bert.POSITIONS + 1}
+        inputs = registry.inputs(written("bert_2"), registry.MODELS["bert_2"], binding, 0)
+        with self.assertRaisesRegex(tailor.Error, f"sequence_length.* is {bert.POSITIONS + 1}.* is {bert.POSITIONS}"):
+            compiled("bert_2").run(**inputs)
 
     def test_no_shape_glue_is_left(self):
         for name in registry.MODELS:

@@ -126,7 +126,8 @@ class ShapeTest(BadModelTest):
         self.refuse(proto, 'Reshape node "re"', "no shape")
 
     def test_axis_out_of_range(self):
-        self.refuse(model([helper.make_node("Softmax", ["x"], ["y"], "soft", axis=5)]), 'Softmax node "soft"', "axis 5")
+        self.refuse(model([helper.make_node("Softmax", ["x"], ["y"], "soft", axis=5)]), 'Softmax node "soft"',
+                    "axis 5")
 
     def test_wrong_rank(self):
         nodes = [helper.make_node("Conv", ["x", "x"], ["y"], "conv")]

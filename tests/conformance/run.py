@@ -91,6 +91,11 @@ def count(results):
     return f"{by['passed']} passed, {by['failed']} failed, {by['skipped']} skipped"
 
 
+def _cell(text):
+    """A text as one cell of a table."""
+    return " ".join(text.replace("|", "/").split())
+
+
 def report(results, symbolic):
     """The text of onnx.md."""
     fixed = sum(1 for result in results if result["status"] == "passed" and result["fixed"])
@@ -101,7 +106,7 @@ def report(results, symbolic):
         rows = [result for result in results if result["status"] == status]
         if rows:
             lines += [f"## {title}", "", "| case | reason |", "|---|---|"]
-            lines += [f"| {row['case']} | {' '.join(row['reason'].replace('|', '/').split())} |" for row in rows] + [""]
+            lines += [f"| {row['case']} | {_cell(row['reason'])} |" for row in rows] + [""]
     return "\n".join(lines)
 
 

@@ -48,9 +48,9 @@ def _others(name, model, executable, inputs, free, fixed):
     import worker
     reference, compared = _Reference(model), 0
     for change in _CHANGES:
-        if name.startswith(_EVEN):
-            change = lambda v, change=change: change(v) + change(v) % 2
-        other = {key: _changed(array, change, {i for n, i in free if n == key}) for key, array in inputs.items()}
+        rounded = (lambda v: change(v) + change(v) % 2) if name.startswith(_EVEN) else change
+        other = {key: _changed(array, rounded, {i for owner, i in free if owner == key})
+                 for key, array in inputs.items()}
         if all(other[key].shape == inputs[key].shape for key in inputs):
             continue
         wanted = reference.run(other)
@@ -148,7 +148,8 @@ class _Reference:
     def disputed(self, inputs, got, half):
         """Whether some implementation gives what Tailor gave."""
         outputs = (self._try(implementation, inputs) for implementation in self._runs)
-        return any(wanted is not None and _compare(got, wanted, 1e-3, _noise(wanted, half)) is None for wanted in outputs)
+        return any(wanted is not None and _compare(got, wanted, 1e-3, _noise(wanted, half)) is None
+                   for wanted in outputs)
 
     def _try(self, implementation, inputs):
         try:
@@ -159,7 +160,8 @@ class _Reference:
     def _onnxruntime(self):
         options = onnxruntime.SessionOptions()
         options.log_severity_level, options.intra_op_num_threads = 4, 1
-        session = onnxruntime.InferenceSession(self._model.SerializeToString(), options, ["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(self._model.SerializeToString(), options,
+                                               providers=["CPUExecutionProvider"])
         return lambda inputs: session.run(None, inputs)
 
     def _evaluator(self):

@@ -99,17 +99,21 @@ def _identity(node, x):
 
 @operator("Dropout", since=12)
 def _dropout(node, x, ratio=None, training=None):
-    return _dropped(node, x, training is not None and training.item() is not False)
+    for known in (training, ratio) if training is not None else ():
+        if known is not None and known.item() is None:
+            node.depends_on_data(known, "whether elements are dropped")
+    if training is not None and training.item() and (ratio is None or ratio.item()):
+        node.unsupported("training mode draws random numbers")
+    return _kept(node, x)
 
 
 @operator("Dropout", since=7)
 def _dropout_inference(node, x):
-    return _dropped(node, x, False)
+    return _kept(node, x)
 
 
-def _dropped(node, x, training):
-    if training:
-        node.unsupported("training mode draws random numbers")
+def _kept(node, x):
+    """x, and the mask that keeps all of it."""
     mask = node.graph.broadcast(node.graph.scalar(1, "bool"), x.shape)
     return [x, mask][:len(node.proto.output)]
 

@@ -1,11 +1,13 @@
 """Walks a model's nodes and appends to a graph what they compute."""
+import copy
+
 import numpy
 from onnx import AttributeProto, TensorProto, helper
 
 from .. import _convert
 from .. import errors as _errors
 from ..dims import symbol
-from ..graph import Graph, Value
+from ..graph import Graph
 from . import constants, dtypes, folding, functions, narrow, registry, validation
 from .errors import DependsOnData, ModelError, Unsupported
 from .extents import Extents
@@ -23,6 +25,7 @@ class Node:
         self.opset = opsets.get(self.domain, 0)
         self.graph, self.extents = importer.graph, importer.extents
         self._attributes = {attribute.name: attribute for attribute in proto.attribute}
+        self._overrides = {}
 
     @property
     def label(self):
@@ -31,6 +34,8 @@ class Node:
 
     def attribute(self, name, default=None):
         """An attribute's value; tensors as Tensor, texts as str."""
+        if name in self._overrides:
+            return self._overrides[name]
         if name not in self._attributes:
             return default
         value = self._attributes[name]
@@ -38,6 +43,12 @@ class Node:
             return self.importer.constant(value.t)
         value = helper.get_attribute_value(value)
         return value.decode() if isinstance(value, bytes) else value
+
+    def as_if(self, **attributes):
+        """This node with other values for some attributes."""
+        node = copy.copy(self)
+        node._overrides = {**self._overrides, **attributes}
+        return node
 
     def has(self, name):
         return name in self._attributes

@@ -1,4 +1,4 @@
-"""Element types of up to 8 bits that Tailor has not: they travel as the bits (floats) or values (integers) in u8 or i8.
+"""Element types of up to 8 bits that Tailor has not: floats travel as their bits in u8, integers as values in i8, u8.
 
 Floats are read through a table of all their values, and written by a binary search among the thresholds between
 neighbouring values, of which the even code owns the tie."""

@@ -184,24 +184,9 @@ def _resize(node, x, roi=None, scales=None, sizes=None):
 @operator("Upsample", since=9)
 def _upsample(node, x, scales):
     factors = known_floats(node, scales, "the scales")
-    axes = []
-    for axis, factor in enumerate(factors):
-        axes.append(Axis(_Asymmetric(node), axis, x.shape[axis], _scaled(node, x.shape[axis], factor), factor, None))
-    return _apply(_Asymmetric(node), x, axes)
-
-
-class _Asymmetric:
-    """An Upsample node as a Resize."""
-
-    def __init__(self, node):
-        self._node = node
-
-    def __getattr__(self, name):
-        return getattr(self._node, name)
-
-    def attribute(self, name, default=None):
-        fixed = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
-        return fixed.get(name) or self._node.attribute(name, default)
+    node = node.as_if(coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+    return _apply(node, x, [Axis(node, axis, x.shape[axis], _scaled(node, x.shape[axis], factor), factor, None)
+                            for axis, factor in enumerate(factors)])
 
 
 def known_floats(node, tensor, what):
@@ -217,7 +202,7 @@ def _grid_sample(node, x, grid):
     """x [N, C, D...] read at the places that grid [N, E..., rank] gives, last axis first."""
     graph, extents = node.graph, node.extents
     spatial, out_dims = x.shape[2:], grid.shape[1:-1]
-    mode = {"bilinear": "linear", "bicubic": "cubic"}.get(*[node.attribute("mode", "linear")] * 2)
+    mode = node.attribute("mode", "linear").removeprefix("bi")
     places = []
     for i, size in enumerate(spatial):
         column = len(spatial) - 1 - i

@@ -137,22 +137,10 @@ def _conv_transpose(node, x, weight, bias=None):
     split = graph.transpose(graph.reshape(flipped, [groups, inner, outputs, *kernel]),
                             [0, 2, 1, *range(3, rank + 3)])
     swapped = [extents.mul(groups, outputs), inner, *kernel]
-    out = convolution(_Plain(node, dilations), spread, graph.reshape(split, swapped), dims(node, spread), swapped,
+    plain = node.as_if(auto_pad="NOTSET", pads=[0] * 2 * rank, strides=[1] * rank, dilations=dilations)
+    out = convolution(plain, spread, graph.reshape(split, swapped), dims(node, spread), swapped,
                       groups)
     return out if bias is None else graph.add(out, per_channel(node, bias.value, x.rank))
-
-
-class _Plain:
-    """A node whose padding and strides have been applied already."""
-
-    def __init__(self, node, dilations):
-        self._node, self._dilations = node, dilations
-
-    def __getattr__(self, name):
-        return getattr(self._node, name)
-
-    def attribute(self, name, default=None):
-        return self._dilations if name == "dilations" else default
 
 
 def _transpose_pads(node, spatial, kernel, strides, dilations):

@@ -5,7 +5,7 @@
 #include "codegen/cuda/cuda_target.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/codegen/cuda_plans.h"
+#include "tests/codegen/loop_plans.h"
 
 namespace tailor {
 namespace {

@@ -8,7 +8,7 @@
 #include "codegen/cuda/emit_cuda_loops.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/codegen/cuda_plans.h"
+#include "tests/codegen/loop_plans.h"
 #include "tests/codegen/simt_emulator.h"
 
 namespace tailor {

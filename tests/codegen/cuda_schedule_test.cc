@@ -2,7 +2,7 @@
 
 #include "codegen/cuda/cuda_target.h"
 #include "gtest/gtest.h"
-#include "tests/codegen/cuda_plans.h"
+#include "tests/codegen/loop_plans.h"
 
 namespace tailor {
 namespace {

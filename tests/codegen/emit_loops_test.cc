@@ -7,50 +7,14 @@
 #include "codegen/scalar_emitter.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/ir_image.h"
+#include "tests/codegen/loop_plans.h"
 
 namespace tailor {
 namespace {
 
-// Writes plans tersely: symbols are numbers, slot i holds symbol i.
-struct PlanWriter {
-  KernelPlan plan;
-  Extent Slot(SymbolId symbol) { return plan.AddDim({.value = DimExpr::Symbol(symbol)}); }
-  ExprId Axis(int axis) { return plan.Add({.kind = ExprKind::kAxis, .ref = axis}); }
-  ExprId Load(int buffer, std::vector<ExprId> at) {
-    return plan.Add({.kind = ExprKind::kLoad, .dtype = plan.buffers[buffer].dtype, .ref = buffer, .args = at});
-  }
-  ExprId Op(OpKind op, std::vector<ExprId> args) {
-    return plan.Add({.kind = ExprKind::kOp, .dtype = plan.exprs[args.back()].dtype, .op = op, .args = args});
-  }
-};
-
-// softmax over the last of [d0, d1], the exponentials kept in a row buffer.
-KernelPlan SoftmaxPlan() {
-  PlanWriter w;
-  KernelPlan& plan = w.plan;
-  const Extent rows = w.Slot(0), columns = w.Slot(1);
-  plan.axes = {{rows, AxisRole::kParallel}, {columns, AxisRole::kTile}};
-  plan.buffers = {{BufferKind::kInput, DType::kF32, {rows, columns}},
-                  {BufferKind::kOutput, DType::kF32, {rows, columns}},
-                  {BufferKind::kRow, DType::kF32, {columns}},
-                  {BufferKind::kLocal, DType::kF32, {}},
-                  {BufferKind::kLocal, DType::kF32, {}}};
-  const ExprId i = w.Axis(0), j = w.Axis(1);
-  const ExprId x = w.Load(0, {i, j});
-  const ExprId e = w.Op(OpKind::kExp, {w.Op(OpKind::kSub, {x, w.Load(3, {})})});
-  const ExprId y = w.Op(OpKind::kDiv, {w.Load(2, {j}), w.Load(4, {})});
-  plan.stages = {
-      {{1}, {{.buffer = 3, .value = x, .reduce_axes = {1}, .combiner = OpKind::kMax, .accumulate = DType::kF32}}},
-      {{1},
-       {{.buffer = 2, .indices = {j}, .value = e},
-        {.buffer = 4, .value = e, .reduce_axes = {1}, .combiner = OpKind::kAdd, .accumulate = DType::kF32}}},
-      {{1}, {{.buffer = 1, .indices = {i, j}, .value = y}}}};
-  return plan;
-}
-
 // Sum over the first of [d0, d1].
 KernelPlan ColumnSumPlan() {
-  PlanWriter w;
+  PlanBuilder w;
   KernelPlan& plan = w.plan;
   const Extent columns = w.Slot(0), rows = w.Slot(1);
   plan.axes = {{columns, AxisRole::kParallel}, {rows, AxisRole::kTile}};
@@ -67,9 +31,9 @@ KernelPlan ColumnSumPlan() {
   return plan;
 }
 
-// b1[i, j] = b0[bcast(i, d2), j] with a step-2 read of nothing else.
+// b1[i, j] = b0[bcast(i, d2), j].
 KernelPlan BroadcastPlan() {
-  PlanWriter w;
+  PlanBuilder w;
   KernelPlan& plan = w.plan;
   const Extent rows = w.Slot(0), columns = w.Slot(1), source_rows = w.Slot(2);
   plan.axes = {{rows, AxisRole::kParallel}, {columns, AxisRole::kParallel}};
@@ -77,22 +41,6 @@ KernelPlan BroadcastPlan() {
                   {BufferKind::kOutput, DType::kF32, {rows, columns}}};
   const ExprId i = plan.Add({.kind = ExprKind::kBcastIndex, .extent = source_rows, .args = {w.Axis(0)}});
   plan.stages = {{{}, {{.buffer = 1, .indices = {w.Axis(0), w.Axis(1)}, .value = w.Load(0, {i, w.Axis(1)})}}}};
-  return plan;
-}
-
-// b2[i, j] = b0[gather(b1[i]), j]
-KernelPlan GatherPlan() {
-  PlanWriter w;
-  KernelPlan& plan = w.plan;
-  const Extent rows = w.Slot(0), columns = w.Slot(1), entries = w.Slot(2);
-  plan.axes = {{rows, AxisRole::kParallel}, {columns, AxisRole::kParallel}};
-  plan.buffers = {{BufferKind::kInput, DType::kF32, {entries, columns}},
-                  {BufferKind::kInput, DType::kI32, {rows}},
-                  {BufferKind::kOutput, DType::kF32, {rows, columns}}};
-  const ExprId at = plan.Add(
-      {.kind = ExprKind::kGatherIndex, .ref = 0, .extent = entries, .args = {w.Load(1, {w.Axis(0)})}});
-  plan.fault_count = 1;
-  plan.stages = {{{}, {{.buffer = 2, .indices = {w.Axis(0), w.Axis(1)}, .value = w.Load(0, {at, w.Axis(1)})}}}};
   return plan;
 }
 
@@ -138,7 +86,7 @@ std::vector<float> Random(size_t count) {
 }
 
 TEST_P(EmitLoopsTest, Softmax) {
-  Build(SoftmaxPlan());
+  Build(RowSoftmaxPlan());
   EXPECT_EQ(schedule_.lane_axis, 1);
   for (auto [rows, columns] : {std::pair<int64_t, int64_t>{1, 1}, {3, 7}, {2, 16}, {5, 33}, {4, 200}, {3, 0}}) {
     const std::vector<float> x = Random(rows * columns);
@@ -188,7 +136,7 @@ TEST_P(EmitLoopsTest, BroadcastHasAVersionForEachCase) {
 }
 
 TEST_P(EmitLoopsTest, GatherCountsFromTheEndAndRecordsFaults) {
-  Build(GatherPlan());
+  Build(GatherRowsPlan());
   const int64_t columns = 20, entries = 6;
   const std::vector<float> table = Random(entries * columns);
   const std::vector<int32_t> ids = {0, 5, -1, -6, 2};

@@ -1,6 +1,6 @@
-// Kernel plans that the GPU tests emit: slot i of a plan holds symbol i.
-#ifndef TAILOR_TESTS_CODEGEN_CUDA_PLANS_H_
-#define TAILOR_TESTS_CODEGEN_CUDA_PLANS_H_
+// Kernel plans that tests of both back ends emit: slot i of a plan holds symbol i.
+#ifndef TAILOR_TESTS_CODEGEN_LOOP_PLANS_H_
+#define TAILOR_TESTS_CODEGEN_LOOP_PLANS_H_
 
 #include <bit>
 #include <vector>
@@ -143,4 +143,4 @@ inline KernelPlan GatherRowsPlan() {
 
 }  // namespace tailor
 
-#endif  // TAILOR_TESTS_CODEGEN_CUDA_PLANS_H_
+#endif  // TAILOR_TESTS_CODEGEN_LOOP_PLANS_H_

@@ -4,6 +4,7 @@
 """
 import argparse
 import collections
+import datetime
 import json
 import os
 import pathlib

@@ -26,8 +26,8 @@
 namespace tailor {
 namespace {
 
-constexpr uint64_t kFixedGraphs = 120;
-constexpr uint64_t kRotatingGraphs = 120;
+constexpr uint64_t kFixedGraphs = 80;
+constexpr uint64_t kRotatingGraphs = 80;
 constexpr uint64_t kAllGraphs = 2000;
 constexpr int kMostFailures = 5;
 constexpr int kShrinkAttempts = 150;

@@ -38,6 +38,8 @@ class NodeObligations {
         return Concat();
       case ShapeRule::kContract:
         return Contract();
+      case ShapeRule::kScatter:
+        return Scatter();
       case ShapeRule::kWindow:
         return NonNegative(node_.dims("sizes"), "window size of dim ");
       case ShapeRule::kPad:
@@ -131,6 +133,23 @@ class NodeObligations {
         Add(Relation::kEqual, operand(i)[d], operand(0)[d], absl::StrCat("dim ", d, " of ", OperandName(i)),
             absl::StrCat("of ", OperandName(0)), "dims off the axis");
       }
+    }
+  }
+
+  // A dim without entries has no place for an update.
+  void Scatter() {
+    const Shape &x = operand(0), &indices = operand(1), &updates = operand(2);
+    const size_t depth = *indices.back().constant(), count = indices.size() - 1;
+    const DimExpr some = DimExpr::Min(1, ElementCount(Shape(indices.begin(), indices.end() - 1)));
+    for (size_t d = 0; d < depth; ++d) {
+      Add(Relation::kAtLeast, x[d], some, absl::StrCat("dim ", d, " of x"), "the bound", "scattered dims");
+    }
+    for (size_t d = 0; d < updates.size(); ++d) {
+      const bool of_indices = d < count;
+      Add(Relation::kEqual, updates[d], of_indices ? indices[d] : x[d - count + depth],
+          absl::StrCat("dim ", d, " of updates"),
+          absl::StrCat("dim ", of_indices ? d : d - count + depth, of_indices ? " of indices" : " of x"),
+          "dims of the updates");
     }
   }
 

@@ -128,6 +128,13 @@ tailor_status* tailor_graph_acos(tailor_graph* graph, tailor_value x, tailor_val
   });
 }
 
+tailor_status* tailor_graph_bitcast(tailor_graph* graph, tailor_value x, int32_t dtype, tailor_value* out) {
+  return AppendOp(graph, OpKind::kBitcast, out, [&](OpArguments& a) {
+    a.Operand("x", x);
+    a.ElementType("dtype", dtype);
+  });
+}
+
 tailor_status* tailor_graph_atan(tailor_graph* graph, tailor_value x, tailor_value* out) {
   return AppendOp(graph, OpKind::kAtan, out, [&](OpArguments& a) {
     a.Operand("x", x);
@@ -426,6 +433,17 @@ tailor_status* tailor_graph_window(tailor_graph* graph, tailor_value x, const in
     const tailor_window_options given = a.Given(options, tailor_window_options_init);
     a.I64s("strides", given.strides, given.strides_count);
     a.I64s("dilations", given.dilations, given.dilations_count);
+  });
+}
+
+tailor_status* tailor_graph_scatter(tailor_graph* graph, tailor_value x, tailor_value indices,
+                                    tailor_value updates, const char* combiner,  size_t combiner_size,
+                                    tailor_value* out) {
+  return AppendOp(graph, OpKind::kScatter, out, [&](OpArguments& a) {
+    a.Operand("x", x);
+    a.Operand("indices", indices);
+    a.Operand("updates", updates);
+    a.String("combiner", combiner, combiner_size);
   });
 }
 

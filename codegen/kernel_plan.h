@@ -41,7 +41,8 @@ struct DimSlot {
   int64_t max = INT64_MAX;
 };
 
-enum class AxisRole : uint8_t { kParallel, kTile, kContract };
+// Iterations of an ordered axis depend on those before: nothing may run them together.
+enum class AxisRole : uint8_t { kParallel, kTile, kContract, kOrdered };
 
 struct Axis {
   Extent extent;

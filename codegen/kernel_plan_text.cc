@@ -91,9 +91,9 @@ class TextWriter {
         return text;
       }
       case ExprKind::kOp:
-        return absl::StrCat(std::string(InfoOf(e.op).text), e.op == OpKind::kCast ? "<" : "",
-                            e.op == OpKind::kCast ? NameOf(e.dtype) : "", e.op == OpKind::kCast ? ">" : "", "(",
-                            UseAll(e.args), ")");
+        return absl::StrCat(std::string(InfoOf(e.op).text),
+                            e.op == OpKind::kCast || e.op == OpKind::kBitcast ? absl::StrCat("<", NameOf(e.dtype), ">") : "",
+                            "(", UseAll(e.args), ")");
     }
     return "?";
   }
@@ -101,7 +101,7 @@ class TextWriter {
   void WriteSignature() {
     std::vector<std::string> parts;
     for (size_t i = 0; i < plan_.axes.size(); ++i) {
-      constexpr const char* kRoles[] = {"parallel", "tile", "contract"};
+      constexpr const char* kRoles[] = {"parallel", "tile", "contract", "ordered"};
       parts.push_back(absl::StrCat("a", i, ": ", ExtentText(plan_.axes[i].extent), " ",
                                    kRoles[static_cast<int>(plan_.axes[i].role)]));
     }

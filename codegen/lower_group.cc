@@ -7,6 +7,7 @@
 #include "codegen/build_host_program.h"
 #include "codegen/plan_rewrites.h"
 #include "codegen/row_stages.h"
+#include "codegen/scatter_kernels.h"
 #include "codegen/value_lowering.h"
 
 namespace tailor {
@@ -31,6 +32,10 @@ class GroupLowering {
       : graph_(graph), facts_(facts), group_(group), values_(graph, facts, group) {}
 
   absl::StatusOr<std::vector<LoweredKernel>> Run() {
+    if (group_.kind == GroupKind::kScatter) {
+      for (ValueLowering& values : ScatterKernels(graph_, facts_, group_)) kernels_.push_back(Finish(values));
+      return std::move(kernels_);
+    }
     for (const GroupAxis& axis : group_.axes) {
       const AxisRole inner = group_.kind == GroupKind::kContraction ? AxisRole::kContract : AxisRole::kTile;
       values_.plan.axes.push_back({values_.ExtentOf(axis.extent), axis.tile ? inner : AxisRole::kParallel});
@@ -38,7 +43,7 @@ class GroupLowering {
     switch (group_.kind) {
       case GroupKind::kLoop: LowerLoop(); break;
       case GroupKind::kRow: LowerRow(); break;
-      case GroupKind::kContraction: LowerContraction(); break;
+      default: LowerContraction(); break;
     }
     kernels_.push_back(Finish(values_));
     return std::move(kernels_);
@@ -389,7 +394,8 @@ absl::StatusOr<std::vector<LoweredKernel>> LowerGroup(const Graph& graph, const 
   auto kernels = GroupLowering(graph, facts, plan.groups[group]).Run();
   if (!kernels.ok()) return kernels.status();
   for (LoweredKernel& kernel : *kernels) kernel.plan.name = NameOf(graph, plan.groups[group], group);
-  if (kernels->size() == 2) kernels->front().plan.name += "_pack";
+  const bool scatter = plan.groups[group].kind == GroupKind::kScatter;
+  if (kernels->size() == 2) kernels->front().plan.name += scatter ? "_copy" : "_pack";
   return kernels;
 }
 

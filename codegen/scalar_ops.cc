@@ -119,6 +119,14 @@ Value* Abs(const Call& c) {
 Value* Exp(const Call& c) { return c.Rounded(math::Exp(c.Math(), c.x())); }
 Value* Log(const Call& c) { return c.Rounded(math::Log(c.Math(), c.x())); }
 Value* Tanh(const Call& c) { return c.Rounded(math::Tanh(c.Math(), c.x())); }
+// Between the forms in memory. A byte other than 0 is true.
+Value* Bitcast(const Call& c) {
+  Value* memory = ToMemory(c.b, c.operand, c.x());
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(memory->getType());
+  llvm::Type* type = MemoryType(c.b.getContext(), c.result, vector == nullptr ? 1 : vector->getNumElements());
+  return FromMemory(c.b, c.result, c.b.CreateBitCast(memory, type, "bitcast"));
+}
+
 Value* Erf(const Call& c) { return c.Rounded(math::Erf(c.Math(), c.x())); }
 Value* Sigmoid(const Call& c) { return c.Rounded(math::Sigmoid(c.Math(), c.x())); }
 Value* Pow(const Call& c) { return c.Rounded(math::Pow(c.Math(), c.x(), c.y())); }

@@ -219,6 +219,20 @@ ExprId ValueLowering::Pad(const Node& node, const Index& index, ExprId predicate
   return Op(OpKind::kSelect, node.results[0].dtype, {inside, At(node.operands[0], source, wanted), padding});
 }
 
+ExprId ValueLowering::EntryIndex(NodeId id, Value table, size_t axis, ExprId raw, ExprId predicate) {
+  auto [it, added] = fault_of_.try_emplace({id, axis}, static_cast<int>(faults.size()));
+  if (added) {
+    faults.push_back({absl::StrCat(InfoOf(graph_.node(id).op).text, " ", graph_.NameOf({id, 0}),
+                                   ": index {lhs} is out of range for dim ", axis, " of ", graph_.NameOf(table),
+                                   ", which has {rhs} entries"),
+                      graph_.node(id).name});
+    plan.fault_count = static_cast<int>(faults.size());
+  }
+  const Extent extent = ExtentOf(graph_.type(table).shape[axis]);
+  return plan.Add({.kind = ExprKind::kGatherIndex, .ref = it->second, .extent = extent, .args = {raw},
+                   .predicate = predicate});
+}
+
 ExprId ValueLowering::Gather(NodeId id, const Index& index, ExprId predicate) {
   const Node& node = graph_.node(id);
   const Shape& table = graph_.type(node.operands[0]).shape;
@@ -227,16 +241,7 @@ ExprId ValueLowering::Gather(NodeId id, const Index& index, ExprId predicate) {
   const size_t index_rank = graph_.type(node.operands[1]).shape.size();
   Index position(index.begin() + axis, index.begin() + axis + index_rank);
   ExprId raw = At(node.operands[1], position, predicate);
-  auto [it, added] = fault_of_.try_emplace(id, static_cast<int>(faults.size()));
-  if (added) {
-    faults.push_back({absl::StrCat("gather ", graph_.NameOf({id, 0}), ": index {lhs} is out of range for dim ", axis,
-                                   " of ", graph_.NameOf(node.operands[0]), ", which has {rhs} entries"),
-                      node.name});
-    plan.fault_count = static_cast<int>(faults.size());
-  }
-  const Extent extent = ExtentOf(table[axis]);
-  ExprId safe = plan.Add({.kind = ExprKind::kGatherIndex, .ref = it->second, .extent = extent, .args = {raw},
-                           .predicate = predicate});
+  ExprId safe = EntryIndex(id, node.operands[0], axis, raw, predicate);
   Index source(index.begin(), index.begin() + axis);
   source.push_back(safe);
   source.insert(source.end(), index.begin() + axis + index_rank, index.end());

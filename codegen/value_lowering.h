@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "analysis/shape_facts.h"
@@ -45,6 +46,9 @@ class ValueLowering {
     const DType dtype = kind == ExprKind::kIndexLess ? DType::kBool : DType::kI64;
     return plan.Add({.kind = kind, .dtype = dtype, .args = {lhs, rhs}});
   }
+  // The entry of dim `axis` of `table` that `raw` (i32 or i64 data) names for node `id`, counted from the end where
+  // it is negative. Where there is none, and `predicate` holds, the run fails.
+  ExprId EntryIndex(NodeId id, Value table, size_t axis, ExprId raw, ExprId predicate = -1);
   // The buffer through which the plan reads `v` from memory; made on first use.
   int InputBuffer(Value v);
   int AddBuffer(BufferKind kind, DType dtype, const Shape& dims, LoweredKernel::Operand operand = {});
@@ -76,7 +80,7 @@ class ValueLowering {
   std::map<Value, Held> held_;
   std::map<Value, ExprId> defined_;
   std::map<Value, int> inputs_;
-  std::map<NodeId, int> fault_of_;
+  std::map<std::pair<NodeId, size_t>, int> fault_of_;
   std::map<std::tuple<Value, Index, ExprId>, ExprId> memo_;
 };
 

@@ -54,6 +54,12 @@ struct Former {
     bool reduces = false;
     for (NodeId id : core) {
       const Node& node = graph().node(id);
+      if (IsScatter(node)) {
+        group.kind = GroupKind::kScatter;
+        group.dominant = id;
+        if (core.size() == 1) return absl::OkStatus();
+        return absl::FailedPreconditionError("a scatter updates memory in order, in kernels of its own");
+      }
       if (IsContraction(node)) {
         if (group.kind == GroupKind::kContraction) {
           return absl::FailedPreconditionError("two products have loop nests of their own");
@@ -106,6 +112,16 @@ struct Former {
     }
     for (const DimExpr& extent : shape) group.axes.push_back({extent, false});
     return absl::OkStatus();
+  }
+
+  // The dims that an update covers run in parallel, those that number the updates in order.
+  void FormScatter() {
+    const Node& scatter = graph().node(group.dominant);
+    const Shape& indices = graph().type(scatter.operands[1]).shape;
+    const Shape& updates = graph().type(scatter.operands[2]).shape;
+    const size_t count = indices.size() - 1;
+    for (size_t d = count; d < updates.size(); ++d) group.axes.push_back({updates[d], false});
+    for (size_t d = 0; d < count; ++d) group.axes.push_back({indices[d], true});
   }
 
   absl::Status FormRow() {
@@ -176,6 +192,10 @@ struct Former {
     CollectNodes();
     CollectOutputs();
     TAILOR_RETURN_IF_ERROR(ChooseDominant());
+    if (group.kind == GroupKind::kScatter) {
+      FormScatter();
+      return absl::OkStatus();
+    }
     TAILOR_RETURN_IF_ERROR(group.kind == GroupKind::kLoop  ? FormLoop()
                            : group.kind == GroupKind::kRow ? FormRow()
                                                            : FormContraction());

@@ -101,17 +101,21 @@ struct Verifier {
 
   absl::Status CheckKind(size_t g) const {
     const FusionGroup& group = plan.groups[g];
-    int products = 0, reductions = 0;
+    int products = 0, reductions = 0, scatters = 0;
     for (NodeId id : group.nodes) {
       products += IsContraction(graph.node(id));
       reductions += IsReduction(graph.node(id));
+      scatters += IsScatter(graph.node(id));
       if (IsReduction(graph.node(id)) != (group.reduce_axes.count(id) != 0)) {
         return Error(g, Name(id), " has the wrong reduce axes");
       }
       if (IsReduction(graph.node(id)) && group.axis_of.count(id) == 0) return Error(g, Name(id), " has no axes");
     }
-    GroupKind kind = products != 0 ? GroupKind::kContraction : reductions != 0 ? GroupKind::kRow : GroupKind::kLoop;
-    if (products > 1 || (products == 1 && reductions != 0)) return Error(g, "has several loop nests");
+    GroupKind kind = scatters != 0     ? GroupKind::kScatter
+                     : products != 0   ? GroupKind::kContraction
+                     : reductions != 0 ? GroupKind::kRow
+                                       : GroupKind::kLoop;
+    if (products + scatters > 1 || (products + scatters == 1 && reductions != 0)) return Error(g, "has several loop nests");
     if (kind != group.kind) return Error(g, "has the wrong kind");
     if ((group.dominant >= 0) != (kind != GroupKind::kLoop)) return Error(g, "has the wrong dominant node");
     if (group.dominant >= 0 && !Has(group, group.dominant)) return Error(g, "does not have its dominant node");

@@ -38,6 +38,7 @@ TAILOR_OP(26, Cos,       "cos",        (x),                            (),      
 TAILOR_OP(27, Tan,       "tan",        (x),                            (),                                         kSameAs0,    kFloat,      kElementwise, Tan) \
 TAILOR_OP(28, Asin,      "asin",       (x),                            (),                                         kSameAs0,    kFloat,      kElementwise, Asin) \
 TAILOR_OP(29, Acos,      "acos",       (x),                            (),                                         kSameAs0,    kFloat,      kElementwise, Acos) \
+TAILOR_OP(39, Bitcast,    "bitcast",    (x),                            (dtype:dtype),                              kSameAs0,    kBitcast,    kElementwise, Bitcast) \
 TAILOR_OP(51, Atan,      "atan",       (x),                            (),                                         kSameAs0,    kFloat,      kElementwise, Atan) \
 TAILOR_OP(30, Add,        "add",        (lhs, rhs),                     (),                                         kBroadcast,  kNumeric,    kElementwise, Add) \
 TAILOR_OP(31, Sub,        "sub",        (lhs, rhs),                     (),                                         kBroadcast,  kNumeric,    kElementwise, Sub) \
@@ -74,6 +75,7 @@ TAILOR_OP(75, Gather,     "gather",     (x, indices),                   (axis:i6
 TAILOR_OP(76, Iota,       "iota",       (),                             (shape:dims, axis:i64, dtype:dtype),        kFromShape,  kAttribute,  kIndexed,     None) \
 TAILOR_OP(77, Pad,       "pad",        (x, value),                     (low:dims, high:dims, interior:i64s:[]),    kPad,        kAny,        kIndexed,     None) \
 TAILOR_OP(78, Window,    "window",     (x),                            (axes:i64s, sizes:dims, strides:i64s:[], dilations:i64s:[]),kWindow,     kAny,        kView,        None) \
+TAILOR_OP(79, Scatter,    "scatter",    (x, indices, updates),          (combiner:string),                          kScatter,    kScatter,    kScatter,     None) \
 TAILOR_OP(80, Dot,        "dot",        (lhs, rhs),                     (transpose_lhs:i64:0, transpose_rhs:i64:0), kContract,   kDot,        kContraction, None) \
 TAILOR_OP(90, While,      "while",      (carried...),                   (),                                         kRegion,     kRegion,     kControl,     None)
 // clang-format on

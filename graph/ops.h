@@ -31,6 +31,7 @@ enum class ShapeRule : uint8_t {
   kSlice,        // `sizes`; element i of a dim reads starts + i * steps
   kConcat,       // sum along `axis`, others equal
   kGather,       // operand 0 with dim `axis` replaced by the indices' shape
+  kScatter,      // operand 0's; indices [I..., K], updates [I..., operand 0's dims after the first K]
   kPad,          // low + (extent - 1) * (interior + 1) + 1 + high, without the middle where the extent is 0
   kWindow,       // dims in `axes` become their window counts; one dim for each of `sizes` follows
   kFromShape,    // the `shape` attribute (iota)
@@ -48,7 +49,9 @@ enum class DTypeRule : uint8_t {
   kInteger,    // all operands alike, an integer; result the same
   kSelect,     // bool, T, T -> T
   kGather,     // T, i32 or i64 -> T
-  kDot,        // T, T -> T for f16 bf16 f32 f64
+  kScatter,    // T, i32 or i64, T -> T; bool only where nothing is combined
+  kBitcast,    // the `dtype` attribute, of operand 0's size
+  kDot,        // T, T -> T for floats and integers of 32 or 64 bits
   kRegion,
 };
 
@@ -59,6 +62,7 @@ enum class FusionClass : uint8_t {
   kView,         // pure index map
   kIndexed,      // index map that depends on data, or on several operands
   kContraction,
+  kScatter,  // a copy, then updates in order
   kControl,
 };
 

@@ -163,6 +163,28 @@ ShapeOr GatherShape(const Application& op) {
   return result;
 }
 
+// indices [I..., K], updates [I..., x's dims after the first K].
+ShapeOr ScatterShape(const Application& op) {
+  const Shape &shape = op.operand(0).shape, &indices = op.operand(1).shape, &updates = op.operand(2).shape;
+  if (indices.empty()) return op.Error("operand ", op.Name(1), " has rank 0, needs at least 1");
+  const std::optional<int64_t> depth = indices.back().constant();
+  if (!depth || *depth < 0 || *depth > op.operand(0).rank()) {
+    return op.Error("operand ", op.Name(1), " ends in extent ", op.Text(indices.back()), ", needs a constant up to ",
+                    shape.size(), ", the rank of ", op.Name(0));
+  }
+  Shape needed(indices.begin(), indices.end() - 1);
+  needed.insert(needed.end(), shape.begin() + *depth, shape.end());
+  if (updates.size() != needed.size()) {
+    return op.Error("operand ", op.Name(2), " has rank ", updates.size(), ", needs ", needed.size());
+  }
+  for (size_t d = 0; d < needed.size(); ++d) {
+    if (!Clash(updates[d], needed[d])) continue;
+    return op.Error("operand ", op.Name(2), " has extent ", op.Text(updates[d]), " in dim ", d, ", needs ",
+                    op.Text(needed[d]));
+  }
+  return shape;
+}
+
 // One dim of a pad: `extent` spread out by `interior`, between `low` and `high`. An empty dim stays empty inside.
 DimExpr PaddedExtent(const DimExpr& extent, const DimExpr& low, const DimExpr& high, int64_t interior) {
   DimExpr inner = extent + extent * interior - interior;
@@ -285,6 +307,8 @@ absl::StatusOr<Shape> InferShape(const Application& op) {
       return ConcatShape(op);
     case ShapeRule::kGather:
       return GatherShape(op);
+    case ShapeRule::kScatter:
+      return ScatterShape(op);
     case ShapeRule::kPad:
       return PadShape(op);
     case ShapeRule::kWindow:

@@ -21,6 +21,31 @@ absl::Status CheckType(const Application& op, size_t i, bool accepted, absl::str
   return op.Error("operand ", op.Name(i), " has type ", NameOf(op.operand(i).dtype), ", needs ", needed);
 }
 
+absl::Status CheckIndices(const Application& op) {
+  const DType index = op.operand(1).dtype;
+  return CheckType(op, 1, index == DType::kI32 || index == DType::kI64, "i32 or i64");
+}
+
+absl::StatusOr<DType> BitcastType(const Application& op) {
+  const DType from = op.operand(0).dtype, to = op.attribute<DType>("dtype");
+  if (!IsValid(to)) return op.Error("attribute \"dtype\" is no element type");
+  if (SizeOf(from) == SizeOf(to)) return to;
+  return op.Error("operand ", op.Name(0), " has type ", NameOf(from), ", which is not as wide as ", NameOf(to));
+}
+
+absl::StatusOr<DType> ScatterType(const Application& op) {
+  TAILOR_RETURN_IF_ERROR(CheckIndices(op));
+  const DType dtype = op.operand(0).dtype;
+  const auto& combiner = op.attribute<std::string>("combiner");
+  TAILOR_RETURN_IF_ERROR(CheckType(op, 2, op.operand(2).dtype == dtype, NameOf(dtype)));
+  if (combiner == "set") return dtype;
+  if (combiner != "add" && combiner != "mul" && combiner != "max" && combiner != "min") {
+    return op.Error("attribute \"combiner\" is \"", combiner, "\", needs set, add, mul, max or min");
+  }
+  TAILOR_RETURN_IF_ERROR(CheckType(op, 0, dtype != DType::kBool, "a number"));
+  return dtype;
+}
+
 absl::StatusOr<DType> InferDType(const Application& op) {
   switch (op.info.dtype) {
     case DTypeRule::kAttribute: {
@@ -31,23 +56,28 @@ absl::StatusOr<DType> InferDType(const Application& op) {
       }
       return dtype;
     }
+    case DTypeRule::kBitcast:
+      return BitcastType(op);
+    case DTypeRule::kScatter:
+      return ScatterType(op);
     case DTypeRule::kSelect:
       TAILOR_RETURN_IF_ERROR(CheckType(op, 0, op.operand(0).dtype == DType::kBool, "bool"));
       TAILOR_RETURN_IF_ERROR(CheckAlike(op, 1));
       return op.operand(1).dtype;
-    case DTypeRule::kGather: {
-      DType index = op.operand(1).dtype;
-      TAILOR_RETURN_IF_ERROR(CheckType(op, 1, index == DType::kI32 || index == DType::kI64, "i32 or i64"));
+    case DTypeRule::kGather:
+      TAILOR_RETURN_IF_ERROR(CheckIndices(op));
       return op.operand(0).dtype;
-    }
     default:
       break;
   }
   DType dtype = op.operand(0).dtype;
   if (op.info.dtype == DTypeRule::kNumeric) {
     TAILOR_RETURN_IF_ERROR(CheckType(op, 0, dtype != DType::kBool, "a number"));
-  } else if (op.info.dtype == DTypeRule::kFloat || op.info.dtype == DTypeRule::kDot) {
+  } else if (op.info.dtype == DTypeRule::kFloat) {
     TAILOR_RETURN_IF_ERROR(CheckType(op, 0, IsFloat(dtype), "f16, bf16, f32 or f64"));
+  } else if (op.info.dtype == DTypeRule::kDot) {
+    const bool summable = IsFloat(dtype) || (IsInteger(dtype) && SizeOf(dtype) >= 4);
+    TAILOR_RETURN_IF_ERROR(CheckType(op, 0, summable, "a float or an integer of 32 or 64 bits"));
   } else if (op.info.dtype == DTypeRule::kInteger) {
     TAILOR_RETURN_IF_ERROR(CheckType(op, 0, IsInteger(dtype), "an integer"));
   } else if (op.info.dtype == DTypeRule::kLogic) {

@@ -89,6 +89,7 @@ int ChooseLaneAxis(KernelPlan& plan, const std::vector<ExprId>& exprs, int lanes
   double best_gain = 0;
   for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
     if (row_buffers && plan.axes[axis].role == AxisRole::kParallel) continue;
+    if (plan.axes[axis].role == AxisRole::kOrdered) continue;
     const double gain = LaneGain(plan, exprs, axis, lanes);
     if (best < 0 || gain >= best_gain) {
       best = axis;
@@ -161,7 +162,7 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits) {
 
   DimExpr tasks = 1, per_task = 1, scratch = 0;
   bool has_tiles = false;
-  for (const Axis& axis : plan.axes) has_tiles |= axis.role == AxisRole::kTile;
+  for (const Axis& axis : plan.axes) has_tiles |= axis.role != AxisRole::kParallel;
   for (int i = 0; i < static_cast<int>(plan.axes.size()); ++i) {
     const DimExpr extent = SlotValue(plan.axes[i].extent);
     if (plan.axes[i].role != AxisRole::kParallel) {

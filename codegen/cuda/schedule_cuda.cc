@@ -24,6 +24,11 @@ bool HasRowBuffers(const KernelPlan& plan) {
                      [](const Buffer& buffer) { return buffer.kind == BufferKind::kRow; });
 }
 
+bool HasOrderedAxes(const KernelPlan& plan) {
+  return std::any_of(plan.axes.begin(), plan.axes.end(),
+                     [](const Axis& axis) { return axis.role == AxisRole::kOrdered; });
+}
+
 struct Access {
   int buffer;
   std::vector<ExprId> indices;
@@ -62,6 +67,7 @@ bool IsContiguous(KernelPlan& plan, const Access& access, int axis) {
 
 // Threads of a block follow the axis along which most accesses are contiguous: a warp then reads whole lines.
 CudaSchedule::Shape ChooseShape(const KernelPlan& original) {
+  if (HasOrderedAxes(original)) return CudaSchedule::Shape::kThreadPerElement;
   if (HasRowBuffers(original)) return CudaSchedule::Shape::kBlockPerRow;
   KernelPlan plan = original;  // coefficient queries append expressions
   const std::vector<Access> accesses = InnerAccesses(plan);

@@ -66,7 +66,7 @@ absl::StatusOr<Contraction> ReadContraction(const KernelPlan& plan) {
   }
   c.sums = sum.buffer;
   c.accumulate = sum.accumulate;
-  if (c.accumulate != DType::kF32 && c.accumulate != DType::kF64) return Malformed(plan, "sums are not f32 or f64");
+  if (SizeOf(c.accumulate) < 4) return Malformed(plan, "sums are not of 32 or 64 bits");
   c.lhs = plan.exprs[product.args[0]];
   c.rhs = plan.exprs[product.args[1]];
   if (!IsPlainLoad(c.lhs) || !IsPlainLoad(c.rhs)) return Malformed(plan, "a factor is not a load");

@@ -20,7 +20,7 @@ struct MicroKernel {
   int lanes = 16;  // of one register: 4, 8 or 16
   DType lhs = DType::kF32;
   DType rhs = DType::kF32;
-  DType accumulate = DType::kF32;  // f32 or f64
+  DType accumulate = DType::kF32;  // f32, f64 or an integer as wide, which wraps
   bool unit_depth_stride = true;   // neighbours along K lie side by side in the left operand
   bool fetch_ahead = false;        // see below
 };

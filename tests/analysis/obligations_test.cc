@@ -97,6 +97,14 @@ TEST(Obligations, PadsAndWindowsHaveExtents) {
             "T - 1 >= 0 | window %2 (\"r\"): window size of dim 0 (T - 1) is {lhs}, but must be at least {rhs}\n");
 }
 
+TEST(Obligations, ScatterHasEntriesForItsUpdates) {
+  EXPECT_EQ(Demands("%x: f32[S, T], %i: i64[U, 1], %u: f32[U, V])", "scatter %x, %i, %u {combiner = \"set\"}"),
+            R"(S >= min(U, 1) | scatter %3 ("r"): dim 0 of x (S) is {lhs}, but must be at least {rhs}
+U == U | scatter %3 ("r"): dim 0 of updates (U) is {lhs}, but dim 0 of indices (U) is {rhs}
+V == T | scatter %3 ("r"): dim 1 of updates (V) is {lhs}, but dim 1 of x (T) is {rhs}
+)");
+}
+
 TEST(Obligations, GatherReduceAndTransposeDemandNothing) {
   EXPECT_EQ(Demands("%x: f32[S, T], %y: i64[U])", "gather %x, %y"), "");
   EXPECT_EQ(Demands("%x: f32[S, T])", "reduce_sum %x {axes = [1]}"), "");

@@ -61,7 +61,7 @@ std::string HostCpu() {
 }
 
 OpUse UseOf(OpKind op, DType operand, DType cast_to) {
-  if (op == OpKind::kCast) return {op, operand, cast_to};
+  if (op == OpKind::kCast || op == OpKind::kBitcast) return {op, operand, cast_to};
   return {op, operand, InfoOf(op).dtype == DTypeRule::kCompare ? DType::kBool : operand};
 }
 

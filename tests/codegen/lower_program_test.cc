@@ -130,6 +130,30 @@ launch 0 g0_reduce_mean(in0, in1, in2, in3, out1, out0) dims [B*S, B, S]
 )");
 }
 
+TEST(LowerProgram, ScatterCopiesThenUpdatesInOrder) {
+  EXPECT_EQ(Lowered(R"(
+graph @g(%x: f32[V, 64], %i: i32[N, 1], %u: f32[N, 64]) {
+  %s = scatter %x, %i, %u {combiner = "add"}
+  return "y" = %s
+}
+)"), R"(
+g0_scatter_copy: kernel axes [a0: d0 parallel]
+  in b0: f32[d1, 64]
+  out b1: f32[d1, 64]
+  stage over []
+    b1[0, a0] = b0[0, a0]
+g0_scatter: kernel axes [a0: 64 parallel, a1: d0 ordered]
+  in b0: i32[d0, 1]
+  in b1: f32[d0, 64]
+  out b2: f32[d1, 64]
+  stage over [a1]
+    e0 = gather(b0[a1, 0], d1, fault 0)
+    b2[e0, a0] = add(b2[e0, a0], b1[a1, a0])
+launch 0 g0_scatter_copy(in0, out0) dims [64*V, V]
+launch 1 g0_scatter(in1, in2, out0) dims [N, V] faults from 7
+)");
+}
+
 TEST(LowerProgram, GatherGuardsAnEmptyTable) {
   EXPECT_EQ(Lowered(R"(
 graph @embed(%table: f32[V, 384], %ids: i64[B, S], %pos: f32[512, 384]) where S in [0, 512] {

@@ -110,6 +110,15 @@ TEST(ScalarOps, ComparisonsAreIeee) {
   EXPECT_THAT(Compare(OpKind::kGe, x, y), ElementsAre(0, 0, 1, 1));
 }
 
+TEST(ScalarOps, BitcastKeepsBytes) {
+  const auto bits = LaneJit(UseOf(OpKind::kBitcast, DType::kF32, DType::kI32), 4).Run<int32_t>(
+      std::vector<float>{1, -0.0f, kNaN, 2}, std::vector<float>(4));
+  EXPECT_THAT(bits, ElementsAre(0x3f800000, INT32_MIN, std::bit_cast<int32_t>(kNaN), 0x40000000));
+  const auto truth = LaneJit(UseOf(OpKind::kBitcast, DType::kU8, DType::kBool), 4).Run<uint8_t>(
+      std::vector<uint8_t>{0, 1, 128, 255}, std::vector<uint8_t>(4));
+  EXPECT_THAT(truth, ElementsAre(0, 1, 1, 1));
+}
+
 TEST(ScalarOps, ComparisonsRespectSign) {
   const std::vector<uint32_t> x = {0xffffffffu}, y = {1};
   EXPECT_EQ(LaneJit(UseOf(OpKind::kLt, DType::kU32), 1).Run<uint8_t>(x, y)[0], 0);
@@ -207,7 +216,8 @@ TEST_P(EveryOp, CallsNothing) {
     for (DType dtype : kAllTypes) {
       if (!CanEmit(info.kind, dtype)) continue;
       for (DType to : kAllTypes) {
-        if (info.kind != OpKind::kCast && to != DType::kBool) continue;
+        if (info.kind != OpKind::kCast && info.kind != OpKind::kBitcast && to != DType::kBool) continue;
+        if (info.kind == OpKind::kBitcast && SizeOf(dtype) != SizeOf(to)) continue;
         EmitOpLoop(*module, target, UseOf(info.kind, dtype, to), lanes, "f" + std::to_string(count++));
       }
     }

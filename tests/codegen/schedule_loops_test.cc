@@ -38,6 +38,22 @@ version: always
 )");
 }
 
+TEST(ScheduleLoops, NoLanesRunAlongOrderedAxes) {
+  EXPECT_EQ(Schedules(R"(
+graph @g(%x: f32[V], %i: i32[N, 1], %u: f32[N]) {
+  %s = scatter %x, %i, %u {combiner = "add"}
+  return %s
+}
+)"), R"(
+lanes 16 along a0, unroll 4, chunk 4096
+tasks floordiv(d0 + 4095, 4096), grain max(floordiv(80000, max(min(d0, 4096), 1)), 1), scratch 0
+version: always
+lanes 1 along nothing, unroll 4
+tasks 1, grain max(floordiv(2000, max(d0, 1)), 1), scratch 0
+version: always
+)");
+}
+
 TEST(ScheduleLoops, RowKernelVectorizesWithinRowsAndNeedsScratch) {
   EXPECT_EQ(Schedules(R"(
 graph @g(%x: f64[R, C]) {

@@ -32,6 +32,8 @@ Attributes AttributesOf(const OpInfo& info, DType dtype) {
       return {{"starts", Shape{m - 1, 0}}, {"sizes", Shape{m, 1}}, {"steps", std::vector<int64_t>{-1, 1}}};
     case ShapeRule::kConcat:
       return {{"axis", int64_t{1}}};
+    case ShapeRule::kScatter:
+      return {{"combiner", std::string("set")}};
     case ShapeRule::kPad:
       return {{"low", Shape{1, 0}}, {"high", Shape{-1, n}}, {"interior", std::vector<int64_t>{0, 1}}};
     case ShapeRule::kWindow:
@@ -55,6 +57,7 @@ Graph EveryOp(DType dtype) {
   const Value condition = *graph.AddInput("c", DType::kBool, shape);
   const Value padding = *graph.AddInput("p", dtype, {});
   const Value indices = *graph.AddInput("i", DType::kI32, {shape[1]});
+  const Value rows = *graph.AddInput("r", DType::kI64, {shape[1], 1}), updates = *graph.AddInput("u", dtype, {shape[1], shape[1]});
   auto append = [&](OpKind op, std::vector<Value> operands, Attributes attributes) {
     const auto node = graph.Append(op, operands, std::move(attributes));
     if (node.ok()) (void)graph.AddOutput(absl::StrCat("y", graph.outputs().size()), {*node, 0});
@@ -66,9 +69,17 @@ Graph EveryOp(DType dtype) {
     if (info.kind == OpKind::kSelect) operands = {condition, x, y};
     if (info.kind == OpKind::kGather) operands = {x, indices};
     if (info.kind == OpKind::kPad) operands = {x, padding};
-    if (info.kind != OpKind::kCast) append(info.kind, operands, AttributesOf(info, dtype));
+    if (info.kind == OpKind::kScatter) operands = {x, rows, updates};
+    if (info.kind == OpKind::kCast || info.kind == OpKind::kBitcast) continue;
+    append(info.kind, operands, AttributesOf(info, dtype));
   }
-  for (DType to : kDTypes) append(OpKind::kCast, {x}, {{"dtype", to}});
+  for (DType to : kDTypes) {
+    append(OpKind::kCast, {x}, {{"dtype", to}});
+    append(OpKind::kBitcast, {x}, {{"dtype", to}});
+  }
+  for (const char* combiner : {"add", "mul", "max", "min"}) {
+    append(OpKind::kScatter, {x, rows, updates}, {{"combiner", std::string(combiner)}});
+  }
   return graph;
 }
 
@@ -121,6 +132,27 @@ TEST(EveryOp, AGatherOutOfRangeIsRefused) {
     for (int64_t index : {INT64_MIN, int64_t{-4}, int64_t{3}, int64_t{1} << 32}) {
       EXPECT_TRUE(absl::IsInvalidArgument(run(index))) << index;
     }
+  }
+}
+
+TEST(EveryOp, AScatterOutOfRangeIsRefused) {
+  const auto graph = ParseGraph(
+      "graph @g(%x: f32[V], %i: i64[N, 1], %u: f32[N]) { %y = scatter %x, %i, %u {combiner = \"set\"}\n return %y }");
+  for (const auto& device : CpuDevices()) {
+    auto program = device->Compile(*graph);
+    ASSERT_TRUE(program.ok()) << program.status();
+    auto run = [&](int64_t extent, int64_t index) {
+      std::vector<HostTensor> inputs = {{DType::kF32, {extent}, std::vector<std::byte>(extent * 4)},
+                                        {DType::kI64, {1, 1}, std::vector<std::byte>(8)},
+                                        {DType::kF32, {1}, std::vector<std::byte>(4)}};
+      std::memcpy(inputs[1].bytes.data(), &index, sizeof index);
+      return (*program)->Run(inputs, 1).status();
+    };
+    for (int64_t index : {-3, 0, 2}) EXPECT_EQ(run(3, index), absl::OkStatus());
+    for (int64_t index : {INT64_MIN, int64_t{-4}, int64_t{3}, int64_t{1} << 32}) {
+      EXPECT_TRUE(absl::IsInvalidArgument(run(3, index))) << index;
+    }
+    EXPECT_FALSE(run(0, 0).ok());
   }
 }
 

@@ -67,6 +67,8 @@ TEST(Text, EveryOpReadsBack) {
   check(x, "concat", "%x, %x, %x {axis = 1} : f32[B, 3*S]");
   check(x + ", %i: i32[N]", "gather", "%x, %i {axis = 1} : f32[B, N]");
   check(x + ", %i: i32[N]", "gather", "%x, %i : f32[N, S]");
+  check(x, "bitcast", "%x {dtype = i32} : i32[B, S]");
+  check(x + ", %i: i32[N, 1], %u: f32[N, S]", "scatter", "%x, %i, %u {combiner = \"add\"} : f32[B, S]");
   check(x, "iota", "{shape = [S, B], axis = 1, dtype = u16} : u16[S, B]");
   check(x + ", %v: f32[]", "pad", "%x, %v {low = [0, 1], high = [S, 0]} : f32[B + S, S + 1]");
   check(x + ", %v: f32[]", "pad", "%x, %v {low = [0, 0], high = [-1, 0], interior = [0, 1]} : f32[B - 1, max(0, 2*S - 1)]");

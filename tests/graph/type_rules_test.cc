@@ -161,8 +161,38 @@ TEST(TypeRules, Dot) {
             "dot: operand \"rhs\" (%w) contracts over extent 9, but \"lhs\" (%x) over 8");
   EXPECT_EQ(TypeOf("%x: f32[2, B, 8], %w: f32[3, 8, 4]", "dot %x, %w"),
             "dot: operand \"rhs\" (%w) has extent 3 in dim 0 of [3, 8, 4], which does not broadcast with 2");
-  EXPECT_EQ(TypeOf("%x: i32[2, 2], %w: i32[2, 2]", "dot %x, %w"),
-            "dot: operand \"lhs\" (%x) has type i32, needs f16, bf16, f32 or f64");
+  EXPECT_EQ(TypeOf("%x: u32[2, 2], %w: u32[2, 2]", "dot %x, %w"), "u32[2, 2]");
+  EXPECT_EQ(TypeOf("%x: i8[2, 2], %w: i8[2, 2]", "dot %x, %w"),
+            "dot: operand \"lhs\" (%x) has type i8, needs a float or an integer of 32 or 64 bits");
+}
+
+TEST(TypeRules, Bitcast) {
+  EXPECT_EQ(TypeOf("%x: f32[B, S]", "bitcast %x {dtype = u32}"), "u32[B, S]");
+  EXPECT_EQ(TypeOf("%x: u8[B]", "bitcast %x {dtype = bool}"), "bool[B]");
+  EXPECT_EQ(TypeOf("%x: f32[B]", "bitcast %x {dtype = f64}"),
+            "bitcast: operand \"x\" (%x) has type f32, which is not as wide as f64");
+}
+
+TEST(TypeRules, Scatter) {
+  auto type_of = [](const char* indices, const char* updates, const char* combiner) {
+    return TypeOf(absl::StrCat("%x: f32[B, S, 4], %i: ", indices, ", %u: ", updates),
+                  absl::StrCat("scatter %x, %i, %u {combiner = \"", combiner, "\"}"));
+  };
+  EXPECT_EQ(type_of("i64[N, M, 2]", "f32[N, M, 4]", "set"), "f32[B, S, 4]");
+  EXPECT_EQ(type_of("i32[3]", "f32[]", "add"), "f32[B, S, 4]");
+  EXPECT_EQ(type_of("i32[N, 0]", "f32[N, B, S, 4]", "max"), "f32[B, S, 4]");
+  EXPECT_EQ(type_of("i32[]", "f32[]", "set"), "scatter: operand \"indices\" (%i) has rank 0, needs at least 1");
+  EXPECT_EQ(type_of("i32[N]", "f32[]", "set"),
+            "scatter: operand \"indices\" (%i) ends in extent N, needs a constant up to 3, the rank of \"x\" (%x)");
+  EXPECT_EQ(type_of("i32[N, 2]", "f32[N]", "set"), "scatter: operand \"updates\" (%u) has rank 1, needs 2");
+  EXPECT_EQ(type_of("i32[N, 2]", "f32[N, 5]", "set"),
+            "scatter: operand \"updates\" (%u) has extent 5 in dim 1, needs 4");
+  EXPECT_EQ(type_of("u8[N, 2]", "f32[N, 4]", "set"), "scatter: operand \"indices\" (%i) has type u8, needs i32 or i64");
+  EXPECT_EQ(type_of("i32[N, 2]", "f64[N, 4]", "set"), "scatter: operand \"updates\" (%u) has type f64, needs f32");
+  EXPECT_EQ(type_of("i32[N, 2]", "f32[N, 4]", "sub"),
+            "scatter: attribute \"combiner\" is \"sub\", needs set, add, mul, max or min");
+  EXPECT_EQ(TypeOf("%x: bool[B], %i: i32[N, 1], %u: bool[N]", "scatter %x, %i, %u {combiner = \"add\"}"),
+            "scatter: operand \"x\" (%x) has type bool, needs a number");
 }
 
 TEST(TypeRules, RankIsBounded) {

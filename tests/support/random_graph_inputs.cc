@@ -75,6 +75,10 @@ std::map<NodeId, int64_t> TableExtents(const Graph& graph, const std::vector<Dim
     if (node.op == OpKind::kGather) {
       restrict(node.operands[1].node, dims[node.operands[0].node][node.i64("axis")]);
     }
+    if (node.op == OpKind::kScatter) {
+      const Dims &x = dims[node.operands[0].node], &indices = dims[node.operands[1].node];
+      for (int64_t d = 0; d < indices.back(); ++d) restrict(node.operands[1].node, x[d]);
+    }
     const bool moves = InfoOf(node.op).fusion == FusionClass::kView || node.op == OpKind::kConcat;
     if (auto it = extents.find(id); it != extents.end() && (moves || node.op == OpKind::kGather)) {
       for (Value operand : node.operands) {

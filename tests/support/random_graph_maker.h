@@ -62,6 +62,7 @@ class GraphMaker {
   void AppendSelect();
   void AppendLogic();
   void AppendCast();
+  void AppendBitcast();
   void AppendReduce();
   void AppendCompound();
   void AppendAttention();
@@ -76,6 +77,7 @@ class GraphMaker {
   void AppendWindow();
   void AppendGather();
   void AppendEmbedding();
+  void AppendScatter();
   void AppendIota();
   void AppendDot();
 

@@ -60,6 +60,13 @@ void GraphMaker::AppendLogic() {
 
 void GraphMaker::AppendCast() { Keep(Append(OpKind::kCast, {OneOf(values_)}, {{"dtype", AnyDType()}})); }
 
+void GraphMaker::AppendBitcast() {
+  const Value x = OneOf(values_);
+  DType to = AnyDType();
+  while (SizeOf(to) != SizeOf(dtype(x))) to = AnyDType();
+  Keep(Append(OpKind::kBitcast, {x}, {{"dtype", to}}));
+}
+
 void GraphMaker::AppendReduce() {
   const auto x = Find([&](Value v) { return dtype(v) != DType::kBool && rank(v) > 0; });
   if (!x) return;
@@ -136,7 +143,9 @@ void GraphMaker::AppendHeads() {
 }
 
 void GraphMaker::AppendDot() {
-  const auto at_hand = FindFloat(2);
+  const auto at_hand = Percent(80) ? FindFloat(2) : Find([&](Value v) {
+    return rank(v) >= 2 && IsInteger(dtype(v)) && SizeOf(dtype(v)) >= 4;
+  });
   const Value x = at_hand && Percent(80) ? *at_hand : Input(DType::kF32, {AnyDim(), OneOf<int64_t>({3, 8, 17, 32})});
   const int64_t transpose_lhs = Percent(15), transpose_rhs = Percent(40);
   const DimExpr depth = shape(x)[rank(x) - (transpose_lhs != 0 ? 2 : 1)];

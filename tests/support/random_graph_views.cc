@@ -216,6 +216,20 @@ void GraphMaker::AppendGather() {
   if (indices) Keep(Append(OpKind::kGather, {*x, *indices}, {{"axis", axis}}));
 }
 
+void GraphMaker::AppendScatter() {
+  const auto x = Find([&](Value v) { return rank(v) < 4; });
+  if (!x) return;
+  const int depth = Pick(rank(*x) + 1);
+  Shape updates = AnyShape(2), indices = updates;
+  indices.push_back(depth);
+  updates.insert(updates.end(), shape(*x).begin() + depth, shape(*x).end());
+  if (updates.size() > 5) return;
+  const Value at = Input(Percent(50) ? DType::kI32 : DType::kI64, std::move(indices));
+  const std::string combiner =
+      dtype(*x) == DType::kBool || Percent(30) ? "set" : OneOf<std::string>({"add", "mul", "max", "min"});
+  Keep(Append(OpKind::kScatter, {*x, at, Input(dtype(*x), std::move(updates))}, {{"combiner", combiner}}));
+}
+
 void GraphMaker::AppendIota() {
   Shape shape = {AnyDim()};
   if (Percent(50)) shape.push_back(AnyDim());

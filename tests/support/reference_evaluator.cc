@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cmath>
 #include <functional>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "graph/status_macros.h"
@@ -75,6 +76,7 @@ class Evaluator {
     if (node.op == OpKind::kConstant) return FromBytes(dtype, dims_[id], graph_.constant_data(id).data);
     if (InfoOf(node.op).fusion == FusionClass::kReduction) return Reduce(node, dims_[id]);
     if (node.op == OpKind::kReshape) return {dtype, dims_[id], Operand(node, 0).elements};
+    if (node.op == OpKind::kScatter) return Scatter(id);
     Array result{dtype, dims_[id], {}};
     ForEachIndex(dims_[id], [&](const Dims& index) { result.elements.push_back(ElementOf(id, index)); });
     return result;
@@ -85,6 +87,8 @@ class Evaluator {
     switch (node.op) {
       case OpKind::kCast:
         return Cast(Operand(node, 0).dtype, node.results[0].dtype, At(Operand(node, 0), index));
+      case OpKind::kBitcast:
+        return Bitcast(Operand(node, 0).dtype, node.results[0].dtype, At(Operand(node, 0), index));
       case OpKind::kIota:
         return Cast(DType::kI64, node.results[0].dtype, {static_cast<long double>(index[node.i64("axis")])});
       case OpKind::kBroadcast:
@@ -153,17 +157,62 @@ class Evaluator {
     const auto first = index.begin() + node.i64("axis");
     const auto last = first + static_cast<int64_t>(positions.dims.size());
     const Element& position = At(positions, Dims(first, last));
-    const int64_t extent = table.dims[node.i64("axis")];
-    const auto at = static_cast<int64_t>(position.value);
-    if (!position.known() || at < -extent || at >= extent) {
-      result_.faults.push_back(absl::StrCat(
-          "gather %", id, ": ", position.known() ? absl::StrCat("index ", at) : "an unknown index", " of ", extent));
-      return Unknown();
-    }
+    const int64_t entry = EntryOf(id, position, table.dims[node.i64("axis")]);
+    if (entry < 0) return Unknown();
     Dims source(index.begin(), first);
-    source.push_back(at < 0 ? at + extent : at);
+    source.push_back(entry);
     source.insert(source.end(), last, index.end());
     return At(table, source);
+  }
+
+  // The entry of a dim of `extent` that `position` names, -1 where the run fails.
+  int64_t EntryOf(NodeId id, const Element& position, int64_t extent) {
+    const auto at = static_cast<int64_t>(position.value);
+    if (position.known() && at >= -extent && at < extent) return at < 0 ? at + extent : at;
+    result_.faults.push_back(absl::StrCat(InfoOf(graph_.node(id).op).text, " %", id, ": ",
+                                          position.known() ? absl::StrCat("index ", at) : "an unknown index", " of ",
+                                          extent));
+    return -1;
+  }
+
+  Array Scatter(NodeId id) {
+    const Node& node = graph_.node(id);
+    Array result = Operand(node, 0);
+    const size_t faults = result_.faults.size();
+    const Array &indices = Operand(node, 1), &updates = Operand(node, 2);
+    const size_t rank = indices.dims.size() - 1;
+    ForEachIndex(updates.dims, [&](const Dims& update) {
+      Dims target, position(update.begin(), update.begin() + static_cast<int64_t>(rank));
+      position.push_back(0);
+      for (; position.back() < indices.dims.back(); ++position.back()) {
+        target.push_back(EntryOf(id, At(indices, position), result.dims[target.size()]));
+        if (target.back() < 0) return;
+      }
+      target.insert(target.end(), update.begin() + static_cast<int64_t>(rank), update.end());
+      Element& element = result.elements[OffsetOf(result.dims, target)];
+      element = Combined(node.string("combiner"), result.dtype, element, At(updates, update));
+    });
+    if (result_.faults.size() > faults) result.elements.assign(result.elements.size(), Unknown());
+    return result;
+  }
+
+  static Element Combined(const std::string& combiner, DType dtype, const Element& before, const Element& update) {
+    if (combiner == "set") return update;
+    const OpKind op = combiner == "add"   ? OpKind::kAdd
+                      : combiner == "mul" ? OpKind::kMul
+                      : combiner == "max" ? OpKind::kMax
+                                          : OpKind::kMin;
+    return Apply(op, dtype, {before, update});
+  }
+
+  // A zero may have either sign where it was computed, and a NaN any payload.
+  static Element Bitcast(DType from, DType to, const Element& x) {
+    if (IsFloat(from) && (x.error != 0 || x.value == 0 || std::isnan(x.value))) return Unknown();
+    if (!x.known()) return Unknown();
+    const Array bits{from, {}, {x}};
+    Element result = FromBytes(to, {}, ToBytes(bits).data()).elements[0];
+    if (to == DType::kBool) result.value = result.value != 0;
+    return result;
   }
 
   Element DotAt(const Node& node, const Dims& index) const {
@@ -172,7 +221,8 @@ class Evaluator {
     const int64_t depth = lhs.dims[lhs.dims.size() - (lhs_swapped ? 2 : 1)];
     Dims at = index;
     const size_t row = index.size() - 2, column = index.size() - 1;
-    Sum sum(node.results[0].dtype);
+    const DType sum_type = node.results[0].dtype;
+    Sum sum(sum_type);
     for (int64_t k = 0; k < depth; ++k) {
       at[lhs_swapped ? column : row] = index[row];
       at[lhs_swapped ? row : column] = k;
@@ -180,7 +230,7 @@ class Evaluator {
       at[rhs_swapped ? column : row] = k;
       at[rhs_swapped ? row : column] = index[column];
       const Element y = MatrixAt(rhs, at);
-      sum.Add(ProductOf(x, y), true);
+      sum.Add(IsFloat(sum_type) ? ProductOf(x, y) : Apply(OpKind::kMul, sum_type, {x, y}), true);
     }
     return sum.Result();
   }

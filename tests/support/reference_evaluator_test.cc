@@ -78,6 +78,30 @@ TEST(ReferenceEvaluator, GathersFromEitherEnd) {
   EXPECT_EQ(gathered({0, 3}), "[2, 2] {1, ?, 4, ?} fault gather %2: index 3 of 3; gather %2: index 3 of 3");
 }
 
+TEST(ReferenceEvaluator, ScattersInOrder) {
+  auto scattered = [&](const std::string& combiner, std::vector<long double> indices) {
+    return Result(absl::StrCat("graph @g(%x: f32[A], %i: i32[N, 1], %u: f32[N]) { %r = scatter %x, %i, %u {combiner = \"",
+                               combiner, "\"}\n return %r }"),
+                  {3, 3},
+                  {Numbers(kF32, {3}, {1, 2, 3}), Numbers(DType::kI32, {3, 1}, std::move(indices)),
+                   Numbers(kF32, {3}, {10, 20, 30})});
+  };
+  EXPECT_EQ(scattered("set", {1, -1, 1}), "[3] {1, 30, 20}");
+  EXPECT_EQ(scattered("add", {1, -1, 1}), "[3] {1, 42, 23}");
+  EXPECT_EQ(scattered("min", {0, 0, 0}), "[3] {1, 2, 3}");
+  EXPECT_EQ(scattered("set", {0, 1, 3}), "[3] {?, ?, ?} fault scatter %3: index 3 of 3");
+}
+
+TEST(ReferenceEvaluator, ReadsBytesAsAnotherType) {
+  auto bits = [&](const char* type, const char* to, DType dtype, std::vector<long double> values) {
+    return Result(absl::StrCat("graph @g(%x: ", type, "[A]) { %r = bitcast %x {dtype = ", to, "}\n return %r }"), {2},
+                  {Numbers(dtype, {2}, std::move(values))});
+  };
+  EXPECT_EQ(bits("f32", "i32", kF32, {1, 0}), "[2] {1.06535e+09, ?}");
+  EXPECT_EQ(bits("u16", "bf16", DType::kU16, {0x3f80, 0xbf80}), "[2] {1, -1}");
+  EXPECT_EQ(bits("i8", "bool", DType::kI8, {-3, 0}), "[2] {1, 0}");
+}
+
 TEST(ReferenceEvaluator, MultipliesMatrices) {
   const Array x = Numbers(kF32, {2, 2}, {1, 2, 3, 4}), y = Numbers(kF32, {2, 2}, {5, 6, 7, 8});
   auto product = [&](const std::string& attributes) {

@@ -73,6 +73,17 @@ absl::StatusOr<Dims> SliceDims(const Node& node, const Dims& x, const std::vecto
   return sizes;
 }
 
+absl::StatusOr<Dims> ScatterDims(const std::vector<Dims>& operands) {
+  const Dims &x = operands[0], &indices = operands[1], &updates = operands[2];
+  Dims needed(indices.begin(), indices.end() - 1);
+  for (int64_t d = 0; d < indices.back(); ++d) {
+    if (x[d] == 0 && CountOf(needed) > 0) return Refused("scatter into dim ", d, ", which has no entries");
+  }
+  needed.insert(needed.end(), x.begin() + indices.back(), x.end());
+  if (updates == needed) return x;
+  return Refused("scatter of [", absl::StrJoin(updates, ", "), "], not [", absl::StrJoin(needed, ", "), "]");
+}
+
 absl::StatusOr<Dims> ConcatDims(const Node& node, const std::vector<Dims>& operands) {
   Dims result = operands[0];
   const auto axis = static_cast<size_t>(node.i64("axis"));
@@ -205,6 +216,8 @@ absl::StatusOr<Dims> ResultDims(const Node& node, const std::vector<Dims>& opera
       result.insert(axis, operands[1].begin(), operands[1].end());
       return result;
     }
+    case OpKind::kScatter:
+      return ScatterDims(operands);
     case OpKind::kPad:
       return PadDims(node, operands[0], symbols);
     case OpKind::kWindow:

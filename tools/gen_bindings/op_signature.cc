@@ -79,6 +79,11 @@ const std::map<OpKind, absl::string_view>& Formulas() {
       {OpKind::kGather,
        "out[..., i..., ...] = x[..., indices[i...], ...] at `axis`; an index below 0 counts from the end, "
        "others out of range fail the run"},
+      {OpKind::kBitcast, "the bytes of x as `dtype`; a byte other than 0 is true"},
+      {OpKind::kScatter,
+       "a copy of x where, for each i in row-major order, out[indices[i..., 0], indices[i..., 1], ..., ...] is combined "
+       "with updates[i..., ...]: set to it, or their sum, product, max or min; of several set there the last one stays. "
+       "An index below 0 counts from the end, others out of range fail the run"},
       {OpKind::kIota, "each element's own index along `axis`"},
       {OpKind::kDot, "out[..., m, n] = sum over k of lhs[..., m, k] * rhs[..., k, n]"},
   };
@@ -109,6 +114,9 @@ const char* ShapeText(ShapeRule rule) {
       return "equal but for `axis`, whose extents add up.";
     case ShapeRule::kGather:
       return "x's, with dim `axis` replaced by all dims of indices.";
+    case ShapeRule::kScatter:
+      return "indices [I..., K] with a constant K, updates [I..., x's dims after the first K]; the result has x's. Every "
+             "run checks the extents that are not provably equal, and that updates have a place.";
     case ShapeRule::kPad:
       return "value has rank 0. A dim of extent D becomes low + max((D - 1) * (interior + 1) + 1, 0) + high; every run "
              "checks that it is not negative.";
@@ -148,8 +156,13 @@ const char* TypeText(DTypeRule rule) {
       return "condition is bool; on_true, on_false and the result are any, alike.";
     case DTypeRule::kGather:
       return "x and the result are any, alike; indices are i32 or i64.";
+    case DTypeRule::kScatter:
+      return "x, updates and the result are any, alike, bool only with set; indices are i32 or i64.";
+    case DTypeRule::kBitcast:
+      return "any; the result has `dtype`, which is as wide.";
     case DTypeRule::kDot:
-      return "f16, bf16, f32 or f64; all operands and the result alike. f16 and bf16 accumulate in f32.";
+      return "f16, bf16, f32, f64, i32, i64, u32 or u64; all operands and the result alike. f16 and bf16 accumulate in "
+             "f32, integers wrap.";
     case DTypeRule::kRegion:
       break;
   }
@@ -175,6 +188,8 @@ const char* ShapeErrors(ShapeRule rule) {
       return "unequal ranks, an axis out of range or constant extents that differ elsewhere";
     case ShapeRule::kGather:
       return "an axis that x does not have";
+    case ShapeRule::kScatter:
+      return "indices whose last extent is no constant up to x's rank, or updates of another shape";
     case ShapeRule::kPad:
       return "wrong numbers of entries, a value of other rank than 0, a negative interior or a negative constant extent";
     case ShapeRule::kWindow:
@@ -197,8 +212,10 @@ std::string ErrorText(const OpInfo& op) {
     causes.push_back("a null or foreign dim");
     break;
   }
-  if (!op.operands.empty() && op.dtype != DTypeRule::kAttribute) causes.push_back("operands of other types");
+  const bool converts = op.dtype == DTypeRule::kAttribute || op.dtype == DTypeRule::kBitcast;
+  if (!op.operands.empty() && !converts) causes.push_back("operands of other types");
   if (op.dtype == DTypeRule::kAttribute) causes.push_back("an unknown dtype");
+  if (op.dtype == DTypeRule::kBitcast) causes.push_back("a dtype that is unknown or not as wide");
   if (absl::string_view shape = ShapeErrors(op.shape); !shape.empty()) causes.push_back(shape);
   absl::string_view last = causes.back();
   causes.pop_back();
@@ -256,6 +273,7 @@ std::string AttributeText(const AttributeInfo& attribute) {
       {"interior", "one for each dim, not negative; empty means all 0"},
       {"strides", "one for each of `axes`, at least 1; empty means all 1"},
       {"dilations", "one for each of `axes`, at least 1; empty means all 1"},
+      {"combiner", "set, add, mul, max or min"},
       {"steps", "one for each dim, not 0; empty means all 1"},
       {"axis", "a negative one counts from the end"},
   };

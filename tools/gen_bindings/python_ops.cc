@@ -126,7 +126,7 @@ std::string Operands(const OpInfo& op) {
   if (op.operands.back().variadic) return absl::StrCat(in, names[0], " = self._values(*", names[0], ")\n");
   std::string out;
   size_t alike = op.dtype == DTypeRule::kSelect ? 1 : 0;
-  if (op.dtype == DTypeRule::kGather) alike = names.size();
+  if (op.dtype == DTypeRule::kGather || op.dtype == DTypeRule::kScatter) alike = names.size();
   for (size_t i = 0; i < alike; ++i) absl::StrAppend(&out, in, names[i], ", = self._values(", names[i], ")\n");
   if (alike == names.size()) return out;
   std::string list = absl::StrJoin(names.begin() + alike, names.end(), ", ");

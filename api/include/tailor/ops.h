@@ -134,6 +134,13 @@ TAILOR_API tailor_status* tailor_graph_asin(tailor_graph* graph, tailor_value x,
  * Errors:  INVALID_ARGUMENT for a null or foreign value, or operands of other types. */
 TAILOR_API tailor_status* tailor_graph_acos(tailor_graph* graph, tailor_value x, tailor_value* out);
 
+/* Appends `*out = bitcast(x, dtype)`: the bytes of x as `dtype`; a byte other than 0 is true.
+ * Shapes:  the result has x's.
+ * Types:   any; the result has `dtype`, which is as wide.
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, or a dtype that is unknown or not as wide. */
+TAILOR_API tailor_status* tailor_graph_bitcast(tailor_graph* graph, tailor_value x, int32_t dtype,
+                                               tailor_value* out);
+
 /* Appends `*out = atan(x)`: the angle in [-pi/2, pi/2] whose tangent is x.
  * Shapes:  the result has x's.
  * Types:   f16, bf16, f32 or f64; all operands and the result alike.
@@ -526,6 +533,19 @@ TAILOR_API tailor_status* tailor_graph_window(tailor_graph* graph, tailor_value 
                                               size_t axes_count, const tailor_dim* sizes, size_t sizes_count,
                                               const tailor_window_options* options, tailor_value* out);
 
+/* Appends `*out = scatter(x, indices, updates, combiner)`: a copy of x where, for each i in row-major order,
+ * out[indices[i..., 0], indices[i..., 1], ..., ...] is combined with updates[i..., ...]: set to it, or their
+ * sum, product, max or min; of several set there the last one stays. An index below 0 counts from the end,
+ * others out of range fail the run.
+ * Shapes:  indices [I..., K] with a constant K, updates [I..., x's dims after the first K]; the result has
+ *          x's. Every run checks the extents that are not provably equal, and that updates have a place.
+ * Types:   x, updates and the result are any, alike, bool only with set; indices are i32 or i64.
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or indices whose last
+ *          extent is no constant up to x's rank, or updates of another shape. */
+TAILOR_API tailor_status* tailor_graph_scatter(tailor_graph* graph, tailor_value x, tailor_value indices,
+                                               tailor_value updates, const char* combiner,
+                                               size_t combiner_size, tailor_value* out);
+
 typedef struct tailor_dot_options {
   uint64_t struct_size;
   int64_t transpose_lhs; /* default 0; 1 swaps the last two dims of lhs first */
@@ -538,7 +558,8 @@ static inline void tailor_dot_options_init(tailor_dot_options* options) {
 /* Appends `*out = dot(lhs, rhs)`: out[..., m, n] = sum over k of lhs[..., m, k] * rhs[..., k, n].
  * Shapes:  lhs [B..., M, K], rhs [B..., K, N] -> [B..., M, N]; batch dims broadcast. Where the two K are not
  *          provably equal, every run checks them.
- * Types:   f16, bf16, f32 or f64; all operands and the result alike. f16 and bf16 accumulate in f32.
+ * Types:   f16, bf16, f32, f64, i32, i64, u32 or u64; all operands and the result alike. f16 and bf16
+ *          accumulate in f32, integers wrap.
  * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or rank < 2, constant K
  *          that differ or batch extents that do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_dot(tailor_graph* graph, tailor_value lhs, tailor_value rhs,

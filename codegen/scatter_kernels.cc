@@ -1,0 +1,71 @@
+#include "codegen/scatter_kernels.h"
+
+#include <string>
+
+namespace tailor {
+namespace {
+
+using Index = ValueLowering::Index;
+
+int OutputBuffer(const Graph& graph, Value v, ValueLowering& values) {
+  const TensorType& type = graph.type(v);
+  return values.AddBuffer(BufferKind::kOutput, type.dtype, type.shape,
+                          {.value = v, .dtype = type.dtype, .shape = type.shape});
+}
+
+OpKind CombinerOf(const std::string& name) {
+  return name == "add" ? OpKind::kAdd : name == "mul" ? OpKind::kMul : name == "max" ? OpKind::kMax : OpKind::kMin;
+}
+
+ValueLowering Copy(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group) {
+  ValueLowering values(graph, facts, group);
+  const Value x = graph.node(group.dominant).operands[0];
+  Index all;
+  for (const DimExpr& extent : graph.type(x).shape) {
+    values.plan.axes.push_back({values.ExtentOf(extent), AxisRole::kParallel});
+    all.push_back(values.Axis(static_cast<int>(all.size())));
+  }
+  const ExprId value = values.At(x, all);
+  const int out = OutputBuffer(graph, {group.dominant, 0}, values);
+  values.plan.stages.push_back({.axes = {}, .statements = {{.buffer = out, .indices = all, .value = value}}});
+  return values;
+}
+
+ValueLowering Update(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group) {
+  ValueLowering values(graph, facts, group);
+  const Node& node = graph.node(group.dominant);
+  const Value x = node.operands[0], indices = node.operands[1];
+  std::vector<int> ordered;
+  Index number, covered;  // of an update, and within it
+  for (size_t a = 0; a < group.axes.size(); ++a) {
+    const bool tile = group.axes[a].tile;
+    values.plan.axes.push_back({values.ExtentOf(group.axes[a].extent), tile ? AxisRole::kOrdered : AxisRole::kParallel});
+    (tile ? number : covered).push_back(values.Axis(static_cast<int>(a)));
+    if (tile) ordered.push_back(static_cast<int>(a));
+  }
+  Index target, update = number;
+  for (int64_t d = 0; d < *graph.type(indices).shape.back().constant(); ++d) {
+    Index position = number;
+    position.push_back(values.Dim(d));
+    target.push_back(values.EntryIndex(group.dominant, x, d, values.At(indices, position)));
+  }
+  target.insert(target.end(), covered.begin(), covered.end());
+  update.insert(update.end(), covered.begin(), covered.end());
+  const int out = OutputBuffer(graph, {group.dominant, 0}, values);
+  const DType dtype = node.results[0].dtype;
+  ExprId value = values.At(node.operands[2], update);
+  if (const std::string& combiner = node.string("combiner"); combiner != "set") {
+    const ExprId before = values.plan.Add({.kind = ExprKind::kLoad, .dtype = dtype, .ref = out, .args = target});
+    value = values.Op(CombinerOf(combiner), dtype, {before, value});
+  }
+  values.plan.stages.push_back({.axes = ordered, .statements = {{.buffer = out, .indices = target, .value = value}}});
+  return values;
+}
+
+}  // namespace
+
+std::vector<ValueLowering> ScatterKernels(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group) {
+  return {Copy(graph, facts, group), Update(graph, facts, group)};
+}
+
+}  // namespace tailor

@@ -1,0 +1,17 @@
+// A scatter group as two kernels on one output.
+#ifndef TAILOR_CODEGEN_SCATTER_KERNELS_H_
+#define TAILOR_CODEGEN_SCATTER_KERNELS_H_
+
+#include <vector>
+
+#include "codegen/value_lowering.h"
+
+namespace tailor {
+
+// The first copies the operand. The second applies the updates: parallel over the dims that one update covers, in
+// order over those that number them, so that the last of several updates of an element wins and sums have one order.
+std::vector<ValueLowering> ScatterKernels(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_SCATTER_KERNELS_H_

@@ -59,23 +59,50 @@ int32_t Fail(RtContext* context, int32_t check, int64_t lhs, int64_t rhs) {
   return Note(context, {Fault::Kind::kCheck, check, 0, lhs, rhs});
 }
 
-// One parallel_for under way: workers take the next `grain` tasks until there are none.
+// One parallel_for under way. Tasks are cut into chunks of `grain`, and the chunks into one stretch a worker: each
+// begins with its own, which is the same part of the data from launch to launch, then helps with the others'.
 struct Region {
-  KernelFn kernel;
-  const int64_t* args;
-  int64_t count;
-  int64_t grain;
-  alignas(64) std::atomic<int64_t> next{0};
+  // Tasks [next, end) that nobody has taken.
+  struct alignas(64) Stretch {
+    std::atomic<int64_t> next;
+    int64_t end;
+  };
+  static constexpr size_t kMaxStretches = 16;
+
+  Region(KernelFn kernel, const int64_t* args, int64_t count, int64_t chunks, size_t ways)
+      : kernel(kernel),
+        args(args),
+        grain(count / chunks + (count % chunks != 0)),
+        stretches(std::min(ways, kMaxStretches)) {
+    const auto parts = static_cast<int64_t>(stretches);
+    int64_t begin = 0;
+    for (int64_t i = 0; i < parts; ++i) {
+      const int64_t share = chunks / parts + (i < chunks % parts);
+      const int64_t end = i + 1 < parts ? std::min(begin + share * grain, count) : count;
+      stretch[i].next.store(begin, std::memory_order_relaxed);
+      stretch[i].end = end;
+      begin = end;
+    }
+  }
+
+  const KernelFn kernel;
+  const int64_t* const args;
+  const int64_t grain;  // even: no short chunk at the end
+  const size_t stretches;
+  Stretch stretch[kMaxStretches];
 };
 
 void Work(void* data, size_t worker) {
   Region& region = *static_cast<Region*>(data);
   const DefaultFloatMode mode;
-  for (;;) {
-    const int64_t begin = region.next.fetch_add(region.grain, std::memory_order_relaxed);
-    if (begin >= region.count) return;
-    const int64_t end = region.count - begin > region.grain ? begin + region.grain : region.count;
-    region.kernel(region.args, begin, end, static_cast<int64_t>(worker));
+  for (size_t i = 0; i < region.stretches; ++i) {
+    Region::Stretch& stretch = region.stretch[(worker + i) % region.stretches];
+    for (;;) {
+      const int64_t begin = stretch.next.fetch_add(region.grain, std::memory_order_relaxed);
+      if (begin >= stretch.end) break;
+      const int64_t end = stretch.end - begin > region.grain ? begin + region.grain : stretch.end;
+      region.kernel(region.args, begin, end, static_cast<int64_t>(worker));
+    }
   }
 }
 
@@ -95,9 +122,10 @@ void ParallelFor(RtContext* context, KernelFn kernel, const int64_t* args, int64
   const int64_t chunk = std::max<int64_t>(grain, 1);
   const int64_t chunks = count / chunk + (count % chunk != 0);
   const auto ways = std::min(parallelism.threads, static_cast<size_t>(chunks));
-  const int64_t even = count / chunks + (count % chunks != 0);  // no short chunk at the end
-  Region region{kernel, args, count, even};
-  if (ways > 1 && Spread(parallelism, &region, ways)) return;
+  if (ways > 1) {
+    Region region(kernel, args, count, chunks, ways);
+    if (Spread(parallelism, &region, ways)) return;
+  }
   kernel(args, 0, count, 0);
 }
 

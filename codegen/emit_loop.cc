@@ -4,8 +4,8 @@
 
 namespace tailor {
 
-llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to, int64_t step,
-                      const llvm::Twine& name, llvm::function_ref<void(llvm::Value*)> body) {
+llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to, int64_t step, const llvm::Twine& name,
+                      llvm::function_ref<void(llvm::Value*)> body) {
   return EmitLoop(b, from, to, b.getInt64(step), name, body);
 }
 
@@ -33,8 +33,7 @@ llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to
   return index;
 }
 
-void EmitIf(llvm::IRBuilderBase& b, llvm::Value* condition, const llvm::Twine& name,
-            llvm::function_ref<void()> then) {
+void EmitIf(llvm::IRBuilderBase& b, llvm::Value* condition, const llvm::Twine& name, llvm::function_ref<void()> then) {
   llvm::LLVMContext& context = b.getContext();
   llvm::Function* function = b.GetInsertBlock()->getParent();
   const std::string label = name.str();

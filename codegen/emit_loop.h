@@ -9,15 +9,14 @@ namespace tailor {
 
 // Emits `for (i64 i = from; i < to; i += step) body(i)`; zero trips are legal. `body` may create blocks
 // but must not terminate. Returns the first i that is not below `to`.
-llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to, int64_t step,
-                      const llvm::Twine& name, llvm::function_ref<void(llvm::Value*)> body);
+llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to, int64_t step, const llvm::Twine& name,
+                      llvm::function_ref<void(llvm::Value*)> body);
 // The same with a step known at run time.
 llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to, llvm::Value* step,
                       const llvm::Twine& name, llvm::function_ref<void(llvm::Value*)> body);
 
 // Emits `if (condition) then()`.
-void EmitIf(llvm::IRBuilderBase& b, llvm::Value* condition, const llvm::Twine& name,
-            llvm::function_ref<void()> then);
+void EmitIf(llvm::IRBuilderBase& b, llvm::Value* condition, const llvm::Twine& name, llvm::function_ref<void()> then);
 
 }  // namespace tailor
 

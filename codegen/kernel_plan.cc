@@ -7,9 +7,7 @@
 namespace tailor {
 namespace {
 
-Expr IndexConstant(int64_t value) {
-  return Expr{.kind = ExprKind::kExtent, .extent = Extent{.constant = value}};
-}
+Expr IndexConstant(int64_t value) { return Expr{.kind = ExprKind::kExtent, .extent = Extent{.constant = value}}; }
 
 std::optional<int64_t> ConstantIndex(const KernelPlan& plan, ExprId id) {
   const Expr& e = plan.exprs[id];
@@ -110,9 +108,8 @@ std::optional<ExprId> Fold(KernelPlan& plan, const Expr& e) {
 }
 
 std::string KeyOf(const Expr& e) {
-  std::string key = absl::StrCat(static_cast<int>(e.kind), ",", static_cast<int>(e.dtype), ",",
-                                 static_cast<int>(e.op), ",", e.ref, ",", e.extent.constant, ",", e.extent.slot,
-                                 ",", e.bits, ",", e.predicate);
+  std::string key = absl::StrCat(static_cast<int>(e.kind), ",", static_cast<int>(e.dtype), ",", static_cast<int>(e.op),
+                                 ",", e.ref, ",", e.extent.constant, ",", e.extent.slot, ",", e.bits, ",", e.predicate);
   for (ExprId arg : e.args) absl::StrAppend(&key, ";", arg);
   return key;
 }

@@ -64,20 +64,20 @@ struct Buffer {
 };
 
 enum class ExprKind : uint8_t {
-  kLiteral,       // `bits` as `dtype`
-  kAxis,          // i64: the value of axis `ref`
-  kExtent,        // i64: `extent`
-  kIndexAdd,      // i64 arithmetic on indices; operands and results are >= 0 and cannot overflow, except
-  kIndexSub,      //   that kIndexSub may go below zero under a predicate that masks its use
+  kLiteral,   // `bits` as `dtype`
+  kAxis,      // i64: the value of axis `ref`
+  kExtent,    // i64: `extent`
+  kIndexAdd,  // i64 arithmetic on indices; operands and results are >= 0 and cannot overflow, except
+  kIndexSub,  //   that kIndexSub may go below zero under a predicate that masks its use
   kIndexMul,
   kIndexFloorDiv,
   kIndexMod,
-  kIndexLess,     // i64, i64 -> bool
-  kBcastIndex,    // args[0] where `extent` != 1, else 0
-  kGatherIndex,   // args[0] is i32/i64 data: negative counts from `extent`; out of range (where `predicate`
-                  //   is absent or true) records fault `ref` with the value and reads 0
-  kLoad,          // buffer `ref` at args, one index per dim; with `predicate` >= 0: zero where it is false
-  kOp,            // scalar op `op` of the op table on args; result `dtype`
+  kIndexLess,    // i64, i64 -> bool
+  kBcastIndex,   // args[0] where `extent` != 1, else 0
+  kGatherIndex,  // args[0] is i32/i64 data: negative counts from `extent`; out of range (where `predicate`
+                 //   is absent or true) records fault `ref` with the value and reads 0
+  kLoad,         // buffer `ref` at args, one index per dim; with `predicate` >= 0: zero where it is false
+  kOp,           // scalar op `op` of the op table on args; result `dtype`
 };
 
 struct Expr {
@@ -109,7 +109,7 @@ struct Stage {
 };
 
 struct KernelPlan {
-  std::string name;  // "k3_softmax": dominant node's kind and number; not part of identity
+  std::string name;        // "k3_softmax": dominant node's kind and number; not part of identity
   std::vector<Axis> axes;  // parallel first, in memory order of the main output; then tile or contract
   std::vector<DimSlot> dims;
   std::vector<Buffer> buffers;  // inputs, then outputs, then row, then local

@@ -72,15 +72,24 @@ class TextWriter {
 
   std::string Describe(const Expr& e) {
     switch (e.kind) {
-      case ExprKind::kLiteral: return LiteralText(e.dtype, e.bits);
-      case ExprKind::kAxis: return absl::StrCat("a", e.ref);
-      case ExprKind::kExtent: return ExtentText(e.extent);
-      case ExprKind::kIndexAdd: return Infix(e, " + ");
-      case ExprKind::kIndexSub: return Infix(e, " - ");
-      case ExprKind::kIndexMul: return Infix(e, " * ");
-      case ExprKind::kIndexFloorDiv: return Infix(e, " / ");
-      case ExprKind::kIndexMod: return Infix(e, " % ");
-      case ExprKind::kIndexLess: return Infix(e, " < ");
+      case ExprKind::kLiteral:
+        return LiteralText(e.dtype, e.bits);
+      case ExprKind::kAxis:
+        return absl::StrCat("a", e.ref);
+      case ExprKind::kExtent:
+        return ExtentText(e.extent);
+      case ExprKind::kIndexAdd:
+        return Infix(e, " + ");
+      case ExprKind::kIndexSub:
+        return Infix(e, " - ");
+      case ExprKind::kIndexMul:
+        return Infix(e, " * ");
+      case ExprKind::kIndexFloorDiv:
+        return Infix(e, " / ");
+      case ExprKind::kIndexMod:
+        return Infix(e, " % ");
+      case ExprKind::kIndexLess:
+        return Infix(e, " < ");
       case ExprKind::kBcastIndex:
         return absl::StrCat("bcast(", Use(e.args[0]), ", ", ExtentText(e.extent), ")");
       case ExprKind::kGatherIndex:
@@ -91,9 +100,10 @@ class TextWriter {
         return text;
       }
       case ExprKind::kOp:
-        return absl::StrCat(std::string(InfoOf(e.op).text),
-                            e.op == OpKind::kCast || e.op == OpKind::kBitcast ? absl::StrCat("<", NameOf(e.dtype), ">") : "",
-                            "(", UseAll(e.args), ")");
+        return absl::StrCat(
+            std::string(InfoOf(e.op).text),
+            e.op == OpKind::kCast || e.op == OpKind::kBitcast ? absl::StrCat("<", NameOf(e.dtype), ">") : "", "(",
+            UseAll(e.args), ")");
     }
     return "?";
   }
@@ -117,17 +127,16 @@ class TextWriter {
       std::vector<std::string> dims;
       for (const Extent& extent : buffer.dims) dims.push_back(ExtentText(extent));
       absl::StrAppend(&out_, "  ", kKinds[static_cast<int>(buffer.kind)], " b", i, ": ", NameOf(buffer.dtype), "[",
-                      absl::StrJoin(dims, ", "), "]",
-                      buffer.layout == ConstantLayout::kPanels16 ? " panels16" : "", "\n");
+                      absl::StrJoin(dims, ", "), "]", buffer.layout == ConstantLayout::kPanels16 ? " panels16" : "",
+                      "\n");
     }
   }
 
   void WriteStage(int index) {
     const Stage& stage = plan_.stages[index];
-    absl::StrAppend(&out_, "  stage over [",
-                    absl::StrJoin(stage.axes, ", ",
-                                  [](std::string* out, int axis) { absl::StrAppend(out, "a", axis); }),
-                    "]\n");
+    absl::StrAppend(
+        &out_, "  stage over [",
+        absl::StrJoin(stage.axes, ", ", [](std::string* out, int axis) { absl::StrAppend(out, "a", axis); }), "]\n");
     for (const Statement& s : stage.statements) {
       std::string value = Use(s.value);
       std::string indices = UseAll(s.indices);

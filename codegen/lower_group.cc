@@ -15,16 +15,18 @@ namespace {
 
 OpKind CombinerOf(OpKind reduction) {
   switch (reduction) {
-    case OpKind::kReduceMax: return OpKind::kMax;
-    case OpKind::kReduceMin: return OpKind::kMin;
-    case OpKind::kReduceProd: return OpKind::kMul;
-    default: return OpKind::kAdd;
+    case OpKind::kReduceMax:
+      return OpKind::kMax;
+    case OpKind::kReduceMin:
+      return OpKind::kMin;
+    case OpKind::kReduceProd:
+      return OpKind::kMul;
+    default:
+      return OpKind::kAdd;
   }
 }
 
-DType AccumulatorOf(DType dtype) {
-  return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype;
-}
+DType AccumulatorOf(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype; }
 
 class GroupLowering {
  public:
@@ -41,9 +43,15 @@ class GroupLowering {
       values_.plan.axes.push_back({values_.ExtentOf(axis.extent), axis.tile ? inner : AxisRole::kParallel});
     }
     switch (group_.kind) {
-      case GroupKind::kLoop: LowerLoop(); break;
-      case GroupKind::kRow: LowerRow(); break;
-      default: LowerContraction(); break;
+      case GroupKind::kLoop:
+        LowerLoop();
+        break;
+      case GroupKind::kRow:
+        LowerRow();
+        break;
+      default:
+        LowerContraction();
+        break;
     }
     kernels_.push_back(Finish(values_));
     return std::move(kernels_);
@@ -61,7 +69,8 @@ class GroupLowering {
     LoweredKernel kernel;
     for (size_t i = 0; i < order.size(); ++i) {
       const BufferKind kind = values.plan.buffers[i].kind;
-      if (kind == BufferKind::kInput || kind == BufferKind::kOutput) kernel.operands.push_back(values.operands[order[i]]);
+      if (kind == BufferKind::kInput || kind == BufferKind::kOutput)
+        kernel.operands.push_back(values.operands[order[i]]);
     }
     kernel.plan = std::move(values.plan);
     kernel.faults = std::move(values.faults);
@@ -349,10 +358,10 @@ class GroupLowering {
       all.push_back(pack.Axis(static_cast<int>(all.size())));
     }
     const size_t b = batch.size();
-    ExprId column = pack.IndexOp(ExprKind::kIndexAdd, pack.IndexOp(ExprKind::kIndexMul, all[b], pack.Dim(16)), all[b + 2]);
-    ExprId inside = facts_.ProvablyDivisible(columns, 16)
-                        ? -1
-                        : pack.IndexOp(ExprKind::kIndexLess, column, pack.Dim(columns));
+    ExprId column =
+        pack.IndexOp(ExprKind::kIndexAdd, pack.IndexOp(ExprKind::kIndexMul, all[b], pack.Dim(16)), all[b + 2]);
+    ExprId inside =
+        facts_.ProvablyDivisible(columns, 16) ? -1 : pack.IndexOp(ExprKind::kIndexLess, column, pack.Dim(columns));
     Index source(all.begin(), all.begin() + b);
     source.push_back(transposed ? column : all[b + 1]);
     source.push_back(transposed ? all[b + 1] : column);
@@ -362,8 +371,8 @@ class GroupLowering {
       ExprId zero = pack.plan.Add({.kind = ExprKind::kLiteral, .dtype = dtype});
       value = pack.Op(OpKind::kSelect, dtype, {inside, value, zero});
     }
-    const int buffer = pack.AddBuffer(BufferKind::kOutput, dtype, physical,
-                                      {.packed = 0, .dtype = dtype, .shape = physical});
+    const int buffer =
+        pack.AddBuffer(BufferKind::kOutput, dtype, physical, {.packed = 0, .dtype = dtype, .shape = physical});
     pack.plan.stages.push_back({.axes = {}, .statements = {{.buffer = buffer, .indices = all, .value = value}}});
     return Finish(pack);
   }

@@ -19,7 +19,8 @@ class ProgramLowering {
     host.bindings.assign(facts_.bindings().begin(), facts_.bindings().end());
     host.checks.assign(facts_.checks().begin(), facts_.checks().end());
     host.shape_check_count = static_cast<int>(host.checks.size());
-    for (const Output& output : graph_.outputs()) host.output_dims.push_back(Canonical(graph_.type(output.value).shape));
+    for (const Output& output : graph_.outputs())
+      host.output_dims.push_back(Canonical(graph_.type(output.value).shape));
     PlaceInputs();
     PlaceOutputs();
     for (int g = 0; g < static_cast<int>(plan.groups.size()); ++g) {

@@ -15,9 +15,9 @@ constexpr double kAtanF32[] = {-0.06451841276882797, 0.10743705260895021, -0.142
                                -0.33333331760863766};
 constexpr double kAsinF32[] = {0.03369084720283012, 0.017149238357677253, 0.03110066273549457,
                                0.04459940152851218, 0.07500094543497424,  0.16666666337430908};
-constexpr double kAtanF64[] = {-0.01917627151752634, 0.0392311556198723,   -0.050854323376990765, 0.05858145587628202,
-                               -0.06664511064599371, 0.07692183163650894,  -0.09090904576954117,  0.11111111015227572,
-                               -0.14285714284666184, 0.19999999999995519,  -0.3333333333333333};
+constexpr double kAtanF64[] = {-0.01917627151752634, 0.0392311556198723,  -0.050854323376990765, 0.05858145587628202,
+                               -0.06664511064599371, 0.07692183163650894, -0.09090904576954117,  0.11111111015227572,
+                               -0.14285714284666184, 0.19999999999995519, -0.3333333333333333};
 constexpr double kAsinF64[] = {0.028757851367421566, -0.014851887071247204, 0.01740087944269402,  0.005457506718640358,
                                0.01032281435018578,  0.011479177415184906,  0.013971212973552933, 0.017352392720869973,
                                0.02237217294214989,  0.030381944138531247,  0.04464285714635543,  0.07499999999998433,
@@ -44,7 +44,8 @@ AsinParts SplitAsin(const LaneMath& m, Value* magnitude) {
   Value* z = b.CreateSelect(is_small, b.CreateFMul(magnitude, magnitude, "asin.square"), halved, "asin.z");
   Value* root = b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, halved, nullptr, "asin.root");
   Value* u = b.CreateSelect(is_small, magnitude, root, "asin.u");
-  Value* tail = b.CreateFMul(b.CreateFMul(u, z, "asin.u_z"), m.Horner(z, ConstantsOf(m).asin, "asin.poly"), "asin.tail");
+  Value* tail =
+      b.CreateFMul(b.CreateFMul(u, z, "asin.u_z"), m.Horner(z, ConstantsOf(m).asin, "asin.poly"), "asin.tail");
   return {is_small, u, tail};
 }
 

@@ -16,8 +16,7 @@ struct Words {
   const LaneMath& m;
   llvm::Type* type;
 
-  explicit Words(const LaneMath& math)
-      : m(math), type(math.type()->getWithNewType(math.builder().getInt64Ty())) {}
+  explicit Words(const LaneMath& math) : m(math), type(math.type()->getWithNewType(math.builder().getInt64Ty())) {}
   llvm::Constant* K(uint64_t value) const { return llvm::ConstantInt::get(type, value); }
 };
 

@@ -82,8 +82,8 @@ Mantissa SplitMantissa(const LaneMath& m, Value* magnitude) {
   Value* low_mask = m.KBits(0xffffffffu);
   Value* shift = b.CreateAnd(exponent, m.KBits(31), "payne.shift");
   Value* hidden = m.KBits(uint64_t{1} << 52);
-  Value* mantissa = b.CreateOr(b.CreateAnd(bits, m.KBits((uint64_t{1} << 52) - 1), "payne.fraction"), hidden,
-                               "payne.mantissa");
+  Value* mantissa =
+      b.CreateOr(b.CreateAnd(bits, m.KBits((uint64_t{1} << 52) - 1), "payne.fraction"), hidden, "payne.mantissa");
   Value* low = b.CreateShl(b.CreateAnd(mantissa, low_mask, "payne.low"), shift, "payne.low_shifted");
   Value* high = b.CreateShl(b.CreateLShr(mantissa, m.KBits(32), "payne.high"), shift, "payne.high_shifted");
   high = b.CreateAdd(high, b.CreateLShr(low, m.KBits(32), "payne.carry"), "payne.high_sum");

@@ -23,9 +23,9 @@ struct ProgramSymbol {
 
 // One extent of a signature tensor.
 struct ProgramDim {
-  int32_t symbol = -1;   // >= 0: exactly this symbol; -1: see the others
-  int64_t extent = -1;   // >= 0: constant; -1 with symbol -1: an expression, see text
-  std::string text;      // "4*S + 1"; always set
+  int32_t symbol = -1;  // >= 0: exactly this symbol; -1: see the others
+  int64_t extent = -1;  // >= 0: constant; -1 with symbol -1: an expression, see text
+  std::string text;     // "4*S + 1"; always set
 };
 
 struct ProgramTensor {
@@ -69,7 +69,7 @@ struct Variant {
   uint64_t run_offset = 0;            // RunFn, PlanFn within the image
   uint64_t plan_offset = 0;
   uint64_t memo_slots = 0;
-  uint64_t api_size = 0;              // RtApi and RtContext must be at least so large
+  uint64_t api_size = 0;  // RtApi and RtContext must be at least so large
   uint64_t context_size = 0;
   std::vector<ProgramLaunch> launches;
 };

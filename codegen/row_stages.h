@@ -14,10 +14,10 @@
 namespace tailor {
 
 struct RowStages {
-  std::map<NodeId, int> level;          // of each node of the group: the stage that can compute it
-  std::vector<NodeId> reductions;       // topological
-  std::set<NodeId> kept;                // computed once, kept in a row buffer (or the output) for later stages
-  int count = 0;                        // stages
+  std::map<NodeId, int> level;     // of each node of the group: the stage that can compute it
+  std::vector<NodeId> reductions;  // topological
+  std::set<NodeId> kept;           // computed once, kept in a row buffer (or the output) for later stages
+  int count = 0;                   // stages
 };
 
 RowStages PlanRowStages(const Graph& graph, const FusionGroup& group);

@@ -229,8 +229,8 @@ ScalarEmitter::Address ScalarEmitter::EmitPanels(const Buffer& buffer, const std
   auto value = [&](llvm::Value* v) { return varies ? ToLanes(v) : v; };
   auto at = [&](size_t d) { return value(Emit(indices[d])); };
   llvm::Value* k_extent = frame_.ExtentValue(b_, buffer.dims[rank - 2]);
-  llvm::Value* panels = b_.CreateLShr(
-      b_.CreateAdd(frame_.ExtentValue(b_, buffer.dims[rank - 1]), b_.getInt64(15)), 4, "panels");
+  llvm::Value* panels =
+      b_.CreateLShr(b_.CreateAdd(frame_.ExtentValue(b_, buffer.dims[rank - 1]), b_.getInt64(15)), 4, "panels");
   llvm::Value* batch = value(b_.getInt64(0));
   for (size_t d = 0; d + 2 < rank; ++d) {
     batch = b_.CreateAdd(b_.CreateMul(batch, value(frame_.ExtentValue(b_, buffer.dims[d]))), at(d), "batch");
@@ -254,8 +254,9 @@ llvm::Value* ScalarEmitter::ElementPointer(int buffer, llvm::Value* offset) {
 llvm::Value* ScalarEmitter::EmitGuardedScalarLoad(int buffer, llvm::Value* offset, llvm::Value* guard) {
   const DType dtype = plan_.buffers[buffer].dtype;
   auto* type = llvm::FixedVectorType::get(MemoryType(b_.getContext(), dtype, 1), 1);
-  llvm::Value* load = b_.CreateMaskedLoad(type, ElementPointer(buffer, offset), llvm::Align(SizeOf(dtype)),
-                                          b_.CreateVectorSplat(1, guard), llvm::Constant::getNullValue(type), "guarded");
+  llvm::Value* load =
+      b_.CreateMaskedLoad(type, ElementPointer(buffer, offset), llvm::Align(SizeOf(dtype)),
+                          b_.CreateVectorSplat(1, guard), llvm::Constant::getNullValue(type), "guarded");
   Tag(llvm::cast<llvm::Instruction>(load), buffer);
   return FromMemory(b_, dtype, b_.CreateExtractElement(load, uint64_t{0}, "guarded.value"));
 }

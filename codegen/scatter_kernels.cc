@@ -39,7 +39,8 @@ ValueLowering Update(const Graph& graph, const ShapeFacts& facts, const FusionGr
   Index number, covered;  // of an update, and within it
   for (size_t a = 0; a < group.axes.size(); ++a) {
     const bool tile = group.axes[a].tile;
-    values.plan.axes.push_back({values.ExtentOf(group.axes[a].extent), tile ? AxisRole::kOrdered : AxisRole::kParallel});
+    values.plan.axes.push_back(
+        {values.ExtentOf(group.axes[a].extent), tile ? AxisRole::kOrdered : AxisRole::kParallel});
     (tile ? number : covered).push_back(values.Axis(static_cast<int>(a)));
     if (tile) ordered.push_back(static_cast<int>(a));
   }

@@ -35,7 +35,8 @@ ExprId ValueLowering::At(Value v, const Index& index, ExprId predicate) {
   if (auto it = defined_.find(v); it != defined_.end()) return it->second;
   if (auto it = held_.find(v); it != held_.end()) {
     const Buffer& buffer = plan.buffers[it->second.buffer];
-    return plan.Add({.kind = ExprKind::kLoad, .dtype = buffer.dtype, .ref = it->second.buffer, .args = it->second.index});
+    return plan.Add(
+        {.kind = ExprKind::kLoad, .dtype = buffer.dtype, .ref = it->second.buffer, .args = it->second.index});
   }
   auto key = std::make_tuple(v, index, predicate);
   if (auto it = memo_.find(key); it != memo_.end()) return it->second;
@@ -60,7 +61,10 @@ ExprId ValueLowering::Compute(Value v, const Index& index, ExprId predicate) {
     for (size_t d = 0; d < args.size(); ++d) {
       if (plan.buffers[buffer].dims[d] == Extent{.constant = 1}) args[d] = Dim(0);
     }
-    return plan.Add({.kind = ExprKind::kLoad, .dtype = graph_.type(v).dtype, .ref = buffer, .args = std::move(args),
+    return plan.Add({.kind = ExprKind::kLoad,
+                     .dtype = graph_.type(v).dtype,
+                     .ref = buffer,
+                     .args = std::move(args),
                      .predicate = predicate});
   }
   auto operand_shape = [&](int i) -> const Shape& { return graph_.type(node.operands[i]).shape; };
@@ -188,7 +192,8 @@ ExprId ValueLowering::Concat(const Node& node, const Index& index, ExprId predic
     start = end;
   }
   ExprId value = parts.back().value;
-  for (size_t i = parts.size() - 1; i-- > 0;) value = Op(OpKind::kSelect, dtype, {parts[i].below_end, parts[i].value, value});
+  for (size_t i = parts.size() - 1; i-- > 0;)
+    value = Op(OpKind::kSelect, dtype, {parts[i].below_end, parts[i].value, value});
   return value;
 }
 
@@ -229,8 +234,8 @@ ExprId ValueLowering::EntryIndex(NodeId id, Value table, size_t axis, ExprId raw
     plan.fault_count = static_cast<int>(faults.size());
   }
   const Extent extent = ExtentOf(graph_.type(table).shape[axis]);
-  return plan.Add({.kind = ExprKind::kGatherIndex, .ref = it->second, .extent = extent, .args = {raw},
-                   .predicate = predicate});
+  return plan.Add(
+      {.kind = ExprKind::kGatherIndex, .ref = it->second, .extent = extent, .args = {raw}, .predicate = predicate});
 }
 
 ExprId ValueLowering::Gather(NodeId id, const Index& index, ExprId predicate) {

@@ -115,7 +115,8 @@ struct Verifier {
                      : products != 0   ? GroupKind::kContraction
                      : reductions != 0 ? GroupKind::kRow
                                        : GroupKind::kLoop;
-    if (products + scatters > 1 || (products + scatters == 1 && reductions != 0)) return Error(g, "has several loop nests");
+    if (products + scatters > 1 || (products + scatters == 1 && reductions != 0))
+      return Error(g, "has several loop nests");
     if (kind != group.kind) return Error(g, "has the wrong kind");
     if ((group.dominant >= 0) != (kind != GroupKind::kLoop)) return Error(g, "has the wrong dominant node");
     if (group.dominant >= 0 && !Has(group, group.dominant)) return Error(g, "does not have its dominant node");

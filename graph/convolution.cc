@@ -87,8 +87,8 @@ Value DepthwiseConv(Formula& f, const Graph& graph, Value windows, Value weights
   const size_t spatial = kernel.size() - 2;
   const Shape ones(spatial, 1);
   Shape spread = Joined({kernel[0]}, ones);
-  Value factors = f.Apply(OpKind::kReshape, {weights},
-                          {{"shape", Joined(spread, Shape(kernel.begin() + 2, kernel.end()))}});
+  Value factors =
+      f.Apply(OpKind::kReshape, {weights}, {{"shape", Joined(spread, Shape(kernel.begin() + 2, kernel.end()))}});
   Value sum = ReduceWindows(f, graph, OpKind::kReduceSum, f.Apply(OpKind::kMul, {windows, factors}), spatial);
   if (bias.node < 0) return sum;
   return f.Apply(OpKind::kAdd, {sum, f.Apply(OpKind::kReshape, {bias}, {{"shape", spread}})});
@@ -121,8 +121,8 @@ Value ProductOfPatches(Formula& f, const Graph& graph, Value patches, Value weig
   const DimExpr& groups = rows[1];
   const DimExpr columns = DimExpr::FloorDiv(kernel[0], groups);
   Value matrix = f.Apply(OpKind::kReshape, {weights}, {{"shape", Shape{groups, columns, rows[2]}}});
-  Value product = f.Apply(OpKind::kDot, {patches, matrix},
-                          {{"transpose_lhs", int64_t{1}}, {"transpose_rhs", int64_t{1}}});
+  Value product =
+      f.Apply(OpKind::kDot, {patches, matrix}, {{"transpose_lhs", int64_t{1}}, {"transpose_rhs", int64_t{1}}});
   if (bias.node >= 0) {
     Value offset = f.Apply(OpKind::kReshape, {bias}, {{"shape", Shape{groups, 1, columns}}});
     product = f.Apply(OpKind::kAdd, {product, offset});

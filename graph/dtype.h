@@ -44,9 +44,7 @@ constexpr bool IsFloat(DType type) { return type >= DType::kF16 && type <= DType
 constexpr bool IsSigned(DType type) { return type >= DType::kI8 && type <= DType::kI64; }
 constexpr bool IsUnsigned(DType type) { return type >= DType::kU8 && type <= DType::kU64; }
 constexpr bool IsInteger(DType type) { return IsSigned(type) || IsUnsigned(type); }
-constexpr bool IsValid(DType type) {
-  return type > DType::kInvalid && static_cast<int>(type) < kDTypeCount;
-}
+constexpr bool IsValid(DType type) { return type > DType::kInvalid && static_cast<int>(type) < kDTypeCount; }
 
 }  // namespace tailor
 

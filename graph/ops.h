@@ -14,8 +14,7 @@
 namespace tailor {
 
 enum class OpKind : uint16_t {
-#define TAILOR_OP_ENUM(id, kind, text, operands, attributes, shape, dtype, fusion, lowering) \
-  k##kind = id,
+#define TAILOR_OP_ENUM(id, kind, text, operands, attributes, shape, dtype, fusion, lowering) k##kind = id,
   TAILOR_OP_TABLE(TAILOR_OP_ENUM)
 #undef TAILOR_OP_ENUM
 };
@@ -59,8 +58,8 @@ enum class FusionClass : uint8_t {
   kStructural,   // no code of its own
   kElementwise,  // one scalar expression per element
   kReduction,
-  kView,         // pure index map
-  kIndexed,      // index map that depends on data, or on several operands
+  kView,     // pure index map
+  kIndexed,  // index map that depends on data, or on several operands
   kContraction,
   kScatter,  // a copy, then updates in order
   kControl,

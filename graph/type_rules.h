@@ -18,8 +18,7 @@ namespace tailor {
 // Fails with INVALID_ARGUMENT naming the op, the operand and the offending dtype, rank or extent;
 // constant extents that can never agree fail here.
 absl::StatusOr<std::vector<TensorType>> InferTypes(OpKind op, absl::Span<const TensorType> operands,
-                                                   absl::Span<const std::string> names,
-                                                   const Attributes& attributes,
+                                                   absl::Span<const std::string> names, const Attributes& attributes,
                                                    absl::Span<const Region> regions,
                                                    const std::function<std::string(SymbolId)>& symbol_name);
 

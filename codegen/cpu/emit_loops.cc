@@ -77,8 +77,8 @@ class LoopKernelEmitter {
   void AdvanceDigits(const std::vector<llvm::AllocaInst*>& digits, const std::vector<llvm::Value*>& extents) {
     llvm::Value* carry = b_.getTrue();
     for (size_t i = digits.size(); i-- > 0;) {
-      llvm::Value* next = b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), digits[i]), b_.CreateZExt(carry, b_.getInt64Ty()),
-                                       "digit.next");
+      llvm::Value* next =
+          b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), digits[i]), b_.CreateZExt(carry, b_.getInt64Ty()), "digit.next");
       carry = b_.CreateICmpEQ(next, extents[i], "carry");
       b_.CreateStore(b_.CreateSelect(carry, b_.getInt64(0), next), digits[i]);
     }

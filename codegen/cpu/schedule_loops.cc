@@ -65,9 +65,15 @@ double LaneGain(KernelPlan& plan, const std::vector<ExprId>& exprs, int axis, in
   double gain = 0;
   auto count = [&](int buffer, const std::vector<ExprId>& indices) {
     switch (AccessAlong(plan, buffer, indices, axis)) {
-      case Access::kUniform: gain += 1; break;
-      case Access::kContiguous: gain += 2; break;
-      case Access::kScattered: gain -= lanes / 2; break;
+      case Access::kUniform:
+        gain += 1;
+        break;
+      case Access::kContiguous:
+        gain += 2;
+        break;
+      case Access::kScattered:
+        gain -= lanes / 2;
+        break;
     }
   };
   for (ExprId id : exprs) {
@@ -107,10 +113,23 @@ int64_t CostOf(const KernelPlan& plan, const std::vector<ExprId>& exprs) {
     if (e.kind == ExprKind::kLoad) cost += 1;
     if (e.kind != ExprKind::kOp) continue;
     switch (e.op) {
-      case OpKind::kExp: case OpKind::kLog: case OpKind::kTanh: case OpKind::kErf: case OpKind::kPow:
-      case OpKind::kSigmoid: case OpKind::kDiv: case OpKind::kSqrt: case OpKind::kRsqrt:
-      case OpKind::kSin: case OpKind::kCos: case OpKind::kTan: case OpKind::kAsin: case OpKind::kAcos:
-      case OpKind::kAtan: case OpKind::kMod: case OpKind::kRem:
+      case OpKind::kExp:
+      case OpKind::kLog:
+      case OpKind::kTanh:
+      case OpKind::kErf:
+      case OpKind::kPow:
+      case OpKind::kSigmoid:
+      case OpKind::kDiv:
+      case OpKind::kSqrt:
+      case OpKind::kRsqrt:
+      case OpKind::kSin:
+      case OpKind::kCos:
+      case OpKind::kTan:
+      case OpKind::kAsin:
+      case OpKind::kAcos:
+      case OpKind::kAtan:
+      case OpKind::kMod:
+      case OpKind::kRem:
         cost += 12;
         break;
       default:

@@ -124,11 +124,13 @@ TEST_F(CompilerOps, SpatialBuildersReadTheirOptions) {
   EXPECT_EQ(Text(tailor_graph_average_pool(graph, image, size, 2, 1, &options, &y)), "OK");
   EXPECT_EQ(Text(tailor_graph_conv(graph, image, weights, 0, 1, nullptr, &y)), "OK");
   y = 0;
-  EXPECT_THAT(Text(tailor_graph_conv(graph, image, foreign, 0, 1, nullptr, &y)), Invalid("conv: weights is a value of"));
+  EXPECT_THAT(Text(tailor_graph_conv(graph, image, foreign, 0, 1, nullptr, &y)),
+              Invalid("conv: weights is a value of"));
   EXPECT_THAT(Text(tailor_graph_max_pool(graph, image, nullptr, 2, nullptr, &y)), Invalid("max_pool: sizes is null"));
   options.high = &b;
   options.rank = 1;
-  EXPECT_THAT(Text(tailor_graph_average_pool(graph, image, size, 2, 0, &options, &y)), Invalid("strides has 1 entries"));
+  EXPECT_THAT(Text(tailor_graph_average_pool(graph, image, size, 2, 0, &options, &y)),
+              Invalid("strides has 1 entries"));
   options.struct_size = 3;
   EXPECT_THAT(Text(tailor_graph_conv(graph, image, weights, 0, 1, &options, &y)), Invalid("struct_size"));
   EXPECT_EQ(y, 0u);

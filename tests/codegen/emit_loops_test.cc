@@ -143,8 +143,8 @@ TEST_P(EmitLoopsTest, GatherCountsFromTheEndAndRecordsFaults) {
   std::vector<float> y(ids.size() * columns);
   int64_t fault[3] = {};
   const std::vector<int64_t> dims = {static_cast<int64_t>(ids.size()), columns, entries};
-  std::vector<int64_t> args = {Slot(table.data()), Slot(ids.data()), Slot(y.data()), dims[0], dims[1], dims[2],
-                               Slot(fault), 40};
+  std::vector<int64_t> args = {
+      Slot(table.data()), Slot(ids.data()), Slot(y.data()), dims[0], dims[1], dims[2], Slot(fault), 40};
   Run(args, dims);
   EXPECT_EQ(fault[0], 0);
   for (size_t i = 0; i < ids.size(); ++i) {

@@ -57,7 +57,8 @@ TEST_F(KernelPlanTest, SplitIndicesOfOneBufferAreJoined) {
 
 TEST_F(KernelPlanTest, CoefficientsOfAffineIndices) {
   ExprId extent = plan.Add({.kind = ExprKind::kExtent, .extent = d0});
-  ExprId affine = Index(ExprKind::kIndexAdd, Index(ExprKind::kIndexMul, a0, extent), Index(ExprKind::kIndexMul, a1, Number(3)));
+  ExprId affine =
+      Index(ExprKind::kIndexAdd, Index(ExprKind::kIndexMul, a0, extent), Index(ExprKind::kIndexMul, a1, Number(3)));
   EXPECT_EQ(Text(CoefficientOf(plan, affine, 0)), "d0");
   EXPECT_EQ(Text(CoefficientOf(plan, affine, 1)), "3");
   EXPECT_EQ(Text(CoefficientOf(plan, Number(5), 0)), "0");

@@ -40,7 +40,8 @@ graph @pool(%x: f32[N, C, H, W]) {
   %y = reduce_max %w {axes = [4, 5]}
   return "y" = %y
 }
-)"), R"(
+)"),
+            R"(
 g0_reduce_max: kernel axes [a0: d0 parallel, a1: d1 parallel, a2: d2 parallel, a3: 3 tile, a4: 3 tile]
   in b0: f32[d3, d4, d5, d2]
   out b1: f32[d3, d4, d1, d2]
@@ -67,7 +68,8 @@ graph @softmax(%x: f32[B, S, C], %m: f32[B, 1, C]) {
   %y = div %e, %t
   return "y" = %y
 }
-)"), R"(
+)"),
+            R"(
 g0_reduce_max: kernel axes [a0: d0 parallel, a1: d1 parallel, a2: d2 tile]
   in b0: f32[d0, d1, d2]
   in b1: f32[d0, 1, d2]
@@ -104,7 +106,8 @@ graph @norm(%x: f32[B, S, 384], %r: f32[B, S, 384], %g: f32[384], %b: f32[384]) 
   %n3 = add %n2, %b
   return "y" = %n3, "mean" = %mean
 }
-)"), R"(
+)"),
+            R"(
 g0_reduce_mean: kernel axes [a0: d0 parallel, a1: 384 tile]
   in b0: f32[d1, d2, 384]
   in b1: f32[d1, d2, 384]
@@ -136,7 +139,8 @@ graph @g(%x: f32[V, 64], %i: i32[N, 1], %u: f32[N, 64]) {
   %s = scatter %x, %i, %u {combiner = "add"}
   return "y" = %s
 }
-)"), R"(
+)"),
+            R"(
 g0_scatter_copy: kernel axes [a0: d0 parallel]
   in b0: f32[d1, 64]
   out b1: f32[d1, 64]
@@ -162,7 +166,8 @@ graph @embed(%table: f32[V, 384], %ids: i64[B, S], %pos: f32[512, 384]) where S 
   %y = add %w, %p
   return "y" = %y
 }
-)"), R"(
+)"),
+            R"(
 g0_add: kernel axes [a0: d0 parallel, a1: d1 parallel, a2: 384 parallel]
   in b0: i64[d0, d1]
   in b1: f32[d2, 384]
@@ -186,7 +191,8 @@ graph @mixed(%a: f32[M, N], %b: f32[K, N], %c: f32[T, N]) {
   %q = add %a, %c
   return "r" = %r, "s" = %s, "q" = %q, "a" = %a
 }
-)"), R"(
+)"),
+            R"(
 g0_concat: kernel axes [a0: d0 parallel, a1: d1 parallel]
   in b0: f32[d2, d1]
   in b1: f32[d3, d1]
@@ -239,7 +245,8 @@ graph @heads(%x: f32[B, S, 64], %k: f32[B, S, 64], %t: f32[B, 2, T, 3]) {
   %o2 = reshape %o1 {shape = [B, 3, 6]}
   return "s" = %s, "o" = %o2
 }
-)"), R"(
+)"),
+            R"(
 g0_dot: contraction axes [a0: d0 parallel, a1: 64 parallel, a2: 64 contract]
   in b0: f32[d1, d2, 64]
   in b1: f32[64, 64] panels16

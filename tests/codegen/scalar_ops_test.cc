@@ -111,11 +111,11 @@ TEST(ScalarOps, ComparisonsAreIeee) {
 }
 
 TEST(ScalarOps, BitcastKeepsBytes) {
-  const auto bits = LaneJit(UseOf(OpKind::kBitcast, DType::kF32, DType::kI32), 4).Run<int32_t>(
-      std::vector<float>{1, -0.0f, kNaN, 2}, std::vector<float>(4));
+  const auto bits = LaneJit(UseOf(OpKind::kBitcast, DType::kF32, DType::kI32), 4)
+                        .Run<int32_t>(std::vector<float>{1, -0.0f, kNaN, 2}, std::vector<float>(4));
   EXPECT_THAT(bits, ElementsAre(0x3f800000, INT32_MIN, std::bit_cast<int32_t>(kNaN), 0x40000000));
-  const auto truth = LaneJit(UseOf(OpKind::kBitcast, DType::kU8, DType::kBool), 4).Run<uint8_t>(
-      std::vector<uint8_t>{0, 1, 128, 255}, std::vector<uint8_t>(4));
+  const auto truth = LaneJit(UseOf(OpKind::kBitcast, DType::kU8, DType::kBool), 4)
+                         .Run<uint8_t>(std::vector<uint8_t>{0, 1, 128, 255}, std::vector<uint8_t>(4));
   EXPECT_THAT(truth, ElementsAre(0, 1, 1, 1));
 }
 

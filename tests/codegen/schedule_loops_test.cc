@@ -31,7 +31,8 @@ graph @g(%x: f32[B, S, 384], %y: f32[B, S, 384]) {
   %z = add %x, %y
   return %z
 }
-)"), R"(
+)"),
+            R"(
 lanes 16 along a0, unroll 4, chunk 4096
 tasks floordiv(d0 + 4095, 4096), grain max(floordiv(40000, max(min(d0, 4096), 1)), 1), scratch 0
 version: always
@@ -44,7 +45,8 @@ graph @g(%x: f32[V], %i: i32[N, 1], %u: f32[N]) {
   %s = scatter %x, %i, %u {combiner = "add"}
   return %s
 }
-)"), R"(
+)"),
+            R"(
 lanes 16 along a0, unroll 4, chunk 4096
 tasks floordiv(d0 + 4095, 4096), grain max(floordiv(80000, max(min(d0, 4096), 1)), 1), scratch 0
 version: always
@@ -64,7 +66,8 @@ graph @g(%x: f64[R, C]) {
   %y = div %e, %s
   return %y
 }
-)"), R"(
+)"),
+            R"(
 lanes 8 along a1, unroll 2
 tasks d0, grain max(floordiv(2666, max(d1, 1)), 1), scratch 64*floordiv(d1 + 7, 8)
 version: always
@@ -77,7 +80,8 @@ graph @g(%x: f32[R, C]) {
   %y = reduce_sum %x {axes = [0]}
   return %y
 }
-)"), R"(
+)"),
+            R"(
 lanes 16 along a0, unroll 4, chunk 64
 tasks floordiv(d0 + 63, 64), grain max(floordiv(53333, max(d1*min(d0, 64), 1)), 1), scratch 0
 version: always
@@ -90,7 +94,8 @@ graph @g(%x: f32[R, C], %y: f32[T, C]) {
   %z = mul %x, %y
   return %z
 }
-)"), R"(
+)"),
+            R"(
 lanes 16 along a1, unroll 4, chunk 4096
 tasks d0*floordiv(d1 + 4095, 4096), grain max(floordiv(40000, max(min(d1, 4096), 1)), 1), scratch 0
 version: d2 >= 2 and d3 >= 2

@@ -57,7 +57,8 @@ Graph EveryOp(DType dtype) {
   const Value condition = *graph.AddInput("c", DType::kBool, shape);
   const Value padding = *graph.AddInput("p", dtype, {});
   const Value indices = *graph.AddInput("i", DType::kI32, {shape[1]});
-  const Value rows = *graph.AddInput("r", DType::kI64, {shape[1], 1}), updates = *graph.AddInput("u", dtype, {shape[1], shape[1]});
+  const Value rows = *graph.AddInput("r", DType::kI64, {shape[1], 1}),
+              updates = *graph.AddInput("u", dtype, {shape[1], shape[1]});
   auto append = [&](OpKind op, std::vector<Value> operands, Attributes attributes) {
     const auto node = graph.Append(op, operands, std::move(attributes));
     if (node.ok()) (void)graph.AddOutput(absl::StrCat("y", graph.outputs().size()), {*node, 0});

@@ -45,9 +45,9 @@ TEST(Convolution, IsAProductOfPatches) {
 }
 
 TEST(Convolution, OfOnePointReadsItsOperandInPlace) {
-  EXPECT_EQ(Built("%x: f32[N, 6, H, W], %w: f32[8, 3, 1, 1]",
-                  [](Graph& g) { return Conv(g, kX, kWeights, {}, {}, 2); }),
-            R"(  %2 = reshape %x {shape = [N, 2, 3, H*W]} : f32[N, 2, 3, H*W]
+  EXPECT_EQ(
+      Built("%x: f32[N, 6, H, W], %w: f32[8, 3, 1, 1]", [](Graph& g) { return Conv(g, kX, kWeights, {}, {}, 2); }),
+      R"(  %2 = reshape %x {shape = [N, 2, 3, H*W]} : f32[N, 2, 3, H*W]
   %3 = reshape %w {shape = [2, 4, 3]} : f32[2, 4, 3]
   %4 = dot %2, %3 {transpose_lhs = 1, transpose_rhs = 1} : f32[N, 2, H*W, 4]
   %5 = transpose %4 {permutation = [0, 1, 3, 2]} : f32[N, 2, 4, H*W]
@@ -79,21 +79,24 @@ TEST(Convolution, ThreeDimsStayWithinTheLargestRank) {
 
 TEST(Convolution, Pools) {
   const char* x = "%x: f16[N, C, T]";
-  EXPECT_EQ(Built(x, [](Graph& g) { return MaxPool(g, kX, {2}, {.strides = {2}, .high = {1}}); }), R"(  %1 = constant -inf : f16[]
+  EXPECT_EQ(Built(x, [](Graph& g) { return MaxPool(g, kX, {2}, {.strides = {2}, .high = {1}}); }),
+            R"(  %1 = constant -inf : f16[]
   %2 = pad %x, %1 {low = [0, 0, 0], high = [0, 0, 1]} : f16[N, C, T + 1]
   %3 = window %2 {axes = [2], sizes = [2], strides = [2]} : f16[N, C, floordiv(T + 1, 2), 2]
   %4 = reduce_max %3 {axes = [3]} : f16[N, C, floordiv(T + 1, 2)]
   return "y" = %4
 }
 )");
-  EXPECT_EQ(Built(x, [](Graph& g) { return AveragePool(g, kX, {3}, {.low = {1}, .high = {1}}, true); }), R"(  %1 = constant 0 : f16[]
+  EXPECT_EQ(Built(x, [](Graph& g) { return AveragePool(g, kX, {3}, {.low = {1}, .high = {1}}, true); }),
+            R"(  %1 = constant 0 : f16[]
   %2 = pad %x, %1 {low = [0, 0, 1], high = [0, 0, 1]} : f16[N, C, T + 2]
   %3 = window %2 {axes = [2], sizes = [3]} : f16[N, C, T, 3]
   %4 = reduce_mean %3 {axes = [3]} : f16[N, C, T]
   return "y" = %4
 }
 )");
-  EXPECT_EQ(Built(x, [](Graph& g) { return AveragePool(g, kX, {3}, {.low = {1}, .high = {1}}, false); }), R"(  %1 = constant 0 : f16[]
+  EXPECT_EQ(Built(x, [](Graph& g) { return AveragePool(g, kX, {3}, {.low = {1}, .high = {1}}, false); }),
+            R"(  %1 = constant 0 : f16[]
   %2 = pad %x, %1 {low = [0, 0, 1], high = [0, 0, 1]} : f16[N, C, T + 2]
   %3 = window %2 {axes = [2], sizes = [3]} : f16[N, C, T, 3]
   %4 = constant 1 : f16[]
@@ -117,9 +120,15 @@ TEST(Convolution, Errors) {
             "conv: strides has 1 entries, but there are 2 spatial dims");
   EXPECT_EQ(Built(xw, [](Graph& g) { return Conv(g, kWeights, kWeights, {}, {}, 0); }),
             "conv: groups is 0, needs at least 1");
-  EXPECT_EQ(Built(xw, [](Graph& g) { return MaxPool(g, Value{9, 0}, {2}, {}); }),
+  EXPECT_EQ(Built(xw,
+                  [](Graph& g) {
+                    return MaxPool(g, Value{9, 0}, {2}, {});
+                  }),
             "max_pool: operand \"x\" is no value of this graph (node 9, result 0)");
-  EXPECT_EQ(Built(xw, [](Graph& g) { return MaxPool(g, kX, {2}, {.low = {0, 0}}); }),
+  EXPECT_EQ(Built(xw,
+                  [](Graph& g) {
+                    return MaxPool(g, kX, {2}, {.low = {0, 0}});
+                  }),
             "max_pool: low has 2 entries, but there are 1 spatial dims");
 }
 

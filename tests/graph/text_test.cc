@@ -71,9 +71,11 @@ TEST(Text, EveryOpReadsBack) {
   check(x + ", %i: i32[N, 1], %u: f32[N, S]", "scatter", "%x, %i, %u {combiner = \"add\"} : f32[B, S]");
   check(x, "iota", "{shape = [S, B], axis = 1, dtype = u16} : u16[S, B]");
   check(x + ", %v: f32[]", "pad", "%x, %v {low = [0, 1], high = [S, 0]} : f32[B + S, S + 1]");
-  check(x + ", %v: f32[]", "pad", "%x, %v {low = [0, 0], high = [-1, 0], interior = [0, 1]} : f32[B - 1, max(0, 2*S - 1)]");
+  check(x + ", %v: f32[]", "pad",
+        "%x, %v {low = [0, 0], high = [-1, 0], interior = [0, 1]} : f32[B - 1, max(0, 2*S - 1)]");
   check(x, "window", "%x {axes = [1], sizes = [1], strides = [2]} : f32[B, floordiv(S + 1, 2), 1]");
-  check(x, "window", "%x {axes = [0, 1], sizes = [2, S], dilations = [1, 3]} : f32[max(0, B - 1), max(0, -2*S + 3), 2, S]");
+  check(x, "window",
+        "%x {axes = [0, 1], sizes = [2, S], dilations = [1, 3]} : f32[max(0, B - 1), max(0, -2*S + 3), 2, S]");
   check(x, "dot", "%x, %x {transpose_lhs = 1} : f32[S, S]");
   check(x, "constant", "@w : f32[2, 2] hash 00000000000000ff");
   ExpectCanonical("graph @g() where B {\n  %0 = constant 1 : f32[]\n  %y = input @y : f32[B]\n  return %y\n}\n");

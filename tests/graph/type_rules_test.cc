@@ -124,8 +124,7 @@ TEST(TypeRules, Pad) {
             "pad: extent 1 of the result is -1, needs at least 0");
   EXPECT_EQ(TypeOf(xv, "pad %x, %v {low = [0, 0], high = [0, 0], interior = [0, -1]}"),
             "pad: attribute \"interior\" is -1 in dim 1, needs at least 0");
-  EXPECT_EQ(TypeOf(xv, "pad %x, %x {low = [0, 0], high = [0, 0]}"),
-            "pad: operand \"value\" (%x) has rank 2, needs 0");
+  EXPECT_EQ(TypeOf(xv, "pad %x, %x {low = [0, 0], high = [0, 0]}"), "pad: operand \"value\" (%x) has rank 2, needs 0");
   EXPECT_EQ(TypeOf("%x: f32[B], %v: f16[]", "pad %x, %v {low = [0], high = [0]}"),
             "pad: operand \"value\" (%v) has type f16, but \"x\" (%x) has f32");
 }
@@ -133,8 +132,7 @@ TEST(TypeRules, Pad) {
 TEST(TypeRules, Window) {
   const char* x = "%x: f32[B, S, 9], %k: f32[K]";
   EXPECT_EQ(TypeOf(x, "window %x {axes = [-1], sizes = [3], strides = [2], dilations = [2]}"), "f32[B, S, 3, 3]");
-  EXPECT_EQ(TypeOf(x, "window %x {axes = [1, 2], sizes = [3, K]}"),
-            "f32[B, max(0, S - 2), max(0, -K + 10), 3, K]");
+  EXPECT_EQ(TypeOf(x, "window %x {axes = [1, 2], sizes = [3, K]}"), "f32[B, max(0, S - 2), max(0, -K + 10), 3, K]");
   EXPECT_EQ(TypeOf(x, "window %x {axes = [1], sizes = [1], strides = [2]}"), "f32[B, floordiv(S + 1, 2), 9, 1]");
   EXPECT_EQ(TypeOf(x, "window %x {axes = [2], sizes = [10]}"), "f32[B, S, 0, 10]");
   EXPECT_EQ(TypeOf(x, "window %x {axes = [2, 1], sizes = [1, 1]}"),

@@ -189,8 +189,8 @@ void GraphMaker::AppendAny() {
       {3, &GraphMaker::AppendIota},    {4, &GraphMaker::AppendBroadcast}, {8, &GraphMaker::AppendReshape},
       {7, &GraphMaker::AppendSlice},   {6, &GraphMaker::AppendTranspose}, {5, &GraphMaker::AppendConcat},
       {5, &GraphMaker::AppendGather},  {7, &GraphMaker::AppendDot},       {2, &GraphMaker::AppendShift},
-      {6, &GraphMaker::AppendPad},     {7, &GraphMaker::AppendWindow},
-      {4, &GraphMaker::AppendScatter}, {2, &GraphMaker::AppendBitcast}};
+      {6, &GraphMaker::AppendPad},     {7, &GraphMaker::AppendWindow},    {4, &GraphMaker::AppendScatter},
+      {2, &GraphMaker::AppendBitcast}};
   int total = 0;
   for (const auto& [weight, append] : kWeighted) total += weight;
   int at = Pick(total);

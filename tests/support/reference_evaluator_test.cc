@@ -80,11 +80,12 @@ TEST(ReferenceEvaluator, GathersFromEitherEnd) {
 
 TEST(ReferenceEvaluator, ScattersInOrder) {
   auto scattered = [&](const std::string& combiner, std::vector<long double> indices) {
-    return Result(absl::StrCat("graph @g(%x: f32[A], %i: i32[N, 1], %u: f32[N]) { %r = scatter %x, %i, %u {combiner = \"",
-                               combiner, "\"}\n return %r }"),
-                  {3, 3},
-                  {Numbers(kF32, {3}, {1, 2, 3}), Numbers(DType::kI32, {3, 1}, std::move(indices)),
-                   Numbers(kF32, {3}, {10, 20, 30})});
+    return Result(
+        absl::StrCat("graph @g(%x: f32[A], %i: i32[N, 1], %u: f32[N]) { %r = scatter %x, %i, %u {combiner = \"",
+                     combiner, "\"}\n return %r }"),
+        {3, 3},
+        {Numbers(kF32, {3}, {1, 2, 3}), Numbers(DType::kI32, {3, 1}, std::move(indices)),
+         Numbers(kF32, {3}, {10, 20, 30})});
   };
   EXPECT_EQ(scattered("set", {1, -1, 1}), "[3] {1, 30, 20}");
   EXPECT_EQ(scattered("add", {1, -1, 1}), "[3] {1, 42, 23}");

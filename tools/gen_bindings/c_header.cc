@@ -53,8 +53,9 @@ std::string OptionsStruct(const OpInfo& op) {
       comment.clear();
     }
   }
-  absl::StrAppend(&out, "} ", name, ";\nstatic inline void ", name, "_init(", name,
-                  "* options) {\n  memset(options, 0, sizeof(*options));\n  options->struct_size = sizeof(*options);\n");
+  absl::StrAppend(
+      &out, "} ", name, ";\nstatic inline void ", name, "_init(", name,
+      "* options) {\n  memset(options, 0, sizeof(*options));\n  options->struct_size = sizeof(*options);\n");
   for (const AttributeInfo& a : optional) {
     const bool scalar = a.type == AttributeType::kI64 || a.type == AttributeType::kF64;
     if (scalar && *a.default_text != "0") absl::StrAppend(&out, "  options->", a.name, " = ", *a.default_text, ";\n");

@@ -81,8 +81,10 @@ const std::map<OpKind, absl::string_view>& Formulas() {
        "others out of range fail the run"},
       {OpKind::kBitcast, "the bytes of x as `dtype`; a byte other than 0 is true"},
       {OpKind::kScatter,
-       "a copy of x where, for each i in row-major order, out[indices[i..., 0], indices[i..., 1], ..., ...] is combined "
-       "with updates[i..., ...]: set to it, or their sum, product, max or min; of several set there the last one stays. "
+       "a copy of x where, for each i in row-major order, out[indices[i..., 0], indices[i..., 1], ..., ...] is "
+       "combined "
+       "with updates[i..., ...]: set to it, or their sum, product, max or min; of several set there the last one "
+       "stays. "
        "An index below 0 counts from the end, others out of range fail the run"},
       {OpKind::kIota, "each element's own index along `axis`"},
       {OpKind::kDot, "out[..., m, n] = sum over k of lhs[..., m, k] * rhs[..., k, n]"},
@@ -115,7 +117,8 @@ const char* ShapeText(ShapeRule rule) {
     case ShapeRule::kGather:
       return "x's, with dim `axis` replaced by all dims of indices.";
     case ShapeRule::kScatter:
-      return "indices [I..., K] with a constant K, updates [I..., x's dims after the first K]; the result has x's. Every "
+      return "indices [I..., K] with a constant K, updates [I..., x's dims after the first K]; the result has x's. "
+             "Every "
              "run checks the extents that are not provably equal, and that updates have a place.";
     case ShapeRule::kPad:
       return "value has rank 0. A dim of extent D becomes low + max((D - 1) * (interior + 1) + 1, 0) + high; every run "
@@ -191,7 +194,8 @@ const char* ShapeErrors(ShapeRule rule) {
     case ShapeRule::kScatter:
       return "indices whose last extent is no constant up to x's rank, or updates of another shape";
     case ShapeRule::kPad:
-      return "wrong numbers of entries, a value of other rank than 0, a negative interior or a negative constant extent";
+      return "wrong numbers of entries, a value of other rank than 0, a negative interior or a negative constant "
+             "extent";
     case ShapeRule::kWindow:
       return "wrong numbers of entries, axes out of range or not ascending, strides or dilations below 1 or a negative "
              "size";

@@ -27,9 +27,9 @@ TAILOR_API void tailor_graph_release(tailor_graph* graph);
 
 typedef struct tailor_symbol_options {
   uint64_t struct_size;
-  int64_t min; /* >= 0 */
-  int64_t max; /* >= min; default 2^31 - 1 */
-  int64_t multiple_of; /* >= 1 */
+  int64_t min;           /* >= 0 */
+  int64_t max;           /* >= min; default 2^31 - 1 */
+  int64_t multiple_of;   /* >= 1 */
   const int64_t* likely; /* values to specialise for; results never depend on them */
   size_t likely_count;
 } tailor_symbol_options;
@@ -97,7 +97,8 @@ TAILOR_API tailor_status* tailor_graph_facts_text(tailor_graph* graph, const cha
 
 /* e^x / sum(e^x) along `axis`, and its logarithm. */
 TAILOR_API tailor_status* tailor_graph_softmax(tailor_graph* graph, tailor_value x, int64_t axis, tailor_value* out);
-TAILOR_API tailor_status* tailor_graph_log_softmax(tailor_graph* graph, tailor_value x, int64_t axis, tailor_value* out);
+TAILOR_API tailor_status* tailor_graph_log_softmax(tailor_graph* graph, tailor_value x, int64_t axis,
+                                                   tailor_value* out);
 /* (x - mean) / sqrt(variance + epsilon) * scale + bias over the last axis. `scale` and `bias` have its
  * shape, [C]; 0 for none. */
 TAILOR_API tailor_status* tailor_graph_layer_norm(tailor_graph* graph, tailor_value x, tailor_value scale,
@@ -159,7 +160,7 @@ typedef struct tailor_compile_options {
   /* Called with the phase and the share done (0..1); return 0 to cancel, which gives CANCELLED. */
   int32_t (*progress)(void* user, const char* phase, double done);
   void* progress_user;
-  uint64_t threads; /* to compile with; 0: as many as there are cores */
+  uint64_t threads;          /* to compile with; 0: as many as there are cores */
   const uint8_t* secret_key; /* 64 bytes Ed25519: sign the artifact; or NULL */
 } tailor_compile_options;
 

@@ -40,7 +40,7 @@ BARS = [("empty_run", "cpu_time", "empty run", "ns", 1, 300),
         ("layer_norm/64x512", "cpu_time", "layer norm 64 x 512", "us", 1e3, None),
         ("gelu/64x512", "cpu_time", "gelu 64 x 512", "us", 1e3, None)]
 DOT_BAR = 0.90
-DOT_BAR_FROM = 84  # rows of x
+DOT_BAR_FROM = (84, 768, 768)  # M, K, N; smaller products are shown without a bar
 NANOSECONDS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
@@ -163,7 +163,8 @@ def judge(rows):
     metrics.append(metric("multiply-add peak, one thread", rows["fma_peak"]["gflops"], "Gflop/s"))
     for row_name, row in rows.items():
         if row_name.startswith("dot/"):
-            bar = DOT_BAR if int(row_name[4:].split("x")[0]) >= DOT_BAR_FROM else None
+            extents = map(int, row_name[4:].split("x"))
+            bar = DOT_BAR if all(x >= least for x, least in zip(extents, DOT_BAR_FROM)) else None
             value = row["share_of_peak"]
             metrics.append(metric(f"dot {row_name[4:]}, share of peak", value, "share", bar,
                                   None if bar is None else value >= bar))

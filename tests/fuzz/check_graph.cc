@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <exception>
 #include <optional>
 #include <random>
 #include <sstream>
@@ -175,6 +176,21 @@ std::string ReadAll(int pipe) {
   return all;
 }
 
+// Checks, writes the result to `pipe` and ends the process; nothing that is thrown gets past here.
+[[noreturn]] void RunChild(const Graph& graph, const Device& device, uint64_t seed, int pipe) {
+  alarm(kSecondsPerGraph);
+  CheckResult result;
+  try {
+    result = CheckGraph(graph, device, seed);
+  } catch (const std::exception& thrown) {
+    result.failure = absl::StrCat("exception: ", thrown.what());
+  }
+  const std::string text = absl::StrCat(result.shapes, " ", result.refusals, " ", result.compared, " ", result.unknown,
+                                        "\n", result.failure);
+  const bool written = write(pipe, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  _exit(written ? 0 : 1);
+}
+
 }  // namespace
 
 CheckResult CheckGraph(const Graph& graph, const Device& device, uint64_t seed) {
@@ -188,12 +204,7 @@ CheckResult CheckGraphInChild(const Graph& graph, const Device& device, uint64_t
   const pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
-    alarm(kSecondsPerGraph);
-    const CheckResult own = CheckGraph(graph, device, seed);
-    const std::string text =
-        absl::StrCat(own.shapes, " ", own.refusals, " ", own.compared, " ", own.unknown, "\n", own.failure);
-    const bool written = write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    _exit(written ? 0 : 1);
+    RunChild(graph, device, seed, ends[1]);
   }
   close(ends[1]);
   std::istringstream text(ReadAll(ends[0]));
@@ -201,6 +212,7 @@ CheckResult CheckGraphInChild(const Graph& graph, const Device& device, uint64_t
   int status = 0;
   waitpid(child, &status, 0);
   if (WIFSIGNALED(status)) return {.failure = absl::StrCat("signal ", WTERMSIG(status), ": the process died")};
+  if (WEXITSTATUS(status) != 0) return {.failure = absl::StrCat("exit ", WEXITSTATUS(status), ": the process gave up")};
   text >> result.shapes >> result.refusals >> result.compared >> result.unknown;
   text.ignore(1);
   std::getline(text, result.failure, '\0');

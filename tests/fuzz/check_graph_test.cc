@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <functional>
+#include <stdexcept>
 
 #include "absl/strings/str_cat.h"
 #include "graph/text.h"
@@ -115,6 +116,11 @@ TEST(CheckGraph, AWrongShapeThatIsAcceptedIsFound) {
   Fault fault;
   fault.accepts_everything = true;
   EXPECT_EQ(CheckWith(fault).Kind(), "accepted");
+}
+
+TEST(CheckGraph, AnExceptionIsAFailure) {
+  const CheckResult result = CheckWith({[](int, std::vector<HostTensor>*) { throw std::runtime_error("planted"); }});
+  EXPECT_EQ(result.failure, "exception: planted");
 }
 
 TEST(CheckGraph, ACrashIsAFailure) {

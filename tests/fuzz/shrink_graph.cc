@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -57,6 +58,15 @@ class Rebuild {
     return needed;
   }
 
+  // A name for an input that no other input has.
+  std::string FreshName(NodeId id) const {
+    std::string name = absl::StrCat("cut", id);
+    for (NodeId input : graph_.inputs()) {
+      if (graph_.node(input).string("name") == name) return FreshName(id + static_cast<NodeId>(graph_.nodes().size()));
+    }
+    return name;
+  }
+
   bool Copy(NodeId id) {
     const Node& node = graph_.node(id);
     const TensorType& type = node.results[0];
@@ -64,7 +74,7 @@ class Rebuild {
     if (node.op == OpKind::kInput) {
       copy = result_.AddInput(node.string("name"), type.dtype, type.shape);
     } else if (id == change_.cut) {
-      copy = result_.AddInput(absl::StrCat("cut", id), type.dtype, type.shape);
+      copy = result_.AddInput(FreshName(id), type.dtype, type.shape);
     } else if (node.op == OpKind::kConstant) {
       copy = result_.AddConstant(node.string("name"), type.dtype, type.shape, graph_.constant_data(id));
       if (copy.ok() && type.rank() == 0) result_.SetNodeName(copy->node, "");

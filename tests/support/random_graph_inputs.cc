@@ -13,20 +13,21 @@ using reference::Array;
 using reference::Dims;
 
 // What one evaluation may cost, in elements computed or multiplied.
-constexpr int64_t kMostWork = 200000;
-constexpr int64_t kMostLargeWork = 3000000;
+constexpr double kMostWork = 200000;
+constexpr double kMostLargeWork = 3000000;
 
-int64_t WorkOf(const Graph& graph, const std::vector<Dims>& dims) {
-  int64_t work = 0;
+// In floating point, for the elements of a tensor may be more than 64 bits count.
+double WorkOf(const Graph& graph, const std::vector<Dims>& dims) {
+  double work = 0;
   for (size_t id = 0; id < dims.size(); ++id) {
     const Node& node = graph.node(static_cast<NodeId>(id));
-    int64_t own = reference::CountOf(dims[id]);
+    double own = 1;
+    for (int64_t dim : dims[id]) own *= static_cast<double>(dim);
     if (node.op == OpKind::kDot) {
       const Dims& lhs = dims[node.operands[0].node];
-      own *= lhs[lhs.size() - (node.i64("transpose_lhs") != 0 ? 2 : 1)];
+      own *= static_cast<double>(lhs[lhs.size() - (node.i64("transpose_lhs") != 0 ? 2 : 1)]);
     }
     work += own;
-    if (own > kMostLargeWork || work > kMostLargeWork) return kMostLargeWork + 1;
   }
   return work;
 }
@@ -126,7 +127,7 @@ std::optional<std::vector<int64_t>> DrawSymbols(const Graph& graph, ShapeKind ki
     SolveAssumed(graph, &symbols);
     if (!IsOfKind(graph, kind, symbols)) continue;
     const auto dims = reference::GraphDims(graph, symbols);
-    const int64_t most = kind == ShapeKind::kLarge ? kMostLargeWork : kMostWork;
+    const double most = kind == ShapeKind::kLarge ? kMostLargeWork : kMostWork;
     if (dims.ok() && WorkOf(graph, *dims) <= most) return symbols;
   }
   return std::nullopt;

@@ -1,7 +1,6 @@
 """Operators that treat each element alone."""
 import math
 
-
 from . import dtypes, narrow
 from .dtypes import FLOATS, UNSIGNED
 from .registry import operator
@@ -128,6 +127,17 @@ def _cast(node, x):
         saturate, rounding = node.attribute("saturate", 1), node.attribute("round_mode", "up")
         return node.tensor(narrow.encode(node.graph, value, code, saturate, rounding), code)
     return cast(node, value, dtypes.from_onnx(code))
+
+
+@operator("BitCast")
+def _bit_cast(node, x):
+    code = node.attribute("to")
+    for kind in (x.narrow, code):
+        if kind and narrow.is_narrow(kind) and narrow.bits(kind) < 8:
+            node.unsupported("types below 8 bits are not supported")
+    if narrow.is_narrow(code):
+        return node.tensor(node.graph.bitcast(x.value, narrow.storage(code)), code)
+    return node.graph.bitcast(x.value, dtypes.from_onnx(code))
 
 
 @operator("CastLike")

@@ -19,7 +19,7 @@ _INTEGERS = {TensorProto.INT4: (4, True), TensorProto.UINT4: (4, False), TensorP
              TensorProto.UINT2: (2, False)}
 
 # Operators that read such operands, and those that only move elements and so keep their type.
-READS = frozenset(["Cast", "CastLike", "QuantizeLinear", "DequantizeLinear"])
+READS = frozenset(["BitCast", "Cast", "CastLike", "QuantizeLinear", "DequantizeLinear"])
 MOVES = frozenset("""Concat Expand Flatten Gather GatherElements GatherND Identity Reshape Slice Split Squeeze Tile
     Transpose Unsqueeze""".split())
 
@@ -30,6 +30,11 @@ def is_narrow(code):
 
 def is_float(code):
     return code in _FLOATS
+
+
+def bits(code):
+    """The width of an element."""
+    return _INTEGERS[code][0] if code in _INTEGERS else 4 if code == TensorProto.FLOAT4E2M1 else 8
 
 
 def storage(code):
@@ -46,15 +51,14 @@ def stored(array, code):
 
 def limits(code):
     """(least, greatest) of an integer type."""
-    bits, signed = _INTEGERS[code]
-    return (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    width, signed = _INTEGERS[code]
+    return (-(1 << width - 1), (1 << width - 1) - 1) if signed else (0, (1 << width) - 1)
 
 
 @functools.lru_cache
 def _values(code):
     """What each bit pattern means, f32 [256]."""
-    bits = 4 if code == TensorProto.FLOAT4E2M1 else 8
-    return (numpy.arange(256) % (1 << bits)).astype(numpy.uint8).view(_FLOATS[code]).astype(numpy.float32)
+    return (numpy.arange(256) % (1 << bits(code))).astype(numpy.uint8).view(_FLOATS[code]).astype(numpy.float32)
 
 
 def decode(graph, x, code):
@@ -75,11 +79,11 @@ def encode(graph, x, code, saturate=True, rounding="up"):
 
 
 def _wrapped(graph, x, code):
-    bits, signed = _INTEGERS[code]
+    width, signed = _INTEGERS[code]
     whole = graph.cast(x, "i32")
-    low = graph.mod(whole, 1 << bits)
+    low = graph.mod(whole, 1 << width)
     if signed:
-        low = graph.select(graph.ge(low, 1 << bits - 1), graph.sub(low, 1 << bits), low)
+        low = graph.select(graph.ge(low, 1 << width - 1), graph.sub(low, 1 << width), low)
     return graph.cast(low, storage(code))
 
 

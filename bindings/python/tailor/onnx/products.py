@@ -1,15 +1,5 @@
 """Matrix products."""
-from .dtypes import FLOATS
 from .registry import operator
-
-
-def matmul(graph, lhs, rhs, dims):
-    """numpy's matmul of operands of rank >= 2; `dims` are lhs's and rhs's."""
-    if lhs.dtype in FLOATS:
-        return graph.dot(lhs, rhs)
-    left, right = dims
-    wide = graph.mul(graph.reshape(lhs, [*left, 1]), graph.reshape(rhs, [*right[:-2], 1, *right[-2:]]))
-    return graph.reduce_sum(wide, [-2])
 
 
 @operator("MatMul")
@@ -26,7 +16,7 @@ def batched(node, lhs, left, rhs, right):
     wide_right = (*right, 1) if len(right) == 1 else right
     lhs = graph.reshape(lhs, wide_left) if len(left) == 1 else lhs
     rhs = graph.reshape(rhs, wide_right) if len(right) == 1 else rhs
-    out = matmul(graph, lhs, rhs, (wide_left, wide_right))
+    out = graph.dot(lhs, rhs)
     dims = [node.extents.fold(dim) for dim in out.shape]
     if len(left) == 1:
         del dims[-2]
@@ -39,24 +29,12 @@ def batched(node, lhs, left, rhs, right):
 def _gemm(node, a, b, c=None):
     graph = node.graph
     alpha, beta = node.attribute("alpha", 1.0), node.attribute("beta", 1.0)
-    if a.dtype in FLOATS:
-        out = graph.dot(a.value, b.value, transpose_lhs=node.attribute("transA", 0),
-                        transpose_rhs=node.attribute("transB", 0))
-    else:
-        out = _integer_gemm(node, a, b)
+    out = graph.dot(a.value, b.value, transpose_lhs=node.attribute("transA", 0),
+                    transpose_rhs=node.attribute("transB", 0))
     out = out if alpha == 1.0 else graph.mul(out, alpha)
     if c is None or beta == 0.0:
         return out
     return graph.add(out, c.value if beta == 1.0 else graph.mul(c.value, beta))
-
-
-def _integer_gemm(node, a, b):
-    operands = []
-    for tensor, flag in ((a, "transA"), (b, "transB")):
-        value = node.graph.transpose(tensor.value, [1, 0]) if node.attribute(flag, 0) else tensor.value
-        operands.append((value, tensor.shape[::-1] if node.attribute(flag, 0) else tensor.shape))
-    (lhs, left), (rhs, right) = operands
-    return matmul(node.graph, lhs, rhs, (left, right))
 
 
 @operator("Einsum")

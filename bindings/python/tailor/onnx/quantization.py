@@ -80,48 +80,56 @@ def _dynamic_quantize_linear(node, x):
     return [quantized(graph, x.value, scale, zero, "u8"), scale, zero]
 
 
-def _shifted(node, x, zero, rank=None):
-    """x - zero in f64, where products of small integers are exact."""
+def _spread(node, part, rank):
+    """A scale or zero point: one number, a list for a dim that `rank` others follow, or a tensor that broadcasts."""
+    if part.rank != 1:
+        return part.value
+    return node.graph.reshape(part.value, [] if part.shape[0] == 1 else [part.shape[0]] + [1] * rank)
+
+
+def _shifted(node, x, zero, rank=0):
+    """x - zero in i32."""
     graph = node.graph
-    value = graph.cast(x.value, "f64")
-    if zero is None:
-        return value
-    offset = graph.cast(zero.value, "f64")
-    if zero.rank == 1 and rank is not None:
-        offset = graph.reshape(offset, [zero.shape[0]] + [1] * rank)
-    return graph.sub(value, offset)
+    value = graph.cast(x.value, "i32")
+    return value if zero is None else graph.sub(value, graph.cast(_spread(node, zero, rank), "i32"))
+
+
+def _requantized(node, total, scales, zero):
+    """saturate(round(total * x / y * weight) + zero) of an i32 total and the scales (x, weight, y)."""
+    graph = node.graph
+    x, weight, y = (graph.cast(scale, "f32") if scale.dtype != "f32" else scale for scale in scales)
+    scale = graph.div(graph.mul(x, weight), y)
+    return quantized(graph, graph.mul(graph.cast(total, "f32"), scale), 1.0, _spread(node, zero, 1), zero.dtype)
 
 
 @operator("MatMulInteger")
 def _matmul_integer(node, a, b, a_zero=None, b_zero=None):
-    left = _shifted(node, a, a_zero, 1)
-    return node.graph.cast(batched(node, left, a.shape, _shifted(node, b, b_zero), b.shape), "i32")
-
-
-@operator("ConvInteger")
-def _conv_integer(node, x, weight, x_zero=None, weight_zero=None):
-    out = convolution(node, _shifted(node, x, x_zero), _shifted(node, weight, weight_zero, weight.rank - 1), x.shape,
-                      weight.shape, node.attribute("group", 1))
-    return node.graph.cast(out, "i32")
+    return batched(node, _shifted(node, a, a_zero, 1), a.shape, _shifted(node, b, b_zero), b.shape)
 
 
 @operator("QLinearMatMul")
 def _qlinear_matmul(node, a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero):
-    graph = node.graph
+    """Rows of a and columns of b may have their own scales."""
     product = batched(node, _shifted(node, a, a_zero, 1), a.shape, _shifted(node, b, b_zero), b.shape)
-    scale = graph.div(graph.mul(graph.cast(a_scale.value, "f64"), graph.cast(b_scale.value, "f64")),
-                      graph.cast(y_scale.value, "f64"))
-    return quantized(graph, graph.mul(product, scale), 1.0, y_zero.value, y_zero.dtype)
+    scales = _spread(node, a_scale, 1), _spread(node, b_scale, 0), _spread(node, y_scale, 1)
+    return _requantized(node, product, scales, y_zero)
+
+
+def _convolved(node, x, x_zero, weight, weight_zero):
+    return convolution(node, _shifted(node, x, x_zero), _shifted(node, weight, weight_zero, weight.rank - 1), x.shape,
+                       weight.shape, node.attribute("group", 1))
+
+
+@operator("ConvInteger")
+def _conv_integer(node, x, weight, x_zero=None, weight_zero=None):
+    return _convolved(node, x, x_zero, weight, weight_zero)
 
 
 @operator("QLinearConv")
 def _qlinear_conv(node, x, x_scale, x_zero, weight, w_scale, w_zero, y_scale, y_zero, bias=None):
-    graph = node.graph
-    total = convolution(node, _shifted(node, x, x_zero), _shifted(node, weight, w_zero, weight.rank - 1), x.shape,
-                        weight.shape, node.attribute("group", 1))
+    """Output channels may have their own scales."""
+    total = _convolved(node, x, x_zero, weight, w_zero)
     if bias is not None:
-        total = graph.add(total, per_channel(node, graph.cast(bias.value, "f64"), x.rank))
-    scale = graph.div(graph.mul(graph.cast(x_scale.value, "f64"), graph.cast(w_scale.value, "f64")),
-                      graph.cast(y_scale.value, "f64"))
-    scale = per_channel(node, scale, x.rank) if w_scale.rank == 1 else scale
-    return quantized(graph, graph.mul(total, scale), 1.0, y_zero.value, y_zero.dtype)
+        total = node.graph.add(total, per_channel(node, bias.value, x.rank))
+    scales = _spread(node, x_scale, 0), _spread(node, w_scale, x.rank - 2), _spread(node, y_scale, 0)
+    return _requantized(node, total, scales, y_zero)

@@ -1,7 +1,7 @@
 """Operators that read windows at places which data gives."""
 from .indexing import extent_value, flat_gather, position
 from .registry import operator
-from .windows import dims, per_channel
+from .windows import per_channel
 
 
 def _corners(node, place, size, held):
@@ -111,41 +111,3 @@ def _deformed(node, moves, axis, kernel, out):
     tap = graph.mul(graph.reshape(tap, [taps, 1, 1]), float(dilation))
     start = graph.mul(graph.iota([out[3 + axis]] + [1] * (1 - axis), 0, move.dtype), float(stride))
     return graph.add(move, graph.sub(graph.add(start, tap), float(low)))
-
-
-@operator("Col2Im")
-def _col2im(node, x, image, block):
-    """Each tap's plane spread out to its own places, all added up, the padding cut off."""
-    graph, extents = node.graph, node.extents
-    kernel, sizes = node.known_ints(block, "the block"), node.known(image, "the image's shape")
-    rank = len(kernel)
-    strides, dilations = node.attribute("strides", [1] * rank), node.attribute("dilations", [1] * rank)
-    pads = node.attribute("pads", [0] * 2 * rank)
-    taps = 1
-    for size in kernel:
-        taps *= size
-    padded = [extents.add(size, pads[i] + pads[i + rank]) for i, size in enumerate(sizes)]
-    counts = [extents.add(extents.floordiv(extents.sub(size, (k - 1) * d + 1), stride), 1)
-              for size, k, d, stride in zip(padded, kernel, dilations, strides)]
-    batch, channels = x.shape[0], extents.floordiv(x.shape[1], taps)
-    planes = graph.reshape(x.value, [batch, channels, taps, *counts])
-    total = None
-    for tap in range(taps):
-        plane = graph.slice(planes, [0, 0, tap] + [0] * rank, [batch, channels, 1, *counts])
-        part = _spread(node, graph.reshape(plane, [batch, channels, *counts]), tap, kernel, strides, dilations, padded)
-        total = part if total is None else graph.add(total, part)
-    return graph.slice(total, [0, 0, *pads[:rank]], [batch, channels, *sizes])
-
-
-def _spread(node, plane, tap, kernel, strides, dilations, padded):
-    """One tap's plane with zeros where it adds nothing."""
-    graph, extents = node.graph, node.extents
-    low, high, rest = [], [], tap
-    for k, d in zip(reversed(kernel), reversed(dilations)):
-        low.insert(0, rest % k * d)
-        rest //= k
-    for size, count, stride, start in zip(padded, dims(node, plane)[2:], strides, low):
-        width = extents.add(extents.mul(extents.sub(count, 1), stride), 1)
-        high.append(extents.sub(extents.sub(size, width), start))
-    return graph.pad(plane, graph.scalar(0, plane.dtype), [0, 0, *low], [0, 0, *high],
-                     interior=[0, 0] + [stride - 1 for stride in strides])

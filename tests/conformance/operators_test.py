@@ -1,0 +1,163 @@
+"""What the node suite does not ask of single operators: symbols, odd operands, errors of a run."""
+import unittest
+
+import numpy
+import onnxruntime
+from onnx import TensorProto, helper
+
+import tailor
+import tailor.onnx
+from import_test import ints, model
+
+FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+
+
+class OperatorTest(unittest.TestCase):
+    def run_both(self, proto, cases, reference=None):
+        """Compiles once; every case against another implementation."""
+        executable = tailor.onnx.load(proto).compile("host")
+        if reference is None:
+            session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+            reference = lambda inputs: session.run(None, inputs)
+        for inputs in cases:
+            with self.subTest(**{name: array.shape for name, array in inputs.items()}):
+                for got, wanted in zip(executable.run(**inputs), reference(inputs)):
+                    self.assertEqual(got.dtype, wanted.dtype)
+                    numpy.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
+        return executable
+
+
+class ScatterTest(OperatorTest):
+    random = numpy.random.default_rng(1)
+
+    def numbers(self, *shape):
+        return self.random.standard_normal(shape, numpy.float32)
+
+    def test_elements_of_every_reduction(self):
+        for reduction in ("none", "add", "mul", "max", "min"):
+            proto = model([helper.make_node("ScatterElements", ["x", "i", "u"], ["y"], axis=1, reduction=reduction)],
+                          [("x", FLOAT, ["a", "b", 3]), ("i", INT64, ["c", "d", 2]), ("u", FLOAT, ["c", "d", 2])],
+                          [("y", FLOAT)], opset=18)
+            cases = []
+            for a, b, c, d in ((4, 5, 4, 5), (3, 7, 2, 4), (1, 1, 1, 1), (5, 4, 0, 3)):
+                # Without a reduction the order of equal indices is open, so there are none.
+                index = numpy.argsort(self.random.random((c, b, 2)), axis=1)[:, :d].copy()
+                index[:, ::2] -= b
+                cases.append({"x": self.numbers(a, b, 3), "i": index, "u": self.numbers(c, d, 2)})
+            self.run_both(proto, cases)
+
+    def test_rows(self):
+        proto = model([helper.make_node("ScatterND", ["x", "i", "u"], ["y"], reduction="add")],
+                      [("x", FLOAT, ["a", "b", "c"]), ("i", INT64, ["n", 2]), ("u", FLOAT, ["n", "c"])],
+                      [("y", FLOAT)], opset=18)
+        cases = [{"x": self.numbers(a, b, c), "u": self.numbers(n, c),
+                  "i": self.random.integers((-a, -b), (a, b), (n, 2))}
+                 for a, b, c, n in ((2, 3, 4, 5), (5, 1, 33, 9), (3, 2, 1, 0))]
+        executable = self.run_both(proto, cases)
+        with self.assertRaisesRegex(tailor.Error, "index"):
+            executable.run(x=self.numbers(2, 3, 4), i=ints(0, 3).reshape(1, 2), u=self.numbers(1, 4))
+
+    def test_updates_of_another_shape(self):
+        proto = model([helper.make_node("ScatterND", ["x", "i", "u"], ["y"], "put")],
+                      [("x", FLOAT, [4, 3]), ("i", INT64, [2, 1]), ("u", FLOAT, [2, 4])], [("y", FLOAT)])
+        with self.assertRaisesRegex(tailor.onnx.ModelError, 'ScatterND node "put"'):
+            tailor.onnx.load(proto)
+
+    def test_cache(self):
+        for mode, axis in (("linear", 2), ("circular", 2), ("linear", 1)):
+            dims = ["a", 2, "b", 3]
+            proto = model([helper.make_node("TensorScatter", ["x", "u", "s"], ["y"], mode=mode, axis=axis - 4)],
+                          [("x", FLOAT, dims), ("u", FLOAT, [*dims[:axis], "n", *dims[axis + 1:]]),
+                           ("s", INT64, ["a"])], [("y", FLOAT)], opset=24)
+
+            def reference(inputs):
+                out = inputs["x"].copy()
+                for batch, start in enumerate(inputs["s"]):
+                    rows = (start + numpy.arange(inputs["u"].shape[axis])) % out.shape[axis]
+                    numpy.moveaxis(out[batch], axis - 1, 0)[rows] = numpy.moveaxis(inputs["u"][batch], axis - 1, 0)
+                return [out]
+
+            cases = []
+            for a, b, n in ((2, 5, 2), (1, 1, 1), (3, 4, 1)):
+                shape = [a, 2, b, 3]
+                x, shape[axis] = self.numbers(*shape), n
+                last = x.shape[axis] - (1 if mode == "circular" else n)
+                cases.append({"x": x, "u": self.numbers(*shape), "s": self.random.integers(0, last + 1, a)})
+            self.run_both(proto, cases, reference)
+
+    def test_unpooling_undoes_pooling(self):
+        window = {"kernel_shape": [2, 2], "strides": [2, 2]}
+        proto = model([helper.make_node("MaxPool", ["x"], ["p", "i"], **window),
+                       helper.make_node("MaxUnpool", ["p", "i"], ["y"], **window)],
+                      [("x", FLOAT, ["n", 3, "h", "w"])], [("y", FLOAT)])
+        self.run_both(proto, [{"x": self.numbers(n, 3, h, w)} for n, h, w in ((1, 4, 6), (2, 2, 2), (3, 8, 2))])
+
+    def test_columns_of_an_image_whose_extents_are_symbols(self):
+        nodes = [helper.make_node("Shape", ["like"], ["image"], start=2),
+                 helper.make_node("Col2Im", ["x", "image", "block"], ["y"], pads=[1, 0, 1, 2], strides=[2, 1],
+                                  dilations=[1, 2])]
+        proto = model(nodes, [("x", FLOAT, ["n", "c", "columns"]), ("like", FLOAT, [1, 1, "h", "w"])],
+                      [("y", FLOAT)], [("block", ints(3, 2))], opset=18)
+        cases = []
+        for n, c, h, w in ((1, 1, 5, 4), (2, 3, 7, 9), (3, 2, 1, 1)):
+            count = ((h + 2 - 3) // 2 + 1) * (w + 2 - 3 + 1)
+            cases.append({"x": self.numbers(n, c * 6, count), "like": numpy.zeros((1, 1, h, w), numpy.float32)})
+        self.run_both(proto, cases)
+
+
+class ProductTest(OperatorTest):
+    def test_quantized_with_a_scale_for_each_row_and_column(self):
+        random = numpy.random.default_rng(2)
+        constants = [("as", numpy.array([0.1, 0.02, 0.3], numpy.float32)), ("az", numpy.array([3, 0, 250], numpy.uint8)),
+                     ("bs", numpy.array([0.1, 0.05], numpy.float32)), ("bz", numpy.array([-3, 7], numpy.int8)),
+                     ("ys", numpy.float32(0.5)), ("yz", numpy.uint8(9))]
+        proto = model([helper.make_node("QLinearMatMul", ["a", "as", "az", "b", "bs", "bz", "ys", "yz"], ["y"])],
+                      [("a", TensorProto.UINT8, ["n", 3, "k"]), ("b", TensorProto.INT8, ["k", 2])],
+                      [("y", TensorProto.UINT8)], constants)
+        parts = dict(constants)
+
+        def reference(inputs):
+            a = (inputs["a"].astype(int) - parts["az"][:, None]) * parts["as"][:, None]
+            b = (inputs["b"].astype(int) - parts["bz"]) * parts["bs"]
+            return [numpy.clip(numpy.rint(a @ b / parts["ys"]) + 9, 0, 255).astype(numpy.uint8)]
+
+        cases = [{"a": random.integers(0, 256, (n, 3, k)).astype(numpy.uint8),
+                  "b": random.integers(-128, 128, (k, 2)).astype(numpy.int8)} for n, k in ((2, 7), (1, 1), (3, 40))]
+        self.run_both(proto, cases, reference)
+
+    def test_products_of_integers_are_exact(self):
+        for kind, dtype in ((TensorProto.INT64, numpy.int64), (TensorProto.UINT32, numpy.uint32)):
+            proto = model([helper.make_node("MatMul", ["a", "b"], ["y"])],
+                          [("a", kind, ["n", "k"]), ("b", kind, ["k", "m"])], [("y", kind)])
+            text = tailor.onnx.load(proto).text
+            self.assertIn(" dot ", text)
+            random = numpy.random.default_rng(3)
+            low, high = (-2**60, 2**60) if dtype is numpy.int64 else (0, 2**32)
+            cases = [{"a": random.integers(low, high, (n, k)).astype(dtype),
+                      "b": random.integers(low, high, (k, m)).astype(dtype)} for n, k, m in ((2, 3, 4), (9, 70, 33))]
+            executable = tailor.onnx.load(proto).compile("host")
+            for inputs in cases:
+                numpy.testing.assert_array_equal(executable.run(**inputs)[0], inputs["a"] @ inputs["b"])
+
+
+class BitCastTest(unittest.TestCase):
+    def test_eight_bit_floats_keep_their_bytes(self):
+        proto = model([helper.make_node("BitCast", ["x"], ["f"], to=TensorProto.FLOAT8E5M2),
+                       helper.make_node("Cast", ["f"], ["y"], to=FLOAT),
+                       helper.make_node("BitCast", ["f"], ["z"], to=TensorProto.INT8)],
+                      [("x", TensorProto.INT8, ["n"])], [("y", FLOAT), ("z", TensorProto.INT8)], opset=26)
+        x = numpy.array([0x3c, 0x40, -0x44, 0], numpy.int8)
+        y, z = tailor.onnx.load(proto).compile("host").run(x=x)
+        numpy.testing.assert_array_equal(y, numpy.array([1, 2, -1, 0], numpy.float32))
+        numpy.testing.assert_array_equal(z, x)
+
+    def test_other_widths_are_refused(self):
+        for code, kind in ((TensorProto.INT32, tailor.onnx.ModelError), (TensorProto.INT4, tailor.onnx.Unsupported)):
+            proto = model([helper.make_node("BitCast", ["x"], ["y"], "bits", to=code)],
+                          [("x", TensorProto.INT8, ["n"])], [("y", code)], opset=26)
+            with self.assertRaisesRegex(kind, 'BitCast node "bits"'):
+                tailor.onnx.load(proto)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -347,6 +347,19 @@ tailor_status* tailor_graph_reduce_prod(tailor_graph* graph, tailor_value x, con
   });
 }
 
+tailor_status* tailor_graph_scan(tailor_graph* graph, tailor_value x, int64_t axis, const char* combiner,
+                                  size_t combiner_size, const tailor_scan_options* options,
+                                 tailor_value* out) {
+  return AppendOp(graph, OpKind::kScan, out, [&](OpArguments& a) {
+    a.Operand("x", x);
+    a.I64("axis", axis);
+    a.String("combiner", combiner, combiner_size);
+    const tailor_scan_options given = a.Given(options, tailor_scan_options_init);
+    a.I64("reverse", given.reverse);
+    a.I64("exclusive", given.exclusive);
+  });
+}
+
 tailor_status* tailor_graph_broadcast(tailor_graph* graph, tailor_value x, const tailor_dim* shape,
                                        size_t shape_count, tailor_value* out) {
   return AppendOp(graph, OpKind::kBroadcast, out, [&](OpArguments& a) {

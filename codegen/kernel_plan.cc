@@ -176,6 +176,10 @@ ExprId CoefficientOf(KernelPlan& plan, ExprId value, int axis) {
   }
 }
 
+bool IsScan(const KernelPlan& plan, const Statement& statement) {
+  return !statement.reduce_axes.empty() && plan.axes[statement.reduce_axes.front()].role == AxisRole::kOrdered;
+}
+
 bool DependsOn(const KernelPlan& plan, ExprId value, int axis) {
   std::vector<bool> seen(value + 1);  // operands precede their users
   std::vector<ExprId> stack = {value};

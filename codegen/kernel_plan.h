@@ -98,9 +98,12 @@ struct Statement {
   ExprId value = -1;
   // Reduction over all loop axes of the stage that `reduce_axes` names; the buffer gets the result.
   // op kAdd, kMul, kMax, kMin; empty reduce_axes: a plain store.
+  // Over an ordered axis it is a scan: the stage's later statements load the result up to their own element, or,
+  // where `exclusive`, up to the one before it, beginning with the combiner's neutral value.
   std::vector<int> reduce_axes;
   OpKind combiner = OpKind::kAdd;
   DType accumulate = DType::kInvalid;  // type of the accumulator (f32 for f16 and bf16)
+  bool exclusive = false;
 };
 
 struct Stage {
@@ -136,6 +139,9 @@ struct KernelPlan {
 // d(value)/d(axis) when `value` is affine in `axis`: the coefficient as an index expression (kExtent
 // 0 if it does not depend on it). -1 if not affine. Adds expressions to `plan`.
 ExprId CoefficientOf(KernelPlan& plan, ExprId value, int axis);
+
+// Whether `statement` is a scan.
+bool IsScan(const KernelPlan& plan, const Statement& statement);
 
 // Whether `value` depends on `axis` (through any index, predicate or load).
 bool DependsOn(const KernelPlan& plan, ExprId value, int axis);

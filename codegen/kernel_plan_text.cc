@@ -142,7 +142,10 @@ class TextWriter {
       std::string indices = UseAll(s.indices);
       std::string reduction;
       if (!s.reduce_axes.empty()) {
-        reduction = absl::StrCat("reduce ", std::string(InfoOf(s.combiner).text), " in ", NameOf(s.accumulate), " ");
+        reduction = absl::StrCat(!IsScan(plan_, s) ? "reduce "
+                                 : s.exclusive     ? "exclusive scan "
+                                                   : "scan ",
+                                 std::string(InfoOf(s.combiner).text), " in ", NameOf(s.accumulate), " ");
       }
       absl::StrAppend(&out_, "    b", s.buffer, "[", indices, "] = ", reduction, value, "\n");
     }

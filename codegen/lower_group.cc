@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/build_host_program.h"
+#include "codegen/combiner.h"
 #include "codegen/plan_rewrites.h"
 #include "codegen/row_stages.h"
 #include "codegen/scatter_kernels.h"
@@ -12,19 +13,6 @@
 
 namespace tailor {
 namespace {
-
-OpKind CombinerOf(OpKind reduction) {
-  switch (reduction) {
-    case OpKind::kReduceMax:
-      return OpKind::kMax;
-    case OpKind::kReduceMin:
-      return OpKind::kMin;
-    case OpKind::kReduceProd:
-      return OpKind::kMul;
-    default:
-      return OpKind::kAdd;
-  }
-}
 
 DType AccumulatorOf(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype; }
 
@@ -39,7 +27,9 @@ class GroupLowering {
       return std::move(kernels_);
     }
     for (const GroupAxis& axis : group_.axes) {
-      const AxisRole inner = group_.kind == GroupKind::kContraction ? AxisRole::kContract : AxisRole::kTile;
+      const AxisRole inner = group_.kind == GroupKind::kContraction ? AxisRole::kContract
+                             : group_.kind == GroupKind::kScan      ? AxisRole::kOrdered
+                                                                    : AxisRole::kTile;
       values_.plan.axes.push_back({values_.ExtentOf(axis.extent), axis.tile ? inner : AxisRole::kParallel});
     }
     switch (group_.kind) {
@@ -48,6 +38,9 @@ class GroupLowering {
         break;
       case GroupKind::kRow:
         LowerRow();
+        break;
+      case GroupKind::kScan:
+        LowerScan();
         break;
       default:
         LowerContraction();
@@ -85,8 +78,16 @@ class GroupLowering {
 
   Index AxesOf(NodeId id) {
     Index index;
-    for (int axis : group_.axis_of.at(id)) index.push_back(axis < 0 ? values_.Dim(0) : values_.Axis(axis));
+    for (int axis : group_.axis_of.at(id)) index.push_back(axis < 0 ? values_.Dim(0) : Along(axis));
     return index;
+  }
+
+  // The index of the element that the loops have reached along `axis`: a scan may start at the end.
+  ExprId Along(int axis) {
+    const ExprId step = values_.Axis(axis);
+    const bool scanned = group_.kind == GroupKind::kScan && group_.axes[axis].tile;
+    if (!scanned || graph_.node(group_.dominant).i64("reverse") == 0) return step;
+    return values_.IndexOp(ExprKind::kIndexSub, values_.Dim(group_.axes[axis].extent - 1), step);
   }
 
   // The node of the group that computes `output`, which may be views of it, and the store index.
@@ -228,6 +229,33 @@ class GroupLowering {
     });
     Stage& stage = full ? per_element : per_row;
     stage.statements.push_back({.buffer = buffer, .indices = index, .value = values_.At(base, AxesOf(base.node))});
+  }
+
+  // ---- Scans ----
+
+  // One loop in order: it combines, and stores what follows from the result so far.
+  void LowerScan() {
+    const Node& node = graph_.node(group_.dominant);
+    const Value result{group_.dominant, 0};
+    const DType dtype = graph_.type(result).dtype, accumulate = AccumulatorOf(dtype);
+    const int axis = static_cast<int>(group_.axes.size()) - 1;
+    const int sum = values_.AddBuffer(BufferKind::kLocal, accumulate, {});
+    Stage stage{.axes = {axis}};
+    stage.statements.push_back({.buffer = sum,
+                                .value = values_.At(node.operands[0], AxesOf(group_.dominant)),
+                                .reduce_axes = {axis},
+                                .combiner = CombinerOf(node.string("combiner")),
+                                .accumulate = accumulate,
+                                .exclusive = node.i64("exclusive") != 0});
+    ExprId so_far = values_.plan.Add({.kind = ExprKind::kLoad, .dtype = accumulate, .ref = sum});
+    if (dtype != accumulate) so_far = values_.Op(OpKind::kCast, dtype, {so_far});
+    values_.Define(result, so_far);
+    for (Value v : group_.outputs) {
+      auto [base, index] = SourceOf(v);
+      ExprId value = values_.At(base, AxesOf(base.node));
+      stage.statements.push_back({.buffer = OutputBuffer(v), .indices = index, .value = value});
+    }
+    values_.plan.stages.push_back(std::move(stage));
   }
 
   // ---- Products ----

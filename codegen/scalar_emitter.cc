@@ -209,7 +209,7 @@ ScalarEmitter::Address ScalarEmitter::EmitRowMajor(const Buffer& buffer, const s
       stride = std::nullopt;
     }
   }
-  const bool scattered = !step || (*step != 0 && *step != 1);
+  const bool scattered = !step || *step < -1 || *step > 1;
   llvm::Value* offset = b_.getInt64(0);
   if (scattered) offset = ToLanes(offset);
   for (size_t d = 0; d < indices.size(); ++d) {
@@ -219,6 +219,7 @@ ScalarEmitter::Address ScalarEmitter::EmitRowMajor(const Buffer& buffer, const s
     offset = d == 0 ? index : b_.CreateAdd(b_.CreateMul(offset, extent, "offset"), index, "offset");
   }
   if (scattered) return {offset, Pattern::kScattered};
+  if (*step < 0) return {b_.CreateSub(offset, b_.getInt64(lanes_ - 1), "offset.last"), Pattern::kReversed};
   return {offset, *step == 0 ? Pattern::kUniform : Pattern::kContiguous};
 }
 
@@ -283,6 +284,8 @@ llvm::Value* ScalarEmitter::EmitLoad(const Expr& e) {
   llvm::Type* type = MemoryType(b_.getContext(), buffer.dtype, lanes_);
   llvm::Value* mask = mask_;
   if (predicate) mask = mask ? b_.CreateAnd(mask, ToLanes(predicate), "access") : ToLanes(predicate);
+  const bool reversed = address.pattern == Pattern::kReversed;
+  if (reversed && mask) mask = b_.CreateVectorReverse(mask, "access.reversed");
   llvm::Value* pointer = ElementPointer(e.ref, address.offset);
   llvm::Value* zero = llvm::Constant::getNullValue(type);
   llvm::Instruction* load;
@@ -293,7 +296,8 @@ llvm::Value* ScalarEmitter::EmitLoad(const Expr& e) {
   } else {
     load = b_.CreateAlignedLoad(type, pointer, align, "load");
   }
-  return FromMemory(b_, buffer.dtype, Tag(load, e.ref));
+  llvm::Value* lanes = Tag(load, e.ref);
+  return FromMemory(b_, buffer.dtype, reversed ? b_.CreateVectorReverse(lanes, "reversed") : lanes);
 }
 
 void ScalarEmitter::Store(int buffer_id, const std::vector<ExprId>& indices, llvm::Value* value) {
@@ -307,10 +311,15 @@ void ScalarEmitter::Store(int buffer_id, const std::vector<ExprId>& indices, llv
     store = b_.CreateAlignedStore(ToMemory(b_, buffer.dtype, value), pointer, align);
   } else {
     llvm::Value* lanes = ToMemory(b_, buffer.dtype, ToLanes(value));
+    llvm::Value* mask = mask_;
+    if (address.pattern == Pattern::kReversed) {
+      lanes = b_.CreateVectorReverse(lanes, "reversed");
+      if (mask) mask = b_.CreateVectorReverse(mask, "mask.reversed");
+    }
     if (address.pattern == Pattern::kScattered) {
-      store = b_.CreateMaskedScatter(lanes, pointer, align, mask_ ? mask_ : AllLanes());
-    } else if (mask_) {
-      store = b_.CreateMaskedStore(lanes, pointer, align, mask_);
+      store = b_.CreateMaskedScatter(lanes, pointer, align, mask ? mask : AllLanes());
+    } else if (mask) {
+      store = b_.CreateMaskedStore(lanes, pointer, align, mask);
     } else {
       store = b_.CreateAlignedStore(lanes, pointer, align);
     }

@@ -63,9 +63,9 @@ class ScalarEmitter {
   llvm::Value* mask() const { return mask_; }
 
  private:
-  // Where the lanes of an access lie. kUniform, kContiguous: `offset` is that of lane 0, in elements.
-  // kScattered: a vector of offsets.
-  enum class Pattern { kUniform, kContiguous, kScattered };
+  // Where the lanes of an access lie. kUniform, kContiguous: `offset` is that of lane 0, in elements. kReversed: that
+  // of the last lane, which comes first in memory. kScattered: a vector of offsets.
+  enum class Pattern { kUniform, kContiguous, kReversed, kScattered };
   struct Address {
     llvm::Value* offset;
     Pattern pattern;

@@ -323,4 +323,18 @@ Value* EmitLaneReduction(llvm::IRBuilderBase& b, const EmitTarget& target, OpKin
   return b.CreateExtractElement(value, uint64_t{0}, "reduce.lane");
 }
 
+Value* EmitLaneScan(llvm::IRBuilderBase& b, const EmitTarget& target, OpKind combiner, DType dtype, Value* value) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  if (vector == nullptr) return value;
+  const int lanes = static_cast<int>(vector->getNumElements());
+  Value* neutral = EmitNeutral(b, combiner, dtype, lanes);
+  for (int distance = 1; distance < lanes; distance *= 2) {
+    llvm::SmallVector<int> earlier(lanes);
+    for (int i = 0; i < lanes; ++i) earlier[i] = i < distance ? i : lanes + i - distance;
+    Value* shifted = b.CreateShuffleVector(neutral, value, earlier, "scan.earlier");
+    value = EmitScalarOp(b, target, combiner, dtype, dtype, {shifted, value});
+  }
+  return value;
+}
+
 }  // namespace tailor

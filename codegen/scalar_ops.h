@@ -44,6 +44,9 @@ llvm::Value* EmitNeutral(llvm::IRBuilderBase& b, OpKind combiner, DType dtype, i
 // Combines all lanes of `value` into one, by halves, in a fixed order.
 llvm::Value* EmitLaneReduction(llvm::IRBuilderBase& b, const EmitTarget& target, OpKind combiner, DType dtype,
                                llvm::Value* value);
+// Combines each lane of `value` with all lanes before it.
+llvm::Value* EmitLaneScan(llvm::IRBuilderBase& b, const EmitTarget& target, OpKind combiner, DType dtype,
+                          llvm::Value* value);
 
 }  // namespace tailor
 

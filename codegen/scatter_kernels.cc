@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "codegen/combiner.h"
+
 namespace tailor {
 namespace {
 
@@ -11,10 +13,6 @@ int OutputBuffer(const Graph& graph, Value v, ValueLowering& values) {
   const TensorType& type = graph.type(v);
   return values.AddBuffer(BufferKind::kOutput, type.dtype, type.shape,
                           {.value = v, .dtype = type.dtype, .shape = type.shape});
-}
-
-OpKind CombinerOf(const std::string& name) {
-  return name == "add" ? OpKind::kAdd : name == "mul" ? OpKind::kMul : name == "max" ? OpKind::kMax : OpKind::kMin;
 }
 
 ValueLowering Copy(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group) {

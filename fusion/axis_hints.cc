@@ -67,6 +67,16 @@ void AxisHints::Seed() {
     of_[group_.dominant] = Identity(group_.dominant);
     return;
   }
+  if (group_.kind == GroupKind::kScan) {
+    const auto scanned = static_cast<size_t>(context_.graph.node(group_.dominant).i64("axis"));
+    int next = 0;
+    std::vector<int>& dims = of_[group_.dominant];
+    for (size_t d = 0; d < dims.size(); ++d) {
+      const int axis = d == scanned ? static_cast<int>(dims.size()) - 1 : next++;
+      if (dims[d] != kUnitDim) dims[d] = axis;
+    }
+    return;
+  }
   std::vector<int>& domain = domain_[group_.dominant];
   const OperandMap& map = maps_.at({group_.dominant, 0});
   int axis = 0;

@@ -28,7 +28,7 @@ struct Walk {
   std::map<NodeId, NodeUse> use;
   std::map<NodeId, std::string> unproved;  // why a node's dims are no axes
   std::vector<NodeId> roots;
-  std::map<NodeId, bool> depends;  // on a reduction or product of the group
+  std::map<NodeId, bool> depends;  // on a reduction, product or scan of the group
 
   const Graph& graph() const { return context.graph; }
   std::string Name(NodeId id) const { return graph().NameOf({id, 0}); }
@@ -52,7 +52,7 @@ struct Walk {
     return Covers(axes, [&](int a) { return !group.axes[a].tile; });
   }
   bool CoversDomain(const std::vector<int>& axes) const {
-    return Covers(axes, [&](int a) { return group.kind == GroupKind::kRow || !group.axes[a].tile; });
+    return Covers(axes, [&](int a) { return group.kind != GroupKind::kContraction || !group.axes[a].tile; });
   }
   bool HasTile(const std::vector<int>& axes) const {
     return std::any_of(axes.begin(), axes.end(), [&](int a) { return a >= 0 && group.axes[a].tile; });
@@ -179,6 +179,9 @@ struct Walk {
     const Node& node = graph().node(id);
     if (IsReduction(node)) TAILOR_RETURN_IF_ERROR(CheckReduction(id, u));
     if (IsContraction(node)) return absl::OkStatus();
+    if (IsScan(node) && u.kind == NodeUse::Kind::kAligned && u.axes != hints.of(id)) {
+      return Refuse(Name(id), " is read at other elements than it has reached");
+    }
     for (int i = 0; i < static_cast<int>(node.operands.size()); ++i) {
       NodeId operand = node.operands[i].node;
       if (!InGroup(operand)) continue;

@@ -60,7 +60,13 @@ struct Former {
         if (core.size() == 1) return absl::OkStatus();
         return absl::FailedPreconditionError("a scatter updates memory in order, in kernels of its own");
       }
+      if (IsScan(node)) {
+        if (group.dominant >= 0) return ScanRunsAlone();
+        group.kind = GroupKind::kScan;
+        group.dominant = id;
+      }
       if (IsContraction(node)) {
+        if (group.kind == GroupKind::kScan) return ScanRunsAlone();
         if (group.kind == GroupKind::kContraction) {
           return absl::FailedPreconditionError("two products have loop nests of their own");
         }
@@ -70,12 +76,17 @@ struct Former {
       reduces |= IsReduction(node);
     }
     if (!reduces) return absl::OkStatus();
+    if (group.kind == GroupKind::kScan) return ScanRunsAlone();
     if (group.kind == GroupKind::kContraction) {
       return absl::FailedPreconditionError("a product is tiled over its columns, a reduction needs whole rows");
     }
     group.kind = GroupKind::kRow;
     group.dominant = DominantReduction();
     return absl::OkStatus();
+  }
+
+  static absl::Status ScanRunsAlone() {
+    return absl::FailedPreconditionError("a scan runs in order, in a loop nest of its own");
   }
 
   // The first reduction of the highest rank: all others must map onto its dims.
@@ -122,6 +133,16 @@ struct Former {
     const size_t count = indices.size() - 1;
     for (size_t d = count; d < updates.size(); ++d) group.axes.push_back({updates[d], false});
     for (size_t d = 0; d < count; ++d) group.axes.push_back({indices[d], true});
+  }
+
+  absl::Status FormScan() {
+    const Shape& shape = graph().type({group.dominant, 0}).shape;
+    const auto axis = static_cast<size_t>(graph().node(group.dominant).i64("axis"));
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (d != axis) group.axes.push_back({shape[d], false});
+    }
+    group.axes.push_back({shape[axis], true});
+    return absl::OkStatus();
   }
 
   absl::Status FormRow() {
@@ -188,6 +209,19 @@ struct Former {
     return names;
   }
 
+  absl::Status FormDomain() {
+    switch (group.kind) {
+      case GroupKind::kLoop:
+        return FormLoop();
+      case GroupKind::kRow:
+        return FormRow();
+      case GroupKind::kScan:
+        return FormScan();
+      default:
+        return FormContraction();
+    }
+  }
+
   absl::Status Form() {
     CollectNodes();
     CollectOutputs();
@@ -196,9 +230,7 @@ struct Former {
       FormScatter();
       return absl::OkStatus();
     }
-    TAILOR_RETURN_IF_ERROR(group.kind == GroupKind::kLoop  ? FormLoop()
-                           : group.kind == GroupKind::kRow ? FormRow()
-                                                           : FormContraction());
+    TAILOR_RETURN_IF_ERROR(FormDomain());
     return PropagateAxes(context, uses, group);
   }
 };

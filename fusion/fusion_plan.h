@@ -21,14 +21,15 @@ enum class GroupKind : uint8_t {
   kLoop,         // one pass over one domain; no reduction
   kRow,          // reduction-rooted; all stages share the row ("group") dims and stitch over tile dims
   kContraction,  // one dot, its epilogue, and trailing views of the result
+  kScan,         // one scan, what it is computed from, and what follows it element by element
   kScatter,      // one scatter: its operand is copied, then updated in order
 };
 
 // An axis of a group's iteration domain.
 struct GroupAxis {
   DimExpr extent;
-  bool tile = false;  // kRow: iterated within a row (reduced or mapped); kContraction: contracted; kScatter: the
-                      // updates' numbers, which run in order
+  bool tile = false;  // kRow: iterated within a row (reduced or mapped); kContraction: contracted; kScan: the
+                      // scanned one; kScatter: the updates' numbers. The last two run in order
 };
 
 struct FusionGroup {
@@ -36,10 +37,11 @@ struct FusionGroup {
   std::vector<NodeId> nodes;    // ascending; absorbed views included
   std::vector<Value> inputs;    // values read from memory (graph inputs, constants, other groups' outputs)
   std::vector<Value> outputs;   // values written to memory, each with a use outside or a graph output
-  NodeId dominant = -1;         // the reduction or dot that the others follow; -1 for kLoop
+  NodeId dominant = -1;         // the reduction, dot or scan that the others follow; -1 for kLoop
   std::vector<GroupAxis> axes;  // kLoop: dims of the outputs; kRow: group dims then tile dims;
-                                // kContraction: batch..., m, n, then the contracted k; kScatter: the dims
-                                // of one update, then those that number the updates
+                                // kContraction: batch..., m, n, then the contracted k; kScan: the other dims,
+                                // then the scanned one; kScatter: the dims of one update, then those that
+                                // number the updates
   // For each node of the group whose own index space maps one to one onto axes (group-dim and tile-dim
   // propagation, BladeDISC 4.2): entry d is the axis of result dim d, or -1 for an extent-1 dim. Reductions
   // additionally have `reduce_axes` (the axis of each reduced operand dim, in order). Nodes absorbed as index

@@ -25,7 +25,7 @@ bool IsExpensive(const Node& node) {
     case OpKind::kConcat:
       return true;
     default:
-      return IsReduction(node) || IsContraction(node) || IsScatter(node);
+      return IsReduction(node) || IsContraction(node) || IsScan(node) || IsScatter(node);
   }
 }
 

@@ -10,6 +10,7 @@ inline FusionClass ClassOf(const Node& node) { return InfoOf(node.op).fusion; }
 
 inline bool IsReduction(const Node& node) { return ClassOf(node) == FusionClass::kReduction; }
 inline bool IsContraction(const Node& node) { return ClassOf(node) == FusionClass::kContraction; }
+inline bool IsScan(const Node& node) { return ClassOf(node) == FusionClass::kScan; }
 inline bool IsScatter(const Node& node) { return ClassOf(node) == FusionClass::kScatter; }
 
 // Views and iota: an index map and no work, so every group that reads one may hold its own copy.

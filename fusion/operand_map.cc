@@ -170,6 +170,7 @@ OperandMap MapOperand(const Graph& graph, const ShapeFacts& facts, NodeId id, in
   Mapper mapper{graph, facts, node, graph.type(node.operands[operand]).shape, node.results[0].shape, {}};
   switch (InfoOf(node.op).shape) {
     case ShapeRule::kSameAs0:
+    case ShapeRule::kAlongAxis:
     case ShapeRule::kBroadcast:
     case ShapeRule::kBroadcastTo:
       mapper.Broadcast();

@@ -12,6 +12,7 @@
 #include "fusion/fuse_dot_epilogue.h"
 #include "fusion/fuse_elementwise.h"
 #include "fusion/fuse_reduce.h"
+#include "fusion/fuse_scan.h"
 #include "fusion/fusion_context.h"
 #include "fusion/fusion_plan.h"
 #include "fusion/node_class.h"
@@ -35,6 +36,7 @@ constexpr Pass kPasses[] = {
     {"fuse-dot-epilogue", FuseDotEpilogue},  // before reductions claim the chains
     {"fuse-reduce", FuseReduce},
     {"stitch", Stitch},
+    {"fuse-scan", FuseScan},          // what rows left
     {"remote-stitch", RemoteStitch},  // last: groups must be final
 };
 

@@ -101,10 +101,11 @@ struct Verifier {
 
   absl::Status CheckKind(size_t g) const {
     const FusionGroup& group = plan.groups[g];
-    int products = 0, reductions = 0, scatters = 0;
+    int products = 0, reductions = 0, scans = 0, scatters = 0;
     for (NodeId id : group.nodes) {
       products += IsContraction(graph.node(id));
       reductions += IsReduction(graph.node(id));
+      scans += IsScan(graph.node(id));
       scatters += IsScatter(graph.node(id));
       if (IsReduction(graph.node(id)) != (group.reduce_axes.count(id) != 0)) {
         return Error(g, Name(id), " has the wrong reduce axes");
@@ -112,11 +113,12 @@ struct Verifier {
       if (IsReduction(graph.node(id)) && group.axis_of.count(id) == 0) return Error(g, Name(id), " has no axes");
     }
     GroupKind kind = scatters != 0     ? GroupKind::kScatter
+                     : scans != 0      ? GroupKind::kScan
                      : products != 0   ? GroupKind::kContraction
                      : reductions != 0 ? GroupKind::kRow
                                        : GroupKind::kLoop;
-    if (products + scatters > 1 || (products + scatters == 1 && reductions != 0))
-      return Error(g, "has several loop nests");
+    const int nests = products + scans + scatters + (reductions != 0 ? 1 : 0);
+    if (nests > 1) return Error(g, "has several loop nests");
     if (kind != group.kind) return Error(g, "has the wrong kind");
     if ((group.dominant >= 0) != (kind != GroupKind::kLoop)) return Error(g, "has the wrong dominant node");
     if (group.dominant >= 0 && !Has(group, group.dominant)) return Error(g, "does not have its dominant node");

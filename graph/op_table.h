@@ -66,6 +66,7 @@ TAILOR_OP(61, ReduceMax,  "reduce_max", (x),                            (axes:i6
 TAILOR_OP(62, ReduceMin,  "reduce_min", (x),                            (axes:i64s, keep_dims:i64:0),               kReduce,     kNumeric,    kReduction,   Min) \
 TAILOR_OP(63, ReduceMean, "reduce_mean",(x),                            (axes:i64s, keep_dims:i64:0),               kReduce,     kFloat,      kReduction,   Add) \
 TAILOR_OP(64, ReduceProd,"reduce_prod",(x),                            (axes:i64s, keep_dims:i64:0),               kReduce,     kNumeric,    kReduction,   Mul) \
+TAILOR_OP(65, Scan,       "scan",       (x),                            (axis:i64, combiner:string, reverse:i64:0, exclusive:i64:0),kAlongAxis,kScan,   kScan,        None) \
 TAILOR_OP(70, Broadcast,  "broadcast",  (x),                            (shape:dims),                               kBroadcastTo,kAny,        kView,        None) \
 TAILOR_OP(71, Reshape,    "reshape",    (x),                            (shape:dims),                               kReshape,    kAny,        kView,        None) \
 TAILOR_OP(72, Transpose,  "transpose",  (x),                            (permutation:i64s),                         kTranspose,  kAny,        kView,        None) \

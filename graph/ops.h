@@ -22,6 +22,7 @@ enum class OpKind : uint16_t {
 enum class ShapeRule : uint8_t {
   kInput,        // the `shape` attribute
   kSameAs0,      // operand 0's shape
+  kAlongAxis,    // operand 0's, which has `axis`
   kBroadcast,    // numpy broadcast of all operands; unproved extents give bcast(a, b)
   kReduce,       // `axes` removed, or 1 with keep_dims; negative axes count from the end
   kBroadcastTo,  // the `shape` attribute; operand aligned to its end, each dim equal or 1
@@ -42,6 +43,7 @@ enum class DTypeRule : uint8_t {
   kAttribute,  // the `dtype` attribute
   kAny,        // same as operand 0, any type; all operands alike
   kNumeric,    // all operands alike, not bool; result the same
+  kScan,       // as kNumeric; `combiner` is add, mul, max or min
   kFloat,      // all operands alike, f16 bf16 f32 f64
   kCompare,    // all operands alike; result bool
   kLogic,      // all operands alike, bool or integer; result the same
@@ -58,6 +60,7 @@ enum class FusionClass : uint8_t {
   kStructural,   // no code of its own
   kElementwise,  // one scalar expression per element
   kReduction,
+  kScan,     // elements along an axis, each from those before it
   kView,     // pure index map
   kIndexed,  // index map that depends on data, or on several operands
   kContraction,

@@ -57,6 +57,11 @@ ShapeOr ReduceShape(const Application& op) {
   return result;
 }
 
+ShapeOr AlongAxisShape(const Application& op) {
+  TAILOR_RETURN_IF_ERROR(ResolveAxis(op, "axis", op.attribute<int64_t>("axis"), op.operand(0).rank()).status());
+  return op.operand(0).shape;
+}
+
 ShapeOr BroadcastToShape(const Application& op) {
   const Shape &from = op.operand(0).shape, &to = op.attribute<Shape>("shape");
   if (from.size() > to.size()) {
@@ -291,6 +296,8 @@ absl::StatusOr<Shape> InferShape(const Application& op) {
       return op.attribute<Shape>("shape");
     case ShapeRule::kSameAs0:
       return op.operand(0).shape;
+    case ShapeRule::kAlongAxis:
+      return AlongAxisShape(op);
     case ShapeRule::kBroadcast:
       return BroadcastOperands(op, 0);
     case ShapeRule::kReduce:

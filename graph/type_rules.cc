@@ -33,15 +33,27 @@ absl::StatusOr<DType> BitcastType(const Application& op) {
   return op.Error("operand ", op.Name(0), " has type ", NameOf(from), ", which is not as wide as ", NameOf(to));
 }
 
+absl::Status CheckCombiner(const Application& op, absl::string_view needed) {
+  const auto& combiner = op.attribute<std::string>("combiner");
+  for (const char* known : {"add", "mul", "max", "min"}) {
+    if (combiner == known) return absl::OkStatus();
+  }
+  return op.Error("attribute \"combiner\" is \"", combiner, "\", needs ", needed);
+}
+
+absl::StatusOr<DType> ScanType(const Application& op) {
+  TAILOR_RETURN_IF_ERROR(CheckCombiner(op, "add, mul, max or min"));
+  const DType dtype = op.operand(0).dtype;
+  TAILOR_RETURN_IF_ERROR(CheckType(op, 0, dtype != DType::kBool, "a number"));
+  return dtype;
+}
+
 absl::StatusOr<DType> ScatterType(const Application& op) {
   TAILOR_RETURN_IF_ERROR(CheckIndices(op));
   const DType dtype = op.operand(0).dtype;
-  const auto& combiner = op.attribute<std::string>("combiner");
   TAILOR_RETURN_IF_ERROR(CheckType(op, 2, op.operand(2).dtype == dtype, NameOf(dtype)));
-  if (combiner == "set") return dtype;
-  if (combiner != "add" && combiner != "mul" && combiner != "max" && combiner != "min") {
-    return op.Error("attribute \"combiner\" is \"", combiner, "\", needs set, add, mul, max or min");
-  }
+  if (op.attribute<std::string>("combiner") == "set") return dtype;
+  TAILOR_RETURN_IF_ERROR(CheckCombiner(op, "set, add, mul, max or min"));
   TAILOR_RETURN_IF_ERROR(CheckType(op, 0, dtype != DType::kBool, "a number"));
   return dtype;
 }
@@ -58,6 +70,8 @@ absl::StatusOr<DType> InferDType(const Application& op) {
     }
     case DTypeRule::kBitcast:
       return BitcastType(op);
+    case DTypeRule::kScan:
+      return ScanType(op);
     case DTypeRule::kScatter:
       return ScatterType(op);
     case DTypeRule::kSelect:
@@ -126,7 +140,7 @@ absl::StatusOr<std::vector<TensorType>> WhileTypes(const Application& op) {
 }
 
 absl::Status CheckFlags(const Application& op) {
-  for (const char* flag : {"keep_dims", "transpose_lhs", "transpose_rhs"}) {
+  for (const char* flag : {"keep_dims", "transpose_lhs", "transpose_rhs", "reverse", "exclusive"}) {
     auto it = op.attributes.find(absl::string_view(flag));
     if (it == op.attributes.end()) continue;
     int64_t value = std::get<int64_t>(it->second);

@@ -1,7 +1,9 @@
 // Emits loop and row kernels: a nest over tasks, and within each the plan's stages. Lanes run either
 // along a parallel axis (every stage handles a vector of rows' elements at once: elementwise kernels,
-// reductions over outer dims) or along a tile axis (each row's loops are vectorized: softmax, layer norm).
+// reductions over outer dims) or along an axis of a stage (each row's loops are vectorized: softmax, layer norm,
+// scans of rows).
 #include <cassert>
+#include <numeric>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -144,7 +146,7 @@ class LoopKernelEmitter {
       lanes_here |= axis == schedule_.lane_axis;
       if (axis != schedule_.lane_axis) scalar_axes.push_back(axis);
     }
-    for (const Statement& s : stage.statements) reduces |= !s.reduce_axes.empty();
+    for (const Statement& s : stage.statements) reduces |= !s.reduce_axes.empty() && !IsScan(plan_, s);
     const int unroll = lanes_here && reduces ? schedule_.unroll : 1;
     std::vector<Accumulator> accumulators = OpenAccumulators(stage, unroll, lanes_here);
     EmitScalarLoops(scalar_axes, 0, [&] {
@@ -159,7 +161,8 @@ class LoopKernelEmitter {
     });
     if (!stage.axes.empty()) emitter_.Forget();
     for (size_t i = 0; i < stage.statements.size(); ++i) {
-      if (!stage.statements[i].reduce_axes.empty()) CloseAccumulator(stage.statements[i], accumulators[i], lanes_here);
+      const Statement& s = stage.statements[i];
+      if (!s.reduce_axes.empty() && !IsScan(plan_, s)) CloseAccumulator(s, accumulators[i], lanes_here);
     }
   }
 
@@ -203,9 +206,32 @@ class LoopKernelEmitter {
       llvm::Value* neutral = EmitNeutral(b_, s.combiner, s.accumulate, emitter_.lanes());
       value = b_.CreateSelect(emitter_.mask(), value, neutral, "active");
     }
+    if (IsScan(plan_, s)) return EmitScanStep(s, value, accumulator.slots.front());
     llvm::AllocaInst* slot = accumulator.slots[u];
     llvm::Value* sum = b_.CreateLoad(slot->getAllocatedType(), slot, "partial");
     b_.CreateStore(EmitScalarOp(b_, target_, s.combiner, s.accumulate, s.accumulate, {sum, value}), slot);
+  }
+
+  // `slot` holds what the elements before combine to, in every lane where lanes run along the scan. Then the lanes
+  // of `value` are combined among themselves first, so that the way from step to step is one combination.
+  void EmitScanStep(const Statement& s, llvm::Value* value, llvm::AllocaInst* slot) {
+    const int lanes = emitter_.lanes();
+    const bool along = lanes > 1 && !LanesAcrossRows();
+    llvm::Value* before = b_.CreateLoad(slot->getAllocatedType(), slot, "before");
+    if (along) value = EmitLaneScan(b_, target_, s.combiner, s.accumulate, value);
+    llvm::Value* result = EmitScalarOp(b_, target_, s.combiner, s.accumulate, s.accumulate, {before, value});
+    llvm::Value* next = result;
+    llvm::Value* seen = s.exclusive ? before : result;
+    if (along) {
+      next = b_.CreateShuffleVector(result, llvm::SmallVector<int>(lanes, lanes - 1), "last");
+      if (s.exclusive) {
+        llvm::SmallVector<int> shifted(lanes);
+        std::iota(shifted.begin(), shifted.end(), lanes - 1);
+        seen = b_.CreateShuffleVector(before, result, shifted, "shifted");
+      }
+    }
+    b_.CreateStore(next, slot);
+    emitter_.SetLocal(s.buffer, seen);
   }
 
   // Combines the partial results, first across unrolled vectors, then across lanes if they were reduced.

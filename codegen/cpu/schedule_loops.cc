@@ -1,5 +1,6 @@
 // Chooses lanes and tasks for loop and row kernels on a CPU.
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <set>
 
@@ -52,7 +53,7 @@ Access AccessAlong(KernelPlan& plan, int buffer_id, const std::vector<ExprId>& i
   for (int d = static_cast<int>(indices.size()) - 1; d >= 0; --d) {
     auto step = ConstantOf(plan, CoefficientOf(plan, indices[d], axis));
     if (!step) return Access::kScattered;
-    if (*step != 0 && (*step != 1 || !inner_constant_one || !uniform)) return Access::kScattered;
+    if (*step != 0 && (std::abs(*step) != 1 || !inner_constant_one || !uniform)) return Access::kScattered;
     if (*step != 0) uniform = false;
     inner_constant_one = inner_constant_one && buffer.dims[d] == Extent{.constant = 1};
   }
@@ -88,6 +89,16 @@ double LaneGain(KernelPlan& plan, const std::vector<ExprId>& exprs, int axis, in
   return gain;
 }
 
+// Lanes along a scan combine among themselves first; along updates in order there are none.
+bool TakesLanes(const KernelPlan& plan, int axis) {
+  if (plan.axes[axis].role != AxisRole::kOrdered) return true;
+  for (const Stage& stage : plan.stages) {
+    const bool ordered = std::find(stage.axes.begin(), stage.axes.end(), axis) != stage.axes.end();
+    if (ordered && !IsScan(plan, stage.statements.front())) return false;
+  }
+  return true;
+}
+
 int ChooseLaneAxis(KernelPlan& plan, const std::vector<ExprId>& exprs, int lanes) {
   bool row_buffers = false;  // they hold one row: lanes must stay within it
   for (const Buffer& buffer : plan.buffers) row_buffers |= buffer.kind == BufferKind::kRow;
@@ -95,7 +106,7 @@ int ChooseLaneAxis(KernelPlan& plan, const std::vector<ExprId>& exprs, int lanes
   double best_gain = 0;
   for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
     if (row_buffers && plan.axes[axis].role == AxisRole::kParallel) continue;
-    if (plan.axes[axis].role == AxisRole::kOrdered) continue;
+    if (!TakesLanes(plan, axis)) continue;
     const double gain = LaneGain(plan, exprs, axis, lanes);
     if (best < 0 || gain >= best_gain) {
       best = axis;

@@ -111,6 +111,8 @@ class CudaLoopEmitter {
     return false;
   }
 
+  bool Reduces(const Statement& s) const { return !s.reduce_axes.empty() && !IsScan(plan_, s); }
+
   std::vector<llvm::AllocaInst*> OpenAccumulators(const Stage& stage) {
     std::vector<llvm::AllocaInst*> slots;
     for (const Statement& s : stage.statements) {
@@ -127,7 +129,9 @@ class CudaLoopEmitter {
 
   void EmitStatement(const Stage& stage, const Statement& s, llvm::AllocaInst* accumulator) {
     Value* value = emitter_.Emit(s.value);
-    if (accumulator != nullptr) {
+    if (IsScan(plan_, s)) {
+      EmitScanStep(s, value, accumulator);
+    } else if (accumulator != nullptr) {
       Value* partial = b_.CreateLoad(accumulator->getAllocatedType(), accumulator, "partial");
       Value* sum = EmitScalarOp(b_, target_, s.combiner, s.accumulate, s.accumulate, {partial, value});
       b_.CreateStore(sum, accumulator);
@@ -143,10 +147,17 @@ class CudaLoopEmitter {
     }
   }
 
+  void EmitScanStep(const Statement& s, Value* value, llvm::AllocaInst* slot) {
+    Value* before = b_.CreateLoad(slot->getAllocatedType(), slot, "before");
+    Value* result = EmitScalarOp(b_, target_, s.combiner, s.accumulate, s.accumulate, {before, value});
+    b_.CreateStore(result, slot);
+    emitter_.SetLocal(s.buffer, s.exclusive ? before : result);
+  }
+
   void CloseAccumulators(const Stage& stage, const std::vector<llvm::AllocaInst*>& accumulators) {
     std::vector<PartialResult> partials;
     for (size_t i = 0; i < accumulators.size(); ++i) {
-      if (accumulators[i] == nullptr) continue;
+      if (!Reduces(stage.statements[i])) continue;
       const Statement& s = stage.statements[i];
       Value* own = b_.CreateLoad(accumulators[i]->getAllocatedType(), accumulators[i], "own");
       partials.push_back({s.combiner, s.accumulate, own});
@@ -159,7 +170,7 @@ class CudaLoopEmitter {
     }
     size_t next = 0;
     for (size_t i = 0; i < accumulators.size(); ++i) {
-      if (accumulators[i] == nullptr) continue;
+      if (!Reduces(stage.statements[i])) continue;
       const Statement& s = stage.statements[i];
       assert(plan_.buffers[s.buffer].kind == BufferKind::kLocal);
       const DType stored = plan_.buffers[s.buffer].dtype;

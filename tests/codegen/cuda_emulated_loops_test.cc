@@ -94,6 +94,27 @@ TEST(EmulatedCudaLoops, SoftmaxWithRowsInSharedMemoryAndInScratch) {
   }
 }
 
+TEST(EmulatedCudaLoops, ScansInOrder) {
+  for (bool exclusive : {false, true}) {
+    EmulatedKernel kernel(RowScanPlan(exclusive, /*mirrored=*/true));
+    for (auto [rows, columns] : {std::pair<int64_t, int64_t>{1, 1}, {3, 33}, {70, 5}, {3, 0}}) {
+      std::vector<uint16_t> x(rows * columns);
+      for (size_t i = 0; i < x.size(); ++i) x[i] = std::bit_cast<uint32_t>(static_cast<float>(i * 37 % 101)) >> 16;
+      std::vector<float> y(rows * columns + 1, -9);
+      kernel.Run({Slot(x), Slot(y), rows, columns}, {rows, columns});
+      for (int64_t i = 0; i < rows; ++i) {
+        float sum = 0;
+        for (int64_t at = (i + 1) * columns - 1; at >= i * columns; --at) {
+          const float before = sum;
+          sum += std::bit_cast<float>(uint32_t{x[at]} << 16);
+          EXPECT_EQ(y[at], exclusive ? before : sum) << i << "," << at;
+        }
+      }
+      EXPECT_EQ(y.back(), -9) << "wrote past the end";
+    }
+  }
+}
+
 TEST(EmulatedCudaLoops, SoftmaxInOneWarp) {
   EmulatedKernel kernel(RowSoftmaxPlan(/*max_columns=*/30));
   for (int64_t columns : {1, 29, 30}) ExpectSoftmax(kernel, 0, 3, columns);

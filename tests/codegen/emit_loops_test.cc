@@ -1,5 +1,6 @@
 #include "codegen/emit_cpu.h"
 
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -118,6 +119,30 @@ TEST_P(EmitLoopsTest, ColumnReductionRunsLanesAcrossColumns) {
       EXPECT_NEAR(y[j], sum, 1e-4);
     }
     EXPECT_EQ(y[columns], -1.0f) << "wrote past the end";
+  }
+}
+
+TEST_P(EmitLoopsTest, ScansOfRowsFillLanes) {
+  for (int form = 0; form < 4; ++form) {
+    const bool exclusive = form % 2 != 0, mirrored = form / 2 != 0;
+    Build(RowScanPlan(exclusive, mirrored));
+    EXPECT_EQ(schedule_.lane_axis, 1);
+    for (auto [rows, columns] : {std::pair<int64_t, int64_t>{1, 1}, {3, 7}, {2, 16}, {5, 33}, {2, 200}, {3, 0}}) {
+      std::vector<uint16_t> x(rows * columns);
+      for (size_t i = 0; i < x.size(); ++i) x[i] = std::bit_cast<uint32_t>(static_cast<float>(i * 37 % 101)) >> 16;
+      std::vector<float> y(rows * columns + 16, -1.0f);
+      Run({Slot(x.data()), Slot(y.data()), rows, columns}, {rows, columns});
+      for (int64_t i = 0; i < rows; ++i) {
+        float sum = 0;
+        for (int64_t step = 0; step < columns; ++step) {
+          const int64_t at = i * columns + (mirrored ? columns - 1 - step : step);
+          const float before = sum;
+          sum += std::bit_cast<float>(uint32_t{x[at]} << 16);
+          EXPECT_EQ(y[at], exclusive ? before : sum) << i << "," << step;
+        }
+      }
+      EXPECT_EQ(y[rows * columns], -1.0f) << "wrote past the end";
+    }
   }
 }
 

@@ -109,6 +109,35 @@ inline KernelPlan RowMinAndSumPlan() {
   return plan;
 }
 
+// b1[i, j] = sum, in f32, of bf16 b0[i, j'] over j' <= j, or with `exclusive` over j' < j, of [d0, d1]. With `mirrored`
+// j counts from the end of memory.
+inline KernelPlan RowScanPlan(bool exclusive, bool mirrored) {
+  PlanBuilder w;
+  KernelPlan& plan = w.plan;
+  const Extent rows = w.Slot(0), columns = w.Slot(1);
+  plan.axes = {{rows, AxisRole::kParallel}, {columns, AxisRole::kOrdered}};
+  plan.buffers = {{BufferKind::kInput, DType::kBF16, {rows, columns}},
+                  {BufferKind::kOutput, DType::kF32, {rows, columns}},
+                  {BufferKind::kLocal, DType::kF32, {}}};
+  const ExprId i = w.Axis(0);
+  ExprId j = w.Axis(1);
+  if (mirrored) {
+    const ExprId next = plan.Add(
+        {.kind = ExprKind::kIndexAdd, .args = {j, plan.Add({.kind = ExprKind::kExtent, .extent = {.constant = 1}})}});
+    const ExprId end = plan.Add({.kind = ExprKind::kExtent, .extent = columns});
+    j = plan.Add({.kind = ExprKind::kIndexSub, .args = {end, next}});
+  }
+  plan.stages = {{{1},
+                  {{.buffer = 2,
+                    .value = w.Load(0, {i, j}),
+                    .reduce_axes = {1},
+                    .combiner = OpKind::kAdd,
+                    .accumulate = DType::kF32,
+                    .exclusive = exclusive},
+                   {.buffer = 1, .indices = {i, j}, .value = w.Load(2, {})}}}};
+  return plan;
+}
+
 // b1[j] = sum of i64 b0[i, j] over the first of [d1, d0].
 inline KernelPlan ColumnTotalPlan() {
   PlanBuilder w;

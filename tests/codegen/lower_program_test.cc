@@ -158,6 +158,29 @@ launch 1 g0_scatter(in1, in2, out0) dims [N, V] faults from 7
 )");
 }
 
+TEST(LowerProgram, AScanTakesTheLoopsAroundIt) {
+  EXPECT_EQ(Lowered(R"(
+graph @g(%x: bf16[B, S, 64], %y: bf16[B, S, 64]) {
+  %e = exp %x
+  %s = scan %e {axis = 1, combiner = "add", reverse = 1, exclusive = 1}
+  %z = mul %s, %y
+  return "z" = %z
+}
+)"),
+            R"(
+g0_scan: kernel axes [a0: d0 parallel, a1: 64 parallel, a2: d1 ordered]
+  in b0: bf16[d0, d1, 64]
+  in b1: bf16[d0, d1, 64]
+  out b2: bf16[d0, d1, 64]
+  local b3: f32[]
+  stage over [a2]
+    e0 = (d2 - a2)
+    b3[] = exclusive scan add in f32 exp(b0[a0, e0, a1])
+    b2[a0, e0, a1] = mul(cast<bf16>(b3[]), b1[a0, e0, a1])
+launch 0 g0_scan(in0, in1, out0) dims [B, S, S - 1]
+)");
+}
+
 TEST(LowerProgram, GatherGuardsAnEmptyTable) {
   EXPECT_EQ(Lowered(R"(
 graph @embed(%table: f32[V, 384], %ids: i64[B, S], %pos: f32[512, 384]) where S in [0, 512] {

@@ -88,6 +88,31 @@ version: always
 )");
 }
 
+TEST(ScheduleLoops, AScanRunsLanesAlongWhatIsContiguous) {
+  EXPECT_EQ(Schedules(R"(
+graph @g(%x: f32[R, C]) {
+  %y = scan %x {axis = 0, combiner = "add"}
+  return %y
+}
+)"),
+            R"(
+lanes 16 along a0, unroll 4, chunk 64
+tasks floordiv(d0 + 63, 64), grain max(floordiv(53333, max(d1*min(d0, 64), 1)), 1), scratch 0
+version: always
+)");
+  EXPECT_EQ(Schedules(R"(
+graph @g(%x: f32[R, C]) {
+  %y = scan %x {axis = 1, combiner = "add", reverse = 1}
+  return %y
+}
+)"),
+            R"(
+lanes 16 along a1, unroll 4
+tasks d0, grain max(floordiv(53333, max(d1, 1)), 1), scratch 0
+version: always
+)");
+}
+
 TEST(ScheduleLoops, UnprovedBroadcastGetsAVersionWithoutIt) {
   EXPECT_EQ(Schedules(R"(
 graph @g(%x: f32[R, C], %y: f32[T, C]) {

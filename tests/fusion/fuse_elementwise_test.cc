@@ -23,6 +23,25 @@ graph @g(%x: f32[N, 256]) {
 )");
 }
 
+TEST(FuseElementwise, AScatterHasKernelsOfItsOwn) {
+  EXPECT_EQ(Loops(R"(
+graph @g(%x: f32[N], %i: i64[M, 1], %u: f32[M]) {
+  %e = exp %x
+  %v = neg %u
+  %s = scatter %e, %i, %v {combiner = "add"}
+  %y = tanh %s
+  return %y
+})"),
+            R"(g0 loop [N] in(%x) out(%e) { %e = exp %x }
+g1 loop [M] in(%u) out(%v) { %v = neg %u }
+g2 scatter [| M] in(%i, %e, %v) out(%s) { %s = scatter %e, %i, %v }
+g3 loop [N] in(%s) out(%y) { %y = tanh %s }
+refused %e -> %s in fuse-elementwise: a scatter updates memory in order, in kernels of its own
+refused %v -> %s in fuse-elementwise: a scatter updates memory in order, in kernels of its own
+refused %s -> %y in fuse-elementwise: a scatter updates memory in order, in kernels of its own
+)");
+}
+
 TEST(FuseElementwise, OtherReadersMakeOutputs) {
   EXPECT_EQ(Loops(R"(
 graph @g(%x: f32[N]) {

@@ -34,7 +34,7 @@ void ExpectDependentsHaveAxes(const Graph& graph, const FusionPlan& plan) {
     std::set<NodeId> dependent;
     for (NodeId id : group.nodes) {
       const Node& node = graph.node(id);
-      bool depends = IsReduction(node) || IsContraction(node);
+      bool depends = IsReduction(node) || IsContraction(node) || IsScan(node);
       for (Value operand : node.operands) depends |= dependent.count(operand.node) != 0;
       if (!depends) continue;
       dependent.insert(id);

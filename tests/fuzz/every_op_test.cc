@@ -32,6 +32,8 @@ Attributes AttributesOf(const OpInfo& info, DType dtype) {
       return {{"starts", Shape{m - 1, 0}}, {"sizes", Shape{m, 1}}, {"steps", std::vector<int64_t>{-1, 1}}};
     case ShapeRule::kConcat:
       return {{"axis", int64_t{1}}};
+    case ShapeRule::kAlongAxis:
+      return {{"axis", int64_t{1}}, {"combiner", std::string("add")}};
     case ShapeRule::kScatter:
       return {{"combiner", std::string("set")}};
     case ShapeRule::kPad:
@@ -80,6 +82,13 @@ Graph EveryOp(DType dtype) {
   }
   for (const char* combiner : {"add", "mul", "max", "min"}) {
     append(OpKind::kScatter, {x, rows, updates}, {{"combiner", std::string(combiner)}});
+    for (int64_t form = 0; form < 8; ++form) {
+      append(OpKind::kScan, {x},
+             {{"axis", form % 2},
+              {"combiner", std::string(combiner)},
+              {"reverse", form / 2 % 2},
+              {"exclusive", form / 4}});
+    }
   }
   return graph;
 }

@@ -69,6 +69,8 @@ TEST(Text, EveryOpReadsBack) {
   check(x + ", %i: i32[N]", "gather", "%x, %i : f32[N, S]");
   check(x, "bitcast", "%x {dtype = i32} : i32[B, S]");
   check(x + ", %i: i32[N, 1], %u: f32[N, S]", "scatter", "%x, %i, %u {combiner = \"add\"} : f32[B, S]");
+  check(x, "scan", "%x {axis = 1, combiner = \"max\"} : f32[B, S]");
+  check(x, "scan", "%x {axis = 0, combiner = \"add\", reverse = 1, exclusive = 1} : f32[B, S]");
   check(x, "iota", "{shape = [S, B], axis = 1, dtype = u16} : u16[S, B]");
   check(x + ", %v: f32[]", "pad", "%x, %v {low = [0, 1], high = [S, 0]} : f32[B + S, S + 1]");
   check(x + ", %v: f32[]", "pad",

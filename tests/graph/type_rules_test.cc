@@ -193,6 +193,24 @@ TEST(TypeRules, Scatter) {
             "scatter: operand \"x\" (%x) has type bool, needs a number");
 }
 
+TEST(TypeRules, Scan) {
+  auto type_of = [](const char* x, const std::string& attributes) {
+    return TypeOf(absl::StrCat("%x: ", x), absl::StrCat("scan %x {", attributes, "}"));
+  };
+  EXPECT_EQ(type_of("f32[B, S]", "axis = 1, combiner = \"add\""), "f32[B, S]");
+  EXPECT_EQ(type_of("u8[B, S]", "axis = -2, combiner = \"max\", reverse = 1, exclusive = 1"), "u8[B, S]");
+  EXPECT_EQ(type_of("f32[B, S]", "axis = 2, combiner = \"add\""),
+            "scan: attribute \"axis\" has axis 2, but the rank is 2");
+  EXPECT_EQ(type_of("f32[]", "axis = 0, combiner = \"add\""), "scan: attribute \"axis\" has axis 0, but the rank is 0");
+  EXPECT_EQ(type_of("f32[B]", "axis = 0, combiner = \"set\""),
+            "scan: attribute \"combiner\" is \"set\", needs add, mul, max or min");
+  EXPECT_EQ(type_of("bool[B]", "axis = 0, combiner = \"max\""),
+            "scan: operand \"x\" (%x) has type bool, needs a number");
+  EXPECT_EQ(type_of("f32[B]", "axis = 0, combiner = \"add\", reverse = 2"),
+            "scan: attribute \"reverse\" is 2, needs 0 or 1");
+  EXPECT_EQ(type_of("f32[B]", "combiner = \"add\""), "scan: attribute \"axis\" is missing");
+}
+
 TEST(TypeRules, RankIsBounded) {
   EXPECT_EQ(TypeOf("%x: f32[1,1,1,1,1,1,1,1]", "neg %x"), "f32[1, 1, 1, 1, 1, 1, 1, 1]");
   EXPECT_EQ(TypeOf("%x: f32[1,1,1,1,1,1,1,1], %i: i64[1, 1]", "gather %x, %i"),

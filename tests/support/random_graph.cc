@@ -190,7 +190,7 @@ void GraphMaker::AppendAny() {
       {7, &GraphMaker::AppendSlice},   {6, &GraphMaker::AppendTranspose}, {5, &GraphMaker::AppendConcat},
       {5, &GraphMaker::AppendGather},  {7, &GraphMaker::AppendDot},       {2, &GraphMaker::AppendShift},
       {6, &GraphMaker::AppendPad},     {7, &GraphMaker::AppendWindow},    {4, &GraphMaker::AppendScatter},
-      {2, &GraphMaker::AppendBitcast}};
+      {2, &GraphMaker::AppendBitcast}, {5, &GraphMaker::AppendScan}};
   int total = 0;
   for (const auto& [weight, append] : kWeighted) total += weight;
   int at = Pick(total);

@@ -64,6 +64,7 @@ class GraphMaker {
   void AppendCast();
   void AppendBitcast();
   void AppendReduce();
+  void AppendScan();
   void AppendCompound();
   void AppendAttention();
   void AppendHeads();

@@ -83,6 +83,16 @@ void GraphMaker::AppendReduce() {
   Keep(Append(OneOf<OpKind>({OpKind::kSub, OpKind::kMul, OpKind::kAdd}), {*x, *y}));  // where the shapes let it
 }
 
+void GraphMaker::AppendScan() {
+  const auto x = Find([&](Value v) { return dtype(v) != DType::kBool && rank(v) > 0; });
+  if (!x) return;
+  Keep(Append(OpKind::kScan, {*x},
+              {{"axis", int64_t{Percent(50) ? rank(*x) - 1 : Pick(rank(*x))}},
+               {"combiner", OneOf<std::string>({"add", "add", "mul", "max", "min"})},
+               {"reverse", int64_t{Percent(35)}},
+               {"exclusive", int64_t{Percent(35)}}}));
+}
+
 void GraphMaker::AppendCompound() {
   const auto x = FindFloat(1);
   if (!x) return;

@@ -77,6 +77,7 @@ class Evaluator {
     if (InfoOf(node.op).fusion == FusionClass::kReduction) return Reduce(node, dims_[id]);
     if (node.op == OpKind::kReshape) return {dtype, dims_[id], Operand(node, 0).elements};
     if (node.op == OpKind::kScatter) return Scatter(id);
+    if (node.op == OpKind::kScan) return Scan(node);
     Array result{dtype, dims_[id], {}};
     ForEachIndex(dims_[id], [&](const Dims& index) { result.elements.push_back(ElementOf(id, index)); });
     return result;
@@ -173,6 +174,28 @@ class Evaluator {
                                           position.known() ? absl::StrCat("index ", at) : "an unknown index", " of ",
                                           extent));
     return -1;
+  }
+
+  // Each element is a reduction of those up to it.
+  Array Scan(const Node& node) const {
+    const Array& x = Operand(node, 0);
+    const std::string& combiner = node.string("combiner");
+    const OpKind reduction = combiner == "add"   ? OpKind::kReduceSum
+                             : combiner == "mul" ? OpKind::kReduceProd
+                             : combiner == "max" ? OpKind::kReduceMax
+                                                 : OpKind::kReduceMin;
+    const int64_t axis = node.i64("axis"), step = node.i64("reverse") != 0 ? -1 : 1;
+    Array result = x;
+    ForEachIndex(x.dims, [&](const Dims& index) {
+      std::vector<Element> met;
+      Dims at = index;
+      for (at[axis] = step > 0 ? 0 : x.dims[axis] - 1; at[axis] != index[axis]; at[axis] += step) {
+        met.push_back(At(x, at));
+      }
+      if (node.i64("exclusive") == 0) met.push_back(At(x, index));
+      result.elements[OffsetOf(x.dims, index)] = Combine(reduction, x.dtype, met, 0);
+    });
+    return result;
   }
 
   Array Scatter(NodeId id) {

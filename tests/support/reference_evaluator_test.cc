@@ -78,6 +78,18 @@ TEST(ReferenceEvaluator, GathersFromEitherEnd) {
   EXPECT_EQ(gathered({0, 3}), "[2, 2] {1, ?, 4, ?} fault gather %2: index 3 of 3; gather %2: index 3 of 3");
 }
 
+TEST(ReferenceEvaluator, ScansEitherWay) {
+  auto scanned = [&](const std::string& attributes) {
+    return Result(absl::StrCat("graph @g(%x: f32[A, B]) { %r = scan %x {", attributes, "}\n return %r }"), {2, 3},
+                  {Numbers(kF32, {2, 3}, {1, 2, 3, 4, 0.5, 6})});
+  };
+  EXPECT_EQ(scanned("axis = 1, combiner = \"add\""), "[2, 3] {1, 3, 6, 4, 4.5, 10.5}");
+  EXPECT_EQ(scanned("axis = 0, combiner = \"mul\""), "[2, 3] {1, 2, 3, 4, 1, 18}");
+  EXPECT_EQ(scanned("axis = 1, combiner = \"min\", reverse = 1"), "[2, 3] {1, 2, 3, 0.5, 0.5, 6}");
+  EXPECT_EQ(scanned("axis = 1, combiner = \"max\", exclusive = 1"), "[2, 3] {-inf, 1, 2, -inf, 4, 4}");
+  EXPECT_EQ(scanned("axis = 1, combiner = \"add\", exclusive = 1, reverse = 1"), "[2, 3] {5, 3, 0, 6.5, 6, 0}");
+}
+
 TEST(ReferenceEvaluator, ScattersInOrder) {
   auto scattered = [&](const std::string& combiner, std::vector<long double> indices) {
     return Result(

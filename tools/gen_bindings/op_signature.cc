@@ -71,6 +71,10 @@ const std::map<OpKind, absl::string_view>& Formulas() {
       {OpKind::kReduceMax, "the largest of x over `axes`, NaN if any is; the least value or -inf over no elements"},
       {OpKind::kReduceMin, "the smallest of x over `axes`, NaN if any is; the largest value or inf over no elements"},
       {OpKind::kReduceMean, "the sum of x over `axes`, divided by their element count; NaN over no elements"},
+      {OpKind::kScan,
+       "each element of x combined with all before it along `axis` (after it with `reverse`): their sum, product, "
+       "maximum or minimum; with `exclusive` without the element itself, beginning with 0, 1, or the least or the "
+       "largest value (-inf, inf)"},
       {OpKind::kBroadcast, "x repeated along every dim where it has extent 1 or none"},
       {OpKind::kReshape, "the elements of x in row-major order, in the given shape"},
       {OpKind::kTranspose, "x with its dims in the order of `permutation`"},
@@ -95,6 +99,7 @@ const std::map<OpKind, absl::string_view>& Formulas() {
 const char* ShapeText(ShapeRule rule) {
   switch (rule) {
     case ShapeRule::kSameAs0:
+    case ShapeRule::kAlongAxis:
       return "the result has x's.";
     case ShapeRule::kBroadcast:
       return "operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every "
@@ -147,6 +152,8 @@ const char* TypeText(DTypeRule rule) {
       return "any; all operands and the result alike.";
     case DTypeRule::kNumeric:
       return "any but bool; all operands and the result alike.";
+    case DTypeRule::kScan:
+      return "any but bool; x and the result alike. f16 and bf16 accumulate in f32, integers wrap.";
     case DTypeRule::kFloat:
       return "f16, bf16, f32 or f64; all operands and the result alike.";
     case DTypeRule::kCompare:
@@ -189,6 +196,7 @@ const char* ShapeErrors(ShapeRule rule) {
       return "wrong numbers of entries, a step of 0 or constant bounds outside x";
     case ShapeRule::kConcat:
       return "unequal ranks, an axis out of range or constant extents that differ elsewhere";
+    case ShapeRule::kAlongAxis:
     case ShapeRule::kGather:
       return "an axis that x does not have";
     case ShapeRule::kScatter:
@@ -220,6 +228,7 @@ std::string ErrorText(const OpInfo& op) {
   if (!op.operands.empty() && !converts) causes.push_back("operands of other types");
   if (op.dtype == DTypeRule::kAttribute) causes.push_back("an unknown dtype");
   if (op.dtype == DTypeRule::kBitcast) causes.push_back("a dtype that is unknown or not as wide");
+  if (op.dtype == DTypeRule::kScan || op.dtype == DTypeRule::kScatter) causes.push_back("an unknown combiner");
   if (absl::string_view shape = ShapeErrors(op.shape); !shape.empty()) causes.push_back(shape);
   absl::string_view last = causes.back();
   causes.pop_back();
@@ -277,7 +286,9 @@ std::string AttributeText(const AttributeInfo& attribute) {
       {"interior", "one for each dim, not negative; empty means all 0"},
       {"strides", "one for each of `axes`, at least 1; empty means all 1"},
       {"dilations", "one for each of `axes`, at least 1; empty means all 1"},
-      {"combiner", "set, add, mul, max or min"},
+      {"combiner", "add, mul, max or min; scatter takes set as well"},
+      {"reverse", "1 starts at the end of the axis"},
+      {"exclusive", "1 leaves each element out of its own result"},
       {"steps", "one for each dim, not 0; empty means all 1"},
       {"axis", "a negative one counts from the end"},
   };

@@ -410,6 +410,26 @@ TAILOR_API tailor_status* tailor_graph_reduce_prod(tailor_graph* graph, tailor_v
                                                    const tailor_reduce_prod_options* options,
                                                    tailor_value* out);
 
+typedef struct tailor_scan_options {
+  uint64_t struct_size;
+  int64_t reverse; /* default 0; 1 starts at the end of the axis */
+  int64_t exclusive; /* default 0; 1 leaves each element out of its own result */
+} tailor_scan_options;
+static inline void tailor_scan_options_init(tailor_scan_options* options) {
+  memset(options, 0, sizeof(*options));
+  options->struct_size = sizeof(*options);
+}
+/* Appends `*out = scan(x, axis, combiner)`: each element of x combined with all before it along `axis` (after
+ * it with `reverse`): their sum, product, maximum or minimum; with `exclusive` without the element itself,
+ * beginning with 0, 1, or the least or the largest value (-inf, inf).
+ * Shapes:  the result has x's.
+ * Types:   any but bool; x and the result alike. f16 and bf16 accumulate in f32, integers wrap.
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, an unknown combiner, or an
+ *          axis that x does not have. */
+TAILOR_API tailor_status* tailor_graph_scan(tailor_graph* graph, tailor_value x, int64_t axis,
+                                            const char* combiner, size_t combiner_size,
+                                            const tailor_scan_options* options, tailor_value* out);
+
 /* Appends `*out = broadcast(x, shape)`: x repeated along every dim where it has extent 1 or none.
  * Shapes:  the result has `shape`; x's dims, aligned to its end, equal those of `shape` or are 1.
  * Types:   any; all operands and the result alike.
@@ -540,8 +560,8 @@ TAILOR_API tailor_status* tailor_graph_window(tailor_graph* graph, tailor_value 
  * Shapes:  indices [I..., K] with a constant K, updates [I..., x's dims after the first K]; the result has
  *          x's. Every run checks the extents that are not provably equal, and that updates have a place.
  * Types:   x, updates and the result are any, alike, bool only with set; indices are i32 or i64.
- * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or indices whose last
- *          extent is no constant up to x's rank, or updates of another shape. */
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, an unknown combiner, or
+ *          indices whose last extent is no constant up to x's rank, or updates of another shape. */
 TAILOR_API tailor_status* tailor_graph_scatter(tailor_graph* graph, tailor_value x, tailor_value indices,
                                                tailor_value updates, const char* combiner,
                                                size_t combiner_size, tailor_value* out);

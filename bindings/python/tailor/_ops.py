@@ -27,6 +27,10 @@ class ReduceProdOptions(Structure):
     _fields_ = [("struct_size", c_uint64), ("keep_dims", c_int64)]
 
 
+class ScanOptions(Structure):
+    _fields_ = [("struct_size", c_uint64), ("reverse", c_int64), ("exclusive", c_int64)]
+
+
 class SliceOptions(Structure):
     _fields_ = [("struct_size", c_uint64), ("steps", POINTER(c_int64)), ("steps_count", c_size_t)]
 
@@ -101,6 +105,8 @@ SIGNATURES = {
     "tailor_graph_reduce_mean": [c_void_p, c_uint64, POINTER(c_int64), c_size_t, POINTER(ReduceMeanOptions),
         POINTER(c_uint64)],
     "tailor_graph_reduce_prod": [c_void_p, c_uint64, POINTER(c_int64), c_size_t, POINTER(ReduceProdOptions),
+        POINTER(c_uint64)],
+    "tailor_graph_scan": [c_void_p, c_uint64, c_int64, c_char_p, c_size_t, POINTER(ScanOptions),
         POINTER(c_uint64)],
     "tailor_graph_broadcast": [c_void_p, c_uint64, POINTER(c_uint64), c_size_t, POINTER(c_uint64)],
     "tailor_graph_reshape": [c_void_p, c_uint64, POINTER(c_uint64), c_size_t, POINTER(c_uint64)],
@@ -593,6 +599,22 @@ class GraphOps:
         options = ReduceProdOptions(sizeof(ReduceProdOptions), i64(keep_dims))
         return self._append("tailor_graph_reduce_prod", x, *i64s(axes), byref(options))
 
+    def scan(self, x, axis, combiner, *, reverse=0, exclusive=0):
+        """scan(x, axis, combiner): each element of x combined with all before it along `axis` (after it with
+        `reverse`): their sum, product, maximum or minimum; with `exclusive` without the element itself,
+        beginning with 0, 1, or the least or the largest value (-inf, inf).
+
+        Shapes: the result has x's.
+        Types: any but bool; x and the result alike. f16 and bf16 accumulate in f32, integers wrap.
+        axis: a negative one counts from the end.
+        combiner: add, mul, max or min; scatter takes set as well.
+        reverse: 1 starts at the end of the axis.
+        exclusive: 1 leaves each element out of its own result.
+        """
+        x, = self._values(x)
+        options = ScanOptions(sizeof(ScanOptions), i64(reverse), i64(exclusive))
+        return self._append("tailor_graph_scan", x, i64(axis), *utf8(combiner), byref(options))
+
     def broadcast(self, x, shape):
         """broadcast(x, shape): x repeated along every dim where it has extent 1 or none.
 
@@ -702,7 +724,7 @@ class GraphOps:
         Shapes: indices [I..., K] with a constant K, updates [I..., x's dims after the first K]; the result
             has x's. Every run checks the extents that are not provably equal, and that updates have a place.
         Types: x, updates and the result are any, alike, bool only with set; indices are i32 or i64.
-        combiner: set, add, mul, max or min.
+        combiner: add, mul, max or min; scatter takes set as well.
         """
         x, = self._values(x)
         indices, = self._values(indices)
@@ -966,6 +988,11 @@ class ValueOps:
         return self.graph.reduce_prod(self, axes, keep_dims=keep_dims)
 
     reduce_prod.__doc__ = GraphOps.reduce_prod.__doc__
+
+    def scan(self, axis, combiner, *, reverse=0, exclusive=0):
+        return self.graph.scan(self, axis, combiner, reverse=reverse, exclusive=exclusive)
+
+    scan.__doc__ = GraphOps.scan.__doc__
 
     def broadcast(self, shape):
         return self.graph.broadcast(self, shape)

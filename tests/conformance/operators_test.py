@@ -159,5 +159,42 @@ class BitCastTest(unittest.TestCase):
                 tailor.onnx.load(proto)
 
 
+class CumulateTest(OperatorTest):
+    random = numpy.random.default_rng(3)
+
+    def test_every_form(self):
+        for form in range(4):
+            for axis in (0, 1, -1):
+                proto = model([helper.make_node("CumSum", ["x", "axis"], ["y"], exclusive=form % 2, reverse=form // 2)],
+                              [("x", FLOAT, ["a", "b", "c"])], [("y", FLOAT)], [("axis", ints(axis))])
+                self.run_both(proto, [{"x": self.random.standard_normal(shape, numpy.float32)}
+                                      for shape in ((2, 3, 4), (1, 40, 1), (3, 1, 70), (2, 0, 3))])
+
+    def test_positions_of_a_mask(self):
+        """Positions as exported models count them: elementwise work on both sides of the sum."""
+        nodes = [helper.make_node("Cast", ["mask"], ["number"], to=INT64),
+                 helper.make_node("CumSum", ["number", "axis"], ["sum"]),
+                 helper.make_node("Mul", ["sum", "number"], ["y"])]
+        proto = model(nodes, [("mask", TensorProto.BOOL, ["a", "b"])], [("y", INT64)], [("axis", ints(1))])
+        self.run_both(proto, [{"mask": self.random.random(shape) < 0.7} for shape in ((2, 33), (4, 1), (1, 0))])
+
+    def test_products(self):
+        proto = model([helper.make_node("CumProd", ["x", "axis"], ["y"], exclusive=1)],
+                      [("x", FLOAT, ["a", "b"])], [("y", FLOAT)], [("axis", ints(1))], opset=26)
+
+        def reference(inputs):
+            ones = numpy.ones((len(inputs["x"]), 1), numpy.float32)
+            return [numpy.cumprod(numpy.hstack([ones, inputs["x"][:, :-1]]), 1)]
+
+        self.run_both(proto, [{"x": self.random.standard_normal(shape, numpy.float32)} for shape in ((3, 20), (1, 1))],
+                      reference)
+
+    def test_an_axis_from_data(self):
+        proto = model([helper.make_node("CumSum", ["x", "axis"], ["y"])],
+                      [("x", FLOAT, ["a"]), ("axis", INT64, [1])], [("y", FLOAT)])
+        with self.assertRaisesRegex(tailor.onnx.DependsOnData, "axis"):
+            tailor.onnx.load(proto)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,4 +1,4 @@
-"""Reductions along axes."""
+"""Reductions and running reductions along axes."""
 from .dtypes import FLOATS
 from .registry import operator
 
@@ -68,6 +68,16 @@ def _reduce(node, x, axes=None):
     if not axes:
         return _OF_ELEMENTS.get(name, lambda graph, value: value)(node.graph, x.value)
     return _REDUCTIONS[name](node.graph, x.value, axes, node.attribute("keepdims", 1))
+
+
+@operator("CumSum", "CumProd")
+def _cumulate(node, x, axis):
+    listed = node.known_ints(axis, "the axis")
+    if len(listed) != 1:
+        node.fail(f"{len(listed)} axes, needs one")
+    return node.graph.scan(x.value, node.axis(listed[0], x.rank),
+                           "add" if node.proto.op_type == "CumSum" else "mul",
+                           reverse=node.attribute("reverse", 0), exclusive=node.attribute("exclusive", 0))
 
 
 @operator("ArgMax", "ArgMin")

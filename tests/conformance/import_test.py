@@ -12,6 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 import tailor
 import tailor.__main__
 import tailor.onnx
+from tailor.onnx import extents
 
 
 def model(nodes, inputs, outputs, initializers=(), opset=17):
@@ -100,6 +101,38 @@ class ShapeArithmeticTest(unittest.TestCase):
         proto = model(nodes, [("x", TensorProto.FLOAT, ["a", "b"]), ("z", TensorProto.FLOAT, [1, "b"])],
                       [("y", TensorProto.FLOAT)], [("minus", ints(-1)), ("ones", ints(1, 1))])
         self.assertIn("f32[a, b]", tailor.onnx.load(proto).text.splitlines()[-3])
+
+
+class ExtentsTest(unittest.TestCase):
+    def setUp(self):
+        self.extents = extents.Extents(tailor.Graph("g"))
+        self.x, self.y = (self.extents.symbol(tailor.symbol(name, min=2, max=9)) for name in "xy")
+
+    def test_the_greater_and_the_lesser_where_one_is_known(self):
+        x, e = self.x, self.extents
+        for other in (0, 2):
+            for pair in ((x, other), (other, x)):
+                self.assertEqual(e.text(e.max(*pair)), "x")
+                self.assertEqual(e.min(*pair), other)
+        self.assertEqual(e.text(e.max(x, e.add(x, 1))), "x + 1")
+        self.assertEqual(e.text(e.min(e.add(x, 1), x)), "x")
+        self.assertEqual(e.text(e.max(x, self.y)), "max(x, y)")
+
+    def test_differences_from_the_greater_and_the_lesser(self):
+        x, y, e = self.x, self.y, self.extents
+        greater, lesser = e.max(x, y), e.min(x, y)
+        self.assertEqual(e.bounds(e.sub(greater, x)), (0, 7))
+        self.assertEqual(e.bounds(e.sub(lesser, y)), (-7, 0))
+        self.assertEqual(e.bounds(e.sub(greater, lesser)), (0, 7))
+        self.assertEqual(e.bounds(e.sub(e.max(greater, 5), y)), (0, 7))
+        self.assertEqual(e.bounds(e.sub(x, y)), (-7, 7))
+
+    def test_bounds_of_quotients(self):
+        e, difference = self.extents, self.extents.sub(self.x, 5)  # [-3, 4]
+        self.assertEqual(e.bounds(e.floordiv(difference, 2)), (-2, 2))
+        self.assertEqual(e.bounds(e.floordiv(difference, self.y)), (-2, 2))
+        self.assertEqual(e.bounds(e.floordiv(self.x, self.y)), (0, 4))
+        self.assertEqual(e.bounds(e.mod(self.x, 20)), (0, 9))
 
 
 class SymbolTest(unittest.TestCase):

@@ -55,12 +55,14 @@ class Extents:
         return self._combine("mod", lhs, rhs)
 
     def min(self, lhs, rhs):
-        less = self.compare(lhs, rhs, "le")
-        return self._combine("min", lhs, rhs) if less is None else lhs if less else rhs
+        if self.compare(lhs, rhs, "le"):
+            return lhs
+        return rhs if self.compare(rhs, lhs, "le") else self._combine("min", lhs, rhs)
 
     def max(self, lhs, rhs):
-        less = self.compare(lhs, rhs, "le")
-        return self._combine("max", lhs, rhs) if less is None else rhs if less else lhs
+        if self.compare(lhs, rhs, "le"):
+            return rhs
+        return lhs if self.compare(rhs, lhs, "le") else self._combine("max", lhs, rhs)
 
     def ceildiv(self, lhs, rhs):
         """lhs / rhs rounded up, for rhs > 0."""
@@ -96,10 +98,29 @@ class Extents:
         if self._parts.get(text) is None:
             return 0, _MAX
         operation, lhs, rhs = self._parts[text]
-        return _BOUNDS[operation](self.bounds(lhs), self.bounds(rhs))
+        low, high = _BOUNDS[operation](self.bounds(lhs), self.bounds(rhs))
+        if operation == "sub":
+            low = max(low, 0) if self._at_least(lhs, rhs) else low
+            high = min(high, 0) if self._at_least(rhs, lhs) else high
+        return low, high
+
+    def _at_least(self, lhs, rhs, depth=3):
+        """Whether lhs >= rhs follows from what they are the greater or the lesser of."""
+        if self.text(lhs) == self.text(rhs) or self.bounds(lhs)[0] >= self.bounds(rhs)[1]:
+            return True
+        if not depth:
+            return False
+        operation, *parts = self._parts.get(self.text(lhs)) or (None,)
+        if operation in ("max", "min"):
+            enough = any if operation == "max" else all
+            if enough(self._at_least(part, rhs, depth - 1) for part in parts):
+                return True
+        operation, *parts = self._parts.get(self.text(rhs)) or (None,)
+        enough = any if operation == "min" else all
+        return operation in ("max", "min") and enough(self._at_least(lhs, part, depth - 1) for part in parts)
 
     def as_value(self, dim):
-        """The extent as an i64 tensor of rank 0."""
+        """The extent as an i64 tensor of rank 0: the last index of one more, of which kernels keep but the number."""
         if isinstance(dim, int):
             return self._graph.scalar(dim, "i64")
         if self.bounds(dim)[0] >= 0:
@@ -131,9 +152,16 @@ def _mul_bounds(lhs, rhs):
 
 
 def _floordiv_bounds(lhs, rhs):
-    if lhs[0] < 0 or rhs[0] < 1:
+    """A great divisor brings a bound towards 0, a small one leaves it away from there."""
+    if rhs[0] < 1:
         return _UNBOUNDED
-    return lhs[0] // rhs[1] if rhs[1] != math.inf else 0, lhs[1] // rhs[0] if lhs[1] != math.inf else math.inf
+    return _quotient(lhs[0], rhs[lhs[0] >= 0]), _quotient(lhs[1], rhs[lhs[1] < 0])
+
+
+def _quotient(bound, divisor):
+    if math.isinf(bound):
+        return bound
+    return bound // divisor if not math.isinf(divisor) else -1 if bound < 0 else 0
 
 
 _BOUNDS = {
@@ -141,7 +169,7 @@ _BOUNDS = {
     "sub": lambda a, b: (a[0] - b[1], a[1] - b[0]),
     "mul": _mul_bounds,
     "floordiv": _floordiv_bounds,
-    "mod": lambda a, b: (0, b[1] - 1),
+    "mod": lambda a, b: (0, min(a[1], b[1] - 1) if a[0] >= 0 else b[1] - 1),
     "min": lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
     "max": lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
 }

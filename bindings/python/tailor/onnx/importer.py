@@ -8,7 +8,7 @@ from .. import _convert
 from .. import errors as _errors
 from ..dims import symbol
 from ..graph import Graph
-from . import constants, dtypes, folding, functions, narrow, registry, validation
+from . import constants, dtypes, folding, functions, narrow, precomputing, registry, validation
 from .errors import DependsOnData, ModelError, Unsupported
 from .extents import Extents
 from .tensors import Tensor
@@ -133,6 +133,13 @@ class Importer:
             self.graph.output(value.name, scope[value.name].value)
         return self.graph
 
+    def beside(self, name):
+        """What appends the same model's nodes to a new graph."""
+        other = copy.copy(self)
+        other.graph = Graph(name)
+        other.extents, other._labelled = Extents(other.graph), set()
+        return other
+
     def constant(self, proto):
         """A TensorProto as a Tensor."""
         tensor = Tensor(self.extents, self.graph, array=self.constants.array(proto))
@@ -144,7 +151,8 @@ class Importer:
         """Imports the nodes of a graph or function body into `scope`, in an order that its data allows."""
         if depth > MAX_NESTING:
             raise ModelError(f"graphs and functions nest deeper than {MAX_NESTING}", proto.name)
-        for node in functions.ordered(proto.node, scope):
+        nodes = functions.ordered(proto.node, scope)
+        for node in precomputing.precompute(self, proto, nodes, opsets, scope, depth):
             self.run_node(node, opsets, scope, depth)
 
     def run_node(self, proto, opsets, scope, depth):

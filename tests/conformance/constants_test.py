@@ -1,0 +1,142 @@
+"""What importing computes from constants alone: nothing of it is left in the graph, and the results exist once."""
+import gc
+import pathlib
+import re
+import tempfile
+import tracemalloc
+import unittest
+
+import ml_dtypes
+import numpy
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper
+
+import tailor
+import tailor.graph
+import tailor.onnx
+from import_test import ints, model
+
+FLOAT, N = TensorProto.FLOAT, 96
+
+
+def ops(proto, **options):
+    """The ops of the graph, sorted."""
+    text = tailor.onnx.load(proto, **options).text
+    return sorted(re.findall(r"^ +%\S+ = (\w+)", text, re.MULTILINE))
+
+
+class ConstantsTest(unittest.TestCase):
+    def setUp(self):
+        self.random = numpy.random.default_rng(1)
+
+    def numbers(self, *shape):
+        return self.random.standard_normal(shape, numpy.float32)
+
+    def product(self, nodes, initializers, opset=21):
+        """x times what the nodes make of the initializers, "w"."""
+        return model([*nodes, helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", FLOAT, ["n", N])],
+                     [("y", FLOAT)], initializers, opset=opset)
+
+    def check(self, proto, wanted=("constant", "dot")):
+        self.assertEqual(ops(proto), sorted(wanted))
+        executable = tailor.onnx.load(proto).compile("host")
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # or it quantizes x
+        session = onnxruntime.InferenceSession(proto.SerializeToString(), options, ["CPUExecutionProvider"])
+        for rows in (1, 7):
+            x = self.numbers(rows, N)
+            numpy.testing.assert_allclose(executable.run(x=x)[0], session.run(None, {"x": x})[0], rtol=1e-4, atol=1e-4)
+
+    def test_weights_that_are_moved(self):
+        nodes = [helper.make_node("Transpose", ["a"], ["t"], perm=[1, 0]),
+                 helper.make_node("Concat", ["t", "b"], ["c"], axis=1),
+                 helper.make_node("Slice", ["c", "from", "to", "axes"], ["s"]),
+                 helper.make_node("Reshape", ["s", "shape"], ["r"]),
+                 helper.make_node("Squeeze", ["r", "axes"], ["w"])]
+        proto = self.product(nodes, [("a", self.numbers(2 * N, N)), ("b", self.numbers(N, 5)), ("from", ints(3)),
+                                     ("to", ints(2 * N + 4)), ("axes", ints(1)), ("shape", ints(N, 1, -1))])
+        self.check(proto)
+
+    def test_weights_that_are_quantized(self):
+        for dtype, axis in ((numpy.int8, 0), (numpy.uint8, 1)):
+            quantized = self.random.integers(0, 100, (N, 2 * N)).astype(dtype)
+            scales = numpy.abs(self.numbers(quantized.shape[axis])) + 1
+            zeros = self.random.integers(0, 100, scales.shape).astype(dtype)
+            self.check(self.product([helper.make_node("DequantizeLinear", ["q", "s", "z"], ["w"], axis=axis)],
+                                    [("q", quantized), ("s", scales), ("z", zeros)]))
+
+    def test_weights_of_other_types(self):
+        for dtype in (numpy.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.int4, numpy.float64):
+            weight = (4 * self.numbers(N, N)).astype(dtype)
+            proto = self.product([helper.make_node("Cast", ["a"], ["w"], to=FLOAT)], [("a", weight)])
+            self.assertEqual(ops(proto), ["constant", "dot"])
+            x = self.numbers(3, N)
+            numpy.testing.assert_allclose(tailor.onnx.load(proto).compile("host").run(x=x)[0],
+                                          x @ weight.astype(numpy.float32), rtol=1e-4, atol=1e-4)
+
+    def test_what_a_model_computes_on_its_own(self):
+        nodes = [helper.make_node("ReduceMax", ["a"], ["top"], keepdims=0), helper.make_node("Sigmoid", ["top"], ["s"]),
+                 helper.make_node("Mul", ["a", "s"], ["scaled"]), helper.make_node("Softmax", ["scaled"], ["soft"]),
+                 helper.make_node("Gather", ["soft", "rows"], ["w"])]
+        proto = self.product(nodes, [("a", self.numbers(2 * N, N)), ("rows", self.random.permutation(N))])
+        self.check(proto)
+
+    def test_functions_of_the_model(self):
+        proto = self.product([helper.make_node("Halved", ["a"], ["w"], domain="own")], [("a", self.numbers(N, N))])
+        proto.opset_import.append(helper.make_opsetid("own", 1))
+        body = [helper.make_node("Constant", [], ["two"], value_float=2.0), helper.make_node("Div", ["v", "two"], ["h"])]
+        proto.functions.append(helper.make_function("own", "Halved", ["v"], ["h"], body,
+                                                    [helper.make_opsetid("", 21)]))
+        self.check(proto)
+
+    def test_results_that_are_outputs(self):
+        weight = self.numbers(N, N)
+        proto = model([helper.make_node("Neg", ["w"], ["y"])], [], [("y", FLOAT)], [("w", weight)])
+        numpy.testing.assert_array_equal(tailor.onnx.load(proto).compile("host").run()[0], -weight)
+
+    def test_broadcasts_stay(self):
+        nodes = [helper.make_node("Mul", ["column", "row"], ["w"])]
+        proto = self.product(nodes, [("column", self.numbers(N, 1)), ("row", self.numbers(1, 200 * N))])
+        self.check(proto, ["constant", "constant", "dot", "mul"])
+
+    def test_what_others_read_is_not_copied_to_transpose_it(self):
+        nodes = [helper.make_node("Gather", ["table", "ids"], ["x"]), helper.make_node("Transpose", ["table"], ["t"]),
+                 helper.make_node("MatMul", ["x", "t"], ["y"])]
+        proto = model(nodes, [("ids", TensorProto.INT64, ["n"])], [("y", FLOAT)], [("table", self.numbers(200 * N, N))])
+        self.assertEqual(ops(proto), ["constant", "dot", "gather", "transpose"])
+
+    def test_errors_name_the_node(self):
+        proto = self.product([helper.make_node("Concat", ["a", "b"], ["w"], "join", axis=1)],
+                             [("a", self.numbers(N, N)), ("b", self.numbers(N + 1, N))])
+        with self.assertRaisesRegex(tailor.onnx.ModelError, 'Concat node "join"'):
+            tailor.onnx.load(proto)
+
+    def test_results_are_owned_once(self):
+        gc.collect()
+        before = len(tailor.graph._borrowed)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "model.onnx")
+            rows, columns = 64 * N, N
+            proto = self.product([helper.make_node("DequantizeLinear", ["q", "s"], ["f"]),
+                                  helper.make_node("Transpose", ["f"], ["w"])],
+                                 [("q", numpy.ones((rows, columns), numpy.int8)), ("s", numpy.float32(0.5))])
+            onnx.save(proto, path, save_as_external_data=True)
+            del proto
+            size = 4 * rows * columns
+            tracemalloc.start()
+            graph = tailor.onnx.load(path)
+            gc.collect()
+            held, peak = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+            self.assertGreaterEqual(held, size)
+            self.assertLess(held, 1.1 * size)
+            self.assertLess(peak, 1.1 * size)
+            self.assertEqual(len(tailor.graph._borrowed), before + 1)
+            del graph
+            gc.collect()
+            self.assertEqual(len(tailor.graph._borrowed), before)
+
+
+if __name__ == "__main__":
+    unittest.main()

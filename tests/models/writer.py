@@ -85,6 +85,15 @@ class Writer:
         y = self.op("MatMul", x, self.weight(f"{name}.weight", inputs, outputs))
         return self.op("Add", self.weight(f"{name}.bias", outputs, scale=0.1), y) if bias else y
 
+    def body(self, name, scope):
+        """A writer of a subgraph, whose weights are this model's; finish it with graph()."""
+        inner = Writer(name, 0, self.opset)
+        inner.rng, inner.initializers, inner.scope = self.rng, self.initializers, scope
+        return inner
+
+    def graph(self):
+        return helper.make_graph(self.nodes, self.name, self.inputs, self.outputs)
+
     def model(self):
         graph = helper.make_graph(self.nodes, self.name, self.inputs, self.outputs,
                                   list(self.initializers.values()))

@@ -14,15 +14,11 @@ constexpr char kAssumed[] = "assumed equality";
 // Appends what one node demands.
 class NodeObligations {
  public:
-  // `outer` names the node whose region `graph` is, if any.
-  NodeObligations(const Graph& graph, NodeId id, absl::string_view outer, std::vector<Obligation>* out)
+  NodeObligations(const Graph& graph, NodeId id, std::vector<Obligation>* out)
       : graph_(graph), node_(graph.node(id)), out_(out) {
     where_ = absl::StrCat(InfoOf(node_.op).text, " %", id);
     if (!node_.name.empty()) absl::StrAppend(&where_, " (\"", node_.name, "\")");
-    if (!outer.empty()) absl::StrAppend(&where_, " in ", outer);
   }
-
-  const std::string& where() const { return where_; }
 
   void Append() {
     switch (InfoOf(node_.op).shape) {
@@ -173,15 +169,6 @@ class NodeObligations {
   std::string where_;
 };
 
-// Regions share the symbols of the graph around them.
-void AppendAllNodes(const Graph& graph, absl::string_view outer, std::vector<Obligation>* out) {
-  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
-    NodeObligations node(graph, id, outer, out);
-    node.Append();
-    for (const Region& region : graph.node(id).regions) AppendAllNodes(*region.graph, node.where(), out);
-  }
-}
-
 std::string Expression(const DimExpr& e, const Graph& graph) {
   return e.constant() ? "" : absl::StrCat(" (", graph.DimText(e), ")");
 }
@@ -206,7 +193,7 @@ std::vector<Obligation> CollectObligations(const Graph& graph) {
   for (const auto& [a, b] : graph.assumed_equal()) {
     all.push_back({Relation::kEqual, a, b, kAssumed, graph.DimText(a), graph.DimText(b), "by the caller", ""});
   }
-  AppendAllNodes(graph, "", &all);
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) NodeObligations(graph, id, &all).Append();
   return all;
 }
 

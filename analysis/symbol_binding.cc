@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analysis/dim_terms.h"
 #include "analysis/interval.h"
+#include "graph/region_rules.h"
 
 namespace tailor {
 namespace {
@@ -112,6 +114,22 @@ std::string FirstUse(const Graph& graph, SymbolId symbol) {
   return "";
 }
 
+// Extents that a loop or branch tells when it has run: symbols that no input has. Nothing but the node that takes
+// them to the rest of the graph speaks of them.
+std::set<SymbolId> ToldByNodes(const Graph& graph) {
+  std::set<SymbolId> told;
+  for (const Node& node : graph.nodes()) {
+    if (node.op != OpKind::kWhile && node.op != OpKind::kIf) continue;
+    const std::vector<std::vector<bool>> extents = ToldExtents(graph, node);
+    for (size_t r = 0; r < extents.size(); ++r) {
+      for (size_t d = 0; d < extents[r].size(); ++d) {
+        if (extents[r][d]) told.insert(*node.results[r].shape[d].symbol());
+      }
+    }
+  }
+  return told;
+}
+
 }  // namespace
 
 std::string InputDimText(const Graph& graph, int input, int dim) {
@@ -143,10 +161,12 @@ std::vector<SymbolBinding> BindSymbols(const Graph& graph) {
 }
 
 absl::Status CheckSolvable(const Graph& graph, const FactStore& store) {
+  const std::set<SymbolId> told = ToldByNodes(graph);
   for (SymbolId symbol = 0; symbol < static_cast<SymbolId>(graph.symbols().size()); ++symbol) {
     DimExpr value = store.OverBoundSymbols(DimExpr::Symbol(symbol));
     for (SymbolId needed : value.Symbols()) {
-      std::string use = store.bound(needed) ? "" : FirstUse(graph, needed);
+      const bool known = store.bound(needed) || told.contains(needed);
+      std::string use = known ? "" : FirstUse(graph, needed);
       if (use.empty()) continue;
       return absl::InvalidArgumentError(
           absl::StrCat("symbol ", graph.symbol(needed).name, " cannot be solved: no input dim has the form c*",

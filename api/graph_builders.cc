@@ -1,34 +1,16 @@
 // Glue of tailor/compiler.h: compound operations.
 #include "absl/strings/str_cat.h"
 #include "api/compiler_arguments.h"
-#include "api/compiler_status.h"
-#include "api/graph_handle.h"
+#include "api/graph_builders.h"
 #include "graph/builders.h"
 #include "graph/convolution.h"
 #include "graph/status_macros.h"
 
 namespace {
 
+using tailor::BuildOne;
+using tailor::FindOptional;
 using tailor::Value;
-
-// An operand that may be 0: none.
-absl::StatusOr<Value> FindOptional(const tailor_graph& graph, const char* function, absl::string_view name,
-                                   tailor_value value) {
-  if (value == 0) return Value{};
-  return tailor::FindValue(graph, function, name, value);
-}
-
-// `*out` is the value that `build` returns.
-template <typename Build>
-tailor_status* BuildOne(const char* function, tailor_graph* graph, tailor_value* out, Build build) {
-  return tailor::AtBoundary([&]() -> absl::Status {
-    TAILOR_RETURN_IF_ERROR(tailor::CheckGraph(function, graph));
-    TAILOR_RETURN_IF_ERROR(tailor::CheckPresent(function, "out", out));
-    TAILOR_ASSIGN_OR_RETURN(Value value, build());
-    *out = tailor::NewValue(*graph, value);
-    return absl::OkStatus();
-  });
-}
 
 // The entries of an option array; NULL is the empty list.
 std::vector<int64_t> ReadFactors(const int64_t* factors, size_t rank) {

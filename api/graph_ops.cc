@@ -470,3 +470,11 @@ tailor_status* tailor_graph_dot(tailor_graph* graph, tailor_value lhs, tailor_va
     a.I64("transpose_rhs", given.transpose_rhs);
   });
 }
+
+tailor_status* tailor_graph_bind(tailor_graph* graph, tailor_value count, const tailor_dim* extent,
+                                  size_t extent_count, tailor_value* out) {
+  return AppendOp(graph, OpKind::kBind, out, [&](OpArguments& a) {
+    a.Operand("count", count);
+    a.Dims("extent", extent, extent_count);
+  });
+}

@@ -21,7 +21,7 @@ std::shared_ptr<const void> CopyBytes(const void* data, size_t size) {
   constexpr std::align_val_t kAlignment{64};
   void* bytes = ::operator new(size, kAlignment);
   if (size > 0) std::memcpy(bytes, data, size);
-  return {bytes, [](const void* copy) { ::operator delete (const_cast<void*>(copy), std::align_val_t{64}); }};
+  return {bytes, [](const void* copy) { ::operator delete(const_cast<void*>(copy), std::align_val_t{64}); }};
 }
 
 // True if `size` bytes are what a tensor of these dims takes.
@@ -94,6 +94,10 @@ tailor_status* tailor_graph_output(tailor_graph* graph, const char* name, size_t
     TAILOR_ASSIGN_OR_RETURN(Value found, tailor::FindValue(*graph, kFunction, "value", value));
     return graph->graph.AddOutput(text, found);
   });
+}
+
+size_t tailor_graph_output_count(const tailor_graph* graph) {
+  return tailor::IsHandle(graph, tailor::HandleKind::kGraph) ? graph->graph.outputs().size() : 0;
 }
 
 tailor_status* tailor_graph_constant(tailor_graph* graph, const char* name, size_t name_size, int32_t dtype,

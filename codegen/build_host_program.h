@@ -1,7 +1,8 @@
-// From a FusionPlan to kernels and the host program that launches them.
+// From a graph to kernels and the host programs that launch them.
 #ifndef TAILOR_CODEGEN_BUILD_HOST_PROGRAM_H_
 #define TAILOR_CODEGEN_BUILD_HOST_PROGRAM_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -32,24 +33,29 @@ struct LoweredKernel {
   std::vector<Fault> faults;
 };
 
-// Lowers one group (codegen/lower_group.cc).
+// Lowers one group (codegen/lower_group.cc). A scatter that is done `in_place` updates the memory of its operand.
 absl::StatusOr<std::vector<LoweredKernel>> LowerGroup(const Graph& graph, const ShapeFacts& facts,
-                                                      const FusionPlan& plan, int group);
+                                                      const FusionPlan& plan, int group, bool in_place = false);
+// Copies `from` to intermediate number `packed`.
+LoweredKernel LowerCopy(const Graph& graph, const ShapeFacts& facts, Value from, int packed);
 
 // What a compilation consists of before a target is chosen.
 struct LoweredProgram {
-  std::vector<KernelPlan> kernels;  // distinct; equal plans are emitted once
-  HostProgram host;
   struct Constant {
-    NodeId node = -1;
+    std::string name;  // may be empty or repeated
+    TensorType type;
+    ConstantData data;
     ConstantLayout layout = ConstantLayout::kRowMajor;
     bool transpose = false;  // the last two dims are swapped before packing
-    friend bool operator==(const Constant&, const Constant&) = default;
   };
-  std::vector<Constant> constants;  // by constant index
+  std::vector<KernelPlan> kernels;    // distinct; equal plans are emitted once
+  std::vector<HostProgram> programs;  // [0] is what a run calls; the others are regions
+  std::vector<std::string> facts;     // of the graph itself, a line each
+  std::vector<Constant> constants;    // by constant index, of all programs
 };
 
-absl::StatusOr<LoweredProgram> LowerProgram(const Graph& graph, const ShapeFacts& facts, const FusionPlan& plan);
+// Analyses, rewrites, fuses and lowers `graph` and, through it, its regions.
+absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const TargetTraits& traits);
 
 }  // namespace tailor
 

@@ -6,15 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "analysis/shape_facts.h"
 #include "codegen/build_host_program.h"
 #include "codegen/compile_variants.h"
 #include "codegen/describe_program.h"
 #include "codegen/pack_constants.h"
 #include "codegen/target_machine.h"
 #include "fusion/dump.h"
-#include "fusion/fusion_plan.h"
-#include "fusion/rewrites.h"
 #include "graph/status_macros.h"
 
 namespace tailor {
@@ -54,14 +51,11 @@ class Progress {
   const CompileOptions& options_;
 };
 
-absl::Status DumpLowered(const Graph& graph, const ShapeFacts& facts, const LoweredProgram& lowered) {
+absl::Status DumpKernels(const LoweredProgram& lowered) {
   if (!DumpWanted()) return absl::OkStatus();
-  TAILOR_RETURN_IF_ERROR(DumpPass("graph", 0, "input", graph.ToText()));
-  TAILOR_RETURN_IF_ERROR(DumpPass("facts", 0, "collected", facts.ToText()));
   std::string kernels;
   for (const KernelPlan& plan : lowered.kernels) absl::StrAppend(&kernels, plan.name, "\n", plan.Text(), "\n");
-  TAILOR_RETURN_IF_ERROR(DumpPass("kernels", 0, "lowered", kernels));
-  return DumpPass("host", 0, "lowered", lowered.host.Text(graph));
+  return DumpPass("kernels", 0, "lowered", kernels);
 }
 
 }  // namespace
@@ -72,18 +66,13 @@ absl::StatusOr<CompiledProgram> Compile(const Graph& graph, const CompileOptions
   TAILOR_ASSIGN_OR_RETURN(const std::vector<CpuTarget> targets, ChooseTargets(options.targets));
 
   TAILOR_RETURN_IF_ERROR(progress.Report("analyse", 0));
-  TAILOR_ASSIGN_OR_RETURN(const ShapeFacts facts, ShapeFacts::Collect(graph));
-  TAILOR_ASSIGN_OR_RETURN(const Graph rewritten, Rewrite(graph, facts));
-  TAILOR_RETURN_IF_ERROR(progress.Report("fuse", 0));
-  TAILOR_ASSIGN_OR_RETURN(const FusionPlan plan, Fuse(rewritten, facts, targets.front().traits));
-  TAILOR_ASSIGN_OR_RETURN(LoweredProgram lowered, LowerProgram(rewritten, facts, plan));
-  PlanWorkspace(facts, lowered.host);
-  TAILOR_RETURN_IF_ERROR(DumpLowered(graph, facts, lowered));
+  TAILOR_ASSIGN_OR_RETURN(LoweredProgram lowered, LowerGraph(graph, targets.front().traits));
+  TAILOR_RETURN_IF_ERROR(DumpKernels(lowered));
 
   CompiledProgram compiled;
-  compiled.program = DescribeProgram(graph, facts, lowered.host, OptionsText(targets));
+  compiled.program = DescribeProgram(graph, lowered, OptionsText(targets));
   TAILOR_RETURN_IF_ERROR(progress.Report("pack", 0));
-  TAILOR_ASSIGN_OR_RETURN(PackedConstants packed, PackConstants(rewritten, lowered, threads));
+  TAILOR_ASSIGN_OR_RETURN(PackedConstants packed, PackConstants(lowered, threads));
   compiled.program.constants = std::move(packed.constants);
   compiled.storage = std::move(packed.storage);
 

@@ -89,12 +89,14 @@ absl::Status DumpSchedules(const Build& build) {
 
 std::vector<ProgramLaunch> DescribeLaunches(const LoweredProgram& program, const Build& build) {
   std::vector<ProgramLaunch> launches;
-  for (const Launch& launch : program.host.launches) {
-    ProgramLaunch described{launch.name, {}};
-    for (const Version& version : build.schedules[launch.kernel].versions) {
-      described.versions.push_back(VersionText(version));
+  for (const HostProgram& host : program.programs) {
+    for (const Launch& launch : host.launches) {
+      ProgramLaunch described{launch.name, {}};
+      for (const Version& version : build.schedules[launch.kernel].versions) {
+        described.versions.push_back(VersionText(version));
+      }
+      launches.push_back(std::move(described));
     }
-    launches.push_back(std::move(described));
   }
   return launches;
 }
@@ -109,7 +111,9 @@ absl::StatusOr<CompiledVariant> Link(const LoweredProgram& program, Build build)
   variant.run_offset = compiled.image.symbols["tailor_run"];
   variant.plan_offset = compiled.image.symbols["tailor_plan"];
   variant.memo_slots = build.host.memo_slots;
-  variant.api_size = offsetof(RtApi, trace) + sizeof(RtApi::trace);
+  variant.grown_blocks = build.host.grown_blocks;
+  variant.api_size = build.host.grown_blocks > 0 ? offsetof(RtApi, block) + sizeof(RtApi::block)
+                                                 : offsetof(RtApi, trace) + sizeof(RtApi::trace);
   variant.context_size = sizeof(RtContext);
   variant.launches = DescribeLaunches(program, build);
   return compiled;
@@ -134,7 +138,7 @@ absl::StatusOr<std::vector<CompiledVariant>> CompileVariants(const LoweredProgra
     llvm::LLVMContext context;
     auto module = std::make_unique<llvm::Module>(number == host_module ? "host" : "kernels", context);
     if (number == host_module) {
-      TAILOR_ASSIGN_OR_RETURN(build.host, EmitHostProgram(program.host, build.kernels, *module));
+      TAILOR_ASSIGN_OR_RETURN(build.host, EmitHostPrograms(program.programs, build.kernels, *module));
     } else {
       TAILOR_RETURN_IF_ERROR(EmitKernels(build, modules[number], *module));
     }

@@ -25,7 +25,7 @@ uint64_t HashText(const std::string& text) {
 
 }  // namespace
 
-Program DescribeProgram(const Graph& graph, const ShapeFacts& facts, const HostProgram& host, std::string options) {
+Program DescribeProgram(const Graph& graph, const LoweredProgram& lowered, std::string options) {
   Program program;
   for (const SymbolInfo& symbol : graph.symbols()) {
     program.symbols.push_back({symbol.name, symbol.min, symbol.max, symbol.multiple_of, symbol.likely});
@@ -36,8 +36,10 @@ Program DescribeProgram(const Graph& graph, const ShapeFacts& facts, const HostP
   for (const Output& output : graph.outputs()) {
     program.outputs.push_back(DescribeTensor(graph, output.name, graph.type(output.value)));
   }
-  for (const ShapeCheck& check : host.checks) program.checks.push_back({check.message, check.node});
-  for (const Fact& fact : facts.facts()) program.facts.push_back(absl::StrCat(fact.text, " (", fact.source, ")"));
+  for (const HostProgram& host : lowered.programs) {
+    for (const ShapeCheck& check : host.checks) program.checks.push_back({check.message, check.node});
+  }
+  program.facts = lowered.facts;
   program.provenance = {TAILOR_VERSION, LLVM_VERSION_STRING, graph.name(), HashText(graph.ToText()),
                         std::move(options)};
   return program;

@@ -5,15 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "analysis/shape_facts.h"
-#include "codegen/host_program.h"
+#include "codegen/build_host_program.h"
 #include "codegen/program.h"
 #include "graph/graph.h"
 
 namespace tailor {
 
 // Fills everything but constants and variants. `options` says what else than the graph determined the bytes.
-Program DescribeProgram(const Graph& graph, const ShapeFacts& facts, const HostProgram& host, std::string options);
+Program DescribeProgram(const Graph& graph, const LoweredProgram& lowered, std::string options);
 
 }  // namespace tailor
 

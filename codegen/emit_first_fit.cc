@@ -85,6 +85,7 @@ std::vector<int32_t> PlacementTable(const MemoryPlan& plan) {
 }
 
 absl::StatusOr<llvm::Function*> EmitFirstFit(llvm::Module& module) {
+  if (llvm::Function* known = module.getFunction(kFunction)) return known;
   llvm::SMDiagnostic problem;
   if (llvm::parseAssemblyInto(llvm::MemoryBufferRef(kFirstFit, kFunction), &module, nullptr, problem)) {
     return absl::InternalError(absl::StrCat("first fit does not parse: ", problem.getMessage().str()));

@@ -13,7 +13,7 @@ namespace tailor {
 // What the emitted allocator walks: for each block in placing order its number, how many conflicts it has, and they.
 std::vector<int32_t> PlacementTable(const MemoryPlan& plan);
 
-// Adds to `module` the internal function
+// Adds to `module`, unless it is there, the internal function
 //   i64 @tailor.first_fit(ptr sizes, ptr offsets, ptr table, i64 blocks)
 // which places blocks as PlaceBlocks does and returns the bytes that all of them span. The sum of `sizes` must
 // fit in an i64.

@@ -1,11 +1,13 @@
 // Three functions make a host program. `tailor.layout` (emit_layout.cc) computes what depends on dims alone into the
 // session's memo. `tailor_run` calls it when the dims are not those of the memo, settles the output buffers,
-// and launches. `tailor_plan` reports what layout would decide, from the same code.
+// launches, and calls the programs of regions (emit_calls.cc). `tailor_plan` reports what layout would decide, from the
+// same code.
 #include "codegen/emit_host.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/emit_calls.h"
 #include "codegen/emit_first_fit.h"
 #include "codegen/host_function.h"
 #include "codegen/host_unit.h"
@@ -16,24 +18,29 @@ namespace {
 
 using Place = HostBuffer::Place;
 
-int64_t TensorByte(int index, size_t field) { return sizeof(TensorArg) * index + field; }
-
 class RunEmitter {
  public:
   RunEmitter(const HostUnit& unit, llvm::Function* layout)
       : unit_(unit),
         layout_(layout),
-        f_(unit.module, "tailor_run", 4, /*internal=*/false),
+        f_(unit.module, HostFunctionName("run", unit.number), 4, /*internal=*/unit.number > 0),
         memo_(f_.LoadPtr(f_.context(), offsetof(RtContext, memo), "memo")) {}
 
   void Emit() {
     EnsureLayout();
     for (int i = 0; i < static_cast<int>(unit_.memo.outputs.size()); ++i) SettleOutput(i);
-    if (unit_.memo.fault >= 0) f_.Store(f_.b.getInt64(0), memo_, MemoByte(unit_.memo.fault));
+    const bool outermost = unit_.number == 0;
+    if (outermost && unit_.memo.fault >= 0) f_.Store(f_.b.getInt64(0), memo_, MemoByte(unit_.memo.fault));
     llvm::Value* trace = f_.LoadPtr(f_.api(), offsetof(RtApi, trace), "trace");
     traced_ = f_.b.CreateIsNotNull(trace, "traced");
-    for (size_t i = 0; i < unit_.program.launches.size(); ++i) EmitLaunch(static_cast<int>(i));
-    if (unit_.memo.fault >= 0) ReportFault();
+    for (const Step& step : unit_.program.steps) {
+      if (step.call) {
+        EmitCall(f_, unit_, step.index, memo_, [&](const HostBuffer& buffer) { return DataOf(buffer); });
+      } else {
+        EmitLaunch(step.index);
+      }
+    }
+    if (outermost) EmitFaultCheck(f_, unit_, memo_);
     f_.Finish();
   }
 
@@ -42,7 +49,7 @@ class RunEmitter {
 
   // One branch decides whether the memo holds the layout of this run.
   void EnsureLayout() {
-    llvm::Value* fresh = f_.b.CreateICmpNE(Word(0), f_.b.getInt64(0));
+    llvm::Value* fresh = f_.b.CreateICmpNE(Word(unit_.memo.valid), f_.b.getInt64(0));
     const auto require = [&](llvm::Value* current, int word) {
       fresh = f_.b.CreateAnd(fresh, f_.b.CreateICmpEQ(current, Word(word)), "fresh");
     };
@@ -52,38 +59,58 @@ class RunEmitter {
       require(f_.LoadI64(dims, 8 * dim, "extent"), word++);
     }
     require(f_.LoadI64(f_.context(), offsetof(RtContext, workers), "workers"), unit_.memo.workers);
-    require(f_.LoadI64(f_.context(), offsetof(RtContext, workspace), "workspace"), unit_.memo.workspace);
-    f_.If(f_.b.CreateNot(fresh), /*likely=*/false, [&] {
-      f_.ReturnIfFailed(f_.b.CreateCall(layout_, {f_.api(), f_.context(), f_.argument(2)}));
-    });
+    llvm::Value* workspace = unit_.number == 0 ? f_.LoadI64(f_.context(), offsetof(RtContext, workspace), "workspace")
+                                               : Word(unit_.memo.base, "workspace");
+    require(workspace, unit_.memo.workspace);
+    f_.If(f_.b.CreateNot(fresh), /*likely=*/false,
+          [&] { f_.ReturnIfFailed(f_.b.CreateCall(layout_, {f_.api(), f_.context(), f_.argument(2)})); });
   }
 
-  // Tells the runtime the output's dims and gets its buffer: the caller's, if these dims fit it, or a new one.
+  // Tells the dims of an output and gets its buffer: from the runtime, the caller's if these dims fit it or a new one,
+  // or from a block that grows. Where the caller of a region knows the dims, the buffer is there.
   void SettleOutput(int output) {
     const std::vector<DimExpr>& dims = unit_.program.output_dims[output];
     const HostMemo::Output& words = unit_.memo.outputs[output];
-    llvm::Value* out = f_.Address(f_.argument(3), TensorByte(output, 0));
+    const HostProgram::Output source = unit_.program.output_sources[output];
+    if (source == HostProgram::Output::kCaller) return;
+    const int number = unit_.program.output_numbers[output];
+    llvm::Value* out = f_.Address(f_.argument(3), TensorByte(number, 0));
     llvm::Value* out_dims = f_.LoadPtr(out, offsetof(TensorArg, dims), "out.dims");
     for (size_t d = 0; d < dims.size(); ++d) {
       f_.Store(Word(words.dims + static_cast<int>(d), "out.extent"), out_dims, 8 * static_cast<int64_t>(d));
     }
-    f_.ReturnIfFailed(f_.CallApi(offsetof(RtApi, output), f_.b.getInt32Ty(),
-                                 {f_.b.getInt32(output), f_.argument(3), Word(words.bytes, "out.bytes")}));
+    llvm::Value* bytes = Word(words.bytes, "out.bytes");
+    if (source == HostProgram::Output::kGrows) {
+      llvm::Value* block = f_.LoadI64(out, offsetof(TensorArg, data), "block");
+      f_.ReturnIfFailed(f_.CallApi(offsetof(RtApi, block), f_.b.getInt32Ty(),
+                                   {f_.b.CreateTrunc(block, f_.b.getInt32Ty()), out, bytes}));
+    } else {
+      f_.ReturnIfFailed(
+          f_.CallApi(offsetof(RtApi, output), f_.b.getInt32Ty(), {f_.b.getInt32(number), f_.argument(3), bytes}));
+    }
+  }
+
+  // The address of what changes from run to run.
+  llvm::Value* DataOf(const HostBuffer& buffer) {
+    const int64_t at = TensorByte(buffer.index, offsetof(TensorArg, data));
+    if (buffer.place == Place::kResult) {
+      return f_.LoadPtr(memo_, MemoByte(unit_.memo.calls[buffer.call].results) + at, "data");
+    }
+    return f_.LoadPtr(f_.argument(buffer.place == Place::kInput ? 2 : 3), at, "data");
   }
 
   void BindBoundary(const Launch& launch, int arguments) {
     for (size_t i = 0; i < launch.buffers.size(); ++i) {
       const HostBuffer& buffer = unit_.program.buffers[launch.buffers[i]];
-      if (buffer.place != Place::kInput && buffer.place != Place::kOutput) continue;
-      llvm::Value* tensors = f_.argument(buffer.place == Place::kInput ? 2 : 3);
-      llvm::Value* data = f_.LoadPtr(tensors, TensorByte(buffer.index, offsetof(TensorArg, data)), "data");
-      f_.Store(data, memo_, MemoByte(arguments + static_cast<int>(i)));
+      if (buffer.place == Place::kConstant || buffer.place == Place::kWorkspace) continue;
+      f_.Store(DataOf(buffer), memo_, MemoByte(arguments + static_cast<int>(i)));
     }
   }
 
   void Trace(int launch, int phase) {
     f_.If(traced_, /*likely=*/false, [&] {
-      f_.CallApi(offsetof(RtApi, trace), f_.b.getVoidTy(), {f_.b.getInt32(launch), f_.b.getInt32(phase)});
+      f_.CallApi(offsetof(RtApi, trace), f_.b.getVoidTy(),
+                 {f_.b.getInt32(unit_.program.first_launch + launch), f_.b.getInt32(phase)});
     });
   }
 
@@ -102,20 +129,10 @@ class RunEmitter {
     f_.If(b.CreateICmpNE(tasks, b.getInt64(0)), /*likely=*/true, [&] {
       f_.IfElse(
           b.CreateICmpULE(tasks, grain),
-          [&] {
-            b.CreateCall(known->getFunctionType(), kernel, {arguments, b.getInt64(0), tasks, b.getInt64(0)});
-          },
-          [&] {
-            f_.CallApi(offsetof(RtApi, parallel_for), b.getVoidTy(), {kernel, arguments, tasks, grain});
-          });
+          [&] { b.CreateCall(known->getFunctionType(), kernel, {arguments, b.getInt64(0), tasks, b.getInt64(0)}); },
+          [&] { f_.CallApi(offsetof(RtApi, parallel_for), b.getVoidTy(), {kernel, arguments, tasks, grain}); });
     });
     Trace(index, 1);
-  }
-
-  void ReportFault() {
-    llvm::Value* flag = Word(unit_.memo.fault, "fault");
-    llvm::Value* check = f_.b.CreateTrunc(f_.b.CreateSub(flag, f_.b.getInt64(1)), f_.b.getInt32Ty(), "fault.check");
-    f_.FailIf(f_.b.CreateICmpNE(flag, f_.b.getInt64(0)), check, Word(unit_.memo.fault + 1), Word(unit_.memo.fault + 2));
   }
 
   const HostUnit& unit_;
@@ -125,25 +142,63 @@ class RunEmitter {
   llvm::Value* traced_ = nullptr;
 };
 
+// The dims of output `number` are stored where the caller wants them.
+void ReportDims(HostFunction& f, int number, const std::vector<llvm::Value*>& extents) {
+  llvm::Value* dims = f.LoadPtr(f.argument(3), TensorByte(number, offsetof(TensorArg, dims)), "dims");
+  f.If(f.b.CreateIsNotNull(dims), /*likely=*/true, [&] {
+    for (size_t d = 0; d < extents.size(); ++d) f.Store(extents[d], dims, 8 * static_cast<int64_t>(d));
+  });
+}
+
+// What data tells is -1: the outputs of the rest, and of its rest.
+void ReportUnknownOutputs(HostFunction& f, const HostUnit& unit) {
+  for (const Call& call : unit.program.calls) {
+    if (call.kind != Call::Kind::kRest) continue;
+    const HostUnit& rest = (*unit.all)[call.programs[0]];
+    for (size_t i = 0; i < rest.program.output_dims.size(); ++i) {
+      ReportDims(f, rest.program.output_numbers[i],
+                 std::vector<llvm::Value*>(rest.program.output_dims[i].size(), f.b.getInt64(-1)));
+    }
+    ReportUnknownOutputs(f, rest);
+  }
+}
+
+void ReportVersions(HostFunction& f, const HostUnit& unit, const std::vector<LaunchShape>& launches) {
+  llvm::Value* versions = f.LoadPtr(f.argument(4), offsetof(PlanResult, versions), "versions");
+  f.If(f.b.CreateIsNotNull(versions), /*likely=*/true, [&] {
+    int64_t at = 0;
+    for (const LaunchShape& launch : launches) f.Store(launch.version, versions, 4 * at++);
+    for (size_t i = 1; i < unit.all->size(); ++i) {
+      for (size_t l = 0; l < (*unit.all)[i].program.launches.size(); ++l) f.Store(f.b.getInt32(-1), versions, 4 * at++);
+    }
+  });
+}
+
 void EmitPlan(const HostUnit& unit) {
-  HostFunction f(unit.module, "tailor_plan", 5, /*internal=*/false);
+  HostFunction f(unit.module, HostFunctionName("plan", unit.number), 5, /*internal=*/unit.number > 0);
   HostShapes shapes(unit.program, unit.kernels, f, f.argument(2));
   shapes.BindAndCheck();
   const std::vector<LaunchShape> launches = ShapesOfLaunches(unit, shapes);
   const WorkspaceShape workspace = shapes.Place(launches, unit.first_fit, unit.placement);
-  for (size_t i = 0; i < unit.program.output_dims.size(); ++i) {
-    std::vector<llvm::Value*> extents;
-    for (const DimExpr& dim : unit.program.output_dims[i]) extents.push_back(shapes.Dim(dim).value);
-    llvm::Value* dims = f.LoadPtr(f.argument(3), TensorByte(static_cast<int>(i), offsetof(TensorArg, dims)), "dims");
-    f.If(f.b.CreateIsNotNull(dims), /*likely=*/true, [&] {
-      for (size_t d = 0; d < extents.size(); ++d) f.Store(extents[d], dims, 8 * static_cast<int64_t>(d));
-    });
+  std::vector<llvm::Value*> blocks;
+  for (const Call& call : unit.program.calls) {
+    size_t words = 0;
+    for (const CallArgument& argument : call.arguments) words += sizeof(TensorArg) / 8 + argument.shape.size();
+    llvm::IRBuilder<> entry(&f.function()->getEntryBlock(), f.function()->getEntryBlock().begin());
+    blocks.push_back(entry.CreateAlloca(llvm::ArrayType::get(f.b.getInt64Ty(), words), nullptr, "arguments"));
+    EmitArgumentExtents(f, shapes, call, blocks.back());
   }
-  f.Store(workspace.bytes, f.argument(4), offsetof(PlanResult, workspace_bytes));
-  llvm::Value* versions = f.LoadPtr(f.argument(4), offsetof(PlanResult, versions), "versions");
-  f.If(f.b.CreateIsNotNull(versions), /*likely=*/true, [&] {
-    for (size_t i = 0; i < launches.size(); ++i) f.Store(launches[i].version, versions, 4 * static_cast<int64_t>(i));
-  });
+  const DimValue bytes = shapes.Add({workspace.bytes, 0, INT64_MAX}, EmitInnerBytes(f, unit, blocks));
+  f.Store(bytes.value, f.argument(4), offsetof(PlanResult, workspace_bytes));
+  if (unit.number == 0) {
+    for (size_t i = 0; i < unit.program.output_dims.size(); ++i) {
+      std::vector<llvm::Value*> extents;
+      for (const DimExpr& dim : unit.program.output_dims[i]) extents.push_back(shapes.Dim(dim).value);
+      ReportDims(f, unit.program.output_numbers[i], extents);
+    }
+    ReportUnknownOutputs(f, unit);
+    ReportVersions(f, unit, launches);
+  }
   f.Finish();
 }
 
@@ -169,7 +224,13 @@ absl::Status Verify(const HostProgram& program, const std::vector<EmittedKernel>
   }
   for (const auto& dims : program.output_dims) TAILOR_RETURN_IF_ERROR(CheckDims(program, dims, "an output"));
   for (const HostBuffer& buffer : program.buffers) {
+    if (buffer.place == Place::kResult) continue;  // its call may tell its dims
     TAILOR_RETURN_IF_ERROR(CheckDims(program, buffer.shape, absl::StrCat("buffer ", buffer.index)));
+  }
+  for (const Call& call : program.calls) {
+    for (const CallArgument& argument : call.arguments) {
+      if (!argument.told) TAILOR_RETURN_IF_ERROR(CheckDims(program, argument.shape, call.name));
+    }
   }
   for (const Launch& launch : program.launches) {
     TAILOR_RETURN_IF_ERROR(CheckDims(program, launch.dims, launch.name));
@@ -195,17 +256,38 @@ absl::Status EmitPlacement(HostUnit& unit) {
   return absl::OkStatus();
 }
 
+// How many blocks of memory grow during a run.
+uint64_t GrownBlocks(const std::vector<HostProgram>& programs) {
+  int last = -1;
+  for (const HostProgram& program : programs) {
+    last = std::max(last, program.own_workspace);
+    for (const Call& call : program.calls) {
+      for (const CarriedValue& carried : call.carried) last = std::max(last, carried.grown[1]);
+      for (const Call::Result& result : call.results) last = std::max(last, result.grown);
+    }
+  }
+  return static_cast<uint64_t>(last + 1);
+}
+
 }  // namespace
 
-absl::StatusOr<HostEmission> EmitHostProgram(const HostProgram& program, const std::vector<EmittedKernel>& kernels,
-                                             llvm::Module& module) {
-  TAILOR_RETURN_IF_ERROR(Verify(program, kernels));
-  HostUnit unit{program, kernels, module, LayOutMemo(program, kernels)};
-  TAILOR_RETURN_IF_ERROR(EmitPlacement(unit));
-  llvm::Function* layout = EmitLayout(unit);
-  RunEmitter(unit, layout).Emit();
-  EmitPlan(unit);
-  return HostEmission{static_cast<uint64_t>(unit.memo.size)};
+absl::StatusOr<HostEmission> EmitHostPrograms(const std::vector<HostProgram>& programs,
+                                              const std::vector<EmittedKernel>& kernels, llvm::Module& module) {
+  int memo_slots = 0;
+  std::vector<HostMemo> memos = LayOutMemos(programs, kernels, &memo_slots);
+  std::vector<HostUnit> units;
+  for (size_t i = 0; i < programs.size(); ++i) {
+    TAILOR_RETURN_IF_ERROR(Verify(programs[i], kernels));
+    units.push_back({static_cast<int>(i), programs[i], kernels, module, std::move(memos[i])});
+  }
+  for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {  // called programs come after their callers
+    unit->all = &units;
+    TAILOR_RETURN_IF_ERROR(EmitPlacement(*unit));
+    llvm::Function* layout = EmitLayout(*unit);
+    RunEmitter(*unit, layout).Emit();
+    EmitPlan(*unit);
+  }
+  return HostEmission{static_cast<uint64_t>(memo_slots), GrownBlocks(programs)};
 }
 
 }  // namespace tailor

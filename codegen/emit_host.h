@@ -19,11 +19,13 @@ struct EmittedKernel {
 
 struct HostEmission {
   uint64_t memo_slots = 0;
+  uint64_t grown_blocks = 0;  // more than 0: RtApi::block is called
 };
 
-// Adds `tailor_run` and `tailor_plan` to `module`; kernels are declared and called, other modules define them.
-absl::StatusOr<HostEmission> EmitHostProgram(const HostProgram& program, const std::vector<EmittedKernel>& kernels,
-                                             llvm::Module& module);
+// Adds `tailor_run` and `tailor_plan` to `module`, which run programs[0]; kernels are declared and called, other
+// modules define them.
+absl::StatusOr<HostEmission> EmitHostPrograms(const std::vector<HostProgram>& programs,
+                                              const std::vector<EmittedKernel>& kernels, llvm::Module& module);
 
 }  // namespace tailor
 

@@ -1,4 +1,8 @@
 // tailor.layout: everything that depends on dims alone, computed once per distinct shape.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/emit_calls.h"
 #include "codegen/host_function.h"
 #include "codegen/host_shapes.h"
 #include "codegen/host_unit.h"
@@ -12,25 +16,25 @@ class LayoutEmitter {
  public:
   explicit LayoutEmitter(const HostUnit& unit)
       : unit_(unit),
-        f_(unit.module, "tailor.layout", 3, /*internal=*/true),
+        f_(unit.module, absl::StrCat("tailor.layout.", unit.number), 3, /*internal=*/true),
         shapes_(unit.program, unit.kernels, f_, f_.argument(2)),
         memo_(f_.LoadPtr(f_.context(), offsetof(RtContext, memo), "memo")) {}
 
   llvm::Function* Emit() {
-    Set(0, f_.b.getInt64(0));
+    Set(unit_.memo.valid, f_.b.getInt64(0));
     shapes_.BindAndCheck();
     SetOutputs();
     const std::vector<LaunchShape> launches = ShapesOfLaunches(unit_, shapes_);
     const WorkspaceShape workspace = shapes_.Place(launches, unit_.first_fit, unit_.placement);
-    Grow(workspace);
-    base_ = f_.LoadPtr(f_.context(), offsetof(RtContext, workspace), "workspace");
+    GetWorkspace(shapes_.Add({workspace.bytes, 0, INT64_MAX}, InnerBytes()).value);
     workers_ = f_.LoadI64(f_.context(), offsetof(RtContext, workers), "workers");
     for (size_t i = 0; i < launches.size(); ++i) {
       SetLaunch(unit_.program.launches[i], unit_.memo.launches[i], launches[i]);
       SetArguments(unit_.program.launches[i], unit_.memo.launches[i], launches[i], workspace);
     }
+    SetCalls(workspace);
     SetKeys();
-    Set(0, f_.b.getInt64(1));
+    Set(unit_.memo.valid, f_.b.getInt64(1));
     f_.Finish();
     return f_.function();
   }
@@ -45,15 +49,59 @@ class LayoutEmitter {
     }
     for (const HostBuffer& buffer : unit_.program.buffers) {
       if (buffer.place != Place::kOutput) continue;
-      Set(unit_.memo.outputs[buffer.index].bytes, shapes_.Dim(BytesOf(buffer)).value);
+      Set(unit_.memo.outputs[OutputOf(buffer)].bytes, shapes_.Dim(BytesOf(buffer)).value);
     }
   }
 
-  void Grow(const WorkspaceShape& workspace) {
-    llvm::Value* held = f_.LoadI64(f_.context(), offsetof(RtContext, workspace_bytes), "held");
-    f_.If(f_.b.CreateICmpULT(held, workspace.bytes), /*likely=*/false, [&] {
-      f_.ReturnIfFailed(f_.CallApi(offsetof(RtApi, grow), f_.b.getInt32Ty(), {f_.b.getInt32(0), workspace.bytes}));
-    });
+  // Which of the program's outputs the buffer is.
+  int OutputOf(const HostBuffer& buffer) const {
+    const std::vector<int>& numbers = unit_.program.output_numbers;
+    return static_cast<int>(std::find(numbers.begin(), numbers.end(), buffer.index) - numbers.begin());
+  }
+
+  DimValue InnerBytes() {
+    std::vector<llvm::Value*> blocks;
+    for (size_t i = 0; i < unit_.program.calls.size(); ++i) {
+      blocks.push_back(f_.Address(memo_, MemoByte(unit_.memo.calls[i].arguments)));
+      EmitArgumentExtents(f_, shapes_, unit_.program.calls[i], blocks.back());
+    }
+    return EmitInnerBytes(f_, unit_, blocks);
+  }
+
+  // The session's, grown if need be; a called program's begins where its caller says or in a block of its own.
+  void GetWorkspace(llvm::Value* bytes) {
+    if (unit_.number == 0) {
+      llvm::Value* held = f_.LoadI64(f_.context(), offsetof(RtContext, workspace_bytes), "held");
+      f_.If(f_.b.CreateICmpULT(held, bytes), /*likely=*/false, [&] {
+        f_.ReturnIfFailed(f_.CallApi(offsetof(RtApi, grow), f_.b.getInt32Ty(), {f_.b.getInt32(0), bytes}));
+      });
+      base_ = f_.LoadPtr(f_.context(), offsetof(RtContext, workspace), "workspace");
+      return;
+    }
+    if (unit_.program.own_workspace >= 0) {
+      f_.ReturnIfFailed(f_.CallApi(
+          offsetof(RtApi, block), f_.b.getInt32Ty(),
+          {f_.b.getInt32(unit_.program.own_workspace), f_.Address(memo_, MemoByte(unit_.memo.base)), bytes}));
+    }
+    base_ = f_.LoadPtr(memo_, MemoByte(unit_.memo.base), "workspace");
+  }
+
+  llvm::Value* PlaceOf(const HostBuffer& buffer, const WorkspaceShape& workspace) {
+    if (buffer.place == Place::kConstant) {
+      llvm::Value* constants = f_.LoadPtr(f_.context(), offsetof(RtContext, constants), "constants");
+      return f_.LoadPtr(constants, 8 * static_cast<int64_t>(buffer.index), "constant");
+    }
+    llvm::Value* offset = f_.LoadI64(workspace.offsets, 8 * static_cast<int64_t>(buffer.index), "offset");
+    return f_.b.CreateGEP(f_.b.getInt8Ty(), base_, offset, "block");
+  }
+
+  void SetCalls(const WorkspaceShape& workspace) {
+    llvm::Value* inner = f_.b.CreateGEP(f_.b.getInt8Ty(), base_, workspace.bytes, "inner");
+    for (size_t i = 0; i < unit_.program.calls.size(); ++i) {
+      EmitCallLayout(
+          f_, shapes_, unit_, static_cast<int>(i), memo_,
+          [&](const HostBuffer& buffer) { return PlaceOf(buffer, workspace); }, inner);
+    }
   }
 
   // A lone worker runs every launch as one range, which a grain of all tasks says.
@@ -70,20 +118,14 @@ class LayoutEmitter {
     Set(words.kernel, kernel);
   }
 
-  // Inputs and outputs change from run to run, so tailor_run fills their slots.
+  // Inputs, outputs and results of calls change from run to run, so tailor_run fills their slots.
   void SetArguments(const Launch& launch, const HostMemo::LaunchWords& words, const LaunchShape& shape,
                     const WorkspaceShape& workspace) {
     llvm::Type* byte = f_.b.getInt8Ty();
     int slot = words.arguments;
     for (int index : launch.buffers) {
       const HostBuffer& buffer = unit_.program.buffers[index];
-      if (buffer.place == Place::kConstant) {
-        llvm::Value* constants = f_.LoadPtr(f_.context(), offsetof(RtContext, constants), "constants");
-        Set(slot, f_.LoadPtr(constants, 8 * static_cast<int64_t>(buffer.index), "constant"));
-      } else if (buffer.place == Place::kWorkspace) {
-        llvm::Value* offset = f_.LoadI64(workspace.offsets, 8 * static_cast<int64_t>(buffer.index), "offset");
-        Set(slot, f_.b.CreateGEP(byte, base_, offset, "block"));
-      }
+      if (buffer.place == Place::kConstant || buffer.place == Place::kWorkspace) Set(slot, PlaceOf(buffer, workspace));
       ++slot;
     }
     for (const DimValue& dim : shape.dims) Set(slot++, dim.value);
@@ -94,7 +136,7 @@ class LayoutEmitter {
     }
     if (plan.fault_count > 0) {
       Set(slot++, f_.Address(memo_, MemoByte(unit_.memo.fault)));
-      Set(slot++, f_.b.getInt64(launch.first_fault_check));
+      Set(slot++, f_.b.getInt64(unit_.program.first_check + launch.first_fault_check));
     }
   }
 

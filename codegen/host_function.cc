@@ -103,4 +103,23 @@ void HostFunction::IfElse(llvm::Value* condition, llvm::function_ref<void()> the
   b.SetInsertPoint(after);
 }
 
+llvm::Value* HostFunction::While(llvm::Value* state, llvm::function_ref<llvm::Value*(llvm::Value*)> go,
+                                 llvm::function_ref<llvm::Value*(llvm::Value*)> turn) {
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  llvm::BasicBlock* head = NewBlock("while");
+  llvm::BasicBlock* inside = NewBlock("turn");
+  llvm::BasicBlock* after = NewBlock("after");
+  b.CreateBr(head);
+  b.SetInsertPoint(head);
+  llvm::PHINode* current = b.CreatePHI(state->getType(), 2, "state");
+  current->addIncoming(state, before);
+  b.CreateCondBr(go(current), inside, after);
+  b.SetInsertPoint(inside);
+  llvm::Value* next = turn(current);
+  current->addIncoming(next, b.GetInsertBlock());
+  b.CreateBr(head);
+  b.SetInsertPoint(after);
+  return current;
+}
+
 }  // namespace tailor

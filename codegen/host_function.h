@@ -38,6 +38,9 @@ class HostFunction {
   // Emits `then` in a block entered if `condition` holds; the builder then stands behind it.
   void If(llvm::Value* condition, bool likely, llvm::function_ref<void()> then);
   void IfElse(llvm::Value* condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise);
+  // Emits `while (go(state)) state = turn(state)`; returns the last state.
+  llvm::Value* While(llvm::Value* state, llvm::function_ref<llvm::Value*(llvm::Value*)> go,
+                     llvm::function_ref<llvm::Value*(llvm::Value*)> turn);
   void Finish() { b.CreateRet(b.getInt32(0)); }
 
  private:

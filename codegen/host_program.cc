@@ -10,6 +10,7 @@ using Place = HostBuffer::Place;
 using Relation = ShapeCheck::Relation;
 
 std::string BufferText(const HostBuffer& buffer) {
+  if (buffer.place == Place::kResult) return absl::StrCat("r", buffer.call, ".", buffer.index);
   constexpr const char* kPrefix[] = {"in", "out", "c", "w"};
   return absl::StrCat(kPrefix[static_cast<int>(buffer.place)], buffer.index);
 }
@@ -53,6 +54,36 @@ std::string CheckText(const Graph& graph, const ShapeCheck& check) {
   return absl::StrCat(lhs, RelationText(check.relation), graph.DimText(check.rhs));
 }
 
+std::string ArgumentText(const Graph& graph, const HostProgram& program, const Call& call, size_t index) {
+  const CallArgument& argument = call.arguments[index];
+  if (argument.count >= 0) {
+    return absl::StrCat("[", BufferText(program.buffers[call.arguments[argument.count].buffer]), "]");
+  }
+  if (argument.buffer < 0) return DimsText(graph, argument.shape);
+  std::string text = BufferText(program.buffers[argument.buffer]);
+  if (call.kind != Call::Kind::kWhile) return text;
+  const CarriedValue& carried = call.carried[index];
+  if (carried.kind == CarriedValue::Kind::kInPlace) return absl::StrCat(text, " in place");
+  if (carried.kind == CarriedValue::Kind::kInvariant) return text;
+  if (carried.grown[0] >= 0) return absl::StrCat(text, " to grown ", carried.grown[0], ", ", carried.grown[1]);
+  return absl::StrCat(text, " to ", BufferText(program.buffers[carried.places[0]]), ", ",
+                      BufferText(program.buffers[carried.places[1]]));
+}
+
+std::string CallText(const Graph& graph, const HostProgram& program, const Call& call) {
+  std::vector<std::string> arguments, results;
+  for (size_t i = 0; i < call.arguments.size(); ++i) arguments.push_back(ArgumentText(graph, program, call, i));
+  for (const Call::Result& result : call.results) {
+    results.push_back(result.place >= 0 ? BufferText(program.buffers[result.place])
+                                        : absl::StrCat("grown ", result.grown));
+  }
+  std::string text = absl::StrCat(call.name, "(", absl::StrJoin(arguments, ", "), ")");
+  if (call.condition >= 0) absl::StrAppend(&text, " condition ", BufferText(program.buffers[call.condition]));
+  absl::StrAppend(&text, " programs ", absl::StrJoin(call.programs, ", "));
+  if (!results.empty()) absl::StrAppend(&text, " results ", absl::StrJoin(results, ", "));
+  return text;
+}
+
 std::string LaunchText(const Graph& graph, const HostProgram& program, const Launch& launch) {
   const std::string buffers = absl::StrJoin(
       launch.buffers, ", ", [&](std::string* out, int buffer) { out->append(BufferText(program.buffers[buffer])); });
@@ -70,7 +101,7 @@ std::string HostProgram::Text(const Graph& graph) const {
     absl::StrAppend(&out, "check ", i, ": ", CheckText(graph, checks[i]), "\n");
   }
   for (size_t i = 0; i < output_dims.size(); ++i) {
-    absl::StrAppend(&out, "output ", i, " ", DimsText(graph, output_dims[i]), "\n");
+    absl::StrAppend(&out, "output ", output_numbers[i], " ", DimsText(graph, output_dims[i]), "\n");
   }
   for (const HostBuffer& buffer : buffers) {
     if (buffer.place != Place::kWorkspace) continue;
@@ -78,8 +109,11 @@ std::string HostProgram::Text(const Graph& graph) const {
                     graph.DimText(SizeOf(buffer.dtype) * ElementCount(buffer.shape)), " live [", buffer.first_step,
                     ", ", buffer.last_step, "]\n");
   }
-  for (size_t i = 0; i < launches.size(); ++i) {
-    absl::StrAppend(&out, "launch ", i, " ", LaunchText(graph, *this, launches[i]), "\n");
+  for (const Step& step : steps) {
+    const std::string what = step.call ? "call " : "launch ";
+    absl::StrAppend(
+        &out, what, step.index, " ",
+        step.call ? CallText(graph, *this, calls[step.index]) : LaunchText(graph, *this, launches[step.index]), "\n");
   }
   return out;
 }

@@ -1,6 +1,9 @@
 // The host program as data: what one run does, in order, before it becomes native code (DISC section
 // 4.2: runtime flow is generated, not interpreted). Printable; golden-tested. Target-free: what a launch
 // needs of a target (tasks, grain, scratch, versions) is in the kernel's Schedule, over dim slots.
+//
+// Regions are host programs of their own, called with the addresses and extents of their arguments as the runtime
+// calls the first. Each solves its symbols, lays out its memory and remembers that layout while the extents stay.
 #ifndef TAILOR_CODEGEN_HOST_PROGRAM_H_
 #define TAILOR_CODEGEN_HOST_PROGRAM_H_
 
@@ -16,12 +19,19 @@
 namespace tailor {
 
 struct HostBuffer {
-  enum class Place : uint8_t { kInput, kOutput, kConstant, kWorkspace };
+  enum class Place : uint8_t {
+    kInput,
+    kOutput,
+    kConstant,
+    kWorkspace,
+    kResult,  // of a call: where it lies is known when the call has run
+  };
   Place place;
-  int index = -1;  // of the input, output or constant; of the workspace block
+  int index = -1;  // of the input, output, constant or result; of the workspace block
   DType dtype = DType::kInvalid;
   Shape shape;
-  int first_step = 0, last_step = 0;  // launches between which a workspace block is live
+  int first_step = 0, last_step = 0;  // between which a workspace block is live
+  int call = -1;                      // kResult: whose
 };
 
 struct Launch {
@@ -32,16 +42,77 @@ struct Launch {
   int32_t first_fault_check = -1;  // check id of the plan's fault 0; its other faults follow
 };
 
+// What a called program gets: a tensor, or an extent alone.
+struct CallArgument {
+  int buffer = -1;           // -1: an extent
+  Shape shape;               // empty for a result whose extents its call tells
+  bool told = false;         // the extents are those that the buffer's call told
+  int count = -1;            // an extent that is the value of this argument, an i64
+  int32_t count_check = -1;  // which fails where that is negative
+};
+
+// How a loop carries a value.
+struct CarriedValue {
+  enum class Kind : uint8_t {
+    kInvariant,  // the body returns it as it got it
+    kInPlace,    // the body updates it where it is
+    kSwapped,    // the body writes it elsewhere: two places, by turns
+  };
+  Kind kind = Kind::kInvariant;
+  int places[2] = {-1, -1};  // kSwapped: workspace buffers, or -1: memory that grows, since extents change
+  int grown[2] = {-1, -1};   // then the numbers of it
+};
+
+struct Call {
+  enum class Kind : uint8_t {
+    kWhile,
+    kIf,
+    kRest,  // the last step: what waits for extents that data tells; writes the caller's outputs
+  };
+  Kind kind;
+  std::string name;
+  std::vector<int> programs;  // kWhile: condition, body. kIf: where the condition is true, where not. kRest: one
+  std::vector<CallArgument> arguments;
+  std::vector<CarriedValue> carried;  // kWhile: by argument
+  int condition = -1;                 // buffer of kIf's condition, or where kWhile's goes
+  struct Result {
+    int place = -1;  // workspace buffer, or -1: memory that grows
+    int grown = -1;  // its number
+    Shape shape;
+  };
+  std::vector<Result> results;  // kIf
+};
+
+struct Step {
+  bool call = false;
+  int index = -1;  // in launches or calls
+};
+
 struct HostProgram {
+  // Who provides the memory of an output.
+  enum class Output : uint8_t {
+    kRuntime,  // RtApi::output
+    kCaller,   // is there
+    kGrows,    // RtApi::block, whose number is in TensorArg::data
+  };
   std::vector<SymbolBinding> bindings;
   std::vector<ShapeCheck> checks;  // ids are indices; data-dependent faults come last
   int shape_check_count = 0;       // how many of them are evaluated before any launch
   std::vector<std::vector<DimExpr>> output_dims;
+  std::vector<int> output_numbers;     // the caller's, of those that this program writes
+  std::vector<Output> output_sources;  // likewise
   std::vector<HostBuffer> buffers;
   std::vector<Launch> launches;
+  std::vector<Call> calls;
+  std::vector<Step> steps;
   MemoryPlan memory;  // of the workspace blocks (PlanWorkspace)
+  // The number of a workspace of its own, for a program whose extents its caller does not know when that lays out its
+  // own memory; -1: it lies behind the caller's.
+  int own_workspace = -1;
+  std::vector<CarriedValue::Kind> carried;  // of a loop's body: by argument
+  int first_check = 0, first_launch = 0;    // among those of all programs
   // "bind S = input 0 dim 1", "check 3: S == T", "alloc w0 = 1536*B*S live [0, 2]", "launch 0 k0_exp(in0, w0)
-  // dims [B*S]"; a line each.
+  // dims [B*S]", "while loop(in0, w1) condition p1 body p2"; a line each.
   std::string Text(const Graph& graph) const;
 };
 

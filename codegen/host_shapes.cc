@@ -65,7 +65,7 @@ void HostShapes::Check(int32_t id, const ShapeCheck& check) {
       break;
     }
   }
-  f_.FailIf(bad, id, lhs.value, rhs.value);
+  f_.FailIf(bad, program_.first_check + id, lhs.value, rhs.value);
   Learn(check);
 }
 

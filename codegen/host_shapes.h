@@ -39,6 +39,7 @@ class HostShapes {
   // The raw extent of an input dim.
   DimValue InputDim(int input, int dim);
   DimValue Dim(const DimExpr& e) { return dims_.Emit(e); }
+  DimValue Add(const DimValue& a, const DimValue& b) { return dims_.Add(a, b); }  // neither below 0
   LaunchShape ShapeOf(const Launch& launch);
   WorkspaceShape Place(const std::vector<LaunchShape>& launches, llvm::Function* first_fit, llvm::Value* table);
 

@@ -2,12 +2,47 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
 namespace tailor {
+namespace {
 
-HostMemo LayOutMemo(const HostProgram& program, const std::vector<EmittedKernel>& kernels) {
+// Hands out words one after the other.
+class Words {
+ public:
+  int Take(size_t words) { return std::exchange(next_, next_ + static_cast<int>(words)); }
+  int next() const { return next_; }
+
+ private:
+  int next_ = 0;
+};
+
+constexpr size_t kTensorWords = sizeof(TensorArg) / sizeof(int64_t);
+
+template <typename Entries>
+int TakeBlock(const Entries& entries, Words* words) {
+  size_t count = 0;
+  for (const auto& entry : entries) count += kTensorWords + entry.shape.size();
+  return words->Take(count);
+}
+
+HostMemo::CallWords TakeCall(const Call& call, Words* words) {
+  HostMemo::CallWords taken;
+  taken.arguments = TakeBlock(call.arguments, words);
+  taken.condition = words->Take(kTensorWords);
+  if (call.kind == Call::Kind::kWhile) {
+    for (int& place : taken.places) place = TakeBlock(call.arguments, words);
+    taken.results = words->Take(kTensorWords * call.arguments.size());
+  } else {
+    taken.results = TakeBlock(call.results, words);
+  }
+  return taken;
+}
+
+HostMemo LayOutMemo(const HostProgram& program, bool called, Words* words) {
   HostMemo memo;
   std::set<std::pair<int, int>> keys;
   for (const SymbolBinding& binding : program.bindings) keys.emplace(binding.input, binding.dim);
@@ -15,25 +50,39 @@ HostMemo LayOutMemo(const HostProgram& program, const std::vector<EmittedKernel>
     if (program.checks[i].input >= 0) keys.emplace(program.checks[i].input, program.checks[i].dim);
   }
   memo.keys.assign(keys.begin(), keys.end());
-
-  int next = memo.first_key + static_cast<int>(keys.size());
-  const auto take = [&next](size_t words) { return std::exchange(next, next + static_cast<int>(words)); };
-  memo.workers = take(1);
-  memo.workspace = take(1);
+  memo.valid = words->Take(1);
+  memo.first_key = words->Take(keys.size());
+  memo.workers = words->Take(1);
+  memo.workspace = words->Take(1);
+  if (called) memo.base = words->Take(kTensorWords);
   for (const std::vector<DimExpr>& dims : program.output_dims) {
-    const int first = take(dims.size());
-    memo.outputs.push_back({first, take(1)});
+    const int first = words->Take(dims.size());
+    memo.outputs.push_back({first, words->Take(1)});
   }
-  bool faults = false;
   for (const Launch& launch : program.launches) {
-    HostMemo::LaunchWords words{take(1), take(1), take(1), 0};
-    words.arguments = take(launch.buffers.size() + launch.dims.size() + 4);
-    memo.launches.push_back(words);
-    faults |= kernels[launch.kernel].plan->fault_count > 0;
+    HostMemo::LaunchWords taken{words->Take(1), words->Take(1), words->Take(1), 0};
+    taken.arguments = words->Take(launch.buffers.size() + launch.dims.size() + 4);
+    memo.launches.push_back(taken);
   }
-  if (faults) memo.fault = take(4);
-  memo.size = next;
+  for (const Call& call : program.calls) memo.calls.push_back(TakeCall(call, words));
   return memo;
+}
+
+}  // namespace
+
+std::vector<HostMemo> LayOutMemos(const std::vector<HostProgram>& programs, const std::vector<EmittedKernel>& kernels,
+                                  int* size) {
+  std::vector<HostMemo> memos;
+  Words words;
+  bool faults = false;
+  for (const HostProgram& program : programs) {
+    memos.push_back(LayOutMemo(program, !memos.empty(), &words));
+    for (const Launch& launch : program.launches) faults |= kernels[launch.kernel].plan->fault_count > 0;
+  }
+  const int fault = faults ? words.Take(4) : -1;
+  for (HostMemo& memo : memos) memo.fault = fault;
+  *size = words.next();
+  return memos;
 }
 
 bool HasScratch(const KernelPlan& plan) {
@@ -48,6 +97,14 @@ llvm::Function* KernelFunction(const HostUnit& unit, int kernel, size_t version)
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {ptr, i64, i64, i64}, false);
   const std::string name = absl::StrCat(unit.kernels[kernel].symbol, "_v", version);
   return llvm::cast<llvm::Function>(unit.module.getOrInsertFunction(name, type).getCallee());
+}
+
+std::string HostFunctionName(const char* what, int program) {
+  return program == 0 ? absl::StrCat("tailor_", what) : absl::StrCat("tailor.", what, ".", program);
+}
+
+llvm::Function* CalledFunction(const HostUnit& unit, const char* what, int program) {
+  return unit.module.getFunction(HostFunctionName(what, program));
 }
 
 std::vector<LaunchShape> ShapesOfLaunches(const HostUnit& unit, HostShapes& shapes) {

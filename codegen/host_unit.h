@@ -11,7 +11,7 @@
 
 namespace tailor {
 
-// Word numbers in RtContext::memo. Word 0 is nonzero while the rest is valid.
+// Word numbers in RtContext::memo. All programs of a compilation share it, each has words of its own.
 struct HostMemo {
   struct Output {
     int dims, bytes;
@@ -19,32 +19,50 @@ struct HostMemo {
   struct LaunchWords {
     int kernel, tasks, grain, arguments;  // `arguments`: the KernelArgs block itself
   };
+  // A block is a TensorArg each of the call's arguments (or results), then their extents.
+  struct CallWords {
+    int arguments = -1;
+    int places[2] = {-1, -1};  // kWhile: the blocks that the body writes to, by turns
+    int condition = -1;        // a TensorArg
+    int results = -1;          // block
+  };
+  int valid = 0;                          // nonzero while the rest is
   std::vector<std::pair<int, int>> keys;  // (input, dim): all extents that bindings and checks read
-  int first_key = 1;
+  int first_key = 0;
   int workers = 0, workspace = 0;  // keys too
+  int base = -1;                   // a TensorArg: where the workspace of a called program begins
   std::vector<Output> outputs;
   std::vector<LaunchWords> launches;
-  int fault = -1;  // four words {check id + 1, value, extent, unused}; -1: no launch can fault
-  int size = 0;
+  std::vector<CallWords> calls;
+  int fault = -1;  // of the run: four words {check id + 1, value, extent, unused}; -1: no launch can fault
 };
 
-HostMemo LayOutMemo(const HostProgram& program, const std::vector<EmittedKernel>& kernels);
-
 struct HostUnit {
+  int number;  // of the program; 0 is what a run calls
   const HostProgram& program;
   const std::vector<EmittedKernel>& kernels;
   llvm::Module& module;
   HostMemo memo;
   llvm::Function* first_fit = nullptr;  // null without workspace blocks
   llvm::Value* placement = nullptr;     // its table
+  const std::vector<HostUnit>* all = nullptr;
 };
 
+// The memos of all programs, one behind the other; the first begins at word 0. `size` is that of all.
+std::vector<HostMemo> LayOutMemos(const std::vector<HostProgram>& programs, const std::vector<EmittedKernel>& kernels,
+                                  int* size);
+
 inline int64_t MemoByte(int word) { return 8 * static_cast<int64_t>(word); }
+inline int64_t TensorByte(int index, size_t field) { return sizeof(TensorArg) * index + field; }
 
 // Whether a launch of `plan` gets a slice of scratch, that is, whether it has row buffers.
 bool HasScratch(const KernelPlan& plan);
 // The function of version `version`, declared in the unit's module.
 llvm::Function* KernelFunction(const HostUnit& unit, int kernel, size_t version);
+// "tailor_run" and "tailor_plan" of the program that a run calls, "tailor.run.3" of a region.
+std::string HostFunctionName(const char* what, int program);
+// Of a program called; its functions are emitted before its callers'.
+llvm::Function* CalledFunction(const HostUnit& unit, const char* what, int program);
 std::vector<LaunchShape> ShapesOfLaunches(const HostUnit& unit, HostShapes& shapes);
 
 // Emits `i32 tailor.layout(api, context, in)`: solves the symbols, checks shapes, makes the workspace large enough,

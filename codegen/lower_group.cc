@@ -21,9 +21,14 @@ class GroupLowering {
   GroupLowering(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group)
       : graph_(graph), facts_(facts), group_(group), values_(graph, facts, group) {}
 
-  absl::StatusOr<std::vector<LoweredKernel>> Run() {
+  LoweredKernel Copy(Value from, int packed) {
+    ValueLowering values = CopyKernel(graph_, facts_, group_, from, packed);
+    return Finish(values);
+  }
+
+  absl::StatusOr<std::vector<LoweredKernel>> Run(bool in_place) {
     if (group_.kind == GroupKind::kScatter) {
-      for (ValueLowering& values : ScatterKernels(graph_, facts_, group_)) kernels_.push_back(Finish(values));
+      for (ValueLowering& values : ScatterKernels(graph_, facts_, group_, in_place)) kernels_.push_back(Finish(values));
       return std::move(kernels_);
     }
     for (const GroupAxis& axis : group_.axes) {
@@ -427,13 +432,20 @@ std::string NameOf(const Graph& graph, const FusionGroup& group, int number) {
 }  // namespace
 
 absl::StatusOr<std::vector<LoweredKernel>> LowerGroup(const Graph& graph, const ShapeFacts& facts,
-                                                      const FusionPlan& plan, int group) {
-  auto kernels = GroupLowering(graph, facts, plan.groups[group]).Run();
+                                                      const FusionPlan& plan, int group, bool in_place) {
+  auto kernels = GroupLowering(graph, facts, plan.groups[group]).Run(in_place);
   if (!kernels.ok()) return kernels.status();
   for (LoweredKernel& kernel : *kernels) kernel.plan.name = NameOf(graph, plan.groups[group], group);
   const bool scatter = plan.groups[group].kind == GroupKind::kScatter;
   if (kernels->size() == 2) kernels->front().plan.name += scatter ? "_copy" : "_pack";
   return kernels;
+}
+
+LoweredKernel LowerCopy(const Graph& graph, const ShapeFacts& facts, Value from, int packed) {
+  const FusionGroup nothing;
+  LoweredKernel kernel = GroupLowering(graph, facts, nothing).Copy(from, packed);
+  kernel.plan.name = "copy";
+  return kernel;
 }
 
 }  // namespace tailor

@@ -1,39 +1,63 @@
-// Assembles the host program: one launch per lowered kernel, buffers for the values between them.
+// Assembles a host program: one launch per lowered kernel, one call per control node, buffers for the values between.
+#include "codegen/lower_program.h"
+
 #include <algorithm>
 #include <cassert>
 #include <map>
+#include <set>
+#include <optional>
+#include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "codegen/build_host_program.h"
+#include "fusion/fusion_context.h"
+#include "fusion/node_class.h"
+#include "graph/region_rules.h"
+#include "graph/status_macros.h"
 
 namespace tailor {
 namespace {
 
+bool Any(const std::vector<bool>& flags) { return std::find(flags.begin(), flags.end(), true) != flags.end(); }
+
 class ProgramLowering {
  public:
-  ProgramLowering(const Graph& graph, const ShapeFacts& facts) : graph_(graph), facts_(facts) {}
+  ProgramLowering(const Graph& graph, const ShapeFacts& facts, const FusionPlan& plan, const ProgramRole& role,
+                  const LowerRegion& lower_region, LoweringTables& tables)
+      : graph_(graph),
+        facts_(facts),
+        plan_(plan),
+        uses_(Uses::Of(graph, plan)),
+        role_(role),
+        lower_region_(lower_region),
+        tables_(tables) {}
 
-  absl::StatusOr<LoweredProgram> Run(const FusionPlan& plan) {
-    HostProgram& host = result_.host;
-    host.bindings.assign(facts_.bindings().begin(), facts_.bindings().end());
-    host.checks.assign(facts_.checks().begin(), facts_.checks().end());
-    host.shape_check_count = static_cast<int>(host.checks.size());
-    for (const Output& output : graph_.outputs())
-      host.output_dims.push_back(Canonical(graph_.type(output.value).shape));
+  absl::StatusOr<HostProgram> Run() {
+    host_.bindings.assign(facts_.bindings().begin(), facts_.bindings().end());
+    host_.checks.assign(facts_.checks().begin(), facts_.checks().end());
+    host_.shape_check_count = static_cast<int>(host_.checks.size());
+    if (role_.own_workspace) host_.own_workspace = tables_.grown_blocks++;
+    NumberOutputs();
     PlaceInputs();
     PlaceOutputs();
-    for (int g = 0; g < static_cast<int>(plan.groups.size()); ++g) {
-      auto kernels = LowerGroup(graph_, facts_, plan, g);
-      if (!kernels.ok()) return kernels.status();
-      packed_ = -1;  // packed blocks belong to one group
-      for (LoweredKernel& kernel : *kernels) AddLaunch(std::move(kernel));
+    int rest = -1;
+    for (int g = 0; g < static_cast<int>(plan_.groups.size()); ++g) {
+      if (plan_.groups[g].kind != GroupKind::kControl) {
+        TAILOR_RETURN_IF_ERROR(AddKernels(g));
+      } else if (const NodeId id = plan_.groups[g].dominant; graph_.node(id).op == OpKind::kWhile) {
+        TAILOR_RETURN_IF_ERROR(AddWhile(id));
+      } else if (graph_.node(id).op == OpKind::kIf) {
+        TAILOR_RETURN_IF_ERROR(AddIf(id));
+      } else {
+        rest = id;
+      }
     }
-    return std::move(result_);
+    if (rest >= 0) TAILOR_RETURN_IF_ERROR(AddRest(rest));
+    return std::move(host_);
   }
 
  private:
   using Place = HostBuffer::Place;
+  using Kind = CarriedValue::Kind;
 
   Shape Canonical(const Shape& shape) const {
     Shape result;
@@ -42,8 +66,50 @@ class ProgramLowering {
   }
 
   int AddBuffer(Place place, int index, DType dtype, const Shape& shape) {
-    result_.host.buffers.push_back({.place = place, .index = index, .dtype = dtype, .shape = Canonical(shape)});
-    return static_cast<int>(result_.host.buffers.size()) - 1;
+    host_.buffers.push_back({.place = place, .index = index, .dtype = dtype, .shape = Canonical(shape)});
+    return static_cast<int>(host_.buffers.size()) - 1;
+  }
+
+  int AddBlock(DType dtype, const Shape& shape) {
+    const int id = AddBuffer(Place::kWorkspace, workspace_blocks_++, dtype, shape);
+    host_.buffers[id].first_step = host_.buffers[id].last_step = step();
+    return id;
+  }
+
+  int step() const { return static_cast<int>(host_.steps.size()); }
+
+  // The buffer is needed at the step to come, and so is whatever memory a result may turn out to be.
+  int Use(int id) {
+    host_.buffers[id].last_step = step();
+    for (int behind : behind_[id]) Use(behind);
+    return id;
+  }
+
+  // ---- Signature ----
+
+  HostProgram::Output SourceOf(int number) const {
+    return number < static_cast<int>(role_.outputs.size()) ? role_.outputs[number] : HostProgram::Output::kRuntime;
+  }
+
+  // The rest's outputs have the numbers that it says, this program's the others.
+  void NumberOutputs() {
+    std::vector<int64_t> of_rest;
+    for (const Node& node : graph_.nodes()) {
+      if (node.op == OpKind::kRest) of_rest = node.i64s("outputs");
+    }
+    const size_t count = graph_.outputs().size() + of_rest.size();
+    std::vector<int> numbers = role_.numbers;
+    for (size_t i = numbers.size(); i < count; ++i) numbers.push_back(static_cast<int>(i));
+    for (size_t i = 0; i < count; ++i) {
+      if (std::find(of_rest.begin(), of_rest.end(), static_cast<int64_t>(i)) == of_rest.end()) {
+        host_.output_numbers.push_back(numbers[i]);
+        host_.output_sources.push_back(SourceOf(numbers[i]));
+      }
+    }
+    for (int64_t i : of_rest) rest_numbers_.push_back(numbers[i]);
+    if (!role_.body) return;
+    host_.carried.assign(graph_.inputs().size(), Kind::kInvariant);
+    for (int number : numbers) host_.carried[number] = Kind::kSwapped;
   }
 
   void PlaceInputs() {
@@ -55,78 +121,266 @@ class ProgramLowering {
 
   // Every output is a computed value of its own (the rewrites saw to it): its kernel writes there.
   void PlaceOutputs() {
-    for (int i = 0; i < static_cast<int>(graph_.outputs().size()); ++i) {
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
       const Value v = graph_.outputs()[i].value;
-      const bool added =
-          buffer_of_.try_emplace(v, AddBuffer(Place::kOutput, i, graph_.type(v).dtype, graph_.type(v).shape)).second;
-      assert(added && graph_.node(v.node).op != OpKind::kConstant);
-      static_cast<void>(added);
+      const TensorType& type = graph_.type(v);
+      const int number = host_.output_numbers[i];
+      host_.output_dims.push_back(Canonical(type.shape));
+      assert(!buffer_of_.contains(v) && graph_.node(v.node).op != OpKind::kConstant);
+      if (IsUpdateOf(v, number)) {
+        host_.carried[number] = Kind::kInPlace;
+        buffer_of_[v] = buffer_of_.at({graph_.inputs()[number], 0});
+      } else {
+        buffer_of_[v] = AddBuffer(Place::kOutput, number, type.dtype, type.shape);
+      }
     }
   }
 
+  // Whether a loop's body makes `v` by updating its argument, which nothing else reads.
+  bool IsUpdateOf(Value v, int argument) const {
+    if (!role_.body || !IsScatter(graph_.node(v.node))) return false;
+    const Value before{graph_.inputs()[argument], 0};
+    return graph_.node(v.node).operands[0] == before && uses_.users(before.node).size() == 1 &&
+           std::count(graph_.node(v.node).operands.begin(), graph_.node(v.node).operands.end(), before) == 1;
+  }
+
+  bool InPlace(NodeId id) const {
+    const Node& node = graph_.node(id);
+    if (!IsScatter(node)) return false;
+    const auto from = buffer_of_.find(node.operands[0]), to = buffer_of_.find({id, 0});
+    return from != buffer_of_.end() && to != buffer_of_.end() && from->second == to->second;
+  }
+
+  // ---- Launches ----
+
+  absl::Status AddKernels(int g) {
+    const bool in_place = plan_.groups[g].kind == GroupKind::kScatter && InPlace(plan_.groups[g].dominant);
+    TAILOR_ASSIGN_OR_RETURN(auto kernels, LowerGroup(graph_, facts_, plan_, g, in_place));
+    packed_.clear();  // packed blocks belong to one group
+    for (LoweredKernel& kernel : kernels) AddLaunch(std::move(kernel));
+    return absl::OkStatus();
+  }
+
   int ConstantBuffer(const LoweredKernel::Operand& operand) {
-    const LoweredProgram::Constant constant{operand.value.node, operand.layout, operand.transpose};
-    auto& constants = result_.constants;
-    auto it = std::find(constants.begin(), constants.end(), constant);
-    if (it != constants.end()) return constant_buffers_[it - constants.begin()];
-    constants.push_back(constant);
-    constant_buffers_.push_back(
-        AddBuffer(Place::kConstant, static_cast<int>(constants.size()) - 1, operand.dtype, operand.shape));
-    return constant_buffers_.back();
+    const Node& node = graph_.node(operand.value.node);
+    LoweredProgram::Constant constant{node.string("name"), graph_.type(operand.value),
+                                      graph_.constant_data(operand.value.node), operand.layout, operand.transpose};
+    auto& constants = tables_.program.constants;
+    const auto same = [&](const LoweredProgram::Constant& other) {
+      return other.data.data == constant.data.data && other.type == constant.type && other.layout == constant.layout &&
+             other.transpose == constant.transpose;
+    };
+    const int index = static_cast<int>(std::find_if(constants.begin(), constants.end(), same) - constants.begin());
+    if (index == static_cast<int>(constants.size())) constants.push_back(std::move(constant));
+    auto [it, added] = constant_buffers_.try_emplace(index, -1);
+    if (added) it->second = AddBuffer(Place::kConstant, index, operand.dtype, operand.shape);
+    return it->second;
   }
 
   int BufferOf(const LoweredKernel::Operand& operand) {
     if (operand.packed >= 0) {
-      if (packed_ < 0) packed_ = AddBuffer(Place::kWorkspace, workspace_blocks_++, operand.dtype, operand.shape);
-      return packed_;
+      auto [it, added] = packed_.try_emplace(operand.packed, -1);
+      if (added) it->second = AddBlock(operand.dtype, operand.shape);
+      return Use(it->second);
     }
     if (graph_.node(operand.value.node).op == OpKind::kConstant) return ConstantBuffer(operand);
     auto [it, added] = buffer_of_.try_emplace(operand.value, -1);
-    if (added) it->second = AddBuffer(Place::kWorkspace, workspace_blocks_++, operand.dtype, operand.shape);
-    return it->second;
+    if (added) it->second = AddBlock(operand.dtype, operand.shape);
+    return Use(it->second);
   }
 
+  int BufferOf(Value v) { return BufferOf({.value = v, .dtype = graph_.type(v).dtype, .shape = graph_.type(v).shape}); }
+
   int KernelIndex(KernelPlan plan) {
-    auto [it, added] = kernel_of_.try_emplace(plan.Text(), static_cast<int>(result_.kernels.size()));
-    if (added) result_.kernels.push_back(std::move(plan));
+    auto& kernels = tables_.program.kernels;
+    auto [it, added] = tables_.kernel_of.try_emplace(plan.Text(), static_cast<int>(kernels.size()));
+    if (added) kernels.push_back(std::move(plan));
     return it->second;
   }
 
   // Operands become buffers; the launch's step number extends their lives.
   void AddLaunch(LoweredKernel kernel) {
-    HostProgram& host = result_.host;
-    const int step = static_cast<int>(host.launches.size());
     Launch launch{.name = kernel.plan.name};
-    for (size_t i = 0; i < kernel.operands.size(); ++i) {
-      const size_t known = host.buffers.size();
-      const int id = BufferOf(kernel.operands[i]);
-      if (static_cast<size_t>(id) >= known) host.buffers[id].first_step = step;
-      host.buffers[id].last_step = step;
-      launch.buffers.push_back(id);
-    }
+    for (const LoweredKernel::Operand& operand : kernel.operands) launch.buffers.push_back(BufferOf(operand));
     for (const DimSlot& slot : kernel.plan.dims) launch.dims.push_back(slot.value);
-    if (!kernel.faults.empty()) launch.first_fault_check = static_cast<int32_t>(host.checks.size());
+    if (!kernel.faults.empty()) launch.first_fault_check = static_cast<int32_t>(host_.checks.size());
     for (const LoweredKernel::Fault& fault : kernel.faults) {
-      host.checks.push_back({.relation = ShapeCheck::Relation::kAtMost, .message = fault.message, .node = fault.node});
+      host_.checks.push_back({.relation = ShapeCheck::Relation::kAtMost, .message = fault.message, .node = fault.node});
     }
     launch.kernel = KernelIndex(std::move(kernel.plan));
-    host.launches.push_back(std::move(launch));
+    host_.steps.push_back({false, static_cast<int>(host_.launches.size())});
+    host_.launches.push_back(std::move(launch));
+  }
+
+  // ---- Calls ----
+
+  void AddCall(Call call) {
+    host_.steps.push_back({true, static_cast<int>(host_.calls.size())});
+    host_.calls.push_back(std::move(call));
+  }
+
+  std::string NameOf(NodeId id) const {
+    return absl::StrCat(InfoOf(graph_.node(id).op).text, " ", graph_.NameOf({id, 0}));
+  }
+
+  CallArgument ArgumentOf(Value v) {
+    CallArgument argument{.buffer = BufferOf(v), .shape = Canonical(graph_.type(v).shape)};
+    argument.told = told_.contains(argument.buffer);
+    return argument;
+  }
+
+  absl::StatusOr<int> LowerInner(NodeId id, int region, bool body, bool own_workspace,
+                                 std::vector<HostProgram::Output> outputs) {
+    return lower_region_(id, region, {.body = body, .own_workspace = own_workspace, .outputs = std::move(outputs)});
+  }
+
+  static std::vector<HostProgram::Output> SourcesOf(const std::vector<std::vector<bool>>& told) {
+    std::vector<HostProgram::Output> sources;
+    for (const std::vector<bool>& extents : told) {
+      sources.push_back(Any(extents) ? HostProgram::Output::kGrows : HostProgram::Output::kCaller);
+    }
+    return sources;
+  }
+
+  // A result of a call that lies where the call leaves it.
+  int AddResult(NodeId id, int r, bool told, std::vector<int> behind) {
+    const TensorType& type = graph_.type({id, r});
+    const int result = AddBuffer(Place::kResult, r, type.dtype, type.shape);
+    host_.buffers[result].call = static_cast<int>(host_.calls.size());
+    behind_[result] = std::move(behind);
+    if (told) told_.insert(result);
+    buffer_of_[{id, r}] = result;
+    return result;
+  }
+
+  absl::Status AddWhile(NodeId id) {
+    const Node& node = graph_.node(id);
+    const std::vector<std::vector<bool>> told = ToldExtents(graph_, node);
+    const bool grows = std::any_of(told.begin(), told.end(), Any);
+    Call call{.kind = Call::Kind::kWhile, .name = NameOf(id)};
+    TAILOR_ASSIGN_OR_RETURN(const int condition, LowerInner(id, 0, false, grows, {HostProgram::Output::kCaller}));
+    TAILOR_ASSIGN_OR_RETURN(const int body, LowerInner(id, 1, true, grows, SourcesOf(told)));
+    call.programs = {condition, body};
+    const std::vector<Kind> kinds = tables_.program.programs[body].carried;
+    std::vector<int> places(node.operands.size(), -1);  // kInPlace
+    packed_.clear();
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      if (kinds[i] == Kind::kInPlace) places[i] = PlaceToUpdate(id, static_cast<int>(i));
+    }
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      CallArgument argument = ArgumentOf(node.operands[i]);
+      if (places[i] >= 0) argument.buffer = Use(places[i]);
+      call.carried.push_back({.kind = kinds[i]});
+      CarriedValue& carried = call.carried.back();
+      const Value result{id, static_cast<int32_t>(i)};
+      if (carried.kind != Kind::kSwapped) {
+        buffer_of_[result] = argument.buffer;
+      } else {
+        const bool grown = Any(told[i]);
+        std::vector<int> behind = {argument.buffer};
+        for (int place = 0; place < 2; ++place) {
+          if (grown) {
+            carried.grown[place] = tables_.grown_blocks++;
+          } else {
+            carried.places[place] = AddBlock(graph_.type(result).dtype, graph_.type(result).shape);
+            behind.push_back(carried.places[place]);
+          }
+        }
+        AddResult(id, static_cast<int>(i), grown, std::move(behind));
+      }
+      call.arguments.push_back(std::move(argument));
+    }
+    call.condition = AddBlock(DType::kBool, {});
+    AddCall(std::move(call));
+    return absl::OkStatus();
+  }
+
+  // Where a loop may update its argument: the operand's own memory if nothing else wants it, else a copy.
+  int PlaceToUpdate(NodeId id, int argument) {
+    const Value operand = graph_.node(id).operands[argument];
+    if (graph_.node(operand.node).op != OpKind::kConstant && uses_.readers(operand.node).size() == 1 &&
+        std::count(graph_.node(id).operands.begin(), graph_.node(id).operands.end(), operand) == 1) {
+      const int buffer = BufferOf(operand);
+      if (host_.buffers[buffer].place == Place::kWorkspace) return buffer;
+    }
+    AddLaunch(LowerCopy(graph_, facts_, operand, argument));
+    return packed_.at(argument);
+  }
+
+  absl::Status AddIf(NodeId id) {
+    const Node& node = graph_.node(id);
+    const std::vector<std::vector<bool>> told = ToldExtents(graph_, node);
+    Call call{.kind = Call::Kind::kIf, .name = NameOf(id)};
+    for (int region = 0; region < 2; ++region) {
+      TAILOR_ASSIGN_OR_RETURN(const int program, LowerInner(id, region, false, false, SourcesOf(told)));
+      call.programs.push_back(program);
+    }
+    call.condition = BufferOf(node.operands[0]);
+    for (size_t i = 1; i < node.operands.size(); ++i) call.arguments.push_back(ArgumentOf(node.operands[i]));
+    for (size_t r = 0; r < node.results.size(); ++r) {
+      const TensorType& type = node.results[r];
+      Call::Result result{.shape = Canonical(type.shape)};
+      if (Any(told[r])) {
+        result.grown = tables_.grown_blocks++;
+        AddResult(id, static_cast<int>(r), true, {});
+      } else {
+        result.place = AddBlock(type.dtype, type.shape);
+        buffer_of_[{id, static_cast<int32_t>(r)}] = result.place;
+      }
+      call.results.push_back(std::move(result));
+    }
+    AddCall(std::move(call));
+    return absl::OkStatus();
+  }
+
+  absl::Status AddRest(NodeId id) {
+    const Node& node = graph_.node(id);
+    Call call{.kind = Call::Kind::kRest, .name = "rest"};
+    TAILOR_ASSIGN_OR_RETURN(
+        const int program,
+        lower_region_(id, 0, {.own_workspace = true, .outputs = role_.outputs, .numbers = rest_numbers_}));
+    call.programs = {program};
+    for (Value v : node.operands) call.arguments.push_back(ArgumentOf(v));
+    const Graph& rest = *node.regions[0].graph;
+    for (size_t i = 0; i < node.dims("extents").size(); ++i) {
+      CallArgument argument{.shape = Canonical({node.dims("extents")[i]})};
+      if (const int64_t count = node.i64s("counts")[i]; count >= 0) {
+        argument.count = static_cast<int>(count);
+        argument.count_check = static_cast<int32_t>(host_.checks.size());
+        const std::string name = rest.node(rest.inputs()[node.operands.size() + i]).name;
+        host_.checks.push_back({.relation = ShapeCheck::Relation::kAtLeast,
+                                .message = absl::StrCat(name, " is {lhs}, but must be at least {rhs}"),
+                                .node = graph_.node(node.operands[count].node).name});
+      }
+      call.arguments.push_back(std::move(argument));
+    }
+    AddCall(std::move(call));
+    return absl::OkStatus();
   }
 
   const Graph& graph_;
   const ShapeFacts& facts_;
-  LoweredProgram result_;
+  const FusionPlan& plan_;
+  const Uses uses_;
+  const ProgramRole& role_;
+  const LowerRegion& lower_region_;
+  LoweringTables& tables_;
+  HostProgram host_;
+  std::vector<int> rest_numbers_;
   std::map<Value, int> buffer_of_;
-  std::vector<int> constant_buffers_;
-  int packed_ = -1;
+  std::map<int, int> constant_buffers_;     // by constant index
+  std::map<int, int> packed_;               // by number
+  std::map<int, std::vector<int>> behind_;  // by result: the buffers that it may be
+  std::set<int> told_;                      // results with extents that their call tells
   int workspace_blocks_ = 0;
-  absl::flat_hash_map<std::string, int> kernel_of_;
 };
 
 }  // namespace
 
-absl::StatusOr<LoweredProgram> LowerProgram(const Graph& graph, const ShapeFacts& facts, const FusionPlan& plan) {
-  return ProgramLowering(graph, facts).Run(plan);
+absl::StatusOr<HostProgram> LowerProgram(const Graph& graph, const ShapeFacts& facts, const FusionPlan& plan,
+                                         const ProgramRole& role, const LowerRegion& lower_region,
+                                         LoweringTables& tables) {
+  return ProgramLowering(graph, facts, plan, role, lower_region, tables).Run();
 }
 
 }  // namespace tailor

@@ -47,13 +47,11 @@ std::string UniqueName(std::string name, std::set<std::string>& taken) {
   }
 }
 
-ProgramConstant Describe(const Graph& graph, const LoweredProgram::Constant& constant, std::set<std::string>& taken) {
-  const TensorType& type = graph.type({constant.node, 0});
+ProgramConstant Describe(const LoweredProgram::Constant& constant, size_t index, std::set<std::string>& taken) {
   ProgramConstant described;
-  const std::string& name = graph.node(constant.node).string("name");
-  described.name = UniqueName(name.empty() ? absl::StrCat("constant", constant.node) : name, taken);
-  described.dtype = type.dtype;
-  for (const DimExpr& dim : type.shape) described.dims.push_back(*dim.constant());
+  described.name = UniqueName(constant.name.empty() ? absl::StrCat("constant", index) : constant.name, taken);
+  described.dtype = constant.type.dtype;
+  for (const DimExpr& dim : constant.type.shape) described.dims.push_back(*dim.constant());
   described.layout = constant.layout;
   if (constant.transpose) std::swap(described.dims.back(), *(described.dims.end() - 2));
   return described;
@@ -108,13 +106,13 @@ void PackPanels(const PanelSource& source, int64_t begin, int64_t end, std::byte
   }
 }
 
-absl::StatusOr<PackedConstants> PackConstants(const Graph& graph, const LoweredProgram& program, int threads) {
+absl::StatusOr<PackedConstants> PackConstants(const LoweredProgram& program, int threads) {
   PackedConstants packed;
   std::set<std::string> taken;
   std::vector<PackJob> jobs;
   for (const LoweredProgram::Constant& constant : program.constants) {
-    const ConstantData& data = graph.constant_data(constant.node);
-    ProgramConstant described = Describe(graph, constant, taken);
+    const ConstantData& data = constant.data;
+    ProgramConstant described = Describe(constant, packed.constants.size(), taken);
     if (constant.layout == ConstantLayout::kRowMajor) {
       described.bytes = {static_cast<const std::byte*>(data.data), data.size};
       packed.storage.push_back(data.owner);

@@ -33,7 +33,7 @@ struct PackedConstants {
 };
 
 // Row-major constants are referenced where the graph has them. Names are unique.
-absl::StatusOr<PackedConstants> PackConstants(const Graph& graph, const LoweredProgram& program, int threads);
+absl::StatusOr<PackedConstants> PackConstants(const LoweredProgram& program, int threads);
 
 }  // namespace tailor
 

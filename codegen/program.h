@@ -69,7 +69,8 @@ struct Variant {
   uint64_t run_offset = 0;            // RunFn, PlanFn within the image
   uint64_t plan_offset = 0;
   uint64_t memo_slots = 0;
-  uint64_t api_size = 0;  // RtApi and RtContext must be at least so large
+  uint64_t grown_blocks = 0;  // RtApi::block is called with numbers below it
+  uint64_t api_size = 0;      // RtApi and RtContext must be at least so large
   uint64_t context_size = 0;
   std::vector<ProgramLaunch> launches;
 };

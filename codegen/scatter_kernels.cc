@@ -15,16 +15,18 @@ int OutputBuffer(const Graph& graph, Value v, ValueLowering& values) {
                           {.value = v, .dtype = type.dtype, .shape = type.shape});
 }
 
-ValueLowering Copy(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group) {
+// A loop that stores `x`; `add_output` adds the buffer where.
+template <typename AddOutput>
+ValueLowering Copy(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group, Value x,
+                   AddOutput add_output) {
   ValueLowering values(graph, facts, group);
-  const Value x = graph.node(group.dominant).operands[0];
   Index all;
   for (const DimExpr& extent : graph.type(x).shape) {
     values.plan.axes.push_back({values.ExtentOf(extent), AxisRole::kParallel});
     all.push_back(values.Axis(static_cast<int>(all.size())));
   }
   const ExprId value = values.At(x, all);
-  const int out = OutputBuffer(graph, {group.dominant, 0}, values);
+  const int out = add_output(values);
   values.plan.stages.push_back({.axes = {}, .statements = {{.buffer = out, .indices = all, .value = value}}});
   return values;
 }
@@ -63,8 +65,24 @@ ValueLowering Update(const Graph& graph, const ShapeFacts& facts, const FusionGr
 
 }  // namespace
 
-std::vector<ValueLowering> ScatterKernels(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group) {
-  return {Copy(graph, facts, group), Update(graph, facts, group)};
+std::vector<ValueLowering> ScatterKernels(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group,
+                                          bool in_place) {
+  std::vector<ValueLowering> kernels;
+  if (!in_place) {
+    kernels.push_back(Copy(graph, facts, group, graph.node(group.dominant).operands[0],
+                           [&](ValueLowering& values) { return OutputBuffer(graph, {group.dominant, 0}, values); }));
+  }
+  kernels.push_back(Update(graph, facts, group));
+  return kernels;
+}
+
+ValueLowering CopyKernel(const Graph& graph, const ShapeFacts& facts, const FusionGroup& nothing, Value from,
+                         int packed) {
+  const TensorType& type = graph.type(from);
+  return Copy(graph, facts, nothing, from, [&](ValueLowering& values) {
+    return values.AddBuffer(BufferKind::kOutput, type.dtype, type.shape,
+                            {.packed = packed, .dtype = type.dtype, .shape = type.shape});
+  });
 }
 
 }  // namespace tailor

@@ -126,6 +126,7 @@ void WriteVariant(const Variant& variant, bool in_use, JsonWriter* json) {
   json->Array("features", variant.features, [&](const std::string& feature) { json->String(feature); });
   json->Field("image_bytes", static_cast<int64_t>(variant.image.size()));
   json->Field("memo_slots", static_cast<int64_t>(variant.memo_slots));
+  json->Field("grown_blocks", static_cast<int64_t>(variant.grown_blocks));
   json->Array("launches", variant.launches, [&](const ProgramLaunch& launch) { WriteLaunch(launch, json); });
   json->EndObject();
 }

@@ -52,18 +52,22 @@ struct RtApi {
   int32_t (*copy)(RtContext* context, int32_t device, void* to, const void* from, uint64_t bytes, int32_t kind);
   int32_t (*readback)(RtContext* context, int32_t device, void* to, const void* from, uint64_t bytes);
   int32_t (*event)(RtContext* context, int32_t device, int32_t event, int32_t action);
+  // Makes growing block `number` of the session at least `bytes` large and points out->data there; contents are not
+  // kept. What a program needs whose extents are known only during the run.
+  int32_t (*block)(RtContext* context, int32_t number, TensorArg* out, uint64_t bytes);
 };
 
 // What the plan function reports besides output dims.
 struct PlanResult {
   uint64_t struct_size;
   uint64_t workspace_bytes;
-  int32_t* versions;  // chosen version per launch step, Variant::launches entries; may be null
+  int32_t* versions;  // chosen version per launch step, Variant::launches entries; -1: told by data; may be null
 };
 
 // Entry points of a variant's image.
 using RunFn = int32_t (*)(const RtApi* api, RtContext* context, const TensorArg* in, TensorArg* out);
-// Fills out[i].dims and `plan` from in[i].dims alone; touches no tensor data and no memo. Fails as run does.
+// Fills out[i].dims and `plan` from in[i].dims alone; touches no tensor data and no memo. Fails as run does. Extents
+// of outputs that data tells are -1, and workspace_bytes is without the blocks that such runs grow.
 using PlanFn = int32_t (*)(const RtApi* api, RtContext* context, const TensorArg* in, TensorArg* out, PlanResult* plan);
 
 // Reserved check id: arithmetic on dims left int64 (lhs, rhs unused).
@@ -73,10 +77,10 @@ static_assert(sizeof(TensorArg) == 16 && offsetof(TensorArg, dims) == 8);
 static_assert(sizeof(RtContext) == 48 && offsetof(RtContext, constants) == 8);
 static_assert(offsetof(RtContext, workspace) == 16 && offsetof(RtContext, workspace_bytes) == 24);
 static_assert(offsetof(RtContext, memo) == 32 && offsetof(RtContext, workers) == 40);
-static_assert(sizeof(RtApi) == 80 && offsetof(RtApi, grow) == 8 && offsetof(RtApi, output) == 16);
+static_assert(sizeof(RtApi) == 88 && offsetof(RtApi, grow) == 8 && offsetof(RtApi, output) == 16);
 static_assert(offsetof(RtApi, parallel_for) == 24 && offsetof(RtApi, fail) == 32 && offsetof(RtApi, trace) == 40);
 static_assert(offsetof(RtApi, launch) == 48 && offsetof(RtApi, copy) == 56 && offsetof(RtApi, readback) == 64);
-static_assert(offsetof(RtApi, event) == 72);
+static_assert(offsetof(RtApi, event) == 72 && offsetof(RtApi, block) == 80);
 static_assert(sizeof(PlanResult) == 24 && offsetof(PlanResult, workspace_bytes) == 8 &&
               offsetof(PlanResult, versions) == 16);
 

@@ -55,6 +55,14 @@ int32_t Output(RtContext* context, int32_t index, TensorArg* out, uint64_t bytes
   return 0;
 }
 
+int32_t Block(RtContext* context, int32_t number, TensorArg* out, uint64_t bytes) {
+  GrowingBuffer& block = (*StateOf(context).blocks)[number];
+  // By half at least: what grows turn by turn is allocated anew a few times only.
+  const bool grown = bytes <= block.size() || block.Grow(std::max(bytes, block.size() / 2 * 3));
+  out->data = block.size() > 0 ? block.data() : EmptyTensorData();
+  return grown ? 0 : Note(context, {Fault::Kind::kWorkspace, 0, 0, static_cast<int64_t>(bytes), 0});
+}
+
 int32_t Fail(RtContext* context, int32_t check, int64_t lhs, int64_t rhs) {
   return Note(context, {Fault::Kind::kCheck, check, 0, lhs, rhs});
 }
@@ -146,6 +154,7 @@ constexpr RtApi HostTable(decltype(RtApi::trace) trace) {
       .copy = nullptr,
       .readback = nullptr,
       .event = nullptr,
+      .block = Block,
   };
 }
 

@@ -43,6 +43,7 @@ struct RunState {
   Arguments* arguments = nullptr;  // of the run under way
   GrowingBuffer* workspace = nullptr;
   std::vector<GrowingBuffer>* outputs = nullptr;  // library-owned, by output
+  std::vector<GrowingBuffer>* blocks = nullptr;   // by number
   const Parallelism* parallelism = nullptr;
   Tracing tracing;
 };

@@ -38,12 +38,16 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
   for (size_t i = 0; i < executable.program().outputs.size(); ++i) {
     output_buffers_.emplace_back(executable.runtime().allocator());
   }
+  for (uint64_t i = 0; i < executable.variant().grown_blocks; ++i) {
+    blocks_.emplace_back(executable.runtime().allocator());
+  }
   state_.context.struct_size = sizeof(RtContext);
   state_.context.constants = executable.constants();
   state_.context.memo = memo_.data();
   state_.context.workers = static_cast<int64_t>(parallelism_.threads);
   state_.workspace = &workspace_;
   state_.outputs = &output_buffers_;
+  state_.blocks = &blocks_;
   state_.parallelism = &parallelism_;
   state_.tracing = {options.trace, options.trace_user};
 }

@@ -54,7 +54,7 @@ class Session {
   const InputUse input_use_;
   RunCounter runs_;
   GrowingBuffer workspace_;
-  std::vector<GrowingBuffer> output_buffers_;
+  std::vector<GrowingBuffer> output_buffers_, blocks_;
   std::vector<int64_t> memo_;
   Arguments first_, second_;
   Arguments* bound_ = nullptr;  // first_ or second_

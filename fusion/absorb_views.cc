@@ -59,14 +59,14 @@ absl::Status AbsorbViews(const FusionContext& context, FusionPlan& plan) {
       if (IsContraction(graph.node(user))) product = user;
       if (floating[user] && fed_product[user] >= 0) product = fed_product[user];
     }
-    if (product >= 0 && !uses.graph_output(id) && !IsLinear(context, id) && ReshapesWindows(context, id)) {
+    if (product >= 0 && !uses.stored(id) && !IsLinear(context, id) && ReshapesWindows(context, id)) {
       stored[graph.node(id).operands[0].node] = true;
       floating[id] = true;
       continue;
     }
     if (stored[id]) continue;
-    floating[id] = !uses.graph_output(id) && (product < 0 || IsLinear(context, id));
-    if (!floating[id] && product >= 0 && !uses.graph_output(id)) {
+    floating[id] = !uses.stored(id) && (product < 0 || IsLinear(context, id));
+    if (!floating[id] && product >= 0 && !uses.stored(id)) {
       refusals.push_back({id, product, "absorb-views",
                           absl::StrCat(InfoOf(graph.node(id).op).text, " ", graph.NameOf({id, 0}),
                                        " is no linear index map of the product's operand")});

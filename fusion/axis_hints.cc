@@ -26,13 +26,13 @@ AxisHints::AxisHints(const FusionContext& context, const FusionGroup& group) : c
   const Graph& graph = context_.graph;
   for (NodeId id : group_.nodes) {
     const Node& node = graph.node(id);
-    of_[id] = Blank(id);
+    of_[{id, 0}] = Blank({id, 0});
     if (IsContraction(node)) continue;
     for (int i = 0; i < static_cast<int>(node.operands.size()); ++i) {
       maps_[{id, i}] = MapOperand(graph, context_.facts, id, i);
-      of_.try_emplace(node.operands[i].node, Blank(node.operands[i].node));
+      of_.try_emplace(node.operands[i], Blank(node.operands[i]));
     }
-    if (IsReduction(node)) domain_[id] = Blank(node.operands[0].node);
+    if (IsReduction(node)) domain_[id] = Blank(node.operands[0]);
   }
   Seed();
   Spread(Carriers::kNodes);
@@ -42,15 +42,15 @@ AxisHints::AxisHints(const FusionContext& context, const FusionGroup& group) : c
 
 bool AxisHints::InGroup(NodeId id) const { return std::binary_search(group_.nodes.begin(), group_.nodes.end(), id); }
 
-std::vector<int> AxisHints::Blank(NodeId value) const {
+std::vector<int> AxisHints::Blank(Value value) const {
   std::vector<int> dims;
-  for (const DimExpr& extent : context_.graph.type({value, 0}).shape) {
+  for (const DimExpr& extent : context_.graph.type(value).shape) {
     dims.push_back(ProvablyOne(context_.facts, extent) ? kUnitDim : kUnknownAxis);
   }
   return dims;
 }
 
-std::vector<int> AxisHints::Identity(NodeId value) const {
+std::vector<int> AxisHints::Identity(Value value) const {
   std::vector<int> dims = Blank(value);
   for (size_t d = 0; d < dims.size(); ++d) {
     if (dims[d] != kUnitDim) dims[d] = static_cast<int>(d);
@@ -60,17 +60,17 @@ std::vector<int> AxisHints::Identity(NodeId value) const {
 
 void AxisHints::Seed() {
   if (group_.kind == GroupKind::kLoop) {
-    for (Value output : group_.outputs) of_[output.node] = Identity(output.node);
+    for (Value output : group_.outputs) of_[output] = Identity(output);
     return;
   }
   if (group_.kind == GroupKind::kContraction) {
-    of_[group_.dominant] = Identity(group_.dominant);
+    of_[{group_.dominant, 0}] = Identity({group_.dominant, 0});
     return;
   }
   if (group_.kind == GroupKind::kScan) {
     const auto scanned = static_cast<size_t>(context_.graph.node(group_.dominant).i64("axis"));
     int next = 0;
-    std::vector<int>& dims = of_[group_.dominant];
+    std::vector<int>& dims = of_[{group_.dominant, 0}];
     for (size_t d = 0; d < dims.size(); ++d) {
       const int axis = d == scanned ? static_cast<int>(dims.size()) - 1 : next++;
       if (dims[d] != kUnitDim) dims[d] = axis;
@@ -99,10 +99,10 @@ bool AxisHints::SpreadOnce(Carriers carriers) {
   for (const auto& [use, map] : maps_) {
     auto [id, i] = use;
     const Node& node = context_.graph.node(id);
-    NodeId operand = node.operands[i].node;
-    std::vector<int>& result = of_[id];
+    const Value operand = node.operands[i];
+    std::vector<int>& result = of_[{id, 0}];
     std::vector<int>& source = IsReduction(node) ? domain_[id] : of_[operand];
-    bool carries = carriers == Carriers::kValues || InGroup(operand);
+    bool carries = carriers == Carriers::kValues || InGroup(operand.node);
     if (IsReduction(node) && carries) {
       for (size_t d = 0; d < source.size(); ++d) changed |= Link(source[d], of_[operand][d]);
     }
@@ -125,7 +125,7 @@ bool AxisHints::MatchExtents() {
   for (Value output : group_.outputs) {
     NodeId id = output.node;
     while (ClassOf(graph.node(id)) == FusionClass::kView) id = graph.node(id).operands[0].node;
-    if (InGroup(id) && MatchDims(graph.type({id, 0}).shape, of_[id], nullptr)) return true;
+    if (InGroup(id) && MatchDims(graph.type({id, 0}).shape, of_[{id, 0}], nullptr)) return true;
   }
   return false;
 }

@@ -22,7 +22,7 @@ class AxisHints {
   AxisHints(const FusionContext& context, const FusionGroup& group);
 
   // Per dim: axis, kUnitDim or kUnknownAxis.
-  const std::vector<int>& of(NodeId id) const { return of_.at(id); }
+  const std::vector<int>& of(NodeId id) const { return of_.at({id, 0}); }
   // The dims that a reduction reads.
   const std::vector<int>& domain(NodeId reduction) const { return domain_.at(reduction); }
   const OperandMap& map(NodeId id, int operand) const { return maps_.at({id, operand}); }
@@ -31,8 +31,8 @@ class AxisHints {
   enum class Carriers { kNodes, kValues };
 
   bool InGroup(NodeId id) const;
-  std::vector<int> Blank(NodeId value) const;
-  std::vector<int> Identity(NodeId value) const;
+  std::vector<int> Blank(Value value) const;
+  std::vector<int> Identity(Value value) const;
   void Seed();
   void Spread(Carriers carriers);
   bool SpreadOnce(Carriers carriers);
@@ -41,7 +41,8 @@ class AxisHints {
 
   const FusionContext& context_;
   const FusionGroup& group_;
-  std::map<NodeId, std::vector<int>> of_, domain_;
+  std::map<Value, std::vector<int>> of_;
+  std::map<NodeId, std::vector<int>> domain_;
   std::map<std::pair<NodeId, int>, OperandMap> maps_;
 };
 

@@ -21,7 +21,7 @@ absl::StatusOr<Graph> ComposeViews(const Graph& graph, const ShapeFacts& facts) 
     TAILOR_ASSIGN_OR_RETURN(Value composed, AppendInPlace(r, op, operands, std::move(attributes)));
     return composed;
   };
-  return RebuildGraph(graph, {rewrite, nullptr, nullptr});
+  return RebuildGraph(graph, {.rewrite = rewrite});
 }
 
 }  // namespace tailor

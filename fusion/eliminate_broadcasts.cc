@@ -36,7 +36,7 @@ absl::StatusOr<Graph> EliminateBroadcasts(const Graph& graph, const ShapeFacts& 
     TAILOR_ASSIGN_OR_RETURN(Value v, AppendInPlace(r, r.node().op, operands, r.node().attributes));
     return v;
   };
-  return RebuildGraph(graph, {rewrite, nullptr, nullptr});
+  return RebuildGraph(graph, {.rewrite = rewrite});
 }
 
 }  // namespace tailor

@@ -46,7 +46,9 @@ struct Former {
     for (NodeId id : core) {
       const std::vector<NodeId>& readers = uses.readers(id);
       bool read_outside = std::any_of(readers.begin(), readers.end(), [&](NodeId r) { return !InCore(r); });
-      if (read_outside || uses.graph_output(id)) group.outputs.push_back({id, 0});
+      if (!read_outside && !uses.stored(id)) continue;
+      for (size_t r = 0; r < graph().node(id).results.size(); ++r)
+        group.outputs.push_back({id, static_cast<int32_t>(r)});
     }
   }
 
@@ -54,6 +56,12 @@ struct Former {
     bool reduces = false;
     for (NodeId id : core) {
       const Node& node = graph().node(id);
+      if (IsControl(node)) {
+        group.kind = GroupKind::kControl;
+        group.dominant = id;
+        if (core.size() == 1) return absl::OkStatus();
+        return absl::FailedPreconditionError("control flow runs between kernels, not in them");
+      }
       if (IsScatter(node)) {
         group.kind = GroupKind::kScatter;
         group.dominant = id;
@@ -226,6 +234,7 @@ struct Former {
     CollectNodes();
     CollectOutputs();
     TAILOR_RETURN_IF_ERROR(ChooseDominant());
+    if (group.kind == GroupKind::kControl) return absl::OkStatus();
     if (group.kind == GroupKind::kScatter) {
       FormScatter();
       return absl::OkStatus();

@@ -5,11 +5,14 @@
 namespace tailor {
 namespace {
 
-// What a scatter reads is in memory before it starts, what it writes is complete when it ends.
-void RefuseScatters(GroupIndex& index) {
-  const char* reason = "a scatter updates memory in order, in kernels of its own";
+// What these read is in memory before they start, what they write is complete when they end.
+void RefuseWholes(GroupIndex& index) {
   for (int g = 0; g < index.size(); ++g) {
-    if (index.empty(g) || index.kind(g) != GroupKind::kScatter) continue;
+    if (index.empty(g)) continue;
+    const bool scatter = index.kind(g) == GroupKind::kScatter;
+    if (!scatter && index.kind(g) != GroupKind::kControl) continue;
+    const char* reason = scatter ? "a scatter updates memory in order, in kernels of its own"
+                                 : "control flow runs between kernels, not in them";
     for (int producer : index.Producers(g)) index.Refuse(producer, g, reason);
     for (int consumer : index.Consumers(g)) index.Refuse(g, consumer, reason);
   }
@@ -19,7 +22,7 @@ void RefuseScatters(GroupIndex& index) {
 
 absl::Status FuseElementwise(const FusionContext& context, FusionPlan& plan) {
   GroupIndex index(context, plan, "fuse-elementwise");
-  RefuseScatters(index);
+  RefuseWholes(index);
   // Producers last to first: a chain is whole when its first node joins it.
   for (int g = index.size() - 1; g >= 0; --g) {
     if (index.empty(g) || index.kind(g) != GroupKind::kLoop) continue;

@@ -24,7 +24,7 @@ std::vector<int> Traffic(const FusionContext& context, const std::vector<Value>&
 
 // Whether something reads `value` that could not join `row`, where the loop that writes it would be.
 bool ReadElsewhere(const GroupIndex& index, Value value, int loop, int row) {
-  if (index.uses().graph_output(value.node)) return true;
+  if (index.uses().stored(value.node)) return true;
   const std::vector<NodeId>& readers = index.uses().readers(value.node);
   return std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
     int g = index.group_of(reader);

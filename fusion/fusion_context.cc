@@ -11,6 +11,7 @@ std::vector<bool> LiveNodes(const Graph& graph) {
   std::vector<bool> live(graph.nodes().size(), false);
   for (const Output& output : graph.outputs()) live[output.value.node] = true;
   for (NodeId id = static_cast<NodeId>(live.size()) - 1; id >= 0; --id) {
+    live[id] = live[id] || graph.node(id).op == OpKind::kRest;
     if (!live[id]) continue;
     for (Value operand : graph.node(id).operands) live[operand.node] = true;
   }
@@ -22,16 +23,17 @@ std::vector<bool> LiveNodes(const Graph& graph) {
 Uses::Uses(const Graph& graph, std::vector<bool> floating) : live_(LiveNodes(graph)), floating_(std::move(floating)) {
   size_t count = graph.nodes().size();
   core_.resize(count);
-  graph_output_.resize(count);
+  stored_.resize(count);
   users_.resize(count);
   readers_.resize(count);
-  for (const Output& output : graph.outputs()) graph_output_[output.value.node] = true;
+  for (const Output& output : graph.outputs()) stored_[output.value.node] = true;
   for (NodeId id = 0; id < static_cast<NodeId>(count); ++id) {
     core_[id] = live_[id] && !floating_[id] && HasCode(graph.node(id));
     if (!live_[id]) continue;
     for (Value operand : graph.node(id).operands) {
       std::vector<NodeId>& users = users_[operand.node];
       if (users.empty() || users.back() != id) users.push_back(id);
+      if (IsControl(graph.node(id))) stored_[operand.node] = true;
     }
   }
   for (NodeId id = static_cast<NodeId>(count) - 1; id >= 0; --id) {

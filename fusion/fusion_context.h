@@ -31,14 +31,15 @@ class Uses {
   bool live(NodeId id) const { return live_[id]; }
   bool floating(NodeId id) const { return floating_[id]; }
   bool core(NodeId id) const { return core_[id]; }
-  bool graph_output(NodeId id) const { return graph_output_[id]; }
+  // A graph output, or what a control node reads: in memory whatever else reads it.
+  bool stored(NodeId id) const { return stored_[id]; }
   // The core nodes that read `id`, directly or through floating nodes; ascending.
   const std::vector<NodeId>& readers(NodeId id) const { return readers_[id]; }
   // The live nodes with `id` as an operand; ascending.
   const std::vector<NodeId>& users(NodeId id) const { return users_[id]; }
 
  private:
-  std::vector<bool> live_, floating_, core_, graph_output_;
+  std::vector<bool> live_, floating_, core_, stored_;
   std::vector<std::vector<NodeId>> users_, readers_;
 };
 

@@ -23,6 +23,7 @@ enum class GroupKind : uint8_t {
   kContraction,  // one dot, its epilogue, and trailing views of the result
   kScan,         // one scan, what it is computed from, and what follows it element by element
   kScatter,      // one scatter: its operand is copied, then updated in order
+  kControl,      // one loop, branch or continuation: no kernel, its regions are programs of their own
 };
 
 // An axis of a group's iteration domain.
@@ -37,7 +38,7 @@ struct FusionGroup {
   std::vector<NodeId> nodes;    // ascending; absorbed views included
   std::vector<Value> inputs;    // values read from memory (graph inputs, constants, other groups' outputs)
   std::vector<Value> outputs;   // values written to memory, each with a use outside or a graph output
-  NodeId dominant = -1;         // the reduction, dot or scan that the others follow; -1 for kLoop
+  NodeId dominant = -1;         // the node that the others follow, or the only one; -1 for kLoop
   std::vector<GroupAxis> axes;  // kLoop: dims of the outputs; kRow: group dims then tile dims;
                                 // kContraction: batch..., m, n, then the contracted k; kScan: the other dims,
                                 // then the scanned one; kScatter: the dims of one update, then those that

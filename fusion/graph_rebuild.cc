@@ -27,7 +27,10 @@ struct Rebuilder {
   }
 
   absl::Status CopySignature() {
-    for (const SymbolInfo& symbol : from.symbols()) TAILOR_RETURN_IF_ERROR(to.AddSymbol(symbol).status());
+    for (SymbolId id = 0; id < static_cast<SymbolId>(from.symbols().size()); ++id) {
+      const auto& settle = options.settle_symbol;
+      TAILOR_RETURN_IF_ERROR(to.AddSymbol(settle ? settle(id) : from.symbol(id)).status());
+    }
     for (const auto& [a, b] : from.assumed_equal()) TAILOR_RETURN_IF_ERROR(to.AssumeEqual(a, b));
     return absl::OkStatus();
   }

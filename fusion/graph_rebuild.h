@@ -27,6 +27,7 @@ using NodeRewriter = std::function<absl::StatusOr<std::optional<Value>>(const No
 struct RebuildOptions {
   NodeRewriter rewrite;                               // absent: every node is copied
   std::function<DimExpr(const DimExpr&)> settle_dim;  // absent: dims stay
+  std::function<SymbolInfo(SymbolId)> settle_symbol;  // absent: symbols stay
   // Adds the outputs, given with their values in the new graph; absent: as they are.
   std::function<absl::Status(Graph& to, absl::Span<const Output> outputs)> add_outputs;
 };

@@ -46,7 +46,7 @@ absl::StatusOr<Graph> MergeEqualNodes(const Graph& graph, const ShapeFacts& fact
     seen[key].emplace_back(r.id, static_cast<NodeId>(r.to.nodes().size()));
     return std::nullopt;
   };
-  return RebuildGraph(graph, {rewrite, nullptr, nullptr});
+  return RebuildGraph(graph, {.rewrite = rewrite});
 }
 
 }  // namespace tailor

@@ -13,6 +13,9 @@ inline bool IsContraction(const Node& node) { return ClassOf(node) == FusionClas
 inline bool IsScan(const Node& node) { return ClassOf(node) == FusionClass::kScan; }
 inline bool IsScatter(const Node& node) { return ClassOf(node) == FusionClass::kScatter; }
 
+// Loops, branches, and what waits for data: between kernels, not in them. Their operands are in memory.
+inline bool IsControl(const Node& node) { return ClassOf(node) == FusionClass::kControl; }
+
 // Views and iota: an index map and no work, so every group that reads one may hold its own copy.
 inline bool IsFree(const Node& node) { return ClassOf(node) == FusionClass::kView || node.op == OpKind::kIota; }
 

@@ -15,11 +15,9 @@
 #include "fusion/fuse_scan.h"
 #include "fusion/fusion_context.h"
 #include "fusion/fusion_plan.h"
-#include "fusion/node_class.h"
 #include "fusion/remote_stitch.h"
 #include "fusion/stitch.h"
 #include "graph/status_macros.h"
-#include "graph/status_node.h"
 
 namespace tailor {
 namespace {
@@ -39,18 +37,6 @@ constexpr Pass kPasses[] = {
     {"fuse-scan", FuseScan},          // what rows left
     {"remote-stitch", RemoteStitch},  // last: groups must be final
 };
-
-absl::Status CheckFusible(const Graph& graph) {
-  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
-    const Node& node = graph.node(id);
-    if (ClassOf(node) != FusionClass::kControl && node.results.size() == 1) continue;
-    return WithNode(
-        absl::UnimplementedError(absl::StrCat(InfoOf(node.op).text, " ", graph.NameOf({id, 0}), ": ",
-                                              graph.TypeText(graph.type({id, 0})), ": control flow has no kernel")),
-        node.name);
-  }
-  return absl::OkStatus();
-}
 
 // Keeps one refusal per edge and pass, of edges that are still between groups.
 void SettleRefusals(const Graph& graph, FusionPlan& plan) {
@@ -77,7 +63,6 @@ void SettleRefusals(const Graph& graph, FusionPlan& plan) {
 }  // namespace
 
 absl::StatusOr<FusionPlan> Fuse(const Graph& graph, const ShapeFacts& facts, const TargetTraits& traits) {
-  TAILOR_RETURN_IF_ERROR(CheckFusible(graph));
   FusionContext context{graph, facts, traits};
   std::vector<bool> none_floating(graph.nodes().size(), false);
   TAILOR_ASSIGN_OR_RETURN(FusionPlan plan, OneNodeGroups(context, std::move(none_floating)));

@@ -43,7 +43,7 @@ struct PlanPrinter {
   }
 
   void Append(size_t number, const FusionGroup& group) {
-    constexpr const char* kKinds[] = {"loop", "row", "contraction", "scan", "scatter"};
+    constexpr const char* kKinds[] = {"loop", "row", "contraction", "scan", "scatter", "control"};
     std::vector<NodeId> inside;
     for (NodeId id : group.nodes) {
       const std::vector<NodeId>& trailing = group.trailing_views;

@@ -73,10 +73,11 @@ struct Verifier {
       if (!uses.core(id)) continue;
       const std::vector<NodeId>& readers = uses.readers(id);
       bool outside = std::any_of(readers.begin(), readers.end(), [&](NodeId r) { return !Has(group, r); });
-      if (outside || uses.graph_output(id)) expected.push_back({id, 0});
+      if (!outside && !uses.stored(id)) continue;
+      for (size_t r = 0; r < graph.node(id).results.size(); ++r) expected.push_back({id, static_cast<int32_t>(r)});
     }
     if (expected != group.outputs) return Error(g, "outputs are not what others read");
-    if (expected.empty()) return Error(g, "writes nothing");
+    if (expected.empty() && group.kind != GroupKind::kControl) return Error(g, "writes nothing");
     return absl::OkStatus();
   }
 
@@ -101,24 +102,26 @@ struct Verifier {
 
   absl::Status CheckKind(size_t g) const {
     const FusionGroup& group = plan.groups[g];
-    int products = 0, reductions = 0, scans = 0, scatters = 0;
+    int products = 0, reductions = 0, scans = 0, scatters = 0, controls = 0;
     for (NodeId id : group.nodes) {
       products += IsContraction(graph.node(id));
       reductions += IsReduction(graph.node(id));
       scans += IsScan(graph.node(id));
       scatters += IsScatter(graph.node(id));
+      controls += IsControl(graph.node(id));
       if (IsReduction(graph.node(id)) != (group.reduce_axes.count(id) != 0)) {
         return Error(g, Name(id), " has the wrong reduce axes");
       }
       if (IsReduction(graph.node(id)) && group.axis_of.count(id) == 0) return Error(g, Name(id), " has no axes");
     }
-    GroupKind kind = scatters != 0     ? GroupKind::kScatter
+    GroupKind kind = controls != 0     ? GroupKind::kControl
+                     : scatters != 0   ? GroupKind::kScatter
                      : scans != 0      ? GroupKind::kScan
                      : products != 0   ? GroupKind::kContraction
                      : reductions != 0 ? GroupKind::kRow
                                        : GroupKind::kLoop;
-    const int nests = products + scans + scatters + (reductions != 0 ? 1 : 0);
-    if (nests > 1) return Error(g, "has several loop nests");
+    const int nests = products + scans + scatters + controls;
+    if (nests > 1 || (nests == 1 && reductions != 0)) return Error(g, "has several loop nests");
     if (kind != group.kind) return Error(g, "has the wrong kind");
     if ((group.dominant >= 0) != (kind != GroupKind::kLoop)) return Error(g, "has the wrong dominant node");
     if (group.dominant >= 0 && !Has(group, group.dominant)) return Error(g, "does not have its dominant node");

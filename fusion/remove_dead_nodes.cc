@@ -11,7 +11,7 @@ absl::StatusOr<Graph> RemoveDeadNodes(const Graph& graph, const ShapeFacts& fact
     if (uses.live(r.id)) return std::nullopt;
     return Value{};
   };
-  return RebuildGraph(graph, {rewrite, nullptr, nullptr});
+  return RebuildGraph(graph, {.rewrite = rewrite});
 }
 
 }  // namespace tailor

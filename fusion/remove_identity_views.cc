@@ -49,7 +49,7 @@ absl::StatusOr<Graph> RemoveIdentityViews(const Graph& graph, const ShapeFacts& 
     if (!IsIdentity(facts, r.node(), r.to.type(r.operands[0]).shape)) return std::nullopt;
     return r.operands[0];
   };
-  return RebuildGraph(graph, {rewrite, nullptr, nullptr});
+  return RebuildGraph(graph, {.rewrite = rewrite});
 }
 
 }  // namespace tailor

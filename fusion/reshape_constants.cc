@@ -22,7 +22,7 @@ absl::StatusOr<Graph> ReshapeConstants(const Graph& graph, const ShapeFacts& fac
     r.to.SetNodeName(constant.node, r.node().name);
     return constant;
   };
-  return RebuildGraph(graph, {rewrite, nullptr, nullptr});
+  return RebuildGraph(graph, {.rewrite = rewrite});
 }
 
 }  // namespace tailor

@@ -5,7 +5,7 @@
 namespace tailor {
 
 absl::StatusOr<Graph> SettleTypes(const Graph& graph, const ShapeFacts& facts) {
-  return RebuildGraph(graph, {nullptr, [&](const DimExpr& dim) { return facts.Canonical(dim); }, nullptr});
+  return RebuildGraph(graph, {.settle_dim = [&](const DimExpr& dim) { return facts.Canonical(dim); }});
 }
 
 }  // namespace tailor

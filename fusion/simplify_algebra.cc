@@ -66,7 +66,7 @@ absl::StatusOr<Graph> SimplifyAlgebra(const Graph& graph, const ShapeFacts& fact
     TAILOR_ASSIGN_OR_RETURN(Value v, AppendInPlace(r, OpKind::kMul, {r.operands[0], r.operands[0]}, {}));
     return v;
   };
-  return RebuildGraph(graph, {rewrite, nullptr, nullptr});
+  return RebuildGraph(graph, {.rewrite = rewrite});
 }
 
 }  // namespace tailor

@@ -33,6 +33,15 @@ absl::StatusOr<Value> ScalarConstant(Graph& graph, DType dtype, double value) {
   return scalar;
 }
 
+absl::StatusOr<Value> ExtentValue(Graph& graph, const DimExpr& extent) {
+  if (extent.constant()) return ScalarConstant(graph, DType::kI64, static_cast<double>(*extent.constant()));
+  Formula f(&graph);
+  Value indices =
+      f.Apply(OpKind::kIota, {}, {{"shape", Shape{extent + 1}}, {"axis", int64_t{0}}, {"dtype", DType::kI64}});
+  Value last = f.Apply(OpKind::kSlice, {indices}, {{"starts", Shape{extent}}, {"sizes", Shape{1}}});
+  return f.Finish(f.Apply(OpKind::kReshape, {last}, {{"shape", Shape{}}}));
+}
+
 absl::StatusOr<Value> Softmax(Graph& graph, Value x, int64_t axis) {
   TAILOR_RETURN_IF_ERROR(CheckValue(graph, "softmax", "x", x));
   Formula f(&graph);

@@ -55,6 +55,10 @@ Attribute DefaultValue(const AttributeInfo& info) {
     assert(*info.default_text == "[]");
     return std::vector<int64_t>{};
   }
+  if (info.type == AttributeType::kDims) {
+    assert(*info.default_text == "[]");
+    return Shape{};
+  }
   if (info.type == AttributeType::kF64) {
     double value = 0;
     bool parsed = absl::SimpleAtod(*info.default_text, &value);
@@ -205,7 +209,7 @@ absl::Status Graph::AssumeEqual(const DimExpr& a, const DimExpr& b) {
 
 absl::Status Graph::CheckOperands(const OpInfo& info, absl::Span<const Value> operands) const {
   bool variadic = !info.operands.empty() && info.operands.back().variadic;
-  size_t needed = info.operands.size();
+  size_t needed = info.operands.size() - (variadic && info.operands.back().may_lack ? 1 : 0);
   if (variadic ? operands.size() < needed : operands.size() != needed) {
     return absl::InvalidArgumentError(
         absl::StrCat(info.text, ": has ", operands.size(), " operands, needs ", variadic ? "at least " : "", needed));
@@ -213,7 +217,7 @@ absl::Status Graph::CheckOperands(const OpInfo& info, absl::Span<const Value> op
   for (size_t i = 0; i < operands.size(); ++i) {
     if (Contains(operands[i])) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat(info.text, ": operand \"", info.operands[std::min(i, needed - 1)].name,
+        absl::StrCat(info.text, ": operand \"", info.operands[std::min(i, info.operands.size() - 1)].name,
                      "\" is no value of this graph (node ", operands[i].node, ", result ", operands[i].result, ")"));
   }
   return absl::OkStatus();

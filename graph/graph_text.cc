@@ -24,6 +24,7 @@ bool IsDefault(const AttributeInfo& info, const Attribute& value) {
     const int64_t entry = info.name == "interior" ? 0 : 1;  // what the empty list stands for
     return std::all_of(list->begin(), list->end(), [&](int64_t v) { return v == entry; });
   }
+  if (const auto* dims = std::get_if<Shape>(&value)) return dims->empty();
   if (const auto* number = std::get_if<int64_t>(&value)) return absl::StrCat(*number) == *info.default_text;
   return false;
 }
@@ -53,13 +54,11 @@ class Printer {
   Printer(const Graph& graph, std::string indent) : graph_(graph), indent_(std::move(indent)) {}
 
   std::string GraphText() const {
-    std::string symbols = SymbolClause();
-    return absl::StrCat("graph @", NameText(graph_.name()), ArgumentsText(), symbols.empty() ? "" : " where ", symbols,
-                        " {\n", BodyText(), "}\n");
+    return absl::StrCat("graph @", NameText(graph_.name()), HeaderText(), " {\n", BodyText(), "}\n");
   }
 
   std::string RegionText() const {
-    return absl::StrCat(indent_, "region", ArgumentsText(), " {\n", BodyText(), indent_, "}\n");
+    return absl::StrCat(indent_, "region", HeaderText(), " {\n", BodyText(), indent_, "}\n");
   }
 
  private:
@@ -68,6 +67,11 @@ class Printer {
     size_t count = 0;
     while (count < graph_.nodes().size() && graph_.node(count).op == OpKind::kInput) ++count;
     return count;
+  }
+
+  std::string HeaderText() const {
+    std::string symbols = SymbolClause();
+    return absl::StrCat(ArgumentsText(), symbols.empty() ? "" : " where ", symbols);
   }
 
   std::string ArgumentsText() const {
@@ -142,7 +146,7 @@ class Printer {
       results.push_back(graph_.NameOf({id, static_cast<int32_t>(r)}));
       types.push_back(graph_.TypeText(node.results[r]));
     }
-    std::string text = absl::StrCat(absl::StrJoin(results, ", "), " = ", InfoOf(node.op).text);
+    std::string text = absl::StrCat(absl::StrJoin(results, ", "), results.empty() ? "" : " = ", InfoOf(node.op).text);
     if (node.op == OpKind::kInput) {
       absl::StrAppend(&text, " @", NameText(node.name));
     } else if (node.op == OpKind::kConstant) {
@@ -150,7 +154,7 @@ class Printer {
     } else {
       absl::StrAppend(&text, OperandsText(node), AttributesText(node), RegionsText(node));
     }
-    absl::StrAppend(&text, " : ", absl::StrJoin(types, ", "));
+    if (!types.empty()) absl::StrAppend(&text, " : ", absl::StrJoin(types, ", "));
     if (node.op == OpKind::kConstant && ConstantLiteral(graph_, id).empty()) {
       absl::StrAppend(&text, " hash ", absl::StrFormat("%016x", graph_.constant_data(id).Hash()));
     }

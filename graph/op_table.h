@@ -3,7 +3,7 @@
 //   id          stable number, never reused
 //   kind        OpKind::k<kind>
 //   text        spelling in graph text, C functions (tailor_graph_<text>) and bindings
-//   operands    names; `xs...` takes one or more
+//   operands    names; `xs...` takes one or more, `xs*` none or more
 //   attributes  name:type[:default]; types i64, i64s, f64, string, dtype, dims. An attribute with a
 //               default is optional everywhere. Every extent is a `dims` entry, so it may be symbolic.
 //   shape       rule for the result's shape (ShapeRule)
@@ -78,7 +78,10 @@ TAILOR_OP(77, Pad,       "pad",        (x, value),                     (low:dims
 TAILOR_OP(78, Window,    "window",     (x),                            (axes:i64s, sizes:dims, strides:i64s:[], dilations:i64s:[]),kWindow,     kAny,        kView,        None) \
 TAILOR_OP(79, Scatter,    "scatter",    (x, indices, updates),          (combiner:string),                          kScatter,    kScatter,    kScatter,     None) \
 TAILOR_OP(80, Dot,        "dot",        (lhs, rhs),                     (transpose_lhs:i64:0, transpose_rhs:i64:0), kContract,   kDot,        kContraction, None) \
-TAILOR_OP(90, While,      "while",      (carried...),                   (),                                         kRegion,     kRegion,     kControl,     None)
+TAILOR_OP(90, While,      "while",      (carried...),                   (shapes:dims:[]),                           kRegion,     kRegion,     kControl,     None) \
+TAILOR_OP(91, If,         "if",         (condition, captured*),         (shapes:dims:[]),                           kRegion,     kRegion,     kControl,     None) \
+TAILOR_OP(92, Bind,       "bind",       (count),                        (extent:dims),                              kBind,       kExtent,     kControl,     None) \
+TAILOR_OP(93, Rest,       "rest",       (values*),                      (extents:dims:[], counts:i64s:[], outputs:i64s:[]),kRegion, kRegion,  kControl,     None)
 // clang-format on
 
 #endif  // TAILOR_GRAPH_OP_TABLE_H_

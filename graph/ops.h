@@ -37,6 +37,7 @@ enum class ShapeRule : uint8_t {
   kFromShape,    // the `shape` attribute (iota)
   kContract,     // [B..., M, K] x [B..., K, N] -> [B..., M, N]; batch dims broadcast
   kRegion,       // types of the region's results
+  kBind,         // []; from here on the symbol that `extent` names has the operand's value
 };
 
 enum class DTypeRule : uint8_t {
@@ -53,6 +54,7 @@ enum class DTypeRule : uint8_t {
   kScatter,    // T, i32 or i64, T -> T; bool only where nothing is combined
   kBitcast,    // the `dtype` attribute, of operand 0's size
   kDot,        // T, T -> T for floats and integers of 32 or 64 bits
+  kExtent,     // i64; result the same
   kRegion,
 };
 
@@ -73,6 +75,7 @@ enum class AttributeType : uint8_t { kI64, kI64s, kF64, kString, kDType, kDims }
 struct OperandInfo {
   absl::string_view name;
   bool variadic = false;  // one or more values; only as the last operand
+  bool may_lack = false;  // a variadic one: none or more
 };
 
 struct AttributeInfo {

@@ -40,6 +40,14 @@ ShapeOr BroadcastOperands(const Application& op, int skip) {
   return result;
 }
 
+ShapeOr BindShape(const Application& op) {
+  if (op.operand(0).rank() != 0)
+    return op.Error("operand ", op.Name(0), " has rank ", op.operand(0).rank(), ", needs 0");
+  const Shape& extent = op.attribute<Shape>("extent");
+  if (extent.size() == 1 && extent[0].symbol()) return Shape{};
+  return op.Error("attribute \"extent\" is ", op.Text(extent), ", needs one symbol");
+}
+
 ShapeOr ReduceShape(const Application& op) {
   const Shape& shape = op.operand(0).shape;
   std::vector<bool> reduced(shape.size(), false);
@@ -324,6 +332,8 @@ absl::StatusOr<Shape> InferShape(const Application& op) {
       return IotaShape(op);
     case ShapeRule::kContract:
       return ContractShape(op);
+    case ShapeRule::kBind:
+      return BindShape(op);
     case ShapeRule::kRegion:
       break;
   }

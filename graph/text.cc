@@ -33,6 +33,17 @@ class GraphReader {
   GraphReader(TokenReader* in, const ConstantSource& constants, Graph* graph)
       : in_(*in), constants_(constants), graph_(*graph) {}
 
+  // The arguments, the where clause and the body.
+  static absl::Status ReadWhole(TokenReader* in, const ConstantSource& constants, Graph* graph) {
+    SymbolClause symbols(in);
+    TAILOR_RETURN_IF_ERROR(symbols.ReadSymbols(graph));
+    GraphReader reader(in, constants, graph);
+    TAILOR_RETURN_IF_ERROR(reader.ReadArguments());
+    TAILOR_RETURN_IF_ERROR(symbols.ReadEqualities(graph));
+    return reader.ReadBody();
+  }
+
+ private:
   absl::Status ReadArguments() {
     TAILOR_RETURN_IF_ERROR(in_.ExpectPunct("("));
     for (bool first = true; !in_.IsPunct(")"); first = false) {
@@ -62,7 +73,6 @@ class GraphReader {
     return absl::OkStatus();
   }
 
- private:
   // Distinct for %a, %12, %"12" and %a#0.
   static std::string ScopeKey(const Token& token) {
     bool number =
@@ -234,12 +244,7 @@ class GraphReader {
     in_.Take();
     while (in_.TakeIf(in_.IsWord("region"))) {
       auto graph = std::make_shared<Graph>("region");
-      for (const SymbolInfo& symbol : graph_.symbols()) {
-        TAILOR_RETURN_IF_ERROR(graph->AddSymbol(symbol).status());
-      }
-      GraphReader reader(&in_, constants_, graph.get());
-      TAILOR_RETURN_IF_ERROR(reader.ReadArguments());
-      TAILOR_RETURN_IF_ERROR(reader.ReadBody());
+      TAILOR_RETURN_IF_ERROR(ReadWhole(&in_, constants_, graph.get()));
       regions->push_back({std::move(graph)});
     }
     in_.Leave(kRegionDepth);
@@ -337,12 +342,7 @@ absl::StatusOr<Graph> ParseGraph(absl::string_view text, const ConstantSource& c
   TAILOR_RETURN_IF_ERROR(in.ExpectWord("graph"));
   TAILOR_ASSIGN_OR_RETURN(std::string name, in.TakeKind(TokenKind::kAt, "@name"));
   Graph graph(std::move(name));
-  SymbolClause symbols(&in);
-  TAILOR_RETURN_IF_ERROR(symbols.ReadSymbols(&graph));
-  GraphReader reader(&in, constants, &graph);
-  TAILOR_RETURN_IF_ERROR(reader.ReadArguments());
-  TAILOR_RETURN_IF_ERROR(symbols.ReadEqualities(&graph));
-  TAILOR_RETURN_IF_ERROR(reader.ReadBody());
+  TAILOR_RETURN_IF_ERROR(GraphReader::ReadWhole(&in, constants, &graph));
   if (in.Peek().kind != TokenKind::kEnd) return in.ErrorHere("expected the end of the text");
   return graph;
 }

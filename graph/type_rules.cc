@@ -1,5 +1,6 @@
 #include "graph/type_rules.h"
 
+#include "graph/region_rules.h"
 #include "graph/shape_rules.h"
 #include "graph/status_macros.h"
 
@@ -68,6 +69,9 @@ absl::StatusOr<DType> InferDType(const Application& op) {
       }
       return dtype;
     }
+    case DTypeRule::kExtent:
+      TAILOR_RETURN_IF_ERROR(CheckType(op, 0, op.operand(0).dtype == DType::kI64, "i64"));
+      return DType::kI64;
     case DTypeRule::kBitcast:
       return BitcastType(op);
     case DTypeRule::kScan:
@@ -101,44 +105,6 @@ absl::StatusOr<DType> InferDType(const Application& op) {
   return op.info.dtype == DTypeRule::kCompare ? DType::kBool : dtype;
 }
 
-std::vector<TensorType> InputTypes(const Graph& graph) {
-  std::vector<TensorType> types;
-  for (NodeId id : graph.inputs()) types.push_back(graph.type({id, 0}));
-  return types;
-}
-
-std::vector<TensorType> OutputTypes(const Graph& graph) {
-  std::vector<TensorType> types;
-  for (const Output& output : graph.outputs()) types.push_back(graph.type(output.value));
-  return types;
-}
-
-// while: regions condition (carried -> bool[]) and body (carried -> carried).
-absl::StatusOr<std::vector<TensorType>> WhileTypes(const Application& op) {
-  if (op.regions.size() != 2) return op.Error("has ", op.regions.size(), " regions, needs 2");
-  std::vector<TensorType> carried(op.operands.begin(), op.operands.end());
-  const char* names[] = {"condition", "body"};
-  for (size_t r = 0; r < 2; ++r) {
-    std::vector<TensorType> arguments = InputTypes(*op.regions[r].graph);
-    if (arguments.size() != carried.size()) {
-      return op.Error("the ", names[r], " takes ", arguments.size(), " arguments, but ", carried.size(),
-                      " values are carried");
-    }
-    for (size_t i = 0; i < carried.size(); ++i) {
-      if (arguments[i] != carried[i]) {
-        return op.Error("argument ", i, " of the ", names[r], " differs in type from operand ", op.Name(i));
-      }
-    }
-  }
-  if (OutputTypes(*op.regions[0].graph) != std::vector<TensorType>{{DType::kBool, {}}}) {
-    return op.Error("the condition must return one bool[]");
-  }
-  if (OutputTypes(*op.regions[1].graph) != carried) {
-    return op.Error("the body must return the types of the carried values");
-  }
-  return carried;
-}
-
 absl::Status CheckFlags(const Application& op) {
   for (const char* flag : {"keep_dims", "transpose_lhs", "transpose_rhs", "reverse", "exclusive"}) {
     auto it = op.attributes.find(absl::string_view(flag));
@@ -169,7 +135,13 @@ absl::StatusOr<std::vector<TensorType>> InferTypes(OpKind kind, absl::Span<const
                                                    absl::Span<const Region> regions,
                                                    const std::function<std::string(SymbolId)>& symbol_name) {
   Application op{InfoOf(kind), operands, names, attributes, regions, symbol_name};
-  if (op.info.shape == ShapeRule::kRegion) return WhileTypes(op);
+  if (op.info.shape == ShapeRule::kRegion) {
+    for (const Region& region : regions) {
+      if (region.graph == nullptr) return op.Error("a region is missing");
+    }
+    if (kind == OpKind::kRest) return RestTypes(op);
+    return kind == OpKind::kWhile ? WhileTypes(op) : IfTypes(op);
+  }
   if (!regions.empty()) return op.Error("has ", regions.size(), " regions, needs none");
   TAILOR_RETURN_IF_ERROR(CheckFlags(op));
   TensorType result;

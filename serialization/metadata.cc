@@ -45,7 +45,7 @@ Offset<flatbuffers::Vector<Offset<fbs::Variant>>> Encode(FlatBufferBuilder& b, c
     }
     encoded.push_back(fbs::CreateVariant(b, b.CreateString(v.target), b.CreateVectorOfStrings(v.features),
                                          places[i].offset, places[i].size, v.run_offset, v.plan_offset, v.memo_slots,
-                                         v.api_size, v.context_size, b.CreateVector(launches)));
+                                         v.api_size, v.context_size, b.CreateVector(launches), v.grown_blocks));
   }
   return b.CreateVector(encoded);
 }
@@ -96,6 +96,7 @@ Variant Decode(const fbs::Variant& from) {
   v.memo_slots = from.memo_slots();
   v.api_size = from.api_size();
   v.context_size = from.context_size();
+  v.grown_blocks = from.grown_blocks();
   v.launches.reserve(from.launches()->size());
   for (const fbs::Launch* launch : *from.launches()) {
     v.launches.push_back({launch->kernel()->str(), Strings(*launch->versions())});

@@ -86,6 +86,7 @@ void CheckVariants(const Program& program, Checker* c) {
     c->Require(variant.run_offset < variant.image.size(), "the run entry lies outside the image");
     c->Require(variant.plan_offset < variant.image.size(), "the plan entry lies outside the image");
     c->Require(variant.memo_slots <= kMaxMemoSlots, "memo_slots is too large");
+    c->Require(variant.grown_blocks <= kMaxMemoSlots, "grown_blocks is too large");
     for (const ProgramLaunch& launch : variant.launches) {
       c->RequireText(launch.kernel, "a kernel name is not UTF-8 text");
       c->Require(!launch.kernel.empty() && !launch.versions.empty(), "a launch has no kernel or no version");

@@ -228,26 +228,6 @@ graph @g(%x: f32[S], %y: f32[T]) where S likely [8, 64], T likely [64, 128], S =
   EXPECT_EQ(f.facts.LikelyOf(1), (std::vector<int64_t>{8, 64, 128}));
 }
 
-TEST(ShapeFacts, RegionsSpeakOfTheSameSymbols) {
-  ParsedFacts f(R"(
-graph @g(%x: f32[S, T]) {
-  %r = while(%x) {
-    region(%c: f32[S, T]) {
-      %go = constant true : bool[]
-      return %go
-    }
-    region(%c: f32[S, T]) {
-      %d = dot %c, %c
-      return %d
-    }
-  }
-  return %r
-}
-)");
-  EXPECT_TRUE(f.Equal("S", "T"));
-  EXPECT_THAT(f.facts.checks().back().message, HasSubstr("in while %"));
-}
-
 TEST(ShapeFacts, SourcesOfFacts) {
   ParsedFacts f(R"(
 graph @g(%x: f32[M, K], %y: f32[L, N]) where K in [1, 9] {

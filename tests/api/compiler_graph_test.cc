@@ -41,6 +41,38 @@ TEST_F(CompilerGraph, FactsTextNamesSymbols) {
   EXPECT_THAT(text, HasSubstr("B"));
 }
 
+TEST_F(CompilerGraph, RegionsAreGraphsOfTheirOwn) {
+  const auto region = [](const char* text) {
+    tailor_graph* parsed = nullptr;
+    EXPECT_EQ(Text(tailor_graph_parse(text, SIZE_MAX, &parsed)), "OK");
+    return parsed;
+  };
+  tailor_graph* condition = region("graph @c(%a: f32[N, 8]) { %t = constant false : bool[] return %t }");
+  tailor_graph* body = region("graph @b(%a: f32[M, 8]) { %t = neg %a return %t }");
+  tailor_value results[2] = {};
+  ASSERT_EQ(Text(tailor_graph_while(graph, &x, 1, condition, body, nullptr, 0, results)), "OK");
+  tailor_value scalar = 0;
+  ASSERT_EQ(Text(tailor_graph_scalar(graph, TAILOR_BOOL, 1, &scalar)), "OK");
+  ASSERT_EQ(Text(tailor_graph_if(graph, scalar, results, 1, body, body, nullptr, 0, results + 1, 1)), "OK");
+  EXPECT_EQ(tailor_graph_output_count(body), 1u);
+  EXPECT_EQ(tailor_graph_output_count(nullptr), 0u);
+
+  EXPECT_THAT(Text(tailor_graph_while(graph, &ids, 1, condition, body, nullptr, 0, results)),
+              Invalid("argument 0 of the condition is f32[N, 8], but operand"));
+  EXPECT_THAT(Text(tailor_graph_while(graph, &x, 1, condition, nullptr, nullptr, 0, results)),
+              Invalid("tailor_graph_while: graph is null"));
+  EXPECT_THAT(Text(tailor_graph_while(graph, nullptr, 1, condition, body, nullptr, 0, results)),
+              Invalid("values is null"));
+  EXPECT_THAT(Text(tailor_graph_if(graph, x, &x, 1, body, body, nullptr, 0, results, 1)), Invalid("needs bool[]"));
+  EXPECT_THAT(Text(tailor_graph_if(graph, scalar, &x, 1, body, body, nullptr, 0, results, 2)),
+              Invalid("there is room for 2 results, but 1 are made"));
+  tailor_dim wrong = 12345;
+  EXPECT_THAT(Text(tailor_graph_while(graph, &x, 1, condition, body, &wrong, 1, results)), Invalid("shapes"));
+  tailor_graph_release(condition);
+  tailor_graph_release(body);
+  EXPECT_THAT(GraphText(), HasSubstr("region(%a: f32[M, 8]) {"));
+}
+
 TEST_F(CompilerGraph, NullAndWrongKindGraphsAreRefusedEverywhere) {
   tailor_dim dim = 77;
   tailor_value value = 77;

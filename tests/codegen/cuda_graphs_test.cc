@@ -7,7 +7,6 @@
 #include "codegen/cuda/assemble.h"
 #include "codegen/cuda/compile_ptx.h"
 #include "codegen/cuda/emit_cuda_loops.h"
-#include "fusion/rewrites.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/simt_emulator.h"
@@ -61,15 +60,7 @@ graph @gelu(%x: f32[B, C], %b: f32[C]) {
 KernelPlan KernelOf(const char* text, const TargetTraits& traits) {
   auto parsed = ParseGraph(text);
   EXPECT_TRUE(parsed.ok()) << parsed.status();
-  auto first = ShapeFacts::Collect(*parsed);
-  EXPECT_TRUE(first.ok()) << first.status();
-  auto graph = Rewrite(*parsed, *first);
-  EXPECT_TRUE(graph.ok()) << graph.status();
-  auto facts = ShapeFacts::Collect(*graph);
-  EXPECT_TRUE(facts.ok()) << facts.status();
-  auto fused = Fuse(*graph, *facts, traits);
-  EXPECT_TRUE(fused.ok()) << fused.status();
-  auto lowered = LowerProgram(*graph, *facts, *fused);
+  auto lowered = LowerGraph(*parsed, traits);
   EXPECT_TRUE(lowered.ok()) << lowered.status();
   EXPECT_EQ(lowered->kernels.size(), 1u);
   return lowered->kernels.at(0);

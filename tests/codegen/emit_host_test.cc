@@ -87,17 +87,20 @@ class EmitHostTest : public ::testing::Test {
                        {ShapeCheck::Relation::kAtMost, {}, int64_t{1} << 60, 0, 1}};
     program_.shape_check_count = 2;
     program_.output_dims = {{kN, kM}};
+    program_.output_numbers = {0};
+    program_.output_sources = {HostProgram::Output::kRuntime};
     program_.checks.resize(2);
     program_.buffers = {{Place::kInput, 0, DType::kF32, {kN, kM}},
                         {Place::kWorkspace, 0, DType::kF32, {kN, kM}, 0, 1},
                         {Place::kOutput, 0, DType::kF32, {kN, kM}}};
     program_.memory = {{0}, {{}}};
     program_.launches = {{0, "first", {0, 1}, {kN * kM}}, {0, "second", {1, 2}, {kN * kM}}};
+    program_.steps = {{false, 0}, {false, 1}};
   }
 
   void Build(int64_t workers = 1) {
     auto host = std::make_unique<llvm::Module>("host", llvm_);
-    auto emission = EmitHostProgram(program_, kernels_, *host);
+    auto emission = EmitHostPrograms({program_}, kernels_, *host);
     ASSERT_TRUE(emission.ok()) << emission.status();
     std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
     objects.push_back(CompileIr(std::move(host)));
@@ -272,7 +275,7 @@ TEST_F(EmitHostTest, TracesLaunchesWhereAsked) {
 TEST_F(EmitHostTest, UnboundSymbolIsNamed) {
   program_.bindings.pop_back();
   llvm::Module module("host", llvm_);
-  auto emission = EmitHostProgram(program_, kernels_, module);
+  auto emission = EmitHostPrograms({program_}, kernels_, module);
   ASSERT_FALSE(emission.ok());
   EXPECT_THAT(std::string(emission.status().message()), HasSubstr("needs symbol 1, which is unbound"));
 }

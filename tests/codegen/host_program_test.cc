@@ -20,11 +20,13 @@ struct Fixture {
                       {ShapeCheck::Relation::kBroadcasts, b, s, -1, -1, "broadcast"}};
     program.shape_check_count = 4;
     program.output_dims = {{b, 384}};
+    program.output_numbers = {0};
     program.buffers = {{Place::kInput, 0, DType::kF32, {b, 4 * s + 1}},
                        {Place::kConstant, 2, DType::kF32, {384}},
                        {Place::kWorkspace, 0, DType::kF32, {b, s, 384}, 0, 1},
                        {Place::kOutput, 0, DType::kF32, {b, 384}}};
     program.launches = {{0, "k0_exp", {0, 2}, {b * s}}, {1, "k1_gather", {2, 1, 3}, {b, s}, 4}};
+    program.steps = {{false, 0}, {false, 1}};
   }
   Graph graph{"g"};
   HostProgram program;

@@ -1,7 +1,6 @@
 #include <string>
 
 #include "codegen/build_host_program.h"
-#include "fusion/rewrites.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
 
@@ -12,17 +11,11 @@ namespace {
 std::string Lowered(const std::string& text) {
   auto parsed = ParseGraph(text);
   if (!parsed.ok()) return parsed.status().ToString();
-  auto first = ShapeFacts::Collect(*parsed);
-  if (!first.ok()) return first.status().ToString();
-  auto graph = Rewrite(*parsed, *first);
-  auto facts = ShapeFacts::Collect(*graph);
-  auto plan = Fuse(*graph, *facts, TargetTraits{});
-  if (!plan.ok()) return plan.status().ToString();
-  auto lowered = LowerProgram(*graph, *facts, *plan);
+  auto lowered = LowerGraph(*parsed, TargetTraits{});
   if (!lowered.ok()) return lowered.status().ToString();
   std::string out = "\n";
   for (const KernelPlan& kernel : lowered->kernels) out += kernel.name + ": " + kernel.Text();
-  const std::string host = lowered->host.Text(*graph);
+  const std::string host = lowered->programs[0].Text(*parsed);
   for (size_t at = 0; at < host.size();) {  // launches and blocks; the checks have tests of their own
     const std::string line = host.substr(at, host.find('\n', at) + 1 - at);
     if (line.rfind("alloc", 0) == 0 || line.rfind("launch", 0) == 0) out += line;

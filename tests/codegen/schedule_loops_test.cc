@@ -2,7 +2,6 @@
 
 #include "codegen/build_host_program.h"
 #include "codegen/emit_cpu.h"
-#include "fusion/rewrites.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
 
@@ -13,12 +12,7 @@ namespace {
 std::string Schedules(const std::string& text) {
   auto parsed = ParseGraph(text);
   if (!parsed.ok()) return parsed.status().ToString();
-  auto first = ShapeFacts::Collect(*parsed);
-  auto graph = Rewrite(*parsed, *first);
-  auto facts = ShapeFacts::Collect(*graph);
-  auto plan = Fuse(*graph, *facts, TargetTraits{});
-  if (!plan.ok()) return plan.status().ToString();
-  auto lowered = LowerProgram(*graph, *facts, *plan);
+  auto lowered = LowerGraph(*parsed, TargetTraits{});
   if (!lowered.ok()) return lowered.status().ToString();
   std::string out = "\n";
   for (const KernelPlan& kernel : lowered->kernels) out += ScheduleLoops(kernel, TargetTraits{}).Text(kernel);

@@ -82,13 +82,14 @@ TEST(Text, EveryOpReadsBack) {
   check(x, "constant", "@w : f32[2, 2] hash 00000000000000ff");
   ExpectCanonical("graph @g() where B {\n  %0 = constant 1 : f32[]\n  %y = input @y : f32[B]\n  return %y\n}\n");
   seen.insert("input");
-  seen.insert("while");  // the next test
+  ExpectCanonical("graph @g(%n: i64[]) where B {\n  %y = bind %n {extent = [B]} : i64[]\n  return %y\n}\n");
+  seen.insert({"bind", "while", "if"});  // the last two: the next test
   for (const OpInfo& info : AllOps()) EXPECT_TRUE(seen.count(std::string(info.text))) << info.text;
 }
 
 TEST(Text, RegionsReadBack) {
-  ExpectCanonical(R"(graph @loop(%d: f32[B], %n: i64[]) {
-  %2#0, %2#1 = while(%d, %n) {
+  ExpectCanonical(R"(graph @loop(%d: f32[B], %n: i64[], %go: bool[]) where R {
+  %3#0, %3#1 = while(%d, %n) {
     region(%i: f32[B], %c: i64[]) {
       %zero = constant 0 : i64[]
       %3 = gt %c, %zero : bool[]
@@ -101,7 +102,16 @@ TEST(Text, RegionsReadBack) {
       return %2, %4
     }
   } : f32[B], i64[]
-  %r#0, %r#1 = while(%2#0, %2#1) {
+  %4 = if(%go, %3#0) {shapes = [R]} {
+    region(%i: f32[N]) where N in [1, 64], M {
+      return %i
+    }
+    region(%i: f32[2*K]) {
+      %1 = neg %i : f32[2*K]
+      return %1
+    }
+  } : f32[R]
+  %r#0, %r#1 = while(%3#0, %3#1) {
     region(%i: f32[B], %c: i64[]) {
       %2 = constant false : bool[]
       return "go" = %2
@@ -110,7 +120,7 @@ TEST(Text, RegionsReadBack) {
       return %i, %c
     }
   } : f32[B], i64[]
-  return "y" = %r#0, "left" = %2#1
+  return "y" = %r#0, "left" = %3#1
 }
 )");
 }

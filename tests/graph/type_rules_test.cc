@@ -1,13 +1,17 @@
 #include "graph/type_rules.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "graph/text.h"
 
 namespace tailor {
 namespace {
+
+using ::testing::HasSubstr;
 
 // The result type of `statement` over arguments such as "%x: f32[B, 4]", or the message without its
 // position.
@@ -233,9 +237,60 @@ TEST(TypeRules, While) {
   EXPECT_EQ(type_of(body + body), "while: the condition must return one bool[]");
   EXPECT_EQ(type_of(condition + condition), "while: the body must return the types of the carried values");
   EXPECT_EQ(type_of(condition + "region(%a: f32[B]) { return %a }"),
-            "while: the body takes 1 arguments, but 2 values are carried");
-  EXPECT_EQ(type_of(condition + "region(%a: f32[2*B], %i: i64[]) { return %a, %i }"),
-            "while: argument 0 of the body differs in type from operand \"carried[0]\" (%x)");
+            "while: the body takes 1 arguments, but 2 values are given");
+  EXPECT_EQ(type_of(condition + "region(%a: f32[N, N], %i: i64[]) { return %a, %i }"),
+            "while: argument 0 of the body is f32[N, N], but operand \"carried[0]\" (%x) is f32[B]");
+}
+
+TEST(TypeRules, WhatARegionMayChangeNeedsASymbol) {
+  const std::string loop = R"(while(%x, %n) ATTRIBUTES {
+    region(%a: f32[M], %i: i64[]) { %z = constant 0 : i64[]  %c = gt %i, %z return %c }
+    region(%a: f32[N], %i: i64[]) { %b = concat %a, %a {axis = 0} return %b, %i } })";
+  const auto type_of = [&](const std::string& attributes) {
+    const auto graph =
+        ParseGraph(absl::StrCat("graph @g(%x: f32[B], %n: i64[]) where B, R {\n%y, %m = ",
+                                absl::StrReplaceAll(loop, {{"ATTRIBUTES", attributes}}), "\nreturn %m, %y\n}"));
+    if (graph.ok()) return graph->TypeText(graph->node(2).results[0]);
+    return std::string(graph.status().message());
+  };
+  EXPECT_EQ(type_of("{shapes = [R]}"), "f32[R]");
+  EXPECT_THAT(type_of(""), HasSubstr("extent 0 of result 0 is known only when the op has run"));
+  EXPECT_THAT(type_of("{shapes = [B + 1]}"), HasSubstr("extent 0 of result 0 is given as B + 1, needs a symbol"));
+  EXPECT_THAT(type_of("{shapes = [R, B]}"), HasSubstr("\"shapes\" has 2 entries, but the results have 1 extents"));
+}
+
+TEST(TypeRules, If) {
+  const auto type_of = [](const std::string& attributes, const std::string& then, const std::string& otherwise) {
+    const auto graph = ParseGraph(absl::StrCat("graph @g(%c: bool[], %x: f32[B, S]) where B, S, R {\n%y = if(%c, %x) ",
+                                               attributes, " {", then, otherwise, "}\nreturn %y\n}"));
+    if (graph.ok()) return graph->TypeText(graph->node(2).results[0]);
+    return std::string(graph.status().message());
+  };
+  const std::string same = "region(%a: f32[N, M]) { return %a }";
+  const std::string turned = "region(%a: f32[P, Q]) { %t = transpose %a {permutation = [1, 0]} return %t }";
+  EXPECT_EQ(type_of("", same, same), "f32[B, S]");
+  EXPECT_EQ(type_of("", turned, turned), "f32[S, B]");
+  EXPECT_THAT(type_of("", same, turned), HasSubstr("extent 0 of result 0 is known only when the op has run"));
+  EXPECT_EQ(type_of("{shapes = [R, R]}", same, turned), "f32[R, R]");
+  EXPECT_THAT(type_of("", same, "region(%a: f32[N, 1]) { %s = reduce_sum %a {axes = [1]} return %s }"),
+              HasSubstr("the branches return different types of result 0: f32 of rank 2 and f32 of rank 1"));
+  EXPECT_THAT(type_of("", same, "region(%a: f32[N, 1]) { return %a, \"b\" = %a }"),
+              HasSubstr("the then branch returns 1 values, the else branch 2"));
+  EXPECT_THAT(type_of("", same, "region() { %k = constant 1 : f32[] return %k }"),
+              HasSubstr("the else branch takes 0 arguments, but 1 values are given"));
+}
+
+TEST(TypeRules, Bind) {
+  const auto type_of = [](const std::string& type, const std::string& extent) {
+    const auto graph = ParseGraph(absl::StrCat("graph @g(%n: ", type, ") where N {\n%y = bind %n {extent = ", extent,
+                                               "}\n%i = iota {shape = [N], axis = 0, dtype = i64}\nreturn %i\n}"));
+    if (graph.ok()) return graph->TypeText(graph->node(1).results[0]);
+    return std::string(graph.status().message());
+  };
+  EXPECT_EQ(type_of("i64[]", "[N]"), "i64[]");
+  EXPECT_THAT(type_of("i32[]", "[N]"), HasSubstr("bind: operand \"count\" (%n) has type i32, needs i64"));
+  EXPECT_THAT(type_of("i64[1]", "[N]"), HasSubstr("bind: operand \"count\" (%n) has rank 1, needs 0"));
+  EXPECT_THAT(type_of("i64[]", "[N + 1]"), HasSubstr("bind: attribute \"extent\" is [N + 1], needs one symbol"));
 }
 
 }  // namespace

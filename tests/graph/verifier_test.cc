@@ -28,13 +28,9 @@ TEST(Verifier, FindsEachBrokenInvariant) {
   };
   const Case cases[] = {
       {"node 4 (mul): mul: operand \"lhs\" is no value of this graph (node 4, result 0)",
-       [](Graph& g) {
-         Mutable(g, 4).operands[0] = {4, 0};
-       }},
+       [](Graph& g) { Mutable(g, 4).operands[0] = {4, 0}; }},
       {"node 2 (reduce_sum): reduce_sum: has 2 operands, needs 1",
-       [](Graph& g) {
-         Mutable(g, 2).operands.push_back({0, 0});
-       }},
+       [](Graph& g) { Mutable(g, 2).operands.push_back({0, 0}); }},
       {"node 2 (reduce_sum): the result types are not what the rules give",
        [](Graph& g) { Mutable(g, 2).results[0].shape[0] = 3; }},
       {"node 2 (reduce_sum): the attributes are not canonical",
@@ -50,8 +46,6 @@ TEST(Verifier, FindsEachBrokenInvariant) {
       {"node 5 (while): while: has 1 regions, needs 2", [](Graph& g) { Mutable(g, 5).regions.pop_back(); }},
       {"node 5 (while): graph \"region\", node 1 (constant): the result types are not what the rules give",
        [](Graph& g) { Mutable(*Mutable(g, 5).regions[0].graph, 1).results[0].dtype = DType::kI8; }},
-      {"node 5 (while): a region calls symbol 0 \"B\", its graph calls it \"Q\"",
-       [](Graph& g) { const_cast<SymbolInfo&>(g.symbol(0)).name = "Q"; }},
   };
   for (const Case& c : cases) {
     Graph graph = Parsed();

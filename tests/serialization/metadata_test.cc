@@ -64,6 +64,7 @@ TEST(Metadata, KeepsEveryField) {
   EXPECT_EQ(to.run_offset, from.run_offset);
   EXPECT_EQ(to.plan_offset, from.plan_offset);
   EXPECT_EQ(to.memo_slots, from.memo_slots);
+  EXPECT_EQ(to.grown_blocks, from.grown_blocks);
   EXPECT_EQ(to.api_size, from.api_size);
   EXPECT_EQ(to.context_size, from.context_size);
   EXPECT_EQ(to.launches[1].kernel, "negate");

@@ -79,6 +79,7 @@ TEST(Validator, Variants) {
             "variant \"x86-64\": the plan entry lies outside the image");
   EXPECT_EQ(after([](Variant* v) { v->image = {}; }), "variant \"x86-64\": the run entry lies outside the image");
   EXPECT_EQ(after([](Variant* v) { v->memo_slots = UINT64_MAX; }), "variant \"x86-64\": memo_slots is too large");
+  EXPECT_EQ(after([](Variant* v) { v->grown_blocks = UINT64_MAX; }), "variant \"x86-64\": grown_blocks is too large");
   EXPECT_EQ(after([](Variant* v) {
               v->features = {"sse2", "sse2"};
             }),

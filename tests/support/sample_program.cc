@@ -36,6 +36,7 @@ Variant SampleVariant() {
   std::memcpy(&variant.run_offset, tailor_sample_image, 8);
   std::memcpy(&variant.plan_offset, tailor_sample_image + 8, 8);
   variant.memo_slots = 2;
+  variant.grown_blocks = 1;
   variant.api_size = sizeof(RtApi);
   variant.context_size = sizeof(RtContext);
   variant.launches = {{"sum_rows", {"always"}}, {"negate", {"always"}}};

@@ -137,6 +137,10 @@ const char* ShapeText(ShapeRule rule) {
       return "lhs [B..., M, K], rhs [B..., K, N] -> [B..., M, N]; batch dims broadcast. Where the two K are "
              "not "
              "provably equal, every run checks them.";
+    case ShapeRule::kBind:
+      return "count and the result have rank 0. `extent` is one symbol that no input has: from here on it has count's "
+             "value, "
+             "which every run checks against the symbol's range.";
     case ShapeRule::kInput:
     case ShapeRule::kRegion:
       break;
@@ -173,6 +177,8 @@ const char* TypeText(DTypeRule rule) {
     case DTypeRule::kDot:
       return "f16, bf16, f32, f64, i32, i64, u32 or u64; all operands and the result alike. f16 and bf16 accumulate in "
              "f32, integers wrap.";
+    case DTypeRule::kExtent:
+      return "i64; the result alike.";
     case DTypeRule::kRegion:
       break;
   }

@@ -66,6 +66,9 @@ TAILOR_API tailor_status* tailor_graph_input(tailor_graph* graph, const char* na
 TAILOR_API tailor_status* tailor_graph_output(tailor_graph* graph, const char* name, size_t name_size,
                                               tailor_value value);
 
+/* The number of outputs so far; 0 for NULL. */
+TAILOR_API size_t tailor_graph_output_count(const tailor_graph* graph);
+
 /* A constant of `size` bytes, dense row-major, aligned to its element type; its name may be empty. With `released` NULL
  * the bytes are copied before this returns; else they are borrowed and `released(user)` is called once, when the graph
  * and every compilation of it are gone (also when this call fails). */
@@ -148,6 +151,102 @@ TAILOR_API tailor_status* tailor_graph_max_pool(tailor_graph* graph, tailor_valu
 TAILOR_API tailor_status* tailor_graph_average_pool(tailor_graph* graph, tailor_value x, const tailor_dim* sizes,
                                                     size_t size_count, int32_t count_include_pad,
                                                     const tailor_spatial_options* options, tailor_value* out);
+
+/* Options of recurrent layers. Values may be 0: none. */
+typedef struct tailor_recurrence_options {
+  uint64_t struct_size;
+  tailor_value bias;           /* [G * H], added to x w^T; none: zeros */
+  tailor_value recurrent_bias; /* [G * H], added to h r^T; none: zeros */
+  tailor_value initial_h;      /* [B, H]; none: zeros */
+  tailor_value initial_c;      /* the same, lstm */
+  tailor_value lengths;        /* i32 or i64 [B]: step t of entry b counts if t < lengths[b]; none: all do */
+  tailor_value peepholes;      /* lstm: [3 * H], weights of c in the gates i, o, f; none: zeros */
+  int32_t reverse;             /* 1: from the last step to the first */
+  int32_t linear_before_reset; /* 1: the reset gate of a gru multiplies h r_n^T, not h */
+  int32_t input_forget;        /* 1: the forget gate of an lstm is 1 - i */
+  int32_t reserved;            /* 0 */
+  double clip;                 /* functions of the gates get arguments within [-clip, clip]; 0: any */
+  /* Names of the functions f, g, k below, as many as the layer has; none: sigmoid and tanh as stated there.
+   * With a = alphas[i] and b = betas[i], or where an array is NULL or its entry NaN the values in parentheses:
+   * "sigmoid", "tanh", "relu", "softsign" x / (1 + |x|), "softplus" log(1 + e^x), "affine" a x + b (1, 0),
+   * "scaled_tanh" a tanh(b x) (1, 1), "hard_sigmoid" max(0, min(1, a x + b)) (0.2, 0.5), "leaky_relu" x < 0 ? a x : x
+   * (0.01), "thresholded_relu" x > a ? x : 0 (1), "elu" x < 0 ? a (e^x - 1) : x (1). */
+  const char* const* activations;
+  const double* alphas;
+  const double* betas;
+  size_t activation_count;
+} tailor_recurrence_options;
+static inline void tailor_recurrence_options_init(tailor_recurrence_options* options) {
+  memset(options, 0, sizeof(*options));
+  options->struct_size = sizeof(*options);
+}
+
+/* Layers whose state h goes from step to step of a sequence: one product for the inputs of all steps, then a loop. A step
+ * that does not count keeps the state and gives 0.
+ *   rnn:  h' = f(x w^T + h r^T); f is tanh.
+ *   gru:  gates z, r, n in this order: h' = (1 - z) n + z h, z and r being f(x w^T + h r^T) and n either
+ *         g(x w_n^T + (r h) r_n^T) or g(x w_n^T + r (h r_n^T)); f and g are sigmoid and tanh.
+ *   lstm: gates i, o, f, n in this order: c' = f c + i n, h' = o k(c'), i, o and f being f(x w^T + h r^T + p c), where o
+ *         sees c', and n g(x w_n^T + h r_n^T); f, g and k are sigmoid, tanh and tanh.
+ * Shapes: x [T, B, I], w [G * H, I], r [G * H, H], G blocks of rows, one a gate -> y [T, B, H], the state after each
+ *         step; h and c [B, H], after the last. */
+TAILOR_API tailor_status* tailor_graph_rnn(tailor_graph* graph, tailor_value x, tailor_value w, tailor_value r,
+                                           const tailor_recurrence_options* options, tailor_value* y,
+                                           tailor_value* h);
+TAILOR_API tailor_status* tailor_graph_gru(tailor_graph* graph, tailor_value x, tailor_value w, tailor_value r,
+                                           const tailor_recurrence_options* options, tailor_value* y,
+                                           tailor_value* h);
+TAILOR_API tailor_status* tailor_graph_lstm(tailor_graph* graph, tailor_value x, tailor_value w, tailor_value r,
+                                            const tailor_recurrence_options* options, tailor_value* y,
+                                            tailor_value* h, tailor_value* c);
+
+/* The elements along `axis` in ascending order, or with `descending` 1 the other way, and the index along it that each
+ * had (i64); both have x's shape. Of any type. NaN is above all numbers, -0 equals 0, and equal elements stay in the
+ * order of their indices. Takes about log2(n)^2 / 2 passes over the n elements. */
+TAILOR_API tailor_status* tailor_graph_sort(tailor_graph* graph, tailor_value x, int64_t axis, int32_t descending,
+                                            tailor_value* values, tailor_value* indices);
+/* The k first in descending order (`largest` 1) or in ascending order (0): [..., k, ...]. Runs check that there are k. */
+TAILOR_API tailor_status* tailor_graph_top_k(tailor_graph* graph, tailor_value x, tailor_dim k, int64_t axis,
+                                             int32_t largest, tailor_value* values, tailor_value* indices);
+
+/* The rows of x [N, ...], of any type, that mask bool[N] keeps, in order: [M, ...], where M is a new symbol that the run
+ * binds to their number. */
+TAILOR_API tailor_status* tailor_graph_compact(tailor_graph* graph, tailor_value x, tailor_value mask,
+                                               tailor_value* out);
+/* The indices of the elements of x, of any type, that are not 0, in row-major order: i64[rank, M], M a new symbol. */
+TAILOR_API tailor_status* tailor_graph_nonzero(tailor_graph* graph, tailor_value x, tailor_value* out);
+/* The elements of x, or its slices along `*axis` (NULL: elements), without repeats: U of them, a new symbol. NaN equals
+ * NaN. In ascending order, slices compared element by element, with `sorted` 1, else in the order in which they occur.
+ * Results: `values` [U], or x's shape with U for N along the axis; `indices` i64[U], where each occurs first; `inverse`
+ *          i64[N], the place among them of each element or slice of x; `counts` i64[U], how often each occurs. */
+TAILOR_API tailor_status* tailor_graph_unique(tailor_graph* graph, tailor_value x, const int64_t* axis, int32_t sorted,
+                                              tailor_value* values, tailor_value* indices, tailor_value* inverse,
+                                              tailor_value* counts);
+
+/* ---- Loops and branches ----------------------------------------------------------------------
+ *
+ * A region is a graph of its own: its inputs take values of the graph around it, its outputs are what it returns. It
+ * sees nothing else, and has symbols of its own, which are bound from the extents that it gets: f32[N] takes any
+ * vector. The region is copied, so its graph may be released.
+ *
+ * `shapes` lists the extents of all results, one after the other; NULL with a count of 0 infers them. It is needed where
+ * an extent is known only when the operation has run: such an extent is a symbol that nothing before uses. Whatever
+ * depends on it runs afterwards, with memory that grows during the run. */
+
+/* Runs `body` (values -> values) on the values as long as `condition` (values -> bool[]) of them is true. A value that
+ * the body returns as it got it costs nothing to carry; one that it returns as its scatter of updates is updated in
+ * place.
+ * Results:  as many as values, of their types; extents that the body changes are in `shapes`.
+ * Errors:   INVALID_ARGUMENT naming region, argument and types that do not match. */
+TAILOR_API tailor_status* tailor_graph_while(tailor_graph* graph, const tailor_value* values, size_t count,
+                                             const tailor_graph* condition, const tailor_graph* body,
+                                             const tailor_dim* shapes, size_t shape_count, tailor_value* results);
+/* Runs one of two branches (values -> results): `then_branch` where `condition`, a bool[], is true.
+ * Results:  `result_count`, as many as each branch returns and of the same element types and ranks. */
+TAILOR_API tailor_status* tailor_graph_if(tailor_graph* graph, tailor_value condition, const tailor_value* values,
+                                          size_t count, const tailor_graph* then_branch,
+                                          const tailor_graph* else_branch, const tailor_dim* shapes,
+                                          size_t shape_count, tailor_value* results, size_t result_count);
 
 /* ---- Compile --------------------------------------------------------------------------------- */
 

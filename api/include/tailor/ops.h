@@ -584,6 +584,15 @@ static inline void tailor_dot_options_init(tailor_dot_options* options) {
  *          that differ or batch extents that do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_dot(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
                                            const tailor_dot_options* options, tailor_value* out);
+
+/* Appends `*out = bind(count, extent)`: bind(count, extent).
+ * Shapes:  count and the result have rank 0. `extent` is one symbol that no input has: from here on it has
+ *          count's value, which every run checks against the symbol's range.
+ * Types:   i64; the result alike.
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, a null or foreign dim, or operands of other
+ *          types. */
+TAILOR_API tailor_status* tailor_graph_bind(tailor_graph* graph, tailor_value count, const tailor_dim* extent,
+                                            size_t extent_count, tailor_value* out);
 /* clang-format on */
 
 #endif /* TAILOR_OPS_H_ */

@@ -70,6 +70,14 @@ class SpatialOptions(Structure):
                 ("dilations", POINTER(c_int64)), ("low", POINTER(c_uint64)), ("high", POINTER(c_uint64))]
 
 
+class RecurrenceOptions(Structure):
+    _fields_ = [("struct_size", c_uint64), *((name, c_uint64) for name in ("bias", "recurrent_bias", "initial_h",
+                                                                             "initial_c", "lengths", "peepholes")),
+                ("reverse", c_int32), ("linear_before_reset", c_int32), ("input_forget", c_int32),
+                ("reserved", c_int32), ("clip", c_double), ("activations", POINTER(c_char_p)),
+                ("alphas", POINTER(c_double)), ("betas", POINTER(c_double)), ("activation_count", c_size_t)]
+
+
 class CompileOptions(Structure):
     _fields_ = [("struct_size", c_uint64), ("targets", POINTER(c_char_p)), ("target_count", c_size_t),
                 ("progress", ProgressFn), ("progress_user", c_void_p), ("threads", c_uint64),
@@ -142,12 +150,23 @@ _COMPILER = {
     "tailor_graph_conv": [_Handle, c_uint64, c_uint64, c_uint64, c_int64, POINTER(SpatialOptions), _Value],
     "tailor_graph_max_pool": [_Handle, c_uint64, _Dims, c_size_t, POINTER(SpatialOptions), _Value],
     "tailor_graph_average_pool": [_Handle, c_uint64, _Dims, c_size_t, c_int32, POINTER(SpatialOptions), _Value],
+    "tailor_graph_rnn": [_Handle, c_uint64, c_uint64, c_uint64, POINTER(RecurrenceOptions), _Value, _Value],
+    "tailor_graph_gru": [_Handle, c_uint64, c_uint64, c_uint64, POINTER(RecurrenceOptions), _Value, _Value],
+    "tailor_graph_lstm": [_Handle, c_uint64, c_uint64, c_uint64, POINTER(RecurrenceOptions), _Value, _Value, _Value],
+    "tailor_graph_sort": [_Handle, c_uint64, c_int64, c_int32, _Value, _Value],
+    "tailor_graph_top_k": [_Handle, c_uint64, c_uint64, c_int64, c_int32, _Value, _Value],
+    "tailor_graph_compact": [_Handle, c_uint64, c_uint64, _Value],
+    "tailor_graph_nonzero": [_Handle, c_uint64, _Value],
+    "tailor_graph_unique": [_Handle, c_uint64, POINTER(c_int64), c_int32, _Value, _Value, _Value, _Value],
+    "tailor_graph_while": [_Handle, _Value, c_size_t, _Handle, _Handle, _Dims, c_size_t, _Value],
+    "tailor_graph_if": [_Handle, c_uint64, _Value, c_size_t, _Handle, _Handle, _Dims, c_size_t, _Value, c_size_t],
     "tailor_graph_compile": [_Handle, _Handle, POINTER(CompileOptions), _Out],
     "tailor_graph_compile_artifact": [_Handle, POINTER(CompileOptions), TakeFn, c_void_p],
 }
 
 _COMPILER_PLAIN = {
     "tailor_graph_release": (None, [_Handle]),
+    "tailor_graph_output_count": (c_size_t, [_Handle]),
     "tailor_compiler_modules_emitted": (c_uint64, []),
 }
 

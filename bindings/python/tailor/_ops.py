@@ -122,6 +122,7 @@ SIGNATURES = {
         POINTER(WindowOptions), POINTER(c_uint64)],
     "tailor_graph_scatter": [c_void_p, c_uint64, c_uint64, c_uint64, c_char_p, c_size_t, POINTER(c_uint64)],
     "tailor_graph_dot": [c_void_p, c_uint64, c_uint64, POINTER(DotOptions), POINTER(c_uint64)],
+    "tailor_graph_bind": [c_void_p, c_uint64, POINTER(c_uint64), c_size_t, POINTER(c_uint64)],
 }
 
 
@@ -745,6 +746,16 @@ class GraphOps:
         options = DotOptions(sizeof(DotOptions), i64(transpose_lhs), i64(transpose_rhs))
         return self._append("tailor_graph_dot", lhs, rhs, byref(options))
 
+    def bind(self, count, extent):
+        """bind(count, extent): bind(count, extent).
+
+        Shapes: count and the result have rank 0. `extent` is one symbol that no input has: from here on it
+            has count's value, which every run checks against the symbol's range.
+        Types: i64; the result alike.
+        """
+        count, = self._values(count)
+        return self._append("tailor_graph_bind", count, *self._dims(extent))
+
 
 class ValueOps:
     """Ops as methods of their first operand: a.add(b)."""
@@ -1038,3 +1049,8 @@ class ValueOps:
         return self.graph.dot(self, rhs, transpose_lhs=transpose_lhs, transpose_rhs=transpose_rhs)
 
     dot.__doc__ = GraphOps.dot.__doc__
+
+    def bind(self, extent):
+        return self.graph.bind(self, extent)
+
+    bind.__doc__ = GraphOps.bind.__doc__

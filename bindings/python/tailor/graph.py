@@ -12,6 +12,7 @@ from . import _convert, _library
 from ._library import check
 from ._ops import GraphOps, ValueOps
 from .dims import Dim, Expression, GraphDim, Symbol
+from .layers import Layers
 from .runtime import Executable
 
 # Arrays that graphs borrow, by number, until the library says that it is done with them.
@@ -118,7 +119,7 @@ for _name, _method in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div
     _binary(_name, _method)
 
 
-class Graph(GraphOps):
+class Graph(GraphOps, Layers):
     """A tensor graph over symbolic shapes. One thread at a time may add to it."""
 
     def __init__(self, name="main"):
@@ -211,6 +212,26 @@ class Graph(GraphOps):
         return self._append("tailor_graph_average_pool", *self._values(x), *self._dims(sizes), int(count_include_pad),
                             byref(options))
 
+    def while_(self, values, condition, body, shapes=()):
+        """The values after running `body` on them as long as `condition` of them is true: a list.
+
+        condition, body: graphs (values -> one bool[], values -> values) with symbols of their own, bound from the
+            extents of what they get; they are copied.
+        shapes: the extents of all results, one after the other; needed where the body changes extents, whose symbols
+            are then new ones. ()  infers them."""
+        results = (c_uint64 * len(values))()
+        check(self._library.tailor_graph_while(self._handle, *self._handles(values), condition._handle, body._handle,
+                                               *self._dims(shapes), results))
+        return [Value(self, result) for result in results]
+
+    def if_(self, condition, values, then_branch, else_branch, shapes=()):
+        """What the branch returns that `condition`, a bool[], chooses: a list. Branches are graphs as for while_."""
+        results = (c_uint64 * self._library.tailor_graph_output_count(then_branch._handle))()
+        check(self._library.tailor_graph_if(self._handle, *self._values(condition), *self._handles(values),
+                                            then_branch._handle, else_branch._handle, *self._dims(shapes), results,
+                                            len(results)))
+        return [Value(self, result) for result in results]
+
     def compile(self, targets=(), *, progress=None, threads=0, secret_key=None, runtime=None):
         """Compiles for all shapes at once and loads the result.
 
@@ -260,7 +281,10 @@ class Graph(GraphOps):
     def _new(self, function, *arguments):
         handle = c_uint64()
         check(getattr(self._library, function)(self._handle, *arguments, byref(handle)))
-        return Value(self, handle.value)
+        return self._value(handle.value)
+
+    def _value(self, handle):
+        return Value(self, handle)
 
     _append = _new  # what the generated methods call
 
@@ -293,6 +317,10 @@ class Graph(GraphOps):
             options.low = self._dims([low for low, _ in pairs])[0]
             options.high = self._dims([high for _, high in pairs])[0]
         return options
+
+    def _handles(self, values):
+        handles = self._values(*values)
+        return (c_uint64 * len(handles))(*handles), len(handles)
 
     def _dims(self, shape):
         shape = [self._dim(dim) for dim in shape]

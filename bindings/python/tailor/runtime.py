@@ -110,6 +110,8 @@ class Executable:
         """One run with a session borrowed from the executable; from any thread. See Session.run."""
         arrays, tensors = self._input_tensors(inputs, named)
         outputs = self._output_arrays(tensors) if out is None else _writable(out)
+        if any(array is None for array in outputs):
+            return self.session().run(*arrays)
         results = self._tensors(outputs, self._outputs)
         check(self._library.tailor_executable_run(self._handle, tensors, len(arrays), results, len(outputs)))
         return outputs
@@ -147,7 +149,10 @@ class Executable:
     def _tensors(self, arrays, specs):
         tensors = (_library.Tensor * len(arrays))()
         for i, array in enumerate(arrays):
-            _describe(tensors, i, array, specs[i][1] if i < len(specs) else None)
+            if array is None:  # the library provides the memory
+                tensors[i].struct_size = sizeof(_library.Tensor)
+            else:
+                _describe(tensors, i, array, specs[i][1] if i < len(specs) else None)
         return tensors
 
     def _planned(self, tensors, info=None):
@@ -159,7 +164,9 @@ class Executable:
         return outputs
 
     def _output_arrays(self, tensors):
-        return [numpy.empty(t.dims[:t.rank], _convert.numpy_dtype(t.dtype)) for t in self._planned(tensors)]
+        """An array for each output; None where data tells its extents."""
+        return [None if -1 in t.dims[:t.rank] else numpy.empty(t.dims[:t.rank], _convert.numpy_dtype(t.dtype))
+                for t in self._planned(tensors)]
 
 
 class Session:
@@ -185,7 +192,7 @@ class Session:
         outputs = self.executable._output_arrays(tensors) if out is None else _writable(out)
         results = self.executable._tensors(outputs, self.executable._outputs)
         check(self._library.tailor_session_run(self._handle, tensors, len(arrays), results, len(outputs)))
-        return outputs
+        return [self._view(result).copy() if array is None else array for array, result in zip(outputs, results)]
 
     def bind(self, inputs, outputs):
         """Fixes the arrays that every run_bound reads and writes."""

@@ -1,0 +1,53 @@
+// What the glue of compound operations shares.
+#ifndef TAILOR_API_GRAPH_BUILDERS_H_
+#define TAILOR_API_GRAPH_BUILDERS_H_
+
+#include <cassert>
+#include <initializer_list>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "api/compiler_status.h"
+#include "api/graph_handle.h"
+#include "graph/status_macros.h"
+
+namespace tailor {
+
+// An operand that may be 0: none.
+inline absl::StatusOr<Value> FindOptional(const tailor_graph& graph, const char* function, absl::string_view name,
+                                          tailor_value value) {
+  if (value == 0) return Value{};
+  return FindValue(graph, function, name, value);
+}
+
+struct OutParameter {
+  const char* name;
+  tailor_value* out;
+};
+
+// The out-parameters are the values that `build` returns, in order.
+template <typename Build>
+tailor_status* BuildSeveral(const char* function, tailor_graph* graph, std::initializer_list<OutParameter> outs,
+                            Build build) {
+  return AtBoundary([&]() -> absl::Status {
+    TAILOR_RETURN_IF_ERROR(CheckGraph(function, graph));
+    for (const OutParameter& out : outs) TAILOR_RETURN_IF_ERROR(CheckPresent(function, out.name, out.out));
+    TAILOR_ASSIGN_OR_RETURN(const std::vector<Value> values, build());
+    assert(values.size() == outs.size());
+    for (size_t i = 0; i < values.size(); ++i) *outs.begin()[i].out = NewValue(*graph, values[i]);
+    return absl::OkStatus();
+  });
+}
+
+// `*out` is the value that `build` returns.
+template <typename Build>
+tailor_status* BuildOne(const char* function, tailor_graph* graph, tailor_value* out, Build build) {
+  return BuildSeveral(function, graph, {{"out", out}}, [&]() -> absl::StatusOr<std::vector<Value>> {
+    TAILOR_ASSIGN_OR_RETURN(Value value, build());
+    return std::vector<Value>{value};
+  });
+}
+
+}  // namespace tailor
+
+#endif  // TAILOR_API_GRAPH_BUILDERS_H_

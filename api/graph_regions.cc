@@ -1,0 +1,82 @@
+// Glue of tailor/compiler.h: loops and branches, whose regions are graphs of their own.
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "api/compiler_status.h"
+#include "api/graph_handle.h"
+#include "graph/status_macros.h"
+
+namespace tailor {
+namespace {
+
+// A copy: the caller's graph may go on growing, or go.
+absl::StatusOr<Region> ReadRegion(const char* function, const tailor_graph* region) {
+  TAILOR_RETURN_IF_ERROR(CheckGraph(function, region));
+  return Region{std::make_shared<const Graph>(region->graph)};
+}
+
+struct RegionOp {
+  const char* function;
+  OpKind op;
+  const tailor_graph* first;
+  const tailor_graph* second;
+  const tailor_dim* shapes;
+  size_t shape_count;
+};
+
+// `operands` follow those that stand in `values` already; `results` takes `result_count` values.
+absl::Status Append(tailor_graph* graph, const RegionOp& op, std::vector<Value> values, const tailor_value* operands,
+                    size_t count, tailor_value* results, size_t result_count) {
+  if (count > 0) TAILOR_RETURN_IF_ERROR(CheckPresent(op.function, "values", operands));
+  if (result_count > 0) TAILOR_RETURN_IF_ERROR(CheckPresent(op.function, "results", results));
+  for (size_t i = 0; i < count; ++i) {
+    TAILOR_ASSIGN_OR_RETURN(Value value, FindValue(*graph, op.function, absl::StrCat("values[", i, "]"), operands[i]));
+    values.push_back(value);
+  }
+  std::vector<Region> regions(2);
+  TAILOR_ASSIGN_OR_RETURN(regions[0], ReadRegion(op.function, op.first));
+  TAILOR_ASSIGN_OR_RETURN(regions[1], ReadRegion(op.function, op.second));
+  const size_t made = regions[1].graph->outputs().size();
+  if (made != result_count) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(op.function, ": there is room for ", result_count, " results, but ", made, " are made"));
+  }
+  Attributes attributes;
+  if (op.shape_count > 0) {
+    TAILOR_RETURN_IF_ERROR(CheckPresent(op.function, "shapes", op.shapes));
+    TAILOR_ASSIGN_OR_RETURN(Shape shapes, FindDims(*graph, op.function, "shapes", op.shapes, op.shape_count));
+    attributes.emplace("shapes", std::move(shapes));
+  }
+  TAILOR_ASSIGN_OR_RETURN(NodeId node, graph->graph.Append(op.op, values, std::move(attributes), std::move(regions)));
+  for (size_t i = 0; i < result_count; ++i) results[i] = NewValue(*graph, {node, static_cast<int32_t>(i)});
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace tailor
+
+tailor_status* tailor_graph_while(tailor_graph* graph, const tailor_value* values, size_t count,
+                                  const tailor_graph* condition, const tailor_graph* body, const tailor_dim* shapes,
+                                  size_t shape_count, tailor_value* results) {
+  return tailor::AtBoundary([&]() -> absl::Status {
+    constexpr const char* kFunction = "tailor_graph_while";
+    TAILOR_RETURN_IF_ERROR(tailor::CheckGraph(kFunction, graph));
+    return tailor::Append(graph, {kFunction, tailor::OpKind::kWhile, condition, body, shapes, shape_count}, {}, values,
+                          count, results, count);
+  });
+}
+
+tailor_status* tailor_graph_if(tailor_graph* graph, tailor_value condition, const tailor_value* values, size_t count,
+                               const tailor_graph* then_branch, const tailor_graph* else_branch,
+                               const tailor_dim* shapes, size_t shape_count, tailor_value* results,
+                               size_t result_count) {
+  return tailor::AtBoundary([&]() -> absl::Status {
+    constexpr const char* kFunction = "tailor_graph_if";
+    TAILOR_RETURN_IF_ERROR(tailor::CheckGraph(kFunction, graph));
+    TAILOR_ASSIGN_OR_RETURN(tailor::Value found, tailor::FindValue(*graph, kFunction, "condition", condition));
+    return tailor::Append(graph, {kFunction, tailor::OpKind::kIf, then_branch, else_branch, shapes, shape_count},
+                          {found}, values, count, results, result_count);
+  });
+}

@@ -1,0 +1,86 @@
+// The passes that take a graph to a host program, for the graph itself and for each of its regions.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "analysis/shape_facts.h"
+#include "codegen/build_host_program.h"
+#include "codegen/lower_program.h"
+#include "fusion/dump.h"
+#include "fusion/hand_down_facts.h"
+#include "fusion/rewrites.h"
+#include "fusion/split_at_data.h"
+#include "graph/status_macros.h"
+#include "graph/status_node.h"
+
+namespace tailor {
+namespace {
+
+class GraphLowering {
+ public:
+  explicit GraphLowering(const TargetTraits& traits) : traits_(traits) {}
+
+  absl::StatusOr<LoweredProgram> Run(const Graph& graph) {
+    TAILOR_RETURN_IF_ERROR(Lower(graph, {}).status());
+    NumberChecksAndLaunches();
+    return std::move(tables_.program);
+  }
+
+ private:
+  // The number of the program.
+  absl::StatusOr<int> Lower(const Graph& whole, const ProgramRole& role) {
+    const int number = static_cast<int>(tables_.program.programs.size());
+    tables_.program.programs.emplace_back();
+    TAILOR_ASSIGN_OR_RETURN(const Graph graph, SplitAtData(whole));
+    TAILOR_ASSIGN_OR_RETURN(const ShapeFacts facts, ShapeFacts::Collect(graph));
+    if (number == 0) {
+      for (const Fact& fact : facts.facts()) {
+        tables_.program.facts.push_back(absl::StrCat(fact.text, " (", fact.source, ")"));
+      }
+    }
+    TAILOR_ASSIGN_OR_RETURN(const Graph rewritten, Rewrite(graph, facts));
+    TAILOR_ASSIGN_OR_RETURN(const FusionPlan plan, Fuse(rewritten, facts, traits_));
+    const LowerRegion lower_region = [&](NodeId id, int region, const ProgramRole& inner) -> absl::StatusOr<int> {
+      TAILOR_ASSIGN_OR_RETURN(const Graph inside, HandDownFacts(rewritten, facts, id, region));
+      absl::StatusOr<int> lowered = Lower(inside, inner);
+      if (lowered.ok()) return lowered;
+      const Node& node = rewritten.node(id);
+      if (node.op == OpKind::kRest) return lowered;
+      return WithNode(
+          absl::Status(lowered.status().code(), absl::StrCat(InfoOf(node.op).text, " ", rewritten.NameOf({id, 0}), ": ",
+                                                             lowered.status().message())),
+          node.name);
+    };
+    TAILOR_ASSIGN_OR_RETURN(HostProgram program, LowerProgram(rewritten, facts, plan, role, lower_region, tables_));
+    PlanWorkspace(facts, program);
+    TAILOR_RETURN_IF_ERROR(Dump(number, whole, facts, rewritten, program));
+    tables_.program.programs[number] = std::move(program);
+    return number;
+  }
+
+  static absl::Status Dump(int number, const Graph& graph, const ShapeFacts& facts, const Graph& rewritten,
+                           const HostProgram& program) {
+    if (!DumpWanted()) return absl::OkStatus();
+    TAILOR_RETURN_IF_ERROR(DumpPass("graph", number, "input", graph.ToText()));
+    TAILOR_RETURN_IF_ERROR(DumpPass("facts", number, "collected", facts.ToText()));
+    return DumpPass("host", number, "lowered", program.Text(rewritten));
+  }
+
+  void NumberChecksAndLaunches() {
+    int checks = 0, launches = 0;
+    for (HostProgram& program : tables_.program.programs) {
+      program.first_check = std::exchange(checks, checks + static_cast<int>(program.checks.size()));
+      program.first_launch = std::exchange(launches, launches + static_cast<int>(program.launches.size()));
+    }
+  }
+
+  const TargetTraits& traits_;
+  LoweringTables tables_;
+};
+
+}  // namespace
+
+absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const TargetTraits& traits) {
+  return GraphLowering(traits).Run(graph);
+}
+
+}  // namespace tailor

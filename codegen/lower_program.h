@@ -1,0 +1,41 @@
+// Assembles one host program from a fusion plan.
+#ifndef TAILOR_CODEGEN_LOWER_PROGRAM_H_
+#define TAILOR_CODEGEN_LOWER_PROGRAM_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "codegen/build_host_program.h"
+
+namespace tailor {
+
+// What is common to all programs of a compilation.
+struct LoweringTables {
+  LoweredProgram program;
+  absl::flat_hash_map<std::string, int> kernel_of;  // by plan text
+  int grown_blocks = 0;                             // numbers given to memory that grows during a run
+};
+
+// How a program is called.
+struct ProgramRole {
+  bool body = false;           // of a loop: outputs are its arguments after one turn
+  bool own_workspace = false;  // HostProgram::own_workspace
+  // By output number; outputs beyond it, and all those of the program that a run calls, are the runtime's.
+  std::vector<HostProgram::Output> outputs;
+  std::vector<int> numbers;  // of this program's outputs among those; empty: in order
+};
+
+// Lowers region `region` of node `id` and gives its program's number.
+using LowerRegion = std::function<absl::StatusOr<int>(NodeId id, int region, const ProgramRole& role)>;
+
+// `graph` has been rewritten, and split at its data-dependent extents.
+absl::StatusOr<HostProgram> LowerProgram(const Graph& graph, const ShapeFacts& facts, const FusionPlan& plan,
+                                         const ProgramRole& role, const LowerRegion& lower_region,
+                                         LoweringTables& tables);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_LOWER_PROGRAM_H_

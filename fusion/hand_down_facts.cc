@@ -1,0 +1,84 @@
+#include "fusion/hand_down_facts.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "fusion/graph_rebuild.h"
+#include "graph/status_macros.h"
+
+namespace tailor {
+namespace {
+
+// What the region's symbols are over the symbols around it, where that is known.
+std::map<SymbolId, std::vector<DimExpr>> KnownSymbols(const Graph& graph, const Node& node, const Graph& region) {
+  const bool loops = node.op == OpKind::kWhile;
+  const size_t first = node.op == OpKind::kIf ? 1 : 0;
+  std::vector<std::vector<bool>> stable;
+  if (loops) stable = StableExtents(*node.regions[1].graph);
+  std::map<SymbolId, std::vector<DimExpr>> known;
+  for (size_t i = 0; i < region.inputs().size(); ++i) {
+    const Shape& argument = region.type({region.inputs()[i], 0}).shape;
+    const bool has_operand = first + i < node.operands.size();
+    for (size_t d = 0; d < argument.size(); ++d) {
+      const std::optional<SymbolId> symbol = argument[d].symbol();
+      if (!symbol || (loops && !stable[i][d])) continue;
+      if (has_operand) {
+        known[*symbol].push_back(graph.type(node.operands[first + i]).shape[d]);
+      } else if (const size_t extent = i - node.operands.size(); node.i64s("counts")[extent] < 0) {
+        known[*symbol].push_back(node.dims("extents")[extent]);
+      }
+    }
+  }
+  return known;
+}
+
+// `info` with what is known of `extent`. Without a value that fits both, `info` stays: the region checks it when run.
+SymbolInfo Narrowed(SymbolInfo info, const ShapeFacts& facts, const DimExpr& extent) {
+  const Range range = facts.RangeOf(extent);
+  const int64_t min = std::max(info.min, range.min), max = std::min(info.max, range.max);
+  if (min > max) return info;
+  info.min = min;
+  info.max = max;
+  const int64_t divisor = facts.LargestKnownDivisor(extent);
+  if (divisor % info.multiple_of == 0 && divisor <= max) info.multiple_of = divisor;
+  if (info.likely.empty() && extent.symbol()) info.likely = facts.LikelyOf(*extent.symbol());
+  std::erase_if(info.likely, [&](int64_t value) { return value < min || value > max; });
+  return info;
+}
+
+}  // namespace
+
+std::vector<std::vector<bool>> StableExtents(const Graph& body) {
+  std::vector<std::vector<bool>> stable;
+  for (size_t i = 0; i < body.inputs().size(); ++i) {
+    const Shape& before = body.type({body.inputs()[i], 0}).shape;
+    const Shape& after = body.type(body.outputs()[i].value).shape;
+    std::vector<bool>& dims = stable.emplace_back();
+    for (size_t d = 0; d < before.size(); ++d) dims.push_back(before[d] == after[d]);
+  }
+  return stable;
+}
+
+absl::StatusOr<Graph> HandDownFacts(const Graph& graph, const ShapeFacts& facts, NodeId id, int region) {
+  const Node& node = graph.node(id);
+  const Graph& inside = *node.regions[region].graph;
+  const auto known = KnownSymbols(graph, node, inside);
+  const auto settle = [&](SymbolId symbol) {
+    const auto it = known.find(symbol);
+    if (it == known.end()) return inside.symbol(symbol);
+    return Narrowed(inside.symbol(symbol), facts, facts.Canonical(it->second.front()));
+  };
+  TAILOR_ASSIGN_OR_RETURN(Graph told, RebuildGraph(inside, {.settle_symbol = settle}));
+  for (auto a = known.begin(); a != known.end(); ++a) {
+    for (auto b = known.begin(); b != a; ++b) {
+      if (!facts.ProvablyEqual(a->second.front(), b->second.front())) continue;
+      TAILOR_RETURN_IF_ERROR(told.AssumeEqual(DimExpr::Symbol(b->first), DimExpr::Symbol(a->first)));
+      break;
+    }
+  }
+  return told;
+}
+
+}  // namespace tailor

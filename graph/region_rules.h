@@ -1,0 +1,35 @@
+// Result types of the ops with regions.
+#ifndef TAILOR_GRAPH_REGION_RULES_H_
+#define TAILOR_GRAPH_REGION_RULES_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/shape_rules.h"
+
+namespace tailor {
+
+// A region is a closed graph with symbols of its own, bound afresh from its arguments' extents whenever it is entered.
+// Thus an argument's type is a pattern for its operand's: f32[N] takes any vector.
+//
+// while(carried...): regions condition (carried -> bool[]) and body (carried -> carried). The body may change extents;
+// one that it returns as it got it is the operand's throughout.
+// if(condition, captured...): regions then and else, both captured -> results.
+//
+// The attribute `shapes` lists the extents of all results, one after the other. It is needed where an extent is known
+// only when the op has run: there it has a symbol that nothing before mentions. Empty: all are inferred.
+absl::StatusOr<std::vector<TensorType>> WhileTypes(const Application& op);
+absl::StatusOr<std::vector<TensorType>> IfTypes(const Application& op);
+
+// For each result of a while or an if: which of its extents the node tells only when it has run.
+std::vector<std::vector<bool>> ToldExtents(const Graph& graph, const Node& node);
+
+// rest(values...): one region, what is left to do once data has told some extents (fusion/split_at_data.h makes it).
+// Its arguments are the values, then a u8[extent] without data for each entry of `extents`, by which it binds symbols.
+// Where counts[i] >= 0 that extent is the value of operand counts[i], an i64[]. outputs[i] is the number, among the
+// outputs of both, of the region's output i; those of the graph around take the others in order. No results.
+absl::StatusOr<std::vector<TensorType>> RestTypes(const Application& op);
+
+}  // namespace tailor
+
+#endif  // TAILOR_GRAPH_REGION_RULES_H_

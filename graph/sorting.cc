@@ -1,0 +1,199 @@
+#include "graph/sorting.h"
+
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/builders.h"
+#include "graph/formula.h"
+#include "graph/loop.h"
+#include "graph/status_macros.h"
+
+namespace tailor {
+namespace {
+
+// What is put in order: the elements along the last axis of any tensor, or the rows of a matrix.
+enum class Order { kAscending, kDescending, kRows };
+
+Value And(Formula& f, Value a, Value b) { return f.Apply(OpKind::kAnd, {a, b}); }
+Value Or(Formula& f, Value a, Value b) { return f.Apply(OpKind::kOr, {a, b}); }
+Value Sub(Formula& f, Value a, Value b) { return f.Apply(OpKind::kSub, {a, b}); }
+Value Select(Formula& f, Value condition, Value a, Value b) { return f.Apply(OpKind::kSelect, {condition, a, b}); }
+Value ShiftRight(Formula& f, Value x, double bits) { return f.Apply(OpKind::kShiftRight, {x, f.Scalar(x, bits)}); }
+
+Value Positions(Formula& f, const DimExpr& extent) {
+  return f.Apply(OpKind::kIota, {}, {{"shape", Shape{extent}}, {"axis", int64_t{0}}, {"dtype", DType::kI64}});
+}
+
+// a < b where NaN is above all numbers.
+Value Less(Formula& f, const Graph& graph, Value a, Value b) {
+  Value less = f.Apply(OpKind::kLt, {a, b});
+  if (!f.ok() || !IsFloat(graph.type(a).dtype)) return less;
+  return Or(f, less, And(f, f.Apply(OpKind::kEq, {a, a}), f.Apply(OpKind::kNe, {b, b})));
+}
+
+struct Comparison {
+  Value a_first, b_first;  // neither where the two are equal
+};
+
+// Rows: of the columns c that differ the first decides, by the least of 2 c, or 2 c + 1 where b's element is the
+// smaller one.
+Comparison CompareRows(Formula& f, const Graph& graph, Value a, Value b) {
+  Value less = Less(f, graph, a, b), greater = Less(f, graph, b, a);
+  if (!f.ok()) return {};
+  Value column = Positions(f, graph.type(a).shape[1]);
+  Value even = f.Apply(OpKind::kAdd, {column, column});
+  Value one = f.Scalar(even, 1), none = f.Scalar(even, static_cast<double>(std::numeric_limits<int64_t>::max()));
+  Value code = Select(f, less, even, Select(f, greater, f.Apply(OpKind::kAdd, {even, one}), none));
+  Value first = f.Apply(OpKind::kReduceMin, {code}, {{"axes", std::vector<int64_t>{1}}});
+  Value odd = f.Apply(OpKind::kEq, {And(f, first, one), one});
+  return {f.Apply(OpKind::kNot, {odd}), And(f, odd, f.Apply(OpKind::kLt, {first, none}))};
+}
+
+Comparison Compare(Formula& f, const Graph& graph, Order order, Value a, Value b) {
+  if (order == Order::kRows) return CompareRows(f, graph, a, b);
+  if (order == Order::kDescending) std::swap(a, b);
+  return {Less(f, graph, a, b), Less(f, graph, b, a)};
+}
+
+// The largest power of two below `count`; 0 where there is none: what is left of the bits of count - 1 when each has
+// been spread to all lower ones.
+absl::StatusOr<Value> LargestPowerBelow(Graph& graph, Value count) {
+  Formula f(&graph);
+  Value bits = f.Apply(OpKind::kMax, {Sub(f, count, f.Scalar(count, 1)), f.Scalar(count, 0)});
+  for (int shift = 1; shift < 64; shift *= 2) bits = Or(f, bits, ShiftRight(f, bits, shift));
+  return f.Finish(Sub(f, bits, ShiftRight(f, bits, 1)));
+}
+
+// The loop's carried values: the variables of the algorithm, what is sorted, and two that stay.
+enum Carried : size_t { kP, kQ, kR, kD, kKeys, kIndices, kTop, kCount };
+
+// The variables of the next pass.
+std::vector<Value> NextPass(Formula& f, const Loop& loop) {
+  const Value p = loop.carried(kP), q = loop.carried(kQ), top = loop.carried(kTop);
+  Value last = f.Apply(OpKind::kEq, {q, p});  // of this p
+  Value half = ShiftRight(f, p, 1);
+  return {Select(f, last, half, p), Select(f, last, top, ShiftRight(f, q, 1)), Select(f, last, f.Scalar(p, 0), p),
+          Select(f, last, half, Sub(f, q, p))};
+}
+
+// One pass: element i and element i + d, where i & p is r, change places unless they are in order.
+absl::StatusOr<std::vector<Value>> Pass(Loop& loop, Order order) {
+  Graph& graph = loop.body();
+  Formula f(&graph);
+  const Value p = loop.carried(kP), r = loop.carried(kR), d = loop.carried(kD);
+  const Value keys = loop.carried(kKeys), indices = loop.carried(kIndices);
+  const Shape shape = graph.type(indices).shape;
+  const int64_t axis = static_cast<int64_t>(shape.size()) - 1;
+  Value i = Positions(f, shape.back());
+  Value after = f.Apply(OpKind::kAdd, {i, d}), before = Sub(f, i, d);
+  Value low = And(f, f.Apply(OpKind::kEq, {And(f, i, p), r}), f.Apply(OpKind::kLt, {after, loop.carried(kCount)}));
+  Value high = And(f, f.Apply(OpKind::kEq, {And(f, before, p), r}), f.Apply(OpKind::kGe, {i, d}));
+  Value partner = Select(f, low, after, Select(f, high, before, i));
+  Value other = f.Apply(OpKind::kGather, {keys, partner}, {{"axis", axis}});
+  Value other_index = f.Apply(OpKind::kGather, {indices, partner}, {{"axis", axis}});
+  auto [other_first, this_first] = Compare(f, graph, order, other, keys);
+  Value earlier = f.Apply(OpKind::kLt, {other_index, indices});
+  other_first = Or(f, other_first, And(f, f.Apply(OpKind::kNot, {this_first}), earlier));
+  Value take = f.Apply(OpKind::kEq, {other_first, low});  // an element without a partner takes itself
+  Value take_key = take;
+  if (order == Order::kRows) take_key = f.Apply(OpKind::kReshape, {take}, {{"shape", Shape{shape[0], 1}}});
+  std::vector<Value> next = NextPass(f, loop);
+  next.push_back(Select(f, take_key, other, keys));
+  next.push_back(Select(f, take, other_index, indices));
+  TAILOR_RETURN_IF_ERROR(f.Finish(next.back()).status());
+  return next;
+}
+
+// `keys` in order, over the last axis of `shape`, the indices'.
+absl::StatusOr<Sorted> MergeExchange(Graph& graph, Value keys, const Shape& shape, Order order) {
+  TAILOR_ASSIGN_OR_RETURN(Value count, ExtentValue(graph, shape.back()));
+  TAILOR_ASSIGN_OR_RETURN(Value top, LargestPowerBelow(graph, count));
+  Formula f(&graph);
+  Value indices = f.Apply(OpKind::kBroadcast, {Positions(f, shape.back())}, {{"shape", shape}});
+  Value zero = f.Scalar(top, 0);
+  TAILOR_RETURN_IF_ERROR(f.Finish(zero).status());
+  TAILOR_ASSIGN_OR_RETURN(Loop loop, Loop::Create(&graph,
+                                                  {{"p", top},
+                                                   {"q", top},
+                                                   {"r", zero},
+                                                   {"d", top},
+                                                   {"keys", keys},
+                                                   {"indices", indices},
+                                                   {"top", top},
+                                                   {"count", count}},
+                                                  {}));
+  Formula condition(&loop.condition());
+  const Value p = loop.carried(kP);
+  Value go_on = condition.Apply(OpKind::kGt, {p, condition.Scalar(p, 0)});
+  TAILOR_RETURN_IF_ERROR(condition.Finish(go_on).status());
+  TAILOR_ASSIGN_OR_RETURN(std::vector<Value> next, Pass(loop, order));
+  TAILOR_ASSIGN_OR_RETURN(std::vector<Value> results, std::move(loop).Finish(go_on, std::move(next)));
+  return Sorted{results[kKeys], results[kIndices]};
+}
+
+absl::StatusOr<int64_t> ResolveAxis(const Graph& graph, absl::string_view builder, Value x, int64_t axis) {
+  TAILOR_RETURN_IF_ERROR(CheckValue(graph, builder, "x", x));
+  const int64_t rank = graph.type(x).rank();
+  if (axis >= -rank && axis < rank) return axis < 0 ? axis + rank : axis;
+  return absl::InvalidArgumentError(absl::StrCat(builder, ": axis ", axis, " is out of range for operand \"x\" (",
+                                                 graph.NameOf(x), ") of type ", graph.TypeText(graph.type(x))));
+}
+
+// x with `axis` and the last one swapped.
+absl::StatusOr<Value> Swapped(Graph& graph, Value x, int64_t axis) {
+  std::vector<int64_t> order(graph.type(x).shape.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (axis + 1 == static_cast<int64_t>(order.size())) return x;
+  std::swap(order[axis], order.back());
+  TAILOR_ASSIGN_OR_RETURN(NodeId node, graph.Append(OpKind::kTranspose, {x}, {{"permutation", order}}));
+  return Value{node, 0};
+}
+
+}  // namespace
+
+absl::StatusOr<Sorted> Sort(Graph& graph, Value x, int64_t axis, bool descending) {
+  TAILOR_ASSIGN_OR_RETURN(axis, ResolveAxis(graph, "sort", x, axis));
+  TAILOR_ASSIGN_OR_RETURN(Value keys, Swapped(graph, x, axis));
+  const Shape shape = graph.type(keys).shape;
+  TAILOR_ASSIGN_OR_RETURN(Sorted sorted,
+                          MergeExchange(graph, keys, shape, descending ? Order::kDescending : Order::kAscending));
+  TAILOR_ASSIGN_OR_RETURN(sorted.values, Swapped(graph, sorted.values, axis));
+  TAILOR_ASSIGN_OR_RETURN(sorted.indices, Swapped(graph, sorted.indices, axis));
+  return sorted;
+}
+
+absl::StatusOr<Sorted> TopK(Graph& graph, Value x, const DimExpr& k, int64_t axis, bool largest) {
+  TAILOR_ASSIGN_OR_RETURN(axis, ResolveAxis(graph, "top_k", x, axis));
+  Shape sizes = graph.type(x).shape;
+  const std::optional<int64_t> missing = (k - sizes[axis]).constant();
+  if (missing && *missing > 0) {
+    return absl::InvalidArgumentError(absl::StrCat("top_k: k is ", graph.DimText(k), ", but axis ", axis,
+                                                   " of operand \"x\" (", graph.NameOf(x), ") has extent ",
+                                                   graph.DimText(sizes[axis])));
+  }
+  TAILOR_ASSIGN_OR_RETURN(Sorted sorted, Sort(graph, x, axis, largest));
+  const Shape starts(sizes.size(), 0);
+  sizes[axis] = k;
+  Formula f(&graph);
+  for (Value* v : {&sorted.values, &sorted.indices}) {
+    *v = f.Apply(OpKind::kSlice, {*v}, {{"starts", starts}, {"sizes", sizes}});
+  }
+  TAILOR_RETURN_IF_ERROR(f.Finish(sorted.indices).status());
+  return sorted;
+}
+
+absl::StatusOr<Value> ArgsortRows(Graph& graph, Value x) {
+  TAILOR_RETURN_IF_ERROR(CheckValue(graph, "argsort_rows", "x", x));
+  const Shape shape = graph.type(x).shape;
+  if (shape.size() != 2) {
+    return absl::InvalidArgumentError(absl::StrCat("argsort_rows: operand \"x\" (", graph.NameOf(x), ") has type ",
+                                                   graph.TypeText(graph.type(x)), ", needs rank 2"));
+  }
+  TAILOR_ASSIGN_OR_RETURN(Sorted sorted, MergeExchange(graph, x, {shape[0]}, Order::kRows));
+  return sorted.indices;
+}
+
+}  // namespace tailor

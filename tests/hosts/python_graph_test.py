@@ -91,6 +91,40 @@ class OpTest(unittest.TestCase):
                       self.graph.attention(self.x, self.x, self.x)):
             self.assert_type(value, "f32[B, 4]")
 
+    def test_layers(self):
+        graph, ones = self.graph, lambda *shape: np.ones(shape, np.float32)
+        steps = graph.input("steps", "f32", ["T", "B", 3])
+        y, h, c = graph.lstm(steps, ones(8, 3), ones(8, 2), bias=ones(8), lengths=self.ids, reverse=True, clip=3,
+                             activations=["relu", ("affine", 0.75, None), ("scaled_tanh", 2, 3)], peepholes=ones(6))
+        for value, text in ((y, "f32[T, B, 2]"), (h, "f32[B, 2]"), (c, "f32[B, 2]")):
+            self.assert_type(value, text)
+        self.assertIn("constant 0.75 : f32[]", graph.text)
+        for build, gates in ((graph.rnn, 1), (graph.gru, 3)):
+            y, h = build(steps, ones(gates * 2, 3), ones(gates * 2, 2), initial_h=ones(1, 2))
+            self.assert_type(y, "f32[T, B, 2]")
+        with self.assertRaisesRegex(tailor.Error, "rnn: there are 2 activation functions, needs 1"):
+            graph.rnn(steps, ones(2, 3), ones(2, 2), activations=["tanh", "tanh"])
+
+    def test_sorting(self):
+        values, indices = self.graph.sort(self.x, 0, descending=True)
+        self.assert_type(values, "f32[B, 4]")
+        self.assert_type(indices, "i64[B, 4]")
+        self.assert_type(self.graph.argsort(self.x), "i64[B, 4]")
+        self.assert_type(self.graph.top_k(self.x, 3)[1], "i64[B, 3]")
+        self.assert_type(self.graph.top_k(self.x, "K", 0, largest=False)[0], "f32[K, 4]")
+        with self.assertRaisesRegex(tailor.Error, "top_k: k is 5"):
+            self.graph.top_k(self.x, 5)
+
+    def test_extents_that_data_gives(self):
+        kept = self.graph.compact(self.x, self.ids > 0)
+        self.assert_type(kept, "f32[compact0, 4]")
+        self.assert_type(kept * kept.reduce_sum([0]), "f32[compact0, 4]")
+        self.assert_type(self.graph.nonzero(self.x), "i64[2, nonzero0]")
+        types = "i64[unique0]", "i64[unique0]", "i64[B]", "i64[unique0]"
+        for value, text in zip(self.graph.unique(self.ids, sorted=False), types):
+            self.assert_type(value, text)
+        self.assert_type(self.graph.unique(self.x, axis=1)[0], "f32[B, unique1]")
+
     def test_every_op_is_documented(self):
         from tailor._ops import SIGNATURES, GraphOps
         for function in SIGNATURES:

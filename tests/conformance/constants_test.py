@@ -85,7 +85,8 @@ class ConstantsTest(unittest.TestCase):
     def test_functions_of_the_model(self):
         proto = self.product([helper.make_node("Halved", ["a"], ["w"], domain="own")], [("a", self.numbers(N, N))])
         proto.opset_import.append(helper.make_opsetid("own", 1))
-        body = [helper.make_node("Constant", [], ["two"], value_float=2.0), helper.make_node("Div", ["v", "two"], ["h"])]
+        body = [helper.make_node("Constant", [], ["two"], value_float=2.0),
+                helper.make_node("Div", ["v", "two"], ["h"])]
         proto.functions.append(helper.make_function("own", "Halved", ["v"], ["h"], body,
                                                     [helper.make_opsetid("", 21)]))
         self.check(proto)

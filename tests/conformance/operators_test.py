@@ -3,7 +3,8 @@ import unittest
 
 import numpy
 import onnxruntime
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 
 import tailor
 import tailor.onnx
@@ -108,7 +109,8 @@ class ScatterTest(OperatorTest):
 class ProductTest(OperatorTest):
     def test_quantized_with_a_scale_for_each_row_and_column(self):
         random = numpy.random.default_rng(2)
-        constants = [("as", numpy.array([0.1, 0.02, 0.3], numpy.float32)), ("az", numpy.array([3, 0, 250], numpy.uint8)),
+        constants = [("as", numpy.array([0.1, 0.02, 0.3], numpy.float32)),
+                     ("az", numpy.array([3, 0, 250], numpy.uint8)),
                      ("bs", numpy.array([0.1, 0.05], numpy.float32)), ("bz", numpy.array([-3, 7], numpy.int8)),
                      ("ys", numpy.float32(0.5)), ("yz", numpy.uint8(9))]
         proto = model([helper.make_node("QLinearMatMul", ["a", "as", "az", "b", "bs", "bz", "ys", "yz"], ["y"])],
@@ -138,6 +140,55 @@ class ProductTest(OperatorTest):
             executable = tailor.onnx.load(proto).compile("host")
             for inputs in cases:
                 numpy.testing.assert_array_equal(executable.run(**inputs)[0], inputs["a"] @ inputs["b"])
+
+
+class TreeEnsembleTest(OperatorTest):
+    def forest(self, random, trees, depth, **attributes):
+        """Complete trees of random thresholds and modes, over 5 features and for 3 targets."""
+        inner, leaves = 2**depth - 1, 2**depth
+        nodes, children = trees * inner, {branch: ([], []) for branch in ("true", "false")}
+        for tree in range(trees):
+            for i in range(inner):
+                for side, (ids, leaf) in enumerate(children.values()):
+                    child = 2 * i + 1 + side
+                    leaf.append(int(child >= inner))
+                    ids.append(tree * leaves + child - inner if child >= inner else tree * inner + child)
+        tensors = {"nodes_splits": random.integers(-2, 3, nodes).astype(numpy.float32),
+                   "nodes_modes": random.integers(0, 6, nodes).astype(numpy.uint8),
+                   "leaf_weights": random.standard_normal(trees * leaves, numpy.float32)}
+        for branch, (ids, leaf) in children.items():
+            attributes.update({f"nodes_{branch}nodeids": ids, f"nodes_{branch}leafs": leaf})
+        attributes.update({name: numpy_helper.from_array(array) for name, array in tensors.items()})
+        node = helper.make_node(
+            "TreeEnsemble", ["x"], ["y"], "forest", domain="ai.onnx.ml", n_targets=3,
+            tree_roots=[tree * inner for tree in range(trees)], nodes_featureids=random.integers(0, 5, nodes).tolist(),
+            nodes_missing_value_tracks_true=random.integers(0, 2, nodes).tolist(),
+            leaf_targetids=random.integers(0, 3, trees * leaves).tolist(), **attributes)
+        proto = model([node], [("x", FLOAT, ["n", 5])], [("y", FLOAT)])
+        proto.opset_import.append(helper.make_opsetid("ai.onnx.ml", 5))
+        return proto
+
+    def test_every_mode_and_aggregate(self):
+        random = numpy.random.default_rng(4)
+        for trees, depth, aggregate in ((1, 1, 1), (7, 4, 0), (3, 2, 2), (4, 3, 3)):
+            proto = self.forest(random, trees, depth, aggregate_function=aggregate)
+            evaluator = ReferenceEvaluator(proto)
+            cases = []
+            for rows in (1, 33):
+                x = random.integers(-2, 3, (rows, 5)).astype(numpy.float32)
+                x[random.random(x.shape) < 0.2] = numpy.nan
+                cases.append({"x": x})
+            self.run_both(proto, cases, lambda inputs: [evaluator.run(None, inputs)[0].astype(numpy.float32)])
+
+    def test_trees_that_never_end(self):
+        proto = self.forest(numpy.random.default_rng(5), 1, 2)
+        for attribute in proto.graph.node[0].attribute:
+            if attribute.name == "nodes_truenodeids":
+                attribute.ints[1] = 0
+            if attribute.name == "nodes_trueleafs":
+                attribute.ints[1] = 0
+        with self.assertRaisesRegex(tailor.onnx.ModelError, 'TreeEnsemble node "forest".*cycle'):
+            tailor.onnx.load(proto)
 
 
 class BitCastTest(unittest.TestCase):

@@ -12,7 +12,7 @@ import onnx
 
 from . import importer as _importer
 from . import (control, elementwise, indexing, normalization, padding, pools, products, quantization, reductions,
-               regions, resampling, scattering, shapes, signal, training, windows)
+               regions, resampling, scattering, shapes, signal, training, trees, windows)
 from .errors import DependsOnData, ModelError, Unsupported
 
 __all__ = ["DependsOnData", "ModelError", "Unsupported", "load"]

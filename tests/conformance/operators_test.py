@@ -24,7 +24,8 @@ class OperatorTest(unittest.TestCase):
             with self.subTest(**{name: array.shape for name, array in inputs.items()}):
                 for got, wanted in zip(executable.run(**inputs), reference(inputs)):
                     self.assertEqual(got.dtype, wanted.dtype)
-                    numpy.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
+                    most = float(numpy.abs(wanted).max(initial=1))
+                    numpy.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5 * most)
         return executable
 
 
@@ -126,6 +127,23 @@ class ProductTest(OperatorTest):
         cases = [{"a": random.integers(0, 256, (n, 3, k)).astype(numpy.uint8),
                   "b": random.integers(-128, 128, (k, 2)).astype(numpy.int8)} for n, k in ((2, 7), (1, 1), (3, 40))]
         self.run_both(proto, cases, reference)
+
+    def test_sums_of_products_are_products_of_matrices(self):
+        random, sizes = numpy.random.default_rng(6), {"b": 2, "h": 3, "q": 5, "k": 4, "d": 7, "e": 6}
+        for equation, products in (("bqhd,bkhd->bhqk", 1), ("bhqk,bkhd->bqhd", 1), ("qd,kd", 1), ("qdk,kqe->de", 1),
+                                   ("bq,qd,dk->bk", 2), ("bd,bd->b", 1), ("qd,d->q", 1), ("bqe,d->bqd", 0),
+                                   ("bqq,qd->bd", 1), ("...qd,dk->...qk", 1), ("...qd,...dk->...qk", 0), ("qd->d", 0)):
+            terms = [term.replace("...", "bh") for term in equation.split("->")[0].split(",")]
+            names = [f"x{i}" for i in range(len(terms))]
+            proto = model([helper.make_node("Einsum", names, ["y"], equation=equation)],
+                          [(name, FLOAT, [f"{name}_{i}" for i in range(len(term))])
+                           for name, term in zip(names, terms)], [("y", FLOAT)])
+            self.assertEqual(tailor.onnx.load(proto).text.count(" dot "), products, equation)
+            cases = []
+            for more in (0, 30):
+                cases.append({name: random.standard_normal([sizes[letter] + more for letter in term], numpy.float32)
+                              for name, term in zip(names, terms)})
+            self.run_both(proto, cases, lambda inputs: [numpy.einsum(equation, *inputs.values())])
 
     def test_products_of_integers_are_exact(self):
         for kind, dtype in ((TensorProto.INT64, numpy.int64), (TensorProto.UINT32, numpy.uint32)):

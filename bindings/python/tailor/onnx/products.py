@@ -1,6 +1,8 @@
 """Matrix products."""
 from .registry import operator
 
+_DOT_TYPES = ("f16", "bf16", "f32", "f64", "i32", "i64", "u32", "u64")
+
 
 @operator("MatMul")
 def _matmul(node, lhs, rhs):
@@ -37,35 +39,67 @@ def _gemm(node, a, b, c=None):
     return graph.add(out, c.value if beta == 1.0 else graph.mul(c.value, beta))
 
 
+class _Term:
+    """A value whose dims have letters; digits stand for the dims of "...", counted from the last."""
+
+    def __init__(self, node, value, letters):
+        self.node, self.value, self.letters = node, value, list(letters)
+
+    @property
+    def dims(self):
+        """Extents by letter."""
+        return dict(zip(self.letters, map(self.node.extents.fold, self.value.shape)))
+
+    def moved(self, letters, shape=None):
+        """The value with its dims in another order, and then perhaps in another shape."""
+        order, graph = [self.letters.index(letter) for letter in letters], self.node.graph
+        value = self.value if order == sorted(order) else graph.transpose(self.value, order)
+        return value if shape is None else graph.reshape(value, shape)
+
+    def summed(self, kept):
+        """The sum over all letters but these."""
+        axes = [i for i, letter in enumerate(self.letters) if letter not in kept]
+        value = self.node.graph.reduce_sum(self.value, axes) if axes else self.value
+        return _Term(self.node, value, [letter for letter in self.letters if letter in kept])
+
+    def diagonal(self):
+        """The elements whose indices are equal wherever a letter is given twice."""
+        graph, value, letters = self.node.graph, self.value, list(self.letters)
+        for letter in set(letters):
+            while letters.count(letter) > 1:
+                dims = list(map(self.node.extents.fold, value.shape))
+                first, second = [i for i, other in enumerate(letters) if other == letter][:2]
+                row = graph.iota([dims[first]] + [1] * (len(dims) - 1 - first), 0, "i64")
+                column = graph.iota([dims[second]] + [1] * (len(dims) - 1 - second), 0, "i64")
+                value = graph.reduce_sum(graph.select(graph.eq(row, column), value, 0), [second])
+                del letters[second]
+        return _Term(self.node, value, letters)
+
+
 @operator("Einsum")
 def _einsum(node, *xs):
-    """Operands spread over all letters, multiplied, and summed over those that the result does not have."""
+    """Operands multiplied from the left, each time summed over the letters that nothing after needs."""
     equation = node.attribute("equation").replace(" ", "")
     left, arrow, result = equation.partition("->")
     terms = left.split(",")
     if len(terms) != len(xs):
         node.fail(f'"{equation}" is for {len(terms)} operands')
     terms = [_letters(node, term, x.rank) for term, x in zip(terms, xs)]
-    every = sorted({letter for term in terms for letter in term})
+    flat = [letter for term in terms for letter in term]
     if arrow:
-        dots = sorted(letter for letter in every if letter.isdigit())
+        dots = sorted({letter for letter in flat if letter.isdigit()})
         result = [letter for part in result.replace("...", ".") for letter in (dots if part == "." else part)]
     else:
-        flat = [letter for term in terms for letter in term]
-        result = [letter for letter in every if letter.isdigit() or flat.count(letter) == 1]
-    order = result + [letter for letter in every if letter not in result]
-    if len(order) > 8:
-        node.unsupported("more than 8 letters")
-    out = None
-    for term, x in zip(terms, xs):
-        spread = _spread(node, x, term, order)
-        out = spread if out is None else node.graph.mul(out, spread)
-    summed = list(range(len(result), len(order)))
-    return node.graph.reduce_sum(out, summed) if summed else out
+        result = [letter for letter in sorted(set(flat)) if letter.isdigit() or flat.count(letter) == 1]
+    terms = [_Term(node, x.value, term).diagonal() for x, term in zip(xs, terms)]
+    out = terms[0]
+    for i, term in enumerate(terms[1:]):
+        out = _multiplied(out, term, {*result, *(letter for later in terms[i + 2:] for letter in later.letters)})
+    return out.summed(result).moved(result)
 
 
 def _letters(node, term, rank):
-    """The letters of one operand; digits stand for the dims of "...", counted from the last."""
+    """The letters of one operand."""
     given = len(term.replace("...", ""))
     if rank < given or (rank > given and "..." not in term):
         node.fail(f'"{term}" does not fit rank {rank}')
@@ -73,19 +107,40 @@ def _letters(node, term, rank):
     return [letter for part in term.replace("...", ".") for letter in (hidden if part == "." else part)]
 
 
-def _spread(node, x, term, order):
-    """x with its dims in `order`, 1 where it has none; a letter given twice takes the diagonal."""
-    graph, value, dims, letters = node.graph, x.value, list(x.shape), list(term)
-    for letter in [letter for letter in set(letters) if letters.count(letter) > 1]:
-        while letters.count(letter) > 1:
-            first, second = [i for i, other in enumerate(letters) if other == letter][:2]
-            row = graph.iota([dims[first]] + [1] * (len(dims) - 1 - first), 0, "i64")
-            column = graph.iota([dims[second]] + [1] * (len(dims) - 1 - second), 0, "i64")
-            value = graph.reduce_sum(graph.select(graph.eq(row, column), value, 0), [second])
-            del letters[second], dims[second]
-    kept = [letter for letter in order if letter in letters]
-    value = graph.transpose(value, [letters.index(letter) for letter in kept]) if kept else value
-    return graph.reshape(value, [dims[letters.index(letter)] if letter in letters else 1 for letter in order])
+def _multiplied(lhs, rhs, needed):
+    """The product of two terms, summed over the letters that are not needed."""
+    node = lhs.node
+    lhs, rhs = lhs.summed(needed | set(rhs.letters)), rhs.summed(needed | set(lhs.letters))
+    left, right = lhs.dims, rhs.dims
+    batch = [letter for letter in lhs.letters if letter in right and letter in needed]
+    inner = [letter for letter in lhs.letters if letter in right and letter not in needed]
+    rows, columns = ([letter for letter in term.letters if letter not in other]
+                     for term, other in ((lhs, right), (rhs, left)))
+    if len(batch) + len(inner) + len(rows) + len(columns) > 8:
+        node.unsupported("more than 8 letters")
+    if not inner or lhs.value.dtype not in _DOT_TYPES or any(
+            _may_stretch(node, letter, left[letter], right[letter]) for letter in batch + inner):
+        order = batch + inner + rows + columns
+        return _Term(node, node.graph.mul(_spread(lhs, order), _spread(rhs, order)), order).summed(needed)
+
+    def shape(dims, *groups):
+        return [dims[letter] for letter in batch] + [node.extents.product(map(dims.get, group)) for group in groups]
+
+    out = node.graph.dot(lhs.moved(batch + rows + inner, shape(left, rows, inner)),
+                         rhs.moved(batch + inner + columns, shape(right, inner, columns)))
+    dims = [*map(node.extents.fold, out.shape[:-2]), *map(left.get, rows), *map(right.get, columns)]
+    return _Term(node, node.graph.reshape(out, dims), batch + rows + columns)
+
+
+def _may_stretch(node, letter, lhs, rhs):
+    """Whether one of a letter's extents may be the 1 that broadcasts: for a dim of "...", or where it is known."""
+    return node.extents.text(lhs) != node.extents.text(rhs) and (letter.isdigit() or 1 in (lhs, rhs))
+
+
+def _spread(term, order):
+    """The term with its dims in `order`, 1 where it has none."""
+    dims = term.dims
+    return term.moved([letter for letter in order if letter in dims], [dims.get(letter, 1) for letter in order])
 
 
 @operator("Det")

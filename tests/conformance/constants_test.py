@@ -101,11 +101,21 @@ class ConstantsTest(unittest.TestCase):
         proto = self.product(nodes, [("column", self.numbers(N, 1)), ("row", self.numbers(1, 200 * N))])
         self.check(proto, ["constant", "constant", "dot", "mul"])
 
-    def test_what_others_read_is_not_copied_to_transpose_it(self):
-        nodes = [helper.make_node("Gather", ["table", "ids"], ["x"]), helper.make_node("Transpose", ["table"], ["t"]),
-                 helper.make_node("MatMul", ["x", "t"], ["y"])]
-        proto = model(nodes, [("ids", TensorProto.INT64, ["n"])], [("y", FLOAT)], [("table", self.numbers(200 * N, N))])
-        self.assertEqual(ops(proto), ["constant", "dot", "gather", "transpose"])
+    def test_what_others_read_is_not_copied_to_show_it_otherwise(self):
+        table = [("table", self.numbers(200 * N, N)), ("shape", ints(N, -1))]
+        for view, result in ((helper.make_node("Transpose", ["table"], ["t"]), "transpose"),
+                             (helper.make_node("Reshape", ["table", "shape"], ["t"]), "reshape")):
+            nodes = [helper.make_node("Gather", ["table", "ids"], ["x"]), view,
+                     helper.make_node("MatMul", ["x", "t"], ["y"])]
+            proto = model(nodes, [("ids", TensorProto.INT64, ["n"])], [("y", FLOAT)], table)
+            self.assertEqual(ops(proto), ["constant", "dot", "gather", result])
+
+    def test_other_names_of_a_weight_are_the_weight(self):
+        nodes = [helper.make_node("Identity", ["a"], ["b"]), helper.make_node("MatMul", ["x", "b"], ["h"]),
+                 helper.make_node("MatMul", ["h", "a"], ["z"]), helper.make_node("Neg", ["b"], ["w"])]
+        proto = self.product(nodes, [("a", self.numbers(N, N))])
+        proto.graph.output.append(helper.make_tensor_value_info("z", FLOAT, None))
+        self.assertEqual(ops(proto), ["constant", "constant", "dot", "dot", "dot"])
 
     def test_errors_name_the_node(self):
         proto = self.product([helper.make_node("Concat", ["a", "b"], ["w"], "join", axis=1)],

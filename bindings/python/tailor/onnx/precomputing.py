@@ -12,14 +12,15 @@ from .tensors import MAX_ENTRIES, Tensor
 _LARGE = 1 << 12
 # The same bytes on every machine that imports.
 _TARGET = "x86-64-v2"
-# Operators whose result is the operand's memory under another shape.
+# Operators whose result is the operand's memory under another shape, and all that the graph has as views.
 _RESHAPES = frozenset(["Flatten", "Reshape", "Squeeze", "Unsqueeze"])
+_VIEWS = _RESHAPES | {"Transpose"}
 
 
 def precompute(importer, body, nodes, opsets, scope, depth):
     """Puts what constants alone give of a body's nodes into `scope`; returns the nodes that are left.
 
-    A result larger than its operands stays in the graph, as does a transposed view of what others read as it is."""
+    A result larger than its operands stays in the graph, as does a view of what other nodes read as it is."""
     constant = _reached(nodes, scope)
     if not any(_is_large(scope.get(name)) for node in constant for name in node.input):
         return nodes
@@ -27,7 +28,7 @@ def precompute(importer, body, nodes, opsets, scope, depth):
     shared = _read(nodes, constant) | outputs
     work = _Constants(importer, opsets, scope, depth)
     done = [node for node in constant
-            if not (node.op_type == "Transpose" and node.input[0] in shared) and work.add(node)]
+            if not (node.op_type in _VIEWS and node.input[0] in shared) and work.add(node)]
     if not work.finish(_read(nodes, done) | outputs):
         return nodes
     return _without(nodes, done)
@@ -69,6 +70,7 @@ class _Constants:
         self._outer, self._inner = importer, importer.beside("constants")
         self._opsets, self._scope, self._depth = opsets, scope, depth
         self._tensors, self._inputs = {}, []
+        self._sources = {}  # the outer tensor of an inner one that stands for it, by id
 
     def add(self, node):
         """Appends a node; False where it cannot be precomputed, and other nodes then do without it."""
@@ -103,6 +105,9 @@ class _Constants:
             except _errors.Error:
                 return False
         for name, tensor in found.items():
+            if id(tensor) in self._sources:
+                self._scope[name] = self._sources[id(tensor)]
+                continue
             self._scope[name] = self._constant(self._outer, arrays[name], tensor.narrow)
             self._scope[name].name = name
         return True
@@ -113,6 +118,7 @@ class _Constants:
             tensor = self._scope[name]
             value = self._input(tensor) if tensor.array.size > MAX_ENTRIES else None
             self._tensors[name] = self._constant(self._inner, tensor.array, tensor.narrow, value)
+            self._sources[id(self._tensors[name])] = tensor
         return self._tensors.get(name)
 
     def _input(self, tensor):

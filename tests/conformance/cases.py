@@ -17,7 +17,7 @@ _NOISY = {"test_dft_inverse": 1e-5, "test_dft_inverse_opset19": 1e-5}
 FAMILIES = {
     "sequences": """SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength SequenceMap
         SplitToSequence ConcatFromSequence ReverseSequenceMap""",
-    "optional": "Optional OptionalGetElement OptionalHasElement",
+    "optional": "Optional",
     "strings": "StringConcat StringNormalizer StringSplit RegexFullMatch TfIdfVectorizer LabelEncoder",
     "image decoding": "ImageDecoder",
     "random": "Bernoulli RandomNormal RandomNormalLike RandomUniform RandomUniformLike Multinomial",

@@ -1,6 +1,8 @@
 """Operators that treat each element alone."""
 import math
 
+import numpy
+
 from . import dtypes, narrow
 from .dtypes import FLOATS, UNSIGNED
 from .registry import operator
@@ -93,6 +95,17 @@ for _name, _function in {
 
 @operator("Identity")
 def _identity(node, x):
+    return x
+
+
+@operator("OptionalHasElement")
+def _has_element(node, x=None):
+    """Whether there is an operand: one that is no tensor is refused before."""
+    return node.constant(numpy.asarray(x is not None))
+
+
+@operator("OptionalGetElement")
+def _element(node, x):
     return x
 
 

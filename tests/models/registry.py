@@ -7,6 +7,7 @@ from onnx import TensorProto
 
 import bert
 import gpt2
+import recurrent
 import speech
 import t5
 import vision
@@ -45,6 +46,8 @@ MODELS = {
                      (1, 64, 48))),
     "speech": Model(speech.speech_encoder, ("batch", "samples"),
                     ((1, 40), (1, 400), (2, 60), (1, 123), (3, 77), (2, 1000), (5, 41), (4, 256))),
+    "crnn": Model(recurrent.crnn, ("batch", "width"),
+                  ((1, 4), (1, 32), (2, 20), (3, 37), (1, 100), (5, 8), (2, 255), (8, 64))),
 }
 
 

@@ -11,8 +11,9 @@ import os
 import onnx
 
 from . import importer as _importer
-from . import (control, elementwise, indexing, normalization, padding, pools, products, quantization, reductions,
-               regions, resampling, scattering, shapes, signal, training, trees, windows)
+from . import (compaction, control, elementwise, indexing, normalization, padding, pools, products, quantization,
+               recurrent, reductions, regions, resampling, scattering, shapes, signal, sorting, training, trees,
+               windows)
 from .errors import DependsOnData, ModelError, Unsupported
 
 __all__ = ["DependsOnData", "ModelError", "Unsupported", "load"]

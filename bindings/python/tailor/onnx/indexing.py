@@ -102,17 +102,6 @@ def _reverse_sequence(node, x, lengths):
     return flat_gather(node, x.value, x.shape, every + [position(node, x.shape, i) for i in range(2, x.rank)], x.shape)
 
 
-@operator("Compress")
-def _compress(node, x, condition):
-    """Rows that a known condition keeps."""
-    keep = node.known(condition, "the condition")
-    rows = numpy.flatnonzero(keep).astype(numpy.int64)
-    if not node.has("axis"):
-        flat = node.graph.reshape(x.value, [node.extents.product(x.shape)])
-        return node.graph.gather(flat, node.constant(rows).value, axis=0)
-    return node.graph.gather(x.value, node.constant(rows).value, axis=node.axis(node.attribute("axis"), x.rank))
-
-
 @operator("ArrayFeatureExtractor", domain="ai.onnx.ml")
 def _array_feature_extractor(node, x, indices):
     out = node.graph.gather(x.value, node.graph.reshape(indices.value, [node.extents.product(indices.shape)]), axis=-1)

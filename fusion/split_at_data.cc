@@ -76,7 +76,7 @@ class Splitter {
       }
       Symbols mentioned = MentionedBy(node);
       for (SymbolId symbol : own) mentioned.erase(symbol);
-      bool waits = Intersects(mentioned, told_);
+      bool waits = Intersects(mentioned, told_) || Intersects(mentioned, told_later_);
       for (Value operand : node.operands) {
         Symbols extents;
         Collect(graph_.type(operand).shape, &extents);

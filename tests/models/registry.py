@@ -47,8 +47,6 @@ MODELS = {
     "speech": Model(speech.speech_encoder, ("batch", "samples"),
                     ((1, 40), (1, 400), (2, 60), (1, 123), (3, 77), (2, 1000), (5, 41), (4, 256))),
     "crnn": Model(recurrent.crnn, ("batch", "width"),
-                  ((1, 4), (1, 32), (2, 17), (3, 8), (1, 100), (5, 12), (2, 64), (4, 5))),
-    "crnn": Model(recurrent.crnn, ("batch", "width"),
                   ((1, 4), (1, 32), (2, 20), (3, 37), (1, 100), (5, 8), (2, 255), (8, 64))),
 }
 

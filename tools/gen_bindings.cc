@@ -1,4 +1,4 @@
-// Writes the files that follow from the op table: C declarations and glue, Python methods, reference.
+// Writes the files that follow from the op table: C declarations and glue, Python, Rust and Go methods, reference.
 //
 //   gen_bindings <project root>           writes them
 //   gen_bindings --check <project root>   exits with 1 and names each file that is not up to date
@@ -18,10 +18,9 @@ struct GeneratedFile {
 };
 
 constexpr GeneratedFile kFiles[] = {
-    {"api/include/tailor/ops.h", tailor::CHeader},
-    {"api/graph_ops.cc", tailor::CGlue},
-    {"bindings/python/tailor/_ops.py", tailor::PythonOps},
-    {"docs/ops.md", tailor::OpReference},
+    {"api/include/tailor/ops.h", tailor::CHeader},         {"api/graph_ops.cc", tailor::CGlue},
+    {"bindings/python/tailor/_ops.py", tailor::PythonOps}, {"bindings/rust/src/graph/ops.rs", tailor::RustOps},
+    {"bindings/go/graph/ops.go", tailor::GoOps},           {"docs/ops.md", tailor::OpReference},
 };
 
 std::string Read(const std::string& path) {

@@ -1,5 +1,5 @@
 // Package tailor loads and runs artifacts that the Tailor compiler saved. It needs libtailor_runtime.so and
-// its C header; name their folders in CGO_LDFLAGS and CGO_CFLAGS.
+// its C header; name their folders in CGO_LDFLAGS and CGO_CFLAGS. Package tailor/graph builds and compiles graphs.
 //
 // Tensors live in C memory, because Go may not pass C a pointer to memory that holds Go pointers: fill and
 // read them in place through slices, and Close them.
@@ -70,12 +70,31 @@ type Executable struct{ handle *C.tailor_executable }
 func Load(path string) (*Executable, error) {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
-	e := &Executable{}
-	if err := check(C.tailor_executable_load(nil, name, C.size_t(len(path)), nil, &e.handle)); err != nil {
+	var handle *C.tailor_executable
+	if err := check(C.tailor_executable_load(nil, name, C.size_t(len(path)), nil, &handle)); err != nil {
 		return nil, err
 	}
+	return FromC(unsafe.Pointer(handle)), nil
+}
+
+// LoadBytes loads an artifact's bytes, as Load does a file's. They are copied.
+func LoadBytes(artifact []byte) (*Executable, error) {
+	if len(artifact) == 0 {
+		return nil, &Error{DataLoss, "the artifact has no bytes", ""}
+	}
+	var handle *C.tailor_executable
+	data, size := unsafe.Pointer(&artifact[0]), C.size_t(len(artifact))
+	if err := check(C.tailor_executable_load_memory(nil, data, size, nil, nil, nil, &handle)); err != nil {
+		return nil, err
+	}
+	return FromC(unsafe.Pointer(handle)), nil
+}
+
+// FromC takes over a tailor_executable* from C code, as package graph does.
+func FromC(handle unsafe.Pointer) *Executable {
+	e := &Executable{(*C.tailor_executable)(handle)}
 	runtime.SetFinalizer(e, (*Executable).Close)
-	return e, nil
+	return e
 }
 
 // Close releases the executable; its sessions stay usable. It may be called twice.

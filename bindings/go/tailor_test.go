@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unsafe"
 )
 
 // load reads the artifact that the C99 test saves.
@@ -148,6 +149,55 @@ func TestClosedHandlesAreErrors(t *testing.T) {
 	}
 	if _, err := Load("/no/such/file.tlr"); codeOf(err) != NotFound {
 		t.Errorf("a missing file gives %v", err)
+	}
+}
+
+func TestBytesLoadAsFilesDo(t *testing.T) {
+	artifact, err := os.ReadFile(os.Getenv("TAILOR_TEST_ARTIFACT"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := LoadBytes(artifact)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if outputs, err := e.Outputs(); err != nil || len(outputs) != 2 {
+		t.Errorf("outputs %v, %v", outputs, err)
+	}
+	for _, size := range []int{0, len(artifact) / 2} {
+		if _, err := LoadBytes(artifact[:size]); codeOf(err) != DataLoss {
+			t.Errorf("%d of its bytes give %v", size, err)
+		}
+	}
+}
+
+func TestRunningNeedsNoCompiler(t *testing.T) {
+	load(t)
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil || !strings.Contains(string(maps), "/libtailor_runtime.so") || strings.Contains(string(maps), "/libtailor.so") {
+		t.Errorf("the process has %s %v", maps, err)
+	}
+}
+
+func TestPinnedMemoryOutlivesItsTensor(t *testing.T) {
+	x := input(t, I64, 2)
+	values, err := Slice[int64](x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values[1] = 7
+	data, size, unpin, err := x.Pin()
+	if err != nil || size != 16 {
+		t.Fatalf("%d bytes, %v", size, err)
+	}
+	x.Close()
+	if second := unsafe.Slice((*int64)(data), 2)[1]; second != 7 {
+		t.Errorf("it holds %d", second)
+	}
+	unpin()
+	if _, _, _, err := x.Pin(); codeOf(err) != InvalidArgument {
+		t.Errorf("a closed tensor gives %v", err)
 	}
 }
 

@@ -9,6 +9,7 @@ import "C"
 import (
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -34,17 +35,39 @@ const (
 var sizes = map[DType]int64{Bool: 1, I8: 1, I16: 2, I32: 4, I64: 8, U8: 1, U16: 2, U32: 4, U64: 8, F16: 2, BF16: 2,
 	F32: 4, F64: 8}
 
+func (d DType) String() string {
+	names := [...]string{Bool: "bool", I8: "i8", I16: "i16", I32: "i32", I64: "i64", U8: "u8", U16: "u16", U32: "u32",
+		U64: "u64", F16: "f16", BF16: "bf16", F32: "f32", F64: "f64"}
+	if d < Bool || int(d) >= len(names) {
+		return fmt.Sprintf("element type %d", int32(d))
+	}
+	return names[d]
+}
+
 // Tensor is a dense row-major tensor in C memory: its own, or a session's for outputs.
 type Tensor struct {
 	raw     C.tailor_tensor
+	memory  *memory  // its own, while it is open; nil where there are no bytes
 	session *Session // keeps an output's memory alive
+}
+
+// memory is C memory, freed with its last user.
+type memory struct {
+	data  unsafe.Pointer
+	users atomic.Int32
+}
+
+func (m *memory) release() {
+	if m.users.Add(-1) == 0 {
+		C.free(m.data)
+	}
 }
 
 // NewTensor makes a tensor of zeros. Close it, or leave that to the garbage collector.
 func NewTensor(dtype DType, dims ...int64) (*Tensor, error) {
 	bytes, known := sizes[dtype]
 	if !known || len(dims) > C.TAILOR_MAX_RANK {
-		return nil, &Error{InvalidArgument, fmt.Sprintf("no tensor of element type %d and rank %d", dtype, len(dims)), ""}
+		return nil, &Error{InvalidArgument, fmt.Sprintf("no tensor of %v and rank %d", dtype, len(dims)), ""}
 	}
 	t := &Tensor{}
 	C.tailor_tensor_init(&t.raw)
@@ -62,18 +85,37 @@ func NewTensor(dtype DType, dims ...int64) (*Tensor, error) {
 		if t.raw.data == nil {
 			return nil, &Error{ResourceExhausted, fmt.Sprintf("no memory for a tensor with dims %v", dims), ""}
 		}
+		t.memory = &memory{data: t.raw.data}
+		t.memory.users.Store(1)
 		runtime.SetFinalizer(t, (*Tensor).Close)
 	}
 	return t, nil
 }
 
-// Close frees the memory of a tensor made by NewTensor. It may be called twice.
+// Close frees the memory of a tensor made by NewTensor, unless it is pinned. It may be called twice.
 func (t *Tensor) Close() {
-	if t.session == nil {
-		C.free(t.raw.data)
+	if t.memory != nil {
+		t.memory.release()
+		t.memory = nil
 		runtime.SetFinalizer(t, nil)
 	}
 	t.raw.data = nil
+}
+
+// Pin keeps the tensor's memory, also after Close, until unpin is called, once and on any goroutine: for C code that
+// uses it beyond the call that it is given to. Outputs cannot be pinned, for their session writes to them.
+func (t *Tensor) Pin() (data unsafe.Pointer, size int64, unpin func(), err error) {
+	if t.session != nil {
+		return nil, 0, nil, &Error{InvalidArgument, "an output cannot be pinned: its memory is its session's", ""}
+	}
+	if t.memory == nil && t.raw.data_bytes > 0 {
+		return nil, 0, nil, closed("tensor")
+	}
+	if t.memory == nil {
+		return nil, 0, func() {}, nil
+	}
+	t.memory.users.Add(1)
+	return t.memory.data, int64(t.raw.data_bytes), t.memory.release, nil
 }
 
 func (t *Tensor) DType() DType { return DType(t.raw.dtype) }
@@ -86,14 +128,30 @@ func (t *Tensor) Dims() []int64 {
 	return dims
 }
 
+// Bool8 is a bool as tensors hold it: 0 or 1.
+type Bool8 uint8
+
+// Float16 is the bits of a half-precision number.
+type Float16 uint16
+
+// BFloat16 is the bits of a bfloat16: the upper half of a float32's.
+type BFloat16 uint16
+
 // Element lists the Go types that are element types.
 type Element interface {
-	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64
+	Bool8 | Float16 | BFloat16 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64
 }
 
-func dtypeOf[T Element]() DType {
+// DTypeOf is the element type of T.
+func DTypeOf[T Element]() DType {
 	var zero T
 	switch any(zero).(type) {
+	case Bool8:
+		return Bool
+	case Float16:
+		return F16
+	case BFloat16:
+		return BF16
 	case int8:
 		return I8
 	case int16:
@@ -118,8 +176,8 @@ func dtypeOf[T Element]() DType {
 
 // Slice is the tensor's memory; it is valid as long as the tensor is. An error if the element type is not T.
 func Slice[T Element](t *Tensor) ([]T, error) {
-	if t.DType() != dtypeOf[T]() {
-		return nil, &Error{InvalidArgument, fmt.Sprintf("the tensor has element type %d, not %d", t.DType(), dtypeOf[T]()), ""}
+	if t.DType() != DTypeOf[T]() {
+		return nil, &Error{InvalidArgument, fmt.Sprintf("the tensor is %v, not %v", t.DType(), DTypeOf[T]()), ""}
 	}
 	if t.session != nil && t.session.handle == nil {
 		return nil, closed("session")

@@ -1,6 +1,6 @@
 //! The Rust wrapper, on the artifact that c99_test saves (TAILOR_TEST_ARTIFACT).
 
-use tailor::{Error, Executable, Tensor, INVALID_ARGUMENT, NOT_FOUND};
+use tailor::{DType, Error, Executable, Tensor, DATA_LOSS, INVALID_ARGUMENT, NOT_FOUND};
 
 fn load() -> Executable {
     let path = std::env::var("TAILOR_TEST_ARTIFACT").expect("TAILOR_TEST_ARTIFACT names the artifact");
@@ -16,7 +16,7 @@ fn signature_is_readable() {
     let executable = load();
     let inputs = executable.inputs().unwrap();
     assert_eq!(inputs.len(), 1);
-    assert_eq!((inputs[0].name.as_str(), inputs[0].dtype), ("x", 12));
+    assert_eq!((inputs[0].name.as_str(), inputs[0].dtype), ("x", DType::F32));
     assert_eq!(inputs[0].dims, ["B", "4"]);
     let names: Vec<String> = executable.outputs().unwrap().into_iter().map(|output| output.name).collect();
     assert_eq!(names, ["y", "total"]);
@@ -52,6 +52,21 @@ fn errors_name_the_input() {
     let out_of_range = error_of(session.run(&[Tensor::new(&x, &[65, 4])]));
     assert!(out_of_range.message.contains("B"), "{}", out_of_range);
     assert_eq!(error_of(session.run(&[])).code, INVALID_ARGUMENT);
+}
+
+#[test]
+fn running_needs_no_compiler() {
+    load().session(1).unwrap();
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    assert!(maps.contains("/libtailor_runtime.so") && !maps.contains("/libtailor.so"));
+}
+
+#[test]
+fn bytes_load_as_files_do() {
+    let bytes = std::fs::read(std::env::var("TAILOR_TEST_ARTIFACT").unwrap()).unwrap();
+    let executable = Executable::from_bytes(&bytes).unwrap();
+    assert_eq!(executable.inputs().unwrap(), load().inputs().unwrap());
+    assert_eq!(error_of(Executable::from_bytes(&bytes[..bytes.len() / 2])).code, DATA_LOSS);
 }
 
 #[test]

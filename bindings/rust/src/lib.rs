@@ -1,4 +1,5 @@
 //! Loads and runs artifacts that the Tailor compiler saved. Needs `libtailor_runtime.so` and nothing else.
+//! With the feature `compiler` the module `graph` builds and compiles graphs; that needs `libtailor.so` too.
 //!
 //! ```no_run
 //! let executable = tailor::Executable::load("model.tlr")?;
@@ -8,6 +9,8 @@
 //! # Ok::<(), tailor::Error>(())
 //! ```
 
+#[cfg(feature = "compiler")]
+pub mod graph;
 pub mod sys;
 
 use std::ffi::{c_void, CStr};
@@ -28,8 +31,15 @@ pub struct Error {
     pub node: String,
 }
 
+pub const CANCELLED: i32 = 1;
 pub const INVALID_ARGUMENT: i32 = 3;
 pub const NOT_FOUND: i32 = 5;
+pub const RESOURCE_EXHAUSTED: i32 = 8;
+pub const FAILED_PRECONDITION: i32 = 9;
+pub const OUT_OF_RANGE: i32 = 11;
+pub const UNIMPLEMENTED: i32 = 12;
+pub const INTERNAL: i32 = 13;
+pub const DATA_LOSS: i32 = 15;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -68,18 +78,71 @@ fn invalid(message: String) -> Error {
     Error { code: INVALID_ARGUMENT, message, node: String::new() }
 }
 
+/// An element type; the numbers are those of `tailor/runtime.h`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct DType(pub i32);
+
+impl DType {
+    pub const BOOL: DType = DType(1);
+    pub const I8: DType = DType(2);
+    pub const I16: DType = DType(3);
+    pub const I32: DType = DType(4);
+    pub const I64: DType = DType(5);
+    pub const U8: DType = DType(6);
+    pub const U16: DType = DType(7);
+    pub const U32: DType = DType(8);
+    pub const U64: DType = DType(9);
+    pub const F16: DType = DType(10);
+    pub const BF16: DType = DType(11);
+    pub const F32: DType = DType(12);
+    pub const F64: DType = DType(13);
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const NAMES: [&str; 13] =
+            ["bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64"];
+        match NAMES.get((self.0 as usize).wrapping_sub(1)) {
+            Some(name) => f.write_str(name),
+            None => write!(f, "element type {}", self.0),
+        }
+    }
+}
+
+impl fmt::Debug for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A bool as tensors hold it: 0 or 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Bool(pub u8);
+
+/// The bits of a half-precision number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct F16(pub u16);
+
+/// The bits of a bfloat16: the upper half of an `f32`'s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Bf16(pub u16);
+
 /// Rust types that are element types of tensors.
 ///
 /// # Safety
-/// `DTYPE` must be the number of a type with the same size and no invalid bit patterns.
+/// `DTYPE` must be a type with the same size and no invalid bit patterns.
 pub unsafe trait Element: Copy {
-    const DTYPE: i32;
+    const DTYPE: DType;
 }
 
 macro_rules! elements {
-    ($($type:ty => $dtype:expr),*) => { $(unsafe impl Element for $type { const DTYPE: i32 = $dtype; })* };
+    ($($type:ty => $dtype:ident),*) => { $(unsafe impl Element for $type { const DTYPE: DType = DType::$dtype; })* };
 }
-elements!(i8 => 2, i16 => 3, i32 => 4, i64 => 5, u8 => 6, u16 => 7, u32 => 8, u64 => 9, f32 => 12, f64 => 13);
+elements!(Bool => BOOL, i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, u64 => U64,
+          F16 => F16, Bf16 => BF16, f32 => F32, f64 => F64);
 
 /// A dense row-major input over the caller's memory.
 pub struct Tensor<'a> {
@@ -108,7 +171,7 @@ impl<'a> Tensor<'a> {
         let mut raw = empty_tensor();
         raw.data = data.as_ptr() as *mut c_void; // inputs are only read
         raw.data_bytes = mem::size_of_val(data) as u64;
-        raw.dtype = T::DTYPE;
+        raw.dtype = T::DTYPE.0;
         raw.rank = dims.len() as i32;
         raw.dims[..dims.len()].copy_from_slice(dims);
         Tensor { raw, memory: PhantomData }
@@ -119,7 +182,7 @@ impl<'a> Tensor<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorInfo {
     pub name: String,
-    pub dtype: i32,
+    pub dtype: DType,
     /// Each extent as text: `B`, `4*S + 1`, `384`.
     pub dims: Vec<String>,
 }
@@ -142,6 +205,18 @@ impl Executable {
         check(unsafe {
             let bytes = path.as_ptr() as *const c_char;
             sys::tailor_executable_load(ptr::null_mut(), bytes, path.len(), ptr::null(), &mut raw)
+        })?;
+        Ok(Executable { raw })
+    }
+
+    /// Loads an artifact's bytes, as [`load`](Executable::load) does a file's. They are copied.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Executable> {
+        let mut raw = ptr::null_mut();
+        // SAFETY: the bytes are valid for the call, after which nothing points to them.
+        check(unsafe {
+            let data = bytes.as_ptr() as *const c_void;
+            let user = ptr::null_mut();
+            sys::tailor_executable_load_memory(ptr::null(), data, bytes.len(), ptr::null(), None, user, &mut raw)
         })?;
         Ok(Executable { raw })
     }
@@ -185,7 +260,7 @@ impl Executable {
             info.struct_size = mem::size_of::<sys::tailor_tensor_info>() as u64;
             check(read(self.raw, index, &mut info))?;
             let dims = info.dim_texts[..info.rank as usize].iter().map(|&dim| text(dim)).collect();
-            Ok(TensorInfo { name: text(info.name), dtype: info.dtype, dims })
+            Ok(TensorInfo { name: text(info.name), dtype: DType(info.dtype), dims })
         }
     }
 }
@@ -264,8 +339,8 @@ impl<'a> Outputs<'a> {
     /// The elements of output `index`; INVALID_ARGUMENT where it holds another type.
     pub fn get<T: Element>(&self, index: usize) -> Result<&[T]> {
         let tensor = self.raw.get(index).ok_or_else(|| invalid(format!("there is no output {}", index)))?;
-        if tensor.dtype != T::DTYPE {
-            return Err(invalid(format!("output {} has element type {}, not {}", index, tensor.dtype, T::DTYPE)));
+        if tensor.dtype != T::DTYPE.0 {
+            return Err(invalid(format!("output {} is {}, not {}", index, DType(tensor.dtype), T::DTYPE)));
         }
         let count = self.dims(index).iter().product::<i64>() as usize;
         if count == 0 {

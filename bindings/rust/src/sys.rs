@@ -70,6 +70,15 @@ extern "C" {
         options: *const c_void,
         out: *mut *mut tailor_executable,
     ) -> *mut tailor_status;
+    pub fn tailor_executable_load_memory(
+        runtime: *const tailor_runtime,
+        data: *const c_void,
+        size: usize,
+        options: *const c_void,
+        released: Option<unsafe extern "C" fn(*mut c_void)>,
+        user: *mut c_void,
+        out: *mut *mut tailor_executable,
+    ) -> *mut tailor_status;
     pub fn tailor_executable_retain(executable: *const tailor_executable);
     pub fn tailor_executable_release(executable: *mut tailor_executable);
     pub fn tailor_executable_save(

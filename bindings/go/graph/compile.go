@@ -1,0 +1,152 @@
+package graph
+
+/*
+#include <stdlib.h>
+#include "tailor/compiler.h"
+
+extern int32_t tailorGraphProgress(uintptr_t compilation, char* phase, double done);
+extern void tailorGraphTake(uintptr_t compilation, void* data, size_t size);
+
+static int32_t call_progress(void* compilation, const char* phase, double done) {
+	return tailorGraphProgress((uintptr_t)compilation, (char*)phase, done);
+}
+static void call_take(void* compilation, const void* data, size_t size) {
+	tailorGraphTake((uintptr_t)compilation, (void*)data, size);
+}
+
+// Loads the result where `executable` is not NULL, else has its bytes taken.
+static tailor_status* compile(const tailor_graph* graph, const char* const* targets, size_t target_count,
+                              uint64_t threads, const uint8_t* secret_key, int32_t progress, uintptr_t compilation,
+                              tailor_executable** executable) {
+	tailor_compile_options options;
+	tailor_compile_options_init(&options);
+	options.targets = targets;
+	options.target_count = target_count;
+	options.threads = threads;
+	options.secret_key = secret_key;
+	if (progress) options.progress = call_progress;
+	options.progress_user = (void*)compilation;
+	if (executable != NULL) return tailor_graph_compile(graph, NULL, &options, executable);
+	return tailor_graph_compile_artifact(graph, &options, call_take, (void*)compilation);
+}
+*/
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/cgo"
+	"strings"
+	"unsafe"
+
+	"tailor"
+)
+
+// CompileOptions is how to compile.
+type CompileOptions struct {
+	// CPU targets, of which the best that fits is chosen at load: "x86-64-v2", "x86-64-v3", "x86-64-v4", each also with
+	// more features ("x86-64-v4+avx512bf16"), and "host". None: the three levels.
+	Targets []string
+	// Threads to compile with; 0: as many as there are cores.
+	Threads int
+	// Progress is told of the phase and the share done; false cancels, which gives Cancelled. It must leave the graph
+	// alone. With a context: return ctx.Err() == nil.
+	Progress func(phase string, done float64) bool
+	// SecretKey, 64 bytes (Ed25519), signs the artifact.
+	SecretKey []byte
+}
+
+// compilation is what the callbacks of one compilation share.
+type compilation struct {
+	progress func(string, float64) bool
+	panicked any // what progress panicked with, to go on with after C code
+	artifact []byte
+}
+
+// Compile compiles for all shapes at once and loads the result; nil options are the defaults. The graph may go on
+// growing and be compiled again: an error of Compile does not stick.
+func (g *Graph) Compile(options *CompileOptions) (*tailor.Executable, error) {
+	var executable *C.tailor_executable
+	if _, err := g.compile(options, &executable); err != nil {
+		return nil, err
+	}
+	return tailor.FromC(unsafe.Pointer(executable)), nil
+}
+
+// CompileArtifact compiles without loading, for other machines too: the bytes of the artifact.
+func (g *Graph) CompileArtifact(options *CompileOptions) ([]byte, error) {
+	return g.compile(options, nil)
+}
+
+func (g *Graph) compile(options *CompileOptions, executable **C.tailor_executable) ([]byte, error) {
+	defer runtime.KeepAlive(g)
+	if g.err != nil {
+		return nil, g.err
+	}
+	if err := g.usable(); err != nil {
+		return nil, err
+	}
+	given := orDefault(options, CompileOptions{})
+	if len(given.SecretKey) != 0 && len(given.SecretKey) != 64 {
+		return nil, invalid("the secret key has %d bytes, not 64", len(given.SecretKey))
+	}
+	if given.Threads < 0 {
+		return nil, invalid("there cannot be %d threads", given.Threads)
+	}
+	targets, err := newTargets(given.Targets)
+	if err != nil {
+		return nil, err
+	}
+	defer targets.free()
+
+	state := &compilation{progress: given.Progress}
+	handle := cgo.NewHandle(state)
+	defer handle.Delete()
+	withProgress := C.int32_t(0)
+	if given.Progress != nil {
+		withProgress = 1
+	}
+	g.compiling = true
+	status := C.compile(g.handle, targets.names, C.size_t(targets.count), C.uint64_t(given.Threads),
+		(*C.uint8_t)(first(given.SecretKey)), withProgress, C.uintptr_t(handle), executable)
+	g.compiling = false
+	err = check(status)
+	if state.panicked != nil {
+		panic(state.panicked)
+	}
+	return state.artifact, err
+}
+
+// targetNames is a list of C strings in C memory.
+type targetNames struct {
+	names **C.char
+	count int
+}
+
+func newTargets(targets []string) (targetNames, error) {
+	for _, target := range targets {
+		if strings.IndexByte(target, 0) >= 0 {
+			return targetNames{}, invalid("the target %q has a NUL inside", target)
+		}
+	}
+	if len(targets) == 0 {
+		return targetNames{}, nil
+	}
+	names := (**C.char)(C.calloc(C.size_t(len(targets)), C.size_t(unsafe.Sizeof((*C.char)(nil)))))
+	list := unsafe.Slice(names, len(targets))
+	for i, target := range targets {
+		list[i] = C.CString(target)
+	}
+	return targetNames{names, len(targets)}, nil
+}
+
+func (t targetNames) free() {
+	for _, name := range unsafe.Slice(t.names, t.count) {
+		C.free(unsafe.Pointer(name))
+	}
+	C.free(unsafe.Pointer(t.names))
+}
+
+func invalid(format string, arguments ...any) error {
+	return &tailor.Error{Code: tailor.InvalidArgument, Message: fmt.Sprintf(format, arguments...)}
+}

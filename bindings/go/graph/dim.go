@@ -1,0 +1,150 @@
+package graph
+
+/*
+#include <stdlib.h>
+#include "tailor/compiler.h"
+
+static tailor_status* symbol_with(tailor_graph* graph, const char* name, size_t name_size, int64_t min, int64_t max,
+                                  int64_t multiple_of, const int64_t* likely, size_t likely_count, tailor_dim* out) {
+	tailor_symbol_options options;
+	tailor_symbol_options_init(&options);
+	options.min = min;
+	if (max != 0) options.max = max;
+	if (multiple_of != 0) options.multiple_of = multiple_of;
+	options.likely = likely;
+	options.likely_count = likely_count;
+	return tailor_graph_symbol(graph, name, name_size, &options, out);
+}
+*/
+import "C"
+
+import "unsafe"
+
+// SymbolOptions is what is known of a symbol beyond its name. Every run checks it; results never depend on Likely.
+type SymbolOptions struct {
+	Min        int64
+	Max        int64   // 0: 2^31 - 1
+	MultipleOf int64   // 0: 1
+	Likely     []int64 // values to specialise for
+}
+
+// Extent is one extent of a shape: a Dim or an Int.
+type Extent interface {
+	// extent is the handle in g of the extent.
+	extent(g *Graph) C.tailor_dim
+}
+
+// Int is a constant extent; in arithmetic it may be negative.
+type Int int64
+
+// Dims is a shape: Dims{batch, Int(4)}.
+type Dims []Extent
+
+// Dim is a symbol of a graph, or what arithmetic made of some.
+type Dim struct {
+	graph  *Graph
+	handle C.tailor_dim
+}
+
+// Symbol declares a symbol; nil options are the defaults.
+func (g *Graph) Symbol(name string, options *SymbolOptions) Dim {
+	given := orDefault(options, SymbolOptions{})
+	cName := C.CString(name)
+	defer C.free(unsafe.Pointer(cName))
+	return g.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
+		return C.symbol_with(graph, cName, C.size_t(len(name)), C.int64_t(given.Min), C.int64_t(given.Max),
+			C.int64_t(given.MultipleOf), i64s(given.Likely), C.size_t(len(given.Likely)), out)
+	})
+}
+
+// Dim is a constant, to start arithmetic from.
+func (g *Graph) Dim(extent int64) Dim {
+	return g.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
+		return C.tailor_graph_dim(graph, C.int64_t(extent), out)
+	})
+}
+
+// AssumeEqual states that two extents are equal: compilation uses it, every run checks it.
+func (g *Graph) AssumeEqual(lhs, rhs Extent) {
+	g.call(func(graph *C.tailor_graph) *C.tailor_status {
+		return C.tailor_graph_assume_equal(graph, lhs.extent(g), rhs.extent(g))
+	})
+}
+
+// Add is d + rhs.
+func (d Dim) Add(rhs Extent) Dim {
+	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
+		return C.tailor_dim_add(graph, d.handle, rhs.extent(d.graph), out)
+	})
+}
+
+// Sub is d - rhs.
+func (d Dim) Sub(rhs Extent) Dim {
+	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
+		return C.tailor_dim_sub(graph, d.handle, rhs.extent(d.graph), out)
+	})
+}
+
+// Mul is d * rhs.
+func (d Dim) Mul(rhs Extent) Dim {
+	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
+		return C.tailor_dim_mul(graph, d.handle, rhs.extent(d.graph), out)
+	})
+}
+
+// FloorDiv is d / rhs, rounded down; rhs is checked to be above 0.
+func (d Dim) FloorDiv(rhs Extent) Dim {
+	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
+		return C.tailor_dim_floordiv(graph, d.handle, rhs.extent(d.graph), out)
+	})
+}
+
+// Mod is what FloorDiv leaves, never negative.
+func (d Dim) Mod(rhs Extent) Dim {
+	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
+		return C.tailor_dim_mod(graph, d.handle, rhs.extent(d.graph), out)
+	})
+}
+
+// Min is the smaller of d and rhs.
+func (d Dim) Min(rhs Extent) Dim {
+	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
+		return C.tailor_dim_min(graph, d.handle, rhs.extent(d.graph), out)
+	})
+}
+
+// Max is the larger of d and rhs.
+func (d Dim) Max(rhs Extent) Dim {
+	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
+		return C.tailor_dim_max(graph, d.handle, rhs.extent(d.graph), out)
+	})
+}
+
+// String is the canonical text, "4*S + 1", or the error where there is none.
+func (d Dim) String() string {
+	text, err := d.graph.text(func(graph *C.tailor_graph, text **C.char) *C.tailor_status {
+		return C.tailor_dim_text(graph, d.handle, text)
+	})
+	if err != nil {
+		return err.Error()
+	}
+	return text
+}
+
+func (d Dim) extent(*Graph) C.tailor_dim   { return d.handle }
+func (i Int) extent(g *Graph) C.tailor_dim { return g.Dim(int64(i)).handle }
+
+func (g *Graph) newDim(function func(*C.tailor_graph, *C.tailor_dim) *C.tailor_status) Dim {
+	var handle C.tailor_dim
+	g.call(func(graph *C.tailor_graph) *C.tailor_status { return function(graph, &handle) })
+	return Dim{g, handle}
+}
+
+// dims is the handles of extents, for a call.
+func (g *Graph) dims(extents []Extent) *C.tailor_dim {
+	list := make([]C.tailor_dim, len(extents))
+	for i, extent := range extents {
+		list[i] = extent.extent(g)
+	}
+	return first(list)
+}

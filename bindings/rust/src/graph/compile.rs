@@ -1,0 +1,113 @@
+//! Compiling a graph: to an executable, or to an artifact's bytes.
+
+use std::any::Any;
+use std::ffi::{c_void, CStr, CString};
+use std::mem;
+use std::os::raw::c_char;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+use std::ptr;
+
+use super::{sys, Graph};
+use crate::sys::tailor_status;
+use crate::{invalid, Executable, Result};
+
+/// What [`CompileOptions::progress`] calls.
+pub type Progress<'a> = &'a mut dyn FnMut(&str, f64) -> bool;
+
+/// How to compile. `CompileOptions { targets: &["host"], ..Default::default() }`.
+#[derive(Default)]
+pub struct CompileOptions<'a> {
+    /// CPU targets, of which the best that fits is chosen at load: "x86-64-v2", "x86-64-v3", "x86-64-v4", each also with
+    /// more features ("x86-64-v4+avx512bf16"), and "host". None: the three levels.
+    pub targets: &'a [&'a str],
+    /// Threads to compile with; 0: as many as there are cores.
+    pub threads: u64,
+    /// Called with the phase and the share done; `false` cancels, which gives `CANCELLED`. It must leave the graph alone:
+    /// calls on it fail.
+    pub progress: Option<Progress<'a>>,
+    /// Ed25519: signs the artifact.
+    pub secret_key: Option<&'a [u8; 64]>,
+}
+
+impl Graph {
+    /// Compiles for all shapes at once and loads the result. The graph may go on growing and be compiled again.
+    pub fn compile(&self) -> Result<Executable> {
+        self.compile_with(CompileOptions::default())
+    }
+
+    /// [`compile`](Graph::compile) with options.
+    pub fn compile_with(&self, options: CompileOptions<'_>) -> Result<Executable> {
+        let mut raw = ptr::null_mut();
+        // SAFETY: the graph and the options are live; a null runtime is the default one.
+        self.compile_to(options, |graph, options| unsafe {
+            sys::tailor_graph_compile(graph, ptr::null(), options, &mut raw)
+        })?;
+        Ok(Executable { raw })
+    }
+
+    /// Compiles without loading, for other machines too: the bytes of the artifact.
+    pub fn compile_artifact(&self, options: CompileOptions<'_>) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let user = &mut bytes as *mut Vec<u8> as *mut c_void;
+        // SAFETY: as above; `user` outlives the call and nothing else uses it meanwhile.
+        self.compile_to(options, |graph, options| unsafe {
+            sys::tailor_graph_compile_artifact(graph, options, take, user)
+        })?;
+        Ok(bytes)
+    }
+
+    fn compile_to(&self, options: CompileOptions<'_>, function: impl FnOnce(Raw, Options) -> Status) -> Result<()> {
+        let names = options.targets.iter().map(|&target| CString::new(target));
+        let names = names.collect::<std::result::Result<Vec<_>, _>>();
+        let names = names.map_err(|_| invalid(format!("a target of {:?} has a NUL inside", options.targets)))?;
+        let targets: Vec<*const c_char> = names.iter().map(|name| name.as_ptr()).collect();
+        let mut progress = Reporter { callback: options.progress, panic: None };
+        let given = sys::tailor_compile_options {
+            struct_size: mem::size_of::<sys::tailor_compile_options>() as u64,
+            targets: targets.as_ptr(),
+            target_count: targets.len(),
+            progress: progress.callback.as_ref().map(|_| report as ProgressFunction),
+            progress_user: &mut progress as *mut Reporter<'_> as *mut c_void,
+            threads: options.threads,
+            secret_key: options.secret_key.map_or(ptr::null(), |key| key.as_ptr()),
+        };
+        let result = self.call(|graph| function(graph, &given));
+        match progress.panic {
+            Some(panic) => resume_unwind(panic),
+            None => result,
+        }
+    }
+}
+
+type Raw = *mut sys::tailor_graph;
+type Options = *const sys::tailor_compile_options;
+type Status = *mut tailor_status;
+type ProgressFunction = unsafe extern "C" fn(*mut c_void, *const c_char, f64) -> i32;
+
+struct Reporter<'a> {
+    callback: Option<Progress<'a>>,
+    panic: Option<Box<dyn Any + Send>>, // to go on with where it may unwind
+}
+
+unsafe extern "C" fn report(user: *mut c_void, phase: *const c_char, done: f64) -> i32 {
+    // SAFETY: the library calls on the thread of compile_to, whose reporter this is.
+    let progress = &mut *(user as *mut Reporter<'_>);
+    let phase = CStr::from_ptr(phase).to_string_lossy();
+    let callback = match progress.callback.as_mut() {
+        Some(callback) => callback,
+        None => return 1,
+    };
+    match catch_unwind(AssertUnwindSafe(|| callback(&phase, done))) {
+        Ok(go_on) => go_on.into(),
+        Err(panic) => {
+            progress.panic = Some(panic);
+            0
+        }
+    }
+}
+
+unsafe extern "C" fn take(user: *mut c_void, data: *const c_void, size: usize) {
+    // SAFETY: `user` is the vector of compile_artifact, `data` has `size` bytes.
+    let bytes = &mut *(user as *mut Vec<u8>);
+    bytes.extend_from_slice(std::slice::from_raw_parts(data as *const u8, size));
+}

@@ -1,0 +1,170 @@
+//! Extents: symbols, and what is computed from them.
+
+use std::fmt;
+use std::mem;
+use std::ops::{Add, Mul, Sub};
+
+use super::{chars, sys, Graph};
+use crate::Result;
+
+/// What is known of a symbol beyond its name. Every run checks it; results never depend on `likely`.
+#[derive(Clone, Copy, Debug)]
+pub struct Symbol<'a> {
+    pub min: i64,
+    pub max: i64,
+    pub multiple_of: i64,
+    /// Values to specialise for.
+    pub likely: &'a [i64],
+}
+
+impl Default for Symbol<'_> {
+    fn default() -> Self {
+        Symbol { min: 0, max: i32::MAX as i64, multiple_of: 1, likely: &[] }
+    }
+}
+
+/// A symbol of a graph, or what arithmetic made of some: `(batch * 2)?`, `(2 - batch)?`.
+#[derive(Clone, Copy)]
+pub struct Dim<'g> {
+    pub(super) graph: &'g Graph,
+    pub(super) handle: u64,
+}
+
+/// One extent of a shape: a [`Dim`] or an integer.
+#[derive(Clone, Copy, Debug)]
+pub enum Extent {
+    /// The handle of a dim; one of another graph is refused where it is used.
+    Dim(u64),
+    Constant(i64),
+}
+
+impl From<Dim<'_>> for Extent {
+    fn from(dim: Dim<'_>) -> Extent {
+        Extent::Dim(dim.handle)
+    }
+}
+
+impl From<i64> for Extent {
+    fn from(extent: i64) -> Extent {
+        Extent::Constant(extent)
+    }
+}
+
+/// The extents of a shape, dims and integers mixed: `&dims![batch, 4]`.
+#[macro_export]
+macro_rules! dims {
+    ($($extent:expr),* $(,)?) => { [$($crate::graph::Extent::from($extent)),*] };
+}
+
+impl Graph {
+    /// Declares a symbol with default options.
+    pub fn symbol(&self, name: &str) -> Result<Dim<'_>> {
+        self.symbol_with(name, Symbol::default())
+    }
+
+    /// Declares a symbol.
+    pub fn symbol_with(&self, name: &str, symbol: Symbol<'_>) -> Result<Dim<'_>> {
+        let options = sys::tailor_symbol_options {
+            struct_size: mem::size_of::<sys::tailor_symbol_options>() as u64,
+            min: symbol.min,
+            max: symbol.max,
+            multiple_of: symbol.multiple_of,
+            likely: symbol.likely.as_ptr(),
+            likely_count: symbol.likely.len(),
+        };
+        // SAFETY, here and below: the graph is live, and so are texts and options for the call.
+        self.new_dim(|graph, out| unsafe { sys::tailor_graph_symbol(graph, chars(name), name.len(), &options, out) })
+    }
+
+    /// A constant, to start arithmetic from. It may be negative where it is a term of others.
+    pub fn dim(&self, extent: i64) -> Result<Dim<'_>> {
+        self.new_dim(|graph, out| unsafe { sys::tailor_graph_dim(graph, extent, out) })
+    }
+
+    /// States that two extents are equal: compilation uses it, every run checks it.
+    pub fn assume_equal(&self, lhs: impl Into<Extent>, rhs: impl Into<Extent>) -> Result<()> {
+        let (lhs, rhs) = (self.extent(lhs.into())?, self.extent(rhs.into())?);
+        self.call(|graph| unsafe { sys::tailor_graph_assume_equal(graph, lhs, rhs) })
+    }
+
+    pub(super) fn dims(&self, extents: &[Extent]) -> Result<Vec<u64>> {
+        extents.iter().map(|&extent| self.extent(extent)).collect()
+    }
+
+    pub(super) fn extent(&self, extent: Extent) -> Result<u64> {
+        match extent {
+            Extent::Dim(handle) => Ok(handle),
+            Extent::Constant(extent) => Ok(self.dim(extent)?.handle),
+        }
+    }
+
+    fn new_dim(
+        &self,
+        function: impl FnOnce(*mut sys::tailor_graph, *mut u64) -> *mut crate::sys::tailor_status,
+    ) -> Result<Dim<'_>> {
+        let mut handle = 0;
+        self.call(|graph| function(graph, &mut handle))?;
+        Ok(Dim { graph: self, handle })
+    }
+
+    fn combine(&self, function: sys::DimFunction, lhs: Extent, rhs: Extent) -> Result<Dim<'_>> {
+        let (lhs, rhs) = (self.extent(lhs)?, self.extent(rhs)?);
+        self.new_dim(|graph, out| unsafe { function(graph, lhs, rhs, out) })
+    }
+}
+
+impl<'g> Dim<'g> {
+    /// The quotient, rounded down; the divisor is checked to be above 0.
+    pub fn floordiv(self, rhs: impl Into<Extent>) -> Result<Dim<'g>> {
+        self.graph.combine(sys::tailor_dim_floordiv, self.into(), rhs.into())
+    }
+
+    /// What [`floordiv`](Dim::floordiv) leaves, never negative.
+    pub fn mod_(self, rhs: impl Into<Extent>) -> Result<Dim<'g>> {
+        self.graph.combine(sys::tailor_dim_mod, self.into(), rhs.into())
+    }
+
+    pub fn min(self, rhs: impl Into<Extent>) -> Result<Dim<'g>> {
+        self.graph.combine(sys::tailor_dim_min, self.into(), rhs.into())
+    }
+
+    pub fn max(self, rhs: impl Into<Extent>) -> Result<Dim<'g>> {
+        self.graph.combine(sys::tailor_dim_max, self.into(), rhs.into())
+    }
+
+    /// The canonical text: `4*S + 1`.
+    pub fn text(self) -> Result<String> {
+        self.graph.read_text(|graph, out| unsafe { sys::tailor_dim_text(graph, self.handle, out) })
+    }
+}
+
+impl fmt::Display for Dim<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text().map_err(|_| fmt::Error)?)
+    }
+}
+
+impl fmt::Debug for Dim<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+macro_rules! operators {
+    ($($operator:ident $method:ident $function:ident),*) => { $(
+        impl<'g, R: Into<Extent>> $operator<R> for Dim<'g> {
+            type Output = Result<Dim<'g>>;
+            fn $method(self, rhs: R) -> Result<Dim<'g>> {
+                self.graph.combine(sys::$function, self.into(), rhs.into())
+            }
+        }
+
+        impl<'g> $operator<Dim<'g>> for i64 {
+            type Output = Result<Dim<'g>>;
+            fn $method(self, rhs: Dim<'g>) -> Result<Dim<'g>> {
+                rhs.graph.combine(sys::$function, self.into(), rhs.into())
+            }
+        }
+    )* };
+}
+operators!(Add add tailor_dim_add, Sub sub tailor_dim_sub, Mul mul tailor_dim_mul);

@@ -1,0 +1,183 @@
+//! The C ABI of `tailor/compiler.h`, as far as this crate uses it; `ops.rs` has that of `tailor/ops.h`.
+#![allow(non_camel_case_types)]
+
+use std::os::raw::{c_char, c_void};
+
+use crate::sys::{tailor_executable, tailor_runtime, tailor_status};
+
+#[repr(C)]
+pub struct tailor_graph {
+    _private: [u8; 0],
+}
+
+#[repr(C)]
+pub struct tailor_symbol_options {
+    pub struct_size: u64,
+    pub min: i64,
+    pub max: i64,
+    pub multiple_of: i64,
+    pub likely: *const i64,
+    pub likely_count: usize,
+}
+
+#[repr(C)]
+pub struct tailor_spatial_options {
+    pub struct_size: u64,
+    pub rank: usize,
+    pub strides: *const i64,
+    pub dilations: *const i64,
+    pub low: *const u64,
+    pub high: *const u64,
+}
+
+#[repr(C)]
+pub struct tailor_compile_options {
+    pub struct_size: u64,
+    pub targets: *const *const c_char,
+    pub target_count: usize,
+    pub progress: Option<unsafe extern "C" fn(*mut c_void, *const c_char, f64) -> i32>,
+    pub progress_user: *mut c_void,
+    pub threads: u64,
+    pub secret_key: *const u8,
+}
+
+/// One of `tailor_dim_add` to `tailor_dim_max`.
+pub type DimFunction = unsafe extern "C" fn(*mut tailor_graph, u64, u64, *mut u64) -> *mut tailor_status;
+
+#[link(name = "tailor")]
+extern "C" {
+    pub fn tailor_graph_create(name: *const c_char, size: usize, out: *mut *mut tailor_graph) -> *mut tailor_status;
+    pub fn tailor_graph_parse(text: *const c_char, size: usize, out: *mut *mut tailor_graph) -> *mut tailor_status;
+    pub fn tailor_graph_release(graph: *mut tailor_graph);
+
+    pub fn tailor_graph_symbol(
+        graph: *mut tailor_graph,
+        name: *const c_char,
+        name_size: usize,
+        options: *const tailor_symbol_options,
+        out: *mut u64,
+    ) -> *mut tailor_status;
+    pub fn tailor_graph_dim(graph: *mut tailor_graph, extent: i64, out: *mut u64) -> *mut tailor_status;
+    pub fn tailor_dim_add(graph: *mut tailor_graph, lhs: u64, rhs: u64, out: *mut u64) -> *mut tailor_status;
+    pub fn tailor_dim_sub(graph: *mut tailor_graph, lhs: u64, rhs: u64, out: *mut u64) -> *mut tailor_status;
+    pub fn tailor_dim_mul(graph: *mut tailor_graph, lhs: u64, rhs: u64, out: *mut u64) -> *mut tailor_status;
+    pub fn tailor_dim_floordiv(graph: *mut tailor_graph, lhs: u64, rhs: u64, out: *mut u64) -> *mut tailor_status;
+    pub fn tailor_dim_mod(graph: *mut tailor_graph, lhs: u64, rhs: u64, out: *mut u64) -> *mut tailor_status;
+    pub fn tailor_dim_min(graph: *mut tailor_graph, lhs: u64, rhs: u64, out: *mut u64) -> *mut tailor_status;
+    pub fn tailor_dim_max(graph: *mut tailor_graph, lhs: u64, rhs: u64, out: *mut u64) -> *mut tailor_status;
+    pub fn tailor_graph_assume_equal(graph: *mut tailor_graph, lhs: u64, rhs: u64) -> *mut tailor_status;
+
+    pub fn tailor_graph_input(
+        graph: *mut tailor_graph,
+        name: *const c_char,
+        name_size: usize,
+        dtype: i32,
+        dims: *const u64,
+        rank: usize,
+        out: *mut u64,
+    ) -> *mut tailor_status;
+    pub fn tailor_graph_output(
+        graph: *mut tailor_graph,
+        name: *const c_char,
+        name_size: usize,
+        value: u64,
+    ) -> *mut tailor_status;
+    pub fn tailor_graph_constant(
+        graph: *mut tailor_graph,
+        name: *const c_char,
+        name_size: usize,
+        dtype: i32,
+        dims: *const i64,
+        rank: usize,
+        data: *const c_void,
+        size: usize,
+        released: Option<unsafe extern "C" fn(*mut c_void)>,
+        user: *mut c_void,
+        out: *mut u64,
+    ) -> *mut tailor_status;
+    pub fn tailor_graph_scalar(graph: *mut tailor_graph, dtype: i32, value: f64, out: *mut u64) -> *mut tailor_status;
+    pub fn tailor_graph_set_name(
+        graph: *mut tailor_graph,
+        value: u64,
+        name: *const c_char,
+        name_size: usize,
+    ) -> *mut tailor_status;
+    pub fn tailor_graph_value_type(
+        graph: *mut tailor_graph,
+        value: u64,
+        dtype: *mut i32,
+        rank: *mut i32,
+        dims: *mut u64,
+    ) -> *mut tailor_status;
+    pub fn tailor_graph_text(graph: *mut tailor_graph, text: *mut *const c_char) -> *mut tailor_status;
+    pub fn tailor_dim_text(graph: *mut tailor_graph, dim: u64, text: *mut *const c_char) -> *mut tailor_status;
+    pub fn tailor_graph_facts_text(graph: *mut tailor_graph, text: *mut *const c_char) -> *mut tailor_status;
+
+    pub fn tailor_graph_softmax(graph: *mut tailor_graph, x: u64, axis: i64, out: *mut u64) -> *mut tailor_status;
+    pub fn tailor_graph_log_softmax(graph: *mut tailor_graph, x: u64, axis: i64, out: *mut u64) -> *mut tailor_status;
+    pub fn tailor_graph_layer_norm(
+        graph: *mut tailor_graph,
+        x: u64,
+        scale: u64,
+        bias: u64,
+        epsilon: f64,
+        out: *mut u64,
+    ) -> *mut tailor_status;
+    pub fn tailor_graph_gelu(graph: *mut tailor_graph, x: u64, out: *mut u64) -> *mut tailor_status;
+    pub fn tailor_graph_gelu_tanh(graph: *mut tailor_graph, x: u64, out: *mut u64) -> *mut tailor_status;
+    pub fn tailor_graph_l2_normalize(
+        graph: *mut tailor_graph,
+        x: u64,
+        axis: i64,
+        epsilon: f64,
+        out: *mut u64,
+    ) -> *mut tailor_status;
+    pub fn tailor_graph_attention(
+        graph: *mut tailor_graph,
+        query: u64,
+        key: u64,
+        value: u64,
+        mask: u64,
+        scale: f64,
+        out: *mut u64,
+    ) -> *mut tailor_status;
+    pub fn tailor_graph_conv(
+        graph: *mut tailor_graph,
+        x: u64,
+        weights: u64,
+        bias: u64,
+        groups: i64,
+        options: *const tailor_spatial_options,
+        out: *mut u64,
+    ) -> *mut tailor_status;
+    pub fn tailor_graph_max_pool(
+        graph: *mut tailor_graph,
+        x: u64,
+        sizes: *const u64,
+        size_count: usize,
+        options: *const tailor_spatial_options,
+        out: *mut u64,
+    ) -> *mut tailor_status;
+    pub fn tailor_graph_average_pool(
+        graph: *mut tailor_graph,
+        x: u64,
+        sizes: *const u64,
+        size_count: usize,
+        count_include_pad: i32,
+        options: *const tailor_spatial_options,
+        out: *mut u64,
+    ) -> *mut tailor_status;
+
+    pub fn tailor_graph_compile(
+        graph: *const tailor_graph,
+        runtime: *const tailor_runtime,
+        options: *const tailor_compile_options,
+        out: *mut *mut tailor_executable,
+    ) -> *mut tailor_status;
+    pub fn tailor_graph_compile_artifact(
+        graph: *const tailor_graph,
+        options: *const tailor_compile_options,
+        take: unsafe extern "C" fn(*mut c_void, *const c_void, usize),
+        user: *mut c_void,
+    ) -> *mut tailor_status;
+}

@@ -127,6 +127,12 @@ class ExtentsTest(unittest.TestCase):
         self.assertEqual(e.bounds(e.sub(e.max(greater, 5), y)), (0, 7))
         self.assertEqual(e.bounds(e.sub(x, y)), (-7, 7))
 
+    def test_bounds_of_long_chains(self):
+        dim = self.x
+        for _ in range(60):  # as convolutions without padding make them
+            dim = self.extents.floordiv(self.extents.sub(self.extents.mul(dim, 2), 2), 2)
+        self.assertEqual(self.extents.bounds(dim), (-58, -51))
+
     def test_bounds_of_quotients(self):
         e, difference = self.extents, self.extents.sub(self.x, 5)  # [-3, 4]
         self.assertEqual(e.bounds(e.floordiv(difference, 2)), (-2, 2))

@@ -15,6 +15,7 @@ class Extents:
 
     def __init__(self, graph):
         self._graph = graph
+        self._bounds = {}  # text -> what bounds() found for an extent that has parts
         self._parts = {}  # text -> (operation, lhs, rhs) of earlier extents, or None for a leaf
         self._ranges = {}  # text -> (min, max) of symbols
 
@@ -97,7 +98,11 @@ class Extents:
             return self._ranges[text]
         if self._parts.get(text) is None:
             return 0, _MAX
-        operation, lhs, rhs = self._parts[text]
+        if text not in self._bounds:
+            self._bounds[text] = self._bounds_of(*self._parts[text])
+        return self._bounds[text]
+
+    def _bounds_of(self, operation, lhs, rhs):
         low, high = _BOUNDS[operation](self.bounds(lhs), self.bounds(rhs))
         if operation == "sub":
             low = max(low, 0) if self._at_least(lhs, rhs) else low

@@ -147,10 +147,10 @@ class ShapeTest(BadModelTest):
                       [("x", [1, 1, 8])])
         self.refuse(proto, 'MaxPool node "pool"', "positive")
 
-    def test_shape_from_data(self):
+    def test_rank_from_data(self):
         proto = model([helper.make_node("Reshape", ["x", "s"], ["y"], "re")])
-        proto.graph.input.append(helper.make_tensor_value_info("s", TensorProto.INT64, [2]))
-        self.refuse(proto, 'Reshape node "re"', "depends on data", kind=tailor.onnx.DependsOnData)
+        proto.graph.input.append(helper.make_tensor_value_info("s", TensorProto.INT64, ["rank"]))
+        self.refuse(proto, 'Reshape node "re"', "length of the shape depends on data", kind=tailor.onnx.DependsOnData)
         graph = tailor.onnx.load(proto, fixed={"s": numpy.array([3, 2])})
         self.assertIn("f32[3, 2]", graph.text)
 

@@ -11,7 +11,7 @@ import os
 import onnx
 
 from . import importer as _importer
-from . import (compaction, control, elementwise, indexing, normalization, padding, pools, products, quantization,
+from . import (compaction, control, elementwise, indexing, nms, normalization, padding, pools, products, quantization,
                recurrent, reductions, regions, resampling, scattering, shapes, signal, sorting, training, trees,
                windows)
 from .errors import DependsOnData, ModelError, Unsupported

@@ -1,10 +1,12 @@
 """Arithmetic on extents while importing: every extent is an int or a canonical dim of the graph.
 
 What can be decided of symbolic extents is decided here; None means that it cannot."""
+import itertools
 import math
 import operator
 
 from .. import dims as _dims
+from . import dim_text
 
 _MAX = 2**31 - 1
 _UNBOUNDED = (-math.inf, math.inf)
@@ -18,6 +20,9 @@ class Extents:
         self._bounds = {}  # text -> what bounds() found for an extent that has parts
         self._parts = {}  # text -> (operation, lhs, rhs) of earlier extents, or None for a leaf
         self._ranges = {}  # text -> (min, max) of symbols
+        self._bound = {}  # handle of a value -> the symbol that has its value
+        self._counts = {}  # text of such a symbol -> the value
+        self._words = {}  # names of symbols that the graph has declared itself, and the extents
 
     def symbol(self, symbol):
         """The dim of a tailor.Symbol (or of an expression or int that the user gave)."""
@@ -25,6 +30,51 @@ class Extents:
         if isinstance(symbol, _dims.Symbol):
             self._ranges[self.text(dim)] = symbol.min, symbol.max
         return dim
+
+    def fresh(self, stem, low=0, high=_MAX):
+        """A new symbol, whose name is `stem` and a number."""
+        for number in itertools.count(1):
+            name = f"{stem}{number}"
+            if name not in self._graph._symbols:
+                return self.symbol(_dims.symbol(name, min=low, max=high))
+
+    def bind(self, count, low=0):
+        """The extent, at least `low`, that an integer value of rank 0 gives when the graph runs.
+
+        The same value gives the same symbol."""
+        if count.handle not in self._bound:
+            extent = self.fresh("n", low)
+            wide = count if count.dtype == "i64" else self._graph.cast(count, "i64")
+            self._counts[self.text(extent)] = self._graph.bind(wide, extent=[extent])
+            self._bound[count.handle] = extent
+        return self._bound[count.handle]
+
+    def leaves(self, dim):
+        """{text: extent} of what `dim` is an expression of: symbols, or itself where nothing else is known."""
+        if isinstance(dim, int):
+            return {}
+        text = self.text(dim)
+        if text.isidentifier() and text not in self._graph._symbols:
+            self._words[text] = dim
+        names = dim_text.read(text, self._names(), lambda leaf: {leaf} if isinstance(leaf, str) else set(),
+                              lambda operation, lhs, rhs: lhs | rhs)
+        if names is None:
+            return {text: dim}
+        return {name: self._words[name] if name in self._words else self.fold(self._graph._symbols[name][0])
+                for name in names}
+
+    def rewritten(self, dim, into, leaf):
+        """`dim` as an extent of the graph of `into`, where leaf(text) stands for each of its leaves."""
+        if isinstance(dim, int):
+            return dim
+        out = dim_text.read(self.text(dim), self._names(),
+                            lambda part: part if isinstance(part, int) else leaf(part),
+                            lambda operation, lhs, rhs: getattr(into, operation)(lhs, rhs))
+        return leaf(self.text(dim)) if out is None else out
+
+    def _names(self):
+        """The symbols that an extent's text may name."""
+        return {*self._graph._symbols, *self._words}
 
     def fold(self, dim):
         """`dim` as an int where it is one, else as a dim of the graph."""
@@ -128,6 +178,8 @@ class Extents:
         """The extent as an i64 tensor of rank 0: the last index of one more, of which kernels keep but the number."""
         if isinstance(dim, int):
             return self._graph.scalar(dim, "i64")
+        if self.text(dim) in self._counts:
+            return self._counts[self.text(dim)]
         if self.bounds(dim)[0] >= 0:
             indices = self._graph.iota([dim + 1], 0, "i64")
             return self._graph.reshape(self._graph.slice(indices, [dim], [1]), [])

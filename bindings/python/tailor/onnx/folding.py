@@ -24,7 +24,7 @@ def fold(node, inputs):
     """The result of a node that needs no code, or None."""
     function = find_glue(node.domain, node.proto.op_type)
     if function is not None and all(tensor is None or tensor.entries is not None or i in function.any_data
-                                    for i, tensor in enumerate(inputs)):
+                                    for i, tensor in enumerate(inputs)) or _moves_parts(function, inputs):
         result = function(node, *inputs)
         if result is not None:
             return result
@@ -32,6 +32,17 @@ def fold(node, inputs):
     if node.domain == "" and node.proto.op_type in _FOLDED and inputs and not travels:
         return _constant(node, inputs)
     return None
+
+
+def _moves_parts(function, inputs):
+    """Whether a node only moves the elements of lists of which data gives some."""
+    if function is None or function not in _MOVES or inputs[0] is None:
+        return False
+    moved, others = (inputs, []) if function is _concat else (inputs[:1], inputs[1:])
+    if not any(tensor.listed or (function is _rerank and tensor.shape in ((), (1,))) for tensor in moved):
+        return False
+    return (all(tensor is None or tensor.entries is not None for tensor in others)
+            and all(tensor.parts is not None for tensor in moved))
 
 
 def _constant(node, inputs):
@@ -85,56 +96,56 @@ def _size(node, x):
 def _same(node, x):
     if node.proto.op_type == "Identity":
         return x
-    if not x.symbolic or node.attribute("to") not in (TensorProto.INT64, TensorProto.INT32):
+    if not x.listed or node.attribute("to") not in (TensorProto.INT64, TensorProto.INT32):
         return None
     dtype = dtypes.from_onnx(node.attribute("to"))
-    return node.entries(x.entries, dtype, x.rank)
+    return node.entries(x.parts, dtype, x.rank)
 
 
 @glue("Unsqueeze", "Squeeze", "Reshape")
 @_any_data(1)
 def _rerank(node, x, axes=None):
     """Between rank 0 and rank 1 of one element."""
-    if not x.symbolic:
+    if x.array is not None or x.parts is None:
         return None
     if node.proto.op_type == "Reshape":
-        if axes.entries is None or len(axes.entries) > 1 or axes.entries not in ([], [-1], [1], [len(x.entries)]):
+        if axes.entries is None or len(axes.entries) > 1 or axes.entries not in ([], [-1], [1], [len(x.parts)]):
             return None
-        return node.entries(x.entries, x.dtype, len(axes.entries))
+        return node.entries(x.parts, x.dtype, len(axes.entries)) if axes.entries or len(x.parts) == 1 else None
     rank = x.rank + (1 if node.proto.op_type == "Unsqueeze" else -1)
-    if node.proto.op_type == "Squeeze" and (x.rank == 0 or len(x.entries) != 1):
+    if node.proto.op_type == "Squeeze" and (x.rank == 0 or len(x.parts) != 1):
         return None
-    return node.entries(x.entries, x.dtype, rank) if rank in (0, 1) else None
+    return node.entries(x.parts, x.dtype, rank) if rank in (0, 1) else None
 
 
 @glue("Concat")
 @_any_data()
 def _concat(node, *xs):
-    if not any(x.symbolic for x in xs) or any(x.rank != 1 for x in xs):
+    if not any(x.listed for x in xs) or any(x.rank != 1 for x in xs):
         return None
-    return node.entries([entry for x in xs for entry in x.entries], xs[0].dtype)
+    return node.entries([entry for x in xs for entry in x.parts], xs[0].dtype)
 
 
 @glue("Gather")
 @_any_data()
 def _gather(node, x, indices):
-    if not x.symbolic or x.rank != 1 or not all(isinstance(i, int) for i in indices.entries):
+    if not x.listed or x.rank != 1 or indices.rank > 1 or not all(isinstance(i, int) for i in indices.entries):
         return None
-    count = len(x.entries)
+    count = len(x.parts)
     if any(not -count <= i < count for i in indices.entries):
         node.fail(f"index {indices.entries} is out of range for {count} elements")
-    return node.entries([x.entries[i] for i in indices.entries], x.dtype, indices.rank)
+    return node.entries([x.parts[i] for i in indices.entries], x.dtype, indices.rank)
 
 
 @glue("Slice")
 @_any_data()
 def _slice(node, x, starts, ends, axes=None, steps=None):
     parts = [starts.entries, ends.entries, steps.entries if steps else [1]]
-    if not x.symbolic or x.rank != 1 or any(len(part) != 1 or not isinstance(part[0], int) for part in parts):
+    if not x.listed or x.rank != 1 or any(len(part) != 1 or not isinstance(part[0], int) for part in parts):
         return None
     (start,), (end,), (step,) = parts
-    end = None if step < 0 and end < -len(x.entries) else end
-    return node.entries(x.entries[start:end:step], x.dtype)
+    end = None if step < 0 and end < -len(x.parts) else end
+    return node.entries(x.parts[start:end:step], x.dtype)
 
 
 @glue("Split")
@@ -143,13 +154,16 @@ def _split(node, x, sizes=None):
     if x.rank != 1:
         return None
     outputs = len(node.proto.output)
-    each = -(-len(x.entries) // outputs)
+    each = -(-len(x.parts) // outputs)
     sizes = sizes.entries if sizes else [each] * outputs
     out, start = [], 0
     for size in sizes:
-        out.append(node.entries(x.entries[start:start + size], x.dtype))
+        out.append(node.entries(x.parts[start:start + size], x.dtype))
         start += size
     return out
+
+
+_MOVES = (_same, _rerank, _concat, _gather, _slice, _split)
 
 
 def _elementwise(node, function, dtype, *xs):

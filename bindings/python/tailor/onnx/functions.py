@@ -53,11 +53,16 @@ def _reads(node, depth=0):
     yield from filter(None, node.input)
     for attribute in node.attribute:
         for graph in [attribute.g] * attribute.HasField("g") + list(attribute.graphs):
-            inner = {v.name for v in graph.input} | {v.name for v in graph.initializer}
-            inner.update(name for child in graph.node for name in child.output)
-            for child in graph.node:
-                yield from (name for name in _reads(child, depth + 1) if name not in inner)
-            yield from (v.name for v in graph.output if v.name not in inner)
+            yield from free_names(graph, depth + 1)
+
+
+def free_names(graph, depth=0):
+    """Every outer name that a subgraph reads."""
+    inner = {v.name for v in graph.input} | {v.name for v in graph.initializer}
+    inner.update(name for child in graph.node for name in child.output)
+    for child in graph.node:
+        yield from (name for name in _reads(child, depth) if name not in inner)
+    yield from (v.name for v in graph.output if v.name not in inner)
 
 
 def _label(node):

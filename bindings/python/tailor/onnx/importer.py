@@ -6,7 +6,7 @@ from onnx import AttributeProto, TensorProto, helper
 
 from .. import _convert
 from .. import errors as _errors
-from ..dims import symbol
+from ..dims import GraphDim, symbol
 from ..graph import Graph
 from . import constants, dtypes, folding, functions, narrow, precomputing, registry, validation
 from .errors import DependsOnData, ModelError, Unsupported
@@ -14,6 +14,8 @@ from .extents import Extents
 from .tensors import Tensor
 
 MAX_NESTING = 64
+# Bodies of loops are imported until the extents that they change are known, which multiplies where they nest.
+MAX_REGIONS = 6
 
 
 class Node:
@@ -71,7 +73,7 @@ class Node:
         return tensor
 
     def entries(self, entries, dtype="i64", rank=1):
-        """A Tensor of ints, bools and dims."""
+        """A Tensor of ints, bools, dims, and i64 values of rank 0."""
         entries = list(entries)
         if all(isinstance(entry, int) for entry in entries):
             array = numpy.asarray(entries, _convert.numpy_dtype(_convert.dtype_code(dtype)))
@@ -83,6 +85,30 @@ class Node:
         if tensor.entries is None:
             self.depends_on_data(tensor, what)
         return tensor.entries
+
+    def parts(self, tensor, what):
+        """The entries of a list whose length is known, with values for those that data gives."""
+        if tensor.parts is None:
+            self.depends_on_data(tensor, f"the length of {what}")
+        return tensor.parts
+
+    def dims(self, tensor, what):
+        """The entries of a list of extents; data gives those that have to be known when the graph runs."""
+        return [self.dim(part) for part in self.parts(tensor, what)]
+
+    def dim(self, part, low=0):
+        """One of parts() as an extent; a run where it is below `low` fails."""
+        return part if isinstance(part, (int, GraphDim)) else self.extents.bind(part, low)
+
+    def part_value(self, part):
+        """One of parts() as an i64 value of rank 0."""
+        if isinstance(part, (int, GraphDim)):
+            return self.extents.as_value(part)
+        return part if part.dtype == "i64" else self.graph.cast(part, "i64")
+
+    def scalar(self, tensor):
+        """The value of a tensor of one element, in rank 0."""
+        return tensor.value if tensor.rank == 0 else self.graph.reshape(tensor.value, [])
 
     def known_ints(self, tensor, what):
         entries = self.known(tensor, what)
@@ -115,6 +141,15 @@ class Importer:
         self.functions = {(f.domain, f.name): f for f in model.functions}
         self._symbols, self._fixed = dict(dims), fixed
         self._labelled = set()  # handles of values that have their name
+        self._regions = 0  # graphs around this one
+
+    def within(self, name):
+        """What appends the same model's subgraphs to the graph of a region."""
+        if self._regions == MAX_REGIONS:
+            raise Unsupported(f"loops and branches nest deeper than {MAX_REGIONS}")
+        inner = self.beside(name)
+        inner._regions += 1
+        return inner
 
     def run(self):
         """The finished graph."""
@@ -241,6 +276,6 @@ class Importer:
         """Names a computed value after its first ONNX name, and notes what it comes from."""
         if tensor.computed and not tensor.sources:
             tensor.sources = sources
-        if tensor.computed and tensor.value.handle not in self._labelled:
+        if tensor.computed and tensor.appended and tensor.value.handle not in self._labelled:
             self._labelled.add(tensor.value.handle)
             tensor.value.named(name)

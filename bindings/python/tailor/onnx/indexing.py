@@ -1,6 +1,7 @@
 """Operators that read where other tensors say."""
 import numpy
 
+from .dtypes import FLOATS
 from .registry import operator
 
 
@@ -71,7 +72,7 @@ def _gather_nd(node, x, indices):
 @operator("OneHot")
 def _one_hot(node, indices, depth, values):
     graph = node.graph
-    count = node.known(_as_entries(node, depth), "the depth")[0]
+    count = node.dims(_as_entries(node, depth), "the depth")[0]
     rank = indices.rank + 1
     axis = node.axis(node.attribute("axis", -1), rank)
     dims = list(indices.shape)
@@ -82,7 +83,9 @@ def _one_hot(node, indices, depth, values):
 
 
 def _as_entries(node, tensor):
-    """A constant of one float element (a depth may be) as an integer."""
+    """One element, which may be a float, as an integer."""
+    if tensor.array is None and tensor.dtype in FLOATS:
+        return node.tensor(node.graph.cast(tensor.value, "i64"))
     if tensor.array is None or tensor.array.dtype.kind != "f":
         return tensor if tensor.rank == 0 or tensor.entries is None else node.entries(tensor.entries[:1])
     return node.constant(tensor.array.reshape(-1)[:1].astype(numpy.int64))

@@ -1,5 +1,6 @@
 """Operators that read between elements: Resize and Upsample."""
 import fractions
+import functools
 import itertools
 import math
 
@@ -34,9 +35,10 @@ class Axis:
         if mode == "align_corners":
             return self._unless_single(graph.div(graph.mul(index, last), gaps), 0.0)
         if mode == "tf_crop_and_resize":
-            start, end = self.roi
-            many = graph.add(graph.div(graph.mul(index, graph.mul(last, end - start)), gaps), graph.mul(last, start))
-            return self._unless_single(many, graph.mul(last, 0.5 * (start + end)))
+            start, end = (graph.scalar(edge, "f64") if isinstance(edge, float) else edge for edge in self.roi)
+            many = graph.add(graph.div(graph.mul(index, graph.mul(last, graph.sub(end, start))), gaps),
+                             graph.mul(last, start))
+            return self._unless_single(many, graph.mul(last, graph.mul(graph.add(start, end), 0.5)))
         return self.node.fail(f'unknown coordinate_transformation_mode "{mode}"')
 
     def clamped(self, index):
@@ -95,9 +97,7 @@ def _taps(node, axis, place, kernel, support):
     graph, a = node.graph, node.attribute("cubic_coeff_a", -0.75)
     shrink = 1.0
     if node.attribute("antialias", 0):
-        if not isinstance(axis.scale, (int, float)):
-            node.unsupported("antialias with a scale that depends on the shape")
-        shrink = min(float(axis.scale), 1.0)
+        shrink = min(axis.scale, 1.0)
     first = math.floor(-support / shrink) + 1
     base = graph.floor(place)
     taps, total = [], None
@@ -117,12 +117,34 @@ def _resized(node, x, axis, place, rank):
     if mode == "nearest":
         return graph.gather(x, axis.clamped(_nearest(node, axis, place)), axis=axis.axis)
     kernel, support = (cubic, 2) if mode == "cubic" else (_linear, 1)
+    if node.attribute("antialias", 0) and not isinstance(axis.scale, (int, float)):
+        return _mixed(node, x, axis, place, kernel, support)
     out = None
     for index, weight in _taps(node, axis, place, kernel, support):
         spread = graph.reshape(graph.cast(weight, x.dtype), [axis.out] + [1] * (rank - 1 - axis.axis))
         part = graph.mul(graph.gather(x, index, axis=axis.axis), spread)
         out = part if out is None else graph.add(out, part)
     return out
+
+
+def _mixed(node, x, axis, place, kernel, support):
+    """x with one axis read at `place`, where the graph computes how far it reads: a product with all weights."""
+    graph, extents, shape = node.graph, node.extents, list(map(node.extents.fold, x.shape))
+    shrink = graph.min(axis.scale, 1.0)
+    reach = extents.bind(graph.cast(graph.ceil(graph.div(float(support), shrink)), "i64"))
+    around = extents.add(axis.size, extents.mul(reach, 2))
+    index = graph.sub(graph.iota([around], 0, "f64"), graph.cast(extent_value(node, reach), "f64"))
+    distance = graph.sub(index, graph.reshape(place, [axis.out, 1]))
+    weights = kernel(graph, graph.mul(distance, shrink), node.attribute("cubic_coeff_a", -0.75))
+    if node.attribute("exclude_outside", 0):
+        weights = graph.select(axis.outside(index), 0.0, weights)
+    weights = graph.cast(graph.div(weights, graph.reduce_sum(weights, [1], keep_dims=True)), x.dtype)
+    order = [i for i in range(len(shape)) if i != axis.axis]
+    rows = graph.transpose(graph.gather(x, axis.clamped(index), axis=axis.axis), [*order, axis.axis])
+    others = [shape[i] for i in order]
+    out = graph.dot(graph.reshape(rows, [extents.product(others), around]), weights, transpose_rhs=True)
+    back = [i if i < axis.axis else len(shape) - 1 if i == axis.axis else i - 1 for i in range(len(shape))]
+    return graph.transpose(graph.reshape(out, [*others, axis.out]), back)
 
 
 def _apply(node, x, axes):
@@ -144,6 +166,10 @@ def _apply(node, x, axes):
 
 def _scaled(node, extent, scale):
     """floor(extent * scale)."""
+    if not isinstance(scale, float):
+        graph = node.graph
+        size = graph.cast(extent_value(node, extent), "f64")
+        return node.extents.bind(graph.cast(graph.floor(graph.mul(size, scale)), "i64"))
     if isinstance(extent, int):
         return math.floor(extent * scale)
     ratio = fractions.Fraction(scale).limit_denominator(1000)
@@ -152,30 +178,42 @@ def _scaled(node, extent, scale):
 
 def _sizes(node, x, axes, sizes):
     """(sizes, scales) with the aspect ratio kept where the node asks for it."""
-    policy = node.attribute("keep_aspect_ratio_policy", "stretch")
+    graph, policy = node.graph, node.attribute("keep_aspect_ratio_policy", "stretch")
     dims = [x.shape[axis] for axis in axes]
-    if policy != "stretch":
-        if not all(isinstance(dim, int) for dim in [*dims, *sizes]):
-            node.unsupported("an aspect ratio that depends on the shape")
-        scale = (min if policy == "not_larger" else max)(size / dim for size, dim in zip(sizes, dims))
-        return [math.floor(dim * scale + 0.5) for dim in dims], [scale] * len(dims)
     scales = [size / dim if isinstance(size, int) and isinstance(dim, int) else
-              node.graph.div(node.graph.cast(extent_value(node, size), "f64"),
-                             node.graph.cast(extent_value(node, dim), "f64")) for size, dim in zip(sizes, dims)]
-    return sizes, scales
+              graph.div(graph.cast(extent_value(node, size), "f64"), graph.cast(extent_value(node, dim), "f64"))
+              for size, dim in zip(sizes, dims)]
+    if policy == "stretch":
+        return sizes, scales
+    if all(isinstance(scale, float) for scale in scales):
+        scale = (min if policy == "not_larger" else max)(scales)
+        return [_rounded(node, dim, scale) for dim in dims], [scale] * len(dims)
+    combine = graph.min if policy == "not_larger" else graph.max
+    scale = functools.reduce(combine, (graph.scalar(scale, "f64") if isinstance(scale, float) else scale
+                                       for scale in scales))
+    return [_rounded(node, dim, scale) for dim in dims], [scale] * len(dims)
+
+
+def _rounded(node, extent, scale):
+    """extent * scale to the nearest integer."""
+    if isinstance(extent, int) and isinstance(scale, float):
+        return math.floor(extent * scale + 0.5)
+    graph = node.graph
+    size = graph.mul(graph.cast(extent_value(node, extent), "f64"), scale)
+    return node.extents.bind(graph.cast(graph.floor(graph.add(size, 0.5)), "i64"))
 
 
 @operator("Resize", since=11)
 def _resize(node, x, roi=None, scales=None, sizes=None):
     axes = [node.axis(axis, x.rank) for axis in node.attribute("axes", range(x.rank))]
     if sizes is not None and sizes.shape != (0,):
-        outs, factors = _sizes(node, x, axes, list(node.known(sizes, "the sizes")))
+        outs, factors = _sizes(node, x, axes, node.dims(sizes, "the sizes"))
     else:
-        factors = known_floats(node, scales, "the scales")
+        factors = _floats(node, scales, "the scales", len(axes))
         outs = [_scaled(node, x.shape[axis], factor) for axis, factor in zip(axes, factors)]
     boxes = [(0.0, 1.0)] * len(axes)
     if node.attribute("coordinate_transformation_mode") == "tf_crop_and_resize":
-        box = known_floats(node, roi, "the region")
+        box = _floats(node, roi, "the region", 2 * len(axes))
         boxes = list(zip(box[:len(axes)], box[len(axes):]))
     return _apply(node, x, [Axis(node, axis, x.shape[axis], out, factor, box)
                             for axis, out, factor, box in zip(axes, outs, factors, boxes)])
@@ -183,18 +221,22 @@ def _resize(node, x, roi=None, scales=None, sizes=None):
 
 @operator("Upsample", since=9)
 def _upsample(node, x, scales):
-    factors = known_floats(node, scales, "the scales")
+    factors = _floats(node, scales, "the scales", x.rank)
     node = node.as_if(coordinate_transformation_mode="asymmetric", nearest_mode="floor")
     return _apply(node, x, [Axis(node, axis, x.shape[axis], _scaled(node, x.shape[axis], factor), factor, None)
                             for axis, factor in enumerate(factors)])
 
 
-def known_floats(node, tensor, what):
+def _floats(node, tensor, what, count):
+    """`count` numbers: floats, or f64 values of rank 0 where data gives them."""
     if tensor is None:
         node.fail(f"{what} are missing")
-    if tensor.array is None:
-        node.depends_on_data(tensor, what)
-    return [float(value) for value in tensor.array.reshape(-1)]
+    if node.extents.equal(tensor.shape[0], count) is False:
+        node.fail(f"{what} have {tensor.shape[0]} entries, not {count}")
+    if tensor.array is not None:
+        return [float(value) for value in tensor.array.reshape(-1)]
+    graph = node.graph
+    return [graph.cast(graph.reshape(graph.slice(tensor.value, [i], [1]), []), "f64") for i in range(count)]
 
 
 @operator("GridSample")

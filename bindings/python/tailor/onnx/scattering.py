@@ -1,6 +1,4 @@
 """Operators that write where other tensors say."""
-import math
-
 from .indexing import as_index, extent_value, position
 from .registry import operator
 
@@ -77,7 +75,7 @@ def _max_unpool(node, x, indices, wanted=None):
     out = graph.reshape(graph.scatter(flat, places, graph.reshape(x.value, [count]), "set"), shape)
     if wanted is None:
         return out
-    sizes = node.known(wanted, "the output's shape")
+    sizes = node.dims(wanted, "the output's shape")
     if len(sizes) != x.rank:
         node.fail(f"an output's shape of {len(sizes)} extents for rank {x.rank}")
     return graph.pad(out, zero, [0] * x.rank, [extents.sub(size, extent) for size, extent in zip(sizes, shape)])
@@ -87,20 +85,21 @@ def _max_unpool(node, x, indices, wanted=None):
 def _col2im(node, x, image, block):
     """Each tap of each window added to its own place in the padded planes, whose padding is cut off."""
     graph, extents = node.graph, node.extents
-    kernel, sizes = node.known_ints(block, "the block"), node.known(image, "the image's shape")
+    kernel, sizes = node.dims(block, "the block"), node.dims(image, "the image's shape")
     rank = len(kernel)
     strides, dilations = node.attribute("strides", [1] * rank), node.attribute("dilations", [1] * rank)
     pads = node.attribute("pads", [0] * 2 * rank)
     padded = [extents.add(size, pads[i] + pads[i + rank]) for i, size in enumerate(sizes)]
-    counts = [extents.add(extents.floordiv(extents.sub(size, (k - 1) * d + 1), stride), 1)
-              for size, k, d, stride in zip(padded, kernel, dilations, strides)]
+    spans = [extents.add(extents.mul(extents.sub(k, 1), d), 1) for k, d in zip(kernel, dilations)]
+    counts = [extents.add(extents.floordiv(extents.sub(size, span), stride), 1)
+              for size, span, stride in zip(padded, spans, strides)]
     place = None  # in a flat plane, [kernel..., counts...]
     for i in range(rank):
         tap = graph.mul(graph.iota([kernel[i]] + [1] * (2 * rank - 1 - i), 0, "i64"), dilations[i])
         start = graph.mul(graph.iota([counts[i]] + [1] * (rank - 1 - i), 0, "i64"), strides[i])
         index = graph.add(tap, start)
         place = index if place is None else graph.add(graph.mul(place, extent_value(node, padded[i])), index)
-    taps, positions = math.prod(kernel), extents.product(counts)
+    taps, positions = extents.product(kernel), extents.product(counts)
     updates, plane = extents.mul(taps, positions), extents.product(padded)
     batch, channels = x.shape[0], extents.floordiv(x.shape[1], taps)
     planes = extents.mul(batch, channels)

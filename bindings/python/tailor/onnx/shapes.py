@@ -1,6 +1,7 @@
 """Operators that move elements and compute none."""
 import numpy
 
+from ..dims import GraphDim
 from . import dtypes
 from .registry import operator
 
@@ -16,7 +17,28 @@ def _constant(node):
 
 @operator("Reshape", since=5)
 def _reshape(node, x, shape):
-    return node.graph.reshape(x.value, _reshaped(node, x.shape, node.known(shape, "the shape")))
+    return node.graph.reshape(x.value, _reshaped(node, x.shape, _wanted(node, x, node.parts(shape, "the shape"))))
+
+
+def _wanted(node, x, shape):
+    """`shape` with what data gives as extents: its 0 and -1 are resolved when the graph runs."""
+    graph, extents = node.graph, node.extents
+    if all(isinstance(part, (int, GraphDim)) for part in shape):
+        return shape
+    values = {}
+    for i, part in enumerate(shape):
+        if not isinstance(part, (int, GraphDim)):
+            values[i] = node.part_value(part)
+            if i < x.rank and not node.attribute("allowzero", 0):
+                values[i] = graph.select(graph.eq(values[i], 0), extents.as_value(x.shape[i]), values[i])
+    if not any(isinstance(part, int) and part == -1 for part in shape):
+        left = extents.as_value(extents.product(x.shape))
+        for i, part in enumerate(shape):  # what is left after the others; -1 itself divides by 1
+            same = isinstance(part, int) and part == 0 and not node.attribute("allowzero", 0) and i < x.rank
+            size = values[i] if i in values else extents.as_value(x.shape[i] if same else part)
+            left = graph.div(left, graph.abs(size))
+        values = {i: graph.select(graph.lt(value, 0), left, value) for i, value in values.items()}
+    return [extents.bind(values[i]) if i in values else part for i, part in enumerate(shape)]
 
 
 def _reshaped(node, dims, shape):
@@ -102,7 +124,7 @@ def _concat(node, *xs):
 def _split(node, x, sizes=None):
     axis, extents = node.axis(node.attribute("axis", 0), x.rank), node.extents
     if sizes is not None or node.has("split"):
-        sizes = node.known(sizes, "the sizes") if sizes is not None else node.attribute("split")
+        sizes = node.dims(sizes, "the sizes") if sizes is not None else node.attribute("split")
     else:
         count = node.attribute("num_outputs", len(node.proto.output))
         each = extents.ceildiv(x.shape[axis], count)
@@ -123,9 +145,10 @@ def sliced(node, x, shape, axis, start, size, step=1):
 
 @operator("Slice", since=10)
 def _slice(node, x, starts, ends, axes=None, steps=None):
-    axes = node.known_ints(axes, "the list of axes") if axes is not None else range(len(starts.entries or []))
-    steps = node.known_ints(steps, "the steps") if steps is not None else [1] * len(axes)
-    return _slice_axes(node, x, node.known(starts, "a start"), node.known(ends, "an end"), axes, steps)
+    starts, ends = node.parts(starts, "the starts"), node.parts(ends, "the ends")
+    axes = node.known_ints(axes, "the list of axes") if axes is not None else range(len(starts))
+    steps = node.parts(steps, "the steps") if steps is not None else [1] * len(axes)
+    return _slice_axes(node, x, starts, ends, axes, steps)
 
 
 @operator("Slice", since=1)
@@ -135,26 +158,46 @@ def _slice_by_attributes(node, x):
 
 
 def _slice_axes(node, x, starts, ends, axes, steps):
-    begin, sizes, strides = [0] * x.rank, list(x.shape), [1] * x.rank
+    begin, sizes, strides, stepped = [0] * x.rank, list(x.shape), [1] * x.rank, []
     if not len(starts) == len(ends) == len(axes) == len(steps):
         node.fail("starts, ends, axes and steps have different lengths")
     for start, end, axis, step in zip(starts, ends, axes, steps):
         axis = node.axis(axis, x.rank)
+        if not isinstance(step, int):
+            stepped.append((axis, start, end, step))
+            continue
         if step == 0:
             node.fail("a step is 0")
         begin[axis], sizes[axis] = _range_of(node, x.shape[axis], start, end, step)
         strides[axis] = step
-    return node.graph.slice(x.value, begin, sizes, steps=strides)
+    out = node.graph.slice(x.value, begin, sizes, steps=strides)
+    for axis, *bounds in stepped:
+        out = node.graph.gather(out, _indices(node, x.shape[axis], *bounds), axis=axis)
+    return out
 
 
 def _range_of(node, extent, start, end, step):
     """(first index, count) of a numpy slice along a dim."""
     extents = node.extents
+    if not all(_is_one_sided(node, bound) for bound in (start, end)):
+        start, count = _measured(node, extent, start, end, step)
+        return extents.bind(node.graph.max(start, 0)), extents.bind(count)
     low, high = (0, extent) if step > 0 else (-1, extents.sub(extent, 1))
-    start, end = (_clamped(node, bound, extent, low, high) for bound in (start, end))
+    first, end = (_clamped(node, bound, extent, low, high) for bound in (start, end))
+    if step < 0 and extents.compare(start, -1, "lt") is not False:  # beyond the front it is the first element
+        first = extents.min(extents.max(first, 0), high)
+    start = first
     span = extents.sub(end, start) if step > 0 else extents.sub(start, end)
     count = extents.max(extents.ceildiv(span, abs(step)), 0)
     return (start if extents.bounds(start)[0] >= 0 else extents.max(start, 0)), count
+
+
+def _is_one_sided(node, bound):
+    """Whether it is known which end a bound counts from."""
+    if not isinstance(bound, (int, GraphDim)):
+        return False
+    smallest, largest = node.extents.bounds(bound)
+    return smallest >= 0 or largest < 0
 
 
 def _clamped(node, bound, extent, low, high):
@@ -163,17 +206,48 @@ def _clamped(node, bound, extent, low, high):
     smallest, largest = extents.bounds(bound)
     if largest < 0:
         return extents.max(extents.add(bound, extent), low)
-    if smallest < 0:
-        node.unsupported(f"a bound of {extents.text(bound)} may count from either end")
     if smallest >= 2**31 - 1:
         return high
     return extents.min(bound, high)
 
 
+def _measured(node, extent, start, end, step):
+    """(first index, count) of a numpy slice as i64 values, which the graph computes from values."""
+    graph, size = node.graph, node.extents.as_value(extent)
+    if isinstance(step, int):
+        low, high = (0, size) if step > 0 else (-1, graph.sub(size, 1))
+    else:
+        forward = graph.gt(step, 0)
+        low, high = graph.select(forward, graph.scalar(0, "i64"), -1), graph.select(forward, size, graph.sub(size, 1))
+    start, end = (node.part_value(bound) for bound in (start, end))
+    start, end = (graph.select(graph.lt(bound, 0), graph.add(bound, size), bound) for bound in (start, end))
+    start, end = graph.min(graph.max(start, 0), high), graph.max(graph.min(end, high), low)
+    return start, count_of(graph, start, end, step)
+
+
+def count_of(graph, start, end, step):
+    """How many of start, start + step, ... come before `end`: i64 of i64 values, or of a step that is an int."""
+    span = graph.sub(end, start)
+    if isinstance(step, int):
+        span = span if step > 0 else graph.neg(span)
+        return graph.max(graph.div(graph.add(span, abs(step) - 1), abs(step)) if abs(step) > 1 else span, 0)
+    whole = graph.div(span, step)
+    rest = graph.sub(span, graph.mul(whole, step))
+    more = graph.and_(graph.ne(rest, 0), graph.eq(graph.lt(rest, 0), graph.lt(step, 0)))
+    return graph.max(graph.add(whole, graph.cast(more, "i64")), 0)
+
+
+def _indices(node, extent, start, end, step):
+    """The indices of a numpy slice whose step data gives."""
+    graph, step = node.graph, node.part_value(step)
+    start, count = _measured(node, extent, start, end, step)
+    return graph.add(graph.mul(graph.iota([node.extents.bind(count)], 0, "i64"), step), start)
+
+
 @operator("Expand")
 def _expand(node, x, shape):
     graph, extents = node.graph, node.extents
-    target = node.known(shape, "the shape")
+    target = node.dims(shape, "the shape")
     dims = [1] * (len(target) - x.rank) + list(x.shape)
     target = [1] * (len(dims) - len(target)) + list(target)
     out = []
@@ -192,7 +266,7 @@ def _expand(node, x, shape):
 @operator("Tile", since=6)
 def _tile(node, x, repeats):
     """Each dim d becomes [r, d] by broadcasting, then r * d."""
-    repeats = node.known(repeats, "the repeats")
+    repeats = node.dims(repeats, "the repeats")
     if len(repeats) != x.rank:
         node.fail(f"{len(repeats)} repeats for rank {x.rank}")
     apart = [part for dim in x.shape for part in (1, dim)]
@@ -213,7 +287,7 @@ def _tile(node, x, repeats):
 def _constant_of_shape(node, shape):
     fill = node.attribute("value")
     scalar = fill.array.reshape(-1)[0] if fill is not None else numpy.float32(0)
-    shape = node.known(shape, "the shape")
+    shape = node.dims(shape, "the shape")
     if any(isinstance(dim, int) and dim < 0 for dim in shape):
         node.fail(f"{shape} has a negative dim")
     return node.graph.broadcast(node.constant(numpy.asarray(scalar)).value, shape)
@@ -221,19 +295,26 @@ def _constant_of_shape(node, shape):
 
 @operator("Range")
 def _range(node, start, limit, delta):
-    """start + i * delta; the count has to be known, the elements need not be."""
-    if start.item() is None or limit.item() is None or delta.item() is None:
-        entries = [tensor.entries for tensor in (start, limit, delta)]
-        if None in entries or not isinstance(entries[2][0], int):
-            node.depends_on_data(next(t for t in (start, limit, delta) if t.item() is None), "the count")
-        (first,), (last,), (step,) = entries
-        extents = node.extents
-        span = extents.sub(last, first) if step > 0 else extents.sub(first, last)
-        count = extents.max(extents.ceildiv(span, abs(step)), 0)
-    else:
-        count = max(int(numpy.ceil((limit.item() - start.item()) / delta.item())), 0)
-    index = node.graph.iota([count], 0, start.dtype)
+    """start + i * delta."""
+    index = node.graph.iota([_count(node, start, limit, delta)], 0, start.dtype)
     return node.graph.add(node.graph.mul(index, delta.value), start.value)
+
+
+def _count(node, start, limit, delta):
+    """The elements of a range: an extent."""
+    graph, extents = node.graph, node.extents
+    if None not in (start.item(), limit.item(), delta.item()):
+        return max(int(numpy.ceil((limit.item() - start.item()) / delta.item())), 0)
+    entries = [tensor.entries for tensor in (start, limit, delta)]
+    if None not in entries and isinstance(entries[2][0], int):
+        (first,), (last,), (step,) = entries
+        span = extents.sub(last, first) if step > 0 else extents.sub(first, last)
+        return extents.max(extents.ceildiv(span, abs(step)), 0)
+    kind = "f64" if start.dtype in dtypes.FLOATS else "i64"
+    start, limit, delta = (graph.cast(graph.reshape(tensor.value, []), kind) for tensor in (start, limit, delta))
+    if kind == "i64":
+        return extents.bind(count_of(graph, start, limit, delta))
+    return extents.bind(graph.cast(graph.max(graph.ceil(graph.div(graph.sub(limit, start), delta)), 0.0), "i64"))
 
 
 @operator("EyeLike")

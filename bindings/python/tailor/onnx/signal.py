@@ -50,7 +50,7 @@ def _dft_by_attribute(node, x, length=None):
 def _along(node, x, length, axis):
     graph, inverse, onesided = node.graph, node.attribute("inverse", 0), node.attribute("onesided", 0)
     axis, dims = node.axis(axis, x.rank), list(x.shape[:-1])
-    size = dims[axis] if length is None else node.known(length, "the length")[0]
+    size = dims[axis] if length is None else node.dims(length, "the length")[0]
     parts = [_part(node, x, dims, axis, i) for i in range(x.shape[-1])]
     dims[axis], dims[-1] = dims[-1], dims[axis]
     if inverse and onesided:
@@ -109,14 +109,14 @@ def _joined(node, parts, dims, axis):
 def _stft(node, x, step, window=None, frame=None):
     """Frames of the signal [N, length, 1], one every `step` elements, each transformed."""
     graph, extents = node.graph, node.extents
-    hop = node.known_ints(step, "the step")[0]
-    size = window.shape[0] if window is not None else node.known_ints(frame, "the length of a frame")[0]
+    hop = node.dim(node.parts(step, "the step")[0], 1)
+    size = window.shape[0] if window is not None else node.dims(frame, "the length of a frame")[0]
     if x.rank == 3 and node.extents.equal(x.shape[2], 1) is False:
         node.unsupported("a transform of complex numbers is not supported yet")
     batch, length = x.shape[:2]
     count = extents.add(extents.floordiv(extents.sub(length, size), hop), 1)
     signal = graph.reshape(x.value, [batch, length])
-    starts = graph.mul(graph.iota([count, 1], 0, "i64"), hop)
+    starts = graph.mul(graph.iota([count, 1], 0, "i64"), extents.as_value(hop))
     frames = graph.gather(signal, graph.add(starts, graph.iota([size], 0, "i64")), axis=1)
     frames = frames if window is None else graph.mul(frames, window.value)
     columns = _half(node, size) if node.attribute("onesided", 1) else size
@@ -126,24 +126,22 @@ def _stft(node, x, step, window=None, frame=None):
 
 @operator("MelWeightMatrix")
 def _mel_weights(node, bins, length, rate, low, high):
-    """Triangles over the spectrum, even on the mel scale; all is known while importing."""
-    operands = [tensor.item() for tensor in (bins, length, rate, low, high)]
-    if None in operands:
-        node.depends_on_data((bins, length, rate, low, high)[operands.index(None)], "the matrix")
-    bins, length, rate, low, high = operands
-    spectrum = length // 2 + 1
-    mels = numpy.linspace(2595 * math.log10(1 + low / 700), 2595 * math.log10(1 + high / 700), bins + 2)[:bins + 2]
-    step = (mels[-1] - mels[0]) / (bins + 2)
-    edges = 700 * (10 ** ((mels[0] + step * numpy.arange(bins + 2)) / 2595) - 1)
-    points = numpy.floor((length + 1) * edges / rate).astype(int)
-    out = numpy.zeros((spectrum, bins))
-    for i in range(bins):
-        left, center, right = points[i:i + 3]
-        if center == left:
-            out[center, i] = 1
-        for j in range(left, center + 1) if center > left else ():
-            out[j, i] = (j - left) / (center - left)
-        for j in range(center, right) if right > center else ():
-            out[j, i] = (right - j) / (right - center)
-    kind = node.attribute("output_datatype", dtypes.to_onnx("f32"))
-    return node.constant(out.astype(_convert.numpy_dtype(_convert.dtype_code(dtypes.from_onnx(kind)))))
+    """Triangles over the spectrum, even on the mel scale: [length / 2 + 1, bins]."""
+    graph, extents = node.graph, node.extents
+    bins, size = node.dims(bins, "the number of bands")[0], node.dims(length, "the length")[0]
+    length, rate, low, high = (graph.cast(node.scalar(tensor), "f64") for tensor in (length, rate, low, high))
+    first, last = (graph.mul(graph.log(graph.add(graph.div(edge, 700.0), 1.0)), 2595 / math.log(10))
+                   for edge in (low, high))
+    count = graph.cast(extents.as_value(extents.add(bins, 2)), "f64")
+    mels = graph.add(graph.mul(graph.iota([extents.add(bins, 2)], 0, "f64"),
+                               graph.div(graph.sub(last, first), count)), first)
+    edges = graph.mul(graph.sub(graph.exp(graph.mul(mels, math.log(10) / 2595)), 1.0), 700.0)
+    points = graph.floor(graph.div(graph.mul(graph.add(length, 1.0), edges), rate))
+    left, center, right = (graph.slice(points, [i], [bins]) for i in range(3))
+    place = graph.iota([_half(node, size), 1], 0, "f64")
+    rising = graph.div(graph.sub(place, left), graph.sub(center, left))
+    falling = graph.div(graph.sub(right, place), graph.sub(right, center))
+    out = graph.select(graph.and_(graph.ge(place, left), graph.lt(place, center)), rising, 0.0)
+    out = graph.select(graph.and_(graph.ge(place, center), graph.lt(place, right)), falling, out)
+    out = graph.select(graph.eq(place, center), 1.0, out)
+    return graph.cast(out, dtypes.from_onnx(node.attribute("output_datatype", dtypes.to_onnx("f32"))))

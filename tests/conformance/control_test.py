@@ -1,0 +1,221 @@
+"""Branches and loops whose course data tells, against onnxruntime: closures, nests, ends, extents that change."""
+import unittest
+
+import numpy
+from onnx import TensorProto, helper, numpy_helper
+
+import tailor
+import tailor.onnx
+from import_test import ints, model
+from operators_test import OperatorTest
+
+FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+node = helper.make_node
+
+
+def body(nodes, inputs, outputs, initializers=()):
+    """A subgraph."""
+    infos = [helper.make_tensor_value_info(name, dtype, shape) for name, dtype, shape in inputs]
+    results = [helper.make_tensor_value_info(name, dtype, None) for name, dtype in outputs]
+    return helper.make_graph(nodes, "body", infos, results, [numpy_helper.from_array(a, n) for n, a in initializers])
+
+
+def looped(nodes, states, rows=(), initializers=()):
+    """A loop's body: `i` and `going` come in, `on` and for every state s its s_out go out, then the rows."""
+    inputs = [("i", INT64, []), ("going", BOOL, []), *states]
+    outputs = [("on", BOOL), *((f"{name}_out", dtype) for name, dtype, _ in states), *rows]
+    return body(nodes, inputs, outputs, initializers)
+
+
+def floats(*shape):
+    return numpy.random.default_rng(sum(shape) + 1).standard_normal(shape, numpy.float32)
+
+
+class BranchTest(OperatorTest):
+    def test_branches_see_what_is_around_them(self):
+        doubled = body([node("Add", ["x", "x"], ["d"]), node("Mul", ["d", "w"], ["y1"])], [], [("y1", FLOAT)])
+        rows = body([node("Shape", ["x"], ["s"]), node("Gather", ["s", "zero"], ["n"]),
+                     node("Cast", ["n"], ["f"], to=FLOAT), node("Add", ["x", "f"], ["y2"])], [], [("y2", FLOAT)],
+                    [("zero", numpy.asarray(0))])
+        proto = model([node("ReduceSum", ["x"], ["t"], keepdims=0), node("Greater", ["t", "half"], ["c"]),
+                       node("If", ["c"], ["y"], then_branch=doubled, else_branch=rows)],
+                      [("x", FLOAT, ["a", 3])], [("y", FLOAT)], [("w", floats(3)), ("half", numpy.float32(0.5))])
+        self.run_both(proto, [{"x": numpy.full((n, 3), sign, numpy.float32)} for n in (1, 2, 7) for sign in (-1, 1)])
+        text = tailor.onnx.load(proto).text
+        self.assertIn("f32[a, 3]\n", text)  # the result's extents are known
+        self.assertNotIn("extents", text)  # x has all that the branches speak of
+
+    def test_branches_of_different_extents(self):
+        one = body([node("Slice", ["x", "zero", "two"], ["y1"])], [], [("y1", FLOAT)])
+        other = body([node("Concat", ["x", "x"], ["y2"], axis=0)], [], [("y2", FLOAT)])
+        proto = model([node("If", ["c"], ["z"], then_branch=one, else_branch=other), node("Neg", ["z"], ["y"])],
+                      [("c", BOOL, []), ("x", FLOAT, ["a", 3])], [("y", FLOAT)], [("zero", ints(0)), ("two", ints(2))])
+        self.run_both(proto, [{"c": numpy.asarray(c), "x": floats(n, 3)} for c in (True, False) for n in (1, 2, 5)])
+
+    def test_a_loop_in_a_branch(self):
+        powers = looped([node("Mul", ["p", "x"], ["p_out"]), node("Identity", ["going"], ["on"]),
+                         node("Mul", ["p", "minus"], ["r"])], [("p", FLOAT, None)], [("r", FLOAT)])
+        inner = body([node("Loop", ["n", "", "x"], ["last", "all"], body=powers),
+                      node("ReduceSum", ["all", "zero"], ["sum"], keepdims=0), node("Add", ["sum", "last"], ["y1"])], [],
+                     [("y1", FLOAT)], [("zero", ints(0))])
+        other = body([node("Identity", ["x"], ["y2"])], [], [("y2", FLOAT)])
+        proto = model([node("If", ["c"], ["y"], then_branch=inner, else_branch=other)],
+                      [("c", BOOL, []), ("n", INT64, []), ("x", FLOAT, ["a"])], [("y", FLOAT)],
+                      [("minus", numpy.float32(-1))])
+        self.run_both(proto, [{"c": numpy.asarray(c), "n": numpy.asarray(n), "x": floats(size)}
+                              for c in (True, False) for n, size in ((0, 3), (1, 1), (4, 5))])
+
+    def test_ranks_that_differ_need_the_condition(self):
+        one = body([node("Identity", ["x"], ["y1"])], [], [("y1", FLOAT)])
+        other = body([node("ReduceSum", ["x"], ["y2"], keepdims=0)], [], [("y2", FLOAT)])
+        proto = model([node("If", ["c"], ["y"], "pick", then_branch=one, else_branch=other)],
+                      [("c", BOOL, []), ("x", FLOAT, ["a"])], [("y", FLOAT)])
+        with self.assertRaisesRegex(tailor.onnx.DependsOnData, 'If node "pick".*rank') as caught:
+            tailor.onnx.load(proto)
+        self.assertEqual(caught.exception.inputs, {"c"})
+        self.assertIn("f32[a]", tailor.onnx.load(proto, fixed={"c": numpy.asarray(True)}).text)
+
+
+class LoopTest(OperatorTest):
+    def test_early_exit_and_rows(self):
+        """Doubles until the sum is beyond a limit; rows up to there."""
+        loop = looped([node("Add", ["s", "s"], ["s_out"]), node("ReduceSum", ["s_out"], ["t"], keepdims=0),
+                       node("Less", ["t", "limit"], ["on"]), node("Identity", ["s_out"], ["r"]),
+                       node("Cast", ["i"], ["ri"], to=FLOAT)], [("s", FLOAT, None)], [("r", FLOAT), ("ri", FLOAT)])
+        for bound in ([("n", INT64, [])], []):
+            limits = [] if bound else [("n", numpy.asarray(2**63 - 1))]  # exporters' word for no bound
+            proto = model([node("Loop", ["n", "c", "x"], ["y", "rows", "counts"], body=loop)],
+                          [*bound, ("c", BOOL, []), ("limit", FLOAT, []), ("x", FLOAT, ["a"])],
+                          [("y", FLOAT), ("rows", FLOAT), ("counts", FLOAT)], limits)
+            cases = [{"n": numpy.asarray(n), "c": numpy.asarray(c), "limit": numpy.asarray(limit, numpy.float32),
+                      "x": numpy.ones(3, numpy.float32)}
+                     for n, c, limit in ((10, True, 50), (2, True, 50), (10, True, 1), (10, False, 50), (0, True, 50))]
+            if not bound:
+                cases = [{name: array for name, array in case.items() if name != "n"} for case in cases[:-1]]
+            executable = self.run_both(proto, cases[:3])
+            for case in cases[3:]:  # no trip at all: rows of no step, each as long as a row is
+                y, rows, counts = executable.run(**case)
+                numpy.testing.assert_array_equal(y, case["x"])
+                self.assertEqual((rows.shape, counts.shape), ((0, 3), (0,)))
+
+    def test_early_exit_within_a_bound_that_an_extent_gives(self):
+        loop = looped([node("Gather", ["x", "i"], ["v"]), node("Add", ["s", "v"], ["s_out"]),
+                       node("Greater", ["v", "zero"], ["on"]), node("Mul", ["v", "v"], ["r"])],
+                      [("s", FLOAT, [])], [("r", FLOAT)])
+        proto = model([node("Shape", ["x"], ["shape"]), node("Squeeze", ["shape"], ["n"]),
+                       node("Loop", ["n", "", "zero"], ["y", "rows"], body=loop)], [("x", FLOAT, ["a"])],
+                      [("y", FLOAT), ("rows", FLOAT)], [("zero", numpy.float32(0))])
+        self.run_both(proto, [{"x": numpy.asarray(x, numpy.float32)} for x in ([1, 2, -3, 4], [-1], [5, 6], [])])
+        self.assertIn("broadcast", tailor.onnx.load(proto).text)  # room for as many rows as x has elements
+
+    def test_extents_that_change(self):
+        grow = looped([node("Concat", ["s", "x"], ["s_out"], axis=0), node("Identity", ["going"], ["on"]),
+                       node("Add", ["t", "w"], ["t_out"])], [("s", FLOAT, None), ("t", FLOAT, None)])
+        proto = model([node("Loop", ["n", "", "x", "x"], ["y", "z"], body=grow)],
+                      [("n", INT64, []), ("x", FLOAT, ["a", 3])], [("y", FLOAT), ("z", FLOAT)], [("w", floats(3))])
+        self.run_both(proto, [{"n": numpy.asarray(n), "x": floats(a, 3)} for n in (0, 1, 4) for a in (1, 2)])
+        signature = tailor.onnx.load(proto).text.split("region")[2]
+        self.assertIn("%s: f32[n1, 3], %t: f32[a, 3]", signature)  # what does not change keeps its extent
+
+    def test_states_that_grow_alike_share_their_extent(self):
+        grow = looped([node("Concat", ["s", "x"], ["s_out"], axis=0), node("Identity", ["going"], ["on"]),
+                       node("Neg", ["s_out"], ["t_out"]), node("Add", ["s", "t"], ["u"]),
+                       node("ReduceSum", ["u"], ["r"], keepdims=0)],
+                      [("s", FLOAT, None), ("t", FLOAT, None)], [("r", FLOAT)])
+        proto = model([node("Loop", ["n", "", "x", "x"], ["y", "z", "rows"], body=grow)],
+                      [("n", INT64, []), ("x", FLOAT, ["a"])], [("y", FLOAT), ("z", FLOAT), ("rows", FLOAT)])
+        self.run_both(proto, [{"n": numpy.asarray(n), "x": floats(a)} for n in (0, 1, 3) for a in (1, 2)])
+        self.assertIn("%s: f32[n1], %t: f32[n1]", tailor.onnx.load(proto).text.split("region")[2])
+
+    def test_rows_whose_extents_only_the_body_knows(self):
+        loop = looped([node("Range", ["zero", "k", "one"], ["r0"]), node("Cast", ["r0"], ["r"], to=FLOAT),
+                       node("Identity", ["going"], ["on"]), node("Identity", ["s"], ["s_out"])],
+                      [("s", FLOAT, None)], [("r", FLOAT)], [("zero", numpy.asarray(0)), ("one", numpy.asarray(1))])
+        proto = model([node("Loop", ["n", "c", "x"], ["y", "rows"], body=loop)],
+                      [("n", INT64, []), ("c", BOOL, []), ("k", INT64, []), ("x", FLOAT, ["a"])],
+                      [("y", FLOAT), ("rows", FLOAT)])
+        self.run_both(proto, [{"n": numpy.asarray(n), "c": numpy.asarray(True), "k": numpy.asarray(k), "x": floats(2)}
+                              for n, k in ((3, 4), (1, 1), (2, 7))])
+
+    def test_loops_in_loops(self):
+        """The inner loop reads the outer one's number, state and extents."""
+        inner = body([node("Add", ["i", "j"], ["ij"]), node("Cast", ["ij"], ["f"], to=FLOAT),
+                      node("Mul", ["s", "f"], ["sf"]), node("Add", ["v", "sf"], ["v_out"]),
+                      node("Identity", ["more"], ["more_out"]), node("ReduceSum", ["v_out"], ["q"], keepdims=0)],
+                     [("j", INT64, []), ("more", BOOL, []), ("v", FLOAT, None)],
+                     [("more_out", BOOL), ("v_out", FLOAT), ("q", FLOAT)])
+        outer = looped([node("Loop", ["m", "", "s"], ["s_out", "r"], body=inner),
+                        node("Identity", ["going"], ["on"])], [("s", FLOAT, None)], [("r", FLOAT)])
+        proto = model([node("Loop", ["n", "", "x"], ["y", "rows"], body=outer)],
+                      [("n", INT64, []), ("m", INT64, []), ("x", FLOAT, ["a"])], [("y", FLOAT), ("rows", FLOAT)])
+        self.run_both(proto, [{"n": numpy.asarray(n), "m": numpy.asarray(m), "x": floats(a)}
+                              for n, m, a in ((2, 3, 4), (1, 1, 1), (3, 2, 5))])
+
+    def test_constants_stay_constants(self):
+        """A state that the body returns as it came is known inside."""
+        loop = looped([node("Identity", ["k"], ["k_out"]), node("Reshape", ["s", "k"], ["r"]),
+                       node("Add", ["s", "w"], ["s_out"]), node("Identity", ["going"], ["on"])],
+                      [("k", INT64, None), ("s", FLOAT, None)], [("r", FLOAT)])
+        proto = model([node("Loop", ["n", "", "two", "x"], ["k1", "y", "rows"], body=loop)],
+                      [("n", INT64, []), ("x", FLOAT, ["a", 4])], [("y", FLOAT), ("rows", FLOAT)],
+                      [("two", ints(2, -1)), ("w", floats(4))])
+        text = tailor.onnx.load(proto).text
+        self.assertIn("f32[2, 2*a]", text)
+        self.run_both(proto, [{"n": numpy.asarray(n), "x": floats(a, 4)} for n, a in ((2, 3), (1, 1), (3, 0))])
+
+    def test_loops_that_cannot_be(self):
+        loop = looped([node("Identity", ["going"], ["on"]), node("Neg", ["s"], ["s_out"])], [("s", FLOAT, None)])
+        proto = model([node("Loop", ["", "", "x"], ["y"], "for", body=loop)], [("x", FLOAT, ["a"])], [("y", FLOAT)])
+        with self.assertRaisesRegex(tailor.onnx.ModelError, 'Loop node "for".*never ends'):
+            tailor.onnx.load(proto)
+        loop = looped([node("Identity", ["going"], ["on"]), node("Cast", ["s"], ["s_out"], to=INT64)],
+                      [("s", FLOAT, None)])
+        proto = model([node("Loop", ["n", "", "x"], ["y"], "for", body=loop)],
+                      [("n", INT64, []), ("x", FLOAT, ["a"])], [("y", FLOAT)])
+        with self.assertRaisesRegex(tailor.onnx.ModelError, 'Loop node "for".*gets f32 of rank 1 as "s".*i64'):
+            tailor.onnx.load(proto)
+
+
+class ScanTest(OperatorTest):
+    def test_directions_and_axes(self):
+        step = body([node("Mul", ["s", "u"], ["su"]), node("Add", ["su", "v"], ["s1"]), node("Add", ["s1", "w"], ["s_out"]),
+                     node("Neg", ["s1"], ["p"]), node("Sub", ["u", "v"], ["q"])],
+                    [("s", FLOAT, None), ("u", FLOAT, None), ("v", FLOAT, None)],
+                    [("s_out", FLOAT), ("p", FLOAT), ("q", FLOAT)])
+        for there, back in (([0, 0], [0, 0]), ([0, 1], [1, 0]), ([1, 1], [1, 1])):
+            proto = model([node("Scan", ["x", "a", "b"], ["y", "p", "q"], body=step, num_scan_inputs=2,
+                                scan_input_directions=there, scan_input_axes=[1, 0], scan_output_directions=back,
+                                scan_output_axes=[1, 0])],
+                          [("x", FLOAT, ["m"]), ("a", FLOAT, ["m", "t"]), ("b", FLOAT, ["t", "m"])],
+                          [("y", FLOAT), ("p", FLOAT), ("q", FLOAT)], [("w", floats(1))])
+            self.run_both(proto, [{"x": floats(m), "a": floats(m, t), "b": floats(t, m)}
+                                  for m, t in ((3, 4), (1, 1), (2, 7))])
+
+    def test_what_is_scanned_is_as_long(self):
+        step = body([node("Add", ["u", "v"], ["r"])], [("u", FLOAT, None), ("v", FLOAT, None)], [("r", FLOAT)])
+        proto = model([node("Scan", ["a", "b"], ["y"], body=step, num_scan_inputs=2)],
+                      [("a", FLOAT, ["m"]), ("b", FLOAT, ["t"])], [("y", FLOAT)])
+        executable = tailor.onnx.load(proto).compile("host")
+        self.assertEqual(executable.run(floats(0), floats(0))[0].shape, (0,))
+        with self.assertRaises(tailor.Error):
+            executable.run(floats(3), floats(4))
+
+
+class SelectionTest(OperatorTest):
+    def test_boxes(self):
+        random = numpy.random.default_rng(5)
+        for center in (0, 1):
+            proto = model([node("NonMaxSuppression", ["boxes", "scores", "most", "overlap", "least"], ["y"],
+                                center_point_box=center)],
+                          [("boxes", FLOAT, ["b", "n", 4]), ("scores", FLOAT, ["b", "c", "n"]), ("most", INT64, [1]),
+                           ("overlap", FLOAT, [1]), ("least", FLOAT, [1])], [("y", INT64)])
+            self.run_both(proto, [{"boxes": random.random((b, n, 4), numpy.float32),
+                                   "scores": random.random((b, c, n), numpy.float32), "most": ints(most),
+                                   "overlap": numpy.asarray([0.3], numpy.float32),
+                                   "least": numpy.asarray([least], numpy.float32)}
+                                  for b, c, n, most, least in ((1, 1, 1, 5, 0), (2, 3, 40, 7, 0.2), (1, 2, 9, 0, 0),
+                                                               (1, 1, 30, 2**40, 0.1), (2, 1, 6, 3, 2))])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -102,7 +102,7 @@ class _Constants:
                 for name, tensor in computed.items():
                     self._inner.graph.output(name, tensor.value)
                 arrays.update(zip(computed, self._inner.graph.compile(_TARGET).run(*self._inputs)))
-            except _errors.Error:
+            except _errors.Error:  # the model's own graph then has these nodes, and fails with their names
                 return False
         for name, tensor in found.items():
             if id(tensor) in self._sources:

@@ -23,9 +23,10 @@ Value Sub(Formula& f, Value a, Value b) { return f.Apply(OpKind::kSub, {a, b}); 
 Value Select(Formula& f, Value condition, Value a, Value b) { return f.Apply(OpKind::kSelect, {condition, a, b}); }
 Value ShiftRight(Formula& f, Value x, double bits) { return f.Apply(OpKind::kShiftRight, {x, f.Scalar(x, bits)}); }
 
-Value Positions(Formula& f, const DimExpr& extent) {
-  return f.Apply(OpKind::kIota, {}, {{"shape", Shape{extent}}, {"axis", int64_t{0}}, {"dtype", DType::kI64}});
+Value Positions(Formula& f, const DimExpr& extent, DType dtype) {
+  return f.Apply(OpKind::kIota, {}, {{"shape", Shape{extent}}, {"axis", int64_t{0}}, {"dtype", dtype}});
 }
+Value Cast(Formula& f, Value x, DType dtype) { return f.Apply(OpKind::kCast, {x}, {{"dtype", dtype}}); }
 
 // a < b where NaN is above all numbers.
 Value Less(Formula& f, const Graph& graph, Value a, Value b) {
@@ -43,7 +44,7 @@ struct Comparison {
 Comparison CompareRows(Formula& f, const Graph& graph, Value a, Value b) {
   Value less = Less(f, graph, a, b), greater = Less(f, graph, b, a);
   if (!f.ok()) return {};
-  Value column = Positions(f, graph.type(a).shape[1]);
+  Value column = Positions(f, graph.type(a).shape[1], DType::kI64);
   Value even = f.Apply(OpKind::kAdd, {column, column});
   Value one = f.Scalar(even, 1), none = f.Scalar(even, static_cast<double>(std::numeric_limits<int64_t>::max()));
   Value code = Select(f, less, even, Select(f, greater, f.Apply(OpKind::kAdd, {even, one}), none));
@@ -58,13 +59,20 @@ Comparison Compare(Formula& f, const Graph& graph, Order order, Value a, Value b
   return {Less(f, graph, a, b), Less(f, graph, b, a)};
 }
 
+// What counts elements along an axis: half as much to move where 31 bits are known to do.
+DType IndexType(const Graph& graph, const DimExpr& extent) {
+  int64_t most = std::numeric_limits<int64_t>::max();
+  if (extent.constant()) most = *extent.constant();
+  if (extent.symbol()) most = graph.symbol(*extent.symbol()).max;
+  return most <= std::numeric_limits<int32_t>::max() ? DType::kI32 : DType::kI64;
+}
+
 // The largest power of two below `count`; 0 where there is none: what is left of the bits of count - 1 when each has
 // been spread to all lower ones.
-absl::StatusOr<Value> LargestPowerBelow(Graph& graph, Value count) {
-  Formula f(&graph);
+Value LargestPowerBelow(Formula& f, Value count, DType dtype) {
   Value bits = f.Apply(OpKind::kMax, {Sub(f, count, f.Scalar(count, 1)), f.Scalar(count, 0)});
-  for (int shift = 1; shift < 64; shift *= 2) bits = Or(f, bits, ShiftRight(f, bits, shift));
-  return f.Finish(Sub(f, bits, ShiftRight(f, bits, 1)));
+  for (int shift = 1; shift < 8 * SizeOf(dtype); shift *= 2) bits = Or(f, bits, ShiftRight(f, bits, shift));
+  return Sub(f, bits, ShiftRight(f, bits, 1));
 }
 
 // The loop's carried values: the variables of the algorithm, what is sorted, and two that stay.
@@ -79,25 +87,27 @@ std::vector<Value> NextPass(Formula& f, const Loop& loop) {
           Select(f, last, half, Sub(f, q, p))};
 }
 
-// One pass: element i and element i + d, where i & p is r, change places unless they are in order.
+// One pass: element i and element i + d, where i & p is r, change places unless they are in order. Since d is an odd
+// multiple of p, all other elements are such an i + d; what has no partner is its own.
 absl::StatusOr<std::vector<Value>> Pass(Loop& loop, Order order) {
   Graph& graph = loop.body();
   Formula f(&graph);
-  const Value p = loop.carried(kP), r = loop.carried(kR), d = loop.carried(kD);
-  const Value keys = loop.carried(kKeys), indices = loop.carried(kIndices);
-  const Shape shape = graph.type(indices).shape;
+  const Value d = loop.carried(kD), keys = loop.carried(kKeys), indices = loop.carried(kIndices);
+  const TensorType type = graph.type(indices);
+  const Shape& shape = type.shape;
   const int64_t axis = static_cast<int64_t>(shape.size()) - 1;
-  Value i = Positions(f, shape.back());
-  Value after = f.Apply(OpKind::kAdd, {i, d}), before = Sub(f, i, d);
-  Value low = And(f, f.Apply(OpKind::kEq, {And(f, i, p), r}), f.Apply(OpKind::kLt, {after, loop.carried(kCount)}));
-  Value high = And(f, f.Apply(OpKind::kEq, {And(f, before, p), r}), f.Apply(OpKind::kGe, {i, d}));
-  Value partner = Select(f, low, after, Select(f, high, before, i));
+  const DType wide = type.dtype == DType::kI32 ? DType::kU32 : DType::kU64;  // where less than 0 is more than the count
+  Value i = Positions(f, shape.back(), type.dtype);
+  Value low = f.Apply(OpKind::kEq, {And(f, i, loop.carried(kP)), loop.carried(kR)});
+  Value partner = f.Apply(OpKind::kAdd, {i, Select(f, low, d, f.Apply(OpKind::kNeg, {d}))});
+  Value inside = f.Apply(OpKind::kLt, {Cast(f, partner, wide), Cast(f, loop.carried(kCount), wide)});
+  partner = Select(f, inside, partner, i);
   Value other = f.Apply(OpKind::kGather, {keys, partner}, {{"axis", axis}});
   Value other_index = f.Apply(OpKind::kGather, {indices, partner}, {{"axis", axis}});
   auto [other_first, this_first] = Compare(f, graph, order, other, keys);
   Value earlier = f.Apply(OpKind::kLt, {other_index, indices});
   other_first = Or(f, other_first, And(f, f.Apply(OpKind::kNot, {this_first}), earlier));
-  Value take = f.Apply(OpKind::kEq, {other_first, low});  // an element without a partner takes itself
+  Value take = f.Apply(OpKind::kEq, {other_first, low});
   Value take_key = take;
   if (order == Order::kRows) take_key = f.Apply(OpKind::kReshape, {take}, {{"shape", Shape{shape[0], 1}}});
   std::vector<Value> next = NextPass(f, loop);
@@ -109,10 +119,12 @@ absl::StatusOr<std::vector<Value>> Pass(Loop& loop, Order order) {
 
 // `keys` in order, over the last axis of `shape`, the indices'.
 absl::StatusOr<Sorted> MergeExchange(Graph& graph, Value keys, const Shape& shape, Order order) {
-  TAILOR_ASSIGN_OR_RETURN(Value count, ExtentValue(graph, shape.back()));
-  TAILOR_ASSIGN_OR_RETURN(Value top, LargestPowerBelow(graph, count));
+  const DType dtype = IndexType(graph, shape.back());
+  TAILOR_ASSIGN_OR_RETURN(Value extent, ExtentValue(graph, shape.back()));
   Formula f(&graph);
-  Value indices = f.Apply(OpKind::kBroadcast, {Positions(f, shape.back())}, {{"shape", shape}});
+  Value count = dtype == DType::kI64 ? extent : Cast(f, extent, dtype);
+  Value top = LargestPowerBelow(f, count, dtype);
+  Value indices = f.Apply(OpKind::kBroadcast, {Positions(f, shape.back(), dtype)}, {{"shape", shape}});
   Value zero = f.Scalar(top, 0);
   TAILOR_RETURN_IF_ERROR(f.Finish(zero).status());
   TAILOR_ASSIGN_OR_RETURN(Loop loop, Loop::Create(&graph,
@@ -131,7 +143,10 @@ absl::StatusOr<Sorted> MergeExchange(Graph& graph, Value keys, const Shape& shap
   TAILOR_RETURN_IF_ERROR(condition.Finish(go_on).status());
   TAILOR_ASSIGN_OR_RETURN(std::vector<Value> next, Pass(loop, order));
   TAILOR_ASSIGN_OR_RETURN(std::vector<Value> results, std::move(loop).Finish(go_on, std::move(next)));
-  return Sorted{results[kKeys], results[kIndices]};
+  Value order_of = results[kIndices];
+  if (dtype != DType::kI64) order_of = Cast(f, order_of, DType::kI64);
+  TAILOR_RETURN_IF_ERROR(f.Finish(order_of).status());
+  return Sorted{results[kKeys], order_of};
 }
 
 absl::StatusOr<int64_t> ResolveAxis(const Graph& graph, absl::string_view builder, Value x, int64_t axis) {

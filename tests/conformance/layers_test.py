@@ -111,6 +111,15 @@ class SortingTest(unittest.TestCase):
                 with self.subTest(axis=axis, largest=largest, shape=shape):
                     case.check(self, x=rng.integers(-4, 5, shape).astype(np.float32))
 
+    def test_as_many_as_data_says(self):
+        case = Case("TopK", [("x", FLOAT, ["n"]), ("k", INT64, [1])], [("values", FLOAT), ("indices", INT64)])
+        rng = np.random.default_rng(5)
+        for n, k in ((1, 1), (4, 0), (9, 9), (1000, 7)):
+            with self.subTest(n=n, k=k):
+                case.check(self, x=rng.standard_normal(n, np.float32), k=np.array([k]))
+        with self.assertRaises(tailor.Error):
+            case.executable.run(x=np.zeros(3, np.float32), k=np.array([4]))
+
     def test_unique(self):
         rng = np.random.default_rng(6)
         outputs = [("y", FLOAT), ("indices", INT64), ("inverse", INT64), ("counts", INT64)]

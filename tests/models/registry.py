@@ -48,6 +48,10 @@ MODELS = {
                     ((1, 40), (1, 400), (2, 60), (1, 123), (3, 77), (2, 1000), (5, 41), (4, 256))),
     "crnn": Model(recurrent.crnn, ("batch", "width"),
                   ((1, 4), (1, 32), (2, 20), (3, 37), (1, 100), (5, 8), (2, 255), (8, 64))),
+    "dien": Model(recurrent.dien, ("batch", "behaviours"),
+                  ((1, 1), (1, 7), (2, 1), (3, 5), (8, 12), (1, 33), (5, 17), (16, 50)),
+                  {"user": recurrent.USERS, "item": recurrent.ITEMS, "past_items": recurrent.ITEMS,
+                   "category": recurrent.CATEGORIES, "past_categories": recurrent.CATEGORIES}),
 }
 
 

@@ -4,7 +4,7 @@ from .registry import operator
 
 @operator("TopK", since=10)
 def _top_k(node, x, k):
-    count = node.known(k, "the number of elements")
+    count = node.dims(k, "the number of elements")
     if len(count) != 1:
         node.fail(f"K has {len(count)} elements")
     return _first(node, x, count[0])

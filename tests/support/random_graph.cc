@@ -25,7 +25,7 @@ uint64_t HashOf(absl::string_view text) {
 
 }  // namespace
 
-Graph RandomGraph(uint64_t seed) { return GraphMaker(seed).Make(); }
+Graph RandomGraph(uint64_t seed, const RandomGraphOptions& options) { return GraphMaker(seed, options).Make(); }
 
 ConstantData SeededConstant(absl::string_view name, const TensorType& type) {
   std::vector<int64_t> dims;
@@ -58,6 +58,7 @@ void GraphMaker::AddSymbols() {
     std::erase_if(info.likely, [&](int64_t value) { return value < info.min || value > info.max; });
     (void)graph_.AddSymbol(std::move(info));
   }
+  input_symbols_ = count;
   if (count >= 3 && Percent(10)) {
     (void)graph_.AssumeEqual(DimExpr::Symbol(2), DimExpr::Symbol(0) * DimExpr::Symbol(1));
   }
@@ -80,8 +81,13 @@ void GraphMaker::AddFirstInputs() {
 
 void GraphMaker::AddOutputs() {
   std::vector<bool> used(graph_.nodes().size(), false);
+  std::vector<bool> controlled;  // by control flow, or computed from what is
   for (const Node& node : graph_.nodes()) {
-    for (Value operand : node.operands) used[operand.node] = true;
+    controlled.push_back(InfoOf(node.op).fusion == FusionClass::kControl);
+    for (Value operand : node.operands) {
+      used[operand.node] = true;
+      if (controlled[operand.node]) controlled.back() = true;
+    }
   }
   std::vector<Value> candidates;
   for (Value v : values_) {
@@ -89,6 +95,9 @@ void GraphMaker::AddOutputs() {
     if (computed && !used[v.node]) candidates.push_back(v);
   }
   std::shuffle(candidates.begin(), candidates.end(), random_);
+  if (options_.control && Percent(70)) {
+    std::stable_partition(candidates.begin(), candidates.end(), [&](Value v) { return controlled[v.node]; });
+  }
   if (candidates.size() > 3) candidates.resize(3);
   if (candidates.empty() || Percent(20)) candidates.push_back(OneOf(values_));
   if (Percent(4)) candidates.push_back(candidates[0]);
@@ -103,7 +112,14 @@ DType GraphMaker::AnyDType() {
   }
 }
 
+DimExpr GraphMaker::AnySymbol() {
+  if (input_symbols_ == 0) return OneOf<int64_t>({1, 2, 3});
+  return DimExpr::Symbol(Pick(input_symbols_));
+}
+
 DimExpr GraphMaker::AnyDim() {
+  const int late = static_cast<int>(graph_.symbols().size()) - input_symbols_;
+  if (late > 0 && Percent(10)) return DimExpr::Symbol(input_symbols_ + Pick(late));
   const int choice = Pick(100);
   if (choice < 6) return 1;
   if (choice < 9) return OneOf<int64_t>({0, 2, 5, 16, 24});
@@ -120,10 +136,49 @@ Shape GraphMaker::AnyShape(int max_rank) {
   return shape;
 }
 
+bool GraphMaker::IsLate(const DimExpr& dim) const {
+  const std::vector<SymbolId> symbols = dim.Symbols();
+  return std::any_of(symbols.begin(), symbols.end(), [&](SymbolId id) { return depth_ > 0 || id >= input_symbols_; });
+}
+
+bool GraphMaker::IsLate(Value v) const {
+  return std::any_of(shape(v).begin(), shape(v).end(), [&](const DimExpr& dim) { return IsLate(dim); });
+}
+
 Value GraphMaker::Input(DType dtype, Shape shape) {
+  const bool late = std::any_of(shape.begin(), shape.end(), [&](const DimExpr& dim) { return IsLate(dim); });
+  if (depth_ > 0 || late) return Filled(dtype, shape);
   const absl::StatusOr<Value> value = graph_.AddInput(absl::StrCat("x", inputs_++), dtype, std::move(shape));
   values_.push_back(*value);
   return *value;
+}
+
+Value GraphMaker::Filled(DType dtype, const Shape& shape) {
+  if (shape.empty()) return Scalar(dtype, Pick(5));
+  Value filled;
+  if (Percent(30)) {
+    filled = *Append(OpKind::kBroadcast, {Scalar(dtype, Pick(5))}, {{"shape", shape}});
+  } else {
+    const int64_t axis = Pick(static_cast<int>(shape.size()));
+    const DType counted = dtype == DType::kBool ? DType::kI32 : dtype;
+    filled = *Append(OpKind::kIota, {}, {{"shape", shape}, {"axis", axis}, {"dtype", counted}});
+    if (IsFloat(dtype) && Percent(60)) filled = *Append(OpKind::kSin, {filled});
+    if (dtype == DType::kBool) filled = *Append(OpKind::kCast, {filled}, {{"dtype", dtype}});
+  }
+  values_.push_back(filled);
+  return filled;
+}
+
+Value GraphMaker::IndexInput(DType dtype, Shape shape, const DimExpr& extent) {
+  const bool late = IsLate(extent) || std::any_of(shape.begin(), shape.end(), [&](auto& dim) { return IsLate(dim); });
+  if (depth_ == 0 && !late) return Input(dtype, std::move(shape));
+  Value index = Scalar(dtype, Pick(3));
+  if (!shape.empty()) {
+    const int64_t axis = Pick(static_cast<int>(shape.size()));
+    index = *Append(OpKind::kIota, {}, {{"shape", shape}, {"axis", axis}, {"dtype", dtype}});
+  }
+  index = *Append(OpKind::kMod, {index, *Append(OpKind::kCast, {ExtentOf(extent)}, {{"dtype", dtype}})});
+  return Percent(30) ? *Append(OpKind::kSub, {Scalar(dtype, -1), index}) : index;
 }
 
 Value GraphMaker::Scalar(DType dtype, double value) { return *ScalarConstant(graph_, dtype, value); }
@@ -156,14 +211,14 @@ std::optional<Value> GraphMaker::FindFloat(int min_rank) {
 Value GraphMaker::Partner(Value a) { return PartnerOfType(a, dtype(a)); }
 
 Value GraphMaker::PartnerOfType(Value a, DType type) {
-  const bool unproved = Percent(15);
+  const bool unproved = Percent(15) && !IsLate(a);
   auto fits = [&](Value b) {
     if (dtype(b) != type) return false;
     const int shared = std::min(rank(a), rank(b));
     for (int d = 1; d <= shared; ++d) {
       const DimExpr &x = shape(a)[rank(a) - d], &y = shape(b)[rank(b) - d];
       if (x == y || x == DimExpr(1) || y == DimExpr(1)) continue;
-      if (!unproved || (x.constant() && y.constant())) return false;
+      if (!unproved || IsLate(y) || (x.constant() && y.constant())) return false;
     }
     return true;
   };
@@ -175,13 +230,14 @@ Value GraphMaker::PartnerOfType(Value a, DType type) {
   for (DimExpr& dim : partner) {
     const int choice = Pick(100);
     if (choice < 12) dim = 1;
-    if (choice >= 12 && choice < 18) dim = AnySymbol();
+    if (choice >= 12 && choice < 18 && depth_ == 0 && !IsLate(dim)) dim = AnySymbol();
   }
   if (!partner.empty() && Percent(25)) partner.erase(partner.begin(), partner.begin() + 1 + Pick(rank(a)));
   return Input(type, std::move(partner));
 }
 
 void GraphMaker::AppendAny() {
+  if (options_.control && depth_ < 2 && Percent(depth_ == 0 ? 9 : 6)) return AppendControl();
   static const std::vector<std::pair<int, void (GraphMaker::*)()>> kWeighted = {
       {12, &GraphMaker::AppendUnary},  {18, &GraphMaker::AppendBinary},   {4, &GraphMaker::AppendCompare},
       {6, &GraphMaker::AppendSelect},  {4, &GraphMaker::AppendLogic},     {5, &GraphMaker::AppendCast},

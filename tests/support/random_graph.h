@@ -8,10 +8,14 @@
 
 namespace tailor {
 
-// The same graph for the same seed. Two to five symbols (some with ranges, divisors, likely values), each the extent
-// of some input; ranks 0 to 4; every op but `while`; one to three outputs. There are symbol values at which
-// all its shapes agree, mostly. Constants hold what SeededConstant gives.
-Graph RandomGraph(uint64_t seed);
+struct RandomGraphOptions {
+  bool control = false;  // `while`, `if` and `bind` are among the ops
+};
+
+// The same graph for the same seed and options. Two to five symbols (some with ranges, divisors, likely values), each
+// the extent of some input; ranks 0 to 4; every op; one to three outputs. There are symbol values at which all its
+// shapes agree, mostly. Loops end after a few iterations. Constants hold what SeededConstant gives.
+Graph RandomGraph(uint64_t seed, const RandomGraphOptions& options = {});
 
 // Bytes for a constant, from its name and type alone: a graph's text says enough to make it again. Signature
 // of a ConstantSource.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tests/support/reference_shapes.h"
+#include "tests/support/reference_symbols.h"
 
 namespace tailor {
 namespace {
@@ -16,17 +17,25 @@ using reference::Dims;
 constexpr double kMostWork = 200000;
 constexpr double kMostLargeWork = 3000000;
 
-// In floating point, for the elements of a tensor may be more than 64 bits count.
-double WorkOf(const Graph& graph, const std::vector<Dims>& dims) {
+// In floating point, for the elements of a tensor may be more than 64 bits count. Regions are taken to be entered a few
+// times.
+double WorkOf(const Graph& graph, const std::map<Value, Dims>& dims) {
   double work = 0;
-  for (size_t id = 0; id < dims.size(); ++id) {
-    const Node& node = graph.node(static_cast<NodeId>(id));
-    double own = 1;
-    for (int64_t dim : dims[id]) own *= static_cast<double>(dim);
-    if (node.op == OpKind::kDot) {
-      const Dims& lhs = dims[node.operands[0].node];
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    const Node& node = graph.node(id);
+    double own = 0;
+    for (size_t r = 0; r < node.results.size(); ++r) {
+      double elements = 1;
+      if (const auto it = dims.find({id, static_cast<int32_t>(r)}); it != dims.end()) {
+        for (int64_t dim : it->second) elements *= static_cast<double>(dim);
+      }
+      own += elements;
+    }
+    if (node.op == OpKind::kDot && dims.contains(node.operands[0])) {
+      const Dims& lhs = dims.at(node.operands[0]);
       own *= static_cast<double>(lhs[lhs.size() - (node.i64("transpose_lhs") != 0 ? 2 : 1)]);
     }
+    for (const Region& region : node.regions) own *= static_cast<double>(1 + region.graph->nodes().size());
     work += own;
   }
   return work;
@@ -64,21 +73,25 @@ void SolveAssumed(const Graph& graph, std::vector<int64_t>* symbols) {
   }
 }
 
-// Per node: the least extent of the tables that it indexes, through views.
-std::map<NodeId, int64_t> TableExtents(const Graph& graph, const std::vector<Dims>& dims) {
+// Per node: the least extent of the tables that it indexes, through views. One that only a run tells counts as 1.
+std::map<NodeId, int64_t> TableExtents(const Graph& graph, const std::map<Value, Dims>& dims) {
   std::map<NodeId, int64_t> extents;
   const auto restrict = [&](NodeId node, int64_t extent) {
     auto [it, added] = extents.try_emplace(node, extent);
     if (!added) it->second = std::min(it->second, extent);
   };
-  for (NodeId id = static_cast<NodeId>(dims.size()) - 1; id >= 0; --id) {
+  const auto extent_of = [&](Value table, int64_t dim) {
+    const auto it = dims.find(table);
+    return it == dims.end() ? 1 : it->second[dim];
+  };
+  for (NodeId id = static_cast<NodeId>(graph.nodes().size()) - 1; id >= 0; --id) {
     const Node& node = graph.node(id);
     if (node.op == OpKind::kGather) {
-      restrict(node.operands[1].node, dims[node.operands[0].node][node.i64("axis")]);
+      restrict(node.operands[1].node, extent_of(node.operands[0], node.i64("axis")));
     }
     if (node.op == OpKind::kScatter) {
-      const Dims &x = dims[node.operands[0].node], &indices = dims[node.operands[1].node];
-      for (int64_t d = 0; d < indices.back(); ++d) restrict(node.operands[1].node, x[d]);
+      const int64_t depth = *graph.type(node.operands[1]).shape.back().constant();
+      for (int64_t d = 0; d < depth; ++d) restrict(node.operands[1].node, extent_of(node.operands[0], d));
     }
     const bool moves = InfoOf(node.op).fusion == FusionClass::kView || node.op == OpKind::kConcat;
     if (auto it = extents.find(id); it != extents.end() && (moves || node.op == OpKind::kGather)) {
@@ -117,13 +130,17 @@ long double DrawInteger(DType dtype, std::mt19937_64& random) {
 }  // namespace
 
 std::optional<std::vector<int64_t>> DrawSymbols(const Graph& graph, ShapeKind kind, std::mt19937_64& random) {
+  const std::vector<std::optional<NodeId>> sources = reference::SymbolSources(graph);
   for (int attempt = 0; attempt < 400; ++attempt) {
     // Extents shrink as draws fail, in case it was for their product.
     const bool small = kind == ShapeKind::kWide && attempt > 200;
     const ShapeKind drawn = small ? ShapeKind::kSmall : kind;
     const int64_t common = DrawExtent(SymbolInfo{}, drawn, 4, random);
     std::vector<int64_t> symbols;
-    for (const SymbolInfo& info : graph.symbols()) symbols.push_back(DrawExtent(info, drawn, common, random));
+    for (size_t i = 0; i < sources.size(); ++i) {
+      const SymbolInfo& info = graph.symbol(static_cast<SymbolId>(i));
+      symbols.push_back(sources[i] ? reference::kUnbound : DrawExtent(info, drawn, common, random));
+    }
     SolveAssumed(graph, &symbols);
     if (!IsOfKind(graph, kind, symbols)) continue;
     const auto dims = reference::GraphDims(graph, symbols);
@@ -144,12 +161,12 @@ Array DrawArray(DType dtype, std::vector<int64_t> dims, uint64_t seed) {
 }
 
 std::vector<Array> DrawInputs(const Graph& graph, const std::vector<int64_t>& symbols, uint64_t seed, bool special) {
-  const std::vector<Dims> dims = *reference::GraphDims(graph, symbols);
+  const std::map<Value, Dims> dims = *reference::GraphDims(graph, symbols);
   const std::map<NodeId, int64_t> extents = TableExtents(graph, dims);
   std::vector<Array> inputs;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const NodeId id = graph.inputs()[i];
-    Array array = DrawArray(graph.type({id, 0}).dtype, dims[id], seed * 1000 + i);
+    Array array = DrawArray(graph.type({id, 0}).dtype, dims.at({id, 0}), seed * 1000 + i);
     std::mt19937_64 random(seed * 1000 + 500 + i);
     for (reference::Element& element : array.elements) {
       if (special && IsFloat(array.dtype) && random() % 10 == 0) element.value = DrawSpecial(array.dtype, random);

@@ -20,8 +20,8 @@ enum class ShapeKind {
   kLarge,     // some extents of hundreds and thousands
 };
 
-// Symbol values of that kind at which the reference accepts all shapes of `graph` and its work is small; nullopt if
-// many draws found none.
+// Symbol values of that kind at which the reference accepts all shapes of `graph` that can be told before a run, and
+// its work is small; nullopt if many draws found none. Symbols that only a run says are unbound.
 std::optional<std::vector<int64_t>> DrawSymbols(const Graph& graph, ShapeKind kind, std::mt19937_64& random);
 
 // Values of one input or constant: mostly of magnitude 2 and less, some integers, some zeros.

@@ -11,12 +11,13 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
+#include "tests/support/random_graph.h"
 
 namespace tailor {
 
 class GraphMaker {
  public:
-  explicit GraphMaker(uint64_t seed) : random_(seed) {}
+  GraphMaker(uint64_t seed, const RandomGraphOptions& options) : options_(options), random_(seed) {}
   Graph Make();
 
  private:
@@ -28,7 +29,8 @@ class GraphMaker {
     return choices[Pick(static_cast<int>(choices.size()))];
   }
   DType AnyDType();
-  DimExpr AnySymbol() { return DimExpr::Symbol(Pick(static_cast<int>(graph_.symbols().size()))); }
+  // One that inputs have; a constant where there is none.
+  DimExpr AnySymbol();
   DimExpr AnyDim();
   Shape AnyShape(int max_rank);
   // A value that `accepts` does, the latest ones preferred.
@@ -38,6 +40,9 @@ class GraphMaker {
   // A value to combine with `a` in one elementwise op: one at hand, or a new input or scalar.
   Value Partner(Value a);
   Value PartnerOfType(Value a, DType dtype);
+  // Whether only a run tells the extent, so that DrawSymbols cannot see to it that it fits.
+  bool IsLate(const DimExpr& dim) const;
+  bool IsLate(Value v) const;
 
   const Shape& shape(Value v) const { return graph_.type(v).shape; }
   DType dtype(Value v) const { return graph_.type(v).dtype; }
@@ -47,7 +52,11 @@ class GraphMaker {
   void AddSymbols();
   void AddFirstInputs();
   void AddOutputs();
+  // A new input; in a region, or where the shape is known late, what Filled gives.
   Value Input(DType dtype, Shape shape);
+  Value Filled(DType dtype, const Shape& shape);
+  // As Input, but indices into a dim of `extent` entries.
+  Value IndexInput(DType dtype, Shape shape, const DimExpr& extent);
   Value Scalar(DType dtype, double value);
   Value Constant(DType dtype, Shape shape);
   std::optional<Value> Append(OpKind op, std::initializer_list<Value> operands, Attributes attributes = {});
@@ -82,14 +91,38 @@ class GraphMaker {
   void AppendIota();
   void AppendDot();
 
+  // Control flow. The maker of a region starts with its arguments as values.
+  struct Signature;
+  void AppendControl();
+  void AppendWhile();
+  void AppendIf();
+  void AppendBind();
+  void AppendSoMany(Value x, int64_t axis, const DimExpr& extent);
+  void AppendRegions(OpKind op, const std::vector<Value>& operands, std::vector<Region> regions,
+                     const std::vector<std::optional<DimExpr>>& extents);
+  Signature SignatureFor(const std::vector<Value>& operands, const std::vector<bool>& own);
+  GraphMaker RegionMaker(const Signature& signature);
+  Region RegionReturning(std::vector<Value> results);  // ends the maker
+  Value Changed(Value argument);
+  Value Resized(Value argument);
+  Value WithRow(Value argument, Value row);
+  Value ExtentOf(const DimExpr& dim);
+  std::optional<Value> ExactCount();
+  Value SmallCount();
+  Value Decision();
+  DimExpr NewSymbol(SymbolInfo info = {});
+
   Shape MergedShape(const Shape& from);
   std::optional<Shape> SplitShape(const Shape& from);
   std::optional<Value> Indices(const DimExpr& extent);
 
+  const RandomGraphOptions options_;
   std::mt19937_64 random_;
   Graph graph_{"random"};
   std::vector<Value> values_;  // what ops may take as operands
   int inputs_ = 0, constants_ = 0;
+  int depth_ = 0;          // in so many regions
+  int input_symbols_ = 0;  // the first ones; only a run tells others
 };
 
 template <typename Accepts>

@@ -79,7 +79,7 @@ void GraphMaker::AppendReduce() {
       {OpKind::kReduceSum, OpKind::kReduceMax, OpKind::kReduceMin, OpKind::kReduceMean, OpKind::kReduceProd});
   const auto y = Append(op, {*x}, {{"axes", axes}, {"keep_dims", int64_t{Percent(50)}}});
   Keep(y);
-  if (!y || !Percent(50)) return;
+  if (!y || !Percent(50) || (IsLate(*x) && rank(*y) < rank(*x))) return;
   Keep(Append(OneOf<OpKind>({OpKind::kSub, OpKind::kMul, OpKind::kAdd}), {*x, *y}));  // where the shapes let it
 }
 
@@ -170,7 +170,7 @@ void GraphMaker::AppendDot() {
     y = *found;
   } else {
     Shape other = Percent(60) ? Shape{} : Shape(shape(x).begin(), shape(x).end() - 2);
-    if (!other.empty() && Percent(25)) other[0] = Percent(50) ? DimExpr(1) : AnySymbol();
+    if (!other.empty() && Percent(25)) other[0] = Percent(50) || IsLate(x) ? DimExpr(1) : AnySymbol();
     const DimExpr columns = AnyDim();
     other.push_back(transpose_rhs != 0 ? columns : depth);
     other.push_back(transpose_rhs != 0 ? depth : columns);

@@ -7,7 +7,7 @@ void GraphMaker::AppendBroadcast() {
   const Value x = OneOf(values_);
   Shape to = shape(x);
   for (DimExpr& dim : to) {
-    if (dim == DimExpr(1) || Percent(5)) dim = AnyDim();
+    if (dim == DimExpr(1) || (Percent(5) && depth_ == 0 && !IsLate(dim))) dim = AnyDim();
   }
   for (int i = Pick(3); i > 0 && to.size() < 4; --i) to.insert(to.begin(), AnyDim());
   Keep(Append(OpKind::kBroadcast, {x}, {{"shape", to}}));
@@ -63,7 +63,7 @@ void GraphMaker::AppendReshape() {
     if (shape(v) != to && ElementCount(shape(v)) == ElementCount(to)) alike.push_back(shape(v));
   }
   const auto split = SplitShape(to);
-  if (Percent(3)) {
+  if (Percent(3) && !IsLate(x)) {
     to = AnyShape(3);  // mostly refused at run time
   } else if (!alike.empty() && Percent(50)) {
     to = OneOf(alike);
@@ -120,6 +120,10 @@ void GraphMaker::AppendSlice() {
       default:
         break;
     }
+    if (IsLate(dim) && Percent(90)) {  // nothing that an extent of 0 refuses
+      size = DimExpr::Min(size, dim), step = 1;
+      start = Percent(50) ? DimExpr(0) : dim - size;
+    }
     starts.push_back(start);
     sizes.push_back(size);
     steps.push_back(step);
@@ -160,8 +164,9 @@ void GraphMaker::AppendPad() {
   std::vector<int64_t> interior;
   for (int d = 0; d < rank(x); ++d) {
     const bool some = Percent(50);
-    low.push_back(!some ? DimExpr(0) : Percent(15) ? AnySymbol() : DimExpr(Pick(5) - 1));
-    high.push_back(!some || Percent(30) ? DimExpr(0) : Percent(15) ? DimExpr(1) - low[d] : DimExpr(Pick(5) - 1));
+    const int least = IsLate(shape(x)[d]) ? 0 : -1;
+    low.push_back(!some ? DimExpr(0) : Percent(15) ? AnySymbol() : DimExpr(Pick(5) + least));
+    high.push_back(!some || Percent(30) ? DimExpr(0) : Percent(15) ? DimExpr(1) - low[d] : DimExpr(Pick(5) + least));
     interior.push_back(Percent(10) ? 1 + Pick(2) : 0);
   }
   const Value value = Scalar(dtype(x), Pick(3));
@@ -192,7 +197,7 @@ void GraphMaker::AppendWindow() {
 // Indices into a dim of `extent` entries: an input, or positions counted from either end.
 std::optional<Value> GraphMaker::Indices(const DimExpr& extent) {
   const DType type = Percent(50) ? DType::kI32 : DType::kI64;
-  if (Percent(65)) return Input(type, AnyShape(2));
+  if (Percent(65)) return IndexInput(type, AnyShape(2), extent);
   const auto forward = Append(OpKind::kIota, {}, {{"shape", Shape{extent}}, {"axis", int64_t{0}}, {"dtype", type}});
   if (!forward || Percent(40)) return forward;
   return Append(OpKind::kSub, {Scalar(type, -1), *forward});
@@ -202,7 +207,7 @@ std::optional<Value> GraphMaker::Indices(const DimExpr& extent) {
 void GraphMaker::AppendEmbedding() {
   const DimExpr entries = OneOf<int64_t>({3, 17, 40}), width = OneOf<int64_t>({4, 16, 21});
   const Value table = Constant(DType::kF32, {entries, width});
-  const auto rows = Append(OpKind::kGather, {table, Input(DType::kI64, AnyShape(2))});
+  const auto rows = Append(OpKind::kGather, {table, IndexInput(DType::kI64, AnyShape(2), entries)});
   Keep(rows);
   if (rank(*rows) > 1 && Percent(50)) Keep(Append(OpKind::kDot, {*rows, table}, {{"transpose_rhs", int64_t{1}}}));
 }
@@ -224,7 +229,9 @@ void GraphMaker::AppendScatter() {
   indices.push_back(depth);
   updates.insert(updates.end(), shape(*x).begin() + depth, shape(*x).end());
   if (updates.size() > 5) return;
-  const Value at = Input(Percent(50) ? DType::kI32 : DType::kI64, std::move(indices));
+  DimExpr least = depth == 0 ? DimExpr(1) : shape(*x)[0];
+  for (int d = 1; d < depth; ++d) least = DimExpr::Min(least, shape(*x)[d]);
+  const Value at = IndexInput(Percent(50) ? DType::kI32 : DType::kI64, std::move(indices), least);
   const std::string combiner =
       dtype(*x) == DType::kBool || Percent(30) ? "set" : OneOf<std::string>({"add", "mul", "max", "min"});
   Keep(Append(OpKind::kScatter, {*x, at, Input(dtype(*x), std::move(updates))}, {{"combiner", combiner}}));

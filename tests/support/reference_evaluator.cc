@@ -4,13 +4,17 @@
 #include <cassert>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "graph/status_macros.h"
 #include "tests/support/reference_accumulate.h"
 #include "tests/support/reference_scalar.h"
 #include "tests/support/reference_shapes.h"
+#include "tests/support/reference_symbols.h"
 
 namespace tailor::reference {
 namespace {
@@ -41,45 +45,167 @@ const Element& BroadcastAt(const Array& array, const Dims& index) {
   return At(array, own);
 }
 
+constexpr int kMostIterations = 10000;
+constexpr double kMostWork = 4e6;  // elements and products, the regions' included
+
 class Evaluator {
  public:
-  Evaluator(const Graph& graph, const std::vector<int64_t>& symbols, const std::vector<Array>& inputs,
-            const std::vector<Dims>& dims)
-      : graph_(graph), symbols_(symbols), inputs_(inputs), dims_(dims), arrays_(dims.size()) {}
+  // `work` is what may still be done.
+  Evaluator(const Graph& graph, const std::vector<int64_t>& symbols, const std::vector<Array>& inputs, double* work)
+      : graph_(graph), symbols_(symbols), inputs_(inputs), arrays_(graph.nodes().size()), work_(work) {}
 
-  Evaluation Run() {
-    std::vector<bool> needed(dims_.size(), false);
-    for (const Output& output : graph_.outputs()) needed[output.value.node] = true;
-    for (size_t id = dims_.size(); id-- > 0;) {
+  absl::StatusOr<Evaluation> Run() {
+    TAILOR_RETURN_IF_ERROR(GraphDims(graph_, symbols_).status());
+    const std::vector<bool> needed = Needed();
+    for (NodeId id = 0; id < static_cast<NodeId>(needed.size()) && result_.undecided.empty(); ++id) {
       if (!needed[id]) continue;
-      for (Value operand : graph_.node(static_cast<NodeId>(id)).operands) needed[operand.node] = true;
+      const absl::Status status = EvaluateNode(id);
+      if (!status.ok()) return absl::Status(status.code(), absl::StrCat(Where(id), ": ", status.message()));
     }
-    for (NodeId id = 0; id < static_cast<NodeId>(dims_.size()); ++id) {
-      if (needed[id]) arrays_[id] = EvaluateNode(id);
+    for (const Output& output : graph_.outputs()) {
+      if (result_.undecided.empty()) result_.outputs.push_back(arrays_[output.value.node][output.value.result]);
     }
-    for (const Output& output : graph_.outputs()) result_.outputs.push_back(arrays_[output.value.node]);
     return std::move(result_);
   }
 
  private:
-  const Array& Operand(const Node& node, size_t i) const { return arrays_[node.operands[i].node]; }
+  std::string Where(NodeId id) const { return absl::StrCat(InfoOf(graph_.node(id).op).text, " %", id); }
+  const Array& Operand(const Node& node, size_t i) const {
+    return arrays_[node.operands[i].node][node.operands[i].result];
+  }
 
-  Array EvaluateNode(NodeId id) {
+  // What outputs and binds need, and where their symbols come from.
+  std::vector<bool> Needed() const {
+    const std::vector<std::optional<NodeId>> sources = SymbolSources(graph_);
+    std::vector<bool> needed(arrays_.size(), false);
+    const auto need_symbols = [&](const Shape& shape) {
+      for (const DimExpr& dim : shape) {
+        for (SymbolId symbol : dim.Symbols()) {
+          if (sources[symbol]) needed[*sources[symbol]] = true;
+        }
+      }
+    };
+    for (const Output& output : graph_.outputs()) needed[output.value.node] = true;
+    for (size_t id = needed.size(); id-- > 0;) {
+      const Node& node = graph_.node(static_cast<NodeId>(id));
+      if (node.op == OpKind::kBind) needed[id] = true;
+      if (!needed[id]) continue;
+      for (Value operand : node.operands) needed[operand.node] = true;
+      for (const TensorType& type : node.results) need_symbols(type.shape);
+      for (const auto& [name, attribute] : node.attributes) {
+        if (const auto* shape = std::get_if<Shape>(&attribute)) need_symbols(*shape);
+      }
+    }
+    return needed;
+  }
+
+  absl::Status EvaluateNode(NodeId id) {
+    const Node& node = graph_.node(id);
+    if (node.op == OpKind::kWhile) return Loop(id);
+    if (node.op == OpKind::kIf) return Branch(id);
+    std::vector<Dims> operands;
+    for (size_t i = 0; i < node.operands.size(); ++i) operands.push_back(Operand(node, i).dims);
+    TAILOR_ASSIGN_OR_RETURN(const Dims dims, ResultDims(node, operands, symbols_));
+    if (!Spend(node, dims)) return absl::OkStatus();
+    if (node.op == OpKind::kBind) return Bind(id);
+    arrays_[id].push_back(ArrayOf(id, dims));
+    return absl::OkStatus();
+  }
+
+  // Whether a node may still be evaluated.
+  bool Spend(const Node& node, const Dims& dims) {
+    double own = 1;
+    for (int64_t dim : dims) own *= static_cast<double>(dim);
+    if (node.op == OpKind::kDot) {
+      const Dims& lhs = Operand(node, 0).dims;
+      own *= static_cast<double>(lhs[lhs.size() - (node.i64("transpose_lhs") != 0 ? 2 : 1)]);
+    }
+    *work_ -= own;
+    if (*work_ < 0) result_.undecided = "too much work";
+    return *work_ >= 0;
+  }
+
+  // Symbols have got values: what was not to be checked before can be now.
+  absl::Status CheckBound() const { return GraphDims(graph_, symbols_).status(); }
+
+  absl::Status Bind(NodeId id) {
+    const Node& node = graph_.node(id);
+    const Array& count = Operand(node, 0);
+    if (!Decides(id, count)) return absl::OkStatus();
+    const Dims value = {static_cast<int64_t>(count.elements[0].value)};
+    TAILOR_RETURN_IF_ERROR(BindShape(graph_, node.dims("extent"), value, &symbols_));
+    arrays_[id] = {count};
+    return CheckBound();
+  }
+
+  absl::Status Branch(NodeId id) {
+    const Node& node = graph_.node(id);
+    if (!Decides(id, Operand(node, 0))) return absl::OkStatus();
+    std::vector<Array> captured;
+    for (size_t i = 1; i < node.operands.size(); ++i) captured.push_back(Operand(node, i));
+    const bool then = Operand(node, 0).elements[0].value != 0;
+    TAILOR_ASSIGN_OR_RETURN(std::vector<Array> results, Enter(node.regions[then ? 0 : 1], captured));
+    return Keep(id, std::move(results));
+  }
+
+  absl::Status Loop(NodeId id) {
+    const Node& node = graph_.node(id);
+    std::vector<Array> carried;
+    for (size_t i = 0; i < node.operands.size(); ++i) carried.push_back(Operand(node, i));
+    for (int iteration = 0; iteration < kMostIterations; ++iteration) {
+      TAILOR_ASSIGN_OR_RETURN(const std::vector<Array> go, Enter(node.regions[0], carried));
+      if (!result_.undecided.empty() || !Decides(id, go[0])) return absl::OkStatus();
+      if (go[0].elements[0].value == 0) return Keep(id, std::move(carried));
+      TAILOR_ASSIGN_OR_RETURN(carried, Enter(node.regions[1], carried));
+      if (!result_.undecided.empty()) return absl::OkStatus();
+    }
+    return absl::InternalError(absl::StrCat("no end after ", kMostIterations, " iterations"));
+  }
+
+  // Whether the scalar is known, on which the node's course depends.
+  bool Decides(NodeId id, const Array& scalar) {
+    if (!scalar.elements[0].known()) result_.undecided = absl::StrCat(Where(id), " depends on an unknown element");
+    return scalar.elements[0].known();
+  }
+
+  // The region's outputs; none where they are undecided.
+  absl::StatusOr<std::vector<Array>> Enter(const Region& region, const std::vector<Array>& arguments) {
+    std::vector<Dims> dims;
+    for (const Array& argument : arguments) dims.push_back(argument.dims);
+    TAILOR_ASSIGN_OR_RETURN(const std::vector<int64_t> symbols, BindInputs(*region.graph, dims));
+    TAILOR_ASSIGN_OR_RETURN(Evaluation inner, Evaluator(*region.graph, symbols, arguments, work_).Run());
+    result_.faults.insert(result_.faults.end(), inner.faults.begin(), inner.faults.end());
+    result_.undecided = inner.undecided;
+    return std::move(inner.outputs);
+  }
+
+  // What a node with regions gave, whose extents may be new symbols.
+  absl::Status Keep(NodeId id, std::vector<Array> results) {
+    const Node& node = graph_.node(id);
+    if (!result_.undecided.empty()) return absl::OkStatus();
+    for (size_t r = 0; r < results.size(); ++r) {
+      TAILOR_RETURN_IF_ERROR(BindShape(graph_, node.results[r].shape, results[r].dims, &symbols_));
+    }
+    arrays_[id] = std::move(results);
+    return CheckBound();
+  }
+
+  Array ArrayOf(NodeId id, const Dims& dims) {
     const Node& node = graph_.node(id);
     const DType dtype = node.results[0].dtype;
     if (node.op == OpKind::kInput) {
       const auto inputs = graph_.inputs();
       const Array& input = inputs_[std::find(inputs.begin(), inputs.end(), id) - inputs.begin()];
-      assert(input.dims == dims_[id] && input.dtype == dtype);
+      assert(input.dims == dims && input.dtype == dtype);
       return input;
     }
-    if (node.op == OpKind::kConstant) return FromBytes(dtype, dims_[id], graph_.constant_data(id).data);
-    if (InfoOf(node.op).fusion == FusionClass::kReduction) return Reduce(node, dims_[id]);
-    if (node.op == OpKind::kReshape) return {dtype, dims_[id], Operand(node, 0).elements};
+    if (node.op == OpKind::kConstant) return FromBytes(dtype, dims, graph_.constant_data(id).data);
+    if (InfoOf(node.op).fusion == FusionClass::kReduction) return Reduce(node, dims);
+    if (node.op == OpKind::kReshape) return {dtype, dims, Operand(node, 0).elements};
     if (node.op == OpKind::kScatter) return Scatter(id);
     if (node.op == OpKind::kScan) return Scan(node);
-    Array result{dtype, dims_[id], {}};
-    ForEachIndex(dims_[id], [&](const Dims& index) { result.elements.push_back(ElementOf(id, index)); });
+    Array result{dtype, dims, {}};
+    ForEachIndex(dims, [&](const Dims& index) { result.elements.push_back(ElementOf(id, index)); });
     return result;
   }
 
@@ -125,7 +251,7 @@ class Evaluator {
         return DotAt(node, index);
       default: {
         std::vector<Element> args;
-        for (Value operand : node.operands) args.push_back(BroadcastAt(arrays_[operand.node], index));
+        for (size_t i = 0; i < node.operands.size(); ++i) args.push_back(BroadcastAt(Operand(node, i), index));
         return Apply(node.op, graph_.type(node.operands.back()).dtype, args);
       }
     }
@@ -170,9 +296,8 @@ class Evaluator {
   int64_t EntryOf(NodeId id, const Element& position, int64_t extent) {
     const auto at = static_cast<int64_t>(position.value);
     if (position.known() && at >= -extent && at < extent) return at < 0 ? at + extent : at;
-    result_.faults.push_back(absl::StrCat(InfoOf(graph_.node(id).op).text, " %", id, ": ",
-                                          position.known() ? absl::StrCat("index ", at) : "an unknown index", " of ",
-                                          extent));
+    result_.faults.push_back(absl::StrCat(
+        Where(id), ": ", position.known() ? absl::StrCat("index ", at) : "an unknown index", " of ", extent));
     return -1;
   }
 
@@ -313,10 +438,10 @@ class Evaluator {
   }
 
   const Graph& graph_;
-  const std::vector<int64_t>& symbols_;
+  std::vector<int64_t> symbols_;
   const std::vector<Array>& inputs_;
-  const std::vector<Dims>& dims_;
-  std::vector<Array> arrays_;
+  std::vector<std::vector<Array>> arrays_;  // by node and result
+  double* work_;
   Evaluation result_;
 };
 
@@ -324,8 +449,8 @@ class Evaluator {
 
 absl::StatusOr<Evaluation> Evaluate(const Graph& graph, const std::vector<int64_t>& symbols,
                                     const std::vector<Array>& inputs) {
-  TAILOR_ASSIGN_OR_RETURN(const std::vector<Dims> dims, GraphDims(graph, symbols));
-  return Evaluator(graph, symbols, inputs, dims).Run();
+  double work = kMostWork;
+  return Evaluator(graph, symbols, inputs, &work).Run();
 }
 
 }  // namespace tailor::reference

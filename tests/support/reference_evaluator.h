@@ -1,5 +1,6 @@
 // The tests' own evaluator of graphs: plain loops over concrete arrays, one node after the other. From the product
-// it takes the graph's structure alone; shape rules, scalar semantics and number formats are its own.
+// it takes the graph's structure alone; shape rules, scalar semantics, number formats and the binding of symbols are
+// its own.
 #ifndef TAILOR_TESTS_SUPPORT_REFERENCE_EVALUATOR_H_
 #define TAILOR_TESTS_SUPPORT_REFERENCE_EVALUATOR_H_
 
@@ -17,10 +18,14 @@ struct Evaluation {
   // Gathers that met an index out of range, or one that is not known. A program that computes such an element fails;
   // one that needs it for no output may pass. Here it is an unknown element.
   std::vector<std::string> faults;
+  // Not empty: what keeps the reference from telling the outputs, which are then none. An unknown element that a
+  // condition or an extent needs, or too much work.
+  std::string undecided;
 };
 
-// Evaluates what the outputs need. `symbols` by SymbolId, `inputs` in the graph's order, with the dims that the
-// symbols give. Fails as GraphDims does.
+// Evaluates what the outputs need, and every bind. `symbols` by SymbolId, those that only the run says are kUnbound;
+// `inputs` in the graph's order, with the dims that the symbols give. Fails as GraphDims does, also where that shows
+// in the middle of the run, and with INTERNAL where a loop does not come to an end.
 absl::StatusOr<Evaluation> Evaluate(const Graph& graph, const std::vector<int64_t>& symbols,
                                     const std::vector<Array>& inputs);
 

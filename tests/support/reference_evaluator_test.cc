@@ -133,6 +133,189 @@ TEST(ReferenceEvaluator, RefusesShapesThatDisagree) {
             "INVALID_ARGUMENT: add %2: [2] does not broadcast with [3]");
 }
 
+Array Scalar(long double value) { return Numbers(DType::kI64, {}, {value}); }
+
+TEST(ReferenceEvaluator, ALoopRunsAsLongAsItsConditionHolds) {
+  auto counted = [](int64_t count) {
+    return Result(R"(
+graph @g(%x: f32[A], %n: i64[]) {
+  %y, %left = while(%x, %n) {
+    region(%a: f32[N], %i: i64[]) { %zero = constant 0 : i64[]
+      %go = gt %i, %zero
+      return %go }
+    region(%a: f32[2*N + 1], %i: i64[]) { %one = constant 1 : i64[]
+      %p = iota {shape = [2*N + 1], axis = 0, dtype = f32}
+      %b = add %a, %p
+      %j = sub %i, %one
+      return %b, %j }
+  }
+  return %y
+})",
+                  {3}, {Numbers(kF32, {3}, {10, 20, 30}), Scalar(count)});
+  };
+  EXPECT_EQ(counted(0), "[3] {10, 20, 30}");
+  EXPECT_EQ(counted(3), "[3] {10, 23, 36}");
+}
+
+constexpr char kDoubling[] = R"(
+graph @g(%x: i32[A], %n: i64[]) where A, R in [0, 16] {
+  %y, %left = while(%x, %n) {shapes = [R]} {
+    region(%a: i32[N], %i: i64[]) { %zero = constant 0 : i64[]
+      %go = gt %i, %zero
+      return %go }
+    region(%a: i32[N], %i: i64[]) { %one = constant 1 : i64[]
+      %b = concat %a, %a {axis = 0}
+      %j = sub %i, %one
+      return %b, %j }
+  }
+  %p = iota {shape = [R], axis = 0, dtype = i32}
+  %z = mul %y, %p
+  return %z
+})";
+
+TEST(ReferenceEvaluator, ALoopMayChangeExtents) {
+  auto doubled = [](int64_t extent, int64_t times) {
+    return Result(kDoubling, {extent, kUnbound},
+                  {Numbers(DType::kI32, {extent}, std::vector<long double>(extent, 1)), Scalar(times)});
+  };
+  EXPECT_EQ(doubled(2, 0), "[2] {0, 1}");
+  EXPECT_EQ(doubled(1, 2), "[4] {0, 1, 2, 3}");
+  EXPECT_EQ(doubled(0, 5), "[0] {}");
+  EXPECT_EQ(doubled(3, 3), "INVALID_ARGUMENT: while %2: R is 24");
+}
+
+TEST(ReferenceEvaluator, ALoopWithoutEndIsAnError) {
+  EXPECT_EQ(Result(R"(
+graph @g(%x: i64[]) {
+  %y = while(%x) {
+    region(%a: i64[]) { %go = constant true : bool[]
+      return %go }
+    region(%a: i64[]) { return %a }
+  }
+  return %y
+})",
+                   {}, {Scalar(0)}),
+            "INTERNAL: while %1: no end after 10000 iterations");
+}
+
+TEST(ReferenceEvaluator, BranchesMayDifferInExtents) {
+  auto chosen = [](bool then, int64_t extent) {
+    return Result(R"(
+graph @g(%c: bool[], %x: i32[A]) where A, R {
+  %r#0, %r#1 = if(%c, %x) {shapes = [R, A]} {
+    region(%a: i32[N]) { %b = concat %a, %a {axis = 0}
+      return %b, "same" = %a }
+    region(%a: i32[N + 1]) { %b = slice %a {starts = [1], sizes = [N]}
+      %n = neg %a
+      return %b, "same" = %n }
+  }
+  %total = reduce_sum %r#0 {axes = [0]}
+  %s = add %r#1, %total
+  return %r#0, "s" = %s
+})",
+                  {extent, kUnbound},
+                  {Numbers(DType::kBool, {}, {static_cast<long double>(then)}),
+                   Numbers(DType::kI32, {extent}, std::vector<long double>(extent, 7))});
+  };
+  EXPECT_EQ(chosen(true, 2), "[4] {7, 7, 7, 7}");
+  EXPECT_EQ(chosen(false, 2), "[1] {7}");
+  EXPECT_EQ(chosen(true, 0), "[0] {}");
+  EXPECT_EQ(chosen(false, 0), "INVALID_ARGUMENT: if %2: input \"a\" dim 0 is 0, not N + 1");
+}
+
+TEST(ReferenceEvaluator, RegionsNest) {
+  // n times: doubled while below 100, else halved.
+  auto nested = [](int64_t x, int64_t n) {
+    return Result(R"(
+graph @g(%x: i64[], %n: i64[]) {
+  %y, %left = while(%x, %n) {
+    region(%a: i64[], %i: i64[]) { %zero = constant 0 : i64[]
+      %go = gt %i, %zero
+      return %go }
+    region(%a: i64[], %i: i64[]) { %one = constant 1 : i64[]
+      %hundred = constant 100 : i64[]
+      %small = lt %a, %hundred
+      %b = if(%small, %a) {
+        region(%v: i64[]) {
+          %w = while(%v) {
+            region(%u: i64[]) { %bound = constant 100 : i64[]
+              %go = lt %u, %bound
+              return %go }
+            region(%u: i64[]) { %t = add %u, %u
+              return %t }
+          }
+          return %w }
+        region(%v: i64[]) { %two = constant 2 : i64[]
+          %h = div %v, %two
+          return %h }
+      }
+      %j = sub %i, %one
+      return %b, %j }
+  }
+  return %y
+})",
+                  {}, {Scalar(x), Scalar(n)});
+  };
+  EXPECT_EQ(nested(3, 1), "[] {192}");
+  EXPECT_EQ(nested(3, 2), "[] {96}");
+  EXPECT_EQ(nested(3, 3), "[] {192}");
+}
+
+TEST(ReferenceEvaluator, ABindGivesASymbolItsValue) {
+  auto bound = [](const char* range, int64_t count) {
+    return Result(absl::StrCat("graph @g(%x: i32[A], %n: i64[]) where A, N", range, R"( {
+  %k = bind %n {extent = [N]}
+  %s = slice %x {starts = [1], sizes = [N]}
+  %p = iota {shape = [N], axis = 0, dtype = i32}
+  %r = add %s, %p
+  return %r
+})"),
+                  {4, kUnbound}, {Numbers(DType::kI32, {4}, {10, 20, 30, 40}), Scalar(count)});
+  };
+  EXPECT_EQ(bound("", 3), "[3] {20, 31, 42}");
+  EXPECT_EQ(bound("", 0), "[0] {}");
+  EXPECT_EQ(bound("", 4), "INVALID_ARGUMENT: bind %2: slice %3: slice reads 1 to 4 of 4");
+  EXPECT_EQ(bound("", -1), "INVALID_ARGUMENT: bind %2: N is -1");
+  EXPECT_EQ(bound(" in [2, 3]", 1), "INVALID_ARGUMENT: bind %2: N is 1");
+  EXPECT_EQ(bound(" multiple_of 2", 3), "INVALID_ARGUMENT: bind %2: N is 3");
+  EXPECT_EQ(bound(" multiple_of 2", 2), "[2] {20, 31}");
+}
+
+TEST(ReferenceEvaluator, OnlyTheIotaNeedsTheBind) {
+  EXPECT_EQ(Result(R"(
+graph @g(%x: i32[A]) where A, N {
+  %one = constant 1 : i64[]
+  %n = cast %x {dtype = i64}
+  %total = reduce_sum %n {axes = [0]}
+  %k = bind %total {extent = [N]}
+  %p = iota {shape = [N + 1], axis = 0, dtype = i32}
+  return %p
+})",
+                   {2, kUnbound}, {Numbers(DType::kI32, {2}, {1, 1})}),
+            "[3] {0, 1, 2}");
+}
+
+TEST(ReferenceEvaluator, AnUnknownElementDecidesNothing) {
+  const auto graph = ParseGraph(R"(
+graph @g(%x: f32[]) {
+  %e = exp %x
+  %one = constant 1 : f32[]
+  %c = gt %e, %one
+  %y = if(%c, %x) {
+    region(%a: f32[]) { return %a }
+    region(%a: f32[]) { %n = neg %a
+      return %n }
+  }
+  return %y
+})");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto evaluated = [&](long double x) { return Evaluate(*graph, {}, {Numbers(kF32, {}, {x})}); };
+  EXPECT_EQ(evaluated(1)->undecided, "");
+  EXPECT_EQ(evaluated(1)->outputs.size(), 1u);
+  EXPECT_EQ(evaluated(1e-9L)->undecided, "if %4 depends on an unknown element");
+  EXPECT_EQ(evaluated(1e-9L)->outputs.size(), 0u);
+}
+
 TEST(ReferenceScalar, IntegersWrapAndNeverTrap) {
   auto apply = [](OpKind op, DType dtype, long double x, long double y) {
     return static_cast<double>(Apply(op, dtype, {{x}, {y}}).value);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "graph/status_macros.h"
 #include "tests/support/reference_array.h"
+#include "tests/support/reference_symbols.h"
 
 namespace tailor::reference {
 namespace {
@@ -19,7 +20,10 @@ int64_t FloorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); 
 
 absl::StatusOr<int64_t> EvaluateAtom(const DimExpr::Atom& atom, const std::vector<int64_t>& symbols) {
   using Kind = DimExpr::AtomKind;
-  if (atom.kind == Kind::kSymbol) return symbols[atom.symbol];
+  if (atom.kind == Kind::kSymbol) {
+    if (symbols[atom.symbol] == kUnbound) return absl::NotFoundError("a symbol has no value yet");
+    return symbols[atom.symbol];
+  }
   TAILOR_ASSIGN_OR_RETURN(const int64_t a, EvaluateDim(atom.lhs, symbols));
   TAILOR_ASSIGN_OR_RETURN(const int64_t b, EvaluateDim(atom.rhs, symbols));
   const bool divides = atom.kind == Kind::kFloorDiv || atom.kind == Kind::kMod;
@@ -143,6 +147,28 @@ absl::StatusOr<Dims> BroadcastToDims(const Node& node, const Dims& x, const std:
   return to;
 }
 
+// NOT_FOUND where they are not known before a run.
+absl::StatusOr<Dims> DimsOfNode(const Node& node, const std::vector<int64_t>& symbols,
+                                const std::map<Value, Dims>& known) {
+  std::vector<Dims> operands;
+  for (Value operand : node.operands) {
+    const auto it = known.find(operand);
+    if (it == known.end()) return absl::NotFoundError("an operand's dims are not known");
+    operands.push_back(it->second);
+  }
+  if (!node.regions.empty()) return absl::NotFoundError("a region makes the result");
+  return ResultDims(node, operands, symbols);
+}
+
+// Dims that the results' types tell.
+void AddDeclaredDims(const Node& node, NodeId id, const std::vector<int64_t>& symbols, std::map<Value, Dims>* all) {
+  for (size_t r = 0; r < node.results.size(); ++r) {
+    const auto dims = EvaluateDims(node.results[r].shape, symbols);
+    if (!dims.ok() || std::any_of(dims->begin(), dims->end(), [](int64_t dim) { return dim < 0; })) continue;
+    (*all)[{id, static_cast<int32_t>(r)}] = *dims;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<int64_t> EvaluateDim(const DimExpr& dim, const std::vector<int64_t>& symbols) {
@@ -224,8 +250,6 @@ absl::StatusOr<Dims> ResultDims(const Node& node, const std::vector<Dims>& opera
       return WindowDims(node, operands[0], symbols);
     case OpKind::kDot:
       return DotDims(node, operands[0], operands[1]);
-    case OpKind::kWhile:
-      return absl::UnimplementedError("the reference evaluates no regions");
     default: {
       Dims result = operands[0];
       for (size_t i = 1; i < operands.size(); ++i) {
@@ -236,28 +260,19 @@ absl::StatusOr<Dims> ResultDims(const Node& node, const std::vector<Dims>& opera
   }
 }
 
-absl::StatusOr<std::vector<Dims>> GraphDims(const Graph& graph, const std::vector<int64_t>& symbols) {
-  for (size_t i = 0; i < symbols.size(); ++i) {
-    const SymbolInfo& info = graph.symbol(static_cast<SymbolId>(i));
-    if (symbols[i] < info.min || symbols[i] > info.max || symbols[i] % info.multiple_of != 0) {
-      return Refused(info.name, " is ", symbols[i]);
-    }
-  }
-  for (const auto& [a, b] : graph.assumed_equal()) {
-    TAILOR_ASSIGN_OR_RETURN(const int64_t lhs, EvaluateDim(a, symbols));
-    TAILOR_ASSIGN_OR_RETURN(const int64_t rhs, EvaluateDim(b, symbols));
-    if (lhs != rhs) return Refused("assumed equal: ", lhs, " and ", rhs);
-  }
-  std::vector<Dims> all;
-  for (const Node& node : graph.nodes()) {
-    std::vector<Dims> operands;
-    for (Value operand : node.operands) operands.push_back(all[operand.node]);
-    absl::StatusOr<Dims> dims = ResultDims(node, operands, symbols);
-    if (!dims.ok()) {
+absl::StatusOr<std::map<Value, Dims>> GraphDims(const Graph& graph, const std::vector<int64_t>& symbols) {
+  TAILOR_RETURN_IF_ERROR(CheckSymbols(graph, symbols));
+  std::map<Value, Dims> all;
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    const Node& node = graph.node(id);
+    absl::StatusOr<Dims> dims = DimsOfNode(node, symbols, all);
+    if (dims.ok()) all[{id, 0}] = *std::move(dims);
+    if (absl::IsNotFound(dims.status())) {
+      AddDeclaredDims(node, id, symbols, &all);
+    } else if (!dims.ok()) {
       return absl::Status(dims.status().code(),
-                          absl::StrCat(InfoOf(node.op).text, " %", all.size(), ": ", dims.status().message()));
+                          absl::StrCat(InfoOf(node.op).text, " %", id, ": ", dims.status().message()));
     }
-    all.push_back(*std::move(dims));
   }
   return all;
 }

@@ -56,8 +56,8 @@ class BranchTest(OperatorTest):
         powers = looped([node("Mul", ["p", "x"], ["p_out"]), node("Identity", ["going"], ["on"]),
                          node("Mul", ["p", "minus"], ["r"])], [("p", FLOAT, None)], [("r", FLOAT)])
         inner = body([node("Loop", ["n", "", "x"], ["last", "all"], body=powers),
-                      node("ReduceSum", ["all", "zero"], ["sum"], keepdims=0), node("Add", ["sum", "last"], ["y1"])], [],
-                     [("y1", FLOAT)], [("zero", ints(0))])
+                      node("ReduceSum", ["all", "zero"], ["sum"], keepdims=0),
+                      node("Add", ["sum", "last"], ["y1"])], [], [("y1", FLOAT)], [("zero", ints(0))])
         other = body([node("Identity", ["x"], ["y2"])], [], [("y2", FLOAT)])
         proto = model([node("If", ["c"], ["y"], then_branch=inner, else_branch=other)],
                       [("c", BOOL, []), ("n", INT64, []), ("x", FLOAT, ["a"])], [("y", FLOAT)],
@@ -107,6 +107,13 @@ class LoopTest(OperatorTest):
                       [("y", FLOAT), ("rows", FLOAT)], [("zero", numpy.float32(0))])
         self.run_both(proto, [{"x": numpy.asarray(x, numpy.float32)} for x in ([1, 2, -3, 4], [-1], [5, 6], [])])
         self.assertIn("broadcast", tailor.onnx.load(proto).text)  # room for as many rows as x has elements
+
+    def test_a_first_condition_and_a_bound_that_an_extent_gives(self):
+        loop = looped([node("Identity", ["going"], ["on"]), node("Add", ["s", "s"], ["s_out"])], [("s", FLOAT, None)])
+        proto = model([node("Shape", ["x"], ["shape"]), node("Squeeze", ["shape"], ["n"]),
+                       node("Loop", ["n", "c", "x"], ["y"], body=loop)], [("x", FLOAT, ["a"]), ("c", BOOL, [])],
+                      [("y", FLOAT)])
+        self.run_both(proto, [{"x": floats(a), "c": numpy.asarray(c)} for a in (0, 1, 5) for c in (True, False)])
 
     def test_extents_that_change(self):
         grow = looped([node("Concat", ["s", "x"], ["s_out"], axis=0), node("Identity", ["going"], ["on"]),
@@ -178,8 +185,8 @@ class LoopTest(OperatorTest):
 
 class ScanTest(OperatorTest):
     def test_directions_and_axes(self):
-        step = body([node("Mul", ["s", "u"], ["su"]), node("Add", ["su", "v"], ["s1"]), node("Add", ["s1", "w"], ["s_out"]),
-                     node("Neg", ["s1"], ["p"]), node("Sub", ["u", "v"], ["q"])],
+        step = body([node("Mul", ["s", "u"], ["su"]), node("Add", ["su", "v"], ["s1"]),
+                     node("Add", ["s1", "w"], ["s_out"]), node("Neg", ["s1"], ["p"]), node("Sub", ["u", "v"], ["q"])],
                     [("s", FLOAT, None), ("u", FLOAT, None), ("v", FLOAT, None)],
                     [("s_out", FLOAT), ("p", FLOAT), ("q", FLOAT)])
         for there, back in (([0, 0], [0, 0]), ([0, 1], [1, 0]), ([1, 1], [1, 1])):

@@ -31,8 +31,8 @@ class DataExtentsTest(OperatorTest):
     def test_reshape(self):
         x = floats(6, 4)
         inputs = [("x", FLOAT, ["a", 4]), ("s", INT64, [3])]
-        self.run_node("Reshape", inputs, [[x, ints(*s)] for s in ((2, 3, 4), (0, -1, 2), (-1, 0, 6), (24, 1, 1), (4, 6, -1),
-                                                                   (-1, 4, 1))])
+        shapes = ((2, 3, 4), (0, -1, 2), (-1, 0, 6), (24, 1, 1), (4, 6, -1), (-1, 4, 1))
+        self.run_node("Reshape", inputs, [[x, ints(*s)] for s in shapes])
         self.run_node("Reshape", inputs, [[floats(0, 4), ints(*s)] for s in ((0, 2, 2), (3, 0, 5))], allowzero=1)
         executable = self.run_node("Reshape", inputs, [])
         with self.assertRaisesRegex(tailor.Error, "n1|n2|n3|elements|%y"):
@@ -91,8 +91,9 @@ class DataExtentsTest(OperatorTest):
             self.run_node("Pad", inputs, [[floats(4, 5), ints(*p)] for p in pads], mode=mode)
 
     def test_split(self):
-        proto = model([node("Split", ["x", "s"], ["y", "z", "w"], axis=1)], [("x", FLOAT, ["a", "b"]), ("s", INT64, [3])],
-                      [("y", FLOAT), ("z", FLOAT), ("w", FLOAT)], opset=18)
+        proto = model([node("Split", ["x", "s"], ["y", "z", "w"], axis=1)],
+                      [("x", FLOAT, ["a", "b"]), ("s", INT64, [3])], [("y", FLOAT), ("z", FLOAT), ("w", FLOAT)],
+                      opset=18)
         self.run_both(proto, [{"x": floats(2, sum(s)), "s": ints(*s)} for s in ((1, 2, 3), (4, 0, 1), (2, 2, 2))])
 
     def test_one_hot(self):

@@ -20,6 +20,8 @@ class Closure:
         self.tensors.update(given or {})
         self.sources = frozenset().union(*(tensor.sources for tensor in [*self.tensors.values(), *states]))
         dims = [dim for tensor in [*self.tensors.values(), *states] for dim in _dims_of(tensor)]
+        for dim in dims:  # once for the names alone, which make more of the others' texts readable
+            self.extents.leaves(dim)
         self.leaves = {text: leaf for dim in dims for text, leaf in self.extents.leaves(dim).items()}
 
 
@@ -69,7 +71,8 @@ class Region:
     def capture(self):
         """{name: tensor} of what the subgraph sees. The inputs that came before are those of states."""
         scope = {name: self._captured(name, tensor) for name, tensor in self.closure.tensors.items()}
-        shown = {self.extents.text(dim) for value in self.inputs.values() for dim in map(self.extents.fold, value.shape)}
+        dims = [dim for value in self.inputs.values() for dim in map(self.extents.fold, value.shape)]
+        shown = {self.extents.text(dim) for dim in dims}
         hidden = [text for text, inner in self._inner.items() if self.extents.text(inner) not in shown]
         step, graph = MAX_RANK - 1, self.closure.node.graph
         for some in (hidden[i:i + step] for i in range(0, len(hidden), step)):

@@ -2,6 +2,7 @@
 import collections
 import itertools
 
+from ..graph import Value
 from .closures import Region
 from .tensors import Tensor
 
@@ -44,8 +45,7 @@ class Loop:
             self.node.fail("it never ends: it has neither a trip count nor a condition that changes")
         if condition is True:
             return trips
-        count = self.extents.as_value(trips) if not hasattr(trips, "handle") or hasattr(trips, "__index__") else trips
-        return self.graph.select(condition, count, 0)
+        return self.graph.select(condition, trips if isinstance(trips, Value) else self.extents.as_value(trips), 0)
 
     def _refine(self, body):
         """Tells apart extents that the body does not treat alike; returns whether there were any."""
@@ -115,17 +115,17 @@ class _Run:
 
     def _limit(self, trips, stacks):
         """The bound as a value and, where rows are stacked up to it, as an extent."""
-        is_extent = trips is not None and not hasattr(trips, "dtype")
-        if isinstance(trips, int):
-            trips = max(trips, 0) if trips < _UNBOUNDED or not self.early else None
+        if self.early and isinstance(trips, int) and trips >= _UNBOUNDED:
+            trips = None
+        is_extent = trips is not None and not isinstance(trips, Value)
+        if is_extent:
+            trips = self.extents.max(trips, 0)
         if trips is not None and not is_extent and stacks and not self.early:
             trips, is_extent = self.extents.bind(self.graph.max(trips, 0)), True
         self.extent = trips if is_extent else None
-        self._stop = self._span = None
+        self._stop = self._span = None  # the place of the bound; the extent in the body
         if trips is not None:
             self._stop = self._carry("trips", self.extents.as_value(trips) if is_extent else trips, [])[0]
-        if self.extent is not None:
-            self._span = self.extent if isinstance(self.extent, int) else self.region.extents.fresh("n")
 
     def _carry(self, name, operand, shape, returned=None, becomes=None):
         """(place, value in the body) of one more carried value; the body returns it unchanged unless told otherwise.
@@ -170,6 +170,8 @@ class _Run:
     def _written(self, i, row, outer):
         """Rows written into a tensor of as many as there can be."""
         inner, zero = self.inner, self.graph.scalar(0, row.dtype)
+        if self._span is None:
+            self._span = self.extent if isinstance(self.extent, int) else self.region.extents.fresh("n")
         place, stack = self._carry("rows", self.graph.broadcast(zero, [self.extent, *outer]), [self._span, *row.shape])
         index = self.body.iteration
         if i in self.reversed_rows:
@@ -197,11 +199,11 @@ class _Run:
         empty = self.graph.broadcast(self.graph.scalar(0, row.dtype), [0])
         place, flat = self._carry("rows", empty, [extents.fresh("n")], becomes=[self.extents.fresh("n")])
         self.returned[place] = inner.concat([flat, inner.reshape(row.value, [extents.product(row.shape)])], 0)
-        known = [self._carry("extent", self.graph.scalar(0, "i64"), [], extents.as_value(dim))[0] if out is None else out
-                 for dim, out in zip(row.shape, outer)]
+        places = [self._carry("extent", self.graph.scalar(0, "i64"), [], extents.as_value(dim))[0]
+                  if out is None else None for dim, out in zip(row.shape, outer)]
 
         def finish():
-            dims = [self.extents.bind(self.values[dim]) if out is None else out for dim, out in zip(known, outer)]
+            dims = [self.extents.bind(self.values[at]) if out is None else out for at, out in zip(places, outer)]
             return self.graph.reshape(self.values[place], [self._count(), *dims])
 
         return finish

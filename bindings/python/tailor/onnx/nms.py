@@ -16,7 +16,8 @@ def _non_max_suppression(node, boxes, scores, most=None, overlap=None, least=Non
     given = {"boxes": node.tensor(_corners(node, boxes)), "scores": scores, "overlap": limit}
     alive = node.tensor(alive)
     closure = Closure(node, [], given, [alive])
-    loop = Loop(closure, ["step", "alive"], [alive], lambda region, scope, step, states: _step(region, scope, states[0]))
+    loop = Loop(closure, ["step", "alive"], [alive],
+                lambda region, scope, step, states: _step(region, scope, states[0]))
     _, (picks,) = loop.run(_most(node, most, boxes.shape[1]), True)
     return _listed(node, picks)
 

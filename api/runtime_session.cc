@@ -143,5 +143,6 @@ tailor_status* tailor_executable_plan(const tailor_executable* executable, const
   auto* failed = tailor::Guarded([&] { return executable->executable->Plan(in, out, read.threads, &workspace_bytes); });
   if (failed != nullptr || info == nullptr) return failed;
   read.workspace_bytes = workspace_bytes;
+  read.data_dependent = executable->executable->variant().grown_blocks > 0;
   return tailor::WriteInfo(kFunction, read, info, "info");
 }

@@ -15,22 +15,25 @@ std::string BufferText(const HostBuffer& buffer) {
   return absl::StrCat(kPrefix[static_cast<int>(buffer.place)], buffer.index);
 }
 
-std::string DimsText(const Graph& graph, absl::Span<const DimExpr> dims) {
-  return absl::StrCat(
-      "[", absl::StrJoin(dims, ", ", [&](std::string* out, const DimExpr& dim) { out->append(graph.DimText(dim)); }),
-      "]");
+std::string DimText(const HostProgram& program, const DimExpr& dim) {
+  return dim.ToText([&](SymbolId symbol) { return program.symbols[symbol]; });
+}
+
+std::string DimsText(const HostProgram& program, absl::Span<const DimExpr> dims) {
+  const auto append = [&](std::string* out, const DimExpr& dim) { out->append(DimText(program, dim)); };
+  return absl::StrCat("[", absl::StrJoin(dims, ", ", append), "]");
 }
 
 std::string InputDimText(int input, int dim) { return absl::StrCat("input ", input, " dim ", dim); }
 
-std::string BindingText(const Graph& graph, const SymbolBinding& binding) {
+std::string BindingText(const HostProgram& program, const SymbolBinding& binding) {
   std::string value = InputDimText(binding.input, binding.dim);
   if (binding.offset > 0) value = absl::StrCat(value, " - ", binding.offset);
   if (binding.offset < 0) value = absl::StrCat(value, " + ", -binding.offset);
   if (binding.coefficient != 1) {
     value = absl::StrCat(binding.offset != 0 ? absl::StrCat("(", value, ")") : value, " / ", binding.coefficient);
   }
-  return absl::StrCat("bind ", graph.symbol(binding.symbol).name, " = ", value);
+  return absl::StrCat("bind ", program.symbols[binding.symbol], " = ", value);
 }
 
 const char* RelationText(Relation relation) {
@@ -49,17 +52,17 @@ const char* RelationText(Relation relation) {
   return " ? ";
 }
 
-std::string CheckText(const Graph& graph, const ShapeCheck& check) {
-  const std::string lhs = check.input >= 0 ? InputDimText(check.input, check.dim) : graph.DimText(check.lhs);
-  return absl::StrCat(lhs, RelationText(check.relation), graph.DimText(check.rhs));
+std::string CheckText(const HostProgram& program, const ShapeCheck& check) {
+  const std::string lhs = check.input >= 0 ? InputDimText(check.input, check.dim) : DimText(program, check.lhs);
+  return absl::StrCat(lhs, RelationText(check.relation), DimText(program, check.rhs));
 }
 
-std::string ArgumentText(const Graph& graph, const HostProgram& program, const Call& call, size_t index) {
+std::string ArgumentText(const HostProgram& program, const Call& call, size_t index) {
   const CallArgument& argument = call.arguments[index];
   if (argument.count >= 0) {
     return absl::StrCat("[", BufferText(program.buffers[call.arguments[argument.count].buffer]), "]");
   }
-  if (argument.buffer < 0) return DimsText(graph, argument.shape);
+  if (argument.buffer < 0) return DimsText(program, argument.shape);
   std::string text = BufferText(program.buffers[argument.buffer]);
   if (call.kind != Call::Kind::kWhile) return text;
   const CarriedValue& carried = call.carried[index];
@@ -70,9 +73,9 @@ std::string ArgumentText(const Graph& graph, const HostProgram& program, const C
                       BufferText(program.buffers[carried.places[1]]));
 }
 
-std::string CallText(const Graph& graph, const HostProgram& program, const Call& call) {
+std::string CallText(const HostProgram& program, const Call& call) {
   std::vector<std::string> arguments, results;
-  for (size_t i = 0; i < call.arguments.size(); ++i) arguments.push_back(ArgumentText(graph, program, call, i));
+  for (size_t i = 0; i < call.arguments.size(); ++i) arguments.push_back(ArgumentText(program, call, i));
   for (const Call::Result& result : call.results) {
     results.push_back(result.place >= 0 ? BufferText(program.buffers[result.place])
                                         : absl::StrCat("grown ", result.grown));
@@ -84,36 +87,36 @@ std::string CallText(const Graph& graph, const HostProgram& program, const Call&
   return text;
 }
 
-std::string LaunchText(const Graph& graph, const HostProgram& program, const Launch& launch) {
+std::string LaunchText(const HostProgram& program, const Launch& launch) {
   const std::string buffers = absl::StrJoin(
       launch.buffers, ", ", [&](std::string* out, int buffer) { out->append(BufferText(program.buffers[buffer])); });
-  std::string text = absl::StrCat(launch.name, "(", buffers, ") dims ", DimsText(graph, launch.dims));
+  std::string text = absl::StrCat(launch.name, "(", buffers, ") dims ", DimsText(program, launch.dims));
   if (launch.first_fault_check >= 0) absl::StrAppend(&text, " faults from ", launch.first_fault_check);
   return text;
 }
 
 }  // namespace
 
-std::string HostProgram::Text(const Graph& graph) const {
+std::string HostProgram::Text() const {
   std::string out;
-  for (const SymbolBinding& binding : bindings) absl::StrAppend(&out, BindingText(graph, binding), "\n");
+  for (const SymbolBinding& binding : bindings) absl::StrAppend(&out, BindingText(*this, binding), "\n");
   for (int i = 0; i < shape_check_count; ++i) {
-    absl::StrAppend(&out, "check ", i, ": ", CheckText(graph, checks[i]), "\n");
+    absl::StrAppend(&out, "check ", i, ": ", CheckText(*this, checks[i]), "\n");
   }
   for (size_t i = 0; i < output_dims.size(); ++i) {
-    absl::StrAppend(&out, "output ", output_numbers[i], " ", DimsText(graph, output_dims[i]), "\n");
+    absl::StrAppend(&out, "output ", output_numbers[i], " ", DimsText(*this, output_dims[i]), "\n");
   }
   for (const HostBuffer& buffer : buffers) {
     if (buffer.place != Place::kWorkspace) continue;
     absl::StrAppend(&out, "alloc ", BufferText(buffer), " = ",
-                    graph.DimText(SizeOf(buffer.dtype) * ElementCount(buffer.shape)), " live [", buffer.first_step,
+                    DimText(*this, SizeOf(buffer.dtype) * ElementCount(buffer.shape)), " live [", buffer.first_step,
                     ", ", buffer.last_step, "]\n");
   }
   for (const Step& step : steps) {
     const std::string what = step.call ? "call " : "launch ";
     absl::StrAppend(
         &out, what, step.index, " ",
-        step.call ? CallText(graph, *this, calls[step.index]) : LaunchText(graph, *this, launches[step.index]), "\n");
+        step.call ? CallText(*this, calls[step.index]) : LaunchText(*this, launches[step.index]), "\n");
   }
   return out;
 }

@@ -95,6 +95,7 @@ struct HostProgram {
     kCaller,   // is there
     kGrows,    // RtApi::block, whose number is in TensorArg::data
   };
+  std::vector<std::string> symbols;  // their names
   std::vector<SymbolBinding> bindings;
   std::vector<ShapeCheck> checks;  // ids are indices; data-dependent faults come last
   int shape_check_count = 0;       // how many of them are evaluated before any launch
@@ -113,7 +114,7 @@ struct HostProgram {
   int first_check = 0, first_launch = 0;    // among those of all programs
   // "bind S = input 0 dim 1", "check 3: S == T", "alloc w0 = 1536*B*S live [0, 2]", "launch 0 k0_exp(in0, w0)
   // dims [B*S]", "while loop(in0, w1) condition p1 body p2"; a line each.
-  std::string Text(const Graph& graph) const;
+  std::string Text() const;
 };
 
 // Fills `memory`. A block takes whole cache lines.

@@ -1,11 +1,13 @@
 // The passes that take a graph to a host program, for the graph itself and for each of its regions.
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "analysis/shape_facts.h"
 #include "codegen/build_host_program.h"
 #include "codegen/lower_program.h"
 #include "fusion/dump.h"
+#include "fusion/graph_rebuild.h"
 #include "fusion/hand_down_facts.h"
 #include "fusion/rewrites.h"
 #include "fusion/split_at_data.h"
@@ -14,6 +16,21 @@
 
 namespace tailor {
 namespace {
+
+// A loop's body without the outputs that are its arguments as they came, and the numbers of the others.
+absl::StatusOr<std::pair<Graph, std::vector<int>>> WithoutInvariants(const Graph& body) {
+  std::vector<int> numbers;
+  const auto add_outputs = [&](Graph& to, absl::Span<const Output> outputs) -> absl::Status {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i].value == Value{to.inputs()[i], 0}) continue;
+      TAILOR_RETURN_IF_ERROR(to.AddOutput(outputs[i].name, outputs[i].value));
+      numbers.push_back(static_cast<int>(i));
+    }
+    return absl::OkStatus();
+  };
+  TAILOR_ASSIGN_OR_RETURN(Graph rest, RebuildGraph(body, {.add_outputs = add_outputs}));
+  return std::pair(std::move(rest), std::move(numbers));
+}
 
 class GraphLowering {
  public:
@@ -27,7 +44,12 @@ class GraphLowering {
 
  private:
   // The number of the program.
-  absl::StatusOr<int> Lower(const Graph& whole, const ProgramRole& role) {
+  absl::StatusOr<int> Lower(const Graph& whole, ProgramRole role) {
+    if (role.body && role.numbers.empty()) {
+      TAILOR_ASSIGN_OR_RETURN(auto body, WithoutInvariants(whole));
+      role.numbers = std::move(body.second);
+      if (!role.numbers.empty()) return Lower(body.first, std::move(role));
+    }
     const int number = static_cast<int>(tables_.program.programs.size());
     tables_.program.programs.emplace_back();
     TAILOR_ASSIGN_OR_RETURN(const Graph graph, SplitAtData(whole));
@@ -52,17 +74,16 @@ class GraphLowering {
     };
     TAILOR_ASSIGN_OR_RETURN(HostProgram program, LowerProgram(rewritten, facts, plan, role, lower_region, tables_));
     PlanWorkspace(facts, program);
-    TAILOR_RETURN_IF_ERROR(Dump(number, whole, facts, rewritten, program));
+    TAILOR_RETURN_IF_ERROR(Dump(number, whole, facts, program));
     tables_.program.programs[number] = std::move(program);
     return number;
   }
 
-  static absl::Status Dump(int number, const Graph& graph, const ShapeFacts& facts, const Graph& rewritten,
-                           const HostProgram& program) {
+  static absl::Status Dump(int number, const Graph& graph, const ShapeFacts& facts, const HostProgram& program) {
     if (!DumpWanted()) return absl::OkStatus();
     TAILOR_RETURN_IF_ERROR(DumpPass("graph", number, "input", graph.ToText()));
     TAILOR_RETURN_IF_ERROR(DumpPass("facts", number, "collected", facts.ToText()));
-    return DumpPass("host", number, "lowered", program.Text(rewritten));
+    return DumpPass("host", number, "lowered", program.Text());
   }
 
   void NumberChecksAndLaunches() {

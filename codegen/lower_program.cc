@@ -32,6 +32,9 @@ class ProgramLowering {
         tables_(tables) {}
 
   absl::StatusOr<HostProgram> Run() {
+    for (SymbolId id = 0; id < static_cast<SymbolId>(graph_.symbols().size()); ++id) {
+      host_.symbols.push_back(graph_.DimText(DimExpr::Symbol(id)));
+    }
     host_.bindings.assign(facts_.bindings().begin(), facts_.bindings().end());
     host_.checks.assign(facts_.checks().begin(), facts_.checks().end());
     host_.shape_check_count = static_cast<int>(host_.checks.size());

@@ -204,7 +204,17 @@ Failure Arguments::SetOutputs(OutputList outputs, OutputUse use) {
     if (tensor.data == nullptr && use == OutputUse::kMayProvide) continue;
     const ProgramTensor& expected = signature_.outputs[i];
     Output& output = outputs_[i];
-    if (Failure f = CheckType("output", expected, tensor, &output.bytes); !f.ok()) return f;
+    Tensor known = tensor;  // without the extents that are left open
+    for (size_t d = 0; d < expected.dims.size(); ++d) {
+      if (tensor.dims[d] != kOpenExtent) continue;
+      output.open = true;
+      known.dims[d] = 0;
+    }
+    if (output.open && use == OutputUse::kNeedExtents) {
+      return Bad("output", expected.name, "an extent is left open (-1), but bound runs cannot tell it");
+    }
+    if (Failure f = CheckType("output", expected, known, &output.bytes); !f.ok()) return f;
+    if (output.open) output.bytes = tensor.data_bytes;
     if (output.bytes > 0 && !IsDense(tensor))
       return Bad("output", expected.name, "it is strided, but must be dense row-major");
     if (Failure f = CheckData("output", expected, tensor, output.bytes); !f.ok()) return f;

@@ -24,7 +24,11 @@ enum class InputUse {
 enum class OutputUse {
   kMayProvide,  // data null: the session provides the buffer
   kNeedData,
+  kNeedExtents,  // data, and no extent left open
 };
+
+// An output's extent that the run tells.
+inline constexpr int64_t kOpenExtent = -1;
 
 class Arguments {
  public:
@@ -32,7 +36,8 @@ class Arguments {
   struct Output {
     void* data = nullptr;  // null: to be provided
     uint64_t capacity = 0;
-    uint64_t bytes = 0;  // what the caller's dims need
+    uint64_t bytes = 0;  // what the caller's dims need; the capacity where extents are open
+    bool open = false;
     const int64_t* dims = nullptr;
   };
 

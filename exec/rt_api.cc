@@ -28,7 +28,7 @@ int32_t Grow(RtContext* context, int32_t device, uint64_t bytes) {
 int32_t CheckWanted(RtContext* context, int32_t index, const int64_t* dims, size_t rank, uint64_t bytes) {
   const Arguments::Output& wanted = StateOf(context).arguments->output(index);
   for (size_t i = 0; i < rank; ++i) {
-    if (wanted.dims[i] != dims[i]) {
+    if (wanted.dims[i] != dims[i] && wanted.dims[i] != kOpenExtent) {
       return Note(context, {Fault::Kind::kOutputDim, index, static_cast<int32_t>(i), wanted.dims[i], dims[i]});
     }
   }

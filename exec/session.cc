@@ -72,8 +72,11 @@ Failure Session::Run(InputList inputs, OutputList outputs, OutputUse use) {
   if (Failure f = free_->CheckOverlap(output_buffers_); !f.ok()) return f;
   if (Execute(free_) != 0) return DescribeFault(executable_.program(), state_.fault);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (free_->output(i).data != nullptr) continue;
     const size_t rank = free_->output_rank(i);
+    if (free_->output(i).data != nullptr) {
+      std::copy_n(free_->out()[i].dims, rank, outputs[i].dims);
+      continue;
+    }
     outputs[i].rank = static_cast<int32_t>(rank);
     outputs[i].dtype = static_cast<int32_t>(executable_.program().outputs[i].dtype);
     outputs[i].data = free_->out()[i].data;
@@ -88,7 +91,7 @@ Failure Session::Run(InputList inputs, OutputList outputs, OutputUse use) {
 
 Failure Session::Bind(InputList inputs, OutputList outputs) {
   if (Failure f = free_->SetInputs(inputs, input_use_); !f.ok()) return f;
-  if (Failure f = free_->SetOutputs(outputs, OutputUse::kNeedData); !f.ok()) return f;
+  if (Failure f = free_->SetOutputs(outputs, OutputUse::kNeedExtents); !f.ok()) return f;
   if (Failure f = free_->CheckOverlap(output_buffers_); !f.ok()) return f;
   bound_ = free_;
   free_ = bound_ == &first_ ? &second_ : &first_;

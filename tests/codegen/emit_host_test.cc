@@ -254,6 +254,7 @@ TEST_F(EmitHostTest, FaultsAreReportedAfterTheRun) {
   kernels_[0].symbol = "faulty";
   program_.checks.resize(6);
   program_.launches = {{0, "faulty", {0, 2}, {kN * kM}, 4}};
+  program_.steps = {{false, 0}};
   program_.buffers[1].place = Place::kInput;
   program_.memory = {};
   Build(/*workers=*/3);

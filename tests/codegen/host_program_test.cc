@@ -13,6 +13,7 @@ struct Fixture {
     const Value x = *graph.AddInput("x", DType::kF32, {b, 4 * s + 1});
     EXPECT_TRUE(graph.AddOutput("y", x).ok());
     using Place = HostBuffer::Place;
+    program.symbols = {"B", "S"};
     program.bindings = {{0, 0, 0, 1, 0}, {1, 0, 1, 4, 1}};
     program.checks = {{ShapeCheck::Relation::kAtMost, {}, 8, 0, 0, "too large"},
                       {ShapeCheck::Relation::kEqual, b * s, 12, -1, -1, "product"},
@@ -34,7 +35,7 @@ struct Fixture {
 
 TEST(HostProgram, Text) {
   Fixture f;
-  EXPECT_EQ(f.program.Text(f.graph), R"(bind B = input 0 dim 0
+  EXPECT_EQ(f.program.Text(), R"(bind B = input 0 dim 0
 bind S = (input 0 dim 1 - 1) / 4
 check 0: input 0 dim 0 <= 8
 check 1: B*S == 12

@@ -15,7 +15,7 @@ std::string Lowered(const std::string& text) {
   if (!lowered.ok()) return lowered.status().ToString();
   std::string out = "\n";
   for (const KernelPlan& kernel : lowered->kernels) out += kernel.name + ": " + kernel.Text();
-  const std::string host = lowered->programs[0].Text(*parsed);
+  const std::string host = lowered->programs[0].Text();
   for (size_t at = 0; at < host.size();) {  // launches and blocks; the checks have tests of their own
     const std::string line = host.substr(at, host.find('\n', at) + 1 - at);
     if (line.rfind("alloc", 0) == 0 || line.rfind("launch", 0) == 0) out += line;

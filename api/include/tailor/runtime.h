@@ -232,7 +232,8 @@ TAILOR_API void tailor_session_release(tailor_session* session);
 
 /* Runs once. `inputs` has input_count elements in signature order. `outputs` has output_count:
  *   data != NULL: results are written there. dims and rank must be set to the output's; a mismatch or too
- *                 small data_bytes is INVALID_ARGUMENT. Outputs must not overlap inputs or each other.
+ *                 small data_bytes is INVALID_ARGUMENT. An extent of -1 is left open, and filled in. Outputs must
+ *                 not overlap inputs or each other.
  *   data == NULL: the library provides the buffer and fills data, data_bytes, rank and dims. It belongs to the
  *                 session and is valid until its next run or release: an input of that run only where this
  *                 output then has memory of its own.
@@ -242,7 +243,8 @@ TAILOR_API tailor_status* tailor_session_run(tailor_session* session, const tail
                                              tailor_tensor* outputs, size_t output_count);
 
 /* The same, fixed once and then repeated: binds the buffers that every tailor_session_run_bound uses. The arrays are
- * copied; the memory they point to stays the caller's. Outputs need data. Shapes may be rebound at any time. */
+ * copied; the memory they point to stays the caller's. Outputs need data and all extents. Shapes may be rebound at any
+ * time. */
 TAILOR_API tailor_status* tailor_session_bind(tailor_session* session, const tailor_tensor* inputs, size_t input_count,
                                               const tailor_tensor* outputs, size_t output_count);
 /* Errors: as for run; FAILED_PRECONDITION where nothing is bound. */
@@ -262,6 +264,7 @@ typedef struct tailor_plan_info {
   uint64_t struct_size;
   uint64_t workspace_bytes; /* of a session with `threads` threads */
   uint64_t threads;         /* in: as in tailor_session_options */
+  uint64_t data_dependent;  /* 1: data tells extents, so runs grow memory beyond workspace_bytes as they need it */
 } tailor_plan_info;
 
 static inline void tailor_plan_info_init(tailor_plan_info* info) {
@@ -270,7 +273,8 @@ static inline void tailor_plan_info_init(tailor_plan_info* info) {
   info->threads = 1;
 }
 /* Fills rank, dtype and dims of each output for inputs of the given dims (data is not read) and `info` (may be NULL).
- * Fails exactly where a run at these shapes would. */
+ * Extents that data tells are -1. Fails exactly where a run at these shapes would, but for loops, branches and what
+ * data tells. */
 TAILOR_API tailor_status* tailor_executable_plan(const tailor_executable* executable, const tailor_tensor* inputs,
                                                  size_t input_count, tailor_tensor* outputs, size_t output_count,
                                                  tailor_plan_info* info);

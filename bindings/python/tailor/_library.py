@@ -52,7 +52,8 @@ class SessionOptions(Structure):
 
 
 class PlanInfo(Structure):
-    _fields_ = [("struct_size", c_uint64), ("workspace_bytes", c_uint64), ("threads", c_uint64)]
+    _fields_ = [("struct_size", c_uint64), ("workspace_bytes", c_uint64), ("threads", c_uint64),
+                ("data_dependent", c_uint64)]
 
 
 class Counters(Structure):

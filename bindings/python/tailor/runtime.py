@@ -15,7 +15,7 @@ from ._library import check
 TensorSpec = collections.namedtuple("TensorSpec", "name dtype dims")
 TensorSpec.__doc__ = "One input or output: its name, element type, and the text of each extent."
 SymbolSpec = collections.namedtuple("SymbolSpec", "name min max multiple_of")
-Plan = collections.namedtuple("Plan", "shapes workspace_bytes")
+Plan = collections.namedtuple("Plan", "shapes workspace_bytes data_dependent")
 Plan.__doc__ = "What a run at given input shapes gives and needs."
 
 
@@ -117,11 +117,13 @@ class Executable:
         return outputs
 
     def plan(self, *inputs, threads=1, **named):
-        """Output shapes and workspace bytes for inputs of these shapes (arrays or tuples), without running."""
+        """Output shapes and workspace bytes for inputs of these shapes (arrays or tuples), without running.
+
+        Extents that data tells are -1; runs then grow memory beyond workspace_bytes (data_dependent)."""
         _, tensors = self._input_tensors([_shaped(x) for x in inputs], {k: _shaped(v) for k, v in named.items()})
         info = _library.PlanInfo(sizeof(_library.PlanInfo), 0, threads)
         outputs = self._planned(tensors, info)
-        return Plan([tuple(t.dims[:t.rank]) for t in outputs], info.workspace_bytes)
+        return Plan([tuple(t.dims[:t.rank]) for t in outputs], info.workspace_bytes, bool(info.data_dependent))
 
     def _specs(self, read, count):
         """(spec, element type number) of each input or output."""

@@ -1,0 +1,76 @@
+#include "fusion/hand_down_facts.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/text.h"
+
+namespace tailor {
+namespace {
+
+// Region `region` of the last node, told what is known around it.
+std::string Told(const std::string& text, int region) {
+  auto graph = ParseGraph(text);
+  if (!graph.ok()) return graph.status().ToString();
+  auto facts = ShapeFacts::Collect(*graph);
+  if (!facts.ok()) return facts.status().ToString();
+  auto told = HandDownFacts(*graph, *facts, static_cast<NodeId>(graph->nodes().size()) - 1, region);
+  return told.ok() ? "\n" + told->ToText() : told.status().ToString();
+}
+
+TEST(HandDownFacts, RangesDivisorsLikelyValuesAndEqualities) {
+  EXPECT_EQ(Told(R"(
+graph @g(%c: bool[], %x: f32[16*S, T], %y: f32[T]) where S in [1, 4], T in [8, 64] multiple_of 8 likely [8, 32] {
+  %z = if(%c, %x, %y) {
+    region(%a: f32[N, M], %b: f32[K]) where N, M, K { return %b }
+    region(%a: f32[N, M], %b: f32[K]) where N, M, K { %n = neg %b return %n }
+  }
+  return %z
+})",
+                 1),
+            R"(
+graph @region(%a: f32[N, M], %b: f32[K]) where N in [16, 64] multiple_of 16, M in [8, 64] multiple_of 8 likely [8, 32], K in [8, 64] multiple_of 8 likely [8, 32], M == K {
+  %n = neg %b : f32[K]
+  return %n
+}
+)");
+}
+
+// The body doubles N, so only M is what it was.
+TEST(HandDownFacts, WhatALoopChangesIsNotKnown) {
+  EXPECT_EQ(Told(R"(
+graph @g(%x: f32[S, T]) where S in [1, 4], T in [8, 64], R {
+  %z = while(%x) {shapes = [R, T]} {
+    region(%a: f32[N, M]) where N, M { %no = constant false : bool[] return %no }
+    region(%a: f32[N, M]) where N, M { %b = concat %a, %a {axis = 0} return %b }
+  }
+  return %z
+})",
+                 1),
+            R"(
+graph @region(%a: f32[N, M]) where N, M in [8, 64] {
+  %b = concat %a, %a {axis = 0} : f32[2*N, M]
+  return %b
+}
+)");
+}
+
+// Facts of the region's own that contradict are left to its checks when it runs.
+TEST(HandDownFacts, TheRegionsOwnRangeStaysWhereNothingFits) {
+  EXPECT_EQ(Told(R"(
+graph @g(%c: bool[], %x: f32[S]) where S in [1, 4] {
+  %z = if(%c, %x) {
+    region(%a: f32[N]) where N in [8, 9] { return %a }
+    region(%a: f32[N]) where N in [8, 9] { return %a }
+  }
+  return %z
+})",
+                 0),
+            R"(
+graph @region(%a: f32[N]) where N in [8, 9] {
+  return %a
+}
+)");
+}
+
+}  // namespace
+}  // namespace tailor

@@ -1,0 +1,91 @@
+#include "fusion/split_at_data.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/text.h"
+#include "graph/verifier.h"
+
+namespace tailor {
+namespace {
+
+std::string Split(const std::string& text) {
+  auto graph = ParseGraph(text);
+  if (!graph.ok()) return graph.status().ToString();
+  auto split = SplitAtData(*graph);
+  if (!split.ok()) return split.status().ToString();
+  EXPECT_EQ(VerifyGraph(*split), absl::OkStatus());
+  return "\n" + split->ToText();
+}
+
+TEST(SplitAtData, KnownExtentsStayTogether) {
+  const std::string text = R"(
+graph @g(%x: f32[N]) {
+  %y = neg %x : f32[N]
+  return %y
+}
+)";
+  EXPECT_EQ(Split(text), text);
+}
+
+TEST(SplitAtData, TheRestHasWhatNeedsTheExtent) {
+  EXPECT_EQ(Split(R"(
+graph @g(%x: f32[B, S], %n: i64[]) where B, S, N {
+  %two = constant 2 : f32[]
+  %m = bind %n {extent = [N]}
+  %y = mul %x, %two
+  %z = slice %y {starts = [0, 0], sizes = [N, S]}
+  %w = mul %z, %two
+  return "w" = %w, "y" = %y, "count" = %m
+})"),
+            R"(
+graph @g(%x: f32[B, S], %n: i64[]) where N {
+  %two = constant 2 : f32[]
+  %y = mul %x, %two : f32[B, S]
+  rest(%y, %n) {extents = [B, S, 0], counts = [-1, -1, 1], outputs = [0]} {
+    region(%y: f32[B, S], %n: i64[], %"extent B": u8[B], %"extent S": u8[S], %"extent N": u8[N]) {
+      %z = slice %y {starts = [0, 0], sizes = [N, S]} : f32[N, S]
+      %"2" = constant 2 : f32[]
+      %w = mul %z, %"2" : f32[N, S]
+      return %w
+    }
+  }
+  return %y, "count" = %n
+}
+)");
+}
+
+TEST(SplitAtData, TheRestMayWaitInTurn) {
+  EXPECT_EQ(Split(R"(
+graph @g(%x: f32[B], %n: i64[]) where B, N, M {
+  %m = bind %n {extent = [N]}
+  %z = slice %x {starts = [0], sizes = [N]}
+  %s = reduce_sum %z {axes = [0]}
+  %k = cast %s {dtype = i64}
+  %o = bind %k {extent = [M]}
+  %i = iota {shape = [M], axis = 0, dtype = i32}
+  return "i" = %i
+})"),
+            R"(
+graph @g(%x: f32[B], %n: i64[]) where N, M {
+  rest(%x, %n) {extents = [B, 0], counts = [-1, 1], outputs = [0]} {
+    region(%x: f32[B], %n: i64[], %"extent B": u8[B], %"extent N": u8[N]) where M {
+      %z = slice %x {starts = [0], sizes = [N]} : f32[N]
+      %s = reduce_sum %z {axes = [0]} : f32[]
+      %k = cast %s {dtype = i64} : i64[]
+      %o = bind %k {extent = [M]} : i64[]
+      %i = iota {shape = [M], axis = 0, dtype = i32} : i32[M]
+      return %i
+    }
+  }
+  return
+}
+)");
+}
+
+TEST(SplitAtData, ASymbolIsToldOnce) {
+  EXPECT_EQ(Split("graph @g(%n: i64[]) where N { %a = bind %n {extent = [N]} %b = bind %n {extent = [N]} return %a }"),
+            "INVALID_ARGUMENT: bind %b: symbol N has a value already");
+}
+
+}  // namespace
+}  // namespace tailor

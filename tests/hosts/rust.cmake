@@ -1,7 +1,7 @@
 # The Rust wrapper, built by rustc alone: Debian's, which is the oldest that it supports.
 find_program(TAILOR_RUSTC rustc PATHS /usr/bin NO_DEFAULT_PATH)
 find_program(TAILOR_RUSTDOC rustdoc PATHS /usr/bin NO_DEFAULT_PATH)
-set(rust_tests rust_test rust_graph_test rust_block_test)
+set(rust_tests rust_test rust_graph_test rust_block_test rust_loops_test)
 if(NOT TAILOR_RUSTC OR NOT TAILOR_RUSTDOC)
   foreach(name ${rust_tests} rust_docs_test)
     tailor_missing_host(${name} rustc)

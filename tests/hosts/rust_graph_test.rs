@@ -239,11 +239,11 @@ fn progress_can_cancel_and_panic_but_not_use_the_graph() {
     let graph = graph();
     let x = input(&graph, "x");
     graph.output("y", x.exp().unwrap()).unwrap();
-    let mut cancel = |phase: &str, _: f64| phase != "fuse";
+    let mut cancel = |phase: &str, _: f64| phase != "pack";
     let cancelled = graph.compile_with(CompileOptions { progress: Some(&mut cancel), ..Default::default() });
     assert_eq!(error_of(cancelled), Error {
         code: CANCELLED,
-        message: "compilation was cancelled during fuse".into(),
+        message: "compilation was cancelled during pack".into(),
         node: "".into(),
     });
 

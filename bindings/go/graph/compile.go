@@ -93,7 +93,7 @@ func (g *Graph) compile(options *CompileOptions, executable **C.tailor_executabl
 	if given.Threads < 0 {
 		return nil, invalid("there cannot be %d threads", given.Threads)
 	}
-	targets, err := newTargets(given.Targets)
+	targets, err := newStrings(given.Targets)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (g *Graph) compile(options *CompileOptions, executable **C.tailor_executabl
 		withProgress = 1
 	}
 	g.compiling = true
-	status := C.compile(g.handle, targets.names, C.size_t(targets.count), C.uint64_t(given.Threads),
+	status := C.compile(g.handle, targets.first, C.size_t(targets.count), C.uint64_t(given.Threads),
 		(*C.uint8_t)(first(given.SecretKey)), withProgress, C.uintptr_t(handle), executable)
 	g.compiling = false
 	err = check(status)
@@ -117,34 +117,34 @@ func (g *Graph) compile(options *CompileOptions, executable **C.tailor_executabl
 	return state.artifact, err
 }
 
-// targetNames is a list of C strings in C memory.
-type targetNames struct {
-	names **C.char
+// cStrings is a list of texts in C memory.
+type cStrings struct {
+	first **C.char
 	count int
 }
 
-func newTargets(targets []string) (targetNames, error) {
-	for _, target := range targets {
-		if strings.IndexByte(target, 0) >= 0 {
-			return targetNames{}, invalid("the target %q has a NUL inside", target)
+func newStrings(texts []string) (cStrings, error) {
+	for _, text := range texts {
+		if strings.IndexByte(text, 0) >= 0 {
+			return cStrings{}, invalid("%q has a NUL inside", text)
 		}
 	}
-	if len(targets) == 0 {
-		return targetNames{}, nil
+	if len(texts) == 0 {
+		return cStrings{}, nil
 	}
-	names := (**C.char)(C.calloc(C.size_t(len(targets)), C.size_t(unsafe.Sizeof((*C.char)(nil)))))
-	list := unsafe.Slice(names, len(targets))
-	for i, target := range targets {
-		list[i] = C.CString(target)
+	first := (**C.char)(C.calloc(C.size_t(len(texts)), C.size_t(unsafe.Sizeof((*C.char)(nil)))))
+	list := unsafe.Slice(first, len(texts))
+	for i, text := range texts {
+		list[i] = C.CString(text)
 	}
-	return targetNames{names, len(targets)}, nil
+	return cStrings{first, len(texts)}, nil
 }
 
-func (t targetNames) free() {
-	for _, name := range unsafe.Slice(t.names, t.count) {
-		C.free(unsafe.Pointer(name))
+func (s cStrings) free() {
+	for _, text := range unsafe.Slice(s.first, s.count) {
+		C.free(unsafe.Pointer(text))
 	}
-	C.free(unsafe.Pointer(t.names))
+	C.free(unsafe.Pointer(s.first))
 }
 
 func invalid(format string, arguments ...any) error {

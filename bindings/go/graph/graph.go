@@ -44,6 +44,7 @@ import (
 type Graph struct {
 	handle    *C.tailor_graph
 	err       error
+	outputs   int // asked for, also after an error
 	compiling bool
 }
 
@@ -98,6 +99,7 @@ func (g *Graph) Input(name string, dtype tailor.DType, dims ...Extent) Value {
 
 // Output makes value an output; runs give outputs in the order of these calls.
 func (g *Graph) Output(name string, value Value) {
+	g.outputs++
 	cName := C.CString(name)
 	defer C.free(unsafe.Pointer(cName))
 	g.call(func(graph *C.tailor_graph) *C.tailor_status {

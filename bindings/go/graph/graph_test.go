@@ -275,8 +275,8 @@ func TestCompileNamesWhatItCannotDo(t *testing.T) {
 	assertError(t, err, tailor.InvalidArgument, "NUL")
 	_, err = g.Compile(&graph.CompileOptions{SecretKey: make([]byte, 3)})
 	assertError(t, err, tailor.InvalidArgument, "3 bytes")
-	_, err = g.Compile(&graph.CompileOptions{Progress: func(phase string, _ float64) bool { return phase != "fuse" }})
-	assertError(t, err, tailor.Cancelled, "compilation was cancelled during fuse")
+	_, err = g.Compile(&graph.CompileOptions{Progress: func(phase string, _ float64) bool { return phase != "pack" }})
+	assertError(t, err, tailor.Cancelled, "compilation was cancelled during pack")
 	if _, err = g.Compile(nil); err != nil {
 		t.Errorf("the graph is as it was, but %v", err)
 	}

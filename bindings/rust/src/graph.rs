@@ -20,6 +20,7 @@
 mod builders;
 mod compile;
 mod dim;
+mod loops;
 mod ops;
 pub mod sys;
 mod value;
@@ -27,6 +28,7 @@ mod value;
 pub use builders::Spatial;
 pub use compile::{CompileOptions, Progress};
 pub use dim::{Dim, Extent, Symbol};
+pub use loops::{Activation, Recurrence, Unique};
 pub use ops::*;
 pub use value::{Operand, Value};
 
@@ -151,9 +153,19 @@ impl Graph {
         &self,
         function: impl FnOnce(*mut sys::tailor_graph, *mut u64) -> *mut tailor_status,
     ) -> Result<Value<'_>> {
-        let mut handle = 0;
-        self.call(|graph| function(graph, &mut handle))?;
-        Ok(Value { graph: self, handle })
+        let [value] = self.append_all(|graph, [out]| function(graph, out))?;
+        Ok(value)
+    }
+
+    /// What a call with several results gives.
+    fn append_all<const N: usize>(
+        &self,
+        function: impl FnOnce(*mut sys::tailor_graph, [*mut u64; N]) -> *mut tailor_status,
+    ) -> Result<[Value<'_>; N]> {
+        let mut handles = [0; N];
+        let first = handles.as_mut_ptr();
+        self.call(|graph| function(graph, std::array::from_fn(|i| first.wrapping_add(i))))?;
+        Ok(handles.map(|handle| Value { graph: self, handle }))
     }
 
     /// A text is the graph's until the next one, hence copied.

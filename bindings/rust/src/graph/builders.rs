@@ -152,6 +152,6 @@ fn array<T>(list: &[T]) -> *const T {
 }
 
 /// 0 stands for no operand.
-fn handle(value: Option<Value<'_>>) -> u64 {
+pub(super) fn handle(value: Option<Value<'_>>) -> u64 {
     value.map_or(0, |value| value.handle)
 }

@@ -31,6 +31,26 @@ pub struct tailor_spatial_options {
 }
 
 #[repr(C)]
+pub struct tailor_recurrence_options {
+    pub struct_size: u64,
+    pub bias: u64,
+    pub recurrent_bias: u64,
+    pub initial_h: u64,
+    pub initial_c: u64,
+    pub lengths: u64,
+    pub peepholes: u64,
+    pub reverse: i32,
+    pub linear_before_reset: i32,
+    pub input_forget: i32,
+    pub reserved: i32,
+    pub clip: f64,
+    pub activations: *const *const c_char,
+    pub alphas: *const f64,
+    pub betas: *const f64,
+    pub activation_count: usize,
+}
+
+#[repr(C)]
 pub struct tailor_compile_options {
     pub struct_size: u64,
     pub targets: *const *const c_char,
@@ -166,6 +186,87 @@ extern "C" {
         count_include_pad: i32,
         options: *const tailor_spatial_options,
         out: *mut u64,
+    ) -> *mut tailor_status;
+
+    pub fn tailor_graph_rnn(
+        graph: *mut tailor_graph,
+        x: u64,
+        w: u64,
+        r: u64,
+        options: *const tailor_recurrence_options,
+        y: *mut u64,
+        h: *mut u64,
+    ) -> *mut tailor_status;
+    pub fn tailor_graph_gru(
+        graph: *mut tailor_graph,
+        x: u64,
+        w: u64,
+        r: u64,
+        options: *const tailor_recurrence_options,
+        y: *mut u64,
+        h: *mut u64,
+    ) -> *mut tailor_status;
+    pub fn tailor_graph_lstm(
+        graph: *mut tailor_graph,
+        x: u64,
+        w: u64,
+        r: u64,
+        options: *const tailor_recurrence_options,
+        y: *mut u64,
+        h: *mut u64,
+        c: *mut u64,
+    ) -> *mut tailor_status;
+    pub fn tailor_graph_sort(
+        graph: *mut tailor_graph,
+        x: u64,
+        axis: i64,
+        descending: i32,
+        values: *mut u64,
+        indices: *mut u64,
+    ) -> *mut tailor_status;
+    pub fn tailor_graph_top_k(
+        graph: *mut tailor_graph,
+        x: u64,
+        k: u64,
+        axis: i64,
+        largest: i32,
+        values: *mut u64,
+        indices: *mut u64,
+    ) -> *mut tailor_status;
+    pub fn tailor_graph_compact(graph: *mut tailor_graph, x: u64, mask: u64, out: *mut u64) -> *mut tailor_status;
+    pub fn tailor_graph_nonzero(graph: *mut tailor_graph, x: u64, out: *mut u64) -> *mut tailor_status;
+    pub fn tailor_graph_unique(
+        graph: *mut tailor_graph,
+        x: u64,
+        axis: *const i64,
+        sorted: i32,
+        values: *mut u64,
+        indices: *mut u64,
+        inverse: *mut u64,
+        counts: *mut u64,
+    ) -> *mut tailor_status;
+    pub fn tailor_graph_output_count(graph: *const tailor_graph) -> usize;
+    pub fn tailor_graph_while(
+        graph: *mut tailor_graph,
+        values: *const u64,
+        count: usize,
+        condition: *const tailor_graph,
+        body: *const tailor_graph,
+        shapes: *const u64,
+        shape_count: usize,
+        results: *mut u64,
+    ) -> *mut tailor_status;
+    pub fn tailor_graph_if(
+        graph: *mut tailor_graph,
+        condition: u64,
+        values: *const u64,
+        count: usize,
+        then_branch: *const tailor_graph,
+        else_branch: *const tailor_graph,
+        shapes: *const u64,
+        shape_count: usize,
+        results: *mut u64,
+        result_count: usize,
     ) -> *mut tailor_status;
 
     pub fn tailor_graph_compile(

@@ -82,6 +82,12 @@ class ConstantsTest(unittest.TestCase):
         proto = self.product(nodes, [("a", self.numbers(2 * N, N)), ("rows", self.random.permutation(N))])
         self.check(proto)
 
+    def test_small_ones(self):
+        nodes = [helper.make_node("DequantizeLinear", ["q", "s"], ["b"]), helper.make_node("Add", ["x", "b"], ["y"])]
+        proto = model(nodes, [("x", FLOAT, ["n", 3])], [("y", FLOAT)],
+                      [("q", numpy.array([7, -9, 0], numpy.int32)), ("s", numpy.float32(0.5))])
+        self.assertEqual(ops(proto), ["add", "constant"])
+
     def test_functions_of_the_model(self):
         proto = self.product([helper.make_node("Halved", ["a"], ["w"], domain="own")], [("a", self.numbers(N, N))])
         proto.opset_import.append(helper.make_opsetid("own", 1))

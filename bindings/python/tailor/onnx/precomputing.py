@@ -8,7 +8,7 @@ from . import functions
 from .errors import ModelError
 from .tensors import MAX_ENTRIES, Tensor
 
-# What reads no array of so many elements is left to folding, and to the graph.
+# A function's body that reads no array of so many elements is not worth a compilation; a model is.
 _LARGE = 1 << 12
 # The same bytes on every machine that imports.
 _TARGET = "x86-64-v2"
@@ -22,7 +22,7 @@ def precompute(importer, body, nodes, opsets, scope, depth):
 
     A result larger than its operands stays in the graph, as does a view of what other nodes read as it is."""
     constant = _reached(nodes, scope)
-    if not any(_is_large(scope.get(name)) for node in constant for name in node.input):
+    if not any(_is_large(scope.get(name)) if depth else name for node in constant for name in node.input):
         return nodes
     outputs = {getattr(value, "name", value) for value in body.output}
     shared = _read(nodes, constant) | outputs
@@ -109,7 +109,7 @@ class _Constants:
                 self._scope[name] = self._sources[id(tensor)]
                 continue
             self._scope[name] = self._constant(self._outer, arrays[name], tensor.narrow)
-            self._scope[name].name = name
+            self._scope[name].name = name if name in computed else ""
         return True
 
     def _operand(self, name):

@@ -31,7 +31,7 @@ def _visit(node, produced, done, order):
             stack.pop()
             continue
         active.add(id(top))
-        missing = [name for name in _reads(top) if name not in done]
+        missing = [name for name in reads(top) if name not in done]
         if not missing:
             stack.pop()
             active.discard(id(top))
@@ -46,7 +46,7 @@ def _visit(node, produced, done, order):
         stack.append(producer)
 
 
-def _reads(node, depth=0):
+def reads(node, depth=0):
     """Every outer name that a node reads, those of its subgraphs too."""
     if depth > 64:
         raise ModelError("graphs nest deeper than 64", _label(node))
@@ -61,7 +61,7 @@ def free_names(graph, depth=0):
     inner = {v.name for v in graph.input} | {v.name for v in graph.initializer}
     inner.update(name for child in graph.node for name in child.output)
     for child in graph.node:
-        yield from (name for name in _reads(child, depth) if name not in inner)
+        yield from (name for name in reads(child, depth) if name not in inner)
     yield from (v.name for v in graph.output if v.name not in inner)
 
 

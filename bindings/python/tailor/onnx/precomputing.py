@@ -39,7 +39,7 @@ def _reached(nodes, scope):
     known, out = set(), []
     for node in nodes:
         if all(not name or name in known or (name in scope and scope[name].array is not None)
-               for name in functions._reads(node)) and not _has_subgraphs(node):
+               for name in functions.reads(node)) and not _has_subgraphs(node):
             known.update(node.output)
             out.append(node)
     return out
@@ -60,7 +60,7 @@ def _without(nodes, some):
 
 def _read(nodes, some):
     """What the other nodes read."""
-    return {name for node in _without(nodes, some) for name in functions._reads(node)}
+    return {name for node in _without(nodes, some) for name in functions.reads(node)}
 
 
 class _Constants:

@@ -1,8 +1,8 @@
 // Glue of tailor/compiler.h: canonical texts of a graph and back, its dims and its shape facts.
-#include "analysis/shape_facts.h"
 #include "api/compiler_arguments.h"
 #include "api/compiler_status.h"
 #include "api/graph_handle.h"
+#include "fusion/facts_text.h"
 #include "graph/status_macros.h"
 #include "graph/text.h"
 
@@ -48,8 +48,5 @@ tailor_status* tailor_dim_text(tailor_graph* graph, tailor_dim dim, const char**
 }
 
 tailor_status* tailor_graph_facts_text(tailor_graph* graph, const char** text) {
-  return GiveText("tailor_graph_facts_text", graph, text, [&]() -> absl::StatusOr<std::string> {
-    TAILOR_ASSIGN_OR_RETURN(tailor::ShapeFacts facts, tailor::ShapeFacts::Collect(graph->graph));
-    return facts.ToText();
-  });
+  return GiveText("tailor_graph_facts_text", graph, text, [&] { return tailor::FactsText(graph->graph); });
 }

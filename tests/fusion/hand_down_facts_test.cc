@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "fusion/facts_text.h"
 #include "graph/text.h"
 
 namespace tailor {
@@ -47,7 +48,7 @@ graph @g(%x: f32[S, T]) where S in [1, 4], T in [8, 64], R {
 })",
                  1),
             R"(
-graph @region(%a: f32[N, M]) where N, M in [8, 64] {
+graph @region(%a: f32[N, M]) where M in [8, 64] {
   %b = concat %a, %a {axis = 0} : f32[2*N, M]
   return %b
 }
@@ -69,6 +70,53 @@ graph @g(%c: bool[], %x: f32[S]) where S in [1, 4] {
 graph @region(%a: f32[N]) where N in [8, 9] {
   return %a
 }
+)");
+}
+
+TEST(FactsText, ShowsRegionsUnderTheirNames) {
+  auto graph = ParseGraph(R"(
+graph @g(%x: f32[S], %n: i64[], %c: bool[]) where S in [1, 4], N {
+  %z = if(%c, %x) {
+    region(%a: f32[P]) where P { return %a }
+    region(%a: f32[P]) where P { %n = neg %a return %n }
+  }
+  %m = bind %n {extent = [N]}
+  %i = iota {shape = [N], axis = 0, dtype = i64}
+  return %z, %i
+})");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  auto text = FactsText(*graph);
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_EQ(*text, R"(symbols
+  S in [1, 4] from "x" dim 0
+  N in [0, 2147483647]
+facts
+  S in [1, 4]: declared
+checks
+  0: S >= 1 | S is {lhs} from input "x" dim 0, but must be at least {rhs}
+  1: S <= 4 | S is {lhs} from input "x" dim 0, but must be at most {rhs}
+-- then branch of if %z
+symbols
+  P in [1, 4] from "a" dim 0
+facts
+  P in [1, 4]: declared
+checks
+  0: P >= 1 | P is {lhs} from input "a" dim 0, but must be at least {rhs}
+  1: P <= 4 | P is {lhs} from input "a" dim 0, but must be at most {rhs}
+-- else branch of if %z
+symbols
+  P in [1, 4] from "a" dim 0
+facts
+  P in [1, 4]: declared
+checks
+  0: P >= 1 | P is {lhs} from input "a" dim 0, but must be at least {rhs}
+  1: P <= 4 | P is {lhs} from input "a" dim 0, but must be at most {rhs}
+-- once data has told N
+symbols
+  N in [0, 2147483647] from "extent N" dim 0
+facts
+checks
+  0: N <= 2147483647 | N is {lhs} from input "extent N" dim 0, but must be at most {rhs}
 )");
 }
 

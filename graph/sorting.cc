@@ -7,8 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/builders.h"
-#include "graph/formula.h"
 #include "graph/loop.h"
+#include "graph/ordering.h"
+#include "graph/selection.h"
 #include "graph/status_macros.h"
 
 namespace tailor {
@@ -28,13 +29,6 @@ Value Positions(Formula& f, const DimExpr& extent, DType dtype) {
 }
 Value Cast(Formula& f, Value x, DType dtype) { return f.Apply(OpKind::kCast, {x}, {{"dtype", dtype}}); }
 
-// a < b where NaN is above all numbers.
-Value Less(Formula& f, const Graph& graph, Value a, Value b) {
-  Value less = f.Apply(OpKind::kLt, {a, b});
-  if (!f.ok() || !IsFloat(graph.type(a).dtype)) return less;
-  return Or(f, less, And(f, f.Apply(OpKind::kEq, {a, a}), f.Apply(OpKind::kNe, {b, b})));
-}
-
 struct Comparison {
   Value a_first, b_first;  // neither where the two are equal
 };
@@ -42,7 +36,7 @@ struct Comparison {
 // Rows: of the columns c that differ the first decides, by the least of 2 c, or 2 c + 1 where b's element is the
 // smaller one.
 Comparison CompareRows(Formula& f, const Graph& graph, Value a, Value b) {
-  Value less = Less(f, graph, a, b), greater = Less(f, graph, b, a);
+  Value less = AppendLess(f, graph, a, b), greater = AppendLess(f, graph, b, a);
   if (!f.ok()) return {};
   Value column = Positions(f, graph.type(a).shape[1], DType::kI64);
   Value even = f.Apply(OpKind::kAdd, {column, column});
@@ -56,15 +50,7 @@ Comparison CompareRows(Formula& f, const Graph& graph, Value a, Value b) {
 Comparison Compare(Formula& f, const Graph& graph, Order order, Value a, Value b) {
   if (order == Order::kRows) return CompareRows(f, graph, a, b);
   if (order == Order::kDescending) std::swap(a, b);
-  return {Less(f, graph, a, b), Less(f, graph, b, a)};
-}
-
-// What counts elements along an axis: half as much to move where 31 bits are known to do.
-DType IndexType(const Graph& graph, const DimExpr& extent) {
-  int64_t most = std::numeric_limits<int64_t>::max();
-  if (extent.constant()) most = *extent.constant();
-  if (extent.symbol()) most = graph.symbol(*extent.symbol()).max;
-  return most <= std::numeric_limits<int32_t>::max() ? DType::kI32 : DType::kI64;
+  return {AppendLess(f, graph, a, b), AppendLess(f, graph, b, a)};
 }
 
 // The largest power of two below `count`; 0 where there is none: what is left of the bits of count - 1 when each has
@@ -188,6 +174,13 @@ absl::StatusOr<Sorted> TopK(Graph& graph, Value x, const DimExpr& k, int64_t axi
     return absl::InvalidArgumentError(absl::StrCat("top_k: k is ", graph.DimText(k), ", but axis ", axis,
                                                    " of operand \"x\" (", graph.NameOf(x), ") has extent ",
                                                    graph.DimText(sizes[axis])));
+  }
+  if (k.constant() && *k.constant() <= kMostSelected) {
+    TAILOR_ASSIGN_OR_RETURN(Value keys, Swapped(graph, x, axis));
+    TAILOR_ASSIGN_OR_RETURN(Sorted first, SelectFirst(graph, keys, *k.constant(), largest));
+    TAILOR_ASSIGN_OR_RETURN(first.values, Swapped(graph, first.values, axis));
+    TAILOR_ASSIGN_OR_RETURN(first.indices, Swapped(graph, first.indices, axis));
+    return first;
   }
   TAILOR_ASSIGN_OR_RETURN(Sorted sorted, Sort(graph, x, axis, largest));
   const Shape starts(sizes.size(), 0);

@@ -22,7 +22,8 @@ struct Sorted {
 // x [..., N, ...], of any type -> two of its shape.
 absl::StatusOr<Sorted> Sort(Graph& graph, Value x, int64_t axis, bool descending);
 
-// The first k of them in descending order, or ascending where not `largest`: [..., k, ...]. A run checks k <= N.
+// The first k of them in descending order, or ascending where not `largest`: [..., k, ...]. A run checks k <= N. A few
+// are selected one by one (graph/selection.h).
 absl::StatusOr<Sorted> TopK(Graph& graph, Value x, const DimExpr& k, int64_t axis, bool largest);
 
 // The order of the rows of x [N, M], which are compared from the left, ascending: i64[N].

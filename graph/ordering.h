@@ -1,0 +1,30 @@
+// The order of elements that builders sort by: total, with NaN above all numbers and -0 equal to 0.
+#ifndef TAILOR_GRAPH_ORDERING_H_
+#define TAILOR_GRAPH_ORDERING_H_
+
+#include <cstdint>
+#include <limits>
+
+#include "graph/formula.h"
+
+namespace tailor {
+
+// a < b
+inline Value AppendLess(Formula& f, const Graph& graph, Value a, Value b) {
+  Value less = f.Apply(OpKind::kLt, {a, b});
+  if (!f.ok() || !IsFloat(graph.type(a).dtype)) return less;
+  Value number = f.Apply(OpKind::kEq, {a, a}), nan = f.Apply(OpKind::kNe, {b, b});
+  return f.Apply(OpKind::kOr, {less, f.Apply(OpKind::kAnd, {number, nan})});
+}
+
+// What counts elements along an axis: half as much to move where 31 bits are known to do.
+inline DType IndexType(const Graph& graph, const DimExpr& extent) {
+  int64_t most = std::numeric_limits<int64_t>::max();
+  if (extent.constant()) most = *extent.constant();
+  if (extent.symbol()) most = graph.symbol(*extent.symbol()).max;
+  return most <= std::numeric_limits<int32_t>::max() ? DType::kI32 : DType::kI64;
+}
+
+}  // namespace tailor
+
+#endif  // TAILOR_GRAPH_ORDERING_H_

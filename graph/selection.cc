@@ -1,0 +1,134 @@
+#include "graph/selection.h"
+
+#include <cmath>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "graph/builders.h"
+#include "graph/loop.h"
+#include "graph/ordering.h"
+#include "graph/status_macros.h"
+
+namespace tailor {
+namespace {
+
+Value And(Formula& f, Value a, Value b) { return f.Apply(OpKind::kAnd, {a, b}); }
+Value Or(Formula& f, Value a, Value b) { return f.Apply(OpKind::kOr, {a, b}); }
+Value Not(Formula& f, Value x) { return f.Apply(OpKind::kNot, {x}); }
+Value Select(Formula& f, Value condition, Value a, Value b) { return f.Apply(OpKind::kSelect, {condition, a, b}); }
+Value Reshaped(Formula& f, Value x, const Shape& shape) { return f.Apply(OpKind::kReshape, {x}, {{"shape", shape}}); }
+Value Cast(Formula& f, Value x, DType dtype) { return f.Apply(OpKind::kCast, {x}, {{"dtype", dtype}}); }
+
+enum Carried : size_t { kStep, kValue, kIndex, kValues, kIndices };
+enum Read : size_t { kKeys, kCount };
+
+Shape WithLast(Shape shape, const DimExpr& extent) {
+  shape.push_back(extent);
+  return shape;
+}
+
+struct Found {
+  Value value, index;  // [..., 1]
+};
+
+Value Positions(Formula& f, const DimExpr& extent, DType dtype) {
+  return f.Apply(OpKind::kIota, {}, {{"shape", Shape{extent}}, {"axis", int64_t{0}}, {"dtype", dtype}});
+}
+
+// The first of the candidates, bool[..., N]; there is one. `count` is N.
+Found First(Formula& f, const TensorType& type, Value keys, Value candidates, Value positions, Value count,
+            bool largest) {
+  const int64_t axis = type.rank() - 1;
+  const bool floats = IsFloat(type.dtype);
+  const auto first = [&](Value among) {
+    return f.Reduce(OpKind::kReduceMin, Select(f, among, positions, count), axis);
+  };
+  const double last = largest ? -INFINITY : INFINITY;  // an integer saturates
+  Value numbers = candidates;
+  if (floats && !largest) numbers = And(f, candidates, f.Apply(OpKind::kEq, {keys, keys}));
+  Value best =
+      f.Reduce(largest ? OpKind::kReduceMax : OpKind::kReduceMin, Select(f, numbers, keys, f.Scalar(keys, last)), axis);
+  Value same = f.Apply(OpKind::kEq, {keys, best});
+  if (!floats) return {best, first(And(f, candidates, same))};
+  Value nan = f.Apply(OpKind::kNe, {keys, keys});
+  if (largest) {  // NaN, where there is one
+    Value both = And(f, nan, f.Apply(OpKind::kNe, {best, best}));
+    return {best, first(And(f, candidates, Or(f, same, both)))};
+  }
+  Value index = first(And(f, candidates, same));  // none where NaN is left only
+  Value none = f.Apply(OpKind::kEq, {index, count});
+  return {Select(f, none, f.Scalar(keys, NAN), best), Select(f, none, first(candidates), index)};
+}
+
+// Finds element number t: the first of those that come after the last one found.
+absl::StatusOr<std::vector<Value>> Body(Loop& loop, bool largest) {
+  Graph& graph = loop.body();
+  Formula f(&graph);
+  const Value t = loop.carried(kStep), keys = loop.read(kKeys), count = loop.read(kCount);
+  const Shape rows = graph.type(loop.carried(kValue)).shape, column = WithLast(rows, 1);
+  Value value = Reshaped(f, loop.carried(kValue), column), index = Reshaped(f, loop.carried(kIndex), column);
+  Value before = largest ? value : keys, after = largest ? keys : value;
+  Value beyond = AppendLess(f, graph, after, before);
+  Value equal = Not(f, AppendLess(f, graph, before, after));
+  const TensorType type = graph.type(keys);
+  Value positions = Positions(f, type.shape.back(), graph.type(count).dtype);
+  Value later = Or(f, beyond, And(f, equal, f.Apply(OpKind::kGt, {positions, index})));
+  Value candidates = Or(f, later, f.Apply(OpKind::kEq, {t, f.Scalar(t, 0)}));
+  Found found = First(f, type, keys, candidates, positions, count, largest);
+  found = {Reshaped(f, found.value, rows), Reshaped(f, found.index, rows)};
+  Value place = Reshaped(f, t, {1});
+  std::vector<Value> next = {f.Apply(OpKind::kAdd, {t, f.Scalar(t, 1)}), found.value, found.index};
+  for (auto [all, one] : {std::pair(kValues, found.value), std::pair(kIndices, found.index)}) {
+    next.push_back(f.Apply(OpKind::kScatter, {loop.carried(all), place, one}, {{"combiner", "set"}}));
+  }
+  TAILOR_RETURN_IF_ERROR(f.Finish(next.back()).status());
+  return next;
+}
+
+}  // namespace
+
+absl::StatusOr<Sorted> SelectFirst(Graph& graph, Value x, int64_t count, bool largest) {
+  Formula f(&graph);
+  const TensorType type = graph.type(x);
+  const Shape rows(type.shape.begin(), type.shape.end() - 1);
+  const DType dtype = IndexType(graph, type.shape.back());
+  TAILOR_ASSIGN_OR_RETURN(Value extent, ExtentValue(graph, type.shape.back()));
+  Value keys = type.dtype == DType::kBool ? Cast(f, x, DType::kU8) : x;
+  // The first elements as they are, for the shape; that there are so many is checked here.
+  Value head =
+      f.Apply(OpKind::kSlice, {keys}, {{"starts", Shape(type.shape.size(), 0)}, {"sizes", WithLast(rows, count)}});
+  std::vector<int64_t> front(type.shape.size());
+  std::iota(front.begin() + 1, front.end(), 0);
+  front[0] = static_cast<int64_t>(rows.size());
+  Value values = f.Apply(OpKind::kTranspose, {head}, {{"permutation", front}});
+  TAILOR_RETURN_IF_ERROR(f.Finish(values).status());
+  Value zero = f.Scalar(extent, 0), none = Cast(f, zero, dtype);
+  Value indices = f.Apply(OpKind::kBroadcast, {none}, {{"shape", graph.type(values).shape}});
+  Value value = f.Apply(OpKind::kBroadcast, {f.Scalar(keys, 0)}, {{"shape", rows}});
+  Value index = f.Apply(OpKind::kBroadcast, {none}, {{"shape", rows}});
+  Value most = dtype == DType::kI64 ? extent : Cast(f, extent, dtype);
+  TAILOR_RETURN_IF_ERROR(f.Finish(most).status());
+
+  TAILOR_ASSIGN_OR_RETURN(
+      Loop loop,
+      Loop::Create(&graph, {{"t", zero}, {"value", value}, {"index", index}, {"values", values}, {"indices", indices}},
+                   {{"keys", keys}, {"count", most}}));
+  Formula condition(&loop.condition());
+  const Value t = loop.carried(kStep);
+  Value go_on = condition.Apply(OpKind::kLt, {t, condition.Scalar(t, static_cast<double>(count))});
+  TAILOR_RETURN_IF_ERROR(condition.Finish(go_on).status());
+  TAILOR_ASSIGN_OR_RETURN(std::vector<Value> next, Body(loop, largest));
+  TAILOR_ASSIGN_OR_RETURN(std::vector<Value> results, std::move(loop).Finish(go_on, std::move(next)));
+
+  std::vector<int64_t> back(type.shape.size(), 0);
+  std::iota(back.begin(), back.end() - 1, 1);
+  const auto moved = [&](Value v) { return f.Apply(OpKind::kTranspose, {v}, {{"permutation", back}}); };
+  Sorted sorted{moved(results[kValues]), moved(results[kIndices])};
+  if (type.dtype == DType::kBool) sorted.values = Cast(f, sorted.values, DType::kBool);
+  if (dtype != DType::kI64) sorted.indices = Cast(f, sorted.indices, DType::kI64);
+  TAILOR_RETURN_IF_ERROR(f.Finish(sorted.indices).status());
+  return sorted;
+}
+
+}  // namespace tailor

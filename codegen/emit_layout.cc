@@ -6,6 +6,7 @@
 #include "codegen/host_function.h"
 #include "codegen/host_shapes.h"
 #include "codegen/host_unit.h"
+#include "codegen/plan_queries.h"
 
 namespace tailor {
 namespace {
@@ -130,7 +131,7 @@ class LayoutEmitter {
     }
     for (const DimValue& dim : shape.dims) Set(slot++, dim.value);
     const KernelPlan& plan = *unit_.kernels[launch.kernel].plan;
-    if (HasScratch(plan)) {
+    if (HasRowBuffers(plan)) {
       Set(slot++, f_.b.CreateGEP(byte, base_, workspace.scratch, "scratch"));
       Set(slot++, shape.scratch_bytes.value);
     }

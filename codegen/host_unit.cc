@@ -1,6 +1,5 @@
 #include "codegen/host_unit.h"
 
-#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -83,11 +82,6 @@ std::vector<HostMemo> LayOutMemos(const std::vector<HostProgram>& programs, cons
   for (HostMemo& memo : memos) memo.fault = fault;
   *size = words.next();
   return memos;
-}
-
-bool HasScratch(const KernelPlan& plan) {
-  return std::any_of(plan.buffers.begin(), plan.buffers.end(),
-                     [](const Buffer& buffer) { return buffer.kind == BufferKind::kRow; });
 }
 
 llvm::Function* KernelFunction(const HostUnit& unit, int kernel, size_t version) {

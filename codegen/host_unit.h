@@ -55,8 +55,6 @@ std::vector<HostMemo> LayOutMemos(const std::vector<HostProgram>& programs, cons
 inline int64_t MemoByte(int word) { return 8 * static_cast<int64_t>(word); }
 inline int64_t TensorByte(int index, size_t field) { return sizeof(TensorArg) * index + field; }
 
-// Whether a launch of `plan` gets a slice of scratch, that is, whether it has row buffers.
-bool HasScratch(const KernelPlan& plan);
 // The function of version `version`, declared in the unit's module.
 llvm::Function* KernelFunction(const HostUnit& unit, int kernel, size_t version);
 // "tailor_run" and "tailor_plan" of the program that a run calls, "tailor.run.3" of a region.

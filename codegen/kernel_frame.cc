@@ -1,4 +1,5 @@
 // The prologue of a kernel function: what its argument block holds, and where.
+#include "codegen/plan_queries.h"
 #include "codegen/scalar_emitter.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
@@ -12,13 +13,6 @@ int BoundBuffers(const KernelPlan& plan) {
     count += buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kOutput;
   }
   return count;
-}
-
-bool HasRowBuffers(const KernelPlan& plan) {
-  for (const Buffer& buffer : plan.buffers) {
-    if (buffer.kind == BufferKind::kRow) return true;
-  }
-  return false;
 }
 
 // Loads argument slots in order.

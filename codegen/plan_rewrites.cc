@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <set>
 #include <utility>
+
+#include "codegen/plan_queries.h"
 
 namespace tailor {
 namespace {
@@ -172,26 +173,6 @@ KernelPlan Merge(const KernelPlan& from, int outer) {
 }
 
 }  // namespace
-
-std::vector<ExprId> ReachableExprs(const KernelPlan& plan) {
-  std::set<ExprId> seen;
-  std::vector<ExprId> stack;
-  for (const Stage& stage : plan.stages) {
-    for (const Statement& s : stage.statements) {
-      stack.push_back(s.value);
-      stack.insert(stack.end(), s.indices.begin(), s.indices.end());
-    }
-  }
-  while (!stack.empty()) {
-    ExprId id = stack.back();
-    stack.pop_back();
-    if (!seen.insert(id).second) continue;
-    const Expr& e = plan.exprs[id];
-    stack.insert(stack.end(), e.args.begin(), e.args.end());
-    if (e.predicate >= 0) stack.push_back(e.predicate);
-  }
-  return {seen.begin(), seen.end()};
-}
 
 void CollapseAxes(KernelPlan& plan, const ShapeFacts& facts) {
   for (int outer = 0; outer + 1 < static_cast<int>(plan.axes.size());) {

@@ -10,9 +10,6 @@
 
 namespace tailor {
 
-// Every expression that some statement needs, ascending (operands before users).
-std::vector<ExprId> ReachableExprs(const KernelPlan& plan);
-
 // Merges neighbouring axes of one role that all accesses walk as if they were one ([B, S, C] row-major with
 // a bias of [C] becomes [B*S, C]). The n axis of a contraction and contract axes stay.
 void CollapseAxes(KernelPlan& plan, const ShapeFacts& facts);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "codegen/plan_queries.h"
+
 namespace tailor {
 namespace {
 
@@ -12,24 +14,6 @@ bool IsReduction(const Graph& graph, NodeId id) { return InfoOf(graph.node(id).o
 
 int OwnCost(OpKind op) {
   switch (op) {
-    case OpKind::kExp:
-    case OpKind::kLog:
-    case OpKind::kTanh:
-    case OpKind::kErf:
-    case OpKind::kPow:
-    case OpKind::kSigmoid:
-    case OpKind::kDiv:
-    case OpKind::kSqrt:
-    case OpKind::kRsqrt:
-    case OpKind::kSin:
-    case OpKind::kCos:
-    case OpKind::kTan:
-    case OpKind::kAsin:
-    case OpKind::kAcos:
-    case OpKind::kAtan:
-    case OpKind::kMod:
-    case OpKind::kRem:
-      return 10;
     case OpKind::kGather:
       return 3;
     case OpKind::kReshape:
@@ -39,7 +23,7 @@ int OwnCost(OpKind op) {
     case OpKind::kWindow:
       return 0;
     default:
-      return 1;
+      return ScalarCost(op);
   }
 }
 

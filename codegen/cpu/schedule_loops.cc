@@ -2,37 +2,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
-#include <set>
 
 #include "codegen/emit_cpu.h"
+#include "codegen/plan_queries.h"
 
 namespace tailor {
 namespace {
-
-DimExpr SlotValue(const Extent& extent) {
-  return extent.is_constant() ? DimExpr(extent.constant) : DimExpr::Symbol(extent.slot);
-}
-
-// Expressions that the plan evaluates, each once.
-std::vector<ExprId> Reachable(const KernelPlan& plan) {
-  std::set<ExprId> seen;
-  std::vector<ExprId> stack;
-  for (const Stage& stage : plan.stages) {
-    for (const Statement& s : stage.statements) {
-      stack.push_back(s.value);
-      stack.insert(stack.end(), s.indices.begin(), s.indices.end());
-    }
-  }
-  while (!stack.empty()) {
-    ExprId id = stack.back();
-    stack.pop_back();
-    if (!seen.insert(id).second) continue;
-    const Expr& e = plan.exprs[id];
-    stack.insert(stack.end(), e.args.begin(), e.args.end());
-    if (e.predicate >= 0) stack.push_back(e.predicate);
-  }
-  return {seen.begin(), seen.end()};
-}
 
 enum class Access { kUniform, kContiguous, kScattered };
 
@@ -100,8 +75,7 @@ bool TakesLanes(const KernelPlan& plan, int axis) {
 }
 
 int ChooseLaneAxis(KernelPlan& plan, const std::vector<ExprId>& exprs, int lanes) {
-  bool row_buffers = false;  // they hold one row: lanes must stay within it
-  for (const Buffer& buffer : plan.buffers) row_buffers |= buffer.kind == BufferKind::kRow;
+  const bool row_buffers = HasRowBuffers(plan);  // they hold one row: lanes must stay within it
   int best = -1;
   double best_gain = 0;
   for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
@@ -122,30 +96,7 @@ int64_t CostOf(const KernelPlan& plan, const std::vector<ExprId>& exprs) {
   for (ExprId id : exprs) {
     const Expr& e = plan.exprs[id];
     if (e.kind == ExprKind::kLoad) cost += 1;
-    if (e.kind != ExprKind::kOp) continue;
-    switch (e.op) {
-      case OpKind::kExp:
-      case OpKind::kLog:
-      case OpKind::kTanh:
-      case OpKind::kErf:
-      case OpKind::kPow:
-      case OpKind::kSigmoid:
-      case OpKind::kDiv:
-      case OpKind::kSqrt:
-      case OpKind::kRsqrt:
-      case OpKind::kSin:
-      case OpKind::kCos:
-      case OpKind::kTan:
-      case OpKind::kAsin:
-      case OpKind::kAcos:
-      case OpKind::kAtan:
-      case OpKind::kMod:
-      case OpKind::kRem:
-        cost += 12;
-        break;
-      default:
-        cost += 1;
-    }
+    if (e.kind == ExprKind::kOp) cost += ScalarCost(e.op);
   }
   return cost;
 }
@@ -180,7 +131,7 @@ std::vector<Version> BroadcastVersions(const KernelPlan& plan, const std::vector
 
 Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits) {
   KernelPlan plan = original;  // coefficient queries intern expressions
-  const std::vector<ExprId> exprs = Reachable(plan);
+  const std::vector<ExprId> exprs = ReachableExprs(plan);
   const int64_t cost = CostOf(plan, exprs);
 
   Schedule schedule;
@@ -190,11 +141,11 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits) {
   schedule.unroll = cost > 20 ? 2 : 4;
   schedule.versions = BroadcastVersions(plan, exprs);
 
-  DimExpr tasks = 1, per_task = 1, scratch = 0;
+  DimExpr tasks = 1, per_task = 1;
   bool has_tiles = false;
   for (const Axis& axis : plan.axes) has_tiles |= axis.role != AxisRole::kParallel;
   for (int i = 0; i < static_cast<int>(plan.axes.size()); ++i) {
-    const DimExpr extent = SlotValue(plan.axes[i].extent);
+    const DimExpr extent = OverSlots(plan.axes[i].extent);
     if (plan.axes[i].role != AxisRole::kParallel) {
       per_task = per_task * extent;
     } else if (i == schedule.lane_axis) {
@@ -205,17 +156,11 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits) {
       tasks = tasks * extent;
     }
   }
-  for (const Buffer& buffer : plan.buffers) {
-    if (buffer.kind != BufferKind::kRow) continue;
-    DimExpr bytes = SizeOf(buffer.dtype);
-    for (const Extent& extent : buffer.dims) bytes = bytes * SlotValue(extent);
-    scratch = scratch + DimExpr::CeilDiv(bytes, 64) * 64;
-  }
   schedule.tasks = tasks;
   // A chunk of tasks should be worth some ten thousand cycles, for handing it out costs about a thousand.
   const DimExpr elements_per_chunk = 10000 * schedule.lanes / cost;
   schedule.grain = DimExpr::Max(1, DimExpr::FloorDiv(elements_per_chunk, DimExpr::Max(1, per_task)));
-  schedule.scratch_bytes = scratch;
+  schedule.scratch_bytes = RowBytes(plan);
   return schedule;
 }
 

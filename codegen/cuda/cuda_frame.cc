@@ -3,6 +3,7 @@
 #include <string>
 
 #include "codegen/cuda/device_intrinsics.h"
+#include "codegen/plan_queries.h"
 
 namespace tailor {
 namespace {
@@ -12,13 +13,6 @@ struct Parameter {
   std::string name;
   bool read_only = false;
 };
-
-bool HasRowBuffers(const KernelPlan& plan) {
-  for (const Buffer& buffer : plan.buffers) {
-    if (buffer.kind == BufferKind::kRow) return true;
-  }
-  return false;
-}
 
 std::vector<Parameter> ParametersOf(llvm::IRBuilderBase& b, const KernelPlan& plan) {
   llvm::Type* global = b.getPtrTy(device::kGlobalSpace);

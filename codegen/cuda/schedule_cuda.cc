@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/plan_queries.h"
 
 namespace tailor {
 namespace {
@@ -11,17 +12,8 @@ namespace {
 constexpr int64_t kMaxElementBlocks = 4096;  // several waves of every GPU there is; loops do the rest
 constexpr int64_t kMaxRowBlocks = 65536;
 
-DimExpr SlotValue(const Extent& extent) {
-  return extent.is_constant() ? DimExpr(extent.constant) : DimExpr::Symbol(extent.slot);
-}
-
 int64_t MaxOf(const KernelPlan& plan, const Extent& extent) {
   return extent.is_constant() ? extent.constant : plan.dims[extent.slot].max;
-}
-
-bool HasRowBuffers(const KernelPlan& plan) {
-  return std::any_of(plan.buffers.begin(), plan.buffers.end(),
-                     [](const Buffer& buffer) { return buffer.kind == BufferKind::kRow; });
 }
 
 bool HasOrderedAxes(const KernelPlan& plan) {
@@ -102,17 +94,6 @@ int64_t PartialBytes(const KernelPlan& plan, int threads, int warp_size) {
   return (most * (threads / warp_size) * 8 + 63) / 64 * 64;
 }
 
-DimExpr RowBytes(const KernelPlan& plan) {
-  DimExpr total = 0;
-  for (const Buffer& buffer : plan.buffers) {
-    if (buffer.kind != BufferKind::kRow) continue;
-    DimExpr bytes = SizeOf(buffer.dtype);
-    for (const Extent& extent : buffer.dims) bytes = bytes * SlotValue(extent);
-    total = total + DimExpr::CeilDiv(bytes, 64) * 64;
-  }
-  return total;
-}
-
 // Row buffers go to shared memory where they fit: always, under a bound on the one slot they depend on, or
 // never.
 std::vector<CudaSchedule::Variant> ChooseVariants(const KernelPlan& plan, const DimExpr& row_bytes, int64_t budget) {
@@ -139,7 +120,7 @@ CudaSchedule ScheduleCudaLoops(const KernelPlan& plan, const TargetTraits& trait
   schedule.shape = ChooseShape(plan);
   DimExpr elements = 1;
   for (const Axis& axis : plan.axes) {
-    if (axis.role == AxisRole::kParallel) elements = elements * SlotValue(axis.extent);
+    if (axis.role == AxisRole::kParallel) elements = elements * OverSlots(axis.extent);
   }
   if (schedule.shape == CudaSchedule::Shape::kThreadPerElement) {
     schedule.blocks = DimExpr::Min(DimExpr::CeilDiv(elements, schedule.threads), kMaxElementBlocks);

@@ -8,15 +8,9 @@
 #include "codegen/gemm/contraction.h"
 #include "codegen/gemm/micro_kernel.h"
 #include "codegen/gemm/tile_shapes.h"
+#include "codegen/plan_queries.h"
 
 namespace tailor {
-namespace {
-
-DimExpr Slot(const Extent& extent) {
-  return extent.is_constant() ? DimExpr(extent.constant) : DimExpr::Symbol(extent.slot);
-}
-
-}  // namespace
 
 Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits) {
   auto contraction = ReadContraction(plan);
@@ -36,9 +30,10 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
   tile.task_panels = kTaskPanels;
   tile.depth = kDepthBytes / element;
 
-  const DimExpr m = Slot(plan.axes[c.m].extent), n = Slot(plan.axes[c.n].extent), k = Slot(plan.axes[c.k].extent);
+  const DimExpr m = OverSlots(plan.axes[c.m].extent), n = OverSlots(plan.axes[c.n].extent),
+                k = OverSlots(plan.axes[c.k].extent);
   schedule.tasks = DimExpr::CeilDiv(m, tile.task_rows) * DimExpr::CeilDiv(n, tile.task_panels * kPanelColumns);
-  for (int axis : c.batch) schedule.tasks = schedule.tasks * Slot(plan.axes[axis].extent);
+  for (int axis : c.batch) schedule.tasks = schedule.tasks * OverSlots(plan.axes[axis].extent);
 
   // Small tasks go several to a thread at a time, so that each grab is worth its cost. Reading a panel from memory
   // takes about as long as multiplying it with eight rows.

@@ -1,0 +1,73 @@
+#include "codegen/plan_queries.h"
+
+#include <algorithm>
+#include <set>
+
+namespace tailor {
+
+std::vector<ExprId> ReachableExprs(const KernelPlan& plan) {
+  std::set<ExprId> seen;
+  std::vector<ExprId> stack;
+  for (const Stage& stage : plan.stages) {
+    for (const Statement& s : stage.statements) {
+      stack.push_back(s.value);
+      stack.insert(stack.end(), s.indices.begin(), s.indices.end());
+    }
+  }
+  while (!stack.empty()) {
+    ExprId id = stack.back();
+    stack.pop_back();
+    if (!seen.insert(id).second) continue;
+    const Expr& e = plan.exprs[id];
+    stack.insert(stack.end(), e.args.begin(), e.args.end());
+    if (e.predicate >= 0) stack.push_back(e.predicate);
+  }
+  return {seen.begin(), seen.end()};
+}
+
+int ScalarCost(OpKind op) {
+  switch (op) {
+    case OpKind::kExp:
+    case OpKind::kLog:
+    case OpKind::kTanh:
+    case OpKind::kErf:
+    case OpKind::kPow:
+    case OpKind::kSigmoid:
+    case OpKind::kDiv:
+    case OpKind::kSqrt:
+    case OpKind::kRsqrt:
+    case OpKind::kSin:
+    case OpKind::kCos:
+    case OpKind::kTan:
+    case OpKind::kAsin:
+    case OpKind::kAcos:
+    case OpKind::kAtan:
+    case OpKind::kMod:
+    case OpKind::kRem:
+      return 12;
+    default:
+      return 1;
+  }
+}
+
+bool HasRowBuffers(const KernelPlan& plan) {
+  return std::any_of(plan.buffers.begin(), plan.buffers.end(),
+                     [](const Buffer& buffer) { return buffer.kind == BufferKind::kRow; });
+}
+
+DimExpr RowBytes(const KernelPlan& plan) {
+  DimExpr total = 0;
+  for (const Buffer& buffer : plan.buffers) {
+    if (buffer.kind != BufferKind::kRow) continue;
+    DimExpr bytes = SizeOf(buffer.dtype);
+    for (const Extent& extent : buffer.dims) bytes = bytes * OverSlots(extent);
+    total = total + DimExpr::CeilDiv(bytes, 64) * 64;
+  }
+  return total;
+}
+
+DimExpr OverSlots(const Extent& extent) {
+  return extent.is_constant() ? DimExpr(extent.constant) : DimExpr::Symbol(extent.slot);
+}
+
+}  // namespace tailor

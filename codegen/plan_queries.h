@@ -1,0 +1,27 @@
+// What schedules and back ends ask of a plan.
+#ifndef TAILOR_CODEGEN_PLAN_QUERIES_H_
+#define TAILOR_CODEGEN_PLAN_QUERIES_H_
+
+#include <vector>
+
+#include "codegen/kernel_plan.h"
+
+namespace tailor {
+
+// Every expression that some statement needs, ascending (operands before users).
+std::vector<ExprId> ReachableExprs(const KernelPlan& plan);
+
+// Rough cycles that a vector of results of a scalar op takes.
+int ScalarCost(OpKind op);
+
+// Whether launches get scratch memory.
+bool HasRowBuffers(const KernelPlan& plan);
+// What the row buffers of one row take, each 64-byte aligned: symbol number i is the value of dim slot i.
+DimExpr RowBytes(const KernelPlan& plan);
+
+// An extent as a DimExpr over slots likewise.
+DimExpr OverSlots(const Extent& extent);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_PLAN_QUERIES_H_

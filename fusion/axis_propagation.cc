@@ -224,7 +224,8 @@ struct Walk {
       auto blame = unproved.find(id);
       std::string why = blame == unproved.end() ? "" : absl::StrCat(": ", blame->second);
       if (depends.at(id) && u.kind != NodeUse::Kind::kAligned) {
-        return Refuse(Name(id), " follows ", Name(group.dominant), " and is read at other elements", why);
+        const std::string follows = id == group.dominant ? "" : absl::StrCat(" follows ", Name(group.dominant), " and");
+        return Refuse(Name(id), follows, " is read at other elements", why);
       }
       if (IsFree(node) || !Replicated(u)) continue;
       if (IsExpensive(node)) {

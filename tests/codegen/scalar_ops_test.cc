@@ -189,6 +189,24 @@ TEST(ScalarOps, LaneReductionGoesByHalves) {
   EXPECT_EQ(Print(greatest), "float 0x4170000000000000");
 }
 
+TEST(ScalarOps, LaneScanCombinesEarlierLanesByDoublingDistance) {
+  llvm::LLVMContext context;
+  llvm::IRBuilder<> b(context);
+  auto lanes = [&](std::initializer_list<double> values) {
+    llvm::SmallVector<llvm::Constant*> constants;
+    for (double value : values) constants.push_back(llvm::ConstantFP::get(b.getFloatTy(), value));
+    return llvm::ConstantVector::get(constants);
+  };
+  auto scan = [&](OpKind combiner, std::initializer_list<double> values) {
+    return EmitLaneScan(b, EmitTarget{}, combiner, DType::kF32, lanes(values));
+  };
+  // Constants fold. 1 + 1 is added to 2^24 as one number, where a chain would lose both.
+  EXPECT_EQ(scan(OpKind::kAdd, {0x1p24, 1, 1, 1}), lanes({0x1p24, 0x1p24, 0x1p24 + 2, 0x1p24 + 2}));
+  EXPECT_EQ(scan(OpKind::kMul, {2, 3, 5, 7}), lanes({2, 6, 30, 210}));
+  EXPECT_EQ(scan(OpKind::kMax, {-2, -3, 5, 4}), lanes({-2, -2, 5, 5}));
+  EXPECT_EQ(scan(OpKind::kMin, {-2, -3, 5, 4}), lanes({-2, -3, -3, -3}));
+}
+
 TEST(ScalarOps, CanEmitFollowsTheOpTable) {
   EXPECT_TRUE(CanEmit(OpKind::kExp, DType::kF64));
   EXPECT_TRUE(CanEmit(OpKind::kExp, DType::kBF16));

@@ -58,7 +58,7 @@ graph @g(%x: f32[N, N], %v: f32[N]) {
 g1 loop [N, N] in(%s) out(%y) { %t = transpose %s; %y = add %s, %t }
 g2 scan [| N] in(%v) out(%c) { %c = scan %v }
 g3 loop [N, N] in(%x, %c) out(%z) { %z = mul %c, %x }
-refused %s -> %y in fuse-scan: %s follows %s and is read at other elements
+refused %s -> %y in fuse-scan: %s is read at other elements
 refused %c -> %z in fuse-scan: dim 0 of %z is no axis of the domain [| N]
 )");
 }

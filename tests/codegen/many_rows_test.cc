@@ -1,7 +1,7 @@
 // One product compiled once and run with 1 to 8,192 rows: every row is held against float64, and at every number of
 // rows the plan names the version that the dims allow.
 //
-//   TAILOR_TEST_ALL=1  every number of rows in every case, on every CPU level of this machine
+//   TAILOR_TEST_ALL=1  every number of rows in every case; the slice on every CPU level that this machine runs too
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -180,7 +180,7 @@ TEST_P(ManyRowsTest, EveryResultIsRight) {
   }
   for (const std::string& target : targets) {
     ManyRows product(GetParam(), target);
-    const int64_t stride = TestAll() ? 1 : GetParam().stride;
+    const int64_t stride = TestAll() && target == "host" ? 1 : GetParam().stride;
     for (int64_t rows = kMostRows; rows > 0; rows = rows > 1 ? std::max<int64_t>(rows - stride, 1) : 0) {
       SCOPED_TRACE(absl::StrCat(rows, " rows on ", target));
       product.Check(rows, rows % 2 == 0 ? 1 : rows);

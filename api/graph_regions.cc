@@ -46,7 +46,11 @@ absl::Status Append(tailor_graph* graph, const RegionOp& op, std::vector<Value> 
   Attributes attributes;
   if (op.shape_count > 0) {
     TAILOR_RETURN_IF_ERROR(CheckPresent(op.function, "shapes", op.shapes));
-    TAILOR_ASSIGN_OR_RETURN(Shape shapes, FindDims(*graph, op.function, "shapes", op.shapes, op.shape_count));
+    Shape shapes;
+    for (size_t i = 0; i < op.shape_count; ++i) {
+      TAILOR_ASSIGN_OR_RETURN(DimExpr dim, FindDim(*graph, op.function, absl::StrCat("shapes[", i, "]"), op.shapes[i]));
+      shapes.push_back(std::move(dim));
+    }
     attributes.emplace("shapes", std::move(shapes));
   }
   TAILOR_ASSIGN_OR_RETURN(NodeId node, graph->graph.Append(op.op, values, std::move(attributes), std::move(regions)));

@@ -67,7 +67,17 @@ TEST_F(CompilerGraph, RegionsAreGraphsOfTheirOwn) {
   EXPECT_THAT(Text(tailor_graph_if(graph, scalar, &x, 1, body, body, nullptr, 0, results, 2)),
               Invalid("there is room for 2 results, but 1 are made"));
   tailor_dim wrong = 12345;
-  EXPECT_THAT(Text(tailor_graph_while(graph, &x, 1, condition, body, &wrong, 1, results)), Invalid("shapes"));
+  EXPECT_THAT(Text(tailor_graph_while(graph, &x, 1, condition, body, &wrong, 1, results)), Invalid("shapes[0] is"));
+
+  // As many extents as all results have together.
+  tailor_graph* many =
+      region("graph @m(%a: f32[M, 8]) { return \"p\" = %a, \"q\" = %a, \"r\" = %a, \"s\" = %a, \"t\" = %a }");
+  tailor_dim eight = 0;
+  ASSERT_EQ(Text(tailor_graph_dim(graph, 8, &eight)), "OK");
+  const tailor_dim shapes[] = {b, eight, b, eight, b, eight, b, eight, b, eight};
+  tailor_value five[5] = {};
+  EXPECT_EQ(Text(tailor_graph_if(graph, scalar, &x, 1, many, many, shapes, 10, five, 5)), "OK");
+  tailor_graph_release(many);
   tailor_graph_release(condition);
   tailor_graph_release(body);
   EXPECT_THAT(GraphText(), HasSubstr("region(%a: f32[M, 8]) {"));

@@ -159,6 +159,41 @@ class ShapeTest(BadModelTest):
         self.refuse(proto, '"x"', "fixed to int64", fixed={"x": numpy.array([[1]])})
 
 
+class SubgraphTest(BadModelTest):
+    def loop(self, nodes, states, inputs=("i", "on", "s"), outputs=("on", "t"), name="for"):
+        kinds = {"i": TensorProto.INT64, "on": TensorProto.BOOL}
+        infos, results = ([helper.make_tensor_value_info(value, kinds.get(value, TensorProto.FLOAT), None)
+                           for value in values] for values in (inputs, outputs))
+        body = helper.make_graph(nodes, "body", infos, results)
+        return helper.make_node("Loop", ["", "", *states], [f"{name}_{i}" for i in range(max(len(outputs) - 1, 1))],
+                                name, body=body)
+
+    def refuse_loop(self, *patterns, nodes=None, **options):
+        nodes = [helper.make_node("Neg", ["s"], ["t"])] if nodes is None else nodes
+        self.refuse(model([self.loop(nodes, ["x"], **options)], outputs=("for_0",)), *patterns)
+
+    def test_numbers_of_states(self):
+        self.refuse_loop('Loop node "for"', "3 inputs and 1 outputs for 1 states", outputs=("on",))
+        self.refuse_loop('Loop node "for"', "2 inputs", inputs=("i", "on"),
+                         nodes=[helper.make_node("Neg", ["x"], ["t"])])
+
+    def test_missing_names(self):
+        self.refuse_loop('"nowhere"', nodes=[helper.make_node("Add", ["s", "nowhere"], ["t"])])
+        self.refuse_loop('Loop node "for"', '"t"', nodes=[])
+
+    def test_names_computed_twice(self):
+        self.refuse_loop("computed twice", nodes=[helper.make_node(op, ["s"], ["t"]) for op in ("Neg", "Abs")])
+
+    def test_loops_that_nest_deep(self):
+        """Each level alone would have its body imported several times."""
+        inner = helper.make_node("Concat", ["s", "x"], ["t"], axis=0)
+        for depth in range(12):
+            inner = self.loop([inner], ["x"], name=f"for{depth}")
+            inner.output[0] = "t"
+        proto = model([self.loop([inner], ["x"])], outputs=("for_0",))
+        self.refuse(proto, "nest deeper than 6")
+
+
 class TensorTest(BadModelTest):
     def with_initializer(self, tensor):
         return model([helper.make_node("Add", ["x", "w"], ["y"], "sum")], initializers=[tensor])

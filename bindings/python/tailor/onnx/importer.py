@@ -1,5 +1,6 @@
 """Walks a model's nodes and appends to a graph what they compute."""
 import copy
+import itertools
 
 import numpy
 from onnx import AttributeProto, TensorProto, helper
@@ -16,6 +17,7 @@ from .tensors import Tensor
 MAX_NESTING = 64
 # Bodies of loops are imported until the extents that they change are known, which multiplies where they nest.
 MAX_REGIONS = 6
+MAX_REGION_GRAPHS = 2000
 
 
 class Node:
@@ -141,12 +143,14 @@ class Importer:
         self.functions = {(f.domain, f.name): f for f in model.functions}
         self._symbols, self._fixed = dict(dims), fixed
         self._labelled = set()  # handles of values that have their name
-        self._regions = 0  # graphs around this one
+        self._regions, self._made = 0, itertools.count()  # graphs around this one; all that loops and branches made
 
     def within(self, name):
         """What appends the same model's subgraphs to the graph of a region."""
         if self._regions == MAX_REGIONS:
             raise Unsupported(f"loops and branches nest deeper than {MAX_REGIONS}")
+        if next(self._made) == MAX_REGION_GRAPHS:
+            raise Unsupported(f"loops and branches that nest take more than {MAX_REGION_GRAPHS} graphs to import")
         inner = self.beside(name)
         inner._regions += 1
         return inner

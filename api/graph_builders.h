@@ -34,7 +34,9 @@ tailor_status* BuildSeveral(const char* function, tailor_graph* graph, std::init
     for (const OutParameter& out : outs) TAILOR_RETURN_IF_ERROR(CheckPresent(function, out.name, out.out));
     TAILOR_ASSIGN_OR_RETURN(const std::vector<Value> values, build());
     assert(values.size() == outs.size());
-    for (size_t i = 0; i < values.size(); ++i) *outs.begin()[i].out = NewValue(*graph, values[i]);
+    std::vector<tailor_value> handles;
+    for (Value value : values) handles.push_back(NewValue(*graph, value));
+    for (size_t i = 0; i < handles.size(); ++i) *outs.begin()[i].out = handles[i];
     return absl::OkStatus();
   });
 }

@@ -190,8 +190,7 @@ absl::StatusOr<Value> NonZero(Graph& graph, Value x) {
   }
   TAILOR_RETURN_IF_ERROR(f.Finish(places).status());
   if (rows.size() == 1) return rows[0];
-  TAILOR_ASSIGN_OR_RETURN(NodeId node, graph.Append(OpKind::kConcat, rows, {{"axis", int64_t{0}}}));
-  return Value{node, 0};
+  return f.Finish(f.ApplyTo(OpKind::kConcat, rows, {{"axis", int64_t{0}}}));
 }
 
 absl::StatusOr<Distinct> Unique(Graph& graph, Value x, std::optional<int64_t> axis, bool sorted) {

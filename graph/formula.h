@@ -13,26 +13,35 @@
 
 namespace tailor {
 
+// An attribute of a primitive as a builder writes it down. Its value is moved on: a std::variant of libstdc++ 12 that
+// is copied from an initializer list when memory runs out destroys what it has not made.
+struct NamedAttribute {
+  const char* name;
+  mutable Attribute value;
+};
+
 // Appends primitives and keeps the first error: after it nothing is appended and every value is
 // meaningless, so that a formula reads in one go and Finish() tells how it went.
 class Formula {
  public:
   explicit Formula(Graph* graph) : graph_(*graph) {}
 
-  Value Apply(OpKind op, std::initializer_list<Value> operands, Attributes attributes = {}) {
+  Value Apply(OpKind op, std::initializer_list<Value> operands, std::initializer_list<NamedAttribute> attributes = {}) {
+    return ApplyTo(op, absl::MakeConstSpan(operands.begin(), operands.size()), attributes);
+  }
+
+  Value ApplyTo(OpKind op, absl::Span<const Value> operands, std::initializer_list<NamedAttribute> attributes) {
     if (!status_.ok()) return Value{};
-    absl::StatusOr<NodeId> node =
-        graph_.Append(op, absl::MakeConstSpan(operands.begin(), operands.size()), std::move(attributes));
+    Attributes moved;
+    for (const NamedAttribute& attribute : attributes) moved.emplace(attribute.name, std::move(attribute.value));
+    absl::StatusOr<NodeId> node = graph_.Append(op, operands, std::move(moved));
     if (node.ok()) return Value{*node, 0};
     status_ = node.status();
     return Value{};
   }
 
   Value Reduce(OpKind op, Value x, int64_t axis) {
-    Attributes attributes;
-    attributes.emplace("axes", std::vector<int64_t>{axis});
-    attributes.emplace("keep_dims", int64_t{1});
-    return Apply(op, {x}, std::move(attributes));
+    return Apply(op, {x}, {{"axes", std::vector<int64_t>{axis}}, {"keep_dims", int64_t{1}}});
   }
 
   // A rank-0 constant of the type of `like`.

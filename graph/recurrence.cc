@@ -57,8 +57,8 @@ absl::StatusOr<Value> Shaped(Graph& graph, const Layer& layer, absl::string_view
   }
   if (!fits) return Mismatch(graph, layer, name, v, needed);
   if (type.shape == needed) return v;
-  TAILOR_ASSIGN_OR_RETURN(NodeId node, graph.Append(OpKind::kReshape, {v}, {{"shape", needed}}));
-  return Value{node, 0};
+  Formula f(&graph);
+  return f.Finish(f.Apply(OpKind::kReshape, {v}, {{"shape", needed}}));
 }
 
 absl::StatusOr<Layer> CheckLayer(const Graph& graph, const char* name, int64_t gates,
@@ -94,9 +94,8 @@ absl::StatusOr<Value> Rows(Graph& graph, Value matrix, const DimExpr& first, con
   const Shape shape = graph.type(matrix).shape;
   const Shape part = {count, shape[1]};
   if (node.op != OpKind::kConstant) {
-    TAILOR_ASSIGN_OR_RETURN(NodeId slice,
-                            graph.Append(OpKind::kSlice, {matrix}, {{"starts", Shape{first, 0}}, {"sizes", part}}));
-    return Value{slice, 0};
+    Formula f(&graph);
+    return f.Finish(f.Apply(OpKind::kSlice, {matrix}, {{"starts", Shape{first, 0}}, {"sizes", part}}));
   }
   ConstantData data = graph.constant_data(matrix.node);
   const int64_t row = *shape[1].constant() * SizeOf(graph.type(matrix).dtype);
@@ -173,8 +172,8 @@ struct Operands {
 absl::StatusOr<Value> InitialState(Graph& graph, const Layer& layer, absl::string_view name, Value given) {
   if (given.node >= 0) return Shaped(graph, layer, name, given, layer.state);
   TAILOR_ASSIGN_OR_RETURN(Value zero, ScalarConstant(graph, layer.dtype, 0));
-  TAILOR_ASSIGN_OR_RETURN(NodeId zeros, graph.Append(OpKind::kBroadcast, {zero}, {{"shape", layer.state}}));
-  return Value{zeros, 0};
+  Formula f(&graph);
+  return f.Finish(f.Apply(OpKind::kBroadcast, {zero}, {{"shape", layer.state}}));
 }
 
 // lengths as i64[B, 1].

@@ -149,8 +149,8 @@ absl::StatusOr<Value> Swapped(Graph& graph, Value x, int64_t axis) {
   std::iota(order.begin(), order.end(), 0);
   if (axis + 1 == static_cast<int64_t>(order.size())) return x;
   std::swap(order[axis], order.back());
-  TAILOR_ASSIGN_OR_RETURN(NodeId node, graph.Append(OpKind::kTranspose, {x}, {{"permutation", order}}));
-  return Value{node, 0};
+  Formula f(&graph);
+  return f.Finish(f.Apply(OpKind::kTranspose, {x}, {{"permutation", order}}));
 }
 
 }  // namespace

@@ -61,6 +61,19 @@ TEST_F(CompilerMemory, OpsReportIt) {
   FailAtEveryAllocation([&] { return tailor_graph_softmax(graph, x, -1, &out); }, out);
 }
 
+TEST_F(CompilerMemory, BuildersOfLoopsReportIt) {
+  tailor_value mask = 0, steps = 0, out = 0, second = 0;
+  const tailor_dim dims[] = {b, b, eight}, square[] = {eight, eight};
+  ASSERT_EQ(Text(tailor_graph_input(graph, "mask", 4, TAILOR_BOOL, &b, 1, &mask)), "OK");
+  ASSERT_EQ(Text(tailor_graph_input(graph, "steps", 5, TAILOR_F32, dims, 3, &steps)), "OK");
+  tailor_value w = 0;
+  ASSERT_EQ(Text(tailor_graph_input(graph, "w", 1, TAILOR_F32, square, 2, &w)), "OK");
+  FailAtEveryAllocation([&] { return tailor_graph_compact(graph, x, mask, &out); }, out);
+  FailAtEveryAllocation([&] { return tailor_graph_rnn(graph, steps, w, w, nullptr, &second, &out); }, out);
+  FailAtEveryAllocation([&] { return tailor_graph_top_k(graph, x, eight, 1, 1, &out, &second); }, out);
+  FailAtEveryAllocation([&] { return tailor_graph_sort(graph, x, 1, 1, &out, &second); }, out);
+}
+
 TEST_F(CompilerMemory, DimsReportIt) {
   tailor_dim out = 0;
   int i = 0;

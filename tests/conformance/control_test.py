@@ -65,6 +65,34 @@ class BranchTest(OperatorTest):
         self.run_both(proto, [{"c": numpy.asarray(c), "n": numpy.asarray(n), "x": floats(size)}
                               for c in (True, False) for n, size in ((0, 3), (1, 1), (4, 5))])
 
+    def test_branches_know_extents_that_data_gave(self):
+        one = body([node("Shape", ["places"], ["s1"]), node("Gather", ["s1", "last"], ["y1"])], [], [("y1", INT64)])
+        other = body([node("Shape", ["r"], ["s2"]), node("Add", ["s2", "s2"], ["t2"]),
+                      node("ConstantOfShape", ["t2"], ["z2"]), node("Size", ["z2"], ["y2"])], [], [("y2", INT64)])
+        proto = model([node("NonZero", ["x"], ["places"]), node("Range", ["zero", "k", "step"], ["r"]),
+                       node("If", ["c"], ["y"], then_branch=one, else_branch=other)],
+                      [("x", FLOAT, ["a", "b"]), ("k", INT64, []), ("c", BOOL, [])], [("y", INT64)],
+                      [("zero", numpy.asarray(0)), ("step", numpy.asarray(2)), ("last", numpy.asarray(-1))])
+        x = (numpy.arange(12).reshape(3, 4) % 3).astype(numpy.float32)
+        self.run_both(proto, [{"x": x, "k": numpy.asarray(k), "c": numpy.asarray(c)} for k in (0, 5)
+                              for c in (True, False)])
+
+    def test_a_branch_in_a_loop_in_a_branch(self):
+        even = body([node("Add", ["s", "x"], ["e1"])], [], [("e1", FLOAT)])
+        odd = body([node("Mul", ["s", "w"], ["o1"])], [], [("o1", FLOAT)])
+        steps = looped([node("Mod", ["i", "two"], ["m"]), node("Equal", ["m", "zero"], ["is"]),
+                        node("If", ["is"], ["s_out"], then_branch=even, else_branch=odd),
+                        node("ReduceMax", ["s_out"], ["top"], keepdims=0), node("Less", ["top", "most"], ["on"])],
+                       [("s", FLOAT, None)])
+        run = body([node("Loop", ["n", "", "x"], ["y1"], body=steps)], [], [("y1", FLOAT)])
+        stay = body([node("Neg", ["x"], ["y2"])], [], [("y2", FLOAT)])
+        proto = model([node("If", ["c"], ["y"], then_branch=run, else_branch=stay)],
+                      [("c", BOOL, []), ("n", INT64, []), ("x", FLOAT, ["a", 2])], [("y", FLOAT)],
+                      [("two", numpy.asarray(2)), ("zero", numpy.asarray(0)), ("w", floats(2)),
+                       ("most", numpy.float32(3))])
+        self.run_both(proto, [{"c": numpy.asarray(c), "n": numpy.asarray(n), "x": numpy.abs(floats(a, 2))}
+                              for c in (True, False) for n in (0, 1, 9) for a in (1, 3)])
+
     def test_ranks_that_differ_need_the_condition(self):
         one = body([node("Identity", ["x"], ["y1"])], [], [("y1", FLOAT)])
         other = body([node("ReduceSum", ["x"], ["y2"], keepdims=0)], [], [("y2", FLOAT)])

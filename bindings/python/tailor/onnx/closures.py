@@ -34,14 +34,21 @@ class Region:
         self.inputs = {}  # name -> value, in the operands' order
         self.captured = []  # the outer values that capture() has made inputs for
         self._inner, self._outer = {}, {}
-        for text, leaf in closure.leaves.items():
-            self._declare(text, leaf)
+        for text in sorted(closure.leaves, key=self._is_new):  # new names last
+            self._declare(text, closure.leaves[text])
+
+    def _is_new(self, text):
+        return text not in self.closure.node.graph._symbols and not text.isidentifier()
 
     def _declare(self, text, leaf):
         """A symbol for a leaf of the outer extents: the same name and range where it is a symbol there."""
         known = self.closure.node.graph._symbols.get(text)
         low, high = self.closure.extents.bounds(leaf)
-        inner = self.extents.symbol(known[0]) if known else self.extents.fresh("n", max(low, 0), min(high, 2**31 - 1))
+        low, high = max(low, 0), min(high, 2**31 - 1)
+        if self._is_new(text):
+            inner = self.extents.fresh("n", low, high)
+        else:
+            inner = self.extents.symbol(known[0] if known else _dims.symbol(text, min=low, max=high))
         self._inner[text], self._outer[self.extents.text(inner)] = inner, leaf
 
     def dim(self, outer):

@@ -198,6 +198,36 @@ class LoopTest(OperatorTest):
         self.assertIn("f32[2, 2*a]", text)
         self.run_both(proto, [{"n": numpy.asarray(n), "x": floats(a, 4)} for n, a in ((2, 3), (1, 1), (3, 0))])
 
+    def test_greedy_decoding(self):
+        """The next token until an end for all, at most n: what is decoded grows, its scores are rows."""
+        loop = looped([node("Gather", ["table", "ids"], ["e"]), node("ReduceMean", ["e", "axis"], ["m"], keepdims=0),
+                       node("MatMul", ["m", "w"], ["scores"]),
+                       node("ArgMax", ["scores"], ["next"], axis=-1, keepdims=1),
+                       node("Concat", ["ids", "next"], ["ids_out"], axis=1), node("Equal", ["next", "end"], ["is_end"]),
+                       node("Not", ["is_end"], ["open"]), node("Cast", ["open"], ["open_n"], to=FLOAT),
+                       node("ReduceMax", ["open_n"], ["any"], keepdims=0), node("Cast", ["any"], ["on"], to=BOOL)],
+                      [("ids", INT64, None)], [("scores", FLOAT)])
+        proto = model([node("Loop", ["n", "", "start"], ["y", "rows"], body=loop)],
+                      [("n", INT64, []), ("start", INT64, ["batch", "length"])], [("y", INT64), ("rows", FLOAT)],
+                      [("table", floats(11, 8)), ("w", floats(8, 11)), ("end", numpy.asarray(3)), ("axis", ints(1))],
+                      opset=18)
+        random = numpy.random.default_rng(0)
+        self.run_both(proto, [{"n": numpy.asarray(n), "start": random.integers(0, 11, (batch, length))}
+                              for batch, length, n in ((1, 1, 20), (3, 4, 20), (5, 1, 7))])
+
+    def test_axes_from_data_name_the_input(self):
+        loop = looped([node("ReduceSum", ["s", "axes"], ["t"], "sum", keepdims=1), node("Sub", ["s", "t"], ["s_out"]),
+                       node("Identity", ["going"], ["on"])], [("s", FLOAT, None)])
+        proto = model([node("Loop", ["n", "", "x"], ["y"], body=loop)],
+                      [("n", INT64, []), ("axes", INT64, [1]), ("x", FLOAT, ["a", 3])], [("y", FLOAT)])
+        with self.assertRaisesRegex(tailor.onnx.DependsOnData, 'ReduceSum node "sum"') as caught:
+            tailor.onnx.load(proto)
+        self.assertEqual(caught.exception.inputs, {"axes"})
+        executable = tailor.onnx.load(proto, fixed={"axes": ints(1)}).compile("host")
+        x = floats(2, 3)
+        got, = executable.run(n=numpy.asarray(1), x=x)
+        numpy.testing.assert_allclose(got, x - x.sum(1, keepdims=True), rtol=1e-5, atol=1e-6)
+
     def test_loops_that_cannot_be(self):
         loop = looped([node("Identity", ["going"], ["on"]), node("Neg", ["s"], ["s_out"])], [("s", FLOAT, None)])
         proto = model([node("Loop", ["", "", "x"], ["y"], "for", body=loop)], [("x", FLOAT, ["a"])], [("y", FLOAT)])

@@ -72,7 +72,7 @@ class Region:
         """A value of the region; its ONNX type is that of the tensor `like`."""
         tensor = Tensor(self.extents, self.graph, value=value)
         if like is not None:
-            tensor.narrow, tensor.sources = like.narrow, like.sources | self.closure.sources
+            tensor.narrow, tensor.sources = like.narrow, like.sources
         return tensor
 
     def capture(self):

@@ -83,6 +83,7 @@ class _Body:
             shape = [region.dim(dim) if number is None else symbols[number]
                      for dim, number in zip(state.shape, classes)]
             self.arguments.append(region.tensor(region.input(name, state.dtype, shape), state))
+            self.arguments[-1].sources = loop.closure.sources  # whatever the body reads may be in it
         scope = region.capture()
         self.condition, self.states, self.rows = loop.build(region, scope, region.tensor(self.iteration),
                                                             self.arguments)

@@ -200,13 +200,17 @@ absl::StatusOr<Operands> Prepare(Graph& graph, const Layer& layer, Value x, Valu
   Operands operands{.has_c = lstm};
   Formula f(&graph);
   operands.inputs = f.Apply(OpKind::kDot, {x, w}, {{"transpose_rhs", int64_t{1}}});
-  for (auto [name, bias] : {std::pair("bias", options.bias), std::pair("recurrent_bias", options.recurrent_bias)}) {
-    if (bias.node < 0) continue;
-    TAILOR_ASSIGN_OR_RETURN(Value row, Shaped(graph, layer, name, bias, columns));
-    if (linear && bias == options.recurrent_bias) {
+  const auto add = [&](Value row) { operands.inputs = f.Apply(OpKind::kAdd, {operands.inputs, row}); };
+  if (options.bias.node >= 0) {
+    TAILOR_ASSIGN_OR_RETURN(Value row, Shaped(graph, layer, "bias", options.bias, columns));
+    add(row);
+  }
+  if (options.recurrent_bias.node >= 0) {
+    TAILOR_ASSIGN_OR_RETURN(Value row, Shaped(graph, layer, "recurrent_bias", options.recurrent_bias, columns));
+    if (linear) {
       operands.bias = row;
     } else {
-      operands.inputs = f.Apply(OpKind::kAdd, {operands.inputs, row});
+      add(row);
     }
   }
   TAILOR_RETURN_IF_ERROR(f.Finish(operands.inputs).status());

@@ -203,6 +203,20 @@ TEST(Recurrence, LinearBeforeReset) {
   const RecurrenceOptions options{.bias = kBias, .recurrent_bias = kRecurrentBias, .linear_before_reset = true};
   ExpectLikeReference({3, options, Defaults(3)});
   ExpectLikeReference({3, {.linear_before_reset = true}, Defaults(3)});
+  ExpectLikeReference({3, {.bias = kBias, .linear_before_reset = true}, Defaults(3)});
+}
+
+// The two are not told apart by their values.
+TEST(Recurrence, OneValueAsBothBiases) {
+  const auto nodes = [](bool same) {
+    const Graph graph = BuiltGraph(Header(3), [&](Graph& g) {
+      const RecurrenceOptions options{
+          .bias = kBias, .recurrent_bias = same ? kBias : kRecurrentBias, .linear_before_reset = true};
+      return Append(g, {3, options, Defaults(3)});
+    });
+    return graph.nodes().size();
+  };
+  EXPECT_EQ(nodes(true), nodes(false));
 }
 
 TEST(Recurrence, InputForget) {

@@ -11,7 +11,7 @@ class Layers:
     """What Graph inherits."""
 
     def rnn(self, x, w, r, **options):
-        """(y, h) of h' = f(x w^T + h r^T) over the steps of x [T, B, I]: y [T, B, H] holds the state after each step, h
+        """(y, h) of h' = f(x w^T + h r^T) over the steps of x [T, B, I]: y [T, B, H] has the state after each step, h
         [B, H] is the last one. w is [G * H, I] and r [G * H, H]: G blocks of rows, one a gate; here one. f is tanh.
 
         bias, recurrent_bias: [G * H], added to x w^T and to h r^T.
@@ -24,7 +24,7 @@ class Layers:
 
     def gru(self, x, w, r, *, linear_before_reset=False, **options):
         """(y, h) of gates z, r, n, in this order, as rnn(): h' = (1 - z) n + z h with z, r = f(x w^T + h r^T) and
-        n = g(x w_n^T + (r h) r_n^T), or where `linear_before_reset` g(x w_n^T + r (h r_n^T)). f, g are sigmoid, tanh."""
+        n = g(x w_n^T + (r h) r_n^T), or with `linear_before_reset` g(x w_n^T + r (h r_n^T)). f, g are sigmoid, tanh."""
         return self._recurrence("gru", 2, x, w, r, linear_before_reset=linear_before_reset, **options)
 
     def lstm(self, x, w, r, *, peepholes=None, input_forget=False, **options):
@@ -56,8 +56,8 @@ class Layers:
         return self._append("tailor_graph_nonzero", *self._values(x))
 
     def unique(self, x, axis=None, sorted=True):
-        """(values, indices, inverse, counts) of the elements, or the slices along an axis, without repeats: U of them, a
-        new symbol; ascending, or in the order in which they occur.
+        """(values, indices, inverse, counts) of the elements, or the slices along an axis, without repeats: U of them,
+        a new symbol; ascending, or in the order in which they occur.
 
         indices: i64[U], where each occurs first. inverse: i64[N], the place among the values of each element or slice
         of x. counts: i64[U]."""

@@ -138,9 +138,9 @@ std::string OptionsType(const OpInfo& op) {
   std::string defaults;
   for (const AttributeInfo& a : optional) {
     std::string text = AttributeText(a), number = DefaultNumber(a);
-    if (!text.empty())
-      absl::StrAppend(&out, Wrapped(absl::StrCat(UpperCamel(a.name), ": ", text, "."), "\t// ", "\t// "));
-    absl::StrAppend(&out, "\t", UpperCamel(a.name), " ", GoType(a.type), "\n");
+    if (text.empty()) text = absl::StrCat("by default ", *a.default_text);  // gofmt aligns fields without comments
+    absl::StrAppend(&out, Wrapped(absl::StrCat(UpperCamel(a.name), ": ", text, "."), "\t// ", "\t// "), "\t",
+                    UpperCamel(a.name), " ", GoType(a.type), "\n");
     if (number.empty()) continue;
     absl::StrAppend(&defaults, defaults.empty() ? "" : ", ", UpperCamel(a.name), ": ", number);
   }

@@ -256,7 +256,7 @@ typedef struct tailor_compile_options {
    * ("x86-64-v4+avx512bf16"); "host" is the best level that this machine runs. Default (count 0): the three levels. */
   const char* const* targets;
   size_t target_count;
-  /* Called with the phase and the share done (0..1); return 0 to cancel, which gives CANCELLED. */
+  /* Called on the caller's thread with the phase and the share done (0..1); 0 cancels, which gives CANCELLED. */
   int32_t (*progress)(void* user, const char* phase, double done);
   void* progress_user;
   uint64_t threads;          /* to compile with; 0: as many as there are cores */

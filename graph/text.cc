@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -110,11 +111,13 @@ class GraphReader {
   absl::Status ReadStatement() {
     size_t start = in_.position();
     std::vector<Token> targets;
-    do {
-      targets.push_back(in_.Peek());
-      TAILOR_RETURN_IF_ERROR(in_.TakeKind(TokenKind::kValue, "a statement or 'return'").status());
-    } while (in_.TakeIf(in_.IsPunct(",")));
-    TAILOR_RETURN_IF_ERROR(in_.ExpectPunct("="));
+    if (!in_.IsWord(InfoOf(OpKind::kRest).text)) {  // the only op without results
+      do {
+        targets.push_back(in_.Peek());
+        TAILOR_RETURN_IF_ERROR(in_.TakeKind(TokenKind::kValue, "a statement or 'return'").status());
+      } while (in_.TakeIf(in_.IsPunct(",")));
+      TAILOR_RETURN_IF_ERROR(in_.ExpectPunct("="));
+    }
     size_t op_position = in_.position();
     const OpInfo* info = FindOp(in_.Peek().text);
     if (in_.Peek().kind != TokenKind::kWord || info == nullptr) {
@@ -135,7 +138,7 @@ class GraphReader {
                               absl::StrCat(InfoOf(graph_.node(id).op).text, ": has ", graph_.node(id).results.size(),
                                            " results, but ", targets.size(), " are named"));
     }
-    bool one_name = true;
+    bool one_name = !targets.empty();
     for (size_t r = 0; r < targets.size(); ++r) {
       TAILOR_RETURN_IF_ERROR(Define(targets[r], {id, static_cast<int32_t>(r)}, start));
       one_name = one_name && NamesNode(targets[r]) && targets[r].text == targets[0].text;
@@ -253,7 +256,8 @@ class GraphReader {
 
   // constant [@name] [value] : type [hash h]
   absl::StatusOr<NodeId> ReadConstant(size_t op_position) {
-    std::string name = in_.Peek().kind == TokenKind::kAt ? in_.Take().text : "";
+    std::optional<std::string> name;
+    if (in_.Peek().kind == TokenKind::kAt) name = in_.Take().text;
     std::vector<std::string> elements;
     bool is_list = in_.IsPunct("[");
     bool has_value = !in_.IsPunct(":");
@@ -277,14 +281,14 @@ class GraphReader {
     } else {
       TAILOR_ASSIGN_OR_RETURN(data, FindBytes(name, type, *size, op_position));
     }
-    absl::StatusOr<Value> value = graph_.AddConstant(name, type.dtype, std::move(type.shape), std::move(data));
+    absl::StatusOr<Value> value = graph_.AddConstant(*name, type.dtype, std::move(type.shape), std::move(data));
     if (!value.ok()) return in_.ErrorAtToken(op_position, value.status().message());
     return value->node;
   }
 
-  // Writes the elements into `data`; an empty `name` becomes their canonical text.
+  // Writes the elements into `data`; an absent `name` becomes their canonical text.
   absl::Status ReadElements(absl::Span<const std::string> elements, DType dtype, bool is_list, size_t op_position,
-                            const ConstantData& data, std::string* name) {
+                            const ConstantData& data, std::optional<std::string>* name) {
     char* bytes = static_cast<char*>(const_cast<void*>(data.data));
     std::vector<std::string> texts;
     for (const std::string& element : elements) {
@@ -294,15 +298,15 @@ class GraphReader {
       texts.push_back(ElementText(dtype, bytes));
       bytes += SizeOf(dtype);
     }
-    if (!name->empty()) return absl::OkStatus();
+    if (*name) return absl::OkStatus();
     *name = absl::StrJoin(texts, ", ");
-    if (is_list) *name = absl::StrCat("[", *name, "]");
+    if (is_list) *name = absl::StrCat("[", **name, "]");
     return absl::OkStatus();
   }
 
-  absl::StatusOr<ConstantData> FindBytes(const std::string& name, const TensorType& type, int64_t size,
+  absl::StatusOr<ConstantData> FindBytes(const std::optional<std::string>& name, const TensorType& type, int64_t size,
                                          size_t op_position) {
-    if (name.empty()) return in_.ErrorAtToken(op_position, "constant: needs a @name or a value");
+    if (!name) return in_.ErrorAtToken(op_position, "constant: needs a @name or a value");
     std::optional<uint64_t> hash;
     if (in_.TakeIf(in_.IsWord("hash"))) {
       uint64_t value;
@@ -316,14 +320,14 @@ class GraphReader {
       zeros.declared_hash = hash;
       return zeros;
     }
-    ConstantData data = constants_(name, type);
+    ConstantData data = constants_(*name, type);
     if (data.size != static_cast<uint64_t>(size)) {
-      return in_.ErrorAtToken(op_position, absl::StrCat("constant: the source gives ", data.size, " bytes for \"", name,
+      return in_.ErrorAtToken(op_position, absl::StrCat("constant: the source gives ", data.size, " bytes for \"", *name,
                                                         "\", its type needs ", size));
     }
     if (hash && data.Hash() != *hash) {
       return in_.ErrorAtToken(
-          op_position, absl::StrCat("constant: the bytes of \"", name, "\" do not have the hash that the text gives"));
+          op_position, absl::StrCat("constant: the bytes of \"", *name, "\" do not have the hash that the text gives"));
     }
     return data;
   }

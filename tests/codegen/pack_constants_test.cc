@@ -48,13 +48,12 @@ ConstantData Borrow(const std::vector<float>& data) { return {nullptr, data.data
 
 TEST(PackConstants, ReferencesRowMajorAndPacksPanels) {
   const std::vector<float> weights = Matrices(1, 2, 3, false);
-  Graph graph("g");
-  const Value w = *graph.AddConstant("w", DType::kF32, {2, 3}, Borrow(weights));
+  const TensorType type{DType::kF32, {2, 3}};
   LoweredProgram program;
-  program.constants = {{w.node, ConstantLayout::kRowMajor, false},
-                       {w.node, ConstantLayout::kPanels16, false},
-                       {w.node, ConstantLayout::kPanels16, true}};
-  auto packed = PackConstants(graph, program, 2);
+  program.constants = {{"w", type, Borrow(weights), ConstantLayout::kRowMajor, false},
+                       {"w", type, Borrow(weights), ConstantLayout::kPanels16, false},
+                       {"w", type, Borrow(weights), ConstantLayout::kPanels16, true}};
+  auto packed = PackConstants(program, 2);
   ASSERT_TRUE(packed.ok()) << packed.status();
   const auto& constants = packed->constants;
   EXPECT_EQ(reinterpret_cast<const float*>(constants[0].bytes.data()), weights.data());

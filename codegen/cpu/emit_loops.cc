@@ -15,6 +15,9 @@
 namespace tailor {
 namespace {
 
+// Vectors of rows that one scan carries along; a task has as many.
+constexpr int kRowVectors = 4;
+
 class LoopKernelEmitter {
  public:
   LoopKernelEmitter(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target, llvm::Module& module,
@@ -94,30 +97,43 @@ class LoopKernelEmitter {
     llvm::Value* first = b_.CreateMul(chunk_, b_.getInt64(schedule_.lane_chunk), "first");
     llvm::Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ExtentOf(schedule_.lane_axis),
                                                 b_.CreateAdd(first, b_.getInt64(schedule_.lane_chunk)), nullptr, "end");
-    EmitVectors(first, end, 1, [&](int) { EmitStages(); });
+    EmitVectors(first, end, ScansAlone() ? kRowVectors : 1, [&](const Vectors& vectors) {
+      across_ = vectors;
+      Enter(across_, 0);
+      EmitStages();
+    });
   }
 
-  // Runs `body(u)` over [first, end) of the lane axis: `unroll` vectors at a time (u numbers them), then
-  // one, then a masked rest.
-  void EmitVectors(llvm::Value* first, llvm::Value* end, int unroll, llvm::function_ref<void(int)> body) {
+  // One ordered loop can carry several vectors of rows along: neighbouring lines of memory are then met together.
+  bool ScansAlone() const { return plan_.stages.size() == 1 && IsScan(plan_, plan_.stages[0].statements.front()); }
+
+  // Vectors side by side on the lane axis.
+  struct Vectors {
+    llvm::Value* first = nullptr;
+    int count = 1;
+    llvm::Value* mask = nullptr;
+  };
+
+  // Moves the lanes to vector number `u`.
+  void Enter(const Vectors& vectors, int u) {
+    llvm::Value* x = b_.CreateAdd(vectors.first, b_.getInt64(int64_t{schedule_.lanes} * u), "x");
+    emitter_.SetLanes(schedule_.lane_axis, x, schedule_.lanes, vectors.mask);
+  }
+
+  // Runs `body` over [first, end) of the lane axis: `unroll` vectors at a time, then one, then a masked rest.
+  void EmitVectors(llvm::Value* first, llvm::Value* end, int unroll, llvm::function_ref<void(const Vectors&)> body) {
     const int lanes = schedule_.lanes;
     const int axis = schedule_.lane_axis;
     llvm::Value* next = first;
     for (int width : {unroll, 1}) {
       if (width == 1 && unroll == 1 && next != first) break;
       llvm::Value* full = b_.CreateSub(end, b_.getInt64(int64_t{lanes} * width - 1), "full.end");
-      next = EmitLoop(b_, next, full, int64_t{lanes} * width, width > 1 ? "unrolled" : "vector", [&](llvm::Value* x) {
-        for (int u = 0; u < width; ++u) {
-          emitter_.SetLanes(axis, b_.CreateAdd(x, b_.getInt64(int64_t{lanes} * u), "x"), lanes, nullptr);
-          body(u);
-        }
-      });
+      next = EmitLoop(b_, next, full, int64_t{lanes} * width, width > 1 ? "unrolled" : "vector",
+                      [&](llvm::Value* x) { body({.first = x, .count = width}); });
     }
     if (lanes > 1) {
-      EmitIf(b_, b_.CreateICmpSLT(next, end, "rest"), "tail", [&] {
-        emitter_.SetLanes(axis, next, lanes, TailMask(b_.CreateSub(end, next, "rest.count")));
-        body(0);
-      });
+      EmitIf(b_, b_.CreateICmpSLT(next, end, "rest"), "tail",
+             [&] { body({.first = next, .mask = TailMask(b_.CreateSub(end, next, "rest.count"))}); });
     }
     emitter_.SetLanes(axis, first, 1, nullptr);
   }
@@ -147,16 +163,24 @@ class LoopKernelEmitter {
       if (axis != schedule_.lane_axis) scalar_axes.push_back(axis);
     }
     for (const Statement& s : stage.statements) reduces |= !s.reduce_axes.empty() && !IsScan(plan_, s);
-    const int unroll = lanes_here && reduces ? schedule_.unroll : 1;
+    const int unroll = lanes_here && reduces ? schedule_.unroll : across_.count;
     std::vector<Accumulator> accumulators = OpenAccumulators(stage, unroll, lanes_here);
     EmitScalarLoops(scalar_axes, 0, [&] {
       auto statements = [&](int u) {
         for (size_t i = 0; i < stage.statements.size(); ++i) EmitStatement(stage.statements[i], accumulators[i], u);
       };
       if (lanes_here) {
-        EmitVectors(b_.getInt64(0), ExtentOf(schedule_.lane_axis), unroll, statements);
+        EmitVectors(b_.getInt64(0), ExtentOf(schedule_.lane_axis), unroll, [&](const Vectors& vectors) {
+          for (int u = 0; u < vectors.count; ++u) {
+            Enter(vectors, u);
+            statements(u);
+          }
+        });
       } else {
-        statements(0);
+        for (int u = 0; u < across_.count; ++u) {
+          if (across_.count > 1) Enter(across_, u);
+          statements(u);
+        }
       }
     });
     if (!stage.axes.empty()) emitter_.Forget();
@@ -206,7 +230,7 @@ class LoopKernelEmitter {
       llvm::Value* neutral = EmitNeutral(b_, s.combiner, s.accumulate, emitter_.lanes());
       value = b_.CreateSelect(emitter_.mask(), value, neutral, "active");
     }
-    if (IsScan(plan_, s)) return EmitScanStep(s, value, accumulator.slots.front());
+    if (IsScan(plan_, s)) return EmitScanStep(s, value, accumulator.slots[u]);
     llvm::AllocaInst* slot = accumulator.slots[u];
     llvm::Value* sum = b_.CreateLoad(slot->getAllocatedType(), slot, "partial");
     b_.CreateStore(EmitScalarOp(b_, target_, s.combiner, s.accumulate, s.accumulate, {sum, value}), slot);
@@ -263,6 +287,7 @@ class LoopKernelEmitter {
   llvm::Function* function_;
   ScalarEmitter emitter_;
   llvm::Value* chunk_ = nullptr;
+  Vectors across_;  // where lanes run across rows: those at hand
 };
 
 }  // namespace

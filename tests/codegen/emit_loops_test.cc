@@ -1,5 +1,6 @@
 #include "codegen/emit_cpu.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <numeric>
@@ -143,6 +144,24 @@ TEST_P(EmitLoopsTest, ScansOfRowsFillLanes) {
       }
       EXPECT_EQ(y[rows * columns], -1.0f) << "wrote past the end";
     }
+  }
+}
+
+TEST_P(EmitLoopsTest, ScansOfColumnsRunSideBySide) {
+  Build(ColumnScanPlan());
+  EXPECT_EQ(schedule_.lane_axis, 0);
+  for (auto [columns, rows] : {std::pair<int64_t, int64_t>{1, 5}, {16, 3}, {64, 4}, {75, 9}, {300, 0}, {1000, 2}}) {
+    const std::vector<float> x = Random(rows * columns);
+    std::vector<float> y(rows * columns + 16, -9.0f);
+    Run({Slot(x.data()), Slot(y.data()), columns, rows}, {columns, rows});
+    for (int64_t j = 0; j < columns; ++j) {
+      float most = -9;
+      for (int64_t at = j; at < rows * columns; at += columns) {
+        most = std::max(most, x[at]);
+        EXPECT_EQ(y[at], most) << at;
+      }
+    }
+    EXPECT_EQ(y[rows * columns], -9.0f) << "wrote past the end";
   }
 }
 

@@ -138,6 +138,26 @@ inline KernelPlan RowScanPlan(bool exclusive, bool mirrored) {
   return plan;
 }
 
+// b1[i, j] = the largest of b0[i', j] over i' <= i, of [d1, d0].
+inline KernelPlan ColumnScanPlan() {
+  PlanBuilder w;
+  KernelPlan& plan = w.plan;
+  const Extent columns = w.Slot(0), rows = w.Slot(1);
+  plan.axes = {{columns, AxisRole::kParallel}, {rows, AxisRole::kOrdered}};
+  plan.buffers = {{BufferKind::kInput, DType::kF32, {rows, columns}},
+                  {BufferKind::kOutput, DType::kF32, {rows, columns}},
+                  {BufferKind::kLocal, DType::kF32, {}}};
+  const ExprId j = w.Axis(0), i = w.Axis(1);
+  plan.stages = {{{1},
+                  {{.buffer = 2,
+                    .value = w.Load(0, {i, j}),
+                    .reduce_axes = {1},
+                    .combiner = OpKind::kMax,
+                    .accumulate = DType::kF32},
+                   {.buffer = 1, .indices = {i, j}, .value = w.Load(2, {})}}}};
+  return plan;
+}
+
 // b1[j] = sum of i64 b0[i, j] over the first of [d1, d0].
 inline KernelPlan ColumnTotalPlan() {
   PlanBuilder w;

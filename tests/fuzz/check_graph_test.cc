@@ -11,6 +11,7 @@
 #include "tests/fuzz/shrink_graph.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/reference_evaluator.h"
+#include "tests/support/reference_symbols.h"
 
 namespace tailor {
 namespace {
@@ -22,26 +23,36 @@ graph @g(%x: f32[A, B], %y: f32[C]) {
   return %e
 })";
 
+// Most counts are refused in the middle of a run.
+constexpr char kDataTells[] = R"(
+graph @g(%x: f32[A], %n: i64[]) where A, N {
+  %k = bind %n {extent = [N]}
+  %s = slice %x {starts = [0], sizes = [N]}
+  %e = neg %s
+  return %e
+})";
+
 // What a fake device does to results; by default nothing.
 struct Fault {
   std::function<void(int threads, std::vector<HostTensor>* outputs)> spoil = [](int, std::vector<HostTensor>*) {};
   bool accepts_everything = false;
 };
 
-// A device that evaluates with the reference itself. Every extent of an input is a symbol.
+// A device that evaluates with the reference itself.
 class FakeProgram : public DeviceProgram {
  public:
   FakeProgram(const Graph& graph, const Fault& fault) : graph_(graph), fault_(fault) {}
 
   absl::StatusOr<std::vector<HostTensor>> Run(const std::vector<HostTensor>& inputs, int threads) override {
-    std::vector<int64_t> symbols(graph_.symbols().size());
+    std::vector<reference::Dims> dims;
     std::vector<reference::Array> arrays;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const Shape& shape = graph_.type({graph_.inputs()[i], 0}).shape;
-      for (size_t d = 0; d < shape.size(); ++d) symbols[*shape[d].symbol()] = inputs[i].dims[d];
-      arrays.push_back(reference::FromBytes(inputs[i].dtype, inputs[i].dims, inputs[i].bytes.data()));
+    for (const HostTensor& input : inputs) {
+      dims.push_back(input.dims);
+      arrays.push_back(reference::FromBytes(input.dtype, input.dims, input.bytes.data()));
     }
-    const auto result = reference::Evaluate(graph_, symbols, arrays);
+    const auto symbols = reference::BindInputs(graph_, dims);
+    if (!symbols.ok()) return symbols.status();
+    const auto result = reference::Evaluate(graph_, *symbols, arrays);
     if (!result.ok() && fault_.accepts_everything) return std::vector<HostTensor>{};
     if (!result.ok()) return result.status();
     std::vector<HostTensor> outputs;
@@ -76,8 +87,8 @@ class FakeDevice : public Device {
   const Fault fault_;
 };
 
-CheckResult CheckWith(const Fault& fault) {
-  const auto graph = ParseGraph(kGraph);
+CheckResult CheckWith(const Fault& fault, const char* text = kGraph) {
+  const auto graph = ParseGraph(text);
   EXPECT_TRUE(graph.ok()) << graph.status();
   return CheckGraphInChild(*graph, FakeDevice(fault), 1);
 }
@@ -118,6 +129,15 @@ TEST(CheckGraph, AWrongShapeThatIsAcceptedIsFound) {
   EXPECT_EQ(CheckWith(fault).Kind(), "accepted");
 }
 
+TEST(CheckGraph, ARefusalInTheMiddleOfARunIsRight) {
+  const CheckResult result = CheckWith({}, kDataTells);
+  EXPECT_EQ(result.failure, "");
+  EXPECT_GT(result.refusals, 0);
+  Fault fault;
+  fault.accepts_everything = true;
+  EXPECT_EQ(CheckWith(fault, kDataTells).Kind(), "accepted");
+}
+
 TEST(CheckGraph, AnExceptionIsAFailure) {
   const CheckResult result = CheckWith({[](int, std::vector<HostTensor>*) { throw std::runtime_error("planted"); }});
   EXPECT_EQ(result.failure, "exception: planted");
@@ -148,6 +168,30 @@ TEST(ShrinkGraph, LeavesWhatFails) {
     ++shrunk;
   }
   EXPECT_GT(shrunk, 5);
+}
+
+TEST(ShrinkGraph, MakesRegionsSmall) {
+  auto scatters = [](const Graph& graph, bool inside, const auto& self) -> bool {
+    for (const Node& node : graph.nodes()) {
+      if (inside && node.op == OpKind::kScatter) return true;
+      for (const Region& region : node.regions) {
+        if (self(*region.graph, true, self)) return true;
+      }
+    }
+    return false;
+  };
+  auto fails = [&](const Graph& graph) { return scatters(graph, false, scatters); };
+  int shrunk = 0;
+  for (uint64_t seed = 0; seed < 200 && shrunk < 10; ++seed) {
+    const Graph graph = RandomGraph(seed, {.control = true});
+    if (!fails(graph)) continue;
+    const Graph smallest = ShrinkGraph(graph, 3000, fails);
+    ASSERT_TRUE(fails(smallest));
+    EXPECT_EQ(smallest.outputs().size(), 1u);
+    EXPECT_LT(smallest.ToText().size(), 1600u) << smallest.ToText();
+    ++shrunk;
+  }
+  EXPECT_EQ(shrunk, 10);
 }
 
 }  // namespace

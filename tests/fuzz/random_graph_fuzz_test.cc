@@ -5,6 +5,7 @@
 //   TAILOR_FUZZ_SEED=<n>    that graph alone, on every level
 //   TAILOR_FUZZ_GRAPHS=<n>  so many graphs in the rotating slice
 //   TAILOR_FUZZ_FIRST=<n>   where the rotating slice begins, instead of a number that changes daily
+//   TAILOR_FUZZ_CONTROL=1   graphs with control flow
 //   TAILOR_FUZZ_TEXT=<file> that graph alone, as a regression
 #include <algorithm>
 #include <cstdlib>
@@ -36,6 +37,8 @@ uint64_t NumberOf(const char* variable, uint64_t otherwise) {
   const char* text = std::getenv(variable);
   return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
 }
+
+Graph GraphOf(uint64_t seed) { return RandomGraph(seed, {.control = NumberOf("TAILOR_FUZZ_CONTROL", 0) != 0}); }
 
 bool TestAll() { return NumberOf("TAILOR_TEST_ALL", 0) != 0; }
 
@@ -69,7 +72,7 @@ class RandomGraphs : public testing::Test {
 
   void CheckSeeds(uint64_t first, uint64_t count) {
     for (uint64_t seed = first; seed < first + count && failures_ < kMostFailures; ++seed) {
-      CheckOne(RandomGraph(seed), *Devices()[seed % Devices().size()], seed);
+      CheckOne(GraphOf(seed), *Devices()[seed % Devices().size()], seed);
     }
     std::cout << count << " graphs from seed " << first << ": " << shapes_ << " shapes, " << refusals_
               << " wrong ones refused, " << compared_ << " elements, " << unknown_ << " unknown\n";
@@ -83,7 +86,7 @@ class RandomGraphs : public testing::Test {
 
 TEST_F(RandomGraphs, FixedSlice) {
   if (const uint64_t seed = NumberOf("TAILOR_FUZZ_SEED", 0); seed != 0) {
-    for (const auto& device : Devices()) CheckOne(RandomGraph(seed), *device, seed);
+    for (const auto& device : Devices()) CheckOne(GraphOf(seed), *device, seed);
     return;
   }
   CheckSeeds(1, TestAll() ? kAllGraphs / 2 : kFixedGraphs);

@@ -8,8 +8,8 @@
 
 namespace tailor {
 
-// Drops outputs, turns nodes into inputs or into one of their operands, and moves outputs towards inputs, as long as
-// `fails` holds of the result and for at most `attempts` tries. `fails` holds of `graph`.
+// Drops outputs, turns nodes into inputs or into one of their operands, moves outputs towards inputs, and makes regions
+// smaller, as long as `fails` holds of the result and for at most `attempts` tries. `fails` holds of `graph`.
 Graph ShrinkGraph(const Graph& graph, int attempts, const std::function<bool(const Graph&)>& fails);
 
 }  // namespace tailor

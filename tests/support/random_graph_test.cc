@@ -74,8 +74,8 @@ TEST(RandomGraph, ControlFlowIsDecided) {
     const auto result = reference::Evaluate(graph, *symbols, DrawInputs(graph, *symbols, seed, false));
     ++runs;
     refused += absl::IsInvalidArgument(result.status());
-    ASSERT_TRUE(result.ok() || absl::IsInvalidArgument(result.status())) << result.status() << "\n" << graph.ToText();
-    if (!result.ok()) continue;
+    if (absl::IsInvalidArgument(result.status()) || absl::IsResourceExhausted(result.status())) continue;
+    ASSERT_TRUE(result.ok()) << result.status() << "\n" << graph.ToText();
     undecided += !result->undecided.empty();
     const auto before = reference::GraphDims(graph, *symbols);
     for (const Output& output : graph.outputs()) late += !before->contains(output.value);

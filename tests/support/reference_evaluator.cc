@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "graph/status_macros.h"
@@ -78,22 +77,14 @@ class Evaluator {
   std::vector<bool> Needed() const {
     const std::vector<std::optional<NodeId>> sources = SymbolSources(graph_);
     std::vector<bool> needed(arrays_.size(), false);
-    const auto need_symbols = [&](const Shape& shape) {
-      for (const DimExpr& dim : shape) {
-        for (SymbolId symbol : dim.Symbols()) {
-          if (sources[symbol]) needed[*sources[symbol]] = true;
-        }
-      }
-    };
     for (const Output& output : graph_.outputs()) needed[output.value.node] = true;
     for (size_t id = needed.size(); id-- > 0;) {
       const Node& node = graph_.node(static_cast<NodeId>(id));
       if (node.op == OpKind::kBind) needed[id] = true;
       if (!needed[id]) continue;
       for (Value operand : node.operands) needed[operand.node] = true;
-      for (const TensorType& type : node.results) need_symbols(type.shape);
-      for (const auto& [name, attribute] : node.attributes) {
-        if (const auto* shape = std::get_if<Shape>(&attribute)) need_symbols(*shape);
+      for (SymbolId symbol : SymbolsOf(node)) {
+        if (sources[symbol]) needed[*sources[symbol]] = true;
       }
     }
     return needed;
@@ -106,14 +97,14 @@ class Evaluator {
     std::vector<Dims> operands;
     for (size_t i = 0; i < node.operands.size(); ++i) operands.push_back(Operand(node, i).dims);
     TAILOR_ASSIGN_OR_RETURN(const Dims dims, ResultDims(node, operands, symbols_));
-    if (!Spend(node, dims)) return absl::OkStatus();
+    TAILOR_RETURN_IF_ERROR(Spend(node, dims));
     if (node.op == OpKind::kBind) return Bind(id);
     arrays_[id].push_back(ArrayOf(id, dims));
     return absl::OkStatus();
   }
 
-  // Whether a node may still be evaluated.
-  bool Spend(const Node& node, const Dims& dims) {
+  // Fails where the node may not be evaluated any more.
+  absl::Status Spend(const Node& node, const Dims& dims) {
     double own = 1;
     for (int64_t dim : dims) own *= static_cast<double>(dim);
     if (node.op == OpKind::kDot) {
@@ -121,8 +112,7 @@ class Evaluator {
       own *= static_cast<double>(lhs[lhs.size() - (node.i64("transpose_lhs") != 0 ? 2 : 1)]);
     }
     *work_ -= own;
-    if (*work_ < 0) result_.undecided = "too much work";
-    return *work_ >= 0;
+    return *work_ < 0 ? absl::ResourceExhaustedError("too much work") : absl::OkStatus();
   }
 
   // Symbols have got values: what was not to be checked before can be now.
@@ -176,6 +166,8 @@ class Evaluator {
     TAILOR_ASSIGN_OR_RETURN(Evaluation inner, Evaluator(*region.graph, symbols, arguments, work_).Run());
     result_.faults.insert(result_.faults.end(), inner.faults.begin(), inner.faults.end());
     result_.undecided = inner.undecided;
+    result_.entered.insert(result_.entered.end(), inner.entered.begin(), inner.entered.end());
+    result_.entered.push_back(region.graph.get());
     return std::move(inner.outputs);
   }
 

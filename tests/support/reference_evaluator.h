@@ -18,14 +18,16 @@ struct Evaluation {
   // Gathers that met an index out of range, or one that is not known. A program that computes such an element fails;
   // one that needs it for no output may pass. Here it is an unknown element.
   std::vector<std::string> faults;
-  // Not empty: what keeps the reference from telling the outputs, which are then none. An unknown element that a
-  // condition or an extent needs, or too much work.
+  // Not empty: what keeps the reference from telling the outputs, which are then none: an unknown element that a
+  // condition or an extent needs.
   std::string undecided;
+  std::vector<const Graph*> entered;  // regions
 };
 
 // Evaluates what the outputs need, and every bind. `symbols` by SymbolId, those that only the run says are kUnbound;
 // `inputs` in the graph's order, with the dims that the symbols give. Fails as GraphDims does, also where that shows
-// in the middle of the run, and with INTERNAL where a loop does not come to an end.
+// in the middle of the run; with INTERNAL where a loop does not come to an end, and with RESOURCE_EXHAUSTED where it
+// takes too much work.
 absl::StatusOr<Evaluation> Evaluate(const Graph& graph, const std::vector<int64_t>& symbols,
                                     const std::vector<Array>& inputs);
 

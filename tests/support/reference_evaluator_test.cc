@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "tests/support/reference_scalar.h"
@@ -196,6 +197,12 @@ graph @g(%x: i64[]) {
 })",
                    {}, {Scalar(0)}),
             "INTERNAL: while %1: no end after 10000 iterations");
+}
+
+TEST(ReferenceEvaluator, ALoopThatGrowsBeyondMeasureIsAnError) {
+  EXPECT_EQ(Result(absl::StrReplaceAll(kDoubling, {{"R in [0, 16]", "R"}}), {3, kUnbound},
+                   {Numbers(DType::kI32, {3}, {1, 1, 1}), Scalar(40)}),
+            "RESOURCE_EXHAUSTED: while %2: concat %4: too much work");
 }
 
 TEST(ReferenceEvaluator, BranchesMayDifferInExtents) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "graph/status_macros.h"
@@ -86,6 +87,20 @@ std::vector<std::optional<NodeId>> SymbolSources(const Graph& graph) {
     }
   }
   return sources;
+}
+
+std::vector<SymbolId> SymbolsOf(const Node& node) {
+  std::vector<SymbolId> symbols;
+  const auto append = [&](const Shape& shape) {
+    for (const DimExpr& dim : shape) {
+      for (SymbolId symbol : dim.Symbols()) symbols.push_back(symbol);
+    }
+  };
+  for (const TensorType& type : node.results) append(type.shape);
+  for (const auto& [name, attribute] : node.attributes) {
+    if (const auto* shape = std::get_if<Shape>(&attribute)) append(*shape);
+  }
+  return symbols;
 }
 
 absl::StatusOr<std::vector<int64_t>> BindInputs(const Graph& graph, const std::vector<Dims>& inputs) {

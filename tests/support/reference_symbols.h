@@ -22,6 +22,9 @@ std::optional<LinearDim> AsLinear(const DimExpr& dim);
 // By SymbolId: the first node that says in the middle of a run what a symbol is. None for those that inputs have.
 std::vector<std::optional<NodeId>> SymbolSources(const Graph& graph);
 
+// All that a node's results and attributes mention.
+std::vector<SymbolId> SymbolsOf(const Node& node);
+
 // Symbols at which the graph's inputs have the extents `inputs`; those that only the run says are unbound.
 // INVALID_ARGUMENT where there are none, or CheckSymbols refuses them.
 absl::StatusOr<std::vector<int64_t>> BindInputs(const Graph& graph, const std::vector<Dims>& inputs);

@@ -195,27 +195,6 @@ TEST_F(CompilerCompile, TheNodeAtFaultIsNamed) {
   EXPECT_THAT(Text(status), AllOf(StartsWith("3: "), HasSubstr("stacked")));
 }
 
-TEST_F(CompilerCompile, WhatHasNoKernelIsNamed) {
-  constexpr const char* kLoop = R"(graph @loop(%x: f32[B]) {
-    %again = while(%x) {
-      region(%a: f32[B]) {
-        %no = constant false : bool[]
-        return %no
-      }
-      region(%b: f32[B]) {
-        %c = neg %b
-        return %c
-      }
-    }
-    return "y" = %again
-  })";
-  tailor_graph_release(other);
-  ASSERT_EQ(Text(tailor_graph_parse(kLoop, SIZE_MAX, &other)), "OK");
-  tailor_status* status = tailor_graph_compile(other, nullptr, &options, &executable);
-  EXPECT_STREQ(tailor_status_node(status), "again");
-  EXPECT_THAT(Text(status), AllOf(StartsWith("12: "), HasSubstr("while %again"), HasSubstr("f32[B]")));
-}
-
 TEST_F(CompilerCompile, OneGraphIsCompiledByManyThreadsAtOnce) {
   std::vector<std::string> artifacts(3);
   std::vector<std::thread> threads;

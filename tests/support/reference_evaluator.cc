@@ -55,15 +55,15 @@ class Evaluator {
 
   absl::StatusOr<Evaluation> Run() {
     TAILOR_RETURN_IF_ERROR(GraphDims(graph_, symbols_).status());
-    const std::vector<bool> needed = Needed();
-    for (NodeId id = 0; id < static_cast<NodeId>(needed.size()) && result_.undecided.empty(); ++id) {
-      if (!needed[id]) continue;
-      const absl::Status status = EvaluateNode(id);
-      if (!status.ok()) return absl::Status(status.code(), absl::StrCat(Where(id), ": ", status.message()));
-    }
+    TAILOR_RETURN_IF_ERROR(EvaluateAll(Needed(false)));
+    if (!result_.undecided.empty()) return std::move(result_);
     for (const Output& output : graph_.outputs()) {
-      if (result_.undecided.empty()) result_.outputs.push_back(arrays_[output.value.node][output.value.result]);
+      result_.outputs.push_back(arrays_[output.value.node][output.value.result]);
     }
+    const absl::Status idle = EvaluateAll(Needed(true));
+    if (absl::IsInvalidArgument(idle)) return absl::FailedPreconditionError(idle.message());
+    TAILOR_RETURN_IF_ERROR(idle);
+    result_.undecided.clear();  // the outputs do not depend on it
     return std::move(result_);
   }
 
@@ -73,14 +73,24 @@ class Evaluator {
     return arrays_[node.operands[i].node][node.operands[i].result];
   }
 
-  // What outputs and binds need, and where their symbols come from.
-  std::vector<bool> Needed() const {
+  // Those of `nodes` that have not been evaluated, until the course of the run is undecided.
+  absl::Status EvaluateAll(const std::vector<bool>& nodes) {
+    for (NodeId id = 0; id < static_cast<NodeId>(nodes.size()) && result_.undecided.empty(); ++id) {
+      if (!nodes[id] || !arrays_[id].empty()) continue;
+      const absl::Status status = EvaluateNode(id);
+      if (!status.ok()) return absl::Status(status.code(), absl::StrCat(Where(id), ": ", status.message()));
+    }
+    return absl::OkStatus();
+  }
+
+  // What outputs need, and where their symbols come from; with `all_control` what any control flow does.
+  std::vector<bool> Needed(bool all_control) const {
     const std::vector<std::optional<NodeId>> sources = SymbolSources(graph_);
     std::vector<bool> needed(arrays_.size(), false);
     for (const Output& output : graph_.outputs()) needed[output.value.node] = true;
     for (size_t id = needed.size(); id-- > 0;) {
       const Node& node = graph_.node(static_cast<NodeId>(id));
-      if (node.op == OpKind::kBind) needed[id] = true;
+      if (all_control && InfoOf(node.op).fusion == FusionClass::kControl) needed[id] = true;
       if (!needed[id]) continue;
       for (Value operand : node.operands) needed[operand.node] = true;
       for (SymbolId symbol : SymbolsOf(node)) {

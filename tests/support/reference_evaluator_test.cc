@@ -202,7 +202,7 @@ graph @g(%x: i64[]) {
 TEST(ReferenceEvaluator, ALoopThatGrowsBeyondMeasureIsAnError) {
   EXPECT_EQ(Result(absl::StrReplaceAll(kDoubling, {{"R in [0, 16]", "R"}}), {3, kUnbound},
                    {Numbers(DType::kI32, {3}, {1, 1, 1}), Scalar(40)}),
-            "RESOURCE_EXHAUSTED: while %2: concat %4: too much work");
+            "RESOURCE_EXHAUSTED: while %2: concat %3: too much work");
 }
 
 TEST(ReferenceEvaluator, BranchesMayDifferInExtents) {
@@ -286,6 +286,19 @@ TEST(ReferenceEvaluator, ABindGivesASymbolItsValue) {
   EXPECT_EQ(bound(" in [2, 3]", 1), "INVALID_ARGUMENT: bind %2: N is 1");
   EXPECT_EQ(bound(" multiple_of 2", 3), "INVALID_ARGUMENT: bind %2: N is 3");
   EXPECT_EQ(bound(" multiple_of 2", 2), "[2] {20, 31}");
+}
+
+TEST(ReferenceEvaluator, WhatNoOutputNeedsMayBeRefused) {
+  auto bound = [](int64_t count) {
+    return Result(R"(
+graph @g(%n: i64[]) where N {
+  %k = bind %n {extent = [N]}
+  return %n
+})",
+                  {kUnbound}, {Scalar(count)});
+  };
+  EXPECT_EQ(bound(3), "[] {3}");
+  EXPECT_EQ(bound(-3), "FAILED_PRECONDITION: bind %1: N is -3");
 }
 
 TEST(ReferenceEvaluator, OnlyTheIotaNeedsTheBind) {

@@ -237,7 +237,7 @@ Value GraphMaker::PartnerOfType(Value a, DType type) {
 }
 
 void GraphMaker::AppendAny() {
-  if (options_.control && depth_ < 2 && Percent(depth_ == 0 ? 9 : 6)) return AppendControl();
+  if (options_.control && depth_ < 2 && Percent(9)) return AppendControl();
   static const std::vector<std::pair<int, void (GraphMaker::*)()>> kWeighted = {
       {12, &GraphMaker::AppendUnary},  {18, &GraphMaker::AppendBinary},   {4, &GraphMaker::AppendCompare},
       {6, &GraphMaker::AppendSelect},  {4, &GraphMaker::AppendLogic},     {5, &GraphMaker::AppendCast},

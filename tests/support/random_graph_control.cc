@@ -217,7 +217,8 @@ void GraphMaker::AppendWhile() {
 
   GraphMaker condition = RegionMaker(signature);
   const Value counted = condition.values_[0], end = down ? condition.Scalar(DType::kI64, 0) : condition.values_[1];
-  const Region goes = condition.RegionReturning({*condition.Append(down ? OpKind::kGt : OpKind::kLt, {counted, end})});
+  Value goes = *condition.Append(down ? OpKind::kGt : OpKind::kLt, {counted, end});
+  if (Percent(25)) goes = *condition.Append(OpKind::kAnd, {goes, condition.Decision()});  // ends early
 
   GraphMaker body = RegionMaker(signature);
   const std::vector<Value> arguments = body.values_;
@@ -241,7 +242,7 @@ void GraphMaker::AppendWhile() {
       extents.push_back(kept ? std::optional(shape(carried[i])[d]) : std::nullopt);
     }
   }
-  AppendRegions(OpKind::kWhile, carried, {goes, body.RegionReturning(results)}, extents);
+  AppendRegions(OpKind::kWhile, carried, {condition.RegionReturning({goes}), body.RegionReturning(results)}, extents);
 }
 
 void GraphMaker::AppendIf() {

@@ -55,6 +55,7 @@ class ProgramLowering {
       }
     }
     if (rest >= 0) TAILOR_RETURN_IF_ERROR(AddRest(rest));
+    TAILOR_RETURN_IF_ERROR(CheckSizes());
     return std::move(host_);
   }
 
@@ -86,6 +87,17 @@ class ProgramLowering {
     host_.buffers[id].last_step = step();
     for (int behind : behind_[id]) Use(behind);
     return id;
+  }
+
+  // A product of long extents may outgrow what an expression holds.
+  absl::Status CheckSizes() const {
+    for (const HostBuffer& buffer : host_.buffers) {
+      if (BytesOf(buffer).valid()) continue;
+      return absl::ResourceExhaustedError(absl::StrCat("the number of elements of ", tailor::NameOf(buffer.dtype),
+                                                       graph_.ShapeText(buffer.shape),
+                                                       " is too long an expression over symbols"));
+    }
+    return absl::OkStatus();
   }
 
   // ---- Signature ----
@@ -222,12 +234,18 @@ class ProgramLowering {
     host_.calls.push_back(std::move(call));
   }
 
-  std::string NameOf(NodeId id) const {
+  std::string CallName(NodeId id) const {
     return absl::StrCat(InfoOf(graph_.node(id).op).text, " ", graph_.NameOf({id, 0}));
   }
 
+  // Of what a loop returns as it got it: that of the operand, whatever the loop's result calls it.
+  Shape ShapeOf(Value v) const {
+    const auto kept = kept_.find(v);
+    return kept == kept_.end() ? Canonical(graph_.type(v).shape) : ShapeOf(kept->second);
+  }
+
   CallArgument ArgumentOf(Value v) {
-    CallArgument argument{.buffer = BufferOf(v), .shape = Canonical(graph_.type(v).shape)};
+    CallArgument argument{.buffer = BufferOf(v), .shape = ShapeOf(v)};
     argument.told = told_.contains(argument.buffer);
     return argument;
   }
@@ -260,7 +278,7 @@ class ProgramLowering {
     const Node& node = graph_.node(id);
     const std::vector<std::vector<bool>> told = ToldExtents(graph_, node);
     const bool grows = std::any_of(told.begin(), told.end(), Any);
-    Call call{.kind = Call::Kind::kWhile, .name = NameOf(id)};
+    Call call{.kind = Call::Kind::kWhile, .name = CallName(id)};
     TAILOR_ASSIGN_OR_RETURN(const int condition, LowerInner(id, 0, false, grows, {HostProgram::Output::kCaller}));
     TAILOR_ASSIGN_OR_RETURN(const int body, LowerInner(id, 1, true, grows, SourcesOf(told)));
     call.programs = {condition, body};
@@ -278,6 +296,7 @@ class ProgramLowering {
       const Value result{id, static_cast<int32_t>(i)};
       if (carried.kind != Kind::kSwapped) {
         buffer_of_[result] = argument.buffer;
+        kept_.emplace(result, node.operands[i]);
       } else {
         const bool grown = Any(told[i]);
         std::vector<int> behind = {argument.buffer};
@@ -313,7 +332,7 @@ class ProgramLowering {
   absl::Status AddIf(NodeId id) {
     const Node& node = graph_.node(id);
     const std::vector<std::vector<bool>> told = ToldExtents(graph_, node);
-    Call call{.kind = Call::Kind::kIf, .name = NameOf(id)};
+    Call call{.kind = Call::Kind::kIf, .name = CallName(id)};
     for (int region = 0; region < 2; ++region) {
       TAILOR_ASSIGN_OR_RETURN(const int program, LowerInner(id, region, false, false, SourcesOf(told)));
       call.programs.push_back(program);
@@ -371,6 +390,7 @@ class ProgramLowering {
   HostProgram host_;
   std::vector<int> rest_numbers_;
   std::map<Value, int> buffer_of_;
+  std::map<Value, Value> kept_;             // a loop's results that are their operands, in place or as they came
   std::map<int, int> constant_buffers_;     // by constant index
   std::map<int, int> packed_;               // by number
   std::map<int, std::vector<int>> behind_;  // by result: the buffers that it may be

@@ -107,6 +107,23 @@ class Splitter {
     if (std::find(handed_.begin(), handed_.end(), v) == handed_.end()) handed_.push_back(v);
   }
 
+  // What tells the extents that the rest speaks of.
+  void HandOnTellers() {
+    for (NodeId id = 0; id < static_cast<NodeId>(waits_.size()); ++id) {
+      const Node& node = graph_.node(id);
+      if (waits_[id]) continue;
+      if (node.op == OpKind::kBind && symbols_.contains(*node.dims("extent")[0].symbol())) {
+        counts_[*node.dims("extent")[0].symbol()] = Resolve({id, 0});
+      }
+      for (int32_t r = 0; r < static_cast<int32_t>(node.results.size()); ++r) {
+        for (const DimExpr& dim : node.results[r].shape) {
+          const std::optional<SymbolId> symbol = dim.symbol();
+          if (symbol && told_.contains(*symbol) && symbols_.contains(*symbol)) HandOn({id, r});
+        }
+      }
+    }
+  }
+
   // What the rest reads of what comes before it, and the symbols that it speaks of.
   void FindArguments() {
     for (NodeId id = 0; id < static_cast<NodeId>(waits_.size()); ++id) {
@@ -122,19 +139,10 @@ class Splitter {
       Collect({a, b}, &pair);
       if (Intersects(pair, told_)) symbols_.merge(pair);
     }
-    for (Value v : handed_) Collect(graph_.type(v).shape, &symbols_);
-    for (NodeId id = 0; id < static_cast<NodeId>(waits_.size()); ++id) {  // what tells the extents
-      const Node& node = graph_.node(id);
-      if (waits_[id]) continue;
-      if (node.op == OpKind::kBind && symbols_.contains(*node.dims("extent")[0].symbol())) {
-        counts_[*node.dims("extent")[0].symbol()] = Resolve({id, 0});
-      }
-      for (int32_t r = 0; r < static_cast<int32_t>(node.results.size()); ++r) {
-        for (const DimExpr& dim : node.results[r].shape) {
-          const std::optional<SymbolId> symbol = dim.symbol();
-          if (symbol && told_.contains(*symbol) && symbols_.contains(*symbol)) HandOn({id, r});
-        }
-      }
+    for (size_t known = 0; known != symbols_.size() + handed_.size();) {  // what is handed on may have more symbols
+      known = symbols_.size() + handed_.size();
+      for (Value v : handed_) Collect(graph_.type(v).shape, &symbols_);
+      HandOnTellers();
     }
     for (const auto& [symbol, count] : counts_) HandOn(count, /*constants=*/true);
   }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "graph/region_rules.h"
 #include "graph/status_macros.h"
 #include "graph/type_rules.h"
 
@@ -124,6 +125,22 @@ void CanonicalizeAttributes(const OpInfo& info, absl::Span<const TensorType> ope
     auto& factors = std::get<std::vector<int64_t>>(it->second);
     if (factors.empty()) factors.assign(std::get<std::vector<int64_t>>(attributes->find("axes")->second).size(), 1);
   }
+}
+
+// Only what the node tells is left in the attribute.
+void CanonicalizeShapes(const Graph& graph, Node* node) {
+  auto& shapes = std::get<Shape>(node->attributes.find("shapes")->second);
+  if (shapes.empty()) return;
+  bool any = false;
+  size_t next = 0;
+  for (const std::vector<bool>& result : ToldExtents(graph, *node)) {
+    for (const bool told : result) {
+      if (!told) shapes[next] = -1;
+      any = any || told;
+      ++next;
+    }
+  }
+  if (!any) shapes.clear();
 }
 
 }  // namespace
@@ -252,8 +269,9 @@ absl::StatusOr<NodeId> Graph::AppendNode(OpKind op, absl::Span<const Value> oper
     return InferTypes(op, types, names, attributes, regions, symbol_name).status();
   }
   CanonicalizeAttributes(info, types, &attributes);
-  nodes_.push_back(
-      Node{op, {operands.begin(), operands.end()}, std::move(attributes), std::move(regions), *std::move(results), ""});
+  Node node{op, {operands.begin(), operands.end()}, std::move(attributes), std::move(regions), *std::move(results), ""};
+  if (op == OpKind::kWhile || op == OpKind::kIf) CanonicalizeShapes(*this, &node);
+  nodes_.push_back(std::move(node));
   return static_cast<NodeId>(nodes_.size() - 1);
 }
 

@@ -118,10 +118,12 @@ absl::StatusOr<std::vector<TensorType>> Close(const Application& op, const std::
     TensorType type{open[r].dtype, {}};
     for (size_t d = 0; d < open[r].shape.size(); ++d) {
       const std::optional<DimExpr>& inferred = open[r].shape[d];
-      if (given.empty() && !inferred) {
+      const bool infers = given.empty() || given[next].constant() == -1;
+      if (infers && !inferred) {
         return op.Error(ExtentName(r, d), " is known only when the op has run; attribute \"shapes\" must name it");
       }
-      const DimExpr& extent = given.empty() ? *inferred : given[next++];
+      const DimExpr& extent = infers ? *inferred : given[next];
+      ++next;
       if (!extent.symbol() && inferred != extent) {
         return op.Error(ExtentName(r, d), " is given as ", op.Text(extent), ", needs a symbol",
                         inferred ? absl::StrCat(" or ", op.Text(*inferred)) : "");

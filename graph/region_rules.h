@@ -17,7 +17,8 @@ namespace tailor {
 // if(condition, captured...): regions then and else, both captured -> results.
 //
 // The attribute `shapes` lists the extents of all results, one after the other. It is needed where an extent is known
-// only when the op has run: there it has a symbol that nothing before mentions. Empty: all are inferred.
+// only when the op has run: there it has a symbol that nothing before mentions. -1 is inferred, and so are all where it
+// is empty.
 absl::StatusOr<std::vector<TensorType>> WhileTypes(const Application& op);
 absl::StatusOr<std::vector<TensorType>> IfTypes(const Application& op);
 

@@ -312,5 +312,18 @@ launch 4 g2_dot(in2, w2, out1) dims [B, T]
 )");
 }
 
+TEST(LowerProgram, ASizeThatOutgrowsAnExpressionIsAnError) {
+  std::string symbols, sum;
+  for (int i = 0; i < 16; ++i) {
+    const std::string name = "S" + std::to_string(i);
+    symbols += ", %i" + std::to_string(i) + ": u8[" + name + "]";
+    sum += (i > 0 ? " + " : "") + name;
+  }
+  const std::string shape = "[" + sum + ", 2*(" + sum + "), 3*(" + sum + "), 4*(" + sum + ")]";
+  const std::string text = Lowered("graph @g(%x: f32[]" + symbols + ") {\n  %y = broadcast %x {shape = " + shape +
+                                   "}\n  return \"y\" = %y\n}");
+  EXPECT_NE(text.find("RESOURCE_EXHAUSTED: the number of elements of f32["), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace tailor

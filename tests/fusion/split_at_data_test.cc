@@ -82,6 +82,40 @@ graph @g(%x: f32[B], %n: i64[]) where N, M {
 )");
 }
 
+// Nothing reads the loop's result but its extent, whose teller is handed on with all its symbols.
+TEST(SplitAtData, TheTellerOfAnExtentIsHandedOn) {
+  EXPECT_EQ(Split(R"(
+graph @g(%x: f32[S, T]) where S, T, R {
+  %y = while(%x) {shapes = [R, T]} {
+    region(%a: f32[N, M]) { %go = constant false : bool[] return %go }
+    region(%a: f32[N, M]) { %b = concat %a, %a {axis = 0} return %b }
+  }
+  %i = iota {shape = [R], axis = 0, dtype = i32}
+  return "i" = %i
+})"),
+            R"(
+graph @g(%x: f32[S, T]) where R {
+  %y = while(%x) {shapes = [R, -1]} {
+    region(%a: f32[N, M]) {
+      %go = constant false : bool[]
+      return %go
+    }
+    region(%a: f32[N, M]) {
+      %b = concat %a, %a {axis = 0} : f32[2*N, M]
+      return %b
+    }
+  } : f32[R, T]
+  rest(%y) {extents = [T], counts = [-1], outputs = [0]} {
+    region(%y: f32[R, T], %"extent T": u8[T]) where T, R {
+      %i = iota {shape = [R], axis = 0, dtype = i32} : i32[R]
+      return %i
+    }
+  }
+  return
+}
+)");
+}
+
 TEST(SplitAtData, ASymbolIsToldOnce) {
   EXPECT_EQ(Split("graph @g(%n: i64[]) where N { %a = bind %n {extent = [N]} %b = bind %n {extent = [N]} return %a }"),
             "INVALID_ARGUMENT: bind %b: symbol N has a value already");

@@ -254,6 +254,7 @@ TEST(TypeRules, WhatARegionMayChangeNeedsASymbol) {
     return std::string(graph.status().message());
   };
   EXPECT_EQ(type_of("{shapes = [R]}"), "f32[R]");
+  EXPECT_THAT(type_of("{shapes = [-1]}"), HasSubstr("extent 0 of result 0 is known only when the op has run"));
   EXPECT_THAT(type_of(""), HasSubstr("extent 0 of result 0 is known only when the op has run"));
   EXPECT_THAT(type_of("{shapes = [B + 1]}"), HasSubstr("extent 0 of result 0 is given as B + 1, needs a symbol"));
   EXPECT_THAT(type_of("{shapes = [R, B]}"), HasSubstr("\"shapes\" has 2 entries, but the results have 1 extents"));

@@ -229,7 +229,7 @@ TAILOR_API tailor_status* tailor_graph_unique(tailor_graph* graph, tailor_value 
  * sees nothing else, and has symbols of its own, which are bound from the extents that it gets: f32[N] takes any
  * vector. The region is copied, so its graph may be released.
  *
- * `shapes` lists the extents of all results, one after the other; NULL with a count of 0 infers them. It is needed where
+ * `shapes` lists the extents of all results, one after the other; -1, or NULL with a count of 0, infers. It is needed where
  * an extent is known only when the operation has run: such an extent is a symbol that nothing before uses. Whatever
  * depends on it runs afterwards, with memory that grows during the run. */
 

@@ -144,6 +144,7 @@ class ProgramLowering {
       assert(!buffer_of_.contains(v) && graph_.node(v.node).op != OpKind::kConstant);
       if (IsUpdateOf(v, number)) {
         host_.carried[number] = Kind::kInPlace;
+        host_.output_sources[i] = HostProgram::Output::kCaller;
         buffer_of_[v] = buffer_of_.at({graph_.inputs()[number], 0});
       } else {
         buffer_of_[v] = AddBuffer(Place::kOutput, number, type.dtype, type.shape);

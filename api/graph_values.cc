@@ -21,7 +21,7 @@ std::shared_ptr<const void> CopyBytes(const void* data, size_t size) {
   constexpr std::align_val_t kAlignment{64};
   void* bytes = ::operator new(size, kAlignment);
   if (size > 0) std::memcpy(bytes, data, size);
-  return {bytes, [](const void* copy) { ::operator delete(const_cast<void*>(copy), std::align_val_t{64}); }};
+  return {bytes, [](const void* copy) { ::operator delete (const_cast<void*>(copy), std::align_val_t{64}); }};
 }
 
 // True if `size` bytes are what a tensor of these dims takes.

@@ -62,8 +62,9 @@ class RunEmitter {
     llvm::Value* workspace = unit_.number == 0 ? f_.LoadI64(f_.context(), offsetof(RtContext, workspace), "workspace")
                                                : Word(unit_.memo.base, "workspace");
     require(workspace, unit_.memo.workspace);
-    f_.If(f_.b.CreateNot(fresh), /*likely=*/false,
-          [&] { f_.ReturnIfFailed(f_.b.CreateCall(layout_, {f_.api(), f_.context(), f_.argument(2)})); });
+    f_.If(f_.b.CreateNot(fresh), /*likely=*/false, [&] {
+      f_.ReturnIfFailed(f_.b.CreateCall(layout_, {f_.api(), f_.context(), f_.argument(2)}));
+    });
   }
 
   // Tells the dims of an output and gets its buffer: from the runtime, the caller's if these dims fit it or a new one,
@@ -129,8 +130,12 @@ class RunEmitter {
     f_.If(b.CreateICmpNE(tasks, b.getInt64(0)), /*likely=*/true, [&] {
       f_.IfElse(
           b.CreateICmpULE(tasks, grain),
-          [&] { b.CreateCall(known->getFunctionType(), kernel, {arguments, b.getInt64(0), tasks, b.getInt64(0)}); },
-          [&] { f_.CallApi(offsetof(RtApi, parallel_for), b.getVoidTy(), {kernel, arguments, tasks, grain}); });
+          [&] {
+            b.CreateCall(known->getFunctionType(), kernel, {arguments, b.getInt64(0), tasks, b.getInt64(0)});
+          },
+          [&] {
+            f_.CallApi(offsetof(RtApi, parallel_for), b.getVoidTy(), {kernel, arguments, tasks, grain});
+          });
     });
     Trace(index, 1);
   }

@@ -114,9 +114,8 @@ std::string HostProgram::Text() const {
   }
   for (const Step& step : steps) {
     const std::string what = step.call ? "call " : "launch ";
-    absl::StrAppend(
-        &out, what, step.index, " ",
-        step.call ? CallText(*this, calls[step.index]) : LaunchText(*this, launches[step.index]), "\n");
+    absl::StrAppend(&out, what, step.index, " ",
+                    step.call ? CallText(*this, calls[step.index]) : LaunchText(*this, launches[step.index]), "\n");
   }
   return out;
 }

@@ -209,7 +209,8 @@ std::vector<int> Canonicalize(KernelPlan& plan) {
   to.name = plan.name;
   to.contraction = plan.contraction;
   to.fault_count = plan.fault_count;
-  PlanCopier copier(plan, to, [&](int axis) { return to.Add({.kind = ExprKind::kAxis, .ref = axis}); }, renumbered);
+  PlanCopier copier(
+      plan, to, [&](int axis) { return to.Add({.kind = ExprKind::kAxis, .ref = axis}); }, renumbered);
   for (const Axis& axis : plan.axes) to.axes.push_back({copier.Copy(axis.extent), axis.role});
   for (int old : order) to.buffers.push_back(copier.Copy(plan.buffers[old]));
   for (Stage stage : plan.stages) {

@@ -69,8 +69,9 @@ std::vector<ValueLowering> ScatterKernels(const Graph& graph, const ShapeFacts& 
                                           bool in_place) {
   std::vector<ValueLowering> kernels;
   if (!in_place) {
-    kernels.push_back(Copy(graph, facts, group, graph.node(group.dominant).operands[0],
-                           [&](ValueLowering& values) { return OutputBuffer(graph, {group.dominant, 0}, values); }));
+    kernels.push_back(Copy(graph, facts, group, graph.node(group.dominant).operands[0], [&](ValueLowering& values) {
+      return OutputBuffer(graph, {group.dominant, 0}, values);
+    }));
   }
   kernels.push_back(Update(graph, facts, group));
   return kernels;

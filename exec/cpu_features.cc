@@ -17,7 +17,7 @@ enum State : uint64_t {
 
 struct Feature {
   std::string_view name;
-  uint32_t CpuId::* word;
+  uint32_t CpuId::*word;
   int bit;
   State state;
 };

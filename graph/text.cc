@@ -322,8 +322,8 @@ class GraphReader {
     }
     ConstantData data = constants_(*name, type);
     if (data.size != static_cast<uint64_t>(size)) {
-      return in_.ErrorAtToken(op_position, absl::StrCat("constant: the source gives ", data.size, " bytes for \"", *name,
-                                                        "\", its type needs ", size));
+      return in_.ErrorAtToken(op_position, absl::StrCat("constant: the source gives ", data.size, " bytes for \"",
+                                                        *name, "\", its type needs ", size));
     }
     if (hash && data.Hash() != *hash) {
       return in_.ErrorAtToken(

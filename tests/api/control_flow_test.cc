@@ -316,7 +316,8 @@ graph @lost(%x: f32[B], %i: i64[]) {
   std::vector<float> x = {1, 1, 1, 1};
   int64_t start = 0;
   std::vector<tailor_tensor> out = {Provided()};
-  EXPECT_THAT(Run({Floats(x, {4}), Number(&start)}, &out), AllOf(StartsWith("3: "), HasSubstr("gather %v: index 4 is out of range")));
+  EXPECT_THAT(Run({Floats(x, {4}), Number(&start)}, &out),
+              AllOf(StartsWith("3: "), HasSubstr("gather %v: index 4 is out of range")));
 }
 
 TEST_F(ControlFlow, SavedAndLoadedItRunsAlike) {

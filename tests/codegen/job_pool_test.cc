@@ -24,7 +24,9 @@ TEST(RunJobs, RunsEachOnce) {
 }
 
 TEST(RunJobs, NothingToDoIsFine) {
-  EXPECT_TRUE(RunJobs(4, 0, [](int) { return absl::InternalError("ran"); }, Quiet).ok());
+  EXPECT_TRUE(RunJobs(
+                  4, 0, [](int) { return absl::InternalError("ran"); }, Quiet)
+                  .ok());
 }
 
 TEST(RunJobs, LowestFailureWinsAndStopsTheRest) {
@@ -45,7 +47,10 @@ TEST(RunJobs, ReportsOnTheCallersThreadAndCanStop) {
     shares.push_back(done);
     return shares.size() == 2 ? absl::CancelledError("enough") : absl::OkStatus();
   };
-  EXPECT_EQ(RunJobs(1, 4, [](int) { return absl::OkStatus(); }, report).code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(RunJobs(
+                1, 4, [](int) { return absl::OkStatus(); }, report)
+                .code(),
+            absl::StatusCode::kCancelled);
   EXPECT_EQ(shares, (std::vector<double>{0.25, 0.5}));
 }
 

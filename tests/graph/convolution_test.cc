@@ -120,9 +120,15 @@ TEST(Convolution, Errors) {
             "conv: strides has 1 entries, but there are 2 spatial dims");
   EXPECT_EQ(Built(xw, [](Graph& g) { return Conv(g, kWeights, kWeights, {}, {}, 0); }),
             "conv: groups is 0, needs at least 1");
-  EXPECT_EQ(Built(xw, [](Graph& g) { return MaxPool(g, Value{9, 0}, {2}, {}); }),
+  EXPECT_EQ(Built(xw,
+                  [](Graph& g) {
+                    return MaxPool(g, Value{9, 0}, {2}, {});
+                  }),
             "max_pool: operand \"x\" is no value of this graph (node 9, result 0)");
-  EXPECT_EQ(Built(xw, [](Graph& g) { return MaxPool(g, kX, {2}, {.low = {0, 0}}); }),
+  EXPECT_EQ(Built(xw,
+                  [](Graph& g) {
+                    return MaxPool(g, kX, {2}, {.low = {0, 0}});
+                  }),
             "max_pool: low has 2 entries, but there are 1 spatial dims");
 }
 

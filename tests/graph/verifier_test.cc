@@ -28,9 +28,13 @@ TEST(Verifier, FindsEachBrokenInvariant) {
   };
   const Case cases[] = {
       {"node 4 (mul): mul: operand \"lhs\" is no value of this graph (node 4, result 0)",
-       [](Graph& g) { Mutable(g, 4).operands[0] = {4, 0}; }},
+       [](Graph& g) {
+         Mutable(g, 4).operands[0] = {4, 0};
+       }},
       {"node 2 (reduce_sum): reduce_sum: has 2 operands, needs 1",
-       [](Graph& g) { Mutable(g, 2).operands.push_back({0, 0}); }},
+       [](Graph& g) {
+         Mutable(g, 2).operands.push_back({0, 0});
+       }},
       {"node 2 (reduce_sum): the result types are not what the rules give",
        [](Graph& g) { Mutable(g, 2).results[0].shape[0] = 3; }},
       {"node 2 (reduce_sum): the attributes are not canonical",

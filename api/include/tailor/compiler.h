@@ -181,36 +181,35 @@ static inline void tailor_recurrence_options_init(tailor_recurrence_options* opt
   options->struct_size = sizeof(*options);
 }
 
-/* Layers whose state h goes from step to step of a sequence: one product for the inputs of all steps, then a loop. A step
- * that does not count keeps the state and gives 0.
+/* Layers whose state h goes from step to step of a sequence: one product for the inputs of all steps, then a loop.
+ * A step that does not count keeps the state and gives 0.
  *   rnn:  h' = f(x w^T + h r^T); f is tanh.
  *   gru:  gates z, r, n in this order: h' = (1 - z) n + z h, z and r being f(x w^T + h r^T) and n either
  *         g(x w_n^T + (r h) r_n^T) or g(x w_n^T + r (h r_n^T)); f and g are sigmoid and tanh.
- *   lstm: gates i, o, f, n in this order: c' = f c + i n, h' = o k(c'), i, o and f being f(x w^T + h r^T + p c), where o
- *         sees c', and n g(x w_n^T + h r_n^T); f, g and k are sigmoid, tanh and tanh.
- * Shapes: x [T, B, I], w [G * H, I], r [G * H, H], G blocks of rows, one a gate -> y [T, B, H], the state after each
- *         step; h and c [B, H], after the last. */
+ *   lstm: gates i, o, f, n in this order: c' = f c + i n, h' = o k(c'), i, o and f being
+ *         f(x w^T + h r^T + p c), where o sees c', and n g(x w_n^T + h r_n^T); f, g and k are sigmoid, tanh, tanh.
+ * Shapes: x [T, B, I], w [G * H, I], r [G * H, H], G blocks of rows, one a gate -> y [T, B, H], the state after
+ *         each step; h and c [B, H], after the last. */
 TAILOR_API tailor_status* tailor_graph_rnn(tailor_graph* graph, tailor_value x, tailor_value w, tailor_value r,
-                                           const tailor_recurrence_options* options, tailor_value* y,
-                                           tailor_value* h);
+                                           const tailor_recurrence_options* options, tailor_value* y, tailor_value* h);
 TAILOR_API tailor_status* tailor_graph_gru(tailor_graph* graph, tailor_value x, tailor_value w, tailor_value r,
-                                           const tailor_recurrence_options* options, tailor_value* y,
-                                           tailor_value* h);
+                                           const tailor_recurrence_options* options, tailor_value* y, tailor_value* h);
 TAILOR_API tailor_status* tailor_graph_lstm(tailor_graph* graph, tailor_value x, tailor_value w, tailor_value r,
-                                            const tailor_recurrence_options* options, tailor_value* y,
-                                            tailor_value* h, tailor_value* c);
+                                            const tailor_recurrence_options* options, tailor_value* y, tailor_value* h,
+                                            tailor_value* c);
 
 /* The elements along `axis` in ascending order, or with `descending` 1 the other way, and the index along it that each
  * had (i64); both have x's shape. Of any type. NaN is above all numbers, -0 equals 0, and equal elements stay in the
  * order of their indices. Takes about log2(n)^2 / 2 passes over the n elements. */
 TAILOR_API tailor_status* tailor_graph_sort(tailor_graph* graph, tailor_value x, int64_t axis, int32_t descending,
                                             tailor_value* values, tailor_value* indices);
-/* The k first in descending order (`largest` 1) or in ascending order (0): [..., k, ...]. Runs check that there are k. */
+/* The k first in descending order (`largest` 1) or in ascending order (0): [..., k, ...]. Runs check that there are k.
+ */
 TAILOR_API tailor_status* tailor_graph_top_k(tailor_graph* graph, tailor_value x, tailor_dim k, int64_t axis,
                                              int32_t largest, tailor_value* values, tailor_value* indices);
 
-/* The rows of x [N, ...], of any type, that mask bool[N] keeps, in order: [M, ...], where M is a new symbol that the run
- * binds to their number. */
+/* The rows of x [N, ...], of any type, that mask bool[N] keeps, in order: [M, ...], where M is a new symbol that the
+ * run binds to their number. */
 TAILOR_API tailor_status* tailor_graph_compact(tailor_graph* graph, tailor_value x, tailor_value mask,
                                                tailor_value* out);
 /* The indices of the elements of x, of any type, that are not 0, in row-major order: i64[rank, M], M a new symbol. */
@@ -229,9 +228,9 @@ TAILOR_API tailor_status* tailor_graph_unique(tailor_graph* graph, tailor_value 
  * sees nothing else, and has symbols of its own, which are bound from the extents that it gets: f32[N] takes any
  * vector. The region is copied, so its graph may be released.
  *
- * `shapes` lists the extents of all results, one after the other; -1, or NULL with a count of 0, infers. It is needed where
- * an extent is known only when the operation has run: such an extent is a symbol that nothing before uses. Whatever
- * depends on it runs afterwards, with memory that grows during the run. */
+ * `shapes` lists the extents of all results, one after the other; -1, or NULL with a count of 0, infers. It is needed
+ * where an extent is known only when the operation has run: such an extent is a symbol that nothing before uses.
+ * Whatever depends on it runs afterwards, with memory that grows during the run. */
 
 /* Runs `body` (values -> values) on the values as long as `condition` (values -> bool[]) of them is true. A value that
  * the body returns as it got it costs nothing to carry; one that it returns as its scatter of updates is updated in
@@ -245,8 +244,8 @@ TAILOR_API tailor_status* tailor_graph_while(tailor_graph* graph, const tailor_v
  * Results:  `result_count`, as many as each branch returns and of the same element types and ranks. */
 TAILOR_API tailor_status* tailor_graph_if(tailor_graph* graph, tailor_value condition, const tailor_value* values,
                                           size_t count, const tailor_graph* then_branch,
-                                          const tailor_graph* else_branch, const tailor_dim* shapes,
-                                          size_t shape_count, tailor_value* results, size_t result_count);
+                                          const tailor_graph* else_branch, const tailor_dim* shapes, size_t shape_count,
+                                          tailor_value* results, size_t result_count);
 
 /* ---- Compile --------------------------------------------------------------------------------- */
 

@@ -104,15 +104,16 @@ class Check {
   // Where no shapes agree, the compiler may know as much; so too of the shapes in a region that no run enters.
   bool MayRefuse(const absl::Status& status, const std::vector<std::vector<int64_t>>& shapes) const {
     if (!absl::IsInvalidArgument(status)) return false;
-    if (shapes.empty()) return true;
-    if (!absl::StartsWith(status.message(), "while %") && !absl::StartsWith(status.message(), "if %")) return false;
+    bool agree = false;
     std::set<const Graph*> idle;
     AddRegions(graph_, &idle);
     for (size_t i = 0; i < shapes.size(); ++i) {
       const auto run = reference::Evaluate(graph_, shapes[i], Inputs(shapes[i], static_cast<int>(i)));
+      agree = agree || run.ok();
       for (size_t r = 0; run.ok() && r < run->entered.size(); ++r) idle.erase(run->entered[r]);
     }
-    return !idle.empty();
+    const bool of_region = absl::StartsWith(status.message(), "while %") || absl::StartsWith(status.message(), "if %");
+    return !agree || (of_region && !idle.empty());
   }
 
   void RunAt(const std::vector<int64_t>& symbols, int which) {

@@ -63,7 +63,7 @@ class Evaluator {
     const absl::Status idle = EvaluateAll(Needed(true));
     if (absl::IsInvalidArgument(idle)) return absl::FailedPreconditionError(idle.message());
     TAILOR_RETURN_IF_ERROR(idle);
-    result_.undecided.clear();  // the outputs do not depend on it
+    if (!result_.undecided.empty()) return absl::FailedPreconditionError(result_.undecided);
     return std::move(result_);
   }
 

@@ -27,7 +27,8 @@ struct Evaluation {
 // Evaluates what the outputs need. `symbols` by SymbolId, those that only the run says are kUnbound; `inputs` in the
 // graph's order, with the dims that the symbols give. Fails as GraphDims does, also where that shows in the middle of
 // the run; with INTERNAL where a loop does not come to an end, and with RESOURCE_EXHAUSTED where it takes too much
-// work. FAILED_PRECONDITION too where loops, branches or binds that no output needs fail: a program may leave them out.
+// work. FAILED_PRECONDITION too where loops, branches or binds that no output needs fail or are undecided: a program
+// may leave them out.
 absl::StatusOr<Evaluation> Evaluate(const Graph& graph, const std::vector<int64_t>& symbols,
                                     const std::vector<Array>& inputs);
 

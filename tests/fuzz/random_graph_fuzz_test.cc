@@ -5,7 +5,7 @@
 //   TAILOR_FUZZ_SEED=<n>    that graph alone, on every level
 //   TAILOR_FUZZ_GRAPHS=<n>  so many graphs in the rotating slice
 //   TAILOR_FUZZ_FIRST=<n>   where the rotating slice begins, instead of a number that changes daily
-//   TAILOR_FUZZ_CONTROL=1   graphs with control flow
+//   TAILOR_FUZZ_CONTROL=0   graphs without control flow
 //   TAILOR_FUZZ_TEXT=<file> that graph alone, as a regression
 #include <algorithm>
 #include <cstdlib>
@@ -38,7 +38,7 @@ uint64_t NumberOf(const char* variable, uint64_t otherwise) {
   return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-Graph GraphOf(uint64_t seed) { return RandomGraph(seed, {.control = NumberOf("TAILOR_FUZZ_CONTROL", 0) != 0}); }
+Graph GraphOf(uint64_t seed) { return RandomGraph(seed, {.control = NumberOf("TAILOR_FUZZ_CONTROL", 1) != 0}); }
 
 bool TestAll() { return NumberOf("TAILOR_TEST_ALL", 0) != 0; }
 

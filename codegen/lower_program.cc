@@ -298,6 +298,7 @@ class ProgramLowering {
       if (carried.kind != Kind::kSwapped) {
         buffer_of_[result] = argument.buffer;
         kept_.emplace(result, node.operands[i]);
+        if (carried.kind == Kind::kInvariant) shared_.insert(result);
       } else {
         const bool grown = Any(told[i]);
         std::vector<int> behind = {argument.buffer};
@@ -318,10 +319,12 @@ class ProgramLowering {
     return absl::OkStatus();
   }
 
-  // Where a loop may update its argument: the operand's own memory if nothing else wants it, else a copy.
+  // Where a loop may update its argument: the operand's own memory if nothing else wants it, else a copy. What an
+  // earlier loop returned as it came has the memory of that loop's operand, which others may read.
   int PlaceToUpdate(NodeId id, int argument) {
     const Value operand = graph_.node(id).operands[argument];
-    if (graph_.node(operand.node).op != OpKind::kConstant && uses_.readers(operand.node).size() == 1 &&
+    if (graph_.node(operand.node).op != OpKind::kConstant && !shared_.contains(operand) &&
+        uses_.readers(operand.node).size() == 1 &&
         std::count(graph_.node(id).operands.begin(), graph_.node(id).operands.end(), operand) == 1) {
       const int buffer = BufferOf(operand);
       if (host_.buffers[buffer].place == Place::kWorkspace) return buffer;
@@ -392,6 +395,7 @@ class ProgramLowering {
   std::vector<int> rest_numbers_;
   std::map<Value, int> buffer_of_;
   std::map<Value, Value> kept_;             // a loop's results that are their operands, in place or as they came
+  std::set<Value> shared_;                  // those that came so
   std::map<int, int> constant_buffers_;     // by constant index
   std::map<int, int> packed_;               // by number
   std::map<int, std::vector<int>> behind_;  // by result: the buffers that it may be

@@ -129,6 +129,40 @@ TEST_F(ControlFlow, ALoopRunsAsOftenAsItsExtentSays) {
   }
 }
 
+// What the first loop returns as it came has the memory of %a, which is read after the second loop updates its own.
+TEST_F(ControlFlow, ALoopUpdatesNoMemoryThatOthersRead) {
+  Compile(R"(
+graph @twice(%x: f32[N], %n: i64[]) {
+  %one = constant 1 : f32[]
+  %a = add %x, %one
+  %same, %done = while(%a, %n) {
+    region(%r: f32[M], %n: i64[]) { %z = constant 0 : i64[] %p = gt %n, %z return %p }
+    region(%r: f32[M], %n: i64[]) { %o = constant 1 : i64[] %m = sub %n, %o return %r, %m }
+  }
+  %updated, %k = while(%same, %n) {
+    region(%r: f32[M], %n: i64[]) { %z = constant 0 : i64[] %p = gt %n, %z return %p }
+    region(%r: f32[M], %n: i64[]) {
+      %o = constant 1 : i64[]
+      %m = sub %n, %o
+      %at = reshape %m {shape = [1, 1]}
+      %hundred = constant 100 : f32[]
+      %update = reshape %hundred {shape = [1]}
+      %s = scatter %r, %at, %update {combiner = "add"}
+      return %s, %m
+    }
+  }
+  %total = reduce_sum %a {axes = [0]}
+  %y = add %updated, %total
+  return "y" = %y
+}
+)");
+  std::vector<float> x = {0, 1, 2, 3, 4};
+  int64_t turns = 2;
+  std::vector<tailor_tensor> out = {Provided()};
+  ASSERT_EQ(Run({Floats(x, {5}), Number(&turns)}, &out), "OK");
+  EXPECT_THAT(FloatsOf(out[0]), ElementsAre(116, 117, 18, 19, 20));
+}
+
 struct Repeated {
   tailor_session* session;
   std::vector<tailor_tensor> in, out;

@@ -38,11 +38,12 @@ std::map<SymbolId, std::vector<DimExpr>> KnownSymbols(const Graph& graph, const 
 SymbolInfo Narrowed(SymbolInfo info, const ShapeFacts& facts, const DimExpr& extent) {
   const Range range = facts.RangeOf(extent);
   const int64_t min = std::max(info.min, range.min), max = std::min(info.max, range.max);
-  if (min > max) return info;
+  const int64_t known = facts.LargestKnownDivisor(extent);
+  const int64_t divisor = known % info.multiple_of == 0 && known <= max ? known : info.multiple_of;
+  if (min > max || max - max % divisor < min) return info;
   info.min = min;
   info.max = max;
-  const int64_t divisor = facts.LargestKnownDivisor(extent);
-  if (divisor % info.multiple_of == 0 && divisor <= max) info.multiple_of = divisor;
+  info.multiple_of = divisor;
   if (info.likely.empty() && extent.symbol()) info.likely = facts.LikelyOf(*extent.symbol());
   std::erase_if(info.likely, [&](int64_t value) { return value < min || value > max; });
   return info;

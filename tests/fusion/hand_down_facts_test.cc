@@ -71,6 +71,20 @@ graph @region(%a: f32[N]) where N in [8, 9] {
   return %a
 }
 )");
+  EXPECT_EQ(Told(R"(
+graph @g(%c: bool[], %x: f32[4*S]) {
+  %z = if(%c, %x) {
+    region(%a: f32[N]) where N in [5, 7] { return %a }
+    region(%a: f32[N]) where N in [5, 7] { return %a }
+  }
+  return %z
+})",
+                 0),
+            R"(
+graph @region(%a: f32[N]) where N in [5, 7] {
+  return %a
+}
+)");
 }
 
 TEST(FactsText, ShowsRegionsUnderTheirNames) {

@@ -112,7 +112,8 @@ class Splitter {
     for (NodeId id = 0; id < static_cast<NodeId>(waits_.size()); ++id) {
       const Node& node = graph_.node(id);
       if (waits_[id]) continue;
-      if (node.op == OpKind::kBind && symbols_.contains(*node.dims("extent")[0].symbol())) {
+      if (node.op == OpKind::kBind) {  // even where nothing has the extent: the rest checks its range
+        symbols_.insert(*node.dims("extent")[0].symbol());
         counts_[*node.dims("extent")[0].symbol()] = Resolve({id, 0});
       }
       for (int32_t r = 0; r < static_cast<int32_t>(node.results.size()); ++r) {
@@ -139,11 +140,12 @@ class Splitter {
       Collect({a, b}, &pair);
       if (Intersects(pair, told_)) symbols_.merge(pair);
     }
-    for (size_t known = 0; known != symbols_.size() + handed_.size();) {  // what is handed on may have more symbols
+    size_t known;
+    do {  // what is handed on may have more symbols
       known = symbols_.size() + handed_.size();
       for (Value v : handed_) Collect(graph_.type(v).shape, &symbols_);
       HandOnTellers();
-    }
+    } while (known != symbols_.size() + handed_.size());
     for (const auto& [symbol, count] : counts_) HandOn(count, /*constants=*/true);
   }
 

@@ -116,6 +116,27 @@ graph @g(%x: f32[S, T]) where R {
 )");
 }
 
+// Its range is checked all the same.
+TEST(SplitAtData, AnExtentThatNothingHasIsTold) {
+  EXPECT_EQ(Split(R"(
+graph @g(%n: i64[]) where N in [2, 9] {
+  %m = bind %n {extent = [N]}
+  %y = neg %m
+  return "y" = %y
+})"),
+            R"(
+graph @g(%n: i64[]) where N in [2, 9] {
+  %y = neg %n : i64[]
+  rest(%n) {extents = [0], counts = [0]} {
+    region(%n: i64[], %"extent N": u8[N]) where N in [2, 9] {
+      return
+    }
+  }
+  return %y
+}
+)");
+}
+
 TEST(SplitAtData, ASymbolIsToldOnce) {
   EXPECT_EQ(Split("graph @g(%n: i64[]) where N { %a = bind %n {extent = [N]} %b = bind %n {extent = [N]} return %a }"),
             "INVALID_ARGUMENT: bind %b: symbol N has a value already");

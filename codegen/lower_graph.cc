@@ -1,8 +1,10 @@
 // The passes that take a graph to a host program, for the graph itself and for each of its regions.
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "analysis/shape_facts.h"
 #include "codegen/build_host_program.h"
 #include "codegen/lower_program.h"
@@ -30,6 +32,26 @@ absl::StatusOr<std::pair<Graph, std::vector<int>>> WithoutInvariants(const Graph
   };
   TAILOR_ASSIGN_OR_RETURN(Graph rest, RebuildGraph(body, {.add_outputs = add_outputs}));
   return std::pair(std::move(rest), std::move(numbers));
+}
+
+// A region's checks speak of its arguments: tells whose they are. Those of a rest are extents that a value told.
+void SayWhere(const Graph& graph, NodeId id, HostProgram& program) {
+  const Node& node = graph.node(id);
+  const bool rest = node.op == OpKind::kRest;
+  std::vector<std::pair<std::string, std::string>> names;
+  for (size_t i = 0; rest && i < node.i64s("counts").size(); ++i) {
+    if (node.i64s("counts")[i] < 0) continue;
+    const Graph& region = *node.regions[0].graph;
+    const NodeId input = region.inputs()[node.operands.size() + i];
+    names.emplace_back(absl::StrCat("input \"", region.node(input).name, "\" dim 0"),
+                       graph.NameOf(node.operands[node.i64s("counts")[i]]));
+  }
+  for (int i = 0; i < program.shape_check_count; ++i) {
+    ShapeCheck& check = program.checks[i];
+    check.message = absl::StrReplaceAll(check.message, names);
+    if (!rest) absl::StrAppend(&check.message, " (in ", InfoOf(node.op).text, " ", graph.NameOf({id, 0}), ")");
+    if (!rest && check.node.empty()) check.node = node.name;
+  }
 }
 
 class GraphLowering {
@@ -64,8 +86,11 @@ class GraphLowering {
     const LowerRegion lower_region = [&](NodeId id, int region, const ProgramRole& inner) -> absl::StatusOr<int> {
       TAILOR_ASSIGN_OR_RETURN(const Graph inside, HandDownFacts(rewritten, facts, id, region));
       absl::StatusOr<int> lowered = Lower(inside, inner);
-      if (lowered.ok()) return lowered;
       const Node& node = rewritten.node(id);
+      if (lowered.ok()) {
+        SayWhere(rewritten, id, tables_.program.programs[*lowered]);
+        return lowered;
+      }
       if (node.op == OpKind::kRest) return lowered;
       return WithNode(
           absl::Status(lowered.status().code(), absl::StrCat(InfoOf(node.op).text, " ", rewritten.NameOf({id, 0}), ": ",

@@ -227,11 +227,14 @@ Failure Arguments::SetOutputs(OutputList outputs, OutputUse use) {
 }
 
 Failure Arguments::CheckOverlap(const std::vector<GrowingBuffer>& provided) const {
+  const auto memory_of = [&](size_t i) {
+    const Output& output = outputs_[i];
+    if (output.data == nullptr) return Memory{provided[i].data(), provided[i].size()};
+    return Memory{output.data, output.bytes};
+  };
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    const Output& a = outputs_[i];
-    const bool own = a.data == nullptr;
-    const void* data = own ? provided[i].data() : a.data;
-    const uint64_t bytes = own ? provided[i].size() : a.bytes;
+    const bool own = outputs_[i].data == nullptr;
+    const auto [data, bytes] = memory_of(i);
     for (size_t k = 0; k < in_.size(); ++k) {
       if (!Overlap(data, bytes, in_memory_[k].data, in_memory_[k].bytes)) continue;
       return Bad("output", signature_.outputs[i].name,
@@ -239,7 +242,8 @@ Failure Arguments::CheckOverlap(const std::vector<GrowingBuffer>& provided) cons
                      (own ? ", which an earlier run of this session gave: give the output memory of its own" : ""));
     }
     for (size_t k = 0; k < i; ++k) {
-      if (Overlap(a.data, a.bytes, outputs_[k].data, outputs_[k].bytes)) {
+      const auto [other, other_bytes] = memory_of(k);
+      if (Overlap(data, bytes, other, other_bytes)) {
         return Bad("output", signature_.outputs[i].name, "it overlaps output \"" + signature_.outputs[k].name + "\"");
       }
     }

@@ -226,7 +226,7 @@ TEST_F(ControlFlow, WhatDataTellsIsChecked) {
   };
   EXPECT_THAT(run(4), AllOf(StartsWith("3: "), HasSubstr("end in dim 0 (N) is 4"), HasSubstr("(B) is 3")));
   EXPECT_THAT(run(0), AllOf(StartsWith("3: "), HasSubstr("N is 0"), HasSubstr("must be at least 1")));
-  EXPECT_THAT(run(65), AllOf(StartsWith("3: "), HasSubstr("N is 65"), HasSubstr("must be at most 64")));
+  EXPECT_THAT(run(65), AllOf(StartsWith("3: "), HasSubstr("N is 65 from %n, but must be at most 64")));
   EXPECT_THAT(run(-7), AllOf(StartsWith("3: "), HasSubstr("extent N is -7"), HasSubstr("must be at least 0")));
   EXPECT_EQ(run(3), "OK");
 }
@@ -352,6 +352,37 @@ graph @lost(%x: f32[B], %i: i64[]) {
   std::vector<tailor_tensor> out = {Provided()};
   EXPECT_THAT(Run({Floats(x, {4}), Number(&start)}, &out),
               AllOf(StartsWith("3: "), HasSubstr("gather %v: index 4 is out of range")));
+}
+
+TEST_F(ControlFlow, ARegionsChecksSayWhoseTheyAre) {
+  Compile(R"(
+graph @g(%c: bool[], %x: f32[B]) {
+  %picked = if(%c, %x) {
+    region(%a: f32[N]) where N in [0, 4] { %n = neg %a return %n }
+    region(%a: f32[N]) { return %a }
+  }
+  return "y" = %picked
+}
+)");
+  std::vector<float> x(5, 1.0f);
+  bool condition = true;
+  const auto run = [&] {
+    std::vector<tailor_tensor> out = {Provided()};
+    return Run({TensorOf(TAILOR_BOOL, &condition, 1, {}), Floats(x, {5})}, &out);
+  };
+  EXPECT_THAT(run(), HasSubstr("N is 5 from input \"a\" dim 0, but must be at most 4 (in if %picked)"));
+  condition = false;
+  EXPECT_EQ(run(), "OK");
+}
+
+// The library's memory of an earlier output may not be the caller's for another.
+TEST_F(ControlFlow, OutputsOfTheLibraryAndTheCallerDoNotOverlap) {
+  Compile("graph @g(%x: f32[N]) { %a = neg %x %b = exp %x return %a, %b }");
+  std::vector<float> x(4, 1.0f), b(4);
+  std::vector<tailor_tensor> out = {Provided(), Floats(b, {4})};
+  ASSERT_EQ(Run({Floats(x, {4})}, &out), "OK");
+  out = {Provided(), TensorOf(TAILOR_F32, out[0].data, 16, {4})};
+  EXPECT_THAT(Run({Floats(x, {4})}, &out), AllOf(StartsWith("3: "), HasSubstr("overlaps output \"a\"")));
 }
 
 TEST_F(ControlFlow, SavedAndLoadedItRunsAlike) {

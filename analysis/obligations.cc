@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "graph/region_rules.h"
 
 namespace tailor {
 namespace {
@@ -38,6 +39,8 @@ class NodeObligations {
         return Scatter();
       case ShapeRule::kWindow:
         return NonNegative(node_.dims("sizes"), "window size of dim ");
+      case ShapeRule::kRegion:
+        return Region();
       case ShapeRule::kPad:
       case ShapeRule::kFromShape:
         return NonNegative(node_.results[0].shape, "extent of dim ");
@@ -146,6 +149,19 @@ class NodeObligations {
           absl::StrCat("dim ", d, " of updates"),
           absl::StrCat("dim ", of_indices ? d : d - count + depth, of_indices ? " of indices" : " of x"),
           "dims of the updates");
+    }
+  }
+
+  // A branch may be said to return what no tensor can be, which no run of it does.
+  void Region() {
+    if (node_.op != OpKind::kIf) return;
+    const std::vector<std::vector<bool>> told = ToldExtents(graph_, node_);
+    for (size_t r = 0; r < told.size(); ++r) {
+      for (size_t d = 0; d < told[r].size(); ++d) {
+        if (told[r][d]) continue;
+        Add(Relation::kAtLeast, node_.results[r].shape[d], 0, absl::StrCat("extent ", d, " of result ", r), "the bound",
+            "extents");
+      }
     }
   }
 

@@ -34,7 +34,8 @@ std::optional<int64_t> UpperBound(const KernelPlan& plan, ExprId id) {
     case ExprKind::kIndexAdd:
       return both([](int64_t a, int64_t b) { return a + b; });
     case ExprKind::kIndexMul:
-      return both([](int64_t a, int64_t b) { return a * b; });
+      // Only constants are below 0; times one the other factor is largest where it is 0.
+      return both([](int64_t a, int64_t b) { return a < 0 || b < 0 ? 0 : a * b; });
     case ExprKind::kIndexMod: {
       auto b = ConstantIndex(plan, e.args[1]);
       if (b) return *b - 1;

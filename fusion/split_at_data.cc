@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "fusion/node_class.h"
 #include "graph/region_rules.h"
 #include "graph/status_macros.h"
 
@@ -41,37 +40,17 @@ bool Intersects(const Symbols& a, const Symbols& b) {
 
 class Splitter {
  public:
-  explicit Splitter(const Graph& graph)
-      : graph_(graph), needed_(graph.nodes().size()), waits_(graph.nodes().size()), rest_("rest") {}
+  explicit Splitter(const Graph& graph) : graph_(graph), waits_(graph.nodes().size()), rest_("rest") {}
 
   absl::StatusOr<Graph> Run() {
-    FindWhatIsNeeded();
     TAILOR_RETURN_IF_ERROR(FindWhatWaits());
-    if (told_.empty()) return idle_ ? BuildMain() : graph_;
+    if (told_.empty()) return graph_;
     FindArguments();
     TAILOR_RETURN_IF_ERROR(BuildRest());
     return BuildMain();
   }
 
  private:
-  // What outputs are computed from, and what tells an extent that something needed mentions. Anything else is left out:
-  // handed on, it would run.
-  void FindWhatIsNeeded() {
-    Symbols mentioned;
-    for (const Output& output : graph_.outputs()) needed_[output.value.node] = true;
-    for (const auto& [a, b] : graph_.assumed_equal()) Collect({a, b}, &mentioned);
-    for (NodeId id = static_cast<NodeId>(needed_.size()) - 1; id >= 0; --id) {
-      const Node& node = graph_.node(id);
-      const Symbols own = MentionedBy(node);
-      needed_[id] = needed_[id] || node.op == OpKind::kInput ||
-                    (ClassOf(node) == FusionClass::kControl && Intersects(own, mentioned));
-      idle_ = idle_ || (!needed_[id] && ClassOf(node) == FusionClass::kControl);
-      if (!needed_[id]) continue;
-      mentioned.insert(own.begin(), own.end());
-      for (Value operand : node.operands) needed_[operand.node] = true;
-    }
-  }
-
   // A symbol that no input has is told by the first bind, or loop or branch result, that has it as an extent.
   absl::Status FindWhatWaits() {
     Symbols known;
@@ -79,7 +58,6 @@ class Splitter {
     for (NodeId id = 0; id < static_cast<NodeId>(waits_.size()); ++id) {
       const Node& node = graph_.node(id);
       if (node.op == OpKind::kRest) return absl::InvalidArgumentError("rest: is the compiler's own");
-      if (!needed_[id]) continue;
       Symbols own;
       if (node.op == OpKind::kBind) own.insert(*node.dims("extent")[0].symbol());
       if (node.op == OpKind::kWhile || node.op == OpKind::kIf) {
@@ -133,7 +111,7 @@ class Splitter {
   void HandOnTellers() {
     for (NodeId id = 0; id < static_cast<NodeId>(waits_.size()); ++id) {
       const Node& node = graph_.node(id);
-      if (waits_[id] || !needed_[id]) continue;
+      if (waits_[id]) continue;
       if (node.op == OpKind::kBind) {  // even where nothing has the extent: the rest checks its range
         symbols_.insert(*node.dims("extent")[0].symbol());
         counts_[*node.dims("extent")[0].symbol()] = Resolve({id, 0});
@@ -260,7 +238,7 @@ class Splitter {
     std::map<Value, Value> copies;
     for (NodeId id = 0; id < static_cast<NodeId>(waits_.size()); ++id) {
       const Node& node = graph_.node(id);
-      if (waits_[id] || !needed_[id] || node.op == OpKind::kBind) continue;
+      if (waits_[id] || node.op == OpKind::kBind) continue;
       Value copy;
       if (node.op == OpKind::kInput) {
         TAILOR_ASSIGN_OR_RETURN(copy, main.AddInput(node.string("name"), node.dtype("dtype"), node.dims("shape")));
@@ -284,7 +262,6 @@ class Splitter {
         TAILOR_RETURN_IF_ERROR(main.AddOutput(output.name, copies.at(Resolve(output.value))));
       }
     }
-    if (told_.empty()) return main;
     std::vector<Value> values;
     for (Value v : handed_) values.push_back(copies.at(v));
     Attributes attributes;
@@ -298,10 +275,8 @@ class Splitter {
   }
 
   const Graph& graph_;
-  Symbols told_;        // by data, before the rest
-  Symbols told_later_;  // by nodes of the rest
-  std::vector<bool> needed_;
-  bool idle_ = false;        // a node that is not needed might tell an extent
+  Symbols told_;             // by data, before the rest
+  Symbols told_later_;       // by nodes of the rest
   std::vector<bool> waits_;  // nodes that need them
   Symbols symbols_;          // that the rest mentions
   std::map<SymbolId, Value> counts_;

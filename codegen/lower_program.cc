@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cassert>
 #include <map>
-#include <set>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/builders.h"
 #include "graph/region_rules.h"
 #include "graph/status_macros.h"
 
@@ -40,9 +41,11 @@ bool Intersects(const Symbols& a, const Symbols& b) {
 
 class Splitter {
  public:
-  explicit Splitter(const Graph& graph) : graph_(graph), waits_(graph.nodes().size()), rest_("rest") {}
+  explicit Splitter(const Graph& graph)
+      : graph_(graph), needed_(graph.nodes().size()), waits_(graph.nodes().size()), rest_("rest") {}
 
   absl::StatusOr<Graph> Run() {
+    FindWhatIsNeeded();
     TAILOR_RETURN_IF_ERROR(FindWhatWaits());
     if (told_.empty()) return graph_;
     FindArguments();
@@ -51,6 +54,21 @@ class Splitter {
   }
 
  private:
+  // What outputs and binds are computed from, and what tells an extent that one of these mentions.
+  void FindWhatIsNeeded() {
+    Symbols mentioned;
+    for (const Output& output : graph_.outputs()) needed_[output.value.node] = true;
+    for (NodeId id = static_cast<NodeId>(needed_.size()) - 1; id >= 0; --id) {
+      const Node& node = graph_.node(id);
+      Symbols tells;
+      if (node.op == OpKind::kWhile || node.op == OpKind::kIf) Collect(node.dims("shapes"), &tells);
+      needed_[id] = needed_[id] || node.op == OpKind::kBind || Intersects(tells, mentioned);
+      if (!needed_[id]) continue;
+      mentioned.merge(MentionedBy(node));
+      for (Value operand : node.operands) needed_[operand.node] = true;
+    }
+  }
+
   // A symbol that no input has is told by the first bind, or loop or branch result, that has it as an extent.
   absl::Status FindWhatWaits() {
     Symbols known;
@@ -130,7 +148,10 @@ class Splitter {
     for (NodeId id = 0; id < static_cast<NodeId>(waits_.size()); ++id) {
       if (!waits_[id]) continue;
       symbols_.merge(MentionedBy(graph_.node(id)));
-      for (Value operand : graph_.node(id).operands) HandOn(operand);
+      for (Value operand : graph_.node(id).operands) {
+        Collect(graph_.type(operand).shape, &symbols_);
+        if (needed_[id]) HandOn(operand);
+      }
     }
     for (const Output& output : graph_.outputs()) {
       if (Waits(output.value)) HandOn(output.value);
@@ -186,11 +207,22 @@ class Splitter {
     return absl::OkStatus();
   }
 
+  // For what is not handed on, since only nodes read it that no output needs: they are checked like any other, and then
+  // left out.
+  absl::StatusOr<Value> StandIn(Value v) {
+    const TensorType& type = graph_.type(v);
+    TAILOR_ASSIGN_OR_RETURN(const Value zero, ScalarConstant(rest_, type.dtype, 0));
+    TAILOR_ASSIGN_OR_RETURN(const NodeId zeros,
+                            rest_.Append(OpKind::kBroadcast, {zero}, {{"shape", Renamed(type.shape)}}));
+    return in_rest_[v] = {zeros, 0};
+  }
+
   absl::StatusOr<Value> InRest(Value v) {
     v = Resolve(v);
     auto [it, added] = in_rest_.try_emplace(v);
     if (!added) return it->second;
-    const Node& node = graph_.node(v.node);  // a constant: the others are handed on, or there already
+    const Node& node = graph_.node(v.node);
+    if (node.op != OpKind::kConstant) return StandIn(v);
     TAILOR_ASSIGN_OR_RETURN(it->second, rest_.AddConstant(node.string("name"), node.dtype("dtype"), node.dims("shape"),
                                                           graph_.constant_data(v.node)));
     return it->second;
@@ -275,8 +307,9 @@ class Splitter {
   }
 
   const Graph& graph_;
-  Symbols told_;             // by data, before the rest
-  Symbols told_later_;       // by nodes of the rest
+  Symbols told_;        // by data, before the rest
+  Symbols told_later_;  // by nodes of the rest
+  std::vector<bool> needed_;
   std::vector<bool> waits_;  // nodes that need them
   Symbols symbols_;          // that the rest mentions
   std::map<SymbolId, Value> counts_;

@@ -137,6 +137,33 @@ graph @g(%n: i64[]) where N in [2, 9] {
 )");
 }
 
+// No output needs %g or %s: they are checked in the rest, but %g is not computed for it.
+TEST(SplitAtData, WhatNoOutputNeedsIsNotHandedOn) {
+  EXPECT_EQ(Split(R"(
+graph @g(%t: f32[V], %i: i64[B], %n: i64[]) where V, B, N {
+  %g = gather %t, %i
+  %m = bind %n {extent = [N]}
+  %s = slice %g {starts = [0], sizes = [N]}
+  %y = iota {shape = [N], axis = 0, dtype = i64}
+  return "y" = %y
+})"),
+            R"(
+graph @g(%t: f32[V], %i: i64[B], %n: i64[]) where N {
+  %g = gather %t, %i : f32[B]
+  rest(%n) {extents = [B, 0], counts = [-1, 0], outputs = [0]} {
+    region(%n: i64[], %"extent B": u8[B], %"extent N": u8[N]) {
+      %3 = constant 0 : f32[]
+      %4 = broadcast %3 {shape = [B]} : f32[B]
+      %s = slice %4 {starts = [0], sizes = [N]} : f32[N]
+      %y = iota {shape = [N], axis = 0, dtype = i64} : i64[N]
+      return %y
+    }
+  }
+  return
+}
+)");
+}
+
 TEST(SplitAtData, ASymbolIsToldOnce) {
   EXPECT_EQ(Split("graph @g(%n: i64[]) where N { %a = bind %n {extent = [N]} %b = bind %n {extent = [N]} return %a }"),
             "INVALID_ARGUMENT: bind %b: symbol N has a value already");

@@ -1,5 +1,9 @@
 """Building graphs in Python: dims, operators, ops, constants, errors."""
+import contextlib
 import gc
+import io
+import pathlib
+import re
 import unittest
 import weakref
 
@@ -198,6 +202,16 @@ class ConstantTest(unittest.TestCase):
     def test_bf16_is_taken_as_bits(self):
         value = tailor.Graph().constant(np.array([0x3F80], np.uint16), "b", dtype="bf16")
         self.assertEqual(value.dtype, "bf16")
+
+
+class DocsTest(unittest.TestCase):
+    def test_the_loop_of_the_docs_runs(self):
+        docs = pathlib.Path(__file__).parents[2] / "docs" / "control-flow.md"
+        code = re.search(r"```python\n(.*?)```", docs.read_text(), re.DOTALL).group(1)
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(code, {})
+        self.assertEqual(re.findall(r"\d\.", printed.getvalue()), ["1.", "1.", "2.", "2.", "3.", "3."])
 
 
 if __name__ == "__main__":

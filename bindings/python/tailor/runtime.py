@@ -110,7 +110,7 @@ class Executable:
         """One run with a session borrowed from the executable; from any thread. See Session.run."""
         arrays, tensors = self._input_tensors(inputs, named)
         outputs = self._output_arrays(tensors) if out is None else _writable(out)
-        if any(array is None for array in outputs):
+        if any(array is None for array in outputs):  # only a session provides memory
             return self.session().run(*arrays)
         results = self._tensors(outputs, self._outputs)
         check(self._library.tailor_executable_run(self._handle, tensors, len(arrays), results, len(outputs)))

@@ -42,14 +42,21 @@ bool Intersects(const Symbols& a, const Symbols& b) {
 class Splitter {
  public:
   explicit Splitter(const Graph& graph)
-      : graph_(graph), needed_(graph.nodes().size()), waits_(graph.nodes().size()), rest_("rest") {}
+      : graph_(graph),
+        needed_(graph.nodes().size()),
+        left_out_(graph.nodes().size()),
+        waits_(graph.nodes().size()),
+        rest_("rest") {}
 
   absl::StatusOr<Graph> Run() {
     FindWhatIsNeeded();
+    FindWhatIsLeftOut();
     TAILOR_RETURN_IF_ERROR(FindWhatWaits());
-    if (told_.empty()) return graph_;
-    FindArguments();
-    TAILOR_RETURN_IF_ERROR(BuildRest());
+    if (told_.empty() && untold_.empty()) return graph_;
+    if (!told_.empty()) {
+      FindArguments();
+      TAILOR_RETURN_IF_ERROR(BuildRest());
+    }
     return BuildMain();
   }
 
@@ -69,6 +76,34 @@ class Splitter {
     }
   }
 
+  // Loops and branches that no output needs do not run: what speaks of extents that they would tell goes with them.
+  void FindWhatIsLeftOut() {
+    for (NodeId id = 0; id < static_cast<NodeId>(left_out_.size()); ++id) {
+      const Node& node = graph_.node(id);
+      if (needed_[id]) continue;
+      bool left_out = Intersects(MentionedBy(node), untold_);
+      for (Value operand : node.operands) left_out = left_out || left_out_[operand.node];
+      if (node.op == OpKind::kWhile || node.op == OpKind::kIf) {
+        const Symbols tells = ToldBy(node);
+        left_out = left_out || !tells.empty();
+        untold_.insert(tells.begin(), tells.end());
+      }
+      left_out_[id] = left_out;
+    }
+  }
+
+  // Extents of its results that a loop or branch tells.
+  Symbols ToldBy(const Node& node) const {
+    Symbols symbols;
+    const std::vector<std::vector<bool>> told = ToldExtents(graph_, node);
+    for (size_t r = 0; r < told.size(); ++r) {
+      for (size_t d = 0; d < told[r].size(); ++d) {
+        if (told[r][d]) symbols.insert(*node.results[r].shape[d].symbol());
+      }
+    }
+    return symbols;
+  }
+
   // A symbol that no input has is told by the first bind, or loop or branch result, that has it as an extent.
   absl::Status FindWhatWaits() {
     Symbols known;
@@ -76,16 +111,10 @@ class Splitter {
     for (NodeId id = 0; id < static_cast<NodeId>(waits_.size()); ++id) {
       const Node& node = graph_.node(id);
       if (node.op == OpKind::kRest) return absl::InvalidArgumentError("rest: is the compiler's own");
+      if (left_out_[id]) continue;
       Symbols own;
       if (node.op == OpKind::kBind) own.insert(*node.dims("extent")[0].symbol());
-      if (node.op == OpKind::kWhile || node.op == OpKind::kIf) {
-        const std::vector<std::vector<bool>> told = ToldExtents(graph_, node);
-        for (size_t r = 0; r < told.size(); ++r) {
-          for (size_t d = 0; d < told[r].size(); ++d) {
-            if (told[r][d]) own.insert(*node.results[r].shape[d].symbol());
-          }
-        }
-      }
+      if (node.op == OpKind::kWhile || node.op == OpKind::kIf) own = ToldBy(node);
       for (SymbolId symbol : own) {
         if (!known.contains(symbol)) continue;
         return absl::InvalidArgumentError(absl::StrCat(InfoOf(node.op).text, " ", graph_.NameOf({id, 0}), ": symbol ",
@@ -129,7 +158,7 @@ class Splitter {
   void HandOnTellers() {
     for (NodeId id = 0; id < static_cast<NodeId>(waits_.size()); ++id) {
       const Node& node = graph_.node(id);
-      if (waits_[id]) continue;
+      if (waits_[id] || left_out_[id]) continue;
       if (node.op == OpKind::kBind) {  // even where nothing has the extent: the rest checks its range
         symbols_.insert(*node.dims("extent")[0].symbol());
         counts_[*node.dims("extent")[0].symbol()] = Resolve({id, 0});
@@ -159,7 +188,7 @@ class Splitter {
     for (const auto& [a, b] : graph_.assumed_equal()) {
       Symbols pair;
       Collect({a, b}, &pair);
-      if (Intersects(pair, told_)) symbols_.merge(pair);
+      if (Intersects(pair, told_) && !Intersects(pair, untold_)) symbols_.merge(pair);
     }
     size_t known;
     do {  // what is handed on may have more symbols
@@ -233,7 +262,8 @@ class Splitter {
     for (const auto& [a, b] : graph_.assumed_equal()) {
       Symbols pair;
       Collect({a, b}, &pair);
-      if (Intersects(pair, told_)) TAILOR_RETURN_IF_ERROR(rest_.AssumeEqual(Renamed(a), Renamed(b)));
+      if (!Intersects(pair, told_) || Intersects(pair, untold_)) continue;
+      TAILOR_RETURN_IF_ERROR(rest_.AssumeEqual(Renamed(a), Renamed(b)));
     }
     for (NodeId id = 0; id < static_cast<NodeId>(waits_.size()); ++id) {
       if (!waits_[id]) continue;
@@ -265,12 +295,13 @@ class Splitter {
     for (const auto& [a, b] : graph_.assumed_equal()) {
       Symbols pair;
       Collect({a, b}, &pair);
-      if (!Intersects(pair, told_)) TAILOR_RETURN_IF_ERROR(main.AssumeEqual(a, b));
+      if (Intersects(pair, told_) || Intersects(pair, untold_)) continue;
+      TAILOR_RETURN_IF_ERROR(main.AssumeEqual(a, b));
     }
     std::map<Value, Value> copies;
     for (NodeId id = 0; id < static_cast<NodeId>(waits_.size()); ++id) {
       const Node& node = graph_.node(id);
-      if (waits_[id] || node.op == OpKind::kBind) continue;
+      if (waits_[id] || left_out_[id] || node.op == OpKind::kBind) continue;
       Value copy;
       if (node.op == OpKind::kInput) {
         TAILOR_ASSIGN_OR_RETURN(copy, main.AddInput(node.string("name"), node.dtype("dtype"), node.dims("shape")));
@@ -294,6 +325,7 @@ class Splitter {
         TAILOR_RETURN_IF_ERROR(main.AddOutput(output.name, copies.at(Resolve(output.value))));
       }
     }
+    if (told_.empty()) return main;
     std::vector<Value> values;
     for (Value v : handed_) values.push_back(copies.at(v));
     Attributes attributes;
@@ -309,8 +341,10 @@ class Splitter {
   const Graph& graph_;
   Symbols told_;        // by data, before the rest
   Symbols told_later_;  // by nodes of the rest
+  Symbols untold_;      // by loops and branches that no output needs
   std::vector<bool> needed_;
-  std::vector<bool> waits_;  // nodes that need them
+  std::vector<bool> left_out_;
+  std::vector<bool> waits_;  // nodes that need what data tells
   Symbols symbols_;          // that the rest mentions
   std::map<SymbolId, Value> counts_;
   std::vector<Value> handed_;

@@ -54,6 +54,30 @@ graph @g(%x: f32[B, S], %n: i64[]) where N {
 )");
 }
 
+TEST(SplitAtData, ABranchThatNoOutputNeedsIsDropped) {
+  EXPECT_EQ(Split(R"(
+graph @g(%c: bool[], %x: f32[B]) where B, N {
+  %0 = neg %x
+  %y = if(%c, %x) {shapes = [N]} {
+    region(%a: f32[B]) {
+      return "y" = %a
+    }
+    region(%a: f32[B]) {
+      %b = concat %a, %a {axis = 0}
+      return "y" = %b
+    }
+  }
+  %z = exp %y
+  return %0
+})"),
+            R"(
+graph @g(%c: bool[], %x: f32[B]) where N {
+  %2 = neg %x : f32[B]
+  return %2
+}
+)");
+}
+
 TEST(SplitAtData, TheRestMayWaitInTurn) {
   EXPECT_EQ(Split(R"(
 graph @g(%x: f32[B], %n: i64[]) where B, N, M {

@@ -82,7 +82,11 @@ class Splitter {
       const Node& node = graph_.node(id);
       if (needed_[id]) continue;
       bool left_out = Intersects(MentionedBy(node), untold_);
-      for (Value operand : node.operands) left_out = left_out || left_out_[operand.node];
+      for (Value operand : node.operands) {
+        Symbols extents;
+        Collect(graph_.type(operand).shape, &extents);
+        left_out = left_out || Intersects(extents, untold_);
+      }
       if (node.op == OpKind::kWhile || node.op == OpKind::kIf) {
         const Symbols tells = ToldBy(node);
         left_out = left_out || !tells.empty();
@@ -236,14 +240,12 @@ class Splitter {
     return absl::OkStatus();
   }
 
-  // For what is not handed on, since only nodes read it that no output needs: they are checked like any other, and then
-  // left out.
-  absl::StatusOr<Value> StandIn(Value v) {
-    const TensorType& type = graph_.type(v);
-    TAILOR_ASSIGN_OR_RETURN(const Value zero, ScalarConstant(rest_, type.dtype, 0));
-    TAILOR_ASSIGN_OR_RETURN(const NodeId zeros,
-                            rest_.Append(OpKind::kBroadcast, {zero}, {{"shape", Renamed(type.shape)}}));
-    return in_rest_[v] = {zeros, 0};
+  // Appends something of a type to `graph`, for what is not there since only nodes read it that no output needs: they
+  // are checked like any other, and then left out.
+  static absl::StatusOr<Value> StandIn(Graph& graph, DType dtype, const Shape& shape) {
+    TAILOR_ASSIGN_OR_RETURN(const Value zero, ScalarConstant(graph, dtype, 0));
+    TAILOR_ASSIGN_OR_RETURN(const NodeId zeros, graph.Append(OpKind::kBroadcast, {zero}, {{"shape", shape}}));
+    return Value{zeros, 0};
   }
 
   absl::StatusOr<Value> InRest(Value v) {
@@ -251,7 +253,11 @@ class Splitter {
     auto [it, added] = in_rest_.try_emplace(v);
     if (!added) return it->second;
     const Node& node = graph_.node(v.node);
-    if (node.op != OpKind::kConstant) return StandIn(v);
+    if (node.op != OpKind::kConstant) {
+      const TensorType& type = graph_.type(v);
+      TAILOR_ASSIGN_OR_RETURN(it->second, StandIn(rest_, type.dtype, Renamed(type.shape)));
+      return it->second;
+    }
     TAILOR_ASSIGN_OR_RETURN(it->second, rest_.AddConstant(node.string("name"), node.dtype("dtype"), node.dims("shape"),
                                                           graph_.constant_data(v.node)));
     return it->second;
@@ -310,7 +316,14 @@ class Splitter {
                                                        graph_.constant_data(id)));
       } else {
         std::vector<Value> operands;
-        for (Value operand : node.operands) operands.push_back(copies.at(Resolve(operand)));
+        for (Value operand : node.operands) {
+          auto [it, added] = copies.try_emplace(Resolve(operand));
+          if (added) {
+            const TensorType& type = graph_.type(operand);
+            TAILOR_ASSIGN_OR_RETURN(it->second, StandIn(main, type.dtype, type.shape));
+          }
+          operands.push_back(it->second);
+        }
         TAILOR_ASSIGN_OR_RETURN(copy.node, main.Append(node.op, operands, node.attributes, node.regions));
       }
       main.SetNodeName(copy.node, node.name);

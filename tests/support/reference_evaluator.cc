@@ -121,6 +121,7 @@ class Evaluator {
       const Dims& lhs = Operand(node, 0).dims;
       own *= static_cast<double>(lhs[lhs.size() - (node.i64("transpose_lhs") != 0 ? 2 : 1)]);
     }
+    if (node.op == OpKind::kScan) own *= static_cast<double>(dims[node.i64("axis")]);  // each prefix is combined afresh
     *work_ -= own;
     return *work_ < 0 ? absl::ResourceExhaustedError("too much work") : absl::OkStatus();
   }

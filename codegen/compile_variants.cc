@@ -17,14 +17,14 @@
 namespace tailor {
 namespace {
 
-// Kernels (by index) that one module holds. A product is a module of its own: it takes longest.
+// Kernels (by index) that one module holds. A product, or a chain of them, is a module of its own: it takes longest.
 using ModuleKernels = std::vector<int>;
 
 std::vector<ModuleKernels> SplitIntoModules(const std::vector<KernelPlan>& kernels) {
   constexpr size_t kLoopsPerModule = 4;
   std::vector<ModuleKernels> products, loops;
   for (int i = 0; i < static_cast<int>(kernels.size()); ++i) {
-    if (kernels[i].contraction) {
+    if (kernels[i].contraction || !kernels[i].links.empty()) {
       products.push_back({i});
     } else {
       if (loops.empty() || loops.back().size() == kLoopsPerModule) loops.emplace_back();
@@ -47,8 +47,7 @@ struct Build {
 Build StartBuild(const LoweredProgram& program, const CpuTarget& target, size_t modules) {
   Build build{target};
   for (const KernelPlan& plan : program.kernels) {
-    build.schedules.push_back(plan.contraction ? ScheduleContraction(plan, target.traits)
-                                               : ScheduleLoops(plan, target.traits));
+    build.schedules.push_back(ScheduleOnCpu(plan, target.traits));
   }
   for (size_t i = 0; i < program.kernels.size(); ++i) {
     build.kernels.push_back({absl::StrCat("k", i), &program.kernels[i], &build.schedules[i]});
@@ -61,8 +60,7 @@ absl::Status EmitKernels(const Build& build, const ModuleKernels& kernels, llvm:
   const EmitTarget target{.fma = build.target.traits.fused_multiply_add};
   for (int i : kernels) {
     const EmittedKernel& kernel = build.kernels[i];
-    const auto emit = kernel.plan->contraction ? EmitContraction : EmitLoops;
-    TAILOR_RETURN_IF_ERROR(emit(*kernel.plan, *kernel.schedule, target, kernel.symbol, module));
+    TAILOR_RETURN_IF_ERROR(EmitOnCpu(*kernel.plan, *kernel.schedule, target, kernel.symbol, module));
   }
   return absl::OkStatus();
 }

@@ -15,7 +15,8 @@
 namespace tailor {
 
 // Loops and row kernels (codegen/cpu).
-Schedule ScheduleLoops(const KernelPlan& plan, const TargetTraits& traits);
+// With `whole_rows` a task is one row: lanes run within it.
+Schedule ScheduleLoops(const KernelPlan& plan, const TargetTraits& traits, bool whole_rows = false);
 absl::Status EmitLoops(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
                        const std::string& name, llvm::Module& module);
 
@@ -23,6 +24,16 @@ absl::Status EmitLoops(const KernelPlan& plan, const Schedule& schedule, const E
 Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits);
 absl::Status EmitContraction(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
                              const std::string& name, llvm::Module& module);
+
+// Chains of them (codegen/chain). Requires plan.links.
+Schedule ScheduleChain(const KernelPlan& plan, const TargetTraits& traits);
+absl::Status EmitChain(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
+                       const std::string& name, llvm::Module& module);
+
+// Whichever the plan is.
+Schedule ScheduleOnCpu(const KernelPlan& plan, const TargetTraits& traits);
+absl::Status EmitOnCpu(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
+                       const std::string& name, llvm::Module& module);
 
 }  // namespace tailor
 

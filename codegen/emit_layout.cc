@@ -131,7 +131,7 @@ class LayoutEmitter {
     }
     for (const DimValue& dim : shape.dims) Set(slot++, dim.value);
     const KernelPlan& plan = *unit_.kernels[launch.kernel].plan;
-    if (HasRowBuffers(plan)) {
+    if (HasScratch(plan)) {
       Set(slot++, f_.b.CreateGEP(byte, base_, workspace.scratch, "scratch"));
       Set(slot++, shape.scratch_bytes.value);
     }

@@ -38,7 +38,7 @@ llvm::Value* KernelFrame::ExtentValue(llvm::IRBuilderBase& b, const Extent& exte
 }
 
 int ArgumentSlots(const KernelPlan& plan) {
-  return BoundBuffers(plan) + static_cast<int>(plan.dims.size()) + (HasRowBuffers(plan) ? 2 : 0) +
+  return BoundBuffers(plan) + static_cast<int>(plan.dims.size()) + (HasScratch(plan) ? 2 : 0) +
          (plan.fault_count > 0 ? 2 : 0);
 }
 
@@ -88,11 +88,12 @@ KernelFrame OpenKernelFunction(llvm::IRBuilderBase& b, llvm::Module& module, con
     frame.buffers.push_back(bound ? slots.Next(b.getPtrTy(), "b" + llvm::Twine(i)) : nullptr);
   }
   for (size_t i = 0; i < plan.dims.size(); ++i) frame.dims.push_back(slots.Next(i64, "d" + llvm::Twine(i)));
-  if (HasRowBuffers(plan)) {
+  if (HasScratch(plan)) {
     llvm::Value* base = slots.Next(b.getPtrTy(), "scratch");
     llvm::Value* stride = slots.Next(i64, "scratch.bytes");
     llvm::Value* own = b.CreateMul(function->getArg(3), stride, "scratch.own");
-    PlaceRowBuffers(b, plan, b.CreateInBoundsGEP(b.getInt8Ty(), base, own, "scratch.worker"), frame);
+    frame.scratch = b.CreateInBoundsGEP(b.getInt8Ty(), base, own, "scratch.worker");
+    PlaceRowBuffers(b, plan, frame.scratch, frame);
   }
   if (plan.fault_count > 0) {
     frame.fault = slots.Next(b.getPtrTy(), "fault");

@@ -54,6 +54,7 @@ enum class BufferKind : uint8_t {
   kOutput,  // written memory, bound by the host program
   kRow,     // per-worker scratch holding one row's worth; dims are tile extents
   kLocal,   // one scalar per row, no dims
+  kBlock,   // of a chain: per-worker scratch holding the rows of one task; dims are those of one row
 };
 
 struct Buffer {
@@ -111,6 +112,8 @@ struct Stage {
   std::vector<Statement> statements;
 };
 
+struct ChainLink;
+
 struct KernelPlan {
   std::string name;        // "k3_softmax": dominant node's kind and number; not part of identity
   std::vector<Axis> axes;  // parallel first, in memory order of the main output; then tile or contract
@@ -119,7 +122,10 @@ struct KernelPlan {
   std::vector<Expr> exprs;
   std::vector<Stage> stages;
   bool contraction = false;  // stage 0 is one multiply-add reduction over the contract axis
-  int fault_count = 0;       // > 0: an extra argument slot addresses the run's fault record
+  // Not empty: a chain. Each task runs the links, one after another, on a block of rows of the last axis; the axes are
+  // those of the rows, outer first, and there are no stages.
+  std::vector<ChainLink> links;
+  int fault_count = 0;  // > 0: an extra argument slot addresses the run's fault record
 
   // Adds `expr` or finds its equal; operands must exist. Folds constants and trivial index arithmetic.
   ExprId Add(Expr expr);
@@ -134,6 +140,14 @@ struct KernelPlan {
 
  private:
   absl::flat_hash_map<std::string, ExprId> interned_;
+};
+
+// A kernel of a chain, which for all it knows runs alone: where the chain has a block of some rows, its plan has the
+// whole tensor.
+struct ChainLink {
+  KernelPlan plan;
+  std::vector<int> buffers;  // by bound buffer of `plan`: the chain's
+  std::vector<int> dims;     // by dim slot likewise
 };
 
 // d(value)/d(axis) when `value` is affine in `axis`: the coefficient as an index expression (kExtent

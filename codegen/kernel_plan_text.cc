@@ -3,6 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "codegen/kernel_plan.h"
 
 namespace tailor {
@@ -35,6 +37,7 @@ class TextWriter {
 
   std::string Write() {
     WriteSignature();
+    for (const ChainLink& link : plan_.links) WriteLink(link);
     for (size_t i = 0; i < plan_.stages.size(); ++i) WriteStage(static_cast<int>(i));
     return out_;
   }
@@ -108,6 +111,15 @@ class TextWriter {
     return "?";
   }
 
+  const char* Kind() const { return !plan_.links.empty() ? "chain" : plan_.contraction ? "contraction" : "kernel"; }
+
+  void WriteLink(const ChainLink& link) {
+    absl::StrAppend(&out_, "  link(b", absl::StrJoin(link.buffers, ", b"));
+    if (!link.dims.empty()) absl::StrAppend(&out_, "; d", absl::StrJoin(link.dims, ", d"));
+    absl::StrAppend(&out_, ") ", absl::StrReplaceAll(absl::StripSuffix(link.plan.Text(), "\n"), {{"\n", "\n    "}}),
+                    "\n");
+  }
+
   void WriteSignature() {
     std::vector<std::string> parts;
     for (size_t i = 0; i < plan_.axes.size(); ++i) {
@@ -115,14 +127,14 @@ class TextWriter {
       parts.push_back(absl::StrCat("a", i, ": ", ExtentText(plan_.axes[i].extent), " ",
                                    kRoles[static_cast<int>(plan_.axes[i].role)]));
     }
-    absl::StrAppend(&out_, plan_.contraction ? "contraction" : "kernel", " axes [", absl::StrJoin(parts, ", "), "]\n");
+    absl::StrAppend(&out_, Kind(), " axes [", absl::StrJoin(parts, ", "), "]\n");
     for (size_t i = 0; i < plan_.dims.size(); ++i) {
       const DimSlot& slot = plan_.dims[i];
       if (slot.divisor == 1 && slot.max == INT64_MAX) continue;
       absl::StrAppend(&out_, "  d", i, ": multiple of ", slot.divisor, ", at most ", slot.max, "\n");
     }
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-      constexpr const char* kKinds[] = {"in", "out", "row", "local"};
+      constexpr const char* kKinds[] = {"in", "out", "row", "local", "block"};
       const Buffer& buffer = plan_.buffers[i];
       std::vector<std::string> dims;
       for (const Extent& extent : buffer.dims) dims.push_back(ExtentText(extent));

@@ -18,8 +18,9 @@ DType AccumulatorOf(DType dtype) { return dtype == DType::kF16 || dtype == DType
 
 class GroupLowering {
  public:
-  GroupLowering(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group)
-      : graph_(graph), facts_(facts), group_(group), values_(graph, facts, group) {}
+  // A link of a chain keeps its rows apart from the batch.
+  GroupLowering(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group, bool link = false)
+      : graph_(graph), facts_(facts), group_(group), link_(link), values_(graph, facts, group) {}
 
   LoweredKernel Copy(Value from, int packed) {
     ValueLowering values = CopyKernel(graph_, facts_, group_, from, packed);
@@ -62,7 +63,7 @@ class GroupLowering {
     for (Stage& stage : values.plan.stages) {
       for (Statement& s : stage.statements) values.plan.FoldSplitIndices(values.plan.buffers[s.buffer], s.indices);
     }
-    CollapseAxes(values.plan, facts_);
+    CollapseAxes(values.plan, facts_, /*keep_m=*/link_);
     const std::vector<int> order = Canonicalize(values.plan);
     LoweredKernel kernel;
     for (size_t i = 0; i < order.size(); ++i) {
@@ -413,6 +414,7 @@ class GroupLowering {
   const Graph& graph_;
   const ShapeFacts& facts_;
   const FusionGroup& group_;
+  const bool link_;
   ValueLowering values_;
   std::vector<LoweredKernel> kernels_;
   std::vector<int> tile_axes_;
@@ -433,7 +435,10 @@ std::string NameOf(const Graph& graph, const FusionGroup& group, int number) {
 
 absl::StatusOr<std::vector<LoweredKernel>> LowerGroup(const Graph& graph, const ShapeFacts& facts,
                                                       const FusionPlan& plan, int group, bool in_place) {
-  auto kernels = GroupLowering(graph, facts, plan.groups[group]).Run(in_place);
+  const bool link = std::any_of(plan.chains.begin(), plan.chains.end(), [&](const std::vector<int>& chain) {
+    return std::count(chain.begin(), chain.end(), group) != 0;
+  });
+  auto kernels = GroupLowering(graph, facts, plan.groups[group], link).Run(in_place);
   if (!kernels.ok()) return kernels.status();
   for (LoweredKernel& kernel : *kernels) kernel.plan.name = NameOf(graph, plan.groups[group], group);
   const bool scatter = plan.groups[group].kind == GroupKind::kScatter;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/chain/chain_kernels.h"
 #include "fusion/fusion_context.h"
 #include "fusion/node_class.h"
 #include "graph/region_rules.h"
@@ -42,9 +43,15 @@ class ProgramLowering {
     NumberOutputs();
     PlaceInputs();
     PlaceOutputs();
+    std::map<int, const std::vector<int>*> chain_of;
+    for (const std::vector<int>& chain : plan_.chains) {
+      for (int g : chain) chain_of[g] = &chain;
+    }
     int rest = -1;
     for (int g = 0; g < static_cast<int>(plan_.groups.size()); ++g) {
-      if (plan_.groups[g].kind != GroupKind::kControl) {
+      if (const auto chain = chain_of.find(g); chain != chain_of.end()) {
+        if (g == chain->second->back()) TAILOR_RETURN_IF_ERROR(AddChain(*chain->second));
+      } else if (plan_.groups[g].kind != GroupKind::kControl) {
         TAILOR_RETURN_IF_ERROR(AddKernels(g));
       } else if (const NodeId id = plan_.groups[g].dominant; graph_.node(id).op == OpKind::kWhile) {
         TAILOR_RETURN_IF_ERROR(AddWhile(id));
@@ -174,6 +181,25 @@ class ProgramLowering {
     TAILOR_ASSIGN_OR_RETURN(auto kernels, LowerGroup(graph_, facts_, plan_, g, in_place));
     packed_.clear();  // packed blocks belong to one group
     for (LoweredKernel& kernel : kernels) AddLaunch(std::move(kernel));
+    return absl::OkStatus();
+  }
+
+  // First what the links' products have packed, then the chain.
+  absl::Status AddChain(const std::vector<int>& chain) {
+    packed_.clear();
+    std::vector<LoweredKernel> links;
+    for (size_t link = 0; link < chain.size(); ++link) {
+      TAILOR_ASSIGN_OR_RETURN(auto kernels, LowerGroup(graph_, facts_, plan_, chain[link]));
+      for (LoweredKernel& kernel : kernels) {
+        for (LoweredKernel::Operand& operand : kernel.operands) {
+          if (operand.packed >= 0) operand.packed = static_cast<int>(link);
+        }
+      }
+      links.push_back(std::move(kernels.back()));
+      kernels.pop_back();
+      for (LoweredKernel& kernel : kernels) AddLaunch(std::move(kernel));
+    }
+    AddLaunch(ChainKernels(std::move(links)));
     return absl::OkStatus();
   }
 

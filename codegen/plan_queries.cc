@@ -50,18 +50,21 @@ int ScalarCost(OpKind op) {
   }
 }
 
-bool HasRowBuffers(const KernelPlan& plan) {
+bool HasScratch(const KernelPlan& plan) {
   return std::any_of(plan.buffers.begin(), plan.buffers.end(),
-                     [](const Buffer& buffer) { return buffer.kind == BufferKind::kRow; });
+                     [](const Buffer& b) { return b.kind == BufferKind::kRow || b.kind == BufferKind::kBlock; });
+}
+
+DimExpr BlockBytes(const Buffer& block, int64_t rows) {
+  DimExpr bytes = rows * SizeOf(block.dtype);
+  for (const Extent& extent : block.dims) bytes = bytes * OverSlots(extent);
+  return DimExpr::CeilDiv(bytes, 64) * 64;
 }
 
 DimExpr RowBytes(const KernelPlan& plan) {
   DimExpr total = 0;
   for (const Buffer& buffer : plan.buffers) {
-    if (buffer.kind != BufferKind::kRow) continue;
-    DimExpr bytes = SizeOf(buffer.dtype);
-    for (const Extent& extent : buffer.dims) bytes = bytes * OverSlots(extent);
-    total = total + DimExpr::CeilDiv(bytes, 64) * 64;
+    if (buffer.kind == BufferKind::kRow) total = total + BlockBytes(buffer, 1);
   }
   return total;
 }

@@ -14,10 +14,13 @@ std::vector<ExprId> ReachableExprs(const KernelPlan& plan);
 // Rough cycles that a vector of results of a scalar op takes.
 int ScalarCost(OpKind op);
 
-// Whether launches get scratch memory.
-bool HasRowBuffers(const KernelPlan& plan);
+// Whether launches get scratch memory: for row buffers or blocks.
+bool HasScratch(const KernelPlan& plan);
 // What the row buffers of one row take, each 64-byte aligned: symbol number i is the value of dim slot i.
 DimExpr RowBytes(const KernelPlan& plan);
+
+// What a block of `rows` rows takes, likewise.
+DimExpr BlockBytes(const Buffer& block, int64_t rows);
 
 // An extent as a DimExpr over slots likewise.
 DimExpr OverSlots(const Extent& extent);

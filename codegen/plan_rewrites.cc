@@ -174,11 +174,12 @@ KernelPlan Merge(const KernelPlan& from, int outer) {
 
 }  // namespace
 
-void CollapseAxes(KernelPlan& plan, const ShapeFacts& facts) {
+void CollapseAxes(KernelPlan& plan, const ShapeFacts& facts, bool keep_m) {
   for (int outer = 0; outer + 1 < static_cast<int>(plan.axes.size());) {
     const AxisRole role = plan.axes[outer].role;
-    const bool is_n = plan.contraction && outer + 1 == static_cast<int>(plan.axes.size()) - 2;
-    const bool mergeable = role == plan.axes[outer + 1].role && role != AxisRole::kContract && !is_n;
+    const int n = static_cast<int>(plan.axes.size()) - 2;
+    const bool stays = plan.contraction && (outer + 1 == n || (keep_m && outer + 2 == n));
+    const bool mergeable = role == plan.axes[outer + 1].role && role != AxisRole::kContract && !stays;
     if (mergeable && MergeCheck(plan, facts, outer).Holds()) {
       plan = Merge(plan, outer);
       outer = std::max(0, outer - 1);

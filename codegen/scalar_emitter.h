@@ -18,6 +18,7 @@ namespace tailor {
 struct KernelFrame {
   std::vector<llvm::Value*> buffers;  // base address per plan buffer; null for kLocal
   std::vector<llvm::Value*> dims;     // i64 per dim slot
+  llvm::Value* scratch = nullptr;     // this worker's, if the plan has any
   llvm::Value* fault = nullptr;       // address of the fault record, if the plan has faults
   llvm::Value* fault_base = nullptr;  // check id of fault 0
   // Per buffer, metadata that lets accesses to distinct buffers be reordered.
@@ -27,7 +28,7 @@ struct KernelFrame {
 
 // Declares `void @name(ptr args, i64 begin, i64 end, i64 worker)` in `module`, opens its entry block and loads the
 // argument block: slots 0..inputs+outputs-1 are buffer addresses, then one i64 per dim slot, then, if the
-// plan has row buffers, scratch base and bytes per worker, then, if it has faults, the address of the run's fault
+// plan has scratch, its base and bytes per worker, then, if it has faults, the address of the run's fault
 // record (i64[3]: check id + 1 or 0, value, extent; the first fault wins) and the check id of the plan's fault 0.
 // `b` is left at the end of the entry block.
 KernelFrame OpenKernelFunction(llvm::IRBuilderBase& b, llvm::Module& module, const KernelPlan& plan,

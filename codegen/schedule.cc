@@ -29,7 +29,9 @@ std::string VersionText(const Version& version) {
 std::string Schedule::Text(const KernelPlan& plan) const {
   auto slot = [](SymbolId id) { return absl::StrCat("d", id); };
   std::string out;
-  if (plan.contraction) {
+  if (!plan.links.empty()) {
+    out = absl::StrCat("blocks of ", links[0].tile.task_rows, " rows\n");
+  } else if (plan.contraction) {
     out = absl::StrCat("tile ", tile.rows, "x", tile.panels, " panels, task ", tile.task_rows, " rows x ",
                        tile.task_panels, " panels, depth ", tile.depth, "\n");
   } else {
@@ -39,6 +41,7 @@ std::string Schedule::Text(const KernelPlan& plan) const {
   absl::StrAppend(&out, "tasks ", tasks.ToText(slot), ", grain ", grain.ToText(slot), ", scratch ",
                   scratch_bytes.ToText(slot), "\n");
   for (const Version& version : versions) absl::StrAppend(&out, "version: ", VersionText(version), "\n");
+  for (size_t i = 0; i < links.size(); ++i) absl::StrAppend(&out, "link ", i, ": ", links[i].Text(plan.links[i].plan));
   return out;
 }
 

@@ -58,6 +58,7 @@ struct Schedule {
   DimExpr grain;
   // Scratch of one worker in bytes (row buffers, each 64-byte aligned), over slots likewise.
   DimExpr scratch_bytes;
+  std::vector<Schedule> links;  // of a chain: over the slots of each link
 
   std::string Text(const KernelPlan& plan) const;
 };

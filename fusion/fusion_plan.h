@@ -64,6 +64,9 @@ struct Refusal {
 
 struct FusionPlan {
   std::vector<FusionGroup> groups;  // in an executable (topological) order
+  // Groups, ascending, that run as one kernel where the last of them stands, a block of rows at a time: what one hands
+  // the next is never in memory as a whole (AStitch section 3.1, the regional scheme, between kernels).
+  std::vector<std::vector<int>> chains;
   std::vector<Refusal> refusals;
   // "g0 row [B, S | 384] in(%x) out(%y) { %3 = reduce_max %x; ... }", a line each, refusals last.
   std::string ToText(const Graph& graph) const;

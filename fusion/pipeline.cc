@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "fusion/absorb_views.h"
+#include "fusion/chain_products.h"
 #include "fusion/dump.h"
 #include "fusion/fuse_dot_epilogue.h"
 #include "fusion/fuse_elementwise.h"
@@ -34,23 +36,29 @@ constexpr Pass kPasses[] = {
     {"fuse-dot-epilogue", FuseDotEpilogue},  // before reductions claim the chains
     {"fuse-reduce", FuseReduce},
     {"stitch", Stitch},
-    {"fuse-scan", FuseScan},          // what rows left
-    {"remote-stitch", RemoteStitch},  // last: groups must be final
+    {"fuse-scan", FuseScan},  // what rows left
+    {"remote-stitch", RemoteStitch},
+    {"chain-products", ChainProducts},  // last: groups must be final
 };
 
-// Keeps one refusal per edge and pass, of edges that are still between groups.
+// Keeps one refusal per edge and pass, of edges that are still between kernels.
 void SettleRefusals(const Graph& graph, FusionPlan& plan) {
   Uses uses = Uses::Of(graph, plan);
-  std::map<NodeId, size_t> group_of;
+  std::vector<int> kernel_of(plan.groups.size());
+  std::iota(kernel_of.begin(), kernel_of.end(), 0);
+  for (const std::vector<int>& chain : plan.chains) {
+    for (int g : chain) kernel_of[g] = chain.back();
+  }
+  std::map<NodeId, int> node_in;
   for (size_t g = 0; g < plan.groups.size(); ++g) {
     for (NodeId id : plan.groups[g].nodes) {
-      if (uses.core(id)) group_of[id] = g;
+      if (uses.core(id)) node_in[id] = kernel_of[g];
     }
   }
   std::set<std::tuple<NodeId, NodeId, std::string>> seen;
   std::vector<Refusal> kept;
   for (Refusal& refusal : plan.refusals) {
-    if (group_of.at(refusal.producer) == group_of.at(refusal.consumer)) continue;
+    if (node_in.at(refusal.producer) == node_in.at(refusal.consumer)) continue;
     if (!seen.emplace(refusal.producer, refusal.consumer, refusal.pass).second) continue;
     kept.push_back(std::move(refusal));
   }

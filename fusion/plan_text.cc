@@ -66,6 +66,9 @@ struct PlanPrinter {
 std::string FusionPlan::ToText(const Graph& graph) const {
   PlanPrinter printer{graph, ""};
   for (size_t g = 0; g < groups.size(); ++g) printer.Append(g, groups[g]);
+  for (const std::vector<int>& chain : chains) {
+    absl::StrAppend(&printer.text, "chain g", absl::StrJoin(chain, " g"), "\n");
+  }
   for (const Refusal& refusal : refusals) printer.Append(refusal);
   return printer.text;
 }

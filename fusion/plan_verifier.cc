@@ -143,6 +143,29 @@ struct Verifier {
     return absl::OkStatus();
   }
 
+  // Each link hands its only output to the next, and no link is in two chains.
+  absl::Status CheckChains() const {
+    std::set<int> links;
+    for (const std::vector<int>& chain : plan.chains) {
+      if (chain.size() < 2) return absl::InternalError("fusion plan: a chain of one group");
+      for (size_t i = 0; i < chain.size(); ++i) {
+        if (chain[i] < 0 || chain[i] >= static_cast<int>(plan.groups.size())) {
+          return absl::InternalError(absl::StrCat("fusion plan: no group g", chain[i], " to chain"));
+        }
+        if (!links.insert(chain[i]).second) return Error(chain[i], "is chained twice");
+        if (i + 1 == chain.size()) continue;
+        if (chain[i + 1] <= chain[i]) return Error(chain[i], "follows what it feeds");
+        const FusionGroup &from = plan.groups[chain[i]], &to = plan.groups[chain[i + 1]];
+        if (from.outputs.size() != 1 || uses.stored(from.outputs[0].node))
+          return Error(chain[i], "feeds not only a link");
+        for (NodeId reader : uses.readers(from.outputs[0].node)) {
+          if (!Has(to, reader)) return Error(chain[i], "feeds not only the next link");
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Run() {
     for (size_t g = 0; g < plan.groups.size(); ++g) {
       TAILOR_RETURN_IF_ERROR(CheckNodes(g));
@@ -158,7 +181,7 @@ struct Verifier {
         return absl::InternalError(absl::StrCat("fusion plan: no group has ", Name(id)));
       }
     }
-    return absl::OkStatus();
+    return CheckChains();
   }
 };
 

@@ -13,7 +13,8 @@ struct TargetTraits {
   int64_t regional_bytes = 512 << 10;  // scratch that stays in cache (CPU: L2) or on chip (GPU: shared memory)
   bool grid_barrier = false;           // global stitching inside one launch
   int64_t launch_cost_ns = 30;
-  int warp_size = 1;  // GPU: lanes that run in lockstep; CPU: 1
+  bool row_blocks = true;  // a worker may run several kernels on rows that stay in its cache
+  int warp_size = 1;       // GPU: lanes that run in lockstep; CPU: 1
 };
 
 }  // namespace tailor

@@ -74,12 +74,11 @@ bool TakesLanes(const KernelPlan& plan, int axis) {
   return true;
 }
 
-int ChooseLaneAxis(KernelPlan& plan, const std::vector<ExprId>& exprs, int lanes) {
-  const bool row_buffers = HasRowBuffers(plan);  // they hold one row: lanes must stay within it
+int ChooseLaneAxis(KernelPlan& plan, const std::vector<ExprId>& exprs, int lanes, bool whole_rows) {
   int best = -1;
   double best_gain = 0;
   for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
-    if (row_buffers && plan.axes[axis].role == AxisRole::kParallel) continue;
+    if (whole_rows && plan.axes[axis].role == AxisRole::kParallel) continue;
     if (!TakesLanes(plan, axis)) continue;
     const double gain = LaneGain(plan, exprs, axis, lanes);
     if (best < 0 || gain >= best_gain) {
@@ -129,14 +128,15 @@ std::vector<Version> BroadcastVersions(const KernelPlan& plan, const std::vector
 
 }  // namespace
 
-Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits) {
+Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, bool whole_rows) {
   KernelPlan plan = original;  // coefficient queries intern expressions
   const std::vector<ExprId> exprs = ReachableExprs(plan);
   const int64_t cost = CostOf(plan, exprs);
 
   Schedule schedule;
   schedule.lanes = traits.vector_bytes / WidestElement(plan, exprs);
-  schedule.lane_axis = ChooseLaneAxis(plan, exprs, schedule.lanes);
+  // Row buffers hold one row.
+  schedule.lane_axis = ChooseLaneAxis(plan, exprs, schedule.lanes, whole_rows || HasScratch(plan));
   if (schedule.lane_axis < 0) schedule.lanes = 1;
   schedule.unroll = cost > 20 ? 2 : 4;
   schedule.versions = BroadcastVersions(plan, exprs);

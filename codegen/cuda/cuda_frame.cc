@@ -23,7 +23,7 @@ std::vector<Parameter> ParametersOf(llvm::IRBuilderBase& b, const KernelPlan& pl
     parameters.push_back({global, "b" + std::to_string(i), kind == BufferKind::kInput});
   }
   for (size_t i = 0; i < plan.dims.size(); ++i) parameters.push_back({b.getInt64Ty(), "d" + std::to_string(i)});
-  if (HasRowBuffers(plan)) {
+  if (HasScratch(plan)) {
     parameters.push_back({global, "scratch"});
     parameters.push_back({b.getInt64Ty(), "scratch.bytes"});
   }
@@ -68,7 +68,7 @@ KernelFrame OpenCudaKernel(llvm::IRBuilderBase& b, llvm::Module& module, const K
     frame.buffers.push_back(bound ? next++ : nullptr);
   }
   for (size_t i = 0; i < plan.dims.size(); ++i) frame.dims.push_back(next++);
-  if (HasRowBuffers(plan)) {
+  if (HasScratch(plan)) {
     llvm::Value* base = next++;
     llvm::Value* bytes = next++;
     llvm::Value* rows = nullptr;

@@ -13,6 +13,7 @@ CudaTarget MakeTarget(const char* name, int ptx_version) {
   target.traits.vector_registers = 255;
   target.traits.regional_bytes = 48 << 10;  // shared memory that a block has without opting in
   target.traits.launch_cost_ns = 2500;
+  target.traits.row_blocks = false;
   target.traits.warp_size = 32;
   return target;
 }

@@ -193,7 +193,9 @@ class CudaLoopEmitter {
 
 absl::Status EmitCudaLoops(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name,
                            llvm::Module& module) {
-  if (plan.contraction) return absl::UnimplementedError(absl::StrCat("kernel ", name, ": products have no GPU form"));
+  if (plan.contraction || !plan.links.empty()) {
+    return absl::UnimplementedError(absl::StrCat("kernel ", name, ": products have no GPU form"));
+  }
   for (size_t i = 0; i < schedule.variants.size(); ++i) {
     CudaLoopEmitter(plan, schedule, schedule.variants[i].rows_in_shared, module, absl::StrCat(name, "_v", i)).Emit();
   }

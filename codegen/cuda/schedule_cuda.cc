@@ -60,7 +60,7 @@ bool IsContiguous(KernelPlan& plan, const Access& access, int axis) {
 // Threads of a block follow the axis along which most accesses are contiguous: a warp then reads whole lines.
 CudaSchedule::Shape ChooseShape(const KernelPlan& original) {
   if (HasOrderedAxes(original)) return CudaSchedule::Shape::kThreadPerElement;
-  if (HasRowBuffers(original)) return CudaSchedule::Shape::kBlockPerRow;
+  if (HasScratch(original)) return CudaSchedule::Shape::kBlockPerRow;
   KernelPlan plan = original;  // coefficient queries append expressions
   const std::vector<Access> accesses = InnerAccesses(plan);
   int64_t parallel = 0, tile = -1;
@@ -115,7 +115,7 @@ std::vector<CudaSchedule::Variant> ChooseVariants(const KernelPlan& plan, const 
 }  // namespace
 
 CudaSchedule ScheduleCudaLoops(const KernelPlan& plan, const TargetTraits& traits) {
-  assert(!plan.contraction);
+  assert(!plan.contraction && plan.links.empty());
   CudaSchedule schedule;
   schedule.shape = ChooseShape(plan);
   DimExpr elements = 1;

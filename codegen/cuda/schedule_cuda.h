@@ -36,7 +36,7 @@ struct CudaSchedule {
   std::string Text() const;
 };
 
-// Requires !plan.contraction.
+// Requires a plan that is neither a contraction nor a chain.
 CudaSchedule ScheduleCudaLoops(const KernelPlan& plan, const TargetTraits& traits);
 
 }  // namespace tailor

@@ -312,6 +312,82 @@ launch 4 g2_dot(in2, w2, out1) dims [B, T]
 )");
 }
 
+TEST(LowerProgram, AttentionIsAChainWithoutItsScoresInMemory) {
+  EXPECT_EQ(Lowered(R"(
+graph @attention(%q: f32[B, 4, S, 32], %k: f32[B, 4, T, 32], %v: f32[B, 4, T, 32], %mask: f32[B, 1, 1, T]) {
+  %scores = dot %q, %k {transpose_rhs = 1}
+  %masked = add %scores, %mask
+  %top = reduce_max %masked {axes = [3], keep_dims = 1}
+  %below = sub %masked, %top
+  %e = exp %below
+  %sum = reduce_sum %e {axes = [3], keep_dims = 1}
+  %p = div %e, %sum
+  %y = dot %p, %v
+  return %y
+}
+)"),
+            R"(
+g0_dot_pack: kernel axes [a0: d0 parallel, a1: d1 parallel, a2: 32 parallel, a3: 16 parallel]
+  in b0: f32[d2, 4, d3, 32]
+  out b1: f32[d2, 4, d1, 32, 16]
+  stage over []
+    e0 = ((a1 * 16) + a3)
+    b1[0, a0, a1, a2, a3] = b0[0, a0, e0, a2] if (e0 < d3)
+g2_dot_pack: kernel axes [a0: d0 parallel, a1: 2 parallel, a2: d1 parallel, a3: 16 parallel]
+  in b0: f32[d2, 4, d1, 32]
+  out b1: f32[d2, 4, 2, d1, 16]
+  stage over []
+    b1[0, a0, a1, a2, a3] = b0[0, a0, a2, ((a1 * 16) + a3)]
+g0_dot+g1_reduce_max+g2_dot: chain axes [a0: d0 parallel, a1: 4 parallel, a2: d1 parallel]
+  in b0: f32[d0, 4, d1, 32]
+  in b1: f32[d0, 4, 32, d2] panels16
+  in b2: f32[d0, 1, 1, d2]
+  in b3: f32[d0, 4, d2, 32] panels16
+  out b4: f32[d0, 4, d1, 32]
+  block b5: f32[d2]
+  block b6: f32[d2]
+  link(b0, b1, b2, b5; d0, d1, d2) contraction axes [a0: d0 parallel, a1: 4 parallel, a2: d1 parallel, a3: d2 parallel, a4: 32 contract]
+      in b0: f32[d0, 4, d1, 32]
+      in b1: f32[d0, 4, 32, d2] panels16
+      in b2: f32[d0, 1, 1, d2]
+      out b3: f32[d0, 4, d1, d2]
+      local b4: f32[]
+      stage over [a4]
+        b4[] = reduce add in f32 mul(b0[a0, a1, a2, a4], b1[a0, a1, a4, a3])
+      stage over []
+        b3[a0, a1, a2, a3] = add(b4[], b2[a0, 0, 0, a3])
+  link(b5, b6; d3, d2, d0, d1) kernel axes [a0: d0 parallel, a1: d1 tile]
+      in b0: f32[d2, 4, d3, d1]
+      out b1: f32[d2, 4, d3, d1]
+      row b2: f32[d1]
+      local b3: f32[]
+      local b4: f32[]
+      stage over [a1]
+        e0 = b0[0, 0, a0, a1]
+        b3[] = reduce max in f32 e0
+      stage over [a1]
+        e1 = exp(sub(e0, b3[]))
+        b2[a1] = e1
+        b4[] = reduce add in f32 e1
+      stage over [a1]
+        b1[0, 0, a0, a1] = div(b2[a1], b4[])
+  link(b6, b3, b4; d0, d1, d2) contraction axes [a0: d0 parallel, a1: 4 parallel, a2: d1 parallel, a3: 32 parallel, a4: d2 contract]
+      in b0: f32[d0, 4, d1, d2]
+      in b1: f32[d0, 4, d2, 32] panels16
+      out b2: f32[d0, 4, d1, 32]
+      local b3: f32[]
+      stage over [a4]
+        b3[] = reduce add in f32 mul(b0[a0, a1, a2, a4], b1[a0, a1, a4, a3])
+      stage over []
+        b2[a0, a1, a2, a3] = b3[]
+alloc w0 = 8192*B*floordiv(T + 15, 16) live [0, 2]
+alloc w1 = 512*B*T live [1, 2]
+launch 0 g0_dot_pack(in1, w0) dims [4*B, floordiv(T + 15, 16), B, T]
+launch 1 g2_dot_pack(in2, w1) dims [4*B, T, B]
+launch 2 g0_dot+g1_reduce_max+g2_dot(in0, w0, in3, w1, out0) dims [B, S, T, 4*B*S]
+)");
+}
+
 TEST(LowerProgram, ASizeThatOutgrowsAnExpressionIsAnError) {
   std::string symbols, sum;
   for (int i = 0; i < 16; ++i) {

@@ -16,10 +16,7 @@ int Count(const std::string& plan, const std::string& what) {
   return count;
 }
 
-int GroupCount(const std::string& plan) {
-  std::string groups = GroupLines(plan);
-  return static_cast<int>(std::count(groups.begin(), groups.end(), '\n'));
-}
+int GroupCount(const std::string& plan) { return Count("\n" + plan, "\ng"); }
 
 TEST(Pipeline, Softmax) {
   EncoderGraph e;
@@ -106,11 +103,7 @@ TEST(Pipeline, Attention) {
       R"(g0 contraction [B, 12, S, S | 32] in(%q, %k, %mask) out(%13) { %6 = reshape %k; %7 = transpose %6; %8 = reshape %q; %9 = transpose %8; %10 = dot %9, %7; %12 = mul %10, 0.17677669; %13 = add %12, %mask }
 g1 row [B, 12, S | S] in(%13) out(%18) { %14 = reduce_max %13; %15 = sub %13, %14; %16 = exp %15; %17 = reduce_sum %16; %18 = div %16, %17 }
 g2 contraction [B, 12, S, 32 | S] in(%v, %18) out(%21) { %4 = reshape %v; %5 = transpose %4; %19 = dot %18, %5 } then { %20 = transpose %19; %21 = reshape %20 }
-refused %13 -> %14 in stitch: a product is tiled over its columns, a reduction needs whole rows
-refused %13 -> %15 in fuse-elementwise: other groups lie between them and would have to run in the middle
-refused %13 -> %15 in fuse-dot-epilogue: other groups lie between them and would have to run in the middle
-refused %18 -> %19 in fuse-dot-epilogue: a product reads its operands from memory as they are
-refused %18 -> %19 in stitch: a product is tiled over its columns, a reduction needs whole rows
+chain g0 g1 g2
 )");
 }
 
@@ -129,13 +122,15 @@ g7 row [B, S | 384] in(%36, %37, %38) out(%48) { %39 = reduce_mean %36; %40 = su
 g8 contraction [B, S, 1536 | 384] in(%48, %49, %51) out(%60) { %50 = dot %48, %49; %52 = add %50, %51; %54 = mul %52, 0.70710677; %55 = erf %54; %57 = add %55, 1; %59 = mul %52, 0.5; %60 = mul %59, %57 }
 g9 contraction [B, S, 384 | 1536] in(%48, %60, %61, %63) out(%65) { %62 = dot %60, %61; %64 = add %62, %63; %65 = add %64, %48 }
 g10 row [B, S | 384] in(%65, %66, %67) out(%76) { %68 = reduce_mean %65; %69 = sub %65, %68; %70 = mul %69, %69; %71 = reduce_mean %70; %72 = add %71, 1e-12; %73 = rsqrt %72; %74 = mul %69, %73; %75 = mul %74, %67; %76 = add %75, %66 }
+chain g3 g4 g5
 )");
 }
 
-TEST(Pipeline, SixLayersAreSixtySixKernelsAndFiveMore) {
+TEST(Pipeline, SixLayersAreSeventyGroupsSixChainsAmongThem) {
   EncoderGraph e;
   std::string plan = FusedText(e.Return(e.Encoder(6)));
   EXPECT_EQ(GroupCount(plan), 70);
+  EXPECT_EQ(Count(plan, "chain g"), 6);  // of three groups each
   EXPECT_EQ(Count(plan, " contraction ["), 48);
   EXPECT_EQ(Count(GroupLines(plan), " row ["), 22);
   EXPECT_EQ(Count(GroupLines(plan), " loop ["), 0);

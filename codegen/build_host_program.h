@@ -22,7 +22,7 @@ struct LoweredKernel {
     DType dtype = DType::kInvalid;
     Shape shape;  // physical for a packed block
     ConstantLayout layout = ConstantLayout::kRowMajor;
-    bool transpose = false;  // kPanels16 of a constant stored [..., N, K]
+    bool transpose = false;  // panels of a constant stored [..., N, K]
   };
   KernelPlan plan;
   std::vector<Operand> operands;  // inputs and outputs of the plan, in buffer order

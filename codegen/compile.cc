@@ -19,7 +19,9 @@ namespace {
 
 // The targets asked for (none: every CPU level), each once, those that need most of a machine first.
 absl::StatusOr<std::vector<CpuTarget>> ChooseTargets(std::vector<std::string> names) {
-  if (names.empty()) names = {"x86-64-v4", "x86-64-v3", "x86-64-v2"};
+  if (names.empty()) {
+    for (const CpuTarget& level : CpuLevels()) names.push_back(level.name);
+  }
   std::vector<CpuTarget> targets;
   for (const std::string& name : names) {
     TAILOR_ASSIGN_OR_RETURN(CpuTarget target, name == "host" ? HostCpuTarget() : FindCpuTarget(name));
@@ -30,6 +32,26 @@ absl::StatusOr<std::vector<CpuTarget>> ChooseTargets(std::vector<std::string> na
   std::stable_sort(targets.begin(), targets.end(),
                    [](const CpuTarget& a, const CpuTarget& b) { return a.features.size() > b.features.size(); });
   return targets;
+}
+
+bool MultipliesBF16(const LoweredProgram& lowered) {
+  return std::any_of(lowered.kernels.begin(), lowered.kernels.end(), [](const KernelPlan& plan) {
+    return std::any_of(plan.buffers.begin(), plan.buffers.end(),
+                       [](const Buffer& buffer) { return buffer.layout == ConstantLayout::kPairPanels16; });
+  });
+}
+
+// A program without products in bf16 gains nothing from levels that have instructions for them.
+absl::StatusOr<std::vector<CpuTarget>> LevelsNeeded(const std::vector<CpuTarget>& targets,
+                                                    const LoweredProgram& lowered) {
+  if (MultipliesBF16(lowered)) return targets;
+  std::vector<std::string> names;
+  for (const CpuTarget& target : targets) {
+    const bool level = std::any_of(CpuLevels().begin(), CpuLevels().end(),
+                                   [&](const CpuTarget& known) { return known.name == target.name; });
+    names.push_back(level ? target.level : target.name);
+  }
+  return ChooseTargets(std::move(names));
 }
 
 std::string OptionsText(const std::vector<CpuTarget>& targets) {
@@ -63,11 +85,12 @@ absl::Status DumpKernels(const LoweredProgram& lowered) {
 absl::StatusOr<CompiledProgram> Compile(const Graph& graph, const CompileOptions& options) {
   const Progress progress(options);
   const int threads = options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
-  TAILOR_ASSIGN_OR_RETURN(const std::vector<CpuTarget> targets, ChooseTargets(options.targets));
+  TAILOR_ASSIGN_OR_RETURN(std::vector<CpuTarget> targets, ChooseTargets(options.targets));
 
   TAILOR_RETURN_IF_ERROR(progress.Report("analyse", 0));
   TAILOR_ASSIGN_OR_RETURN(LoweredProgram lowered, LowerGraph(graph, targets.front().traits));
   TAILOR_RETURN_IF_ERROR(DumpKernels(lowered));
+  TAILOR_ASSIGN_OR_RETURN(targets, LevelsNeeded(targets, lowered));
 
   CompiledProgram compiled;
   compiled.program = DescribeProgram(graph, lowered, OptionsText(targets));

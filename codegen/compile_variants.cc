@@ -57,7 +57,7 @@ Build StartBuild(const LoweredProgram& program, const CpuTarget& target, size_t 
 }
 
 absl::Status EmitKernels(const Build& build, const ModuleKernels& kernels, llvm::Module& module) {
-  const EmitTarget target{.fma = build.target.traits.fused_multiply_add};
+  const EmitTarget target = EmitTarget::Of(build.target.traits);
   for (int i : kernels) {
     const EmittedKernel& kernel = build.kernels[i];
     TAILOR_RETURN_IF_ERROR(EmitOnCpu(*kernel.plan, *kernel.schedule, target, kernel.symbol, module));

@@ -135,12 +135,12 @@ class TextWriter {
     }
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       constexpr const char* kKinds[] = {"in", "out", "row", "local", "block"};
+      constexpr const char* kLayouts[] = {"", " panels16", " pair_panels16"};
       const Buffer& buffer = plan_.buffers[i];
       std::vector<std::string> dims;
       for (const Extent& extent : buffer.dims) dims.push_back(ExtentText(extent));
       absl::StrAppend(&out_, "  ", kKinds[static_cast<int>(buffer.kind)], " b", i, ": ", NameOf(buffer.dtype), "[",
-                      absl::StrJoin(dims, ", "), "]", buffer.layout == ConstantLayout::kPanels16 ? " panels16" : "",
-                      "\n");
+                      absl::StrJoin(dims, ", "), "]", kLayouts[static_cast<int>(buffer.layout)], "\n");
     }
   }
 

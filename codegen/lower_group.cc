@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/build_host_program.h"
 #include "codegen/combiner.h"
+#include "codegen/gemm/panels.h"
 #include "codegen/plan_rewrites.h"
 #include "codegen/row_stages.h"
 #include "codegen/scatter_kernels.h"
@@ -341,7 +342,7 @@ class GroupLowering {
                                          {.packed = 0,
                                           .dtype = graph_.type(rhs).dtype,
                                           .shape = kernels_.back().operands.back().shape,
-                                          .layout = ConstantLayout::kPanels16});
+                                          .layout = PanelLayout(graph_.type(rhs).dtype)});
     Index index = BatchIndex(shape);
     index.push_back(values_.Axis(k));
     index.push_back(values_.Axis(n));
@@ -372,43 +373,76 @@ class GroupLowering {
                                          {.value = source.value,
                                           .dtype = source.dtype,
                                           .shape = source.shape,
-                                          .layout = ConstantLayout::kPanels16,
+                                          .layout = PanelLayout(source.dtype),
                                           .transpose = !straight});
     return values_.plan.Add({.kind = ExprKind::kLoad, .dtype = load.dtype, .ref = buffer, .args = index});
   }
 
-  // [batch..., K, N] -> [batch..., ceil(N/16), K, 16], zero where the last panel overhangs.
+  // [batch..., K, N] -> [batch..., ceil(N/16), K, 16], zero where the last panel overhangs. What lies in pairs of K is
+  // stored [batch..., ceil(N/16), ceil(K/2), 16] of words that hold two elements, the first in the low half.
   LoweredKernel PackKernel(Value rhs, const Shape& batch, const DimExpr& depth, const DimExpr& columns,
                            bool transposed) {
     ValueLowering pack(graph_, facts_, group_);
-    const DimExpr panels = DimExpr::CeilDiv(columns, 16);
+    const bool pairs = PanelLayout(graph_.type(rhs).dtype) == ConstantLayout::kPairPanels16;
+    const DType stored = pairs ? DType::kU32 : graph_.type(rhs).dtype;
     Shape physical = batch;
-    physical.push_back(panels);
-    physical.push_back(depth);
-    physical.push_back(16);
+    physical.push_back(DimExpr::CeilDiv(columns, kPanelColumns));
+    physical.push_back(pairs ? DimExpr::CeilDiv(depth, 2) : depth);
+    physical.push_back(kPanelColumns);
     Index all;
     for (const DimExpr& extent : physical) {
       pack.plan.axes.push_back({pack.ExtentOf(extent), AxisRole::kParallel});
       all.push_back(pack.Axis(static_cast<int>(all.size())));
     }
     const size_t b = batch.size();
-    ExprId column =
-        pack.IndexOp(ExprKind::kIndexAdd, pack.IndexOp(ExprKind::kIndexMul, all[b], pack.Dim(16)), all[b + 2]);
-    ExprId inside =
-        facts_.ProvablyDivisible(columns, 16) ? -1 : pack.IndexOp(ExprKind::kIndexLess, column, pack.Dim(columns));
-    Index source(all.begin(), all.begin() + b);
-    source.push_back(transposed ? column : all[b + 1]);
-    source.push_back(transposed ? all[b + 1] : column);
-    const DType dtype = graph_.type(rhs).dtype;
-    ExprId value = pack.At(rhs, source, inside);
-    if (inside >= 0 && pack.plan.exprs[value].kind != ExprKind::kLoad) {
-      ExprId zero = pack.plan.Add({.kind = ExprKind::kLiteral, .dtype = dtype});
-      value = pack.Op(OpKind::kSelect, dtype, {inside, value, zero});
+    const ExprId first_column = pack.IndexOp(ExprKind::kIndexMul, all[b], pack.Dim(kPanelColumns));
+    const ExprId column = pack.IndexOp(ExprKind::kIndexAdd, first_column, all[b + 2]);
+    const auto element = [&](ExprId row, bool row_exists) {
+      Index source(all.begin(), all.begin() + b);
+      source.push_back(transposed ? column : row);
+      source.push_back(transposed ? row : column);
+      ExprId inside = -1;
+      if (!facts_.ProvablyDivisible(columns, kPanelColumns)) {
+        inside = pack.IndexOp(ExprKind::kIndexLess, column, pack.Dim(columns));
+      }
+      if (!row_exists) {
+        const ExprId above = pack.IndexOp(ExprKind::kIndexLess, row, pack.Dim(depth));
+        inside = inside < 0 ? above : pack.Op(OpKind::kAnd, DType::kBool, {above, inside});
+      }
+      return ZeroOutside(pack, pack.At(rhs, source, inside), inside);
+    };
+    ExprId value;
+    if (pairs) {
+      const ExprId even = pack.IndexOp(ExprKind::kIndexMul, all[b + 1], pack.Dim(2));
+      const ExprId odd = pack.IndexOp(ExprKind::kIndexAdd, even, pack.Dim(1));
+      value = Pair(pack, element(even, true), element(odd, facts_.ProvablyDivisible(depth, 2)));
+    } else {
+      value = element(all[b + 1], true);
     }
     const int buffer =
-        pack.AddBuffer(BufferKind::kOutput, dtype, physical, {.packed = 0, .dtype = dtype, .shape = physical});
+        pack.AddBuffer(BufferKind::kOutput, stored, physical, {.packed = 0, .dtype = stored, .shape = physical});
     pack.plan.stages.push_back({.axes = {}, .statements = {{.buffer = buffer, .indices = all, .value = value}}});
     return Finish(pack);
+  }
+
+  // `value`, or zero where `inside` (-1: true) is false. A load is zero there already.
+  static ExprId ZeroOutside(ValueLowering& values, ExprId value, ExprId inside) {
+    const Expr& e = values.plan.exprs[value];
+    if (inside < 0 || (e.kind == ExprKind::kLoad && e.predicate >= 0)) return value;
+    const DType dtype = e.dtype;
+    const ExprId zero = values.plan.Add({.kind = ExprKind::kLiteral, .dtype = dtype});
+    return values.Op(OpKind::kSelect, dtype, {inside, value, zero});
+  }
+
+  // The word of two elements of 16 bits.
+  static ExprId Pair(ValueLowering& values, ExprId low, ExprId high) {
+    const auto word = [&](ExprId element) {
+      const ExprId bits = values.Op(OpKind::kBitcast, DType::kU16, {element});
+      return values.Op(OpKind::kCast, DType::kU32, {bits});
+    };
+    const ExprId shift = values.plan.Add({.kind = ExprKind::kLiteral, .dtype = DType::kU32, .bits = 16});
+    const ExprId upper = values.Op(OpKind::kShiftLeft, DType::kU32, {word(high), shift});
+    return values.Op(OpKind::kOr, DType::kU32, {word(low), upper});
   }
 
   const Graph& graph_;

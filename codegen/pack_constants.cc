@@ -39,6 +39,22 @@ void PackPanel(const PanelSource& s, int64_t matrix, int64_t panel, std::byte* o
   }
 }
 
+void PackPairPanel(const PanelSource& s, int64_t matrix, int64_t panel, std::byte* out) {
+  constexpr int kBytes = 2;
+  assert(s.element_bytes == kBytes);
+  const std::byte* from = s.data + matrix * s.rows * s.columns * kBytes;
+  const int64_t first = panel * kPanelColumns;
+  const int64_t width = std::min<int64_t>(kPanelColumns, s.columns - first);
+  std::memset(out, 0, s.panel_bytes());
+  for (int64_t row = 0; row < s.rows; ++row) {
+    std::byte* to = out + (row / 2 * kPanelColumns * 2 + row % 2) * kBytes;
+    for (int64_t c = 0; c < width; ++c) {
+      const int64_t element = s.transposed ? (first + c) * s.rows + row : row * s.columns + first + c;
+      std::memcpy(to + c * 2 * kBytes, from + element * kBytes, kBytes);
+    }
+  }
+}
+
 std::string UniqueName(std::string name, std::set<std::string>& taken) {
   if (taken.insert(name).second) return name;
   for (int i = 2;; ++i) {
@@ -59,6 +75,7 @@ ProgramConstant Describe(const LoweredProgram::Constant& constant, size_t index,
 
 PanelSource SourceOf(const ProgramConstant& constant, bool transposed, const void* data) {
   PanelSource source{static_cast<const std::byte*>(data), 1, 0, 0, SizeOf(constant.dtype), transposed};
+  source.pairs = constant.layout == ConstantLayout::kPairPanels16;
   assert(constant.dims.size() >= 2);
   const size_t rank = constant.dims.size();
   for (size_t d = 0; d + 2 < rank; ++d) source.batch *= constant.dims[d];
@@ -89,6 +106,10 @@ void PackPanels(const PanelSource& source, int64_t begin, int64_t end, std::byte
   for (int64_t i = begin; i < end; ++i) {
     const int64_t matrix = i / source.panels(), panel = i % source.panels();
     std::byte* to = out + i * source.panel_bytes();
+    if (source.pairs) {
+      PackPairPanel(source, matrix, panel, to);
+      continue;
+    }
     switch (source.element_bytes) {
       case 1:
         PackPanel<1>(source, matrix, panel, to);

@@ -20,11 +20,14 @@ struct PanelSource {
   int64_t batch, rows, columns;
   int element_bytes;
   bool transposed;
+  bool pairs = false;  // of rows lie together (kPairPanels16); elements of 2 bytes
   int64_t panels() const { return (columns + kPanelColumns - 1) / kPanelColumns; }
-  int64_t panel_bytes() const { return rows * kPanelColumns * element_bytes; }
+  int64_t panel_rows() const { return pairs ? rows + rows % 2 : rows; }
+  int64_t panel_bytes() const { return panel_rows() * kPanelColumns * element_bytes; }
 };
 
-// Fills panels [begin, end) of [batch][panels][rows][16], counted over the whole batch, zeros beyond the last column.
+// Fills panels [begin, end) of [batch][panels][rows][16], or [batch][panels][ceil(rows / 2)][16][2], counted over the
+// whole batch, zeros beyond the last column and row.
 void PackPanels(const PanelSource& source, int64_t begin, int64_t end, std::byte* out);
 
 struct PackedConstants {

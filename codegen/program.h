@@ -45,6 +45,8 @@ enum class ConstantLayout : uint8_t {
   kRowMajor = 0,
   // A [batch..., K, N] right operand of a product as panels [batch...][ceil(N/16)][K][16], zero-padded.
   kPanels16 = 1,
+  // The same of bf16, where neighbours along K lie together: [batch...][ceil(N/16)][ceil(K/2)][16][2], zero-padded.
+  kPairPanels16 = 2,
 };
 
 struct ProgramConstant {

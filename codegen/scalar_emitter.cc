@@ -229,7 +229,9 @@ ScalarEmitter::Address ScalarEmitter::EmitPanels(const Buffer& buffer, const std
   for (ExprId index : indices) varies = varies || VariesByLane(index);
   auto value = [&](llvm::Value* v) { return varies ? ToLanes(v) : v; };
   auto at = [&](size_t d) { return value(Emit(indices[d])); };
+  const bool pairs = buffer.layout == ConstantLayout::kPairPanels16;
   llvm::Value* k_extent = frame_.ExtentValue(b_, buffer.dims[rank - 2]);
+  if (pairs) k_extent = b_.CreateAnd(b_.CreateAdd(k_extent, b_.getInt64(1)), ~uint64_t{1}, "pair.rows");
   llvm::Value* panels =
       b_.CreateLShr(b_.CreateAdd(frame_.ExtentValue(b_, buffer.dims[rank - 1]), b_.getInt64(15)), 4, "panels");
   llvm::Value* batch = value(b_.getInt64(0));
@@ -238,13 +240,19 @@ ScalarEmitter::Address ScalarEmitter::EmitPanels(const Buffer& buffer, const std
   }
   llvm::Value* n = at(rank - 1);
   llvm::Value* panel = b_.CreateAdd(b_.CreateMul(batch, value(panels)), b_.CreateLShr(n, 4), "panel");
-  llvm::Value* row = b_.CreateAdd(b_.CreateMul(panel, value(k_extent)), at(rank - 2), "panel.row");
-  llvm::Value* offset = b_.CreateAdd(b_.CreateShl(row, 4), b_.CreateAnd(n, 15), "offset");
+  llvm::Value* k = at(rank - 2);
+  llvm::Value* column = b_.CreateAnd(n, 15, "panel.column");
+  if (pairs) {
+    column = b_.CreateOr(b_.CreateShl(column, 1), b_.CreateAnd(k, 1), "pair.element");
+    k = b_.CreateAnd(k, ~uint64_t{1}, "pair");
+  }
+  llvm::Value* row = b_.CreateAdd(b_.CreateMul(panel, value(k_extent)), k, "panel.row");
+  llvm::Value* offset = b_.CreateAdd(b_.CreateShl(row, 4), column, "offset");
   return {offset, varies ? Pattern::kScattered : Pattern::kUniform};
 }
 
 ScalarEmitter::Address ScalarEmitter::EmitAddress(const Buffer& buffer, const std::vector<ExprId>& indices) {
-  return buffer.layout == ConstantLayout::kPanels16 ? EmitPanels(buffer, indices) : EmitRowMajor(buffer, indices);
+  return buffer.layout == ConstantLayout::kRowMajor ? EmitRowMajor(buffer, indices) : EmitPanels(buffer, indices);
 }
 
 llvm::Value* ScalarEmitter::ElementPointer(int buffer, llvm::Value* offset) {

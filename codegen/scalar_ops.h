@@ -8,6 +8,7 @@
 #ifndef TAILOR_CODEGEN_SCALAR_OPS_H_
 #define TAILOR_CODEGEN_SCALAR_OPS_H_
 
+#include "fusion/target_traits.h"
 #include "graph/dtype.h"
 #include "graph/ops.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -18,6 +19,8 @@ namespace tailor {
 // What emission must know of the target beyond LLVM's own legalisation.
 struct EmitTarget {
   bool fma = true;  // llvm.fma is one instruction; else polynomials use mul + add
+  BF16Products bf16_products = BF16Products::kConverted;
+  static EmitTarget Of(const TargetTraits& traits) { return {traits.fused_multiply_add, traits.bf16_products}; }
 };
 
 llvm::Type* RegisterType(llvm::LLVMContext& context, DType dtype, int lanes);

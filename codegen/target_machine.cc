@@ -1,6 +1,7 @@
 #include "codegen/target_machine.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -18,7 +19,7 @@ namespace {
 
 constexpr char kTriple[] = "x86_64-unknown-linux-gnu";
 
-std::vector<CpuTarget> MakeTargets() {
+std::vector<CpuTarget> MakePlainLevels() {
   CpuTarget v2;
   v2.name = v2.level = "x86-64-v2";
   v2.features = {"cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"};
@@ -40,10 +41,10 @@ std::vector<CpuTarget> MakeTargets() {
   return {v2, v3, v4};
 }
 
-// Ascending: each level includes the ones before it.
-const std::vector<CpuTarget>& Targets() {
-  static const auto& targets = *new std::vector<CpuTarget>(MakeTargets());
-  return targets;
+// Ascending: each includes the ones before it.
+const std::vector<CpuTarget>& PlainLevels() {
+  static const auto& levels = *new std::vector<CpuTarget>(MakePlainLevels());
+  return levels;
 }
 
 // LLVM's x86-64 back end, initialised; null if LLVM was built without it.
@@ -66,23 +67,26 @@ bool BackendKnows(const std::string& feature) {
   return std::any_of(known.begin(), known.end(), [&](const auto& entry) { return feature == entry.Key; });
 }
 
-bool HostHas(const CpuTarget& target) {
-  const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
-  for (const std::string& feature : target.features) {
-    if (!host.lookup(feature)) return false;
-  }
-  return true;
+bool Lists(const CpuTarget& target, const char* feature) {
+  return std::count(target.features.begin(), target.features.end(), feature) > 0;
+}
+
+// What features beyond those of its level change. Products in bf16 take whole AVX-512 registers.
+void SetTraitsOfFeatures(CpuTarget& target) {
+  if (target.level != "x86-64-v4") return;
+  if (Lists(target, "avx512bf16")) target.traits.bf16_products = BF16Products::kPairs;
+  if (Lists(target, "amx-bf16") && Lists(target, "amx-tile")) target.traits.bf16_products = BF16Products::kTiles;
 }
 
 }  // namespace
 
 absl::StatusOr<CpuTarget> FindCpuTarget(absl::string_view name) {
   const std::vector<std::string> parts = absl::StrSplit(name, '+');
-  const auto level = std::find_if(Targets().begin(), Targets().end(),
+  const auto level = std::find_if(PlainLevels().begin(), PlainLevels().end(),
                                   [&](const CpuTarget& target) { return target.name == parts[0]; });
-  if (level == Targets().end()) {
+  if (level == PlainLevels().end()) {
     const std::string known =
-        absl::StrJoin(Targets(), ", ", [](std::string* out, const CpuTarget& t) { out->append(t.name); });
+        absl::StrJoin(PlainLevels(), ", ", [](std::string* out, const CpuTarget& t) { out->append(t.name); });
     return absl::InvalidArgumentError(absl::StrCat("unknown CPU target \"", name, "\"; known are ", known,
                                                    ", each also with more features: x86-64-v4+avx512bf16"));
   }
@@ -96,18 +100,29 @@ absl::StatusOr<CpuTarget> FindCpuTarget(absl::string_view name) {
     if (!listed) target.features.push_back(parts[i]);
   }
   target.level = level->name;
+  SetTraitsOfFeatures(target);
   return target;
 }
 
+const std::vector<CpuTarget>& CpuLevels() {
+  static const auto& levels = *new std::vector<CpuTarget>([] {
+    std::vector<CpuTarget> all = PlainLevels();
+    all.push_back(*FindCpuTarget("x86-64-v4+avx512bf16"));
+    all.push_back(*FindCpuTarget("x86-64-v4+avx512bf16+amx-tile+amx-bf16"));
+    return all;
+  }());
+  return levels;
+}
+
+bool RunsHere(const CpuTarget& target) {
+  const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+  return std::all_of(target.features.begin(), target.features.end(),
+                     [&](const std::string& feature) { return host.lookup(feature); });
+}
+
 const CpuTarget& HostCpuTarget() {
-  static const CpuTarget* const best = [] {
-    const CpuTarget* found = &Targets().front();
-    for (const CpuTarget& target : Targets()) {
-      if (HostHas(target)) found = &target;
-    }
-    return found;
-  }();
-  return *best;
+  static const CpuTarget& best = *std::find_if(CpuLevels().rbegin(), std::prev(CpuLevels().rend()), RunsHere);
+  return best;
 }
 
 absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const CpuTarget& target) {

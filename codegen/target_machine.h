@@ -23,7 +23,10 @@ struct CpuTarget {
 // "x86-64-v2", "x86-64-v3", "x86-64-v4", and each of them with more of LLVM's features: "x86-64-v4+avx512bf16".
 // INVALID_ARGUMENT naming the level or feature that is unknown.
 absl::StatusOr<CpuTarget> FindCpuTarget(absl::string_view name);
-// The best of them that this machine runs.
+// The targets that code is made for unless others are asked for, ascending: each includes the ones before it.
+const std::vector<CpuTarget>& CpuLevels();
+bool RunsHere(const CpuTarget& target);
+// The best level that this machine runs.
 const CpuTarget& HostCpuTarget();
 
 // PIC, small code model, O2; initialises LLVM's X86 back end once.

@@ -101,12 +101,24 @@ void WriteCheck(const ProgramCheck& check, JsonWriter* json) {
   json->EndObject();
 }
 
+const char* LayoutName(ConstantLayout layout) {
+  switch (layout) {
+    case ConstantLayout::kRowMajor:
+      return "row_major";
+    case ConstantLayout::kPanels16:
+      return "panels16";
+    case ConstantLayout::kPairPanels16:
+      return "pair_panels16";
+  }
+  return "?";
+}
+
 void WriteConstant(const ProgramConstant& constant, JsonWriter* json) {
   json->BeginObject();
   json->Field("name", constant.name);
   json->Field("dtype", NameOf(constant.dtype));
   json->Array("dims", constant.dims, [&](int64_t extent) { json->Number(extent); });
-  json->Field("layout", constant.layout == ConstantLayout::kPanels16 ? "panels16" : "row_major");
+  json->Field("layout", LayoutName(constant.layout));
   json->Field("bytes", static_cast<int64_t>(constant.bytes.size()));
   json->EndObject();
 }

@@ -7,6 +7,7 @@
 #include "exec/rt_api.h"
 #include "exec/session.h"
 #include "exec/session_pool.h"
+#include "exec/tile_state.h"
 
 namespace tailor {
 namespace {
@@ -14,6 +15,10 @@ namespace {
 // Why `variant` cannot run here; empty where it can.
 std::vector<std::string> ReasonsAgainst(const Variant& variant, const CpuId& cpu) {
   std::vector<std::string> reasons = MissingFeatures(cpu, variant.features);
+  const bool tiles = std::count(variant.features.begin(), variant.features.end(), "amx-tile") > 0;
+  if (reasons.empty() && tiles && !RequestTileState()) {
+    reasons.push_back("amx-tile: the operating system refuses its registers to this process");
+  }
   if (variant.api_size > sizeof(RtApi) || variant.context_size > sizeof(RtContext)) {
     reasons.push_back("it was compiled for a newer runtime library");
   }

@@ -6,10 +6,18 @@
 
 namespace tailor {
 
+// What one instruction does of a product in bf16, adding to f32 sums.
+enum class BF16Products : uint8_t {
+  kConverted,  // nothing: factors become f32 first
+  kPairs,      // each lane of a vector takes the products of two pairs of factors
+  kTiles,      // 16 x 32 factors times 32 x 16, in registers of two dimensions
+};
+
 struct TargetTraits {
   int vector_bytes = 64;  // widest vector register
   int vector_registers = 32;
   bool fused_multiply_add = true;
+  BF16Products bf16_products = BF16Products::kConverted;
   int64_t regional_bytes = 512 << 10;  // scratch that stays in cache (CPU: L2) or on chip (GPU: shared memory)
   bool grid_barrier = false;           // global stitching inside one launch
   int64_t launch_cost_ns = 30;

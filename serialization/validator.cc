@@ -117,8 +117,10 @@ bool PhysicalBytes(const ProgramConstant& constant, uint64_t* bytes) {
   const auto& dims = constant.dims;
   if (std::any_of(dims.begin(), dims.end(), [](int64_t d) { return d < 0; })) return false;
   std::vector<uint64_t> extents(dims.begin(), dims.end());
-  if (constant.layout == ConstantLayout::kPanels16) {
-    if (extents.size() < 2) return false;
+  const bool pairs = constant.layout == ConstantLayout::kPairPanels16;
+  if (pairs || constant.layout == ConstantLayout::kPanels16) {
+    if (extents.size() < 2 || (pairs && SizeOf(constant.dtype) != 2)) return false;
+    if (pairs) extents[extents.size() - 2] += extents[extents.size() - 2] % 2;
     extents.back() = extents.back() / 16 + (extents.back() % 16 != 0);
     extents.push_back(16);
   } else if (constant.layout != ConstantLayout::kRowMajor) {

@@ -14,7 +14,7 @@ namespace tailor {
 struct Contraction {
   std::vector<int> batch;  // axes, outer first
   int m = -1, n = -1, k = -1;
-  Expr lhs, rhs;                       // loads; rhs reads a kPanels16 buffer
+  Expr lhs, rhs;                       // loads; rhs reads a buffer in panels
   int sums = -1;                       // the kLocal buffer that takes them
   DType accumulate = DType::kInvalid;  // f32 or f64
 };

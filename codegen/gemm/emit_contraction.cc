@@ -48,6 +48,7 @@ class ContractionEmitter {
     kernel.rhs = plan_.buffers[c_.rhs.ref].dtype;
     kernel.accumulate = c_.accumulate;
     kernel.unit_depth_stride = IsUnitStride(plan_, depth_coefficients_);
+    kernel.odd_depth = RangeOf(c_.k).fixed ? RangeOf(c_.k).max % 2 != 0 : RangeOf(c_.k).divisor % 2 != 0;
     const ExtentRange m = RangeOf(c_.m), n = RangeOf(c_.n);
     for (const auto& [rows, panels] : ReachableTiles(m, n, tile_, pieces_)) {
       kernel.rows = rows;
@@ -114,12 +115,19 @@ class ContractionEmitter {
     groups_ = EvenCut::Emit(b_, panels, limit);
     row_blocks_ = AtLeastOne(EmitCeilDiv(b_, m, I64(tile_.task_rows), "row.blocks"));
     panel_blocks_ = AtLeastOne(EmitCeilDiv(b_, n, I64(tile_.task_panels * kPanelColumns), "panel.blocks"));
-    panel_stride_ = b_.CreateMul(AxisExtent(c_.k), I64(kPanelColumns), "panel.stride");
+    panel_stride_ = b_.CreateMul(EmitPanelRows(), I64(kPanelColumns), "panel.stride");
     batch_stride_ = b_.CreateMul(panel_stride_, panels, "batch.stride");
     constexpr int64_t kLargeResult = 1 << 17;  // elements; half of an L2 cache of 1 MiB
     Value* results = b_.CreateMul(m, n, "results");
     for (int axis : c_.batch) results = b_.CreateMul(results, AxisExtent(axis), "results");
     large_ = b_.CreateICmpUGE(results, I64(kLargeResult), "large");
+  }
+
+  // Rows of a panel: the depth, whole pairs of it where pairs lie together.
+  Value* EmitPanelRows() {
+    Value* depth = AxisExtent(c_.k);
+    if (plan_.buffers[c_.rhs.ref].layout != ConstantLayout::kPairPanels16) return depth;
+    return b_.CreateAnd(b_.CreateAdd(depth, I64(1)), ~uint64_t{1}, "panel.rows");
   }
 
   void EmitTask(Value* task) {

@@ -1,16 +1,27 @@
 #include "codegen/gemm/micro_kernel.h"
 
 #include <algorithm>
+#include <cassert>
+#include <functional>
+#include <utility>
 #include <vector>
 
+#include "codegen/gemm/tile_kernel.h"
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
 
 namespace tailor {
 namespace {
 
 enum Argument { kLhs, kRowStride, kDepthStride, kRhs, kPanelStride, kDepth, kTile, kResume, kAhead };
 
-llvm::Function* DeclareMicroKernel(llvm::StringRef name, llvm::Module& module) {
+// Whether a step in pairs is two, which read the same words.
+bool ReadsWordsTwice(const MicroKernel& kernel, const EmitTarget& target) {
+  return PanelLayout(kernel.rhs) == ConstantLayout::kPairPanels16 && target.bf16_products == BF16Products::kConverted;
+}
+
+// With `ordered_reads`, fences hold reads where they are: no attribute says that nothing else writes the operands.
+llvm::Function* DeclareMicroKernel(bool ordered_reads, llvm::StringRef name, llvm::Module& module) {
   llvm::LLVMContext& context = module.getContext();
   llvm::Type* ptr = llvm::PointerType::getUnqual(context);
   llvm::Type* i64 = llvm::Type::getInt64Ty(context);
@@ -22,7 +33,8 @@ llvm::Function* DeclareMicroKernel(llvm::StringRef name, llvm::Module& module) {
                                 "depth", "tile",       "resume",       "ahead"};
   for (llvm::Argument& argument : function->args()) {
     argument.setName(kNames[argument.getArgNo()]);
-    if (argument.getArgNo() != kAhead && argument.getType()->isPointerTy()) argument.addAttr(llvm::Attribute::NoAlias);
+    const bool alone = argument.getArgNo() != kAhead && argument.getType()->isPointerTy();
+    if (alone && !ordered_reads) argument.addAttr(llvm::Attribute::NoAlias);
   }
   return function;
 }
@@ -35,46 +47,56 @@ class MicroKernelEmitter {
     vector_ = RegisterType(function->getContext(), kernel.accumulate, kernel.lanes);
   }
 
-  // entry -> (resume) -> loop header <-> body -> exit, where the sums are written.
+  // entry -> (resume) -> loop header <-> body; header -> exit, where the sums are written. With half a pair left over
+  // the way to exit leads through one more block, or leaves the body in its midst.
   void Emit() {
     llvm::BasicBlock* entry = Block("entry");
     llvm::BasicBlock* resume = Block("resume");
     llvm::BasicBlock* header = Block("header");
     llvm::BasicBlock* body = Block("body");
-    llvm::BasicBlock* exit = Block("exit");
+    exit_ = Block("exit");
 
     b_.SetInsertPoint(entry);
     EmitAddresses();
+    const bool at_once = InPairs() && !ReadsWordsTwice(kernel_, target_);
+    if (InPairs()) whole_pairs_ = b_.CreateSub(Arg(kDepth), b_.getInt64(1), "whole.pairs");
     b_.CreateCondBr(Arg(kResume), resume, header);
 
     b_.SetInsertPoint(resume);
-    std::vector<llvm::Value*> resumed = LoadTile();
+    const Sums resumed = LoadTile();
     b_.CreateBr(header);
 
     b_.SetInsertPoint(header);
     llvm::PHINode* k = b_.CreatePHI(b_.getInt64Ty(), 3, "k");
     k->addIncoming(b_.getInt64(0), entry);
     k->addIncoming(b_.getInt64(0), resume);
-    std::vector<llvm::PHINode*> sums;
+    std::vector<llvm::PHINode*> phis;
     for (llvm::Value* value : resumed) {
-      sums.push_back(b_.CreatePHI(vector_, 3, "sum"));
-      sums.back()->addIncoming(llvm::Constant::getNullValue(vector_), entry);
-      sums.back()->addIncoming(value, resume);
+      phis.push_back(b_.CreatePHI(vector_, 3, "sum"));
+      phis.back()->addIncoming(llvm::Constant::getNullValue(vector_), entry);
+      phis.back()->addIncoming(value, resume);
     }
-    b_.CreateCondBr(b_.CreateICmpSLT(k, Arg(kDepth), "more"), body, exit);
+    const Sums sums(phis.begin(), phis.end());
+    llvm::BasicBlock* rest = at_once && kernel_.odd_depth ? Block("rest") : exit_;
+    if (rest == exit_) arrivals_.push_back({header, sums});
+    b_.CreateCondBr(b_.CreateICmpSLT(k, at_once ? whole_pairs_ : Arg(kDepth), "more"), body, rest);
 
     b_.SetInsertPoint(body);
-    std::vector<llvm::Value*> next = EmitStep(k, sums);
-    k->addIncoming(b_.CreateAdd(k, b_.getInt64(1), "k.next", true, true), body);
-    for (size_t i = 0; i < sums.size(); ++i) sums[i]->addIncoming(next[i], body);
+    const int step = InPairs() ? 2 : 1;
+    const Sums next = !InPairs() ? EmitStep(sums, Factors(k)) : at_once ? EmitPair(k, sums) : EmitHalves(k, sums);
+    if (kernel_.fetch_ahead && !ReadsWordsTwice(kernel_, target_)) EmitFetchAhead(k, step);
+    llvm::Value* next_k = b_.CreateAdd(k, b_.getInt64(step), "k.next", true, true);
+    k->addIncoming(next_k, b_.GetInsertBlock());
+    for (size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(next[i], b_.GetInsertBlock());
     b_.CreateBr(header);
 
-    b_.SetInsertPoint(exit);
-    for (size_t i = 0; i < sums.size(); ++i) b_.CreateAlignedStore(sums[i], TileAddress(i), TileAlign());
-    b_.CreateRetVoid();
+    if (rest != exit_) EmitHalfPair(rest, k, sums);
+    EmitExit();
   }
 
  private:
+  using Sums = std::vector<llvm::Value*>;
+
   llvm::BasicBlock* Block(const char* name) {
     return llvm::BasicBlock::Create(function_->getContext(), name, function_);
   }
@@ -100,8 +122,8 @@ class MicroKernelEmitter {
     }
   }
 
-  std::vector<llvm::Value*> LoadTile() {
-    std::vector<llvm::Value*> values;
+  Sums LoadTile() {
+    Sums values;
     for (int i = 0; i < TileSize(); ++i) {
       values.push_back(b_.CreateAlignedLoad(vector_, TileAddress(i), TileAlign(), "resumed"));
     }
@@ -124,29 +146,130 @@ class MicroKernelEmitter {
     return b_.CreateFPExt(b_.CreateBitCast(memory, half, "half"), single, "from.f16");
   }
 
-  llvm::Value* BroadcastLhs(int row, llvm::Value* k) {
-    llvm::Type* type = MemoryType(function_->getContext(), kernel_.lhs, 1);
-    llvm::Value* offset = kernel_.unit_depth_stride ? k : b_.CreateMul(k, Arg(kDepthStride), "depth.offset");
-    llvm::Value* address = b_.CreateInBoundsGEP(type, lhs_rows_[row], offset, "lhs.address");
-    llvm::Value* scalar = b_.CreateAlignedLoad(type, address, llvm::Align(SizeOf(kernel_.lhs)), "lhs.scalar");
-    return b_.CreateVectorSplat(kernel_.lanes, ToAccumulate(kernel_.lhs, scalar), "lhs.splat");
+  // What a step multiplies: the registers that hold row `row` of the left operand in every lane and column group
+  // `column` (among panels * pieces_) of the right one, and what adds their product to a sum.
+  struct StepFactors {
+    std::function<llvm::Value*(int row)> lhs;
+    std::function<llvm::Value*(int column)> rhs;
+    std::function<llvm::Value*(llvm::Value* x, llvm::Value* y, llvm::Value* sum)> multiply_add;
+  };
+
+  // Those at k, or with the left operand at the k after it.
+  StepFactors Factors(llvm::Value* k, bool next = false) {
+    return {[=, this](int row) { return Splat(ToAccumulate(kernel_.lhs, LoadLhs(row, k, next))); },
+            [=, this](int column) { return ToAccumulate(kernel_.rhs, LoadRhs(column, k)); },
+            [this](auto* x, auto* y, auto* sum) { return MultiplyAdd(x, y, sum); }};
   }
 
-  // The register of column group `column` among panels * pieces_.
+  llvm::Value* Splat(llvm::Value* scalar) { return b_.CreateVectorSplat(kernel_.lanes, scalar, "lhs.splat"); }
+
+  llvm::Value* LhsAddress(int row, llvm::Value* k) {
+    llvm::Type* type = MemoryType(function_->getContext(), kernel_.lhs, 1);
+    llvm::Value* offset = kernel_.unit_depth_stride ? k : b_.CreateMul(k, Arg(kDepthStride), "depth.offset");
+    return b_.CreateInBoundsGEP(type, lhs_rows_[row], offset, "lhs.address");
+  }
+
+  llvm::Value* LoadLhs(int row, llvm::Value* k, bool next = false) {
+    llvm::Type* type = MemoryType(function_->getContext(), kernel_.lhs, 1);
+    llvm::Value* address = LhsAddress(row, k);
+    if (next) {
+      llvm::Value* step = kernel_.unit_depth_stride ? b_.getInt64(1) : Arg(kDepthStride);
+      address = b_.CreateInBoundsGEP(type, address, step, "lhs.next");
+    }
+    return b_.CreateAlignedLoad(type, address, llvm::Align(SizeOf(kernel_.lhs)), "lhs.scalar");
+  }
+
+  // A register's worth of row k of a panel; in pairs, of the pairs that begin with an even k.
   llvm::Value* LoadRhs(int column, llvm::Value* k) {
     llvm::Type* element = MemoryType(function_->getContext(), kernel_.rhs, 1);
-    llvm::Type* type = MemoryType(function_->getContext(), kernel_.rhs, kernel_.lanes);
     llvm::Value* row = b_.CreateShl(k, b_.getInt64(4), "rhs.row", true, true);
-    llvm::Value* offset = b_.CreateAdd(row, b_.getInt64(column % pieces_ * kernel_.lanes), "rhs.offset", true, true);
+    const int64_t first = column % pieces_ * kernel_.lanes * (InPairs() ? 2 : 1);
+    llvm::Value* offset = b_.CreateAdd(row, b_.getInt64(first), "rhs.offset", true, true);
     llvm::Value* address = b_.CreateInBoundsGEP(element, rhs_panels_[column / pieces_], offset, "rhs.address");
-    const llvm::Align align(kernel_.lanes * SizeOf(kernel_.rhs));
-    return ToAccumulate(kernel_.rhs, b_.CreateAlignedLoad(type, address, align, "rhs.piece"));
+    llvm::Type* type = InPairs() ? Words() : MemoryType(function_->getContext(), kernel_.rhs, kernel_.lanes);
+    const llvm::Align align(kernel_.lanes * SizeOf(kernel_.rhs) * (InPairs() ? 2 : 1));
+    return b_.CreateAlignedLoad(type, address, align, "rhs.piece");
+  }
+
+  // ---- Pairs of bf16: words with the element of the even k in the low half ----
+
+  bool InPairs() const { return PanelLayout(kernel_.rhs) == ConstantLayout::kPairPanels16; }
+  llvm::Type* Words() { return llvm::FixedVectorType::get(b_.getInt32Ty(), kernel_.lanes); }
+
+  llvm::Value* LoadLhsPair(int row, llvm::Value* k) {
+    if (kernel_.unit_depth_stride) {
+      return b_.CreateAlignedLoad(b_.getInt32Ty(), LhsAddress(row, k), llvm::Align(2), "lhs.pair");
+    }
+    llvm::Value* odd = b_.CreateZExt(LoadLhs(row, k, true), b_.getInt32Ty());
+    llvm::Value* high = b_.CreateShl(odd, b_.getInt32(16), "lhs.high");
+    return b_.CreateOr(LoadLhsEven(row, k), high, "lhs.pair");
+  }
+
+  llvm::Value* LoadLhsEven(int row, llvm::Value* k) {
+    return b_.CreateZExt(LoadLhs(row, k), b_.getInt32Ty(), "lhs.low");
+  }
+
+  llvm::Value* MultiplyAddPairs(llvm::Value* x, llvm::Value* y, llvm::Value* sum) {
+    assert(kernel_.lanes == kPanelColumns);
+    llvm::Type* pairs = llvm::FixedVectorType::get(b_.getBFloatTy(), 2 * kernel_.lanes);
+    llvm::Value* factors[] = {sum, b_.CreateBitCast(x, pairs), b_.CreateBitCast(y, pairs)};
+    return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {}, factors, nullptr, "sum.next");
+  }
+
+  bool MultipliesPairs() const { return target_.bf16_products != BF16Products::kConverted; }
+
+  // Adds the products at k and k + 1, or at k alone, with one instruction for each sum.
+  Sums EmitPair(llvm::Value* k, const Sums& sums, bool half = false) {
+    return EmitStep(sums, {[&](int row) { return Splat(half ? LoadLhsEven(row, k) : LoadLhsPair(row, k)); },
+                           [&](int column) { return LoadRhs(column, k); },
+                           [this](auto* x, auto* y, auto* sum) { return MultiplyAddPairs(x, y, sum); }});
+  }
+
+  // Adds the products at k in f32 and then, in a block of its own, those at k + 1 if there is such a k. The panels'
+  // words are read again there rather than kept, for registers are what sums need.
+  Sums EmitHalves(llvm::Value* k, const Sums& sums) {
+    StepFactors factors = Factors(k);
+    factors.rhs = [&](int column) { return b_.CreateBitCast(b_.CreateShl(LoadRhs(column, k), 16), vector_, "even"); };
+    const Sums even = EmitStep(sums, factors);
+    llvm::BasicBlock* odd = Block("odd");
+    arrivals_.push_back({b_.GetInsertBlock(), even});
+    b_.CreateCondBr(b_.CreateICmpSLT(k, whole_pairs_, "whole"), odd, exit_);
+    b_.SetInsertPoint(odd);
+    b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
+    factors = Factors(k, true);
+    factors.rhs = [&](int column) {
+      return b_.CreateBitCast(b_.CreateAnd(LoadRhs(column, k), 0xffff0000), vector_, "odd");
+    };
+    return EmitStep(even, factors);
+  }
+
+  // In `rest`: where one k is left it is taken as a pair whose other half is zero.
+  void EmitHalfPair(llvm::BasicBlock* rest, llvm::Value* k, const Sums& sums) {
+    llvm::BasicBlock* half = Block("half.pair");
+    b_.SetInsertPoint(rest);
+    arrivals_.push_back({rest, sums});
+    b_.CreateCondBr(b_.CreateICmpSLT(k, Arg(kDepth), "odd.depth"), half, exit_);
+    b_.SetInsertPoint(half);
+    arrivals_.push_back({half, EmitPair(k, sums, true)});
+    b_.CreateBr(exit_);
+  }
+
+  void EmitExit() {
+    b_.SetInsertPoint(exit_);
+    Sums sums;
+    for (int i = 0; i < TileSize(); ++i) {
+      llvm::PHINode* sum = b_.CreatePHI(vector_, arrivals_.size(), "sum.last");
+      for (const auto& [block, arriving] : arrivals_) sum->addIncoming(arriving[i], block);
+      sums.push_back(sum);
+    }
+    for (int i = 0; i < TileSize(); ++i) b_.CreateAlignedStore(sums[i], TileAddress(i), TileAlign());
+    b_.CreateRetVoid();
   }
 
   // Asks for two lines of the panels that are to be read later, into L2.
-  void EmitFetchAhead(llvm::Value* k) {
+  void EmitFetchAhead(llvm::Value* k, int step) {
     constexpr int kRead = 0, kSecondLevel = 2, kData = 1, kLineBytes = 64;
-    llvm::Value* offset = b_.CreateMul(k, b_.getInt64(2 * kLineBytes), "ahead.offset", true, true);
+    llvm::Value* offset = b_.CreateMul(k, b_.getInt64(2 * kLineBytes / step), "ahead.offset", true, true);
     llvm::Value* address = b_.CreateGEP(b_.getInt8Ty(), Arg(kAhead), offset, "ahead.address");
     for (int line = 0; line < 2; ++line) {
       llvm::Value* at = b_.CreateConstGEP1_64(b_.getInt8Ty(), address, line * kLineBytes, "ahead.line");
@@ -161,24 +284,23 @@ class MicroKernelEmitter {
     return b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector_}, {x, y, sum}, nullptr, "sum.next");
   }
 
-  // One k of every sum. Sums are numbered [row][panel][piece], as the tile is laid out. The side with fewer
+  // One step of every sum. Sums are numbered [row][panel][piece], as the tile is laid out. The side with fewer
   // registers is loaded first and kept, the other streams past it, which leaves the most room for sums.
-  std::vector<llvm::Value*> EmitStep(llvm::Value* k, const std::vector<llvm::PHINode*>& sums) {
+  Sums EmitStep(const Sums& sums, const StepFactors& factors) {
     const int columns = kernel_.panels * pieces_;
     const bool keep_rhs = columns < kernel_.rows;
     std::vector<llvm::Value*> kept;
     for (int i = 0; i < std::min(columns, kernel_.rows); ++i) {
-      kept.push_back(keep_rhs ? LoadRhs(i, k) : BroadcastLhs(i, k));
+      kept.push_back(keep_rhs ? factors.rhs(i) : factors.lhs(i));
     }
-    std::vector<llvm::Value*> next(sums.size());
+    Sums next(sums.size());
     for (int outer = 0; outer < std::max(columns, kernel_.rows); ++outer) {
-      llvm::Value* passing = keep_rhs ? BroadcastLhs(outer, k) : LoadRhs(outer, k);
+      llvm::Value* passing = keep_rhs ? factors.lhs(outer) : factors.rhs(outer);
       for (size_t inner = 0; inner < kept.size(); ++inner) {
         const int i = keep_rhs ? outer * columns + inner : inner * columns + outer;
-        next[i] = MultiplyAdd(kept[inner], passing, sums[i]);
+        next[i] = factors.multiply_add(kept[inner], passing, sums[i]);
       }
     }
-    if (kernel_.fetch_ahead) EmitFetchAhead(k);
     return next;
   }
 
@@ -189,14 +311,22 @@ class MicroKernelEmitter {
   int pieces_;          // registers a panel's 16 columns fill
   llvm::Type* vector_;  // one such register
   std::vector<llvm::Value*> lhs_rows_, rhs_panels_;
+  llvm::Value* whole_pairs_ = nullptr;  // pairs that begin below it are whole
+  llvm::BasicBlock* exit_ = nullptr;
+  std::vector<std::pair<llvm::BasicBlock*, Sums>> arrivals_;  // at exit_, with the sums there
 };
 
 }  // namespace
 
 llvm::Function* EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::StringRef name,
                                 llvm::Module& module) {
-  llvm::Function* function = DeclareMicroKernel(name, module);
-  MicroKernelEmitter(kernel, target, function).Emit();
+  llvm::Function* function = DeclareMicroKernel(ReadsWordsTwice(kernel, target), name, module);
+  const bool tiles = target.bf16_products == BF16Products::kTiles && kernel.rhs == DType::kBF16;
+  if (tiles) {
+    EmitTileKernel(kernel, function);
+  } else {
+    MicroKernelEmitter(kernel, target, function).Emit();
+  }
   return function;
 }
 

@@ -2,7 +2,8 @@
 // registers while K runs (MikPoly section 3.3).
 //
 // Every micro-kernel sums K ascending in one chain per element, so which of them computes an element never
-// changes its bits.
+// changes its bits. In bf16 K runs in pairs, as the panels hold them (PanelLayout): where the target multiplies
+// pairs, both products of a step are added by one instruction, which takes subnormal numbers for zero.
 #ifndef TAILOR_CODEGEN_GEMM_MICRO_KERNEL_H_
 #define TAILOR_CODEGEN_GEMM_MICRO_KERNEL_H_
 
@@ -22,6 +23,7 @@ struct MicroKernel {
   DType rhs = DType::kF32;
   DType accumulate = DType::kF32;  // f32, f64 or an integer as wide, which wraps
   bool unit_depth_stride = true;   // neighbours along K lie side by side in the left operand
+  bool odd_depth = true;           // depth may be odd
   bool fetch_ahead = false;        // see below
 };
 
@@ -30,7 +32,9 @@ struct MicroKernel {
 //              ptr ahead)
 // which adds lhs[rows, depth] x rhs[panels][depth][16] to the sums in tile[rows][panels * 16], or to zeros when
 // `resume` is false, and leaves the sums in the tile. Strides count elements; rhs and tile are 64-byte aligned.
-// With fetch_ahead it meanwhile brings the 128 * depth bytes at `ahead` to L2; any address will do.
+// A right operand in bf16 is rhs[panels][ceil(depth / 2)][16][2]; the left one is of the same type then.
+// With fetch_ahead it meanwhile brings the 128 bytes a step (of one or two k) at `ahead` to L2; any address will do.
+// Where bf16 is converted, which leaves no register for it, it does not.
 llvm::Function* EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::StringRef name,
                                 llvm::Module& module);
 

@@ -7,6 +7,7 @@
 #include "codegen/emit_cpu.h"
 #include "codegen/gemm/contraction.h"
 #include "codegen/gemm/micro_kernel.h"
+#include "codegen/gemm/tile_kernel.h"
 #include "codegen/gemm/tile_shapes.h"
 #include "codegen/plan_queries.h"
 
@@ -26,6 +27,9 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
   constexpr int64_t kTaskRows = 48, kTaskPanels = 4, kDepthBytes = 4096;
   ContractionTile& tile = schedule.tile;
   std::tie(tile.rows, tile.panels) = BestTile(traits, kPanelColumns / schedule.lanes);
+  if (traits.bf16_products == BF16Products::kTiles && plan.buffers[c.rhs.ref].dtype == DType::kBF16) {
+    std::tie(tile.rows, tile.panels) = std::pair(kTileKernelRows, kTileKernelPanels);
+  }
   tile.task_rows = kTaskRows / tile.rows * tile.rows;
   tile.task_panels = kTaskPanels;
   tile.depth = kDepthBytes / element;

@@ -230,6 +230,25 @@ TEST(Compile, DescribesWhatItMade) {
   EXPECT_EQ(program.provenance.options, "targets=x86-64-v4,x86-64-v3,x86-64-v2");
 }
 
+TEST(Compile, ProductsInBF16HaveVariantsOfTheirOwn) {
+  const auto targets = [](const std::string& dtype, std::vector<std::string> asked) {
+    auto compiled = Compile(Parse("graph @g(%a: " + dtype + "[M, K], %b: " + dtype + R"([K, 3]) {
+  %y = dot %a, %b
+  return "y" = %y
+})"),
+                            {.targets = std::move(asked)});
+    EXPECT_TRUE(compiled.ok()) << compiled.status();
+    std::vector<std::string> names;
+    for (const Variant& variant : compiled->program.variants) names.push_back(variant.target);
+    return names;
+  };
+  EXPECT_THAT(targets("bf16", {}), ElementsAre("x86-64-v4+avx512bf16+amx-tile+amx-bf16", "x86-64-v4+avx512bf16",
+                                               "x86-64-v4", "x86-64-v3", "x86-64-v2"));
+  EXPECT_THAT(targets("f16", {}), ElementsAre("x86-64-v4", "x86-64-v3", "x86-64-v2"));
+  EXPECT_THAT(targets("f32", {"x86-64-v4+avx512bf16", "x86-64-v4+adx"}), ElementsAre("x86-64-v4+adx", "x86-64-v4"));
+  EXPECT_THAT(targets("bf16", {"x86-64-v4+avx512bf16"}), ElementsAre("x86-64-v4+avx512bf16"));
+}
+
 TEST(Compile, SameGraphGivesSameBytesOnAnyNumberOfThreads) {
   CompileOptions one = ForHost(), three = ForHost();
   one.threads = 1;

@@ -71,6 +71,7 @@ TEST(EmitContraction, BatchWithAndWithoutBroadcast) {
 }
 
 TEST(EmitContraction, LeftOperandOfAnyStride) {
+  ExpectRightAtRandomSizes({.dtype = DType::kBF16, .transpose_lhs = true}, 100);
   ExpectRightAtRandomSizes({.transpose_lhs = true}, 100);
   ExpectRightAtRandomSizes({.batch = {kDynamic, 4}, .rhs_has_batch = {true, true}, .heads = true}, 40);
 }
@@ -83,11 +84,13 @@ TEST(EmitContraction, ScatteredOutput) {
 TEST(EmitContraction, LongDepthIsSummedInBlocks) {
   for (const CpuTarget& target : RunnableTargets()) {
     SCOPED_TRACE(target.name);
-    const Product product({.epilogue = true}, target);
-    const int64_t depth = product.schedule().tile.depth;
-    for (int64_t k : {depth - 1, depth, depth + 1, 2 * depth, 2 * depth + 77}) {
-      const ProductSize size{.m = 55, .n = 135, .k = k};
-      product.ExpectRight(size, product.Run(size));
+    for (DType dtype : {DType::kF32, DType::kBF16}) {
+      const Product product({.dtype = dtype, .epilogue = true}, target);
+      const int64_t depth = product.schedule().tile.depth;
+      for (int64_t k : {depth - 1, depth, depth + 1, 2 * depth, 2 * depth + 77}) {
+        const ProductSize size{.m = 55, .n = 135, .k = k};
+        product.ExpectRight(size, product.Run(size));
+      }
     }
   }
 }
@@ -106,24 +109,25 @@ TEST(EmitContraction, ResultsLargerThanCache) {
 
 TEST(EmitContraction, BitsDoNotDependOnTaskRangesNorOnNeighbours) {
   for (const CpuTarget& target : RunnableTargets()) {
-    SCOPED_TRACE(target.name);
-    const ProductForm form{.batch = {kDynamic}, .rhs_has_batch = {true}, .epilogue = true};
-    const Product product(form, target);
-    const ProductSize size{.batch = {2}, .m = 131, .n = 295, .k = 1500};
-    const std::vector<char> whole = product.Run(size);
-    const int64_t tasks = product.Tasks(size);
-    ASSERT_GE(tasks, 8);
-    std::vector<int64_t> ones;
-    for (int64_t i = 0; i <= tasks; ++i) ones.push_back(i);
-    EXPECT_EQ(product.Run(size, ones), whole);
-    EXPECT_EQ(product.Run(size, {3, tasks, 0, 3}), whole);
-    // The first rows alone are computed by other micro-kernels, to the same bits.
-    for (int64_t m : {1, 2, 3, 4, 5, 8}) {
-      const ProductForm one{.epilogue = false};
-      const Product plain(one, target);
-      const std::vector<char> few = plain.Run({.m = m, .n = 295, .k = 1500});
-      const std::vector<char> many = plain.Run({.m = 96, .n = 295, .k = 1500});
-      EXPECT_TRUE(std::equal(few.begin(), few.end(), many.begin())) << m << " rows";
+    for (DType dtype : {DType::kF32, DType::kBF16}) {
+      SCOPED_TRACE(target.name + " " + NameOf(dtype));
+      const ProductForm form{.dtype = dtype, .batch = {kDynamic}, .rhs_has_batch = {true}, .epilogue = true};
+      const Product product(form, target);
+      const ProductSize size{.batch = {2}, .m = 131, .n = 295, .k = 1501};
+      const std::vector<char> whole = product.Run(size);
+      const int64_t tasks = product.Tasks(size);
+      ASSERT_GE(tasks, 8);
+      std::vector<int64_t> ones;
+      for (int64_t i = 0; i <= tasks; ++i) ones.push_back(i);
+      EXPECT_EQ(product.Run(size, ones), whole);
+      EXPECT_EQ(product.Run(size, {3, tasks, 0, 3}), whole);
+      // The first rows alone are computed by other micro-kernels, to the same bits.
+      const Product plain({.dtype = dtype}, target);
+      const std::vector<char> many = plain.Run({.m = 96, .n = 295, .k = 1501});
+      for (int64_t m : {1, 2, 3, 4, 5, 8}) {
+        const std::vector<char> few = plain.Run({.m = m, .n = 295, .k = 1501});
+        EXPECT_TRUE(std::equal(few.begin(), few.end(), many.begin())) << m << " rows";
+      }
     }
   }
 }

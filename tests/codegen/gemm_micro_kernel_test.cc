@@ -39,48 +39,59 @@ std::vector<Instruction> Disassemble(const Image& image, uint64_t begin) {
   return instructions;
 }
 
-// The body of the only loop: from the target of the one backward jump to the jump.
-std::vector<std::string> LoopOf(const std::vector<Instruction>& code) {
+int Count(const std::vector<std::string>& lines, const std::string& part) {
+  return std::count_if(lines.begin(), lines.end(),
+                       [&](const std::string& line) { return line.find(part) != std::string::npos; });
+}
+
+// The body of the only loop with instructions `name`: from the target of the one backward jump to the jump.
+std::vector<std::string> LoopOf(const std::vector<Instruction>& code, const std::string& name) {
   std::vector<std::string> loop;
   for (const Instruction& jump : code) {
     const size_t operand = jump.text.find("\tj") == 0 ? jump.text.find_last_of("\t ") : std::string::npos;
     if (operand == std::string::npos) continue;
     const int64_t distance = std::strtoll(jump.text.c_str() + operand + 1, nullptr, 0);
     if (distance >= 0) continue;
-    EXPECT_TRUE(loop.empty()) << "a second loop";
+    std::vector<std::string> body;
     for (const Instruction& i : code) {
       const bool inside =
           i.address <= jump.address && static_cast<int64_t>(i.address) >= static_cast<int64_t>(jump.address) + distance;
-      if (inside) loop.push_back(i.text);
+      if (inside) body.push_back(i.text);
     }
+    if (Count(body, name) == 0) continue;
+    EXPECT_TRUE(loop.empty()) << "a second loop";
+    loop = std::move(body);
   }
   return loop;
 }
 
-std::vector<std::string> DepthLoop(const MicroKernel& kernel, const CpuTarget& target) {
+std::vector<std::string> DepthLoop(const MicroKernel& kernel, const CpuTarget& target, const std::string& name) {
   llvm::LLVMContext context;
   auto module = std::make_unique<llvm::Module>("micro", context);
-  const EmitTarget emit{.fma = target.traits.fused_multiply_add};
+  const EmitTarget emit = EmitTarget::Of(target.traits);
   EmitMicroKernel(kernel, emit, "micro", *module)->setLinkage(llvm::Function::ExternalLinkage);
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
   objects.push_back(CompileIr(std::move(module), target));
   auto image = LinkImage(std::move(objects), {"micro"});
   EXPECT_TRUE(image.ok()) << image.status();
-  return LoopOf(Disassemble(*image, image->symbols.at("micro")));
+  return LoopOf(Disassemble(*image, image->symbols.at("micro")), name);
 }
 
-int Count(const std::vector<std::string>& lines, const std::string& part) {
-  return std::count_if(lines.begin(), lines.end(),
-                       [&](const std::string& line) { return line.find(part) != std::string::npos; });
+void ExpectNoStack(const std::vector<std::string>& loop) {
+  for (const char* operand : {"(%rsp)", "(%rbp)", "(%rsp,", "(%rbp,"}) {
+    EXPECT_EQ(Count(loop, operand), 0) << testing::PrintToString(loop);
+  }
 }
 
 TEST(MicroKernel, DepthLoopKeepsItsSumsInRegisters) {
-  for (const char* name : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
-    const CpuTarget target = *FindCpuTarget(name);
+  for (const CpuTarget& target : CpuLevels()) {
     for (DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16}) {
-      // Without f16c, widening f16 takes a dozen integer operations and their registers.
-      if (dtype == DType::kF16 && !target.traits.fused_multiply_add) continue;
-      SCOPED_TRACE(std::string(name) + " " + NameOf(dtype));
+      // Without f16c, widening f16 takes a dozen integer operations and their registers; and with instructions of two
+      // operands, loads of words that come early, one next to the other, take the place of a sum.
+      if (dtype == DType::kBF16 && target.traits.bf16_products == BF16Products::kTiles) continue;
+      const bool narrow = dtype == DType::kF16 || dtype == DType::kBF16;
+      if (narrow && !target.traits.fused_multiply_add) continue;
+      SCOPED_TRACE(target.name + " " + NameOf(dtype));
       const DType accumulate = dtype == DType::kF64 ? DType::kF64 : DType::kF32;
       const int pieces = std::max(1, kPanelColumns * SizeOf(accumulate) / target.traits.vector_bytes);
       MicroKernel kernel{.lanes = kPanelColumns / pieces, .lhs = dtype, .rhs = dtype, .accumulate = accumulate};
@@ -89,15 +100,36 @@ TEST(MicroKernel, DepthLoopKeepsItsSumsInRegisters) {
       for (kernel.rows = 1; kernel.rows <= tile.rows; ++kernel.rows) {
         kernel.panels = PanelsForRows(tile, pieces, kernel.rows);
         kernel.fetch_ahead = kernel.rows + 1 == tile.rows;
-        const std::vector<std::string> loop = DepthLoop(kernel, target);
         const int sums = kernel.rows * kernel.panels * pieces;
-        EXPECT_EQ(Count(loop, target.traits.fused_multiply_add ? "vfmadd" : "\taddp"), sums);
-        EXPECT_EQ(Count(loop, "prefetcht1"), kernel.fetch_ahead ? 2 : 0);
-        for (const char* operand : {"(%rsp)", "(%rbp)", "(%rsp,", "(%rbp,"}) {
-          EXPECT_EQ(Count(loop, operand), 0) << testing::PrintToString(loop);
-        }
+        const bool pairs = dtype == DType::kBF16 && target.traits.bf16_products == BF16Products::kPairs;
+        const int steps = dtype == DType::kBF16 && !pairs ? 2 : 1;  // of the even elements, then of the odd ones
+        const char* fused = pairs ? "vdpbf16ps" : "vfmadd";
+        const std::string add = target.traits.fused_multiply_add ? fused : "\taddp";
+        const std::vector<std::string> loop = DepthLoop(kernel, target, add);
+        EXPECT_EQ(Count(loop, add), steps * sums);
+        EXPECT_EQ(Count(loop, "prefetcht1"), kernel.fetch_ahead && steps == 1 ? 2 : 0);
+        ExpectNoStack(loop);
       }
     }
+  }
+}
+
+TEST(MicroKernel, TileRegistersHoldTheSumsOfAllRows) {
+  const CpuTarget& target = CpuLevels().back();
+  ASSERT_EQ(target.traits.bf16_products, BF16Products::kTiles);
+  MicroKernel kernel{.lhs = DType::kBF16, .rhs = DType::kBF16};
+  const std::pair<int, int> shapes[] = {{1, 4}, {16, 4}, {5, 3}, {17, 1}, {17, 2}, {32, 2}};
+  for (const auto& [rows, panels] : shapes) {
+    SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(panels));
+    kernel.rows = rows;
+    kernel.panels = panels;
+    const std::vector<std::string> loop = DepthLoop(kernel, target, "tdpbf16ps");
+    const int groups = rows > 16 ? 2 : 1;
+    EXPECT_EQ(Count(loop, "tdpbf16ps"), groups * panels);
+    EXPECT_EQ(Count(loop, "tileloadd"), groups + panels);
+    EXPECT_EQ(Count(loop, "tilestored"), 0);
+    EXPECT_EQ(Count(loop, "tilecfg"), 0);
+    ExpectNoStack(loop);
   }
 }
 

@@ -8,6 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/emit_cpu.h"
+#include "codegen/gemm/panels.h"
+#include "exec/tile_state.h"
 
 namespace tailor {
 namespace {
@@ -35,7 +37,7 @@ class PlanBuilder {
     rhs_axes.insert(rhs_axes.end(), {k, n});
     const int lhs = AddBuffer(BufferKind::kInput, lhs_axes);
     const int rhs = AddBuffer(BufferKind::kInput, rhs_axes);
-    plan_.buffers[rhs].layout = ConstantLayout::kPanels16;
+    plan_.buffers[rhs].layout = PanelLayout(form_.dtype);
     const int bias = form_.epilogue ? AddBuffer(BufferKind::kInput, {n}) : -1;
     const int residual = form_.epilogue ? AddBuffer(BufferKind::kInput, out_axes) : -1;
     const int out = AddBuffer(BufferKind::kOutput, out_axes);
@@ -167,16 +169,22 @@ int64_t BatchCount(const ProductForm& form, const ProductSize& size, bool rhs) {
   return count;
 }
 
-// The right operand in panels. What pads the last panel is not zero here: it must not matter.
+// The right operand in panels. What pads the last panel's columns is not zero here: it must not matter. What pads an
+// odd depth to pairs is, as products rely on.
 AlignedBytes Panels(const ProductForm& form, const ProductSize& size) {
   const int64_t panels = (size.n + 15) / 16, batch = BatchCount(form, size, true);
-  AlignedBytes bytes(batch * panels * size.k * 16 * SizeOf(form.dtype));
+  const int64_t step = PanelLayout(form.dtype) == ConstantLayout::kPairPanels16 ? 2 : 1;  // rows that lie together
+  const int64_t rows = (size.k + step - 1) / step * step;
+  AlignedBytes bytes(batch * panels * rows * 16 * SizeOf(form.dtype));
   char* to = bytes.data();
   for (int64_t b = 0; b < batch; ++b) {
     for (int64_t p = 0; p < panels; ++p) {
-      for (int64_t k = 0; k < size.k; ++k) {
-        for (int64_t n = p * 16; n < p * 16 + 16; ++n, to += SizeOf(form.dtype)) {
-          Write(form.dtype, to, n < size.n ? Element(1, (b * size.k + k) * size.n + n) : NAN);
+      for (int64_t first = 0; first < rows; first += step) {
+        for (int64_t n = p * 16; n < p * 16 + 16; ++n) {
+          for (int64_t k = first; k < first + step; ++k, to += SizeOf(form.dtype)) {
+            const double inside = n < size.n ? Element(1, (b * size.k + k) * size.n + n) : NAN;
+            Write(form.dtype, to, k < size.k ? inside : 0);
+          }
         }
       }
     }
@@ -190,9 +198,9 @@ KernelPlan MakeProductPlan(const ProductForm& form) { return PlanBuilder(form).B
 
 std::vector<CpuTarget> RunnableTargets() {
   std::vector<CpuTarget> targets;
-  for (const char* name : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
-    targets.push_back(*FindCpuTarget(name));
-    if (targets.back().name == HostCpuTarget().name) break;
+  for (const CpuTarget& level : CpuLevels()) {
+    const bool tiles = level.traits.bf16_products == BF16Products::kTiles;
+    if (RunsHere(level) && (!tiles || RequestTileState())) targets.push_back(level);
   }
   return targets;
 }
@@ -201,7 +209,7 @@ Product::Product(const ProductForm& form, const CpuTarget& target) : form_(form)
   schedule_ = ScheduleContraction(plan_, target.traits);
   llvm::LLVMContext context;
   auto module = std::make_unique<llvm::Module>("product", context);
-  const EmitTarget emit{.fma = target.traits.fused_multiply_add};
+  const EmitTarget emit = EmitTarget::Of(target.traits);
   absl::Status emitted = EmitContraction(plan_, schedule_, emit, "product", *module);
   EXPECT_TRUE(emitted.ok()) << emitted;
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;

@@ -246,6 +246,58 @@ launch 4 g4_reshape(in0, out3) dims [M*N, M, N]
 )");
 }
 
+TEST(LowerProgram, RightOperandsInBF16ArePackedInPairs) {
+  EXPECT_EQ(Lowered(R"(
+graph @pairs(%x: bf16[M, K], %y: bf16[K, 32], %z: bf16[N, 6]) {
+  %p = dot %x, %y
+  %q = dot %z, %z {transpose_rhs = 1}
+  return "p" = %p, "q" = %q
+}
+)"),
+            R"(
+g0_dot_pack: kernel axes [a0: 2 parallel, a1: d0 parallel, a2: 16 parallel]
+  in b0: bf16[d1, 32]
+  out b1: u32[2, d0, 16]
+  stage over []
+    e0 = (a1 * 2)
+    e1 = ((a0 * 16) + a2)
+    e2 = (e0 + 1)
+    b1[a0, a1, a2] = or(cast<u32>(bitcast<u16>(b0[e0, e1])), shift_left(cast<u32>(bitcast<u16>(b0[e2, e1] if (e2 < d1))), u32:0x10))
+g0_dot: contraction axes [a0: d0 parallel, a1: 32 parallel, a2: d1 contract]
+  in b0: bf16[d0, d1]
+  in b1: bf16[d1, 32] pair_panels16
+  out b2: bf16[d0, 32]
+  local b3: f32[]
+  stage over [a2]
+    b3[] = reduce add in f32 mul(b0[a0, a2], b1[a2, a1])
+  stage over []
+    b2[a0, a1] = cast<bf16>(b3[])
+g1_dot_pack: kernel axes [a0: d0 parallel, a1: 3 parallel, a2: 16 parallel]
+  in b0: bf16[d1, 6]
+  out b1: u32[d0, 3, 16]
+  stage over []
+    e0 = ((a0 * 16) + a2)
+    e1 = (a1 * 2)
+    e2 = (e0 < d1)
+    b1[a0, a1, a2] = or(cast<u32>(bitcast<u16>(b0[e0, e1] if e2)), shift_left(cast<u32>(bitcast<u16>(b0[e0, (e1 + 1)] if e2)), u32:0x10))
+g1_dot: contraction axes [a0: d0 parallel, a1: d0 parallel, a2: 6 contract]
+  in b0: bf16[d0, 6]
+  in b1: bf16[6, d0] pair_panels16
+  out b2: bf16[d0, d0]
+  local b3: f32[]
+  stage over [a2]
+    b3[] = reduce add in f32 mul(b0[a0, a2], b1[a2, a1])
+  stage over []
+    b2[a0, a1] = cast<bf16>(b3[])
+alloc w0 = 128*floordiv(K + 1, 2) live [0, 1]
+alloc w1 = 192*floordiv(N + 15, 16) live [2, 3]
+launch 0 g0_dot_pack(in1, w0) dims [floordiv(K + 1, 2), K]
+launch 1 g0_dot(in0, w0, out0) dims [M, K]
+launch 2 g1_dot_pack(in2, w1) dims [floordiv(N + 15, 16), N]
+launch 3 g1_dot(in2, w1, out1) dims [N]
+)");
+}
+
 TEST(LowerProgram, ProductsReadPanelsAndStoreThroughViews) {
   EXPECT_EQ(Lowered(R"(
 graph @heads(%x: f32[B, S, 64], %k: f32[B, S, 64], %t: f32[B, 2, T, 3]) {

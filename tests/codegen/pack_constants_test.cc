@@ -42,6 +42,29 @@ TEST_P(PackPanelsTest, EveryElementHasItsPlaceAndTheRestIsZero) {
   }
 }
 
+TEST_P(PackPanelsTest, PairsOfRowsLieTogether) {
+  const bool transposed = GetParam();
+  for (int64_t rows : {1, 4, 5}) {
+    for (int64_t columns : {1, 16, 21}) {
+      const int64_t batch = 2, pairs = (rows + 1) / 2;
+      const std::vector<float> numbers = Matrices(batch, rows, columns, transposed);
+      const std::vector<uint16_t> data(numbers.begin(), numbers.end());
+      PanelSource source{reinterpret_cast<const std::byte*>(data.data()), batch, rows, columns, 2, transposed};
+      source.pairs = true;
+      const int64_t total = batch * source.panels();
+      ASSERT_EQ(source.panel_bytes(), pairs * 16 * 2 * 2);
+      std::vector<uint16_t> packed(total * pairs * 32, 0xffff);
+      PackPanels(source, 0, total, reinterpret_cast<std::byte*>(packed.data()));
+      for (int64_t i = 0; i < static_cast<int64_t>(packed.size()); ++i) {
+        const int64_t row = i / 32 % pairs * 2 + i % 2, panel = i / 32 / pairs % source.panels();
+        const int64_t matrix = i / 32 / pairs / source.panels(), column = panel * 16 + i / 2 % 16;
+        const bool inside = row < rows && column < columns;
+        ASSERT_EQ(packed[i], inside ? static_cast<uint16_t>(At(matrix, row, column)) : 0) << "at " << i;
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Storage, PackPanelsTest, ::testing::Bool());
 
 ConstantData Borrow(const std::vector<float>& data) { return {nullptr, data.data(), data.size() * 4}; }

@@ -34,7 +34,7 @@ TEST(Metadata, KeepsEveryField) {
   Program program = SampleProgram();
   program.symbols.push_back({"S", 3, 99, 3, {}});
   program.inputs[0].dims[1] = {-1, -1, "4*S + 1"};
-  program.constants.push_back({"w", DType::kBF16, {2, 5, 7}, ConstantLayout::kPanels16, {}});
+  program.constants.push_back({"w", DType::kBF16, {2, 5, 7}, ConstantLayout::kPairPanels16, {}});
   program.variants[0].features = {"avx2", "fma"};
   Program read;
   ASSERT_EQ(RoundTrip(program, PlacesOf(program), &read), "");
@@ -57,7 +57,7 @@ TEST(Metadata, KeepsEveryField) {
   EXPECT_EQ(read.constants[1].name, "w");
   EXPECT_EQ(read.constants[1].dtype, DType::kBF16);
   EXPECT_EQ(read.constants[1].dims, (std::vector<int64_t>{2, 5, 7}));
-  EXPECT_EQ(read.constants[1].layout, ConstantLayout::kPanels16);
+  EXPECT_EQ(read.constants[1].layout, ConstantLayout::kPairPanels16);
   const Variant &from = program.variants[0], &to = read.variants[0];
   EXPECT_EQ(to.target, from.target);
   EXPECT_EQ(to.features, from.features);

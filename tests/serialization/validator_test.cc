@@ -110,6 +110,10 @@ TEST(Validator, PhysicalBytes) {
   EXPECT_EQ(BytesOf(DType::kF16, {3, 5}, ConstantLayout::kRowMajor), 30u);
   EXPECT_EQ(BytesOf(DType::kF32, {2, 10, 17}, ConstantLayout::kPanels16), 2u * 2 * 10 * 16 * 4);
   EXPECT_EQ(BytesOf(DType::kF32, {10, 0}, ConstantLayout::kPanels16), 0u);
+  EXPECT_EQ(BytesOf(DType::kBF16, {2, 9, 17}, ConstantLayout::kPairPanels16), 2u * 2 * 10 * 16 * 2);
+  EXPECT_EQ(BytesOf(DType::kBF16, {0, 17}, ConstantLayout::kPairPanels16), 0u);
+  EXPECT_EQ(BytesOf(DType::kBF16, {17}, ConstantLayout::kPairPanels16), UINT64_MAX);
+  EXPECT_EQ(BytesOf(DType::kF32, {9, 17}, ConstantLayout::kPairPanels16), UINT64_MAX);
   EXPECT_EQ(BytesOf(DType::kF32, {0, INT64_MAX, INT64_MAX}, ConstantLayout::kRowMajor), 0u);
   EXPECT_EQ(BytesOf(DType::kF32, {INT64_MAX, INT64_MAX}, ConstantLayout::kRowMajor), UINT64_MAX);
 }

@@ -17,7 +17,7 @@ norm, gelu, attention and so on) are builders that append these: see `tailor/com
 
 Scalar semantics, everywhere: integers wrap; x / 0 is 0 and the least integer / -1 is itself, nothing traps; max and
 min propagate NaN; float to integer truncates and saturates, NaN gives 0; comparisons are IEEE. f16 and bf16
-accumulate in f32.
+accumulate in f32. Products in bf16 may take subnormal numbers for zero, as the instructions of CPUs for them do.
 )";
 
 absl::string_view TypeName(AttributeType type) {

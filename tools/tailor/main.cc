@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
   compiling->add_option("graph", compile.graph)->required();
   compiling->add_option("-o,--output", compile.artifact, "where to write the artifact")->required();
   compiling->add_option("--target", compile.targets,
-                        "x86-64-v2, x86-64-v3, x86-64-v4 or host; default: the first three");
+                        "x86-64-v2, x86-64-v3, x86-64-v4 or host; default: the levels that the graph gains from");
 
   CLI11_PARSE(app, argc, argv);
   try {

@@ -252,7 +252,9 @@ TAILOR_API tailor_status* tailor_graph_if(tailor_graph* graph, tailor_value cond
 typedef struct tailor_compile_options {
   uint64_t struct_size;
   /* CPU targets, best wins at load: "x86-64-v2", "x86-64-v3", "x86-64-v4", each also with more features
-   * ("x86-64-v4+avx512bf16"); "host" is the best level that this machine runs. Default (count 0): the three levels. */
+   * ("x86-64-v4+avx512bf16"); "host" is the best level that this machine runs. Default (count 0): the three levels,
+   * and for products in bf16 "x86-64-v4+avx512bf16" and "x86-64-v4+avx512bf16+amx-tile+amx-bf16". Without such products
+   * the last two are "x86-64-v4". */
   const char* const* targets;
   size_t target_count;
   /* Called on the caller's thread with the phase and the share done (0..1); 0 cancels, which gives CANCELLED. */

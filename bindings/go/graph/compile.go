@@ -45,7 +45,8 @@ import (
 // CompileOptions is how to compile.
 type CompileOptions struct {
 	// CPU targets, of which the best that fits is chosen at load: "x86-64-v2", "x86-64-v3", "x86-64-v4", each also with
-	// more features ("x86-64-v4+avx512bf16"), and "host". None: the three levels.
+	// more features ("x86-64-v4+avx512bf16"), and "host". None: the three levels, and for products in
+	// bf16 those with instructions for them.
 	Targets []string
 	// Threads to compile with; 0: as many as there are cores.
 	Threads int

@@ -235,7 +235,8 @@ class Graph(GraphOps, Layers):
     def compile(self, targets=(), *, progress=None, threads=0, secret_key=None, runtime=None):
         """Compiles for all shapes at once and loads the result.
 
-        targets: "x86-64-v2", "x86-64-v3", "x86-64-v4", "host"; none: the first three.
+        targets: "x86-64-v2", "x86-64-v3", "x86-64-v4", each also with more features ("x86-64-v4+avx512bf16"), "host";
+            none: the three levels, and those with instructions for bf16 where the graph has products in bf16.
         progress: called with (phase, share done); returning False cancels.
         secret_key: 64 bytes (Ed25519) that sign the artifact."""
         with _CompileOptions(targets, progress, threads, secret_key) as options:

@@ -1,0 +1,24 @@
+// Micro-kernels of products in bf16 for machines with tile registers: two-dimensional registers of 16 rows of 64 bytes,
+// and an instruction that adds 16 x 32 factors times 32 x 16 to 16 x 16 sums in f32. A panel in pairs (PanelLayout) is
+// the right operand of that instruction as it lies.
+//
+// K runs in blocks of 32 that begin at multiples of 32, whichever micro-kernel computes an element: within a block the
+// instruction sums even and odd k apart, K ascending, and adds both to the sum. Subnormal numbers count as zero.
+#ifndef TAILOR_CODEGEN_GEMM_TILE_KERNEL_H_
+#define TAILOR_CODEGEN_GEMM_TILE_KERNEL_H_
+
+#include "codegen/gemm/micro_kernel.h"
+
+namespace tailor {
+
+// The most that one such micro-kernel computes: its sums fill four of the eight registers.
+inline constexpr int kTileKernelRows = 32;
+inline constexpr int kTileKernelPanels = 2;
+
+// As EmitMicroKernel does, to which it belongs, into the empty function `function` of that signature. More panels than
+// two are possible where there are no more than 16 rows: up to four. It fetches nothing ahead.
+void EmitTileKernel(const MicroKernel& kernel, llvm::Function* function);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_GEMM_TILE_KERNEL_H_

@@ -1,0 +1,25 @@
+// Linux saves tile registers (amx-tile) only for a process that asked for it: until then their instructions fault.
+#ifndef TAILOR_EXEC_TILE_STATE_H_
+#define TAILOR_EXEC_TILE_STATE_H_
+
+#include <asm/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace tailor {
+
+// Asks, for all threads of the process, those to come and children. False where the kernel refuses: a thread may have
+// an alternative signal stack too small for the registers. Asking again is harmless.
+inline bool RequestTileState() {
+#ifdef ARCH_REQ_XCOMP_PERM
+  constexpr int kRequest = ARCH_REQ_XCOMP_PERM;
+#else
+  constexpr int kRequest = 0x1023;  // headers older than Linux 5.16
+#endif
+  constexpr int kTileData = 18;  // the component's number in XCR0
+  return syscall(SYS_arch_prctl, kRequest, kTileData) == 0;
+}
+
+}  // namespace tailor
+
+#endif  // TAILOR_EXEC_TILE_STATE_H_

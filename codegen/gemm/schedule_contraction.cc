@@ -27,11 +27,13 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
   constexpr int64_t kTaskRows = 48, kTaskPanels = 4, kDepthBytes = 4096;
   ContractionTile& tile = schedule.tile;
   std::tie(tile.rows, tile.panels) = BestTile(traits, kPanelColumns / schedule.lanes);
+  tile.task_panels = kTaskPanels;
   if (traits.bf16_products == BF16Products::kTiles && plan.buffers[c.rhs.ref].dtype == DType::kBF16) {
+    // Arithmetic is so much faster that the left operand must be read from beyond L2 less often.
     std::tie(tile.rows, tile.panels) = std::pair(kTileKernelRows, kTileKernelPanels);
+    tile.task_panels = 4 * kTaskPanels;
   }
   tile.task_rows = kTaskRows / tile.rows * tile.rows;
-  tile.task_panels = kTaskPanels;
   tile.depth = kDepthBytes / element;
 
   const DimExpr m = OverSlots(plan.axes[c.m].extent), n = OverSlots(plan.axes[c.n].extent),

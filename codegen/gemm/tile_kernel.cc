@@ -1,5 +1,6 @@
 #include "codegen/gemm/tile_kernel.h"
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <vector>
@@ -18,13 +19,14 @@ constexpr int kRowBytes = 64;
 constexpr int kDepth = kRowBytes / 2;  // of one instruction: bf16 elements in a row of the left operand
 constexpr int kRegisterBytes = kRegisterRows * kRowBytes;
 constexpr int kRegisters = 8;
+constexpr int kSums = 4;  // registers that hold sums
 
 // Sums come first among the registers, then one per 16 rows of the left operand; what is left is for panels.
 class TileKernelEmitter {
  public:
   TileKernelEmitter(const MicroKernel& kernel, llvm::Function* function)
       : kernel_(kernel), function_(function), b_(function->getContext()), groups_((kernel.rows + 15) / kRegisterRows) {
-    assert(kernel.rows <= kTileKernelRows && groups_ * kernel.panels <= 4);
+    assert(kernel.rows <= kTileKernelRows);
     assert(kernel.lhs == DType::kBF16 && kernel.rhs == DType::kBF16 && kernel.accumulate == DType::kF32);
     for (llvm::Argument& argument : function->args()) arguments_.push_back(&argument);
   }
@@ -34,16 +36,7 @@ class TileKernelEmitter {
     lhs_block_ = Memory(groups_ * kRegisterBytes, "lhs.block");
     rhs_block_ = Memory(kRegisterBytes, "rhs.block");
     EmitConfiguration();
-    EmitIf(b_, Arg(kResume), "resumed", [&] {
-      ForSums([&](int sum, Value* at) { Load(sum, at, TileStride()); });
-    });  // else they are zero: the configuration cleared all registers
-    Value* whole = b_.CreateAnd(Arg(kDepthArg), ~uint64_t{kDepth - 1}, "whole.depth");
-    EmitLoop(b_, I64(0), whole, kDepth, "k", [&](Value* k) { EmitBlock(k); });
-    Value* rest = b_.CreateSub(Arg(kDepthArg), whole, "rest");
-    EmitIf(b_, b_.CreateICmpNE(rest, I64(0)), "rest", [&] { EmitLastBlock(whole, rest); });
-    ForSums([&](int sum, Value* at) {
-      Call(llvm::Intrinsic::x86_tilestored64, {Register(sum), at, I64(TileStride())});
-    });
+    for (first_panel_ = 0; first_panel_ < kernel_.panels; first_panel_ += PanelsAtOnce()) EmitPanels();
     Call(llvm::Intrinsic::x86_tilerelease, {});
     b_.CreateRetVoid();
   }
@@ -60,8 +53,8 @@ class TileKernelEmitter {
   int RowsOf(int group) const { return (kernel_.rows + (group == 0 ? groups_ - 1 : 0)) / groups_; }
   int FirstRow(int group) const { return group == 0 ? 0 : RowsOf(0); }
 
-  int SumRegister(int group, int panel) const { return group * kernel_.panels + panel; }
-  int LhsRegister(int group) const { return groups_ * kernel_.panels + group; }
+  int SumRegister(int group, int panel) const { return group * PanelsAtOnce() + panel; }
+  int LhsRegister(int group) const { return kSums + group; }
   int RhsRegister(int panel) const {
     const int first = LhsRegister(groups_);
     return first + panel % (kRegisters - first);
@@ -70,6 +63,29 @@ class TileKernelEmitter {
   void Call(llvm::Intrinsic::ID intrinsic, llvm::ArrayRef<Value*> arguments) {
     b_.CreateIntrinsic(intrinsic, {}, arguments);
   }
+  // The sums of PanelsAtOnce() panels, or those that are left, from first_panel_ on.
+  void EmitPanels() {
+    EmitIfElse(
+        Arg(kResume), [&] { ForSums([&](int sum, Value* at) { Load(sum, at, TileStride()); }); },
+        [&] { ForSums([&](int sum, Value*) { Call(llvm::Intrinsic::x86_tilezero, {Register(sum)}); }); });
+    Value* whole = b_.CreateAnd(Arg(kDepthArg), ~uint64_t{kDepth - 1}, "whole.depth");
+    EmitLoop(b_, I64(0), whole, kDepth, "k", [&](Value* k) { EmitBlock(k); });
+    Value* rest = b_.CreateSub(Arg(kDepthArg), whole, "rest");
+    EmitIf(b_, b_.CreateICmpNE(rest, I64(0)), "rest", [&] { EmitLastBlock(whole, rest); });
+    ForSums([&](int sum, Value* at) {
+      Call(llvm::Intrinsic::x86_tilestored64, {Register(sum), at, I64(TileStride())});
+    });
+  }
+
+  template <typename Then, typename Else>
+  void EmitIfElse(Value* condition, Then then_body, Else else_body) {
+    EmitIf(b_, condition, "resumed", then_body);
+    EmitIf(b_, b_.CreateNot(condition), "fresh", else_body);
+  }
+
+  int PanelsAtOnce() const { return kSums / groups_; }
+  int Panels() const { return std::min(PanelsAtOnce(), kernel_.panels - first_panel_); }
+
   void Load(int number, Value* address, Value* stride) {
     Call(llvm::Intrinsic::x86_tileloadd64, {Register(number), address, stride});
   }
@@ -86,8 +102,8 @@ class TileKernelEmitter {
   template <typename Body>
   void ForSums(Body body) {
     for (int group = 0; group < groups_; ++group) {
-      for (int panel = 0; panel < kernel_.panels; ++panel) {
-        const int64_t offset = FirstRow(group) * TileStride() + panel * kRowBytes;
+      for (int panel = 0; panel < Panels(); ++panel) {
+        const int64_t offset = FirstRow(group) * TileStride() + (first_panel_ + panel) * kRowBytes;
         body(SumRegister(group, panel), Bytes(Arg(kTile), I64(offset)));
       }
     }
@@ -102,9 +118,9 @@ class TileKernelEmitter {
     };
     for (int group = 0; group < groups_; ++group) {
       configure(LhsRegister(group), RowsOf(group));
-      for (int panel = 0; panel < kernel_.panels; ++panel) configure(SumRegister(group, panel), RowsOf(group));
+      for (int panel = 0; panel < PanelsAtOnce(); ++panel) configure(SumRegister(group, panel), RowsOf(group));
     }
-    for (int panel = 0; panel < kernel_.panels; ++panel) configure(RhsRegister(panel), kRegisterRows);
+    for (int panel = 0; panel < PanelsAtOnce(); ++panel) configure(RhsRegister(panel), kRegisterRows);
     llvm::AllocaInst* memory = Memory(bytes.size(), "configuration");
     llvm::Constant* constant = llvm::ConstantDataVector::get(b_.getContext(), llvm::ArrayRef<uint8_t>(bytes));
     b_.CreateAlignedStore(constant, memory, llvm::Align(kRowBytes));
@@ -145,7 +161,7 @@ class TileKernelEmitter {
 
   template <typename LoadPanel>
   void EmitProducts(LoadPanel load_panel) {
-    for (int panel = 0; panel < kernel_.panels; ++panel) {
+    for (int panel = 0; panel < Panels(); ++panel) {
       load_panel(panel);
       for (int group = 0; group < groups_; ++group) {
         Call(llvm::Intrinsic::x86_tdpbf16ps,
@@ -155,7 +171,7 @@ class TileKernelEmitter {
   }
 
   Value* PanelAddress(int panel, Value* k) {
-    Value* offset = b_.CreateMul(Arg(kPanelStride), I64(panel), "panel.offset");
+    Value* offset = b_.CreateMul(Arg(kPanelStride), I64(first_panel_ + panel), "panel.offset");
     return Elements(Arg(kRhs), b_.CreateAdd(offset, b_.CreateMul(k, I64(kPanelColumns)), "rhs.offset"));
   }
 
@@ -212,6 +228,7 @@ class TileKernelEmitter {
   llvm::Function* function_;
   llvm::IRBuilder<> b_;
   const int groups_;  // of up to 16 rows
+  int first_panel_ = 0;
   std::vector<Value*> arguments_;
   Value *lhs_block_ = nullptr, *rhs_block_ = nullptr;  // copies that registers are loaded from
 };

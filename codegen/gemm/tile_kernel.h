@@ -11,12 +11,12 @@
 
 namespace tailor {
 
-// The most that one such micro-kernel computes: its sums fill four of the eight registers.
+// What fills the four registers that hold sums.
 inline constexpr int kTileKernelRows = 32;
 inline constexpr int kTileKernelPanels = 2;
 
-// As EmitMicroKernel does, to which it belongs, into the empty function `function` of that signature. More panels than
-// two are possible where there are no more than 16 rows: up to four. It fetches nothing ahead.
+// As EmitMicroKernel does, to which it belongs, into the empty function `function` of that signature. Rows are at most
+// 32; where panels are more than the registers hold, K runs once for each part of them. It fetches nothing ahead.
 void EmitTileKernel(const MicroKernel& kernel, llvm::Function* function);
 
 }  // namespace tailor

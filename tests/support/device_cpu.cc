@@ -13,6 +13,7 @@
 #include "exec/counters.h"
 #include "exec/executable.h"
 #include "exec/session.h"
+#include "exec/tile_state.h"
 #include "graph/status_macros.h"
 #include "serialization/reader.h"
 #include "serialization/writer.h"
@@ -196,7 +197,8 @@ class CpuDevice : public Device {
   absl::StatusOr<std::unique_ptr<DeviceProgram>> Compile(const Graph& graph) const override {
     TAILOR_ASSIGN_OR_RETURN(const CompiledProgram compiled,
                             tailor::Compile(graph, {.targets = {target_}, .threads = 1}));
-    return CpuProgram::Load(compiled.program, target_);
+    // Where the level adds nothing, the variant's target is a lower one.
+    return CpuProgram::Load(compiled.program, compiled.program.variants.front().target);
   }
 
  private:
@@ -207,10 +209,10 @@ class CpuDevice : public Device {
 
 std::vector<std::unique_ptr<Device>> CpuDevices() {
   std::vector<std::unique_ptr<Device>> devices;
-  for (const char* level : {"x86-64-v4", "x86-64-v3", "x86-64-v2"}) {
-    const auto target = FindCpuTarget(level);
-    if (target.ok() && MissingFeatures(ThisCpu(), target->features).empty()) {
-      devices.push_back(std::make_unique<CpuDevice>(level));
+  for (auto level = CpuLevels().rbegin(); level != CpuLevels().rend(); ++level) {
+    const bool tiles = level->traits.bf16_products == BF16Products::kTiles;
+    if (MissingFeatures(ThisCpu(), level->features).empty() && (!tiles || RequestTileState())) {
+      devices.push_back(std::make_unique<CpuDevice>(level->name));
     }
   }
   return devices;

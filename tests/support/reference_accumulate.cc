@@ -21,6 +21,7 @@ void Sum::Add(const Element& x, bool product) {
   if (std::isfinite(x.value)) magnitude_ += std::fabs(x.value) + x.error;
   error_ += x.error;
   roundings_ += product ? 2 : 1;
+  flushes_ = flushes_ || (product && dtype_ == DType::kBF16);
 }
 
 Element Sum::Result(std::optional<long double> divisor) const {
@@ -30,7 +31,8 @@ Element Sum::Result(std::optional<long double> divisor) const {
   const FloatFormat format = FormatOf(accumulate);
   long double value = value_, error = error_;
   if (magnitude_ > format.Largest() / 2) return Unknown();  // may overflow on the way
-  error += static_cast<long double>(roundings_) * (format.UnitRoundoff() * magnitude_ + format.LeastSubnormal());
+  const long double least = flushes_ ? format.LeastNormal() : format.LeastSubnormal();
+  error += static_cast<long double>(roundings_) * (format.UnitRoundoff() * magnitude_ + least);
   if (divisor) {
     value /= *divisor;
     error = *divisor == 0 ? 0 : error / *divisor;

@@ -22,6 +22,7 @@ class Sum {
   __int128 integer_ = 0;
   long double value_ = 0, magnitude_ = 0, error_ = 0;
   int64_t roundings_ = 0;
+  bool flushes_ = false;  // subnormal sums may be zero: instructions for products in bf16 know none
 };
 
 class Product {

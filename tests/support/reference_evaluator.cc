@@ -381,15 +381,21 @@ class Evaluator {
       at[rhs_swapped ? column : row] = k;
       at[rhs_swapped ? row : column] = index[column];
       const Element y = MatrixAt(rhs, at);
-      sum.Add(IsFloat(sum_type) ? ProductOf(x, y) : Apply(OpKind::kMul, sum_type, {x, y}), true);
+      sum.Add(IsFloat(sum_type) ? ProductOf(sum_type, x, y) : Apply(OpKind::kMul, sum_type, {x, y}), true);
     }
     return sum.Result();
   }
 
-  static Element ProductOf(const Element& x, const Element& y) {
-    if (x.error == 0 && y.error == 0) return {x.value * y.value};
-    const long double error = std::fabs(x.value) * y.error + std::fabs(y.value) * x.error + x.error * y.error;
+  static Element ProductOf(DType dtype, const Element& x, const Element& y) {
+    const bool flushed = dtype == DType::kBF16 && (MayBeSubnormal(dtype, x) || MayBeSubnormal(dtype, y));
+    if (x.error == 0 && y.error == 0 && !flushed) return {x.value * y.value};
+    long double error = std::fabs(x.value) * y.error + std::fabs(y.value) * x.error + x.error * y.error;
+    if (flushed) error += std::fabs(x.value * y.value);  // zero is as right
     return std::isfinite(error) ? Element{x.value * y.value, error} : Unknown();
+  }
+
+  static bool MayBeSubnormal(DType dtype, const Element& x) {
+    return x.value != 0 && std::fabs(x.value) - x.error < FormatOf(dtype).LeastNormal();
   }
 
   // As BroadcastAt, but the last two dims are no batch: they do not broadcast.

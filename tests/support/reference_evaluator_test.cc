@@ -128,6 +128,23 @@ TEST(ReferenceEvaluator, MultipliesMatrices) {
   EXPECT_EQ(product("{transpose_lhs = 1}"), "[2, 2] {26, 30, 38, 44}");
 }
 
+TEST(ReferenceEvaluator, SubnormalFactorsMayCountAsZeroInBF16) {
+  const auto product = [](DType dtype, long double x, long double y) {
+    const auto graph = ParseGraph(absl::StrCat("graph @g(%x: ", NameOf(dtype), "[1, 1], %y: ", NameOf(dtype),
+                                               "[1, 1]) { %r = dot %x, %y\n return %r }"));
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    return Evaluate(*graph, {}, {Numbers(dtype, {1, 1}, {x}), Numbers(dtype, {1, 1}, {y})})->outputs[0].elements[0];
+  };
+  for (DType dtype : {kF32, DType::kBF16}) {
+    const FloatFormat format = FormatOf(dtype);
+    EXPECT_EQ(product(dtype, format.LeastSubnormal(), INFINITY).known(), dtype == kF32);
+    EXPECT_EQ(product(dtype, format.LeastNormal(), INFINITY).value, INFINITY);
+    const Element small = product(dtype, format.LeastSubnormal(), 1024);
+    EXPECT_EQ(small.value, 1024 * format.LeastSubnormal());
+    EXPECT_EQ(small.error >= small.value, dtype == DType::kBF16);
+  }
+}
+
 TEST(ReferenceEvaluator, RefusesShapesThatDisagree) {
   EXPECT_EQ(Result("graph @g(%x: f32[A], %y: f32[B]) { %s = add %x, %y\n return %s }", {2, 3},
                    {Numbers(kF32, {2}, {1, 2}), Numbers(kF32, {3}, {1, 2, 3})}),

@@ -87,13 +87,18 @@ class ContractionEmitter {
     Value* rows;
     Value* panel;
     Value* panels;
-    Value* sums;   // [rows][panels * 16]
-    Value* ahead;  // the first of the panels read next that it fetches
+    Value* sums;  // [rows][panels * 16]
+    Value* left;  // how many tiles of the task use these panels after it
   };
 
-  // The fullest tile has no register left for it; where there are few rows, reading the panels takes all of the
-  // memory's bandwidth already.
-  bool FetchesAhead(int rows) const { return rows == tile_.rows - 1; }
+  // Whether panels may have to come from beyond L2, rather than stay there. Where elements are widened the fullest tile
+  // has no register left for it.
+  bool FetchesAhead(int rows) const {
+    constexpr int64_t kStays = 1 << 18;  // bytes
+    if (rows == tile_.rows && plan_.buffers[c_.rhs.ref].dtype != c_.accumulate) return false;
+    const int64_t bytes = RangeOf(c_.n).max * SizeOf(plan_.buffers[c_.rhs.ref].dtype);
+    return bytes > kStays / std::max<int64_t>(1, RangeOf(c_.k).max);
+  }
 
   ExtentRange RangeOf(int axis) const { return RangeOfExtent(plan_, plan_.axes[axis].extent); }
   Value* AxisExtent(int axis) { return frame_.ExtentValue(b_, plan_.axes[axis].extent); }
@@ -166,8 +171,6 @@ class ContractionEmitter {
     return sum;
   }
 
-  static constexpr int kPanelsAhead = 2;  // in the 128 bytes a step that a micro-kernel fetches, in f32
-
   // Where the operands of the current batch index start, and the left one's strides.
   void EmitOperandAddresses() {
     scalars_->SetAxis(c_.m, I64(0));
@@ -211,8 +214,7 @@ class ContractionEmitter {
       tile.row = rows_.Start(b_, index);
       tile.rows = rows_.Size(b_, index);
       tile.sums = tile_memory_;
-      Value* tiles_left = b_.CreateSub(b_.CreateSub(last_tile, I64(1)), index, "tiles.left");
-      tile.ahead = b_.CreateMul(tiles_left, I64(kPanelsAhead), "ahead");
+      tile.left = b_.CreateSub(b_.CreateSub(last_tile, I64(1)), index, "tiles.left");
       if (!depth_blocks_) {
         EmitPrefetch(tile, b_.getTrue());
         EmitMicroKernelCall(tile, k);
@@ -266,7 +268,7 @@ class ContractionEmitter {
                           depth,
                           tile.sums,
                           b_.CreateICmpNE(k, I64(0), "resume"),
-                          EmitAhead(tile, k, rhs)};
+                          EmitAhead(tile, k, depth, rhs)};
     constexpr int kKeyRows = 16;
     Value* key = b_.CreateAdd(b_.CreateMul(tile.rows, I64(kKeyRows)), tile.panels, "shape");
     llvm::Function* function = b_.GetInsertBlock()->getParent();
@@ -285,9 +287,10 @@ class ContractionEmitter {
     b_.SetInsertPoint(after);
   }
 
-  // What this tile fetches while it works: two of the panels that its rows need after these (or after this part of
-  // K). Where other rows need the same panels first: what it reads already.
-  Value* EmitAhead(const Tile& tile, Value* k, Value* rhs) {
+  // What this tile fetches while it works: a part of the panels that its rows need next (after these, or after this
+  // part of K). The last tiles fetch all of them between them, the last tile their beginning; the others, and those of
+  // rows after which other rows need the same panels, fetch what they read.
+  Value* EmitAhead(const Tile& tile, Value* k, Value* depth, Value* rhs) {
     Value* panel = b_.CreateAdd(tile.panel, tile.panels);
     Value* next_k = I64(0);
     if (depth_blocks_) {
@@ -296,10 +299,16 @@ class ContractionEmitter {
       panel = b_.CreateSelect(more, tile.panel, panel);
       next_k = b_.CreateSelect(more, rest, next_k);
     }
-    panel = b_.CreateAdd(panel, tile.ahead, "panel.ahead");
-    Value* offset = b_.CreateAdd(b_.CreateMul(panel, panel_stride_), b_.CreateMul(next_k, I64(kPanelColumns)));
-    Value* ahead = b_.CreateGEP(MemoryType(b_.getContext(), plan_.buffers[c_.rhs.ref].dtype, 1), rhs_, offset, "ahead");
-    return b_.CreateSelect(last_rows_, ahead, rhs);
+    // Of a panel, one tile fetches this part, in rows of 16.
+    const DType dtype = plan_.buffers[c_.rhs.ref].dtype;
+    const int parts = std::max(1, kPanelColumns * SizeOf(dtype) / kFetchedBytes);
+    panel = b_.CreateAdd(panel, b_.CreateUDiv(tile.left, I64(parts)), "panel.ahead");
+    Value* part = b_.CreateMul(b_.CreateURem(tile.left, I64(parts)), b_.CreateUDiv(depth, I64(parts)), "part.ahead");
+    Value* row = b_.CreateAdd(next_k, part);
+    Value* offset = b_.CreateAdd(b_.CreateMul(panel, panel_stride_), b_.CreateMul(row, I64(kPanelColumns)));
+    Value* ahead = b_.CreateGEP(MemoryType(b_.getContext(), dtype, 1), rhs_, offset, "ahead");
+    Value* needed = b_.CreateICmpULT(tile.left, b_.CreateMul(tile.panels, I64(parts)), "needed");
+    return b_.CreateSelect(b_.CreateAnd(last_rows_, needed), ahead, rhs);
   }
 
   // Runs the plan's other statements over a tile of finished sums, 16 columns at a time.

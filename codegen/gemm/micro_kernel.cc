@@ -84,7 +84,7 @@ class MicroKernelEmitter {
     b_.SetInsertPoint(body);
     const int step = InPairs() ? 2 : 1;
     const Sums next = !InPairs() ? EmitStep(sums, Factors(k)) : at_once ? EmitPair(k, sums) : EmitHalves(k, sums);
-    if (kernel_.fetch_ahead && !ReadsWordsTwice(kernel_, target_)) EmitFetchAhead(k, step);
+    if (kernel_.fetch_ahead && !ReadsWordsTwice(kernel_, target_)) EmitFetchAhead(k);
     llvm::Value* next_k = b_.CreateAdd(k, b_.getInt64(step), "k.next", true, true);
     k->addIncoming(next_k, b_.GetInsertBlock());
     for (size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(next[i], b_.GetInsertBlock());
@@ -266,16 +266,23 @@ class MicroKernelEmitter {
     b_.CreateRetVoid();
   }
 
-  // Asks for two lines of the panels that are to be read later, into L2.
-  void EmitFetchAhead(llvm::Value* k, int step) {
+  // At every fourth k, asks for two lines of the panels that are to be read later, into L2. In blocks of its own: a
+  // prefetch amid a step holds its loads in place, and the sums no longer fit the registers.
+  void EmitFetchAhead(llvm::Value* k) {
     constexpr int kRead = 0, kSecondLevel = 2, kData = 1, kLineBytes = 64;
-    llvm::Value* offset = b_.CreateMul(k, b_.getInt64(2 * kLineBytes / step), "ahead.offset", true, true);
+    llvm::BasicBlock* fetch = Block("fetch");
+    llvm::BasicBlock* fetched = Block("fetched");
+    b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateAnd(k, b_.getInt64(3)), b_.getInt64(0)), fetch, fetched);
+    b_.SetInsertPoint(fetch);
+    llvm::Value* offset = b_.CreateMul(k, b_.getInt64(kFetchedBytes), "ahead.offset", true, true);
     llvm::Value* address = b_.CreateGEP(b_.getInt8Ty(), Arg(kAhead), offset, "ahead.address");
-    for (int line = 0; line < 2; ++line) {
+    for (int line = 0; line < 4 * kFetchedBytes / kLineBytes; ++line) {
       llvm::Value* at = b_.CreateConstGEP1_64(b_.getInt8Ty(), address, line * kLineBytes, "ahead.line");
       b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
                          {at, b_.getInt32(kRead), b_.getInt32(kSecondLevel), b_.getInt32(kData)});
     }
+    b_.CreateBr(fetched);
+    b_.SetInsertPoint(fetched);
   }
 
   llvm::Value* MultiplyAdd(llvm::Value* x, llvm::Value* y, llvm::Value* sum) {

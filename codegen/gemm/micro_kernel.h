@@ -15,6 +15,10 @@
 
 namespace tailor {
 
+// For each k. A core has few requests to memory under way (16 on Sapphire Rapids), and a prefetch holds one until its
+// line arrives: asking for more than one line in two steps of a full tile makes the tile wait for its own panels.
+inline constexpr int kFetchedBytes = 32;
+
 struct MicroKernel {
   int rows = 1;
   int panels = 1;
@@ -33,8 +37,8 @@ struct MicroKernel {
 // which adds lhs[rows, depth] x rhs[panels][depth][16] to the sums in tile[rows][panels * 16], or to zeros when
 // `resume` is false, and leaves the sums in the tile. Strides count elements; rhs and tile are 64-byte aligned.
 // A right operand in bf16 is rhs[panels][ceil(depth / 2)][16][2]; the left one is of the same type then.
-// With fetch_ahead it meanwhile brings the 128 bytes a step (of one or two k) at `ahead` to L2; any address will do.
-// Where bf16 is converted, which leaves no register for it, it does not.
+// With fetch_ahead it meanwhile brings the kFetchedBytes * depth bytes at `ahead` to L2; any address will do. Where
+// bf16 is converted, which leaves no register for it, it does not.
 llvm::Function* EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::StringRef name,
                                 llvm::Module& module);
 

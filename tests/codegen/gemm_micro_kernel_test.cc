@@ -2,6 +2,7 @@
 #include "codegen/gemm/micro_kernel.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,19 +45,23 @@ int Count(const std::vector<std::string>& lines, const std::string& part) {
                        [&](const std::string& line) { return line.find(part) != std::string::npos; });
 }
 
-// The body of the only loop with instructions `name`: from the target of the one backward jump to the jump.
+// The body of the only loop with instructions `name`: from the target of backward jumps to the last of these.
 std::vector<std::string> LoopOf(const std::vector<Instruction>& code, const std::string& name) {
-  std::vector<std::string> loop;
+  std::map<uint64_t, uint64_t> ends;  // by beginning
   for (const Instruction& jump : code) {
     const size_t operand = jump.text.find("\tj") == 0 ? jump.text.find_last_of("\t ") : std::string::npos;
     if (operand == std::string::npos) continue;
     const int64_t distance = std::strtoll(jump.text.c_str() + operand + 1, nullptr, 0);
     if (distance >= 0) continue;
+    const auto after =
+        std::find_if(code.begin(), code.end(), [&](const Instruction& i) { return i.address > jump.address; });
+    ends[(after == code.end() ? jump.address : after->address) + distance] = jump.address;
+  }
+  std::vector<std::string> loop;
+  for (const auto& [begin, end] : ends) {
     std::vector<std::string> body;
     for (const Instruction& i : code) {
-      const bool inside =
-          i.address <= jump.address && static_cast<int64_t>(i.address) >= static_cast<int64_t>(jump.address) + distance;
-      if (inside) body.push_back(i.text);
+      if (i.address >= begin && i.address <= end) body.push_back(i.text);
     }
     if (Count(body, name) == 0) continue;
     EXPECT_TRUE(loop.empty()) << "a second loop";
@@ -99,7 +104,7 @@ TEST(MicroKernel, DepthLoopKeepsItsSumsInRegisters) {
       std::tie(tile.rows, tile.panels) = BestTile(target.traits, pieces);
       for (kernel.rows = 1; kernel.rows <= tile.rows; ++kernel.rows) {
         kernel.panels = PanelsForRows(tile, pieces, kernel.rows);
-        kernel.fetch_ahead = kernel.rows + 1 == tile.rows;
+        kernel.fetch_ahead = dtype == accumulate || kernel.rows < tile.rows;
         const int sums = kernel.rows * kernel.panels * pieces;
         const bool pairs = dtype == DType::kBF16 && target.traits.bf16_products == BF16Products::kPairs;
         const int steps = dtype == DType::kBF16 && !pairs ? 2 : 1;  // of the even elements, then of the odd ones

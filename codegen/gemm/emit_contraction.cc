@@ -91,14 +91,8 @@ class ContractionEmitter {
     Value* left;  // how many tiles of the task use these panels after it
   };
 
-  // Whether panels may have to come from beyond L2, rather than stay there. Where elements are widened the fullest tile
-  // has no register left for it.
-  bool FetchesAhead(int rows) const {
-    constexpr int64_t kStays = 1 << 18;  // bytes
-    if (rows == tile_.rows && plan_.buffers[c_.rhs.ref].dtype != c_.accumulate) return false;
-    const int64_t bytes = RangeOf(c_.n).max * SizeOf(plan_.buffers[c_.rhs.ref].dtype);
-    return bytes > kStays / std::max<int64_t>(1, RangeOf(c_.k).max);
-  }
+  // Where elements are widened, the fullest tile has no register left for it.
+  bool FetchesAhead(int rows) const { return rows < tile_.rows || plan_.buffers[c_.rhs.ref].dtype == c_.accumulate; }
 
   ExtentRange RangeOf(int axis) const { return RangeOfExtent(plan_, plan_.axes[axis].extent); }
   Value* AxisExtent(int axis) { return frame_.ExtentValue(b_, plan_.axes[axis].extent); }
@@ -268,7 +262,7 @@ class ContractionEmitter {
                           depth,
                           tile.sums,
                           b_.CreateICmpNE(k, I64(0), "resume"),
-                          EmitAhead(tile, k, depth, rhs)};
+                          EmitAhead(tile, k, depth)};
     constexpr int kKeyRows = 16;
     Value* key = b_.CreateAdd(b_.CreateMul(tile.rows, I64(kKeyRows)), tile.panels, "shape");
     llvm::Function* function = b_.GetInsertBlock()->getParent();
@@ -287,10 +281,18 @@ class ContractionEmitter {
     b_.SetInsertPoint(after);
   }
 
-  // What this tile fetches while it works: a part of the panels that its rows need next (after these, or after this
-  // part of K). The last tiles fetch all of them between them, the last tile their beginning; the others, and those of
-  // rows after which other rows need the same panels, fetch what they read.
-  Value* EmitAhead(const Tile& tile, Value* k, Value* depth, Value* rhs) {
+  // What a tile fetches while it works: the rows of the left operand that the next tile reads; of the last tiles before
+  // other panels' turn, parts of those.
+  Value* EmitAhead(const Tile& tile, Value* k, Value* depth) {
+    const int parts = std::max(1, kPanelColumns * SizeOf(plan_.buffers[c_.rhs.ref].dtype) / kFetchedBytes);
+    Value* last_tiles = b_.CreateICmpULT(tile.left, b_.CreateMul(tile.panels, I64(parts)), "last.tiles");
+    Value* fetches_panels = b_.CreateAnd(last_rows_, last_tiles, "fetches.panels");
+    return b_.CreateSelect(fetches_panels, EmitPanelsAhead(tile, k, depth, parts), EmitRowsAhead(tile, k), "ahead");
+  }
+
+  // One of `parts` parts of one of the panels after these, or of these where the next part of K is next; the last tile
+  // fetches what is read first.
+  Value* EmitPanelsAhead(const Tile& tile, Value* k, Value* depth, int parts) {
     Value* panel = b_.CreateAdd(tile.panel, tile.panels);
     Value* next_k = I64(0);
     if (depth_blocks_) {
@@ -299,16 +301,23 @@ class ContractionEmitter {
       panel = b_.CreateSelect(more, tile.panel, panel);
       next_k = b_.CreateSelect(more, rest, next_k);
     }
-    // Of a panel, one tile fetches this part, in rows of 16.
-    const DType dtype = plan_.buffers[c_.rhs.ref].dtype;
-    const int parts = std::max(1, kPanelColumns * SizeOf(dtype) / kFetchedBytes);
     panel = b_.CreateAdd(panel, b_.CreateUDiv(tile.left, I64(parts)), "panel.ahead");
     Value* part = b_.CreateMul(b_.CreateURem(tile.left, I64(parts)), b_.CreateUDiv(depth, I64(parts)), "part.ahead");
     Value* row = b_.CreateAdd(next_k, part);
     Value* offset = b_.CreateAdd(b_.CreateMul(panel, panel_stride_), b_.CreateMul(row, I64(kPanelColumns)));
-    Value* ahead = b_.CreateGEP(MemoryType(b_.getContext(), dtype, 1), rhs_, offset, "ahead");
-    Value* needed = b_.CreateICmpULT(tile.left, b_.CreateMul(tile.panels, I64(parts)), "needed");
-    return b_.CreateSelect(b_.CreateAnd(last_rows_, needed), ahead, rhs);
+    return AnyElement(c_.rhs, rhs_, offset, "panels.ahead");
+  }
+
+  // Rows that follow one another in memory are one run of it: the parts of K fetch its parts.
+  Value* EmitRowsAhead(const Tile& tile, Value* k) {
+    Value* next_row = b_.CreateMul(b_.CreateAdd(tile.row, tile.rows), row_stride_);
+    Value* fetched = b_.CreateMul(k, I64(std::max(1, kFetchedBytes / SizeOf(plan_.buffers[c_.lhs.ref].dtype))));
+    return AnyElement(c_.lhs, lhs_, b_.CreateAdd(next_row, fetched), "rows.ahead");
+  }
+
+  // An address that may lie beyond the operand.
+  Value* AnyElement(const Expr& operand, Value* base, Value* offset, const char* name) {
+    return b_.CreateGEP(MemoryType(b_.getContext(), plan_.buffers[operand.ref].dtype, 1), base, offset, name);
   }
 
   // Runs the plan's other statements over a tile of finished sums, 16 columns at a time.

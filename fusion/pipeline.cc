@@ -17,6 +17,7 @@
 #include "fusion/fuse_scan.h"
 #include "fusion/fusion_context.h"
 #include "fusion/fusion_plan.h"
+#include "fusion/merge_products.h"
 #include "fusion/remote_stitch.h"
 #include "fusion/stitch.h"
 #include "graph/status_macros.h"
@@ -32,6 +33,7 @@ struct Pass {
 // The complete fusion pipeline, in order. A pass absent from this list does not exist.
 constexpr Pass kPasses[] = {
     {"absorb-views", AbsorbViews},           // first: every later pass sees through views
+    {"merge-products", ExplainProducts},     // the rewrite has merged what it could
     {"fuse-elementwise", FuseElementwise},   // epilogues match whole chains
     {"fuse-dot-epilogue", FuseDotEpilogue},  // before reductions claim the chains
     {"fuse-reduce", FuseReduce},

@@ -9,6 +9,7 @@
 #include "fusion/dump.h"
 #include "fusion/eliminate_broadcasts.h"
 #include "fusion/merge_equal_nodes.h"
+#include "fusion/merge_products.h"
 #include "fusion/remove_dead_nodes.h"
 #include "fusion/remove_identity_views.h"
 #include "fusion/reshape_constants.h"
@@ -35,6 +36,7 @@ constexpr Pass kPasses[] = {
     {"remove-identity-views", RemoveIdentityViews},
     {"reshape-constants", ReshapeConstants},  // views are final
     {"merge-equal-nodes", MergeEqualNodes},
+    {"merge-products", MergeProducts},  // equal left operands are one
     {"remove-dead-nodes", RemoveDeadNodes},
     {"separate-outputs", SeparateOutputs},  // last: its copies are identity views
 };

@@ -86,8 +86,13 @@ void HostShapes::Learn(const ShapeCheck& check) {
   }
 }
 
-llvm::Value* HostShapes::Holds(const Guard& guard, const std::vector<DimValue>& dims) {
+llvm::Value* HostShapes::Holds(const Guard& guard, const std::vector<DimValue>& dims, DimEmitter& over_slots) {
   llvm::IRBuilder<>& b = f_.b;
+  if (guard.kind == Guard::Kind::kOutgrowsCache) {
+    llvm::Value* least = f_.LoadI64(f_.context(), offsetof(RtContext, streamed_bytes), "streamed.bytes");
+    llvm::Value* streams = b.CreateICmpNE(least, b.getInt64(0), "streams");
+    return b.CreateAnd(streams, b.CreateICmpUGE(over_slots.Emit(guard.bytes).value, least));
+  }
   llvm::Value* value = dims[guard.slot].value;
   llvm::Value* other = guard.other >= 0 ? dims[guard.other].value : b.getInt64(guard.number);
   switch (guard.kind) {
@@ -99,6 +104,8 @@ llvm::Value* HostShapes::Holds(const Guard& guard, const std::vector<DimValue>& 
       return b.CreateICmpSLE(value, other);
     case Guard::Kind::kAtLeast:
       return b.CreateICmpSGE(value, other);
+    case Guard::Kind::kOutgrowsCache:
+      break;
   }
   return b.getFalse();
 }
@@ -119,7 +126,8 @@ LaunchShape HostShapes::ShapeOf(const Launch& launch) {
   shape.version = b.getInt32(last);
   for (int v = last - 1; v >= 0; --v) {
     llvm::Value* fits = b.getTrue();
-    for (const Guard& guard : schedule.versions[v].guards) fits = b.CreateAnd(fits, Holds(guard, shape.dims));
+    for (const Guard& guard : schedule.versions[v].guards)
+      fits = b.CreateAnd(fits, Holds(guard, shape.dims, over_slots));
     shape.version = b.CreateSelect(fits, b.getInt32(v), shape.version, "version");
   }
   return shape;

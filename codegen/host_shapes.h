@@ -48,7 +48,8 @@ class HostShapes {
   void Check(int32_t id, const ShapeCheck& check);
   void Learn(const ShapeCheck& check);
   DimEmitter MakeEmitter();
-  llvm::Value* Holds(const Guard& guard, const std::vector<DimValue>& dims);
+  // `over_slots` knows `dims` as its symbols.
+  llvm::Value* Holds(const Guard& guard, const std::vector<DimValue>& dims, DimEmitter& over_slots);
 
   const HostProgram& program_;
   const std::vector<EmittedKernel>& kernels_;

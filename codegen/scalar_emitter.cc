@@ -260,6 +260,12 @@ llvm::Value* ScalarEmitter::ElementPointer(int buffer, llvm::Value* offset) {
   return b_.CreateGEP(element, frame_.buffers[buffer], offset, "element");
 }
 
+llvm::Value* ScalarEmitter::AddressOf(int buffer, const std::vector<ExprId>& indices) {
+  const Address address = EmitAddress(plan_.buffers[buffer], indices);
+  assert((address.pattern == Pattern::kContiguous || lanes_ == 1) && "lanes lie elsewhere");
+  return ElementPointer(buffer, address.offset);
+}
+
 llvm::Value* ScalarEmitter::EmitGuardedScalarLoad(int buffer, llvm::Value* offset, llvm::Value* guard) {
   const DType dtype = plan_.buffers[buffer].dtype;
   auto* type = llvm::FixedVectorType::get(MemoryType(b_.getContext(), dtype, 1), 1);
@@ -328,6 +334,10 @@ void ScalarEmitter::Store(int buffer_id, const std::vector<ExprId>& indices, llv
       store = b_.CreateMaskedScatter(lanes, pointer, align, mask ? mask : AllLanes());
     } else if (mask) {
       store = b_.CreateMaskedStore(lanes, pointer, align, mask);
+    } else if (streams_ && buffer.kind == BufferKind::kOutput) {
+      store = b_.CreateAlignedStore(lanes, pointer, llvm::Align(SizeOf(buffer.dtype) * lanes_));
+      llvm::Metadata* always = llvm::ConstantAsMetadata::get(b_.getInt32(1));
+      store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(b_.getContext(), {always}));
     } else {
       store = b_.CreateAlignedStore(lanes, pointer, align);
     }

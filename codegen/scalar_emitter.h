@@ -54,12 +54,17 @@ class ScalarEmitter {
   void SetLocal(int buffer, llvm::Value* value);
   // No dim under kBcastIndex is 1: a version's guards said so.
   void AssumeNoBroadcast() { no_broadcast_ = true; }
+  // Whole vectors go to output buffers past the caches. Requires: the lanes of each such store lie side by side, at an
+  // address that is a multiple of the vector's bytes.
+  void SetStreaming(bool streams) { streams_ = streams; }
   void Forget();
 
   llvm::Value* Emit(ExprId id);       // scalar unless it depends on the lane axis
   llvm::Value* EmitLanes(ExprId id);  // splat to all lanes
   // Writes `value` (register form, scalar or lanes) to buffer at indices.
   void Store(int buffer, const std::vector<ExprId>& indices, llvm::Value* value);
+  // The address that lane 0 has in `buffer`.
+  llvm::Value* AddressOf(int buffer, const std::vector<ExprId>& indices);
   int lanes() const { return lanes_; }
   llvm::Value* mask() const { return mask_; }
 
@@ -104,6 +109,7 @@ class ScalarEmitter {
   int lanes_ = 1;
   llvm::Value* mask_ = nullptr;
   bool no_broadcast_ = false;
+  bool streams_ = false;
 };
 
 }  // namespace tailor

@@ -4,6 +4,9 @@
 #include "absl/strings/str_join.h"
 
 namespace tailor {
+namespace {
+
+std::string SlotText(SymbolId id) { return absl::StrCat("d", id); }
 
 std::string GuardText(const Guard& guard) {
   switch (guard.kind) {
@@ -16,9 +19,13 @@ std::string GuardText(const Guard& guard) {
       return absl::StrCat("d", guard.slot, " <= ", guard.number);
     case Guard::Kind::kAtLeast:
       return absl::StrCat("d", guard.slot, " >= ", guard.number);
+    case Guard::Kind::kOutgrowsCache:
+      return absl::StrCat(guard.bytes.ToText(SlotText), " bytes outgrow the cache");
   }
   return "?";
 }
+
+}  // namespace
 
 std::string VersionText(const Version& version) {
   if (version.guards.empty()) return "always";
@@ -27,7 +34,6 @@ std::string VersionText(const Version& version) {
 }
 
 std::string Schedule::Text(const KernelPlan& plan) const {
-  auto slot = [](SymbolId id) { return absl::StrCat("d", id); };
   std::string out;
   if (!plan.links.empty()) {
     out = absl::StrCat("blocks of ", links[0].tile.task_rows, " rows\n");
@@ -38,8 +44,8 @@ std::string Schedule::Text(const KernelPlan& plan) const {
     out = absl::StrCat("lanes ", lanes, " along ", lane_axis < 0 ? "nothing" : absl::StrCat("a", lane_axis),
                        ", unroll ", unroll, lane_chunk > 0 ? absl::StrCat(", chunk ", lane_chunk) : "", "\n");
   }
-  absl::StrAppend(&out, "tasks ", tasks.ToText(slot), ", grain ", grain.ToText(slot), ", scratch ",
-                  scratch_bytes.ToText(slot), "\n");
+  absl::StrAppend(&out, "tasks ", tasks.ToText(SlotText), ", grain ", grain.ToText(SlotText), ", scratch ",
+                  scratch_bytes.ToText(SlotText), "\n");
   for (const Version& version : versions) absl::StrAppend(&out, "version: ", VersionText(version), "\n");
   for (size_t i = 0; i < links.size(); ++i) absl::StrAppend(&out, "link ", i, ": ", links[i].Text(plan.links[i].plan));
   return out;

@@ -14,21 +14,25 @@ namespace tailor {
 // A condition on dim slots under which a version may run.
 struct Guard {
   enum class Kind : uint8_t {
-    kDivides,  // slot's value mod number == 0
-    kEqual,    // slot's value == other slot's value, or == number when other < 0
-    kAtMost,   // slot's value <= number
-    kAtLeast,  // slot's value >= number
+    kDivides,        // slot's value mod number == 0
+    kEqual,          // slot's value == other slot's value, or == number when other < 0
+    kAtMost,         // slot's value <= number
+    kAtLeast,        // slot's value >= number
+    kOutgrowsCache,  // `bytes` >= RtContext::streamed_bytes, unless that is 0
   };
   Kind kind;
   int32_t slot = -1;
   int32_t other = -1;
   int64_t number = 0;
+  DimExpr bytes;  // over slots, as Schedule::tasks
   friend bool operator==(const Guard&, const Guard&) = default;
 };
 
 // One compiled body. Versions are tried in order; the last has no guards.
 struct Version {
   std::vector<Guard> guards;
+  bool no_broadcast = false;  // the guards say that no extent under a broadcast is 1
+  bool streams = false;       // whole vectors of the output are written past the caches
 };
 
 std::string VersionText(const Version& version);  // "d0 >= 2 and d1 >= 2", "always"

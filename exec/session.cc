@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "exec/cache_size.h"
 #include "exec/float_mode.h"
 #include "exec/fork.h"
 
@@ -45,6 +46,7 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
   state_.context.constants = executable.constants();
   state_.context.memo = memo_.data();
   state_.context.workers = static_cast<int64_t>(parallelism_.threads);
+  state_.context.streamed_bytes = StreamedBytes();
   state_.workspace = &workspace_;
   state_.outputs = &output_buffers_;
   state_.blocks = &blocks_;

@@ -11,6 +11,7 @@
 #include "codegen/emit_loop.h"
 #include "codegen/scalar_emitter.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicsX86.h"
 
 namespace tailor {
 namespace {
@@ -30,10 +31,12 @@ class LoopKernelEmitter {
         function_(b_.GetInsertBlock()->getParent()),
         emitter_(b_, target_, plan_, frame_) {}
 
-  void Emit(bool no_broadcast) {
-    if (no_broadcast) emitter_.AssumeNoBroadcast();
+  void Emit(const Version& version) {
+    if (version.no_broadcast) emitter_.AssumeNoBroadcast();
+    streams_ = version.streams;
     b_.SetInsertPoint(b_.GetInsertBlock());
     EmitTaskLoop();
+    if (streams_) b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});  // whoever is told of the task sees them
     b_.CreateRetVoid();
   }
 
@@ -97,11 +100,31 @@ class LoopKernelEmitter {
     llvm::Value* first = b_.CreateMul(chunk_, b_.getInt64(schedule_.lane_chunk), "first");
     llvm::Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ExtentOf(schedule_.lane_axis),
                                                 b_.CreateAdd(first, b_.getInt64(schedule_.lane_chunk)), nullptr, "end");
+    if (streams_) first = EmitUntilAligned(first, end);
+    emitter_.SetStreaming(streams_);
     EmitVectors(first, end, ScansAlone() ? kRowVectors : 1, [&](const Vectors& vectors) {
       across_ = vectors;
       Enter(across_, 0);
       EmitStages();
     });
+  }
+
+  // Computes the elements of [first, end) before the first whose place in the output is a multiple of a vector; returns
+  // that one, or `end`.
+  llvm::Value* EmitUntilAligned(llvm::Value* first, llvm::Value* end) {
+    const Statement& store = plan_.stages[0].statements[0];
+    const int64_t width = SizeOf(plan_.buffers[store.buffer].dtype), vector = width * schedule_.lanes;
+    emitter_.SetLanes(schedule_.lane_axis, first, 1, nullptr);
+    llvm::Value* address = b_.CreatePtrToInt(emitter_.AddressOf(store.buffer, store.indices), b_.getInt64Ty());
+    llvm::Value* bytes = b_.CreateAnd(b_.CreateNeg(address), b_.getInt64(vector - 1), "unaligned.bytes");
+    llvm::Value* count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateUDiv(bytes, b_.getInt64(width)),
+                                                  b_.CreateSub(end, first), nullptr, "unaligned");
+    EmitIf(b_, b_.CreateICmpSGT(count, b_.getInt64(0)), "head", [&] {
+      across_ = {.first = first, .mask = TailMask(count)};
+      Enter(across_, 0);
+      EmitStages();
+    });
+    return b_.CreateAdd(first, count, "aligned");
   }
 
   // One ordered loop can carry several vectors of rows along: neighbouring lines of memory are then met together.
@@ -287,6 +310,7 @@ class LoopKernelEmitter {
   llvm::Function* function_;
   ScalarEmitter emitter_;
   llvm::Value* chunk_ = nullptr;
+  bool streams_ = false;
   Vectors across_;  // where lanes run across rows: those at hand
 };
 
@@ -296,7 +320,7 @@ absl::Status EmitLoops(const KernelPlan& plan, const Schedule& schedule, const E
                        const std::string& name, llvm::Module& module) {
   for (size_t v = 0; v < schedule.versions.size(); ++v) {
     LoopKernelEmitter emitter(plan, schedule, target, module, absl::StrCat(name, "_v", v));
-    emitter.Emit(/*no_broadcast=*/!schedule.versions[v].guards.empty());
+    emitter.Emit(schedule.versions[v]);
   }
   return absl::OkStatus();
 }

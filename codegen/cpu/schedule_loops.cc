@@ -123,7 +123,43 @@ std::vector<Version> BroadcastVersions(const KernelPlan& plan, const std::vector
     }
   }
   if (present.guards.empty()) return {Version{}};
+  present.no_broadcast = true;
   return {present, Version{}};
+}
+
+// The greatest value of an expression over slots.
+int64_t GreatestOf(const KernelPlan& plan, const std::vector<Extent>& extents) {
+  int64_t product = 1;
+  for (const Extent& extent : extents) {
+    const int64_t most = extent.is_constant() ? extent.constant : plan.dims[extent.slot].max;
+    if (__builtin_mul_overflow(product, std::max<int64_t>(most, 1), &product)) return INT64_MAX;
+  }
+  return product;
+}
+
+// Before the version for other extents, one that writes the output past the caches where those could not hold it. For
+// plain loops that write one output in long runs, whole vectors of which the store instructions take.
+void AddStreamingVersion(KernelPlan& plan, Schedule& schedule) {
+  constexpr int64_t kLeastRun = 4096;       // elements: a run's ends are not whole vectors
+  constexpr int64_t kLeastBytes = 1 << 20;  // every cache holds less
+  if (schedule.lane_chunk < kLeastRun || plan.stages.size() != 1 || plan.stages[0].statements.size() != 1) return;
+  const Statement store = plan.stages[0].statements[0];
+  const Buffer& output = plan.buffers[store.buffer];
+  if (output.kind != BufferKind::kOutput || SizeOf(output.dtype) * schedule.lanes < 16) return;
+  if (AccessAlong(plan, store.buffer, store.indices, schedule.lane_axis) != Access::kContiguous) return;
+  if (ConstantOf(plan, CoefficientOf(plan, store.indices.back(), schedule.lane_axis)) != 1) return;
+  if (GreatestOf(plan, output.dims) < kLeastBytes / SizeOf(output.dtype)) return;
+
+  Version streaming = schedule.versions[0];
+  streaming.streams = true;
+  DimExpr bytes = SizeOf(output.dtype);
+  for (const Extent& extent : output.dims) bytes = bytes * OverSlots(extent);
+  streaming.guards.push_back({.kind = Guard::Kind::kOutgrowsCache, .bytes = bytes});
+  const Extent& run = plan.axes[schedule.lane_axis].extent;
+  if (run.is_constant() && run.constant < kLeastRun) return;
+  if (!run.is_constant())
+    streaming.guards.push_back({.kind = Guard::Kind::kAtLeast, .slot = run.slot, .number = kLeastRun});
+  schedule.versions.insert(schedule.versions.begin(), std::move(streaming));
 }
 
 }  // namespace
@@ -161,6 +197,7 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
   const DimExpr elements_per_chunk = 10000 * schedule.lanes / cost;
   schedule.grain = DimExpr::Max(1, DimExpr::FloorDiv(elements_per_chunk, DimExpr::Max(1, per_task)));
   schedule.scratch_bytes = RowBytes(plan);
+  AddStreamingVersion(plan, schedule);
   return schedule;
 }
 

@@ -235,6 +235,23 @@ TEST_F(EmitHostTest, GuardsChooseTheVersion) {
   EXPECT_THAT(versions, ElementsAre(1, 1));
 }
 
+TEST_F(EmitHostTest, WhatOutgrowsTheCacheHasAVersionOfItsOwn) {
+  kernels_[0].symbol = "double4";
+  schedule_.versions = {
+      {.guards = {{.kind = Guard::Kind::kOutgrowsCache, .bytes = 4 * DimExpr::Symbol(0)}}, .streams = true}, {}};
+  Build();
+  int32_t versions[2] = {-1, -1};
+  PlanResult plan{sizeof(PlanResult), 0, versions};
+  const auto chosen = [&](uint64_t streamed_bytes) {
+    runtime_->context.streamed_bytes = streamed_bytes;
+    EXPECT_EQ(Plan({2, 4}, plan), 0);
+    return versions[0];
+  };
+  EXPECT_EQ(chosen(32), 0);
+  EXPECT_EQ(chosen(33), 1);
+  EXPECT_EQ(chosen(0), 1);
+}
+
 TEST_F(EmitHostTest, PlanReportsDimsAndBytesAndKeepsTheMemo) {
   Build();
   ASSERT_EQ(Run({2, 2}), 0);

@@ -7,7 +7,9 @@
 #include <random>
 
 #include "codegen/scalar_emitter.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "llvm/Support/raw_ostream.h"
 #include "tests/codegen/ir_image.h"
 #include "tests/codegen/loop_plans.h"
 
@@ -167,12 +169,13 @@ TEST_P(EmitLoopsTest, ScansOfColumnsRunSideBySide) {
 
 TEST_P(EmitLoopsTest, BroadcastHasAVersionForEachCase) {
   Build(BroadcastPlan());
-  ASSERT_EQ(schedule_.versions.size(), 2u);
+  ASSERT_EQ(schedule_.versions.size(), 3u);  // the first is for large outputs
   const int64_t rows = 5, columns = 19;
   for (int64_t source_rows : {int64_t{1}, rows}) {
     const std::vector<float> x = Random(source_rows * columns);
     std::vector<float> y(rows * columns);
-    Run({Slot(x.data()), Slot(y.data()), rows, columns, source_rows}, {rows, columns, source_rows}, source_rows == 1);
+    Run({Slot(x.data()), Slot(y.data()), rows, columns, source_rows}, {rows, columns, source_rows},
+        source_rows == 1 ? 2 : 1);
     for (int64_t i = 0; i < rows; ++i) {
       for (int64_t j = 0; j < columns; ++j) EXPECT_EQ(y[i * columns + j], x[(source_rows == 1 ? 0 : i) * columns + j]);
     }
@@ -201,6 +204,40 @@ TEST_P(EmitLoopsTest, GatherCountsFromTheEndAndRecordsFaults) {
   EXPECT_EQ(fault[0], 41);
   EXPECT_EQ(fault[1], 6);
   EXPECT_EQ(fault[2], entries);
+}
+
+// Wherever the output begins, and whatever is left over at the ends of runs.
+TEST_P(EmitLoopsTest, StreamedOutputsHaveTheSameBits) {
+  Build(BroadcastPlan());
+  ASSERT_TRUE(schedule_.versions[0].streams);
+  for (auto [rows, columns] : {std::pair<int64_t, int64_t>{1, 9000}, {3, 4099}, {2, 8192}, {40, 3}, {5, 1}}) {
+    for (int64_t shift : {0, 1, 7, 15}) {
+      const std::vector<float> x = Random(rows * columns);
+      std::vector<float> memory(rows * columns + 32, -1.0f);
+      float* y = memory.data() + shift;
+      Run({Slot(x.data()), Slot(y), rows, columns, rows}, {rows, columns, rows});
+      EXPECT_TRUE(std::equal(x.begin(), x.end(), y)) << rows << "," << columns << "," << shift;
+      EXPECT_EQ(y[rows * columns], -1.0f) << "wrote past the end";
+      if (shift > 0) EXPECT_EQ(y[-1], -1.0f) << "wrote before the beginning";
+    }
+  }
+}
+
+TEST_P(EmitLoopsTest, StreamedOutputsGoPastTheCaches) {
+  const CpuTarget target = *FindCpuTarget(GetParam());
+  const KernelPlan plan = BroadcastPlan();
+  llvm::Module module("kernel", context_);
+  ASSERT_TRUE(EmitLoops(plan, ScheduleLoops(plan, target.traits), {}, "k", module).ok());
+  const auto text = [&](const char* name) {
+    std::string out;
+    llvm::raw_string_ostream stream(out);
+    module.getFunction(name)->print(stream);
+    return out;
+  };
+  EXPECT_THAT(text("k_v0"), testing::HasSubstr("!nontemporal"));
+  EXPECT_THAT(text("k_v0"), testing::HasSubstr("llvm.x86.sse.sfence"));
+  EXPECT_THAT(text("k_v1"), testing::Not(testing::HasSubstr("!nontemporal")));
+  EXPECT_THAT(text("k_v1"), testing::Not(testing::HasSubstr("sfence")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, EmitLoopsTest, ::testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v4"));

@@ -29,6 +29,7 @@ graph @g(%x: f32[B, S, 384], %y: f32[B, S, 384]) {
             R"(
 lanes 16 along a0, unroll 4, chunk 4096
 tasks floordiv(d0 + 4095, 4096), grain max(floordiv(40000, max(min(d0, 4096), 1)), 1), scratch 0
+version: 1536*d1*d2 bytes outgrow the cache and d0 >= 4096
 version: always
 )");
 }
@@ -43,6 +44,7 @@ graph @g(%x: f32[V], %i: i32[N, 1], %u: f32[N]) {
             R"(
 lanes 16 along a0, unroll 4, chunk 4096
 tasks floordiv(d0 + 4095, 4096), grain max(floordiv(80000, max(min(d0, 4096), 1)), 1), scratch 0
+version: 4*d0 bytes outgrow the cache and d0 >= 4096
 version: always
 lanes 1 along nothing, unroll 4
 tasks 1, grain max(floordiv(2000, max(d0, 1)), 1), scratch 0
@@ -117,9 +119,20 @@ graph @g(%x: f32[R, C], %y: f32[T, C]) {
             R"(
 lanes 16 along a1, unroll 4, chunk 4096
 tasks d0*floordiv(d1 + 4095, 4096), grain max(floordiv(40000, max(min(d1, 4096), 1)), 1), scratch 0
+version: d2 >= 2 and d3 >= 2 and 4*d0*d1 bytes outgrow the cache and d1 >= 4096
 version: d2 >= 2 and d3 >= 2
 version: always
 )");
+}
+
+// What no machine's caches could fail to hold, what is written in short runs, and what two outputs share.
+TEST(ScheduleLoops, OnlyLongRunsOfOneLargeOutputAreStreamed) {
+  for (const char* body : {"graph @g(%x: f32[262143]) {\n  %y = neg %x\n  return %y\n}",
+                           "graph @g(%x: f32[N, 384], %b: f32[384]) {\n  %y = add %x, %b\n  return %y\n}",
+                           "graph @g(%x: f32[N]) {\n  %y = neg %x\n  %z = exp %y\n  return %y, %z\n}",
+                           "graph @g(%x: f32[N, M]) {\n  %y = reduce_sum %x {axes = [0]}\n  return %y\n}"}) {
+    EXPECT_EQ(Schedules(body).find("outgrow"), std::string::npos) << body;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,18 @@
+// What the machine's caches hold.
+#ifndef TAILOR_EXEC_CACHE_SIZE_H_
+#define TAILOR_EXEC_CACHE_SIZE_H_
+
+#include <cstdint>
+
+namespace tailor {
+
+// RtContext::streamed_bytes of this machine: half of its last cache, for what is written was computed from about as
+// much, but at most 32 MiB, for large caches serve many cores; 16 MiB where the system does not tell. Asked once.
+uint64_t StreamedBytes();
+
+// The same for a machine whose last cache has `cache_bytes`; 0 or less: unknown.
+uint64_t StreamedBytesOf(int64_t cache_bytes);
+
+}  // namespace tailor
+
+#endif  // TAILOR_EXEC_CACHE_SIZE_H_

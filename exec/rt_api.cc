@@ -114,11 +114,40 @@ void Work(void* data, size_t worker) {
   }
 }
 
+// A region in the hands of a host's executor, which may call tasks twice, or leave some out where it fails.
+struct HostRegion {
+  explicit HostRegion(Region* region, size_t ways) : region(region), ways(ways) {
+    for (size_t i = 0; i * 64 < ways; ++i) called[i].store(0, std::memory_order_relaxed);
+  }
+
+  // Task `index` works with that worker's scratch, so only its first call counts.
+  static void Task(void* data, size_t index) {
+    HostRegion& host = *static_cast<HostRegion*>(data);
+    if (index >= host.ways) return;
+    const uint64_t bit = uint64_t{1} << index % 64;
+    if ((host.called[index / 64].fetch_or(bit, std::memory_order_relaxed) & bit) == 0) Work(host.region, index);
+  }
+
+  // One task that nobody called does all that is left.
+  void Finish() {
+    for (size_t index = 0; index < ways; ++index) {
+      const uint64_t bits = called[index / 64].load(std::memory_order_relaxed);
+      if ((bits >> index % 64 & 1) == 0) return Work(region, index);
+    }
+  }
+
+  Region* const region;
+  const size_t ways;
+  std::atomic<uint64_t> called[(kMaxThreads + 63) / 64];
+};
+
 // Runs the region on up to `ways` threads; false, having done nothing, where only the caller's can work.
 bool Spread(const Parallelism& parallelism, Region* region, size_t ways) {
   if (parallelism.host_for != nullptr) {
     if (parallelism.generation != ForkGeneration()) return false;
-    parallelism.host_for(parallelism.host_user, Work, region, ways);
+    HostRegion host(region, ways);
+    parallelism.host_for(parallelism.host_user, HostRegion::Task, &host, ways);
+    host.Finish();
     return true;
   }
   return parallelism.team != nullptr && parallelism.team->TryRun(Work, region, ways, parallelism.sleep);

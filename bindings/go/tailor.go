@@ -9,12 +9,32 @@ package tailor
 #cgo LDFLAGS: -ltailor_runtime
 #include <stdlib.h>
 #include "tailor/runtime.h"
+
+typedef void (*tailor_task)(void*, size_t);
+extern void tailorParallelFor(uintptr_t executor, void* task, void* data, size_t count);
+
+static void call_parallel_for(void* user, tailor_task task, void* data, size_t count) {
+	tailorParallelFor((uintptr_t)user, (void*)task, data, count);
+}
+static void call_task(void* task, void* data, size_t index) { ((tailor_task)task)(data, index); }
+
+static tailor_status* create_session(const tailor_executable* executable, uint64_t threads, uintptr_t executor,
+                                     tailor_session** session) {
+	tailor_session_options options;
+	tailor_session_options_init(&options);
+	options.threads = threads;
+	if (executor != 0) options.parallel_for = call_parallel_for;
+	options.parallel_user = (void*)executor;
+	return tailor_session_create(executable, &options, session);
+}
 */
 import "C"
 
 import (
 	"fmt"
 	"runtime"
+	"runtime/cgo"
+	"sync"
 	"unsafe"
 )
 
@@ -152,21 +172,57 @@ func infos(count int, read func(int, *C.tailor_tensor_info) error) ([]TensorInfo
 
 // Session is the workspace and threads of one stream of runs; one goroutine at a time may use it.
 type Session struct {
-	handle  *C.tailor_session
-	outputs int
+	handle   *C.tailor_session
+	outputs  int
+	executor *executor // nil: the library's own threads
+	pin      cgo.Handle
+}
+
+// executor is a parallel-for of the caller's, and what it panicked with.
+type executor struct {
+	parallelFor func(task func(index int), count int)
+	panicked    any
+}
+
+// run lets no call of the task outlive it, and no panic through C code.
+func (x *executor) run(task, data unsafe.Pointer, count int) {
+	var gate sync.RWMutex
+	closed := false
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			x.panicked = panicked
+		}
+		gate.Lock() // until the calls under way have returned
+		closed = true
+		gate.Unlock()
+	}()
+	x.parallelFor(func(index int) {
+		gate.RLock()
+		defer gate.RUnlock()
+		if !closed {
+			C.call_task(task, data, C.size_t(index))
+		}
+	}, count)
 }
 
 // NewSession makes a session with `threads` threads, the caller's included.
-func (e *Executable) NewSession(threads int) (*Session, error) {
+func (e *Executable) NewSession(threads int) (*Session, error) { return e.NewSessionOn(threads, nil) }
+
+// NewSessionOn makes a session whose kernels run on an executor of the caller's, `threads` ways at most: parallelFor calls
+// task(i) for all i below count, in any goroutines, and returns when all calls have returned. A panic in it goes on when
+// Run returns. nil: threads of the library's own.
+func (e *Executable) NewSessionOn(threads int, parallelFor func(task func(index int), count int)) (*Session, error) {
 	defer runtime.KeepAlive(e)
 	if e.handle == nil {
 		return nil, closed("executable")
 	}
-	var options C.tailor_session_options
-	C.tailor_session_options_init(&options)
-	options.threads = C.uint64_t(threads)
 	s := &Session{outputs: int(C.tailor_executable_output_count(e.handle))}
-	if err := check(C.tailor_session_create(e.handle, &options, &s.handle)); err != nil {
+	if parallelFor != nil {
+		s.executor = &executor{parallelFor: parallelFor}
+		s.pin = cgo.NewHandle(s.executor)
+	}
+	if err := check(C.create_session(e.handle, C.uint64_t(threads), C.uintptr_t(s.pin), &s.handle)); err != nil {
+		s.unpin()
 		return nil, err
 	}
 	runtime.SetFinalizer(s, (*Session).Close)
@@ -177,7 +233,15 @@ func (e *Executable) NewSession(threads int) (*Session, error) {
 func (s *Session) Close() {
 	C.tailor_session_release(s.handle)
 	s.handle = nil
+	s.unpin()
 	runtime.SetFinalizer(s, nil)
+}
+
+func (s *Session) unpin() {
+	if s.pin != 0 {
+		s.pin.Delete()
+		s.pin = 0
+	}
 }
 
 // Run runs once. The outputs are the session's memory: valid until its next Run or Close.
@@ -202,6 +266,11 @@ func (s *Session) Run(inputs ...*Tensor) ([]*Tensor, error) {
 		C.tailor_tensor_init(&results[i])
 	}
 	err := check(C.tailor_session_run(s.handle, &given[0], C.size_t(len(inputs)), &results[0], C.size_t(s.outputs)))
+	if s.executor != nil && s.executor.panicked != nil {
+		panicked := s.executor.panicked
+		s.executor.panicked = nil
+		panic(panicked)
+	}
 	if err != nil {
 		return nil, err
 	}

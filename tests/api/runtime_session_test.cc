@@ -63,6 +63,74 @@ TEST(Session, RunsOnTheHostsThreads) {
   EXPECT_EQ(host.most, 3u);
 }
 
+// Results are the same in whatever order, on whatever threads, and whatever the executor gets wrong.
+TEST(Session, BearsWithEveryExecutor) {
+  using Task = void (*)(void*, size_t);
+  constexpr tailor_parallel_for kExecutors[] = {
+      [](void*, Task task, void* data, size_t count) {
+        for (size_t i = 0; i < count; ++i) task(data, i);
+      },
+      [](void*, Task task, void* data, size_t count) {
+        for (size_t i = count; i-- > 0;) task(data, i);
+      },
+      [](void*, Task task, void* data, size_t count) {  // at once, each twice, and one that there is not
+        std::vector<std::thread> threads;
+        for (size_t i = 0; i < 2 * count; ++i) threads.emplace_back(task, data, i / 2);
+        task(data, count);
+        for (std::thread& thread : threads) thread.join();
+      },
+      [](void*, Task task, void* data, size_t count) { task(data, count / 2); },
+      [](void*, Task, void*, size_t) {},
+  };
+  const ExecutablePtr executable = LoadSample();
+  for (const tailor_parallel_for executor : kExecutors) {
+    tailor_session_options options = Options();
+    options.threads = 5;
+    options.parallel_for = executor;
+    const SessionPtr session = MakeSession(executable.get(), &options);
+    for (int64_t rows : {1000, 3, 777}) {
+      SampleCall call(rows);
+      EXPECT_EQ(call.Run(session.get()), "OK");
+      call.ExpectResults();
+    }
+  }
+}
+
+// A pool's own threads may run sessions whose kernels go to the same pool.
+TEST(Session, RunsWithinItsExecutor) {
+  struct Host {
+    const tailor_executable* executable;
+    int depth = 0, runs = 0;
+    static void For(void* user, void (*task)(void*, size_t), void* data, size_t count) {
+      auto& host = *static_cast<Host*>(user);
+      if (host.depth++ < 2) {
+        tailor_session_options options = Options();
+        options.threads = 2;
+        options.parallel_for = For;
+        options.parallel_user = user;
+        const SessionPtr inner = MakeSession(host.executable, &options);
+        SampleCall call(500);
+        EXPECT_EQ(call.Run(inner.get()), "OK");
+        call.ExpectResults();
+        ++host.runs;
+      }
+      --host.depth;
+      for (size_t i = 0; i < count; ++i) task(data, i);
+    }
+  };
+  const ExecutablePtr executable = LoadSample();
+  Host host{executable.get()};
+  tailor_session_options options = Options();
+  options.threads = 2;
+  options.parallel_for = Host::For;
+  options.parallel_user = &host;
+  const SessionPtr session = MakeSession(executable.get(), &options);
+  SampleCall call(1000);
+  EXPECT_EQ(call.Run(session.get()), "OK");
+  call.ExpectResults();
+  EXPECT_GT(host.runs, 1);
+}
+
 TEST(Session, GoesOnInAForkedChild) {
   const ExecutablePtr executable = LoadSample();
   tailor_session_options options = Options();

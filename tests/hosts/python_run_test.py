@@ -1,4 +1,5 @@
 """Compiling and running in Python, against numpy."""
+import concurrent.futures
 import pathlib
 import tempfile
 import threading
@@ -79,6 +80,33 @@ class RunTest(unittest.TestCase):
         out = [np.empty((64, 16, 16), np.float32), np.empty((64, 16), np.float32)]
         session.bind([x, bias], out)
         session.run_bound()
+        self.check(out, x, bias)
+
+    def test_kernels_run_on_the_callers_executor(self):
+        x, bias = self.inputs(64, 16)
+        expected = self.executable.run(x, bias)
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            for parallel_for in (lambda task, count: list(pool.map(task, range(count))),
+                                 lambda task, count: [task(i) for i in reversed(range(count))]):
+                counts = []
+                def counted(task, count, parallel_for=parallel_for):
+                    counts.append(count)
+                    parallel_for(task, count)
+                outputs = self.executable.session(threads=3, parallel_for=counted).run(x, bias)
+                self.assertTrue(counts)
+                self.assertLessEqual(max(counts), 3)
+                for output, array in zip(outputs, expected):
+                    np.testing.assert_array_equal(output, array)
+
+    def test_what_an_executor_raises_is_raised_after_the_run(self):
+        x, bias = self.inputs(64, 16)
+        def fails(task, count):
+            task(count - 1)
+            raise KeyError("no more threads")
+        session = self.executable.session(threads=3, parallel_for=fails)
+        out = [np.empty((64, 16, 16), np.float32), np.empty((64, 16), np.float32)]
+        with self.assertRaisesRegex(KeyError, "no more threads"):
+            session.run(x, bias, out=out)
         self.check(out, x, bias)
 
     def test_borrowed_outputs_keep_the_session(self):

@@ -286,3 +286,41 @@ fn a_signed_artifact_is_other_bytes() {
     bent[middle] ^= 1;
     assert_eq!(error_of(Executable::from_bytes(&bent)).code, tailor::DATA_LOSS);
 }
+
+#[test]
+fn kernels_run_on_the_callers_executor() {
+    let graph = graph();
+    let rows = graph.symbol("rows").unwrap();
+    let x = graph.input("x", DType::F32, &dims![rows, 64]).unwrap();
+    graph.output("y", x.softmax(-1).unwrap()).unwrap();
+    let executable = graph.compile().unwrap();
+    let x: Vec<f32> = (0..4096 * 64).map(|i| (i % 97) as f32).collect();
+    let inputs = [Tensor::new(&x, &[4096, 64])];
+    let expected = executable.session(1).unwrap().run(&inputs).unwrap().get::<f32>(0).unwrap().to_vec();
+
+    let most = Arc::new(AtomicUsize::new(0));
+    let seen = most.clone();
+    let mut session = executable
+        .session_on(3, move |task, count| {
+            seen.fetch_max(count, Ordering::Relaxed);
+            std::thread::scope(|scope| (0..count).rev().for_each(|i| drop(scope.spawn(move || task(i)))));
+        })
+        .unwrap();
+    assert_eq!(session.run(&inputs).unwrap().get::<f32>(0).unwrap(), expected);
+    assert_eq!(most.load(Ordering::Relaxed), 3);
+}
+
+#[test]
+fn panics_of_an_executor_go_on_after_the_run() {
+    let graph = graph();
+    let rows = graph.symbol("rows").unwrap();
+    let x = graph.input("x", DType::F32, &dims![rows, 64]).unwrap();
+    graph.output("y", x.softmax(-1).unwrap()).unwrap();
+    let mut session = graph.compile().unwrap().session_on(2, |_, _| panic!("no more threads")).unwrap();
+    let x = vec![0.5f32; 4096 * 64];
+    let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        session.run(&[Tensor::new(&x, &[4096, 64])]).unwrap();
+    }));
+    assert_eq!(run.unwrap_err().downcast_ref::<&str>(), Some(&"no more threads"));
+    assert!(session.run(&[Tensor::new(&x[..64], &[1, 64])]).is_ok());
+}

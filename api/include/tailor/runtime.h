@@ -201,8 +201,10 @@ TAILOR_API tailor_status* tailor_executable_describe(const tailor_executable* ex
 
 typedef struct tailor_session tailor_session;
 
-/* A host's own executor: must call task(task_data, i) for every i in [0, count), on any threads, and return
- * when all calls have returned. Neither side may throw or unwind through the other. */
+/* A host's own executor: calls task(task_data, i) for every i in [0, count), in any order, on any threads or one after
+ * the other on this one, and returns when all calls have returned. An index counts once; what an executor that fails
+ * leaves out is done on this thread when it returns. It is called on the thread that runs the session, for each kernel
+ * that is worth it, and must not use that session. Neither side may throw or unwind through the other. */
 typedef void (*tailor_parallel_for)(void* user, void (*task)(void* task_data, size_t index), void* task_data,
                                     size_t count);
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"tailor"
@@ -324,4 +325,74 @@ func TestClosedGraphsAreErrors(t *testing.T) {
 	assertError(t, err, tailor.InvalidArgument, "the graph is closed")
 	_, err = graph.New("a\x00b")
 	assertError(t, err, tailor.InvalidArgument, "name")
+}
+
+// rowsOfSoftmax is an executable whose kernel is worth several threads, and its input.
+func rowsOfSoftmax(t *testing.T) (*tailor.Executable, *tailor.Tensor) {
+	g := newGraph(t, "softmax")
+	g.Output("y", g.Input("x", tailor.F32, g.Symbol("rows", nil), graph.Int(64)).Softmax(-1))
+	executable, err := g.Compile(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(executable.Close)
+	data := make([]float32, 4096*64)
+	for i := range data {
+		data[i] = float32(i % 97)
+	}
+	return executable, filled(t, data, 4096, 64)
+}
+
+func TestKernelsRunOnTheCallersExecutor(t *testing.T) {
+	executable, x := rowsOfSoftmax(t)
+	results := func(parallelFor func(task func(int), count int)) []float32 {
+		s, err := executable.NewSessionOn(3, parallelFor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		outputs, err := s.Run(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append([]float32(nil), slice[float32](t, outputs[0])...)
+	}
+	most := 0
+	own := results(nil)
+	hosts := results(func(task func(int), count int) {
+		most = count
+		var all sync.WaitGroup
+		for i := 0; i < count; i++ {
+			all.Add(1)
+			go func(i int) {
+				defer all.Done()
+				task(i)
+			}(i)
+		}
+		all.Wait()
+	})
+	if most != 3 {
+		t.Fatalf("%d ways", most)
+	}
+	for i := range own {
+		if own[i] != hosts[i] {
+			t.Fatalf("element %d is %v, on own threads %v", i, hosts[i], own[i])
+		}
+	}
+}
+
+func TestPanicsOfAnExecutorGoOnAfterTheRun(t *testing.T) {
+	executable, x := rowsOfSoftmax(t)
+	s, err := executable.NewSessionOn(2, func(task func(int), count int) { panic("no more threads") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	defer func() {
+		if panicked := recover(); panicked != "no more threads" {
+			t.Fatalf("panicked with %v", panicked)
+		}
+	}()
+	s.Run(x)
+	t.Fatal("no panic")
 }

@@ -17,6 +17,8 @@ ReleaseFn = CFUNCTYPE(None, c_void_p)
 TakeFn = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
 ProgressFn = CFUNCTYPE(c_int32, c_void_p, c_char_p, c_double)
 TraceFn = CFUNCTYPE(None, c_void_p, c_int32, c_int32)
+TaskFn = CFUNCTYPE(None, c_void_p, c_size_t)
+ParallelForFn = CFUNCTYPE(None, c_void_p, TaskFn, c_void_p, c_size_t)
 LogFn = CFUNCTYPE(None, c_void_p, c_int32, c_char_p)
 
 
@@ -46,7 +48,7 @@ class SymbolInfo(Structure):
 
 
 class SessionOptions(Structure):
-    _fields_ = [("struct_size", c_uint64), ("threads", c_uint64), ("parallel_for", c_void_p),
+    _fields_ = [("struct_size", c_uint64), ("threads", c_uint64), ("parallel_for", ParallelForFn),
                 ("parallel_user", c_void_p), ("copy_strided", c_int32), ("idle_sleep", c_int32), ("trace", TraceFn),
                 ("trace_user", c_void_p)]
 

@@ -4,6 +4,7 @@ import ctypes
 import json
 import os
 import struct
+import threading
 import weakref
 from ctypes import byref, c_char_p, c_void_p, sizeof
 
@@ -100,11 +101,15 @@ class Executable:
             out.append(SymbolSpec(info.name.decode(), info.min, info.max, info.multiple_of))
         return out
 
-    def session(self, *, threads=1, copy_strided=False, trace=None):
+    def session(self, *, threads=1, copy_strided=False, trace=None, parallel_for=None):
         """A session: workspace and threads for one stream of runs. `threads` includes the caller's.
 
+        parallel_for(task, count) runs kernels on an executor of the caller's, `threads` ways at most: it calls task(i) for
+        all i in range(count), on any threads, and returns when all calls have returned. Whatever it raises, run raises
+        once the results are complete: `lambda task, count: list(pool.map(task, range(count)))`.
+
         trace(launch, phase) is called before (phase 0) and after (1) each kernel launch, numbered as in describe()."""
-        return Session(self, threads, copy_strided, trace)
+        return Session(self, threads, copy_strided, trace, parallel_for)
 
     def run(self, *inputs, out=None, **named):
         """One run with a session borrowed from the executable; from any thread. See Session.run."""
@@ -174,11 +179,13 @@ class Executable:
 class Session:
     """Workspace and threads for one stream of runs; one run at a time. Results never depend on `threads`."""
 
-    def __init__(self, executable, threads, copy_strided, trace):
+    def __init__(self, executable, threads, copy_strided, trace, parallel_for):
         self.executable, self._library = executable, executable._library
         self._trace = _library.TraceFn(lambda user, launch, phase: trace(launch, phase)) if trace else _library.TraceFn()
-        options = _library.SessionOptions(sizeof(_library.SessionOptions), threads, None, None, int(copy_strided), 0,
-                                          self._trace, None)
+        self._executor = _Executor(parallel_for) if parallel_for else None
+        self._parallel_for = self._executor.function if parallel_for else _library.ParallelForFn()
+        options = _library.SessionOptions(sizeof(_library.SessionOptions), threads, self._parallel_for, None,
+                                          int(copy_strided), 0, self._trace, None)
         handle = c_void_p()
         check(self._library.tailor_session_create(executable._handle, byref(options), byref(handle)))
         self._handle, self._bound = handle, None
@@ -193,7 +200,7 @@ class Session:
             return self._run_borrowed(tensors)
         outputs = self.executable._output_arrays(tensors) if out is None else _writable(out)
         results = self.executable._tensors(outputs, self.executable._outputs)
-        check(self._library.tailor_session_run(self._handle, tensors, len(arrays), results, len(outputs)))
+        self._check(self._library.tailor_session_run(self._handle, tensors, len(arrays), results, len(outputs)))
         return [self._view(result).copy() if array is None else array for array, result in zip(outputs, results)]
 
     def bind(self, inputs, outputs):
@@ -205,7 +212,7 @@ class Session:
         self._bound = arrays, outputs
 
     def run_bound(self):
-        check(self._library.tailor_session_run_bound(self._handle))
+        self._check(self._library.tailor_session_run_bound(self._handle))
 
     def reserve(self, *inputs, **named):
         """Grows the workspace to what inputs of these shapes (arrays or tuples) need, without running."""
@@ -217,8 +224,14 @@ class Session:
         results = (_library.Tensor * len(self.executable._outputs))()
         for tensor in results:
             tensor.struct_size = sizeof(_library.Tensor)
-        check(self._library.tailor_session_run(self._handle, tensors, len(tensors), results, len(results)))
+        self._check(self._library.tailor_session_run(self._handle, tensors, len(tensors), results, len(results)))
         return [self._view(tensor) for tensor in results]
+
+    def _check(self, status):
+        failure = self._executor and self._executor.take_failure()
+        check(status)
+        if failure:
+            raise failure
 
     def _view(self, tensor):
         shape, dtype = tensor.dims[:tensor.rank], _convert.numpy_dtype(tensor.dtype)
@@ -228,6 +241,51 @@ class Session:
         memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(tensor.data)
         memory.session = self
         return numpy.frombuffer(memory, dtype).reshape(shape)
+
+
+class _Executor:
+    """A parallel_for of the caller's as the C library calls it."""
+
+    def __init__(self, parallel_for):
+        self._parallel_for, self._failure = parallel_for, None
+        self.function = _library.ParallelForFn(self._run)
+
+    def _run(self, user, task, data, count):
+        calls = _Calls(task, data)
+        try:
+            self._parallel_for(calls.call, count)
+        except BaseException as failure:  # must not unwind C code
+            self._failure = failure
+        calls.close()
+
+    def take_failure(self):
+        failure, self._failure = self._failure, None
+        return failure
+
+
+class _Calls:
+    """Calls of one task, none of which outlives close()."""
+
+    def __init__(self, task, data):
+        self._task, self._data = task, data
+        self._changed, self._inside, self._closed = threading.Condition(), 0, False
+
+    def call(self, index):
+        with self._changed:
+            if self._closed:
+                return
+            self._inside += 1
+        try:
+            self._task(self._data, index)
+        finally:
+            with self._changed:
+                self._inside -= 1
+                self._changed.notify_all()
+
+    def close(self):
+        with self._changed:
+            self._closed = True
+            self._changed.wait_for(lambda: self._inside == 0)
 
 
 load = Executable.load

@@ -13,11 +13,13 @@
 pub mod graph;
 pub mod sys;
 
+use std::any::Any;
 use std::ffi::{c_void, CStr};
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem;
 use std::os::raw::c_char;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::path::Path;
 use std::ptr;
 
@@ -242,14 +244,40 @@ impl Executable {
 
     /// A session with `threads` threads, the caller's included.
     pub fn session(&self, threads: u64) -> Result<Session> {
-        // SAFETY: all-zero are the defaults; the handle is live.
+        self.session_with(threads, None)
+    }
+
+    /// A session whose kernels run on an executor of the caller's, `threads` ways at most: `parallel_for(task, count)` calls
+    /// `task(i)` for all `i` below `count`, on any threads, and returns when all have returned. A panic in it goes on when
+    /// `run` returns.
+    ///
+    /// ```no_run
+    /// # let executable = tailor::Executable::load("model.tlr")?;
+    /// let mut session = executable.session_on(4, |task, count| {
+    ///     std::thread::scope(|scope| (0..count).for_each(|i| drop(scope.spawn(move || task(i)))))
+    /// })?;
+    /// # Ok::<(), tailor::Error>(())
+    /// ```
+    pub fn session_on<F>(&self, threads: u64, parallel_for: F) -> Result<Session>
+    where
+        F: Fn(&(dyn Fn(usize) + Sync), usize) + Send + 'static,
+    {
+        self.session_with(threads, Some(Box::new(Executor { parallel_for: Box::new(parallel_for), panic: None })))
+    }
+
+    fn session_with(&self, threads: u64, mut executor: Option<Box<Executor>>) -> Result<Session> {
+        // SAFETY: all-zero are the defaults; the handle is live; the executor lives as long as the session.
         unsafe {
             let mut options: sys::tailor_session_options = mem::zeroed();
             options.struct_size = mem::size_of::<sys::tailor_session_options>() as u64;
             options.threads = threads;
+            if let Some(executor) = executor.as_mut() {
+                options.parallel_for = Some(run_parallel_for);
+                options.parallel_user = &mut **executor as *mut Executor as *mut c_void;
+            }
             let mut raw = ptr::null_mut();
             check(sys::tailor_session_create(self.raw, &options, &mut raw))?;
-            Ok(Session { raw, executable: self.clone() })
+            Ok(Session { raw, executable: self.clone(), executor })
         }
     }
 
@@ -286,10 +314,44 @@ impl Drop for Executable {
     }
 }
 
+type ParallelFor = Box<dyn Fn(&(dyn Fn(usize) + Sync), usize) + Send>;
+
+/// An executor of the caller's, and what it panicked with.
+struct Executor {
+    parallel_for: ParallelFor,
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+/// The task of one kernel; may be called from all threads at once.
+struct Task {
+    function: sys::Task,
+    data: *mut c_void,
+}
+
+// SAFETY: that is the contract of tailor_parallel_for.
+unsafe impl Sync for Task {}
+
+impl Task {
+    fn call(&self, index: usize) {
+        // SAFETY: what borrows the task, and so calls it, ends before its kernel does; the library sorts out indices.
+        unsafe { (self.function)(self.data, index) }
+    }
+}
+
+unsafe extern "C" fn run_parallel_for(user: *mut c_void, function: sys::Task, data: *mut c_void, count: usize) {
+    let executor = &mut *(user as *mut Executor);
+    let task = Task { function, data };
+    let run = AssertUnwindSafe(|| (executor.parallel_for)(&|index| task.call(index), count));
+    if let Err(panic) = catch_unwind(run) {
+        executor.panic = Some(panic);
+    }
+}
+
 /// Workspace and threads for one stream of runs; one run at a time.
 pub struct Session {
     raw: *mut sys::tailor_session,
     executable: Executable,
+    executor: Option<Box<Executor>>,
 }
 
 // SAFETY: a session may be used from any thread, one at a time.
@@ -303,7 +365,12 @@ impl Session {
         unsafe {
             let count = sys::tailor_executable_output_count(self.executable.raw);
             let mut outputs: Vec<sys::tailor_tensor> = vec![empty_tensor(); count];
-            check(sys::tailor_session_run(self.raw, raw.as_ptr(), raw.len(), outputs.as_mut_ptr(), count))?;
+            let status = sys::tailor_session_run(self.raw, raw.as_ptr(), raw.len(), outputs.as_mut_ptr(), count);
+            if let Some(panic) = self.executor.as_mut().and_then(|executor| executor.panic.take()) {
+                sys::tailor_status_release(status);
+                resume_unwind(panic);
+            }
+            check(status)?;
             Ok(Outputs { raw: outputs, session: PhantomData })
         }
     }

@@ -44,11 +44,14 @@ pub struct tailor_tensor_info {
     pub dim_texts: [*const c_char; MAX_RANK],
 }
 
+pub type Task = unsafe extern "C" fn(*mut c_void, usize);
+pub type ParallelFor = unsafe extern "C" fn(*mut c_void, Task, *mut c_void, usize);
+
 #[repr(C)]
 pub struct tailor_session_options {
     pub struct_size: u64,
     pub threads: u64,
-    pub parallel_for: *const c_void,
+    pub parallel_for: Option<ParallelFor>,
     pub parallel_user: *mut c_void,
     pub copy_strided: i32,
     pub idle_sleep: i32,

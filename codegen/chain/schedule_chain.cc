@@ -1,4 +1,6 @@
 // The schedule of a chain: blocks of so many rows that what its links hand on stays in cache.
+#include <algorithm>
+
 #include "codegen/emit_cpu.h"
 #include "codegen/plan_queries.h"
 
@@ -13,7 +15,7 @@ Schedule ScheduleLink(const KernelPlan& plan, const TargetTraits& traits) {
       plan.contraction ? ScheduleContraction(plan, traits) : ScheduleLoops(plan, traits, /*whole_rows=*/true);
   schedule.versions = {Version{}};
   if (plan.contraction) {
-    schedule.tile.task_rows = kBlockRows / schedule.tile.rows * schedule.tile.rows;
+    schedule.tile.task_rows = std::max<int64_t>(1, kBlockRows / schedule.tile.rows) * schedule.tile.rows;
     schedule.tile.task_panels = kAllPanels;
   }
   return schedule;

@@ -1,8 +1,9 @@
-"""Exports the sentence encoder to ONNX, with the weights that the demo uses and dynamic axes B and S.
+"""Exports an encoder to ONNX with dynamic axes B and S.
 
-    export_encoder.py FILE
+    export_encoder.py FILE [--model minilm|one_layer|bert_base]
 
-The nodes are those that frameworks export for a BERT: Erf gelu, attention from primitives.
+minilm has the weights that the demo uses, one_layer its first layer alone; bert_base is of the size of BERT-base, its
+weights drawn. The nodes are those that frameworks export for a BERT: Erf gelu, attention from primitives.
 """
 import argparse
 import math
@@ -17,15 +18,17 @@ sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "bindings" / "
                 for part in ("", "examples")]
 
 OPSET = 17  # the first with LayerNormalization
+HEADS = 12  # of every model here
+BERT_BASE = {"layers": 12, "hidden": 768, "inner": 3072}
 
 
 class OnnxEncoder:
     """Nodes and initializers, appended in order."""
 
-    def __init__(self, parameters):
+    def __init__(self, parameters, layers):
         from minilm import weights
-        self.heads, self.hidden, self.layers, self.epsilon = (weights.HEADS, weights.HIDDEN, weights.LAYERS,
-                                                              weights.EPSILON)
+        self.heads, self.layers, self.epsilon = HEADS, layers, weights.EPSILON
+        self.hidden = parameters["embeddings.word_embeddings.weight"].shape[1]
         self.parameters, self.nodes, self.initializers, self.known = parameters, [], [], {}
 
     def constant(self, name, array):
@@ -112,19 +115,26 @@ class OnnxEncoder:
             [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["B", self.hidden])], self.initializers)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
         model.ir_version = 8
+        helper.set_model_props(model, {name: str(getattr(self, name)) for name in ("heads", "layers", "epsilon")})
         onnx.checker.check_model(model)
         return model
 
 
-def export(path):
+def export(path, model="minilm"):
     """Writes the model; returns "real" or "seeded", the kind of its weights."""
     from minilm import weights
-    kind, parameters, _ = weights.load()
-    onnx.save(OnnxEncoder(parameters).model(), str(path))
+    if model == "bert_base":
+        kind, parameters, layers = "seeded", weights.seeded(**BERT_BASE), BERT_BASE["layers"]
+    else:
+        kind, parameters, _ = weights.load()
+        layers = 1 if model == "one_layer" else weights.LAYERS
+    onnx.save(OnnxEncoder(parameters, layers).model(), str(path))
     return kind
 
 
 if __name__ == "__main__":
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("file", type=pathlib.Path)
-    print(export(arguments.parse_args().file), "weights")
+    arguments.add_argument("--model", choices=("minilm", "one_layer", "bert_base"), default="minilm")
+    options = arguments.parse_args()
+    print(export(options.file, options.model), "weights")

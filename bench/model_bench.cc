@@ -55,6 +55,16 @@ void MeasureGelu(benchmark::State& state) {
 }
 BENCHMARK(MeasureGelu)->Name("gelu/64x512");
 
+void MeasureExp(benchmark::State& state) {
+  const GraphPtr graph = NewGraph("exp");
+  tailor_graph* g = graph.get();
+  tailor_value y;
+  Check(tailor_graph_exp(g, Input(g, "x", {Symbol(g, "M", 1 << 20), Symbol(g, "N", 1 << 20)}), &y));
+  Output(g, y);
+  MeasureRows(state, graph);
+}
+BENCHMARK(MeasureExp)->Name("exp/64x512");
+
 // One executable for all shapes.
 const tailor_executable* Encoder() {
   static const ExecutablePtr executable = Compile(BuildEncoder(SeededEncoder({}, 1)).get(), "host");

@@ -44,7 +44,7 @@ def main():
     options = arguments.parse_args()
     os.environ["TAILOR_LIBRARY_DIR"] = str(options.library_dir)
 
-    from engine_process import tokens
+    from side_by_side.processes.operands import tokens
     from minilm import graph, weights
     executable = graph.build(weights.load()[1]).compile(targets=["host"])
     names, times = profile(executable, tokens(options.batch, options.length), options.threads)

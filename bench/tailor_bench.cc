@@ -1,6 +1,7 @@
-// tailor-bench: what Tailor's parts cost on this machine, through the C API alone. The flags are Google Benchmark's:
-// --benchmark_filter=REGEX, --benchmark_out=FILE --benchmark_out_format=json, --benchmark_repetitions=N. Unless told
-// otherwise it reports medians of five repetitions. The measuring thread stays on one CPU.
+// tailor-bench: what Tailor's parts cost on this machine, through the C API alone but for fork_join, which has a
+// thread team of its own. The flags are Google Benchmark's: --benchmark_filter=REGEX, --benchmark_out=FILE
+// --benchmark_out_format=json, --benchmark_repetitions=N. Unless told otherwise it reports medians of five repetitions.
+// The measuring thread stays on one CPU.
 #include <benchmark/benchmark.h>
 
 #include <vector>

@@ -13,20 +13,20 @@ EPSILON = 1e-12
 _DTYPES = {"F32": numpy.float32, "F16": numpy.float16, "I64": numpy.int64, "I32": numpy.int32}
 
 
-def shapes():
-    """Name and shape of every parameter that the encoder uses."""
-    norm = {"weight": (HIDDEN,), "bias": (HIDDEN,)}
+def shapes(layers=LAYERS, hidden=HIDDEN, inner=INNER):
+    """Name and shape of every parameter that the encoder uses, or one of the same architecture and another size."""
+    norm = {"weight": (hidden,), "bias": (hidden,)}
     result = {
-        "embeddings.word_embeddings.weight": (VOCABULARY, HIDDEN),
-        "embeddings.position_embeddings.weight": (POSITIONS, HIDDEN),
-        "embeddings.token_type_embeddings.weight": (2, HIDDEN),
+        "embeddings.word_embeddings.weight": (VOCABULARY, hidden),
+        "embeddings.position_embeddings.weight": (POSITIONS, hidden),
+        "embeddings.token_type_embeddings.weight": (2, hidden),
     }
     result.update({f"embeddings.LayerNorm.{k}": v for k, v in norm.items()})
-    for i in range(LAYERS):
+    for i in range(layers):
         layer = f"encoder.layer.{i}."
-        dense = {"attention.self.query": (HIDDEN, HIDDEN), "attention.self.key": (HIDDEN, HIDDEN),
-                 "attention.self.value": (HIDDEN, HIDDEN), "attention.output.dense": (HIDDEN, HIDDEN),
-                 "intermediate.dense": (INNER, HIDDEN), "output.dense": (HIDDEN, INNER)}
+        dense = {"attention.self.query": (hidden, hidden), "attention.self.key": (hidden, hidden),
+                 "attention.self.value": (hidden, hidden), "attention.output.dense": (hidden, hidden),
+                 "intermediate.dense": (inner, hidden), "output.dense": (hidden, inner)}
         for name, shape in dense.items():
             result[f"{layer}{name}.weight"] = shape
             result[f"{layer}{name}.bias"] = shape[:1]
@@ -35,11 +35,11 @@ def shapes():
     return result
 
 
-def seeded(seed=0):
-    """Parameters drawn like a freshly initialised model's, the same on every machine."""
+def seeded(seed=0, **size):
+    """Parameters drawn like a freshly initialised model's, the same on every machine; `size` as for shapes."""
     random = numpy.random.default_rng(seed)
     result = {}
-    for name, shape in shapes().items():
+    for name, shape in shapes(**size).items():
         drawn = random.standard_normal(shape, dtype=numpy.float32) * numpy.float32(0.02)
         result[name] = drawn + numpy.float32(1) if name.endswith("LayerNorm.weight") else drawn
     return result

@@ -1,0 +1,19 @@
+// The bandwidth of memory, measured by copying past the caches: what streaming kernels are judged against.
+#ifndef TAILOR_BENCH_COPY_BANDWIDTH_H_
+#define TAILOR_BENCH_COPY_BANDWIDTH_H_
+
+#include <cstdint>
+
+namespace tailor {
+
+// Copies with non-temporal stores, so that no line of `to` is read first: `count` floats move 8 * count bytes. Both
+// 64-byte aligned, `count` a multiple of 16, not overlapping.
+void CopyPastCaches(const float* from, float* to, int64_t count);
+
+// Elements of an f32 tensor of four times the last-level cache, at least 64 MiB; at most an eighth of the memory that
+// the machine has free.
+int64_t BeyondCacheElements();
+
+}  // namespace tailor
+
+#endif  // TAILOR_BENCH_COPY_BANDWIDTH_H_

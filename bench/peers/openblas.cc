@@ -1,0 +1,47 @@
+// OpenBLAS as a peer: products x[M, K] w[K, N], of which it has no form with weights packed beforehand.
+#include <cblas.h>
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+#include "bench/peers/peer.h"
+
+namespace tailor {
+namespace {
+
+// `copies` equal weights, used in turn.
+class Dot : public PeerCase {
+ public:
+  explicit Dot(const nlohmann::json& wanted)
+      : m_(wanted.at("m")), k_(wanted.at("k")), n_(wanted.at("n")), x_(Numbers(m_ * k_, 1)), y_(m_ * n_) {
+    weights_.assign(wanted.value("copies", 1), Numbers(k_ * n_, 2));
+  }
+
+  void Run() override {
+    const std::vector<float>& w = weights_[next_++ % weights_.size()];
+    scipy_cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m_, n_, k_, 1, x_.data(), k_, w.data(), n_, 0,
+                      y_.data(), n_);
+  }
+
+  std::vector<float> Result() override { return y_; }
+
+ private:
+  int m_, k_, n_;
+  std::vector<float> x_, y_;
+  std::vector<std::vector<float>> weights_;
+  size_t next_ = 0;
+};
+
+std::unique_ptr<PeerCase> Make(const nlohmann::json& wanted) {
+  if (wanted.at("op") != "dot") throw std::invalid_argument("OpenBLAS has products alone");
+  return std::make_unique<Dot>(wanted);
+}
+
+}  // namespace
+}  // namespace tailor
+
+int main(int count, char** arguments) {
+  scipy_openblas_set_num_threads(count > 1 ? std::atoi(arguments[1]) : 1);
+  return tailor::ServePeer(std::string(scipy_openblas_get_config()), count, arguments, tailor::Make);
+}

@@ -1,0 +1,39 @@
+// A peer: another library's kernels in a process of its own. It reads a request as JSON from each line of its input and
+// answers with a line; bench/side_by_side/processes/serve.py is the same for engines in Python.
+//
+//   {"prepare": {"op": NAME, ...}}   make this case and run it once   -> {"first": seconds}
+//   {"time": SECONDS}                run it again and again           -> {"times": [seconds, ...]}
+//   {"save": FILE}                   run it, write its result as f32  -> {}
+//
+// What cannot be done is answered by {"error": TEXT}. All inputs are Numbers of seeds 1, 2, ... in the order of the
+// operands, so that engines get the same ones.
+#ifndef TAILOR_BENCH_PEERS_PEER_H_
+#define TAILOR_BENCH_PEERS_PEER_H_
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+namespace tailor {
+
+// An operation with its operands, ready to run.
+class PeerCase {
+ public:
+  virtual ~PeerCase() = default;
+  virtual void Run() = 0;
+  virtual std::vector<float> Result() = 0;  // of the last run, dense row-major
+};
+
+// f32 multiples of 2^-23 in [-1, 1) that depend on index and seed alone; processes/numbers.py has the same.
+std::vector<float> Numbers(int64_t count, uint32_t seed);
+
+// Serves requests until the input ends; `make` throws where it cannot make a case. Announces {"ready": name}.
+// Returns the exit status. Times are CPU times of the calling thread with one thread, else elapsed times: the second
+// argument, if any, is the number of threads.
+int ServePeer(const std::string& name, int argument_count, char** arguments,
+              std::unique_ptr<PeerCase> (*make)(const nlohmann::json& wanted));
+
+}  // namespace tailor
+
+#endif  // TAILOR_BENCH_PEERS_PEER_H_

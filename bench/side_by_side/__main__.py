@@ -1,0 +1,63 @@
+"""Prints one table: every figure beside its target, and beside other engines.
+
+    ./dev bench [--only NAME] [--full] [--rounds N] [--threads 1,2] [--json FILE] [--markdown] [--torch]
+
+A quick run measures a part of every list, in about five minutes; --full all of them. Engines run in processes of their
+own and take turns, A B A B; figures are medians. Ends with status 1 where measuring a row failed; a target that is
+missed is no failure.
+"""
+import argparse
+import json
+import os
+import pathlib
+import sys
+import tempfile
+
+from . import engines, figures, report
+from .bench import Bench
+from .rows import ROWS
+
+
+def parsed(arguments):
+    parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build-dir", type=pathlib.Path, default=engines.BENCH.parent / "build")
+    parser.add_argument("--only", action="append", choices=[row.name for row in ROWS], help="measure this row alone")
+    parser.add_argument("--full", action="store_true", help="the whole lists of shapes")
+    parser.add_argument("--rounds", type=int, help="turns of each engine at each case (default 2, with --full 5)")
+    parser.add_argument("--threads", default="1,2", help="thread counts to compare encoders at")
+    parser.add_argument("--json", type=pathlib.Path, help="write the figures to this file")
+    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
+    parser.add_argument("--torch", action="store_true", help="install PyTorch first (./dev does, 5 GB in .venv-torch)")
+    options = parser.parse_args(arguments)
+    options.threads = [int(count) for count in options.threads.split(",")]
+    options.rounds = options.rounds or (5 if options.full else 2)
+    return options
+
+
+def measure_rows(rows, bench):
+    outcomes = []
+    for row in rows:
+        print(f"-- {row.name}: {row.title}", file=sys.stderr, flush=True)
+        outcomes.append(figures.measure(row, bench))
+    return outcomes
+
+
+def main(arguments=None):
+    options = parsed(arguments)
+    os.environ["TAILOR_LIBRARY_DIR"] = str(options.build_dir / "lib")
+    rows = [row for row in ROWS if not options.only or row.name in options.only]
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(options.build_dir, pathlib.Path(folder), options.rounds, options.full, options.threads)
+        outcomes = measure_rows(rows, bench)
+    described = bench.machine
+    print(f"{described['cpu']}, {described['cpus']} CPUs, load average {described['load_average']:.2f} at the start\n")
+    print((report.markdown if options.markdown else report.table)(outcomes))
+    print(*(f"\n- {note}" for note in bench.notes), sep="")
+    if options.json:
+        options.json.write_text(json.dumps(report.as_json(outcomes, described, bench.notes), indent=1) + "\n")
+    return 1 if any(outcome.failed for outcome in outcomes) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""Engines: processes that do one case after another on request; processes/serve.py tells the protocol."""
+import contextlib
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy
+
+from .figures import NotMeasured
+
+BENCH = pathlib.Path(__file__).resolve().parents[1]
+PYTHON = BENCH.parent / "bindings" / "python"
+TORCH_PYTHON = BENCH.parent / ".venv-torch" / "bin" / "python"
+PAUSE = 0.02  # before each turn: the other engines' threads fall asleep
+
+
+class Engine:
+    """A process. `name` is what it calls itself, with its version."""
+
+    def __init__(self, command, environment=None):
+        self._process = subprocess.Popen(list(map(str, command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                         text=True, env=environment)
+        self.name = self._read()["ready"]
+
+    def _read(self):
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{' '.join(self._process.args)} ended with status {self._process.wait()}")
+        reply = json.loads(line)
+        if "error" in reply:
+            raise RuntimeError(f"{self.name}: {reply['error']}")
+        return reply
+
+    def ask(self, **request):
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        return self._read()
+
+    def prepare(self, **case):
+        """Makes the case ready and runs it once; the seconds of that run."""
+        return self.ask(prepare=case)["first"]
+
+    def times(self, seconds):
+        """The seconds of each run, for about so long."""
+        return self.ask(time=seconds)["times"]
+
+    def result(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "result"
+            self.ask(save=str(path))
+            return numpy.fromfile(path, numpy.float32)
+
+    def close(self):
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait()
+
+
+def python_engine(kind, threads, model=None, python=sys.executable):
+    """An engine of processes/: tailor, onnxruntime, openvino or torch; `model` is a file."""
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(map(str, (BENCH, PYTHON))),
+                       OMP_NUM_THREADS=str(threads))
+    command = [python, "-m", "side_by_side.processes.serve", kind, "--threads", threads]
+    return Engine(command + (["--model", model] if model else []), environment)
+
+
+def torch_engine(threads, model):
+    if not TORCH_PYTHON.exists():
+        raise NotMeasured("PyTorch is not installed: ./dev bench --torch installs it (5 GB in .venv-torch)")
+    return python_engine("torch", threads, model, TORCH_PYTHON)
+
+
+def program_engine(kind, build_dir, threads):
+    """An engine of bench/peers/: onednn or openblas."""
+    program = build_dir / "bin" / f"peer-{kind}"
+    if not program.exists():
+        raise NotMeasured(f"{program.name} is not built: its library is not installed")
+    # A core type that is forced for other programs' sake would tell OpenBLAS what kernels to use.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")}
+    return Engine([program, threads], environment)
+
+
+@contextlib.contextmanager
+def all_open(*openers):
+    """Engines from functions that open them; closed afterwards."""
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(contextlib.closing(opener())) for opener in openers]
+
+
+def take_turns(engines, rounds, seconds):
+    """The median time in seconds of each engine's prepared case."""
+    times = [[] for _ in engines]
+    for _ in range(rounds):
+        for own, engine in zip(times, engines):
+            time.sleep(PAUSE)
+            own.extend(engine.times(seconds))
+    return [statistics.median(own) for own in times]
+
+
+def require_agreement(engines, tolerance, what):
+    """Raises ValueError where the results of the prepared cases differ by more than `tolerance` times the largest."""
+    first, *others = [engine.result() for engine in engines]
+    for engine, other in zip(engines[1:], others):
+        if other.shape != first.shape:
+            raise ValueError(f"{engines[0].name} and {engine.name} give {first.size} and {other.size} elements: {what}")
+        apart = float(abs(other - first).max(initial=0)) / max(float(abs(first).max(initial=0)), 1e-30)
+        if not apart <= tolerance:
+            raise ValueError(f"{engines[0].name} and {engine.name} differ by {apart:.1e}: {what}")

@@ -1,0 +1,104 @@
+"""A figure, its target, and how the figures of a row make the row's own."""
+import dataclasses
+import math
+import statistics
+
+
+class NotMeasured(Exception):
+    """What cannot be measured here, and why."""
+
+
+@dataclasses.dataclass(frozen=True)
+class AtLeast:
+    target: float
+    sign = ">="
+
+    def margin(self, value):
+        """Above 1: better than the target."""
+        return value / self.target
+
+
+@dataclasses.dataclass(frozen=True)
+class AtMost:
+    target: float
+    sign = "<="
+
+    def margin(self, value):
+        return self.target / value if value > 0 else math.inf
+
+
+@dataclasses.dataclass
+class Figure:
+    """One measured value, or the reason why there is none. `ratio` says how much better than the peer."""
+    name: str
+    value: float | None = None
+    unit: str = ""
+    bar: AtLeast | AtMost | None = None
+    peer: str | None = None
+    peer_value: float | None = None
+    ratio: float | None = None
+    reason: str | None = None  # why `value` is None
+
+    @property
+    def met(self):
+        """None where there is nothing to judge."""
+        return None if self.bar is None or self.value is None else self.bar.margin(self.value) >= 1
+
+    def as_json(self):
+        target, bound = (None, None) if self.bar is None else (self.bar.target, self.bar.sign)
+        return {"name": self.name, "value": self.value, "unit": self.unit, "peer": self.peer,
+                "peer_value": self.peer_value, "ratio": self.ratio, "target": target, "bound": bound, "met": self.met,
+                "reason": self.reason}
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """`measure(bench)` gives the row's figures; it raises NotMeasured where there can be none."""
+    name: str
+    title: str
+    measure: object
+
+
+@dataclasses.dataclass
+class Outcome:
+    """A row and its figures. `failed`: measuring it ended with an error, which `head.reason` tells."""
+    row: Row
+    head: Figure
+    parts: list
+    failed: bool = False
+
+    @property
+    def met(self):
+        """All of the row's targets; None where one could not be judged and none was missed."""
+        judged = [part.met for part in self.parts if part.bar is not None]
+        if False in judged:
+            return False
+        return None if not judged or None in judged else True
+
+    def as_json(self):
+        head = {**self.head.as_json(), "title": self.row.title, "met": self.met}
+        return [head, *(part.as_json() for part in self.parts)]
+
+
+def head_of(row, parts):
+    """The figure that stands for the row: the one that misses its target by most, or is nearest to it."""
+    judged = [part for part in parts if part.met is not None]
+    if judged:
+        return dataclasses.replace(min(judged, key=lambda part: part.bar.margin(part.value)), name=row.name)
+    missing = [part for part in parts if part.value is None]
+    return dataclasses.replace((missing or parts)[-1], name=row.name)
+
+
+def measure(row, bench):
+    """The outcome of a row, whatever happens: no row is left out."""
+    try:
+        parts = row.measure(bench)
+        return Outcome(row, head_of(row, parts), parts)
+    except NotMeasured as reason:
+        return Outcome(row, Figure(row.name, reason=f"not measured: {reason}"), [])
+    except Exception as error:  # noqa: BLE001 - the other rows are measured all the same
+        return Outcome(row, Figure(row.name, reason=f"failed: {type(error).__name__}: {error}"), [], failed=True)
+
+
+def geomean(values):
+    return math.exp(statistics.fmean(math.log(value) for value in values))

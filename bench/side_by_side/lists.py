@@ -1,0 +1,37 @@
+"""Lists of shapes: those of bench/data, and seeded streams."""
+import csv
+import pathlib
+import random
+
+DATA = pathlib.Path(__file__).resolve().parents[1] / "data"
+
+
+def rows_of(name):
+    """The rows of a CSV file of bench/data; lines that begin with # are its comments."""
+    with open(DATA / name) as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+def dot_shapes():
+    """(M, K, N) of row-major products x[M, K] w[K, N], from the file's column-major m, n, k."""
+    return [(int(row["n"]), int(row["k"]), int(row["m"])) for row in rows_of("zen4_1thread_peers.csv")]
+
+
+def conv_cases(most_batch):
+    """The distinct convolutions of at most this batch, as requests to an engine."""
+    cases = {}
+    for row in rows_of("deepbench_conv.csv"):
+        n, c, h, w, k = (int(row[name]) for name in "nchwk")
+        spatial = {name: [int(row[f"{name}_h"]), int(row[f"{name}_w"])] for name in ("pad", "stride")}
+        weights = [k, c, int(row["filter_h_r"]), int(row["filter_w_s"])]
+        if n <= most_batch:
+            case = {"op": "conv", "x": [n, c, h, w], "weights": weights, "strides": spatial["stride"],
+                    "pads": spatial["pad"]}
+            cases.setdefault(str(case), case)
+    return list(cases.values())
+
+
+def encoder_stream(count, most_batch=8, most_length=512, seed=1):
+    """(batch, length), each drawn evenly; the same on every machine."""
+    draw = random.Random(seed)
+    return [(draw.randint(1, most_batch), draw.randint(1, most_length)) for _ in range(count)]

@@ -1,0 +1,89 @@
+"""Serves one engine: reads a request as JSON from each line of its input, answers with a line.
+
+    python -m side_by_side.processes.serve KIND --threads N [--model FILE]
+
+    {"prepare": {CASE}}   make a case ready and run it once        -> {"first": seconds}
+    {"time": SECONDS}     run it again and again for about so long -> {"times": [seconds, ...]}
+    {"save": FILE}        run it, write its result as raw f32      -> {}
+    {"memory": true}      bytes of this process                    -> {"peak": bytes, "now": bytes}
+    {"reserve": [B, S]}, {"workspace": [[B, S], ...]}              of Tailor's encoders alone
+
+A case is {"encoder": [B, S]} of the model, or an op with its extents ("op": "dot", "m": ...). What cannot be done is
+answered by {"error": TEXT}. Times of one thread are its CPU times on the last CPU, others elapsed times.
+"""
+import argparse
+import importlib
+import json
+import os
+import sys
+import time
+
+import numpy
+
+LEAST_RUNS = 3
+KINDS = ("tailor", "onnxruntime", "openvino", "torch")
+
+
+def time_run(run, clock):
+    begin = clock()
+    run()
+    return clock() - begin
+
+
+def time_runs(run, seconds, clock):
+    """The times of LEAST_RUNS runs or more; of fewer where one takes longer than `seconds`."""
+    times, begin = [], time.perf_counter()
+    while True:
+        times.append(time_run(run, clock))
+        passed = time.perf_counter() - begin
+        if passed >= seconds and (len(times) >= LEAST_RUNS or passed >= LEAST_RUNS * seconds):
+            return times
+
+
+def memory():
+    fields = dict(line.split(":", 1) for line in open("/proc/self/status"))
+    return {name: int(fields[field].split()[0]) << 10 for name, field in (("peak", "VmHWM"), ("now", "VmRSS"))}
+
+
+class Server:
+    def __init__(self, engine, clock):
+        self._engine, self._clock, self._run = engine, clock, None
+
+    def answer(self, request):
+        if "prepare" in request:
+            self._run = self._engine.prepare(request["prepare"])
+            return {"first": time_run(self._run, self._clock)}
+        if "time" in request:
+            return {"times": time_runs(self._run, request["time"], self._clock)}
+        if "save" in request:
+            numpy.ascontiguousarray(self._run(), numpy.float32).tofile(request["save"])
+            return {}
+        if "memory" in request:
+            return memory()
+        return self._engine.answer(request)
+
+
+def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("kind", choices=KINDS)
+    arguments.add_argument("--threads", type=int, required=True)
+    arguments.add_argument("--model")
+    options = arguments.parse_args()
+    clock = time.perf_counter
+    if options.threads == 1:  # all work is this thread's: its CPU time leaves out what others on the machine do
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        clock = time.thread_time
+    module = importlib.import_module(f"side_by_side.processes.{options.kind}_engine")
+    engine = module.Engine(options.model, options.threads)
+    server = Server(engine, clock)
+    print(json.dumps({"ready": engine.name}), flush=True)
+    for line in sys.stdin:
+        try:
+            reply = server.answer(json.loads(line))
+        except Exception as error:  # noqa: BLE001 - told to whoever asked
+            reply = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(reply), flush=True)
+
+
+if __name__ == "__main__":
+    main()

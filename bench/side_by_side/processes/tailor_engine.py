@@ -1,0 +1,59 @@
+"""Tailor: an artifact of an encoder, or single ops compiled for all extents that may vary."""
+import numpy
+
+import tailor.runtime
+
+from .operands import numbers, tokens
+
+
+def op_graph(case):
+    """The graph of one op and its input. Rows, batch sizes and the columns of elementwise ops are symbols."""
+    import tailor
+    graph, op = tailor.Graph(case["op"]), case["op"]
+    rows = tailor.symbol("M", min=1, max=1 << 20)
+    if op == "dot":
+        x = numbers((case["m"], case["k"]), 1)
+        y = graph.dot(graph.input("x", "f32", [rows, case["k"]]), numbers((case["k"], case["n"]), 2))
+    elif op == "conv":
+        x = numbers(case["x"], 1)
+        y = graph.conv(graph.input("x", "f32", [rows, *case["x"][1:]]),
+                       graph.constant(numbers(case["weights"], 2), "w"), strides=case["strides"], pads=case["pads"])
+    else:
+        x = numbers((case["rows"], case["columns"]), 1)
+        columns = case["columns"] if op == "layer_norm" else tailor.symbol("N", min=1, max=1 << 20)
+        value = graph.input("x", "f32", [rows, columns])
+        y = {"softmax": lambda: value.softmax(-1), "gelu": value.gelu, "exp": value.exp,
+             "layer_norm": lambda: value.layer_norm(graph.constant(numbers((columns,), 2), "scale"),
+                                                    graph.constant(numbers((columns,), 3), "shift"), 1e-5)}[op]()
+    graph.output("y", y)
+    return graph, x
+
+
+class Engine:
+    def __init__(self, model, threads):
+        self.name, self._threads = "Tailor", threads
+        self._encoder = model and tailor.runtime.load(model)
+        self._session = model and self._encoder.session(threads=threads)
+
+    def prepare(self, case):
+        if "encoder" in case:
+            return self._bound(self._encoder, self._session, tokens(*case["encoder"]))
+        graph, x = op_graph(case)
+        executable = graph.compile("host")
+        return self._bound(executable, executable.session(threads=self._threads), [x])
+
+    def answer(self, request):
+        if "reserve" in request:
+            self._session.reserve(request["reserve"], request["reserve"])
+            return {}
+        plans = (self._encoder.plan(shape, shape, threads=self._threads) for shape in request["workspace"])
+        return {"bytes": [plan.workspace_bytes for plan in plans]}
+
+    def _bound(self, executable, session, inputs):
+        out = numpy.empty(executable.plan(*inputs).shapes[0], numpy.float32)
+        session.bind(inputs, [out])
+
+        def run():
+            session.run_bound()
+            return out
+        return run

@@ -1,0 +1,26 @@
+"""The list of rows: a row absent from it does not exist."""
+from ..figures import Row
+from . import (choice, convolutions, dots, encoders, first_run, fixed_costs, in_cache, memory, static_build, streaming,
+               two_threads)
+
+ROWS = [
+    Row("cpu-1", "f32 products from 32 rows on, one thread: share of the multiply-add peak", dots.many_rows),
+    Row("cpu-2", "f32 products of up to 16 rows, one thread: share of the roofline", dots.few_rows),
+    Row("cpu-3", "the worst of these products: share of the roofline", dots.worst),
+    Row("cpu-4", "bf16 products against own f32 ones, compute-bound, one thread: speed-up", dots.bf16),
+    Row("cpu-5", "choosing a kernel for new extents: time, and what the choice loses", choice.choice),
+    Row("cpu-6", "first run at a new shape over later ones, workspace reserved", first_run.first_run),
+    Row("cpu-7", "row kernels in cache, one thread, against oneDNN", in_cache.row_kernels),
+    Row("cpu-8", "chain of elementwise ops on tensors beyond the cache: share of a copy's speed", streaming.chain),
+    Row("cpu-9", "encoders at random shapes against onnxruntime and OpenVINO: speed-up", encoders.random_stream),
+    Row("cpu-10", "the same against torch.compile(dynamic=True): speed-up", encoders.torch_stream),
+    Row("cpu-11", "an empty run, one more kernel, fork and join of two threads", fixed_costs.dispatch),
+    Row("cpu-12", "large f32 products on two threads: share of both threads' multiply-add peak", two_threads.dots),
+    Row("cpu-13", "convolutions of DeepBench, batch up to 4, one thread, against oneDNN: speed-up",
+        convolutions.deepbench),
+    Row("cpu-14", "one build for all shapes against builds for one shape: speed", static_build.static_build),
+    Row("cpu-15", "peak memory of a stream of 1,000 shapes over the largest of the shapes' own", memory.stream),
+    Row("fixed-costs", "loading and compiling", fixed_costs.load_and_compile),
+    Row("dots", "f32 products in cache, one thread: share of the multiply-add peak", dots.in_cache),
+    Row("encoder", "the sentence encoder at fixed shapes against onnxruntime: speed-up", encoders.fixed_shapes),
+]

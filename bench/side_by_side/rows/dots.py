@@ -1,0 +1,151 @@
+"""Matrix products on one thread: x[M, K] w[K, N] with M symbolic and w constant.
+
+The products of the list read their weights from memory: copies of w, more than four last-level caches together, take
+turns, in every engine. A share is of what the machine can do, measured in between by the same process: the multiply-add
+peak, or the roofline, which is the longer of multiplying at that peak and of moving x, w and y at a copy's bandwidth.
+"""
+import dataclasses
+import re
+
+from .. import engines
+from ..figures import AtLeast, Figure, NotMeasured, geomean
+from ..lists import dot_shapes
+
+SECONDS = 0.1  # of each turn
+TOLERANCE = 1e-4
+QUICK = 4  # shapes
+MANY_ROWS, FEW_ROWS = 32, 16
+
+
+@dataclasses.dataclass
+class Dot:
+    """What was measured at one shape."""
+    peak_share: float
+    roofline_share: float | None
+    seconds: float
+    peers: dict  # name -> seconds
+
+
+def name_of(shape):
+    return "dot/{}x{}x{}".format(*shape)
+
+
+def measured(bench, shapes):
+    """{shape: Dot}; each shape is measured once in a run of the bench."""
+    missing = [shape for shape in shapes if name_of(shape) not in bench.tailor.names()]
+    if missing:
+        raise NotMeasured(f"no benchmark named {name_of(missing[0])}" + f" (nor {len(missing) - 1} others)" *
+                          (len(missing) > 1))
+    wanted = [shape for shape in shapes if shape not in bench.dots]
+    if wanted:
+        with engines.all_open(*peer_openers(bench)) as peers:
+            for shape in wanted:
+                bench.progress(name_of(shape))
+                bench.dots[shape] = measure(bench, shape, peers)
+    return {shape: bench.dots[shape] for shape in shapes}
+
+
+def peer_openers(bench):
+    """Those peers that are installed, and Tailor for its results; the others are noted."""
+    openers = [lambda: engines.python_engine("tailor", 1)]
+    for kind in ("onednn", "openblas"):
+        if (bench.build_dir / "bin" / f"peer-{kind}").exists():
+            openers.append(lambda kind=kind: engines.program_engine(kind, bench.build_dir, 1))
+        else:
+            bench.note(f"products: no peer {kind}, its library is not installed")
+    return openers
+
+
+def measure(bench, shape, opened):
+    tailor, *peers = opened
+    m, k, n = shape
+    case = {"op": "dot", "m": m, "k": k, "n": n}
+    for engine in opened:
+        engine.prepare(**case)
+    engines.require_agreement(opened, TOLERANCE, name_of(shape))
+    for peer in peers:
+        peer.prepare(**case, copies=bench.weight_copies(4 * k * n))
+    own, theirs = [], {peer.name: [] for peer in peers}
+    for _ in range(bench.rounds):
+        own.append(bench.tailor.one(name_of(shape), repetitions=1))
+        for peer in peers:
+            theirs[peer.name].append(engines.take_turns([peer], 1, SECONDS)[0])
+    middle = sorted(own, key=lambda result: result.nanoseconds("real_time"))[len(own) // 2]
+    try:
+        roofline = middle.counter("roofline_share")
+    except NotMeasured:
+        roofline = None
+    return Dot(middle.counter("peak_share", "share_of_peak"), roofline, middle.nanoseconds("real_time") * 1e-9,
+               {name: sorted(times)[len(times) // 2] for name, times in theirs.items()})
+
+
+def shares(bench, shapes, read, unit, bar):
+    """The geometric mean of what `read` tells of each Dot, beside the same of each peer."""
+    dots = list(measured(bench, shapes).values())
+    if any(read(dot) is None for dot in dots):
+        raise NotMeasured(f"the benchmarks dot/... have no counter for the {unit}")
+    mean = geomean(map(read, dots))
+    label = f"{len(dots)} shapes, geometric mean"
+    out = [Figure(label, mean, unit, bar)]
+    for peer in dots[0].peers:
+        faster = geomean(dot.peers[peer] / dot.seconds for dot in dots)
+        out.append(Figure(f"{label}, beside {peer.split(' DYNAMIC')[0]}", mean, unit, peer=peer.split(" DYNAMIC")[0],
+                          peer_value=mean / faster, ratio=faster))
+    return out
+
+
+def listed(bench, keep):
+    return bench.pick([shape for shape in dot_shapes() if keep(shape[0])], QUICK)
+
+
+def many_rows(bench):
+    return shares(bench, listed(bench, lambda rows: rows >= MANY_ROWS), lambda dot: dot.peak_share, "of peak",
+                  AtLeast(0.94))
+
+
+def few_rows(bench):
+    return shares(bench, listed(bench, lambda rows: rows <= FEW_ROWS), lambda dot: dot.roofline_share, "of roofline",
+                  AtLeast(0.90))
+
+
+def worst(bench):
+    shapes = listed(bench, lambda rows: rows >= MANY_ROWS) + listed(bench, lambda rows: rows <= FEW_ROWS)
+    dots = measured(bench, shapes)
+    if any(dot.roofline_share is None for dot in dots.values()):
+        raise NotMeasured("the benchmarks dot/... have no counter roofline_share")
+    shape = min(dots, key=lambda shape: dots[shape].roofline_share)
+    return [Figure(f"worst: {name_of(shape)}", dots[shape].roofline_share, "of roofline", AtLeast(0.70))]
+
+
+def bf16(bench):
+    """Every product bf16 that has a twin in f32: "dot_bf16/<extents>" beside "dot/<extents>"."""
+    names = bench.tailor.names()
+    pairs = [(name, name.replace("dot_bf16/", "dot/")) for name in names if name.startswith("dot_bf16/")]
+    pairs = bench.pick([pair for pair in pairs if pair[1] in names], QUICK)
+    if not pairs:
+        raise NotMeasured("no benchmarks named dot_bf16/... with a twin dot/...")
+    results = bench.tailor.run("|".join(f"^{re.escape(name)}$" for pair in pairs for name in pair))
+    ratios = [results[f32].nanoseconds("real_time") / results[own].nanoseconds("real_time") for own, f32 in pairs]
+    return [Figure(f"bf16, {len(pairs)} shapes, geometric mean", geomean(ratios), "x", AtLeast(1.85))]
+
+
+# ---- In cache ---------------------------------------------------------------------------------------
+
+IN_CACHE_BAR_FROM = (84, 768, 768)  # M, K, N; smaller products are shown without a bar
+
+
+def in_cache(bench):
+    """The products whose one copy of w stays in cache: those of the benchmark that are not in the list."""
+    listed_names = {name_of(shape) for shape in dot_shapes()}
+    names = [name for name in bench.tailor.names() if re.match(r"dot/\d", name) and name not in listed_names]
+    if not names:
+        raise NotMeasured("no benchmarks named dot/... beside the list's")
+    results = bench.tailor.run("^fma_peak$|" + "|".join(f"^{re.escape(name)}$" for name in names))
+    out = [Figure("multiply-add peak, one thread", results["fma_peak"].counter("gflops"), "Gflop/s")]
+    for name in names:
+        extents = map(int, name.removeprefix("dot/").split("x"))
+        large = all(extent >= least for extent, least in zip(extents, IN_CACHE_BAR_FROM))
+        out.append(Figure(f"{name.replace('/', ' ')}, share of peak",
+                          results[name].counter("peak_share", "share_of_peak"), "of peak",
+                          AtLeast(0.90) if large else None))
+    return out

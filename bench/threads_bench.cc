@@ -1,0 +1,143 @@
+// Two threads: what handing a region to the other one costs, the multiply-add peak of both, and products against it.
+// Elapsed times.
+#include <benchmark/benchmark.h>
+#include <immintrin.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bench/compiled.h"
+#include "bench/fma_peak.h"
+#include "bench/measuring_thread.h"
+#include "bench/median.h"
+#include "exec/thread_team.h"
+
+namespace tailor {
+namespace {
+
+double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// A place where both threads wait for each other.
+class Meeting {
+ public:
+  void Attend(size_t worker) {
+    came_.fetch_or(1u << worker);
+    while (came_.load() != 3) _mm_pause();
+  }
+
+ private:
+  std::atomic<uint32_t> came_{0};
+};
+
+// ---- Fork and join ----------------------------------------------------------------------------------
+
+// A region that ends when the worker has come, again and again, so that the worker still spins when the next opens.
+void MeasureForkJoin(benchmark::State& state) {
+  const OnAllCpus all_cpus;
+  ThreadTeam team(2);
+  if (std::thread::hardware_concurrency() < 2) return state.SkipWithError("one CPU");
+  constexpr int kRegions = 100;
+  const auto attend = [](void* data, size_t worker) { static_cast<Meeting*>(data)->Attend(worker); };
+  std::vector<double> nanoseconds;
+  for (auto _ : state) {
+    const double begin = Now();
+    for (int i = 0; i < kRegions; ++i) {
+      Meeting meeting;
+      team.TryRun(attend, &meeting, 2, /*sleep=*/false);
+    }
+    const double seconds = (Now() - begin) / kRegions;
+    nanoseconds.push_back(seconds * 1e9);
+    state.SetIterationTime(seconds);
+  }
+  state.counters["nanoseconds"] = Median(nanoseconds);
+}
+BENCHMARK(MeasureForkJoin)->Name("fork_join")->UseManualTime()->Iterations(500);
+
+// ---- Products ---------------------------------------------------------------------------------------
+
+// Multiply-adds of both threads at once: the sum of what each reaches from the moment that both are there.
+class PeakOfTwo {
+ public:
+  double Flops() {
+    Round round;
+    team_.TryRun(
+        [](void* data, size_t worker) {
+          auto* both = static_cast<Round*>(data);
+          both->meeting.Attend(worker);
+          const double begin = Now();
+          benchmark::DoNotOptimize(RunFmaPeak(kSteps));
+          both->flops[worker] = static_cast<double>(FmaPeakFlops(kSteps)) / (Now() - begin);
+        },
+        &round, 2, /*sleep=*/true);
+    return round.flops[0] + round.flops[1];
+  }
+
+ private:
+  static constexpr int64_t kSteps = 600000;
+  struct Round {
+    Meeting meeting;
+    double flops[2] = {0, 0};
+  };
+  ThreadTeam team_{2};
+};
+
+void MeasurePeakOfTwo(benchmark::State& state) {
+  const OnAllCpus all_cpus;
+  if (std::thread::hardware_concurrency() < 2) return state.SkipWithError("one CPU");
+  PeakOfTwo peak;
+  std::vector<double> flops;
+  for (auto _ : state) flops.push_back(peak.Flops());
+  state.counters["gflops"] = Median(flops) * 1e-9;
+}
+BENCHMARK(MeasurePeakOfTwo)->Name("fma_peak_2_threads")->UseRealTime()->Iterations(40);
+
+struct DotShape {
+  int64_t m, k, n;
+};
+constexpr DotShape kShapes[] = {{672, 768, 768}, {1008, 1024, 1024}, {1024, 1024, 4096}, {2048, 2560, 2560}};
+
+// Each iteration runs the product, waits until its worker has gone to sleep, and runs the peak loop.
+void MeasureDotOfTwo(benchmark::State& state, DotShape shape) {
+  const OnAllCpus all_cpus;
+  if (std::thread::hardware_concurrency() < 2) return state.SkipWithError("one CPU");
+  const GraphPtr graph = NewGraph("dot");
+  const tailor_value x = Input(graph.get(), "x", {Symbol(graph.get(), "M", 1 << 20), Fixed(graph.get(), shape.k)});
+  tailor_value product;
+  Check(tailor_graph_dot(graph.get(), x, Constant(graph.get(), "w", {shape.k, shape.n}, 1), nullptr, &product));
+  Output(graph.get(), product);
+  const ExecutablePtr executable = Compile(graph.get(), "host");
+  std::vector<float> in = SomeNumbers(shape.m * shape.k, 2), out(shape.m * shape.n);
+  const SessionPtr session =
+      Bound(executable.get(), 2, {TensorOf(in, {shape.m, shape.k})}, {TensorOf(out, {shape.m, shape.n})});
+  const double flops = 2.0 * static_cast<double>(shape.m * shape.k * shape.n);
+  PeakOfTwo peak;
+  std::vector<double> shares;
+  for (auto _ : state) {
+    const double begin = Now();
+    Check(tailor_session_run_bound(session.get()));
+    const double seconds = Now() - begin;
+    state.SetIterationTime(seconds);
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    shares.push_back(flops / seconds / peak.Flops());
+  }
+  state.counters["share_of_peak"] = Median(shares);
+}
+
+[[maybe_unused]] const int registered = [] {
+  for (const DotShape& shape : kShapes) {
+    const std::string name =
+        "dot_2_threads/" + std::to_string(shape.m) + "x" + std::to_string(shape.k) + "x" + std::to_string(shape.n);
+    benchmark::RegisterBenchmark(name.c_str(), [shape](benchmark::State& state) { MeasureDotOfTwo(state, shape); })
+        ->UseManualTime()
+        ->Iterations(30)
+        ->Unit(benchmark::kMicrosecond);
+  }
+  return 0;
+}();
+
+}  // namespace
+}  // namespace tailor

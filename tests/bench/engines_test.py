@@ -1,0 +1,72 @@
+"""Engines: the protocol, the operands that all of them get, and engines that disagree."""
+import pathlib
+import types
+import unittest
+
+import numpy
+
+from side_by_side import engines
+from side_by_side.figures import NotMeasured
+from side_by_side.processes import serve
+from side_by_side.processes.operands import numbers
+
+
+def stub(name, *result):
+    return types.SimpleNamespace(name=name, result=lambda: numpy.array(result, numpy.float32))
+
+
+class EnginesTest(unittest.TestCase):
+    def engine(self):
+        engine = engines.python_engine("tailor", 1)
+        self.addCleanup(engine.close)
+        return engine
+
+    def test_a_case_is_run_timed_and_saved(self):
+        engine = self.engine()
+        self.assertGreater(engine.prepare(op="dot", m=3, k=5, n=4), 0)
+        self.assertGreaterEqual(len(engine.times(0.05)), serve.LEAST_RUNS)
+        expected = numbers((3, 5), 1) @ numbers((5, 4), 2)
+        numpy.testing.assert_allclose(engine.result(), expected.ravel(), rtol=1e-5, atol=1e-6)
+
+    def test_row_kernels_and_convolutions(self):
+        engine = self.engine()
+        engine.prepare(op="softmax", rows=2, columns=6)
+        weights = numpy.exp(numbers((2, 6), 1))
+        numpy.testing.assert_allclose(engine.result(), (weights / weights.sum(1, keepdims=True)).ravel(), rtol=1e-5)
+        engine.prepare(op="conv", x=[1, 1, 2, 2], weights=[1, 1, 3, 3], strides=[1, 1], pads=[1, 1])
+        x, w = numbers((2, 2), 1), numbers((3, 3), 2)
+        self.assertAlmostEqual(float(engine.result()[0]), float((x * w[1:, 1:]).sum()), places=5)
+
+    def test_what_cannot_be_done_is_said_and_the_engine_lives_on(self):
+        engine = self.engine()
+        with self.assertRaisesRegex(RuntimeError, "Tailor: KeyError: 'n'"):
+            engine.prepare(op="dot", m=1, k=1)
+        self.assertGreaterEqual(engine.prepare(op="exp", rows=1, columns=1), 0)
+
+    def test_a_program_that_is_not_built_is_no_peer(self):
+        with self.assertRaisesRegex(NotMeasured, "peer-onednn is not built"):
+            engines.program_engine("onednn", pathlib.Path("/nowhere"), 1)
+
+
+class AgreementTest(unittest.TestCase):
+    def test_small_differences_are_allowed(self):
+        engines.require_agreement([stub("A", 1, -100), stub("B", 1.001, -100)], 1e-4, "case")
+
+    def test_results_that_differ_are_no_benchmark(self):
+        for wrong in ((1.1, -100), (1, float("nan"))):
+            with self.assertRaisesRegex(ValueError, "A and B differ by .*: case"):
+                engines.require_agreement([stub("A", 1, -100), stub("B", *wrong)], 1e-4, "case")
+        with self.assertRaisesRegex(ValueError, "2 and 1 elements: case"):
+            engines.require_agreement([stub("A", 1, -100), stub("B", 1)], 1e-4, "case")
+
+
+class OperandsTest(unittest.TestCase):
+    def test_numbers_depend_on_index_and_seed(self):
+        self.assertEqual(numbers((2,), 0).tolist()[0], -1)
+        mixed = ((1 + 7919) * 2654435761 % 2**32) >> 8
+        self.assertEqual(float(numbers((2, 2), 1)[0, 1]), mixed * 2.0**-23 - 1)
+        self.assertEqual(numbers((1 << 16,), 3).min() >= -1, numbers((1 << 16,), 3).max() < 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

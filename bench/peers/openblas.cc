@@ -43,5 +43,7 @@ std::unique_ptr<PeerCase> Make(const nlohmann::json& wanted) {
 
 int main(int count, char** arguments) {
   scipy_openblas_set_num_threads(count > 1 ? std::atoi(arguments[1]) : 1);
-  return tailor::ServePeer(std::string(scipy_openblas_get_config()), count, arguments, tailor::Make);
+  const std::string config = scipy_openblas_get_config();  // "OpenBLAS <version> <options>"
+  const std::string name = config.substr(0, config.find(' ', config.find(' ') + 1));
+  return tailor::ServePeer(name, count, arguments, tailor::Make);
 }

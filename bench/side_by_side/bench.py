@@ -62,6 +62,7 @@ class Bench:
         """A limit of this machine, measured once in this run: ("fma_peak", "gflops") and the like."""
         if benchmark not in self._calibrated:
             self._calibrated[benchmark] = self.tailor.one(benchmark).counter(counter)
+            self.note(f"{benchmark}: {self._calibrated[benchmark]:.1f} {counter.replace('_', ' ')}")
         return self._calibrated[benchmark]
 
     def weight_copies(self, weight_bytes):

@@ -56,9 +56,10 @@ def markdown(outcomes):
 
 
 def as_json(outcomes, machine, notes):
-    """{"metrics": [...], "machine": {...}, "notes": [...]}; a figure that several rows show is listed once."""
-    metrics = {}
-    for outcome in outcomes:
-        for metric in outcome.as_json():
-            metrics.setdefault(metric["name"], metric)
-    return {"metrics": list(metrics.values()), "machine": machine, "notes": notes}
+    """{"metrics": [...], "machine": {...}, "notes": [...]}. No two metrics have one name."""
+    metrics = [metric for outcome in outcomes for metric in outcome.as_json()]
+    names = [metric["name"] for metric in metrics]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise ValueError(f"several figures have the names {sorted(twice)}")
+    return {"metrics": metrics, "machine": machine, "notes": notes}

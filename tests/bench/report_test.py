@@ -51,6 +51,10 @@ cpu-3  nothing    not measured: no a|b here""")
             "name": "cpu-3", "title": "nothing", "value": None, "unit": "", "peer": None, "peer_value": None,
             "ratio": None, "target": None, "bound": None, "met": None, "reason": "not measured: no a|b here"})
 
+    def test_no_two_metrics_have_one_name(self):
+        with self.assertRaisesRegex(ValueError, "added kernel"):
+            report.as_json([OUTCOMES[1], OUTCOMES[1]], {}, [])
+
 
 if __name__ == "__main__":
     unittest.main()

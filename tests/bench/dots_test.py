@@ -1,0 +1,64 @@
+"""The rows of matrix products, from figures of benchmarks that stand for measured ones."""
+import pathlib
+import types
+import unittest
+
+from side_by_side.figures import NotMeasured
+from side_by_side.rows import dots
+from side_by_side.tailor_bench import Result
+
+
+class Benchmarks:
+    """dot/<extents> with a share of the peak; half a second each."""
+
+    def __init__(self, shares, **counters):
+        self._shares, self._counters = shares, counters
+
+    def names(self):
+        return list(self._shares)
+
+    def one(self, name, repetitions):
+        return Result({"run_name": name, "real_time": 0.5, "time_unit": "s", "peak_share": self._shares[name],
+                       **self._counters})
+
+    def run(self, pattern):
+        return {name: Result({"run_name": name, "real_time": seconds, "time_unit": "s"})
+                for name, seconds in self._shares.items()}
+
+
+def bench_of(tailor):
+    limits = {"fma_peak": 16e-9, "copy_bandwidth": 1e-9}  # 16 flop and one byte a second
+    return types.SimpleNamespace(
+        tailor=tailor, build_dir=pathlib.Path("/nowhere"), rounds=1, dots={}, note=lambda text: None,
+        progress=lambda text: None, pick=lambda cases, count: cases,
+        calibrated=lambda benchmark, counter: limits[benchmark])
+
+
+class DotsTest(unittest.TestCase):
+    def test_shares_are_those_of_the_benchmarks(self):
+        bench = bench_of(Benchmarks({"dot/2x3x4": 0.9, "dot/8x4x4": 0.4}, roofline_share=0.5))
+        measured = dots.measured(bench, [(2, 3, 4), (8, 4, 4)])
+        self.assertEqual(measured[2, 3, 4], dots.Dot(0.9, 0.5, 0.5, {}))
+        figure, = dots.shares(bench, list(measured), "both", lambda dot: dot.peak_share, "of peak", None)
+        self.assertAlmostEqual(figure.value, 0.6)
+
+    def test_the_roofline_is_the_longer_of_multiplying_and_moving(self):
+        bench = bench_of(Benchmarks({}))
+        self.assertAlmostEqual(dots.roofline_seconds(bench, (1, 2, 3)), 4 * (2 + 6 + 3))
+        self.assertAlmostEqual(dots.roofline_seconds(bench, (256, 256, 256)), 2 * 256**3 / 16)
+
+    def test_a_shape_is_measured_once(self):
+        bench = bench_of(Benchmarks({"dot/2x3x4": 0.9}, roofline_share=0.5))
+        first = dots.measured(bench, [(2, 3, 4)])[2, 3, 4]
+        self.assertIs(dots.measured(bench, [(2, 3, 4)])[2, 3, 4], first)
+
+    def test_bf16_is_compared_with_the_same_shape(self):
+        bench = bench_of(Benchmarks({"dot/8x4x4": 3.0, "dot_bf16/8x4x4": 1.5, "dot_bf16/1x1x1": 1.0}))
+        figure, = dots.bf16(bench)
+        self.assertEqual((figure.name, figure.value, figure.met), ("bf16, 1 shapes, geometric mean", 2.0, True))
+        with self.assertRaises(NotMeasured):
+            dots.bf16(bench_of(Benchmarks({"dot/8x4x4": 3.0})))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -71,7 +71,7 @@ int ServePeer(const std::string& name, int argument_count, char** arguments,
               std::unique_ptr<PeerCase> (*make)(const json& wanted)) {
   const int threads = argument_count > 1 ? std::atoi(arguments[1]) : 1;
   if (threads == 1) StayOnLastCpu();
-  const clockid_t clock = threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+  const clockid_t clock = threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
   std::unique_ptr<PeerCase> prepared;
   const auto answer = [&](const json& request) -> json {
     if (request.contains("prepare")) {

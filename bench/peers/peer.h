@@ -25,12 +25,12 @@ class PeerCase {
   virtual std::vector<float> Result() = 0;  // of the last run, dense row-major
 };
 
-// f32 multiples of 2^-23 in [-1, 1) that depend on index and seed alone; processes/numbers.py has the same.
+// f32 multiples of 2^-23 in [-1, 1) that depend on index and seed alone; processes/operands.py has the same.
 std::vector<float> Numbers(int64_t count, uint32_t seed);
 
 // Serves requests until the input ends; `make` throws where it cannot make a case. Announces {"ready": name}.
-// Returns the exit status. Times are CPU times of the calling thread with one thread, else elapsed times: the second
-// argument, if any, is the number of threads.
+// Returns the exit status. The arguments are main's: the first one, if any, is the number of threads. With one thread,
+// times are CPU times of the process, else elapsed times.
 int ServePeer(const std::string& name, int argument_count, char** arguments,
               std::unique_ptr<PeerCase> (*make)(const nlohmann::json& wanted));
 

@@ -2,9 +2,9 @@
 
     ./dev bench [--only NAME] [--full] [--rounds N] [--threads 1,2] [--json FILE] [--markdown] [--torch]
 
-A quick run measures a part of every list, in about five minutes; --full all of them. Engines run in processes of their
-own and take turns, A B A B; figures are medians. Ends with status 1 where measuring a row failed; a target that is
-missed is no failure.
+A quick run measures a part of every list, in about five minutes; --full all of them, in hours. Engines run in
+processes of their own and take turns, A B A B; figures are medians. Ends with status 1 where measuring a row failed; a
+target that is missed is no failure.
 """
 import argparse
 import json
@@ -35,11 +35,14 @@ def parsed(arguments):
     return options
 
 
-def measure_rows(rows, bench):
+def measure_rows(rows, bench, file):
+    """The outcomes. After each row `file`, if any, has all of them so far: a run that is stopped loses little."""
     outcomes = []
     for row in rows:
         print(f"-- {row.name}: {row.title}", file=sys.stderr, flush=True)
         outcomes.append(figures.measure(row, bench))
+        if file:
+            file.write_text(json.dumps(report.as_json(outcomes, bench.machine, bench.notes), indent=1) + "\n")
     return outcomes
 
 
@@ -49,13 +52,11 @@ def main(arguments=None):
     rows = [row for row in ROWS if not options.only or row.name in options.only]
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options.build_dir, pathlib.Path(folder), options.rounds, options.full, options.threads)
-        outcomes = measure_rows(rows, bench)
+        outcomes = measure_rows(rows, bench, options.json)
     described = bench.machine
     print(f"{described['cpu']}, {described['cpus']} CPUs, load average {described['load_average']:.2f} at the start\n")
     print((report.markdown if options.markdown else report.table)(outcomes))
     print(*(f"\n- {note}" for note in bench.notes), sep="")
-    if options.json:
-        options.json.write_text(json.dumps(report.as_json(outcomes, described, bench.notes), indent=1) + "\n")
     return 1 if any(outcome.failed for outcome in outcomes) else 0
 
 

@@ -56,10 +56,11 @@ def markdown(outcomes):
 
 
 def as_json(outcomes, machine, notes):
-    """{"metrics": [...], "machine": {...}, "notes": [...]}. No two metrics have one name."""
-    metrics = [metric for outcome in outcomes for metric in outcome.as_json()]
-    names = [metric["name"] for metric in metrics]
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise ValueError(f"several figures have the names {sorted(twice)}")
-    return {"metrics": metrics, "machine": machine, "notes": notes}
+    """{"metrics": [...], "machine": {...}, "notes": [...]}. Where a name is taken, that of the row precedes it."""
+    metrics = {}
+    for outcome in outcomes:
+        for metric in outcome.as_json():
+            if metric["name"] in metrics:
+                metric["name"] = f"{outcome.row.name}: {metric['name']}"
+            metrics[metric["name"]] = metric
+    return {"metrics": list(metrics.values()), "machine": machine, "notes": notes}

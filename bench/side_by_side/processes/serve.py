@@ -9,7 +9,7 @@
     {"reserve": [B, S]}, {"workspace": [[B, S], ...]}              of Tailor's encoders alone
 
 A case is {"encoder": [B, S]} of the model, or an op with its extents ("op": "dot", "m": ...). What cannot be done is
-answered by {"error": TEXT}. Times of one thread are its CPU times on the last CPU, others elapsed times.
+answered by {"error": TEXT}. With one thread, times are CPU times of the process on the last CPU, else elapsed times.
 """
 import argparse
 import importlib
@@ -70,9 +70,9 @@ def main():
     arguments.add_argument("--model")
     options = arguments.parse_args()
     clock = time.perf_counter
-    if options.threads == 1:  # all work is this thread's: its CPU time leaves out what others on the machine do
+    if options.threads == 1:  # CPU time leaves out what others on the machine do, and no engine's helpers
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-        clock = time.thread_time
+        clock = time.process_time
     module = importlib.import_module(f"side_by_side.processes.{options.kind}_engine")
     engine = module.Engine(options.model, options.threads)
     server = Server(engine, clock)

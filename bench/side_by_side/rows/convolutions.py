@@ -40,4 +40,4 @@ def deepbench(bench):
             ratios[name] = theirs / own
     mean, worst = geomean(ratios.values()), min(ratios, key=ratios.get)
     return [Figure(f"{len(cases)} convolutions, geometric mean", mean, "x", AtLeast(1.0), peer, ratio=mean),
-            Figure(f"worst convolution: {worst.removeprefix('conv ')}", ratios[worst], "x", None, peer, ratio=ratios[worst])]
+            Figure(f"worst: {worst}", ratios[worst], "x", None, peer, ratio=ratios[worst])]

@@ -216,8 +216,6 @@ class MicroKernelEmitter {
     return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {}, factors, nullptr, "sum.next");
   }
 
-  bool MultipliesPairs() const { return target_.bf16_products != BF16Products::kConverted; }
-
   // Adds the products at k and k + 1, or at k alone, with one instruction for each sum.
   Sums EmitPair(llvm::Value* k, const Sums& sums, bool half = false) {
     return EmitStep(sums, {[&](int row) { return Splat(half ? LoadLhsEven(row, k) : LoadLhsPair(row, k)); },
@@ -235,6 +233,7 @@ class MicroKernelEmitter {
     arrivals_.push_back({b_.GetInsertBlock(), even});
     b_.CreateCondBr(b_.CreateICmpSLT(k, whole_pairs_, "whole"), odd, exit_);
     b_.SetInsertPoint(odd);
+    // No instruction; what was read before it does not stand for what is read after.
     b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
     factors = Factors(k, true);
     factors.rhs = [&](int column) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "exec/tile_state.h"
+
 namespace tailor {
 namespace {
 
@@ -47,6 +49,12 @@ TEST(CpuFeatures, LevelsAreWholeSets) {
   EXPECT_EQ(CpuLevel(cpu), "x86-64-v2");
   cpu.leaf1_ecx &= ~(1u << 23);  // popcnt
   EXPECT_EQ(CpuLevel(cpu), "x86-64");
+}
+
+TEST(TileState, IsGrantedWhereItIsSaved) {
+  if (!MissingFeatures(ThisCpu(), std::vector<std::string>{"amx-tile"}).empty()) GTEST_SKIP() << "no tile registers";
+  EXPECT_TRUE(RequestTileState());
+  EXPECT_TRUE(RequestTileState()) << "asked again";
 }
 
 // The compiler's own probe knows the same machine.

@@ -38,8 +38,10 @@ std::string Schedule::Text(const KernelPlan& plan) const {
   if (!plan.links.empty()) {
     out = absl::StrCat("blocks of ", links[0].tile.task_rows, " rows\n");
   } else if (plan.contraction) {
-    out = absl::StrCat("tile ", tile.rows, "x", tile.panels, " panels, task ", tile.task_rows, " rows x ",
-                       tile.task_panels, " panels, depth ", tile.depth, "\n");
+    out = absl::StrCat(
+        "tile ", tile.rows, "x", tile.panels, " panels, ",
+        tile.tall_rows > tile.rows ? absl::StrCat("tall ", tile.tall_rows, "x", tile.tall_panels, ", ") : "", "task ",
+        tile.task_rows, " rows x ", tile.task_panels, " panels, depth ", tile.depth, "\n");
   } else {
     out = absl::StrCat("lanes ", lanes, " along ", lane_axis < 0 ? "nothing" : absl::StrCat("a", lane_axis),
                        ", unroll ", unroll, lane_chunk > 0 ? absl::StrCat(", chunk ", lane_chunk) : "", "\n");

@@ -42,6 +42,9 @@ std::string VersionText(const Version& version);  // "d0 >= 2 and d1 >= 2", "alw
 struct ContractionTile {
   int rows = 6;
   int panels = 4;
+  // Products of more than `rows` rows and at most so many are one tile, `tall_panels` wide: panels are read once.
+  int tall_rows = 0;
+  int tall_panels = 0;
   int64_t task_rows = 96;
   int64_t task_panels = 16;
   int64_t depth = 1024;  // longest run of K between two visits to memory of the sums

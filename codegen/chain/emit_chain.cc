@@ -33,7 +33,7 @@ class ChainEmitter {
       fault += plan_.links[i].plan.fault_count;
     }
     Value* rows = frame_.ExtentValue(b_, plan_.axes.back().extent);
-    cut_ = EvenCut::Emit(b_, rows, b_.getInt64(tile_.rows));
+    cut_ = EvenCut::OfRows(b_, rows, tile_);
     Value* blocks = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, b_.getInt64(1),
                                              EmitCeilDiv(b_, rows, b_.getInt64(tile_.task_rows), "blocks"));
     EmitLoop(b_, function_->getArg(1), function_->getArg(2), 1, "task", [&](Value* task) {

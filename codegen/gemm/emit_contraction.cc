@@ -103,11 +103,11 @@ class ContractionEmitter {
   void EmitCuts() {
     Value* m = AxisExtent(c_.m);
     Value* n = AxisExtent(c_.n);
-    rows_ = EvenCut::Emit(b_, m, I64(tile_.rows));
+    rows_ = EvenCut::OfRows(b_, m, tile_);
     Value* panels = EmitCeilDiv(b_, n, I64(kPanelColumns), "panels");
     Value* limit = I64(tile_.panels);
     Value* most_rows = rows_.LargestSize(b_);
-    for (int rows = 1; rows <= tile_.rows; ++rows) {
+    for (int rows = 1; rows <= std::max(tile_.rows, tile_.tall_rows); ++rows) {
       const int wide = PanelsForRows(tile_, pieces_, rows);
       if (wide != tile_.panels) limit = b_.CreateSelect(b_.CreateICmpEQ(most_rows, I64(rows)), I64(wide), limit);
     }

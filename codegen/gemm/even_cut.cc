@@ -18,6 +18,15 @@ EvenCut EvenCut::Emit(llvm::IRBuilderBase& b, llvm::Value* extent, llvm::Value* 
   return cut;
 }
 
+EvenCut EvenCut::OfRows(llvm::IRBuilderBase& b, llvm::Value* rows, const ContractionTile& tile) {
+  llvm::Value* limit = b.getInt64(tile.rows);
+  if (tile.tall_rows > 0) {
+    llvm::Value* tall = b.getInt64(tile.tall_rows);
+    limit = b.CreateSelect(b.CreateICmpULE(rows, tall), tall, limit, "rows.limit");
+  }
+  return Emit(b, rows, limit);
+}
+
 llvm::Value* EvenCut::Start(llvm::IRBuilderBase& b, llvm::Value* tile) const {
   llvm::Value* larger = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, tile, extra);
   return b.CreateAdd(b.CreateMul(tile, base), larger, "tile.start");

@@ -3,6 +3,7 @@
 #ifndef TAILOR_CODEGEN_GEMM_EVEN_CUT_H_
 #define TAILOR_CODEGEN_GEMM_EVEN_CUT_H_
 
+#include "codegen/schedule.h"
 #include "llvm/IR/IRBuilder.h"
 
 namespace tailor {
@@ -16,6 +17,8 @@ struct EvenCut {
 
   // `limit` > 0; an extent of 0 gives no tiles.
   static EvenCut Emit(llvm::IRBuilderBase& b, llvm::Value* extent, llvm::Value* limit);
+  // Of the rows of a product.
+  static EvenCut OfRows(llvm::IRBuilderBase& b, llvm::Value* rows, const ContractionTile& tile);
   llvm::Value* Start(llvm::IRBuilderBase& b, llvm::Value* tile) const;
   llvm::Value* Size(llvm::IRBuilderBase& b, llvm::Value* tile) const;
   llvm::Value* LargestSize(llvm::IRBuilderBase& b) const;

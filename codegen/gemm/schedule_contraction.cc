@@ -27,6 +27,10 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
   constexpr int64_t kTaskRows = 48, kTaskPanels = 4, kDepthBytes = 4096;
   ContractionTile& tile = schedule.tile;
   std::tie(tile.rows, tile.panels) = BestTile(traits, kPanelColumns / schedule.lanes);
+  // Widening elements takes registers, and so do products of integers.
+  if (IsFloat(c.accumulate) && plan.buffers[c.rhs.ref].dtype == c.accumulate) {
+    std::tie(tile.tall_rows, tile.tall_panels) = TallestTile(traits, kPanelColumns / schedule.lanes, tile);
+  }
   tile.task_panels = kTaskPanels;
   if (traits.bf16_products == BF16Products::kTiles && plan.buffers[c.rhs.ref].dtype == DType::kBF16) {
     // Arithmetic is so much faster that the left operand must be read from beyond L2 less often.

@@ -15,16 +15,17 @@ std::pair<int, int> CutSizes(int64_t count, int limit) {
   return {static_cast<int>(count / tiles), static_cast<int>(CeilDiv(count, tiles))};
 }
 
-// (larger size, size) of every tile of every count of `unit`s up to `max` (just `max` if `fixed`).
-std::set<std::pair<int, int>> CutsOf(int64_t max, int64_t unit, bool fixed, int limit) {
+// (larger size, size) of every tile of every count of `unit`s up to `max` (just `max` if `fixed`); counts from `limit`
+// to `one_tile` are one.
+std::set<std::pair<int, int>> CutsOf(int64_t max, int64_t unit, bool fixed, int limit, int one_tile) {
   std::set<std::pair<int, int>> cuts;
   auto add = [&](int64_t count) {
-    const auto [small, large] = CutSizes(count, limit);
+    const auto [small, large] = CutSizes(count, count <= one_tile ? std::max(limit, one_tile) : limit);
     cuts.insert({large, small});
     cuts.insert({large, large});
   };
   // From limit * (limit - 1) on all tiles have limit or limit - 1.
-  const int64_t last = std::min<int64_t>(max, limit * limit * unit);
+  const int64_t last = std::min<int64_t>(max, std::max(limit * limit, one_tile) * unit);
   for (int64_t count = fixed ? std::max<int64_t>(max, 1) : unit; count <= (fixed ? max : last); count += unit)
     add(count);
   return cuts;
@@ -50,7 +51,22 @@ std::pair<int, int> BestTile(const TargetTraits& traits, int pieces) {
   return best;
 }
 
+std::pair<int, int> TallestTile(const TargetTraits& traits, int pieces, const ContractionTile& tile) {
+  constexpr int kMostRows = 9, kMultiplyAddsPerLoad = 2;
+  const int temporaries = traits.fused_multiply_add ? 1 : 2;
+  for (int rows = kMostRows; rows > tile.rows; --rows) {
+    for (int panels = tile.panels; panels > 0; --panels) {
+      const int columns = panels * pieces;
+      const int registers = rows * columns + std::min(rows, columns) + temporaries;
+      const bool pays = rows * columns >= kMultiplyAddsPerLoad * (rows + columns);
+      if (registers < traits.vector_registers && pays) return {rows, panels};
+    }
+  }
+  return {0, 0};
+}
+
 int PanelsForRows(const ContractionTile& tile, int pieces, int rows) {
+  if (rows > tile.rows) return tile.tall_panels;
   constexpr int kChains = 8;  // multiply-add latency times instructions per cycle, on the cores of today
   const int wide = std::min<int>(tile.task_panels, kChains / (rows * pieces));
   return std::max(tile.panels, wide);
@@ -61,9 +77,9 @@ std::set<std::pair<int, int>> ReachableTiles(const ExtentRange& m, const ExtentR
   const int64_t panels_max = CeilDiv(n.max, kPanelColumns);
   const int64_t panels_unit = n.divisor % kPanelColumns == 0 ? n.divisor / kPanelColumns : 1;
   std::set<std::pair<int, int>> tiles;
-  for (const auto& [most_rows, rows] : CutsOf(m.max, m.divisor, m.fixed, tile.rows)) {
+  for (const auto& [most_rows, rows] : CutsOf(m.max, m.divisor, m.fixed, tile.rows, tile.tall_rows)) {
     const int limit = PanelsForRows(tile, pieces, most_rows);
-    for (const auto& [most_panels, panels] : CutsOf(panels_max, panels_unit, n.fixed, limit)) {
+    for (const auto& [most_panels, panels] : CutsOf(panels_max, panels_unit, n.fixed, limit, 0)) {
       tiles.insert({rows, panels});
     }
   }

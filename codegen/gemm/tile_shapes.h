@@ -1,5 +1,7 @@
 // Which micro-kernels a product needs. An extent is cut into as few tiles as the limit allows, as even as
-// possible: 7 rows in tiles of at most 6 are 4 + 3, for a lone last row would waste registers.
+// possible: 10 rows in tiles of at most 6 are 5 + 5, for a lone last row would waste registers. That is patterns I, II
+// and IV of MikPoly (figure 5) with micro-kernels of every size, where a region is at most one row or panel apart from
+// the next; docs/decisions/one-cut-by-rule.md says why no search chooses between cuts.
 #ifndef TAILOR_CODEGEN_GEMM_TILE_SHAPES_H_
 #define TAILOR_CODEGEN_GEMM_TILE_SHAPES_H_
 
@@ -16,8 +18,13 @@ namespace tailor {
 // passing operand fit the registers of `traits`; `pieces` registers hold 16 sums.
 std::pair<int, int> BestTile(const TargetTraits& traits, int pieces);
 
-// How many panels wide tiles of `rows` rows may be: at least tile.panels, more where few rows would leave less
-// than eight independent chains of sums.
+// Rows and panels of the tallest micro-kernel that still has two multiply-adds per load, at most nine rows: more of
+// them contend for the ways of an L1 cache where rows are some power of two apart. {0, 0} if it is no taller than
+// `tile`.
+std::pair<int, int> TallestTile(const TargetTraits& traits, int pieces, const ContractionTile& tile);
+
+// How many panels wide tiles of `rows` rows may be: tile.panels or, for tall ones, tile.tall_panels; more where few
+// rows would leave less than eight independent chains of sums.
 int PanelsForRows(const ContractionTile& tile, int pieces, int rows);
 
 // Every (rows, panels) that occurs for some extents in the given ranges.

@@ -102,7 +102,8 @@ TEST(MicroKernel, DepthLoopKeepsItsSumsInRegisters) {
       MicroKernel kernel{.lanes = kPanelColumns / pieces, .lhs = dtype, .rhs = dtype, .accumulate = accumulate};
       ContractionTile tile;
       std::tie(tile.rows, tile.panels) = BestTile(target.traits, pieces);
-      for (kernel.rows = 1; kernel.rows <= tile.rows; ++kernel.rows) {
+      if (dtype == accumulate) std::tie(tile.tall_rows, tile.tall_panels) = TallestTile(target.traits, pieces, tile);
+      for (kernel.rows = 1; kernel.rows <= std::max(tile.rows, tile.tall_rows); ++kernel.rows) {
         kernel.panels = PanelsForRows(tile, pieces, kernel.rows);
         kernel.fetch_ahead = dtype == accumulate || kernel.rows < tile.rows;
         const int sums = kernel.rows * kernel.panels * pieces;

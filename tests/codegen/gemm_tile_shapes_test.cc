@@ -14,6 +14,9 @@ using testing::UnorderedElementsAre;
 constexpr ExtentRange kAny = {.max = INT64_MAX, .divisor = 1, .fixed = false};
 constexpr ContractionTile kTile = {.rows = 6, .panels = 4, .task_rows = 48, .task_panels = 4};
 
+constexpr ContractionTile kTallTile = {
+    .rows = 6, .panels = 4, .tall_rows = 9, .tall_panels = 3, .task_rows = 48, .task_panels = 4};
+
 ExtentRange Fixed(int64_t extent) { return {.max = extent, .divisor = 1, .fixed = true}; }
 
 TEST(BestTile, FillsTheRegisters) {
@@ -23,6 +26,12 @@ TEST(BestTile, FillsTheRegisters) {
   EXPECT_THAT(BestTile(FindCpuTarget("x86-64-v3")->traits, 4), Pair(2, 1));
   EXPECT_THAT(BestTile(FindCpuTarget("x86-64-v2")->traits, 4), Pair(2, 1));
   EXPECT_THAT(BestTile(FindCpuTarget("x86-64-v2")->traits, 8), Pair(1, 1));
+}
+
+TEST(TallestTile, HasTwoMultiplyAddsPerLoad) {
+  EXPECT_THAT(TallestTile(FindCpuTarget("x86-64-v4")->traits, 1, kTile), Pair(9, 3));
+  EXPECT_THAT(TallestTile(FindCpuTarget("x86-64-v4")->traits, 2, {.rows = 6, .panels = 2}), Pair(0, 0));
+  EXPECT_THAT(TallestTile(FindCpuTarget("x86-64-v3")->traits, 2, {.rows = 6, .panels = 1}), Pair(0, 0));
 }
 
 TEST(PanelsForRows, GivesFewRowsMoreChains) {
@@ -39,6 +48,13 @@ TEST(ReachableTiles, AreFewForFixedExtents) {
   EXPECT_TRUE(ReachableTiles(Fixed(0), kAny, kTile, 1).empty());
 }
 
+TEST(ReachableTiles, TallOnesServeRowsThatAreOneTile) {
+  EXPECT_THAT(ReachableTiles(Fixed(7), Fixed(96), kTallTile, 1), UnorderedElementsAre(Pair(7, 3)));
+  EXPECT_THAT(ReachableTiles(Fixed(9), Fixed(64), kTallTile, 1), UnorderedElementsAre(Pair(9, 2)));
+  EXPECT_THAT(ReachableTiles(Fixed(10), Fixed(64), kTallTile, 1), UnorderedElementsAre(Pair(5, 4)));
+  EXPECT_EQ(ReachableTiles(kAny, Fixed(384), kTallTile, 1).size(), 9);
+}
+
 TEST(ReachableTiles, UseWhatIsKnown) {
   EXPECT_EQ(ReachableTiles(kAny, kAny, kTile, 1).size(), 24);
   EXPECT_EQ(ReachableTiles(kAny, Fixed(384), kTile, 1).size(), 6);
@@ -49,9 +65,11 @@ TEST(ReachableTiles, UseWhatIsKnown) {
 
 // Every tile of every pair of extents is among those emitted.
 TEST(ReachableTiles, CoverEveryExtent) {
-  const std::set<std::pair<int, int>> tiles = ReachableTiles(kAny, kAny, kTile, 1);
-  for (int64_t m = 1; m < 200; ++m) {
-    for (const auto& tile : ReachableTiles(Fixed(m), Fixed(m * 7), kTile, 1)) EXPECT_TRUE(tiles.contains(tile)) << m;
+  for (const ContractionTile& limits : {kTile, kTallTile}) {
+    const std::set<std::pair<int, int>> tiles = ReachableTiles(kAny, kAny, limits, 1);
+    for (int64_t m = 1; m < 200; ++m) {
+      for (const auto& tile : ReachableTiles(Fixed(m), Fixed(m * 7), limits, 1)) EXPECT_TRUE(tiles.contains(tile)) << m;
+    }
   }
 }
 

@@ -43,6 +43,10 @@ llvm::Value* Rem(const LaneMath& m, llvm::Value* x, llvm::Value* y);
 // Rem, moved by y where its sign is not that of y.
 llvm::Value* Mod(const LaneMath& m, llvm::Value* x, llvm::Value* y);
 
+// x / divisor, a scalar, by its reciprocal, which a loop computes once, and one correction (Markstein): the bits of a
+// division, except that subnormal results, and those of |x| < 2^-100 (f64: 2^-900), may be 2 ulp off. Requires m.fma().
+llvm::Value* DivideAll(const LaneMath& m, llvm::Value* x, llvm::Value* divisor);
+
 // exp(x) = (1 + fraction) * 2^exponent with |fraction| < 0.42, `exponent` an integer of the float's
 // width. Right where exp(x) neither overflows nor is subnormal by more than 2^-30.
 struct ExpParts {

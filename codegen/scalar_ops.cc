@@ -7,6 +7,7 @@
 #include "codegen/math_functions.h"
 #include "codegen/scalar_ops_cast.h"
 #include "llvm/ADT/APFloat.h"
+#include "llvm/Analysis/VectorUtils.h"
 
 namespace tailor {
 namespace {
@@ -168,7 +169,20 @@ Value* Mul(const Call& c) {
   return c.on_floats() ? c.Rounded(c.b.CreateFMul(c.x(), c.y(), "mul")) : c.b.CreateMul(c.x(), c.y(), "mul");
 }
 
-Value* Div(const Call& c) { return c.on_floats() ? c.Rounded(c.b.CreateFDiv(c.x(), c.y(), "div")) : DivideIntegers(c); }
+// Whether dividing by it is multiplying by a number.
+bool HasExactInverse(Value* divisor) {
+  const auto* constant = llvm::dyn_cast<llvm::ConstantFP>(divisor);
+  return constant != nullptr && constant->getValueAPF().getExactInverse(nullptr);
+}
+
+Value* Div(const Call& c) {
+  if (!c.on_floats()) return DivideIntegers(c);
+  Value* uniform = c.y()->getType()->isVectorTy() ? llvm::getSplatValue(c.y()) : nullptr;
+  if (uniform != nullptr && c.target.fma && !HasExactInverse(uniform)) {
+    return c.Rounded(math::DivideAll(c.Math(), c.x(), uniform));
+  }
+  return c.Rounded(c.b.CreateFDiv(c.x(), c.y(), "div"));
+}
 
 Value* Rem(const Call& c) { return c.on_floats() ? math::Rem(c.Math(), c.x(), c.y()) : RemainderOfIntegers(c); }
 

@@ -36,8 +36,10 @@ Value* EmitElement(llvm::IRBuilder<>& b, const EmitTarget& target, const OpUse& 
   for (int i = 0; i < ArityOf(use.op); ++i) {
     const DType dtype = ArgumentType(use, i);
     Value* address = b.CreateGEP(MemoryType(b.getContext(), dtype, 1), f->getArg(1 + i), index, "address");
-    llvm::Type* type = MemoryType(b.getContext(), dtype, lanes);
-    args.push_back(FromMemory(b, dtype, b.CreateAlignedLoad(type, address, llvm::Align(1), "element")));
+    const bool uniform = use.uniform && i == 1;
+    llvm::Type* type = MemoryType(b.getContext(), dtype, uniform ? 1 : lanes);
+    Value* value = FromMemory(b, dtype, b.CreateAlignedLoad(type, address, llvm::Align(1), "element"));
+    args.push_back(uniform ? b.CreateVectorSplat(lanes, value) : value);
   }
   return ToMemory(b, use.result, EmitScalarOp(b, target, use.op, use.operand, use.result, args));
 }

@@ -18,6 +18,7 @@ struct OpUse {
   OpKind op;
   DType operand;
   DType result;
+  bool uniform = false;  // all lanes of y are the first of them
 };
 
 inline const char* const kCpuLevels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};

@@ -329,6 +329,75 @@ TEST(MathFunctions, RemaindersAreExact) {
   ExpectRemainders<double, uint64_t>(DType::kF64, 8);
 }
 
+// Every pair of special dividends and divisors, then random ones of all sizes; `lanes` of y are equal.
+template <class T, class Bits>
+void Quotients(int lanes, std::vector<T>* x, std::vector<T>* y) {
+  using Limits = std::numeric_limits<T>;
+  const T specials[] = {0,
+                        1,
+                        3,
+                        Limits::min(),
+                        Limits::max(),
+                        Limits::denorm_min(),
+                        100 * Limits::denorm_min(),
+                        Limits::infinity(),
+                        Limits::quiet_NaN(),
+                        static_cast<T>(0.1),
+                        std::sqrt(Limits::max()),
+                        Limits::min() * 1000};
+  std::mt19937_64 random(17);
+  const auto any = [&] { return std::bit_cast<T>(static_cast<Bits>(random())); };
+  const auto add = [&](T divisor, auto dividend) {
+    for (int lane = 0; lane < lanes; ++lane) {
+      x->push_back(dividend(lane));
+      y->push_back(divisor);
+    }
+  };
+  for (T divisor : specials) {
+    for (T sign : {1, -1}) {
+      for (size_t i = 0; i < std::size(specials); i += lanes / 2) {
+        add(sign * divisor, [&](int lane) {
+          const T value = specials[std::min(i + lane / 2, std::size(specials) - 1)];
+          return lane % 2 == 0 ? value : -value;
+        });
+      }
+    }
+  }
+  for (int i = 0; i < 100000; ++i) add(any(), [&](int) { return any(); });
+}
+
+template <class T, class Bits>
+void ExpectQuotients(DType dtype, int lanes, double smallest) {
+  std::vector<T> x, y;
+  Quotients<T, Bits>(lanes, &x, &y);
+  for (const char* cpu : kCpuLevels) {
+    if (!HostRuns(cpu)) continue;
+    OpUse use = UseOf(OpKind::kDiv, dtype);
+    use.uniform = true;
+    const auto got = LaneJit(use, lanes, cpu).template Run<T>(x, y);
+    int exact = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      const T want = x[i] / y[i];
+      SCOPED_TRACE(testing::Message() << x[i] << " / " << y[i] << " = " << got[i] << ", not " << want << ", " << cpu);
+      if (std::isnan(want)) {
+        ASSERT_TRUE(std::isnan(got[i]));
+      } else if (std::isnormal(want) && std::fabs(x[i]) >= smallest) {
+        ASSERT_EQ(std::bit_cast<Bits>(got[i]), std::bit_cast<Bits>(want));
+        ++exact;
+      } else {
+        ASSERT_EQ(std::signbit(got[i]), std::signbit(want));
+        ASSERT_LE(UlpError(got[i], static_cast<long double>(x[i]) / y[i]), 2);
+      }
+    }
+    EXPECT_GT(exact, static_cast<int>(x.size()) / 4);
+  }
+}
+
+TEST(MathFunctions, DivisionOfAllLanesByOneNumber) {
+  ExpectQuotients<float, uint32_t>(DType::kF32, 16, 0x1p-100);
+  ExpectQuotients<double, uint64_t>(DType::kF64, 8, 0x1p-900);
+}
+
 TEST(MathFunctions, OddFunctionsKeepTheSignOfZero) {
   for (OpKind op : {OpKind::kTanh, OpKind::kErf, OpKind::kSin, OpKind::kTan, OpKind::kAsin, OpKind::kAtan}) {
     for (DType dtype : {DType::kF32, DType::kF64}) {

@@ -1,5 +1,7 @@
 #include "codegen/host_program.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -130,7 +132,11 @@ void PlanWorkspace(const ShapeFacts& facts, HostProgram& program) {
   for (const HostBuffer& buffer : program.buffers) {
     if (buffer.place != Place::kWorkspace) continue;
     if (blocks.size() <= static_cast<size_t>(buffer.index)) blocks.resize(buffer.index + 1);
-    blocks[buffer.index] = {BytesOf(buffer), {buffer.first_step, buffer.last_step}};
+    WorkspaceBlock& block = blocks[buffer.index];
+    const bool first = block.live.first < 0;
+    block.bytes = BytesOf(buffer);
+    block.live.first = first ? buffer.first_step : std::min(block.live.first, buffer.first_step);
+    block.live.last = std::max(block.live.last, buffer.last_step);
   }
   program.memory = PlanMemory(blocks, facts);
 }

@@ -27,7 +27,7 @@ struct HostBuffer {
     kResult,  // of a call: where it lies is known when the call has run
   };
   Place place;
-  int index = -1;  // of the input, output, constant or result; of the workspace block
+  int index = -1;  // of the input, output, constant or result; of the workspace block, which buffers may share in turn
   DType dtype = DType::kInvalid;
   Shape shape;
   int first_step = 0, last_step = 0;  // between which a workspace block is live
@@ -117,7 +117,7 @@ struct HostProgram {
   std::string Text() const;
 };
 
-// Fills `memory`. A block takes whole cache lines.
+// Fills `memory`. Buffers that share a block have equal bytes. A block takes whole cache lines.
 void PlanWorkspace(const ShapeFacts& facts, HostProgram& program);
 // The bytes of a buffer; those of a workspace block rounded up to 64.
 DimExpr BytesOf(const HostBuffer& buffer);

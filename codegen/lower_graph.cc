@@ -8,6 +8,7 @@
 #include "analysis/shape_facts.h"
 #include "codegen/build_host_program.h"
 #include "codegen/lower_program.h"
+#include "codegen/reuse_blocks.h"
 #include "fusion/dump.h"
 #include "fusion/graph_rebuild.h"
 #include "fusion/hand_down_facts.h"
@@ -98,6 +99,7 @@ class GraphLowering {
           node.name);
     };
     TAILOR_ASSIGN_OR_RETURN(HostProgram program, LowerProgram(rewritten, facts, plan, role, lower_region, tables_));
+    ReuseBlocks(tables_.program.kernels, program);
     PlanWorkspace(facts, program);
     TAILOR_RETURN_IF_ERROR(Dump(number, whole, facts, program));
     tables_.program.programs[number] = std::move(program);

@@ -1,0 +1,103 @@
+#include "codegen/reuse_blocks.h"
+
+#include <algorithm>
+#include <map>
+
+#include "codegen/plan_queries.h"
+
+namespace tailor {
+namespace {
+
+bool InOrder(const Axis& axis) { return axis.role == AxisRole::kOrdered || axis.role == AxisRole::kContract; }
+
+bool WritesOutput(const KernelPlan& plan, const Statement& statement) {
+  return plan.buffers[statement.buffer].kind == BufferKind::kOutput;
+}
+
+// The statement that alone writes outputs, if it is the last of the last stage.
+const Statement* OnlyStore(const KernelPlan& plan) {
+  if (plan.stages.empty() || plan.stages.back().statements.empty()) return nullptr;
+  int64_t stores = 0;
+  for (const Stage& stage : plan.stages) {
+    stores += std::count_if(stage.statements.begin(), stage.statements.end(),
+                            [&](const Statement& statement) { return WritesOutput(plan, statement); });
+  }
+  const Statement& last = plan.stages.back().statements.back();
+  return stores == 1 && WritesOutput(plan, last) ? &last : nullptr;
+}
+
+// Whether each turn of the loops around `store` writes an element of its own.
+bool WritesEachOnce(const KernelPlan& plan, const Statement& store) {
+  const std::vector<int>& looped = plan.stages.back().axes;
+  for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
+    const bool runs =
+        plan.axes[axis].role == AxisRole::kParallel || std::find(looped.begin(), looped.end(), axis) != looped.end();
+    if (!runs || plan.axes[axis].extent == Extent{.constant = 1}) continue;
+    const bool indexed = std::any_of(store.indices.begin(), store.indices.end(), [&](ExprId index) {
+      return plan.exprs[index].kind == ExprKind::kAxis && plan.exprs[index].ref == axis;
+    });
+    if (!indexed) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool MayWriteOver(const KernelPlan& plan, int input, int output) {
+  const Buffer &from = plan.buffers[input], &to = plan.buffers[output];
+  if (from.dims != to.dims || SizeOf(from.dtype) != SizeOf(to.dtype) || from.layout != to.layout) return false;
+  if (plan.contraction || std::any_of(plan.axes.begin(), plan.axes.end(), InOrder)) return false;
+  const Statement* store = OnlyStore(plan);
+  if (store == nullptr || store->buffer != output || !WritesEachOnce(plan, *store)) return false;
+  const std::vector<ExprId> exprs = ReachableExprs(plan);
+  return std::all_of(exprs.begin(), exprs.end(), [&](ExprId id) {
+    const Expr& e = plan.exprs[id];
+    return e.kind != ExprKind::kLoad || e.ref != input || e.args == store->indices;
+  });
+}
+
+namespace {
+
+class Reuse {
+ public:
+  Reuse(const std::vector<KernelPlan>& kernels, HostProgram& program) : kernels_(kernels), program_(program) {}
+
+  void Run() {
+    for (int step = 0; step < static_cast<int>(program_.steps.size()); ++step) {
+      if (!program_.steps[step].call) Visit(program_.launches[program_.steps[step].index], step);
+    }
+    std::map<int, int> numbers;
+    for (HostBuffer& buffer : program_.buffers) {
+      if (buffer.place != HostBuffer::Place::kWorkspace) continue;
+      buffer.index = numbers.try_emplace(buffer.index, static_cast<int>(numbers.size())).first->second;
+    }
+  }
+
+ private:
+  void Visit(const Launch& launch, int step) {
+    const KernelPlan& plan = kernels_[launch.kernel];
+    for (int output = 0; output < static_cast<int>(launch.buffers.size()); ++output) {
+      HostBuffer& to = program_.buffers[launch.buffers[output]];
+      if (plan.buffers[output].kind != BufferKind::kOutput || !IsBlock(to) || to.first_step != step) continue;
+      for (int input = 0; input < output; ++input) {
+        const HostBuffer& from = program_.buffers[launch.buffers[input]];
+        if (plan.buffers[input].kind != BufferKind::kInput || !IsBlock(from) || from.last_step != step) continue;
+        const bool once = std::count(launch.buffers.begin(), launch.buffers.end(), launch.buffers[input]) == 1;
+        if (!once || !MayWriteOver(plan, input, output)) continue;
+        to.index = from.index;
+        break;
+      }
+    }
+  }
+
+  static bool IsBlock(const HostBuffer& buffer) { return buffer.place == HostBuffer::Place::kWorkspace; }
+
+  const std::vector<KernelPlan>& kernels_;
+  HostProgram& program_;
+};
+
+}  // namespace
+
+void ReuseBlocks(const std::vector<KernelPlan>& kernels, HostProgram& program) { Reuse(kernels, program).Run(); }
+
+}  // namespace tailor

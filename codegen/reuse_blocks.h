@@ -1,0 +1,25 @@
+// Kernels that write over what they read (DISC section 4.2.2: reuse of buffers of equal shape).
+#ifndef TAILOR_CODEGEN_REUSE_BLOCKS_H_
+#define TAILOR_CODEGEN_REUSE_BLOCKS_H_
+
+#include <vector>
+
+#include "codegen/host_program.h"
+#include "codegen/kernel_plan.h"
+
+namespace tailor {
+
+// Whether output buffer `output` of `plan` may be the memory of input buffer `input`: both have the same dims and
+// width, every element of the input is read at the one index where the output is written, in the last statement of the
+// last stage, which writes each element once and is the only one that writes outputs. Earlier stages have then read
+// all that they need of a row, and what the last one stores depends on what it reads there: emitters may go on treating
+// the two as memory apart.
+bool MayWriteOver(const KernelPlan& plan, int input, int output);
+
+// Gives workspace blocks that a launch begins to write the memory of blocks that it is the last to read, where its
+// kernel (of `kernels`, by Launch::kernel) may write over them. Blocks are numbered anew, in order of buffers.
+void ReuseBlocks(const std::vector<KernelPlan>& kernels, HostProgram& program);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_REUSE_BLOCKS_H_

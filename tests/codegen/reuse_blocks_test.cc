@@ -1,0 +1,149 @@
+#include "codegen/reuse_blocks.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/build_host_program.h"
+#include "codegen/memory_plan.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+#include "tests/codegen/loop_plans.h"
+#include "tests/fusion/encoder_graph.h"
+
+namespace tailor {
+namespace {
+
+LoweredProgram Lowered(const std::string& text) {
+  auto graph = ParseGraph(text);
+  auto lowered = graph.ok() ? LowerGraph(*graph, TargetTraits{}) : graph.status();
+  if (lowered.ok()) return *std::move(lowered);
+  ADD_FAILURE() << lowered.status();
+  return {};
+}
+
+// The block of each workspace buffer, in order: "w0 w0 w1".
+std::string Blocks(const std::string& text) {
+  const LoweredProgram lowered = Lowered(text);
+  std::string blocks;
+  for (const HostBuffer& buffer : lowered.programs[0].buffers) {
+    if (buffer.place == HostBuffer::Place::kWorkspace)
+      absl::StrAppend(&blocks, blocks.empty() ? "w" : " w", buffer.index);
+  }
+  return blocks;
+}
+
+// `body` computes %y from %d, the result of a product; another product reads it.
+std::string BetweenProducts(const std::string& body) {
+  return Blocks(absl::StrCat(R"(graph @g(%x: f32[B, S, 8], %i: i64[8]) {
+  %w = constant @w : f32[8, 8]
+  %d = dot %x, %w
+)",
+                             body, "  return %z\n}"));
+}
+
+TEST(ReuseBlocks, RowsAreWrittenOverWhatTheyAreComputedFrom) {
+  EXPECT_EQ(BetweenProducts(R"(
+  %m = reduce_max %d {axes = [2], keep_dims = 1}
+  %s = sub %d, %m
+  %y = exp %s
+  %z = dot %y, %w
+)"),
+            "w0 w0");
+}
+
+TEST(MayWriteOver, WhatIsReadAtTheSameIndex) {
+  EXPECT_TRUE(MayWriteOver(BiasTanhPlan(), 0, 2));
+  EXPECT_FALSE(MayWriteOver(BiasTanhPlan(), 1, 2));
+  EXPECT_TRUE(MayWriteOver(RowSoftmaxPlan(), 0, 1));
+  EXPECT_FALSE(MayWriteOver(GatherRowsPlan(), 0, 2));
+}
+
+TEST(MayWriteOver, OnlyWhereEachElementIsWrittenOnce) {
+  PlanBuilder w;
+  const Extent rows = w.Slot(0), columns = w.Slot(1);
+  w.plan.axes = {{rows, AxisRole::kParallel}, {columns, AxisRole::kTile}};
+  w.plan.buffers = {{BufferKind::kInput, DType::kF32, {rows}}, {BufferKind::kOutput, DType::kF32, {rows}}};
+  const ExprId i = w.Axis(0), value = w.Op(OpKind::kNeg, {w.Load(0, {i})});
+  w.plan.stages = {{{}, {{.buffer = 1, .indices = {i}, .value = value}}}};
+  EXPECT_TRUE(MayWriteOver(w.plan, 0, 1));
+  w.plan.stages[0].axes = {1};
+  EXPECT_FALSE(MayWriteOver(w.plan, 0, 1));
+  w.plan.axes[1].role = AxisRole::kParallel;
+  w.plan.stages[0].axes = {};
+  EXPECT_FALSE(MayWriteOver(w.plan, 0, 1));
+  w.plan.axes[1].role = AxisRole::kOrdered;
+  EXPECT_FALSE(MayWriteOver(w.plan, 0, 1));
+}
+
+TEST(ReuseBlocks, NotWhatIsReadAgainLater) {
+  EXPECT_EQ(BetweenProducts(R"(
+  %m = reduce_max %d {axes = [2], keep_dims = 1}
+  %s = sub %d, %m
+  %y = exp %s
+  %p = dot %y, %w
+  %z = add %p, %d
+)"),
+            "w0 w1");
+}
+
+TEST(ReuseBlocks, NotWhatIsReadElsewhere) {
+  EXPECT_EQ(BetweenProducts(R"(
+  %g = gather %d, %i {axis = 2}
+  %m = reduce_max %g {axes = [2], keep_dims = 1}
+  %y = sub %g, %m
+  %z = dot %y, %w
+)"),
+            "w0 w1");
+}
+
+TEST(ReuseBlocks, NotOfAnotherWidth) {
+  EXPECT_EQ(BetweenProducts(R"(
+  %m = reduce_max %d {axes = [2], keep_dims = 1}
+  %s = sub %d, %m
+  %c = cast %s {dtype = f64}
+  %v = constant @v : f64[8, 8]
+  %z = dot %c, %v
+)"),
+            "w0 w1");
+}
+
+TEST(ReuseBlocks, NotBesideAnotherOutput) {
+  EXPECT_EQ(BetweenProducts(R"(
+  %m = reduce_max %d {axes = [2], keep_dims = 1}
+  %s = sub %d, %m
+  %y = exp %s
+  %p = dot %y, %w
+  %q = dot %s, %w {transpose_rhs = 1}
+  %z = add %p, %q
+)"),
+            "w0 w1 w2 w3");
+}
+
+// Softmax and layer norms are written over the scores and sums that they normalize.
+TEST(ReuseBlocks, AnEncoderNeedsLessMemory) {
+  EncoderGraph e;
+  const auto lowered = LowerGraph(e.Return(e.Encoder(2)), TargetTraits{});
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  std::vector<WorkspaceBlock> apart, shared;
+  std::vector<int64_t> sizes_apart, sizes_shared;
+  const std::vector<int64_t> dims = {8, 256};  // B, S
+  for (const HostBuffer& buffer : lowered->programs[0].buffers) {
+    if (buffer.place != HostBuffer::Place::kWorkspace) continue;
+    apart.push_back({BytesOf(buffer), {buffer.first_step, buffer.last_step}});
+    sizes_apart.push_back(*BytesOf(buffer).Evaluate(dims));
+    if (buffer.index == static_cast<int>(shared.size())) {
+      shared.push_back(apart.back());
+      sizes_shared.push_back(sizes_apart.back());
+    }
+    LiveInterval& live = shared[buffer.index].live;
+    live = {std::min(live.first, buffer.first_step), std::max(live.last, buffer.last_step)};
+  }
+  EXPECT_EQ(shared.size(), lowered->programs[0].memory.order.size());
+  EXPECT_LT(shared.size(), apart.size());
+  EXPECT_LT(LiveMaximum(shared, sizes_shared), 0.7 * LiveMaximum(apart, sizes_apart));
+}
+
+}  // namespace
+}  // namespace tailor

@@ -1,5 +1,6 @@
 """Engines: processes that do one case after another on request; processes/serve.py tells the protocol."""
 import contextlib
+import importlib.util
 import json
 import os
 import pathlib
@@ -61,6 +62,10 @@ class Engine:
         self._process.wait()
 
 
+def package_exists(kind):
+    return importlib.util.find_spec(kind) is not None
+
+
 def python_engine(kind, threads, model=None, python=sys.executable):
     """An engine of processes/: tailor, onnxruntime, openvino or torch; `model` is a file."""
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(map(str, (BENCH, PYTHON))),
@@ -75,10 +80,14 @@ def torch_engine(threads, model):
     return python_engine("torch", threads, model, TORCH_PYTHON)
 
 
+def program_exists(kind, build_dir):
+    return (build_dir / "bin" / f"peer-{kind}").exists()
+
+
 def program_engine(kind, build_dir, threads):
     """An engine of bench/peers/: onednn or openblas."""
     program = build_dir / "bin" / f"peer-{kind}"
-    if not program.exists():
+    if not program_exists(kind, build_dir):
         raise NotMeasured(f"{program.name} is not built: its library is not installed")
     # A core type that is forced for other programs' sake would tell OpenBLAS what kernels to use.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")}

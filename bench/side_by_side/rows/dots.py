@@ -49,7 +49,7 @@ def peer_openers(bench):
     """Those peers that are installed, and Tailor for its results; the others are noted."""
     openers = [lambda: engines.python_engine("tailor", 1)]
     for kind in ("onednn", "openblas"):
-        if (bench.build_dir / "bin" / f"peer-{kind}").exists():
+        if engines.program_exists(kind, bench.build_dir):
             openers.append(lambda kind=kind: engines.program_engine(kind, bench.build_dir, 1))
         else:
             bench.note(f"products: no peer {kind}, its library is not installed")

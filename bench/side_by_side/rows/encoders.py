@@ -56,12 +56,15 @@ def threads_of(bench):
 
 
 def random_stream(bench):
-    out = []
+    bar = AtLeast(1.3)
+    peers = [kind for kind in ("onnxruntime", "openvino") if engines.package_exists(kind)]
+    out = [] if "openvino" in peers else [Figure("encoders, beside OpenVINO", bar=bar,
+                                                 reason="not measured: openvino is not installed")]
     for threads in threads_of(bench):
         for model in COUNT:
-            openers = openers_of(bench, model, threads, "tailor", "onnxruntime", "openvino")
-            names, turns = compare(bench, model, openers, stream_of(bench, model))
-            out += speed_ups(names, turns, f"{model}, threads={threads}", AtLeast(1.3))
+            names, turns = compare(bench, model, openers_of(bench, model, threads, "tailor", *peers),
+                                   stream_of(bench, model))
+            out += speed_ups(names, turns, f"{model}, threads={threads}", bar)
     return out
 
 

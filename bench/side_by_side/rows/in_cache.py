@@ -12,27 +12,33 @@ SOFTMAX_PER_ELEMENT = AtMost(0.22)  # ns
 
 
 def row_kernels(bench):
-    with engines.all_open(lambda: engines.python_engine("tailor", 1),
-                          lambda: engines.program_engine("onednn", bench.build_dir, 1)) as opened:
+    openers = [lambda: engines.python_engine("tailor", 1)]
+    if engines.program_exists("onednn", bench.build_dir):
+        openers.append(lambda: engines.program_engine("onednn", bench.build_dir, 1))
+    with engines.all_open(*openers) as opened:
         return [figure for op in SPEED_UP for figure in figures_of(bench, op, opened)]
 
 
 def figures_of(bench, op, opened):
-    tailor, peer = opened
-    case = {"op": op, "rows": ROWS, "columns": COLUMNS}
+    own, theirs = microseconds(bench, op, opened)
+    peer = opened[1].name if theirs else None
+    ratio = theirs / own if theirs else None
+    name = op.replace("_", " ")
+    out = [Figure(f"{name} {ROWS} x {COLUMNS}", own, "us", None, peer, theirs, ratio),
+           Figure(f"{name}, speed-up", ratio, "x", SPEED_UP[op], peer, ratio=ratio,
+                  reason=None if peer else "not measured: oneDNN is not installed")]
+    if op == "softmax":
+        out.append(Figure("softmax, an element", own * 1e3 / (ROWS * COLUMNS), "ns", SOFTMAX_PER_ELEMENT))
+    return out
+
+
+def microseconds(bench, op, opened):
+    """The medians of tailor-bench and of the peer, which is None where there is none."""
     for engine in opened:
-        engine.prepare(**case)
+        engine.prepare(op=op, rows=ROWS, columns=COLUMNS)
     engines.require_agreement(opened, TOLERANCE, op)
     own, theirs = [], []
     for _ in range(bench.rounds):
-        result = bench.tailor.one(f"{op}/{ROWS}x{COLUMNS}", repetitions=1)
-        own.append(result.nanoseconds("cpu_time") * 1e-3)
-        theirs.append(engines.take_turns([peer], 1, SECONDS)[0] * 1e6)
-    mine, other = statistics.median(own), statistics.median(theirs)
-    name = op.replace("_", " ")
-    out = [Figure(f"{name} {ROWS} x {COLUMNS}", mine, "us", None, peer.name, other, other / mine),
-           Figure(f"{name}, speed-up", other / mine, "x", SPEED_UP[op], peer.name,
-                  ratio=other / mine)]
-    if op == "softmax":
-        out.append(Figure("softmax, an element", mine * 1e3 / (ROWS * COLUMNS), "ns", SOFTMAX_PER_ELEMENT))
-    return out
+        own.append(bench.tailor.one(f"{op}/{ROWS}x{COLUMNS}", repetitions=1).nanoseconds("cpu_time") * 1e-3)
+        theirs += [seconds * 1e6 for seconds in engines.take_turns(opened[1:], 1, SECONDS)]
+    return statistics.median(own), statistics.median(theirs) if theirs else None

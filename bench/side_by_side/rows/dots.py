@@ -3,6 +3,7 @@
 The products of the list read their weights from memory: copies of w, more than four last-level caches together, take
 turns, in every engine. A share is of what the machine can do, measured in between by the same process: the multiply-add
 peak, or the roofline, which is the longer of multiplying at that peak and of moving x, w and y at a copy's bandwidth.
+Where a benchmark has no counter for the roofline, its limits are measured once in the run.
 """
 import dataclasses
 import re

@@ -245,9 +245,12 @@ absl::Status Verify(const HostProgram& program, const std::vector<EmittedKernel>
                                               plan.dims.size(), " slots"));
     }
   }
-  size_t blocks = 0;
-  for (const HostBuffer& buffer : program.buffers) blocks += buffer.place == Place::kWorkspace;
-  if (program.memory.order.size() != blocks) return absl::InternalError("host program: workspace without a plan");
+  int blocks = 0;  // which buffers may share
+  for (const HostBuffer& buffer : program.buffers) {
+    if (buffer.place == Place::kWorkspace) blocks = std::max(blocks, buffer.index + 1);
+  }
+  if (program.memory.order.size() != static_cast<size_t>(blocks))
+    return absl::InternalError("host program: workspace without a plan");
   return absl::OkStatus();
 }
 

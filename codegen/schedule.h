@@ -42,7 +42,8 @@ std::string VersionText(const Version& version);  // "d0 >= 2 and d1 >= 2", "alw
 struct ContractionTile {
   int rows = 6;
   int panels = 4;
-  // Products of more than `rows` rows and at most so many are one tile, `tall_panels` wide: panels are read once.
+  // Where one or two tiles of so many rows, `tall_panels` wide, are fewer than those of `rows`, they are taken instead:
+  // the panels are read less often. 0: never.
   int tall_rows = 0;
   int tall_panels = 0;
   int64_t task_rows = 96;

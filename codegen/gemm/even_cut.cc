@@ -22,7 +22,10 @@ EvenCut EvenCut::OfRows(llvm::IRBuilderBase& b, llvm::Value* rows, const Contrac
   llvm::Value* limit = b.getInt64(tile.rows);
   if (tile.tall_rows > 0) {
     llvm::Value* tall = b.getInt64(tile.tall_rows);
-    limit = b.CreateSelect(b.CreateICmpULE(rows, tall), tall, limit, "rows.limit");
+    llvm::Value* few = b.CreateICmpULE(rows, b.getInt64(2 * tile.tall_rows), "few.rows");
+    llvm::Value* fewer =
+        b.CreateICmpULT(EmitCeilDiv(b, rows, tall, "tall.tiles"), EmitCeilDiv(b, rows, limit, "tiles"));
+    limit = b.CreateSelect(b.CreateAnd(few, fewer), tall, limit, "row.limit");
   }
   return Emit(b, rows, limit);
 }

@@ -17,7 +17,7 @@ struct EvenCut {
 
   // `limit` > 0; an extent of 0 gives no tiles.
   static EvenCut Emit(llvm::IRBuilderBase& b, llvm::Value* extent, llvm::Value* limit);
-  // Of the rows of a product.
+  // Of the rows of a product: RowLimit (tile_shapes.h) says how large tiles may be.
   static EvenCut OfRows(llvm::IRBuilderBase& b, llvm::Value* rows, const ContractionTile& tile);
   llvm::Value* Start(llvm::IRBuilderBase& b, llvm::Value* tile) const;
   llvm::Value* Size(llvm::IRBuilderBase& b, llvm::Value* tile) const;

@@ -13,6 +13,20 @@
 
 namespace tailor {
 
+namespace {
+
+// Tall tiles are further micro-kernels, a few kilobytes: where the right operand is known to be large, so that reading
+// it less often pays. Widening elements takes registers that they need, and so do products of integers.
+bool TakesTallTiles(const KernelPlan& plan, const Contraction& c) {
+  constexpr int64_t kLarge = 1 << 20;  // bytes
+  const ExtentRange n = RangeOfExtent(plan, plan.axes[c.n].extent), k = RangeOfExtent(plan, plan.axes[c.k].extent);
+  const DType dtype = plan.buffers[c.rhs.ref].dtype;
+  if (!n.fixed || !k.fixed || n.max == 0 || !IsFloat(c.accumulate) || dtype != c.accumulate) return false;
+  return k.max >= kLarge / SizeOf(dtype) / n.max;
+}
+
+}  // namespace
+
 Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits) {
   auto contraction = ReadContraction(plan);
   assert(contraction.ok());
@@ -27,8 +41,7 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
   constexpr int64_t kTaskRows = 48, kTaskPanels = 4, kDepthBytes = 4096;
   ContractionTile& tile = schedule.tile;
   std::tie(tile.rows, tile.panels) = BestTile(traits, kPanelColumns / schedule.lanes);
-  // Widening elements takes registers, and so do products of integers.
-  if (IsFloat(c.accumulate) && plan.buffers[c.rhs.ref].dtype == c.accumulate) {
+  if (TakesTallTiles(plan, c)) {
     std::tie(tile.tall_rows, tile.tall_panels) = TallestTile(traits, kPanelColumns / schedule.lanes, tile);
   }
   tile.task_panels = kTaskPanels;

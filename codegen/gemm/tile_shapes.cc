@@ -15,17 +15,17 @@ std::pair<int, int> CutSizes(int64_t count, int limit) {
   return {static_cast<int>(count / tiles), static_cast<int>(CeilDiv(count, tiles))};
 }
 
-// (larger size, size) of every tile of every count of `unit`s up to `max` (just `max` if `fixed`); counts from `limit`
-// to `one_tile` are one.
-std::set<std::pair<int, int>> CutsOf(int64_t max, int64_t unit, bool fixed, int limit, int one_tile) {
+// (larger size, size) of every tile of every count of `unit`s up to `max` (just `max` if `fixed`). From `steady` on all
+// tiles have the limit or one less.
+template <typename Limit>
+std::set<std::pair<int, int>> CutsOf(int64_t max, int64_t unit, bool fixed, int64_t steady, Limit limit_of) {
   std::set<std::pair<int, int>> cuts;
   auto add = [&](int64_t count) {
-    const auto [small, large] = CutSizes(count, count <= one_tile ? std::max(limit, one_tile) : limit);
+    const auto [small, large] = CutSizes(count, limit_of(count));
     cuts.insert({large, small});
     cuts.insert({large, large});
   };
-  // From limit * (limit - 1) on all tiles have limit or limit - 1.
-  const int64_t last = std::min<int64_t>(max, std::max(limit * limit, one_tile) * unit);
+  const int64_t last = std::min<int64_t>(max, steady * unit);
   for (int64_t count = fixed ? std::max<int64_t>(max, 1) : unit; count <= (fixed ? max : last); count += unit)
     add(count);
   return cuts;
@@ -65,6 +65,12 @@ std::pair<int, int> TallestTile(const TargetTraits& traits, int pieces, const Co
   return {0, 0};
 }
 
+int RowLimit(const ContractionTile& tile, int64_t m) {
+  if (tile.tall_rows == 0) return tile.rows;
+  const bool tall = m <= 2 * tile.tall_rows && CeilDiv(m, tile.tall_rows) < CeilDiv(m, tile.rows);
+  return tall ? tile.tall_rows : tile.rows;
+}
+
 int PanelsForRows(const ContractionTile& tile, int pieces, int rows) {
   if (rows > tile.rows) return tile.tall_panels;
   constexpr int kChains = 8;  // multiply-add latency times instructions per cycle, on the cores of today
@@ -76,10 +82,13 @@ std::set<std::pair<int, int>> ReachableTiles(const ExtentRange& m, const ExtentR
                                              int pieces) {
   const int64_t panels_max = CeilDiv(n.max, kPanelColumns);
   const int64_t panels_unit = n.divisor % kPanelColumns == 0 ? n.divisor / kPanelColumns : 1;
+  const int64_t rows_steady = std::max(tile.rows * tile.rows, 2 * tile.tall_rows);
+  const auto row_limit = [&tile](int64_t rows) { return RowLimit(tile, rows); };
   std::set<std::pair<int, int>> tiles;
-  for (const auto& [most_rows, rows] : CutsOf(m.max, m.divisor, m.fixed, tile.rows, tile.tall_rows)) {
+  for (const auto& [most_rows, rows] : CutsOf(m.max, m.divisor, m.fixed, rows_steady, row_limit)) {
     const int limit = PanelsForRows(tile, pieces, most_rows);
-    for (const auto& [most_panels, panels] : CutsOf(panels_max, panels_unit, n.fixed, limit, 0)) {
+    for (const auto& [most_panels, panels] :
+         CutsOf(panels_max, panels_unit, n.fixed, limit * limit, [limit](int64_t) { return limit; })) {
       tiles.insert({rows, panels});
     }
   }

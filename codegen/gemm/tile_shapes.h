@@ -23,8 +23,11 @@ std::pair<int, int> BestTile(const TargetTraits& traits, int pieces);
 // `tile`.
 std::pair<int, int> TallestTile(const TargetTraits& traits, int pieces, const ContractionTile& tile);
 
-// How many panels wide tiles of `rows` rows may be: tile.panels or, for tall ones, tile.tall_panels; more where few
-// rows would leave less than eight independent chains of sums.
+// How many rows tiles may have where there are `m`: tall ones if one or two of them serve instead of more.
+int RowLimit(const ContractionTile& tile, int64_t m);
+
+// How many panels wide tiles of at most `rows` rows may be: tile.panels or, for tall ones, tile.tall_panels; more where
+// few rows would leave less than eight independent chains of sums.
 int PanelsForRows(const ContractionTile& tile, int pieces, int rows);
 
 // Every (rows, panels) that occurs for some extents in the given ranges.

@@ -63,6 +63,18 @@ TEST(EmitContraction, FixedExtents) {
   ExpectRightAtRandomSizes({.m = 0, .k = 4}, 5);
 }
 
+TEST(EmitContraction, FewRowsOfLargeWeights) {
+  for (const CpuTarget& target : RunnableTargets()) {
+    SCOPED_TRACE(target.name);
+    const Product product({.n = 1000, .k = 263}, target);
+    for (int64_t m = 0; m <= 20; ++m) {
+      const ProductSize size{.m = m, .n = 1000, .k = 263};
+      product.ExpectRight(size, product.Run(size));
+      if (HasFailure()) return;
+    }
+  }
+}
+
 TEST(EmitContraction, BatchWithAndWithoutBroadcast) {
   ExpectRightAtRandomSizes({.batch = {kDynamic}, .rhs_has_batch = {true}}, 40);
   ExpectRightAtRandomSizes({.batch = {kDynamic, 3}, .rhs_has_batch = {true, false}, .epilogue = true}, 40);

@@ -13,10 +13,22 @@ std::string ScheduleText(const ProductForm& form, const char* target) {
 
 TEST(ScheduleContraction, DynamicProduct) {
   EXPECT_EQ(ScheduleText({}, "x86-64-v4"),
-            "tile 6x4 panels, tall 9x3, task 48 rows x 4 panels, depth 1024\n"
+            "tile 6x4 panels, task 48 rows x 4 panels, depth 1024\n"
             "tasks floordiv(d0 + 47, 48)*floordiv(d1 + 63, 64), "
             "grain max(floordiv(524288, d2*min(d0, 48)*min(d1, 64) + 8*d2*min(d1, 64) + 1), 1), scratch 0\n"
             "version: always\n");
+}
+
+TEST(ScheduleContraction, TallTilesForLargeWeights) {
+  const auto first_line = [](const ProductForm& form, const char* target) {
+    const std::string text = ScheduleText(form, target);
+    return text.substr(0, text.find('\n'));
+  };
+  EXPECT_EQ(first_line({.n = 512, .k = 512}, "x86-64-v4"),
+            "tile 6x4 panels, tall 9x3, task 48 rows x 4 panels, depth 1024");
+  EXPECT_EQ(first_line({.n = 512, .k = 511}, "x86-64-v4"), "tile 6x4 panels, task 48 rows x 4 panels, depth 1024");
+  EXPECT_EQ(first_line({.k = 4096}, "x86-64-v4"), "tile 6x4 panels, task 48 rows x 4 panels, depth 1024");
+  EXPECT_EQ(first_line({.n = 512, .k = 512}, "x86-64-v3"), "tile 6x1 panels, task 48 rows x 4 panels, depth 1024");
 }
 
 TEST(ScheduleContraction, WeightsInDouble) {

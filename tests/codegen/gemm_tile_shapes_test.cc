@@ -48,11 +48,18 @@ TEST(ReachableTiles, AreFewForFixedExtents) {
   EXPECT_TRUE(ReachableTiles(Fixed(0), kAny, kTile, 1).empty());
 }
 
-TEST(ReachableTiles, TallOnesServeRowsThatAreOneTile) {
+TEST(RowLimit, IsTallWhereThatSavesATile) {
+  for (const int64_t m : {7, 8, 9, 13, 16, 18}) EXPECT_EQ(RowLimit(kTallTile, m), 9) << m;
+  for (const int64_t m : {0, 1, 6, 10, 12, 19, 26, 1000}) EXPECT_EQ(RowLimit(kTallTile, m), 6) << m;
+  EXPECT_EQ(RowLimit(kTile, 7), 6);
+}
+
+TEST(ReachableTiles, TallOnesServeFewRows) {
   EXPECT_THAT(ReachableTiles(Fixed(7), Fixed(96), kTallTile, 1), UnorderedElementsAre(Pair(7, 3)));
   EXPECT_THAT(ReachableTiles(Fixed(9), Fixed(64), kTallTile, 1), UnorderedElementsAre(Pair(9, 2)));
   EXPECT_THAT(ReachableTiles(Fixed(10), Fixed(64), kTallTile, 1), UnorderedElementsAre(Pair(5, 4)));
-  EXPECT_EQ(ReachableTiles(kAny, Fixed(384), kTallTile, 1).size(), 9);
+  EXPECT_THAT(ReachableTiles(Fixed(13), Fixed(48), kTallTile, 1), UnorderedElementsAre(Pair(6, 3), Pair(7, 3)));
+  EXPECT_EQ(ReachableTiles(kAny, Fixed(384), kTallTile, 1).size(), 10);
 }
 
 TEST(ReachableTiles, UseWhatIsKnown) {

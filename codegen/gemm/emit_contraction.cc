@@ -91,8 +91,11 @@ class ContractionEmitter {
     Value* left;  // how many tiles of the task use these panels after it
   };
 
-  // Where elements are widened, the fullest tile has no register left for it.
-  bool FetchesAhead(int rows) const { return rows < tile_.rows || plan_.buffers[c_.rhs.ref].dtype == c_.accumulate; }
+  // One or two rows read panels as fast as memory gives them, and where elements are widened, the fullest tile has no
+  // register left for it.
+  bool FetchesAhead(int rows) const {
+    return rows > 2 && (rows < tile_.rows || plan_.buffers[c_.rhs.ref].dtype == c_.accumulate);
+  }
 
   ExtentRange RangeOf(int axis) const { return RangeOfExtent(plan_, plan_.axes[axis].extent); }
   Value* AxisExtent(int axis) { return frame_.ExtentValue(b_, plan_.axes[axis].extent); }

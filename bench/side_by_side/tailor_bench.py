@@ -14,6 +14,11 @@ def plain(name):
     return SUFFIX.sub("", name)
 
 
+def posix(name):
+    """The POSIX regular expression of just this name; there a hyphen has no escape."""
+    return re.escape(name).replace(r"\-", "-")
+
+
 class Result:
     """One benchmark: the median of its repetitions."""
 
@@ -60,7 +65,7 @@ class TailorBench:
         wanted = [name for name in self.names() if re.search(pattern, name)]
         if not wanted:
             raise NotMeasured(f"no benchmark named {pattern}")
-        exact = "|".join(f"^{re.escape(name)}(/|$)" for name in wanted)
+        exact = "|".join(f"^{posix(name)}(/|$)" for name in wanted)
         return read(json.loads(self._start(f"--benchmark_filter={exact}", "--benchmark_format=json",
                                            f"--benchmark_repetitions={repetitions or self._repetitions}")))
 

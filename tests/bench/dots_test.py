@@ -1,5 +1,6 @@
 """The rows of matrix products, from figures of benchmarks that stand for measured ones."""
 import pathlib
+import re
 import types
 import unittest
 
@@ -52,12 +53,22 @@ class DotsTest(unittest.TestCase):
         first = dots.measured(bench, [(2, 3, 4)])[2, 3, 4]
         self.assertIs(dots.measured(bench, [(2, 3, 4)])[2, 3, 4], first)
 
-    def test_bf16_is_compared_with_the_same_shape(self):
-        bench = bench_of(Benchmarks({"dot/8x4x4": 3.0, "dot_bf16/8x4x4": 1.5, "dot_bf16/1x1x1": 1.0}))
-        figure, = dots.bf16(bench)
-        self.assertEqual((figure.name, figure.value, figure.met), ("bf16, 1 shapes, geometric mean", 2.0, True))
-        with self.assertRaises(NotMeasured):
-            dots.bf16(bench_of(Benchmarks({"dot/8x4x4": 3.0})))
+    def test_bf16_is_that_of_the_best_level_that_runs(self):
+        class Levels(Benchmarks):
+            def run(self, pattern):
+                if "new" in pattern:
+                    raise NotMeasured("this machine does not run new")
+                return {name: Result({"run_name": name, "times_f32": times}) for name, times in self._shares.items()
+                        if re.search(pattern, name)}
+
+        times = {"dot_bf16/new/512x512x512": 9.0, "dot_bf16/old/512x512x512": 2.0, "dot_bf16/old/512x256x512": 8.0,
+                 "dot_bf16/old/1x512x512": 1.0, "dot/512x512x512": 1.0}
+        figure, = dots.bf16(bench_of(Levels(times)))
+        self.assertEqual((figure.name, figure.value, figure.met), ("bf16, 2 shapes, old, geometric mean", 4.0, True))
+        with self.assertRaisesRegex(NotMeasured, "does not run new"):
+            dots.bf16(bench_of(Levels({"dot_bf16/new/512x512x512": 9.0})))
+        with self.assertRaisesRegex(NotMeasured, "no benchmarks"):
+            dots.bf16(bench_of(Levels({"dot/512x512x512": 1.0})))
 
 
 if __name__ == "__main__":

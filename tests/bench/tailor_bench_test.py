@@ -14,7 +14,7 @@ PROGRAM = """\
     #!/usr/bin/env python3
     import json, sys
     if "--benchmark_list_tests=true" in sys.argv:
-        print("empty_run\\ndot/8x4x4/iterations:40/manual_time\\ndot/8x4x40/iterations:40/manual_time")
+        print("empty_run\\ndot/8x4x4/iterations:40/manual_time\\ndot/8x4x40/iterations:40/manual_time\\na-b+c")
     else:
         print(json.dumps({"benchmarks": [{"run_name": sys.argv[1], "aggregate_name": "median", "cpu_time": 1,
                                           "time_unit": "us"}]}))
@@ -37,11 +37,15 @@ class TailorBenchTest(unittest.TestCase):
 
     def test_names_are_plain(self):
         self.assertEqual(plain("dot/8x4x4/iterations:40/manual_time"), "dot/8x4x4")
-        self.assertEqual(self.bench.names(), ["empty_run", "dot/8x4x4", "dot/8x4x40"])
+        self.assertEqual(self.bench.names(), ["empty_run", "dot/8x4x4", "dot/8x4x40", "a-b+c"])
 
     def test_one_benchmark_is_not_another_that_begins_alike(self):
         results = self.bench.run("^dot/8x4x4$")
         self.assertEqual(list(results), ["--benchmark_filter=^dot/8x4x4(/|$)"])
+
+    def test_filters_are_posix_expressions(self):
+        results = self.bench.run(r"^a")
+        self.assertEqual(list(results), [r"--benchmark_filter=^a-b\+c(/|$)"])
 
     def test_a_benchmark_that_is_missing_is_named(self):
         with self.assertRaisesRegex(NotMeasured, "no benchmark named dot/1x1x1"):

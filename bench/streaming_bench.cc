@@ -1,31 +1,17 @@
 // Tensors that no cache holds: the bandwidth of a copy, and a chain of elementwise ops against it, on one thread.
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 #include <vector>
 
 #include "bench/compiled.h"
 #include "bench/copy_bandwidth.h"
+#include "bench/floats.h"
 #include "bench/measuring_thread.h"
 #include "bench/median.h"
 
 namespace tailor {
 namespace {
-
-struct Free {
-  void operator()(float* memory) const { std::free(memory); }
-};
-using Floats = std::unique_ptr<float[], Free>;
-
-// Every page touched. All values are 1.
-Floats TouchedFloats(int64_t count) {
-  Floats floats(static_cast<float*>(std::aligned_alloc(64, count * sizeof(float))));
-  std::fill_n(floats.get(), count, 1.0f);
-  return floats;
-}
 
 // What a copy and the chain read and write.
 struct Streams {

@@ -42,7 +42,6 @@ class Bench:
         self.dots = {}  # rows.dots: what was measured at each shape
         self.notes = []
         self.machine = machine()
-        self._calibrated = {}
 
     def note(self, text):
         """Something that whoever reads the table has to know; said once."""
@@ -57,13 +56,6 @@ class Bench:
         if self.full or len(cases) <= count:
             return list(cases)
         return [cases[round(i * (len(cases) - 1) / max(count - 1, 1))] for i in range(count)]
-
-    def calibrated(self, benchmark, counter):
-        """A limit of this machine, measured once in this run: ("fma_peak", "gflops") and the like."""
-        if benchmark not in self._calibrated:
-            self._calibrated[benchmark] = self.tailor.one(benchmark).counter(counter)
-            self.note(f"{benchmark}: {self._calibrated[benchmark]:.1f} {counter.replace('_', ' ')}")
-        return self._calibrated[benchmark]
 
     def weight_copies(self, weight_bytes):
         """How many copies of weights, used in turn, are more than four last-level caches, as far as memory allows."""

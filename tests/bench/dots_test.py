@@ -10,7 +10,7 @@ from side_by_side.tailor_bench import Result
 
 
 class Benchmarks:
-    """dot/<extents> with a share of the peak; half a second each."""
+    """dot_from_memory/<extents> with a share of the peak; half a second each."""
 
     def __init__(self, shares, **counters):
         self._shares, self._counters = shares, counters
@@ -28,28 +28,21 @@ class Benchmarks:
 
 
 def bench_of(tailor):
-    limits = {"fma_peak": 16e-9, "copy_bandwidth": 1e-9}  # 16 flop and one byte a second
     return types.SimpleNamespace(
         tailor=tailor, build_dir=pathlib.Path("/nowhere"), rounds=1, dots={}, note=lambda text: None,
-        progress=lambda text: None, pick=lambda cases, count: cases,
-        calibrated=lambda benchmark, counter: limits[benchmark])
+        progress=lambda text: None, pick=lambda cases, count: cases)
 
 
 class DotsTest(unittest.TestCase):
     def test_shares_are_those_of_the_benchmarks(self):
-        bench = bench_of(Benchmarks({"dot/2x3x4": 0.9, "dot/8x4x4": 0.4}, roofline_share=0.5))
+        bench = bench_of(Benchmarks({"dot_from_memory/2x3x4": 0.9, "dot_from_memory/8x4x4": 0.4}, roofline_share=0.5))
         measured = dots.measured(bench, [(2, 3, 4), (8, 4, 4)])
         self.assertEqual(measured[2, 3, 4], dots.Dot(0.9, 0.5, 0.5, {}))
         figure, = dots.shares(bench, list(measured), "both", lambda dot: dot.peak_share, "of peak", None)
         self.assertAlmostEqual(figure.value, 0.6)
 
-    def test_the_roofline_is_the_longer_of_multiplying_and_moving(self):
-        bench = bench_of(Benchmarks({}))
-        self.assertAlmostEqual(dots.roofline_seconds(bench, (1, 2, 3)), 4 * (2 + 6 + 3))
-        self.assertAlmostEqual(dots.roofline_seconds(bench, (256, 256, 256)), 2 * 256**3 / 16)
-
     def test_a_shape_is_measured_once(self):
-        bench = bench_of(Benchmarks({"dot/2x3x4": 0.9}, roofline_share=0.5))
+        bench = bench_of(Benchmarks({"dot_from_memory/2x3x4": 0.9}, roofline_share=0.5))
         first = dots.measured(bench, [(2, 3, 4)])[2, 3, 4]
         self.assertIs(dots.measured(bench, [(2, 3, 4)])[2, 3, 4], first)
 

@@ -2,8 +2,8 @@
 
 The products of the list read their weights from memory: copies of w, more than four last-level caches together, take
 turns, in every engine. A share is of what the machine can do, measured in between by the same process: the multiply-add
-peak, or the roofline, which is the longer of multiplying at that peak and of moving x, w and y at a copy's bandwidth.
-Where a benchmark has no counter for the roofline, its limits are measured once in the run.
+peak, or the roofline, which is the longer of multiplying at that peak and of reading as many bytes as x, w and y have
+from memory.
 """
 import dataclasses
 import re
@@ -28,7 +28,7 @@ class Dot:
 
 
 def name_of(shape):
-    return "dot/{}x{}x{}".format(*shape)
+    return "dot_from_memory/{}x{}x{}".format(*shape)
 
 
 def measured(bench, shapes):
@@ -73,19 +73,8 @@ def measure(bench, shape, opened):
             theirs[peer.name].append(engines.take_turns([peer], 1, SECONDS)[0])
     middle = sorted(own, key=lambda result: result.nanoseconds("real_time"))[len(own) // 2]
     seconds = middle.nanoseconds("real_time") * 1e-9
-    try:
-        roofline = middle.counter("roofline_share")
-    except NotMeasured:
-        roofline = roofline_seconds(bench, shape) / seconds
-    return Dot(middle.counter("peak_share", "share_of_peak"), roofline, seconds,
+    return Dot(middle.counter("peak_share"), middle.counter("roofline_share"), seconds,
                {name: sorted(times)[len(times) // 2] for name, times in theirs.items()})
-
-
-def roofline_seconds(bench, shape):
-    m, k, n = shape
-    flops, moved = 2 * m * k * n, 4 * (m * k + k * n + m * n)
-    return max(flops / bench.calibrated("fma_peak", "gflops"),
-               moved / bench.calibrated("copy_bandwidth", "gigabytes_per_second")) * 1e-9
 
 
 def shares(bench, shapes, what, read, unit, bar):
@@ -149,9 +138,8 @@ IN_CACHE_BAR_FROM = (84, 768, 768)  # M, K, N; smaller products are shown withou
 
 
 def in_cache(bench):
-    """The products whose one copy of w stays in cache: those of the benchmark that are not in the list."""
-    listed_names = {name_of(shape) for shape in dot_shapes()}
-    names = [name for name in bench.tailor.names() if re.match(r"dot/\d", name) and name not in listed_names]
+    """The products whose one copy of w stays in cache."""
+    names = [name for name in bench.tailor.names() if re.match(r"dot/\d", name)]
     if not names:
         raise NotMeasured("no benchmarks named dot/... beside the list's")
     results = bench.tailor.run("^fma_peak$|" + "|".join(f"^{re.escape(name)}$" for name in names))
@@ -160,6 +148,6 @@ def in_cache(bench):
         extents = map(int, name.removeprefix("dot/").split("x"))
         large = all(extent >= least for extent, least in zip(extents, IN_CACHE_BAR_FROM))
         out.append(Figure(f"{name.replace('/', ' ')}, share of peak",
-                          results[name].counter("peak_share", "share_of_peak"), "of peak",
+                          results[name].counter("peak_share"), "of peak",
                           AtLeast(0.90) if large else None))
     return out

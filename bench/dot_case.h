@@ -1,0 +1,54 @@
+// One matrix product x[M, K] w[K, N] with M symbolic and w constant, for the benchmarks of products.
+#ifndef TAILOR_BENCH_DOT_CASE_H_
+#define TAILOR_BENCH_DOT_CASE_H_
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "bench/compiled.h"
+#include "bench/measuring_thread.h"
+#include "bench/read_bandwidth.h"
+
+namespace tailor {
+
+struct DotShape {
+  int64_t m, k, n;
+  double Flops() const { return 2.0 * static_cast<double>(m * k * n); }
+  int64_t Numbers() const { return m * k + k * n + m * n; }
+  std::string Text() const { return std::to_string(m) + "x" + std::to_string(k) + "x" + std::to_string(n); }
+};
+
+// In f32 for this CPU, any M up to 2^20.
+ExecutablePtr CompileDot(int64_t k, int64_t n);
+
+// Seconds of CPU time that one of `times` calls takes.
+template <typename Call>
+double SecondsOf(int64_t times, Call call) {
+  const double begin = ThreadSeconds();
+  for (int64_t i = 0; i < times; ++i) call();
+  return (ThreadSeconds() - begin) / static_cast<double>(times);
+}
+
+// Floating-point operations in a second of multiply-adds on registers, measured now.
+double PeakFlopsNow();
+
+// Seconds to read `count` numbers in the order of three that is fastest. `next()` says from where, and is asked again
+// before each reading.
+template <typename Next>
+double ReadingSecondsNow(int64_t count, Next next) {
+  constexpr int64_t kInOrder = 128, kPages = 8 * 1024;
+  const auto times = std::max<int64_t>(1, (1 << 21) / count);
+  double seconds = 1e9;
+  for (const int64_t block : {kInOrder, kPages, count / kInOrder * kInOrder}) {
+    if (block == 0 || block > count) continue;
+    seconds = std::min(seconds, SecondsOf(times, [&] { benchmark::DoNotOptimize(ReadOnce(next(), count, block)); }));
+  }
+  return seconds;
+}
+
+}  // namespace tailor
+
+#endif  // TAILOR_BENCH_DOT_CASE_H_

@@ -1,0 +1,31 @@
+// Large arrays of f32 that benchmarks read and write.
+#ifndef TAILOR_BENCH_FLOATS_H_
+#define TAILOR_BENCH_FLOATS_H_
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+
+namespace tailor {
+
+struct FreeFloats {
+  void operator()(float* memory) const { std::free(memory); }
+};
+using Floats = std::unique_ptr<float[], FreeFloats>;
+
+// Ones on whole large pages where the system has them, as Tailor's own buffers are; every page was touched.
+inline Floats TouchedFloats(int64_t count) {
+  constexpr int64_t kLargePage = 1 << 21;
+  const int64_t bytes = (count * static_cast<int64_t>(sizeof(float)) + kLargePage - 1) / kLargePage * kLargePage;
+  Floats floats(static_cast<float*>(std::aligned_alloc(kLargePage, bytes)));
+  madvise(floats.get(), bytes, MADV_HUGEPAGE);
+  std::fill_n(floats.get(), count, 1.0f);
+  return floats;
+}
+
+}  // namespace tailor
+
+#endif  // TAILOR_BENCH_FLOATS_H_

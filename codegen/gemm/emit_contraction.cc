@@ -87,14 +87,19 @@ class ContractionEmitter {
     Value* rows;
     Value* panel;
     Value* panels;
-    Value* sums;  // [rows][panels * 16]
-    Value* left;  // how many tiles of the task use these panels after it
+    Value* sums;   // [rows][panels * 16]
+    Value* tiles;  // of the task that use these panels
+    Value* left;   // of them, after this one
   };
 
-  // One or two rows read panels as fast as memory gives them, and where elements are widened, the fullest tile has no
-  // register left for it.
+  // Not panels that are known to stay in the first cache. Where elements are widened, the fullest tile has no register
+  // left for it.
   bool FetchesAhead(int rows) const {
-    return rows > 2 && (rows < tile_.rows || plan_.buffers[c_.rhs.ref].dtype == c_.accumulate);
+    constexpr int64_t kSmall = 1 << 16;  // bytes
+    const ExtentRange n = RangeOf(c_.n), k = RangeOf(c_.k);
+    const DType dtype = plan_.buffers[c_.rhs.ref].dtype;
+    if (n.fixed && k.fixed && k.max * n.max < kSmall / SizeOf(dtype)) return false;
+    return rows < tile_.rows || dtype == c_.accumulate;
   }
 
   ExtentRange RangeOf(int axis) const { return RangeOfExtent(plan_, plan_.axes[axis].extent); }
@@ -207,6 +212,7 @@ class ContractionEmitter {
     tile.panels = groups_.Size(b_, group);
     Value* width = b_.CreateMul(tile.panels, I64(kPanelColumns), "width");
     Value* first_row = rows_.Start(b_, first_tile);
+    tile.tiles = b_.CreateSub(last_tile, first_tile, "tiles");
     EmitLoop(b_, first_tile, last_tile, 1, "row.tile", [&](Value* index) {
       tile.row = rows_.Start(b_, index);
       tile.rows = rows_.Size(b_, index);
@@ -257,6 +263,7 @@ class ContractionEmitter {
     Value* depth = b_.CreateSub(AxisExtent(c_.k), k, "depth");
     if (depth_blocks_) depth = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, depth, I64(tile_.depth));
     Value* rhs = Element(plan_.buffers[c_.rhs.ref].dtype, rhs_, rhs_offset, "rhs.tile");
+    const Ahead ahead = EmitAhead(tile, k, depth);
     Value* arguments[] = {Element(plan_.buffers[c_.lhs.ref].dtype, lhs_, lhs_offset, "lhs.tile"),
                           row_stride_,
                           depth_stride_,
@@ -265,7 +272,9 @@ class ContractionEmitter {
                           depth,
                           tile.sums,
                           b_.CreateICmpNE(k, I64(0), "resume"),
-                          EmitAhead(tile, k, depth)};
+                          ahead.address,
+                          ahead.stride,
+                          ahead.step};
     constexpr int kKeyRows = 16;
     Value* key = b_.CreateAdd(b_.CreateMul(tile.rows, I64(kKeyRows)), tile.panels, "shape");
     llvm::Function* function = b_.GetInsertBlock()->getParent();
@@ -284,38 +293,69 @@ class ContractionEmitter {
     b_.SetInsertPoint(after);
   }
 
-  // What a tile fetches while it works: the rows of the left operand that the next tile reads; of the last tiles before
-  // other panels' turn, parts of those.
-  Value* EmitAhead(const Tile& tile, Value* k, Value* depth) {
-    const int parts = std::max(1, kPanelColumns * SizeOf(plan_.buffers[c_.rhs.ref].dtype) / kFetchedBytes);
-    Value* last_tiles = b_.CreateICmpULT(tile.left, b_.CreateMul(tile.panels, I64(parts)), "last.tiles");
-    Value* fetches_panels = b_.CreateAnd(last_rows_, last_tiles, "fetches.panels");
-    return b_.CreateSelect(fetches_panels, EmitPanelsAhead(tile, k, depth, parts), EmitRowsAhead(tile, k), "ahead");
+  // What a tile fetches while it works, as a micro-kernel takes it.
+  struct Ahead {
+    Value* address;
+    Value* stride;  // bytes
+    Value* step;    // bytes
+  };
+
+  // A task's lone tile of these panels reads them as fast as it can, and so fetches them from a little further on. Of
+  // several tiles the first finds them in cache if the tiles before have shared in fetching them; while other rows are
+  // still to come with these panels, a tile fetches the next rows instead.
+  Ahead EmitAhead(const Tile& tile, Value* k, Value* depth) {
+    if (!FetchesAhead(1)) return {lhs_, I64(0), I64(0)};
+    const Ahead own = EmitOwnPanelsAhead(tile, k), next = EmitPanelsAhead(tile, k, depth),
+                rows = EmitRowsAhead(tile, k, depth);
+    Value* lone = b_.CreateICmpEQ(tile.tiles, I64(1), "lone");
+    const auto choose = [&](Value* Ahead::*part) {
+      Value* shared = b_.CreateSelect(last_rows_, next.*part, rows.*part);
+      return b_.CreateSelect(lone, own.*part, shared, "ahead");
+    };
+    return {choose(&Ahead::address), choose(&Ahead::stride), choose(&Ahead::step)};
   }
 
-  // One of `parts` parts of one of the panels after these, or of these where the next part of K is next; the last tile
-  // fetches what is read first.
-  Value* EmitPanelsAhead(const Tile& tile, Value* k, Value* depth, int parts) {
+  int PanelStepBytes() const { return kPanelColumns * SizeOf(plan_.buffers[c_.rhs.ref].dtype); }
+  Value* PanelStrideBytes() { return b_.CreateMul(panel_stride_, I64(SizeOf(plan_.buffers[c_.rhs.ref].dtype))); }
+
+  Ahead EmitOwnPanelsAhead(const Tile& tile, Value* k) {
+    constexpr int64_t kDistance = 64;  // ks
+    Value* row = b_.CreateAdd(k, I64(kDistance));
+    Value* offset = b_.CreateAdd(b_.CreateMul(tile.panel, panel_stride_), b_.CreateMul(row, I64(kPanelColumns)));
+    return {AnyElement(c_.rhs, rhs_, offset, "own.panels.ahead"), PanelStrideBytes(), I64(PanelStepBytes())};
+  }
+
+  // This tile's share of the panels after these, or of these where the next part of K is next.
+  Ahead EmitPanelsAhead(const Tile& tile, Value* k, Value* depth) {
     Value* panel = b_.CreateAdd(tile.panel, tile.panels);
-    Value* next_k = I64(0);
+    Value* row = I64(0);
     if (depth_blocks_) {
       Value* rest = b_.CreateAdd(k, I64(tile_.depth));
       Value* more = b_.CreateICmpSLT(rest, AxisExtent(c_.k), "more.depth");
       panel = b_.CreateSelect(more, tile.panel, panel);
-      next_k = b_.CreateSelect(more, rest, next_k);
+      row = b_.CreateSelect(more, rest, row);
     }
-    panel = b_.CreateAdd(panel, b_.CreateUDiv(tile.left, I64(parts)), "panel.ahead");
-    Value* part = b_.CreateMul(b_.CreateURem(tile.left, I64(parts)), b_.CreateUDiv(depth, I64(parts)), "part.ahead");
-    Value* row = b_.CreateAdd(next_k, part);
     Value* offset = b_.CreateAdd(b_.CreateMul(panel, panel_stride_), b_.CreateMul(row, I64(kPanelColumns)));
-    return AnyElement(c_.rhs, rhs_, offset, "panels.ahead");
+    Value* step = b_.CreateLShr(I64(PanelStepBytes()), EmitFloorLog2(tile.tiles), "step");
+    Value* index = b_.CreateSub(b_.CreateSub(tile.tiles, I64(1)), tile.left);
+    Value* share = b_.CreateMul(b_.CreateMul(index, depth), step, "share");
+    Value* address = AnyElement(c_.rhs, rhs_, offset, "panels.ahead");
+    return {b_.CreateGEP(b_.getInt8Ty(), address, share, "share.ahead"), PanelStrideBytes(), step};
   }
 
-  // Rows that follow one another in memory are one run of it: the parts of K fetch its parts.
-  Value* EmitRowsAhead(const Tile& tile, Value* k) {
+  // Rows that follow one another in memory are one run of it, of which the parts of K fetch parts.
+  Ahead EmitRowsAhead(const Tile& tile, Value* k, Value* depth) {
+    constexpr int64_t kBytes = 32;  // for each k: eight rows of f32
+    Value* step = b_.CreateLShr(I64(kBytes), EmitFloorLog2(tile.panels), "step");
     Value* next_row = b_.CreateMul(b_.CreateAdd(tile.row, tile.rows), row_stride_);
-    Value* fetched = b_.CreateMul(k, I64(std::max(1, kFetchedBytes / SizeOf(plan_.buffers[c_.lhs.ref].dtype))));
-    return AnyElement(c_.lhs, lhs_, b_.CreateAdd(next_row, fetched), "rows.ahead");
+    Value* fetched = b_.CreateMul(k, I64(std::max<int64_t>(1, kBytes / SizeOf(plan_.buffers[c_.lhs.ref].dtype))));
+    Value* address = AnyElement(c_.lhs, lhs_, b_.CreateAdd(next_row, fetched), "rows.ahead");
+    return {address, b_.CreateMul(depth, step), step};
+  }
+
+  Value* EmitFloorLog2(Value* value) {
+    return b_.CreateSub(I64(63), b_.CreateIntrinsic(llvm::Intrinsic::ctlz, {b_.getInt64Ty()}, {value, b_.getTrue()}),
+                        "log2");
   }
 
   // An address that may lie beyond the operand.

@@ -13,7 +13,19 @@
 namespace tailor {
 namespace {
 
-enum Argument { kLhs, kRowStride, kDepthStride, kRhs, kPanelStride, kDepth, kTile, kResume, kAhead };
+enum Argument {
+  kLhs,
+  kRowStride,
+  kDepthStride,
+  kRhs,
+  kPanelStride,
+  kDepth,
+  kTile,
+  kResume,
+  kAhead,
+  kAheadStride,
+  kAheadStep
+};
 
 // Whether a step in pairs is two, which read the same words.
 bool ReadsWordsTwice(const MicroKernel& kernel, const EmitTarget& target) {
@@ -25,12 +37,12 @@ llvm::Function* DeclareMicroKernel(bool ordered_reads, llvm::StringRef name, llv
   llvm::LLVMContext& context = module.getContext();
   llvm::Type* ptr = llvm::PointerType::getUnqual(context);
   llvm::Type* i64 = llvm::Type::getInt64Ty(context);
-  llvm::Type* parameters[] = {ptr, i64, i64, ptr, i64, i64, ptr, llvm::Type::getInt1Ty(context), ptr};
+  llvm::Type* parameters[] = {ptr, i64, i64, ptr, i64, i64, ptr, llvm::Type::getInt1Ty(context), ptr, i64, i64};
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), parameters, false);
   auto* function = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, module);
   function->addFnAttr(llvm::Attribute::NoInline);
-  const char* const kNames[] = {"lhs",   "row_stride", "depth_stride", "rhs",  "panel_stride",
-                                "depth", "tile",       "resume",       "ahead"};
+  const char* const kNames[] = {"lhs",  "row_stride", "depth_stride", "rhs",          "panel_stride", "depth",
+                                "tile", "resume",     "ahead",        "ahead_stride", "ahead_step"};
   for (llvm::Argument& argument : function->args()) {
     argument.setName(kNames[argument.getArgNo()]);
     const bool alone = argument.getArgNo() != kAhead && argument.getType()->isPointerTy();
@@ -265,20 +277,20 @@ class MicroKernelEmitter {
     b_.CreateRetVoid();
   }
 
-  // At every fourth k, asks for two lines of the panels that are to be read later, into L2. In blocks of its own: a
-  // prefetch amid a step holds its loads in place, and the sums no longer fit the registers.
+  // In blocks of its own: a prefetch amid a step holds its loads in place, and the sums no longer fit the registers.
   void EmitFetchAhead(llvm::Value* k) {
-    constexpr int kRead = 0, kSecondLevel = 2, kData = 1, kLineBytes = 64;
+    constexpr int kRead = 0, kAllLevels = 3, kData = 1, kLineBytes = 64;
     llvm::BasicBlock* fetch = Block("fetch");
     llvm::BasicBlock* fetched = Block("fetched");
-    b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateAnd(k, b_.getInt64(3)), b_.getInt64(0)), fetch, fetched);
+    llvm::Value* offset = b_.CreateMul(k, Arg(kAheadStep), "ahead.offset", true, true);
+    llvm::Value* in_line = b_.CreateAnd(offset, b_.getInt64(kLineBytes - 1));
+    b_.CreateCondBr(b_.CreateICmpEQ(in_line, b_.getInt64(0), "next.line"), fetch, fetched);
     b_.SetInsertPoint(fetch);
-    llvm::Value* offset = b_.CreateMul(k, b_.getInt64(kFetchedBytes), "ahead.offset", true, true);
-    llvm::Value* address = b_.CreateGEP(b_.getInt8Ty(), Arg(kAhead), offset, "ahead.address");
-    for (int line = 0; line < 4 * kFetchedBytes / kLineBytes; ++line) {
-      llvm::Value* at = b_.CreateConstGEP1_64(b_.getInt8Ty(), address, line * kLineBytes, "ahead.line");
+    for (int stream = 0; stream < kernel_.panels; ++stream) {
+      llvm::Value* address = b_.CreateGEP(b_.getInt8Ty(), Arg(kAhead), offset, "ahead.line");
       b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-                         {at, b_.getInt32(kRead), b_.getInt32(kSecondLevel), b_.getInt32(kData)});
+                         {address, b_.getInt32(kRead), b_.getInt32(kAllLevels), b_.getInt32(kData)});
+      offset = b_.CreateAdd(offset, Arg(kAheadStride), "ahead.offset");
     }
     b_.CreateBr(fetched);
     b_.SetInsertPoint(fetched);

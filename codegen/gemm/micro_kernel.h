@@ -15,10 +15,6 @@
 
 namespace tailor {
 
-// For each k. A core has few requests to memory under way (16 on Sapphire Rapids), and a prefetch holds one until its
-// line arrives: asking for more than one line in two steps of a full tile makes the tile wait for its own panels.
-inline constexpr int kFetchedBytes = 32;
-
 struct MicroKernel {
   int rows = 1;
   int panels = 1;
@@ -33,12 +29,14 @@ struct MicroKernel {
 
 // Adds to `module` the internal function
 //   void @name(ptr lhs, i64 row_stride, i64 depth_stride, ptr rhs, i64 panel_stride, i64 depth, ptr tile, i1 resume,
-//              ptr ahead)
+//              ptr ahead, i64 ahead_stride, i64 ahead_step)
 // which adds lhs[rows, depth] x rhs[panels][depth][16] to the sums in tile[rows][panels * 16], or to zeros when
 // `resume` is false, and leaves the sums in the tile. Strides count elements; rhs and tile are 64-byte aligned.
 // A right operand in bf16 is rhs[panels][ceil(depth / 2)][16][2]; the left one is of the same type then.
-// With fetch_ahead it meanwhile brings the kFetchedBytes * depth bytes at `ahead` to L2; any address will do. Where
-// bf16 is converted, which leaves no register for it, it does not.
+// With fetch_ahead it meanwhile asks for `panels` streams of memory, `ahead_stride` bytes apart, the first from `ahead`
+// on: the next `ahead_step` bytes of each at every k, a power of two. Any address will do. As many streams as panels
+// keep a core's prefetchers busy, which follow each within its page; a single one reads two thirds as fast. Where bf16
+// is converted, which leaves no register for it, nothing is fetched.
 llvm::Function* EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::StringRef name,
                                 llvm::Module& module);
 

@@ -82,10 +82,24 @@ std::vector<std::string> DepthLoop(const MicroKernel& kernel, const CpuTarget& t
   return LoopOf(Disassemble(*image, image->symbols.at("micro")), name);
 }
 
-void ExpectNoStack(const std::vector<std::string>& loop) {
+bool OnStack(const std::string& text) {
   for (const char* operand : {"(%rsp)", "(%rbp)", "(%rsp,", "(%rbp,"}) {
-    EXPECT_EQ(Count(loop, operand), 0) << testing::PrintToString(loop);
+    if (text.find(operand) != std::string::npos) return true;
   }
+  return false;
+}
+
+// Neither a sum nor a factor, and nothing is written there. Where to fetch from may be read.
+void ExpectOnlyAddressesOnStack(const std::vector<std::string>& loop) {
+  for (const std::string& text : loop) {
+    if (!OnStack(text)) continue;
+    EXPECT_NE(text.back(), ')') << text << " in " << testing::PrintToString(loop);
+    EXPECT_EQ(text.find("mm"), std::string::npos) << text << " in " << testing::PrintToString(loop);
+  }
+}
+
+void ExpectNoStack(const std::vector<std::string>& loop) {
+  for (const std::string& text : loop) EXPECT_FALSE(OnStack(text)) << text << " in " << testing::PrintToString(loop);
 }
 
 TEST(MicroKernel, DepthLoopKeepsItsSumsInRegisters) {
@@ -113,8 +127,8 @@ TEST(MicroKernel, DepthLoopKeepsItsSumsInRegisters) {
         const std::string add = target.traits.fused_multiply_add ? fused : "\taddp";
         const std::vector<std::string> loop = DepthLoop(kernel, target, add);
         EXPECT_EQ(Count(loop, add), steps * sums);
-        EXPECT_EQ(Count(loop, "prefetcht1"), kernel.fetch_ahead && steps == 1 ? 2 : 0);
-        ExpectNoStack(loop);
+        EXPECT_EQ(Count(loop, "prefetcht0"), kernel.fetch_ahead && steps == 1 ? kernel.panels : 0);
+        ExpectOnlyAddressesOnStack(loop);
       }
     }
   }

@@ -1,0 +1,41 @@
+// Regression by a Gaussian process: what observed values say of a function between them, and how surely.
+// Immutable; any number of threads.
+#ifndef TAILOR_TOOLS_TUNE_GAUSSIAN_PROCESS_H_
+#define TAILOR_TOOLS_TUNE_GAUSSIAN_PROCESS_H_
+
+#include <vector>
+
+namespace tailor {
+
+struct Prediction {
+  double mean;
+  double deviation;  // standard deviation, > 0
+};
+
+class GaussianProcess {
+ public:
+  // Of the values observed at `inputs`, one or more of equal length. The kernel is Matern 5/2 in the Euclidean
+  // distance; its length and the noise of observations are those of a small grid under which the values are likeliest.
+  GaussianProcess(std::vector<std::vector<double>> inputs, const std::vector<double>& values);
+
+  Prediction At(const std::vector<double>& input) const;
+  double length() const { return length_; }
+
+ private:
+  // Sets factor_ and weights_ for a length and a noise; returns the logarithm of the likelihood, less a constant.
+  double Fit(double length, double noise);
+
+  std::vector<std::vector<double>> inputs_;
+  std::vector<double> standard_;  // values, shifted and scaled to mean 0 and variance 1
+  double mean_ = 0, scale_ = 1;   // value = mean_ + scale_ * standard
+  double length_ = 1;
+  std::vector<std::vector<double>> factor_;  // lower Cholesky factor of the covariances
+  std::vector<double> weights_;              // covariances^-1 * standard_
+};
+
+// How much lower than `best` the value is on average, where it is (Gaussian).
+double ExpectedImprovement(const Prediction& prediction, double best);
+
+}  // namespace tailor
+
+#endif  // TAILOR_TOOLS_TUNE_GAUSSIAN_PROCESS_H_

@@ -1,0 +1,31 @@
+// A time that is piecewise linear in K, fitted to measurements (MikPoly section 3.3).
+#ifndef TAILOR_TOOLS_TUNE_LINEAR_PIECES_H_
+#define TAILOR_TOOLS_TUNE_LINEAR_PIECES_H_
+
+#include <vector>
+
+namespace tailor {
+
+struct DepthTime {
+  double depth;
+  double time;  // > 0
+};
+
+// fixed + near_step * min(depth, knee) + far_step * max(depth - knee, 0)
+struct LinearPieces {
+  double fixed = 0, near_step = 0, far_step = 0;
+  double knee = 0;
+
+  double At(double depth) const;
+};
+
+// The pieces, no coefficient negative, whose relative errors at `points` have the least sum of squares. A coefficient
+// that the points do not determine is 0: those of depths on one side of the knee say nothing of the other.
+LinearPieces FitLinearPieces(const std::vector<DepthTime>& points, double knee);
+
+// The largest relative error of `pieces` at `points`.
+double WorstError(const LinearPieces& pieces, const std::vector<DepthTime>& points);
+
+}  // namespace tailor
+
+#endif  // TAILOR_TOOLS_TUNE_LINEAR_PIECES_H_

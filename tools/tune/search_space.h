@@ -1,0 +1,63 @@
+// A discrete space of schedules: parameters with a few values each, constraints that a schedule must keep, and
+// penalties for what speaks against one (TSCompiler section 5.1, figure 5). Immutable; any number of threads.
+#ifndef TAILOR_TOOLS_TUNE_SEARCH_SPACE_H_
+#define TAILOR_TOOLS_TUNE_SEARCH_SPACE_H_
+
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace tailor {
+
+struct Parameter {
+  std::string name;
+  std::vector<int64_t> values;  // ascending where ordered
+  bool ordered = true;          // neighbours in `values` behave alike
+};
+
+using Point = std::vector<int>;           // for each parameter, which of its values
+using Assignment = std::vector<int64_t>;  // those values
+using Random = std::mt19937_64;
+
+class SearchSpace {
+ public:
+  // `allows` is the hard constraints; `penalty` >= 0 sums the soft ones. Aborts if a parameter has no value.
+  SearchSpace(std::vector<Parameter> parameters, std::function<bool(const Assignment&)> allows,
+              std::function<double(const Assignment&)> penalty);
+
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  Assignment ValuesOf(const Point& point) const;
+  bool Allows(const Point& point) const { return allows_(ValuesOf(point)); }
+  double Penalty(const Point& point) const { return penalty_(ValuesOf(point)); }
+
+  // Coordinates in [0, 1]: one for an ordered parameter, by rank; otherwise one for each value, so scaled that two
+  // values are 1 apart.
+  std::vector<double> Encode(const Point& point) const;
+
+  // The nearest point that takes `values` (each to the closest value of its parameter). It may be forbidden.
+  Point Nearest(const Assignment& values) const;
+
+  // Uniform over what is allowed. Aborts if nothing is found to be.
+  Point Draw(Random& random) const;
+
+  // A point near `centre`, which is allowed: each parameter moves with probability `share`, at most `reach` (of its
+  // whole range) if ordered. What the hard constraints forbid moves back towards `centre`, one parameter at a time,
+  // until they are kept.
+  Point DrawNear(const Point& centre, double reach, double share, Random& random) const;
+
+ private:
+  const std::vector<Parameter> parameters_;
+  const std::function<bool(const Assignment&)> allows_;
+  const std::function<double(const Assignment&)> penalty_;
+};
+
+// In [0, 1), from the top bits: the same on every machine.
+double Uniform(Random& random);
+// In [0, count), count > 0.
+int Below(int count, Random& random);
+
+}  // namespace tailor
+
+#endif  // TAILOR_TOOLS_TUNE_SEARCH_SPACE_H_

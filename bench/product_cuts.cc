@@ -7,6 +7,7 @@
 //   left of noise may put it below 1.
 // All candidates of a shape take turns in one process; times are CPU times of one thread.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "bench/fma_peak.h"
 #include "bench/measuring_thread.h"
 #include "codegen/emit_cpu.h"
+#include "codegen/gemm/cost_profile.h"
 #include "codegen/gemm/panels.h"
 #include "tests/codegen/gemm_product.h"
 #include "tests/codegen/ir_image.h"
@@ -32,6 +34,13 @@ struct Size {
 struct Tile {
   int rows, panels;
 };
+
+// What code is made for: the machine's best level unless the command line names another.
+const CpuTarget*& ChosenTarget() {
+  static const CpuTarget* chosen = &HostCpuTarget();
+  return chosen;
+}
+const CpuTarget& Target() { return *ChosenTarget(); }
 
 // A product with one way of cutting it: the rule's, or into tiles of at most a given size.
 class Candidate {
@@ -54,7 +63,7 @@ class Candidate {
 
  private:
   static Schedule ScheduleOf(const ProductForm& form) {
-    return ScheduleContraction(MakeProductPlan(form), HostCpuTarget().traits);
+    return ScheduleContraction(MakeProductPlan(form), Target().traits);
   }
 
   static Schedule Forced(const ProductForm& form, const Tile& tile) {
@@ -75,10 +84,10 @@ class Candidate {
       : plan_(MakeProductPlan(form)), schedule_(std::move(schedule)), name_(std::move(name)) {
     llvm::LLVMContext context;
     auto module = std::make_unique<llvm::Module>("product", context);
-    const EmitTarget target{.fma = HostCpuTarget().traits.fused_multiply_add};
+    const EmitTarget target{.fma = Target().traits.fused_multiply_add};
     if (!EmitContraction(plan_, schedule_, target, "product", *module).ok()) abort();
     std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
-    objects.push_back(CompileIr(std::move(module)));
+    objects.push_back(CompileIr(std::move(module), Target()));
     image_ = std::make_unique<MappedImage>(*LinkImage(std::move(objects), {"product_v0"}));
     kernel_ = image_->Find<KernelFn>("product_v0");
   }
@@ -130,7 +139,7 @@ std::vector<std::vector<double>> Times(const std::vector<const Candidate*>& cand
 
 // The widest tile of each height whose sums, kept operands and a passing one fit the registers.
 std::vector<Tile> Tiles() {
-  const TargetTraits& traits = HostCpuTarget().traits;
+  const TargetTraits& traits = Target().traits;
   const int pieces = std::max(1, kPanelColumns * 4 / traits.vector_bytes);
   std::vector<Tile> tiles;
   for (int rows = 1; rows <= 14; ++rows) {
@@ -141,6 +150,70 @@ std::vector<Tile> Tiles() {
     }
   }
   return tiles;
+}
+
+double Rounded(double value) { return std::round(100 * value) / 100; }
+
+// A line through points, not below 0 at 0, weighted so that shares of the time count: {at 0, slope}.
+std::pair<double, double> FitLine(const std::vector<std::pair<double, double>>& points) {
+  double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
+  for (const auto& [x, y] : points) {
+    const double weight = 1 / (y * y);
+    n += weight, sx += weight * x, sy += weight * y, sxx += weight * x * x, sxy += weight * x * y;
+  }
+  const double slope = (n * sxy - sx * sy) / (n * sxx - sx * sx);
+  if (slope * sx > sy) return {0, Rounded(sxy / sxx)};
+  return {Rounded((sy - slope * sx) / n), Rounded(slope)};
+}
+
+// What every tile that fits the registers costs, its operands in L2: 4 x 4 tiles of it that share them. The least of
+// many short times, all tiles in turn, each depth of each tile once in a pass: so whatever else the machine does, each
+// has moments to itself.
+void PrintProfile() {
+  constexpr int64_t kDepths[] = {64, 128, 192, 256, 384, 512, 768, 1024};
+  constexpr int kTiles = 4, kPasses = 150;
+  const TargetTraits& traits = Target().traits;
+  const int pieces = std::max(1, kPanelColumns * 4 / traits.vector_bytes);
+  std::vector<Tile> tiles;
+  std::vector<Candidate> candidates;
+  for (int rows = 1; rows <= CostProfile::kRows; ++rows) {
+    for (int panels = 1; panels <= CostProfile::kPanels; ++panels) {
+      if (rows * panels * pieces + std::min(rows, panels * pieces) + 1 >= traits.vector_registers) continue;
+      tiles.push_back({rows, panels});
+      candidates.emplace_back(ProductForm{}, tiles.back());
+    }
+  }
+  std::vector<std::array<double, std::size(kDepths)>> least(tiles.size());
+  for (auto& times : least) times.fill(1e30);
+  const Operands operands(
+      {kTiles * CostProfile::kRows, kDepths[std::size(kDepths) - 1], kTiles * CostProfile::kPanels * kPanelColumns});
+  for (int pass = 0; pass < kPasses; ++pass) {
+    for (size_t t = 0; t < tiles.size(); ++t) {
+      for (size_t d = 0; d < std::size(kDepths); ++d) {
+        const Size size{kTiles * tiles[t].rows, kDepths[d], kTiles * tiles[t].panels * kPanelColumns};
+        const int runs = 1 + static_cast<int>(1e6 / size.MultiplyAdds());
+        const auto run = [&] {
+          candidates[t].Run(size, operands.lhs.data(), operands.panels, const_cast<float*>(operands.out.data()));
+        };
+        run();
+        const double begin = ThreadSeconds();
+        for (int r = 0; r < runs; ++r) run();
+        least[t][d] = std::min(least[t][d], (ThreadSeconds() - begin) * 1e9 / runs / (kTiles * kTiles));
+      }
+    }
+  }
+  CostProfile profile;
+  for (size_t t = 0; t < tiles.size(); ++t) {
+    std::vector<std::pair<double, double>> near, far;
+    for (size_t d = 0; d < std::size(kDepths); ++d) {
+      (kDepths[d] <= CostProfile::kNearDepth ? near : far).push_back({kDepths[d], least[t][d]});
+      if (kDepths[d] == CostProfile::kNearDepth) far.push_back(near.back());
+    }
+    const auto [fixed, step] = FitLine(near);
+    profile.Of(tiles[t].rows, tiles[t].panels) = {static_cast<float>(fixed), static_cast<float>(step),
+                                                  static_cast<float>(FitLine(far).second), 0};
+  }
+  std::fputs(CostProfileText(profile).c_str(), stdout);
 }
 
 void PrintMicroKernels(const std::vector<Tile>& tiles) {
@@ -204,8 +277,14 @@ void PrintRegret(const std::vector<Tile>& tiles) {
 }  // namespace
 }  // namespace tailor
 
-int main() {
+int main(int argc, char** argv) {
   tailor::StayOnThisCpu();
+  if (argc > 1) {
+    static const tailor::CpuTarget target = *tailor::FindCpuTarget(argv[1]);
+    tailor::ChosenTarget() = &target;
+    tailor::PrintProfile();
+    return 0;
+  }
   const std::vector<tailor::Tile> tiles = tailor::Tiles();
   tailor::PrintMicroKernels(tiles);
   tailor::PrintRegret(tiles);

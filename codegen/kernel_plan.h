@@ -55,6 +55,7 @@ enum class BufferKind : uint8_t {
   kRow,     // per-worker scratch holding one row's worth; dims are tile extents
   kLocal,   // one scalar per row, no dims
   kBlock,   // of a chain: per-worker scratch holding the rows of one task; dims are those of one row
+  kBox,     // of a contraction: per-worker scratch holding what a task reads of a tensor; dims are the tensor's
 };
 
 struct Buffer {

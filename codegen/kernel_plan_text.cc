@@ -134,7 +134,7 @@ class TextWriter {
       absl::StrAppend(&out_, "  d", i, ": multiple of ", slot.divisor, ", at most ", slot.max, "\n");
     }
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-      constexpr const char* kKinds[] = {"in", "out", "row", "local", "block"};
+      constexpr const char* kKinds[] = {"in", "out", "row", "local", "block", "box"};
       constexpr const char* kLayouts[] = {"", " panels16", " pair_panels16"};
       const Buffer& buffer = plan_.buffers[i];
       std::vector<std::string> dims;

@@ -51,8 +51,9 @@ int ScalarCost(OpKind op) {
 }
 
 bool HasScratch(const KernelPlan& plan) {
-  return std::any_of(plan.buffers.begin(), plan.buffers.end(),
-                     [](const Buffer& b) { return b.kind == BufferKind::kRow || b.kind == BufferKind::kBlock; });
+  return std::any_of(plan.buffers.begin(), plan.buffers.end(), [](const Buffer& b) {
+    return b.kind == BufferKind::kRow || b.kind == BufferKind::kBlock || b.kind == BufferKind::kBox;
+  });
 }
 
 DimExpr BlockBytes(const Buffer& block, int64_t rows) {

@@ -14,7 +14,7 @@ std::vector<ExprId> ReachableExprs(const KernelPlan& plan);
 // Rough cycles that a vector of results of a scalar op takes.
 int ScalarCost(OpKind op);
 
-// Whether launches get scratch memory: for row buffers or blocks.
+// Whether launches get scratch memory: for row buffers, blocks or a box.
 bool HasScratch(const KernelPlan& plan);
 // What the row buffers of one row take, each 64-byte aligned: symbol number i is the value of dim slot i.
 DimExpr RowBytes(const KernelPlan& plan);

@@ -96,7 +96,7 @@ bool IsUnitStride(const KernelPlan& plan, const std::vector<ExprId>& coefficient
 std::vector<Expr> EpilogueRows(KernelPlan& plan, const Contraction& contraction) {
   std::vector<Expr> accesses;
   std::set<ExprId> seen;
-  for (size_t stage = 1; stage < plan.stages.size(); ++stage) {
+  for (size_t stage = contraction.stage + 1; stage < plan.stages.size(); ++stage) {
     for (const Statement& statement : plan.stages[stage].statements) {
       accesses.push_back(Expr{.kind = ExprKind::kLoad, .ref = statement.buffer, .args = statement.indices});
       CollectLoads(plan, statement.value, seen, accesses);
@@ -114,6 +114,23 @@ std::vector<Expr> EpilogueRows(KernelPlan& plan, const Contraction& contraction)
     }
   }
   return rows;
+}
+
+bool StoresAlongRows(KernelPlan& plan, const Contraction& contraction) {
+  for (size_t stage = contraction.stage + 1; stage < plan.stages.size(); ++stage) {
+    const std::vector<Statement> statements = plan.stages[stage].statements;  // coefficients are added to the plan
+    for (const Statement& statement : statements) {
+      const Expr access{.kind = ExprKind::kLoad, .ref = statement.buffer, .args = statement.indices};
+      if (!IsUnitStride(plan, LoadCoefficients(plan, access, contraction.m))) return false;
+      if (IsUnitStride(plan, LoadCoefficients(plan, access, contraction.n))) return false;
+    }
+  }
+  return true;
+}
+
+bool HasWholePanels(const KernelPlan& plan, const Contraction& contraction) {
+  const ExtentRange n = RangeOfExtent(plan, plan.axes[contraction.n].extent);
+  return (n.fixed ? n.max : n.divisor) % kPanelColumns == 0;
 }
 
 ExtentRange RangeOfExtent(const KernelPlan& plan, const Extent& extent) {

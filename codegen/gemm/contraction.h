@@ -14,6 +14,7 @@ namespace tailor {
 struct Contraction {
   std::vector<int> batch;  // axes, outer first
   int m = -1, n = -1, k = -1;
+  size_t stage = 0;                    // that sums; those after it are the epilogue
   Expr lhs, rhs;                       // loads; rhs reads a buffer in panels
   int sums = -1;                       // the kLocal buffer that takes them
   DType accumulate = DType::kInvalid;  // f32 or f64
@@ -32,6 +33,9 @@ bool IsUnitStride(const KernelPlan& plan, const std::vector<ExprId>& coefficient
 // the form of loads. Only accesses whose indices are plain arithmetic.
 std::vector<Expr> EpilogueRows(KernelPlan& plan, const Contraction& contraction);
 
+// Whether each element that the later stages store lies beside that of the next row, and not of the next column.
+bool StoresAlongRows(KernelPlan& plan, const Contraction& contraction);
+
 // What an axis' extent may be.
 struct ExtentRange {
   int64_t max;
@@ -39,6 +43,8 @@ struct ExtentRange {
   bool fixed;       // it is `max`
 };
 ExtentRange RangeOfExtent(const KernelPlan& plan, const Extent& extent);
+// Whether the result's columns fill their panels.
+bool HasWholePanels(const KernelPlan& plan, const Contraction& contraction);
 
 }  // namespace tailor
 

@@ -1,8 +1,7 @@
 // The task functions of products. A task is (batch index, block of columns, block of rows), rows running
 // fastest so that consecutive tasks find their panels in cache. Within it micro-kernels leave their sums in a
-// small tile on the stack, and the epilogue runs over that tile while it is in L1: a tile function of the
-// plan's own. Which task, tile or thread an element falls to changes
-// nothing in the order of its sums.
+// small tile on the stack, and the epilogue (TileEpilogue) runs over them while they are in cache. Which task, tile or
+// thread an element falls to changes nothing in the order of its sums.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -14,6 +13,7 @@
 #include "codegen/gemm/contraction.h"
 #include "codegen/gemm/even_cut.h"
 #include "codegen/gemm/micro_kernel.h"
+#include "codegen/gemm/tile_epilogue.h"
 #include "codegen/gemm/tile_shapes.h"
 #include "codegen/scalar_emitter.h"
 
@@ -28,6 +28,7 @@ class ContractionEmitter {
                      const EmitTarget& target, llvm::Module& module)
       : plan_(plan),
         c_(contraction),
+        schedule_(schedule),
         tile_(schedule.tile),
         target_(target),
         module_(module),
@@ -56,12 +57,13 @@ class ContractionEmitter {
       kernel.fetch_ahead = FetchesAhead(rows);
       micro_kernels_[{rows, panels}] =
           EmitMicroKernel(kernel, target_, absl::StrCat(name, "_", rows, "x", panels), module_);
-      tile_sums_ = std::max<int64_t>(tile_sums_, rows * panels * kPanelColumns);
+      tile_sums_ = std::max<int64_t>(tile_sums_, WholeLanes(rows) * panels * kPanelColumns);
     }
-    whole_panels_ = n.fixed ? n.max % kPanelColumns == 0 : n.divisor % kPanelColumns == 0;
     depth_blocks_ = RangeOf(c_.k).max > tile_.depth;
     epilogue_rows_ = EpilogueRows(plan_, c_);
-    if (depth_blocks_) tile_sums_ = std::max(tile_sums_, tile_.task_rows * tile_.panels * kPanelColumns);
+    if (KeepsTask()) {
+      tile_sums_ = std::max(tile_sums_, WholeLanes(tile_.task_rows) * tile_.panels * kPanelColumns);
+    }
     return absl::OkStatus();
   }
 
@@ -74,20 +76,18 @@ class ContractionEmitter {
     auto* tile = b_.CreateAlloca(sum_type_, b_.getInt64(tile_sums_), "tile");
     tile->setAlignment(llvm::Align(64));
     tile_memory_ = tile;
+    TileEpilogue epilogue(b_, plan_, c_, schedule_, frame_, scalars);
+    epilogue_ = &epilogue;
     EmitCuts();
     EmitLoop(b_, function->getArg(1), function->getArg(2), 1, "task", [&](Value* task) { EmitTask(task); });
     b_.CreateRetVoid();
     scalars_ = nullptr;
+    epilogue_ = nullptr;
   }
 
  private:
   // One micro-kernel's place in the result.
-  struct Tile {
-    Value* row;
-    Value* rows;
-    Value* panel;
-    Value* panels;
-    Value* sums;   // [rows][panels * 16]
+  struct Tile : TileSums {
     Value* tiles;  // of the task that use these panels
     Value* left;   // of them, after this one
   };
@@ -205,6 +205,11 @@ class ContractionEmitter {
     return b_.CreateInBoundsGEP(MemoryType(b_.getContext(), dtype, 1), base, offset, name);
   }
 
+  // Whether sums of all the task's rows are kept until the last of them are finished: K runs in parts, or the epilogue
+  // along rows.
+  bool KeepsTask() const { return depth_blocks_ || AlongRows(); }
+  bool AlongRows() const { return schedule_.lane_axis == c_.m; }
+
   // All row tiles of the task against one group of panels, for K from `k` to the end of its block.
   void EmitRowTiles(Value* group, Value* first_tile, Value* last_tile, Value* k) {
     Tile tile;
@@ -213,28 +218,32 @@ class ContractionEmitter {
     Value* width = b_.CreateMul(tile.panels, I64(kPanelColumns), "width");
     Value* first_row = rows_.Start(b_, first_tile);
     tile.tiles = b_.CreateSub(last_tile, first_tile, "tiles");
+    Value* done = b_.getTrue();
+    if (depth_blocks_) done = b_.CreateICmpSGE(b_.CreateAdd(k, I64(tile_.depth)), AxisExtent(c_.k), "done");
     EmitLoop(b_, first_tile, last_tile, 1, "row.tile", [&](Value* index) {
       tile.row = rows_.Start(b_, index);
       tile.rows = rows_.Size(b_, index);
-      tile.sums = tile_memory_;
+      tile.address = tile_memory_;
       tile.left = b_.CreateSub(b_.CreateSub(last_tile, I64(1)), index, "tiles.left");
-      if (!depth_blocks_) {
-        EmitPrefetch(tile, b_.getTrue());
-        EmitMicroKernelCall(tile, k);
-        return EmitEpilogue(tile);
+      if (KeepsTask()) {
+        Value* offset = b_.CreateMul(b_.CreateSub(tile.row, first_row), width);
+        tile.address = b_.CreateInBoundsGEP(sum_type_, tile_memory_, offset, "tile.sums");
       }
-      Value* offset = b_.CreateMul(b_.CreateSub(tile.row, first_row), width);
-      tile.sums = b_.CreateInBoundsGEP(sum_type_, tile_memory_, offset, "tile.sums");
-      Value* done = b_.CreateICmpSGE(b_.CreateAdd(k, I64(tile_.depth)), AxisExtent(c_.k), "done");
       EmitPrefetch(tile, done);
       EmitMicroKernelCall(tile, k);
-      EmitIf(b_, done, "epilogue", [&] { EmitEpilogue(tile); });
+      if (!AlongRows()) EmitIf(b_, done, "epilogue", [&] { epilogue_->Emit(tile); });
     });
+    if (!AlongRows()) return;
+    tile.row = first_row;
+    tile.rows = b_.CreateSub(rows_.Start(b_, last_tile), first_row, "task.rows");
+    tile.address = tile_memory_;
+    EmitIf(b_, done, "epilogue", [&] { epilogue_->Emit(tile); });
   }
 
   // In a launch whose results leave the cache, asks for the memory that the tile's epilogue will touch, so that
   // it arrives while K runs; only if `last`, the epilogue being next.
   void EmitPrefetch(const Tile& tile, Value* last) {
+    if (epilogue_rows_.empty()) return;
     EmitIf(b_, b_.CreateAnd(large_, last), "prefetch", [&] {
       scalars_->SetAxis(c_.n, b_.CreateMul(tile.panel, I64(kPanelColumns), "n"));
       EmitLoop(b_, I64(0), tile.rows, 1, "prefetch.row", [&](Value* row) {
@@ -270,7 +279,7 @@ class ContractionEmitter {
                           rhs,
                           panel_stride_,
                           depth,
-                          tile.sums,
+                          tile.address,
                           b_.CreateICmpNE(k, I64(0), "resume"),
                           ahead.address,
                           ahead.stride,
@@ -363,58 +372,9 @@ class ContractionEmitter {
     return b_.CreateGEP(MemoryType(b_.getContext(), plan_.buffers[operand.ref].dtype, 1), base, offset, name);
   }
 
-  // Runs the plan's other statements over a tile of finished sums, 16 columns at a time.
-  void EmitEpilogue(const Tile& tile) {
-    Value* width = b_.CreateMul(tile.panels, I64(kPanelColumns), "width");
-    EmitLoop(b_, I64(0), tile.rows, 1, "epilogue.row", [&](Value* row) {
-      Value* m = b_.CreateAdd(tile.row, row, "m");
-      Value* row_sums = b_.CreateInBoundsGEP(sum_type_, tile.sums, b_.CreateMul(row, width), "row.sums");
-      EmitLoop(b_, I64(0), tile.panels, 1, "epilogue.panel", [&](Value* panel) {
-        Value* n = b_.CreateMul(b_.CreateAdd(tile.panel, panel), I64(kPanelColumns), "n");
-        Value* offset = b_.CreateMul(panel, I64(kPanelColumns));
-        EmitEpiloguePanel(m, n, b_.CreateInBoundsGEP(sum_type_, row_sums, offset, "sums.address"));
-      });
-    });
-  }
-
-  void EmitEpiloguePanel(Value* m, Value* n, Value* sums) {
-    if (whole_panels_) return EmitEpilogueLanes(m, n, sums, nullptr);
-    Value* left = b_.CreateSub(AxisExtent(c_.n), n, "columns.left");
-    Value* whole = b_.CreateICmpUGE(left, I64(kPanelColumns), "whole");
-    EmitIf(b_, whole, "epilogue.whole", [&] { EmitEpilogueLanes(m, n, sums, nullptr); });
-    EmitIf(b_, b_.CreateNot(whole), "epilogue.part", [&] { EmitEpilogueLanes(m, n, sums, LanesBelow(left)); });
-  }
-
-  Value* LanesBelow(Value* count) {
-    llvm::SmallVector<llvm::Constant*, kPanelColumns> lanes;
-    for (int i = 0; i < kPanelColumns; ++i) lanes.push_back(b_.getInt16(i));
-    Value* limit = b_.CreateVectorSplat(kPanelColumns, b_.CreateTrunc(count, b_.getInt16Ty()));
-    return b_.CreateICmpULT(llvm::ConstantVector::get(lanes), limit, "mask");
-  }
-
-  void EmitEpilogueLanes(Value* m, Value* n, Value* address, Value* mask) {
-    llvm::Type* lanes = RegisterType(b_.getContext(), c_.accumulate, kPanelColumns);
-    Value* sums = b_.CreateAlignedLoad(lanes, address, llvm::Align(64), "sums");
-    scalars_->SetAxis(c_.m, m);
-    scalars_->SetLanes(c_.n, n, kPanelColumns, mask);
-    scalars_->SetLocal(c_.sums, Rounded(sums));
-    for (size_t stage = 1; stage < plan_.stages.size(); ++stage) {
-      for (const Statement& statement : plan_.stages[stage].statements) {
-        scalars_->Store(statement.buffer, statement.indices, scalars_->EmitLanes(statement.value));
-      }
-    }
-    scalars_->SetLanes(c_.n, I64(0), 1, nullptr);
-  }
-
-  // The sums as values of the plan's buffer, which f16 and bf16 round.
-  Value* Rounded(Value* sums) {
-    const DType dtype = plan_.buffers[c_.sums].dtype;
-    if (dtype == c_.accumulate) return sums;
-    return FromMemory(b_, dtype, ToMemory(b_, dtype, sums));
-  }
-
   KernelPlan plan_;  // a copy, for strides are expressions of their own
   const Contraction& c_;
+  const Schedule& schedule_;
   const ContractionTile tile_;
   const EmitTarget& target_;
   llvm::Module& module_;
@@ -425,12 +385,12 @@ class ContractionEmitter {
   std::map<std::pair<int, int>, llvm::Function*> micro_kernels_;  // by rows and panels
   std::vector<Expr> epilogue_rows_;  // what the epilogue reads and writes along n, as loads
   int64_t tile_sums_ = kPanelColumns;
-  bool whole_panels_ = false;  // n is a multiple of 16
   bool depth_blocks_ = false;  // K may be longer than one block
 
   // Values of the function being emitted.
   KernelFrame frame_;
   ScalarEmitter* scalars_ = nullptr;
+  TileEpilogue* epilogue_ = nullptr;
   llvm::Type* sum_type_ = nullptr;
   Value* tile_memory_ = nullptr;
   EvenCut rows_, groups_;

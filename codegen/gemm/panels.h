@@ -2,12 +2,17 @@
 #ifndef TAILOR_CODEGEN_GEMM_PANELS_H_
 #define TAILOR_CODEGEN_GEMM_PANELS_H_
 
+#include <cstdint>
+
 #include "codegen/program.h"
 #include "graph/dtype.h"
 
 namespace tailor {
 
 inline constexpr int kPanelColumns = 16;  // of one panel
+
+// `count` rounded up to whole panels' worth.
+constexpr int64_t WholeLanes(int64_t count) { return (count + kPanelColumns - 1) / kPanelColumns * kPanelColumns; }
 
 // The one layout in which products on every target read right operands of `dtype`.
 constexpr ConstantLayout PanelLayout(DType dtype) {

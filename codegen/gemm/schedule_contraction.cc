@@ -34,11 +34,12 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
   const int element = SizeOf(c.accumulate);
   Schedule schedule;
   schedule.lanes = std::min(kPanelColumns, traits.vector_bytes / element);
-  schedule.lane_axis = c.n;
+  KernelPlan accesses = plan;
+  schedule.lane_axis = StoresAlongRows(accesses, c) ? c.m : c.n;
 
   // A task reads task_rows x depth of the left operand and, one group at a time, `panels` panels of depth x 16
   // of the right one: together they stay in L2 (regional_bytes) while the rows run past each group.
-  constexpr int64_t kTaskRows = 48, kTaskPanels = 4, kDepthBytes = 4096;
+  constexpr int64_t kTaskRows = 48, kRowsAlongLanes = 96, kTaskPanels = 4, kDepthBytes = 4096;
   ContractionTile& tile = schedule.tile;
   std::tie(tile.rows, tile.panels) = BestTile(traits, kPanelColumns / schedule.lanes);
   if (TakesTallTiles(plan, c)) {
@@ -50,7 +51,7 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
     std::tie(tile.rows, tile.panels) = std::pair(kTileKernelRows, kTileKernelPanels);
     tile.task_panels = 4 * kTaskPanels;
   }
-  tile.task_rows = kTaskRows / tile.rows * tile.rows;
+  tile.task_rows = (schedule.lane_axis == c.m ? kRowsAlongLanes : kTaskRows) / tile.rows * tile.rows;
   tile.depth = kDepthBytes / element;
 
   const DimExpr m = OverSlots(plan.axes[c.m].extent), n = OverSlots(plan.axes[c.n].extent),

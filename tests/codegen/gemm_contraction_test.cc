@@ -59,5 +59,14 @@ TEST(EpilogueRows, AreLoadsAndStoresAlongColumns) {
   EXPECT_TRUE(EpilogueRows(plan, *ReadContraction(plan)).empty());
 }
 
+TEST(StoresAlongRows, TellsTransposedResults) {
+  for (bool transposed : {false, true}) {
+    KernelPlan plan = MakeProductPlan({.transpose_out = transposed, .epilogue = true});
+    EXPECT_EQ(StoresAlongRows(plan, *ReadContraction(plan)), transposed);
+  }
+  KernelPlan plan = MakeProductPlan({.batch = {kDynamic, 4}, .rhs_has_batch = {true, true}, .heads = true});
+  EXPECT_FALSE(StoresAlongRows(plan, *ReadContraction(plan)));
+}
+
 }  // namespace
 }  // namespace tailor

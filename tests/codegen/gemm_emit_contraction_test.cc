@@ -88,9 +88,11 @@ TEST(EmitContraction, LeftOperandOfAnyStride) {
   ExpectRightAtRandomSizes({.batch = {kDynamic, 4}, .rhs_has_batch = {true, true}, .heads = true}, 40);
 }
 
-TEST(EmitContraction, ScatteredOutput) {
+TEST(EmitContraction, TransposedOutput) {
   ExpectRightAtRandomSizes({.transpose_out = true}, 60);
   ExpectRightAtRandomSizes({.dtype = DType::kF16, .transpose_out = true, .epilogue = true}, 40);
+  ExpectRightAtRandomSizes({.dtype = DType::kF64, .transpose_out = true, .epilogue = true}, 40);
+  ExpectRightAtRandomSizes({.n = 70, .k = 2100, .transpose_out = true}, 10);
 }
 
 TEST(EmitContraction, LongDepthIsSummedInBlocks) {

@@ -16,6 +16,7 @@
 #include "fusion/separate_outputs.h"
 #include "fusion/settle_types.h"
 #include "fusion/simplify_algebra.h"
+#include "fusion/split_long_products.h"
 #include "graph/status_macros.h"
 #include "graph/verifier.h"
 
@@ -37,6 +38,8 @@ constexpr Pass kPasses[] = {
     {"reshape-constants", ReshapeConstants},  // views are final
     {"merge-equal-nodes", MergeEqualNodes},
     {"merge-products", MergeProducts},  // equal left operands are one
+    {"split-long-products", SplitLongProducts},  // joined columns count
+    {"reshape-constants", ReshapeConstants},     // those of the split
     {"remove-dead-nodes", RemoveDeadNodes},
     {"separate-outputs", SeparateOutputs},  // last: its copies are identity views
 };

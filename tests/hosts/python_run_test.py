@@ -52,6 +52,19 @@ class RunTest(unittest.TestCase):
             self.check(self.executable.run(x, bias), x, bias)
         self.assertEqual(tailor.modules_emitted(), emitted)
 
+    def test_a_long_depth_is_summed_in_parts(self):
+        depth = 3 * 4000
+        w = np.random.default_rng(1).standard_normal((depth, 5)).astype(np.float32)
+        graph = tailor.Graph("long")
+        x = graph.input("x", "f32", ["rows", depth])
+        graph.output("y", x @ graph.constant(w, "w"))
+        executable = graph.compile("host")
+        self.assertEqual(len(executable.describe()["variants"][0]["launches"]), 2)
+        for rows in (0, 1, 4, 19):
+            values = np.random.default_rng(rows).standard_normal((rows, depth)).astype(np.float32)
+            y, = executable.run(values)
+            np.testing.assert_allclose(y, values.astype(np.float64) @ w, rtol=0, atol=1e-3)
+
     def test_inputs_by_name(self):
         x, bias = self.inputs(2, 3)
         self.check(self.executable.run(bias=bias, x=x), x, bias)

@@ -82,7 +82,7 @@ std::set<std::pair<int, int>> ReachableTiles(const ExtentRange& m, const ExtentR
                                              int pieces) {
   const int64_t panels_max = CeilDiv(n.max, kPanelColumns);
   const int64_t panels_unit = n.divisor % kPanelColumns == 0 ? n.divisor / kPanelColumns : 1;
-  const int64_t rows_steady = std::max(tile.rows * tile.rows, 2 * tile.tall_rows);
+  const int64_t rows_steady = 2 * tile.tall_rows + tile.rows * tile.rows;  // tall tiles, then others
   const auto row_limit = [&tile](int64_t rows) { return RowLimit(tile, rows); };
   std::set<std::pair<int, int>> tiles;
   for (const auto& [most_rows, rows] : CutsOf(m.max, m.divisor, m.fixed, rows_steady, row_limit)) {

@@ -72,10 +72,15 @@ TEST(ReachableTiles, UseWhatIsKnown) {
 
 // Every tile of every pair of extents is among those emitted.
 TEST(ReachableTiles, CoverEveryExtent) {
-  for (const ContractionTile& limits : {kTile, kTallTile}) {
+  const ContractionTile much_taller = {.rows = 2, .panels = 4, .tall_rows = 14, .tall_panels = 1, .task_panels = 8};
+  for (const ContractionTile& limits : {kTile, kTallTile, much_taller}) {
     const std::set<std::pair<int, int>> tiles = ReachableTiles(kAny, kAny, limits, 1);
+    const std::set<std::pair<int, int>> of_13_panels = ReachableTiles(kAny, Fixed(208), limits, 1);
     for (int64_t m = 1; m < 200; ++m) {
       for (const auto& tile : ReachableTiles(Fixed(m), Fixed(m * 7), limits, 1)) EXPECT_TRUE(tiles.contains(tile)) << m;
+      for (const auto& tile : ReachableTiles(Fixed(m), Fixed(208), limits, 1)) {
+        EXPECT_TRUE(of_13_panels.contains(tile)) << m;
+      }
     }
   }
 }

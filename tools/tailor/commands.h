@@ -26,9 +26,15 @@ struct CompileArguments {
   std::vector<std::string> targets;
 };
 
+struct TuneArguments {
+  std::vector<std::string> arguments;
+};
+
 void Inspect(const InspectArguments& arguments);
 void Run(const RunArguments& arguments);
 void CompileText(const CompileArguments& arguments);
+// Becomes tailor-tune, which lies beside the tool: it compiles in ways that the C headers do not offer.
+void Tune(const TuneArguments& arguments);
 
 }  // namespace tailor
 

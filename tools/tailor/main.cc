@@ -3,6 +3,7 @@
 //   tailor inspect model.tlr [--json]
 //   tailor run model.tlr --input x=2x3xf32=1,2,3,4,5,6 --input mask=@mask.npy [--output y=@y.npy]
 //   tailor compile graph.txt -o model.tlr [--target x86-64-v3]
+//   tailor tune search --n 768 --k 768
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <stdexcept>
@@ -32,11 +33,15 @@ int main(int argc, char** argv) {
   compiling->add_option("--target", compile.targets,
                         "x86-64-v2, x86-64-v3, x86-64-v4 or host; default: the levels that the graph gains from");
 
+  CLI::App* tuning = app.add_subcommand("tune", "Measures products on this machine (tailor tune --help)");
+  tuning->prefix_command()->set_help_flag();
+
   CLI11_PARSE(app, argc, argv);
   try {
     if (*inspecting) tailor::Inspect(inspect);
     if (*running) tailor::Run(run);
     if (*compiling) tailor::CompileText(compile);
+    if (*tuning) tailor::Tune({tuning->remaining()});
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "tailor: %s\n", failure.what());
     return 1;

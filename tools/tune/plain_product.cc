@@ -1,0 +1,130 @@
+#include "tools/tune/plain_product.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "codegen/emit_cpu.h"
+#include "codegen/gemm/panels.h"
+#include "codegen/link.h"
+#include "codegen/plan_queries.h"
+#include "codegen/target_machine.h"
+#include "llvm/IR/LLVMContext.h"
+
+namespace tailor {
+namespace {
+
+constexpr SymbolId kM = 0, kN = 1, kK = 2;
+constexpr char kName[] = "product";
+
+int AddBuffer(KernelPlan& plan, BufferKind kind, std::vector<Extent> dims) {
+  plan.buffers.push_back({.kind = kind, .dtype = DType::kF32, .dims = std::move(dims)});
+  return static_cast<int>(plan.buffers.size()) - 1;
+}
+
+// How many panels, and how many elements they have.
+int64_t PanelsOf(int64_t n) { return (n + kPanelColumns - 1) / kPanelColumns; }
+int64_t PanelElements(int64_t n, int64_t k) { return PanelsOf(n) * kPanelColumns * k; }
+
+// Operands' elements: whole numbers from -3 to 3.
+float LhsElement(int64_t m, int64_t k) { return static_cast<float>((m * 5 + k * 3) % 7 - 3); }
+float RhsElement(int64_t k, int64_t n) { return static_cast<float>((k * 2 + n * 3) % 5 - 2); }
+
+}  // namespace
+
+KernelPlan PlainProductPlan(const ProductForm& form) {
+  KernelPlan plan;
+  plan.name = kName;
+  plan.contraction = true;
+  const auto extent = [&plan](SymbolId symbol, std::optional<int64_t> value) {
+    return value.has_value() ? Extent{.constant = *value} : plan.AddDim({.value = DimExpr::Symbol(symbol)});
+  };
+  const Extent m = extent(kM, {}), n = extent(kN, form.n), k = extent(kK, form.k);
+  plan.axes = {{m, AxisRole::kParallel}, {n, AxisRole::kParallel}, {k, AxisRole::kContract}};
+  const int lhs = AddBuffer(plan, BufferKind::kInput, {m, k}), rhs = AddBuffer(plan, BufferKind::kInput, {k, n});
+  const int out = AddBuffer(plan, BufferKind::kOutput, {m, n}), sums = AddBuffer(plan, BufferKind::kLocal, {});
+  plan.buffers[rhs].layout = PanelLayout(DType::kF32);
+
+  const auto axis = [&plan](int index) {
+    return plan.axes[index].extent == Extent{.constant = 1} ? plan.Add({.kind = ExprKind::kExtent})
+                                                            : plan.Add({.kind = ExprKind::kAxis, .ref = index});
+  };
+  const auto load = [&plan](int buffer, std::vector<ExprId> indices) {
+    return plan.Add({.kind = ExprKind::kLoad, .dtype = DType::kF32, .ref = buffer, .args = std::move(indices)});
+  };
+  const ExprId factors[] = {load(lhs, {axis(kM), axis(kK)}), load(rhs, {axis(kK), axis(kN)})};
+  const ExprId product =
+      plan.Add({.kind = ExprKind::kOp, .dtype = DType::kF32, .op = OpKind::kMul, .args = {factors[0], factors[1]}});
+  Statement sum{.buffer = sums, .value = product, .reduce_axes = {kK}, .accumulate = DType::kF32};
+  plan.stages.push_back({.axes = {kK}, .statements = {sum}});
+  plan.stages.push_back({.statements = {{.buffer = out, .indices = {axis(kM), axis(kN)}, .value = load(sums, {})}}});
+  return plan;
+}
+
+absl::StatusOr<std::unique_ptr<PlainProduct>> PlainProduct::Compile(const ProductForm& form,
+                                                                    const std::optional<ContractionTile>& tile) {
+  const CpuTarget& target = HostCpuTarget();
+  std::unique_ptr<PlainProduct> product(new PlainProduct(form));
+  product->schedule_ = ScheduleContraction(product->plan_, target.traits);
+  if (tile.has_value()) {
+    product->schedule_.tile = *tile;
+    const std::vector<Axis>& axes = product->plan_.axes;
+    product->schedule_.tasks = DimExpr::CeilDiv(OverSlots(axes[kM].extent), tile->task_rows) *
+                               DimExpr::CeilDiv(OverSlots(axes[kN].extent), tile->task_panels * kPanelColumns);
+  }
+  llvm::LLVMContext context;
+  auto module = std::make_unique<llvm::Module>(kName, context);
+  const EmitTarget emit = EmitTarget::Of(target.traits);
+  absl::Status emitted = EmitContraction(product->plan_, product->schedule_, emit, kName, *module);
+  if (!emitted.ok()) return emitted;
+  auto machine = MakeTargetMachine(target);
+  if (!machine.ok()) return machine.status();
+  auto object = CompileModule(std::move(module), **machine);
+  if (!object.ok()) return object.status();
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
+  objects.push_back(*std::move(object));
+  const std::string entry = std::string(kName) + "_v0";
+  auto image = LinkImage(std::move(objects), {entry});
+  if (!image.ok()) return image.status();
+  if (Failure failure = product->image_.Map(image->bytes); !failure.ok()) return absl::InternalError(failure.message);
+  product->kernel_ = product->image_.At<KernelFn>(image->symbols.at(entry));
+  return product;
+}
+
+void PlainProduct::Run(int64_t m, int64_t n, int64_t k, const float* lhs, const float* panels, float* out) const {
+  std::vector<int64_t> slots, args;
+  for (const DimSlot& slot : plan_.dims) slots.push_back(*slot.value.Evaluate({m, n, k}));
+  for (const float* data : {lhs, panels, static_cast<const float*>(out)}) {
+    args.push_back(reinterpret_cast<int64_t>(data));
+  }
+  args.insert(args.end(), slots.begin(), slots.end());
+  kernel_(args.data(), 0, *schedule_.tasks.Evaluate(slots), 0);
+}
+
+PlainOperands::PlainOperands(int64_t m, int64_t n, int64_t k)
+    : m_(m), n_(n), k_(k), lhs_(m * k), storage_(PanelElements(n, k) + kPanelColumns), out_(m * n) {
+  constexpr uintptr_t kAlignment = 64;
+  panels_ = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(storage_.data()) + kAlignment - 1) & -kAlignment);
+  for (int64_t i = 0; i < m * k; ++i) lhs_[i] = LhsElement(i / k, i % k);
+  float* to = panels_;
+  for (int64_t panel = 0; panel < PanelsOf(n); ++panel) {
+    for (int64_t row = 0; row < k; ++row) {
+      for (int64_t column = 0; column < kPanelColumns; ++column) {
+        *to++ = RhsElement(row, panel * kPanelColumns + column);
+      }
+    }
+  }
+}
+
+bool PlainOperands::IsRight() const {
+  for (int64_t m = 0; m < m_; ++m) {
+    for (int64_t n = 0; n < n_; ++n) {
+      float sum = 0;
+      for (int64_t k = 0; k < k_; ++k) sum += LhsElement(m, k) * RhsElement(k, n);
+      if (out_[m * n_ + n] != sum) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace tailor

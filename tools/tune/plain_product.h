@@ -1,0 +1,61 @@
+// The product that tuning compiles and times: out[m, n] = sum over k of lhs[m, k] * rhs[k, n] in f32, rhs in panels.
+#ifndef TAILOR_TOOLS_TUNE_PLAIN_PRODUCT_H_
+#define TAILOR_TOOLS_TUNE_PLAIN_PRODUCT_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "codegen/kernel_plan.h"
+#include "codegen/schedule.h"
+#include "exec/host_abi.h"
+#include "exec/image.h"
+
+namespace tailor {
+
+// What compilation knows of a product. Its rows are known to no compilation.
+struct ProductForm {
+  std::optional<int64_t> n, k;
+};
+
+KernelPlan PlainProductPlan(const ProductForm& form);
+
+// A product's code for this machine. Immutable; any number of threads.
+class PlainProduct {
+ public:
+  // With the compiler's schedule, or with `tile` in its place. INTERNAL if the code does not compile.
+  static absl::StatusOr<std::unique_ptr<PlainProduct>> Compile(const ProductForm& form,
+                                                               const std::optional<ContractionTile>& tile = {});
+
+  const ContractionTile& tile() const { return schedule_.tile; }
+  // All tasks, on the calling thread. Extents are those of the form where it has them; `panels` is 64-byte aligned.
+  void Run(int64_t m, int64_t n, int64_t k, const float* lhs, const float* panels, float* out) const;
+
+ private:
+  explicit PlainProduct(const ProductForm& form) : plan_(PlainProductPlan(form)) {}
+
+  KernelPlan plan_;
+  Schedule schedule_;
+  MappedImage image_;
+  KernelFn kernel_ = nullptr;
+};
+
+// Operands of one size, filled with numbers, and room for the result.
+class PlainOperands {
+ public:
+  PlainOperands(int64_t m, int64_t n, int64_t k);
+  void Run(const PlainProduct& product) { product.Run(m_, n_, k_, lhs_.data(), panels_, out_.data()); }
+  // Whether Run left the product, exactly: elements are small whole numbers.
+  bool IsRight() const;
+
+ private:
+  int64_t m_, n_, k_;
+  std::vector<float> lhs_, storage_, out_;
+  float* panels_;
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_TOOLS_TUNE_PLAIN_PRODUCT_H_

@@ -1,0 +1,38 @@
+// The schedules of a product in f32 that fit a machine: the space that tuning searches (TSCompiler section 5.1).
+#ifndef TAILOR_TOOLS_TUNE_SCHEDULE_SPACE_H_
+#define TAILOR_TOOLS_TUNE_SCHEDULE_SPACE_H_
+
+#include "codegen/schedule.h"
+#include "fusion/target_traits.h"
+#include "tools/tune/plain_product.h"
+#include "tools/tune/search_space.h"
+
+namespace tailor {
+
+struct CacheGeometry {
+  int64_t l1_bytes = 32 << 10;
+  int l1_ways = 8;
+  int64_t l2_bytes = 512 << 10;
+};
+// What the system tells of this machine, the defaults where it does not.
+CacheGeometry ThisMachinesCaches();
+
+// Parameters: rows and panels of tiles and of tall ones, row tiles and panels of a task, the depth block.
+//
+// Hard constraints, never tried: a micro-kernel's sums and operands exceed the registers; rows of the left operand that
+// a tile reads side by side, and one passing line, exceed the ways of a set of the L1 cache; what a task keeps
+// exceeds the L2 cache; sums that wait for the next depth block exceed half of the L1 cache, or the room that the code
+// has for them.
+//
+// Soft ones, tried later: fewer than two multiply-adds for each load; panels that the tile's do not divide; and code,
+// in micro-kernels.
+//
+// `form` has both extents.
+SearchSpace ScheduleSpace(const ProductForm& form, const TargetTraits& traits, const CacheGeometry& caches);
+
+ContractionTile TileOf(const Assignment& values);
+Assignment AssignmentOf(const ContractionTile& tile);
+
+}  // namespace tailor
+
+#endif  // TAILOR_TOOLS_TUNE_SCHEDULE_SPACE_H_

@@ -83,7 +83,7 @@ TEST(ScheduleSpace, AllowsOnlySchedulesThatCompute) {
       ASSERT_TRUE(product.ok()) << product.status();
       for (const int64_t m : {1, 2, 7, 13, 25, 61}) {
         PlainOperands operands(m, *form.n, k);
-        operands.Run(**product);
+        operands.Bind (**product)();
         EXPECT_TRUE(operands.IsRight()) << m << " rows, tiles of " << tile.rows << "x" << tile.panels << ", depth "
                                         << tile.depth << " of " << k;
       }

@@ -3,6 +3,7 @@
 #define TAILOR_TOOLS_TUNE_COMMANDS_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace tailor {
@@ -18,6 +19,15 @@ struct SearchArguments {
   bool from_scratch = false;  // do not begin with the compiler's own schedule
 };
 void SearchSchedules(const SearchArguments& arguments);
+
+// Times every micro-kernel that fits this machine's registers over K, fits a piecewise linear cost to each, prints the
+// fits beside depths that they did not see, ranks them, and writes a profile (codegen/gemm/cost_profile.h).
+struct ProfileArguments {
+  std::string output;  // empty: print only
+  int keep = 0;        // micro-kernels, the highest ranks; 0: all
+  int passes = 100;    // over all of them
+};
+void MeasureProfile(const ProfileArguments& arguments);
 
 }  // namespace tailor
 

@@ -1,6 +1,7 @@
 // tailor-tune, which `tailor tune` runs: what only measuring tells of a machine.
 //
 //   tailor tune search --n 768 --k 768 --trials 40 --seeds 3
+//   tailor tune profile -o machine.profile
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <stdexcept>
@@ -21,9 +22,16 @@ int main(int argc, char** argv) {
   searching->add_option("--seed", search.seed, "the first seed");
   searching->add_flag("--from-scratch", search.from_scratch, "do not begin with the compiler's own schedule");
 
+  tailor::ProfileArguments profile;
+  CLI::App* profiling = app.add_subcommand("profile", "Measures what tiles of products cost on this machine");
+  profiling->add_option("-o,--output", profile.output, "where to write the profile");
+  profiling->add_option("--keep", profile.keep, "only so many micro-kernels, the highest ranks");
+  profiling->add_option("--passes", profile.passes, "over all micro-kernels: more of them find quieter moments");
+
   CLI11_PARSE(app, argc, argv);
   try {
     if (*searching) tailor::SearchSchedules(search);
+    if (*profiling) tailor::MeasureProfile(profile);
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "tailor tune: %s\n", failure.what());
     return 1;

@@ -91,14 +91,17 @@ absl::StatusOr<std::unique_ptr<PlainProduct>> PlainProduct::Compile(const Produc
   return product;
 }
 
-void PlainProduct::Run(int64_t m, int64_t n, int64_t k, const float* lhs, const float* panels, float* out) const {
-  std::vector<int64_t> slots, args;
+BoundProduct PlainProduct::Bind(int64_t m, int64_t n, int64_t k, const float* lhs, const float* panels,
+                                float* out) const {
+  BoundProduct bound{.kernel = kernel_};
+  std::vector<int64_t> slots;
   for (const DimSlot& slot : plan_.dims) slots.push_back(*slot.value.Evaluate({m, n, k}));
   for (const float* data : {lhs, panels, static_cast<const float*>(out)}) {
-    args.push_back(reinterpret_cast<int64_t>(data));
+    bound.args.push_back(reinterpret_cast<int64_t>(data));
   }
-  args.insert(args.end(), slots.begin(), slots.end());
-  kernel_(args.data(), 0, *schedule_.tasks.Evaluate(slots), 0);
+  bound.args.insert(bound.args.end(), slots.begin(), slots.end());
+  bound.tasks = *schedule_.tasks.Evaluate(slots);
+  return bound;
 }
 
 PlainOperands::PlainOperands(int64_t m, int64_t n, int64_t k)

@@ -22,6 +22,16 @@ struct ProductForm {
 
 KernelPlan PlainProductPlan(const ProductForm& form);
 
+// One launch of a product, its operands bound: a call runs all tasks on the calling thread. The product and the
+// operands outlive it.
+struct BoundProduct {
+  KernelFn kernel;
+  std::vector<int64_t> args;
+  int64_t tasks;
+
+  void operator()() const { kernel(args.data(), 0, tasks, 0); }
+};
+
 // A product's code for this machine. Immutable; any number of threads.
 class PlainProduct {
  public:
@@ -30,8 +40,8 @@ class PlainProduct {
                                                                const std::optional<ContractionTile>& tile = {});
 
   const ContractionTile& tile() const { return schedule_.tile; }
-  // All tasks, on the calling thread. Extents are those of the form where it has them; `panels` is 64-byte aligned.
-  void Run(int64_t m, int64_t n, int64_t k, const float* lhs, const float* panels, float* out) const;
+  // Extents are those of the form where it has them; `panels` is 64-byte aligned.
+  BoundProduct Bind(int64_t m, int64_t n, int64_t k, const float* lhs, const float* panels, float* out) const;
 
  private:
   explicit PlainProduct(const ProductForm& form) : plan_(PlainProductPlan(form)) {}
@@ -46,8 +56,12 @@ class PlainProduct {
 class PlainOperands {
  public:
   PlainOperands(int64_t m, int64_t n, int64_t k);
-  void Run(const PlainProduct& product) { product.Run(m_, n_, k_, lhs_.data(), panels_, out_.data()); }
-  // Whether Run left the product, exactly: elements are small whole numbers.
+  BoundProduct Bind(const PlainProduct& product) { return Bind(product, m_, n_, k_); }
+  // As operands of a size that needs no more memory; then they hold any numbers.
+  BoundProduct Bind(const PlainProduct& product, int64_t m, int64_t n, int64_t k) {
+    return product.Bind(m, n, k, lhs_.data(), panels_, out_.data());
+  }
+  // Whether the last launch, of the whole size, left the product, exactly: elements are small whole numbers.
   bool IsRight() const;
 
  private:

@@ -50,8 +50,7 @@ class Judge {
     const std::unique_ptr<PlainProduct> product = Compiled(form_, tile);
     std::vector<double> ratios;
     for (const auto& operands : operands_) {
-      const std::vector<Call> calls = {[&] { operands->Run(*own_); }, [&] { operands->Run(*product); }};
-      const std::vector<double> times = LeastTimes(calls, rounds, kSeconds);
+      const std::vector<double> times = LeastTimes({operands->Bind(*own_), operands->Bind(*product)}, rounds, kSeconds);
       ratios.push_back(times[1] / times[0]);
     }
     return ratios;

@@ -47,6 +47,13 @@ TEST(DecisionTree, KeepsItsLimits) {
   EXPECT_EQ(DecisionTree(lone, {.depth = 1, .leaf = 2}).Classify({4}), 0);
 }
 
+// Splitting off the pure half makes neither half choose otherwise.
+TEST(DecisionTree, HasNoBranchesThatChooseAlike) {
+  const DecisionTree tree({{{1}, 4}, {{2}, 4}, {{3}, 4}, {{4}, 4}, {{4}, 6}}, {.leaf = 2});
+  EXPECT_EQ(tree.leaves(), 1);
+  EXPECT_EQ(tree.Classify({4}), 4);
+}
+
 TEST(DecisionTree, IsOneLeafWhereNothingTellsLabelsApart) {
   const DecisionTree tree({{{1, 1}, 3}, {{1, 1}, 5}, {{1, 1}, 5}}, {.leaf = 1});
   EXPECT_EQ(tree.leaves(), 1);

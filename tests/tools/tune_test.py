@@ -32,10 +32,35 @@ class TuneTest(unittest.TestCase):
             self.assertEqual(set(kept), set(rows[:3]))
             self.assertIn("1x1", rows)
 
+    # Right operands of more than 500 columns are multiplied fastest in tiles of 6x4, others in 2x8.
+    def test_classify_learns_from_times(self):
+        lines = ["m,n,k,rule,6x4,2x8"]
+        for n in range(100, 1100, 100):
+            lines += [f"{m},{n},64,{120},{100 if n > 500 else 200},{200 if n > 500 else 100}" for m in (4, 8)]
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "times.csv"
+            path.write_text("\n".join(lines) + "\n")
+            code, out, err = self.run_tool("classify", path, "--tree")
+            self.assertEqual((code, err), (0, ""))
+            self.assertIn("16 products to learn from, 4 held out. Cuts to choose from: 6x4 2x8\n", out)
+            self.assertIn("The tree has 2 leaves and is right for 100.0 %", out)
+            self.assertIn("| the compiler's rule | 0.0 % | 0.833 | 0.833 |", out)
+            self.assertIn("| decision tree | 100.0 % | 1.000 | 1.000 |", out)
+            self.assertIn("if n <= 500\n  2x8\nelse\n  6x4\n", out)
+            self.assertIn("cannot read /none/a.profile", self.run_tool("classify", path, "--profile", "/none/a.profile")[2])
+            path.write_text("\n".join(lines[:5]) + "\n")
+            self.assertIn("fewer than five right operands", self.run_tool("classify", path)[2])
+            path.write_text("m,n,k,6x4\n1,1,1,1\n")
+            self.assertIn("the first cut is not the rule's", self.run_tool("classify", path)[2])
+            path.write_text(lines[0] + "\n1,2,3,4\n")
+            self.assertIn("line 2: three extents", self.run_tool("classify", path)[2])
+
     def test_mistakes_are_named(self):
         for arguments, words in ((["search", "--n", 0], "--n and --k"), (["search", "--rows", "4,-1"], "--rows"),
                                  (["search", "--trials", 0], "--trials"), (["search", "--k", "deep"], "deep"),
-                                 (["profile", "--passes", 0], "--passes"), ([], "subcommand"), (["guess"], "subcommand"),
+                                 (["profile", "--passes", 0], "--passes"), (["cuts", "-o", "/none/a.csv"], "cannot write /none/a.csv"),
+                                 (["cuts"], "--output"), (["classify", "/none/a.csv"], "cannot read /none/a.csv"),
+                                 ([], "subcommand"), (["guess"], "subcommand"),
                                  (["profile", "-o", "/none/a.profile"], "cannot write /none/a.profile")):
             with self.subTest(arguments):
                 code, out, err = self.run_tool(*arguments)

@@ -29,6 +29,26 @@ struct ProfileArguments {
 };
 void MeasureProfile(const ProfileArguments& arguments);
 
+// Times products of random sizes under many cuts, and writes the times (cut_times.h): eight numbers of rows for each
+// right operand.
+struct CutsArguments {
+  std::string output;
+  int operands = 10;
+  uint64_t seed = 1;
+};
+void MeasureCuts(const CutsArguments& arguments);
+
+// Learns from such times which cut fits which product (BladeDISC section 5.2.2) and prints how well that does for right
+// operands that it did not see, beside the rule and the cost profile.
+struct ClassifyArguments {
+  std::vector<std::string> times;  // files
+  std::string profile;             // file; empty: the compiler's own
+  int cuts = 5;                    // to choose from
+  int depth = 6;                   // of the tree
+  bool print_tree = false;
+};
+void ClassifyCuts(const ClassifyArguments& arguments);
+
 }  // namespace tailor
 
 #endif  // TAILOR_TOOLS_TUNE_COMMANDS_H_

@@ -83,6 +83,10 @@ int DecisionTree::Grow(std::vector<const Sample*> samples, const Limits& limits,
   const auto middle = std::stable_partition(samples.begin(), samples.end(), is_below);
   const int below = Grow({samples.begin(), middle}, limits, depth + 1);
   const int above = Grow({middle, samples.end()}, limits, depth + 1);
+  if (nodes_[below].label >= 0 && nodes_[below].label == nodes_[above].label) {  // purer, but no other choice
+    nodes_.resize(node + 1);
+    return node;
+  }
   nodes_[node] = {.feature = split.feature, .threshold = split.threshold, .below = below, .above = above};
   return node;
 }

@@ -2,6 +2,8 @@
 //
 //   tailor tune search --n 768 --k 768 --trials 40 --seeds 3
 //   tailor tune profile -o machine.profile
+//   tailor tune cuts -o times.csv --operands 10
+//   tailor tune classify times.csv --tree
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <stdexcept>
@@ -28,10 +30,26 @@ int main(int argc, char** argv) {
   profiling->add_option("--keep", profile.keep, "only so many micro-kernels, the highest ranks");
   profiling->add_option("--passes", profile.passes, "over all micro-kernels: more of them find quieter moments");
 
+  tailor::CutsArguments cuts;
+  CLI::App* cutting = app.add_subcommand("cuts", "Times products under many cuts");
+  cutting->add_option("-o,--output", cuts.output, "where to write the times")->required();
+  cutting->add_option("--operands", cuts.operands, "right operands, drawn at random");
+  cutting->add_option("--seed", cuts.seed, "of the sizes");
+
+  tailor::ClassifyArguments classify;
+  CLI::App* classifying = app.add_subcommand("classify", "Learns from times which cut fits which product");
+  classifying->add_option("times", classify.times, "files that `tailor tune cuts` wrote")->required();
+  classifying->add_option("--profile", classify.profile, "what `tailor tune profile` wrote, to compare with");
+  classifying->add_option("--cuts", classify.cuts, "how many to choose from");
+  classifying->add_option("--depth", classify.depth, "of the tree, at most");
+  classifying->add_flag("--tree", classify.print_tree, "print the tree");
+
   CLI11_PARSE(app, argc, argv);
   try {
     if (*searching) tailor::SearchSchedules(search);
     if (*profiling) tailor::MeasureProfile(profile);
+    if (*cutting) tailor::MeasureCuts(cuts);
+    if (*classifying) tailor::ClassifyCuts(classify);
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "tailor tune: %s\n", failure.what());
     return 1;

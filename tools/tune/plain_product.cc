@@ -1,6 +1,7 @@
 #include "tools/tune/plain_product.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -15,7 +16,7 @@ namespace tailor {
 namespace {
 
 constexpr SymbolId kM = 0, kN = 1, kK = 2;
-constexpr char kName[] = "product";
+constexpr char kName[] = "product", kEntry[] = "product_v0";
 
 int AddBuffer(KernelPlan& plan, BufferKind kind, std::vector<Extent> dims) {
   plan.buffers.push_back({.kind = kind, .dtype = DType::kF32, .dims = std::move(dims)});
@@ -29,6 +30,25 @@ int64_t PanelElements(int64_t n, int64_t k) { return PanelsOf(n) * kPanelColumns
 // Operands' elements: whole numbers from -3 to 3.
 float LhsElement(int64_t m, int64_t k) { return static_cast<float>((m * 5 + k * 3) % 7 - 3); }
 float RhsElement(int64_t k, int64_t n) { return static_cast<float>((k * 2 + n * 3) % 5 - 2); }
+
+void ThrowUnless(const absl::Status& status) {
+  if (!status.ok()) throw std::runtime_error(std::string(status.message()));
+}
+template <typename T>
+T Value(absl::StatusOr<T> result) {
+  ThrowUnless(result.status());
+  return *std::move(result);
+}
+
+Image CompiledImage(const KernelPlan& plan, const Schedule& schedule, const CpuTarget& target) {
+  llvm::LLVMContext context;
+  auto module = std::make_unique<llvm::Module>(kName, context);
+  ThrowUnless(EmitContraction(plan, schedule, EmitTarget::Of(target.traits), kName, *module));
+  const auto machine = Value(MakeTargetMachine(target));
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
+  objects.push_back(Value(CompileModule(std::move(module), *machine)));
+  return Value(LinkImage(std::move(objects), {kEntry}));
+}
 
 }  // namespace
 
@@ -61,8 +81,8 @@ KernelPlan PlainProductPlan(const ProductForm& form) {
   return plan;
 }
 
-absl::StatusOr<std::unique_ptr<PlainProduct>> PlainProduct::Compile(const ProductForm& form,
-                                                                    const std::optional<ContractionTile>& tile) {
+std::unique_ptr<PlainProduct> PlainProduct::Compile(const ProductForm& form,
+                                                    const std::optional<ContractionTile>& tile) {
   const CpuTarget& target = HostCpuTarget();
   std::unique_ptr<PlainProduct> product(new PlainProduct(form));
   product->schedule_ = ScheduleContraction(product->plan_, target.traits);
@@ -72,22 +92,9 @@ absl::StatusOr<std::unique_ptr<PlainProduct>> PlainProduct::Compile(const Produc
     product->schedule_.tasks = DimExpr::CeilDiv(OverSlots(axes[kM].extent), tile->task_rows) *
                                DimExpr::CeilDiv(OverSlots(axes[kN].extent), tile->task_panels * kPanelColumns);
   }
-  llvm::LLVMContext context;
-  auto module = std::make_unique<llvm::Module>(kName, context);
-  const EmitTarget emit = EmitTarget::Of(target.traits);
-  absl::Status emitted = EmitContraction(product->plan_, product->schedule_, emit, kName, *module);
-  if (!emitted.ok()) return emitted;
-  auto machine = MakeTargetMachine(target);
-  if (!machine.ok()) return machine.status();
-  auto object = CompileModule(std::move(module), **machine);
-  if (!object.ok()) return object.status();
-  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
-  objects.push_back(*std::move(object));
-  const std::string entry = std::string(kName) + "_v0";
-  auto image = LinkImage(std::move(objects), {entry});
-  if (!image.ok()) return image.status();
-  if (Failure failure = product->image_.Map(image->bytes); !failure.ok()) return absl::InternalError(failure.message);
-  product->kernel_ = product->image_.At<KernelFn>(image->symbols.at(entry));
+  const Image image = CompiledImage(product->plan_, product->schedule_, target);
+  if (Failure failure = product->image_.Map(image.bytes); !failure.ok()) throw std::runtime_error(failure.message);
+  product->kernel_ = product->image_.At<KernelFn>(image.symbols.at(kEntry));
   return product;
 }
 

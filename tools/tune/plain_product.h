@@ -7,7 +7,6 @@
 #include <optional>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "codegen/kernel_plan.h"
 #include "codegen/schedule.h"
 #include "exec/host_abi.h"
@@ -35,9 +34,9 @@ struct BoundProduct {
 // A product's code for this machine. Immutable; any number of threads.
 class PlainProduct {
  public:
-  // With the compiler's schedule, or with `tile` in its place. INTERNAL if the code does not compile.
-  static absl::StatusOr<std::unique_ptr<PlainProduct>> Compile(const ProductForm& form,
-                                                               const std::optional<ContractionTile>& tile = {});
+  // With the compiler's schedule, or with `tile` in its place. Throws std::runtime_error if the code does not compile.
+  static std::unique_ptr<PlainProduct> Compile(const ProductForm& form,
+                                               const std::optional<ContractionTile>& tile = {});
 
   const ContractionTile& tile() const { return schedule_.tile; }
   // Extents are those of the form where it has them; `panels` is 64-byte aligned.

@@ -11,6 +11,7 @@
 #include "tools/tune/interleaved_times.h"
 #include "tools/tune/plain_product.h"
 #include "tools/tune/profile_fit.h"
+#include "tools/tune/schedule_space.h"
 
 namespace tailor {
 namespace {
@@ -24,22 +25,14 @@ struct TimedTile {
   std::unique_ptr<PlainProduct> product;
 };
 
-bool FitsRegisters(int rows, int panels, const TargetTraits& traits) {
-  const int columns = panels * std::max(1, kPanelColumns * 4 / traits.vector_bytes);
-  const int temporaries = traits.fused_multiply_add ? 1 : 2;
-  return rows * columns + std::min(rows, columns) + temporaries < traits.vector_registers;
-}
-
 std::vector<TimedTile> CompileTiles(const TargetTraits& traits) {
   std::vector<TimedTile> tiles;
   for (int rows = 1; rows <= CostProfile::kRows; ++rows) {
     for (int panels = 1; panels <= CostProfile::kPanels; ++panels) {
-      if (!FitsRegisters(rows, panels, traits)) continue;
+      if (!FitsRegisters(traits, rows, panels)) continue;
       const ProductForm form{.n = kTiles * panels * kPanelColumns};
-      auto product = PlainProduct::Compile(
-          form, ContractionTile{.rows = rows, .panels = panels, .task_rows = kTiles * rows, .task_panels = panels});
-      if (!product.ok()) throw std::runtime_error(std::string(product.status().message()));
-      tiles.push_back({rows, panels, *std::move(product)});
+      const ContractionTile tile{.rows = rows, .panels = panels, .task_rows = kTiles * rows, .task_panels = panels};
+      tiles.push_back({rows, panels, PlainProduct::Compile(form, tile)});
     }
   }
   return tiles;

@@ -15,6 +15,11 @@ constexpr int64_t kLineBytes = 64, kElementBytes = 4;
 
 enum Index { kRows, kPanels, kTallRows, kTallPanels, kTaskTiles, kTaskPanels, kDepth };
 
+// Registers that 16 sums fill.
+int PiecesOf(const TargetTraits& traits) {
+  return std::max<int>(1, kPanelColumns * kElementBytes / traits.vector_bytes);
+}
+
 std::vector<int64_t> Upto(int64_t last) {
   std::vector<int64_t> values;
   for (int64_t value = 1; value <= last; ++value) values.push_back(value);
@@ -24,18 +29,14 @@ std::vector<int64_t> Upto(int64_t last) {
 class Constraints {
  public:
   Constraints(const ProductForm& form, const TargetTraits& traits, const CacheGeometry& caches)
-      : n_(*form.n),
-        k_(*form.k),
-        traits_(traits),
-        caches_(caches),
-        pieces_(std::max<int>(1, kPanelColumns * kElementBytes / traits.vector_bytes)) {}
+      : n_(*form.n), k_(*form.k), traits_(traits), caches_(caches), pieces_(PiecesOf(traits)) {}
 
   bool Allow(const Assignment& values) const {
     const ContractionTile tile = TileOf(values);
     if ((values[kTallRows] == 0) != (values[kTallPanels] == 0)) return false;  // one spelling of none
     if (tile.tall_rows > 0 && (tile.tall_rows <= tile.rows || tile.tall_panels > tile.panels)) return false;
     if (tile.panels > tile.task_panels) return false;
-    return FitsRegisters(tile.rows, tile.panels) && FitsRegisters(tile.tall_rows, tile.tall_panels) &&
+    return FitsRegisters(traits_, tile.rows, tile.panels) && FitsRegisters(traits_, tile.tall_rows, tile.tall_panels) &&
            FitsWays(tile.rows) && FitsWays(tile.tall_rows) && FitsL2(tile) && SumsFit(tile);
   }
 
@@ -51,11 +52,6 @@ class Constraints {
   }
 
  private:
-  bool FitsRegisters(int rows, int panels) const {
-    const int columns = panels * pieces_, temporaries = traits_.fused_multiply_add ? 1 : 2;
-    return rows * columns + std::min(rows, columns) + temporaries < traits_.vector_registers;
-  }
-
   // Rows lie 4 * K bytes apart, and their lines serve 16 steps; those of panels serve one, and pass.
   bool FitsWays(int rows) const {
     const int64_t sets = std::max<int64_t>(1, caches_.l1_bytes / kLineBytes / caches_.l1_ways);
@@ -91,7 +87,7 @@ class Constraints {
   const int64_t n_, k_;
   const TargetTraits traits_;
   const CacheGeometry caches_;
-  const int pieces_;  // registers that 16 sums fill
+  const int pieces_;
 };
 
 int64_t Asked(int name, int64_t otherwise) {
@@ -100,6 +96,11 @@ int64_t Asked(int name, int64_t otherwise) {
 }
 
 }  // namespace
+
+bool FitsRegisters(const TargetTraits& traits, int rows, int panels) {
+  const int columns = panels * PiecesOf(traits), temporaries = traits.fused_multiply_add ? 1 : 2;
+  return rows * columns + std::min(rows, columns) + temporaries < traits.vector_registers;
+}
 
 CacheGeometry ThisMachinesCaches() {
   const CacheGeometry unknown;

@@ -17,6 +17,9 @@ struct CacheGeometry {
 // What the system tells of this machine, the defaults where it does not.
 CacheGeometry ThisMachinesCaches();
 
+// Whether sums of rows x panels in f32, the operands that are kept and a passing one fit the registers.
+bool FitsRegisters(const TargetTraits& traits, int rows, int panels);
+
 // Parameters: rows and panels of tiles and of tall ones, row tiles and panels of a task, the depth block.
 //
 // Hard constraints, never tried: a micro-kernel's sums and operands exceed the registers; rows of the left operand that

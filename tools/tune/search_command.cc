@@ -19,12 +19,6 @@
 namespace tailor {
 namespace {
 
-std::unique_ptr<PlainProduct> Compiled(const ProductForm& form, const std::optional<ContractionTile>& tile = {}) {
-  auto product = PlainProduct::Compile(form, tile);
-  if (!product.ok()) throw std::runtime_error(std::string(product.status().message()));
-  return *std::move(product);
-}
-
 std::string TileText(const ContractionTile& tile) {
   const std::string tall =
       tile.tall_rows == 0 ? "" : ", tall " + std::to_string(tile.tall_rows) + "x" + std::to_string(tile.tall_panels);
@@ -37,7 +31,7 @@ std::string TileText(const ContractionTile& tile) {
 class Judge {
  public:
   explicit Judge(const SearchArguments& arguments)
-      : form_{.n = arguments.n, .k = arguments.k}, rows_(arguments.rows), own_(Compiled(form_)) {
+      : form_{.n = arguments.n, .k = arguments.k}, rows_(arguments.rows), own_(PlainProduct::Compile(form_)) {
     for (const int64_t m : rows_) operands_.push_back(std::make_unique<PlainOperands>(m, arguments.n, arguments.k));
   }
 
@@ -47,7 +41,7 @@ class Judge {
   // The time under `tile` over that of the compiler's schedule, for each number of rows.
   std::vector<double> Ratios(const ContractionTile& tile, int rounds) const {
     constexpr double kSeconds = 2e-4;
-    const std::unique_ptr<PlainProduct> product = Compiled(form_, tile);
+    const std::unique_ptr<PlainProduct> product = PlainProduct::Compile(form_, tile);
     std::vector<double> ratios;
     for (const auto& operands : operands_) {
       const std::vector<double> times = LeastTimes({operands->Bind(*own_), operands->Bind(*product)}, rounds, kSeconds);

@@ -1,0 +1,81 @@
+#include "tools/tune/cut_times.h"
+
+#include <charconv>
+#include <cmath>
+#include <sstream>
+
+namespace tailor {
+namespace {
+
+constexpr size_t kExtents = 3;
+
+std::vector<std::string> Fields(const std::string& line) {
+  std::vector<std::string> fields;
+  std::istringstream in(line);
+  for (std::string field; std::getline(in, field, ',');) fields.push_back(field);
+  return fields;
+}
+
+template <typename T>
+bool ReadPositive(const std::string& field, T* value) {
+  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), *value);
+  return error == std::errc() && end == field.data() + field.size() && *value > 0 &&
+         std::isfinite(static_cast<double>(*value));
+}
+
+// What is wrong with the first line, or "".
+std::string ReadHeader(const std::string& line, CutTimes* out) {
+  const std::vector<std::string> fields = Fields(line);
+  if (line.rfind("m,n,k,", 0) != 0) return "begins with \"m,n,k,\" and names of cuts";
+  const std::vector<std::string> cuts(fields.begin() + kExtents, fields.end());
+  if (!out->cuts.empty() && out->cuts != cuts) return "other cuts than in the times before";
+  out->cuts = cuts;
+  return "";
+}
+
+std::string ReadSize(const std::string& line, CutTimes* out) {
+  const std::vector<std::string> fields = Fields(line);
+  if (fields.size() != kExtents + out->cuts.size()) return "three extents and a time for each cut are needed";
+  ProductSize size;
+  int64_t* const extents[] = {&size.m, &size.n, &size.k};
+  for (size_t i = 0; i < kExtents; ++i) {
+    if (!ReadPositive(fields[i], extents[i])) return "\"" + fields[i] + "\" is no extent";
+  }
+  std::vector<double> times(out->cuts.size());
+  for (size_t i = 0; i < times.size(); ++i) {
+    if (!ReadPositive(fields[kExtents + i], &times[i])) return "\"" + fields[kExtents + i] + "\" is no time";
+  }
+  out->sizes.push_back(size);
+  out->times.push_back(std::move(times));
+  return "";
+}
+
+}  // namespace
+
+std::string CutTimesText(const CutTimes& times) {
+  std::ostringstream out;
+  out << "m,n,k";
+  for (const std::string& cut : times.cuts) out << "," << cut;
+  out << "\n";
+  for (size_t i = 0; i < times.sizes.size(); ++i) {
+    out << times.sizes[i].m << "," << times.sizes[i].n << "," << times.sizes[i].k;
+    for (const double time : times.times[i]) out << "," << time;
+    out << "\n";
+  }
+  return out.str();
+}
+
+std::string ParseCutTimes(const std::string& text, CutTimes* out) {
+  CutTimes read = *out;
+  std::istringstream in(text);
+  std::string line;
+  for (int number = 1; std::getline(in, line); ++number) {
+    const std::string wrong = number == 1 ? ReadHeader(line, &read) : ReadSize(line, &read);
+    if (!wrong.empty()) return "line " + std::to_string(number) + ": " + wrong;
+  }
+  if (read.cuts.empty()) return "line 1: begins with \"m,n,k,\" and names of cuts";
+  *out = std::move(read);
+  return "";
+}
+
+}  // namespace tailor

@@ -1,0 +1,28 @@
+// Measured times of products under different cuts, as data that is kept: measuring takes minutes, learning from it
+// nothing.
+#ifndef TAILOR_TOOLS_TUNE_CUT_TIMES_H_
+#define TAILOR_TOOLS_TUNE_CUT_TIMES_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/tune/profile_fit.h"
+
+namespace tailor {
+
+struct CutTimes {
+  std::vector<std::string> cuts;  // "rule" is the compiler's own; others are tiles: "6x4"
+  std::vector<ProductSize> sizes;
+  std::vector<std::vector<double>> times;  // by size and then cut, in nanoseconds, > 0
+};
+
+// Comma-separated lines: "m,n,k," and the cuts, then one for each size.
+std::string CutTimesText(const CutTimes& times);
+
+// Appends the sizes that `text` has to `out`, whose cuts, if there are any, are the same. Returns what is wrong
+// ("line 3: ..."), or "". `out` is unchanged then.
+std::string ParseCutTimes(const std::string& text, CutTimes* out);
+
+}  // namespace tailor
+
+#endif  // TAILOR_TOOLS_TUNE_CUT_TIMES_H_

@@ -23,6 +23,16 @@ absl::StatusOr<CompileOptions> ReadCompileOptions(const char* function, const ta
     TAILOR_ASSIGN_OR_RETURN(std::string target, ReadString(function, "options.targets", given.targets[i], SIZE_MAX));
     options.targets.push_back(std::move(target));
   }
+  for (size_t i = 0; i < given.donated_count; ++i) {
+    TAILOR_RETURN_IF_ERROR(CheckPresent(function, "options.donated", given.donated));
+    TAILOR_ASSIGN_OR_RETURN(std::string input, ReadString(function, "options.donated", given.donated[i], SIZE_MAX));
+    options.donated.push_back(std::move(input));
+  }
+  if (given.max_versions == 0 || given.max_code_bytes == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(function, ": options.max_versions and options.max_code_bytes are at ", "least 1"));
+  }
+  options.bounds = {given.max_versions, given.max_code_bytes};
   options.threads = static_cast<int>(std::min<uint64_t>(given.threads, INT_MAX));
   if (given.progress != nullptr) {
     options.progress = [progress = given.progress, user = given.progress_user](const char* phase, double done) {

@@ -45,6 +45,8 @@ tailor_status* TensorInfo(const char* function, const tailor_executable* executa
     info.extents[i] = tensor.dims[i].extent;
     info.dim_texts[i] = tensor.dims[i].text.c_str();
   }
+  info.donated = tensor.donated;
+  info.memory_of = tensor.memory_of;
   return tailor::WriteInfo(function, info, out);
 }
 
@@ -81,6 +83,28 @@ tailor_status* tailor_executable_symbol(const tailor_executable* executable, siz
   if (index >= symbols.size()) return OutOfRange(kFunction, index, symbols.size());
   const tailor::ProgramSymbol& symbol = symbols[index];
   const tailor_symbol_info info = {sizeof(info), symbol.name.c_str(), symbol.min, symbol.max, symbol.multiple_of};
+  return tailor::WriteInfo(kFunction, info, out);
+}
+
+size_t tailor_executable_launch_count(const tailor_executable* executable) {
+  if (!tailor::IsHandle(executable, HandleKind::kExecutable)) return 0;
+  return executable->executable->variant().launches.size();
+}
+
+tailor_status* tailor_executable_launch(const tailor_executable* executable, size_t index, tailor_launch_info* out) {
+  constexpr auto kFunction = "tailor_executable_launch";
+  if (auto* bad = CheckHandle(kFunction, "executable", executable, HandleKind::kExecutable)) return bad;
+  if (auto* bad = CheckPointer(kFunction, "out", out)) return bad;
+  const tailor::Variant& variant = executable->executable->variant();
+  if (index >= variant.launches.size()) return OutOfRange(kFunction, index, variant.launches.size());
+  const tailor::ProgramLaunch& launch = variant.launches[index];
+  tailor_launch_info info;
+  tailor_launch_info_init(&info);
+  info.kernel = launch.kernel.c_str();
+  info.versions = launch.versions.size();
+  info.dropped = launch.dropped.size();
+  info.code = static_cast<uint64_t>(launch.code);
+  info.code_bytes = variant.kernel_bytes.empty() ? 0 : variant.kernel_bytes[launch.code];
   return tailor::WriteInfo(kFunction, info, out);
 }
 

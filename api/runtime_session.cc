@@ -1,5 +1,7 @@
 // Sessions, runs and plans.
 #include <memory>
+#include <numeric>
+#include <vector>
 
 #include "api/handle.h"
 #include "api/runtime_handles.h"
@@ -49,6 +51,15 @@ tailor_status* ReadBoth(const char* function, const tailor_tensor* inputs, size_
                         size_t output_count, InputList* in, OutputList* out) {
   if (auto* bad = ReadTensors(function, "inputs", inputs, input_count, in)) return bad;
   return ReadTensors(function, "outputs", const_cast<tailor_tensor*>(outputs), output_count, out);
+}
+
+// Of all kernels, each of which one or more launches use.
+uint64_t CountVersions(const tailor::Variant& variant) {
+  std::vector<size_t> versions(variant.kernel_bytes.size());
+  for (const tailor::ProgramLaunch& launch : variant.launches) {
+    if (static_cast<size_t>(launch.code) < versions.size()) versions[launch.code] = launch.versions.size();
+  }
+  return std::accumulate(versions.begin(), versions.end(), uint64_t{0});
 }
 
 }  // namespace
@@ -140,9 +151,14 @@ tailor_status* tailor_executable_plan(const tailor_executable* executable, const
   tailor_plan_info_init(&read);
   if (auto* bad = tailor::TakeOptions(kFunction, info, &read, "info")) return bad;
   uint64_t workspace_bytes = 0;
-  auto* failed = tailor::Guarded([&] { return executable->executable->Plan(in, out, read.threads, &workspace_bytes); });
+  auto* failed = tailor::Guarded(
+      [&] { return executable->executable->Plan(in, out, read.threads, read.chosen, &workspace_bytes); });
   if (failed != nullptr || info == nullptr) return failed;
+  const tailor::Variant& variant = executable->executable->variant();
   read.workspace_bytes = workspace_bytes;
-  read.data_dependent = executable->executable->variant().grown_blocks > 0;
+  read.data_dependent = variant.grown_blocks > 0;
+  read.kernels = variant.kernel_bytes.size();
+  read.versions = CountVersions(variant);
+  read.code_bytes = variant.image.size();
   return tailor::WriteInfo(kFunction, read, info, "info");
 }

@@ -54,8 +54,10 @@ struct LoweredProgram {
   std::vector<Constant> constants;    // by constant index, of all programs
 };
 
-// Analyses, rewrites, fuses and lowers `graph` and, through it, its regions.
-absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const TargetTraits& traits);
+// Analyses, rewrites, fuses and lowers `graph` and, through it, its regions. `donated`, by input: whether runs may
+// write its memory; none where it is shorter.
+absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const TargetTraits& traits,
+                                          const std::vector<bool>& donated = {});
 
 }  // namespace tailor
 

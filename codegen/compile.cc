@@ -54,10 +54,30 @@ absl::StatusOr<std::vector<CpuTarget>> LevelsNeeded(const std::vector<CpuTarget>
   return ChooseTargets(std::move(names));
 }
 
-std::string OptionsText(const std::vector<CpuTarget>& targets) {
-  return absl::StrCat("targets=", absl::StrJoin(targets, ",", [](std::string* out, const CpuTarget& target) {
-                        out->append(target.name);
-                      }));
+// What changes the bytes, where it is not the default.
+std::string OptionsText(const std::vector<CpuTarget>& targets, const CodeBounds& bounds,
+                        const std::vector<std::string>& donated) {
+  const auto name = [](std::string* out, const CpuTarget& target) { out->append(target.name); };
+  std::string text = absl::StrCat("targets=", absl::StrJoin(targets, ",", name));
+  const CodeBounds usual;
+  if (bounds.versions != usual.versions) absl::StrAppend(&text, " max_versions=", bounds.versions);
+  if (bounds.bytes != usual.bytes) absl::StrAppend(&text, " max_code_bytes=", bounds.bytes);
+  if (!donated.empty()) absl::StrAppend(&text, " donated=", absl::StrJoin(donated, ","));
+  return text;
+}
+
+// By input: whether it is donated.
+absl::StatusOr<std::vector<bool>> Donated(const Graph& graph, const std::vector<std::string>& names) {
+  std::vector<bool> donated(graph.inputs().size(), false);
+  for (const std::string& name : names) {
+    const auto is_it = [&](NodeId input) { return graph.node(input).string("name") == name; };
+    const auto found = std::find_if(graph.inputs().begin(), graph.inputs().end(), is_it);
+    if (found == graph.inputs().end()) {
+      return absl::InvalidArgumentError(absl::StrCat("donated input \"", name, "\" is no input of the graph"));
+    }
+    donated[found - graph.inputs().begin()] = true;
+  }
+  return donated;
 }
 
 // Tells the caller where compilation is, and turns its refusal into a status.
@@ -88,19 +108,21 @@ absl::StatusOr<CompiledProgram> Compile(const Graph& graph, const CompileOptions
   TAILOR_ASSIGN_OR_RETURN(std::vector<CpuTarget> targets, ChooseTargets(options.targets));
 
   TAILOR_RETURN_IF_ERROR(progress.Report("analyse", 0));
-  TAILOR_ASSIGN_OR_RETURN(LoweredProgram lowered, LowerGraph(graph, targets.front().traits));
+  TAILOR_ASSIGN_OR_RETURN(const std::vector<bool> donated, Donated(graph, options.donated));
+  TAILOR_ASSIGN_OR_RETURN(LoweredProgram lowered, LowerGraph(graph, targets.front().traits, donated));
   TAILOR_RETURN_IF_ERROR(DumpKernels(lowered));
   TAILOR_ASSIGN_OR_RETURN(targets, LevelsNeeded(targets, lowered));
 
   CompiledProgram compiled;
-  compiled.program = DescribeProgram(graph, lowered, OptionsText(targets));
+  compiled.program = DescribeProgram(graph, lowered, OptionsText(targets, options.bounds, options.donated));
   TAILOR_RETURN_IF_ERROR(progress.Report("pack", 0));
   TAILOR_ASSIGN_OR_RETURN(PackedConstants packed, PackConstants(lowered, threads));
   compiled.program.constants = std::move(packed.constants);
   compiled.storage = std::move(packed.storage);
 
   const auto emitting = [&](double done) { return progress.Report("emit", done); };
-  TAILOR_ASSIGN_OR_RETURN(std::vector<CompiledVariant> variants, CompileVariants(lowered, targets, threads, emitting));
+  TAILOR_ASSIGN_OR_RETURN(std::vector<CompiledVariant> variants,
+                          CompileVariants(lowered, targets, options.bounds, threads, emitting));
   for (CompiledVariant& variant : variants) {
     auto image = std::make_shared<const Image>(std::move(variant.image));
     variant.variant.image = image->bytes;

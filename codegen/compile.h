@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "codegen/code_bounds.h"
 #include "codegen/program.h"
 #include "graph/graph.h"
 
@@ -16,6 +17,8 @@ namespace tailor {
 struct CompileOptions {
   std::vector<std::string> targets;  // empty: all CPU levels; "host": this machine's
   int threads = 0;                   // 0: as many as there are cores
+  CodeBounds bounds;
+  std::vector<std::string> donated;  // inputs whose memory runs may write
   // Phase and share done; false cancels.
   std::function<bool(const char* phase, double done)> progress;
 };

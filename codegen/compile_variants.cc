@@ -1,10 +1,12 @@
 #include "codegen/compile_variants.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/code_bounds.h"
 #include "codegen/emit_cpu.h"
 #include "codegen/emit_host.h"
 #include "codegen/job_pool.h"
@@ -39,15 +41,19 @@ std::vector<ModuleKernels> SplitIntoModules(const std::vector<KernelPlan>& kerne
 struct Build {
   CpuTarget target;
   std::vector<Schedule> schedules;                           // by kernel
+  std::vector<DroppedVersions> dropped;                      // by kernel
   std::vector<EmittedKernel> kernels;                        // by kernel
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;  // by module; the host program's last
   HostEmission host;
 };
 
-Build StartBuild(const LoweredProgram& program, const CpuTarget& target, size_t modules) {
+Build StartBuild(const LoweredProgram& program, const CpuTarget& target, const CodeBounds& bounds, size_t modules) {
   Build build{target};
+  build.dropped.resize(program.kernels.size());
   for (const KernelPlan& plan : program.kernels) {
+    DroppedVersions& dropped = build.dropped[build.schedules.size()];
     build.schedules.push_back(ScheduleOnCpu(plan, target.traits));
+    BoundVersions(bounds, build.schedules.back(), dropped);
   }
   for (size_t i = 0; i < program.kernels.size(); ++i) {
     build.kernels.push_back({absl::StrCat("k", i), &program.kernels[i], &build.schedules[i]});
@@ -89,7 +95,7 @@ std::vector<ProgramLaunch> DescribeLaunches(const LoweredProgram& program, const
   std::vector<ProgramLaunch> launches;
   for (const HostProgram& host : program.programs) {
     for (const Launch& launch : host.launches) {
-      ProgramLaunch described{launch.name, {}};
+      ProgramLaunch described{launch.name, {}, build.dropped[launch.kernel], launch.kernel};
       for (const Version& version : build.schedules[launch.kernel].versions) {
         described.versions.push_back(VersionText(version));
       }
@@ -99,9 +105,16 @@ std::vector<ProgramLaunch> DescribeLaunches(const LoweredProgram& program, const
   return launches;
 }
 
-absl::StatusOr<CompiledVariant> Link(const LoweredProgram& program, Build build) {
+absl::StatusOr<std::vector<KernelCode>> ReadCode(const Build& build) {
+  std::vector<KernelCode> codes(build.kernels.size());
+  for (const auto& object : build.objects) TAILOR_RETURN_IF_ERROR(ReadKernelCode(*object, &codes));
+  return codes;
+}
+
+CompiledVariant Describe(const LoweredProgram& program, const Build& build, Image image,
+                         const std::vector<KernelCode>& codes) {
   CompiledVariant compiled;
-  TAILOR_ASSIGN_OR_RETURN(compiled.image, LinkImage(std::move(build.objects), {"tailor_run", "tailor_plan"}));
+  compiled.image = std::move(image);
   Variant& variant = compiled.variant;
   variant.target = build.target.name;
   variant.features = build.target.features;
@@ -114,38 +127,74 @@ absl::StatusOr<CompiledVariant> Link(const LoweredProgram& program, Build build)
                                                  : offsetof(RtApi, trace) + sizeof(RtApi::trace);
   variant.context_size = sizeof(RtContext);
   variant.launches = DescribeLaunches(program, build);
+  for (const KernelCode& code : codes) variant.kernel_bytes.push_back(code.all);
   return compiled;
+}
+
+// Emits module `number` of `build` anew: kernels, or, after them, the host program.
+absl::Status EmitModule(const LoweredProgram& program, const std::vector<ModuleKernels>& modules, int number,
+                        Build& build) {
+  const bool host = number == static_cast<int>(modules.size());
+  llvm::LLVMContext context;
+  auto module = std::make_unique<llvm::Module>(host ? "host" : "kernels", context);
+  if (host) {
+    TAILOR_ASSIGN_OR_RETURN(build.host, EmitHostPrograms(program.programs, build.kernels, *module));
+  } else {
+    TAILOR_RETURN_IF_ERROR(EmitKernels(build, modules[number], *module));
+  }
+  return Finish(build, number, std::move(module));
+}
+
+// The modules that hold any of `kernels`, and the host program's, which knows their versions.
+std::vector<int> ModulesOf(const std::vector<ModuleKernels>& modules, const std::vector<int>& kernels) {
+  std::vector<int> numbers;
+  for (int number = 0; number < static_cast<int>(modules.size()); ++number) {
+    const bool holds = std::any_of(modules[number].begin(), modules[number].end(), [&](int kernel) {
+      return std::find(kernels.begin(), kernels.end(), kernel) != kernels.end();
+    });
+    if (holds) numbers.push_back(number);
+  }
+  numbers.push_back(static_cast<int>(modules.size()));
+  return numbers;
+}
+
+// Links, and emits again with fewer versions as long as the image is above the bound.
+absl::StatusOr<CompiledVariant> LinkWithin(const CodeBounds& bounds, const LoweredProgram& program,
+                                           const std::vector<ModuleKernels>& modules, Build& build) {
+  for (;;) {
+    TAILOR_ASSIGN_OR_RETURN(Image image, LinkImage(build.objects, {"tailor_run", "tailor_plan"}));
+    TAILOR_ASSIGN_OR_RETURN(const std::vector<KernelCode> codes, ReadCode(build));
+    const auto shrunk = BoundCode(bounds, image.bytes.size(), codes, build.schedules, build.dropped);
+    if (!shrunk.ok()) {
+      return absl::Status(shrunk.status().code(), absl::StrCat(build.target.name, ": ", shrunk.status().message()));
+    }
+    if (shrunk->empty()) return Describe(program, build, std::move(image), codes);
+    for (int number : ModulesOf(modules, *shrunk)) {
+      TAILOR_RETURN_IF_ERROR(EmitModule(program, modules, number, build));
+    }
+  }
 }
 
 }  // namespace
 
 absl::StatusOr<std::vector<CompiledVariant>> CompileVariants(const LoweredProgram& program,
-                                                             const std::vector<CpuTarget>& targets, int threads,
+                                                             const std::vector<CpuTarget>& targets,
+                                                             const CodeBounds& bounds, int threads,
                                                              const std::function<absl::Status(double)>& report) {
   const std::vector<ModuleKernels> modules = SplitIntoModules(program.kernels);
-  const int host_module = static_cast<int>(modules.size());
-  const int jobs_per_target = host_module + 1;
+  const int jobs_per_target = static_cast<int>(modules.size()) + 1;
   std::vector<Build> builds;
   for (const CpuTarget& target : targets) {
-    builds.push_back(StartBuild(program, target, modules.size()));
+    builds.push_back(StartBuild(program, target, bounds, modules.size()));
     TAILOR_RETURN_IF_ERROR(DumpSchedules(builds.back()));
   }
-  const auto emit_module = [&](int job) -> absl::Status {
-    Build& build = builds[job / jobs_per_target];
-    const int number = job % jobs_per_target;
-    llvm::LLVMContext context;
-    auto module = std::make_unique<llvm::Module>(number == host_module ? "host" : "kernels", context);
-    if (number == host_module) {
-      TAILOR_ASSIGN_OR_RETURN(build.host, EmitHostPrograms(program.programs, build.kernels, *module));
-    } else {
-      TAILOR_RETURN_IF_ERROR(EmitKernels(build, modules[number], *module));
-    }
-    return Finish(build, number, std::move(module));
+  const auto emit_module = [&](int job) {
+    return EmitModule(program, modules, job % jobs_per_target, builds[job / jobs_per_target]);
   };
   TAILOR_RETURN_IF_ERROR(RunJobs(threads, static_cast<int>(builds.size()) * jobs_per_target, emit_module, report));
   std::vector<CompiledVariant> variants;
   for (Build& build : builds) {
-    TAILOR_ASSIGN_OR_RETURN(CompiledVariant variant, Link(program, std::move(build)));
+    TAILOR_ASSIGN_OR_RETURN(CompiledVariant variant, LinkWithin(bounds, program, modules, build));
     variants.push_back(std::move(variant));
   }
   return variants;

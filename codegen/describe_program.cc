@@ -36,6 +36,9 @@ Program DescribeProgram(const Graph& graph, const LoweredProgram& lowered, std::
   for (const Output& output : graph.outputs()) {
     program.outputs.push_back(DescribeTensor(graph, output.name, graph.type(output.value)));
   }
+  const HostProgram& outermost = lowered.programs[0];
+  for (size_t i = 0; i < outermost.donated.size(); ++i) program.inputs[i].donated = outermost.donated[i];
+  for (size_t i = 0; i < outermost.memory_of.size(); ++i) program.outputs[i].memory_of = outermost.memory_of[i];
   for (const HostProgram& host : lowered.programs) {
     for (const ShapeCheck& check : host.checks) program.checks.push_back({check.message, check.node});
   }

@@ -106,7 +106,10 @@ std::string HostProgram::Text() const {
     absl::StrAppend(&out, "check ", i, ": ", CheckText(*this, checks[i]), "\n");
   }
   for (size_t i = 0; i < output_dims.size(); ++i) {
-    absl::StrAppend(&out, "output ", output_numbers[i], " ", DimsText(*this, output_dims[i]), "\n");
+    const size_t number = output_numbers[i];
+    const int input = number < memory_of.size() ? memory_of[number] : -1;
+    absl::StrAppend(&out, "output ", number, " ", DimsText(*this, output_dims[i]),
+                    input >= 0 ? absl::StrCat(" in the memory of input ", input) : "", "\n");
   }
   for (const HostBuffer& buffer : buffers) {
     if (buffer.place != Place::kWorkspace) continue;

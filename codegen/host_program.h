@@ -102,6 +102,10 @@ struct HostProgram {
   std::vector<std::vector<DimExpr>> output_dims;
   std::vector<int> output_numbers;     // the caller's, of those that this program writes
   std::vector<Output> output_sources;  // likewise
+  // By input: whether the program may write its memory, in which buffers then lie whose place is kInput. By the
+  // caller's output: the input whose memory it is, or -1. Beyond the ends: no, none.
+  std::vector<bool> donated;
+  std::vector<int> memory_of;
   std::vector<HostBuffer> buffers;
   std::vector<Launch> launches;
   std::vector<Call> calls;

@@ -169,7 +169,7 @@ void Resume(Session& session, Session::Lookup lookup) {
 
 }  // namespace
 
-absl::StatusOr<Image> LinkImage(std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects,
+absl::StatusOr<Image> LinkImage(const std::vector<std::unique_ptr<llvm::MemoryBuffer>>& objects,
                                 const std::vector<std::string>& entries) {
   Session session;
   for (const auto& object : objects) {

@@ -36,7 +36,7 @@ struct Image {
 };
 
 // INTERNAL naming the symbol if anything is undefined, or the section if an absolute relocation remains.
-absl::StatusOr<Image> LinkImage(std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects,
+absl::StatusOr<Image> LinkImage(const std::vector<std::unique_ptr<llvm::MemoryBuffer>>& objects,
                                 const std::vector<std::string>& entries);
 
 }  // namespace tailor

@@ -59,8 +59,8 @@ class GraphLowering {
  public:
   explicit GraphLowering(const TargetTraits& traits) : traits_(traits) {}
 
-  absl::StatusOr<LoweredProgram> Run(const Graph& graph) {
-    TAILOR_RETURN_IF_ERROR(Lower(graph, {}).status());
+  absl::StatusOr<LoweredProgram> Run(const Graph& graph, const std::vector<bool>& donated) {
+    TAILOR_RETURN_IF_ERROR(Lower(graph, {.donated = donated}).status());
     NumberChecksAndLaunches();
     return std::move(tables_.program);
   }
@@ -127,8 +127,9 @@ class GraphLowering {
 
 }  // namespace
 
-absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const TargetTraits& traits) {
-  return GraphLowering(traits).Run(graph);
+absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const TargetTraits& traits,
+                                          const std::vector<bool>& donated) {
+  return GraphLowering(traits).Run(graph, donated);
 }
 
 }  // namespace tailor

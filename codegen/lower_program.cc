@@ -39,6 +39,8 @@ class ProgramLowering {
     host_.bindings.assign(facts_.bindings().begin(), facts_.bindings().end());
     host_.checks.assign(facts_.checks().begin(), facts_.checks().end());
     host_.shape_check_count = static_cast<int>(host_.checks.size());
+    host_.donated = role_.donated;
+    host_.donated.resize(graph_.inputs().size(), false);
     if (role_.own_workspace) host_.own_workspace = tables_.grown_blocks++;
     NumberOutputs();
     PlaceInputs();
@@ -129,6 +131,7 @@ class ProgramLowering {
       }
     }
     for (int64_t i : of_rest) rest_numbers_.push_back(numbers[i]);
+    for (int number : numbers) host_.memory_of.resize(std::max<size_t>(host_.memory_of.size(), number + 1), -1);
     if (!role_.body) return;
     host_.carried.assign(graph_.inputs().size(), Kind::kInvariant);
     for (int number : numbers) host_.carried[number] = Kind::kSwapped;
@@ -155,23 +158,50 @@ class ProgramLowering {
         buffer_of_[v] = buffer_of_.at({graph_.inputs()[number], 0});
       } else {
         buffer_of_[v] = AddBuffer(Place::kOutput, number, type.dtype, type.shape);
+        UpdateDonated(v, number);
       }
     }
+  }
+
+  // Where `v`, output `number`, is a donated input after one or more scatters, and nothing else reads what they update,
+  // they update that input's memory.
+  void UpdateDonated(Value v, int number) {
+    Value from = v;
+    std::vector<Value> between;
+    while (IsScatter(graph_.node(from.node)) && IsOnlyRead(graph_.node(from.node).operands[0], from.node)) {
+      between.push_back(from);
+      from = graph_.node(from.node).operands[0];
+    }
+    const auto& inputs = graph_.inputs();
+    const auto input = std::find(inputs.begin(), inputs.end(), from.node) - inputs.begin();
+    if (between.empty() || input == static_cast<int64_t>(inputs.size()) || !host_.donated[input]) return;
+    host_.memory_of[number] = static_cast<int>(input);
+    for (Value updated : between) buffer_of_[updated] = buffer_of_.at(v);
+  }
+
+  // Whether `reader` alone reads `v`, once, and it is no output.
+  bool IsOnlyRead(Value v, NodeId reader) const {
+    const auto& operands = graph_.node(reader).operands;
+    return !uses_.stored(v.node) && uses_.users(v.node).size() == 1 &&
+           std::count(operands.begin(), operands.end(), v) == 1;
   }
 
   // Whether a loop's body makes `v` by updating its argument, which nothing else reads.
   bool IsUpdateOf(Value v, int argument) const {
     if (!role_.body || !IsScatter(graph_.node(v.node))) return false;
     const Value before{graph_.inputs()[argument], 0};
-    return graph_.node(v.node).operands[0] == before && uses_.users(before.node).size() == 1 &&
-           std::count(graph_.node(v.node).operands.begin(), graph_.node(v.node).operands.end(), before) == 1;
+    return graph_.node(v.node).operands[0] == before && IsOnlyRead(before, v.node);
   }
 
   bool InPlace(NodeId id) const {
     const Node& node = graph_.node(id);
     if (!IsScatter(node)) return false;
     const auto from = buffer_of_.find(node.operands[0]), to = buffer_of_.find({id, 0});
-    return from != buffer_of_.end() && to != buffer_of_.end() && from->second == to->second;
+    if (from == buffer_of_.end() || to == buffer_of_.end()) return false;
+    const HostBuffer &before = host_.buffers[from->second], &after = host_.buffers[to->second];
+    const bool donated =
+        before.place == Place::kInput && after.place == Place::kOutput && host_.memory_of[after.index] == before.index;
+    return from->second == to->second || donated;
   }
 
   // ---- Launches ----
@@ -353,7 +383,8 @@ class ProgramLowering {
         uses_.readers(operand.node).size() == 1 &&
         std::count(graph_.node(id).operands.begin(), graph_.node(id).operands.end(), operand) == 1) {
       const int buffer = BufferOf(operand);
-      if (host_.buffers[buffer].place == Place::kWorkspace) return buffer;
+      const HostBuffer& held = host_.buffers[buffer];
+      if (held.place == Place::kWorkspace || (held.place == Place::kInput && host_.donated[held.index])) return buffer;
     }
     AddLaunch(LowerCopy(graph_, facts_, operand, argument));
     return packed_.at(argument);

@@ -25,7 +25,8 @@ struct ProgramRole {
   bool own_workspace = false;  // HostProgram::own_workspace
   // By output number; outputs beyond it, and all those of the program that a run calls, are the runtime's.
   std::vector<HostProgram::Output> outputs;
-  std::vector<int> numbers;  // of this program's outputs among those; empty: in order
+  std::vector<int> numbers;   // of this program's outputs among those; empty: in order
+  std::vector<bool> donated;  // HostProgram::donated
 };
 
 // Lowers region `region` of node `id` and gives its program's number.

@@ -32,6 +32,8 @@ struct ProgramTensor {
   std::string name;
   DType dtype = DType::kInvalid;
   std::vector<ProgramDim> dims;
+  bool donated = false;    // an input whose memory runs may write
+  int32_t memory_of = -1;  // >= 0: an output that is written to the memory of that donated input
 };
 
 // A row of the check table; its id is its index. In `message`, {lhs} and {rhs} are the values that
@@ -61,6 +63,8 @@ struct ProgramConstant {
 struct ProgramLaunch {
   std::string kernel;                 // "k3_softmax": KernelPlan name
   std::vector<std::string> versions;  // texts of the guards, in order of trial: "divides(d0, 16)", "always"
+  std::vector<std::string> dropped;   // versions that a bound on code left out, and which: codegen/code_bounds.h
+  int32_t code = 0;  // its kernel's number in Variant::kernel_bytes; launches of equal kernels share it
 };
 
 // Code for one kind of machine: host program and kernels in one position-independent image.
@@ -75,6 +79,7 @@ struct Variant {
   uint64_t api_size = 0;      // RtApi and RtContext must be at least so large
   uint64_t context_size = 0;
   std::vector<ProgramLaunch> launches;
+  std::vector<uint64_t> kernel_bytes;  // machine code of each distinct kernel, all its versions
 };
 
 struct Provenance {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "codegen/plan_queries.h"
 
@@ -74,26 +75,54 @@ class Reuse {
   }
 
  private:
+  using Place = HostBuffer::Place;
+
   void Visit(const Launch& launch, int step) {
     const KernelPlan& plan = kernels_[launch.kernel];
     for (int output = 0; output < static_cast<int>(launch.buffers.size()); ++output) {
       HostBuffer& to = program_.buffers[launch.buffers[output]];
-      if (plan.buffers[output].kind != BufferKind::kOutput || !IsBlock(to) || to.first_step != step) continue;
+      if (plan.buffers[output].kind != BufferKind::kOutput || !written_.insert(launch.buffers[output]).second) continue;
+      if (IsBlock(to) ? to.first_step != step : !IsPlacedByRuntime(to)) continue;
       for (int input = 0; input < output; ++input) {
         const HostBuffer& from = program_.buffers[launch.buffers[input]];
-        if (plan.buffers[input].kind != BufferKind::kInput || !IsBlock(from) || from.last_step != step) continue;
+        if (plan.buffers[input].kind != BufferKind::kInput || from.last_step != step) continue;
+        if (IsBlock(to) ? !IsBlock(from) && !IsDonated(from) : !IsDonated(from) || !IsOfItsType(to, from)) continue;
         const bool once = std::count(launch.buffers.begin(), launch.buffers.end(), launch.buffers[input]) == 1;
         if (!once || !MayWriteOver(plan, input, output)) continue;
-        to.index = from.index;
+        TakeMemory(from, to);
         break;
       }
     }
   }
 
-  static bool IsBlock(const HostBuffer& buffer) { return buffer.place == HostBuffer::Place::kWorkspace; }
+  void TakeMemory(const HostBuffer& from, HostBuffer& to) {
+    if (!IsBlock(to)) {
+      program_.memory_of[to.index] = from.index;
+      return;
+    }
+    to.place = from.place;
+    to.index = from.index;
+  }
+
+  static bool IsBlock(const HostBuffer& buffer) { return buffer.place == Place::kWorkspace; }
+  bool IsDonated(const HostBuffer& buffer) const {
+    return buffer.place == Place::kInput && program_.donated[buffer.index];
+  }
+  // An output of another type than the input would be in memory that its caller knows as the other type.
+  bool IsOfItsType(const HostBuffer& output, const HostBuffer& from) const {
+    return program_.buffers[from.index].dtype == output.dtype;  // inputs are the first buffers
+  }
+  // And is in no input's memory yet.
+  bool IsPlacedByRuntime(const HostBuffer& buffer) const {
+    if (buffer.place != Place::kOutput || program_.memory_of[buffer.index] >= 0) return false;
+    const std::vector<int>& numbers = program_.output_numbers;
+    const auto at = std::find(numbers.begin(), numbers.end(), buffer.index) - numbers.begin();
+    return program_.output_sources[at] == HostProgram::Output::kRuntime;
+  }
 
   const std::vector<KernelPlan>& kernels_;
   HostProgram& program_;
+  std::set<int> written_;  // buffers that a launch before has written
 };
 
 }  // namespace

@@ -16,8 +16,9 @@ namespace tailor {
 // the two as memory apart.
 bool MayWriteOver(const KernelPlan& plan, int input, int output);
 
-// Gives workspace blocks that a launch begins to write the memory of blocks that it is the last to read, where its
-// kernel (of `kernels`, by Launch::kernel) may write over them. Blocks are numbered anew, in order of buffers.
+// Gives workspace blocks that a launch begins to write the memory of blocks, or of donated inputs, that it is the last
+// to read, where its kernel (of `kernels`, by Launch::kernel) may write over them. Outputs that the runtime would place
+// take that of donated inputs likewise (HostProgram::memory_of). Blocks are numbered anew, in order of buffers.
 void ReuseBlocks(const std::vector<KernelPlan>& kernels, HostProgram& program);
 
 }  // namespace tailor

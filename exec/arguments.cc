@@ -1,5 +1,6 @@
 #include "exec/arguments.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -161,6 +162,7 @@ Failure Arguments::SetInputs(InputList inputs, InputUse use) {
 Failure Arguments::SetInputData(size_t i, const Tensor& tensor, uint64_t bytes, InputUse use) {
   const ProgramTensor& expected = signature_.inputs[i];
   const bool dense = IsDense(tensor);
+  if (!dense && expected.donated) return Bad("input", expected.name, "it is donated, so it must be dense row-major");
   if (!dense && use != InputUse::kCopyStrided) {
     return Bad("input", expected.name, "it is strided, but must be dense row-major (or set copy_strided)");
   }
@@ -201,8 +203,17 @@ Failure Arguments::SetOutputs(OutputList outputs, OutputUse use) {
   for (size_t i = 0; i < out_.size(); ++i) {
     const Tensor& tensor = outputs[i];
     outputs_[i] = {};
-    if (tensor.data == nullptr && use == OutputUse::kMayProvide) continue;
     const ProgramTensor& expected = signature_.outputs[i];
+    if (tensor.data == nullptr && use == OutputUse::kMayProvide) {
+      if (expected.memory_of >= 0) PlaceInInput(i);
+      continue;
+    }
+    if (expected.memory_of >= 0 && in_memory_[expected.memory_of].bytes > 0 &&
+        tensor.data != in_memory_[expected.memory_of].data) {
+      return Bad("output", expected.name,
+                 "it is in the memory of donated input \"" + signature_.inputs[expected.memory_of].name +
+                     "\": its data must be null or that input's");
+    }
     Output& output = outputs_[i];
     Tensor known = tensor;  // without the extents that are left open
     for (size_t d = 0; d < expected.dims.size(); ++d) {
@@ -221,7 +232,31 @@ Failure Arguments::SetOutputs(OutputList outputs, OutputUse use) {
     for (int32_t d = 0; d < tensor.rank; ++d) wanted_dims_[i][d] = tensor.dims[d];
     output.data = output.bytes > 0 ? tensor.data : EmptyTensorData();
     output.capacity = tensor.data_bytes;
+    output.given = true;
     output.dims = wanted_dims_[i];
+  }
+  return {};
+}
+
+void Arguments::PlaceInInput(size_t output) {
+  const int32_t input = signature_.outputs[output].memory_of;
+  std::fill_n(wanted_dims_[output], signature_.outputs[output].dims.size(), kOpenExtent);
+  outputs_[output] = {.data = in_[input].data,
+                      .capacity = in_memory_[input].bytes,
+                      .bytes = in_memory_[input].bytes,
+                      .open = true,
+                      .dims = wanted_dims_[output]};
+}
+
+Failure Arguments::CheckDonated() const {
+  for (size_t i = 0; i < in_.size(); ++i) {
+    if (!signature_.inputs[i].donated) continue;
+    for (size_t k = 0; k < in_.size(); ++k) {
+      if (k == i || !Overlap(in_memory_[i].data, in_memory_[i].bytes, in_memory_[k].data, in_memory_[k].bytes))
+        continue;
+      return Bad("input", signature_.inputs[i].name,
+                 "it is donated, but overlaps input \"" + signature_.inputs[k].name + "\"");
+    }
   }
   return {};
 }
@@ -232,10 +267,12 @@ Failure Arguments::CheckOverlap(const std::vector<GrowingBuffer>& provided) cons
     if (output.data == nullptr) return Memory{provided[i].data(), provided[i].size()};
     return Memory{output.data, output.bytes};
   };
+  if (Failure f = CheckDonated(); !f.ok()) return f;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const bool own = outputs_[i].data == nullptr;
     const auto [data, bytes] = memory_of(i);
     for (size_t k = 0; k < in_.size(); ++k) {
+      if (signature_.outputs[i].memory_of == static_cast<int32_t>(k)) continue;
       if (!Overlap(data, bytes, in_memory_[k].data, in_memory_[k].bytes)) continue;
       return Bad("output", signature_.outputs[i].name,
                  "it overlaps input \"" + signature_.inputs[k].name + "\"" +

@@ -38,17 +38,19 @@ class Arguments {
     uint64_t capacity = 0;
     uint64_t bytes = 0;  // what the caller's dims need; the capacity where extents are open
     bool open = false;
+    bool given = false;  // by the caller: that of an input of which the caller says nothing is not
     const int64_t* dims = nullptr;
   };
 
   Arguments(const Program& signature, const Allocator& allocator);
 
   // Failures are INVALID_ARGUMENT and name the tensor, or RESOURCE_EXHAUSTED; then the contents are unusable
-  // until set again. Extents other than negative ones are the generated checks' to judge.
+  // until set again. Extents other than negative ones are the generated checks' to judge. Inputs come first: an output
+  // that is in the memory of one goes there.
   Failure SetInputs(InputList inputs, InputUse use);
   Failure SetOutputs(OutputList outputs, OutputUse use);
-  // Outputs may overlap neither inputs nor each other; those to be provided are written to `provided`, by output.
-  // Both must be set.
+  // Outputs may overlap neither inputs nor each other, but for an input in whose memory one is, and donated inputs no
+  // other input; outputs to be provided are written to `provided`, by output. Both must be set.
   Failure CheckOverlap(const std::vector<GrowingBuffer>& provided) const;
 
   // Makes the dense copies of strided inputs from what the caller's memory holds now.
@@ -70,6 +72,8 @@ class Arguments {
     uint64_t bytes = 0;
   };
 
+  void PlaceInInput(size_t output);
+  Failure CheckDonated() const;
   Failure SetInputData(size_t i, const Tensor& tensor, uint64_t bytes, InputUse use);
   Failure AddStridedCopy(size_t i, const Tensor& tensor, uint64_t bytes);
 

@@ -86,11 +86,13 @@ void WriteSymbol(const ProgramSymbol& symbol, JsonWriter* json) {
   json->EndObject();
 }
 
-void WriteTensor(const ProgramTensor& tensor, JsonWriter* json) {
+void WriteTensor(const Program& program, const ProgramTensor& tensor, JsonWriter* json) {
   json->BeginObject();
   json->Field("name", tensor.name);
   json->Field("dtype", NameOf(tensor.dtype));
   json->Array("dims", tensor.dims, [&](const ProgramDim& dim) { json->String(dim.text); });
+  if (tensor.donated) json->Key("donated"), json->Bool(true);
+  if (tensor.memory_of >= 0) json->Field("memory_of", program.inputs[tensor.memory_of].name);
   json->EndObject();
 }
 
@@ -123,10 +125,16 @@ void WriteConstant(const ProgramConstant& constant, JsonWriter* json) {
   json->EndObject();
 }
 
-void WriteLaunch(const ProgramLaunch& launch, JsonWriter* json) {
+void WriteLaunch(const Variant& variant, const ProgramLaunch& launch, JsonWriter* json) {
   json->BeginObject();
   json->Field("kernel", launch.kernel);
   json->Array("versions", launch.versions, [&](const std::string& guard) { json->String(guard); });
+  if (!launch.dropped.empty())
+    json->Array("dropped", launch.dropped, [&](const std::string& text) { json->String(text); });
+  if (!variant.kernel_bytes.empty()) {
+    json->Field("code", launch.code);
+    json->Field("code_bytes", static_cast<int64_t>(variant.kernel_bytes[launch.code]));
+  }
   json->EndObject();
 }
 
@@ -139,7 +147,7 @@ void WriteVariant(const Variant& variant, bool in_use, JsonWriter* json) {
   json->Field("image_bytes", static_cast<int64_t>(variant.image.size()));
   json->Field("memo_slots", static_cast<int64_t>(variant.memo_slots));
   json->Field("grown_blocks", static_cast<int64_t>(variant.grown_blocks));
-  json->Array("launches", variant.launches, [&](const ProgramLaunch& launch) { WriteLaunch(launch, json); });
+  json->Array("launches", variant.launches, [&](const ProgramLaunch& launch) { WriteLaunch(variant, launch, json); });
   json->EndObject();
 }
 
@@ -168,8 +176,8 @@ std::string DescribeAsJson(const Program& program, const Variant& in_use, uint64
   JsonWriter json;
   json.BeginObject();
   json.Array("symbols", program.symbols, [&](const ProgramSymbol& symbol) { WriteSymbol(symbol, &json); });
-  json.Array("inputs", program.inputs, [&](const ProgramTensor& tensor) { WriteTensor(tensor, &json); });
-  json.Array("outputs", program.outputs, [&](const ProgramTensor& tensor) { WriteTensor(tensor, &json); });
+  json.Array("inputs", program.inputs, [&](const ProgramTensor& tensor) { WriteTensor(program, tensor, &json); });
+  json.Array("outputs", program.outputs, [&](const ProgramTensor& tensor) { WriteTensor(program, tensor, &json); });
   json.Array("facts", program.facts, [&](const std::string& fact) { json.String(fact); });
   json.Array("checks", program.checks, [&](const ProgramCheck& check) { WriteCheck(check, &json); });
   json.Array("constants", program.constants, [&](const ProgramConstant& c) { WriteConstant(c, &json); });

@@ -78,7 +78,8 @@ Failure Executable::Create(std::shared_ptr<const Runtime> runtime, const Program
   return {};
 }
 
-Failure Executable::Plan(InputList inputs, OutputList outputs, uint64_t threads, uint64_t* workspace_bytes) const {
+Failure Executable::Plan(InputList inputs, OutputList outputs, uint64_t threads, int32_t* versions,
+                         uint64_t* workspace_bytes) const {
   if (outputs.size() != program_.outputs.size()) {
     return {Code::kInvalidArgument,
             std::to_string(outputs.size()) + " outputs given, expected " + std::to_string(program_.outputs.size()), ""};
@@ -89,7 +90,7 @@ Failure Executable::Plan(InputList inputs, OutputList outputs, uint64_t threads,
   state.context.struct_size = sizeof(RtContext);
   state.context.constants = constants();
   state.context.workers = static_cast<int64_t>(std::clamp<uint64_t>(threads, 1, kMaxThreads));
-  PlanResult result{sizeof(PlanResult), 0, nullptr};
+  PlanResult result{sizeof(PlanResult), 0, versions};
   if (plan()(&HostRtApi(), &state.context, arguments.in(), arguments.out(), &result) != 0) {
     return DescribeFault(program_, state.fault);
   }

@@ -38,8 +38,10 @@ class Executable {
   RunFn run() const { return image_.At<RunFn>(variant_->run_offset); }
   PlanFn plan() const { return image_.At<PlanFn>(variant_->plan_offset); }
 
-  // Fills rank, dtype and dims of `outputs`, and the workspace of a session with `threads` threads.
-  Failure Plan(InputList inputs, OutputList outputs, uint64_t threads, uint64_t* workspace_bytes) const;
+  // Fills rank, dtype and dims of `outputs`, the workspace of a session with `threads` threads, and the version of each
+  // launch (-1: data tells) where `versions` is not null.
+  Failure Plan(InputList inputs, OutputList outputs, uint64_t threads, int32_t* versions,
+               uint64_t* workspace_bytes) const;
 
   // One run on the caller's thread, with a session borrowed from a fixed number of them.
   Failure Run(InputList inputs, OutputList outputs) const;

@@ -75,7 +75,7 @@ Failure Session::Run(InputList inputs, OutputList outputs, OutputUse use) {
   if (Execute(free_) != 0) return DescribeFault(executable_.program(), state_.fault);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const size_t rank = free_->output_rank(i);
-    if (free_->output(i).data != nullptr) {
+    if (free_->output(i).given) {
       std::copy_n(free_->out()[i].dims, rank, outputs[i].dims);
       continue;
     }

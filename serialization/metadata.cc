@@ -29,7 +29,8 @@ Offset<flatbuffers::Vector<Offset<fbs::Tensor>>> Encode(FlatBufferBuilder& b,
     for (const ProgramDim& dim : tensor.dims) {
       dims.push_back(fbs::CreateDimDirect(b, dim.symbol, dim.extent, dim.text.c_str()));
     }
-    encoded.push_back(fbs::CreateTensorDirect(b, tensor.name.c_str(), static_cast<uint8_t>(tensor.dtype), &dims));
+    encoded.push_back(fbs::CreateTensorDirect(b, tensor.name.c_str(), static_cast<uint8_t>(tensor.dtype), &dims,
+                                              tensor.donated, tensor.memory_of));
   }
   return b.CreateVector(encoded);
 }
@@ -41,11 +42,13 @@ Offset<flatbuffers::Vector<Offset<fbs::Variant>>> Encode(FlatBufferBuilder& b, c
     const Variant& v = variants[i];
     Offsets<fbs::Launch> launches;
     for (const ProgramLaunch& launch : v.launches) {
-      launches.push_back(fbs::CreateLaunch(b, b.CreateString(launch.kernel), b.CreateVectorOfStrings(launch.versions)));
+      launches.push_back(fbs::CreateLaunch(b, b.CreateString(launch.kernel), b.CreateVectorOfStrings(launch.versions),
+                                           b.CreateVectorOfStrings(launch.dropped), launch.code));
     }
     encoded.push_back(fbs::CreateVariant(b, b.CreateString(v.target), b.CreateVectorOfStrings(v.features),
                                          places[i].offset, places[i].size, v.run_offset, v.plan_offset, v.memo_slots,
-                                         v.api_size, v.context_size, b.CreateVector(launches), v.grown_blocks));
+                                         v.api_size, v.context_size, b.CreateVector(launches), v.grown_blocks,
+                                         b.CreateVector(v.kernel_bytes)));
   }
   return b.CreateVector(encoded);
 }
@@ -83,6 +86,8 @@ std::vector<ProgramTensor> Decode(const flatbuffers::Vector<Offset<fbs::Tensor>>
     for (const fbs::Dim* dim : *from->dims()) {
       tensors[i].dims.push_back({dim->symbol(), dim->extent(), dim->text()->str()});
     }
+    tensors[i].donated = from->donated();
+    tensors[i].memory_of = from->memory_of();
   }
   return tensors;
 }
@@ -99,8 +104,10 @@ Variant Decode(const fbs::Variant& from) {
   v.grown_blocks = from.grown_blocks();
   v.launches.reserve(from.launches()->size());
   for (const fbs::Launch* launch : *from.launches()) {
-    v.launches.push_back({launch->kernel()->str(), Strings(*launch->versions())});
+    v.launches.push_back({launch->kernel()->str(), Strings(*launch->versions()), {}, launch->code()});
+    if (launch->dropped() != nullptr) v.launches.back().dropped = Strings(*launch->dropped());
   }
+  if (from.kernel_bytes() != nullptr) v.kernel_bytes.assign(from.kernel_bytes()->begin(), from.kernel_bytes()->end());
   return v;
 }
 

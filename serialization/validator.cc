@@ -60,6 +60,21 @@ void CheckTensors(const Program& program, const std::vector<ProgramTensor>& tens
   }
 }
 
+// Each output in the memory of an input has an input of its own, donated and of its type.
+void CheckDonations(const Program& program, Checker* c) {
+  c->BeginGroup("outputs");
+  std::unordered_set<int32_t> taken;
+  for (const ProgramTensor& output : program.outputs) {
+    c->Require(!output.donated, "one is donated");
+    if (output.memory_of < 0) continue;
+    const bool known = output.memory_of < static_cast<int64_t>(program.inputs.size());
+    c->Require(known && taken.insert(output.memory_of).second, "two are in one input's memory, or in that of none");
+    if (!c->ok()) return;
+    const ProgramTensor& input = program.inputs[output.memory_of];
+    c->Require(input.donated && input.dtype == output.dtype, "one is in memory that is not its");
+  }
+}
+
 void CheckConstants(const Program& program, Checker* c) {
   std::unordered_set<std::string_view> seen;
   for (const ProgramConstant& constant : program.constants) {
@@ -91,6 +106,9 @@ void CheckVariants(const Program& program, Checker* c) {
       c->RequireText(launch.kernel, "a kernel name is not UTF-8 text");
       c->Require(!launch.kernel.empty() && !launch.versions.empty(), "a launch has no kernel or no version");
       for (const std::string& version : launch.versions) c->RequireText(version, "a version is not UTF-8 text");
+      for (const std::string& version : launch.dropped) c->RequireText(version, "a version is not UTF-8 text");
+      const auto kernels = static_cast<int64_t>(variant.kernel_bytes.size());
+      c->Require(launch.code >= 0 && (kernels == 0 || launch.code < kernels), "a launch names no kernel's code");
     }
   }
 }
@@ -145,6 +163,7 @@ std::string FindProblem(const Program& program) {
   CheckSymbols(program, &checker);
   CheckTensors(program, program.inputs, "input", &checker);
   CheckTensors(program, program.outputs, "output", &checker);
+  CheckDonations(program, &checker);
   CheckConstants(program, &checker);
   checker.BeginGroup("variants");
   CheckVariants(program, &checker);

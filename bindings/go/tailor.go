@@ -76,11 +76,14 @@ func closed(what string) error { return &Error{InvalidArgument, "the " + what + 
 // Version is the runtime library's.
 func Version() string { return C.GoString(C.tailor_version()) }
 
-// TensorInfo describes an input or output; Dims are the extents as text ("B", "4*S + 1", "384").
+// TensorInfo describes an input or output; Dims are the extents as text ("B", "4*S + 1", "384"). Runs write the memory of
+// an input that is Donated; an output with MemoryOf >= 0 is written to that of the input of that number.
 type TensorInfo struct {
-	Name  string
-	DType DType
-	Dims  []string
+	Name     string
+	DType    DType
+	Dims     []string
+	Donated  bool
+	MemoryOf int
 }
 
 // Executable is a compiled graph. It may be used from many goroutines until it is closed.
@@ -162,7 +165,8 @@ func infos(count int, read func(int, *C.tailor_tensor_info) error) ([]TensorInfo
 		if err := read(i, &info); err != nil {
 			return nil, err
 		}
-		all[i] = TensorInfo{Name: C.GoString(info.name), DType: DType(info.dtype)}
+		all[i] = TensorInfo{Name: C.GoString(info.name), DType: DType(info.dtype), Donated: info.donated != 0,
+			MemoryOf: int(info.memory_of)}
 		for d := 0; d < int(info.rank); d++ {
 			all[i].Dims = append(all[i].Dims, C.GoString(info.dim_texts[d]))
 		}
@@ -173,7 +177,7 @@ func infos(count int, read func(int, *C.tailor_tensor_info) error) ([]TensorInfo
 // Session is the workspace and threads of one stream of runs; one goroutine at a time may use it.
 type Session struct {
 	handle   *C.tailor_session
-	outputs  int
+	memoryOf []int     // by output: the donated input to whose memory it is written, or -1
 	executor *executor // nil: the library's own threads
 	pin      cgo.Handle
 }
@@ -216,7 +220,14 @@ func (e *Executable) NewSessionOn(threads int, parallelFor func(task func(index 
 	if e.handle == nil {
 		return nil, closed("executable")
 	}
-	s := &Session{outputs: int(C.tailor_executable_output_count(e.handle))}
+	outputs, err := e.Outputs()
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{}
+	for _, output := range outputs {
+		s.memoryOf = append(s.memoryOf, output.MemoryOf)
+	}
 	if parallelFor != nil {
 		s.executor = &executor{parallelFor: parallelFor}
 		s.pin = cgo.NewHandle(s.executor)
@@ -244,7 +255,8 @@ func (s *Session) unpin() {
 	}
 }
 
-// Run runs once. The outputs are the session's memory: valid until its next Run or Close.
+// Run runs once. The outputs are the session's memory: valid until its next Run or Close. One that is written to the
+// memory of a donated input is that input.
 func (s *Session) Run(inputs ...*Tensor) ([]*Tensor, error) {
 	defer runtime.KeepAlive(inputs)
 	defer runtime.KeepAlive(s)
@@ -261,11 +273,11 @@ func (s *Session) Run(inputs ...*Tensor) ([]*Tensor, error) {
 		}
 		given[i] = input.raw
 	}
-	results := make([]C.tailor_tensor, s.outputs+1)
+	results := make([]C.tailor_tensor, len(s.memoryOf)+1)
 	for i := range results {
 		C.tailor_tensor_init(&results[i])
 	}
-	err := check(C.tailor_session_run(s.handle, &given[0], C.size_t(len(inputs)), &results[0], C.size_t(s.outputs)))
+	err := check(C.tailor_session_run(s.handle, &given[0], C.size_t(len(inputs)), &results[0], C.size_t(len(s.memoryOf))))
 	if s.executor != nil && s.executor.panicked != nil {
 		panicked := s.executor.panicked
 		s.executor.panicked = nil
@@ -274,9 +286,13 @@ func (s *Session) Run(inputs ...*Tensor) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	outputs := make([]*Tensor, s.outputs)
-	for i := range outputs {
-		outputs[i] = &Tensor{raw: results[i], session: s}
+	outputs := make([]*Tensor, len(s.memoryOf))
+	for i, input := range s.memoryOf {
+		if input >= 0 {
+			outputs[i] = inputs[input]
+		} else {
+			outputs[i] = &Tensor{raw: results[i], session: s}
+		}
 	}
 	return outputs, nil
 }

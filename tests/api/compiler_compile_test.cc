@@ -143,6 +143,13 @@ TEST_F(CompilerCompile, BadOptionsAreNamed) {
   EXPECT_THAT(Text(tailor_graph_compile(graph, nullptr, &options, &executable)), Invalid("options.targets is null"));
   options.targets = nullptr;
   EXPECT_THAT(Text(tailor_graph_compile(graph, nullptr, &options, &executable)), Invalid("options.targets is null"));
+  tailor_compile_options_init(&options);
+  options.max_versions = 0;
+  EXPECT_THAT(Text(tailor_graph_compile(graph, nullptr, &options, &executable)), Invalid("options.max_versions"));
+  tailor_compile_options_init(&options);
+  options.max_code_bytes = 1;
+  EXPECT_THAT(Text(tailor_graph_compile(graph, nullptr, &options, &executable)),
+              AllOf(StartsWith("8: "), HasSubstr("max_code_bytes is 1")));
   options.struct_size = 1;
   EXPECT_THAT(Text(tailor_graph_compile(graph, nullptr, &options, &executable)), Invalid("struct_size"));
   EXPECT_THAT(Text(tailor_graph_compile(graph, reinterpret_cast<tailor_runtime*>(NoGraph()), nullptr, &executable)),

@@ -75,5 +75,21 @@ TEST(Describe, ManyThreadsGetOneText) {
   EXPECT_THAT(texts[0], testing::HasSubstr(R"("artifact_bytes": 65600)"));
 }
 
+TEST(Executable, TellsItsLaunches) {
+  const ExecutablePtr executable = LoadSample();
+  ASSERT_EQ(tailor_executable_launch_count(executable.get()), 2u);
+  tailor_launch_info info;
+  tailor_launch_info_init(&info);
+  ASSERT_EQ(Text(tailor_executable_launch(executable.get(), 1, &info)), "OK");
+  EXPECT_STREQ(info.kernel, "negate");
+  EXPECT_EQ(info.versions, 1u);
+  EXPECT_EQ(info.dropped, 1u);
+  EXPECT_EQ(info.code, 1u);
+  EXPECT_EQ(info.code_bytes, 64u);
+  EXPECT_EQ(Text(tailor_executable_launch(executable.get(), 2, &info)),
+            "11: tailor_executable_launch: index is 2, but there are 2");
+  EXPECT_EQ(tailor_executable_launch_count(nullptr), 0u);
+}
+
 }  // namespace
 }  // namespace tailor

@@ -25,8 +25,9 @@ struct Call {
 };
 
 std::vector<Call> Calls() {
-  static tailor_tensor_info tensor_info = {sizeof(tensor_info), nullptr, 0, 0, {}, {}};
+  static tailor_tensor_info tensor_info = {sizeof(tensor_info), nullptr, 0, 0, {}, {}, 0, -1};
   static tailor_symbol_info symbol_info = {sizeof(symbol_info), nullptr, 0, 0, 0};
+  static tailor_launch_info launch_info = {sizeof(launch_info), nullptr, 0, 0, 0, 0};
   static const char* json = nullptr;
   static tailor_session* session = nullptr;
   return {
@@ -38,6 +39,8 @@ std::vector<Call> Calls() {
        [](const Handles& h) { return tailor_executable_output(h.executable, 0, &tensor_info); }},
       {"tailor_executable_symbol", "executable",
        [](const Handles& h) { return tailor_executable_symbol(h.executable, 0, &symbol_info); }},
+      {"tailor_executable_launch", "executable",
+       [](const Handles& h) { return tailor_executable_launch(h.executable, 0, &launch_info); }},
       {"tailor_executable_describe", "executable",
        [](const Handles& h) { return tailor_executable_describe(h.executable, &json); }},
       {"tailor_session_create", "executable",
@@ -133,8 +136,9 @@ TEST(Handles, StructOfAnEarlierHeaderIsReadAsFarAsItGoes) {
 // Padding would be a field of a later header, holding whatever the caller's stack held.
 template <typename... Structs>
 constexpr bool kWithoutPadding = (std::has_unique_object_representations_v<Structs> && ...);
-static_assert(kWithoutPadding<tailor_tensor, tailor_runtime_options, tailor_load_options, tailor_session_options,
-                              tailor_tensor_info, tailor_symbol_info, tailor_plan_info, tailor_counters>);
+static_assert(
+    kWithoutPadding<tailor_tensor, tailor_runtime_options, tailor_load_options, tailor_session_options,
+                    tailor_tensor_info, tailor_symbol_info, tailor_launch_info, tailor_plan_info, tailor_counters>);
 
 TEST(Handles, CountersIntoNothing) { tailor_counters_read(nullptr); }
 

@@ -299,6 +299,9 @@ TEST(Executable, PlansShapesAndMemory) {
     ASSERT_EQ(Text(tailor_executable_plan(executable.get(), inputs.data(), 2, outputs.data(), 2, &info)), "OK");
     EXPECT_EQ(info.workspace_bytes, 448 + std::max<uint64_t>(threads, 1) * kSampleScratchBytes);
   }
+  EXPECT_EQ(info.kernels, 2u);
+  EXPECT_EQ(info.versions, 2u);
+  EXPECT_GT(info.code_bytes, 0u);
   EXPECT_EQ(outputs[0].rank, 2);
   EXPECT_EQ(outputs[0].dims[0], 100);
   EXPECT_EQ(outputs[1].dtype, TAILOR_F32);

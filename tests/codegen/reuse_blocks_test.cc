@@ -8,6 +8,7 @@
 #include "codegen/build_host_program.h"
 #include "codegen/memory_plan.h"
 #include "graph/text.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/loop_plans.h"
 #include "tests/fusion/encoder_graph.h"
@@ -15,9 +16,9 @@
 namespace tailor {
 namespace {
 
-LoweredProgram Lowered(const std::string& text) {
+LoweredProgram Lowered(const std::string& text, const std::vector<bool>& donated = {}) {
   auto graph = ParseGraph(text);
-  auto lowered = graph.ok() ? LowerGraph(*graph, TargetTraits{}) : graph.status();
+  auto lowered = graph.ok() ? LowerGraph(*graph, TargetTraits{}, donated) : graph.status();
   if (lowered.ok()) return *std::move(lowered);
   ADD_FAILURE() << lowered.status();
   return {};
@@ -119,6 +120,103 @@ TEST(ReuseBlocks, NotBesideAnotherOutput) {
   %z = add %p, %q
 )"),
             "w0 w1 w2 w3");
+}
+
+// The host program of `text`, whose first input is donated.
+std::string Donated(const std::string& text) { return Lowered(text, {true}).programs[0].Text(); }
+
+TEST(ReuseBlocks, AnElementwiseChainStaysInADonatedInput) {
+  EXPECT_EQ(Donated(R"(
+graph @g(%x: f32[N, 8], %b: f32[8]) {
+  %s = add %x, %b
+  %y = tanh %s
+  return "y" = %y
+})"),
+            "bind N = input 0 dim 0\n"
+            "check 0: input 0 dim 1 == 8\n"
+            "check 1: input 1 dim 0 == 8\n"
+            "check 2: N <= 2147483647\n"
+            "output 0 [N, 8] in the memory of input 0\n"
+            "launch 0 g0_tanh(in0, in1, out0) dims [N]\n");
+}
+
+// The left operand of the product is written over the input that it is computed from.
+TEST(ReuseBlocks, WhatLiesBetweenIsInADonatedInputToo) {
+  const std::string text = Donated(R"(
+graph @g(%x: f32[N, 8], %i: i64[8]) {
+  %w = constant @w : f32[8, 8]
+  %m = reduce_max %x {axes = [1], keep_dims = 1}
+  %t = sub %x, %m
+  %d = dot %t, %w
+  return "y" = %d
+})");
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("alloc")));
+  EXPECT_THAT(text, testing::HasSubstr("launch 0 g0_reduce_max(in0, in0)"));
+}
+
+TEST(ReuseBlocks, NotADonatedInputThatIsReadAgainLater) {
+  const std::string text = Donated(R"(
+graph @g(%x: f32[N, 8]) {
+  %w = constant @w : f32[8, 8]
+  %y = tanh %x
+  %d = dot %x, %w
+  return "y" = %y, "d" = %d
+})");
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("memory of")));
+}
+
+TEST(ReuseBlocks, NotAnInputThatIsNotDonated) {
+  EXPECT_THAT(Lowered(R"(
+graph @g(%x: f32[N, 8]) {
+  %y = tanh %x
+  return "y" = %y
+})")
+                  .programs[0]
+                  .Text(),
+              testing::Not(testing::HasSubstr("memory of")));
+}
+
+TEST(ReuseBlocks, AnOutputOfAnotherTypeHasMemoryOfItsOwn) {
+  EXPECT_THAT(Donated(R"(
+graph @g(%x: f32[N, 8]) {
+  %y = cast %x {dtype = i32}
+  return "y" = %y
+})"),
+              testing::Not(testing::HasSubstr("memory of")));
+}
+
+// One launch: no copy of the cache.
+TEST(ReuseBlocks, ACacheIsUpdatedWhereItIs) {
+  const std::string text = Donated(R"(
+graph @g(%cache: f32[S, 8], %at: i64[1, 1], %row: f32[1, 8]) {
+  %next = scatter %cache, %at, %row {combiner = "set"}
+  return "next" = %next
+})");
+  EXPECT_THAT(text, testing::HasSubstr("output 0 [S, 8] in the memory of input 0"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("copy")));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("launch 1")));
+}
+
+TEST(ReuseBlocks, ACacheIsUpdatedTwice) {
+  const std::string text = Donated(R"(
+graph @g(%cache: f32[S, 8], %at: i64[1, 1], %row: f32[1, 8], %to: i64[1, 1]) {
+  %first = scatter %cache, %at, %row {combiner = "set"}
+  %next = scatter %first, %to, %row {combiner = "add"}
+  return "next" = %next
+})");
+  EXPECT_THAT(text, testing::HasSubstr("output 0 [S, 8] in the memory of input 0"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("copy")));
+}
+
+// What it was before is an output too.
+TEST(ReuseBlocks, NotACacheThatIsAlsoReadAsItWas) {
+  const std::string text = Donated(R"(
+graph @g(%cache: f32[S, 8], %at: i64[1, 1], %row: f32[1, 8]) {
+  %next = scatter %cache, %at, %row {combiner = "set"}
+  %before = neg %cache
+  return "next" = %next, "before" = %before
+})");
+  EXPECT_THAT(text, testing::HasSubstr("copy"));
 }
 
 // Softmax and layer norms are written over the scores and sums that they normalize; attention is kept in three kernels.

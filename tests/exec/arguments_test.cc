@@ -21,7 +21,13 @@ class ArgumentsTest : public testing::Test {
   Tensor& x() { return buffers_.inputs[0]; }
   Tensor& y() { return buffers_.outputs[0]; }
 
-  const Program program_ = SampleProgram();
+  // Input x is donated, and output y in its memory.
+  void Donate() {
+    program_.inputs[0].donated = true;
+    program_.outputs[0].memory_of = 0;
+  }
+
+  Program program_ = SampleProgram();
   const Allocator allocator_;
   std::vector<GrowingBuffer> provided_;
   Arguments arguments_{program_, allocator_};
@@ -181,6 +187,46 @@ TEST_F(ArgumentsTest, StridedInputsOverlapWhereTheirOwnMemoryIs) {
   y().data = buffers_.x.data();
   ASSERT_EQ(SetOutputs(), "OK");
   EXPECT_EQ(Text(arguments_.CheckOverlap(provided_)), "3: output \"y\": it overlaps input \"x\"");
+}
+
+TEST_F(ArgumentsTest, AnOutputInTheMemoryOfAnInputGoesThere) {
+  Donate();
+  ASSERT_EQ(SetInputs(), "OK");
+  y() = {};
+  ASSERT_EQ(SetOutputs(OutputUse::kMayProvide), "OK");
+  EXPECT_EQ(arguments_.output(0).data, buffers_.x.data());
+  EXPECT_EQ(arguments_.output(0).capacity, 48u);
+  EXPECT_EQ(arguments_.output(0).dims[0], kOpenExtent);
+  EXPECT_FALSE(arguments_.output(0).given);
+  EXPECT_EQ(Text(arguments_.CheckOverlap(provided_)), "OK");
+  y() = x();
+  ASSERT_EQ(SetOutputs(), "OK");
+  EXPECT_TRUE(arguments_.output(0).given);
+  EXPECT_EQ(Text(arguments_.CheckOverlap(provided_)), "OK");
+  y().data = buffers_.y.data();
+  EXPECT_EQ(SetOutputs(),
+            "3: output \"y\": it is in the memory of donated input \"x\": its data must be null or that input's");
+}
+
+TEST_F(ArgumentsTest, ADonatedInputOverlapsNothingElse) {
+  Donate();
+  buffers_.inputs[1].data = reinterpret_cast<char*>(buffers_.x.data()) + 4;
+  ASSERT_EQ(SetInputs(), "OK");
+  y() = {};
+  ASSERT_EQ(SetOutputs(OutputUse::kMayProvide), "OK");
+  EXPECT_EQ(Text(arguments_.CheckOverlap(provided_)), "3: input \"x\": it is donated, but overlaps input \"mask\"");
+  buffers_.inputs[1].data = buffers_.mask.data();
+  buffers_.outputs[1].data = reinterpret_cast<char*>(buffers_.x.data()) + 4;
+  ASSERT_EQ(SetInputs(), "OK");
+  ASSERT_EQ(SetOutputs(OutputUse::kMayProvide), "OK");
+  EXPECT_EQ(Text(arguments_.CheckOverlap(provided_)), "3: output \"total\": it overlaps input \"x\"");
+}
+
+TEST_F(ArgumentsTest, ADonatedInputIsDense) {
+  Donate();
+  const int64_t strides[] = {1, 3};
+  x().strides = strides;
+  EXPECT_EQ(SetInputs(InputUse::kCopyStrided), "3: input \"x\": it is donated, so it must be dense row-major");
 }
 
 }  // namespace

@@ -22,11 +22,21 @@ TEST(Describe, WritesTheWholeProgram) {
             R"({"message": "N is {lhs}, above its largest value 1048576", "node": ""}], )"
             R"("constants": [{"name": "scale", "dtype": "f32", "dims": [4], "layout": "row_major", "bytes": 16}], )"
             R"("variants": [{"target": "x86-64", "in_use": true, "features": ["sse2"], "image_bytes": 64, )"
-            R"("memo_slots": 2, "grown_blocks": 1, "launches": [{"kernel": "sum_rows", "versions": ["always"]}, )"
-            R"({"kernel": "negate", "versions": ["always"]}]}], )"
+            R"("memo_slots": 2, "grown_blocks": 1, "launches": [{"kernel": "sum_rows", "versions": ["always"], )"
+            R"("code": 0, "code_bytes": 96}, {"kernel": "negate", "versions": ["always"], )"
+            R"j("dropped": ["d0 >= 2 (more than 1 version)"], "code": 1, "code_bytes": 64}]}], )j"
             R"("provenance": {"tailor_version": "0.1.0", "llvm_version": "none", "graph_name": "sample", )"
             R"("graph_hash": "000000000000002a", "options": "targets=x86-64"}, )"
             R"("artifact_bytes": 1000, "constant_bytes": 16})");
+}
+
+TEST(Describe, SaysWhichMemoryAnOutputTakes) {
+  Program program = SampleProgram();
+  program.inputs[0].donated = true;
+  program.outputs[0].memory_of = 0;
+  const std::string json = DescribeAsJson(program, program.variants[0], 0);
+  EXPECT_NE(json.find(R"({"name": "x", "dtype": "f32", "dims": ["N", "4"], "donated": true})"), std::string::npos);
+  EXPECT_NE(json.find(R"({"name": "y", "dtype": "f32", "dims": ["N", "4"], "memory_of": "x"})"), std::string::npos);
 }
 
 TEST(Describe, EscapesText) {

@@ -70,7 +70,7 @@ TEST(Executable, PlansWithoutData) {
                                       TensorOf(nullptr, 0, DType::kF32, {100})};
   std::vector<Tensor> outputs(2);
   uint64_t workspace = 0;
-  ASSERT_EQ(Text(executable->Plan(Inputs(inputs), Outputs(outputs), 3, &workspace)), "OK");
+  ASSERT_EQ(Text(executable->Plan(Inputs(inputs), Outputs(outputs), 3, nullptr, &workspace)), "OK");
   EXPECT_EQ(workspace, 448 + 3 * kSampleScratchBytes);
   EXPECT_EQ(outputs[0].rank, 2);
   EXPECT_EQ(outputs[0].dims[0], 100);
@@ -86,13 +86,14 @@ TEST(Executable, PlansFailAsRunsDo) {
   std::vector<Tensor> inputs = {TensorOf(nullptr, 0, DType::kF32, {100, 4}), TensorOf(nullptr, 0, DType::kF32, {7})};
   std::vector<Tensor> outputs(2);
   uint64_t workspace = 77;
-  EXPECT_EQ(Text(executable->Plan(Inputs(inputs), Outputs(outputs), 1, &workspace)),
+  EXPECT_EQ(Text(executable->Plan(Inputs(inputs), Outputs(outputs), 1, nullptr, &workspace)),
             "3: input \"mask\" dim 0 is 7, but N is 100 from input \"x\" dim 0 [masked]");
   inputs[0].rank = 1;
-  EXPECT_EQ(Text(executable->Plan(Inputs(inputs), Outputs(outputs), 1, &workspace)),
+  EXPECT_EQ(Text(executable->Plan(Inputs(inputs), Outputs(outputs), 1, nullptr, &workspace)),
             "3: input \"x\": rank is 1, expected 2");
   outputs.pop_back();
-  EXPECT_EQ(Text(executable->Plan(Inputs(inputs), Outputs(outputs), 1, &workspace)), "3: 1 outputs given, expected 2");
+  EXPECT_EQ(Text(executable->Plan(Inputs(inputs), Outputs(outputs), 1, nullptr, &workspace)),
+            "3: 1 outputs given, expected 2");
   EXPECT_EQ(workspace, 77u);
   EXPECT_EQ(outputs[0].rank, 0);
 }

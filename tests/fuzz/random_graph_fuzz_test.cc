@@ -29,6 +29,7 @@ namespace {
 
 constexpr uint64_t kFixedGraphs = 80;
 constexpr uint64_t kRotatingGraphs = 80;
+constexpr uint64_t kDonatedGraphs = 60;
 constexpr uint64_t kAllGraphs = 2000;
 constexpr int kMostFailures = 5;
 constexpr int kShrinkAttempts = 150;
@@ -97,6 +98,14 @@ TEST_F(RandomGraphs, RotatingSlice) {
   const uint64_t today = static_cast<uint64_t>(std::time(nullptr)) / 86400;
   CheckSeeds(NumberOf("TAILOR_FUZZ_FIRST", today * 100000),
              NumberOf("TAILOR_FUZZ_GRAPHS", TestAll() ? kAllGraphs / 2 : kRotatingGraphs));
+}
+
+// Outputs, and what lies between, are written over the inputs wherever that is allowed.
+TEST_F(RandomGraphs, DonatedInputs) {
+  const auto device = DonatingCpuDevice();
+  const uint64_t count = TestAll() ? kAllGraphs / 2 : kDonatedGraphs;
+  for (uint64_t seed = 1; seed <= count && failures_ < kMostFailures; ++seed) CheckOne(GraphOf(seed), *device, seed);
+  EXPECT_GE(shapes_, static_cast<int64_t>(2 * count));
 }
 
 // Graphs that failed once, on every level.

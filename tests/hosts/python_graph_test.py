@@ -204,6 +204,66 @@ class ConstantTest(unittest.TestCase):
         self.assertEqual(value.dtype, "bf16")
 
 
+class CompileTest(unittest.TestCase):
+    def broadcast_sum(self):
+        graph = tailor.Graph("sum")
+        graph.output("y", graph.input("a", "f32", ["N", 8]) + graph.input("b", "f32", ["K", 8]))
+        return graph
+
+    def test_versions_and_code_are_reported(self):
+        executable = self.broadcast_sum().compile("host")
+        launch, = executable.launches
+        plan = executable.plan((3, 8), (1, 8))
+        self.assertGreaterEqual(launch.versions, 2)
+        self.assertEqual((plan.kernels, plan.versions, launch.dropped), (1, launch.versions, 0))
+        self.assertTrue(0 < launch.code_bytes < plan.code_bytes)
+        self.assertNotEqual(plan.chosen, executable.plan((3, 8), (3, 8)).chosen)
+
+    def test_bounds_on_code_leave_versions_out(self):
+        executable = self.broadcast_sum().compile("host", max_versions=1)
+        launch, = executable.launches
+        self.assertEqual(launch.versions, 1)
+        self.assertGreaterEqual(launch.dropped, 1)
+        dropped = executable.describe()["variants"][0]["launches"][0]["dropped"]
+        self.assertIn("(more than 1 version)", dropped[0])
+        x = np.arange(24, dtype=np.float32).reshape(3, 8)
+        for b in (x, x[:1]):
+            np.testing.assert_array_equal(executable.run(x, b)[0], x + b)
+        with self.assertRaisesRegex(tailor.Error, "max_code_bytes is 10"):
+            self.broadcast_sum().compile("host", max_code_bytes=10)
+
+    def step(self):
+        graph = tailor.Graph("step")
+        cache = graph.input("cache", "f32", ["S", 4])
+        at, row = graph.input("at", "i64", [1, 1]), graph.input("row", "f32", [1, 4])
+        graph.output("next", graph.scatter(cache, at, row, combiner="set"))
+        return graph.compile("host", donated=["cache"])
+
+    def test_a_donated_cache_is_updated_where_it_is(self):
+        executable = self.step()
+        self.assertTrue(executable.inputs[0].donated)
+        self.assertEqual(executable.outputs[0].memory_of, "cache")
+        cache, session = np.zeros((3, 4), np.float32), executable.session()
+        for i, run in enumerate((executable.run, session.run, lambda *inputs: session.run(*inputs, borrow=True))):
+            after, = run(cache, np.array([[i]]), np.full((1, 4), i + 1, np.float32))
+            self.assertEqual(after.__array_interface__["data"], cache.__array_interface__["data"])
+        np.testing.assert_array_equal(cache[:, 0], [1, 2, 3])
+
+    def test_what_cannot_be_donated_is_refused(self):
+        executable, at, row = self.step(), np.array([[0]]), np.ones((1, 4), np.float32)
+        frozen = np.zeros((3, 4), np.float32)
+        frozen.flags.writeable = False
+        with self.assertRaisesRegex(ValueError, "'cache' is donated"):
+            executable.run(frozen, at, row)
+        cache = np.zeros((3, 4), np.float32)
+        with self.assertRaisesRegex(tailor.Error, 'input "cache": it is donated, but overlaps input "row"'):
+            executable.run(cache, at, cache[:1])
+        with self.assertRaisesRegex(tailor.Error, "its data must be null or that input's"):
+            executable.run(cache, at, row, out=[np.zeros((3, 4), np.float32)])
+        with self.assertRaisesRegex(tailor.Error, '"x" is no input'):
+            self.broadcast_sum().compile("host", donated="x")
+
+
 class DocsTest(unittest.TestCase):
     def test_the_loop_of_the_docs_runs(self):
         docs = pathlib.Path(__file__).parents[2] / "docs" / "control-flow.md"

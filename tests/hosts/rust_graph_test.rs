@@ -324,3 +324,34 @@ fn panics_of_an_executor_go_on_after_the_run() {
     assert_eq!(run.unwrap_err().downcast_ref::<&str>(), Some(&"no more threads"));
     assert!(session.run(&[Tensor::new(&x[..64], &[1, 64])]).is_ok());
 }
+
+fn cache_step(options: CompileOptions<'_>) -> Result<Executable> {
+    let graph = graph();
+    let rows = graph.symbol("S").unwrap();
+    let cache = graph.input("cache", DType::F32, &dims![rows, 4]).unwrap();
+    let at = graph.input("at", DType::I64, &dims![1, 1]).unwrap();
+    let row = graph.input("row", DType::F32, &dims![1, 4]).unwrap();
+    graph.output("next", cache.scatter(at, row, "set").unwrap()).unwrap();
+    graph.compile_with(options)
+}
+
+#[test]
+fn a_donated_input_is_updated_where_it_is() {
+    let options = CompileOptions { targets: &["host"], donated: &["cache"], max_versions: 2, ..Default::default() };
+    let executable = cache_step(options).unwrap();
+    assert!(executable.inputs().unwrap()[0].donated);
+    assert_eq!(executable.outputs().unwrap()[0].memory_of, Some(0));
+    let mut session = executable.session(1).unwrap();
+    let mut cache = [0.0f32; 12];
+    for i in 0i64..3 {
+        let (at, row) = ([i], [i as f32 + 1.0; 4]);
+        let inputs = [Tensor::donated(&mut cache, &[3, 4]), Tensor::new(&at, &[1, 1]), Tensor::new(&row, &[1, 4])];
+        let outputs = session.run(&inputs).unwrap();
+        assert_eq!(outputs.dims(0), [3, 4]);
+        assert_refused(outputs.get::<f32>(0), "in the memory of a donated input");
+    }
+    assert_eq!([cache[0], cache[4], cache[8]], [1.0, 2.0, 3.0]);
+    let inputs = [Tensor::new(&cache, &[3, 4]), Tensor::new(&[0i64], &[1, 1]), Tensor::new(&[0.0f32; 4], &[1, 4])];
+    assert_refused(session.run(&inputs), "input \"cache\" is donated: make it with Tensor::donated");
+    assert_refused(cache_step(CompileOptions { donated: &["x"], ..Default::default() }), "\"x\" is no input");
+}

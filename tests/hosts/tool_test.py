@@ -50,7 +50,7 @@ class ToolTest(unittest.TestCase):
         code, out, _ = self.run_tool("inspect", "a.tlr")
         self.assertEqual(code, 0)
         for line in ("graph    affine", "symbol   B in [1, 9]", "input    x: f32[B, 3]", "input    k: i32[]",
-                     "output   z: f32[B]", "(in use)", "  launch "):
+                     "output   z: f32[B]", "(in use)", "  launch ", ", code 0 of "):
             self.assertIn(line, out)
         code, out, _ = self.run_tool("inspect", "a.tlr", "--json")
         self.assertEqual(code, 0)

@@ -37,6 +37,8 @@ TEST(Metadata, KeepsEveryField) {
   program.constants.push_back({"w", DType::kBF16, {2, 5, 7}, ConstantLayout::kPairPanels16, {}});
   program.variants[0].features = {"avx2", "fma"};
   Program read;
+  program.inputs[1].donated = true;
+  program.outputs[1].memory_of = 1;
   ASSERT_EQ(RoundTrip(program, PlacesOf(program), &read), "");
   ASSERT_EQ(read.symbols.size(), 2u);
   EXPECT_EQ(read.symbols[0].likely, std::vector<int64_t>{16});
@@ -51,6 +53,10 @@ TEST(Metadata, KeepsEveryField) {
   EXPECT_EQ(read.inputs[0].dims[1].symbol, -1);
   EXPECT_EQ(read.inputs[0].dims[1].extent, -1);
   EXPECT_EQ(read.inputs[0].dims[1].text, "4*S + 1");
+  EXPECT_FALSE(read.inputs[0].donated);
+  EXPECT_TRUE(read.inputs[1].donated);
+  EXPECT_EQ(read.outputs[0].memory_of, -1);
+  EXPECT_EQ(read.outputs[1].memory_of, 1);
   EXPECT_EQ(read.outputs[1].name, "total");
   EXPECT_EQ(read.checks[1].message, program.checks[1].message);
   EXPECT_EQ(read.checks[1].node, "masked");
@@ -69,6 +75,9 @@ TEST(Metadata, KeepsEveryField) {
   EXPECT_EQ(to.context_size, from.context_size);
   EXPECT_EQ(to.launches[1].kernel, "negate");
   EXPECT_EQ(to.launches[1].versions, std::vector<std::string>{"always"});
+  EXPECT_EQ(to.launches[1].dropped, from.launches[1].dropped);
+  EXPECT_EQ(to.launches[1].code, 1);
+  EXPECT_EQ(to.kernel_bytes, from.kernel_bytes);
   EXPECT_EQ(read.provenance.graph_name, "sample");
   EXPECT_EQ(read.provenance.graph_hash, 42u);
   EXPECT_EQ(read.provenance.options, "targets=x86-64");

@@ -88,6 +88,28 @@ TEST(Validator, Variants) {
             "variant \"x86-64\": a launch has no kernel or no version");
   EXPECT_EQ(after([](Variant* v) { v->launches[0].kernel = "\xc0\x80"; }),
             "variant \"x86-64\": a kernel name is not UTF-8 text");
+  EXPECT_EQ(after([](Variant* v) { v->launches[1].dropped = {"\xc0\x80"}; }),
+            "variant \"x86-64\": a version is not UTF-8 text");
+  EXPECT_EQ(after([](Variant* v) { v->launches[1].code = 2; }), "variant \"x86-64\": a launch names no kernel's code");
+  EXPECT_EQ(after([](Variant* v) { v->kernel_bytes.clear(); }), "");
+}
+
+TEST(Validator, OutputsInTheMemoryOfInputs) {
+  const auto after = [](const std::function<void(Program*)>& change) {
+    return ProblemAfter([&](Program* p) {
+      p->inputs[0].donated = true;
+      p->outputs[0].memory_of = 0;
+      change(p);
+    });
+  };
+  EXPECT_EQ(after([](Program*) {}), "");
+  EXPECT_EQ(after([](Program* p) { p->outputs[1].donated = true; }), "outputs: one is donated");
+  EXPECT_EQ(after([](Program* p) { p->outputs[0].memory_of = 2; }),
+            "outputs: two are in one input's memory, or in that of none");
+  EXPECT_EQ(after([](Program* p) { p->outputs[1].memory_of = 0; }),
+            "outputs: two are in one input's memory, or in that of none");
+  EXPECT_EQ(after([](Program* p) { p->inputs[0].donated = false; }), "outputs: one is in memory that is not its");
+  EXPECT_EQ(after([](Program* p) { p->outputs[0].dtype = DType::kF64; }), "outputs: one is in memory that is not its");
 }
 
 TEST(Validator, Texts) {

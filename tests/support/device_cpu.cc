@@ -128,14 +128,21 @@ class CpuProgram : public DeviceProgram {
 
   absl::Status RunInto(const std::vector<HostTensor>& inputs, int threads, std::vector<HostTensor>* outputs) override {
     TAILOR_ASSIGN_OR_RETURN(Session * session, SessionFor(threads));
+    const Program& signature = executable_->program();
     std::vector<GuardedMemory> in_memory, out_memory;
     std::vector<Tensor> in, out;
     for (const HostTensor& tensor : inputs) in_memory.push_back(CopyOf(tensor));
     for (const HostTensor& tensor : *outputs) out_memory.push_back(CopyOf(tensor));
     for (size_t i = 0; i < inputs.size(); ++i) in.push_back(TensorAt(in_memory[i].data(), inputs[i]));
-    for (size_t i = 0; i < outputs->size(); ++i) out.push_back(TensorAt(out_memory[i].data(), (*outputs)[i]));
+    for (size_t i = 0; i < outputs->size(); ++i) {
+      const int32_t input = signature.outputs[i].memory_of;
+      out.push_back(TensorAt((input >= 0 ? in_memory[input] : out_memory[i]).data(), (*outputs)[i]));
+    }
     TAILOR_RETURN_IF_ERROR(ToStatus(session->Reserve({in.data(), in.size(), sizeof(Tensor)})));
     const auto run = [&] {
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        if (signature.inputs[i].donated) std::copy(inputs[i].bytes.begin(), inputs[i].bytes.end(), in_memory[i].data());
+      }
       return ToStatus(session->Run({in.data(), in.size(), sizeof(Tensor)}, {out.data(), out.size(), sizeof(Tensor)},
                                    OutputUse::kNeedData));
     };
@@ -145,12 +152,13 @@ class CpuProgram : public DeviceProgram {
     TAILOR_RETURN_IF_ERROR(run());
     if (ReadCounters().workspace_growths != growths) return absl::InternalError("a run grew the reserved workspace");
     for (size_t i = 0; i < in.size(); ++i) {
-      const bool same = std::equal(inputs[i].bytes.begin(), inputs[i].bytes.end(), in_memory[i].data());
+      const bool same = signature.inputs[i].donated ||
+                        std::equal(inputs[i].bytes.begin(), inputs[i].bytes.end(), in_memory[i].data());
       if (!same || !in_memory[i].intact()) return absl::InternalError(absl::StrCat("input ", i, " was written to"));
     }
     for (size_t i = 0; i < out.size(); ++i) {
       if (!out_memory[i].intact()) return absl::InternalError(absl::StrCat("memory before output ", i, " was written"));
-      std::copy_n(out_memory[i].data(), (*outputs)[i].bytes.size(), (*outputs)[i].bytes.data());
+      std::copy_n(static_cast<const std::byte*>(out[i].data), (*outputs)[i].bytes.size(), (*outputs)[i].bytes.data());
     }
     return absl::OkStatus();
   }
@@ -162,7 +170,7 @@ class CpuProgram : public DeviceProgram {
     uint64_t workspace = 0;
     TAILOR_RETURN_IF_ERROR(ToStatus(executable_->Plan({in.data(), in.size(), sizeof(Tensor)},
                                                       {planned.data(), planned.size(), sizeof(Tensor)},
-                                                      static_cast<uint64_t>(threads), &workspace)));
+                                                      static_cast<uint64_t>(threads), nullptr, &workspace)));
     for (size_t i = 0; i < outputs.size(); ++i) {
       bool alike = static_cast<size_t>(planned[i].rank) == outputs[i].dims.size();
       for (size_t d = 0; alike && d < outputs[i].dims.size(); ++d) {
@@ -192,17 +200,21 @@ class CpuProgram : public DeviceProgram {
 
 class CpuDevice : public Device {
  public:
-  explicit CpuDevice(std::string target) : target_(std::move(target)) {}
+  explicit CpuDevice(std::string target, bool donated = false) : target_(std::move(target)), donated_(donated) {}
   std::string name() const override { return target_; }
   absl::StatusOr<std::unique_ptr<DeviceProgram>> Compile(const Graph& graph) const override {
-    TAILOR_ASSIGN_OR_RETURN(const CompiledProgram compiled,
-                            tailor::Compile(graph, {.targets = {target_}, .threads = 1}));
+    CompileOptions options{.targets = {target_}, .threads = 1};
+    for (NodeId input : graph.inputs()) {
+      if (donated_) options.donated.push_back(graph.node(input).string("name"));
+    }
+    TAILOR_ASSIGN_OR_RETURN(const CompiledProgram compiled, tailor::Compile(graph, options));
     // Where the level adds nothing, the variant's target is a lower one.
     return CpuProgram::Load(compiled.program, compiled.program.variants.front().target);
   }
 
  private:
   const std::string target_;
+  const bool donated_;
 };
 
 }  // namespace
@@ -216,6 +228,10 @@ std::vector<std::unique_ptr<Device>> CpuDevices() {
     }
   }
   return devices;
+}
+
+std::unique_ptr<Device> DonatingCpuDevice() {
+  return std::make_unique<CpuDevice>(CpuDevices().front()->name(), /*donated=*/true);
 }
 
 }  // namespace tailor

@@ -39,7 +39,8 @@ Variant SampleVariant() {
   variant.grown_blocks = 1;
   variant.api_size = sizeof(RtApi);
   variant.context_size = sizeof(RtContext);
-  variant.launches = {{"sum_rows", {"always"}}, {"negate", {"always"}}};
+  variant.launches = {{"sum_rows", {"always"}, {}, 0}, {"negate", {"always"}, {"d0 >= 2 (more than 1 version)"}, 1}};
+  variant.kernel_bytes = {96, 64};
   return variant;
 }
 

@@ -20,7 +20,10 @@ std::string Type(const json& tensor) {
   for (const json& dim : tensor["dims"]) {
     dims += (dims.empty() ? "" : ", ") + (dim.is_string() ? dim.get<std::string>() : dim.dump());
   }
-  return tensor["name"].get<std::string>() + ": " + tensor["dtype"].get<std::string>() + "[" + dims + "]";
+  std::string text = tensor["name"].get<std::string>() + ": " + tensor["dtype"].get<std::string>() + "[" + dims + "]";
+  if (tensor.contains("donated")) text += ", donated";
+  if (tensor.contains("memory_of")) text += " in the memory of " + tensor["memory_of"].get<std::string>();
+  return text;
 }
 
 void PrintSymbols(const json& symbols) {
@@ -37,8 +40,12 @@ void PrintVariant(const json& variant) {
   std::cout << "variant  " << variant["target"].get<std::string>() << (variant["in_use"] == true ? " (in use)" : "")
             << ", " << variant["image_bytes"] << " bytes of code: " << Joined(variant["features"], " ") << "\n";
   for (const json& launch : variant["launches"]) {
-    std::cout << "  launch " << launch["kernel"].get<std::string>() << " {" << Joined(launch["versions"], "; ")
-              << "}\n";
+    std::cout << "  launch " << launch["kernel"].get<std::string>() << " {" << Joined(launch["versions"], "; ") << "}";
+    if (launch.contains("code_bytes")) {
+      std::cout << ", code " << launch["code"] << " of " << launch["code_bytes"] << " bytes";
+    }
+    if (launch.contains("dropped")) std::cout << ", without {" << Joined(launch["dropped"], "; ") << "}";
+    std::cout << "\n";
   }
 }
 

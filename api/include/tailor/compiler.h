@@ -262,11 +262,22 @@ typedef struct tailor_compile_options {
   void* progress_user;
   uint64_t threads;          /* to compile with; 0: as many as there are cores */
   const uint8_t* secret_key; /* 64 bytes Ed25519: sign the artifact; or NULL */
+  /* Bounds on code, at least 1 each. A kernel has at most max_versions versions; and where the code of a target is
+   * above max_code_bytes, kernels keep one version, those first whose others are largest. tailor_executable_describe
+   * lists what was left out. RESOURCE_EXHAUSTED where that does not do. */
+  uint64_t max_versions;   /* default 8 */
+  uint64_t max_code_bytes; /* default 64 MiB */
+  /* Names of inputs that are donated: runs may write their memory. An output that can be computed over one of them is
+   * written there, which tailor_executable_output tells, and so may be what lies between. */
+  const char* const* donated;
+  size_t donated_count;
 } tailor_compile_options;
 
 static inline void tailor_compile_options_init(tailor_compile_options* options) {
   memset(options, 0, sizeof(*options));
   options->struct_size = sizeof(*options);
+  options->max_versions = 8;
+  options->max_code_bytes = (uint64_t)64 << 20;
 }
 /* Compiles for all shapes at once, and loads the result with `runtime` (NULL: the default). The graph may go on growing
  * and be compiled again; several threads may compile it at a time. Same graph and options give the same bytes.

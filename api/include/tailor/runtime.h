@@ -169,11 +169,14 @@ typedef struct tailor_tensor_info {
   int32_t rank;
   int64_t extents[TAILOR_MAX_RANK];       /* the constant extent, or -1 */
   const char* dim_texts[TAILOR_MAX_RANK]; /* "B", "4*S + 1", "384" */
+  int64_t donated;                        /* of an input, 1: runs may write its memory (tailor_compile_options) */
+  int64_t memory_of;                      /* of an output: the donated input to whose memory it is written, or -1 */
 } tailor_tensor_info;
 
 static inline void tailor_tensor_info_init(tailor_tensor_info* info) {
   memset(info, 0, sizeof(*info));
   info->struct_size = sizeof(*info);
+  info->memory_of = -1;
 }
 TAILOR_API tailor_status* tailor_executable_input(const tailor_executable* executable, size_t index,
                                                   tailor_tensor_info* out);
@@ -192,6 +195,26 @@ static inline void tailor_symbol_info_init(tailor_symbol_info* info) {
 }
 TAILOR_API tailor_status* tailor_executable_symbol(const tailor_executable* executable, size_t index,
                                                    tailor_symbol_info* out);
+
+/* One kernel launch of the program in use. Launches of equal kernels share one machine code. Errors: OUT_OF_RANGE for
+ * `index`. */
+typedef struct tailor_launch_info {
+  uint64_t struct_size;
+  const char* kernel;  /* its name; borrowed from the executable */
+  uint64_t versions;   /* of its code, one of which a run takes */
+  uint64_t dropped;    /* versions that max_versions or max_code_bytes left out; `describe` has which and why */
+  uint64_t code;       /* the kernel's number */
+  uint64_t code_bytes; /* machine code of all its versions; 0 in artifacts that do not say */
+} tailor_launch_info;
+
+static inline void tailor_launch_info_init(tailor_launch_info* info) {
+  memset(info, 0, sizeof(*info));
+  info->struct_size = sizeof(*info);
+}
+/* 0 for what is no executable. */
+TAILOR_API size_t tailor_executable_launch_count(const tailor_executable* executable);
+TAILOR_API tailor_status* tailor_executable_launch(const tailor_executable* executable, size_t index,
+                                                   tailor_launch_info* out);
 
 /* A description of the whole as JSON (symbols, signature, facts, checks, launches with versions, variants,
  * provenance, sizes). Borrowed from the executable. */
@@ -239,6 +262,9 @@ TAILOR_API void tailor_session_release(tailor_session* session);
  *   data == NULL: the library provides the buffer and fills data, data_bytes, rank and dims. It belongs to the
  *                 session and is valid until its next run or release: an input of that run only where this
  *                 output then has memory of its own.
+ * An output whose tailor_tensor_info names an input is in that input's memory: its data is the input's, or NULL, which
+ * gives that. Other donated inputs hold nothing of use afterwards, nor does any after an error. A donated input must be
+ * dense and overlap no other argument.
  * Errors name the input or symbol at fault and leave the outputs' contents unspecified, their structs untouched.
  * After the first run at its largest shape a session allocates nothing. */
 TAILOR_API tailor_status* tailor_session_run(tailor_session* session, const tailor_tensor* inputs, size_t input_count,
@@ -267,6 +293,10 @@ typedef struct tailor_plan_info {
   uint64_t workspace_bytes; /* of a session with `threads` threads */
   uint64_t threads;         /* in: as in tailor_session_options */
   uint64_t data_dependent;  /* 1: data tells extents, so runs grow memory beyond workspace_bytes as they need it */
+  uint64_t kernels;         /* distinct kernels of the program in use */
+  uint64_t versions;        /* of all of them together */
+  uint64_t code_bytes;      /* of the program in use: kernels, host program, tables */
+  int32_t* chosen; /* in: NULL, or room for launch_count numbers: the version that each launch takes, -1: data tells */
 } tailor_plan_info;
 
 static inline void tailor_plan_info_init(tailor_plan_info* info) {

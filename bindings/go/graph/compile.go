@@ -16,14 +16,19 @@ static void call_take(void* compilation, const void* data, size_t size) {
 
 // Loads the result where `executable` is not NULL, else has its bytes taken.
 static tailor_status* compile(const tailor_graph* graph, const char* const* targets, size_t target_count,
-                              uint64_t threads, const uint8_t* secret_key, int32_t progress, uintptr_t compilation,
-                              tailor_executable** executable) {
+                              uint64_t threads, const uint8_t* secret_key, uint64_t max_versions,
+                              uint64_t max_code_bytes, const char* const* donated, size_t donated_count,
+                              int32_t progress, uintptr_t compilation, tailor_executable** executable) {
 	tailor_compile_options options;
 	tailor_compile_options_init(&options);
 	options.targets = targets;
 	options.target_count = target_count;
 	options.threads = threads;
 	options.secret_key = secret_key;
+	if (max_versions > 0) options.max_versions = max_versions;
+	if (max_code_bytes > 0) options.max_code_bytes = max_code_bytes;
+	options.donated = donated;
+	options.donated_count = donated_count;
 	if (progress) options.progress = call_progress;
 	options.progress_user = (void*)compilation;
 	if (executable != NULL) return tailor_graph_compile(graph, NULL, &options, executable);
@@ -55,6 +60,10 @@ type CompileOptions struct {
 	Progress func(phase string, done float64) bool
 	// SecretKey, 64 bytes (Ed25519), signs the artifact.
 	SecretKey []byte
+	// MaxVersions bounds the versions of a kernel; 0: 8. MaxCodeBytes bounds the code of a target; 0: 64 MiB.
+	MaxVersions, MaxCodeBytes uint64
+	// Donated names inputs whose memory runs may write. tailor.TensorInfo tells which outputs go there.
+	Donated []string
 }
 
 // compilation is what the callbacks of one compilation share.
@@ -99,6 +108,11 @@ func (g *Graph) compile(options *CompileOptions, executable **C.tailor_executabl
 		return nil, err
 	}
 	defer targets.free()
+	donated, err := newStrings(given.Donated)
+	if err != nil {
+		return nil, err
+	}
+	defer donated.free()
 
 	state := &compilation{progress: given.Progress}
 	handle := cgo.NewHandle(state)
@@ -109,7 +123,8 @@ func (g *Graph) compile(options *CompileOptions, executable **C.tailor_executabl
 	}
 	g.compiling = true
 	status := C.compile(g.handle, targets.first, C.size_t(targets.count), C.uint64_t(given.Threads),
-		(*C.uint8_t)(first(given.SecretKey)), withProgress, C.uintptr_t(handle), executable)
+		(*C.uint8_t)(first(given.SecretKey)), C.uint64_t(given.MaxVersions), C.uint64_t(given.MaxCodeBytes),
+		donated.first, C.size_t(donated.count), withProgress, C.uintptr_t(handle), executable)
 	g.compiling = false
 	err = check(status)
 	if state.panicked != nil {

@@ -396,3 +396,42 @@ func TestPanicsOfAnExecutorGoOnAfterTheRun(t *testing.T) {
 	s.Run(x)
 	t.Fatal("no panic")
 }
+
+func TestADonatedInputIsUpdatedWhereItIs(t *testing.T) {
+	g := newGraph(t, "step")
+	cache := g.Input("cache", tailor.F32, g.Symbol("S", nil), graph.Int(4))
+	at := g.Input("at", tailor.I64, graph.Int(1), graph.Int(1))
+	row := g.Input("row", tailor.F32, graph.Int(1), graph.Int(4))
+	g.Output("next", cache.Scatter(at, row, "set"))
+	executable, err := g.Compile(&graph.CompileOptions{Targets: []string{"host"}, Donated: []string{"cache"},
+		MaxVersions: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer executable.Close()
+	inputs, _ := executable.Inputs()
+	outputs, _ := executable.Outputs()
+	if !inputs[0].Donated || inputs[1].Donated || outputs[0].MemoryOf != 0 {
+		t.Fatalf("inputs %v, outputs %v", inputs, outputs)
+	}
+	s, err := executable.NewSession(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	rows := filled(t, make([]float32, 12), 3, 4)
+	for i := int64(0); i < 3; i++ {
+		value := float32(i + 1)
+		next, err := s.Run(rows, filled(t, []int64{i}, 1, 1), filled(t, []float32{value, value, value, value}, 1, 4))
+		if err != nil || next[0] != rows {
+			t.Fatalf("%v, %v", next, err)
+		}
+	}
+	if got := slice[float32](t, rows); got[0] != 1 || got[4] != 2 || got[8] != 3 {
+		t.Fatalf("%v", got)
+	}
+	_, err = g.Compile(&graph.CompileOptions{Donated: []string{"x"}})
+	if err == nil || !strings.Contains(err.Error(), `"x" is no input`) {
+		t.Fatalf("%v", err)
+	}
+}

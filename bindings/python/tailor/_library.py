@@ -39,12 +39,18 @@ class LoadOptions(Structure):
 
 class TensorInfo(Structure):
     _fields_ = [("struct_size", c_uint64), ("name", c_char_p), ("dtype", c_int32), ("rank", c_int32),
-                ("extents", c_int64 * MAX_RANK), ("dim_texts", c_char_p * MAX_RANK)]
+                ("extents", c_int64 * MAX_RANK), ("dim_texts", c_char_p * MAX_RANK), ("donated", c_int64),
+                ("memory_of", c_int64)]
 
 
 class SymbolInfo(Structure):
     _fields_ = [("struct_size", c_uint64), ("name", c_char_p), ("min", c_int64), ("max", c_int64),
                 ("multiple_of", c_int64)]
+
+
+class LaunchInfo(Structure):
+    _fields_ = [("struct_size", c_uint64), ("kernel", c_char_p), ("versions", c_uint64), ("dropped", c_uint64),
+                ("code", c_uint64), ("code_bytes", c_uint64)]
 
 
 class SessionOptions(Structure):
@@ -55,7 +61,8 @@ class SessionOptions(Structure):
 
 class PlanInfo(Structure):
     _fields_ = [("struct_size", c_uint64), ("workspace_bytes", c_uint64), ("threads", c_uint64),
-                ("data_dependent", c_uint64)]
+                ("data_dependent", c_uint64), ("kernels", c_uint64), ("versions", c_uint64), ("code_bytes", c_uint64),
+                ("chosen", POINTER(c_int32))]
 
 
 class Counters(Structure):
@@ -84,7 +91,8 @@ class RecurrenceOptions(Structure):
 class CompileOptions(Structure):
     _fields_ = [("struct_size", c_uint64), ("targets", POINTER(c_char_p)), ("target_count", c_size_t),
                 ("progress", ProgressFn), ("progress_user", c_void_p), ("threads", c_uint64),
-                ("secret_key", c_char_p)]
+                ("secret_key", c_char_p), ("max_versions", c_uint64), ("max_code_bytes", c_uint64),
+                ("donated", POINTER(c_char_p)), ("donated_count", c_size_t)]
 
 
 _Handle, _Out, _Text, _Value, _Dims = c_void_p, POINTER(c_void_p), [c_char_p, c_size_t], POINTER(c_uint64), POINTER(c_uint64)
@@ -99,6 +107,7 @@ _RUNTIME = {
     "tailor_executable_input": [_Handle, c_size_t, POINTER(TensorInfo)],
     "tailor_executable_output": [_Handle, c_size_t, POINTER(TensorInfo)],
     "tailor_executable_symbol": [_Handle, c_size_t, POINTER(SymbolInfo)],
+    "tailor_executable_launch": [_Handle, c_size_t, POINTER(LaunchInfo)],
     "tailor_executable_describe": [_Handle, POINTER(c_char_p)],
     "tailor_session_create": [_Handle, POINTER(SessionOptions), _Out],
     "tailor_session_run": [_Handle, *_Tensors, *_Tensors],
@@ -122,6 +131,7 @@ _RUNTIME_PLAIN = {
     "tailor_executable_input_count": (c_size_t, [_Handle]),
     "tailor_executable_output_count": (c_size_t, [_Handle]),
     "tailor_executable_symbol_count": (c_size_t, [_Handle]),
+    "tailor_executable_launch_count": (c_size_t, [_Handle]),
     "tailor_counters_read": (None, [POINTER(Counters)]),
 }
 

@@ -13,11 +13,27 @@ import numpy
 from . import _convert, _library
 from ._library import check
 
-TensorSpec = collections.namedtuple("TensorSpec", "name dtype dims")
-TensorSpec.__doc__ = "One input or output: its name, element type, and the text of each extent."
+
+class TensorSpec(collections.namedtuple("TensorSpec", "name dtype dims")):
+    """One input or output: its name, element type, and the text of each extent.
+
+    donated: an input whose memory runs write. memory_of: the name of the donated input to whose memory an output is
+    written, or None."""
+
+    def __new__(cls, name, dtype, dims, donated=False, memory_of=None):
+        spec = super().__new__(cls, name, dtype, dims)
+        spec.donated, spec.memory_of = donated, memory_of
+        return spec
+
+
 SymbolSpec = collections.namedtuple("SymbolSpec", "name min max multiple_of")
-Plan = collections.namedtuple("Plan", "shapes workspace_bytes data_dependent")
-Plan.__doc__ = "What a run at given input shapes gives and needs."
+LaunchSpec = collections.namedtuple("LaunchSpec", "kernel versions dropped code code_bytes")
+LaunchSpec.__doc__ = """One kernel launch: its kernel's name, how many versions it has and how many a bound left out, the
+number of its machine code, which launches of equal kernels share, and its bytes."""
+Plan = collections.namedtuple("Plan", "shapes workspace_bytes data_dependent kernels versions code_bytes chosen")
+Plan.__doc__ = """What a run at given input shapes gives and needs.
+
+kernels, versions, code_bytes: of the whole executable, whatever the shapes. chosen: the version that each launch takes."""
 
 
 def version():
@@ -101,6 +117,16 @@ class Executable:
             out.append(SymbolSpec(info.name.decode(), info.min, info.max, info.multiple_of))
         return out
 
+    @property
+    def launches(self):
+        """The kernel launches, in the order in which trace numbers them."""
+        out = []
+        for i in range(self._library.tailor_executable_launch_count(self._handle)):
+            info = _library.LaunchInfo(sizeof(_library.LaunchInfo))
+            check(self._library.tailor_executable_launch(self._handle, i, byref(info)))
+            out.append(LaunchSpec(info.kernel.decode(), info.versions, info.dropped, info.code, info.code_bytes))
+        return out
+
     def session(self, *, threads=1, copy_strided=False, trace=None, parallel_for=None):
         """A session: workspace and threads for one stream of runs. `threads` includes the caller's.
 
@@ -114,7 +140,7 @@ class Executable:
     def run(self, *inputs, out=None, **named):
         """One run with a session borrowed from the executable; from any thread. See Session.run."""
         arrays, tensors = self._input_tensors(inputs, named)
-        outputs = self._output_arrays(tensors) if out is None else _writable(out)
+        outputs = self._output_arrays(arrays, tensors) if out is None else _writable(out)
         if any(array is None for array in outputs):  # only a session provides memory
             return self.session().run(*arrays)
         results = self._tensors(outputs, self._outputs)
@@ -124,20 +150,25 @@ class Executable:
     def plan(self, *inputs, threads=1, **named):
         """Output shapes and workspace bytes for inputs of these shapes (arrays or tuples), without running.
 
-        Extents that data tells are -1; runs then grow memory beyond workspace_bytes (data_dependent)."""
+        Extents that data tells are -1; runs then grow memory beyond workspace_bytes (data_dependent). So are versions that
+        data tells."""
         _, tensors = self._input_tensors([_shaped(x) for x in inputs], {k: _shaped(v) for k, v in named.items()})
-        info = _library.PlanInfo(sizeof(_library.PlanInfo), 0, threads)
+        chosen = (ctypes.c_int32 * self._library.tailor_executable_launch_count(self._handle))()
+        info = _library.PlanInfo(sizeof(_library.PlanInfo), 0, threads, chosen=chosen)
         outputs = self._planned(tensors, info)
-        return Plan([tuple(t.dims[:t.rank]) for t in outputs], info.workspace_bytes, bool(info.data_dependent))
+        return Plan([tuple(t.dims[:t.rank]) for t in outputs], info.workspace_bytes, bool(info.data_dependent),
+                    info.kernels, info.versions, info.code_bytes, list(chosen))
 
     def _specs(self, read, count):
         """(spec, element type number) of each input or output."""
         out = []
         for i in range(count(self._handle)):
-            info = _library.TensorInfo(sizeof(_library.TensorInfo))
+            info = _library.TensorInfo(sizeof(_library.TensorInfo), memory_of=-1)
             check(read(self._handle, i, byref(info)))
             dims = tuple(text.decode() for text in info.dim_texts[:info.rank])
-            out.append((TensorSpec(info.name.decode(), _convert.dtype_name(info.dtype), dims), info.dtype))
+            memory_of = None if info.memory_of < 0 else self._inputs[info.memory_of][0].name
+            out.append((TensorSpec(info.name.decode(), _convert.dtype_name(info.dtype), dims, bool(info.donated),
+                                   memory_of), info.dtype))
         return out
 
     def _input_tensors(self, inputs, named):
@@ -151,6 +182,9 @@ class Executable:
             raise TypeError(f"expected the inputs {list(self._index)}, got {len(inputs)} and {list(named)}")
         arrays = [array if isinstance(array, (numpy.ndarray, _Shape)) else
                   numpy.asarray(array, _convert.numpy_dtype(code)) for array, (_, code) in zip(ordered, self._inputs)]
+        for array, spec in zip(arrays, self.inputs):
+            if spec.donated and not isinstance(array, _Shape) and not array.flags.writeable:
+                raise ValueError(f"input {spec.name!r} is donated, but read-only")
         return arrays, self._tensors(arrays, self._inputs)
 
     def _tensors(self, arrays, specs):
@@ -170,10 +204,17 @@ class Executable:
                                                    info and byref(info)))
         return outputs
 
-    def _output_arrays(self, tensors):
-        """An array for each output; None where data tells its extents."""
-        return [None if -1 in t.dims[:t.rank] else numpy.empty(t.dims[:t.rank], _convert.numpy_dtype(t.dtype))
-                for t in self._planned(tensors)]
+    def _output_arrays(self, inputs, tensors):
+        """An array for each output: the donated input to whose memory it is written, or a new one; None where data
+        tells its extents."""
+        out = []
+        for tensor, spec in zip(self._planned(tensors), self.outputs):
+            shape = tensor.dims[:tensor.rank]
+            if spec.memory_of is not None:
+                out.append(inputs[self._index[spec.memory_of]])
+            else:
+                out.append(None if -1 in shape else numpy.empty(shape, _convert.numpy_dtype(tensor.dtype)))
+        return out
 
 
 class Session:
@@ -192,13 +233,14 @@ class Session:
         weakref.finalize(self, self._library.tailor_session_release, handle)
 
     def run(self, *inputs, out=None, borrow=False, **named):
-        """Runs once and returns the list of outputs. Inputs by position or name; arrays are passed without copies.
+        """Runs once and returns the list of outputs. Inputs by position or name; arrays are passed without copies. A donated
+        one is written; the output in its memory is that array.
 
         out: arrays to write to. borrow: give arrays over the session's own memory, valid until its next run."""
         arrays, tensors = self.executable._input_tensors(inputs, named)
         if borrow:
             return self._run_borrowed(tensors)
-        outputs = self.executable._output_arrays(tensors) if out is None else _writable(out)
+        outputs = self.executable._output_arrays(arrays, tensors) if out is None else _writable(out)
         results = self.executable._tensors(outputs, self.executable._outputs)
         self._check(self._library.tailor_session_run(self._handle, tensors, len(arrays), results, len(outputs)))
         return [self._view(result).copy() if array is None else array for array, result in zip(outputs, results)]

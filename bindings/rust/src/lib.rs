@@ -149,7 +149,8 @@ elements!(Bool => BOOL, i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, 
 /// A dense row-major input over the caller's memory.
 pub struct Tensor<'a> {
     raw: sys::tailor_tensor,
-    memory: PhantomData<&'a [u8]>,
+    donated: bool,
+    memory: PhantomData<&'a mut [u8]>,
 }
 
 fn empty_tensor() -> sys::tailor_tensor {
@@ -176,7 +177,20 @@ impl<'a> Tensor<'a> {
         raw.dtype = T::DTYPE.0;
         raw.rank = dims.len() as i32;
         raw.dims[..dims.len()].copy_from_slice(dims);
-        Tensor { raw, memory: PhantomData }
+        Tensor { raw, donated: false, memory: PhantomData }
+    }
+
+    /// The same for an input that is donated: runs write to `data`, where the output in its memory
+    /// ([`TensorInfo::memory_of`]) then is.
+    ///
+    /// # Panics
+    /// As `new`.
+    pub fn donated<T: Element>(data: &'a mut [T], dims: &[i64]) -> Tensor<'a> {
+        let pointer = data.as_mut_ptr() as *mut c_void;
+        let mut tensor = Tensor::new(data, dims);
+        tensor.raw.data = pointer;
+        tensor.donated = true;
+        tensor
     }
 }
 
@@ -187,6 +201,10 @@ pub struct TensorInfo {
     pub dtype: DType,
     /// Each extent as text: `B`, `4*S + 1`, `384`.
     pub dims: Vec<String>,
+    /// Of an input: runs write its memory.
+    pub donated: bool,
+    /// Of an output: the donated input to whose memory it is written.
+    pub memory_of: Option<usize>,
 }
 
 /// A compiled graph. Clones share it; it may be used from many threads.
@@ -276,8 +294,10 @@ impl Executable {
                 options.parallel_user = &mut **executor as *mut Executor as *mut c_void;
             }
             let mut raw = ptr::null_mut();
+            let donated = self.inputs()?.into_iter().map(|input| (input.name, input.donated)).collect();
+            let in_inputs = self.outputs()?.iter().map(|output| output.memory_of.is_some()).collect();
             check(sys::tailor_session_create(self.raw, &options, &mut raw))?;
-            Ok(Session { raw, executable: self.clone(), executor })
+            Ok(Session { raw, executable: self.clone(), executor, donated, in_inputs })
         }
     }
 
@@ -286,9 +306,12 @@ impl Executable {
         unsafe {
             let mut info: sys::tailor_tensor_info = mem::zeroed();
             info.struct_size = mem::size_of::<sys::tailor_tensor_info>() as u64;
+            info.memory_of = -1;
             check(read(self.raw, index, &mut info))?;
             let dims = info.dim_texts[..info.rank as usize].iter().map(|&dim| text(dim)).collect();
-            Ok(TensorInfo { name: text(info.name), dtype: DType(info.dtype), dims })
+            let memory_of = if info.memory_of < 0 { None } else { Some(info.memory_of as usize) };
+            let donated = info.donated != 0;
+            Ok(TensorInfo { name: text(info.name), dtype: DType(info.dtype), dims, donated, memory_of })
         }
     }
 }
@@ -352,14 +375,22 @@ pub struct Session {
     raw: *mut sys::tailor_session,
     executable: Executable,
     executor: Option<Box<Executor>>,
+    donated: Vec<(String, bool)>, // by input, with its name
+    in_inputs: Vec<bool>,         // by output
 }
 
 // SAFETY: a session may be used from any thread, one at a time.
 unsafe impl Send for Session {}
 
 impl Session {
-    /// Runs once. The outputs are the session's memory, hence borrowed until they are dropped.
+    /// Runs once. The outputs are the session's memory, hence borrowed until they are dropped; one in the memory of a
+    /// donated input is in that input's slice.
     pub fn run(&mut self, inputs: &[Tensor<'_>]) -> Result<Outputs<'_>> {
+        for (tensor, (name, donated)) in inputs.iter().zip(&self.donated) {
+            if *donated && !tensor.donated {
+                return Err(invalid(format!("input \"{}\" is donated: make it with Tensor::donated", name)));
+            }
+        }
         let raw: Vec<sys::tailor_tensor> = inputs.iter().map(|tensor| tensor.raw).collect();
         // SAFETY: the inputs' memory is borrowed for the call; handles are live.
         unsafe {
@@ -371,7 +402,7 @@ impl Session {
                 resume_unwind(panic);
             }
             check(status)?;
-            Ok(Outputs { raw: outputs, session: PhantomData })
+            Ok(Outputs { raw: outputs, in_inputs: self.in_inputs.clone(), session: PhantomData })
         }
     }
 }
@@ -386,6 +417,7 @@ impl Drop for Session {
 /// The outputs of one run.
 pub struct Outputs<'a> {
     raw: Vec<sys::tailor_tensor>,
+    in_inputs: Vec<bool>,
     session: PhantomData<&'a mut Session>,
 }
 
@@ -403,9 +435,12 @@ impl<'a> Outputs<'a> {
         &tensor.dims[..tensor.rank as usize]
     }
 
-    /// The elements of output `index`; INVALID_ARGUMENT where it holds another type.
+    /// The elements of output `index`; INVALID_ARGUMENT where it holds another type, or is in an input's slice.
     pub fn get<T: Element>(&self, index: usize) -> Result<&[T]> {
         let tensor = self.raw.get(index).ok_or_else(|| invalid(format!("there is no output {}", index)))?;
+        if self.in_inputs[index] {
+            return Err(invalid(format!("output {} is in the memory of a donated input: read it there", index)));
+        }
         if tensor.dtype != T::DTYPE.0 {
             return Err(invalid(format!("output {} is {}, not {}", index, DType(tensor.dtype), T::DTYPE)));
         }

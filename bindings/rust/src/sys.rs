@@ -42,6 +42,8 @@ pub struct tailor_tensor_info {
     pub rank: i32,
     pub extents: [i64; MAX_RANK],
     pub dim_texts: [*const c_char; MAX_RANK],
+    pub donated: i64,
+    pub memory_of: i64,
 }
 
 pub type Task = unsafe extern "C" fn(*mut c_void, usize);

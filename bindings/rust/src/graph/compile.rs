@@ -28,6 +28,12 @@ pub struct CompileOptions<'a> {
     pub progress: Option<Progress<'a>>,
     /// Ed25519: signs the artifact.
     pub secret_key: Option<&'a [u8; 64]>,
+    /// The most versions of a kernel; 0: 8.
+    pub max_versions: u64,
+    /// The most bytes of code of a target; 0: 64 MiB.
+    pub max_code_bytes: u64,
+    /// Names of inputs whose memory runs may write: [`Tensor::donated`](crate::Tensor::donated).
+    pub donated: &'a [&'a str],
 }
 
 impl Graph {
@@ -58,10 +64,10 @@ impl Graph {
     }
 
     fn compile_to(&self, options: CompileOptions<'_>, function: impl FnOnce(Raw, Options) -> Status) -> Result<()> {
-        let names = options.targets.iter().map(|&target| CString::new(target));
-        let names = names.collect::<std::result::Result<Vec<_>, _>>();
-        let names = names.map_err(|_| invalid(format!("a target of {:?} has a NUL inside", options.targets)))?;
-        let targets: Vec<*const c_char> = names.iter().map(|name| name.as_ptr()).collect();
+        let targets = texts("target", options.targets)?;
+        let targets: Vec<*const c_char> = targets.iter().map(|name| name.as_ptr()).collect();
+        let donated = texts("donated input", options.donated)?;
+        let donated: Vec<*const c_char> = donated.iter().map(|name| name.as_ptr()).collect();
         let mut progress = Reporter { callback: options.progress, panic: None };
         let given = sys::tailor_compile_options {
             struct_size: mem::size_of::<sys::tailor_compile_options>() as u64,
@@ -71,6 +77,10 @@ impl Graph {
             progress_user: &mut progress as *mut Reporter<'_> as *mut c_void,
             threads: options.threads,
             secret_key: options.secret_key.map_or(ptr::null(), |key| key.as_ptr()),
+            max_versions: if options.max_versions == 0 { 8 } else { options.max_versions },
+            max_code_bytes: if options.max_code_bytes == 0 { 64 << 20 } else { options.max_code_bytes },
+            donated: donated.as_ptr(),
+            donated_count: donated.len(),
         };
         let result = self.call(|graph| function(graph, &given));
         match progress.panic {
@@ -78,6 +88,11 @@ impl Graph {
             None => result,
         }
     }
+}
+
+fn texts(what: &str, names: &[&str]) -> Result<Vec<CString>> {
+    let texts = names.iter().map(|&name| CString::new(name)).collect::<std::result::Result<Vec<_>, _>>();
+    texts.map_err(|_| invalid(format!("a {} of {:?} has a NUL inside", what, names)))
 }
 
 type Raw = *mut sys::tailor_graph;

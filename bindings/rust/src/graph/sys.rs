@@ -59,6 +59,10 @@ pub struct tailor_compile_options {
     pub progress_user: *mut c_void,
     pub threads: u64,
     pub secret_key: *const u8,
+    pub max_versions: u64,
+    pub max_code_bytes: u64,
+    pub donated: *const *const c_char,
+    pub donated_count: usize,
 }
 
 /// One of `tailor_dim_add` to `tailor_dim_max`.

@@ -20,12 +20,13 @@ class Models:
             self._run(str(BENCH / "export_encoder.py"), str(path), "--model", name)
         return path
 
-    def artifact(self, name, batch=BATCH, length=LENGTH):
-        """Compiled for this CPU; `batch` and `length` are ranges or numbers of the symbols."""
-        path = self._folder / f"{name}_{batch}_{length}.tlr"
+    def artifact(self, name, batch=BATCH, length=LENGTH, versions=None):
+        """Compiled for this CPU; `batch` and `length` are ranges or numbers of the symbols, `versions` how many each
+        kernel may have at most."""
+        path = self._folder / f"{name}_{batch}_{length}_{versions}.tlr"
         if not path.exists():
             self._run("-m", "tailor", "compile", str(self.onnx(name)), "-o", str(path), "--target", "host",
-                      "--dim", batch, "--dim", length)
+                      "--dim", batch, "--dim", length, *(["--max-versions", str(versions)] if versions else []))
         return path
 
     def _run(self, *arguments):

@@ -174,6 +174,10 @@ class CommandLineTest(unittest.TestCase):
             self.assertIn("out y: f32[batch, length, 16]",
                           self.run_main("compile", path, "-o", artifact, "--target", "x86-64-v2"))
             self.assertEqual([spec.name for spec in tailor.load(artifact).inputs], ["x", "mask"])
+            self.run_main("compile", path, "-o", artifact, "--target", "host", "--max-versions", "1", "--donate", "x")
+            bounded = tailor.load(artifact)
+            self.assertEqual([spec.donated for spec in bounded.inputs], [True, False])
+            self.assertEqual({launch.versions for launch in bounded.launches}, {1})
 
     def test_errors_end_with_the_file_and_the_reason(self):
         with self.assertRaisesRegex(SystemExit, "nowhere.onnx.*No such file"):

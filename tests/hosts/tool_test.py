@@ -1,4 +1,5 @@
 """The command line tool: graph text to artifact to results."""
+import json
 import pathlib
 import subprocess
 import sys
@@ -33,6 +34,17 @@ class ToolTest(unittest.TestCase):
 
     def compile(self):
         self.assertEqual(self.run_tool("compile", "graph.txt", "-o", "a.tlr", "--target", "host"), (0, "", ""))
+
+    def test_compile_takes_bounds_and_donations(self):
+        self.assertEqual(self.run_tool("compile", "graph.txt", "-o", "a.tlr", "--target", "host", "--max-versions", "1",
+                                       "--donate", "x"), (0, "", ""))
+        _, out, _ = self.run_tool("inspect", "a.tlr", "--json")
+        described = json.loads(out)
+        self.assertEqual([spec.get("donated") for spec in described["inputs"]], [True, False])
+        self.assertEqual({len(launch["versions"]) for launch in described["variants"][0]["launches"]}, {1})
+        code, _, err = self.run_tool("compile", "graph.txt", "-o", "a.tlr", "--donate", "w")
+        self.assertEqual(code, 1)
+        self.assertIn('"w" is no input', err)
 
     def test_runs_literals_and_files(self):
         self.compile()

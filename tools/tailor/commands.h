@@ -24,6 +24,8 @@ struct CompileArguments {
   std::string graph;
   std::string artifact;
   std::vector<std::string> targets;
+  std::vector<std::string> donated;
+  uint64_t max_versions = 0;  // 0: the default
 };
 
 struct TuneArguments {

@@ -11,6 +11,13 @@ void KeepBytes(void* bytes, const void* data, size_t size) {
   static_cast<std::string*>(bytes)->assign(static_cast<const char*>(data), size);
 }
 
+// They live as long as `strings`.
+std::vector<const char*> CStrings(const std::vector<std::string>& strings) {
+  std::vector<const char*> out;
+  for (const std::string& string : strings) out.push_back(string.c_str());
+  return out;
+}
+
 }  // namespace
 
 void CompileText(const CompileArguments& arguments) {
@@ -21,12 +28,14 @@ void CompileText(const CompileArguments& arguments) {
   Check(tailor_graph_parse(text.data(), text.size(), &parsed));
   const GraphHandle graph(parsed);
 
-  std::vector<const char*> targets;
-  for (const std::string& target : arguments.targets) targets.push_back(target.c_str());
+  const std::vector<const char*> targets = CStrings(arguments.targets), donated = CStrings(arguments.donated);
   tailor_compile_options options;
   tailor_compile_options_init(&options);
   options.targets = targets.data();
   options.target_count = targets.size();
+  options.donated = donated.data();
+  options.donated_count = donated.size();
+  if (arguments.max_versions > 0) options.max_versions = arguments.max_versions;
   std::string bytes;
   Check(tailor_graph_compile_artifact(graph.get(), &options, KeepBytes, &bytes));
   std::ofstream out(arguments.artifact, std::ios::binary);

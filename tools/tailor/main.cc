@@ -32,6 +32,9 @@ int main(int argc, char** argv) {
   compiling->add_option("-o,--output", compile.artifact, "where to write the artifact")->required();
   compiling->add_option("--target", compile.targets,
                         "x86-64-v2, x86-64-v3, x86-64-v4 or host; default: the levels that the graph gains from");
+  compiling->add_option("--max-versions", compile.max_versions, "of each kernel, at most; default: 8")
+      ->check(CLI::PositiveNumber);
+  compiling->add_option("--donate", compile.donated, "an input that runs may write over");
 
   CLI::App* tuning = app.add_subcommand("tune", "Measures products on this machine (tailor tune --help)");
   tuning->prefix_command()->set_help_flag();

@@ -46,7 +46,8 @@ class Progress:
 def compile_model(graph, options):
     progress = Progress(sys.stderr)
     try:
-        executable = graph.compile(options.target, progress=progress)
+        executable = graph.compile(options.target, progress=progress, max_versions=options.max_versions,
+                                   donated=options.donate)
     finally:
         progress.close()
     path = options.output or os.path.splitext(options.model)[0] + ".tlr"
@@ -70,6 +71,9 @@ def parser():
             command.add_argument("-o", "--output", help="the artifact (default: the model's name with .tlr)")
             command.add_argument("--target", action="append", default=[],
                                  help="x86-64-v2, x86-64-v3, x86-64-v4 or host; several give several variants")
+            command.add_argument("--max-versions", type=int, metavar="N", help="of each kernel, at most (default: 8)")
+            command.add_argument("--donate", action="append", default=[], metavar="INPUT",
+                                 help="an input that runs may write over")
         if name == "import":
             command.add_argument("--text", action="store_true", help="the canonical text (the default)")
     return out

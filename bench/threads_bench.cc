@@ -35,14 +35,45 @@ class Meeting {
 
 // ---- Fork and join ----------------------------------------------------------------------------------
 
-// A region that ends when the worker has come, again and again, so that the worker still spins when the next opens.
+// Two threads that write to one cache line in turn: what any word from one to the other and back takes.
+class Rally {
+ public:
+  static constexpr uint32_t kTurns = 100;
+
+  void Attend(size_t worker) {
+    meeting_.Attend(worker);
+    const double begin = Now();
+    for (uint32_t turn = 0; turn < kTurns; ++turn) {
+      const uint32_t mine = 2 * turn + static_cast<uint32_t>(worker);
+      while (ball_.load(std::memory_order_acquire) != mine) {
+      }
+      ball_.store(mine + 1, std::memory_order_release);
+    }
+    if (worker == 0) seconds_ = (Now() - begin) / kTurns;
+  }
+  double seconds() const { return seconds_; }  // a turn takes
+
+ private:
+  Meeting meeting_;
+  alignas(64) std::atomic<uint32_t> ball_{0};
+  double seconds_ = 0;
+};
+
+double SecondsOfRoundTrip(ThreadTeam& team) {
+  Rally rally;
+  team.TryRun([](void* data, size_t worker) { static_cast<Rally*>(data)->Attend(worker); }, &rally, 2, /*sleep=*/false);
+  return rally.seconds();
+}
+
+// A region that ends when the worker has come, again and again, so that the worker still spins when the next opens. The
+// region is one round trip of the team's, and the meeting in it another.
 void MeasureForkJoin(benchmark::State& state) {
   const OnAllCpus all_cpus;
   ThreadTeam team(2);
   if (std::thread::hardware_concurrency() < 2) return state.SkipWithError("one CPU");
   constexpr int kRegions = 100;
   const auto attend = [](void* data, size_t worker) { static_cast<Meeting*>(data)->Attend(worker); };
-  std::vector<double> nanoseconds;
+  std::vector<double> nanoseconds, round_trips;
   for (auto _ : state) {
     const double begin = Now();
     for (int i = 0; i < kRegions; ++i) {
@@ -51,9 +82,11 @@ void MeasureForkJoin(benchmark::State& state) {
     }
     const double seconds = (Now() - begin) / kRegions;
     nanoseconds.push_back(seconds * 1e9);
+    round_trips.push_back(SecondsOfRoundTrip(team) * 1e9);
     state.SetIterationTime(seconds);
   }
   state.counters["nanoseconds"] = Median(nanoseconds);
+  state.counters["round_trip_nanoseconds"] = Median(round_trips);
 }
 BENCHMARK(MeasureForkJoin)->Name("fork_join")->UseManualTime()->Iterations(500);
 

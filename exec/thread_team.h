@@ -42,12 +42,33 @@ class ThreadTeam {
     size_t number;
     pthread_t thread;
   };
-  static constexpr uint32_t kOpen = 1u << 31;
+
+  // All that a worker needs of a region, and how it says that it is in it: one cache line, which goes to the worker
+  // when the region opens and comes back when the caller shuts it. No other line moves while workers spin.
+  struct alignas(64) Region {
+    // The round's number in kRound, whether more workers may enter, and how many are inside. Numbers repeat: a worker
+    // that gets no CPU for 65,536 rounds misses one.
+    std::atomic<uint32_t> state{0};
+    std::atomic<bool> sleep{false}, stop{false};
+    // Written while the gate is shut and nobody inside.
+    Task task = nullptr;
+    void* data = nullptr;
+    size_t ways = 0;
+  };
+  static constexpr uint32_t kInside = 0x7fff, kOpen = 0x8000, kNextRound = 0x10000, kRound = 0xffff0000;
+  static_assert(kMaxThreads <= kInside);
+
+  // Workers that have given up spinning. The caller rings for them; the line stays in all caches while there are none.
+  struct alignas(64) Sleepers {
+    std::atomic<uint32_t> count{0}, bell{0};
+  };
 
   void Start();
   void Serve(size_t number);
+  void OpenRound();
   uint32_t AwaitRound(uint32_t seen);
-  bool Enter();
+  void SleepUntilAfter(uint32_t seen);
+  bool Enter(uint32_t state);
   void Leave();
   void ShutGate();
 
@@ -56,16 +77,8 @@ class ThreadTeam {
   const uint64_t generation_;  // ForkGeneration when made
   const bool crowded_;         // fewer CPUs than threads
   std::atomic<bool> busy_{false};
-
-  // The region; written while nobody is inside the gate.
-  Task task_ = nullptr;
-  void* data_ = nullptr;
-  size_t ways_ = 0;
-
-  std::atomic<bool> sleep_{false};
-  std::atomic<bool> stop_{false};
-  alignas(64) std::atomic<uint32_t> round_{0};  // of the region; workers wait for it to change
-  alignas(64) std::atomic<uint32_t> gate_{0};   // workers inside, and kOpen while more may enter
+  Region region_;
+  Sleepers sleepers_;
 };
 
 }  // namespace tailor

@@ -1,11 +1,13 @@
 // Loading, saving, and the life of tailor_executable.
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "api/handle.h"
 #include "api/runtime_handles.h"
 #include "api/runtime_status.h"
 #include "exec/cpu_features.h"
+#include "exec/replace_costs.h"
 #include "serialization/reader.h"
 
 using tailor::CheckHandle;
@@ -26,6 +28,10 @@ Failure Load(const tailor_runtime* runtime, const tailor::Source& source, const 
              bool copy_constants, std::unique_ptr<tailor_executable> executable, tailor_executable** out) {
   const tailor::ReadOptions read = {options.verify_constants != 0, copy_constants, options.public_key};
   if (Failure f = tailor::ReadArtifact(source, read, &executable->artifact); !f.ok()) return f;
+  if (options.cost_profile != nullptr) {
+    const std::string_view text(options.cost_profile, options.cost_profile_size);
+    if (Failure f = tailor::ReplaceCosts(text, &executable->artifact.program); !f.ok()) return f;
+  }
   std::unique_ptr<tailor::Executable> loaded;
   Failure f = tailor::Executable::Create(RuntimeOf(runtime), executable->artifact.program, tailor::ThisCpu(),
                                          options.target != nullptr ? options.target : "", &loaded);

@@ -1,5 +1,6 @@
 // tailor-bench: what Tailor's parts cost on this machine, through the C API alone but for fork_join, which has a
-// thread team of its own. The flags are Google Benchmark's: --benchmark_filter=REGEX, --benchmark_out=FILE
+// thread team of its own, and choice/*, which times what sessions keep to themselves. The flags are Google
+// Benchmark's: --benchmark_filter=REGEX, --benchmark_out=FILE
 // --benchmark_out_format=json, --benchmark_repetitions=N. Unless told otherwise it reports medians of five repetitions.
 // The measuring thread stays on one CPU.
 #include <benchmark/benchmark.h>

@@ -105,6 +105,11 @@ std::vector<ProgramLaunch> DescribeLaunches(const LoweredProgram& program, const
   return launches;
 }
 
+bool ChoosesCuts(const Build& build) {
+  return std::any_of(build.schedules.begin(), build.schedules.end(),
+                     [](const Schedule& schedule) { return !schedule.tile.cuts.empty(); });
+}
+
 absl::StatusOr<std::vector<KernelCode>> ReadCode(const Build& build) {
   std::vector<KernelCode> codes(build.kernels.size());
   for (const auto& object : build.objects) TAILOR_RETURN_IF_ERROR(ReadKernelCode(*object, &codes));
@@ -128,6 +133,7 @@ CompiledVariant Describe(const LoweredProgram& program, const Build& build, Imag
   variant.context_size = sizeof(RtContext);
   variant.launches = DescribeLaunches(program, build);
   for (const KernelCode& code : codes) variant.kernel_bytes.push_back(code.all);
+  if (ChoosesCuts(build)) variant.costs = BuiltInCostProfile(build.target.level);
   return compiled;
 }
 

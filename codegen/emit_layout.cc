@@ -139,6 +139,7 @@ class LayoutEmitter {
       Set(slot++, f_.Address(memo_, MemoByte(unit_.memo.fault)));
       Set(slot++, f_.b.getInt64(unit_.program.first_check + launch.first_fault_check));
     }
+    if (shape.cut != nullptr) Set(slot++, shape.cut);
   }
 
   void SetKeys() {

@@ -1,6 +1,11 @@
 #include "codegen/host_shapes.h"
 
 #include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/gemm/emit_cut_choice.h"
+#include "codegen/gemm/panels.h"
 
 namespace tailor {
 
@@ -110,6 +115,29 @@ llvm::Value* HostShapes::Holds(const Guard& guard, const std::vector<DimValue>& 
   return b.getFalse();
 }
 
+// Sets the cut, and the tasks and the grain that follow from it. Launches of one kernel share the code.
+void HostShapes::ChooseCut(int kernel, LaunchShape& shape) {
+  const auto& [symbol, plan, schedule] = kernels_[kernel];
+  const std::string name = absl::StrCat(symbol, "_cut");
+  llvm::Module& module = *f_.function()->getParent();
+  llvm::Function* choice = module.getFunction(name);
+  if (choice == nullptr) choice = EmitCutChoice(schedule->tile, kPanelColumns / schedule->lanes, name, module);
+  const size_t axes = plan->axes.size();
+  const auto extent = [&](size_t axis) -> llvm::Value* {
+    const Extent& e = plan->axes[axis].extent;
+    return e.is_constant() ? f_.b.getInt64(e.constant) : shape.dims[e.slot].value;
+  };
+  llvm::Value* batch = f_.b.getInt64(1);
+  for (size_t axis = 0; axis + 3 < axes; ++axis) batch = f_.b.CreateMul(batch, extent(axis), "batch");
+  llvm::Value* costs = f_.LoadPtr(f_.context(), offsetof(RtContext, costs), "costs");
+  llvm::Value* workers = f_.LoadI64(f_.context(), offsetof(RtContext, workers), "workers");
+  llvm::Value* chosen =
+      f_.b.CreateCall(choice, {costs, workers, extent(axes - 3), extent(axes - 2), extent(axes - 1), batch}, "chosen");
+  shape.cut = f_.b.CreateExtractValue(chosen, 0, "cut");
+  shape.tasks = f_.b.CreateExtractValue(chosen, 1, "tasks");
+  shape.grain = f_.b.CreateExtractValue(chosen, 2, "grain");
+}
+
 LaunchShape HostShapes::ShapeOf(const Launch& launch) {
   llvm::IRBuilder<>& b = f_.b;
   const Schedule& schedule = *kernels_[launch.kernel].schedule;
@@ -121,6 +149,7 @@ LaunchShape HostShapes::ShapeOf(const Launch& launch) {
   }
   shape.tasks = over_slots.Emit(schedule.tasks).value;
   shape.grain = over_slots.Emit(DimExpr::Max(schedule.grain, 1)).value;
+  if (!schedule.tile.cuts.empty()) ChooseCut(launch.kernel, shape);
   shape.scratch_bytes = over_slots.Emit(64 * DimExpr::CeilDiv(schedule.scratch_bytes, 64));
   const int last = static_cast<int>(schedule.versions.size()) - 1;
   shape.version = b.getInt32(last);

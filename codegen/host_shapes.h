@@ -19,6 +19,7 @@ struct LaunchShape {
   llvm::Value* grain;
   DimValue scratch_bytes;  // of one worker, a multiple of 64
   llvm::Value* version;    // i32
+  llvm::Value* cut = nullptr;  // of a product that chooses one: CutWord
 };
 
 struct WorkspaceShape {
@@ -48,6 +49,7 @@ class HostShapes {
   void Check(int32_t id, const ShapeCheck& check);
   void Learn(const ShapeCheck& check);
   DimEmitter MakeEmitter();
+  void ChooseCut(int kernel, LaunchShape& shape);
   // `over_slots` knows `dims` as its symbols.
   llvm::Value* Holds(const Guard& guard, const std::vector<DimValue>& dims, DimEmitter& over_slots);
 

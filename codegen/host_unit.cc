@@ -19,6 +19,7 @@ class Words {
   int next_ = 0;
 };
 
+constexpr size_t kMostOtherSlots = 5;  // of an argument block: scratch, faults, cut
 constexpr size_t kTensorWords = sizeof(TensorArg) / sizeof(int64_t);
 
 template <typename Entries>
@@ -60,7 +61,7 @@ HostMemo LayOutMemo(const HostProgram& program, bool called, Words* words) {
   }
   for (const Launch& launch : program.launches) {
     HostMemo::LaunchWords taken{words->Take(1), words->Take(1), words->Take(1), 0};
-    taken.arguments = words->Take(launch.buffers.size() + launch.dims.size() + 4);
+    taken.arguments = words->Take(launch.buffers.size() + launch.dims.size() + kMostOtherSlots);
     memo.launches.push_back(taken);
   }
   for (const Call& call : program.calls) memo.calls.push_back(TakeCall(call, words));

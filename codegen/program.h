@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/gemm/cost_profile.h"
 #include "graph/dtype.h"
 
 namespace tailor {
@@ -80,6 +81,7 @@ struct Variant {
   uint64_t context_size = 0;
   std::vector<ProgramLaunch> launches;
   std::vector<uint64_t> kernel_bytes;  // machine code of each distinct kernel, all its versions
+  CostProfile costs;  // RtContext::costs, unless the host has another
 };
 
 struct Provenance {

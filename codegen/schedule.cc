@@ -33,6 +33,12 @@ std::string VersionText(const Version& version) {
                        [](std::string* out, const Guard& guard) { absl::StrAppend(out, GuardText(guard)); });
 }
 
+std::string CutText(const ProductCut& cut) {
+  return absl::StrCat(cut.whole_rows ? "whole " : "", cut.rows, "x", cut.whole_panels ? "whole " : "", cut.panels,
+                      " panels, task ", cut.task_rows, " rows x ", cut.task_panels, " panels",
+                      cut.most_m < INT64_MAX ? absl::StrCat(", m in [", cut.least_m, ", ", cut.most_m, "]") : "");
+}
+
 std::string Schedule::Text(const KernelPlan& plan) const {
   std::string out;
   if (!plan.links.empty()) {
@@ -42,6 +48,7 @@ std::string Schedule::Text(const KernelPlan& plan) const {
         "tile ", tile.rows, "x", tile.panels, " panels, ",
         tile.tall_rows > tile.rows ? absl::StrCat("tall ", tile.tall_rows, "x", tile.tall_panels, ", ") : "", "task ",
         tile.task_rows, " rows x ", tile.task_panels, " panels, depth ", tile.depth, "\n");
+    for (const ProductCut& cut : tile.cuts) absl::StrAppend(&out, "or ", CutText(cut), "\n");
   } else {
     out = absl::StrCat("lanes ", lanes, " along ", lane_axis < 0 ? "nothing" : absl::StrCat("a", lane_axis),
                        ", unroll ", unroll, lane_chunk > 0 ? absl::StrCat(", chunk ", lane_chunk) : "", "\n");

@@ -37,6 +37,23 @@ struct Version {
 
 std::string VersionText(const Version& version);  // "d0 >= 2 and d1 >= 2", "always"
 
+// A way to cut a contraction into tiles and tasks. Each axis is cut into as few tiles as its limit allows: all of one
+// size or one less, or, with `whole`, of the full size but for the last.
+struct ProductCut {
+  int rows = 1;    // of a tile, at most
+  int panels = 1;  // of 16 columns, likewise
+  bool whole_rows = false;
+  bool whole_panels = false;
+  int task_rows = 48;
+  int task_panels = 4;
+  // It is for products of so many rows only.
+  int64_t least_m = 0;
+  int64_t most_m = INT64_MAX;
+  friend bool operator==(const ProductCut&, const ProductCut&) = default;
+};
+
+std::string CutText(const ProductCut& cut);  // "6x4 panels, task 48 rows x 4 panels"
+
 // Tile of a contraction (codegen/gemm): rows x panels of 16 columns per micro-kernel, and the block of
 // them that makes one task.
 struct ContractionTile {
@@ -49,6 +66,9 @@ struct ContractionTile {
   int64_t task_rows = 96;
   int64_t task_panels = 16;
   int64_t depth = 1024;  // longest run of K between two visits to memory of the sums
+  // What else a launch may choose once extents are known (codegen/gemm/cut_model.h). Then its argument block has one
+  // slot more, with the choice.
+  std::vector<ProductCut> cuts;
 };
 
 struct Schedule {

@@ -89,6 +89,7 @@ Failure Executable::Plan(InputList inputs, OutputList outputs, uint64_t threads,
   RunState state;
   state.context.struct_size = sizeof(RtContext);
   state.context.constants = constants();
+  state.context.costs = &variant_->costs;
   state.context.workers = static_cast<int64_t>(std::clamp<uint64_t>(threads, 1, kMaxThreads));
   PlanResult result{sizeof(PlanResult), 0, versions};
   if (plan()(&HostRtApi(), &state.context, arguments.in(), arguments.out(), &result) != 0) {

@@ -10,6 +10,8 @@
 
 namespace tailor {
 
+struct CostProfile;  // codegen/gemm/cost_profile.h
+
 // One tensor at the boundary. Dense row-major; `dims` has the signature's rank entries.
 // Inputs: all set by the runtime, read only. Outputs: generated code stores the dims, then RtApi::output sets data.
 struct TensorArg {
@@ -33,6 +35,7 @@ struct RtContext {
   int64_t workers;  // number of scratch slices; parallel_for uses at most as many threads
   // Outputs of at least so many bytes would leave the caches before anyone reads them; 0: none would.
   uint64_t streamed_bytes;
+  const CostProfile* costs;  // by which products choose how they are cut
 };
 
 // What a run may ask of the runtime. Every function that can fail returns 0 on success; the generated
@@ -76,10 +79,10 @@ using PlanFn = int32_t (*)(const RtApi* api, RtContext* context, const TensorArg
 inline constexpr int32_t kCheckOverflow = -1;
 
 static_assert(sizeof(TensorArg) == 16 && offsetof(TensorArg, dims) == 8);
-static_assert(sizeof(RtContext) == 56 && offsetof(RtContext, constants) == 8);
+static_assert(sizeof(RtContext) == 64 && offsetof(RtContext, constants) == 8);
 static_assert(offsetof(RtContext, workspace) == 16 && offsetof(RtContext, workspace_bytes) == 24);
 static_assert(offsetof(RtContext, memo) == 32 && offsetof(RtContext, workers) == 40);
-static_assert(offsetof(RtContext, streamed_bytes) == 48);
+static_assert(offsetof(RtContext, streamed_bytes) == 48 && offsetof(RtContext, costs) == 56);
 static_assert(sizeof(RtApi) == 88 && offsetof(RtApi, grow) == 8 && offsetof(RtApi, output) == 16);
 static_assert(offsetof(RtApi, parallel_for) == 24 && offsetof(RtApi, fail) == 32 && offsetof(RtApi, trace) == 40);
 static_assert(offsetof(RtApi, launch) == 48 && offsetof(RtApi, copy) == 56 && offsetof(RtApi, readback) == 64);

@@ -47,6 +47,7 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
   state_.context.memo = memo_.data();
   state_.context.workers = static_cast<int64_t>(parallelism_.threads);
   state_.context.streamed_bytes = StreamedBytes();
+  state_.context.costs = &executable.variant().costs;
   state_.workspace = &workspace_;
   state_.outputs = &output_buffers_;
   state_.blocks = &blocks_;

@@ -35,6 +35,22 @@ Offset<flatbuffers::Vector<Offset<fbs::Tensor>>> Encode(FlatBufferBuilder& b,
   return b.CreateVector(encoded);
 }
 
+// Nothing for a profile without tiles.
+Offset<fbs::CostProfile> Encode(FlatBufferBuilder& b, const CostProfile& from) {
+  std::vector<fbs::TileCost> tiles;
+  for (int rows = 1; rows <= CostProfile::kRows; ++rows) {
+    for (int panels = 1; panels <= CostProfile::kPanels; ++panels) {
+      const TileCost& cost = from.Of(rows, panels);
+      if (!cost.known()) continue;
+      tiles.emplace_back(static_cast<uint8_t>(rows), static_cast<uint8_t>(panels), cost.fixed, cost.near_step,
+                         cost.far_step);
+    }
+  }
+  if (tiles.empty()) return 0;
+  return fbs::CreateCostProfile(b, from.cached_bytes, from.line, from.hidden, from.task, from.region, from.margin,
+                                b.CreateVectorOfStructs(tiles));
+}
+
 Offset<flatbuffers::Vector<Offset<fbs::Variant>>> Encode(FlatBufferBuilder& b, const std::vector<Variant>& variants,
                                                          const std::vector<ItemPlace>& places) {
   Offsets<fbs::Variant> encoded;
@@ -45,10 +61,11 @@ Offset<flatbuffers::Vector<Offset<fbs::Variant>>> Encode(FlatBufferBuilder& b, c
       launches.push_back(fbs::CreateLaunch(b, b.CreateString(launch.kernel), b.CreateVectorOfStrings(launch.versions),
                                            b.CreateVectorOfStrings(launch.dropped), launch.code));
     }
+    const auto costs = Encode(b, v.costs);
     encoded.push_back(fbs::CreateVariant(b, b.CreateString(v.target), b.CreateVectorOfStrings(v.features),
                                          places[i].offset, places[i].size, v.run_offset, v.plan_offset, v.memo_slots,
                                          v.api_size, v.context_size, b.CreateVector(launches), v.grown_blocks,
-                                         b.CreateVector(v.kernel_bytes)));
+                                         b.CreateVector(v.kernel_bytes), costs));
   }
   return b.CreateVector(encoded);
 }
@@ -90,6 +107,22 @@ std::vector<ProgramTensor> Decode(const flatbuffers::Vector<Offset<fbs::Tensor>>
     tensors[i].memory_of = from->memory_of();
   }
   return tensors;
+}
+
+// False where a tile is larger than a profile has.
+bool Decode(const fbs::CostProfile& from, CostProfile* to) {
+  to->cached_bytes = from.cached_bytes();
+  to->line = from.line();
+  to->hidden = from.hidden();
+  to->task = from.task();
+  to->region = from.region();
+  to->margin = from.margin();
+  for (const fbs::TileCost* tile : *from.tiles()) {
+    const int rows = tile->rows(), panels = tile->panels();
+    if (rows < 1 || rows > CostProfile::kRows || panels < 1 || panels > CostProfile::kPanels) return false;
+    to->Of(rows, panels) = {tile->fixed(), tile->near_step(), tile->far_step(), 0};
+  }
+  return true;
 }
 
 Variant Decode(const fbs::Variant& from) {
@@ -192,6 +225,9 @@ std::string DecodeMetadata(std::span<const std::byte> bytes, Program* program, M
     program->variants.push_back(Decode(*from));
     if (!PlaceAsStated(from->image_offset(), from->image_size(), &places->images_size, &places->images)) {
       return "variant \"" + program->variants.back().target + "\": its image is misplaced";
+    }
+    if (from->costs() != nullptr && !Decode(*from->costs(), &program->variants.back().costs)) {
+      return "variant \"" + program->variants.back().target + "\": a tile of its cost profile is too large";
     }
   }
   for (const fbs::Constant* from : *root.constants()) {

@@ -1,6 +1,7 @@
 #include "serialization/validator.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <unordered_set>
 
@@ -88,6 +89,20 @@ void CheckConstants(const Program& program, Checker* c) {
   }
 }
 
+void CheckCosts(const CostProfile& costs, Checker* c) {
+  const auto require = [c](float number) {
+    c->Require(std::isfinite(number) && number >= 0, "a number of its cost profile is negative or not finite");
+  };
+  for (const float number : {costs.cached_bytes, costs.line, costs.hidden, costs.task, costs.region, costs.margin}) {
+    require(number);
+  }
+  for (const auto& row : costs.tiles) {
+    for (const TileCost& tile : row) {
+      for (const float number : {tile.fixed, tile.near_step, tile.far_step}) require(number);
+    }
+  }
+}
+
 void CheckVariants(const Program& program, Checker* c) {
   std::unordered_set<std::string_view> seen;
   c->Require(!program.variants.empty(), "there is no variant");
@@ -102,6 +117,7 @@ void CheckVariants(const Program& program, Checker* c) {
     c->Require(variant.plan_offset < variant.image.size(), "the plan entry lies outside the image");
     c->Require(variant.memo_slots <= kMaxMemoSlots, "memo_slots is too large");
     c->Require(variant.grown_blocks <= kMaxMemoSlots, "grown_blocks is too large");
+    CheckCosts(variant.costs, c);
     for (const ProgramLaunch& launch : variant.launches) {
       c->RequireText(launch.kernel, "a kernel name is not UTF-8 text");
       c->Require(!launch.kernel.empty() && !launch.versions.empty(), "a launch has no kernel or no version");

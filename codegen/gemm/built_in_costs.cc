@@ -1,5 +1,5 @@
-// The cost profiles that the compiler has, in their text form. Measured by `product-cuts x86-64-v4` and so on, on one
-// core of a Sapphire Rapids virtual machine at about 2.2 GHz; only ratios matter for choosing.
+// The cost profiles that the compiler has, in their text form. Measured by `product-cuts profile x86-64-v4` and so on,
+// on one core of a Sapphire Rapids virtual machine at about 2.2 GHz; only ratios matter for choosing.
 #include <cassert>
 
 #include "codegen/gemm/cost_profile.h"
@@ -8,11 +8,11 @@ namespace tailor {
 namespace {
 
 constexpr std::string_view kV4 = R"(
-cached_bytes 1048576
-line 0
+cached_bytes 2097152
+line 2.64
 hidden 0
-task 0
-region 0
+task 50
+region 800
 margin 0.03
 tile 1x1 15.31 0.48 0.57
 tile 1x2 0 1.07 1.13
@@ -77,11 +77,11 @@ tile 16x1 68.93 4.87 5.26
 )";
 
 constexpr std::string_view kV3 = R"(
-cached_bytes 1048576
-line 0
+cached_bytes 2097152
+line 2.64
 hidden 0
-task 0
-region 0
+task 50
+region 800
 margin 0.03
 tile 1x1 7.72 0.6 0.67
 tile 1x2 1.55 1.25 1.33
@@ -99,11 +99,11 @@ tile 6x1 29.56 2.52 2.47
 )";
 
 constexpr std::string_view kV2 = R"(
-cached_bytes 1048576
-line 0
+cached_bytes 2097152
+line 2.64
 hidden 0
-task 0
-region 0
+task 50
+region 800
 margin 0.03
 tile 1x1 20.36 1.19 1.16
 tile 1x2 27.56 2.38 2.35

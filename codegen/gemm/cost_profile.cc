@@ -84,7 +84,7 @@ std::string CostProfileText(const CostProfile& profile) {
   for (int rows = 1; rows <= CostProfile::kRows; ++rows) {
     for (int panels = 1; panels <= CostProfile::kPanels; ++panels) {
       const TileCost& cost = profile.Of(rows, panels);
-      if (cost.fixed == TileCost().fixed) continue;
+      if (!cost.known()) continue;
       text += "tile " + std::to_string(rows) + "x" + std::to_string(panels);
       for (const float number : {cost.fixed, cost.near_step, cost.far_step}) text += " " + NumberText(number);
       text += "\n";

@@ -16,10 +16,12 @@ namespace tailor {
 // operands in L2 and its epilogue included, takes fixed + near_step * min(K, kNearDepth) + far_step * max(K -
 // kNearDepth, 0). Near: while its panels stay in L1.
 struct TileCost {
-  float fixed = 1e30f;  // as it stands: not measured, never chosen
+  static constexpr float kUnknown = 1e30f;
+  float fixed = kUnknown;  // of what is not measured, and thus never chosen
   float near_step = 0;
   float far_step = 0;
   float unused = 0;
+  bool known() const { return fixed < kUnknown; }
 };
 
 struct CostProfile {

@@ -57,12 +57,13 @@ class ContractionEmitter {
       kernel.fetch_ahead = FetchesAhead(rows);
       micro_kernels_[{rows, panels}] =
           EmitMicroKernel(kernel, target_, absl::StrCat(name, "_", rows, "x", panels), module_);
-      tile_sums_ = std::max<int64_t>(tile_sums_, WholeLanes(rows) * panels * kPanelColumns);
+      KeepSums(rows, panels);
     }
     depth_blocks_ = RangeOf(c_.k).max > tile_.depth;
     epilogue_rows_ = EpilogueRows(plan_, c_);
     if (KeepsTask()) {
-      tile_sums_ = std::max(tile_sums_, WholeLanes(tile_.task_rows) * tile_.panels * kPanelColumns);
+      KeepSums(tile_.task_rows, tile_.panels);
+      for (const ProductCut& cut : tile_.cuts) KeepSums(cut.task_rows, cut.panels);
     }
     return absl::OkStatus();
   }
@@ -102,6 +103,10 @@ class ContractionEmitter {
     return rows < tile_.rows || dtype == c_.accumulate;
   }
 
+  void KeepSums(int64_t rows, int64_t panels) {
+    tile_sums_ = std::max(tile_sums_, WholeLanes(rows) * panels * kPanelColumns);
+  }
+
   ExtentRange RangeOf(int axis) const { return RangeOfExtent(plan_, plan_.axes[axis].extent); }
   Value* AxisExtent(int axis) { return frame_.ExtentValue(b_, plan_.axes[axis].extent); }
   Value* I64(int64_t value) { return b_.getInt64(value); }
@@ -111,23 +116,46 @@ class ContractionEmitter {
   void EmitCuts() {
     Value* m = AxisExtent(c_.m);
     Value* n = AxisExtent(c_.n);
-    rows_ = EvenCut::OfRows(b_, m, tile_);
     Value* panels = EmitCeilDiv(b_, n, I64(kPanelColumns), "panels");
-    Value* limit = I64(tile_.panels);
-    Value* most_rows = rows_.LargestSize(b_);
-    for (int rows = 1; rows <= std::max(tile_.rows, tile_.tall_rows); ++rows) {
-      const int wide = PanelsForRows(tile_, pieces_, rows);
-      if (wide != tile_.panels) limit = b_.CreateSelect(b_.CreateICmpEQ(most_rows, I64(rows)), I64(wide), limit);
-    }
-    groups_ = EvenCut::Emit(b_, panels, limit);
-    row_blocks_ = AtLeastOne(EmitCeilDiv(b_, m, I64(tile_.task_rows), "row.blocks"));
-    panel_blocks_ = AtLeastOne(EmitCeilDiv(b_, n, I64(tile_.task_panels * kPanelColumns), "panel.blocks"));
+    const Cut cut = tile_.cuts.empty() ? RuleCut(m) : ChosenCut();
+    rows_ = EvenCut::Emit(b_, m, cut.limits.rows, cut.whole_rows);
+    groups_ = EvenCut::Emit(b_, panels, cut.limits.panels, cut.whole_panels);
+    row_blocks_ = AtLeastOne(EmitCeilDiv(b_, m, cut.task_rows, "row.blocks"));
+    panel_blocks_ = AtLeastOne(EmitCeilDiv(b_, n, cut.task_columns, "panel.blocks"));
     panel_stride_ = b_.CreateMul(EmitPanelRows(), I64(kPanelColumns), "panel.stride");
     batch_stride_ = b_.CreateMul(panel_stride_, panels, "batch.stride");
     constexpr int64_t kLargeResult = 1 << 17;  // elements; half of an L2 cache of 1 MiB
     Value* results = b_.CreateMul(m, n, "results");
     for (int axis : c_.batch) results = b_.CreateMul(results, AxisExtent(axis), "results");
     large_ = b_.CreateICmpUGE(results, I64(kLargeResult), "large");
+  }
+
+  struct Cut {
+    RuleLimits limits;
+    Value *whole_rows = nullptr, *whole_panels = nullptr;
+    Value *task_rows, *task_columns;
+  };
+
+  Cut RuleCut(Value* m) {
+    return {.limits = RuleLimits::Emit(b_, m, tile_, pieces_),
+            .task_rows = I64(tile_.task_rows),
+            .task_columns = I64(tile_.task_panels * kPanelColumns)};
+  }
+
+  // From the argument block's last slot (CutWord).
+  Cut ChosenCut() {
+    Value* args = b_.GetInsertBlock()->getParent()->getArg(0);
+    Value* slot = b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), args, ArgumentSlots(plan_), "slot");
+    Value* word = b_.CreateAlignedLoad(b_.getInt64Ty(), slot, llvm::Align(8), "cut");
+    const auto field = [&](int first, int bits, const char* name) -> Value* {
+      return b_.CreateAnd(b_.CreateLShr(word, first), I64((int64_t{1} << bits) - 1), name);
+    };
+    const auto flag = [&](int bit, const char* name) { return b_.CreateTrunc(field(bit, 1, name), b_.getInt1Ty()); };
+    return {.limits = {field(0, 8, "row.limit"), field(8, 8, "panel.limit")},
+            .whole_rows = flag(16, "whole.rows"),
+            .whole_panels = flag(17, "whole.panels"),
+            .task_rows = field(32, 16, "task.rows"),
+            .task_columns = b_.CreateMul(field(48, 16, "task.panels"), I64(kPanelColumns), "task.columns")};
   }
 
   // Rows of a panel: the depth, whole pairs of it where pairs lie together.

@@ -1,5 +1,6 @@
-// In IR: an extent cut into the fewest tiles of at most a given size, as even as possible. The first
-// `extra` tiles have base + 1 elements, the others base (tile_shapes.h says why).
+// In IR: an extent cut into the fewest tiles of at most a given size, as even as possible (tile_shapes.h says why):
+// the first `extra` tiles have base + 1 elements, the others base. Or into whole tiles of that size and one with what
+// is left.
 #ifndef TAILOR_CODEGEN_GEMM_EVEN_CUT_H_
 #define TAILOR_CODEGEN_GEMM_EVEN_CUT_H_
 
@@ -14,9 +15,10 @@ struct EvenCut {
   llvm::Value* tiles;
   llvm::Value* base;
   llvm::Value* extra;
+  llvm::Value* end = nullptr;  // where the last tile ends, if that may be shorter than `base`
 
-  // `limit` > 0; an extent of 0 gives no tiles.
-  static EvenCut Emit(llvm::IRBuilderBase& b, llvm::Value* extent, llvm::Value* limit);
+  // `limit` > 0; an extent of 0 gives no tiles. `whole` (i1, null: false): whole tiles.
+  static EvenCut Emit(llvm::IRBuilderBase& b, llvm::Value* extent, llvm::Value* limit, llvm::Value* whole = nullptr);
   // Of the rows of a product: RowLimit (tile_shapes.h) says how large tiles may be.
   static EvenCut OfRows(llvm::IRBuilderBase& b, llvm::Value* rows, const ContractionTile& tile);
   llvm::Value* Start(llvm::IRBuilderBase& b, llvm::Value* tile) const;
@@ -24,6 +26,13 @@ struct EvenCut {
   llvm::Value* LargestSize(llvm::IRBuilderBase& b) const;
   // The first tile of block `block`, when `blocks` blocks share the tiles evenly.
   llvm::Value* BlockStart(llvm::IRBuilderBase& b, llvm::Value* block, llvm::Value* blocks) const;
+};
+
+// How large tiles may be by the rule: RowLimit and PanelsForRows (tile_shapes.h) of `rows` rows.
+struct RuleLimits {
+  llvm::Value* rows;
+  llvm::Value* panels;
+  static RuleLimits Emit(llvm::IRBuilderBase& b, llvm::Value* rows, const ContractionTile& tile, int pieces);
 };
 
 }  // namespace tailor

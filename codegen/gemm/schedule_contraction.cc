@@ -6,6 +6,7 @@
 
 #include "codegen/emit_cpu.h"
 #include "codegen/gemm/contraction.h"
+#include "codegen/gemm/cut_model.h"
 #include "codegen/gemm/micro_kernel.h"
 #include "codegen/gemm/tile_kernel.h"
 #include "codegen/gemm/tile_shapes.h"
@@ -23,6 +24,39 @@ bool TakesTallTiles(const KernelPlan& plan, const Contraction& c) {
   const DType dtype = plan.buffers[c.rhs.ref].dtype;
   if (!n.fixed || !k.fixed || n.max == 0 || !IsFloat(c.accumulate) || dtype != c.accumulate) return false;
   return k.max >= kLarge / SizeOf(dtype) / n.max;
+}
+
+// What extents an axis may have, for ranking cuts: its own, or some of `candidates` within its range.
+std::vector<int64_t> Samples(const ExtentRange& range, std::initializer_list<int64_t> candidates) {
+  if (range.fixed) return {range.max};
+  std::vector<int64_t> samples;
+  for (const int64_t extent : candidates) {
+    if (extent <= range.max && extent % range.divisor == 0) samples.push_back(extent);
+  }
+  return samples;
+}
+
+// Products in f32 choose among cuts; of other types there are no measured costs, and the rule cuts them.
+std::vector<ProductCut> CutsToChooseAmong(const KernelPlan& plan, const Contraction& c, const TargetTraits& traits,
+                                          const ContractionTile& tile, int pieces) {
+  const bool f32 = c.accumulate == DType::kF32 && plan.buffers[c.lhs.ref].dtype == DType::kF32 &&
+                   plan.buffers[c.rhs.ref].dtype == DType::kF32;
+  if (!f32) return {};
+  const auto range = [&](int axis) { return RangeOfExtent(plan, plan.axes[axis].extent); };
+  std::vector<ProductExtents> samples;
+  for (const int64_t m : Samples(range(c.m), {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14,  15, 16,
+                                              17, 18, 20, 22, 24, 30, 32, 40, 48, 56, 64, 80, 96, 128, 200})) {
+    for (const int64_t n : Samples(range(c.n), {48, 96, 256, 400, 1024})) {
+      for (const int64_t k : Samples(range(c.k), {64, 384, 1024})) {
+        for (const int64_t threads : {1, 2, 3, 4}) samples.push_back({m, n, k, 1, threads});
+      }
+    }
+  }
+  const CostProfile& profile = BuiltInCostProfile(traits.vector_bytes >= 64   ? "x86-64-v4"
+                                                  : traits.vector_bytes >= 32 ? "x86-64-v3"
+                                                                              : "x86-64-v2");
+  const std::vector<ProductCut> family = CutFamily(traits, pieces, tile, TakesTallTiles(plan, c));
+  return WorthwhileCuts(family, tile, pieces, samples, profile);
 }
 
 }  // namespace
@@ -53,6 +87,11 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
   }
   tile.task_rows = (schedule.lane_axis == c.m ? kRowsAlongLanes : kTaskRows) / tile.rows * tile.rows;
   tile.depth = kDepthBytes / element;
+
+  // Where results are stored along rows a task keeps all its sums, in an order of its own.
+  if (schedule.lane_axis == c.n) {
+    tile.cuts = CutsToChooseAmong(plan, c, traits, tile, kPanelColumns / schedule.lanes);
+  }
 
   const DimExpr m = OverSlots(plan.axes[c.m].extent), n = OverSlots(plan.axes[c.n].extent),
                 k = OverSlots(plan.axes[c.k].extent);

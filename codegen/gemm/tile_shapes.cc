@@ -10,25 +10,42 @@ namespace {
 int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 // Sizes of the tiles that `count` things in tiles of at most `limit` give: the smaller and the larger.
-std::pair<int, int> CutSizes(int64_t count, int limit) {
+std::pair<int, int> CutSizes(int64_t count, int limit, bool whole) {
   const int64_t tiles = CeilDiv(count, limit);
-  return {static_cast<int>(count / tiles), static_cast<int>(CeilDiv(count, tiles))};
+  if (!whole) return {static_cast<int>(count / tiles), static_cast<int>(CeilDiv(count, tiles))};
+  const int rest = static_cast<int>(count - (tiles - 1) * limit);
+  return {rest, tiles == 1 ? rest : limit};
 }
 
-// (larger size, size) of every tile of every count of `unit`s up to `max` (just `max` if `fixed`). From `steady` on all
-// tiles have the limit or one less.
+// Counts of things that may occur: multiples of `unit` from `least` to `most`, or `most` alone.
+struct Counts {
+  int64_t least, most, unit;
+  bool fixed;
+};
+
+// (larger size, size) of every tile of every count. From `steady` units on the same tiles come again.
 template <typename Limit>
-std::set<std::pair<int, int>> CutsOf(int64_t max, int64_t unit, bool fixed, int64_t steady, Limit limit_of) {
+std::set<std::pair<int, int>> CutsOf(const Counts& counts, int64_t steady, Limit limit_of, bool whole = false) {
   std::set<std::pair<int, int>> cuts;
-  auto add = [&](int64_t count) {
-    const auto [small, large] = CutSizes(count, limit_of(count));
+  const auto add = [&](int64_t count) {
+    if (count < std::max<int64_t>(counts.least, 1)) return;
+    const auto [small, large] = CutSizes(count, limit_of(count), whole);
     cuts.insert({large, small});
     cuts.insert({large, large});
   };
-  const int64_t last = std::min<int64_t>(max, steady * unit);
-  for (int64_t count = fixed ? std::max<int64_t>(max, 1) : unit; count <= (fixed ? max : last); count += unit)
-    add(count);
+  if (counts.fixed) {
+    add(counts.most);
+  } else {
+    const int64_t last = std::min(counts.most, counts.least + steady * counts.unit);
+    for (int64_t count = counts.unit; count <= last; count += counts.unit) add(count);
+  }
   return cuts;
+}
+
+Counts RowsOf(const ExtentRange& m) { return {0, m.max, m.divisor, m.fixed}; }
+Counts PanelsOf(const ExtentRange& n) {
+  const int64_t unit = n.divisor % kPanelColumns == 0 ? n.divisor / kPanelColumns : 1;
+  return {0, CeilDiv(n.max, kPanelColumns), unit, n.fixed};
 }
 
 }  // namespace
@@ -80,16 +97,26 @@ int PanelsForRows(const ContractionTile& tile, int pieces, int rows) {
 
 std::set<std::pair<int, int>> ReachableTiles(const ExtentRange& m, const ExtentRange& n, const ContractionTile& tile,
                                              int pieces) {
-  const int64_t panels_max = CeilDiv(n.max, kPanelColumns);
-  const int64_t panels_unit = n.divisor % kPanelColumns == 0 ? n.divisor / kPanelColumns : 1;
   const int64_t rows_steady = 2 * tile.tall_rows + tile.rows * tile.rows;  // tall tiles, then others
   const auto row_limit = [&tile](int64_t rows) { return RowLimit(tile, rows); };
   std::set<std::pair<int, int>> tiles;
-  for (const auto& [most_rows, rows] : CutsOf(m.max, m.divisor, m.fixed, rows_steady, row_limit)) {
+  for (const auto& [most_rows, rows] : CutsOf(RowsOf(m), rows_steady, row_limit)) {
     const int limit = PanelsForRows(tile, pieces, most_rows);
-    for (const auto& [most_panels, panels] :
-         CutsOf(panels_max, panels_unit, n.fixed, limit * limit, [limit](int64_t) { return limit; })) {
+    for (const auto& [most_panels, panels] : CutsOf(PanelsOf(n), limit * limit, [limit](int64_t) { return limit; })) {
       tiles.insert({rows, panels});
+    }
+  }
+  for (const ProductCut& cut : tile.cuts) {
+    Counts counts = RowsOf(m);
+    counts.least = cut.least_m;
+    if (counts.fixed && counts.most > cut.most_m) continue;
+    counts.most = std::min(counts.most, cut.most_m);
+    const auto rows = CutsOf(
+        counts, cut.rows * cut.rows, [&](int64_t) { return cut.rows; }, cut.whole_rows);
+    const auto panels = CutsOf(
+        PanelsOf(n), cut.panels * cut.panels, [&](int64_t) { return cut.panels; }, cut.whole_panels);
+    for (const auto& [most_rows, height] : rows) {
+      for (const auto& [most_panels, width] : panels) tiles.insert({height, width});
     }
   }
   return tiles;

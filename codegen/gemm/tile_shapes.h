@@ -1,7 +1,7 @@
-// Which micro-kernels a product needs. An extent is cut into as few tiles as the limit allows, as even as
+// Which micro-kernels a product needs. By the rule an extent is cut into as few tiles as the limit allows, as even as
 // possible: 10 rows in tiles of at most 6 are 5 + 5, for a lone last row would waste registers. That is patterns I, II
 // and IV of MikPoly (figure 5) with micro-kernels of every size, where a region is at most one row or panel apart from
-// the next; docs/decisions/one-cut-by-rule.md says why no search chooses between cuts.
+// the next; a launch may choose another cut (cut_model.h; docs/decisions/cuts-are-chosen-by-cost.md).
 #ifndef TAILOR_CODEGEN_GEMM_TILE_SHAPES_H_
 #define TAILOR_CODEGEN_GEMM_TILE_SHAPES_H_
 
@@ -30,7 +30,7 @@ int RowLimit(const ContractionTile& tile, int64_t m);
 // few rows would leave less than eight independent chains of sums.
 int PanelsForRows(const ContractionTile& tile, int pieces, int rows);
 
-// Every (rows, panels) that occurs for some extents in the given ranges.
+// Every (rows, panels) that occurs for some extents in the given ranges, by the rule or by one of tile.cuts.
 std::set<std::pair<int, int>> ReachableTiles(const ExtentRange& m, const ExtentRange& n, const ContractionTile& tile,
                                              int pieces);
 

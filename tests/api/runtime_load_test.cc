@@ -64,6 +64,19 @@ TEST_F(LoadTest, FromAFile) {
   }
 }
 
+TEST_F(LoadTest, WithTheCostsOfThisMachine) {
+  WriteFile(SampleArtifact().span());
+  tailor_load_options options = Options();
+  const std::string profile = "tile 6x4 1 2 3\n", wrong = "tile 6x4";
+  options.cost_profile = profile.data();
+  options.cost_profile_size = profile.size();
+  ASSERT_EQ(Load(&options), "OK");
+  ExpectRuns();
+  options.cost_profile = wrong.data();
+  options.cost_profile_size = wrong.size();
+  EXPECT_THAT(Load(&options), testing::HasSubstr("cost profile: line 1: a tile has three costs"));
+}
+
 TEST_F(LoadTest, ConstantsAreMappedUnlessTheyAreToBeCopied) {
   WriteFile(SampleArtifact().span());
   const auto mappings = [this] {

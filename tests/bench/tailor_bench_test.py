@@ -53,7 +53,7 @@ class TailorBenchTest(unittest.TestCase):
 
     def test_rows_of_missing_benchmarks_say_so(self):
         bench = types.SimpleNamespace(tailor=self.bench)
-        with self.assertRaisesRegex(NotMeasured, "no benchmarks named choice/"):
+        with self.assertRaisesRegex(NotMeasured, "no benchmark named choice/never_seen"):
             choice.choice(bench)
         with self.assertRaisesRegex(NotMeasured, r"no benchmark named dot/1x2x3 \(nor 1 others\)"):
             dots.measured(bench, [(1, 2, 3), (8, 4, 4), (4, 5, 6)])

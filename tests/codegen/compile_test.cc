@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 
+#include "codegen/gemm/cut_model.h"
 #include "codegen/link.h"
 #include "gmock/gmock.h"
 #include "graph/text.h"
@@ -211,6 +213,45 @@ TEST(Compile, DumpsEveryStage) {
   EXPECT_THAT(read("x86-64-v3.00.kernels.ll.txt"), HasSubstr("define hidden void @k0_v0"));
   EXPECT_THAT(read("x86-64-v3.01.host.s.txt"), HasSubstr("tailor_run:"));
   std::filesystem::remove_all(dir);
+}
+
+// A graph whose weights are arguments, so that its product chooses by extents that are all symbols.
+TEST(Compile, ProductsAreCutByTheProfileToTheSameBits) {
+  Runner product(R"(
+graph @product(%x: f32[M, K], %w: f32[K, N]) {
+  %y = dot %x, %w
+  return "y" = %y
+})",
+                 "x86-64-v2");
+  ASSERT_TRUE(product.ok());
+  EXPECT_TRUE(product.program().variants[0].costs.Of(2, 1).known());
+  const std::vector<Tensor> inputs = {Ramp({60, 50}), Ramp({50, 100})};
+  const auto chosen = [&](const CostProfile& costs, int64_t threads, Tensor& y) {
+    FakeRuntime& runtime = product.runtime();
+    runtime.context.costs = &costs;
+    runtime.context.workers = threads;
+    runtime.memo[0] = 0;
+    runtime.grains.clear();
+    EXPECT_EQ(product.Run(inputs, y), 0);
+    const std::set<uint64_t> words(runtime.memo.begin(), runtime.memo.end());
+    std::vector<std::string> cuts;
+    for (const int task_panels : {2, 4}) {
+      for (const int task_rows : {24, 48}) {
+        const ProductCut cut = {.rows = 2, .panels = 1, .task_rows = task_rows, .task_panels = task_panels};
+        if (words.contains(CutWord(cut))) cuts.push_back(CutText(cut));
+      }
+    }
+    return cuts;
+  };
+  CostProfile costs;
+  costs.Of(2, 1) = {0, 1e6f, 1e6f, 0};
+  Tensor alone, shared;
+  EXPECT_THAT(chosen(costs, 1, alone), ElementsAre("2x1 panels, task 48 rows x 4 panels"));
+  // Four tasks for three threads are two turns; six half as large are two shorter ones.
+  EXPECT_THAT(chosen(costs, 3, shared), ElementsAre("2x1 panels, task 24 rows x 4 panels"));
+  EXPECT_EQ(alone.data, shared.data);
+  costs.margin = 1;
+  EXPECT_THAT(chosen(costs, 3, shared), ElementsAre("2x1 panels, task 48 rows x 4 panels"));
 }
 
 TEST(Compile, DescribesWhatItMade) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "codegen/gemm/cost_profile.h"
 #include "exec/host_abi.h"
 
 namespace tailor {
@@ -15,6 +16,8 @@ namespace tailor {
 struct FakeRuntime {
   FakeRuntime(uint64_t memo_slots, int64_t workers) : memo(memo_slots, 0) {
     context = {sizeof(RtContext), constants.data(), nullptr, 0, memo.data(), workers};
+    static const CostProfile nothing_known;
+    context.costs = &nothing_known;
     api.struct_size = sizeof(RtApi);
     api.grow = [](RtContext* c, int32_t, uint64_t bytes) { return From(c).Grow(bytes); };
     api.output = [](RtContext* c, int32_t index, TensorArg* out, uint64_t bytes) {

@@ -1,6 +1,10 @@
 // Mirrors codegen/gemm/emit_contraction.cc: products of every form against a naive double reference.
+#include <algorithm>
 #include <random>
 
+#include "codegen/emit_cpu.h"
+#include "codegen/gemm/cut_model.h"
+#include "codegen/gemm/panels.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/gemm_product.h"
 
@@ -141,6 +145,36 @@ TEST(EmitContraction, BitsDoNotDependOnTaskRangesNorOnNeighbours) {
       for (int64_t m : {1, 2, 3, 4, 5, 8}) {
         const std::vector<char> few = plain.Run({.m = m, .n = 295, .k = 1501});
         EXPECT_TRUE(std::equal(few.begin(), few.end(), many.begin())) << m << " rows";
+      }
+    }
+  }
+}
+
+// Whichever cut is chosen, the bits are the same.
+TEST(EmitContraction, BitsDoNotDependOnTheCut) {
+  for (const CpuTarget& target : RunnableTargets()) {
+    SCOPED_TRACE(target.name);
+    const ProductForm form{.n = 151, .k = 1030, .epilogue = true};
+    const Schedule rule = ScheduleContraction(MakeProductPlan(form), target.traits);
+    const int pieces = kPanelColumns / rule.lanes;
+    std::vector<ProductCut> family = CutFamily(target.traits, pieces, rule.tile, true);
+    ASSERT_GE(family.size(), 12);
+    for (ProductCut& cut : family) cut.least_m = 0, cut.most_m = INT64_MAX;
+    const Product plain(form, target, std::vector<ProductCut>());
+    std::vector<Product> products;  // as many cuts to each as a schedule may have
+    for (size_t first = 0; first < family.size(); first += kMostCuts) {
+      const auto last = family.begin() + std::min(first + kMostCuts, family.size());
+      products.emplace_back(form, target, std::vector<ProductCut>(family.begin() + first, last));
+    }
+    for (const int64_t m : {0, 7, 13, 50}) {
+      const ProductSize size{.m = m, .n = 151, .k = 1030};
+      const std::vector<char> expected = plain.Run(size);
+      plain.ExpectRight(size, expected);
+      for (Product& product : products) {
+        for (const ProductCut& cut : product.schedule().tile.cuts) {
+          product.SetCut(cut);
+          ASSERT_EQ(product.Run(size), expected) << m << " rows, " << CutText(cut);
+        }
       }
     }
   }

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/emit_cpu.h"
+#include "codegen/gemm/cut_model.h"
 #include "codegen/gemm/panels.h"
 #include "exec/tile_state.h"
 
@@ -205,8 +206,14 @@ std::vector<CpuTarget> RunnableTargets() {
   return targets;
 }
 
-Product::Product(const ProductForm& form, const CpuTarget& target) : form_(form), plan_(MakeProductPlan(form)) {
+Product::Product(const ProductForm& form, const CpuTarget& target) : Product(form, target, nullptr) {}
+Product::Product(const ProductForm& form, const CpuTarget& target, std::vector<ProductCut> cuts)
+    : Product(form, target, &cuts) {}
+
+Product::Product(const ProductForm& form, const CpuTarget& target, const std::vector<ProductCut>* cuts)
+    : form_(form), target_(target), plan_(MakeProductPlan(form)) {
   schedule_ = ScheduleContraction(plan_, target.traits);
+  if (cuts != nullptr) schedule_.tile.cuts = *cuts;
   llvm::LLVMContext context;
   auto module = std::make_unique<llvm::Module>("product", context);
   const EmitTarget emit = EmitTarget::Of(target.traits);
@@ -226,7 +233,16 @@ std::vector<int64_t> Product::Slots(const ProductSize& size) const {
   return slots;
 }
 
-int64_t Product::Tasks(const ProductSize& size) const { return *schedule_.tasks.Evaluate(Slots(size)); }
+ProductCut Product::CutOf(const ProductSize& size) const {
+  if (cut_) return *cut_;
+  const ProductExtents extents = {size.m, size.n, size.k, BatchCount(form_, size, false)};
+  return ChooseCut(schedule_.tile, kPanelColumns / schedule_.lanes, extents, BuiltInCostProfile(target_.level));
+}
+
+int64_t Product::Tasks(const ProductSize& size) const {
+  if (schedule_.tile.cuts.empty()) return *schedule_.tasks.Evaluate(Slots(size));
+  return CutTasks(CutOf(size), {size.m, size.n, size.k, BatchCount(form_, size, false)});
+}
 
 std::vector<char> Product::Run(const ProductSize& size, const std::vector<int64_t>& starts) const {
   const int64_t batch = BatchCount(form_, size, false), element = SizeOf(form_.dtype);
@@ -244,6 +260,7 @@ std::vector<char> Product::Run(const ProductSize& size, const std::vector<int64_
   if (form_.epilogue) bind(residual);
   bind(out);
   for (int64_t slot : Slots(size)) args.push_back(slot);
+  if (!schedule_.tile.cuts.empty()) args.push_back(static_cast<int64_t>(CutWord(CutOf(size))));
   auto kernel = image_->Find<KernelFn>("product_v0");
   for (size_t i = 0; i + 1 < starts.size(); ++i) kernel(args.data(), starts[i], starts[i + 1], 0);
   for (int64_t i = outputs * element; i < out.bytes(); ++i) EXPECT_EQ(out.data()[i], kUntouched) << "byte " << i;

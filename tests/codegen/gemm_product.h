@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,11 @@ std::vector<CpuTarget> RunnableTargets();
 class Product {
  public:
   Product(const ProductForm& form, const CpuTarget& target);
+  // With `cuts` to choose among instead of those of its schedule; none: the rule alone.
+  Product(const ProductForm& form, const CpuTarget& target, std::vector<ProductCut> cuts);
 
+  // Runs choose the cut as one thread does, unless another is set, which is one of the schedule's.
+  void SetCut(const ProductCut& cut) { cut_ = cut; }
   int64_t Tasks(const ProductSize& size) const;
   // Runs the task ranges [starts[i], starts[i + 1]) in order and returns the output's bytes. Fails the test
   // if anything beyond the output was written.
@@ -54,9 +59,13 @@ class Product {
   const Schedule& schedule() const { return schedule_; }
 
  private:
+  Product(const ProductForm& form, const CpuTarget& target, const std::vector<ProductCut>* cuts);
   std::vector<int64_t> Slots(const ProductSize& size) const;
+  ProductCut CutOf(const ProductSize& size) const;
 
   ProductForm form_;
+  const CpuTarget target_;
+  std::optional<ProductCut> cut_;
   KernelPlan plan_;
   Schedule schedule_;
   std::unique_ptr<MappedImage> image_;

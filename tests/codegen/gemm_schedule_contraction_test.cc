@@ -1,5 +1,6 @@
 // Mirrors codegen/gemm/schedule_contraction.cc.
 #include "codegen/emit_cpu.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/gemm_product.h"
 
@@ -14,6 +15,10 @@ std::string ScheduleText(const ProductForm& form, const char* target) {
 TEST(ScheduleContraction, DynamicProduct) {
   EXPECT_EQ(ScheduleText({}, "x86-64-v4"),
             "tile 6x4 panels, task 48 rows x 4 panels, depth 1024\n"
+            "or 6x4 panels, task 48 rows x 2 panels\n"
+            "or 6x4 panels, task 24 rows x 4 panels\n"
+            "or whole 6x4 panels, task 48 rows x 4 panels\n"
+            "or whole 6x4 panels, task 48 rows x 2 panels\n"
             "tasks floordiv(d0 + 47, 48)*floordiv(d1 + 63, 64), "
             "grain max(floordiv(524288, d2*min(d0, 48)*min(d1, 64) + 8*d2*min(d1, 64) + 1), 1), scratch 0\n"
             "version: always\n");
@@ -29,6 +34,27 @@ TEST(ScheduleContraction, TallTilesForLargeWeights) {
   EXPECT_EQ(first_line({.n = 512, .k = 511}, "x86-64-v4"), "tile 6x4 panels, task 48 rows x 4 panels, depth 1024");
   EXPECT_EQ(first_line({.k = 4096}, "x86-64-v4"), "tile 6x4 panels, task 48 rows x 4 panels, depth 1024");
   EXPECT_EQ(first_line({.n = 512, .k = 512}, "x86-64-v3"), "tile 6x1 panels, task 48 rows x 4 panels, depth 1024");
+}
+
+// Tiles of up to twelve rows for large weights; for others those that the product has anyway, or tasks of other sizes.
+TEST(ScheduleContraction, CutsToChooseAmong) {
+  const auto cuts = [](const ProductForm& form, const char* target) {
+    const KernelPlan plan = MakeProductPlan(form);
+    std::vector<std::string> texts;
+    const Schedule schedule = ScheduleContraction(plan, FindCpuTarget(target)->traits);
+    for (const ProductCut& cut : schedule.tile.cuts) texts.push_back(CutText(cut));
+    return texts;
+  };
+  EXPECT_THAT(cuts({.n = 768, .k = 768}, "x86-64-v4"),
+              testing::ElementsAre("whole 6x4 panels, task 48 rows x 4 panels",
+                                   "12x2 panels, task 48 rows x 4 panels, m in [7, 48]",
+                                   "whole 12x2 panels, task 48 rows x 4 panels, m in [7, 48]"));
+  EXPECT_THAT(cuts({.n = 768, .k = 768}, "x86-64-v3"),
+              testing::ElementsAre("whole 6x1 panels, task 48 rows x 4 panels"));
+  EXPECT_THAT(cuts({.n = 384, .k = 96}, "x86-64-v4"), testing::ElementsAre("6x4 panels, task 48 rows x 2 panels"));
+  EXPECT_THAT(cuts({.m = 1, .n = 16, .k = 16}, "x86-64-v4"), testing::IsEmpty());
+  EXPECT_THAT(cuts({.dtype = DType::kBF16}, "x86-64-v4"), testing::IsEmpty());
+  EXPECT_THAT(cuts({.dtype = DType::kF64}, "x86-64-v4"), testing::IsEmpty());
 }
 
 TEST(ScheduleContraction, WeightsInDouble) {

@@ -70,6 +70,20 @@ TEST(ReachableTiles, UseWhatIsKnown) {
   EXPECT_THAT(ReachableTiles(sixes, one_panel, kTile, 1), UnorderedElementsAre(Pair(6, 1)));
 }
 
+TEST(ReachableTiles, ThoseOfOtherCuts) {
+  ContractionTile tile = kTile;
+  tile.cuts = {{.rows = 12, .panels = 2, .least_m = 7, .most_m = 24}};
+  const ExtentRange columns = Fixed(384);
+  EXPECT_THAT(ReachableTiles(Fixed(11), columns, tile, 1), UnorderedElementsAre(Pair(5, 4), Pair(6, 4), Pair(11, 2)));
+  EXPECT_THAT(ReachableTiles(Fixed(6), columns, tile, 1), UnorderedElementsAre(Pair(6, 4)));
+  EXPECT_THAT(ReachableTiles(Fixed(25), columns, tile, 1), UnorderedElementsAre(Pair(5, 4)));
+  EXPECT_EQ(ReachableTiles(kAny, columns, tile, 1).size(), 6 + 7) << "7 to 12 rows, and 6 of 13";
+  tile.cuts = {{.rows = 6, .panels = 4, .whole_rows = true, .whole_panels = true}};
+  EXPECT_THAT(ReachableTiles(Fixed(13), Fixed(5 * 16), tile, 1),
+              UnorderedElementsAre(Pair(4, 2), Pair(4, 3), Pair(5, 2), Pair(5, 3), Pair(6, 4), Pair(6, 1), Pair(1, 4),
+                                   Pair(1, 1)));
+}
+
 // Every tile of every pair of extents is among those emitted.
 TEST(ReachableTiles, CoverEveryExtent) {
   const ContractionTile much_taller = {.rows = 2, .panels = 4, .tall_rows = 14, .tall_panels = 1, .task_panels = 8};

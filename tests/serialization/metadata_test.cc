@@ -36,6 +36,9 @@ TEST(Metadata, KeepsEveryField) {
   program.inputs[0].dims[1] = {-1, -1, "4*S + 1"};
   program.constants.push_back({"w", DType::kBF16, {2, 5, 7}, ConstantLayout::kPairPanels16, {}});
   program.variants[0].features = {"avx2", "fma"};
+  CostProfile& costs = program.variants[0].costs;
+  costs.cached_bytes = 1, costs.line = 2, costs.hidden = 3, costs.task = 4, costs.region = 5, costs.margin = 6;
+  costs.Of(1, 8) = {7, 8, 9, 0}, costs.Of(16, 1) = {10, 11, 12, 0};
   Program read;
   program.inputs[1].donated = true;
   program.outputs[1].memory_of = 1;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <climits>
 #include <functional>
 
@@ -110,6 +112,17 @@ TEST(Validator, OutputsInTheMemoryOfInputs) {
             "outputs: two are in one input's memory, or in that of none");
   EXPECT_EQ(after([](Program* p) { p->inputs[0].donated = false; }), "outputs: one is in memory that is not its");
   EXPECT_EQ(after([](Program* p) { p->outputs[0].dtype = DType::kF64; }), "outputs: one is in memory that is not its");
+}
+
+TEST(Validator, Costs) {
+  const auto changed = [](const std::function<void(CostProfile*)>& change) {
+    return ProblemAfter([&](Program* p) { change(&p->variants[0].costs); });
+  };
+  const std::string problem = "variant \"x86-64\": a number of its cost profile is negative or not finite";
+  EXPECT_EQ(changed([](CostProfile* costs) { costs->Of(16, 8) = {1, 2, 3, 0}; }), "");
+  EXPECT_EQ(changed([](CostProfile* costs) { costs->line = -1; }), problem);
+  EXPECT_EQ(changed([](CostProfile* costs) { costs->margin = NAN; }), problem);
+  EXPECT_EQ(changed([](CostProfile* costs) { costs->Of(6, 4).far_step = INFINITY; }), problem);
 }
 
 TEST(Validator, Texts) {

@@ -131,6 +131,8 @@ typedef struct tailor_load_options {
   int32_t copy_constants;    /* 1: read constants into memory instead of mapping the file */
   const char* target;        /* force a variant by name ("x86-64-v2"); NULL: the best that this machine runs */
   const uint8_t* public_key; /* 32 bytes Ed25519: refuse artifacts not signed with its secret key; or NULL */
+  const char* cost_profile;   /* text of a profile of this machine, by which products are then cut; or NULL */
+  uint64_t cost_profile_size; /* in bytes */
 } tailor_load_options;
 
 static inline void tailor_load_options_init(tailor_load_options* options) {

@@ -34,7 +34,7 @@ class RuntimeOptions(Structure):
 
 class LoadOptions(Structure):
     _fields_ = [("struct_size", c_uint64), ("verify_constants", c_int32), ("copy_constants", c_int32),
-                ("target", c_char_p), ("public_key", c_char_p)]
+                ("target", c_char_p), ("public_key", c_char_p), ("cost_profile", c_char_p), ("cost_profile_size", c_uint64)]
 
 
 class TensorInfo(Structure):

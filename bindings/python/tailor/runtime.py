@@ -77,20 +77,23 @@ class Executable:
         self._index = {spec.name: i for i, spec in enumerate(self.inputs)}
 
     @classmethod
-    def load(cls, path, *, runtime=None, verify_constants=False, copy_constants=False, target=None, public_key=None):
+    def load(cls, path, *, runtime=None, verify_constants=False, copy_constants=False, target=None, public_key=None,
+             cost_profile=None):
         """Loads an artifact file. Artifacts are native code: loading one is trusting it.
 
-        `target` forces a variant ("x86-64-v2"); `public_key` (32 bytes) refuses what its key did not sign."""
-        options = _load_options(verify_constants, copy_constants, target, public_key)
+        `target` forces a variant ("x86-64-v2"); `public_key` (32 bytes) refuses what its key did not sign.
+        `cost_profile`: the text of this machine's, by which products are then cut."""
+        options = _load_options(verify_constants, copy_constants, target, public_key, cost_profile)
         handle, name = c_void_p(), os.fsencode(path)
         check(_library.runtime().tailor_executable_load(runtime and runtime._handle, name, len(name), byref(options),
                                                         byref(handle)))
         return cls(handle, runtime)
 
     @classmethod
-    def from_bytes(cls, data, *, runtime=None, verify_constants=False, target=None, public_key=None):
+    def from_bytes(cls, data, *, runtime=None, verify_constants=False, target=None, public_key=None,
+                   cost_profile=None):
         """Loads an artifact from bytes, which are copied."""
-        options = _load_options(verify_constants, True, target, public_key)
+        options = _load_options(verify_constants, True, target, public_key, cost_profile)
         handle, data = c_void_p(), bytes(data)
         check(_library.runtime().tailor_executable_load_memory(runtime and runtime._handle, data, len(data),
                                                                byref(options), _library.ReleaseFn(), None,
@@ -355,11 +358,13 @@ def _writable(arrays):
     return arrays
 
 
-def _load_options(verify_constants, copy_constants, target, public_key):
+def _load_options(verify_constants, copy_constants, target, public_key, cost_profile):
     if public_key is not None and len(public_key) != 32:
         raise ValueError("public_key has 32 bytes")
     return _library.LoadOptions(sizeof(_library.LoadOptions), int(verify_constants), int(copy_constants),
-                                None if target is None else target.encode(), public_key)
+                                None if target is None else target.encode(), public_key,
+                                None if cost_profile is None else cost_profile.encode(),
+                                0 if cost_profile is None else len(cost_profile.encode()))
 
 
 def _describe(tensors, index, array, code):

@@ -1,0 +1,118 @@
+// The choice between cuts of a product: what it costs at run time, and what it loses. Below the C API, which shows
+// neither: a session remembers what it chose for the extents that it saw last.
+#include <benchmark/benchmark.h>
+
+#include <cmath>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "bench/product_candidate.h"
+#include "codegen/emit_cpu.h"
+#include "codegen/gemm/emit_cut_choice.h"
+#include "codegen/gemm/panels.h"
+#include "tests/codegen/ir_image.h"
+
+namespace tailor {
+namespace {
+
+// The function that host programs call, of a product with as many cuts as there may be.
+class Choice {
+ public:
+  Choice() {
+    const CpuTarget& target = HostCpuTarget();
+    const Schedule schedule = ScheduleContraction(MakeProductPlan({}), target.traits);
+    const int pieces = kPanelColumns / schedule.lanes;
+    ContractionTile tile = schedule.tile;
+    tile.cuts = CutFamily(target.traits, pieces, tile, /*further_tiles=*/true);
+    tile.cuts.resize(kMostCuts);
+    llvm::LLVMContext context;
+    auto module = std::make_unique<llvm::Module>("choice", context);
+    EmitLoopOver(EmitCutChoice(tile, pieces, "choice", *module), *module);
+    std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
+    objects.push_back(CompileIr(std::move(module), target));
+    image_ = std::make_unique<MappedImage>(*LinkImage(std::move(objects), {"loop"}));
+  }
+
+  // Chooses for each of `count` shapes {m, n, k}, one after the other: each waits for the choice before it.
+  uint64_t Run(const int64_t* shapes, int64_t count) const {
+    using Loop = uint64_t (*)(const CostProfile*, const int64_t*, int64_t);
+    return image_->Find<Loop>("loop")(&BuiltInCostProfile(HostCpuTarget().level), shapes, count);
+  }
+
+ private:
+  // i64 @loop(ptr costs, ptr shapes, i64 count)
+  static void EmitLoopOver(llvm::Function* choice, llvm::Module& module) {
+    llvm::IRBuilder<> b(module.getContext());
+    auto* type = llvm::FunctionType::get(b.getInt64Ty(), {b.getPtrTy(), b.getPtrTy(), b.getInt64Ty()}, false);
+    auto* loop = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "loop", module);
+    auto* entry = llvm::BasicBlock::Create(module.getContext(), "entry", loop);
+    auto* body = llvm::BasicBlock::Create(module.getContext(), "body", loop);
+    auto* done = llvm::BasicBlock::Create(module.getContext(), "done", loop);
+    b.SetInsertPoint(entry);
+    b.CreateBr(body);
+    b.SetInsertPoint(body);
+    llvm::PHINode* i = b.CreatePHI(b.getInt64Ty(), 2);
+    llvm::PHINode* last = b.CreatePHI(b.getInt64Ty(), 2);
+    i->addIncoming(b.getInt64(0), entry);
+    last->addIncoming(b.getInt64(0), entry);
+    llvm::Value* shape = b.CreateInBoundsGEP(b.getInt64Ty(), loop->getArg(1), b.CreateMul(i, b.getInt64(3)));
+    const auto extent = [&](int number) -> llvm::Value* {
+      llvm::Value* at = b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), shape, number);
+      // The word's top bit, which is 0, makes it wait.
+      return b.CreateAdd(b.CreateAlignedLoad(b.getInt64Ty(), at, llvm::Align(8)), b.CreateLShr(last, 63));
+    };
+    llvm::Value* chosen =
+        b.CreateCall(choice, {loop->getArg(0), b.getInt64(2), extent(0), extent(1), extent(2), b.getInt64(1)});
+    llvm::Value* next = b.CreateAdd(i, b.getInt64(1));
+    i->addIncoming(next, body);
+    llvm::Value* word = b.CreateXor(b.CreateExtractValue(chosen, 0), b.CreateExtractValue(chosen, 1));
+    last->addIncoming(word, body);
+    b.CreateCondBr(b.CreateICmpULT(next, loop->getArg(2)), body, done);
+    b.SetInsertPoint(done);
+    b.CreateRet(last);
+  }
+
+  std::unique_ptr<MappedImage> image_;
+};
+
+// Shapes that were never seen before: every one is another, and nothing remembers a choice.
+void MeasureChoice(benchmark::State& state) {
+  static const Choice choice;
+  std::mt19937_64 random(1);
+  constexpr int64_t kShapes = 512;
+  std::vector<int64_t> shapes(3 * kShapes);
+  while (state.KeepRunningBatch(kShapes)) {
+    state.PauseTiming();
+    for (int64_t& extent : shapes) extent = 1 + static_cast<int64_t>(random() % 4096);
+    state.ResumeTiming();
+    benchmark::DoNotOptimize(choice.Run(shapes.data(), kShapes));
+  }
+}
+BENCHMARK(MeasureChoice)->Name("choice/never_seen");
+
+// Over all held-out products, by how large a share the chosen cuts take longer than the best of the family: a mean.
+void MeasureChoiceRegret(benchmark::State& state) {
+  double regret = 0, of_rule = 0;
+  for (auto _ : state) {
+    double sum = 0, rule = 0;
+    int count = 0;
+    int64_t k = 0;
+    std::unique_ptr<CutProduct> product;
+    for (const ProductExtents& extents : HeldOutProducts()) {
+      if (product == nullptr || extents.k != k) {
+        product = std::make_unique<CutProduct>(ProductForm{.n = extents.n, .k = extents.k}, HostCpuTarget());
+      }
+      k = extents.k;
+      const Regret measured = MeasureRegret(*product, extents);
+      sum += std::log(measured.of_choice), rule += std::log(measured.of_rule), ++count;
+    }
+    regret = std::exp(sum / count) - 1, of_rule = std::exp(rule / count) - 1;
+  }
+  state.counters["regret"] = regret;
+  state.counters["regret_of_rule"] = of_rule;
+}
+BENCHMARK(MeasureChoiceRegret)->Name("choice/regret")->Iterations(1)->Unit(benchmark::kSecond);
+
+}  // namespace
+}  // namespace tailor

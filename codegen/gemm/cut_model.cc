@@ -1,0 +1,151 @@
+#include "codegen/gemm/cut_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "codegen/gemm/panels.h"
+#include "codegen/gemm/tile_shapes.h"
+
+namespace tailor {
+namespace {
+
+// What cut_cost.h asks of numbers. A type of its own: functions on it are found where the formula is used.
+struct Number {
+  float value = 0;
+  Number() = default;
+  Number(float v) : value(v) {}  // NOLINT: as conversions of floats are
+};
+Number operator+(Number a, Number b) { return a.value + b.value; }
+Number operator-(Number a, Number b) { return a.value - b.value; }
+Number operator*(Number a, Number b) { return a.value * b.value; }
+Number operator/(Number a, Number b) { return a.value / b.value; }
+Number Floor(Number x) { return std::floor(x.value); }
+Number Ceil(Number x) { return std::ceil(x.value); }
+Number Min(Number a, Number b) { return std::min(a.value, b.value); }
+Number Max(Number a, Number b) { return std::max(a.value, b.value); }
+Number Choose(Number x, Number then, Number otherwise) { return x.value > 0 ? then : otherwise; }
+
+Number Of(int64_t number) { return static_cast<float>(number); }
+
+CutTerms<Number> TermsOf(const ProductCut& cut) {
+  return {Of(cut.rows),      Of(cut.panels),      Of(cut.whole_rows), Of(cut.whole_panels),
+          Of(cut.task_rows), Of(cut.task_panels), Of(cut.least_m),    Of(cut.most_m)};
+}
+
+ShapeTerms<Number> TermsOf(const ContractionTile& tile, const ProductExtents& extents) {
+  const int64_t panels = extents.n / kPanelColumns + (extents.n % kPanelColumns != 0);
+  return {Of(extents.m),     Of(extents.n),       Of(panels),    Of(extents.k),
+          Of(extents.batch), Of(extents.threads), Of(tile.depth)};
+}
+
+bool Fits(const TargetTraits& traits, int pieces, int rows, int panels) {
+  const int columns = panels * pieces, temporaries = traits.fused_multiply_add ? 1 : 2;
+  return rows * columns + std::min(rows, columns) + temporaries < traits.vector_registers;
+}
+
+}  // namespace
+
+ProductCut RuleCut(const ContractionTile& tile, int pieces, int64_t m) {
+  ProductCut cut;
+  cut.rows = RowLimit(tile, m);
+  const int64_t tiles = std::max<int64_t>(1, (m + cut.rows - 1) / cut.rows);
+  cut.panels = m == 0 ? tile.panels : PanelsForRows(tile, pieces, static_cast<int>((m + tiles - 1) / tiles));
+  cut.task_rows = static_cast<int>(tile.task_rows);
+  cut.task_panels = static_cast<int>(tile.task_panels);
+  return cut;
+}
+
+float PredictCut(const ProductCut& cut, const ContractionTile& tile, const ProductExtents& extents,
+                 const CostProfile& profile) {
+  const MachineTerms<Number> machine = {
+      Of(CostProfile::kNearDepth), profile.cached_bytes, profile.line, profile.hidden, profile.task, profile.region};
+  const auto tile_of = [&](Number rows, Number panels) -> TileTerms<Number> {
+    const TileCost& cost = profile.Of(static_cast<int>(rows.value), static_cast<int>(panels.value));
+    return {cost.fixed, cost.near_step, cost.far_step};
+  };
+  return PredictedTime(TermsOf(cut), TermsOf(tile, extents), machine, tile_of).value;
+}
+
+ProductCut ChooseCut(const ContractionTile& tile, int pieces, const ProductExtents& extents,
+                     const CostProfile& profile) {
+  ProductCut best = RuleCut(tile, pieces, extents.m);
+  float least = PredictCut(best, tile, extents, profile) * (1 - profile.margin);
+  for (const ProductCut& cut : tile.cuts) {
+    const float time = PredictCut(cut, tile, extents, profile);
+    if (time < least) best = cut, least = time;
+  }
+  return best;
+}
+
+std::vector<ProductCut> CutFamily(const TargetTraits& traits, int pieces, const ContractionTile& tile,
+                                  bool further_tiles) {
+  std::vector<ProductCut> family;
+  const auto add = [&](int rows, int panels, int64_t most_m) {
+    for (const bool whole_rows : {false, true}) {
+      for (const bool whole_panels : {false, true}) {
+        for (const int halved : {0, 1, 2}) {  // of a task: nothing, panels, rows
+          const int task_panels = static_cast<int>(halved == 1 ? tile.task_panels / 2 : tile.task_panels);
+          const int task_rows = static_cast<int>(halved == 2 ? tile.task_rows / 2 : tile.task_rows);
+          family.push_back({.rows = rows,
+                            .panels = panels,
+                            .whole_rows = whole_rows,
+                            .whole_panels = whole_panels,
+                            .task_rows = task_rows / rows * rows,
+                            .task_panels = task_panels,
+                            .least_m = rows > tile.rows ? tile.rows + 1 : 0,
+                            .most_m = most_m});
+        }
+      }
+    }
+  };
+  add(tile.rows, tile.panels, INT64_MAX);
+  if (!further_tiles) return family;
+  constexpr int kMostRows = 12;  // more spill
+  for (int rows = kMostRows; rows > 0; --rows) {
+    for (int panels = static_cast<int>(tile.task_panels); panels > 0; --panels) {
+      if (!Fits(traits, pieces, rows, panels)) continue;
+      if (rows != tile.rows) add(rows, panels, 4 * rows);
+      break;
+    }
+  }
+  return family;
+}
+
+std::vector<ProductCut> WorthwhileCuts(const std::vector<ProductCut>& family, const ContractionTile& tile, int pieces,
+                                       const std::vector<ProductExtents>& samples, const CostProfile& profile) {
+  constexpr float kWorthwhile = 0.95f;
+  std::vector<float> least;
+  for (const ProductExtents& sample : samples) {
+    least.push_back(PredictCut(RuleCut(tile, pieces, sample.m), tile, sample, profile));
+  }
+  std::vector<ProductCut> kept;
+  for (const ProductCut& cut : family) {
+    std::vector<float> times;
+    bool worthwhile = false;
+    for (size_t i = 0; i < samples.size(); ++i) {
+      times.push_back(PredictCut(cut, tile, samples[i], profile));
+      worthwhile |= times[i] < kWorthwhile * least[i];
+    }
+    if (!worthwhile || kept.size() == kMostCuts) continue;
+    kept.push_back(cut);
+    for (size_t i = 0; i < samples.size(); ++i) least[i] = std::min(least[i], times[i]);
+  }
+  return kept;
+}
+
+uint64_t CutWord(const ProductCut& cut) {
+  return static_cast<uint64_t>(cut.rows) | static_cast<uint64_t>(cut.panels) << 8 |
+         static_cast<uint64_t>(cut.whole_rows) << 16 | static_cast<uint64_t>(cut.whole_panels) << 17 |
+         static_cast<uint64_t>(cut.task_rows) << 32 | static_cast<uint64_t>(cut.task_panels) << 48;
+}
+
+int64_t CutTasks(const ProductCut& cut, const ProductExtents& extents) {
+  const int64_t columns = int64_t{cut.task_panels} * kPanelColumns;
+  return (extents.m + cut.task_rows - 1) / cut.task_rows * ((extents.n + columns - 1) / columns) * extents.batch;
+}
+
+int64_t CutGrain(const ProductCut& cut, const ContractionTile& tile, const ProductExtents& extents) {
+  return static_cast<int64_t>(TasksOf(TermsOf(cut), TermsOf(tile, extents)).grain.value);
+}
+
+}  // namespace tailor

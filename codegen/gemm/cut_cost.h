@@ -1,7 +1,8 @@
 // The predicted time of a cut (MikPoly section 3.4, equations 2 to 4), as one formula for numbers and for code: V is a
 // float, or a vector in IR with a lane for each candidate. V has + - * /, Floor, Ceil, Min, Max and
 // Choose(x, then, otherwise), which is `then` where x is above 0. All values are whole numbers or nanoseconds. Beyond
-// 2^24 extents are rounded: then the prediction is off by less than it is anyway.
+// 2^24 extents are rounded: then the prediction is off by less than it is anyway, but sizes of tiles stay what a table
+// has.
 #ifndef TAILOR_CODEGEN_GEMM_CUT_COST_H_
 #define TAILOR_CODEGEN_GEMM_CUT_COST_H_
 
@@ -36,7 +37,8 @@ struct TaskTerms {
   V tasks, grain, turns;  // turns: of the thread that has most
 };
 
-// The tiles of one axis: so many of a larger size, so many of a smaller.
+// The tiles of one axis: so many of a larger size, at most one above the limit (of which there are none then), so many
+// of a smaller.
 template <typename V>
 struct AxisTiles {
   V large, larges, small, smalls;
@@ -44,11 +46,10 @@ struct AxisTiles {
     const V tiles = Ceil(extent / limit);
     const V base = Floor(extent / Max(tiles, V(1)));
     larges = Choose(whole, Floor(extent / limit), extent - base * tiles);
-    large = Choose(whole, limit, base + V(1));
-    small = Max(Choose(whole, extent - limit * larges, base), V(1));
+    large = Choose(whole, limit, Min(base, limit) + V(1));
+    small = Min(Max(Choose(whole, extent - limit * larges, base), V(1)), limit);
     smalls = tiles - larges;
   }
-  V Largest() const { return Choose(larges, large, small); }
 };
 
 // Small tasks go several to a thread at a time, so that each grab is worth its cost; then as many as give every thread

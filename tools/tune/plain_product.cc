@@ -86,6 +86,7 @@ std::unique_ptr<PlainProduct> PlainProduct::Compile(const ProductForm& form,
   const CpuTarget& target = HostCpuTarget();
   std::unique_ptr<PlainProduct> product(new PlainProduct(form));
   product->schedule_ = ScheduleContraction(product->plan_, target.traits);
+  product->schedule_.tile.cuts.clear();  // no host program is there to choose one: the rule cuts
   if (tile.has_value()) {
     product->schedule_.tile = *tile;
     const std::vector<Axis>& axes = product->plan_.axes;

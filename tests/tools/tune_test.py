@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 TOOL = sys.argv.pop(1)
+MEASURE = sys.argv.pop(1)
 
 
 class TuneTest(unittest.TestCase):
@@ -22,15 +23,36 @@ class TuneTest(unittest.TestCase):
         for words in ("schedules measured. The compiler's: ", "The best found: ", "| 1x48x32 | ", "| 3x48x32 | "):
             self.assertIn(words, out)
 
+    def measure(self, *arguments):
+        done = subprocess.run([MEASURE, *map(str, arguments)], text=True, capture_output=True)
+        return done.returncode, done.stdout, done.stderr
+
+    def expect_profile(self, out, path, kept):
+        rows = re.findall(r"^\| (\d+x\d+) \|", out, re.MULTILINE)
+        tiles = re.findall(r"^tile (\S+) [\d.]+ [\d.]+ [\d.]+$", path.read_text(), re.MULTILINE)
+        self.assertEqual(set(tiles), set(rows[:kept]))
+        self.assertIn("1x1", rows)
+        self.assertIn("margin ", path.read_text())
+
     def test_profile_is_written(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "machine.profile"
             code, out, err = self.run_tool("profile", "-o", path, "--passes", 1, "--keep", 3)
             self.assertEqual((code, err), (0, ""))
-            rows = re.findall(r"^\| (\d+x\d+) \|", out, re.MULTILINE)
-            kept = re.findall(r"^tile (\S+) [\d.]+ [\d.]+ [\d.]+$", path.read_text(), re.MULTILINE)
-            self.assertEqual(set(kept), set(rows[:3]))
-            self.assertIn("1x1", rows)
+            self.expect_profile(out, path, 3)
+
+    def test_profile_is_measured_without_a_compiler(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pack, path = pathlib.Path(folder) / "kernels.pack", pathlib.Path(folder) / "machine.profile"
+            self.assertEqual(self.run_tool("pack", "-o", pack, "--target", "x86-64-v2"), (0, "", ""))
+            code, out, err = self.measure(pack, "-o", path, "--passes", 1)
+            self.assertEqual((code, err), (0, ""))
+            self.expect_profile(out, path, None)
+            pack.write_bytes(pack.read_bytes()[:-1])
+            self.assertIn("is cut off", self.measure(pack)[2])
+        self.assertIn("cannot read none.pack", self.measure("none.pack")[2])
+        needed = re.findall(r"NEEDED.*\[(.*)\]", subprocess.check_output(["readelf", "-d", MEASURE], text=True))
+        self.assertEqual([library for library in needed if "LLVM" in library or "tailor" in library], [])
 
     # Right operands of more than 500 columns are multiplied fastest in tiles of 6x4, others in 2x8.
     def test_classify_learns_from_times(self):
@@ -58,7 +80,10 @@ class TuneTest(unittest.TestCase):
     def test_mistakes_are_named(self):
         for arguments, words in ((["search", "--n", 0], "--n and --k"), (["search", "--rows", "4,-1"], "--rows"),
                                  (["search", "--trials", 0], "--trials"), (["search", "--k", "deep"], "deep"),
-                                 (["profile", "--passes", 0], "--passes"), (["cuts", "-o", "/none/a.csv"], "cannot write /none/a.csv"),
+                                 (["profile", "--passes", 0], "--passes"),
+                                 (["cuts", "-o", "/none/a.csv"], "cannot write /none/a.csv"),
+                                 (["pack", "-o", "/none/a.pack"], "cannot write /none/a.pack"),
+                                 (["pack", "-o", "/none/a.pack", "--target", "z80"], "z80"),
                                  (["cuts"], "--output"), (["classify", "/none/a.csv"], "cannot read /none/a.csv"),
                                  ([], "subcommand"), (["guess"], "subcommand"),
                                  (["profile", "-o", "/none/a.profile"], "cannot write /none/a.profile")):

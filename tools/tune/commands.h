@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/tune/measure_kernels.h"
+
 namespace tailor {
 
 // Searches schedules of one product (schedule_space.h) in trust regions and at random, as many trials each, and prints
@@ -20,14 +22,15 @@ struct SearchArguments {
 };
 void SearchSchedules(const SearchArguments& arguments);
 
-// Times every micro-kernel that fits this machine's registers over K, fits a piecewise linear cost to each, prints the
-// fits beside depths that they did not see, ranks them, and writes a profile (codegen/gemm/cost_profile.h).
-struct ProfileArguments {
-  std::string output;  // empty: print only
-  int keep = 0;        // micro-kernels, the highest ranks; 0: all
-  int passes = 100;    // over all of them
-};
+// Times every micro-kernel that fits this machine's registers over K, and makes a profile of it (measure_kernels.h).
 void MeasureProfile(const ProfileArguments& arguments);
+
+// Writes those micro-kernels as a kernel pack, for tailor-measure on a machine without a compiler.
+struct PackArguments {
+  std::string output;
+  std::string target;  // "x86-64-v3"; empty: this machine's level
+};
+void WriteKernelPack(const PackArguments& arguments);
 
 // Times products of random sizes under many cuts, and writes the times (cut_times.h): eight numbers of rows for each
 // right operand.

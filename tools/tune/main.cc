@@ -2,6 +2,7 @@
 //
 //   tailor tune search --n 768 --k 768 --trials 40 --seeds 3
 //   tailor tune profile -o machine.profile
+//   tailor tune pack -o kernels.pack --target x86-64-v3
 //   tailor tune cuts -o times.csv --operands 10
 //   tailor tune classify times.csv --tree
 #include <CLI/CLI.hpp>
@@ -30,6 +31,11 @@ int main(int argc, char** argv) {
   profiling->add_option("--keep", profile.keep, "only so many micro-kernels, the highest ranks");
   profiling->add_option("--passes", profile.passes, "over all micro-kernels: more of them find quieter moments");
 
+  tailor::PackArguments pack;
+  CLI::App* packing = app.add_subcommand("pack", "Writes micro-kernels for tailor-measure, which needs no compiler");
+  packing->add_option("-o,--output", pack.output, "where to write them")->required();
+  packing->add_option("--target", pack.target, "x86-64-v2, x86-64-v3 or x86-64-v4; default: this machine's level");
+
   tailor::CutsArguments cuts;
   CLI::App* cutting = app.add_subcommand("cuts", "Times products under many cuts");
   cutting->add_option("-o,--output", cuts.output, "where to write the times")->required();
@@ -48,6 +54,7 @@ int main(int argc, char** argv) {
   try {
     if (*searching) tailor::SearchSchedules(search);
     if (*profiling) tailor::MeasureProfile(profile);
+    if (*packing) tailor::WriteKernelPack(pack);
     if (*cutting) tailor::MeasureCuts(cuts);
     if (*classifying) tailor::ClassifyCuts(classify);
   } catch (const std::exception& failure) {

@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "codegen/emit_cpu.h"
 #include "codegen/gemm/panels.h"
 #include "codegen/link.h"
-#include "codegen/plan_queries.h"
 #include "codegen/target_machine.h"
 #include "llvm/IR/LLVMContext.h"
 
@@ -16,7 +16,6 @@ namespace tailor {
 namespace {
 
 constexpr SymbolId kM = 0, kN = 1, kK = 2;
-constexpr char kName[] = "product", kEntry[] = "product_v0";
 
 int AddBuffer(KernelPlan& plan, BufferKind kind, std::vector<Extent> dims) {
   plan.buffers.push_back({.kind = kind, .dtype = DType::kF32, .dims = std::move(dims)});
@@ -40,21 +39,11 @@ T Value(absl::StatusOr<T> result) {
   return *std::move(result);
 }
 
-Image CompiledImage(const KernelPlan& plan, const Schedule& schedule, const CpuTarget& target) {
-  llvm::LLVMContext context;
-  auto module = std::make_unique<llvm::Module>(kName, context);
-  ThrowUnless(EmitContraction(plan, schedule, EmitTarget::Of(target.traits), kName, *module));
-  const auto machine = Value(MakeTargetMachine(target));
-  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
-  objects.push_back(Value(CompileModule(std::move(module), *machine)));
-  return Value(LinkImage(std::move(objects), {kEntry}));
-}
-
 }  // namespace
 
 KernelPlan PlainProductPlan(const ProductForm& form) {
   KernelPlan plan;
-  plan.name = kName;
+  plan.name = "product";
   plan.contraction = true;
   const auto extent = [&plan](SymbolId symbol, std::optional<int64_t> value) {
     return value.has_value() ? Extent{.constant = *value} : plan.AddDim({.value = DimExpr::Symbol(symbol)});
@@ -81,21 +70,29 @@ KernelPlan PlainProductPlan(const ProductForm& form) {
   return plan;
 }
 
+std::unique_ptr<llvm::MemoryBuffer> CompilePlainProduct(const KernelPlan& plan, const ContractionTile& tile,
+                                                        const CpuTarget& target, const std::string& name) {
+  Schedule schedule = ScheduleContraction(plan, target.traits);
+  schedule.tile = tile;
+  schedule.tile.cuts.clear();  // no host program is there to choose one: the rule cuts
+  llvm::LLVMContext context;
+  auto module = std::make_unique<llvm::Module>(name, context);
+  ThrowUnless(EmitContraction(plan, schedule, EmitTarget::Of(target.traits), name, *module));
+  return Value(CompileModule(std::move(module), *Value(MakeTargetMachine(target))));
+}
+
 std::unique_ptr<PlainProduct> PlainProduct::Compile(const ProductForm& form,
                                                     const std::optional<ContractionTile>& tile) {
   const CpuTarget& target = HostCpuTarget();
   std::unique_ptr<PlainProduct> product(new PlainProduct(form));
-  product->schedule_ = ScheduleContraction(product->plan_, target.traits);
-  product->schedule_.tile.cuts.clear();  // no host program is there to choose one: the rule cuts
-  if (tile.has_value()) {
-    product->schedule_.tile = *tile;
-    const std::vector<Axis>& axes = product->plan_.axes;
-    product->schedule_.tasks = DimExpr::CeilDiv(OverSlots(axes[kM].extent), tile->task_rows) *
-                               DimExpr::CeilDiv(OverSlots(axes[kN].extent), tile->task_panels * kPanelColumns);
-  }
-  const Image image = CompiledImage(product->plan_, product->schedule_, target);
+  const KernelPlan& plan = product->plan_;
+  product->tile_ = tile.has_value() ? *tile : ScheduleContraction(plan, target.traits).tile;
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
+  objects.push_back(CompilePlainProduct(plan, product->tile_, target, plan.name));
+  const std::string entry = plan.name + "_v0";
+  const Image image = Value(LinkImage(std::move(objects), {entry}));
   if (Failure failure = product->image_.Map(image.bytes); !failure.ok()) throw std::runtime_error(failure.message);
-  product->kernel_ = product->image_.At<KernelFn>(image.symbols.at(kEntry));
+  product->kernel_ = product->image_.At<KernelFn>(image.symbols.at(entry));
   return product;
 }
 
@@ -108,7 +105,8 @@ BoundProduct PlainProduct::Bind(int64_t m, int64_t n, int64_t k, const float* lh
     bound.args.push_back(reinterpret_cast<int64_t>(data));
   }
   bound.args.insert(bound.args.end(), slots.begin(), slots.end());
-  bound.tasks = *schedule_.tasks.Evaluate(slots);
+  const int64_t columns = tile_.task_panels * kPanelColumns;
+  bound.tasks = ((m + tile_.task_rows - 1) / tile_.task_rows) * ((n + columns - 1) / columns);
   return bound;
 }
 

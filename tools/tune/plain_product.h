@@ -5,12 +5,15 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "codegen/kernel_plan.h"
 #include "codegen/schedule.h"
+#include "codegen/target_machine.h"
 #include "exec/host_abi.h"
 #include "exec/image.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 namespace tailor {
 
@@ -20,6 +23,10 @@ struct ProductForm {
 };
 
 KernelPlan PlainProductPlan(const ProductForm& form);
+
+// The code of such a plan, whose entry is `name`_v0. Throws std::runtime_error if it does not compile.
+std::unique_ptr<llvm::MemoryBuffer> CompilePlainProduct(const KernelPlan& plan, const ContractionTile& tile,
+                                                        const CpuTarget& target, const std::string& name);
 
 // One launch of a product, its operands bound: a call runs all tasks on the calling thread. The product and the
 // operands outlive it.
@@ -38,7 +45,7 @@ class PlainProduct {
   static std::unique_ptr<PlainProduct> Compile(const ProductForm& form,
                                                const std::optional<ContractionTile>& tile = {});
 
-  const ContractionTile& tile() const { return schedule_.tile; }
+  const ContractionTile& tile() const { return tile_; }
   // Extents are those of the form where it has them; `panels` is 64-byte aligned.
   BoundProduct Bind(int64_t m, int64_t n, int64_t k, const float* lhs, const float* panels, float* out) const;
 
@@ -46,7 +53,7 @@ class PlainProduct {
   explicit PlainProduct(const ProductForm& form) : plan_(PlainProductPlan(form)) {}
 
   KernelPlan plan_;
-  Schedule schedule_;
+  ContractionTile tile_;
   MappedImage image_;
   KernelFn kernel_ = nullptr;
 };
@@ -55,12 +62,8 @@ class PlainProduct {
 class PlainOperands {
  public:
   PlainOperands(int64_t m, int64_t n, int64_t k);
-  BoundProduct Bind(const PlainProduct& product) { return Bind(product, m_, n_, k_); }
-  // As operands of a size that needs no more memory; then they hold any numbers.
-  BoundProduct Bind(const PlainProduct& product, int64_t m, int64_t n, int64_t k) {
-    return product.Bind(m, n, k, lhs_.data(), panels_, out_.data());
-  }
-  // Whether the last launch, of the whole size, left the product, exactly: elements are small whole numbers.
+  BoundProduct Bind(const PlainProduct& product) { return product.Bind(m_, n_, k_, lhs_.data(), panels_, out_.data()); }
+  // Whether the last launch left the product, exactly: elements are small whole numbers.
   bool IsRight() const;
 
  private:

@@ -1,0 +1,44 @@
+// A kernel pack: machine code of micro-kernels and nothing else, so that a machine without a compiler can measure what
+// they cost there. A file is text lines and the code after them:
+//
+//   tailor-kernels 1
+//   target x86-64-v4
+//   features avx512f avx512vl
+//   tile 6x4 192                  rows x panels, offset of its function in the code
+//   code 40960 1b2f...            bytes, and a checksum of them in hexadecimal
+//
+// The checksum finds damage, not malice: running a pack is trusting it, as with artifacts.
+#ifndef TAILOR_TOOLS_TUNE_KERNEL_PACK_H_
+#define TAILOR_TOOLS_TUNE_KERNEL_PACK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tailor {
+
+// Tiles on each side of the product that each function of a pack computes: they share operands, which lie in L2.
+inline constexpr int64_t kPackedTiles = 4;
+
+// The function is a KernelFn of kPackedTiles tasks. Its arguments are the addresses of the operands and of the result,
+// kPackedTiles * rows, and K; the right operand has kPackedTiles * panels panels.
+struct PackedKernel {
+  int rows, panels;
+  uint64_t offset;
+};
+
+struct KernelPack {
+  std::string target;                 // "x86-64-v4"
+  std::vector<std::string> features;  // that the code needs, by LLVM's names
+  std::vector<PackedKernel> kernels;
+  std::vector<std::byte> code;  // relocatable by plain copying
+};
+
+std::string KernelPackBytes(const KernelPack& pack);
+// Throws std::runtime_error for bytes that are no whole, undamaged pack.
+KernelPack ParseKernelPack(const std::string& bytes);
+
+}  // namespace tailor
+
+#endif  // TAILOR_TOOLS_TUNE_KERNEL_PACK_H_

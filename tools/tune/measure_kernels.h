@@ -1,0 +1,31 @@
+// From a kernel pack to a cost profile of this machine. No compiler is needed.
+#ifndef TAILOR_TOOLS_TUNE_MEASURE_KERNELS_H_
+#define TAILOR_TOOLS_TUNE_MEASURE_KERNELS_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/tune/kernel_pack.h"
+#include "tools/tune/profile_fit.h"
+
+namespace tailor {
+
+struct ProfileArguments {
+  std::string output;  // empty: print only
+  int keep = 0;        // micro-kernels, the highest ranks; 0: all
+  int passes = 100;    // over all of them
+};
+// Throws std::runtime_error naming the argument that is wrong, or the output that cannot be written.
+void CheckArguments(const ProfileArguments& arguments);
+
+// Times the pack's micro-kernels over K, all in turn, the least of the passes. Keeps the thread on its CPU. Throws
+// std::runtime_error naming the features that this machine lacks.
+std::vector<TileTimes> MeasureKernels(const KernelPack& pack, int passes);
+
+// Measures, fits and ranks, prints the fits beside depths that they did not see, and writes the profile
+// (codegen/gemm/cost_profile.h), in which all but tiles is as the compiler has it for the pack's target.
+void ProfileKernels(const KernelPack& pack, const ProfileArguments& arguments);
+
+}  // namespace tailor
+
+#endif  // TAILOR_TOOLS_TUNE_MEASURE_KERNELS_H_

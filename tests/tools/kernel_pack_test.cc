@@ -68,9 +68,9 @@ TEST(MeasureKernels, TimesEachTileAtEachDepth) {
   ASSERT_EQ(times.size(), 2);
   EXPECT_EQ(times[0].rows, 6);
   EXPECT_EQ(times[1].panels, 2);
-  EXPECT_EQ(times[0].fitted.size(), 8);
-  EXPECT_EQ(times[0].held_out.size(), 4);
-  EXPECT_EQ(times[1].held_out[0].depth, 96);
+  EXPECT_EQ(times[0].fitted.size(), 10);
+  EXPECT_EQ(times[0].held_out.size(), 5);
+  EXPECT_EQ(times[1].held_out[0].depth, 48);
   EXPECT_GT(times[1].held_out[0].time, 0);
 }
 

@@ -16,8 +16,8 @@
 namespace tailor {
 namespace {
 
-constexpr int64_t kFittedDepths[] = {64, 128, 192, 256, 384, 512, 768, 1024};
-constexpr int64_t kHeldOutDepths[] = {96, 320, 640, 896};
+constexpr int64_t kFittedDepths[] = {16, 32, 64, 128, 192, 256, 384, 512, 768, 1024};
+constexpr int64_t kHeldOutDepths[] = {48, 96, 320, 640, 896};
 constexpr int64_t kMostDepth = 1024;
 
 void RequireFeatures(const KernelPack& pack) {

@@ -36,7 +36,9 @@ TEST(ScheduleSpace, ForbidsWhatExceedsRegisters) {
   const ProductForm form{.n = 768, .k = 768};
   EXPECT_TRUE(Allows(form, kAvx512, Tile(6, 4)));
   EXPECT_FALSE(Allows(form, kAvx512, Tile(7, 4)));  // 28 sums, 4 kept operands and a passing one
-  EXPECT_TRUE(Allows(form, kAvx2, Tile(6, 1)));     // a panel is two registers there
+  EXPECT_TRUE(Allows({.n = 768, .k = 700}, kAvx512, Tile(14, 1)));
+  EXPECT_FALSE(Allows({.n = 768, .k = 700}, kAvx512, Tile(13, 2)));  // addresses of rows
+  EXPECT_TRUE(Allows(form, kAvx2, Tile(6, 1)));                      // a panel is two registers there
   EXPECT_FALSE(Allows(form, kAvx2, Tile(4, 2)));
 }
 

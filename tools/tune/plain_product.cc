@@ -39,6 +39,17 @@ T Value(absl::StatusOr<T> result) {
   return *std::move(result);
 }
 
+// What the rule cuts by (codegen/gemm/tile_shapes.h), and nothing else that a schedule may say of tiles.
+ContractionTile RuleTile(const ContractionTile& tile) {
+  return {.rows = tile.rows,
+          .panels = tile.panels,
+          .tall_rows = tile.tall_rows,
+          .tall_panels = tile.tall_panels,
+          .task_rows = tile.task_rows,
+          .task_panels = tile.task_panels,
+          .depth = tile.depth};
+}
+
 }  // namespace
 
 KernelPlan PlainProductPlan(const ProductForm& form) {
@@ -86,7 +97,7 @@ std::unique_ptr<PlainProduct> PlainProduct::Compile(const ProductForm& form,
   const CpuTarget& target = HostCpuTarget();
   std::unique_ptr<PlainProduct> product(new PlainProduct(form));
   const KernelPlan& plan = product->plan_;
-  product->tile_ = tile.has_value() ? *tile : ScheduleContraction(plan, target.traits).tile;
+  product->tile_ = tile.has_value() ? *tile : RuleTile(ScheduleContraction(plan, target.traits).tile);
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
   objects.push_back(CompilePlainProduct(plan, product->tile_, target, plan.name));
   const std::string entry = plan.name + "_v0";

@@ -36,7 +36,7 @@ class Constraints {
     if ((values[kTallRows] == 0) != (values[kTallPanels] == 0)) return false;  // one spelling of none
     if (tile.tall_rows > 0 && (tile.tall_rows <= tile.rows || tile.tall_panels > tile.panels)) return false;
     if (tile.panels > tile.task_panels) return false;
-    return FitsRegisters(traits_, tile.rows, tile.panels) && FitsRegisters(traits_, tile.tall_rows, tile.tall_panels) &&
+    return KeepsRegisters(tile.rows, tile.panels) && KeepsRegisters(tile.tall_rows, tile.tall_panels) &&
            FitsWays(tile.rows) && FitsWays(tile.tall_rows) && FitsL2(tile) && SumsFit(tile);
   }
 
@@ -52,6 +52,12 @@ class Constraints {
   }
 
  private:
+  // Nothing of a step is kept on the stack: neither sums nor, from 13 rows of two panels on, the rows' addresses.
+  bool KeepsRegisters(int rows, int panels) const {
+    constexpr int kMostAddresses = 12;
+    return FitsRegisters(traits_, rows, panels) && (panels < 2 || rows <= kMostAddresses);
+  }
+
   // Rows lie 4 * K bytes apart, and their lines serve 16 steps; those of panels serve one, and pass.
   bool FitsWays(int rows) const {
     const int64_t sets = std::max<int64_t>(1, caches_.l1_bytes / kLineBytes / caches_.l1_ways);

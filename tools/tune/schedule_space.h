@@ -22,10 +22,10 @@ bool FitsRegisters(const TargetTraits& traits, int rows, int panels);
 
 // Parameters: rows and panels of tiles and of tall ones, row tiles and panels of a task, the depth block.
 //
-// Hard constraints, never tried: a micro-kernel's sums and operands exceed the registers; rows of the left operand that
-// a tile reads side by side, and one passing line, exceed the ways of a set of the L1 cache; what a task keeps
-// exceeds the L2 cache; sums that wait for the next depth block exceed half of the L1 cache, or the room that the code
-// has for them.
+// Hard constraints, never tried: a micro-kernel's sums and operands, or the addresses of its rows, exceed the
+// registers; rows of the left operand that a tile reads side by side, and one passing line, exceed the ways of a set of
+// the L1 cache; what a task keeps exceeds the L2 cache; sums that wait for the next depth block exceed half of the L1
+// cache, or the room that the code has for them.
 //
 // Soft ones, tried later: fewer than two multiply-adds for each load; panels that the tile's do not divide; and code,
 // in micro-kernels.

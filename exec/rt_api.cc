@@ -70,18 +70,20 @@ int32_t Fail(RtContext* context, int32_t check, int64_t lhs, int64_t rhs) {
 // One parallel_for under way. Tasks are cut into chunks of `grain`, and the chunks into one stretch a worker: each
 // begins with its own, which is the same part of the data from launch to launch, then helps with the others'.
 struct Region {
-  // Tasks [next, end) that nobody has taken.
+  // Tasks [next, end) that nobody has taken, and all that it takes to run them: the one cache line that a worker needs
+  // before it begins.
   struct alignas(64) Stretch {
     std::atomic<int64_t> next;
     int64_t end;
+    int64_t grain;  // even: no short chunk at the end
+    KernelFn kernel;
+    const int64_t* args;
   };
   static constexpr size_t kMaxStretches = 16;
 
   Region(KernelFn kernel, const int64_t* args, int64_t count, int64_t chunks, size_t ways)
-      : kernel(kernel),
-        args(args),
-        grain(count / chunks + (count % chunks != 0)),
-        stretches(std::min(ways, kMaxStretches)) {
+      : stretches(std::min(ways, kMaxStretches)) {
+    const int64_t grain = count / chunks + (count % chunks != 0);
     const auto parts = static_cast<int64_t>(stretches);
     int64_t begin = 0;
     for (int64_t i = 0; i < parts; ++i) {
@@ -89,29 +91,32 @@ struct Region {
       const int64_t end = i + 1 < parts ? std::min(begin + share * grain, count) : count;
       stretch[i].next.store(begin, std::memory_order_relaxed);
       stretch[i].end = end;
+      stretch[i].grain = grain;
+      stretch[i].kernel = kernel;
+      stretch[i].args = args;
       begin = end;
     }
   }
 
-  const KernelFn kernel;
-  const int64_t* const args;
-  const int64_t grain;  // even: no short chunk at the end
   const size_t stretches;
   Stretch stretch[kMaxStretches];
 };
 
+void Finish(Region::Stretch& stretch, size_t worker) {
+  for (;;) {
+    const int64_t begin = stretch.next.fetch_add(stretch.grain, std::memory_order_relaxed);
+    if (begin >= stretch.end) return;
+    const int64_t end = stretch.end - begin > stretch.grain ? begin + stretch.grain : stretch.end;
+    stretch.kernel(stretch.args, begin, end, static_cast<int64_t>(worker));
+  }
+}
+
+// `worker` is below the region's ways.
 void Work(void* data, size_t worker) {
   Region& region = *static_cast<Region*>(data);
   const DefaultFloatMode mode;
-  for (size_t i = 0; i < region.stretches; ++i) {
-    Region::Stretch& stretch = region.stretch[(worker + i) % region.stretches];
-    for (;;) {
-      const int64_t begin = stretch.next.fetch_add(region.grain, std::memory_order_relaxed);
-      if (begin >= stretch.end) break;
-      const int64_t end = stretch.end - begin > region.grain ? begin + region.grain : stretch.end;
-      region.kernel(region.args, begin, end, static_cast<int64_t>(worker));
-    }
-  }
+  Finish(region.stretch[worker % Region::kMaxStretches], worker);
+  for (size_t i = 1; i < region.stretches; ++i) Finish(region.stretch[(worker + i) % region.stretches], worker);
 }
 
 // A region in the hands of a host's executor, which may call tasks twice, or leave some out where it fails.

@@ -1,5 +1,7 @@
 #include "codegen/value_lowering.h"
 
+#include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cstring>
 
@@ -8,7 +10,23 @@
 
 namespace tailor {
 
-Extent ValueLowering::ExtentOf(const DimExpr& dim) { return plan.AddDim({.value = facts_.Canonical(dim)}); }
+namespace {
+
+// What a kernel knows of how large an extent gets: small bounds leave versions out. They are rounded up to powers of
+// two, so that kernels which differ in little else stay one, and large ones are none.
+int64_t BoundOf(const ShapeFacts& facts, const DimExpr& dim) {
+  constexpr int64_t kLargest = 1 << 20;
+  const int64_t max = facts.RangeOf(dim).max;
+  if (max > kLargest) return INT64_MAX;
+  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(max, 1))));
+}
+
+}  // namespace
+
+Extent ValueLowering::ExtentOf(const DimExpr& dim) {
+  const DimExpr value = facts_.Canonical(dim);
+  return plan.AddDim({.value = value, .max = BoundOf(facts_, value)});
+}
 
 ExprId ValueLowering::Op(OpKind op, DType dtype, std::vector<ExprId> args) {
   return plan.Add({.kind = ExprKind::kOp, .dtype = dtype, .op = op, .args = std::move(args)});

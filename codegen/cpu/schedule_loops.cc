@@ -150,13 +150,14 @@ void AddStreamingVersion(KernelPlan& plan, Schedule& schedule) {
   if (ConstantOf(plan, CoefficientOf(plan, store.indices.back(), schedule.lane_axis)) != 1) return;
   if (GreatestOf(plan, output.dims) < kLeastBytes / SizeOf(output.dtype)) return;
 
+  const Extent& run = plan.axes[schedule.lane_axis].extent;
+  if (GreatestOf(plan, {run}) < kLeastRun) return;
+
   Version streaming = schedule.versions[0];
   streaming.streams = true;
   DimExpr bytes = SizeOf(output.dtype);
   for (const Extent& extent : output.dims) bytes = bytes * OverSlots(extent);
   streaming.guards.push_back({.kind = Guard::Kind::kOutgrowsCache, .bytes = bytes});
-  const Extent& run = plan.axes[schedule.lane_axis].extent;
-  if (run.is_constant() && run.constant < kLeastRun) return;
   if (!run.is_constant())
     streaming.guards.push_back({.kind = Guard::Kind::kAtLeast, .slot = run.slot, .number = kLeastRun});
   schedule.versions.insert(schedule.versions.begin(), std::move(streaming));

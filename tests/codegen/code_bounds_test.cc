@@ -125,5 +125,18 @@ TEST(CodeBounds, CodeIsEmittedAgainUntilItFits) {
   EXPECT_THAT(std::string(none.status().message()), HasSubstr("x86-64-v3: the code takes"));
 }
 
+// A product of four rows at most needs no tiles of more.
+TEST(CodeBounds, RangesOfSymbolsLeaveCodeOut) {
+  const auto bytes = [](const std::string& range) {
+    const auto graph = ParseGraph("graph @dot(%x: f32[M, 64]) " + range +
+                                  " { %w = constant @w : f32[64, 64]\n %y = dot %x, %w\n return %y }");
+    const auto compiled = Compile(*graph, {.targets = {"x86-64-v4"}});
+    return compiled.ok() ? compiled->program.variants[0].kernel_bytes[0] : 0;
+  };
+  const uint64_t few = bytes("where M in [1, 4]");
+  EXPECT_GT(few, 0u);
+  EXPECT_LT(few, bytes(""));
+}
+
 }  // namespace
 }  // namespace tailor

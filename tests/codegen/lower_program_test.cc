@@ -185,6 +185,7 @@ graph @embed(%table: f32[V, 384], %ids: i64[B, S], %pos: f32[512, 384]) where S 
 )"),
             R"(
 g0_add: kernel axes [a0: d0 parallel, a1: d1 parallel, a2: 384 parallel]
+  d1: multiple of 1, at most 512
   in b0: i64[d0, d1]
   in b1: f32[d2, 384]
   in b2: f32[512, 384]

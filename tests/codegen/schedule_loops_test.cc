@@ -34,6 +34,20 @@ version: always
 )");
 }
 
+// 8 x 20 x 384 elements fit every cache.
+TEST(ScheduleLoops, SmallRangesLeaveVersionsOut) {
+  const auto versions = [](const std::string& most) {
+    return Schedules("graph @g(%x: f32[B, S, 384]) where B in [1, " + most +
+                     "], S in [1, 20] { %z = neg %x\n return %z }");
+  };
+  EXPECT_EQ(versions("8"), R"(
+lanes 16 along a0, unroll 4, chunk 4096
+tasks floordiv(d0 + 4095, 4096), grain max(floordiv(53333, max(min(d0, 4096), 1)), 1), scratch 0
+version: always
+)");
+  EXPECT_NE(versions("300").find("outgrow the cache"), std::string::npos);
+}
+
 TEST(ScheduleLoops, NoLanesRunAlongOrderedAxes) {
   EXPECT_EQ(Schedules(R"(
 graph @g(%x: f32[V], %i: i32[N, 1], %u: f32[N]) {

@@ -1,5 +1,7 @@
 #include "codegen/math_functions.h"
 
+#include "codegen/math_avx512.h"
+
 namespace tailor::math {
 namespace {
 
@@ -46,6 +48,32 @@ constexpr double kTanhSmall = 0.625;
 constexpr double kTanhPolynomialF32[] = {-0.005705063696950674, 0.0206392053514719, -0.053739771246910095,
                                          0.13331443071365356, -0.3333328068256378};
 
+// x = n ln2 + r with n whole. r is right where n * ln2_hi is exact.
+struct Reduced {
+  Value* shifted;  // n + round_magic
+  Value* n;
+  Value* r;
+};
+
+Reduced ReduceExp(const LaneMath& m, Value* x) {
+  auto& b = m.builder();
+  const ExpConstants& c = ConstantsOf(m);
+  Value* magic = m.K(c.round_magic);
+  Value* shifted = m.MulAdd(x, m.K(kLog2E), magic, "exp.shifted");
+  Value* n = b.CreateFSub(shifted, magic, "exp.n");
+  Value* r = m.MulAdd(n, m.K(-c.ln2_hi), x, "exp.r_hi");
+  return {shifted, n, m.MulAdd(n, m.K(-c.ln2_lo), r, "exp.r")};
+}
+
+// For every x: beyond where ReduceExp is right, n alone makes the result 0, infinite or NaN, as long as r does not.
+Value* ScaledExp(const LaneMath& m, Value* x, const llvm::Twine& name) {
+  const Reduced parts = ReduceExp(m, x);
+  Value* r = BoundMagnitude(m, parts.r, 0.5, "exp.r_bounded");
+  llvm::SmallVector<double> polynomial(ConstantsOf(m).polynomial);
+  polynomial.append({1.0, 1.0});
+  return ScaleByPower(m, m.Horner(r, polynomial, "exp.poly"), parts.n, name);
+}
+
 // tanh(x) = x + x^3 P(x^2) near zero, else 1 - 2 / (exp(2|x|) + 1) with x's sign.
 Value* TanhF32(const LaneMath& m, Value* x) {
   auto& b = m.builder();
@@ -80,12 +108,9 @@ Value* TanhF64(const LaneMath& m, Value* x) {
 ExpParts SplitExp(const LaneMath& m, Value* x) {
   auto& b = m.builder();
   const ExpConstants& c = ConstantsOf(m);
-  Value* magic = m.K(c.round_magic);
-  Value* shifted = m.MulAdd(x, m.K(kLog2E), magic, "exp.shifted");
-  Value* exponent = b.CreateSub(m.Bits(shifted, "exp.shifted_bits"), m.Bits(magic, "exp.magic"), "exp.exponent");
-  Value* n = b.CreateFSub(shifted, magic, "exp.n");
-  Value* r = m.MulAdd(n, m.K(-c.ln2_hi), x, "exp.r_hi");
-  r = m.MulAdd(n, m.K(-c.ln2_lo), r, "exp.r");
+  const auto [shifted, n, r] = ReduceExp(m, x);
+  Value* magic = m.Bits(m.K(c.round_magic), "exp.magic");
+  Value* exponent = b.CreateSub(m.Bits(shifted, "exp.shifted_bits"), magic, "exp.exponent");
   Value* square = b.CreateFMul(r, r, "exp.r2");
   return {m.MulAdd(m.Horner(r, c.polynomial, "exp.poly"), square, r, "exp.fraction"), exponent};
 }
@@ -97,6 +122,7 @@ Value* NormalExp(const LaneMath& m, Value* x, const llvm::Twine& name) {
 }
 
 Value* Exp(const LaneMath& m, Value* x) {
+  if (m.avx512()) return ScaledExp(m, x, "exp");
   auto& b = m.builder();
   const ExpConstants& c = ConstantsOf(m);
   ExpParts parts = SplitExp(m, m.AtLeast(x, c.underflow, "exp.bounded"));

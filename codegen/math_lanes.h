@@ -33,6 +33,7 @@ class LaneMath {
   llvm::Value* FromBits(llvm::Value* bits, const llvm::Twine& name) const;
 
   bool fma() const { return target_.fma; }
+  bool avx512() const { return target_.avx512; }
   // x * y + z: one rounding on targets with fma, two elsewhere.
   llvm::Value* MulAdd(llvm::Value* x, llvm::Value* y, llvm::Value* z, const llvm::Twine& name) const;
   // The polynomial in x whose coefficients are given highest power first.

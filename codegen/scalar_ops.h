@@ -20,7 +20,10 @@ namespace tailor {
 struct EmitTarget {
   bool fma = true;  // llvm.fma is one instruction; else polynomials use mul + add
   BF16Products bf16_products = BF16Products::kConverted;
-  static EmitTarget Of(const TargetTraits& traits) { return {traits.fused_multiply_add, traits.bf16_products}; }
+  bool avx512 = false;  // F and DQ: what math_avx512.h emits
+  static EmitTarget Of(const TargetTraits& traits) {
+    return {traits.fused_multiply_add, traits.bf16_products, traits.vector_bytes == 64};
+  }
 };
 
 llvm::Type* RegisterType(llvm::LLVMContext& context, DType dtype, int lanes);

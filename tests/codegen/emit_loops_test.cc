@@ -54,7 +54,7 @@ class EmitLoopsTest : public ::testing::TestWithParam<const char*> {
     const CpuTarget target = *FindCpuTarget(GetParam());
     schedule_ = ScheduleLoops(plan, target.traits);
     auto module = std::make_unique<llvm::Module>("kernel", context_);
-    ASSERT_TRUE(EmitLoops(plan, schedule_, {.fma = target.traits.fused_multiply_add}, "k", *module).ok());
+    ASSERT_TRUE(EmitLoops(plan, schedule_, EmitTarget::Of(target.traits), "k", *module).ok());
     auto machine = MakeTargetMachine(target);
     ASSERT_TRUE(machine.ok());
     std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;

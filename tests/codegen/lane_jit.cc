@@ -23,7 +23,7 @@ void InitializeX86() {
   (void)once;
 }
 
-EmitTarget TargetOf(const std::string& cpu) { return EmitTarget{.fma = cpu != "x86-64-v2"}; }
+EmitTarget TargetOf(const std::string& cpu) { return EmitTarget::Of(FindCpuTarget(cpu)->traits); }
 
 int ArityOf(OpKind op) { return static_cast<int>(InfoOf(op).operands.size()); }
 

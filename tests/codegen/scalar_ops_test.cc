@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "codegen/target_machine.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "llvm/Support/raw_ostream.h"
@@ -228,7 +229,7 @@ TEST_P(EveryOp, CallsNothing) {
   const auto [cpu, lanes] = GetParam();
   llvm::LLVMContext context;
   auto module = std::make_unique<llvm::Module>("every_op", context);
-  const EmitTarget target{.fma = std::string(cpu) != "x86-64-v2"};
+  const EmitTarget target = EmitTarget::Of(FindCpuTarget(cpu)->traits);
   int count = 0;
   for (const OpInfo& info : AllOps()) {
     for (DType dtype : kAllTypes) {

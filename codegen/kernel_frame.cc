@@ -42,7 +42,7 @@ int ArgumentSlots(const KernelPlan& plan) {
          (plan.fault_count > 0 ? 2 : 0);
 }
 
-void PlaceRowBuffers(llvm::IRBuilderBase& b, const KernelPlan& plan, llvm::Value* scratch, KernelFrame& frame) {
+llvm::Value* PlaceRowBuffers(llvm::IRBuilderBase& b, const KernelPlan& plan, llvm::Value* scratch, KernelFrame& frame) {
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     const Buffer& buffer = plan.buffers[i];
     if (buffer.kind != BufferKind::kRow) continue;
@@ -52,6 +52,7 @@ void PlaceRowBuffers(llvm::IRBuilderBase& b, const KernelPlan& plan, llvm::Value
     bytes = b.CreateAnd(b.CreateAdd(bytes, b.getInt64(63)), b.getInt64(~uint64_t{63}), "row.bytes.aligned");
     scratch = b.CreateInBoundsGEP(b.getInt8Ty(), scratch, bytes, "row.next");
   }
+  return scratch;
 }
 
 void AddAliasScopes(llvm::LLVMContext& context, const KernelPlan& plan, KernelFrame& frame) {

@@ -44,15 +44,17 @@ Value* Narrowed(llvm::IRBuilderBase& b, Value* wide, llvm::Type* type, const llv
   return b.CreateShuffleVector(wide, places, name);
 }
 
-// Calls `single` or `twofold`, an intrinsic whose operands end with what masked lanes keep, a mask and a rounding mode.
+// What lanes keep that a mask leaves out: there are none.
+Value* Kept(const LaneMath& m) {
+  return llvm::PoisonValue::get(llvm::FixedVectorType::get(m.type()->getScalarType(), RegisterLanes(m.type())));
+}
+
+// Calls `single` or `twofold`, an intrinsic whose operands end with a mask, here of all lanes, and a rounding mode.
 Value* CallMasked(const LaneMath& m, llvm::Intrinsic::ID single, llvm::Intrinsic::ID twofold,
                   llvm::ArrayRef<Value*> operands, const llvm::Twine& name) {
   auto& b = m.builder();
   llvm::SmallVector<Value*> arguments(operands.begin(), operands.end());
-  llvm::Type* wide = operands[0]->getType();
-  const int lanes = RegisterLanes(wide);
-  arguments.push_back(llvm::PoisonValue::get(wide));
-  arguments.push_back(llvm::ConstantInt::getAllOnesValue(b.getIntNTy(lanes)));
+  arguments.push_back(llvm::ConstantInt::getAllOnesValue(b.getIntNTy(RegisterLanes(m.type()))));
   arguments.push_back(b.getInt32(kCurrentRounding));
   Value* result = b.CreateIntrinsic(m.is_double() ? twofold : single, {}, arguments, nullptr, name + ".wide");
   return Narrowed(b, result, m.type(), name);
@@ -63,7 +65,7 @@ Value* CallMasked(const LaneMath& m, llvm::Intrinsic::ID single, llvm::Intrinsic
 Value* ScaleByPower(const LaneMath& m, Value* x, Value* exponent, const llvm::Twine& name) {
   auto& b = m.builder();
   return CallMasked(m, llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, llvm::Intrinsic::x86_avx512_mask_scalef_pd_512,
-                    {Widened(b, x), Widened(b, exponent)}, name);
+                    {Widened(b, x), Widened(b, exponent), Kept(m)}, name);
 }
 
 Value* BoundMagnitude(const LaneMath& m, Value* x, double bound, const llvm::Twine& name) {
@@ -72,7 +74,7 @@ Value* BoundMagnitude(const LaneMath& m, Value* x, double bound, const llvm::Twi
   Value* wide = Widened(b, x);
   Value* bounds = llvm::ConstantFP::get(wide->getType(), bound);
   return CallMasked(m, llvm::Intrinsic::x86_avx512_mask_range_ps_512, llvm::Intrinsic::x86_avx512_mask_range_pd_512,
-                    {wide, bounds, b.getInt32(kLesserMagnitudeSignOfFirst)}, name);
+                    {wide, bounds, b.getInt32(kLesserMagnitudeSignOfFirst), Kept(m)}, name);
 }
 
 Value* RestOfFraction(const LaneMath& m, Value* x, int bits, const llvm::Twine& name) {
@@ -80,7 +82,19 @@ Value* RestOfFraction(const LaneMath& m, Value* x, int bits, const llvm::Twine& 
   constexpr int kToNearest = 0b0000;
   auto& b = m.builder();
   return CallMasked(m, llvm::Intrinsic::x86_avx512_mask_reduce_ps_512, llvm::Intrinsic::x86_avx512_mask_reduce_pd_512,
-                    {Widened(b, x), b.getInt32(bits << 4 | kToNearest)}, name);
+                    {Widened(b, x), b.getInt32(bits << 4 | kToNearest), Kept(m)}, name);
+}
+
+Value* UnlessSpecial(const LaneMath& m, Value* x, Value* other, const llvm::Twine& name) {
+  // Four bits for each class of `other`, from the lowest: quiet and signalling NaN, zero, one, -inf, inf, less than and
+  // greater than zero. 0 stands for x, 1 for `other`.
+  constexpr uint64_t kChoice = 0x00110111;
+  auto& b = m.builder();
+  Value* wide = Widened(b, x);
+  llvm::Type* bits = wide->getType()->getWithNewType(b.getIntNTy(m.type()->getScalarSizeInBits()));
+  return CallMasked(m, llvm::Intrinsic::x86_avx512_mask_fixupimm_ps_512,
+                    llvm::Intrinsic::x86_avx512_mask_fixupimm_pd_512,
+                    {wide, Widened(b, other), llvm::ConstantInt::get(bits, kChoice), b.getInt32(0)}, name);
 }
 
 Value* LookUp(const LaneMath& m, llvm::ArrayRef<float> table, Value* index, const llvm::Twine& name) {

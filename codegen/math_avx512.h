@@ -17,6 +17,9 @@ llvm::Value* BoundMagnitude(const LaneMath& m, llvm::Value* x, double bound, con
 // x less the nearest multiple of 2^-bits, ties to even (vreduce). Requires 0 <= bits < 16.
 llvm::Value* RestOfFraction(const LaneMath& m, llvm::Value* x, int bits, const llvm::Twine& name);
 
+// `x`, but `other` where `other` is zero, infinite or NaN (vfixupimm).
+llvm::Value* UnlessSpecial(const LaneMath& m, llvm::Value* x, llvm::Value* other, const llvm::Twine& name);
+
 // table[index mod 32], of f32; `index` are the bits of lanes (vpermi2ps). Requires !m.is_double().
 llvm::Value* LookUp(const LaneMath& m, llvm::ArrayRef<float> table, llvm::Value* index, const llvm::Twine& name);
 

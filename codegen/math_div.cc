@@ -1,3 +1,4 @@
+#include "codegen/math_avx512.h"
 #include "codegen/math_functions.h"
 
 namespace tailor::math {
@@ -24,6 +25,7 @@ Value* DivideAll(const LaneMath& m, Value* x, Value* divisor) {
   Value* rest = m.MulAdd(b.CreateFNeg(estimate), lanes(scaled, "div.divisor"), dividend, "div.rest");
   Value* corrected = m.MulAdd(rest, reciprocal, estimate, "div.corrected");
   // Zeros keep their sign, infinities and what is not a number stay what they are.
+  if (m.avx512()) return UnlessSpecial(m, corrected, estimate, "div");
   return b.CreateSelect(b.CreateFCmpONE(corrected, m.K(0)), corrected, estimate, "div");
 }
 

@@ -35,8 +35,8 @@ KernelFrame OpenKernelFunction(llvm::IRBuilderBase& b, llvm::Module& module, con
                                llvm::StringRef name);
 // How many 8-byte slots the argument block of `plan` has.
 int ArgumentSlots(const KernelPlan& plan);
-// Splits the memory at `scratch` (any address space) among the row buffers, 64 bytes aligned each.
-void PlaceRowBuffers(llvm::IRBuilderBase& b, const KernelPlan& plan, llvm::Value* scratch, KernelFrame& frame);
+// Splits the memory at `scratch` (any address space) among the row buffers, 64 bytes aligned each; returns its end.
+llvm::Value* PlaceRowBuffers(llvm::IRBuilderBase& b, const KernelPlan& plan, llvm::Value* scratch, KernelFrame& frame);
 // Fills frame.alias_scope and frame.noalias. Buffers are distinct memory, by the host program's layout.
 void AddAliasScopes(llvm::LLVMContext& context, const KernelPlan& plan, KernelFrame& frame);
 

@@ -322,7 +322,7 @@ Value* EmitNeutral(llvm::IRBuilderBase& b, OpKind combiner, DType dtype, int lan
   return llvm::ConstantInt::get(type, is_max ? llvm::APInt::getMinValue(width) : llvm::APInt::getMaxValue(width));
 }
 
-Value* EmitLaneReduction(llvm::IRBuilderBase& b, const EmitTarget& target, OpKind combiner, DType dtype, Value* value) {
+Value* EmitLaneReduction(llvm::IRBuilderBase& b, Value* value, llvm::function_ref<Value*(Value*, Value*)> combine) {
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
   if (vector == nullptr) return value;
   for (unsigned lanes = vector->getNumElements(); lanes > 1; lanes /= 2) {
@@ -330,11 +330,16 @@ Value* EmitLaneReduction(llvm::IRBuilderBase& b, const EmitTarget& target, OpKin
     llvm::SmallVector<int> low(lanes / 2), high(lanes / 2);
     std::iota(low.begin(), low.end(), 0);
     std::iota(high.begin(), high.end(), static_cast<int>(lanes / 2));
-    Value* halves[] = {b.CreateShuffleVector(value, low, "reduce.low"),
-                       b.CreateShuffleVector(value, high, "reduce.high")};
-    value = EmitScalarOp(b, target, combiner, dtype, dtype, halves);
+    Value* low_half = b.CreateShuffleVector(value, low, "reduce.low");
+    value = combine(low_half, b.CreateShuffleVector(value, high, "reduce.high"));
   }
   return b.CreateExtractElement(value, uint64_t{0}, "reduce.lane");
+}
+
+Value* EmitLaneReduction(llvm::IRBuilderBase& b, const EmitTarget& target, OpKind combiner, DType dtype, Value* value) {
+  return EmitLaneReduction(b, value, [&](Value* x, Value* y) {
+    return EmitScalarOp(b, target, combiner, dtype, dtype, {x, y});
+  });
 }
 
 Value* EmitLaneScan(llvm::IRBuilderBase& b, const EmitTarget& target, OpKind combiner, DType dtype, Value* value) {

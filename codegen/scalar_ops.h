@@ -12,6 +12,7 @@
 #include "graph/dtype.h"
 #include "graph/ops.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/IR/IRBuilder.h"
 
 namespace tailor {
@@ -50,6 +51,8 @@ llvm::Value* EmitNeutral(llvm::IRBuilderBase& b, OpKind combiner, DType dtype, i
 // Combines all lanes of `value` into one, by halves, in a fixed order.
 llvm::Value* EmitLaneReduction(llvm::IRBuilderBase& b, const EmitTarget& target, OpKind combiner, DType dtype,
                                llvm::Value* value);
+llvm::Value* EmitLaneReduction(llvm::IRBuilderBase& b, llvm::Value* value,
+                               llvm::function_ref<llvm::Value*(llvm::Value*, llvm::Value*)> combine);
 // Combines each lane of `value` with all lanes before it.
 llvm::Value* EmitLaneScan(llvm::IRBuilderBase& b, const EmitTarget& target, OpKind combiner, DType dtype,
                           llvm::Value* value);

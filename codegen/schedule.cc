@@ -51,7 +51,8 @@ std::string Schedule::Text(const KernelPlan& plan) const {
     for (const ProductCut& cut : tile.cuts) absl::StrAppend(&out, "or ", CutText(cut), "\n");
   } else {
     out = absl::StrCat("lanes ", lanes, " along ", lane_axis < 0 ? "nothing" : absl::StrCat("a", lane_axis),
-                       ", unroll ", unroll, lane_chunk > 0 ? absl::StrCat(", chunk ", lane_chunk) : "", "\n");
+                       ", unroll ", unroll, rows > 1 ? absl::StrCat(", rows ", rows) : "",
+                       lane_chunk > 0 ? absl::StrCat(", chunk ", lane_chunk) : "", "\n");
   }
   absl::StrAppend(&out, "tasks ", tasks.ToText(SlotText), ", grain ", grain.ToText(SlotText), ", scratch ",
                   scratch_bytes.ToText(SlotText), "\n");

@@ -71,9 +71,15 @@ struct ContractionTile {
   std::vector<ProductCut> cuts;
 };
 
+// Longer rows run one by one: what reductions leave idle at their ends counts for little there, and the rows of one
+// core together should stay in its caches.
+constexpr int64_t kSideBySideElements = 4096;
+
 struct Schedule {
-  int lanes = 1;       // elements per vector operation
-  int unroll = 1;      // independent vectors in flight in a reduction
+  int lanes = 1;   // elements per vector operation
+  int unroll = 1;  // independent vectors in flight in a reduction
+  // Tasks, each a row of at most kSideBySideElements, that run side by side: while one's reduction ends, others go on.
+  int rows = 1;
   int lane_axis = -1;  // the axis whose neighbours fill the lanes; -1: scalar code
   // Parallel lane axis: elements of it per task (0: all). Tasks number the other parallel axes times
   // the chunks of the lane axis.
@@ -84,7 +90,8 @@ struct Schedule {
   // i stands for the value of dim slot i. Splits depend on shapes alone.
   DimExpr tasks;
   DimExpr grain;
-  // Scratch of one worker in bytes (row buffers, each 64-byte aligned), over slots likewise.
+  // Scratch of one worker in bytes (row buffers, each 64-byte aligned, of the rows that it works on), over slots
+  // likewise.
   DimExpr scratch_bytes;
   std::vector<Schedule> links;  // of a chain: over the slots of each link
 

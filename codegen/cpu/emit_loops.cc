@@ -2,7 +2,9 @@
 // along a parallel axis (every stage handles a vector of rows' elements at once: elementwise kernels,
 // reductions over outer dims) or along an axis of a stage (each row's loops are vectorized: softmax, layer norm,
 // scans of rows).
+#include <algorithm>
 #include <cassert>
+#include <deque>
 #include <numeric>
 #include <vector>
 
@@ -27,12 +29,16 @@ class LoopKernelEmitter {
         schedule_(schedule),
         target_(target),
         b_(module.getContext()),
-        frame_(OpenKernelFunction(b_, module, plan, name)),
-        function_(b_.GetInsertBlock()->getParent()),
-        emitter_(b_, target_, plan_, frame_) {}
+        frames_{OpenKernelFunction(b_, module, plan, name)},
+        function_(b_.GetInsertBlock()->getParent()) {
+    PlaceRows();
+    for (const KernelFrame& frame : frames_) rows_.emplace_back(b_, target_, plan_, frame);
+  }
 
   void Emit(const Version& version) {
-    if (version.no_broadcast) emitter_.AssumeNoBroadcast();
+    for (ScalarEmitter& row : rows_) {
+      if (version.no_broadcast) row.AssumeNoBroadcast();
+    }
     streams_ = version.streams;
     b_.SetInsertPoint(b_.GetInsertBlock());
     EmitTaskLoop();
@@ -44,7 +50,24 @@ class LoopKernelEmitter {
   bool LanesAcrossRows() const {
     return schedule_.lane_axis >= 0 && plan_.axes[schedule_.lane_axis].role == AxisRole::kParallel;
   }
-  llvm::Value* ExtentOf(int axis) { return frame_.ExtentValue(b_, plan_.axes[axis].extent); }
+  llvm::Value* ExtentOf(int axis) { return frames_[0].ExtentValue(b_, plan_.axes[axis].extent); }
+
+  // The row buffers of each row lie behind those of the row before.
+  void PlaceRows() {
+    llvm::Value* scratch = frames_[0].scratch;
+    for (int row = 0; row < schedule_.rows; ++row) {
+      if (row > 0) frames_.push_back(frames_[0]);
+      if (scratch != nullptr) scratch = PlaceRowBuffers(b_, plan_, scratch, frames_[row]);
+    }
+  }
+
+  template <typename F>
+  void ForEachRow(F f) {
+    for (int row = rows_begin_; row < rows_end_; ++row) f(rows_[row]);
+  }
+  void Forget() {
+    ForEachRow([](ScalarEmitter& row) { row.Forget(); });
+  }
 
   // A task number is read as digits: one per parallel axis, the lane axis counting chunks last. The
   // first task is decoded by division, the following ones by carrying.
@@ -72,14 +95,33 @@ class LoopKernelEmitter {
         rest = b_.CreateUDiv(rest, extents[i], "first.rest");
       }
     }
-    EmitLoop(b_, function_->getArg(1), function_->getArg(2), 1, "task", [&](llvm::Value*) {
-      for (size_t i = 0; i < digit_axes.size(); ++i) {
-        emitter_.SetAxis(digit_axes[i], b_.CreateLoad(b_.getInt64Ty(), digits[i], "index"));
-        if (digit_axes[i] == schedule_.lane_axis) chunk_ = b_.CreateLoad(b_.getInt64Ty(), digits[i], "chunk");
-      }
-      EmitTask();
-      AdvanceDigits(digits, extents);
-    });
+    llvm::Value* next = function_->getArg(1);
+    llvm::Value* end = function_->getArg(2);
+    for (int rows = schedule_.rows; rows > 0; rows = rows > 1 ? 1 : 0) {
+      llvm::Value* full = rows > 1 ? SideBySideEnd(rows) : end;
+      rows_end_ = rows;
+      next = EmitLoop(b_, next, full, rows, rows > 1 ? "tasks" : "task", [&](llvm::Value*) {
+        ForEachRow([&](ScalarEmitter& row) {
+          for (size_t i = 0; i < digit_axes.size(); ++i) {
+            row.SetAxis(digit_axes[i], b_.CreateLoad(b_.getInt64Ty(), digits[i], "index"));
+            if (digit_axes[i] == schedule_.lane_axis) chunk_ = b_.CreateLoad(b_.getInt64Ty(), digits[i], "chunk");
+          }
+          AdvanceDigits(digits, extents);
+        });
+        EmitTask();
+      });
+    }
+  }
+
+  // Below this task `rows` tasks can run side by side.
+  llvm::Value* SideBySideEnd(int rows) {
+    llvm::Value* elements = b_.getInt64(1);
+    for (size_t i = 0; i < plan_.axes.size(); ++i) {
+      if (plan_.axes[i].role != AxisRole::kParallel) elements = b_.CreateMul(elements, ExtentOf(i), "row.elements");
+    }
+    llvm::Value* end = b_.CreateSub(function_->getArg(2), b_.getInt64(rows - 1), "full.end");
+    llvm::Value* is_short = b_.CreateICmpSLE(elements, b_.getInt64(kSideBySideElements), "row.is_short");
+    return b_.CreateSelect(is_short, end, function_->getArg(1), "side_by_side.end");
   }
 
   void AdvanceDigits(const std::vector<llvm::AllocaInst*>& digits, const std::vector<llvm::Value*>& extents) {
@@ -101,7 +143,7 @@ class LoopKernelEmitter {
     llvm::Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ExtentOf(schedule_.lane_axis),
                                                 b_.CreateAdd(first, b_.getInt64(schedule_.lane_chunk)), nullptr, "end");
     if (streams_) first = EmitUntilAligned(first, end);
-    emitter_.SetStreaming(streams_);
+    rows_[0].SetStreaming(streams_);
     EmitVectors(first, end, ScansAlone() ? kRowVectors : 1, [&](const Vectors& vectors) {
       across_ = vectors;
       Enter(across_, 0);
@@ -114,8 +156,8 @@ class LoopKernelEmitter {
   llvm::Value* EmitUntilAligned(llvm::Value* first, llvm::Value* end) {
     const Statement& store = plan_.stages[0].statements[0];
     const int64_t width = SizeOf(plan_.buffers[store.buffer].dtype), vector = width * schedule_.lanes;
-    emitter_.SetLanes(schedule_.lane_axis, first, 1, nullptr);
-    llvm::Value* address = b_.CreatePtrToInt(emitter_.AddressOf(store.buffer, store.indices), b_.getInt64Ty());
+    rows_[0].SetLanes(schedule_.lane_axis, first, 1, nullptr);
+    llvm::Value* address = b_.CreatePtrToInt(rows_[0].AddressOf(store.buffer, store.indices), b_.getInt64Ty());
     llvm::Value* bytes = b_.CreateAnd(b_.CreateNeg(address), b_.getInt64(vector - 1), "unaligned.bytes");
     llvm::Value* count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateUDiv(bytes, b_.getInt64(width)),
                                                   b_.CreateSub(end, first), nullptr, "unaligned");
@@ -140,7 +182,7 @@ class LoopKernelEmitter {
   // Moves the lanes to vector number `u`.
   void Enter(const Vectors& vectors, int u) {
     llvm::Value* x = b_.CreateAdd(vectors.first, b_.getInt64(int64_t{schedule_.lanes} * u), "x");
-    emitter_.SetLanes(schedule_.lane_axis, x, schedule_.lanes, vectors.mask);
+    ForEachRow([&](ScalarEmitter& row) { row.SetLanes(schedule_.lane_axis, x, schedule_.lanes, vectors.mask); });
   }
 
   // Runs `body` over [first, end) of the lane axis: `unroll` vectors at a time, then one, then a masked rest.
@@ -158,7 +200,7 @@ class LoopKernelEmitter {
       EmitIf(b_, b_.CreateICmpSLT(next, end, "rest"), "tail",
              [&] { body({.first = next, .mask = TailMask(b_.CreateSub(end, next, "rest.count"))}); });
     }
-    emitter_.SetLanes(axis, first, 1, nullptr);
+    ForEachRow([&](ScalarEmitter& row) { row.SetLanes(axis, first, 1, nullptr); });
   }
 
   llvm::Value* TailMask(llvm::Value* count) {
@@ -169,28 +211,56 @@ class LoopKernelEmitter {
   }
 
   void EmitStages() {
-    for (const Stage& stage : plan_.stages) EmitStage(stage);
+    for (const Stage& stage : plan_.stages) {
+      const bool reduces = std::any_of(stage.statements.begin(), stage.statements.end(),
+                                       [](const Statement& s) { return !s.reduce_axes.empty(); });
+      if (reduces || stage.axes.empty()) {
+        EmitStage(stage);
+      } else {
+        EmitRowByRow(stage);
+      }
+    }
   }
 
-  // One accumulator per statement and unrolled vector, as stack slots that SROA turns into registers.
+  // Nothing waits for what such a stage computes, and stores go faster where one follows another in memory.
+  void EmitRowByRow(const Stage& stage) {
+    const int rows = rows_end_;
+    for (int row = 0; row < rows; ++row) {
+      rows_begin_ = row;
+      rows_end_ = row + 1;
+      EmitStage(stage);
+    }
+    rows_begin_ = 0;
+  }
+
+  // Of one reduction of one row: a stack slot per unrolled vector, which SROA turns into a register.
   struct Accumulator {
     std::vector<llvm::AllocaInst*> slots;
+    // Where greatest or least floats are sought: whether no element so far, in a lane's place, was NaN. Not null: the
+    // other slots hold what they would if there were none.
+    llvm::AllocaInst* ordered = nullptr;
+    llvm::Value* unchecked = nullptr;  // an element that `ordered` does not know of yet
   };
 
   void EmitStage(const Stage& stage) {
     std::vector<int> scalar_axes;
     bool lanes_here = false;
-    bool reduces = false;
     for (int axis : stage.axes) {
       lanes_here |= axis == schedule_.lane_axis;
       if (axis != schedule_.lane_axis) scalar_axes.push_back(axis);
     }
-    for (const Statement& s : stage.statements) reduces |= !s.reduce_axes.empty() && !IsScan(plan_, s);
-    const int unroll = lanes_here && reduces ? schedule_.unroll : across_.count;
-    std::vector<Accumulator> accumulators = OpenAccumulators(stage, unroll, lanes_here);
+    bool scans = false;
+    for (const Statement& s : stage.statements) scans |= IsScan(plan_, s);
+    const int unroll = lanes_here && !scans ? schedule_.unroll : across_.count;
+    std::vector<std::vector<Accumulator>> accumulators;  // by row and statement
+    ForEachRow([&](ScalarEmitter& row) { accumulators.push_back(OpenAccumulators(row, stage, unroll, lanes_here)); });
     EmitScalarLoops(scalar_axes, 0, [&] {
       auto statements = [&](int u) {
-        for (size_t i = 0; i < stage.statements.size(); ++i) EmitStatement(stage.statements[i], accumulators[i], u);
+        for (int row = rows_begin_; row < rows_end_; ++row) {
+          for (size_t i = 0; i < stage.statements.size(); ++i) {
+            EmitStatement(rows_[row], stage.statements[i], accumulators[row - rows_begin_][i], u);
+          }
+        }
       };
       if (lanes_here) {
         EmitVectors(b_.getInt64(0), ExtentOf(schedule_.lane_axis), unroll, [&](const Vectors& vectors) {
@@ -198,71 +268,122 @@ class LoopKernelEmitter {
             Enter(vectors, u);
             statements(u);
           }
+          CheckRemaining(accumulators);
         });
       } else {
         for (int u = 0; u < across_.count; ++u) {
           if (across_.count > 1) Enter(across_, u);
           statements(u);
         }
+        CheckRemaining(accumulators);
       }
     });
-    if (!stage.axes.empty()) emitter_.Forget();
-    for (size_t i = 0; i < stage.statements.size(); ++i) {
-      const Statement& s = stage.statements[i];
-      if (!s.reduce_axes.empty() && !IsScan(plan_, s)) CloseAccumulator(s, accumulators[i], lanes_here);
+    if (!stage.axes.empty()) Forget();
+    for (int row = rows_begin_; row < rows_end_; ++row) {
+      for (size_t i = 0; i < stage.statements.size(); ++i) {
+        const Statement& s = stage.statements[i];
+        if (!s.reduce_axes.empty() && !IsScan(plan_, s)) {
+          CloseAccumulator(rows_[row], s, accumulators[row - rows_begin_][i], lanes_here);
+        }
+      }
     }
   }
 
   void EmitScalarLoops(const std::vector<int>& axes, size_t depth, llvm::function_ref<void()> body) {
     if (depth == axes.size()) return body();
     EmitLoop(b_, b_.getInt64(0), ExtentOf(axes[depth]), 1, "tile", [&](llvm::Value* index) {
-      emitter_.SetAxis(axes[depth], index);
+      ForEachRow([&](ScalarEmitter& row) { row.SetAxis(axes[depth], index); });
       EmitScalarLoops(axes, depth + 1, body);
     });
-    emitter_.Forget();
+    Forget();
   }
 
-  std::vector<Accumulator> OpenAccumulators(const Stage& stage, int unroll, bool lanes_here) {
+  llvm::AllocaInst* OpenSlot(llvm::Value* value, const llvm::Twine& name) {
+    llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+    auto* slot = entry.CreateAlloca(value->getType(), nullptr, name);
+    b_.CreateStore(value, slot);
+    return slot;
+  }
+
+  // Comparing vectors into mask registers is what makes it worth while to look for NaN apart.
+  bool SeeksExtreme(const Statement& s, int lanes) const {
+    const bool extreme = s.combiner == OpKind::kMax || s.combiner == OpKind::kMin;
+    return extreme && IsFloat(s.accumulate) && !IsScan(plan_, s) && target_.avx512 && lanes > 1;
+  }
+
+  std::vector<Accumulator> OpenAccumulators(const ScalarEmitter& row, const Stage& stage, int unroll, bool lanes_here) {
     std::vector<Accumulator> result(stage.statements.size());
-    const int lanes = lanes_here ? schedule_.lanes : emitter_.lanes();
+    const int lanes = lanes_here ? schedule_.lanes : row.lanes();
     for (size_t i = 0; i < result.size(); ++i) {
       const Statement& s = stage.statements[i];
       if (s.reduce_axes.empty()) continue;
       for (int u = 0; u < unroll; ++u) {
-        llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
-        auto* slot = entry.CreateAlloca(RegisterType(b_.getContext(), s.accumulate, lanes), nullptr, "accumulator");
-        b_.CreateStore(EmitNeutral(b_, s.combiner, s.accumulate, lanes), slot);
-        result[i].slots.push_back(slot);
+        result[i].slots.push_back(OpenSlot(EmitNeutral(b_, s.combiner, s.accumulate, lanes), "accumulator"));
+      }
+      if (SeeksExtreme(s, lanes)) {
+        result[i].ordered =
+            OpenSlot(llvm::ConstantInt::getTrue(llvm::FixedVectorType::get(b_.getInt1Ty(), lanes)), "ordered");
       }
     }
     return result;
   }
 
-  void EmitStatement(const Statement& s, Accumulator& accumulator, int u) {
+  void EmitStatement(ScalarEmitter& row, const Statement& s, Accumulator& accumulator, int u) {
     if (s.reduce_axes.empty()) {
-      llvm::Value* value = emitter_.Emit(s.value);
+      llvm::Value* value = row.Emit(s.value);
       if (plan_.buffers[s.buffer].kind == BufferKind::kLocal) {
-        emitter_.SetLocal(s.buffer, value);
+        row.SetLocal(s.buffer, value);
       } else {
-        emitter_.Store(s.buffer, s.indices, value);
+        row.Store(s.buffer, s.indices, value);
       }
       return;
     }
-    llvm::Value* value = emitter_.EmitLanes(s.value);
-    if (emitter_.mask()) {
-      llvm::Value* neutral = EmitNeutral(b_, s.combiner, s.accumulate, emitter_.lanes());
-      value = b_.CreateSelect(emitter_.mask(), value, neutral, "active");
+    llvm::Value* value = row.EmitLanes(s.value);
+    if (row.mask()) {
+      llvm::Value* neutral = EmitNeutral(b_, s.combiner, s.accumulate, row.lanes());
+      value = b_.CreateSelect(row.mask(), value, neutral, "active");
     }
-    if (IsScan(plan_, s)) return EmitScanStep(s, value, accumulator.slots[u]);
+    if (IsScan(plan_, s)) return EmitScanStep(row, s, value, accumulator.slots[u]);
     llvm::AllocaInst* slot = accumulator.slots[u];
-    llvm::Value* sum = b_.CreateLoad(slot->getAllocatedType(), slot, "partial");
-    b_.CreateStore(EmitScalarOp(b_, target_, s.combiner, s.accumulate, s.accumulate, {sum, value}), slot);
+    llvm::Value* partial = b_.CreateLoad(slot->getAllocatedType(), slot, "partial");
+    if (accumulator.ordered == nullptr) {
+      b_.CreateStore(EmitScalarOp(b_, target_, s.combiner, s.accumulate, s.accumulate, {partial, value}), slot);
+      return;
+    }
+    b_.CreateStore(Preferred(s, partial, value), slot);
+    if (accumulator.unchecked == nullptr) {
+      accumulator.unchecked = value;
+    } else {
+      Check(accumulator, value);
+    }
+  }
+
+  // The greater or lesser of two that are not NaN.
+  llvm::Value* Preferred(const Statement& s, llvm::Value* x, llvm::Value* y) {
+    const auto wins = s.combiner == OpKind::kMax ? llvm::CmpInst::FCMP_OGT : llvm::CmpInst::FCMP_OLT;
+    return b_.CreateSelect(b_.CreateFCmp(wins, x, y, "wins"), x, y, "preferred");
+  }
+
+  // One comparison tells of two elements whether either is NaN: of `value` and what is not checked yet.
+  void Check(Accumulator& accumulator, llvm::Value* value) {
+    llvm::Value* before = b_.CreateLoad(accumulator.ordered->getAllocatedType(), accumulator.ordered, "ordered.before");
+    llvm::Value* both = b_.CreateFCmpORD(accumulator.unchecked, value, "both.ordered");
+    b_.CreateStore(b_.CreateAnd(before, both, "ordered.all"), accumulator.ordered);
+    accumulator.unchecked = nullptr;
+  }
+
+  void CheckRemaining(std::vector<std::vector<Accumulator>>& accumulators) {
+    for (std::vector<Accumulator>& row : accumulators) {
+      for (Accumulator& accumulator : row) {
+        if (accumulator.unchecked != nullptr) Check(accumulator, accumulator.unchecked);
+      }
+    }
   }
 
   // `slot` holds what the elements before combine to, in every lane where lanes run along the scan. Then the lanes
   // of `value` are combined among themselves first, so that the way from step to step is one combination.
-  void EmitScanStep(const Statement& s, llvm::Value* value, llvm::AllocaInst* slot) {
-    const int lanes = emitter_.lanes();
+  void EmitScanStep(ScalarEmitter& row, const Statement& s, llvm::Value* value, llvm::AllocaInst* slot) {
+    const int lanes = row.lanes();
     const bool along = lanes > 1 && !LanesAcrossRows();
     llvm::Value* before = b_.CreateLoad(slot->getAllocatedType(), slot, "before");
     if (along) value = EmitLaneScan(b_, target_, s.combiner, s.accumulate, value);
@@ -278,37 +399,45 @@ class LoopKernelEmitter {
       }
     }
     b_.CreateStore(next, slot);
-    emitter_.SetLocal(s.buffer, seen);
+    row.SetLocal(s.buffer, seen);
   }
 
   // Combines the partial results, first across unrolled vectors, then across lanes if they were reduced.
-  void CloseAccumulator(const Statement& s, const Accumulator& accumulator, bool lanes_here) {
+  void CloseAccumulator(ScalarEmitter& row, const Statement& s, const Accumulator& accumulator, bool lanes_here) {
+    auto combine = [&](llvm::Value* x, llvm::Value* y) {
+      if (accumulator.ordered != nullptr) return Preferred(s, x, y);
+      return EmitScalarOp(b_, target_, s.combiner, s.accumulate, s.accumulate, {x, y});
+    };
     std::vector<llvm::Value*> parts;
     for (llvm::AllocaInst* slot : accumulator.slots) {
       parts.push_back(b_.CreateLoad(slot->getAllocatedType(), slot, "part"));
     }
     while (parts.size() > 1) {
       const size_t half = parts.size() / 2;
-      for (size_t i = 0; i < half; ++i) {
-        parts[i] = EmitScalarOp(b_, target_, s.combiner, s.accumulate, s.accumulate, {parts[i], parts[i + half]});
-      }
+      for (size_t i = 0; i < half; ++i) parts[i] = combine(parts[i], parts[i + half]);
       parts.resize(half);
     }
     llvm::Value* result = parts[0];
-    if (lanes_here) result = EmitLaneReduction(b_, target_, s.combiner, s.accumulate, result);
+    if (lanes_here) result = EmitLaneReduction(b_, result, combine);
+    if (accumulator.ordered != nullptr) {
+      llvm::Value* ordered = b_.CreateLoad(accumulator.ordered->getAllocatedType(), accumulator.ordered, "ordered");
+      if (lanes_here) ordered = b_.CreateAndReduce(ordered);
+      result = b_.CreateSelect(ordered, result, llvm::ConstantFP::getNaN(result->getType()), "extreme");
+    }
     const DType stored = plan_.buffers[s.buffer].dtype;
     if (stored != s.accumulate) result = EmitScalarOp(b_, target_, OpKind::kCast, s.accumulate, stored, {result});
     assert(plan_.buffers[s.buffer].kind == BufferKind::kLocal);
-    emitter_.SetLocal(s.buffer, result);
+    row.SetLocal(s.buffer, result);
   }
 
   const KernelPlan& plan_;
   const Schedule& schedule_;
   const EmitTarget& target_;
   llvm::IRBuilder<> b_;
-  KernelFrame frame_;
+  std::deque<KernelFrame> frames_;  // by row; where they differ is in the addresses of row buffers
   llvm::Function* function_;
-  ScalarEmitter emitter_;
+  std::deque<ScalarEmitter> rows_;     // of those that run side by side
+  int rows_begin_ = 0, rows_end_ = 1;  // those that are emitted now
   llvm::Value* chunk_ = nullptr;
   bool streams_ = false;
   Vectors across_;  // where lanes run across rows: those at hand

@@ -163,6 +163,33 @@ void AddStreamingVersion(KernelPlan& plan, Schedule& schedule) {
   schedule.versions.insert(schedule.versions.begin(), std::move(streaming));
 }
 
+// Rows at a time: their sums and those of vectors that are in flight in each take half of 32 registers at most.
+constexpr int kSideBySide = 4;
+
+// Whether a task is a row whose reductions end before the next can start: while another row runs beside it, the time
+// until their results are known is not lost. Takes registers for the sums of both.
+bool RunsRowsSideBySide(const KernelPlan& plan, const Schedule& schedule, const TargetTraits& traits) {
+  if (schedule.lane_axis < 0 || plan.axes[schedule.lane_axis].role != AxisRole::kTile) return false;
+  if (traits.vector_registers < 32) return false;
+  for (const Stage& stage : plan.stages) {
+    for (const Statement& s : stage.statements) {
+      if (!s.reduce_axes.empty()) return true;
+    }
+  }
+  return false;
+}
+
+// One row's, or those of `rows` rows that are short enough to run side by side.
+DimExpr ScratchBytes(const KernelPlan& plan, int rows) {
+  const DimExpr one = RowBytes(plan);
+  if (rows == 1 || !HasScratch(plan)) return one;
+  int64_t most = 0;  // of a row of kSideBySideElements
+  for (const Buffer& buffer : plan.buffers) {
+    if (buffer.kind == BufferKind::kRow) most += SizeOf(buffer.dtype) * kSideBySideElements;
+  }
+  return DimExpr::Max(one, DimExpr::Min(rows * one, rows * most));
+}
+
 }  // namespace
 
 Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, bool whole_rows) {
@@ -197,7 +224,8 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
   // A chunk of tasks should be worth some ten thousand cycles, for handing it out costs about a thousand.
   const DimExpr elements_per_chunk = 10000 * schedule.lanes / cost;
   schedule.grain = DimExpr::Max(1, DimExpr::FloorDiv(elements_per_chunk, DimExpr::Max(1, per_task)));
-  schedule.scratch_bytes = RowBytes(plan);
+  if (RunsRowsSideBySide(plan, schedule, traits)) schedule.rows = kSideBySide;
+  schedule.scratch_bytes = ScratchBytes(plan, schedule.rows);
   AddStreamingVersion(plan, schedule);
   return schedule;
 }

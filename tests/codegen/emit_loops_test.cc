@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -106,6 +107,42 @@ TEST_P(EmitLoopsTest, Softmax) {
       }
     }
     EXPECT_EQ(y[rows * columns], -1.0f) << "wrote past the end";
+  }
+}
+
+TEST_P(EmitLoopsTest, RowsSideBySideHaveTheBitsOfRowsAlone) {
+  Build(RowSoftmaxPlan());
+  const bool many_registers = FindCpuTarget(GetParam())->traits.vector_registers == 32;
+  EXPECT_EQ(schedule_.rows, many_registers ? 4 : 1);
+  constexpr int64_t kRows = 11;
+  for (int64_t columns : {1, 7, 33, 200, 4096, 4097}) {
+    const std::vector<float> x = Random(kRows * columns);
+    const int64_t bytes = *schedule_.scratch_bytes.Evaluate(std::vector<int64_t>{kRows, columns});
+    constexpr float kUntouched = -1;
+    std::vector<float> scratch(2 * bytes / 4 + 16, kUntouched), alone(kRows * columns), beside(kRows * columns);
+    auto kernel = image_->Find<void (*)(const int64_t*, int64_t, int64_t, int64_t)>("k_v0");
+    std::vector<int64_t> args = {Slot(x.data()), Slot(alone.data()), kRows, columns, Slot(scratch.data()), bytes};
+    for (int64_t row = 0; row < kRows; ++row) kernel(args.data(), row, row + 1, 0);
+    args[1] = Slot(beside.data());
+    kernel(args.data(), 0, kRows, 1);
+    EXPECT_EQ(alone, beside) << columns;
+    EXPECT_EQ(scratch[2 * bytes / 4], kUntouched) << "wrote past the scratch";
+  }
+}
+
+TEST_P(EmitLoopsTest, GreatestAndLeastOfRowsKeepNaN) {
+  for (OpKind combiner : {OpKind::kMax, OpKind::kMin}) {
+    Build(RowExtremePlan(combiner));
+    for (int64_t columns : {1, 2, 16, 31, 64, 77}) {
+      const int64_t rows = columns + 1;  // the last has no NaN
+      std::vector<float> x = Random(rows * columns);
+      for (int64_t i = 0; i < columns; ++i) x[i * columns + i] = std::numeric_limits<float>::quiet_NaN();
+      std::vector<float> y(rows);
+      Run({Slot(x.data()), Slot(y.data()), rows, columns}, {rows, columns});
+      for (int64_t i = 0; i < columns; ++i) EXPECT_TRUE(std::isnan(y[i])) << "NaN at " << i << " of " << columns;
+      const auto [least, greatest] = std::minmax_element(x.end() - columns, x.end());
+      EXPECT_EQ(y[columns], combiner == OpKind::kMax ? *greatest : *least);
+    }
   }
 }
 

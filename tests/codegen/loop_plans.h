@@ -69,6 +69,22 @@ inline KernelPlan RowSoftmaxPlan(int64_t max_columns = INT64_MAX) {
   return plan;
 }
 
+// b1[i] = the greatest or the least of the last of [d0, d1].
+inline KernelPlan RowExtremePlan(OpKind combiner) {
+  PlanBuilder w;
+  KernelPlan& plan = w.plan;
+  const Extent rows = w.Slot(0), columns = w.Slot(1);
+  plan.axes = {{rows, AxisRole::kParallel}, {columns, AxisRole::kTile}};
+  plan.buffers = {{BufferKind::kInput, DType::kF32, {rows, columns}},
+                  {BufferKind::kOutput, DType::kF32, {rows}},
+                  {BufferKind::kLocal, DType::kF32, {}}};
+  const ExprId x = w.Load(0, {w.Axis(0), w.Axis(1)});
+  plan.stages = {
+      {{1}, {{.buffer = 2, .value = x, .reduce_axes = {1}, .combiner = combiner, .accumulate = DType::kF32}}},
+      {{}, {{.buffer = 1, .indices = {w.Axis(0)}, .value = w.Load(2, {})}}}};
+  return plan;
+}
+
 // b1[i, j] = b0[i, d1 - 1 - j] by way of a row buffer, so that threads read what others wrote.
 inline KernelPlan RowReversePlan() {
   PlanBuilder w;

@@ -78,8 +78,8 @@ graph @g(%x: f64[R, C]) {
 }
 )"),
             R"(
-lanes 8 along a1, unroll 2
-tasks d0, grain max(floordiv(2666, max(d1, 1)), 1), scratch 64*floordiv(d1 + 7, 8)
+lanes 8 along a1, unroll 2, rows 4
+tasks d0, grain max(floordiv(2666, max(d1, 1)), 1), scratch max(64*floordiv(d1 + 7, 8), min(256*floordiv(d1 + 7, 8), 131072))
 version: always
 )");
 }

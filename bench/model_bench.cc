@@ -13,25 +13,28 @@ namespace {
 // 64 rows of 512: 128 KiB in and out each, which stay in L2.
 constexpr int64_t kRows = 64, kColumns = 512;
 
-void MeasureRows(benchmark::State& state, const GraphPtr& graph) {
+void MeasureRows(benchmark::State& state, const GraphPtr& graph, int64_t rows = kRows, int64_t columns = kColumns) {
   const ExecutablePtr executable = Compile(graph.get(), "host");
-  std::vector<float> in = SomeNumbers(kRows * kColumns, 3), out(kRows * kColumns);
+  std::vector<float> in = SomeNumbers(rows * columns, 3), out(rows * columns);
   const SessionPtr session =
-      Bound(executable.get(), 1, {TensorOf(in, {kRows, kColumns})}, {TensorOf(out, {kRows, kColumns})});
+      Bound(executable.get(), 1, {TensorOf(in, {rows, columns})}, {TensorOf(out, {rows, columns})});
   for (auto _ : state) Check(tailor_session_run_bound(session.get()));
   state.counters["s_per_element"] =
-      benchmark::Counter(kRows * kColumns, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+      benchmark::Counter(rows * columns, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
-void MeasureSoftmax(benchmark::State& state) {
+void MeasureSoftmax(benchmark::State& state, int64_t rows, int64_t columns) {
   const GraphPtr graph = NewGraph("softmax");
   tailor_graph* g = graph.get();
   tailor_value y;
   Check(tailor_graph_softmax(g, Input(g, "x", {Symbol(g, "M", 1 << 20), Symbol(g, "N", 1 << 20)}), -1, &y));
   Output(g, y);
-  MeasureRows(state, graph);
+  MeasureRows(state, graph, rows, columns);
 }
-BENCHMARK(MeasureSoftmax)->Name("softmax/64x512");
+BENCHMARK_CAPTURE(MeasureSoftmax, in_cache, kRows, kColumns)->Name("softmax/64x512");
+// AStitch section 3.3: very many short rows, and few long ones.
+BENCHMARK_CAPTURE(MeasureSoftmax, short_rows, 750000, 32)->Name("softmax/750000x32")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(MeasureSoftmax, long_rows, 64, 30000)->Name("softmax/64x30000")->Unit(benchmark::kMillisecond);
 
 void MeasureLayerNorm(benchmark::State& state) {
   const GraphPtr graph = NewGraph("layer_norm");

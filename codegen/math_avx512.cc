@@ -3,6 +3,7 @@
 #include <cassert>
 #include <numeric>
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/IntrinsicsX86.h"
@@ -16,73 +17,89 @@ constexpr int kRegisterBits = 512;
 constexpr int kCurrentRounding = 4;  // the operand that stands for the mode of MXCSR
 constexpr int kTableEntries = 32;    // of f32 in two registers
 
-int RegisterLanes(llvm::Type* type) { return kRegisterBits / static_cast<int>(type->getScalarSizeInBits()); }
+using Registers = llvm::ArrayRef<Value*>;
 
-// `x` in the low lanes of a register, where it does not fill one.
-Value* Widened(llvm::IRBuilderBase& b, Value* x) {
-  const int wide = RegisterLanes(x->getType());
-  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
-  if (vector == nullptr) {
-    return b.CreateInsertElement(llvm::PoisonValue::get(llvm::FixedVectorType::get(x->getType(), wide)), x,
-                                 uint64_t{0});
-  }
-  const int lanes = static_cast<int>(vector->getNumElements());
-  assert(lanes <= wide);
-  if (lanes == wide) return x;
-  llvm::SmallVector<int> places(wide, llvm::PoisonMaskElem);
-  std::iota(places.begin(), places.begin() + lanes, 0);
-  return b.CreateShuffleVector(x, places, "widened");
+int LanesOf(llvm::Type* type) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  return vector == nullptr ? 1 : static_cast<int>(vector->getNumElements());
 }
 
-// The low lanes of the register `wide`, as many as `type` has.
-Value* Narrowed(llvm::IRBuilderBase& b, Value* wide, llvm::Type* type, const llvm::Twine& name) {
-  if (wide->getType() == type) return wide;
-  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
-  if (vector == nullptr) return b.CreateExtractElement(wide, uint64_t{0}, name);
-  llvm::SmallVector<int> places(vector->getNumElements());
-  std::iota(places.begin(), places.end(), 0);
-  return b.CreateShuffleVector(wide, places, name);
+// Lanes first, first + 1, ... of `x`, and of nothing beyond its last, `count` in all.
+Value* Lanes(llvm::IRBuilderBase& b, Value* x, int first, int count) {
+  const int lanes = LanesOf(x->getType());
+  if (first == 0 && lanes == count) return x;
+  if (!x->getType()->isVectorTy()) {
+    return b.CreateInsertElement(llvm::PoisonValue::get(llvm::FixedVectorType::get(x->getType(), count)), x,
+                                 uint64_t{0});
+  }
+  llvm::SmallVector<int> places(count, llvm::PoisonMaskElem);
+  for (int i = 0; i < count && first + i < lanes; ++i) places[i] = first + i;
+  return b.CreateShuffleVector(x, places, "lanes");
+}
+
+// `f` of the registers that the lanes of `operands` fill, one after another; the results are lanes of `type`, and so
+// wide are those of all operands.
+Value* ByRegister(llvm::IRBuilderBase& b, llvm::Type* type, Registers operands, const llvm::Twine& name,
+                  llvm::function_ref<Value*(Registers)> f) {
+  const int lanes = LanesOf(type), wide = kRegisterBits / static_cast<int>(type->getScalarSizeInBits());
+  Value* all = nullptr;
+  for (int first = 0; first < lanes; first += wide) {
+    llvm::SmallVector<Value*> registers;
+    for (Value* operand : operands) registers.push_back(Lanes(b, operand, first, wide));
+    Value* part = f(registers);
+    if (all == nullptr) {
+      all = part;
+      continue;
+    }
+    llvm::SmallVector<int> places(first + wide);
+    std::iota(places.begin(), places.end(), 0);
+    all = b.CreateShuffleVector(all, Lanes(b, part, 0, first), places, "registers");
+  }
+  if (!type->isVectorTy()) return b.CreateExtractElement(all, uint64_t{0}, name);
+  return Lanes(b, all, 0, lanes);
+}
+
+// Calls `single` or `twofold`, by the type of the first operand: an intrinsic whose operands end with a mask, here of
+// all lanes, and a rounding mode.
+Value* CallMasked(llvm::IRBuilderBase& b, llvm::Intrinsic::ID single, llvm::Intrinsic::ID twofold, Registers operands) {
+  llvm::SmallVector<Value*> arguments(operands.begin(), operands.end());
+  llvm::Type* type = operands[0]->getType();
+  arguments.push_back(llvm::ConstantInt::getAllOnesValue(b.getIntNTy(LanesOf(type))));
+  arguments.push_back(b.getInt32(kCurrentRounding));
+  return b.CreateIntrinsic(type->getScalarType()->isDoubleTy() ? twofold : single, {}, arguments);
 }
 
 // What lanes keep that a mask leaves out: there are none.
-Value* Kept(const LaneMath& m) {
-  return llvm::PoisonValue::get(llvm::FixedVectorType::get(m.type()->getScalarType(), RegisterLanes(m.type())));
-}
-
-// Calls `single` or `twofold`, an intrinsic whose operands end with a mask, here of all lanes, and a rounding mode.
-Value* CallMasked(const LaneMath& m, llvm::Intrinsic::ID single, llvm::Intrinsic::ID twofold,
-                  llvm::ArrayRef<Value*> operands, const llvm::Twine& name) {
-  auto& b = m.builder();
-  llvm::SmallVector<Value*> arguments(operands.begin(), operands.end());
-  arguments.push_back(llvm::ConstantInt::getAllOnesValue(b.getIntNTy(RegisterLanes(m.type()))));
-  arguments.push_back(b.getInt32(kCurrentRounding));
-  Value* result = b.CreateIntrinsic(m.is_double() ? twofold : single, {}, arguments, nullptr, name + ".wide");
-  return Narrowed(b, result, m.type(), name);
-}
+Value* Kept(Value* like) { return llvm::PoisonValue::get(like->getType()); }
 
 }  // namespace
 
 Value* ScaleByPower(const LaneMath& m, Value* x, Value* exponent, const llvm::Twine& name) {
   auto& b = m.builder();
-  return CallMasked(m, llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, llvm::Intrinsic::x86_avx512_mask_scalef_pd_512,
-                    {Widened(b, x), Widened(b, exponent), Kept(m)}, name);
+  return ByRegister(b, m.type(), {x, exponent}, name, [&](Registers r) {
+    return CallMasked(b, llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, llvm::Intrinsic::x86_avx512_mask_scalef_pd_512,
+                      {r[0], r[1], Kept(r[0])});
+  });
 }
 
 Value* BoundMagnitude(const LaneMath& m, Value* x, double bound, const llvm::Twine& name) {
   constexpr int kLesserMagnitudeSignOfFirst = 0b0010;
   auto& b = m.builder();
-  Value* wide = Widened(b, x);
-  Value* bounds = llvm::ConstantFP::get(wide->getType(), bound);
-  return CallMasked(m, llvm::Intrinsic::x86_avx512_mask_range_ps_512, llvm::Intrinsic::x86_avx512_mask_range_pd_512,
-                    {wide, bounds, b.getInt32(kLesserMagnitudeSignOfFirst), Kept(m)}, name);
+  return ByRegister(b, m.type(), {x}, name, [&](Registers r) {
+    Value* bounds = llvm::ConstantFP::get(r[0]->getType(), bound);
+    return CallMasked(b, llvm::Intrinsic::x86_avx512_mask_range_ps_512, llvm::Intrinsic::x86_avx512_mask_range_pd_512,
+                      {r[0], bounds, b.getInt32(kLesserMagnitudeSignOfFirst), Kept(r[0])});
+  });
 }
 
 Value* RestOfFraction(const LaneMath& m, Value* x, int bits, const llvm::Twine& name) {
   assert(bits >= 0 && bits < 16);
   constexpr int kToNearest = 0b0000;
   auto& b = m.builder();
-  return CallMasked(m, llvm::Intrinsic::x86_avx512_mask_reduce_ps_512, llvm::Intrinsic::x86_avx512_mask_reduce_pd_512,
-                    {Widened(b, x), b.getInt32(bits << 4 | kToNearest), Kept(m)}, name);
+  return ByRegister(b, m.type(), {x}, name, [&](Registers r) {
+    return CallMasked(b, llvm::Intrinsic::x86_avx512_mask_reduce_ps_512, llvm::Intrinsic::x86_avx512_mask_reduce_pd_512,
+                      {r[0], b.getInt32(bits << 4 | kToNearest), Kept(r[0])});
+  });
 }
 
 Value* UnlessSpecial(const LaneMath& m, Value* x, Value* other, const llvm::Twine& name) {
@@ -90,11 +107,12 @@ Value* UnlessSpecial(const LaneMath& m, Value* x, Value* other, const llvm::Twin
   // greater than zero. 0 stands for x, 1 for `other`.
   constexpr uint64_t kChoice = 0x00110111;
   auto& b = m.builder();
-  Value* wide = Widened(b, x);
-  llvm::Type* bits = wide->getType()->getWithNewType(b.getIntNTy(m.type()->getScalarSizeInBits()));
-  return CallMasked(m, llvm::Intrinsic::x86_avx512_mask_fixupimm_ps_512,
-                    llvm::Intrinsic::x86_avx512_mask_fixupimm_pd_512,
-                    {wide, Widened(b, other), llvm::ConstantInt::get(bits, kChoice), b.getInt32(0)}, name);
+  return ByRegister(b, m.type(), {x, other}, name, [&](Registers r) {
+    llvm::Type* bits = r[0]->getType()->getWithNewType(b.getIntNTy(m.type()->getScalarSizeInBits()));
+    return CallMasked(b, llvm::Intrinsic::x86_avx512_mask_fixupimm_ps_512,
+                      llvm::Intrinsic::x86_avx512_mask_fixupimm_pd_512,
+                      {r[0], r[1], llvm::ConstantInt::get(bits, kChoice), b.getInt32(0)});
+  });
 }
 
 Value* LookUp(const LaneMath& m, llvm::ArrayRef<float> table, Value* index, const llvm::Twine& name) {
@@ -103,9 +121,10 @@ Value* LookUp(const LaneMath& m, llvm::ArrayRef<float> table, Value* index, cons
   const auto half = [&](size_t first) {
     return llvm::ConstantDataVector::get(b.getContext(), table.slice(first, kTableEntries / 2));
   };
-  Value* found = b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_ps_512, {},
-                                   {half(0), Widened(b, index), half(kTableEntries / 2)}, nullptr, name + ".wide");
-  return Narrowed(b, found, m.type(), name);
+  return ByRegister(b, m.type(), {index}, name, [&](Registers r) {
+    return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_ps_512, {},
+                             {half(0), r[0], half(kTableEntries / 2)});
+  });
 }
 
 }  // namespace tailor::math

@@ -1,5 +1,5 @@
 // The instructions of AVX-512 that math functions gain from and that LLVM has no name of its own for. Each takes whole
-// registers; fewer lanes are widened to one, so that a value has the same bits at every lane count.
+// registers: fewer lanes are widened to one, more fill several, so that a value has the same bits at every lane count.
 #ifndef TAILOR_CODEGEN_MATH_AVX512_H_
 #define TAILOR_CODEGEN_MATH_AVX512_H_
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/cpu/accumulator.h"
 #include "codegen/emit_cpu.h"
 #include "codegen/emit_loop.h"
 #include "codegen/scalar_emitter.h"
@@ -233,15 +234,6 @@ class LoopKernelEmitter {
     rows_begin_ = 0;
   }
 
-  // Of one reduction of one row: a stack slot per unrolled vector, which SROA turns into a register.
-  struct Accumulator {
-    std::vector<llvm::AllocaInst*> slots;
-    // Where greatest or least floats are sought: whether no element so far, in a lane's place, was NaN. Not null: the
-    // other slots hold what they would if there were none.
-    llvm::AllocaInst* ordered = nullptr;
-    llvm::Value* unchecked = nullptr;  // an element that `ordered` does not know of yet
-  };
-
   void EmitStage(const Stage& stage) {
     std::vector<int> scalar_axes;
     bool lanes_here = false;
@@ -253,7 +245,17 @@ class LoopKernelEmitter {
     for (const Statement& s : stage.statements) scans |= IsScan(plan_, s);
     const int unroll = lanes_here && !scans ? schedule_.unroll : across_.count;
     std::vector<std::vector<Accumulator>> accumulators;  // by row and statement
-    ForEachRow([&](ScalarEmitter& row) { accumulators.push_back(OpenAccumulators(row, stage, unroll, lanes_here)); });
+    ForEachRow([&](ScalarEmitter& row) {
+      const int lanes = lanes_here ? schedule_.lanes : row.lanes();
+      for (std::vector<Accumulator>& of_row = accumulators.emplace_back(); const Statement& s : stage.statements) {
+        of_row.emplace_back(b_, target_, s, IsScan(plan_, s), s.reduce_axes.empty() ? 0 : unroll, lanes);
+      }
+    });
+    auto end_step = [&] {
+      for (std::vector<Accumulator>& of_row : accumulators) {
+        for (Accumulator& accumulator : of_row) accumulator.EndStep();
+      }
+    };
     EmitScalarLoops(scalar_axes, 0, [&] {
       auto statements = [&](int u) {
         for (int row = rows_begin_; row < rows_end_; ++row) {
@@ -268,14 +270,14 @@ class LoopKernelEmitter {
             Enter(vectors, u);
             statements(u);
           }
-          CheckRemaining(accumulators);
+          end_step();
         });
       } else {
         for (int u = 0; u < across_.count; ++u) {
           if (across_.count > 1) Enter(across_, u);
           statements(u);
         }
-        CheckRemaining(accumulators);
+        end_step();
       }
     });
     if (!stage.axes.empty()) Forget();
@@ -283,7 +285,7 @@ class LoopKernelEmitter {
       for (size_t i = 0; i < stage.statements.size(); ++i) {
         const Statement& s = stage.statements[i];
         if (!s.reduce_axes.empty() && !IsScan(plan_, s)) {
-          CloseAccumulator(rows_[row], s, accumulators[row - rows_begin_][i], lanes_here);
+          rows_[row].SetLocal(s.buffer, Stored(s, accumulators[row - rows_begin_][i].Close(lanes_here)));
         }
       }
     }
@@ -296,36 +298,6 @@ class LoopKernelEmitter {
       EmitScalarLoops(axes, depth + 1, body);
     });
     Forget();
-  }
-
-  llvm::AllocaInst* OpenSlot(llvm::Value* value, const llvm::Twine& name) {
-    llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
-    auto* slot = entry.CreateAlloca(value->getType(), nullptr, name);
-    b_.CreateStore(value, slot);
-    return slot;
-  }
-
-  // Comparing vectors into mask registers is what makes it worth while to look for NaN apart.
-  bool SeeksExtreme(const Statement& s, int lanes) const {
-    const bool extreme = s.combiner == OpKind::kMax || s.combiner == OpKind::kMin;
-    return extreme && IsFloat(s.accumulate) && !IsScan(plan_, s) && target_.avx512 && lanes > 1;
-  }
-
-  std::vector<Accumulator> OpenAccumulators(const ScalarEmitter& row, const Stage& stage, int unroll, bool lanes_here) {
-    std::vector<Accumulator> result(stage.statements.size());
-    const int lanes = lanes_here ? schedule_.lanes : row.lanes();
-    for (size_t i = 0; i < result.size(); ++i) {
-      const Statement& s = stage.statements[i];
-      if (s.reduce_axes.empty()) continue;
-      for (int u = 0; u < unroll; ++u) {
-        result[i].slots.push_back(OpenSlot(EmitNeutral(b_, s.combiner, s.accumulate, lanes), "accumulator"));
-      }
-      if (SeeksExtreme(s, lanes)) {
-        result[i].ordered =
-            OpenSlot(llvm::ConstantInt::getTrue(llvm::FixedVectorType::get(b_.getInt1Ty(), lanes)), "ordered");
-      }
-    }
-    return result;
   }
 
   void EmitStatement(ScalarEmitter& row, const Statement& s, Accumulator& accumulator, int u) {
@@ -343,41 +315,16 @@ class LoopKernelEmitter {
       llvm::Value* neutral = EmitNeutral(b_, s.combiner, s.accumulate, row.lanes());
       value = b_.CreateSelect(row.mask(), value, neutral, "active");
     }
-    if (IsScan(plan_, s)) return EmitScanStep(row, s, value, accumulator.slots[u]);
-    llvm::AllocaInst* slot = accumulator.slots[u];
-    llvm::Value* partial = b_.CreateLoad(slot->getAllocatedType(), slot, "partial");
-    if (accumulator.ordered == nullptr) {
-      b_.CreateStore(EmitScalarOp(b_, target_, s.combiner, s.accumulate, s.accumulate, {partial, value}), slot);
-      return;
-    }
-    b_.CreateStore(Preferred(s, partial, value), slot);
-    if (accumulator.unchecked == nullptr) {
-      accumulator.unchecked = value;
-    } else {
-      Check(accumulator, value);
-    }
+    if (IsScan(plan_, s)) return EmitScanStep(row, s, value, accumulator.slot(u));
+    accumulator.Add(value, u);
   }
 
-  // The greater or lesser of two that are not NaN.
-  llvm::Value* Preferred(const Statement& s, llvm::Value* x, llvm::Value* y) {
-    const auto wins = s.combiner == OpKind::kMax ? llvm::CmpInst::FCMP_OGT : llvm::CmpInst::FCMP_OLT;
-    return b_.CreateSelect(b_.CreateFCmp(wins, x, y, "wins"), x, y, "preferred");
-  }
-
-  // One comparison tells of two elements whether either is NaN: of `value` and what is not checked yet.
-  void Check(Accumulator& accumulator, llvm::Value* value) {
-    llvm::Value* before = b_.CreateLoad(accumulator.ordered->getAllocatedType(), accumulator.ordered, "ordered.before");
-    llvm::Value* both = b_.CreateFCmpORD(accumulator.unchecked, value, "both.ordered");
-    b_.CreateStore(b_.CreateAnd(before, both, "ordered.all"), accumulator.ordered);
-    accumulator.unchecked = nullptr;
-  }
-
-  void CheckRemaining(std::vector<std::vector<Accumulator>>& accumulators) {
-    for (std::vector<Accumulator>& row : accumulators) {
-      for (Accumulator& accumulator : row) {
-        if (accumulator.unchecked != nullptr) Check(accumulator, accumulator.unchecked);
-      }
-    }
+  // A reduction's result in the type of its buffer.
+  llvm::Value* Stored(const Statement& s, llvm::Value* result) {
+    assert(plan_.buffers[s.buffer].kind == BufferKind::kLocal);
+    const DType stored = plan_.buffers[s.buffer].dtype;
+    if (stored == s.accumulate) return result;
+    return EmitScalarOp(b_, target_, OpKind::kCast, s.accumulate, stored, {result});
   }
 
   // `slot` holds what the elements before combine to, in every lane where lanes run along the scan. Then the lanes
@@ -400,34 +347,6 @@ class LoopKernelEmitter {
     }
     b_.CreateStore(next, slot);
     row.SetLocal(s.buffer, seen);
-  }
-
-  // Combines the partial results, first across unrolled vectors, then across lanes if they were reduced.
-  void CloseAccumulator(ScalarEmitter& row, const Statement& s, const Accumulator& accumulator, bool lanes_here) {
-    auto combine = [&](llvm::Value* x, llvm::Value* y) {
-      if (accumulator.ordered != nullptr) return Preferred(s, x, y);
-      return EmitScalarOp(b_, target_, s.combiner, s.accumulate, s.accumulate, {x, y});
-    };
-    std::vector<llvm::Value*> parts;
-    for (llvm::AllocaInst* slot : accumulator.slots) {
-      parts.push_back(b_.CreateLoad(slot->getAllocatedType(), slot, "part"));
-    }
-    while (parts.size() > 1) {
-      const size_t half = parts.size() / 2;
-      for (size_t i = 0; i < half; ++i) parts[i] = combine(parts[i], parts[i + half]);
-      parts.resize(half);
-    }
-    llvm::Value* result = parts[0];
-    if (lanes_here) result = EmitLaneReduction(b_, result, combine);
-    if (accumulator.ordered != nullptr) {
-      llvm::Value* ordered = b_.CreateLoad(accumulator.ordered->getAllocatedType(), accumulator.ordered, "ordered");
-      if (lanes_here) ordered = b_.CreateAndReduce(ordered);
-      result = b_.CreateSelect(ordered, result, llvm::ConstantFP::getNaN(result->getType()), "extreme");
-    }
-    const DType stored = plan_.buffers[s.buffer].dtype;
-    if (stored != s.accumulate) result = EmitScalarOp(b_, target_, OpKind::kCast, s.accumulate, stored, {result});
-    assert(plan_.buffers[s.buffer].kind == BufferKind::kLocal);
-    row.SetLocal(s.buffer, result);
   }
 
   const KernelPlan& plan_;

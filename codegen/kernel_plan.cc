@@ -118,7 +118,7 @@ std::string KeyOf(const Expr& e) {
 }  // namespace
 
 void KernelPlan::FoldSplitIndices(const Buffer& buffer, std::vector<ExprId>& indices) {
-  if (buffer.layout != ConstantLayout::kRowMajor) return;
+  if (buffer.layout != ConstantLayout::kRowMajor || buffer.kind == BufferKind::kBox) return;
   for (size_t d = 0; d + 1 < indices.size(); ++d) {
     size_t next = d + 1;  // dims of extent 1 between the two do not matter
     while (next + 1 < indices.size() && buffer.dims[next] == Extent{.constant = 1}) ++next;

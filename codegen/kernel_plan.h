@@ -122,7 +122,8 @@ struct KernelPlan {
   std::vector<Buffer> buffers;  // inputs, then outputs, then row, then local
   std::vector<Expr> exprs;
   std::vector<Stage> stages;
-  bool contraction = false;  // stage 0 is one multiply-add reduction over the contract axis
+  bool contraction = false;  // the first stage, or the one after that which fills the box, is one multiply-add
+                             // reduction over the contract axis
   // Not empty: a chain. Each task runs the links, one after another, on a block of rows of the last axis; the axes are
   // those of the rows, outer first, and there are no stages.
   std::vector<ChainLink> links;
@@ -131,7 +132,7 @@ struct KernelPlan {
   // Adds `expr` or finds its equal; operands must exist. Folds constants and trivial index arithmetic.
   ExprId Add(Expr expr);
   // Rewrites row-major indices [.., x / E, x % E, ..] into [.., 0, x, ..], the same element, where E is the second
-  // dim's extent. An index may thus exceed its own dim.
+  // dim's extent. An index may thus exceed its own dim. Of a box only what lies within its dims is there.
   void FoldSplitIndices(const Buffer& buffer, std::vector<ExprId>& indices);
   Extent AddDim(const DimSlot& slot);  // constant if the value is; reuses an equal slot
 

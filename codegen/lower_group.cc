@@ -11,6 +11,7 @@
 #include "codegen/row_stages.h"
 #include "codegen/scatter_kernels.h"
 #include "codegen/value_lowering.h"
+#include "fusion/node_class.h"
 
 namespace tailor {
 namespace {
@@ -97,10 +98,10 @@ class GroupLowering {
     return values_.IndexOp(ExprKind::kIndexSub, values_.Dim(group_.axes[axis].extent - 1), step);
   }
 
-  // The node of the group that computes `output`, which may be views of it, and the store index.
+  // The node of the group that the loops compute for `output`, which may be views of it, and the store index.
   std::pair<Value, Index> SourceOf(Value output) {
     std::vector<NodeId> views;
-    Value base = output;
+    Value base = group_.trailing_views.empty() ? output : Value{group_.trailing_views.back(), 0};
     while (!group_.axis_of.contains(base.node)) {
       views.push_back(base.node);
       base = graph_.node(base.node).operands[0];
@@ -274,6 +275,7 @@ class GroupLowering {
     const int k = static_cast<int>(group_.axes.size()) - 1, n = k - 1, m = k - 2;
     const DType dtype = dot.results[0].dtype;
     const DType accumulate = AccumulatorOf(dtype);
+    FillBox();
     ExprId lhs = values_.At(dot.operands[0], OperandIndex(0, m, k, dot.i64("transpose_lhs") != 0));
     ExprId rhs = RightOperand(n, k);
     const int sum = values_.AddBuffer(BufferKind::kLocal, accumulate, {});
@@ -291,10 +293,33 @@ class GroupLowering {
     Stage epilogue;
     for (Value v : group_.outputs) {
       auto [base, index] = SourceOf(v);
-      ExprId value = values_.At(base, AxesOf(base.node));
+      const bool follows_views = !group_.trailing_views.empty() && v.node != group_.trailing_views.back();
+      ExprId value = follows_views ? values_.At(v, index) : values_.At(base, AxesOf(base.node));
       epilogue.statements.push_back({.buffer = OutputBuffer(v), .indices = index, .value = value});
     }
     plan.stages.push_back(std::move(epilogue));
+  }
+
+  // A left operand that the group computes is placed in a box, by a stage over axes of its own.
+  void FillBox() {
+    Value boxed = graph_.node(group_.dominant).operands[0];
+    while (values_.InGroup(boxed.node) && IsFree(graph_.node(boxed.node))) boxed = graph_.node(boxed.node).operands[0];
+    if (!values_.InGroup(boxed.node)) return;
+    KernelPlan& plan = values_.plan;
+    const TensorType& type = graph_.type(boxed);
+    Stage fill;
+    Index index;
+    for (const DimExpr& extent : type.shape) {
+      fill.axes.push_back(static_cast<int>(plan.axes.size()));
+      plan.axes.push_back({values_.ExtentOf(extent), AxisRole::kTile});
+      index.push_back(values_.Axis(fill.axes.back()));
+    }
+    const ExprId value = values_.At(boxed, index);
+    const int buffer = values_.AddBuffer(BufferKind::kBox, type.dtype, type.shape);
+    fill.statements.push_back({.buffer = buffer, .indices = index, .value = value});
+    plan.stages.push_back(std::move(fill));
+    values_.NextStage();
+    values_.Place(boxed, buffer);
   }
 
   // Index into dot operand `i`: its batch dims aligned to the end of the result's, then (row, column).

@@ -172,13 +172,20 @@ KernelPlan Merge(const KernelPlan& from, int outer) {
   return to;
 }
 
+// Whether axes `outer` and the next of a contraction are no one axis: those that fill a box, and n, and with `keep_m`
+// m.
+bool Stays(const KernelPlan& plan, int outer, bool keep_m) {
+  int n = 0;
+  while (plan.axes[n + 1].role != AxisRole::kContract) ++n;
+  return outer > n || outer + 1 == n || (keep_m && outer + 2 == n);
+}
+
 }  // namespace
 
 void CollapseAxes(KernelPlan& plan, const ShapeFacts& facts, bool keep_m) {
   for (int outer = 0; outer + 1 < static_cast<int>(plan.axes.size());) {
     const AxisRole role = plan.axes[outer].role;
-    const int n = static_cast<int>(plan.axes.size()) - 2;
-    const bool stays = plan.contraction && (outer + 1 == n || (keep_m && outer + 2 == n));
+    const bool stays = plan.contraction && Stays(plan, outer, keep_m);
     const bool mergeable = role == plan.axes[outer + 1].role && role != AxisRole::kContract && !stays;
     if (mergeable && MergeCheck(plan, facts, outer).Holds()) {
       plan = Merge(plan, outer);

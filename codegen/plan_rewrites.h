@@ -11,7 +11,8 @@
 namespace tailor {
 
 // Merges neighbouring axes of one role that all accesses walk as if they were one ([B, S, C] row-major with
-// a bias of [C] becomes [B*S, C]). The n axis of a contraction and contract axes stay, with `keep_m` its m axis too.
+// a bias of [C] becomes [B*S, C]). The n axis of a contraction, contract axes and those of a box stay, with `keep_m`
+// its m axis too.
 void CollapseAxes(KernelPlan& plan, const ShapeFacts& facts, bool keep_m = false);
 
 // Drops what no statement uses and renumbers: buffers by kind (inputs, outputs, row, local) in their

@@ -56,6 +56,11 @@ ExprId ValueLowering::At(Value v, const Index& index, ExprId predicate) {
     return plan.Add(
         {.kind = ExprKind::kLoad, .dtype = buffer.dtype, .ref = it->second.buffer, .args = it->second.index});
   }
+  if (auto it = placed_.find(v); it != placed_.end()) {
+    const DType dtype = graph_.type(v).dtype;
+    return plan.Add(
+        {.kind = ExprKind::kLoad, .dtype = dtype, .ref = it->second, .args = index, .predicate = predicate});
+  }
   auto key = std::make_tuple(v, index, predicate);
   if (auto it = memo_.find(key); it != memo_.end()) return it->second;
   ExprId id = Compute(v, index, predicate);

@@ -30,6 +30,8 @@ class ValueLowering {
   ExprId At(Value v, const Index& index, ExprId predicate = -1);
   // `v` is held by `buffer` at `index` of the plan (a stage stored it): later uses load it.
   void Materialize(Value v, int buffer, Index index);
+  // `v` is in `buffer` as a whole, by now: later uses load it there at their index.
+  void Place(Value v, int buffer) { placed_[v] = buffer; }
   // `v` is `expr` at every index that the plan asks for (a per-row result).
   void Define(Value v, ExprId expr) { defined_[v] = expr; }
   // Forgets memoized expressions, so that values materialized since are loaded.
@@ -78,6 +80,7 @@ class ValueLowering {
     Index index;
   };
   std::map<Value, Held> held_;
+  std::map<Value, int> placed_;
   std::map<Value, ExprId> defined_;
   std::map<Value, int> inputs_;
   std::map<std::pair<NodeId, size_t>, int> fault_of_;

@@ -1,7 +1,10 @@
 #include "fusion/absorb_views.h"
 
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "fusion/form_group.h"
+#include "fusion/left_views.h"
 #include "fusion/node_class.h"
 #include "fusion/operand_map.h"
 #include "graph/status_macros.h"
@@ -20,7 +23,7 @@ bool IsLinear(const FusionContext& context, NodeId id) {
   return node.op != OpKind::kReshape || of_memory || ReshapeOnlySplits(context.graph, context.facts, id);
 }
 
-// Whether `id` reshapes views of windows. Those are written out, many times as large as what they read, so it is the
+// Whether `id` reshapes views of windows. Where those are written out, many times as large as what they read, it is the
 // view before the reshape that goes to memory: its loops run along dims, without dividing indices.
 bool ReshapesWindows(const FusionContext& context, NodeId id) {
   const Graph& graph = context.graph;
@@ -30,6 +33,39 @@ bool ReshapesWindows(const FusionContext& context, NodeId id) {
     if (graph.node(view).op == OpKind::kWindow) return true;
   }
   return false;
+}
+
+// How products read a node through floating views.
+struct ProductReads {
+  bool other = false;               // as a right operand
+  std::optional<Dependences> left;  // as left operands: what its dims depend on, in one or another
+};
+
+ProductReads ReadsOf(const FusionContext& context, const Uses& uses, const std::vector<bool>& floating,
+                     const std::vector<ProductReads>& reads, NodeId id) {
+  ProductReads result;
+  const auto add = [&](const Dependences& of) {
+    if (!result.left) result.left = Dependences(of.size(), kOnNothing);
+    for (size_t d = 0; d < of.size(); ++d) (*result.left)[d] |= of[d];
+  };
+  for (NodeId user : uses.users(id)) {
+    const Node& node = context.graph.node(user);
+    if (IsContraction(node)) {
+      if (node.operands[0].node == id) add(OfLeftOperand(context.graph, user));
+      result.other = result.other || node.operands[1].node == id;
+    } else if (floating[user]) {
+      result.other = result.other || reads[user].other;
+      if (!reads[user].left) continue;
+      const std::optional<Dependences> through = ThroughView(context, user, *reads[user].left);
+      if (through) add(*through);
+    }
+  }
+  return result;
+}
+
+// Whether products read `id` as nothing but their left operand, in place.
+bool IsLeftView(const FusionContext& context, NodeId id, const ProductReads& reads) {
+  return reads.left && !reads.other && ThroughView(context, id, *reads.left);
 }
 
 }  // namespace
@@ -51,6 +87,7 @@ absl::Status AbsorbViews(const FusionContext& context, FusionPlan& plan) {
   std::vector<bool> floating(graph.nodes().size(), false);
   std::vector<bool> stored(graph.nodes().size(), false);      // views that a floating reshape reads from memory
   std::vector<NodeId> fed_product(graph.nodes().size(), -1);  // through floating nodes
+  std::vector<ProductReads> reads(graph.nodes().size());
   std::vector<Refusal> refusals = std::move(plan.refusals);
   for (NodeId id = static_cast<NodeId>(floating.size()) - 1; id >= 0; --id) {
     if (!uses.live(id) || !IsFree(graph.node(id))) continue;
@@ -59,8 +96,9 @@ absl::Status AbsorbViews(const FusionContext& context, FusionPlan& plan) {
       if (IsContraction(graph.node(user))) product = user;
       if (floating[user] && fed_product[user] >= 0) product = fed_product[user];
     }
+    reads[id] = ReadsOf(context, uses, floating, reads, id);
     if (product >= 0 && !uses.stored(id) && !IsLinear(context, id) && ReshapesWindows(context, id)) {
-      stored[graph.node(id).operands[0].node] = true;
+      stored[graph.node(id).operands[0].node] = !IsLeftView(context, id, reads[id]);
       floating[id] = true;
       continue;
     }

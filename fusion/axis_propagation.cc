@@ -95,7 +95,8 @@ struct Walk {
   // products store through them.
   absl::Status FindRoots() {
     for (Value output : group.outputs) {
-      NodeId id = output.node;
+      // What follows a product's trailing views is computed where they end.
+      NodeId id = group.trailing_views.empty() ? output.node : group.trailing_views.back();
       while (IsStoredView(id)) {
         OpKind op = graph().node(id).op;
         if (op != OpKind::kTranspose && op != OpKind::kReshape) {

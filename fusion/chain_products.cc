@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "fusion/group_index.h"
+#include "fusion/left_views.h"
 #include "fusion/node_class.h"
 
 namespace tailor {
@@ -13,7 +14,7 @@ namespace {
 class Chainer {
  public:
   Chainer(const FusionContext& context, const GroupIndex& index)
-      : graph_(context.graph), facts_(context.facts), index_(index) {}
+      : context_(context), graph_(context.graph), facts_(context.facts), index_(index) {}
 
   // The product that makes what group `rows` works on, and the one that takes its result as left operand; -1: none.
   int ProductBefore(int rows) const {
@@ -48,6 +49,12 @@ class Chainer {
     if (first.results[0].dtype != second.results[0].dtype) return "the products' element types differ";
     if (!SameRows(graph_.type(taken).shape, second.results[0].shape)) {
       return "the second product repeats the rows in its batch dims";
+    }
+    for (int product : {before, after}) {
+      const FusionGroup& group = index_.group(product);
+      if (PaddingOfLeftOperand(context_, index_.uses(), index_.core(product), group.dominant) >= 0) {
+        return "a product computes the padding of its left operand";
+      }
     }
     for (const Node* product : {&first, &second}) {
       if (!IsComputed(product->operands[1])) {
@@ -137,6 +144,7 @@ class Chainer {
     return graph_.node(v.node).op != OpKind::kConstant;
   }
 
+  const FusionContext& context_;
   const Graph& graph_;
   const ShapeFacts& facts_;
   const GroupIndex& index_;

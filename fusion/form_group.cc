@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "fusion/axis_propagation.h"
+#include "fusion/left_views.h"
 #include "fusion/node_class.h"
 #include "fusion/operand_map.h"
 #include "graph/status_macros.h"
@@ -170,7 +171,9 @@ struct Former {
                                                         ValueNames(group.outputs), "), and its kernel writes one"));
     }
     TAILOR_RETURN_IF_ERROR(SplitTrailingViews());
+    TAILOR_ASSIGN_OR_RETURN(const std::set<NodeId> prologue, Prologue());
     for (NodeId id : core) {
+      if (prologue.contains(id)) continue;
       bool trailing = std::count(group.trailing_views.begin(), group.trailing_views.end(), id) != 0;
       if (id == group.dominant || trailing || ClassOf(graph().node(id)) == FusionClass::kElementwise) continue;
       return absl::FailedPreconditionError(
@@ -183,16 +186,92 @@ struct Former {
     return absl::OkStatus();
   }
 
-  // The chain of views that ends in the output, if it does, becomes the store index.
+  // The core nodes that the product is computed from: its left operand's padding, and what that is of.
+  absl::StatusOr<std::set<NodeId>> Prologue() const {
+    std::set<NodeId> nodes;
+    std::vector<NodeId> pending = {PaddingOfLeftOperand(context, uses, core, group.dominant)};
+    if (pending.back() < 0) return nodes;
+    while (!pending.empty()) {
+      const NodeId id = pending.back();
+      pending.pop_back();
+      if (!nodes.insert(id).second) continue;
+      if (IsExpensive(graph().node(id))) {
+        return absl::FailedPreconditionError(absl::StrCat(graph().NameOf({id, 0}), " (",
+                                                          InfoOf(graph().node(id).op).text,
+                                                          ") would be computed again for many tasks"));
+      }
+      for (Value operand : graph().node(id).operands) {
+        NodeId source = operand.node;
+        while (uses.floating(source) && !graph().node(source).operands.empty()) {
+          source = graph().node(source).operands[0].node;
+        }
+        if (InCore(source)) pending.push_back(source);
+      }
+    }
+    return nodes;
+  }
+
+  // The nodes that the product's result goes into, itself included.
+  std::set<NodeId> Followers() const {
+    std::set<NodeId> followers = {group.dominant};
+    for (NodeId id : group.nodes) {
+      for (Value operand : graph().node(id).operands) {
+        if (followers.contains(operand.node)) followers.insert(id);
+      }
+    }
+    return followers;
+  }
+
+  // Where the views end whose operands are views down to what the product computes in place: the output, or what the
+  // elementwise nodes that end in it read. -1: there are none.
+  absl::StatusOr<NodeId> EndOfTrailingViews(const std::set<NodeId>& followers) const {
+    std::set<NodeId> ends, pending = {group.outputs.front().node};
+    while (!pending.empty()) {
+      const NodeId id = *pending.begin();
+      pending.erase(pending.begin());
+      if (id == group.dominant) return -1;
+      if (ClassOf(graph().node(id)) == FusionClass::kView) {
+        ends.insert(id);
+        continue;
+      }
+      for (Value operand : graph().node(id).operands) {
+        if (followers.contains(operand.node)) pending.insert(operand.node);
+      }
+    }
+    if (ends.size() == 1) return *ends.begin();
+    return absl::FailedPreconditionError("the product's result is read through several views");
+  }
+
+  // Each element of a node after the views is computed once, where the views end.
+  absl::Status CheckShapesAfterViews(NodeId end, const std::set<NodeId>& followers) const {
+    const Shape& shape = graph().type({end, 0}).shape;
+    for (auto follower = followers.upper_bound(end); follower != followers.end(); ++follower) {
+      const NodeId id = *follower;
+      const Shape& other = graph().type({id, 0}).shape;
+      const bool same = shape.size() == other.size() &&
+                        std::equal(shape.begin(), shape.end(), other.begin(), [&](const DimExpr& a, const DimExpr& b) {
+                          return context.facts.ProvablyEqual(a, b);
+                        });
+      if (same) continue;
+      return absl::FailedPreconditionError(
+          absl::StrCat(graph().NameOf({id, 0}), " repeats the product's result after views of it"));
+    }
+    return absl::OkStatus();
+  }
+
+  // The chain of views below the output, or below the elementwise nodes that end in it, becomes the store index.
   absl::Status SplitTrailingViews() {
-    NodeId id = group.outputs.front().node;
+    const std::set<NodeId> followers = Followers();
+    TAILOR_ASSIGN_OR_RETURN(const NodeId end, EndOfTrailingViews(followers));
+    if (end < 0) return absl::OkStatus();
+    NodeId id = end;
     while (ClassOf(graph().node(id)) == FusionClass::kView) {
       group.trailing_views.insert(group.trailing_views.begin(), id);
       id = graph().node(id).operands[0].node;
     }
     if (!InCore(id)) return absl::FailedPreconditionError("the views do not read the product's result");
     for (NodeId view : group.trailing_views) TAILOR_RETURN_IF_ERROR(CheckTrailingView(view));
-    return absl::OkStatus();
+    return CheckShapesAfterViews(end, followers);
   }
 
   // Each result element must have one place in memory, found without division: transposes, reshapes that

@@ -5,6 +5,7 @@
 
 #include "fusion/form_group.h"
 #include "fusion/group_index.h"
+#include "fusion/left_views.h"
 
 namespace tailor {
 namespace {
@@ -65,7 +66,21 @@ bool TakeConsumer(const FusionContext& context, GroupIndex& index, int product) 
   return false;
 }
 
-// Records why nothing is computed on the way into the product, and why products stay apart.
+bool EndsInPadding(const FusionContext& context, const GroupIndex& index, int producer, int product) {
+  if (index.kind(producer) != GroupKind::kLoop || index.group(producer).outputs.size() != 1) return false;
+  const NodeId dot = index.group(product).dominant;
+  return PaddingOfLeftOperand(context, index.uses(), index.core(producer), dot) >= 0;
+}
+
+// Takes the loop that ends in the padding of the product's left operand; returns the group that then has the product.
+int TakePadding(const FusionContext& context, GroupIndex& index, int product) {
+  for (int producer : index.Producers(product)) {
+    if (EndsInPadding(context, index, producer, product) && index.TryMerge(producer, product)) return producer;
+  }
+  return product;
+}
+
+// Records why nothing else is computed on the way into the product, and why products stay apart.
 void RefuseProducers(const FusionContext& context, GroupIndex& index, int product) {
   for (int producer : index.Producers(product)) {
     if (index.kind(producer) != GroupKind::kContraction) continue;
@@ -74,6 +89,7 @@ void RefuseProducers(const FusionContext& context, GroupIndex& index, int produc
   for (NodeId source : SourcesOf(context.graph, index.uses(), index.group(product).dominant)) {
     int producer = index.group_of(source);
     if (producer < 0 || index.kind(producer) == GroupKind::kContraction) continue;
+    if (EndsInPadding(context, index, producer, product)) continue;  // which was refused with its reason
     index.Refuse(producer, product, "a product reads its operands from memory as they are");
   }
 }
@@ -86,7 +102,7 @@ absl::Status FuseDotEpilogue(const FusionContext& context, FusionPlan& plan) {
     if (index.empty(g) || index.kind(g) != GroupKind::kContraction) continue;
     while (TakeConsumer(context, index, g)) {
     }
-    RefuseProducers(context, index, g);
+    RefuseProducers(context, index, TakePadding(context, index, g));
   }
   index.Finish();
   return absl::OkStatus();

@@ -1,5 +1,5 @@
 // Pass: a product takes the elementwise chain that reads its result, then trailing views
-// (BladeDISC 4.1, compute-intensive fusion).
+// (BladeDISC 4.1, compute-intensive fusion), and the padding of its left operand (TSCompiler 5.2).
 #ifndef TAILOR_FUSION_FUSE_DOT_EPILOGUE_H_
 #define TAILOR_FUSION_FUSE_DOT_EPILOGUE_H_
 

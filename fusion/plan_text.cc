@@ -44,14 +44,15 @@ struct PlanPrinter {
 
   void Append(size_t number, const FusionGroup& group) {
     constexpr const char* kKinds[] = {"loop", "row", "contraction", "scan", "scatter", "control"};
-    std::vector<NodeId> inside;
+    std::vector<NodeId> inside, after;
     for (NodeId id : group.nodes) {
       const std::vector<NodeId>& trailing = group.trailing_views;
-      if (std::find(trailing.begin(), trailing.end(), id) == trailing.end()) inside.push_back(id);
+      const bool later = !trailing.empty() && id > trailing.back();
+      (later || std::count(trailing.begin(), trailing.end(), id) != 0 ? after : inside).push_back(id);
     }
     absl::StrAppend(&text, "g", number, " ", kKinds[static_cast<int>(group.kind)], " ", AxesText(group.axes), " in(",
                     Names(group.inputs), ") out(", Names(group.outputs), ") { ", NodeTexts(inside), " }");
-    if (!group.trailing_views.empty()) absl::StrAppend(&text, " then { ", NodeTexts(group.trailing_views), " }");
+    if (!after.empty()) absl::StrAppend(&text, " then { ", NodeTexts(after), " }");
     text += "\n";
   }
 

@@ -137,8 +137,11 @@ struct Verifier {
       if (i > 0 && graph.node(views[i]).operands[0].node != views[i - 1])
         return Error(g, "trailing views are no chain");
     }
-    if (!views.empty() && (group.kind != GroupKind::kContraction || group.outputs.front().node != views.back())) {
-      return Error(g, "trailing views do not end in the output");
+    if (views.empty()) return absl::OkStatus();
+    if (group.kind != GroupKind::kContraction) return Error(g, "has trailing views, but no product");
+    const NodeId output = group.outputs.front().node;
+    if (views.back() > output || (views.back() < output && ClassOf(graph.node(output)) != FusionClass::kElementwise)) {
+      return Error(g, "trailing views do not end in the output nor below its epilogue");
     }
     return absl::OkStatus();
   }

@@ -51,19 +51,30 @@ absl::Status Malformed(const KernelPlan& plan, absl::string_view what) {
 }  // namespace
 
 absl::StatusOr<Contraction> ReadContraction(const KernelPlan& plan) {
-  const int axes = static_cast<int>(plan.axes.size());
-  if (axes < 3 || plan.axes[axes - 1].role != AxisRole::kContract) return Malformed(plan, "axes are not ..., m, n, k");
-  Contraction c{.m = axes - 3, .n = axes - 2, .k = axes - 1};
-  for (int axis = 0; axis < c.k; ++axis) {
-    if (plan.axes[axis].role != AxisRole::kParallel) return Malformed(plan, "an outer axis is not parallel");
+  const auto contracts = [](const Axis& axis) { return axis.role == AxisRole::kContract; };
+  const auto contract = std::find_if(plan.axes.begin(), plan.axes.end(), contracts);
+  const int k = static_cast<int>(contract - plan.axes.begin());
+  if (contract == plan.axes.end() || k < 2) return Malformed(plan, "axes are not ..., m, n, k");
+  Contraction c{.m = k - 2, .n = k - 1, .k = k};
+  for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
+    if (axis < c.k && plan.axes[axis].role != AxisRole::kParallel)
+      return Malformed(plan, "an outer axis is not parallel");
+    if (axis > c.k && plan.axes[axis].role != AxisRole::kTile) return Malformed(plan, "an axis after k fills no box");
     if (axis < c.m) c.batch.push_back(axis);
   }
-  if (plan.stages.empty() || plan.stages[0].statements.size() != 1) return Malformed(plan, "stage 0 is not one sum");
-  const Statement& sum = plan.stages[0].statements[0];
+  const auto one_statement = [&](size_t stage) {
+    return stage < plan.stages.size() && plan.stages[stage].statements.size() == 1;
+  };
+  if (one_statement(0) && plan.stages[0].statements[0].reduce_axes.empty()) {
+    c.fill = 0;
+    c.stage = 1;
+  }
+  if (!one_statement(c.stage)) return Malformed(plan, "no stage is one sum");
+  const Statement& sum = plan.stages[c.stage].statements[0];
   const Expr& product = plan.exprs[sum.value];
   if (sum.reduce_axes != std::vector<int>{c.k} || sum.combiner != OpKind::kAdd || product.kind != ExprKind::kOp ||
       product.op != OpKind::kMul) {
-    return Malformed(plan, "stage 0 is not a sum of products over k");
+    return Malformed(plan, "no stage is a sum of products over k");
   }
   c.sums = sum.buffer;
   c.accumulate = sum.accumulate;
@@ -73,6 +84,9 @@ absl::StatusOr<Contraction> ReadContraction(const KernelPlan& plan) {
   if (!IsPlainLoad(c.lhs) || !IsPlainLoad(c.rhs)) return Malformed(plan, "a factor is not a load");
   if (!ReadsPanels(plan, c.rhs, c.k, c.n)) std::swap(c.lhs, c.rhs);
   if (!ReadsPanels(plan, c.rhs, c.k, c.n)) return Malformed(plan, "no factor is panels read at (k, n)");
+  if (c.fill >= 0 && plan.stages[c.fill].statements[0].buffer != c.lhs.ref) {
+    return Malformed(plan, "the box is not the left operand");
+  }
   return c;
 }
 

@@ -1,5 +1,7 @@
-// What a contraction plan multiplies, read off its first stage:
-//   sums[batch..., m, n] = sum over k of lhs[f(batch, m, k)] * rhs[g(batch), k, n], f affine in m and k.
+// What a contraction plan multiplies, read off the stage that sums:
+//   sums[batch..., m, n] = sum over k of lhs[f(batch, m, k)] * rhs[g(batch), k, n],
+// each index of f a part that depends on m plus one that depends on k. The left operand may be a box, whose elements
+// the stage before computes over axes of its own, which follow k.
 #ifndef TAILOR_CODEGEN_GEMM_CONTRACTION_H_
 #define TAILOR_CODEGEN_GEMM_CONTRACTION_H_
 
@@ -14,6 +16,7 @@ namespace tailor {
 struct Contraction {
   std::vector<int> batch;  // axes, outer first
   int m = -1, n = -1, k = -1;
+  int fill = -1;                       // the stage that fills the box which lhs reads; -1: it is in memory
   size_t stage = 0;                    // that sums; those after it are the epilogue
   Expr lhs, rhs;                       // loads; rhs reads a buffer in panels
   int sums = -1;                       // the kLocal buffer that takes them

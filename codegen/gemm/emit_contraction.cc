@@ -1,7 +1,7 @@
-// The task functions of products. A task is (batch index, block of columns, block of rows), rows running
-// fastest so that consecutive tasks find their panels in cache. Within it micro-kernels leave their sums in a
-// small tile on the stack, and the epilogue (TileEpilogue) runs over them while they are in cache. Which task, tile or
-// thread an element falls to changes nothing in the order of its sums.
+// The task functions of products. A task is a block of columns and a block of rows of one batch index. Rows run
+// fastest, so that consecutive tasks find their panels in cache, and where batch indices share panels those run next.
+// Within it micro-kernels leave their sums in a small tile on the stack, and the epilogue (TileEpilogue) runs over them
+// while they are in cache. Which task, tile or thread an element falls to changes nothing in the order of its sums.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -12,10 +12,12 @@
 #include "codegen/emit_loop.h"
 #include "codegen/gemm/contraction.h"
 #include "codegen/gemm/even_cut.h"
+#include "codegen/gemm/left_operand.h"
 #include "codegen/gemm/micro_kernel.h"
 #include "codegen/gemm/tile_epilogue.h"
 #include "codegen/gemm/tile_shapes.h"
 #include "codegen/scalar_emitter.h"
+#include "graph/status_macros.h"
 
 namespace tailor {
 namespace {
@@ -37,18 +39,14 @@ class ContractionEmitter {
 
   // Everything that versions share: strides, and the micro-kernels that some extents need.
   absl::Status Prepare(const std::string& name) {
-    row_coefficients_ = LoadCoefficients(plan_, c_.lhs, c_.m);
-    depth_coefficients_ = LoadCoefficients(plan_, c_.lhs, c_.k);
-    const bool affine = !row_coefficients_.empty() && !depth_coefficients_.empty();
-    if (!affine && !c_.lhs.args.empty()) {
-      return absl::InternalError(absl::StrCat("contraction ", plan_.name, ": left operand is not affine in m and k"));
-    }
+    TAILOR_ASSIGN_OR_RETURN(left_form_, FormOfLeftOperand(plan_, c_));
     MicroKernel kernel;
     kernel.lanes = kPanelColumns / pieces_;
     kernel.lhs = plan_.buffers[c_.lhs.ref].dtype;
     kernel.rhs = plan_.buffers[c_.rhs.ref].dtype;
     kernel.accumulate = c_.accumulate;
-    kernel.unit_depth_stride = IsUnitStride(plan_, depth_coefficients_);
+    kernel.unit_depth_stride = left_form_.unit_depth_stride;
+    kernel.tables = left_form_.tables;
     kernel.odd_depth = RangeOf(c_.k).fixed ? RangeOf(c_.k).max % 2 != 0 : RangeOf(c_.k).divisor % 2 != 0;
     const ExtentRange m = RangeOf(c_.m), n = RangeOf(c_.n);
     for (const auto& [rows, panels] : ReachableTiles(m, n, tile_, pieces_)) {
@@ -61,8 +59,8 @@ class ContractionEmitter {
     }
     depth_blocks_ = RangeOf(c_.k).max > tile_.depth;
     epilogue_rows_ = EpilogueRows(plan_, c_);
-    if (KeepsTask()) {
-      KeepSums(tile_.task_rows, tile_.panels);
+    if (KeepsRows()) {
+      KeepSums(tile_.task_rows, KeepsGroups() ? tile_.task_panels : tile_.panels);
       for (const ProductCut& cut : tile_.cuts) KeepSums(cut.task_rows, cut.panels);
     }
     return absl::OkStatus();
@@ -77,6 +75,8 @@ class ContractionEmitter {
     auto* tile = b_.CreateAlloca(sum_type_, b_.getInt64(tile_sums_), "tile");
     tile->setAlignment(llvm::Align(64));
     tile_memory_ = tile;
+    LeftOperand left(b_, plan_, c_, left_form_, schedule_, depth_blocks_, frame_, scalars);
+    left_ = &left;
     TileEpilogue epilogue(b_, plan_, c_, schedule_, frame_, scalars);
     epilogue_ = &epilogue;
     EmitCuts();
@@ -84,6 +84,7 @@ class ContractionEmitter {
     b_.CreateRetVoid();
     scalars_ = nullptr;
     epilogue_ = nullptr;
+    left_ = nullptr;
   }
 
  private:
@@ -165,50 +166,81 @@ class ContractionEmitter {
     return b_.CreateAnd(b_.CreateAdd(depth, I64(1)), ~uint64_t{1}, "panel.rows");
   }
 
-  void EmitTask(Value* task) {
-    Value* row_block = b_.CreateURem(task, row_blocks_, "row.block");
+  // Whether all batch indices read the same panels.
+  bool SharesPanels() const {
+    const auto depends = [&](ExprId index) {
+      return std::any_of(c_.batch.begin(), c_.batch.end(), [&](int axis) { return DependsOn(plan_, index, axis); });
+    };
+    return std::none_of(c_.rhs.args.begin(), c_.rhs.args.end(), depends);
+  }
+
+  // The blocks that task number `task` works on, and the batch axes' values. Tasks that read the same panels follow one
+  // another.
+  void EmitBlocks(Value* task) {
+    row_block_ = b_.CreateURem(task, row_blocks_, "row.block");
     Value* rest = b_.CreateUDiv(task, row_blocks_);
-    Value* panel_block = b_.CreateURem(rest, panel_blocks_, "panel.block");
-    rest = b_.CreateUDiv(rest, panel_blocks_, "batch");
+    last_rows_ = b_.CreateICmpEQ(b_.CreateAdd(row_block_, I64(1)), row_blocks_, "last.rows");
+    Value* batch;
+    if (SharesPanels()) {
+      Value* batches = I64(1);
+      for (int axis : c_.batch) batches = b_.CreateMul(batches, AxisExtent(axis), "batches");
+      batches = AtLeastOne(batches);
+      batch = b_.CreateURem(rest, batches, "batch");
+      panel_block_ = b_.CreateUDiv(rest, batches, "panel.block");
+      last_rows_ = b_.CreateAnd(last_rows_, b_.CreateICmpEQ(b_.CreateAdd(batch, I64(1)), batches), "last.rows");
+    } else {
+      panel_block_ = b_.CreateURem(rest, panel_blocks_, "panel.block");
+      batch = b_.CreateUDiv(rest, panel_blocks_, "batch");
+    }
     for (int i = static_cast<int>(c_.batch.size()) - 1; i >= 0; --i) {
       Value* extent = AxisExtent(c_.batch[i]);
-      scalars_->SetAxis(c_.batch[i], i == 0 ? rest : b_.CreateURem(rest, extent, "batch.index"));
-      if (i > 0) rest = b_.CreateUDiv(rest, extent);
+      scalars_->SetAxis(c_.batch[i], i == 0 ? batch : b_.CreateURem(batch, extent, "batch.index"));
+      if (i > 0) batch = b_.CreateUDiv(batch, extent);
     }
-    EmitOperandAddresses();
+  }
+
+  void EmitTask(Value* task) {
+    EmitBlocks(task);
+    EmitRightAddress();
     auto next = [&](Value* block) { return b_.CreateAdd(block, I64(1)); };
-    Value* first_tile = rows_.BlockStart(b_, row_block, row_blocks_);
-    Value* last_tile = rows_.BlockStart(b_, next(row_block), row_blocks_);
-    last_rows_ = b_.CreateICmpEQ(next(row_block), row_blocks_, "last.rows");
-    Value* first_group = groups_.BlockStart(b_, panel_block, panel_blocks_);
-    Value* last_group = groups_.BlockStart(b_, next(panel_block), panel_blocks_);
-    EmitLoop(b_, first_group, last_group, 1, "group", [&](Value* group) {
-      if (!depth_blocks_) return EmitRowTiles(group, first_tile, last_tile, I64(0));
-      EmitLoop(b_, I64(0), AtLeastOne(AxisExtent(c_.k)), tile_.depth, "depth",
-               [&](Value* k) { EmitRowTiles(group, first_tile, last_tile, k); });
-    });
-  }
-
-  // d(left offset)/d(axis) in elements.
-  Value* EmitStride(const std::vector<ExprId>& coefficients) {
-    const Buffer& buffer = plan_.buffers[c_.lhs.ref];
-    Value* stride = I64(1);
-    Value* sum = I64(0);
-    for (int d = static_cast<int>(coefficients.size()) - 1; d >= 0; --d) {
-      sum = b_.CreateAdd(sum, b_.CreateMul(scalars_->Emit(coefficients[d]), stride), "stride");
-      stride = b_.CreateMul(stride, frame_.ExtentValue(b_, buffer.dims[d]));
+    first_tile_ = rows_.BlockStart(b_, row_block_, row_blocks_);
+    last_tile_ = rows_.BlockStart(b_, next(row_block_), row_blocks_);
+    first_row_ = rows_.Start(b_, first_tile_);
+    task_rows_ = b_.CreateSub(rows_.Start(b_, last_tile_), first_row_, "task.rows");
+    Value* first_group = groups_.BlockStart(b_, panel_block_, panel_blocks_);
+    Value* last_group = groups_.BlockStart(b_, next(panel_block_), panel_blocks_);
+    first_panel_ = groups_.Start(b_, first_group);
+    const auto for_groups = [&](llvm::function_ref<void(Value*)> body) {
+      EmitLoop(b_, first_group, last_group, 1, "group", body);
+    };
+    const auto for_depths = [&](llvm::function_ref<void(Value*)> body) {
+      EmitLoop(b_, I64(0), AtLeastOne(AxisExtent(c_.k)), tile_.depth, "depth", body);
+    };
+    if (!depth_blocks_) {
+      EmitLeftPart(I64(0));
+      for_groups([&](Value* group) { EmitRowTiles(group, I64(0)); });
+    } else if (KeepsGroups()) {
+      for_depths([&](Value* k) {
+        EmitLeftPart(k);
+        for_groups([&](Value* group) { EmitRowTiles(group, k); });
+      });
+    } else {
+      EmitLeftPart(I64(0));
+      for_groups([&](Value* group) { for_depths([&](Value* k) { EmitRowTiles(group, k); }); });
     }
-    return sum;
   }
 
-  // Where the operands of the current batch index start, and the left one's strides.
-  void EmitOperandAddresses() {
-    scalars_->SetAxis(c_.m, I64(0));
-    scalars_->SetAxis(c_.k, I64(0));
-    row_stride_ = EmitStride(row_coefficients_);
-    depth_stride_ = EmitStride(depth_coefficients_);
-    lhs_ = Element(plan_.buffers[c_.lhs.ref].dtype, frame_.buffers[c_.lhs.ref], EmitOffset(c_.lhs), "lhs");
+  // What the task reads of the left operand in the part of K from `k` on.
+  void EmitLeftPart(Value* k) { left_->EmitPart(first_row_, task_rows_, k, EmitDepth(k)); }
 
+  // Of the part of K from `k` on.
+  Value* EmitDepth(Value* k) {
+    Value* depth = b_.CreateSub(AxisExtent(c_.k), k, "depth");
+    return depth_blocks_ ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, depth, I64(tile_.depth)) : depth;
+  }
+
+  // Where the right operand of the current batch index starts.
+  void EmitRightAddress() {
     const Buffer& rhs = plan_.buffers[c_.rhs.ref];
     Value* offset = I64(0);
     for (size_t d = 0; d + 2 < c_.rhs.args.size(); ++d) {
@@ -235,36 +267,43 @@ class ContractionEmitter {
 
   // Whether sums of all the task's rows are kept until the last of them are finished: K runs in parts, or the epilogue
   // along rows.
-  bool KeepsTask() const { return depth_blocks_ || AlongRows(); }
+  bool KeepsRows() const { return depth_blocks_ || AlongRows(); }
+  // Those of all its columns too: what is made ready for a part of K serves them all.
+  bool KeepsGroups() const { return depth_blocks_ && left_form_.tables; }
   bool AlongRows() const { return schedule_.lane_axis == c_.m; }
 
-  // All row tiles of the task against one group of panels, for K from `k` to the end of its block.
-  void EmitRowTiles(Value* group, Value* first_tile, Value* last_tile, Value* k) {
+  // All row tiles of the task against one group of panels, for K from `k` to the end of its part.
+  void EmitRowTiles(Value* group, Value* k) {
     Tile tile;
     tile.panel = groups_.Start(b_, group);
     tile.panels = groups_.Size(b_, group);
     Value* width = b_.CreateMul(tile.panels, I64(kPanelColumns), "width");
-    Value* first_row = rows_.Start(b_, first_tile);
-    tile.tiles = b_.CreateSub(last_tile, first_tile, "tiles");
+    tile.tiles = b_.CreateSub(last_tile_, first_tile_, "tiles");
     Value* done = b_.getTrue();
     if (depth_blocks_) done = b_.CreateICmpSGE(b_.CreateAdd(k, I64(tile_.depth)), AxisExtent(c_.k), "done");
-    EmitLoop(b_, first_tile, last_tile, 1, "row.tile", [&](Value* index) {
+    Value* group_sums = tile_memory_;
+    if (KeepsGroups()) {
+      Value* panels_before = b_.CreateSub(tile.panel, first_panel_);
+      Value* offset = b_.CreateMul(panels_before, I64(WholeLanes(tile_.task_rows) * kPanelColumns));
+      group_sums = b_.CreateInBoundsGEP(sum_type_, tile_memory_, offset, "group.sums");
+    }
+    EmitLoop(b_, first_tile_, last_tile_, 1, "row.tile", [&](Value* index) {
       tile.row = rows_.Start(b_, index);
       tile.rows = rows_.Size(b_, index);
-      tile.address = tile_memory_;
-      tile.left = b_.CreateSub(b_.CreateSub(last_tile, I64(1)), index, "tiles.left");
-      if (KeepsTask()) {
-        Value* offset = b_.CreateMul(b_.CreateSub(tile.row, first_row), width);
-        tile.address = b_.CreateInBoundsGEP(sum_type_, tile_memory_, offset, "tile.sums");
+      tile.address = group_sums;
+      tile.left = b_.CreateSub(b_.CreateSub(last_tile_, I64(1)), index, "tiles.left");
+      if (KeepsRows()) {
+        Value* offset = b_.CreateMul(b_.CreateSub(tile.row, first_row_), width);
+        tile.address = b_.CreateInBoundsGEP(sum_type_, group_sums, offset, "tile.sums");
       }
       EmitPrefetch(tile, done);
       EmitMicroKernelCall(tile, k);
       if (!AlongRows()) EmitIf(b_, done, "epilogue", [&] { epilogue_->Emit(tile); });
     });
     if (!AlongRows()) return;
-    tile.row = first_row;
-    tile.rows = b_.CreateSub(rows_.Start(b_, last_tile), first_row, "task.rows");
-    tile.address = tile_memory_;
+    tile.row = first_row_;
+    tile.rows = task_rows_;
+    tile.address = group_sums;
     EmitIf(b_, done, "epilogue", [&] { epilogue_->Emit(tile); });
   }
 
@@ -295,23 +334,14 @@ class ContractionEmitter {
   }
 
   void EmitMicroKernelCall(const Tile& tile, Value* k) {
-    Value* lhs_offset = b_.CreateAdd(b_.CreateMul(tile.row, row_stride_), b_.CreateMul(k, depth_stride_));
     Value* rhs_offset = b_.CreateAdd(b_.CreateMul(tile.panel, panel_stride_), b_.CreateMul(k, I64(kPanelColumns)));
-    Value* depth = b_.CreateSub(AxisExtent(c_.k), k, "depth");
-    if (depth_blocks_) depth = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, depth, I64(tile_.depth));
+    Value* depth = EmitDepth(k);
     Value* rhs = Element(plan_.buffers[c_.rhs.ref].dtype, rhs_, rhs_offset, "rhs.tile");
     const Ahead ahead = EmitAhead(tile, k, depth);
-    Value* arguments[] = {Element(plan_.buffers[c_.lhs.ref].dtype, lhs_, lhs_offset, "lhs.tile"),
-                          row_stride_,
-                          depth_stride_,
-                          rhs,
-                          panel_stride_,
-                          depth,
-                          tile.address,
-                          b_.CreateICmpNE(k, I64(0), "resume"),
-                          ahead.address,
-                          ahead.stride,
-                          ahead.step};
+    const LeftOperand::Arguments left = left_->At(tile.row, k);
+    Value* arguments[] = {left.address,  left.rows,    left.depths,  rhs,
+                          panel_stride_, depth,        tile.address, b_.CreateICmpNE(k, I64(0), "resume"),
+                          ahead.address, ahead.stride, ahead.step};
     constexpr int kKeyRows = 16;
     Value* key = b_.CreateAdd(b_.CreateMul(tile.rows, I64(kKeyRows)), tile.panels, "shape");
     llvm::Function* function = b_.GetInsertBlock()->getParent();
@@ -339,11 +369,11 @@ class ContractionEmitter {
 
   // A task's lone tile of these panels reads them as fast as it can, and so fetches them from a little further on. Of
   // several tiles the first finds them in cache if the tiles before have shared in fetching them; while other rows are
-  // still to come with these panels, a tile fetches the next rows instead.
+  // still to come with these panels, a tile fetches the next rows instead, if those are runs of memory.
   Ahead EmitAhead(const Tile& tile, Value* k, Value* depth) {
-    if (!FetchesAhead(1)) return {lhs_, I64(0), I64(0)};
+    if (!FetchesAhead(1)) return {rhs_, I64(0), I64(0)};
     const Ahead own = EmitOwnPanelsAhead(tile, k), next = EmitPanelsAhead(tile, k, depth),
-                rows = EmitRowsAhead(tile, k, depth);
+                rows = left_form_.tables ? Ahead{rhs_, I64(0), I64(0)} : EmitRowsAhead(tile, k, depth);
     Value* lone = b_.CreateICmpEQ(tile.tiles, I64(1), "lone");
     const auto choose = [&](Value* Ahead::*part) {
       Value* shared = b_.CreateSelect(last_rows_, next.*part, rows.*part);
@@ -384,9 +414,8 @@ class ContractionEmitter {
   Ahead EmitRowsAhead(const Tile& tile, Value* k, Value* depth) {
     constexpr int64_t kBytes = 32;  // for each k: eight rows of f32
     Value* step = b_.CreateLShr(I64(kBytes), EmitFloorLog2(tile.panels), "step");
-    Value* next_row = b_.CreateMul(b_.CreateAdd(tile.row, tile.rows), row_stride_);
-    Value* fetched = b_.CreateMul(k, I64(std::max<int64_t>(1, kBytes / SizeOf(plan_.buffers[c_.lhs.ref].dtype))));
-    Value* address = AnyElement(c_.lhs, lhs_, b_.CreateAdd(next_row, fetched), "rows.ahead");
+    Value* row = left_->AddressOf(b_.CreateAdd(tile.row, tile.rows), I64(0));
+    Value* address = b_.CreateGEP(b_.getInt8Ty(), row, b_.CreateMul(k, I64(kBytes)), "rows.ahead");
     return {address, b_.CreateMul(depth, step), step};
   }
 
@@ -409,7 +438,7 @@ class ContractionEmitter {
   llvm::IRBuilder<> b_;
   const int pieces_;  // registers that 16 sums fill
 
-  std::vector<ExprId> row_coefficients_, depth_coefficients_;
+  LeftForm left_form_;
   std::map<std::pair<int, int>, llvm::Function*> micro_kernels_;  // by rows and panels
   std::vector<Expr> epilogue_rows_;  // what the epilogue reads and writes along n, as loads
   int64_t tile_sums_ = kPanelColumns;
@@ -418,16 +447,21 @@ class ContractionEmitter {
   // Values of the function being emitted.
   KernelFrame frame_;
   ScalarEmitter* scalars_ = nullptr;
+  LeftOperand* left_ = nullptr;
   TileEpilogue* epilogue_ = nullptr;
   llvm::Type* sum_type_ = nullptr;
   Value* tile_memory_ = nullptr;
   EvenCut rows_, groups_;
   Value *row_blocks_ = nullptr, *panel_blocks_ = nullptr;
   Value *panel_stride_ = nullptr, *batch_stride_ = nullptr;
-  Value* last_rows_ = nullptr;                             // i1: no later task reads the task's panels
-  Value* large_ = nullptr;                                 // i1: the result does not stay in cache
-  Value *row_stride_ = nullptr, *depth_stride_ = nullptr;  // of the left operand
-  Value *lhs_ = nullptr, *rhs_ = nullptr;                  // of the current batch index
+  Value* last_rows_ = nullptr;  // i1: no later task reads the task's panels
+  Value* large_ = nullptr;      // i1: the result does not stay in cache
+  Value* rhs_ = nullptr;        // of the current batch index
+  // Of the current task.
+  Value *row_block_ = nullptr, *panel_block_ = nullptr;
+  Value *first_tile_ = nullptr, *last_tile_ = nullptr;  // of rows
+  Value *first_row_ = nullptr, *task_rows_ = nullptr;
+  Value* first_panel_ = nullptr;
 };
 
 }  // namespace

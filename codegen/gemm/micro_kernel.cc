@@ -33,16 +33,26 @@ bool ReadsWordsTwice(const MicroKernel& kernel, const EmitTarget& target) {
 }
 
 // With `ordered_reads`, fences hold reads where they are: no attribute says that nothing else writes the operands.
-llvm::Function* DeclareMicroKernel(bool ordered_reads, llvm::StringRef name, llvm::Module& module) {
+llvm::Function* DeclareMicroKernel(bool tables, bool ordered_reads, llvm::StringRef name, llvm::Module& module) {
   llvm::LLVMContext& context = module.getContext();
   llvm::Type* ptr = llvm::PointerType::getUnqual(context);
   llvm::Type* i64 = llvm::Type::getInt64Ty(context);
-  llvm::Type* parameters[] = {ptr, i64, i64, ptr, i64, i64, ptr, llvm::Type::getInt1Ty(context), ptr, i64, i64};
+  llvm::Type* place = tables ? ptr : i64;
+  llvm::Type* parameters[] = {ptr, place, place, ptr, i64, i64, ptr, llvm::Type::getInt1Ty(context), ptr, i64, i64};
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), parameters, false);
   auto* function = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, module);
   function->addFnAttr(llvm::Attribute::NoInline);
-  const char* const kNames[] = {"lhs",  "row_stride", "depth_stride", "rhs",          "panel_stride", "depth",
-                                "tile", "resume",     "ahead",        "ahead_stride", "ahead_step"};
+  const char* const kNames[] = {"lhs",
+                                tables ? "row_offsets" : "row_stride",
+                                tables ? "depth_offsets" : "depth_stride",
+                                "rhs",
+                                "panel_stride",
+                                "depth",
+                                "tile",
+                                "resume",
+                                "ahead",
+                                "ahead_stride",
+                                "ahead_step"};
   for (llvm::Argument& argument : function->args()) {
     argument.setName(kNames[argument.getArgNo()]);
     const bool alone = argument.getArgNo() != kAhead && argument.getType()->isPointerTy();
@@ -72,6 +82,7 @@ class MicroKernelEmitter {
     EmitAddresses();
     const bool at_once = InPairs() && !ReadsWordsTwice(kernel_, target_);
     if (InPairs()) whole_pairs_ = b_.CreateSub(Arg(kDepth), b_.getInt64(1), "whole.pairs");
+    llvm::Value* first_offset = LoadsOffsetsAhead() ? TableEntry(kDepthStride, b_.getInt64(0)) : nullptr;
     b_.CreateCondBr(Arg(kResume), resume, header);
 
     b_.SetInsertPoint(resume);
@@ -82,6 +93,12 @@ class MicroKernelEmitter {
     llvm::PHINode* k = b_.CreatePHI(b_.getInt64Ty(), 3, "k");
     k->addIncoming(b_.getInt64(0), entry);
     k->addIncoming(b_.getInt64(0), resume);
+    llvm::PHINode* offset = nullptr;
+    if (LoadsOffsetsAhead()) {
+      depth_offset_ = offset = b_.CreatePHI(b_.getInt64Ty(), 3, "offset");
+      offset->addIncoming(first_offset, entry);
+      offset->addIncoming(first_offset, resume);
+    }
     std::vector<llvm::PHINode*> phis;
     for (llvm::Value* value : resumed) {
       phis.push_back(b_.CreatePHI(vector_, 3, "sum"));
@@ -99,6 +116,7 @@ class MicroKernelEmitter {
     if (kernel_.fetch_ahead && !ReadsWordsTwice(kernel_, target_)) EmitFetchAhead(k);
     llvm::Value* next_k = b_.CreateAdd(k, b_.getInt64(step), "k.next", true, true);
     k->addIncoming(next_k, b_.GetInsertBlock());
+    if (offset != nullptr) offset->addIncoming(TableEntry(kDepthStride, next_k), b_.GetInsertBlock());
     for (size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(next[i], b_.GetInsertBlock());
     b_.CreateBr(header);
 
@@ -125,7 +143,8 @@ class MicroKernelEmitter {
     llvm::Type* lhs = MemoryType(function_->getContext(), kernel_.lhs, 1);
     llvm::Type* rhs = MemoryType(function_->getContext(), kernel_.rhs, 1);
     for (int r = 0; r < kernel_.rows; ++r) {
-      llvm::Value* offset = b_.CreateMul(b_.getInt64(r), Arg(kRowStride), "row.offset");
+      llvm::Value* offset = kernel_.tables ? TableEntry(kRowStride, b_.getInt64(r))
+                                           : b_.CreateMul(b_.getInt64(r), Arg(kRowStride), "row.offset");
       lhs_rows_.push_back(b_.CreateInBoundsGEP(lhs, Arg(kLhs), offset, "row"));
     }
     for (int p = 0; p < kernel_.panels; ++p) {
@@ -175,16 +194,30 @@ class MicroKernelEmitter {
 
   llvm::Value* Splat(llvm::Value* scalar) { return b_.CreateVectorSplat(kernel_.lanes, scalar, "lhs.splat"); }
 
+  llvm::Value* TableEntry(Argument table, llvm::Value* index) {
+    llvm::Value* entry = b_.CreateInBoundsGEP(b_.getInt64Ty(), Arg(table), index, "entry");
+    return b_.CreateAlignedLoad(b_.getInt64Ty(), entry, llvm::Align(8), "offset");
+  }
+
+  // Whether a step finds its offset in a register: loads that wait for it are all put first, and sums are spilled.
+  bool LoadsOffsetsAhead() const { return kernel_.tables && !InPairs(); }
+
+  llvm::Value* DepthOffset(llvm::Value* k) {
+    if (depth_offset_ != nullptr) return depth_offset_;
+    if (kernel_.tables) return TableEntry(kDepthStride, k);
+    return kernel_.unit_depth_stride ? k : b_.CreateMul(k, Arg(kDepthStride), "depth.offset");
+  }
+
   llvm::Value* LhsAddress(int row, llvm::Value* k) {
     llvm::Type* type = MemoryType(function_->getContext(), kernel_.lhs, 1);
-    llvm::Value* offset = kernel_.unit_depth_stride ? k : b_.CreateMul(k, Arg(kDepthStride), "depth.offset");
-    return b_.CreateInBoundsGEP(type, lhs_rows_[row], offset, "lhs.address");
+    return b_.CreateInBoundsGEP(type, lhs_rows_[row], DepthOffset(k), "lhs.address");
   }
 
   llvm::Value* LoadLhs(int row, llvm::Value* k, bool next = false) {
     llvm::Type* type = MemoryType(function_->getContext(), kernel_.lhs, 1);
+    if (next && kernel_.tables) k = b_.CreateAdd(k, b_.getInt64(1));
     llvm::Value* address = LhsAddress(row, k);
-    if (next) {
+    if (next && !kernel_.tables) {
       llvm::Value* step = kernel_.unit_depth_stride ? b_.getInt64(1) : Arg(kDepthStride);
       address = b_.CreateInBoundsGEP(type, address, step, "lhs.next");
     }
@@ -329,7 +362,8 @@ class MicroKernelEmitter {
   int pieces_;          // registers a panel's 16 columns fill
   llvm::Type* vector_;  // one such register
   std::vector<llvm::Value*> lhs_rows_, rhs_panels_;
-  llvm::Value* whole_pairs_ = nullptr;  // pairs that begin below it are whole
+  llvm::Value* depth_offset_ = nullptr;  // of the step, where it is loaded ahead
+  llvm::Value* whole_pairs_ = nullptr;   // pairs that begin below it are whole
   llvm::BasicBlock* exit_ = nullptr;
   std::vector<std::pair<llvm::BasicBlock*, Sums>> arrivals_;  // at exit_, with the sums there
 };
@@ -338,7 +372,7 @@ class MicroKernelEmitter {
 
 llvm::Function* EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::StringRef name,
                                 llvm::Module& module) {
-  llvm::Function* function = DeclareMicroKernel(ReadsWordsTwice(kernel, target), name, module);
+  llvm::Function* function = DeclareMicroKernel(kernel.tables, ReadsWordsTwice(kernel, target), name, module);
   const bool tiles = target.bf16_products == BF16Products::kTiles && kernel.rhs == DType::kBF16;
   if (tiles) {
     EmitTileKernel(kernel, function);

@@ -23,6 +23,7 @@ struct MicroKernel {
   DType rhs = DType::kF32;
   DType accumulate = DType::kF32;  // f32, f64 or an integer as wide, which wraps
   bool unit_depth_stride = true;   // neighbours along K lie side by side in the left operand
+  bool tables = false;             // the left operand is found through tables of offsets; strides are not units then
   bool odd_depth = true;           // depth may be odd
   bool fetch_ahead = false;        // see below
 };
@@ -32,6 +33,8 @@ struct MicroKernel {
 //              ptr ahead, i64 ahead_stride, i64 ahead_step)
 // which adds lhs[rows, depth] x rhs[panels][depth][16] to the sums in tile[rows][panels * 16], or to zeros when
 // `resume` is false, and leaves the sums in the tile. Strides count elements; rhs and tile are 64-byte aligned.
+// With tables the second and third parameter are ptr row_offsets, i64[rows], and ptr depth_offsets, i64[depth + 1]:
+// the element of row r at k lies row_offsets[r] + depth_offsets[k] elements from lhs; the last entry may be anything.
 // A right operand in bf16 is rhs[panels][ceil(depth / 2)][16][2]; the left one is of the same type then.
 // With fetch_ahead it meanwhile asks for `panels` streams of memory, `ahead_stride` bytes apart, the first from `ahead`
 // on: the next `ahead_step` bytes of each at every k, a power of two. Any address will do. As many streams as panels

@@ -7,6 +7,7 @@
 #include "codegen/emit_cpu.h"
 #include "codegen/gemm/contraction.h"
 #include "codegen/gemm/cut_model.h"
+#include "codegen/gemm/left_operand.h"
 #include "codegen/gemm/micro_kernel.h"
 #include "codegen/gemm/tile_kernel.h"
 #include "codegen/gemm/tile_shapes.h"
@@ -88,8 +89,10 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
   tile.task_rows = (schedule.lane_axis == c.m ? kRowsAlongLanes : kTaskRows) / tile.rows * tile.rows;
   tile.depth = kDepthBytes / element;
 
-  // Where results are stored along rows a task keeps all its sums, in an order of its own.
-  if (schedule.lane_axis == c.n) {
+  schedule.scratch_bytes = BoxBytes(plan, c, tile);
+  // Where results are stored along rows, and where windows are read, a task keeps all its sums, in an order of its own.
+  const auto left = FormOfLeftOperand(accesses, c);
+  if (schedule.lane_axis == c.n && left.ok() && !left->tables) {
     tile.cuts = CutsToChooseAmong(plan, c, traits, tile, kPanelColumns / schedule.lanes);
   }
 

@@ -175,9 +175,17 @@ class TileKernelEmitter {
     return Elements(Arg(kRhs), b_.CreateAdd(offset, b_.CreateMul(k, I64(kPanelColumns)), "rhs.offset"));
   }
 
+  Value* TableEntry(Argument table, Value* index) {
+    Value* entry = b_.CreateInBoundsGEP(b_.getInt64Ty(), Arg(table), index, "entry");
+    return b_.CreateAlignedLoad(b_.getInt64Ty(), entry, llvm::Align(8), "offset");
+  }
+  Value* DepthOffset(Value* k) {
+    return kernel_.tables ? TableEntry(kDepthStride, k) : b_.CreateMul(k, Arg(kDepthStride), "depth.offset");
+  }
+
   Value* RowAddress(Value* row, Value* k) {
-    Value* offset = b_.CreateMul(row, Arg(kRowStride), "row.offset");
-    return Elements(Arg(kLhs), b_.CreateAdd(offset, b_.CreateMul(k, Arg(kDepthStride)), "lhs.offset"));
+    Value* offset = kernel_.tables ? TableEntry(kRowStride, row) : b_.CreateMul(row, Arg(kRowStride), "row.offset");
+    return Elements(Arg(kLhs), b_.CreateAdd(offset, DepthOffset(k), "lhs.offset"));
   }
 
   // lhs_block_[row][0..31] = rows of the left operand from k on, zero from `count` on.
@@ -212,11 +220,10 @@ class TileKernelEmitter {
   // As EmitCopyLhs where neighbours along K lie apart.
   void EmitGatherLhs(Value* k, Value* count) {
     EmitLoop(b_, I64(0), I64(kernel_.rows), 1, "gather.row", [&](Value* row) {
-      Value* from = RowAddress(row, k);
       Value* to = Bytes(lhs_block_, b_.CreateMul(row, I64(kRowBytes)));
       EmitLoop(b_, I64(0), count, 1, "gather.k", [&](Value* i) {
-        Value* element = b_.CreateAlignedLoad(b_.getInt16Ty(), Elements(from, b_.CreateMul(i, Arg(kDepthStride))),
-                                              llvm::Align(2), "gathered");
+        Value* from = RowAddress(row, b_.CreateAdd(k, i));
+        Value* element = b_.CreateAlignedLoad(b_.getInt16Ty(), from, llvm::Align(2), "gathered");
         b_.CreateAlignedStore(element, Elements(to, i), llvm::Align(2));
       });
       EmitLoop(b_, count, I64(kDepth), 1, "gather.zero",

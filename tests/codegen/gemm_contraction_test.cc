@@ -36,7 +36,7 @@ TEST(ReadContraction, SaysWhatIsWrong) {
   EXPECT_EQ(ReadContraction(plan).status().message(), "contraction product: no factor is panels read at (k, n)");
   plan = MakeProductPlan({});
   plan.stages[0].statements[0].combiner = OpKind::kMax;
-  EXPECT_EQ(ReadContraction(plan).status().message(), "contraction product: stage 0 is not a sum of products over k");
+  EXPECT_EQ(ReadContraction(plan).status().message(), "contraction product: no stage is a sum of products over k");
 }
 
 TEST(LoadCoefficients, TellUnitStrides) {

@@ -50,6 +50,50 @@ launch 0 g0_reduce_max(in0, out0) dims [N*C, floordiv(H + 1, 2), W, N, C, H, H +
 )");
 }
 
+TEST(LowerProgram, AConvolutionWithItsPaddingBiasAndActivationIsOneProduct) {
+  EXPECT_EQ(Lowered(R"(
+graph @conv(%x: f32[N, 3, 8, 8], %w: f32[8, 3, 3, 3], %b: f32[8]) {
+  %zero = constant 0 : f32[]
+  %p = pad %x, %zero {low = [0, 0, 1, 1], high = [0, 0, 1, 1]}
+  %v = window %p {axes = [2, 3], sizes = [3, 3]}
+  %t = transpose %v {permutation = [0, 1, 4, 5, 2, 3]}
+  %r = reshape %t {shape = [N, 27, 64]}
+  %m = reshape %w {shape = [8, 27]}
+  %d = dot %r, %m {transpose_lhs = 1, transpose_rhs = 1}
+  %e = add %d, %b
+  %c = transpose %e {permutation = [0, 2, 1]}
+  %o = reshape %c {shape = [N, 8, 8, 8]}
+  %y = max %o, %zero
+  return "y" = %y
+}
+)"),
+            R"(
+g0_dot_pack: kernel axes [a0: 1 parallel, a1: 27 parallel, a2: 16 parallel]
+  in b0: f32[8, 3, 3, 3]
+  out b1: f32[1, 27, 16]
+  stage over []
+    b1[0, a1, a2] = b0[a2, 0, 0, a1] if (a2 < 8)
+g0_dot: contraction axes [a0: d0 parallel, a1: 64 parallel, a2: 8 parallel, a3: 27 contract, a4: d0 tile, a5: 3 tile, a6: 10 tile, a7: 10 tile]
+  in b0: f32[d0, 3, 8, 8]
+  in b1: f32[27, 8] panels16
+  in b2: f32[8]
+  out b3: f32[d0, 8, 8, 8]
+  local b4: f32[]
+  box b5: f32[d0, 3, 10, 10]
+  stage over [a4, a5, a6, a7]
+    e0 = and(and(and((0 < a6), (a6 < 9)), (0 < a7)), (a7 < 9))
+    b5[a4, a5, a6, a7] = select(e0, b0[a4, a5, (a6 - 1), (a7 - 1)] if e0, 0f00000000)
+  stage over [a3]
+    e1 = (a3 / 3)
+    b4[] = reduce add in f32 mul(b5[a0, (e1 / 3), ((a1 / 8) + (e1 % 3)), ((a1 % 8) + (a3 % 3))], b1[a3, a2])
+  stage over []
+    b3[a0, a2, 0, a1] = max(add(b4[], b2[a2]), 0f00000000)
+alloc w0 = 1728 live [0, 1]
+launch 0 g0_dot_pack(in1, w0) dims []
+launch 1 g0_dot(in0, w0, in2, out0) dims [N]
+)");
+}
+
 TEST(LowerProgram, SoftmaxKeepsExponentialsInScratch) {
   EXPECT_EQ(Lowered(R"(
 graph @softmax(%x: f32[B, S, C], %m: f32[B, 1, C]) {

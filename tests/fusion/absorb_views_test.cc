@@ -101,5 +101,31 @@ g1 contraction [N, 8, max(0, H - 2)*max(0, W - 2) | 27] in(%w, %t) out(%y) { %r 
 )");
 }
 
+TEST(AbsorbViews, LeftOperandsReadWindowsInPlace) {
+  EXPECT_EQ(PlanTextAfter({AbsorbViews}, R"(
+graph @g(%x: f32[N, 3, H, W], %w: f32[27, 8]) {
+  %p = window %x {axes = [2, 3], sizes = [3, 3]}
+  %t = transpose %p {permutation = [0, 1, 4, 5, 2, 3]}
+  %r = reshape %t {shape = [N, 27, max(H - 2, 0)*max(W - 2, 0)]}
+  %y = dot %r, %w {transpose_lhs = 1}
+  return %y
+})"),
+            R"(g0 contraction [N, max(0, H - 2)*max(0, W - 2), 8 | 27] in(%x, %w) out(%y) { %p = window %x; %t = transpose %p; %r = reshape %t; %y = dot %r, %w }
+)");
+}
+
+TEST(AbsorbViews, WindowsWhoseRowsAndDepthJoinAreCopied) {
+  EXPECT_EQ(PlanTextAfter({AbsorbViews}, R"(
+graph @g(%x: f32[N, 4], %w: f32[2, 8]) {
+  %p = window %x {axes = [1], sizes = [3]}
+  %r = reshape %p {shape = [N*3, 2]}
+  %y = dot %r, %w
+  return %y
+})"),
+            R"(g0 loop [N, 2, 3] in(%x) out(%p) { %p = window %x }
+g1 contraction [3*N, 8 | 2] in(%w, %p) out(%y) { %r = reshape %p; %y = dot %r, %w }
+)");
+}
+
 }  // namespace
 }  // namespace tailor

@@ -45,6 +45,33 @@ refused %m -> %y in fuse-dot-epilogue: two products have loop nests of their own
 )");
 }
 
+TEST(FuseDotEpilogue, WhatFollowsTrailingViewsIsComputedWhereTheyEnd) {
+  EXPECT_EQ(Products(R"(
+graph @g(%x: f32[N, P, K], %w: f32[K, 8], %r: f32[N, 8, P]) {
+  %d = dot %x, %w
+  %t = transpose %d {permutation = [0, 2, 1]}
+  %s = add %t, %r
+  %y = neg %s
+  return %y
+})"),
+            R"(g0 contraction [N, P, 8 | K] in(%x, %w, %r) out(%y) { %d = dot %x, %w } then { %t = transpose %d; %s = add %t, %r; %y = neg %s }
+)");
+}
+
+TEST(FuseDotEpilogue, RepeatingTheResultAfterViewsIsLeftToALoop) {
+  EXPECT_EQ(Products(R"(
+graph @g(%x: f32[M, K], %w: f32[K, 8], %r: f32[B, 8, M]) {
+  %d = dot %x, %w
+  %t = transpose %d {permutation = [1, 0]}
+  %y = add %t, %r
+  return %y
+})"),
+            R"(g0 contraction [M, 8 | K] in(%x, %w) out(%d) { %d = dot %x, %w }
+g1 loop [B, 8, M] in(%r, %d) out(%y) { %t = transpose %d; %y = add %t, %r }
+refused %d -> %y in fuse-dot-epilogue: %y repeats the product's result after views of it
+)");
+}
+
 TEST(FuseDotEpilogue, ASecondReaderKeepsTheProductInMemory) {
   EXPECT_EQ(Products(R"(
 graph @g(%x: f32[M, K], %w: f32[K, N], %b: f32[N]) {
@@ -116,6 +143,43 @@ g1 contraction [M, N | K] in(%w, %e) out(%d) { %d = dot %e, %w }
 g2 contraction [M, J | N] in(%u, %d) out(%y) { %y = dot %d, %u }
 refused %e -> %d in fuse-dot-epilogue: a product reads its operands from memory as they are
 refused %d -> %y in fuse-dot-epilogue: two products have loop nests of their own
+)");
+}
+
+// The windows of padded images, as convolutions read them.
+std::string Windows(const std::string& before, const std::string& after) {
+  return R"(
+graph @g(%x: f32[N, 3, 8, 8], %w: f32[27, 8], %b: f32[8]) {
+  %zero = constant 0 : f32[])" +
+         before + R"(
+  %p = pad %h, %zero {low = [0, 0, 1, 1], high = [0, 0, 1, 1]}
+  %v = window %p {axes = [2, 3], sizes = [3, 3]}
+  %t = transpose %v {permutation = [0, 1, 4, 5, 2, 3]}
+  %r = reshape %t {shape = [N, 27, 64]}
+  %d = dot %r, %w {transpose_lhs = 1})" +
+         after + "\n}";
+}
+
+TEST(FuseDotEpilogue, PaddingOfTheLeftOperandIsComputedToo) {
+  EXPECT_EQ(
+      Products(Windows("\n  %h = neg %x", "\n  %y = add %d, %b\n  return %y")),
+      R"(g0 contraction [N, 64, 8 | 27] in(%x, %w, %b) out(%y) { %h = neg %x; %p = pad %h, 0; %v = window %p; %t = transpose %v; %r = reshape %t; %d = dot %r, %w; %y = add %d, %b }
+)");
+}
+
+TEST(FuseDotEpilogue, NothingExpensiveIsComputedAgainForEachTask) {
+  EXPECT_EQ(Products(Windows("\n  %h = exp %x", "\n  return %d")),
+            R"(g0 loop [N, 3, 10, 10] in(%x) out(%p) { %h = exp %x; %p = pad %h, 0 }
+g1 contraction [N, 64, 8 | 27] in(%w, %p) out(%d) { %v = window %p; %t = transpose %v; %r = reshape %t; %d = dot %r, %w }
+refused %p -> %d in fuse-dot-epilogue: %h (exp) would be computed again for many tasks
+)");
+}
+
+TEST(FuseDotEpilogue, PaddingThatIsWantedElsewhereStaysInMemory) {
+  EXPECT_EQ(Products(Windows("\n  %h = neg %x", "\n  return %d, %p")),
+            R"(g0 loop [N, 3, 10, 10] in(%x) out(%p) { %h = neg %x; %p = pad %h, 0 }
+g1 contraction [N, 64, 8 | 27] in(%w, %p) out(%d) { %v = window %p; %t = transpose %v; %r = reshape %t; %d = dot %r, %w }
+refused %p -> %d in fuse-dot-epilogue: a product reads its operands from memory as they are
 )");
 }
 

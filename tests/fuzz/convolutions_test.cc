@@ -1,0 +1,92 @@
+// Convolutions of all forms, whose windows products read in place or from a box, held against the reference.
+#include "graph/convolution.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/element.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+#include "tests/fuzz/check_graph.h"
+
+namespace tailor {
+namespace {
+
+struct Form {
+  std::string x;  // "N, 6, H, W"
+  std::vector<int64_t> weights;
+  Windows windows;
+  int64_t groups = 1;
+};
+
+// Small numbers, of which sums are exact in every type.
+ConstantData SmallNumbers(absl::string_view name, const TensorType& type) {
+  const int64_t count = *ElementCount(type.shape).constant(), width = SizeOf(type.dtype);
+  auto bytes = std::make_shared<std::vector<char>>(count * width);
+  for (int64_t i = 0; i < count; ++i) {
+    ElementFromDouble(type.dtype, static_cast<double>((i * 7 + name.back()) % 5) - 2, bytes->data() + i * width);
+  }
+  const void* data = bytes->data();
+  return {bytes, data, bytes->size(), {}};
+}
+
+std::string DimsText(const std::vector<int64_t>& dims) {
+  std::string text;
+  for (int64_t dim : dims) absl::StrAppend(&text, text.empty() ? "" : ", ", dim);
+  return text;
+}
+
+Graph Made(const Form& form, const std::string& dtype, bool constant_weights) {
+  const std::string dims = DimsText(form.weights);
+  const std::string weights = constant_weights ? absl::StrCat(") {\n  %w = constant @w : ", dtype, "[", dims, "]\n")
+                                               : absl::StrCat(", %w: ", dtype, "[", dims, "]) {\n");
+  const std::string text = absl::StrCat("graph @conv(%x: ", dtype, "[", form.x, "]", weights, "  return\n}");
+  Graph graph = *ParseGraph(text, SmallNumbers);
+  const auto y = Conv(graph, {0, 0}, {1, 0}, {}, form.windows, form.groups);
+  EXPECT_TRUE(y.ok()) << y.status();
+  const auto squared = graph.Append(OpKind::kMul, {*y, *y});  // an epilogue
+  EXPECT_TRUE(graph.AddOutput("y", Value{*squared, 0}).ok());
+  return graph;
+}
+
+void ExpectRight(const Form& form) {
+  constexpr std::pair<const char*, bool> kKinds[] = {{"f32", true}, {"f32", false}, {"bf16", true}, {"f64", true}};
+  for (const auto& [dtype, constant_weights] : kKinds) {
+    const Graph graph = Made(form, dtype, constant_weights);
+    for (const auto& device : CpuDevices()) {
+      const CheckResult result = CheckGraphInChild(graph, *device, 1);
+      EXPECT_EQ(result.failure, "") << dtype << " on " << device->name() << ": " << form.x << " * "
+                                    << DimsText(form.weights);
+      EXPECT_GT(result.compared, 0);
+    }
+  }
+}
+
+TEST(Convolutions, Padded) {
+  ExpectRight({"N, 6, 9, 9", {20, 6, 3, 3}, {.low = {1, 1}, .high = {1, 1}}});
+  ExpectRight({"N, 3, H, W", {5, 3, 3, 5}, {.low = {1, 0}, .high = {2, 4}}});
+  ExpectRight({"N, C, 14, 30", {8, 4, 1, 1}, {.low = {2, 1}, .high = {0, 1}}, 2});
+}
+
+TEST(Convolutions, InPlace) {
+  ExpectRight({"N, 6, H, W", {20, 6, 3, 3}, {.strides = {2, 1}}});
+  ExpectRight({"N, 8, 12, 12", {6, 4, 2, 2}, {.strides = {1, 3}, .dilations = {2, 1}}, 2});
+  ExpectRight({"N, 6, H, 10", {70, 6, 1, 1}, {.strides = {2, 2}}});
+  ExpectRight({"N, 6, H, 10", {9, 6, 1, 1}, {}});
+}
+
+TEST(Convolutions, OfOneAndThreeDims) {
+  ExpectRight({"N, 5, T", {18, 5, 4}, {.strides = {2}, .low = {3}, .high = {0}}});
+  ExpectRight({"N, 4, 5, H, 7", {3, 4, 2, 3, 1}, {.dilations = {1, 2, 1}, .low = {1, 0, 1}, .high = {0, 2, 0}}});
+}
+
+TEST(Convolutions, LongDepthIsTakenInParts) {
+  ExpectRight({"1, 130, 3, 4", {6, 130, 3, 3}, {.low = {1, 1}, .high = {1, 1}}});
+  ExpectRight({"1, 300, 3, 5", {6, 300, 2, 2}, {.strides = {1, 2}}});
+}
+
+}  // namespace
+}  // namespace tailor

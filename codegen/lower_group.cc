@@ -300,11 +300,30 @@ class GroupLowering {
     plan.stages.push_back(std::move(epilogue));
   }
 
-  // A left operand that the group computes is placed in a box, by a stage over axes of its own.
+  // The value of the group that the product reads through views, if it computes one; or the left operand itself where
+  // neighbours along K lie pages apart in memory, which no cache likes.
+  std::optional<Value> Boxed() const {
+    constexpr int64_t kFarApart = 2048;  // elements
+    const Node& dot = graph_.node(group_.dominant);
+    const Value lhs = dot.operands[0];
+    Value source = lhs;
+    bool windows = false;
+    while (values_.InGroup(source.node) && IsFree(graph_.node(source.node))) {
+      windows = windows || graph_.node(source.node).op == OpKind::kWindow;
+      source = graph_.node(source.node).operands[0];
+    }
+    if (values_.InGroup(source.node)) return source;
+    const DimExpr& rows = group_.axes[group_.axes.size() - 3].extent;
+    const bool far_apart = dot.i64("transpose_lhs") != 0 && facts_.RangeOf(rows).min >= kFarApart;
+    if (far_apart && !windows && !link_) return lhs;
+    return std::nullopt;
+  }
+
+  // What is boxed is computed by a stage over axes of its own.
   void FillBox() {
-    Value boxed = graph_.node(group_.dominant).operands[0];
-    while (values_.InGroup(boxed.node) && IsFree(graph_.node(boxed.node))) boxed = graph_.node(boxed.node).operands[0];
-    if (!values_.InGroup(boxed.node)) return;
+    const std::optional<Value> found = Boxed();
+    if (!found) return;
+    const Value boxed = *found;
     KernelPlan& plan = values_.plan;
     const TensorType& type = graph_.type(boxed);
     Stage fill;

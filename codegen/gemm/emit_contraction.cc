@@ -373,7 +373,7 @@ class ContractionEmitter {
   Ahead EmitAhead(const Tile& tile, Value* k, Value* depth) {
     if (!FetchesAhead(1)) return {rhs_, I64(0), I64(0)};
     const Ahead own = EmitOwnPanelsAhead(tile, k), next = EmitPanelsAhead(tile, k, depth),
-                rows = left_form_.tables ? Ahead{rhs_, I64(0), I64(0)} : EmitRowsAhead(tile, k, depth);
+                rows = left_form_.tables ? Ahead{rhs_, I64(0), I64(1)} : EmitRowsAhead(tile, k, depth);
     Value* lone = b_.CreateICmpEQ(tile.tiles, I64(1), "lone");
     const auto choose = [&](Value* Ahead::*part) {
       Value* shared = b_.CreateSelect(last_rows_, next.*part, rows.*part);

@@ -27,6 +27,13 @@ bool TakesTallTiles(const KernelPlan& plan, const Contraction& c) {
   return k.max >= kLarge / SizeOf(dtype) / n.max;
 }
 
+// How many rows a task has that stores along them: whole sixteens. Each column of results is in other pages, so where K
+// is short, and the sums of many rows stay in cache beside what they are of, a task takes more of each.
+int64_t RowsOfColumns(const KernelPlan& plan, const Contraction& c) {
+  constexpr int64_t kShortDepth = 512, kFewRows = 96, kManyRows = 240;
+  return RangeOfExtent(plan, plan.axes[c.k].extent).max <= kShortDepth ? kManyRows : kFewRows;
+}
+
 // What extents an axis may have, for ranking cuts: its own, or some of `candidates` within its range.
 std::vector<int64_t> Samples(const ExtentRange& range, std::initializer_list<int64_t> candidates) {
   if (range.fixed) return {range.max};
@@ -74,7 +81,7 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
 
   // A task reads task_rows x depth of the left operand and, one group at a time, `panels` panels of depth x 16
   // of the right one: together they stay in L2 (regional_bytes) while the rows run past each group.
-  constexpr int64_t kTaskRows = 48, kRowsAlongLanes = 96, kTaskPanels = 4, kDepthBytes = 4096;
+  constexpr int64_t kTaskRows = 48, kTaskPanels = 4, kDepthBytes = 4096;
   ContractionTile& tile = schedule.tile;
   std::tie(tile.rows, tile.panels) = BestTile(traits, kPanelColumns / schedule.lanes);
   if (TakesTallTiles(plan, c)) {
@@ -86,7 +93,7 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
     std::tie(tile.rows, tile.panels) = std::pair(kTileKernelRows, kTileKernelPanels);
     tile.task_panels = 4 * kTaskPanels;
   }
-  tile.task_rows = (schedule.lane_axis == c.m ? kRowsAlongLanes : kTaskRows) / tile.rows * tile.rows;
+  tile.task_rows = (schedule.lane_axis == c.m ? RowsOfColumns(plan, c) : kTaskRows) / tile.rows * tile.rows;
   tile.depth = kDepthBytes / element;
 
   schedule.scratch_bytes = BoxBytes(plan, c, tile);

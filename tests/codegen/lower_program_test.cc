@@ -1,5 +1,6 @@
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "codegen/build_host_program.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
@@ -92,6 +93,15 @@ alloc w0 = 1728 live [0, 1]
 launch 0 g0_dot_pack(in1, w0) dims []
 launch 1 g0_dot(in0, w0, in2, out0) dims [N]
 )");
+}
+
+TEST(LowerProgram, RowsWhoseNeighboursLiePagesApartAreCopiedToABox) {
+  const auto product = [](const char* rows) {
+    return Lowered(absl::StrCat("graph @g(%x: f32[N, 16, ", rows, "], %w: f32[16, 8]) {\n",
+                                "  %y = dot %x, %w {transpose_lhs = 1}\n  return %y\n}"));
+  };
+  EXPECT_NE(product("2048").find("  box b4: f32[d0, 16, 2048]\n"), std::string::npos);
+  EXPECT_EQ(product("2047").find("box"), std::string::npos);
 }
 
 TEST(LowerProgram, SoftmaxKeepsExponentialsInScratch) {

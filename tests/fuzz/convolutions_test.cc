@@ -76,6 +76,7 @@ TEST(Convolutions, InPlace) {
   ExpectRight({"N, 8, 12, 12", {6, 4, 2, 2}, {.strides = {1, 3}, .dilations = {2, 1}}, 2});
   ExpectRight({"N, 6, H, 10", {70, 6, 1, 1}, {.strides = {2, 2}}});
   ExpectRight({"N, 6, H, 10", {9, 6, 1, 1}, {}});
+  ExpectRight({"1, 3, 50, 41", {5, 3, 1, 1}, {}});  // channels lie pages apart
 }
 
 TEST(Convolutions, OfOneAndThreeDims) {

@@ -102,7 +102,8 @@ g1 contraction [N, 8, max(0, H - 2)*max(0, W - 2) | 27] in(%w, %t) out(%y) { %r 
 }
 
 TEST(AbsorbViews, LeftOperandsReadWindowsInPlace) {
-  EXPECT_EQ(PlanTextAfter({AbsorbViews}, R"(
+  EXPECT_EQ(
+      PlanTextAfter({AbsorbViews}, R"(
 graph @g(%x: f32[N, 3, H, W], %w: f32[27, 8]) {
   %p = window %x {axes = [2, 3], sizes = [3, 3]}
   %t = transpose %p {permutation = [0, 1, 4, 5, 2, 3]}
@@ -110,7 +111,7 @@ graph @g(%x: f32[N, 3, H, W], %w: f32[27, 8]) {
   %y = dot %r, %w {transpose_lhs = 1}
   return %y
 })"),
-            R"(g0 contraction [N, max(0, H - 2)*max(0, W - 2), 8 | 27] in(%x, %w) out(%y) { %p = window %x; %t = transpose %p; %r = reshape %t; %y = dot %r, %w }
+      R"(g0 contraction [N, max(0, H - 2)*max(0, W - 2), 8 | 27] in(%x, %w) out(%y) { %p = window %x; %t = transpose %p; %r = reshape %t; %y = dot %r, %w }
 )");
 }
 

@@ -46,7 +46,8 @@ refused %m -> %y in fuse-dot-epilogue: two products have loop nests of their own
 }
 
 TEST(FuseDotEpilogue, WhatFollowsTrailingViewsIsComputedWhereTheyEnd) {
-  EXPECT_EQ(Products(R"(
+  EXPECT_EQ(
+      Products(R"(
 graph @g(%x: f32[N, P, K], %w: f32[K, 8], %r: f32[N, 8, P]) {
   %d = dot %x, %w
   %t = transpose %d {permutation = [0, 2, 1]}
@@ -54,7 +55,7 @@ graph @g(%x: f32[N, P, K], %w: f32[K, 8], %r: f32[N, 8, P]) {
   %y = neg %s
   return %y
 })"),
-            R"(g0 contraction [N, P, 8 | K] in(%x, %w, %r) out(%y) { %d = dot %x, %w } then { %t = transpose %d; %s = add %t, %r; %y = neg %s }
+      R"(g0 contraction [N, P, 8 | K] in(%x, %w, %r) out(%y) { %d = dot %x, %w } then { %t = transpose %d; %s = add %t, %r; %y = neg %s }
 )");
 }
 

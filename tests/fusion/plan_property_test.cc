@@ -41,7 +41,8 @@ void ExpectDependentsHaveAxes(const Graph& graph, const FusionPlan& plan) {
       if (!depends) continue;
       dependent.insert(id);
       const bool later = !group.trailing_views.empty() && id > group.trailing_views.back();
-      EXPECT_TRUE(group.axis_of.count(id) != 0 || IsFree(node) || later) << graph.NameOf({id, 0}) << "\n" << plan.ToText(graph);
+      EXPECT_TRUE(group.axis_of.count(id) != 0 || IsFree(node) || later) << graph.NameOf({id, 0}) << "\n"
+                                                                         << plan.ToText(graph);
     }
   }
 }

@@ -11,14 +11,15 @@ namespace {
 // How many parts, 1 where K stays whole.
 int64_t PartsOf(const Graph& graph, const Node& node) {
   constexpr int64_t kLongDepth = 8192, kMostDepth = 4096, kLeastDepth = 1024, kMostColumns = 256;
+  if (node.op != OpKind::kDot) return 1;
   const DType dtype = node.results[0].dtype;
-  if (node.op != OpKind::kDot || (dtype != DType::kF32 && dtype != DType::kF64)) return 1;
+  if (dtype != DType::kF32 && dtype != DType::kF64) return 1;
   const Shape &lhs = graph.type(node.operands[0]).shape, &rhs = graph.type(node.operands[1]).shape;
   if (lhs.size() != 2 || rhs.size() != 2 || node.i64("transpose_lhs") != 0 || node.i64("transpose_rhs") != 0) {
     return 1;
   }
   const std::optional<int64_t> depth = lhs[1].constant(), columns = node.results[0].shape[1].constant();
-  if (!depth || !columns || *depth < kLongDepth || *columns > kMostColumns) return 1;
+  if (!depth || !rhs[0].constant() || !columns || *depth < kLongDepth || *columns > kMostColumns) return 1;
   for (int64_t parts = (*depth + kMostDepth - 1) / kMostDepth; parts <= *depth / kLeastDepth; ++parts) {
     if (*depth % parts == 0) return parts;
   }

@@ -55,7 +55,7 @@ class TailorBenchTest(unittest.TestCase):
         bench = types.SimpleNamespace(tailor=self.bench)
         with self.assertRaisesRegex(NotMeasured, "no benchmark named choice/never_seen"):
             choice.choice(bench)
-        with self.assertRaisesRegex(NotMeasured, r"no benchmark named dot/1x2x3 \(nor 1 others\)"):
+        with self.assertRaisesRegex(NotMeasured, r"no benchmark named dot_from_memory/1x2x3 \(nor 2 others\)"):
             dots.measured(bench, [(1, 2, 3), (8, 4, 4), (4, 5, 6)])
 
 

@@ -32,6 +32,7 @@ TEST(SplitLongProducts, OthersStayWhole) {
       Product("f32[M, 8209]", "f32[8209, 64]", "", "f32[M, 64]"),     // prime
       Product("f32[M, 8192]", "f32[8192, 257]", "", "f32[M, 257]"),   // columns enough for threads
       Product("f32[M, K]", "f32[K, 64]", "", "f32[M, 64]"),           // unknown
+      Product("f32[M, 8192]", "f32[K, 64]", "", "f32[M, 64]"),        //
       Product("f32[M, 8192]", "f32[8192, N]", "", "f32[M, N]"),       //
       Product("bf16[M, 8192]", "bf16[8192, 64]", "", "bf16[M, 64]"),  // parts would be rounded
       Product("f32[M, 8192]", "f32[64, 8192]", " {transpose_rhs = 1}", "f32[M, 64]"),

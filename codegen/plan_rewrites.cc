@@ -120,7 +120,8 @@ class MergeCheck {
 
   bool Walks(int buffer_id, const std::vector<ExprId>& indices) {
     const Buffer buffer = plan_.buffers[buffer_id];
-    if (buffer.layout != ConstantLayout::kRowMajor) {
+    // A box holds a part of what its dims say.
+    if (buffer.layout != ConstantLayout::kRowMajor || buffer.kind == BufferKind::kBox) {
       return std::none_of(indices.begin(), indices.end(), [&](ExprId id) { return Depends(id); });
     }
     auto outer = StepOf(plan_, buffer, indices, outer_), inner = StepOf(plan_, buffer, indices, inner_);

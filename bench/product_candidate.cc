@@ -31,6 +31,7 @@ CutProduct::CutProduct(const ProductForm& form, const CpuTarget& target)
     : plan_(MakeProductPlan(form)),
       schedule_(ScheduleContraction(plan_, target.traits)),
       pieces_(kPanelColumns / schedule_.lanes),
+      costs_(BuiltInCostsOf(target.traits)),
       family_(FamilyForOneThread(target, pieces_, schedule_.tile)) {
   Schedule all = schedule_;
   all.tile.cuts = family_;
@@ -44,8 +45,7 @@ CutProduct::CutProduct(const ProductForm& form, const CpuTarget& target)
 }
 
 ProductCut CutProduct::Chosen(const ProductExtents& extents) const {
-  const char* level = pieces_ == 1 ? "x86-64-v4" : pieces_ == 2 ? "x86-64-v3" : "x86-64-v2";
-  return ChooseCut(schedule_.tile, pieces_, extents, BuiltInCostProfile(level));
+  return ChooseCut(schedule_.tile, pieces_, extents, costs_);
 }
 
 void CutProduct::Run(const ProductCut& cut, const ProductExtents& extents, const float* lhs, const float* panels,

@@ -36,6 +36,7 @@ class CutProduct {
   KernelPlan plan_;
   Schedule schedule_;
   int pieces_;
+  const CostProfile& costs_;
   std::vector<ProductCut> family_;
   std::unique_ptr<MappedImage> image_;
   KernelFn kernel_;

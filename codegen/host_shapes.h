@@ -17,8 +17,8 @@ struct LaunchShape {
   std::vector<DimValue> dims;  // per slot of the plan
   llvm::Value* tasks;
   llvm::Value* grain;
-  DimValue scratch_bytes;  // of one worker, a multiple of 64
-  llvm::Value* version;    // i32
+  DimValue scratch_bytes;      // of one worker, a multiple of 64
+  llvm::Value* version;        // i32
   llvm::Value* cut = nullptr;  // of a product that chooses one: CutWord
 };
 

@@ -81,7 +81,7 @@ struct Variant {
   uint64_t context_size = 0;
   std::vector<ProgramLaunch> launches;
   std::vector<uint64_t> kernel_bytes;  // machine code of each distinct kernel, all its versions
-  CostProfile costs;  // RtContext::costs, unless the host has another
+  CostProfile costs;                   // RtContext::costs, unless the host has another
 };
 
 struct Provenance {

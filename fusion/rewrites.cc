@@ -37,7 +37,7 @@ constexpr Pass kPasses[] = {
     {"remove-identity-views", RemoveIdentityViews},
     {"reshape-constants", ReshapeConstants},  // views are final
     {"merge-equal-nodes", MergeEqualNodes},
-    {"merge-products", MergeProducts},  // equal left operands are one
+    {"merge-products", MergeProducts},           // equal left operands are one
     {"split-long-products", SplitLongProducts},  // joined columns count
     {"reshape-constants", ReshapeConstants},     // those of the split
     {"remove-dead-nodes", RemoveDeadNodes},

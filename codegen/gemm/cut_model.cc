@@ -38,12 +38,13 @@ ShapeTerms<Number> TermsOf(const ContractionTile& tile, const ProductExtents& ex
           Of(extents.batch), Of(extents.threads), Of(tile.depth)};
 }
 
-bool Fits(const TargetTraits& traits, int pieces, int rows, int panels) {
-  const int columns = panels * pieces, temporaries = traits.fused_multiply_add ? 1 : 2;
-  return rows * columns + std::min(rows, columns) + temporaries < traits.vector_registers;
-}
-
 }  // namespace
+
+const CostProfile& BuiltInCostsOf(const TargetTraits& traits) {
+  return BuiltInCostProfile(traits.vector_bytes >= 64   ? "x86-64-v4"
+                            : traits.vector_bytes >= 32 ? "x86-64-v3"
+                                                        : "x86-64-v2");
+}
 
 ProductCut RuleCut(const ContractionTile& tile, int pieces, int64_t m) {
   ProductCut cut;
@@ -103,7 +104,7 @@ std::vector<ProductCut> CutFamily(const TargetTraits& traits, int pieces, const 
   constexpr int kMostRows = 12;  // more spill
   for (int rows = kMostRows; rows > 0; --rows) {
     for (int panels = static_cast<int>(tile.task_panels); panels > 0; --panels) {
-      if (!Fits(traits, pieces, rows, panels)) continue;
+      if (!FitsRegisters(traits, pieces, rows, panels)) continue;
       if (rows != tile.rows) add(rows, panels, 4 * rows);
       break;
     }

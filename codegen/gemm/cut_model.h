@@ -23,6 +23,9 @@ struct ProductExtents {
   int64_t threads = 1;
 };
 
+// Of the lowest CPU level with such vectors.
+const CostProfile& BuiltInCostsOf(const TargetTraits& traits);
+
 // The cut that the rule gives (tile_shapes.h), its limits as they are for `m`. `pieces`: registers that hold 16 sums.
 ProductCut RuleCut(const ContractionTile& tile, int pieces, int64_t m);
 

@@ -60,11 +60,8 @@ std::vector<ProductCut> CutsToChooseAmong(const KernelPlan& plan, const Contract
       }
     }
   }
-  const CostProfile& profile = BuiltInCostProfile(traits.vector_bytes >= 64   ? "x86-64-v4"
-                                                  : traits.vector_bytes >= 32 ? "x86-64-v3"
-                                                                              : "x86-64-v2");
   const std::vector<ProductCut> family = CutFamily(traits, pieces, tile, TakesTallTiles(plan, c));
-  return WorthwhileCuts(family, tile, pieces, samples, profile);
+  return WorthwhileCuts(family, tile, pieces, samples, BuiltInCostsOf(traits));
 }
 
 }  // namespace

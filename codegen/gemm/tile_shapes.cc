@@ -50,8 +50,12 @@ Counts PanelsOf(const ExtentRange& n) {
 
 }  // namespace
 
+bool FitsRegisters(const TargetTraits& traits, int pieces, int rows, int panels) {
+  const int columns = panels * pieces, temporaries = traits.fused_multiply_add ? 1 : 2;
+  return rows * columns + std::min(rows, columns) + temporaries < traits.vector_registers;
+}
+
 std::pair<int, int> BestTile(const TargetTraits& traits, int pieces) {
-  const int temporaries = traits.fused_multiply_add ? 1 : 2;
   std::pair<int, int> best = {1, 1};
   // Loads for one k are rows + columns, multiply-adds rows * columns.
   auto fewer_loads = [&](int rows, int columns) {
@@ -60,9 +64,7 @@ std::pair<int, int> BestTile(const TargetTraits& traits, int pieces) {
   };
   for (int panels = 1; panels <= 4; ++panels) {
     for (int rows = 1; rows <= 6; ++rows) {
-      const int columns = panels * pieces;
-      const int registers = rows * columns + std::min(rows, columns) + temporaries;
-      if (registers < traits.vector_registers && fewer_loads(rows, columns)) best = {rows, panels};
+      if (FitsRegisters(traits, pieces, rows, panels) && fewer_loads(rows, panels * pieces)) best = {rows, panels};
     }
   }
   return best;
@@ -70,13 +72,11 @@ std::pair<int, int> BestTile(const TargetTraits& traits, int pieces) {
 
 std::pair<int, int> TallestTile(const TargetTraits& traits, int pieces, const ContractionTile& tile) {
   constexpr int kMostRows = 9, kMultiplyAddsPerLoad = 2;
-  const int temporaries = traits.fused_multiply_add ? 1 : 2;
   for (int rows = kMostRows; rows > tile.rows; --rows) {
     for (int panels = tile.panels; panels > 0; --panels) {
       const int columns = panels * pieces;
-      const int registers = rows * columns + std::min(rows, columns) + temporaries;
       const bool pays = rows * columns >= kMultiplyAddsPerLoad * (rows + columns);
-      if (registers < traits.vector_registers && pays) return {rows, panels};
+      if (pays && FitsRegisters(traits, pieces, rows, panels)) return {rows, panels};
     }
   }
   return {0, 0};

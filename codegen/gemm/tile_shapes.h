@@ -14,8 +14,11 @@
 
 namespace tailor {
 
-// Rows and panels of the micro-kernel with the fewest loads per multiply-add whose sums, kept operands and one
-// passing operand fit the registers of `traits`; `pieces` registers hold 16 sums.
+// Whether a micro-kernel's sums, kept operands and one passing operand fit the registers of `traits`; `pieces` of them
+// hold 16 sums.
+bool FitsRegisters(const TargetTraits& traits, int pieces, int rows, int panels);
+
+// Rows and panels of the micro-kernel with the fewest loads per multiply-add that fits the registers.
 std::pair<int, int> BestTile(const TargetTraits& traits, int pieces);
 
 // Rows and panels of the tallest micro-kernel that still has two multiply-adds per load, at most nine rows: more of

@@ -1,16 +1,15 @@
 // Convolutions of all forms, whose windows products read in place or from a box, held against the reference.
 #include "graph/convolution.h"
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/element.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "tests/fuzz/check_graph.h"
+#include "tests/fuzz/small_numbers.h"
 
 namespace tailor {
 namespace {
@@ -21,17 +20,6 @@ struct Form {
   Windows windows;
   int64_t groups = 1;
 };
-
-// Small numbers, of which sums are exact in every type.
-ConstantData SmallNumbers(absl::string_view name, const TensorType& type) {
-  const int64_t count = *ElementCount(type.shape).constant(), width = SizeOf(type.dtype);
-  auto bytes = std::make_shared<std::vector<char>>(count * width);
-  for (int64_t i = 0; i < count; ++i) {
-    ElementFromDouble(type.dtype, static_cast<double>((i * 7 + name.back()) % 5) - 2, bytes->data() + i * width);
-  }
-  const void* data = bytes->data();
-  return {bytes, data, bytes->size(), {}};
-}
 
 std::string DimsText(const std::vector<int64_t>& dims) {
   std::string text;

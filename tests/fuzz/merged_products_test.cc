@@ -1,13 +1,12 @@
 // Products that share an operand, with columns that fill no panel, held against the reference as one product.
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_replace.h"
-#include "graph/element.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "tests/fuzz/check_graph.h"
+#include "tests/fuzz/small_numbers.h"
 
 namespace tailor {
 namespace {
@@ -39,17 +38,6 @@ graph @g(%x: T[B, S, 12], %i: i64[B, S]) where B in [1, 8], S in [1, 40] {
   %rows = gather %d1, %i {axis = 2}
   return %scores, %top, %rows
 })";
-
-// Small numbers, of which sums are exact in every type.
-ConstantData SmallNumbers(absl::string_view name, const TensorType& type) {
-  const int64_t count = *ElementCount(type.shape).constant(), width = SizeOf(type.dtype);
-  auto bytes = std::make_shared<std::vector<char>>(count * width);
-  for (int64_t i = 0; i < count; ++i) {
-    ElementFromDouble(type.dtype, static_cast<double>((i * 7 + name.back()) % 5) - 2, bytes->data() + i * width);
-  }
-  const void* data = bytes->data();
-  return {bytes, data, bytes->size(), {}};
-}
 
 TEST(MergedProducts, AgreeWithTheReference) {
   for (const char* dtype : {"f32", "f64", "bf16", "i32"}) {

@@ -44,8 +44,8 @@ class Device {
 
 // The CPU levels that this machine runs, best first.
 std::vector<std::unique_ptr<Device>> CpuDevices();
-// The best of them, for programs whose inputs are all donated: RunInto writes an output that is in the memory of an input
-// there.
+// The best of them, for programs whose inputs are all donated: RunInto writes an output that is in the memory of an
+// input there.
 std::unique_ptr<Device> DonatingCpuDevice();
 
 }  // namespace tailor

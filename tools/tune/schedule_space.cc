@@ -104,8 +104,7 @@ int64_t Asked(int name, int64_t otherwise) {
 }  // namespace
 
 bool FitsRegisters(const TargetTraits& traits, int rows, int panels) {
-  const int columns = panels * PiecesOf(traits), temporaries = traits.fused_multiply_add ? 1 : 2;
-  return rows * columns + std::min(rows, columns) + temporaries < traits.vector_registers;
+  return FitsRegisters(traits, PiecesOf(traits), rows, panels);
 }
 
 CacheGeometry ThisMachinesCaches() {

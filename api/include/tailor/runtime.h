@@ -127,10 +127,10 @@ typedef struct tailor_executable tailor_executable;
 
 typedef struct tailor_load_options {
   uint64_t struct_size;
-  int32_t verify_constants;  /* 1: hash the constants too, not only header, metadata and images */
-  int32_t copy_constants;    /* 1: read constants into memory instead of mapping the file */
-  const char* target;        /* force a variant by name ("x86-64-v2"); NULL: the best that this machine runs */
-  const uint8_t* public_key; /* 32 bytes Ed25519: refuse artifacts not signed with its secret key; or NULL */
+  int32_t verify_constants;   /* 1: hash the constants too, not only header, metadata and images */
+  int32_t copy_constants;     /* 1: read constants into memory instead of mapping the file */
+  const char* target;         /* force a variant by name ("x86-64-v2"); NULL: the best that this machine runs */
+  const uint8_t* public_key;  /* 32 bytes Ed25519: refuse artifacts not signed with its secret key; or NULL */
   const char* cost_profile;   /* text of a profile of this machine, by which products are then cut; or NULL */
   uint64_t cost_profile_size; /* in bytes */
 } tailor_load_options;

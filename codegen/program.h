@@ -68,9 +68,31 @@ struct ProgramLaunch {
   int32_t code = 0;  // its kernel's number in Variant::kernel_bytes; launches of equal kernels share it
 };
 
-// Code for one kind of machine: host program and kernels in one position-independent image.
+// What a device image is, from the most to the least exact.
+enum class DeviceImageKind : uint8_t {
+  kCubin = 0,  // for one architecture and its minor successors
+  kPtx = 1,    // which the driver assembles, for this architecture and all after it
+  kIr = 2,     // LLVM bitcode in terms of codegen/cuda/device_intrinsics.h, for an emulator
+};
+
+// All device kernels of a variant, for one architecture.
+struct DeviceImage {
+  std::string target;  // "sm_90"
+  DeviceImageKind kind = DeviceImageKind::kCubin;
+  std::span<const std::byte> bytes;  // 64-byte aligned
+};
+
+// A function of every device image of its variant; RtApi::launch names it by its index.
+struct DeviceKernel {
+  std::string symbol;      // "k3_v0"
+  int32_t threads = 0;     // of a block; blocks are one-dimensional
+  int32_t parameters = 0;  // 8-byte slots, the first ones of the argument block
+};
+
+// Code for one kind of machine: host program and kernels in one position-independent image, but for the kernels of
+// a variant for a device, which are in images of their own.
 struct Variant {
-  std::string target;                 // "x86-64-v4"
+  std::string target;                 // "x86-64-v4", "cuda"
   std::vector<std::string> features;  // exactly what the code needs: "avx2", "fma", "avx512f"...
   std::span<const std::byte> image;   // to be copied, then mapped read+execute; 64-byte aligned
   uint64_t run_offset = 0;            // RunFn, PlanFn within the image
@@ -82,6 +104,13 @@ struct Variant {
   std::vector<ProgramLaunch> launches;
   std::vector<uint64_t> kernel_bytes;  // machine code of each distinct kernel, all its versions
   CostProfile costs;                   // RtContext::costs, unless the host has another
+  // Of a variant for a device: tensors and workspace are in its memory, kernels in these images, of which the device
+  // takes the first that it runs. None: the variant runs on the host.
+  std::vector<DeviceImage> device_images;
+  std::vector<DeviceKernel> device_kernels;
+  // The first of the four memo words of the fault record, which a device's kernels write and the host reads when it has
+  // waited for them; -1: no kernel can fault.
+  int64_t fault_word = -1;
 };
 
 struct Provenance {

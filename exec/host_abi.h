@@ -23,14 +23,21 @@ struct TensorArg {
 // (address), then one per dim. `worker` in [0, RtContext::workers) owns one slice of scratch.
 using KernelFn = void (*)(const int64_t* args, int64_t begin, int64_t end, int64_t worker);
 
+// How a device runs a kernel, besides what DeviceKernel says.
+struct LaunchGrid {
+  int64_t blocks;        // more than 0
+  int64_t shared_bytes;  // dynamic shared memory of a block
+  int64_t together;      // not 0: no block waits for another to end, since they meet at barriers of the whole grid
+};
+
 // Per session; one run at a time. Generated code reads and writes these fields directly.
 struct RtContext {
   uint64_t struct_size;
-  const void* const* constants;  // by constant index; device 0
+  const void* const* constants;  // by constant index; in the memory of the variant's device
   uint8_t* workspace;            // 64-byte aligned; null until grown
   uint64_t workspace_bytes;
-  // Variant::memo_slots words, zeroed at session creation: what the program keeps between runs (the
-  // last symbols and the layout computed for them). Word 0 is nonzero once the rest is valid.
+  // Variant::memo_slots words of host memory, which devices can write too, zeroed at session creation: what the program
+  // keeps between runs (the last symbols and the layout computed for them). Word 0 is nonzero once the rest is valid.
   int64_t* memo;
   int64_t workers;  // number of scratch slices; parallel_for uses at most as many threads
   // Outputs of at least so many bytes would leave the caches before anyone reads them; 0: none would.
@@ -39,7 +46,7 @@ struct RtContext {
 };
 
 // What a run may ask of the runtime. Every function that can fail returns 0 on success; the generated
-// code then returns the nonzero value at once. `device` 0 is the host.
+// code then returns the nonzero value at once. `device` 0 is the host, 1 the device of the variant's kernels.
 struct RtApi {
   uint64_t struct_size;
   // Makes context->workspace at least `bytes` large; contents are not kept.
@@ -52,9 +59,14 @@ struct RtApi {
   int32_t (*fail)(RtContext* context, int32_t check, int64_t lhs, int64_t rhs);
   // Marks the begin (phase 0) and end (phase 1) of kernel launch `step` when profiling is on; null otherwise.
   void (*trace)(RtContext* context, int32_t step, int32_t phase);
-  // Devices other than the host. Null in a runtime that has none; a variant that needs one lists it.
-  int32_t (*launch)(RtContext* context, int32_t device, int32_t kernel, const int64_t* args, const int64_t* grid);
-  int32_t (*copy)(RtContext* context, int32_t device, void* to, const void* from, uint64_t bytes, int32_t kind);
+  // Of devices other than the host; null in a session on the host. Launches and copies run in the order in which they
+  // are asked for, after which the host goes on at once.
+  //
+  // Launches DeviceKernel number `kernel`. Its parameters are the first slots at `args`, read before this returns.
+  int32_t (*launch)(RtContext* context, int32_t device, int32_t kernel, const int64_t* args, const LaunchGrid* grid);
+  // Within the device's memory.
+  int32_t (*copy)(RtContext* context, int32_t device, void* to, const void* from, uint64_t bytes);
+  // From the device's memory to the host's; returns when all launches and copies before it have run.
   int32_t (*readback)(RtContext* context, int32_t device, void* to, const void* from, uint64_t bytes);
   int32_t (*event)(RtContext* context, int32_t device, int32_t event, int32_t action);
   // Makes growing block `number` of the session at least `bytes` large and points out->data there; contents are not
@@ -78,6 +90,7 @@ using PlanFn = int32_t (*)(const RtApi* api, RtContext* context, const TensorArg
 // Reserved check id: arithmetic on dims left int64 (lhs, rhs unused).
 inline constexpr int32_t kCheckOverflow = -1;
 
+static_assert(sizeof(LaunchGrid) == 24 && offsetof(LaunchGrid, shared_bytes) == 8);
 static_assert(sizeof(TensorArg) == 16 && offsetof(TensorArg, dims) == 8);
 static_assert(sizeof(RtContext) == 64 && offsetof(RtContext, constants) == 8);
 static_assert(offsetof(RtContext, workspace) == 16 && offsetof(RtContext, workspace_bytes) == 24);

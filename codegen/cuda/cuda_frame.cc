@@ -58,8 +58,8 @@ llvm::Function* DeclareKernel(llvm::IRBuilderBase& b, llvm::Module& module, cons
 }  // namespace
 
 KernelFrame OpenCudaKernel(llvm::IRBuilderBase& b, llvm::Module& module, const KernelPlan& plan,
-                           const CudaSchedule& schedule, bool rows_in_shared, llvm::StringRef name) {
-  llvm::Function* kernel = DeclareKernel(b, module, ParametersOf(b, plan), schedule.threads, name);
+                           const CudaVersion& version, llvm::StringRef name) {
+  llvm::Function* kernel = DeclareKernel(b, module, ParametersOf(b, plan), version.threads, name);
   b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", kernel));
   KernelFrame frame;
   llvm::Argument* next = kernel->arg_begin();
@@ -72,8 +72,8 @@ KernelFrame OpenCudaKernel(llvm::IRBuilderBase& b, llvm::Module& module, const K
     llvm::Value* base = next++;
     llvm::Value* bytes = next++;
     llvm::Value* rows = nullptr;
-    if (rows_in_shared) {
-      rows = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), device::EmitSharedMemory(b), schedule.partial_bytes, "rows");
+    if (version.rows_in_shared) {
+      rows = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), device::EmitSharedMemory(b), version.partial_bytes, "rows");
     } else {
       llvm::Value* block = b.CreateZExt(device::EmitBlockId(b), b.getInt64Ty(), "block");
       rows = b.CreateInBoundsGEP(b.getInt8Ty(), base, b.CreateMul(block, bytes, "scratch.offset"), "rows");

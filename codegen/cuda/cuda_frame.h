@@ -10,9 +10,9 @@
 namespace tailor {
 
 // Declares kernel `name` of `plan`, opens its entry block and leaves `b` at the end of it. Row buffers lie
-// behind the schedule's partials in shared memory, or in the block's part of the global scratch.
+// behind the version's partials in shared memory, or in the block's part of the global scratch.
 KernelFrame OpenCudaKernel(llvm::IRBuilderBase& b, llvm::Module& module, const KernelPlan& plan,
-                           const CudaSchedule& schedule, bool rows_in_shared, llvm::StringRef name);
+                           const CudaVersion& version, llvm::StringRef name);
 
 }  // namespace tailor
 

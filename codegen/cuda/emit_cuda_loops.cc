@@ -20,12 +20,11 @@ using llvm::Value;
 
 class CudaLoopEmitter {
  public:
-  CudaLoopEmitter(const KernelPlan& plan, const CudaSchedule& schedule, bool rows_in_shared, llvm::Module& module,
-                  const std::string& name)
+  CudaLoopEmitter(const KernelPlan& plan, const CudaVersion& version, llvm::Module& module, const std::string& name)
       : plan_(plan),
-        schedule_(schedule),
+        version_(version),
         b_(module.getContext()),
-        frame_(OpenCudaKernel(b_, module, plan, schedule, rows_in_shared, name)),
+        frame_(OpenCudaKernel(b_, module, plan, version, name)),
         function_(b_.GetInsertBlock()->getParent()),
         emitter_(b_, target_, plan_, frame_),
         thread_(b_.CreateZExt(device::EmitThreadId(b_), b_.getInt64Ty(), "thread")) {}
@@ -34,7 +33,7 @@ class CudaLoopEmitter {
     Value* first = b_.CreateZExt(device::EmitBlockId(b_), b_.getInt64Ty(), "block");
     Value* step = b_.CreateZExt(device::EmitGridDim(b_), b_.getInt64Ty(), "blocks");
     if (!SharesRows()) {
-      Value* threads = b_.getInt64(schedule_.threads);
+      Value* threads = b_.getInt64(version_.threads);
       first = b_.CreateAdd(b_.CreateMul(first, threads, "first.of_block"), thread_, "first");
       step = b_.CreateMul(step, threads, "stride");
     }
@@ -53,7 +52,7 @@ class CudaLoopEmitter {
   }
 
  private:
-  bool SharesRows() const { return schedule_.shape == CudaSchedule::Shape::kBlockPerRow; }
+  bool SharesRows() const { return version_.shape == CudaVersion::Shape::kBlockPerRow; }
   Value* ExtentOf(int axis) { return frame_.ExtentValue(b_, plan_.axes[axis].extent); }
 
   Value* PointCount() {
@@ -96,7 +95,7 @@ class CudaLoopEmitter {
     const int axis = stage.axes[depth];
     const bool shared = SharesRows() && depth + 1 == stage.axes.size();
     Value* from = shared ? thread_ : b_.getInt64(0);
-    Value* step = b_.getInt64(shared ? schedule_.threads : 1);
+    Value* step = b_.getInt64(shared ? version_.threads : 1);
     EmitLoop(b_, from, ExtentOf(axis), step, shared ? "shared" : "tile", [&](Value* index) {
       emitter_.SetAxis(axis, index);
       EmitStageLoops(stage, depth + 1, body);
@@ -164,7 +163,7 @@ class CudaLoopEmitter {
     }
     std::vector<Value*> results;
     if (SharesRows()) {
-      results = EmitBlockReduce(b_, target_, schedule_.threads, partials);
+      results = EmitBlockReduce(b_, target_, version_.threads, partials);
     } else {
       for (const PartialResult& p : partials) results.push_back(p.value);
     }
@@ -181,7 +180,7 @@ class CudaLoopEmitter {
 
   const EmitTarget target_{.fma = true};
   const KernelPlan& plan_;
-  const CudaSchedule& schedule_;
+  const CudaVersion& version_;
   llvm::IRBuilder<> b_;
   KernelFrame frame_;
   llvm::Function* function_;
@@ -196,8 +195,8 @@ absl::Status EmitCudaLoops(const KernelPlan& plan, const CudaSchedule& schedule,
   if (plan.contraction || !plan.links.empty()) {
     return absl::UnimplementedError(absl::StrCat("kernel ", name, ": products have no GPU form"));
   }
-  for (size_t i = 0; i < schedule.variants.size(); ++i) {
-    CudaLoopEmitter(plan, schedule, schedule.variants[i].rows_in_shared, module, absl::StrCat(name, "_v", i)).Emit();
+  for (size_t i = 0; i < schedule.versions.size(); ++i) {
+    CudaLoopEmitter(plan, schedule.versions[i], module, absl::StrCat(name, "_v", i)).Emit();
   }
   return absl::OkStatus();
 }

@@ -11,11 +11,9 @@
 
 namespace tailor {
 
-// Adds one `ptx_kernel void @<name>_v<i>` per variant of `schedule` to `module`, in terms of the device
-// intrinsics. Its parameters are the slots of the plan's argument block (scalar_emitter.h), 8 bytes each,
-// in the same order; scratch is read only where rows are not in shared memory, as base and bytes per block.
-// A launch has schedule.threads threads a block and partial_bytes, plus row_bytes where rows are in shared
-// memory, of dynamic shared memory. UNIMPLEMENTED for a contraction.
+// Adds one `ptx_kernel void @<name>_v<i>` per version of `schedule` to `module`, in terms of the device intrinsics. Its
+// parameters are the slots of the plan's argument block (scalar_emitter.h), 8 bytes each, in the same order; scratch is
+// read only where rows are not in shared memory, as base and bytes per block. UNIMPLEMENTED for a contraction.
 absl::Status EmitCudaLoops(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name,
                            llvm::Module& module);
 

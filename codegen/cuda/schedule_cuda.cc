@@ -58,9 +58,9 @@ bool IsContiguous(KernelPlan& plan, const Access& access, int axis) {
 }
 
 // Threads of a block follow the axis along which most accesses are contiguous: a warp then reads whole lines.
-CudaSchedule::Shape ChooseShape(const KernelPlan& original) {
-  if (HasOrderedAxes(original)) return CudaSchedule::Shape::kThreadPerElement;
-  if (HasScratch(original)) return CudaSchedule::Shape::kBlockPerRow;
+CudaVersion::Shape ChooseShape(const KernelPlan& original) {
+  if (HasOrderedAxes(original)) return CudaVersion::Shape::kThreadPerElement;
+  if (HasScratch(original)) return CudaVersion::Shape::kBlockPerRow;
   KernelPlan plan = original;  // coefficient queries append expressions
   const std::vector<Access> accesses = InnerAccesses(plan);
   int64_t parallel = 0, tile = -1;
@@ -70,7 +70,7 @@ CudaSchedule::Shape ChooseShape(const KernelPlan& original) {
                                return IsContiguous(plan, access, axis);
                              }));
   }
-  return tile > parallel ? CudaSchedule::Shape::kBlockPerRow : CudaSchedule::Shape::kThreadPerElement;
+  return tile > parallel ? CudaVersion::Shape::kBlockPerRow : CudaVersion::Shape::kThreadPerElement;
 }
 
 // As many threads as the longest loop of a row can use, whole warps, at most 256.
@@ -94,12 +94,18 @@ int64_t PartialBytes(const KernelPlan& plan, int threads, int warp_size) {
   return (most * (threads / warp_size) * 8 + 63) / 64 * 64;
 }
 
-// Row buffers go to shared memory where they fit: always, under a bound on the one slot they depend on, or
-// never.
-std::vector<CudaSchedule::Variant> ChooseVariants(const KernelPlan& plan, const DimExpr& row_bytes, int64_t budget) {
-  if (auto bytes = row_bytes.constant()) return {{.rows_in_shared = *bytes <= budget}};
+// `rows`, whose buffers take `row_bytes`, with these in shared memory where they fit: always, under a bound on the one
+// slot they depend on, or never.
+std::vector<CudaVersion> PlaceRows(const KernelPlan& plan, const DimExpr& row_bytes, int64_t budget,
+                                   const CudaVersion& rows) {
+  CudaVersion shared = rows, scratch = rows;
+  shared.rows_in_shared = true;
+  shared.shared_bytes = rows.partial_bytes + row_bytes;
+  scratch.shared_bytes = rows.partial_bytes;
+  scratch.scratch_bytes = row_bytes;
+  if (auto bytes = row_bytes.constant()) return {*bytes <= budget ? shared : scratch};
   const std::vector<SymbolId> slots = row_bytes.Symbols();
-  if (slots.size() != 1) return {{.rows_in_shared = false}};
+  if (slots.size() != 1) return {scratch};
   std::vector<int64_t> dims(plan.dims.size(), 0);
   int64_t low = 0, high = budget + 1;  // fits at low; a byte an element, so not at high
   while (high - low > 1) {
@@ -107,42 +113,41 @@ std::vector<CudaSchedule::Variant> ChooseVariants(const KernelPlan& plan, const 
     dims[slots[0]] = middle;
     (row_bytes.Evaluate(dims).value_or(INT64_MAX) <= budget ? low : high) = middle;
   }
-  if (plan.dims[slots[0]].max <= low) return {{.rows_in_shared = true}};
-  const Guard fits{.kind = Guard::Kind::kAtMost, .slot = slots[0], .number = low};
-  return {{.version = {.guards = {fits}}, .rows_in_shared = true}, {.rows_in_shared = false}};
+  if (plan.dims[slots[0]].max <= low) return {shared};
+  shared.version.guards = {{.kind = Guard::Kind::kAtMost, .slot = slots[0], .number = low}};
+  return {shared, scratch};
 }
 
 }  // namespace
 
 CudaSchedule ScheduleCudaLoops(const KernelPlan& plan, const TargetTraits& traits) {
   assert(!plan.contraction && plan.links.empty());
-  CudaSchedule schedule;
-  schedule.shape = ChooseShape(plan);
   DimExpr elements = 1;
   for (const Axis& axis : plan.axes) {
     if (axis.role == AxisRole::kParallel) elements = elements * OverSlots(axis.extent);
   }
-  if (schedule.shape == CudaSchedule::Shape::kThreadPerElement) {
-    schedule.blocks = DimExpr::Min(DimExpr::CeilDiv(elements, schedule.threads), kMaxElementBlocks);
-    return schedule;
+  CudaVersion version{.shape = ChooseShape(plan), .shared_bytes = 0, .scratch_bytes = 0};
+  if (version.shape == CudaVersion::Shape::kThreadPerElement) {
+    version.blocks = DimExpr::Min(DimExpr::CeilDiv(elements, version.threads), kMaxElementBlocks);
+    return {{version}};
   }
-  schedule.threads = ThreadsForRows(plan, traits.warp_size);
-  schedule.blocks = DimExpr::Min(elements, kMaxRowBlocks);
-  schedule.partial_bytes = PartialBytes(plan, schedule.threads, traits.warp_size);
-  schedule.row_bytes = RowBytes(plan);
-  schedule.variants = ChooseVariants(plan, schedule.row_bytes, traits.regional_bytes - schedule.partial_bytes);
-  return schedule;
+  version.threads = ThreadsForRows(plan, traits.warp_size);
+  version.blocks = DimExpr::Min(elements, kMaxRowBlocks);
+  version.partial_bytes = PartialBytes(plan, version.threads, traits.warp_size);
+  return {PlaceRows(plan, RowBytes(plan), traits.regional_bytes - version.partial_bytes, version)};
+}
+
+std::string CudaVersion::Text() const {
+  auto slot = [](SymbolId id) { return absl::StrCat("d", id); };
+  return absl::StrCat(VersionText(version), ": ", shape == Shape::kBlockPerRow ? "block per row" : "thread per element",
+                      ", threads ", threads, ", blocks ", blocks.ToText(slot), ", shared bytes ",
+                      shared_bytes.ToText(slot), ", scratch bytes ", scratch_bytes.ToText(slot),
+                      together ? ", together" : "", "\n");
 }
 
 std::string CudaSchedule::Text() const {
-  auto slot = [](SymbolId id) { return absl::StrCat("d", id); };
-  std::string out = absl::StrCat(shape == Shape::kBlockPerRow ? "block per row" : "thread per element", ", threads ",
-                                 threads, "\nblocks ", blocks.ToText(slot), ", row bytes ", row_bytes.ToText(slot),
-                                 ", partial bytes ", partial_bytes, "\n");
-  for (const Variant& variant : variants) {
-    absl::StrAppend(&out, "version: ", VersionText(variant.version), variant.rows_in_shared ? ", rows in shared" : "",
-                    "\n");
-  }
+  std::string out;
+  for (const CudaVersion& version : versions) out += version.Text();
   return out;
 }
 

@@ -12,26 +12,30 @@
 
 namespace tailor {
 
-struct CudaSchedule {
+// One way to run a plan: a kernel of its own, and the grid that a launch of it has.
+struct CudaVersion {
   enum class Shape : uint8_t {
     kThreadPerElement,  // a grid-stride loop over the parallel axes; tile axes are loops of one thread
     kBlockPerRow,       // a block takes a point of the parallel axes; its threads share the tile axes
   };
-  // One kernel per entry, tried in order; the last has no guards.
-  struct Variant {
-    Version version;
-    // Row buffers lie in the block's shared memory, else in global scratch.
-    bool rows_in_shared = false;
-  };
-
+  Version version;
   Shape shape = Shape::kThreadPerElement;
-  int threads = 256;
-  std::vector<Variant> variants{1};
+  int threads = 256;  // of a block
   // DimExprs over slots (symbol i is slot i), as in Schedule.
   DimExpr blocks;
-  DimExpr row_bytes;  // row buffers of one block, each 64-byte aligned
+  DimExpr shared_bytes;   // dynamic shared memory of a block
+  DimExpr scratch_bytes;  // global scratch of a block: its row buffers where they are not in shared memory
+  bool together = false;  // the blocks meet at barriers of the whole grid
+  // Row buffers lie in the block's shared memory, else in global scratch.
+  bool rows_in_shared = false;
   // Shared memory before the row buffers: one 8-byte cell a warp for each reduction of a stage.
   int64_t partial_bytes = 0;
+
+  std::string Text() const;
+};
+
+struct CudaSchedule {
+  std::vector<CudaVersion> versions;  // tried in order; the last has no guards
 
   std::string Text() const;
 };

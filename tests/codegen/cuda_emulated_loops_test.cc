@@ -39,13 +39,13 @@ class EmulatedKernel {
   }
 
   // Launches as the host program would for `dims`, but with at most `most_blocks` blocks.
-  void Run(const std::vector<int64_t>& slots, const std::vector<int64_t>& dims, int variant = 0,
+  void Run(const std::vector<int64_t>& slots, const std::vector<int64_t>& dims, int version = 0,
            int64_t most_blocks = 1000) {
-    const int64_t row_bytes = schedule_.variants[variant].rows_in_shared ? *schedule_.row_bytes.Evaluate(dims) : 0;
-    const SimtEmulator::Grid grid{.blocks = std::min(most_blocks, *schedule_.blocks.Evaluate(dims)),
-                                  .threads = schedule_.threads,
-                                  .shared_bytes = schedule_.partial_bytes + row_bytes};
-    for (uint32_t seed : {1, 2}) EXPECT_TRUE(emulator_->Launch("k_v" + std::to_string(variant), grid, slots, seed));
+    const CudaVersion& launched = schedule_.versions[version];
+    const SimtEmulator::Grid grid{.blocks = std::min(most_blocks, *launched.blocks.Evaluate(dims)),
+                                  .threads = launched.threads,
+                                  .shared_bytes = *launched.shared_bytes.Evaluate(dims)};
+    for (uint32_t seed : {1, 2}) EXPECT_TRUE(emulator_->Launch("k_v" + std::to_string(version), grid, slots, seed));
   }
   const CudaSchedule& schedule() const { return schedule_; }
 
@@ -67,13 +67,13 @@ TEST(EmulatedCudaLoops, Elementwise) {
   }
 }
 
-void ExpectSoftmax(EmulatedKernel& kernel, int variant, int64_t rows, int64_t columns) {
+void ExpectSoftmax(EmulatedKernel& kernel, int version, int64_t rows, int64_t columns) {
   const std::vector<float> x = Random(rows * columns);
   std::vector<float> y(rows * columns + 1, -9);
   const std::vector<int64_t> dims = {rows, columns};
-  const int64_t row_bytes = *kernel.schedule().row_bytes.Evaluate(dims);
+  const int64_t row_bytes = *kernel.schedule().versions[version].scratch_bytes.Evaluate(dims);
   std::vector<char> scratch(rows * row_bytes + 64);
-  kernel.Run({Slot(x), Slot(y), rows, columns, Slot(scratch), row_bytes}, dims, variant, 2);
+  kernel.Run({Slot(x), Slot(y), rows, columns, Slot(scratch), row_bytes}, dims, version, 2);
   for (int64_t i = 0; i < rows; ++i) {
     double sum = 0;
     for (int64_t j = 0; j < columns; ++j) sum += std::exp(double{x[i * columns + j]});
@@ -86,10 +86,10 @@ void ExpectSoftmax(EmulatedKernel& kernel, int variant, int64_t rows, int64_t co
 
 TEST(EmulatedCudaLoops, SoftmaxWithRowsInSharedMemoryAndInScratch) {
   EmulatedKernel kernel(RowSoftmaxPlan());
-  ASSERT_EQ(kernel.schedule().variants.size(), 2u);
-  for (int variant : {0, 1}) {
+  ASSERT_EQ(kernel.schedule().versions.size(), 2u);
+  for (int version : {0, 1}) {
     for (auto [rows, columns] : {std::pair<int64_t, int64_t>{1, 1}, {3, 33}, {5, 256}, {2, 700}, {3, 0}}) {
-      ExpectSoftmax(kernel, variant, rows, columns);
+      ExpectSoftmax(kernel, version, rows, columns);
     }
   }
 }

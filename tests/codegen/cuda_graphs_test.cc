@@ -109,9 +109,8 @@ std::vector<float> Random(size_t count, uint32_t seed) {
 }
 
 TEST_P(CudaGraphs, BecomeOneKernelOfTheRightShape) {
-  const auto shape =
-      GetParam().elementwise ? CudaSchedule::Shape::kThreadPerElement : CudaSchedule::Shape::kBlockPerRow;
-  EXPECT_EQ(schedule_.shape, shape) << plan_.Text();
+  const auto shape = GetParam().elementwise ? CudaVersion::Shape::kThreadPerElement : CudaVersion::Shape::kBlockPerRow;
+  EXPECT_EQ(schedule_.versions[0].shape, shape) << plan_.Text();
 }
 
 TEST_P(CudaGraphs, ComputeWhatTheGraphSays) {
@@ -127,9 +126,9 @@ TEST_P(CudaGraphs, ComputeWhatTheGraphSays) {
     for (const DimSlot& slot : plan_.dims) dims.push_back(*slot.value.Evaluate({rows, columns}));
     slots.insert(slots.end(), dims.begin(), dims.end());
     slots.resize(slots.size() + 4);  // scratch, which rows in shared memory do not read
-    const SimtEmulator::Grid grid{.blocks = std::min<int64_t>(*schedule_.blocks.Evaluate(dims), 2),
-                                  .threads = schedule_.threads,
-                                  .shared_bytes = schedule_.partial_bytes + *schedule_.row_bytes.Evaluate(dims)};
+    const SimtEmulator::Grid grid{.blocks = std::min<int64_t>(*schedule_.versions[0].blocks.Evaluate(dims), 2),
+                                  .threads = schedule_.versions[0].threads,
+                                  .shared_bytes = *schedule_.versions[0].shared_bytes.Evaluate(dims)};
     ASSERT_TRUE(emulator.Launch("k_v0", grid, slots, 3));
     for (int64_t i = 0; i < rows * columns; ++i) {
       const float* row = x.data() + i / columns * columns;

@@ -11,29 +11,28 @@ std::string TextOf(const KernelPlan& plan) { return ScheduleCudaLoops(plan, Find
 
 TEST(ScheduleCudaLoops, ElementwiseHasAThreadPerElement) {
   EXPECT_EQ(TextOf(BiasTanhPlan()),
-            "thread per element, threads 256\n"
-            "blocks min(floordiv(d0*d1 + 255, 256), 4096), row bytes 0, partial bytes 0\n"
-            "version: always\n");
+            "always: thread per element, threads 256, blocks min(floordiv(d0*d1 + 255, 256), 4096), shared bytes 0, "
+            "scratch bytes 0\n");
 }
 
 TEST(ScheduleCudaLoops, RowBuffersStayInSharedMemoryWhereTheyFit) {
-  EXPECT_EQ(TextOf(RowSoftmaxPlan()),
-            "block per row, threads 256\n"
-            "blocks min(d0, 65536), row bytes 64*floordiv(d1 + 15, 16), partial bytes 64\n"
-            "version: d1 <= 12272, rows in shared\n"
-            "version: always\n");
+  EXPECT_EQ(
+      TextOf(RowSoftmaxPlan()),
+      "d1 <= 12272: block per row, threads 256, blocks min(d0, 65536), shared bytes 64*floordiv(d1 + 15, 16) + 64, "
+      "scratch bytes 0\n"
+      "always: block per row, threads 256, blocks min(d0, 65536), shared bytes 64, scratch bytes "
+      "64*floordiv(d1 + 15, 16)\n");
 }
 
 TEST(ScheduleCudaLoops, ShortRowsNeedNoFallbackAndFewThreads) {
   EXPECT_EQ(TextOf(RowSoftmaxPlan(/*max_columns=*/30)),
-            "block per row, threads 32\n"
-            "blocks min(d0, 65536), row bytes 64*floordiv(d1 + 15, 16), partial bytes 0\n"
-            "version: always, rows in shared\n");
+            "always: block per row, threads 32, blocks min(d0, 65536), shared bytes 64*floordiv(d1 + 15, 16), scratch "
+            "bytes 0\n");
 }
 
 TEST(ScheduleCudaLoops, ReductionsOverOuterDimsReadWholeLines) {
-  EXPECT_EQ(TextOf(ColumnTotalPlan()).substr(0, 18), "thread per element");
-  EXPECT_EQ(TextOf(RowMinAndSumPlan()).substr(0, 13), "block per row");
+  EXPECT_EQ(TextOf(ColumnTotalPlan()).substr(0, 26), "always: thread per element");
+  EXPECT_EQ(TextOf(RowMinAndSumPlan()).substr(0, 21), "always: block per row");
 }
 
 TEST(CudaTarget, UnknownNamesListTheKnownOnes) {

@@ -56,7 +56,7 @@ Build StartBuild(const LoweredProgram& program, const CpuTarget& target, const C
     BoundVersions(bounds, build.schedules.back(), dropped);
   }
   for (size_t i = 0; i < program.kernels.size(); ++i) {
-    build.kernels.push_back({absl::StrCat("k", i), &program.kernels[i], &build.schedules[i]});
+    build.kernels.push_back(KernelOnHost(absl::StrCat("k", i), &program.kernels[i], &build.schedules[i]));
   }
   build.objects.resize(modules + 1);
   return build;
@@ -144,7 +144,7 @@ absl::Status EmitModule(const LoweredProgram& program, const std::vector<ModuleK
   llvm::LLVMContext context;
   auto module = std::make_unique<llvm::Module>(host ? "host" : "kernels", context);
   if (host) {
-    TAILOR_ASSIGN_OR_RETURN(build.host, EmitHostPrograms(program.programs, build.kernels, *module));
+    TAILOR_ASSIGN_OR_RETURN(build.host, EmitHostPrograms(program.programs, build.kernels, KernelPlace::kHost, *module));
   } else {
     TAILOR_RETURN_IF_ERROR(EmitKernels(build, modules[number], *module));
   }

@@ -122,7 +122,19 @@ class CallEmitter {
     f_.ReturnIfFailed(f_.b.CreateCall(run, {f_.api(), f_.context(), in, out}));
   }
 
-  llvm::Value* IsTrue(llvm::Value* data) {
+  // Where the host sees the first bytes of a tensor. They are there when the kernels before have run, and so are
+  // faults.
+  llvm::Value* Visible(llvm::Value* data, int64_t bytes) {
+    if (unit_.place == KernelPlace::kHost) return data;
+    llvm::Value* copy = Word(words_.read);
+    f_.ReturnIfFailed(
+        f_.CallApi(offsetof(RtApi, readback), f_.b.getInt32Ty(), {f_.b.getInt32(1), copy, data, f_.b.getInt64(bytes)}));
+    EmitFaultCheck(f_, unit_, memo_);
+    return copy;
+  }
+
+  llvm::Value* IsTrue(llvm::Value* tensor) {
+    llvm::Value* data = Visible(tensor, 1);
     llvm::Value* byte = f_.b.CreateAlignedLoad(f_.b.getInt8Ty(), data, llvm::Align(1), "condition");
     return f_.b.CreateICmpNE(byte, f_.b.getInt8(0));
   }
@@ -150,7 +162,7 @@ class CallEmitter {
                      TensorByte(static_cast<int>(i), offsetof(TensorArg, data)));
           }
           CallProgram(1, state, next);
-          EmitFaultCheck(f_, unit_, memo_);
+          if (unit_.place == KernelPlace::kHost) EmitFaultCheck(f_, unit_, memo_);
           return next;
         });
     for (size_t i = 0; i < call_.carried.size(); ++i) {
@@ -172,12 +184,12 @@ class CallEmitter {
   }
 
   void RunRest() {
-    EmitFaultCheck(f_, unit_, memo_);
+    if (unit_.place == KernelPlace::kHost) EmitFaultCheck(f_, unit_, memo_);
     for (size_t i = 0; i < call_.arguments.size(); ++i) {
       const CallArgument& argument = call_.arguments[i];
       if (argument.count < 0) continue;
       llvm::Value* data = f_.LoadPtr(arguments_, TensorByte(argument.count, offsetof(TensorArg, data)), "data");
-      llvm::Value* count = f_.LoadI64(data, 0, "count");
+      llvm::Value* count = f_.LoadI64(Visible(data, sizeof(int64_t)), 0, "count");
       f_.FailIf(f_.b.CreateICmpSLT(count, f_.b.getInt64(0)), unit_.program.first_check + argument.count_check, count,
                 f_.b.getInt64(0));
       f_.Store(count, arguments_, ExtentsByte(call_.arguments, i));

@@ -30,7 +30,9 @@ class RunEmitter {
     EnsureLayout();
     for (int i = 0; i < static_cast<int>(unit_.memo.outputs.size()); ++i) SettleOutput(i);
     const bool outermost = unit_.number == 0;
-    if (outermost && unit_.memo.fault >= 0) f_.Store(f_.b.getInt64(0), memo_, MemoByte(unit_.memo.fault));
+    // A device's kernels may still run when this returns, and those of the run before when it begins.
+    const bool checks_faults = outermost && unit_.place == KernelPlace::kHost;
+    if (checks_faults && unit_.memo.fault >= 0) f_.Store(f_.b.getInt64(0), memo_, MemoByte(unit_.memo.fault));
     llvm::Value* trace = f_.LoadPtr(f_.api(), offsetof(RtApi, trace), "trace");
     traced_ = f_.b.CreateIsNotNull(trace, "traced");
     for (const Step& step : unit_.program.steps) {
@@ -40,7 +42,7 @@ class RunEmitter {
         EmitLaunch(step.index);
       }
     }
-    if (outermost) EmitFaultCheck(f_, unit_, memo_);
+    if (checks_faults) EmitFaultCheck(f_, unit_, memo_);
     f_.Finish();
   }
 
@@ -121,13 +123,20 @@ class RunEmitter {
     llvm::IRBuilder<>& b = f_.b;
     BindBoundary(launch, words.arguments);
     Trace(index, 0);
-    const bool one_version = unit_.kernels[launch.kernel].schedule->versions.size() == 1;
-    llvm::Function* known = KernelFunction(unit_, launch.kernel, 0);
-    llvm::Value* kernel = one_version ? known : f_.LoadPtr(memo_, MemoByte(words.kernel), "kernel");
     llvm::Value* arguments = f_.Address(memo_, MemoByte(words.arguments));
     llvm::Value* tasks = Word(words.tasks, "tasks");
-    llvm::Value* grain = Word(words.grain, "grain");
     f_.If(b.CreateICmpNE(tasks, b.getInt64(0)), /*likely=*/true, [&] {
+      if (unit_.place == KernelPlace::kDevice) {
+        llvm::Value* kernel = b.CreateTrunc(Word(words.kernel), b.getInt32Ty(), "kernel");
+        llvm::Value* grid = f_.Address(memo_, MemoByte(words.tasks));
+        f_.ReturnIfFailed(
+            f_.CallApi(offsetof(RtApi, launch), b.getInt32Ty(), {b.getInt32(1), kernel, arguments, grid}));
+        return;
+      }
+      const bool one_version = unit_.kernels[launch.kernel].versions.size() == 1;
+      llvm::Function* known = KernelFunction(unit_, launch.kernel, 0);
+      llvm::Value* kernel = one_version ? known : f_.LoadPtr(memo_, MemoByte(words.kernel), "kernel");
+      llvm::Value* grain = Word(words.grain, "grain");
       f_.IfElse(
           b.CreateICmpULE(tasks, grain),
           [&] {
@@ -279,14 +288,23 @@ uint64_t GrownBlocks(const std::vector<HostProgram>& programs) {
 
 }  // namespace
 
+EmittedKernel KernelOnHost(std::string symbol, const KernelPlan* plan, const Schedule* schedule) {
+  EmittedKernel kernel{.symbol = std::move(symbol), .plan = plan, .schedule = schedule};
+  for (const Version& version : schedule->versions) {
+    kernel.versions.push_back({version.guards, schedule->tasks, schedule->grain, schedule->scratch_bytes});
+  }
+  return kernel;
+}
+
 absl::StatusOr<HostEmission> EmitHostPrograms(const std::vector<HostProgram>& programs,
-                                              const std::vector<EmittedKernel>& kernels, llvm::Module& module) {
+                                              const std::vector<EmittedKernel>& kernels, KernelPlace place,
+                                              llvm::Module& module) {
   int memo_slots = 0;
   std::vector<HostMemo> memos = LayOutMemos(programs, kernels, &memo_slots);
   std::vector<HostUnit> units;
   for (size_t i = 0; i < programs.size(); ++i) {
     TAILOR_RETURN_IF_ERROR(Verify(programs[i], kernels));
-    units.push_back({static_cast<int>(i), programs[i], kernels, module, std::move(memos[i])});
+    units.push_back({static_cast<int>(i), place, programs[i], kernels, module, std::move(memos[i])});
   }
   for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {  // called programs come after their callers
     unit->all = &units;
@@ -295,7 +313,8 @@ absl::StatusOr<HostEmission> EmitHostPrograms(const std::vector<HostProgram>& pr
     RunEmitter(*unit, layout).Emit();
     EmitPlan(*unit);
   }
-  return HostEmission{static_cast<uint64_t>(memo_slots), GrownBlocks(programs)};
+  const int64_t fault_word = units.empty() ? -1 : units[0].memo.fault;
+  return HostEmission{static_cast<uint64_t>(memo_slots), GrownBlocks(programs), fault_word};
 }
 
 }  // namespace tailor

@@ -2,6 +2,7 @@
 #ifndef TAILOR_CODEGEN_EMIT_HOST_H_
 #define TAILOR_CODEGEN_EMIT_HOST_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -10,22 +11,41 @@
 
 namespace tailor {
 
-// A distinct kernel of the variant: functions `<symbol>_v<i>`, one per version of its schedule.
+// What the host program knows of one version of a kernel. DimExprs are over slots, as in Schedule.
+struct LaunchVersion {
+  std::vector<Guard> guards;
+  DimExpr tasks;  // of a launch; on a device, blocks
+  DimExpr grain;  // how many of them a thread takes at a time; on a device, the shared memory of a block in bytes
+  DimExpr scratch_bytes;  // of a worker; on a device, of a block
+  bool together = false;  // on a device: LaunchGrid::together
+};
+
+// A distinct kernel of the variant: functions `<symbol>_v<i>`, one per version.
 struct EmittedKernel {
   std::string symbol;
   const KernelPlan* plan;
-  const Schedule* schedule;
+  std::vector<LaunchVersion> versions;  // tried in order; the last has no guards
+  const Schedule* schedule = nullptr;   // on the host
+  int first_on_device = -1;             // the number of version 0 among Variant::device_kernels
 };
+
+EmittedKernel KernelOnHost(std::string symbol, const KernelPlan* plan, const Schedule* schedule);
 
 struct HostEmission {
   uint64_t memo_slots = 0;
   uint64_t grown_blocks = 0;  // more than 0: RtApi::block is called
+  int64_t fault_word = -1;    // as Variant::fault_word
 };
 
-// Adds `tailor_run` and `tailor_plan` to `module`, which run programs[0]; kernels are declared and called, other
-// modules define them.
+// Where the kernels of a program run, and its tensors lie.
+enum class KernelPlace : uint8_t { kHost, kDevice };
+
+// Adds `tailor_run` and `tailor_plan` to `module`, which run programs[0]. On the host kernels are declared and called,
+// other modules define them. On a device they are launched by number: shape arithmetic stays on the host (DISC section
+// 3), and what steers the run (the condition of a loop or branch, an extent that data tells) is read back.
 absl::StatusOr<HostEmission> EmitHostPrograms(const std::vector<HostProgram>& programs,
-                                              const std::vector<EmittedKernel>& kernels, llvm::Module& module);
+                                              const std::vector<EmittedKernel>& kernels, KernelPlace place,
+                                              llvm::Module& module);
 
 }  // namespace tailor
 

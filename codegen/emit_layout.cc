@@ -74,7 +74,8 @@ class LayoutEmitter {
     if (unit_.number == 0) {
       llvm::Value* held = f_.LoadI64(f_.context(), offsetof(RtContext, workspace_bytes), "held");
       f_.If(f_.b.CreateICmpULT(held, bytes), /*likely=*/false, [&] {
-        f_.ReturnIfFailed(f_.CallApi(offsetof(RtApi, grow), f_.b.getInt32Ty(), {f_.b.getInt32(0), bytes}));
+        f_.ReturnIfFailed(f_.CallApi(offsetof(RtApi, grow), f_.b.getInt32Ty(),
+                                     {f_.b.getInt32(unit_.place == KernelPlace::kDevice), bytes}));
       });
       base_ = f_.LoadPtr(f_.context(), offsetof(RtContext, workspace), "workspace");
       return;
@@ -105,12 +106,19 @@ class LayoutEmitter {
     }
   }
 
-  // A lone worker runs every launch as one range, which a grain of all tasks says.
   void SetLaunch(const Launch& launch, const HostMemo::LaunchWords& words, const LaunchShape& shape) {
+    Set(words.tasks, shape.tasks.value);
+    if (unit_.place == KernelPlace::kDevice) {
+      Set(words.grain, shape.grain.value);
+      Set(words.grain + 1, shape.together);
+      llvm::Value* first = f_.b.getInt64(unit_.kernels[launch.kernel].first_on_device);
+      Set(words.kernel, f_.b.CreateAdd(first, f_.b.CreateZExt(shape.version, f_.b.getInt64Ty()), "kernel"));
+      return;
+    }
+    // A lone worker runs every launch as one range, which a grain of all tasks says.
     llvm::Value* alone = f_.b.CreateICmpEQ(workers_, f_.b.getInt64(1), "alone");
-    Set(words.tasks, shape.tasks);
-    Set(words.grain, f_.b.CreateSelect(alone, shape.tasks, shape.grain, "grain"));
-    const size_t versions = unit_.kernels[launch.kernel].schedule->versions.size();
+    Set(words.grain, f_.b.CreateSelect(alone, shape.tasks.value, shape.grain.value, "grain"));
+    const size_t versions = unit_.kernels[launch.kernel].versions.size();
     llvm::Value* kernel = KernelFunction(unit_, launch.kernel, versions - 1);
     for (size_t v = versions - 1; v-- > 0;) {
       llvm::Value* chosen = f_.b.CreateICmpEQ(shape.version, f_.b.getInt32(static_cast<uint32_t>(v)));

@@ -116,15 +116,16 @@ llvm::Value* HostShapes::Holds(const Guard& guard, const std::vector<DimValue>& 
 }
 
 // Sets the cut, and the tasks and the grain that follow from it. Launches of one kernel share the code.
-void HostShapes::ChooseCut(int kernel, LaunchShape& shape) {
-  const auto& [symbol, plan, schedule] = kernels_[kernel];
-  const std::string name = absl::StrCat(symbol, "_cut");
+void HostShapes::ChooseCut(const EmittedKernel& kernel, LaunchShape& shape) {
+  const std::string name = absl::StrCat(kernel.symbol, "_cut");
   llvm::Module& module = *f_.function()->getParent();
   llvm::Function* choice = module.getFunction(name);
-  if (choice == nullptr) choice = EmitCutChoice(schedule->tile, kPanelColumns / schedule->lanes, name, module);
-  const size_t axes = plan->axes.size();
+  if (choice == nullptr) {
+    choice = EmitCutChoice(kernel.schedule->tile, kPanelColumns / kernel.schedule->lanes, name, module);
+  }
+  const size_t axes = kernel.plan->axes.size();
   const auto extent = [&](size_t axis) -> llvm::Value* {
-    const Extent& e = plan->axes[axis].extent;
+    const Extent& e = kernel.plan->axes[axis].extent;
     return e.is_constant() ? f_.b.getInt64(e.constant) : shape.dims[e.slot].value;
   };
   llvm::Value* batch = f_.b.getInt64(1);
@@ -134,35 +135,63 @@ void HostShapes::ChooseCut(int kernel, LaunchShape& shape) {
   llvm::Value* chosen =
       f_.b.CreateCall(choice, {costs, workers, extent(axes - 3), extent(axes - 2), extent(axes - 1), batch}, "chosen");
   shape.cut = f_.b.CreateExtractValue(chosen, 0, "cut");
-  shape.tasks = f_.b.CreateExtractValue(chosen, 1, "tasks");
-  shape.grain = f_.b.CreateExtractValue(chosen, 2, "grain");
+  shape.tasks.value = f_.b.CreateExtractValue(chosen, 1, "tasks");
+  shape.grain.value = f_.b.CreateExtractValue(chosen, 2, "grain");
+}
+
+// The first version whose guards hold.
+void HostShapes::ChooseVersion(const EmittedKernel& kernel, DimEmitter& over_slots, LaunchShape& shape) {
+  llvm::IRBuilder<>& b = f_.b;
+  const auto select = [&](llvm::Value* fits, const DimExpr& now, const DimExpr& later, DimValue& value) {
+    if (now == later) return;
+    const DimValue other = over_slots.Emit(now);
+    value = {b.CreateSelect(fits, other.value, value.value), std::min(value.min, other.min),
+             std::max(value.max, other.max)};
+  };
+  const auto slices = [](const LaunchVersion& version) { return 64 * DimExpr::CeilDiv(version.scratch_bytes, 64); };
+  const bool on_device = kernel.first_on_device >= 0;
+  const auto all_slices = [&](const LaunchVersion& version) {
+    return on_device ? slices(version) * version.tasks : slices(version);
+  };
+  const auto grain = [&](const LaunchVersion& version) {
+    return on_device ? version.grain : DimExpr::Max(version.grain, 1);
+  };
+  const std::vector<LaunchVersion>& versions = kernel.versions;
+  shape.version = b.getInt32(static_cast<uint32_t>(versions.size() - 1));
+  shape.tasks = over_slots.Emit(versions.back().tasks);
+  shape.grain = over_slots.Emit(grain(versions.back()));
+  shape.scratch_bytes = over_slots.Emit(slices(versions.back()));
+  shape.all_scratch_bytes = over_slots.Emit(all_slices(versions.back()));
+  shape.together = b.getInt64(versions.back().together);
+  for (size_t v = versions.size() - 1; v-- > 0;) {
+    const LaunchVersion &now = versions[v], &later = versions[v + 1];
+    llvm::Value* fits = b.getTrue();
+    for (const Guard& guard : now.guards) fits = b.CreateAnd(fits, Holds(guard, shape.dims, over_slots));
+    shape.version = b.CreateSelect(fits, b.getInt32(static_cast<uint32_t>(v)), shape.version, "version");
+    select(fits, now.tasks, later.tasks, shape.tasks);
+    select(fits, grain(now), grain(later), shape.grain);
+    select(fits, slices(now), slices(later), shape.scratch_bytes);
+    select(fits, all_slices(now), all_slices(later), shape.all_scratch_bytes);
+    if (now.together != later.together) {
+      shape.together = b.CreateSelect(fits, b.getInt64(now.together), shape.together, "together");
+    }
+  }
 }
 
 LaunchShape HostShapes::ShapeOf(const Launch& launch) {
-  llvm::IRBuilder<>& b = f_.b;
-  const Schedule& schedule = *kernels_[launch.kernel].schedule;
+  const EmittedKernel& kernel = kernels_[launch.kernel];
   LaunchShape shape;
   DimEmitter over_slots = MakeEmitter();
   for (size_t slot = 0; slot < launch.dims.size(); ++slot) {
     shape.dims.push_back(dims_.Emit(launch.dims[slot]));
     over_slots.SetSymbol(static_cast<SymbolId>(slot), shape.dims.back());
   }
-  shape.tasks = over_slots.Emit(schedule.tasks).value;
-  shape.grain = over_slots.Emit(DimExpr::Max(schedule.grain, 1)).value;
-  if (!schedule.tile.cuts.empty()) ChooseCut(launch.kernel, shape);
-  shape.scratch_bytes = over_slots.Emit(64 * DimExpr::CeilDiv(schedule.scratch_bytes, 64));
-  const int last = static_cast<int>(schedule.versions.size()) - 1;
-  shape.version = b.getInt32(last);
-  for (int v = last - 1; v >= 0; --v) {
-    llvm::Value* fits = b.getTrue();
-    for (const Guard& guard : schedule.versions[v].guards)
-      fits = b.CreateAnd(fits, Holds(guard, shape.dims, over_slots));
-    shape.version = b.CreateSelect(fits, b.getInt32(v), shape.version, "version");
-  }
+  ChooseVersion(kernel, over_slots, shape);
+  if (kernel.schedule != nullptr && !kernel.schedule->tile.cuts.empty()) ChooseCut(kernel, shape);
   return shape;
 }
 
-// Blocks first, then one slice of scratch per worker, large enough for every launch.
+// Blocks first, then one slice of scratch per worker (a device has one), large enough for every launch.
 WorkspaceShape HostShapes::Place(const std::vector<LaunchShape>& launches, llvm::Function* first_fit,
                                  llvm::Value* table) {
   llvm::IRBuilder<>& b = f_.b;
@@ -184,8 +213,8 @@ WorkspaceShape HostShapes::Place(const std::vector<LaunchShape>& launches, llvm:
   }
   DimValue slice{b.getInt64(0), 0, 0};
   for (const LaunchShape& launch : launches) {
-    slice.value = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, slice.value, launch.scratch_bytes.value);
-    slice.max = std::max(slice.max, launch.scratch_bytes.max);
+    slice.value = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, slice.value, launch.all_scratch_bytes.value);
+    slice.max = std::max(slice.max, launch.all_scratch_bytes.max);
   }
   workspace.scratch = blocks.value;
   const DimValue workers{f_.LoadI64(f_.context(), offsetof(RtContext, workers), "workers"), 1, INT32_MAX};

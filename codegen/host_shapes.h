@@ -15,11 +15,13 @@ namespace tailor {
 
 struct LaunchShape {
   std::vector<DimValue> dims;  // per slot of the plan
-  llvm::Value* tasks;
-  llvm::Value* grain;
-  DimValue scratch_bytes;      // of one worker, a multiple of 64
-  llvm::Value* version;        // i32
-  llvm::Value* cut = nullptr;  // of a product that chooses one: CutWord
+  // Of the version that runs.
+  llvm::Value* version;  // i32
+  DimValue tasks, grain;
+  DimValue scratch_bytes;           // a multiple of 64
+  DimValue all_scratch_bytes;       // on a device, of all blocks; on the host, of one worker
+  llvm::Value* together = nullptr;  // i64
+  llvm::Value* cut = nullptr;       // of a product that chooses one: CutWord
 };
 
 struct WorkspaceShape {
@@ -49,7 +51,8 @@ class HostShapes {
   void Check(int32_t id, const ShapeCheck& check);
   void Learn(const ShapeCheck& check);
   DimEmitter MakeEmitter();
-  void ChooseCut(int kernel, LaunchShape& shape);
+  void ChooseVersion(const EmittedKernel& kernel, DimEmitter& over_slots, LaunchShape& shape);
+  void ChooseCut(const EmittedKernel& kernel, LaunchShape& shape);
   // `over_slots` knows `dims` as its symbols.
   llvm::Value* Holds(const Guard& guard, const std::vector<DimValue>& dims, DimEmitter& over_slots);
 

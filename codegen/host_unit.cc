@@ -21,6 +21,8 @@ class Words {
 
 constexpr size_t kMostOtherSlots = 5;  // of an argument block: scratch, faults, cut
 constexpr size_t kTensorWords = sizeof(TensorArg) / sizeof(int64_t);
+constexpr size_t kGridWords = sizeof(LaunchGrid) / sizeof(int64_t);
+static_assert(offsetof(LaunchGrid, shared_bytes) == sizeof(int64_t));
 
 template <typename Entries>
 int TakeBlock(const Entries& entries, Words* words) {
@@ -33,6 +35,7 @@ HostMemo::CallWords TakeCall(const Call& call, Words* words) {
   HostMemo::CallWords taken;
   taken.arguments = TakeBlock(call.arguments, words);
   taken.condition = words->Take(kTensorWords);
+  taken.read = words->Take(1);
   if (call.kind == Call::Kind::kWhile) {
     for (int& place : taken.places) place = TakeBlock(call.arguments, words);
     taken.results = words->Take(kTensorWords * call.arguments.size());
@@ -60,7 +63,10 @@ HostMemo LayOutMemo(const HostProgram& program, bool called, Words* words) {
     memo.outputs.push_back({first, words->Take(1)});
   }
   for (const Launch& launch : program.launches) {
-    HostMemo::LaunchWords taken{words->Take(1), words->Take(1), words->Take(1), 0};
+    HostMemo::LaunchWords taken;
+    taken.kernel = words->Take(1);
+    taken.tasks = words->Take(kGridWords);
+    taken.grain = taken.tasks + 1;
     taken.arguments = words->Take(launch.buffers.size() + launch.dims.size() + kMostOtherSlots);
     memo.launches.push_back(taken);
   }

@@ -17,7 +17,9 @@ struct HostMemo {
     int dims, bytes;
   };
   struct LaunchWords {
-    int kernel, tasks, grain, arguments;  // `arguments`: the KernelArgs block itself
+    int kernel = 0;            // its address; on a device its number
+    int tasks = 0, grain = 0;  // on a device with the word after them a LaunchGrid
+    int arguments = 0;         // the KernelArgs block itself
   };
   // A block is a TensorArg each of the call's arguments (or results), then their extents.
   struct CallWords {
@@ -25,6 +27,7 @@ struct HostMemo {
     int places[2] = {-1, -1};  // kWhile: the blocks that the body writes to, by turns
     int condition = -1;        // a TensorArg
     int results = -1;          // block
+    int read = -1;             // where a value of the device's memory is read back to
   };
   int valid = 0;                          // nonzero while the rest is
   std::vector<std::pair<int, int>> keys;  // (input, dim): all extents that bindings and checks read
@@ -39,6 +42,7 @@ struct HostMemo {
 
 struct HostUnit {
   int number;  // of the program; 0 is what a run calls
+  KernelPlace place;
   const HostProgram& program;
   const std::vector<EmittedKernel>& kernels;
   llvm::Module& module;
@@ -55,7 +59,7 @@ std::vector<HostMemo> LayOutMemos(const std::vector<HostProgram>& programs, cons
 inline int64_t MemoByte(int word) { return 8 * static_cast<int64_t>(word); }
 inline int64_t TensorByte(int index, size_t field) { return sizeof(TensorArg) * index + field; }
 
-// The function of version `version`, declared in the unit's module.
+// On the host: the function of version `version`, declared in the unit's module.
 llvm::Function* KernelFunction(const HostUnit& unit, int kernel, size_t version);
 // "tailor_run" and "tailor_plan" of the program that a run calls, "tailor.run.3" of a region.
 std::string HostFunctionName(const char* what, int program);

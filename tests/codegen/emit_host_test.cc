@@ -81,7 +81,6 @@ class EmitHostTest : public ::testing::Test {
     plan_.dims = {{}};
     schedule_.tasks = DimExpr::Symbol(0);
     schedule_.grain = 3;
-    kernels_ = {{"double", &plan_, &schedule_}};
     program_.bindings = {{0, 0, 0, 1, 0}, {1, 0, 1, 1, 0}};
     program_.checks = {{ShapeCheck::Relation::kAtMost, {}, 1 << 20, 0, 0},
                        {ShapeCheck::Relation::kAtMost, {}, int64_t{1} << 60, 0, 1}};
@@ -100,7 +99,8 @@ class EmitHostTest : public ::testing::Test {
 
   void Build(int64_t workers = 1) {
     auto host = std::make_unique<llvm::Module>("host", llvm_);
-    auto emission = EmitHostPrograms({program_}, kernels_, *host);
+    auto emission =
+        EmitHostPrograms({program_}, {KernelOnHost(symbol_, &plan_, &schedule_)}, KernelPlace::kHost, *host);
     ASSERT_TRUE(emission.ok()) << emission.status();
     std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
     objects.push_back(CompileIr(std::move(host)));
@@ -132,9 +132,9 @@ class EmitHostTest : public ::testing::Test {
   }
 
   llvm::LLVMContext llvm_;
+  std::string symbol_ = "double";
   KernelPlan plan_;
   Schedule schedule_;
-  std::vector<EmittedKernel> kernels_;
   HostProgram program_;
   std::unique_ptr<MappedImage> image_;
   std::unique_ptr<FakeRuntime> runtime_;
@@ -220,7 +220,7 @@ TEST_F(EmitHostTest, ManyTasksGoToParallelFor) {
 }
 
 TEST_F(EmitHostTest, GuardsChooseTheVersion) {
-  kernels_[0].symbol = "double4";
+  symbol_ = "double4";
   schedule_.versions = {{{{Guard::Kind::kDivides, 0, -1, 4}, {Guard::Kind::kAtLeast, 0, -1, 8}}}, {}};
   Build();
   int32_t versions[2] = {-1, -1};
@@ -236,7 +236,7 @@ TEST_F(EmitHostTest, GuardsChooseTheVersion) {
 }
 
 TEST_F(EmitHostTest, WhatOutgrowsTheCacheHasAVersionOfItsOwn) {
-  kernels_[0].symbol = "double4";
+  symbol_ = "double4";
   schedule_.versions = {
       {.guards = {{.kind = Guard::Kind::kOutgrowsCache, .bytes = 4 * DimExpr::Symbol(0)}}, .streams = true}, {}};
   Build();
@@ -268,7 +268,7 @@ TEST_F(EmitHostTest, FaultsAreReportedAfterTheRun) {
   plan_.buffers.push_back({BufferKind::kRow, DType::kF32, {}});
   plan_.fault_count = 2;
   schedule_.scratch_bytes = DimExpr::Symbol(0) * 4;
-  kernels_[0].symbol = "faulty";
+  symbol_ = "faulty";
   program_.checks.resize(6);
   program_.launches = {{0, "faulty", {0, 2}, {kN * kM}, 4}};
   program_.steps = {{false, 0}};
@@ -293,9 +293,105 @@ TEST_F(EmitHostTest, TracesLaunchesWhereAsked) {
 TEST_F(EmitHostTest, UnboundSymbolIsNamed) {
   program_.bindings.pop_back();
   llvm::Module module("host", llvm_);
-  auto emission = EmitHostPrograms({program_}, kernels_, module);
+  auto emission = EmitHostPrograms({program_}, {KernelOnHost(symbol_, &plan_, &schedule_)}, KernelPlace::kHost, module);
   ASSERT_FALSE(emission.ok());
   EXPECT_THAT(std::string(emission.status().message()), HasSubstr("needs symbol 1, which is unbound"));
+}
+
+// The same programs where kernels run on a device: the runtime is asked to launch them.
+class EmitDeviceHostTest : public EmitHostTest {
+ protected:
+  struct Launched {
+    int32_t kernel;
+    std::vector<int64_t> args, grid;
+    friend bool operator==(const Launched&, const Launched&) = default;
+  };
+
+  EmitDeviceHostTest() {
+    const DimExpr d0 = DimExpr::Symbol(0);
+    kernel_ = {.symbol = "k0", .plan = &plan_, .first_on_device = 5};
+    kernel_.versions = {{.guards = {{Guard::Kind::kAtMost, 0, -1, 8}}, .tasks = 1, .grain = d0 * 4, .scratch_bytes = 0},
+                        {.guards = {}, .tasks = d0, .grain = 64, .scratch_bytes = 100, .together = true}};
+  }
+
+  void BuildForDevice() {
+    auto host = std::make_unique<llvm::Module>("host", llvm_);
+    auto emission = EmitHostPrograms({program_}, {kernel_}, KernelPlace::kDevice, *host);
+    ASSERT_TRUE(emission.ok()) << emission.status();
+    fault_word_ = emission->fault_word;
+    std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
+    objects.push_back(CompileIr(std::move(host)));
+    auto image = LinkImage(std::move(objects), {"tailor_run", "tailor_plan"});
+    ASSERT_TRUE(image.ok()) << image.status();
+    image_ = std::make_unique<MappedImage>(*image);
+    runtime_ = std::make_unique<FakeRuntime>(emission->memo_slots, 1);
+    launches_.clear();
+    runtime_->api.launch = [](RtContext*, int32_t device, int32_t kernel, const int64_t* args, const LaunchGrid* grid) {
+      EXPECT_EQ(device, 1);
+      launches_.push_back({kernel, {args, args + slots_}, {grid->blocks, grid->shared_bytes, grid->together}});
+      return refuse_ == kernel ? 55 : 0;
+    };
+  }
+
+  EmittedKernel kernel_;
+  int64_t fault_word_ = 0;
+  static inline int slots_ = 3, refuse_ = -1;
+  static inline std::vector<Launched> launches_;
+};
+
+int64_t AddressOf(const void* data) { return reinterpret_cast<int64_t>(data); }
+
+TEST_F(EmitDeviceHostTest, TheVersionSaysWhichKernelAndWhatGrid) {
+  BuildForDevice();
+  ASSERT_EQ(Run({2, 3}), 0);
+  const int64_t block = AddressOf(runtime_->context.workspace);
+  const int64_t result = AddressOf(runtime_->buffers[0].data());
+  EXPECT_EQ(launches_, (std::vector<Launched>{{5, {AddressOf(x_.data()), block, 6}, {1, 24, 0}},
+                                              {5, {block, result, 6}, {1, 24, 0}}}));
+  launches_.clear();
+  ASSERT_EQ(Run({3, 3}), 0);
+  ASSERT_EQ(launches_.size(), 2u);
+  EXPECT_EQ(launches_[0].kernel, 6);
+  EXPECT_THAT(launches_[0].grid, ElementsAre(9, 64, 1));
+  launches_.clear();
+  ASSERT_EQ(Run({0, 3}), 0);  // one block of no elements, as the version says
+  EXPECT_EQ(launches_.size(), 2u);
+  EXPECT_EQ(fault_word_, -1);
+}
+
+TEST_F(EmitDeviceHostTest, ScratchIsThatOfAllBlocks) {
+  plan_.buffers.push_back({BufferKind::kRow, DType::kF32, {}});
+  slots_ = 5;
+  BuildForDevice();
+  ASSERT_EQ(Run({5, 10}), 0);
+  // A block of 200 bytes in cache lines, then 50 slices of 100 bytes, likewise.
+  EXPECT_EQ(runtime_->context.workspace_bytes, 256u + 50 * 128);
+  EXPECT_EQ(launches_[0].args[3], AddressOf(runtime_->context.workspace) + 256);
+  EXPECT_EQ(launches_[0].args[4], 128);
+  slots_ = 3;
+}
+
+TEST_F(EmitDeviceHostTest, ARefusedLaunchEndsTheRun) {
+  BuildForDevice();
+  refuse_ = 5;
+  EXPECT_EQ(Run({2, 3}), 55);
+  refuse_ = -1;
+  EXPECT_EQ(launches_.size(), 1u);
+}
+
+TEST_F(EmitDeviceHostTest, FaultsAreForTheRuntimeToFindWhenTheDeviceIsDone) {
+  plan_.fault_count = 1;
+  program_.checks.resize(4);
+  program_.launches[0].first_fault_check = program_.launches[1].first_fault_check = 2;
+  slots_ = 5;
+  BuildForDevice();
+  ASSERT_GE(fault_word_, 0);
+  runtime_->memo[fault_word_] = 3;  // what a kernel of an earlier run wrote stays
+  ASSERT_EQ(Run({2, 3}), 0);
+  EXPECT_EQ(runtime_->memo[fault_word_], 3);
+  EXPECT_EQ(launches_[0].args[3], AddressOf(&runtime_->memo[fault_word_]));
+  EXPECT_EQ(launches_[0].args[4], 2);
+  slots_ = 3;
 }
 
 }  // namespace

@@ -1,0 +1,23 @@
+#include "codegen/cuda/emit_cuda.h"
+
+#include "absl/strings/str_cat.h"
+#include "codegen/cuda/emit_cuda_loops.h"
+
+namespace tailor {
+
+absl::StatusOr<CudaSchedule> ScheduleOnCuda(const KernelPlan& plan, const TargetTraits& traits) {
+  if (!plan.links.empty()) {
+    return absl::UnimplementedError(absl::StrCat("kernel ", plan.name, ": a chain of kernels has no GPU form"));
+  }
+  if (plan.contraction) {
+    return absl::UnimplementedError(absl::StrCat("kernel ", plan.name, ": products have no GPU form"));
+  }
+  return ScheduleCudaLoops(plan, traits);
+}
+
+absl::Status EmitOnCuda(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name,
+                        llvm::Module& module) {
+  return EmitCudaLoops(plan, schedule, name, module);
+}
+
+}  // namespace tailor

@@ -1,0 +1,26 @@
+// GPU emission: whichever the plan is, as codegen/emit_cpu.h does for CPUs.
+#ifndef TAILOR_CODEGEN_CUDA_EMIT_CUDA_H_
+#define TAILOR_CODEGEN_CUDA_EMIT_CUDA_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "codegen/cuda/schedule_cuda.h"
+#include "codegen/kernel_plan.h"
+#include "fusion/target_traits.h"
+#include "llvm/IR/Module.h"
+
+namespace tailor {
+
+// UNIMPLEMENTED for a chain (fusion makes none where TargetTraits::row_blocks is false) and for a contraction.
+absl::StatusOr<CudaSchedule> ScheduleOnCuda(const KernelPlan& plan, const TargetTraits& traits);
+
+// Adds one `ptx_kernel void @<name>_v<i>` per version of `schedule`, which is the plan's own, to `module`. Kernels are
+// in terms of the device intrinsics (device_intrinsics.h); their parameters are the slots of the plan's argument block.
+absl::Status EmitOnCuda(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name,
+                        llvm::Module& module);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_CUDA_EMIT_CUDA_H_

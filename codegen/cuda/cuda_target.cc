@@ -23,7 +23,10 @@ CudaTarget MakeTarget(const char* name, int ptx_version) {
 absl::StatusOr<CudaTarget> FindCudaTarget(absl::string_view name) {
   if (name == "sm_80") return MakeTarget("sm_80", 70);
   if (name == "sm_90") return MakeTarget("sm_90", 78);
-  return absl::InvalidArgumentError(absl::StrCat("unknown GPU target \"", name, "\"; known are sm_80, sm_90"));
+  if (name == "sm_90a") return MakeTarget("sm_90a", 80);
+  if (name == "simt") return MakeTarget("simt", 0);
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown GPU target \"", name, "\"; known are sm_80, sm_90, sm_90a, simt"));
 }
 
 }  // namespace tailor

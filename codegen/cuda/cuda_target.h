@@ -12,11 +12,17 @@ namespace tailor {
 
 struct CudaTarget {
   std::string name;     // "sm_80"
-  int ptx_version = 0;  // 70 is PTX ISA 7.0, the lowest that names the architecture
+  int ptx_version = 0;  // 70 is PTX ISA 7.0, the lowest that names the architecture; 0: it has no PTX
   TargetTraits traits;
+
+  // No GPU: kernels stay LLVM IR, for an emulator on the host.
+  bool is_emulated() const { return ptx_version == 0; }
+  // Later architectures run what is made for this one. Not so where the name ends in a letter.
+  bool is_floor() const { return !is_emulated() && name.back() != 'a'; }
 };
 
-// "sm_80", "sm_90"; INVALID_ARGUMENT listing them for any other name.
+// "sm_80", "sm_90", "sm_90a"; "simt", which has the traits of sm_90 and is for tests. INVALID_ARGUMENT listing them for
+// any other name.
 absl::StatusOr<CudaTarget> FindCudaTarget(absl::string_view name);
 
 }  // namespace tailor

@@ -38,7 +38,7 @@ TEST(ScheduleCudaLoops, ReductionsOverOuterDimsReadWholeLines) {
 TEST(CudaTarget, UnknownNamesListTheKnownOnes) {
   const absl::Status status = FindCudaTarget("sm_12").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(status.message(), "unknown GPU target \"sm_12\"; known are sm_80, sm_90");
+  EXPECT_EQ(status.message(), "unknown GPU target \"sm_12\"; known are sm_80, sm_90, sm_90a, simt");
 }
 
 }  // namespace

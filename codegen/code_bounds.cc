@@ -11,12 +11,23 @@
 namespace tailor {
 namespace {
 
+const Version& GuardsOf(const Version& version) { return version; }
+const Version& GuardsOf(const CudaVersion& version) { return version.version; }
+
 // Drops the first `count` versions.
-void Drop(size_t count, const std::string& bound, Schedule& schedule, DroppedVersions& dropped) {
+template <class AnyVersion>
+void Drop(size_t count, const std::string& bound, std::vector<AnyVersion>& versions, DroppedVersions& dropped) {
   for (size_t v = 0; v < count; ++v) {
-    dropped.push_back(absl::StrCat(VersionText(schedule.versions[v]), " (", bound, ")"));
+    dropped.push_back(absl::StrCat(VersionText(GuardsOf(versions[v])), " (", bound, ")"));
   }
-  schedule.versions.erase(schedule.versions.begin(), schedule.versions.begin() + count);
+  versions.erase(versions.begin(), versions.begin() + count);
+}
+
+template <class AnyVersion>
+void BoundTo(uint64_t most, std::vector<AnyVersion>& versions, DroppedVersions& dropped) {
+  if (versions.size() <= most) return;
+  Drop(versions.size() - most, absl::StrCat("more than ", most, most == 1 ? " version" : " versions"), versions,
+       dropped);
 }
 
 // The number N at the start of "N_..." of `text`, which is left with what follows; -1 where there is none.
@@ -34,10 +45,11 @@ uint64_t SpecialBytes(const KernelCode& code) {
 }  // namespace
 
 void BoundVersions(const CodeBounds& bounds, Schedule& schedule, DroppedVersions& dropped) {
-  if (schedule.versions.size() <= bounds.versions) return;
-  const std::string bound =
-      absl::StrCat("more than ", bounds.versions, bounds.versions == 1 ? " version" : " versions");
-  Drop(schedule.versions.size() - bounds.versions, bound, schedule, dropped);
+  BoundTo(bounds.versions, schedule.versions, dropped);
+}
+
+void BoundVersions(const CodeBounds& bounds, CudaSchedule& schedule, DroppedVersions& dropped) {
+  BoundTo(bounds.versions, schedule.versions, dropped);
 }
 
 absl::Status ReadKernelCode(const llvm::MemoryBuffer& object, std::vector<KernelCode>* codes) {
@@ -76,7 +88,7 @@ absl::StatusOr<std::vector<int>> BoundCode(const CodeBounds& bounds, uint64_t im
   for (int kernel : order) {
     if (excess == 0 || SpecialBytes(codes[kernel]) == 0) break;
     excess -= std::min(excess, SpecialBytes(codes[kernel]));
-    Drop(schedules[kernel].versions.size() - 1, bound, schedules[kernel], dropped[kernel]);
+    Drop(schedules[kernel].versions.size() - 1, bound, schedules[kernel].versions, dropped[kernel]);
     shrunk.push_back(kernel);
   }
   if (shrunk.empty()) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "codegen/cuda/schedule_cuda.h"
 #include "codegen/schedule.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -28,6 +29,7 @@ using DroppedVersions = std::vector<std::string>;
 
 // Leaves at most bounds.versions.
 void BoundVersions(const CodeBounds& bounds, Schedule& schedule, DroppedVersions& dropped);
+void BoundVersions(const CodeBounds& bounds, CudaSchedule& schedule, DroppedVersions& dropped);
 
 // Bytes of machine code of kernel number i and of its versions, as its module's object has them.
 struct KernelCode {

@@ -1,15 +1,19 @@
 #include "codegen/compile.h"
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "codegen/build_host_program.h"
+#include "codegen/compile_cuda.h"
 #include "codegen/compile_variants.h"
 #include "codegen/describe_program.h"
 #include "codegen/pack_constants.h"
+#include "codegen/share_tables.h"
 #include "codegen/target_machine.h"
 #include "fusion/dump.h"
 #include "graph/status_macros.h"
@@ -17,20 +21,45 @@
 namespace tailor {
 namespace {
 
-// The targets asked for (none: every CPU level), each once, those that need most of a machine first.
-absl::StatusOr<std::vector<CpuTarget>> ChooseTargets(std::vector<std::string> names) {
+// Each once; those that need most of a machine first.
+struct Targets {
+  std::vector<CpuTarget> cpus;
+  std::vector<CudaTarget> gpus;
+};
+
+template <class Target>
+void AddOnce(Target target, std::vector<Target>& targets) {
+  const bool known = std::any_of(targets.begin(), targets.end(), [&](const auto& t) { return t.name == target.name; });
+  if (!known) targets.push_back(std::move(target));
+}
+
+bool NamesGpu(const std::string& name) { return absl::StartsWith(name, "sm_") || name == "simt"; }
+
+// The targets asked for (none: every CPU level).
+absl::StatusOr<Targets> ChooseTargets(std::vector<std::string> names) {
   if (names.empty()) {
     for (const CpuTarget& level : CpuLevels()) names.push_back(level.name);
   }
-  std::vector<CpuTarget> targets;
-  for (const std::string& name : names) {
-    TAILOR_ASSIGN_OR_RETURN(CpuTarget target, name == "host" ? HostCpuTarget() : FindCpuTarget(name));
-    const bool known =
-        std::any_of(targets.begin(), targets.end(), [&](const auto& t) { return t.name == target.name; });
-    if (!known) targets.push_back(std::move(target));
+  const auto all_gpus = std::find(names.begin(), names.end(), "cuda");
+  if (all_gpus != names.end()) {
+    const auto at = names.erase(all_gpus);
+    names.insert(at, {"sm_90a", "sm_90", "sm_80"});
   }
-  std::stable_sort(targets.begin(), targets.end(),
+  Targets targets;
+  for (const std::string& name : names) {
+    if (NamesGpu(name)) {
+      TAILOR_ASSIGN_OR_RETURN(CudaTarget target, FindCudaTarget(name));
+      AddOnce(std::move(target), targets.gpus);
+    } else {
+      TAILOR_ASSIGN_OR_RETURN(CpuTarget target, name == "host" ? HostCpuTarget() : FindCpuTarget(name));
+      AddOnce(std::move(target), targets.cpus);
+    }
+  }
+  std::stable_sort(targets.cpus.begin(), targets.cpus.end(),
                    [](const CpuTarget& a, const CpuTarget& b) { return a.features.size() > b.features.size(); });
+  // "sm_90a" before "sm_90" before "sm_80".
+  std::stable_sort(targets.gpus.begin(), targets.gpus.end(),
+                   [](const CudaTarget& a, const CudaTarget& b) { return a.name > b.name; });
   return targets;
 }
 
@@ -51,14 +80,16 @@ absl::StatusOr<std::vector<CpuTarget>> LevelsNeeded(const std::vector<CpuTarget>
                                    [&](const CpuTarget& known) { return known.name == target.name; });
     names.push_back(level ? target.level : target.name);
   }
-  return ChooseTargets(std::move(names));
+  TAILOR_ASSIGN_OR_RETURN(Targets needed, ChooseTargets(std::move(names)));
+  return std::move(needed.cpus);
 }
 
 // What changes the bytes, where it is not the default.
-std::string OptionsText(const std::vector<CpuTarget>& targets, const CodeBounds& bounds,
-                        const std::vector<std::string>& donated) {
-  const auto name = [](std::string* out, const CpuTarget& target) { out->append(target.name); };
-  std::string text = absl::StrCat("targets=", absl::StrJoin(targets, ",", name));
+std::string OptionsText(const Targets& targets, const CodeBounds& bounds, const std::vector<std::string>& donated) {
+  std::vector<std::string> names;
+  for (const CpuTarget& target : targets.cpus) names.push_back(target.name);
+  for (const CudaTarget& target : targets.gpus) names.push_back(target.name);
+  std::string text = absl::StrCat("targets=", absl::StrJoin(names, ","));
   const CodeBounds usual;
   if (bounds.versions != usual.versions) absl::StrAppend(&text, " max_versions=", bounds.versions);
   if (bounds.bytes != usual.bytes) absl::StrAppend(&text, " max_code_bytes=", bounds.bytes);
@@ -93,11 +124,48 @@ class Progress {
   const CompileOptions& options_;
 };
 
-absl::Status DumpKernels(const LoweredProgram& lowered) {
+// The graph as it is for CPUs and as it is for GPUs: what is fused depends on the kind of machine.
+struct Lowered {
+  std::optional<LoweredProgram> cpu, gpu;
+  std::vector<const LoweredProgram*> all() const {
+    std::vector<const LoweredProgram*> programs;
+    if (cpu) programs.push_back(&*cpu);
+    if (gpu) programs.push_back(&*gpu);
+    return programs;
+  }
+};
+
+absl::StatusOr<Lowered> LowerFor(const Targets& targets, const Graph& graph, const std::vector<bool>& donated) {
+  Lowered lowered;
+  if (!targets.cpus.empty()) {
+    TAILOR_ASSIGN_OR_RETURN(lowered.cpu, LowerGraph(graph, targets.cpus.front().traits, donated));
+  }
+  if (!targets.gpus.empty()) {
+    TAILOR_ASSIGN_OR_RETURN(lowered.gpu, LowerGraph(graph, targets.gpus.back().traits, donated));
+  }
+  if (lowered.cpu && lowered.gpu) TAILOR_RETURN_IF_ERROR(ShareTables(*lowered.cpu, *lowered.gpu));
+  return lowered;
+}
+
+absl::Status DumpKernels(const LoweredProgram& lowered, int number) {
   if (!DumpWanted()) return absl::OkStatus();
   std::string kernels;
   for (const KernelPlan& plan : lowered.kernels) absl::StrAppend(&kernels, plan.name, "\n", plan.Text(), "\n");
-  return DumpPass("kernels", 0, "lowered", kernels);
+  return DumpPass("kernels", number, "lowered", kernels);
+}
+
+// `compiled` then owns what the variants are made of.
+void Add(std::vector<CompiledVariant> variants, CompiledProgram& compiled) {
+  for (CompiledVariant& variant : variants) {
+    auto parts = std::make_shared<const CompiledVariant>(std::move(variant));
+    Variant added = parts->variant;
+    added.image = parts->image.bytes;
+    for (const BuiltDeviceImage& image : parts->device_images) {
+      added.device_images.push_back({image.target, image.kind, image.bytes});
+    }
+    compiled.program.variants.push_back(std::move(added));
+    compiled.storage.push_back(std::move(parts));
+  }
 }
 
 }  // namespace
@@ -105,29 +173,38 @@ absl::Status DumpKernels(const LoweredProgram& lowered) {
 absl::StatusOr<CompiledProgram> Compile(const Graph& graph, const CompileOptions& options) {
   const Progress progress(options);
   const int threads = options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
-  TAILOR_ASSIGN_OR_RETURN(std::vector<CpuTarget> targets, ChooseTargets(options.targets));
+  TAILOR_ASSIGN_OR_RETURN(Targets targets, ChooseTargets(options.targets));
 
   TAILOR_RETURN_IF_ERROR(progress.Report("analyse", 0));
   TAILOR_ASSIGN_OR_RETURN(const std::vector<bool> donated, Donated(graph, options.donated));
-  TAILOR_ASSIGN_OR_RETURN(LoweredProgram lowered, LowerGraph(graph, targets.front().traits, donated));
-  TAILOR_RETURN_IF_ERROR(DumpKernels(lowered));
-  TAILOR_ASSIGN_OR_RETURN(targets, LevelsNeeded(targets, lowered));
+  TAILOR_ASSIGN_OR_RETURN(const Lowered lowered, LowerFor(targets, graph, donated));
+  const std::vector<const LoweredProgram*> programs = lowered.all();
+  for (size_t i = 0; i < programs.size(); ++i) {
+    TAILOR_RETURN_IF_ERROR(DumpKernels(*programs[i], static_cast<int>(i)));
+  }
+  if (lowered.cpu) {
+    TAILOR_ASSIGN_OR_RETURN(targets.cpus, LevelsNeeded(targets.cpus, *lowered.cpu));
+  }
 
   CompiledProgram compiled;
-  compiled.program = DescribeProgram(graph, lowered, OptionsText(targets, options.bounds, options.donated));
+  compiled.program = DescribeProgram(graph, programs, OptionsText(targets, options.bounds, options.donated));
   TAILOR_RETURN_IF_ERROR(progress.Report("pack", 0));
-  TAILOR_ASSIGN_OR_RETURN(PackedConstants packed, PackConstants(lowered, threads));
+  TAILOR_ASSIGN_OR_RETURN(PackedConstants packed, PackConstants(*programs[0], threads));
   compiled.program.constants = std::move(packed.constants);
   compiled.storage = std::move(packed.storage);
 
-  const auto emitting = [&](double done) { return progress.Report("emit", done); };
-  TAILOR_ASSIGN_OR_RETURN(std::vector<CompiledVariant> variants,
-                          CompileVariants(lowered, targets, options.bounds, threads, emitting));
-  for (CompiledVariant& variant : variants) {
-    auto image = std::make_shared<const Image>(std::move(variant.image));
-    variant.variant.image = image->bytes;
-    compiled.program.variants.push_back(std::move(variant.variant));
-    compiled.storage.push_back(std::move(image));
+  const double share = 1.0 / static_cast<double>(programs.size());
+  if (lowered.cpu) {
+    const auto emitting = [&](double done) { return progress.Report("emit", done * share); };
+    TAILOR_ASSIGN_OR_RETURN(std::vector<CompiledVariant> variants,
+                            CompileVariants(*lowered.cpu, targets.cpus, options.bounds, threads, emitting));
+    Add(std::move(variants), compiled);
+  }
+  if (lowered.gpu) {
+    const auto emitting = [&](double done) { return progress.Report("emit", 1 - share + done * share); };
+    TAILOR_ASSIGN_OR_RETURN(std::vector<CompiledVariant> variants,
+                            CompileCudaVariants(*lowered.gpu, targets.gpus, options.bounds, threads, emitting));
+    Add(std::move(variants), compiled);
   }
   TAILOR_RETURN_IF_ERROR(progress.Report("done", 1));
   return compiled;

@@ -15,8 +15,10 @@
 namespace tailor {
 
 struct CompileOptions {
-  std::vector<std::string> targets;  // empty: all CPU levels; "host": this machine's
-  int threads = 0;                   // 0: as many as there are cores
+  // Empty: all CPU levels; "host": this machine's. "sm_80", "sm_90", "sm_90a": NVIDIA GPUs; "cuda": all of these.
+  // "simt": for the emulator of the tests.
+  std::vector<std::string> targets;
+  int threads = 0;  // 0: as many as there are cores
   CodeBounds bounds;
   std::vector<std::string> donated;  // inputs whose memory runs may write
   // Phase and share done; false cancels.

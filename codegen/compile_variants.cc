@@ -10,6 +10,7 @@
 #include "codegen/emit_cpu.h"
 #include "codegen/emit_host.h"
 #include "codegen/job_pool.h"
+#include "codegen/kernel_modules.h"
 #include "exec/host_abi.h"
 #include "fusion/dump.h"
 #include "graph/status_macros.h"
@@ -18,24 +19,6 @@
 
 namespace tailor {
 namespace {
-
-// Kernels (by index) that one module holds. A product, or a chain of them, is a module of its own: it takes longest.
-using ModuleKernels = std::vector<int>;
-
-std::vector<ModuleKernels> SplitIntoModules(const std::vector<KernelPlan>& kernels) {
-  constexpr size_t kLoopsPerModule = 4;
-  std::vector<ModuleKernels> products, loops;
-  for (int i = 0; i < static_cast<int>(kernels.size()); ++i) {
-    if (kernels[i].contraction || !kernels[i].links.empty()) {
-      products.push_back({i});
-    } else {
-      if (loops.empty() || loops.back().size() == kLoopsPerModule) loops.emplace_back();
-      loops.back().push_back(i);
-    }
-  }
-  products.insert(products.end(), loops.begin(), loops.end());
-  return products;
-}
 
 // One target's share of a compilation.
 struct Build {
@@ -47,6 +30,14 @@ struct Build {
   HostEmission host;
 };
 
+// From the schedules as they are now.
+void SetKernels(const LoweredProgram& program, Build& build) {
+  build.kernels.clear();
+  for (size_t i = 0; i < program.kernels.size(); ++i) {
+    build.kernels.push_back(KernelOnHost(absl::StrCat("k", i), &program.kernels[i], &build.schedules[i]));
+  }
+}
+
 Build StartBuild(const LoweredProgram& program, const CpuTarget& target, const CodeBounds& bounds, size_t modules) {
   Build build{target};
   build.dropped.resize(program.kernels.size());
@@ -55,9 +46,7 @@ Build StartBuild(const LoweredProgram& program, const CpuTarget& target, const C
     build.schedules.push_back(ScheduleOnCpu(plan, target.traits));
     BoundVersions(bounds, build.schedules.back(), dropped);
   }
-  for (size_t i = 0; i < program.kernels.size(); ++i) {
-    build.kernels.push_back(KernelOnHost(absl::StrCat("k", i), &program.kernels[i], &build.schedules[i]));
-  }
+  SetKernels(program, build);
   build.objects.resize(modules + 1);
   return build;
 }
@@ -175,6 +164,7 @@ absl::StatusOr<CompiledVariant> LinkWithin(const CodeBounds& bounds, const Lower
       return absl::Status(shrunk.status().code(), absl::StrCat(build.target.name, ": ", shrunk.status().message()));
     }
     if (shrunk->empty()) return Describe(program, build, std::move(image), codes);
+    SetKernels(program, build);
     for (int number : ModulesOf(modules, *shrunk)) {
       TAILOR_RETURN_IF_ERROR(EmitModule(program, modules, number, build));
     }

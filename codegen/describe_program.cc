@@ -25,7 +25,7 @@ uint64_t HashText(const std::string& text) {
 
 }  // namespace
 
-Program DescribeProgram(const Graph& graph, const LoweredProgram& lowered, std::string options) {
+Program DescribeProgram(const Graph& graph, absl::Span<const LoweredProgram* const> lowered, std::string options) {
   Program program;
   for (const SymbolInfo& symbol : graph.symbols()) {
     program.symbols.push_back({symbol.name, symbol.min, symbol.max, symbol.multiple_of, symbol.likely});
@@ -36,13 +36,15 @@ Program DescribeProgram(const Graph& graph, const LoweredProgram& lowered, std::
   for (const Output& output : graph.outputs()) {
     program.outputs.push_back(DescribeTensor(graph, output.name, graph.type(output.value)));
   }
-  const HostProgram& outermost = lowered.programs[0];
+  const HostProgram& outermost = lowered[0]->programs[0];
   for (size_t i = 0; i < outermost.donated.size(); ++i) program.inputs[i].donated = outermost.donated[i];
   for (size_t i = 0; i < outermost.memory_of.size(); ++i) program.outputs[i].memory_of = outermost.memory_of[i];
-  for (const HostProgram& host : lowered.programs) {
-    for (const ShapeCheck& check : host.checks) program.checks.push_back({check.message, check.node});
+  for (const LoweredProgram* one : lowered) {
+    for (const HostProgram& host : one->programs) {
+      for (const ShapeCheck& check : host.checks) program.checks.push_back({check.message, check.node});
+    }
   }
-  program.facts = lowered.facts;
+  program.facts = lowered[0]->facts;
   program.provenance = {TAILOR_VERSION, LLVM_VERSION_STRING, graph.name(), HashText(graph.ToText()),
                         std::move(options)};
   return program;

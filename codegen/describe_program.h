@@ -5,14 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "codegen/build_host_program.h"
 #include "codegen/program.h"
 #include "graph/graph.h"
 
 namespace tailor {
 
-// Fills everything but constants and variants. `options` says what else than the graph determined the bytes.
-Program DescribeProgram(const Graph& graph, const LoweredProgram& lowered, std::string options);
+// Fills everything but constants and variants. The checks are those of all of `lowered` (share_tables.h). `options`
+// says what else than the graph determined the bytes.
+Program DescribeProgram(const Graph& graph, absl::Span<const LoweredProgram* const> lowered, std::string options);
 
 }  // namespace tailor
 

@@ -1,0 +1,176 @@
+#include "codegen/compile_cuda.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/cuda/device_images.h"
+#include "codegen/cuda/emit_cuda.h"
+#include "codegen/emit_host.h"
+#include "codegen/kernel_modules.h"
+#include "codegen/scalar_emitter.h"
+#include "exec/host_abi.h"
+#include "fusion/dump.h"
+#include "graph/status_macros.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+
+namespace tailor {
+namespace {
+
+// One target's share of a compilation.
+struct Build {
+  CudaTarget target;
+  std::vector<CudaSchedule> schedules;   // by kernel
+  std::vector<DroppedVersions> dropped;  // by kernel
+  std::vector<EmittedKernel> kernels;    // by kernel
+};
+
+absl::Status WithTarget(const CudaTarget& target, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(target.name, ": ", status.message()));
+}
+
+EmittedKernel KernelOnDevice(std::string symbol, const KernelPlan* plan, const CudaSchedule& schedule, int first) {
+  EmittedKernel kernel{.symbol = std::move(symbol), .plan = plan, .first_on_device = first};
+  for (const CudaVersion& version : schedule.versions) {
+    kernel.versions.push_back(
+        {version.version.guards, version.blocks, version.shared_bytes, version.scratch_bytes, version.together});
+  }
+  return kernel;
+}
+
+absl::StatusOr<Build> StartBuild(const LoweredProgram& program, const CudaTarget& target, const CodeBounds& bounds) {
+  Build build{target};
+  int versions = 0;
+  for (const KernelPlan& plan : program.kernels) {
+    TAILOR_ASSIGN_OR_RETURN(CudaSchedule schedule, ScheduleOnCuda(plan, target.traits));
+    BoundVersions(bounds, schedule, build.dropped.emplace_back());
+    const std::string symbol = absl::StrCat("k", build.schedules.size());
+    build.kernels.push_back(KernelOnDevice(symbol, &plan, schedule, versions));
+    versions += static_cast<int>(schedule.versions.size());
+    build.schedules.push_back(std::move(schedule));
+  }
+  return build;
+}
+
+absl::Status DumpSchedules(const Build& build) {
+  if (!DumpWanted()) return absl::OkStatus();
+  std::string all;
+  for (size_t i = 0; i < build.kernels.size(); ++i) {
+    absl::StrAppend(&all, build.kernels[i].symbol, " ", build.kernels[i].plan->name, "\n",
+                    build.kernels[i].plan->Text(), build.schedules[i].Text(), "\n");
+  }
+  return DumpPass(build.target.name, 0, "schedules", all);
+}
+
+absl::StatusOr<DeviceImages> MakeImages(const LoweredProgram& program, const Build& build, int threads,
+                                        const std::function<absl::Status(double)>& report) {
+  const std::vector<ModuleKernels> modules = SplitIntoModules(program.kernels);
+  const auto emit = [&](const CudaTarget&, int number, llvm::Module& module) {
+    for (int i : modules[number]) {
+      TAILOR_RETURN_IF_ERROR(EmitOnCuda(program.kernels[i], build.schedules[i], build.kernels[i].symbol, module));
+    }
+    return absl::OkStatus();
+  };
+  return MakeDeviceImages(static_cast<int>(modules.size()), emit, {&build.target, 1},
+                          {.threads = threads, .report = report});
+}
+
+std::vector<DeviceKernel> DescribeKernels(const LoweredProgram& program, const Build& build) {
+  std::vector<DeviceKernel> kernels;
+  for (size_t i = 0; i < program.kernels.size(); ++i) {
+    const int slots = ArgumentSlots(program.kernels[i]);
+    for (size_t v = 0; v < build.schedules[i].versions.size(); ++v) {
+      kernels.push_back(
+          {absl::StrCat(build.kernels[i].symbol, "_v", v), build.schedules[i].versions[v].threads, slots});
+    }
+  }
+  return kernels;
+}
+
+std::vector<ProgramLaunch> DescribeLaunches(const LoweredProgram& program, const Build& build) {
+  std::vector<ProgramLaunch> launches;
+  for (const HostProgram& host : program.programs) {
+    for (const Launch& launch : host.launches) {
+      ProgramLaunch described{launch.name, {}, build.dropped[launch.kernel], launch.kernel};
+      for (const CudaVersion& version : build.schedules[launch.kernel].versions) {
+        described.versions.push_back(VersionText(version.version));
+      }
+      launches.push_back(std::move(described));
+    }
+  }
+  return launches;
+}
+
+absl::StatusOr<CompiledVariant> CompileVariant(const LoweredProgram& program, const Build& build, int threads,
+                                               const std::function<absl::Status(double)>& report) {
+  TAILOR_RETURN_IF_ERROR(DumpSchedules(build));
+  CompiledVariant compiled;
+  TAILOR_ASSIGN_OR_RETURN(DeviceImages images, MakeImages(program, build, threads, report));
+  compiled.device_images = std::move(images.images);
+
+  const CpuTarget& level = CpuLevels().front();
+  llvm::LLVMContext context;
+  auto module = std::make_unique<llvm::Module>("host", context);
+  TAILOR_ASSIGN_OR_RETURN(const HostEmission host,
+                          EmitHostPrograms(program.programs, build.kernels, KernelPlace::kDevice, *module));
+  TAILOR_ASSIGN_OR_RETURN(auto machine, MakeTargetMachine(level));
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects(1);
+  TAILOR_ASSIGN_OR_RETURN(objects[0], CompileModule(std::move(module), *machine));
+  TAILOR_ASSIGN_OR_RETURN(compiled.image, LinkImage(objects, {"tailor_run", "tailor_plan"}));
+
+  Variant& variant = compiled.variant;
+  variant.target = build.target.name;
+  variant.features = level.features;
+  variant.image = compiled.image.bytes;
+  variant.run_offset = compiled.image.symbols["tailor_run"];
+  variant.plan_offset = compiled.image.symbols["tailor_plan"];
+  variant.memo_slots = host.memo_slots;
+  variant.grown_blocks = host.grown_blocks;
+  variant.fault_word = host.fault_word;
+  variant.api_size = offsetof(RtApi, block) + sizeof(RtApi::block);
+  variant.context_size = sizeof(RtContext);
+  variant.launches = DescribeLaunches(program, build);
+  variant.device_kernels = DescribeKernels(program, build);
+  return compiled;
+}
+
+bool IsPtx(const BuiltDeviceImage& image) { return image.kind == DeviceImageKind::kPtx; }
+
+// Where a later variant has PTX too, an earlier one's serves no architecture of its own.
+void KeepLastPtx(std::vector<CompiledVariant>& variants) {
+  bool later = false;
+  for (auto variant = variants.rbegin(); variant != variants.rend(); ++variant) {
+    std::vector<BuiltDeviceImage>& images = variant->device_images;
+    const bool has = std::any_of(images.begin(), images.end(), IsPtx);
+    const bool only = std::all_of(images.begin(), images.end(), IsPtx);
+    if (later && has && !only) images.erase(std::remove_if(images.begin(), images.end(), IsPtx), images.end());
+    later |= has;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<CompiledVariant>> CompileCudaVariants(const LoweredProgram& program,
+                                                                 const std::vector<CudaTarget>& targets,
+                                                                 const CodeBounds& bounds, int threads,
+                                                                 const std::function<absl::Status(double)>& report) {
+  std::vector<CompiledVariant> variants;
+  for (size_t i = 0; i < targets.size(); ++i) {
+    const auto reporting = [&](double done) {
+      return report((static_cast<double>(i) + done) / static_cast<double>(targets.size()));
+    };
+    auto build = StartBuild(program, targets[i], bounds);
+    if (!build.ok()) return WithTarget(targets[i], build.status());
+    auto variant = CompileVariant(program, *build, threads, reporting);
+    if (!variant.ok()) return WithTarget(targets[i], variant.status());
+    variants.push_back(*std::move(variant));
+  }
+  KeepLastPtx(variants);
+  return variants;
+}
+
+}  // namespace tailor

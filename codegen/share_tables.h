@@ -1,0 +1,17 @@
+// Programs that one graph was lowered to for different kinds of machine share the tables of an artifact.
+#ifndef TAILOR_CODEGEN_SHARE_TABLES_H_
+#define TAILOR_CODEGEN_SHARE_TABLES_H_
+
+#include "absl/status/status.h"
+#include "codegen/build_host_program.h"
+
+namespace tailor {
+
+// Renumbers the checks of `second` to follow those of `first`, and its constants to be those of `first`, to which it
+// adds what was not there. UNIMPLEMENTED, naming the output, where the two write an output to the memory of different
+// inputs: callers could not know which.
+absl::Status ShareTables(LoweredProgram& first, LoweredProgram& second);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_SHARE_TABLES_H_

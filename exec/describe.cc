@@ -138,6 +138,34 @@ void WriteLaunch(const Variant& variant, const ProgramLaunch& launch, JsonWriter
   json->EndObject();
 }
 
+const char* KindName(DeviceImageKind kind) {
+  switch (kind) {
+    case DeviceImageKind::kCubin:
+      return "cubin";
+    case DeviceImageKind::kPtx:
+      return "ptx";
+    case DeviceImageKind::kIr:
+      return "ir";
+  }
+  return "?";
+}
+
+void WriteDeviceImage(const DeviceImage& image, JsonWriter* json) {
+  json->BeginObject();
+  json->Field("target", image.target);
+  json->Field("kind", KindName(image.kind));
+  json->Field("bytes", static_cast<int64_t>(image.bytes.size()));
+  json->EndObject();
+}
+
+void WriteDeviceKernel(const DeviceKernel& kernel, JsonWriter* json) {
+  json->BeginObject();
+  json->Field("symbol", kernel.symbol);
+  json->Field("threads", kernel.threads);
+  json->Field("parameters", kernel.parameters);
+  json->EndObject();
+}
+
 void WriteVariant(const Variant& variant, bool in_use, JsonWriter* json) {
   json->BeginObject();
   json->Field("target", variant.target);
@@ -147,6 +175,10 @@ void WriteVariant(const Variant& variant, bool in_use, JsonWriter* json) {
   json->Field("image_bytes", static_cast<int64_t>(variant.image.size()));
   json->Field("memo_slots", static_cast<int64_t>(variant.memo_slots));
   json->Field("grown_blocks", static_cast<int64_t>(variant.grown_blocks));
+  if (!variant.device_images.empty()) {
+    json->Array("device_images", variant.device_images, [&](const DeviceImage& i) { WriteDeviceImage(i, json); });
+    json->Array("device_kernels", variant.device_kernels, [&](const DeviceKernel& k) { WriteDeviceKernel(k, json); });
+  }
   json->Array("launches", variant.launches, [&](const ProgramLaunch& launch) { WriteLaunch(variant, launch, json); });
   json->EndObject();
 }

@@ -51,21 +51,46 @@ Offset<fbs::CostProfile> Encode(FlatBufferBuilder& b, const CostProfile& from) {
                                 b.CreateVectorOfStructs(tiles));
 }
 
+// `place` is the first image's, and moves on to the one after the last.
+Offset<flatbuffers::Vector<Offset<fbs::DeviceImage>>> Encode(FlatBufferBuilder& b,
+                                                             const std::vector<DeviceImage>& images,
+                                                             std::vector<ItemPlace>::const_iterator& place) {
+  Offsets<fbs::DeviceImage> encoded;
+  for (const DeviceImage& image : images) {
+    encoded.push_back(fbs::CreateDeviceImageDirect(b, image.target.c_str(), static_cast<uint8_t>(image.kind),
+                                                   place->offset, place->size));
+    ++place;
+  }
+  return b.CreateVector(encoded);
+}
+
+Offset<flatbuffers::Vector<Offset<fbs::DeviceKernel>>> Encode(FlatBufferBuilder& b,
+                                                              const std::vector<DeviceKernel>& kernels) {
+  Offsets<fbs::DeviceKernel> encoded;
+  for (const DeviceKernel& kernel : kernels) {
+    encoded.push_back(fbs::CreateDeviceKernelDirect(b, kernel.symbol.c_str(), kernel.threads, kernel.parameters));
+  }
+  return b.CreateVector(encoded);
+}
+
 Offset<flatbuffers::Vector<Offset<fbs::Variant>>> Encode(FlatBufferBuilder& b, const std::vector<Variant>& variants,
                                                          const std::vector<ItemPlace>& places) {
   Offsets<fbs::Variant> encoded;
-  for (size_t i = 0; i < variants.size(); ++i) {
-    const Variant& v = variants[i];
+  auto next = places.begin();
+  for (const Variant& v : variants) {
+    const ItemPlace place = *next++;
     Offsets<fbs::Launch> launches;
     for (const ProgramLaunch& launch : v.launches) {
       launches.push_back(fbs::CreateLaunch(b, b.CreateString(launch.kernel), b.CreateVectorOfStrings(launch.versions),
                                            b.CreateVectorOfStrings(launch.dropped), launch.code));
     }
     const auto costs = Encode(b, v.costs);
-    encoded.push_back(fbs::CreateVariant(b, b.CreateString(v.target), b.CreateVectorOfStrings(v.features),
-                                         places[i].offset, places[i].size, v.run_offset, v.plan_offset, v.memo_slots,
-                                         v.api_size, v.context_size, b.CreateVector(launches), v.grown_blocks,
-                                         b.CreateVector(v.kernel_bytes), costs));
+    const auto device_images = Encode(b, v.device_images, next);
+    const auto device_kernels = Encode(b, v.device_kernels);
+    encoded.push_back(fbs::CreateVariant(
+        b, b.CreateString(v.target), b.CreateVectorOfStrings(v.features), place.offset, place.size, v.run_offset,
+        v.plan_offset, v.memo_slots, v.api_size, v.context_size, b.CreateVector(launches), v.grown_blocks,
+        b.CreateVector(v.kernel_bytes), costs, device_images, device_kernels, v.fault_word));
   }
   return b.CreateVector(encoded);
 }
@@ -141,6 +166,11 @@ Variant Decode(const fbs::Variant& from) {
     if (launch->dropped() != nullptr) v.launches.back().dropped = Strings(*launch->dropped());
   }
   if (from.kernel_bytes() != nullptr) v.kernel_bytes.assign(from.kernel_bytes()->begin(), from.kernel_bytes()->end());
+  v.fault_word = from.fault_word();
+  if (from.device_kernels() == nullptr) return v;
+  for (const fbs::DeviceKernel* kernel : *from.device_kernels()) {
+    v.device_kernels.push_back({kernel->symbol()->str(), kernel->threads(), kernel->parameters()});
+  }
   return v;
 }
 
@@ -175,15 +205,39 @@ bool PlaceAsStated(uint64_t offset, uint64_t size, uint64_t* section, std::vecto
   return Place(size, section, &places->back()) && places->back().offset == offset;
 }
 
+// The variants, and where their images lie. Returns what is wrong, or "".
+std::string DecodeVariants(const flatbuffers::Vector<Offset<fbs::Variant>>& encoded, Program* program,
+                           MetadataPlaces* places) {
+  for (const fbs::Variant* from : encoded) {
+    program->variants.push_back(Decode(*from));
+    Variant& variant = program->variants.back();
+    const std::string name = "variant \"" + variant.target + "\": ";
+    if (!PlaceAsStated(from->image_offset(), from->image_size(), &places->images_size, &places->images)) {
+      return name + "its image is misplaced";
+    }
+    if (from->costs() != nullptr && !Decode(*from->costs(), &variant.costs)) {
+      return name + "a tile of its cost profile is too large";
+    }
+    if (from->device_images() == nullptr) continue;
+    for (const fbs::DeviceImage* image : *from->device_images()) {
+      variant.device_images.push_back({image->target()->str(), static_cast<DeviceImageKind>(image->kind()), {}});
+      if (!PlaceAsStated(image->offset(), image->size(), &places->images_size, &places->images)) {
+        return name + "a device image is misplaced";
+      }
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 bool PlaceItems(const Program& program, MetadataPlaces* places) {
-  places->images.resize(program.variants.size());
   places->constants.resize(program.constants.size());
   bool fits = true;
-  for (size_t i = 0; i < program.variants.size(); ++i) {
-    fits = fits && Place(program.variants[i].image.size(), &places->images_size, &places->images[i]);
-  }
+  ForEachImage(program, [&](std::span<const std::byte> image) {
+    places->images.emplace_back();
+    fits = fits && Place(image.size(), &places->images_size, &places->images.back());
+  });
   for (size_t i = 0; i < program.constants.size(); ++i) {
     fits = fits && Place(program.constants[i].bytes.size(), &places->constants_size, &places->constants[i]);
   }
@@ -221,15 +275,7 @@ std::string DecodeMetadata(std::span<const std::byte> bytes, Program* program, M
   DecodeTexts(root, program);
   program->inputs = Decode(*root.inputs());
   program->outputs = Decode(*root.outputs());
-  for (const fbs::Variant* from : *root.variants()) {
-    program->variants.push_back(Decode(*from));
-    if (!PlaceAsStated(from->image_offset(), from->image_size(), &places->images_size, &places->images)) {
-      return "variant \"" + program->variants.back().target + "\": its image is misplaced";
-    }
-    if (from->costs() != nullptr && !Decode(*from->costs(), &program->variants.back().costs)) {
-      return "variant \"" + program->variants.back().target + "\": a tile of its cost profile is too large";
-    }
-  }
+  if (std::string problem = DecodeVariants(*root.variants(), program, places); !problem.empty()) return problem;
   for (const fbs::Constant* from : *root.constants()) {
     program->constants.push_back(Decode(*from));
     if (!PlaceAsStated(from->offset(), from->size(), &places->constants_size, &places->constants)) {

@@ -19,11 +19,21 @@ struct ItemPlace {
 };
 
 struct MetadataPlaces {
-  std::vector<ItemPlace> images;     // by variant
+  std::vector<ItemPlace> images;     // as ForEachImage goes
   std::vector<ItemPlace> constants;  // by constant
   uint64_t images_size = 0;          // of the sections, padding included
   uint64_t constants_size = 0;
 };
+
+// Calls visit(image) for the bytes of every image of `program`, a Program or const Program, in the order in which they
+// lie in their section: of each variant that of its host program, then those for its device.
+template <typename AnyProgram, typename Visit>
+void ForEachImage(AnyProgram& program, Visit visit) {
+  for (auto& variant : program.variants) {
+    visit(variant.image);
+    for (auto& image : variant.device_images) visit(image.bytes);
+  }
+}
 
 // The one placement that a program has: items in order, each padded to kItemAlignment. False where sizes
 // leave uint64.

@@ -102,9 +102,11 @@ Failure Attach(const ArtifactHeader& header, const MetadataPlaces& places, Artif
   const auto images = artifact->prefix.span().subspan(header.images.offset, header.images.size);
   const auto constants = artifact->constants.bytes();
   uint64_t chunks = 0;
-  for (size_t i = 0; i < program.variants.size(); ++i) {
-    program.variants[i].image = images.subspan(places.images[i].offset, places.images[i].size);
-  }
+  auto place = places.images.begin();
+  ForEachImage(program, [&](std::span<const std::byte>& image) {
+    image = images.subspan(place->offset, place->size);
+    ++place;
+  });
   for (size_t i = 0; i < program.constants.size(); ++i) {
     const ItemPlace place = places.constants[i];
     program.constants[i].bytes = constants.subspan(place.offset, place.size);

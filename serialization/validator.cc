@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <string_view>
 #include <unordered_set>
 
@@ -9,6 +10,10 @@
 
 namespace tailor {
 namespace {
+
+constexpr int32_t kMaxBlockThreads = 1024;
+constexpr int32_t kMaxParameters = 4095;  // the driver takes 32764 bytes
+constexpr uint64_t kFaultWords = 4;       // of a fault record
 
 // Collects the first problem; once there is one, every later check is a no-op.
 class Checker {
@@ -103,6 +108,42 @@ void CheckCosts(const CostProfile& costs, Checker* c) {
   }
 }
 
+bool StartsWith(std::span<const std::byte> bytes, std::string_view magic) {
+  return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
+}
+
+void CheckDeviceImage(const DeviceImage& image, Checker* c) {
+  c->RequireText(image.target, "a device image's target is not UTF-8 text");
+  c->Require(!image.target.empty(), "a device image has no target");
+  switch (image.kind) {
+    case DeviceImageKind::kCubin:
+      return c->Require(StartsWith(image.bytes, "\177ELF"), "a cubin does not begin as an ELF file");
+    case DeviceImageKind::kPtx:  // the driver reads up to a zero byte
+      return c->Require(!image.bytes.empty() && image.bytes.back() == std::byte{0}, "PTX does not end in a zero byte");
+    case DeviceImageKind::kIr:
+      return c->Require(StartsWith(image.bytes, "BC\xc0\xde"), "an image of IR does not begin as bitcode");
+  }
+  c->Require(false, "a device image is of unknown kind");
+}
+
+void CheckDevice(const Variant& variant, Checker* c) {
+  for (const DeviceImage& image : variant.device_images) CheckDeviceImage(image, c);
+  c->Require(variant.device_kernels.empty() || !variant.device_images.empty(), "its device kernels have no image");
+  for (const DeviceKernel& kernel : variant.device_kernels) {
+    c->RequireText(kernel.symbol, "a device kernel's symbol is not UTF-8 text");
+    c->Require(!kernel.symbol.empty(), "a device kernel has no symbol");
+    c->Require(kernel.threads >= 1 && kernel.threads <= kMaxBlockThreads,
+               "a device kernel's threads are not 1 to 1024");
+    c->Require(kernel.parameters >= 0 && kernel.parameters <= kMaxParameters,
+               "a device kernel's parameters are not 0 to 4095");
+  }
+  if (variant.fault_word == -1) return;
+  c->Require(!variant.device_images.empty(), "it has a fault record, but no device image");
+  c->Require(variant.fault_word >= 0 && variant.memo_slots >= kFaultWords &&
+                 static_cast<uint64_t>(variant.fault_word) <= variant.memo_slots - kFaultWords,
+             "its fault record lies outside the memo");
+}
+
 void CheckVariants(const Program& program, Checker* c) {
   std::unordered_set<std::string_view> seen;
   c->Require(!program.variants.empty(), "there is no variant");
@@ -118,6 +159,7 @@ void CheckVariants(const Program& program, Checker* c) {
     c->Require(variant.memo_slots <= kMaxMemoSlots, "memo_slots is too large");
     c->Require(variant.grown_blocks <= kMaxMemoSlots, "grown_blocks is too large");
     CheckCosts(variant.costs, c);
+    CheckDevice(variant, c);
     for (const ProgramLaunch& launch : variant.launches) {
       c->RequireText(launch.kernel, "a kernel name is not UTF-8 text");
       c->Require(!launch.kernel.empty() && !launch.versions.empty(), "a launch has no kernel or no version");

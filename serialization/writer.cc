@@ -81,10 +81,10 @@ void HashHeader(const uint8_t* secret_key, ArtifactHeader* header) {
 }
 
 void CopyItems(const Program& program, const MetadataPlaces& places, const ArtifactHeader& header, AlignedBytes* file) {
-  for (size_t i = 0; i < program.variants.size(); ++i) {
-    const auto image = program.variants[i].image;
-    std::copy(image.begin(), image.end(), file->data() + header.images.offset + places.images[i].offset);
-  }
+  auto place = places.images.begin();
+  ForEachImage(program, [&](std::span<const std::byte> image) {
+    std::copy(image.begin(), image.end(), file->data() + header.images.offset + place++->offset);
+  });
   for (size_t i = 0; i < program.constants.size(); ++i) {
     const auto bytes = program.constants[i].bytes;
     std::copy(bytes.begin(), bytes.end(), file->data() + header.constants_offset + places.constants[i].offset);

@@ -39,6 +39,19 @@ TEST(Describe, SaysWhichMemoryAnOutputTakes) {
   EXPECT_NE(json.find(R"({"name": "y", "dtype": "f32", "dims": ["N", "4"], "memory_of": "x"})"), std::string::npos);
 }
 
+TEST(Describe, ListsWhatADeviceRuns) {
+  Program program = SampleProgram();
+  program.variants = {SampleDeviceVariant()};
+  const std::string json = DescribeAsJson(program, program.variants[0], 0);
+  EXPECT_NE(
+      json.find(R"("device_images": [{"target": "sm_90", "kind": "cubin", "bytes": 71}, )"
+                R"({"target": "sm_80", "kind": "ptx", "bytes": 13}, {"target": "simt", "kind": "ir", "bytes": 4}], )"
+                R"("device_kernels": [{"symbol": "k0_v0", "threads": 256, "parameters": 5}, )"
+                R"({"symbol": "k1_v0", "threads": 32, "parameters": 0}], )"),
+      std::string::npos)
+      << json;
+}
+
 TEST(Describe, EscapesText) {
   Program program = SampleProgram();
   program.facts = {"a\\b\n\x01\"ü"};

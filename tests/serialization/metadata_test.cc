@@ -87,6 +87,37 @@ TEST(Metadata, KeepsEveryField) {
   EXPECT_EQ(read.facts, program.facts);
 }
 
+TEST(Metadata, KeepsWhatIsForADevice) {
+  Program program = SampleProgram();
+  program.variants.insert(program.variants.begin(), SampleDeviceVariant());
+  Program read;
+  ASSERT_EQ(RoundTrip(program, PlacesOf(program), &read), "");
+  const Variant &from = program.variants[0], &to = read.variants[0];
+  ASSERT_EQ(to.device_images.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(to.device_images[i].target, from.device_images[i].target);
+    EXPECT_EQ(to.device_images[i].kind, from.device_images[i].kind);
+  }
+  ASSERT_EQ(to.device_kernels.size(), 2u);
+  EXPECT_EQ(to.device_kernels[0].symbol, "k0_v0");
+  EXPECT_EQ(to.device_kernels[0].threads, 256);
+  EXPECT_EQ(to.device_kernels[0].parameters, 5);
+  EXPECT_EQ(to.fault_word, 2);
+  EXPECT_EQ(read.variants[1].fault_word, -1);
+  EXPECT_TRUE(read.variants[1].device_images.empty());
+}
+
+TEST(Metadata, DeviceImagesFollowTheirHostProgram) {
+  Program program = SampleProgram();
+  program.variants.insert(program.variants.begin(), SampleDeviceVariant());
+  MetadataPlaces places = PlacesOf(program);
+  ASSERT_EQ(places.images.size(), 5u);
+  EXPECT_EQ(places.images[2].offset, places.images[1].offset + 128);
+  places.images[2].offset += 64;
+  Program read;
+  EXPECT_EQ(RoundTrip(program, places, &read), "variant \"cuda\": a device image is misplaced");
+}
+
 TEST(Metadata, ItemsAreWhereThoseBeforeThemEnd) {
   const Program program = SampleProgram();
   Program read;

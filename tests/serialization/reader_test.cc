@@ -31,6 +31,27 @@ TEST(Reader, ReadsWhatWasWritten) {
   EXPECT_EQ(constant.data(), bytes.data() + 65536);  // borrowed
 }
 
+// The sample, before whose variant there is one for a device.
+Program DeviceProgram() {
+  Program program = SampleProgram();
+  program.variants.insert(program.variants.begin(), SampleDeviceVariant());
+  return program;
+}
+
+TEST(Reader, ReadsDeviceImages) {
+  const Program program = DeviceProgram();
+  Artifact artifact;
+  ASSERT_EQ(Text(ReadArtifact(MemorySource(ArtifactOf(program).span()), {}, &artifact)), "OK");
+  for (size_t i = 0; i < 3; ++i) {
+    const auto& from = program.variants[0].device_images[i].bytes;
+    const auto& to = artifact.program.variants[0].device_images[i].bytes;
+    EXPECT_EQ(Bytes(to.begin(), to.end()), Bytes(from.begin(), from.end()));
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(to.data()) % 64, 0u);
+  }
+  const auto host = artifact.program.variants[1].image;
+  EXPECT_TRUE(std::equal(host.begin(), host.end(), program.variants[1].image.begin()));
+}
+
 TEST(Reader, AnotherFileIsNotAnArtifact) {
   constexpr auto kMessage = "3: not a Tailor artifact: it does not begin with the magic bytes";
   EXPECT_EQ(Read(Bytes(1000, std::byte{0x7f})), kMessage);
@@ -77,7 +98,7 @@ std::string PartAt(const ArtifactHeader& header, uint64_t offset) {
 }
 
 TEST(Reader, EveryFlippedByteNamesItsPart) {
-  Bytes bytes = ToVector(SampleArtifact());
+  Bytes bytes = ToVector(ArtifactOf(DeviceProgram()));
   const ArtifactHeader header = HeaderOf(bytes);
   for (size_t i = 0; i < header.chunks.offset + header.chunks.size + 200; ++i) {
     for (const std::byte mask : {std::byte{1}, std::byte{0x80}, std::byte{0xff}}) {
@@ -197,7 +218,7 @@ TEST(Reader, MetadataOfOtherItemsIsRefused) {
 
 // Whatever the metadata says, reading ends in a Program that holds the rules, or in a failure.
 TEST(Reader, SurvivesMetadataChangedBehindTheHashes) {
-  Program program = SampleProgram();
+  Program program = DeviceProgram();
   program.constants.clear();
   const Bytes bytes = ToVector(ArtifactOf(program));
   const ArtifactHeader header = HeaderOf(bytes);

@@ -96,6 +96,47 @@ TEST(Validator, Variants) {
   EXPECT_EQ(after([](Variant* v) { v->kernel_bytes.clear(); }), "");
 }
 
+TEST(Validator, Devices) {
+  const auto after = [](const std::function<void(Variant*)>& change) {
+    return ProblemAfter([&](Program* p) {
+      p->variants.push_back(SampleDeviceVariant());
+      change(&p->variants[1]);
+    });
+  };
+  const auto image = [&after](size_t i, std::string_view bytes) {
+    return after([&](Variant* v) { v->device_images[i].bytes = std::as_bytes(std::span(bytes)); });
+  };
+  const auto threads = [&after](int32_t n) { return after([n](Variant* v) { v->device_kernels[1].threads = n; }); };
+  const auto fault = [&after](int64_t word) { return after([word](Variant* v) { v->fault_word = word; }); };
+  EXPECT_EQ(after([](Variant*) {}), "");
+  EXPECT_EQ(after([](Variant* v) { v->device_kernels.clear(); }), "");
+  EXPECT_EQ(after([](Variant* v) { v->device_images.clear(); }), "variant \"cuda\": its device kernels have no image");
+  EXPECT_EQ(image(0, "\177EL"), "variant \"cuda\": a cubin does not begin as an ELF file");
+  EXPECT_EQ(image(1, ".version 7.0"), "variant \"cuda\": PTX does not end in a zero byte");
+  EXPECT_EQ(image(1, ""), "variant \"cuda\": PTX does not end in a zero byte");
+  EXPECT_EQ(image(2, "; ModuleID"), "variant \"cuda\": an image of IR does not begin as bitcode");
+  EXPECT_EQ(after([](Variant* v) { v->device_images[0].kind = static_cast<DeviceImageKind>(3); }),
+            "variant \"cuda\": a device image is of unknown kind");
+  EXPECT_EQ(after([](Variant* v) { v->device_images[0].target = ""; }),
+            "variant \"cuda\": a device image has no target");
+  EXPECT_EQ(after([](Variant* v) { v->device_kernels[0].symbol = ""; }),
+            "variant \"cuda\": a device kernel has no symbol");
+  EXPECT_EQ(after([](Variant* v) { v->device_kernels[0].symbol = std::string("k\0", 2); }),
+            "variant \"cuda\": a device kernel's symbol is not UTF-8 text");
+  EXPECT_EQ(threads(0), "variant \"cuda\": a device kernel's threads are not 1 to 1024");
+  EXPECT_EQ(threads(1024), "");
+  EXPECT_EQ(threads(1025), "variant \"cuda\": a device kernel's threads are not 1 to 1024");
+  EXPECT_EQ(after([](Variant* v) { v->device_kernels[0].parameters = -1; }),
+            "variant \"cuda\": a device kernel's parameters are not 0 to 4095");
+  EXPECT_EQ(fault(-1), "");
+  EXPECT_EQ(fault(0), "");
+  for (int64_t outside : {int64_t{-2}, int64_t{3}, INT64_MAX}) {
+    EXPECT_EQ(fault(outside), "variant \"cuda\": its fault record lies outside the memo");
+  }
+  EXPECT_EQ(ProblemAfter([](Program* p) { p->variants[0].fault_word = 0; }),
+            "variant \"x86-64\": it has a fault record, but no device image");
+}
+
 TEST(Validator, OutputsInTheMemoryOfInputs) {
   const auto after = [](const std::function<void(Program*)>& change) {
     return ProblemAfter([&](Program* p) {

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "exec/host_abi.h"
 #include "serialization/writer.h"
@@ -44,7 +45,22 @@ Variant SampleVariant() {
   return variant;
 }
 
+std::span<const std::byte> BytesOf(std::string_view text) { return std::as_bytes(std::span(text)); }
+
 }  // namespace
+
+Variant SampleDeviceVariant() {
+  Variant variant = SampleVariant();
+  variant.target = "cuda";
+  variant.memo_slots = 6;
+  variant.fault_word = 2;
+  variant.device_kernels = {{"k0_v0", 256, 5}, {"k1_v0", 32, 0}};
+  variant.device_images = {{"sm_90", DeviceImageKind::kCubin,
+                            BytesOf("\177ELF and more than 64 bytes of it, so that the next image begins at 128")},
+                           {"sm_80", DeviceImageKind::kPtx, BytesOf(std::string_view(".version 7.0\0", 13))},
+                           {"simt", DeviceImageKind::kIr, BytesOf("BC\xc0\xde")}};
+  return variant;
+}
 
 Program SampleProgram() {
   Program program;

@@ -15,6 +15,10 @@ namespace tailor {
 // One variant, "x86-64", that every machine runs. Its spans point to static data.
 Program SampleProgram();
 
+// A second variant, "cuda", of the same host code: it has two kernels and an image of each kind, which no device would
+// run, but which look as such images do.
+Variant SampleDeviceVariant();
+
 inline constexpr float kSampleScale[4] = {1, 2, 3, 0.5f};
 inline constexpr uint64_t kSampleScratchBytes = 64;  // of workspace, per worker
 

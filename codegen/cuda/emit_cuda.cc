@@ -2,6 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/cuda/emit_cuda_loops.h"
+#include "codegen/cuda/emit_cuda_product.h"
+#include "codegen/cuda/schedule_cuda_product.h"
 
 namespace tailor {
 
@@ -9,14 +11,13 @@ absl::StatusOr<CudaSchedule> ScheduleOnCuda(const KernelPlan& plan, const Target
   if (!plan.links.empty()) {
     return absl::UnimplementedError(absl::StrCat("kernel ", plan.name, ": a chain of kernels has no GPU form"));
   }
-  if (plan.contraction) {
-    return absl::UnimplementedError(absl::StrCat("kernel ", plan.name, ": products have no GPU form"));
-  }
+  if (plan.contraction) return ScheduleCudaProduct(plan, traits);
   return ScheduleCudaLoops(plan, traits);
 }
 
 absl::Status EmitOnCuda(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name,
                         llvm::Module& module) {
+  if (plan.contraction) return EmitCudaProduct(plan, schedule, name, module);
   return EmitCudaLoops(plan, schedule, name, module);
 }
 

@@ -137,11 +137,21 @@ CudaSchedule ScheduleCudaLoops(const KernelPlan& plan, const TargetTraits& trait
   return {PlaceRows(plan, RowBytes(plan), traits.regional_bytes - version.partial_bytes, version)};
 }
 
+std::string CudaVersion::ShapeText() const {
+  switch (shape) {
+    case Shape::kThreadPerElement:
+      return "thread per element";
+    case Shape::kBlockPerRow:
+      return "block per row";
+    default:
+      return absl::StrCat("tile ", tile.Text());
+  }
+}
+
 std::string CudaVersion::Text() const {
   auto slot = [](SymbolId id) { return absl::StrCat("d", id); };
-  return absl::StrCat(VersionText(version), ": ", shape == Shape::kBlockPerRow ? "block per row" : "thread per element",
-                      ", threads ", threads, ", blocks ", blocks.ToText(slot), ", shared bytes ",
-                      shared_bytes.ToText(slot), ", scratch bytes ", scratch_bytes.ToText(slot),
+  return absl::StrCat(VersionText(version), ": ", ShapeText(), ", threads ", threads, ", blocks ", blocks.ToText(slot),
+                      ", shared bytes ", shared_bytes.ToText(slot), ", scratch bytes ", scratch_bytes.ToText(slot),
                       together ? ", together" : "", "\n");
 }
 

@@ -1,4 +1,4 @@
-// How a KernelPlan of loops or rows runs on a GPU: who does what, how many blocks, what memory. Printable.
+// How a KernelPlan runs on a GPU: who does what, how many blocks, what memory. Printable.
 #ifndef TAILOR_CODEGEN_CUDA_SCHEDULE_CUDA_H_
 #define TAILOR_CODEGEN_CUDA_SCHEDULE_CUDA_H_
 
@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/cuda/product_tile.h"
 #include "codegen/kernel_plan.h"
 #include "codegen/schedule.h"
 #include "fusion/target_traits.h"
@@ -17,6 +18,7 @@ struct CudaVersion {
   enum class Shape : uint8_t {
     kThreadPerElement,  // a grid-stride loop over the parallel axes; tile axes are loops of one thread
     kBlockPerRow,       // a block takes a point of the parallel axes; its threads share the tile axes
+    kProductTile,       // a block takes a tile of a product's result
   };
   Version version;
   Shape shape = Shape::kThreadPerElement;
@@ -30,7 +32,9 @@ struct CudaVersion {
   bool rows_in_shared = false;
   // Shared memory before the row buffers: one 8-byte cell a warp for each reduction of a stage.
   int64_t partial_bytes = 0;
+  ProductTile tile;  // of kProductTile
 
+  std::string ShapeText() const;  // "block per row"
   std::string Text() const;
 };
 

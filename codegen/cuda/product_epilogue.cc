@@ -1,0 +1,72 @@
+#include "codegen/cuda/product_epilogue.h"
+
+#include "codegen/cuda/device_intrinsics.h"
+#include "codegen/emit_loop.h"
+
+namespace tailor {
+namespace {
+
+using llvm::Value;
+
+// The sums as values of the plan's buffer, which f16 and bf16 round.
+Value* Rounded(ProductFrame& product, Value* sum) {
+  const Contraction& c = product.contraction();
+  const DType dtype = product.plan().buffers[c.sums].dtype;
+  if (dtype == c.accumulate) return sum;
+  llvm::IRBuilderBase& b = product.b();
+  return FromMemory(b, dtype, ToMemory(b, dtype, sum));
+}
+
+void EmitElement(ProductFrame& product, Value* m, Value* n, Value* sum) {
+  const KernelPlan& plan = product.plan();
+  const Contraction& c = product.contraction();
+  ScalarEmitter& scalars = product.scalars();
+  scalars.SetAxis(c.m, m);
+  scalars.SetAxis(c.n, n);
+  scalars.SetLocal(c.sums, Rounded(product, sum));
+  for (size_t stage = c.stage + 1; stage < plan.stages.size(); ++stage) {
+    for (const Statement& s : plan.stages[stage].statements) {
+      scalars.Store(s.buffer, s.indices, scalars.Emit(s.value));
+    }
+  }
+  scalars.Forget();
+}
+
+}  // namespace
+
+Value* StagedSum(ProductFrame& product, bool along_rows, Value* row, Value* column) {
+  llvm::IRBuilderBase& b = product.b();
+  Value* offset = b.CreateAdd(b.CreateMul(row, b.getInt32(StagedRow(product.tile(), along_rows))), column, "staged");
+  return b.CreateInBoundsGEP(product.sum_type(), product.shared(), offset, "staged.sum");
+}
+
+void EmitProductEpilogue(ProductFrame& product, bool along_rows, llvm::function_ref<void(Value* first)> stage) {
+  llvm::IRBuilderBase& b = product.b();
+  const ProductTile& tile = product.tile();
+  const Contraction& c = product.contraction();
+  const auto wide = [&](Value* value) { return b.CreateZExt(value, b.getInt64Ty()); };
+  EmitLoop(b, b.getInt64(0), b.getInt64(tile.rows), tile.pass_rows, "pass", [&](Value* pass) {
+    Value* first = b.CreateTrunc(pass, b.getInt32Ty(), "pass.first");
+    device::EmitBarrier(b);
+    stage(first);
+    device::EmitBarrier(b);
+    const int elements = tile.pass_rows * tile.columns, threads = product.version().threads;
+    EmitLoop(b, b.getInt64(0), b.getInt64(elements), threads, "element", [&](Value* base) {
+      Value* element = b.CreateAdd(b.CreateTrunc(base, b.getInt32Ty()), product.thread(), "element.index");
+      Value* fast = b.getInt32(along_rows ? tile.pass_rows : tile.columns);
+      Value *low = b.CreateURem(element, fast), *high = b.CreateUDiv(element, fast);
+      Value *row = along_rows ? low : high, *column = along_rows ? high : low;
+      Value* m = b.CreateAdd(product.first_row(), wide(b.CreateAdd(first, row)), "m");
+      Value* n = b.CreateAdd(product.first_column(), wide(column), "n");
+      Value* exists = b.CreateAnd(b.CreateICmpSLT(m, product.rows()), b.CreateICmpSLT(n, product.columns()), "exists");
+      if (elements % threads != 0) exists = b.CreateAnd(exists, b.CreateICmpULT(element, b.getInt32(elements)));
+      EmitIf(b, exists, "epilogue", [&] {
+        Value* address = StagedSum(product, along_rows, row, column);
+        const llvm::Align align(SizeOf(c.accumulate));
+        EmitElement(product, m, n, b.CreateAlignedLoad(product.sum_type(), address, align, "sum"));
+      });
+    });
+  });
+}
+
+}  // namespace tailor

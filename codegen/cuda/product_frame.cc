@@ -1,0 +1,96 @@
+#include "codegen/cuda/product_frame.h"
+
+#include "codegen/cuda/cuda_frame.h"
+#include "codegen/cuda/device_intrinsics.h"
+
+namespace tailor {
+namespace {
+
+using llvm::Value;
+
+Value* EmitTiles(llvm::IRBuilderBase& b, Value* extent, int size, const char* name) {
+  return b.CreateUDiv(b.CreateAdd(extent, b.getInt64(size - 1)), b.getInt64(size), name);
+}
+
+}  // namespace
+
+ProductFrame::ProductFrame(llvm::IRBuilderBase& b, llvm::Module& module, KernelPlan& plan,
+                           const Contraction& contraction, const CudaVersion& version, const std::string& name)
+    : b_(b),
+      plan_(plan),
+      c_(contraction),
+      version_(version),
+      left_(plan.Add(contraction.lhs)),
+      right_(plan.Add(contraction.rhs)),
+      frame_(OpenCudaKernel(b, module, plan, version, name)),
+      scalars_(b, target_, plan, frame_),
+      sum_type_(RegisterType(b.getContext(), contraction.accumulate, 1)),
+      shared_(device::EmitSharedMemory(b)),
+      thread_(device::EmitThreadId(b)),
+      rows_(Extent(c_.m)),
+      columns_(Extent(c_.n)),
+      depth_(Extent(c_.k)) {
+  EmitBlock();
+}
+
+// Tiles of one batch index follow one another. Of these, bands of some rows of tiles: within a band the blocks that run
+// at the same time share both operands' parts in the second-level cache.
+void ProductFrame::EmitBlock() {
+  constexpr int64_t kBand = 8;
+  Value* block = b_.CreateZExt(device::EmitBlockId(b_), b_.getInt64Ty(), "block");
+  Value* row_tiles = EmitTiles(b_, rows_, tile().rows, "row.tiles");
+  Value* column_tiles = EmitTiles(b_, columns_, tile().columns, "column.tiles");
+  Value* tiles = b_.CreateMul(row_tiles, column_tiles, "tiles");
+  Value* batch = b_.CreateUDiv(block, tiles, "batch");
+  Value* index = b_.CreateURem(block, tiles, "tile");
+  Value* band_tiles = b_.CreateMul(column_tiles, b_.getInt64(kBand), "band.tiles");
+  Value* first = b_.CreateMul(b_.CreateUDiv(index, band_tiles), b_.getInt64(kBand), "band.first");
+  Value* within = b_.CreateURem(index, band_tiles, "band.tile");
+  Value* band = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateSub(row_tiles, first), b_.getInt64(kBand),
+                                         nullptr, "band.rows");
+  Value* row_tile = b_.CreateAdd(first, b_.CreateURem(within, band), "row.tile");
+  first_row_ = b_.CreateMul(row_tile, b_.getInt64(tile().rows), "first.row");
+  first_column_ = b_.CreateMul(b_.CreateUDiv(within, band), b_.getInt64(tile().columns), "first.column");
+  for (size_t i = c_.batch.size(); i-- > 0;) {
+    Value* extent = Extent(c_.batch[i]);
+    scalars_.SetAxis(c_.batch[i], i == 0 ? batch : b_.CreateURem(batch, extent, "batch.index"));
+    if (i > 0) batch = b_.CreateUDiv(batch, extent, "batch.rest");
+  }
+}
+
+Value* ProductFrame::ToSum(DType dtype, Value* value) {
+  return EmitScalarOp(b_, target_, OpKind::kCast, dtype, c_.accumulate, {value});
+}
+
+Value* ProductFrame::EmitLeft(Value* m, Value* k) {
+  scalars_.SetAxis(c_.m, m);
+  scalars_.SetAxis(c_.k, k);
+  const DType dtype = plan_.buffers[c_.lhs.ref].dtype;
+  if (c_.fill < 0) return ToSum(dtype, scalars_.Emit(left_));
+  const Statement& fill = plan_.stages[c_.fill].statements[0];
+  std::vector<Value*> indices;
+  for (ExprId index : c_.lhs.args) indices.push_back(scalars_.Emit(index));
+  for (size_t d = 0; d < indices.size(); ++d) {
+    const Expr& index = plan_.exprs[fill.indices[d]];
+    if (index.kind == ExprKind::kAxis) scalars_.SetAxis(index.ref, indices[d]);
+  }
+  return ToSum(dtype, scalars_.Emit(fill.value));
+}
+
+Value* ProductFrame::EmitRight(Value* k, Value* n) {
+  scalars_.SetAxis(c_.k, k);
+  scalars_.SetAxis(c_.n, n);
+  return ToSum(plan_.buffers[c_.rhs.ref].dtype, scalars_.Emit(right_));
+}
+
+Value* ProductFrame::EmitMultiplyAdd(Value* x, Value* y, Value* sum) {
+  if (!IsFloat(c_.accumulate)) return b_.CreateAdd(sum, b_.CreateMul(x, y, "product"), "sum.next");
+  return b_.CreateIntrinsic(llvm::Intrinsic::fma, {sum_type_}, {x, y, sum}, nullptr, "sum.next");
+}
+
+bool ProductFrame::IsMultiple(int axis, int64_t count) const {
+  const ExtentRange range = RangeOfExtent(plan_, plan_.axes[axis].extent);
+  return (range.fixed ? range.max : range.divisor) % count == 0;
+}
+
+}  // namespace tailor

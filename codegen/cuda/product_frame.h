@@ -1,0 +1,72 @@
+// In IR: what every product kernel begins with: which tile of the result its block has, and elements of the operands
+// by their row, column and step of K.
+#ifndef TAILOR_CODEGEN_CUDA_PRODUCT_FRAME_H_
+#define TAILOR_CODEGEN_CUDA_PRODUCT_FRAME_H_
+
+#include <string>
+
+#include "codegen/cuda/schedule_cuda.h"
+#include "codegen/gemm/contraction.h"
+#include "codegen/scalar_emitter.h"
+#include "llvm/IR/IRBuilder.h"
+
+namespace tailor {
+
+// Borrows all; one per kernel.
+class ProductFrame {
+ public:
+  // Opens kernel `name` in `module` (OpenCudaKernel) and sets the batch axes to the block's. `plan` is the emitter's
+  // own: expressions are added to it.
+  ProductFrame(llvm::IRBuilderBase& b, llvm::Module& module, KernelPlan& plan, const Contraction& contraction,
+               const CudaVersion& version, const std::string& name);
+
+  // The operands' elements as sums take them (register form of Contraction::accumulate). Requires 0 <= m < rows(),
+  // 0 <= n < columns(), 0 <= k < depth(). A box's element is computed anew each time: what a CPU keeps in scratch
+  // stays here an expression of the load.
+  llvm::Value* EmitLeft(llvm::Value* m, llvm::Value* k);
+  llvm::Value* EmitRight(llvm::Value* k, llvm::Value* n);
+
+  // x * y + sum in the type of sums.
+  llvm::Value* EmitMultiplyAdd(llvm::Value* x, llvm::Value* y, llvm::Value* sum);
+
+  llvm::IRBuilderBase& b() { return b_; }
+  const KernelPlan& plan() const { return plan_; }
+  const Contraction& contraction() const { return c_; }
+  const CudaVersion& version() const { return version_; }
+  const ProductTile& tile() const { return version_.tile; }
+  const KernelFrame& frame() const { return frame_; }
+  ScalarEmitter& scalars() { return scalars_; }
+  llvm::Type* sum_type() const { return sum_type_; }
+  llvm::Value* shared() const { return shared_; }  // the block's shared memory
+  llvm::Value* thread() const { return thread_; }  // i32
+  // Of the product, i64.
+  llvm::Value* rows() const { return rows_; }
+  llvm::Value* columns() const { return columns_; }
+  llvm::Value* depth() const { return depth_; }
+  // Of the block's tile, i64.
+  llvm::Value* first_row() const { return first_row_; }
+  llvm::Value* first_column() const { return first_column_; }
+  // Whether the extent of `axis` is known to be a multiple of `count`.
+  bool IsMultiple(int axis, int64_t count) const;
+
+ private:
+  void EmitBlock();
+  llvm::Value* ToSum(DType dtype, llvm::Value* value);
+  llvm::Value* Extent(int axis) { return frame_.ExtentValue(b_, plan_.axes[axis].extent); }
+
+  const EmitTarget target_{.fma = true};
+  llvm::IRBuilderBase& b_;
+  KernelPlan& plan_;
+  const Contraction& c_;
+  const CudaVersion& version_;
+  const ExprId left_, right_;
+  KernelFrame frame_;
+  ScalarEmitter scalars_;
+  llvm::Type* sum_type_;
+  llvm::Value *shared_, *thread_, *rows_, *columns_, *depth_;
+  llvm::Value *first_row_ = nullptr, *first_column_ = nullptr;
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_CUDA_PRODUCT_FRAME_H_

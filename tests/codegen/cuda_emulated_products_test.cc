@@ -1,0 +1,102 @@
+// Product kernels, run thread by thread on the host, against plain loops in double.
+#include <iterator>
+#include <random>
+
+#include "codegen/cuda/cuda_target.h"
+#include "codegen/cuda/emit_cuda.h"
+#include "gtest/gtest.h"
+#include "tests/codegen/product_case.h"
+#include "tests/codegen/simt_emulator.h"
+
+namespace tailor {
+namespace {
+
+class EmulatedProduct {
+ public:
+  explicit EmulatedProduct(const ProductForm& form) : form_(form), plan_(MakeProductPlan(form)) {
+    schedule_ = *ScheduleOnCuda(plan_, FindCudaTarget("sm_80")->traits);
+    auto context = std::make_unique<llvm::LLVMContext>();
+    auto module = std::make_unique<llvm::Module>("kernels", *context);
+    const absl::Status emitted = EmitOnCuda(plan_, schedule_, "k", *module);
+    EXPECT_TRUE(emitted.ok()) << emitted;
+    emulator_ = std::make_unique<SimtEmulator>(std::move(module), std::move(context));
+  }
+
+  // Runs `version` whether or not its guards hold: each computes any shape.
+  void ExpectRight(const ProductSize& size, int version, uint32_t seed) const {
+    const ProductMemory memory(form_, size);
+    const CudaVersion& launched = schedule_.versions[version];
+    const std::vector<int64_t> dims = DimsOf(plan_, size);
+    const SimtEmulator::Grid grid{.blocks = *launched.blocks.Evaluate(dims),
+                                  .threads = launched.threads,
+                                  .shared_bytes = *launched.shared_bytes.Evaluate(dims)};
+    ASSERT_TRUE(emulator_->Launch("k_v" + std::to_string(version), grid, memory.Arguments(plan_), seed));
+    ExpectProduct(form_, size, memory.Output());
+  }
+  int versions() const { return static_cast<int>(schedule_.versions.size()); }
+
+ private:
+  ProductForm form_;
+  KernelPlan plan_;
+  CudaSchedule schedule_;
+  std::unique_ptr<SimtEmulator> emulator_;
+};
+
+constexpr int64_t kExtents[] = {0, 1, 2, 15, 16, 17, 31, 63, 64, 65, 100, 129};
+
+// Every version at `count` random sizes; fixed extents stay.
+void ExpectRightAtRandomSizes(const ProductForm& form, int count) {
+  const EmulatedProduct product(form);
+  std::mt19937 random(7);
+  const auto extent = [&](int64_t fixed) {
+    return fixed == kDynamic ? kExtents[random() % std::size(kExtents)] : fixed;
+  };
+  for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
+    ProductSize size{.m = extent(form.m), .n = extent(form.n), .k = extent(form.k)};
+    for (int64_t fixed : form.batch) size.batch.push_back(fixed == kDynamic ? random() % 4 : fixed);
+    for (int version = 0; version < product.versions(); ++version) product.ExpectRight(size, version, i);
+  }
+}
+
+TEST(EmulatedCudaProduct, EveryDType) {
+  for (DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}) {
+    SCOPED_TRACE(NameOf(dtype));
+    ExpectRightAtRandomSizes({.dtype = dtype}, 12);
+    ExpectRightAtRandomSizes({.dtype = dtype, .epilogue = true}, 6);
+  }
+}
+
+TEST(EmulatedCudaProduct, FixedExtents) {
+  ExpectRightAtRandomSizes({.n = 96, .k = 64, .epilogue = true}, 3);
+  ExpectRightAtRandomSizes({.m = 1, .n = 200, .k = 31}, 1);
+  ExpectRightAtRandomSizes({.m = 11, .n = 1, .k = 17}, 1);
+  ExpectRightAtRandomSizes({.m = 3, .n = 5, .k = 1}, 1);
+  ExpectRightAtRandomSizes({.m = 0, .k = 4}, 2);
+}
+
+TEST(EmulatedCudaProduct, BatchWithAndWithoutBroadcast) {
+  ExpectRightAtRandomSizes({.batch = {kDynamic}, .rhs_has_batch = {true}}, 4);
+  ExpectRightAtRandomSizes({.batch = {kDynamic, 3}, .rhs_has_batch = {true, false}, .epilogue = true}, 4);
+  ExpectRightAtRandomSizes({.batch = {2, kDynamic}, .rhs_has_batch = {false, true}}, 4);
+}
+
+TEST(EmulatedCudaProduct, LeftOperandOfAnyStride) {
+  ExpectRightAtRandomSizes({.transpose_lhs = true}, 8);
+  ExpectRightAtRandomSizes({.dtype = DType::kBF16, .transpose_lhs = true}, 8);
+  ExpectRightAtRandomSizes({.batch = {kDynamic, 4}, .rhs_has_batch = {true, true}, .heads = true}, 3);
+}
+
+TEST(EmulatedCudaProduct, TransposedOutput) {
+  ExpectRightAtRandomSizes({.transpose_out = true}, 6);
+  ExpectRightAtRandomSizes({.dtype = DType::kF16, .transpose_out = true, .epilogue = true}, 6);
+}
+
+// Blocks share their operands' lines in bands of eight rows of tiles; here are two whole bands and a part of one.
+TEST(EmulatedCudaProduct, EveryTileIsSomeBlocks) {
+  const EmulatedProduct product({});
+  const ProductSize size{.m = 64 * 18 + 5, .n = 64 * 3 + 1, .k = 3};
+  for (int version = 0; version < product.versions(); ++version) product.ExpectRight(size, version, 1);
+}
+
+}  // namespace
+}  // namespace tailor

@@ -49,6 +49,13 @@ void EmitBarrier(llvm::IRBuilderBase& b) {
   b.CreateCall(function, {});
 }
 
+void EmitGridBarrier(llvm::IRBuilderBase& b, Value* counter) {
+  llvm::Function* function =
+      Declare(b, "grid_barrier", b.getVoidTy(), {b.getPtrTy(kGlobalSpace)}, llvm::MemoryEffects::unknown());
+  function->setConvergent();
+  b.CreateCall(function, {counter});
+}
+
 Value* EmitShuffleXor(llvm::IRBuilderBase& b, Value* value, int mask) {
   std::string type;
   llvm::raw_string_ostream(type) << *value->getType();

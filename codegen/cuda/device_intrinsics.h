@@ -5,6 +5,7 @@
 //
 //   i32 thread_id(), block_dim(), block_id(), grid_dim()   one-dimensional launches
 //   void barrier()                                         of the block; orders memory
+//   void grid_barrier(ptr addrspace(1) counter)            of the whole grid, whose blocks are all alive; orders memory
 //   T shuffle_xor.<T>(T value, i32 mask)                   the value of lane (own lane ^ mask) of the warp
 //   ptr addrspace(3) shared_memory()                       the block's dynamic shared memory, 16-byte aligned
 #ifndef TAILOR_CODEGEN_CUDA_DEVICE_INTRINSICS_H_
@@ -26,6 +27,8 @@ llvm::Value* EmitBlockDim(llvm::IRBuilderBase& b);
 llvm::Value* EmitBlockId(llvm::IRBuilderBase& b);
 llvm::Value* EmitGridDim(llvm::IRBuilderBase& b);
 void EmitBarrier(llvm::IRBuilderBase& b);
+// `counter` is a 4-byte word of global memory, zero when the launch begins and one for all its grid barriers.
+void EmitGridBarrier(llvm::IRBuilderBase& b, llvm::Value* counter);
 // `value` is an i8, i16, i32, i64, float or double.
 llvm::Value* EmitShuffleXor(llvm::IRBuilderBase& b, llvm::Value* value, int mask);
 llvm::Value* EmitSharedMemory(llvm::IRBuilderBase& b);

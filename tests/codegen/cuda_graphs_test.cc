@@ -9,7 +9,7 @@
 #include "codegen/cuda/emit_cuda_loops.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
-#include "tests/codegen/simt_emulator.h"
+#include "tests/emulator/simt_emulator.h"
 
 namespace tailor {
 namespace {
@@ -114,10 +114,10 @@ TEST_P(CudaGraphs, BecomeOneKernelOfTheRightShape) {
 }
 
 TEST_P(CudaGraphs, ComputeWhatTheGraphSays) {
-  auto context = std::make_unique<llvm::LLVMContext>();
-  auto module = std::make_unique<llvm::Module>("kernels", *context);
-  ASSERT_TRUE(EmitCudaLoops(plan_, schedule_, "k", *module).ok());
-  SimtEmulator emulator(std::move(module), std::move(context));
+  llvm::LLVMContext context;
+  llvm::Module module("kernels", context);
+  ASSERT_TRUE(EmitCudaLoops(plan_, schedule_, "k", module).ok());
+  SimtEmulator emulator(module);
   for (auto [rows, columns] : {std::pair<int64_t, int64_t>{1, 1}, {3, 40}, {2, 300}}) {
     const std::vector<float> x = Random(rows * columns, 1), v = Random(columns, 2);
     std::vector<float> y(rows * columns);
@@ -126,10 +126,10 @@ TEST_P(CudaGraphs, ComputeWhatTheGraphSays) {
     for (const DimSlot& slot : plan_.dims) dims.push_back(*slot.value.Evaluate({rows, columns}));
     slots.insert(slots.end(), dims.begin(), dims.end());
     slots.resize(slots.size() + 4);  // scratch, which rows in shared memory do not read
-    const SimtEmulator::Grid grid{.blocks = std::min<int64_t>(*schedule_.versions[0].blocks.Evaluate(dims), 2),
-                                  .threads = schedule_.versions[0].threads,
-                                  .shared_bytes = *schedule_.versions[0].shared_bytes.Evaluate(dims)};
-    ASSERT_TRUE(emulator.Launch("k_v0", grid, slots, 3));
+    const SimtGrid grid{.blocks = std::min<int64_t>(*schedule_.versions[0].blocks.Evaluate(dims), 2),
+                        .threads = schedule_.versions[0].threads,
+                        .shared_bytes = *schedule_.versions[0].shared_bytes.Evaluate(dims)};
+    ASSERT_EQ(emulator.Launch("k_v0", grid, slots.data(), 3), "");
     for (int64_t i = 0; i < rows * columns; ++i) {
       const float* row = x.data() + i / columns * columns;
       EXPECT_NEAR(y[i], GetParam().reference(row, v.data(), columns, i % columns), 2e-5) << i;

@@ -1,0 +1,327 @@
+#include "tests/emulator/launch.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <mutex>
+#include <numeric>
+#include <random>
+#include <utility>
+
+namespace tailor::simt {
+namespace {
+
+using State = Thread::State;
+
+constexpr size_t kSharedAlignment = 1024;
+// Of shared memory that no one has written: no number in any float type.
+constexpr int kUnwritten = 0xff;
+
+std::string BlockName(const Block& block) { return "block " + std::to_string(block.id); }
+
+// "0-3, 7"
+std::string RangesOf(const std::vector<int>& sorted) {
+  std::string text;
+  for (size_t i = 0; i < sorted.size();) {
+    size_t last = i;
+    while (last + 1 < sorted.size() && sorted[last + 1] == sorted[last] + 1) ++last;
+    if (!text.empty()) text += ", ";
+    text += std::to_string(sorted[i]);
+    if (last > i) text += "-" + std::to_string(sorted[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+std::string DoingOf(const Thread& thread) {
+  switch (thread.state) {
+    case State::kAtWarpOp:
+      return std::string("wait at ") + thread.op->name;
+    case State::kAtBarrier:
+      return "wait at a barrier";
+    case State::kAtGridBarrier:
+      return "wait at a barrier of the grid";
+    case State::kDone:
+      return "have returned";
+    case State::kReady:
+      break;
+  }
+  return "run";
+}
+
+// What groups of threads do, for a block in which not all do the same: "threads 0-39 wait at a barrier, threads 40-63
+// have returned". Two groups at one kind of call are at different calls.
+std::string DescribeThreads(const Block& block) {
+  std::vector<std::vector<int>> groups;
+  auto same = [&](int a, int b) {
+    const Thread &x = block.threads[a], &y = block.threads[b];
+    return x.state == y.state && x.op == y.op && x.place == y.place;
+  };
+  for (const Thread& thread : block.threads) {
+    auto group = std::find_if(groups.begin(), groups.end(), [&](auto& g) { return same(g[0], thread.id); });
+    (group == groups.end() ? groups.emplace_back() : *group).push_back(thread.id);
+  }
+  std::string text;
+  for (const std::vector<int>& group : groups) {
+    text += (text.empty() ? "threads " : ", threads ") + RangesOf(group) + " " + DoingOf(block.threads[group[0]]);
+    const bool repeated = std::any_of(groups.begin(), groups.end(), [&](const std::vector<int>& other) {
+      return other[0] < group[0] && DoingOf(block.threads[other[0]]) == DoingOf(block.threads[group[0]]);
+    });
+    if (repeated) text += " elsewhere";
+  }
+  return text;
+}
+
+class Launch {
+ public:
+  Launch(KernelEntry entry, const SimtGrid& grid, const int64_t* slots, uint32_t seed)
+      : entry(entry), grid(grid), slots(slots), random_(seed) {}
+
+  std::string Run();
+
+  const KernelEntry entry;
+  const SimtGrid grid;
+  const int64_t* const slots;
+  Thread* thread = nullptr;  // the one that runs
+  std::string diagnosis;
+  uint32_t* grid_counter = nullptr;
+  uint32_t grid_meetings = 0;
+
+ private:
+  std::unique_ptr<Block> MakeBlock();
+  void Open(int64_t id);
+  void CloseDone();
+  bool Step();
+  bool StepWarp(Block& block, int warp);
+  bool RunReady(Thread* lanes);
+  bool FinishWarpOp(Thread* lanes);
+  bool OpenBarrier(Block& block);
+  bool OpenGridBarrier();
+  std::string DescribeStuck() const;
+
+  std::mt19937 random_;
+  std::vector<std::unique_ptr<Block>> live_, spare_;
+  size_t stacks_ = 0;   // in use
+  int64_t closed_ = 0;  // blocks that have run to their end
+};
+
+Launch* launch = nullptr;
+
+StackPool& Stacks() {
+  static StackPool pool;
+  return pool;
+}
+
+void RunThread() {
+  launch->entry(launch->slots);
+  launch->thread->state = State::kDone;
+  Fiber::Yield();
+}
+
+void WaitIn(State state, const void* place) {
+  launch->thread->state = state;
+  launch->thread->place = place;
+  Fiber::Yield();
+}
+
+bool AllAt(const Block& block, State state) {
+  return std::all_of(block.threads.begin(), block.threads.end(),
+                     [&](const Thread& t) { return t.state == state && t.place == block.threads[0].place; });
+}
+
+bool IsDone(const Block& block) {
+  return std::all_of(block.threads.begin(), block.threads.end(), [](auto& t) { return t.state == State::kDone; });
+}
+
+void Ready(Block& block) {
+  for (Thread& thread : block.threads) thread.state = State::kReady;
+}
+
+std::unique_ptr<Block> Launch::MakeBlock() {
+  auto block = std::make_unique<Block>();
+  block->threads = std::vector<Thread>(grid.threads);
+  block->memory.reset(new std::byte[grid.shared_bytes + kSharedAlignment]);
+  const auto address = reinterpret_cast<uintptr_t>(block->memory.get());
+  block->shared = block->memory.get() + (kSharedAlignment - address % kSharedAlignment) % kSharedAlignment;
+  for (int i = 0; i < grid.threads; ++i) {
+    block->threads[i].id = i;
+    block->threads[i].block = block.get();
+    block->threads[i].stack = Stacks().Top(stacks_++);
+  }
+  return block;
+}
+
+void Launch::Open(int64_t id) {
+  if (spare_.empty()) spare_.push_back(MakeBlock());
+  live_.push_back(std::move(spare_.back()));
+  spare_.pop_back();
+  Block& block = *live_.back();
+  block.id = id;
+  std::memset(block.shared, kUnwritten, grid.shared_bytes);
+  for (Thread& thread : block.threads) {
+    thread.state = State::kReady;
+    thread.fiber.Start(thread.stack, RunThread);
+  }
+}
+
+void Launch::CloseDone() {
+  auto first = std::partition(live_.begin(), live_.end(), [](auto& block) { return !IsDone(*block); });
+  closed_ += live_.end() - first;
+  std::move(first, live_.end(), std::back_inserter(spare_));
+  live_.erase(first, live_.end());
+}
+
+// Runs the ready ones of the 32 threads at `lanes` in random order until each waits; false if none was ready.
+bool Launch::RunReady(Thread* lanes) {
+  const uint32_t bits = random_();
+  const uint32_t first = bits % kWarp, stride = bits / kWarp % kWarp | 1, flip = bits / (kWarp * kWarp) % kWarp;
+  bool ran = false;
+  for (uint32_t i = 0; i < kWarp && diagnosis.empty(); ++i) {
+    Thread& next = lanes[((first + i * stride) % kWarp) ^ flip];
+    if (next.state != State::kReady) continue;
+    ran = true;
+    thread = &next;
+    next.fiber.Resume();
+  }
+  return ran;
+}
+
+bool Launch::FinishWarpOp(Thread* lanes) {
+  void* operands[kWarp];
+  for (int i = 0; i < kWarp; ++i) {
+    if (lanes[i].state != State::kAtWarpOp || lanes[i].place != lanes[0].place) return false;
+    operands[i] = lanes[i].operands;
+  }
+  lanes[0].op->run(operands);
+  for (int i = 0; i < kWarp; ++i) lanes[i].state = State::kReady;
+  return true;
+}
+
+// A warp runs through a random number of its meetings at a stretch, so that some are far ahead of others.
+bool Launch::StepWarp(Block& block, int warp) {
+  Thread* lanes = &block.threads[warp * kWarp];
+  bool moved = false;
+  for (int steps = 1 << random_() % 6; steps > 0; --steps) {
+    const bool ran = RunReady(lanes);
+    if (!diagnosis.empty()) return true;
+    const bool met = FinishWarpOp(lanes);
+    moved |= ran || met;
+    if (!met) break;
+  }
+  return moved;
+}
+
+bool Launch::OpenBarrier(Block& block) {
+  if (!AllAt(block, State::kAtBarrier)) return false;
+  Ready(block);
+  return true;
+}
+
+bool Launch::OpenGridBarrier() {
+  if (closed_ > 0 || live_.empty()) return false;
+  const void* place = live_[0]->threads[0].place;
+  for (const auto& block : live_) {
+    if (!AllAt(*block, State::kAtGridBarrier) || block->threads[0].place != place) return false;
+  }
+  *grid_counter = ++grid_meetings;
+  for (const auto& block : live_) Ready(*block);
+  return true;
+}
+
+// Gives every live warp its turn, in random order; false if no thread can go on.
+bool Launch::Step() {
+  const int warps = grid.threads / kWarp;
+  std::vector<size_t> turns(live_.size() * warps);
+  std::iota(turns.begin(), turns.end(), 0);
+  std::shuffle(turns.begin(), turns.end(), random_);
+  bool moved = false;
+  for (size_t turn : turns) {
+    moved |= StepWarp(*live_[turn / warps], static_cast<int>(turn % warps));
+    if (!diagnosis.empty()) return true;
+  }
+  for (const auto& block : live_) moved |= OpenBarrier(*block);
+  return moved || OpenGridBarrier();
+}
+
+std::string Launch::DescribeStuck() const {
+  for (const auto& block : live_) {
+    if (!AllAt(*block, State::kAtGridBarrier)) return BlockName(*block) + ": " + DescribeThreads(*block);
+  }
+  return BlockName(*live_[0]) + " waits at a barrier of the grid, where " +
+         (closed_ > 0 ? std::to_string(closed_) + " blocks that have returned" : "other blocks that wait elsewhere") +
+         " are missed";
+}
+
+std::string Launch::Run() {
+  std::vector<int64_t> order(grid.blocks);
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), random_);
+  const size_t most_live = grid.together ? grid.blocks : 1;
+  size_t opened = 0;
+  while (closed_ < grid.blocks) {
+    while (live_.size() < most_live && opened < order.size()) Open(order[opened++]);
+    const bool moved = Step();
+    if (!diagnosis.empty()) return diagnosis;
+    if (!moved) return DescribeStuck();
+    CloseDone();
+  }
+  return "";
+}
+
+std::string Refusal(const SimtGrid& grid) {
+  constexpr int kMostThreads = 1024;
+  if (grid.blocks <= 0) return "a grid of " + std::to_string(grid.blocks) + " blocks";
+  if (grid.threads <= 0 || grid.threads > kMostThreads || grid.threads % kWarp != 0) {
+    return "blocks of " + std::to_string(grid.threads) + " threads";
+  }
+  if (grid.shared_bytes < 0) return std::to_string(grid.shared_bytes) + " bytes of shared memory";
+  return "";
+}
+
+}  // namespace
+
+std::string RunLaunch(const std::string& kernel, KernelEntry entry, const SimtGrid& grid, const int64_t* slots,
+                      uint32_t seed) {
+  static std::mutex turn;
+  const std::lock_guard<std::mutex> lock(turn);
+  std::string diagnosis = Refusal(grid);
+  if (diagnosis.empty()) {
+    Launch own(entry, grid, slots, seed);
+    launch = &own;
+    diagnosis = own.Run();
+    launch = nullptr;
+  }
+  return diagnosis.empty() ? "" : "kernel " + kernel + ": " + diagnosis;
+}
+
+Thread& RunningThread() { return *launch->thread; }
+const SimtGrid& RunningGrid() { return launch->grid; }
+
+void Fail(std::string what) {
+  launch->diagnosis = std::move(what);
+  Fiber::Yield();
+  std::abort();  // no one resumes it
+}
+
+std::string NameOf(const Thread& thread) { return BlockName(*thread.block) + ", thread " + std::to_string(thread.id); }
+
+void MeetWarp(const WarpOp& op, void* operands, const void* place) {
+  launch->thread->op = &op;
+  launch->thread->operands = operands;
+  WaitIn(State::kAtWarpOp, place);
+}
+
+void MeetBlock(const void* place) { WaitIn(State::kAtBarrier, place); }
+
+void MeetGrid(uint32_t* counter, const void* place) {
+  if (!launch->grid.together) Fail(NameOf(*launch->thread) + ": a barrier of the grid, whose blocks run one by one");
+  if (*counter != launch->grid_meetings) {
+    Fail(NameOf(*launch->thread) + ": the counter of the grid's barriers is " + std::to_string(*counter) + ", not " +
+         std::to_string(launch->grid_meetings));
+  }
+  launch->grid_counter = counter;
+  WaitIn(State::kAtGridBarrier, place);
+}
+
+}  // namespace tailor::simt

@@ -1,0 +1,68 @@
+// One launch of a kernel: its blocks, warps and threads, and where they meet. What device functions
+// (device_functions.h) call speaks of the thread that runs.
+#ifndef TAILOR_TESTS_EMULATOR_LAUNCH_H_
+#define TAILOR_TESTS_EMULATOR_LAUNCH_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/emulator/fibers.h"
+#include "tests/emulator/simt_emulator.h"
+
+namespace tailor::simt {
+
+inline constexpr int kWarp = 32;
+
+// What the lanes of a warp do together once all have come.
+struct WarpOp {
+  const char* name;
+  void (*run)(void* const* lanes);  // lanes[i]: what lane i passed to MeetWarp
+};
+
+struct Block;
+
+struct Thread {
+  enum class State : uint8_t { kReady, kAtWarpOp, kAtBarrier, kAtGridBarrier, kDone };
+  int id = 0;  // in its block
+  State state = State::kReady;
+  Block* block = nullptr;
+  const void* place = nullptr;  // the call at which it waits
+  const WarpOp* op = nullptr;
+  void* operands = nullptr;
+  Fiber fiber;
+  void* stack = nullptr;
+};
+
+struct Block {
+  int64_t id = 0;
+  std::vector<Thread> threads;
+  std::byte* shared = nullptr;  // the dynamic shared memory, 1024-byte aligned
+  std::unique_ptr<std::byte[]> memory;
+};
+
+using KernelEntry = void (*)(const int64_t* slots);
+
+// As SimtEmulator::Launch does. One at a time in the process.
+std::string RunLaunch(const std::string& kernel, KernelEntry entry, const SimtGrid& grid, const int64_t* slots,
+                      uint32_t seed);
+
+// Of the thread that runs.
+Thread& RunningThread();
+const SimtGrid& RunningGrid();
+// Ends the launch with this diagnosis, to which the kernel's name is added; does not return.
+[[noreturn]] void Fail(std::string what);
+// "block 3, thread 17"
+std::string NameOf(const Thread& thread);
+
+// Each waits until the others have come to the same `place`, an address in the kernel's code.
+void MeetWarp(const WarpOp& op, void* operands, const void* place);
+void MeetBlock(const void* place);
+// `counter` is zero at the launch's first meeting, and is the meetings' own afterwards.
+void MeetGrid(uint32_t* counter, const void* place);
+
+}  // namespace tailor::simt
+
+#endif  // TAILOR_TESTS_EMULATOR_LAUNCH_H_

@@ -1,0 +1,139 @@
+#include "tests/emulator/simt_emulator.h"
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "codegen/cuda/device_intrinsics.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "tests/emulator/device_functions.h"
+#include "tests/emulator/launch.h"
+
+namespace tailor {
+namespace {
+
+std::string BitcodeOf(const llvm::Module& module) {
+  std::string bitcode;
+  llvm::raw_string_ostream stream(bitcode);
+  llvm::WriteBitcodeToFile(module, stream);
+  return bitcode;
+}
+
+bool IsKernel(const llvm::Function& function) { return function.getCallingConv() == llvm::CallingConv::PTX_Kernel; }
+
+llvm::orc::SymbolMap DeviceSymbols(llvm::orc::LLJIT& jit) {
+  llvm::orc::SymbolMap symbols;
+  for (const simt::DeviceFunction& function : simt::DeviceFunctions()) {
+    symbols[jit.mangleAndIntern((device::kPrefix + function.name).str())] = {
+        llvm::orc::ExecutorAddr::fromPtr(function.address),
+        llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  }
+  return symbols;
+}
+
+std::unique_ptr<llvm::orc::LLJIT> MakeJit() {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  auto machine = llvm::cantFail(llvm::orc::JITTargetMachineBuilder::detectHost());
+  machine.setCodeGenOptLevel(llvm::CodeGenOptLevel::None);
+  auto jit = llvm::cantFail(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(machine)).create());
+  llvm::cantFail(jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(DeviceSymbols(*jit))));
+  return jit;
+}
+
+// The module of `bitcode` with the bodies of `kernel` and of what it calls, and no others.
+std::unique_ptr<llvm::Module> ReadKernel(const std::string& bitcode, const std::string& kernel,
+                                         llvm::LLVMContext& context) {
+  auto module = llvm::cantFail(llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bitcode, "kernels"), context));
+  std::vector<llvm::Function*> wanted = {module->getFunction(kernel)};
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    llvm::cantFail(wanted[i]->materialize());
+    for (llvm::Instruction& instruction : llvm::instructions(wanted[i])) {
+      auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+      llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
+      if (callee != nullptr && callee->isMaterializable()) wanted.push_back(callee);
+    }
+  }
+  for (llvm::Function& function : *module) {
+    if (function.isMaterializable()) function.deleteBody();
+    if (!function.isDeclaration()) function.setLinkage(llvm::Function::InternalLinkage);
+  }
+  llvm::cantFail(module->materializeMetadata());
+  return module;
+}
+
+// Adds `void @launch.<kernel>(ptr slots)`, which unpacks the parameters.
+void AddEntry(llvm::Module& module, llvm::Function& kernel) {
+  kernel.setCallingConv(llvm::CallingConv::C);
+  llvm::IRBuilder<> b(module.getContext());
+  auto* type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy()}, false);
+  auto* entry = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "launch." + kernel.getName(), module);
+  b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", entry));
+  std::vector<llvm::Value*> parameters;
+  for (llvm::Argument& parameter : kernel.args()) {
+    llvm::Value* slot = b.CreateConstGEP1_64(b.getInt64Ty(), entry->getArg(0), parameter.getArgNo());
+    parameters.push_back(b.CreateLoad(parameter.getType(), slot));
+  }
+  b.CreateCall(&kernel, parameters);
+  b.CreateRetVoid();
+}
+
+}  // namespace
+
+class SimtEmulator::Code {
+ public:
+  explicit Code(std::string bitcode) : bitcode_(std::move(bitcode)), jit_(MakeJit()) {
+    llvm::LLVMContext context;
+    auto module = llvm::cantFail(llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bitcode_, "kernels"), context));
+    for (const llvm::Function& function : *module) {
+      if (IsKernel(function)) entries_[function.getName().str()] = nullptr;
+    }
+  }
+
+  bool Has(const std::string& kernel) const { return entries_.count(kernel) != 0; }
+
+  simt::KernelEntry Find(const std::string& kernel) {
+    const std::lock_guard<std::mutex> lock(compiling_);
+    simt::KernelEntry& entry = entries_.at(kernel);
+    if (entry == nullptr) entry = Compile(kernel);
+    return entry;
+  }
+
+ private:
+  simt::KernelEntry Compile(const std::string& kernel) {
+    auto context = std::make_unique<llvm::LLVMContext>();
+    std::unique_ptr<llvm::Module> module = ReadKernel(bitcode_, kernel, *context);
+    module->setDataLayout(jit_->getDataLayout());
+    module->setTargetTriple(jit_->getTargetTriple().str());
+    AddEntry(*module, *module->getFunction(kernel));
+    [[maybe_unused]] const bool broken = llvm::verifyModule(*module, &llvm::errs());
+    assert(!broken);
+    llvm::cantFail(jit_->addIRModule({std::move(module), std::move(context)}));
+    return llvm::cantFail(jit_->lookup("launch." + kernel)).toPtr<simt::KernelEntry>();
+  }
+
+  const std::string bitcode_;
+  const std::unique_ptr<llvm::orc::LLJIT> jit_;
+  std::mutex compiling_;
+  std::map<std::string, simt::KernelEntry> entries_;  // null until compiled
+};
+
+SimtEmulator::SimtEmulator(std::string_view bitcode) : code_(std::make_unique<Code>(std::string(bitcode))) {}
+SimtEmulator::SimtEmulator(const llvm::Module& module) : SimtEmulator(BitcodeOf(module)) {}
+SimtEmulator::~SimtEmulator() = default;
+
+bool SimtEmulator::HasKernel(const std::string& name) const { return code_->Has(name); }
+
+std::string SimtEmulator::Launch(const std::string& kernel, const SimtGrid& grid, const int64_t* slots, uint32_t seed) {
+  if (!HasKernel(kernel)) return "no kernel " + kernel;
+  return simt::RunLaunch(kernel, code_->Find(kernel), grid, slots, seed);
+}
+
+}  // namespace tailor

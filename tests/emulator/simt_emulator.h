@@ -1,0 +1,46 @@
+// Runs GPU kernels on the host: `tailor.device.*` is defined in terms of fibers, one a thread, which a seeded
+// scheduler runs in random order, some warps far ahead of others. So a kernel's logic (barriers, shuffles, shared
+// memory) is tested on machines that have no GPU. What a GPU would leave undefined is found where it can be, and
+// told: threads that do not meet.
+#ifndef TAILOR_TESTS_EMULATOR_SIMT_EMULATOR_H_
+#define TAILOR_TESTS_EMULATOR_SIMT_EMULATOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "llvm/IR/Module.h"
+
+namespace tailor {
+
+struct SimtGrid {
+  int64_t blocks = 1;  // more than 0
+  int threads = 32;    // of a block; a multiple of 32, at most 1024
+  int64_t shared_bytes = 0;
+  bool together = false;  // all blocks are alive at once and may meet at barriers of the grid; else they run one by one
+};
+
+// The kernels of one module. Each is compiled for the host when it is first launched.
+// Threads: launches take turns, in all emulators of the process.
+class SimtEmulator {
+ public:
+  // `bitcode` is LLVM bitcode of kernels in terms of the device intrinsics, not lowered; it is copied.
+  explicit SimtEmulator(std::string_view bitcode);
+  explicit SimtEmulator(const llvm::Module& module);
+  ~SimtEmulator();
+
+  bool HasKernel(const std::string& name) const;
+
+  // Runs `kernel`, whose i-th parameter is the 8-byte slot i at `slots`. Empty when it ran to its end, else what went
+  // wrong, with the kernel, the block and the threads. Then memory is in whatever state the kernel left it.
+  std::string Launch(const std::string& kernel, const SimtGrid& grid, const int64_t* slots, uint32_t seed);
+
+ private:
+  class Code;
+  std::unique_ptr<Code> code_;
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_TESTS_EMULATOR_SIMT_EMULATOR_H_

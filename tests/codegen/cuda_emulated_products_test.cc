@@ -6,7 +6,7 @@
 #include "codegen/cuda/emit_cuda.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/product_case.h"
-#include "tests/codegen/simt_emulator.h"
+#include "tests/emulator/simt_emulator.h"
 
 namespace tailor {
 namespace {
@@ -15,11 +15,11 @@ class EmulatedProduct {
  public:
   explicit EmulatedProduct(const ProductForm& form) : form_(form), plan_(MakeProductPlan(form)) {
     schedule_ = *ScheduleOnCuda(plan_, FindCudaTarget("sm_80")->traits);
-    auto context = std::make_unique<llvm::LLVMContext>();
-    auto module = std::make_unique<llvm::Module>("kernels", *context);
-    const absl::Status emitted = EmitOnCuda(plan_, schedule_, "k", *module);
+    llvm::LLVMContext context;
+    llvm::Module module("kernels", context);
+    const absl::Status emitted = EmitOnCuda(plan_, schedule_, "k", module);
     EXPECT_TRUE(emitted.ok()) << emitted;
-    emulator_ = std::make_unique<SimtEmulator>(std::move(module), std::move(context));
+    emulator_ = std::make_unique<SimtEmulator>(module);
   }
 
   // Runs `version` whether or not its guards hold: each computes any shape.
@@ -27,10 +27,10 @@ class EmulatedProduct {
     const ProductMemory memory(form_, size);
     const CudaVersion& launched = schedule_.versions[version];
     const std::vector<int64_t> dims = DimsOf(plan_, size);
-    const SimtEmulator::Grid grid{.blocks = *launched.blocks.Evaluate(dims),
-                                  .threads = launched.threads,
-                                  .shared_bytes = *launched.shared_bytes.Evaluate(dims)};
-    ASSERT_TRUE(emulator_->Launch("k_v" + std::to_string(version), grid, memory.Arguments(plan_), seed));
+    const SimtGrid grid{.blocks = *launched.blocks.Evaluate(dims),
+                        .threads = launched.threads,
+                        .shared_bytes = *launched.shared_bytes.Evaluate(dims)};
+    ASSERT_EQ(emulator_->Launch("k_v" + std::to_string(version), grid, memory.Arguments(plan_).data(), seed), "");
     ExpectProduct(form_, size, memory.Output());
   }
   int versions() const { return static_cast<int>(schedule_.versions.size()); }

@@ -8,7 +8,7 @@
 #include "codegen/plan_queries.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
-#include "tests/codegen/simt_emulator.h"
+#include "tests/emulator/simt_emulator.h"
 
 namespace tailor {
 namespace {
@@ -30,14 +30,14 @@ class EmulatedGraph {
     auto lowered = LowerGraph(*parsed, traits);
     EXPECT_TRUE(lowered.ok()) << lowered.status();
     kernels_ = lowered->kernels;
-    auto context = std::make_unique<llvm::LLVMContext>();
-    auto module = std::make_unique<llvm::Module>("kernels", *context);
+    llvm::LLVMContext context;
+    llvm::Module module("kernels", context);
     for (size_t i = 0; i < kernels_.size(); ++i) {
       schedules_.push_back(*ScheduleOnCuda(kernels_[i], traits));
-      const absl::Status emitted = EmitOnCuda(kernels_[i], schedules_.back(), "k" + std::to_string(i), *module);
+      const absl::Status emitted = EmitOnCuda(kernels_[i], schedules_.back(), "k" + std::to_string(i), module);
       EXPECT_TRUE(emitted.ok()) << emitted;
     }
-    emulator_ = std::make_unique<SimtEmulator>(std::move(module), std::move(context));
+    emulator_ = std::make_unique<SimtEmulator>(module);
   }
 
   // Launches the last version of kernel `number` for the values of the graph's symbols.
@@ -50,11 +50,11 @@ class EmulatedGraph {
     for (const DimSlot& slot : plan.dims) dims.push_back(*slot.value.Evaluate(symbols));
     slots.insert(slots.end(), dims.begin(), dims.end());
     if (HasScratch(plan)) slots.insert(slots.end(), {0, *version.scratch_bytes.Evaluate(dims)});
-    const SimtEmulator::Grid grid{.blocks = *version.blocks.Evaluate(dims),
-                                  .threads = version.threads,
-                                  .shared_bytes = *version.shared_bytes.Evaluate(dims)};
+    const SimtGrid grid{.blocks = *version.blocks.Evaluate(dims),
+                        .threads = version.threads,
+                        .shared_bytes = *version.shared_bytes.Evaluate(dims)};
     const std::string name = "k" + std::to_string(number) + "_v" + std::to_string(schedule.versions.size() - 1);
-    ASSERT_TRUE(emulator_->Launch(name, grid, slots, 5));
+    ASSERT_EQ(emulator_->Launch(name, grid, slots.data(), 5), "");
   }
   const std::vector<KernelPlan>& kernels() const { return kernels_; }
 

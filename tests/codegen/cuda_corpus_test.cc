@@ -1,0 +1,114 @@
+// Every kernel that a corpus of graphs becomes with a GPU's traits assembles for every architecture: all ops with all
+// element types, graphs that were once trouble, random ones. A slice of it, all with TAILOR_TEST_ALL=1.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/build_host_program.h"
+#include "codegen/cuda/assemble.h"
+#include "codegen/cuda/device_images.h"
+#include "codegen/cuda/emit_cuda_loops.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+#include "tests/support/every_op.h"
+#include "tests/support/random_graph.h"
+
+namespace tailor {
+namespace {
+
+constexpr int kKernelsPerModule = 40;
+
+bool TestAll() { return std::getenv("TAILOR_TEST_ALL") != nullptr; }
+
+// Distinct plans that are not products.
+class Corpus {
+ public:
+  explicit Corpus(const CudaTarget& target) : target_(target) {}
+  void Add(const Graph& graph) {
+    const auto lowered = LowerGraph(graph, target_.traits);
+    ASSERT_TRUE(lowered.ok()) << lowered.status();
+    for (const KernelPlan& plan : lowered->kernels) {
+      ASSERT_TRUE(plan.links.empty()) << "GPUs run no chains";
+      if (!plan.contraction) plans_.emplace(plan.Text(), plan);
+    }
+  }
+  std::vector<KernelPlan> Plans() const {
+    std::vector<KernelPlan> plans;
+    for (const auto& [text, plan] : plans_) plans.push_back(plan);
+    return plans;
+  }
+
+ private:
+  const CudaTarget& target_;
+  std::map<std::string, KernelPlan> plans_;
+};
+
+// Emits all of `plans` and assembles them, one image a target.
+void ExpectAssembles(const std::vector<KernelPlan>& plans, const std::vector<CudaTarget>& targets) {
+  const EmitDeviceModule emit = [&](const CudaTarget& target, int number, llvm::Module& module) -> absl::Status {
+    const size_t first = number * kKernelsPerModule, end = std::min(plans.size(), first + kKernelsPerModule);
+    for (size_t i = first; i < end; ++i) {
+      const CudaSchedule schedule = ScheduleCudaLoops(plans[i], target.traits);
+      const absl::Status status = EmitCudaLoops(plans[i], schedule, absl::StrCat("k", i), module);
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  };
+  const int modules = static_cast<int>((plans.size() + kKernelsPerModule - 1) / kKernelsPerModule);
+  const auto made = MakeDeviceImages(modules, emit, targets, {.threads = 2});
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_GE(made->images.size(), targets.size());
+}
+
+class CudaCorpus : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!FindPtxas().ok()) GTEST_SKIP() << FindPtxas().status().message();
+  }
+
+  // All that graphs are lowered for have equal traits.
+  const std::vector<CudaTarget> targets_ = {*FindCudaTarget("sm_80"), *FindCudaTarget("sm_90"),
+                                            *FindCudaTarget("sm_90a")};
+};
+
+// Each element type on one target in turn, unless all is to be tested.
+TEST_F(CudaCorpus, EveryOp) {
+  for (size_t turn = 0; turn < targets_.size(); ++turn) {
+    Corpus corpus(targets_[turn]);
+    for (DType dtype : kEveryDType) {
+      if (TestAll() || static_cast<size_t>(dtype) % targets_.size() == turn) corpus.Add(EveryOp(dtype));
+    }
+    const std::vector<KernelPlan> plans = corpus.Plans();
+    EXPECT_GT(plans.size(), 200u);
+    ExpectAssembles(plans, {targets_[turn]});
+  }
+}
+
+TEST_F(CudaCorpus, GraphsThatWereOnceTrouble) {
+  Corpus corpus(targets_[0]);
+  for (const auto& entry : std::filesystem::directory_iterator(TAILOR_REGRESSIONS)) {
+    std::ifstream file(entry.path());
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    const auto graph = ParseGraph(text, SeededConstant);
+    ASSERT_TRUE(graph.ok()) << entry.path() << ": " << graph.status();
+    corpus.Add(*graph);
+  }
+  ExpectAssembles(corpus.Plans(), targets_);
+}
+
+TEST_F(CudaCorpus, RandomGraphs) {
+  Corpus corpus(targets_[0]);
+  const uint64_t count = TestAll() ? 500 : 20;
+  for (uint64_t seed = 0; seed < count; ++seed) corpus.Add(RandomGraph(seed, {.control = true}));
+  const std::vector<KernelPlan> plans = corpus.Plans();
+  EXPECT_GT(plans.size(), count);
+  ExpectAssembles(plans, TestAll() ? targets_ : std::vector<CudaTarget>{targets_[0]});
+}
+
+}  // namespace
+}  // namespace tailor

@@ -71,12 +71,18 @@ tailor_status* tailor_graph_compile(const tailor_graph* graph, const tailor_runt
       TAILOR_RETURN_IF_ERROR(
           tailor::FromC(tailor::CheckHandle(kFunction, "runtime", runtime, tailor::HandleKind::kRuntime)));
     }
+    TAILOR_ASSIGN_OR_RETURN(tailor_compile_options given,
+                            tailor::OptionsOrDefaults(kFunction, options, tailor_compile_options_init));
+    tailor_load_options load;
+    tailor_load_options_init(&load);
+    load.device = given.device;
+    load.device_ordinal = given.device_ordinal;
     auto bytes = std::make_unique<AlignedBytes>();
     TAILOR_RETURN_IF_ERROR(tailor::CompileToBytes(kFunction, graph, options, bytes.get()));
     const void* data = bytes->data();
     const size_t size = bytes->size();
     auto release = [](void* artifact) { delete static_cast<AlignedBytes*>(artifact); };
-    return tailor::FromC(tailor_executable_load_memory(runtime, data, size, nullptr, release, bytes.release(), out));
+    return tailor::FromC(tailor_executable_load_memory(runtime, data, size, &load, release, bytes.release(), out));
   });
 }
 

@@ -34,7 +34,8 @@ Failure Load(const tailor_runtime* runtime, const tailor::Source& source, const 
   }
   std::unique_ptr<tailor::Executable> loaded;
   Failure f = tailor::Executable::Create(RuntimeOf(runtime), executable->artifact.program, tailor::ThisCpu(),
-                                         options.target != nullptr ? options.target : "", &loaded);
+                                         options.target != nullptr ? options.target : "",
+                                         {options.device, options.device_ordinal}, &loaded);
   if (!f.ok()) return f;
   executable->executable = std::move(loaded);
   *out = executable.release();

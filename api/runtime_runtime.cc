@@ -15,7 +15,8 @@ using tailor::InvalidParameter;
 
 namespace {
 
-// "x86-64-v4; Tailor 0.1.0; uses: avx2, ...; cannot use: amx-tile (the CPU does not have it), ..."
+// "x86-64-v4; Tailor 0.1.0; uses: avx2, ...; cannot use: amx-tile (the CPU does not have it), ..." Of the CPU alone:
+// loading a GPU's driver takes time.
 std::string VersionText() {
   const tailor::CpuId& cpu = tailor::ThisCpu();
   std::string uses, cannot;
@@ -25,11 +26,10 @@ std::string VersionText() {
     if (missing.empty()) {
       uses += (uses.empty() ? "" : ", ") + feature;
     } else {
-      cannot += feature + " (" + missing.front().substr(feature.size() + 2) + "), ";
+      cannot += (cannot.empty() ? "" : ", ") + feature + " (" + missing.front().substr(feature.size() + 2) + ")";
     }
   }
-  return std::string(tailor::CpuLevel(cpu)) + "; Tailor " TAILOR_VERSION "; uses: " + uses + "; cannot use: " + cannot +
-         "cuda (this runtime has no GPU support)";
+  return std::string(tailor::CpuLevel(cpu)) + "; Tailor " TAILOR_VERSION "; uses: " + uses + "; cannot use: " + cannot;
 }
 
 }  // namespace

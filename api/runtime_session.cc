@@ -25,6 +25,7 @@ static_assert(offsetof(tailor_tensor, dtype) == offsetof(tailor::Tensor, dtype))
 static_assert(offsetof(tailor_tensor, rank) == offsetof(tailor::Tensor, rank));
 static_assert(offsetof(tailor_tensor, dims) == offsetof(tailor::Tensor, dims));
 static_assert(offsetof(tailor_tensor, strides) == offsetof(tailor::Tensor, strides));
+static_assert(offsetof(tailor_tensor, device) == offsetof(tailor::Tensor, device));
 
 namespace {
 
@@ -35,7 +36,7 @@ tailor_status* ReadTensors(const char* function, const char* parameter, From* te
   if (count == 0) return nullptr;
   if (auto* bad = CheckPointer(function, parameter, tensors)) return bad;
   const uint64_t stride = tensors->struct_size;
-  if (stride < sizeof(tailor_tensor) || stride > 4096 || stride % alignof(tailor_tensor) != 0) {
+  if (stride < tailor::kLeastTensorBytes || stride > 4096 || stride % alignof(tailor_tensor) != 0) {
     return tailor::InvalidParameter(function, parameter, "has a wrong struct_size: use tailor_tensor_init");
   }
   for (size_t i = 0; stride > sizeof(tailor_tensor) && i < count; ++i) {
@@ -74,10 +75,11 @@ tailor_status* tailor_session_create(const tailor_executable* executable, const 
   if (auto* bad = tailor::TakeOptions(kFunction, options, &read)) return bad;
   return tailor::Guarded([&]() -> Failure {
     auto session = std::make_unique<tailor_session>();
-    Failure f = tailor::Session::Create(*executable->executable,
-                                        {read.threads, read.parallel_for, read.parallel_user, read.copy_strided != 0,
-                                         read.idle_sleep != 0, read.trace, read.trace_user},
-                                        &session->session);
+    Failure f = tailor::Session::Create(
+        *executable->executable,
+        {read.threads, read.parallel_for, read.parallel_user, read.copy_strided != 0, read.idle_sleep != 0, read.trace,
+         read.trace_user, read.stream, read.asynchronous != 0},
+        &session->session);
     if (!f.ok()) return f;
     session->executable = executable;
     tailor_executable_retain(executable);
@@ -119,6 +121,15 @@ tailor_status* tailor_session_run_bound(tailor_session* session) {
   if (session->session->RunBound()) [[likely]]
     return nullptr;
   return tailor::Guarded([&] { return session->session->BoundFailure(); });
+}
+
+tailor_status* tailor_session_wait(tailor_session* session) {
+  if (auto* bad = CheckHandle("tailor_session_wait", "session", session, HandleKind::kSession)) return bad;
+  return tailor::Guarded([&] { return session->session->Wait(); });
+}
+
+void* tailor_session_stream(const tailor_session* session) {
+  return tailor::IsHandle(session, HandleKind::kSession) ? session->session->stream() : nullptr;
 }
 
 tailor_status* tailor_session_reserve(tailor_session* session, const tailor_tensor* inputs, size_t input_count) {

@@ -32,7 +32,8 @@ bool DenseBytes(DType dtype, const int64_t* dims, size_t rank, uint64_t* bytes) 
 }
 
 // Checks what needs no data: dtype, rank, dims and the size that they make.
-Failure CheckType(const char* kind, const ProgramTensor& expected, const Tensor& tensor, uint64_t* bytes) {
+Failure CheckType(const char* kind, const ProgramTensor& expected, const Tensor& tensor, const int64_t* dims,
+                  uint64_t* bytes) {
   const auto rank = static_cast<int32_t>(expected.dims.size());
   if (tensor.dtype != static_cast<int32_t>(expected.dtype)) {
     return Bad(kind, expected.name, "dtype is " + NameOfNumber(tensor.dtype) + ", expected " + NameOf(expected.dtype));
@@ -41,11 +42,11 @@ Failure CheckType(const char* kind, const ProgramTensor& expected, const Tensor&
     return Bad(kind, expected.name, "rank is " + std::to_string(tensor.rank) + ", expected " + std::to_string(rank));
   }
   for (int32_t i = 0; i < rank; ++i) {
-    if (tensor.dims[i] < 0) {
-      return Bad(kind, expected.name, "dim " + std::to_string(i) + " is negative: " + std::to_string(tensor.dims[i]));
+    if (dims[i] < 0) {
+      return Bad(kind, expected.name, "dim " + std::to_string(i) + " is negative: " + std::to_string(dims[i]));
     }
   }
-  if (!DenseBytes(expected.dtype, tensor.dims, expected.dims.size(), bytes)) {
+  if (!DenseBytes(expected.dtype, dims, expected.dims.size(), bytes)) {
     return Bad(kind, expected.name, "its size in bytes does not fit 63 bits");
   }
   return {};
@@ -119,8 +120,9 @@ bool Overlap(const void* a, uint64_t a_bytes, const void* b, uint64_t b_bytes) {
 
 }  // namespace
 
-Arguments::Arguments(const Program& signature, const Allocator& allocator)
+Arguments::Arguments(const Program& signature, const Allocator& allocator, DeviceStream* stream)
     : signature_(signature),
+      stream_(stream),
       dims_(RankSum(signature.inputs) + 2 * RankSum(signature.outputs)),
       in_memory_(signature.inputs.size()),
       outputs_(signature.outputs.size()),
@@ -130,6 +132,7 @@ Arguments::Arguments(const Program& signature, const Allocator& allocator)
     in_.push_back({nullptr, next});
     next += tensor.dims.size();
     copies_.emplace_back(allocator);
+    if (stream != nullptr) device_copies_.emplace_back(stream->memory());
   }
   for (const ProgramTensor& tensor : signature.outputs) {
     out_.push_back({nullptr, next});
@@ -138,6 +141,7 @@ Arguments::Arguments(const Program& signature, const Allocator& allocator)
     next += tensor.dims.size();
   }
   strided_.reserve(in_.size());
+  uploads_.reserve(in_.size());
 }
 
 Failure Arguments::SetInputs(InputList inputs, InputUse use) {
@@ -146,20 +150,38 @@ Failure Arguments::SetInputs(InputList inputs, InputUse use) {
             std::to_string(inputs.size()) + " inputs given, expected " + std::to_string(in_.size()), ""};
   }
   strided_.clear();
+  uploads_.clear();
   for (size_t i = 0; i < in_.size(); ++i) {
     const Tensor& tensor = inputs[i];
     uint64_t bytes = 0;
-    if (Failure f = CheckType("input", signature_.inputs[i], tensor, &bytes); !f.ok()) return f;
+    if (Failure f = CheckType("input", signature_.inputs[i], tensor, tensor.dims, &bytes); !f.ok()) return f;
     for (int32_t d = 0; d < tensor.rank; ++d) in_[i].dims[d] = tensor.dims[d];
     in_[i].data = EmptyTensorData();
     in_memory_[i] = {};
     if (use == InputUse::kShapesOnly || bytes == 0) continue;
-    if (Failure f = SetInputData(i, tensor, bytes, use); !f.ok()) return f;
+    if (Failure f = SetInputData(i, tensor, inputs.device(i), bytes, use); !f.ok()) return f;
   }
   return {};
 }
 
-Failure Arguments::SetInputData(size_t i, const Tensor& tensor, uint64_t bytes, InputUse use) {
+// Whether the memory is where it is said to be, and the program can use it.
+Failure Arguments::CheckMemory(const char* kind, const ProgramTensor& expected, const Memory& memory) const {
+  if (memory.device != kHostMemory && memory.device != kDeviceMemory) {
+    return Bad(kind, expected.name, "device is " + std::to_string(memory.device) + ", not 0 or 1");
+  }
+  if (stream_ == nullptr) {
+    if (memory.device == kHostMemory) return {};
+    return Bad(kind, expected.name, "device is 1, but the executable runs on the CPU");
+  }
+  if (memory.device == kDeviceMemory) {
+    const std::string problem = stream_->ProblemWithMemory(memory.data, memory.bytes);
+    return problem.empty() ? Failure{} : Bad(kind, expected.name, "device is 1, but " + problem);
+  }
+  if (!stream_->IsDeviceMemory(memory.data)) return {};
+  return Bad(kind, expected.name, "device is 0, but its data is device memory");
+}
+
+Failure Arguments::SetInputData(size_t i, const Tensor& tensor, int64_t device, uint64_t bytes, InputUse use) {
   const ProgramTensor& expected = signature_.inputs[i];
   const bool dense = IsDense(tensor);
   if (!dense && expected.donated) return Bad("input", expected.name, "it is donated, so it must be dense row-major");
@@ -171,9 +193,16 @@ Failure Arguments::SetInputData(size_t i, const Tensor& tensor, uint64_t bytes, 
     return Bad("input", expected.name, "a stride is negative or too large");
   }
   if (Failure f = CheckData("input", expected, tensor, extent); !f.ok()) return f;
-  in_memory_[i] = {tensor.data, extent};
+  in_memory_[i] = {tensor.data, extent, device};
+  if (Failure f = CheckMemory("input", expected, in_memory_[i]); !f.ok()) return f;
   in_[i].data = tensor.data;
-  return dense ? Failure{} : AddStridedCopy(i, tensor, bytes);
+  if (!dense && device == kDeviceMemory) {
+    return Bad("input", expected.name, "it is strided, but must be dense row-major in device memory");
+  }
+  if (!dense) {
+    if (Failure f = AddStridedCopy(i, tensor, bytes); !f.ok()) return f;
+  }
+  return stream_ != nullptr && device == kHostMemory ? AddDeviceCopy(i, bytes) : Failure{};
 }
 
 Failure Arguments::AddStridedCopy(size_t i, const Tensor& tensor, uint64_t bytes) {
@@ -187,12 +216,47 @@ Failure Arguments::AddStridedCopy(size_t i, const Tensor& tensor, uint64_t bytes
   return {};
 }
 
-void Arguments::CopyStrided() {
+Failure Arguments::AddDeviceCopy(size_t i, uint64_t bytes) {
+  if (!device_copies_[i].Grow(bytes)) {
+    return {Code::kResourceExhausted,
+            "input \"" + signature_.inputs[i].name + "\": no " + std::to_string(bytes) +
+                " bytes on the device to copy it to",
+            ""};
+  }
+  uploads_.push_back({i, in_[i].data, bytes});
+  in_[i].data = device_copies_[i].data();
+  return {};
+}
+
+bool Arguments::CopyStrided() {
+  if (strided_.empty()) return true;
+  // Copies to the device may still read what is written here.
+  if (stream_ != nullptr && !stream_->Wait()) return false;
   for (size_t i : strided_) {
     const ProgramTensor& tensor = signature_.inputs[i];
     GatherStrided(static_cast<const std::byte*>(in_memory_[i].data), in_[i].dims, &strides_[i * kMaxRank],
-                  tensor.dims.size(), SizeOf(tensor.dtype), static_cast<std::byte*>(in_[i].data));
+                  tensor.dims.size(), SizeOf(tensor.dtype), reinterpret_cast<std::byte*>(copies_[i].data()));
   }
+  return true;
+}
+
+bool Arguments::CopyInputs() {
+  if (!CopyStrided()) return false;
+  for (const DeviceCopy& copy : uploads_) {
+    if (!stream_->Upload(in_[copy.input].data, copy.from, copy.bytes)) return false;
+  }
+  return true;
+}
+
+bool Arguments::CopyOutputs() {
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const Output& output = outputs_[i];
+    if (output.data == nullptr || output.target == output.data) continue;
+    uint64_t bytes = 0;
+    DenseBytes(signature_.outputs[i].dtype, out_[i].dims, output_rank(i), &bytes);
+    if (bytes > 0 && !stream_->Download(output.data, out_[i].data, bytes)) return false;
+  }
+  return true;
 }
 
 Failure Arguments::SetOutputs(OutputList outputs, OutputUse use) {
@@ -215,37 +279,54 @@ Failure Arguments::SetOutputs(OutputList outputs, OutputUse use) {
                      "\": its data must be null or that input's");
     }
     Output& output = outputs_[i];
-    Tensor known = tensor;  // without the extents that are left open
+    int64_t known[kMaxRank];  // the dims, with 0 for extents that are left open
     for (size_t d = 0; d < expected.dims.size(); ++d) {
-      if (tensor.dims[d] != kOpenExtent) continue;
-      output.open = true;
-      known.dims[d] = 0;
+      output.open |= tensor.dims[d] == kOpenExtent;
+      known[d] = tensor.dims[d] == kOpenExtent ? 0 : tensor.dims[d];
     }
     if (output.open && use == OutputUse::kNeedExtents) {
       return Bad("output", expected.name, "an extent is left open (-1), but bound runs cannot tell it");
     }
-    if (Failure f = CheckType("output", expected, known, &output.bytes); !f.ok()) return f;
+    if (Failure f = CheckType("output", expected, tensor, known, &output.bytes); !f.ok()) return f;
     if (output.open) output.bytes = tensor.data_bytes;
     if (output.bytes > 0 && !IsDense(tensor))
       return Bad("output", expected.name, "it is strided, but must be dense row-major");
     if (Failure f = CheckData("output", expected, tensor, output.bytes); !f.ok()) return f;
+    output.device = outputs.device(i);
+    if (output.bytes > 0) {
+      if (Failure f = CheckMemory("output", expected, {tensor.data, output.bytes, output.device}); !f.ok()) return f;
+    }
     for (int32_t d = 0; d < tensor.rank; ++d) wanted_dims_[i][d] = tensor.dims[d];
     output.data = output.bytes > 0 ? tensor.data : EmptyTensorData();
     output.capacity = tensor.data_bytes;
     output.given = true;
     output.dims = wanted_dims_[i];
+    SetTarget(i);
   }
   return {};
+}
+
+// Outputs in host memory that a device writes go to the copy of the input that they share memory with, or to a buffer
+// of the session's.
+void Arguments::SetTarget(size_t i) {
+  Output& output = outputs_[i];
+  output.target = output.data;
+  if (stream_ == nullptr || output.device == kDeviceMemory || output.bytes == 0) return;
+  const int32_t input = signature_.outputs[i].memory_of;
+  output.target = input >= 0 && in_memory_[input].bytes > 0 ? in_[input].data : nullptr;
 }
 
 void Arguments::PlaceInInput(size_t output) {
   const int32_t input = signature_.outputs[output].memory_of;
   std::fill_n(wanted_dims_[output], signature_.outputs[output].dims.size(), kOpenExtent);
-  outputs_[output] = {.data = in_[input].data,
-                      .capacity = in_memory_[input].bytes,
-                      .bytes = in_memory_[input].bytes,
+  const Memory& memory = in_memory_[input];
+  outputs_[output] = {.data = memory.bytes > 0 ? const_cast<void*>(memory.data) : EmptyTensorData(),
+                      .capacity = memory.bytes,
+                      .bytes = memory.bytes,
                       .open = true,
+                      .device = memory.device,
                       .dims = wanted_dims_[output]};
+  SetTarget(output);
 }
 
 Failure Arguments::CheckDonated() const {
@@ -262,27 +343,35 @@ Failure Arguments::CheckDonated() const {
 }
 
 Failure Arguments::CheckOverlap(const std::vector<GrowingBuffer>& provided) const {
-  const auto memory_of = [&](size_t i) {
-    const Output& output = outputs_[i];
-    if (output.data == nullptr) return Memory{provided[i].data(), provided[i].size()};
-    return Memory{output.data, output.bytes};
-  };
   if (Failure f = CheckDonated(); !f.ok()) return f;
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    const bool own = outputs_[i].data == nullptr;
-    const auto [data, bytes] = memory_of(i);
-    for (size_t k = 0; k < in_.size(); ++k) {
-      if (signature_.outputs[i].memory_of == static_cast<int32_t>(k)) continue;
-      if (!Overlap(data, bytes, in_memory_[k].data, in_memory_[k].bytes)) continue;
-      return Bad("output", signature_.outputs[i].name,
-                 "it overlaps input \"" + signature_.inputs[k].name + "\"" +
-                     (own ? ", which an earlier run of this session gave: give the output memory of its own" : ""));
+    const Output& output = outputs_[i];
+    if (output.data != nullptr) {
+      if (Failure f = CheckOverlap(i, {output.data, output.bytes}, /*own=*/false, provided); !f.ok()) return f;
     }
-    for (size_t k = 0; k < i; ++k) {
-      const auto [other, other_bytes] = memory_of(k);
-      if (Overlap(data, bytes, other, other_bytes)) {
-        return Bad("output", signature_.outputs[i].name, "it overlaps output \"" + signature_.outputs[k].name + "\"");
-      }
+    if (output.target != nullptr) continue;
+    if (Failure f = CheckOverlap(i, {provided[i].data(), provided[i].size()}, /*own=*/true, provided); !f.ok())
+      return f;
+  }
+  return {};
+}
+
+// Of output i where it is in `memory`, the library's own or the caller's.
+Failure Arguments::CheckOverlap(size_t i, const Memory& memory, bool own,
+                                const std::vector<GrowingBuffer>& provided) const {
+  const std::string& name = signature_.outputs[i].name;
+  for (size_t k = 0; k < in_.size(); ++k) {
+    if (signature_.outputs[i].memory_of == static_cast<int32_t>(k)) continue;
+    if (!Overlap(memory.data, memory.bytes, in_memory_[k].data, in_memory_[k].bytes)) continue;
+    return Bad("output", name,
+               "it overlaps input \"" + signature_.inputs[k].name + "\"" +
+                   (own ? ", which an earlier run of this session gave: give the output memory of its own" : ""));
+  }
+  for (size_t k = 0; k < i; ++k) {
+    const Output& other = outputs_[k];
+    if (Overlap(memory.data, memory.bytes, other.data, other.bytes) ||
+        (other.target == nullptr && Overlap(memory.data, memory.bytes, provided[k].data(), provided[k].size()))) {
+      return Bad("output", name, "it overlaps output \"" + signature_.outputs[k].name + "\"");
     }
   }
   return {};

@@ -12,8 +12,12 @@
 namespace tailor {
 namespace {
 
-// Why `variant` cannot run here; empty where it can.
-std::vector<std::string> ReasonsAgainst(const Variant& variant, const CpuId& cpu) {
+// Why `variant` cannot run there; empty where it can.
+std::vector<std::string> ReasonsAgainst(const Variant& variant, const CpuId& cpu, const DeviceChoice& device) {
+  const bool for_device = !variant.device_images.empty();
+  if (for_device != (device.kind != DeviceChoice::kCpu)) {
+    return {for_device ? "a CUDA device, but is to run on the CPU" : "the CPU, but is to run on a CUDA device"};
+  }
   std::vector<std::string> reasons = MissingFeatures(cpu, variant.features);
   const bool tiles = std::count(variant.features.begin(), variant.features.end(), "amx-tile") > 0;
   if (reasons.empty() && tiles && !RequestTileState()) {
@@ -32,12 +36,12 @@ std::string Joined(const std::vector<std::string>& parts, const char* separator)
 }
 
 Failure SelectVariant(const Runtime& runtime, const Program& program, const CpuId& cpu, std::string_view target,
-                      const Variant** out) {
+                      const DeviceChoice& device, const Variant** out) {
   std::vector<std::string> names, refusals;
   for (const Variant& variant : program.variants) {
     names.push_back(variant.target);
     if (!target.empty() && variant.target != target) continue;
-    const std::vector<std::string> reasons = ReasonsAgainst(variant, cpu);
+    const std::vector<std::string> reasons = ReasonsAgainst(variant, cpu, device);
     if (reasons.empty()) {
       if (!refusals.empty()) runtime.Log(Runtime::kInfo, "variants not used: " + Joined(refusals, "; "));
       runtime.Log(Runtime::kInfo, "variant " + variant.target + " is used");
@@ -69,11 +73,18 @@ Executable::Executable(std::shared_ptr<const Runtime> runtime, const Program& pr
 Executable::~Executable() = default;
 
 Failure Executable::Create(std::shared_ptr<const Runtime> runtime, const Program& program, const CpuId& cpu,
-                           std::string_view target, std::unique_ptr<Executable>* out) {
+                           std::string_view target, const DeviceChoice& device, std::unique_ptr<Executable>* out) {
+  if (device.kind != DeviceChoice::kCpu && device.kind != DeviceChoice::kCuda) {
+    return {Code::kInvalidArgument, "device is " + std::to_string(device.kind) + ", not 0 or 1", ""};
+  }
   const Variant* variant = nullptr;
-  if (Failure f = SelectVariant(*runtime, program, cpu, target, &variant); !f.ok()) return f;
+  if (Failure f = SelectVariant(*runtime, program, cpu, target, device, &variant); !f.ok()) return f;
   std::unique_ptr<Executable> executable(new Executable(std::move(runtime), program, variant));
   if (Failure f = executable->image_.Map(variant->image); !f.ok()) return f;
+  if (device.kind != DeviceChoice::kCpu) {
+    Failure f = LoadOnDevice(executable->runtime(), device, program, *variant, &executable->device_);
+    if (!f.ok()) return f;
+  }
   *out = std::move(executable);
   return {};
 }

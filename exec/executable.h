@@ -1,4 +1,5 @@
-// Executable: a program made ready to run: its best variant mapped executable, its constants in place.
+// Executable: a program made ready to run: its best variant mapped executable, its constants in place, its kernels
+// loaded where it runs on a device.
 // Immutable, used from many threads at once.
 #ifndef TAILOR_EXEC_EXECUTABLE_H_
 #define TAILOR_EXEC_EXECUTABLE_H_
@@ -10,6 +11,7 @@
 
 #include "codegen/program.h"
 #include "exec/cpu_features.h"
+#include "exec/device.h"
 #include "exec/failure.h"
 #include "exec/host_abi.h"
 #include "exec/image.h"
@@ -22,11 +24,12 @@ class SessionPool;
 
 class Executable {
  public:
-  // Takes the first variant that `cpu` can run, or the one named `target` where that is not empty.
-  // FAILED_PRECONDITION lists every reason of every variant; NOT_FOUND is for an unknown target.
+  // Takes the first variant for that kind of device whose host program `cpu` can run, or the one named `target` where
+  // that is not empty. FAILED_PRECONDITION lists every reason of every variant, or says why the device cannot be used;
+  // NOT_FOUND is for an unknown target.
   // `program` outlives the executable.
   static Failure Create(std::shared_ptr<const Runtime> runtime, const Program& program, const CpuId& cpu,
-                        std::string_view target, std::unique_ptr<Executable>* out);
+                        std::string_view target, const DeviceChoice& device, std::unique_ptr<Executable>* out);
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
   ~Executable();
@@ -34,7 +37,9 @@ class Executable {
   const Program& program() const { return program_; }
   const Variant& variant() const { return *variant_; }
   const Runtime& runtime() const { return *runtime_; }
-  const void* const* constants() const { return constants_.data(); }
+  const DeviceProgram* device() const { return device_.get(); }  // null: it runs on the host
+  // By index, in the memory of the device.
+  const void* const* constants() const { return device_ != nullptr ? device_->constants() : constants_.data(); }
   RunFn run() const { return image_.At<RunFn>(variant_->run_offset); }
   PlanFn plan() const { return image_.At<PlanFn>(variant_->plan_offset); }
 
@@ -53,7 +58,8 @@ class Executable {
   const Program& program_;
   const Variant* const variant_;
   MappedImage image_;
-  std::vector<const void*> constants_;
+  std::vector<const void*> constants_;  // in the host's memory
+  std::unique_ptr<DeviceProgram> device_;
   std::unique_ptr<SessionPool> sessions_;
 };
 

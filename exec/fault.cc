@@ -39,6 +39,13 @@ Failure DescribeCheck(const Program& program, const Fault& fault) {
 
 }  // namespace
 
+bool TakeFault(volatile int64_t* record, Fault* out) {
+  if (record[0] == 0) return false;
+  *out = {Fault::Kind::kCheck, static_cast<int32_t>(record[0] - 1), 0, record[1], record[2]};
+  for (int i = 0; i < 4; ++i) record[i] = 0;
+  return true;
+}
+
 Failure DescribeFault(const Program& program, const Fault& fault) {
   const std::string lhs = std::to_string(fault.lhs), rhs = std::to_string(fault.rhs);
   const bool is_output = fault.index >= 0 && static_cast<size_t>(fault.index) < program.outputs.size();
@@ -55,6 +62,8 @@ Failure DescribeFault(const Program& program, const Fault& fault) {
     case Fault::Kind::kOutputDim:
       return {Code::kInvalidArgument,
               output + " dim " + std::to_string(fault.dim) + " is " + lhs + ", but the result has " + rhs, ""};
+    case Fault::Kind::kDevice:
+      break;
     case Fault::Kind::kOutputBytes:
       return {Code::kInvalidArgument, output + ": data_bytes is " + lhs + ", but the result has " + rhs, ""};
   }

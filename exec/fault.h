@@ -18,6 +18,7 @@ struct Fault {
     kOutputMemory,  // no lhs bytes for output `index`
     kOutputDim,     // output `index`, dim `dim`: the caller wants lhs, the result has rhs
     kOutputBytes,   // output `index`: the caller gives lhs bytes, the result has rhs
+    kDevice,        // the device failed: its stream knows why
   };
   Kind kind = Kind::kNone;
   int32_t index = 0;
@@ -25,6 +26,11 @@ struct Fault {
   int64_t lhs = 0;
   int64_t rhs = 0;
 };
+
+// Reads the record in which kernels of a device report the first fault that one of them finds, the four memo words from
+// Variant::fault_word on: id of the check + 1, lhs, rhs, unused; all zero where there is none. Clears it. Requires that
+// the host has waited for the kernels. False where there is no fault.
+bool TakeFault(volatile int64_t* record, Fault* out);
 
 // The fault in the user's words: a check's message with {lhs} and {rhs} filled in. kNone, or numbers that
 // `program` does not have, are INTERNAL.

@@ -17,8 +17,9 @@ int32_t Note(RtContext* context, const Fault& fault) {
 }
 
 int32_t Grow(RtContext* context, int32_t device, uint64_t bytes) {
-  GrowingBuffer& workspace = *StateOf(context).workspace;
-  const bool grown = device == 0 && workspace.Grow(bytes);
+  const RunState& state = StateOf(context);
+  GrowingBuffer& workspace = *state.workspace;
+  const bool grown = device == (state.stream != nullptr ? 1 : 0) && workspace.Grow(bytes);
   context->workspace = workspace.data();
   context->workspace_bytes = workspace.size();
   return grown ? 0 : Note(context, {Fault::Kind::kWorkspace, device, 0, static_cast<int64_t>(bytes), 0});
@@ -44,8 +45,10 @@ int32_t Output(RtContext* context, int32_t index, TensorArg* out, uint64_t bytes
     if (int32_t bad = CheckWanted(context, index, out[index].dims, state.arguments->output_rank(index), bytes)) {
       return bad;
     }
-    out[index].data = wanted.data;
-    return 0;
+    if (wanted.target != nullptr) {
+      out[index].data = wanted.target;
+      return 0;
+    }
   }
   GrowingBuffer& buffer = (*state.outputs)[index];
   if (!buffer.Grow(bytes)) {
@@ -176,6 +179,21 @@ void Trace(RtContext* context, int32_t step, int32_t phase) {
   tracing.trace(tracing.user, step, phase);
 }
 
+int32_t OfDevice(RtContext* context, bool done) { return done ? 0 : Note(context, {Fault::Kind::kDevice, 0, 0, 0, 0}); }
+
+int32_t Launch(RtContext* context, int32_t, int32_t kernel, const int64_t* args, const LaunchGrid* grid) {
+  return OfDevice(context, StateOf(context).stream->Launch(kernel, args, *grid));
+}
+
+int32_t Copy(RtContext* context, int32_t, void* to, const void* from, uint64_t bytes) {
+  return bytes == 0 ? 0 : OfDevice(context, StateOf(context).stream->Copy(to, from, bytes));
+}
+
+int32_t Readback(RtContext* context, int32_t, void* to, const void* from, uint64_t bytes) {
+  DeviceStream& stream = *StateOf(context).stream;
+  return OfDevice(context, (bytes == 0 || stream.Download(to, from, bytes)) && stream.Wait());
+}
+
 constexpr RtApi HostTable(decltype(RtApi::trace) trace) {
   return {
       .struct_size = sizeof(RtApi),
@@ -195,10 +213,25 @@ constexpr RtApi HostTable(decltype(RtApi::trace) trace) {
 constexpr RtApi kHostRtApi = HostTable(nullptr);
 constexpr RtApi kTracingRtApi = HostTable(Trace);
 
+constexpr RtApi DeviceTable(decltype(RtApi::trace) trace) {
+  RtApi table = HostTable(trace);
+  table.launch = Launch;
+  table.copy = Copy;
+  table.readback = Readback;
+  return table;
+}
+
+constexpr RtApi kDeviceRtApi = DeviceTable(nullptr);
+constexpr RtApi kTracingDeviceRtApi = DeviceTable(Trace);
+
 }  // namespace
 
 const RtApi& HostRtApi() { return kHostRtApi; }
 
 const RtApi& TracingRtApi() { return kTracingRtApi; }
+
+const RtApi& DeviceRtApi() { return kDeviceRtApi; }
+
+const RtApi& TracingDeviceRtApi() { return kTracingDeviceRtApi; }
 
 }  // namespace tailor

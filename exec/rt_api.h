@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "exec/arguments.h"
+#include "exec/device.h"
 #include "exec/fault.h"
 #include "exec/host_abi.h"
 #include "exec/memory.h"
@@ -45,13 +46,17 @@ struct RunState {
   std::vector<GrowingBuffer>* outputs = nullptr;  // library-owned, by output
   std::vector<GrowingBuffer>* blocks = nullptr;   // by number
   const Parallelism* parallelism = nullptr;
+  DeviceStream* stream = nullptr;  // where the program runs; null: on the host
   Tracing tracing;
 };
 static_assert(std::is_standard_layout_v<RunState> && offsetof(RunState, context) == 0);
 
-// One table for all sessions without tracing, and one for those with it. A plan may only call `fail`.
+// One table for all sessions on the host without tracing, and one for those with it; the same for devices. A plan may
+// only call `fail`.
 const RtApi& HostRtApi();
 const RtApi& TracingRtApi();
+const RtApi& DeviceRtApi();
+const RtApi& TracingDeviceRtApi();
 
 }  // namespace tailor
 

@@ -8,6 +8,14 @@
 #include "exec/fork.h"
 
 namespace tailor {
+namespace {
+
+const RtApi& ApiFor(bool on_device, bool tracing) {
+  if (on_device) return tracing ? TracingDeviceRtApi() : DeviceRtApi();
+  return tracing ? TracingRtApi() : HostRtApi();
+}
+
+}  // namespace
 
 Failure Session::Create(const Executable& executable, const Options& options, std::unique_ptr<Session>* out) {
   const uint64_t threads = std::max<uint64_t>(options.threads, 1);
@@ -22,29 +30,35 @@ Failure Session::Create(const Executable& executable, const Options& options, st
       return {Code::kResourceExhausted, "the system does not give " + std::to_string(threads) + " threads", ""};
     }
   }
-  out->reset(new Session(executable, options, std::move(parallelism)));
+  std::unique_ptr<DeviceStream> stream;
+  if (executable.device() != nullptr) {
+    if (Failure f = executable.device()->MakeStream(options.stream, &stream); !f.ok()) return f;
+  } else if (options.stream != nullptr) {
+    return {Code::kInvalidArgument, "options.stream is set, but the executable runs on the CPU", ""};
+  }
+  out->reset(new Session(executable, options, std::move(parallelism), std::move(stream)));
   return {};
 }
 
-Session::Session(const Executable& executable, const Options& options, Parallelism parallelism)
+Session::Session(const Executable& executable, const Options& options, Parallelism parallelism,
+                 std::unique_ptr<DeviceStream> stream)
     : executable_(executable),
       run_(executable.run()),
-      api_(options.trace != nullptr ? TracingRtApi() : HostRtApi()),
+      api_(ApiFor(stream != nullptr, options.trace != nullptr)),
       parallelism_(std::move(parallelism)),
       input_use_(options.copy_strided ? InputUse::kCopyStrided : InputUse::kDense),
-      workspace_(executable.runtime().allocator()),
-      memo_(std::max<uint64_t>(executable.variant().memo_slots, 1)),
-      first_(executable.program(), executable.runtime().allocator()),
-      second_(executable.program(), executable.runtime().allocator()) {
-  for (size_t i = 0; i < executable.program().outputs.size(); ++i) {
-    output_buffers_.emplace_back(executable.runtime().allocator());
-  }
-  for (uint64_t i = 0; i < executable.variant().grown_blocks; ++i) {
-    blocks_.emplace_back(executable.runtime().allocator());
-  }
+      asynchronous_(options.asynchronous),
+      stream_(std::move(stream)),
+      memory_(stream_ != nullptr ? stream_->memory() : executable.runtime().allocator()),
+      workspace_(memory_),
+      host_memo_(stream_ != nullptr ? 0 : std::max<uint64_t>(executable.variant().memo_slots, 1)),
+      first_(executable.program(), executable.runtime().allocator(), stream_.get()),
+      second_(executable.program(), executable.runtime().allocator(), stream_.get()) {
+  for (size_t i = 0; i < executable.program().outputs.size(); ++i) output_buffers_.emplace_back(memory_);
+  for (uint64_t i = 0; i < executable.variant().grown_blocks; ++i) blocks_.emplace_back(memory_);
   state_.context.struct_size = sizeof(RtContext);
   state_.context.constants = executable.constants();
-  state_.context.memo = memo_.data();
+  state_.context.memo = stream_ != nullptr ? stream_->memo() : host_memo_.data();
   state_.context.workers = static_cast<int64_t>(parallelism_.threads);
   state_.context.streamed_bytes = StreamedBytes();
   state_.context.costs = &executable.variant().costs;
@@ -52,50 +66,93 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
   state_.outputs = &output_buffers_;
   state_.blocks = &blocks_;
   state_.parallelism = &parallelism_;
+  state_.stream = stream_.get();
   state_.tracing = {options.trace, options.trace_user};
 }
 
 int32_t Session::Execute(Arguments* arguments) {
   state_.arguments = arguments;
   arguments->ClearOutputs();
-  arguments->CopyStrided();
   runs_.Add();
   const DefaultFloatMode mode;
+  if (stream_ != nullptr) return ExecuteOnDevice(arguments);
+  arguments->CopyInputs();
   const int32_t code = run_(&api_, &state_.context, arguments->in(), arguments->out());
   if (code != 0) [[unlikely]] {
-    memo_[0] = 0;  // what the program remembers may describe a workspace that it did not get
+    state_.context.memo[0] = 0;  // what the program remembers may describe a workspace that it did not get
   }
   return code;
 }
 
-Failure Session::Run(InputList inputs, OutputList outputs, OutputUse use) {
-  state_.fault = {};
+int32_t Session::ExecuteOnDevice(Arguments* arguments) {
+  const OnDevice on_device(stream_.get());
+  state_.fault = {Fault::Kind::kDevice, 0, 0, 0, 0};
+  bool ok = arguments->CopyInputs() && run_(&api_, &state_.context, arguments->in(), arguments->out()) == 0;
+  if (!ok) state_.context.memo[0] = 0;
+  ok = ok && arguments->CopyOutputs();
+  // After a failure too: what was asked for before it uses the caller's memory.
+  if (!asynchronous_) ok = AwaitDevice(ok) && ok;
+  return ok ? 0 : 1;
+}
+
+// Waits for all work, and notes a fault that its kernels found, where none is noted already.
+bool Session::AwaitDevice(bool note_fault) {
+  const int64_t record = executable_.variant().fault_word;
+  Fault found;
+  if (!stream_->Wait()) return false;
+  if (record < 0 || !TakeFault(state_.context.memo + record, &found)) return true;
+  if (note_fault) state_.fault = found;
+  return false;
+}
+
+Failure Session::Wait() {
+  if (stream_ == nullptr) return {};
+  const OnDevice on_device(stream_.get());
+  state_.fault = {Fault::Kind::kDevice, 0, 0, 0, 0};
+  return AwaitDevice(/*note_fault=*/true) ? Failure{} : RunFailure();
+}
+
+Failure Session::RunFailure() const {
+  if (state_.fault.kind == Fault::Kind::kDevice) {
+    if (Failure f = stream_->FirstFailure(); !f.ok()) return f;
+  }
+  return DescribeFault(executable_.program(), state_.fault);
+}
+
+Failure Session::SetArguments(InputList inputs, OutputList outputs, OutputUse use) {
+  const OnDevice on_device(stream_.get());
   if (Failure f = free_->SetInputs(inputs, input_use_); !f.ok()) return f;
   if (Failure f = free_->SetOutputs(outputs, use); !f.ok()) return f;
-  if (Failure f = free_->CheckOverlap(output_buffers_); !f.ok()) return f;
-  if (Execute(free_) != 0) return DescribeFault(executable_.program(), state_.fault);
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const size_t rank = free_->output_rank(i);
-    if (free_->output(i).given) {
-      std::copy_n(free_->out()[i].dims, rank, outputs[i].dims);
-      continue;
-    }
-    outputs[i].rank = static_cast<int32_t>(rank);
-    outputs[i].dtype = static_cast<int32_t>(executable_.program().outputs[i].dtype);
-    outputs[i].data = free_->out()[i].data;
-    outputs[i].data_bytes = SizeOf(executable_.program().outputs[i].dtype);
-    for (size_t d = 0; d < rank; ++d) {
-      outputs[i].dims[d] = free_->out()[i].dims[d];
-      outputs[i].data_bytes *= static_cast<uint64_t>(outputs[i].dims[d]);
-    }
-  }
+  return free_->CheckOverlap(output_buffers_);
+}
+
+Failure Session::Run(InputList inputs, OutputList outputs, OutputUse use) {
+  state_.fault = {};
+  if (Failure f = SetArguments(inputs, outputs, use); !f.ok()) return f;
+  if (Execute(free_) != 0) return RunFailure();
+  for (size_t i = 0; i < outputs.size(); ++i) DescribeOutput(i, outputs);
   return {};
 }
 
+// Writes to outputs[i] what the run made of it.
+void Session::DescribeOutput(size_t i, OutputList outputs) const {
+  const Arguments::Output& wanted = free_->output(i);
+  const TensorArg& made = free_->out()[i];
+  const size_t rank = free_->output_rank(i);
+  std::copy_n(made.dims, rank, outputs[i].dims);
+  if (wanted.given) return;
+  const DType dtype = executable_.program().outputs[i].dtype;
+  outputs[i].rank = static_cast<int32_t>(rank);
+  outputs[i].dtype = static_cast<int32_t>(dtype);
+  outputs[i].data = wanted.data != nullptr ? wanted.data : made.data;
+  outputs[i].data_bytes = SizeOf(dtype);
+  for (size_t d = 0; d < rank; ++d) outputs[i].data_bytes *= static_cast<uint64_t>(made.dims[d]);
+  if (!outputs.has_device()) return;
+  outputs[i].device = wanted.data != nullptr ? wanted.device : stream_ != nullptr ? kDeviceMemory : kHostMemory;
+}
+
 Failure Session::Bind(InputList inputs, OutputList outputs) {
-  if (Failure f = free_->SetInputs(inputs, input_use_); !f.ok()) return f;
-  if (Failure f = free_->SetOutputs(outputs, OutputUse::kNeedExtents); !f.ok()) return f;
-  if (Failure f = free_->CheckOverlap(output_buffers_); !f.ok()) return f;
+  if (Failure f = SetArguments(inputs, outputs, OutputUse::kNeedExtents); !f.ok()) return f;
   bound_ = free_;
   free_ = bound_ == &first_ ? &second_ : &first_;
   return {};
@@ -103,17 +160,18 @@ Failure Session::Bind(InputList inputs, OutputList outputs) {
 
 Failure Session::BoundFailure() const {
   if (bound_ == nullptr) return {Code::kFailedPrecondition, "no buffers are bound: call tailor_session_bind", ""};
-  return DescribeFault(executable_.program(), state_.fault);
+  return RunFailure();
 }
 
 Failure Session::Reserve(InputList inputs) {
+  const OnDevice on_device(stream_.get());
   state_.fault = {};
   if (Failure f = free_->SetInputs(inputs, InputUse::kShapesOnly); !f.ok()) return f;
-  memo_[0] = 0;  // what the program remembers describes the workspace before
+  state_.context.memo[0] = 0;  // what the program remembers describes the workspace before
   PlanResult plan{sizeof(PlanResult), 0, nullptr};
   if (executable_.plan()(&api_, &state_.context, free_->in(), free_->out(), &plan) != 0 ||
-      api_.grow(&state_.context, 0, plan.workspace_bytes) != 0) {
-    return DescribeFault(executable_.program(), state_.fault);
+      api_.grow(&state_.context, stream_ != nullptr ? 1 : 0, plan.workspace_bytes) != 0) {
+    return RunFailure();
   }
   return {};
 }

@@ -1,4 +1,5 @@
-// Session: what one stream of runs needs: workspace, library-owned outputs, memo, threads. One run at a time.
+// Session: what one stream of runs needs: workspace, library-owned outputs, memo, threads, its place on a device. One
+// run at a time.
 #ifndef TAILOR_EXEC_SESSION_H_
 #define TAILOR_EXEC_SESSION_H_
 
@@ -24,6 +25,8 @@ class Session {
     bool sleep = false;
     Tracing::Trace trace = nullptr;
     void* trace_user = nullptr;
+    void* stream = nullptr;     // the caller's, of the executable's device; null: one of the session's own
+    bool asynchronous = false;  // runs on a device return once their work is asked for; Wait tells how it went
   };
 
   // `executable` outlives the session.
@@ -43,19 +46,34 @@ class Session {
   // Grows the workspace to what a run at these shapes needs.
   Failure Reserve(InputList inputs);
 
+  // Returns when all runs before are done, with the first fault that their kernels found. On the host nothing is to be
+  // waited for.
+  Failure Wait();
+  // The device's name for the session's stream; null on the host.
+  void* stream() const { return stream_ != nullptr ? stream_->native() : nullptr; }
+
  private:
-  Session(const Executable& executable, const Options& options, Parallelism parallelism);
+  Session(const Executable& executable, const Options& options, Parallelism parallelism,
+          std::unique_ptr<DeviceStream> stream);
   int32_t Execute(Arguments* arguments);
+  int32_t ExecuteOnDevice(Arguments* arguments);
+  bool AwaitDevice(bool note_fault);
+  Failure SetArguments(InputList inputs, OutputList outputs, OutputUse use);
+  void DescribeOutput(size_t i, OutputList outputs) const;
+  Failure RunFailure() const;
 
   const Executable& executable_;
   const RunFn run_;
   const RtApi& api_;
   const Parallelism parallelism_;
   const InputUse input_use_;
+  const bool asynchronous_;
+  const std::unique_ptr<DeviceStream> stream_;  // null on the host; outlives the memory below
+  const Allocator& memory_;                     // of the device
   RunCounter runs_;
   GrowingBuffer workspace_;
   std::vector<GrowingBuffer> output_buffers_, blocks_;
-  std::vector<int64_t> memo_;
+  std::vector<int64_t> host_memo_;  // on the host
   Arguments first_, second_;
   Arguments* bound_ = nullptr;  // first_ or second_
   Arguments* free_ = &first_;   // the other

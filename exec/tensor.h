@@ -17,10 +17,17 @@ struct Tensor {
   int32_t rank;
   int64_t dims[kMaxRank];
   const int64_t* strides;  // in elements; null: dense
+  int64_t device;          // where data is: kHostMemory or kDeviceMemory
 };
 
-// An array of T (Tensor or const Tensor) whose elements lie `stride` bytes apart: a caller built against a later
-// header has larger ones.
+inline constexpr int64_t kHostMemory = 0;
+inline constexpr int64_t kDeviceMemory = 1;  // of the device that the executable runs on
+
+// What every caller's tensors have; those of one built against an earlier header end before `device`.
+inline constexpr size_t kLeastTensorBytes = offsetof(Tensor, device);
+
+// An array of T (Tensor or const Tensor) whose elements lie `stride` bytes apart, at least kLeastTensorBytes: a caller
+// built against a later header has larger ones. Elements are read field by field, never as a whole.
 template <typename T>
 class Strided {
  public:
@@ -29,6 +36,8 @@ class Strided {
       : first_(reinterpret_cast<uintptr_t>(first)), count_(count), stride_(stride) {}
   size_t size() const { return count_; }
   T& operator[](size_t i) const { return *reinterpret_cast<T*>(first_ + i * stride_); }
+  bool has_device() const { return stride_ >= offsetof(Tensor, device) + sizeof(Tensor::device); }
+  int64_t device(size_t i) const { return has_device() ? (*this)[i].device : kHostMemory; }
 
  private:
   uintptr_t first_ = 0;

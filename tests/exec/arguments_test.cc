@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <climits>
+#include <cstring>
 
 #include "tests/exec/sample_tensors.h"
 #include "tests/support/sample_program.h"
@@ -44,6 +45,27 @@ TEST_F(ArgumentsTest, PassesDataAndDimsOn) {
   EXPECT_EQ(arguments_.output(0).data, buffers_.y.data());
   EXPECT_EQ(arguments_.output(0).dims[1], 4);
   EXPECT_EQ(Text(arguments_.CheckOverlap(provided_)), "OK");
+}
+
+TEST_F(ArgumentsTest, OnTheHostTensorsAreInItsMemory) {
+  x().device = kDeviceMemory;
+  EXPECT_EQ(SetInputs(), "3: input \"x\": device is 1, but the executable runs on the CPU");
+  x().device = 7;
+  EXPECT_EQ(SetInputs(), "3: input \"x\": device is 7, not 0 or 1");
+  x().device = kHostMemory;
+  ASSERT_EQ(SetInputs(), "OK");
+  y().device = kDeviceMemory;
+  EXPECT_EQ(SetOutputs(), "3: output \"y\": device is 1, but the executable runs on the CPU");
+}
+
+// A caller built against a header without `device` has the next tensor there.
+TEST_F(ArgumentsTest, TensorsMayEndBeforeTheirDevice) {
+  alignas(Tensor) std::byte packed[2 * kLeastTensorBytes];
+  for (size_t i = 0; i < 2; ++i) std::memcpy(&packed[i * kLeastTensorBytes], &buffers_.inputs[i], kLeastTensorBytes);
+  const InputList inputs(reinterpret_cast<const Tensor*>(packed), 2, kLeastTensorBytes);
+  EXPECT_EQ(inputs.device(0), kHostMemory);
+  ASSERT_EQ(Text(arguments_.SetInputs(inputs, InputUse::kDense)), "OK");
+  EXPECT_EQ(arguments_.in()[1].data, buffers_.mask.data());
 }
 
 TEST_F(ArgumentsTest, CountsTensors) {
@@ -132,14 +154,14 @@ TEST_F(ArgumentsTest, StridedInputsAreRefusedOrCopied) {
   x().strides = transposed;
   EXPECT_EQ(SetInputs(), "3: input \"x\": it is strided, but must be dense row-major (or set copy_strided)");
   ASSERT_EQ(SetInputs(InputUse::kCopyStrided), "OK");
-  arguments_.CopyStrided();
+  arguments_.CopyInputs();
   const auto* copy = static_cast<const float*>(arguments_.in()[0].data);
   ASSERT_NE(copy, buffers_.x.data());
   for (int i = 0; i < 3; ++i) {
     for (int j = 0; j < 4; ++j) EXPECT_EQ(copy[4 * i + j], buffers_.x[i + 3 * j]);
   }
   buffers_.x[0] = 42;
-  arguments_.CopyStrided();
+  arguments_.CopyInputs();
   EXPECT_EQ(copy[0], 42);
 }
 
@@ -148,7 +170,7 @@ TEST_F(ArgumentsTest, AStrideOfZeroRepeats) {
   x().strides = repeated;
   x().data_bytes = 16;
   ASSERT_EQ(SetInputs(InputUse::kCopyStrided), "OK");
-  arguments_.CopyStrided();
+  arguments_.CopyInputs();
   const auto* copy = static_cast<const float*>(arguments_.in()[0].data);
   for (int i = 0; i < 12; ++i) EXPECT_EQ(copy[i], buffers_.x[i % 4]);
 }

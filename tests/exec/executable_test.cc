@@ -17,7 +17,7 @@ std::string CreateWith(const Program& program, std::string_view target, std::str
     *static_cast<std::string*>(user) += message + std::string("\n");
   };
   options.user = log;
-  return Text(Executable::Create(std::make_shared<const Runtime>(options), program, ThisCpu(), target, out));
+  return Text(Executable::Create(std::make_shared<const Runtime>(options), program, ThisCpu(), target, {}, out));
 }
 
 Program TwoVariants() {

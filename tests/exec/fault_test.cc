@@ -39,6 +39,16 @@ TEST(Fault, NamesTheWorkspace) {
   EXPECT_EQ(Describe({Fault::Kind::kWorkspace, 0, 0, 4096, 0}), "8: no memory for a workspace of 4096 bytes");
 }
 
+TEST(Fault, ADevicesRecordIsTakenOnce) {
+  int64_t record[4] = {2, 12, 10, 0};
+  Fault fault;
+  ASSERT_TRUE(TakeFault(record, &fault));
+  EXPECT_EQ(Describe(fault), "3: input \"mask\" dim 0 is 12, but N is 10 from input \"x\" dim 0 [masked]");
+  fault = {};
+  EXPECT_FALSE(TakeFault(record, &fault));
+  EXPECT_EQ(fault.kind, Fault::Kind::kNone);
+}
+
 TEST(Fault, WhatNobodyExplainedIsInternal) {
   EXPECT_EQ(Describe({}), "13: the compiled program failed without a reason");
   for (int32_t index : {3, -2, INT32_MAX}) {

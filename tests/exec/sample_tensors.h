@@ -19,8 +19,9 @@ inline std::string Text(const Failure& failure) {
 }
 
 inline Tensor TensorOf(void* data, uint64_t bytes, DType dtype, const std::vector<int64_t>& dims) {
-  Tensor tensor = {sizeof(Tensor), data, bytes, static_cast<int32_t>(dtype), static_cast<int32_t>(dims.size()), {},
-                   nullptr};
+  Tensor tensor = {
+      sizeof(Tensor), data,       bytes, static_cast<int32_t>(dtype), static_cast<int32_t>(dims.size()), {},
+      nullptr,        kHostMemory};
   for (size_t i = 0; i < dims.size(); ++i) tensor.dims[i] = dims[i];
   return tensor;
 }
@@ -32,7 +33,7 @@ inline OutputList Outputs(std::vector<Tensor>& tensors) { return {tensors.data()
 inline std::unique_ptr<Executable> MakeReady(const Program& program, const Allocator& allocator = {}) {
   std::unique_ptr<Executable> executable;
   const auto runtime = std::make_shared<const Runtime>(Runtime::Options{allocator});
-  EXPECT_EQ(Text(Executable::Create(runtime, program, ThisCpu(), "", &executable)), "OK");
+  EXPECT_EQ(Text(Executable::Create(runtime, program, ThisCpu(), "", {}, &executable)), "OK");
   return executable;
 }
 

@@ -56,6 +56,18 @@ TEST_F(SessionTest, TooManyThreadsAreRefused) {
   EXPECT_EQ(Text(Session::Create(*executable_, {.threads = 5000}, &session_)), "3: threads is 5000, at most 4096");
 }
 
+TEST_F(SessionTest, OnTheHostThereIsNoStreamAndNothingToWaitFor) {
+  int stream;
+  EXPECT_EQ(Text(Session::Create(*executable_, {.stream = &stream}, &session_)),
+            "3: options.stream is set, but the executable runs on the CPU");
+  Make({.asynchronous = true});
+  SampleBuffers b(7);
+  ASSERT_EQ(Run(&b), "OK");
+  EXPECT_EQ(b.total, b.Totals());
+  EXPECT_EQ(Text(session_->Wait()), "OK");
+  EXPECT_EQ(session_->stream(), nullptr);
+}
+
 TEST_F(SessionTest, ProvidesOutputs) {
   Make();
   SampleBuffers b(7);

@@ -104,7 +104,7 @@ class CpuProgram : public DeviceProgram {
     TAILOR_RETURN_IF_ERROR(ToStatus(ReadArtifact(MemorySource(program->bytes_.span()), {}, &program->artifact_)));
     auto runtime = std::make_shared<const Runtime>(Runtime::Options{.allocator = program->heap_.allocator()});
     TAILOR_RETURN_IF_ERROR(ToStatus(
-        Executable::Create(std::move(runtime), program->artifact_.program, ThisCpu(), target, &program->executable_)));
+        Executable::Create(std::move(runtime), program->artifact_.program, ThisCpu(), target, {}, &program->executable_)));
     return std::unique_ptr<DeviceProgram>(std::move(program));
   }
 

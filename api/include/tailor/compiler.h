@@ -271,6 +271,8 @@ typedef struct tailor_compile_options {
    * written there, which tailor_executable_output tells, and so may be what lies between. */
   const char* const* donated;
   size_t donated_count;
+  int32_t device;         /* of tailor_graph_compile, as in tailor_load_options: what the executable runs on */
+  int32_t device_ordinal; /* which of the CUDA devices */
 } tailor_compile_options;
 
 static inline void tailor_compile_options_init(tailor_compile_options* options) {

@@ -15,6 +15,7 @@
  *    from the handle they were read from and NUL-terminated.
  *  - Callbacks must not throw or unwind, and must not use the handle that the call they come from is about.
  *  - Tensors are dense and row-major; dims are int64; data is aligned to its element type.
+ *  - An executable runs on the CPU, or on a CUDA device where it was loaded for one (docs/gpu.md).
  *  - Artifacts are native code: loading one means trusting it as much as a shared library. */
 #ifndef TAILOR_RUNTIME_H_
 #define TAILOR_RUNTIME_H_
@@ -87,6 +88,7 @@ typedef struct tailor_tensor {
   int32_t rank;
   int64_t dims[TAILOR_MAX_RANK];
   const int64_t* strides; /* in elements; NULL means dense. Others are INVALID_ARGUMENT, unless copy_strided */
+  int64_t device;         /* where data is: 0 host memory, 1 memory of the device that the executable runs on */
 } tailor_tensor;
 
 static inline void tailor_tensor_init(tailor_tensor* tensor) {
@@ -121,6 +123,33 @@ TAILOR_API tailor_status* tailor_runtime_create(const tailor_runtime_options* op
 /* Executables keep their runtime alive. */
 TAILOR_API void tailor_runtime_release(tailor_runtime* runtime);
 
+#define TAILOR_DEVICE_CPU 0
+#define TAILOR_DEVICE_CUDA 1
+
+/* What executables can run on. Text is borrowed, static. */
+typedef struct tailor_device_info {
+  uint64_t struct_size;
+  int32_t kind;         /* TAILOR_DEVICE_* */
+  int32_t ordinal;      /* of its kind: what tailor_load_options.device_ordinal says */
+  const char* name;     /* "NVIDIA H100 80GB HBM3", "x86-64-v4" */
+  int32_t major, minor; /* compute capability; 0 for the CPU */
+  int32_t processors;   /* multiprocessors; 0 for the CPU */
+  int32_t driver;       /* version of CUDA that the driver is made for, 12040 for 12.4; 0 for the CPU */
+  uint64_t memory_bytes;
+} tailor_device_info;
+
+static inline void tailor_device_info_init(tailor_device_info* info) {
+  memset(info, 0, sizeof(*info));
+  info->struct_size = sizeof(*info);
+}
+/* The CPU, which comes first, and the CUDA devices. The first use of any of these loads the CUDA driver: libcuda.so.1, or
+ * what the environment variable TAILOR_CUDA_DRIVER names. 0 for what is no runtime. */
+TAILOR_API size_t tailor_runtime_device_count(const tailor_runtime* runtime);
+/* Errors: OUT_OF_RANGE for `index`. */
+TAILOR_API tailor_status* tailor_runtime_device(const tailor_runtime* runtime, size_t index, tailor_device_info* out);
+/* Why there is no CUDA device, or "" where there is one. Borrowed, static. */
+TAILOR_API const char* tailor_runtime_cuda_absence(const tailor_runtime* runtime);
+
 /* ---- Executable: immutable, shared between threads ------------------------------------------- */
 
 typedef struct tailor_executable tailor_executable;
@@ -133,6 +162,8 @@ typedef struct tailor_load_options {
   const uint8_t* public_key;  /* 32 bytes Ed25519: refuse artifacts not signed with its secret key; or NULL */
   const char* cost_profile;   /* text of a profile of this machine, by which products are then cut; or NULL */
   uint64_t cost_profile_size; /* in bytes */
+  int32_t device;             /* TAILOR_DEVICE_*: what to run on. Nothing else is taken in its place */
+  int32_t device_ordinal;     /* which of the CUDA devices */
 } tailor_load_options;
 
 static inline void tailor_load_options_init(tailor_load_options* options) {
@@ -141,7 +172,8 @@ static inline void tailor_load_options_init(tailor_load_options* options) {
 }
 
 /* Loads an artifact file. Errors: NOT_FOUND; DATA_LOSS where the bytes are not what was saved (naming the
- * part); FAILED_PRECONDITION where this machine lacks what every variant needs (listing each reason). */
+ * part); FAILED_PRECONDITION where this machine lacks what every variant needs (listing each reason), or the device is
+ * not there, or none of the artifact's images for devices runs on it; RESOURCE_EXHAUSTED where its memory is out. */
 TAILOR_API tailor_status* tailor_executable_load(const tailor_runtime* runtime, const char* path, size_t path_size,
                                                  const tailor_load_options* options, tailor_executable** out);
 /* The same from memory. The bytes are borrowed until `released(user)` is called, once, when the executable
@@ -246,6 +278,9 @@ typedef struct tailor_session_options {
   int32_t idle_sleep;   /* 1: own threads sleep between kernels; 0: they spin for about a millisecond first */
   tailor_trace trace;   /* if set, told of every launch; for profiling */
   void* trace_user;
+  void* stream;         /* on a CUDA device: the host's CUstream of its primary context, in which all work is done; NULL:
+                         * one of the session's own. Must outlive the session */
+  int64_t asynchronous; /* on a CUDA device, 1: runs return once their work is asked for; see tailor_session_wait */
 } tailor_session_options;
 
 static inline void tailor_session_options_init(tailor_session_options* options) {
@@ -255,6 +290,7 @@ static inline void tailor_session_options_init(tailor_session_options* options) 
 /* The session keeps the executable alive. Results never depend on the number of threads. */
 TAILOR_API tailor_status* tailor_session_create(const tailor_executable* executable,
                                                 const tailor_session_options* options, tailor_session** out);
+/* Returns when all work of the session's runs is done. */
 TAILOR_API void tailor_session_release(tailor_session* session);
 
 /* Runs once. `inputs` has input_count elements in signature order. `outputs` has output_count:
@@ -267,7 +303,10 @@ TAILOR_API void tailor_session_release(tailor_session* session);
  * An output whose tailor_tensor_info names an input is in that input's memory: its data is the input's, or NULL, which
  * gives that. Other donated inputs hold nothing of use afterwards, nor does any after an error. A donated input must be
  * dense and overlap no other argument.
- * Errors name the input or symbol at fault and leave the outputs' contents unspecified, their structs untouched.
+ * On a CUDA device, tensors in host memory are copied there before the run and back after it; what the library provides
+ * is in device memory. A tensor whose data is not where its `device` says is INVALID_ARGUMENT.
+ * Errors name the input or symbol at fault and leave the outputs' contents unspecified, their structs untouched. Where
+ * device memory is out, the run is RESOURCE_EXHAUSTED, and later ones may succeed.
  * After the first run at its largest shape a session allocates nothing. */
 TAILOR_API tailor_status* tailor_session_run(tailor_session* session, const tailor_tensor* inputs, size_t input_count,
                                              tailor_tensor* outputs, size_t output_count);
@@ -279,6 +318,14 @@ TAILOR_API tailor_status* tailor_session_bind(tailor_session* session, const tai
                                               const tailor_tensor* outputs, size_t output_count);
 /* Errors: as for run; FAILED_PRECONDITION where nothing is bound. */
 TAILOR_API tailor_status* tailor_session_run_bound(tailor_session* session);
+
+/* Returns when all runs of the session are done, so that tensors may be read, changed and freed: at once, but for runs of
+ * an asynchronous session. Errors: what the device found during these runs, which no run has reported: a check's, or that
+ * it failed. */
+TAILOR_API tailor_status* tailor_session_wait(tailor_session* session);
+/* The CUstream in which the session works, to order other work before or after its runs; NULL on the CPU. Belongs to
+ * the session, or is the host's own. */
+TAILOR_API void* tailor_session_stream(const tailor_session* session);
 
 /* Grows the workspace to what these input shapes need, without running (data is not read). */
 TAILOR_API tailor_status* tailor_session_reserve(tailor_session* session, const tailor_tensor* inputs,

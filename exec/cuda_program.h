@@ -1,0 +1,54 @@
+// CudaProgram: a variant's kernels and its program's constants on a GPU.
+#ifndef TAILOR_EXEC_CUDA_PROGRAM_H_
+#define TAILOR_EXEC_CUDA_PROGRAM_H_
+
+#include <memory>
+#include <vector>
+
+#include "codegen/program.h"
+#include "exec/cuda_device.h"
+#include "exec/device.h"
+#include "exec/failure.h"
+#include "exec/runtime.h"
+
+namespace tailor {
+
+class CudaProgram : public DeviceProgram {
+ public:
+  struct Kernel {
+    cuda::Function function = nullptr;
+    const DeviceKernel* described = nullptr;
+  };
+
+  // Loads the best of the variant's images that the driver takes, finds every kernel in it, lets each have all shared
+  // memory of the device, and copies the constants there. `device`, `program` and `variant` outlive the result.
+  // Errors: FAILED_PRECONDITION where no image runs here, with each one's reason; RESOURCE_EXHAUSTED; else INTERNAL.
+  static Failure Create(const Runtime& runtime, const CudaDevice& device, const Program& program,
+                        const Variant& variant, std::unique_ptr<DeviceProgram>* out);
+  ~CudaProgram() override;
+
+  const CudaDevice& device() const { return device_; }
+  const Variant& variant() const { return variant_; }
+  const Kernel& kernel(int32_t number) const { return kernels_[number]; }
+
+  const void* const* constants() const override { return constants_.data(); }
+  Failure MakeStream(void* native, std::unique_ptr<DeviceStream>* out) const override;
+
+ private:
+  CudaProgram(const CudaDevice& device, const Variant& variant) : device_(device), variant_(variant) {}
+  Failure LoadImage(const DeviceImage& image);
+  Failure LoadAnyImage(const Runtime& runtime);
+  Failure FindKernels();
+  Failure UploadConstants(const Program& program);
+
+  const CudaDevice& device_;
+  const Variant& variant_;
+  cuda::Module module_ = nullptr;
+  std::vector<Kernel> kernels_;
+  cuda::Address memory_ = 0;  // of the constants
+  std::vector<const void*> constants_;
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_EXEC_CUDA_PROGRAM_H_

@@ -1,0 +1,94 @@
+// What executables and sessions see of a device that is not the host's CPU: a program made ready on it, and a stream in
+// which one session's work runs. Each kind of device implements both; null stands for the host itself, where memory is
+// the allocator's and work is done by the calling thread.
+#ifndef TAILOR_EXEC_DEVICE_H_
+#define TAILOR_EXEC_DEVICE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "codegen/program.h"
+#include "exec/failure.h"
+#include "exec/host_abi.h"
+#include "exec/memory.h"
+#include "exec/runtime.h"
+
+namespace tailor {
+
+// Where an executable is to run.
+struct DeviceChoice {
+  enum Kind : int32_t { kCpu = 0, kCuda = 1 };  // numbers as TAILOR_DEVICE_* of the C ABI
+  int32_t kind = kCpu;
+  int32_t ordinal = 0;  // of that kind
+};
+
+// Work on a device, done in the order in which it was asked for; calls that ask for it return before it is done. Used
+// by one thread at a time. Its end waits for all work.
+// Calls answer false where they fail: then FirstFailure says why. After a kernel that broke, all later ones may.
+class DeviceStream {
+ public:
+  virtual ~DeviceStream() = default;
+
+  // Memory of the device, in the stream's order: what is freed stays with the work that was asked for before.
+  virtual const Allocator& memory() const = 0;
+  // Variant::memo_slots words of host memory that kernels can write, zero at first.
+  virtual int64_t* memo() const = 0;
+  // The device's own name for the stream: a CUstream.
+  virtual void* native() const = 0;
+
+  // Makes the device the calling thread's, which what follows needs, and forgets failures. `Leave(Enter())` undoes it.
+  virtual void* Enter() = 0;
+  virtual void Leave(void* entered) = 0;
+
+  // Why [data, data + bytes) is not memory of this device ("it is not device memory"), or "".
+  virtual std::string ProblemWithMemory(const void* data, uint64_t bytes) const = 0;
+  // Whether `data` is memory of any device, which the host cannot read.
+  virtual bool IsDeviceMemory(const void* data) const = 0;
+
+  // Host memory that the system may page out can be changed once Upload returns, and is filled once Download does.
+  virtual bool Upload(void* to, const void* from, uint64_t bytes) = 0;
+  virtual bool Download(void* to, const void* from, uint64_t bytes) = 0;
+  virtual bool Copy(void* to, const void* from, uint64_t bytes) = 0;
+  // Of DeviceKernel number `kernel`; `args` is read before this returns.
+  virtual bool Launch(int32_t kernel, const int64_t* args, const LaunchGrid& grid) = 0;
+  // Until all work asked for is done.
+  virtual bool Wait() = 0;
+
+  // The first since Enter.
+  virtual Failure FirstFailure() const = 0;
+};
+
+// For the time of a scope, the stream's device is the calling thread's. Does nothing on the host (null).
+class OnDevice {
+ public:
+  explicit OnDevice(DeviceStream* stream) : stream_(stream), entered_(stream != nullptr ? stream->Enter() : nullptr) {}
+  OnDevice(const OnDevice&) = delete;
+  ~OnDevice() {
+    if (stream_ != nullptr) stream_->Leave(entered_);
+  }
+
+ private:
+  DeviceStream* const stream_;
+  void* const entered_;
+};
+
+// A variant's kernels, loaded, and the program's constants, in the device's memory. Immutable, used by many threads.
+class DeviceProgram {
+ public:
+  virtual ~DeviceProgram() = default;
+  // By constant index: addresses on the device.
+  virtual const void* const* constants() const = 0;
+  // A stream of its own, or the caller's `native` one where that is not null. The program outlives it.
+  virtual Failure MakeStream(void* native, std::unique_ptr<DeviceStream>* out) const = 0;
+};
+
+// Makes `variant` ready on a device that is not the CPU. `program` and `variant` outlive the result. Errors:
+// FAILED_PRECONDITION, with the reasons, where there is no such device or none of the variant's images runs on it;
+// RESOURCE_EXHAUSTED where its memory is out.
+Failure LoadOnDevice(const Runtime& runtime, const DeviceChoice& choice, const Program& program, const Variant& variant,
+                     std::unique_ptr<DeviceProgram>* out);
+
+}  // namespace tailor
+
+#endif  // TAILOR_EXEC_DEVICE_H_

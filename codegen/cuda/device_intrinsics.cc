@@ -34,6 +34,15 @@ Value* EmitIndex(llvm::IRBuilderBase& b, const char* name, uint32_t least, uint3
   return b.CreateCall(function, {}, name);
 }
 
+Value* EmitShuffle(llvm::IRBuilderBase& b, const char* kind, Value* value, Value* lane) {
+  std::string type;
+  llvm::raw_string_ostream(type) << *value->getType();
+  llvm::Function* function = Declare(b, llvm::Twine("shuffle_") + kind + "." + type, value->getType(),
+                                     {value->getType(), b.getInt32Ty()}, llvm::MemoryEffects::inaccessibleMemOnly());
+  function->setConvergent();
+  return b.CreateCall(function, {value, lane}, "shuffled");
+}
+
 constexpr uint32_t kMaxBlocks = 0x7fffffff;
 
 }  // namespace
@@ -57,12 +66,13 @@ void EmitGridBarrier(llvm::IRBuilderBase& b, Value* counter) {
 }
 
 Value* EmitShuffleXor(llvm::IRBuilderBase& b, Value* value, int mask) {
-  std::string type;
-  llvm::raw_string_ostream(type) << *value->getType();
-  llvm::Function* function = Declare(b, "shuffle_xor." + type, value->getType(), {value->getType(), b.getInt32Ty()},
-                                     llvm::MemoryEffects::inaccessibleMemOnly());
-  function->setConvergent();
-  return b.CreateCall(function, {value, b.getInt32(mask)}, "shuffled");
+  return EmitShuffle(b, "xor", value, b.getInt32(mask));
+}
+Value* EmitShuffleDown(llvm::IRBuilderBase& b, Value* value, int distance) {
+  return EmitShuffle(b, "down", value, b.getInt32(distance));
+}
+Value* EmitShuffleIndex(llvm::IRBuilderBase& b, Value* value, Value* lane) {
+  return EmitShuffle(b, "idx", value, lane);
 }
 
 Value* EmitSharedMemory(llvm::IRBuilderBase& b) {

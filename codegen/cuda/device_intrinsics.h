@@ -7,7 +7,11 @@
 //   void barrier()                                         of the block; orders memory
 //   void grid_barrier(ptr addrspace(1) counter)            of the whole grid, whose blocks are all alive; orders memory
 //   T shuffle_xor.<T>(T value, i32 mask)                   the value of lane (own lane ^ mask) of the warp
+//   T shuffle_down.<T>(T value, i32 distance)              of lane (own lane + distance), the own one behind the last
+//   T shuffle_idx.<T>(T value, i32 lane)                   of lane `lane` % 32
 //   ptr addrspace(3) shared_memory()                       the block's dynamic shared memory, 16-byte aligned
+//
+// Those that are one instruction each are in device_op_table.h.
 #ifndef TAILOR_CODEGEN_CUDA_DEVICE_INTRINSICS_H_
 #define TAILOR_CODEGEN_CUDA_DEVICE_INTRINSICS_H_
 
@@ -31,6 +35,8 @@ void EmitBarrier(llvm::IRBuilderBase& b);
 void EmitGridBarrier(llvm::IRBuilderBase& b, llvm::Value* counter);
 // `value` is an i8, i16, i32, i64, float or double.
 llvm::Value* EmitShuffleXor(llvm::IRBuilderBase& b, llvm::Value* value, int mask);
+llvm::Value* EmitShuffleDown(llvm::IRBuilderBase& b, llvm::Value* value, int distance);
+llvm::Value* EmitShuffleIndex(llvm::IRBuilderBase& b, llvm::Value* value, llvm::Value* lane);
 llvm::Value* EmitSharedMemory(llvm::IRBuilderBase& b);
 
 }  // namespace tailor::device

@@ -1,9 +1,12 @@
 #include "codegen/cuda/lower_device_intrinsics.h"
 
+#include <functional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "codegen/cuda/device_intrinsics.h"
+#include "codegen/cuda/device_op_table.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -21,28 +24,71 @@ constexpr std::pair<const char*, ID> kRegisters[] = {
     {"grid_dim", llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x},
 };
 
-Value* ShuffleWord(llvm::IRBuilderBase& b, Value* word, Value* mask) {
+// Behind "shuffle_" in the names of shuffles.
+constexpr std::pair<const char*, ID> kShuffles[] = {
+    {"xor", llvm::Intrinsic::nvvm_shfl_sync_bfly_i32},
+    {"down", llvm::Intrinsic::nvvm_shfl_sync_down_i32},
+    {"idx", llvm::Intrinsic::nvvm_shfl_sync_idx_i32},
+};
+
+Value* ShuffleWord(llvm::IRBuilderBase& b, ID id, Value* word, Value* lane) {
   // All 32 lanes take part; the last operand says that the whole warp is one segment.
-  return b.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, {}, {b.getInt32(-1), word, mask, b.getInt32(31)},
-                           nullptr, "shuffled");
+  return b.CreateIntrinsic(id, {}, {b.getInt32(-1), word, lane, b.getInt32(31)}, nullptr, "shuffled");
 }
 
 // Values up to 32 bits travel as one word, 64-bit ones as two.
-Value* LowerShuffle(llvm::IRBuilderBase& b, Value* value, Value* mask) {
+Value* LowerShuffle(llvm::IRBuilderBase& b, ID id, Value* value, Value* lane) {
   llvm::Type* type = value->getType();
   const unsigned width = type->getScalarSizeInBits();
   Value* bits = b.CreateBitCast(value, b.getIntNTy(width), "shuffle.bits");
   Value* result = nullptr;
   if (width <= 32) {
-    Value* word = ShuffleWord(b, b.CreateZExt(bits, b.getInt32Ty(), "shuffle.word"), mask);
+    Value* word = ShuffleWord(b, id, b.CreateZExt(bits, b.getInt32Ty(), "shuffle.word"), lane);
     result = b.CreateTrunc(word, bits->getType(), "shuffle.result");
   } else {
-    Value* low = ShuffleWord(b, b.CreateTrunc(bits, b.getInt32Ty(), "shuffle.low"), mask);
-    Value* high = ShuffleWord(b, b.CreateTrunc(b.CreateLShr(bits, 32), b.getInt32Ty(), "shuffle.high"), mask);
+    Value* low = ShuffleWord(b, id, b.CreateTrunc(bits, b.getInt32Ty(), "shuffle.low"), lane);
+    Value* high = ShuffleWord(b, id, b.CreateTrunc(b.CreateLShr(bits, 32), b.getInt32Ty(), "shuffle.high"), lane);
     Value* high_bits = b.CreateShl(b.CreateZExt(high, b.getInt64Ty()), 32, "shuffle.high_bits");
     result = b.CreateOr(high_bits, b.CreateZExt(low, b.getInt64Ty(), "shuffle.low_bits"), "shuffle.result");
   }
   return b.CreateBitCast(result, type, "shuffle");
+}
+
+// A form of device_op_table.h: the instruction that takes `operands` and gives what the intrinsic does.
+using Form = std::function<Value*(llvm::IRBuilderBase& b, std::vector<Value*> operands)>;
+
+// The NVPTX intrinsic with the same operands, some as other types of the same bits.
+Form Instruction(ID id) {
+  return [id](llvm::IRBuilderBase& b, std::vector<Value*> operands) {
+    llvm::SmallVector<llvm::Type*> overloads;
+    if (llvm::Intrinsic::isOverloaded(id)) overloads.push_back(operands[0]->getType());
+    llvm::Function* function = llvm::Intrinsic::getDeclaration(b.GetInsertBlock()->getModule(), id, overloads);
+    for (size_t i = 0; i < operands.size(); ++i) {
+      operands[i] = b.CreateBitCast(operands[i], function->getFunctionType()->getParamType(i));
+    }
+    return b.CreateCall(function, operands);
+  };
+}
+
+// The same with the mask of all lanes of the warp as first operand.
+Form AllLanes(ID id) {
+  return [id](llvm::IRBuilderBase& b, std::vector<Value*> operands) {
+    operands.insert(operands.begin(), b.getInt32(-1));
+    return Instruction(id)(b, std::move(operands));
+  };
+}
+
+const Form* FindForm(llvm::StringRef name) {
+  using namespace llvm::Intrinsic;  // NOLINT: the table names its members
+  static const std::pair<const char*, Form> forms[] = {
+#define TAILOR_ROW(id, name, results, parameters, effects, form) {#name, form},
+      TAILOR_DEVICE_OPS(TAILOR_ROW)
+#undef TAILOR_ROW
+  };
+  for (const auto& [known, form] : forms) {
+    if (name == known) return &form;
+  }
+  return nullptr;
 }
 
 llvm::GlobalVariable* DynamicSharedMemory(llvm::Module& module) {
@@ -55,15 +101,20 @@ llvm::GlobalVariable* DynamicSharedMemory(llvm::Module& module) {
   return shared;
 }
 
-// What `call` becomes; nullptr for a name that no one knows. A barrier becomes a call of no value.
+// What `call` becomes; nullptr for a name that no one knows. What has no value becomes a call of none.
 Value* Lower(llvm::IRBuilderBase& b, llvm::CallInst& call, llvm::StringRef name) {
   for (const auto& [register_name, id] : kRegisters) {
     if (name == register_name) return b.CreateIntrinsic(id, {}, {}, nullptr, name);
   }
   if (name == "barrier") return b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
   if (name == "shared_memory") return DynamicSharedMemory(*call.getModule());
-  if (name.starts_with("shuffle_xor.")) return LowerShuffle(b, call.getArgOperand(0), call.getArgOperand(1));
-  return nullptr;
+  for (const auto& [kind, id] : kShuffles) {
+    llvm::StringRef rest = name;
+    if (!rest.consume_front("shuffle_") || !rest.consume_front(kind)) continue;
+    return LowerShuffle(b, id, call.getArgOperand(0), call.getArgOperand(1));
+  }
+  const Form* form = FindForm(name);
+  return form == nullptr ? nullptr : (*form)(b, {call.arg_begin(), call.arg_end()});
 }
 
 }  // namespace

@@ -1,17 +1,29 @@
-// The host's side of `tailor.device.*` (codegen/cuda/device_intrinsics.h): what kernels call when they are emulated.
+// The host's side of `tailor.device.*` (codegen/cuda/device_intrinsics.h, device_op_table.h): what kernels call when
+// they are emulated.
 #ifndef TAILOR_TESTS_EMULATOR_DEVICE_FUNCTIONS_H_
 #define TAILOR_TESTS_EMULATOR_DEVICE_FUNCTIONS_H_
 
-#include <vector>
+#include <cstdint>
+#include <span>
+#include <string_view>
 
 namespace tailor::simt {
 
-struct DeviceFunction {
-  const char* name;  // behind the prefix: "barrier"
-  void* address;
+// Operand i is in the low bits of slots[i]; result i is put there.
+using DeviceFunction = void (*)(uint64_t* slots);
+inline constexpr int kMostSlots = 16;
+
+struct NamedDeviceFunction {
+  const char* name;  // behind the prefix, without the type behind a dot: "shuffle_xor"
+  DeviceFunction function;
 };
 
-std::vector<DeviceFunction> DeviceFunctions();
+std::span<const NamedDeviceFunction> ThreadFunctions();     // indices, barriers, shuffles
+std::span<const NamedDeviceFunction> AsyncCopyFunctions();  // cp_async_*
+std::span<const NamedDeviceFunction> MatrixFunctions();     // ldmatrix_*, mma_*
+
+// Null if there is none of that name.
+DeviceFunction FindDeviceFunction(std::string_view name);
 
 }  // namespace tailor::simt
 

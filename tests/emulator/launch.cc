@@ -15,8 +15,6 @@ namespace {
 using State = Thread::State;
 
 constexpr size_t kSharedAlignment = 1024;
-// Of shared memory that no one has written: no number in any float type.
-constexpr int kUnwritten = 0xff;
 
 std::string BlockName(const Block& block) { return "block " + std::to_string(block.id); }
 
@@ -161,6 +159,8 @@ void Launch::Open(int64_t id) {
   std::memset(block.shared, kUnwritten, grid.shared_bytes);
   for (Thread& thread : block.threads) {
     thread.state = State::kReady;
+    thread.copies.clear();
+    thread.copy_groups = 0;
     thread.fiber.Start(thread.stack, RunThread);
   }
 }
@@ -188,12 +188,12 @@ bool Launch::RunReady(Thread* lanes) {
 }
 
 bool Launch::FinishWarpOp(Thread* lanes) {
-  void* operands[kWarp];
+  uint64_t* slots[kWarp];
   for (int i = 0; i < kWarp; ++i) {
     if (lanes[i].state != State::kAtWarpOp || lanes[i].place != lanes[0].place) return false;
-    operands[i] = lanes[i].operands;
+    slots[i] = lanes[i].slots;
   }
-  lanes[0].op->run(operands);
+  lanes[0].op->run(slots);
   for (int i = 0; i < kWarp; ++i) lanes[i].state = State::kReady;
   return true;
 }
@@ -306,9 +306,9 @@ void Fail(std::string what) {
 
 std::string NameOf(const Thread& thread) { return BlockName(*thread.block) + ", thread " + std::to_string(thread.id); }
 
-void MeetWarp(const WarpOp& op, void* operands, const void* place) {
+void MeetWarp(const WarpOp& op, uint64_t* slots, const void* place) {
   launch->thread->op = &op;
-  launch->thread->operands = operands;
+  launch->thread->slots = slots;
   WaitIn(State::kAtWarpOp, place);
 }
 

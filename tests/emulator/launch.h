@@ -15,14 +15,25 @@
 namespace tailor::simt {
 
 inline constexpr int kWarp = 32;
+// Every byte of shared memory that holds no value yet: no number in any float type.
+inline constexpr int kUnwritten = 0xff;
 
 // What the lanes of a warp do together once all have come.
 struct WarpOp {
   const char* name;
-  void (*run)(void* const* lanes);  // lanes[i]: what lane i passed to MeetWarp
+  void (*run)(uint64_t* const* lanes);  // lanes[i]: the slots that lane i passed to MeetWarp
 };
 
 struct Block;
+
+// `bytes` bytes, then zeros up to `size`, that have not arrived yet.
+struct AsyncCopy {
+  std::byte* to;
+  const std::byte* from;
+  uint32_t bytes;
+  uint32_t size;
+  int64_t group;
+};
 
 struct Thread {
   enum class State : uint8_t { kReady, kAtWarpOp, kAtBarrier, kAtGridBarrier, kDone };
@@ -31,9 +42,11 @@ struct Thread {
   Block* block = nullptr;
   const void* place = nullptr;  // the call at which it waits
   const WarpOp* op = nullptr;
-  void* operands = nullptr;
+  uint64_t* slots = nullptr;  // of `op`
   Fiber fiber;
   void* stack = nullptr;
+  std::vector<AsyncCopy> copies;  // oldest first
+  int64_t copy_groups = 0;        // closed ones; copies that start now are of the next
 };
 
 struct Block {
@@ -58,7 +71,7 @@ const SimtGrid& RunningGrid();
 std::string NameOf(const Thread& thread);
 
 // Each waits until the others have come to the same `place`, an address in the kernel's code.
-void MeetWarp(const WarpOp& op, void* operands, const void* place);
+void MeetWarp(const WarpOp& op, uint64_t* slots, const void* place);
 void MeetBlock(const void* place);
 // `counter` is zero at the launch's first meeting, and is the meetings' own afterwards.
 void MeetGrid(uint32_t* counter, const void* place);

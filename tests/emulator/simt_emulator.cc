@@ -4,7 +4,6 @@
 #include <mutex>
 #include <vector>
 
-#include "codegen/cuda/device_intrinsics.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -13,7 +12,7 @@
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
-#include "tests/emulator/device_functions.h"
+#include "tests/emulator/call_device_functions.h"
 #include "tests/emulator/launch.h"
 
 namespace tailor {
@@ -28,24 +27,12 @@ std::string BitcodeOf(const llvm::Module& module) {
 
 bool IsKernel(const llvm::Function& function) { return function.getCallingConv() == llvm::CallingConv::PTX_Kernel; }
 
-llvm::orc::SymbolMap DeviceSymbols(llvm::orc::LLJIT& jit) {
-  llvm::orc::SymbolMap symbols;
-  for (const simt::DeviceFunction& function : simt::DeviceFunctions()) {
-    symbols[jit.mangleAndIntern((device::kPrefix + function.name).str())] = {
-        llvm::orc::ExecutorAddr::fromPtr(function.address),
-        llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
-  }
-  return symbols;
-}
-
 std::unique_ptr<llvm::orc::LLJIT> MakeJit() {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   auto machine = llvm::cantFail(llvm::orc::JITTargetMachineBuilder::detectHost());
   machine.setCodeGenOptLevel(llvm::CodeGenOptLevel::None);
-  auto jit = llvm::cantFail(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(machine)).create());
-  llvm::cantFail(jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(DeviceSymbols(*jit))));
-  return jit;
+  return llvm::cantFail(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(machine)).create());
 }
 
 // The module of `bitcode` with the bodies of `kernel` and of what it calls, and no others.
@@ -113,6 +100,7 @@ class SimtEmulator::Code {
     module->setDataLayout(jit_->getDataLayout());
     module->setTargetTriple(jit_->getTargetTriple().str());
     AddEntry(*module, *module->getFunction(kernel));
+    simt::CallDeviceFunctions(*module);
     [[maybe_unused]] const bool broken = llvm::verifyModule(*module, &llvm::errs());
     assert(!broken);
     llvm::cantFail(jit_->addIRModule({std::move(module), std::move(context)}));

@@ -1,0 +1,51 @@
+// cp.async: bytes arrive when the thread waits for their group, as late as they may; until then their place holds what
+// no one wrote.
+#include <algorithm>
+#include <cstring>
+
+#include "tests/emulator/device_functions.h"
+#include "tests/emulator/launch.h"
+
+namespace tailor::simt {
+namespace {
+
+template <uint32_t size>
+void Start(uint64_t* slots) {
+  AsyncCopy copy = {reinterpret_cast<std::byte*>(slots[0]), reinterpret_cast<const std::byte*>(slots[1]),
+                    static_cast<uint32_t>(slots[2]), size, RunningThread().copy_groups};
+  Thread& thread = RunningThread();
+  if (copy.bytes > size) {
+    Fail(NameOf(thread) + ": an asynchronous copy of " + std::to_string(copy.bytes) + " bytes, more than " +
+         std::to_string(size));
+  }
+  if (slots[0] % size != 0 || slots[1] % size != 0) {
+    Fail(NameOf(thread) + ": an asynchronous copy between addresses that are not multiples of " + std::to_string(size));
+  }
+  std::memset(copy.to, kUnwritten, size);
+  thread.copies.push_back(copy);
+}
+
+void Commit(uint64_t*) { ++RunningThread().copy_groups; }
+
+void Wait(uint64_t* slots) {
+  Thread& thread = RunningThread();
+  const int64_t arrived = thread.copy_groups - static_cast<uint32_t>(slots[0]);
+  auto late = std::find_if(thread.copies.begin(), thread.copies.end(), [&](auto& c) { return c.group >= arrived; });
+  std::for_each(thread.copies.begin(), late, [](const AsyncCopy& copy) {
+    std::memcpy(copy.to, copy.from, copy.bytes);
+    std::memset(copy.to + copy.bytes, 0, copy.size - copy.bytes);
+  });
+  thread.copies.erase(thread.copies.begin(), late);
+}
+
+}  // namespace
+
+std::span<const NamedDeviceFunction> AsyncCopyFunctions() {
+  static constexpr NamedDeviceFunction kFunctions[] = {
+      {"cp_async_4", Start<4>},    {"cp_async_8", Start<8>}, {"cp_async_16", Start<16>},
+      {"cp_async_commit", Commit}, {"cp_async_wait", Wait},
+  };
+  return kFunctions;
+}
+
+}  // namespace tailor::simt

@@ -1,0 +1,102 @@
+// ldmatrix and mma.sync, in the layouts that device_op_table.h gives.
+#include <bit>
+#include <cstring>
+
+#include "tests/emulator/device_functions.h"
+#include "tests/emulator/launch.h"
+
+namespace tailor::simt {
+namespace {
+
+// slots[0] is the address of a row; lanes 8m to 8m + 7 have those of matrix m.
+template <int matrices, bool transposed>
+void LoadMatrices(uint64_t* const* lanes) {
+  uint16_t elements[matrices][8][8];
+  for (int row = 0; row < 8 * matrices; ++row) {
+    std::memcpy(elements[row / 8][row % 8], reinterpret_cast<const void*>(lanes[row][0]), sizeof(elements[0][0]));
+  }
+  for (int lane = 0; lane < kWarp; ++lane) {
+    for (int m = 0; m < matrices; ++m) {
+      const int i = lane / 4, j = lane % 4 * 2;
+      const uint32_t low = transposed ? elements[m][j][i] : elements[m][i][j];
+      const uint32_t high = transposed ? elements[m][j + 1][i] : elements[m][i][j + 1];
+      lanes[lane][m] = low | high << 16;
+    }
+  }
+}
+
+template <int matrices, bool transposed>
+void Ldmatrix(uint64_t* slots) {
+  static constexpr WarpOp kLoad = {"ldmatrix", LoadMatrices<matrices, transposed>};
+  const Thread& thread = RunningThread();
+  if (thread.id % kWarp < 8 * matrices && slots[0] % 16 != 0) {
+    Fail(NameOf(thread) + ": ldmatrix of a row at an address that is not a multiple of 16");
+  }
+  MeetWarp(kLoad, slots, __builtin_return_address(0));
+}
+
+struct Bf16 {
+  static constexpr int kDepth = 16;
+  static float At(uint32_t word, int half) { return std::bit_cast<float>((word >> 16 * half) << 16); }
+};
+
+struct F16 {
+  static constexpr int kDepth = 16;
+  static float At(uint32_t word, int half) {
+    const uint32_t bits = word >> 16 * half & 0xffff;
+    const uint32_t magnitude = bits & 0x7fff, sign = bits >> 15 << 31;
+    constexpr uint32_t kInfinity = 0x7c00;
+    if (magnitude >= kInfinity) return std::bit_cast<float>(sign | 0x7f800000 | (magnitude - kInfinity) << 13);
+    if (magnitude < 0x400) return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(magnitude * 0x1p-24f));
+    return std::bit_cast<float>(sign | ((magnitude << 13) + (112u << 23)));
+  }
+};
+
+struct Tf32 {  // the upper 19 bits of a float; the others are not read
+  static constexpr int kDepth = 8;
+  static float At(uint32_t word, int) { return std::bit_cast<float>(word & 0xffffe000); }
+};
+
+// Products and sums in double, rounded to float once.
+template <class Type>
+void MultiplyAdd(uint64_t* const* lanes) {
+  constexpr int kDepth = Type::kDepth, kHalves = kDepth / 8;
+  float a[16][kDepth], b[kDepth][8];
+  for (int lane = 0; lane < kWarp; ++lane) {
+    const int g = lane / 4, t = lane % 4;
+    for (int h = 0; h < kHalves; ++h) {
+      const int k = kHalves * t + h;
+      for (int i = 0; i < 4; ++i) a[g + 8 * (i % 2)][k + 4 * kHalves * (i / 2)] = Type::At(lanes[lane][i], h);
+      for (int i = 0; i < 2; ++i) b[k + 4 * kHalves * i][g] = Type::At(lanes[lane][4 + i], h);
+    }
+  }
+  for (int lane = 0; lane < kWarp; ++lane) {
+    for (int i = 0; i < 4; ++i) {
+      const int row = lane / 4 + 8 * (i / 2), column = lane % 4 * 2 + i % 2;
+      double sum = std::bit_cast<float>(static_cast<uint32_t>(lanes[lane][6 + i]));
+      for (int k = 0; k < kDepth; ++k) sum += double{a[row][k]} * b[k][column];
+      lanes[lane][i] = std::bit_cast<uint32_t>(static_cast<float>(sum));
+    }
+  }
+}
+
+template <class Type>
+void Mma(uint64_t* slots) {
+  static constexpr WarpOp kMultiply = {"mma", MultiplyAdd<Type>};
+  MeetWarp(kMultiply, slots, __builtin_return_address(0));
+}
+
+}  // namespace
+
+std::span<const NamedDeviceFunction> MatrixFunctions() {
+  static constexpr NamedDeviceFunction kFunctions[] = {
+      {"ldmatrix_x1", Ldmatrix<1, false>}, {"ldmatrix_x1_trans", Ldmatrix<1, true>},
+      {"ldmatrix_x2", Ldmatrix<2, false>}, {"ldmatrix_x2_trans", Ldmatrix<2, true>},
+      {"ldmatrix_x4", Ldmatrix<4, false>}, {"ldmatrix_x4_trans", Ldmatrix<4, true>},
+      {"mma_m16n8k16_bf16", Mma<Bf16>},    {"mma_m16n8k16_f16", Mma<F16>},
+      {"mma_m16n8k8_tf32", Mma<Tf32>},
+  };
+  return kFunctions;
+}
+
+}  // namespace tailor::simt

@@ -1,0 +1,74 @@
+// Who a thread is, and how threads meet. The return address of a function that a kernel calls is the place of the call.
+#include "tests/emulator/device_functions.h"
+#include "tests/emulator/launch.h"
+
+namespace tailor::simt {
+namespace {
+
+void ThreadId(uint64_t* slots) { slots[0] = RunningThread().id; }
+void BlockDim(uint64_t* slots) { slots[0] = RunningGrid().threads; }
+void BlockId(uint64_t* slots) { slots[0] = RunningThread().block->id; }
+void GridDim(uint64_t* slots) { slots[0] = RunningGrid().blocks; }
+void SharedMemory(uint64_t* slots) { slots[0] = reinterpret_cast<uint64_t>(RunningThread().block->shared); }
+
+void Barrier(uint64_t*) { MeetBlock(__builtin_return_address(0)); }
+void GridBarrier(uint64_t* slots) { MeetGrid(reinterpret_cast<uint32_t*>(slots[0]), __builtin_return_address(0)); }
+
+// Fibers see each other's stores at once.
+void Fence(uint64_t*) {}
+
+constexpr WarpOp kWarpBarrier = {"a barrier of the warp", [](uint64_t* const*) {}};
+void WarpBarrier(uint64_t* slots) { MeetWarp(kWarpBarrier, slots, __builtin_return_address(0)); }
+
+// slots[0] is a lane's value, slots[1] the lane that it wants the value of; -1: its own.
+constexpr WarpOp kShuffle = {"a shuffle", [](uint64_t* const* lanes) {
+                               uint64_t offered[kWarp];
+                               for (int i = 0; i < kWarp; ++i) offered[i] = lanes[i][0];
+                               for (int i = 0; i < kWarp; ++i) lanes[i][0] = offered[lanes[i][1]];
+                             }};
+int Lane() { return RunningThread().id % kWarp; }
+int Operand(uint64_t slot) { return static_cast<int32_t>(slot); }
+
+void ShuffleXor(uint64_t* slots) {
+  slots[1] = (Lane() ^ Operand(slots[1])) % kWarp;
+  MeetWarp(kShuffle, slots, __builtin_return_address(0));
+}
+void ShuffleDown(uint64_t* slots) {
+  const int from = Lane() + Operand(slots[1]);
+  slots[1] = from < kWarp ? from : Lane();
+  MeetWarp(kShuffle, slots, __builtin_return_address(0));
+}
+void ShuffleIndex(uint64_t* slots) {
+  slots[1] = static_cast<uint32_t>(slots[1]) % kWarp;
+  MeetWarp(kShuffle, slots, __builtin_return_address(0));
+}
+
+constexpr WarpOp kBallot = {"a ballot", [](uint64_t* const* lanes) {
+                              uint64_t bits = 0;
+                              for (int i = 0; i < kWarp; ++i) bits |= (lanes[i][0] & 1) << i;
+                              for (int i = 0; i < kWarp; ++i) lanes[i][0] = bits;
+                            }};
+void Ballot(uint64_t* slots) { MeetWarp(kBallot, slots, __builtin_return_address(0)); }
+
+}  // namespace
+
+std::span<const NamedDeviceFunction> ThreadFunctions() {
+  static constexpr NamedDeviceFunction kFunctions[] = {
+      {"thread_id", ThreadId},
+      {"block_dim", BlockDim},
+      {"block_id", BlockId},
+      {"grid_dim", GridDim},
+      {"shared_memory", SharedMemory},
+      {"barrier", Barrier},
+      {"grid_barrier", GridBarrier},
+      {"warp_barrier", WarpBarrier},
+      {"fence", Fence},
+      {"shuffle_xor", ShuffleXor},
+      {"shuffle_down", ShuffleDown},
+      {"shuffle_idx", ShuffleIndex},
+      {"ballot", Ballot},
+  };
+  return kFunctions;
+}
+
+}  // namespace tailor::simt

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -72,6 +73,33 @@ absl::StatusOr<int> RunProcess(const std::vector<std::string>& arguments, const 
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+class Ptxas : public Assembler {
+ public:
+  explicit Ptxas(std::string path) : path_(std::move(path)) {}
+
+  std::string name() const override { return absl::StrCat("ptxas ", path_); }
+
+  absl::StatusOr<Assembly> Assemble(absl::string_view ptx, const CudaTarget& target) const override {
+    const TemporaryFolder folder;
+    if (!folder.exists()) return absl::InternalError("cannot make a temporary folder for ptxas");
+    const std::string source = folder.File("kernel.ptx"), cubin = folder.File("kernel.cubin"), log = folder.File("log");
+    std::ofstream(source, std::ios::binary) << ptx;
+    TAILOR_ASSIGN_OR_RETURN(int status, RunProcess({path_, "-v", "-arch", target.name, "-o", cubin, source}, log));
+    Assembly assembly{.log = ReadFile(log)};
+    if (status != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("ptxas -arch ", target.name, " exits ", status, ": ", assembly.log));
+    }
+    const std::string bytes = ReadFile(cubin);
+    const auto* first = reinterpret_cast<const std::byte*>(bytes.data());
+    assembly.cubin.assign(first, first + bytes.size());
+    return assembly;
+  }
+
+ private:
+  const std::string path_;
+};
+
 }  // namespace
 
 absl::StatusOr<std::string> FindPtxas() {
@@ -86,20 +114,12 @@ absl::StatusOr<std::string> FindPtxas() {
   return absl::NotFoundError(absl::StrCat("no ptxas in ", absl::StrJoin(folders, ", ")));
 }
 
+std::unique_ptr<Assembler> MakePtxas(std::string path) { return std::make_unique<Ptxas>(std::move(path)); }
+
 absl::StatusOr<std::vector<std::byte>> AssemblePtx(const std::string& ptxas, absl::string_view ptx,
                                                    const CudaTarget& target) {
-  const TemporaryFolder folder;
-  if (!folder.exists()) return absl::InternalError("cannot make a temporary folder for ptxas");
-  const std::string source = folder.File("kernel.ptx"), cubin = folder.File("kernel.cubin"), log = folder.File("log");
-  std::ofstream(source, std::ios::binary) << ptx;
-  TAILOR_ASSIGN_OR_RETURN(int status, RunProcess({ptxas, "-arch", target.name, "-o", cubin, source}, log));
-  if (status != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("ptxas -arch ", target.name, " exits ", status, ": ", ReadFile(log)));
-  }
-  const std::string bytes = ReadFile(cubin);
-  const auto* first = reinterpret_cast<const std::byte*>(bytes.data());
-  return std::vector<std::byte>(first, first + bytes.size());
+  TAILOR_ASSIGN_OR_RETURN(Assembly assembly, Ptxas(ptxas).Assemble(ptx, target));
+  return std::move(assembly.cubin);
 }
 
 }  // namespace tailor

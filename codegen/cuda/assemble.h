@@ -1,13 +1,15 @@
-// PTX to cubins by NVIDIA's assembler, where the machine has it.
+// PTX to cubins by NVIDIA's assembler as a process, where the machine has it.
 #ifndef TAILOR_CODEGEN_CUDA_ASSEMBLE_H_
 #define TAILOR_CODEGEN_CUDA_ASSEMBLE_H_
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "codegen/cuda/assembler.h"
 #include "codegen/cuda/cuda_target.h"
 
 namespace tailor {
@@ -16,8 +18,10 @@ namespace tailor {
 // places that were searched.
 absl::StatusOr<std::string> FindPtxas();
 
-// The cubin (an ELF file) of `ptx` for `target`. Runs `ptxas` as a process, without a shell, on temporary files
-// that are gone on return. INVALID_ARGUMENT with the assembler's messages if it refuses.
+// Runs the program at `path`, without a shell, on temporary files that are gone when it returns.
+std::unique_ptr<Assembler> MakePtxas(std::string path);
+
+// The cubin that ptxas at path `ptxas` makes of `ptx`, whatever it notes. As Assembler::Assemble.
 absl::StatusOr<std::vector<std::byte>> AssemblePtx(const std::string& ptxas, absl::string_view ptx,
                                                    const CudaTarget& target);
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/cuda/assemble.h"
+#include "codegen/cuda/assembler.h"
 #include "codegen/cuda/compile_ptx.h"
 #include "codegen/cuda/join_ptx.h"
 #include "codegen/job_pool.h"
@@ -49,17 +49,18 @@ absl::StatusOr<std::string> JoinBitcode(const std::vector<std::string>& modules)
 
 class ImageBuild {
  public:
-  ImageBuild(int modules, const EmitDeviceModule& emit, absl::Span<const CudaTarget> targets)
+  ImageBuild(int modules, const EmitDeviceModule& emit, absl::Span<const CudaTarget> targets, bool accept_notes)
       : modules_(modules),
         emit_(emit),
         targets_(targets.begin(), targets.end()),
         parts_(targets.size(), std::vector<std::string>(modules)),
-        images_(targets.size()) {
+        images_(targets.size()),
+        accept_notes_(accept_notes) {
     std::stable_sort(targets_.begin(), targets_.end(),
                      [](const CudaTarget& a, const CudaTarget& b) { return a.ptx_version > b.ptx_version; });
-    absl::StatusOr<std::string> found = FindPtxas();
-    if (found.ok()) ptxas_ = *found;
-    assembler_ = found.ok() ? absl::StrCat("ptxas: ", *found) : std::string(found.status().message());
+    auto found = FindAssembler();
+    if (found.ok()) assembler_ = *std::move(found);
+    said_ = assembler_ != nullptr ? assembler_->name() : std::string(found.status().message());
   }
 
   absl::StatusOr<DeviceImages> Run(const DeviceImageOptions& options) {
@@ -71,8 +72,8 @@ class ImageBuild {
     TAILOR_RETURN_IF_ERROR(RunJobs(
         options.threads, static_cast<int>(targets_.size()), [&](int target) { return MakeImage(target); },
         [&](double share) { return report(share, 0.5, 0.5); }));
-    if (!ptxas_.empty()) AddFloor();
-    return DeviceImages{std::move(images_), assembler_};
+    if (assembler_ != nullptr) AddFloor();
+    return DeviceImages{std::move(images_), said_};
   }
 
  private:
@@ -101,13 +102,14 @@ class ImageBuild {
       image.kind = DeviceImageKind::kIr;
       TAILOR_ASSIGN_OR_RETURN(const std::string bitcode, JoinBitcode(parts_[number]));
       image.bytes = BytesOf(bitcode);
-    } else if (ptxas_.empty()) {
+    } else if (assembler_ == nullptr) {
       image.kind = DeviceImageKind::kPtx;
       image.bytes = PtxBytes(number);
     } else {
-      absl::StatusOr<std::vector<std::byte>> cubin = AssemblePtx(ptxas_, JoinPtx(parts_[number]), target);
-      TAILOR_RETURN_IF_ERROR(Named(number, cubin.status()));
-      image.bytes = *std::move(cubin);
+      absl::StatusOr<Assembly> assembly = assembler_->Assemble(JoinPtx(parts_[number]), target);
+      TAILOR_RETURN_IF_ERROR(Named(number, assembly.status()));
+      if (!accept_notes_) TAILOR_RETURN_IF_ERROR(Named(number, CheckAssemblerLog(assembly->log)));
+      image.bytes = std::move(assembly->cubin);
     }
     return absl::OkStatus();
   }
@@ -135,15 +137,16 @@ class ImageBuild {
   std::vector<CudaTarget> targets_;              // latest first
   std::vector<std::vector<std::string>> parts_;  // by target and module
   std::vector<BuiltDeviceImage> images_;         // by target, then the floor
-  std::string ptxas_;                            // empty: none
-  std::string assembler_;
+  std::unique_ptr<Assembler> assembler_;         // null: none
+  std::string said_;                             // its name, or why there is none
+  const bool accept_notes_;
 };
 
 }  // namespace
 
 absl::StatusOr<DeviceImages> MakeDeviceImages(int modules, const EmitDeviceModule& emit,
                                               absl::Span<const CudaTarget> targets, const DeviceImageOptions& options) {
-  return ImageBuild(modules, emit, targets).Run(options);
+  return ImageBuild(modules, emit, targets, options.accept_notes).Run(options);
 }
 
 }  // namespace tailor

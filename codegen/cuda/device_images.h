@@ -31,7 +31,8 @@ struct DeviceImages {
 using EmitDeviceModule = std::function<absl::Status(const CudaTarget& target, int number, llvm::Module& module)>;
 
 struct DeviceImageOptions {
-  int threads = 1;  // modules, then images, are made in parallel
+  int threads = 1;            // modules, then images, are made in parallel
+  bool accept_notes = false;  // kernels may spill, and be what CheckAssemblerLog refuses
   // As in RunJobs.
   std::function<absl::Status(double)> report = [](double) { return absl::OkStatus(); };
 };
@@ -39,7 +40,8 @@ struct DeviceImageOptions {
 // Makes the images of a variant whose kernels are split into modules 0 to `modules` - 1, which define distinct symbols;
 // the split decides nothing but what runs in parallel. Per target, latest first: a cubin, or, where this machine has no
 // assembler, PTX that ends in NUL; for "simt" the bitcode of all modules as they were emitted. Behind the cubins, once,
-// the PTX of the earliest target that later ones run. A failure of `emit`, or of the assembler, names the target.
+// the PTX of the earliest target that later ones run. A failure of `emit`, or of the assembler,
+// and what CheckAssemblerLog says of a kernel, name the target.
 absl::StatusOr<DeviceImages> MakeDeviceImages(int modules, const EmitDeviceModule& emit,
                                               absl::Span<const CudaTarget> targets,
                                               const DeviceImageOptions& options = {});

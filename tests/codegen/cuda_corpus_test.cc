@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/build_host_program.h"
-#include "codegen/cuda/assemble.h"
+#include "codegen/cuda/assembler.h"
 #include "codegen/cuda/device_images.h"
 #include "codegen/cuda/emit_cuda_loops.h"
 #include "graph/text.h"
@@ -68,7 +68,7 @@ void ExpectAssembles(const std::vector<KernelPlan>& plans, const std::vector<Cud
 class CudaCorpus : public testing::Test {
  protected:
   void SetUp() override {
-    if (!FindPtxas().ok()) GTEST_SKIP() << FindPtxas().status().message();
+    if (!FindAssembler().ok()) GTEST_SKIP() << FindAssembler().status().message();
   }
 
   // All that graphs are lowered for have equal traits.

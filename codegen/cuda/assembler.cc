@@ -1,0 +1,74 @@
+#include "codegen/cuda/assembler.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "codegen/cuda/assemble.h"
+#include "codegen/cuda/nv_jit_link.h"
+
+namespace tailor {
+namespace {
+
+constexpr absl::string_view kFatalNotes[] = {"(C7504)", "(C7508)", "(C7509)", "(C7511)", "(C7515)"};
+
+// What follows `before` in `line` up to `after`; empty where it is not there.
+absl::string_view Between(absl::string_view line, absl::string_view before, absl::string_view after) {
+  const size_t found = line.find(before);
+  if (found == absl::string_view::npos) return {};
+  line.remove_prefix(found + before.size());
+  return line.substr(0, line.find(after));
+}
+
+bool Spills(absl::string_view line) {
+  return absl::StrContains(line, "bytes spill") &&
+         !absl::StrContains(line, " 0 bytes spill stores, 0 bytes spill loads");
+}
+
+bool IsFatal(absl::string_view line) {
+  return Spills(line) || std::any_of(std::begin(kFatalNotes), std::end(kFatalNotes),
+                                     [&](absl::string_view note) { return absl::StrContains(line, note); });
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Assembler>> FindAssembler() {
+  const char* only = std::getenv("TAILOR_ASSEMBLER");
+  const auto wanted = [&](absl::string_view name) { return only == nullptr || name == only; };
+  std::vector<std::string> problems;
+  if (wanted("nvjitlink")) {
+    auto found = LoadNvJitLink();
+    if (found.ok()) return found;
+    problems.push_back(std::string(found.status().message()));
+  }
+  if (wanted("ptxas")) {
+    auto path = FindPtxas();
+    if (path.ok()) return MakePtxas(*std::move(path));
+    problems.push_back(std::string(path.status().message()));
+  }
+  if (problems.empty()) problems.push_back(absl::StrCat("TAILOR_ASSEMBLER is ", only));
+  return absl::NotFoundError(absl::StrJoin(problems, "; "));
+}
+
+absl::Status CheckAssemblerLog(absl::string_view log) {
+  std::vector<std::string> problems;
+  std::string kernel;
+  for (absl::string_view line : absl::StrSplit(log, '\n')) {
+    for (absl::string_view before : {"entry function '", "Function properties for "}) {
+      const absl::string_view named = Between(line, before, "'");
+      if (!named.empty()) kernel = std::string(named);
+    }
+    if (!IsFatal(line)) continue;
+    const absl::string_view named = Between(line, "function '", "'");
+    problems.push_back(absl::StrCat("kernel ", named.empty() ? absl::string_view(kernel) : named, ": ",
+                                    absl::StripAsciiWhitespace(line)));
+  }
+  if (problems.empty()) return absl::OkStatus();
+  return absl::InternalError(absl::StrJoin(problems, "; "));
+}
+
+}  // namespace tailor

@@ -1,6 +1,9 @@
 #include "codegen/cuda/emit_cuda_product.h"
 
+#include <memory>
+
 #include "absl/strings/str_cat.h"
+#include "codegen/cuda/matrix_loop.h"
 #include "codegen/cuda/multiply_add_loop.h"
 #include "codegen/cuda/product_epilogue.h"
 #include "codegen/cuda/product_frame.h"
@@ -10,13 +13,19 @@
 namespace tailor {
 namespace {
 
-void EmitVersion(KernelPlan plan, const Contraction& contraction, const CudaVersion& version, bool along_rows,
-                 const std::string& name, llvm::Module& module) {
+std::unique_ptr<ProductLoop> MakeLoop(ProductFrame& product) {
+  if (product.tile().kind == ProductTile::Kind::kMatrix) return std::make_unique<MatrixLoop>(product);
+  return std::make_unique<MultiplyAddLoop>(product);
+}
+
+// `plan` is a copy, to which coefficients are added.
+void EmitVersion(KernelPlan plan, const Contraction& contraction, const CudaVersion& version, const std::string& name,
+                 llvm::Module& module) {
   llvm::IRBuilder<> b(module.getContext());
-  ProductFrame product(b, module, plan, contraction, version, name);
-  MultiplyAddLoop loop(product);
-  loop.Emit();
-  EmitProductEpilogue(product, along_rows, [&](llvm::Value* first) { loop.EmitStage(along_rows, first); });
+  ProductFrame product(b, module, plan, contraction, TypesOf(plan, contraction), version, name);
+  const std::unique_ptr<ProductLoop> loop = MakeLoop(product);
+  loop->Emit();
+  EmitProductEpilogue(product, [&](llvm::Value* first) { loop->EmitStage(first); });
   b.CreateRetVoid();
 }
 
@@ -25,10 +34,8 @@ void EmitVersion(KernelPlan plan, const Contraction& contraction, const CudaVers
 absl::Status EmitCudaProduct(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name,
                              llvm::Module& module) {
   TAILOR_ASSIGN_OR_RETURN(const Contraction contraction, ReadContraction(plan));
-  KernelPlan accesses = plan;  // coefficient queries append expressions
-  const bool along_rows = StoresAlongRows(accesses, contraction);
   for (size_t i = 0; i < schedule.versions.size(); ++i) {
-    EmitVersion(plan, contraction, schedule.versions[i], along_rows, absl::StrCat(name, "_v", i), module);
+    EmitVersion(plan, contraction, schedule.versions[i], absl::StrCat(name, "_v", i), module);
   }
   return absl::OkStatus();
 }

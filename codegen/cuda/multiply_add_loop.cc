@@ -22,10 +22,10 @@ MultiplyAddLoop::MultiplyAddLoop(ProductFrame& product)
       tile_(product.tile()),
       vector_(16 / SizeOf(product.contraction().accumulate)),
       along_rows_(RowsLieSideBySide(product.plan(), product.contraction())) {
-  const int lanes = tile_.columns / tile_.thread_columns;
+  const int lanes = tile_.columns / tile_.part_columns;
   lane_ = b_.CreateURem(product.thread(), b_.getInt32(lanes), "lane");
-  row_ = b_.CreateMul(b_.CreateUDiv(product.thread(), b_.getInt32(lanes)), b_.getInt32(tile_.thread_rows), "row");
-  for (int i = 0; i < tile_.thread_rows * tile_.thread_columns; ++i) {
+  row_ = b_.CreateMul(b_.CreateUDiv(product.thread(), b_.getInt32(lanes)), b_.getInt32(tile_.part_rows), "row");
+  for (int i = 0; i < tile_.part_rows * tile_.part_columns; ++i) {
     sums_.push_back(b_.CreateAlloca(product.sum_type(), nullptr, "sum"));
     b_.CreateStore(llvm::Constant::getNullValue(product.sum_type()), sums_.back());
   }
@@ -33,18 +33,18 @@ MultiplyAddLoop::MultiplyAddLoop(ProductFrame& product)
 
 // Steps at once in shared memory: [2][depth][LeftRow | columns].
 Value* MultiplyAddLoop::Left(Value* buffer) {
-  const int row = LeftRow(tile_, 16 / vector_), elements = tile_.depth * (row + tile_.columns);
+  const int row = LeftRow(tile_, product_.types()), elements = tile_.depth * (row + tile_.columns);
   return b_.CreateInBoundsGEP(product_.sum_type(), product_.shared(), b_.CreateMul(buffer, b_.getInt32(elements)),
                               "left.buffer");
 }
 
 Value* MultiplyAddLoop::Right(Value* buffer) {
-  const int elements = tile_.depth * LeftRow(tile_, 16 / vector_);
+  const int elements = tile_.depth * LeftRow(tile_, product_.types());
   return b_.CreateConstInBoundsGEP1_32(product_.sum_type(), Left(buffer), elements, "right.buffer");
 }
 
 Value* MultiplyAddLoop::Column(int group) {
-  const int groups = tile_.thread_columns / vector_;
+  const int groups = tile_.part_columns / vector_;
   Value* within = b_.CreateMul(lane_, b_.getInt32(vector_));
   return b_.CreateAdd(within, b_.getInt32(group * tile_.columns / groups), "column");
 }
@@ -62,19 +62,12 @@ MultiplyAddLoop::Place MultiplyAddLoop::RightPlace(int i) {
   return {b_.CreateURem(element, columns), b_.CreateUDiv(element, columns)};
 }
 
-// first + offset, or the last of `extent` where that lies beyond.
-Value* MultiplyAddLoop::Existing(Value* first, Value* offset, Value* extent) {
-  Value* index = b_.CreateAdd(first, b_.CreateZExt(offset, b_.getInt64Ty()));
-  return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, index, b_.CreateSub(extent, b_.getInt64(1)), nullptr,
-                                  "existing");
-}
-
 // Beyond the last row or column some other is read, whose sums no one stores; beyond K both sides are zero.
 MultiplyAddLoop::Brought MultiplyAddLoop::EmitBring(Value* k) {
   const bool whole = product_.IsMultiple(product_.contraction().k, tile_.depth);
   Value* zero = llvm::Constant::getNullValue(product_.sum_type());
   const auto guarded = [&](const Place& place, llvm::function_ref<Value*(Value * k)> element) {
-    Value* value = element(Existing(k, place.k, product_.depth()));
+    Value* value = element(product_.Existing(k, place.k, product_.depth()));
     if (whole) return value;
     Value* at = b_.CreateAdd(k, b_.CreateZExt(place.k, b_.getInt64Ty()));
     return b_.CreateSelect(b_.CreateICmpSLT(at, product_.depth(), "inside"), value, zero, "brought");
@@ -83,12 +76,12 @@ MultiplyAddLoop::Brought MultiplyAddLoop::EmitBring(Value* k) {
   const int threads = product_.version().threads;
   for (int i = 0; i < tile_.rows * tile_.depth / threads; ++i) {
     const Place place = LeftPlace(i);
-    Value* m = Existing(product_.first_row(), place.along, product_.rows());
+    Value* m = product_.Existing(product_.first_row(), place.along, product_.rows());
     brought.left.push_back(guarded(place, [&](Value* at) { return product_.EmitLeft(m, at); }));
   }
   for (int i = 0; i < tile_.columns * tile_.depth / threads; ++i) {
     const Place place = RightPlace(i);
-    Value* n = Existing(product_.first_column(), place.along, product_.columns());
+    Value* n = product_.Existing(product_.first_column(), place.along, product_.columns());
     brought.right.push_back(guarded(place, [&](Value* at) { return product_.EmitRight(at, n); }));
   }
   return brought;
@@ -102,7 +95,7 @@ void MultiplyAddLoop::EmitPut(const Brought& brought, Value* buffer) {
   };
   Value *left = Left(buffer), *right = Right(buffer);
   for (size_t i = 0; i < brought.left.size(); ++i) {
-    put(left, LeftPlace(i), LeftRow(tile_, 16 / vector_), brought.left[i]);
+    put(left, LeftPlace(i), LeftRow(tile_, product_.types()), brought.left[i]);
   }
   for (size_t i = 0; i < brought.right.size(); ++i) put(right, RightPlace(i), tile_.columns, brought.right[i]);
 }
@@ -123,10 +116,10 @@ void MultiplyAddLoop::EmitMultiply(Value* buffer) {
   Value *left = Left(buffer), *right = Right(buffer);
   for (int k = 0; k < tile_.depth; ++k) {
     std::vector<Value*> row_offsets, column_offsets;
-    for (int r = 0; r < tile_.thread_rows; r += vector_) {
-      row_offsets.push_back(b_.CreateAdd(row_, b_.getInt32(k * LeftRow(tile_, 16 / vector_) + r)));
+    for (int r = 0; r < tile_.part_rows; r += vector_) {
+      row_offsets.push_back(b_.CreateAdd(row_, b_.getInt32(k * LeftRow(tile_, product_.types()) + r)));
     }
-    for (int group = 0; group < tile_.thread_columns / vector_; ++group) {
+    for (int group = 0; group < tile_.part_columns / vector_; ++group) {
       column_offsets.push_back(b_.CreateAdd(Column(group), b_.getInt32(k * tile_.columns)));
     }
     const std::vector<Value*> x = EmitVectors(left, row_offsets), y = EmitVectors(right, column_offsets);
@@ -155,14 +148,14 @@ void MultiplyAddLoop::Emit() {
   });
 }
 
-void MultiplyAddLoop::EmitStage(bool along_rows, Value* first) {
+void MultiplyAddLoop::EmitStage(Value* first) {
   Value* row = b_.CreateSub(row_, first, "pass.row");
   EmitIf(b_, b_.CreateICmpULT(row, b_.getInt32(tile_.pass_rows), "in.pass"), "stage", [&] {
-    for (int r = 0; r < tile_.thread_rows; ++r) {
-      for (int c = 0; c < tile_.thread_columns; ++c) {
+    for (int r = 0; r < tile_.part_rows; ++r) {
+      for (int c = 0; c < tile_.part_columns; ++c) {
         Value* column = b_.CreateAdd(Column(c / vector_), b_.getInt32(c % vector_));
-        Value* sum = b_.CreateLoad(product_.sum_type(), sums_[r * tile_.thread_columns + c], "sum");
-        b_.CreateAlignedStore(sum, StagedSum(product_, along_rows, b_.CreateAdd(row, b_.getInt32(r)), column),
+        Value* sum = b_.CreateLoad(product_.sum_type(), sums_[r * tile_.part_columns + c], "sum");
+        b_.CreateAlignedStore(sum, StagedSum(product_, b_.CreateAdd(row, b_.getInt32(r)), column),
                               llvm::Align(16 / vector_));
       }
     }

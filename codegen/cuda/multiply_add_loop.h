@@ -4,21 +4,19 @@
 
 #include <vector>
 
-#include "codegen/cuda/product_frame.h"
+#include "codegen/cuda/product_loop.h"
 
 namespace tailor {
 
-// Per step of K, a thread reads thread_rows + thread_columns elements of shared memory, 16 bytes at a time, for
-// thread_rows * thread_columns multiplications. Two steps' operands are there: while one is multiplied the next is on
+// Per step of K, a thread reads part_rows + part_columns elements of shared memory, 16 bytes at a time, for
+// part_rows * part_columns multiplications. Two steps' operands are there: while one is multiplied the next is on
 // its way through registers. K ascends in one chain of sums.
-class MultiplyAddLoop {
+class MultiplyAddLoop : public ProductLoop {
  public:
   explicit MultiplyAddLoop(ProductFrame& product);
 
-  // Emits the loop. Every thread must arrive.
-  void Emit();
-  // Emits, for each of the thread's sums, a store where StagedSum says, if its row is one of the pass from `first` on.
-  void EmitStage(bool along_rows, llvm::Value* first);
+  void Emit() override;
+  void EmitStage(llvm::Value* first) override;
 
  private:
   // What one thread brings from memory for a step.
@@ -35,7 +33,6 @@ class MultiplyAddLoop {
   void EmitPut(const Brought& brought, llvm::Value* buffer);
   void EmitMultiply(llvm::Value* buffer);
   std::vector<llvm::Value*> EmitVectors(llvm::Value* base, llvm::ArrayRef<llvm::Value*> offsets);
-  llvm::Value* Existing(llvm::Value* first, llvm::Value* offset, llvm::Value* extent);
   llvm::Value* Left(llvm::Value* buffer);
   llvm::Value* Right(llvm::Value* buffer);
   llvm::Value* Column(int group);  // i32: the thread's first column in the group

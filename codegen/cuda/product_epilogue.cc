@@ -34,16 +34,18 @@ void EmitElement(ProductFrame& product, Value* m, Value* n, Value* sum) {
 
 }  // namespace
 
-Value* StagedSum(ProductFrame& product, bool along_rows, Value* row, Value* column) {
+Value* StagedSum(ProductFrame& product, Value* row, Value* column) {
   llvm::IRBuilderBase& b = product.b();
-  Value* offset = b.CreateAdd(b.CreateMul(row, b.getInt32(StagedRow(product.tile(), along_rows))), column, "staged");
+  Value* offset =
+      b.CreateAdd(b.CreateMul(row, b.getInt32(StagedRow(product.tile(), product.types()))), column, "staged");
   return b.CreateInBoundsGEP(product.sum_type(), product.shared(), offset, "staged.sum");
 }
 
-void EmitProductEpilogue(ProductFrame& product, bool along_rows, llvm::function_ref<void(Value* first)> stage) {
+void EmitProductEpilogue(ProductFrame& product, llvm::function_ref<void(Value* first)> stage) {
   llvm::IRBuilderBase& b = product.b();
   const ProductTile& tile = product.tile();
   const Contraction& c = product.contraction();
+  const bool along_rows = product.types().stores_along_rows;
   const auto wide = [&](Value* value) { return b.CreateZExt(value, b.getInt64Ty()); };
   EmitLoop(b, b.getInt64(0), b.getInt64(tile.rows), tile.pass_rows, "pass", [&](Value* pass) {
     Value* first = b.CreateTrunc(pass, b.getInt32Ty(), "pass.first");
@@ -61,7 +63,7 @@ void EmitProductEpilogue(ProductFrame& product, bool along_rows, llvm::function_
       Value* exists = b.CreateAnd(b.CreateICmpSLT(m, product.rows()), b.CreateICmpSLT(n, product.columns()), "exists");
       if (elements % threads != 0) exists = b.CreateAnd(exists, b.CreateICmpULT(element, b.getInt32(elements)));
       EmitIf(b, exists, "epilogue", [&] {
-        Value* address = StagedSum(product, along_rows, row, column);
+        Value* address = StagedSum(product, row, column);
         const llvm::Align align(SizeOf(c.accumulate));
         EmitElement(product, m, n, b.CreateAlignedLoad(product.sum_type(), address, align, "sum"));
       });

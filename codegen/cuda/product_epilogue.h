@@ -10,12 +10,11 @@ namespace tailor {
 
 // Emits, for each pass of ProductTile::pass_rows rows of the block's tile: `stage(first)`, which leaves the sums of
 // rows first, first + 1, ... (i32, of the tile) at StagedSum, and the stages that follow the sum for all its elements
-// that exist. All threads of the block must arrive; the shared memory is the epilogue's from here on. `along_rows`: as
-// StoresAlongRows says.
-void EmitProductEpilogue(ProductFrame& product, bool along_rows, llvm::function_ref<void(llvm::Value* first)> stage);
+// that exist. All threads of the block must arrive; the shared memory is the epilogue's from here on.
+void EmitProductEpilogue(ProductFrame& product, llvm::function_ref<void(llvm::Value* first)> stage);
 
 // Where the sum of `row`, counted from the first of the pass, and `column` of the tile is staged; both i32.
-llvm::Value* StagedSum(ProductFrame& product, bool along_rows, llvm::Value* row, llvm::Value* column);
+llvm::Value* StagedSum(ProductFrame& product, llvm::Value* row, llvm::Value* column);
 
 }  // namespace tailor
 

@@ -14,11 +14,20 @@ Value* EmitTiles(llvm::IRBuilderBase& b, Value* extent, int size, const char* na
 
 }  // namespace
 
+ProductTypes TypesOf(const KernelPlan& plan, const Contraction& contraction) {
+  KernelPlan accesses = plan;  // coefficient queries append expressions
+  return {.operand = plan.buffers[contraction.rhs.ref].dtype,
+          .accumulate = contraction.accumulate,
+          .stores_along_rows = StoresAlongRows(accesses, contraction)};
+}
+
 ProductFrame::ProductFrame(llvm::IRBuilderBase& b, llvm::Module& module, KernelPlan& plan,
-                           const Contraction& contraction, const CudaVersion& version, const std::string& name)
+                           const Contraction& contraction, const ProductTypes& types, const CudaVersion& version,
+                           const std::string& name)
     : b_(b),
       plan_(plan),
       c_(contraction),
+      types_(types),
       version_(version),
       left_(plan.Add(contraction.lhs)),
       right_(plan.Add(contraction.rhs)),
@@ -62,11 +71,11 @@ Value* ProductFrame::ToSum(DType dtype, Value* value) {
   return EmitScalarOp(b_, target_, OpKind::kCast, dtype, c_.accumulate, {value});
 }
 
-Value* ProductFrame::EmitLeft(Value* m, Value* k) {
+// The axes' values for the element of the left operand; a box's own axes where it is one.
+void ProductFrame::SetLeft(Value* m, Value* k) {
   scalars_.SetAxis(c_.m, m);
   scalars_.SetAxis(c_.k, k);
-  const DType dtype = plan_.buffers[c_.lhs.ref].dtype;
-  if (c_.fill < 0) return ToSum(dtype, scalars_.Emit(left_));
+  if (c_.fill < 0) return;
   const Statement& fill = plan_.stages[c_.fill].statements[0];
   std::vector<Value*> indices;
   for (ExprId index : c_.lhs.args) indices.push_back(scalars_.Emit(index));
@@ -74,7 +83,20 @@ Value* ProductFrame::EmitLeft(Value* m, Value* k) {
     const Expr& index = plan_.exprs[fill.indices[d]];
     if (index.kind == ExprKind::kAxis) scalars_.SetAxis(index.ref, indices[d]);
   }
-  return ToSum(dtype, scalars_.Emit(fill.value));
+}
+
+Value* ProductFrame::EmitLeft(Value* m, Value* k) {
+  SetLeft(m, k);
+  const ExprId element = c_.fill < 0 ? left_ : plan_.stages[c_.fill].statements[0].value;
+  return ToSum(plan_.buffers[c_.lhs.ref].dtype, scalars_.Emit(element));
+}
+
+Value* ProductFrame::EmitLeftBits(Value* m, Value* k) {
+  SetLeft(m, k);
+  const DType dtype = plan_.buffers[c_.lhs.ref].dtype;
+  if (c_.fill >= 0) return ToMemory(b_, dtype, scalars_.Emit(plan_.stages[c_.fill].statements[0].value));
+  Value* address = scalars_.AddressOf(c_.lhs.ref, c_.lhs.args);
+  return b_.CreateAlignedLoad(MemoryType(b_.getContext(), dtype, 1), address, llvm::Align(SizeOf(dtype)), "left.bits");
 }
 
 Value* ProductFrame::EmitRight(Value* k, Value* n) {
@@ -86,6 +108,12 @@ Value* ProductFrame::EmitRight(Value* k, Value* n) {
 Value* ProductFrame::EmitMultiplyAdd(Value* x, Value* y, Value* sum) {
   if (!IsFloat(c_.accumulate)) return b_.CreateAdd(sum, b_.CreateMul(x, y, "product"), "sum.next");
   return b_.CreateIntrinsic(llvm::Intrinsic::fma, {sum_type_}, {x, y, sum}, nullptr, "sum.next");
+}
+
+Value* ProductFrame::Existing(Value* first, Value* offset, Value* extent) {
+  Value* index = b_.CreateAdd(first, b_.CreateZExt(offset, b_.getInt64Ty()));
+  return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, index, b_.CreateSub(extent, b_.getInt64(1)), nullptr,
+                                  "existing");
 }
 
 bool ProductFrame::IsMultiple(int axis, int64_t count) const {

@@ -12,26 +12,32 @@
 
 namespace tailor {
 
+// What `plan` multiplies and how it stores.
+ProductTypes TypesOf(const KernelPlan& plan, const Contraction& contraction);
+
 // Borrows all; one per kernel.
 class ProductFrame {
  public:
   // Opens kernel `name` in `module` (OpenCudaKernel) and sets the batch axes to the block's. `plan` is the emitter's
   // own: expressions are added to it.
   ProductFrame(llvm::IRBuilderBase& b, llvm::Module& module, KernelPlan& plan, const Contraction& contraction,
-               const CudaVersion& version, const std::string& name);
+               const ProductTypes& types, const CudaVersion& version, const std::string& name);
 
   // The operands' elements as sums take them (register form of Contraction::accumulate). Requires 0 <= m < rows(),
   // 0 <= n < columns(), 0 <= k < depth(). A box's element is computed anew each time: what a CPU keeps in scratch
   // stays here an expression of the load.
   llvm::Value* EmitLeft(llvm::Value* m, llvm::Value* k);
   llvm::Value* EmitRight(llvm::Value* k, llvm::Value* n);
+  // The left operand's element as memory holds it (MemoryType).
+  llvm::Value* EmitLeftBits(llvm::Value* m, llvm::Value* k);
 
   // x * y + sum in the type of sums.
   llvm::Value* EmitMultiplyAdd(llvm::Value* x, llvm::Value* y, llvm::Value* sum);
 
   llvm::IRBuilderBase& b() { return b_; }
-  const KernelPlan& plan() const { return plan_; }
+  KernelPlan& plan() { return plan_; }
   const Contraction& contraction() const { return c_; }
+  const ProductTypes& types() const { return types_; }
   const CudaVersion& version() const { return version_; }
   const ProductTile& tile() const { return version_.tile; }
   const KernelFrame& frame() const { return frame_; }
@@ -46,11 +52,14 @@ class ProductFrame {
   // Of the block's tile, i64.
   llvm::Value* first_row() const { return first_row_; }
   llvm::Value* first_column() const { return first_column_; }
+  // first + offset (i32), or the last below `extent` where that lies beyond: i64.
+  llvm::Value* Existing(llvm::Value* first, llvm::Value* offset, llvm::Value* extent);
   // Whether the extent of `axis` is known to be a multiple of `count`.
   bool IsMultiple(int axis, int64_t count) const;
 
  private:
   void EmitBlock();
+  void SetLeft(llvm::Value* m, llvm::Value* k);
   llvm::Value* ToSum(DType dtype, llvm::Value* value);
   llvm::Value* Extent(int axis) { return frame_.ExtentValue(b_, plan_.axes[axis].extent); }
 
@@ -58,6 +67,7 @@ class ProductFrame {
   llvm::IRBuilderBase& b_;
   KernelPlan& plan_;
   const Contraction& c_;
+  const ProductTypes types_;
   const CudaVersion& version_;
   const ExprId left_, right_;
   KernelFrame frame_;

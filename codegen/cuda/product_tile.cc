@@ -7,13 +7,24 @@
 namespace tailor {
 
 std::string ProductTile::Text() const {
-  return absl::StrCat(rows, "x", columns, "x", depth, " by ", thread_rows, "x", thread_columns);
+  const std::string size = absl::StrCat(rows, "x", columns, "x", depth, " by ", part_rows, "x", part_columns);
+  return kind == Kind::kMatrix ? absl::StrCat("matrix ", size, " in ", stages, " stages") : size;
 }
 
-int64_t SharedBytes(const ProductTile& tile, int sum_bytes, bool along_rows) {
-  const int64_t operands = 2 * tile.depth * (LeftRow(tile, sum_bytes) + tile.columns);
-  const int64_t sums = tile.pass_rows * StagedRow(tile, along_rows);
-  return std::max(operands, sums) * sum_bytes;
+int LeftRow(const ProductTile& tile, const ProductTypes& types) { return tile.rows + 16 / SizeOf(types.accumulate); }
+
+int StagedRow(const ProductTile& tile, const ProductTypes& types) {
+  if (types.stores_along_rows) return tile.columns + 1;
+  if (tile.kind == ProductTile::Kind::kMultiplyAdd) return tile.columns + 4;
+  return tile.columns + (types.operand == DType::kBF16 ? 16 : 8);
+}
+
+int64_t SharedBytes(const ProductTile& tile, const ProductTypes& types) {
+  const int64_t step = tile.kind == ProductTile::Kind::kMatrix
+                           ? (tile.rows + tile.columns) * SizeOf(types.operand)
+                           : (LeftRow(tile, types) + tile.columns) * SizeOf(types.accumulate);
+  const int64_t sums = int64_t{tile.pass_rows} * StagedRow(tile, types) * SizeOf(types.accumulate);
+  return std::max(tile.stages * tile.depth * step, sums);
 }
 
 }  // namespace tailor

@@ -5,29 +5,44 @@
 #include <cstdint>
 #include <string>
 
+#include "graph/dtype.h"
+
 namespace tailor {
 
 // A block takes `rows` x `columns` elements of the result of one batch index. It walks K in steps of `depth`, for which
 // both operands' parts lie in shared memory; the sums stay in registers until the last step, then pass through shared
 // memory once, `pass_rows` rows at a time, to the threads that run the epilogue.
 struct ProductTile {
+  enum class Kind : uint8_t {
+    kMultiplyAdd,  // threads multiply elements: any type
+    kMatrix,       // warps multiply matrices on tensor cores (TSCompiler section 5.4): f16 and bf16
+  };
+  Kind kind = Kind::kMultiplyAdd;
   int rows = 64, columns = 64, depth = 16;
-  // Of one thread.
-  int thread_rows = 4, thread_columns = 4;
-  int pass_rows = 64;  // divides rows; a multiple of what one thread (warp) has
+  int part_rows = 4, part_columns = 4;  // of the tile: one thread's, or one warp's of kMatrix
+  int stages = 2;                       // steps of K whose operands are in shared memory or on their way there
+  int pass_rows = 64;                   // divides rows; a multiple of part_rows
 
-  int threads() const { return rows / thread_rows * (columns / thread_columns); }
-  std::string Text() const;  // "64x64x16 by 4x4"
+  int threads() const { return rows / part_rows * (columns / part_columns) * (kind == Kind::kMatrix ? 32 : 1); }
+  std::string Text() const;  // "64x64x16 by 4x4", "matrix 128x128x32 by 64x32 in 3 stages"
   friend bool operator==(const ProductTile&, const ProductTile&) = default;
 };
 
-// In shared memory, elements between neighbouring steps of K of the left operand, whose rows lie side by side: padding
-// of 16 bytes spreads the threads that write them over banks, and keeps vectors of 16 bytes whole.
-constexpr int LeftRow(const ProductTile& tile, int sum_bytes) { return tile.rows + 16 / sum_bytes; }
-// Likewise between rows of staged sums, which the epilogue reads along rows or along columns.
-constexpr int StagedRow(const ProductTile& tile, bool along_rows) { return tile.columns + (along_rows ? 1 : 4); }
-// What a block takes: two steps of K, later reused for the staged sums of `sum_bytes` each.
-int64_t SharedBytes(const ProductTile& tile, int sum_bytes, bool along_rows);
+// What a tile's operands and sums are.
+struct ProductTypes {
+  DType operand;
+  DType accumulate;
+  bool stores_along_rows;  // as StoresAlongRows says
+};
+
+// In shared memory, elements between neighbouring steps of K of kMultiplyAdd's left operand, whose rows lie side by
+// side: padding of 16 bytes spreads the threads that write them over banks, and keeps vectors of 16 bytes whole.
+int LeftRow(const ProductTile& tile, const ProductTypes& types);
+// Likewise between rows of staged sums: the threads that write what they hold, and those that read neighbours, find
+// them in different banks (docs/decisions/gpu-products.md has the arithmetic).
+int StagedRow(const ProductTile& tile, const ProductTypes& types);
+// What a block takes: the stages, later reused for the staged sums.
+int64_t SharedBytes(const ProductTile& tile, const ProductTypes& types);
 
 }  // namespace tailor
 

@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/cuda/product_frame.h"
 #include "codegen/gemm/contraction.h"
 #include "codegen/plan_queries.h"
 #include "graph/status_macros.h"
@@ -27,36 +28,42 @@ DimExpr Blocks(const KernelPlan& plan, const Contraction& c, const ProductTile& 
   return blocks;
 }
 
-CudaVersion MakeVersion(const KernelPlan& plan, const Contraction& c, const ProductTile& tile, bool along_rows) {
+CudaVersion MakeVersion(const KernelPlan& plan, const Contraction& c, const ProductTile& tile,
+                        const ProductTypes& types) {
   CudaVersion version{.shape = CudaVersion::Shape::kProductTile, .scratch_bytes = 0};
   version.tile = tile;
   version.threads = tile.threads();
   version.blocks = Blocks(plan, c, tile);
-  version.shared_bytes = SharedBytes(tile, SizeOf(c.accumulate), along_rows);
+  version.shared_bytes = SharedBytes(tile, types);
   return version;
 }
+
+constexpr ProductTile::Kind kMatrix = ProductTile::Kind::kMatrix;
+constexpr ProductTile kLargeMatrices = {kMatrix, 128, 128, 32, 64, 32, /*stages=*/3, /*pass_rows=*/64};
+constexpr ProductTile kSmallMatrices = {kMatrix, 64, 64, 32, 32, 32, /*stages=*/4, /*pass_rows=*/64};
+constexpr ProductTile kLargeElements = {
+    ProductTile::Kind::kMultiplyAdd, 128, 128, 16, 8, 8, /*stages=*/2, /*pass_rows=*/64};
 
 }  // namespace
 
 absl::StatusOr<CudaSchedule> ScheduleCudaProduct(const KernelPlan& plan, const TargetTraits& traits) {
   TAILOR_ASSIGN_OR_RETURN(const Contraction c, ReadContraction(plan));
-  KernelPlan accesses = plan;  // coefficient queries append expressions
-  const bool along_rows = StoresAlongRows(accesses, c);
+  const ProductTypes types = TypesOf(plan, c);
   CudaSchedule schedule;
   const auto add = [&](const ProductTile& tile, std::vector<Guard> guards) {
-    assert(SharedBytes(tile, SizeOf(c.accumulate), along_rows) <= traits.regional_bytes);
-    schedule.versions.push_back(MakeVersion(plan, c, tile, along_rows));
+    assert(SharedBytes(tile, types) <= traits.regional_bytes);
+    schedule.versions.push_back(MakeVersion(plan, c, tile, types));
     schedule.versions.back().version.guards = std::move(guards);
   };
-  constexpr int64_t kManyRows = 1024;
-  if (SizeOf(c.accumulate) == 4) {
-    auto rows = AtLeast(plan, c.m, kManyRows), columns = AtLeast(plan, c.n, kManyRows);
-    if (rows && columns) {
-      rows->insert(rows->end(), columns->begin(), columns->end());
-      add({.rows = 128, .columns = 128, .depth = 16, .thread_rows = 8, .thread_columns = 8, .pass_rows = 64}, *rows);
-    }
+  const bool matrices = SizeOf(types.operand) == 2 && IsFloat(types.operand);
+  const bool large = matrices || SizeOf(types.accumulate) == 4;
+  constexpr int64_t kMany = 1024;
+  if (auto rows = AtLeast(plan, c.m, kMany), columns = AtLeast(plan, c.n, kMany); large && rows && columns) {
+    rows->insert(rows->end(), columns->begin(), columns->end());
+    add(matrices ? kLargeMatrices : kLargeElements, *rows);
   }
-  if (schedule.versions.empty() || !schedule.versions.back().version.guards.empty()) add(ProductTile{}, {});
+  const bool always = !schedule.versions.empty() && schedule.versions.back().version.guards.empty();
+  if (!always) add(matrices ? kSmallMatrices : ProductTile{}, {});
   return schedule;
 }
 

@@ -1,0 +1,50 @@
+#include "codegen/cuda/left_chunks.h"
+
+namespace tailor {
+
+using llvm::Value;
+
+LeftChunks::LeftChunks(ProductFrame& product) : product_(product) {
+  const Contraction& c = product.contraction();
+  KernelPlan& plan = product.plan();
+  if (c.fill >= 0 || plan.buffers[c.lhs.ref].layout != ConstantLayout::kRowMajor) return;
+  if (!IsUnitStride(plan, LoadCoefficients(plan, c.lhs, c.k))) return;
+  row_coefficients_ = LoadCoefficients(plan, c.lhs, c.m);
+  if (row_coefficients_.empty()) return;
+
+  llvm::IRBuilderBase& b = product.b();
+  const std::vector<Extent>& dims = plan.buffers[c.lhs.ref].dims;
+  row_stride_ = b.getInt64(0);
+  Value* stride = b.getInt64(1);
+  for (size_t d = dims.size(); d-- > 0;) {
+    Value* coefficient = product.scalars().Emit(row_coefficients_[d]);
+    row_stride_ = b.CreateAdd(row_stride_, b.CreateMul(coefficient, stride), "row.stride");
+    stride = b.CreateMul(stride, product.frame().ExtentValue(b, dims[d]), "stride");
+  }
+  product.scalars().SetAxis(c.m, b.getInt64(0));
+  product.scalars().SetAxis(c.k, b.getInt64(0));
+  base_ = product.scalars().AddressOf(c.lhs.ref, c.lhs.args);
+  Value* address = b.CreatePtrToInt(base_, b.getInt64Ty(), "left.address");
+  Value* bits = b.CreateOr(address, b.CreateMul(row_stride_, b.getInt64(2)), "left.bits");
+  aligned_ = b.CreateICmpEQ(b.CreateAnd(bits, 15), b.getInt64(0), "left.aligned");
+}
+
+Value* LeftChunks::Row(Value* m) {
+  llvm::IRBuilderBase& b = product_.b();
+  return b.CreateGEP(b.getInt16Ty(), base_, b.CreateMul(m, row_stride_), "left.row");
+}
+
+Value* LeftChunks::EmitGathered(Value* m, Value* k) {
+  llvm::IRBuilderBase& b = product_.b();
+  Value* chunk = llvm::Constant::getNullValue(llvm::FixedVectorType::get(b.getInt16Ty(), kChunkElements));
+  for (int i = 0; i < kChunkElements; ++i) {
+    Value* at = b.CreateAdd(k, b.getInt64(i), "k");
+    Value* existing = product_.Existing(k, b.getInt32(i), product_.depth());
+    Value* inside = b.CreateICmpSLT(at, product_.depth(), "inside");
+    Value* element = b.CreateSelect(inside, product_.EmitLeftBits(m, existing), b.getInt16(0), "element");
+    chunk = b.CreateInsertElement(chunk, element, i, "chunk");
+  }
+  return chunk;
+}
+
+}  // namespace tailor

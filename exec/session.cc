@@ -59,7 +59,8 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
   state_.context.struct_size = sizeof(RtContext);
   state_.context.constants = executable.constants();
   state_.context.memo = stream_ != nullptr ? stream_->memo() : host_memo_.data();
-  state_.context.workers = static_cast<int64_t>(parallelism_.threads);
+  // On a device the scratch of a launch is that of all its blocks.
+  state_.context.workers = stream_ != nullptr ? 1 : static_cast<int64_t>(parallelism_.threads);
   state_.context.streamed_bytes = StreamedBytes();
   state_.context.costs = &executable.variant().costs;
   state_.workspace = &workspace_;
@@ -89,7 +90,7 @@ int32_t Session::ExecuteOnDevice(Arguments* arguments) {
   state_.fault = {Fault::Kind::kDevice, 0, 0, 0, 0};
   bool ok = arguments->CopyInputs() && run_(&api_, &state_.context, arguments->in(), arguments->out()) == 0;
   if (!ok) state_.context.memo[0] = 0;
-  ok = ok && arguments->CopyOutputs();
+  ok = ok && arguments->CopyOutputs(&state_.fault);
   // After a failure too: what was asked for before it uses the caller's memory.
   if (!asynchronous_) ok = AwaitDevice(ok) && ok;
   return ok ? 0 : 1;
@@ -144,11 +145,10 @@ void Session::DescribeOutput(size_t i, OutputList outputs) const {
   const DType dtype = executable_.program().outputs[i].dtype;
   outputs[i].rank = static_cast<int32_t>(rank);
   outputs[i].dtype = static_cast<int32_t>(dtype);
-  outputs[i].data = wanted.data != nullptr ? wanted.data : made.data;
+  outputs[i].data = wanted.data != nullptr ? wanted.data : free_->Provided(i);
   outputs[i].data_bytes = SizeOf(dtype);
   for (size_t d = 0; d < rank; ++d) outputs[i].data_bytes *= static_cast<uint64_t>(made.dims[d]);
-  if (!outputs.has_device()) return;
-  outputs[i].device = wanted.data != nullptr ? wanted.device : stream_ != nullptr ? kDeviceMemory : kHostMemory;
+  if (outputs.has_device()) outputs[i].device = stream_ != nullptr ? wanted.device : kHostMemory;
 }
 
 Failure Session::Bind(InputList inputs, OutputList outputs) {

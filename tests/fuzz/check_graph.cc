@@ -207,7 +207,7 @@ class Check {
   const Device& device_;
   const uint64_t seed_;
   std::mt19937_64 random_;
-  std::unique_ptr<DeviceProgram> program_;
+  std::unique_ptr<TestProgram> program_;
   CheckResult result_;
 };
 

@@ -40,7 +40,7 @@ struct Fault {
 };
 
 // A device that evaluates with the reference itself.
-class FakeProgram : public DeviceProgram {
+class FakeProgram : public TestProgram {
  public:
   FakeProgram(const Graph& graph, const Fault& fault) : graph_(graph), fault_(fault) {}
 
@@ -80,7 +80,7 @@ class FakeDevice : public Device {
  public:
   explicit FakeDevice(Fault fault) : fault_(std::move(fault)) {}
   std::string name() const override { return "fake"; }
-  absl::StatusOr<std::unique_ptr<DeviceProgram>> Compile(const Graph& graph) const override {
+  absl::StatusOr<std::unique_ptr<TestProgram>> Compile(const Graph& graph) const override {
     return std::make_unique<FakeProgram>(graph, fault_);
   }
 

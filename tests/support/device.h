@@ -23,9 +23,9 @@ struct HostTensor {
 
 // A program that was compiled, saved and loaded. Keeps one session for each number of threads, as an application
 // does, so that runs meet what earlier ones at other shapes left behind.
-class DeviceProgram {
+class TestProgram {
  public:
-  virtual ~DeviceProgram() = default;
+  virtual ~TestProgram() = default;
   // Runs with outputs of the library's making. INTERNAL where the plan of the run has other dims.
   virtual absl::StatusOr<std::vector<HostTensor>> Run(const std::vector<HostTensor>& inputs, int threads) = 0;
   // Runs with the caller's memory, aligned to the element alone and, where the device can, ending at a page that is
@@ -39,13 +39,15 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual std::string name() const = 0;
-  virtual absl::StatusOr<std::unique_ptr<DeviceProgram>> Compile(const Graph& graph) const = 0;
+  virtual absl::StatusOr<std::unique_ptr<TestProgram>> Compile(const Graph& graph) const = 0;
 };
 
 // The CPU levels that this machine runs, best first.
 std::vector<std::unique_ptr<Device>> CpuDevices();
-// The best of them, for programs whose inputs are all donated: RunInto writes an output that is in the memory of an
-// input there.
+// The emulator of GPUs (tests/emulator), behind a driver of its own: an NVIDIA GPU for all that Tailor can tell.
+std::unique_ptr<Device> EmulatedGpu();
+// The best of the CPU levels, for programs whose inputs are all donated: RunInto writes an output that is in the memory
+// of an input there.
 std::unique_ptr<Device> DonatingCpuDevice();
 
 }  // namespace tailor

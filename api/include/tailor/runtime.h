@@ -304,7 +304,7 @@ TAILOR_API void tailor_session_release(tailor_session* session);
  * gives that. Other donated inputs hold nothing of use afterwards, nor does any after an error. A donated input must be
  * dense and overlap no other argument.
  * On a CUDA device, tensors in host memory are copied there before the run and back after it; what the library provides
- * is in device memory. A tensor whose data is not where its `device` says is INVALID_ARGUMENT.
+ * is where `device` says, which tailor_tensor_init sets to host memory. A tensor whose data is not where its `device` says is INVALID_ARGUMENT.
  * Errors name the input or symbol at fault and leave the outputs' contents unspecified, their structs untouched. Where
  * device memory is out, the run is RESOURCE_EXHAUSTED, and later ones may succeed.
  * After the first run at its largest shape a session allocates nothing. */

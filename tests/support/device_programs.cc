@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -95,17 +96,18 @@ class GuardedHeap {
   std::map<void*, GuardedMemory> blocks_;
 };
 
-class CpuProgram : public DeviceProgram {
+class LoadedProgram : public TestProgram {
  public:
   // Saves `compiled` to memory and loads it from there.
-  static absl::StatusOr<std::unique_ptr<DeviceProgram>> Load(const Program& compiled, const std::string& target) {
-    auto program = std::make_unique<CpuProgram>();
+  static absl::StatusOr<std::unique_ptr<TestProgram>> Load(const Program& compiled, const std::string& target,
+                                                           const DeviceChoice& device) {
+    auto program = std::make_unique<LoadedProgram>();
     TAILOR_RETURN_IF_ERROR(ToStatus(WriteArtifact(compiled, {}, &program->bytes_)));
     TAILOR_RETURN_IF_ERROR(ToStatus(ReadArtifact(MemorySource(program->bytes_.span()), {}, &program->artifact_)));
     auto runtime = std::make_shared<const Runtime>(Runtime::Options{.allocator = program->heap_.allocator()});
-    TAILOR_RETURN_IF_ERROR(ToStatus(
-        Executable::Create(std::move(runtime), program->artifact_.program, ThisCpu(), target, {}, &program->executable_)));
-    return std::unique_ptr<DeviceProgram>(std::move(program));
+    TAILOR_RETURN_IF_ERROR(ToStatus(Executable::Create(std::move(runtime), program->artifact_.program, ThisCpu(),
+                                                       target, device, &program->executable_)));
+    return std::unique_ptr<TestProgram>(std::move(program));
   }
 
   absl::StatusOr<std::vector<HostTensor>> Run(const std::vector<HostTensor>& inputs, int threads) override {
@@ -198,23 +200,25 @@ class CpuProgram : public DeviceProgram {
   std::map<int, std::unique_ptr<Session>> sessions_;
 };
 
-class CpuDevice : public Device {
+class TargetDevice : public Device {
  public:
-  explicit CpuDevice(std::string target, bool donated = false) : target_(std::move(target)), donated_(donated) {}
+  explicit TargetDevice(std::string target, bool donated = false, const DeviceChoice& choice = {})
+      : target_(std::move(target)), donated_(donated), choice_(choice) {}
   std::string name() const override { return target_; }
-  absl::StatusOr<std::unique_ptr<DeviceProgram>> Compile(const Graph& graph) const override {
+  absl::StatusOr<std::unique_ptr<TestProgram>> Compile(const Graph& graph) const override {
     CompileOptions options{.targets = {target_}, .threads = 1};
     for (NodeId input : graph.inputs()) {
       if (donated_) options.donated.push_back(graph.node(input).string("name"));
     }
     TAILOR_ASSIGN_OR_RETURN(const CompiledProgram compiled, tailor::Compile(graph, options));
     // Where the level adds nothing, the variant's target is a lower one.
-    return CpuProgram::Load(compiled.program, compiled.program.variants.front().target);
+    return LoadedProgram::Load(compiled.program, compiled.program.variants.front().target, choice_);
   }
 
  private:
   const std::string target_;
   const bool donated_;
+  const DeviceChoice choice_;
 };
 
 }  // namespace
@@ -224,14 +228,19 @@ std::vector<std::unique_ptr<Device>> CpuDevices() {
   for (auto level = CpuLevels().rbegin(); level != CpuLevels().rend(); ++level) {
     const bool tiles = level->traits.bf16_products == BF16Products::kTiles;
     if (MissingFeatures(ThisCpu(), level->features).empty() && (!tiles || RequestTileState())) {
-      devices.push_back(std::make_unique<CpuDevice>(level->name));
+      devices.push_back(std::make_unique<TargetDevice>(level->name));
     }
   }
   return devices;
 }
 
 std::unique_ptr<Device> DonatingCpuDevice() {
-  return std::make_unique<CpuDevice>(CpuDevices().front()->name(), /*donated=*/true);
+  return std::make_unique<TargetDevice>(CpuDevices().front()->name(), /*donated=*/true);
+}
+
+std::unique_ptr<Device> EmulatedGpu() {
+  setenv("TAILOR_CUDA_DRIVER", TAILOR_FAKE_CUDA_LIBRARY, /*overwrite=*/0);
+  return std::make_unique<TargetDevice>("simt", /*donated=*/false, DeviceChoice{DeviceChoice::kCuda, 0});
 }
 
 }  // namespace tailor

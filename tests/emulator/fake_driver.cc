@@ -1,0 +1,467 @@
+// The exported functions. Each says of its arguments what a real driver says, and complains where that would say
+// nothing.
+#include "tests/emulator/fake_driver.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "exec/cuda_driver.h"
+#include "tests/emulator/fake_state.h"
+
+namespace tailor::fake_cuda {
+namespace {
+
+using cuda::Address;
+using cuda::Result;
+using Lock = std::lock_guard<std::mutex>;
+
+thread_local FakeDevice* current = nullptr;
+
+State& state() { return State::Get(); }
+void* PointerTo(Address address) { return reinterpret_cast<void*>(address); }
+FakeStream* StreamOf(cuda::Stream stream) { return reinterpret_cast<FakeStream*>(stream); }
+
+// What keeps a call from working in `stream`.
+Result CheckStream(FakeStream* stream) {
+  if (state().broken != cuda::kSuccess) return state().broken;
+  if (current == nullptr) return cuda::kInvalidContext;
+  if (state().streams.count(stream) == 0) return cuda::kInvalidHandle;
+  return stream->device == current ? cuda::kSuccess : cuda::kInvalidContext;
+}
+
+// Whether [address, address + bytes) is allocated on the stream's device; complains where it is not.
+bool CheckRange(FakeStream* stream, Address address, size_t bytes, const char* call) {
+  uintptr_t begin = 0;
+  uint64_t size = 0;
+  const bool found = stream->device->memory.Find(PointerTo(address), &begin, &size);
+  if (found && bytes <= size && address - begin <= size - bytes) return true;
+  state().Complain(std::string(call) + " outside of what is allocated");
+  return false;
+}
+
+Result Allocate(Address* address, size_t bytes) {
+  if (state().broken != cuda::kSuccess) return state().broken;
+  if (current == nullptr) return cuda::kInvalidContext;
+  if (bytes == 0) return cuda::kInvalidValue;
+  if (bytes > state().options.memory - std::min(state().options.memory, current->memory.used())) {
+    return cuda::kOutOfMemory;
+  }
+  void* data = current->memory.Allocate(bytes);
+  if (data == nullptr) return cuda::kOutOfMemory;
+  ++state().counts.total_allocations;
+  *address = reinterpret_cast<Address>(data);
+  return cuda::kSuccess;
+}
+
+void Free(FakeDevice* device, Address address) {
+  if (!device->memory.Free(PointerTo(address))) state().Complain("memory freed that is not allocated");
+}
+
+Result LoadKernels(cuda::Module* out, std::string_view bitcode) {
+  std::unique_ptr<Kernels> kernels = Kernels::Load(bitcode);
+  if (kernels == nullptr) return cuda::kInvalidImage;
+  auto* module = new FakeModule{std::move(kernels)};
+  state().modules.insert(module);
+  *out = reinterpret_cast<cuda::Module>(module);
+  return cuda::kSuccess;
+}
+
+Result Launch(FakeFunction* function, const SimtGrid& grid, FakeStream* stream, std::vector<int64_t> slots) {
+  if (state().options.launch != 0) return static_cast<Result>(state().options.launch);
+  if (Result bad = CheckStream(stream); bad != cuda::kSuccess) return bad;
+  const int most = function->most_shared_bytes;
+  if (grid.blocks <= 0 || grid.shared_bytes < 0 || grid.shared_bytes > most) return cuda::kInvalidValue;
+  const int64_t held = int64_t{state().options.blocks} * state().options.multiprocessors;
+  if (grid.together && grid.blocks > held) return cuda::kCooperativeLaunchTooLarge;
+  ++state().counts.total_launches;
+  state().Enqueue(stream, [function = *function, kernels = function->module->kernels, grid, slots = std::move(slots)] {
+    state().RunKernel(function, *kernels, grid, slots);
+  });
+  return cuda::kSuccess;
+}
+
+// The slots of cuLaunchKernel's last argument.
+std::vector<int64_t> SlotsOf(const FakeFunction& function, void** extra) {
+  const void* buffer = nullptr;
+  size_t bytes = 0;
+  for (; *extra != cuda::kLaunchParamEnd; extra += 2) {
+    if (extra[0] == cuda::kLaunchParamBufferPointer) buffer = extra[1];
+    if (extra[0] == cuda::kLaunchParamBufferSize) bytes = *static_cast<size_t*>(extra[1]);
+  }
+  const int parameters = function.module->kernels->Parameters(function.name);
+  if (bytes != parameters * sizeof(int64_t)) {
+    state().Complain(function.name + " has " + std::to_string(parameters) + " parameters, but gets " +
+                     std::to_string(bytes) + " bytes");
+  }
+  const auto* slots = static_cast<const int64_t*>(buffer);
+  return {slots, slots + bytes / sizeof(int64_t)};
+}
+
+}  // namespace
+}  // namespace tailor::fake_cuda
+
+using namespace tailor;
+using namespace tailor::cuda;
+using namespace tailor::fake_cuda;
+
+extern "C" {
+
+Options* tailor_fake_cuda_options() { return &state().options; }
+
+Counts tailor_fake_cuda_counts() {
+  const Lock lock(state().mutex);
+  Counts counts = state().counts;
+  for (const auto& device : state().devices) {
+    counts.device_bytes += static_cast<int64_t>(device->memory.used());
+    counts.device_allocations += device->memory.count();
+  }
+  counts.host_allocations = static_cast<int64_t>(state().host_memory.size());
+  counts.modules = static_cast<int64_t>(state().modules.size());
+  counts.streams = static_cast<int64_t>(state().streams.size());
+  return counts;
+}
+
+const char* tailor_fake_cuda_complaints() {
+  static std::string taken;
+  const Lock lock(state().mutex);
+  taken = state().TakeComplaints();
+  return taken.c_str();
+}
+
+void tailor_fake_cuda_reset() {
+  const Lock lock(state().mutex);
+  state().Finish(nullptr);
+  state().broken = kSuccess;
+}
+
+int tailor_fake_cuda_peek(void* to, const void* device, uint64_t bytes) {
+  const Lock lock(state().mutex);
+  FakeDevice* owner = state().DeviceOf(device);
+  if (owner == nullptr) return 0;
+  const DeviceMemory::Open open(owner->memory);
+  std::memcpy(to, device, bytes);
+  return 1;
+}
+
+int tailor_fake_cuda_poke(void* device, const void* from, uint64_t bytes) {
+  const Lock lock(state().mutex);
+  FakeDevice* owner = state().DeviceOf(device);
+  if (owner == nullptr) return 0;
+  const DeviceMemory::Open open(owner->memory);
+  std::memcpy(device, from, bytes);
+  return 1;
+}
+
+Result tailor_emulator_load_ir(Module* module, const void* bytes, size_t size) {
+  const Lock lock(state().mutex);
+  return LoadKernels(module, {static_cast<const char*>(bytes), size});
+}
+
+Result cuInit(unsigned) {
+  const Lock lock(state().mutex);
+  state().Initialise();
+  return state().options.devices > 0 ? kSuccess : kNoDevice;
+}
+
+Result cuDriverGetVersion(int* version) {
+  *version = state().options.driver;
+  return kSuccess;
+}
+
+Result cuGetErrorName(Result result, const char** name) {
+  switch (static_cast<int>(result)) {
+    case kInvalidValue:
+      return *name = "CUDA_ERROR_INVALID_VALUE", kSuccess;
+    case kOutOfMemory:
+      return *name = "CUDA_ERROR_OUT_OF_MEMORY", kSuccess;
+    case kNoDevice:
+      return *name = "CUDA_ERROR_NO_DEVICE", kSuccess;
+    case kNoBinaryForGpu:
+      return *name = "CUDA_ERROR_NO_BINARY_FOR_GPU", kSuccess;
+    case kUnsupportedPtxVersion:
+      return *name = "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", kSuccess;
+    case kLaunchFailed:
+      return *name = "CUDA_ERROR_LAUNCH_FAILED", kSuccess;
+    default:
+      return kInvalidValue;
+  }
+}
+
+Result cuGetErrorString(Result, const char**) { return kInvalidValue; }
+
+Result cuDeviceGetCount(int* count) {
+  *count = state().options.devices;
+  return kSuccess;
+}
+
+Result cuDeviceGet(DeviceNumber* device, int ordinal) {
+  *device = ordinal;
+  return ordinal >= 0 && ordinal < state().options.devices ? kSuccess : kInvalidDevice;
+}
+
+Result cuDeviceGetName(char* name, int size, DeviceNumber) {
+  std::snprintf(name, static_cast<size_t>(size), "Tailor emulator");
+  return kSuccess;
+}
+
+Result cuDeviceGetAttribute(int* value, DeviceAttribute attribute, DeviceNumber) {
+  const Options& options = state().options;
+  switch (attribute) {
+    case kMultiprocessorCount:
+      return *value = options.multiprocessors, kSuccess;
+    case kUnifiedAddressing:
+      return *value = 1, kSuccess;
+    case kComputeCapabilityMajor:
+      return *value = options.major, kSuccess;
+    case kComputeCapabilityMinor:
+      return *value = options.minor, kSuccess;
+    case kMaxSharedMemoryPerBlockOptin:
+      return *value = 227 << 10, kSuccess;
+    case kMemoryPoolsSupported:
+      return *value = options.pools, kSuccess;
+  }
+  return kInvalidValue;
+}
+
+Result cuDeviceTotalMem_v2(size_t* bytes, DeviceNumber) {
+  *bytes = state().options.memory;
+  return kSuccess;
+}
+
+Result cuDevicePrimaryCtxRetain(Context* context, DeviceNumber device) {
+  const Lock lock(state().mutex);
+  *context = reinterpret_cast<Context>(state().devices[static_cast<size_t>(device)].get());
+  return kSuccess;
+}
+
+Result cuCtxGetCurrent(Context* context) {
+  *context = reinterpret_cast<Context>(current);
+  return kSuccess;
+}
+
+Result cuCtxSetCurrent(Context context) {
+  current = reinterpret_cast<FakeDevice*>(context);
+  return kSuccess;
+}
+
+Result cuDeviceGetDefaultMemPool(MemoryPool* pool, DeviceNumber) {
+  *pool = nullptr;
+  return kSuccess;
+}
+
+Result cuMemPoolTrimTo(MemoryPool, size_t) { return kSuccess; }
+
+Result cuMemAlloc_v2(Address* address, size_t bytes) {
+  const Lock lock(state().mutex);
+  return Allocate(address, bytes);
+}
+
+Result cuMemFree_v2(Address address) {
+  const Lock lock(state().mutex);
+  if (current == nullptr) return kInvalidContext;
+  state().Finish(nullptr);
+  Free(current, address);
+  return state().broken;
+}
+
+Result cuMemAllocAsync(Address* address, size_t bytes, Stream stream) {
+  const Lock lock(state().mutex);
+  if (state().options.pools == 0) return kInvalidValue;
+  if (Result bad = CheckStream(StreamOf(stream)); bad != kSuccess) return bad;
+  return Allocate(address, bytes);
+}
+
+Result cuMemFreeAsync(Address address, Stream stream) {
+  const Lock lock(state().mutex);
+  if (Result bad = CheckStream(StreamOf(stream)); bad != kSuccess) return bad;
+  state().Enqueue(StreamOf(stream), [device = current, address] { Free(device, address); });
+  return kSuccess;
+}
+
+Result cuMemHostAlloc(void** data, size_t bytes, unsigned) {
+  const Lock lock(state().mutex);
+  if (current == nullptr) return kInvalidContext;
+  *data = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  state().host_memory[reinterpret_cast<uintptr_t>(*data)] = bytes;
+  return kSuccess;
+}
+
+Result cuMemFreeHost(void* data) {
+  const Lock lock(state().mutex);
+  if (state().counts.pending > 0) state().Complain("host memory freed while work is pending");
+  if (state().host_memory.erase(reinterpret_cast<uintptr_t>(data)) == 0) {
+    state().Complain("host memory freed that is not allocated");
+    return kInvalidValue;
+  }
+  std::free(data);
+  return kSuccess;
+}
+
+Result cuPointerGetAttribute(void* value, PointerAttribute attribute, Address address) {
+  const Lock lock(state().mutex);
+  FakeDevice* device = state().DeviceOf(PointerTo(address));
+  if (device == nullptr && (!state().IsHostMemory(PointerTo(address)) || attribute != kMemoryType)) {
+    return kInvalidValue;
+  }
+  uintptr_t begin = 0;
+  uint64_t bytes = 0;
+  if (device != nullptr) device->memory.Find(PointerTo(address), &begin, &bytes);
+  switch (attribute) {
+    case kMemoryType:
+      return *static_cast<unsigned*>(value) = device != nullptr ? kMemoryDevice : kMemoryHost, kSuccess;
+    case kDeviceOrdinal:
+      return *static_cast<int*>(value) = device->ordinal, kSuccess;
+    case kRangeStartAddress:
+      return *static_cast<Address*>(value) = begin, kSuccess;
+    case kRangeSize:
+      return *static_cast<size_t*>(value) = bytes, kSuccess;
+  }
+  return kInvalidValue;
+}
+
+Result cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t bytes, Stream stream) {
+  const Lock lock(state().mutex);
+  FakeStream* in = StreamOf(stream);
+  if (Result bad = CheckStream(in); bad != kSuccess) return bad;
+  if (!CheckRange(in, to, bytes, "cuMemcpyHtoDAsync")) return kInvalidValue;
+  if (state().IsHostMemory(from)) {
+    state().Enqueue(in, [=] { std::memcpy(PointerTo(to), from, bytes); });
+    return kSuccess;
+  }
+  const auto* first = static_cast<const char*>(from);
+  state().Enqueue(in, [to, staged = std::string(first, first + bytes)] {
+    std::memcpy(PointerTo(to), staged.data(), staged.size());
+  });
+  return kSuccess;
+}
+
+Result cuMemcpyDtoHAsync_v2(void* to, Address from, size_t bytes, Stream stream) {
+  const Lock lock(state().mutex);
+  FakeStream* in = StreamOf(stream);
+  if (Result bad = CheckStream(in); bad != kSuccess) return bad;
+  if (!CheckRange(in, from, bytes, "cuMemcpyDtoHAsync")) return kInvalidValue;
+  state().Enqueue(in, [=] { std::memcpy(to, PointerTo(from), bytes); });
+  return kSuccess;
+}
+
+Result cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, Stream stream) {
+  const Lock lock(state().mutex);
+  FakeStream* in = StreamOf(stream);
+  if (Result bad = CheckStream(in); bad != kSuccess) return bad;
+  if (!CheckRange(in, from, bytes, "cuMemcpyDtoDAsync") || !CheckRange(in, to, bytes, "cuMemcpyDtoDAsync")) {
+    return kInvalidValue;
+  }
+  state().Enqueue(in, [=] { std::memmove(PointerTo(to), PointerTo(from), bytes); });
+  return kSuccess;
+}
+
+Result cuModuleLoadDataEx(Module* module, const void* image, unsigned count, JitOption* options, void** values) {
+  const Lock lock(state().mutex);
+  if (current == nullptr) return kInvalidContext;
+  const bool cubin = IsCubin(image);
+  const int answer = cubin ? state().options.cubin : state().options.ptx;
+  if (answer == 0) return LoadKernels(module, BitcodeOfImage(image));
+  for (unsigned i = 0; !cubin && i < count; ++i) {
+    if (options[i] == kJitErrorLogBuffer)
+      std::strcpy(static_cast<char*>(values[i]), "the fake assembler is told to fail");
+  }
+  return static_cast<Result>(answer);
+}
+
+Result cuModuleUnload(Module module) {
+  const Lock lock(state().mutex);
+  auto* unloaded = reinterpret_cast<FakeModule*>(module);
+  if (state().modules.erase(unloaded) == 0) return kInvalidHandle;
+  if (state().counts.pending > 0) state().Complain("a module unloaded while work is pending");
+  for (auto it = state().functions.begin(); it != state().functions.end();) {
+    FakeFunction* function = *it;
+    if (function->module != unloaded) {
+      ++it;
+      continue;
+    }
+    it = state().functions.erase(it);
+    delete function;
+  }
+  delete unloaded;
+  return kSuccess;
+}
+
+Result cuModuleGetFunction(Function* out, Module module, const char* name) {
+  const Lock lock(state().mutex);
+  auto* loaded = reinterpret_cast<FakeModule*>(module);
+  if (loaded->kernels->Parameters(name) < 0) return kNotFound;
+  auto* function = new FakeFunction{loaded, name};
+  state().functions.insert(function);
+  *out = reinterpret_cast<Function>(function);
+  return kSuccess;
+}
+
+Result cuFuncGetAttribute(int* value, FunctionAttribute, Function) {
+  *value = 0;
+  return kSuccess;
+}
+
+Result cuFuncSetAttribute(Function function, FunctionAttribute, int value) {
+  const Lock lock(state().mutex);
+  reinterpret_cast<FakeFunction*>(function)->most_shared_bytes = value;
+  return kSuccess;
+}
+
+Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function, int, size_t) {
+  *blocks = state().options.blocks;
+  return current != nullptr ? kSuccess : kInvalidContext;
+}
+
+Result cuLaunchKernel(Function function, unsigned grid_x, unsigned, unsigned, unsigned block_x, unsigned, unsigned,
+                      unsigned shared_bytes, Stream stream, void**, void** extra) {
+  const Lock lock(state().mutex);
+  auto* launched = reinterpret_cast<FakeFunction*>(function);
+  const SimtGrid grid = {grid_x, static_cast<int>(block_x), shared_bytes, /*together=*/false};
+  return Launch(launched, grid, StreamOf(stream), SlotsOf(*launched, extra));
+}
+
+Result cuLaunchCooperativeKernel(Function function, unsigned grid_x, unsigned, unsigned, unsigned block_x, unsigned,
+                                 unsigned, unsigned shared_bytes, Stream stream, void** parameters) {
+  const Lock lock(state().mutex);
+  auto* launched = reinterpret_cast<FakeFunction*>(function);
+  const SimtGrid grid = {grid_x, static_cast<int>(block_x), shared_bytes, /*together=*/true};
+  std::vector<int64_t> slots;
+  for (int i = 0; i < launched->module->kernels->Parameters(launched->name); ++i) {
+    slots.push_back(*static_cast<const int64_t*>(parameters[i]));
+  }
+  return Launch(launched, grid, StreamOf(stream), std::move(slots));
+}
+
+Result cuStreamCreate(Stream* stream, unsigned) {
+  const Lock lock(state().mutex);
+  if (current == nullptr) return kInvalidContext;
+  auto* made = new FakeStream{current, {}};
+  state().streams.insert(made);
+  *stream = reinterpret_cast<Stream>(made);
+  return kSuccess;
+}
+
+Result cuStreamDestroy_v2(Stream stream) {
+  const Lock lock(state().mutex);
+  state().Finish(StreamOf(stream));
+  if (state().streams.erase(StreamOf(stream)) == 0) return kInvalidHandle;
+  delete StreamOf(stream);
+  return kSuccess;
+}
+
+Result cuStreamSynchronize(Stream stream) {
+  const Lock lock(state().mutex);
+  if (Result bad = CheckStream(StreamOf(stream)); bad != kSuccess) return bad;
+  return state().Finish(StreamOf(stream));
+}
+
+Result cuStreamGetCtx(Stream stream, Context* context) {
+  const Lock lock(state().mutex);
+  if (state().streams.count(StreamOf(stream)) == 0) return kInvalidHandle;
+  *context = reinterpret_cast<Context>(StreamOf(stream)->device);
+  return kSuccess;
+}
+
+}  // extern "C"

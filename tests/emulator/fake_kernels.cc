@@ -1,0 +1,48 @@
+#include "tests/emulator/fake_kernels.h"
+
+#include <cstring>
+
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/Module.h"
+
+namespace tailor::fake_cuda {
+
+std::unique_ptr<Kernels> Kernels::Load(std::string_view bitcode) {
+  llvm::LLVMContext context;
+  auto module = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bitcode, "kernels"), context);
+  if (!module) {
+    llvm::consumeError(module.takeError());
+    return nullptr;
+  }
+  std::unique_ptr<Kernels> kernels(new Kernels(bitcode));
+  for (const llvm::Function& function : **module) {
+    if (!kernels->emulator_.HasKernel(function.getName().str())) continue;
+    kernels->parameters_[function.getName().str()] = static_cast<int>(function.arg_size());
+  }
+  return kernels;
+}
+
+int Kernels::Parameters(const std::string& kernel) const {
+  const auto found = parameters_.find(kernel);
+  return found == parameters_.end() ? -1 : found->second;
+}
+
+bool IsCubin(const void* image) { return std::memcmp(image, "\177ELF", 4) == 0; }
+
+std::string BitcodeOfImage(const void* image) {
+  const auto* text = static_cast<const char*>(image);
+  if (IsCubin(image)) {
+    uint64_t size = 0;
+    std::memcpy(&size, text + 8, sizeof(size));
+    return {text + 16, size};
+  }
+  const char* comment = std::strstr(text, "// ");
+  std::string bitcode;
+  if (comment == nullptr) return bitcode;
+  for (comment += 3; comment[0] != '\0' && comment[1] != '\0'; comment += 2) {
+    bitcode += static_cast<char>(std::stoi(std::string(comment, 2), nullptr, 16));
+  }
+  return bitcode;
+}
+
+}  // namespace tailor::fake_cuda

@@ -1,0 +1,40 @@
+// What the fake driver loads: kernels of one image, and what it takes for images.
+#ifndef TAILOR_TESTS_EMULATOR_FAKE_KERNELS_H_
+#define TAILOR_TESTS_EMULATOR_FAKE_KERNELS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "tests/emulator/simt_emulator.h"
+
+namespace tailor::fake_cuda {
+
+class Kernels {
+ public:
+  // Null where `bitcode` is none.
+  static std::unique_ptr<Kernels> Load(std::string_view bitcode);
+
+  // How many parameters `kernel` has; -1 where there is no such kernel.
+  int Parameters(const std::string& kernel) const;
+  // As SimtEmulator::Launch.
+  std::string Run(const std::string& kernel, const SimtGrid& grid, const int64_t* slots, uint32_t seed) {
+    return emulator_.Launch(kernel, grid, slots, seed);
+  }
+
+ private:
+  explicit Kernels(std::string_view bitcode) : emulator_(bitcode) {}
+
+  SimtEmulator emulator_;
+  std::map<std::string, int> parameters_;
+};
+
+// The bitcode within what AsCubin or AsPtx made, or "".
+std::string BitcodeOfImage(const void* image);
+bool IsCubin(const void* image);
+
+}  // namespace tailor::fake_cuda
+
+#endif  // TAILOR_TESTS_EMULATOR_FAKE_KERNELS_H_

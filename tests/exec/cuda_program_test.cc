@@ -1,0 +1,124 @@
+#include "exec/cuda_program.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/exec/cuda_fixture.h"
+
+namespace tailor {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class CudaProgramTest : public CudaTest {
+ protected:
+  void SetImages(const std::vector<std::pair<std::string, DeviceImageKind>>& images) {
+    program_.variants[0].device_images.clear();
+    for (const auto& [target, kind] : images) {
+      const std::string& bytes = kind == DeviceImageKind::kCubin ? cubin_ : ptx_;
+      program_.variants[0].device_images.push_back({target, kind, std::as_bytes(std::span(bytes))});
+    }
+  }
+  void ExpectRuns() {
+    ASSERT_EQ(Open(), "OK");
+    SampleBuffers b(5);
+    EXPECT_EQ(Run(&b), "OK");
+    EXPECT_EQ(b.total, b.Totals());
+  }
+
+  static constexpr auto kCubin = DeviceImageKind::kCubin;
+  static constexpr auto kPtx = DeviceImageKind::kPtx;
+  const std::string cubin_ = fake_cuda::AsCubin(SampleKernels()), ptx_ = fake_cuda::AsPtx(SampleKernels());
+};
+
+TEST_F(CudaProgramTest, ACubinForTheDeviceIsUsed) {
+  SetImages({{"sm_80", kPtx}, {"sm_80", kCubin}, {"sm_90", kCubin}});
+  ASSERT_EQ(Load(), "OK");
+  EXPECT_THAT(log_, HasSubstr("device 0 (Tailor emulator, sm_90) runs cubin sm_90\n"));
+  ExpectRuns();
+}
+
+TEST_F(CudaProgramTest, WithoutACubinPtxIsUsedAndSaid) {
+  SetImages({{"sm_80", kCubin}, {"sm_80", kPtx}});
+  ASSERT_EQ(Load(), "OK");
+  EXPECT_THAT(log_, HasSubstr("device 0 (Tailor emulator, sm_90) runs PTX sm_80: no cubin for sm_90\n"));
+  ExpectRuns();
+}
+
+TEST_F(CudaProgramTest, ADriverTooOldForTheCubinUsesPtxAndSaysSo) {
+  SetImages({{"sm_90", kCubin}, {"sm_80", kPtx}});
+  pretend().cubin = cuda::kNoBinaryForGpu;
+  ASSERT_EQ(Load(), "OK");
+  EXPECT_THAT(log_, HasSubstr("device 0 (Tailor emulator, sm_90) runs PTX sm_80: cuModuleLoadDataEx for cubin sm_90: "
+                              "CUDA_ERROR_NO_BINARY_FOR_GPU (209)\n"));
+  ExpectRuns();
+}
+
+TEST_F(CudaProgramTest, ADriverTooOldForAllImagesIsAnError) {
+  SetImages({{"sm_90", kCubin}, {"sm_80", kPtx}});
+  pretend().cubin = cuda::kNoBinaryForGpu;
+  pretend().ptx = cuda::kUnsupportedPtxVersion;
+  EXPECT_EQ(
+      Load(),
+      "9: no device image of variant \"cuda\" (cubin sm_90, ptx sm_80) runs on device 0 (Tailor emulator, sm_90): "
+      "cuModuleLoadDataEx for cubin sm_90: CUDA_ERROR_NO_BINARY_FOR_GPU (209); cuModuleLoadDataEx for PTX sm_80: "
+      "CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222): the fake assembler is told to fail");
+}
+
+TEST_F(CudaProgramTest, AnArtifactWithoutThisArchitectureIsAnError) {
+  SetImages({{"sm_80", kCubin}, {"sm_100", kPtx}});
+  EXPECT_EQ(Load(),
+            "9: no device image of variant \"cuda\" (cubin sm_80, ptx sm_100) runs on device 0 (Tailor emulator, "
+            "sm_90): none is for it");
+}
+
+TEST_F(CudaProgramTest, AnImageWithoutAKernelIsAnError) {
+  program_.variants[0].device_kernels[1].symbol = "other";
+  EXPECT_THAT(Load(), HasSubstr("cuModuleGetFunction for kernel other: an unknown error (500)"));
+}
+
+TEST_F(CudaProgramTest, ConstantsThatDoNotFitAreAnError) {
+  pretend().memory = 100;
+  EXPECT_THAT(Load(), StartsWith("8: cuMemAlloc for 256 bytes of constants: CUDA_ERROR_OUT_OF_MEMORY (2)"));
+  pretend().memory = 10000;
+  EXPECT_EQ(Load(), "OK");
+}
+
+TEST_F(CudaProgramTest, TheCpuVariantRunsOnTheCpu) {
+  ASSERT_EQ(Load({}), "OK");
+  EXPECT_EQ(executable_->variant().target, "x86-64");
+  EXPECT_EQ(executable_->device(), nullptr);
+  ExpectRuns();
+  EXPECT_EQ(tailor_fake_cuda_counts().modules, 0);
+}
+
+TEST_F(CudaProgramTest, NothingElseIsTakenInPlaceOfADevice) {
+  EXPECT_EQ(Load({DeviceChoice::kCuda, 2}), "9: CUDA device 2 was asked for, but the devices are 0 to 1");
+  EXPECT_EQ(Load({DeviceChoice::kCuda, -1}), "9: CUDA device -1 was asked for, but the devices are 0 to 1");
+  EXPECT_EQ(Load({7, 0}), "3: device is 7, not 0 or 1");
+  program_.variants.erase(program_.variants.begin());
+  EXPECT_EQ(Load(), "9: this machine cannot run the artifact: x86-64 needs the CPU, but is to run on a CUDA device");
+  program_ = SampleDeviceProgram();
+  program_.variants.pop_back();
+  EXPECT_EQ(Load({}), "9: this machine cannot run the artifact: cuda needs a CUDA device, but is to run on the CPU");
+}
+
+TEST_F(CudaProgramTest, DevicesSayWhatTheyAre) {
+  const CudaDevice::Info& info = Device(1).info();
+  EXPECT_EQ(info.name, "Tailor emulator");
+  EXPECT_EQ(info.ordinal, 1);
+  EXPECT_EQ(NameOf(info.architecture), "sm_90");
+  EXPECT_EQ(info.driver_version, 12040);
+  EXPECT_EQ(info.memory_bytes, 256u << 20);
+  EXPECT_EQ(info.multiprocessors, 4);
+}
+
+TEST_F(CudaProgramTest, ADriverWithoutDevicesIsAbsent) {
+  pretend().devices = 0;
+  EXPECT_EQ(CudaDevices(TAILOR_FAKE_CUDA_LIBRARY).absence(),
+            "cuInit for the CUDA driver " TAILOR_FAKE_CUDA_LIBRARY ": CUDA_ERROR_NO_DEVICE (100)");
+  EXPECT_THAT(CudaDevices("libtailor_no_such_cuda.so").absence(), StartsWith("the CUDA driver cannot be loaded: "));
+}
+
+}  // namespace
+}  // namespace tailor

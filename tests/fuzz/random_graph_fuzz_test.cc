@@ -7,6 +7,7 @@
 //   TAILOR_FUZZ_FIRST=<n>   where the rotating slice begins, instead of a number that changes daily
 //   TAILOR_FUZZ_CONTROL=0   graphs without control flow
 //   TAILOR_FUZZ_TEXT=<file> that graph alone, as a regression
+//   TAILOR_FUZZ_DEVICE=gpu  on the emulated GPU instead of the CPU levels
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
@@ -41,6 +42,14 @@ uint64_t NumberOf(const char* variable, uint64_t otherwise) {
 
 Graph GraphOf(uint64_t seed) { return RandomGraph(seed, {.control = NumberOf("TAILOR_FUZZ_CONTROL", 1) != 0}); }
 
+std::vector<std::unique_ptr<Device>> ChooseDevices() {
+  const char* wanted = std::getenv("TAILOR_FUZZ_DEVICE");
+  if (wanted == nullptr || std::string(wanted) != "gpu") return CpuDevices();
+  std::vector<std::unique_ptr<Device>> devices;
+  devices.push_back(EmulatedGpu());
+  return devices;
+}
+
 bool TestAll() { return NumberOf("TAILOR_TEST_ALL", 0) != 0; }
 
 class RandomGraphs : public testing::Test {
@@ -48,10 +57,13 @@ class RandomGraphs : public testing::Test {
   // Compiles once here, so that children find LLVM initialised.
   static void SetUpTestSuite() {
     const auto graph = ParseGraph("graph @warm(%x: f32[N]) { %y = neg %x\n return %y }");
-    for (const auto& device : Devices()) ASSERT_TRUE(device->Compile(*graph).ok());
+    for (const auto& device : Devices()) {
+      const auto compiled = device->Compile(*graph);
+      ASSERT_TRUE(compiled.ok()) << compiled.status();
+    }
   }
   static const std::vector<std::unique_ptr<Device>>& Devices() {
-    static const auto* devices = new std::vector<std::unique_ptr<Device>>(CpuDevices());
+    static const auto* devices = new std::vector<std::unique_ptr<Device>>(ChooseDevices());
     return *devices;
   }
 

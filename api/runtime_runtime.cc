@@ -1,6 +1,8 @@
 // tailor_runtime, tailor_version and the counters.
+#include <cstddef>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "api/handle.h"
 #include "api/runtime_handles.h"
@@ -9,9 +11,13 @@
 #include "exec/cpu_features.h"
 
 using tailor::CheckPointer;
+using tailor::Code;
+using tailor::ConstantLayout;
 using tailor::Failure;
 using tailor::HandleKind;
 using tailor::InvalidParameter;
+using tailor::ProductArgs;
+using tailor::ProductProvider;
 
 namespace {
 
@@ -30,6 +36,26 @@ std::string VersionText() {
     }
   }
   return std::string(tailor::CpuLevel(cpu)) + "; Tailor " TAILOR_VERSION "; uses: " + uses + "; cannot use: " + cannot;
+}
+
+// A product crosses the boundary as generated code describes it.
+static_assert(sizeof(tailor_product) == sizeof(ProductArgs) &&
+              offsetof(tailor_product, batch) == offsetof(ProductArgs, batch) &&
+              offsetof(tailor_product, lhs_strides) == offsetof(ProductArgs, lhs_strides) &&
+              offsetof(tailor_product, out) == offsetof(ProductArgs, out));
+static_assert(TAILOR_PANELS_16 == static_cast<int>(ConstantLayout::kPanels16) &&
+              TAILOR_PAIR_PANELS_16 == static_cast<int>(ConstantLayout::kPairPanels16));
+
+tailor_status* ReadProvider(const char* function, const tailor_product_provider* provider, ProductProvider* out) {
+  constexpr auto kParameter = "options.product_provider";
+  tailor_product_provider read;
+  tailor_product_provider_init(&read);
+  if (auto* bad = tailor::TakeOptions(function, provider, &read, kParameter)) return bad;
+  if (provider != nullptr && (read.take == nullptr || read.multiply == nullptr)) {
+    return InvalidParameter(function, kParameter, "lacks take or multiply");
+  }
+  *out = {read.user, read.take, read.multiply, read.forget, {}};
+  return nullptr;
 }
 
 }  // namespace
@@ -52,8 +78,15 @@ tailor_status* tailor_runtime_create(const tailor_runtime_options* options, tail
   if ((read.allocate == nullptr) != (read.deallocate == nullptr)) {
     return InvalidParameter(kFunction, "options", "sets only one of allocate and deallocate");
   }
+  ProductProvider provider;
+  if (auto* bad = ReadProvider(kFunction, read.product_provider, &provider)) return bad;
   return tailor::Guarded([&]() -> Failure {
-    const tailor::Runtime::Options made = {{read.allocate, read.deallocate, read.user}, read.log, read.user};
+    if (read.product_choice != nullptr) {
+      const std::string wrong = provider.choice.Parse({read.product_choice, read.product_choice_size});
+      if (!wrong.empty()) return {Code::kInvalidArgument, "product choice: " + wrong, ""};
+    }
+    const tailor::Runtime::Options made = {
+        {read.allocate, read.deallocate, read.user}, read.log, read.user, std::move(provider)};
     *out = new tailor_runtime{HandleKind::kRuntime, std::make_shared<const tailor::Runtime>(made)};
     return {};
   });

@@ -54,10 +54,14 @@ struct LoweredProgram {
   std::vector<Constant> constants;    // by constant index, of all programs
 };
 
-// Analyses, rewrites, fuses and lowers `graph` and, through it, its regions. `donated`, by input: whether runs may
-// write its memory; none where it is shorter.
+struct LowerOptions {
+  std::vector<bool> donated;    // by input: whether runs may write its memory; none where it is shorter
+  bool offer_products = false;  // plain products are offered to the runtime (HostProgram::products)
+};
+
+// Analyses, rewrites, fuses and lowers `graph` and, through it, its regions.
 absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const TargetTraits& traits,
-                                          const std::vector<bool>& donated = {});
+                                          const LowerOptions& options = {});
 
 }  // namespace tailor
 

@@ -85,15 +85,16 @@ absl::StatusOr<std::vector<CpuTarget>> LevelsNeeded(const std::vector<CpuTarget>
 }
 
 // What changes the bytes, where it is not the default.
-std::string OptionsText(const Targets& targets, const CodeBounds& bounds, const std::vector<std::string>& donated) {
+std::string OptionsText(const Targets& targets, const CompileOptions& options) {
   std::vector<std::string> names;
   for (const CpuTarget& target : targets.cpus) names.push_back(target.name);
   for (const CudaTarget& target : targets.gpus) names.push_back(target.name);
   std::string text = absl::StrCat("targets=", absl::StrJoin(names, ","));
-  const CodeBounds usual;
+  const CodeBounds usual, &bounds = options.bounds;
   if (bounds.versions != usual.versions) absl::StrAppend(&text, " max_versions=", bounds.versions);
   if (bounds.bytes != usual.bytes) absl::StrAppend(&text, " max_code_bytes=", bounds.bytes);
-  if (!donated.empty()) absl::StrAppend(&text, " donated=", absl::StrJoin(donated, ","));
+  if (!options.donated.empty()) absl::StrAppend(&text, " donated=", absl::StrJoin(options.donated, ","));
+  if (options.offer_products) absl::StrAppend(&text, " offer_products");
   return text;
 }
 
@@ -135,13 +136,14 @@ struct Lowered {
   }
 };
 
-absl::StatusOr<Lowered> LowerFor(const Targets& targets, const Graph& graph, const std::vector<bool>& donated) {
+// Products are offered on the host alone: providers read its memory.
+absl::StatusOr<Lowered> LowerFor(const Targets& targets, const Graph& graph, const LowerOptions& options) {
   Lowered lowered;
   if (!targets.cpus.empty()) {
-    TAILOR_ASSIGN_OR_RETURN(lowered.cpu, LowerGraph(graph, targets.cpus.front().traits, donated));
+    TAILOR_ASSIGN_OR_RETURN(lowered.cpu, LowerGraph(graph, targets.cpus.front().traits, options));
   }
   if (!targets.gpus.empty()) {
-    TAILOR_ASSIGN_OR_RETURN(lowered.gpu, LowerGraph(graph, targets.gpus.back().traits, donated));
+    TAILOR_ASSIGN_OR_RETURN(lowered.gpu, LowerGraph(graph, targets.gpus.back().traits, {options.donated}));
   }
   if (lowered.cpu && lowered.gpu) TAILOR_RETURN_IF_ERROR(ShareTables(*lowered.cpu, *lowered.gpu));
   return lowered;
@@ -177,7 +179,7 @@ absl::StatusOr<CompiledProgram> Compile(const Graph& graph, const CompileOptions
 
   TAILOR_RETURN_IF_ERROR(progress.Report("analyse", 0));
   TAILOR_ASSIGN_OR_RETURN(const std::vector<bool> donated, Donated(graph, options.donated));
-  TAILOR_ASSIGN_OR_RETURN(const Lowered lowered, LowerFor(targets, graph, donated));
+  TAILOR_ASSIGN_OR_RETURN(const Lowered lowered, LowerFor(targets, graph, {donated, options.offer_products}));
   const std::vector<const LoweredProgram*> programs = lowered.all();
   for (size_t i = 0; i < programs.size(); ++i) {
     TAILOR_RETURN_IF_ERROR(DumpKernels(*programs[i], static_cast<int>(i)));
@@ -187,7 +189,7 @@ absl::StatusOr<CompiledProgram> Compile(const Graph& graph, const CompileOptions
   }
 
   CompiledProgram compiled;
-  compiled.program = DescribeProgram(graph, programs, OptionsText(targets, options.bounds, options.donated));
+  compiled.program = DescribeProgram(graph, programs, OptionsText(targets, options));
   TAILOR_RETURN_IF_ERROR(progress.Report("pack", 0));
   TAILOR_ASSIGN_OR_RETURN(PackedConstants packed, PackConstants(*programs[0], threads));
   compiled.program.constants = std::move(packed.constants);

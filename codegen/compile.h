@@ -21,6 +21,7 @@ struct CompileOptions {
   int threads = 0;  // 0: as many as there are cores
   CodeBounds bounds;
   std::vector<std::string> donated;  // inputs whose memory runs may write
+  bool offer_products = false;       // the runtime may have a provider compute plain products
   // Phase and share done; false cancels.
   std::function<bool(const char* phase, double done)> progress;
 };

@@ -94,6 +94,15 @@ std::vector<ProgramLaunch> DescribeLaunches(const LoweredProgram& program, const
   return launches;
 }
 
+// How much of RtApi the host program calls.
+uint64_t ApiSize(const LoweredProgram& program, const Build& build) {
+  const bool offers = std::any_of(program.programs.begin(), program.programs.end(),
+                                  [](const HostProgram& host) { return !host.products.empty(); });
+  if (offers) return offsetof(RtApi, product) + sizeof(RtApi::product);
+  if (build.host.grown_blocks > 0) return offsetof(RtApi, block) + sizeof(RtApi::block);
+  return offsetof(RtApi, trace) + sizeof(RtApi::trace);
+}
+
 bool ChoosesCuts(const Build& build) {
   return std::any_of(build.schedules.begin(), build.schedules.end(),
                      [](const Schedule& schedule) { return !schedule.tile.cuts.empty(); });
@@ -117,8 +126,7 @@ CompiledVariant Describe(const LoweredProgram& program, const Build& build, Imag
   variant.plan_offset = compiled.image.symbols["tailor_plan"];
   variant.memo_slots = build.host.memo_slots;
   variant.grown_blocks = build.host.grown_blocks;
-  variant.api_size = build.host.grown_blocks > 0 ? offsetof(RtApi, block) + sizeof(RtApi::block)
-                                                 : offsetof(RtApi, trace) + sizeof(RtApi::trace);
+  variant.api_size = ApiSize(program, build);
   variant.context_size = sizeof(RtContext);
   variant.launches = DescribeLaunches(program, build);
   for (const KernelCode& code : codes) variant.kernel_bytes.push_back(code.all);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/emit_calls.h"
 #include "codegen/emit_first_fit.h"
+#include "codegen/emit_products.h"
 #include "codegen/host_function.h"
 #include "codegen/host_unit.h"
 #include "graph/status_macros.h"
@@ -36,10 +37,12 @@ class RunEmitter {
     llvm::Value* trace = f_.LoadPtr(f_.api(), offsetof(RtApi, trace), "trace");
     traced_ = f_.b.CreateIsNotNull(trace, "traced");
     for (const Step& step : unit_.program.steps) {
-      if (step.call) {
-        EmitCall(f_, unit_, step.index, memo_, [&](const HostBuffer& buffer) { return DataOf(buffer); });
+      if (step.when == Step::When::kAlways) {
+        EmitStep(step);
       } else {
-        EmitLaunch(step.index);
+        llvm::Value* taken = EmitIsTaken(f_, unit_, step.product, memo_);
+        const bool wanted = step.when == Step::When::kTaken;
+        f_.If(wanted ? taken : f_.b.CreateNot(taken), /*likely=*/true, [&] { EmitStep(step); });
       }
     }
     if (checks_faults) EmitFaultCheck(f_, unit_, memo_);
@@ -100,6 +103,20 @@ class RunEmitter {
       return f_.LoadPtr(memo_, MemoByte(unit_.memo.calls[buffer.call].results) + at, "data");
     }
     return f_.LoadPtr(f_.argument(buffer.place == Place::kInput ? 2 : 3), at, "data");
+  }
+
+  void EmitStep(const Step& step) {
+    const auto data_of = [&](const HostBuffer& buffer) { return DataOf(buffer); };
+    if (step.call) {
+      EmitCall(f_, unit_, step.index, memo_, data_of);
+    } else if (step.index >= 0) {
+      EmitLaunch(step.index);
+    } else {
+      const int launch = unit_.program.products[step.product].launch;
+      Trace(launch, 0);
+      EmitProduct(f_, unit_, step.product, memo_, data_of);
+      Trace(launch, 1);
+    }
   }
 
   void BindBoundary(const Launch& launch, int arguments) {
@@ -253,6 +270,12 @@ absl::Status Verify(const HostProgram& program, const std::vector<EmittedKernel>
       return absl::InternalError(absl::StrCat("host program: ", launch.name, " has ", launch.dims.size(), " dims for ",
                                               plan.dims.size(), " slots"));
     }
+  }
+  for (const Product& product : program.products) {
+    const std::string& name = program.launches[product.launch].name;
+    TAILOR_RETURN_IF_ERROR(CheckDims(program, {product.batch, product.m, product.n, product.k}, name));
+    TAILOR_RETURN_IF_ERROR(CheckDims(program, product.lhs_strides, name));
+    TAILOR_RETURN_IF_ERROR(CheckDims(program, product.rhs_strides, name));
   }
   int blocks = 0;  // which buffers may share
   for (const HostBuffer& buffer : program.buffers) {

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/emit_calls.h"
+#include "codegen/emit_products.h"
 #include "codegen/host_function.h"
 #include "codegen/host_shapes.h"
 #include "codegen/host_unit.h"
@@ -32,6 +33,10 @@ class LayoutEmitter {
     for (size_t i = 0; i < launches.size(); ++i) {
       SetLaunch(unit_.program.launches[i], unit_.memo.launches[i], launches[i]);
       SetArguments(unit_.program.launches[i], unit_.memo.launches[i], launches[i], workspace);
+    }
+    for (size_t i = 0; i < unit_.program.products.size(); ++i) {
+      EmitProductLayout(f_, shapes_, unit_, static_cast<int>(i), memo_,
+                        [&](const HostBuffer& buffer) { return PlaceOf(buffer, workspace); });
     }
     SetCalls(workspace);
     SetKeys();

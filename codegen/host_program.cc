@@ -97,6 +97,25 @@ std::string LaunchText(const HostProgram& program, const Launch& launch) {
   return text;
 }
 
+std::string ProductText(const HostProgram& program, const Product& product) {
+  const auto operand = [&](int buffer, absl::Span<const DimExpr> strides) {
+    return absl::StrCat(BufferText(program.buffers[buffer]), " strides ", DimsText(program, strides));
+  };
+  return absl::StrCat(program.launches[product.launch].name, "(", operand(product.lhs, product.lhs_strides), ", ",
+                      operand(product.rhs, product.rhs_strides), ", ", BufferText(program.buffers[product.out]),
+                      ") batch, m, n, k ", DimsText(program, {product.batch, product.m, product.n, product.k}));
+}
+
+std::string StepText(const HostProgram& program, const Step& step) {
+  std::string text =
+      step.index < 0 ? absl::StrCat("product ", step.product, " ", ProductText(program, program.products[step.product]))
+      : step.call    ? absl::StrCat("call ", step.index, " ", CallText(program, program.calls[step.index]))
+                     : absl::StrCat("launch ", step.index, " ", LaunchText(program, program.launches[step.index]));
+  if (step.when == Step::When::kTaken) absl::StrAppend(&text, " if product ", step.product, " is taken");
+  if (step.when == Step::When::kNotTaken) absl::StrAppend(&text, " unless product ", step.product, " is taken");
+  return text;
+}
+
 }  // namespace
 
 std::string HostProgram::Text() const {
@@ -117,11 +136,7 @@ std::string HostProgram::Text() const {
                     DimText(*this, SizeOf(buffer.dtype) * ElementCount(buffer.shape)), " live [", buffer.first_step,
                     ", ", buffer.last_step, "]\n");
   }
-  for (const Step& step : steps) {
-    const std::string what = step.call ? "call " : "launch ";
-    absl::StrAppend(&out, what, step.index, " ",
-                    step.call ? CallText(*this, calls[step.index]) : LaunchText(*this, launches[step.index]), "\n");
-  }
+  for (const Step& step : steps) absl::StrAppend(&out, StepText(*this, step), "\n");
   return out;
 }
 

@@ -83,9 +83,23 @@ struct Call {
   std::vector<Result> results;  // kIf
 };
 
+// A product that the runtime may compute in the place of launches (RtApi::product).
+struct Product {
+  int launch = -1;                   // the kernel's, whose name and number it has
+  DType dtype = DType::kInvalid;     // of all three
+  int lhs = -1, rhs = -1, out = -1;  // HostBuffers
+  ConstantLayout rhs_layout = ConstantLayout::kRowMajor;
+  DimExpr batch, m, n, k;
+  DimExpr lhs_strides[3], rhs_strides[3];  // of batch, row and column, in elements
+};
+
 struct Step {
+  // Whether it is done when the runtime has taken `product`, or when it has not.
+  enum class When : uint8_t { kAlways, kTaken, kNotTaken };
   bool call = false;
-  int index = -1;  // in launches or calls
+  int index = -1;  // in launches or calls; -1: `product` itself
+  int product = -1;
+  When when = When::kAlways;
 };
 
 struct HostProgram {
@@ -109,6 +123,7 @@ struct HostProgram {
   std::vector<HostBuffer> buffers;
   std::vector<Launch> launches;
   std::vector<Call> calls;
+  std::vector<Product> products;
   std::vector<Step> steps;
   MemoryPlan memory;  // of the workspace blocks (PlanWorkspace)
   // The number of a workspace of its own, for a program whose extents its caller does not know when that lays out its

@@ -71,6 +71,10 @@ HostMemo LayOutMemo(const HostProgram& program, bool called, Words* words) {
     memo.launches.push_back(taken);
   }
   for (const Call& call : program.calls) memo.calls.push_back(TakeCall(call, words));
+  for (size_t i = 0; i < program.products.size(); ++i) {
+    const int taken = words->Take(1);
+    memo.products.push_back({taken, words->Take(sizeof(ProductArgs) / sizeof(int64_t))});
+  }
   return memo;
 }
 

@@ -29,6 +29,9 @@ struct HostMemo {
     int results = -1;          // block
     int read = -1;             // where a value of the device's memory is read back to
   };
+  struct ProductWords {
+    int taken, args;  // not 0: by the runtime; a ProductArgs
+  };
   int valid = 0;                          // nonzero while the rest is
   std::vector<std::pair<int, int>> keys;  // (input, dim): all extents that bindings and checks read
   int first_key = 0;
@@ -37,6 +40,7 @@ struct HostMemo {
   std::vector<Output> outputs;
   std::vector<LaunchWords> launches;
   std::vector<CallWords> calls;
+  std::vector<ProductWords> products;
   int fault = -1;  // of the run: four words {check id + 1, value, extent, unused}; -1: no launch can fault
 };
 

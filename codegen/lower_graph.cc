@@ -59,8 +59,9 @@ class GraphLowering {
  public:
   explicit GraphLowering(const TargetTraits& traits) : traits_(traits) {}
 
-  absl::StatusOr<LoweredProgram> Run(const Graph& graph, const std::vector<bool>& donated) {
-    TAILOR_RETURN_IF_ERROR(Lower(graph, {.donated = donated}).status());
+  absl::StatusOr<LoweredProgram> Run(const Graph& graph, const LowerOptions& options) {
+    tables_.offer_products = options.offer_products;
+    TAILOR_RETURN_IF_ERROR(Lower(graph, {.donated = options.donated}).status());
     NumberChecksAndLaunches();
     return std::move(tables_.program);
   }
@@ -128,8 +129,8 @@ class GraphLowering {
 }  // namespace
 
 absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const TargetTraits& traits,
-                                          const std::vector<bool>& donated) {
-  return GraphLowering(traits).Run(graph, donated);
+                                          const LowerOptions& options) {
+  return GraphLowering(traits).Run(graph, options);
 }
 
 }  // namespace tailor

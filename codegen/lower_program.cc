@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,6 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/chain/chain_kernels.h"
+#include "codegen/offered_product.h"
+#include "codegen/reuse_blocks.h"
 #include "fusion/fusion_context.h"
 #include "fusion/node_class.h"
 #include "graph/region_rules.h"
@@ -210,8 +213,62 @@ class ProgramLowering {
     const bool in_place = plan_.groups[g].kind == GroupKind::kScatter && InPlace(plan_.groups[g].dominant);
     TAILOR_ASSIGN_OR_RETURN(auto kernels, LowerGroup(graph_, facts_, plan_, g, in_place));
     packed_.clear();  // packed blocks belong to one group
+    if (tables_.offer_products && plan_.groups[g].kind == GroupKind::kContraction) {
+      const std::optional<OfferedProduct> offered = OfferProduct(graph_, facts_, plan_.groups[g], kernels);
+      if (offered) return AddOfferedProduct(g, *offered, std::move(kernels));
+    }
     for (LoweredKernel& kernel : kernels) AddLaunch(std::move(kernel));
     return absl::OkStatus();
+  }
+
+  // The group's kernels, and in their place, where the runtime takes it, the product and what the group computes of it.
+  absl::Status AddOfferedProduct(int g, const OfferedProduct& offered, std::vector<LoweredKernel> kernels) {
+    const int number = static_cast<int>(host_.products.size());
+    const auto add_launch = [&](LoweredKernel kernel, Step::When when) {
+      AddLaunch(std::move(kernel));
+      host_.steps.back().product = number;
+      host_.steps.back().when = when;
+    };
+    for (LoweredKernel& kernel : kernels) add_launch(std::move(kernel), Step::When::kNotTaken);
+    const int launch = static_cast<int>(host_.launches.size()) - 1;
+    std::vector<LoweredKernel> loops;
+    const FusionPlan after{.groups = GroupsAfterProduct(graph_, plan_.groups[g])};
+    for (int i = 0; i < static_cast<int>(after.groups.size()); ++i) {
+      TAILOR_ASSIGN_OR_RETURN(auto lowered, LowerGroup(graph_, facts_, after, i));
+      std::move(lowered.begin(), lowered.end(), std::back_inserter(loops));
+    }
+    if (loops.size() == 1) ShareMemory(offered.out.value, loops[0]);
+    const auto canonical = [&](const DimExpr& dim) { return facts_.Canonical(dim); };
+    Product product{.launch = launch,
+                    .dtype = offered.out.dtype,
+                    .lhs = BufferOf(offered.lhs),
+                    .rhs = BufferOf(offered.rhs),
+                    .out = BufferOf(offered.out),
+                    .rhs_layout = offered.rhs.layout,
+                    .batch = canonical(offered.batch),
+                    .m = canonical(offered.m),
+                    .n = canonical(offered.n),
+                    .k = canonical(offered.k)};
+    std::transform(std::begin(offered.lhs_strides), std::end(offered.lhs_strides), product.lhs_strides, canonical);
+    std::transform(std::begin(offered.rhs_strides), std::end(offered.rhs_strides), product.rhs_strides, canonical);
+    host_.products.push_back(std::move(product));
+    host_.steps.push_back({.product = number, .when = Step::When::kTaken});
+    for (LoweredKernel& loop : loops) {
+      loop.plan.name = absl::StrCat(host_.launches[launch].name, "_after");
+      add_launch(std::move(loop), Step::When::kTaken);
+    }
+    return absl::OkStatus();
+  }
+
+  // Where `loop` can compute what it stores over `product`, that is made there.
+  void ShareMemory(Value product, const LoweredKernel& loop) {
+    if (buffer_of_.contains(product)) return;  // it is an output
+    const auto reads = [&](const LoweredKernel::Operand& operand) { return operand.value == product; };
+    const auto input = std::find_if(loop.operands.begin(), loop.operands.end(), reads) - loop.operands.begin();
+    const auto output = static_cast<int>(loop.operands.size()) - 1;
+    if (input < output && MayWriteOver(loop.plan, static_cast<int>(input), output)) {
+      buffer_of_[product] = BufferOf(loop.operands[output]);
+    }
   }
 
   // First what the links' products have packed, then the chain.

@@ -17,6 +17,7 @@ struct LoweringTables {
   LoweredProgram program;
   absl::flat_hash_map<std::string, int> kernel_of;  // by plan text
   int grown_blocks = 0;                             // numbers given to memory that grows during a run
+  bool offer_products = false;                      // to the runtime, which may compute them itself
 };
 
 // How a program is called.

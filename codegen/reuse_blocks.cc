@@ -65,7 +65,8 @@ class Reuse {
 
   void Run() {
     for (int step = 0; step < static_cast<int>(program_.steps.size()); ++step) {
-      if (!program_.steps[step].call) Visit(program_.launches[program_.steps[step].index], step);
+      const int index = program_.steps[step].index;
+      if (!program_.steps[step].call && index >= 0) Visit(program_.launches[index], step);
     }
     std::map<int, int> numbers;
     for (HostBuffer& buffer : program_.buffers) {

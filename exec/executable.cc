@@ -70,7 +70,11 @@ Executable::Executable(std::shared_ptr<const Runtime> runtime, const Program& pr
   }
 }
 
-Executable::~Executable() = default;
+Executable::~Executable() {
+  const ProductProvider& provider = runtime_->provider();
+  if (provider.forget == nullptr) return;
+  for (const ProgramConstant& constant : program_.constants) provider.forget(provider.user, constant.bytes.data());
+}
 
 Failure Executable::Create(std::shared_ptr<const Runtime> runtime, const Program& program, const CpuId& cpu,
                            std::string_view target, const DeviceChoice& device, std::unique_ptr<Executable>* out) {

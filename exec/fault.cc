@@ -66,6 +66,8 @@ Failure DescribeFault(const Program& program, const Fault& fault) {
       break;
     case Fault::Kind::kOutputBytes:
       return {Code::kInvalidArgument, output + ": data_bytes is " + lhs + ", but the result has " + rhs, ""};
+    case Fault::Kind::kProvider:
+      return {Code::kInternal, "the product provider failed with code " + lhs, ""};
   }
   return {Code::kInternal, "the compiled program failed without a reason", ""};
 }

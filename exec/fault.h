@@ -19,6 +19,7 @@ struct Fault {
     kOutputDim,     // output `index`, dim `dim`: the caller wants lhs, the result has rhs
     kOutputBytes,   // output `index`: the caller gives lhs bytes, the result has rhs
     kDevice,        // the device failed: its stream knows why
+    kProvider,      // the product provider failed with code lhs
   };
   Kind kind = Kind::kNone;
   int32_t index = 0;

@@ -30,6 +30,22 @@ struct LaunchGrid {
   int64_t together;      // not 0: no block waits for another to end, since they meet at barriers of the whole grid
 };
 
+// A product that the runtime may compute in a kernel's place (DISC section 4.5):
+//   out[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n], out dense.
+// Strides are in elements, of batch, row and column. Of an rhs in panels only the batch has one.
+struct ProductArgs {
+  uint64_t struct_size;
+  int64_t dtype;         // DType of all three; bf16 sums in f32
+  int64_t rhs_layout;    // ConstantLayout
+  int64_t rhs_constant;  // not 0: rhs stays as it is while its program is loaded
+  int64_t workers;       // RtContext::workers
+  int64_t batch, m, n, k;
+  int64_t lhs_strides[3], rhs_strides[3];
+  const void* lhs;
+  const void* rhs;
+  void* out;
+};
+
 // Per session; one run at a time. Generated code reads and writes these fields directly.
 struct RtContext {
   uint64_t struct_size;
@@ -72,6 +88,11 @@ struct RtApi {
   // Makes growing block `number` of the session at least `bytes` large and points out->data there; contents are not
   // kept. What a program needs whose extents are known only during the run.
   int32_t (*block)(RtContext* context, int32_t number, TensorArg* out, uint64_t bytes);
+  // Whether the runtime computes this product itself as long as no extent changes: 0, or not 0. Of the addresses only
+  // that of a constant is set.
+  int32_t (*offer)(RtContext* context, const ProductArgs* product);
+  // Computes a product that was taken.
+  int32_t (*product)(RtContext* context, const ProductArgs* product);
 };
 
 // What the plan function reports besides output dims.
@@ -96,10 +117,14 @@ static_assert(sizeof(RtContext) == 64 && offsetof(RtContext, constants) == 8);
 static_assert(offsetof(RtContext, workspace) == 16 && offsetof(RtContext, workspace_bytes) == 24);
 static_assert(offsetof(RtContext, memo) == 32 && offsetof(RtContext, workers) == 40);
 static_assert(offsetof(RtContext, streamed_bytes) == 48 && offsetof(RtContext, costs) == 56);
-static_assert(sizeof(RtApi) == 88 && offsetof(RtApi, grow) == 8 && offsetof(RtApi, output) == 16);
+static_assert(sizeof(ProductArgs) == 144 && offsetof(ProductArgs, batch) == 40 && offsetof(ProductArgs, m) == 48);
+static_assert(offsetof(ProductArgs, lhs_strides) == 72 && offsetof(ProductArgs, rhs_strides) == 96);
+static_assert(offsetof(ProductArgs, lhs) == 120 && offsetof(ProductArgs, out) == 136);
+static_assert(sizeof(RtApi) == 104 && offsetof(RtApi, grow) == 8 && offsetof(RtApi, output) == 16);
 static_assert(offsetof(RtApi, parallel_for) == 24 && offsetof(RtApi, fail) == 32 && offsetof(RtApi, trace) == 40);
 static_assert(offsetof(RtApi, launch) == 48 && offsetof(RtApi, copy) == 56 && offsetof(RtApi, readback) == 64);
 static_assert(offsetof(RtApi, event) == 72 && offsetof(RtApi, block) == 80);
+static_assert(offsetof(RtApi, offer) == 88 && offsetof(RtApi, product) == 96);
 static_assert(sizeof(PlanResult) == 24 && offsetof(PlanResult, workspace_bytes) == 8 &&
               offsetof(PlanResult, versions) == 16);
 

@@ -194,6 +194,15 @@ int32_t Readback(RtContext* context, int32_t, void* to, const void* from, uint64
   return OfDevice(context, (bytes == 0 || stream.Download(to, from, bytes)) && stream.Wait());
 }
 
+int32_t Offer(RtContext* context, const ProductArgs* product) {
+  return TakesProduct(*StateOf(context).provider, *product);
+}
+
+int32_t ComputeProduct(RtContext* context, const ProductArgs* product) {
+  const int32_t code = Multiply(*StateOf(context).provider, *product);
+  return code == 0 ? 0 : Note(context, {Fault::Kind::kProvider, 0, 0, code, 0});
+}
+
 constexpr RtApi HostTable(decltype(RtApi::trace) trace) {
   return {
       .struct_size = sizeof(RtApi),
@@ -207,6 +216,8 @@ constexpr RtApi HostTable(decltype(RtApi::trace) trace) {
       .readback = nullptr,
       .event = nullptr,
       .block = Block,
+      .offer = Offer,
+      .product = ComputeProduct,
   };
 }
 

@@ -12,6 +12,7 @@
 #include "exec/fault.h"
 #include "exec/host_abi.h"
 #include "exec/memory.h"
+#include "exec/product_provider.h"
 #include "exec/thread_team.h"
 
 namespace tailor {
@@ -47,6 +48,7 @@ struct RunState {
   std::vector<GrowingBuffer>* blocks = nullptr;   // by number
   const Parallelism* parallelism = nullptr;
   DeviceStream* stream = nullptr;  // where the program runs; null: on the host
+  const ProductProvider* provider = nullptr;
   Tracing tracing;
 };
 static_assert(std::is_standard_layout_v<RunState> && offsetof(RunState, context) == 0);

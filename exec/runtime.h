@@ -10,6 +10,7 @@
 #include <string>
 
 #include "exec/memory.h"
+#include "exec/product_provider.h"
 #include "exec/thread_team.h"
 
 namespace tailor {
@@ -20,12 +21,14 @@ class Runtime {
     Allocator allocator;
     void (*log)(void* user, int32_t level, const char* message) = nullptr;
     void* user = nullptr;
+    ProductProvider provider;  // without `take`: none
   };
   enum Level : int32_t { kInfo = 0, kWarning = 1, kError = 2 };
 
   explicit Runtime(const Options& options) : options_(options) {}
 
   const Allocator& allocator() const { return options_.allocator; }
+  const ProductProvider& provider() const { return options_.provider; }
   void Log(Level level, const std::string& message) const;
 
   // The team of that size, made at its first use and gone with its last user. Null where the system gives

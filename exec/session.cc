@@ -68,6 +68,7 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
   state_.blocks = &blocks_;
   state_.parallelism = &parallelism_;
   state_.stream = stream_.get();
+  state_.provider = &executable.runtime().provider();
   state_.tracing = {options.trace, options.trace_user};
 }
 

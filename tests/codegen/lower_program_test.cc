@@ -9,17 +9,17 @@ namespace tailor {
 namespace {
 
 // Kernels and host program of a graph: what every target starts from.
-std::string Lowered(const std::string& text) {
+std::string Lowered(const std::string& text, const LowerOptions& options = {}) {
   auto parsed = ParseGraph(text);
   if (!parsed.ok()) return parsed.status().ToString();
-  auto lowered = LowerGraph(*parsed, TargetTraits{});
+  auto lowered = LowerGraph(*parsed, TargetTraits{}, options);
   if (!lowered.ok()) return lowered.status().ToString();
   std::string out = "\n";
   for (const KernelPlan& kernel : lowered->kernels) out += kernel.name + ": " + kernel.Text();
   const std::string host = lowered->programs[0].Text();
   for (size_t at = 0; at < host.size();) {  // launches and blocks; the checks have tests of their own
     const std::string line = host.substr(at, host.find('\n', at) + 1 - at);
-    if (line.rfind("alloc", 0) == 0 || line.rfind("launch", 0) == 0) out += line;
+    if (line.rfind("alloc", 0) == 0 || line.rfind("launch", 0) == 0 || line.rfind("product", 0) == 0) out += line;
     at += line.size();
   }
   return out;
@@ -506,6 +506,60 @@ TEST(LowerProgram, ASizeThatOutgrowsAnExpressionIsAnError) {
   const std::string text = Lowered("graph @g(%x: f32[]" + symbols + ") {\n  %y = broadcast %x {shape = " + shape +
                                    "}\n  return \"y\" = %y\n}");
   EXPECT_NE(text.find("RESOURCE_EXHAUSTED: the number of elements of f32["), std::string::npos) << text;
+}
+
+TEST(LowerProgram, AnOfferedProductStandsBesideTheKernelItReplaces) {
+  EXPECT_EQ(Lowered(R"(
+graph @layer(%x: f32[B, S, 8], %w: f32[T, 8], %b: f32[T]) {
+  %d = dot %x, %w {transpose_rhs = 1}
+  %y = add %d, %b
+  return "y" = %y
+}
+)",
+                    {.offer_products = true}),
+            R"(
+g0_dot_pack: kernel axes [a0: d0 parallel, a1: 8 parallel, a2: 16 parallel]
+  in b0: f32[d1, 8]
+  out b1: f32[d0, 8, 16]
+  stage over []
+    e0 = ((a0 * 16) + a2)
+    b1[a0, a1, a2] = b0[e0, a1] if (e0 < d1)
+g0_dot: contraction axes [a0: d0 parallel, a1: d1 parallel, a2: 8 contract]
+  in b0: f32[d2, d3, 8]
+  in b1: f32[8, d1] panels16
+  in b2: f32[d1]
+  out b3: f32[d2, d3, d1]
+  local b4: f32[]
+  stage over [a2]
+    b4[] = reduce add in f32 mul(b0[0, a0, a2], b1[a2, a1])
+  stage over []
+    b3[0, a0, a1] = add(b4[], b2[a1])
+g0_dot_after: kernel axes [a0: d0 parallel, a1: d1 parallel]
+  in b0: f32[d2, d3, d1]
+  in b1: f32[d1]
+  out b2: f32[d2, d3, d1]
+  stage over []
+    b2[0, a0, a1] = add(b0[0, a0, a1], b1[a1])
+alloc w0 = 512*floordiv(T + 15, 16) live [0, 1]
+launch 0 g0_dot_pack(in1, w0) dims [floordiv(T + 15, 16), T] unless product 0 is taken
+launch 1 g0_dot(in0, w0, in2, out0) dims [B*S, T, B, S] unless product 0 is taken
+product 0 g0_dot(in0 strides [8*S, 8, 1], in1 strides [8*T, 1, 8], out0) batch, m, n, k [1, B*S, T, 8] if product 0 is taken
+launch 2 g0_dot_after(out0, in2, out0) dims [B*S, T, B, S] if product 0 is taken
+)");
+}
+
+TEST(LowerProgram, AProductOfWhatItsKernelComputesIsNotOffered) {
+  EXPECT_EQ(Lowered(R"(
+graph @columns(%x: f32[M, 4, K], %w: f32[K, N]) {
+  %t = slice %x {starts = [0, 1, 0], sizes = [M, 1, K]}
+  %r = reshape %t {shape = [M, K]}
+  %d = dot %r, %w
+  return "y" = %d
+}
+)",
+                    {.offer_products = true})
+                .find("product"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace {
 
 LoweredProgram Lowered(const std::string& text, const std::vector<bool>& donated = {}) {
   auto graph = ParseGraph(text);
-  auto lowered = graph.ok() ? LowerGraph(*graph, TargetTraits{}, donated) : graph.status();
+  auto lowered = graph.ok() ? LowerGraph(*graph, TargetTraits{}, {donated}) : graph.status();
   if (lowered.ok()) return *std::move(lowered);
   ADD_FAILURE() << lowered.status();
   return {};

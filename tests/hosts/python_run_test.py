@@ -1,5 +1,6 @@
 """Compiling and running in Python, against numpy."""
 import concurrent.futures
+import os
 import pathlib
 import tempfile
 import threading
@@ -8,6 +9,9 @@ import unittest
 import numpy as np
 
 import tailor
+
+
+ONEDNN = (pathlib.Path(os.environ["TAILOR_LIBRARY_DIR"]) / "libtailor_onednn.so").exists()
 
 
 def softmax(x):
@@ -64,6 +68,24 @@ class RunTest(unittest.TestCase):
             values = np.random.default_rng(rows).standard_normal((rows, depth)).astype(np.float32)
             y, = executable.run(values)
             np.testing.assert_allclose(y, values.astype(np.float64) @ w, rtol=0, atol=1e-3)
+
+    @unittest.skipUnless(ONEDNN, "libtailor_onednn.so is not built")
+    def test_products_by_onednn(self):
+        w = np.random.default_rng(1).standard_normal((96, 40)).astype(np.float32)
+        graph = tailor.Graph("layer")
+        x = graph.input("x", "f32", ["rows", 96])
+        graph.output("y", (x @ graph.constant(w, "w")).gelu())
+        choice = "if m <= 4.5\n  own\nelse\n  provider\n"
+        runtimes = [None, tailor.Runtime(product_provider="onednn"),
+                    tailor.Runtime(product_provider="onednn", product_choice=choice)]
+        executables = [graph.compile("host", offer_products=True, runtime=runtime) for runtime in runtimes]
+        for rows in (1, 7, 64):
+            values = np.random.default_rng(rows).standard_normal((rows, 96)).astype(np.float32)
+            (own,), (all_theirs,), (chosen,) = [executable.run(values) for executable in executables]
+            np.testing.assert_allclose(all_theirs, own, rtol=0, atol=1e-4)
+            np.testing.assert_array_equal(chosen, own if rows <= 4 else all_theirs)
+        with self.assertRaises(ImportError):
+            tailor.Runtime(product_provider="nobody")
 
     def test_inputs_by_name(self):
         x, bias = self.inputs(2, 3)

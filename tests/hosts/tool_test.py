@@ -46,6 +46,25 @@ class ToolTest(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn('"w" is no input', err)
 
+    def test_a_provider_computes_offered_products(self):
+        (self.path / "dot.txt").write_text(
+            "graph @g(%x: f32[M, K], %w: f32[K, N]) {\n  %d = dot %x, %w\n  return \"d\" = %d\n}\n")
+        self.assertEqual(self.run_tool("compile", "dot.txt", "-o", "d.tlr", "--target", "host", "--offer-products"),
+                         (0, "", ""))
+        inputs = ("--input", "x=1x2xf32=1,2", "--input", "w=2x2xf32=3,4,5,6")
+        self.assertEqual(self.run_tool("run", "d.tlr", *inputs), (0, "d=1x2xf32=13,16\n", ""))
+        code, out, err = self.run_tool("run", "d.tlr", *inputs, "--provider", "onednn")
+        if "libtailor_onednn.so: cannot open" in err:
+            self.skipTest("libtailor_onednn.so is not built")
+        self.assertEqual((code, out, err), (0, "d=1x2xf32=13,16\n", ""))
+        (self.path / "choice.txt").write_text("own or not\n")
+        code, _, err = self.run_tool("run", "d.tlr", *inputs, "--provider", "onednn", "--provider-choice", "choice.txt")
+        self.assertEqual(code, 1)
+        self.assertIn("product choice: line 1", err)
+        code, _, err = self.run_tool("run", "d.tlr", *inputs, "--provider", "nobody")
+        self.assertEqual(code, 1)
+        self.assertIn("no product provider nobody", err)
+
     def test_runs_literals_and_files(self):
         self.compile()
         code, out, err = self.run_tool("run", "a.tlr", "--input", "x=2x3xf32=1,2,3,-4,0.5,-6", "--input", "k=i32=7")

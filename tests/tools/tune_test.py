@@ -78,6 +78,17 @@ class TuneTest(unittest.TestCase):
             path.write_text(lines[0] + "\n1,2,3,4\n")
             self.assertIn("line 2: three extents", self.run_tool("classify", path)[2])
 
+    def test_a_provider_is_chosen_by_measurement(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "choice.txt"
+            code, out, err = self.run_tool("provider", "onednn", "-o", path, "--operands", 5)
+            if "libtailor_onednn.so: cannot open" in err:
+                self.skipTest("libtailor_onednn.so is not built")
+            self.assertEqual((code, err), (0, ""))
+            self.assertIn("32 products to learn from, 8 held out", out)
+            self.assertEqual(len(re.findall(r"^\| .* \| \d\.\d{3} \| \d\.\d{3} \|$", out, re.MULTILINE)), 3)
+            self.assertRegex(path.read_text(), r"\A(own|provider|if (m|n|k|n \* k) <= \S+)\n")
+
     def test_mistakes_are_named(self):
         for arguments, words in ((["search", "--n", 0], "--n and --k"), (["search", "--rows", "4,-1"], "--rows"),
                                  (["search", "--trials", 0], "--trials"), (["search", "--k", "deep"], "deep"),

@@ -18,6 +18,8 @@ struct RunArguments {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
   uint64_t threads = 1;
+  std::string provider;         // provider_library.h; empty: none
+  std::string provider_choice;  // file; empty: all products
 };
 
 struct CompileArguments {
@@ -26,6 +28,7 @@ struct CompileArguments {
   std::vector<std::string> targets;
   std::vector<std::string> donated;
   uint64_t max_versions = 0;  // 0: the default
+  bool offer_products = false;
 };
 
 struct TuneArguments {

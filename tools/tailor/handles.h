@@ -11,10 +11,12 @@
 namespace tailor {
 
 struct Releases {
+  void operator()(tailor_runtime* runtime) const { tailor_runtime_release(runtime); }
   void operator()(tailor_executable* executable) const { tailor_executable_release(executable); }
   void operator()(tailor_session* session) const { tailor_session_release(session); }
   void operator()(tailor_graph* graph) const { tailor_graph_release(graph); }
 };
+using RuntimeHandle = std::unique_ptr<tailor_runtime, Releases>;
 using ExecutableHandle = std::unique_ptr<tailor_executable, Releases>;
 using SessionHandle = std::unique_ptr<tailor_session, Releases>;
 using GraphHandle = std::unique_ptr<tailor_graph, Releases>;
@@ -27,9 +29,9 @@ inline void Check(tailor_status* status) {
   throw std::runtime_error(message);
 }
 
-inline ExecutableHandle LoadArtifact(const std::string& path) {
+inline ExecutableHandle LoadArtifact(const std::string& path, const tailor_runtime* runtime = nullptr) {
   tailor_executable* executable = nullptr;
-  Check(tailor_executable_load(nullptr, path.data(), path.size(), nullptr, &executable));
+  Check(tailor_executable_load(runtime, path.data(), path.size(), nullptr, &executable));
   return ExecutableHandle(executable);
 }
 

@@ -25,6 +25,8 @@ int main(int argc, char** argv) {
   running->add_option("--input", run.inputs, "name=2x3xf32=1,2,...; name=2x3xf32 for zeros; name=@file.npy");
   running->add_option("--output", run.outputs, "name=@file.npy: write it there instead of printing it");
   running->add_option("--threads", run.threads, "including the caller's")->check(CLI::Range(1, 1024));
+  running->add_option("--provider", run.provider, "who computes the products that the artifact offers: onednn, in libtailor_onednn.so");
+  running->add_option("--provider-choice", run.provider_choice, "which of them: a file of `tailor tune provider`");
 
   tailor::CompileArguments compile;
   CLI::App* compiling = app.add_subcommand("compile", "Compiles a graph from its text");
@@ -35,6 +37,7 @@ int main(int argc, char** argv) {
   compiling->add_option("--max-versions", compile.max_versions, "of each kernel, at most; default: 8")
       ->check(CLI::PositiveNumber);
   compiling->add_option("--donate", compile.donated, "an input that runs may write over");
+  compiling->add_flag("--offer-products", compile.offer_products, "a provider may compute plain products");
 
   CLI::App* tuning = app.add_subcommand("tune", "Measures products on this machine (tailor tune --help)");
   tuning->prefix_command()->set_help_flag();

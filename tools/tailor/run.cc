@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <map>
 
+#include "tools/provider_library.h"
 #include "tools/tailor/commands.h"
 #include "tools/tailor/handles.h"
 #include "tools/tailor/tensor_file.h"
@@ -65,10 +68,32 @@ NamedTensor Result(const char* name, const tailor_tensor& tensor) {
   return result;
 }
 
+std::string ReadFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in.is_open()) throw std::runtime_error("cannot read " + path);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+RuntimeHandle MakeRuntime(const RunArguments& arguments) {
+  tailor_runtime_options options;
+  tailor_runtime_options_init(&options);
+  if (!arguments.provider.empty()) options.product_provider = LoadProvider(arguments.provider);
+  std::string choice;
+  if (!arguments.provider_choice.empty()) {
+    choice = ReadFile(arguments.provider_choice);
+    options.product_choice = choice.data();
+    options.product_choice_size = choice.size();
+  }
+  tailor_runtime* runtime = nullptr;
+  Check(tailor_runtime_create(&options, &runtime));
+  return RuntimeHandle(runtime);
+}
+
 }  // namespace
 
 void Run(const RunArguments& arguments) {
-  const ExecutableHandle executable = LoadArtifact(arguments.artifact);
+  const RuntimeHandle runtime = MakeRuntime(arguments);
+  const ExecutableHandle executable = LoadArtifact(arguments.artifact, runtime.get());
   std::vector<NamedTensor> inputs = OrderedInputs(executable.get(), arguments.inputs);
   std::map<std::string, std::string> files = OutputFiles(arguments.outputs);
   std::vector<tailor_tensor> given, results(tailor_executable_output_count(executable.get()));

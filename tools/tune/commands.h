@@ -52,6 +52,16 @@ struct ClassifyArguments {
 };
 void ClassifyCuts(const ClassifyArguments& arguments);
 
+// Times products of random sizes by the compiler's code and by a provider's, and writes which of them the provider
+// should compute (exec/product_choice.h): eight numbers of rows for each right operand.
+struct ProviderArguments {
+  std::string name;  // provider_library.h
+  std::string output;
+  int operands = 40;
+  uint64_t seed = 1;
+};
+void ChooseProvider(const ProviderArguments& arguments);
+
 }  // namespace tailor
 
 #endif  // TAILOR_TOOLS_TUNE_COMMANDS_H_

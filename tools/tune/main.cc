@@ -5,6 +5,7 @@
 //   tailor tune pack -o kernels.pack --target x86-64-v3
 //   tailor tune cuts -o times.csv --operands 10
 //   tailor tune classify times.csv --tree
+//   tailor tune provider onednn -o choice.txt
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <stdexcept>
@@ -50,6 +51,13 @@ int main(int argc, char** argv) {
   classifying->add_option("--depth", classify.depth, "of the tree, at most");
   classifying->add_flag("--tree", classify.print_tree, "print the tree");
 
+  tailor::ProviderArguments provider;
+  CLI::App* providing = app.add_subcommand("provider", "Learns which products another library should compute");
+  providing->add_option("name", provider.name, "onednn: libtailor_onednn.so")->required();
+  providing->add_option("-o,--output", provider.output, "where to write the choice")->required();
+  providing->add_option("--operands", provider.operands, "right operands, drawn at random");
+  providing->add_option("--seed", provider.seed, "of the sizes");
+
   CLI11_PARSE(app, argc, argv);
   try {
     if (*searching) tailor::SearchSchedules(search);
@@ -57,6 +65,7 @@ int main(int argc, char** argv) {
     if (*packing) tailor::WriteKernelPack(pack);
     if (*cutting) tailor::MeasureCuts(cuts);
     if (*classifying) tailor::ClassifyCuts(classify);
+    if (*providing) tailor::ChooseProvider(provider);
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "tailor tune: %s\n", failure.what());
     return 1;

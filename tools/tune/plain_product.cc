@@ -136,6 +136,23 @@ PlainOperands::PlainOperands(int64_t m, int64_t n, int64_t k)
   }
 }
 
+tailor_product PlainOperands::Offered() {
+  return {.struct_size = sizeof(tailor_product),
+          .dtype = TAILOR_F32,
+          .rhs_layout = TAILOR_PANELS_16,
+          .rhs_constant = 1,
+          .threads = 1,
+          .batch = 1,
+          .m = m_,
+          .n = n_,
+          .k = k_,
+          .lhs_strides = {m_ * k_, k_, 1},
+          .rhs_strides = {PanelElements(n_, k_), 0, 0},
+          .lhs = lhs_.data(),
+          .rhs = panels_,
+          .out = out_.data()};
+}
+
 bool PlainOperands::IsRight() const {
   for (int64_t m = 0; m < m_; ++m) {
     for (int64_t n = 0; n < n_; ++n) {

@@ -14,6 +14,7 @@
 #include "exec/host_abi.h"
 #include "exec/image.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "tailor/runtime.h"
 
 namespace tailor {
 
@@ -63,6 +64,8 @@ class PlainOperands {
  public:
   PlainOperands(int64_t m, int64_t n, int64_t k);
   BoundProduct Bind(const PlainProduct& product) { return product.Bind(m_, n_, k_, lhs_.data(), panels_, out_.data()); }
+  // As a product with a constant right operand, on one thread.
+  tailor_product Offered();
   // Whether the last launch left the product, exactly: elements are small whole numbers.
   bool IsRight() const;
 

@@ -273,6 +273,7 @@ typedef struct tailor_compile_options {
   size_t donated_count;
   int32_t device;         /* of tailor_graph_compile, as in tailor_load_options: what the executable runs on */
   int32_t device_ordinal; /* which of the CUDA devices */
+  int32_t offer_products; /* 1: runtimes that have a product provider may have it compute plain products */
 } tailor_compile_options;
 
 static inline void tailor_compile_options_init(tailor_compile_options* options) {

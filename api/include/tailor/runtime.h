@@ -99,6 +99,48 @@ static inline void tailor_tensor_init(tailor_tensor* tensor) {
 /* "x86-64-v3", then what the library can and cannot use and why; borrowed, static. */
 TAILOR_API const char* tailor_version(void);
 
+/* ---- Products by another library ------------------------------------------------------------- */
+
+/* How the right operand of a product lies in memory. */
+#define TAILOR_ROWS_AND_COLUMNS 0 /* as rhs_strides say */
+#define TAILOR_PANELS_16 1        /* [ceil(n/16)][k][16], zeros beyond column n */
+#define TAILOR_PAIR_PANELS_16 2   /* [ceil(n/16)][ceil(k/2)][16][2], zeros beyond column n and row k */
+
+/* out[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n]. Strides are in elements, of batch, row and column; `out` is
+ * dense. Of an rhs in panels only the batch has a stride. */
+typedef struct tailor_product {
+  uint64_t struct_size;
+  int64_t dtype;        /* of all three: TAILOR_F32, or TAILOR_BF16, whose sums are to be in f32 and rounded once */
+  int64_t rhs_layout;
+  int64_t rhs_constant; /* 1: rhs holds the same until `forget` names it */
+  int64_t threads;      /* of the session, including the caller's */
+  int64_t batch, m, n, k;
+  int64_t lhs_strides[3], rhs_strides[3];
+  const void* lhs;
+  const void* rhs;
+  void* out;
+} tailor_product;
+
+/* A library that computes matrix products in the place of generated kernels, for programs compiled with
+ * tailor_compile_options.offer_products. Functions are called on whatever threads run sessions, at once. */
+typedef struct tailor_product_provider {
+  uint64_t struct_size;
+  void* user;
+  /* Whether `multiply` will compute products with these extents, strides and, where it is constant, this rhs; 0: the
+   * program's own kernel does. Other addresses are NULL. Asked at the first run of a session at new extents: the time to
+   * prepare. */
+  int32_t (*take)(void* user, const tailor_product* product);
+  /* Computes it; 0, or a code with which the run fails. */
+  int32_t (*multiply)(void* user, const tailor_product* product);
+  /* The constant at `rhs`, which may be one that was never seen, is about to be freed. May be NULL. */
+  void (*forget)(void* user, const void* rhs);
+} tailor_product_provider;
+
+static inline void tailor_product_provider_init(tailor_product_provider* provider) {
+  memset(provider, 0, sizeof(*provider));
+  provider->struct_size = sizeof(*provider);
+}
+
 /* ---- Runtime --------------------------------------------------------------------------------- */
 
 typedef struct tailor_runtime tailor_runtime;
@@ -112,6 +154,11 @@ typedef struct tailor_runtime_options {
   void (*deallocate)(void* user, void* data, size_t bytes);
   void (*log)(void* user, int32_t level, const char* message); /* level 0 info, 1 warning, 2 error */
   void* user;
+  /* Computes the products that programs offer; NULL: their own kernels do. Copied; what it points to lives as long as
+   * the runtime and all executables. */
+  const tailor_product_provider* product_provider;
+  const char* product_choice;   /* text of a tree that tells which products it is asked for; NULL: all */
+  uint64_t product_choice_size; /* in bytes */
 } tailor_runtime_options;
 
 static inline void tailor_runtime_options_init(tailor_runtime_options* options) {

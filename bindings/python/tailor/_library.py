@@ -29,7 +29,8 @@ class Tensor(Structure):
 
 class RuntimeOptions(Structure):
     _fields_ = [("struct_size", c_uint64), ("allocate", c_void_p), ("deallocate", c_void_p), ("log", LogFn),
-                ("user", c_void_p)]
+                ("user", c_void_p), ("product_provider", c_void_p), ("product_choice", c_char_p),
+                ("product_choice_size", c_uint64)]
 
 
 class LoadOptions(Structure):
@@ -92,7 +93,7 @@ class CompileOptions(Structure):
     _fields_ = [("struct_size", c_uint64), ("targets", POINTER(c_char_p)), ("target_count", c_size_t),
                 ("progress", ProgressFn), ("progress_user", c_void_p), ("threads", c_uint64),
                 ("secret_key", c_char_p), ("max_versions", c_uint64), ("max_code_bytes", c_uint64),
-                ("donated", POINTER(c_char_p)), ("donated_count", c_size_t)]
+                ("donated", POINTER(c_char_p)), ("donated_count", c_size_t), ("offer_products", c_int32)]
 
 
 _Handle, _Out, _Text, _Value, _Dims = c_void_p, POINTER(c_void_p), [c_char_p, c_size_t], POINTER(c_uint64), POINTER(c_uint64)
@@ -192,6 +193,13 @@ def _find(name):
         if (place / name).exists():
             return place / name
     raise ImportError(f"{name} is in none of: {', '.join(map(str, places))}; set TAILOR_LIBRARY_DIR")
+
+
+def product_provider(name):
+    """The address of the table of libtailor_NAME.so."""
+    function = getattr(ctypes.CDLL(str(_find(f"libtailor_{name}.so"))), f"tailor_{name}_product_provider")
+    function.restype = c_void_p
+    return function()
 
 
 def _declare(library, fallible, plain):

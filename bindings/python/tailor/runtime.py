@@ -49,13 +49,20 @@ def counters():
 
 
 class Runtime:
-    """What executables share. `log(level, message)` gets the library's messages (0 info, 1 warning, 2 error)."""
+    """What executables share. `log(level, message)` gets the library's messages (0 info, 1 warning, 2 error).
+    product_provider: who computes the products that executables offer: "onednn", in libtailor_onednn.so.
+    product_choice: which of them: the text that `tailor tune provider` writes."""
 
-    def __init__(self, log=None):
+    def __init__(self, log=None, product_provider=None, product_choice=None):
         library = _library.runtime()
         options = _library.RuntimeOptions(sizeof(_library.RuntimeOptions))
         if log is not None:
             options.log = _library.LogFn(lambda user, level, message: log(level, message.decode()))
+        if product_provider is not None:
+            options.product_provider = _library.product_provider(product_provider)
+        if product_choice is not None:
+            options.product_choice = product_choice.encode()
+            options.product_choice_size = len(options.product_choice)
         self._log = options.log  # executables call it as long as they live: they keep this object
         handle = c_void_p()
         check(library.tailor_runtime_create(byref(options), byref(handle)))

@@ -1,0 +1,48 @@
+// Which products a provider computes: all of them, or those that a decision tree (BladeDISC section 5.2.2) over their
+// extents names, as `tailor tune provider` learns it from measured times. Its text has a line for each node, the
+// children of one two spaces further in:
+//
+//   if m <= 24.5
+//     own
+//   else
+//     if n * k <= 1e+06
+//       provider
+//     else
+//       own
+#ifndef TAILOR_EXEC_PRODUCT_CHOICE_H_
+#define TAILOR_EXEC_PRODUCT_CHOICE_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exec/host_abi.h"
+
+namespace tailor {
+
+class ProductChoice {
+ public:
+  static constexpr int kMostDepth = 32;
+  // Of every node the number of its feature's name here: a batch counts as rows.
+  static constexpr std::string_view kFeatures[] = {"m", "n", "k", "n * k"};
+
+  // Replaces the choice by that of `text`; returns what is wrong with it, naming the line, or "". Lines that begin with
+  // '#' and empty ones say nothing. Then nothing changed.
+  std::string Parse(std::string_view text);
+  // Without a tree: true.
+  bool Takes(const ProductArgs& product) const;
+
+ private:
+  struct Node {
+    int feature = -1;  // -1: a leaf
+    double threshold = 0;
+    int above = -1;      // the child for greater values; the other one follows its parent
+    bool takes = false;  // of a leaf
+  };
+  std::vector<Node> nodes_;
+  friend class ChoiceParser;
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_EXEC_PRODUCT_CHOICE_H_

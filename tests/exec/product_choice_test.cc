@@ -1,0 +1,67 @@
+#include "exec/product_choice.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace tailor {
+namespace {
+
+using ::testing::StartsWith;
+
+ProductArgs Product(int64_t batch, int64_t m, int64_t n, int64_t k) {
+  ProductArgs product{};
+  product.batch = batch;
+  product.m = m;
+  product.n = n;
+  product.k = k;
+  return product;
+}
+
+constexpr char kTree[] = R"(# of a machine
+if m <= 24.5
+  own
+else
+  if n * k <= 1e+06
+    provider
+  else
+    if k <= 100
+      own
+    else
+      provider
+)";
+
+TEST(ProductChoice, WithoutATreeAllAreTaken) { EXPECT_TRUE(ProductChoice().Takes(Product(1, 1, 1, 1))); }
+
+TEST(ProductChoice, FollowsTheTree) {
+  ProductChoice choice;
+  ASSERT_EQ(choice.Parse(kTree), "");
+  EXPECT_FALSE(choice.Takes(Product(1, 24, 64, 64)));
+  EXPECT_TRUE(choice.Takes(Product(1, 25, 64, 64)));
+  EXPECT_TRUE(choice.Takes(Product(5, 5, 64, 64)));  // a batch counts as rows
+  EXPECT_FALSE(choice.Takes(Product(1, 25, 100000, 100)));
+  EXPECT_TRUE(choice.Takes(Product(1, 25, 100000, 101)));
+}
+
+TEST(ProductChoice, TellsWhichLineIsWrongAndStaysAsItWas) {
+  ProductChoice choice;
+  ASSERT_EQ(choice.Parse("own\n"), "");
+  EXPECT_EQ(choice.Parse("if m <= 4\n  own\n"), "line 2: a branch is missing");
+  EXPECT_EQ(choice.Parse("if m <= 4\n  own\nelse\n own\n"), "line 4: expected 2 spaces before it");
+  EXPECT_EQ(choice.Parse("if rows <= 4\n  own\nelse\n  own\n"), "line 1: no such feature");
+  EXPECT_EQ(choice.Parse("if m <= four\n  own\nelse\n  own\n"), "line 1: \"four\" is no number");
+  EXPECT_EQ(choice.Parse("if m <= 4\n  own\nor\n  own\n"), "line 3: expected \"else\"");
+  EXPECT_THAT(choice.Parse("perhaps\n"), StartsWith("line 1: expected \"own\""));
+  EXPECT_EQ(choice.Parse("own\nown\n"), "line 2: the tree has ended");
+  EXPECT_EQ(choice.Parse(""), "line 0: a branch is missing");
+  EXPECT_FALSE(choice.Takes(Product(1, 1, 1, 1)));
+}
+
+TEST(ProductChoice, ATreeTooDeepIsRefused) {
+  std::string text;
+  for (int depth = 0; depth < 40; ++depth) text += std::string(2 * depth, ' ') + "if m <= 1\n";
+  ProductChoice choice;
+  EXPECT_EQ(choice.Parse(text), "line 34: the tree is too deep");
+}
+
+}  // namespace
+}  // namespace tailor

@@ -1,0 +1,16 @@
+// Product providers by name: NAME is function tailor_NAME_product_provider of libtailor_NAME.so.
+#ifndef TAILOR_TOOLS_PROVIDER_LIBRARY_H_
+#define TAILOR_TOOLS_PROVIDER_LIBRARY_H_
+
+#include <string>
+
+#include "tailor/runtime.h"
+
+namespace tailor {
+
+// Loads the library, which stays loaded. Throws std::runtime_error where there is none.
+const tailor_product_provider* LoadProvider(const std::string& name);
+
+}  // namespace tailor
+
+#endif  // TAILOR_TOOLS_PROVIDER_LIBRARY_H_

@@ -301,22 +301,43 @@ class GroupLowering {
   }
 
   // The value of the group that the product reads through views, if it computes one; or the left operand itself where
-  // neighbours along K lie pages apart in memory, which no cache likes.
+  // neighbours along K lie pages apart in memory, which no cache likes. Points with gaps between them are copied one by
+  // one, which pays where K visits more pages than a first-level TLB knows.
   std::optional<Value> Boxed() const {
     constexpr int64_t kFarApart = 2048;  // elements
+    constexpr int64_t kManyPages = 128;
     const Node& dot = graph_.node(group_.dominant);
     const Value lhs = dot.operands[0];
     Value source = lhs;
-    bool windows = false;
+    DimExpr apart = group_.axes[group_.axes.size() - 3].extent;
+    int64_t least_depth = 0;
     while (values_.InGroup(source.node) && IsFree(graph_.node(source.node))) {
-      windows = windows || graph_.node(source.node).op == OpKind::kWindow;
-      source = graph_.node(source.node).operands[0];
+      const Node& view = graph_.node(source.node);
+      source = view.operands[0];
+      if (view.op != OpKind::kWindow) continue;
+      apart = WindowedElements(view);
+      least_depth = IsOnePoint(view) ? kManyPages : INT64_MAX;
     }
     if (values_.InGroup(source.node)) return source;
-    const DimExpr& rows = group_.axes[group_.axes.size() - 3].extent;
-    const bool far_apart = dot.i64("transpose_lhs") != 0 && facts_.RangeOf(rows).min >= kFarApart;
-    if (far_apart && !windows && !link_) return lhs;
+    const bool far_apart = dot.i64("transpose_lhs") != 0 && facts_.RangeOf(apart).min >= kFarApart;
+    const bool deep = facts_.RangeOf(group_.axes.back().extent).min >= least_depth;
+    if (far_apart && deep && !link_) return lhs;
     return std::nullopt;
+  }
+
+  // Whether the windows are of one point each.
+  bool IsOnePoint(const Node& window) const {
+    const std::vector<DimExpr>& sizes = window.dims("sizes");
+    return std::all_of(sizes.begin(), sizes.end(),
+                       [&](const DimExpr& size) { return facts_.Canonical(size) == DimExpr(1); });
+  }
+
+  // How many elements the dims have along which the windows lie.
+  DimExpr WindowedElements(const Node& window) const {
+    const Shape& shape = graph_.type(window.operands[0]).shape;
+    DimExpr elements(1);
+    for (const int64_t axis : window.i64s("axes")) elements = elements * shape[axis];
+    return elements;
   }
 
   // What is boxed is computed by a stage over axes of its own.

@@ -90,6 +90,9 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
     std::tie(tile.rows, tile.panels) = std::pair(kTileKernelRows, kTileKernelPanels);
     tile.task_panels = 4 * kTaskPanels;
   }
+  // A box that holds all of K is filled for few blocks of columns.
+  const bool whole_box = c.fill >= 0 && RangeOfExtent(plan, plan.axes[c.k].extent).max <= kDepthBytes / element;
+  if (whole_box) tile.task_panels = 4 * kTaskPanels;
   tile.task_rows = (schedule.lane_axis == c.m ? RowsOfColumns(plan, c) : kTaskRows) / tile.rows * tile.rows;
   tile.depth = kDepthBytes / element;
 

@@ -104,6 +104,23 @@ TEST(LowerProgram, RowsWhoseNeighboursLiePagesApartAreCopiedToABox) {
   EXPECT_EQ(product("2047").find("box"), std::string::npos);
 }
 
+TEST(LowerProgram, WindowsOfOnePointAreCopiedToABoxWhereManyChannelsLiePagesApart) {
+  const auto boxes = [](int channels, int size, int window) {
+    const int result = (size - window) / 2 + 1;
+    const std::string depth = absl::StrCat(channels * window * window), rows = absl::StrCat(result * result);
+    return Lowered(absl::StrCat("graph @g(%x: f32[N, ", channels, ", ", size, ", ", size, "], %w: f32[", depth,
+                                ", 8]) {\n  %v = window %x {axes = [2, 3], sizes = [", window, ", ", window,
+                                "], strides = [2, 2]}\n  %t = transpose %v {permutation = [0, 1, 4, 5, 2, 3]}\n",
+                                "  %r = reshape %t {shape = [N, ", depth, ", ", rows, "]}\n",
+                                "  %y = dot %r, %w {transpose_lhs = 1}\n  return %y\n}"))
+               .find("box") != std::string::npos;
+  };
+  EXPECT_TRUE(boxes(128, 46, 1));
+  EXPECT_FALSE(boxes(127, 46, 1));
+  EXPECT_FALSE(boxes(128, 45, 1));
+  EXPECT_FALSE(boxes(128, 46, 2));
+}
+
 TEST(LowerProgram, SoftmaxKeepsExponentialsInScratch) {
   EXPECT_EQ(Lowered(R"(
 graph @softmax(%x: f32[B, S, C], %m: f32[B, 1, C]) {

@@ -1,5 +1,7 @@
 #include "exec/cuda_device.h"
 
+#include "exec/cuda_program.h"
+
 namespace tailor {
 namespace {
 
@@ -56,6 +58,11 @@ Failure CudaDevice::Create(const CudaDriver& driver, int ordinal, std::unique_pt
   if (f = ReadInfo(driver, number, &device->info_); !f.ok()) return f;
   *out = std::move(device);
   return {};
+}
+
+Failure CudaDevice::Load(const Runtime& runtime, const Program& program, const Variant& variant,
+                         std::unique_ptr<DeviceProgram>* out) const {
+  return CudaProgram::Create(runtime, *this, program, variant, out);
 }
 
 Failure CudaDevice::RetainContext() const {

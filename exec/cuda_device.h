@@ -11,11 +11,12 @@
 #include "exec/cuda_driver.h"
 #include "exec/cuda_image.h"
 #include "exec/cuda_types.h"
+#include "exec/device.h"
 #include "exec/failure.h"
 
 namespace tailor {
 
-class CudaDevice {
+class CudaDevice : public Device {
  public:
   struct Info {
     std::string name;
@@ -35,6 +36,9 @@ class CudaDevice {
   const CudaDriver& driver() const { return driver_; }
   const Info& info() const { return info_; }
   cuda::DeviceNumber number() const { return number_; }
+
+  Failure Load(const Runtime& runtime, const Program& program, const Variant& variant,
+               std::unique_ptr<DeviceProgram>* out) const override;
 
   // The primary context, retained at the first call that succeeds.
   Failure RetainContext() const;

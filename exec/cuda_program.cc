@@ -81,11 +81,8 @@ Failure CudaProgram::LoadAnyImage(const Runtime& runtime) {
                                     (ptx || !reasons.empty() ? ": " + why : ""));
     return {};
   }
-  if (reasons.empty()) reasons = "none is for it";
-  return {Code::kFailedPrecondition,
-          "no device image of variant \"" + variant_.target + "\" (" + ListImages(images) + ") runs on " +
-              NameOf(device_) + ": " + reasons,
-          ""};
+  if (reasons.empty()) reasons = "it has " + ListImages(images);
+  return {Code::kFailedPrecondition, "an image for " + NameOf(device_) + ": " + reasons, ""};
 }
 
 Failure CudaProgram::FindKernels() {

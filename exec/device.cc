@@ -3,12 +3,14 @@
 #include <string>
 
 #include "exec/cuda_device.h"
-#include "exec/cuda_program.h"
 
 namespace tailor {
 
-Failure LoadOnDevice(const Runtime& runtime, const DeviceChoice& choice, const Program& program, const Variant& variant,
-                     std::unique_ptr<DeviceProgram>* out) {
+Failure FindDevice(const DeviceChoice& choice, const Device** out) {
+  if (choice.kind == DeviceChoice::kCpu) return *out = nullptr, Failure{};
+  if (choice.kind != DeviceChoice::kCuda) {
+    return {Code::kInvalidArgument, "device is " + std::to_string(choice.kind) + ", not 0 or 1", ""};
+  }
   const CudaDevices& devices = CudaDevices::OfThisProcess();
   const std::string wanted = "CUDA device " + std::to_string(choice.ordinal) + " was asked for, but ";
   if (!devices.absence().empty()) return {Code::kFailedPrecondition, wanted + devices.absence(), ""};
@@ -16,7 +18,8 @@ Failure LoadOnDevice(const Runtime& runtime, const DeviceChoice& choice, const P
   if (choice.ordinal < 0 || static_cast<size_t>(choice.ordinal) >= count) {
     return {Code::kFailedPrecondition, wanted + "the devices are 0 to " + std::to_string(count - 1), ""};
   }
-  return CudaProgram::Create(runtime, *devices.list()[choice.ordinal], program, variant, out);
+  *out = devices.list()[static_cast<size_t>(choice.ordinal)].get();
+  return {};
 }
 
 }  // namespace tailor

@@ -1,6 +1,6 @@
-// What executables and sessions see of a device that is not the host's CPU: a program made ready on it, and a stream in
-// which one session's work runs. Each kind of device implements both; null stands for the host itself, where memory is
-// the allocator's and work is done by the calling thread.
+// What executables and sessions see of a device that is not the host's CPU: the device, a program made ready on it, and
+// a stream in which one session's work runs. Each kind of device implements the three; null stands for the host itself,
+// where memory is the allocator's and work is done by the calling thread.
 #ifndef TAILOR_EXEC_DEVICE_H_
 #define TAILOR_EXEC_DEVICE_H_
 
@@ -83,11 +83,19 @@ class DeviceProgram {
   virtual Failure MakeStream(void* native, std::unique_ptr<DeviceStream>* out) const = 0;
 };
 
-// Makes `variant` ready on a device that is not the CPU. `program` and `variant` outlive the result. Errors:
-// FAILED_PRECONDITION, with the reasons, where there is no such device or none of the variant's images runs on it;
-// RESOURCE_EXHAUSTED where its memory is out.
-Failure LoadOnDevice(const Runtime& runtime, const DeviceChoice& choice, const Program& program, const Variant& variant,
-                     std::unique_ptr<DeviceProgram>* out);
+// Immutable, used by many threads; lives as long as the process.
+class Device {
+ public:
+  virtual ~Device() = default;
+  // Makes `variant` ready. `program` and `variant` outlive the result. Errors: FAILED_PRECONDITION, with the reasons,
+  // where none of the variant's images runs here; RESOURCE_EXHAUSTED where memory is out; INTERNAL where the device
+  // fails.
+  virtual Failure Load(const Runtime& runtime, const Program& program, const Variant& variant,
+                       std::unique_ptr<DeviceProgram>* out) const = 0;
+};
+
+// The device of that choice; null for the CPU. FAILED_PRECONDITION says why there is none.
+Failure FindDevice(const DeviceChoice& choice, const Device** out);
 
 }  // namespace tailor
 

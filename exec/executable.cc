@@ -12,10 +12,10 @@
 namespace tailor {
 namespace {
 
-// Why `variant` cannot run there; empty where it can.
-std::vector<std::string> ReasonsAgainst(const Variant& variant, const CpuId& cpu, const DeviceChoice& device) {
+// Why `variant` cannot run there, whatever the device says; empty where it may.
+std::vector<std::string> ReasonsAgainst(const Variant& variant, const CpuId& cpu, const Device* device) {
   const bool for_device = !variant.device_images.empty();
-  if (for_device != (device.kind != DeviceChoice::kCpu)) {
+  if (for_device != (device != nullptr)) {
     return {for_device ? "a CUDA device, but is to run on the CPU" : "the CPU, but is to run on a CUDA device"};
   }
   std::vector<std::string> reasons = MissingFeatures(cpu, variant.features);
@@ -35,17 +35,28 @@ std::string Joined(const std::vector<std::string>& parts, const char* separator)
   return text;
 }
 
+// A variant that runs there, and what it is on the device where there is one.
+struct Selected {
+  const Variant* variant = nullptr;
+  std::unique_ptr<DeviceProgram> on_device;
+};
+
 Failure SelectVariant(const Runtime& runtime, const Program& program, const CpuId& cpu, std::string_view target,
-                      const DeviceChoice& device, const Variant** out) {
+                      const Device* device, Selected* out) {
   std::vector<std::string> names, refusals;
   for (const Variant& variant : program.variants) {
     names.push_back(variant.target);
     if (!target.empty() && variant.target != target) continue;
-    const std::vector<std::string> reasons = ReasonsAgainst(variant, cpu, device);
+    std::vector<std::string> reasons = ReasonsAgainst(variant, cpu, device);
+    if (reasons.empty() && device != nullptr) {
+      Failure f = device->Load(runtime, program, variant, &out->on_device);
+      if (!f.ok() && f.code != Code::kFailedPrecondition) return f;
+      if (!f.ok()) reasons.push_back(std::move(f.message));
+    }
     if (reasons.empty()) {
       if (!refusals.empty()) runtime.Log(Runtime::kInfo, "variants not used: " + Joined(refusals, "; "));
       runtime.Log(Runtime::kInfo, "variant " + variant.target + " is used");
-      *out = &variant;
+      out->variant = &variant;
       return {};
     }
     refusals.push_back(variant.target + " needs " + Joined(reasons, ", "));
@@ -78,17 +89,13 @@ Executable::~Executable() {
 
 Failure Executable::Create(std::shared_ptr<const Runtime> runtime, const Program& program, const CpuId& cpu,
                            std::string_view target, const DeviceChoice& device, std::unique_ptr<Executable>* out) {
-  if (device.kind != DeviceChoice::kCpu && device.kind != DeviceChoice::kCuda) {
-    return {Code::kInvalidArgument, "device is " + std::to_string(device.kind) + ", not 0 or 1", ""};
-  }
-  const Variant* variant = nullptr;
-  if (Failure f = SelectVariant(*runtime, program, cpu, target, device, &variant); !f.ok()) return f;
-  std::unique_ptr<Executable> executable(new Executable(std::move(runtime), program, variant));
-  if (Failure f = executable->image_.Map(variant->image); !f.ok()) return f;
-  if (device.kind != DeviceChoice::kCpu) {
-    Failure f = LoadOnDevice(executable->runtime(), device, program, *variant, &executable->device_);
-    if (!f.ok()) return f;
-  }
+  const Device* found = nullptr;
+  if (Failure f = FindDevice(device, &found); !f.ok()) return f;
+  Selected selected;
+  if (Failure f = SelectVariant(*runtime, program, cpu, target, found, &selected); !f.ok()) return f;
+  std::unique_ptr<Executable> executable(new Executable(std::move(runtime), program, selected.variant));
+  executable->device_ = std::move(selected.on_device);
+  if (Failure f = executable->image_.Map(selected.variant->image); !f.ok()) return f;
   *out = std::move(executable);
   return {};
 }

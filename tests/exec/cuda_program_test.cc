@@ -60,16 +60,31 @@ TEST_F(CudaProgramTest, ADriverTooOldForAllImagesIsAnError) {
   pretend().ptx = cuda::kUnsupportedPtxVersion;
   EXPECT_EQ(
       Load(),
-      "9: no device image of variant \"cuda\" (cubin sm_90, ptx sm_80) runs on device 0 (Tailor emulator, sm_90): "
+      "9: this machine cannot run the artifact: cuda needs an image for device 0 (Tailor emulator, sm_90): "
       "cuModuleLoadDataEx for cubin sm_90: CUDA_ERROR_NO_BINARY_FOR_GPU (209); cuModuleLoadDataEx for PTX sm_80: "
-      "CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222): the fake assembler is told to fail");
+      "CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222): the fake assembler is told to fail; x86-64 needs the CPU, but is to "
+      "run on a CUDA device");
 }
 
 TEST_F(CudaProgramTest, AnArtifactWithoutThisArchitectureIsAnError) {
   SetImages({{"sm_80", kCubin}, {"sm_100", kPtx}});
-  EXPECT_EQ(Load(),
-            "9: no device image of variant \"cuda\" (cubin sm_80, ptx sm_100) runs on device 0 (Tailor emulator, "
-            "sm_90): none is for it");
+  EXPECT_EQ(
+      Load(),
+      "9: this machine cannot run the artifact: cuda needs an image for device 0 (Tailor emulator, sm_90): it has "
+      "cubin sm_80, ptx sm_100; x86-64 needs the CPU, but is to run on a CUDA device");
+}
+
+TEST_F(CudaProgramTest, TheFirstVariantWithAnImageForTheDeviceIsUsed) {
+  SetImages({{"sm_80", kCubin}, {"sm_80", kPtx}});
+  Variant later = program_.variants[0];
+  program_.variants[0].device_images = {{"sm_100", kCubin, later.device_images[0].bytes}};
+  program_.variants[0].target = "sm_100";
+  program_.variants.insert(program_.variants.begin() + 1, later);
+  ASSERT_EQ(Load(), "OK");
+  EXPECT_EQ(executable_->variant().target, "cuda");
+  EXPECT_THAT(log_, HasSubstr("variants not used: sm_100 needs an image for device 0 (Tailor emulator, sm_90): it has "
+                              "cubin sm_100\nvariant cuda is used\n"));
+  ExpectRuns();
 }
 
 TEST_F(CudaProgramTest, AnImageWithoutAKernelIsAnError) {

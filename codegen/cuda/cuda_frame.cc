@@ -35,7 +35,7 @@ std::vector<Parameter> ParametersOf(llvm::IRBuilderBase& b, const KernelPlan& pl
 }
 
 llvm::Function* DeclareKernel(llvm::IRBuilderBase& b, llvm::Module& module, const std::vector<Parameter>& parameters,
-                              int threads, llvm::StringRef name) {
+                              const CudaVersion& version, llvm::StringRef name) {
   std::vector<llvm::Type*> types;
   for (const Parameter& p : parameters) types.push_back(p.type);
   auto* kernel = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), types, false),
@@ -48,10 +48,14 @@ llvm::Function* DeclareKernel(llvm::IRBuilderBase& b, llvm::Module& module, cons
     kernel->addParamAttr(i, llvm::Attribute::NoAlias);
     if (parameters[i].read_only) kernel->addParamAttr(i, llvm::Attribute::ReadOnly);
   }
-  llvm::LLVMContext& context = module.getContext();
-  llvm::Metadata* bound[] = {llvm::ValueAsMetadata::get(kernel), llvm::MDString::get(context, "maxntidx"),
-                             llvm::ConstantAsMetadata::get(b.getInt32(threads))};
-  module.getOrInsertNamedMetadata("nvvm.annotations")->addOperand(llvm::MDNode::get(context, bound));
+  const auto annotate = [&](const char* what, int number) {
+    llvm::LLVMContext& context = module.getContext();
+    llvm::Metadata* bound[] = {llvm::ValueAsMetadata::get(kernel), llvm::MDString::get(context, what),
+                               llvm::ConstantAsMetadata::get(b.getInt32(number))};
+    module.getOrInsertNamedMetadata("nvvm.annotations")->addOperand(llvm::MDNode::get(context, bound));
+  };
+  annotate("maxntidx", version.threads);
+  if (version.resident_blocks > 0) annotate("minctasm", version.resident_blocks);
   return kernel;
 }
 
@@ -59,7 +63,7 @@ llvm::Function* DeclareKernel(llvm::IRBuilderBase& b, llvm::Module& module, cons
 
 KernelFrame OpenCudaKernel(llvm::IRBuilderBase& b, llvm::Module& module, const KernelPlan& plan,
                            const CudaVersion& version, llvm::StringRef name) {
-  llvm::Function* kernel = DeclareKernel(b, module, ParametersOf(b, plan), version.threads, name);
+  llvm::Function* kernel = DeclareKernel(b, module, ParametersOf(b, plan), version, name);
   b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", kernel));
   KernelFrame frame;
   llvm::Argument* next = kernel->arg_begin();

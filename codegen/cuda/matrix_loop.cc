@@ -14,8 +14,9 @@ using device::Op;
 using llvm::Value;
 
 constexpr int kChunkBytes = 16;
-constexpr int kDepth = 16;  // of one warp product: 16 x 8 x 16
-constexpr int kRows = 16;
+// One warp product: 16 columns, a panel, by 8 rows by 16 steps of K. The panel is its first factor, so that what a lane
+// reads of it at once are registers side by side; the result is transposed.
+constexpr int kRows = 8, kDepth = 16;
 constexpr int kLanes = 32;
 
 }  // namespace
@@ -41,10 +42,9 @@ MatrixLoop::MatrixLoop(ProductFrame& product)
   }
 }
 
-// Element `element` of the warp product at rows 16 * row and half `half` of panel `panel`.
-llvm::AllocaInst* MatrixLoop::Sum(int row, int panel, int half, int element) {
-  const int panels = tile_.part_columns / kPanelColumns;
-  return sums_[((row * panels + panel) * 2 + half) * 4 + element];
+// Element `element` of the warp product of panel `panel` and rows 8 * row, ..., 8 * row + 7 of the warp's part.
+llvm::AllocaInst* MatrixLoop::Sum(int row, int panel, int element) {
+  return sums_[(row * (tile_.part_columns / kPanelColumns) + panel) * 4 + element];
 }
 
 Value* MatrixLoop::StageOf(Value* k) {
@@ -92,19 +92,13 @@ void MatrixLoop::EmitCopyLeft(Value* k, Value* stage) {
   }
 }
 
-std::vector<Value*> MatrixLoop::EmitGatherLeft(Value* k) {
-  std::vector<Value*> chunks;
+// Through registers, which the loads' latency holds up: for operands that copies cannot read.
+void MatrixLoop::EmitGatherLeft(Value* k, Value* stage) {
   for (int i = 0; i < LeftBytes() / kChunkBytes / product_.version().threads; ++i) {
     const Chunk chunk = LeftChunk(i);
     Value* m = product_.Existing(product_.first_row(), chunk.row, product_.rows());
-    chunks.push_back(left_.EmitGathered(m, b_.CreateAdd(k, b_.CreateZExt(chunk.depth, b_.getInt64Ty()), "k.chunk")));
-  }
-  return chunks;
-}
-
-void MatrixLoop::EmitPutLeft(llvm::ArrayRef<Value*> chunks, Value* stage) {
-  for (size_t i = 0; i < chunks.size(); ++i) {
-    b_.CreateAlignedStore(chunks[i], Shared(stage, LeftChunk(i).offset), llvm::Align(kChunkBytes));
+    Value* at = b_.CreateAdd(k, b_.CreateZExt(chunk.depth, b_.getInt64Ty()), "k.chunk");
+    b_.CreateAlignedStore(left_.EmitGathered(m, at), Shared(stage, chunk.offset), llvm::Align(kChunkBytes));
   }
 }
 
@@ -140,15 +134,17 @@ void MatrixLoop::EmitCopyRight(Value* k, Value* stage) {
 
 // ---- Products -------------------------------------------------------------------------------------
 
-// Four registers for each 16 rows. Lane l has the address of row l % 16, the second eight steps of K where l >= 16.
+// Two registers for each 8 rows. For 16 rows at once lane l has the address of row l % 8, plus 8 where l >= 16, at the
+// second eight steps of K where l / 8 is odd.
 std::vector<Value*> MatrixLoop::EmitLeftFragments(Value* stage, int depth) {
   std::vector<Value*> fragments;
-  Value* lane_row = b_.CreateAnd(lane_, kRows - 1, "lane.row");
-  Value* chunk = b_.CreateAdd(b_.CreateLShr(lane_, 4), I32(depth / kChunkElements), "lane.chunk");
+  Value* lane_row = b_.CreateOr(b_.CreateAnd(lane_, 7), b_.CreateAnd(b_.CreateLShr(lane_, 1), 8), "lane.row");
+  Value* half = b_.CreateAnd(b_.CreateLShr(lane_, 3), 1, "lane.half");
+  Value* chunk = b_.CreateAdd(half, I32(depth / kChunkElements), "lane.chunk");
   Value* place = b_.CreateMul(b_.CreateXor(chunk, LeftPermutation(lane_row)), I32(kChunkBytes), "lane.place");
   Value* first = b_.CreateMul(b_.CreateAdd(warp_row_, lane_row), I32(tile_.depth * 2));
   Value* address = Shared(stage, b_.CreateAdd(first, place));
-  for (int row = 0; row < tile_.part_rows; row += kRows) {
+  for (int row = 0; row < tile_.part_rows; row += 2 * kRows) {
     Value* at = b_.CreateConstInBoundsGEP1_32(b_.getInt8Ty(), address, row * tile_.depth * 2, "left.fragment.address");
     Value* loaded = EmitOp(b_, Op::kLdmatrixX4, {at});
     for (unsigned i = 0; i < 4; ++i) fragments.push_back(b_.CreateExtractValue(loaded, i, "left.fragment"));
@@ -156,34 +152,36 @@ std::vector<Value*> MatrixLoop::EmitLeftFragments(Value* stage, int depth) {
   return fragments;
 }
 
-// Two registers for each half of the panel: the two steps of K pairs that the lane has. A word of a pair panel is such
-// a register as it is; the halves of the panel are its even and its odd columns, which lie side by side. Else ldmatrix
-// makes the pairs: lane l has the address of step l % 16, columns 8 to 15 where l >= 16.
+// Four registers: for each half of the panel's columns and each eight steps of K, the two steps that the lane has. A
+// word of a pair panel is such a register as it is; there the halves are the even and the odd columns, which lie side
+// by side. Else ldmatrix makes the pairs: lane l has the address of step l % 8, plus 8 where l >= 16, at columns 8 to
+// 15 where l / 8 is odd.
 std::vector<Value*> MatrixLoop::EmitRightFragments(Value* stage, int panel, int depth) {
   const int panel_bytes = tile_.depth * 2 * kPanelColumns;
   Value* panels = b_.CreateMul(b_.CreateLShr(warp_column_, 4), I32(panel_bytes), "warp.panels");
   Value* base = b_.CreateAdd(panels, I32(LeftBytes() + panel * panel_bytes + depth * 2 * kPanelColumns));
-  std::vector<Value*> fragments(4);  // [half][register]
+  std::vector<Value*> fragments;
   if (pairs_) {
     constexpr int kRowBytes = 64;
     Value* half = b_.CreateMul(b_.CreateLShr(member_, 1), I32(kRowBytes / 2), "second.half");
     Value* column = b_.CreateXor(b_.CreateMul(group_, I32(8)), half, "column.bytes");
     Value* offset = b_.CreateAdd(base, b_.CreateAdd(b_.CreateMul(member_, I32(kRowBytes)), column));
     Value* address = Shared(stage, offset);
-    for (unsigned i = 0; i < 2; ++i) {
-      Value* at = b_.CreateConstInBoundsGEP1_32(b_.getInt8Ty(), address, i * 4 * kRowBytes, "right.fragment.address");
+    for (int row : {0, 4}) {
+      Value* at = b_.CreateConstInBoundsGEP1_32(b_.getInt8Ty(), address, row * kRowBytes, "right.fragment.address");
       auto* words = llvm::FixedVectorType::get(b_.getInt32Ty(), 2);
       Value* loaded = b_.CreateAlignedLoad(words, at, llvm::Align(8), "right.fragments");
-      for (unsigned h = 0; h < 2; ++h) fragments[2 * h + i] = b_.CreateExtractElement(loaded, h, "right.fragment");
+      for (unsigned i = 0; i < 2; ++i) fragments.push_back(b_.CreateExtractElement(loaded, i, "right.fragment"));
     }
     return fragments;
   }
   constexpr int kRowBytes = 32;
-  Value* step = b_.CreateAnd(lane_, kDepth - 1, "lane.step");
-  Value* half = b_.CreateXor(b_.CreateLShr(lane_, 4), b_.CreateAnd(b_.CreateLShr(step, 2), 1), "lane.half");
-  Value* within = b_.CreateAdd(b_.CreateMul(step, I32(kRowBytes)), b_.CreateMul(half, I32(kChunkBytes)));
+  Value* step = b_.CreateOr(b_.CreateAnd(lane_, 7), b_.CreateAnd(b_.CreateLShr(lane_, 1), 8), "lane.step");
+  Value* half = b_.CreateXor(b_.CreateLShr(lane_, 3), b_.CreateLShr(step, 2), "lane.half");
+  Value* within = b_.CreateMul(b_.CreateAnd(half, 1), I32(kChunkBytes));
+  within = b_.CreateAdd(b_.CreateMul(step, I32(kRowBytes)), within, "within");
   Value* loaded = EmitOp(b_, Op::kLdmatrixX4Trans, {Shared(stage, b_.CreateAdd(base, within))});
-  for (unsigned i = 0; i < 4; ++i) fragments[i] = b_.CreateExtractValue(loaded, i, "right.fragment");
+  for (unsigned i = 0; i < 4; ++i) fragments.push_back(b_.CreateExtractValue(loaded, i, "right.fragment"));
   return fragments;
 }
 
@@ -194,16 +192,12 @@ void MatrixLoop::EmitMultiply(Value* stage) {
     for (int panel = 0; panel < tile_.part_columns / kPanelColumns; ++panel) {
       const std::vector<Value*> right = EmitRightFragments(stage, panel, depth);
       for (int row = 0; row < tile_.part_rows / kRows; ++row) {
-        for (int half = 0; half < 2; ++half) {
-          std::vector<Value*> operands(left.begin() + 4 * row, left.begin() + 4 * row + 4);
-          operands.insert(operands.end(), {right[2 * half], right[2 * half + 1]});
-          for (int i = 0; i < 4; ++i) {
-            operands.push_back(b_.CreateLoad(b_.getFloatTy(), Sum(row, panel, half, i), "sum"));
-          }
-          Value* sums = EmitOp(b_, multiply, operands);
-          for (unsigned i = 0; i < 4; ++i) {
-            b_.CreateStore(b_.CreateExtractValue(sums, i, "sum.next"), Sum(row, panel, half, i));
-          }
+        std::vector<Value*> operands = right;
+        operands.insert(operands.end(), {left[2 * row], left[2 * row + 1]});
+        for (int i = 0; i < 4; ++i) operands.push_back(b_.CreateLoad(b_.getFloatTy(), Sum(row, panel, i), "sum"));
+        Value* sums = EmitOp(b_, multiply, operands);
+        for (unsigned i = 0; i < 4; ++i) {
+          b_.CreateStore(b_.CreateExtractValue(sums, i, "sum.next"), Sum(row, panel, i));
         }
       }
     }
@@ -215,27 +209,18 @@ void MatrixLoop::EmitMultiply(Value* stage) {
 // While one step is multiplied, the copies of the next stages - 1 are under way, one group each.
 void MatrixLoop::EmitSteps(bool left_is_aligned) {
   const int ahead = tile_.stages - 1;
-  for (int step = 0; step < ahead; ++step) {
-    Value* k = b_.getInt64(step * tile_.depth);
-    EmitCopyRight(k, StageOf(k));
-    left_is_aligned ? EmitCopyLeft(k, StageOf(k)) : EmitPutLeft(EmitGatherLeft(k), StageOf(k));
+  const auto bring = [&](Value* k) {
+    Value* stage = StageOf(k);
+    EmitCopyRight(k, stage);
+    left_is_aligned ? EmitCopyLeft(k, stage) : EmitGatherLeft(k, stage);
     EmitOp(b_, Op::kCpAsyncCommit, {});
-  }
+  };
+  for (int step = 0; step < ahead; ++step) bring(b_.getInt64(step * tile_.depth));
   EmitLoop(b_, b_.getInt64(0), product_.depth(), tile_.depth, "k", [&](Value* k) {
     EmitOp(b_, Op::kCpAsyncWait, {I32(ahead - 1)});
-    device::EmitBarrier(b_);
-    Value* next = b_.CreateAdd(k, b_.getInt64(ahead * tile_.depth), "k.ahead");
-    Value* stage = StageOf(next);  // which all threads are done with
-    EmitCopyRight(next, stage);
-    std::vector<Value*> gathered;
-    if (left_is_aligned) {
-      EmitCopyLeft(next, stage);
-    } else {
-      gathered = EmitGatherLeft(next);
-    }
-    EmitOp(b_, Op::kCpAsyncCommit, {});
+    device::EmitBarrier(b_);  // and all threads are done with the stage before
+    bring(b_.CreateAdd(k, b_.getInt64(ahead * tile_.depth), "k.ahead"));
     EmitMultiply(StageOf(k));
-    EmitPutLeft(gathered, stage);
   });
   EmitOp(b_, Op::kCpAsyncWait, {I32(0)});
 }
@@ -248,31 +233,24 @@ void MatrixLoop::Emit() {
   });
 }
 
+// Of each 8 rows the lane has two neighbours, and of each panel two columns: neighbours too where they are even and
+// odd.
 void MatrixLoop::EmitStage(Value* first) {
   Value* in_pass = b_.CreateICmpULT(b_.CreateSub(warp_row_, first), I32(tile_.pass_rows), "in.pass");
   EmitIf(b_, in_pass, "stage", [&] {
+    Value* lane_row = b_.CreateAdd(b_.CreateSub(warp_row_, first), b_.CreateMul(member_, I32(2)), "lane.row");
+    Value* lane_column = b_.CreateAdd(warp_column_, b_.CreateMul(group_, I32(pairs_ ? 2 : 1)), "lane.column");
     for (int row = 0; row < tile_.part_rows / kRows; ++row) {
-      for (int upper = 0; upper < 2; ++upper) {
-        Value* at = b_.CreateAdd(b_.CreateSub(warp_row_, first), group_);
-        at = b_.CreateAdd(at, I32(row * kRows + upper * 8), "staged.row");
-        for (int panel = 0; panel < tile_.part_columns / kPanelColumns; ++panel) EmitStageRow(at, row, upper, panel);
+      for (int panel = 0; panel < tile_.part_columns / kPanelColumns; ++panel) {
+        for (int i = 0; i < 4; ++i) {
+          Value* at = b_.CreateAdd(lane_row, I32(row * kRows + i % 2));
+          Value* column = b_.CreateAdd(lane_column, I32(panel * kPanelColumns + i / 2 * (pairs_ ? 1 : 8)));
+          Value* sum = b_.CreateLoad(b_.getFloatTy(), Sum(row, panel, i), "sum");
+          b_.CreateAlignedStore(sum, StagedSum(product_, at, column), llvm::Align(4));
+        }
       }
     }
   });
-}
-
-// Of each half of the panel the lane has two neighbours; of pair panels, whose halves are the even and the odd columns,
-// that makes four neighbours in all.
-void MatrixLoop::EmitStageRow(Value* at, int row, int upper, int panel) {
-  for (int half = 0; half < 2; ++half) {
-    for (int i = 0; i < 2; ++i) {
-      const int within = pairs_ ? 2 * i + half : 8 * half + i;
-      Value* column = b_.CreateAdd(b_.CreateMul(member_, I32(pairs_ ? 4 : 2)), I32(panel * kPanelColumns + within));
-      Value* address = StagedSum(product_, at, b_.CreateAdd(warp_column_, column));
-      b_.CreateAlignedStore(b_.CreateLoad(b_.getFloatTy(), Sum(row, panel, half, 2 * upper + i), "sum"), address,
-                            llvm::Align(4));
-    }
-  }
 }
 
 }  // namespace tailor

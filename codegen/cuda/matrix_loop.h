@@ -33,14 +33,11 @@ class MatrixLoop : public ProductLoop {
 
   void EmitSteps(bool left_is_aligned);
   void EmitCopyLeft(llvm::Value* k, llvm::Value* stage);
-  std::vector<llvm::Value*> EmitGatherLeft(llvm::Value* k);
-  void EmitPutLeft(llvm::ArrayRef<llvm::Value*> chunks, llvm::Value* stage);
+  void EmitGatherLeft(llvm::Value* k, llvm::Value* stage);
   void EmitCopyRight(llvm::Value* k, llvm::Value* stage);
   void EmitMultiply(llvm::Value* stage);
   std::vector<llvm::Value*> EmitLeftFragments(llvm::Value* stage, int depth);
   std::vector<llvm::Value*> EmitRightFragments(llvm::Value* stage, int panel, int depth);
-
-  void EmitStageRow(llvm::Value* at, int row, int upper, int panel);
 
   Chunk LeftChunk(int i);
   llvm::Value* LeftPermutation(llvm::Value* row);
@@ -49,7 +46,7 @@ class MatrixLoop : public ProductLoop {
   int StageBytes() const { return (tile_.rows + tile_.columns) * tile_.depth * 2; }
   llvm::Value* StageOf(llvm::Value* k);  // i32: bytes from the start of shared memory
   llvm::Value* Shared(llvm::Value* stage, llvm::Value* offset);
-  llvm::AllocaInst* Sum(int row, int panel, int half, int element);
+  llvm::AllocaInst* Sum(int row, int panel, int element);
   llvm::Value* I32(int value) { return b_.getInt32(value); }
 
   ProductFrame& product_;

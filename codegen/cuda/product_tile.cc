@@ -14,9 +14,7 @@ std::string ProductTile::Text() const {
 int LeftRow(const ProductTile& tile, const ProductTypes& types) { return tile.rows + 16 / SizeOf(types.accumulate); }
 
 int StagedRow(const ProductTile& tile, const ProductTypes& types) {
-  if (types.stores_along_rows) return tile.columns + 1;
-  if (tile.kind == ProductTile::Kind::kMultiplyAdd) return tile.columns + 4;
-  return tile.columns + (types.operand == DType::kBF16 ? 16 : 8);
+  return tile.columns + (types.stores_along_rows ? 1 : 4);
 }
 
 int64_t SharedBytes(const ProductTile& tile, const ProductTypes& types) {

@@ -22,6 +22,7 @@ struct ProductTile {
   int part_rows = 4, part_columns = 4;  // of the tile: one thread's, or one warp's of kMatrix
   int stages = 2;                       // steps of K whose operands are in shared memory or on their way there
   int pass_rows = 64;                   // divides rows; a multiple of part_rows
+  int resident_blocks = 0;              // CudaVersion::resident_blocks
 
   int threads() const { return rows / part_rows * (columns / part_columns) * (kind == Kind::kMatrix ? 32 : 1); }
   std::string Text() const;  // "64x64x16 by 4x4", "matrix 128x128x32 by 64x32 in 3 stages"

@@ -23,6 +23,8 @@ struct CudaVersion {
   Version version;
   Shape shape = Shape::kThreadPerElement;
   int threads = 256;  // of a block
+  // Blocks whose registers must fit a multiprocessor at the same time; 0: what the assembler makes of it.
+  int resident_blocks = 0;
   // DimExprs over slots (symbol i is slot i), as in Schedule.
   DimExpr blocks;
   DimExpr shared_bytes;   // dynamic shared memory of a block

@@ -33,16 +33,19 @@ CudaVersion MakeVersion(const KernelPlan& plan, const Contraction& c, const Prod
   CudaVersion version{.shape = CudaVersion::Shape::kProductTile, .scratch_bytes = 0};
   version.tile = tile;
   version.threads = tile.threads();
+  version.resident_blocks = tile.resident_blocks;
   version.blocks = Blocks(plan, c, tile);
   version.shared_bytes = SharedBytes(tile, types);
   return version;
 }
 
 constexpr ProductTile::Kind kMatrix = ProductTile::Kind::kMatrix;
-constexpr ProductTile kLargeMatrices = {kMatrix, 128, 128, 32, 64, 32, /*stages=*/3, /*pass_rows=*/64};
-constexpr ProductTile kSmallMatrices = {kMatrix, 64, 64, 32, 32, 32, /*stages=*/4, /*pass_rows=*/64};
+constexpr ProductTile kLargeMatrices = {
+    kMatrix, 128, 128, 32, 64, 32, /*stages=*/3, /*pass_rows=*/64, /*resident_blocks=*/2};
+constexpr ProductTile kSmallMatrices = {
+    kMatrix, 64, 64, 32, 32, 32, /*stages=*/4, /*pass_rows=*/64, /*resident_blocks=*/4};
 constexpr ProductTile kLargeElements = {
-    ProductTile::Kind::kMultiplyAdd, 128, 128, 16, 8, 8, /*stages=*/2, /*pass_rows=*/64};
+    ProductTile::Kind::kMultiplyAdd, 128, 128, 16, 8, 8, /*stages=*/2, /*pass_rows=*/64, /*resident_blocks=*/1};
 
 }  // namespace
 

@@ -24,7 +24,9 @@ class EmulatedProduct {
 
   // Runs `version` whether or not its guards hold: each computes any shape.
   void ExpectRight(const ProductSize& size, int version, uint32_t seed) const {
-    const ProductMemory memory(form_, size);
+    ExpectRight(size, version, seed, ProductMemory(form_, size));
+  }
+  void ExpectRight(const ProductSize& size, int version, uint32_t seed, const ProductMemory& memory) const {
     const CudaVersion& launched = schedule_.versions[version];
     const std::vector<int64_t> dims = DimsOf(plan_, size);
     const SimtGrid grid{.blocks = *launched.blocks.Evaluate(dims),
@@ -91,6 +93,20 @@ TEST(EmulatedCudaProduct, LeftOperandOfAnyStride) {
 TEST(EmulatedCudaProduct, TransposedOutput) {
   ExpectRightAtRandomSizes({.transpose_out = true}, 6);
   ExpectRightAtRandomSizes({.dtype = DType::kF16, .transpose_out = true, .epilogue = true}, 6);
+}
+
+// Callers' tensors are aligned to their elements alone.
+TEST(EmulatedCudaProduct, ALeftOperandThatNoCopyOfSixteenBytesMayRead) {
+  for (DType dtype : {DType::kBF16, DType::kF16}) {
+    const ProductForm form{.dtype = dtype};
+    const EmulatedProduct product(form);
+    const ProductSize size{.m = 65, .n = 40, .k = 72};
+    for (int version = 0; version < product.versions(); ++version) {
+      ProductMemory memory(form, size);
+      memory.ShiftLeftOperand();
+      product.ExpectRight(size, version, 1, memory);
+    }
+  }
 }
 
 // Blocks share their operands' lines in bands of eight rows of tiles; here are two whole bands and a part of one.

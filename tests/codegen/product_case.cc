@@ -206,9 +206,17 @@ ProductMemory::ProductMemory(const ProductForm& form, const ProductSize& size) :
   std::memset(buffers_.back().data(), kUntouched, buffers_.back().bytes());
 }
 
+void ProductMemory::ShiftLeftOperand() {
+  left_shift_ = SizeOf(form_.dtype);
+  AlignedBytes moved(buffers_[0].bytes() + left_shift_);
+  std::memcpy(moved.data() + left_shift_, buffers_[0].data(), buffers_[0].bytes());
+  std::swap(buffers_[0], moved);
+}
+
 std::vector<int64_t> ProductMemory::Arguments(const KernelPlan& plan) const {
   std::vector<int64_t> arguments;
   for (const AlignedBytes& buffer : buffers_) arguments.push_back(reinterpret_cast<int64_t>(buffer.data()));
+  arguments[0] += left_shift_;
   const std::vector<int64_t> dims = DimsOf(plan, size_);
   arguments.insert(arguments.end(), dims.begin(), dims.end());
   return arguments;

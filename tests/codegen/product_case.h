@@ -41,6 +41,11 @@ class AlignedBytes {
   explicit AlignedBytes(int64_t bytes);
   ~AlignedBytes();
   AlignedBytes(AlignedBytes&& other) : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_) {}
+  AlignedBytes& operator=(AlignedBytes&& other) {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
   char* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
 
@@ -54,6 +59,8 @@ class ProductMemory {
  public:
   ProductMemory(const ProductForm& form, const ProductSize& size);
 
+  // Moves the left operand by one element, which leaves it aligned to its elements alone.
+  void ShiftLeftOperand();
   // The buffers' addresses and the dims: the argument block of the plan.
   std::vector<int64_t> Arguments(const KernelPlan& plan) const;
   // The output's bytes. Fails the test if anything beyond them was written.
@@ -63,6 +70,7 @@ class ProductMemory {
   ProductForm form_;
   ProductSize size_;
   std::vector<AlignedBytes> buffers_;  // the output last
+  int64_t left_shift_ = 0;             // bytes
 };
 
 // EXPECTs that `out` is the product of the operands that ProductMemory has.

@@ -21,6 +21,10 @@ void Start(uint64_t* slots) {
   if (slots[0] % size != 0 || slots[1] % size != 0) {
     Fail(NameOf(thread) + ": an asynchronous copy between addresses that are not multiples of " + std::to_string(size));
   }
+  if (AccessChecker* checker = RunningChecker()) {
+    if (copy.bytes > 0) checker->Global(copy.from, copy.bytes, AccessChecker::Kind::kRead);
+    checker->StartCopy(copy.to, size);
+  }
   std::memset(copy.to, kUnwritten, size);
   thread.copies.push_back(copy);
 }
@@ -34,6 +38,7 @@ void Wait(uint64_t* slots) {
   std::for_each(thread.copies.begin(), late, [](const AsyncCopy& copy) {
     std::memcpy(copy.to, copy.from, copy.bytes);
     std::memset(copy.to + copy.bytes, 0, copy.size - copy.bytes);
+    if (AccessChecker* checker = RunningChecker()) checker->FinishCopy(copy.to, copy.size);
   });
   thread.copies.erase(thread.copies.begin(), late);
 }

@@ -43,17 +43,19 @@ void Replace(llvm::CallInst* call, DeviceFunction function) {
 
 }  // namespace
 
-void CallDeviceFunctions(llvm::Module& module) {
+std::string CallDeviceFunctions(llvm::Module& module) {
   for (llvm::Function& declared : llvm::make_early_inc_range(module)) {
     llvm::StringRef name = declared.getName();
     if (!name.consume_front(device::kPrefix)) continue;
     DeviceFunction function = FindDeviceFunction(std::string_view(name.split('.').first));
-    if (function == nullptr) continue;
+    if (function == nullptr && declared.use_empty()) continue;
+    if (function == nullptr) return declared.getName().str();
     for (llvm::User* user : llvm::make_early_inc_range(declared.users())) {
       Replace(llvm::cast<llvm::CallInst>(user), function);
     }
     declared.eraseFromParent();
   }
+  return "";
 }
 
 }  // namespace tailor::simt

@@ -15,6 +15,8 @@ namespace {
 using State = Thread::State;
 
 constexpr size_t kSharedAlignment = 1024;
+// Turns of all threads in which none does anything but to spin, before they are thought to spin for ever.
+constexpr int kMostIdleSteps = 10000;
 
 std::string BlockName(const Block& block) { return "block " + std::to_string(block.id); }
 
@@ -45,7 +47,7 @@ std::string DoingOf(const Thread& thread) {
     case State::kReady:
       break;
   }
-  return "run";
+  return "spin";
 }
 
 // What groups of threads do, for a block in which not all do the same: "threads 0-39 wait at a barrier, threads 40-63
@@ -73,18 +75,20 @@ std::string DescribeThreads(const Block& block) {
 
 class Launch {
  public:
-  Launch(KernelEntry entry, const SimtGrid& grid, const int64_t* slots, uint32_t seed)
-      : entry(entry), grid(grid), slots(slots), random_(seed) {}
+  Launch(KernelEntry entry, const SimtGrid& grid, const int64_t* slots, uint32_t seed, AccessChecker* checker)
+      : entry(entry), grid(grid), slots(slots), checker(checker), random_(seed) {}
 
   std::string Run();
 
   const KernelEntry entry;
   const SimtGrid grid;
   const int64_t* const slots;
+  AccessChecker* const checker;
   Thread* thread = nullptr;  // the one that runs
   std::string diagnosis;
   uint32_t* grid_counter = nullptr;
   uint32_t grid_meetings = 0;
+  bool progresses = false;  // some thread did more than to spin
 
  private:
   std::unique_ptr<Block> MakeBlock();
@@ -111,16 +115,17 @@ StackPool& Stacks() {
   return pool;
 }
 
-void RunThread() {
-  launch->entry(launch->slots);
-  launch->thread->state = State::kDone;
-  Fiber::Yield();
-}
-
 void WaitIn(State state, const void* place) {
+  if (launch->checker != nullptr) launch->checker->Leave();
+  launch->progresses = true;
   launch->thread->state = state;
   launch->thread->place = place;
   Fiber::Yield();
+}
+
+void RunThread() {
+  launch->entry(launch->slots);
+  WaitIn(State::kDone, nullptr);
 }
 
 bool AllAt(const Block& block, State state) {
@@ -142,6 +147,7 @@ std::unique_ptr<Block> Launch::MakeBlock() {
   block->memory.reset(new std::byte[grid.shared_bytes + kSharedAlignment]);
   const auto address = reinterpret_cast<uintptr_t>(block->memory.get());
   block->shared = block->memory.get() + (kSharedAlignment - address % kSharedAlignment) % kSharedAlignment;
+  if (checker != nullptr) block->order.cells.resize(grid.shared_bytes);
   for (int i = 0; i < grid.threads; ++i) {
     block->threads[i].id = i;
     block->threads[i].block = block.get();
@@ -163,6 +169,7 @@ void Launch::Open(int64_t id) {
     thread.copy_groups = 0;
     thread.fiber.Start(thread.stack, RunThread);
   }
+  if (checker != nullptr) checker->OpenBlock(block);
 }
 
 void Launch::CloseDone() {
@@ -194,6 +201,7 @@ bool Launch::FinishWarpOp(Thread* lanes) {
     slots[i] = lanes[i].slots;
   }
   lanes[0].op->run(slots);
+  if (lanes[0].op->orders_memory && checker != nullptr) checker->WarpBarrier(*lanes[0].block, lanes[0].id / kWarp);
   for (int i = 0; i < kWarp; ++i) lanes[i].state = State::kReady;
   return true;
 }
@@ -214,6 +222,7 @@ bool Launch::StepWarp(Block& block, int warp) {
 
 bool Launch::OpenBarrier(Block& block) {
   if (!AllAt(block, State::kAtBarrier)) return false;
+  if (checker != nullptr) checker->BlockBarrier(block);
   Ready(block);
   return true;
 }
@@ -225,6 +234,7 @@ bool Launch::OpenGridBarrier() {
     if (!AllAt(*block, State::kAtGridBarrier) || block->threads[0].place != place) return false;
   }
   *grid_counter = ++grid_meetings;
+  if (checker != nullptr) checker->GridBarrier();
   for (const auto& block : live_) Ready(*block);
   return true;
 }
@@ -257,14 +267,21 @@ std::string Launch::Run() {
   std::vector<int64_t> order(grid.blocks);
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(), random_);
-  const size_t most_live = grid.together ? grid.blocks : 1;
+  size_t most_live = grid.together ? grid.blocks : 1;
   size_t opened = 0;
+  int idle_steps = 0;
   while (closed_ < grid.blocks) {
     while (live_.size() < most_live && opened < order.size()) Open(order[opened++]);
+    progresses = false;
     const bool moved = Step();
     if (!diagnosis.empty()) return diagnosis;
-    if (!moved) return DescribeStuck();
     CloseDone();
+    idle_steps = progresses ? 0 : idle_steps + 1;
+    const bool waits_for_others = !moved || idle_steps > kMostIdleSteps;
+    if (!waits_for_others) continue;
+    if (grid.together || opened == order.size() || !moved) return DescribeStuck();
+    ++most_live;  // the live blocks may wait for one that has not begun
+    idle_steps = 0;
   }
   return "";
 }
@@ -282,13 +299,15 @@ std::string Refusal(const SimtGrid& grid) {
 }  // namespace
 
 std::string RunLaunch(const std::string& kernel, KernelEntry entry, const SimtGrid& grid, const int64_t* slots,
-                      uint32_t seed) {
+                      uint32_t seed, const SimtOptions& options) {
   static std::mutex turn;
+  static AccessChecker checker;
   const std::lock_guard<std::mutex> lock(turn);
   std::string diagnosis = Refusal(grid);
   if (diagnosis.empty()) {
-    Launch own(entry, grid, slots, seed);
+    Launch own(entry, grid, slots, seed, options.checks_accesses ? &checker : nullptr);
     launch = &own;
+    checker.OpenLaunch(&options.find_memory);
     diagnosis = own.Run();
     launch = nullptr;
   }
@@ -297,6 +316,7 @@ std::string RunLaunch(const std::string& kernel, KernelEntry entry, const SimtGr
 
 Thread& RunningThread() { return *launch->thread; }
 const SimtGrid& RunningGrid() { return launch->grid; }
+AccessChecker* RunningChecker() { return launch->checker; }
 
 void Fail(std::string what) {
   launch->diagnosis = std::move(what);
@@ -323,5 +343,7 @@ void MeetGrid(uint32_t* counter, const void* place) {
   launch->grid_counter = counter;
   WaitIn(State::kAtGridBarrier, place);
 }
+
+void Spin() { Fiber::Yield(); }
 
 }  // namespace tailor::simt

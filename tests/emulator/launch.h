@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/emulator/access_checker.h"
 #include "tests/emulator/fibers.h"
 #include "tests/emulator/simt_emulator.h"
 
@@ -22,9 +23,8 @@ inline constexpr int kUnwritten = 0xff;
 struct WarpOp {
   const char* name;
   void (*run)(uint64_t* const* lanes);  // lanes[i]: the slots that lane i passed to MeetWarp
+  bool orders_memory = false;           // among the lanes
 };
-
-struct Block;
 
 // `bytes` bytes, then zeros up to `size`, that have not arrived yet.
 struct AsyncCopy {
@@ -47,6 +47,12 @@ struct Thread {
   void* stack = nullptr;
   std::vector<AsyncCopy> copies;  // oldest first
   int64_t copy_groups = 0;        // closed ones; copies that start now are of the next
+  ThreadOrder order;
+
+  bool OwnsStack(const void* address) const {
+    const auto* top = static_cast<const char*>(stack);
+    return address < top && address >= top - StackPool::kBytes;
+  }
 };
 
 struct Block {
@@ -54,17 +60,19 @@ struct Block {
   std::vector<Thread> threads;
   std::byte* shared = nullptr;  // the dynamic shared memory, 1024-byte aligned
   std::unique_ptr<std::byte[]> memory;
+  BlockOrder order;
 };
 
 using KernelEntry = void (*)(const int64_t* slots);
 
 // As SimtEmulator::Launch does. One at a time in the process.
 std::string RunLaunch(const std::string& kernel, KernelEntry entry, const SimtGrid& grid, const int64_t* slots,
-                      uint32_t seed);
+                      uint32_t seed, const SimtOptions& options);
 
 // Of the thread that runs.
 Thread& RunningThread();
 const SimtGrid& RunningGrid();
+AccessChecker* RunningChecker();  // null if accesses are not checked
 // Ends the launch with this diagnosis, to which the kernel's name is added; does not return.
 [[noreturn]] void Fail(std::string what);
 // "block 3, thread 17"
@@ -75,6 +83,8 @@ void MeetWarp(const WarpOp& op, uint64_t* slots, const void* place);
 void MeetBlock(const void* place);
 // `counter` is zero at the launch's first meeting, and is the meetings' own afterwards.
 void MeetGrid(uint32_t* counter, const void* place);
+// Lets others run before the thread reads what they may change: threads may wait for each other by atomics.
+void Spin();
 
 }  // namespace tailor::simt
 

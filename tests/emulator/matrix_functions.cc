@@ -29,8 +29,11 @@ template <int matrices, bool transposed>
 void Ldmatrix(uint64_t* slots) {
   static constexpr WarpOp kLoad = {"ldmatrix", LoadMatrices<matrices, transposed>};
   const Thread& thread = RunningThread();
-  if (thread.id % kWarp < 8 * matrices && slots[0] % 16 != 0) {
-    Fail(NameOf(thread) + ": ldmatrix of a row at an address that is not a multiple of 16");
+  if (thread.id % kWarp < 8 * matrices) {
+    if (slots[0] % 16 != 0) Fail(NameOf(thread) + ": ldmatrix of a row at an address that is not a multiple of 16");
+    if (AccessChecker* checker = RunningChecker()) {
+      checker->Shared(reinterpret_cast<const void*>(slots[0]), 16, AccessChecker::Kind::kRead);
+    }
   }
   MeetWarp(kLoad, slots, __builtin_return_address(0));
 }

@@ -13,6 +13,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "tests/emulator/call_device_functions.h"
+#include "tests/emulator/instrument_accesses.h"
 #include "tests/emulator/launch.h"
 
 namespace tailor {
@@ -76,7 +77,8 @@ void AddEntry(llvm::Module& module, llvm::Function& kernel) {
 
 class SimtEmulator::Code {
  public:
-  explicit Code(std::string bitcode) : bitcode_(std::move(bitcode)), jit_(MakeJit()) {
+  Code(std::string bitcode, SimtOptions options)
+      : options_(std::move(options)), bitcode_(std::move(bitcode)), jit_(MakeJit()) {
     llvm::LLVMContext context;
     auto module = llvm::cantFail(llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bitcode_, "kernels"), context));
     for (const llvm::Function& function : *module) {
@@ -86,42 +88,56 @@ class SimtEmulator::Code {
 
   bool Has(const std::string& kernel) const { return entries_.count(kernel) != 0; }
 
-  simt::KernelEntry Find(const std::string& kernel) {
+  // Null if the kernel cannot be compiled; `problem` then says why.
+  simt::KernelEntry Find(const std::string& kernel, std::string& problem) {
     const std::lock_guard<std::mutex> lock(compiling_);
     simt::KernelEntry& entry = entries_.at(kernel);
-    if (entry == nullptr) entry = Compile(kernel);
+    if (entry == nullptr) entry = Compile(kernel, problem);
     return entry;
   }
 
+  const SimtOptions& options() const { return options_; }
+
  private:
-  simt::KernelEntry Compile(const std::string& kernel) {
+  simt::KernelEntry Compile(const std::string& kernel, std::string& problem) {
     auto context = std::make_unique<llvm::LLVMContext>();
     std::unique_ptr<llvm::Module> module = ReadKernel(bitcode_, kernel, *context);
     module->setDataLayout(jit_->getDataLayout());
     module->setTargetTriple(jit_->getTargetTriple().str());
+    simt::InstrumentAccesses(*module, options_.checks_accesses);
     AddEntry(*module, *module->getFunction(kernel));
-    simt::CallDeviceFunctions(*module);
+    const std::string unknown = simt::CallDeviceFunctions(*module);
+    if (!unknown.empty()) {
+      problem = "kernel " + kernel + ": no form of " + unknown + " on the host";
+      return nullptr;
+    }
     [[maybe_unused]] const bool broken = llvm::verifyModule(*module, &llvm::errs());
     assert(!broken);
     llvm::cantFail(jit_->addIRModule({std::move(module), std::move(context)}));
     return llvm::cantFail(jit_->lookup("launch." + kernel)).toPtr<simt::KernelEntry>();
   }
 
+  const SimtOptions options_;
   const std::string bitcode_;
   const std::unique_ptr<llvm::orc::LLJIT> jit_;
   std::mutex compiling_;
   std::map<std::string, simt::KernelEntry> entries_;  // null until compiled
 };
 
-SimtEmulator::SimtEmulator(std::string_view bitcode) : code_(std::make_unique<Code>(std::string(bitcode))) {}
-SimtEmulator::SimtEmulator(const llvm::Module& module) : SimtEmulator(BitcodeOf(module)) {}
+SimtEmulator::SimtEmulator(std::string_view bitcode, SimtOptions options)
+    : code_(std::make_unique<Code>(std::string(bitcode), std::move(options))) {}
+SimtEmulator::SimtEmulator(const llvm::Module& module, SimtOptions options)
+    : SimtEmulator(BitcodeOf(module), std::move(options)) {}
 SimtEmulator::~SimtEmulator() = default;
 
 bool SimtEmulator::HasKernel(const std::string& name) const { return code_->Has(name); }
 
 std::string SimtEmulator::Launch(const std::string& kernel, const SimtGrid& grid, const int64_t* slots, uint32_t seed) {
   if (!HasKernel(kernel)) return "no kernel " + kernel;
-  return simt::RunLaunch(kernel, code_->Find(kernel), grid, slots, seed);
+  std::string problem;
+  simt::KernelEntry entry = code_->Find(kernel, problem);
+  if (entry == nullptr) return problem;
+  return simt::RunLaunch(kernel, entry, grid, slots, seed, code_->options());
 }
 
 }  // namespace tailor

@@ -1,11 +1,13 @@
 // Runs GPU kernels on the host: `tailor.device.*` is defined in terms of fibers, one a thread, which a seeded
 // scheduler runs in random order, some warps far ahead of others. So a kernel's logic (barriers, shuffles, shared
 // memory) is tested on machines that have no GPU. What a GPU would leave undefined is found where it can be, and
-// told: threads that do not meet.
+// told: threads that do not meet, races, accesses beyond the end of shared or global memory, reads of what an
+// asynchronous copy has not brought yet.
 #ifndef TAILOR_TESTS_EMULATOR_SIMT_EMULATOR_H_
 #define TAILOR_TESTS_EMULATOR_SIMT_EMULATOR_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,13 +23,25 @@ struct SimtGrid {
   bool together = false;  // all blocks are alive at once and may meet at barriers of the grid; else they run one by one
 };
 
+// Addresses [begin, end).
+struct SimtExtent {
+  uint64_t begin = 0, end = 0;
+};
+// The piece of memory that holds `address`, from its begin to its end; an empty one if there is none.
+using FindMemory = std::function<SimtExtent(uint64_t address)>;
+
+struct SimtOptions {
+  bool checks_accesses = true;  // for races and bounds; off, kernels run several times as fast
+  FindMemory find_memory;       // what kernels may access besides shared memory; null: everything
+};
+
 // The kernels of one module. Each is compiled for the host when it is first launched.
 // Threads: launches take turns, in all emulators of the process.
 class SimtEmulator {
  public:
   // `bitcode` is LLVM bitcode of kernels in terms of the device intrinsics, not lowered; it is copied.
-  explicit SimtEmulator(std::string_view bitcode);
-  explicit SimtEmulator(const llvm::Module& module);
+  explicit SimtEmulator(std::string_view bitcode, SimtOptions options = {});
+  explicit SimtEmulator(const llvm::Module& module, SimtOptions options = {});
   ~SimtEmulator();
 
   bool HasKernel(const std::string& name) const;

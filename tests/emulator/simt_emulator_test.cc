@@ -57,6 +57,13 @@ TEST(SimtEmulator, RefusesGridsThatNoDeviceTakes) {
   EXPECT_EQ(RunKernel(nothing, {.threads = 2048}), "kernel k: blocks of 2048 threads");
 }
 
+TEST(SimtEmulator, NamesADeviceFunctionThatItHasNot) {
+  auto body = [](KernelBuilder& k) {
+    k.b.CreateCall(k.module().getOrInsertFunction("tailor.device.teleport", k.b.getVoidTy()));
+  };
+  EXPECT_EQ(RunKernel(body, {}), "kernel k: no form of tailor.device.teleport on the host");
+}
+
 // The first `count` threads of a block meet at a barrier.
 void MeetFirst(KernelBuilder& k, int count) {
   EmitIf(k.b, k.b.CreateICmpULT(k.Thread(), k.b.getInt32(count)), "early", [&] { device::EmitBarrier(k.b); });

@@ -14,10 +14,11 @@ void SharedMemory(uint64_t* slots) { slots[0] = reinterpret_cast<uint64_t>(Runni
 void Barrier(uint64_t*) { MeetBlock(__builtin_return_address(0)); }
 void GridBarrier(uint64_t* slots) { MeetGrid(reinterpret_cast<uint32_t*>(slots[0]), __builtin_return_address(0)); }
 
-// Fibers see each other's stores at once.
-void Fence(uint64_t*) {}
+void Fence(uint64_t*) {
+  if (RunningChecker() != nullptr) RunningChecker()->Fence();
+}
 
-constexpr WarpOp kWarpBarrier = {"a barrier of the warp", [](uint64_t* const*) {}};
+constexpr WarpOp kWarpBarrier = {"a barrier of the warp", [](uint64_t* const*) {}, /*orders_memory=*/true};
 void WarpBarrier(uint64_t* slots) { MeetWarp(kWarpBarrier, slots, __builtin_return_address(0)); }
 
 // slots[0] is a lane's value, slots[1] the lane that it wants the value of; -1: its own.

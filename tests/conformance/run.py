@@ -1,6 +1,7 @@
 """Runs the ONNX backend node suite against Tailor and writes onnx.md, every skip with its reason.
 
-    python tests/conformance/run.py [--symbolic] [--filter TEXT] [--slice I/N|today/N] [--workers N] [--verbose]
+    python tests/conformance/run.py [--symbolic] [--device cpu|cuda|emulated] [--filter TEXT] [--slice I/N|today/N]
+                                    [--workers N] [--verbose]
 """
 import argparse
 import collections
@@ -97,10 +98,19 @@ def _cell(text):
     return " ".join(text.replace("|", "/").split())
 
 
-def report(results, symbolic):
+def choose_device(device):
+    """For the workers. The emulator's driver lies beside the libraries under test."""
+    os.environ["TAILOR_CONFORMANCE_DEVICE"] = device
+    if device == "emulated":
+        driver = pathlib.Path(os.environ["TAILOR_LIBRARY_DIR"]).parent / "tests/emulator/libtailor_fake_cuda.so"
+        os.environ.setdefault("TAILOR_CUDA_DRIVER", str(driver))
+
+
+def report(results, options):
     """The text of onnx.md."""
     fixed = sum(1 for result in results if result["status"] == "passed" and result["fixed"])
-    lines = ["# ONNX backend node suite" + (", every input dim a symbol" if symbolic else ""), "",
+    lines = ["# ONNX backend node suite" + (", every input dim a symbol" if options.symbolic else "") + (
+        "" if options.device == "cpu" else f", on the device \"{options.device}\""), "",
              f"onnx {cases.onnx.__version__}: {count(results)}.", ""]
     lines += [f"{fixed} of those that passed were given shapes, axes or the like at load (`fixed=`).", ""]
     for status, title in (("failed", "Failures"), ("skipped", "Skips")):
@@ -114,6 +124,8 @@ def report(results, symbolic):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--symbolic", action="store_true", help="every input dim a symbol, three shapes")
+    parser.add_argument("--device", choices=cases.DEVICES, default="cpu",
+                        help="where cases run: the CPU, a GPU, or the emulator of GPUs")
     parser.add_argument("--filter", default="", help="only cases whose name contains this")
     parser.add_argument("--slice", help="i/n: every n-th case from the i-th on; today/n: another slice every day; "
                         "all cases where TAILOR_TEST_ALL is set")
@@ -123,14 +135,15 @@ def main():
     found = list(cases.find())
     if len(found) < cases.FLOOR:
         sys.exit(f"found {len(found)} cases; at least {cases.FLOOR} are expected: is onnx 1.22 installed?")
+    choose_device(options.device)
     names = chosen(found, options)
     results = run_all(names, "symbolic" if options.symbolic else "suite", options.workers)
     for result in results:
         if result["status"] == "failed" or (options.verbose and result["status"] == "skipped"):
             print(f"{result['status']} {result['case']}: {result['reason']}")
     if len(names) == len(found):
-        path = HERE / ("onnx_symbolic.md" if options.symbolic else "onnx.md")
-        path.write_text(report(results, options.symbolic))
+        suffix = "_symbolic" * options.symbolic + f"_{options.device}" * (options.device != "cpu")
+        (HERE / f"onnx{suffix}.md").write_text(report(results, options))
     print(count(results))
     sys.exit(any(result["status"] == "failed" for result in results))
 

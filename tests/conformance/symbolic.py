@@ -33,7 +33,7 @@ def run(name, directory, rtol, atol):
         if not free:
             return "skipped", "no dim may vary", []
         graph = _load(model, free, {name: inputs[name] for name in fixed})
-        executable = graph.compile("host")
+        executable = cases.compiled(graph)
     except tailor.onnx.Unsupported as error:
         return "skipped", error.reason, []
     except tailor.Error as error:

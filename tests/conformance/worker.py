@@ -42,7 +42,7 @@ def run(name, directory, rtol, atol):
     inputs, wanted = cases.data(directory, model)
     try:
         graph, fixed = load(model, inputs)
-        executable = graph.compile("host")
+        executable = cases.compiled(graph)
     except tailor.onnx.Unsupported as error:
         return "skipped", error.reason, []
     except tailor.Error as error:

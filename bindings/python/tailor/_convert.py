@@ -20,6 +20,14 @@ if _BF16 is not None:
     _CODE_OF_NUMPY[_BF16] = BF16
 
 
+def device(name):
+    """(kind, ordinal) of "cpu", "cuda" or "cuda:1", as the C options have them."""
+    kind, _, ordinal = str(name).partition(":")
+    if kind not in ("cpu", "cuda") or (ordinal and not ordinal.isdecimal()):
+        raise ValueError(f'{name!r} is no device; they are "cpu", "cuda" and "cuda:<ordinal>"')
+    return ("cpu", "cuda").index(kind), int(ordinal or 0)
+
+
 def dtype_code(dtype):
     """The C number of "f32", numpy.float32 and the like."""
     if isinstance(dtype, str) and dtype in _CODE_OF_NAME:

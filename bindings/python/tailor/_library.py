@@ -24,7 +24,7 @@ LogFn = CFUNCTYPE(None, c_void_p, c_int32, c_char_p)
 
 class Tensor(Structure):
     _fields_ = [("struct_size", c_uint64), ("data", c_void_p), ("data_bytes", c_uint64), ("dtype", c_int32),
-                ("rank", c_int32), ("dims", c_int64 * MAX_RANK), ("strides", POINTER(c_int64))]
+                ("rank", c_int32), ("dims", c_int64 * MAX_RANK), ("strides", POINTER(c_int64)), ("device", c_int64)]
 
 
 class RuntimeOptions(Structure):
@@ -35,7 +35,8 @@ class RuntimeOptions(Structure):
 
 class LoadOptions(Structure):
     _fields_ = [("struct_size", c_uint64), ("verify_constants", c_int32), ("copy_constants", c_int32),
-                ("target", c_char_p), ("public_key", c_char_p), ("cost_profile", c_char_p), ("cost_profile_size", c_uint64)]
+                ("target", c_char_p), ("public_key", c_char_p), ("cost_profile", c_char_p), ("cost_profile_size", c_uint64),
+                ("device", c_int32), ("device_ordinal", c_int32)]
 
 
 class TensorInfo(Structure):
@@ -93,7 +94,8 @@ class CompileOptions(Structure):
     _fields_ = [("struct_size", c_uint64), ("targets", POINTER(c_char_p)), ("target_count", c_size_t),
                 ("progress", ProgressFn), ("progress_user", c_void_p), ("threads", c_uint64),
                 ("secret_key", c_char_p), ("max_versions", c_uint64), ("max_code_bytes", c_uint64),
-                ("donated", POINTER(c_char_p)), ("donated_count", c_size_t), ("offer_products", c_int32)]
+                ("donated", POINTER(c_char_p)), ("donated_count", c_size_t),
+                ("device", c_int32), ("device_ordinal", c_int32), ("offer_products", c_int32)]
 
 
 _Handle, _Out, _Text, _Value, _Dims = c_void_p, POINTER(c_void_p), [c_char_p, c_size_t], POINTER(c_uint64), POINTER(c_uint64)

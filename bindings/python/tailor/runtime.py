@@ -85,12 +85,13 @@ class Executable:
 
     @classmethod
     def load(cls, path, *, runtime=None, verify_constants=False, copy_constants=False, target=None, public_key=None,
-             cost_profile=None):
+             cost_profile=None, device="cpu"):
         """Loads an artifact file. Artifacts are native code: loading one is trusting it.
 
         `target` forces a variant ("x86-64-v2"); `public_key` (32 bytes) refuses what its key did not sign.
-        `cost_profile`: the text of this machine's, by which products are then cut."""
-        options = _load_options(verify_constants, copy_constants, target, public_key, cost_profile)
+        `cost_profile`: the text of this machine's, by which products are then cut.
+        `device`: "cpu", "cuda" or "cuda:1"; where it cannot run there, loading fails."""
+        options = _load_options(verify_constants, copy_constants, target, public_key, cost_profile, device)
         handle, name = c_void_p(), os.fsencode(path)
         check(_library.runtime().tailor_executable_load(runtime and runtime._handle, name, len(name), byref(options),
                                                         byref(handle)))
@@ -98,9 +99,9 @@ class Executable:
 
     @classmethod
     def from_bytes(cls, data, *, runtime=None, verify_constants=False, target=None, public_key=None,
-                   cost_profile=None):
-        """Loads an artifact from bytes, which are copied."""
-        options = _load_options(verify_constants, True, target, public_key, cost_profile)
+                   cost_profile=None, device="cpu"):
+        """Loads an artifact from bytes, which are copied. Options as for load."""
+        options = _load_options(verify_constants, True, target, public_key, cost_profile, device)
         handle, data = c_void_p(), bytes(data)
         check(_library.runtime().tailor_executable_load_memory(runtime and runtime._handle, data, len(data),
                                                                byref(options), _library.ReleaseFn(), None,
@@ -365,13 +366,13 @@ def _writable(arrays):
     return arrays
 
 
-def _load_options(verify_constants, copy_constants, target, public_key, cost_profile):
+def _load_options(verify_constants, copy_constants, target, public_key, cost_profile, device):
     if public_key is not None and len(public_key) != 32:
         raise ValueError("public_key has 32 bytes")
     return _library.LoadOptions(sizeof(_library.LoadOptions), int(verify_constants), int(copy_constants),
                                 None if target is None else target.encode(), public_key,
                                 None if cost_profile is None else cost_profile.encode(),
-                                0 if cost_profile is None else len(cost_profile.encode()))
+                                0 if cost_profile is None else len(cost_profile.encode()), *_convert.device(device))
 
 
 def _describe(tensors, index, array, code):

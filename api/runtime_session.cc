@@ -78,7 +78,7 @@ tailor_status* tailor_session_create(const tailor_executable* executable, const 
     Failure f = tailor::Session::Create(
         *executable->executable,
         {read.threads, read.parallel_for, read.parallel_user, read.copy_strided != 0, read.idle_sleep != 0, read.trace,
-         read.trace_user, read.stream, read.asynchronous != 0},
+         read.trace_user, read.stream, read.asynchronous != 0, read.host_outputs != 0},
         &session->session);
     if (!f.ok()) return f;
     session->executable = executable;

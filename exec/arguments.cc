@@ -139,7 +139,6 @@ Arguments::Arguments(const Program& signature, const Allocator& allocator, Devic
     next += tensor.dims.size();
     wanted_dims_.push_back(next);
     next += tensor.dims.size();
-    if (stream != nullptr) host_outputs_.emplace_back(allocator);
   }
   strided_.reserve(in_.size());
   uploads_.reserve(in_.size());
@@ -249,20 +248,18 @@ bool Arguments::CopyInputs() {
   return true;
 }
 
-bool Arguments::CopyOutputs(Fault* fault) {
+uint64_t Arguments::output_bytes(size_t i) const {
+  uint64_t bytes = 0;
+  DenseBytes(signature_.outputs[i].dtype, out_[i].dims, output_rank(i), &bytes);
+  return bytes;
+}
+
+bool Arguments::CopyOutputs() {
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const Output& output = outputs_[i];
-    const bool provided = OnHost(i);
-    if (!provided && (output.data == nullptr || output.target == output.data)) continue;
-    uint64_t bytes = 0;
-    DenseBytes(signature_.outputs[i].dtype, out_[i].dims, output_rank(i), &bytes);
-    // A tensor without elements has an address too.
-    if (provided && !host_outputs_[i].Grow(std::max<uint64_t>(bytes, 1))) {
-      *fault = {Fault::Kind::kOutputMemory, static_cast<int32_t>(i), 0, static_cast<int64_t>(bytes), 0};
-      return false;
-    }
-    void* to = provided ? host_outputs_[i].data() : output.data;
-    if (bytes > 0 && !stream_->Download(to, out_[i].data, bytes)) return false;
+    if (output.data == nullptr || output.target == output.data) continue;
+    const uint64_t bytes = output_bytes(i);
+    if (bytes > 0 && !stream_->Download(output.data, out_[i].data, bytes)) return false;
   }
   return true;
 }
@@ -277,7 +274,6 @@ Failure Arguments::SetOutputs(OutputList outputs, OutputUse use) {
     outputs_[i] = {};
     const ProgramTensor& expected = signature_.outputs[i];
     if (tensor.data == nullptr && use == OutputUse::kMayProvide) {
-      outputs_[i].device = outputs.device(i);
       if (expected.memory_of >= 0) PlaceInInput(i);
       continue;
     }

@@ -10,7 +10,6 @@
 #include "codegen/program.h"
 #include "exec/device.h"
 #include "exec/failure.h"
-#include "exec/fault.h"
 #include "exec/host_abi.h"
 #include "exec/memory.h"
 #include "exec/tensor.h"
@@ -43,7 +42,7 @@ class Arguments {
     uint64_t bytes = 0;  // what the caller's dims need; the capacity where extents are open
     bool open = false;
     bool given = false;            // by the caller: that of an input of which the caller says nothing is not
-    int64_t device = kHostMemory;  // where data is, or is to be
+    int64_t device = kHostMemory;  // where data is
     const int64_t* dims = nullptr;
   };
 
@@ -62,11 +61,8 @@ class Arguments {
   // Makes the copies of inputs, dense ones of strided inputs and those on the device, from what the caller's memory
   // holds now. False where the device fails.
   bool CopyInputs();
-  // After a run: copies outputs that were written on the device to the caller's memory, or to memory of its own where
-  // one is to be provided in host memory. False where the device fails (`fault` stays) or memory is out.
-  bool CopyOutputs(Fault* fault);
-  // Where an output that was provided is, after CopyOutputs.
-  void* Provided(size_t i) const { return OnHost(i) ? host_outputs_[i].data() : out_[i].data; }
+  // After a run: copies outputs that were written elsewhere to the caller's memory. False where the device fails.
+  bool CopyOutputs();
   // Forgets where outputs go, so that generated code asks for each anew.
   void ClearOutputs() {
     for (TensorArg& arg : out_) arg.data = nullptr;
@@ -76,6 +72,8 @@ class Arguments {
   TensorArg* out() { return out_.data(); }
   const Output& output(size_t i) const { return outputs_[i]; }
   size_t output_rank(size_t i) const { return signature_.outputs[i].dims.size(); }
+  // Of the dims that a run has computed.
+  uint64_t output_bytes(size_t i) const;
 
  private:
   // Where the caller keeps an input.
@@ -93,10 +91,6 @@ class Arguments {
   Failure AddDeviceCopy(size_t i, uint64_t bytes);
   Failure CheckMemory(const char* kind, const ProgramTensor& expected, const Memory& memory) const;
   bool CopyStrided();
-  // Whether a run on the device provides output `i` in host memory.
-  bool OnHost(size_t i) const {
-    return stream_ != nullptr && outputs_[i].data == nullptr && outputs_[i].device == kHostMemory;
-  }
   void SetTarget(size_t output);
 
   // A copy of an input on the device.
@@ -118,7 +112,6 @@ class Arguments {
   std::vector<size_t> strided_;               // the inputs to be copied; has capacity for all
   std::vector<GrowingBuffer> device_copies_;  // by input; none on the host
   std::vector<DeviceCopy> uploads_;           // has capacity for all
-  std::vector<GrowingBuffer> host_outputs_;   // by output; none on the host
 };
 
 }  // namespace tailor

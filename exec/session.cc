@@ -55,6 +55,9 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
       first_(executable.program(), executable.runtime().allocator(), stream_.get()),
       second_(executable.program(), executable.runtime().allocator(), stream_.get()) {
   for (size_t i = 0; i < executable.program().outputs.size(); ++i) output_buffers_.emplace_back(memory_);
+  for (size_t i = 0; stream_ != nullptr && options.host_outputs && i < output_buffers_.size(); ++i) {
+    host_outputs_.emplace_back(executable.runtime().allocator());
+  }
   for (uint64_t i = 0; i < executable.variant().grown_blocks; ++i) blocks_.emplace_back(memory_);
   state_.context.struct_size = sizeof(RtContext);
   state_.context.constants = executable.constants();
@@ -91,10 +94,25 @@ int32_t Session::ExecuteOnDevice(Arguments* arguments) {
   state_.fault = {Fault::Kind::kDevice, 0, 0, 0, 0};
   bool ok = arguments->CopyInputs() && run_(&api_, &state_.context, arguments->in(), arguments->out()) == 0;
   if (!ok) state_.context.memo[0] = 0;
-  ok = ok && arguments->CopyOutputs(&state_.fault);
+  ok = ok && arguments->CopyOutputs() && ProvideHostOutputs();
   // After a failure too: what was asked for before it uses the caller's memory.
   if (!asynchronous_) ok = AwaitDevice(ok) && ok;
   return ok ? 0 : 1;
+}
+
+// Copies the outputs that the caller left to the session to host memory, where it wants them there.
+bool Session::ProvideHostOutputs() {
+  for (size_t i = 0; i < host_outputs_.size(); ++i) {
+    const TensorArg& made = state_.arguments->out()[i];
+    const auto bytes = static_cast<uint64_t>(state_.arguments->output_bytes(i));
+    if (state_.arguments->output(i).data != nullptr || bytes == 0) continue;
+    if (!host_outputs_[i].Grow(bytes)) {
+      state_.fault = {Fault::Kind::kOutputMemory, static_cast<int32_t>(i), 0, static_cast<int64_t>(bytes), 0};
+      return false;
+    }
+    if (!stream_->Download(host_outputs_[i].data(), made.data, bytes)) return false;
+  }
+  return true;
 }
 
 // Waits for all work, and notes a fault that its kernels found, where none is noted already.
@@ -146,10 +164,14 @@ void Session::DescribeOutput(size_t i, OutputList outputs) const {
   const DType dtype = executable_.program().outputs[i].dtype;
   outputs[i].rank = static_cast<int32_t>(rank);
   outputs[i].dtype = static_cast<int32_t>(dtype);
-  outputs[i].data = wanted.data != nullptr ? wanted.data : free_->Provided(i);
-  outputs[i].data_bytes = SizeOf(dtype);
-  for (size_t d = 0; d < rank; ++d) outputs[i].data_bytes *= static_cast<uint64_t>(made.dims[d]);
-  if (outputs.has_device()) outputs[i].device = stream_ != nullptr ? wanted.device : kHostMemory;
+  outputs[i].data = wanted.data != nullptr ? wanted.data : made.data;
+  outputs[i].data_bytes = free_->output_bytes(i);
+  int64_t device = wanted.data != nullptr ? wanted.device : stream_ != nullptr ? kDeviceMemory : kHostMemory;
+  if (wanted.data == nullptr && !host_outputs_.empty()) {
+    device = kHostMemory;
+    outputs[i].data = outputs[i].data_bytes > 0 ? host_outputs_[i].data() : EmptyTensorData();
+  }
+  if (outputs.has_device()) outputs[i].device = device;
 }
 
 Failure Session::Bind(InputList inputs, OutputList outputs) {

@@ -27,6 +27,7 @@ class Session {
     void* trace_user = nullptr;
     void* stream = nullptr;     // the caller's, of the executable's device; null: one of the session's own
     bool asynchronous = false;  // runs on a device return once their work is asked for; Wait tells how it went
+    bool host_outputs = false;  // what a session on a device provides is in host memory
   };
 
   // `executable` outlives the session.
@@ -58,6 +59,7 @@ class Session {
   int32_t Execute(Arguments* arguments);
   int32_t ExecuteOnDevice(Arguments* arguments);
   bool AwaitDevice(bool note_fault);
+  bool ProvideHostOutputs();
   Failure SetArguments(InputList inputs, OutputList outputs, OutputUse use);
   void DescribeOutput(size_t i, OutputList outputs) const;
   Failure RunFailure() const;
@@ -73,7 +75,8 @@ class Session {
   RunCounter runs_;
   GrowingBuffer workspace_;
   std::vector<GrowingBuffer> output_buffers_, blocks_;
-  std::vector<int64_t> host_memo_;  // on the host
+  std::vector<GrowingBuffer> host_outputs_;  // copies of the outputs that are provided; none where these stay there
+  std::vector<int64_t> host_memo_;           // on the host
   Arguments first_, second_;
   Arguments* bound_ = nullptr;  // first_ or second_
   Arguments* free_ = &first_;   // the other

@@ -136,9 +136,9 @@ TEST(Handles, StructOfAnEarlierHeaderIsReadAsFarAsItGoes) {
 // Padding would be a field of a later header, holding whatever the caller's stack held.
 template <typename... Structs>
 constexpr bool kWithoutPadding = (std::has_unique_object_representations_v<Structs> && ...);
-static_assert(
-    kWithoutPadding<tailor_tensor, tailor_runtime_options, tailor_load_options, tailor_session_options,
-                    tailor_tensor_info, tailor_symbol_info, tailor_launch_info, tailor_plan_info, tailor_counters>);
+static_assert(kWithoutPadding<tailor_tensor, tailor_runtime_options, tailor_load_options, tailor_session_options,
+                              tailor_device_info, tailor_tensor_info, tailor_symbol_info, tailor_launch_info,
+                              tailor_plan_info, tailor_counters>);
 
 TEST(Handles, CountersIntoNothing) { tailor_counters_read(nullptr); }
 

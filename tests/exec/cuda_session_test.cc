@@ -66,6 +66,20 @@ TEST_F(CudaSessionTest, ProvidedOutputsAreOnTheDevice) {
             "memory of its own");
 }
 
+TEST_F(CudaSessionTest, ProvidedOutputsMayBeOnTheHost) {
+  Make({.host_outputs = true});
+  for (int64_t rows : {6, 60, 0, 3}) {
+    SampleBuffers b(rows);
+    b.outputs = {TensorOf(nullptr, 0, DType::kF32, {}), b.outputs[1]};
+    ASSERT_EQ(Run(&b), "OK");
+    EXPECT_EQ(b.outputs[0].device, kHostMemory);
+    EXPECT_EQ(b.outputs[0].data_bytes, 16u * rows);
+    const auto* y = static_cast<const float*>(b.outputs[0].data);
+    EXPECT_EQ(std::vector<float>(y, y + 4 * rows), Products(b));
+    EXPECT_EQ(b.total, b.Totals());
+  }
+}
+
 TEST_F(CudaSessionTest, APointerMustBeWhereItsTensorSays) {
   Make();
   SampleBuffers b(8);

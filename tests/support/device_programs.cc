@@ -189,8 +189,8 @@ class LoadedProgram : public TestProgram {
   absl::StatusOr<Session*> SessionFor(int threads) {
     std::unique_ptr<Session>& session = sessions_[threads];
     if (session == nullptr) {
-      TAILOR_RETURN_IF_ERROR(ToStatus(
-          Session::Create(*executable_, {.threads = static_cast<uint64_t>(threads), .sleep = true}, &session)));
+      TAILOR_RETURN_IF_ERROR(ToStatus(Session::Create(
+          *executable_, {.threads = static_cast<uint64_t>(threads), .sleep = true, .host_outputs = true}, &session)));
     }
     return session.get();
   }

@@ -20,6 +20,7 @@ struct RunArguments {
   uint64_t threads = 1;
   std::string provider;         // provider_library.h; empty: none
   std::string provider_choice;  // file; empty: all products
+  std::string device = "cpu";  // or "cuda", "cuda:1"
 };
 
 struct CompileArguments {
@@ -37,6 +38,8 @@ struct TuneArguments {
 
 void Inspect(const InspectArguments& arguments);
 void Run(const RunArguments& arguments);
+// What executables can run on, and why there is no GPU.
+void Devices();
 void CompileText(const CompileArguments& arguments);
 // Becomes tailor-tune, which lies beside the tool: it compiles in ways that the C headers do not offer.
 void Tune(const TuneArguments& arguments);

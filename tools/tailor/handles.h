@@ -29,9 +29,10 @@ inline void Check(tailor_status* status) {
   throw std::runtime_error(message);
 }
 
-inline ExecutableHandle LoadArtifact(const std::string& path, const tailor_runtime* runtime = nullptr) {
+inline ExecutableHandle LoadArtifact(const std::string& path, const tailor_load_options* options = nullptr,
+                                     const tailor_runtime* runtime = nullptr) {
   tailor_executable* executable = nullptr;
-  Check(tailor_executable_load(runtime, path.data(), path.size(), nullptr, &executable));
+  Check(tailor_executable_load(runtime, path.data(), path.size(), options, &executable));
   return ExecutableHandle(executable);
 }
 

@@ -2,6 +2,7 @@
 //
 //   tailor inspect model.tlr [--json]
 //   tailor run model.tlr --input x=2x3xf32=1,2,3,4,5,6 --input mask=@mask.npy [--output y=@y.npy]
+//   tailor devices
 //   tailor compile graph.txt -o model.tlr [--target x86-64-v3]
 //   tailor tune search --n 768 --k 768
 #include <CLI/CLI.hpp>
@@ -25,15 +26,22 @@ int main(int argc, char** argv) {
   running->add_option("--input", run.inputs, "name=2x3xf32=1,2,...; name=2x3xf32 for zeros; name=@file.npy");
   running->add_option("--output", run.outputs, "name=@file.npy: write it there instead of printing it");
   running->add_option("--threads", run.threads, "including the caller's")->check(CLI::Range(1, 1024));
-  running->add_option("--provider", run.provider, "who computes the products that the artifact offers: onednn, in libtailor_onednn.so");
+  running->add_option("--provider", run.provider,
+                      "who computes the products that the artifact offers: onednn, in libtailor_onednn.so");
   running->add_option("--provider-choice", run.provider_choice, "which of them: a file of `tailor tune provider`");
+
+  running->add_option("--device", run.device, "cpu (default), cuda, or cuda:1 for the second GPU");
+
+  CLI::App* listing = app.add_subcommand("devices", "Lists what artifacts can run on, and why a GPU is not there");
 
   tailor::CompileArguments compile;
   CLI::App* compiling = app.add_subcommand("compile", "Compiles a graph from its text");
   compiling->add_option("graph", compile.graph)->required();
   compiling->add_option("-o,--output", compile.artifact, "where to write the artifact")->required();
-  compiling->add_option("--target", compile.targets,
-                        "x86-64-v2, x86-64-v3, x86-64-v4 or host; default: the levels that the graph gains from");
+  compiling->add_option(
+      "--target", compile.targets,
+      "x86-64-v2, x86-64-v3, x86-64-v4 or host; default: the levels that the graph gains from; for GPUs "
+      "sm_80, sm_90, sm_90a or cuda (all of these)");
   compiling->add_option("--max-versions", compile.max_versions, "of each kernel, at most; default: 8")
       ->check(CLI::PositiveNumber);
   compiling->add_option("--donate", compile.donated, "an input that runs may write over");
@@ -46,6 +54,7 @@ int main(int argc, char** argv) {
   try {
     if (*inspecting) tailor::Inspect(inspect);
     if (*running) tailor::Run(run);
+    if (*listing) tailor::Devices();
     if (*compiling) tailor::CompileText(compile);
     if (*tuning) tailor::Tune({tuning->remaining()});
   } catch (const std::exception& failure) {

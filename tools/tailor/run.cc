@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -89,11 +90,26 @@ RuntimeHandle MakeRuntime(const RunArguments& arguments) {
   return RuntimeHandle(runtime);
 }
 
+// Sets the device that "cpu", "cuda" or "cuda:1" names.
+void ReadDevice(const std::string& text, tailor_load_options* options) {
+  if (text == "cpu") return;
+  int ordinal = 0, read = 0;
+  const bool numbered = std::sscanf(text.c_str(), "cuda:%d%n", &ordinal, &read) == 1;
+  if (text != "cuda" && (!numbered || static_cast<size_t>(read) != text.size())) {
+    throw std::runtime_error("\"" + text + "\" is no device: expected cpu, cuda or cuda:1");
+  }
+  options->device = TAILOR_DEVICE_CUDA;
+  options->device_ordinal = ordinal;
+}
+
 }  // namespace
 
 void Run(const RunArguments& arguments) {
+  tailor_load_options load;
+  tailor_load_options_init(&load);
+  ReadDevice(arguments.device, &load);
   const RuntimeHandle runtime = MakeRuntime(arguments);
-  const ExecutableHandle executable = LoadArtifact(arguments.artifact, runtime.get());
+  const ExecutableHandle executable = LoadArtifact(arguments.artifact, &load, runtime.get());
   std::vector<NamedTensor> inputs = OrderedInputs(executable.get(), arguments.inputs);
   std::map<std::string, std::string> files = OutputFiles(arguments.outputs);
   std::vector<tailor_tensor> given, results(tailor_executable_output_count(executable.get()));
@@ -103,6 +119,7 @@ void Run(const RunArguments& arguments) {
   tailor_session_options options;
   tailor_session_options_init(&options);
   options.threads = arguments.threads;
+  options.host_outputs = 1;
   tailor_session* created = nullptr;
   Check(tailor_session_create(executable.get(), &options, &created));
   const SessionHandle session(created);

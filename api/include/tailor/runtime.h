@@ -327,7 +327,8 @@ typedef struct tailor_session_options {
   void* trace_user;
   void* stream;         /* on a CUDA device: the host's CUstream of its primary context, in which all work is done; NULL:
                          * one of the session's own. Must outlive the session */
-  int64_t asynchronous; /* on a CUDA device, 1: runs return once their work is asked for; see tailor_session_wait */
+  int32_t asynchronous; /* on a CUDA device, 1: runs return once their work is asked for; see tailor_session_wait */
+  int32_t host_outputs; /* on a CUDA device, 1: outputs that the library provides are in host memory */
 } tailor_session_options;
 
 static inline void tailor_session_options_init(tailor_session_options* options) {
@@ -351,7 +352,7 @@ TAILOR_API void tailor_session_release(tailor_session* session);
  * gives that. Other donated inputs hold nothing of use afterwards, nor does any after an error. A donated input must be
  * dense and overlap no other argument.
  * On a CUDA device, tensors in host memory are copied there before the run and back after it; what the library provides
- * is where `device` says, which tailor_tensor_init sets to host memory. A tensor whose data is not where its `device` says is INVALID_ARGUMENT.
+ * is in device memory, but for host_outputs. A tensor whose data is not where its `device` says is INVALID_ARGUMENT.
  * Errors name the input or symbol at fault and leave the outputs' contents unspecified, their structs untouched. Where
  * device memory is out, the run is RESOURCE_EXHAUSTED, and later ones may succeed.
  * After the first run at its largest shape a session allocates nothing. */

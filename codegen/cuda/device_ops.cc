@@ -25,8 +25,11 @@ Effects WarpMeets() { return {llvm::MemoryEffects::inaccessibleMemOnly(), true};
 Effects WarpOrders() { return {llvm::MemoryEffects::unknown(), true}; }
 
 constexpr OpSignature kSignatures[] = {
-#define TAILOR_ROW(id, name, results, parameters, ...) {#name, results, parameters},
-    TAILOR_DEVICE_OPS(TAILOR_ROW)
+#define TAILOR_ROW(id, name, results, parameters, ...) {#name, results, parameters, "sm_80"},
+    TAILOR_SM80_OPS(TAILOR_ROW)
+#undef TAILOR_ROW
+#define TAILOR_ROW(id, name, results, parameters, ...) {#name, results, parameters, "sm_90a"},
+        TAILOR_SM90A_OPS(TAILOR_ROW)
 #undef TAILOR_ROW
 };
 

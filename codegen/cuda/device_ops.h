@@ -18,6 +18,7 @@ struct OpSignature {
   const char* name;     // behind kPrefix
   const char* results;  // letters of device_op_table.h
   const char* parameters;
+  const char* target;  // the first that has it
 };
 
 // All rows of the table, by Op.

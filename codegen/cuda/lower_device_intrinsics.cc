@@ -1,6 +1,7 @@
 #include "codegen/cuda/lower_device_intrinsics.h"
 
 #include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -8,6 +9,8 @@
 #include "codegen/cuda/device_intrinsics.h"
 #include "codegen/cuda/device_op_table.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -77,6 +80,83 @@ Form AllLanes(ID id) {
     return Instruction(id)(b, std::move(operands));
   };
 }
+
+// "=f,r,l": registers of the results, then of the operands.
+std::string Constraints(llvm::Type* result, const std::vector<Value*>& operands, bool in_place) {
+  auto letter = [](const llvm::Type* type) { return type->isFloatTy() ? "f" : type->isIntegerTy(64) ? "l" : "r"; };
+  std::vector<std::string> all;
+  const auto* many = llvm::dyn_cast<llvm::StructType>(result);
+  const unsigned results = many != nullptr ? many->getNumElements() : result->isVoidTy() ? 0 : 1;
+  for (unsigned i = 0; i < results; ++i) {
+    all.push_back(std::string("=") + letter(many != nullptr ? many->getElementType(i) : result));
+  }
+  for (unsigned i = 0; i < operands.size(); ++i) {
+    const bool constant = llvm::isa<llvm::ConstantInt>(operands[i]);
+    all.push_back(in_place && i < results ? std::to_string(i) : constant ? "n" : letter(operands[i]->getType()));
+  }
+  all.push_back("~{memory}");
+  return llvm::join(all, ",");
+}
+
+// PTX text, `$i` the i-th of the results and operands. Addresses are registers, those of shared memory of 32 bits.
+Value* InlinePtx(llvm::IRBuilderBase& b, llvm::StringRef text, llvm::Type* result, std::vector<Value*> operands,
+                 bool in_place) {
+  std::vector<llvm::Type*> types;
+  for (Value*& operand : operands) {
+    if (operand->getType()->isPointerTy()) {
+      const bool shared = operand->getType()->getPointerAddressSpace() == device::kSharedSpace;
+      operand = b.CreatePtrToInt(operand, shared ? b.getInt32Ty() : b.getInt64Ty(), "address");
+    }
+    types.push_back(operand->getType());
+  }
+  auto* type = llvm::FunctionType::get(result, types, false);
+  auto* instruction =
+      llvm::InlineAsm::get(type, text, Constraints(result, operands, in_place), /*hasSideEffects=*/true);
+  llvm::CallInst* call = b.CreateCall(type, instruction, operands);
+  call->setConvergent();
+  return call;
+}
+
+Form Ptx(std::string text) {
+  return [text](llvm::IRBuilderBase& b, std::vector<Value*> operands) {
+    return InlinePtx(b, text, b.getVoidTy(), std::move(operands), false);
+  };
+}
+
+// An instruction whose result is as many registers as float operands lead, and is written over them.
+Form InPlace(std::string text) {
+  return [text](llvm::IRBuilderBase& b, std::vector<Value*> operands) {
+    std::vector<llvm::Type*> results;
+    for (Value* operand : operands) {
+      if (operand->getType()->isFloatTy()) results.push_back(operand->getType());
+    }
+    return InlinePtx(b, text, llvm::StructType::get(b.getContext(), results), std::move(operands), true);
+  };
+}
+
+// A product of accumulators $0..., which come in and go out, and descriptors of a and b.
+Form Wgmma(const std::string& shape, const std::string& type, int transposes_b) {
+  const int columns = std::stoi(shape.substr(shape.find('n') + 1));
+  const int accumulators = columns / 2;
+  std::string text = absl::StrCat("wgmma.mma_async.sync.aligned.", shape, ".f32.", type, ".", type, " {");
+  for (int i = 0; i < accumulators; ++i) absl::StrAppend(&text, i == 0 ? "$" : ", $", i);
+  absl::StrAppend(&text, "}, $", 2 * accumulators, ", $", 2 * accumulators + 1, ", 1, 1, 1, 0, ", transposes_b, ";");
+  return InPlace(text);
+}
+
+Form TensorLoad(const std::string& rank, const std::string& coordinates) {
+  return Ptx(absl::StrCat("cp.async.bulk.tensor.", rank,
+                          ".shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, {", coordinates,
+                          "}], [$2];"));
+}
+
+constexpr char kWaitForPhase[] =
+    "{\n\t"
+    ".reg .pred complete;\n"
+    "waiting:\n\t"
+    "mbarrier.try_wait.parity.shared::cta.b64 complete, [$0], $1;\n\t"
+    "@!complete bra waiting;\n\t"
+    "}";
 
 const Form* FindForm(llvm::StringRef name) {
   using namespace llvm::Intrinsic;  // NOLINT: the table names its members

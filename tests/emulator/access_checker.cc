@@ -49,6 +49,8 @@ void AccessChecker::OpenBlock(Block& block) {
   block.order.opened = block.order.barrier = ++now_;
   block.order.warp_barriers = {};
   block.order.known.clear();
+  block.order.tracks_warps = false;
+  block.order.known_warps = {};
   for (Thread& thread : block.threads) thread.order = {};
 }
 
@@ -56,8 +58,14 @@ void AccessChecker::OpenBlock(Block& block) {
 bool AccessChecker::IsOrderedInBlock(uint32_t time, int other, const Thread& thread) const {
   const BlockOrder& order = thread.block->order;
   if (time < order.barrier || other == thread.id) return true;
-  const int warp = WarpOf(thread.id);
-  return WarpOf(other) == warp && time < order.warp_barriers[warp];
+  return IsKnown(time, WarpOf(other), thread);
+}
+
+// Whether the thread comes after what warp `warp` of its block did at `time`.
+bool AccessChecker::IsKnown(uint32_t time, int warp, const Thread& thread) const {
+  const BlockOrder& order = thread.block->order;
+  const int own = WarpOf(thread.id);
+  return warp == own ? time < order.warp_barriers[own] : time <= order.known_warps[own][warp];
 }
 
 bool AccessChecker::SharedWriteIsOrdered(const SharedCell& cell, const Thread& thread, bool atomic) const {
@@ -70,12 +78,18 @@ bool AccessChecker::SharedReadsAreOrdered(const SharedCell& cell, const Thread& 
     case SharedCell::Readers::kOne:
       return IsOrderedInBlock(cell.read, cell.reader, thread);
     case SharedCell::Readers::kOneWarp:
-      return WarpOf(cell.reader) == WarpOf(thread.id) &&
-             cell.read < thread.block->order.warp_barriers[WarpOf(thread.id)];
+      return IsKnown(cell.read, WarpOf(cell.reader), thread);
     case SharedCell::Readers::kMany:
       break;
   }
-  return false;
+  const BlockOrder& order = thread.block->order;
+  if (!order.tracks_warps) return false;
+  const WarpClock& reads = order.warp_reads[&cell - order.cells.data()];
+  for (int warp = 0; warp < kMostWarps; ++warp) {
+    const bool known = reads[warp] < order.barrier || warp == WarpOf(thread.id) || IsKnown(reads[warp], warp, thread);
+    if (!known) return false;
+  }
+  return true;
 }
 
 void AccessChecker::Shared(const void* address, uint64_t bytes, Kind kind) {
@@ -115,6 +129,7 @@ void AccessChecker::Shared(const void* address, uint64_t bytes, Kind kind) {
       }
       cell.reader = static_cast<uint16_t>(thread.id);
       cell.read = now_;
+      if (order.tracks_warps) order.warp_reads[offset + i][WarpOf(thread.id)] = now_;
     }
   }
 }
@@ -216,6 +231,24 @@ void AccessChecker::BlockBarrier(Block& block) {
 }
 
 void AccessChecker::WarpBarrier(Block& block, int warp) { block.order.warp_barriers[warp] = ++now_; }
+
+void AccessChecker::TrackWarps(Block& block) {
+  block.order.tracks_warps = true;
+  block.order.warp_reads.resize(block.order.cells.size());
+}
+
+void AccessChecker::Release(int warp, WarpClock& clock) {
+  const WarpClock& known = RunningThread().block->order.known_warps[warp];
+  for (int i = 0; i < kMostWarps; ++i) clock[i] = std::max(clock[i], known[i]);
+  clock[warp] = now_++;
+}
+
+void AccessChecker::Acquire(const WarpClock& clock) {
+  BlockOrder& order = RunningThread().block->order;
+  const int own = WarpOf(RunningThread().id);
+  for (int i = 0; i < kMostWarps; ++i) order.known_warps[own][i] = std::max(order.known_warps[own][i], clock[i]);
+  order.warp_barriers[own] = std::max(order.warp_barriers[own], clock[own] + 1);
+}
 
 void AccessChecker::GridBarrier() { launched_ = ++now_; }
 

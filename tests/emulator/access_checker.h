@@ -1,6 +1,6 @@
 // Finds accesses of memory that a GPU leaves undefined: beyond the end, and races. Two accesses race if two threads
 // make them, neither is ordered before the other, one writes, and one is not atomic. What orders them: a barrier of the
-// block, of the warp, of the grid; and between blocks an atomic behind a fence that another block's fence follows.
+// block, of some warps, of the grid; and between blocks an atomic behind a fence that another block's fence follows.
 //
 // The clock counts the events that order accesses, over all launches of the process. Every byte of shared memory has a
 // cell that says who wrote it last and who read it since, and when; every byte of global memory one of its last writer,
@@ -24,6 +24,9 @@ namespace tailor::simt {
 
 inline constexpr int kMostWarps = 32;
 
+// Up to when something is known of what each warp of a block did.
+using WarpClock = std::array<uint32_t, kMostWarps>;
+
 // Up to when a block knows what other blocks did, by block.
 using KnownBlocks = std::map<int64_t, uint32_t>;
 
@@ -42,9 +45,14 @@ struct SharedCell {
 struct BlockOrder {
   uint32_t opened = 0;
   uint32_t barrier = 0;  // the last one
-  std::array<uint32_t, kMostWarps> warp_barriers = {};
+  WarpClock warp_barriers = {};
   KnownBlocks known;
   std::vector<SharedCell> cells;
+  // Of blocks whose warps meet at other barriers than the block's: what each warp knows of the others, and when each
+  // warp read each byte last.
+  bool tracks_warps = false;
+  std::array<WarpClock, kMostWarps> known_warps = {};
+  std::vector<WarpClock> warp_reads;
 };
 
 // What it keeps of a thread.
@@ -74,6 +82,11 @@ class AccessChecker {
   void BlockBarrier(Block& block);
   void WarpBarrier(Block& block, int warp);
   void GridBarrier();
+  // The running thread, an arrival at something with that clock, tells what a warp did and knows; learns it there.
+  // Lanes are not told apart.
+  void TrackWarps(Block& block);
+  void Release(int warp, WarpClock& clock);
+  void Acquire(const WarpClock& clock);
   void Fence();
   // An atomic access of global memory, which is a fence before and after itself where it orders others.
   void Synchronize(const void* address, bool orders);
@@ -98,6 +111,7 @@ class AccessChecker {
 
   bool SharedWriteIsOrdered(const SharedCell& cell, const Thread& thread, bool atomic) const;
   bool SharedReadsAreOrdered(const SharedCell& cell, const Thread& thread) const;
+  bool IsKnown(uint32_t time, int warp, const Thread& thread) const;
   bool GlobalWriteIsOrdered(const GlobalCell& cell, const Thread& thread, bool atomic) const;
   bool IsOrderedInBlock(uint32_t time, int other, const Thread& thread) const;
   void CheckBounds(const void* address, uint64_t bytes, Kind kind);

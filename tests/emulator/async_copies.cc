@@ -7,6 +7,13 @@
 #include "tests/emulator/launch.h"
 
 namespace tailor::simt {
+
+void Deliver(const AsyncCopy& copy) {
+  std::memcpy(copy.to, copy.from, copy.bytes);
+  std::memset(copy.to + copy.bytes, 0, copy.size - copy.bytes);
+  if (AccessChecker* checker = RunningChecker()) checker->FinishCopy(copy.to, copy.size);
+}
+
 namespace {
 
 template <uint32_t size>
@@ -35,11 +42,7 @@ void Wait(uint64_t* slots) {
   Thread& thread = RunningThread();
   const int64_t arrived = thread.copy_groups - static_cast<uint32_t>(slots[0]);
   auto late = std::find_if(thread.copies.begin(), thread.copies.end(), [&](auto& c) { return c.group >= arrived; });
-  std::for_each(thread.copies.begin(), late, [](const AsyncCopy& copy) {
-    std::memcpy(copy.to, copy.from, copy.bytes);
-    std::memset(copy.to + copy.bytes, 0, copy.size - copy.bytes);
-    if (AccessChecker* checker = RunningChecker()) checker->FinishCopy(copy.to, copy.size);
-  });
+  std::for_each(thread.copies.begin(), late, Deliver);
   thread.copies.erase(thread.copies.begin(), late);
 }
 

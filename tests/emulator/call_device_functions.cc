@@ -1,6 +1,6 @@
 #include "tests/emulator/call_device_functions.h"
 
-#include <cassert>
+#include <algorithm>
 
 #include "codegen/cuda/device_intrinsics.h"
 #include "llvm/ADT/STLExtras.h"
@@ -21,15 +21,16 @@ Value* LoadResult(llvm::IRBuilderBase& b, llvm::Type* type, Value* slots, unsign
 void Replace(llvm::CallInst* call, DeviceFunction function) {
   llvm::BasicBlock& entry = call->getFunction()->getEntryBlock();
   llvm::IRBuilder<> b(&entry, entry.begin());
-  Value* slots = b.CreateAlloca(b.getInt64Ty(), b.getInt32(kMostSlots), "slots");
+  auto* results = llvm::dyn_cast<llvm::StructType>(call->getType());
+  const unsigned count = std::max({call->arg_size(), results == nullptr ? 1 : results->getNumElements()});
+  Value* slots = b.CreateAlloca(b.getInt64Ty(), b.getInt32(count), "slots");
   b.SetInsertPoint(call);
-  assert(call->arg_size() <= kMostSlots);
   for (unsigned i = 0; i < call->arg_size(); ++i) {
     b.CreateStore(call->getArgOperand(i), b.CreateConstGEP1_64(b.getInt64Ty(), slots, i));
   }
   Value* address = b.CreateIntToPtr(b.getInt64(reinterpret_cast<uint64_t>(function)), b.getPtrTy());
   b.CreateCall(llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy()}, false), address, {slots});
-  if (auto* results = llvm::dyn_cast<llvm::StructType>(call->getType())) {
+  if (results != nullptr) {
     Value* all = llvm::PoisonValue::get(results);
     for (unsigned i = 0; i < results->getNumElements(); ++i) {
       all = b.CreateInsertValue(all, LoadResult(b, results->getElementType(i), slots, i), i);

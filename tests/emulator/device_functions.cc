@@ -3,7 +3,8 @@
 namespace tailor::simt {
 
 DeviceFunction FindDeviceFunction(std::string_view name) {
-  for (auto functions : {ThreadFunctions(), AsyncCopyFunctions(), MatrixFunctions()}) {
+  for (auto functions : {ThreadFunctions(), AsyncCopyFunctions(), MatrixFunctions(), TransactionBarrierFunctions(),
+                         WarpgroupFunctions()}) {
     for (const NamedDeviceFunction& row : functions) {
       if (name == row.name) return row.function;
     }

@@ -11,16 +11,17 @@ namespace tailor::simt {
 
 // Operand i is in the low bits of slots[i]; result i is put there.
 using DeviceFunction = void (*)(uint64_t* slots);
-inline constexpr int kMostSlots = 16;
 
 struct NamedDeviceFunction {
   const char* name;  // behind the prefix, without the type behind a dot: "shuffle_xor"
   DeviceFunction function;
 };
 
-std::span<const NamedDeviceFunction> ThreadFunctions();     // indices, barriers, shuffles
-std::span<const NamedDeviceFunction> AsyncCopyFunctions();  // cp_async_*
-std::span<const NamedDeviceFunction> MatrixFunctions();     // ldmatrix_*, mma_*
+std::span<const NamedDeviceFunction> ThreadFunctions();              // indices, barriers, shuffles
+std::span<const NamedDeviceFunction> AsyncCopyFunctions();           // cp_async_*
+std::span<const NamedDeviceFunction> MatrixFunctions();              // ldmatrix_*, mma_*
+std::span<const NamedDeviceFunction> TransactionBarrierFunctions();  // mbarrier_*, bulk copies
+std::span<const NamedDeviceFunction> WarpgroupFunctions();           // wgmma_*
 
 // Null if there is none of that name.
 DeviceFunction FindDeviceFunction(std::string_view name);

@@ -47,7 +47,7 @@ std::string DoingOf(const Thread& thread) {
     case State::kReady:
       break;
   }
-  return "spin";
+  return thread.waits_at == nullptr ? "spin" : std::string("wait at ") + thread.waits_at;
 }
 
 // What groups of threads do, for a block in which not all do the same: "threads 0-39 wait at a barrier, threads 40-63
@@ -56,7 +56,7 @@ std::string DescribeThreads(const Block& block) {
   std::vector<std::vector<int>> groups;
   auto same = [&](int a, int b) {
     const Thread &x = block.threads[a], &y = block.threads[b];
-    return x.state == y.state && x.op == y.op && x.place == y.place;
+    return x.state == y.state && x.op == y.op && x.place == y.place && x.waits_at == y.waits_at;
   };
   for (const Thread& thread : block.threads) {
     auto group = std::find_if(groups.begin(), groups.end(), [&](auto& g) { return same(g[0], thread.id); });
@@ -162,11 +162,17 @@ void Launch::Open(int64_t id) {
   spare_.pop_back();
   Block& block = *live_.back();
   block.id = id;
+  block.transaction_barriers.clear();
+  block.named_barriers.clear();
+  block.warpgroups.clear();
   std::memset(block.shared, kUnwritten, grid.shared_bytes);
   for (Thread& thread : block.threads) {
     thread.state = State::kReady;
+    thread.op = nullptr;
+    thread.waits_at = nullptr;
     thread.copies.clear();
     thread.copy_groups = 0;
+    thread.wgmma_fenced = false;
     thread.fiber.Start(thread.stack, RunThread);
   }
   if (checker != nullptr) checker->OpenBlock(block);
@@ -195,14 +201,19 @@ bool Launch::RunReady(Thread* lanes) {
 }
 
 bool Launch::FinishWarpOp(Thread* lanes) {
-  uint64_t* slots[kWarp];
-  for (int i = 0; i < kWarp; ++i) {
-    if (lanes[i].state != State::kAtWarpOp || lanes[i].place != lanes[0].place) return false;
-    slots[i] = lanes[i].slots;
+  if (lanes[0].state != State::kAtWarpOp) return false;
+  const WarpOp& op = *lanes[0].op;
+  Thread* first = lanes - lanes[0].id % op.lanes;
+  if (first->id + op.lanes > grid.threads) return false;
+  uint64_t* slots[kMostLanes];
+  for (int i = 0; i < op.lanes; ++i) {
+    if (first[i].state != State::kAtWarpOp || first[i].place != lanes[0].place) return false;
+    slots[i] = first[i].slots;
   }
-  lanes[0].op->run(slots);
-  if (lanes[0].op->orders_memory && checker != nullptr) checker->WarpBarrier(*lanes[0].block, lanes[0].id / kWarp);
-  for (int i = 0; i < kWarp; ++i) lanes[i].state = State::kReady;
+  thread = first;
+  op.run(slots);
+  if (op.orders_memory && checker != nullptr) checker->WarpBarrier(*first->block, first->id / kWarp);
+  for (int i = 0; i < op.lanes; ++i) first[i].state = State::kReady;
   return true;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,27 +13,22 @@
 #include "tests/emulator/access_checker.h"
 #include "tests/emulator/fibers.h"
 #include "tests/emulator/simt_emulator.h"
+#include "tests/emulator/transaction_barriers.h"
+#include "tests/emulator/warpgroups.h"
 
 namespace tailor::simt {
 
 inline constexpr int kWarp = 32;
+inline constexpr int kMostLanes = 128;
 // Every byte of shared memory that holds no value yet: no number in any float type.
 inline constexpr int kUnwritten = 0xff;
 
-// What the lanes of a warp do together once all have come.
+// What the lanes of a warp, or of a warpgroup, do together once all have come.
 struct WarpOp {
   const char* name;
   void (*run)(uint64_t* const* lanes);  // lanes[i]: the slots that lane i passed to MeetWarp
   bool orders_memory = false;           // among the lanes
-};
-
-// `bytes` bytes, then zeros up to `size`, that have not arrived yet.
-struct AsyncCopy {
-  std::byte* to;
-  const std::byte* from;
-  uint32_t bytes;
-  uint32_t size;
-  int64_t group;
+  int lanes = kWarp;                    // of warps whose first one's number is a multiple of theirs
 };
 
 struct Thread {
@@ -40,7 +36,8 @@ struct Thread {
   int id = 0;  // in its block
   State state = State::kReady;
   Block* block = nullptr;
-  const void* place = nullptr;  // the call at which it waits
+  const void* place = nullptr;     // the call at which it waits
+  const char* waits_at = nullptr;  // while it spins: what for
   const WarpOp* op = nullptr;
   uint64_t* slots = nullptr;  // of `op`
   Fiber fiber;
@@ -48,6 +45,7 @@ struct Thread {
   std::vector<AsyncCopy> copies;  // oldest first
   int64_t copy_groups = 0;        // closed ones; copies that start now are of the next
   ThreadOrder order;
+  bool wgmma_fenced = false;  // its registers may become accumulators
 
   bool OwnsStack(const void* address) const {
     const auto* top = static_cast<const char*>(stack);
@@ -61,6 +59,9 @@ struct Block {
   std::byte* shared = nullptr;  // the dynamic shared memory, 1024-byte aligned
   std::unique_ptr<std::byte[]> memory;
   BlockOrder order;
+  std::map<uint64_t, TransactionBarrier> transaction_barriers;  // by address
+  std::map<uint32_t, NamedBarrier> named_barriers;
+  std::map<int, Warpgroup> warpgroups;
 };
 
 using KernelEntry = void (*)(const int64_t* slots);

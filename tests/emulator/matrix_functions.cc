@@ -4,6 +4,7 @@
 
 #include "tests/emulator/device_functions.h"
 #include "tests/emulator/launch.h"
+#include "tests/emulator/multiplicands.h"
 
 namespace tailor::simt {
 namespace {
@@ -37,28 +38,6 @@ void Ldmatrix(uint64_t* slots) {
   }
   MeetWarp(kLoad, slots, __builtin_return_address(0));
 }
-
-struct Bf16 {
-  static constexpr int kDepth = 16;
-  static float At(uint32_t word, int half) { return std::bit_cast<float>((word >> 16 * half) << 16); }
-};
-
-struct F16 {
-  static constexpr int kDepth = 16;
-  static float At(uint32_t word, int half) {
-    const uint32_t bits = word >> 16 * half & 0xffff;
-    const uint32_t magnitude = bits & 0x7fff, sign = bits >> 15 << 31;
-    constexpr uint32_t kInfinity = 0x7c00;
-    if (magnitude >= kInfinity) return std::bit_cast<float>(sign | 0x7f800000 | (magnitude - kInfinity) << 13);
-    if (magnitude < 0x400) return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(magnitude * 0x1p-24f));
-    return std::bit_cast<float>(sign | ((magnitude << 13) + (112u << 23)));
-  }
-};
-
-struct Tf32 {  // the upper 19 bits of a float; the others are not read
-  static constexpr int kDepth = 8;
-  static float At(uint32_t word, int) { return std::bit_cast<float>(word & 0xffffe000); }
-};
 
 // Products and sums in double, rounded to float once.
 template <class Type>

@@ -21,6 +21,28 @@ void Fence(uint64_t*) {
 constexpr WarpOp kWarpBarrier = {"a barrier of the warp", [](uint64_t* const*) {}, /*orders_memory=*/true};
 void WarpBarrier(uint64_t* slots) { MeetWarp(kWarpBarrier, slots, __builtin_return_address(0)); }
 
+// slots: the barrier's number, and how many threads it takes.
+void MeetNamed(uint64_t* slots) {
+  NamedBarrier& barrier = RunningThread().block->named_barriers[static_cast<uint32_t>(slots[0])];
+  AccessChecker* checker = RunningChecker();
+  if (checker != nullptr) {
+    checker->TrackWarps(*RunningThread().block);
+    checker->Release(RunningThread().id / kWarp, barrier.clock);
+  }
+  const uint32_t meeting = barrier.meetings;
+  if (++barrier.arrived == static_cast<uint32_t>(slots[1])) {
+    barrier.arrived = 0;
+    ++barrier.meetings;
+  }
+  RunningThread().waits_at = "a named barrier";
+  while (barrier.meetings == meeting) Spin();
+  RunningThread().waits_at = nullptr;
+  if (checker != nullptr) checker->Acquire(barrier.clock);
+}
+
+// What a device needs and fibers do not: how many registers they have, and that copies see what others stored.
+void DoNothing(uint64_t*) {}
+
 // slots[0] is a lane's value, slots[1] the lane that it wants the value of; -1: its own.
 constexpr WarpOp kShuffle = {"a shuffle", [](uint64_t* const* lanes) {
                                uint64_t offered[kWarp];
@@ -68,6 +90,11 @@ std::span<const NamedDeviceFunction> ThreadFunctions() {
       {"shuffle_down", ShuffleDown},
       {"shuffle_idx", ShuffleIndex},
       {"ballot", Ballot},
+      {"named_barrier", MeetNamed},
+      {"registers_up", DoNothing},
+      {"registers_down", DoNothing},
+      {"fence_mbarrier_init", DoNothing},
+      {"fence_async_proxy", DoNothing},
   };
   return kFunctions;
 }

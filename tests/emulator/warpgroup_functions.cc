@@ -1,0 +1,191 @@
+#include <cstring>
+
+#include "tests/emulator/device_functions.h"
+#include "tests/emulator/launch.h"
+#include "tests/emulator/multiplicands.h"
+
+namespace tailor::simt {
+namespace {
+
+constexpr int kLanes = kMostLanes;
+constexpr int kRows = 64;
+constexpr size_t kKeptProducts = 256;
+
+// NaNs of 15 bits of a product's id and 7 of a register.
+constexpr uint32_t kHandle = 0xffc00000;
+constexpr uint32_t kMostIds = 1 << 15;
+uint32_t HandleOf(uint32_t id, int reg) { return kHandle | id << 7 | reg; }
+bool IsHandle(uint32_t bits) { return (bits & kHandle) == kHandle && (bits >> 7 & (kMostIds - 1)) != 0; }
+
+Warpgroup& RunningWarpgroup() { return RunningThread().block->warpgroups[RunningThread().id / kLanes]; }
+bool IsFirst() { return RunningThread().id % kLanes == 0; }
+
+// Null if it is long gone.
+const WarpgroupProduct* FindProduct(uint32_t handle) {
+  const uint32_t id = handle >> 7 & (kMostIds - 1);
+  for (const WarpgroupProduct& product : RunningWarpgroup().products) {
+    if (product.id == id) return &product;
+  }
+  return nullptr;
+}
+
+// What a register holds once its product is done; a register that another instruction wrote, itself.
+uint32_t ValueOf(uint32_t bits, int lane, int registers) {
+  if (!IsHandle(bits)) return bits;
+  const WarpgroupProduct* product = FindProduct(bits);
+  if (product == nullptr || !product->done)
+    Fail(NameOf(RunningThread()) + ": uses the result of a wgmma that is under way");
+  return product->registers[lane * registers + (bits & 0x7f)];
+}
+
+// The matrix descriptor of PTX, "Matrix Descriptor Format": bytes of shared memory.
+struct Descriptor {
+  explicit Descriptor(uint64_t bits)
+      : start((bits & 0x3fff) << 4),
+        leading((bits >> 16 & 0x3fff) << 4),
+        stride((bits >> 32 & 0x3fff) << 4),
+        pitch(bits >> 62 == 0 ? 16 : 256 >> (bits >> 62)) {}
+  uint64_t start, leading, stride;
+  uint64_t pitch;  // of the 8 rows of an atom: 16 without swizzle, else the swizzle's 128, 64 or 32
+
+  // Of 8 elements along the contiguous dim: chunk `chunk` there, `row` along the other.
+  uint64_t Offset(int row, int chunk, bool contiguous_is_depth) const {
+    const int chunks = static_cast<int>(pitch / 16);
+    const uint64_t inside = row % 8 * pitch + chunk % chunks * 16;
+    if (contiguous_is_depth) return row / 8 * stride + inside + chunk / chunks * leading;
+    return pitch == 16 ? row / 8 * leading + chunk * stride + inside
+                       : row / 8 * stride + chunk / chunks * leading + inside;
+  }
+};
+
+// 8 elements of 16 bits; the window of shared memory that descriptors address has 18 bits.
+const std::byte* ReadChunk(const Descriptor& descriptor, uint64_t offset) {
+  const Block& block = *RunningThread().block;
+  const auto base = reinterpret_cast<uint64_t>(block.shared);
+  uint64_t address = base + ((descriptor.start - base) & 0x3ffff) + offset;
+  address ^= (address >> 7 & (descriptor.pitch / 16 - 1)) << 4;
+  const auto* chunk = reinterpret_cast<const std::byte*>(address);
+  if (RunningChecker() != nullptr) RunningChecker()->Shared(chunk, 16, AccessChecker::Kind::kRead);
+  return chunk;
+}
+
+// [rows][Type::kDepth] of `descriptor`, whose contiguous dim is the depth or the rows.
+template <class Type>
+std::vector<float> ReadMatrix(uint64_t bits, int rows, bool contiguous_is_depth) {
+  constexpr int kDepth = Type::kDepth;
+  const Descriptor descriptor(bits);
+  std::vector<float> matrix(rows * kDepth);
+  const int lines = contiguous_is_depth ? rows : kDepth, chunks = (contiguous_is_depth ? kDepth : rows) / 8;
+  for (int line = 0; line < lines; ++line) {
+    for (int chunk = 0; chunk < chunks; ++chunk) {
+      uint16_t elements[8];
+      std::memcpy(elements, ReadChunk(descriptor, descriptor.Offset(line, chunk, contiguous_is_depth)), 16);
+      for (int i = 0; i < 8; ++i) {
+        const int along = 8 * chunk + i;
+        matrix[contiguous_is_depth ? line * kDepth + along : along * kDepth + line] = Type::At(elements[i], 0);
+      }
+    }
+  }
+  return matrix;
+}
+
+template <class Type, int columns, bool transposed_b>
+void RunProduct(WarpgroupProduct& product) {
+  if (!product.uniform) Fail(NameOf(RunningThread()) + ": a wgmma whose lanes have different descriptors");
+  constexpr int kRegisters = columns / 2, kDepth = Type::kDepth;
+  const std::vector<float> a = ReadMatrix<Type>(product.a, kRows, true);
+  const std::vector<float> b = ReadMatrix<Type>(product.b, columns, !transposed_b);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    for (int i = 0; i < kRegisters; ++i) {
+      uint32_t& reg = product.registers[lane * kRegisters + i];
+      const int row = lane / kWarp * 16 + lane % kWarp / 4 + i / 2 % 2 * 8, column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+      double sum = std::bit_cast<float>(ValueOf(reg, lane, kRegisters));
+      for (int k = 0; k < kDepth; ++k) sum += double{a[row * kDepth + k]} * b[column * kDepth + k];
+      reg = std::bit_cast<uint32_t>(static_cast<float>(sum));
+    }
+  }
+  product.done = true;
+}
+
+template <class Type, int columns, bool transposed_b>
+void StartProduct(uint64_t* const* lanes) {
+  constexpr int kRegisters = columns / 2;
+  Warpgroup& warpgroup = RunningWarpgroup();
+  WarpgroupProduct product = {.id = warpgroup.started++ % (kMostIds - 1) + 1, .group = warpgroup.groups};
+  product.a = lanes[0][kRegisters];
+  product.b = lanes[0][kRegisters + 1];
+  product.run = RunProduct<Type, columns, transposed_b>;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    product.uniform &= lanes[lane][kRegisters] == product.a && lanes[lane][kRegisters + 1] == product.b;
+    for (int i = 0; i < kRegisters; ++i) {
+      product.registers.push_back(static_cast<uint32_t>(lanes[lane][i]));
+      lanes[lane][i] = HandleOf(product.id, i);
+    }
+  }
+  warpgroup.products.push_back(std::move(product));
+  if (warpgroup.products.size() > kKeptProducts) warpgroup.products.pop_front();
+}
+
+template <class Type, int columns, bool transposed_b>
+void Multiply(uint64_t* slots) {
+  static constexpr WarpOp kStart = {"wgmma", StartProduct<Type, columns, transposed_b>, false, kLanes};
+  for (int i = 0; i < columns / 2; ++i) {
+    if (RunningThread().wgmma_fenced || IsHandle(static_cast<uint32_t>(slots[i]))) continue;
+    Fail(NameOf(RunningThread()) + ": a wgmma of registers that were written since the last fence");
+  }
+  MeetWarp(kStart, slots, __builtin_return_address(0));
+}
+
+void Fence(uint64_t*) { RunningThread().wgmma_fenced = true; }
+
+// The warpgroup's first thread speaks for it.
+void Commit(uint64_t*) {
+  if (IsFirst()) ++RunningWarpgroup().groups;
+}
+
+void Wait(uint64_t* slots) {
+  static constexpr WarpOp kWait = {"wgmma_wait", [](uint64_t* const*) {}, false, kLanes};
+  Warpgroup& warpgroup = RunningWarpgroup();
+  if (IsFirst()) {
+    for (WarpgroupProduct& product : warpgroup.products) {
+      if (!product.done && product.group < warpgroup.groups - static_cast<uint32_t>(slots[0])) product.run(product);
+    }
+  }
+  MeetWarp(kWait, slots, __builtin_return_address(0));
+}
+
+template <int columns>
+void TakeResults(uint64_t* slots) {
+  RunningThread().wgmma_fenced = false;
+  for (int i = 0; i < columns / 2; ++i) {
+    slots[i] = ValueOf(static_cast<uint32_t>(slots[i]), RunningThread().id % kLanes, columns / 2);
+  }
+}
+
+}  // namespace
+
+std::span<const NamedDeviceFunction> WarpgroupFunctions() {
+  static constexpr NamedDeviceFunction kFunctions[] = {
+      {"wgmma_fence", Fence},
+      {"wgmma_commit", Commit},
+      {"wgmma_wait", Wait},
+      {"wgmma_results_64", TakeResults<64>},
+      {"wgmma_results_128", TakeResults<128>},
+      {"wgmma_results_256", TakeResults<256>},
+      {"wgmma_m64n64k16_bf16", Multiply<Bf16, 64, false>},
+      {"wgmma_m64n64k16_bf16_tb", Multiply<Bf16, 64, true>},
+      {"wgmma_m64n64k16_f16", Multiply<F16, 64, false>},
+      {"wgmma_m64n64k16_f16_tb", Multiply<F16, 64, true>},
+      {"wgmma_m64n128k16_bf16", Multiply<Bf16, 128, false>},
+      {"wgmma_m64n128k16_bf16_tb", Multiply<Bf16, 128, true>},
+      {"wgmma_m64n128k16_f16", Multiply<F16, 128, false>},
+      {"wgmma_m64n128k16_f16_tb", Multiply<F16, 128, true>},
+      {"wgmma_m64n256k16_bf16", Multiply<Bf16, 256, false>},
+      {"wgmma_m64n256k16_bf16_tb", Multiply<Bf16, 256, true>},
+      {"wgmma_m64n256k16_f16", Multiply<F16, 256, false>},
+      {"wgmma_m64n256k16_f16_tb", Multiply<F16, 256, true>},
+  };
+  return kFunctions;
+}
+
+}  // namespace tailor::simt

@@ -1,0 +1,39 @@
+// wgmma: products of a warpgroup, four warps, which run when the warpgroup waits for them.
+#ifndef TAILOR_TESTS_EMULATOR_WARPGROUPS_H_
+#define TAILOR_TESTS_EMULATOR_WARPGROUPS_H_
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "tests/emulator/access_checker.h"
+
+namespace tailor::simt {
+
+// Until its products are done, an accumulator register holds a NaN that names the product and the register.
+struct WarpgroupProduct {
+  uint32_t id = 0;  // more than 0
+  int64_t group = 0;
+  uint64_t a = 0, b = 0;  // matrix descriptors
+  bool uniform = true;    // all lanes have the same ones
+  bool done = false;
+  std::vector<uint32_t> registers;  // [128 lanes][columns / 2], before; when it is done, after
+  void (*run)(WarpgroupProduct& product) = nullptr;
+};
+
+struct Warpgroup {
+  std::deque<WarpgroupProduct> products;  // the latest ones
+  uint32_t started = 0;
+  int64_t groups = 0;  // closed ones; products that start now are of the next
+};
+
+// bar.sync of some warps.
+struct NamedBarrier {
+  uint32_t arrived = 0;
+  uint32_t meetings = 0;
+  WarpClock clock = {};
+};
+
+}  // namespace tailor::simt
+
+#endif  // TAILOR_TESTS_EMULATOR_WARPGROUPS_H_

@@ -4,7 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/cuda/matrix_loop.h"
+#include "codegen/cuda/matrix_stream_loop.h"
 #include "codegen/cuda/multiply_add_loop.h"
+#include "codegen/cuda/panel_stream_loop.h"
 #include "codegen/cuda/product_epilogue.h"
 #include "codegen/cuda/product_frame.h"
 #include "codegen/gemm/contraction.h"
@@ -14,8 +16,17 @@ namespace tailor {
 namespace {
 
 std::unique_ptr<ProductLoop> MakeLoop(ProductFrame& product) {
-  if (product.tile().kind == ProductTile::Kind::kMatrix) return std::make_unique<MatrixLoop>(product);
-  return std::make_unique<MultiplyAddLoop>(product);
+  switch (product.tile().kind) {
+    case ProductTile::Kind::kMultiplyAdd:
+      return std::make_unique<MultiplyAddLoop>(product);
+    case ProductTile::Kind::kMatrix:
+      return std::make_unique<MatrixLoop>(product);
+    case ProductTile::Kind::kPanelStream:
+      return std::make_unique<PanelStreamLoop>(product);
+    case ProductTile::Kind::kMatrixStream:
+      return std::make_unique<MatrixStreamLoop>(product);
+  }
+  return nullptr;
 }
 
 // `plan` is a copy, to which coefficients are added.

@@ -17,6 +17,19 @@ Value* Rounded(ProductFrame& product, Value* sum) {
   return FromMemory(b, dtype, ToMemory(b, dtype, sum));
 }
 
+// Of all slices, in their order.
+Value* EmitSum(ProductFrame& product, Value* row, Value* column) {
+  llvm::IRBuilderBase& b = product.b();
+  const DType accumulate = product.types().accumulate;
+  Value* sum = nullptr;
+  for (int slice = 0; slice < product.tile().slices; ++slice) {
+    Value* address = StagedSum(product, row, column, b.getInt32(slice));
+    Value* part = b.CreateAlignedLoad(product.sum_type(), address, llvm::Align(SizeOf(accumulate)), "part");
+    sum = sum == nullptr ? part : IsFloat(accumulate) ? b.CreateFAdd(sum, part, "sum") : b.CreateAdd(sum, part, "sum");
+  }
+  return sum;
+}
+
 void EmitElement(ProductFrame& product, Value* m, Value* n, Value* sum) {
   const KernelPlan& plan = product.plan();
   const Contraction& c = product.contraction();
@@ -34,17 +47,16 @@ void EmitElement(ProductFrame& product, Value* m, Value* n, Value* sum) {
 
 }  // namespace
 
-Value* StagedSum(ProductFrame& product, Value* row, Value* column) {
+Value* StagedSum(ProductFrame& product, Value* row, Value* column, Value* slice) {
   llvm::IRBuilderBase& b = product.b();
-  Value* offset =
-      b.CreateAdd(b.CreateMul(row, b.getInt32(StagedRow(product.tile(), product.types()))), column, "staged");
-  return b.CreateInBoundsGEP(product.sum_type(), product.shared(), offset, "staged.sum");
+  if (slice != nullptr) row = b.CreateAdd(row, b.CreateMul(slice, b.getInt32(product.tile().pass_rows)));
+  Value* offset = b.CreateMul(row, b.getInt32(StagedRow(product.tile(), product.types())));
+  return b.CreateInBoundsGEP(product.sum_type(), product.shared(), b.CreateAdd(offset, column), "staged.sum");
 }
 
 void EmitProductEpilogue(ProductFrame& product, llvm::function_ref<void(Value* first)> stage) {
   llvm::IRBuilderBase& b = product.b();
   const ProductTile& tile = product.tile();
-  const Contraction& c = product.contraction();
   const bool along_rows = product.types().stores_along_rows;
   const auto wide = [&](Value* value) { return b.CreateZExt(value, b.getInt64Ty()); };
   EmitLoop(b, b.getInt64(0), b.getInt64(tile.rows), tile.pass_rows, "pass", [&](Value* pass) {
@@ -62,11 +74,7 @@ void EmitProductEpilogue(ProductFrame& product, llvm::function_ref<void(Value* f
       Value* n = b.CreateAdd(product.first_column(), wide(column), "n");
       Value* exists = b.CreateAnd(b.CreateICmpSLT(m, product.rows()), b.CreateICmpSLT(n, product.columns()), "exists");
       if (elements % threads != 0) exists = b.CreateAnd(exists, b.CreateICmpULT(element, b.getInt32(elements)));
-      EmitIf(b, exists, "epilogue", [&] {
-        Value* address = StagedSum(product, row, column);
-        const llvm::Align align(SizeOf(c.accumulate));
-        EmitElement(product, m, n, b.CreateAlignedLoad(product.sum_type(), address, align, "sum"));
-      });
+      EmitIf(b, exists, "epilogue", [&] { EmitElement(product, m, n, EmitSum(product, row, column)); });
     });
   });
 }

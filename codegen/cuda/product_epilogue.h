@@ -13,8 +13,9 @@ namespace tailor {
 // that exist. All threads of the block must arrive; the shared memory is the epilogue's from here on.
 void EmitProductEpilogue(ProductFrame& product, llvm::function_ref<void(llvm::Value* first)> stage);
 
-// Where the sum of `row`, counted from the first of the pass, and `column` of the tile is staged; both i32.
-llvm::Value* StagedSum(ProductFrame& product, llvm::Value* row, llvm::Value* column);
+// Where a slice's sum of `row`, counted from the first of the pass, and `column` of the tile is staged; all i32.
+// Without a slice: of the first.
+llvm::Value* StagedSum(ProductFrame& product, llvm::Value* row, llvm::Value* column, llvm::Value* slice = nullptr);
 
 }  // namespace tailor
 

@@ -28,6 +28,8 @@ class ProductFrame {
   // stays here an expression of the load.
   llvm::Value* EmitLeft(llvm::Value* m, llvm::Value* k);
   llvm::Value* EmitRight(llvm::Value* k, llvm::Value* n);
+  // What memory holds of the right operand (MemoryType), as sums take it.
+  llvm::Value* RightElement(llvm::Value* bits) { return ToSum(types_.operand, FromMemory(b_, types_.operand, bits)); }
   // The left operand's element as memory holds it (MemoryType).
   llvm::Value* EmitLeftBits(llvm::Value* m, llvm::Value* k);
 

@@ -7,8 +7,10 @@
 namespace tailor {
 
 std::string ProductTile::Text() const {
-  const std::string size = absl::StrCat(rows, "x", columns, "x", depth, " by ", part_rows, "x", part_columns);
-  return kind == Kind::kMatrix ? absl::StrCat("matrix ", size, " in ", stages, " stages") : size;
+  constexpr const char* kKinds[] = {"", "matrix ", "stream ", "matrix stream "};
+  return absl::StrCat(kKinds[static_cast<int>(kind)], rows, "x", columns, "x", depth, " by ", part_rows, "x",
+                      part_columns, stages > 0 ? absl::StrCat(" in ", stages, " stages") : "",
+                      slices > 1 ? absl::StrCat(" in ", slices, " slices") : "");
 }
 
 int LeftRow(const ProductTile& tile, const ProductTypes& types) { return tile.rows + 16 / SizeOf(types.accumulate); }
@@ -21,7 +23,7 @@ int64_t SharedBytes(const ProductTile& tile, const ProductTypes& types) {
   const int64_t step = tile.kind == ProductTile::Kind::kMatrix
                            ? (tile.rows + tile.columns) * SizeOf(types.operand)
                            : (LeftRow(tile, types) + tile.columns) * SizeOf(types.accumulate);
-  const int64_t sums = int64_t{tile.pass_rows} * StagedRow(tile, types) * SizeOf(types.accumulate);
+  const int64_t sums = int64_t{tile.slices} * tile.pass_rows * StagedRow(tile, types) * SizeOf(types.accumulate);
   return std::max(tile.stages * tile.depth * step, sums);
 }
 

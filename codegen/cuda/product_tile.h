@@ -11,21 +11,27 @@ namespace tailor {
 
 // A block takes `rows` x `columns` elements of the result of one batch index. It walks K in steps of `depth`, for which
 // both operands' parts lie in shared memory; the sums stay in registers until the last step, then pass through shared
-// memory once, `pass_rows` rows at a time, to the threads that run the epilogue.
+// memory once, `pass_rows` rows at a time, to the threads that run the epilogue. What streams has no shared memory but
+// for that, and a step of `depth` for each slice.
 struct ProductTile {
   enum class Kind : uint8_t {
-    kMultiplyAdd,  // threads multiply elements: any type
-    kMatrix,       // warps multiply matrices on tensor cores (TSCompiler section 5.4): f16 and bf16
+    kMultiplyAdd,   // threads multiply elements: any type
+    kMatrix,        // warps multiply matrices on tensor cores (TSCompiler section 5.4): f16 and bf16
+    kPanelStream,   // threads stream the right operand past a few rows: any type
+    kMatrixStream,  // likewise warps, on tensor cores: f16 and bf16
   };
   Kind kind = Kind::kMultiplyAdd;
   int rows = 64, columns = 64, depth = 16;
-  int part_rows = 4, part_columns = 4;  // of the tile: one thread's, or one warp's of kMatrix
+  int part_rows = 4, part_columns = 4;  // of the tile: one thread's, or one warp's on tensor cores
   int stages = 2;                       // steps of K whose operands are in shared memory or on their way there
+  int slices = 1;                       // of K, whose sums the epilogue adds: threads or warps have one each
   int pass_rows = 64;                   // divides rows; a multiple of part_rows
   int resident_blocks = 0;              // CudaVersion::resident_blocks
 
-  int threads() const { return rows / part_rows * (columns / part_columns) * (kind == Kind::kMatrix ? 32 : 1); }
-  std::string Text() const;  // "64x64x16 by 4x4", "matrix 128x128x32 by 64x32 in 3 stages"
+  bool IsMatrix() const { return kind == Kind::kMatrix || kind == Kind::kMatrixStream; }
+  int threads() const { return rows / part_rows * (columns / part_columns) * slices * (IsMatrix() ? 32 : 1); }
+  std::string Text() const;  // "64x64x16 by 4x4 in 2 stages", "matrix 128x128x32 by 64x32 in 3 stages", "stream 4x16x4
+                             // by 4x4 in 64 slices"
   friend bool operator==(const ProductTile&, const ProductTile&) = default;
 };
 

@@ -1,4 +1,4 @@
-// In IR: the right operand of a product in chunks of 16 bytes of its panels, which are aligned.
+// In IR: the right operand of a product as panels, which are aligned to 64 bytes.
 #ifndef TAILOR_CODEGEN_CUDA_RIGHT_PANELS_H_
 #define TAILOR_CODEGEN_CUDA_RIGHT_PANELS_H_
 
@@ -6,8 +6,8 @@
 
 namespace tailor {
 
-// Borrows `product`. Emits into the entry block, where its builder stands. Elements are of 16 bits: `depth` steps of a
-// panel are 32 * depth bytes that lie side by side.
+// Borrows `product`. Emits into the entry block, where its builder stands. The steps of a panel,
+// 16 elements each, lie side by side.
 class RightPanels {
  public:
   explicit RightPanels(ProductFrame& product);

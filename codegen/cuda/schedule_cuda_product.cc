@@ -2,23 +2,30 @@
 
 #include <algorithm>
 #include <cassert>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "codegen/cuda/product_frame.h"
 #include "codegen/gemm/contraction.h"
+#include "codegen/gemm/panels.h"
 #include "codegen/plan_queries.h"
 #include "graph/status_macros.h"
 
 namespace tailor {
 namespace {
 
-// Guards under which an axis has at least `number` elements; none where that is known, nothing where it cannot be.
-std::optional<std::vector<Guard>> AtLeast(const KernelPlan& plan, int axis, int64_t number) {
+// Guards under which an axis has from `least` to `most` elements: none where that is known, nothing where it cannot be.
+std::optional<std::vector<Guard>> InRange(const KernelPlan& plan, int axis, int64_t least, int64_t most) {
   const Extent& extent = plan.axes[axis].extent;
   const ExtentRange range = RangeOfExtent(plan, extent);
-  if (range.max < number) return std::nullopt;
-  if (range.fixed) return std::vector<Guard>{};
-  return std::vector<Guard>{{.kind = Guard::Kind::kAtLeast, .slot = extent.slot, .number = number}};
+  if (range.max < least || (range.fixed && range.max > most)) return std::nullopt;
+  std::vector<Guard> guards;
+  if (!range.fixed && least > 0)
+    guards.push_back({.kind = Guard::Kind::kAtLeast, .slot = extent.slot, .number = least});
+  if (range.max > most) guards.push_back({.kind = Guard::Kind::kAtMost, .slot = extent.slot, .number = most});
+  return guards;
 }
 
 DimExpr Blocks(const KernelPlan& plan, const Contraction& c, const ProductTile& tile) {
@@ -39,13 +46,84 @@ CudaVersion MakeVersion(const KernelPlan& plan, const Contraction& c, const Prod
   return version;
 }
 
-constexpr ProductTile::Kind kMatrix = ProductTile::Kind::kMatrix;
-constexpr ProductTile kLargeMatrices = {
-    kMatrix, 128, 128, 32, 64, 32, /*stages=*/3, /*pass_rows=*/64, /*resident_blocks=*/2};
-constexpr ProductTile kSmallMatrices = {
-    kMatrix, 64, 64, 32, 32, 32, /*stages=*/4, /*pass_rows=*/64, /*resident_blocks=*/4};
+using Kind = ProductTile::Kind;
+
+// Of many rows and columns, and of any number of them. The operands of a step come once from memory for rows * columns
+// products of depth, so large tiles read less; small ones make more blocks of a small result.
+constexpr ProductTile kLargeMatrices = {.kind = Kind::kMatrix,
+                                        .rows = 128,
+                                        .columns = 128,
+                                        .depth = 32,
+                                        .part_rows = 64,
+                                        .part_columns = 32,
+                                        .stages = 3,
+                                        .pass_rows = 64,
+                                        .resident_blocks = 2};
+constexpr ProductTile kSmallMatrices = {.kind = Kind::kMatrix,
+                                        .rows = 64,
+                                        .columns = 64,
+                                        .depth = 32,
+                                        .part_rows = 32,
+                                        .part_columns = 32,
+                                        .stages = 4,
+                                        .pass_rows = 64,
+                                        .resident_blocks = 4};
 constexpr ProductTile kLargeElements = {
-    ProductTile::Kind::kMultiplyAdd, 128, 128, 16, 8, 8, /*stages=*/2, /*pass_rows=*/64, /*resident_blocks=*/1};
+    .rows = 128, .columns = 128, .depth = 16, .part_rows = 8, .part_columns = 8, .stages = 2, .pass_rows = 64};
+constexpr ProductTile kSmallElements = {
+    .rows = 64, .columns = 64, .depth = 16, .part_rows = 4, .part_columns = 4, .stages = 2, .pass_rows = 64};
+
+ProductTile MatrixStream(int rows) {
+  return {.kind = Kind::kMatrixStream,
+          .rows = rows,
+          .columns = 32,
+          .depth = 64,
+          .part_rows = rows,
+          .part_columns = 32,
+          .stages = 0,
+          .slices = 8,
+          .pass_rows = rows,
+          .resident_blocks = 2};
+}
+
+// Four columns of a thread where that is at most 16 bytes. Of many rows it has fewer elements on their way, for their
+// sums take registers.
+ProductTile PanelStream(int rows, const ProductTypes& types) {
+  constexpr int kThreads = 256, kStagedRows = 8;
+  const int columns = std::min(4, 16 / SizeOf(types.operand));
+  return {.kind = Kind::kPanelStream,
+          .rows = rows,
+          .columns = kPanelColumns,
+          .depth = rows > 4 ? 2 : 4,
+          .part_rows = rows,
+          .part_columns = columns,
+          .stages = 0,
+          .slices = kThreads * columns / kPanelColumns,
+          .pass_rows = std::min(rows, kStagedRows),
+          .resident_blocks = rows > 4 ? 1 : 2};
+}
+
+// The family of one type, and when each is taken, in order: the last always.
+struct Choice {
+  ProductTile tile;
+  int64_t most_rows = INT64_MAX;
+  int64_t least = 0;  // rows and columns
+};
+
+std::vector<Choice> Family(const ProductTypes& types) {
+  constexpr int64_t kMany = 1024;
+  if (IsFloat(types.operand) && SizeOf(types.operand) == 2) {
+    return {{.tile = MatrixStream(8), .most_rows = 8},
+            {.tile = MatrixStream(16), .most_rows = 16},
+            {.tile = kLargeMatrices, .least = kMany},
+            {.tile = kSmallMatrices}};
+  }
+  std::vector<Choice> family;
+  for (int rows : {1, 4, 16}) family.push_back({.tile = PanelStream(rows, types), .most_rows = rows});
+  if (SizeOf(types.accumulate) == 4) family.push_back({.tile = kLargeElements, .least = kMany});
+  family.push_back({.tile = kSmallElements});
+  return family;
+}
 
 }  // namespace
 
@@ -53,20 +131,17 @@ absl::StatusOr<CudaSchedule> ScheduleCudaProduct(const KernelPlan& plan, const T
   TAILOR_ASSIGN_OR_RETURN(const Contraction c, ReadContraction(plan));
   const ProductTypes types = TypesOf(plan, c);
   CudaSchedule schedule;
-  const auto add = [&](const ProductTile& tile, std::vector<Guard> guards) {
-    assert(SharedBytes(tile, types) <= traits.regional_bytes);
-    schedule.versions.push_back(MakeVersion(plan, c, tile, types));
-    schedule.versions.back().version.guards = std::move(guards);
-  };
-  const bool matrices = SizeOf(types.operand) == 2 && IsFloat(types.operand);
-  const bool large = matrices || SizeOf(types.accumulate) == 4;
-  constexpr int64_t kMany = 1024;
-  if (auto rows = AtLeast(plan, c.m, kMany), columns = AtLeast(plan, c.n, kMany); large && rows && columns) {
-    rows->insert(rows->end(), columns->begin(), columns->end());
-    add(matrices ? kLargeMatrices : kLargeElements, *rows);
+  for (const Choice& choice : Family(types)) {
+    assert(SharedBytes(choice.tile, types) <= traits.regional_bytes);
+    const auto rows = InRange(plan, c.m, choice.least, choice.most_rows);
+    const auto columns = InRange(plan, c.n, choice.least, INT64_MAX);
+    if (!rows || !columns) continue;
+    CudaVersion version = MakeVersion(plan, c, choice.tile, types);
+    version.version.guards = *rows;
+    version.version.guards.insert(version.version.guards.end(), columns->begin(), columns->end());
+    schedule.versions.push_back(std::move(version));
+    if (schedule.versions.back().version.guards.empty()) break;
   }
-  const bool always = !schedule.versions.empty() && schedule.versions.back().version.guards.empty();
-  if (!always) add(matrices ? kSmallMatrices : ProductTile{}, {});
   return schedule;
 }
 

@@ -1,0 +1,146 @@
+#include "codegen/cuda/matrix_stream_loop.h"
+
+#include "codegen/cuda/device_ops.h"
+#include "codegen/cuda/product_epilogue.h"
+#include "codegen/emit_loop.h"
+#include "codegen/gemm/panels.h"
+
+namespace tailor {
+namespace {
+
+using device::EmitOp;
+using device::Op;
+using llvm::Value;
+
+constexpr int kRows = 8;         // of one warp product, which takes 16 columns by 16 steps of K
+constexpr int kLaneColumns = 4;  // that a lane has of its panel
+constexpr int kLanePairs = 8;    // of steps that a lane has of a turn
+
+}  // namespace
+
+MatrixStreamLoop::MatrixStreamLoop(ProductFrame& product)
+    : product_(product),
+      b_(product.b()),
+      tile_(product.tile()),
+      pairs_(product.types().operand == DType::kBF16),
+      left_(product),
+      right_(product) {
+  slice_ = b_.CreateLShr(product.thread(), 5, "slice");
+  Value* lane = b_.CreateAnd(product.thread(), 31, "lane");
+  group_ = b_.CreateLShr(lane, 2, "group");
+  member_ = b_.CreateAnd(lane, 3, "member");
+  const auto wide = [&](Value* value) { return b_.CreateZExt(value, b_.getInt64Ty()); };
+  Value* first = b_.CreateLShr(product.first_column(), 4, "panel.first");
+  Value* panel = right_.Panel(b_.CreateAdd(first, wide(b_.CreateLShr(group_, 2))));
+  const int column_bytes = pairs_ ? 4 : 2;
+  Value* offset = b_.CreateMul(b_.CreateAnd(group_, 3), b_.getInt32(kLaneColumns * column_bytes), "columns.bytes");
+  address_ = b_.CreateGEP(b_.getInt8Ty(), panel, wide(offset), "panel.columns");
+  for (int i = 0; i < tile_.rows; ++i) {
+    sums_.push_back(b_.CreateAlloca(b_.getFloatTy(), nullptr, "sum"));
+    b_.CreateStore(llvm::Constant::getNullValue(b_.getFloatTy()), sums_.back());
+  }
+}
+
+// Words (<4 x i32>) of the lane's columns with elements k and k + 1, k even. Beyond K zeros, unless the turn is whole.
+Value* MatrixStreamLoop::EmitWords(Value* k, bool whole) {
+  constexpr int kStepBytes = 2 * kPanelColumns;
+  auto* words = llvm::FixedVectorType::get(b_.getInt32Ty(), kLaneColumns);
+  const auto load = [&](llvm::Type* type, Value* at, int align) -> Value* {
+    Value* existing = at;
+    if (!whole) {
+      // A pair of steps begins at an even one.
+      Value* last = b_.CreateSub(product_.depth(), b_.getInt64(1));
+      if (pairs_) last = b_.CreateAnd(last, ~uint64_t{1});
+      existing = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, at, last, nullptr, "k.existing");
+    }
+    Value* address = b_.CreateGEP(b_.getInt8Ty(), address_, b_.CreateMul(existing, b_.getInt64(kStepBytes)));
+    Value* loaded = b_.CreateAlignedLoad(type, address, llvm::Align(align), "panel");
+    if (whole) return loaded;
+    Value* inside = b_.CreateICmpSLT(at, product_.depth(), "inside");
+    return b_.CreateSelect(inside, loaded, llvm::Constant::getNullValue(type), "panel.inside");
+  };
+  if (pairs_) return load(words, k, 16);
+  auto* halves = llvm::FixedVectorType::get(b_.getInt16Ty(), kLaneColumns);
+  Value *even = load(halves, k, 8), *odd = load(halves, b_.CreateAdd(k, b_.getInt64(1)), 8);
+  return b_.CreateBitCast(b_.CreateShuffleVector(even, odd, {0, 4, 1, 5, 2, 6, 3, 7}), words, "words");
+}
+
+// By pair of the lane: words of 2 elements of the left operand's row `row` + g.
+std::vector<Value*> MatrixStreamLoop::EmitLeft(int row, Value* k, bool whole) {
+  Value* m = product_.Existing(product_.first_row(), b_.CreateAdd(group_, b_.getInt32(row)), product_.rows());
+  auto* words = llvm::FixedVectorType::get(b_.getInt32Ty(), kChunkElements / 2);
+  std::vector<Value*> left;
+  for (int chunk = 0; chunk < 2 * kLanePairs; chunk += kChunkElements) {
+    Value* at = b_.CreateAdd(k, b_.getInt64(chunk), "k.chunk");
+    Value* loaded;
+    if (whole) {
+      loaded = b_.CreateAlignedLoad(words, b_.CreateGEP(b_.getInt16Ty(), left_.Row(m), at), llvm::Align(16), "left");
+    } else {
+      loaded = b_.CreateBitCast(left_.EmitGathered(m, at), words, "left");
+    }
+    for (int i = 0; i < kChunkElements / 2; ++i) left.push_back(b_.CreateExtractElement(loaded, i, "left.pair"));
+  }
+  return left;
+}
+
+// The turn's steps k, ..., k + 63. Each warp product takes two of the lane's pairs, and of its columns first the even
+// half, two words, then the other.
+void MatrixStreamLoop::EmitTurn(Value* k, bool whole) {
+  const Op multiply = pairs_ ? Op::kMmaM16N8K16Bf16 : Op::kMmaM16N8K16F16;
+  Value* own = b_.CreateMul(b_.CreateZExt(member_, b_.getInt64Ty()), b_.getInt64(2 * kLanePairs));
+  own = b_.CreateAdd(k, own, "k.lane");
+  std::vector<Value*> right;
+  for (int pair = 0; pair < kLanePairs; ++pair) {
+    right.push_back(EmitWords(b_.CreateAdd(own, b_.getInt64(2 * pair), "k.pair"), whole));
+  }
+  for (int row = 0; row < tile_.rows; row += kRows) {
+    const std::vector<Value*> left = EmitLeft(row, own, whole);
+    for (int pair = 0; pair < kLanePairs; pair += 2) {
+      for (int half = 0; half < 2; ++half) {
+        std::vector<Value*> operands;
+        for (int i = 0; i < 4; ++i) {
+          operands.push_back(b_.CreateExtractElement(right[pair + i / 2], 2 * half + i % 2, "right.pair"));
+        }
+        operands.insert(operands.end(), {left[pair], left[pair + 1]});
+        for (int i = 0; i < 4; ++i)
+          operands.push_back(b_.CreateLoad(b_.getFloatTy(), Sum(row / kRows, half, i), "sum"));
+        Value* sums = EmitOp(b_, multiply, operands);
+        for (unsigned i = 0; i < 4; ++i) {
+          b_.CreateStore(b_.CreateExtractValue(sums, i, "sum.next"), Sum(row / kRows, half, i));
+        }
+      }
+    }
+  }
+}
+
+// Whole turns of operands that 16 bytes may be read of at once, then what is left.
+void MatrixStreamLoop::Emit() {
+  const int turn = tile_.slices * tile_.depth;
+  Value* k = b_.CreateMul(b_.CreateZExt(slice_, b_.getInt64Ty()), b_.getInt64(tile_.depth), "k.first");
+  if (left_.AreRuns()) {
+    Value* whole = b_.CreateAnd(product_.depth(), ~uint64_t{static_cast<uint64_t>(tile_.depth - 1)}, "whole.turns");
+    Value* end = b_.CreateSelect(left_.IsAligned(), whole, b_.getInt64(0), "k.end");
+    k = EmitLoop(b_, k, end, turn, "k", [&](Value* at) { EmitTurn(at, /*whole=*/true); });
+  }
+  EmitLoop(b_, k, product_.depth(), turn, "k.rest", [&](Value* at) { EmitTurn(at, /*whole=*/false); });
+}
+
+// A lane has two rows of four neighbouring columns.
+void MatrixStreamLoop::EmitStage(Value* first) {
+  Value* panel = b_.CreateMul(b_.CreateLShr(group_, 2), b_.getInt32(kPanelColumns));
+  Value* columns = b_.CreateMul(b_.CreateAnd(group_, 3), b_.getInt32(kLaneColumns));
+  Value* lane_column = b_.CreateAdd(panel, columns, "lane.column");
+  for (int row = 0; row < tile_.rows; row += kRows) {
+    for (int i = 0; i < 4; ++i) {
+      Value* at = b_.CreateAdd(b_.CreateMul(member_, b_.getInt32(2)), b_.getInt32(row + i % 2));
+      at = b_.CreateSub(at, first, "staged.row");
+      for (int half = 0; half < 2; ++half) {
+        Value* column = b_.CreateAdd(lane_column, b_.getInt32(2 * half + i / 2));
+        Value* sum = b_.CreateLoad(b_.getFloatTy(), Sum(row / kRows, half, i), "sum");
+        b_.CreateAlignedStore(sum, StagedSum(product_, at, column, slice_), llvm::Align(4));
+      }
+    }
+  }
+}
+
+}  // namespace tailor

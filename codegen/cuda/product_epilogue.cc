@@ -1,5 +1,7 @@
 #include "codegen/cuda/product_epilogue.h"
 
+#include <cassert>
+
 #include "codegen/cuda/device_intrinsics.h"
 #include "codegen/emit_loop.h"
 
@@ -54,28 +56,60 @@ Value* StagedSum(ProductFrame& product, Value* row, Value* column, Value* slice)
   return b.CreateInBoundsGEP(product.sum_type(), product.shared(), b.CreateAdd(offset, column), "staged.sum");
 }
 
-void EmitProductEpilogue(ProductFrame& product, llvm::function_ref<void(Value* first)> stage) {
+namespace {
+
+// Asks for `count` bodies in a turn of the loop that `latch` closes, so that their loads are under way together.
+void Unroll(llvm::BasicBlock* latch, int count) {
+  llvm::LLVMContext& context = latch->getContext();
+  llvm::Metadata* wish[] = {
+      llvm::MDString::get(context, "llvm.loop.unroll.count"),
+      llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), count))};
+  llvm::MDNode* loop = llvm::MDNode::getDistinct(context, {nullptr, llvm::MDNode::get(context, wish)});
+  loop->replaceOperandWith(0, loop);
+  latch->getTerminator()->setMetadata(llvm::LLVMContext::MD_loop, loop);
+}
+
+// The elements of the pass. A thread has one column and every so many rows of it; where outputs lie along rows, one row
+// and every so many columns.
+void EmitPass(ProductFrame& product, Value* first) {
   llvm::IRBuilderBase& b = product.b();
   const ProductTile& tile = product.tile();
   const bool along_rows = product.types().stores_along_rows;
+  const int threads = product.version().threads;
+  const int fast = along_rows ? tile.pass_rows : tile.columns, slow = along_rows ? tile.columns : tile.pass_rows;
+  assert(threads % fast == 0);
+  const auto narrow = [&](Value* value) { return b.CreateTrunc(value, b.getInt32Ty()); };
   const auto wide = [&](Value* value) { return b.CreateZExt(value, b.getInt64Ty()); };
+  Value* first_row = b.CreateAdd(product.first_row(), wide(first), "pass.row");
+  Value* rows_left = b.CreateSub(product.rows(), first_row, "rows.left");
+  Value* columns_left = b.CreateSub(product.columns(), product.first_column(), "columns.left");
+  Value* own = wide(b.CreateURem(product.thread(), b.getInt32(fast), "fast"));
+  Value* start = wide(b.CreateUDiv(product.thread(), b.getInt32(fast), "slow"));
+  Value* end = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, along_rows ? columns_left : rows_left, b.getInt64(slow),
+                                       nullptr, "slow.end");
+  EmitIf(b, b.CreateICmpSLT(own, along_rows ? rows_left : columns_left, "exists"), "epilogue", [&] {
+    llvm::BasicBlock* latch = nullptr;
+    EmitLoop(b, start, end, threads / fast, "element", [&](Value* at) {
+      Value *row = along_rows ? own : at, *column = along_rows ? at : own;
+      Value* sum = EmitSum(product, narrow(row), narrow(column));
+      EmitElement(product, b.CreateAdd(first_row, row, "m"), b.CreateAdd(product.first_column(), column, "n"), sum);
+      latch = b.GetInsertBlock();
+    });
+    Unroll(latch, 4);
+  });
+}
+
+}  // namespace
+
+void EmitProductEpilogue(ProductFrame& product, llvm::function_ref<void(Value* first)> stage) {
+  llvm::IRBuilderBase& b = product.b();
+  const ProductTile& tile = product.tile();
   EmitLoop(b, b.getInt64(0), b.getInt64(tile.rows), tile.pass_rows, "pass", [&](Value* pass) {
     Value* first = b.CreateTrunc(pass, b.getInt32Ty(), "pass.first");
     device::EmitBarrier(b);
     stage(first);
     device::EmitBarrier(b);
-    const int elements = tile.pass_rows * tile.columns, threads = product.version().threads;
-    EmitLoop(b, b.getInt64(0), b.getInt64(elements), threads, "element", [&](Value* base) {
-      Value* element = b.CreateAdd(b.CreateTrunc(base, b.getInt32Ty()), product.thread(), "element.index");
-      Value* fast = b.getInt32(along_rows ? tile.pass_rows : tile.columns);
-      Value *low = b.CreateURem(element, fast), *high = b.CreateUDiv(element, fast);
-      Value *row = along_rows ? low : high, *column = along_rows ? high : low;
-      Value* m = b.CreateAdd(product.first_row(), wide(b.CreateAdd(first, row)), "m");
-      Value* n = b.CreateAdd(product.first_column(), wide(column), "n");
-      Value* exists = b.CreateAnd(b.CreateICmpSLT(m, product.rows()), b.CreateICmpSLT(n, product.columns()), "exists");
-      if (elements % threads != 0) exists = b.CreateAnd(exists, b.CreateICmpULT(element, b.getInt32(elements)));
-      EmitIf(b, exists, "epilogue", [&] { EmitElement(product, m, n, EmitSum(product, row, column)); });
-    });
+    EmitPass(product, first);
   });
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/cuda/device_intrinsics.h"
 #include "codegen/cuda/device_op_table.h"
+#include "codegen/cuda/nvptx_sync.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/InlineAsm.h"
@@ -187,6 +188,7 @@ Value* Lower(llvm::IRBuilderBase& b, llvm::CallInst& call, llvm::StringRef name)
     if (name == register_name) return b.CreateIntrinsic(id, {}, {}, nullptr, name);
   }
   if (name == "barrier") return b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
+  if (name == "grid_barrier") return b.CreateCall(GridBarrier(*call.getModule()), {call.getArgOperand(0)});
   if (name == "shared_memory") return DynamicSharedMemory(*call.getModule());
   for (const auto& [kind, id] : kShuffles) {
     llvm::StringRef rest = name;
@@ -215,6 +217,7 @@ absl::Status LowerDeviceIntrinsics(llvm::Module& module) {
     }
     function.eraseFromParent();
   }
+  WidenExchanges(module);
   return absl::OkStatus();
 }
 

@@ -7,8 +7,9 @@
 
 namespace tailor {
 
-// Replaces every call of a `tailor.device.*` function by NVPTX intrinsics and drops the declarations.
-// INTERNAL naming the function if it is not one of device_intrinsics.h or device_op_table.h; the module is then half lowered.
+// Replaces every call of a `tailor.device.*` function by NVPTX intrinsics and drops the declarations; makes exchanges
+// atomic for the whole system (nvptx_sync.h). INTERNAL naming the function if it is not one of device_intrinsics.h or
+// device_op_table.h; the module is then half lowered.
 absl::Status LowerDeviceIntrinsics(llvm::Module& module);
 
 }  // namespace tailor

@@ -68,7 +68,7 @@ TEST(EmitCudaLoops, WideReductionsShuffleTwoWords) {
 }
 
 TEST(EmitCudaLoops, FaultsClaimTheRecordAtomically) {
-  ExpectInOrder(PtxOf(GatherRowsPlan(), "sm_80"), {".visible .entry k_v0(", "atom.global.cas.b64", "st.global"});
+  ExpectInOrder(PtxOf(GatherRowsPlan(), "sm_80"), {".visible .entry k_v0(", "atom.sys.cas.b64", "st.global"});
 }
 
 TEST(EmitCudaLoops, ProductsAreRefused) {

@@ -91,6 +91,31 @@ TEST_F(DeviceIntrinsics, SharedMemoryIsOneExternalArray) {
   EXPECT_THAT(LoweredText(), HasSubstr("@tailor_shared = external addrspace(3) global [0 x i8], align 16"));
 }
 
+TEST_F(DeviceIntrinsics, GridBarriersCountBlocksAndWaitForTheGeneration) {
+  llvm::Value* counter = b_.CreateAddrSpaceCast(function_->getArg(0), b_.getPtrTy(device::kGlobalSpace));
+  device::EmitGridBarrier(b_, counter);
+  device::EmitGridBarrier(b_, counter);
+  const std::string text = LoweredText();
+  EXPECT_THAT(text, HasSubstr("call void @tailor_grid_barrier"));
+  const std::string barrier = text.substr(text.find("define internal void @tailor_grid_barrier"));
+  size_t at = 0;
+  for (const char* part : {"@llvm.nvvm.barrier0()", "@llvm.nvvm.membar.gl()", "atomicrmw add ptr addrspace(1)",
+                           "load volatile i32", "-2147483648", "@llvm.nvvm.membar.gl()", "@llvm.nvvm.barrier0()"}) {
+    at = barrier.find(part, at);
+    ASSERT_NE(at, std::string::npos) << part << " in\n" << barrier;
+  }
+}
+
+TEST_F(DeviceIntrinsics, ExchangesReachTheHost) {
+  const auto order = llvm::AtomicOrdering::Monotonic;
+  llvm::Value* exchange =
+      b_.CreateAtomicCmpXchg(function_->getArg(0), b_.getInt64(0), b_.getInt64(7), llvm::Align(8), order, order);
+  Keep(b_.CreateExtractValue(exchange, 1));
+  const std::string text = LoweredText();
+  EXPECT_THAT(text, HasSubstr("@llvm.nvvm.atomic.cas.gen.i.sys"));
+  EXPECT_THAT(text, Not(HasSubstr("cmpxchg")));
+}
+
 TEST_F(DeviceIntrinsics, UnknownOnesAreAnErrorThatNamesThem) {
   auto callee = module_.getOrInsertFunction("tailor.device.teleport", b_.getInt32Ty());
   Keep(b_.CreateCall(callee));

@@ -3,15 +3,21 @@
 #include <benchmark/benchmark.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <random>
+#include <utility>
 #include <vector>
+
+#include "absl/status/statusor.h"
 
 #include "bench/product_candidate.h"
 #include "codegen/emit_cpu.h"
 #include "codegen/gemm/emit_cut_choice.h"
 #include "codegen/gemm/panels.h"
-#include "tests/codegen/ir_image.h"
+#include "codegen/link.h"
+#include "codegen/target_machine.h"
+#include "exec/image.h"
 
 namespace tailor {
 namespace {
@@ -21,7 +27,7 @@ class Choice {
  public:
   Choice() {
     const CpuTarget& target = HostCpuTarget();
-    const Schedule schedule = ScheduleContraction(MakeProductPlan({}), target.traits);
+    const Schedule schedule = ScheduleContraction(PlainProductPlan({}), target.traits);
     const int pieces = kPanelColumns / schedule.lanes;
     ContractionTile tile = schedule.tile;
     tile.cuts = CutFamily(target.traits, pieces, tile, /*further_tiles=*/true);
@@ -30,17 +36,26 @@ class Choice {
     auto module = std::make_unique<llvm::Module>("choice", context);
     EmitLoopOver(EmitCutChoice(tile, pieces, "choice", *module), *module);
     std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
-    objects.push_back(CompileIr(std::move(module), target));
-    image_ = std::make_unique<MappedImage>(*LinkImage(std::move(objects), {"loop"}));
+    objects.push_back(Value(CompileModule(std::move(module), *Value(MakeTargetMachine(target)))));
+    const Image image = Value(LinkImage(std::move(objects), {"loop"}));
+    if (!image_.Map(image.bytes).ok()) abort();
+    loop_ = image_.At<Loop>(image.symbols.at("loop"));
   }
 
   // Chooses for each of `count` shapes {m, n, k}, one after the other: each waits for the choice before it.
   uint64_t Run(const int64_t* shapes, int64_t count) const {
-    using Loop = uint64_t (*)(const CostProfile*, const int64_t*, int64_t);
-    return image_->Find<Loop>("loop")(&BuiltInCostProfile(HostCpuTarget().level), shapes, count);
+    return loop_(&BuiltInCostProfile(HostCpuTarget().level), shapes, count);
   }
 
  private:
+  using Loop = uint64_t (*)(const CostProfile*, const int64_t*, int64_t);
+
+  template <typename T>
+  static T Value(absl::StatusOr<T> result) {
+    if (!result.ok()) abort();
+    return *std::move(result);
+  }
+
   // i64 @loop(ptr costs, ptr shapes, i64 count)
   static void EmitLoopOver(llvm::Function* choice, llvm::Module& module) {
     llvm::IRBuilder<> b(module.getContext());
@@ -73,7 +88,8 @@ class Choice {
     b.CreateRet(last);
   }
 
-  std::unique_ptr<MappedImage> image_;
+  MappedImage image_;
+  Loop loop_;
 };
 
 // Shapes that were never seen before: every one is another, and nothing remembers a choice.
@@ -101,7 +117,7 @@ void MeasureChoiceRegret(benchmark::State& state) {
     std::unique_ptr<CutProduct> product;
     for (const ProductExtents& extents : HeldOutProducts()) {
       if (product == nullptr || extents.k != k) {
-        product = std::make_unique<CutProduct>(ProductForm{.n = extents.n, .k = extents.k}, HostCpuTarget());
+        product = std::make_unique<CutProduct>(ProductForm{.n = extents.n, .k = extents.k});
       }
       k = extents.k;
       const Regret measured = MeasureRegret(*product, extents);

@@ -1,22 +1,20 @@
 #include "bench/product_candidate.h"
 
 #include <algorithm>
-#include <numeric>
-#include <random>
 #include <utility>
 
-#include "bench/measuring_thread.h"
 #include "codegen/emit_cpu.h"
 #include "codegen/gemm/panels.h"
-#include "tests/codegen/ir_image.h"
+#include "codegen/target_machine.h"
+#include "tools/tune/interleaved_times.h"
 
 namespace tailor {
 namespace {
 
 // As one thread sees them: without those that differ in their tasks alone.
-std::vector<ProductCut> FamilyForOneThread(const CpuTarget& target, int pieces, const ContractionTile& tile) {
+std::vector<ProductCut> FamilyForOneThread(int pieces, const ContractionTile& tile) {
   std::vector<ProductCut> family;
-  for (const ProductCut& cut : CutFamily(target.traits, pieces, tile, /*further_tiles=*/true)) {
+  for (const ProductCut& cut : CutFamily(HostCpuTarget().traits, pieces, tile, /*further_tiles=*/true)) {
     if (cut.task_panels != tile.task_panels || cut.task_rows != tile.task_rows / cut.rows * cut.rows) continue;
     family.push_back(cut);
     family.back().least_m = 0;
@@ -25,71 +23,27 @@ std::vector<ProductCut> FamilyForOneThread(const CpuTarget& target, int pieces, 
   return family;
 }
 
+// The least of a call's times in the even rounds, or in the odd ones.
+double Least(const std::vector<double>& times, size_t first) {
+  double least = times[first];
+  for (size_t round = first; round < times.size(); round += 2) least = std::min(least, times[round]);
+  return least;
+}
+
 }  // namespace
 
-CutProduct::CutProduct(const ProductForm& form, const CpuTarget& target)
-    : plan_(MakeProductPlan(form)),
-      schedule_(ScheduleContraction(plan_, target.traits)),
-      pieces_(kPanelColumns / schedule_.lanes),
-      costs_(BuiltInCostsOf(target.traits)),
-      family_(FamilyForOneThread(target, pieces_, schedule_.tile)) {
-  Schedule all = schedule_;
-  all.tile.cuts = family_;
-  llvm::LLVMContext context;
-  auto module = std::make_unique<llvm::Module>("product", context);
-  if (!EmitContraction(plan_, all, EmitTarget::Of(target.traits), "product", *module).ok()) abort();
-  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
-  objects.push_back(CompileIr(std::move(module), target));
-  image_ = std::make_unique<MappedImage>(*LinkImage(std::move(objects), {"product_v0"}));
-  kernel_ = image_->Find<KernelFn>("product_v0");
+CutProduct::CutProduct(const ProductForm& form) {
+  const Schedule schedule = ScheduleContraction(PlainProductPlan(form), HostCpuTarget().traits);
+  tile_ = schedule.tile;
+  pieces_ = kPanelColumns / schedule.lanes;
+  family_ = FamilyForOneThread(pieces_, tile_);
+  ContractionTile all = tile_;
+  all.cuts = family_;
+  code_ = PlainProduct::Compile(form, all);
 }
 
 ProductCut CutProduct::Chosen(const ProductExtents& extents) const {
-  return ChooseCut(schedule_.tile, pieces_, extents, costs_);
-}
-
-void CutProduct::Run(const ProductCut& cut, const ProductExtents& extents, const float* lhs, const float* panels,
-                     float* out) const {
-  std::vector<int64_t> args;
-  for (const float* data : {lhs, panels, static_cast<const float*>(out)}) {
-    args.push_back(reinterpret_cast<int64_t>(data));
-  }
-  for (const DimSlot& slot : plan_.dims) args.push_back(*slot.value.Evaluate({extents.m, extents.n, extents.k}));
-  args.push_back(static_cast<int64_t>(CutWord(cut)));
-  kernel_(args.data(), 0, CutTasks(cut, extents), 0);
-}
-
-ProductOperands::ProductOperands(const ProductExtents& extents)
-    : lhs_(extents.m * extents.k, 0.5f),
-      storage_(extents.k * (extents.n + 2 * kPanelColumns), 0.25f),
-      out_(extents.m * extents.n) {
-  const auto address = reinterpret_cast<uintptr_t>(storage_.data());
-  panels_ = storage_.data() + ((address + 63) / 64 * 64 - address) / sizeof(float);
-}
-
-void ProductOperands::Run(const CutProduct& product, const ProductCut& cut, const ProductExtents& extents) {
-  product.Run(cut, extents, lhs_.data(), panels_, out_.data());
-}
-
-CutTimes MeasureCuts(const CutProduct& product, const std::vector<ProductCut>& cuts, const ProductExtents& extents,
-                     int rounds) {
-  ProductOperands operands(extents);
-  CutTimes least{std::vector<double>(cuts.size(), 1e30), std::vector<double>(cuts.size(), 1e30)};
-  const int runs = 1 + static_cast<int>(1e7 / static_cast<double>(extents.m * extents.k * extents.n));
-  std::mt19937 random(1);
-  std::vector<size_t> order(cuts.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  for (int round = 0; round < rounds; ++round) {
-    std::shuffle(order.begin(), order.end(), random);
-    std::vector<double>& times = round % 2 == 0 ? least.even : least.odd;
-    for (const size_t i : order) {
-      operands.Run(product, cuts[i], extents);
-      const double begin = ThreadSeconds();
-      for (int r = 0; r < runs; ++r) operands.Run(product, cuts[i], extents);
-      times[i] = std::min(times[i], (ThreadSeconds() - begin) * 1e9 / runs);
-    }
-  }
-  return least;
+  return ChooseCut(tile_, pieces_, extents, BuiltInCostsOf(HostCpuTarget().traits));
 }
 
 Regret MeasureRegret(const CutProduct& product, const ProductExtents& extents) {
@@ -100,11 +54,19 @@ Regret MeasureRegret(const CutProduct& product, const ProductExtents& extents) {
     if (sensible || cut.rows == product.tile().rows) cuts.push_back(cut);
   }
   constexpr int kRounds = 30;
-  const CutTimes times = MeasureCuts(product, cuts, extents, kRounds);
-  const size_t best = std::min_element(times.even.begin(), times.even.end()) - times.even.begin();
+  constexpr double kSeconds = 2e-4;
+  PlainOperands operands(extents.m, extents.n, extents.k);
+  std::vector<Call> calls;
+  for (const ProductCut& cut : cuts) calls.push_back(operands.Bind(product.code(), &cut));
+  std::vector<double> even, odd;
+  for (const std::vector<double>& times : InterleavedTimes(calls, kRounds, kSeconds)) {
+    even.push_back(Least(times, 0));
+    odd.push_back(Least(times, 1));
+  }
+  const size_t best = std::min_element(even.begin(), even.end()) - even.begin();
   const bool same = cuts[0] == cuts[1];  // two measurements of it
-  const double rule = same ? std::min(times.odd[0], times.odd[1]) : times.odd[0];
-  return {cuts[1], cuts[best], (same ? rule : times.odd[1]) / times.odd[best], rule / times.odd[best]};
+  const double rule = same ? std::min(odd[0], odd[1]) : odd[0];
+  return {cuts[1], cuts[best], (same ? rule : odd[1]) / odd[best], rule / odd[best]};
 }
 
 std::vector<ProductExtents> HeldOutProducts() {

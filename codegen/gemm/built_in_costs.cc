@@ -1,5 +1,5 @@
-// The cost profiles that the compiler has, in their text form. Measured by `product-cuts profile x86-64-v4` and so on,
-// on one core of a Sapphire Rapids virtual machine at about 2.2 GHz; only ratios matter for choosing.
+// The cost profiles that the compiler has, in their text form, which `tailor tune profile --target x86-64-v4` writes.
+// Measured on one core of a Sapphire Rapids virtual machine at about 2.2 GHz; only ratios matter for choosing.
 #include <cassert>
 
 #include "codegen/gemm/cost_profile.h"

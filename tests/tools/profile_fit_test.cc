@@ -74,5 +74,21 @@ TEST(ProfileFit, PrintsTheHighestRankFirst) {
                                "| 6x4 | 30.0 | 5.500 | 5.750 | 0.0 % | 0.0 % | 0.250 |\n"));
 }
 
+TEST(ProfileFit, TellsMemoryFromWhatATileHides) {
+  StreamTimes times{.depth = 512, .row_panels = 8, .row = 8 * 512 * 2.5, .tile = FitTiles({Times(6, 4, 0, 4, 4)})[0]};
+  const double tile = 512 * 4, arrival = 4 * 512 * 2.5;
+  CostProfile profile;
+  times.two_tiles = tile + arrival;  // the first waits for the panels, the second has them
+  FitStream(times, &profile);
+  EXPECT_FLOAT_EQ(profile.line, 2.5f);
+  EXPECT_FLOAT_EQ(profile.hidden, 0);
+  times.two_tiles -= 0.75 * tile;  // for most of the second the next ones come
+  FitStream(times, &profile);
+  EXPECT_FLOAT_EQ(profile.hidden, 0.75f);
+  times.two_tiles = 100 * tile;
+  FitStream(times, &profile);
+  EXPECT_FLOAT_EQ(profile.hidden, 0);
+}
+
 }  // namespace
 }  // namespace tailor

@@ -33,6 +33,8 @@ class TuneTest(unittest.TestCase):
         self.assertEqual(set(tiles), set(rows[:kept]))
         self.assertIn("1x1", rows)
         self.assertIn("margin ", path.read_text())
+        line = re.search(r"^Panels from memory: (\S+) ns for 64 bytes", out, re.MULTILINE)[1]
+        self.assertIn(float(line), [float(was) for was in re.findall(r"^line (\S+)$", path.read_text(), re.MULTILINE)])
 
     def test_profile_is_written(self):
         with tempfile.TemporaryDirectory() as folder:

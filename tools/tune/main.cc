@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
   profiling->add_option("-o,--output", profile.output, "where to write the profile");
   profiling->add_option("--keep", profile.keep, "only so many micro-kernels, the highest ranks");
   profiling->add_option("--passes", profile.passes, "over all micro-kernels: more of them find quieter moments");
+  profiling->add_option("--target", profile.target, "x86-64-v2, x86-64-v3 or x86-64-v4; default: this machine's level");
 
   tailor::PackArguments pack;
   CLI::App* packing = app.add_subcommand("pack", "Writes micro-kernels for tailor-measure, which needs no compiler");

@@ -14,6 +14,7 @@ struct ProfileArguments {
   std::string output;  // empty: print only
   int keep = 0;        // micro-kernels, the highest ranks; 0: all
   int passes = 100;    // over all of them
+  std::string target;  // "x86-64-v3"; empty: this machine's level. A pack has its own
 };
 // Throws std::runtime_error naming the argument that is wrong, or the output that cannot be written.
 void CheckArguments(const ProfileArguments& arguments);
@@ -22,8 +23,13 @@ void CheckArguments(const ProfileArguments& arguments);
 // std::runtime_error naming the features that this machine lacks.
 std::vector<TileTimes> MeasureKernels(const KernelPack& pack, int passes);
 
+// Times one row, and two of the largest tiles, against a right operand that no cache keeps. `fits` are of the pack's
+// micro-kernels, in their order.
+StreamTimes MeasureStream(const KernelPack& pack, const std::vector<TileFit>& fits, int passes);
+
 // Measures, fits and ranks, prints the fits beside depths that they did not see, and writes the profile
-// (codegen/gemm/cost_profile.h), in which all but tiles is as the compiler has it for the pack's target.
+// (codegen/gemm/cost_profile.h). What it says of caches' sizes and of threads is as the compiler has it for the pack's
+// target.
 void ProfileKernels(const KernelPack& pack, const ProfileArguments& arguments);
 
 }  // namespace tailor

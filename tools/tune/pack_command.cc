@@ -36,19 +36,24 @@ KernelPack PackKernels(const CpuTarget& target) {
   return pack;
 }
 
+CpuTarget TargetOf(const std::string& name) {
+  auto target = FindCpuTarget(name.empty() ? HostCpuTarget().level : name);
+  if (!target.ok()) throw std::runtime_error(std::string(target.status().message()));
+  return *std::move(target);
+}
+
 }  // namespace
 
 void MeasureProfile(const ProfileArguments& arguments) {
   CheckArguments(arguments);
-  ProfileKernels(PackKernels(HostCpuTarget()), arguments);
+  ProfileKernels(PackKernels(TargetOf(arguments.target)), arguments);
 }
 
 void WriteKernelPack(const PackArguments& arguments) {
-  const auto target = FindCpuTarget(arguments.target.empty() ? HostCpuTarget().level : arguments.target);
-  if (!target.ok()) throw std::runtime_error(std::string(target.status().message()));
+  const CpuTarget target = TargetOf(arguments.target);
   std::ofstream out(arguments.output, std::ios::binary);
   if (!out) throw std::runtime_error("cannot write " + arguments.output);
-  out << KernelPackBytes(PackKernels(*target));
+  out << KernelPackBytes(PackKernels(target));
   out.close();
   if (!out) throw std::runtime_error("cannot write " + arguments.output);
 }

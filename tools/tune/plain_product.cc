@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "codegen/emit_cpu.h"
+#include "codegen/gemm/cut_model.h"
 #include "codegen/gemm/panels.h"
 #include "codegen/link.h"
 #include "codegen/target_machine.h"
@@ -85,7 +86,6 @@ std::unique_ptr<llvm::MemoryBuffer> CompilePlainProduct(const KernelPlan& plan, 
                                                         const CpuTarget& target, const std::string& name) {
   Schedule schedule = ScheduleContraction(plan, target.traits);
   schedule.tile = tile;
-  schedule.tile.cuts.clear();  // no host program is there to choose one: the rule cuts
   llvm::LLVMContext context;
   auto module = std::make_unique<llvm::Module>(name, context);
   ThrowUnless(EmitContraction(plan, schedule, EmitTarget::Of(target.traits), name, *module));
@@ -107,8 +107,8 @@ std::unique_ptr<PlainProduct> PlainProduct::Compile(const ProductForm& form,
   return product;
 }
 
-BoundProduct PlainProduct::Bind(int64_t m, int64_t n, int64_t k, const float* lhs, const float* panels,
-                                float* out) const {
+BoundProduct PlainProduct::Bind(int64_t m, int64_t n, int64_t k, const float* lhs, const float* panels, float* out,
+                                const ProductCut* cut) const {
   BoundProduct bound{.kernel = kernel_};
   std::vector<int64_t> slots;
   for (const DimSlot& slot : plan_.dims) slots.push_back(*slot.value.Evaluate({m, n, k}));
@@ -116,6 +116,11 @@ BoundProduct PlainProduct::Bind(int64_t m, int64_t n, int64_t k, const float* lh
     bound.args.push_back(reinterpret_cast<int64_t>(data));
   }
   bound.args.insert(bound.args.end(), slots.begin(), slots.end());
+  if (cut != nullptr) {
+    bound.args.push_back(static_cast<int64_t>(CutWord(*cut)));
+    bound.tasks = CutTasks(*cut, {m, n, k});
+    return bound;
+  }
   const int64_t columns = tile_.task_panels * kPanelColumns;
   bound.tasks = ((m + tile_.task_rows - 1) / tile_.task_rows) * ((n + columns - 1) / columns);
   return bound;

@@ -25,7 +25,8 @@ struct ProductForm {
 
 KernelPlan PlainProductPlan(const ProductForm& form);
 
-// The code of such a plan, whose entry is `name`_v0. Throws std::runtime_error if it does not compile.
+// The code of such a plan, whose entry is `name`_v0; where `tile` has cuts to choose among, it takes any of them.
+// Throws std::runtime_error if it does not compile.
 std::unique_ptr<llvm::MemoryBuffer> CompilePlainProduct(const KernelPlan& plan, const ContractionTile& tile,
                                                         const CpuTarget& target, const std::string& name);
 
@@ -47,8 +48,9 @@ class PlainProduct {
                                                const std::optional<ContractionTile>& tile = {});
 
   const ContractionTile& tile() const { return tile_; }
-  // Extents are those of the form where it has them; `panels` is 64-byte aligned.
-  BoundProduct Bind(int64_t m, int64_t n, int64_t k, const float* lhs, const float* panels, float* out) const;
+  // Extents are those of the form where it has them; `panels` is 64-byte aligned. A tile with cuts needs one.
+  BoundProduct Bind(int64_t m, int64_t n, int64_t k, const float* lhs, const float* panels, float* out,
+                    const ProductCut* cut = nullptr) const;
 
  private:
   explicit PlainProduct(const ProductForm& form) : plan_(PlainProductPlan(form)) {}
@@ -63,7 +65,9 @@ class PlainProduct {
 class PlainOperands {
  public:
   PlainOperands(int64_t m, int64_t n, int64_t k);
-  BoundProduct Bind(const PlainProduct& product) { return product.Bind(m_, n_, k_, lhs_.data(), panels_, out_.data()); }
+  BoundProduct Bind(const PlainProduct& product, const ProductCut* cut = nullptr) {
+    return product.Bind(m_, n_, k_, lhs_.data(), panels_, out_.data(), cut);
+  }
   // As a product with a constant right operand, on one thread.
   tailor_product Offered();
   // Whether the last launch left the product, exactly: elements are small whole numbers.

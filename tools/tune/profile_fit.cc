@@ -1,6 +1,7 @@
 #include "tools/tune/profile_fit.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <numeric>
@@ -9,6 +10,8 @@
 
 namespace tailor {
 namespace {
+
+float Hundredths(double value) { return static_cast<float>(std::round(100 * value) / 100); }
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -45,6 +48,14 @@ std::vector<TileFit> FitTiles(const std::vector<TileTimes>& times) {
         {tile.rows, tile.panels, pieces, WorstError(pieces, tile.fitted), WorstError(pieces, tile.held_out)});
   }
   return fits;
+}
+
+void FitStream(const StreamTimes& times, CostProfile* profile) {
+  const auto depth = static_cast<double>(times.depth);
+  const double line = times.row / (times.row_panels * depth), tile = times.tile.pieces.At(depth);
+  const double hidden = (tile + times.tile.panels * depth * line - times.two_tiles) / tile;
+  profile->line = Hundredths(line);
+  profile->hidden = Hundredths(std::clamp(hidden, 0.0, 1.0));
 }
 
 std::vector<ProductSize> RankingSizes() {

@@ -25,6 +25,18 @@ struct TileFit {
 };
 std::vector<TileFit> FitTiles(const std::vector<TileTimes>& times);
 
+// What a group of panels takes that comes from beyond the caches, in nanoseconds.
+struct StreamTimes {
+  int64_t depth;
+  int row_panels;    // of a group that one row waits for
+  double row;        // that long
+  TileFit tile;      // of which two work on a group
+  double two_tiles;  // that long
+};
+// Sets CostProfile::line and `hidden`: what one row takes, and what part of the second tile's time brings the next
+// group in (equation 3 of the paper, with a part that overlaps).
+void FitStream(const StreamTimes& times, CostProfile* profile);
+
 // Extents of products that micro-kernels are ranked by.
 struct ProductSize {
   int64_t m, n, k;

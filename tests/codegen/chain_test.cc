@@ -71,7 +71,7 @@ std::vector<HostTensor> Inputs(DType dtype, int64_t b, int64_t s, int64_t t, int
 class Chain : public testing::TestWithParam<const char*> {
  protected:
   DType dtype() const { return GetParam() == std::string("bf16") ? DType::kBF16 : DType::kF32; }
-  std::unique_ptr<TestProgram> Compile(const Device& device, const std::string& outputs) const {
+  std::unique_ptr<TestProgram> Compile(const TestDevice& device, const std::string& outputs) const {
     auto graph = ParseGraph(Attention(GetParam(), outputs));
     EXPECT_TRUE(graph.ok()) << graph.status();
     auto program = device.Compile(*graph);

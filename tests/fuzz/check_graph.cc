@@ -66,7 +66,7 @@ void AddRegions(const Graph& graph, std::set<const Graph*>* regions) {
 
 class Check {
  public:
-  Check(const Graph& graph, const Device& device, uint64_t seed)
+  Check(const Graph& graph, const TestDevice& device, uint64_t seed)
       : graph_(graph), device_(device), seed_(seed), random_(seed) {}
 
   CheckResult Run() {
@@ -204,7 +204,7 @@ class Check {
   }
 
   const Graph& graph_;
-  const Device& device_;
+  const TestDevice& device_;
   const uint64_t seed_;
   std::mt19937_64 random_;
   std::unique_ptr<TestProgram> program_;
@@ -220,7 +220,7 @@ std::string ReadAll(int pipe) {
 }
 
 // Checks, writes the result to `pipe` and ends the process; nothing that is thrown gets past here.
-[[noreturn]] void RunChild(const Graph& graph, const Device& device, uint64_t seed, int pipe) {
+[[noreturn]] void RunChild(const Graph& graph, const TestDevice& device, uint64_t seed, int pipe) {
   alarm(kSecondsPerGraph);
   CheckResult result;
   try {
@@ -236,11 +236,11 @@ std::string ReadAll(int pipe) {
 
 }  // namespace
 
-CheckResult CheckGraph(const Graph& graph, const Device& device, uint64_t seed) {
+CheckResult CheckGraph(const Graph& graph, const TestDevice& device, uint64_t seed) {
   return Check(graph, device, seed).Run();
 }
 
-CheckResult CheckGraphInChild(const Graph& graph, const Device& device, uint64_t seed) {
+CheckResult CheckGraphInChild(const Graph& graph, const TestDevice& device, uint64_t seed) {
   int ends[2];
   CheckResult result;
   if (pipe(ends) != 0) return {.failure = "pipe: none"};

@@ -24,10 +24,10 @@ struct CheckResult {
 // and other alignment give the same bits; that nothing beside outputs is written; that gather indices out of range are
 // reported. At shapes that do not agree, be it before the run or in the middle: that the run is refused with
 // INVALID_ARGUMENT.
-CheckResult CheckGraph(const Graph& graph, const Device& device, uint64_t seed);
+CheckResult CheckGraph(const Graph& graph, const TestDevice& device, uint64_t seed);
 
 // The same in a process of its own, where a crash is a failure like any other.
-CheckResult CheckGraphInChild(const Graph& graph, const Device& device, uint64_t seed);
+CheckResult CheckGraphInChild(const Graph& graph, const TestDevice& device, uint64_t seed);
 
 }  // namespace tailor
 

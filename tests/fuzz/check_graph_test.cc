@@ -76,7 +76,7 @@ class FakeProgram : public TestProgram {
   const Fault& fault_;
 };
 
-class FakeDevice : public Device {
+class FakeDevice : public TestDevice {
  public:
   explicit FakeDevice(Fault fault) : fault_(std::move(fault)) {}
   std::string name() const override { return "fake"; }

@@ -44,7 +44,7 @@ void ExpectRight(const Form& form) {
   constexpr std::pair<const char*, bool> kKinds[] = {{"f32", true}, {"f32", false}, {"bf16", true}, {"f64", true}};
   for (const auto& [dtype, constant_weights] : kKinds) {
     const Graph graph = Made(form, dtype, constant_weights);
-    for (const auto& device : CpuDevices()) {
+    for (const auto& device : DevicesUnderTest()) {
       const CheckResult result = CheckGraphInChild(graph, *device, 1);
       EXPECT_EQ(result.failure, "") << dtype << " on " << device->name() << ": " << form.x << " * "
                                     << DimsText(form.weights);

@@ -16,7 +16,7 @@ constexpr uint64_t kSeed = 2;  // one of its shapes meets infinities and NaN
 
 // Floats on every level; integers on one level each in turn, unless all is to be tested.
 TEST(EveryOp, AgreesWithTheReference) {
-  const auto devices = CpuDevices();
+  const auto devices = DevicesUnderTest();
   for (DType dtype : kEveryDType) {
     const Graph graph = EveryOp(dtype);
     EXPECT_GE(graph.outputs().size(), 28u);
@@ -48,7 +48,7 @@ graph @g(%x: f32[N], %go: bool[]) {
   return %y
 })");
   ASSERT_TRUE(graph.ok()) << graph.status();
-  for (const auto& device : CpuDevices()) {
+  for (const auto& device : DevicesUnderTest()) {
     for (uint64_t seed : {1, 2}) {
       const CheckResult result = CheckGraphInChild(*graph, *device, seed);
       EXPECT_EQ(result.failure, "") << device->name();
@@ -60,7 +60,7 @@ graph @g(%x: f32[N], %go: bool[]) {
 // Which elements a program reads is its own affair where none is needed; where one is, it says so.
 TEST(EveryOp, AGatherOutOfRangeIsRefused) {
   const auto graph = ParseGraph("graph @g(%t: f32[V], %i: i64[N]) { %y = gather %t, %i\n return %y }");
-  for (const auto& device : CpuDevices()) {
+  for (const auto& device : DevicesUnderTest()) {
     auto program = device->Compile(*graph);
     ASSERT_TRUE(program.ok()) << program.status();
     auto run = [&](int64_t index) {
@@ -79,7 +79,7 @@ TEST(EveryOp, AGatherOutOfRangeIsRefused) {
 TEST(EveryOp, AScatterOutOfRangeIsRefused) {
   const auto graph = ParseGraph(
       "graph @g(%x: f32[V], %i: i64[N, 1], %u: f32[N]) { %y = scatter %x, %i, %u {combiner = \"set\"}\n return %y }");
-  for (const auto& device : CpuDevices()) {
+  for (const auto& device : DevicesUnderTest()) {
     auto program = device->Compile(*graph);
     ASSERT_TRUE(program.ok()) << program.status();
     auto run = [&](int64_t extent, int64_t index) {

@@ -43,7 +43,7 @@ TEST(MergedProducts, AgreeWithTheReference) {
   for (const char* dtype : {"f32", "f64", "bf16", "i32"}) {
     const auto graph = ParseGraph(absl::StrReplaceAll(kGraph, {{"T[", std::string(dtype) + "["}}), SmallNumbers);
     ASSERT_TRUE(graph.ok()) << graph.status();
-    for (const auto& device : CpuDevices()) {
+    for (const auto& device : DevicesUnderTest()) {
       const CheckResult result = CheckGraphInChild(*graph, *device, 1);
       EXPECT_EQ(result.failure, "") << dtype << " on " << device->name();
       EXPECT_GE(result.shapes, 3);

@@ -7,7 +7,7 @@
 //   TAILOR_FUZZ_FIRST=<n>   where the rotating slice begins, instead of a number that changes daily
 //   TAILOR_FUZZ_CONTROL=0   graphs without control flow
 //   TAILOR_FUZZ_TEXT=<file> that graph alone, as a regression
-//   TAILOR_FUZZ_DEVICE=gpu  on the emulated GPU instead of the CPU levels
+//   TAILOR_TEST_DEVICE      cpu, cuda or emulated: tests/support/device.h
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
@@ -42,14 +42,6 @@ uint64_t NumberOf(const char* variable, uint64_t otherwise) {
 
 Graph GraphOf(uint64_t seed) { return RandomGraph(seed, {.control = NumberOf("TAILOR_FUZZ_CONTROL", 1) != 0}); }
 
-std::vector<std::unique_ptr<Device>> ChooseDevices() {
-  const char* wanted = std::getenv("TAILOR_FUZZ_DEVICE");
-  if (wanted == nullptr || std::string(wanted) != "gpu") return CpuDevices();
-  std::vector<std::unique_ptr<Device>> devices;
-  devices.push_back(EmulatedGpu());
-  return devices;
-}
-
 bool TestAll() { return NumberOf("TAILOR_TEST_ALL", 0) != 0; }
 
 class RandomGraphs : public testing::Test {
@@ -62,12 +54,12 @@ class RandomGraphs : public testing::Test {
       ASSERT_TRUE(compiled.ok()) << compiled.status();
     }
   }
-  static const std::vector<std::unique_ptr<Device>>& Devices() {
-    static const auto* devices = new std::vector<std::unique_ptr<Device>>(ChooseDevices());
+  static const std::vector<std::unique_ptr<TestDevice>>& Devices() {
+    static const auto* devices = new std::vector<std::unique_ptr<TestDevice>>(DevicesUnderTest());
     return *devices;
   }
 
-  void CheckOne(const Graph& graph, const Device& device, uint64_t seed) {
+  void CheckOne(const Graph& graph, const TestDevice& device, uint64_t seed) {
     const CheckResult result = CheckGraphInChild(graph, device, seed);
     shapes_ += result.shapes;
     refusals_ += result.refusals;

@@ -35,20 +35,21 @@ class TestProgram {
                                std::vector<HostTensor>* outputs) = 0;
 };
 
-class Device {
+class TestDevice {
  public:
-  virtual ~Device() = default;
+  virtual ~TestDevice() = default;
   virtual std::string name() const = 0;
   virtual absl::StatusOr<std::unique_ptr<TestProgram>> Compile(const Graph& graph) const = 0;
 };
 
 // The CPU levels that this machine runs, best first.
-std::vector<std::unique_ptr<Device>> CpuDevices();
-// The emulator of GPUs (tests/emulator), behind a driver of its own: an NVIDIA GPU for all that Tailor can tell.
-std::unique_ptr<Device> EmulatedGpu();
+std::vector<std::unique_ptr<TestDevice>> CpuDevices();
+// What TAILOR_TEST_DEVICE names: "cpu" (or nothing): all of the above; "cuda": the first GPU of this machine;
+// "emulated": a driver and an emulator that play one (tests/emulator).
+std::vector<std::unique_ptr<TestDevice>> DevicesUnderTest();
 // The best of the CPU levels, for programs whose inputs are all donated: RunInto writes an output that is in the memory
 // of an input there.
-std::unique_ptr<Device> DonatingCpuDevice();
+std::unique_ptr<TestDevice> DonatingCpuDevice();
 
 }  // namespace tailor
 

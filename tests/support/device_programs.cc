@@ -202,7 +202,7 @@ class LoadedProgram : public TestProgram {
   std::map<int, std::unique_ptr<Session>> sessions_;
 };
 
-class TargetDevice : public Device {
+class TargetDevice : public TestDevice {
  public:
   explicit TargetDevice(std::string target, bool donated = false, const DeviceChoice& choice = {})
       : target_(std::move(target)), donated_(donated), choice_(choice) {}
@@ -213,8 +213,9 @@ class TargetDevice : public Device {
       if (donated_) options.donated.push_back(graph.node(input).string("name"));
     }
     TAILOR_ASSIGN_OR_RETURN(const CompiledProgram compiled, tailor::Compile(graph, options));
-    // Where the level adds nothing, the variant's target is a lower one.
-    return LoadedProgram::Load(compiled.program, compiled.program.variants.front().target, choice_);
+    // Where the level adds nothing, the variant's target is a lower one; a GPU takes the variant that it runs.
+    const std::string target = choice_.kind == DeviceChoice::kCpu ? compiled.program.variants.front().target : "";
+    return LoadedProgram::Load(compiled.program, target, choice_);
   }
 
  private:
@@ -225,8 +226,8 @@ class TargetDevice : public Device {
 
 }  // namespace
 
-std::vector<std::unique_ptr<Device>> CpuDevices() {
-  std::vector<std::unique_ptr<Device>> devices;
+std::vector<std::unique_ptr<TestDevice>> CpuDevices() {
+  std::vector<std::unique_ptr<TestDevice>> devices;
   for (auto level = CpuLevels().rbegin(); level != CpuLevels().rend(); ++level) {
     const bool tiles = level->traits.bf16_products == BF16Products::kTiles;
     if (MissingFeatures(ThisCpu(), level->features).empty() && (!tiles || RequestTileState())) {
@@ -236,13 +237,19 @@ std::vector<std::unique_ptr<Device>> CpuDevices() {
   return devices;
 }
 
-std::unique_ptr<Device> DonatingCpuDevice() {
+std::unique_ptr<TestDevice> DonatingCpuDevice() {
   return std::make_unique<TargetDevice>(CpuDevices().front()->name(), /*donated=*/true);
 }
 
-std::unique_ptr<Device> EmulatedGpu() {
-  setenv("TAILOR_CUDA_DRIVER", TAILOR_FAKE_CUDA_LIBRARY, /*overwrite=*/0);
-  return std::make_unique<TargetDevice>("simt", /*donated=*/false, DeviceChoice{DeviceChoice::kCuda, 0});
+std::vector<std::unique_ptr<TestDevice>> DevicesUnderTest() {
+  const char* named = std::getenv("TAILOR_TEST_DEVICE");
+  const std::string name = named == nullptr ? "cpu" : named;
+  if (name == "cpu") return CpuDevices();
+  if (name == "emulated") setenv("TAILOR_CUDA_DRIVER", TAILOR_FAKE_CUDA_LIBRARY, /*overwrite=*/0);
+  std::vector<std::unique_ptr<TestDevice>> devices;
+  devices.push_back(std::make_unique<TargetDevice>(name == "emulated" ? "simt" : name, /*donated=*/false,
+                                                   DeviceChoice{DeviceChoice::kCuda, 0}));
+  return devices;
 }
 
 }  // namespace tailor

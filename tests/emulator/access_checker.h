@@ -38,6 +38,7 @@ struct SharedCell {
   uint16_t reader = 0;  // one of them
   bool atomic = false;  // the write
   bool copied = false;  // by an asynchronous copy that is under way
+  bool bulk = false;    // by a bulk copy
   enum class Readers : uint8_t { kOne, kOneWarp, kMany } readers = Readers::kOne;
 };
 
@@ -58,6 +59,7 @@ struct BlockOrder {
 // What it keeps of a thread.
 struct ThreadOrder {
   uint32_t fenced = 0;   // its last fence: what happened before can be published
+  uint32_t proxied = 0;  // its last fence of the asynchronous proxy
   KnownBlocks observed;  // what atomics have told it, known from its next fence on
 };
 
@@ -75,8 +77,10 @@ class AccessChecker {
   void Shared(const void* address, uint64_t bytes, Kind kind);
   void Global(const void* address, uint64_t bytes, Kind kind);
   void Generic(const void* address, uint64_t bytes, Kind kind);
+  // A read by wgmma: what threads stored, it sees behind a fence of the asynchronous proxy.
+  void SharedByProxy(const void* address, uint64_t bytes);
   // The thread's asynchronous copy will write these bytes of shared memory; has written them.
-  void StartCopy(const void* to, uint64_t bytes);
+  void StartCopy(const void* to, uint64_t bytes, bool bulk = false);
   void FinishCopy(const void* to, uint64_t bytes);
   // What orders accesses.
   void BlockBarrier(Block& block);
@@ -88,10 +92,11 @@ class AccessChecker {
   void Release(int warp, WarpClock& clock);
   void Acquire(const WarpClock& clock);
   void Fence();
+  void ProxyFence();
   // An atomic access of global memory, which is a fence before and after itself where it orders others.
   void Synchronize(const void* address, bool orders);
-  // The thread that runs is about to wait or has ended.
-  void Leave();
+  // The thread that runs is about to wait or has ended: decides about writes whose bytes were to be seen.
+  void SettleDoubt();
 
  private:
   struct GlobalCell {
@@ -114,9 +119,20 @@ class AccessChecker {
   bool IsKnown(uint32_t time, int warp, const Thread& thread) const;
   bool GlobalWriteIsOrdered(const GlobalCell& cell, const Thread& thread, bool atomic) const;
   bool IsOrderedInBlock(uint32_t time, int other, const Thread& thread) const;
+  // An access of the running thread, at a byte of its block's shared memory.
+  struct SharedAccess {
+    int64_t offset;
+    int64_t bytes;
+    Kind kind;
+  };
+
+  static bool IsAtomic(Kind kind) { return kind == Kind::kAtomicRead || kind == Kind::kAtomicWrite; }
+  static bool Writes(Kind kind) { return kind == Kind::kWrite || kind == Kind::kAtomicWrite; }
+  static std::string DescribeAccess(uint64_t bytes, Kind kind);
+  void CheckSharedByte(const SharedAccess& access, int64_t byte) const;
+  void NoteRead(int64_t byte);
   void CheckBounds(const void* address, uint64_t bytes, Kind kind);
   GlobalCell& CellOf(uint64_t address);
-  void SettleDoubt();
 
   uint32_t now_ = 0;
   uint32_t launched_ = 0;  // the launch, or its last barrier of the grid

@@ -116,7 +116,7 @@ StackPool& Stacks() {
 }
 
 void WaitIn(State state, const void* place) {
-  if (launch->checker != nullptr) launch->checker->Leave();
+  if (launch->checker != nullptr) launch->checker->SettleDoubt();
   launch->progresses = true;
   launch->thread->state = state;
   launch->thread->place = place;

@@ -113,8 +113,12 @@ class SimtEmulator::Code {
     }
     [[maybe_unused]] const bool broken = llvm::verifyModule(*module, &llvm::errs());
     assert(!broken);
-    llvm::cantFail(jit_->addIRModule({std::move(module), std::move(context)}));
-    return llvm::cantFail(jit_->lookup("launch." + kernel)).toPtr<simt::KernelEntry>();
+    llvm::Error added = jit_->addIRModule({std::move(module), std::move(context)});
+    llvm::Expected<llvm::orc::ExecutorAddr> entry =
+        added ? llvm::Expected<llvm::orc::ExecutorAddr>(std::move(added)) : jit_->lookup("launch." + kernel);
+    if (entry) return entry->toPtr<simt::KernelEntry>();
+    problem = "kernel " + kernel + ": " + llvm::toString(entry.takeError());
+    return nullptr;
   }
 
   const SimtOptions options_;

@@ -40,7 +40,11 @@ void MeetNamed(uint64_t* slots) {
   if (checker != nullptr) checker->Acquire(barrier.clock);
 }
 
-// What a device needs and fibers do not: how many registers they have, and that copies see what others stored.
+void FenceAsyncProxy(uint64_t*) {
+  if (RunningChecker() != nullptr) RunningChecker()->ProxyFence();
+}
+
+// What a device needs and fibers do not: how many registers they have, and that copies see initialised mbarriers.
 void DoNothing(uint64_t*) {}
 
 // slots[0] is a lane's value, slots[1] the lane that it wants the value of; -1: its own.
@@ -94,7 +98,7 @@ std::span<const NamedDeviceFunction> ThreadFunctions() {
       {"registers_up", DoNothing},
       {"registers_down", DoNothing},
       {"fence_mbarrier_init", DoNothing},
-      {"fence_async_proxy", DoNothing},
+      {"fence_async_proxy", FenceAsyncProxy},
   };
   return kFunctions;
 }

@@ -113,7 +113,7 @@ void Wait(uint64_t* slots) {
 void StartPiece(TransactionBarrier& barrier, std::byte* to, const std::byte* from) {
   BulkPiece piece = {.to = to, .data = {}, .warp = RunningThread().id / kWarp};
   if (from != nullptr) std::memcpy(piece.data, from, kPieceBytes);
-  if (RunningChecker() != nullptr) RunningChecker()->StartCopy(to, kPieceBytes);
+  if (RunningChecker() != nullptr) RunningChecker()->StartCopy(to, kPieceBytes, /*bulk=*/true);
   std::memset(to, kUnwritten, kPieceBytes);
   barrier.pieces.push_back(piece);
   barrier.bytes -= kPieceBytes;

@@ -65,7 +65,7 @@ const std::byte* ReadChunk(const Descriptor& descriptor, uint64_t offset) {
   uint64_t address = base + ((descriptor.start - base) & 0x3ffff) + offset;
   address ^= (address >> 7 & (descriptor.pitch / 16 - 1)) << 4;
   const auto* chunk = reinterpret_cast<const std::byte*>(address);
-  if (RunningChecker() != nullptr) RunningChecker()->Shared(chunk, 16, AccessChecker::Kind::kRead);
+  if (RunningChecker() != nullptr) RunningChecker()->SharedByProxy(chunk, 16);
   return chunk;
 }
 

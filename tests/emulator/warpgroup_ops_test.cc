@@ -3,9 +3,12 @@
 #include <random>
 #include <vector>
 
+#include "codegen/cuda/assembler.h"
+#include "codegen/cuda/compile_ptx.h"
 #include "codegen/cuda/device_ops.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 #include "tests/emulator/kernel_builder.h"
 
 namespace tailor {
@@ -121,9 +124,11 @@ class Wgmma : public testing::TestWithParam<WgmmaCase> {
     return accumulators;
   }
 
-  std::string Run(Mistake mistake) {
-    const int all_bytes = kB + columns() * kRowBytes;
-    auto body = [&](KernelBuilder& k) {
+  int AllBytes() const { return kB + columns() * kRowBytes; }
+
+  Body Kernel(Mistake mistake) {
+    const int all_bytes = AllBytes();
+    return [this, mistake, all_bytes](KernelBuilder& k) {
       Value* mbarrier = SharedByte(k, all_bytes);
       IfThread(k, 0, [&] {
         EmitOp(k, Op::kMbarrierInit, {mbarrier, k.b.getInt32(1)});
@@ -139,7 +144,9 @@ class Wgmma : public testing::TestWithParam<WgmmaCase> {
       EmitOp(k, Op::kWgmmaWait, {k.b.getInt32(mistake == Mistake::kNoWait ? 1 : 0)});
       Store(k, Registers(k, device::EmitOp(k.b, GetParam().results, accumulators)));
     };
-    return RunKernel(body, {.threads = 128, .shared_bytes = all_bytes + 8}, {&a_map_, &b_map_, d_.data()});
+  }
+  std::string Run(Mistake mistake) {
+    return RunKernel(Kernel(mistake), {.threads = 128, .shared_bytes = AllBytes() + 8}, {&a_map_, &b_map_, d_.data()});
   }
 
   std::vector<uint16_t> a_, b_;
@@ -167,6 +174,19 @@ TEST_P(Wgmma, FindsWhatIsForgotten) {
   EXPECT_THAT(Run(Mistake::kTooFewBytes), HasSubstr("threads 0-127 wait at an mbarrier"));
 }
 
+// The assembler refuses what spills and products that it would have to run one after another.
+TEST_P(Wgmma, Assembles) {
+  auto assembler = FindAssembler();
+  if (!assembler.ok()) GTEST_SKIP() << assembler.status().message();
+  KernelBuilder kernel(3, Kernel(Mistake::kNone));
+  const CudaTarget target = *FindCudaTarget("sm_90a");
+  auto ptx = CompileToPtx(llvm::CloneModule(kernel.module()), target);
+  ASSERT_TRUE(ptx.ok()) << ptx.status();
+  auto assembly = (*assembler)->Assemble(*ptx, target);
+  ASSERT_TRUE(assembly.ok()) << assembly.status();
+  EXPECT_TRUE(CheckAssemblerLog(assembly->log).ok()) << assembly->log;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Shapes, Wgmma,
     testing::Values(WgmmaCase{"Bf16N64", Op::kWgmmaM64N64K16Bf16, Op::kWgmmaResults64, 64, false, false},
@@ -176,6 +196,38 @@ INSTANTIATE_TEST_SUITE_P(
                     WgmmaCase{"Bf16N256", Op::kWgmmaM64N256K16Bf16, Op::kWgmmaResults256, 256, false, false},
                     WgmmaCase{"F16N256Transposed", Op::kWgmmaM64N256K16F16Tb, Op::kWgmmaResults256, 256, true, true}),
     [](const auto& info) { return std::string(info.param.name); });
+
+// Multiplies what threads stored.
+TEST(WgmmaOfStores, NeedsAFenceOfTheAsyncProxy) {
+  auto body = [](bool fences) {
+    return [=](KernelBuilder& k) {
+      for (int i = 0; i < 32; ++i) {
+        k.b.CreateStore(k.b.getInt32(0),
+                        k.SharedAt(k.b.getInt32Ty(), k.b.CreateAdd(k.Thread(), k.b.getInt32(128 * i))));
+      }
+      if (fences) EmitOp(k, Op::kFenceAsyncProxy);
+      device::EmitBarrier(k.b);
+      EmitOp(k, Op::kWgmmaFence);
+      Value* base = k.b.CreatePtrToInt(SharedByte(k, 0), k.b.getInt64Ty());
+      Value* descriptor = k.b.CreateOr(k.b.CreateLShr(k.b.CreateAnd(base, 0x3ffff), 4),
+                                       k.b.getInt64(uint64_t{1} << 62 | uint64_t{64} << 32));
+      std::vector<Value*> operands(32, llvm::ConstantFP::get(k.b.getFloatTy(), 2));
+      operands.insert(operands.end(), {descriptor, descriptor});
+      Value* started = device::EmitOp(k.b, Op::kWgmmaM64N64K16Bf16, operands);
+      EmitOp(k, Op::kWgmmaCommit);
+      EmitOp(k, Op::kWgmmaWait, {k.b.getInt32(0)});
+      std::vector<Value*> registers;
+      for (int i = 0; i < 32; ++i) registers.push_back(k.b.CreateExtractValue(started, i));
+      Value* results = device::EmitOp(k.b, Op::kWgmmaResults64, registers);
+      k.b.CreateStore(k.b.CreateExtractValue(results, 31), k.At(k.b.getFloatTy(), k.parameter(0), k.Thread()));
+    };
+  };
+  std::vector<float> out(128);
+  const SimtGrid grid = {.threads = 128, .shared_bytes = 16 << 10};
+  EXPECT_EQ(RunKernel(body(true), grid, {out.data()}), "");
+  EXPECT_THAT(out, testing::Each(2));
+  EXPECT_THAT(RunKernel(body(false), grid, {out.data()}), HasSubstr("with no fence_async_proxy between"));
+}
 
 TEST(TensorLoad, BringsZerosFromOutside) {
   std::vector<int32_t> in(5 * 6), out(8 * 4);

@@ -15,6 +15,8 @@ namespace {
 using State = Thread::State;
 
 constexpr size_t kSharedAlignment = 1024;
+// What of a grid barrier's counter differs before and behind a meeting.
+constexpr uint32_t kGridGeneration = 1U << 31;
 // Turns of all threads in which none does anything but to spin, before they are thought to spin for ever.
 constexpr int kMostIdleSteps = 10000;
 
@@ -87,7 +89,6 @@ class Launch {
   Thread* thread = nullptr;  // the one that runs
   std::string diagnosis;
   uint32_t* grid_counter = nullptr;
-  uint32_t grid_meetings = 0;
   bool progresses = false;  // some thread did more than to spin
 
  private:
@@ -244,7 +245,7 @@ bool Launch::OpenGridBarrier() {
   for (const auto& block : live_) {
     if (!AllAt(*block, State::kAtGridBarrier) || block->threads[0].place != place) return false;
   }
-  *grid_counter = ++grid_meetings;
+  *grid_counter ^= kGridGeneration;
   if (checker != nullptr) checker->GridBarrier();
   for (const auto& block : live_) Ready(*block);
   return true;
@@ -347,9 +348,9 @@ void MeetBlock(const void* place) { WaitIn(State::kAtBarrier, place); }
 
 void MeetGrid(uint32_t* counter, const void* place) {
   if (!launch->grid.together) Fail(NameOf(*launch->thread) + ": a barrier of the grid, whose blocks run one by one");
-  if (*counter != launch->grid_meetings) {
-    Fail(NameOf(*launch->thread) + ": the counter of the grid's barriers is " + std::to_string(*counter) + ", not " +
-         std::to_string(launch->grid_meetings));
+  if ((*counter & ~kGridGeneration) != 0) {
+    Fail(NameOf(*launch->thread) + ": the counter of the grid's barriers is " + std::to_string(*counter) +
+         ", where all but its highest bit are to be 0");
   }
   launch->grid_counter = counter;
   WaitIn(State::kAtGridBarrier, place);

@@ -82,7 +82,7 @@ std::string NameOf(const Thread& thread);
 // Each waits until the others have come to the same `place`, an address in the kernel's code.
 void MeetWarp(const WarpOp& op, uint64_t* slots, const void* place);
 void MeetBlock(const void* place);
-// `counter` is zero at the launch's first meeting, and is the meetings' own afterwards.
+// `counter` is zero but for its highest bit, before and behind.
 void MeetGrid(uint32_t* counter, const void* place);
 // Lets others run before the thread reads what they may change: threads may wait for each other by atomics.
 void Spin();

@@ -60,7 +60,8 @@ void Free(FakeDevice* device, Address address) {
 }
 
 Result LoadKernels(cuda::Module* out, std::string_view bitcode) {
-  std::unique_ptr<Kernels> kernels = Kernels::Load(bitcode);
+  std::unique_ptr<Kernels> kernels =
+      Kernels::Load(bitcode, [](uint64_t address) { return state().FindMemory(address); });
   if (kernels == nullptr) return cuda::kInvalidImage;
   auto* module = new FakeModule{std::move(kernels)};
   state().modules.insert(module);

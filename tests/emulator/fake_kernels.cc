@@ -7,14 +7,14 @@
 
 namespace tailor::fake_cuda {
 
-std::unique_ptr<Kernels> Kernels::Load(std::string_view bitcode) {
+std::unique_ptr<Kernels> Kernels::Load(std::string_view bitcode, FindMemory find_memory) {
   llvm::LLVMContext context;
   auto module = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bitcode, "kernels"), context);
   if (!module) {
     llvm::consumeError(module.takeError());
     return nullptr;
   }
-  std::unique_ptr<Kernels> kernels(new Kernels(bitcode));
+  std::unique_ptr<Kernels> kernels(new Kernels(bitcode, std::move(find_memory)));
   for (const llvm::Function& function : **module) {
     if (!kernels->emulator_.HasKernel(function.getName().str())) continue;
     kernels->parameters_[function.getName().str()] = static_cast<int>(function.arg_size());

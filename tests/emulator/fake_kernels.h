@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "tests/emulator/simt_emulator.h"
 
@@ -14,8 +15,8 @@ namespace tailor::fake_cuda {
 
 class Kernels {
  public:
-  // Null where `bitcode` is none.
-  static std::unique_ptr<Kernels> Load(std::string_view bitcode);
+  // Null where `bitcode` is none. Kernels may access what `find_memory` finds.
+  static std::unique_ptr<Kernels> Load(std::string_view bitcode, FindMemory find_memory);
 
   // How many parameters `kernel` has; -1 where there is no such kernel.
   int Parameters(const std::string& kernel) const;
@@ -25,7 +26,8 @@ class Kernels {
   }
 
  private:
-  explicit Kernels(std::string_view bitcode) : emulator_(bitcode) {}
+  Kernels(std::string_view bitcode, FindMemory find_memory)
+      : emulator_(bitcode, {.find_memory = std::move(find_memory)}) {}
 
   SimtEmulator emulator_;
   std::map<std::string, int> parameters_;

@@ -59,6 +59,17 @@ bool State::IsHostMemory(const void* data) const {
   return found != host_memory.begin() && address - std::prev(found)->first < std::prev(found)->second;
 }
 
+SimtExtent State::FindMemory(uint64_t address) const {
+  uintptr_t begin = 0;
+  uint64_t bytes = 0;
+  for (const auto& device : devices) {
+    if (device->memory.Find(reinterpret_cast<const void*>(address), &begin, &bytes)) return {begin, begin + bytes};
+  }
+  const auto found = host_memory.upper_bound(address);
+  if (found == host_memory.begin()) return {};
+  return {std::prev(found)->first, std::prev(found)->first + std::prev(found)->second};
+}
+
 void State::Enqueue(FakeStream* stream, std::function<void()> work) {
   stream->work.push_back(std::move(work));
   ++counts.pending;

@@ -60,6 +60,8 @@ class State {
   void Initialise();
   FakeDevice* DeviceOf(const void* data);
   bool IsHostMemory(const void* data) const;
+  // The allocation of a device, or the piece of host memory, that holds `address`.
+  SimtExtent FindMemory(uint64_t address) const;
   void Enqueue(FakeStream* stream, std::function<void()> work);
   // Runs what waits in `stream`, in all streams where it is null.
   cuda::Result Finish(FakeStream* stream);

@@ -44,7 +44,7 @@ struct SimtTensorMap {
 };
 
 struct SimtOptions {
-  bool checks_accesses = true;  // for races and bounds; off, kernels run several times as fast
+  bool checks_accesses = true;  // for races and bounds
   FindMemory find_memory;       // what kernels may access besides shared memory; null: everything
 };
 

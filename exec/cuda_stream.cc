@@ -105,20 +105,14 @@ void CudaStream::Deallocate(void* data) {
 std::string CudaStream::ProblemWithMemory(const void* data, uint64_t bytes) const {
   int ordinal = -1;
   if (!IsDeviceMemory(data)) return "it is not device memory";
-  const cuda::Address address = AddressOf(data);
-  if (driver_.PointerGetAttribute(&ordinal, cuda::kDeviceOrdinal, address) != cuda::kSuccess ||
+  if (driver_.PointerGetAttribute(&ordinal, cuda::kDeviceOrdinal, AddressOf(data)) != cuda::kSuccess ||
       ordinal != device_.info().ordinal) {
     return "it is memory of device " + std::to_string(ordinal) + ", not of device " +
            std::to_string(device_.info().ordinal);
   }
-  cuda::Address start = 0;
-  size_t size = 0;
-  if (driver_.PointerGetAttribute(&start, cuda::kRangeStartAddress, address) != cuda::kSuccess ||
-      driver_.PointerGetAttribute(&size, cuda::kRangeSize, address) != cuda::kSuccess) {
-    return "";  // mapped by other means than allocation: its range is not told
-  }
-  if (bytes <= size && address - start <= size - bytes) return "";
-  return "only " + std::to_string(start + size - address) + " of its " + std::to_string(bytes) + " bytes are allocated";
+  // Memory may be mapped piece by piece, so that its first piece need not hold it all.
+  const void* last = static_cast<const char*>(data) + bytes - 1;
+  return IsDeviceMemory(last) ? "" : "the last of its " + std::to_string(bytes) + " bytes is not device memory";
 }
 
 bool CudaStream::IsDeviceMemory(const void* data) const {

@@ -52,8 +52,6 @@ enum FunctionAttribute : int {
 enum PointerAttribute : int {
   kMemoryType = 2,
   kDeviceOrdinal = 9,
-  kRangeStartAddress = 11,
-  kRangeSize = 12,
 };
 
 enum MemoryType : unsigned {

@@ -306,18 +306,11 @@ Result cuPointerGetAttribute(void* value, PointerAttribute attribute, Address ad
   if (device == nullptr && (!state().IsHostMemory(PointerTo(address)) || attribute != kMemoryType)) {
     return kInvalidValue;
   }
-  uintptr_t begin = 0;
-  uint64_t bytes = 0;
-  if (device != nullptr) device->memory.Find(PointerTo(address), &begin, &bytes);
   switch (attribute) {
     case kMemoryType:
       return *static_cast<unsigned*>(value) = device != nullptr ? kMemoryDevice : kMemoryHost, kSuccess;
     case kDeviceOrdinal:
       return *static_cast<int*>(value) = device->ordinal, kSuccess;
-    case kRangeStartAddress:
-      return *static_cast<Address*>(value) = begin, kSuccess;
-    case kRangeSize:
-      return *static_cast<size_t*>(value) = bytes, kSuccess;
   }
   return kInvalidValue;
 }

@@ -89,7 +89,7 @@ TEST_F(CudaSessionTest, APointerMustBeWhereItsTensorSays) {
   b.inputs[0].data = other.data();
   EXPECT_EQ(Run(&b), "3: input \"x\": device is 1, but it is memory of device 1, not of device 0");
   b.inputs[0].data = small.data();
-  EXPECT_EQ(Run(&b), "3: input \"x\": device is 1, but only 64 of its 128 bytes are allocated");
+  EXPECT_EQ(Run(&b), "3: input \"x\": device is 1, but the last of its 128 bytes is not device memory");
   b.inputs[0].data = right.data();
   EXPECT_EQ(Run(&b), "OK");
   b.inputs[0].device = kHostMemory;

@@ -42,8 +42,6 @@ static_assert(Equal(kSharedSizeBytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
 static_assert(Equal(kMaxDynamicSharedSizeBytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES));
 static_assert(Equal(kMemoryType, CU_POINTER_ATTRIBUTE_MEMORY_TYPE));
 static_assert(Equal(kDeviceOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL));
-static_assert(Equal(kRangeStartAddress, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR));
-static_assert(Equal(kRangeSize, CU_POINTER_ATTRIBUTE_RANGE_SIZE));
 static_assert(Equal(kMemoryHost, CU_MEMORYTYPE_HOST) && Equal(kMemoryDevice, CU_MEMORYTYPE_DEVICE));
 static_assert(Equal(kJitErrorLogBuffer, CU_JIT_ERROR_LOG_BUFFER));
 static_assert(Equal(kJitErrorLogBufferSizeBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES));

@@ -3,4 +3,9 @@ foreach(name python_graph_test python_run_test python_runtime_only_test python_s
   tailor_host_test(${name} COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_SOURCE_DIR}/bindings/python
     PYTHONDONTWRITEBYTECODE=1 ${TAILOR_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${name}.py)
 endforeach()
-add_test(NAME tool_test COMMAND ${TAILOR_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tool_test.py $<TARGET_FILE:tailor_tool>)
+# On the GPU that the emulator plays.
+tailor_host_test(python_device_test COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_SOURCE_DIR}/bindings/python
+  PYTHONDONTWRITEBYTECODE=1 TAILOR_CUDA_DRIVER=$<TARGET_FILE:tailor_fake_cuda>
+  ${TAILOR_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/python_device_test.py)
+add_test(NAME tool_test COMMAND ${TAILOR_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tool_test.py $<TARGET_FILE:tailor_tool>
+  $<TARGET_FILE:tailor_fake_cuda>)

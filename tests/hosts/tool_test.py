@@ -1,5 +1,6 @@
 """The command line tool: graph text to artifact to results."""
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -8,7 +9,7 @@ import unittest
 
 import numpy as np
 
-TOOL = sys.argv.pop(1)
+TOOL, FAKE_CUDA = sys.argv.pop(1), sys.argv.pop(1)
 
 GRAPH = """graph @affine(%x: f32[B, 3], %k: i32[]) where B in [1, 9] {
   %two = constant 2 : f32[]
@@ -28,8 +29,9 @@ class ToolTest(unittest.TestCase):
         self.path = pathlib.Path(self.folder.name)
         (self.path / "graph.txt").write_text(GRAPH)
 
-    def run_tool(self, *arguments):
-        done = subprocess.run([TOOL, *map(str, arguments)], text=True, capture_output=True, cwd=self.path)
+    def run_tool(self, *arguments, **environment):
+        done = subprocess.run([TOOL, *map(str, arguments)], text=True, capture_output=True, cwd=self.path,
+                              env={**os.environ, **environment})
         return done.returncode, done.stdout, done.stderr
 
     def compile(self):
@@ -75,6 +77,31 @@ class ToolTest(unittest.TestCase):
                                        "--threads", 2)
         self.assertEqual((code, out, err), (0, "z=2xf32=4,10\n", ""))
         np.testing.assert_array_equal(np.load(self.path / "y.npy"), x * 2)
+
+    def test_lists_devices(self):
+        code, out, err = self.run_tool("devices", TAILOR_CUDA_DRIVER="libtailor_no_such_cuda.so")
+        self.assertEqual((code, err), (0, ""))
+        self.assertRegex(out, r"^cpu  x86-64.*, [0-9.]+ GiB\nno CUDA device: the CUDA driver cannot be loaded: "
+                              r"libtailor_no_such_cuda.so: .*\n$")
+        code, out, err = self.run_tool("devices", TAILOR_CUDA_DRIVER=FAKE_CUDA)
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("\ncuda:0  Tailor emulator, sm_90, 4 multiprocessors, driver for CUDA 12.4, 0.2 GiB\n", out)
+        _, out, _ = self.run_tool("devices", TAILOR_CUDA_DRIVER=FAKE_CUDA, TAILOR_FAKE_CUDA="devices=0")
+        self.assertIn("no CUDA device: cuInit for the CUDA driver", out)
+        self.assertIn("CUDA_ERROR_NO_DEVICE (100)", out)
+
+    def test_runs_on_a_device(self):
+        self.assertEqual(self.run_tool("compile", "graph.txt", "-o", "a.tlr", "--target", "simt", "--target", "host"),
+                         (0, "", ""))
+        run = ("run", "a.tlr", "--input", "x=2x3xf32=1,2,3,-4,0.5,-6", "--input", "k=i32=7")
+        for device in ("cpu", "cuda", "cuda:0"):
+            self.assertEqual(self.run_tool(*run, "--device", device, TAILOR_CUDA_DRIVER=FAKE_CUDA),
+                             (0, "y=2x3xf32=2,4,6,-8,1,-12\nz=2xf32=13,8\n", ""))
+        code, _, err = self.run_tool(*run, "--device", "cuda", TAILOR_CUDA_DRIVER="libtailor_no_such_cuda.so")
+        self.assertEqual(code, 1)
+        self.assertIn("CUDA device 0 was asked for, but the CUDA driver cannot be loaded", err)
+        for device in ("gpu", "cuda:", "cuda:1x"):
+            self.assertIn("is no device: expected cpu, cuda or cuda:1", self.run_tool(*run, "--device", device)[2])
 
     def test_inspects(self):
         self.compile()

@@ -39,6 +39,12 @@ class LoadOptions(Structure):
                 ("device", c_int32), ("device_ordinal", c_int32)]
 
 
+class DeviceInfo(Structure):
+    _fields_ = [("struct_size", c_uint64), ("kind", c_int32), ("ordinal", c_int32), ("name", c_char_p),
+                ("major", c_int32), ("minor", c_int32), ("processors", c_int32), ("driver", c_int32),
+                ("memory_bytes", c_uint64)]
+
+
 class TensorInfo(Structure):
     _fields_ = [("struct_size", c_uint64), ("name", c_char_p), ("dtype", c_int32), ("rank", c_int32),
                 ("extents", c_int64 * MAX_RANK), ("dim_texts", c_char_p * MAX_RANK), ("donated", c_int64),
@@ -58,7 +64,7 @@ class LaunchInfo(Structure):
 class SessionOptions(Structure):
     _fields_ = [("struct_size", c_uint64), ("threads", c_uint64), ("parallel_for", ParallelForFn),
                 ("parallel_user", c_void_p), ("copy_strided", c_int32), ("idle_sleep", c_int32), ("trace", TraceFn),
-                ("trace_user", c_void_p)]
+                ("trace_user", c_void_p), ("stream", c_void_p), ("asynchronous", c_int32), ("host_outputs", c_int32)]
 
 
 class PlanInfo(Structure):
@@ -104,6 +110,7 @@ _Tensors = [POINTER(Tensor), c_size_t]
 # Functions that return tailor_status*.
 _RUNTIME = {
     "tailor_runtime_create": [POINTER(RuntimeOptions), _Out],
+    "tailor_runtime_device": [_Handle, c_size_t, POINTER(DeviceInfo)],
     "tailor_executable_load": [_Handle, *_Text, POINTER(LoadOptions), _Out],
     "tailor_executable_load_memory": [_Handle, c_void_p, c_size_t, POINTER(LoadOptions), ReleaseFn, c_void_p, _Out],
     "tailor_executable_save": [_Handle, *_Text],
@@ -116,6 +123,7 @@ _RUNTIME = {
     "tailor_session_run": [_Handle, *_Tensors, *_Tensors],
     "tailor_session_bind": [_Handle, *_Tensors, *_Tensors],
     "tailor_session_run_bound": [_Handle],
+    "tailor_session_wait": [_Handle],
     "tailor_session_reserve": [_Handle, *_Tensors],
     "tailor_executable_run": [_Handle, *_Tensors, *_Tensors],
     "tailor_executable_plan": [_Handle, *_Tensors, *_Tensors, POINTER(PlanInfo)],
@@ -129,6 +137,9 @@ _RUNTIME_PLAIN = {
     "tailor_status_release": (None, [_Handle]),
     "tailor_version": (c_char_p, []),
     "tailor_runtime_release": (None, [_Handle]),
+    "tailor_runtime_device_count": (c_size_t, [_Handle]),
+    "tailor_runtime_cuda_absence": (c_char_p, [_Handle]),
+    "tailor_session_stream": (c_void_p, [_Handle]),
     "tailor_executable_release": (None, [_Handle]),
     "tailor_session_release": (None, [_Handle]),
     "tailor_executable_input_count": (c_size_t, [_Handle]),

@@ -10,7 +10,7 @@ from ctypes import byref, c_char_p, c_void_p, sizeof
 
 import numpy
 
-from . import _convert, _library
+from . import _convert, _device, _library
 from ._library import check
 
 
@@ -46,6 +46,31 @@ def counters():
     read = _library.Counters(sizeof(_library.Counters))
     _library.runtime().tailor_counters_read(byref(read))
     return {name: getattr(read, name) for name, _ in read._fields_ if name != "struct_size"}
+
+
+DeviceSpec = collections.namedtuple("DeviceSpec", "device name capability processors driver memory_bytes")
+DeviceSpec.__doc__ = """What executables can run on: its name for load and compile ("cpu", "cuda:0"), what it is, and of a
+GPU its compute capability ("9.0"), multiprocessors, and the CUDA version of its driver ("12.4")."""
+
+
+def devices():
+    """The CPU and the GPUs of this machine. Where there is no GPU, cuda_absence() says why."""
+    library, out = _library.runtime(), []
+    for i in range(library.tailor_runtime_device_count(None)):
+        info = _library.DeviceInfo(sizeof(_library.DeviceInfo))
+        check(library.tailor_runtime_device(None, i, byref(info)))
+        name = info.name.decode()
+        if info.kind == 0:  # TAILOR_DEVICE_CPU
+            out.append(DeviceSpec("cpu", name, None, None, None, info.memory_bytes))
+        else:
+            out.append(DeviceSpec(f"cuda:{info.ordinal}", name, f"{info.major}.{info.minor}", info.processors,
+                                  f"{info.driver // 1000}.{info.driver % 1000 // 10}", info.memory_bytes))
+    return out
+
+
+def cuda_absence():
+    """Why there is no GPU to run on; "" where there is one."""
+    return _library.runtime().tailor_runtime_cuda_absence(None).decode()
 
 
 class Runtime:
@@ -138,15 +163,20 @@ class Executable:
             out.append(LaunchSpec(info.kernel.decode(), info.versions, info.dropped, info.code, info.code_bytes))
         return out
 
-    def session(self, *, threads=1, copy_strided=False, trace=None, parallel_for=None):
+    def session(self, *, threads=1, copy_strided=False, trace=None, parallel_for=None, stream=None, asynchronous=False,
+                host_outputs=True):
         """A session: workspace and threads for one stream of runs. `threads` includes the caller's.
 
         parallel_for(task, count) runs kernels on an executor of the caller's, `threads` ways at most: it calls task(i) for
         all i in range(count), on any threads, and returns when all calls have returned. Whatever it raises, run raises
         once the results are complete: `lambda task, count: list(pool.map(task, range(count)))`.
 
-        trace(launch, phase) is called before (phase 0) and after (1) each kernel launch, numbered as in describe()."""
-        return Session(self, threads, copy_strided, trace, parallel_for)
+        trace(launch, phase) is called before (phase 0) and after (1) each kernel launch, numbered as in describe().
+
+        On a GPU: `stream` is the number of the caller's CUDA stream in which to work (torch.cuda.Stream.cuda_stream).
+        asynchronous: runs return once their work is asked for; see Session.wait. host_outputs=False: arrays that the
+        session provides stay on the GPU."""
+        return Session(self, threads, copy_strided, trace, parallel_for, stream, asynchronous, host_outputs)
 
     def run(self, *inputs, out=None, **named):
         """One run with a session borrowed from the executable; from any thread. See Session.run."""
@@ -192,9 +222,10 @@ class Executable:
         if len(ordered) != len(self._inputs) or any(array is None for array in ordered):
             raise TypeError(f"expected the inputs {list(self._index)}, got {len(inputs)} and {list(named)}")
         arrays = [array if isinstance(array, (numpy.ndarray, _Shape)) else
-                  numpy.asarray(array, _convert.numpy_dtype(code)) for array, (_, code) in zip(ordered, self._inputs)]
+                  _device.DeviceArray.of(array) or numpy.asarray(array, _convert.numpy_dtype(code))
+                  for array, (_, code) in zip(ordered, self._inputs)]
         for array, spec in zip(arrays, self.inputs):
-            if spec.donated and not isinstance(array, _Shape) and not array.flags.writeable:
+            if spec.donated and not isinstance(array, _Shape) and not _is_writeable(array):
                 raise ValueError(f"input {spec.name!r} is donated, but read-only")
         return arrays, self._tensors(arrays, self._inputs)
 
@@ -231,13 +262,15 @@ class Executable:
 class Session:
     """Workspace and threads for one stream of runs; one run at a time. Results never depend on `threads`."""
 
-    def __init__(self, executable, threads, copy_strided, trace, parallel_for):
+    def __init__(self, executable, threads, copy_strided, trace, parallel_for, stream=None, asynchronous=False,
+                 host_outputs=True):
         self.executable, self._library = executable, executable._library
         self._trace = _library.TraceFn(lambda user, launch, phase: trace(launch, phase)) if trace else _library.TraceFn()
         self._executor = _Executor(parallel_for) if parallel_for else None
         self._parallel_for = self._executor.function if parallel_for else _library.ParallelForFn()
         options = _library.SessionOptions(sizeof(_library.SessionOptions), threads, self._parallel_for, None,
-                                          int(copy_strided), 0, self._trace, None)
+                                          int(copy_strided), 0, self._trace, None, stream, int(asynchronous),
+                                          int(host_outputs))
         handle = c_void_p()
         check(self._library.tailor_session_create(executable._handle, byref(options), byref(handle)))
         self._handle, self._bound = handle, None
@@ -247,14 +280,16 @@ class Session:
         """Runs once and returns the list of outputs. Inputs by position or name; arrays are passed without copies. A donated
         one is written; the output in its memory is that array.
 
-        out: arrays to write to. borrow: give arrays over the session's own memory, valid until its next run."""
+        out: arrays to write to. borrow: give arrays over the session's own memory, valid until its next run.
+
+        On a GPU, arrays there (with __cuda_array_interface__) are read and written in place, others are copied."""
         arrays, tensors = self.executable._input_tensors(inputs, named)
         if borrow:
             return self._run_borrowed(tensors)
         outputs = self.executable._output_arrays(arrays, tensors) if out is None else _writable(out)
         results = self.executable._tensors(outputs, self.executable._outputs)
         self._check(self._library.tailor_session_run(self._handle, tensors, len(arrays), results, len(outputs)))
-        return [self._view(result).copy() if array is None else array for array, result in zip(outputs, results)]
+        return [self._copied(result) if array is None else array for array, result in zip(outputs, results)]
 
     def bind(self, inputs, outputs):
         """Fixes the arrays that every run_bound reads and writes."""
@@ -263,6 +298,15 @@ class Session:
         results = self.executable._tensors(outputs, self.executable._outputs)
         check(self._library.tailor_session_bind(self._handle, tensors, len(arrays), results, len(outputs)))
         self._bound = arrays, outputs
+
+    def wait(self):
+        """Returns when all runs are done; raises what the GPU found during those that were not waited for."""
+        self._check(self._library.tailor_session_wait(self._handle))
+
+    @property
+    def stream(self):
+        """The number of the CUDA stream in which the session works; None on the CPU."""
+        return self._library.tailor_session_stream(self._handle)
 
     def run_bound(self):
         self._check(self._library.tailor_session_run_bound(self._handle))
@@ -286,8 +330,14 @@ class Session:
         if failure:
             raise failure
 
+    def _copied(self, tensor):
+        view = self._view(tensor)
+        return view if isinstance(view, _device.DeviceArray) else view.copy()
+
     def _view(self, tensor):
         shape, dtype = tensor.dims[:tensor.rank], _convert.numpy_dtype(tensor.dtype)
+        if tensor.device == _device.DEVICE_MEMORY:
+            return _device.DeviceArray(tensor.data, shape, dtype, owner=self)
         if not tensor.data or 0 in shape:
             return numpy.empty(shape, dtype)
         count = int(numpy.prod(shape, dtype=numpy.int64))
@@ -349,7 +399,7 @@ class _Shape(tuple):
 
 
 # The fields of _library.Tensor at once: setting them one by one takes longer than many a run.
-_PACKED = struct.Struct(f"=QQQii{_library.MAX_RANK}qQ")
+_PACKED = struct.Struct(f"=QQQii{_library.MAX_RANK}qQq")
 _ZEROS = (0,) * _library.MAX_RANK
 assert _PACKED.size == sizeof(_library.Tensor)
 
@@ -358,10 +408,14 @@ def _shaped(array):
     return _Shape(array) if isinstance(array, (tuple, list)) else array
 
 
+def _is_writeable(array):
+    return array.writeable if isinstance(array, _device.DeviceArray) else array.flags.writeable
+
+
 def _writable(arrays):
-    arrays = list(arrays)
+    arrays = [_device.DeviceArray.of(array) or array for array in arrays]
     for array in arrays:
-        if not array.flags.writeable:
+        if not _is_writeable(array):
             raise ValueError("an output array is read-only")
     return arrays
 
@@ -381,13 +435,16 @@ def _describe(tensors, index, array, code):
     rank = len(shape)
     if rank > _library.MAX_RANK:
         raise ValueError(f"rank {rank} is more than {_library.MAX_RANK}")
-    data, size = 0, 0
-    if array is not shape:
-        code = _convert.array_code(array, code)
+    data, size, device = 0, 0, _device.HOST_MEMORY
+    if isinstance(array, _device.DeviceArray):
+        code, contiguous = _convert.array_code(array, code), array.contiguous
+        data, size, device = array.address, array.nbytes, _device.DEVICE_MEMORY
+    elif array is not shape:
+        code, contiguous = _convert.array_code(array, code), array.flags.c_contiguous
         data, size = array.__array_interface__["data"][0], array.nbytes
     _PACKED.pack_into(tensors, index * _PACKED.size, _PACKED.size, data, size, code or 0, rank,
-                      *shape, *_ZEROS[rank:], 0)
-    if array is not shape and not array.flags.c_contiguous:
+                      *shape, *_ZEROS[rank:], 0, device)
+    if array is not shape and not contiguous:
         if any(stride % array.itemsize for stride in array.strides):
             raise ValueError("strides are no multiples of the element size")
         tensors[index].strides = (ctypes.c_int64 * rank)(*(stride // array.itemsize for stride in array.strides))

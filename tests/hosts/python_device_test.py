@@ -1,0 +1,104 @@
+"""Graphs on a GPU in Python, against numpy. The GPU is the one that tests/emulator/fake_driver.h plays."""
+import ctypes
+import os
+import unittest
+
+import numpy as np
+
+import tailor
+
+DRIVER = ctypes.CDLL(os.environ["TAILOR_CUDA_DRIVER"])
+DRIVER.tailor_fake_cuda_complaints.restype = ctypes.c_char_p
+
+
+class OnGpu:
+    """An array on the GPU, as other libraries show theirs."""
+
+    def __init__(self, array):
+        address = ctypes.c_uint64()
+        DRIVER.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(array.nbytes))
+        self.shape, self.dtype, self.address = array.shape, array.dtype, address.value
+        DRIVER.tailor_fake_cuda_poke(ctypes.c_void_p(self.address), ctypes.c_void_p(array.ctypes.data),
+                                     ctypes.c_uint64(array.nbytes))
+        self.__cuda_array_interface__ = {"shape": array.shape, "typestr": array.dtype.str, "version": 3,
+                                         "data": (self.address, False), "strides": None}
+
+
+def read(array):
+    shown = array.__cuda_array_interface__
+    out = np.empty(shown["shape"], shown["typestr"])
+    assert DRIVER.tailor_fake_cuda_peek(ctypes.c_void_p(out.ctypes.data), ctypes.c_void_p(shown["data"][0]),
+                                        ctypes.c_uint64(out.nbytes))
+    return out
+
+
+class DeviceTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.graph = tailor.Graph("scaled")
+        x = cls.graph.input("x", "f32", ["N", 5])
+        cls.graph.output("y", x * 2.0 + cls.graph.constant(np.arange(5, dtype=np.float32), "steps"))
+        cls.executable = cls.graph.compile("simt", device="cuda")
+
+    def tearDown(self):
+        self.assertEqual(DRIVER.tailor_fake_cuda_complaints(), b"")
+
+    @staticmethod
+    def example(rows):
+        x = np.random.default_rng(rows).standard_normal((rows, 5)).astype(np.float32)
+        return x, x * 2 + np.arange(5, dtype=np.float32)
+
+    def current(self):
+        """Makes the GPU's context this thread's, as a library beside Tailor has it."""
+        context = ctypes.c_void_p()
+        DRIVER.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+        DRIVER.cuCtxSetCurrent(context)
+        self.addCleanup(DRIVER.cuCtxSetCurrent, None)
+
+    def test_devices_are_listed(self):
+        cpu, gpu = tailor.devices()
+        self.assertEqual((cpu.device, cpu.capability), ("cpu", None))
+        self.assertEqual(gpu[:5], ("cuda:0", "Tailor emulator", "9.0", 4, "12.4"))
+        self.assertEqual(tailor.cuda_absence(), "")
+
+    def test_host_arrays_are_copied(self):
+        session = self.executable.session()
+        for rows in (3, 0, 40):
+            x, want = self.example(rows)
+            np.testing.assert_array_equal(session.run(x)[0], want)
+            np.testing.assert_array_equal(session.run(x, borrow=True)[0], want)
+            np.testing.assert_array_equal(self.executable.run(x)[0], want)
+
+    def test_arrays_on_the_gpu_are_used_in_place(self):
+        self.current()
+        x, want = self.example(7)
+        on_gpu, out = OnGpu(x), OnGpu(np.zeros_like(x))
+        self.executable.session().run(on_gpu, out=[out])
+        np.testing.assert_array_equal(read(out), want)
+        borrowed, = self.executable.session(host_outputs=False).run(on_gpu, borrow=True)
+        self.assertEqual(borrowed.shape, (7, 5))
+
+    def test_asynchronous_runs_are_waited_for(self):
+        x, want = self.example(9)
+        out = np.zeros_like(x)
+        session = self.executable.session(asynchronous=True)
+        session.run(x, out=[out])
+        session.wait()
+        np.testing.assert_array_equal(out, want)
+        self.assertTrue(session.stream)
+
+    def test_mistakes_are_named(self):
+        with self.assertRaisesRegex(tailor.Error, "CUDA device 1 was asked for, but the devices are 0 to 0"):
+            self.graph.compile("simt", device="cuda:1")
+        with self.assertRaisesRegex(ValueError, "'gpu' is no device"):
+            self.graph.compile("simt", device="gpu")
+        with self.assertRaisesRegex(tailor.Error, "needs a CUDA device"):
+            self.graph.compile("simt")
+        self.current()
+        x = OnGpu(self.example(4)[0])
+        with self.assertRaisesRegex(tailor.Error, 'input "x": device is 1, but the executable runs on the CPU'):
+            self.graph.compile("host").run(x)
+
+
+if __name__ == "__main__":
+    unittest.main()

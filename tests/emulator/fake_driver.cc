@@ -109,52 +109,6 @@ using namespace tailor::fake_cuda;
 
 extern "C" {
 
-Options* tailor_fake_cuda_options() { return &state().options; }
-
-Counts tailor_fake_cuda_counts() {
-  const Lock lock(state().mutex);
-  Counts counts = state().counts;
-  for (const auto& device : state().devices) {
-    counts.device_bytes += static_cast<int64_t>(device->memory.used());
-    counts.device_allocations += device->memory.count();
-  }
-  counts.host_allocations = static_cast<int64_t>(state().host_memory.size());
-  counts.modules = static_cast<int64_t>(state().modules.size());
-  counts.streams = static_cast<int64_t>(state().streams.size());
-  return counts;
-}
-
-const char* tailor_fake_cuda_complaints() {
-  static std::string taken;
-  const Lock lock(state().mutex);
-  taken = state().TakeComplaints();
-  return taken.c_str();
-}
-
-void tailor_fake_cuda_reset() {
-  const Lock lock(state().mutex);
-  state().Finish(nullptr);
-  state().broken = kSuccess;
-}
-
-int tailor_fake_cuda_peek(void* to, const void* device, uint64_t bytes) {
-  const Lock lock(state().mutex);
-  FakeDevice* owner = state().DeviceOf(device);
-  if (owner == nullptr) return 0;
-  const DeviceMemory::Open open(owner->memory);
-  std::memcpy(to, device, bytes);
-  return 1;
-}
-
-int tailor_fake_cuda_poke(void* device, const void* from, uint64_t bytes) {
-  const Lock lock(state().mutex);
-  FakeDevice* owner = state().DeviceOf(device);
-  if (owner == nullptr) return 0;
-  const DeviceMemory::Open open(owner->memory);
-  std::memcpy(device, from, bytes);
-  return 1;
-}
-
 Result tailor_emulator_load_ir(Module* module, const void* bytes, size_t size) {
   const Lock lock(state().mutex);
   return LoadKernels(module, {static_cast<const char*>(bytes), size});

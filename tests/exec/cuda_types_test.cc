@@ -25,12 +25,11 @@ constexpr bool Equal(A a, B b) {
 }
 static_assert(Equal(kSuccess, CUDA_SUCCESS) && Equal(kInvalidValue, CUDA_ERROR_INVALID_VALUE));
 static_assert(Equal(kOutOfMemory, CUDA_ERROR_OUT_OF_MEMORY) && Equal(kNoDevice, CUDA_ERROR_NO_DEVICE));
-static_assert(Equal(kNotInitialized, CUDA_ERROR_NOT_INITIALIZED) && Equal(kInvalidDevice, CUDA_ERROR_INVALID_DEVICE));
+static_assert(Equal(kInvalidDevice, CUDA_ERROR_INVALID_DEVICE) && Equal(kLaunchFailed, CUDA_ERROR_LAUNCH_FAILED));
 static_assert(Equal(kInvalidImage, CUDA_ERROR_INVALID_IMAGE) && Equal(kInvalidContext, CUDA_ERROR_INVALID_CONTEXT));
-static_assert(Equal(kNoBinaryForGpu, CUDA_ERROR_NO_BINARY_FOR_GPU) && Equal(kInvalidPtx, CUDA_ERROR_INVALID_PTX));
+static_assert(Equal(kNoBinaryForGpu, CUDA_ERROR_NO_BINARY_FOR_GPU));
 static_assert(Equal(kUnsupportedPtxVersion, CUDA_ERROR_UNSUPPORTED_PTX_VERSION));
 static_assert(Equal(kInvalidHandle, CUDA_ERROR_INVALID_HANDLE) && Equal(kNotFound, CUDA_ERROR_NOT_FOUND));
-static_assert(Equal(kIllegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS) && Equal(kLaunchFailed, CUDA_ERROR_LAUNCH_FAILED));
 static_assert(Equal(kCooperativeLaunchTooLarge, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE));
 static_assert(Equal(kMultiprocessorCount, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
 static_assert(Equal(kUnifiedAddressing, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING));

@@ -1,5 +1,6 @@
 #include "codegen/scalar_emitter.h"
 
+#include <algorithm>
 #include <cassert>
 
 #include "llvm/IR/MDBuilder.h"
@@ -266,6 +267,13 @@ llvm::Value* ScalarEmitter::AddressOf(int buffer, const std::vector<ExprId>& ind
   return ElementPointer(buffer, address.offset);
 }
 
+llvm::Align ScalarEmitter::VectorAlign(int buffer, const std::vector<ExprId>& indices) const {
+  constexpr int64_t kWidest = 16;  // bytes that one access asks to be aligned, on machines that ask at all
+  const int64_t bytes = SizeOf(plan_.buffers[buffer].dtype);
+  const bool whole = are_whole_ != nullptr && are_whole_(buffer, indices);
+  return llvm::Align(whole ? std::min(kWidest, bytes * lanes_) : bytes);
+}
+
 llvm::Value* ScalarEmitter::EmitGuardedScalarLoad(int buffer, llvm::Value* offset, llvm::Value* guard) {
   const DType dtype = plan_.buffers[buffer].dtype;
   auto* type = llvm::FixedVectorType::get(MemoryType(b_.getContext(), dtype, 1), 1);
@@ -308,7 +316,7 @@ llvm::Value* ScalarEmitter::EmitLoad(const Expr& e) {
   } else if (mask) {
     load = b_.CreateMaskedLoad(type, pointer, align, mask, zero, "masked");
   } else {
-    load = b_.CreateAlignedLoad(type, pointer, align, "load");
+    load = b_.CreateAlignedLoad(type, pointer, VectorAlign(e.ref, e.args), "load");
   }
   llvm::Value* lanes = Tag(load, e.ref);
   return FromMemory(b_, buffer.dtype, reversed ? b_.CreateVectorReverse(lanes, "reversed") : lanes);
@@ -339,7 +347,7 @@ void ScalarEmitter::Store(int buffer_id, const std::vector<ExprId>& indices, llv
       llvm::Metadata* always = llvm::ConstantAsMetadata::get(b_.getInt32(1));
       store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(b_.getContext(), {always}));
     } else {
-      store = b_.CreateAlignedStore(lanes, pointer, align);
+      store = b_.CreateAlignedStore(lanes, pointer, VectorAlign(buffer_id, indices));
     }
   }
   Tag(store, buffer_id);

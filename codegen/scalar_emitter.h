@@ -4,7 +4,9 @@
 #ifndef TAILOR_CODEGEN_SCALAR_EMITTER_H_
 #define TAILOR_CODEGEN_SCALAR_EMITTER_H_
 
+#include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -57,6 +59,10 @@ class ScalarEmitter {
   // Whole vectors go to output buffers past the caches. Requires: the lanes of each such store lie side by side, at an
   // address that is a multiple of the vector's bytes.
   void SetStreaming(bool streams) { streams_ = streams; }
+  // Accesses side by side for which `are_whole` says so lie at addresses that are multiples of the vector's bytes, or
+  // of 16 where it is larger. Null: none are known to.
+  using AreWhole = std::function<bool(int buffer, const std::vector<ExprId>& indices)>;
+  void SetWholeVectors(AreWhole are_whole) { are_whole_ = std::move(are_whole); }
   void Forget();
 
   llvm::Value* Emit(ExprId id);       // scalar unless it depends on the lane axis
@@ -94,6 +100,7 @@ class ScalarEmitter {
   bool DependsOnLane(ExprId id) const;
   llvm::Value* ToLanes(llvm::Value* value);
   llvm::Value* AllLanes();
+  llvm::Align VectorAlign(int buffer, const std::vector<ExprId>& indices) const;
   llvm::Instruction* Tag(llvm::Instruction* access, int buffer);
 
   llvm::IRBuilderBase& b_;
@@ -110,6 +117,7 @@ class ScalarEmitter {
   llvm::Value* mask_ = nullptr;
   bool no_broadcast_ = false;
   bool streams_ = false;
+  AreWhole are_whole_;
 };
 
 }  // namespace tailor

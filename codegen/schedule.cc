@@ -1,7 +1,10 @@
 #include "codegen/schedule.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "codegen/plan_queries.h"
 
 namespace tailor {
 namespace {
@@ -31,6 +34,21 @@ std::string VersionText(const Version& version) {
   if (version.guards.empty()) return "always";
   return absl::StrJoin(version.guards, " and ",
                        [](std::string* out, const Guard& guard) { absl::StrAppend(out, GuardText(guard)); });
+}
+
+std::vector<Version> BroadcastVersions(const KernelPlan& plan) {
+  Version present;  // no extent under a broadcast is 1
+  for (ExprId id : ReachableExprs(plan)) {
+    const Expr& e = plan.exprs[id];
+    if (e.kind != ExprKind::kBcastIndex) continue;
+    Guard guard{.kind = Guard::Kind::kAtLeast, .slot = e.extent.slot, .number = 2};
+    if (std::find(present.guards.begin(), present.guards.end(), guard) == present.guards.end()) {
+      present.guards.push_back(guard);
+    }
+  }
+  if (present.guards.empty()) return {Version{}};
+  present.no_broadcast = true;
+  return {present, Version{}};
 }
 
 std::string CutText(const ProductCut& cut) {

@@ -37,6 +37,10 @@ struct Version {
 
 std::string VersionText(const Version& version);  // "d0 >= 2 and d1 >= 2", "always"
 
+// Where the plan has extents that may be 1 under a broadcast: a version for when none is, and one for all else. Else
+// one for all.
+std::vector<Version> BroadcastVersions(const KernelPlan& plan);
+
 // A way to cut a contraction into tiles and tasks. Each axis is cut into as few tiles as its limit allows: all of one
 // size or one less, or, with `whole`, of the full size but for the last.
 struct ProductCut {

@@ -112,21 +112,6 @@ int WidestElement(const KernelPlan& plan, const std::vector<ExprId>& exprs) {
   return bytes;
 }
 
-std::vector<Version> BroadcastVersions(const KernelPlan& plan, const std::vector<ExprId>& exprs) {
-  Version present;  // no extent under a broadcast is 1
-  for (ExprId id : exprs) {
-    const Expr& e = plan.exprs[id];
-    if (e.kind != ExprKind::kBcastIndex) continue;
-    Guard guard{.kind = Guard::Kind::kAtLeast, .slot = e.extent.slot, .number = 2};
-    if (std::find(present.guards.begin(), present.guards.end(), guard) == present.guards.end()) {
-      present.guards.push_back(guard);
-    }
-  }
-  if (present.guards.empty()) return {Version{}};
-  present.no_broadcast = true;
-  return {present, Version{}};
-}
-
 // The greatest value of an expression over slots.
 int64_t GreatestOf(const KernelPlan& plan, const std::vector<Extent>& extents) {
   int64_t product = 1;
@@ -203,7 +188,7 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
   schedule.lane_axis = ChooseLaneAxis(plan, exprs, schedule.lanes, whole_rows || HasScratch(plan));
   if (schedule.lane_axis < 0) schedule.lanes = 1;
   schedule.unroll = cost > 20 ? 2 : 4;
-  schedule.versions = BroadcastVersions(plan, exprs);
+  schedule.versions = BroadcastVersions(plan);
 
   DimExpr tasks = 1, per_task = 1;
   bool has_tiles = false;

@@ -1,4 +1,4 @@
-// Reductions across the threads of a block.
+// Reductions across threads of a block.
 #ifndef TAILOR_CODEGEN_CUDA_BLOCK_REDUCE_H_
 #define TAILOR_CODEGEN_CUDA_BLOCK_REDUCE_H_
 
@@ -15,11 +15,17 @@ struct PartialResult {
   llvm::Value* value;  // this thread's part, register form
 };
 
-// Combines each partial over all threads of the block and leaves the same result in every thread: lanes of a
-// warp by xor-shuffles, warps through shared memory in warp order, so that results do not depend on timing.
-// Every thread must arrive. Shared memory from its start, 8 bytes a warp and partial, is free again on return.
-std::vector<llvm::Value*> EmitBlockReduce(llvm::IRBuilderBase& b, const EmitTarget& target, int threads,
-                                          const std::vector<PartialResult>& partials);
+// Combines each partial over a row's `row_threads` threads and leaves the same result in each of them: lanes by
+// xor-shuffles, warps, where a row is a block, through shared memory in their order, so that results do not depend on
+// timing. All threads of the block must arrive. Takes 8 bytes of shared memory, from its start, for each warp of a row
+// and partial; they are free again on return.
+std::vector<llvm::Value*> EmitRowReduce(llvm::IRBuilderBase& b, const EmitTarget& target, int row_threads,
+                                        const std::vector<PartialResult>& partials);
+
+// Likewise over threads that have the same lane in each of the block's warps. Takes 8 bytes for each thread and
+// partial.
+std::vector<llvm::Value*> EmitColumnReduce(llvm::IRBuilderBase& b, const EmitTarget& target, int threads,
+                                           const std::vector<PartialResult>& partials);
 
 }  // namespace tailor
 

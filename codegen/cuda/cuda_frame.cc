@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "codegen/cuda/cuda_access.h"
 #include "codegen/cuda/device_intrinsics.h"
 #include "codegen/plan_queries.h"
 
@@ -12,6 +13,7 @@ struct Parameter {
   llvm::Type* type;
   std::string name;
   bool read_only = false;
+  bool exchanged = false;  // between threads: what another wrote there before a barrier is seen behind it
 };
 
 std::vector<Parameter> ParametersOf(llvm::IRBuilderBase& b, const KernelPlan& plan) {
@@ -20,15 +22,16 @@ std::vector<Parameter> ParametersOf(llvm::IRBuilderBase& b, const KernelPlan& pl
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     const BufferKind kind = plan.buffers[i].kind;
     if (kind != BufferKind::kInput && kind != BufferKind::kOutput) continue;
-    parameters.push_back({global, "b" + std::to_string(i), kind == BufferKind::kInput});
+    const bool input = kind == BufferKind::kInput;
+    parameters.push_back({global, "b" + std::to_string(i), input, !input && IsKept(plan, static_cast<int>(i))});
   }
   for (size_t i = 0; i < plan.dims.size(); ++i) parameters.push_back({b.getInt64Ty(), "d" + std::to_string(i)});
   if (HasScratch(plan)) {
-    parameters.push_back({global, "scratch"});
+    parameters.push_back({.type = global, .name = "scratch", .exchanged = true});
     parameters.push_back({b.getInt64Ty(), "scratch.bytes"});
   }
   if (plan.fault_count > 0) {
-    parameters.push_back({global, "fault"});
+    parameters.push_back({.type = global, .name = "fault", .exchanged = true});
     parameters.push_back({b.getInt64Ty(), "fault.base"});
   }
   return parameters;
@@ -44,7 +47,7 @@ llvm::Function* DeclareKernel(llvm::IRBuilderBase& b, llvm::Module& module, cons
   kernel->setDoesNotThrow();
   for (unsigned i = 0; i < parameters.size(); ++i) {
     kernel->getArg(i)->setName(parameters[i].name);
-    if (!parameters[i].type->isPointerTy()) continue;
+    if (!parameters[i].type->isPointerTy() || parameters[i].exchanged) continue;
     kernel->addParamAttr(i, llvm::Attribute::NoAlias);
     if (parameters[i].read_only) kernel->addParamAttr(i, llvm::Attribute::ReadOnly);
   }
@@ -57,6 +60,16 @@ llvm::Function* DeclareKernel(llvm::IRBuilderBase& b, llvm::Module& module, cons
   annotate("maxntidx", version.threads);
   if (version.resident_blocks > 0) annotate("minctasm", version.resident_blocks);
   return kernel;
+}
+
+// Where the row buffers of this thread's row begin, if those of the block's first row do at `rows`.
+llvm::Value* OwnRow(llvm::IRBuilderBase& b, const KernelPlan& plan, const CudaVersion& version, llvm::Value* rows,
+                    KernelFrame first) {
+  llvm::Value* end = PlaceRowBuffers(b, plan, rows, first);
+  llvm::Value* bytes = b.CreatePtrDiff(b.getInt8Ty(), end, rows, "row.bytes");
+  llvm::Value* row = b.CreateUDiv(device::EmitThreadId(b), b.getInt32(version.row_threads), "row.of_block");
+  llvm::Value* offset = b.CreateMul(b.CreateZExt(row, b.getInt64Ty()), bytes, "row.offset");
+  return b.CreateInBoundsGEP(b.getInt8Ty(), rows, offset, "rows.own");
 }
 
 }  // namespace
@@ -78,6 +91,7 @@ KernelFrame OpenCudaKernel(llvm::IRBuilderBase& b, llvm::Module& module, const K
     llvm::Value* rows = nullptr;
     if (version.rows_in_shared) {
       rows = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), device::EmitSharedMemory(b), version.partial_bytes, "rows");
+      if (version.points() > 1) rows = OwnRow(b, plan, version, rows, frame);
     } else {
       llvm::Value* block = b.CreateZExt(device::EmitBlockId(b), b.getInt64Ty(), "block");
       rows = b.CreateInBoundsGEP(b.getInt8Ty(), base, b.CreateMul(block, bytes, "scratch.offset"), "rows");

@@ -10,7 +10,8 @@
 namespace tailor {
 
 // Declares kernel `name` of `plan`, opens its entry block and leaves `b` at the end of it. Row buffers lie
-// behind the version's partials in shared memory, or in the block's part of the global scratch.
+// behind the version's partials in shared memory, one row's behind another's, or in the block's part of the global
+// scratch.
 KernelFrame OpenCudaKernel(llvm::IRBuilderBase& b, llvm::Module& module, const KernelPlan& plan,
                            const CudaVersion& version, llvm::StringRef name);
 

@@ -1,15 +1,19 @@
-// A kernel is a grid-stride loop over the points of the parallel axes: points of threads, or of blocks whose
-// threads share the loops inside. In both the plan's stages run in order, one scalar element at a time.
+// A kernel is a grid-stride loop over the points of the parallel axes: points of threads, of groups of threads, or of
+// blocks. The threads of a point share its loops. In all, the plan's stages run in order.
 #include "codegen/cuda/emit_cuda_loops.h"
 
+#include <algorithm>
 #include <cassert>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "codegen/cuda/block_reduce.h"
+#include "codegen/cuda/cuda_access.h"
 #include "codegen/cuda/cuda_frame.h"
 #include "codegen/cuda/device_intrinsics.h"
+#include "codegen/cuda/transpose_tiles.h"
 #include "codegen/emit_loop.h"
+#include "codegen/plan_queries.h"
 #include "codegen/scalar_emitter.h"
 #include "llvm/IR/IRBuilder.h"
 
@@ -17,6 +21,10 @@ namespace tailor {
 namespace {
 
 using llvm::Value;
+using RunShape = CudaVersion::Shape;
+
+constexpr int kWarp = 32;
+constexpr int64_t kWidestAccess = 16;  // bytes
 
 class CudaLoopEmitter {
  public:
@@ -27,56 +35,158 @@ class CudaLoopEmitter {
         frame_(OpenCudaKernel(b_, module, plan, version, name)),
         function_(b_.GetInsertBlock()->getParent()),
         emitter_(b_, target_, plan_, frame_),
-        thread_(b_.CreateZExt(device::EmitThreadId(b_), b_.getInt64Ty(), "thread")) {}
+        private_(KeptArePrivate(plan)),
+        thread_(b_.CreateZExt(device::EmitThreadId(b_), b_.getInt64Ty(), "thread")) {
+    if (version.version.no_broadcast) emitter_.AssumeNoBroadcast();
+    SplitThread();
+  }
 
   void Emit() {
-    Value* first = b_.CreateZExt(device::EmitBlockId(b_), b_.getInt64Ty(), "block");
-    Value* step = b_.CreateZExt(device::EmitGridDim(b_), b_.getInt64Ty(), "blocks");
-    if (!SharesRows()) {
-      Value* threads = b_.getInt64(version_.threads);
-      first = b_.CreateAdd(b_.CreateMul(first, threads, "first.of_block"), thread_, "first");
-      step = b_.CreateMul(step, threads, "stride");
+    if (version_.lanes > 1) {
+      EmitIfElse(
+          AreVectorsWhole(), [&] { EmitPoints(version_.lanes); }, [&] { EmitPoints(1); });
+    } else {
+      EmitPoints(1);
     }
-    EmitLoop(b_, first, PointCount(), step, "point", [&](Value* point) {
-      SetPoint(point);
-      bool writes_rows = false;
-      for (const Stage& stage : plan_.stages) {
-        EmitStage(stage);
-        writes_rows |= WritesRows(stage);
-      }
-      // The next point writes the row buffers that slower threads may still read.
-      if (SharesRows() && writes_rows) device::EmitBarrier(b_);
-      emitter_.Forget();
-    });
     b_.CreateRetVoid();
   }
 
  private:
-  bool SharesRows() const { return version_.shape == CudaVersion::Shape::kBlockPerRow; }
+  // ---- Who does what ----
+
+  bool Shares() const { return version_.shape != RunShape::kThreadPerElement; }
+  // Threads of a block have different points, all of which take part in what is for all threads.
+  bool Packs() const { return Shares() && version_.points() > 1; }
   Value* ExtentOf(int axis) { return frame_.ExtentValue(b_, plan_.axes[axis].extent); }
 
-  Value* PointCount() {
-    Value* count = b_.getInt64(1);
-    for (int i = 0; i < static_cast<int>(plan_.axes.size()); ++i) {
-      if (plan_.axes[i].role == AxisRole::kParallel) count = b_.CreateMul(count, ExtentOf(i), "points");
+  // Which of the block's points is this thread's, and which of the point's threads it is.
+  void SplitThread() {
+    if (version_.shape == RunShape::kColumns) {
+      point_thread_ = b_.CreateAnd(thread_, kWarp - 1, "column");
+      sharer_ = b_.CreateLShr(thread_, 5, "warp");
+      sharers_ = version_.threads / kWarp;
+    } else if (Packs()) {
+      point_thread_ = b_.CreateUDiv(thread_, b_.getInt64(version_.row_threads), "row.of_block");
+      sharer_ = b_.CreateURem(thread_, b_.getInt64(version_.row_threads), "thread.of_row");
+      sharers_ = version_.row_threads;
+    } else {
+      point_thread_ = thread_;
+      sharer_ = thread_;
+      sharers_ = version_.threads;
     }
-    return count;
   }
 
-  // Reads the point's number as digits, one per parallel axis, the last axis fastest.
-  void SetPoint(Value* point) {
+  // Whether vectors of lanes are whole (LiesInRuns) and lie at multiples of their bytes: the same in all threads.
+  Value* AreVectorsWhole() {
+    Value* bits = b_.CreateURem(ExtentOf(version_.lane_axis), b_.getInt64(version_.lanes), "rest");
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      const Buffer& buffer = plan_.buffers[i];
+      const bool bound = buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kOutput;
+      if (!bound || !HasVectors(static_cast<int>(i))) continue;
+      const int64_t bytes = std::min(kWidestAccess, int64_t{SizeOf(buffer.dtype)} * version_.lanes);
+      Value* address = b_.CreatePtrToInt(frame_.buffers[i], b_.getInt64Ty(), "address");
+      bits = b_.CreateOr(bits, b_.CreateAnd(address, b_.getInt64(bytes - 1)), "unaligned");
+    }
+    return b_.CreateICmpEQ(bits, b_.getInt64(0), "whole");
+  }
+
+  bool IsWhole(int buffer, const std::vector<ExprId>& indices) const {
+    return LiesInRuns(plan_, {buffer, indices}, version_.lane_axis, version_.version.no_broadcast);
+  }
+  bool HasVectors(int buffer) const {
+    const std::vector<Access> all = AccessesOf(plan_);
+    return std::any_of(all.begin(), all.end(), [&](const Access& access) {
+      return access.buffer == buffer && IsWhole(access.buffer, access.indices);
+    });
+  }
+
+  void EmitIfElse(Value* condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise) {
+    llvm::LLVMContext& context = b_.getContext();
+    auto* yes = llvm::BasicBlock::Create(context, "whole", function_);
+    auto* no = llvm::BasicBlock::Create(context, "parts", function_);
+    auto* after = llvm::BasicBlock::Create(context, "end", function_);
+    b_.CreateCondBr(condition, yes, no);
+    b_.SetInsertPoint(yes);
+    then();
+    b_.CreateBr(after);
+    b_.SetInsertPoint(no);
+    otherwise();
+    b_.CreateBr(after);
+    b_.SetInsertPoint(after);
+  }
+
+  // ---- Points ----
+
+  std::vector<int> ParallelAxes() const {
     std::vector<int> axes;
     for (int i = 0; i < static_cast<int>(plan_.axes.size()); ++i) {
       if (plan_.axes[i].role == AxisRole::kParallel) axes.push_back(i);
     }
+    return axes;
+  }
+  bool LanesArePoints() const { return lanes_ > 1 && plan_.axes[version_.lane_axis].role == AxisRole::kParallel; }
+
+  // Of an axis as digits of a point: a vector counts once.
+  Value* PointExtent(int axis) {
+    if (!LanesArePoints() || axis != version_.lane_axis) return ExtentOf(axis);
+    return b_.CreateUDiv(ExtentOf(axis), b_.getInt64(lanes_), "vectors");
+  }
+
+  void EmitPoints(int lanes) {
+    lanes_ = lanes;
+    if (version_.lanes > 1) emitter_.SetLanes(version_.lane_axis, b_.getInt64(0), 1, nullptr);
+    const auto are_whole = [this](int buffer, const std::vector<ExprId>& indices) { return IsWhole(buffer, indices); };
+    emitter_.SetWholeVectors(lanes > 1 ? ScalarEmitter::AreWhole(are_whole) : nullptr);
+    Value* count = b_.getInt64(1);
+    for (int axis : ParallelAxes()) count = b_.CreateMul(count, PointExtent(axis), "points");
+    Value* block = b_.CreateZExt(device::EmitBlockId(b_), b_.getInt64Ty(), "block");
+    Value* blocks = b_.CreateZExt(device::EmitGridDim(b_), b_.getInt64Ty(), "blocks");
+    Value* points = b_.getInt64(version_.points());
+    Value* first = b_.CreateMul(block, points, "first");
+    Value* step = b_.CreateMul(blocks, points, "stride");
+    if (!Shares()) first = b_.CreateAdd(first, thread_, "first.of_thread");
+    EmitLoop(b_, first, count, step, "point", [&](Value* point) {
+      if (Packs()) point = OwnPoint(point, count);
+      SetPoint(point);
+      EmitStages();
+      emitter_.Forget();
+    });
+  }
+
+  // Threads without a point of their own repeat the last one, but for its effects.
+  Value* OwnPoint(Value* first, Value* count) {
+    Value* point = b_.CreateAdd(first, point_thread_, "point.own");
+    has_point_ = b_.CreateICmpSLT(point, count, "has_point");
+    return b_.CreateSelect(has_point_, point, b_.CreateSub(count, b_.getInt64(1)), "point.known");
+  }
+
+  // Reads the point's number as digits, one per parallel axis, the last axis fastest.
+  void SetPoint(Value* point) {
+    const std::vector<int> axes = ParallelAxes();
     for (size_t i = axes.size(); i-- > 0;) {
-      if (i == 0) {
-        emitter_.SetAxis(axes[i], point);
+      Value* digit = point;
+      if (i > 0) {
+        digit = b_.CreateURem(point, PointExtent(axes[i]), "index");
+        point = b_.CreateUDiv(point, PointExtent(axes[i]), "rest");
+      }
+      if (LanesArePoints() && axes[i] == version_.lane_axis) {
+        emitter_.SetLanes(axes[i], b_.CreateMul(digit, b_.getInt64(lanes_), "lane.first"), lanes_, nullptr);
       } else {
-        emitter_.SetAxis(axes[i], b_.CreateURem(point, ExtentOf(axes[i]), "index"));
-        point = b_.CreateUDiv(point, ExtentOf(axes[i]), "rest");
+        emitter_.SetAxis(axes[i], digit);
       }
     }
+  }
+
+  // ---- Stages ----
+
+  void EmitStages() {
+    bool keeps = false;
+    for (const Stage& stage : plan_.stages) {
+      EmitStage(stage);
+      keeps |= Keeps(stage);
+    }
+    // The next point writes the row buffers that slower threads may still read.
+    if (Shares() && keeps && !private_) device::EmitBarrier(b_);
   }
 
   // Accumulators are stack slots that SROA turns into registers; null for statements that only store.
@@ -86,31 +196,71 @@ class CudaLoopEmitter {
       for (size_t i = 0; i < stage.statements.size(); ++i) EmitStatement(stage, stage.statements[i], accumulators[i]);
     });
     CloseAccumulators(stage, accumulators);
-    if (SharesRows() && WritesRows(stage)) device::EmitBarrier(b_);
+    if (Shares() && Keeps(stage) && !private_) device::EmitBarrier(b_);
   }
 
-  // Loops of one thread, but for the last, which the threads of a block share.
+  // Loops of one thread, but for one that the point's threads share: of rows the last, of columns the first.
   void EmitStageLoops(const Stage& stage, size_t depth, llvm::function_ref<void()> body) {
     if (depth == stage.axes.size()) return body();
     const int axis = stage.axes[depth];
-    const bool shared = SharesRows() && depth + 1 == stage.axes.size();
-    Value* from = shared ? thread_ : b_.getInt64(0);
-    Value* step = b_.getInt64(shared ? version_.threads : 1);
-    EmitLoop(b_, from, ExtentOf(axis), step, shared ? "shared" : "tile", [&](Value* index) {
-      emitter_.SetAxis(axis, index);
+    const size_t shared_depth = version_.shape == RunShape::kColumns ? 0 : stage.axes.size() - 1;
+    const bool shared = Shares() && depth == shared_depth;
+    const int lanes = axis == version_.lane_axis ? lanes_ : 1;
+    Value* from = shared ? sharer_ : b_.getInt64(0);
+    if (lanes > 1) from = b_.CreateMul(from, b_.getInt64(lanes), "lane.first");
+    Value* step = b_.getInt64((shared ? sharers_ : 1) * lanes);
+    Value* end = EmitLoop(b_, from, ExtentOf(axis), step, shared ? "shared" : "tile", [&](Value* index) {
+      if (lanes > 1) {
+        emitter_.SetLanes(axis, index, lanes, nullptr);
+      } else {
+        emitter_.SetAxis(axis, index);
+      }
       EmitStageLoops(stage, depth + 1, body);
     });
+    if (shared && IsCheap(stage)) Unroll(llvm::cast<llvm::PHINode>(end));
+    if (lanes > 1) emitter_.SetLanes(axis, b_.getInt64(0), 1, nullptr);
     emitter_.Forget();
   }
 
-  bool WritesRows(const Stage& stage) const {
-    for (const Statement& s : stage.statements) {
-      if (plan_.buffers[s.buffer].kind == BufferKind::kRow) return true;
+  // Whether a stage waits for memory rather than for what it computes, and only reads: several steps of its loop at
+  // once keep more of memory busy.
+  bool IsCheap(const Stage& stage) const {
+    constexpr int kMostCost = 8;
+    if (stage.statements.size() > 2) return false;  // their sums take registers
+    if (!std::all_of(stage.statements.begin(), stage.statements.end(),
+                     [&](const Statement& s) { return Reduces(s); })) {
+      return false;
     }
-    return false;
+    int cost = 0;
+    for (ExprId id : ReachableExprs(plan_)) {
+      if (plan_.exprs[id].kind == ExprKind::kOp) cost += ScalarCost(plan_.exprs[id].op);
+    }
+    return cost <= kMostCost;
+  }
+
+  // Has LLVM run four steps of a loop, of which `index` counts, in one.
+  void Unroll(llvm::PHINode* index) {
+    llvm::LLVMContext& context = b_.getContext();
+    llvm::Metadata* count[] = {llvm::MDString::get(context, "llvm.loop.unroll.count"),
+                               llvm::ConstantAsMetadata::get(b_.getInt32(4))};
+    llvm::MDNode* loop = llvm::MDNode::getDistinct(context, {nullptr, llvm::MDNode::get(context, count)});
+    loop->replaceOperandWith(0, loop);
+    index->getIncomingBlock(1)->getTerminator()->setMetadata(llvm::LLVMContext::MD_loop, loop);
+  }
+
+  // Whether a later stage reads what `stage` writes to memory.
+  bool Keeps(const Stage& stage) const {
+    return std::any_of(stage.statements.begin(), stage.statements.end(),
+                       [&](const Statement& s) { return IsKept(plan_, s.buffer); });
   }
 
   bool Reduces(const Statement& s) const { return !s.reduce_axes.empty() && !IsScan(plan_, s); }
+
+  // Lanes of a statement of `stage`: those of the point, or of the stage's own loop.
+  int LanesOf(const Stage& stage) const {
+    const bool here = std::find(stage.axes.begin(), stage.axes.end(), version_.lane_axis) != stage.axes.end();
+    return here || LanesArePoints() ? lanes_ : 1;
+  }
 
   std::vector<llvm::AllocaInst*> OpenAccumulators(const Stage& stage) {
     std::vector<llvm::AllocaInst*> slots;
@@ -120,14 +270,15 @@ class CudaLoopEmitter {
         continue;
       }
       llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
-      slots.push_back(entry.CreateAlloca(RegisterType(b_.getContext(), s.accumulate, 1), nullptr, "accumulator"));
-      b_.CreateStore(EmitNeutral(b_, s.combiner, s.accumulate, 1), slots.back());
+      llvm::Type* type = RegisterType(b_.getContext(), s.accumulate, LanesOf(stage));
+      slots.push_back(entry.CreateAlloca(type, nullptr, "accumulator"));
+      b_.CreateStore(EmitNeutral(b_, s.combiner, s.accumulate, LanesOf(stage)), slots.back());
     }
     return slots;
   }
 
   void EmitStatement(const Stage& stage, const Statement& s, llvm::AllocaInst* accumulator) {
-    Value* value = emitter_.Emit(s.value);
+    Value* value = accumulator != nullptr ? emitter_.EmitLanes(s.value) : emitter_.Emit(s.value);
     if (IsScan(plan_, s)) {
       EmitScanStep(s, value, accumulator);
     } else if (accumulator != nullptr) {
@@ -136,14 +287,22 @@ class CudaLoopEmitter {
       b_.CreateStore(sum, accumulator);
     } else if (plan_.buffers[s.buffer].kind == BufferKind::kLocal) {
       emitter_.SetLocal(s.buffer, value);
-    } else if (SharesRows() && stage.axes.empty()) {
-      // Once per row: every thread has the value, one writes it.
-      EmitIf(b_, b_.CreateICmpEQ(thread_, b_.getInt64(0), "is_first"), "once",
-             [&] { emitter_.Store(s.buffer, s.indices, value); });
-      emitter_.Forget();
     } else {
-      emitter_.Store(s.buffer, s.indices, value);
+      EmitStore(stage, s, value);
     }
+  }
+
+  // What all threads of a point have, one of them writes; what belongs to no point, none.
+  void EmitStore(const Stage& stage, const Statement& s, Value* value) {
+    Value* writes = nullptr;
+    if (Shares() && stage.axes.empty()) writes = b_.CreateICmpEQ(sharer_, b_.getInt64(0), "is_first");
+    const bool own_row = plan_.buffers[s.buffer].kind == BufferKind::kRow;
+    if (Packs() && !own_row) writes = writes == nullptr ? has_point_ : b_.CreateAnd(writes, has_point_, "writes");
+    if (writes == nullptr) return emitter_.Store(s.buffer, s.indices, value);
+    EmitIf(b_, writes, "store", [&] {
+      emitter_.Store(s.buffer, s.indices, value);
+      emitter_.Forget();
+    });
   }
 
   void EmitScanStep(const Statement& s, Value* value, llvm::AllocaInst* slot) {
@@ -159,23 +318,28 @@ class CudaLoopEmitter {
       if (!Reduces(stage.statements[i])) continue;
       const Statement& s = stage.statements[i];
       Value* own = b_.CreateLoad(accumulators[i]->getAllocatedType(), accumulators[i], "own");
+      if (own->getType()->isVectorTy() && !LanesArePoints()) {
+        own = EmitLaneReduction(b_, target_, s.combiner, s.accumulate, own);
+      }
       partials.push_back({s.combiner, s.accumulate, own});
     }
-    std::vector<Value*> results;
-    if (SharesRows()) {
-      results = EmitBlockReduce(b_, target_, version_.threads, partials);
-    } else {
-      for (const PartialResult& p : partials) results.push_back(p.value);
-    }
+    const std::vector<Value*> results = CombineThreads(partials);
     size_t next = 0;
-    for (size_t i = 0; i < accumulators.size(); ++i) {
-      if (!Reduces(stage.statements[i])) continue;
-      const Statement& s = stage.statements[i];
+    for (const Statement& s : stage.statements) {
+      if (!Reduces(s)) continue;
       assert(plan_.buffers[s.buffer].kind == BufferKind::kLocal);
       const DType stored = plan_.buffers[s.buffer].dtype;
       Value* result = results[next++];
       emitter_.SetLocal(s.buffer, EmitScalarOp(b_, target_, OpKind::kCast, s.accumulate, stored, {result}));
     }
+  }
+
+  std::vector<Value*> CombineThreads(const std::vector<PartialResult>& partials) {
+    if (version_.shape == RunShape::kRows) return EmitRowReduce(b_, target_, version_.row_threads, partials);
+    if (version_.shape == RunShape::kColumns) return EmitColumnReduce(b_, target_, version_.threads, partials);
+    std::vector<Value*> own;
+    for (const PartialResult& p : partials) own.push_back(p.value);
+    return own;
   }
 
   const EmitTarget target_{.fma = true};
@@ -185,7 +349,13 @@ class CudaLoopEmitter {
   KernelFrame frame_;
   llvm::Function* function_;
   ScalarEmitter emitter_;
+  const bool private_;  // no thread reads what another wrote
   Value* thread_;
+  Value* point_thread_ = nullptr;  // which of the block's points is this thread's
+  Value* sharer_ = nullptr;        // which of the point's threads this is
+  int sharers_ = 1;
+  Value* has_point_ = nullptr;  // where threads pack: whether the point is one of the plan's
+  int lanes_ = 1;               // of what is being emitted
 };
 
 }  // namespace
@@ -196,7 +366,12 @@ absl::Status EmitCudaLoops(const KernelPlan& plan, const CudaSchedule& schedule,
     return absl::UnimplementedError(absl::StrCat("kernel ", name, ": products have no GPU form"));
   }
   for (size_t i = 0; i < schedule.versions.size(); ++i) {
-    CudaLoopEmitter(plan, schedule.versions[i], module, absl::StrCat(name, "_v", i)).Emit();
+    const std::string version = absl::StrCat(name, "_v", i);
+    if (schedule.versions[i].shape == RunShape::kTransposed) {
+      EmitTransposition(plan, schedule.versions[i], module, version);
+    } else {
+      CudaLoopEmitter(plan, schedule.versions[i], module, version).Emit();
+    }
   }
   return absl::OkStatus();
 }

@@ -2,15 +2,27 @@
 
 #include <algorithm>
 #include <cassert>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/cuda/cuda_access.h"
+#include "codegen/cuda/transpose_tiles.h"
 #include "codegen/plan_queries.h"
 
 namespace tailor {
 namespace {
 
+using RunShape = CudaVersion::Shape;
+
 constexpr int64_t kMaxElementBlocks = 4096;  // several waves of every GPU there is; loops do the rest
 constexpr int64_t kMaxRowBlocks = 65536;
+constexpr int64_t kMaxScratchBlocks = 512;  // of which each has a row of its own in global memory
+constexpr int kBlockThreads = 256;
+constexpr int kLongThreads = 512;  // of rows longer than kLong elements: few of them have to keep all of memory busy
+constexpr int64_t kLong = 8192;
+constexpr int kPackedThreads = 128;  // of blocks that hold several rows
+constexpr int64_t kCell = 8;         // bytes of one partial result
 
 int64_t MaxOf(const KernelPlan& plan, const Extent& extent) {
   return extent.is_constant() ? extent.constant : plan.dims[extent.slot].max;
@@ -21,20 +33,16 @@ bool HasOrderedAxes(const KernelPlan& plan) {
                      [](const Axis& axis) { return axis.role == AxisRole::kOrdered; });
 }
 
-struct Access {
-  int buffer;
-  std::vector<ExprId> indices;
-};
+bool Reduces(const KernelPlan& plan) {
+  return std::any_of(plan.stages.begin(), plan.stages.end(), [](const Stage& stage) {
+    return std::any_of(stage.statements.begin(), stage.statements.end(),
+                       [](const Statement& s) { return !s.reduce_axes.empty(); });
+  });
+}
 
 // The memory accesses inside loops over tile axes; all of them where there are none.
 std::vector<Access> InnerAccesses(const KernelPlan& plan) {
-  std::vector<Access> all, inner;
-  for (const Expr& e : plan.exprs) {
-    if (e.kind == ExprKind::kLoad) all.push_back({e.ref, e.args});
-  }
-  for (const Stage& stage : plan.stages) {
-    for (const Statement& s : stage.statements) all.push_back({s.buffer, s.indices});
-  }
+  std::vector<Access> all = AccessesOf(plan), inner;
   for (const Access& access : all) {
     bool varies = false;
     for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
@@ -46,79 +54,231 @@ std::vector<Access> InnerAccesses(const KernelPlan& plan) {
   return inner.empty() ? all : inner;
 }
 
-// Whether neighbours along `axis` are neighbours in memory.
-bool IsContiguous(KernelPlan& plan, const Access& access, int axis) {
-  const Buffer& buffer = plan.buffers[access.buffer];
-  if (access.indices.empty() || buffer.layout != ConstantLayout::kRowMajor) return false;
-  for (size_t d = 0; d + 1 < access.indices.size(); ++d) {
-    if (DependsOn(plan, access.indices[d], axis)) return false;
+int LastAxis(const KernelPlan& plan, AxisRole role) {
+  int last = -1;
+  for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
+    if (plan.axes[axis].role == role) last = axis;
   }
-  const ExprId step = CoefficientOf(plan, access.indices.back(), axis);
-  return step >= 0 && plan.exprs[step].kind == ExprKind::kExtent && plan.exprs[step].extent == Extent{.constant = 1};
+  return last;
 }
 
 // Threads of a block follow the axis along which most accesses are contiguous: a warp then reads whole lines.
-CudaVersion::Shape ChooseShape(const KernelPlan& original) {
-  if (HasOrderedAxes(original)) return CudaVersion::Shape::kThreadPerElement;
-  if (HasScratch(original)) return CudaVersion::Shape::kBlockPerRow;
+RunShape ChooseShape(const KernelPlan& original) {
+  if (HasOrderedAxes(original)) return RunShape::kThreadPerElement;
+  if (HasScratch(original)) return RunShape::kRows;
   KernelPlan plan = original;  // coefficient queries append expressions
   const std::vector<Access> accesses = InnerAccesses(plan);
-  int64_t parallel = 0, tile = -1;
+  int64_t parallel = 0, tile = -1, work = 1;
   for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
-    int64_t& best = plan.axes[axis].role == AxisRole::kParallel ? parallel : tile;
+    const bool is_tile = plan.axes[axis].role == AxisRole::kTile;
+    int64_t& best = is_tile ? tile : parallel;
     best = std::max<int64_t>(best, std::count_if(accesses.begin(), accesses.end(), [&](const Access& access) {
                                return IsContiguous(plan, access, axis);
                              }));
+    if (is_tile) work = std::max(work, MaxOf(plan, plan.axes[axis].extent));
   }
-  return tile > parallel ? CudaVersion::Shape::kBlockPerRow : CudaVersion::Shape::kThreadPerElement;
+  if (tile > parallel) return RunShape::kRows;
+  constexpr int64_t kShared = 16;  // elements of a column that are worth sharing
+  return Reduces(plan) && work >= kShared ? RunShape::kColumns : RunShape::kThreadPerElement;
 }
 
-// As many threads as the longest loop of a row can use, whole warps, at most 256.
-int ThreadsForRows(const KernelPlan& plan, int warp_size) {
-  int64_t longest = 1;
+// The last axis of all loops within rows; -1 where they differ or are none.
+int RowAxis(const KernelPlan& plan) {
+  int axis = -1;
   for (const Stage& stage : plan.stages) {
-    if (!stage.axes.empty()) longest = std::max(longest, MaxOf(plan, plan.axes[stage.axes.back()].extent));
+    if (stage.axes.empty()) continue;
+    if (axis >= 0 && stage.axes.back() != axis) return -1;
+    axis = stage.axes.back();
   }
-  int threads = warp_size;
-  while (threads < 256 && threads < longest) threads *= 2;
-  return threads;
+  return axis;
 }
 
-int64_t PartialBytes(const KernelPlan& plan, int threads, int warp_size) {
-  if (threads == warp_size) return 0;
+int64_t MostReductions(const KernelPlan& plan) {
   int64_t most = 0;
   for (const Stage& stage : plan.stages) {
     most = std::max<int64_t>(most, std::count_if(stage.statements.begin(), stage.statements.end(),
                                                  [](const Statement& s) { return !s.reduce_axes.empty(); }));
   }
-  return (most * (threads / warp_size) * 8 + 63) / 64 * 64;
+  return most;
 }
 
-// `rows`, whose buffers take `row_bytes`, with these in shared memory where they fit: always, under a bound on the one
-// slot they depend on, or never.
-std::vector<CudaVersion> PlaceRows(const KernelPlan& plan, const DimExpr& row_bytes, int64_t budget,
-                                   const CudaVersion& rows) {
-  CudaVersion shared = rows, scratch = rows;
-  shared.rows_in_shared = true;
-  shared.shared_bytes = rows.partial_bytes + row_bytes;
-  scratch.shared_bytes = rows.partial_bytes;
-  scratch.scratch_bytes = row_bytes;
-  if (auto bytes = row_bytes.constant()) return {*bytes <= budget ? shared : scratch};
-  const std::vector<SymbolId> slots = row_bytes.Symbols();
-  if (slots.size() != 1) return {scratch};
-  std::vector<int64_t> dims(plan.dims.size(), 0);
-  int64_t low = 0, high = budget + 1;  // fits at low; a byte an element, so not at high
-  while (high - low > 1) {
-    const int64_t middle = low + (high - low) / 2;
-    dims[slots[0]] = middle;
-    (row_bytes.Evaluate(dims).value_or(INT64_MAX) <= budget ? low : high) = middle;
+// Rough cycles of all scalar ops.
+int CostOf(const KernelPlan& plan) {
+  int cost = 0;
+  for (ExprId id : ReachableExprs(plan)) {
+    if (plan.exprs[id].kind == ExprKind::kOp) cost += ScalarCost(plan.exprs[id].op);
   }
-  if (plan.dims[slots[0]].max <= low) return {shared};
-  shared.version.guards = {{.kind = Guard::Kind::kAtMost, .slot = slots[0], .number = low}};
-  return {shared, scratch};
+  return cost;
+}
+
+// Cells of shared memory that one reduction takes.
+int64_t Cells(const CudaVersion& version, int warp_size) {
+  if (version.shape == RunShape::kColumns) return version.threads;
+  return version.row_threads <= warp_size ? 0 : version.row_threads / warp_size;
+}
+
+class RowScheduler {
+ public:
+  RowScheduler(const KernelPlan& plan, const TargetTraits& traits, const DimExpr& rows, Version version)
+      : plan_(plan), traits_(traits), rows_(rows), row_bytes_(RowBytes(plan)), axis_(RowAxis(plan)) {
+    if (axis_ >= 0) longest_ = MaxOf(plan, plan.axes[axis_].extent);
+    base_.lanes = axis_ < 0 ? 1 : LanesAlong(plan, axis_, version.no_broadcast);
+    base_.lane_axis = base_.lanes > 1 ? axis_ : -1;
+    base_.version = std::move(version);
+    base_.shape = RunShape::kRows;
+  }
+
+  // Rows of a few threads, of a warp, of a block.
+  std::vector<CudaVersion> Run() {
+    for (int threads : {8, traits_.warp_size}) {
+      if (TryPacked(threads)) return std::move(versions_);
+    }
+    if (axis_ >= 0 && longest_ > kLong && !plan_.axes[axis_].extent.is_constant()) {
+      AddBlocks(kBlockThreads, kLong);
+    }
+    AddBlocks(longest_ > kLong && IsSmall() ? kLongThreads : kBlockThreads, longest_);
+    return std::move(versions_);
+  }
+
+ private:
+  // The longest row that so many threads should have: a warp has several vectors each, less than one hardly more than
+  // one.
+  int64_t Reach(int threads) const { return int64_t{threads} * base_.lanes * (threads < traits_.warp_size ? 2 : 8); }
+
+  // Adds a version with several rows a block. True if no row is longer than it takes.
+  bool TryPacked(int row_threads) {
+    if (axis_ < 0) return false;
+    CudaVersion version = base_;
+    version.threads = kPackedThreads;
+    version.row_threads = row_threads;
+    const int64_t reach = Reach(row_threads);
+    const Extent& extent = plan_.axes[axis_].extent;
+    const bool fits_all = longest_ <= reach;
+    if (!fits_all && extent.is_constant()) return false;
+    const auto bytes = BytesAt(extent, reach);
+    if (!bytes || *bytes * version.points() > traits_.regional_bytes) return false;
+    if (!fits_all) {
+      version.version.guards.push_back({.kind = Guard::Kind::kAtMost, .slot = extent.slot, .number = reach});
+    }
+    version.blocks = DimExpr::Min(DimExpr::CeilDiv(rows_, version.points()), kMaxRowBlocks);
+    version.rows_in_shared = true;
+    version.shared_bytes = row_bytes_ * version.points();
+    version.scratch_bytes = 0;
+    versions_.push_back(std::move(version));
+    return fits_all;
+  }
+
+  // What row buffers take where the row's extent is `length`; none if they depend on more.
+  std::optional<int64_t> BytesAt(const Extent& extent, int64_t length) const {
+    if (auto bytes = row_bytes_.constant()) return bytes;
+    const std::vector<SymbolId> slots = row_bytes_.Symbols();
+    if (extent.is_constant() || slots.size() != 1 || slots[0] != extent.slot) return std::nullopt;
+    std::vector<int64_t> dims(plan_.dims.size(), 0);
+    dims[slots[0]] = length;
+    return row_bytes_.Evaluate(dims);
+  }
+
+  // Whether a thread gets by with the registers that it has in a block of kLongThreads.
+  bool IsSmall() const { return MostReductions(plan_) <= 2 && CostOf(plan_) <= 64; }
+
+  // For rows of at most `reach` elements, which is no bound where it is longest_.
+  void AddBlocks(int most_threads, int64_t reach) {
+    CudaVersion version = base_;
+    if (reach < longest_) {
+      const Extent& extent = plan_.axes[axis_].extent;
+      version.version.guards.push_back({.kind = Guard::Kind::kAtMost, .slot = extent.slot, .number = reach});
+    }
+    version.threads = traits_.warp_size;
+    while (version.threads < most_threads && version.threads * version.lanes < longest_) version.threads *= 2;
+    version.row_threads = version.threads;
+    version.blocks = DimExpr::Min(rows_, kMaxRowBlocks);
+    const int64_t cells = MostReductions(plan_) * Cells(version, traits_.warp_size);
+    version.partial_bytes = (cells * kCell + 63) / 64 * 64;
+    PlaceRows(version, reach);
+  }
+
+  // Row buffers lie in shared memory where they fit: always, under a bound on the one slot they depend on, or never.
+  void PlaceRows(const CudaVersion& rows, int64_t reach) {
+    CudaVersion shared = rows, scratch = rows;
+    shared.rows_in_shared = true;
+    shared.shared_bytes = rows.partial_bytes + row_bytes_;
+    shared.scratch_bytes = 0;
+    scratch.shared_bytes = rows.partial_bytes;
+    scratch.scratch_bytes = row_bytes_;
+    scratch.blocks = DimExpr::Min(rows_, kMaxScratchBlocks);
+    const int64_t budget = traits_.regional_bytes - rows.partial_bytes;
+    if (auto bytes = row_bytes_.constant()) return versions_.push_back(*bytes <= budget ? shared : scratch);
+    const std::vector<SymbolId> slots = row_bytes_.Symbols();
+    if (slots.size() != 1) return versions_.push_back(scratch);
+    const bool is_length = axis_ >= 0 && plan_.axes[axis_].extent.slot == slots[0];
+    const int64_t most = is_length ? reach : plan_.dims[slots[0]].max;
+    const int64_t fitting = LongestWithin(budget, slots[0]);
+    if (most <= fitting) return versions_.push_back(shared);
+    shared.version.guards.push_back({.kind = Guard::Kind::kAtMost, .slot = slots[0], .number = fitting});
+    versions_.push_back(shared);
+    versions_.push_back(scratch);
+  }
+
+  // The greatest value of `slot`, alone, at which row buffers take no more than `budget`.
+  int64_t LongestWithin(int64_t budget, SymbolId slot) const {
+    std::vector<int64_t> dims(plan_.dims.size(), 0);
+    int64_t low = 0, high = budget + 1;  // fits at low; a byte an element, so not at high
+    while (high - low > 1) {
+      const int64_t middle = low + (high - low) / 2;
+      dims[slot] = middle;
+      (row_bytes_.Evaluate(dims).value_or(INT64_MAX) <= budget ? low : high) = middle;
+    }
+    return low;
+  }
+
+  const KernelPlan& plan_;
+  const TargetTraits& traits_;
+  const DimExpr rows_;
+  const DimExpr row_bytes_;
+  const int axis_;
+  int64_t longest_ = 1;
+  CudaVersion base_;
+  std::vector<CudaVersion> versions_;
+};
+
+CudaVersion ThreadPerElement(const KernelPlan& plan, const DimExpr& elements, Version version) {
+  CudaVersion out{.shared_bytes = 0, .scratch_bytes = 0};
+  const int axis = LastAxis(plan, AxisRole::kParallel);
+  out.lanes = axis < 0 || HasOrderedAxes(plan) ? 1 : LanesAlong(plan, axis, version.no_broadcast);
+  out.lane_axis = out.lanes > 1 ? axis : -1;
+  out.blocks = DimExpr::Min(DimExpr::CeilDiv(elements, out.threads * out.lanes), kMaxElementBlocks);
+  out.version = std::move(version);
+  return out;
+}
+
+CudaVersion Columns(const KernelPlan& plan, const TargetTraits& traits, const DimExpr& elements, Version version) {
+  CudaVersion out{.version = std::move(version), .shape = RunShape::kColumns, .scratch_bytes = 0};
+  out.partial_bytes = MostReductions(plan) * Cells(out, traits.warp_size) * kCell;
+  out.shared_bytes = out.partial_bytes;
+  out.blocks = DimExpr::Min(DimExpr::CeilDiv(elements, out.points()), kMaxRowBlocks);
+  return out;
+}
+
+CudaVersion Transposed(const KernelPlan& plan, const Transposition& how) {
+  CudaVersion out{.shape = RunShape::kTransposed, .threads = kTransposeThreads, .scratch_bytes = 0};
+  out.shared_bytes = how.SharedBytes(plan);
+  DimExpr tiles = 1;
+  for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
+    const DimExpr extent = OverSlots(plan.axes[axis].extent);
+    const bool is_tiled = axis == how.stored || axis == how.loaded;
+    tiles = tiles * (is_tiled ? DimExpr::CeilDiv(extent, kTransposeTile) : extent);
+  }
+  out.blocks = DimExpr::Min(tiles, kMaxRowBlocks);
+  return out;
 }
 
 }  // namespace
+
+int CudaVersion::points() const {
+  constexpr int kWarp = 32;
+  if (shape == RunShape::kColumns) return kWarp;
+  return shape == RunShape::kRows ? threads / row_threads : threads;
+}
 
 CudaSchedule ScheduleCudaLoops(const KernelPlan& plan, const TargetTraits& traits) {
   assert(!plan.contraction && plan.links.empty());
@@ -126,23 +286,34 @@ CudaSchedule ScheduleCudaLoops(const KernelPlan& plan, const TargetTraits& trait
   for (const Axis& axis : plan.axes) {
     if (axis.role == AxisRole::kParallel) elements = elements * OverSlots(axis.extent);
   }
-  CudaVersion version{.shape = ChooseShape(plan), .shared_bytes = 0, .scratch_bytes = 0};
-  if (version.shape == CudaVersion::Shape::kThreadPerElement) {
-    version.blocks = DimExpr::Min(DimExpr::CeilDiv(elements, version.threads), kMaxElementBlocks);
-    return {{version}};
+  if (const auto transposition = FindTransposition(plan)) return {{Transposed(plan, *transposition)}};
+  const RunShape shape = ChooseShape(plan);
+  CudaSchedule schedule;
+  for (Version& version : BroadcastVersions(plan)) {
+    std::vector<CudaVersion>& all = schedule.versions;
+    if (shape == RunShape::kRows) {
+      const std::vector<CudaVersion> rows = RowScheduler(plan, traits, elements, std::move(version)).Run();
+      all.insert(all.end(), rows.begin(), rows.end());
+    } else if (shape == RunShape::kColumns) {
+      all.push_back(Columns(plan, traits, elements, std::move(version)));
+    } else {
+      all.push_back(ThreadPerElement(plan, elements, std::move(version)));
+    }
   }
-  version.threads = ThreadsForRows(plan, traits.warp_size);
-  version.blocks = DimExpr::Min(elements, kMaxRowBlocks);
-  version.partial_bytes = PartialBytes(plan, version.threads, traits.warp_size);
-  return {PlaceRows(plan, RowBytes(plan), traits.regional_bytes - version.partial_bytes, version)};
+  return schedule;
 }
 
 std::string CudaVersion::ShapeText() const {
+  const std::string vectors = lanes > 1 ? absl::StrCat(", lanes ", lanes) : "";
   switch (shape) {
     case Shape::kThreadPerElement:
-      return "thread per element";
-    case Shape::kBlockPerRow:
-      return "block per row";
+      return absl::StrCat("thread per element", vectors);
+    case Shape::kRows:
+      return absl::StrCat(row_threads, " threads per row", vectors);
+    case Shape::kColumns:
+      return "columns";
+    case Shape::kTransposed:
+      return "transposed tiles";
     default:
       return absl::StrCat("tile ", tile.Text());
   }

@@ -17,7 +17,9 @@ namespace tailor {
 struct CudaVersion {
   enum class Shape : uint8_t {
     kThreadPerElement,  // a grid-stride loop over the parallel axes; tile axes are loops of one thread
-    kBlockPerRow,       // a block takes a point of the parallel axes; its threads share the tile axes
+    kRows,              // `row_threads` neighbouring threads take a point of the parallel axes and share its tile axes
+    kColumns,           // the lanes of a warp take neighbouring points, the warps of a block share their tile axes
+    kTransposed,        // a block takes a tile of two axes, through shared memory (transpose_tiles.h)
     kProductTile,       // a block takes a tile of a product's result
   };
   Version version;
@@ -25,6 +27,11 @@ struct CudaVersion {
   int threads = 256;  // of a block
   // Blocks whose registers must fit a multiprocessor at the same time; 0: what the assembler makes of it.
   int resident_blocks = 0;
+  int row_threads = 256;  // kRows: a part of a warp, a warp, or the whole block
+  // Where they lie so in memory (which the kernel looks at), a thread takes so many neighbours along `lane_axis` at
+  // once.
+  int lanes = 1;
+  int lane_axis = -1;
   // DimExprs over slots (symbol i is slot i), as in Schedule.
   DimExpr blocks;
   DimExpr shared_bytes;   // dynamic shared memory of a block
@@ -32,11 +39,14 @@ struct CudaVersion {
   bool together = false;  // the blocks meet at barriers of the whole grid
   // Row buffers lie in the block's shared memory, else in global scratch.
   bool rows_in_shared = false;
-  // Shared memory before the row buffers: one 8-byte cell a warp for each reduction of a stage.
+  // Shared memory before the row buffers: for each reduction of a stage one 8-byte cell a warp, or, of columns, a
+  // thread.
   int64_t partial_bytes = 0;
   ProductTile tile;  // of kProductTile
 
-  std::string ShapeText() const;  // "block per row"
+  std::string ShapeText() const;  // "32 threads per row, lanes 4"
+  // Points of the parallel axes that a block has at hand at once.
+  int points() const;
   std::string Text() const;
 };
 
@@ -46,7 +56,10 @@ struct CudaSchedule {
   std::string Text() const;
 };
 
-// Requires a plan that is neither a contraction nor a chain.
+// Versions of loops and rows (BladeDISC section 5.2.1; AStitch section 3.3 for rows that are many and short): void
+// broadcasts or not, rows of a few threads, of a warp, or of a block. Loops that read along another axis than they
+// write go through tiles. Requires a plan that is neither a contraction nor
+// a chain.
 CudaSchedule ScheduleCudaLoops(const KernelPlan& plan, const TargetTraits& traits);
 
 }  // namespace tailor

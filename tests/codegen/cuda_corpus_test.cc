@@ -14,6 +14,7 @@
 #include "codegen/cuda/device_images.h"
 #include "codegen/cuda/emit_cuda_loops.h"
 #include "graph/text.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/every_op.h"
 #include "tests/support/random_graph.h"
@@ -48,6 +49,16 @@ class Corpus {
   std::map<std::string, KernelPlan> plans_;
 };
 
+// The plan of the kernel "k<i>_v<j>" that `status` names.
+std::string PlanNamed(const std::vector<KernelPlan>& plans, const absl::Status& status) {
+  const std::string message(status.message());
+  const size_t at = message.find("kernel k");
+  if (at == std::string::npos) return "";
+  const KernelPlan& plan = plans.at(std::stoul(message.substr(at + 8)));
+  return absl::StrCat("\n", plan.name, "\n", plan.Text(),
+                      ScheduleCudaLoops(plan, FindCudaTarget("sm_90")->traits).Text());
+}
+
 // Emits all of `plans` and assembles them, one image a target.
 void ExpectAssembles(const std::vector<KernelPlan>& plans, const std::vector<CudaTarget>& targets) {
   const EmitDeviceModule emit = [&](const CudaTarget& target, int number, llvm::Module& module) -> absl::Status {
@@ -61,8 +72,15 @@ void ExpectAssembles(const std::vector<KernelPlan>& plans, const std::vector<Cud
   };
   const int modules = static_cast<int>((plans.size() + kKernelsPerModule - 1) / kKernelsPerModule);
   const auto made = MakeDeviceImages(modules, emit, targets, {.threads = 2});
-  ASSERT_TRUE(made.ok()) << made.status();
+  ASSERT_TRUE(made.ok()) << made.status() << PlanNamed(plans, made.status());
   EXPECT_GE(made->images.size(), targets.size());
+  // Mathematics is that of the CPU's kernels: what the machine approximates is not used.
+  for (const BuiltDeviceImage& image : made->images) {
+    if (image.kind != DeviceImageKind::kPtx) continue;
+    const std::string ptx(reinterpret_cast<const char*>(image.bytes.data()), image.bytes.size());
+    for (const char* inexact : {".approx", ".full", ".ftz"})
+      EXPECT_THAT(ptx, testing::Not(testing::HasSubstr(inexact)));
+  }
 }
 
 class CudaCorpus : public testing::Test {
@@ -76,15 +94,17 @@ class CudaCorpus : public testing::Test {
                                             *FindCudaTarget("sm_90a")};
 };
 
-// Each element type on one target in turn, unless all is to be tested.
+// Some element types, each on one target in turn, unless all is to be tested.
 TEST_F(CudaCorpus, EveryOp) {
   for (size_t turn = 0; turn < targets_.size(); ++turn) {
     Corpus corpus(targets_[turn]);
     for (DType dtype : kEveryDType) {
-      if (TestAll() || static_cast<size_t>(dtype) % targets_.size() == turn) corpus.Add(EveryOp(dtype));
+      const bool in_slice = IsFloat(dtype) || dtype == DType::kBool || dtype == DType::kI8 || dtype == DType::kI32;
+      const bool in_turn = in_slice && static_cast<size_t>(dtype) % targets_.size() == turn;
+      if (TestAll() || in_turn) corpus.Add(EveryOp(dtype));
     }
     const std::vector<KernelPlan> plans = corpus.Plans();
-    EXPECT_GT(plans.size(), 200u);
+    EXPECT_GT(plans.size(), 100u);
     ExpectAssembles(plans, {targets_[turn]});
   }
 }

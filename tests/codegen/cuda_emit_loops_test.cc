@@ -45,18 +45,33 @@ TEST(EmitCudaLoops, TheLowestPtxVersionThatServes) {
   ExpectInOrder(PtxOf(BiasTanhPlan(), "sm_90"), {".version 7.8", ".target sm_90", ".visible .entry k_v0("});
 }
 
-TEST(EmitCudaLoops, RowsReduceByShufflesAndSharedMemory) {
-  const std::string ptx = PtxOf(RowSoftmaxPlan(), "sm_80");
-  ExpectInOrder(ptx, {".extern .shared", "tailor_shared", ".visible .entry k_v0(", "ld.global.nc.f32",
-                      "shfl.sync.bfly.b32", "st.shared.f32", "bar.sync", "ld.shared", "bar.sync", "st.shared.f32",
-                      "shfl.sync.bfly.b32", "st.global.f32", ".visible .entry k_v1("});
-  // Where the row does not fit shared memory its exponentials are in global scratch.
-  ExpectInOrder(ptx.substr(ptx.find("k_v1(")), {"ld.global.nc.f32", "st.global.f32", "ld.global.f32", "st.global.f32"});
+// The text of one version's kernel.
+std::string KernelText(const std::string& ptx, const std::string& name) {
+  const size_t begin = ptx.find(".visible .entry " + name + "(");
+  EXPECT_NE(begin, std::string::npos) << name;
+  return ptx.substr(begin, ptx.find("\n}\n", begin) - begin);
 }
 
-TEST(EmitCudaLoops, OneWarpNeedsNoSharedPartials) {
-  const std::string ptx = PtxOf(RowSoftmaxPlan(/*max_columns=*/30), "sm_80");
-  ExpectInOrder(ptx, {".maxntid 32", "shfl.sync.bfly.b32", "st.shared.f32", "bar.sync", "ld.shared.f32", "ret;"});
+TEST(EmitCudaLoops, ElementsThatLieSoAreTakenFourAtATime) {
+  const std::string ptx = PtxOf(BiasTanhPlan(), "sm_80");
+  ExpectInOrder(ptx, {"ld.global.nc.v4.f32", "st.global.v4.f32"});
+  EXPECT_THAT(ptx, Not(HasSubstr(".local")));
+}
+
+TEST(EmitCudaLoops, RowsOfAPartOfAWarpShuffleAndKeepTheirOwnElements) {
+  const std::string ptx = KernelText(PtxOf(RowSoftmaxPlan(), "sm_80"), "k_v0");
+  ExpectInOrder(ptx, {".maxntid 128", "ld.global.nc.v4.f32", "shfl.sync.bfly.b32", ", 4, 31", "st.shared.v4.f32",
+                      "shfl.sync.bfly.b32", "ld.shared.v4.f32", "st.global.v4.f32"});
+  EXPECT_THAT(ptx, Not(HasSubstr("bar.sync")));
+  EXPECT_THAT(ptx, Not(HasSubstr(".local")));
+}
+
+TEST(EmitCudaLoops, RowsOfABlockMeetInSharedMemory) {
+  const std::string ptx = PtxOf(RowSoftmaxPlan(), "sm_80");
+  ExpectInOrder(KernelText(ptx, "k_v2"), {".maxntid 256", "ld.global.nc.v4.f32", "shfl.sync.bfly.b32", ", 16, 31",
+                                          "st.shared.f32", "bar.sync", "ld.shared", "bar.sync", "st.shared.v4.f32"});
+  // Where the row does not fit shared memory its exponentials are in global scratch.
+  ExpectInOrder(KernelText(ptx, "k_v4"), {"ld.global.nc.v4.f32", "st.global.v4.f32", "ld.global.v4.f32"});
 }
 
 TEST(EmitCudaLoops, WideReductionsShuffleTwoWords) {

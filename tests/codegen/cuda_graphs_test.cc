@@ -109,7 +109,7 @@ std::vector<float> Random(size_t count, uint32_t seed) {
 }
 
 TEST_P(CudaGraphs, BecomeOneKernelOfTheRightShape) {
-  const auto shape = GetParam().elementwise ? CudaVersion::Shape::kThreadPerElement : CudaVersion::Shape::kBlockPerRow;
+  const auto shape = GetParam().elementwise ? CudaVersion::Shape::kThreadPerElement : CudaVersion::Shape::kRows;
   EXPECT_EQ(schedule_.versions[0].shape, shape) << plan_.Text();
 }
 

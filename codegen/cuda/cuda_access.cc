@@ -1,0 +1,99 @@
+#include "codegen/cuda/cuda_access.h"
+
+#include <algorithm>
+
+#include "codegen/plan_queries.h"
+
+namespace tailor {
+namespace {
+
+bool IsMemory(const KernelPlan& plan, int buffer) { return plan.buffers[buffer].kind != BufferKind::kLocal; }
+
+bool DependsOnAxis(const KernelPlan& plan, const Access& access, int axis) {
+  return std::any_of(access.indices.begin(), access.indices.end(),
+                     [&](ExprId index) { return DependsOn(plan, index, axis); });
+}
+
+bool IsZero(const KernelPlan& plan, ExprId id) {
+  const Expr& e = plan.exprs[id];
+  return e.kind == ExprKind::kExtent && e.extent == Extent{.constant = 0};
+}
+
+}  // namespace
+
+std::vector<Access> AccessesOf(const KernelPlan& plan) {
+  std::vector<Access> all;
+  for (ExprId id : ReachableExprs(plan)) {
+    const Expr& e = plan.exprs[id];
+    if (e.kind == ExprKind::kLoad && IsMemory(plan, e.ref)) all.push_back({e.ref, e.args});
+  }
+  for (const Stage& stage : plan.stages) {
+    for (const Statement& s : stage.statements) {
+      if (IsMemory(plan, s.buffer)) all.push_back({s.buffer, s.indices});
+    }
+  }
+  return all;
+}
+
+bool IsContiguous(KernelPlan& plan, const Access& access, int axis) {
+  const Buffer& buffer = plan.buffers[access.buffer];
+  if (access.indices.empty() || buffer.layout != ConstantLayout::kRowMajor) return false;
+  for (size_t d = 0; d + 1 < access.indices.size(); ++d) {
+    if (DependsOn(plan, access.indices[d], axis)) return false;
+  }
+  const ExprId step = CoefficientOf(plan, access.indices.back(), axis);
+  return step >= 0 && plan.exprs[step].kind == ExprKind::kExtent && plan.exprs[step].extent == Extent{.constant = 1};
+}
+
+bool LiesInRuns(const KernelPlan& plan, const Access& access, int axis, bool no_broadcast) {
+  const Buffer& buffer = plan.buffers[access.buffer];
+  if (access.indices.empty() || buffer.layout != ConstantLayout::kRowMajor) return false;
+  const Expr* last = &plan.exprs[access.indices.back()];
+  bool whole_rows = buffer.dims.back() == plan.axes[axis].extent;
+  if (no_broadcast && last->kind == ExprKind::kBcastIndex) {
+    whole_rows = whole_rows || buffer.dims.back() == last->extent;
+    last = &plan.exprs[last->args[0]];
+  }
+  if (last->kind != ExprKind::kAxis || last->ref != axis) return false;
+  return std::all_of(access.indices.begin(), access.indices.end() - 1, [&](ExprId index) {
+    return IsZero(plan, index) || (whole_rows && !DependsOn(plan, index, axis));
+  });
+}
+
+int LanesAlong(const KernelPlan& plan, int axis, bool no_broadcast) {
+  int narrowest = 16, widest = 0;
+  for (const Access& access : AccessesOf(plan)) {
+    if (!DependsOnAxis(plan, access, axis)) continue;
+    if (!LiesInRuns(plan, access, axis, no_broadcast)) return 1;
+    const int bytes = SizeOf(plan.buffers[access.buffer].dtype);
+    narrowest = std::min(narrowest, bytes);
+    widest = std::max(widest, bytes);
+  }
+  for (ExprId id : ReachableExprs(plan)) {
+    const Expr& e = plan.exprs[id];
+    if (e.predicate >= 0 && DependsOn(plan, e.predicate, axis)) return 1;
+  }
+  return widest == 0 ? 1 : std::min({8, 16 / narrowest, 32 / widest});
+}
+
+bool IsKept(const KernelPlan& plan, int buffer) {
+  if (plan.buffers[buffer].kind == BufferKind::kRow) return true;
+  if (plan.buffers[buffer].kind != BufferKind::kOutput) return false;
+  const std::vector<ExprId> ids = ReachableExprs(plan);
+  return std::any_of(ids.begin(), ids.end(),
+                     [&](ExprId id) { return plan.exprs[id].kind == ExprKind::kLoad && plan.exprs[id].ref == buffer; });
+}
+
+bool KeptArePrivate(const KernelPlan& plan) {
+  for (const Stage& stage : plan.stages) {
+    for (const Statement& s : stage.statements) {
+      if (!IsKept(plan, s.buffer)) continue;
+      for (const Access& access : AccessesOf(plan)) {
+        if (access.buffer == s.buffer && access.indices != s.indices) return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace tailor

@@ -2,14 +2,15 @@
 //
 //   ROW(id, name, results, parameters, effects, form)
 //
-// `results` and `parameters` are one letter a value: r i32, l i64, f float, p i1, s a pointer to shared memory, g one to
-// global memory, n an i32 constant. `effects` is a function of device_ops.cc, `form` one of lower_device_intrinsics.cc,
-// where alone it is expanded. Semantics are those of the PTX ISA's instructions. For sm_80 and later:
+// `results` and `parameters` are one letter a value: r i32, l i64, f float, p i1, s a pointer to shared memory, g one
+// to global memory, n an i32 constant. `effects` is a function of device_ops.cc, `form` one of
+// lower_device_intrinsics.cc, where alone it is expanded. Semantics are those of the PTX ISA's instructions.
+// For sm_80 and later:
 //
 //   cp_async_N(to, from, bytes)      starts to copy `bytes` <= N bytes and N - bytes zeros; `to`, `from` N-byte aligned
 //   cp_async_commit()                makes the thread's copies since the last commit one group
 //   cp_async_wait(n)                 until at most the n latest groups of the thread are under way
-//   ldmatrix_xN(row)                 N 8x8 matrices of 16-bit elements, lane 8i + j has the address of row j of matrix i,
+//   ldmatrix_xN(row)                 N 8x8 matrices of 16-bit elements, lane 8i + j has row j's address in matrix i,
 //                                    16-byte aligned; `_trans`: transposed
 //   mma_mMnNkK_T(a..., b..., c...)   c + a b in f32, of a [M, K], b [K, N], c [M, N]. With g = lane / 4, t = lane % 4,
 //                                    register i of a lane holds these (row, column), h = 0, 1 the halves of 16 bits:
@@ -24,18 +25,18 @@
 //
 //   mbarrier_init(mbarrier, n)       n arrivals complete a phase; to be ordered before its use by other threads
 //   mbarrier_arrive(mbarrier)        one of them; the result means nothing
-//   mbarrier_arrive_expect(mbarrier, bytes)   one of them, and the phase waits for so many bytes more
+//   mbarrier_arrive_expect(mbarrier, bytes)   one of them; the phase waits for so many bytes more
 //   mbarrier_wait(mbarrier, parity)  until the phase of that parity is complete; the first phase has parity 0
 //   cp_async_arrive(mbarrier)        one of them, when the thread's cp_async copies so far have arrived
 //   fence_mbarrier_init()            makes the thread's initialisations visible to copies
 //   fence_async_proxy()              makes the thread's stores to shared memory visible to copies and wgmma
 //   bulk_copy(to, from, bytes, mbarrier)   starts to copy; the bytes count for the mbarrier; all 16-byte aligned
-//   tensor_load_Nd(to, map, mbarrier, c0, ...)   the box of tensor map `map` at element (..., c0), zeros outside the tensor
+//   tensor_load_Nd(to, map, mbarrier, c0, ...)   the box of `map` at (..., c0), zeros outside the tensor
 //   registers_up(n), registers_down(n)   of each thread of the warpgroup
 //   named_barrier(id, n)             of n threads, whole warps; orders memory among them
 //   wgmma_fence()                    before the first product of registers that other instructions wrote
-//   wgmma_mMnNkK_T(c..., a, b)       starts c + a b^T of shared memory a [M, K] and b [N, K] by matrix descriptors; `_tb`:
-//                                    c + a b, b [K, N]. Lane l of warp w of the warpgroup holds of c [64, N] in register i
+//   wgmma_mMnNkK_T(c..., a, b)       starts c + a b^T, a [M, K] and b [N, K] by descriptors of shared memory; `_tb`:
+//                                    c + a b, b [K, N]. Lane l of warp w of four holds of c [64, N] in register i
 //                                    (16 w + l / 4 + 8 (i / 2 % 2), 8 (i / 4) + 2 (l % 4) + i % 2)
 //   wgmma_commit()                   makes the warpgroup's products since the last commit one group
 //   wgmma_wait(n)                    until at most the n latest groups are under way

@@ -1,7 +1,5 @@
 #include "codegen/emit_products.h"
 
-#include <utility>
-
 namespace tailor {
 namespace {
 

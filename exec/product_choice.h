@@ -23,11 +23,11 @@ namespace tailor {
 class ProductChoice {
  public:
   static constexpr int kMostDepth = 32;
-  // Of every node the number of its feature's name here: a batch counts as rows.
+  // What nodes compare. m counts the rows of the whole batch.
   static constexpr std::string_view kFeatures[] = {"m", "n", "k", "n * k"};
 
-  // Replaces the choice by that of `text`; returns what is wrong with it, naming the line, or "". Lines that begin with
-  // '#' and empty ones say nothing. Then nothing changed.
+  // Replaces the choice by that of `text`, where lines that begin with '#' and empty ones say nothing. Returns "", or
+  // what is wrong, naming the line: then nothing changed.
   std::string Parse(std::string_view text);
   // Without a tree: true.
   bool Takes(const ProductArgs& product) const;
@@ -36,7 +36,7 @@ class ProductChoice {
   struct Node {
     int feature = -1;  // -1: a leaf
     double threshold = 0;
-    int above = -1;      // the child for greater values; the other one follows its parent
+    int above = -1;      // the node for greater values; that for others is the next one
     bool takes = false;  // of a leaf
   };
   std::vector<Node> nodes_;

@@ -96,7 +96,10 @@ llvm::Value* HostShapes::Holds(const Guard& guard, const std::vector<DimValue>& 
   if (guard.kind == Guard::Kind::kOutgrowsCache) {
     llvm::Value* least = f_.LoadI64(f_.context(), offsetof(RtContext, streamed_bytes), "streamed.bytes");
     llvm::Value* streams = b.CreateICmpNE(least, b.getInt64(0), "streams");
-    return b.CreateAnd(streams, b.CreateICmpUGE(over_slots.Emit(guard.bytes).value, least));
+    return b.CreateAnd(streams, b.CreateICmpUGE(over_slots.Emit(guard.value).value, least));
+  }
+  if (guard.kind == Guard::Kind::kValueAtLeast) {
+    return b.CreateICmpSGE(over_slots.Emit(guard.value).value, b.getInt64(guard.number));
   }
   llvm::Value* value = dims[guard.slot].value;
   llvm::Value* other = guard.other >= 0 ? dims[guard.other].value : b.getInt64(guard.number);
@@ -110,6 +113,7 @@ llvm::Value* HostShapes::Holds(const Guard& guard, const std::vector<DimValue>& 
     case Guard::Kind::kAtLeast:
       return b.CreateICmpSGE(value, other);
     case Guard::Kind::kOutgrowsCache:
+    case Guard::Kind::kValueAtLeast:
       break;
   }
   return b.getFalse();

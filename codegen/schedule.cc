@@ -23,7 +23,9 @@ std::string GuardText(const Guard& guard) {
     case Guard::Kind::kAtLeast:
       return absl::StrCat("d", guard.slot, " >= ", guard.number);
     case Guard::Kind::kOutgrowsCache:
-      return absl::StrCat(guard.bytes.ToText(SlotText), " bytes outgrow the cache");
+      return absl::StrCat(guard.value.ToText(SlotText), " bytes outgrow the cache");
+    case Guard::Kind::kValueAtLeast:
+      return absl::StrCat(guard.value.ToText(SlotText), " >= ", guard.number);
   }
   return "?";
 }

@@ -18,13 +18,14 @@ struct Guard {
     kEqual,          // slot's value == other slot's value, or == number when other < 0
     kAtMost,         // slot's value <= number
     kAtLeast,        // slot's value >= number
-    kOutgrowsCache,  // `bytes` >= RtContext::streamed_bytes, unless that is 0
+    kOutgrowsCache,  // `value` bytes >= RtContext::streamed_bytes, unless that is 0
+    kValueAtLeast,   // `value` >= number
   };
   Kind kind;
   int32_t slot = -1;
   int32_t other = -1;
   int64_t number = 0;
-  DimExpr bytes;  // over slots, as Schedule::tasks
+  DimExpr value;  // over slots, as Schedule::tasks
   friend bool operator==(const Guard&, const Guard&) = default;
 };
 

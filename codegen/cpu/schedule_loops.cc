@@ -142,7 +142,7 @@ void AddStreamingVersion(KernelPlan& plan, Schedule& schedule) {
   streaming.streams = true;
   DimExpr bytes = SizeOf(output.dtype);
   for (const Extent& extent : output.dims) bytes = bytes * OverSlots(extent);
-  streaming.guards.push_back({.kind = Guard::Kind::kOutgrowsCache, .bytes = bytes});
+  streaming.guards.push_back({.kind = Guard::Kind::kOutgrowsCache, .value = bytes});
   if (!run.is_constant())
     streaming.guards.push_back({.kind = Guard::Kind::kAtLeast, .slot = run.slot, .number = kLeastRun});
   schedule.versions.insert(schedule.versions.begin(), std::move(streaming));

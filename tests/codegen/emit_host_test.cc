@@ -238,7 +238,7 @@ TEST_F(EmitHostTest, GuardsChooseTheVersion) {
 TEST_F(EmitHostTest, WhatOutgrowsTheCacheHasAVersionOfItsOwn) {
   symbol_ = "double4";
   schedule_.versions = {
-      {.guards = {{.kind = Guard::Kind::kOutgrowsCache, .bytes = 4 * DimExpr::Symbol(0)}}, .streams = true}, {}};
+      {.guards = {{.kind = Guard::Kind::kOutgrowsCache, .value = 4 * DimExpr::Symbol(0)}}, .streams = true}, {}};
   Build();
   int32_t versions[2] = {-1, -1};
   PlanResult plan{sizeof(PlanResult), 0, versions};
@@ -250,6 +250,19 @@ TEST_F(EmitHostTest, WhatOutgrowsTheCacheHasAVersionOfItsOwn) {
   EXPECT_EQ(chosen(32), 0);
   EXPECT_EQ(chosen(33), 1);
   EXPECT_EQ(chosen(0), 1);
+}
+
+TEST_F(EmitHostTest, VersionsAreChosenByWhatIsComputedFromDims) {
+  symbol_ = "double4";
+  schedule_.versions = {{{{.kind = Guard::Kind::kValueAtLeast, .number = 17, .value = 2 * DimExpr::Symbol(0) + 1}}},
+                        {}};
+  Build();
+  int32_t versions[2] = {-1, -1};
+  PlanResult plan{sizeof(PlanResult), 0, versions};
+  ASSERT_EQ(Plan({2, 4}, plan), 0);
+  EXPECT_EQ(versions[0], 0);
+  ASSERT_EQ(Plan({1, 7}, plan), 0);
+  EXPECT_EQ(versions[0], 1);
 }
 
 TEST_F(EmitHostTest, PlanReportsDimsAndBytesAndKeepsTheMemo) {

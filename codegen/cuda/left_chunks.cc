@@ -34,17 +34,11 @@ Value* LeftChunks::Row(Value* m) {
   return b.CreateGEP(b.getInt16Ty(), base_, b.CreateMul(m, row_stride_), "left.row");
 }
 
-Value* LeftChunks::EmitGathered(Value* m, Value* k) {
+Value* LeftChunks::EmitElement(Value* m, Value* k) {
   llvm::IRBuilderBase& b = product_.b();
-  Value* chunk = llvm::Constant::getNullValue(llvm::FixedVectorType::get(b.getInt16Ty(), kChunkElements));
-  for (int i = 0; i < kChunkElements; ++i) {
-    Value* at = b.CreateAdd(k, b.getInt64(i), "k");
-    Value* existing = product_.Existing(k, b.getInt32(i), product_.depth());
-    Value* inside = b.CreateICmpSLT(at, product_.depth(), "inside");
-    Value* element = b.CreateSelect(inside, product_.EmitLeftBits(m, existing), b.getInt16(0), "element");
-    chunk = b.CreateInsertElement(chunk, element, i, "chunk");
-  }
-  return chunk;
+  Value* inside = b.CreateICmpSLT(k, product_.depth(), "inside");
+  Value* existing = product_.Existing(k, b.getInt32(0), product_.depth());
+  return b.CreateSelect(inside, product_.EmitLeftBits(m, existing), b.getInt16(0), "element");
 }
 
 }  // namespace tailor

@@ -22,9 +22,8 @@ class LeftChunks {
   llvm::Value* IsAligned() const { return aligned_; }
   // The address of element (m, 0). Requires AreRuns() and an existing row.
   llvm::Value* Row(llvm::Value* m);
-  // Elements k, ..., k + 7 (<8 x i16>) of any operand, each on its own; zeros from depth() on. Requires an existing
-  // row.
-  llvm::Value* EmitGathered(llvm::Value* m, llvm::Value* k);
+  // Element (m, k) of any operand (i16), zero from depth() on. Requires an existing row.
+  llvm::Value* EmitElement(llvm::Value* m, llvm::Value* k);
 
  private:
   ProductFrame& product_;

@@ -3,6 +3,7 @@
 #include "codegen/cuda/device_intrinsics.h"
 #include "codegen/cuda/device_ops.h"
 #include "codegen/cuda/product_epilogue.h"
+#include "codegen/cuda/unroll.h"
 #include "codegen/emit_loop.h"
 #include "codegen/gemm/panels.h"
 
@@ -92,14 +93,26 @@ void MatrixLoop::EmitCopyLeft(Value* k, Value* stage) {
   }
 }
 
-// Through registers, which the loads' latency holds up: for operands that copies cannot read.
+// Element by element through registers, for operands that copies cannot read: neighbouring threads take neighbours in
+// memory, along rows or along K.
 void MatrixLoop::EmitGatherLeft(Value* k, Value* stage) {
-  for (int i = 0; i < LeftBytes() / kChunkBytes / product_.version().threads; ++i) {
-    const Chunk chunk = LeftChunk(i);
-    Value* m = product_.Existing(product_.first_row(), chunk.row, product_.rows());
-    Value* at = b_.CreateAdd(k, b_.CreateZExt(chunk.depth, b_.getInt64Ty()), "k.chunk");
-    b_.CreateAlignedStore(left_.EmitGathered(m, at), Shared(stage, chunk.offset), llvm::Align(kChunkBytes));
-  }
+  const int threads = product_.version().threads, elements = tile_.rows * tile_.depth;
+  const bool along_rows = RowsLieSideBySide(product_.plan(), product_.contraction());
+  llvm::BasicBlock* latch = nullptr;
+  EmitLoop(b_, b_.getInt64(0), b_.getInt64(elements), threads, "gather", [&](Value* base) {
+    Value* element = b_.CreateAdd(b_.CreateTrunc(base, b_.getInt32Ty()), product_.thread(), "element");
+    Value* fast = I32(along_rows ? tile_.rows : tile_.depth);
+    Value *low = b_.CreateURem(element, fast), *high = b_.CreateUDiv(element, fast);
+    Value *row = along_rows ? low : high, *depth = along_rows ? high : low;
+    Value* m = product_.Existing(product_.first_row(), row, product_.rows());
+    Value* value = left_.EmitElement(m, b_.CreateAdd(k, b_.CreateZExt(depth, b_.getInt64Ty()), "k.element"));
+    Value* place = b_.CreateXor(b_.CreateUDiv(depth, I32(kChunkElements)), LeftPermutation(row), "place");
+    Value* within = b_.CreateShl(b_.CreateURem(depth, I32(kChunkElements)), 1, "within");
+    Value* offset = b_.CreateAdd(b_.CreateMul(row, I32(tile_.depth * 2)), b_.CreateMul(place, I32(kChunkBytes)));
+    b_.CreateAlignedStore(value, Shared(stage, b_.CreateAdd(offset, within)), llvm::Align(2));
+    latch = b_.GetInsertBlock();
+  });
+  SetUnroll(latch, 4);
 }
 
 // A panel's part is 2 * depth chunks that lie side by side. A row of pairs is four of them, of which words 4 t to 4 t +

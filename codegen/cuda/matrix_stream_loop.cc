@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/device_ops.h"
 #include "codegen/cuda/product_epilogue.h"
+#include "codegen/cuda/unroll.h"
 #include "codegen/emit_loop.h"
 #include "codegen/gemm/panels.h"
 
@@ -65,37 +66,41 @@ Value* MatrixStreamLoop::EmitWords(Value* k, bool whole) {
   return b_.CreateBitCast(b_.CreateShuffleVector(even, odd, {0, 4, 1, 5, 2, 6, 3, 7}), words, "words");
 }
 
-// By pair of the lane: words of 2 elements of the left operand's row `row` + g.
-std::vector<Value*> MatrixStreamLoop::EmitLeft(int row, Value* k, bool whole) {
+// Words of 2 elements of the left operand's row `row` + g, of `pairs` pairs of steps from k on.
+std::vector<Value*> MatrixStreamLoop::EmitLeft(int row, Value* k, int pairs, bool whole) {
   Value* m = product_.Existing(product_.first_row(), b_.CreateAdd(group_, b_.getInt32(row)), product_.rows());
-  auto* words = llvm::FixedVectorType::get(b_.getInt32Ty(), kChunkElements / 2);
   std::vector<Value*> left;
-  for (int chunk = 0; chunk < 2 * kLanePairs; chunk += kChunkElements) {
-    Value* at = b_.CreateAdd(k, b_.getInt64(chunk), "k.chunk");
-    Value* loaded;
-    if (whole) {
-      loaded = b_.CreateAlignedLoad(words, b_.CreateGEP(b_.getInt16Ty(), left_.Row(m), at), llvm::Align(16), "left");
-    } else {
-      loaded = b_.CreateBitCast(left_.EmitGathered(m, at), words, "left");
+  if (whole) {
+    auto* words = llvm::FixedVectorType::get(b_.getInt32Ty(), kChunkElements / 2);
+    for (int pair = 0; pair < pairs; pair += kChunkElements / 2) {
+      Value* address = b_.CreateGEP(b_.getInt16Ty(), left_.Row(m), b_.CreateAdd(k, b_.getInt64(2 * pair)));
+      Value* loaded = b_.CreateAlignedLoad(words, address, llvm::Align(16), "left");
+      for (int i = 0; i < kChunkElements / 2; ++i) left.push_back(b_.CreateExtractElement(loaded, i, "left.pair"));
     }
-    for (int i = 0; i < kChunkElements / 2; ++i) left.push_back(b_.CreateExtractElement(loaded, i, "left.pair"));
+    return left;
+  }
+  for (int pair = 0; pair < pairs; ++pair) {
+    const auto word = [&](int i) {
+      Value* element = left_.EmitElement(m, b_.CreateAdd(k, b_.getInt64(2 * pair + i), "k.element"));
+      return b_.CreateZExt(element, b_.getInt32Ty());
+    };
+    Value* low = word(0);
+    left.push_back(b_.CreateOr(low, b_.CreateShl(word(1), 16), "left.pair"));
   }
   return left;
 }
 
-// The turn's steps k, ..., k + 63. Each warp product takes two of the lane's pairs, and of its columns first the even
-// half, two words, then the other.
-void MatrixStreamLoop::EmitTurn(Value* k, bool whole) {
+// The lane's `pairs` pairs of steps from k on. Each warp product takes two of them, and of the lane's columns first the
+// even half, two words, then the other.
+void MatrixStreamLoop::EmitPairs(Value* k, int pairs, bool whole) {
   const Op multiply = pairs_ ? Op::kMmaM16N8K16Bf16 : Op::kMmaM16N8K16F16;
-  Value* own = b_.CreateMul(b_.CreateZExt(member_, b_.getInt64Ty()), b_.getInt64(2 * kLanePairs));
-  own = b_.CreateAdd(k, own, "k.lane");
   std::vector<Value*> right;
-  for (int pair = 0; pair < kLanePairs; ++pair) {
-    right.push_back(EmitWords(b_.CreateAdd(own, b_.getInt64(2 * pair), "k.pair"), whole));
+  for (int pair = 0; pair < pairs; ++pair) {
+    right.push_back(EmitWords(b_.CreateAdd(k, b_.getInt64(2 * pair), "k.pair"), whole));
   }
   for (int row = 0; row < tile_.rows; row += kRows) {
-    const std::vector<Value*> left = EmitLeft(row, own, whole);
-    for (int pair = 0; pair < kLanePairs; pair += 2) {
+    const std::vector<Value*> left = EmitLeft(row, k, pairs, whole);
+    for (int pair = 0; pair < pairs; pair += 2) {
       for (int half = 0; half < 2; ++half) {
         std::vector<Value*> operands;
         for (int i = 0; i < 4; ++i) {
@@ -111,6 +116,19 @@ void MatrixStreamLoop::EmitTurn(Value* k, bool whole) {
       }
     }
   }
+}
+
+// The turn's steps k, ..., k + 63: all of a lane's at once, or those of one warp product after another.
+void MatrixStreamLoop::EmitTurn(Value* k, bool whole) {
+  Value* own = b_.CreateMul(b_.CreateZExt(member_, b_.getInt64Ty()), b_.getInt64(2 * kLanePairs));
+  own = b_.CreateAdd(k, own, "k.lane");
+  if (whole) return EmitPairs(own, kLanePairs, whole);
+  llvm::BasicBlock* latch = nullptr;
+  EmitLoop(b_, b_.getInt64(0), b_.getInt64(2 * kLanePairs), 4, "pairs", [&](Value* step) {
+    EmitPairs(b_.CreateAdd(own, step, "k.pairs"), 2, whole);
+    latch = b_.GetInsertBlock();
+  });
+  SetUnroll(latch, 1);
 }
 
 // Whole turns of operands that 16 bytes may be read of at once, then what is left.

@@ -26,7 +26,8 @@ class MatrixStreamLoop : public ProductLoop {
 
  private:
   void EmitTurn(llvm::Value* k, bool whole);
-  std::vector<llvm::Value*> EmitLeft(int row, llvm::Value* k, bool whole);
+  void EmitPairs(llvm::Value* k, int pairs, bool whole);
+  std::vector<llvm::Value*> EmitLeft(int row, llvm::Value* k, int pairs, bool whole);
   llvm::Value* EmitWords(llvm::Value* k, bool whole);
   llvm::AllocaInst* Sum(int row, int half, int element) { return sums_[(row * 2 + half) * 4 + element]; }
 

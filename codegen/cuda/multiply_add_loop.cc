@@ -5,16 +5,7 @@
 #include "codegen/emit_loop.h"
 
 namespace tailor {
-namespace {
-
 using llvm::Value;
-
-bool RowsLieSideBySide(const KernelPlan& original, const Contraction& c) {
-  KernelPlan plan = original;  // coefficient queries append expressions
-  return IsUnitStride(plan, LoadCoefficients(plan, c.lhs, c.m));
-}
-
-}  // namespace
 
 MultiplyAddLoop::MultiplyAddLoop(ProductFrame& product)
     : product_(product),

@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "codegen/cuda/device_intrinsics.h"
+#include "codegen/cuda/unroll.h"
 #include "codegen/emit_loop.h"
 
 namespace tailor {
@@ -58,17 +59,6 @@ Value* StagedSum(ProductFrame& product, Value* row, Value* column, Value* slice)
 
 namespace {
 
-// Asks for `count` bodies in a turn of the loop that `latch` closes, so that their loads are under way together.
-void Unroll(llvm::BasicBlock* latch, int count) {
-  llvm::LLVMContext& context = latch->getContext();
-  llvm::Metadata* wish[] = {
-      llvm::MDString::get(context, "llvm.loop.unroll.count"),
-      llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), count))};
-  llvm::MDNode* loop = llvm::MDNode::getDistinct(context, {nullptr, llvm::MDNode::get(context, wish)});
-  loop->replaceOperandWith(0, loop);
-  latch->getTerminator()->setMetadata(llvm::LLVMContext::MD_loop, loop);
-}
-
 // The elements of the pass. A thread has one column and every so many rows of it; where outputs lie along rows, one row
 // and every so many columns.
 void EmitPass(ProductFrame& product, Value* first) {
@@ -95,7 +85,8 @@ void EmitPass(ProductFrame& product, Value* first) {
       EmitElement(product, b.CreateAdd(first_row, row, "m"), b.CreateAdd(product.first_column(), column, "n"), sum);
       latch = b.GetInsertBlock();
     });
-    Unroll(latch, 4);
+    // While passes are to come, sums of theirs take registers.
+    SetUnroll(latch, tile.pass_rows == tile.rows ? 4 : 2);
   });
 }
 

@@ -21,6 +21,10 @@ ProductTypes TypesOf(const KernelPlan& plan, const Contraction& contraction) {
           .stores_along_rows = StoresAlongRows(accesses, contraction)};
 }
 
+bool RowsLieSideBySide(KernelPlan plan, const Contraction& contraction) {
+  return IsUnitStride(plan, LoadCoefficients(plan, contraction.lhs, contraction.m));
+}
+
 ProductFrame::ProductFrame(llvm::IRBuilderBase& b, llvm::Module& module, KernelPlan& plan,
                            const Contraction& contraction, const ProductTypes& types, const CudaVersion& version,
                            const std::string& name)

@@ -15,6 +15,9 @@ namespace tailor {
 // What `plan` multiplies and how it stores.
 ProductTypes TypesOf(const KernelPlan& plan, const Contraction& contraction);
 
+// Whether neighbouring rows of the left operand lie side by side in memory.
+bool RowsLieSideBySide(KernelPlan plan, const Contraction& contraction);
+
 // Borrows all; one per kernel.
 class ProductFrame {
  public:

@@ -58,7 +58,7 @@ constexpr ProductTile kLargeMatrices = {.kind = Kind::kMatrix,
                                         .part_columns = 32,
                                         .stages = 3,
                                         .pass_rows = 64,
-                                        .resident_blocks = 2};
+                                        .resident_blocks = 1};
 constexpr ProductTile kSmallMatrices = {.kind = Kind::kMatrix,
                                         .rows = 64,
                                         .columns = 64,
@@ -67,7 +67,7 @@ constexpr ProductTile kSmallMatrices = {.kind = Kind::kMatrix,
                                         .part_columns = 32,
                                         .stages = 4,
                                         .pass_rows = 64,
-                                        .resident_blocks = 4};
+                                        .resident_blocks = 3};
 constexpr ProductTile kLargeElements = {
     .rows = 128, .columns = 128, .depth = 16, .part_rows = 8, .part_columns = 8, .stages = 2, .pass_rows = 64};
 constexpr ProductTile kSmallElements = {
@@ -107,22 +107,44 @@ ProductTile PanelStream(int rows, const ProductTypes& types) {
 struct Choice {
   ProductTile tile;
   int64_t most_rows = INT64_MAX;
-  int64_t least = 0;  // rows and columns
+  int64_t least_extent = 0;  // rows, and columns
+  int64_t least_blocks = 0;
 };
 
+// Large tiles have to fill the machine: the GPUs that targets name have 108 and 132 multiprocessors, and a wave that
+// leaves many idle takes as long as a full one (the wave model of TSCompiler section 6, for two tiles).
 std::vector<Choice> Family(const ProductTypes& types) {
-  constexpr int64_t kMany = 1024;
+  constexpr int64_t kProcessors = 108, kMoreThanSmall = 65;
   if (IsFloat(types.operand) && SizeOf(types.operand) == 2) {
     return {{.tile = MatrixStream(8), .most_rows = 8},
             {.tile = MatrixStream(16), .most_rows = 16},
-            {.tile = kLargeMatrices, .least = kMany},
+            {.tile = kLargeMatrices, .least_extent = kMoreThanSmall, .least_blocks = kProcessors},
             {.tile = kSmallMatrices}};
   }
   std::vector<Choice> family;
   for (int rows : {1, 4, 16}) family.push_back({.tile = PanelStream(rows, types), .most_rows = rows});
-  if (SizeOf(types.accumulate) == 4) family.push_back({.tile = kLargeElements, .least = kMany});
+  if (SizeOf(types.accumulate) == 4) {
+    family.push_back({.tile = kLargeElements, .least_extent = kMoreThanSmall, .least_blocks = kProcessors});
+  }
   family.push_back({.tile = kSmallElements});
   return family;
+}
+
+// The guards of `choice`; nothing where some of them cannot hold.
+std::optional<std::vector<Guard>> GuardsOf(const KernelPlan& plan, const Contraction& c, const Choice& choice) {
+  auto guards = InRange(plan, c.m, choice.least_extent, choice.most_rows);
+  const auto columns = InRange(plan, c.n, choice.least_extent, INT64_MAX);
+  if (!guards || !columns) return std::nullopt;
+  guards->insert(guards->end(), columns->begin(), columns->end());
+  if (choice.least_blocks == 0) return guards;
+  const DimExpr blocks = Blocks(plan, c, choice.tile);
+  std::vector<int64_t> most;
+  for (const DimSlot& slot : plan.dims) most.push_back(slot.max);
+  if (blocks.Evaluate(most).value_or(INT64_MAX) < choice.least_blocks) return std::nullopt;
+  if (!blocks.constant()) {
+    guards->push_back({.kind = Guard::Kind::kValueAtLeast, .number = choice.least_blocks, .value = blocks});
+  }
+  return guards;
 }
 
 }  // namespace
@@ -133,12 +155,10 @@ absl::StatusOr<CudaSchedule> ScheduleCudaProduct(const KernelPlan& plan, const T
   CudaSchedule schedule;
   for (const Choice& choice : Family(types)) {
     assert(SharedBytes(choice.tile, types) <= traits.regional_bytes);
-    const auto rows = InRange(plan, c.m, choice.least, choice.most_rows);
-    const auto columns = InRange(plan, c.n, choice.least, INT64_MAX);
-    if (!rows || !columns) continue;
+    auto guards = GuardsOf(plan, c, choice);
+    if (!guards) continue;
     CudaVersion version = MakeVersion(plan, c, choice.tile, types);
-    version.version.guards = *rows;
-    version.version.guards.insert(version.version.guards.end(), columns->begin(), columns->end());
+    version.version.guards = *std::move(guards);
     schedule.versions.push_back(std::move(version));
     if (schedule.versions.back().version.guards.empty()) break;
   }

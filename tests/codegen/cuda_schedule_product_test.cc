@@ -1,0 +1,79 @@
+// Which kernels a product on a GPU has, and when each runs.
+#include "codegen/cuda/schedule_cuda_product.h"
+
+#include "codegen/cuda/cuda_target.h"
+#include "codegen/cuda/emit_cuda.h"
+#include "gtest/gtest.h"
+#include "tests/codegen/product_case.h"
+
+namespace tailor {
+namespace {
+
+std::string TextOf(const ProductForm& form) {
+  auto schedule = ScheduleOnCuda(MakeProductPlan(form), FindCudaTarget("sm_80")->traits);
+  EXPECT_TRUE(schedule.ok()) << schedule.status();
+  return "\n" + schedule->Text();
+}
+
+TEST(ScheduleCudaProduct, TypesOfTensorCores) {
+  EXPECT_EQ(TextOf({.dtype = DType::kBF16}), R"(
+d0 <= 8: tile matrix stream 8x32x64 by 8x32 in 8 slices, threads 256, blocks floordiv(d0 + 7, 8)*floordiv(d1 + 31, 32), shared bytes 9216, scratch bytes 0
+d0 <= 16: tile matrix stream 16x32x64 by 16x32 in 8 slices, threads 256, blocks floordiv(d0 + 15, 16)*floordiv(d1 + 31, 32), shared bytes 18432, scratch bytes 0
+d0 >= 65 and d1 >= 65 and floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128) >= 108: tile matrix 128x128x32 by 64x32 in 3 stages, threads 256, blocks floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128), shared bytes 49152, scratch bytes 0
+always: tile matrix 64x64x32 by 32x32 in 4 stages, threads 128, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), shared bytes 32768, scratch bytes 0
+)");
+}
+
+TEST(ScheduleCudaProduct, OtherTypes) {
+  EXPECT_EQ(TextOf({.dtype = DType::kF32}), R"(
+d0 <= 1: tile stream 1x16x4 by 1x4 in 64 slices, threads 256, blocks d0*floordiv(d1 + 15, 16), shared bytes 5120, scratch bytes 0
+d0 <= 4: tile stream 4x16x4 by 4x4 in 64 slices, threads 256, blocks floordiv(d0 + 3, 4)*floordiv(d1 + 15, 16), shared bytes 20480, scratch bytes 0
+d0 <= 16: tile stream 16x16x2 by 16x4 in 64 slices, threads 256, blocks floordiv(d0 + 15, 16)*floordiv(d1 + 15, 16), shared bytes 40960, scratch bytes 0
+d0 >= 65 and d1 >= 65 and floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128) >= 108: tile 128x128x16 by 8x8 in 2 stages, threads 256, blocks floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128), shared bytes 33792, scratch bytes 0
+always: tile 64x64x16 by 4x4 in 2 stages, threads 256, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), shared bytes 17408, scratch bytes 0
+)");
+  EXPECT_EQ(TextOf({.dtype = DType::kF64}), R"(
+d0 <= 1: tile stream 1x16x4 by 1x2 in 32 slices, threads 256, blocks d0*floordiv(d1 + 15, 16), shared bytes 5120, scratch bytes 0
+d0 <= 4: tile stream 4x16x4 by 4x2 in 32 slices, threads 256, blocks floordiv(d0 + 3, 4)*floordiv(d1 + 15, 16), shared bytes 20480, scratch bytes 0
+d0 <= 16: tile stream 16x16x2 by 16x2 in 32 slices, threads 256, blocks floordiv(d0 + 15, 16)*floordiv(d1 + 15, 16), shared bytes 40960, scratch bytes 0
+always: tile 64x64x16 by 4x4 in 2 stages, threads 256, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), shared bytes 34816, scratch bytes 0
+)");
+}
+
+TEST(ScheduleCudaProduct, WhatExtentsTellLeavesVersionsOut) {
+  EXPECT_EQ(TextOf({.dtype = DType::kBF16, .m = 8, .n = 4096}), R"(
+always: tile matrix stream 8x32x64 by 8x32 in 8 slices, threads 256, blocks 128, shared bytes 9216, scratch bytes 0
+)");
+  EXPECT_EQ(TextOf({.dtype = DType::kBF16, .m = 128, .n = 64}), R"(
+always: tile matrix 64x64x32 by 32x32 in 4 stages, threads 128, blocks 2, shared bytes 32768, scratch bytes 0
+)");
+  EXPECT_EQ(TextOf({.dtype = DType::kBF16, .m = 4096, .n = 4096}), R"(
+always: tile matrix 128x128x32 by 64x32 in 3 stages, threads 256, blocks 1024, shared bytes 49152, scratch bytes 0
+)");
+}
+
+TEST(ScheduleCudaProduct, NoBlockTakesMoreSharedMemoryThanItHas) {
+  for (DType dtype : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16}) {
+    for (bool transposed : {false, true}) {
+      const CudaTarget target = *FindCudaTarget("sm_80");
+      const ProductForm form{.dtype = dtype, .transpose_out = transposed};
+      const CudaSchedule schedule = *ScheduleOnCuda(MakeProductPlan(form), target.traits);
+      for (const CudaVersion& version : schedule.versions) {
+        EXPECT_LE(*version.shared_bytes.constant(), target.traits.regional_bytes) << version.Text();
+        EXPECT_EQ(version.threads % target.traits.warp_size, 0) << version.Text();
+      }
+    }
+  }
+}
+
+TEST(ScheduleCudaProduct, ChainsAreRefused) {
+  KernelPlan plan;
+  plan.name = "chain";
+  plan.links.emplace_back();
+  const absl::Status status = ScheduleOnCuda(plan, FindCudaTarget("sm_80")->traits).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(status.message(), "kernel chain: a chain of kernels has no GPU form");
+}
+
+}  // namespace
+}  // namespace tailor

@@ -58,7 +58,9 @@ TEST(DeviceImages, ACubinForEachTargetAndThePtxOfTheEarliest) {
   EXPECT_EQ(floor.back(), '\0');
   EXPECT_EQ(CountOf(floor, ".target sm_80"), 1u);
   EXPECT_EQ(CountOf(floor, ".extern .shared"), 1u);
-  EXPECT_EQ(CountOf(floor, ".visible .entry"), 4u);
+  const size_t versions = ScheduleCudaLoops(RowSoftmaxPlan(), FindCudaTarget("sm_80")->traits).versions.size();
+  EXPECT_GE(versions, 2u);
+  EXPECT_EQ(CountOf(floor, ".visible .entry"), 2 * versions);
 }
 
 TEST(DeviceImages, EmulatorsGetTheKernelsAsTheyAreEmitted) {

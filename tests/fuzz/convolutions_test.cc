@@ -65,8 +65,6 @@ TEST(Convolutions, InPlace) {
   ExpectRight({"N, 6, H, 10", {70, 6, 1, 1}, {.strides = {2, 2}}});
   ExpectRight({"N, 6, H, 10", {9, 6, 1, 1}, {}});
   ExpectRight({"1, 3, 50, 41", {5, 3, 1, 1}, {}});  // channels lie pages apart
-  ExpectRight({"1, 3, 50, 41", {270, 3, 1, 1}, {}});
-  ExpectRight({"1, 128, 46, 46", {5, 128, 1, 1}, {.strides = {2, 2}}});
 }
 
 TEST(Convolutions, OfOneAndThreeDims) {

@@ -100,7 +100,8 @@ class GraphLowering {
           node.name);
     };
     TAILOR_ASSIGN_OR_RETURN(HostProgram program, LowerProgram(rewritten, facts, plan, role, lower_region, tables_));
-    ReuseBlocks(tables_.program.kernels, program);
+    // Threads that share a row would read what others of them have written over.
+    if (traits_.warp_size == 1) ReuseBlocks(tables_.program.kernels, program);
     PlanWorkspace(facts, program);
     TAILOR_RETURN_IF_ERROR(Dump(number, whole, facts, program));
     tables_.program.programs[number] = std::move(program);

@@ -44,7 +44,11 @@ class Worker:
             line = ""
         timer.cancel()
         if line:
-            return json.loads(line)
+            result = json.loads(line)
+            if result["status"] == "failed":  # what it broke, a device say, must not fail others
+                self.close()
+                self._process = None
+            return result
         self._process = None
         return {"case": name, "status": "failed", "reason": f"the process ended with {process.wait()}", "fixed": []}
 

@@ -129,8 +129,7 @@ class GraphLowering {
 
 }  // namespace
 
-absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const TargetTraits& traits,
-                                          const LowerOptions& options) {
+absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const TargetTraits& traits, const LowerOptions& options) {
   return GraphLowering(traits).Run(graph, options);
 }
 

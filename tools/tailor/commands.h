@@ -20,7 +20,7 @@ struct RunArguments {
   uint64_t threads = 1;
   std::string provider;         // provider_library.h; empty: none
   std::string provider_choice;  // file; empty: all products
-  std::string device = "cpu";  // or "cuda", "cuda:1"
+  std::string device = "cpu";   // or "cuda", "cuda:1"
 };
 
 struct CompileArguments {

@@ -110,7 +110,7 @@ TAILOR_API const char* tailor_version(void);
  * dense. Of an rhs in panels only the batch has a stride. */
 typedef struct tailor_product {
   uint64_t struct_size;
-  int64_t dtype;        /* of all three: TAILOR_F32, or TAILOR_BF16, whose sums are to be in f32 and rounded once */
+  int64_t dtype; /* of all three: TAILOR_F32, or TAILOR_BF16, whose sums are to be in f32 and rounded once */
   int64_t rhs_layout;
   int64_t rhs_constant; /* 1: rhs holds the same until `forget` names it */
   int64_t threads;      /* of the session, including the caller's */
@@ -127,8 +127,8 @@ typedef struct tailor_product_provider {
   uint64_t struct_size;
   void* user;
   /* Whether `multiply` will compute products with these extents, strides and, where it is constant, this rhs; 0: the
-   * program's own kernel does. Other addresses are NULL. Asked at the first run of a session at new extents: the time to
-   * prepare. */
+   * program's own kernel does. Other addresses are NULL. Asked at the first run of a session at new extents: the time
+   * to prepare. */
   int32_t (*take)(void* user, const tailor_product* product);
   /* Computes it; 0, or a code with which the run fails. */
   int32_t (*multiply)(void* user, const tailor_product* product);
@@ -189,8 +189,8 @@ static inline void tailor_device_info_init(tailor_device_info* info) {
   memset(info, 0, sizeof(*info));
   info->struct_size = sizeof(*info);
 }
-/* The CPU, which comes first, and the CUDA devices. The first use of any of these loads the CUDA driver: libcuda.so.1, or
- * what the environment variable TAILOR_CUDA_DRIVER names. 0 for what is no runtime. */
+/* The CPU, which comes first, and the CUDA devices. The first use of any of these loads the CUDA driver: libcuda.so.1,
+ * or what the environment variable TAILOR_CUDA_DRIVER names. 0 for what is no runtime. */
 TAILOR_API size_t tailor_runtime_device_count(const tailor_runtime* runtime);
 /* Errors: OUT_OF_RANGE for `index`. */
 TAILOR_API tailor_status* tailor_runtime_device(const tailor_runtime* runtime, size_t index, tailor_device_info* out);
@@ -325,8 +325,8 @@ typedef struct tailor_session_options {
   int32_t idle_sleep;   /* 1: own threads sleep between kernels; 0: they spin for about a millisecond first */
   tailor_trace trace;   /* if set, told of every launch; for profiling */
   void* trace_user;
-  void* stream;         /* on a CUDA device: the host's CUstream of its primary context, in which all work is done; NULL:
-                         * one of the session's own. Must outlive the session */
+  void* stream; /* on a CUDA device: the host's CUstream of its primary context, in which all work is done; NULL:
+                 * one of the session's own. Must outlive the session */
   int32_t asynchronous; /* on a CUDA device, 1: runs return once their work is asked for; see tailor_session_wait */
   int32_t host_outputs; /* on a CUDA device, 1: outputs that the library provides are in host memory */
 } tailor_session_options;
@@ -367,9 +367,9 @@ TAILOR_API tailor_status* tailor_session_bind(tailor_session* session, const tai
 /* Errors: as for run; FAILED_PRECONDITION where nothing is bound. */
 TAILOR_API tailor_status* tailor_session_run_bound(tailor_session* session);
 
-/* Returns when all runs of the session are done, so that tensors may be read, changed and freed: at once, but for runs of
- * an asynchronous session. Errors: what the device found during these runs, which no run has reported: a check's, or that
- * it failed. */
+/* Returns when all runs of the session are done, so that tensors may be read, changed and freed: at once, but for runs
+ * of an asynchronous session. Errors: what the device found during these runs, which no run has reported: a check's, or
+ * that it failed. */
 TAILOR_API tailor_status* tailor_session_wait(tailor_session* session);
 /* The CUstream in which the session works, to order other work before or after its runs; NULL on the CPU. Belongs to
  * the session, or is the host's own. */

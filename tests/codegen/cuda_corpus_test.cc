@@ -12,7 +12,7 @@
 #include "codegen/build_host_program.h"
 #include "codegen/cuda/assembler.h"
 #include "codegen/cuda/device_images.h"
-#include "codegen/cuda/emit_cuda_loops.h"
+#include "codegen/cuda/emit_cuda.h"
 #include "graph/text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -26,7 +26,7 @@ constexpr int kKernelsPerModule = 40;
 
 bool TestAll() { return std::getenv("TAILOR_TEST_ALL") != nullptr; }
 
-// Distinct plans that are not products.
+// Distinct plans.
 class Corpus {
  public:
   explicit Corpus(const CudaTarget& target) : target_(target) {}
@@ -35,7 +35,7 @@ class Corpus {
     ASSERT_TRUE(lowered.ok()) << lowered.status();
     for (const KernelPlan& plan : lowered->kernels) {
       ASSERT_TRUE(plan.links.empty()) << "GPUs run no chains";
-      if (!plan.contraction) plans_.emplace(plan.Text(), plan);
+      plans_.emplace(plan.Text(), plan);
     }
   }
   std::vector<KernelPlan> Plans() const {
@@ -56,7 +56,7 @@ std::string PlanNamed(const std::vector<KernelPlan>& plans, const absl::Status& 
   if (at == std::string::npos) return "";
   const KernelPlan& plan = plans.at(std::stoul(message.substr(at + 8)));
   return absl::StrCat("\n", plan.name, "\n", plan.Text(),
-                      ScheduleCudaLoops(plan, FindCudaTarget("sm_90")->traits).Text());
+                      ScheduleOnCuda(plan, FindCudaTarget("sm_90")->traits)->Text());
 }
 
 // Emits all of `plans` and assembles them, one image a target.
@@ -64,8 +64,9 @@ void ExpectAssembles(const std::vector<KernelPlan>& plans, const std::vector<Cud
   const EmitDeviceModule emit = [&](const CudaTarget& target, int number, llvm::Module& module) -> absl::Status {
     const size_t first = number * kKernelsPerModule, end = std::min(plans.size(), first + kKernelsPerModule);
     for (size_t i = first; i < end; ++i) {
-      const CudaSchedule schedule = ScheduleCudaLoops(plans[i], target.traits);
-      const absl::Status status = EmitCudaLoops(plans[i], schedule, absl::StrCat("k", i), module);
+      const auto schedule = ScheduleOnCuda(plans[i], target.traits);
+      if (!schedule.ok()) return schedule.status();
+      const absl::Status status = EmitOnCuda(plans[i], *schedule, absl::StrCat("k", i), module);
       if (!status.ok()) return status;
     }
     return absl::OkStatus();

@@ -25,16 +25,6 @@ FAMILIES = {
 _FAMILY_OF = {op: family for family, ops in FAMILIES.items() for op in ops.split()}
 
 
-# (target, device) by what run.py --device says.
-DEVICES = {"cpu": ("host", "cpu"), "cuda": ("cuda", "cuda"), "emulated": ("simt", "cuda")}
-
-
-def compiled(graph):
-    """The graph ready to run where TAILOR_CONFORMANCE_DEVICE says (run.py --device)."""
-    target, device = DEVICES[os.environ.get("TAILOR_CONFORMANCE_DEVICE", "cpu")]
-    return graph.compile(target, device=device)
-
-
 def find():
     """{name: (directory, rtol, atol)} of the suite's node cases."""
     tests = sorted(load_model_tests(kind="node"), key=lambda case: case.name)

@@ -18,6 +18,10 @@ import time
 import cases
 
 HERE = pathlib.Path(__file__).resolve().parent
+SUPPORT = HERE.parent / "support"
+sys.path.append(str(SUPPORT))
+import devices  # noqa: E402
+
 TIMEOUT_SECONDS = 120
 
 
@@ -29,7 +33,7 @@ class Worker:
 
     def run(self, name):
         if self._process is None:
-            path = [os.environ.get("PYTHONPATH", ""), str(HERE.parents[1] / "bindings" / "python")]
+            path = [os.environ.get("PYTHONPATH", ""), str(HERE.parents[1] / "bindings" / "python"), str(SUPPORT)]
             environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))}
             self._process = subprocess.Popen([sys.executable, HERE / "worker.py"], stdin=subprocess.PIPE, text=True,
                                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
@@ -102,14 +106,6 @@ def _cell(text):
     return " ".join(text.replace("|", "/").split())
 
 
-def choose_device(device):
-    """For the workers. The emulator's driver lies beside the libraries under test."""
-    os.environ["TAILOR_CONFORMANCE_DEVICE"] = device
-    if device == "emulated":
-        driver = pathlib.Path(os.environ["TAILOR_LIBRARY_DIR"]).parent / "tests/emulator/libtailor_fake_cuda.so"
-        os.environ.setdefault("TAILOR_CUDA_DRIVER", str(driver))
-
-
 def report(results, options):
     """The text of onnx.md."""
     fixed = sum(1 for result in results if result["status"] == "passed" and result["fixed"])
@@ -128,7 +124,7 @@ def report(results, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--symbolic", action="store_true", help="every input dim a symbol, three shapes")
-    parser.add_argument("--device", choices=cases.DEVICES, default="cpu",
+    parser.add_argument("--device", choices=devices.DEVICES, default="cpu",
                         help="where cases run: the CPU, a GPU, or the emulator of GPUs")
     parser.add_argument("--filter", default="", help="only cases whose name contains this")
     parser.add_argument("--slice", help="i/n: every n-th case from the i-th on; today/n: another slice every day; "
@@ -139,7 +135,7 @@ def main():
     found = list(cases.find())
     if len(found) < cases.FLOOR:
         sys.exit(f"found {len(found)} cases; at least {cases.FLOOR} are expected: is onnx 1.22 installed?")
-    choose_device(options.device)
+    os.environ["TAILOR_TEST_DEVICE"] = options.device
     names = chosen(found, options)
     results = run_all(names, "symbolic" if options.symbolic else "suite", options.workers)
     for result in results:

@@ -8,6 +8,7 @@ import onnxruntime
 from onnx.reference import ReferenceEvaluator
 
 import cases
+import devices
 import tailor
 import tailor.onnx
 
@@ -33,7 +34,7 @@ def run(name, directory, rtol, atol):
         if not free:
             return "skipped", "no dim may vary", []
         graph = _load(model, free, {name: inputs[name] for name in fixed})
-        executable = cases.compiled(graph)
+        executable = devices.compiled(graph)
     except tailor.onnx.Unsupported as error:
         return "skipped", error.reason, []
     except tailor.Error as error:

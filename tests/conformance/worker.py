@@ -7,6 +7,7 @@ import numpy
 import onnx
 
 import cases
+import devices
 import symbolic
 import tailor
 import tailor.onnx
@@ -42,7 +43,7 @@ def run(name, directory, rtol, atol):
     inputs, wanted = cases.data(directory, model)
     try:
         graph, fixed = load(model, inputs)
-        executable = cases.compiled(graph)
+        executable = devices.compiled(graph)
     except tailor.onnx.Unsupported as error:
         return "skipped", error.reason, []
     except tailor.Error as error:

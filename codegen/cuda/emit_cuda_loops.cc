@@ -153,7 +153,7 @@ class CudaLoopEmitter {
     });
   }
 
-  // Threads without a point of their own repeat the last one, but for its effects.
+  // Threads without a point of their own have the last one's number, and do nothing for it but meet the others.
   Value* OwnPoint(Value* first, Value* count) {
     Value* point = b_.CreateAdd(first, point_thread_, "point.own");
     has_point_ = b_.CreateICmpSLT(point, count, "has_point");
@@ -208,6 +208,8 @@ class CudaLoopEmitter {
     const int lanes = axis == version_.lane_axis ? lanes_ : 1;
     Value* from = shared ? sharer_ : b_.getInt64(0);
     if (lanes > 1) from = b_.CreateMul(from, b_.getInt64(lanes), "lane.first");
+    // Without a point, a thread reads nothing: what it repeats may be under way elsewhere.
+    if (shared && Packs()) from = b_.CreateSelect(has_point_, from, ExtentOf(axis), "from");
     Value* step = b_.getInt64((shared ? sharers_ : 1) * lanes);
     Value* end = EmitLoop(b_, from, ExtentOf(axis), step, shared ? "shared" : "tile", [&](Value* index) {
       if (lanes > 1) {

@@ -156,7 +156,7 @@ absl::Status DumpKernels(const LoweredProgram& lowered, int number) {
   return DumpPass("kernels", number, "lowered", kernels);
 }
 
-// `compiled` then owns what the variants are made of.
+// `compiled` then owns what the variants are made of. What assembled kernels, or why nothing did, is said once.
 void Add(std::vector<CompiledVariant> variants, CompiledProgram& compiled) {
   for (CompiledVariant& variant : variants) {
     auto parts = std::make_shared<const CompiledVariant>(std::move(variant));
@@ -166,6 +166,9 @@ void Add(std::vector<CompiledVariant> variants, CompiledProgram& compiled) {
       added.device_images.push_back({image.target, image.kind, image.bytes});
     }
     compiled.program.variants.push_back(std::move(added));
+    std::string& said = compiled.program.provenance.options;
+    const std::string assembler = absl::StrCat(" assembler=", parts->assembler);
+    if (!parts->assembler.empty() && !absl::StrContains(said, assembler)) said += assembler;
     compiled.storage.push_back(std::move(parts));
   }
 }

@@ -91,27 +91,10 @@ std::vector<DeviceKernel> DescribeKernels(const LoweredProgram& program, const B
   return kernels;
 }
 
-std::vector<ProgramLaunch> DescribeLaunches(const LoweredProgram& program, const Build& build) {
-  std::vector<ProgramLaunch> launches;
-  for (const HostProgram& host : program.programs) {
-    for (const Launch& launch : host.launches) {
-      ProgramLaunch described{launch.name, {}, build.dropped[launch.kernel], launch.kernel};
-      for (const CudaVersion& version : build.schedules[launch.kernel].versions) {
-        described.versions.push_back(VersionText(version.version));
-      }
-      launches.push_back(std::move(described));
-    }
-  }
-  return launches;
-}
-
 absl::StatusOr<CompiledVariant> CompileVariant(const LoweredProgram& program, const Build& build, int threads,
                                                const std::function<absl::Status(double)>& report) {
   TAILOR_RETURN_IF_ERROR(DumpSchedules(build));
-  CompiledVariant compiled;
   TAILOR_ASSIGN_OR_RETURN(DeviceImages images, MakeImages(program, build, threads, report));
-  compiled.device_images = std::move(images.images);
-
   const CpuTarget& level = CpuLevels().front();
   llvm::LLVMContext context;
   auto module = std::make_unique<llvm::Module>("host", context);
@@ -120,20 +103,16 @@ absl::StatusOr<CompiledVariant> CompileVariant(const LoweredProgram& program, co
   TAILOR_ASSIGN_OR_RETURN(auto machine, MakeTargetMachine(level));
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects(1);
   TAILOR_ASSIGN_OR_RETURN(objects[0], CompileModule(std::move(module), *machine));
-  TAILOR_ASSIGN_OR_RETURN(compiled.image, LinkImage(objects, {"tailor_run", "tailor_plan"}));
+  TAILOR_ASSIGN_OR_RETURN(Image image, LinkImage(objects, HostEntries()));
 
+  CompiledVariant compiled = DescribeVariant(program, build.kernels, build.dropped, host, std::move(image));
+  compiled.device_images = std::move(images.images);
+  if (!build.target.is_emulated()) compiled.assembler = std::move(images.assembler);
   Variant& variant = compiled.variant;
   variant.target = build.target.name;
   variant.features = level.features;
-  variant.image = compiled.image.bytes;
-  variant.run_offset = compiled.image.symbols["tailor_run"];
-  variant.plan_offset = compiled.image.symbols["tailor_plan"];
-  variant.memo_slots = host.memo_slots;
-  variant.grown_blocks = host.grown_blocks;
-  variant.fault_word = host.fault_word;
   variant.api_size = offsetof(RtApi, block) + sizeof(RtApi::block);
-  variant.context_size = sizeof(RtContext);
-  variant.launches = DescribeLaunches(program, build);
+  variant.fault_word = host.fault_word;
   variant.device_kernels = DescribeKernels(program, build);
   return compiled;
 }

@@ -80,20 +80,6 @@ absl::Status DumpSchedules(const Build& build) {
   return DumpPass(build.target.name, 0, "schedules", all);
 }
 
-std::vector<ProgramLaunch> DescribeLaunches(const LoweredProgram& program, const Build& build) {
-  std::vector<ProgramLaunch> launches;
-  for (const HostProgram& host : program.programs) {
-    for (const Launch& launch : host.launches) {
-      ProgramLaunch described{launch.name, {}, build.dropped[launch.kernel], launch.kernel};
-      for (const Version& version : build.schedules[launch.kernel].versions) {
-        described.versions.push_back(VersionText(version));
-      }
-      launches.push_back(std::move(described));
-    }
-  }
-  return launches;
-}
-
 // How much of RtApi the host program calls.
 uint64_t ApiSize(const LoweredProgram& program, const Build& build) {
   const bool offers = std::any_of(program.programs.begin(), program.programs.end(),
@@ -116,19 +102,11 @@ absl::StatusOr<std::vector<KernelCode>> ReadCode(const Build& build) {
 
 CompiledVariant Describe(const LoweredProgram& program, const Build& build, Image image,
                          const std::vector<KernelCode>& codes) {
-  CompiledVariant compiled;
-  compiled.image = std::move(image);
+  CompiledVariant compiled = DescribeVariant(program, build.kernels, build.dropped, build.host, std::move(image));
   Variant& variant = compiled.variant;
   variant.target = build.target.name;
   variant.features = build.target.features;
-  variant.image = compiled.image.bytes;
-  variant.run_offset = compiled.image.symbols["tailor_run"];
-  variant.plan_offset = compiled.image.symbols["tailor_plan"];
-  variant.memo_slots = build.host.memo_slots;
-  variant.grown_blocks = build.host.grown_blocks;
   variant.api_size = ApiSize(program, build);
-  variant.context_size = sizeof(RtContext);
-  variant.launches = DescribeLaunches(program, build);
   for (const KernelCode& code : codes) variant.kernel_bytes.push_back(code.all);
   if (ChoosesCuts(build)) variant.costs = BuiltInCostProfile(build.target.level);
   return compiled;
@@ -165,7 +143,7 @@ std::vector<int> ModulesOf(const std::vector<ModuleKernels>& modules, const std:
 absl::StatusOr<CompiledVariant> LinkWithin(const CodeBounds& bounds, const LoweredProgram& program,
                                            const std::vector<ModuleKernels>& modules, Build& build) {
   for (;;) {
-    TAILOR_ASSIGN_OR_RETURN(Image image, LinkImage(build.objects, {"tailor_run", "tailor_plan"}));
+    TAILOR_ASSIGN_OR_RETURN(Image image, LinkImage(build.objects, HostEntries()));
     TAILOR_ASSIGN_OR_RETURN(const std::vector<KernelCode> codes, ReadCode(build));
     const auto shrunk = BoundCode(bounds, image.bytes.size(), codes, build.schedules, build.dropped);
     if (!shrunk.ok()) {

@@ -8,18 +8,10 @@
 #include "absl/status/statusor.h"
 #include "codegen/build_host_program.h"
 #include "codegen/code_bounds.h"
-#include "codegen/cuda/device_images.h"
-#include "codegen/link.h"
-#include "codegen/program.h"
+#include "codegen/describe_variant.h"
 #include "codegen/target_machine.h"
 
 namespace tailor {
-
-struct CompiledVariant {
-  Variant variant;  // its image is that of `image`, its device images are to be those below
-  Image image;
-  std::vector<BuiltDeviceImage> device_images;
-};
 
 // Emits every kernel and the host program for each target, in modules that compile in parallel, and links them. How
 // kernels are split into modules does not depend on `threads`, so the bytes do not either. `report` as in RunJobs.

@@ -92,7 +92,7 @@ struct DeviceKernel {
 // Code for one kind of machine: host program and kernels in one position-independent image, but for the kernels of
 // a variant for a device, which are in images of their own.
 struct Variant {
-  std::string target;                 // "x86-64-v4", "cuda"
+  std::string target;                 // "x86-64-v4", "sm_90a"
   std::vector<std::string> features;  // exactly what the code needs: "avx2", "fma", "avx512f"...
   std::span<const std::byte> image;   // to be copied, then mapped read+execute; 64-byte aligned
   uint64_t run_offset = 0;            // RunFn, PlanFn within the image

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <set>
 
+#include "codegen/cuda/assembler.h"
 #include "codegen/gemm/cut_model.h"
 #include "codegen/link.h"
 #include "gmock/gmock.h"
@@ -316,6 +317,55 @@ TEST(Compile, ProgressCanCancel) {
   EXPECT_EQ(compiled.status().code(), absl::StatusCode::kCancelled);
   EXPECT_THAT(std::string(compiled.status().message()), HasSubstr("emit"));
   EXPECT_EQ(phases.front(), "analyse");
+}
+
+std::vector<std::string> TargetsOf(const Program& program) {
+  std::vector<std::string> names;
+  for (const Variant& variant : program.variants) names.push_back(variant.target);
+  return names;
+}
+
+TEST(Compile, GpusAreVariantsOfTheirOwn) {
+  if (!FindAssembler().ok()) GTEST_SKIP() << FindAssembler().status().message();
+  auto compiled = Compile(Parse(kSoftmax), {.targets = {"cuda", "x86-64-v3"}});
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  const std::vector<Variant>& variants = compiled->program.variants;
+  EXPECT_THAT(TargetsOf(compiled->program), ElementsAre("x86-64-v3", "sm_90a", "sm_90", "sm_80"));
+  EXPECT_TRUE(variants[0].device_images.empty());
+  for (int i : {1, 2, 3}) {  // PTX serves what comes after the last
+    ASSERT_EQ(variants[i].device_images.size(), i == 3 ? 2u : 1u);
+    EXPECT_EQ(variants[i].device_images[0].kind, DeviceImageKind::kCubin);
+    EXPECT_EQ(variants[i].device_images[0].target, variants[i].target);
+    EXPECT_FALSE(variants[i].device_kernels.empty());
+    EXPECT_EQ(variants[i].launches.size(), 1u);
+  }
+  EXPECT_EQ(variants[3].device_images[1].kind, DeviceImageKind::kPtx);
+  const std::string& options = compiled->program.provenance.options;
+  EXPECT_THAT(options, HasSubstr("targets=x86-64-v3,sm_90a,sm_90,sm_80"));
+  EXPECT_THAT(options, HasSubstr(" assembler=" + (*FindAssembler())->name()));
+}
+
+TEST(Compile, WithoutAnAssemblerTheArtifactSaysSo) {
+  setenv("TAILOR_ASSEMBLER", "none", 1);
+  auto compiled = Compile(Parse(kNeg), {.targets = {"sm_80"}});
+  unsetenv("TAILOR_ASSEMBLER");
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  ASSERT_EQ(compiled->program.variants[0].device_images.size(), 1u);
+  EXPECT_EQ(compiled->program.variants[0].device_images[0].kind, DeviceImageKind::kPtx);
+  EXPECT_THAT(compiled->program.provenance.options, HasSubstr(" assembler=TAILOR_ASSEMBLER is none"));
+}
+
+// Where an output lies is said once for all variants.
+TEST(Compile, OutputsInDonatedMemoryAreCompiledForOneKindOfMachine) {
+  const auto compile = [](std::vector<std::string> targets) {
+    return Compile(Parse(kNeg), {.targets = std::move(targets), .donated = {"x"}});
+  };
+  auto host = compile({"host"}), gpu = compile({"simt"}), both = compile({"host", "simt"});
+  ASSERT_TRUE(host.ok() && gpu.ok());
+  EXPECT_EQ(host->program.outputs[0].memory_of, 0);
+  EXPECT_EQ(gpu->program.outputs[0].memory_of, -1);
+  EXPECT_EQ(both.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(both.status().message()), HasSubstr("output 0"));
 }
 
 TEST(Compile, UnknownTargetIsNamed) {

@@ -87,6 +87,33 @@ class DeviceTest(unittest.TestCase):
         np.testing.assert_array_equal(out, want)
         self.assertTrue(session.stream)
 
+    def test_one_artifact_serves_both(self):
+        """Products, an embedding and checks: constants and messages are there once for CPUs and GPUs."""
+        graph, rng = tailor.Graph("both"), np.random.default_rng(1)
+        table, weights = rng.standard_normal((9, 20), np.float32), rng.standard_normal((20, 33), np.float32)
+        ids, mask = graph.input("ids", "i64", ["B"]), graph.input("mask", "f32", ["B", 1])
+        rows = graph.gather(graph.constant(table, "table"), ids)
+        graph.output("y", graph.softmax(graph.dot(rows, graph.constant(weights, "weights")) + mask, -1))
+        artifact = graph.compile_artifact(["host", "simt"])
+        alone, host, gpu = (tailor.Executable.from_bytes(data, device=device) for data, device in
+                            ((graph.compile_artifact("host"), "cpu"), (artifact, "cpu"), (artifact, "cuda")))
+        self.assertEqual(host.describe()["constants"], alone.describe()["constants"])
+        said = []
+        for executable in (host, gpu):
+            for batch in (1, 6, 70):
+                n, m = rng.integers(-9, 9, batch), rng.standard_normal((batch, 1), np.float32)
+                scores = np.exp(table[n].astype(np.float64) @ weights + m)
+                want = scores / scores.sum(-1, keepdims=True)
+                np.testing.assert_allclose(executable.run(n, m)[0], want, rtol=2e-5, atol=1e-6)
+            for wrong in ((np.zeros(3, np.int64), np.zeros((4, 1), np.float32)),
+                          (np.array([2, 9]), np.zeros((2, 1), np.float32))):
+                with self.assertRaises(tailor.Error) as raised:
+                    executable.run(*wrong)
+                said.append(str(raised.exception))
+        self.assertEqual(said[:2], said[2:])
+        self.assertIn("mask", said[0])
+        self.assertRegex(said[1], r"\b9\b")
+
     def test_mistakes_are_named(self):
         with self.assertRaisesRegex(tailor.Error, "CUDA device 1 was asked for, but the devices are 0 to 0"):
             self.graph.compile("simt", device="cuda:1")

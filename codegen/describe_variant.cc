@@ -1,0 +1,40 @@
+#include "codegen/describe_variant.h"
+
+#include <utility>
+
+#include "exec/host_abi.h"
+
+namespace tailor {
+namespace {
+
+constexpr char kRun[] = "tailor_run";
+constexpr char kPlan[] = "tailor_plan";
+
+}  // namespace
+
+std::vector<std::string> HostEntries() { return {kRun, kPlan}; }
+
+CompiledVariant DescribeVariant(const LoweredProgram& program, const std::vector<EmittedKernel>& kernels,
+                                const std::vector<DroppedVersions>& dropped, const HostEmission& host, Image image) {
+  CompiledVariant compiled;
+  compiled.image = std::move(image);
+  Variant& variant = compiled.variant;
+  variant.image = compiled.image.bytes;
+  variant.run_offset = compiled.image.symbols[kRun];
+  variant.plan_offset = compiled.image.symbols[kPlan];
+  variant.memo_slots = host.memo_slots;
+  variant.grown_blocks = host.grown_blocks;
+  variant.context_size = sizeof(RtContext);
+  for (const HostProgram& one : program.programs) {
+    for (const Launch& launch : one.launches) {
+      ProgramLaunch described{launch.name, {}, dropped[launch.kernel], launch.kernel};
+      for (const LaunchVersion& version : kernels[launch.kernel].versions) {
+        described.versions.push_back(VersionText({.guards = version.guards}));
+      }
+      variant.launches.push_back(std::move(described));
+    }
+  }
+  return compiled;
+}
+
+}  // namespace tailor

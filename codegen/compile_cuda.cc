@@ -36,8 +36,12 @@ absl::Status WithTarget(const CudaTarget& target, const absl::Status& status) {
 EmittedKernel KernelOnDevice(std::string symbol, const KernelPlan* plan, const CudaSchedule& schedule, int first) {
   EmittedKernel kernel{.symbol = std::move(symbol), .plan = plan, .first_on_device = first};
   for (const CudaVersion& version : schedule.versions) {
-    kernel.versions.push_back(
-        {version.version.guards, version.blocks, version.shared_bytes, version.scratch_bytes, version.together});
+    kernel.versions.push_back({.guards = version.version.guards,
+                               .tasks = version.blocks,
+                               .grain = version.shared_bytes,
+                               .scratch_bytes = version.scratch_bytes,
+                               .together = version.together,
+                               .resident_blocks = version.persistent ? version.resident_blocks : 0});
   }
   return kernel;
 }

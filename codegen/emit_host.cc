@@ -207,7 +207,7 @@ void ReportVersions(HostFunction& f, const HostUnit& unit, const std::vector<Lau
 
 void EmitPlan(const HostUnit& unit) {
   HostFunction f(unit.module, HostFunctionName("plan", unit.number), 5, /*internal=*/unit.number > 0);
-  HostShapes shapes(unit.program, unit.kernels, f, f.argument(2));
+  HostShapes shapes(unit.program, unit.kernels, unit.place, f, f.argument(2));
   shapes.BindAndCheck();
   const std::vector<LaunchShape> launches = ShapesOfLaunches(unit, shapes);
   const WorkspaceShape workspace = shapes.Place(launches, unit.first_fit, unit.placement);

@@ -18,6 +18,8 @@ struct LaunchVersion {
   DimExpr grain;  // how many of them a thread takes at a time; on a device, the shared memory of a block in bytes
   DimExpr scratch_bytes;  // of a worker; on a device, of a block
   bool together = false;  // on a device: LaunchGrid::together
+  // On a device, more than 0: no more blocks are launched than its multiprocessors hold of so many each.
+  int resident_blocks = 0;
 };
 
 // A distinct kernel of the variant: functions `<symbol>_v<i>`, one per version.

@@ -19,7 +19,7 @@ class LayoutEmitter {
   explicit LayoutEmitter(const HostUnit& unit)
       : unit_(unit),
         f_(unit.module, absl::StrCat("tailor.layout.", unit.number), 3, /*internal=*/true),
-        shapes_(unit.program, unit.kernels, f_, f_.argument(2)),
+        shapes_(unit.program, unit.kernels, unit.place, f_, f_.argument(2)),
         memo_(f_.LoadPtr(f_.context(), offsetof(RtContext, memo), "memo")) {}
 
   llvm::Function* Emit() {

@@ -11,9 +11,9 @@ namespace tailor {
 
 using Relation = ShapeCheck::Relation;
 
-HostShapes::HostShapes(const HostProgram& program, const std::vector<EmittedKernel>& kernels, HostFunction& function,
-                       llvm::Value* inputs)
-    : program_(program), kernels_(kernels), f_(function), inputs_(inputs), dims_(MakeEmitter()) {}
+HostShapes::HostShapes(const HostProgram& program, const std::vector<EmittedKernel>& kernels, KernelPlace place,
+                       HostFunction& function, llvm::Value* inputs)
+    : program_(program), kernels_(kernels), place_(place), f_(function), inputs_(inputs), dims_(MakeEmitter()) {}
 
 DimEmitter HostShapes::MakeEmitter() {
   return DimEmitter(f_.b, [this](llvm::Value* overflows) {
@@ -143,43 +143,48 @@ void HostShapes::ChooseCut(const EmittedKernel& kernel, LaunchShape& shape) {
   shape.grain.value = f_.b.CreateExtractValue(chosen, 2, "grain");
 }
 
+DimValue HostShapes::Tasks(const LaunchVersion& version, DimEmitter& over_slots) {
+  DimValue tasks = over_slots.Emit(version.tasks);
+  if (version.resident_blocks == 0) return tasks;
+  llvm::Value* workers = f_.LoadI64(f_.context(), offsetof(RtContext, workers), "multiprocessors");
+  llvm::Value* resident = f_.b.CreateNSWMul(workers, f_.b.getInt64(version.resident_blocks), "resident");
+  tasks.value = f_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, tasks.value, resident, nullptr, "blocks");
+  return tasks;
+}
+
 // The first version whose guards hold.
 void HostShapes::ChooseVersion(const EmittedKernel& kernel, DimEmitter& over_slots, LaunchShape& shape) {
   llvm::IRBuilder<>& b = f_.b;
-  const auto select = [&](llvm::Value* fits, const DimExpr& now, const DimExpr& later, DimValue& value) {
-    if (now == later) return;
-    const DimValue other = over_slots.Emit(now);
-    value = {b.CreateSelect(fits, other.value, value.value), std::min(value.min, other.min),
-             std::max(value.max, other.max)};
+  const auto select = [&](llvm::Value* fits, const DimValue& now, DimValue& value) {
+    if (now.value == value.value) return;
+    value = {b.CreateSelect(fits, now.value, value.value), std::min(value.min, now.min), std::max(value.max, now.max)};
   };
-  const auto slices = [](const LaunchVersion& version) { return 64 * DimExpr::CeilDiv(version.scratch_bytes, 64); };
   const bool on_device = kernel.first_on_device >= 0;
-  const auto all_slices = [&](const LaunchVersion& version) {
-    return on_device ? slices(version) * version.tasks : slices(version);
-  };
   const auto grain = [&](const LaunchVersion& version) {
-    return on_device ? version.grain : DimExpr::Max(version.grain, 1);
+    return over_slots.Emit(on_device ? version.grain : DimExpr::Max(version.grain, 1));
+  };
+  const auto scratch = [&](const LaunchVersion& version) {
+    return over_slots.Emit(64 * DimExpr::CeilDiv(version.scratch_bytes, 64));
   };
   const std::vector<LaunchVersion>& versions = kernel.versions;
+  const LaunchVersion& last = versions.back();
   shape.version = b.getInt32(static_cast<uint32_t>(versions.size() - 1));
-  shape.tasks = over_slots.Emit(versions.back().tasks);
-  shape.grain = over_slots.Emit(grain(versions.back()));
-  shape.scratch_bytes = over_slots.Emit(slices(versions.back()));
-  shape.all_scratch_bytes = over_slots.Emit(all_slices(versions.back()));
-  shape.together = b.getInt64(versions.back().together);
+  shape.tasks = Tasks(last, over_slots);
+  shape.grain = grain(last);
+  shape.scratch_bytes = scratch(last);
+  shape.together = b.getInt64(last.together);
   for (size_t v = versions.size() - 1; v-- > 0;) {
-    const LaunchVersion &now = versions[v], &later = versions[v + 1];
+    const LaunchVersion& now = versions[v];
     llvm::Value* fits = b.getTrue();
     for (const Guard& guard : now.guards) fits = b.CreateAnd(fits, Holds(guard, shape.dims, over_slots));
     shape.version = b.CreateSelect(fits, b.getInt32(static_cast<uint32_t>(v)), shape.version, "version");
-    select(fits, now.tasks, later.tasks, shape.tasks);
-    select(fits, grain(now), grain(later), shape.grain);
-    select(fits, slices(now), slices(later), shape.scratch_bytes);
-    select(fits, all_slices(now), all_slices(later), shape.all_scratch_bytes);
-    if (now.together != later.together) {
-      shape.together = b.CreateSelect(fits, b.getInt64(now.together), shape.together, "together");
-    }
+    select(fits, Tasks(now, over_slots), shape.tasks);
+    select(fits, grain(now), shape.grain);
+    select(fits, scratch(now), shape.scratch_bytes);
+    llvm::Value* together = b.getInt64(now.together);
+    if (together != shape.together) shape.together = b.CreateSelect(fits, together, shape.together, "together");
   }
+  shape.all_scratch_bytes = on_device ? over_slots.Multiply(shape.scratch_bytes, shape.tasks) : shape.scratch_bytes;
 }
 
 LaunchShape HostShapes::ShapeOf(const Launch& launch) {
@@ -195,7 +200,7 @@ LaunchShape HostShapes::ShapeOf(const Launch& launch) {
   return shape;
 }
 
-// Blocks first, then one slice of scratch per worker (a device has one), large enough for every launch.
+// Blocks first, then scratch, large enough for every launch: on a device of all its blocks, else a slice per worker.
 WorkspaceShape HostShapes::Place(const std::vector<LaunchShape>& launches, llvm::Function* first_fit,
                                  llvm::Value* table) {
   llvm::IRBuilder<>& b = f_.b;
@@ -221,8 +226,11 @@ WorkspaceShape HostShapes::Place(const std::vector<LaunchShape>& launches, llvm:
     slice.max = std::max(slice.max, launch.all_scratch_bytes.max);
   }
   workspace.scratch = blocks.value;
-  const DimValue workers{f_.LoadI64(f_.context(), offsetof(RtContext, workers), "workers"), 1, INT32_MAX};
-  workspace.bytes = dims_.Add(blocks, dims_.Multiply(slice, workers)).value;
+  if (place_ == KernelPlace::kHost) {
+    const DimValue workers{f_.LoadI64(f_.context(), offsetof(RtContext, workers), "workers"), 1, INT32_MAX};
+    slice = dims_.Multiply(slice, workers);
+  }
+  workspace.bytes = dims_.Add(blocks, slice).value;
   return workspace;
 }
 

@@ -33,8 +33,8 @@ struct WorkspaceShape {
 class HostShapes {
  public:
   // `inputs` is the address of the TensorArg array.
-  HostShapes(const HostProgram& program, const std::vector<EmittedKernel>& kernels, HostFunction& function,
-             llvm::Value* inputs);
+  HostShapes(const HostProgram& program, const std::vector<EmittedKernel>& kernels, KernelPlace place,
+             HostFunction& function, llvm::Value* inputs);
 
   // Solves the symbols, then evaluates the shape checks in order. Ranges that a check establishes hold for all
   // arithmetic after it. Everything below may be called after this.
@@ -51,6 +51,7 @@ class HostShapes {
   void Check(int32_t id, const ShapeCheck& check);
   void Learn(const ShapeCheck& check);
   DimEmitter MakeEmitter();
+  DimValue Tasks(const LaunchVersion& version, DimEmitter& over_slots);
   void ChooseVersion(const EmittedKernel& kernel, DimEmitter& over_slots, LaunchShape& shape);
   void ChooseCut(const EmittedKernel& kernel, LaunchShape& shape);
   // `over_slots` knows `dims` as its symbols.
@@ -58,6 +59,7 @@ class HostShapes {
 
   const HostProgram& program_;
   const std::vector<EmittedKernel>& kernels_;
+  const KernelPlace place_;
   HostFunction& f_;
   llvm::Value* inputs_;
   DimEmitter dims_;

@@ -32,6 +32,7 @@ class CudaProgram : public DeviceProgram {
   const Kernel& kernel(int32_t number) const { return kernels_[number]; }
 
   const void* const* constants() const override { return constants_.data(); }
+  int64_t workers() const override { return device_.info().multiprocessors; }
   Failure MakeStream(void* native, std::unique_ptr<DeviceStream>* out) const override;
 
  private:

@@ -79,6 +79,8 @@ class DeviceProgram {
   virtual ~DeviceProgram() = default;
   // By constant index: addresses on the device.
   virtual const void* const* constants() const = 0;
+  // RtContext::workers of its sessions.
+  virtual int64_t workers() const = 0;
   // A stream of its own, or the caller's `native` one where that is not null. The program outlives it.
   virtual Failure MakeStream(void* native, std::unique_ptr<DeviceStream>* out) const = 0;
 };

@@ -55,7 +55,9 @@ struct RtContext {
   // Variant::memo_slots words of host memory, which devices can write too, zeroed at session creation: what the program
   // keeps between runs (the last symbols and the layout computed for them). Word 0 is nonzero once the rest is valid.
   int64_t* memo;
-  int64_t workers;  // number of scratch slices; parallel_for uses at most as many threads
+  // What works at the same time. On the host, as many scratch slices, and threads of parallel_for at most; on a device,
+  // its multiprocessors.
+  int64_t workers;
   // Outputs of at least so many bytes would leave the caches before anyone reads them; 0: none would.
   uint64_t streamed_bytes;
   const CostProfile* costs;  // by which products choose how they are cut

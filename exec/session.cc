@@ -62,8 +62,8 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
   state_.context.struct_size = sizeof(RtContext);
   state_.context.constants = executable.constants();
   state_.context.memo = stream_ != nullptr ? stream_->memo() : host_memo_.data();
-  // On a device the scratch of a launch is that of all its blocks.
-  state_.context.workers = stream_ != nullptr ? 1 : static_cast<int64_t>(parallelism_.threads);
+  state_.context.workers =
+      stream_ != nullptr ? executable.device()->workers() : static_cast<int64_t>(parallelism_.threads);
   state_.context.streamed_bytes = StreamedBytes();
   state_.context.costs = &executable.variant().costs;
   state_.workspace = &workspace_;

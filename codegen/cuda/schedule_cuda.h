@@ -36,7 +36,10 @@ struct CudaVersion {
   DimExpr blocks;
   DimExpr shared_bytes;   // dynamic shared memory of a block
   DimExpr scratch_bytes;  // global scratch of a block: its row buffers where they are not in shared memory
-  bool together = false;  // the blocks meet at barriers of the whole grid
+  // Blocks take their work in turns, so that no more of them are launched than run at the same time: `resident_blocks`,
+  // which is more than 0, of each multiprocessor (AStitch section 4.5).
+  bool persistent = false;
+  bool together = false;  // persistent, and the blocks meet at barriers of the whole grid
   // Row buffers lie in the block's shared memory, else in global scratch.
   bool rows_in_shared = false;
   // Shared memory before the row buffers: for each reduction of a stage one 8-byte cell a warp, or, of columns, a

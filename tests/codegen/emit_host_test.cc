@@ -384,6 +384,35 @@ TEST_F(EmitDeviceHostTest, ScratchIsThatOfAllBlocks) {
   slots_ = 3;
 }
 
+TEST_F(EmitDeviceHostTest, PersistentVersionsHaveTheBlocksThatRunAtTheSameTime) {
+  plan_.buffers.push_back({BufferKind::kRow, DType::kF32, {}});
+  slots_ = 5;
+  kernel_.versions[1].resident_blocks = 3;
+  BuildForDevice();
+  runtime_->context.workers = 4;
+  ASSERT_EQ(Run({5, 10}), 0);
+  EXPECT_EQ(launches_[0].grid[0], 12);
+  EXPECT_EQ(runtime_->context.workspace_bytes, 256u + 12 * 128);
+  launches_.clear();
+  ASSERT_EQ(Run({1, 11}), 0);  // there is work for 11
+  EXPECT_EQ(launches_[0].grid[0], 11);
+  launches_.clear();
+  ASSERT_EQ(Run({2, 4}), 0);  // the other version
+  EXPECT_EQ(launches_[0].grid[0], 1);
+  slots_ = 3;
+}
+
+// Of the versions 0, 1 and 2 the first two have equal grids, and 0 is taken where 1 does not hold.
+TEST_F(EmitDeviceHostTest, TheGridIsThatOfTheVersionTaken) {
+  const LaunchVersion one = kernel_.versions[0];
+  kernel_.versions.insert(kernel_.versions.begin(), one);
+  kernel_.versions[1].guards[0].number = 4;
+  BuildForDevice();
+  ASSERT_EQ(Run({2, 3}), 0);
+  EXPECT_EQ(launches_[0].kernel, 5);
+  EXPECT_THAT(launches_[0].grid, ElementsAre(1, 24, 0));
+}
+
 TEST_F(EmitDeviceHostTest, ARefusedLaunchEndsTheRun) {
   BuildForDevice();
   refuse_ = 5;

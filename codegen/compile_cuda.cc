@@ -41,7 +41,8 @@ EmittedKernel KernelOnDevice(std::string symbol, const KernelPlan* plan, const C
                                .grain = version.shared_bytes,
                                .scratch_bytes = version.scratch_bytes,
                                .together = version.together,
-                               .resident_blocks = version.persistent ? version.resident_blocks : 0});
+                               .resident_blocks = version.persistent ? version.resident_blocks : 0,
+                               .clocks = version.clocks});
   }
   return kernel;
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "exec/host_abi.h"
 
 namespace tailor {
@@ -9,6 +10,8 @@ namespace {
 
 constexpr char kRun[] = "tailor_run";
 constexpr char kPlan[] = "tailor_plan";
+
+std::string SlotText(SymbolId slot) { return absl::StrCat("d", slot); }
 
 }  // namespace
 
@@ -29,7 +32,9 @@ CompiledVariant DescribeVariant(const LoweredProgram& program, const std::vector
     for (const Launch& launch : one.launches) {
       ProgramLaunch described{launch.name, {}, dropped[launch.kernel], launch.kernel};
       for (const LaunchVersion& version : kernels[launch.kernel].versions) {
-        described.versions.push_back(VersionText({.guards = version.guards}));
+        std::string text = VersionText({.guards = version.guards});
+        if (version.clocks != 0) absl::StrAppend(&text, " at ", version.clocks.ToText(SlotText), " clocks a block");
+        described.versions.push_back(std::move(text));
       }
       variant.launches.push_back(std::move(described));
     }

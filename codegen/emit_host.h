@@ -20,13 +20,16 @@ struct LaunchVersion {
   bool together = false;  // on a device: LaunchGrid::together
   // On a device, more than 0: no more blocks are launched than its multiprocessors hold of so many each.
   int resident_blocks = 0;
+  // On a device, what a multiprocessor spends on one of the tasks, in clocks; 0: not known. Of the versions whose guards
+  // hold the one is taken whose turns of all multiprocessors take the fewest clocks, the first of equal ones.
+  DimExpr clocks;
 };
 
 // A distinct kernel of the variant: functions `<symbol>_v<i>`, one per version.
 struct EmittedKernel {
   std::string symbol;
   const KernelPlan* plan;
-  std::vector<LaunchVersion> versions;  // tried in order; the last has no guards
+  std::vector<LaunchVersion> versions;  // the last has no guards; without clocks tried in order
   const Schedule* schedule = nullptr;   // on the host
   int first_on_device = -1;             // the number of version 0 among Variant::device_kernels
 };

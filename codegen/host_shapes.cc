@@ -11,6 +11,13 @@ namespace tailor {
 
 using Relation = ShapeCheck::Relation;
 
+namespace {
+
+// The symbol that stands for RtContext::workers beside those that are slots of a plan.
+constexpr SymbolId kWorkers = INT32_MAX;
+
+}  // namespace
+
 HostShapes::HostShapes(const HostProgram& program, const std::vector<EmittedKernel>& kernels, KernelPlace place,
                        HostFunction& function, llvm::Value* inputs)
     : program_(program), kernels_(kernels), place_(place), f_(function), inputs_(inputs), dims_(MakeEmitter()) {}
@@ -144,15 +151,20 @@ void HostShapes::ChooseCut(const EmittedKernel& kernel, LaunchShape& shape) {
 }
 
 DimValue HostShapes::Tasks(const LaunchVersion& version, DimEmitter& over_slots) {
-  DimValue tasks = over_slots.Emit(version.tasks);
-  if (version.resident_blocks == 0) return tasks;
-  llvm::Value* workers = f_.LoadI64(f_.context(), offsetof(RtContext, workers), "multiprocessors");
-  llvm::Value* resident = f_.b.CreateNSWMul(workers, f_.b.getInt64(version.resident_blocks), "resident");
-  tasks.value = f_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, tasks.value, resident, nullptr, "blocks");
-  return tasks;
+  if (version.resident_blocks == 0) return over_slots.Emit(version.tasks);
+  return over_slots.Emit(DimExpr::Min(version.tasks, version.resident_blocks * DimExpr::Symbol(kWorkers)));
 }
 
-// The first version whose guards hold.
+// What the version's turns take, by the wave model of TSCompiler (section 6): while there is work, a multiprocessor
+// takes one task after the other.
+DimValue HostShapes::Clocks(const LaunchVersion& version, DimEmitter& over_slots) {
+  if (version.clocks == 0) return {f_.b.getInt64(0), 0, 0};
+  const DimExpr workers = DimExpr::Symbol(kWorkers);
+  const DimExpr turns = DimExpr::FloorDiv(version.tasks + workers - 1, workers);
+  return over_slots.Emit(turns * version.clocks);
+}
+
+// The cheapest version whose guards hold, the first of equal ones.
 void HostShapes::ChooseVersion(const EmittedKernel& kernel, DimEmitter& over_slots, LaunchShape& shape) {
   llvm::IRBuilder<>& b = f_.b;
   const auto select = [&](llvm::Value* fits, const DimValue& now, DimValue& value) {
@@ -173,10 +185,14 @@ void HostShapes::ChooseVersion(const EmittedKernel& kernel, DimEmitter& over_slo
   shape.grain = grain(last);
   shape.scratch_bytes = scratch(last);
   shape.together = b.getInt64(last.together);
+  DimValue clocks = Clocks(last, over_slots);
   for (size_t v = versions.size() - 1; v-- > 0;) {
     const LaunchVersion& now = versions[v];
     llvm::Value* fits = b.getTrue();
     for (const Guard& guard : now.guards) fits = b.CreateAnd(fits, Holds(guard, shape.dims, over_slots));
+    const DimValue now_clocks = Clocks(now, over_slots);
+    fits = b.CreateAnd(fits, b.CreateICmpSLE(now_clocks.value, clocks.value), "fits");
+    select(fits, now_clocks, clocks);
     shape.version = b.CreateSelect(fits, b.getInt32(static_cast<uint32_t>(v)), shape.version, "version");
     select(fits, Tasks(now, over_slots), shape.tasks);
     select(fits, grain(now), shape.grain);
@@ -194,6 +210,9 @@ LaunchShape HostShapes::ShapeOf(const Launch& launch) {
   for (size_t slot = 0; slot < launch.dims.size(); ++slot) {
     shape.dims.push_back(dims_.Emit(launch.dims[slot]));
     over_slots.SetSymbol(static_cast<SymbolId>(slot), shape.dims.back());
+  }
+  if (place_ == KernelPlace::kDevice) {
+    over_slots.SetSymbol(kWorkers, {f_.LoadI64(f_.context(), offsetof(RtContext, workers), "workers"), 1, INT32_MAX});
   }
   ChooseVersion(kernel, over_slots, shape);
   if (kernel.schedule != nullptr && !kernel.schedule->tile.cuts.empty()) ChooseCut(kernel, shape);

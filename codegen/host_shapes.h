@@ -52,6 +52,7 @@ class HostShapes {
   void Learn(const ShapeCheck& check);
   DimEmitter MakeEmitter();
   DimValue Tasks(const LaunchVersion& version, DimEmitter& over_slots);
+  DimValue Clocks(const LaunchVersion& version, DimEmitter& over_slots);
   void ChooseVersion(const EmittedKernel& kernel, DimEmitter& over_slots, LaunchShape& shape);
   void ChooseCut(const EmittedKernel& kernel, LaunchShape& shape);
   // `over_slots` knows `dims` as its symbols.

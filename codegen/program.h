@@ -63,7 +63,9 @@ struct ProgramConstant {
 // One kernel launch of the host program, for traces, plans and `inspect`. Index = step id in RtApi::trace.
 struct ProgramLaunch {
   std::string kernel;                 // "k3_softmax": KernelPlan name
-  std::vector<std::string> versions;  // texts of the guards, in order of trial: "divides(d0, 16)", "always"
+  // Texts of the guards, "divides(d0, 16)", "always", in order of trial; with "at ... clocks a block" the cheapest is
+  // taken.
+  std::vector<std::string> versions;
   std::vector<std::string> dropped;   // versions that a bound on code left out, and which: codegen/code_bounds.h
   int32_t code = 0;  // its kernel's number in Variant::kernel_bytes; launches of equal kernels share it
 };

@@ -323,7 +323,8 @@ std::string CudaVersion::Text() const {
   auto slot = [](SymbolId id) { return absl::StrCat("d", id); };
   return absl::StrCat(VersionText(version), ": ", ShapeText(), ", threads ", threads, ", blocks ", blocks.ToText(slot),
                       ", shared bytes ", shared_bytes.ToText(slot), ", scratch bytes ", scratch_bytes.ToText(slot),
-                      together ? ", together" : "", "\n");
+                      clocks == 0 ? "" : absl::StrCat(", clocks ", clocks.ToText(slot)), together ? ", together" : "",
+                      "\n");
 }
 
 std::string CudaSchedule::Text() const {

@@ -34,6 +34,7 @@ struct CudaVersion {
   int lane_axis = -1;
   // DimExprs over slots (symbol i is slot i), as in Schedule.
   DimExpr blocks;
+  DimExpr clocks;         // as LaunchVersion::clocks, of one of the blocks
   DimExpr shared_bytes;   // dynamic shared memory of a block
   DimExpr scratch_bytes;  // global scratch of a block: its row buffers where they are not in shared memory
   // Blocks take their work in turns, so that no more of them are launched than run at the same time: `resident_blocks`,
@@ -54,7 +55,7 @@ struct CudaVersion {
 };
 
 struct CudaSchedule {
-  std::vector<CudaVersion> versions;  // tried in order; the last has no guards
+  std::vector<CudaVersion> versions;  // chosen among as LaunchVersion::clocks says; the last has no guards
 
   std::string Text() const;
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/cuda/product_clocks.h"
 #include "codegen/cuda/product_frame.h"
 #include "codegen/gemm/contraction.h"
 #include "codegen/gemm/panels.h"
@@ -16,14 +17,12 @@
 namespace tailor {
 namespace {
 
-// Guards under which an axis has from `least` to `most` elements: none where that is known, nothing where it cannot be.
-std::optional<std::vector<Guard>> InRange(const KernelPlan& plan, int axis, int64_t least, int64_t most) {
+// Guards under which an axis has at most so many elements: none where that is known, nothing where it cannot be.
+std::optional<std::vector<Guard>> AtMost(const KernelPlan& plan, int axis, int64_t most) {
   const Extent& extent = plan.axes[axis].extent;
   const ExtentRange range = RangeOfExtent(plan, extent);
-  if (range.max < least || (range.fixed && range.max > most)) return std::nullopt;
+  if (range.fixed && range.max > most) return std::nullopt;
   std::vector<Guard> guards;
-  if (!range.fixed && least > 0)
-    guards.push_back({.kind = Guard::Kind::kAtLeast, .slot = extent.slot, .number = least});
   if (range.max > most) guards.push_back({.kind = Guard::Kind::kAtMost, .slot = extent.slot, .number = most});
   return guards;
 }
@@ -103,48 +102,41 @@ ProductTile PanelStream(int rows, const ProductTypes& types) {
           .resident_blocks = rows > 4 ? 1 : 2};
 }
 
-// The family of one type, and when each is taken, in order: the last always.
+// The tiles of one type. Those of few rows are taken wherever they can be; of the others each can compute any product,
+// and the host program takes the one whose clocks are fewest.
 struct Choice {
   ProductTile tile;
   int64_t most_rows = INT64_MAX;
-  int64_t least_extent = 0;  // rows, and columns
-  int64_t least_blocks = 0;
 };
 
-// Large tiles have to fill the machine: the GPUs that targets name have 108 and 132 multiprocessors, and a wave that
-// leaves many idle takes as long as a full one (the wave model of TSCompiler section 6, for two tiles).
 std::vector<Choice> Family(const ProductTypes& types) {
-  constexpr int64_t kProcessors = 108, kMoreThanSmall = 65;
   if (IsFloat(types.operand) && SizeOf(types.operand) == 2) {
-    return {{.tile = MatrixStream(8), .most_rows = 8},
-            {.tile = MatrixStream(16), .most_rows = 16},
-            {.tile = kLargeMatrices, .least_extent = kMoreThanSmall, .least_blocks = kProcessors},
-            {.tile = kSmallMatrices}};
+    return {{MatrixStream(8), 8}, {MatrixStream(16), 16}, {kLargeMatrices}, {kSmallMatrices}};
   }
   std::vector<Choice> family;
-  for (int rows : {1, 4, 16}) family.push_back({.tile = PanelStream(rows, types), .most_rows = rows});
-  if (SizeOf(types.accumulate) == 4) {
-    family.push_back({.tile = kLargeElements, .least_extent = kMoreThanSmall, .least_blocks = kProcessors});
-  }
-  family.push_back({.tile = kSmallElements});
+  for (int rows : {1, 4, 16}) family.push_back({PanelStream(rows, types), rows});
+  if (SizeOf(types.accumulate) == 4) family.push_back({kLargeElements});
+  family.push_back({kSmallElements});
   return family;
 }
 
-// The guards of `choice`; nothing where some of them cannot hold.
-std::optional<std::vector<Guard>> GuardsOf(const KernelPlan& plan, const Contraction& c, const Choice& choice) {
-  auto guards = InRange(plan, c.m, choice.least_extent, choice.most_rows);
-  const auto columns = InRange(plan, c.n, choice.least_extent, INT64_MAX);
-  if (!guards || !columns) return std::nullopt;
-  guards->insert(guards->end(), columns->begin(), columns->end());
-  if (choice.least_blocks == 0) return guards;
-  const DimExpr blocks = Blocks(plan, c, choice.tile);
-  std::vector<int64_t> most;
-  for (const DimSlot& slot : plan.dims) most.push_back(slot.max);
-  if (blocks.Evaluate(most).value_or(INT64_MAX) < choice.least_blocks) return std::nullopt;
-  if (!blocks.constant()) {
-    guards->push_back({.kind = Guard::Kind::kValueAtLeast, .number = choice.least_blocks, .value = blocks});
+// Leaves out what is the cheapest for no number of multiprocessors. Nothing where extents decide.
+void LeaveOutDear(std::vector<CudaVersion>& versions) {
+  constexpr int64_t kMostProcessors = 1024;
+  std::vector<bool> taken(versions.size());
+  for (int64_t processors = 1; processors <= kMostProcessors; ++processors) {
+    size_t best = 0;
+    int64_t least = INT64_MAX;
+    for (size_t i = 0; i < versions.size(); ++i) {
+      const auto blocks = versions[i].blocks.constant(), clocks = versions[i].clocks.constant();
+      if (!blocks || !clocks) return;
+      const int64_t all = (*blocks + processors - 1) / processors * *clocks;
+      if (all < least) least = all, best = i;
+    }
+    taken[best] = true;
   }
-  return guards;
+  size_t i = 0;
+  std::erase_if(versions, [&](const CudaVersion&) { return !taken[i++]; });
 }
 
 }  // namespace
@@ -155,13 +147,19 @@ absl::StatusOr<CudaSchedule> ScheduleCudaProduct(const KernelPlan& plan, const T
   CudaSchedule schedule;
   for (const Choice& choice : Family(types)) {
     assert(SharedBytes(choice.tile, types) <= traits.regional_bytes);
-    auto guards = GuardsOf(plan, c, choice);
+    auto guards = AtMost(plan, c.m, choice.most_rows);
     if (!guards) continue;
     CudaVersion version = MakeVersion(plan, c, choice.tile, types);
-    version.version.guards = *std::move(guards);
+    if (choice.most_rows < INT64_MAX) {
+      version.version.guards = *std::move(guards);
+      schedule.versions.push_back(std::move(version));
+      if (schedule.versions.back().version.guards.empty()) return schedule;
+      continue;
+    }
+    version.clocks = ProductClocks(choice.tile, types, OverSlots(plan.axes[c.k].extent));
     schedule.versions.push_back(std::move(version));
-    if (schedule.versions.back().version.guards.empty()) break;
   }
+  LeaveOutDear(schedule.versions);
   return schedule;
 }
 

@@ -19,8 +19,8 @@ TEST(ScheduleCudaProduct, TypesOfTensorCores) {
   EXPECT_EQ(TextOf({.dtype = DType::kBF16}), R"(
 d0 <= 8: tile matrix stream 8x32x64 by 8x32 in 8 slices, threads 256, blocks floordiv(d0 + 7, 8)*floordiv(d1 + 31, 32), shared bytes 9216, scratch bytes 0
 d0 <= 16: tile matrix stream 16x32x64 by 16x32 in 8 slices, threads 256, blocks floordiv(d0 + 15, 16)*floordiv(d1 + 31, 32), shared bytes 18432, scratch bytes 0
-d0 >= 65 and d1 >= 65 and floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128) >= 108: tile matrix 128x128x32 by 64x32 in 3 stages, threads 256, blocks floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128), shared bytes 49152, scratch bytes 0
-always: tile matrix 64x64x32 by 32x32 in 4 stages, threads 128, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), shared bytes 32768, scratch bytes 0
+always: tile matrix 128x128x32 by 64x32 in 3 stages, threads 256, blocks floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128), shared bytes 49152, scratch bytes 0, clocks 542*floordiv(d2 + 31, 32) + 2536
+always: tile matrix 64x64x32 by 32x32 in 4 stages, threads 128, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), shared bytes 32768, scratch bytes 0, clocks 222*floordiv(d2 + 31, 32) + 1384
 )");
 }
 
@@ -29,14 +29,14 @@ TEST(ScheduleCudaProduct, OtherTypes) {
 d0 <= 1: tile stream 1x16x4 by 1x4 in 64 slices, threads 256, blocks d0*floordiv(d1 + 15, 16), shared bytes 5120, scratch bytes 0
 d0 <= 4: tile stream 4x16x4 by 4x4 in 64 slices, threads 256, blocks floordiv(d0 + 3, 4)*floordiv(d1 + 15, 16), shared bytes 20480, scratch bytes 0
 d0 <= 16: tile stream 16x16x2 by 16x4 in 64 slices, threads 256, blocks floordiv(d0 + 15, 16)*floordiv(d1 + 15, 16), shared bytes 40960, scratch bytes 0
-d0 >= 65 and d1 >= 65 and floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128) >= 108: tile 128x128x16 by 8x8 in 2 stages, threads 256, blocks floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128), shared bytes 33792, scratch bytes 0
-always: tile 64x64x16 by 4x4 in 2 stages, threads 256, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), shared bytes 17408, scratch bytes 0
+always: tile 128x128x16 by 8x8 in 2 stages, threads 256, blocks floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128), shared bytes 33792, scratch bytes 0, clocks 4126*floordiv(d2 + 15, 16) + 2536
+always: tile 64x64x16 by 4x4 in 2 stages, threads 256, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), shared bytes 17408, scratch bytes 0, clocks 1054*floordiv(d2 + 15, 16) + 1384
 )");
   EXPECT_EQ(TextOf({.dtype = DType::kF64}), R"(
 d0 <= 1: tile stream 1x16x4 by 1x2 in 32 slices, threads 256, blocks d0*floordiv(d1 + 15, 16), shared bytes 5120, scratch bytes 0
 d0 <= 4: tile stream 4x16x4 by 4x2 in 32 slices, threads 256, blocks floordiv(d0 + 3, 4)*floordiv(d1 + 15, 16), shared bytes 20480, scratch bytes 0
 d0 <= 16: tile stream 16x16x2 by 16x2 in 32 slices, threads 256, blocks floordiv(d0 + 15, 16)*floordiv(d1 + 15, 16), shared bytes 40960, scratch bytes 0
-always: tile 64x64x16 by 4x4 in 2 stages, threads 256, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), shared bytes 34816, scratch bytes 0
+always: tile 64x64x16 by 4x4 in 2 stages, threads 256, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), shared bytes 34816, scratch bytes 0, clocks 4126*floordiv(d2 + 15, 16) + 1768
 )");
 }
 
@@ -44,12 +44,36 @@ TEST(ScheduleCudaProduct, WhatExtentsTellLeavesVersionsOut) {
   EXPECT_EQ(TextOf({.dtype = DType::kBF16, .m = 8, .n = 4096}), R"(
 always: tile matrix stream 8x32x64 by 8x32 in 8 slices, threads 256, blocks 128, shared bytes 9216, scratch bytes 0
 )");
-  EXPECT_EQ(TextOf({.dtype = DType::kBF16, .m = 128, .n = 64}), R"(
-always: tile matrix 64x64x32 by 32x32 in 4 stages, threads 128, blocks 2, shared bytes 32768, scratch bytes 0
+  // One tile or two on as many multiprocessors: never the large one, which is half empty.
+  EXPECT_EQ(TextOf({.dtype = DType::kBF16, .m = 128, .n = 64, .k = 1024}), R"(
+always: tile matrix 64x64x32 by 32x32 in 4 stages, threads 128, blocks 2, shared bytes 32768, scratch bytes 0, clocks 8488
 )");
-  EXPECT_EQ(TextOf({.dtype = DType::kBF16, .m = 4096, .n = 4096}), R"(
-always: tile matrix 128x128x32 by 64x32 in 3 stages, threads 256, blocks 1024, shared bytes 49152, scratch bytes 0
-)");
+}
+
+// The tile for which the clocks of all turns are fewest (codegen/emit_host.h).
+std::string Cheapest(const ProductForm& form, int64_t processors) {
+  auto schedule = ScheduleOnCuda(MakeProductPlan(form), FindCudaTarget("sm_80")->traits);
+  EXPECT_TRUE(schedule.ok()) << schedule.status();
+  int64_t least = INT64_MAX;
+  std::string tile;
+  for (const CudaVersion& version : schedule->versions) {
+    const int64_t clocks = (*version.blocks.constant() + processors - 1) / processors * *version.clocks.constant();
+    if (clocks < least) least = clocks, tile = version.tile.Text().substr(0, version.tile.Text().find(" by"));
+  }
+  return tile;
+}
+
+TEST(ScheduleCudaProduct, TurnsOfAllMultiprocessorsDecide) {
+  const auto tile = [](int64_t m, int64_t n, int64_t processors) {
+    return Cheapest({.dtype = DType::kBF16, .m = m, .n = n, .k = 1024}, processors);
+  };
+  EXPECT_EQ(tile(4096, 4096, 108), "matrix 128x128x32");
+  EXPECT_EQ(tile(256, 256, 108), "matrix 64x64x32");
+  // 81 large tiles are one turn, which leaves a quarter idle, and 324 small ones three.
+  EXPECT_EQ(tile(1152, 1152, 108), "matrix 128x128x32");
+  // 110 large tiles are two turns, of which the second is all but idle; 440 small ones are five, of less than half.
+  EXPECT_EQ(tile(1408, 1280, 108), "matrix 128x128x32");
+  EXPECT_EQ(tile(1408, 1280, 220), "matrix 64x64x32");
 }
 
 TEST(ScheduleCudaProduct, NoBlockTakesMoreSharedMemoryThanItHas) {

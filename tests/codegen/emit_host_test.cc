@@ -402,6 +402,33 @@ TEST_F(EmitDeviceHostTest, PersistentVersionsHaveTheBlocksThatRunAtTheSameTime) 
   slots_ = 3;
 }
 
+// d0 blocks of 10 clocks, or half of them, of 25: which takes fewer depends on how many turns they are.
+TEST_F(EmitDeviceHostTest, TurnsOfAllMultiprocessorsDecideAmongVersionsWithClocks) {
+  const DimExpr d0 = DimExpr::Symbol(0);
+  kernel_.versions = {{.tasks = d0, .clocks = 10}, {.tasks = DimExpr::CeilDiv(d0, 2), .clocks = 25}};
+  BuildForDevice();
+  runtime_->context.workers = 4;
+  const auto chosen = [&](int64_t blocks) {
+    launches_.clear();
+    EXPECT_EQ(Run({1, blocks}), 0);
+    return launches_[0].kernel - 5;
+  };
+  EXPECT_EQ(chosen(4), 0);   // 10 against 25
+  EXPECT_EQ(chosen(8), 0);   // 20 against 25
+  EXPECT_EQ(chosen(24), 0);  // 60 against 75
+  EXPECT_EQ(chosen(22), 0);  // 60 against 75
+  kernel_.versions[1].clocks = 20;
+  BuildForDevice();
+  runtime_->context.workers = 4;
+  EXPECT_EQ(chosen(8), 0);  // 20 each: the first
+  EXPECT_EQ(chosen(9), 0);  // 30 against 40
+  kernel_.versions[1].clocks = 19;
+  BuildForDevice();
+  runtime_->context.workers = 4;
+  EXPECT_EQ(chosen(8), 1);  // 20 against 19
+  EXPECT_EQ(chosen(4), 0);  // 10 against 19
+}
+
 // Of the versions 0, 1 and 2 the first two have equal grids, and 0 is taken where 1 does not hold.
 TEST_F(EmitDeviceHostTest, TheGridIsThatOfTheVersionTaken) {
   const LaunchVersion one = kernel_.versions[0];

@@ -5,13 +5,18 @@
 namespace tailor {
 namespace {
 
-CudaTarget MakeTarget(const char* name, int ptx_version) {
+// Shared memory that a block can ask for. What later GPUs may run has no more than the least of them: those of 8.6, 8.9
+// and 12.0 have less than 8.0, whose cubins and PTX they take.
+constexpr int64_t kSharedOfAll = 99 << 10;
+constexpr int64_t kSharedOf90 = 227 << 10;
+
+CudaTarget MakeTarget(const char* name, int ptx_version, int64_t shared_bytes) {
   CudaTarget target;
   target.name = name;
   target.ptx_version = ptx_version;
   target.traits.vector_bytes = 16;  // one thread's widest memory access
   target.traits.vector_registers = 255;
-  target.traits.regional_bytes = 48 << 10;  // shared memory that a block has without opting in
+  target.traits.regional_bytes = shared_bytes;
   target.traits.launch_cost_ns = 2500;
   target.traits.row_blocks = false;
   target.traits.warp_size = 32;
@@ -21,10 +26,10 @@ CudaTarget MakeTarget(const char* name, int ptx_version) {
 }  // namespace
 
 absl::StatusOr<CudaTarget> FindCudaTarget(absl::string_view name) {
-  if (name == "sm_80") return MakeTarget("sm_80", 70);
-  if (name == "sm_90") return MakeTarget("sm_90", 78);
-  if (name == "sm_90a") return MakeTarget("sm_90a", 80);
-  if (name == "simt") return MakeTarget("simt", 0);
+  if (name == "sm_80") return MakeTarget("sm_80", 70, kSharedOfAll);
+  if (name == "sm_90") return MakeTarget("sm_90", 78, kSharedOfAll);
+  if (name == "sm_90a") return MakeTarget("sm_90a", 80, kSharedOf90);
+  if (name == "simt") return MakeTarget("simt", 0, kSharedOf90);
   return absl::InvalidArgumentError(
       absl::StrCat("unknown GPU target \"", name, "\"; known are sm_80, sm_90, sm_90a, simt"));
 }

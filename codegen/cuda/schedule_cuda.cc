@@ -21,8 +21,9 @@ constexpr int64_t kMaxScratchBlocks = 512;  // of which each has a row of its ow
 constexpr int kBlockThreads = 256;
 constexpr int kLongThreads = 512;  // of rows longer than kLong elements: few of them have to keep all of memory busy
 constexpr int64_t kLong = 8192;
-constexpr int kPackedThreads = 128;  // of blocks that hold several rows
-constexpr int64_t kCell = 8;         // bytes of one partial result
+constexpr int kPackedThreads = 128;         // of blocks that hold several rows
+constexpr int64_t kPackedBytes = 48 << 10;  // of their row buffers: a multiprocessor has room for four such blocks
+constexpr int64_t kCell = 8;                // bytes of one partial result
 
 int64_t MaxOf(const KernelPlan& plan, const Extent& extent) {
   return extent.is_constant() ? extent.constant : plan.dims[extent.slot].max;
@@ -156,7 +157,7 @@ class RowScheduler {
     const bool fits_all = longest_ <= reach;
     if (!fits_all && extent.is_constant()) return false;
     const auto bytes = BytesAt(extent, reach);
-    if (!bytes || *bytes * version.points() > traits_.regional_bytes) return false;
+    if (!bytes || *bytes * version.points() > kPackedBytes) return false;
     if (!fits_all) {
       version.version.guards.push_back({.kind = Guard::Kind::kAtMost, .slot = extent.slot, .number = reach});
     }

@@ -23,7 +23,7 @@ TEST(ScheduleCudaLoops, LongerRowsHaveMoreThreadsAndLeaveSharedMemory) {
             "bytes 256*floordiv(d1 + 15, 16), scratch bytes 0\n"
             "d1 <= 8192: 256 threads per row, lanes 4, threads 256, blocks min(d0, 65536), shared bytes "
             "64*floordiv(d1 + 15, 16) + 64, scratch bytes 0\n"
-            "d1 <= 12256: 512 threads per row, lanes 4, threads 512, blocks min(d0, 65536), shared bytes "
+            "d1 <= 25312: 512 threads per row, lanes 4, threads 512, blocks min(d0, 65536), shared bytes "
             "64*floordiv(d1 + 15, 16) + 128, scratch bytes 0\n"
             "always: 512 threads per row, lanes 4, threads 512, blocks min(d0, 512), shared bytes 128, scratch bytes "
             "64*floordiv(d1 + 15, 16)\n");
@@ -51,6 +51,13 @@ TEST(ScheduleCudaLoops, LoadsAlongAnotherAxisThanStoresGoThroughTiles) {
   EXPECT_EQ(TextOf(plan),
             "always: transposed tiles, threads 256, blocks min(floordiv(d0 + 31, 32)*floordiv(d1 + 31, 32), 65536), "
             "shared bytes 4224, scratch bytes 0\n");
+}
+
+TEST(CudaTarget, BlocksHaveTheSharedMemoryOfEveryGpuThatRunsThem) {
+  for (const char* name : {"sm_80", "sm_90"}) {  // GPUs of 8.6, 8.9 and 12.0 run them too
+    EXPECT_EQ(FindCudaTarget(name)->traits.regional_bytes, 99 << 10);
+  }
+  for (const char* name : {"sm_90a", "simt"}) EXPECT_EQ(FindCudaTarget(name)->traits.regional_bytes, 227 << 10);
 }
 
 TEST(CudaTarget, UnknownNamesListTheKnownOnes) {

@@ -173,7 +173,7 @@ Result cuDeviceGetAttribute(int* value, DeviceAttribute attribute, DeviceNumber)
     case kComputeCapabilityMinor:
       return *value = options.minor, kSuccess;
     case kMaxSharedMemoryPerBlockOptin:
-      return *value = 227 << 10, kSuccess;
+      return *value = options.shared, kSuccess;
     case kMemoryPoolsSupported:
       return *value = options.pools, kSuccess;
   }
@@ -351,8 +351,9 @@ Result cuFuncGetAttribute(int* value, FunctionAttribute, Function) {
   return kSuccess;
 }
 
-Result cuFuncSetAttribute(Function function, FunctionAttribute, int value) {
+Result cuFuncSetAttribute(Function function, FunctionAttribute attribute, int value) {
   const Lock lock(state().mutex);
+  if (attribute != kMaxDynamicSharedSizeBytes || value < 0 || value > state().options.shared) return kInvalidValue;
   reinterpret_cast<FakeFunction*>(function)->most_shared_bytes = value;
   return kSuccess;
 }

@@ -18,6 +18,7 @@ void ReadOptions(const char* text, Options* options) {
                                   {"major", &options->major},
                                   {"minor", &options->minor},
                                   {"pools", &options->pools},
+                                  {"shared", &options->shared},
                                   {"cubin", &options->cubin},
                                   {"ptx", &options->ptx},
                                   {"launch", &options->launch}}) {

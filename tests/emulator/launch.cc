@@ -300,11 +300,13 @@ std::string Launch::Run() {
 
 std::string Refusal(const SimtGrid& grid) {
   constexpr int kMostThreads = 1024;
+  constexpr int64_t kMostShared = 227 << 10;  // of sm_90, which has most
   if (grid.blocks <= 0) return "a grid of " + std::to_string(grid.blocks) + " blocks";
   if (grid.threads <= 0 || grid.threads > kMostThreads || grid.threads % kWarp != 0) {
     return "blocks of " + std::to_string(grid.threads) + " threads";
   }
-  if (grid.shared_bytes < 0) return std::to_string(grid.shared_bytes) + " bytes of shared memory";
+  if (grid.shared_bytes < 0 || grid.shared_bytes > kMostShared)
+    return std::to_string(grid.shared_bytes) + " bytes of shared memory";
   return "";
 }
 

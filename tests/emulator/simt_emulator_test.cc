@@ -55,6 +55,7 @@ TEST(SimtEmulator, RefusesGridsThatNoDeviceTakes) {
   EXPECT_EQ(RunKernel(nothing, {.blocks = 0}), "kernel k: a grid of 0 blocks");
   EXPECT_EQ(RunKernel(nothing, {.threads = 33}), "kernel k: blocks of 33 threads");
   EXPECT_EQ(RunKernel(nothing, {.threads = 2048}), "kernel k: blocks of 2048 threads");
+  EXPECT_EQ(RunKernel(nothing, {.shared_bytes = 232449}), "kernel k: 232449 bytes of shared memory");
 }
 
 TEST(SimtEmulator, NamesADeviceFunctionThatItHasNot) {

@@ -92,6 +92,33 @@ TEST_F(CudaProgramTest, AnImageWithoutAKernelIsAnError) {
   EXPECT_THAT(Load(), HasSubstr("cuModuleGetFunction for kernel other: an unknown error (500)"));
 }
 
+TEST_F(CudaProgramTest, KernelsMayHaveAllSharedMemoryOfTheDevice) {
+  const CudaDriver& driver = Device().driver();
+  ASSERT_EQ(Load(), "OK");
+  ASSERT_EQ(Open(), "OK");
+  const CurrentContext current(Device());
+  const auto& program = static_cast<const CudaProgram&>(*executable_->device());
+  cuda::Function asked = program.kernel(0).function, other = nullptr;
+  cuda::Module module = nullptr;
+  cuda::Stream stream = nullptr;
+  ASSERT_EQ(driver.LoadIr(&module, SampleKernels().data(), SampleKernels().size()), cuda::kSuccess);
+  ASSERT_EQ(driver.ModuleGetFunction(&other, module, "sum_rows"), cuda::kSuccess);
+  ASSERT_EQ(driver.StreamCreate(&stream, cuda::kStreamNonBlocking), cuda::kSuccess);
+  int64_t slots[5] = {};  // no rows
+  void* parameters[5];
+  for (int i = 0; i < 5; ++i) parameters[i] = &slots[i];
+  const auto launch = [&](cuda::Function function, unsigned shared_bytes) {
+    return driver.LaunchCooperativeKernel(function, 1, 1, 1, 32, 1, 1, shared_bytes, stream, parameters);
+  };
+  EXPECT_EQ(launch(asked, 227 << 10), cuda::kSuccess);
+  EXPECT_EQ(launch(asked, (227 << 10) + 1), cuda::kInvalidValue);
+  EXPECT_EQ(launch(other, 48 << 10), cuda::kSuccess);
+  EXPECT_EQ(launch(other, (48 << 10) + 1), cuda::kInvalidValue) << "without being asked for";
+  EXPECT_EQ(driver.FuncSetAttribute(other, cuda::kMaxDynamicSharedSizeBytes, (227 << 10) + 1), cuda::kInvalidValue);
+  EXPECT_EQ(driver.StreamDestroy(stream), cuda::kSuccess);
+  EXPECT_EQ(driver.ModuleUnload(module), cuda::kSuccess);
+}
+
 TEST_F(CudaProgramTest, ConstantsThatDoNotFitAreAnError) {
   pretend().memory = 100;
   EXPECT_THAT(Load(), StartsWith("8: cuMemAlloc for 256 bytes of constants: CUDA_ERROR_OUT_OF_MEMORY (2)"));

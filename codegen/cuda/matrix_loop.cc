@@ -75,6 +75,11 @@ Value* MatrixLoop::LeftPermutation(Value* row) {
   return b_.CreateAnd(b_.CreateUDiv(row, I32(kLanes / 4 / chunks)), chunks - 1, "permutation");
 }
 
+// Of a chunk in the step that begins at `k`, where K has whole steps: none from its end on, where copies run ahead.
+Value* MatrixLoop::StepBytes(Value* k) {
+  return b_.CreateSelect(b_.CreateICmpSLT(k, product_.depth()), I32(kChunkBytes), I32(0), "step.bytes");
+}
+
 void MatrixLoop::EmitCopyLeft(Value* k, Value* stage) {
   const Contraction& c = product_.contraction();
   for (int i = 0; i < LeftBytes() / kChunkBytes / product_.version().threads; ++i) {
@@ -82,7 +87,7 @@ void MatrixLoop::EmitCopyLeft(Value* k, Value* stage) {
     Value* row = left_.Row(product_.Existing(product_.first_row(), chunk.row, product_.rows()));
     Value* at = b_.CreateAdd(k, b_.CreateZExt(chunk.depth, b_.getInt64Ty()), "k.chunk");
     Value* from = b_.CreateGEP(b_.getInt16Ty(), row, at, "left.chunk.address");
-    Value* bytes = I32(kChunkBytes);
+    Value* bytes = StepBytes(k);
     if (!product_.IsMultiple(c.k, tile_.depth)) {
       Value* left = b_.CreateSub(product_.depth(), at, "k.left");
       left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, b_.getInt64(kChunkElements));
@@ -135,9 +140,9 @@ void MatrixLoop::EmitCopyRight(Value* k, Value* stage) {
     Value* address = right_.Panel(b_.CreateAdd(first, wide(panel)));
     Value* within = b_.CreateAdd(b_.CreateMul(k, b_.getInt64(2 * kPanelColumns)),
                                  wide(b_.CreateMul(chunk, I32(kChunkBytes))), "right.within");
-    Value* bytes = I32(kChunkBytes);
+    Value* bytes = StepBytes(k);
     if (!product_.IsMultiple(product_.contraction().k, tile_.depth)) {
-      bytes = b_.CreateSelect(b_.CreateICmpSLT(within, right_.bytes()), bytes, I32(0), "chunk.bytes");
+      bytes = b_.CreateSelect(b_.CreateICmpSLT(within, right_.bytes()), I32(kChunkBytes), I32(0), "chunk.bytes");
     }
     Value* offset = b_.CreateAdd(b_.CreateMul(panel, I32(chunks)), RightPlace(chunk));
     offset = b_.CreateAdd(b_.CreateMul(offset, I32(kChunkBytes)), I32(LeftBytes()), "right.offset");

@@ -19,7 +19,12 @@ class EmulatedProduct {
     llvm::Module module("kernels", context);
     const absl::Status emitted = EmitOnCuda(plan_, schedule_, "k", module);
     EXPECT_TRUE(emitted.ok()) << emitted;
-    emulator_ = std::make_unique<SimtEmulator>(module);
+    SimtOptions options;
+    options.find_memory = [this](uint64_t address) {
+      const auto [begin, end] = memory_->BufferAt(address);
+      return SimtExtent{begin, end};
+    };
+    emulator_ = std::make_unique<SimtEmulator>(module, std::move(options));
   }
 
   // Runs `version` whether or not its guards hold: each computes any shape.
@@ -27,6 +32,7 @@ class EmulatedProduct {
     ExpectRight(size, version, seed, ProductMemory(form_, size));
   }
   void ExpectRight(const ProductSize& size, int version, uint32_t seed, const ProductMemory& memory) const {
+    memory_ = &memory;
     const CudaVersion& launched = schedule_.versions[version];
     const std::vector<int64_t> dims = DimsOf(plan_, size);
     const SimtGrid grid{.blocks = *launched.blocks.Evaluate(dims),
@@ -44,6 +50,7 @@ class EmulatedProduct {
   KernelPlan plan_;
   CudaSchedule schedule_;
   std::unique_ptr<SimtEmulator> emulator_;
+  mutable const ProductMemory* memory_ = nullptr;  // of the launch under way
 };
 
 constexpr int64_t kExtents[] = {0, 1, 2, 15, 16, 17, 31, 63, 64, 65, 100, 129};
@@ -76,6 +83,11 @@ TEST(EmulatedCudaProduct, FixedExtents) {
   ExpectRightAtRandomSizes({.m = 11, .n = 1, .k = 17}, 1);
   ExpectRightAtRandomSizes({.m = 3, .n = 5, .k = 1}, 1);
   ExpectRightAtRandomSizes({.m = 0, .k = 4}, 2);
+}
+
+// Copies for steps that K does not have read nothing.
+TEST(EmulatedCudaProduct, FixedDepthsThatAreWholeSteps) {
+  for (DType dtype : {DType::kBF16, DType::kF16}) ExpectRightAtRandomSizes({.dtype = dtype, .k = 64}, 4);
 }
 
 TEST(EmulatedCudaProduct, BatchWithAndWithoutBroadcast) {

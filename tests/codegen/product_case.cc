@@ -222,6 +222,16 @@ std::vector<int64_t> ProductMemory::Arguments(const KernelPlan& plan) const {
   return arguments;
 }
 
+std::pair<uint64_t, uint64_t> ProductMemory::BufferAt(uint64_t address) const {
+  for (const AlignedBytes& buffer : buffers_) {
+    const auto begin = reinterpret_cast<uint64_t>(buffer.data());
+    if (address >= begin && address - begin < static_cast<uint64_t>(buffer.bytes())) {
+      return {begin, begin + buffer.bytes()};
+    }
+  }
+  return {0, 0};
+}
+
 std::vector<char> ProductMemory::Output() const {
   const AlignedBytes& out = buffers_.back();
   const int64_t bytes = BatchCount(form_, size_) * size_.m * size_.n * SizeOf(form_.dtype);

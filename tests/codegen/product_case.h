@@ -63,6 +63,8 @@ class ProductMemory {
   void ShiftLeftOperand();
   // The buffers' addresses and the dims: the argument block of the plan.
   std::vector<int64_t> Arguments(const KernelPlan& plan) const;
+  // The buffer that holds `address`, from its begin to its end; zeros if there is none.
+  std::pair<uint64_t, uint64_t> BufferAt(uint64_t address) const;
   // The output's bytes. Fails the test if anything beyond them was written.
   std::vector<char> Output() const;
 

@@ -75,8 +75,8 @@ Value* MatrixLoop::LeftPermutation(Value* row) {
   return b_.CreateAnd(b_.CreateUDiv(row, I32(kLanes / 4 / chunks)), chunks - 1, "permutation");
 }
 
-// Of a chunk in the step that begins at `k`, where K has whole steps: none from its end on, where copies run ahead.
-Value* MatrixLoop::StepBytes(Value* k) {
+// Bytes of each chunk of the step at `k` where steps end with K: none from there on, for copies run ahead.
+Value* MatrixLoop::WholeStepBytes(Value* k) {
   return b_.CreateSelect(b_.CreateICmpSLT(k, product_.depth()), I32(kChunkBytes), I32(0), "step.bytes");
 }
 
@@ -87,8 +87,10 @@ void MatrixLoop::EmitCopyLeft(Value* k, Value* stage) {
     Value* row = left_.Row(product_.Existing(product_.first_row(), chunk.row, product_.rows()));
     Value* at = b_.CreateAdd(k, b_.CreateZExt(chunk.depth, b_.getInt64Ty()), "k.chunk");
     Value* from = b_.CreateGEP(b_.getInt16Ty(), row, at, "left.chunk.address");
-    Value* bytes = StepBytes(k);
-    if (!product_.IsMultiple(c.k, tile_.depth)) {
+    Value* bytes = nullptr;
+    if (product_.IsMultiple(c.k, tile_.depth)) {
+      bytes = WholeStepBytes(k);
+    } else {
       Value* left = b_.CreateSub(product_.depth(), at, "k.left");
       left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, b_.getInt64(kChunkElements));
       left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, b_.getInt64(0));
@@ -140,10 +142,10 @@ void MatrixLoop::EmitCopyRight(Value* k, Value* stage) {
     Value* address = right_.Panel(b_.CreateAdd(first, wide(panel)));
     Value* within = b_.CreateAdd(b_.CreateMul(k, b_.getInt64(2 * kPanelColumns)),
                                  wide(b_.CreateMul(chunk, I32(kChunkBytes))), "right.within");
-    Value* bytes = StepBytes(k);
-    if (!product_.IsMultiple(product_.contraction().k, tile_.depth)) {
-      bytes = b_.CreateSelect(b_.CreateICmpSLT(within, right_.bytes()), I32(kChunkBytes), I32(0), "chunk.bytes");
-    }
+    Value* bytes =
+        product_.IsMultiple(product_.contraction().k, tile_.depth)
+            ? WholeStepBytes(k)
+            : b_.CreateSelect(b_.CreateICmpSLT(within, right_.bytes()), I32(kChunkBytes), I32(0), "chunk.bytes");
     Value* offset = b_.CreateAdd(b_.CreateMul(panel, I32(chunks)), RightPlace(chunk));
     offset = b_.CreateAdd(b_.CreateMul(offset, I32(kChunkBytes)), I32(LeftBytes()), "right.offset");
     EmitOp(b_, Op::kCpAsync16, {Shared(stage, offset), b_.CreateGEP(b_.getInt8Ty(), address, within), bytes});

@@ -32,7 +32,7 @@ class MatrixLoop : public ProductLoop {
   };
 
   void EmitSteps(bool left_is_aligned);
-  llvm::Value* StepBytes(llvm::Value* k);
+  llvm::Value* WholeStepBytes(llvm::Value* k);
   void EmitCopyLeft(llvm::Value* k, llvm::Value* stage);
   void EmitGatherLeft(llvm::Value* k, llvm::Value* stage);
   void EmitCopyRight(llvm::Value* k, llvm::Value* stage);

@@ -16,8 +16,8 @@ DeviceMemory::DeviceMemory() {
 void* DeviceMemory::Allocate(uint64_t bytes) {
   uintptr_t at = arena_;
   for (const auto& [begin, size] : blocks_) {
-    if (begin - at >= bytes) break;
-    at = (begin + size + kAlignment - 1) / kAlignment * kAlignment;
+    if (begin - at > bytes) break;
+    at = (begin + size + kAlignment) / kAlignment * kAlignment;
   }
   if (bytes > arena_ + kBytes - at) return nullptr;
   blocks_[at] = std::max<uint64_t>(bytes, 1);

@@ -16,7 +16,8 @@ class DeviceMemory {
   DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
 
-  // First fit, so that what is freed is soon another's; null where the arena is full.
+  // First fit, so that what is freed is soon another's; null where the arena is full. No two are neighbours: the byte
+  // after each is nobody's.
   void* Allocate(uint64_t bytes);
   bool Free(void* data);
   // The allocation that holds `data`: its begin and size. False where there is none.

@@ -78,7 +78,7 @@ tailor_status* tailor_session_create(const tailor_executable* executable, const 
     Failure f = tailor::Session::Create(
         *executable->executable,
         {read.threads, read.parallel_for, read.parallel_user, read.copy_strided != 0, read.idle_sleep != 0, read.trace,
-         read.trace_user, read.stream, read.asynchronous != 0, read.host_outputs != 0},
+         read.trace_user, read.stream, read.asynchronous != 0, read.host_outputs != 0, read.cuda_graph != 0},
         &session->session);
     if (!f.ok()) return f;
     session->executable = executable;
@@ -128,6 +128,33 @@ tailor_status* tailor_session_wait(tailor_session* session) {
   return tailor::Guarded([&] { return session->session->Wait(); });
 }
 
+tailor_status* tailor_session_poll(tailor_session* session, int32_t* done) {
+  constexpr auto kFunction = "tailor_session_poll";
+  if (auto* bad = CheckHandle(kFunction, "session", session, HandleKind::kSession)) return bad;
+  if (auto* bad = CheckPointer(kFunction, "done", done)) return bad;
+  bool ended = false;
+  auto* failed = tailor::Guarded([&] { return session->session->Poll(&ended); });
+  *done = ended ? 1 : 0;
+  return failed;
+}
+
+tailor_status* tailor_session_notify(tailor_session* session, void (*ended)(void* user), void* user) {
+  constexpr auto kFunction = "tailor_session_notify";
+  if (auto* bad = CheckHandle(kFunction, "session", session, HandleKind::kSession)) return bad;
+  if (ended == nullptr) return tailor::InvalidParameter(kFunction, "ended", "is null");
+  return tailor::Guarded([&] { return session->session->Notify(ended, user); });
+}
+
+tailor_status* tailor_session_follow(tailor_session* session, void* event) {
+  if (auto* bad = CheckHandle("tailor_session_follow", "session", session, HandleKind::kSession)) return bad;
+  return tailor::Guarded([&] { return session->session->Follow(event); });
+}
+
+tailor_status* tailor_session_record(tailor_session* session, void* event) {
+  if (auto* bad = CheckHandle("tailor_session_record", "session", session, HandleKind::kSession)) return bad;
+  return tailor::Guarded([&] { return session->session->Record(event); });
+}
+
 void* tailor_session_stream(const tailor_session* session) {
   return tailor::IsHandle(session, HandleKind::kSession) ? session->session->stream() : nullptr;
 }
@@ -168,6 +195,7 @@ tailor_status* tailor_executable_plan(const tailor_executable* executable, const
   const tailor::Variant& variant = executable->executable->variant();
   read.workspace_bytes = workspace_bytes;
   read.data_dependent = variant.grown_blocks > 0;
+  read.reads_back = variant.reads_back;
   read.kernels = variant.kernel_bytes.size();
   read.versions = CountVersions(variant);
   read.code_bytes = variant.image.size();

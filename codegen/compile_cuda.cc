@@ -118,6 +118,7 @@ absl::StatusOr<CompiledVariant> CompileVariant(const LoweredProgram& program, co
   variant.features = level.features;
   variant.api_size = offsetof(RtApi, block) + sizeof(RtApi::block);
   variant.fault_word = host.fault_word;
+  variant.reads_back = host.reads_back;
   variant.device_kernels = DescribeKernels(program, build);
   return compiled;
 }

@@ -337,7 +337,11 @@ absl::StatusOr<HostEmission> EmitHostPrograms(const std::vector<HostProgram>& pr
     EmitPlan(*unit);
   }
   const int64_t fault_word = units.empty() ? -1 : units[0].memo.fault;
-  return HostEmission{static_cast<uint64_t>(memo_slots), GrownBlocks(programs), fault_word};
+  // Every call is steered by what a kernel computed.
+  const bool reads_back = place == KernelPlace::kDevice &&
+                          std::any_of(programs.begin(), programs.end(),
+                                      [](const HostProgram& program) { return !program.calls.empty(); });
+  return HostEmission{static_cast<uint64_t>(memo_slots), GrownBlocks(programs), fault_word, reads_back};
 }
 
 }  // namespace tailor

@@ -113,6 +113,8 @@ struct Variant {
   // The first of the four memo words of the fault record, which a device's kernels write and the host reads when it has
   // waited for them; -1: no kernel can fault.
   int64_t fault_word = -1;
+  // Of a variant for a device: RtApi::readback is called, so that runs wait for the device in their middle.
+  bool reads_back = false;
 };
 
 struct Provenance {

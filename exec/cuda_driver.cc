@@ -33,6 +33,10 @@ Failure CudaDriver::Load(const std::string& path, CudaDriver* out) {
   if (!Bind(library, symbol, &driver.name)) return Absent(path + " has no " symbol ": it is older than CUDA 11.2");
   TAILOR_CUDA_FUNCTIONS(TAILOR_CUDA_BIND)
 #undef TAILOR_CUDA_BIND
+  driver.has_graphs = true;
+#define TAILOR_CUDA_BIND(name, symbol, parameters) driver.has_graphs &= Bind(library, symbol, &driver.name);
+  TAILOR_CUDA_GRAPH_FUNCTIONS(TAILOR_CUDA_BIND)
+#undef TAILOR_CUDA_BIND
   Bind(library, "tailor_emulator_load_ir", &driver.LoadIr);
   const Failure failed = CudaFailure(driver, driver.Init(0), "cuInit", "the CUDA driver " + path);
   if (!failed.ok()) return Absent(failed.message);

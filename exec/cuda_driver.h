@@ -57,12 +57,40 @@ namespace tailor {
   F(StreamCreate, "cuStreamCreate", (cuda::Stream * stream, unsigned flags))                                          \
   F(StreamDestroy, "cuStreamDestroy_v2", (cuda::Stream stream))                                                       \
   F(StreamSynchronize, "cuStreamSynchronize", (cuda::Stream stream))                                                  \
-  F(StreamGetCtx, "cuStreamGetCtx", (cuda::Stream stream, cuda::Context * context))
+  F(StreamGetCtx, "cuStreamGetCtx", (cuda::Stream stream, cuda::Context * context))                                   \
+  F(StreamQuery, "cuStreamQuery", (cuda::Stream stream))                                                              \
+  F(StreamWaitEvent, "cuStreamWaitEvent", (cuda::Stream stream, cuda::Event event, unsigned flags))                   \
+  F(LaunchHostFunc, "cuLaunchHostFunc", (cuda::Stream stream, cuda::HostFunction function, void* user))               \
+  F(EventCreate, "cuEventCreate", (cuda::Event * event, unsigned flags))                                              \
+  F(EventDestroy, "cuEventDestroy_v2", (cuda::Event event))                                                           \
+  F(EventRecord, "cuEventRecord", (cuda::Event event, cuda::Stream stream))                                           \
+  F(CtxSynchronize, "cuCtxSynchronize", ())
+
+// What CUDA graphs take, which older drivers have not: all of these are there or none is used.
+#define TAILOR_CUDA_GRAPH_FUNCTIONS(F)                                                                               \
+  F(GraphCreate, "cuGraphCreate", (cuda::Graph * graph, unsigned flags))                                             \
+  F(GraphDestroy, "cuGraphDestroy", (cuda::Graph graph))                                                             \
+  F(GraphAddKernelNode, "cuGraphAddKernelNode",                                                                      \
+    (cuda::GraphNode * node, cuda::Graph graph, const cuda::GraphNode* after, size_t after_count,                    \
+     const cuda::KernelNodeParams* params))                                                                          \
+  F(GraphKernelNodeSetAttribute, "cuGraphKernelNodeSetAttribute",                                                    \
+    (cuda::GraphNode node, cuda::LaunchAttribute attribute, const cuda::LaunchAttributeValue* value))                \
+  F(GraphInstantiateWithFlags, "cuGraphInstantiateWithFlags",                                                        \
+    (cuda::GraphExec * exec, cuda::Graph graph, unsigned long long flags))                                           \
+  F(GraphExecDestroy, "cuGraphExecDestroy", (cuda::GraphExec exec))                                                  \
+  F(GraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams",                                                  \
+    (cuda::GraphExec exec, cuda::GraphNode node, const cuda::KernelNodeParams* params))                              \
+  F(GraphNodeSetEnabled, "cuGraphNodeSetEnabled", (cuda::GraphExec exec, cuda::GraphNode node, unsigned is_enabled)) \
+  F(GraphLaunch, "cuGraphLaunch", (cuda::GraphExec exec, cuda::Stream stream))
 
 struct CudaDriver {
 #define TAILOR_CUDA_MEMBER(name, symbol, parameters) cuda::Result(*name) parameters = nullptr;
   TAILOR_CUDA_FUNCTIONS(TAILOR_CUDA_MEMBER)
+  TAILOR_CUDA_GRAPH_FUNCTIONS(TAILOR_CUDA_MEMBER)
 #undef TAILOR_CUDA_MEMBER
+
+  // The functions of graphs: those of CUDA 11.6 are the last that are needed.
+  bool has_graphs = false;
 
   // Loads LLVM bitcode in terms of the device intrinsics. Only the emulator of Tailor's tests has it, as
   // tailor_emulator_load_ir; null in NVIDIA's driver.

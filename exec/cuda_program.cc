@@ -1,5 +1,6 @@
 #include "exec/cuda_program.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -48,6 +49,12 @@ Failure CudaProgram::Create(const Runtime& runtime, const CudaDevice& device, co
   if (Failure f = made->UploadConstants(program); !f.ok()) return f;
   *out = std::move(made);
   return {};
+}
+
+size_t CudaProgram::most_parameters() const {
+  int32_t most = 0;
+  for (const DeviceKernel& kernel : variant_.device_kernels) most = std::max(most, kernel.parameters);
+  return static_cast<size_t>(most);
 }
 
 CudaProgram::~CudaProgram() {
@@ -143,8 +150,8 @@ Failure CudaProgram::UploadConstants(const Program& program) {
   return CudaFailure(driver, result != cuda::kSuccess ? result : waited, "cuMemcpyHtoDAsync", purpose);
 }
 
-Failure CudaProgram::MakeStream(void* native, std::unique_ptr<DeviceStream>* out) const {
-  return CudaStream::Create(*this, native, out);
+Failure CudaProgram::MakeStream(const StreamOptions& options, std::unique_ptr<DeviceStream>* out) const {
+  return CudaStream::Create(*this, options, out);
 }
 
 }  // namespace tailor

@@ -2,6 +2,8 @@
 #ifndef TAILOR_EXEC_CUDA_PROGRAM_H_
 #define TAILOR_EXEC_CUDA_PROGRAM_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -30,10 +32,12 @@ class CudaProgram : public DeviceProgram {
   const CudaDevice& device() const { return device_; }
   const Variant& variant() const { return variant_; }
   const Kernel& kernel(int32_t number) const { return kernels_[number]; }
+  size_t most_parameters() const;  // that any kernel has
 
+  int32_t ordinal() const override { return device_.info().ordinal; }
   const void* const* constants() const override { return constants_.data(); }
   int64_t workers() const override { return device_.info().multiprocessors; }
-  Failure MakeStream(void* native, std::unique_ptr<DeviceStream>* out) const override;
+  Failure MakeStream(const StreamOptions& options, std::unique_ptr<DeviceStream>* out) const override;
 
  private:
   CudaProgram(const CudaDevice& device, const Variant& variant) : device_(device), variant_(variant) {}

@@ -16,24 +16,22 @@ CudaStream::CudaStream(const CudaProgram& program)
       device_(program.device()),
       driver_(device_.driver()),
       memory_{[](void* self, size_t bytes, size_t) { return static_cast<CudaStream*>(self)->Allocate(bytes); },
-              [](void* self, void* data, size_t) { static_cast<CudaStream*>(self)->Deallocate(data); }, this} {
-  int32_t most = 0;
-  for (const DeviceKernel& kernel : program.variant().device_kernels) most = std::max(most, kernel.parameters);
-  parameters_.resize(most);
-}
+              [](void* self, void* data, size_t) { static_cast<CudaStream*>(self)->Deallocate(data); }, this},
+      parameters_(program.most_parameters()) {}
 
-Failure CudaStream::Create(const CudaProgram& program, void* native, std::unique_ptr<DeviceStream>* out) {
+Failure CudaStream::Create(const CudaProgram& program, const StreamOptions& options,
+                           std::unique_ptr<DeviceStream>* out) {
   const CurrentContext current(program.device());
   std::unique_ptr<CudaStream> made(new CudaStream(program));
   const CudaDriver& driver = made->driver_;
-  if (native == nullptr) {
+  if (options.native == nullptr) {
     Failure f = CudaFailure(driver, driver.StreamCreate(&made->stream_, cuda::kStreamNonBlocking), "cuStreamCreate",
                             "a session");
     if (!f.ok()) return f;
     made->own_ = true;
   } else {
     cuda::Context context = nullptr;
-    made->stream_ = static_cast<cuda::Stream>(native);
+    made->stream_ = static_cast<cuda::Stream>(options.native);
     Failure f = CudaFailure(driver, driver.StreamGetCtx(made->stream_, &context), "cuStreamGetCtx", "options.stream");
     if (!f.ok() || context != made->device_.context()) {
       made->stream_ = nullptr;
@@ -43,8 +41,20 @@ Failure CudaStream::Create(const CudaProgram& program, void* native, std::unique
               ""};
     }
   }
+  if (options.graph) {
+    if (Failure f = made->MakeGraph(); !f.ok()) return f;
+  }
   if (Failure f = made->MakeMemo(); !f.ok()) return f;
   *out = std::move(made);
+  return {};
+}
+
+Failure CudaStream::MakeGraph() {
+  const char* problem = !driver_.has_graphs ? "the driver has no graphs that can be changed: it is older than CUDA 11.6"
+                        : program_.variant().reads_back ? "the program reads results back in the middle of its runs"
+                                                        : nullptr;
+  if (problem != nullptr) return {Code::kFailedPrecondition, std::string("options.cuda_graph: ") + problem, ""};
+  graph_ = std::make_unique<CudaGraph>(program_);
   return {};
 }
 
@@ -61,6 +71,7 @@ Failure CudaStream::MakeMemo() {
 CudaStream::~CudaStream() {
   const CurrentContext current(device_);
   if (stream_ != nullptr) driver_.StreamSynchronize(stream_);
+  graph_.reset();
   if (memo_ != nullptr) driver_.MemFreeHost(memo_);
   if (own_) driver_.StreamDestroy(stream_);
 }
@@ -121,10 +132,10 @@ bool CudaStream::IsDeviceMemory(const void* data) const {
          type == cuda::kMemoryDevice;
 }
 
-bool CudaStream::Note(const Failed& failed) {
-  if (failed.result == cuda::kSuccess) [[likely]]
+bool CudaStream::Note(const CudaCall& call) {
+  if (call.ok()) [[likely]]
     return true;
-  if (failed_.result == cuda::kSuccess) failed_ = failed;
+  if (failed_.ok()) failed_ = call;
   return false;
 }
 
@@ -141,23 +152,21 @@ bool CudaStream::Copy(void* to, const void* from, uint64_t bytes) {
 }
 
 bool CudaStream::Launch(int32_t number, const int64_t* args, const LaunchGrid& grid) {
+  // More than any device has; the driver would see their low halves.
+  if (grid.blocks > INT_MAX || grid.shared_bytes > INT_MAX)
+    return Note({cuda::kInvalidValue, "cuLaunchKernel", number, grid});
+  if (graph_ != nullptr) {
+    return graph_->Add(number, args, grid) || Note({cuda::kInvalidValue, "cuGraphAddKernelNode", number, grid});
+  }
   const CudaProgram::Kernel& kernel = program_.kernel(number);
   size_t bytes = kernel.described->parameters * sizeof(int64_t);
   void* extra[] = {cuda::kLaunchParamBufferPointer, const_cast<int64_t*>(args), cuda::kLaunchParamBufferSize, &bytes,
                    cuda::kLaunchParamEnd};
-  cuda::Result result = cuda::kInvalidValue;
-  const char* call = "cuLaunchKernel";
-  if (grid.blocks > INT_MAX || grid.shared_bytes > INT_MAX) {
-    // More than any device has; the driver would see their low halves.
-  } else if (grid.together != 0) {
-    call = "cuLaunchCooperativeKernel";
-    result = LaunchTogether(kernel, args, grid);
-  } else {
-    result = driver_.LaunchKernel(kernel.function, static_cast<unsigned>(grid.blocks), 1, 1,
-                                  static_cast<unsigned>(kernel.described->threads), 1, 1,
-                                  static_cast<unsigned>(grid.shared_bytes), stream_, nullptr, extra);
-  }
-  return Note({result, call, number, grid});
+  if (grid.together != 0) return Note({LaunchTogether(kernel, args, grid), "cuLaunchCooperativeKernel", number, grid});
+  const auto result = driver_.LaunchKernel(kernel.function, static_cast<unsigned>(grid.blocks), 1, 1,
+                                           static_cast<unsigned>(kernel.described->threads), 1, 1,
+                                           static_cast<unsigned>(grid.shared_bytes), stream_, nullptr, extra);
+  return Note({result, "cuLaunchKernel", number, grid});
 }
 
 cuda::Result CudaStream::LaunchTogether(const CudaProgram::Kernel& kernel, const int64_t* args,
@@ -169,7 +178,46 @@ cuda::Result CudaStream::LaunchTogether(const CudaProgram::Kernel& kernel, const
                                          static_cast<unsigned>(grid.shared_bytes), stream_, parameters_.data());
 }
 
+void CudaStream::BeginRun() {
+  if (graph_ != nullptr) graph_->Begin();
+}
+
+bool CudaStream::EndRun() { return graph_ == nullptr || Note(graph_->Launch(stream_)); }
+
 bool CudaStream::Wait() { return Check(driver_.StreamSynchronize(stream_), "cuStreamSynchronize"); }
+
+DeviceStream::Progress CudaStream::Poll() {
+  const auto result = driver_.StreamQuery(stream_);
+  if (result == cuda::kNotReady) return Progress::kBusy;
+  return Check(result, "cuStreamQuery") ? Progress::kDone : Progress::kFailed;
+}
+
+bool CudaStream::CallWhenDone(void (*function)(void* user), void* user) {
+  return Check(driver_.LaunchHostFunc(stream_, function, user), "cuLaunchHostFunc");
+}
+
+bool CudaStream::Follow(void* event) {
+  return Check(driver_.StreamWaitEvent(stream_, static_cast<cuda::Event>(event), 0), "cuStreamWaitEvent");
+}
+
+bool CudaStream::Record(void* event) {
+  return Check(driver_.EventRecord(static_cast<cuda::Event>(event), stream_), "cuEventRecord");
+}
+
+bool CudaStream::Precede(void* stream) {
+  if (stream == stream_) return true;
+  cuda::Event event = nullptr;
+  if (!Check(driver_.EventCreate(&event, cuda::kEventDisableTiming), "cuEventCreate")) return false;
+  const bool ok =
+      Record(event) && Check(driver_.StreamWaitEvent(static_cast<cuda::Stream>(stream), event, 0), "cuStreamWaitEvent");
+  driver_.EventDestroy(event);  // who waits for it still does
+  return ok;
+}
+
+void CudaStream::WaitForDevice() const {
+  const CurrentContext current(device_);
+  driver_.CtxSynchronize();
+}
 
 std::string CudaStream::DescribeLaunch() const {
   const DeviceKernel& kernel = *program_.kernel(failed_.kernel).described;

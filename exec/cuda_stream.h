@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "exec/cuda_call.h"
+#include "exec/cuda_graph.h"
 #include "exec/cuda_program.h"
 #include "exec/device.h"
 
@@ -13,9 +15,10 @@ namespace tailor {
 
 class CudaStream : public DeviceStream {
  public:
-  // `native` is the caller's CUstream, in the device's primary context, or null: a stream of its own is made, which
-  // does not wait for the legacy default stream. Errors: INVALID_ARGUMENT for a stream of another context.
-  static Failure Create(const CudaProgram& program, void* native, std::unique_ptr<DeviceStream>* out);
+  // The caller's stream is a CUstream in the device's primary context; one that is made here does not wait for the
+  // legacy default stream. Errors: INVALID_ARGUMENT for a stream of another context; FAILED_PRECONDITION for a graph
+  // where the variant reads back in the middle of runs, or the driver has none.
+  static Failure Create(const CudaProgram& program, const StreamOptions& options, std::unique_ptr<DeviceStream>* out);
   ~CudaStream() override;
 
   const Allocator& memory() const override { return memory_; }
@@ -29,22 +32,23 @@ class CudaStream : public DeviceStream {
   bool Download(void* to, const void* from, uint64_t bytes) override;
   bool Copy(void* to, const void* from, uint64_t bytes) override;
   bool Launch(int32_t kernel, const int64_t* args, const LaunchGrid& grid) override;
+  void BeginRun() override;
+  bool EndRun() override;
   bool Wait() override;
+  Progress Poll() override;
+  bool CallWhenDone(void (*function)(void* user), void* user) override;
+  bool Follow(void* event) override;
+  bool Record(void* event) override;
+  bool Precede(void* stream) override;
+  void WaitForDevice() const override;
   Failure FirstFailure() const override;
 
  private:
-  // What failed first, as plain numbers: noting it allocates nothing.
-  struct Failed {
-    cuda::Result result = cuda::kSuccess;
-    const char* call = "";
-    int32_t kernel = -1;
-    LaunchGrid grid = {};
-  };
-
   explicit CudaStream(const CudaProgram& program);
+  Failure MakeGraph();
   Failure MakeMemo();
   bool Check(cuda::Result result, const char* call) { return Note({result, call, -1, {}}); }
-  bool Note(const Failed& failed);
+  bool Note(const CudaCall& call);
   cuda::Result LaunchTogether(const CudaProgram::Kernel& kernel, const int64_t* args, const LaunchGrid& grid);
   std::string DescribeLaunch() const;
   void* Allocate(size_t bytes);
@@ -57,8 +61,9 @@ class CudaStream : public DeviceStream {
   bool own_ = false;
   int64_t* memo_ = nullptr;
   const Allocator memory_;
-  std::vector<void*> parameters_;  // of a cooperative launch; as many as any kernel has
-  Failed failed_;
+  std::vector<void*> parameters_;     // of a cooperative launch; as many as any kernel has
+  std::unique_ptr<CudaGraph> graph_;  // null: launches go to the driver one by one
+  CudaCall failed_;                   // the first
 };
 
 }  // namespace tailor

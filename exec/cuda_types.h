@@ -15,6 +15,11 @@ using Module = struct CUmod_st*;                // CUmodule
 using Function = struct CUfunc_st*;             // CUfunction
 using Stream = struct CUstream_st*;             // CUstream
 using MemoryPool = struct CUmemPoolHandle_st*;  // CUmemoryPool
+using Event = struct CUevent_st*;               // CUevent
+using Graph = struct CUgraph_st*;               // CUgraph
+using GraphNode = struct CUgraphNode_st*;       // CUgraphNode
+using GraphExec = struct CUgraphExec_st*;       // CUgraphExec: a graph made ready to be launched
+using HostFunction = void (*)(void* user);      // CUhostFn
 
 enum Result : int {  // CUresult
   kSuccess = 0,
@@ -28,6 +33,7 @@ enum Result : int {  // CUresult
   kUnsupportedPtxVersion = 222,
   kInvalidHandle = 400,
   kNotFound = 500,
+  kNotReady = 600,
   kLaunchFailed = 719,
   kCooperativeLaunchTooLarge = 720,
 };
@@ -61,7 +67,26 @@ enum JitOption : int {
   kJitErrorLogBufferSizeBytes = 6,
 };
 
+enum LaunchAttribute : int {
+  kLaunchCooperative = 2,
+};
+
+union LaunchAttributeValue {  // CUlaunchAttributeValue
+  char bytes[64];
+  int cooperative;
+};
+
+struct KernelNodeParams {  // CUDA_KERNEL_NODE_PARAMS_v1
+  Function function;
+  unsigned grid[3];
+  unsigned block[3];
+  unsigned shared_bytes;
+  void** parameters;
+  void** extra;
+};
+
 inline constexpr unsigned kStreamNonBlocking = 1;
+inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr unsigned kHostAllocPortable = 1;
 inline constexpr unsigned kHostAllocDeviceMap = 2;
 

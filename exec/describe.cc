@@ -176,6 +176,8 @@ void WriteVariant(const Variant& variant, bool in_use, JsonWriter* json) {
   json->Field("memo_slots", static_cast<int64_t>(variant.memo_slots));
   json->Field("grown_blocks", static_cast<int64_t>(variant.grown_blocks));
   if (!variant.device_images.empty()) {
+    json->Key("reads_back");
+    json->Bool(variant.reads_back);
     json->Array("device_images", variant.device_images, [&](const DeviceImage& i) { WriteDeviceImage(i, json); });
     json->Array("device_kernels", variant.device_kernels, [&](const DeviceKernel& k) { WriteDeviceKernel(k, json); });
   }

@@ -52,8 +52,24 @@ class DeviceStream {
   virtual bool Copy(void* to, const void* from, uint64_t bytes) = 0;
   // Of DeviceKernel number `kernel`; `args` is read before this returns.
   virtual bool Launch(int32_t kernel, const int64_t* args, const LaunchGrid& grid) = 0;
+  // Around the launches of a run: where the stream gathers launches, EndRun asks for them. After a run that failed
+  // there is no EndRun, and what was gathered is forgotten.
+  virtual void BeginRun() = 0;
+  virtual bool EndRun() = 0;
   // Until all work asked for is done.
   virtual bool Wait() = 0;
+  // Whether it is.
+  enum class Progress { kBusy, kDone, kFailed };
+  virtual Progress Poll() = 0;
+  // Has a thread of the device's call function(user) when all work asked for is done; never, where the device fails.
+  virtual bool CallWhenDone(void (*function)(void* user), void* user) = 0;
+  // Work asked for from here on begins when the device's event (a CUevent) has come; the event comes when the work asked
+  // for is done; the work of another stream of the device begins then.
+  virtual bool Follow(void* event) = 0;
+  virtual bool Record(void* event) = 0;
+  virtual bool Precede(void* stream) = 0;
+  // Until all work of the device is done, whoever asked for it. From any thread, at any time.
+  virtual void WaitForDevice() const = 0;
 
   // The first since Enter.
   virtual Failure FirstFailure() const = 0;
@@ -73,16 +89,23 @@ class OnDevice {
   void* const entered_;
 };
 
+struct StreamOptions {
+  void* native = nullptr;  // the caller's stream, of the device's; null: one of its own
+  bool graph = false;      // the launches of a run are gathered, and asked for as one graph
+};
+
 // A variant's kernels, loaded, and the program's constants, in the device's memory. Immutable, used by many threads.
 class DeviceProgram {
  public:
   virtual ~DeviceProgram() = default;
+  virtual int32_t ordinal() const = 0;  // the device's
   // By constant index: addresses on the device.
   virtual const void* const* constants() const = 0;
   // RtContext::workers of its sessions.
   virtual int64_t workers() const = 0;
-  // A stream of its own, or the caller's `native` one where that is not null. The program outlives it.
-  virtual Failure MakeStream(void* native, std::unique_ptr<DeviceStream>* out) const = 0;
+  // The program outlives the stream. INVALID_ARGUMENT where the caller's is of another device; FAILED_PRECONDITION
+  // where the program, or the driver, cannot have a graph.
+  virtual Failure MakeStream(const StreamOptions& options, std::unique_ptr<DeviceStream>* out) const = 0;
 };
 
 // Immutable, used by many threads; lives as long as the process.

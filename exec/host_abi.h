@@ -77,16 +77,14 @@ struct RtApi {
   int32_t (*fail)(RtContext* context, int32_t check, int64_t lhs, int64_t rhs);
   // Marks the begin (phase 0) and end (phase 1) of kernel launch `step` when profiling is on; null otherwise.
   void (*trace)(RtContext* context, int32_t step, int32_t phase);
-  // Of devices other than the host; null in a session on the host. Launches and copies run in the order in which they
-  // are asked for, after which the host goes on at once.
+  // Of devices other than the host; null in a session on the host.
   //
-  // Launches DeviceKernel number `kernel`. Its parameters are the first slots at `args`, read before this returns.
+  // Asks for a launch of DeviceKernel number `kernel` and goes on at once; launches run in the order in which they are
+  // asked for. Its parameters are the first slots at `args`, read before this returns.
   int32_t (*launch)(RtContext* context, int32_t device, int32_t kernel, const int64_t* args, const LaunchGrid* grid);
-  // Within the device's memory.
-  int32_t (*copy)(RtContext* context, int32_t device, void* to, const void* from, uint64_t bytes);
-  // From the device's memory to the host's; returns when all launches and copies before it have run.
+  // From the device's memory to the host's; returns when all launches before it have run. Only called by programs whose
+  // variant says so (Variant::reads_back).
   int32_t (*readback)(RtContext* context, int32_t device, void* to, const void* from, uint64_t bytes);
-  int32_t (*event)(RtContext* context, int32_t device, int32_t event, int32_t action);
   // Makes growing block `number` of the session at least `bytes` large and points out->data there; contents are not
   // kept. What a program needs whose extents are known only during the run.
   int32_t (*block)(RtContext* context, int32_t number, TensorArg* out, uint64_t bytes);
@@ -122,11 +120,10 @@ static_assert(offsetof(RtContext, streamed_bytes) == 48 && offsetof(RtContext, c
 static_assert(sizeof(ProductArgs) == 144 && offsetof(ProductArgs, batch) == 40 && offsetof(ProductArgs, m) == 48);
 static_assert(offsetof(ProductArgs, lhs_strides) == 72 && offsetof(ProductArgs, rhs_strides) == 96);
 static_assert(offsetof(ProductArgs, lhs) == 120 && offsetof(ProductArgs, out) == 136);
-static_assert(sizeof(RtApi) == 104 && offsetof(RtApi, grow) == 8 && offsetof(RtApi, output) == 16);
+static_assert(sizeof(RtApi) == 88 && offsetof(RtApi, grow) == 8 && offsetof(RtApi, output) == 16);
 static_assert(offsetof(RtApi, parallel_for) == 24 && offsetof(RtApi, fail) == 32 && offsetof(RtApi, trace) == 40);
-static_assert(offsetof(RtApi, launch) == 48 && offsetof(RtApi, copy) == 56 && offsetof(RtApi, readback) == 64);
-static_assert(offsetof(RtApi, event) == 72 && offsetof(RtApi, block) == 80);
-static_assert(offsetof(RtApi, offer) == 88 && offsetof(RtApi, product) == 96);
+static_assert(offsetof(RtApi, launch) == 48 && offsetof(RtApi, readback) == 56 && offsetof(RtApi, block) == 64);
+static_assert(offsetof(RtApi, offer) == 72 && offsetof(RtApi, product) == 80);
 static_assert(sizeof(PlanResult) == 24 && offsetof(PlanResult, workspace_bytes) == 8 &&
               offsetof(PlanResult, versions) == 16);
 

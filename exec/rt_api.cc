@@ -185,10 +185,6 @@ int32_t Launch(RtContext* context, int32_t, int32_t kernel, const int64_t* args,
   return OfDevice(context, StateOf(context).stream->Launch(kernel, args, *grid));
 }
 
-int32_t Copy(RtContext* context, int32_t, void* to, const void* from, uint64_t bytes) {
-  return bytes == 0 ? 0 : OfDevice(context, StateOf(context).stream->Copy(to, from, bytes));
-}
-
 int32_t Readback(RtContext* context, int32_t, void* to, const void* from, uint64_t bytes) {
   DeviceStream& stream = *StateOf(context).stream;
   return OfDevice(context, (bytes == 0 || stream.Download(to, from, bytes)) && stream.Wait());
@@ -212,9 +208,7 @@ constexpr RtApi HostTable(decltype(RtApi::trace) trace) {
       .fail = Fail,
       .trace = trace,
       .launch = nullptr,
-      .copy = nullptr,
       .readback = nullptr,
-      .event = nullptr,
       .block = Block,
       .offer = Offer,
       .product = ComputeProduct,
@@ -227,7 +221,6 @@ constexpr RtApi kTracingRtApi = HostTable(Trace);
 constexpr RtApi DeviceTable(decltype(RtApi::trace) trace) {
   RtApi table = HostTable(trace);
   table.launch = Launch;
-  table.copy = Copy;
   table.readback = Readback;
   return table;
 }

@@ -32,9 +32,10 @@ Failure Session::Create(const Executable& executable, const Options& options, st
   }
   std::unique_ptr<DeviceStream> stream;
   if (executable.device() != nullptr) {
-    if (Failure f = executable.device()->MakeStream(options.stream, &stream); !f.ok()) return f;
-  } else if (options.stream != nullptr) {
-    return {Code::kInvalidArgument, "options.stream is set, but the executable runs on the CPU", ""};
+    if (Failure f = executable.device()->MakeStream({options.stream, options.cuda_graph}, &stream); !f.ok()) return f;
+  } else if (options.stream != nullptr || options.cuda_graph) {
+    const std::string option = options.stream != nullptr ? "stream" : "cuda_graph";
+    return {Code::kInvalidArgument, "options." + option + " is set, but the executable runs on the CPU", ""};
   }
   out->reset(new Session(executable, options, std::move(parallelism), std::move(stream)));
   return {};
@@ -51,6 +52,7 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
       stream_(std::move(stream)),
       memory_(stream_ != nullptr ? stream_->memory() : executable.runtime().allocator()),
       workspace_(memory_),
+      provided_(executable.program().outputs.size()),
       host_memo_(stream_ != nullptr ? 0 : std::max<uint64_t>(executable.variant().memo_slots, 1)),
       first_(executable.program(), executable.runtime().allocator(), stream_.get()),
       second_(executable.program(), executable.runtime().allocator(), stream_.get()) {
@@ -75,6 +77,12 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
   state_.tracing = {options.trace, options.trace_user};
 }
 
+Session::~Session() {
+  if (stream_ == nullptr) return;
+  const OnDevice on_device(stream_.get());
+  stream_->Wait();
+}
+
 int32_t Session::Execute(Arguments* arguments) {
   state_.arguments = arguments;
   arguments->ClearOutputs();
@@ -92,9 +100,10 @@ int32_t Session::Execute(Arguments* arguments) {
 int32_t Session::ExecuteOnDevice(Arguments* arguments) {
   const OnDevice on_device(stream_.get());
   state_.fault = {Fault::Kind::kDevice, 0, 0, 0, 0};
+  stream_->BeginRun();
   bool ok = arguments->CopyInputs() && run_(&api_, &state_.context, arguments->in(), arguments->out()) == 0;
   if (!ok) state_.context.memo[0] = 0;
-  ok = ok && arguments->CopyOutputs() && ProvideHostOutputs();
+  ok = ok && stream_->EndRun() && arguments->CopyOutputs() && ProvideHostOutputs();
   // After a failure too: what was asked for before it uses the caller's memory.
   if (!asynchronous_) ok = AwaitDevice(ok) && ok;
   return ok ? 0 : 1;
@@ -119,7 +128,9 @@ bool Session::ProvideHostOutputs() {
 bool Session::AwaitDevice(bool note_fault) {
   const int64_t record = executable_.variant().fault_word;
   Fault found;
-  if (!stream_->Wait()) return false;
+  const bool ended = stream_->Wait();
+  notifications_.Settle();
+  if (!ended) return false;
   if (record < 0 || !TakeFault(state_.context.memo + record, &found)) return true;
   if (note_fault) state_.fault = found;
   return false;
@@ -132,6 +143,69 @@ Failure Session::Wait() {
   return AwaitDevice(/*note_fault=*/true) ? Failure{} : RunFailure();
 }
 
+Failure Session::Poll(bool* done) {
+  *done = true;
+  if (stream_ == nullptr) return {};
+  {
+    const OnDevice on_device(stream_.get());
+    *done = stream_->Poll() != DeviceStream::Progress::kBusy;
+  }
+  return *done ? Wait() : Failure{};
+}
+
+Failure Session::Notify(Notifications::Ended ended, void* user) {
+  if (stream_ == nullptr || !asynchronous_) return ended(user), Failure{};
+  const OnDevice on_device(stream_.get());
+  return notifications_.Add(*stream_, ended, user) ? Failure{} : stream_->FirstFailure();
+}
+
+Failure Session::Follow(void* event) {
+  if (Failure f = CheckOfDevice("event", event); !f.ok()) return f;
+  const OnDevice on_device(stream_.get());
+  return stream_->Follow(event) ? Failure{} : stream_->FirstFailure();
+}
+
+Failure Session::Record(void* event) {
+  if (Failure f = CheckOfDevice("event", event); !f.ok()) return f;
+  const OnDevice on_device(stream_.get());
+  return stream_->Record(event) ? Failure{} : stream_->FirstFailure();
+}
+
+// Whether `argument` can be something of the device's.
+Failure Session::CheckOfDevice(const char* name, const void* argument) const {
+  const char* problem = stream_ == nullptr ? " is given, but the executable runs on the CPU" : " is null";
+  return stream_ != nullptr && argument != nullptr ? Failure{}
+                                                   : Failure{Code::kInvalidArgument, name + std::string(problem), ""};
+}
+
+Failure Session::TakeOutput(size_t i, void* stream, std::unique_ptr<TakenOutput>* out) {
+  const Program& program = executable_.program();
+  if (i >= program.outputs.size()) {
+    return {Code::kOutOfRange,
+            "index is " + std::to_string(i) + ", but there are " + std::to_string(program.outputs.size()) + " outputs",
+            ""};
+  }
+  if (!provided_[i]) {
+    return {Code::kFailedPrecondition,
+            "output \"" + program.outputs[i].name + "\" is none that the session's last run provided", ""};
+  }
+  if (stream != nullptr) {
+    if (Failure f = CheckOfDevice("stream", stream); !f.ok()) return f;
+    const OnDevice on_device(stream_.get());
+    if (!stream_->Precede(stream)) return stream_->FirstFailure();
+  }
+  GrowingBuffer& memory = host_outputs_.empty() ? output_buffers_[i] : host_outputs_[i];
+  void* const data = free_->output_bytes(i) > 0 ? memory.data() : EmptyTensorData();
+  auto taken = std::make_unique<TakenOutput>(stream_, std::move(memory));
+  taken->data = data;
+  taken->dtype = program.outputs[i].dtype;
+  taken->dims.assign(free_->out()[i].dims, free_->out()[i].dims + free_->output_rank(i));
+  taken->device = stream_ != nullptr && host_outputs_.empty() ? kDeviceMemory : kHostMemory;
+  provided_[i] = false;
+  *out = std::move(taken);
+  return {};
+}
+
 Failure Session::RunFailure() const {
   if (state_.fault.kind == Fault::Kind::kDevice) {
     if (Failure f = stream_->FirstFailure(); !f.ok()) return f;
@@ -141,6 +215,7 @@ Failure Session::RunFailure() const {
 
 Failure Session::SetArguments(InputList inputs, OutputList outputs, OutputUse use) {
   const OnDevice on_device(stream_.get());
+  provided_.assign(provided_.size(), false);
   if (Failure f = free_->SetInputs(inputs, input_use_); !f.ok()) return f;
   if (Failure f = free_->SetOutputs(outputs, use); !f.ok()) return f;
   return free_->CheckOverlap(output_buffers_);
@@ -150,7 +225,10 @@ Failure Session::Run(InputList inputs, OutputList outputs, OutputUse use) {
   state_.fault = {};
   if (Failure f = SetArguments(inputs, outputs, use); !f.ok()) return f;
   if (Execute(free_) != 0) return RunFailure();
-  for (size_t i = 0; i < outputs.size(); ++i) DescribeOutput(i, outputs);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    DescribeOutput(i, outputs);
+    provided_[i] = free_->output(i).data == nullptr;
+  }
   return {};
 }
 
@@ -189,6 +267,7 @@ Failure Session::BoundFailure() const {
 Failure Session::Reserve(InputList inputs) {
   const OnDevice on_device(stream_.get());
   state_.fault = {};
+  provided_.assign(provided_.size(), false);
   if (Failure f = free_->SetInputs(inputs, InputUse::kShapesOnly); !f.ok()) return f;
   state_.context.memo[0] = 0;  // what the program remembers describes the workspace before
   PlanResult plan{sizeof(PlanResult), 0, nullptr};

@@ -90,7 +90,8 @@ Offset<flatbuffers::Vector<Offset<fbs::Variant>>> Encode(FlatBufferBuilder& b, c
     encoded.push_back(fbs::CreateVariant(
         b, b.CreateString(v.target), b.CreateVectorOfStrings(v.features), place.offset, place.size, v.run_offset,
         v.plan_offset, v.memo_slots, v.api_size, v.context_size, b.CreateVector(launches), v.grown_blocks,
-        b.CreateVector(v.kernel_bytes), costs, device_images, device_kernels, v.fault_word));
+        b.CreateVector(v.kernel_bytes), costs, device_images, device_kernels, v.fault_word,
+        v.reads_back));
   }
   return b.CreateVector(encoded);
 }
@@ -167,6 +168,7 @@ Variant Decode(const fbs::Variant& from) {
   }
   if (from.kernel_bytes() != nullptr) v.kernel_bytes.assign(from.kernel_bytes()->begin(), from.kernel_bytes()->end());
   v.fault_word = from.fault_word();
+  v.reads_back = from.reads_back();
   if (from.device_kernels() == nullptr) return v;
   for (const fbs::DeviceKernel* kernel : *from.device_kernels()) {
     v.device_kernels.push_back({kernel->symbol()->str(), kernel->threads(), kernel->parameters()});

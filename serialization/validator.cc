@@ -137,6 +137,7 @@ void CheckDevice(const Variant& variant, Checker* c) {
     c->Require(kernel.parameters >= 0 && kernel.parameters <= kMaxParameters,
                "a device kernel's parameters are not 0 to 4095");
   }
+  c->Require(!variant.reads_back || !variant.device_images.empty(), "it reads back, but has no device image");
   if (variant.fault_word == -1) return;
   c->Require(!variant.device_images.empty(), "it has a fault record, but no device image");
   c->Require(variant.fault_word >= 0 && variant.memo_slots >= kFaultWords &&

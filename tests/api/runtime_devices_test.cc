@@ -132,6 +132,80 @@ TEST_F(DevicesTest, AsynchronousRunsAreWaitedFor) {
   good.ExpectResults();
 }
 
+TEST_F(DevicesTest, RunsInFlightArePolledAndTellWhenTheyEnd) {
+  const ExecutablePtr executable = Load();
+  tailor_session_options options;
+  tailor_session_options_init(&options);
+  options.asynchronous = 1;
+  const SessionPtr session = MakeSession(executable.get(), &options);
+  SampleCall call(40);
+  int calls = 0;
+  int32_t done = -1;
+  ASSERT_EQ(call.Run(session.get()), "OK");
+  ASSERT_EQ(Text(tailor_session_notify(
+                session.get(), [](void* user) { ++*static_cast<int*>(user); }, &calls)),
+            "OK");
+  ASSERT_EQ(Text(tailor_session_poll(session.get(), &done)), "OK");
+  EXPECT_EQ(done, 0);
+  EXPECT_EQ(calls, 0);
+  ASSERT_EQ(Text(tailor_session_wait(session.get())), "OK");
+  EXPECT_EQ(calls, 1);
+  ASSERT_EQ(Text(tailor_session_poll(session.get(), &done)), "OK");
+  EXPECT_EQ(done, 1);
+  call.ExpectResults();
+  EXPECT_EQ(Text(tailor_session_poll(session.get(), nullptr)), "3: tailor_session_poll: done is null");
+  EXPECT_EQ(Text(tailor_session_notify(session.get(), nullptr, nullptr)), "3: tailor_session_notify: ended is null");
+  EXPECT_EQ(Text(tailor_session_poll(nullptr, &done)), "3: tailor_session_poll: session is null");
+  EXPECT_EQ(Text(tailor_session_notify(nullptr, nullptr, nullptr)), "3: tailor_session_notify: session is null");
+}
+
+TEST_F(DevicesTest, EventsAreTheDevices) {
+  const ExecutablePtr executable = Load(), on_cpu = Load(TAILOR_DEVICE_CPU);
+  const SessionPtr session = MakeSession(executable.get()), cpu_session = MakeSession(on_cpu.get());
+  EXPECT_EQ(Text(tailor_session_follow(session.get(), nullptr)), "3: event is null");
+  EXPECT_EQ(Text(tailor_session_record(session.get(), nullptr)), "3: event is null");
+  EXPECT_EQ(Text(tailor_session_record(cpu_session.get(), &status_)),
+            "3: event is given, but the executable runs on the CPU");
+  EXPECT_EQ(Text(tailor_session_follow(nullptr, &status_)), "3: tailor_session_follow: session is null");
+  EXPECT_EQ(Text(tailor_session_record(nullptr, &status_)), "3: tailor_session_record: session is null");
+}
+
+TEST_F(DevicesTest, RunsMayBeGraphs) {
+  Program program = SampleDeviceProgram();
+  const ExecutablePtr reads_back = Load();
+  program.variants[0].reads_back = false;
+  static const AlignedBytes bytes = ArtifactOf(program);
+  tailor_load_options load;
+  tailor_load_options_init(&load);
+  load.device = TAILOR_DEVICE_CUDA;
+  tailor_executable* loaded = nullptr;
+  ASSERT_EQ(Text(tailor_executable_load_memory(nullptr, bytes.data(), bytes.size(), &load, nullptr, nullptr, &loaded)),
+            "OK");
+  const ExecutablePtr executable(loaded);
+  tailor_session_options options;
+  tailor_session_options_init(&options);
+  options.cuda_graph = 1;
+  const SessionPtr session = MakeSession(executable.get(), &options);
+  const int64_t before = tailor_fake_cuda_counts().total_graph_launches;
+  for (int64_t rows : {40, 3}) {
+    SampleCall call(rows);
+    EXPECT_EQ(call.Run(session.get()), "OK");
+    call.ExpectResults();
+  }
+  EXPECT_EQ(tailor_fake_cuda_counts().total_graph_launches, before + 2);
+
+  tailor_session* refused = nullptr;
+  EXPECT_EQ(Text(tailor_session_create(reads_back.get(), &options, &refused)),
+            "9: options.cuda_graph: the program reads results back in the middle of its runs");
+  SampleCall call(3);
+  for (const auto& [which, expected] : {std::pair{reads_back.get(), 1u}, {executable.get(), 0u}}) {
+    tailor_plan_info info;
+    tailor_plan_info_init(&info);
+    ASSERT_EQ(Text(tailor_executable_plan(which, call.inputs.data(), 2, call.outputs.data(), 2, &info)), "OK");
+    EXPECT_EQ(info.reads_back, expected);
+  }
+}
+
 TEST_F(DevicesTest, ADeviceThatIsNotThereIsAnError) {
   EXPECT_EQ(Load(TAILOR_DEVICE_CUDA, 1), nullptr);
   EXPECT_EQ(status_, "9: CUDA device 1 was asked for, but the devices are 0 to 0");

@@ -1,5 +1,5 @@
-// The exported functions. Each says of its arguments what a real driver says, and complains where that would say
-// nothing.
+// The exported functions of devices, memory and modules. Each says of its arguments what a real driver says, and
+// complains where that would say nothing.
 #include "tests/emulator/fake_driver.h"
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "exec/cuda_driver.h"
+#include "tests/emulator/fake_calls.h"
 #include "tests/emulator/fake_state.h"
 
 namespace tailor::fake_cuda {
@@ -15,21 +16,8 @@ namespace {
 
 using cuda::Address;
 using cuda::Result;
-using Lock = std::lock_guard<std::mutex>;
 
-thread_local FakeDevice* current = nullptr;
-
-State& state() { return State::Get(); }
 void* PointerTo(Address address) { return reinterpret_cast<void*>(address); }
-FakeStream* StreamOf(cuda::Stream stream) { return reinterpret_cast<FakeStream*>(stream); }
-
-// What keeps a call from working in `stream`.
-Result CheckStream(FakeStream* stream) {
-  if (state().broken != cuda::kSuccess) return state().broken;
-  if (current == nullptr) return cuda::kInvalidContext;
-  if (state().streams.count(stream) == 0) return cuda::kInvalidHandle;
-  return stream->device == current ? cuda::kSuccess : cuda::kInvalidContext;
-}
 
 // Whether [address, address + bytes) is allocated on the stream's device; complains where it is not.
 bool CheckRange(FakeStream* stream, Address address, size_t bytes, const char* call) {
@@ -67,37 +55,6 @@ Result LoadKernels(cuda::Module* out, std::string_view bitcode) {
   state().modules.insert(module);
   *out = reinterpret_cast<cuda::Module>(module);
   return cuda::kSuccess;
-}
-
-Result Launch(FakeFunction* function, const SimtGrid& grid, FakeStream* stream, std::vector<int64_t> slots) {
-  if (state().options.launch != 0) return static_cast<Result>(state().options.launch);
-  if (Result bad = CheckStream(stream); bad != cuda::kSuccess) return bad;
-  const int most = function->most_shared_bytes;
-  if (grid.blocks <= 0 || grid.shared_bytes < 0 || grid.shared_bytes > most) return cuda::kInvalidValue;
-  const int64_t held = int64_t{state().options.blocks} * state().options.multiprocessors;
-  if (grid.together && grid.blocks > held) return cuda::kCooperativeLaunchTooLarge;
-  ++state().counts.total_launches;
-  state().Enqueue(stream, [function = *function, kernels = function->module->kernels, grid, slots = std::move(slots)] {
-    state().RunKernel(function, *kernels, grid, slots);
-  });
-  return cuda::kSuccess;
-}
-
-// The slots of cuLaunchKernel's last argument.
-std::vector<int64_t> SlotsOf(const FakeFunction& function, void** extra) {
-  const void* buffer = nullptr;
-  size_t bytes = 0;
-  for (; *extra != cuda::kLaunchParamEnd; extra += 2) {
-    if (extra[0] == cuda::kLaunchParamBufferPointer) buffer = extra[1];
-    if (extra[0] == cuda::kLaunchParamBufferSize) bytes = *static_cast<size_t*>(extra[1]);
-  }
-  const int parameters = function.module->kernels->Parameters(function.name);
-  if (bytes != parameters * sizeof(int64_t)) {
-    state().Complain(function.name + " has " + std::to_string(parameters) + " parameters, but gets " +
-                     std::to_string(bytes) + " bytes");
-  }
-  const auto* slots = static_cast<const int64_t*>(buffer);
-  return {slots, slots + bytes / sizeof(int64_t)};
 }
 
 }  // namespace
@@ -355,61 +312,6 @@ Result cuFuncSetAttribute(Function function, FunctionAttribute attribute, int va
   const Lock lock(state().mutex);
   if (attribute != kMaxDynamicSharedSizeBytes || value < 0 || value > state().options.shared) return kInvalidValue;
   reinterpret_cast<FakeFunction*>(function)->most_shared_bytes = value;
-  return kSuccess;
-}
-
-Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function, int, size_t) {
-  *blocks = state().options.blocks;
-  return current != nullptr ? kSuccess : kInvalidContext;
-}
-
-Result cuLaunchKernel(Function function, unsigned grid_x, unsigned, unsigned, unsigned block_x, unsigned, unsigned,
-                      unsigned shared_bytes, Stream stream, void**, void** extra) {
-  const Lock lock(state().mutex);
-  auto* launched = reinterpret_cast<FakeFunction*>(function);
-  const SimtGrid grid = {grid_x, static_cast<int>(block_x), shared_bytes, /*together=*/false};
-  return Launch(launched, grid, StreamOf(stream), SlotsOf(*launched, extra));
-}
-
-Result cuLaunchCooperativeKernel(Function function, unsigned grid_x, unsigned, unsigned, unsigned block_x, unsigned,
-                                 unsigned, unsigned shared_bytes, Stream stream, void** parameters) {
-  const Lock lock(state().mutex);
-  auto* launched = reinterpret_cast<FakeFunction*>(function);
-  const SimtGrid grid = {grid_x, static_cast<int>(block_x), shared_bytes, /*together=*/true};
-  std::vector<int64_t> slots;
-  for (int i = 0; i < launched->module->kernels->Parameters(launched->name); ++i) {
-    slots.push_back(*static_cast<const int64_t*>(parameters[i]));
-  }
-  return Launch(launched, grid, StreamOf(stream), std::move(slots));
-}
-
-Result cuStreamCreate(Stream* stream, unsigned) {
-  const Lock lock(state().mutex);
-  if (current == nullptr) return kInvalidContext;
-  auto* made = new FakeStream{current, {}};
-  state().streams.insert(made);
-  *stream = reinterpret_cast<Stream>(made);
-  return kSuccess;
-}
-
-Result cuStreamDestroy_v2(Stream stream) {
-  const Lock lock(state().mutex);
-  state().Finish(StreamOf(stream));
-  if (state().streams.erase(StreamOf(stream)) == 0) return kInvalidHandle;
-  delete StreamOf(stream);
-  return kSuccess;
-}
-
-Result cuStreamSynchronize(Stream stream) {
-  const Lock lock(state().mutex);
-  if (Result bad = CheckStream(StreamOf(stream)); bad != kSuccess) return bad;
-  return state().Finish(StreamOf(stream));
-}
-
-Result cuStreamGetCtx(Stream stream, Context* context) {
-  const Lock lock(state().mutex);
-  if (state().streams.count(StreamOf(stream)) == 0) return kInvalidHandle;
-  *context = reinterpret_cast<Context>(StreamOf(stream)->device);
   return kSuccess;
 }
 

@@ -27,6 +27,9 @@ struct Options {
   int cubin = 0;
   int ptx = 0;
   int launch = 0;
+  // 1: launches, of kernels and of graphs, are dropped unseen, so that what a program costs above its driver can be
+  // measured.
+  int drop = 0;
 };
 
 // What exists now, and what was asked for in all.
@@ -36,9 +39,14 @@ struct Counts {
   int64_t host_allocations = 0;
   int64_t modules = 0;
   int64_t streams = 0;
+  int64_t graphs = 0;  // with those made executable
+  int64_t events = 0;
   int64_t pending = 0;  // pieces of work that nobody has waited for
   int64_t total_allocations = 0;
-  int64_t total_launches = 0;
+  int64_t total_launches = 0;  // of kernels, alone or in a graph
+  int64_t total_graphs = 0;    // made executable
+  int64_t total_graph_launches = 0;
+  int64_t total_patches = 0;  // of nodes in executable graphs
 };
 
 // Images that the driver takes for a cubin and for PTX: bitcode in such a frame.
@@ -63,6 +71,8 @@ tailor::fake_cuda::Counts tailor_fake_cuda_counts();
 const char* tailor_fake_cuda_complaints();
 // Another stream's work on the device is over: what a kernel broke is whole again.
 void tailor_fake_cuda_reset();
+// As if a kernel had broken the device: what is pending never runs, and every later call answers CUDA_ERROR_LAUNCH_FAILED.
+void tailor_fake_cuda_break();
 // Copies between device memory and the host's, for tests, without a stream. 0 for what is no device memory.
 int tailor_fake_cuda_peek(void* to, const void* device, uint64_t bytes);
 int tailor_fake_cuda_poke(void* device, const void* from, uint64_t bytes);

@@ -20,6 +20,8 @@ Counts tailor_fake_cuda_counts() {
   counts.host_allocations = static_cast<int64_t>(State::Get().host_memory.size());
   counts.modules = static_cast<int64_t>(State::Get().modules.size());
   counts.streams = static_cast<int64_t>(State::Get().streams.size());
+  counts.graphs = static_cast<int64_t>(State::Get().graphs.size() + State::Get().execs.size());
+  counts.events = static_cast<int64_t>(State::Get().events.size());
   return counts;
 }
 
@@ -34,6 +36,11 @@ void tailor_fake_cuda_reset() {
   const std::lock_guard lock(State::Get().mutex);
   State::Get().Finish(nullptr);
   State::Get().broken = tailor::cuda::kSuccess;
+}
+
+void tailor_fake_cuda_break() {
+  const std::lock_guard lock(State::Get().mutex);
+  State::Get().broken = tailor::cuda::kLaunchFailed;
 }
 
 int tailor_fake_cuda_peek(void* to, const void* device, uint64_t bytes) {

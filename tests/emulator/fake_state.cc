@@ -21,7 +21,8 @@ void ReadOptions(const char* text, Options* options) {
                                   {"shared", &options->shared},
                                   {"cubin", &options->cubin},
                                   {"ptx", &options->ptx},
-                                  {"launch", &options->launch}}) {
+                                  {"launch", &options->launch},
+                                  {"drop", &options->drop}}) {
       if (name == option) *number = static_cast<int>(value);
     }
   }
@@ -76,14 +77,19 @@ void State::Enqueue(FakeStream* stream, std::function<void()> work) {
   ++counts.pending;
 }
 
+void State::Step(FakeStream* stream) {
+  const std::function<void()> work = std::move(stream->work.front());
+  stream->work.pop_front();
+  --counts.pending;
+  if (broken != cuda::kSuccess) return;
+  const DeviceMemory::Open open(stream->device->memory);
+  work();
+}
+
 cuda::Result State::Finish(FakeStream* stream) {
   for (FakeStream* each : streams) {
     if (stream != nullptr && each != stream) continue;
-    for (; !each->work.empty(); each->work.pop_front(), --counts.pending) {
-      if (broken != cuda::kSuccess) continue;
-      const DeviceMemory::Open open(each->device->memory);
-      each->work.front()();
-    }
+    while (!each->work.empty()) Step(each);
   }
   return broken;
 }

@@ -39,6 +39,19 @@ struct FakeStream {
   std::deque<std::function<void()>> work;
 };
 
+// Records and waits are of the mark that the event had then: recording again makes another.
+struct FakeEvent {
+  struct Mark {
+    FakeStream* stream = nullptr;
+    bool passed = true;
+  };
+  FakeDevice* device;
+  std::shared_ptr<Mark> mark;
+};
+
+struct FakeGraph;
+struct FakeExec;
+
 class State {
  public:
   static State& Get();
@@ -50,6 +63,9 @@ class State {
   std::set<FakeModule*> modules;
   std::set<FakeFunction*> functions;
   std::set<FakeStream*> streams;
+  std::set<FakeEvent*> events;
+  std::set<FakeGraph*> graphs;
+  std::set<FakeExec*> execs;
   std::map<uintptr_t, uint64_t> host_memory;  // begin and size of each piece
   cuda::Result broken = cuda::kSuccess;       // what a kernel left behind: every later call answers it
 
@@ -63,6 +79,8 @@ class State {
   // The allocation of a device, or the piece of host memory, that holds `address`.
   SimtExtent FindMemory(uint64_t address) const;
   void Enqueue(FakeStream* stream, std::function<void()> work);
+  // Runs what waits longest in `stream`, where something does. What a kernel broke runs nothing more.
+  void Step(FakeStream* stream);
   // Runs what waits in `stream`, in all streams where it is null.
   cuda::Result Finish(FakeStream* stream);
   void RunKernel(const FakeFunction& function, Kernels& kernels, const SimtGrid& grid,

@@ -71,6 +71,8 @@ class CudaTest : public testing::Test {
     EXPECT_EQ(left.host_allocations, 0);
     EXPECT_EQ(left.modules, 0);
     EXPECT_EQ(left.streams, 0);
+    EXPECT_EQ(left.graphs, 0);
+    EXPECT_EQ(left.events, 0);
     EXPECT_STREQ(tailor_fake_cuda_complaints(), "");
   }
 

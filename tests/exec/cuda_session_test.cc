@@ -329,7 +329,7 @@ TEST_F(CudaSessionTest, LaunchesAreTraced) {
         .trace_user = &seen});
   SampleBuffers b(5);
   ASSERT_EQ(Run(&b), "OK");
-  EXPECT_EQ(seen, "0(0)1(1)");
+  EXPECT_EQ(seen, "0(0)1(1)2(2)");
 }
 
 }  // namespace

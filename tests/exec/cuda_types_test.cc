@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <type_traits>
 
 #if __has_include(<cuda.h>)
@@ -42,9 +43,18 @@ static_assert(Equal(kMaxDynamicSharedSizeBytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SH
 static_assert(Equal(kMemoryType, CU_POINTER_ATTRIBUTE_MEMORY_TYPE));
 static_assert(Equal(kDeviceOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL));
 static_assert(Equal(kMemoryHost, CU_MEMORYTYPE_HOST) && Equal(kMemoryDevice, CU_MEMORYTYPE_DEVICE));
+static_assert(Equal(kNotReady, CUDA_ERROR_NOT_READY) && Equal(kLaunchCooperative, CU_LAUNCH_ATTRIBUTE_COOPERATIVE));
+static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttributeID));
+static_assert(sizeof(LaunchAttributeValue) == sizeof(CUlaunchAttributeValue));
+static_assert(sizeof(KernelNodeParams) == sizeof(CUDA_KERNEL_NODE_PARAMS_v1));
+static_assert(offsetof(KernelNodeParams, grid) == offsetof(CUDA_KERNEL_NODE_PARAMS_v1, gridDimX));
+static_assert(offsetof(KernelNodeParams, block) == offsetof(CUDA_KERNEL_NODE_PARAMS_v1, blockDimX));
+static_assert(offsetof(KernelNodeParams, shared_bytes) == offsetof(CUDA_KERNEL_NODE_PARAMS_v1, sharedMemBytes));
+static_assert(offsetof(KernelNodeParams, parameters) == offsetof(CUDA_KERNEL_NODE_PARAMS_v1, kernelParams));
+static_assert(offsetof(KernelNodeParams, extra) == offsetof(CUDA_KERNEL_NODE_PARAMS_v1, extra));
 static_assert(Equal(kJitErrorLogBuffer, CU_JIT_ERROR_LOG_BUFFER));
 static_assert(Equal(kJitErrorLogBufferSizeBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES));
-static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING);
+static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING && kEventDisableTiming == CU_EVENT_DISABLE_TIMING);
 static_assert(kHostAllocPortable == CU_MEMHOSTALLOC_PORTABLE && kHostAllocDeviceMap == CU_MEMHOSTALLOC_DEVICEMAP);
 
 TEST(CudaTypes, MarksOfLaunchParameters) {

@@ -103,7 +103,9 @@ TEST(Metadata, KeepsWhatIsForADevice) {
   EXPECT_EQ(to.device_kernels[0].threads, 256);
   EXPECT_EQ(to.device_kernels[0].parameters, 5);
   EXPECT_EQ(to.fault_word, 2);
+  EXPECT_TRUE(to.reads_back);
   EXPECT_EQ(read.variants[1].fault_word, -1);
+  EXPECT_FALSE(read.variants[1].reads_back);
   EXPECT_TRUE(read.variants[1].device_images.empty());
 }
 

@@ -133,6 +133,8 @@ TEST(Validator, Devices) {
   for (int64_t outside : {int64_t{-2}, int64_t{3}, INT64_MAX}) {
     EXPECT_EQ(fault(outside), "variant \"cuda\": its fault record lies outside the memo");
   }
+  EXPECT_EQ(ProblemAfter([](Program* p) { p->variants[0].reads_back = true; }),
+            "variant \"x86-64\": it reads back, but has no device image");
   EXPECT_EQ(ProblemAfter([](Program* p) { p->variants[0].fault_word = 0; }),
             "variant \"x86-64\": it has a fault record, but no device image");
 }

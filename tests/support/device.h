@@ -26,6 +26,8 @@ struct HostTensor {
 class TestProgram {
  public:
   virtual ~TestProgram() = default;
+  // On a GPU runs of more than one thread are CUDA graphs, where the program allows it.
+  //
   // Runs with outputs of the library's making. INTERNAL where the plan of the run has other dims.
   virtual absl::StatusOr<std::vector<HostTensor>> Run(const std::vector<HostTensor>& inputs, int threads) = 0;
   // Runs with the caller's memory, aligned to the element alone and, where the device can, ending at a page that is

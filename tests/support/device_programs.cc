@@ -189,8 +189,9 @@ class LoadedProgram : public TestProgram {
   absl::StatusOr<Session*> SessionFor(int threads) {
     std::unique_ptr<Session>& session = sessions_[threads];
     if (session == nullptr) {
-      TAILOR_RETURN_IF_ERROR(ToStatus(Session::Create(
-          *executable_, {.threads = static_cast<uint64_t>(threads), .sleep = true, .host_outputs = true}, &session)));
+      Session::Options options{.threads = static_cast<uint64_t>(threads), .sleep = true, .host_outputs = true};
+      options.cuda_graph = threads > 1 && executable_->device() != nullptr && !executable_->variant().reads_back;
+      TAILOR_RETURN_IF_ERROR(ToStatus(Session::Create(*executable_, options, &session)));
     }
     return session.get();
   }

@@ -106,6 +106,21 @@ element:
 exit:
   ret void
 }
+
+define ptx_kernel void @copy_sums(ptr addrspace(1) %sums, ptr addrspace(1) %total, i64 %rows) {
+entry:
+  %i = call i64 @number()
+  %inside = icmp slt i64 %i, %rows
+  br i1 %inside, label %row, label %exit
+row:
+  %sum.at = getelementptr float, ptr addrspace(1) %sums, i64 %i
+  %total.at = getelementptr float, ptr addrspace(1) %total, i64 %i
+  %sum = load float, ptr addrspace(1) %sum.at
+  store float %sum, ptr addrspace(1) %total.at
+  br label %exit
+exit:
+  ret void
+}
 )";
 
 std::string Assemble() {
@@ -140,8 +155,11 @@ Program SampleDeviceProgram() {
   std::memcpy(&variant.plan_offset, tailor_sample_device_image + 8, 8);
   variant.memo_slots = 6;
   variant.fault_word = 2;
+  variant.reads_back = true;
   variant.grown_blocks = 0;
-  variant.device_kernels = {{"sum_rows", 32, 5}, {"negate", 32, 4}};
+  variant.kernel_bytes = {};
+  variant.launches.push_back({"copy_sums", {"always"}, {}, 2});
+  variant.device_kernels = {{"sum_rows", 32, 5}, {"negate", 32, 4}, {"copy_sums", 32, 3}};
   variant.device_images = {{"simt", DeviceImageKind::kIr, std::as_bytes(std::span(SampleKernels()))}};
   program.variants.insert(program.variants.begin(), variant);
   return program;

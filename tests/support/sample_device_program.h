@@ -9,7 +9,7 @@
 
 namespace tailor {
 
-// Bitcode of the kernels "sum_rows" and "negate", in terms of the device intrinsics.
+// Bitcode of the kernels "sum_rows", "negate" and "copy_sums", in terms of the device intrinsics.
 const std::string& SampleKernels();
 
 // The sample with a variant "cuda" before that for the CPU; its one device image is SampleKernels(), as IR. Spans point

@@ -329,6 +329,9 @@ typedef struct tailor_session_options {
                  * one of the session's own. Must outlive the session */
   int32_t asynchronous; /* on a CUDA device, 1: runs return once their work is asked for; see tailor_session_wait */
   int32_t host_outputs; /* on a CUDA device, 1: outputs that the library provides are in host memory */
+  int32_t cuda_graph;   /* on a CUDA device, 1: the kernels of a run are launched as one CUDA graph, which is made by the
+                         * first run and patched by later ones. FAILED_PRECONDITION where the driver is older than CUDA
+                         * 11.6, and for programs that read back (tailor_plan_info.reads_back) */
 } tailor_session_options;
 
 static inline void tailor_session_options_init(tailor_session_options* options) {
@@ -371,13 +374,55 @@ TAILOR_API tailor_status* tailor_session_run_bound(tailor_session* session);
  * of an asynchronous session. Errors: what the device found during these runs, which no run has reported: a check's, or
  * that it failed. */
 TAILOR_API tailor_status* tailor_session_wait(tailor_session* session);
+/* The same without waiting: `*done` is 0 while runs are under way. Where it is 1, errors are those of
+ * tailor_session_wait, which are told once. */
+TAILOR_API tailor_status* tailor_session_poll(tailor_session* session, int32_t* done);
+/* Has `ended(user)` called, once, when all runs that were asked for have ended, however they went; tailor_session_wait
+ * then tells how. For an asynchronous session a thread of the CUDA driver calls it, which works for the whole process:
+ * it should only wake who waits, and must call neither CUDA nor this library. For another session it is called before
+ * this returns. Where the device fails, it is called within the tailor_session_wait, _poll or _release that finds that.
+ * On error it is not called. */
+TAILOR_API tailor_status* tailor_session_notify(tailor_session* session, void (*ended)(void* user), void* user);
 /* The CUstream in which the session works, to order other work before or after its runs; NULL on the CPU. Belongs to
  * the session, or is the host's own. */
 TAILOR_API void* tailor_session_stream(const tailor_session* session);
+/* Runs asked for after this begin when what CUevent `event` was recorded after is done. Errors: INVALID_ARGUMENT on the
+ * CPU, and where `event` is NULL; INTERNAL where the driver refuses it. */
+TAILOR_API tailor_status* tailor_session_follow(tailor_session* session, void* event);
+/* Records CUevent `event`, of the session's device, after the runs that were asked for. It stays the host's. Errors as
+ * for tailor_session_follow. */
+TAILOR_API tailor_status* tailor_session_record(tailor_session* session, void* event);
 
 /* Grows the workspace to what these input shapes need, without running (data is not read). */
 TAILOR_API tailor_status* tailor_session_reserve(tailor_session* session, const tailor_tensor* inputs,
                                                  size_t input_count);
+
+/* ---- DLPack: tensors of other libraries, without copies --------------------------------------- */
+
+/* As dlpack.h 1.x has them, which this header does not need. */
+struct DLManagedTensor;
+struct DLManagedTensorVersioned;
+
+/* Describes in `*out` the memory of `tensor`, as an argument of runs of `executable`. `tensor` stays the caller's, and
+ * lives until these runs are done; out->strides points into it. Memory of kDLCPU and kDLCUDAHost is the host's, of kDLCUDA
+ * the device's. Whether it may be written is not looked at. Errors: INVALID_ARGUMENT naming the field: a version, device,
+ * type or rank that cannot be used. */
+TAILOR_API tailor_status* tailor_tensor_from_dlpack(const tailor_executable* executable,
+                                                    const struct DLManagedTensor* tensor, tailor_tensor* out);
+TAILOR_API tailor_status* tailor_tensor_from_dlpack_versioned(const tailor_executable* executable,
+                                                              const struct DLManagedTensorVersioned* tensor,
+                                                              tailor_tensor* out);
+
+/* Gives output `index` of the session's last run away, which the library provided: its memory belongs to `*out` until
+ * the deleter there is called, on any thread, and the session's next run takes other memory. The taken tensor keeps the
+ * executable alive. On a CUDA device `stream`, a CUstream of it, waits for the run; NULL: whoever reads waits as for the
+ * run. The deleter then waits for all work on the device, since it cannot know who still reads. The host's stream, where
+ * the session works in one, outlives the tensor. Errors: OUT_OF_RANGE for `index`; FAILED_PRECONDITION where no run
+ * provided the output, or it is taken. */
+TAILOR_API tailor_status* tailor_session_take_output(tailor_session* session, size_t index, void* stream,
+                                                     struct DLManagedTensor** out);
+TAILOR_API tailor_status* tailor_session_take_output_versioned(tailor_session* session, size_t index, void* stream,
+                                                               struct DLManagedTensorVersioned** out);
 
 /* One run with a session borrowed from the executable; outputs need data. Safe from many threads. */
 TAILOR_API tailor_status* tailor_executable_run(const tailor_executable* executable, const tailor_tensor* inputs,
@@ -394,6 +439,7 @@ typedef struct tailor_plan_info {
   uint64_t versions;        /* of all of them together */
   uint64_t code_bytes;      /* of the program in use: kernels, host program, tables */
   int32_t* chosen; /* in: NULL, or room for launch_count numbers: the version that each launch takes, -1: data tells */
+  uint64_t reads_back; /* on a CUDA device, 1: runs wait in their middle for what kernels computed, which steers them */
 } tailor_plan_info;
 
 static inline void tailor_plan_info_init(tailor_plan_info* info) {

@@ -1,0 +1,61 @@
+// The structs by which libraries hand tensors to each other without copies: the ABI of DLPack 1.x, declared here
+// because the systems that build Tailor have older headers. Fields are named as in ours; places are dlpack.h's.
+#ifndef TAILOR_API_DLPACK_H_
+#define TAILOR_API_DLPACK_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tailor::dlpack {
+
+enum DeviceType : int32_t { kCpu = 1, kCuda = 2, kCudaHost = 3 };
+enum TypeCode : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBfloat = 4, kBool = 6 };
+
+struct Device {
+  int32_t type;
+  int32_t ordinal;
+};
+
+struct DataType {
+  uint8_t code;
+  uint8_t bits;
+  uint16_t lanes;
+};
+
+struct Tensor {
+  void* data;
+  Device device;
+  int32_t rank;
+  DataType dtype;
+  int64_t* dims;
+  int64_t* strides;  // in elements; null: dense
+  uint64_t byte_offset;
+};
+
+}  // namespace tailor::dlpack
+
+// These are opaque in tailor/runtime.h, which knows them by dlpack.h's names. `deleter` may be null.
+struct DLManagedTensor {
+  tailor::dlpack::Tensor tensor;
+  void* manager;
+  void (*deleter)(DLManagedTensor* self);
+};
+
+struct DLManagedTensorVersioned {
+  uint32_t major, minor;
+  void* manager;
+  void (*deleter)(DLManagedTensorVersioned* self);
+  uint64_t flags;
+  tailor::dlpack::Tensor tensor;
+};
+
+namespace tailor::dlpack {
+
+static_assert(sizeof(Tensor) == 48 && offsetof(Tensor, device) == 8 && offsetof(Tensor, rank) == 16);
+static_assert(offsetof(Tensor, dtype) == 20 && offsetof(Tensor, dims) == 24 && offsetof(Tensor, byte_offset) == 40);
+static_assert(sizeof(DLManagedTensor) == 64 && offsetof(DLManagedTensor, deleter) == 56);
+static_assert(sizeof(DLManagedTensorVersioned) == 80 && offsetof(DLManagedTensorVersioned, flags) == 24);
+
+}  // namespace tailor::dlpack
+
+#endif  // TAILOR_API_DLPACK_H_

@@ -1,0 +1,36 @@
+// TakenOutput: a result that has left its session with its memory.
+#ifndef TAILOR_EXEC_TAKEN_OUTPUT_H_
+#define TAILOR_EXEC_TAKEN_OUTPUT_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "exec/device.h"
+#include "exec/memory.h"
+#include "exec/tensor.h"
+
+namespace tailor {
+
+// Goes on any thread. The executable outlives it.
+struct TakenOutput {
+  TakenOutput(std::shared_ptr<DeviceStream> stream, GrowingBuffer memory)
+      : stream(std::move(stream)), memory(std::move(memory)) {}
+  TakenOutput(const TakenOutput&) = delete;
+  // Whoever read it may have left work on the device that does so still, or this copy may be under way.
+  ~TakenOutput() {
+    if (stream != nullptr) stream->WaitForDevice();
+  }
+
+  const std::shared_ptr<DeviceStream> stream;  // whose memory it may be; null on the host
+  const GrowingBuffer memory;
+  void* data = nullptr;
+  DType dtype = DType::kInvalid;
+  std::vector<int64_t> dims;
+  int64_t device = kHostMemory;  // where data is
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_EXEC_TAKEN_OUTPUT_H_

@@ -1,0 +1,90 @@
+// The exported functions that launch kernels, one by one.
+#include <string>
+
+#include "tests/emulator/fake_calls.h"
+
+namespace tailor::fake_cuda {
+
+cuda::Result CheckLaunch(const FakeLaunch& launch) {
+  if (state().options.launch != 0) return static_cast<cuda::Result>(state().options.launch);
+  const SimtGrid& grid = launch.grid;
+  if (grid.blocks <= 0 || grid.shared_bytes < 0 || grid.shared_bytes > launch.function->most_shared_bytes) {
+    return cuda::kInvalidValue;
+  }
+  const int64_t held = int64_t{state().options.blocks} * state().options.multiprocessors;
+  return grid.together && grid.blocks > held ? cuda::kCooperativeLaunchTooLarge : cuda::kSuccess;
+}
+
+void Enqueue(FakeStream* stream, const FakeLaunch& launch) {
+  ++state().counts.total_launches;
+  state().Enqueue(stream, [function = *launch.function, kernels = launch.function->module->kernels, grid = launch.grid,
+                           slots = launch.slots] { state().RunKernel(function, *kernels, grid, slots); });
+}
+
+std::vector<int64_t> SlotsAt(const FakeFunction& function, void** parameters) {
+  std::vector<int64_t> slots;
+  for (int i = 0; i < function.module->kernels->Parameters(function.name); ++i) {
+    slots.push_back(*static_cast<const int64_t*>(parameters[i]));
+  }
+  return slots;
+}
+
+namespace {
+
+cuda::Result Launch(FakeStream* stream, const FakeLaunch& launch) {
+  if (cuda::Result bad = CheckStream(stream); bad != cuda::kSuccess) return bad;
+  if (cuda::Result bad = CheckLaunch(launch); bad != cuda::kSuccess) return bad;
+  Enqueue(stream, launch);
+  return cuda::kSuccess;
+}
+
+// The slots of cuLaunchKernel's last argument.
+std::vector<int64_t> SlotsOf(const FakeFunction& function, void** extra) {
+  const void* buffer = nullptr;
+  size_t bytes = 0;
+  for (; *extra != cuda::kLaunchParamEnd; extra += 2) {
+    if (extra[0] == cuda::kLaunchParamBufferPointer) buffer = extra[1];
+    if (extra[0] == cuda::kLaunchParamBufferSize) bytes = *static_cast<size_t*>(extra[1]);
+  }
+  const int parameters = function.module->kernels->Parameters(function.name);
+  if (bytes != parameters * sizeof(int64_t)) {
+    state().Complain(function.name + " has " + std::to_string(parameters) + " parameters, but gets " +
+                     std::to_string(bytes) + " bytes");
+  }
+  const auto* slots = static_cast<const int64_t*>(buffer);
+  return {slots, slots + bytes / sizeof(int64_t)};
+}
+
+}  // namespace
+}  // namespace tailor::fake_cuda
+
+using namespace tailor;
+using namespace tailor::cuda;
+using namespace tailor::fake_cuda;
+
+extern "C" {
+
+Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function, int, size_t) {
+  *blocks = state().options.blocks;
+  return current != nullptr ? kSuccess : kInvalidContext;
+}
+
+Result cuLaunchKernel(Function function, unsigned grid_x, unsigned, unsigned, unsigned block_x, unsigned, unsigned,
+                      unsigned shared_bytes, Stream stream, void**, void** extra) {
+  if (state().options.drop != 0) return kSuccess;
+  const Lock lock(state().mutex);
+  auto* launched = reinterpret_cast<FakeFunction*>(function);
+  const SimtGrid grid = {grid_x, static_cast<int>(block_x), shared_bytes, /*together=*/false};
+  return Launch(StreamOf(stream), {launched, grid, SlotsOf(*launched, extra)});
+}
+
+Result cuLaunchCooperativeKernel(Function function, unsigned grid_x, unsigned, unsigned, unsigned block_x, unsigned,
+                                 unsigned, unsigned shared_bytes, Stream stream, void** parameters) {
+  if (state().options.drop != 0) return kSuccess;
+  const Lock lock(state().mutex);
+  auto* launched = reinterpret_cast<FakeFunction*>(function);
+  const SimtGrid grid = {grid_x, static_cast<int>(block_x), shared_bytes, /*together=*/true};
+  return Launch(StreamOf(stream), {launched, grid, SlotsAt(*launched, parameters)});
+}
+
+}  // extern "C"

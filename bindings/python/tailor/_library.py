@@ -64,13 +64,14 @@ class LaunchInfo(Structure):
 class SessionOptions(Structure):
     _fields_ = [("struct_size", c_uint64), ("threads", c_uint64), ("parallel_for", ParallelForFn),
                 ("parallel_user", c_void_p), ("copy_strided", c_int32), ("idle_sleep", c_int32), ("trace", TraceFn),
-                ("trace_user", c_void_p), ("stream", c_void_p), ("asynchronous", c_int32), ("host_outputs", c_int32)]
+                ("trace_user", c_void_p), ("stream", c_void_p), ("asynchronous", c_int32), ("host_outputs", c_int32),
+                ("cuda_graph", c_int32)]
 
 
 class PlanInfo(Structure):
     _fields_ = [("struct_size", c_uint64), ("workspace_bytes", c_uint64), ("threads", c_uint64),
                 ("data_dependent", c_uint64), ("kernels", c_uint64), ("versions", c_uint64), ("code_bytes", c_uint64),
-                ("chosen", POINTER(c_int32))]
+                ("chosen", POINTER(c_int32)), ("reads_back", c_uint64)]
 
 
 class Counters(Structure):

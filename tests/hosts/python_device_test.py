@@ -24,6 +24,20 @@ class OnGpu:
                                          "data": (self.address, False), "strides": None}
 
 
+class Tagged:
+    """An array of another library's with DLPack: it says which stream it was to be ready for."""
+
+    def __init__(self, given):
+        self._given, self.stream = given, None
+
+    def __dlpack_device__(self):
+        return self._given.__dlpack_device__()
+
+    def __dlpack__(self, *, stream=None, **options):
+        self.stream = stream
+        return self._given.__dlpack__(stream=stream, **options)
+
+
 def read(array):
     shown = array.__cuda_array_interface__
     out = np.empty(shown["shape"], shown["typestr"])
@@ -86,6 +100,68 @@ class DeviceTest(unittest.TestCase):
         session.wait()
         np.testing.assert_array_equal(out, want)
         self.assertTrue(session.stream)
+
+    def test_runs_may_be_graphs(self):
+        session = self.executable.session(cuda_graph=True)
+        for rows in (3, 0, 40, 7):
+            x, want = self.example(rows)
+            np.testing.assert_array_equal(session.run(x)[0], want)
+        self.assertFalse(self.executable.plan((3, 5)).reads_back)
+        graph = tailor.Graph("nonzero")
+        graph.output("y", graph.nonzero(graph.input("x", "f32", ["N"])))
+        reads_back = graph.compile("simt", device="cuda")
+        self.assertTrue(reads_back.plan((3,)).reads_back)
+        with self.assertRaisesRegex(tailor.Error, "options.cuda_graph: the program reads results back"):
+            reads_back.session(cuda_graph=True)
+
+    def test_runs_in_flight_are_polled_and_ordered_by_events(self):
+        self.current()
+        event, other = ctypes.c_void_p(), ctypes.c_void_p()
+        DRIVER.cuEventCreate(ctypes.byref(event), 0)
+        self.addCleanup(DRIVER.cuEventDestroy_v2, event)
+        session = self.executable.session(asynchronous=True)
+        x, want = self.example(9)
+        out = np.zeros_like(x)
+        session.follow(event)
+        session.run(x, out=[out])
+        session.record(event)
+        self.assertFalse(session.poll())
+        DRIVER.cuEventSynchronize(event)
+        self.assertTrue(session.poll())
+        np.testing.assert_array_equal(out, want)
+        with self.assertRaisesRegex(tailor.Error, "event is null"):
+            session.follow(None)
+
+    def test_outputs_leave_by_dlpack(self):
+        self.current()
+        session = self.executable.session(host_outputs=False, asynchronous=True)
+        x, want = self.example(6)
+        first, = session.run(x, borrow=True)
+        self.assertEqual(first.__dlpack_device__(), (2, 0))
+        with self.assertRaisesRegex(BufferError, "as it is, where it is"):
+            first.__dlpack__(copy=True)
+        with self.assertRaisesRegex(BufferError, "as it is, where it is"):
+            first.__dlpack__(dl_device=(1, 0))
+        given = Tagged(first)
+        other, twice = self.executable.session(host_outputs=False), want * 2 + np.arange(5, dtype=np.float32)
+        second, = other.run(given, borrow=True)  # whose stream waits
+        self.assertEqual(given.stream, other.stream)
+        np.testing.assert_array_equal(read(second), twice)
+        with self.assertRaisesRegex(BufferError, "and once"):
+            first.__dlpack__()
+        stream = ctypes.c_void_p()
+        DRIVER.cuStreamCreate(ctypes.byref(stream), 0)
+        self.addCleanup(DRIVER.cuStreamDestroy_v2, stream)
+        for versions in (None, (1, 1)):  # of capsules that nobody takes a tensor from
+            third, = session.run(x, borrow=True)
+            capsule = third.__dlpack__(stream=stream.value, max_version=versions)
+            self.assertIn("dltensor_versioned" if versions else '"dltensor"', repr(capsule))
+            del capsule
+        stale, = session.run(x, borrow=True)
+        session.run(x, borrow=True)
+        with self.assertRaisesRegex(BufferError, "until the session's next run"):
+            stale.__dlpack__()
+        session.wait()
 
     def test_one_artifact_serves_both(self):
         """Products, an embedding and checks: constants and messages are there once for CPUs and GPUs."""

@@ -10,6 +10,11 @@ import numpy as np
 
 import tailor
 
+try:
+    import torch
+except ImportError:
+    torch = None
+
 
 ONEDNN = (pathlib.Path(os.environ["TAILOR_LIBRARY_DIR"]) / "libtailor_onednn.so").exists()
 
@@ -48,6 +53,62 @@ class RunTest(unittest.TestCase):
         self.check(session.run(*self.inputs(2, 3)), *self.inputs(2, 3))
         launches = self.executable.describe()["variants"][0]["launches"]
         self.assertEqual(told, [(i, phase) for i in range(len(launches)) for phase in (0, 1)])
+
+    def test_tensors_of_other_libraries_are_used_in_place(self):
+        class Foreign:
+            """Knows DLPack alone; `older` libraries know no versions."""
+
+            def __init__(self, array, older=False):
+                self._array, self.older = array, older
+
+            def __dlpack_device__(self):
+                return self._array.__dlpack_device__()
+
+            def __dlpack__(self, **options):
+                if self.older and options:
+                    raise TypeError("no such options")
+                return self._array.__dlpack__(**options)
+
+        x, bias = self.inputs(2, 3)
+        session = self.executable.session()
+        for older in (False, True):
+            y, top = np.zeros((2, 3, 16), np.float32), np.zeros((2, 3), np.float32)
+            given = [Foreign(y, older), Foreign(top, older)]
+            outputs = session.run(Foreign(x, older), Foreign(bias, older), out=given)
+            self.assertIs(outputs[0], given[0])
+            self.check([y, top], x, bias)
+            self.check(self.executable.run(Foreign(x, older), bias), x, bias)
+        bias.flags.writeable = False
+        self.check(session.run(x, Foreign(bias)), x, bias)
+        top.flags.writeable = False
+        with self.assertRaisesRegex(ValueError, "an output array is read-only"):
+            session.run(x, bias, out=[y, Foreign(top)])
+        with self.assertRaisesRegex(tailor.Error, 'input "x": dtype is f64, expected f32'):
+            session.run(Foreign(x.astype(np.float64)), bias)
+        with self.assertRaisesRegex(tailor.Error, 'input "x": it is strided'):
+            session.run(Foreign(x.transpose(1, 0, 2)), bias)
+        turned = self.executable.session(copy_strided=True).run(Foreign(x.transpose(1, 0, 2)), bias)
+        self.check(turned, x.transpose(1, 0, 2), bias)
+        with self.assertRaisesRegex(tailor.Error, "dtype.code is 5, with 128 bits, which is no type of Tailor's"):
+            session.run(Foreign(np.zeros((1, 1, 8), np.complex128)), bias)
+
+    @unittest.skipIf(torch is None, "PyTorch is not installed")
+    def test_tensors_of_pytorch_are_used_in_place(self):
+        graph = tailor.Graph("double")
+        graph.output("y", graph.input("x", "bf16", ["N", 3]) * 2.0)
+        x = torch.arange(12, dtype=torch.bfloat16).reshape(4, 3)
+        out = torch.zeros_like(x)
+        graph.compile("host").run(x, out=[out])
+        self.assertTrue(torch.equal(out, x * 2))
+        borrowed, = graph.compile("host").session().run(x, borrow=True)
+        self.assertEqual(borrowed.shape, (4, 3))
+
+    def test_borrowed_results_are_dlpacks(self):
+        x, bias = self.inputs(2, 3)
+        session = self.executable.session()
+        y, top = (np.from_dlpack(array) for array in session.run(x, bias, borrow=True))
+        del session
+        self.check([y, top], x, bias)
 
     def test_many_shapes_without_compiling(self):
         emitted = tailor.modules_emitted()

@@ -2,14 +2,19 @@
 import numpy
 
 HOST_MEMORY, DEVICE_MEMORY = 0, 1  # tailor_tensor.device
+_CUDA = 2  # kDLCUDA
+_LEGACY_STREAM = 1  # CU_STREAM_LEGACY, in DLPack's numbers too
 
 
 class DeviceArray:
-    """An array in a GPU's memory, with __cuda_array_interface__. One that a session gave is valid until its next run."""
+    """An array in a GPU's memory, with __cuda_array_interface__. One that a session gave is valid until its next run.
 
-    def __init__(self, address, shape, dtype, strides=None, writeable=True, owner=None):
+    give: of an output, how its memory leaves the session: (stream, versioned) -> capsule. Then it has __dlpack__, once."""
+
+    def __init__(self, address, shape, dtype, strides=None, writeable=True, owner=None, ordinal=0, give=None):
         self.address, self.shape, self.dtype = address, tuple(shape), numpy.dtype(dtype)
         self.strides, self.writeable, self._owner = strides, writeable, owner
+        self._ordinal, self._give = ordinal, give
 
     @classmethod
     def of(cls, array):
@@ -36,6 +41,20 @@ class DeviceArray:
                 return False
             dense *= extent
         return True
+
+    def __dlpack_device__(self):
+        return _CUDA, self._ordinal
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """Gives the memory away, to be freed by who takes it. `stream` waits for the run (None: the legacy default
+        stream, -1: none does)."""
+        if self._give is None:
+            raise BufferError("only arrays that a session has provided are given away, and once")
+        if copy or (dl_device is not None and tuple(dl_device) != self.__dlpack_device__()):
+            raise BufferError("the array is given as it is, where it is")
+        give, self._give = self._give, None
+        waits = {None: _LEGACY_STREAM, -1: None}.get(stream, stream)
+        return give(waits, max_version is not None and max_version[0] >= 1)
 
     @property
     def __cuda_array_interface__(self):

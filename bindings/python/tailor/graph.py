@@ -251,7 +251,7 @@ class Graph(GraphOps, Layers):
             handle = c_void_p()
             options.check(self._library.tailor_graph_compile(self._handle, runtime and runtime._handle,
                                                              byref(options.c), byref(handle)))
-        return Executable(handle, runtime)
+        return Executable(handle, runtime, device)
 
     def compile_artifact(self, targets=(), *, progress=None, threads=0, secret_key=None, max_versions=None,
                          max_code_bytes=None, donated=(), offer_products=False):

@@ -10,7 +10,7 @@ from ctypes import byref, c_char_p, c_void_p, sizeof
 
 import numpy
 
-from . import _convert, _device, _library
+from . import _convert, _device, _dlpack, _library
 from ._library import check
 
 
@@ -30,10 +30,12 @@ SymbolSpec = collections.namedtuple("SymbolSpec", "name min max multiple_of")
 LaunchSpec = collections.namedtuple("LaunchSpec", "kernel versions dropped code code_bytes")
 LaunchSpec.__doc__ = """One kernel launch: its kernel's name, how many versions it has and how many a bound left out, the
 number of its machine code, which launches of equal kernels share, and its bytes."""
-Plan = collections.namedtuple("Plan", "shapes workspace_bytes data_dependent kernels versions code_bytes chosen")
+Plan = collections.namedtuple("Plan",
+                              "shapes workspace_bytes data_dependent kernels versions code_bytes chosen reads_back")
 Plan.__doc__ = """What a run at given input shapes gives and needs.
 
-kernels, versions, code_bytes: of the whole executable, whatever the shapes. chosen: the version that each launch takes."""
+kernels, versions, code_bytes: of the whole executable, whatever the shapes. chosen: the version that each launch takes.
+reads_back: runs on a GPU wait in their middle for what kernels computed."""
 
 
 def version():
@@ -98,8 +100,9 @@ class Runtime:
 class Executable:
     """A compiled graph. Immutable; many threads may run it at once."""
 
-    def __init__(self, handle, runtime=None):
+    def __init__(self, handle, runtime=None, device="cpu"):
         self._handle, self._runtime, self._library = handle, runtime, _library.runtime()
+        self._ordinal = _convert.device(device)[1]
         weakref.finalize(self, self._library.tailor_executable_release, handle)
         self._inputs = self._specs(self._library.tailor_executable_input, self._library.tailor_executable_input_count)
         self._outputs = self._specs(self._library.tailor_executable_output,
@@ -120,7 +123,7 @@ class Executable:
         handle, name = c_void_p(), os.fsencode(path)
         check(_library.runtime().tailor_executable_load(runtime and runtime._handle, name, len(name), byref(options),
                                                         byref(handle)))
-        return cls(handle, runtime)
+        return cls(handle, runtime, device)
 
     @classmethod
     def from_bytes(cls, data, *, runtime=None, verify_constants=False, target=None, public_key=None,
@@ -131,7 +134,7 @@ class Executable:
         check(_library.runtime().tailor_executable_load_memory(runtime and runtime._handle, data, len(data),
                                                                byref(options), _library.ReleaseFn(), None,
                                                                byref(handle)))
-        return cls(handle, runtime)
+        return cls(handle, runtime, device)
 
     def save(self, path):
         """Writes the artifact, atomically. The bytes equal those loaded."""
@@ -164,7 +167,7 @@ class Executable:
         return out
 
     def session(self, *, threads=1, copy_strided=False, trace=None, parallel_for=None, stream=None, asynchronous=False,
-                host_outputs=True):
+                host_outputs=True, cuda_graph=False):
         """A session: workspace and threads for one stream of runs. `threads` includes the caller's.
 
         parallel_for(task, count) runs kernels on an executor of the caller's, `threads` ways at most: it calls task(i) for
@@ -175,18 +178,18 @@ class Executable:
 
         On a GPU: `stream` is the number of the caller's CUDA stream in which to work (torch.cuda.Stream.cuda_stream).
         asynchronous: runs return once their work is asked for; see Session.wait. host_outputs=False: arrays that the
-        session provides stay on the GPU."""
-        return Session(self, threads, copy_strided, trace, parallel_for, stream, asynchronous, host_outputs)
+        session provides stay on the GPU. cuda_graph: the kernels of a run are launched as one CUDA graph."""
+        return Session(self, threads, copy_strided, trace, parallel_for, stream, asynchronous, host_outputs, cuda_graph)
 
     def run(self, *inputs, out=None, **named):
         """One run with a session borrowed from the executable; from any thread. See Session.run."""
         arrays, tensors = self._input_tensors(inputs, named)
-        outputs = self._output_arrays(arrays, tensors) if out is None else _writable(out)
+        outputs = self._output_arrays(arrays, tensors) if out is None else self._writable(out)
         if any(array is None for array in outputs):  # only a session provides memory
             return self.session().run(*arrays)
         results = self._tensors(outputs, self._outputs)
         check(self._library.tailor_executable_run(self._handle, tensors, len(arrays), results, len(outputs)))
-        return outputs
+        return [_given(array) for array in outputs]
 
     def plan(self, *inputs, threads=1, **named):
         """Output shapes and workspace bytes for inputs of these shapes (arrays or tuples), without running.
@@ -198,7 +201,7 @@ class Executable:
         info = _library.PlanInfo(sizeof(_library.PlanInfo), 0, threads, chosen=chosen)
         outputs = self._planned(tensors, info)
         return Plan([tuple(t.dims[:t.rank]) for t in outputs], info.workspace_bytes, bool(info.data_dependent),
-                    info.kernels, info.versions, info.code_bytes, list(chosen))
+                    info.kernels, info.versions, info.code_bytes, list(chosen), bool(info.reads_back))
 
     def _specs(self, read, count):
         """(spec, element type number) of each input or output."""
@@ -212,8 +215,8 @@ class Executable:
                                    memory_of), info.dtype))
         return out
 
-    def _input_tensors(self, inputs, named):
-        """The arrays in signature order (to keep them alive) and their C descriptions."""
+    def _input_tensors(self, inputs, named, stream=None):
+        """The arrays in signature order (to keep them alive) and their C descriptions. `stream` is to wait for them."""
         ordered = list(inputs) + [None] * (len(self._inputs) - len(inputs))
         for name, array in named.items():
             if name not in self._index or ordered[self._index[name]] is not None:
@@ -221,13 +224,32 @@ class Executable:
             ordered[self._index[name]] = array
         if len(ordered) != len(self._inputs) or any(array is None for array in ordered):
             raise TypeError(f"expected the inputs {list(self._index)}, got {len(inputs)} and {list(named)}")
-        arrays = [array if isinstance(array, (numpy.ndarray, _Shape)) else
-                  _device.DeviceArray.of(array) or numpy.asarray(array, _convert.numpy_dtype(code))
-                  for array, (_, code) in zip(ordered, self._inputs)]
+        arrays = [self._input_array(array, code, stream) for array, (_, code) in zip(ordered, self._inputs)]
         for array, spec in zip(arrays, self.inputs):
             if spec.donated and not isinstance(array, _Shape) and not _is_writeable(array):
                 raise ValueError(f"input {spec.name!r} is donated, but read-only")
         return arrays, self._tensors(arrays, self._inputs)
+
+    def _writable(self, arrays, stream=None):
+        """The caller's arrays for outputs, as arguments."""
+        arrays = [array if isinstance(array, numpy.ndarray) else self._foreign(array, stream) or array
+                  for array in arrays]
+        for array in arrays:
+            if not _is_writeable(array):
+                raise ValueError("an output array is read-only")
+        return arrays
+
+    def _input_array(self, array, code, stream):
+        if isinstance(array, (numpy.ndarray, _Shape)):
+            return array
+        return self._foreign(array, stream) or numpy.asarray(array, _convert.numpy_dtype(code))
+
+    def _foreign(self, array, stream):
+        """An array of another library's as an argument, or None. One on a GPU is ordered before `stream` by DLPack."""
+        if isinstance(array, _device.DeviceArray):
+            return array
+        ordered = None if stream is None else _dlpack.borrowed(self, array, stream)
+        return ordered or _device.DeviceArray.of(array) or _dlpack.borrowed(self, array)
 
     def _tensors(self, arrays, specs):
         tensors = (_library.Tensor * len(arrays))()
@@ -263,17 +285,17 @@ class Session:
     """Workspace and threads for one stream of runs; one run at a time. Results never depend on `threads`."""
 
     def __init__(self, executable, threads, copy_strided, trace, parallel_for, stream=None, asynchronous=False,
-                 host_outputs=True):
+                 host_outputs=True, cuda_graph=False):
         self.executable, self._library = executable, executable._library
         self._trace = _library.TraceFn(lambda user, launch, phase: trace(launch, phase)) if trace else _library.TraceFn()
         self._executor = _Executor(parallel_for) if parallel_for else None
         self._parallel_for = self._executor.function if parallel_for else _library.ParallelForFn()
         options = _library.SessionOptions(sizeof(_library.SessionOptions), threads, self._parallel_for, None,
                                           int(copy_strided), 0, self._trace, None, stream, int(asynchronous),
-                                          int(host_outputs))
+                                          int(host_outputs), int(cuda_graph))
         handle = c_void_p()
         check(self._library.tailor_session_create(executable._handle, byref(options), byref(handle)))
-        self._handle, self._bound = handle, None
+        self._handle, self._bound, self._runs = handle, None, 0
         weakref.finalize(self, self._library.tailor_session_release, handle)
 
     def run(self, *inputs, out=None, borrow=False, **named):
@@ -282,19 +304,23 @@ class Session:
 
         out: arrays to write to. borrow: give arrays over the session's own memory, valid until its next run.
 
-        On a GPU, arrays there (with __cuda_array_interface__) are read and written in place, others are copied."""
-        arrays, tensors = self.executable._input_tensors(inputs, named)
+        On a GPU, arrays there (with __dlpack__ or __cuda_array_interface__) are read and written in place, others are
+        copied. The session's stream waits for what fills an input with __dlpack__, as that protocol has it. Outputs that
+        the session gives there leave it with their memory where their own __dlpack__ is called."""
+        self._runs += 1
+        arrays, tensors = self.executable._input_tensors(inputs, named, self.stream)
         if borrow:
             return self._run_borrowed(tensors)
-        outputs = self.executable._output_arrays(arrays, tensors) if out is None else _writable(out)
+        outputs = self.executable._output_arrays(arrays, tensors) if out is None else self.executable._writable(out, self.stream)
         results = self.executable._tensors(outputs, self.executable._outputs)
         self._check(self._library.tailor_session_run(self._handle, tensors, len(arrays), results, len(outputs)))
-        return [self._copied(result) if array is None else array for array, result in zip(outputs, results)]
+        return [self._copied(i, result) if array is None else _given(array)
+                for i, (array, result) in enumerate(zip(outputs, results))]
 
     def bind(self, inputs, outputs):
         """Fixes the arrays that every run_bound reads and writes."""
-        arrays, tensors = self.executable._input_tensors(inputs, {})
-        outputs = _writable(outputs)
+        arrays, tensors = self.executable._input_tensors(inputs, {}, self.stream)
+        outputs = self.executable._writable(outputs, self.stream)
         results = self.executable._tensors(outputs, self.executable._outputs)
         check(self._library.tailor_session_bind(self._handle, tensors, len(arrays), results, len(outputs)))
         self._bound = arrays, outputs
@@ -302,6 +328,20 @@ class Session:
     def wait(self):
         """Returns when all runs are done; raises what the GPU found during those that were not waited for."""
         self._check(self._library.tailor_session_wait(self._handle))
+
+    def poll(self):
+        """Whether all runs are done, without waiting; where they are, raises as wait does."""
+        done = ctypes.c_int32()
+        self._check(self._library.tailor_session_poll(self._handle, byref(done)))
+        return bool(done.value)
+
+    def follow(self, event):
+        """Later runs begin when what CUDA event `event` (its number) was recorded after is done."""
+        check(self._library.tailor_session_follow(self._handle, event))
+
+    def record(self, event):
+        """Records CUDA event `event` (its number) after the runs so far."""
+        check(self._library.tailor_session_record(self._handle, event))
 
     @property
     def stream(self):
@@ -322,7 +362,7 @@ class Session:
         for tensor in results:
             tensor.struct_size = sizeof(_library.Tensor)
         self._check(self._library.tailor_session_run(self._handle, tensors, len(tensors), results, len(results)))
-        return [self._view(tensor) for tensor in results]
+        return [self._view(i, tensor) for i, tensor in enumerate(results)]
 
     def _check(self, status):
         failure = self._executor and self._executor.take_failure()
@@ -330,20 +370,33 @@ class Session:
         if failure:
             raise failure
 
-    def _copied(self, tensor):
-        view = self._view(tensor)
+    def _copied(self, index, tensor):
+        view = self._view(index, tensor)
         return view if isinstance(view, _device.DeviceArray) else view.copy()
 
-    def _view(self, tensor):
+    def _view(self, index, tensor):
         shape, dtype = tensor.dims[:tensor.rank], _convert.numpy_dtype(tensor.dtype)
         if tensor.device == _device.DEVICE_MEMORY:
-            return _device.DeviceArray(tensor.data, shape, dtype, owner=self)
+            return _device.DeviceArray(tensor.data, shape, dtype, owner=self, ordinal=self.executable._ordinal,
+                                       give=self._giver(index))
         if not tensor.data or 0 in shape:
             return numpy.empty(shape, dtype)
         count = int(numpy.prod(shape, dtype=numpy.int64))
         memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(tensor.data)
         memory.session = self
         return numpy.frombuffer(memory, dtype).reshape(shape)
+
+
+    def _giver(self, index):
+        """How output `index` of this run leaves the session."""
+        run = self._runs
+
+        def give(stream, versioned):
+            if self._runs != run:
+                raise BufferError("the array was valid until the session's next run")
+            return _dlpack.capsule(self, index, stream, versioned)
+
+        return give
 
 
 class _Executor:
@@ -409,15 +462,12 @@ def _shaped(array):
 
 
 def _is_writeable(array):
-    return array.writeable if isinstance(array, _device.DeviceArray) else array.flags.writeable
+    return array.flags.writeable if isinstance(array, numpy.ndarray) else array.writeable
 
 
-def _writable(arrays):
-    arrays = [_device.DeviceArray.of(array) or array for array in arrays]
-    for array in arrays:
-        if not _is_writeable(array):
-            raise ValueError("an output array is read-only")
-    return arrays
+def _given(array):
+    """What the caller knows an argument by."""
+    return array.array if isinstance(array, _dlpack.Borrowed) else array
 
 
 def _load_options(verify_constants, copy_constants, target, public_key, cost_profile, device):
@@ -431,6 +481,9 @@ def _load_options(verify_constants, copy_constants, target, public_key, cost_pro
 
 def _describe(tensors, index, array, code):
     """Fills one C tensor from an array or a shape; `code` is the element type that the signature has."""
+    if isinstance(array, _dlpack.Borrowed):
+        tensors[index] = array.tensor
+        return
     shape = array if isinstance(array, _Shape) else array.shape
     rank = len(shape)
     if rank > _library.MAX_RANK:

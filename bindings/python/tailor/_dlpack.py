@@ -1,0 +1,88 @@
+"""Tensors of other libraries, in and out without copies, by DLPack's protocol."""
+import ctypes
+from ctypes import byref, c_char_p, c_int32, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p, sizeof
+
+import numpy
+
+from . import _library
+
+_CUDA = 2  # kDLCUDA
+_READ_ONLY = 1
+_PLAIN, _VERSIONED = b"dltensor", b"dltensor_versioned"
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = [("data", c_void_p), ("device_type", c_int32), ("device_id", c_int32), ("ndim", c_int32),
+                ("code", c_uint8), ("bits", c_uint8), ("lanes", c_uint16), ("shape", c_void_p), ("strides", c_void_p),
+                ("byte_offset", c_uint64)]
+
+
+_Deleter = ctypes.CFUNCTYPE(None, c_void_p)
+
+
+class _Managed(ctypes.Structure):
+    _fields_ = [("tensor", _Tensor), ("manager", c_void_p), ("deleter", _Deleter)]
+
+
+class _ManagedVersioned(ctypes.Structure):
+    _fields_ = [("major", c_uint32), ("minor", c_uint32), ("manager", c_void_p), ("deleter", _Deleter),
+                ("flags", c_uint64), ("tensor", _Tensor)]
+
+
+def _python(name, result, *arguments):
+    function = ctypes.PYFUNCTYPE(result, *arguments)
+    return function((name, ctypes.pythonapi))
+
+
+_is_valid = _python("PyCapsule_IsValid", ctypes.c_int, ctypes.py_object, c_char_p)
+_pointer = _python("PyCapsule_GetPointer", c_void_p, ctypes.py_object, c_char_p)
+_is_valid_object = _python("PyCapsule_IsValid", ctypes.c_int, c_void_p, c_char_p)
+_pointer_of_object = _python("PyCapsule_GetPointer", c_void_p, c_void_p, c_char_p)
+_new = _python("PyCapsule_New", ctypes.py_object, c_void_p, c_char_p, c_void_p)
+
+
+class Borrowed:
+    """A tensor of another library's as an argument; it lives as long as this object."""
+
+    def __init__(self, executable, array, stream):
+        on_gpu = array.__dlpack_device__()[0] == _CUDA
+        order = {"stream": stream} if on_gpu and stream is not None else {}
+        try:
+            self._capsule = array.__dlpack__(max_version=(1, 0), **order)
+        except TypeError:  # from before DLPack 1.0
+            self._capsule = array.__dlpack__(**order)
+        library, self.tensor = executable._library, _library.Tensor(sizeof(_library.Tensor))
+        self.writeable = True
+        if _is_valid(self._capsule, _VERSIONED):
+            address = _pointer(self._capsule, _VERSIONED)
+            self.writeable = not _ManagedVersioned.from_address(address).flags & _READ_ONLY
+            _library.check(library.tailor_tensor_from_dlpack_versioned(executable._handle, address, byref(self.tensor)))
+        else:
+            address = _pointer(self._capsule, _PLAIN)
+            _library.check(library.tailor_tensor_from_dlpack(executable._handle, address, byref(self.tensor)))
+        self.array = array
+        self.shape = tuple(self.tensor.dims[:self.tensor.rank])
+
+
+def borrowed(executable, array, stream=None):
+    """`array` as an argument of `executable`; None where it knows no DLPack, or numpy shows it as well."""
+    if not hasattr(array, "__dlpack__") or isinstance(array, (numpy.ndarray, numpy.generic)):
+        return None
+    return Borrowed(executable, array, stream)
+
+
+@ctypes.CFUNCTYPE(None, c_void_p)
+def _release(capsule):
+    """Of a capsule that nobody has taken the tensor from."""
+    for name, managed in ((_VERSIONED, _ManagedVersioned), (_PLAIN, _Managed)):
+        if _is_valid_object(capsule, name):
+            address = _pointer_of_object(capsule, name)
+            managed.from_address(address).deleter(address)
+
+
+def capsule(session, index, stream, versioned):
+    """Output `index` of the session's last run, which leaves the session with its memory."""
+    library, out = session._library, c_void_p()
+    take = library.tailor_session_take_output_versioned if versioned else library.tailor_session_take_output
+    session._check(take(session._handle, index, stream, byref(out)))
+    return _new(out, _VERSIONED if versioned else _PLAIN, ctypes.cast(_release, c_void_p))

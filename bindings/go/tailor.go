@@ -18,11 +18,8 @@ static void call_parallel_for(void* user, tailor_task task, void* data, size_t c
 }
 static void call_task(void* task, void* data, size_t index) { ((tailor_task)task)(data, index); }
 
-static tailor_status* create_session(const tailor_executable* executable, uint64_t threads, uintptr_t executor,
-                                     tailor_session** session) {
-	tailor_session_options options;
-	tailor_session_options_init(&options);
-	options.threads = threads;
+static tailor_status* create_session(const tailor_executable* executable, tailor_session_options options,
+                                     uintptr_t executor, tailor_session** session) {
 	if (executor != 0) options.parallel_for = call_parallel_for;
 	options.parallel_user = (void*)executor;
 	return tailor_session_create(executable, &options, session);
@@ -90,24 +87,32 @@ type TensorInfo struct {
 type Executable struct{ handle *C.tailor_executable }
 
 // Load reads an artifact. Artifacts are native code: loading one is trusting it like a shared library.
-func Load(path string) (*Executable, error) {
+func Load(path string) (*Executable, error) { return LoadOn(path, CPU) }
+
+// LoadOn is Load, to run on a device; FailedPrecondition where that is not there.
+func LoadOn(path string, device Device) (*Executable, error) {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
+	options := loadOptions(device)
 	var handle *C.tailor_executable
-	if err := check(C.tailor_executable_load(nil, name, C.size_t(len(path)), nil, &handle)); err != nil {
+	if err := check(C.tailor_executable_load(nil, name, C.size_t(len(path)), &options, &handle)); err != nil {
 		return nil, err
 	}
 	return FromC(unsafe.Pointer(handle)), nil
 }
 
 // LoadBytes loads an artifact's bytes, as Load does a file's. They are copied.
-func LoadBytes(artifact []byte) (*Executable, error) {
+func LoadBytes(artifact []byte) (*Executable, error) { return LoadBytesOn(artifact, CPU) }
+
+// LoadBytesOn is LoadBytes, to run on a device.
+func LoadBytesOn(artifact []byte, device Device) (*Executable, error) {
 	if len(artifact) == 0 {
 		return nil, &Error{DataLoss, "the artifact has no bytes", ""}
 	}
+	options := loadOptions(device)
 	var handle *C.tailor_executable
 	data, size := unsafe.Pointer(&artifact[0]), C.size_t(len(artifact))
-	if err := check(C.tailor_executable_load_memory(nil, data, size, nil, nil, nil, &handle)); err != nil {
+	if err := check(C.tailor_executable_load_memory(nil, data, size, &options, nil, nil, &handle)); err != nil {
 		return nil, err
 	}
 	return FromC(unsafe.Pointer(handle)), nil
@@ -176,10 +181,12 @@ func infos(count int, read func(int, *C.tailor_tensor_info) error) ([]TensorInfo
 
 // Session is the workspace and threads of one stream of runs; one goroutine at a time may use it.
 type Session struct {
-	handle   *C.tailor_session
-	memoryOf []int     // by output: the donated input to whose memory it is written, or -1
-	executor *executor // nil: the library's own threads
-	pin      cgo.Handle
+	handle       *C.tailor_session
+	memoryOf     []int     // by output: the donated input to whose memory it is written, or -1
+	executor     *executor // nil: the library's own threads
+	pin          cgo.Handle
+	inFlight     []*Tensor // inputs of runs that were not waited for
+	asynchronous bool
 }
 
 // executor is a parallel-for of the caller's, and what it panicked with.
@@ -210,12 +217,19 @@ func (x *executor) run(task, data unsafe.Pointer, count int) {
 }
 
 // NewSession makes a session with `threads` threads, the caller's included.
-func (e *Executable) NewSession(threads int) (*Session, error) { return e.NewSessionOn(threads, nil) }
+func (e *Executable) NewSession(threads int) (*Session, error) {
+	return e.NewSessionWith(SessionOptions{Threads: threads})
+}
 
 // NewSessionOn makes a session whose kernels run on an executor of the caller's, `threads` ways at most: parallelFor calls
 // task(i) for all i below count, in any goroutines, and returns when all calls have returned. A panic in it goes on when
 // Run returns. nil: threads of the library's own.
 func (e *Executable) NewSessionOn(threads int, parallelFor func(task func(index int), count int)) (*Session, error) {
+	return e.NewSessionWith(SessionOptions{Threads: threads, ParallelFor: parallelFor})
+}
+
+// NewSessionWith makes a session with options.
+func (e *Executable) NewSessionWith(options SessionOptions) (*Session, error) {
 	defer runtime.KeepAlive(e)
 	if e.handle == nil {
 		return nil, closed("executable")
@@ -224,15 +238,15 @@ func (e *Executable) NewSessionOn(threads int, parallelFor func(task func(index 
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{}
+	s := &Session{asynchronous: options.Asynchronous}
 	for _, output := range outputs {
 		s.memoryOf = append(s.memoryOf, output.MemoryOf)
 	}
-	if parallelFor != nil {
-		s.executor = &executor{parallelFor: parallelFor}
+	if options.ParallelFor != nil {
+		s.executor = &executor{parallelFor: options.ParallelFor}
 		s.pin = cgo.NewHandle(s.executor)
 	}
-	if err := check(C.create_session(e.handle, C.uint64_t(threads), C.uintptr_t(s.pin), &s.handle)); err != nil {
+	if err := check(C.create_session(e.handle, options.toC(), C.uintptr_t(s.pin), &s.handle)); err != nil {
 		s.unpin()
 		return nil, err
 	}
@@ -256,7 +270,8 @@ func (s *Session) unpin() {
 }
 
 // Run runs once. The outputs are the session's memory: valid until its next Run or Close. One that is written to the
-// memory of a donated input is that input.
+// memory of a donated input is that input. In an asynchronous session inputs stay open, and outputs are there, when Wait
+// has returned.
 func (s *Session) Run(inputs ...*Tensor) ([]*Tensor, error) {
 	defer runtime.KeepAlive(inputs)
 	defer runtime.KeepAlive(s)
@@ -282,6 +297,10 @@ func (s *Session) Run(inputs ...*Tensor) ([]*Tensor, error) {
 		panicked := s.executor.panicked
 		s.executor.panicked = nil
 		panic(panicked)
+	}
+	s.inFlight = append(s.inFlight, inputs...)
+	if !s.asynchronous || err != nil {
+		err = firstOf(err, s.Wait())
 	}
 	if err != nil {
 		return nil, err

@@ -65,6 +65,24 @@ func (m *memory) release() {
 
 // NewTensor makes a tensor of zeros. Close it, or leave that to the garbage collector.
 func NewTensor(dtype DType, dims ...int64) (*Tensor, error) {
+	t, err := describe(dtype, dims)
+	if err != nil {
+		return nil, err
+	}
+	if bytes := t.raw.data_bytes; bytes > 0 {
+		t.raw.data = C.calloc(1, C.size_t(bytes))
+		if t.raw.data == nil {
+			return nil, &Error{ResourceExhausted, fmt.Sprintf("no memory for a tensor with dims %v", dims), ""}
+		}
+		t.memory = &memory{data: t.raw.data}
+		t.memory.users.Store(1)
+		runtime.SetFinalizer(t, (*Tensor).Close)
+	}
+	return t, nil
+}
+
+// describe makes a tensor without memory.
+func describe(dtype DType, dims []int64) (*Tensor, error) {
 	bytes, known := sizes[dtype]
 	if !known || len(dims) > C.TAILOR_MAX_RANK {
 		return nil, &Error{InvalidArgument, fmt.Sprintf("no tensor of %v and rank %d", dtype, len(dims)), ""}
@@ -80,15 +98,6 @@ func NewTensor(dtype DType, dims ...int64) (*Tensor, error) {
 		bytes *= dim
 	}
 	t.raw.data_bytes = C.uint64_t(bytes)
-	if bytes > 0 {
-		t.raw.data = C.calloc(1, C.size_t(bytes))
-		if t.raw.data == nil {
-			return nil, &Error{ResourceExhausted, fmt.Sprintf("no memory for a tensor with dims %v", dims), ""}
-		}
-		t.memory = &memory{data: t.raw.data}
-		t.memory.users.Store(1)
-		runtime.SetFinalizer(t, (*Tensor).Close)
-	}
 	return t, nil
 }
 
@@ -107,6 +116,9 @@ func (t *Tensor) Close() {
 func (t *Tensor) Pin() (data unsafe.Pointer, size int64, unpin func(), err error) {
 	if t.session != nil {
 		return nil, 0, nil, &Error{InvalidArgument, "an output cannot be pinned: its memory is its session's", ""}
+	}
+	if t.raw.device != 0 {
+		return nil, 0, nil, &Error{InvalidArgument, "a tensor in a device's memory cannot be pinned", ""}
 	}
 	if t.memory == nil && t.raw.data_bytes > 0 {
 		return nil, 0, nil, closed("tensor")
@@ -181,6 +193,9 @@ func Slice[T Element](t *Tensor) ([]T, error) {
 	}
 	if t.session != nil && t.session.handle == nil {
 		return nil, closed("session")
+	}
+	if t.raw.device != 0 {
+		return nil, &Error{InvalidArgument, "the tensor is in the device's memory: see DeviceAddress", ""}
 	}
 	count := int64(1)
 	for _, dim := range t.Dims() {

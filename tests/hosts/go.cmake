@@ -24,4 +24,6 @@ function(tailor_go_test name)
 endfunction()
 tailor_go_test(go_test PACKAGE .)
 tailor_go_test(go_graph_test PACKAGE ./graph DEPENDS ${go_graph_sources} go_test tailor)
+# On the GPU that the emulator plays, where tests ask for one.
+set_property(TEST go_graph_test APPEND PROPERTY ENVIRONMENT TAILOR_CUDA_DRIVER=$<TARGET_FILE:tailor_fake_cuda>)
 add_custom_target(go_host ALL DEPENDS go_test go_graph_test)

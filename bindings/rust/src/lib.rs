@@ -9,6 +9,7 @@
 //! # Ok::<(), tailor::Error>(())
 //! ```
 
+mod device;
 #[cfg(feature = "compiler")]
 pub mod graph;
 pub mod sys;
@@ -22,6 +23,8 @@ use std::os::raw::c_char;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::path::Path;
 use std::ptr;
+
+pub use device::{Device, Running, SessionOptions, Stream};
 
 /// A failed call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,6 +165,7 @@ fn empty_tensor() -> sys::tailor_tensor {
         rank: 0,
         dims: [0; sys::MAX_RANK],
         strides: ptr::null(),
+        device: sys::HOST_MEMORY,
     }
 }
 
@@ -219,24 +223,36 @@ unsafe impl Sync for Executable {}
 impl Executable {
     /// Loads an artifact. Artifacts are native code: loading one is trusting it like a shared library.
     pub fn load<P: AsRef<Path>>(path: P) -> Result<Executable> {
+        Executable::load_on(path, Device::Cpu)
+    }
+
+    /// The same, to run on `device`; FAILED_PRECONDITION where that is not there.
+    pub fn load_on<P: AsRef<Path>>(path: P, device: Device) -> Result<Executable> {
         let path = path.as_ref().to_str().ok_or_else(|| invalid("the path is not UTF-8".into()))?;
+        let options = load_options(device);
         let mut raw = ptr::null_mut();
-        // SAFETY: the path is valid for the call, null means the defaults.
+        // SAFETY: path and options are valid for the call.
         check(unsafe {
             let bytes = path.as_ptr() as *const c_char;
-            sys::tailor_executable_load(ptr::null_mut(), bytes, path.len(), ptr::null(), &mut raw)
+            sys::tailor_executable_load(ptr::null_mut(), bytes, path.len(), &options, &mut raw)
         })?;
         Ok(Executable { raw })
     }
 
     /// Loads an artifact's bytes, as [`load`](Executable::load) does a file's. They are copied.
     pub fn from_bytes(bytes: &[u8]) -> Result<Executable> {
+        Executable::from_bytes_on(bytes, Device::Cpu)
+    }
+
+    /// The same, to run on `device`.
+    pub fn from_bytes_on(bytes: &[u8], device: Device) -> Result<Executable> {
+        let options = load_options(device);
         let mut raw = ptr::null_mut();
         // SAFETY: the bytes are valid for the call, after which nothing points to them.
         check(unsafe {
             let data = bytes.as_ptr() as *const c_void;
             let user = ptr::null_mut();
-            sys::tailor_executable_load_memory(ptr::null(), data, bytes.len(), ptr::null(), None, user, &mut raw)
+            sys::tailor_executable_load_memory(ptr::null(), data, bytes.len(), &options, None, user, &mut raw)
         })?;
         Ok(Executable { raw })
     }
@@ -262,7 +278,12 @@ impl Executable {
 
     /// A session with `threads` threads, the caller's included.
     pub fn session(&self, threads: u64) -> Result<Session> {
-        self.session_with(threads, None)
+        self.session_with(&SessionOptions { threads, ..Default::default() })
+    }
+
+    /// A session with options.
+    pub fn session_with(&self, options: &SessionOptions) -> Result<Session> {
+        self.make_session(options.to_c(), None)
     }
 
     /// A session whose kernels run on an executor of the caller's, `threads` ways at most: `parallel_for(task, count)` calls
@@ -280,15 +301,17 @@ impl Executable {
     where
         F: Fn(&(dyn Fn(usize) + Sync), usize) + Send + 'static,
     {
-        self.session_with(threads, Some(Box::new(Executor { parallel_for: Box::new(parallel_for), panic: None })))
+        let executor = Box::new(Executor { parallel_for: Box::new(parallel_for), panic: None });
+        self.make_session(SessionOptions { threads, ..Default::default() }.to_c(), Some(executor))
     }
 
-    fn session_with(&self, threads: u64, mut executor: Option<Box<Executor>>) -> Result<Session> {
-        // SAFETY: all-zero are the defaults; the handle is live; the executor lives as long as the session.
+    fn make_session(
+        &self,
+        mut options: sys::tailor_session_options,
+        mut executor: Option<Box<Executor>>,
+    ) -> Result<Session> {
+        // SAFETY: the handle is live; the executor lives as long as the session.
         unsafe {
-            let mut options: sys::tailor_session_options = mem::zeroed();
-            options.struct_size = mem::size_of::<sys::tailor_session_options>() as u64;
-            options.threads = threads;
             if let Some(executor) = executor.as_mut() {
                 options.parallel_for = Some(run_parallel_for);
                 options.parallel_user = &mut **executor as *mut Executor as *mut c_void;
@@ -314,6 +337,16 @@ impl Executable {
             Ok(TensorInfo { name: text(info.name), dtype: DType(info.dtype), dims, donated, memory_of })
         }
     }
+}
+
+fn load_options(device: Device) -> sys::tailor_load_options {
+    // SAFETY: all-zero are the defaults.
+    let mut options: sys::tailor_load_options = unsafe { mem::zeroed() };
+    options.struct_size = mem::size_of::<sys::tailor_load_options>() as u64;
+    let (kind, ordinal) = device.numbers();
+    options.device = kind;
+    options.device_ordinal = ordinal;
+    options
 }
 
 type ReadInfo = unsafe extern "C" fn(
@@ -386,13 +419,25 @@ impl Session {
     /// Runs once. The outputs are the session's memory, hence borrowed until they are dropped; one in the memory of a
     /// donated input is in that input's slice.
     pub fn run(&mut self, inputs: &[Tensor<'_>]) -> Result<Outputs<'_>> {
+        let raw = self.ask(inputs)?;
+        self.wait()?;
+        Ok(Outputs { raw, in_inputs: self.in_inputs.clone(), session: PhantomData })
+    }
+
+    fn wait(&mut self) -> Result<()> {
+        // SAFETY: the session is ours.
+        check(unsafe { sys::tailor_session_wait(self.raw) })
+    }
+
+    /// Asks for a run, whose outputs are there when it has ended.
+    fn ask(&mut self, inputs: &[Tensor<'_>]) -> Result<Vec<sys::tailor_tensor>> {
         for (tensor, (name, donated)) in inputs.iter().zip(&self.donated) {
             if *donated && !tensor.donated {
                 return Err(invalid(format!("input \"{}\" is donated: make it with Tensor::donated", name)));
             }
         }
         let raw: Vec<sys::tailor_tensor> = inputs.iter().map(|tensor| tensor.raw).collect();
-        // SAFETY: the inputs' memory is borrowed for the call; handles are live.
+        // SAFETY: who calls borrows the inputs' memory until the run has ended; handles are live.
         unsafe {
             let count = sys::tailor_executable_output_count(self.executable.raw);
             let mut outputs: Vec<sys::tailor_tensor> = vec![empty_tensor(); count];
@@ -401,8 +446,11 @@ impl Session {
                 sys::tailor_status_release(status);
                 resume_unwind(panic);
             }
-            check(status)?;
-            Ok(Outputs { raw: outputs, in_inputs: self.in_inputs.clone(), session: PhantomData })
+            if let Err(error) = check(status) {
+                let _ = self.wait(); // for what was asked of the device before
+                return Err(error);
+            }
+            Ok(outputs)
         }
     }
 }
@@ -435,11 +483,21 @@ impl<'a> Outputs<'a> {
         &tensor.dims[..tensor.rank as usize]
     }
 
-    /// The elements of output `index`; INVALID_ARGUMENT where it holds another type, or is in an input's slice.
+    /// Where output `index` is in the device's memory; `None` where it is in the host's.
+    pub fn device_address(&self, index: usize) -> Option<*mut c_void> {
+        let tensor = &self.raw[index];
+        if tensor.device == sys::DEVICE_MEMORY { Some(tensor.data) } else { None }
+    }
+
+    /// The elements of output `index`; INVALID_ARGUMENT where it holds another type, or is in an input's slice or on the
+    /// device.
     pub fn get<T: Element>(&self, index: usize) -> Result<&[T]> {
         let tensor = self.raw.get(index).ok_or_else(|| invalid(format!("there is no output {}", index)))?;
         if self.in_inputs[index] {
             return Err(invalid(format!("output {} is in the memory of a donated input: read it there", index)));
+        }
+        if tensor.device != sys::HOST_MEMORY {
+            return Err(invalid(format!("output {} is in the device's memory: see device_address", index)));
         }
         if tensor.dtype != T::DTYPE.0 {
             return Err(invalid(format!("output {} is {}, not {}", index, DType(tensor.dtype), T::DTYPE)));

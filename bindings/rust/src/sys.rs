@@ -32,6 +32,24 @@ pub struct tailor_tensor {
     pub rank: i32,
     pub dims: [i64; MAX_RANK],
     pub strides: *const i64,
+    pub device: i64,
+}
+
+/// Of `tailor_tensor::device`.
+pub const HOST_MEMORY: i64 = 0;
+pub const DEVICE_MEMORY: i64 = 1;
+
+#[repr(C)]
+pub struct tailor_load_options {
+    pub struct_size: u64,
+    pub verify_constants: i32,
+    pub copy_constants: i32,
+    pub target: *const c_char,
+    pub public_key: *const u8,
+    pub cost_profile: *const c_char,
+    pub cost_profile_size: u64,
+    pub device: i32,
+    pub device_ordinal: i32,
 }
 
 #[repr(C)]
@@ -59,6 +77,10 @@ pub struct tailor_session_options {
     pub idle_sleep: i32,
     pub trace: *const c_void,
     pub trace_user: *mut c_void,
+    pub stream: *mut c_void,
+    pub asynchronous: i32,
+    pub host_outputs: i32,
+    pub cuda_graph: i32,
 }
 
 #[link(name = "tailor_runtime")]
@@ -72,14 +94,14 @@ extern "C" {
         runtime: *mut tailor_runtime,
         path: *const c_char,
         path_size: usize,
-        options: *const c_void,
+        options: *const tailor_load_options,
         out: *mut *mut tailor_executable,
     ) -> *mut tailor_status;
     pub fn tailor_executable_load_memory(
         runtime: *const tailor_runtime,
         data: *const c_void,
         size: usize,
-        options: *const c_void,
+        options: *const tailor_load_options,
         released: Option<unsafe extern "C" fn(*mut c_void)>,
         user: *mut c_void,
         out: *mut *mut tailor_executable,
@@ -116,4 +138,7 @@ extern "C" {
         outputs: *mut tailor_tensor,
         output_count: usize,
     ) -> *mut tailor_status;
+    pub fn tailor_session_wait(session: *mut tailor_session) -> *mut tailor_status;
+    pub fn tailor_session_poll(session: *mut tailor_session, done: *mut i32) -> *mut tailor_status;
+    pub fn tailor_session_stream(session: *const tailor_session) -> *mut c_void;
 }

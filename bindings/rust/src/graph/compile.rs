@@ -9,7 +9,7 @@ use std::ptr;
 
 use super::{sys, Graph};
 use crate::sys::tailor_status;
-use crate::{invalid, Executable, Result};
+use crate::{invalid, Device, Executable, Result};
 
 /// What [`CompileOptions::progress`] calls.
 pub type Progress<'a> = &'a mut dyn FnMut(&str, f64) -> bool;
@@ -34,6 +34,8 @@ pub struct CompileOptions<'a> {
     pub max_code_bytes: u64,
     /// Names of inputs whose memory runs may write: [`Tensor::donated`](crate::Tensor::donated).
     pub donated: &'a [&'a str],
+    /// What the executable is to run on; `targets` has one that does ("cuda": all architectures of GPUs).
+    pub device: Device,
 }
 
 impl Graph {
@@ -81,6 +83,8 @@ impl Graph {
             max_code_bytes: if options.max_code_bytes == 0 { 64 << 20 } else { options.max_code_bytes },
             donated: donated.as_ptr(),
             donated_count: donated.len(),
+            device: options.device.numbers().0,
+            device_ordinal: options.device.numbers().1,
         };
         let result = self.call(|graph| function(graph, &given));
         match progress.panic {

@@ -63,6 +63,8 @@ pub struct tailor_compile_options {
     pub max_code_bytes: u64,
     pub donated: *const *const c_char,
     pub donated_count: usize,
+    pub device: i32,
+    pub device_ordinal: i32,
 }
 
 /// One of `tailor_dim_add` to `tailor_dim_max`.

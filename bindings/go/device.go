@@ -1,0 +1,124 @@
+package tailor
+
+/*
+#include "tailor/runtime.h"
+*/
+import "C"
+
+import (
+	"runtime"
+	"unsafe"
+)
+
+// Device is what an executable runs on. Nothing else is taken in its place.
+type Device struct{ kind, ordinal int32 }
+
+// CPU is the host itself.
+var CPU = Device{kind: C.TAILOR_DEVICE_CPU}
+
+// CUDA is the GPU of that number.
+func CUDA(ordinal int) Device { return Device{C.TAILOR_DEVICE_CUDA, int32(ordinal)} }
+
+// Numbers are the device's kind and ordinal, as the C options have them; package graph needs them.
+func (d Device) Numbers() (kind, ordinal int32) { return d.kind, d.ordinal }
+
+func loadOptions(device Device) C.tailor_load_options {
+	var options C.tailor_load_options
+	C.tailor_load_options_init(&options)
+	options.device, options.device_ordinal = C.int32_t(device.kind), C.int32_t(device.ordinal)
+	return options
+}
+
+// SessionOptions is how a session works.
+type SessionOptions struct {
+	// Threads, the caller's included; 0: that one alone.
+	Threads int
+	// ParallelFor runs kernels on an executor of the caller's: see NewSessionOn.
+	ParallelFor func(task func(index int), count int)
+
+	// On a GPU: the CUstream in which all work is done, which outlives the session; nil: one of the session's own.
+	Stream unsafe.Pointer
+	// On a GPU: Run returns once the work is asked for; see Wait and Done.
+	Asynchronous bool
+	// On a GPU: outputs stay there; see Tensor.DeviceAddress.
+	DeviceOutputs bool
+	// On a GPU: the kernels of a run are launched as one CUDA graph.
+	CUDAGraph bool
+}
+
+func (o *SessionOptions) toC() C.tailor_session_options {
+	var options C.tailor_session_options
+	C.tailor_session_options_init(&options)
+	options.threads = C.uint64_t(o.Threads)
+	options.stream = o.Stream
+	options.asynchronous = truth(o.Asynchronous)
+	options.host_outputs = truth(!o.DeviceOutputs)
+	options.cuda_graph = truth(o.CUDAGraph)
+	return options
+}
+
+func truth(value bool) C.int32_t {
+	if value {
+		return 1
+	}
+	return 0
+}
+
+func firstOf(errors ...error) error {
+	for _, err := range errors {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Wait returns when all runs are done, with what failed in those that were not waited for.
+func (s *Session) Wait() error {
+	defer runtime.KeepAlive(s)
+	if s.handle == nil {
+		return closed("session")
+	}
+	err := check(C.tailor_session_wait(s.handle))
+	runtime.KeepAlive(s.inFlight)
+	s.inFlight = nil
+	return err
+}
+
+// Done tells whether all runs are done, without waiting. Where they are, the error is Wait's.
+func (s *Session) Done() (bool, error) {
+	defer runtime.KeepAlive(s)
+	if s.handle == nil {
+		return true, closed("session")
+	}
+	var done C.int32_t
+	err := check(C.tailor_session_poll(s.handle, &done))
+	if done != 0 {
+		s.inFlight = nil
+	}
+	return done != 0, err
+}
+
+// Stream is the CUstream in which the session works; nil on the CPU.
+func (s *Session) Stream() unsafe.Pointer {
+	defer runtime.KeepAlive(s)
+	return C.tailor_session_stream(s.handle)
+}
+
+// OnDevice is a dense tensor in memory of a GPU's that belongs to the caller, and stays as it is while runs use it.
+func OnDevice(address unsafe.Pointer, dtype DType, dims ...int64) (*Tensor, error) {
+	t, err := describe(dtype, dims)
+	if err != nil {
+		return nil, err
+	}
+	t.raw.data, t.raw.device = address, 1
+	return t, nil
+}
+
+// DeviceAddress is where the tensor is in a GPU's memory; nil where it is in the host's.
+func (t *Tensor) DeviceAddress() unsafe.Pointer {
+	if t.raw.device == 0 {
+		return nil
+	}
+	return t.raw.data
+}

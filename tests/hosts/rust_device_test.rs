@@ -1,0 +1,117 @@
+//! The Rust wrapper on a GPU, which the driver of the tests plays (TAILOR_CUDA_DRIVER).
+
+use tailor::graph::{CompileOptions, Graph};
+use tailor::{dims, DType, Device, Error, Executable, SessionOptions, Tensor, FAILED_PRECONDITION, INVALID_ARGUMENT};
+
+const GPU: Device = Device::Cuda(0);
+
+fn error_of<T>(result: tailor::Result<T>) -> Error {
+    result.err().expect("an error")
+}
+
+fn scaled() -> Graph {
+    let graph = Graph::new("scaled").unwrap();
+    let batch = graph.symbol("B").unwrap();
+    let x = graph.input("x", DType::F32, &dims![batch, 4]).unwrap();
+    graph.output("y", (x * 2.0).unwrap()).unwrap();
+    graph
+}
+
+fn options() -> CompileOptions<'static> {
+    CompileOptions { targets: &["simt", "host"], ..Default::default() }
+}
+
+fn on_gpu() -> Executable {
+    scaled().compile_with(CompileOptions { device: GPU, ..options() }).unwrap()
+}
+
+fn example(rows: usize) -> (Vec<f32>, Vec<f32>) {
+    let x: Vec<f32> = (0..rows * 4).map(|i| i as f32).collect();
+    let y = x.iter().map(|v| v * 2.0).collect();
+    (x, y)
+}
+
+#[test]
+fn one_artifact_runs_on_both() {
+    let bytes = scaled().compile_artifact(options()).unwrap();
+    let path = std::env::temp_dir().join(format!("tailor_rust_device_{}.tlr", std::process::id()));
+    std::fs::write(&path, &bytes).unwrap();
+    let executables = [
+        Executable::from_bytes(&bytes).unwrap(),
+        Executable::from_bytes_on(&bytes, GPU).unwrap(),
+        Executable::load_on(&path, GPU).unwrap(),
+        on_gpu(),
+    ];
+    std::fs::remove_file(&path).unwrap();
+    for (i, executable) in executables.iter().enumerate() {
+        let mut session = executable.session(1).unwrap();
+        assert_eq!(session.stream().is_null(), i == 0);
+        for rows in [3, 0, 40] {
+            let (x, y) = example(rows);
+            let outputs = session.run(&[Tensor::new(&x, &[rows as i64, 4])]).unwrap();
+            assert_eq!(outputs.get::<f32>(0).unwrap(), y);
+            assert!(outputs.device_address(0).is_none());
+        }
+    }
+}
+
+#[test]
+fn a_device_that_is_not_there_is_an_error() {
+    let missing = CompileOptions { device: Device::Cuda(7), ..options() };
+    let error = error_of(scaled().compile_with(missing));
+    assert_eq!(error.code, FAILED_PRECONDITION);
+    assert!(error.message.contains("CUDA device 7 was asked for"), "{}", error);
+    let options = SessionOptions { cuda_graph: true, ..Default::default() };
+    let on_cpu = scaled().compile_with(self::options()).unwrap();
+    assert_eq!(error_of(on_cpu.session_with(&options)).code, INVALID_ARGUMENT);
+}
+
+#[test]
+fn runs_may_be_graphs() {
+    let mut session = on_gpu().session_with(&SessionOptions { cuda_graph: true, ..Default::default() }).unwrap();
+    for rows in [3, 40, 7] {
+        let (x, y) = example(rows);
+        assert_eq!(session.run(&[Tensor::new(&x, &[rows as i64, 4])]).unwrap().get::<f32>(0).unwrap(), y);
+    }
+}
+
+#[test]
+fn asynchronous_runs_are_waited_for() {
+    let mut session = on_gpu().session_with(&SessionOptions { asynchronous: true, ..Default::default() }).unwrap();
+    let (x, y) = example(5);
+    let inputs = [Tensor::new(&x, &[5, 4])];
+    let mut running = session.start(&inputs).unwrap();
+    assert!(!running.poll().unwrap());
+    assert_eq!(running.wait().unwrap().get::<f32>(0).unwrap(), y);
+    drop(session.start(&inputs).unwrap());
+    assert_eq!(session.run(&inputs).unwrap().get::<f32>(0).unwrap(), y);
+}
+
+#[test]
+fn tensors_stay_on_the_device() {
+    let options = SessionOptions { device_outputs: true, ..Default::default() };
+    let executable = on_gpu();
+    let (mut first, mut second) = (executable.session_with(&options).unwrap(), executable.session(1).unwrap());
+    let (x, _) = example(5);
+    let outputs = first.run(&[Tensor::new(&x, &[5, 4])]).unwrap();
+    let error = error_of(outputs.get::<f32>(0));
+    assert_eq!(error.message, "output 0 is in the device's memory: see device_address");
+    let address = outputs.device_address(0).unwrap() as *mut f32;
+    // SAFETY: the outputs of the first session live while the second runs.
+    let there = unsafe { Tensor::on_device(address, 20, &[5, 4]) };
+    let twice: Vec<f32> = x.iter().map(|v| v * 4.0).collect();
+    assert_eq!(second.run(&[there]).unwrap().get::<f32>(0).unwrap(), twice);
+    drop(outputs);
+}
+
+#[test]
+fn the_stream_may_be_the_hosts() {
+    let executable = on_gpu();
+    let owner = executable.session(1).unwrap();
+    // SAFETY: the session whose stream it is outlives the other.
+    let stream = unsafe { tailor::Stream::from_raw(owner.stream()) };
+    let mut session = executable.session_with(&SessionOptions { stream: Some(stream), ..Default::default() }).unwrap();
+    assert_eq!(session.stream(), owner.stream());
+    let (x, y) = example(2);
+    assert_eq!(session.run(&[Tensor::new(&x, &[2, 4])]).unwrap().get::<f32>(0).unwrap(), y);
+}

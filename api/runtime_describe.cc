@@ -1,4 +1,4 @@
-// What an executable says of itself: signature, symbols, JSON.
+// What executables and artifacts say of themselves: signature, symbols, JSON.
 #include <memory>
 #include <string>
 
@@ -6,6 +6,7 @@
 #include "api/runtime_handles.h"
 #include "api/runtime_status.h"
 #include "exec/describe.h"
+#include "serialization/reader.h"
 
 using tailor::CheckHandle;
 using tailor::CheckPointer;
@@ -18,6 +19,11 @@ namespace {
 
 const tailor::Program* ProgramOf(const tailor_executable* executable) {
   return tailor::IsHandle(executable, HandleKind::kExecutable) ? &executable->artifact.program : nullptr;
+}
+
+// Of the file.
+uint64_t BytesOf(const tailor::Artifact& artifact) {
+  return artifact.prefix.size() + artifact.constants.bytes().size();
 }
 
 tailor_status* OutOfRange(const char* function, size_t index, size_t count) {
@@ -108,6 +114,24 @@ tailor_status* tailor_executable_launch(const tailor_executable* executable, siz
   return tailor::WriteInfo(kFunction, info, out);
 }
 
+tailor_status* tailor_artifact_describe(const char* path, size_t path_size,
+                                        void (*take)(void* user, const char* json, size_t size), void* user) {
+  constexpr auto kFunction = "tailor_artifact_describe";
+  if (auto* bad = CheckPointer(kFunction, "path", path)) return bad;
+  if (take == nullptr) return tailor::InvalidParameter(kFunction, "take", "is null");
+  return tailor::Guarded([&]() -> Failure {
+    std::string name;
+    if (Failure f = tailor::ReadPath(path, path_size, &name); !f.ok()) return f;
+    tailor::FileSource source;
+    if (Failure f = source.Open(name); !f.ok()) return f;
+    tailor::Artifact artifact;
+    if (Failure f = tailor::ReadArtifact(source, {}, &artifact); !f.ok()) return f.message = name + ": " + f.message, f;
+    const std::string json = tailor::DescribeAsJson(artifact.program, nullptr, BytesOf(artifact));
+    take(user, json.c_str(), json.size());
+    return {};
+  });
+}
+
 tailor_status* tailor_executable_describe(const tailor_executable* executable, const char** json) {
   constexpr auto kFunction = "tailor_executable_describe";
   if (auto* bad = CheckHandle(kFunction, "executable", executable, HandleKind::kExecutable)) return bad;
@@ -115,9 +139,8 @@ tailor_status* tailor_executable_describe(const tailor_executable* executable, c
   return tailor::Guarded([&]() -> Failure {
     const std::string* made = executable->description.load(std::memory_order_acquire);
     if (made == nullptr) {
-      const uint64_t bytes = executable->artifact.prefix.size() + executable->artifact.constants.bytes().size();
-      auto fresh = std::make_unique<const std::string>(
-          tailor::DescribeAsJson(executable->artifact.program, executable->executable->variant(), bytes));
+      auto fresh = std::make_unique<const std::string>(tailor::DescribeAsJson(
+          executable->artifact.program, &executable->executable->variant(), BytesOf(executable->artifact)));
       // Of several threads that come first, one wins; the others' texts go again.
       if (executable->description.compare_exchange_strong(made, fresh.get(), std::memory_order_acq_rel)) {
         made = fresh.release();

@@ -41,6 +41,9 @@ class ReleaseCallback {
   void* user_ = nullptr;
 };
 
+// `path` as a file name, or INVALID_ARGUMENT.
+Failure ReadPath(const char* path, size_t size, std::string* out);
+
 }  // namespace tailor
 
 // Counted by its holders and its sessions. Members go in reverse order: code, then the bytes it was read from, then

@@ -42,14 +42,6 @@ Failure Load(const tailor_runtime* runtime, const tailor::Source& source, const 
   return {};
 }
 
-// `path` as a file name, or INVALID_ARGUMENT.
-Failure ReadPath(const char* path, size_t size, std::string* out) {
-  *out = tailor::TextOf(path, size);
-  if (out->empty()) return {Code::kInvalidArgument, "the path is empty", ""};
-  if (out->find('\0') != std::string::npos) return {Code::kInvalidArgument, "the path holds a zero byte", ""};
-  return {};
-}
-
 tailor_status* CheckLoad(const char* function, const tailor_runtime* runtime, const tailor_load_options* options,
                          tailor_executable** out, tailor_load_options* read) {
   if (auto* bad = CheckPointer(function, "out", out)) return bad;
@@ -62,6 +54,13 @@ tailor_status* CheckLoad(const char* function, const tailor_runtime* runtime, co
 
 }  // namespace
 
+Failure tailor::ReadPath(const char* path, size_t size, std::string* out) {
+  *out = TextOf(path, size);
+  if (out->empty()) return {Code::kInvalidArgument, "the path is empty", ""};
+  if (out->find('\0') != std::string::npos) return {Code::kInvalidArgument, "the path holds a zero byte", ""};
+  return {};
+}
+
 tailor_status* tailor_executable_load(const tailor_runtime* runtime, const char* path, size_t path_size,
                                       const tailor_load_options* options, tailor_executable** out) {
   constexpr auto kFunction = "tailor_executable_load";
@@ -70,7 +69,7 @@ tailor_status* tailor_executable_load(const tailor_runtime* runtime, const char*
   if (auto* bad = CheckPointer(kFunction, "path", path)) return bad;
   return tailor::Guarded([&]() -> Failure {
     std::string name;
-    if (Failure f = ReadPath(path, path_size, &name); !f.ok()) return f;
+    if (Failure f = tailor::ReadPath(path, path_size, &name); !f.ok()) return f;
     tailor::FileSource source;
     if (Failure f = source.Open(name); !f.ok()) return f;
     Failure f = Load(runtime, source, read, read.copy_constants != 0, std::make_unique<tailor_executable>(), out);
@@ -114,7 +113,7 @@ tailor_status* tailor_executable_save(const tailor_executable* executable, const
   if (auto* bad = CheckPointer(kFunction, "path", path)) return bad;
   return tailor::Guarded([&]() -> Failure {
     std::string name;
-    if (Failure f = ReadPath(path, path_size, &name); !f.ok()) return f;
+    if (Failure f = tailor::ReadPath(path, path_size, &name); !f.ok()) return f;
     return tailor::SaveArtifact(executable->artifact, name);
   });
 }

@@ -206,7 +206,7 @@ int64_t ConstantBytes(const Program& program) {
 
 }  // namespace
 
-std::string DescribeAsJson(const Program& program, const Variant& in_use, uint64_t artifact_bytes) {
+std::string DescribeAsJson(const Program& program, const Variant* in_use, uint64_t artifact_bytes) {
   JsonWriter json;
   json.BeginObject();
   json.Array("symbols", program.symbols, [&](const ProgramSymbol& symbol) { WriteSymbol(symbol, &json); });
@@ -215,7 +215,7 @@ std::string DescribeAsJson(const Program& program, const Variant& in_use, uint64
   json.Array("facts", program.facts, [&](const std::string& fact) { json.String(fact); });
   json.Array("checks", program.checks, [&](const ProgramCheck& check) { WriteCheck(check, &json); });
   json.Array("constants", program.constants, [&](const ProgramConstant& c) { WriteConstant(c, &json); });
-  json.Array("variants", program.variants, [&](const Variant& v) { WriteVariant(v, &v == &in_use, &json); });
+  json.Array("variants", program.variants, [&](const Variant& v) { WriteVariant(v, &v == in_use, &json); });
   WriteProvenance(program.provenance, &json);
   json.Field("artifact_bytes", static_cast<int64_t>(artifact_bytes));
   json.Field("constant_bytes", ConstantBytes(program));

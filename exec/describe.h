@@ -9,8 +9,8 @@
 
 namespace tailor {
 
-// `in_use` is one of program.variants; `artifact_bytes` is the size of the file.
-std::string DescribeAsJson(const Program& program, const Variant& in_use, uint64_t artifact_bytes);
+// `in_use` is one of program.variants, or null; `artifact_bytes` is the size of the file.
+std::string DescribeAsJson(const Program& program, const Variant* in_use, uint64_t artifact_bytes);
 
 }  // namespace tailor
 

@@ -108,6 +108,28 @@ TEST_F(LoadTest, ErrorsNameThePath) {
   EXPECT_EQ(Load(), "3: the path holds a zero byte");
 }
 
+TEST_F(LoadTest, FilesAreDescribedWithoutLoading) {
+  std::string json;
+  const auto describe = [&] {
+    return Text(tailor_artifact_describe(
+        path_.data(), path_.size(),
+        [](void* user, const char* text, size_t size) { static_cast<std::string*>(user)->assign(text, size); }, &json));
+  };
+  EXPECT_EQ(describe(), "5: cannot open " + path_ + ": No such file or directory");
+  Program program = SampleProgram();
+  program.variants[0].features = {"warp-drive"};
+  const AlignedBytes bytes = ArtifactOf(program);
+  WriteFile(bytes.span().first(1000));
+  EXPECT_EQ(describe().substr(0, 3), "15:");
+  EXPECT_EQ(json, "");
+  WriteFile(bytes.span());
+  EXPECT_EQ(describe(), "OK");
+  EXPECT_THAT(json, testing::HasSubstr(R"("target": "x86-64", "in_use": false, "features": ["warp-drive"])"));
+  EXPECT_EQ(Text(tailor_artifact_describe(path_.data(), path_.size(), nullptr, nullptr)),
+            "3: tailor_artifact_describe: take is null");
+  EXPECT_EQ(Text(tailor_artifact_describe(nullptr, 0, nullptr, nullptr)), "3: tailor_artifact_describe: path is null");
+}
+
 TEST_F(LoadTest, APathMayEndAtItsTerminator) {
   WriteFile(SampleArtifact().span());
   tailor_executable* executable = nullptr;

@@ -108,11 +108,18 @@ class ToolTest(unittest.TestCase):
         code, out, _ = self.run_tool("inspect", "a.tlr")
         self.assertEqual(code, 0)
         for line in ("graph    affine", "symbol   B in [1, 9]", "input    x: f32[B, 3]", "input    k: i32[]",
-                     "output   z: f32[B]", "(in use)", "  launch ", ", code 0 of "):
+                     "output   z: f32[B]", "variant  x86-64", "  launch ", ", code 0 of "):
             self.assertIn(line, out)
         code, out, _ = self.run_tool("inspect", "a.tlr", "--json")
         self.assertEqual(code, 0)
         self.assertIn('"graph_name": "affine"', out)
+
+    def test_inspects_what_does_not_run_here(self):
+        self.assertEqual(self.run_tool("compile", "graph.txt", "-o", "g.tlr", "--target", "simt"), (0, "", ""))
+        code, out, err = self.run_tool("inspect", "g.tlr", TAILOR_CUDA_DRIVER="libtailor_no_such_cuda.so")
+        self.assertEqual((code, err), (0, ""))
+        for line in ("input    x: f32[B, 3]", "variant  simt", "  image  ir simt, ", "  launch "):
+            self.assertIn(line, out)
 
     def test_mistakes_are_named(self):
         self.compile()

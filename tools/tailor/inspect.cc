@@ -37,8 +37,12 @@ void PrintSymbols(const json& symbols) {
 }
 
 void PrintVariant(const json& variant) {
-  std::cout << "variant  " << variant["target"].get<std::string>() << (variant["in_use"] == true ? " (in use)" : "")
-            << ", " << variant["image_bytes"] << " bytes of code: " << Joined(variant["features"], " ") << "\n";
+  std::cout << "variant  " << variant["target"].get<std::string>() << ", " << variant["image_bytes"]
+            << " bytes of code: " << Joined(variant["features"], " ") << "\n";
+  for (const json& image : variant.value("device_images", json::array())) {
+    std::cout << "  image  " << image["kind"].get<std::string>() << " " << image["target"].get<std::string>() << ", "
+              << image["bytes"] << " bytes\n";
+  }
   for (const json& launch : variant["launches"]) {
     std::cout << "  launch " << launch["kernel"].get<std::string>() << " {" << Joined(launch["versions"], "; ") << "}";
     if (launch.contains("code_bytes")) {
@@ -52,9 +56,10 @@ void PrintVariant(const json& variant) {
 }  // namespace
 
 void Inspect(const InspectArguments& arguments) {
-  const ExecutableHandle executable = LoadArtifact(arguments.artifact);
-  const char* text = nullptr;
-  Check(tailor_executable_describe(executable.get(), &text));
+  std::string text;
+  Check(tailor_artifact_describe(
+      arguments.artifact.data(), arguments.artifact.size(),
+      [](void* user, const char* json, size_t size) { static_cast<std::string*>(user)->assign(json, size); }, &text));
   const json all = json::parse(text);
   if (arguments.json) {
     std::cout << all.dump(2) << "\n";

@@ -301,6 +301,12 @@ TAILOR_API tailor_status* tailor_executable_launch(const tailor_executable* exec
  * provenance, sizes). Borrowed from the executable. */
 TAILOR_API tailor_status* tailor_executable_describe(const tailor_executable* executable, const char** json);
 
+/* The same of an artifact file, without loading it: on any machine, whatever it is for. No variant is in use. take(user,
+ * json, size) gets the text, which is valid during the call. Errors: NOT_FOUND; DATA_LOSS as for loading; then `take` is
+ * not called. */
+TAILOR_API tailor_status* tailor_artifact_describe(const char* path, size_t path_size,
+                                                   void (*take)(void* user, const char* json, size_t size), void* user);
+
 /* ---- Session: what one stream of runs needs (workspace, threads); one run at a time ----------- */
 
 typedef struct tailor_session tailor_session;

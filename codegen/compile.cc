@@ -156,6 +156,17 @@ absl::Status DumpKernels(const LoweredProgram& lowered, int number) {
   return DumpPass("kernels", number, "lowered", kernels);
 }
 
+// Outputs that are in an input's memory where the program says so, but not as `lowered` for a device writes them.
+std::vector<int32_t> OutputsApart(const Program& program, const LoweredProgram& lowered) {
+  const std::vector<int>& memory_of = lowered.programs[0].memory_of;
+  std::vector<int32_t> apart;
+  for (size_t i = 0; i < program.outputs.size(); ++i) {
+    const int there = i < memory_of.size() ? memory_of[i] : -1;
+    if (program.outputs[i].memory_of != there) apart.push_back(static_cast<int32_t>(i));
+  }
+  return apart;
+}
+
 // `compiled` then owns what the variants are made of. What assembled kernels, or why nothing did, is said once.
 void Add(std::vector<CompiledVariant> variants, CompiledProgram& compiled) {
   for (CompiledVariant& variant : variants) {
@@ -209,6 +220,9 @@ absl::StatusOr<CompiledProgram> Compile(const Graph& graph, const CompileOptions
     const auto emitting = [&](double done) { return progress.Report("emit", 1 - share + done * share); };
     TAILOR_ASSIGN_OR_RETURN(std::vector<CompiledVariant> variants,
                             CompileCudaVariants(*lowered.gpu, targets.gpus, options.bounds, threads, emitting));
+    for (CompiledVariant& variant : variants) {
+      variant.variant.outputs_apart = OutputsApart(compiled.program, *lowered.gpu);
+    }
     Add(std::move(variants), compiled);
   }
   TAILOR_RETURN_IF_ERROR(progress.Report("done", 1));

@@ -36,10 +36,11 @@ int InputOf(const HostProgram& program, size_t output) {
 absl::Status ShareTables(LoweredProgram& first, LoweredProgram& second) {
   const size_t outputs = std::max(first.programs[0].memory_of.size(), second.programs[0].memory_of.size());
   for (size_t i = 0; i < outputs; ++i) {
-    if (InputOf(first.programs[0], i) == InputOf(second.programs[0], i)) continue;
+    const int input = InputOf(second.programs[0], i);
+    if (input < 0 || input == InputOf(first.programs[0], i)) continue;
     return absl::UnimplementedError(absl::StrCat("output ", i,
-                                                 " is in the memory of a donated input on one kind of "
-                                                 "target and not on another: compile them apart"));
+                                                 " is in the memory of a donated input on GPUs and not on "
+                                                 "CPUs: compile them apart"));
   }
   int checks = 0;
   for (const HostProgram& program : first.programs) checks += static_cast<int>(program.checks.size());

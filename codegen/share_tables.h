@@ -8,8 +8,8 @@
 namespace tailor {
 
 // Renumbers the checks of `second` to follow those of `first`, and its constants to be those of `first`, to which it
-// adds what was not there. UNIMPLEMENTED, naming the output, where the two write an output to the memory of different
-// inputs: callers could not know which.
+// adds what was not there. UNIMPLEMENTED, naming the output, where `second` writes one to the memory of an input, and
+// `first` to that of none or another: callers could not know which.
 absl::Status ShareTables(LoweredProgram& first, LoweredProgram& second);
 
 }  // namespace tailor

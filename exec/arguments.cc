@@ -120,13 +120,16 @@ bool Overlap(const void* a, uint64_t a_bytes, const void* b, uint64_t b_bytes) {
 
 }  // namespace
 
-Arguments::Arguments(const Program& signature, const Allocator& allocator, DeviceStream* stream)
+Arguments::Arguments(const Program& signature, const Allocator& allocator, DeviceStream* stream,
+                     const std::vector<int32_t>& apart)
     : signature_(signature),
       stream_(stream),
       dims_(RankSum(signature.inputs) + 2 * RankSum(signature.outputs)),
       in_memory_(signature.inputs.size()),
       outputs_(signature.outputs.size()),
+      apart_(signature.outputs.size()),
       strides_(signature.inputs.size() * kMaxRank) {
+  for (const int32_t output : apart) apart_[output] = true;
   int64_t* next = dims_.data();
   for (const ProgramTensor& tensor : signature.inputs) {
     in_.push_back({nullptr, next});
@@ -259,7 +262,12 @@ bool Arguments::CopyOutputs() {
     const Output& output = outputs_[i];
     if (output.data == nullptr || output.target == output.data) continue;
     const uint64_t bytes = output_bytes(i);
-    if (bytes > 0 && !stream_->Download(output.data, out_[i].data, bytes)) return false;
+    if (bytes == 0) continue;
+    const bool there = output.device == kDeviceMemory;
+    if (!(there ? stream_->Copy(output.data, out_[i].data, bytes)
+                : stream_->Download(output.data, out_[i].data, bytes))) {
+      return false;
+    }
   }
   return true;
 }
@@ -312,11 +320,12 @@ Failure Arguments::SetOutputs(OutputList outputs, OutputUse use) {
 }
 
 // Outputs in host memory that a device writes go to the copy of the input that they share memory with, or to a buffer
-// of the session's.
+// of the session's; so do those that the program writes apart.
 void Arguments::SetTarget(size_t i) {
   Output& output = outputs_[i];
   output.target = output.data;
-  if (stream_ == nullptr || output.device == kDeviceMemory || output.bytes == 0) return;
+  if (apart_[i]) output.target = nullptr;
+  if (apart_[i] || stream_ == nullptr || output.device == kDeviceMemory || output.bytes == 0) return;
   const int32_t input = signature_.outputs[i].memory_of;
   output.target = input >= 0 && in_memory_[input].bytes > 0 ? in_[input].data : nullptr;
 }

@@ -46,8 +46,10 @@ class Arguments {
     const int64_t* dims = nullptr;
   };
 
-  // `stream` is where the program runs, null on the host. Both outlive this.
-  Arguments(const Program& signature, const Allocator& allocator, DeviceStream* stream = nullptr);
+  // `stream` is where the program runs, null on the host; there it writes the outputs `apart` (Variant::outputs_apart)
+  // elsewhere. All but the latter outlive this.
+  Arguments(const Program& signature, const Allocator& allocator, DeviceStream* stream = nullptr,
+            const std::vector<int32_t>& apart = {});
 
   // Failures are INVALID_ARGUMENT and name the tensor, or RESOURCE_EXHAUSTED; then the contents are unusable
   // until set again. Extents other than negative ones are the generated checks' to judge. Inputs come first: an output
@@ -106,6 +108,7 @@ class Arguments {
   std::vector<TensorArg> in_, out_;
   std::vector<Memory> in_memory_;
   std::vector<Output> outputs_;
+  std::vector<bool> apart_;  // by output
   std::vector<int64_t*> wanted_dims_;
   std::vector<int64_t> strides_;              // kMaxRank per input
   std::vector<GrowingBuffer> copies_;         // by input

@@ -166,7 +166,7 @@ void WriteDeviceKernel(const DeviceKernel& kernel, JsonWriter* json) {
   json->EndObject();
 }
 
-void WriteVariant(const Variant& variant, bool in_use, JsonWriter* json) {
+void WriteVariant(const Program& program, const Variant& variant, bool in_use, JsonWriter* json) {
   json->BeginObject();
   json->Field("target", variant.target);
   json->Key("in_use");
@@ -178,6 +178,9 @@ void WriteVariant(const Variant& variant, bool in_use, JsonWriter* json) {
   if (!variant.device_images.empty()) {
     json->Key("reads_back");
     json->Bool(variant.reads_back);
+    if (!variant.outputs_apart.empty()) {
+      json->Array("outputs_apart", variant.outputs_apart, [&](int32_t o) { json->String(program.outputs[o].name); });
+    }
     json->Array("device_images", variant.device_images, [&](const DeviceImage& i) { WriteDeviceImage(i, json); });
     json->Array("device_kernels", variant.device_kernels, [&](const DeviceKernel& k) { WriteDeviceKernel(k, json); });
   }
@@ -215,7 +218,7 @@ std::string DescribeAsJson(const Program& program, const Variant* in_use, uint64
   json.Array("facts", program.facts, [&](const std::string& fact) { json.String(fact); });
   json.Array("checks", program.checks, [&](const ProgramCheck& check) { WriteCheck(check, &json); });
   json.Array("constants", program.constants, [&](const ProgramConstant& c) { WriteConstant(c, &json); });
-  json.Array("variants", program.variants, [&](const Variant& v) { WriteVariant(v, &v == in_use, &json); });
+  json.Array("variants", program.variants, [&](const Variant& v) { WriteVariant(program, v, &v == in_use, &json); });
   WriteProvenance(program.provenance, &json);
   json.Field("artifact_bytes", static_cast<int64_t>(artifact_bytes));
   json.Field("constant_bytes", ConstantBytes(program));

@@ -54,8 +54,9 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
       workspace_(memory_),
       provided_(executable.program().outputs.size()),
       host_memo_(stream_ != nullptr ? 0 : std::max<uint64_t>(executable.variant().memo_slots, 1)),
-      first_(executable.program(), executable.runtime().allocator(), stream_.get()),
-      second_(executable.program(), executable.runtime().allocator(), stream_.get()) {
+      first_(executable.program(), executable.runtime().allocator(), stream_.get(), executable.variant().outputs_apart),
+      second_(executable.program(), executable.runtime().allocator(), stream_.get(),
+              executable.variant().outputs_apart) {
   for (size_t i = 0; i < executable.program().outputs.size(); ++i) output_buffers_.emplace_back(memory_);
   for (size_t i = 0; stream_ != nullptr && options.host_outputs && i < output_buffers_.size(); ++i) {
     host_outputs_.emplace_back(executable.runtime().allocator());

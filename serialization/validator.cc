@@ -126,6 +126,14 @@ void CheckDeviceImage(const DeviceImage& image, Checker* c) {
   c->Require(false, "a device image is of unknown kind");
 }
 
+void CheckOutputsApart(const Program& program, const Variant& variant, Checker* c) {
+  for (const int32_t output : variant.outputs_apart) {
+    const bool known = output >= 0 && output < static_cast<int64_t>(program.outputs.size());
+    c->Require(known && program.outputs[output].memory_of >= 0 && !variant.device_images.empty(),
+               "an output is apart that is in no input's memory, or on no device");
+  }
+}
+
 void CheckDevice(const Variant& variant, Checker* c) {
   for (const DeviceImage& image : variant.device_images) CheckDeviceImage(image, c);
   c->Require(variant.device_kernels.empty() || !variant.device_images.empty(), "its device kernels have no image");
@@ -161,6 +169,7 @@ void CheckVariants(const Program& program, Checker* c) {
     c->Require(variant.grown_blocks <= kMaxMemoSlots, "grown_blocks is too large");
     CheckCosts(variant.costs, c);
     CheckDevice(variant, c);
+    CheckOutputsApart(program, variant, c);
     for (const ProgramLaunch& launch : variant.launches) {
       c->RequireText(launch.kernel, "a kernel name is not UTF-8 text");
       c->Require(!launch.kernel.empty() && !launch.versions.empty(), "a launch has no kernel or no version");

@@ -310,6 +310,30 @@ TEST_F(CudaSessionTest, ADonatedInputsMemoryTakesTheOutput) {
   EXPECT_EQ(x.Read<float>(), want);
 }
 
+TEST_F(CudaSessionTest, WhatIsWrittenApartIsCopiedToTheDonatedInput) {
+  program_.inputs[0].donated = true;
+  program_.outputs[0].memory_of = 0;
+  program_.variants[0].outputs_apart = {0};
+  Make();
+  for (int64_t rows : {6, 0, 40}) {
+    SampleBuffers b(rows);
+    const std::vector<float> want = Products(b), totals = b.Totals();
+    b.outputs[0] = TensorOf(nullptr, 0, DType::kF32, {});
+    ASSERT_EQ(Run(&b), "OK");
+    if (rows > 0) EXPECT_EQ(b.outputs[0].data, b.x.data());
+    EXPECT_EQ(b.x, want);
+    EXPECT_EQ(b.total, totals);
+  }
+  SampleBuffers there(6);
+  const std::vector<float> want = Products(there), totals = there.Totals();
+  const DeviceBytes x(Device(), there.x);
+  PlaceOnDevice(&there.inputs[0], x);
+  PlaceOnDevice(&there.outputs[0], x);
+  ASSERT_EQ(Run(&there), "OK");
+  EXPECT_EQ(x.Read<float>(), want);
+  EXPECT_EQ(there.total, totals);
+}
+
 TEST_F(CudaSessionTest, ExecutablesLendSessions) {
   ASSERT_EQ(Load(), "OK");
   SampleBuffers b(33);

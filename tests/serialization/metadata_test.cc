@@ -90,6 +90,7 @@ TEST(Metadata, KeepsEveryField) {
 TEST(Metadata, KeepsWhatIsForADevice) {
   Program program = SampleProgram();
   program.variants.insert(program.variants.begin(), SampleDeviceVariant());
+  program.variants[0].outputs_apart = {0};
   Program read;
   ASSERT_EQ(RoundTrip(program, PlacesOf(program), &read), "");
   const Variant &from = program.variants[0], &to = read.variants[0];
@@ -104,6 +105,7 @@ TEST(Metadata, KeepsWhatIsForADevice) {
   EXPECT_EQ(to.device_kernels[0].parameters, 5);
   EXPECT_EQ(to.fault_word, 2);
   EXPECT_TRUE(to.reads_back);
+  EXPECT_EQ(to.outputs_apart, (std::vector<int32_t>{0}));
   EXPECT_EQ(read.variants[1].fault_word, -1);
   EXPECT_FALSE(read.variants[1].reads_back);
   EXPECT_TRUE(read.variants[1].device_images.empty());

@@ -133,6 +133,10 @@ TEST(Validator, Devices) {
   for (int64_t outside : {int64_t{-2}, int64_t{3}, INT64_MAX}) {
     EXPECT_EQ(fault(outside), "variant \"cuda\": its fault record lies outside the memo");
   }
+  for (int32_t output : {-1, 0, 2}) {  // none is in an input's memory
+    EXPECT_EQ(after([output](Variant* v) { v->outputs_apart = {output}; }),
+              "variant \"cuda\": an output is apart that is in no input's memory, or on no device");
+  }
   EXPECT_EQ(ProblemAfter([](Program* p) { p->variants[0].reads_back = true; }),
             "variant \"x86-64\": it reads back, but has no device image");
   EXPECT_EQ(ProblemAfter([](Program* p) { p->variants[0].fault_word = 0; }),

@@ -1,4 +1,4 @@
-package graph
+package graph_test
 
 import (
 	"os"
@@ -6,19 +6,15 @@ import (
 	"testing"
 
 	"tailor"
+	"tailor/graph"
 )
 
 // The GPU is the one that the driver of the tests plays (TAILOR_CUDA_DRIVER).
-var deviceOptions = CompileOptions{Targets: []string{"simt", "host"}, Device: tailor.CUDA(0)}
+var deviceOptions = graph.CompileOptions{Targets: []string{"simt", "host"}, Device: tailor.CUDA(0)}
 
-func scaled(t *testing.T) *Graph {
-	t.Helper()
-	g, err := New("scaled")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(g.Close)
-	g.Output("y", g.Input("x", tailor.F32, g.Symbol("B", nil), Int(4)).Mul(Number(2)))
+func scaled(t *testing.T) *graph.Graph {
+	g := newGraph(t, "scaled")
+	g.Output("y", g.Input("x", tailor.F32, g.Symbol("B", nil), graph.Int(4)).Mul(graph.Number(2)))
 	return g
 }
 

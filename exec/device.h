@@ -63,8 +63,8 @@ class DeviceStream {
   virtual Progress Poll() = 0;
   // Has a thread of the device's call function(user) when all work asked for is done; never, where the device fails.
   virtual bool CallWhenDone(void (*function)(void* user), void* user) = 0;
-  // Work asked for from here on begins when the device's event (a CUevent) has come; the event comes when the work asked
-  // for is done; the work of another stream of the device begins then.
+  // Work asked for from here on begins when the device's event (a CUevent) has come; the event comes when the work
+  // asked for is done; the work of another stream of the device begins then.
   virtual bool Follow(void* event) = 0;
   virtual bool Record(void* event) = 0;
   virtual bool Precede(void* stream) = 0;

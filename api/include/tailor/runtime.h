@@ -301,9 +301,9 @@ TAILOR_API tailor_status* tailor_executable_launch(const tailor_executable* exec
  * provenance, sizes). Borrowed from the executable. */
 TAILOR_API tailor_status* tailor_executable_describe(const tailor_executable* executable, const char** json);
 
-/* The same of an artifact file, without loading it: on any machine, whatever it is for. No variant is in use. take(user,
- * json, size) gets the text, which is valid during the call. Errors: NOT_FOUND; DATA_LOSS as for loading; then `take` is
- * not called. */
+/* The same of an artifact file, without loading it: on any machine, whatever it is for. No variant is in use.
+ * take(user, json, size) gets the text, which is valid during the call. Errors: NOT_FOUND; DATA_LOSS as for loading;
+ * then `take` is not called. */
 TAILOR_API tailor_status* tailor_artifact_describe(const char* path, size_t path_size,
                                                    void (*take)(void* user, const char* json, size_t size), void* user);
 
@@ -335,9 +335,9 @@ typedef struct tailor_session_options {
                  * one of the session's own. Must outlive the session */
   int32_t asynchronous; /* on a CUDA device, 1: runs return once their work is asked for; see tailor_session_wait */
   int32_t host_outputs; /* on a CUDA device, 1: outputs that the library provides are in host memory */
-  int32_t cuda_graph;   /* on a CUDA device, 1: the kernels of a run are launched as one CUDA graph, which is made by the
-                         * first run and patched by later ones. FAILED_PRECONDITION where the driver is older than CUDA
-                         * 11.6, and for programs that read back (tailor_plan_info.reads_back) */
+  int32_t cuda_graph;   /* on a CUDA device, 1: the kernels of a run are launched as one CUDA graph, which the first run
+                         * makes and later ones patch. FAILED_PRECONDITION where the driver is older than CUDA 11.6, and
+                         * for programs that read back (tailor_plan_info.reads_back) */
 } tailor_session_options;
 
 static inline void tailor_session_options_init(tailor_session_options* options) {
@@ -410,9 +410,9 @@ struct DLManagedTensor;
 struct DLManagedTensorVersioned;
 
 /* Describes in `*out` the memory of `tensor`, as an argument of runs of `executable`. `tensor` stays the caller's, and
- * lives until these runs are done; out->strides points into it. Memory of kDLCPU and kDLCUDAHost is the host's, of kDLCUDA
- * the device's. Whether it may be written is not looked at. Errors: INVALID_ARGUMENT naming the field: a version, device,
- * type or rank that cannot be used. */
+ * lives until these runs are done; out->strides points into it. Memory of kDLCPU and kDLCUDAHost is the host's, of
+ * kDLCUDA the device's. Whether it may be written is not looked at. Errors: INVALID_ARGUMENT naming the field: a
+ * version, device, type or rank that cannot be used. */
 TAILOR_API tailor_status* tailor_tensor_from_dlpack(const tailor_executable* executable,
                                                     const struct DLManagedTensor* tensor, tailor_tensor* out);
 TAILOR_API tailor_status* tailor_tensor_from_dlpack_versioned(const tailor_executable* executable,
@@ -421,10 +421,10 @@ TAILOR_API tailor_status* tailor_tensor_from_dlpack_versioned(const tailor_execu
 
 /* Gives output `index` of the session's last run away, which the library provided: its memory belongs to `*out` until
  * the deleter there is called, on any thread, and the session's next run takes other memory. The taken tensor keeps the
- * executable alive. On a CUDA device `stream`, a CUstream of it, waits for the run; NULL: whoever reads waits as for the
- * run. The deleter then waits for all work on the device, since it cannot know who still reads. The host's stream, where
- * the session works in one, outlives the tensor. Errors: OUT_OF_RANGE for `index`; FAILED_PRECONDITION where no run
- * provided the output, or it is taken. */
+ * executable alive. On a CUDA device `stream`, a CUstream of it, waits for the run; NULL: whoever reads waits as for
+ * the run. The deleter then waits for all work on the device, since it cannot know who still reads. The host's stream,
+ * where the session works in one, outlives the tensor. Errors: OUT_OF_RANGE for `index`; FAILED_PRECONDITION where no
+ * run provided the output, or it is taken. */
 TAILOR_API tailor_status* tailor_session_take_output(tailor_session* session, size_t index, void* stream,
                                                      struct DLManagedTensor** out);
 TAILOR_API tailor_status* tailor_session_take_output_versioned(tailor_session* session, size_t index, void* stream,

@@ -9,7 +9,7 @@ _LEGACY_STREAM = 1  # CU_STREAM_LEGACY, in DLPack's numbers too
 class DeviceArray:
     """An array in a GPU's memory, with __cuda_array_interface__. One that a session gave is valid until its next run.
 
-    give: of an output, how its memory leaves the session: (stream, versioned) -> capsule. Then it has __dlpack__, once."""
+    give: of an output, how its memory leaves the session: (stream, versioned) -> capsule. Then it has __dlpack__."""
 
     def __init__(self, address, shape, dtype, strides=None, writeable=True, owner=None, ordinal=0, give=None):
         self.address, self.shape, self.dtype = address, tuple(shape), numpy.dtype(dtype)

@@ -33,9 +33,13 @@ struct LoweredKernel {
   std::vector<Fault> faults;
 };
 
-// Lowers one group (codegen/lower_group.cc). A scatter that is done `in_place` updates the memory of its operand.
+struct LowerGroupOptions {
+  bool in_place = false;  // a scatter updates the memory of its operand
+  bool pairs = true;      // panels of bf16 hold pairs (kPairPanels16), else kPanels16
+};
+// Lowers one group (codegen/lower_group.cc).
 absl::StatusOr<std::vector<LoweredKernel>> LowerGroup(const Graph& graph, const ShapeFacts& facts,
-                                                      const FusionPlan& plan, int group, bool in_place = false);
+                                                      const FusionPlan& plan, int group, LowerGroupOptions options);
 // Copies `from` to intermediate number `packed`.
 LoweredKernel LowerCopy(const Graph& graph, const ShapeFacts& facts, Value from, int packed);
 

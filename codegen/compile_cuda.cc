@@ -89,8 +89,8 @@ std::vector<DeviceKernel> DescribeKernels(const LoweredProgram& program, const B
   for (size_t i = 0; i < program.kernels.size(); ++i) {
     const int slots = ArgumentSlots(program.kernels[i]);
     for (size_t v = 0; v < build.schedules[i].versions.size(); ++v) {
-      kernels.push_back(
-          {absl::StrCat(build.kernels[i].symbol, "_v", v), build.schedules[i].versions[v].threads, slots});
+      const CudaVersion& version = build.schedules[i].versions[v];
+      kernels.push_back({absl::StrCat(build.kernels[i].symbol, "_v", v), version.threads, slots, version.maps});
     }
   }
   return kernels;

@@ -61,6 +61,7 @@ class GraphLowering {
 
   absl::StatusOr<LoweredProgram> Run(const Graph& graph, const LowerOptions& options) {
     tables_.offer_products = options.offer_products;
+    tables_.pairs = traits_.warp_size == 1;  // warps multiply panels as they are
     TAILOR_RETURN_IF_ERROR(Lower(graph, {.donated = options.donated}).status());
     NumberChecksAndLaunches();
     return std::move(tables_.program);

@@ -20,9 +20,10 @@ DType AccumulatorOf(DType dtype) { return dtype == DType::kF16 || dtype == DType
 
 class GroupLowering {
  public:
-  // A link of a chain keeps its rows apart from the batch.
-  GroupLowering(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group, bool link = false)
-      : graph_(graph), facts_(facts), group_(group), link_(link), values_(graph, facts, group) {}
+  // A link of a chain keeps its rows apart from the batch. `pairs` as in LowerGroupOptions.
+  GroupLowering(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group, bool link = false,
+                bool pairs = true)
+      : graph_(graph), facts_(facts), group_(group), link_(link), pairs_(pairs), values_(graph, facts, group) {}
 
   LoweredKernel Copy(Value from, int packed) {
     ValueLowering values = CopyKernel(graph_, facts_, group_, from, packed);
@@ -407,7 +408,7 @@ class GroupLowering {
                                          {.packed = 0,
                                           .dtype = graph_.type(rhs).dtype,
                                           .shape = kernels_.back().operands.back().shape,
-                                          .layout = PanelLayout(graph_.type(rhs).dtype)});
+                                          .layout = Layout(graph_.type(rhs).dtype)});
     Index index = BatchIndex(shape);
     index.push_back(values_.Axis(k));
     index.push_back(values_.Axis(n));
@@ -438,7 +439,7 @@ class GroupLowering {
                                          {.value = source.value,
                                           .dtype = source.dtype,
                                           .shape = source.shape,
-                                          .layout = PanelLayout(source.dtype),
+                                          .layout = Layout(source.dtype),
                                           .transpose = !straight});
     return values_.plan.Add({.kind = ExprKind::kLoad, .dtype = load.dtype, .ref = buffer, .args = index});
   }
@@ -448,7 +449,7 @@ class GroupLowering {
   LoweredKernel PackKernel(Value rhs, const Shape& batch, const DimExpr& depth, const DimExpr& columns,
                            bool transposed) {
     ValueLowering pack(graph_, facts_, group_);
-    const bool pairs = PanelLayout(graph_.type(rhs).dtype) == ConstantLayout::kPairPanels16;
+    const bool pairs = Layout(graph_.type(rhs).dtype) == ConstantLayout::kPairPanels16;
     const DType stored = pairs ? DType::kU32 : graph_.type(rhs).dtype;
     Shape physical = batch;
     physical.push_back(DimExpr::CeilDiv(columns, kPanelColumns));
@@ -510,10 +511,13 @@ class GroupLowering {
     return values.Op(OpKind::kOr, DType::kU32, {word(low), upper});
   }
 
+  ConstantLayout Layout(DType dtype) const { return pairs_ ? PanelLayout(dtype) : ConstantLayout::kPanels16; }
+
   const Graph& graph_;
   const ShapeFacts& facts_;
   const FusionGroup& group_;
   const bool link_;
+  const bool pairs_;  // LowerGroupOptions
   ValueLowering values_;
   std::vector<LoweredKernel> kernels_;
   std::vector<int> tile_axes_;
@@ -533,11 +537,11 @@ std::string NameOf(const Graph& graph, const FusionGroup& group, int number) {
 }  // namespace
 
 absl::StatusOr<std::vector<LoweredKernel>> LowerGroup(const Graph& graph, const ShapeFacts& facts,
-                                                      const FusionPlan& plan, int group, bool in_place) {
+                                                      const FusionPlan& plan, int group, LowerGroupOptions options) {
   const bool link = std::any_of(plan.chains.begin(), plan.chains.end(), [&](const std::vector<int>& chain) {
     return std::count(chain.begin(), chain.end(), group) != 0;
   });
-  auto kernels = GroupLowering(graph, facts, plan.groups[group], link).Run(in_place);
+  auto kernels = GroupLowering(graph, facts, plan.groups[group], link, options.pairs).Run(options.in_place);
   if (!kernels.ok()) return kernels.status();
   for (LoweredKernel& kernel : *kernels) kernel.plan.name = NameOf(graph, plan.groups[group], group);
   const bool scatter = plan.groups[group].kind == GroupKind::kScatter;

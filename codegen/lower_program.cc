@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/chain/chain_kernels.h"
+#include "codegen/gemm/panels.h"
 #include "codegen/offered_product.h"
 #include "codegen/reuse_blocks.h"
 #include "fusion/fusion_context.h"
@@ -211,7 +212,8 @@ class ProgramLowering {
 
   absl::Status AddKernels(int g) {
     const bool in_place = plan_.groups[g].kind == GroupKind::kScatter && InPlace(plan_.groups[g].dominant);
-    TAILOR_ASSIGN_OR_RETURN(auto kernels, LowerGroup(graph_, facts_, plan_, g, in_place));
+    TAILOR_ASSIGN_OR_RETURN(auto kernels,
+                            LowerGroup(graph_, facts_, plan_, g, {.in_place = in_place, .pairs = tables_.pairs}));
     packed_.clear();  // packed blocks belong to one group
     if (tables_.offer_products && plan_.groups[g].kind == GroupKind::kContraction) {
       const std::optional<OfferedProduct> offered = OfferProduct(graph_, facts_, plan_.groups[g], kernels);
@@ -234,7 +236,7 @@ class ProgramLowering {
     std::vector<LoweredKernel> loops;
     const FusionPlan after{.groups = GroupsAfterProduct(graph_, plan_.groups[g])};
     for (int i = 0; i < static_cast<int>(after.groups.size()); ++i) {
-      TAILOR_ASSIGN_OR_RETURN(auto lowered, LowerGroup(graph_, facts_, after, i));
+      TAILOR_ASSIGN_OR_RETURN(auto lowered, LowerGroup(graph_, facts_, after, i, {.pairs = tables_.pairs}));
       std::move(lowered.begin(), lowered.end(), std::back_inserter(loops));
     }
     if (loops.size() == 1) ShareMemory(offered.out.value, loops[0]);
@@ -276,7 +278,7 @@ class ProgramLowering {
     packed_.clear();
     std::vector<LoweredKernel> links;
     for (size_t link = 0; link < chain.size(); ++link) {
-      TAILOR_ASSIGN_OR_RETURN(auto kernels, LowerGroup(graph_, facts_, plan_, chain[link]));
+      TAILOR_ASSIGN_OR_RETURN(auto kernels, LowerGroup(graph_, facts_, plan_, chain[link], {.pairs = tables_.pairs}));
       for (LoweredKernel& kernel : kernels) {
         for (LoweredKernel::Operand& operand : kernel.operands) {
           if (operand.packed >= 0) operand.packed = static_cast<int>(link);
@@ -292,8 +294,11 @@ class ProgramLowering {
 
   int ConstantBuffer(const LoweredKernel::Operand& operand) {
     const Node& node = graph_.node(operand.value.node);
+    // Artifacts hold panels in one layout; a device that reads another makes it.
+    const bool panels = operand.layout != ConstantLayout::kRowMajor;
     LoweredProgram::Constant constant{node.string("name"), graph_.type(operand.value),
-                                      graph_.constant_data(operand.value.node), operand.layout, operand.transpose};
+                                      graph_.constant_data(operand.value.node),
+                                      panels ? PanelLayout(operand.dtype) : operand.layout, operand.transpose};
     auto& constants = tables_.program.constants;
     const auto same = [&](const LoweredProgram::Constant& other) {
       return other.data.data == constant.data.data && other.type == constant.type && other.layout == constant.layout &&

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "codegen/gemm/cost_profile.h"
+#include "codegen/tensor_map.h"
 #include "graph/dtype.h"
 
 namespace tailor {
@@ -48,7 +49,8 @@ enum class ConstantLayout : uint8_t {
   kRowMajor = 0,
   // A [batch..., K, N] right operand of a product as panels [batch...][ceil(N/16)][K][16], zero-padded.
   kPanels16 = 1,
-  // The same of bf16, where neighbours along K lie together: [batch...][ceil(N/16)][ceil(K/2)][16][2], zero-padded.
+  // The same of bf16, where neighbours along K lie together: [batch...][ceil(N/16)][ceil(K/2)][16][2], zero-padded. In
+  // the memory of a device such a constant is kPanels16.
   kPairPanels16 = 2,
 };
 
@@ -89,6 +91,8 @@ struct DeviceKernel {
   std::string symbol;      // "k3_v0"
   int32_t threads = 0;     // of a block; blocks are one-dimensional
   int32_t parameters = 0;  // 8-byte slots, the first ones of the argument block
+  // Each is a further parameter of kTensorMapBytes, behind those at the next multiple of kTensorMapAlignment.
+  std::vector<TensorMap> maps;
 };
 
 // Code for one kind of machine: host program and kernels in one position-independent image, but for the kernels of

@@ -37,6 +37,9 @@ Failure CudaDriver::Load(const std::string& path, CudaDriver* out) {
 #define TAILOR_CUDA_BIND(name, symbol, parameters) driver.has_graphs &= Bind(library, symbol, &driver.name);
   TAILOR_CUDA_GRAPH_FUNCTIONS(TAILOR_CUDA_BIND)
 #undef TAILOR_CUDA_BIND
+#define TAILOR_CUDA_BIND(name, symbol, parameters) Bind(library, symbol, &driver.name);
+  TAILOR_CUDA_LATER_FUNCTIONS(TAILOR_CUDA_BIND)
+#undef TAILOR_CUDA_BIND
   Bind(library, "tailor_emulator_load_ir", &driver.LoadIr);
   const Failure failed = CudaFailure(driver, driver.Init(0), "cuInit", "the CUDA driver " + path);
   if (!failed.ok()) return Absent(failed.message);

@@ -4,6 +4,7 @@
 #define TAILOR_EXEC_CUDA_DRIVER_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "exec/cuda_types.h"
@@ -83,10 +84,19 @@ namespace tailor {
   F(GraphNodeSetEnabled, "cuGraphNodeSetEnabled", (cuda::GraphExec exec, cuda::GraphNode node, unsigned is_enabled)) \
   F(GraphLaunch, "cuGraphLaunch", (cuda::GraphExec exec, cuda::Stream stream))
 
+// Others that only later drivers have; null where they are missing.
+#define TAILOR_CUDA_LATER_FUNCTIONS(F)                                                                           \
+  F(TensorMapEncodeTiled, "cuTensorMapEncodeTiled", /* CUDA 12.0 */                                              \
+    (cuda::TensorMap * map, cuda::TensorMapDataType type, uint32_t rank, void* address, const uint64_t* extents, \
+     const uint64_t* strides, const uint32_t* box, const uint32_t* element_strides,                              \
+     cuda::TensorMapInterleave interleave, cuda::TensorMapSwizzle swizzle, cuda::TensorMapL2Promotion promotion, \
+     cuda::TensorMapFill fill))
+
 struct CudaDriver {
 #define TAILOR_CUDA_MEMBER(name, symbol, parameters) cuda::Result(*name) parameters = nullptr;
   TAILOR_CUDA_FUNCTIONS(TAILOR_CUDA_MEMBER)
   TAILOR_CUDA_GRAPH_FUNCTIONS(TAILOR_CUDA_MEMBER)
+  TAILOR_CUDA_LATER_FUNCTIONS(TAILOR_CUDA_MEMBER)
 #undef TAILOR_CUDA_MEMBER
 
   // The functions of graphs: those of CUDA 11.6 are the last that are needed.

@@ -18,7 +18,8 @@ CudaGraph::CudaGraph(const CudaProgram& program)
       most_parameters_(program.most_parameters()),
       nodes_(program.variant().launches.size()),
       slots_(nodes_.size() * most_parameters_),
-      parameters_(most_parameters_) {}
+      parameters_(most_parameters_),
+      kernel_parameters_(driver_, program.variant().device_kernels) {}
 
 bool CudaGraph::Add(int32_t kernel, const int64_t* args, const LaunchGrid& grid) {
   if (count_ == nodes_.size()) return false;
@@ -47,16 +48,16 @@ bool CudaGraph::Fits() const {
          });
 }
 
-cuda::KernelNodeParams CudaGraph::ParamsOf(size_t i) {
+CudaCall CudaGraph::ReadParams(size_t i, cuda::KernelNodeParams* params) {
   const Node& node = nodes_[i];
   const CudaProgram::Kernel& kernel = program_.kernel(node.kernel);
-  for (int32_t k = 0; k < kernel.described->parameters; ++k) parameters_[k] = SlotsOf(i) + k;
-  return {kernel.function,
-          {static_cast<unsigned>(node.grid.blocks), 1, 1},
-          {static_cast<unsigned>(kernel.described->threads), 1, 1},
-          static_cast<unsigned>(node.grid.shared_bytes),
-          parameters_.data(),
-          nullptr};
+  *params = {kernel.function,
+             {static_cast<unsigned>(node.grid.blocks), 1, 1},
+             {static_cast<unsigned>(kernel.described->threads), 1, 1},
+             static_cast<unsigned>(node.grid.shared_bytes),
+             parameters_.data(),
+             nullptr};
+  return Note(i, kernel_parameters_.Point(node.kernel, SlotsOf(i), parameters_.data()), "cuTensorMapEncodeTiled");
 }
 
 CudaCall CudaGraph::Make() {
@@ -71,7 +72,8 @@ CudaCall CudaGraph::Make() {
 
 CudaCall CudaGraph::AddNode(size_t i) {
   Node& node = nodes_[i];
-  const cuda::KernelNodeParams params = ParamsOf(i);
+  cuda::KernelNodeParams params;
+  if (CudaCall read = ReadParams(i, &params); !read.ok()) return read;
   const cuda::GraphNode* before = i > 0 ? &nodes_[i - 1].node : nullptr;
   auto result = driver_.GraphAddKernelNode(&node.node, graph_, before, i > 0 ? 1 : 0, &params);
   if (result != cuda::kSuccess) return Note(i, result, "cuGraphAddKernelNode");
@@ -90,7 +92,8 @@ CudaCall CudaGraph::Patch() {
   for (size_t i = 0; i < made_; ++i) {
     Node& node = nodes_[i];
     if (i < count_ && node.stale) {
-      const cuda::KernelNodeParams params = ParamsOf(i);
+      cuda::KernelNodeParams params;
+      if (CudaCall read = ReadParams(i, &params); !read.ok()) return read;
       const auto result = driver_.GraphExecKernelNodeSetParams(exec_, node.node, &params);
       if (result != cuda::kSuccess) return Note(i, result, "cuGraphExecKernelNodeSetParams");
       node.stale = false;

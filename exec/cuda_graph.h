@@ -14,6 +14,7 @@
 #include "exec/cuda_call.h"
 #include "exec/cuda_program.h"
 #include "exec/host_abi.h"
+#include "exec/kernel_parameters.h"
 
 namespace tailor {
 
@@ -44,7 +45,8 @@ class CudaGraph {
   };
 
   int64_t* SlotsOf(size_t node) { return &slots_[node * most_parameters_]; }
-  cuda::KernelNodeParams ParamsOf(size_t node);
+  // Valid until the next call.
+  CudaCall ReadParams(size_t node, cuda::KernelNodeParams* params);
   CudaCall Note(size_t node, cuda::Result result, const char* call) const {
     return {result, call, nodes_[node].kernel, nodes_[node].grid};
   }
@@ -62,6 +64,7 @@ class CudaGraph {
   std::vector<Node> nodes_;
   std::vector<int64_t> slots_;     // parameters, most_parameters_ for each node
   std::vector<void*> parameters_;  // where those of one node lie
+  KernelParameters kernel_parameters_;
   cuda::Graph graph_ = nullptr;    // what nodes belong to
   cuda::GraphExec exec_ = nullptr;
 };

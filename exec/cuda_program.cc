@@ -1,8 +1,11 @@
 #include "exec/cuda_program.h"
 
 #include <algorithm>
+#include <cstring>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "exec/cuda_image.h"
 #include "exec/cuda_stream.h"
@@ -17,6 +20,31 @@ uint64_t Padded(uint64_t bytes) { return (bytes + kConstantAlignment - 1) / kCon
 std::string NameOf(const CudaDevice& device) {
   return "device " + std::to_string(device.info().ordinal) + " (" + device.info().name + ", " +
          NameOf(device.info().architecture) + ")";
+}
+
+// The bytes of `constant` as kernels read them: pair panels [panels][ceil(K/2)][16][2] as panels [panels][K][16].
+std::span<const std::byte> BytesOnDevice(const ProgramConstant& constant, std::vector<std::byte>* made) {
+  constexpr size_t kColumns = 16, kStep = kColumns * sizeof(uint16_t);
+  if (constant.layout != ConstantLayout::kPairPanels16) return constant.bytes;
+  const auto steps = static_cast<size_t>(constant.dims[constant.dims.size() - 2]);
+  const size_t pairs = (steps + 1) / 2, panels = pairs == 0 ? 0 : constant.bytes.size() / (pairs * 2 * kStep);
+  made->resize(panels * steps * kStep);
+  const std::byte* from = constant.bytes.data();
+  std::byte* to = made->data();
+  for (size_t panel = 0; panel < panels; ++panel) {
+    for (size_t pair = 0; pair < pairs; ++pair, from += 2 * kStep) {
+      uint16_t both[2 * kColumns], apart[2 * kColumns];
+      std::memcpy(both, from, sizeof(both));
+      for (size_t column = 0; column < kColumns; ++column) {
+        apart[column] = both[2 * column];
+        apart[kColumns + column] = both[2 * column + 1];
+      }
+      const size_t bytes = 2 * pair + 1 < steps ? 2 * kStep : kStep;
+      std::memcpy(to, apart, bytes);
+      to += bytes;
+    }
+  }
+  return *made;
 }
 
 const char* NameOf(DeviceImageKind kind) {
@@ -53,7 +81,9 @@ Failure CudaProgram::Create(const Runtime& runtime, const CudaDevice& device, co
 
 size_t CudaProgram::most_parameters() const {
   int32_t most = 0;
-  for (const DeviceKernel& kernel : variant_.device_kernels) most = std::max(most, kernel.parameters);
+  for (const DeviceKernel& kernel : variant_.device_kernels) {
+    most = std::max(most, kernel.parameters + static_cast<int32_t>(kernel.maps.size()));
+  }
   return static_cast<size_t>(most);
 }
 
@@ -110,6 +140,9 @@ Failure CudaProgram::FindKernels() {
                                        device_.info().most_shared_bytes - fixed_bytes);
     }
     if (result != cuda::kSuccess) return CudaFailure(driver, result, call, purpose);
+    if (!kernel.maps.empty() && driver.TensorMapEncodeTiled == nullptr) {
+      return {Code::kFailedPrecondition, purpose + ": the driver is older than CUDA 12.0, which makes tensor maps", ""};
+    }
     kernels_.push_back({function, &kernel});
   }
   return {};
@@ -137,12 +170,14 @@ Failure CudaProgram::UploadConstants(const Program& program) {
   auto result = cuda::kSuccess;
   uint64_t offset = 0;
   for (const ProgramConstant& constant : program.constants) {
-    const uint64_t size = constant.bytes.size();
+    std::vector<std::byte> made;  // read before the copy of it returns
+    const std::span<const std::byte> bytes_on_device = BytesOnDevice(constant, &made);
+    const uint64_t size = bytes_on_device.size();
     const cuda::Address address = memory_ + offset;
     constants_.push_back(size == 0 ? EmptyTensorData() : reinterpret_cast<const void*>(address));
-    offset += Padded(size);
+    offset += Padded(constant.bytes.size());
     if (size > 0 && result == cuda::kSuccess) {
-      result = driver.MemcpyHtoDAsync(address, constant.bytes.data(), size, stream);
+      result = driver.MemcpyHtoDAsync(address, bytes_on_device.data(), size, stream);
     }
   }
   const auto waited = driver.StreamSynchronize(stream);

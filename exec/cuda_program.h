@@ -32,7 +32,7 @@ class CudaProgram : public DeviceProgram {
   const CudaDevice& device() const { return device_; }
   const Variant& variant() const { return variant_; }
   const Kernel& kernel(int32_t number) const { return kernels_[number]; }
-  size_t most_parameters() const;  // that any kernel has
+  size_t most_parameters() const;  // that any kernel has, its tensor maps among them
 
   int32_t ordinal() const override { return device_.info().ordinal; }
   const void* const* constants() const override { return constants_.data(); }

@@ -17,6 +17,7 @@ CudaStream::CudaStream(const CudaProgram& program)
       driver_(device_.driver()),
       memory_{[](void* self, size_t bytes, size_t) { return static_cast<CudaStream*>(self)->Allocate(bytes); },
               [](void* self, void* data, size_t) { static_cast<CudaStream*>(self)->Deallocate(data); }, this},
+      kernel_parameters_(driver_, program.variant().device_kernels),
       parameters_(program.most_parameters()) {}
 
 Failure CudaStream::Create(const CudaProgram& program, const StreamOptions& options,
@@ -159,20 +160,24 @@ bool CudaStream::Launch(int32_t number, const int64_t* args, const LaunchGrid& g
     return graph_->Add(number, args, grid) || Note({cuda::kInvalidValue, "cuGraphAddKernelNode", number, grid});
   }
   const CudaProgram::Kernel& kernel = program_.kernel(number);
-  size_t bytes = kernel.described->parameters * sizeof(int64_t);
-  void* extra[] = {cuda::kLaunchParamBufferPointer, const_cast<int64_t*>(args), cuda::kLaunchParamBufferSize, &bytes,
+  const void* parameters = nullptr;
+  size_t bytes = 0;
+  if (grid.together != 0) return Note({LaunchTogether(number, args, grid), "cuLaunchCooperativeKernel", number, grid});
+  auto result = kernel_parameters_.Make(number, args, &parameters, &bytes);
+  if (result != cuda::kSuccess) return Note({result, "cuTensorMapEncodeTiled", number, grid});
+  void* extra[] = {cuda::kLaunchParamBufferPointer, const_cast<void*>(parameters), cuda::kLaunchParamBufferSize, &bytes,
                    cuda::kLaunchParamEnd};
-  if (grid.together != 0) return Note({LaunchTogether(kernel, args, grid), "cuLaunchCooperativeKernel", number, grid});
-  const auto result = driver_.LaunchKernel(kernel.function, static_cast<unsigned>(grid.blocks), 1, 1,
-                                           static_cast<unsigned>(kernel.described->threads), 1, 1,
-                                           static_cast<unsigned>(grid.shared_bytes), stream_, nullptr, extra);
+  result = driver_.LaunchKernel(kernel.function, static_cast<unsigned>(grid.blocks), 1, 1,
+                                static_cast<unsigned>(kernel.described->threads), 1, 1,
+                                static_cast<unsigned>(grid.shared_bytes), stream_, nullptr, extra);
   return Note({result, "cuLaunchKernel", number, grid});
 }
 
-cuda::Result CudaStream::LaunchTogether(const CudaProgram::Kernel& kernel, const int64_t* args,
-                                        const LaunchGrid& grid) {
+cuda::Result CudaStream::LaunchTogether(int32_t number, const int64_t* args, const LaunchGrid& grid) {
   // The driver takes parameters one by one here.
-  for (int32_t i = 0; i < kernel.described->parameters; ++i) parameters_[i] = const_cast<int64_t*>(&args[i]);
+  const auto result = kernel_parameters_.Point(number, args, parameters_.data());
+  if (result != cuda::kSuccess) return result;
+  const CudaProgram::Kernel& kernel = program_.kernel(number);
   return driver_.LaunchCooperativeKernel(kernel.function, static_cast<unsigned>(grid.blocks), 1, 1,
                                          static_cast<unsigned>(kernel.described->threads), 1, 1,
                                          static_cast<unsigned>(grid.shared_bytes), stream_, parameters_.data());

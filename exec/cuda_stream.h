@@ -10,6 +10,7 @@
 #include "exec/cuda_graph.h"
 #include "exec/cuda_program.h"
 #include "exec/device.h"
+#include "exec/kernel_parameters.h"
 
 namespace tailor {
 
@@ -49,7 +50,7 @@ class CudaStream : public DeviceStream {
   Failure MakeMemo();
   bool Check(cuda::Result result, const char* call) { return Note({result, call, -1, {}}); }
   bool Note(const CudaCall& call);
-  cuda::Result LaunchTogether(const CudaProgram::Kernel& kernel, const int64_t* args, const LaunchGrid& grid);
+  cuda::Result LaunchTogether(int32_t kernel, const int64_t* args, const LaunchGrid& grid);
   std::string DescribeLaunch() const;
   void* Allocate(size_t bytes);
   void Deallocate(void* data);
@@ -61,6 +62,7 @@ class CudaStream : public DeviceStream {
   bool own_ = false;
   int64_t* memo_ = nullptr;
   const Allocator memory_;
+  KernelParameters kernel_parameters_;
   std::vector<void*> parameters_;     // of a cooperative launch; as many as any kernel has
   std::unique_ptr<CudaGraph> graph_;  // null: launches go to the driver one by one
   CudaCall failed_;                   // the first

@@ -85,6 +85,33 @@ struct KernelNodeParams {  // CUDA_KERNEL_NODE_PARAMS_v1
   void** extra;
 };
 
+// CUtensorMap: opaque, made by the driver.
+struct alignas(64) TensorMap {
+  std::byte bytes[128];
+};
+
+enum TensorMapDataType : int {
+  kTensorUint16 = 1,
+};
+
+enum TensorMapInterleave : int {
+  kInterleaveNone = 0,
+};
+
+enum TensorMapSwizzle : int {
+  kSwizzle32Bytes = 1,
+  kSwizzle64Bytes = 2,
+  kSwizzle128Bytes = 3,
+};
+
+enum TensorMapL2Promotion : int {
+  kL2Promotion256Bytes = 3,
+};
+
+enum TensorMapFill : int {
+  kFillZeros = 0,
+};
+
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr unsigned kHostAllocPortable = 1;

@@ -21,8 +21,9 @@ struct TargetTraits {
   int64_t regional_bytes = 512 << 10;  // scratch that stays in cache (CPU: L2) or on chip (GPU: shared memory)
   bool grid_barrier = false;           // global stitching inside one launch
   int64_t launch_cost_ns = 30;
-  bool row_blocks = true;  // a worker may run several kernels on rows that stay in its cache
-  int warp_size = 1;       // GPU: lanes that run in lockstep; CPU: 1
+  bool row_blocks = true;           // a worker may run several kernels on rows that stay in its cache
+  int warp_size = 1;                // GPU: lanes that run in lockstep; CPU: 1
+  bool warpgroup_products = false;  // GPU: warpgroups multiply matrices that lie in shared memory
 };
 
 }  // namespace tailor

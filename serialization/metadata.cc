@@ -2,6 +2,8 @@
 
 #include <flatbuffers/flatbuffers.h>
 
+#include <algorithm>
+
 #include "artifact_generated.h"
 #include "serialization/layout.h"
 
@@ -64,11 +66,25 @@ Offset<flatbuffers::Vector<Offset<fbs::DeviceImage>>> Encode(FlatBufferBuilder& 
   return b.CreateVector(encoded);
 }
 
+Offset<flatbuffers::Vector<Offset<fbs::TensorMap>>> Encode(FlatBufferBuilder& b, const std::vector<TensorMap>& maps) {
+  if (maps.empty()) return 0;
+  Offsets<fbs::TensorMap> encoded;
+  for (const TensorMap& map : maps) {
+    std::vector<fbs::TensorMapFactor> factors;
+    for (const TensorMapFactor& f : map.factors) factors.emplace_back(f.dim, f.slot, f.number);
+    const auto box = b.CreateVector(map.box.data(), map.box.size());
+    encoded.push_back(fbs::CreateTensorMap(b, map.address, b.CreateVectorOfStructs(factors), box, map.swizzle_bytes));
+  }
+  return b.CreateVector(encoded);
+}
+
 Offset<flatbuffers::Vector<Offset<fbs::DeviceKernel>>> Encode(FlatBufferBuilder& b,
                                                               const std::vector<DeviceKernel>& kernels) {
   Offsets<fbs::DeviceKernel> encoded;
   for (const DeviceKernel& kernel : kernels) {
-    encoded.push_back(fbs::CreateDeviceKernelDirect(b, kernel.symbol.c_str(), kernel.threads, kernel.parameters));
+    const auto maps = Encode(b, kernel.maps);
+    encoded.push_back(
+        fbs::CreateDeviceKernel(b, b.CreateString(kernel.symbol), kernel.threads, kernel.parameters, maps));
   }
   return b.CreateVector(encoded);
 }
@@ -151,6 +167,18 @@ bool Decode(const fbs::CostProfile& from, CostProfile* to) {
   return true;
 }
 
+// A box of another rank becomes one that the validator refuses.
+TensorMap Decode(const fbs::TensorMap& from) {
+  TensorMap map{.address = from.address(), .box = {}, .swizzle_bytes = from.swizzle_bytes()};
+  if (from.factors() != nullptr) {
+    for (const fbs::TensorMapFactor* f : *from.factors()) map.factors.push_back({f->dim(), f->slot(), f->number()});
+  }
+  if (from.box() != nullptr && from.box()->size() == map.box.size()) {
+    std::copy(from.box()->begin(), from.box()->end(), map.box.begin());
+  }
+  return map;
+}
+
 Variant Decode(const fbs::Variant& from) {
   Variant v;
   v.target = from.target()->str();
@@ -173,7 +201,9 @@ Variant Decode(const fbs::Variant& from) {
     v.outputs_apart.assign(from.outputs_apart()->begin(), from.outputs_apart()->end());
   if (from.device_kernels() == nullptr) return v;
   for (const fbs::DeviceKernel* kernel : *from.device_kernels()) {
-    v.device_kernels.push_back({kernel->symbol()->str(), kernel->threads(), kernel->parameters()});
+    v.device_kernels.push_back({kernel->symbol()->str(), kernel->threads(), kernel->parameters(), {}});
+    if (kernel->maps() == nullptr) continue;
+    for (const fbs::TensorMap* map : *kernel->maps()) v.device_kernels.back().maps.push_back(Decode(*map));
   }
   return v;
 }

@@ -13,7 +13,8 @@ namespace {
 
 constexpr int32_t kMaxBlockThreads = 1024;
 constexpr int32_t kMaxParameters = 4095;  // the driver takes 32764 bytes
-constexpr uint64_t kFaultWords = 4;       // of a fault record
+constexpr size_t kMaxTensorMaps = 8;
+constexpr uint64_t kFaultWords = 4;  // of a fault record
 
 // Collects the first problem; once there is one, every later check is a no-op.
 class Checker {
@@ -134,6 +135,18 @@ void CheckOutputsApart(const Program& program, const Variant& variant, Checker* 
   }
 }
 
+void CheckTensorMap(const TensorMap& map, int32_t parameters, Checker* c) {
+  constexpr int32_t kMostBox = 256;
+  bool sound = map.address >= 0 && map.address < parameters;
+  for (const TensorMapFactor& factor : map.factors) {
+    sound &= factor.dim >= 0 && factor.dim < kTensorMapRank && factor.number >= 1;
+    sound &= factor.slot >= -1 && factor.slot < parameters;
+  }
+  for (int32_t extent : map.box) sound &= extent >= 1 && extent <= kMostBox;
+  sound &= map.swizzle_bytes == 32 || map.swizzle_bytes == 64 || map.swizzle_bytes == 128;
+  c->Require(sound, "a device kernel has a malformed tensor map");
+}
+
 void CheckDevice(const Variant& variant, Checker* c) {
   for (const DeviceImage& image : variant.device_images) CheckDeviceImage(image, c);
   c->Require(variant.device_kernels.empty() || !variant.device_images.empty(), "its device kernels have no image");
@@ -144,6 +157,8 @@ void CheckDevice(const Variant& variant, Checker* c) {
                "a device kernel's threads are not 1 to 1024");
     c->Require(kernel.parameters >= 0 && kernel.parameters <= kMaxParameters,
                "a device kernel's parameters are not 0 to 4095");
+    c->Require(kernel.maps.size() <= kMaxTensorMaps, "a device kernel has more than 8 tensor maps");
+    for (const TensorMap& map : kernel.maps) CheckTensorMap(map, kernel.parameters, c);
   }
   c->Require(!variant.reads_back || !variant.device_images.empty(), "it reads back, but has no device image");
   if (variant.fault_word == -1) return;

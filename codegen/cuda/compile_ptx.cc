@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/cuda/inline_divisions.h"
 #include "codegen/cuda/lower_device_intrinsics.h"
 #include "codegen/module_passes.h"
 #include "graph/status_macros.h"
@@ -52,6 +53,7 @@ absl::StatusOr<std::string> CompileToPtx(std::unique_ptr<llvm::Module> module, c
   RunPasses(*module, *machine, [](llvm::PassBuilder& builder) {
     return builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
   });
+  InlineDivisions(*module);
   TAILOR_RETURN_IF_ERROR(LowerDeviceIntrinsics(*module));
   TAILOR_RETURN_IF_ERROR(VerifyModule(*module));
   llvm::SmallString<0> ptx;

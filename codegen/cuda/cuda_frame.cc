@@ -37,10 +37,29 @@ std::vector<Parameter> ParametersOf(llvm::IRBuilderBase& b, const KernelPlan& pl
   return parameters;
 }
 
+// The last parameters are maps: objects whose addresses are taken where they lie, among the parameters.
+void AddMaps(llvm::IRBuilderBase& b, const CudaVersion& version, llvm::Function* kernel) {
+  if (version.maps.empty()) return;
+  llvm::LLVMContext& context = b.getContext();
+  std::vector<llvm::Metadata*> numbers;
+  const auto first = static_cast<unsigned>(kernel->arg_size() - version.maps.size());
+  for (unsigned i = first; i < kernel->arg_size(); ++i) {
+    kernel->getArg(i)->setName("map" + std::to_string(i - first));
+    auto* bytes = llvm::ArrayType::get(b.getInt8Ty(), kTensorMapBytes);
+    kernel->addParamAttr(i, llvm::Attribute::getWithByValType(context, bytes));
+    kernel->addParamAttr(i, llvm::Attribute::getWithAlignment(context, llvm::Align(kTensorMapAlignment)));
+    numbers.push_back(llvm::ConstantAsMetadata::get(b.getInt32(i + 1)));
+  }
+  llvm::Metadata* constant[] = {llvm::ValueAsMetadata::get(kernel), llvm::MDString::get(context, "grid_constant"),
+                                llvm::MDNode::get(context, numbers)};
+  kernel->getParent()->getOrInsertNamedMetadata("nvvm.annotations")->addOperand(llvm::MDNode::get(context, constant));
+}
+
 llvm::Function* DeclareKernel(llvm::IRBuilderBase& b, llvm::Module& module, const std::vector<Parameter>& parameters,
                               const CudaVersion& version, llvm::StringRef name) {
   std::vector<llvm::Type*> types;
   for (const Parameter& p : parameters) types.push_back(p.type);
+  types.insert(types.end(), version.maps.size(), b.getPtrTy());
   auto* kernel = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), types, false),
                                         llvm::GlobalValue::ExternalLinkage, name, module);
   kernel->setCallingConv(llvm::CallingConv::PTX_Kernel);
@@ -59,6 +78,7 @@ llvm::Function* DeclareKernel(llvm::IRBuilderBase& b, llvm::Module& module, cons
   };
   annotate("maxntidx", version.threads);
   if (version.resident_blocks > 0) annotate("minctasm", version.resident_blocks);
+  AddMaps(b, version, kernel);
   return kernel;
 }
 

@@ -23,13 +23,18 @@ CudaTarget MakeTarget(const char* name, int ptx_version, int64_t shared_bytes) {
   return target;
 }
 
+CudaTarget WithWarpgroups(CudaTarget target) {
+  target.traits.warpgroup_products = true;
+  return target;
+}
+
 }  // namespace
 
 absl::StatusOr<CudaTarget> FindCudaTarget(absl::string_view name) {
   if (name == "sm_80") return MakeTarget("sm_80", 70, kSharedOfAll);
   if (name == "sm_90") return MakeTarget("sm_90", 78, kSharedOfAll);
-  if (name == "sm_90a") return MakeTarget("sm_90a", 80, kSharedOf90);
-  if (name == "simt") return MakeTarget("simt", 0, kSharedOf90);
+  if (name == "sm_90a") return WithWarpgroups(MakeTarget("sm_90a", 80, kSharedOf90));
+  if (name == "simt") return WithWarpgroups(MakeTarget("simt", 0, kSharedOf90));
   return absl::InvalidArgumentError(
       absl::StrCat("unknown GPU target \"", name, "\"; known are sm_80, sm_90, sm_90a, simt"));
 }

@@ -78,7 +78,7 @@ Value* EmitShuffleIndex(llvm::IRBuilderBase& b, Value* value, Value* lane) {
 Value* EmitSharedMemory(llvm::IRBuilderBase& b) {
   llvm::Function* function = Declare(b, "shared_memory", b.getPtrTy(kSharedSpace), {}, llvm::MemoryEffects::none());
   function->addFnAttr(Attribute::Speculatable);
-  function->addRetAttr(Attribute::getWithAlignment(b.getContext(), llvm::Align(16)));
+  function->addRetAttr(Attribute::getWithAlignment(b.getContext(), llvm::Align(kSharedAlignment)));
   return b.CreateCall(function, {}, "shared");
 }
 

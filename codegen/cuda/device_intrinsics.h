@@ -9,7 +9,7 @@
 //   T shuffle_xor.<T>(T value, i32 mask)                   the value of lane (own lane ^ mask) of the warp
 //   T shuffle_down.<T>(T value, i32 distance)              of lane (own lane + distance), the own one behind the last
 //   T shuffle_idx.<T>(T value, i32 lane)                   of lane `lane` % 32
-//   ptr addrspace(3) shared_memory()                       the block's dynamic shared memory, 16-byte aligned
+//   ptr addrspace(3) shared_memory()                       the block's dynamic shared memory, 1024-byte aligned
 //
 // Those that are one instruction each are in device_op_table.h.
 #ifndef TAILOR_CODEGEN_CUDA_DEVICE_INTRINSICS_H_
@@ -23,6 +23,7 @@ namespace tailor::device {
 inline constexpr llvm::StringLiteral kPrefix = "tailor.device.";
 inline constexpr int kMaxThreads = 1024;
 inline constexpr unsigned kGlobalSpace = 1;
+inline constexpr unsigned kSharedAlignment = 1024;  // where 128-byte swizzles of copies and products begin anew
 inline constexpr unsigned kSharedSpace = 3;
 
 // Each emits one call where `b` stands and declares the function in its module.

@@ -3,7 +3,7 @@
 //   ROW(id, name, results, parameters, effects, form)
 //
 // `results` and `parameters` are one letter a value: r i32, l i64, f float, p i1, s a pointer to shared memory, g one
-// to global memory, n an i32 constant. `effects` is a function of device_ops.cc, `form` one of
+// to global memory, m a generic one, n an i32 constant. `effects` is a function of device_ops.cc, `form` one of
 // lower_device_intrinsics.cc, where alone it is expanded. Semantics are those of the PTX ISA's instructions.
 // For sm_80 and later:
 //
@@ -31,7 +31,7 @@
 //   fence_mbarrier_init()            makes the thread's initialisations visible to copies
 //   fence_async_proxy()              makes the thread's stores to shared memory visible to copies and wgmma
 //   bulk_copy(to, from, bytes, mbarrier)   starts to copy; the bytes count for the mbarrier; all 16-byte aligned
-//   tensor_load_Nd(to, map, mbarrier, c0, ...)   the box of `map` at (..., c0), zeros outside the tensor
+//   tensor_load_Nd(to, map, mbarrier, c0, ...)   the box of the tensor map at `map` at (..., c0), zeros outside
 //   registers_up(n), registers_down(n)   of each thread of the warpgroup
 //   named_barrier(id, n)             of n threads, whole warps; orders memory among them
 //   wgmma_fence()                    before the first product of registers that other instructions wrote
@@ -79,8 +79,8 @@
   ROW(FenceMbarrierInit,     fence_mbarrier_init,      "",          "",               Memory,     Ptx("fence.mbarrier_init.release.cluster;"))                                                    \
   ROW(FenceAsyncProxy,       fence_async_proxy,        "",          "",               Memory,     Ptx("fence.proxy.async.shared::cta;"))                                                          \
   ROW(BulkCopy,              bulk_copy,                "",          "sgrs",           Memory,     Ptx("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1], $2, [$3];")) \
-  ROW(TensorLoad2d,          tensor_load_2d,           "",          "sgsrr",          Memory,     TensorLoad("2d", "$3, $4"))                                                                     \
-  ROW(TensorLoad3d,          tensor_load_3d,           "",          "sgsrrr",         Memory,     TensorLoad("3d", "$3, $4, $5"))                                                                 \
+  ROW(TensorLoad2d,          tensor_load_2d,           "",          "smsrr",          Memory,     TensorLoad("2d", "$3, $4"))                                                                     \
+  ROW(TensorLoad3d,          tensor_load_3d,           "",          "smsrrr",         Memory,     TensorLoad("3d", "$3, $4, $5"))                                                                 \
   ROW(RegistersUp,           registers_up,             "",          "n",              WarpOrders, Instruction(nvvm_setmaxnreg_inc_sync_aligned_u32))                                              \
   ROW(RegistersDown,         registers_down,           "",          "n",              WarpOrders, Instruction(nvvm_setmaxnreg_dec_sync_aligned_u32))                                              \
   ROW(NamedBarrier,          named_barrier,            "",          "rr",             WarpOrders, Ptx("barrier.sync $0, $1;"))                                                                    \

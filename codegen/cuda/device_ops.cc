@@ -82,6 +82,8 @@ llvm::Type* TypeOf(llvm::LLVMContext& context, char letter) {
       return llvm::Type::getFloatTy(context);
     case 'g':
       return llvm::PointerType::get(context, kGlobalSpace);
+    case 'm':
+      return llvm::PointerType::get(context, 0);
     case 'l':
       return llvm::Type::getInt64Ty(context);
     case 'p':

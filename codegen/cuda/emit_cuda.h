@@ -17,7 +17,8 @@ namespace tailor {
 absl::StatusOr<CudaSchedule> ScheduleOnCuda(const KernelPlan& plan, const TargetTraits& traits);
 
 // Adds one `ptx_kernel void @<name>_v<i>` per version of `schedule`, which is the plan's own, to `module`. Kernels are
-// in terms of the device intrinsics (device_intrinsics.h); their parameters are the slots of the plan's argument block.
+// in terms of the device intrinsics (device_intrinsics.h); their parameters are the slots of the plan's argument block,
+// then the version's tensor maps.
 absl::Status EmitOnCuda(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name,
                         llvm::Module& module);
 

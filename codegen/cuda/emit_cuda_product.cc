@@ -9,12 +9,14 @@
 #include "codegen/cuda/panel_stream_loop.h"
 #include "codegen/cuda/product_epilogue.h"
 #include "codegen/cuda/product_frame.h"
+#include "codegen/cuda/warpgroup_product.h"
 #include "codegen/gemm/contraction.h"
 #include "graph/status_macros.h"
 
 namespace tailor {
 namespace {
 
+// Null for a product on warpgroups, whose threads are not all in one loop.
 std::unique_ptr<ProductLoop> MakeLoop(ProductFrame& product) {
   switch (product.tile().kind) {
     case ProductTile::Kind::kMultiplyAdd:
@@ -25,6 +27,8 @@ std::unique_ptr<ProductLoop> MakeLoop(ProductFrame& product) {
       return std::make_unique<PanelStreamLoop>(product);
     case ProductTile::Kind::kMatrixStream:
       return std::make_unique<MatrixStreamLoop>(product);
+    case ProductTile::Kind::kWarpgroup:
+      break;
   }
   return nullptr;
 }
@@ -34,9 +38,12 @@ void EmitVersion(KernelPlan plan, const Contraction& contraction, const CudaVers
                  llvm::Module& module) {
   llvm::IRBuilder<> b(module.getContext());
   ProductFrame product(b, module, plan, contraction, TypesOf(plan, contraction), version, name);
-  const std::unique_ptr<ProductLoop> loop = MakeLoop(product);
-  loop->Emit();
-  EmitProductEpilogue(product, [&](llvm::Value* first) { loop->EmitStage(first); });
+  if (const std::unique_ptr<ProductLoop> loop = MakeLoop(product)) {
+    loop->Emit();
+    EmitProductEpilogue(product, [&](llvm::Value* first) { loop->EmitStage(first); });
+  } else {
+    EmitWarpgroupProduct(product);
+  }
   b.CreateRetVoid();
 }
 

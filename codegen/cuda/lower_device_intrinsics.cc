@@ -178,7 +178,7 @@ llvm::GlobalVariable* DynamicSharedMemory(llvm::Module& module) {
   auto* type = llvm::ArrayType::get(llvm::Type::getInt8Ty(module.getContext()), 0);
   auto* shared = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::ExternalLinkage, nullptr, kName,
                                           nullptr, llvm::GlobalValue::NotThreadLocal, device::kSharedSpace);
-  shared->setAlignment(llvm::Align(16));
+  shared->setAlignment(llvm::Align(device::kSharedAlignment));
   return shared;
 }
 

@@ -23,12 +23,7 @@ constexpr int kLanes = 32;
 }  // namespace
 
 MatrixLoop::MatrixLoop(ProductFrame& product)
-    : product_(product),
-      b_(product.b()),
-      tile_(product.tile()),
-      pairs_(product.types().operand == DType::kBF16),
-      left_(product),
-      right_(product) {
+    : product_(product), b_(product.b()), tile_(product.tile()), left_(product), right_(product) {
   Value* thread = product.thread();
   Value* warp = b_.CreateLShr(thread, 5, "warp");
   lane_ = b_.CreateAnd(thread, kLanes - 1, "lane");
@@ -122,13 +117,11 @@ void MatrixLoop::EmitGatherLeft(Value* k, Value* stage) {
   SetUnroll(latch, 4);
 }
 
-// A panel's part is 2 * depth chunks that lie side by side. A row of pairs is four of them, of which words 4 t to 4 t +
-// 3 are columns; two rows fill all banks, so in every second two rows halves change places. A row of halves is two
-// chunks, four rows fill all banks, and halves change places in every second four.
+// A panel's part is 2 * depth chunks that lie side by side, two a step of K. Four steps fill all banks, so in every
+// second four the two halves change places.
 Value* MatrixLoop::RightPlace(Value* chunk) {
-  const int row_chunks = pairs_ ? 4 : 2;
   Value* second = b_.CreateAnd(b_.CreateUDiv(chunk, I32(8)), 1, "second.half");
-  return b_.CreateXor(chunk, b_.CreateMul(second, I32(row_chunks / 2)), "place");
+  return b_.CreateXor(chunk, second, "place");
 }
 
 void MatrixLoop::EmitCopyRight(Value* k, Value* stage) {
@@ -172,29 +165,14 @@ std::vector<Value*> MatrixLoop::EmitLeftFragments(Value* stage, int depth) {
   return fragments;
 }
 
-// Four registers: for each half of the panel's columns and each eight steps of K, the two steps that the lane has. A
-// word of a pair panel is such a register as it is; there the halves are the even and the odd columns, which lie side
-// by side. Else ldmatrix makes the pairs: lane l has the address of step l % 8, plus 8 where l >= 16, at columns 8 to
-// 15 where l / 8 is odd.
+// Four registers: for each half of the panel's columns and each eight steps of K, the two steps that the lane has.
+// ldmatrix makes the pairs: lane l has the address of step l % 8, plus 8 where l >= 16, at columns 8 to 15 where l / 8
+// is odd.
 std::vector<Value*> MatrixLoop::EmitRightFragments(Value* stage, int panel, int depth) {
   const int panel_bytes = tile_.depth * 2 * kPanelColumns;
   Value* panels = b_.CreateMul(b_.CreateLShr(warp_column_, 4), I32(panel_bytes), "warp.panels");
   Value* base = b_.CreateAdd(panels, I32(LeftBytes() + panel * panel_bytes + depth * 2 * kPanelColumns));
   std::vector<Value*> fragments;
-  if (pairs_) {
-    constexpr int kRowBytes = 64;
-    Value* half = b_.CreateMul(b_.CreateLShr(member_, 1), I32(kRowBytes / 2), "second.half");
-    Value* column = b_.CreateXor(b_.CreateMul(group_, I32(8)), half, "column.bytes");
-    Value* offset = b_.CreateAdd(base, b_.CreateAdd(b_.CreateMul(member_, I32(kRowBytes)), column));
-    Value* address = Shared(stage, offset);
-    for (int row : {0, 4}) {
-      Value* at = b_.CreateConstInBoundsGEP1_32(b_.getInt8Ty(), address, row * kRowBytes, "right.fragment.address");
-      auto* words = llvm::FixedVectorType::get(b_.getInt32Ty(), 2);
-      Value* loaded = b_.CreateAlignedLoad(words, at, llvm::Align(8), "right.fragments");
-      for (unsigned i = 0; i < 2; ++i) fragments.push_back(b_.CreateExtractElement(loaded, i, "right.fragment"));
-    }
-    return fragments;
-  }
   constexpr int kRowBytes = 32;
   Value* step = b_.CreateOr(b_.CreateAnd(lane_, 7), b_.CreateAnd(b_.CreateLShr(lane_, 1), 8), "lane.step");
   Value* half = b_.CreateXor(b_.CreateLShr(lane_, 3), b_.CreateLShr(step, 2), "lane.half");
@@ -206,7 +184,7 @@ std::vector<Value*> MatrixLoop::EmitRightFragments(Value* stage, int panel, int 
 }
 
 void MatrixLoop::EmitMultiply(Value* stage) {
-  const Op multiply = pairs_ ? Op::kMmaM16N8K16Bf16 : Op::kMmaM16N8K16F16;
+  const Op multiply = product_.types().operand == DType::kBF16 ? Op::kMmaM16N8K16Bf16 : Op::kMmaM16N8K16F16;
   for (int depth = 0; depth < tile_.depth; depth += kDepth) {
     const std::vector<Value*> left = EmitLeftFragments(stage, depth);
     for (int panel = 0; panel < tile_.part_columns / kPanelColumns; ++panel) {
@@ -253,18 +231,17 @@ void MatrixLoop::Emit() {
   });
 }
 
-// Of each 8 rows the lane has two neighbours, and of each panel two columns: neighbours too where they are even and
-// odd.
+// Of each 8 rows the lane has two neighbours, and of each panel one column of each half.
 void MatrixLoop::EmitStage(Value* first) {
   Value* in_pass = b_.CreateICmpULT(b_.CreateSub(warp_row_, first), I32(tile_.pass_rows), "in.pass");
   EmitIf(b_, in_pass, "stage", [&] {
     Value* lane_row = b_.CreateAdd(b_.CreateSub(warp_row_, first), b_.CreateMul(member_, I32(2)), "lane.row");
-    Value* lane_column = b_.CreateAdd(warp_column_, b_.CreateMul(group_, I32(pairs_ ? 2 : 1)), "lane.column");
+    Value* lane_column = b_.CreateAdd(warp_column_, group_, "lane.column");
     for (int row = 0; row < tile_.part_rows / kRows; ++row) {
       for (int panel = 0; panel < tile_.part_columns / kPanelColumns; ++panel) {
         for (int i = 0; i < 4; ++i) {
           Value* at = b_.CreateAdd(lane_row, I32(row * kRows + i % 2));
-          Value* column = b_.CreateAdd(lane_column, I32(panel * kPanelColumns + i / 2 * (pairs_ ? 1 : 8)));
+          Value* column = b_.CreateAdd(lane_column, I32(panel * kPanelColumns + i / 2 * 8));
           Value* sum = b_.CreateLoad(b_.getFloatTy(), Sum(row, panel, i), "sum");
           b_.CreateAlignedStore(sum, StagedSum(product_, at, column), llvm::Align(4));
         }

@@ -53,7 +53,6 @@ class MatrixLoop : public ProductLoop {
   ProductFrame& product_;
   llvm::IRBuilderBase& b_;
   const ProductTile& tile_;
-  const bool pairs_;  // bf16, whose panels hold pairs along K
   LeftChunks left_;
   RightPanels right_;
   llvm::Value *lane_, *group_, *member_;  // i32: of the warp; lane / 4, lane % 4

@@ -20,12 +20,7 @@ constexpr int kLanePairs = 8;    // of steps that a lane has of a turn
 }  // namespace
 
 MatrixStreamLoop::MatrixStreamLoop(ProductFrame& product)
-    : product_(product),
-      b_(product.b()),
-      tile_(product.tile()),
-      pairs_(product.types().operand == DType::kBF16),
-      left_(product),
-      right_(product) {
+    : product_(product), b_(product.b()), tile_(product.tile()), left_(product), right_(product) {
   slice_ = b_.CreateLShr(product.thread(), 5, "slice");
   Value* lane = b_.CreateAnd(product.thread(), 31, "lane");
   group_ = b_.CreateLShr(lane, 2, "group");
@@ -33,8 +28,8 @@ MatrixStreamLoop::MatrixStreamLoop(ProductFrame& product)
   const auto wide = [&](Value* value) { return b_.CreateZExt(value, b_.getInt64Ty()); };
   Value* first = b_.CreateLShr(product.first_column(), 4, "panel.first");
   Value* panel = right_.Panel(b_.CreateAdd(first, wide(b_.CreateLShr(group_, 2))));
-  const int column_bytes = pairs_ ? 4 : 2;
-  Value* offset = b_.CreateMul(b_.CreateAnd(group_, 3), b_.getInt32(kLaneColumns * column_bytes), "columns.bytes");
+  constexpr int kColumnBytes = 2;
+  Value* offset = b_.CreateMul(b_.CreateAnd(group_, 3), b_.getInt32(kLaneColumns * kColumnBytes), "columns.bytes");
   address_ = b_.CreateGEP(b_.getInt8Ty(), panel, wide(offset), "panel.columns");
   for (int i = 0; i < tile_.rows; ++i) {
     sums_.push_back(b_.CreateAlloca(b_.getFloatTy(), nullptr, "sum"));
@@ -45,24 +40,21 @@ MatrixStreamLoop::MatrixStreamLoop(ProductFrame& product)
 // Words (<4 x i32>) of the lane's columns with elements k and k + 1, k even. Beyond K zeros, unless the turn is whole.
 Value* MatrixStreamLoop::EmitWords(Value* k, bool whole) {
   constexpr int kStepBytes = 2 * kPanelColumns;
-  auto* words = llvm::FixedVectorType::get(b_.getInt32Ty(), kLaneColumns);
-  const auto load = [&](llvm::Type* type, Value* at, int align) -> Value* {
+  auto* halves = llvm::FixedVectorType::get(b_.getInt16Ty(), kLaneColumns);
+  const auto load = [&](Value* at) -> Value* {
     Value* existing = at;
     if (!whole) {
-      // A pair of steps begins at an even one.
       Value* last = b_.CreateSub(product_.depth(), b_.getInt64(1));
-      if (pairs_) last = b_.CreateAnd(last, ~uint64_t{1});
       existing = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, at, last, nullptr, "k.existing");
     }
     Value* address = b_.CreateGEP(b_.getInt8Ty(), address_, b_.CreateMul(existing, b_.getInt64(kStepBytes)));
-    Value* loaded = b_.CreateAlignedLoad(type, address, llvm::Align(align), "panel");
+    Value* loaded = b_.CreateAlignedLoad(halves, address, llvm::Align(8), "panel");
     if (whole) return loaded;
     Value* inside = b_.CreateICmpSLT(at, product_.depth(), "inside");
-    return b_.CreateSelect(inside, loaded, llvm::Constant::getNullValue(type), "panel.inside");
+    return b_.CreateSelect(inside, loaded, llvm::Constant::getNullValue(halves), "panel.inside");
   };
-  if (pairs_) return load(words, k, 16);
-  auto* halves = llvm::FixedVectorType::get(b_.getInt16Ty(), kLaneColumns);
-  Value *even = load(halves, k, 8), *odd = load(halves, b_.CreateAdd(k, b_.getInt64(1)), 8);
+  Value *even = load(k), *odd = load(b_.CreateAdd(k, b_.getInt64(1)));
+  auto* words = llvm::FixedVectorType::get(b_.getInt32Ty(), kLaneColumns);
   return b_.CreateBitCast(b_.CreateShuffleVector(even, odd, {0, 4, 1, 5, 2, 6, 3, 7}), words, "words");
 }
 
@@ -93,7 +85,7 @@ std::vector<Value*> MatrixStreamLoop::EmitLeft(int row, Value* k, int pairs, boo
 // The lane's `pairs` pairs of steps from k on. Each warp product takes two of them, and of the lane's columns first the
 // even half, two words, then the other.
 void MatrixStreamLoop::EmitPairs(Value* k, int pairs, bool whole) {
-  const Op multiply = pairs_ ? Op::kMmaM16N8K16Bf16 : Op::kMmaM16N8K16F16;
+  const Op multiply = product_.types().operand == DType::kBF16 ? Op::kMmaM16N8K16Bf16 : Op::kMmaM16N8K16F16;
   std::vector<Value*> right;
   for (int pair = 0; pair < pairs; ++pair) {
     right.push_back(EmitWords(b_.CreateAdd(k, b_.getInt64(2 * pair), "k.pair"), whole));

@@ -13,7 +13,7 @@ namespace tailor {
 
 // A block has two panels, and each of its warps one slice of K, in turns of 64 steps. The order of K within a turn, and
 // of columns within the panels, is free as long as both factors have the same: it is such that a lane reads four
-// columns of a pair of steps at once, 16 bytes of a pair panel, and eight elements of a row of the left operand.
+// columns of each step of a pair, 8 bytes, and eight elements of a row of the left operand.
 //
 // Lane l, group g = l / 4, member t = l % 4, has columns 4 (g % 4), ..., + 3 of panel g / 4, and of the turn's 32 pairs
 // of steps the pairs 8 t, ..., 8 t + 7.
@@ -34,7 +34,6 @@ class MatrixStreamLoop : public ProductLoop {
   ProductFrame& product_;
   llvm::IRBuilderBase& b_;
   const ProductTile& tile_;
-  const bool pairs_;  // bf16, whose panels hold pairs along K
   LeftChunks left_;
   RightPanels right_;
   llvm::Value *slice_, *group_, *member_;  // i32

@@ -10,8 +10,8 @@ namespace tailor {
 // The clocks that a multiprocessor spends on one tile of K = `depth`, as long as it has other blocks to run while one
 // waits (TSCompiler section 6): a step of K is as long as what is slowest of multiplying, reading shared memory and
 // reading the second-level cache; before the first step and after the last, operands come and the sums leave. The rates
-// are those that NVIDIA publishes of sm_80. They decide between tiles alone: what all tiles need, as the memory's
-// bandwidth, is not counted. Of kMatrix and kMultiplyAdd.
+// are those that NVIDIA publishes of sm_80, and of sm_90 for products of warpgroups. They decide between tiles alone:
+// what all tiles need, as the memory's bandwidth, is not counted. Of kMatrix, kMultiplyAdd and kWarpgroup.
 DimExpr ProductClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& depth);
 
 }  // namespace tailor

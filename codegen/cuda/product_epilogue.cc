@@ -2,7 +2,6 @@
 
 #include <cassert>
 
-#include "codegen/cuda/device_intrinsics.h"
 #include "codegen/cuda/unroll.h"
 #include "codegen/emit_loop.h"
 
@@ -54,10 +53,17 @@ Value* StagedSum(ProductFrame& product, Value* row, Value* column, Value* slice)
   llvm::IRBuilderBase& b = product.b();
   if (slice != nullptr) row = b.CreateAdd(row, b.CreateMul(slice, b.getInt32(product.tile().pass_rows)));
   Value* offset = b.CreateMul(row, b.getInt32(StagedRow(product.tile(), product.types())));
-  return b.CreateInBoundsGEP(product.sum_type(), product.shared(), b.CreateAdd(offset, column), "staged.sum");
+  return b.CreateInBoundsGEP(product.sum_type(), product.team().staged, b.CreateAdd(offset, column), "staged.sum");
 }
 
 namespace {
+
+// Elements that a thread has under way together. While passes are to come, sums of theirs take registers: of a wide
+// tile of warpgroups most of them.
+int Turns(const ProductTile& tile) {
+  if (tile.pass_rows == tile.rows) return 4;
+  return tile.kind == ProductTile::Kind::kWarpgroup && tile.part_columns > 128 ? 1 : 2;
+}
 
 // The elements of the pass. A thread has one column and every so many rows of it; where outputs lie along rows, one row
 // and every so many columns.
@@ -65,7 +71,7 @@ void EmitPass(ProductFrame& product, Value* first) {
   llvm::IRBuilderBase& b = product.b();
   const ProductTile& tile = product.tile();
   const bool along_rows = product.types().stores_along_rows;
-  const int threads = product.version().threads;
+  const int threads = product.team().threads;
   const int fast = along_rows ? tile.pass_rows : tile.columns, slow = along_rows ? tile.columns : tile.pass_rows;
   assert(threads % fast == 0);
   const auto narrow = [&](Value* value) { return b.CreateTrunc(value, b.getInt32Ty()); };
@@ -73,8 +79,8 @@ void EmitPass(ProductFrame& product, Value* first) {
   Value* first_row = b.CreateAdd(product.first_row(), wide(first), "pass.row");
   Value* rows_left = b.CreateSub(product.rows(), first_row, "rows.left");
   Value* columns_left = b.CreateSub(product.columns(), product.first_column(), "columns.left");
-  Value* own = wide(b.CreateURem(product.thread(), b.getInt32(fast), "fast"));
-  Value* start = wide(b.CreateUDiv(product.thread(), b.getInt32(fast), "slow"));
+  Value* own = wide(b.CreateURem(product.team().thread, b.getInt32(fast), "fast"));
+  Value* start = wide(b.CreateUDiv(product.team().thread, b.getInt32(fast), "slow"));
   Value* end = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, along_rows ? columns_left : rows_left, b.getInt64(slow),
                                        nullptr, "slow.end");
   EmitIf(b, b.CreateICmpSLT(own, along_rows ? rows_left : columns_left, "exists"), "epilogue", [&] {
@@ -85,8 +91,7 @@ void EmitPass(ProductFrame& product, Value* first) {
       EmitElement(product, b.CreateAdd(first_row, row, "m"), b.CreateAdd(product.first_column(), column, "n"), sum);
       latch = b.GetInsertBlock();
     });
-    // While passes are to come, sums of theirs take registers.
-    SetUnroll(latch, tile.pass_rows == tile.rows ? 4 : 2);
+    SetUnroll(latch, Turns(tile));
   });
 }
 
@@ -97,9 +102,9 @@ void EmitProductEpilogue(ProductFrame& product, llvm::function_ref<void(Value* f
   const ProductTile& tile = product.tile();
   EmitLoop(b, b.getInt64(0), b.getInt64(tile.rows), tile.pass_rows, "pass", [&](Value* pass) {
     Value* first = b.CreateTrunc(pass, b.getInt32Ty(), "pass.first");
-    device::EmitBarrier(b);
+    product.team().meet();
     stage(first);
-    device::EmitBarrier(b);
+    product.team().meet();
     EmitPass(product, first);
   });
 }

@@ -10,7 +10,8 @@ namespace tailor {
 
 // Emits, for each pass of ProductTile::pass_rows rows of the block's tile: `stage(first)`, which leaves the sums of
 // rows first, first + 1, ... (i32, of the tile) at StagedSum, and the stages that follow the sum for all its elements
-// that exist. All threads of the block must arrive; the shared memory is the epilogue's from here on.
+// that exist. All threads of the product's team must arrive; what they exchange sums through is the epilogue's from
+// here on.
 void EmitProductEpilogue(ProductFrame& product, llvm::function_ref<void(llvm::Value* first)> stage);
 
 // Where a slice's sum of `row`, counted from the first of the pass, and `column` of the tile is staged; all i32.

@@ -42,31 +42,47 @@ ProductFrame::ProductFrame(llvm::IRBuilderBase& b, llvm::Module& module, KernelP
       thread_(device::EmitThreadId(b)),
       rows_(Extent(c_.m)),
       columns_(Extent(c_.n)),
-      depth_(Extent(c_.k)) {
-  EmitBlock();
+      depth_(Extent(c_.k)),
+      team_{thread_, version.threads, shared_, [&b] { device::EmitBarrier(b); }} {
+  if (tile().kind == ProductTile::Kind::kWarpgroup) return;
+  EmitTile(b_.CreateZExt(device::EmitBlockId(b_), b_.getInt64Ty(), "block"));
+}
+
+Value* ProductFrame::Map(int number) {
+  llvm::Function* kernel = b_.GetInsertBlock()->getParent();
+  return kernel->getArg(kernel->arg_size() - version_.maps.size() + number);
+}
+
+Value* ProductFrame::EmitTileCount() {
+  Value* count = b_.CreateMul(EmitTiles(b_, rows_, tile().rows, "row.tiles"),
+                              EmitTiles(b_, columns_, tile().columns, "column.tiles"), "tiles");
+  for (int axis : c_.batch) count = b_.CreateMul(count, Extent(axis), "tiles");
+  return count;
 }
 
 // Tiles of one batch index follow one another. Of these, bands of some rows of tiles: within a band the blocks that run
-// at the same time share both operands' parts in the second-level cache.
-void ProductFrame::EmitBlock() {
-  constexpr int64_t kBand = 8;
-  Value* block = b_.CreateZExt(device::EmitBlockId(b_), b_.getInt64Ty(), "block");
-  Value* row_tiles = EmitTiles(b_, rows_, tile().rows, "row.tiles");
-  Value* column_tiles = EmitTiles(b_, columns_, tile().columns, "column.tiles");
+// at the same time share both operands' parts in the second-level cache. There are fewer than 2^31 tiles, and so of
+// each axis that has any.
+void ProductFrame::EmitTile(Value* number) {
+  constexpr int kBand = 8;
+  const auto narrow = [&](Value* value) { return b_.CreateTrunc(value, b_.getInt32Ty()); };
+  const auto wide = [&](Value* value) { return b_.CreateZExt(value, b_.getInt64Ty()); };
+  Value* row_tiles = narrow(EmitTiles(b_, rows_, tile().rows, "row.tiles"));
+  Value* column_tiles = narrow(EmitTiles(b_, columns_, tile().columns, "column.tiles"));
   Value* tiles = b_.CreateMul(row_tiles, column_tiles, "tiles");
-  Value* batch = b_.CreateUDiv(block, tiles, "batch");
-  Value* index = b_.CreateURem(block, tiles, "tile");
-  Value* band_tiles = b_.CreateMul(column_tiles, b_.getInt64(kBand), "band.tiles");
-  Value* first = b_.CreateMul(b_.CreateUDiv(index, band_tiles), b_.getInt64(kBand), "band.first");
+  Value* batch = b_.CreateUDiv(narrow(number), tiles, "batch");
+  Value* index = b_.CreateURem(narrow(number), tiles, "tile");
+  Value* band_tiles = b_.CreateMul(column_tiles, b_.getInt32(kBand), "band.tiles");
+  Value* first = b_.CreateMul(b_.CreateUDiv(index, band_tiles), b_.getInt32(kBand), "band.first");
   Value* within = b_.CreateURem(index, band_tiles, "band.tile");
-  Value* band = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateSub(row_tiles, first), b_.getInt64(kBand),
+  Value* band = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateSub(row_tiles, first), b_.getInt32(kBand),
                                          nullptr, "band.rows");
   Value* row_tile = b_.CreateAdd(first, b_.CreateURem(within, band), "row.tile");
-  first_row_ = b_.CreateMul(row_tile, b_.getInt64(tile().rows), "first.row");
-  first_column_ = b_.CreateMul(b_.CreateUDiv(within, band), b_.getInt64(tile().columns), "first.column");
+  first_row_ = b_.CreateMul(wide(row_tile), b_.getInt64(tile().rows), "first.row");
+  first_column_ = b_.CreateMul(wide(b_.CreateUDiv(within, band)), b_.getInt64(tile().columns), "first.column");
   for (size_t i = c_.batch.size(); i-- > 0;) {
-    Value* extent = Extent(c_.batch[i]);
-    scalars_.SetAxis(c_.batch[i], i == 0 ? batch : b_.CreateURem(batch, extent, "batch.index"));
+    Value* extent = narrow(Extent(c_.batch[i]));
+    scalars_.SetAxis(c_.batch[i], wide(i == 0 ? batch : b_.CreateURem(batch, extent, "batch.index")));
     if (i > 0) batch = b_.CreateUDiv(batch, extent, "batch.rest");
   }
 }

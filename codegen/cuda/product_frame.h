@@ -3,6 +3,7 @@
 #ifndef TAILOR_CODEGEN_CUDA_PRODUCT_FRAME_H_
 #define TAILOR_CODEGEN_CUDA_PRODUCT_FRAME_H_
 
+#include <functional>
 #include <string>
 
 #include "codegen/cuda/schedule_cuda.h"
@@ -18,13 +19,26 @@ ProductTypes TypesOf(const KernelPlan& plan, const Contraction& contraction);
 // Whether neighbouring rows of the left operand lie side by side in memory.
 bool RowsLieSideBySide(KernelPlan plan, const Contraction& contraction);
 
+// The threads that run an epilogue together.
+struct ProductTeam {
+  llvm::Value* thread;  // i32: the thread's number among them
+  int threads;
+  llvm::Value* staged;         // shared memory that they exchange sums through
+  std::function<void()> meet;  // emits a barrier of all of them
+};
+
 // Borrows all; one per kernel.
 class ProductFrame {
  public:
-  // Opens kernel `name` in `module` (OpenCudaKernel) and sets the batch axes to the block's. `plan` is the emitter's
-  // own: expressions are added to it.
+  // Opens kernel `name` in `module` (OpenCudaKernel). Unless blocks take one tile after another (kWarpgroup), the tile
+  // is the block's. `plan` is the emitter's own: expressions are added to it.
   ProductFrame(llvm::IRBuilderBase& b, llvm::Module& module, KernelPlan& plan, const Contraction& contraction,
                const ProductTypes& types, const CudaVersion& version, const std::string& name);
+
+  // How many tiles the product has, i64.
+  llvm::Value* EmitTileCount();
+  // Makes tile `number` (i64, below the count) the one that is computed: the batch axes, first_row(), first_column().
+  void EmitTile(llvm::Value* number);
 
   // The operands' elements as sums take them (register form of Contraction::accumulate). Requires 0 <= m < rows(),
   // 0 <= n < columns(), 0 <= k < depth(). A box's element is computed anew each time: what a CPU keeps in scratch
@@ -54,7 +68,12 @@ class ProductFrame {
   llvm::Value* rows() const { return rows_; }
   llvm::Value* columns() const { return columns_; }
   llvm::Value* depth() const { return depth_; }
-  // Of the block's tile, i64.
+  // The block, until another team is set.
+  const ProductTeam& team() const { return team_; }
+  void SetTeam(ProductTeam team) { team_ = std::move(team); }
+  // The tensor map `number` of the version.
+  llvm::Value* Map(int number);
+  // Of the tile, i64.
   llvm::Value* first_row() const { return first_row_; }
   llvm::Value* first_column() const { return first_column_; }
   // first + offset (i32), or the last below `extent` where that lies beyond: i64.
@@ -63,7 +82,6 @@ class ProductFrame {
   bool IsMultiple(int axis, int64_t count) const;
 
  private:
-  void EmitBlock();
   void SetLeft(llvm::Value* m, llvm::Value* k);
   llvm::Value* ToSum(DType dtype, llvm::Value* value);
   llvm::Value* Extent(int axis) { return frame_.ExtentValue(b_, plan_.axes[axis].extent); }
@@ -79,6 +97,7 @@ class ProductFrame {
   ScalarEmitter scalars_;
   llvm::Type* sum_type_;
   llvm::Value *shared_, *thread_, *rows_, *columns_, *depth_;
+  ProductTeam team_;
   llvm::Value *first_row_ = nullptr, *first_column_ = nullptr;
 };
 

@@ -10,11 +10,7 @@ RightPanels::RightPanels(ProductFrame& product) : product_(product) {
   llvm::IRBuilderBase& b = product.b();
   const Expr& load = product.contraction().rhs;
   const Buffer& buffer = product.plan().buffers[load.ref];
-  Value* steps = product.depth();
-  if (buffer.layout == ConstantLayout::kPairPanels16) {
-    steps = b.CreateAnd(b.CreateAdd(steps, b.getInt64(1)), ~uint64_t{1}, "pair.steps");
-  }
-  bytes_ = b.CreateMul(steps, b.getInt64(SizeOf(buffer.dtype) * kPanelColumns), "panel.bytes");
+  bytes_ = b.CreateMul(product.depth(), b.getInt64(SizeOf(buffer.dtype) * kPanelColumns), "panel.bytes");
   Value* panels = b.CreateLShr(b.CreateAdd(product.columns(), b.getInt64(kPanelColumns - 1)), 4, "panels");
   last_ = b.CreateSub(panels, b.getInt64(1), "panel.last");
   Value* batch = b.getInt64(0);

@@ -14,7 +14,7 @@ class RightPanels {
 
   // The address of panel `index` (i64) of the block's batch index, or of the last where that lies beyond.
   llvm::Value* Panel(llvm::Value* index);
-  // Of one panel, i64: whole pairs of steps where these lie together.
+  // Of one panel, i64.
   llvm::Value* bytes() const { return bytes_; }
 
  private:

@@ -46,7 +46,8 @@ struct CudaVersion {
   // Shared memory before the row buffers: for each reduction of a stage one 8-byte cell a warp, or, of columns, a
   // thread.
   int64_t partial_bytes = 0;
-  ProductTile tile;  // of kProductTile
+  ProductTile tile;             // of kProductTile
+  std::vector<TensorMap> maps;  // DeviceKernel::maps
 
   std::string ShapeText() const;  // "32 threads per row, lanes 4"
   // Points of the parallel axes that a block has at hand at once.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/cuda/operand_maps.h"
 #include "codegen/cuda/product_clocks.h"
 #include "codegen/cuda/product_frame.h"
 #include "codegen/gemm/contraction.h"
@@ -16,6 +17,8 @@
 
 namespace tailor {
 namespace {
+
+using Kind = ProductTile::Kind;
 
 // Guards under which an axis has at most so many elements: none where that is known, nothing where it cannot be.
 std::optional<std::vector<Guard>> AtMost(const KernelPlan& plan, int axis, int64_t most) {
@@ -42,10 +45,12 @@ CudaVersion MakeVersion(const KernelPlan& plan, const Contraction& c, const Prod
   version.resident_blocks = tile.resident_blocks;
   version.blocks = Blocks(plan, c, tile);
   version.shared_bytes = SharedBytes(tile, types);
+  if (tile.kind == Kind::kWarpgroup) {
+    version.persistent = true;
+    version.maps = OperandMaps(plan, c, tile);
+  }
   return version;
 }
-
-using Kind = ProductTile::Kind;
 
 // Of many rows and columns, and of any number of them. The operands of a step come once from memory for rows * columns
 // products of depth, so large tiles read less; small ones make more blocks of a small result.
@@ -67,6 +72,19 @@ constexpr ProductTile kSmallMatrices = {.kind = Kind::kMatrix,
                                         .stages = 4,
                                         .pass_rows = 64,
                                         .resident_blocks = 3};
+// Of the copying warps one thread asks for boxes, or all gather elements of the left operand.
+constexpr ProductTile Warpgroups(int columns, int stages, int copying_warps) {
+  return {.kind = Kind::kWarpgroup,
+          .rows = 128,
+          .columns = columns,
+          .depth = 64,
+          .part_rows = 64,
+          .part_columns = columns,
+          .stages = stages,
+          .pass_rows = 32,
+          .resident_blocks = 1,
+          .copying_warps = copying_warps};
+}
 constexpr ProductTile kLargeElements = {
     .rows = 128, .columns = 128, .depth = 16, .part_rows = 8, .part_columns = 8, .stages = 2, .pass_rows = 64};
 constexpr ProductTile kSmallElements = {
@@ -111,7 +129,8 @@ struct Choice {
 
 std::vector<Choice> Family(const ProductTypes& types) {
   if (IsFloat(types.operand) && SizeOf(types.operand) == 2) {
-    return {{MatrixStream(8), 8}, {MatrixStream(16), 16}, {kLargeMatrices}, {kSmallMatrices}};
+    return {{MatrixStream(8), 8},    {MatrixStream(16), 16}, {Warpgroups(256, 4, 1)}, {Warpgroups(128, 6, 1)},
+            {Warpgroups(128, 6, 4)}, {kLargeMatrices},       {kSmallMatrices}};
   }
   std::vector<Choice> family;
   for (int rows : {1, 4, 16}) family.push_back({PanelStream(rows, types), rows});
@@ -139,6 +158,20 @@ void LeaveOutDear(std::vector<CudaVersion>& versions) {
   std::erase_if(versions, [&](const CudaVersion&) { return !taken[i++]; });
 }
 
+// Whether a version whose left operand comes in boxes, or by its elements, has anything to do; adds to its guards.
+// Rows of boxes are whole units of 16 bytes; that they begin at one the kernel finds.
+bool GuardCopies(const KernelPlan& plan, const Contraction& c, const ProductTile& tile, std::vector<Guard>& guards) {
+  constexpr int64_t kUnit = 8;
+  const Extent& depth = plan.axes[c.k].extent;
+  const ExtentRange range = RangeOfExtent(plan, depth);
+  const bool boxes = RowDimOf(plan, c).has_value();
+  const bool whole = (range.fixed ? range.max : range.divisor) % kUnit == 0;
+  if (tile.copying_warps > 1) return !boxes || !whole;
+  if (!boxes || (range.fixed && !whole)) return false;
+  if (!whole) guards.push_back({.kind = Guard::Kind::kDivides, .slot = depth.slot, .number = kUnit});
+  return true;
+}
+
 }  // namespace
 
 absl::StatusOr<CudaSchedule> ScheduleCudaProduct(const KernelPlan& plan, const TargetTraits& traits) {
@@ -146,12 +179,14 @@ absl::StatusOr<CudaSchedule> ScheduleCudaProduct(const KernelPlan& plan, const T
   const ProductTypes types = TypesOf(plan, c);
   CudaSchedule schedule;
   for (const Choice& choice : Family(types)) {
+    const bool warpgroups = choice.tile.kind == Kind::kWarpgroup;
+    if (warpgroups && !traits.warpgroup_products) continue;
     assert(SharedBytes(choice.tile, types) <= traits.regional_bytes);
     auto guards = AtMost(plan, c.m, choice.most_rows);
-    if (!guards) continue;
+    if (!guards || (warpgroups && !GuardCopies(plan, c, choice.tile, *guards))) continue;
     CudaVersion version = MakeVersion(plan, c, choice.tile, types);
+    version.version.guards = *std::move(guards);
     if (choice.most_rows < INT64_MAX) {
-      version.version.guards = *std::move(guards);
       schedule.versions.push_back(std::move(version));
       if (schedule.versions.back().version.guards.empty()) return schedule;
       continue;

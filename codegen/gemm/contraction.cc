@@ -26,7 +26,7 @@ bool IsPlainLoad(const Expr& e) { return e.kind == ExprKind::kLoad && e.predicat
 bool ReadsPanels(const KernelPlan& plan, const Expr& load, int k, int n) {
   const Buffer& buffer = plan.buffers[load.ref];
   const size_t rank = load.args.size();
-  return buffer.layout == PanelLayout(buffer.dtype) && rank >= 2 && IsAxis(plan, load.args[rank - 2], k) &&
+  return buffer.layout != ConstantLayout::kRowMajor && rank >= 2 && IsAxis(plan, load.args[rank - 2], k) &&
          IsAxis(plan, load.args[rank - 1], n);
 }
 

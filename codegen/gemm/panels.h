@@ -14,7 +14,7 @@ inline constexpr int kPanelColumns = 16;  // of one panel
 // `count` rounded up to whole panels' worth.
 constexpr int64_t WholeLanes(int64_t count) { return (count + kPanelColumns - 1) / kPanelColumns * kPanelColumns; }
 
-// The one layout in which products on every target read right operands of `dtype`.
+// The one layout in which artifacts hold right operands of `dtype`, and CPUs read them. GPUs read kPanels16.
 constexpr ConstantLayout PanelLayout(DType dtype) {
   return dtype == DType::kBF16 ? ConstantLayout::kPairPanels16 : ConstantLayout::kPanels16;
 }

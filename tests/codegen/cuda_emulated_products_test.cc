@@ -1,72 +1,14 @@
 // Product kernels, run thread by thread on the host, against plain loops in double.
-#include <iterator>
-#include <random>
-
-#include "codegen/cuda/cuda_target.h"
-#include "codegen/cuda/emit_cuda.h"
 #include "gtest/gtest.h"
-#include "tests/codegen/product_case.h"
-#include "tests/emulator/simt_emulator.h"
+#include "tests/codegen/emulated_product.h"
 
 namespace tailor {
 namespace {
 
-class EmulatedProduct {
- public:
-  explicit EmulatedProduct(const ProductForm& form) : form_(form), plan_(MakeProductPlan(form)) {
-    schedule_ = *ScheduleOnCuda(plan_, FindCudaTarget("sm_80")->traits);
-    llvm::LLVMContext context;
-    llvm::Module module("kernels", context);
-    const absl::Status emitted = EmitOnCuda(plan_, schedule_, "k", module);
-    EXPECT_TRUE(emitted.ok()) << emitted;
-    SimtOptions options;
-    options.find_memory = [this](uint64_t address) {
-      const auto [begin, end] = memory_->BufferAt(address);
-      return SimtExtent{begin, end};
-    };
-    emulator_ = std::make_unique<SimtEmulator>(module, std::move(options));
-  }
-
-  // Runs `version` whether or not its guards hold: each computes any shape.
-  void ExpectRight(const ProductSize& size, int version, uint32_t seed) const {
-    ExpectRight(size, version, seed, ProductMemory(form_, size));
-  }
-  void ExpectRight(const ProductSize& size, int version, uint32_t seed, const ProductMemory& memory) const {
-    memory_ = &memory;
-    const CudaVersion& launched = schedule_.versions[version];
-    const std::vector<int64_t> dims = DimsOf(plan_, size);
-    const SimtGrid grid{.blocks = *launched.blocks.Evaluate(dims),
-                        .threads = launched.threads,
-                        .shared_bytes = *launched.shared_bytes.Evaluate(dims)};
-    if (grid.blocks > 0) {  // else the host program launches nothing
-      ASSERT_EQ(emulator_->Launch("k_v" + std::to_string(version), grid, memory.Arguments(plan_).data(), seed), "");
-    }
-    ExpectProduct(form_, size, memory.Output());
-  }
-  int versions() const { return static_cast<int>(schedule_.versions.size()); }
-
- private:
-  ProductForm form_;
-  KernelPlan plan_;
-  CudaSchedule schedule_;
-  std::unique_ptr<SimtEmulator> emulator_;
-  mutable const ProductMemory* memory_ = nullptr;  // of the launch under way
-};
-
 constexpr int64_t kExtents[] = {0, 1, 2, 15, 16, 17, 31, 63, 64, 65, 100, 129};
 
-// Every version at `count` random sizes; fixed extents stay.
 void ExpectRightAtRandomSizes(const ProductForm& form, int count) {
-  const EmulatedProduct product(form);
-  std::mt19937 random(7);
-  const auto extent = [&](int64_t fixed) {
-    return fixed == kDynamic ? kExtents[random() % std::size(kExtents)] : fixed;
-  };
-  for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
-    ProductSize size{.m = extent(form.m), .n = extent(form.n), .k = extent(form.k)};
-    for (int64_t fixed : form.batch) size.batch.push_back(fixed == kDynamic ? random() % 4 : fixed);
-    for (int version = 0; version < product.versions(); ++version) product.ExpectRight(size, version, i);
-  }
+  EmulatedProduct(form, "sm_80").ExpectRightAtRandomSizes(kExtents, count);
 }
 
 TEST(EmulatedCudaProduct, EveryDType) {
@@ -111,10 +53,10 @@ TEST(EmulatedCudaProduct, TransposedOutput) {
 TEST(EmulatedCudaProduct, ALeftOperandThatNoCopyOfSixteenBytesMayRead) {
   for (DType dtype : {DType::kBF16, DType::kF16}) {
     const ProductForm form{.dtype = dtype};
-    const EmulatedProduct product(form);
+    const EmulatedProduct product(form, "sm_80");
     const ProductSize size{.m = 65, .n = 40, .k = 72};
     for (int version = 0; version < product.versions(); ++version) {
-      ProductMemory memory(form, size);
+      ProductMemory memory = product.Memory(size);
       memory.ShiftLeftOperand();
       product.ExpectRight(size, version, 1, memory);
     }
@@ -123,7 +65,7 @@ TEST(EmulatedCudaProduct, ALeftOperandThatNoCopyOfSixteenBytesMayRead) {
 
 // Blocks share their operands' lines in bands of eight rows of tiles; here are two whole bands and a part of one.
 TEST(EmulatedCudaProduct, EveryTileIsSomeBlocks) {
-  const EmulatedProduct product({});
+  const EmulatedProduct product({}, "sm_80");
   const ProductSize size{.m = 64 * 18 + 5, .n = 64 * 3 + 1, .k = 3};
   for (int version = 0; version < product.versions(); ++version) product.ExpectRight(size, version, 1);
 }

@@ -88,7 +88,7 @@ TEST_F(DeviceIntrinsics, WideShufflesTravelAsTwoWords) {
 TEST_F(DeviceIntrinsics, SharedMemoryIsOneExternalArray) {
   Keep(device::EmitSharedMemory(b_));
   Keep(device::EmitSharedMemory(b_));
-  EXPECT_THAT(LoweredText(), HasSubstr("@tailor_shared = external addrspace(3) global [0 x i8], align 16"));
+  EXPECT_THAT(LoweredText(), HasSubstr("@tailor_shared = external addrspace(3) global [0 x i8], align 1024"));
 }
 
 TEST_F(DeviceIntrinsics, GridBarriersCountBlocksAndWaitForTheGeneration) {

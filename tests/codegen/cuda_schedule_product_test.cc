@@ -9,8 +9,8 @@
 namespace tailor {
 namespace {
 
-std::string TextOf(const ProductForm& form) {
-  auto schedule = ScheduleOnCuda(MakeProductPlan(form), FindCudaTarget("sm_80")->traits);
+std::string TextOf(const ProductForm& form, const char* target = "sm_80") {
+  auto schedule = ScheduleOnCuda(MakeProductPlan(form), FindCudaTarget(target)->traits);
   EXPECT_TRUE(schedule.ok()) << schedule.status();
   return "\n" + schedule->Text();
 }
@@ -22,6 +22,19 @@ d0 <= 16: tile matrix stream 16x32x64 by 16x32 in 8 slices, threads 256, blocks 
 always: tile matrix 128x128x32 by 64x32 in 3 stages, threads 256, blocks floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128), shared bytes 49152, scratch bytes 0, clocks 542*floordiv(d2 + 31, 32) + 2536
 always: tile matrix 64x64x32 by 32x32 in 4 stages, threads 128, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), shared bytes 32768, scratch bytes 0, clocks 222*floordiv(d2 + 31, 32) + 1384
 )");
+}
+
+// Where K may be no whole units of 16 bytes, four warps copy.
+TEST(ScheduleCudaProduct, Warpgroups) {
+  EXPECT_EQ(TextOf({.dtype = DType::kF16, .m = 4096}, "sm_90a"), R"(
+d1 mod 8 == 0: tile warpgroup 128x256x64 by 64x256 in 4 stages, 1 copying, threads 288, blocks 32*floordiv(d0 + 255, 256), shared bytes 230464, scratch bytes 0, clocks 1075*floordiv(d1 + 63, 64) + 4072
+d1 mod 8 == 0: tile warpgroup 128x128x64 by 64x128 in 6 stages, 1 copying, threads 288, blocks 32*floordiv(d0 + 127, 128), shared bytes 214112, scratch bytes 0, clocks 727*floordiv(d1 + 63, 64) + 2536
+always: tile warpgroup 128x128x64 by 64x128 in 6 stages, 4 copying, threads 384, blocks 32*floordiv(d0 + 127, 128), shared bytes 214112, scratch bytes 0, clocks 727*floordiv(d1 + 63, 64) + 2536
+always: tile matrix 128x128x32 by 64x32 in 3 stages, threads 256, blocks 32*floordiv(d0 + 127, 128), shared bytes 49152, scratch bytes 0, clocks 542*floordiv(d1 + 31, 32) + 2536
+always: tile matrix 64x64x32 by 32x32 in 4 stages, threads 128, blocks 64*floordiv(d0 + 63, 64), shared bytes 32768, scratch bytes 0, clocks 222*floordiv(d1 + 31, 32) + 1384
+)");
+  EXPECT_EQ(TextOf({.dtype = DType::kBF16, .m = 4096, .n = 4096, .k = 4096, .pairs = false}, "sm_90a").find("matrix"),
+            std::string::npos);
 }
 
 TEST(ScheduleCudaProduct, OtherTypes) {

@@ -34,7 +34,7 @@ class PlanBuilder {
     rhs_axes.insert(rhs_axes.end(), {k, n});
     const int lhs = AddBuffer(BufferKind::kInput, lhs_axes);
     const int rhs = AddBuffer(BufferKind::kInput, rhs_axes);
-    plan_.buffers[rhs].layout = PanelLayout(form_.dtype);
+    plan_.buffers[rhs].layout = LayoutOf(form_);
     const int bias = form_.epilogue ? AddBuffer(BufferKind::kInput, {n}) : -1;
     const int residual = form_.epilogue ? AddBuffer(BufferKind::kInput, out_axes) : -1;
     const int out = AddBuffer(BufferKind::kOutput, out_axes);
@@ -156,7 +156,7 @@ int64_t Count(const ProductForm& form, const ProductSize& size, bool rhs) {
 // odd depth to pairs is, as products rely on.
 AlignedBytes Panels(const ProductForm& form, const ProductSize& size) {
   const int64_t panels = (size.n + 15) / 16, batch = Count(form, size, true);
-  const int64_t step = PanelLayout(form.dtype) == ConstantLayout::kPairPanels16 ? 2 : 1;  // rows that lie together
+  const int64_t step = LayoutOf(form) == ConstantLayout::kPairPanels16 ? 2 : 1;  // rows that lie together
   const int64_t rows = (size.k + step - 1) / step * step;
   AlignedBytes bytes(batch * panels * rows * 16 * SizeOf(form.dtype));
   char* to = bytes.data();
@@ -176,6 +176,10 @@ AlignedBytes Panels(const ProductForm& form, const ProductSize& size) {
 }
 
 }  // namespace
+
+ConstantLayout LayoutOf(const ProductForm& form) {
+  return form.pairs ? PanelLayout(form.dtype) : ConstantLayout::kPanels16;
+}
 
 KernelPlan MakeProductPlan(const ProductForm& form) { return PlanBuilder(form).Build(); }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "exec/cuda_driver.h"
+#include "tests/emulator/encode_tensor_map.h"
 #include "tests/emulator/fake_calls.h"
 #include "tests/emulator/fake_state.h"
 
@@ -273,6 +274,16 @@ Result cuModuleLoadDataEx(Module* module, const void* image, unsigned count, Jit
       std::strcpy(static_cast<char*>(values[i]), "the fake assembler is told to fail");
   }
   return static_cast<Result>(answer);
+}
+
+Result cuTensorMapEncodeTiled(TensorMap* map, TensorMapDataType type, uint32_t rank, void* address,
+                              const uint64_t* extents, const uint64_t* strides, const uint32_t* box,
+                              const uint32_t* element_strides, TensorMapInterleave interleave, TensorMapSwizzle swizzle,
+                              TensorMapL2Promotion promotion, TensorMapFill fill) {
+  const Lock lock(state().mutex);
+  ++state().counts.total_maps;
+  return EncodeTensorMap(map, type, rank, address, extents, strides, box, element_strides, interleave, swizzle,
+                         promotion, fill);
 }
 
 Result cuModuleUnload(Module module) {

@@ -47,6 +47,7 @@ struct Counts {
   int64_t total_graphs = 0;    // made executable
   int64_t total_graph_launches = 0;
   int64_t total_patches = 0;  // of nodes in executable graphs
+  int64_t total_maps = 0;
 };
 
 // Images that the driver takes for a cubin and for PTX: bitcode in such a frame.

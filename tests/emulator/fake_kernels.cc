@@ -17,14 +17,19 @@ std::unique_ptr<Kernels> Kernels::Load(std::string_view bitcode, FindMemory find
   std::unique_ptr<Kernels> kernels(new Kernels(bitcode, std::move(find_memory)));
   for (const llvm::Function& function : **module) {
     if (!kernels->emulator_.HasKernel(function.getName().str())) continue;
-    kernels->parameters_[function.getName().str()] = static_cast<int>(function.arg_size());
+    std::vector<Parameter>& places = kernels->parameters_[function.getName().str()];
+    for (const llvm::Argument& parameter : function.args()) {
+      const uint64_t bytes = parameter.hasByValAttr() ? parameter.getParamByValType()->getArrayNumElements() : 8;
+      places.push_back({SimtParameterOffset(function, parameter.getArgNo()), static_cast<int64_t>(bytes)});
+    }
+    places.push_back({SimtParameterOffset(function, static_cast<unsigned>(function.arg_size())), 0});
   }
   return kernels;
 }
 
 int Kernels::Parameters(const std::string& kernel) const {
   const auto found = parameters_.find(kernel);
-  return found == parameters_.end() ? -1 : found->second;
+  return found == parameters_.end() ? -1 : static_cast<int>(found->second.size()) - 1;
 }
 
 bool IsCubin(const void* image) { return std::memcmp(image, "\177ELF", 4) == 0; }

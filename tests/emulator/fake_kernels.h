@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tests/emulator/simt_emulator.h"
 
@@ -20,6 +21,13 @@ class Kernels {
 
   // How many parameters `kernel` has; -1 where there is no such kernel.
   int Parameters(const std::string& kernel) const;
+  // Requires that there is.
+  int64_t ParameterBytes(const std::string& kernel) const { return parameters_.at(kernel).back().offset; }
+  struct Parameter {
+    int64_t offset;  // among the bytes of all
+    int64_t bytes;
+  };
+  Parameter ParameterPlace(const std::string& kernel, int number) const { return parameters_.at(kernel)[number]; }
   // As SimtEmulator::Launch.
   std::string Run(const std::string& kernel, const SimtGrid& grid, const int64_t* slots, uint32_t seed) {
     return emulator_.Launch(kernel, grid, slots, seed);
@@ -30,7 +38,7 @@ class Kernels {
       : emulator_(bitcode, {.find_memory = std::move(find_memory)}) {}
 
   SimtEmulator emulator_;
-  std::map<std::string, int> parameters_;
+  std::map<std::string, std::vector<Parameter>> parameters_;  // and one behind the last
 };
 
 // The bitcode within what AsCubin or AsPtx made, or "".

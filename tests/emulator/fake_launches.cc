@@ -1,4 +1,5 @@
 // The exported functions that launch kernels, one by one.
+#include <cstring>
 #include <string>
 
 #include "tests/emulator/fake_calls.h"
@@ -22,9 +23,11 @@ void Enqueue(FakeStream* stream, const FakeLaunch& launch) {
 }
 
 std::vector<int64_t> SlotsAt(const FakeFunction& function, void** parameters) {
-  std::vector<int64_t> slots;
-  for (int i = 0; i < function.module->kernels->Parameters(function.name); ++i) {
-    slots.push_back(*static_cast<const int64_t*>(parameters[i]));
+  const Kernels& kernels = *function.module->kernels;
+  std::vector<int64_t> slots(kernels.ParameterBytes(function.name) / sizeof(int64_t));
+  for (int i = 0; i < kernels.Parameters(function.name); ++i) {
+    const Kernels::Parameter place = kernels.ParameterPlace(function.name, i);
+    std::memcpy(reinterpret_cast<std::byte*>(slots.data()) + place.offset, parameters[i], place.bytes);
   }
   return slots;
 }
@@ -46,10 +49,11 @@ std::vector<int64_t> SlotsOf(const FakeFunction& function, void** extra) {
     if (extra[0] == cuda::kLaunchParamBufferPointer) buffer = extra[1];
     if (extra[0] == cuda::kLaunchParamBufferSize) bytes = *static_cast<size_t*>(extra[1]);
   }
-  const int parameters = function.module->kernels->Parameters(function.name);
-  if (bytes != parameters * sizeof(int64_t)) {
-    state().Complain(function.name + " has " + std::to_string(parameters) + " parameters, but gets " +
-                     std::to_string(bytes) + " bytes");
+  const int64_t wanted = function.module->kernels->ParameterBytes(function.name);
+  if (static_cast<int64_t>(bytes) != wanted) {
+    const int parameters = function.module->kernels->Parameters(function.name);
+    state().Complain(function.name + " has " + std::to_string(parameters) + " parameters of " + std::to_string(wanted) +
+                     " bytes, but gets " + std::to_string(bytes) + " bytes");
   }
   const auto* slots = static_cast<const int64_t*>(buffer);
   return {slots, slots + bytes / sizeof(int64_t)};

@@ -66,14 +66,30 @@ void AddEntry(llvm::Module& module, llvm::Function& kernel) {
   b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", entry));
   std::vector<llvm::Value*> parameters;
   for (llvm::Argument& parameter : kernel.args()) {
-    llvm::Value* slot = b.CreateConstGEP1_64(b.getInt64Ty(), entry->getArg(0), parameter.getArgNo());
-    parameters.push_back(b.CreateLoad(parameter.getType(), slot));
+    const int64_t offset = SimtParameterOffset(kernel, parameter.getArgNo());
+    llvm::Value* slot = b.CreateConstGEP1_64(b.getInt8Ty(), entry->getArg(0), offset);
+    parameters.push_back(parameter.hasByValAttr() ? slot : b.CreateLoad(parameter.getType(), slot));
   }
+  // All threads read the launch's own.
+  for (unsigned i = 0; i < kernel.arg_size(); ++i) kernel.removeParamAttr(i, llvm::Attribute::ByVal);
   b.CreateCall(&kernel, parameters);
   b.CreateRetVoid();
 }
 
 }  // namespace
+
+int64_t SimtParameterOffset(const llvm::Function& kernel, unsigned number) {
+  constexpr int64_t kSlotBytes = 8;
+  int64_t end = 0;
+  for (const llvm::Argument& parameter : kernel.args()) {
+    const bool by_value = parameter.hasByValAttr();
+    const auto align = static_cast<int64_t>(parameter.getParamAlign().valueOrOne().value());
+    if (by_value) end = (end + align - 1) / align * align;
+    if (parameter.getArgNo() == number) break;
+    end += by_value ? static_cast<int64_t>(parameter.getParamByValType()->getArrayNumElements()) : kSlotBytes;
+  }
+  return end;
+}
 
 class SimtEmulator::Code {
  public:

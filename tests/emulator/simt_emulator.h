@@ -43,6 +43,10 @@ struct SimtTensorMap {
   uint8_t swizzle_bytes = 0;  // 0, 32, 64 or 128
 };
 
+// Where parameter `number` of `kernel` lies among the bytes of its parameters; behind the last: how many those are.
+// A slot has 8 bytes; a tensor map its own, at a multiple of its alignment.
+int64_t SimtParameterOffset(const llvm::Function& kernel, unsigned number);
+
 struct SimtOptions {
   bool checks_accesses = true;  // for races and bounds
   FindMemory find_memory;       // what kernels may access besides shared memory; null: everything
@@ -59,8 +63,8 @@ class SimtEmulator {
 
   bool HasKernel(const std::string& name) const;
 
-  // Runs `kernel`, whose i-th parameter is the 8-byte slot i at `slots`. Empty when it ran to its end, else what went
-  // wrong, with the kernel, the block and the threads. Then memory is in whatever state the kernel left it.
+  // Runs `kernel`, whose parameters lie at `slots` as SimtParameterOffset says. Empty when it ran to its end, else what
+  // went wrong, with the kernel, the block and the threads. Then memory is in whatever state the kernel left it.
   std::string Launch(const std::string& kernel, const SimtGrid& grid, const int64_t* slots, uint32_t seed);
 
  private:

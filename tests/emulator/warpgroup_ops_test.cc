@@ -26,6 +26,8 @@ std::string RunKernel(const Body& body, const SimtGrid& grid, const std::vector<
 }
 
 Value* SharedByte(KernelBuilder& k, int offset) { return k.SharedAt(k.b.getInt8Ty(), k.b.getInt32(offset)); }
+// The tensor map at parameter `number`, which points to global memory.
+Value* Map(KernelBuilder& k, int number) { return k.b.CreateAddrSpaceCast(k.parameter(number), k.b.getPtrTy()); }
 void IfThread(KernelBuilder& k, int thread, const std::function<void()>& then) {
   EmitIf(k.b, k.b.CreateICmpEQ(k.Thread(), k.b.getInt32(thread)), "one", then);
 }
@@ -89,11 +91,11 @@ class Wgmma : public testing::TestWithParam<WgmmaCase> {
   void Load(KernelBuilder& k, Value* mbarrier, int bytes) {
     EmitOp(k, Op::kMbarrierArriveExpect, {mbarrier, k.b.getInt32(bytes)});
     Value* zero = k.b.getInt32(0);
-    EmitOp(k, Op::kTensorLoad2d, {SharedByte(k, 0), k.parameter(0), mbarrier, zero, zero});
+    EmitOp(k, Op::kTensorLoad2d, {SharedByte(k, 0), Map(k, 0), mbarrier, zero, zero});
     const int boxes = GetParam().transposed_b ? columns() / 64 : 1;
     for (int i = 0; i < boxes; ++i) {
       EmitOp(k, Op::kTensorLoad2d,
-             {SharedByte(k, kB + i * 64 * kRowBytes), k.parameter(1), mbarrier, k.b.getInt32(64 * i), zero});
+             {SharedByte(k, kB + i * 64 * kRowBytes), Map(k, 1), mbarrier, k.b.getInt32(64 * i), zero});
     }
   }
 
@@ -246,7 +248,7 @@ TEST(TensorLoad, BringsZerosFromOutside) {
     IfThread(k, 0, [&] {
       EmitOp(k, Op::kMbarrierInit, {mbarrier, k.b.getInt32(1)});
       EmitOp(k, Op::kMbarrierArriveExpect, {mbarrier, k.b.getInt32(128)});
-      EmitOp(k, Op::kTensorLoad2d, {SharedByte(k, 0), k.parameter(0), mbarrier, k.b.getInt32(3), k.b.getInt32(-2)});
+      EmitOp(k, Op::kTensorLoad2d, {SharedByte(k, 0), Map(k, 0), mbarrier, k.b.getInt32(3), k.b.getInt32(-2)});
     });
     device::EmitBarrier(k.b);
     EmitOp(k, Op::kMbarrierWait, {mbarrier, k.b.getInt32(0)});

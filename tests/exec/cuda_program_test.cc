@@ -126,6 +126,20 @@ TEST_F(CudaProgramTest, ConstantsThatDoNotFitAreAnError) {
   EXPECT_EQ(Load(), "OK");
 }
 
+// Pairs of steps lie together in artifacts, of which kernels read one after another; here three steps of 16 columns.
+TEST_F(CudaProgramTest, PairPanelsArePanelsInTheDevicesMemory) {
+  uint16_t pairs[2 * 2 * 16], panel[3 * 16];
+  for (int i = 0; i < 64; ++i) pairs[i] = static_cast<uint16_t>(i / 32 * 2 + i % 2 + 100 * (i % 32 / 2));
+  program_.constants.push_back(
+      {"w", DType::kBF16, {3, 16}, ConstantLayout::kPairPanels16, std::as_bytes(std::span(pairs))});
+  ASSERT_EQ(Load(), "OK");
+  const void* constant = executable_->device()->constants()[program_.constants.size() - 1];
+  ASSERT_NE(tailor_fake_cuda_peek(panel, constant, sizeof(panel)), 0);
+  for (int step = 0; step < 3; ++step) {
+    for (int column = 0; column < 16; ++column) EXPECT_EQ(panel[step * 16 + column], step + 100 * column);
+  }
+}
+
 TEST_F(CudaProgramTest, TheCpuVariantRunsOnTheCpu) {
   ASSERT_EQ(Load({}), "OK");
   EXPECT_EQ(executable_->variant().target, "x86-64");

@@ -91,6 +91,9 @@ TEST(Metadata, KeepsWhatIsForADevice) {
   Program program = SampleProgram();
   program.variants.insert(program.variants.begin(), SampleDeviceVariant());
   program.variants[0].outputs_apart = {0};
+  const TensorMap map{
+      .address = 1, .factors = {{0, -1, 16}, {1, 3, 1}, {2, 4, 16}}, .box = {16, 64, 8}, .swizzle_bytes = 32};
+  program.variants[0].device_kernels[0].maps = {map, {.box = {64, 1, 128}, .swizzle_bytes = 128}};
   Program read;
   ASSERT_EQ(RoundTrip(program, PlacesOf(program), &read), "");
   const Variant &from = program.variants[0], &to = read.variants[0];
@@ -103,6 +106,8 @@ TEST(Metadata, KeepsWhatIsForADevice) {
   EXPECT_EQ(to.device_kernels[0].symbol, "k0_v0");
   EXPECT_EQ(to.device_kernels[0].threads, 256);
   EXPECT_EQ(to.device_kernels[0].parameters, 5);
+  EXPECT_EQ(to.device_kernels[0].maps, from.device_kernels[0].maps);
+  EXPECT_TRUE(to.device_kernels[1].maps.empty());
   EXPECT_EQ(to.fault_word, 2);
   EXPECT_TRUE(to.reads_back);
   EXPECT_EQ(to.outputs_apart, (std::vector<int32_t>{0}));

@@ -128,6 +128,23 @@ TEST(Validator, Devices) {
   EXPECT_EQ(threads(1025), "variant \"cuda\": a device kernel's threads are not 1 to 1024");
   EXPECT_EQ(after([](Variant* v) { v->device_kernels[0].parameters = -1; }),
             "variant \"cuda\": a device kernel's parameters are not 0 to 4095");
+  const auto map = [&after](const std::function<void(TensorMap*)>& change) {
+    return after([&](Variant* v) {
+      TensorMap sound{.address = 4, .factors = {{2, 3, 16}}, .box = {16, 64, 256}, .swizzle_bytes = 32};
+      change(&sound);
+      v->device_kernels[0].maps = {sound};
+    });
+  };
+  EXPECT_EQ(map([](TensorMap*) {}), "");
+  const std::string malformed = "variant \"cuda\": a device kernel has a malformed tensor map";
+  EXPECT_EQ(map([](TensorMap* m) { m->address = 5; }), malformed);
+  EXPECT_EQ(map([](TensorMap* m) { m->factors[0].dim = 3; }), malformed);
+  EXPECT_EQ(map([](TensorMap* m) { m->factors[0].slot = 5; }), malformed);
+  EXPECT_EQ(map([](TensorMap* m) { m->factors[0].number = 0; }), malformed);
+  EXPECT_EQ(map([](TensorMap* m) { m->box[2] = 257; }), malformed);
+  EXPECT_EQ(map([](TensorMap* m) { m->swizzle_bytes = 16; }), malformed);
+  EXPECT_EQ(after([](Variant* v) { v->device_kernels[0].maps.resize(9, {.swizzle_bytes = 32}); }),
+            "variant \"cuda\": a device kernel has more than 8 tensor maps");
   EXPECT_EQ(fault(-1), "");
   EXPECT_EQ(fault(0), "");
   for (int64_t outside : {int64_t{-2}, int64_t{3}, INT64_MAX}) {

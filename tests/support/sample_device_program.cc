@@ -159,7 +159,7 @@ Program SampleDeviceProgram() {
   variant.grown_blocks = 0;
   variant.kernel_bytes = {};
   variant.launches.push_back({"copy_sums", {"always"}, {}, 2});
-  variant.device_kernels = {{"sum_rows", 32, 5}, {"negate", 32, 4}, {"copy_sums", 32, 3}};
+  variant.device_kernels = {{"sum_rows", 32, 5, {}}, {"negate", 32, 4, {}}, {"copy_sums", 32, 3, {}}};
   variant.device_images = {{"simt", DeviceImageKind::kIr, std::as_bytes(std::span(SampleKernels()))}};
   program.variants.insert(program.variants.begin(), variant);
   return program;

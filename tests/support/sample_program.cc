@@ -55,7 +55,7 @@ Variant SampleDeviceVariant() {
   variant.memo_slots = 6;
   variant.fault_word = 2;
   variant.reads_back = true;
-  variant.device_kernels = {{"k0_v0", 256, 5}, {"k1_v0", 32, 0}};
+  variant.device_kernels = {{"k0_v0", 256, 5, {}}, {"k1_v0", 32, 0, {}}};
   variant.device_images = {{"sm_90", DeviceImageKind::kCubin,
                             BytesOf("\177ELF and more than 64 bytes of it, so that the next image begins at 128")},
                            {"sm_80", DeviceImageKind::kPtx, BytesOf(std::string_view(".version 7.0\0", 13))},

@@ -1,0 +1,28 @@
+// The operands of a product as tensors that boxes are loaded of (TMA): what the runtime is told of them.
+#ifndef TAILOR_CODEGEN_CUDA_OPERAND_MAPS_H_
+#define TAILOR_CODEGEN_CUDA_OPERAND_MAPS_H_
+
+#include <optional>
+#include <vector>
+
+#include "codegen/cuda/product_tile.h"
+#include "codegen/gemm/contraction.h"
+#include "codegen/tensor_map.h"
+
+namespace tailor {
+
+// The maps of a product on warpgroups, in the order in which its kernel has them.
+enum OperandMap : int {
+  kRightMap,  // [panels of all batch indices][K][16]; boxes [tile columns / 16][depth][16], swizzled by 32 bytes
+  kLeftMap,   // [outer][inner][K]; boxes [tile rows][1][depth], swizzled by 128 bytes. Absent unless RowDimOf
+};
+
+// The dim of the left operand's buffer along which the product's rows run, one by one, where its elements along K are
+// its last dim: nothing else can be a box of it. Then [outer][inner] are the dims up to that one, and those behind.
+std::optional<size_t> RowDimOf(KernelPlan plan, const Contraction& contraction);
+
+std::vector<TensorMap> OperandMaps(const KernelPlan& plan, const Contraction& contraction, const ProductTile& tile);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_CUDA_OPERAND_MAPS_H_

@@ -1,0 +1,184 @@
+#include "codegen/cuda/warpgroup_product.h"
+
+#include <vector>
+
+#include "codegen/cuda/device_intrinsics.h"
+#include "codegen/cuda/device_ops.h"
+#include "codegen/cuda/product_epilogue.h"
+#include "codegen/cuda/warpgroup_producer.h"
+#include "codegen/cuda/warpgroup_stages.h"
+#include "codegen/emit_loop.h"
+#include "codegen/gemm/panels.h"
+
+namespace tailor {
+namespace {
+
+using device::EmitOp;
+using device::Op;
+using llvm::Value;
+
+constexpr int kRows = 64, kDepth = 16;  // of one warpgroup product
+constexpr int kWarpRows = 16;
+constexpr int kTeamBarrier = 1;  // barrier 0 is the block's
+
+struct WarpgroupOps {
+  Op multiply, results;
+};
+
+WarpgroupOps OpsOf(DType dtype, int columns) {
+  const bool f16 = dtype == DType::kF16;
+  if (columns == 128) {
+    return {f16 ? Op::kWgmmaM64N128K16F16Tb : Op::kWgmmaM64N128K16Bf16Tb, Op::kWgmmaResults128};
+  }
+  assert(columns == 256);
+  return {f16 ? Op::kWgmmaM64N256K16F16Tb : Op::kWgmmaM64N256K16Bf16Tb, Op::kWgmmaResults256};
+}
+
+// One of the warpgroups that multiply.
+class Consumer {
+ public:
+  Consumer(ProductFrame& product, WarpgroupStages& stages);
+  // Emits all tiles of the block.
+  void Emit();
+
+ private:
+  void EmitMultiplySteps();
+  void EmitStep(Value* k);
+  void EmitRelease(Value* step);
+  void EmitStage(Value* first);
+  Value* Descriptor(Value* address, int leading, int stride, int swizzle_bytes);
+  Value* I32(int value) { return b_.getInt32(value); }
+
+  ProductFrame& product_;
+  llvm::IRBuilderBase& b_;
+  WarpgroupStages& stages_;
+  const ProductTile& tile_;
+  const WarpgroupOps ops_;
+  Value *thread_, *lane_, *warp_;  // i32: of the block; thread % 32; thread / 32
+  std::vector<llvm::AllocaInst*> sums_;
+  llvm::AllocaInst* step_;
+  Value *left_ = nullptr, *right_ = nullptr;  // descriptors of stage 0
+};
+
+Consumer::Consumer(ProductFrame& product, WarpgroupStages& stages)
+    : product_(product),
+      b_(product.b()),
+      stages_(stages),
+      tile_(product.tile()),
+      ops_(OpsOf(product.types().operand, product.tile().part_columns)),
+      thread_(product.thread()),
+      lane_(b_.CreateAnd(thread_, 31, "lane")),
+      warp_(b_.CreateLShr(thread_, 5, "warp")),
+      step_(b_.CreateAlloca(b_.getInt32Ty(), nullptr, "consumed")) {
+  b_.CreateStore(I32(0), step_);
+  for (int i = 0; i < tile_.part_columns / 2; ++i) {
+    sums_.push_back(b_.CreateAlloca(b_.getFloatTy(), nullptr, "sum"));
+  }
+}
+
+// A matrix descriptor (PTX ISA, "Matrix Descriptor Format") of swizzled atoms of 8 rows; offsets in bytes.
+Value* Consumer::Descriptor(Value* address, int leading, int stride, int swizzle_bytes) {
+  constexpr int kUnitBits = 4;
+  const uint64_t swizzle = swizzle_bytes == 128 ? 1 : swizzle_bytes == 64 ? 2 : 3;
+  const uint64_t fixed = swizzle << 62 | static_cast<uint64_t>(stride >> kUnitBits) << 32 |
+                         static_cast<uint64_t>(leading >> kUnitBits) << 16;
+  Value* start = b_.CreateAnd(b_.CreatePtrToInt(address, b_.getInt32Ty()), 0x3ffff);
+  start = b_.CreateZExt(b_.CreateLShr(start, kUnitBits), b_.getInt64Ty());
+  return b_.CreateOr(start, b_.getInt64(fixed), "descriptor");
+}
+
+// A stage that has been read is the producer's again.
+void Consumer::EmitRelease(Value* step) {
+  EmitIf(b_, b_.CreateICmpEQ(lane_, I32(0)), "release",
+         [&] { EmitOp(b_, Op::kMbarrierArrive, {stages_.Empty(stages_.Of(step).number)}); });
+}
+
+// While a step is multiplied, the one before it ends.
+void Consumer::EmitStep(Value* k) {
+  Value* step = b_.CreateLoad(b_.getInt32Ty(), step_, "step");
+  const WarpgroupStages::Stage stage = stages_.Of(step);
+  EmitOp(b_, Op::kMbarrierWait, {stages_.Full(stage.number), stage.parity});
+  EmitOp(b_, Op::kWgmmaFence, {});
+  Value* offset = b_.CreateMul(stage.number, I32(stages_.StageBytes() / 16));
+  offset = b_.CreateZExt(offset, b_.getInt64Ty(), "stage.offset");
+  Value *left = b_.CreateAdd(left_, offset), *right = b_.CreateAdd(right_, offset);
+  std::vector<Value*> operands;
+  for (llvm::AllocaInst* sum : sums_) operands.push_back(b_.CreateLoad(b_.getFloatTy(), sum, "sum"));
+  for (int depth = 0; depth < tile_.depth; depth += kDepth) {
+    operands.push_back(b_.CreateAdd(left, b_.getInt64(depth * 2 / 16)));
+    operands.push_back(b_.CreateAdd(right, b_.getInt64(depth * 2 * kPanelColumns / 16)));
+    Value* next = EmitOp(b_, ops_.multiply, operands);
+    operands.clear();
+    for (unsigned i = 0; i < sums_.size(); ++i) operands.push_back(b_.CreateExtractValue(next, i, "sum.next"));
+  }
+  for (size_t i = 0; i < sums_.size(); ++i) b_.CreateStore(operands[i], sums_[i]);
+  EmitOp(b_, Op::kWgmmaCommit, {});
+  EmitOp(b_, Op::kWgmmaWait, {I32(1)});
+  EmitIf(b_, b_.CreateICmpSGT(k, b_.getInt64(0)), "before", [&] { EmitRelease(b_.CreateSub(step, I32(1))); });
+  b_.CreateStore(b_.CreateAdd(step, I32(1)), step_);
+}
+
+void Consumer::EmitMultiplySteps() {
+  for (llvm::AllocaInst* sum : sums_) b_.CreateStore(llvm::Constant::getNullValue(b_.getFloatTy()), sum);
+  EmitLoop(b_, b_.getInt64(0), product_.depth(), tile_.depth, "k", [&](Value* k) { EmitStep(k); });
+  EmitOp(b_, Op::kWgmmaWait, {I32(0)});
+  std::vector<Value*> operands;
+  for (llvm::AllocaInst* sum : sums_) operands.push_back(b_.CreateLoad(b_.getFloatTy(), sum, "sum"));
+  Value* results = EmitOp(b_, ops_.results, operands);
+  for (unsigned i = 0; i < sums_.size(); ++i) b_.CreateStore(b_.CreateExtractValue(results, i, "sum"), sums_[i]);
+  EmitIf(b_, b_.CreateICmpSGT(product_.depth(), b_.getInt64(0)), "last",
+         [&] { EmitRelease(b_.CreateSub(b_.CreateLoad(b_.getInt32Ty(), step_, "step"), I32(1))); });
+}
+
+// A lane has pairs of neighbouring columns, of rows lane / 4 and lane / 4 + 8 of its warp's.
+void Consumer::EmitStage(Value* first) {
+  Value* row = b_.CreateSub(b_.CreateMul(warp_, I32(kWarpRows)), first, "warp.row");
+  EmitIf(b_, b_.CreateICmpULT(row, I32(tile_.pass_rows), "in.pass"), "stage", [&] {
+    Value* lane_row = b_.CreateAdd(row, b_.CreateLShr(lane_, 2), "lane.row");
+    Value* lane_column = b_.CreateShl(b_.CreateAnd(lane_, 3), 1, "lane.column");
+    for (int i = 0; i < static_cast<int>(sums_.size()); ++i) {
+      Value* at = b_.CreateAdd(lane_row, I32(i / 2 % 2 * 8));
+      Value* column = b_.CreateAdd(lane_column, I32(i / 4 * 8 + i % 2));
+      Value* sum = b_.CreateLoad(b_.getFloatTy(), sums_[i], "sum");
+      b_.CreateAlignedStore(sum, StagedSum(product_, at, column), llvm::Align(4));
+    }
+  });
+}
+
+void Consumer::Emit() {
+  const int row_bytes = tile_.depth * 2, panel_bytes = tile_.depth * 2 * kPanelColumns;
+  // The same in all lanes, which the assembler cannot know of a quotient of the thread's number.
+  Value* warpgroup = device::EmitShuffleIndex(b_, b_.CreateUDiv(thread_, I32(kWarpgroupThreads)), I32(0));
+  Value* own_rows = b_.CreateMul(warpgroup, I32(kRows * row_bytes));
+  Value* left = b_.CreateInBoundsGEP(b_.getInt8Ty(), stages_.Left(I32(0)), own_rows, "left.rows");
+  left_ = Descriptor(left, /*leading=*/16, /*stride=*/8 * row_bytes, row_bytes);
+  right_ =
+      Descriptor(stages_.Right(I32(0)), /*leading=*/panel_bytes, /*stride=*/8 * 2 * kPanelColumns, 2 * kPanelColumns);
+  const int threads = tile_.parts() * kWarpgroupThreads;
+  product_.SetTeam({thread_, threads, stages_.Staged(), [this, threads] {
+                      EmitOp(b_, Op::kNamedBarrier, {I32(kTeamBarrier), I32(threads)});
+                    }});
+  const auto wide = [&](Value* value) { return b_.CreateZExt(value, b_.getInt64Ty()); };
+  Value *block = wide(device::EmitBlockId(b_)), *blocks = wide(device::EmitGridDim(b_));
+  EmitLoop(b_, block, product_.EmitTileCount(), blocks, "tile", [&](Value* tile) {
+    product_.EmitTile(tile);
+    EmitMultiplySteps();
+    EmitProductEpilogue(product_, [&](Value* first) { EmitStage(first); });
+  });
+}
+
+}  // namespace
+
+void EmitWarpgroupProduct(ProductFrame& product) {
+  llvm::IRBuilderBase& b = product.b();
+  WarpgroupStages stages(product);
+  WarpgroupProducer producer(product, stages);
+  Consumer consumer(product, stages);
+  stages.EmitInit(producer.Fillers());
+  Value* multiplies =
+      b.CreateICmpULT(product.thread(), b.getInt32(product.tile().parts() * kWarpgroupThreads), "multiplies");
+  EmitIf(b, b.CreateNot(multiplies), "producer", [&] { producer.Emit(); });
+  EmitIf(b, multiplies, "consumers", [&] { consumer.Emit(); });
+}
+
+}  // namespace tailor

@@ -1,0 +1,128 @@
+// Products on warpgroups to cubins with the machine's own assembler: the instructions that they are for are there, no
+// register spills, and products run one behind another without waiting. Skipped where the machine has no assembler.
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "codegen/cuda/assembler.h"
+#include "codegen/cuda/compile_ptx.h"
+#include "codegen/cuda/emit_cuda.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/codegen/product_case.h"
+
+namespace tailor {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// The path of NVIDIA's disassembler; "" where it is in none of the usual places.
+std::string FindDisassembler() {
+  std::vector<std::string> folders;
+  if (const char* path = std::getenv("PATH")) folders = absl::StrSplit(path, ':', absl::SkipEmpty());
+  if (const char* home = std::getenv("CUDA_HOME")) folders.push_back(absl::StrCat(home, "/bin"));
+  folders.push_back(TAILOR_SOURCE_DIR "/.venv-torch/lib/python3.11/site-packages/triton/backends/nvidia/bin");
+  for (const std::string& folder : folders) {
+    const std::string candidate = absl::StrCat(folder, "/cuobjdump");
+    if (std::ifstream(candidate).good()) return candidate;
+  }
+  return "";
+}
+
+std::string OutputOf(const std::string& command) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+  std::string all;
+  std::array<char, 4096> piece;
+  while (const size_t count = std::fread(piece.data(), 1, piece.size(), pipe.get())) all.append(piece.data(), count);
+  return all;
+}
+
+class WarpgroupCubin : public testing::TestWithParam<std::tuple<DType, const char*>> {
+ protected:
+  // The versions on warpgroups alone.
+  void Assemble(const ProductForm& form) {
+    auto assembler = FindAssembler();
+    if (!assembler.ok()) GTEST_SKIP() << assembler.status().message();
+    const CudaTarget target = *FindCudaTarget("sm_90a");
+    const KernelPlan plan = MakeProductPlan(form);
+    CudaSchedule schedule = *ScheduleOnCuda(plan, target.traits);
+    std::erase_if(schedule.versions, [](const CudaVersion& v) { return v.tile.kind != ProductTile::Kind::kWarpgroup; });
+    ASSERT_FALSE(schedule.versions.empty());
+    llvm::LLVMContext context;
+    auto module = std::make_unique<llvm::Module>("kernels", context);
+    ASSERT_TRUE(EmitOnCuda(plan, schedule, "k", *module).ok());
+    auto ptx = CompileToPtx(std::move(module), target);
+    ASSERT_TRUE(ptx.ok()) << ptx.status();
+    ptx_ = *ptx;
+    auto assembly = (*assembler)->Assemble(ptx_, target);
+    ASSERT_TRUE(assembly.ok()) << assembly.status() << ptx_;
+    assembly_ = *std::move(assembly);
+  }
+
+  ProductForm Form() const {
+    const std::string name = std::get<1>(GetParam());
+    ProductForm form{.dtype = std::get<0>(GetParam()), .pairs = false};
+    if (name == "epilogue") form.n = 1024, form.k = 768;
+    if (name == "gathered") form.transpose_lhs = true;
+    if (name == "transposed") form.transpose_out = true;
+    form.epilogue = name == "epilogue" || name == "transposed";
+    form.heads = name == "heads";
+    if (form.heads) form.batch = {kDynamic, 12}, form.rhs_has_batch = {true, true};
+    return form;
+  }
+
+  std::string ptx_;
+  Assembly assembly_;
+};
+
+TEST_P(WarpgroupCubin, NothingSpillsAndNothingIsSerialised) {
+  Assemble(Form());
+  if (IsSkipped()) return;
+  const absl::Status clean = CheckAssemblerLog(assembly_.log);
+  EXPECT_TRUE(clean.ok()) << clean;
+  EXPECT_THAT(assembly_.log, Not(HasSubstr("(C75")));
+  EXPECT_THAT(ptx_, HasSubstr("wgmma.mma_async.sync.aligned.m64n"));
+  EXPECT_THAT(ptx_, HasSubstr("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier"));
+  EXPECT_THAT(ptx_, Not(HasSubstr(".local"))) << "what copies are told of tensors stays among the parameters";
+}
+
+class WarpgroupCode : public WarpgroupCubin {};
+
+TEST_P(WarpgroupCode, HasTheInstructionsOfTheTensorCores) {
+  const std::string disassembler = FindDisassembler();
+  if (disassembler.empty()) GTEST_SKIP() << "no cuobjdump in PATH, CUDA_HOME or the folder of PyTorch's environment";
+  Assemble(Form());
+  if (IsSkipped()) return;
+  const std::string path = testing::TempDir() + "/warpgroup.cubin";
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(assembly_.cubin.data()),
+             static_cast<std::streamsize>(assembly_.cubin.size()));
+  const std::string code = OutputOf(absl::StrCat(disassembler, " -sass ", path));
+  EXPECT_THAT(code, HasSubstr("HGMMA.64x"));
+  EXPECT_THAT(code, HasSubstr("UTMALDG.3D"));
+  // A local access would be a spill or a map that was copied.
+  EXPECT_THAT(code, Not(HasSubstr("STL")));
+}
+
+std::string NameOfCase(const testing::TestParamInfo<std::tuple<DType, const char*>>& info) {
+  return std::string(NameOf(std::get<0>(info.param))) + "_" + std::get<1>(info.param);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, WarpgroupCubin,
+                         testing::Combine(testing::Values(DType::kF16, DType::kBF16),
+                                          testing::Values("plain", "epilogue", "gathered", "transposed", "heads")),
+                         NameOfCase);
+INSTANTIATE_TEST_SUITE_P(Cuda, WarpgroupCode,
+                         testing::Combine(testing::Values(DType::kF16, DType::kBF16), testing::Values("epilogue")),
+                         NameOfCase);
+
+}  // namespace
+}  // namespace tailor

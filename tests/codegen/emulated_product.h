@@ -1,0 +1,47 @@
+// Product kernels of one form, run thread by thread on the host, against plain loops in double.
+#ifndef TAILOR_TESTS_CODEGEN_EMULATED_PRODUCT_H_
+#define TAILOR_TESTS_CODEGEN_EMULATED_PRODUCT_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "codegen/cuda/schedule_cuda.h"
+#include "tests/codegen/product_case.h"
+#include "tests/emulator/simt_emulator.h"
+
+namespace tailor {
+
+class EmulatedProduct {
+ public:
+  // The versions that `target` has. `forgotten` names a device function without a value that kernels then do not call.
+  EmulatedProduct(const ProductForm& form, const std::string& target, const std::string& forgotten = "");
+
+  int versions() const { return static_cast<int>(schedule_.versions.size()); }
+  const CudaVersion& version(int number) const { return schedule_.versions[number]; }
+  // Runs `version` on as many blocks as it asks for, at most `most_blocks`; "" or what the emulator finds wrong.
+  // Whether or not its guards hold: each computes any shape.
+  std::string Run(const ProductSize& size, int version, uint32_t seed, const ProductMemory& memory,
+                  int64_t most_blocks = INT64_MAX) const;
+
+  ProductMemory Memory(const ProductSize& size) const { return ProductMemory(form_, size); }
+  void ExpectRight(const ProductSize& size, int version, uint32_t seed) const {
+    ExpectRight(size, version, seed, Memory(size));
+  }
+  void ExpectRight(const ProductSize& size, int version, uint32_t seed, const ProductMemory& memory,
+                   int64_t most_blocks = INT64_MAX) const;
+  // Every version at `count` random sizes, of `extents` where they are not fixed.
+  void ExpectRightAtRandomSizes(std::span<const int64_t> extents, int count) const;
+
+ private:
+  ProductForm form_;
+  KernelPlan plan_;
+  CudaSchedule schedule_;
+  std::unique_ptr<SimtEmulator> emulator_;
+  mutable const ProductMemory* memory_ = nullptr;  // of the launch under way
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_TESTS_CODEGEN_EMULATED_PRODUCT_H_

@@ -42,7 +42,8 @@ EmittedKernel KernelOnDevice(std::string symbol, const KernelPlan* plan, const C
                                .scratch_bytes = version.scratch_bytes,
                                .together = version.together,
                                .resident_blocks = version.persistent ? version.resident_blocks : 0,
-                               .clocks = version.clocks});
+                               .clocks = version.clocks,
+                               .parts = version.parts});
   }
   return kernel;
 }
@@ -90,7 +91,8 @@ std::vector<DeviceKernel> DescribeKernels(const LoweredProgram& program, const B
     const int slots = ArgumentSlots(program.kernels[i]);
     for (size_t v = 0; v < build.schedules[i].versions.size(); ++v) {
       const CudaVersion& version = build.schedules[i].versions[v];
-      kernels.push_back({absl::StrCat(build.kernels[i].symbol, "_v", v), version.threads, slots, version.maps});
+      kernels.push_back({absl::StrCat(build.kernels[i].symbol, "_v", v), version.threads,
+                         slots + (version.together ? kMeetingSlots : 0), version.maps});
     }
   }
   return kernels;

@@ -311,6 +311,10 @@ uint64_t GrownBlocks(const std::vector<HostProgram>& programs) {
 
 }  // namespace
 
+bool EmittedKernel::meets() const {
+  return std::any_of(versions.begin(), versions.end(), [](const LaunchVersion& version) { return version.together; });
+}
+
 EmittedKernel KernelOnHost(std::string symbol, const KernelPlan* plan, const Schedule* schedule) {
   EmittedKernel kernel{.symbol = std::move(symbol), .plan = plan, .schedule = schedule};
   for (const Version& version : schedule->versions) {

@@ -11,18 +11,22 @@
 
 namespace tailor {
 
+// The last parameters of a kernel whose blocks meet: the scratch of the launch, RtContext::meeting, CudaVersion::parts.
+inline constexpr int kMeetingSlots = 3;
+
 // What the host program knows of one version of a kernel. DimExprs are over slots, as in Schedule.
 struct LaunchVersion {
   std::vector<Guard> guards;
   DimExpr tasks;  // of a launch; on a device, blocks
   DimExpr grain;  // how many of them a thread takes at a time; on a device, the shared memory of a block in bytes
-  DimExpr scratch_bytes;  // of a worker; on a device, of a block
+  DimExpr scratch_bytes;  // of a worker; on a device, of a block, or, of blocks that meet, of the launch
   bool together = false;  // on a device: LaunchGrid::together
   // On a device, more than 0: no more blocks are launched than its multiprocessors hold of so many each.
   int resident_blocks = 0;
-  // On a device, what a multiprocessor spends on one of the tasks, in clocks; 0: not known. Of the versions whose guards
-  // hold the one is taken whose turns of all multiprocessors take the fewest clocks, the first of equal ones.
+  // On a device, what a multiprocessor spends on one of the tasks, in clocks; 0: not known. Of the versions whose
+  // guards hold the one is taken whose turns of all multiprocessors take the fewest clocks, the first of equal ones.
   DimExpr clocks;
+  DimExpr parts = 1;  // on a device: CudaVersion::parts
 };
 
 // A distinct kernel of the variant: functions `<symbol>_v<i>`, one per version.
@@ -32,6 +36,9 @@ struct EmittedKernel {
   std::vector<LaunchVersion> versions;  // the last has no guards; without clocks tried in order
   const Schedule* schedule = nullptr;   // on the host
   int first_on_device = -1;             // the number of version 0 among Variant::device_kernels
+
+  // Whether some version's blocks meet: such versions have kMeetingSlots parameters more than others.
+  bool meets() const;
 };
 
 EmittedKernel KernelOnHost(std::string symbol, const KernelPlan* plan, const Schedule* schedule);

@@ -153,6 +153,11 @@ class LayoutEmitter {
       Set(slot++, f_.b.getInt64(unit_.program.first_check + launch.first_fault_check));
     }
     if (shape.cut != nullptr) Set(slot++, shape.cut);
+    if (unit_.kernels[launch.kernel].meets()) {
+      Set(slot++, f_.b.CreateGEP(byte, base_, workspace.scratch, "scratch"));
+      Set(slot++, f_.LoadPtr(f_.context(), offsetof(RtContext, meeting), "meeting"));
+      Set(slot++, shape.parts.value);
+    }
   }
 
   void SetKeys() {

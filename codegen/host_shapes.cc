@@ -108,6 +108,9 @@ llvm::Value* HostShapes::Holds(const Guard& guard, const std::vector<DimValue>& 
   if (guard.kind == Guard::Kind::kValueAtLeast) {
     return b.CreateICmpSGE(over_slots.Emit(guard.value).value, b.getInt64(guard.number));
   }
+  if (guard.kind == Guard::Kind::kValueAtMost) {
+    return b.CreateICmpSLE(over_slots.Emit(guard.value).value, b.getInt64(guard.number));
+  }
   llvm::Value* value = dims[guard.slot].value;
   llvm::Value* other = guard.other >= 0 ? dims[guard.other].value : b.getInt64(guard.number);
   switch (guard.kind) {
@@ -121,6 +124,7 @@ llvm::Value* HostShapes::Holds(const Guard& guard, const std::vector<DimValue>& 
       return b.CreateICmpSGE(value, other);
     case Guard::Kind::kOutgrowsCache:
     case Guard::Kind::kValueAtLeast:
+    case Guard::Kind::kValueAtMost:
       break;
   }
   return b.getFalse();
@@ -155,6 +159,12 @@ DimValue HostShapes::Tasks(const LaunchVersion& version, DimEmitter& over_slots)
   return over_slots.Emit(DimExpr::Min(version.tasks, version.resident_blocks * DimExpr::Symbol(kWorkers)));
 }
 
+DimValue HostShapes::AllScratch(const LaunchVersion& version, DimEmitter& over_slots) {
+  const DimValue scratch = over_slots.Emit(64 * DimExpr::CeilDiv(version.scratch_bytes, 64));
+  const bool of_each = place_ == KernelPlace::kDevice && !version.together;
+  return of_each ? over_slots.Multiply(scratch, Tasks(version, over_slots)) : scratch;
+}
+
 // What the version's turns take, by the wave model of TSCompiler (section 6): while there is work, a multiprocessor
 // takes one task after the other.
 DimValue HostShapes::Clocks(const LaunchVersion& version, DimEmitter& over_slots) {
@@ -184,8 +194,10 @@ void HostShapes::ChooseVersion(const EmittedKernel& kernel, DimEmitter& over_slo
   shape.tasks = Tasks(last, over_slots);
   shape.grain = grain(last);
   shape.scratch_bytes = scratch(last);
+  shape.all_scratch_bytes = AllScratch(last, over_slots);
   shape.together = b.getInt64(last.together);
   DimValue clocks = Clocks(last, over_slots);
+  shape.parts = over_slots.Emit(last.parts);
   for (size_t v = versions.size() - 1; v-- > 0;) {
     const LaunchVersion& now = versions[v];
     llvm::Value* fits = b.getTrue();
@@ -197,10 +209,11 @@ void HostShapes::ChooseVersion(const EmittedKernel& kernel, DimEmitter& over_slo
     select(fits, Tasks(now, over_slots), shape.tasks);
     select(fits, grain(now), shape.grain);
     select(fits, scratch(now), shape.scratch_bytes);
+    select(fits, AllScratch(now, over_slots), shape.all_scratch_bytes);
+    select(fits, over_slots.Emit(now.parts), shape.parts);
     llvm::Value* together = b.getInt64(now.together);
     if (together != shape.together) shape.together = b.CreateSelect(fits, together, shape.together, "together");
   }
-  shape.all_scratch_bytes = on_device ? over_slots.Multiply(shape.scratch_bytes, shape.tasks) : shape.scratch_bytes;
 }
 
 LaunchShape HostShapes::ShapeOf(const Launch& launch) {

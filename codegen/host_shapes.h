@@ -19,8 +19,9 @@ struct LaunchShape {
   llvm::Value* version;  // i32
   DimValue tasks, grain;
   DimValue scratch_bytes;           // a multiple of 64
-  DimValue all_scratch_bytes;       // on a device, of all blocks; on the host, of one worker
+  DimValue all_scratch_bytes;       // on a device, of the launch; on the host, of one worker
   llvm::Value* together = nullptr;  // i64
+  DimValue parts;                   // on a device
   llvm::Value* cut = nullptr;       // of a product that chooses one: CutWord
 };
 
@@ -53,6 +54,7 @@ class HostShapes {
   DimEmitter MakeEmitter();
   DimValue Tasks(const LaunchVersion& version, DimEmitter& over_slots);
   DimValue Clocks(const LaunchVersion& version, DimEmitter& over_slots);
+  DimValue AllScratch(const LaunchVersion& version, DimEmitter& over_slots);
   void ChooseVersion(const EmittedKernel& kernel, DimEmitter& over_slots, LaunchShape& shape);
   void ChooseCut(const EmittedKernel& kernel, LaunchShape& shape);
   // `over_slots` knows `dims` as its symbols.

@@ -19,7 +19,7 @@ class Words {
   int next_ = 0;
 };
 
-constexpr size_t kMostOtherSlots = 5;  // of an argument block: scratch, faults, cut
+constexpr size_t kMostOtherSlots = 5 + kMeetingSlots;  // of an argument block: scratch, faults, cut
 constexpr size_t kTensorWords = sizeof(TensorArg) / sizeof(int64_t);
 constexpr size_t kGridWords = sizeof(LaunchGrid) / sizeof(int64_t);
 static_assert(offsetof(LaunchGrid, shared_bytes) == sizeof(int64_t));

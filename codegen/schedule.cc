@@ -26,6 +26,8 @@ std::string GuardText(const Guard& guard) {
       return absl::StrCat(guard.value.ToText(SlotText), " bytes outgrow the cache");
     case Guard::Kind::kValueAtLeast:
       return absl::StrCat(guard.value.ToText(SlotText), " >= ", guard.number);
+    case Guard::Kind::kValueAtMost:
+      return absl::StrCat(guard.value.ToText(SlotText), " <= ", guard.number);
   }
   return "?";
 }

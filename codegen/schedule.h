@@ -20,6 +20,7 @@ struct Guard {
     kAtLeast,        // slot's value >= number
     kOutgrowsCache,  // `value` bytes >= RtContext::streamed_bytes, unless that is 0
     kValueAtLeast,   // `value` >= number
+    kValueAtMost,    // `value` <= number
   };
   Kind kind;
   int32_t slot = -1;

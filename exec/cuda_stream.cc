@@ -46,6 +46,7 @@ Failure CudaStream::Create(const CudaProgram& program, const StreamOptions& opti
     if (Failure f = made->MakeGraph(); !f.ok()) return f;
   }
   if (Failure f = made->MakeMemo(); !f.ok()) return f;
+  if (Failure f = made->MakeMeeting(); !f.ok()) return f;
   *out = std::move(made);
   return {};
 }
@@ -69,8 +70,20 @@ Failure CudaStream::MakeMemo() {
   return {};
 }
 
+// Zeroed once: each kernel whose blocks meet leaves it as it found it, and those that break leave nothing that runs.
+Failure CudaStream::MakeMeeting() {
+  static constexpr char kZeros[kMeetingBytes] = {};
+  const std::string purpose = "a session's barriers";
+  void* data = Allocate(kMeetingBytes);
+  if (data == nullptr) return CudaFailure(driver_, cuda::kOutOfMemory, "cuMemAlloc", purpose);
+  meeting_ = data;
+  return CudaFailure(driver_, driver_.MemcpyHtoDAsync(AddressOf(data), kZeros, kMeetingBytes, stream_),
+                     "cuMemcpyHtoDAsync", purpose);
+}
+
 CudaStream::~CudaStream() {
   const CurrentContext current(device_);
+  if (meeting_ != nullptr) Deallocate(meeting_);
   if (stream_ != nullptr) driver_.StreamSynchronize(stream_);
   graph_.reset();
   if (memo_ != nullptr) driver_.MemFreeHost(memo_);

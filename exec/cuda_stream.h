@@ -24,6 +24,7 @@ class CudaStream : public DeviceStream {
 
   const Allocator& memory() const override { return memory_; }
   int64_t* memo() const override { return memo_; }
+  void* meeting() const override { return meeting_; }
   void* native() const override { return stream_; }
   void* Enter() override;
   void Leave(void* entered) override;
@@ -48,6 +49,7 @@ class CudaStream : public DeviceStream {
   explicit CudaStream(const CudaProgram& program);
   Failure MakeGraph();
   Failure MakeMemo();
+  Failure MakeMeeting();
   bool Check(cuda::Result result, const char* call) { return Note({result, call, -1, {}}); }
   bool Note(const CudaCall& call);
   cuda::Result LaunchTogether(int32_t kernel, const int64_t* args, const LaunchGrid& grid);
@@ -61,6 +63,7 @@ class CudaStream : public DeviceStream {
   cuda::Stream stream_ = nullptr;
   bool own_ = false;
   int64_t* memo_ = nullptr;
+  void* meeting_ = nullptr;
   const Allocator memory_;
   KernelParameters kernel_parameters_;
   std::vector<void*> parameters_;     // of a cooperative launch; as many as any kernel has

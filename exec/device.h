@@ -34,6 +34,8 @@ class DeviceStream {
   virtual const Allocator& memory() const = 0;
   // Variant::memo_slots words of host memory that kernels can write, zero at first.
   virtual int64_t* memo() const = 0;
+  // RtContext::meeting.
+  virtual void* meeting() const = 0;
   // The device's own name for the stream: a CUstream.
   virtual void* native() const = 0;
 

@@ -61,7 +61,12 @@ struct RtContext {
   // Outputs of at least so many bytes would leave the caches before anyone reads them; 0: none would.
   uint64_t streamed_bytes;
   const CostProfile* costs;  // by which products choose how they are cut
+  // On a device: kMeetingBytes of its memory for the session's launches, at whose begins and ends they are 0 but for the
+  // highest bit of the first word, at which blocks of a grid meet (LaunchGrid::together). Null on the host.
+  void* meeting;
 };
+
+inline constexpr uint64_t kMeetingBytes = 256;
 
 // What a run may ask of the runtime. Every function that can fail returns 0 on success; the generated
 // code then returns the nonzero value at once. `device` 0 is the host, 1 the device of the variant's kernels.
@@ -113,10 +118,11 @@ inline constexpr int32_t kCheckOverflow = -1;
 
 static_assert(sizeof(LaunchGrid) == 24 && offsetof(LaunchGrid, shared_bytes) == 8);
 static_assert(sizeof(TensorArg) == 16 && offsetof(TensorArg, dims) == 8);
-static_assert(sizeof(RtContext) == 64 && offsetof(RtContext, constants) == 8);
+static_assert(sizeof(RtContext) == 72 && offsetof(RtContext, constants) == 8);
 static_assert(offsetof(RtContext, workspace) == 16 && offsetof(RtContext, workspace_bytes) == 24);
 static_assert(offsetof(RtContext, memo) == 32 && offsetof(RtContext, workers) == 40);
 static_assert(offsetof(RtContext, streamed_bytes) == 48 && offsetof(RtContext, costs) == 56);
+static_assert(offsetof(RtContext, meeting) == 64);
 static_assert(sizeof(ProductArgs) == 144 && offsetof(ProductArgs, batch) == 40 && offsetof(ProductArgs, m) == 48);
 static_assert(offsetof(ProductArgs, lhs_strides) == 72 && offsetof(ProductArgs, rhs_strides) == 96);
 static_assert(offsetof(ProductArgs, lhs) == 120 && offsetof(ProductArgs, out) == 136);

@@ -24,6 +24,8 @@ struct TargetTraits {
   bool row_blocks = true;           // a worker may run several kernels on rows that stay in its cache
   int warp_size = 1;                // GPU: lanes that run in lockstep; CPU: 1
   bool warpgroup_products = false;  // GPU: warpgroups multiply matrices that lie in shared memory
+  // GPU: elements of a row that are worth a block of their own where there are too few rows for all blocks.
+  int64_t part_elements = 4096;
 };
 
 }  // namespace tailor

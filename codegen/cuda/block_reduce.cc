@@ -13,7 +13,7 @@ using llvm::Value;
 constexpr int kWarp = 32;
 
 Value* Combine(llvm::IRBuilderBase& b, const EmitTarget& target, const PartialResult& p, Value* lhs, Value* rhs) {
-  return EmitScalarOp(b, target, p.combiner, p.dtype, p.dtype, {lhs, rhs});
+  return EmitCombined(b, target, p.combiner, p.dtype, lhs, rhs);
 }
 
 // Over the `threads` neighbouring lanes of each such group of a warp.
@@ -58,6 +58,14 @@ class Cells {
 };
 
 }  // namespace
+
+Value* EmitCombined(llvm::IRBuilderBase& b, const EmitTarget& target, OpKind combiner, DType dtype, Value* lhs,
+                    Value* rhs) {
+  const bool extreme = combiner == OpKind::kMax || combiner == OpKind::kMin;
+  if (!extreme || dtype != DType::kF32) return EmitScalarOp(b, target, combiner, dtype, dtype, {lhs, rhs});
+  const auto id = combiner == OpKind::kMax ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum;
+  return b.CreateBinaryIntrinsic(id, lhs, rhs, nullptr, "extreme");
+}
 
 std::vector<Value*> EmitRowReduce(llvm::IRBuilderBase& b, const EmitTarget& target, int row_threads,
                                   const std::vector<PartialResult>& partials) {

@@ -15,6 +15,11 @@ struct PartialResult {
   llvm::Value* value;  // this thread's part, register form
 };
 
+// What the reduction's combiner makes of two results of its, scalars or lanes. The greatest and the least of f32 are
+// one instruction (max.NaN, min.NaN), which gives NaN for NaN, and to which -0 is less than 0.
+llvm::Value* EmitCombined(llvm::IRBuilderBase& b, const EmitTarget& target, OpKind combiner, DType dtype,
+                          llvm::Value* lhs, llvm::Value* rhs);
+
 // Combines each partial over a row's `row_threads` threads and leaves the same result in each of them: lanes by
 // xor-shuffles, warps, where a row is a block, through shared memory in their order, so that results do not depend on
 // timing. All threads of the block must arrive. Takes 8 bytes of shared memory, from its start, for each warp of a row

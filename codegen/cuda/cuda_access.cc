@@ -21,6 +21,14 @@ bool IsZero(const KernelPlan& plan, ExprId id) {
 
 }  // namespace
 
+std::vector<int> AxesOf(const KernelPlan& plan, AxisRole role) {
+  std::vector<int> axes;
+  for (int i = 0; i < static_cast<int>(plan.axes.size()); ++i) {
+    if (plan.axes[i].role == role) axes.push_back(i);
+  }
+  return axes;
+}
+
 std::vector<Access> AccessesOf(const KernelPlan& plan) {
   std::vector<Access> all;
   for (ExprId id : ReachableExprs(plan)) {

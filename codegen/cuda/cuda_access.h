@@ -9,6 +9,9 @@
 
 namespace tailor {
 
+// The plan's axes of that role, outer first.
+std::vector<int> AxesOf(const KernelPlan& plan, AxisRole role);
+
 struct Access {
   int buffer;
   std::vector<ExprId> indices;

@@ -16,7 +16,7 @@ struct Parameter {
   bool exchanged = false;  // between threads: what another wrote there before a barrier is seen behind it
 };
 
-std::vector<Parameter> ParametersOf(llvm::IRBuilderBase& b, const KernelPlan& plan) {
+std::vector<Parameter> ParametersOf(llvm::IRBuilderBase& b, const KernelPlan& plan, const CudaVersion& version) {
   llvm::Type* global = b.getPtrTy(device::kGlobalSpace);
   std::vector<Parameter> parameters;
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
@@ -33,6 +33,11 @@ std::vector<Parameter> ParametersOf(llvm::IRBuilderBase& b, const KernelPlan& pl
   if (plan.fault_count > 0) {
     parameters.push_back({.type = global, .name = "fault", .exchanged = true});
     parameters.push_back({b.getInt64Ty(), "fault.base"});
+  }
+  if (version.together) {
+    parameters.push_back({.type = global, .name = "launch.scratch", .exchanged = true});
+    parameters.push_back({.type = global, .name = "meeting", .exchanged = true});
+    parameters.push_back({b.getInt64Ty(), "parts"});
   }
   return parameters;
 }
@@ -92,13 +97,26 @@ llvm::Value* OwnRow(llvm::IRBuilderBase& b, const KernelPlan& plan, const CudaVe
   return b.CreateInBoundsGEP(b.getInt8Ty(), rows, offset, "rows.own");
 }
 
+// Where those of the block's first row, or of this thread's, begin: in shared memory, or in the block's `bytes` of the
+// scratch at `base`.
+llvm::Value* RowsOfBlock(llvm::IRBuilderBase& b, const KernelPlan& plan, const CudaVersion& version, llvm::Value* base,
+                         llvm::Value* bytes, const KernelFrame& frame) {
+  if (!version.rows_in_shared) {
+    llvm::Value* block = b.CreateZExt(device::EmitBlockId(b), b.getInt64Ty(), "block");
+    return b.CreateInBoundsGEP(b.getInt8Ty(), base, b.CreateMul(block, bytes, "scratch.offset"), "rows");
+  }
+  llvm::Value* rows =
+      b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), device::EmitSharedMemory(b), version.partial_bytes, "rows");
+  return version.points() > 1 ? OwnRow(b, plan, version, rows, frame) : rows;
+}
+
 }  // namespace
 
-KernelFrame OpenCudaKernel(llvm::IRBuilderBase& b, llvm::Module& module, const KernelPlan& plan,
-                           const CudaVersion& version, llvm::StringRef name) {
-  llvm::Function* kernel = DeclareKernel(b, module, ParametersOf(b, plan), version, name);
+CudaFrame OpenCudaKernel(llvm::IRBuilderBase& b, llvm::Module& module, const KernelPlan& plan,
+                         const CudaVersion& version, llvm::StringRef name) {
+  llvm::Function* kernel = DeclareKernel(b, module, ParametersOf(b, plan, version), version, name);
   b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", kernel));
-  KernelFrame frame;
+  CudaFrame frame;
   llvm::Argument* next = kernel->arg_begin();
   for (const Buffer& buffer : plan.buffers) {
     const bool bound = buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kOutput;
@@ -108,19 +126,18 @@ KernelFrame OpenCudaKernel(llvm::IRBuilderBase& b, llvm::Module& module, const K
   if (HasScratch(plan)) {
     llvm::Value* base = next++;
     llvm::Value* bytes = next++;
-    llvm::Value* rows = nullptr;
-    if (version.rows_in_shared) {
-      rows = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), device::EmitSharedMemory(b), version.partial_bytes, "rows");
-      if (version.points() > 1) rows = OwnRow(b, plan, version, rows, frame);
-    } else {
-      llvm::Value* block = b.CreateZExt(device::EmitBlockId(b), b.getInt64Ty(), "block");
-      rows = b.CreateInBoundsGEP(b.getInt8Ty(), base, b.CreateMul(block, bytes, "scratch.offset"), "rows");
-    }
-    PlaceRowBuffers(b, plan, rows, frame);
+    if (!version.together) PlaceRowBuffers(b, plan, RowsOfBlock(b, plan, version, base, bytes, frame), frame);
   }
   if (plan.fault_count > 0) {
     frame.fault = next++;
     frame.fault_base = next++;
+  }
+  if (version.together) {
+    frame.scratch = next++;
+    frame.meeting = next++;
+    frame.parts = next++;
+    frame.row_bytes =
+        b.CreatePtrDiff(b.getInt8Ty(), PlaceRowBuffers(b, plan, frame.scratch, frame), frame.scratch, "row.bytes");
   }
   AddAliasScopes(module.getContext(), plan, frame);
   return frame;

@@ -10,6 +10,11 @@ namespace {
 constexpr int64_t kSharedOfAll = 99 << 10;
 constexpr int64_t kSharedOf90 = 227 << 10;
 
+// Elements of a row that a block has for itself: enough loads to be under way at the same time. The emulator's rows are
+// short, and are to be shared too.
+constexpr int64_t kPartElements = 4096;
+constexpr int64_t kEmulatedPartElements = 32;
+
 CudaTarget MakeTarget(const char* name, int ptx_version, int64_t shared_bytes) {
   CudaTarget target;
   target.name = name;
@@ -20,6 +25,7 @@ CudaTarget MakeTarget(const char* name, int ptx_version, int64_t shared_bytes) {
   target.traits.launch_cost_ns = 2500;
   target.traits.row_blocks = false;
   target.traits.warp_size = 32;
+  target.traits.part_elements = target.is_emulated() ? kEmulatedPartElements : kPartElements;
   return target;
 }
 

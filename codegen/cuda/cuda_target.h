@@ -21,8 +21,8 @@ struct CudaTarget {
   bool is_floor() const { return !is_emulated() && name.back() != 'a'; }
 };
 
-// "sm_80", "sm_90", "sm_90a"; "simt", which has the traits of sm_90a and is for tests. INVALID_ARGUMENT listing them
-// for any other name.
+// "sm_80", "sm_90", "sm_90a"; "simt", which has the traits of sm_90a but for shorter parts of rows, and is for tests.
+// INVALID_ARGUMENT listing them for any other name.
 absl::StatusOr<CudaTarget> FindCudaTarget(absl::string_view name);
 
 }  // namespace tailor

@@ -1,9 +1,12 @@
 // A kernel is a grid-stride loop over the points of the parallel axes: points of threads, of groups of threads, or of
 // blocks. The threads of a point share its loops. In all, the plan's stages run in order.
+//
+// Where several blocks share a point, each phase of its stages (stage_phases.h) is such a loop, over parts of points.
 #include "codegen/cuda/emit_cuda_loops.h"
 
 #include <algorithm>
 #include <cassert>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -11,7 +14,11 @@
 #include "codegen/cuda/cuda_access.h"
 #include "codegen/cuda/cuda_frame.h"
 #include "codegen/cuda/device_intrinsics.h"
+#include "codegen/cuda/part_cells.h"
+#include "codegen/cuda/stage_phases.h"
 #include "codegen/cuda/transpose_tiles.h"
+#include "codegen/cuda/unroll.h"
+#include "codegen/cuda/whole_vectors.h"
 #include "codegen/emit_loop.h"
 #include "codegen/plan_queries.h"
 #include "codegen/scalar_emitter.h"
@@ -24,7 +31,7 @@ using llvm::Value;
 using RunShape = CudaVersion::Shape;
 
 constexpr int kWarp = 32;
-constexpr int64_t kWidestAccess = 16;  // bytes
+constexpr int kUnroll = 4;  // turns of a loop that waits for memory
 
 class CudaLoopEmitter {
  public:
@@ -44,7 +51,8 @@ class CudaLoopEmitter {
   void Emit() {
     if (version_.lanes > 1) {
       EmitIfElse(
-          AreVectorsWhole(), [&] { EmitPoints(version_.lanes); }, [&] { EmitPoints(1); });
+          EmitAreVectorsWhole(b_, plan_, version_, frame_), [&] { EmitPoints(version_.lanes); },
+          [&] { EmitPoints(1); });
     } else {
       EmitPoints(1);
     }
@@ -76,30 +84,6 @@ class CudaLoopEmitter {
     }
   }
 
-  // Whether vectors of lanes are whole (LiesInRuns) and lie at multiples of their bytes: the same in all threads.
-  Value* AreVectorsWhole() {
-    Value* bits = b_.CreateURem(ExtentOf(version_.lane_axis), b_.getInt64(version_.lanes), "rest");
-    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-      const Buffer& buffer = plan_.buffers[i];
-      const bool bound = buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kOutput;
-      if (!bound || !HasVectors(static_cast<int>(i))) continue;
-      const int64_t bytes = std::min(kWidestAccess, int64_t{SizeOf(buffer.dtype)} * version_.lanes);
-      Value* address = b_.CreatePtrToInt(frame_.buffers[i], b_.getInt64Ty(), "address");
-      bits = b_.CreateOr(bits, b_.CreateAnd(address, b_.getInt64(bytes - 1)), "unaligned");
-    }
-    return b_.CreateICmpEQ(bits, b_.getInt64(0), "whole");
-  }
-
-  bool IsWhole(int buffer, const std::vector<ExprId>& indices) const {
-    return LiesInRuns(plan_, {buffer, indices}, version_.lane_axis, version_.version.no_broadcast);
-  }
-  bool HasVectors(int buffer) const {
-    const std::vector<Access> all = AccessesOf(plan_);
-    return std::any_of(all.begin(), all.end(), [&](const Access& access) {
-      return access.buffer == buffer && IsWhole(access.buffer, access.indices);
-    });
-  }
-
   void EmitIfElse(Value* condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise) {
     llvm::LLVMContext& context = b_.getContext();
     auto* yes = llvm::BasicBlock::Create(context, "whole", function_);
@@ -117,13 +101,7 @@ class CudaLoopEmitter {
 
   // ---- Points ----
 
-  std::vector<int> ParallelAxes() const {
-    std::vector<int> axes;
-    for (int i = 0; i < static_cast<int>(plan_.axes.size()); ++i) {
-      if (plan_.axes[i].role == AxisRole::kParallel) axes.push_back(i);
-    }
-    return axes;
-  }
+  std::vector<int> ParallelAxes() const { return AxesOf(plan_, AxisRole::kParallel); }
   bool LanesArePoints() const { return lanes_ > 1 && plan_.axes[version_.lane_axis].role == AxisRole::kParallel; }
 
   // Of an axis as digits of a point: a vector counts once.
@@ -135,10 +113,13 @@ class CudaLoopEmitter {
   void EmitPoints(int lanes) {
     lanes_ = lanes;
     if (version_.lanes > 1) emitter_.SetLanes(version_.lane_axis, b_.getInt64(0), 1, nullptr);
-    const auto are_whole = [this](int buffer, const std::vector<ExprId>& indices) { return IsWhole(buffer, indices); };
+    const auto are_whole = [this](int buffer, const std::vector<ExprId>& indices) {
+      return LiesInRuns(plan_, {buffer, indices}, version_.lane_axis, version_.version.no_broadcast);
+    };
     emitter_.SetWholeVectors(lanes > 1 ? ScalarEmitter::AreWhole(are_whole) : nullptr);
     Value* count = b_.getInt64(1);
     for (int axis : ParallelAxes()) count = b_.CreateMul(count, PointExtent(axis), "points");
+    if (version_.together) return EmitPhases(count);
     Value* block = b_.CreateZExt(device::EmitBlockId(b_), b_.getInt64Ty(), "block");
     Value* blocks = b_.CreateZExt(device::EmitGridDim(b_), b_.getInt64Ty(), "blocks");
     Value* points = b_.getInt64(version_.points());
@@ -177,6 +158,109 @@ class CudaLoopEmitter {
     }
   }
 
+  // ---- Points that blocks share ----
+
+  void EmitPhases(Value* count) {
+    Value* rows = b_.CreateMul(count, frame_.row_bytes, "rows.bytes");
+    Value* base = b_.CreateInBoundsGEP(b_.getInt8Ty(), frame_.scratch, rows, "cells");
+    Value* points = b_.getInt64(version_.points());
+    Value* groups = b_.CreateUDiv(b_.CreateAdd(count, b_.getInt64(version_.points() - 1)), points, "groups");
+    cells_.emplace(b_, base, groups, frame_.parts, version_.points());
+    for (const Phase& phase : PhasesOf(plan_)) {
+      if (phase.first > 0) device::EmitGridBarrier(b_, frame_.meeting);
+      EmitPhase(phase, groups, count);
+    }
+  }
+
+  void EmitPhase(const Phase& phase, Value* groups, Value* count) {
+    Value* parts = phase.once ? b_.getInt64(1) : frame_.parts;
+    Value* block = b_.CreateZExt(device::EmitBlockId(b_), b_.getInt64Ty(), "block");
+    Value* blocks = b_.CreateZExt(device::EmitGridDim(b_), b_.getInt64Ty(), "blocks");
+    EmitLoop(b_, block, b_.CreateMul(groups, parts, "items"), blocks, "item", [&](Value* item) {
+      place_ = {b_.CreateUDiv(item, parts, "group"), b_.CreateURem(item, parts, "part"),
+                Packs() ? point_thread_ : b_.getInt64(0)};
+      Value* point = place_.group;
+      if (Packs()) point = OwnPoint(b_.CreateMul(point, b_.getInt64(version_.points()), "first"), count);
+      SetPoint(point);
+      PlaceRows(point);
+      if (!phase.once) SetPart(parts);
+      DefineLocals(phase);
+      for (int i = phase.first; i < phase.end; ++i) EmitStage(plan_.stages[i]);
+      emitter_.Forget();
+    });
+  }
+
+  // Each row has buffers of its own.
+  void PlaceRows(Value* point) {
+    Value* offset = b_.CreateMul(point, frame_.row_bytes, "row.offset");
+    PlaceRowBuffers(b_, plan_, b_.CreateInBoundsGEP(b_.getInt8Ty(), frame_.scratch, offset, "row"), frame_);
+  }
+
+  // Parts are whole vectors, equally many but for the last ones.
+  void SetPart(Value* parts) {
+    const int axis = AxesOf(plan_, AxisRole::kTile).front();
+    const auto over = [&](Value* x, Value* y) {
+      return b_.CreateUDiv(b_.CreateAdd(x, b_.CreateSub(y, b_.getInt64(1))), y);
+    };
+    Value* lanes = b_.getInt64(axis == version_.lane_axis ? version_.lanes : 1);
+    Value* length = b_.CreateMul(over(over(ExtentOf(axis), parts), lanes), lanes, "part.length");
+    const auto until = [&](Value* end, const char* name) {
+      return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, ExtentOf(axis), nullptr, name);
+    };
+    part_begin_ = until(b_.CreateMul(place_.part, length), "part.begin");
+    part_end_ = until(b_.CreateAdd(part_begin_, length), "part.end");
+  }
+
+  // What earlier phases found, for the point at hand.
+  void DefineLocals(const Phase& phase) {
+    const std::vector<bool> needed = LocalsNeeded(plan_, phase);
+    for (int i = 0; i < phase.first; ++i) {
+      const Stage& stage = plan_.stages[i];
+      RestoreReductions(stage, needed);
+      for (const Statement& s : stage.statements) {
+        if (needed[s.buffer] && !Reduces(s)) emitter_.SetLocal(s.buffer, emitter_.Emit(s.value));
+      }
+    }
+  }
+
+  // All threads of the point get what its parts come to, in one order.
+  void RestoreReductions(const Stage& stage, const std::vector<bool>& needed) {
+    std::vector<const Statement*> statements;
+    std::vector<llvm::AllocaInst*> totals;
+    for (const Statement& s : stage.statements) {
+      if (!needed[s.buffer] || !Reduces(s)) continue;
+      statements.push_back(&s);
+      totals.push_back(OpenAccumulator(s, 1));
+    }
+    if (statements.empty()) return;
+    EmitLoop(b_, sharer_, frame_.parts, sharers_, "others", [&](Value* part) {
+      for (size_t i = 0; i < statements.size(); ++i) {
+        llvm::Type* type = totals[i]->getAllocatedType();
+        Value* found = cells_->Load(ReductionNumber(*statements[i]), {place_.group, part, place_.point}, type);
+        Accumulate(*statements[i], found, totals[i]);
+      }
+    });
+    std::vector<PartialResult> partials;
+    for (size_t i = 0; i < statements.size(); ++i) {
+      Value* own = b_.CreateLoad(totals[i]->getAllocatedType(), totals[i], "own");
+      partials.push_back({statements[i]->combiner, statements[i]->accumulate, own});
+    }
+    SetReduced(statements, CombineThreads(partials));
+  }
+
+  int ReductionNumber(const Statement& s) const {
+    const std::vector<int> all = ReducedLocals(plan_);
+    return static_cast<int>(std::find(all.begin(), all.end(), s.buffer) - all.begin());
+  }
+
+  void StoreParts(const std::vector<const Statement*>& statements, const std::vector<Value*>& results) {
+    EmitIf(b_, b_.CreateICmpEQ(sharer_, b_.getInt64(0), "is_first"), "part", [&] {
+      for (size_t i = 0; i < statements.size(); ++i) {
+        cells_->Store(ReductionNumber(*statements[i]), place_, results[i]);
+      }
+    });
+  }
+
   // ---- Stages ----
 
   void EmitStages() {
@@ -196,7 +280,8 @@ class CudaLoopEmitter {
       for (size_t i = 0; i < stage.statements.size(); ++i) EmitStatement(stage, stage.statements[i], accumulators[i]);
     });
     CloseAccumulators(stage, accumulators);
-    if (Shares() && Keeps(stage) && !private_) device::EmitBarrier(b_);
+    const bool meets = version_.together;  // where others read it, the phase ends
+    if (Shares() && Keeps(stage) && !private_ && !meets) device::EmitBarrier(b_);
   }
 
   // Loops of one thread, but for one that the point's threads share: of rows the last, of columns the first.
@@ -205,13 +290,16 @@ class CudaLoopEmitter {
     const int axis = stage.axes[depth];
     const size_t shared_depth = version_.shape == RunShape::kColumns ? 0 : stage.axes.size() - 1;
     const bool shared = Shares() && depth == shared_depth;
+    const bool cut = version_.together && depth == 0;
     const int lanes = axis == version_.lane_axis ? lanes_ : 1;
     Value* from = shared ? sharer_ : b_.getInt64(0);
+    Value* to = cut ? part_end_ : ExtentOf(axis);
     if (lanes > 1) from = b_.CreateMul(from, b_.getInt64(lanes), "lane.first");
+    if (cut) from = b_.CreateAdd(part_begin_, from, "part.first");
     // Without a point, a thread reads nothing: what it repeats may be under way elsewhere.
-    if (shared && Packs()) from = b_.CreateSelect(has_point_, from, ExtentOf(axis), "from");
+    if (shared && Packs()) from = b_.CreateSelect(has_point_, from, to, "from");
     Value* step = b_.getInt64((shared ? sharers_ : 1) * lanes);
-    Value* end = EmitLoop(b_, from, ExtentOf(axis), step, shared ? "shared" : "tile", [&](Value* index) {
+    Value* end = EmitLoop(b_, from, to, step, shared ? "shared" : "tile", [&](Value* index) {
       if (lanes > 1) {
         emitter_.SetLanes(axis, index, lanes, nullptr);
       } else {
@@ -219,7 +307,8 @@ class CudaLoopEmitter {
       }
       EmitStageLoops(stage, depth + 1, body);
     });
-    if (shared && IsCheap(stage)) Unroll(llvm::cast<llvm::PHINode>(end));
+    // `end` counts the loop's turns: the second block it comes from is the loop's last.
+    if (shared && IsCheap(stage)) SetUnroll(llvm::cast<llvm::PHINode>(end)->getIncomingBlock(1), kUnroll);
     if (lanes > 1) emitter_.SetLanes(axis, b_.getInt64(0), 1, nullptr);
     emitter_.Forget();
   }
@@ -240,16 +329,6 @@ class CudaLoopEmitter {
     return cost <= kMostCost;
   }
 
-  // Has LLVM run four steps of a loop, of which `index` counts, in one.
-  void Unroll(llvm::PHINode* index) {
-    llvm::LLVMContext& context = b_.getContext();
-    llvm::Metadata* count[] = {llvm::MDString::get(context, "llvm.loop.unroll.count"),
-                               llvm::ConstantAsMetadata::get(b_.getInt32(4))};
-    llvm::MDNode* loop = llvm::MDNode::getDistinct(context, {nullptr, llvm::MDNode::get(context, count)});
-    loop->replaceOperandWith(0, loop);
-    index->getIncomingBlock(1)->getTerminator()->setMetadata(llvm::LLVMContext::MD_loop, loop);
-  }
-
   // Whether a later stage reads what `stage` writes to memory.
   bool Keeps(const Stage& stage) const {
     return std::any_of(stage.statements.begin(), stage.statements.end(),
@@ -267,16 +346,22 @@ class CudaLoopEmitter {
   std::vector<llvm::AllocaInst*> OpenAccumulators(const Stage& stage) {
     std::vector<llvm::AllocaInst*> slots;
     for (const Statement& s : stage.statements) {
-      if (s.reduce_axes.empty()) {
-        slots.push_back(nullptr);
-        continue;
-      }
-      llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
-      llvm::Type* type = RegisterType(b_.getContext(), s.accumulate, LanesOf(stage));
-      slots.push_back(entry.CreateAlloca(type, nullptr, "accumulator"));
-      b_.CreateStore(EmitNeutral(b_, s.combiner, s.accumulate, LanesOf(stage)), slots.back());
+      slots.push_back(s.reduce_axes.empty() ? nullptr : OpenAccumulator(s, LanesOf(stage)));
     }
     return slots;
+  }
+
+  llvm::AllocaInst* OpenAccumulator(const Statement& s, int lanes) {
+    llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+    llvm::Type* type = RegisterType(b_.getContext(), s.accumulate, lanes);
+    llvm::AllocaInst* slot = entry.CreateAlloca(type, nullptr, "accumulator");
+    b_.CreateStore(EmitNeutral(b_, s.combiner, s.accumulate, lanes), slot);
+    return slot;
+  }
+
+  void Accumulate(const Statement& s, Value* value, llvm::AllocaInst* accumulator) {
+    Value* partial = b_.CreateLoad(accumulator->getAllocatedType(), accumulator, "partial");
+    b_.CreateStore(EmitCombined(b_, target_, s.combiner, s.accumulate, partial, value), accumulator);
   }
 
   void EmitStatement(const Stage& stage, const Statement& s, llvm::AllocaInst* accumulator) {
@@ -284,9 +369,7 @@ class CudaLoopEmitter {
     if (IsScan(plan_, s)) {
       EmitScanStep(s, value, accumulator);
     } else if (accumulator != nullptr) {
-      Value* partial = b_.CreateLoad(accumulator->getAllocatedType(), accumulator, "partial");
-      Value* sum = EmitScalarOp(b_, target_, s.combiner, s.accumulate, s.accumulate, {partial, value});
-      b_.CreateStore(sum, accumulator);
+      Accumulate(s, value, accumulator);
     } else if (plan_.buffers[s.buffer].kind == BufferKind::kLocal) {
       emitter_.SetLocal(s.buffer, value);
     } else {
@@ -297,7 +380,7 @@ class CudaLoopEmitter {
   // What all threads of a point have, one of them writes; what belongs to no point, none.
   void EmitStore(const Stage& stage, const Statement& s, Value* value) {
     Value* writes = nullptr;
-    if (Shares() && stage.axes.empty()) writes = b_.CreateICmpEQ(sharer_, b_.getInt64(0), "is_first");
+    if (Shares() && stage.axes.empty()) writes = IsFirstThread();
     const bool own_row = plan_.buffers[s.buffer].kind == BufferKind::kRow;
     if (Packs() && !own_row) writes = writes == nullptr ? has_point_ : b_.CreateAnd(writes, has_point_, "writes");
     if (writes == nullptr) return emitter_.Store(s.buffer, s.indices, value);
@@ -305,6 +388,13 @@ class CudaLoopEmitter {
       emitter_.Store(s.buffer, s.indices, value);
       emitter_.Forget();
     });
+  }
+
+  // Of all that have the point.
+  Value* IsFirstThread() {
+    Value* first = b_.CreateICmpEQ(sharer_, b_.getInt64(0), "is_first");
+    if (!version_.together) return first;
+    return b_.CreateAnd(first, b_.CreateICmpEQ(place_.part, b_.getInt64(0)), "is_first.of_all");
   }
 
   void EmitScanStep(const Statement& s, Value* value, llvm::AllocaInst* slot) {
@@ -316,23 +406,30 @@ class CudaLoopEmitter {
 
   void CloseAccumulators(const Stage& stage, const std::vector<llvm::AllocaInst*>& accumulators) {
     std::vector<PartialResult> partials;
+    std::vector<const Statement*> statements;
     for (size_t i = 0; i < accumulators.size(); ++i) {
       if (!Reduces(stage.statements[i])) continue;
       const Statement& s = stage.statements[i];
+      statements.push_back(&s);
       Value* own = b_.CreateLoad(accumulators[i]->getAllocatedType(), accumulators[i], "own");
       if (own->getType()->isVectorTy() && !LanesArePoints()) {
-        own = EmitLaneReduction(b_, target_, s.combiner, s.accumulate, own);
+        own = EmitLaneReduction(b_, own, [&](Value* lhs, Value* rhs) {
+          return EmitCombined(b_, target_, s.combiner, s.accumulate, lhs, rhs);
+        });
       }
       partials.push_back({s.combiner, s.accumulate, own});
     }
     const std::vector<Value*> results = CombineThreads(partials);
-    size_t next = 0;
-    for (const Statement& s : stage.statements) {
-      if (!Reduces(s)) continue;
+    if (!version_.together) return SetReduced(statements, results);
+    if (!statements.empty()) StoreParts(statements, results);
+  }
+
+  void SetReduced(const std::vector<const Statement*>& statements, const std::vector<Value*>& results) {
+    for (size_t i = 0; i < statements.size(); ++i) {
+      const Statement& s = *statements[i];
       assert(plan_.buffers[s.buffer].kind == BufferKind::kLocal);
       const DType stored = plan_.buffers[s.buffer].dtype;
-      Value* result = results[next++];
-      emitter_.SetLocal(s.buffer, EmitScalarOp(b_, target_, OpKind::kCast, s.accumulate, stored, {result}));
+      emitter_.SetLocal(s.buffer, EmitScalarOp(b_, target_, OpKind::kCast, s.accumulate, stored, {results[i]}));
     }
   }
 
@@ -348,7 +445,7 @@ class CudaLoopEmitter {
   const KernelPlan& plan_;
   const CudaVersion& version_;
   llvm::IRBuilder<> b_;
-  KernelFrame frame_;
+  CudaFrame frame_;
   llvm::Function* function_;
   ScalarEmitter emitter_;
   const bool private_;  // no thread reads what another wrote
@@ -358,6 +455,10 @@ class CudaLoopEmitter {
   int sharers_ = 1;
   Value* has_point_ = nullptr;  // where threads pack: whether the point is one of the plan's
   int lanes_ = 1;               // of what is being emitted
+  // Where blocks share points: the part at hand, and what it has of the outermost tile axis.
+  std::optional<PartCells> cells_;
+  PartCells::Place place_ = {};
+  Value *part_begin_ = nullptr, *part_end_ = nullptr;
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "codegen/cuda/nvptx_sync.h"
 
+#include <string>
+
 #include "codegen/cuda/device_intrinsics.h"
 #include "codegen/emit_loop.h"
 #include "llvm/ADT/STLExtras.h"
@@ -40,12 +42,13 @@ void EmitMeeting(llvm::IRBuilderBase& b, Value* counter) {
 }  // namespace
 
 llvm::Function* GridBarrier(llvm::Module& module) {
-  constexpr char kName[] = "tailor_grid_barrier";
-  if (llvm::Function* known = module.getFunction(kName)) return known;
+  // PTX has no names that are private to a text, and several may be joined.
+  const std::string name = (module.getName() + "_grid_barrier").str();
+  if (llvm::Function* known = module.getFunction(name)) return known;
   llvm::LLVMContext& context = module.getContext();
   llvm::IRBuilder<> b(context);
   auto* type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(device::kGlobalSpace)}, false);
-  auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, kName, module);
+  auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, module);
   function->setConvergent();
   function->setDoesNotThrow();
   b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function));

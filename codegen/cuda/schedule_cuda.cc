@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/cuda/cuda_access.h"
+#include "codegen/cuda/schedule_cuda_parts.h"
 #include "codegen/cuda/transpose_tiles.h"
 #include "codegen/plan_queries.h"
 
@@ -53,14 +54,6 @@ std::vector<Access> InnerAccesses(const KernelPlan& plan) {
     if (varies) inner.push_back(access);
   }
   return inner.empty() ? all : inner;
-}
-
-int LastAxis(const KernelPlan& plan, AxisRole role) {
-  int last = -1;
-  for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
-    if (plan.axes[axis].role == role) last = axis;
-  }
-  return last;
 }
 
 // Threads of a block follow the axis along which most accesses are contiguous: a warp then reads whole lines.
@@ -129,8 +122,9 @@ class RowScheduler {
     base_.shape = RunShape::kRows;
   }
 
-  // Rows of a few threads, of a warp, of a block.
+  // Rows that blocks share, rows of a few threads, of a warp, of a block.
   std::vector<CudaVersion> Run() {
+    if (TryParts()) return std::move(versions_);
     for (int threads : {8, traits_.warp_size}) {
       if (TryPacked(threads)) return std::move(versions_);
     }
@@ -145,6 +139,22 @@ class RowScheduler {
   // The longest row that so many threads should have: a warp has several vectors each, less than one hardly more than
   // one.
   int64_t Reach(int threads) const { return int64_t{threads} * base_.lanes * (threads < traits_.warp_size ? 2 : 8); }
+
+  // Adds a version with several blocks a row. True if it takes all rows.
+  bool TryParts() {
+    CudaVersion version = base_;
+    version.threads = traits_.warp_size;
+    while (version.threads < kBlockThreads && version.threads * version.lanes < traits_.part_elements) {
+      version.threads *= 2;
+    }
+    version.row_threads = version.threads;
+    version.partial_bytes = PartialBytes(version);
+    version.resident_blocks = IsSmall() ? 4 : 2;
+    const auto parts = InParts(plan_, traits_, rows_, std::move(version));
+    if (!parts) return false;
+    versions_.push_back(*parts);
+    return parts->version.guards.empty();
+  }
 
   // Adds a version with several rows a block. True if no row is longer than it takes.
   bool TryPacked(int row_threads) {
@@ -182,6 +192,11 @@ class RowScheduler {
   // Whether a thread gets by with the registers that it has in a block of kLongThreads.
   bool IsSmall() const { return MostReductions(plan_) <= 2 && CostOf(plan_) <= 64; }
 
+  int64_t PartialBytes(const CudaVersion& version) const {
+    const int64_t cells = MostReductions(plan_) * Cells(version, traits_.warp_size);
+    return (cells * kCell + 63) / 64 * 64;
+  }
+
   // For rows of at most `reach` elements, which is no bound where it is longest_.
   void AddBlocks(int most_threads, int64_t reach) {
     CudaVersion version = base_;
@@ -193,8 +208,7 @@ class RowScheduler {
     while (version.threads < most_threads && version.threads * version.lanes < longest_) version.threads *= 2;
     version.row_threads = version.threads;
     version.blocks = DimExpr::Min(rows_, kMaxRowBlocks);
-    const int64_t cells = MostReductions(plan_) * Cells(version, traits_.warp_size);
-    version.partial_bytes = (cells * kCell + 63) / 64 * 64;
+    version.partial_bytes = PartialBytes(version);
     PlaceRows(version, reach);
   }
 
@@ -244,7 +258,8 @@ class RowScheduler {
 
 CudaVersion ThreadPerElement(const KernelPlan& plan, const DimExpr& elements, Version version) {
   CudaVersion out{.shared_bytes = 0, .scratch_bytes = 0};
-  const int axis = LastAxis(plan, AxisRole::kParallel);
+  const std::vector<int> axes = AxesOf(plan, AxisRole::kParallel);
+  const int axis = axes.empty() ? -1 : axes.back();
   out.lanes = axis < 0 || HasOrderedAxes(plan) ? 1 : LanesAlong(plan, axis, version.no_broadcast);
   out.lane_axis = out.lanes > 1 ? axis : -1;
   out.blocks = DimExpr::Min(DimExpr::CeilDiv(elements, out.threads * out.lanes), kMaxElementBlocks);
@@ -252,12 +267,20 @@ CudaVersion ThreadPerElement(const KernelPlan& plan, const DimExpr& elements, Ve
   return out;
 }
 
-CudaVersion Columns(const KernelPlan& plan, const TargetTraits& traits, const DimExpr& elements, Version version) {
+// Columns that blocks share, where that is for all of them alone; columns of a block.
+std::vector<CudaVersion> Columns(const KernelPlan& plan, const TargetTraits& traits, const DimExpr& elements,
+                                 Version version) {
   CudaVersion out{.version = std::move(version), .shape = RunShape::kColumns, .scratch_bytes = 0};
+  out.resident_blocks = 4;
   out.partial_bytes = MostReductions(plan) * Cells(out, traits.warp_size) * kCell;
   out.shared_bytes = out.partial_bytes;
+  std::vector<CudaVersion> versions;
+  if (const auto parts = InParts(plan, traits, elements, out)) versions.push_back(*parts);
+  if (!versions.empty() && versions[0].version.guards.empty()) return versions;
+  out.resident_blocks = 0;
   out.blocks = DimExpr::Min(DimExpr::CeilDiv(elements, out.points()), kMaxRowBlocks);
-  return out;
+  versions.push_back(std::move(out));
+  return versions;
 }
 
 CudaVersion Transposed(const KernelPlan& plan, const Transposition& how) {
@@ -292,11 +315,11 @@ CudaSchedule ScheduleCudaLoops(const KernelPlan& plan, const TargetTraits& trait
   CudaSchedule schedule;
   for (Version& version : BroadcastVersions(plan)) {
     std::vector<CudaVersion>& all = schedule.versions;
-    if (shape == RunShape::kRows) {
-      const std::vector<CudaVersion> rows = RowScheduler(plan, traits, elements, std::move(version)).Run();
+    if (shape == RunShape::kRows || shape == RunShape::kColumns) {
+      const std::vector<CudaVersion> rows = shape == RunShape::kRows
+                                                ? RowScheduler(plan, traits, elements, std::move(version)).Run()
+                                                : Columns(plan, traits, elements, std::move(version));
       all.insert(all.end(), rows.begin(), rows.end());
-    } else if (shape == RunShape::kColumns) {
-      all.push_back(Columns(plan, traits, elements, std::move(version)));
     } else {
       all.push_back(ThreadPerElement(plan, elements, std::move(version)));
     }
@@ -310,9 +333,9 @@ std::string CudaVersion::ShapeText() const {
     case Shape::kThreadPerElement:
       return absl::StrCat("thread per element", vectors);
     case Shape::kRows:
-      return absl::StrCat(row_threads, " threads per row", vectors);
+      return absl::StrCat(row_threads, " threads per ", together ? "part of a row" : "row", vectors);
     case Shape::kColumns:
-      return "columns";
+      return together ? "parts of columns" : "columns";
     case Shape::kTransposed:
       return "transposed tiles";
     default:
@@ -322,10 +345,11 @@ std::string CudaVersion::ShapeText() const {
 
 std::string CudaVersion::Text() const {
   auto slot = [](SymbolId id) { return absl::StrCat("d", id); };
-  return absl::StrCat(VersionText(version), ": ", ShapeText(), ", threads ", threads, ", blocks ", blocks.ToText(slot),
-                      ", shared bytes ", shared_bytes.ToText(slot), ", scratch bytes ", scratch_bytes.ToText(slot),
-                      clocks == 0 ? "" : absl::StrCat(", clocks ", clocks.ToText(slot)), together ? ", together" : "",
-                      "\n");
+  return absl::StrCat(
+      VersionText(version), ": ", ShapeText(), ", threads ", threads, ", blocks ", blocks.ToText(slot),
+      ", shared bytes ", shared_bytes.ToText(slot), ", scratch bytes ", scratch_bytes.ToText(slot),
+      clocks == 0 ? "" : absl::StrCat(", clocks ", clocks.ToText(slot)),
+      together ? absl::StrCat(", ", parts.ToText(slot), " parts, ", resident_blocks, " blocks resident") : "", "\n");
 }
 
 std::string CudaSchedule::Text() const {

@@ -34,13 +34,17 @@ struct CudaVersion {
   int lane_axis = -1;
   // DimExprs over slots (symbol i is slot i), as in Schedule.
   DimExpr blocks;
-  DimExpr clocks;         // as LaunchVersion::clocks, of one of the blocks
-  DimExpr shared_bytes;   // dynamic shared memory of a block
-  DimExpr scratch_bytes;  // global scratch of a block: its row buffers where they are not in shared memory
+  DimExpr clocks;        // as LaunchVersion::clocks, of one of the blocks
+  DimExpr shared_bytes;  // dynamic shared memory of a block
+  // Global scratch of a block: its row buffers where they are not in shared memory. Of blocks that meet, of the launch.
+  DimExpr scratch_bytes;
   // Blocks take their work in turns, so that no more of them are launched than run at the same time: `resident_blocks`,
   // which is more than 0, of each multiprocessor (AStitch section 4.5).
   bool persistent = false;
-  bool together = false;  // persistent, and the blocks meet at barriers of the whole grid
+  // Persistent, and the blocks meet at barriers of the whole grid: kRows and kColumns of which each point is cut into
+  // `parts`, along its outermost tile axis, which are the blocks' work.
+  bool together = false;
+  DimExpr parts = 1;
   // Row buffers lie in the block's shared memory, else in global scratch.
   bool rows_in_shared = false;
   // Shared memory before the row buffers: for each reduction of a stage one 8-byte cell a warp, or, of columns, a
@@ -63,8 +67,8 @@ struct CudaSchedule {
 
 // Versions of loops and rows (BladeDISC section 5.2.1; AStitch section 3.3 for rows that are many and short): void
 // broadcasts or not, rows of a few threads, of a warp, or of a block. Loops that read along another axis than they
-// write go through tiles. Requires a plan that is neither a contraction nor
-// a chain.
+// write go through tiles. Where points are few and have many elements, several blocks share each. Requires a plan that
+// is neither a contraction nor a chain.
 CudaSchedule ScheduleCudaLoops(const KernelPlan& plan, const TargetTraits& traits);
 
 }  // namespace tailor

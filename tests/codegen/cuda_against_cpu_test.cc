@@ -108,8 +108,12 @@ std::string Difference(DType dtype, const Bytes& got, const Bytes& want) {
 }
 
 bool Holds(const Guard& guard, const std::vector<int64_t>& dims) {
-  const int64_t value = dims[guard.slot];
+  const int64_t value = guard.slot >= 0 ? dims[guard.slot] : *guard.value.Evaluate(dims);
   switch (guard.kind) {
+    case Guard::Kind::kValueAtLeast:
+      return value >= guard.number;
+    case Guard::Kind::kValueAtMost:
+      return value <= guard.number;
     case Guard::Kind::kDivides:
       return value % guard.number == 0;
     case Guard::Kind::kEqual:
@@ -163,6 +167,7 @@ class Kernels {
     }
   }
   int versions_run() const { return versions_run_; }
+  int versions_met() const { return versions_met_; }  // in which blocks shared points
 
  private:
   // Memory of all buffers, with their argument slots.
@@ -171,6 +176,8 @@ class Kernels {
     std::vector<int64_t> slots;
     Bytes scratch;
     std::vector<int64_t> fault = std::vector<int64_t>(4);
+    Bytes launch_scratch;
+    uint32_t meeting = 0;
   };
 
   void Fill(const KernelPlan& plan, const std::vector<int64_t>& dims, int64_t scratch_bytes, int64_t slices,
@@ -189,6 +196,14 @@ class Kernels {
       a.slots.push_back(reinterpret_cast<int64_t>(a.fault.data()));
       a.slots.push_back(100);
     }
+  }
+
+  // The last slots of a version whose blocks meet.
+  void FillMeeting(const CudaVersion& version, const std::vector<int64_t>& dims, Arguments& a) {
+    a.launch_scratch.resize(*version.scratch_bytes.Evaluate(dims) + 64);
+    a.slots.push_back(reinterpret_cast<int64_t>(a.launch_scratch.data()) / 64 * 64 + 64);
+    a.slots.push_back(reinterpret_cast<int64_t>(&a.meeting));
+    a.slots.push_back(*version.parts.Evaluate(dims));
   }
 
   void ExpectEqual(int number, const std::vector<int64_t>& symbols, int bytes_off) {
@@ -221,7 +236,8 @@ class Kernels {
       // Few blocks, so that each has several points.
       const int64_t blocks = std::min<int64_t>(3, *version.blocks.Evaluate(dims));
       if (blocks == 0) continue;
-      Fill(plan, dims, *version.scratch_bytes.Evaluate(dims), blocks, bytes_off, got);
+      Fill(plan, dims, version.together ? 0 : *version.scratch_bytes.Evaluate(dims), blocks, bytes_off, got);
+      if (version.together) FillMeeting(version, dims, got);
       const SimtGrid grid{.blocks = blocks,
                           .threads = version.threads,
                           .shared_bytes = *version.shared_bytes.Evaluate(dims),
@@ -229,6 +245,7 @@ class Kernels {
       const std::string name = absl::StrCat("k", number, "_v", v);
       ASSERT_EQ(emulator_->Launch(name, grid, got.slots.data(), 1 + number), "");
       ++versions_run_;
+      versions_met_ += version.together;
       for (size_t b = 0; b < plan.buffers.size(); ++b) {
         if (!IsBound(plan.buffers[b])) continue;
         const Bytes g(got.memory[b].begin() + bytes_off, got.memory[b].end());
@@ -245,7 +262,7 @@ class Kernels {
   std::vector<Schedule> cpu_;
   std::unique_ptr<SimtEmulator> emulator_;
   std::unique_ptr<MappedImage> image_;
-  int versions_run_ = 0;
+  int versions_run_ = 0, versions_met_ = 0;
 };
 
 class EveryOpOnBoth : public testing::TestWithParam<DType> {};
@@ -352,6 +369,8 @@ TEST_P(RowsOnBoth, GiveTheSame) {
     }
   }
   EXPECT_GT(kernels.versions_run(), 0);
+  const bool reduces = std::string(GetParam().text).find("reduce") != std::string::npos;
+  EXPECT_EQ(kernels.versions_met() > 0, reduces);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, RowsOnBoth, testing::ValuesIn(kRowCases),

@@ -59,7 +59,7 @@ TEST(EmitCudaLoops, ElementsThatLieSoAreTakenFourAtATime) {
 }
 
 TEST(EmitCudaLoops, RowsOfAPartOfAWarpShuffleAndKeepTheirOwnElements) {
-  const std::string ptx = KernelText(PtxOf(RowSoftmaxPlan(), "sm_80"), "k_v0");
+  const std::string ptx = KernelText(PtxOf(RowSoftmaxPlan(), "sm_80"), "k_v1");
   ExpectInOrder(ptx, {".maxntid 128", "ld.global.nc.v4.f32", "shfl.sync.bfly.b32", ", 4, 31", "st.shared.v4.f32",
                       "shfl.sync.bfly.b32", "ld.shared.v4.f32", "st.global.v4.f32"});
   EXPECT_THAT(ptx, Not(HasSubstr("bar.sync")));
@@ -68,10 +68,17 @@ TEST(EmitCudaLoops, RowsOfAPartOfAWarpShuffleAndKeepTheirOwnElements) {
 
 TEST(EmitCudaLoops, RowsOfABlockMeetInSharedMemory) {
   const std::string ptx = PtxOf(RowSoftmaxPlan(), "sm_80");
-  ExpectInOrder(KernelText(ptx, "k_v2"), {".maxntid 256", "ld.global.nc.v4.f32", "shfl.sync.bfly.b32", ", 16, 31",
+  ExpectInOrder(KernelText(ptx, "k_v3"), {".maxntid 256", "ld.global.nc.v4.f32", "shfl.sync.bfly.b32", ", 16, 31",
                                           "st.shared.f32", "bar.sync", "ld.shared", "bar.sync", "st.shared.v4.f32"});
   // Where the row does not fit shared memory its exponentials are in global scratch.
-  ExpectInOrder(KernelText(ptx, "k_v4"), {"ld.global.nc.v4.f32", "st.global.v4.f32", "ld.global.v4.f32"});
+  ExpectInOrder(KernelText(ptx, "k_v5"), {"ld.global.nc.v4.f32", "st.global.v4.f32", "ld.global.v4.f32"});
+}
+
+TEST(EmitCudaLoops, RowsThatBlocksShareMeetInTheGrid) {
+  const std::string ptx = KernelText(PtxOf(RowSoftmaxPlan(), "sm_80"), "k_v0");
+  ExpectInOrder(ptx, {".maxntid 256", ".minnctapersm 4", "ld.global.nc.v4.f32", "max.NaN.f32", "shfl.sync.bfly.b32",
+                      "st.global.f32", "call", "ld.global.f32", "st.global.v4.f32", "call", "ld.global.v4.f32"});
+  EXPECT_THAT(ptx, Not(HasSubstr(".local")));
 }
 
 TEST(EmitCudaLoops, WideReductionsShuffleTwoWords) {

@@ -5,6 +5,7 @@
 
 #include "codegen/cuda/cuda_target.h"
 #include "codegen/cuda/emit_cuda_loops.h"
+#include "codegen/scalar_emitter.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/loop_plans.h"
@@ -30,7 +31,7 @@ std::vector<float> Random(size_t count) {
 class EmulatedKernel {
  public:
   explicit EmulatedKernel(const KernelPlan& plan)
-      : schedule_(ScheduleCudaLoops(plan, FindCudaTarget("sm_80")->traits)) {
+      : schedule_(ScheduleCudaLoops(plan, FindCudaTarget("sm_80")->traits)), slots_(ArgumentSlots(plan)) {
     llvm::LLVMContext context;
     llvm::Module module("kernels", context);
     EXPECT_TRUE(EmitCudaLoops(plan, schedule_, "k", module).ok());
@@ -38,13 +39,18 @@ class EmulatedKernel {
   }
 
   // Launches as the host program would for `dims`, but with at most `most_blocks` blocks.
-  void Run(const std::vector<int64_t>& slots, const std::vector<int64_t>& dims, int version = 0,
-           int64_t most_blocks = 1000) {
+  void Run(std::vector<int64_t> slots, const std::vector<int64_t>& dims, int version = 0, int64_t most_blocks = 1000) {
     const CudaVersion& launched = schedule_.versions[version];
     const SimtGrid grid{.blocks = std::min(most_blocks, *launched.blocks.Evaluate(dims)),
                         .threads = launched.threads,
-                        .shared_bytes = *launched.shared_bytes.Evaluate(dims)};
+                        .shared_bytes = *launched.shared_bytes.Evaluate(dims),
+                        .together = launched.together};
     if (grid.blocks == 0) return;
+    std::vector<int64_t> scratch(launched.together ? *launched.scratch_bytes.Evaluate(dims) / 8 : 0);
+    if (launched.together) {
+      slots.resize(slots_);
+      slots.insert(slots.end(), {Slot(scratch), reinterpret_cast<int64_t>(&meeting_), *launched.parts.Evaluate(dims)});
+    }
     const std::string name = "k_v" + std::to_string(version);
     for (uint32_t seed : {1, 2}) EXPECT_EQ(emulator_->Launch(name, grid, slots.data(), seed), "");
   }
@@ -52,6 +58,8 @@ class EmulatedKernel {
 
  private:
   CudaSchedule schedule_;
+  const size_t slots_;
+  uint32_t meeting_ = 0;  // of all launches, as in a session
   std::unique_ptr<SimtEmulator> emulator_;
 };
 
@@ -72,7 +80,8 @@ void ExpectSoftmax(EmulatedKernel& kernel, int version, int64_t rows, int64_t co
   const std::vector<float> x = Random(rows * columns);
   std::vector<float> y(rows * columns + 1, -9);
   const std::vector<int64_t> dims = {rows, columns};
-  const int64_t row_bytes = *kernel.schedule().versions[version].scratch_bytes.Evaluate(dims);
+  const CudaVersion& launched = kernel.schedule().versions[version];
+  const int64_t row_bytes = launched.together ? 0 : *launched.scratch_bytes.Evaluate(dims);
   std::vector<char> scratch(rows * row_bytes + 64);
   kernel.Run({Slot(x), Slot(y), rows, columns, Slot(scratch), row_bytes}, dims, version, 2);
   for (int64_t i = 0; i < rows; ++i) {
@@ -88,13 +97,21 @@ void ExpectSoftmax(EmulatedKernel& kernel, int version, int64_t rows, int64_t co
 TEST(EmulatedCudaLoops, SoftmaxOfRowsOfAnyThreads) {
   EmulatedKernel kernel(RowSoftmaxPlan());
   const std::vector<CudaVersion>& versions = kernel.schedule().versions;
-  ASSERT_EQ(versions.size(), 5u);
-  for (int version : {0, 1, 2, 3, 4}) {
+  ASSERT_EQ(versions.size(), 6u);
+  for (int version : {1, 2, 3, 4, 5}) {
     const std::vector<Guard>& guards = versions[version].version.guards;
     const int64_t most = guards.empty() ? INT64_MAX : guards[0].number;
     for (auto [rows, columns] : {std::pair<int64_t, int64_t>{1, 1}, {3, 33}, {5, 256}, {2, 700}, {37, 32}, {3, 0}}) {
       if (columns <= most) ExpectSoftmax(kernel, version, rows, columns);
     }
+  }
+}
+
+TEST(EmulatedCudaLoops, SoftmaxOfRowsThatBlocksShare) {
+  EmulatedKernel kernel(RowSoftmaxPlan());
+  ASSERT_TRUE(kernel.schedule().versions[0].together);
+  for (auto [rows, columns] : {std::pair<int64_t, int64_t>{1, 8192}, {2, 8195}, {1, 20000}}) {
+    ExpectSoftmax(kernel, 0, rows, columns);
   }
 }
 
@@ -145,22 +162,27 @@ TEST(EmulatedCudaLoops, SeveralReductionsOfNarrowValuesInOneStage) {
     x[j] = narrow(1);
     x[columns + j] = narrow(j % 2 ? 3 : -2);
   }
-  kernel.Run({Slot(x), Slot(least), Slot(sum), rows, columns}, {rows, columns});
+  for (int version : {1, 2, 3}) kernel.Run({Slot(x), Slot(least), Slot(sum), rows, columns}, {rows, columns}, version);
   EXPECT_THAT(least, ElementsAre(narrow(1), narrow(-2)));
   EXPECT_THAT(sum, ElementsAre(narrow(300), narrow(150)));
 }
 
-TEST(EmulatedCudaLoops, ColumnReduction) {
-  EmulatedKernel kernel(ColumnTotalPlan());
-  const int64_t columns = 300, rows = 7;
+void ExpectColumnTotals(EmulatedKernel& kernel, int version, int64_t columns, int64_t rows) {
   std::vector<int64_t> x(rows * columns), y(columns);
   for (int64_t i = 0; i < rows * columns; ++i) x[i] = i * i;
-  kernel.Run({Slot(x), Slot(y), columns, rows}, {columns, rows});
+  kernel.Run({Slot(x), Slot(y), columns, rows}, {columns, rows}, version, 3);
   for (int64_t j = 0; j < columns; ++j) {
     int64_t want = 0;
     for (int64_t i = 0; i < rows; ++i) want += x[i * columns + j];
     EXPECT_EQ(y[j], want);
   }
+}
+
+TEST(EmulatedCudaLoops, ColumnReduction) {
+  EmulatedKernel kernel(ColumnTotalPlan());
+  ExpectColumnTotals(kernel, 1, 300, 7);
+  ASSERT_TRUE(kernel.schedule().versions[0].together);
+  for (int64_t columns : {1, 33, 300}) ExpectColumnTotals(kernel, 0, columns, 400);
 }
 
 TEST(EmulatedCudaLoops, GatherRecordsItsFirstFault) {

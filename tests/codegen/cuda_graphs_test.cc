@@ -1,4 +1,5 @@
 // From a graph to GPU kernels through the same fusion and lowering that the CPU takes, given a GPU's traits.
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <random>
@@ -126,10 +127,13 @@ TEST_P(CudaGraphs, ComputeWhatTheGraphSays) {
     for (const DimSlot& slot : plan_.dims) dims.push_back(*slot.value.Evaluate({rows, columns}));
     slots.insert(slots.end(), dims.begin(), dims.end());
     slots.resize(slots.size() + 4);  // scratch, which rows in shared memory do not read
-    const SimtGrid grid{.blocks = std::min<int64_t>(*schedule_.versions[0].blocks.Evaluate(dims), 2),
-                        .threads = schedule_.versions[0].threads,
-                        .shared_bytes = *schedule_.versions[0].shared_bytes.Evaluate(dims)};
-    ASSERT_EQ(emulator.Launch("k_v0", grid, slots.data(), 3), "");
+    const auto version = std::find_if(schedule_.versions.begin(), schedule_.versions.end(),
+                                      [](const CudaVersion& each) { return !each.together; });
+    const SimtGrid grid{.blocks = std::min<int64_t>(*version->blocks.Evaluate(dims), 2),
+                        .threads = version->threads,
+                        .shared_bytes = *version->shared_bytes.Evaluate(dims)};
+    const std::string name = "k_v" + std::to_string(version - schedule_.versions.begin());
+    ASSERT_EQ(emulator.Launch(name, grid, slots.data(), 3), "");
     for (int64_t i = 0; i < rows * columns; ++i) {
       const float* row = x.data() + i / columns * columns;
       EXPECT_NEAR(y[i], GetParam().reference(row, v.data(), columns, i % columns), 2e-5) << i;

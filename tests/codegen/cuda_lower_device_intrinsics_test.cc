@@ -96,8 +96,8 @@ TEST_F(DeviceIntrinsics, GridBarriersCountBlocksAndWaitForTheGeneration) {
   device::EmitGridBarrier(b_, counter);
   device::EmitGridBarrier(b_, counter);
   const std::string text = LoweredText();
-  EXPECT_THAT(text, HasSubstr("call void @tailor_grid_barrier"));
-  const std::string barrier = text.substr(text.find("define internal void @tailor_grid_barrier"));
+  EXPECT_THAT(text, HasSubstr("call void @device_grid_barrier"));
+  const std::string barrier = text.substr(text.find("define internal void @device_grid_barrier"));
   size_t at = 0;
   for (const char* part : {"@llvm.nvvm.barrier0()", "@llvm.nvvm.membar.gl()", "atomicrmw add ptr addrspace(1)",
                            "load volatile i32", "-2147483648", "@llvm.nvvm.membar.gl()", "@llvm.nvvm.barrier0()"}) {

@@ -31,6 +31,7 @@ void AccessChecker::OpenLaunch(const FindMemory* find_memory) {
   launched_ = ++now_;
   find_memory_ = find_memory;
   extents_ = {};
+  traffic_ = {};
   published_.clear();
   doubt_.address = nullptr;
 }

@@ -72,6 +72,8 @@ class AccessChecker {
   enum class Kind : uint8_t { kRead, kWrite, kAtomicRead, kAtomicWrite };
 
   void OpenLaunch(const FindMemory* find_memory);
+  // Of the launch so far.
+  const SimtTraffic& traffic() const { return traffic_; }
   void OpenBlock(Block& block);
   // Before an access of memory of each kind; generic: of either.
   void Shared(const void* address, uint64_t bytes, Kind kind);
@@ -143,6 +145,7 @@ class AccessChecker {
   std::array<std::pair<uint64_t, Page*>, 64> recent_pages_ = {};
   std::unordered_map<const void*, KnownBlocks> published_;  // by the address of an atomic
   DoubtfulWrite doubt_;
+  SimtTraffic traffic_;
 };
 
 }  // namespace tailor::simt

@@ -20,7 +20,7 @@ struct Options {
   int minor = 0;
   int pools = 1;  // whether allocations may be in a stream's order
   int multiprocessors = 4;
-  int blocks = 2;                  // that a multiprocessor holds, of whatever kernel
+  int blocks = 2;                  // that a multiprocessor holds of a kernel which says nothing of it
   int shared = 227 << 10;          // bytes of shared memory that a block can have, once it is asked for
   uint64_t memory = 256ull << 20;  // bytes of each device
   // What these answer, CUresult; 0: what they should.

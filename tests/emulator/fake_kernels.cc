@@ -3,9 +3,28 @@
 #include <cstring>
 
 #include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/Module.h"
 
 namespace tailor::fake_cuda {
+namespace {
+
+// The launch bound of each kernel that has one.
+std::map<std::string, int> ReadResidentBlocks(const llvm::Module& module) {
+  std::map<std::string, int> blocks;
+  const llvm::NamedMDNode* annotations = module.getNamedMetadata("nvvm.annotations");
+  if (annotations == nullptr) return blocks;
+  for (const llvm::MDNode* each : annotations->operands()) {
+    const auto* kernel = llvm::mdconst::dyn_extract_or_null<llvm::Function>(each->getOperand(0));
+    const auto* what = llvm::dyn_cast<llvm::MDString>(each->getOperand(1));
+    if (kernel == nullptr || what == nullptr || what->getString() != "minctasm") continue;
+    blocks[kernel->getName().str()] =
+        static_cast<int>(llvm::mdconst::extract<llvm::ConstantInt>(each->getOperand(2))->getZExtValue());
+  }
+  return blocks;
+}
+
+}  // namespace
 
 std::unique_ptr<Kernels> Kernels::Load(std::string_view bitcode, FindMemory find_memory) {
   llvm::LLVMContext context;
@@ -14,7 +33,9 @@ std::unique_ptr<Kernels> Kernels::Load(std::string_view bitcode, FindMemory find
     llvm::consumeError(module.takeError());
     return nullptr;
   }
+  llvm::cantFail((*module)->materializeMetadata());
   std::unique_ptr<Kernels> kernels(new Kernels(bitcode, std::move(find_memory)));
+  kernels->resident_blocks_ = ReadResidentBlocks(**module);
   for (const llvm::Function& function : **module) {
     if (!kernels->emulator_.HasKernel(function.getName().str())) continue;
     std::vector<Parameter>& places = kernels->parameters_[function.getName().str()];
@@ -30,6 +51,11 @@ std::unique_ptr<Kernels> Kernels::Load(std::string_view bitcode, FindMemory find
 int Kernels::Parameters(const std::string& kernel) const {
   const auto found = parameters_.find(kernel);
   return found == parameters_.end() ? -1 : static_cast<int>(found->second.size()) - 1;
+}
+
+int Kernels::ResidentBlocks(const std::string& kernel) const {
+  const auto found = resident_blocks_.find(kernel);
+  return found == resident_blocks_.end() ? 0 : found->second;
 }
 
 bool IsCubin(const void* image) { return std::memcmp(image, "\177ELF", 4) == 0; }

@@ -28,6 +28,8 @@ class Kernels {
     int64_t bytes;
   };
   Parameter ParameterPlace(const std::string& kernel, int number) const { return parameters_.at(kernel)[number]; }
+  // How many of its blocks the assembler is told to leave registers for on a multiprocessor; 0: it is told nothing.
+  int ResidentBlocks(const std::string& kernel) const;
   // As SimtEmulator::Launch.
   std::string Run(const std::string& kernel, const SimtGrid& grid, const int64_t* slots, uint32_t seed) {
     return emulator_.Launch(kernel, grid, slots, seed);
@@ -39,6 +41,7 @@ class Kernels {
 
   SimtEmulator emulator_;
   std::map<std::string, std::vector<Parameter>> parameters_;  // and one behind the last
+  std::map<std::string, int> resident_blocks_;
 };
 
 // The bitcode within what AsCubin or AsPtx made, or "".

@@ -1,10 +1,25 @@
 // The exported functions that launch kernels, one by one.
+#include <algorithm>
 #include <cstring>
 #include <string>
 
 #include "tests/emulator/fake_calls.h"
 
 namespace tailor::fake_cuda {
+namespace {
+
+// How many blocks a multiprocessor holds: as many as the kernel has registers for, with their threads and shared
+// memory, of which each takes 1 KiB more than it has.
+int HeldBlocks(const FakeFunction& function, int threads, int64_t shared_bytes) {
+  constexpr int kMostThreads = 2048;
+  constexpr int64_t kReserved = 1 << 10;
+  const int told = function.module->kernels->ResidentBlocks(function.name);
+  const int64_t shared = (state().options.shared + kReserved) / (shared_bytes + kReserved);
+  const int registers = told > 0 ? told : state().options.blocks;
+  return static_cast<int>(std::min<int64_t>({registers, kMostThreads / threads, shared}));
+}
+
+}  // namespace
 
 cuda::Result CheckLaunch(const FakeLaunch& launch) {
   if (state().options.launch != 0) return static_cast<cuda::Result>(state().options.launch);
@@ -12,7 +27,8 @@ cuda::Result CheckLaunch(const FakeLaunch& launch) {
   if (grid.blocks <= 0 || grid.shared_bytes < 0 || grid.shared_bytes > launch.function->most_shared_bytes) {
     return cuda::kInvalidValue;
   }
-  const int64_t held = int64_t{state().options.blocks} * state().options.multiprocessors;
+  const int blocks = HeldBlocks(*launch.function, grid.threads, grid.shared_bytes);
+  const int64_t held = int64_t{blocks} * state().options.multiprocessors;
   return grid.together && grid.blocks > held ? cuda::kCooperativeLaunchTooLarge : cuda::kSuccess;
 }
 
@@ -68,8 +84,9 @@ using namespace tailor::fake_cuda;
 
 extern "C" {
 
-Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function, int, size_t) {
-  *blocks = state().options.blocks;
+Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function function, int threads, size_t shared_bytes) {
+  const Lock lock(state().mutex);
+  *blocks = HeldBlocks(*reinterpret_cast<FakeFunction*>(function), threads, static_cast<int64_t>(shared_bytes));
   return current != nullptr ? kSuccess : kInvalidContext;
 }
 

@@ -59,6 +59,7 @@ void AccessChecker::Global(const void* address, uint64_t bytes, Kind kind) {
   SettleDoubt();
   if (bytes == 0) return;
   CheckBounds(address, bytes, kind);
+  (Writes(kind) ? traffic_.written : traffic_.read) += static_cast<int64_t>(bytes);
   const Thread& thread = RunningThread();
   const auto begin = reinterpret_cast<uint64_t>(address);
   for (uint64_t i = 0; i < bytes; ++i) {

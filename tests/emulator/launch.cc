@@ -324,6 +324,10 @@ std::string RunLaunch(const std::string& kernel, KernelEntry entry, const SimtGr
     checker.OpenLaunch(&options.find_memory);
     diagnosis = own.Run();
     launch = nullptr;
+    if (options.traffic != nullptr) {
+      options.traffic->read += checker.traffic().read;
+      options.traffic->written += checker.traffic().written;
+    }
   }
   return diagnosis.empty() ? "" : "kernel " + kernel + ": " + diagnosis;
 }

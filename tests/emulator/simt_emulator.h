@@ -47,9 +47,15 @@ struct SimtTensorMap {
 // A slot has 8 bytes; a tensor map its own, at a multiple of its alignment.
 int64_t SimtParameterOffset(const llvm::Function& kernel, unsigned number);
 
+// Bytes of global memory, each as often as it is accessed.
+struct SimtTraffic {
+  int64_t read = 0, written = 0;
+};
+
 struct SimtOptions {
-  bool checks_accesses = true;  // for races and bounds
-  FindMemory find_memory;       // what kernels may access besides shared memory; null: everything
+  bool checks_accesses = true;     // for races and bounds
+  FindMemory find_memory;          // what kernels may access besides shared memory; null: everything
+  SimtTraffic* traffic = nullptr;  // to which launches that check accesses add what they have
 };
 
 // The kernels of one module. Each is compiled for the host when it is first launched.

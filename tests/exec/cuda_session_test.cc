@@ -230,7 +230,7 @@ TEST_F(CudaSessionTest, ReserveGrowsTheWorkspaceOnTheDevice) {
   Make();
   SampleBuffers b(1000);
   ASSERT_EQ(Text(session_->Reserve(Inputs(b.inputs))), "OK");
-  EXPECT_EQ(tailor_fake_cuda_counts().device_bytes, 256 + 4000);  // with the constants
+  EXPECT_EQ(tailor_fake_cuda_counts().device_bytes, 256 + kMeetingBytes + 4000);  // with the constants
 }
 
 TEST_F(CudaSessionTest, WorkGoesToTheCallersStream) {

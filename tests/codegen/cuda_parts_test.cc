@@ -1,0 +1,207 @@
+// Rows and columns that several blocks share, from the graph to the driver's call: what a CPU gives, the same bits run
+// after run, and after runs that failed.
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+#include "tests/support/device.h"
+
+namespace tailor {
+namespace {
+
+struct Case {
+  const char* name;
+  const char* dtype;
+  const char* text;  // of inputs x: T[R, C] and i: i64[1]
+};
+
+constexpr char kTotal[] = R"(graph @g(%x: T[R, C], %i: i64[1]) {
+  %s = reduce_sum %x {axes = [0, 1]}
+  return %s
+})";
+constexpr char kScaled[] = R"(graph @g(%x: T[R, C], %i: i64[1]) {
+  %m = reduce_max %x {axes = [0, 1]}
+  %l = reduce_min %x {axes = [0, 1]}
+  %d = sub %m, %l
+  %y = mul %x, %d
+  return %y, %m
+})";
+constexpr char kSoftmax[] = R"(graph @g(%x: T[R, C], %i: i64[1]) {
+  %m = reduce_max %x {axes = [1], keep_dims = 1}
+  %s = sub %x, %m
+  %e = exp %s
+  %t = reduce_sum %e {axes = [1], keep_dims = 1}
+  %y = div %e, %t
+  return %y
+})";
+constexpr char kNorm[] = R"(graph @g(%x: T[R, C], %i: i64[1]) {
+  %mean = reduce_mean %x {axes = [1], keep_dims = 1}
+  %c = sub %x, %mean
+  %q = mul %c, %c
+  %v = reduce_mean %q {axes = [1], keep_dims = 1}
+  %y = mul %c, %v
+  return %y, %v
+})";
+constexpr char kMirrored[] = R"(graph @g(%x: T[R, C], %i: i64[1]) {
+  %m = reduce_max %x {axes = [1], keep_dims = 1}
+  %e = sub %x, %m
+  %t = reduce_sum %e {axes = [1], keep_dims = 1}
+  %d = mul %e, %t
+  %y = slice %d {starts = [0, C - 1], sizes = [R, C], steps = [1, -1]}
+  return %y
+})";
+constexpr char kColumns[] = R"(graph @g(%x: T[R, C], %i: i64[1]) {
+  %s = reduce_sum %x {axes = [0]}
+  %m = reduce_max %x {axes = [0]}
+  return %s, %m
+})";
+constexpr char kOuterAndInner[] = R"(graph @g(%x: T[R, C], %i: i64[1]) {
+  %z = reshape %x {shape = [R, 1, C]}
+  %b = broadcast %z {shape = [R, 3, C]}
+  %s = reduce_sum %b {axes = [0, 2]}
+  return %s
+})";
+// The gather fails where i is no row.
+constexpr char kMayFail[] = R"(graph @g(%x: f32[R, C], %i: i64[1]) {
+  %s = reduce_sum %x {axes = [0, 1], keep_dims = 1}
+  %t = gather %x, %i
+  %y = add %t, %s
+  return %y
+})";
+
+constexpr Case kCases[] = {
+    {"Total", "f32", kTotal},         {"TotalOfHalves", "f16", kTotal}, {"TotalOfIntegers", "i64", kTotal},
+    {"Scaled", "f32", kScaled},       {"ScaledHalves", "f16", kScaled}, {"ScaledBytes", "u8", kScaled},
+    {"Softmax", "f32", kSoftmax},     {"SoftmaxOf64", "f64", kSoftmax}, {"Norm", "f32", kNorm},
+    {"NormOfHalves", "bf16", kNorm},  {"Mirrored", "f32", kMirrored},   {"Columns", "f32", kColumns},
+    {"ColumnsOf64", "i64", kColumns}, {"Halves", "f16", kColumns},      {"OuterAndInner", "f32", kOuterAndInner},
+};
+
+HostTensor Tensor(DType dtype, std::vector<int64_t> dims) {
+  size_t bytes = SizeOf(dtype);
+  for (int64_t dim : dims) bytes *= static_cast<size_t>(dim);
+  return {.dtype = dtype, .dims = std::move(dims), .bytes = std::vector<std::byte>(bytes)};
+}
+
+// Multiples of 1/4 in [0, 2), whose sums no order rounds.
+HostTensor Numbers(DType dtype, int64_t rows, int64_t columns) {
+  HostTensor tensor = Tensor(dtype, {rows, columns});
+  std::mt19937 random(3);
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    const int number = static_cast<int>(random() % 8);
+    const auto put = [&](auto value) { std::memcpy(&tensor.bytes[i * sizeof value], &value, sizeof value); };
+    if (dtype == DType::kF64) put(number * 0.25);
+    if (dtype == DType::kF32) put(static_cast<float>(number) * 0.25F);
+    if (dtype == DType::kF16) put(static_cast<_Float16>(static_cast<float>(number) * 0.25F));
+    if (dtype == DType::kBF16) {
+      const float value = static_cast<float>(number) * 0.25F;
+      uint32_t bits;
+      std::memcpy(&bits, &value, sizeof bits);
+      put(static_cast<uint16_t>(bits >> 16));
+    }
+    if (dtype == DType::kI64) put(int64_t{number});
+    if (dtype == DType::kU8) put(static_cast<uint8_t>(number));
+  }
+  return tensor;
+}
+
+double At(const HostTensor& tensor, size_t i) {
+  const std::byte* at = &tensor.bytes[i * SizeOf(tensor.dtype)];
+  if (tensor.dtype == DType::kF64) return *reinterpret_cast<const double*>(at);
+  if (tensor.dtype == DType::kF32) return *reinterpret_cast<const float*>(at);
+  if (tensor.dtype == DType::kF16) return static_cast<double>(*reinterpret_cast<const _Float16*>(at));
+  if (tensor.dtype == DType::kI64) return static_cast<double>(*reinterpret_cast<const int64_t*>(at));
+  if (tensor.dtype == DType::kU8) return *reinterpret_cast<const uint8_t*>(at);
+  const uint32_t bits = uint32_t{*reinterpret_cast<const uint16_t*>(at)} << 16;
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+double Tolerance(DType dtype) {
+  if (dtype == DType::kF64) return 1e-12;
+  if (dtype == DType::kF32) return 1e-6;
+  return IsFloat(dtype) ? 0.02 : 0;
+}
+
+void ExpectNear(const std::vector<HostTensor>& got, const std::vector<HostTensor>& want) {
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t o = 0; o < want.size(); ++o) {
+    ASSERT_EQ(got[o].dims, want[o].dims);
+    for (size_t i = 0; i < want[o].bytes.size() / SizeOf(want[o].dtype); ++i) {
+      const double w = At(want[o], i);
+      if (std::isnan(w) && std::isnan(At(got[o], i))) continue;
+      if (w == At(got[o], i)) continue;
+      ASSERT_NEAR(At(got[o], i), w, Tolerance(want[o].dtype) * (1 + std::abs(w))) << "output " << o << ", " << i;
+    }
+  }
+}
+
+// A graph on a CPU and on the emulated GPU.
+class CudaPartsTest : public testing::Test {
+ protected:
+  void Compile(const std::string& text) {
+    setenv("TAILOR_TEST_DEVICE", "emulated", /*overwrite=*/1);
+    const auto graph = ParseGraph(text);
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    auto cpu = CpuDevices().front()->Compile(*graph), gpu = DevicesUnderTest().front()->Compile(*graph);
+    ASSERT_TRUE(cpu.ok()) << cpu.status();
+    ASSERT_TRUE(gpu.ok()) << gpu.status();
+    cpu_ = *std::move(cpu);
+    gpu_ = *std::move(gpu);
+    dtype_ = graph->type({graph->inputs()[0], 0}).dtype;
+  }
+
+  std::unique_ptr<TestProgram> cpu_, gpu_;
+  DType dtype_ = DType::kInvalid;
+};
+
+class CudaParts : public CudaPartsTest, public testing::WithParamInterface<Case> {};
+
+TEST_P(CudaParts, GiveWhatACpuGivesRunAfterRun) {
+  Compile(absl::StrReplaceAll(GetParam().text, {{"T[", absl::StrCat(GetParam().dtype, "[")}}));
+  ASSERT_FALSE(HasFatalFailure());
+  const HostTensor first = Tensor(DType::kI64, {1});
+  for (const auto& [rows, columns] :
+       {std::pair<int64_t, int64_t>{1, 64}, {3, 1200}, {40, 97}, {700, 3}, {2, 0}, {300, 66}, {1, 1}, {2, 5001}}) {
+    SCOPED_TRACE(absl::StrCat(rows, " x ", columns));
+    const std::vector<HostTensor> inputs = {Numbers(dtype_, rows, columns), first};
+    const auto want = cpu_->Run(inputs, 1), got = gpu_->Run(inputs, 1), again = gpu_->Run(inputs, 1);
+    ASSERT_TRUE(want.ok()) << want.status();
+    ASSERT_TRUE(got.ok()) << got.status();
+    ASSERT_TRUE(again.ok()) << again.status();
+    ExpectNear(*got, *want);
+    if (HasFatalFailure()) return;
+    for (size_t i = 0; i < got->size(); ++i) EXPECT_EQ((*got)[i].bytes, (*again)[i].bytes) << "other bits";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, CudaParts, testing::ValuesIn(kCases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_F(CudaPartsTest, RunAfterAFailedRun) {
+  Compile(kMayFail);
+  const HostTensor first = Tensor(DType::kI64, {1});
+  HostTensor third = first;
+  third.bytes[0] = std::byte{2};
+  const HostTensor x = Numbers(DType::kF32, 2, 3000);
+  const auto want = cpu_->Run({x, first}, 1);
+  ASSERT_TRUE(want.ok()) << want.status();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(gpu_->Run({x, third}, 1).ok());
+    const auto got = gpu_->Run({x, first}, 1);
+    ASSERT_TRUE(got.ok()) << got.status();
+    ExpectNear(*got, *want);
+  }
+}
+
+}  // namespace
+}  // namespace tailor

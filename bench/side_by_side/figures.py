@@ -1,4 +1,6 @@
 """A figure, its target, and how the figures of a row make the row's own."""
+from __future__ import annotations  # Python 3.8 reads this file too
+
 import dataclasses
 import math
 import statistics

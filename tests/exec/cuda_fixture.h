@@ -1,9 +1,12 @@
-// What tests of CUDA devices share: the fake driver, and the sample program on its device.
+// What tests of CUDA devices share: the driver, and the sample program on its first device. The driver is the fake one,
+// but where TAILOR_TEST_DEVICE names a GPU (tests/support/device.h): NVIDIA's, whose devices are what they are. Tests
+// that plan failures, count, or know the device's numbers begin with TAILOR_NEEDS_FAKE_DRIVER.
 #ifndef TAILOR_TESTS_EXEC_CUDA_FIXTURE_H_
 #define TAILOR_TESTS_EXEC_CUDA_FIXTURE_H_
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -12,11 +15,35 @@
 #include "exec/cuda_device.h"
 #include "exec/executable.h"
 #include "exec/session.h"
-#include "tests/emulator/fake_driver.h"
+#include "tests/emulator/fake_driver_in_use.h"
 #include "tests/exec/sample_tensors.h"
 #include "tests/support/sample_device_program.h"
+#include "tests/support/sample_ptx.h"
 
 namespace tailor {
+
+// A stream for a test's own copies; each is done when it returns.
+class CopyStream {
+ public:
+  explicit CopyStream(const CudaDevice& device) : current_(device), driver_(device.driver()) {
+    EXPECT_EQ(driver_.StreamCreate(&stream_, cuda::kStreamNonBlocking), cuda::kSuccess);
+  }
+  CopyStream(const CopyStream&) = delete;
+  ~CopyStream() { driver_.StreamDestroy(stream_); }
+  void ToDevice(void* to, const void* from, size_t bytes) {
+    EXPECT_EQ(driver_.MemcpyHtoDAsync(reinterpret_cast<cuda::Address>(to), from, bytes, stream_), cuda::kSuccess);
+    EXPECT_EQ(driver_.StreamSynchronize(stream_), cuda::kSuccess);
+  }
+  void FromDevice(void* to, const void* from, size_t bytes) {
+    EXPECT_EQ(driver_.MemcpyDtoHAsync(to, reinterpret_cast<cuda::Address>(from), bytes, stream_), cuda::kSuccess);
+    EXPECT_EQ(driver_.StreamSynchronize(stream_), cuda::kSuccess);
+  }
+
+ private:
+  const CurrentContext current_;
+  const CudaDriver& driver_;
+  cuda::Stream stream_ = nullptr;
+};
 
 // Memory of a device, allocated beside Tailor as another library would.
 class DeviceBytes {
@@ -28,7 +55,7 @@ class DeviceBytes {
   }
   template <typename T>
   DeviceBytes(const CudaDevice& device, const std::vector<T>& values) : DeviceBytes(device, values.size() * sizeof(T)) {
-    EXPECT_TRUE(tailor_fake_cuda_poke(data(), values.data(), bytes_));
+    CopyStream(device).ToDevice(data(), values.data(), bytes_);
   }
   DeviceBytes(const DeviceBytes&) = delete;
   ~DeviceBytes() {
@@ -39,7 +66,7 @@ class DeviceBytes {
   template <typename T>
   std::vector<T> Read() const {
     std::vector<T> values(bytes_ / sizeof(T));
-    EXPECT_TRUE(tailor_fake_cuda_peek(values.data(), data(), bytes_));
+    CopyStream(device_).FromDevice(values.data(), data(), bytes_);
     return values;
   }
 
@@ -49,12 +76,17 @@ class DeviceBytes {
   cuda::Address address_ = 0;
 };
 
-// The driver of this process, unless the environment has named one.
-inline const int kFakeDriverChosen = setenv("TAILOR_CUDA_DRIVER", TAILOR_FAKE_CUDA_LIBRARY, /*overwrite=*/0);
-
 // Each test begins with a whole device and ends without complaint, and with nothing left on it.
 class CudaTest : public testing::Test {
  protected:
+  // The driver of this process, unless the environment has named one.
+  static void SetUpTestSuite() {
+    const char* named = std::getenv("TAILOR_TEST_DEVICE");
+    const std::string device = named != nullptr ? named : "cpu";
+    if (device == "cpu" || device == "emulated") {
+      setenv("TAILOR_CUDA_DRIVER", TAILOR_FAKE_CUDA_LIBRARY, /*overwrite=*/0);
+    }
+  }
   CudaTest() {
     tailor_fake_cuda_reset();
     tailor_fake_cuda_complaints();
@@ -62,6 +94,9 @@ class CudaTest : public testing::Test {
     pretend() = kInitial;
     pretend().devices = 2;
     EXPECT_EQ(CudaDevices::OfThisProcess().absence(), "");
+    if (!fake_cuda::IsInUse()) {
+      program_.variants[0].device_images = {{"sm_80", DeviceImageKind::kPtx, std::as_bytes(std::span(ptx_))}};
+    }
   }
   ~CudaTest() override {
     session_.reset();
@@ -77,6 +112,7 @@ class CudaTest : public testing::Test {
   }
 
   static const CudaDevice& Device(int ordinal = 0) { return *CudaDevices::OfThisProcess().list()[ordinal]; }
+  static bool HasTwoDevices() { return CudaDevices::OfThisProcess().list().size() > 1; }
   fake_cuda::Options& pretend() { return *tailor_fake_cuda_options(); }
 
   std::string Load(const DeviceChoice& device = {DeviceChoice::kCuda, 0}) {
@@ -99,6 +135,8 @@ class CudaTest : public testing::Test {
     return Text(session_->Run(Inputs(b->inputs), Outputs(b->outputs), use));
   }
 
+  // The sample's kernels as PTX that the driver takes.
+  const std::string ptx_ = fake_cuda::IsInUse() ? fake_cuda::AsPtx(SampleKernels()) : SamplePtx() + '\0';
   Program program_ = SampleDeviceProgram();
   std::string log_;
   std::unique_ptr<Executable> executable_;

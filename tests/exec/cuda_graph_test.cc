@@ -27,18 +27,26 @@ class CudaGraphSessionTest : public CudaTest {
   }
 
   const fake_cuda::Counts before_ = tailor_fake_cuda_counts();
-  int64_t GraphsMade() const { return tailor_fake_cuda_counts().total_graphs - before_.total_graphs; }
-  int64_t GraphsLaunched() const {
-    return tailor_fake_cuda_counts().total_graph_launches - before_.total_graph_launches;
+  // Where the driver counts.
+  void ExpectGraphsMade(int64_t count) const {
+    if (!fake_cuda::IsInUse()) return;
+    EXPECT_EQ(tailor_fake_cuda_counts().total_graphs - before_.total_graphs, count);
   }
-  int64_t Patches() const { return tailor_fake_cuda_counts().total_patches - before_.total_patches; }
+  void ExpectGraphsLaunched(int64_t count) const {
+    if (!fake_cuda::IsInUse()) return;
+    EXPECT_EQ(tailor_fake_cuda_counts().total_graph_launches - before_.total_graph_launches, count);
+  }
+  void ExpectPatches(int64_t count) const {
+    if (!fake_cuda::IsInUse()) return;
+    EXPECT_EQ(tailor_fake_cuda_counts().total_patches - before_.total_patches, count);
+  }
 };
 
 TEST_F(CudaGraphSessionTest, OneGraphServesAllShapes) {
   MakeWithGraph();
   for (int64_t rows : {5, 40, 1, 300, 5}) ExpectRight(rows);
-  EXPECT_EQ(GraphsMade(), 1);
-  EXPECT_EQ(GraphsLaunched(), 5);
+  ExpectGraphsMade(1);
+  ExpectGraphsLaunched(5);
 }
 
 TEST_F(CudaGraphSessionTest, OnlyWhatChangedIsPatched) {
@@ -46,33 +54,34 @@ TEST_F(CudaGraphSessionTest, OnlyWhatChangedIsPatched) {
   SampleBuffers b(40), other(40);
   ASSERT_EQ(Text(session_->Bind(Inputs(b.inputs), Outputs(b.outputs))), "OK");
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(session_->RunBound());
-  EXPECT_EQ(Patches(), 0);
+  ExpectPatches(0);
   b.total.assign(40, -1);
   EXPECT_TRUE(session_->RunBound());
   EXPECT_EQ(b.total, b.Totals());
   // The bound buffers' copies stay where they are, so those of a run have others: x, mask and y, of two kernels.
   ExpectRight(40);
-  EXPECT_EQ(Patches(), 2);
+  ExpectPatches(2);
   ExpectRight(41);
-  EXPECT_EQ(Patches(), 2 + 3);
+  ExpectPatches(2 + 3);
 }
 
 TEST_F(CudaGraphSessionTest, RunsWithoutLaunchesLaunchNoGraph) {
   MakeWithGraph();
   ExpectRight(0);
-  EXPECT_EQ(GraphsMade(), 0);
+  ExpectGraphsMade(0);
   ExpectRight(5);
   ExpectRight(0);
-  EXPECT_EQ(GraphsLaunched(), 1);
+  ExpectGraphsLaunched(1);
 }
 
 TEST_F(CudaGraphSessionTest, BlocksThatMeetMakeTheGraphAnew) {
   MakeWithGraph();
   for (int64_t rows : {7, 14, 9, 10}) ExpectRight(rows);
-  EXPECT_EQ(GraphsMade(), 2);
+  ExpectGraphsMade(2);
 }
 
 TEST_F(CudaGraphSessionTest, BlocksThatMeetMustFitAtOnce) {
+  TAILOR_NEEDS_FAKE_DRIVER("a device that holds eight blocks");
   MakeWithGraph();
   SampleBuffers does_not(14 * 32);
   EXPECT_EQ(Run(&does_not),
@@ -101,9 +110,9 @@ TEST_F(CudaGraphSessionTest, ACheckThatFailsLaunchesNothing) {
   SampleBuffers wrong(20);
   wrong.inputs[1].dims[0] = 19;
   EXPECT_EQ(Run(&wrong), "3: input \"mask\" dim 0 is 19, but N is 20 from input \"x\" dim 0 [masked]");
-  EXPECT_EQ(GraphsLaunched(), 1);
+  ExpectGraphsLaunched(1);
   ExpectRight(20);
-  EXPECT_EQ(GraphsMade(), 1);
+  ExpectGraphsMade(1);
 }
 
 TEST_F(CudaGraphSessionTest, FaultsOfKernelsAreFound) {
@@ -115,6 +124,7 @@ TEST_F(CudaGraphSessionTest, FaultsOfKernelsAreFound) {
 }
 
 TEST_F(CudaGraphSessionTest, AGraphThatCannotBePatchedIsMadeAnew) {
+  TAILOR_NEEDS_FAKE_DRIVER("launches that fail");
   MakeWithGraph();
   ExpectRight(20);
   pretend().launch = cuda::kInvalidValue;
@@ -128,7 +138,7 @@ TEST_F(CudaGraphSessionTest, AGraphThatCannotBePatchedIsMadeAnew) {
             "CUDA_ERROR_INVALID_VALUE (1)");
   pretend().launch = 0;
   ExpectRight(22);
-  EXPECT_EQ(GraphsMade(), 2);
+  ExpectGraphsMade(2);
 }
 
 TEST_F(CudaGraphSessionTest, WorkGoesToTheCallersStream) {
@@ -169,6 +179,7 @@ TEST_F(CudaGraphSessionTest, TheCpuHasNoGraphs) {
 }
 
 TEST_F(CudaGraphSessionTest, ADriverWithoutGraphsRunsWithoutThem) {
+  TAILOR_NEEDS_FAKE_DRIVER("a driver from before CUDA 11.6");
   const CudaDevices old(TAILOR_OLD_FAKE_CUDA_LIBRARY);
   ASSERT_EQ(old.absence(), "");
   const Variant& variant = program_.variants[0];
@@ -215,7 +226,7 @@ class CudaGraphTest : public CudaGraphSessionTest {
     EXPECT_EQ(graph_->Launch(stream_).result, cuda::kSuccess);
     EXPECT_EQ(Device().driver().StreamSynchronize(stream_), cuda::kSuccess);
     std::vector<float> got = to_->Read<float>();
-    EXPECT_TRUE(tailor_fake_cuda_poke(to_->data(), std::vector<float>(8).data(), 32));
+    CopyStream(Device()).ToDevice(to_->data(), std::vector<float>(8).data(), 32);
     return got;
   }
   static int64_t Address(const DeviceBytes& bytes) { return reinterpret_cast<int64_t>(bytes.data()); }
@@ -239,8 +250,8 @@ TEST_F(CudaGraphTest, RunsOfFewerLaunchesDisableTheRest) {
   graph_->Begin();
   Copy(5, 1), Copy(1, 1), Copy(2, 1);
   EXPECT_EQ(Launched(), (Floats{0, 2, 3, 0, 0, 6, 0, 0}));
-  EXPECT_EQ(GraphsMade(), 1);
-  EXPECT_EQ(Patches(), 3 + 2);
+  ExpectGraphsMade(1);
+  ExpectPatches(3 + 2);
 }
 
 TEST_F(CudaGraphTest, RunsOfMoreLaunchesMakeItAnew) {
@@ -250,7 +261,7 @@ TEST_F(CudaGraphTest, RunsOfMoreLaunchesMakeItAnew) {
   graph_->Begin();
   Copy(0, 1), Copy(1, 1);
   EXPECT_EQ(Launched(), (Floats{1, 2, 0, 0, 0, 0, 0, 0}));
-  EXPECT_EQ(GraphsMade(), 2);
+  ExpectGraphsMade(2);
 }
 
 TEST_F(CudaGraphTest, ANodeTakesAnyKernel) {
@@ -260,7 +271,7 @@ TEST_F(CudaGraphTest, ANodeTakesAnyKernel) {
   graph_->Begin();
   Negate(0, 2), Copy(1, 1);
   EXPECT_EQ(Launched(), (Floats{-1, 2, 0, 0, 0, 0, 0, 0}));
-  EXPECT_EQ(GraphsMade(), 1);
+  ExpectGraphsMade(1);
 }
 
 TEST_F(CudaGraphTest, WhatARunThatFailedAskedForIsForgotten) {

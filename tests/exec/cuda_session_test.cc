@@ -44,7 +44,8 @@ TEST_F(CudaSessionTest, DeviceTensorsAreUsedAsTheyAre) {
   ASSERT_EQ(Run(&b), "OK");
   EXPECT_EQ(total.Read<float>(), b.Totals());
   EXPECT_EQ(y.Read<float>(), Products(b));
-  EXPECT_EQ(tailor_fake_cuda_counts().total_allocations, before + 1) << "more than a workspace";
+  const int64_t allocated = tailor_fake_cuda_counts().total_allocations - before;
+  EXPECT_LE(allocated, 1) << "more than a workspace";
 }
 
 TEST_F(CudaSessionTest, ProvidedOutputsAreOnTheDevice) {
@@ -55,7 +56,7 @@ TEST_F(CudaSessionTest, ProvidedOutputsAreOnTheDevice) {
   std::vector<float> total(6);
   EXPECT_EQ(b.outputs[1].device, kDeviceMemory);
   EXPECT_EQ(b.outputs[1].data_bytes, 24u);
-  ASSERT_TRUE(tailor_fake_cuda_peek(total.data(), b.outputs[1].data, 24));
+  CopyStream(Device()).FromDevice(total.data(), b.outputs[1].data, 24);
   EXPECT_EQ(total, b.Totals());
   // An input of the next run may be there, where that run's output is elsewhere.
   SampleBuffers next(6);
@@ -83,13 +84,9 @@ TEST_F(CudaSessionTest, ProvidedOutputsMayBeOnTheHost) {
 TEST_F(CudaSessionTest, APointerMustBeWhereItsTensorSays) {
   Make();
   SampleBuffers b(8);
-  const DeviceBytes small(Device(), 64), other(Device(1), 16 * 8), right(Device(), b.x);
+  const DeviceBytes right(Device(), b.x);
   b.inputs[0].device = kDeviceMemory;
   EXPECT_EQ(Run(&b), "3: input \"x\": device is 1, but it is not device memory");
-  b.inputs[0].data = other.data();
-  EXPECT_EQ(Run(&b), "3: input \"x\": device is 1, but it is memory of device 1, not of device 0");
-  b.inputs[0].data = small.data();
-  EXPECT_EQ(Run(&b), "3: input \"x\": device is 1, but the last of its 128 bytes is not device memory");
   b.inputs[0].data = right.data();
   EXPECT_EQ(Run(&b), "OK");
   b.inputs[0].device = kHostMemory;
@@ -99,12 +96,32 @@ TEST_F(CudaSessionTest, APointerMustBeWhereItsTensorSays) {
   EXPECT_EQ(Run(&b), "3: output \"total\": device is 1, but it is not device memory");
 }
 
+TEST_F(CudaSessionTest, MemoryOfAnotherDeviceIsRefused) {
+  if (!HasTwoDevices()) GTEST_SKIP() << "this machine has one GPU";
+  Make();
+  SampleBuffers b(8);
+  const DeviceBytes other(Device(1), 16 * 8);
+  PlaceOnDevice(&b.inputs[0], other);
+  EXPECT_EQ(Run(&b), "3: input \"x\": device is 1, but it is memory of device 1, not of device 0");
+}
+
+TEST_F(CudaSessionTest, MemoryThatIsTooShortIsRefused) {
+  TAILOR_NEEDS_FAKE_DRIVER("others round allocations up");
+  Make();
+  SampleBuffers b(8);
+  const DeviceBytes small(Device(), 64);
+  PlaceOnDevice(&b.inputs[0], small);
+  EXPECT_EQ(Run(&b), "3: input \"x\": device is 1, but the last of its 128 bytes is not device memory");
+}
+
 TEST_F(CudaSessionTest, AsynchronousRunsReturnBeforeTheirWorkIsDone) {
   Make({.asynchronous = true});
   SampleBuffers b(40);
   ASSERT_EQ(Run(&b), "OK");
-  EXPECT_GT(tailor_fake_cuda_counts().pending, 0);
-  EXPECT_EQ(b.total[0], -99);
+  if (fake_cuda::IsInUse()) {  // others may be done by now
+    EXPECT_GT(tailor_fake_cuda_counts().pending, 0);
+    EXPECT_EQ(b.total[0], -99);
+  }
   b.x[0] = 1e9f;  // the run has its copy
   EXPECT_EQ(Text(session_->Wait()), "OK");
   b.x[0] = 0;
@@ -171,6 +188,7 @@ TEST_F(CudaSessionTest, WhatIsReadBackDecidesOnTheHost) {
 }
 
 TEST_F(CudaSessionTest, OutOfDeviceMemoryFailsOneRun) {
+  TAILOR_NEEDS_FAKE_DRIVER("a device with little memory");
   Make();
   SampleBuffers small(10), large(10000);
   ASSERT_EQ(Run(&small), "OK");
@@ -188,6 +206,7 @@ TEST_F(CudaSessionTest, OutOfDeviceMemoryFailsOneRun) {
 }
 
 TEST_F(CudaSessionTest, AFailingLaunchNamesItsKernel) {
+  TAILOR_NEEDS_FAKE_DRIVER("launches that fail");
   Make();
   SampleBuffers b(40);
   pretend().launch = cuda::kInvalidValue;
@@ -200,6 +219,7 @@ TEST_F(CudaSessionTest, AFailingLaunchNamesItsKernel) {
 }
 
 TEST_F(CudaSessionTest, BlocksThatMeetMustFitAtOnce) {
+  TAILOR_NEEDS_FAKE_DRIVER("a device that holds eight blocks");
   Make();
   SampleBuffers fits(7 * 32), does_not(14 * 32);
   EXPECT_EQ(Run(&fits), "OK");
@@ -227,6 +247,7 @@ TEST_F(CudaSessionTest, RunsAgainWithoutAllocating) {
 }
 
 TEST_F(CudaSessionTest, ReserveGrowsTheWorkspaceOnTheDevice) {
+  TAILOR_NEEDS_FAKE_DRIVER("it counts bytes");
   Make();
   SampleBuffers b(1000);
   ASSERT_EQ(Text(session_->Reserve(Inputs(b.inputs))), "OK");
@@ -241,12 +262,12 @@ TEST_F(CudaSessionTest, WorkGoesToTheCallersStream) {
     const CurrentContext current(Device());
     ASSERT_EQ(driver.StreamCreate(&stream, 0), cuda::kSuccess);
   }
-  ASSERT_EQ(Text(Device(1).RetainContext()), "OK");
-  {
+  if (HasTwoDevices()) {
+    ASSERT_EQ(Text(Device(1).RetainContext()), "OK");
     const CurrentContext current(Device(1));
     ASSERT_EQ(driver.StreamCreate(&other, 0), cuda::kSuccess);
+    EXPECT_EQ(Open({.stream = other}), "3: options.stream is no stream of device 0's primary context");
   }
-  EXPECT_EQ(Open({.stream = other}), "3: options.stream is no stream of device 0's primary context");
   ASSERT_EQ(Open({.stream = stream, .asynchronous = true}), "OK");
   EXPECT_EQ(session_->stream(), stream);
   SampleBuffers b(40);
@@ -258,10 +279,11 @@ TEST_F(CudaSessionTest, WorkGoesToTheCallersStream) {
   EXPECT_EQ(b.total, b.Totals());
   session_.reset();
   driver.StreamDestroy(stream);
-  driver.StreamDestroy(other);
+  if (other != nullptr) driver.StreamDestroy(other);
 }
 
 TEST_F(CudaSessionTest, TheThreadKeepsItsOwnContext) {
+  if (!HasTwoDevices()) GTEST_SKIP() << "this machine has one GPU";
   Make();
   ASSERT_EQ(Text(Device(1).RetainContext()), "OK");
   const CurrentContext mine(Device(1));

@@ -80,6 +80,7 @@ class FakeDevice : public TestDevice {
  public:
   explicit FakeDevice(Fault fault) : fault_(std::move(fault)) {}
   std::string name() const override { return "fake"; }
+  bool survives_fork() const override { return true; }
   absl::StatusOr<std::unique_ptr<TestProgram>> Compile(const Graph& graph) const override {
     return std::make_unique<FakeProgram>(graph, fault_);
   }

@@ -7,6 +7,7 @@
 //   TAILOR_FUZZ_FIRST=<n>   where the rotating slice begins, instead of a number that changes daily
 //   TAILOR_FUZZ_CONTROL=0   graphs without control flow
 //   TAILOR_FUZZ_TEXT=<file> that graph alone, as a regression
+//   TAILOR_REGRESSIONS=<dir> where the regressions are, instead of the source tree
 //   TAILOR_TEST_DEVICE      cpu, cuda or emulated: tests/support/device.h
 #include <algorithm>
 #include <cstdlib>
@@ -50,6 +51,7 @@ class RandomGraphs : public testing::Test {
   static void SetUpTestSuite() {
     const auto graph = ParseGraph("graph @warm(%x: f32[N]) { %y = neg %x\n return %y }");
     for (const auto& device : Devices()) {
+      if (!device->survives_fork()) continue;
       const auto compiled = device->Compile(*graph);
       ASSERT_TRUE(compiled.ok()) << compiled.status();
     }
@@ -118,7 +120,9 @@ TEST_F(RandomGraphs, Regressions) {
   if (const char* text = std::getenv("TAILOR_FUZZ_TEXT")) {
     files.emplace_back(text);
   } else {
-    for (const auto& entry : std::filesystem::directory_iterator(TAILOR_REGRESSIONS)) files.push_back(entry.path());
+    const char* folder = std::getenv("TAILOR_REGRESSIONS");
+    for (const auto& entry : std::filesystem::directory_iterator(folder != nullptr ? folder : TAILOR_REGRESSIONS))
+      files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
   for (const auto& file : files) {

@@ -42,12 +42,15 @@ class TestDevice {
   virtual ~TestDevice() = default;
   virtual std::string name() const = 0;
   virtual absl::StatusOr<std::unique_ptr<TestProgram>> Compile(const Graph& graph) const = 0;
+  // Whether a child process may use the device after this one has. CUDA's drivers refuse that.
+  virtual bool survives_fork() const = 0;
 };
 
 // The CPU levels that this machine runs, best first.
 std::vector<std::unique_ptr<TestDevice>> CpuDevices();
 // What TAILOR_TEST_DEVICE names: "cpu" (or nothing): all of the above; "cuda": the first GPU of this machine;
-// "emulated": a driver and an emulator that play one (tests/emulator).
+// "emulated": a driver and an emulator that play one (tests/emulator); another name is a target ("sm_90a"), which the
+// first GPU runs.
 std::vector<std::unique_ptr<TestDevice>> DevicesUnderTest();
 // The best of the CPU levels, for programs whose inputs are all donated: RunInto writes an output that is in the memory
 // of an input there.

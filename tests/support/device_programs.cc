@@ -208,6 +208,7 @@ class TargetDevice : public TestDevice {
   explicit TargetDevice(std::string target, bool donated = false, const DeviceChoice& choice = {})
       : target_(std::move(target)), donated_(donated), choice_(choice) {}
   std::string name() const override { return target_; }
+  bool survives_fork() const override { return choice_.kind == DeviceChoice::kCpu || target_ == "simt"; }
   absl::StatusOr<std::unique_ptr<TestProgram>> Compile(const Graph& graph) const override {
     CompileOptions options{.targets = {target_}, .threads = 1};
     for (NodeId input : graph.inputs()) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <initializer_list>
 #include <string>
 
@@ -42,9 +43,16 @@ void Check(tailor_status* status) {
   std::abort();
 }
 
+// The nearest, of two the even one; for finite numbers.
+uint16_t ToBf16(float number) {
+  uint32_t bits;
+  std::memcpy(&bits, &number, sizeof bits);
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
 class EncoderBuilder {
  public:
-  explicit EncoderBuilder(const EncoderWeights& weights) : weights_(weights), size_(weights.size) {
+  EncoderBuilder(const EncoderWeights& weights, int32_t dtype) : weights_(weights), size_(weights.size), dtype_(dtype) {
     tailor_graph* graph = nullptr;
     Check(tailor_graph_create("encoder", SIZE_MAX, &graph));
     graph_.reset(graph);
@@ -55,12 +63,12 @@ class EncoderBuilder {
 
   GraphPtr Build() && {
     const tailor_value ids = Input("ids");
-    tailor_value mask;
-    Check(tailor_graph_cast(g(), Input("mask"), TAILOR_F32, &mask));
+    const tailor_value given = Input("mask"), mask = Cast(given, TAILOR_F32);
     tailor_value x = Embed(ids);
-    const tailor_value bias =
-        Reshape(Mul(Sub(Scalar(1), mask), Scalar(kEncoderMasked)), {batch_, Dim(1), Dim(1), length_});
+    const tailor_value bias = Reshape(Mul(Sub(Scalar(1, dtype_), Cast(given, dtype_)), Scalar(kEncoderMasked, dtype_)),
+                                      {batch_, Dim(1), Dim(1), length_});
     for (const EncoderLayer& layer : weights_.layers) x = Layer(x, layer, bias);
+    if (dtype_ != TAILOR_F32) x = Cast(x, TAILOR_F32);
     Check(tailor_graph_output(g(), "embedding", SIZE_MAX, Pool(x, mask)));
     return std::move(graph_);
   }
@@ -90,14 +98,26 @@ class EncoderBuilder {
   }
   tailor_value Constant(const std::vector<float>& data, const std::vector<int64_t>& dims) {
     const std::string name = "w" + std::to_string(constants_++);
+    const void* bytes = data.data();
+    size_t size = data.size() * sizeof(float);
+    std::vector<uint16_t> narrow;
+    if (dtype_ == TAILOR_BF16) {
+      for (const float number : data) narrow.push_back(ToBf16(number));
+      bytes = narrow.data(), size = narrow.size() * sizeof(uint16_t);
+    }
     tailor_value value;
-    Check(tailor_graph_constant(g(), name.data(), name.size(), TAILOR_F32, dims.data(), dims.size(), data.data(),
-                                data.size() * sizeof(float), nullptr, nullptr, &value));
+    Check(tailor_graph_constant(g(), name.data(), name.size(), dtype_, dims.data(), dims.size(), bytes, size, nullptr,
+                                nullptr, &value));
     return value;
   }
-  tailor_value Scalar(double number) {
+  tailor_value Scalar(double number, int32_t dtype = TAILOR_F32) {
     tailor_value value;
-    Check(tailor_graph_scalar(g(), TAILOR_F32, number, &value));
+    Check(tailor_graph_scalar(g(), dtype, number, &value));
+    return value;
+  }
+  tailor_value Cast(tailor_value x, int32_t dtype) {
+    tailor_value value;
+    Check(tailor_graph_cast(g(), x, dtype, &value));
     return value;
   }
 
@@ -181,6 +201,7 @@ class EncoderBuilder {
 
   const EncoderWeights& weights_;
   const EncoderSize size_;
+  const int32_t dtype_;
   GraphPtr graph_;
   tailor_dim batch_ = 0, length_ = 0, hidden_ = 0;
   int constants_ = 0;
@@ -210,6 +231,6 @@ EncoderWeights SeededEncoder(const EncoderSize& size, uint64_t seed) {
   return weights;
 }
 
-GraphPtr BuildEncoder(const EncoderWeights& weights) { return EncoderBuilder(weights).Build(); }
+GraphPtr BuildEncoder(const EncoderWeights& weights, int32_t dtype) { return EncoderBuilder(weights, dtype).Build(); }
 
 }  // namespace tailor

@@ -58,8 +58,9 @@ struct ReleaseGraph {
 };
 using GraphPtr = std::unique_ptr<tailor_graph, ReleaseGraph>;
 
-// Copies the weights. Ends the process, saying why, if the C API refuses anything.
-GraphPtr BuildEncoder(const EncoderWeights& weights);
+// Computes in `dtype`, TAILOR_F32 or TAILOR_BF16, of which it has copies of the weights; pooling is in f32. Ends the
+// process, saying why, if the C API refuses anything.
+GraphPtr BuildEncoder(const EncoderWeights& weights, int32_t dtype = TAILOR_F32);
 
 }  // namespace tailor
 

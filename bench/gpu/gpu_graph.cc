@@ -1,0 +1,54 @@
+#include "bench/gpu/gpu_graph.h"
+
+#include <string>
+
+namespace tailor {
+
+void Must(tailor_status* status) {
+  if (status == nullptr) return;
+  const std::string message = tailor_status_message(status);
+  tailor_status_release(status);
+  throw NotMeasured(message);
+}
+
+ExecutablePtr CompileFor(const Gpu& gpu, const tailor_graph* graph) {
+  const char* target = gpu.target().c_str();
+  tailor_compile_options options;
+  tailor_compile_options_init(&options);
+  options.targets = &target;
+  options.target_count = 1;
+  options.device = TAILOR_DEVICE_CUDA;
+  options.device_ordinal = gpu.device().info().ordinal;
+  tailor_executable* executable = nullptr;
+  Must(tailor_graph_compile(graph, nullptr, &options, &executable));
+  return ExecutablePtr(executable);
+}
+
+SessionPtr SessionOn(const Gpu& gpu, const tailor_executable* executable) {
+  tailor_session_options options;
+  tailor_session_options_init(&options);
+  options.stream = gpu.stream();
+  options.asynchronous = 1;
+  tailor_session* session = nullptr;
+  Must(tailor_session_create(executable, &options, &session));
+  return SessionPtr(session);
+}
+
+tailor_tensor OnGpu(const GpuMemory& memory, int32_t dtype, const std::vector<int64_t>& dims) {
+  tailor_tensor tensor = TensorOf(memory.data(), memory.bytes(), dtype, dims);
+  tensor.device = TAILOR_DEVICE_CUDA;
+  return tensor;
+}
+
+SessionPtr BoundOn(const Gpu& gpu, const tailor_executable* executable, const std::vector<tailor_tensor>& inputs,
+                   const std::vector<tailor_tensor>& outputs) {
+  SessionPtr session = SessionOn(gpu, executable);
+  Must(tailor_session_bind(session.get(), inputs.data(), inputs.size(), outputs.data(), outputs.size()));
+  Run(session.get());
+  Must(tailor_session_wait(session.get()));
+  return session;
+}
+
+void Run(tailor_session* bound) { Must(tailor_session_run_bound(bound)); }
+
+}  // namespace tailor

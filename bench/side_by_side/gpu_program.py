@@ -1,0 +1,103 @@
+"""Running tailor-gpu (tests/gpu/tailor_gpu.cc), which says what it does. Python's own library is all that this needs."""
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+
+from .figures import NotMeasured
+
+
+def library_of_wheels(pattern):
+    """A library that a wheel of NVIDIA's brought for another package, or None."""
+    for folder in sys.path:
+        found = sorted(glob.glob(os.path.join(folder, "nvidia", "*", "lib", pattern)))
+        if found:
+            return found[-1]
+    return None
+
+
+def environment():
+    """This process's, with cuBLASLt and nvJitLink of wheels where it names no others."""
+    out = dict(os.environ)
+    for variable, pattern in (("TAILOR_CUBLASLT", "libcublasLt.so.*"), ("TAILOR_NVJITLINK", "libnvJitLink.so.*")):
+        found = library_of_wheels(pattern)
+        if found and variable not in out:
+            out[variable] = found
+    return out
+
+
+def read_lines(text):
+    """{name: {"figures", "peer"} or {"reason"}} from lines of JSON; others are what libraries print."""
+    lines = (json.loads(line) for line in text.splitlines() if line.startswith("{"))
+    return {line["name"]: line for line in lines if "name" in line}
+
+
+def ask(command, names, env, seconds=None):
+    """What a program gives for these measurements, in so many seconds. Those that it does not come to say how it ended."""
+    seconds, program = seconds or 300 + 60 * len(names), os.path.basename(str(command[0]))
+    try:
+        done = subprocess.run([*map(str, command), *names], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env,
+                              check=False, timeout=seconds)
+        printed = done.stdout
+        last = (done.stderr.decode(errors="replace").strip().splitlines() or ["no message"])[-1]
+        ended = f"{program} ended with status {done.returncode}: {last}"
+    except subprocess.TimeoutExpired as late:
+        printed, ended = late.stdout or b"", f"{program} took longer than {seconds} seconds"
+    answers = read_lines(printed.decode(errors="replace"))
+    return {name: answers.get(name, {"name": name, "reason": ended}) for name in names}
+
+
+class GpuProgram:
+    def __init__(self, program):
+        self._program, self._environment = str(program), environment()
+        self._device = None
+
+    def device(self):
+        """What the GPU is; {"absence": why} where there is none."""
+        if self._device is None:
+            done = subprocess.run([self._program, "device"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  universal_newlines=True, env=self._environment, check=False)
+            said = [line for line in done.stdout.splitlines() if line.startswith("{")]
+            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+            self._device = json.loads(said[-1]) if said else {
+                "absence": f"tailor-gpu device ended with status {done.returncode}: {last}"}
+        return self._device
+
+    def require_device(self):
+        if "absence" in self.device():
+            raise NotMeasured(self.device()["absence"])
+        return self.device()
+
+    def measure_each(self, names):
+        """({name: figures}, whose "peer" is a name; {name: why it could not be measured})"""
+        self.require_device()
+        answers = ask([self._program, "measure"], names, self._environment)
+        return ({name: {**answer["figures"], "peer": answer["peer"]} for name, answer in answers.items()
+                 if "reason" not in answer},
+                {name: answer["reason"] for name, answer in answers.items() if "reason" in answer})
+
+    def measure(self, names):
+        """{name: figures}; raises NotMeasured where one could not be measured."""
+        measured, missing = self.measure_each(names)
+        for name, reason in missing.items():
+            raise NotMeasured(f"{name}: {reason}")
+        return measured
+
+    def run(self, *arguments, **variables):
+        """(status, output) of a suite on the device; errors are part of the output."""
+        device = self.require_device()
+        named = "emulated" if device["emulated"] else device["target"]
+        done = subprocess.run([self._program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              universal_newlines=True, check=False,
+                              env={**self._environment, "TAILOR_TEST_DEVICE": named, **variables})
+        return done.returncode, done.stdout
+
+
+def count_tests(output):
+    """(passed, failed, skipped) from what GoogleTest prints at its end."""
+    def number(label):
+        found = re.findall(rf"^\[  {label} \] (\d+) tests?", output, re.MULTILINE)
+        return int(found[-1]) if found else 0
+    return number("PASSED "), number("FAILED "), number("SKIPPED")

@@ -1,0 +1,40 @@
+"""An encoder of BERT-large's size in bf16, with the same seeded weights in both engines."""
+from ..figures import AtLeast, Figure, NotMeasured, geomean
+from ..lists import encoder_stream
+
+MODEL, EMULATED = "bert_large", "bert_tiny"
+QUICK, FULL = 8, 50
+TOLERANCE = 0.05  # of numbers of embeddings of length 1, in bf16 throughout
+
+
+def names_of(bench):
+    if bench.emulated:
+        return [f"{EMULATED}/2x5"]
+    return [f"{MODEL}/{batch}x{length}" for batch, length in encoder_stream(FULL if bench.full else QUICK)]
+
+
+def require_agreement(own, theirs):
+    for name in own:
+        apart = max(abs(own[name][f"y{i}"] - theirs[name][f"y{i}"]) for i in range(4))
+        if not apart <= TOLERANCE:
+            raise ValueError(f"results differ by {apart:.1e}: {name}")
+
+
+def random_stream(bench):
+    own = bench.gpu.measure(names_of(bench))
+    figure = Figure("BERT-large, beside PyTorch", unit="x", bar=AtLeast(1.3))
+    out = [figure]
+    try:
+        theirs = bench.torch(list(own))
+        require_agreement(own, theirs)
+        ratios = {name: theirs[name]["seconds"] / own[name]["seconds"] for name in own}
+        figure.value = figure.ratio = geomean(ratios.values())
+        figure.peer = next(iter(theirs.values()))["peer"]
+    except NotMeasured as reason:
+        figure.reason, theirs, ratios = f"not measured: {reason}", {}, {}
+    for name, figures in own.items():
+        peer = theirs.get(name, {})
+        out.append(Figure(name, figures["seconds"] * 1e3, "ms", None, peer.get("peer"),
+                          peer and peer["seconds"] * 1e3 or None, ratios.get(name)))
+    out.append(Figure("launches of a run", next(iter(own.values()))["launches"], "kernels"))
+    return out

@@ -1,0 +1,40 @@
+"""What memory limits: rows of f32 against a copy in the same process, by turns, on tensors that no cache holds; and one
+shape that caches hold against PyTorch."""
+from ..figures import AtLeast, Figure, NotMeasured
+
+AT_SIZE, IN_CACHE = ["16384x4096", "262144x256"], "1024x1024"
+REDUCES = ["750000x32", "64x30000"]  # AStitch section 3.3
+EMULATED, EMULATED_REDUCES = ["5x40", "3x70"], ["40x8", "2x300"]
+
+
+def shares(bench, kind, shapes, target):
+    results = bench.gpu.measure([f"{kind}/{shape}" for shape in shapes])
+    return [Figure(f"{name}, share of a copy's speed", figures["share_of_copy"], "share", AtLeast(target))
+            for name, figures in results.items()]
+
+
+def against_torch(bench, kind):
+    name = f"{kind}/{EMULATED[0] if bench.emulated else IN_CACHE}"
+    figure = Figure(f"{name}, beside PyTorch", unit="x", bar=AtLeast(1.0))
+    own = bench.gpu.measure([f"{name}/hot"])[f"{name}/hot"]["seconds"]
+    try:
+        theirs = bench.torch([name])[name]
+    except NotMeasured as reason:
+        figure.reason = f"not measured: {reason}"
+        return figure
+    figure.value = figure.ratio = theirs["seconds"] / own
+    figure.peer = theirs["peer"]
+    return figure
+
+
+def softmax(bench):
+    return [*shares(bench, "softmax", EMULATED if bench.emulated else AT_SIZE, 0.9), against_torch(bench, "softmax")]
+
+
+def layer_norm(bench):
+    return [*shares(bench, "layer_norm", EMULATED if bench.emulated else AT_SIZE, 0.9),
+            against_torch(bench, "layer_norm")]
+
+
+def reduces(bench):
+    return shares(bench, "reduce_sum", EMULATED_REDUCES if bench.emulated else REDUCES, 0.8)

@@ -1,0 +1,137 @@
+"""The rows of ./dev gpu-check, from a program that stands for one on a GPU, and from none."""
+import contextlib
+import io
+import json
+import pathlib
+import stat
+import sys
+import tempfile
+import unittest
+
+from side_by_side import gpu_check, gpu_program
+from side_by_side.gpu_rows import ROWS, products
+
+# Answers as tailor-gpu does, twice as fast as its peer.
+STUB = """#!{python}
+import json, sys
+verb, *names = sys.argv[1:]
+if verb == "device":
+    print(json.dumps({device}))
+elif verb == "measure":
+    for name in names:
+        if "8192x8192" in name and {broken}:
+            sys.exit("out of memory")
+        kind = name.split("/")[0]
+        figures = {{"seconds": 1e-3, "share_of_copy": 0.95, "flops_per_second": 5e14, "peer_seconds": 2e-3,
+                   "launches": 9, "above_driver": 4e-7, "driver_seconds": 2e-6, "y0": 1, "y1": 0, "y2": 0, "y3": 0}}
+        print(json.dumps({{"name": name, "figures": figures, "peer": "cuBLASLt 13.0.0" if kind == "dot_bf16" else ""}}))
+elif verb == "test":
+    print("[==========] 4 tests ran.\\n[  PASSED  ] 3 tests.\\n[  SKIPPED ] 1 test, listed below:")
+else:
+    print("failed test_add: element 0 is 1, not 2\\n7 passed, {failed} failed")
+"""
+GPU = {"name": "A GPU", "capability": "9.0", "target": "sm_90a", "processors": 132, "memory_bytes": 80 << 30,
+       "driver": "12.4", "emulated": False}
+
+
+class GpuRowsTest(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+
+    def check(self, device, *arguments, broken=False, failed=0):
+        """(status, outcomes by name, what is printed) of gpu-check with a stub that is such a device."""
+        program = self.folder / "tailor-gpu"
+        program.write_text(STUB.format(python=sys.executable, device=repr(device), broken=broken, failed=failed))
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        out, file = io.StringIO(), self.folder / "out.json"
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+            status = gpu_check.main(["--program", str(program), "--cases", "cases", "--regressions", "graphs", "--json",
+                                     str(file), "--torch-python", str(self.folder / "no-python"), *arguments])
+        return status, json.loads(file.read_text()), out.getvalue()
+
+    def test_names_are_those_of_the_list(self):
+        self.assertEqual([row.name for row in ROWS], [f"gpu-{i}" for i in range(1, len(ROWS) + 1)])
+
+    def test_without_a_gpu_every_row_says_why(self):
+        status, out, printed = self.check({"absence": "no driver"}, "--results", str(self.folder / "page.md"))
+        self.assertEqual(status, 0)
+        self.assertEqual([metric["name"] for metric in out["metrics"]], [row.name for row in ROWS])
+        for metric in out["metrics"]:
+            self.assertIsNone(metric["value"])
+            self.assertEqual(metric["reason"], "not measured: no driver")
+        page = (self.folder / "page.md").read_text()
+        self.assertIn("- No GPU: no driver\n", page)
+        self.assertEqual(page.count("not measured: no driver"), len(ROWS))
+
+    def test_figures_stand_beside_their_targets(self):
+        only = [word for name in ("gpu-1", "gpu-2", "gpu-4", "gpu-5", "gpu-8", "gpu-10") for word in ("--only", name)]
+        status, out, _ = self.check(GPU, "--results", str(self.folder / "page.md"), *only)
+        self.assertEqual(status, 0)
+        metrics = {metric["name"]: metric for metric in out["metrics"]}
+        self.assertEqual((metrics["gpu-4"]["value"], metrics["gpu-4"]["met"], metrics["gpu-4"]["peer"]),
+                         (2, True, "cuBLASLt 13.0.0"))
+        product = metrics["product 4096x4096x4096/nn"]
+        self.assertEqual((product["value"], product["peer_value"], product["ratio"]), (500, 250, 2))
+        self.assertEqual((metrics["gpu-1"]["met"], metrics["passed"]["value"], metrics["skipped"]["value"]), (True, 9, 3))
+        self.assertAlmostEqual(metrics["gpu-10"]["value"], 0.4)
+        self.assertEqual(out["machine"]["gpu"], GPU)
+        self.assertIn("A GPU (compute capability 9.0, 132 multiprocessors, 80 GiB), driver for CUDA 12.4; target sm_90a",
+                      (self.folder / "page.md").read_text())
+
+    def test_an_emulators_times_are_no_figures(self):
+        status, out, printed = self.check({**GPU, "emulated": True}, "--only", "gpu-2", "--only", "gpu-10")
+        self.assertEqual(status, 0)
+        metrics = {metric["name"]: metric for metric in out["metrics"]}
+        self.assertEqual(metrics["passed"]["value"], 7)
+        for name in ("gpu-10", "a launch"):
+            self.assertIsNone(metrics[name]["value"])
+            self.assertIn("the emulator plays the GPU", metrics[name]["reason"])
+        with self.assertRaisesRegex(SystemExit, "no results of a GPU"):
+            self.check({**GPU, "emulated": True}, "--results", str(self.folder / "page.md"))
+
+    def test_a_suite_that_fails_fails_the_check(self):
+        log = self.folder / "log"
+        status, out, _ = self.check(GPU, "--only", "gpu-2", "--log", str(log), failed=1)
+        self.assertEqual((status, out["metrics"][0]["met"]), (1, False))
+        self.assertIn("failed test_add", log.read_text())
+
+    def test_what_a_program_does_not_come_to_is_not_measured(self):
+        status, out, _ = self.check(GPU, "--only", "gpu-4", broken=True)
+        self.assertEqual(status, 0)
+        metrics = {metric["name"]: metric for metric in out["metrics"]}
+        self.assertEqual(metrics["large products, the worst of 4 of 5"]["value"], 2)
+        self.assertEqual(metrics["product 8192x8192x8192/nn"]["reason"],
+                         "not measured: tailor-gpu ended with status 1: out of memory")
+        self.assertIsNone(metrics["gpu-4"]["met"])
+
+    def test_a_program_that_hangs_is_not_waited_for(self):
+        program = self.folder / "hangs"
+        program.write_text("#!/bin/sh\necho '{\"name\": \"a\", \"figures\": {}, \"peer\": \"\"}'\nexec sleep 60\n")
+        program.chmod(0o755)
+        answers = gpu_program.ask([str(program)], ["a", "b"], None, seconds=1)
+        self.assertEqual((answers["a"]["peer"], answers["b"]["reason"]), ("", "hangs took longer than 1 seconds"))
+
+    def test_without_pytorch_own_times_remain(self):
+        _, out, _ = self.check(GPU, "--only", "gpu-9", "--torch-python", sys.executable)
+        if "PyTorch is not installed" not in out["metrics"][0]["reason"]:
+            self.skipTest("PyTorch is installed here")
+        self.assertEqual([metric["value"] for metric in out["metrics"] if metric["unit"] == "ms"][0], 1)
+
+
+class ListsTest(unittest.TestCase):
+    def test_deepbench_is_row_major(self):
+        shapes = products.deepbench_shapes()
+        self.assertEqual(shapes[0], "16x1760x1760/nn")
+        self.assertEqual(len(shapes), len(set(shapes)))
+        self.assertIn("7133x1760x1760/tn", shapes)  # m = 1760, n = 7133, b_trans = 1
+
+    def test_counts_of_tests(self):
+        output = "[  PASSED  ] 12 tests.\n[  SKIPPED ] 1 test, listed below:\n[  FAILED  ] 2 tests, listed below:\n"
+        self.assertEqual(gpu_program.count_tests(output), (12, 2, 1))
+        self.assertEqual(gpu_program.count_tests("Segmentation fault"), (0, 0, 0))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -40,6 +40,9 @@ struct LowerGroupOptions {
 // Lowers one group (codegen/lower_group.cc).
 absl::StatusOr<std::vector<LoweredKernel>> LowerGroup(const Graph& graph, const ShapeFacts& facts,
                                                       const FusionPlan& plan, int group, LowerGroupOptions options);
+// Lowers a chain's groups to one attention plan (codegen/attention/join_attention.h, which has the errors).
+absl::StatusOr<LoweredKernel> LowerJoined(const Graph& graph, const ShapeFacts& facts, const FusionPlan& plan,
+                                          const std::vector<int>& chain);
 // Copies `from` to intermediate number `packed`.
 LoweredKernel LowerCopy(const Graph& graph, const ShapeFacts& facts, Value from, int packed);
 

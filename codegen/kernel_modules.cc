@@ -1,12 +1,14 @@
 #include "codegen/kernel_modules.h"
 
+#include "codegen/attention/attention.h"
+
 namespace tailor {
 
 std::vector<ModuleKernels> SplitIntoModules(const std::vector<KernelPlan>& kernels) {
   constexpr size_t kLoopsPerModule = 4;
   std::vector<ModuleKernels> products, loops;
   for (int i = 0; i < static_cast<int>(kernels.size()); ++i) {
-    if (kernels[i].contraction || !kernels[i].links.empty()) {
+    if (kernels[i].contraction || !kernels[i].links.empty() || IsAttention(kernels[i])) {
       products.push_back({i});
     } else {
       if (loops.empty() || loops.back().size() == kLoopsPerModule) loops.emplace_back();

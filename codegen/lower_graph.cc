@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "analysis/shape_facts.h"
+#include "codegen/attention/keep_joined_chains.h"
 #include "codegen/build_host_program.h"
 #include "codegen/lower_program.h"
 #include "codegen/reuse_blocks.h"
@@ -62,6 +63,7 @@ class GraphLowering {
   absl::StatusOr<LoweredProgram> Run(const Graph& graph, const LowerOptions& options) {
     tables_.offer_products = options.offer_products;
     tables_.pairs = traits_.warp_size == 1;  // warps multiply panels as they are
+    tables_.join_chains = traits_.joined_extent > 0;
     TAILOR_RETURN_IF_ERROR(Lower(graph, {.donated = options.donated}).status());
     NumberChecksAndLaunches();
     return std::move(tables_.program);
@@ -85,7 +87,8 @@ class GraphLowering {
       }
     }
     TAILOR_ASSIGN_OR_RETURN(const Graph rewritten, Rewrite(graph, facts));
-    TAILOR_ASSIGN_OR_RETURN(const FusionPlan plan, Fuse(rewritten, facts, traits_));
+    TAILOR_ASSIGN_OR_RETURN(FusionPlan plan, Fuse(rewritten, facts, traits_));
+    if (tables_.join_chains) TAILOR_RETURN_IF_ERROR(KeepJoinedChains(number, rewritten, facts, traits_, plan));
     const LowerRegion lower_region = [&](NodeId id, int region, const ProgramRole& inner) -> absl::StatusOr<int> {
       TAILOR_ASSIGN_OR_RETURN(const Graph inside, HandDownFacts(rewritten, facts, id, region));
       absl::StatusOr<int> lowered = Lower(inside, inner);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/attention/join_attention.h"
 #include "codegen/build_host_program.h"
 #include "codegen/combiner.h"
 #include "codegen/gemm/panels.h"
@@ -12,18 +13,26 @@
 #include "codegen/scatter_kernels.h"
 #include "codegen/value_lowering.h"
 #include "fusion/node_class.h"
+#include "graph/status_macros.h"
 
 namespace tailor {
 namespace {
 
 DType AccumulatorOf(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype; }
 
+// What a group becomes.
+enum class GroupForm : uint8_t {
+  kAlone,
+  kLink,    // of a chain, whose kernels share blocks of rows: keeps its rows apart from the batch
+  kJoined,  // a part of one kernel: keeps all axes apart, and reads its operands where they are
+};
+
 class GroupLowering {
  public:
-  // A link of a chain keeps its rows apart from the batch. `pairs` as in LowerGroupOptions.
-  GroupLowering(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group, bool link = false,
-                bool pairs = true)
-      : graph_(graph), facts_(facts), group_(group), link_(link), pairs_(pairs), values_(graph, facts, group) {}
+  // `pairs` as in LowerGroupOptions.
+  GroupLowering(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group,
+                GroupForm form = GroupForm::kAlone, bool pairs = true)
+      : graph_(graph), facts_(facts), group_(group), form_(form), pairs_(pairs), values_(graph, facts, group) {}
 
   LoweredKernel Copy(Value from, int packed) {
     ValueLowering values = CopyKernel(graph_, facts_, group_, from, packed);
@@ -66,7 +75,7 @@ class GroupLowering {
     for (Stage& stage : values.plan.stages) {
       for (Statement& s : stage.statements) values.plan.FoldSplitIndices(values.plan.buffers[s.buffer], s.indices);
     }
-    CollapseAxes(values.plan, facts_, /*keep_m=*/link_);
+    if (form_ != GroupForm::kJoined) CollapseAxes(values.plan, facts_, /*keep_m=*/form_ == GroupForm::kLink);
     const std::vector<int> order = Canonicalize(values.plan);
     LoweredKernel kernel;
     for (size_t i = 0; i < order.size(); ++i) {
@@ -276,7 +285,7 @@ class GroupLowering {
     const int k = static_cast<int>(group_.axes.size()) - 1, n = k - 1, m = k - 2;
     const DType dtype = dot.results[0].dtype;
     const DType accumulate = AccumulatorOf(dtype);
-    FillBox();
+    if (form_ != GroupForm::kJoined) FillBox();
     ExprId lhs = values_.At(dot.operands[0], OperandIndex(0, m, k, dot.i64("transpose_lhs") != 0));
     ExprId rhs = RightOperand(n, k);
     const int sum = values_.AddBuffer(BufferKind::kLocal, accumulate, {});
@@ -322,7 +331,7 @@ class GroupLowering {
     if (values_.InGroup(source.node)) return source;
     const bool far_apart = dot.i64("transpose_lhs") != 0 && facts_.RangeOf(apart).min >= kFarApart;
     const bool deep = facts_.RangeOf(group_.axes.back().extent).min >= least_depth;
-    if (far_apart && deep && !link_) return lhs;
+    if (far_apart && deep && form_ == GroupForm::kAlone) return lhs;
     return std::nullopt;
   }
 
@@ -389,11 +398,12 @@ class GroupLowering {
     return index;
   }
 
-  // The right operand is always read as panels: a constant is stored so, anything else is packed first.
+  // The right operand is read as panels, but for joined groups: a constant is stored so, anything else is packed first.
   ExprId RightOperand(int n, int k) {
     const Node& dot = graph_.node(group_.dominant);
     const Value rhs = dot.operands[1];
     const bool transposed = dot.i64("transpose_rhs") != 0;
+    if (form_ == GroupForm::kJoined) return values_.At(rhs, OperandIndex(1, k, n, transposed));
     if (auto load = ConstantPanels(values_.At(rhs, OperandIndex(1, k, n, transposed)), n, k)) return *load;
 
     const Shape& shape = graph_.type(rhs).shape;
@@ -516,7 +526,7 @@ class GroupLowering {
   const Graph& graph_;
   const ShapeFacts& facts_;
   const FusionGroup& group_;
-  const bool link_;
+  const GroupForm form_;
   const bool pairs_;  // LowerGroupOptions
   ValueLowering values_;
   std::vector<LoweredKernel> kernels_;
@@ -541,12 +551,25 @@ absl::StatusOr<std::vector<LoweredKernel>> LowerGroup(const Graph& graph, const 
   const bool link = std::any_of(plan.chains.begin(), plan.chains.end(), [&](const std::vector<int>& chain) {
     return std::count(chain.begin(), chain.end(), group) != 0;
   });
-  auto kernels = GroupLowering(graph, facts, plan.groups[group], link, options.pairs).Run(options.in_place);
+  const GroupForm form = link ? GroupForm::kLink : GroupForm::kAlone;
+  auto kernels = GroupLowering(graph, facts, plan.groups[group], form, options.pairs).Run(options.in_place);
   if (!kernels.ok()) return kernels.status();
   for (LoweredKernel& kernel : *kernels) kernel.plan.name = NameOf(graph, plan.groups[group], group);
   const bool scatter = plan.groups[group].kind == GroupKind::kScatter;
   if (kernels->size() == 2) kernels->front().plan.name += scatter ? "_copy" : "_pack";
   return kernels;
+}
+
+absl::StatusOr<LoweredKernel> LowerJoined(const Graph& graph, const ShapeFacts& facts, const FusionPlan& plan,
+                                          const std::vector<int>& chain) {
+  std::vector<LoweredKernel> links;
+  for (int group : chain) {
+    TAILOR_ASSIGN_OR_RETURN(auto kernels,
+                            GroupLowering(graph, facts, plan.groups[group], GroupForm::kJoined).Run(false));
+    links.push_back(std::move(kernels.back()));
+    links.back().plan.name = NameOf(graph, plan.groups[group], group);
+  }
+  return JoinAttention(links);
 }
 
 LoweredKernel LowerCopy(const Graph& graph, const ShapeFacts& facts, Value from, int packed) {

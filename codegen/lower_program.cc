@@ -276,6 +276,11 @@ class ProgramLowering {
   // First what the links' products have packed, then the chain.
   absl::Status AddChain(const std::vector<int>& chain) {
     packed_.clear();
+    if (tables_.join_chains) {
+      TAILOR_ASSIGN_OR_RETURN(LoweredKernel joined, LowerJoined(graph_, facts_, plan_, chain));
+      AddLaunch(std::move(joined));
+      return absl::OkStatus();
+    }
     std::vector<LoweredKernel> links;
     for (size_t link = 0; link < chain.size(); ++link) {
       TAILOR_ASSIGN_OR_RETURN(auto kernels, LowerGroup(graph_, facts_, plan_, chain[link], {.pairs = tables_.pairs}));

@@ -19,6 +19,7 @@ struct LoweringTables {
   int grown_blocks = 0;                             // numbers given to memory that grows during a run
   bool offer_products = false;                      // to the runtime, which may compute them itself
   bool pairs = true;                                // LowerGroupOptions::pairs
+  bool join_chains = false;                         // a chain is one kernel (LowerJoined)
 };
 
 // How a program is called.

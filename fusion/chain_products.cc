@@ -153,7 +153,7 @@ class Chainer {
 }  // namespace
 
 absl::Status ChainProducts(const FusionContext& context, FusionPlan& plan) {
-  if (!context.traits.row_blocks) return absl::OkStatus();
+  if (!context.traits.row_blocks && context.traits.joined_extent == 0) return absl::OkStatus();
   GroupIndex index(context, plan, "chain-products");
   const Chainer chainer(context, index);
   for (int rows = 0; rows < index.size(); ++rows) {

@@ -21,7 +21,10 @@ struct TargetTraits {
   int64_t regional_bytes = 512 << 10;  // scratch that stays in cache (CPU: L2) or on chip (GPU: shared memory)
   bool grid_barrier = false;           // global stitching inside one launch
   int64_t launch_cost_ns = 30;
-  bool row_blocks = true;           // a worker may run several kernels on rows that stay in its cache
+  bool row_blocks = true;  // a worker may run several kernels on rows that stay in its cache
+  // The longest rows of factors with which two products and a softmax between them become one kernel, which walks the
+  // softmax's rows once (codegen/attention/attention.h); 0: they never do.
+  int64_t joined_extent = 0;
   int warp_size = 1;                // GPU: lanes that run in lockstep; CPU: 1
   bool warpgroup_products = false;  // GPU: warpgroups multiply matrices that lie in shared memory
   // GPU: elements of a row that are worth a block of their own where there are too few rows for all blocks.

@@ -24,6 +24,7 @@ CudaTarget MakeTarget(const char* name, int ptx_version, int64_t shared_bytes) {
   target.traits.regional_bytes = shared_bytes;
   target.traits.launch_cost_ns = 2500;
   target.traits.row_blocks = false;
+  target.traits.joined_extent = 128;  // its sums, and a row's share of them, fit the registers of 128 threads
   target.traits.warp_size = 32;
   target.traits.part_elements = target.is_emulated() ? kEmulatedPartElements : kPartElements;
   return target;

@@ -17,6 +17,8 @@
 //                                      a: (g + 8 (i % 2), 2 t + h + 8 (i / 2)), of tf32 (g + 8 (i % 2), t + 4 (i / 2))
 //                                      b: (2 t + h + 8 i, g),                   of tf32 (t + 4 i, g)
 //                                      c: (g + 8 (i / 2), 2 t + i % 2)
+//   pack_T(low, high)                both rounded to 16 bits, in one word
+//   exp2(x)                          2^x within 2 ULP
 //   warp_barrier()                   of the warp's lanes; orders memory among them
 //   ballot(bit)                      bit l of the result is lane l's `bit`
 //   fence()                          orders the thread's accesses of memory for all threads of the device
@@ -66,6 +68,9 @@
   ROW(MmaM16N8K16Bf16,    mma_m16n8k16_bf16,   "ffff", "rrrrrrffff", WarpComputes, Instruction(nvvm_mma_m16n8k16_row_col_bf16))               \
   ROW(MmaM16N8K16F16,     mma_m16n8k16_f16,    "ffff", "rrrrrrffff", WarpComputes, Instruction(nvvm_mma_m16n8k16_row_col_f32_f32))            \
   ROW(MmaM16N8K8Tf32,     mma_m16n8k8_tf32,    "ffff", "rrrrrrffff", WarpComputes, Instruction(nvvm_mma_m16n8k8_row_col_tf32))                \
+  ROW(PackBf16,           pack_bf16,           "r",    "ff",         Computes,     Packed(nvvm_ff2bf16x2_rn))                                 \
+  ROW(PackF16,            pack_f16,            "r",    "ff",         Computes,     Packed(nvvm_ff2f16x2_rn))                                  \
+  ROW(Exp2,               exp2,                "f",    "f",          Computes,     Instruction(nvvm_ex2_approx_f))                            \
   ROW(WarpBarrier,        warp_barrier,        "",     "",           WarpOrders,   AllLanes(nvvm_bar_warp_sync))                              \
   ROW(Ballot,             ballot,              "r",    "p",          WarpMeets,    AllLanes(nvvm_vote_ballot_sync))                           \
   ROW(Fence,              fence,               "",     "",           Memory,       Instruction(nvvm_membar_gl))

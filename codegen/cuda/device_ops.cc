@@ -19,6 +19,7 @@ struct Effects {
 Effects StartsCopy() { return {llvm::MemoryEffects::inaccessibleOrArgMemOnly(), false}; }
 Effects CountsCopies() { return {llvm::MemoryEffects::inaccessibleMemOnly(), false}; }
 Effects Memory() { return {llvm::MemoryEffects::unknown(), false}; }
+Effects Computes() { return {llvm::MemoryEffects::none(), false}; }
 Effects WarpReads() { return {llvm::MemoryEffects::argMemOnly(llvm::ModRefInfo::Ref), true}; }
 Effects WarpComputes() { return {llvm::MemoryEffects::none(), true}; }
 Effects WarpMeets() { return {llvm::MemoryEffects::inaccessibleMemOnly(), true}; }

@@ -13,7 +13,7 @@
 
 namespace tailor {
 
-// UNIMPLEMENTED for a chain (fusion makes none where TargetTraits::row_blocks is false).
+// UNIMPLEMENTED for a chain (where TargetTraits::joined_extent is set, chains become one plan or none).
 absl::StatusOr<CudaSchedule> ScheduleOnCuda(const KernelPlan& plan, const TargetTraits& traits);
 
 // Adds one `ptx_kernel void @<name>_v<i>` per version of `schedule`, which is the plan's own, to `module`. Kernels are

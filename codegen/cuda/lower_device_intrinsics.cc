@@ -74,6 +74,13 @@ Form Instruction(ID id) {
   };
 }
 
+// A word of two 16-bit values, of which the instruction takes the upper one first.
+Form Packed(ID id) {
+  return [id](llvm::IRBuilderBase& b, std::vector<Value*> operands) {
+    return b.CreateBitCast(Instruction(id)(b, {operands[1], operands[0]}), b.getInt32Ty(), "packed");
+  };
+}
+
 // The same with the mask of all lanes of the warp as first operand.
 Form AllLanes(ID id) {
   return [id](llvm::IRBuilderBase& b, std::vector<Value*> operands) {

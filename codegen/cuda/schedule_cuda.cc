@@ -338,6 +338,8 @@ std::string CudaVersion::ShapeText() const {
       return together ? "parts of columns" : "columns";
     case Shape::kTransposed:
       return "transposed tiles";
+    case Shape::kAttentionTile:
+      return attention.Text();
     default:
       return absl::StrCat("tile ", tile.Text());
   }

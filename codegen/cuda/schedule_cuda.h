@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/cuda/attention_tile.h"
 #include "codegen/cuda/product_tile.h"
 #include "codegen/kernel_plan.h"
 #include "codegen/schedule.h"
@@ -21,6 +22,7 @@ struct CudaVersion {
     kColumns,           // the lanes of a warp take neighbouring points, the warps of a block share their tile axes
     kTransposed,        // a block takes a tile of two axes, through shared memory (transpose_tiles.h)
     kProductTile,       // a block takes a tile of a product's result
+    kAttentionTile,     // a block takes some rows of an attention's result
   };
   Version version;
   Shape shape = Shape::kThreadPerElement;
@@ -51,6 +53,7 @@ struct CudaVersion {
   // thread.
   int64_t partial_bytes = 0;
   ProductTile tile;             // of kProductTile
+  AttentionTile attention;      // of kAttentionTile
   std::vector<TensorMap> maps;  // DeviceKernel::maps
 
   std::string ShapeText() const;  // "32 threads per row, lanes 4"

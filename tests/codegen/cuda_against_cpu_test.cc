@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/attention/attention.h"
 #include "codegen/build_host_program.h"
 #include "codegen/cuda/cuda_target.h"
 #include "codegen/cuda/emit_cuda_loops.h"
@@ -135,7 +136,7 @@ class Kernels {
     auto lowered = LowerGraph(graph, gpu.traits);
     EXPECT_TRUE(lowered.ok()) << lowered.status();
     for (KernelPlan& plan : lowered->kernels) {
-      if (!plan.contraction) plans_.push_back(std::move(plan));
+      if (!plan.contraction && !IsAttention(plan)) plans_.push_back(std::move(plan));
     }
     llvm::LLVMContext context;
     auto host = std::make_unique<llvm::Module>("host", context);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "codegen/build_host_program.h"
 #include "codegen/cuda/assembler.h"
 #include "codegen/cuda/device_images.h"
@@ -75,10 +76,12 @@ void ExpectAssembles(const std::vector<KernelPlan>& plans, const std::vector<Cud
   const auto made = MakeDeviceImages(modules, emit, targets, {.threads = 2});
   ASSERT_TRUE(made.ok()) << made.status() << PlanNamed(plans, made.status());
   EXPECT_GE(made->images.size(), targets.size());
-  // Mathematics is that of the CPU's kernels: what the machine approximates is not used.
+  // Mathematics is that of the CPU's kernels: what the machine approximates is not used, but for exponentials that are
+  // rounded to 16 bits (online_rows.h).
   for (const BuiltDeviceImage& image : made->images) {
     if (image.kind != DeviceImageKind::kPtx) continue;
-    const std::string ptx(reinterpret_cast<const char*>(image.bytes.data()), image.bytes.size());
+    std::string ptx(reinterpret_cast<const char*>(image.bytes.data()), image.bytes.size());
+    absl::StrReplaceAll({{"ex2.approx.f32", ""}}, &ptx);
     for (const char* inexact : {".approx", ".full", ".ftz"})
       EXPECT_THAT(ptx, testing::Not(testing::HasSubstr(inexact)));
   }

@@ -1,5 +1,6 @@
-// ldmatrix and mma.sync, in the layouts that device_op_table.h gives.
+// ldmatrix and mma.sync, in the layouts that device_op_table.h gives, and what makes their operands.
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "tests/emulator/device_functions.h"
@@ -68,15 +69,34 @@ void Mma(uint64_t* slots) {
   MeetWarp(kMultiply, slots, __builtin_return_address(0));
 }
 
+// slots: the low and the high value.
+template <class Type>
+void Pack(uint64_t* slots) {
+  const auto bits = [&](int i) { return Type::Round(std::bit_cast<float>(static_cast<uint32_t>(slots[i]))); };
+  slots[0] = bits(0) | bits(1) << 16;
+}
+
+void Exp2(uint64_t* slots) {
+  const float x = std::bit_cast<float>(static_cast<uint32_t>(slots[0]));
+  slots[0] = std::bit_cast<uint32_t>(std::exp2(x));
+}
+
 }  // namespace
 
 std::span<const NamedDeviceFunction> MatrixFunctions() {
   static constexpr NamedDeviceFunction kFunctions[] = {
-      {"ldmatrix_x1", Ldmatrix<1, false>}, {"ldmatrix_x1_trans", Ldmatrix<1, true>},
-      {"ldmatrix_x2", Ldmatrix<2, false>}, {"ldmatrix_x2_trans", Ldmatrix<2, true>},
-      {"ldmatrix_x4", Ldmatrix<4, false>}, {"ldmatrix_x4_trans", Ldmatrix<4, true>},
-      {"mma_m16n8k16_bf16", Mma<Bf16>},    {"mma_m16n8k16_f16", Mma<F16>},
+      {"ldmatrix_x1", Ldmatrix<1, false>},
+      {"ldmatrix_x1_trans", Ldmatrix<1, true>},
+      {"ldmatrix_x2", Ldmatrix<2, false>},
+      {"ldmatrix_x2_trans", Ldmatrix<2, true>},
+      {"ldmatrix_x4", Ldmatrix<4, false>},
+      {"ldmatrix_x4_trans", Ldmatrix<4, true>},
+      {"mma_m16n8k16_bf16", Mma<Bf16>},
+      {"mma_m16n8k16_f16", Mma<F16>},
       {"mma_m16n8k8_tf32", Mma<Tf32>},
+      {"pack_bf16", Pack<Bf16>},
+      {"pack_f16", Pack<F16>},
+      {"exp2", Exp2},
   };
   return kFunctions;
 }

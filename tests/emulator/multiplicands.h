@@ -11,6 +11,11 @@ namespace tailor::simt {
 struct Bf16 {
   static constexpr int kDepth = 16;
   static float At(uint32_t word, int half) { return std::bit_cast<float>((word >> 16 * half) << 16); }
+  static uint32_t Round(float value) {  // to the nearest, ties to even
+    const auto bits = std::bit_cast<uint32_t>(value);
+    if (value != value) return 0x7fff;
+    return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  }
 };
 
 struct F16 {
@@ -22,6 +27,9 @@ struct F16 {
     if (magnitude >= kInfinity) return std::bit_cast<float>(sign | 0x7f800000 | (magnitude - kInfinity) << 13);
     if (magnitude < 0x400) return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(magnitude * 0x1p-24f));
     return std::bit_cast<float>(sign | ((magnitude << 13) + (112u << 23)));
+  }
+  static uint32_t Round(float value) {  // to the nearest, ties to even
+    return std::bit_cast<uint16_t>(static_cast<_Float16>(value));
   }
 };
 

@@ -3,8 +3,8 @@
 //
 //   TAILOR_TEST_ALL=1       2,000 graphs instead of a slice
 //   TAILOR_FUZZ_SEED=<n>    that graph alone, on every level
-//   TAILOR_FUZZ_GRAPHS=<n>  so many graphs in the rotating slice
-//   TAILOR_FUZZ_FIRST=<n>   where the rotating slice begins, instead of a number that changes daily
+//   TAILOR_FUZZ_GRAPHS=<n>  so many graphs in the rotating slice, and that of attention
+//   TAILOR_FUZZ_FIRST=<n>   where these begin; the rotating slice else at a number that changes daily
 //   TAILOR_FUZZ_CONTROL=0   graphs without control flow
 //   TAILOR_FUZZ_TEXT=<file> that graph alone, as a regression
 //   TAILOR_REGRESSIONS=<dir> where the regressions are, instead of the source tree
@@ -32,6 +32,7 @@ namespace {
 constexpr uint64_t kFixedGraphs = 80;
 constexpr uint64_t kRotatingGraphs = 80;
 constexpr uint64_t kDonatedGraphs = 60;
+constexpr uint64_t kAttentionGraphs = 20;
 constexpr uint64_t kAllGraphs = 2000;
 constexpr int kMostFailures = 5;
 constexpr int kShrinkAttempts = 150;
@@ -77,9 +78,9 @@ class RandomGraphs : public testing::Test {
     ++failures_;
   }
 
-  void CheckSeeds(uint64_t first, uint64_t count) {
+  void CheckSeeds(uint64_t first, uint64_t count, Graph (*graph_of)(uint64_t) = GraphOf) {
     for (uint64_t seed = first; seed < first + count && failures_ < kMostFailures; ++seed) {
-      CheckOne(GraphOf(seed), *Devices()[seed % Devices().size()], seed);
+      CheckOne(graph_of(seed), *Devices()[seed % Devices().size()], seed);
     }
     std::cout << count << " graphs from seed " << first << ": " << shapes_ << " shapes, " << refusals_
               << " wrong ones refused, " << compared_ << " elements, " << unknown_ << " unknown\n";
@@ -104,6 +105,13 @@ TEST_F(RandomGraphs, RotatingSlice) {
   const uint64_t today = static_cast<uint64_t>(std::time(nullptr)) / 86400;
   CheckSeeds(NumberOf("TAILOR_FUZZ_FIRST", today * 100000),
              NumberOf("TAILOR_FUZZ_GRAPHS", TestAll() ? kAllGraphs / 2 : kRotatingGraphs));
+}
+
+TEST_F(RandomGraphs, EndInAttention) {
+  if (NumberOf("TAILOR_FUZZ_SEED", 0) != 0) GTEST_SKIP() << "one seed was asked for";
+  CheckSeeds(NumberOf("TAILOR_FUZZ_FIRST", 1),
+             NumberOf("TAILOR_FUZZ_GRAPHS", TestAll() ? kAllGraphs / 2 : kAttentionGraphs),
+             [](uint64_t seed) { return RandomGraph(seed, {.attention = true}); });
 }
 
 // Outputs, and what lies between, are written over the inputs wherever that is allowed.

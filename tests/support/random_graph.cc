@@ -40,7 +40,9 @@ ConstantData SeededConstant(absl::string_view name, const TensorType& type) {
 Graph GraphMaker::Make() {
   AddSymbols();
   AddFirstInputs();
-  for (int ops = 2 + Pick(Percent(30) ? 30 : 12); ops > 0; --ops) AppendAny();
+  const int ops = options_.attention ? Pick(4) : 2 + Pick(Percent(30) ? 30 : 12);
+  for (int i = 0; i < ops; ++i) AppendAny();
+  if (options_.attention) AppendAttention();
   AddOutputs();
   return std::move(graph_);
 }

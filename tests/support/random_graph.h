@@ -9,7 +9,8 @@
 namespace tailor {
 
 struct RandomGraphOptions {
-  bool control = false;  // `while`, `if` and `bind` are among the ops
+  bool control = false;    // `while`, `if` and `bind` are among the ops
+  bool attention = false;  // a few ops, then attention
 };
 
 // The same graph for the same seed and options. Two to five symbols (some with ranges, divisors, likely values), each

@@ -120,32 +120,35 @@ void GraphMaker::AppendCompound() {
 // Attention over new inputs, or over the heads of projections of one.
 void GraphMaker::AppendAttention() {
   if (Percent(40)) return AppendHeads();
+  const DType dtype = OneOf<DType>({DType::kF32, DType::kF32, DType::kF16, DType::kBF16});
   Shape batch = AnyShape(2);
   auto matrix = [&](const DimExpr& rows, const DimExpr& columns) {
     Shape shape = batch;
     shape.push_back(rows);
     shape.push_back(columns);
-    return Input(DType::kF32, std::move(shape));
+    return Input(dtype, std::move(shape));
   };
-  const DimExpr m = AnyDim(), n = AnyDim(), depth = Percent(50) ? DimExpr(8) : AnySymbol();
-  const Value query = matrix(m, depth), key = matrix(n, depth), value = matrix(n, AnyDim());
-  const Value mask = Percent(50) ? Input(DType::kF32, {Percent(50) ? DimExpr(1) : m, n}) : Value{};
+  const DimExpr m = AnyDim(), n = AnyDim(), depth = Percent(70) ? DimExpr(OneOf<int64_t>({8, 20})) : AnySymbol();
+  const Value query = matrix(m, depth), key = matrix(n, depth);
+  const Value value = matrix(n, Percent(70) ? DimExpr(OneOf<int64_t>({8, 17})) : AnyDim());
+  const Value mask = Percent(50) ? Input(dtype, {Percent(50) ? DimExpr(1) : m, n}) : Value{};
   Keep(Attention(graph_, query, key, value, mask, 0.5));
 }
 
 void GraphMaker::AppendHeads() {
   const int64_t heads = OneOf<int64_t>({1, 2, 3}), depth = OneOf<int64_t>({4, 8, 16}), width = heads * depth;
+  const DType dtype = OneOf<DType>({DType::kF32, DType::kF32, DType::kF16, DType::kBF16});
   const DimExpr batch = AnySymbol(), length = AnySymbol();
-  const Value x = Input(DType::kF32, {batch, length, width});
+  const Value x = Input(dtype, {batch, length, width});
   auto project = [&] {
     const Value y =
-        *Append(OpKind::kDot, {x, Constant(DType::kF32, {width, width})}, {{"transpose_rhs", int64_t{Percent(50)}}});
-    const Value biased = *Append(OpKind::kAdd, {y, Constant(DType::kF32, {width})});
+        *Append(OpKind::kDot, {x, Constant(dtype, {width, width})}, {{"transpose_rhs", int64_t{Percent(50)}}});
+    const Value biased = *Append(OpKind::kAdd, {y, Constant(dtype, {width})});
     const Value split = *Append(OpKind::kReshape, {biased}, {{"shape", Shape{batch, length, heads, depth}}});
     return *Append(OpKind::kTranspose, {split}, {{"permutation", std::vector<int64_t>{0, 2, 1, 3}}});
   };
   const Value query = project(), key = project(), value = Percent(50) ? key : project();
-  const Value mask = Percent(50) ? Input(DType::kF32, {batch, 1, 1, length}) : Value{};
+  const Value mask = Percent(50) ? Input(dtype, {batch, 1, 1, length}) : Value{};
   const auto attended = Attention(graph_, query, key, value, mask, 0.5);
   if (!attended.ok()) return;
   const Value back = *Append(OpKind::kTranspose, {*attended}, {{"permutation", std::vector<int64_t>{0, 2, 1, 3}}});

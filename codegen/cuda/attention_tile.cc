@@ -1,0 +1,36 @@
+#include "codegen/cuda/attention_tile.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace tailor {
+
+std::string AttentionTile::Text() const {
+  return absl::StrCat(kind == Kind::kMatrix ? "matrix " : "", "attention ", rows, " rows x ", keys, " keys of ", depth,
+                      " and ", columns, slices > 1 ? absl::StrCat(" in ", slices, " slices") : "");
+}
+
+int StageBytes(const AttentionTile& tile) {
+  return tile.keys *
+         (StagedRowBytes(tile.depth, tile.element_bytes()) + StagedRowBytes(tile.columns, tile.element_bytes()));
+}
+
+int QueryOffset(const AttentionTile& tile) { return StageBytes(tile); }
+
+int WeightOffset(const AttentionTile& tile) {
+  return QueryOffset(tile) + tile.rows * StagedRowBytes(tile.depth, tile.element_bytes());
+}
+
+int WarpWeightBytes(const AttentionTile& tile) {
+  return tile.kind == AttentionTile::Kind::kMatrix ? 0 : AttentionTile::kWarpRows * StagedWeightRow(tile) * 4;
+}
+
+int ResultOffset(const AttentionTile& tile) { return tile.slices == 1 ? 0 : tile.slices * tile.rows * 8; }
+
+int64_t SharedBytes(const AttentionTile& tile) {
+  const int walk = std::max(tile.stages * StageBytes(tile), WeightOffset(tile) + tile.warps() * WarpWeightBytes(tile));
+  return std::max(walk, ResultOffset(tile) + tile.slices * tile.rows * StagedResultRow(tile) * 4);
+}
+
+}  // namespace tailor

@@ -1,11 +1,13 @@
 // Row kernels in cache, and the encoder at several shapes.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "bench/compiled.h"
+#include "bench/floats.h"
 
 namespace tailor {
 namespace {
@@ -15,12 +17,17 @@ constexpr int64_t kRows = 64, kColumns = 512;
 
 void MeasureRows(benchmark::State& state, const GraphPtr& graph, int64_t rows = kRows, int64_t columns = kColumns) {
   const ExecutablePtr executable = Compile(graph.get(), "host");
-  std::vector<float> in = SomeNumbers(rows * columns, 3), out(rows * columns);
-  const SessionPtr session =
-      Bound(executable.get(), 1, {TensorOf(in, {rows, columns})}, {TensorOf(out, {rows, columns})});
+  const int64_t count = rows * columns;
+  Floats in = TouchedFloats(count), out = TouchedFloats(count);  // aligned, as the peers' tensors are
+  const std::vector<float> numbers = SomeNumbers(count, 3);
+  std::copy(numbers.begin(), numbers.end(), in.get());
+  const auto tensor = [&](Floats& floats) {
+    return TensorOf(floats.get(), count * sizeof(float), TAILOR_F32, {rows, columns});
+  };
+  const SessionPtr session = Bound(executable.get(), 1, {tensor(in)}, {tensor(out)});
   for (auto _ : state) Check(tailor_session_run_bound(session.get()));
   state.counters["s_per_element"] =
-      benchmark::Counter(rows * columns, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+      benchmark::Counter(count, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
 void MeasureSoftmax(benchmark::State& state, int64_t rows, int64_t columns) {

@@ -42,12 +42,13 @@ int ArgumentSlots(const KernelPlan& plan) {
          (plan.fault_count > 0 ? 2 : 0);
 }
 
-llvm::Value* PlaceRowBuffers(llvm::IRBuilderBase& b, const KernelPlan& plan, llvm::Value* scratch, KernelFrame& frame) {
+llvm::Value* PlaceRowBuffers(llvm::IRBuilderBase& b, const KernelPlan& plan, llvm::Value* scratch, KernelFrame& frame,
+                             int rows) {
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     const Buffer& buffer = plan.buffers[i];
     if (buffer.kind != BufferKind::kRow) continue;
     frame.buffers[i] = scratch;
-    llvm::Value* bytes = b.getInt64(SizeOf(buffer.dtype));
+    llvm::Value* bytes = b.getInt64(int64_t{rows} * SizeOf(buffer.dtype));
     for (const Extent& extent : buffer.dims) bytes = b.CreateMul(bytes, frame.ExtentValue(b, extent), "row.bytes");
     bytes = b.CreateAnd(b.CreateAdd(bytes, b.getInt64(63)), b.getInt64(~uint64_t{63}), "row.bytes.aligned");
     scratch = b.CreateInBoundsGEP(b.getInt8Ty(), scratch, bytes, "row.next");

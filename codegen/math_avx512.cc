@@ -14,8 +14,8 @@ namespace {
 using llvm::Value;
 
 constexpr int kRegisterBits = 512;
-constexpr int kCurrentRounding = 4;  // the operand that stands for the mode of MXCSR
-constexpr int kTableEntries = 32;    // of f32 in two registers
+constexpr int kCurrentRounding = 4;      // the operand that stands for the mode of MXCSR
+constexpr size_t kRegisterEntries = 16;  // of f32
 
 using Registers = llvm::ArrayRef<Value*>;
 
@@ -72,6 +72,15 @@ Value* CallMasked(llvm::IRBuilderBase& b, llvm::Intrinsic::ID single, llvm::Intr
 // What lanes keep that a mask leaves out: there are none.
 Value* Kept(Value* like) { return llvm::PoisonValue::get(like->getType()); }
 
+Value* CallRange(const LaneMath& m, Value* x, double bound, int control, const llvm::Twine& name) {
+  auto& b = m.builder();
+  return ByRegister(b, m.type(), {x}, name, [&](Registers r) {
+    Value* bounds = llvm::ConstantFP::get(r[0]->getType(), bound);
+    return CallMasked(b, llvm::Intrinsic::x86_avx512_mask_range_ps_512, llvm::Intrinsic::x86_avx512_mask_range_pd_512,
+                      {r[0], bounds, b.getInt32(control), Kept(r[0])});
+  });
+}
+
 }  // namespace
 
 Value* ScaleByPower(const LaneMath& m, Value* x, Value* exponent, const llvm::Twine& name) {
@@ -84,12 +93,12 @@ Value* ScaleByPower(const LaneMath& m, Value* x, Value* exponent, const llvm::Tw
 
 Value* BoundMagnitude(const LaneMath& m, Value* x, double bound, const llvm::Twine& name) {
   constexpr int kLesserMagnitudeSignOfFirst = 0b0010;
-  auto& b = m.builder();
-  return ByRegister(b, m.type(), {x}, name, [&](Registers r) {
-    Value* bounds = llvm::ConstantFP::get(r[0]->getType(), bound);
-    return CallMasked(b, llvm::Intrinsic::x86_avx512_mask_range_ps_512, llvm::Intrinsic::x86_avx512_mask_range_pd_512,
-                      {r[0], bounds, b.getInt32(kLesserMagnitudeSignOfFirst), Kept(r[0])});
-  });
+  return CallRange(m, x, bound, kLesserMagnitudeSignOfFirst, name);
+}
+
+Value* BoundedMagnitude(const LaneMath& m, Value* x, double bound, const llvm::Twine& name) {
+  constexpr int kLesserMagnitudeNoSign = 0b1010;
+  return CallRange(m, x, bound, kLesserMagnitudeNoSign, name);
 }
 
 Value* RestOfFraction(const LaneMath& m, Value* x, int bits, const llvm::Twine& name) {
@@ -99,6 +108,15 @@ Value* RestOfFraction(const LaneMath& m, Value* x, int bits, const llvm::Twine& 
   return ByRegister(b, m.type(), {x}, name, [&](Registers r) {
     return CallMasked(b, llvm::Intrinsic::x86_avx512_mask_reduce_ps_512, llvm::Intrinsic::x86_avx512_mask_reduce_pd_512,
                       {r[0], b.getInt32(bits << 4 | kToNearest), Kept(r[0])});
+  });
+}
+
+Value* RoughInverse(const LaneMath& m, Value* x, const llvm::Twine& name) {
+  assert(!m.is_double());
+  auto& b = m.builder();
+  return ByRegister(b, m.type(), {x}, name, [&](Registers r) {
+    llvm::Value* all = llvm::ConstantInt::getAllOnesValue(b.getIntNTy(LanesOf(r[0]->getType())));
+    return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_rcp14_ps_512, {}, {r[0], Kept(r[0]), all});
   });
 }
 
@@ -116,14 +134,17 @@ Value* UnlessSpecial(const LaneMath& m, Value* x, Value* other, const llvm::Twin
 }
 
 Value* LookUp(const LaneMath& m, llvm::ArrayRef<float> table, Value* index, const llvm::Twine& name) {
-  assert(!m.is_double() && table.size() == kTableEntries);
+  assert(!m.is_double() && (table.size() == kRegisterEntries || table.size() == 2 * kRegisterEntries));
   auto& b = m.builder();
-  const auto half = [&](size_t first) {
-    return llvm::ConstantDataVector::get(b.getContext(), table.slice(first, kTableEntries / 2));
+  const auto entries = [&](size_t first) {
+    return llvm::ConstantDataVector::get(b.getContext(), table.slice(first, kRegisterEntries));
   };
   return ByRegister(b, m.type(), {index}, name, [&](Registers r) {
+    if (table.size() == kRegisterEntries) {
+      return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_sf_512, {}, {entries(0), r[0]});
+    }
     return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_ps_512, {},
-                             {half(0), r[0], half(kTableEntries / 2)});
+                             {entries(0), r[0], entries(kRegisterEntries)});
   });
 }
 

@@ -13,14 +13,20 @@ llvm::Value* ScaleByPower(const LaneMath& m, llvm::Value* x, llvm::Value* expone
 
 // x where |x| <= bound, else `bound` with the sign of x; NaN becomes a bound too (vrange). Requires bound > 0.
 llvm::Value* BoundMagnitude(const LaneMath& m, llvm::Value* x, double bound, const llvm::Twine& name);
+// |x| where it is at most `bound`, else, and for NaN, `bound` (vrange). Requires bound > 0.
+llvm::Value* BoundedMagnitude(const LaneMath& m, llvm::Value* x, double bound, const llvm::Twine& name);
 
 // x less the nearest multiple of 2^-bits, ties to even (vreduce). Requires 0 <= bits < 16.
 llvm::Value* RestOfFraction(const LaneMath& m, llvm::Value* x, int bits, const llvm::Twine& name);
 
+// 1 / x, off by 2^-14 of itself at most; of f32 (vrcp14). Requires !m.is_double().
+llvm::Value* RoughInverse(const LaneMath& m, llvm::Value* x, const llvm::Twine& name);
+
 // `x`, but `other` where `other` is zero, infinite or NaN (vfixupimm).
 llvm::Value* UnlessSpecial(const LaneMath& m, llvm::Value* x, llvm::Value* other, const llvm::Twine& name);
 
-// table[index mod 32], of f32; `index` are the bits of lanes (vpermi2ps). Requires !m.is_double().
+// table[index mod its size], of 16 or 32 f32; `index` are the bits of lanes (vpermps, vpermi2ps). Requires
+// !m.is_double().
 llvm::Value* LookUp(const LaneMath& m, llvm::ArrayRef<float> table, llvm::Value* index, const llvm::Twine& name);
 
 }  // namespace tailor::math

@@ -48,17 +48,18 @@ constexpr double kTanhSmall = 0.625;
 constexpr double kTanhPolynomialF32[] = {-0.005705063696950674, 0.0206392053514719, -0.053739771246910095,
                                          0.13331443071365356, -0.3333328068256378};
 
-// x = n ln2 + r with n whole. r is right where n * ln2_hi is exact.
+// x = n ln2 + r with n whole, or a multiple of 2^-k for a `magic` of 2^k-th the size. r is right where n * ln2_hi is
+// exact.
 struct Reduced {
-  Value* shifted;  // n + round_magic
+  Value* shifted;  // n + magic
   Value* n;
   Value* r;
 };
 
-Reduced ReduceExp(const LaneMath& m, Value* x) {
+Reduced ReduceExp(const LaneMath& m, Value* x, double round_magic) {
   auto& b = m.builder();
   const ExpConstants& c = ConstantsOf(m);
-  Value* magic = m.K(c.round_magic);
+  Value* magic = m.K(round_magic);
   Value* shifted = m.MulAdd(x, m.K(kLog2E), magic, "exp.shifted");
   Value* n = b.CreateFSub(shifted, magic, "exp.n");
   Value* r = m.MulAdd(n, m.K(-c.ln2_hi), x, "exp.r_hi");
@@ -66,12 +67,31 @@ Reduced ReduceExp(const LaneMath& m, Value* x) {
 }
 
 // For every x: beyond where ReduceExp is right, n alone makes the result 0, infinite or NaN, as long as r does not.
-Value* ScaledExp(const LaneMath& m, Value* x, const llvm::Twine& name) {
-  const Reduced parts = ReduceExp(m, x);
+Value* ScaledExp(const LaneMath& m, Value* x) {
+  const Reduced parts = ReduceExp(m, x, ConstantsOf(m).round_magic);
   Value* r = BoundMagnitude(m, parts.r, 0.5, "exp.r_bounded");
   llvm::SmallVector<double> polynomial(ConstantsOf(m).polynomial);
   polynomial.append({1.0, 1.0});
-  return ScaleByPower(m, m.Horner(r, polynomial, "exp.poly"), parts.n, name);
+  return ScaleByPower(m, m.Horner(r, polynomial, "exp.poly"), parts.n, "exp");
+}
+
+// exp(x) = 2^(k / 16) exp(r), |r| <= ln2 / 32, with exp(r) = 1 + r + r^2 (a + b r) and the fraction of the power looked
+// up. The low bits of k / 16 + kSixteenthMagic are those of k.
+constexpr double kSixteenthMagic = 0x1.8p+19;
+constexpr double kShortPolynomial[] = {0.16666844487190247, 0.5000162720680237, 1.0};
+constexpr float kSixteenthPowers[] = {1.0f,       1.0442737f, 1.0905077f, 1.1387886f, 1.1892071f, 1.2418578f,
+                                      1.2968396f, 1.3542556f, 1.4142135f, 1.4768262f, 1.5422108f, 1.6104903f,
+                                      1.6817929f, 1.7562522f, 1.8340081f, 1.9152066f};
+
+// As ScaledExp.
+Value* TabulatedExp(const LaneMath& m, Value* x) {
+  auto& b = m.builder();
+  const Reduced parts = ReduceExp(m, x, kSixteenthMagic);
+  Value* power = LookUp(m, kSixteenthPowers, m.Bits(parts.shifted, "exp.index"), "exp.sixteenth");
+  Value* r = BoundMagnitude(m, parts.r, 0.0625, "exp.r_bounded");
+  Value* rest = m.Horner(r, kShortPolynomial, "exp.poly");
+  Value* mantissa = m.MulAdd(b.CreateFMul(power, r, "exp.step"), rest, power, "exp.mantissa");
+  return ScaleByPower(m, mantissa, parts.n, "exp");
 }
 
 // tanh(x) = x + x^3 P(x^2) near zero, else 1 - 2 / (exp(2|x|) + 1) with x's sign.
@@ -108,7 +128,7 @@ Value* TanhF64(const LaneMath& m, Value* x) {
 ExpParts SplitExp(const LaneMath& m, Value* x) {
   auto& b = m.builder();
   const ExpConstants& c = ConstantsOf(m);
-  const auto [shifted, n, r] = ReduceExp(m, x);
+  const auto [shifted, n, r] = ReduceExp(m, x, c.round_magic);
   Value* magic = m.Bits(m.K(c.round_magic), "exp.magic");
   Value* exponent = b.CreateSub(m.Bits(shifted, "exp.shifted_bits"), magic, "exp.exponent");
   Value* square = b.CreateFMul(r, r, "exp.r2");
@@ -122,7 +142,7 @@ Value* NormalExp(const LaneMath& m, Value* x, const llvm::Twine& name) {
 }
 
 Value* Exp(const LaneMath& m, Value* x) {
-  if (m.avx512()) return ScaledExp(m, x, "exp");
+  if (m.avx512()) return m.is_double() ? ScaledExp(m, x) : TabulatedExp(m, x);
   auto& b = m.builder();
   const ExpConstants& c = ConstantsOf(m);
   ExpParts parts = SplitExp(m, m.AtLeast(x, c.underflow, "exp.bounded"));
@@ -139,11 +159,12 @@ Value* Exp(const LaneMath& m, Value* x) {
 
 Value* Tanh(const LaneMath& m, Value* x) { return m.is_double() ? TanhF64(m, x) : TanhF32(m, x); }
 
-// With e = exp(-|x|), which cannot overflow: 1 / (1 + e) for x >= 0, e / (1 + e) below. What the rounding
+// With e = exp(-|x|), which cannot overflow and is not tabulated, for its error counts twice: 1 / (1 + e) for x >= 0, e / (1 + e) below. What the rounding
 // of 1 + e lost is put back: q / (1 + lost / d) is about q - q lost / d, with 1 / d being q or 1 - q.
 Value* Sigmoid(const LaneMath& m, Value* x) {
   auto& b = m.builder();
-  Value* e = Exp(m, b.CreateFNeg(m.Abs(x, "sigmoid.magnitude"), "sigmoid.negative"));
+  Value* power = b.CreateFNeg(m.Abs(x, "sigmoid.magnitude"), "sigmoid.negative");
+  Value* e = m.avx512() ? ScaledExp(m, power) : Exp(m, power);
   Value* is_negative = b.CreateFCmpOLT(x, m.K(0.0), "sigmoid.is_negative");
   Value* numerator = b.CreateSelect(is_negative, e, m.K(1.0), "sigmoid.numerator");
   Value* divisor = b.CreateFAdd(e, m.K(1.0), "sigmoid.divisor");

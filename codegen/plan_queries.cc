@@ -62,10 +62,32 @@ DimExpr BlockBytes(const Buffer& block, int64_t rows) {
   return DimExpr::CeilDiv(bytes, 64) * 64;
 }
 
-DimExpr RowBytes(const KernelPlan& plan) {
+bool HoldsLanes(const KernelPlan& plan) {
+  const auto at_row_axes = [&](int buffer, const std::vector<ExprId>& indices) {
+    return plan.buffers[buffer].kind != BufferKind::kRow || std::all_of(indices.begin(), indices.end(), [&](ExprId id) {
+             const Expr& e = plan.exprs[id];
+             return e.kind == ExprKind::kExtent ||
+                    (e.kind == ExprKind::kAxis && plan.axes[e.ref].role == AxisRole::kTile);
+           });
+  };
+  for (const Stage& stage : plan.stages) {
+    for (const Statement& s : stage.statements) {
+      if (!at_row_axes(s.buffer, s.indices)) return false;
+    }
+  }
+  for (ExprId id : ReachableExprs(plan)) {
+    const Expr& e = plan.exprs[id];
+    if (e.kind != ExprKind::kLoad) continue;
+    if (!at_row_axes(e.ref, e.args)) return false;
+    if (plan.buffers[e.ref].kind == BufferKind::kRow && e.predicate >= 0) return false;
+  }
+  return true;
+}
+
+DimExpr RowBytes(const KernelPlan& plan, int64_t rows) {
   DimExpr total = 0;
   for (const Buffer& buffer : plan.buffers) {
-    if (buffer.kind == BufferKind::kRow) total = total + BlockBytes(buffer, 1);
+    if (buffer.kind == BufferKind::kRow) total = total + BlockBytes(buffer, rows);
   }
   return total;
 }

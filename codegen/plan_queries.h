@@ -16,8 +16,11 @@ int ScalarCost(OpKind op);
 
 // Whether launches get scratch memory: for row buffers, blocks or a box.
 bool HasScratch(const KernelPlan& plan);
-// What the row buffers of one row take, each 64-byte aligned: symbol number i is the value of dim slot i.
-DimExpr RowBytes(const KernelPlan& plan);
+// What the row buffers of `rows` rows take, each 64-byte aligned: symbol number i is the value of dim slot i.
+DimExpr RowBytes(const KernelPlan& plan, int64_t rows = 1);
+
+// Whether row buffers may hold several rows, as lanes: they are written and read at axes of the row alone, and always.
+bool HoldsLanes(const KernelPlan& plan);
 
 // What a block of `rows` rows takes, likewise.
 DimExpr BlockBytes(const Buffer& block, int64_t rows);

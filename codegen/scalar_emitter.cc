@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "codegen/known_forms.h"
+#include "codegen/math_functions.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 
@@ -40,6 +42,7 @@ bool ScalarEmitter::DependsOnLane(ExprId id) const {
     auto it = locals_.find(e.ref);
     return it != locals_.end() && it->second->getType()->isVectorTy();
   }
+  if (e.kind == ExprKind::kLoad && IsHeld(e.ref)) return true;
   if (auto it = lane_dependence_.find(id); it != lane_dependence_.end()) return it->second;
   bool depends = e.predicate >= 0 && DependsOnLane(e.predicate);
   for (ExprId arg : e.args) depends = depends || DependsOnLane(arg);
@@ -152,6 +155,26 @@ llvm::Value* ScalarEmitter::EmitIndexOp(const Expr& e) {
   }
 }
 
+llvm::Value* ScalarEmitter::EmitKnownForm(const Expr& e) {
+  if (target_.avx512) {
+    if (const auto x = GeluOperand(plan_, e)) {
+      llvm::Value* operand = Emit(*x);
+      return math::GeluErf(LaneMath(b_, target_, operand->getType()), operand);
+    }
+    if (const auto gate = TanhGateOf(plan_, e)) {
+      llvm::Value *value = Emit(gate->value), *argument = Emit(gate->argument);
+      const bool lanes = value->getType()->isVectorTy() || argument->getType()->isVectorTy();
+      if (lanes) value = ToLanes(value), argument = ToLanes(argument);
+      return math::TanhGate(LaneMath(b_, target_, value->getType()), value, argument);
+    }
+  }
+  if (!IsShareOfPowers(plan_, e)) return nullptr;
+  llvm::Value* sum = Emit(e.args[1]);
+  llvm::Value* inverse = b_.CreateFDiv(llvm::ConstantFP::get(sum->getType(), 1), sum, "inverse");
+  llvm::Value* power = Emit(e.args[0]);
+  return b_.CreateFMul(power, power->getType()->isVectorTy() ? ToLanes(inverse) : inverse, "share");
+}
+
 llvm::Value* ScalarEmitter::EmitUncached(const Expr& e) {
   switch (e.kind) {
     case ExprKind::kLiteral:
@@ -176,6 +199,7 @@ llvm::Value* ScalarEmitter::EmitUncached(const Expr& e) {
     case ExprKind::kLoad:
       return EmitLoad(e);
     case ExprKind::kOp: {
+      if (llvm::Value* value = EmitKnownForm(e)) return value;
       std::vector<llvm::Value*> args;
       bool vector = false;
       for (ExprId arg : e.args) vector |= args.emplace_back(Emit(arg))->getType()->isVectorTy();
@@ -261,6 +285,12 @@ llvm::Value* ScalarEmitter::ElementPointer(int buffer, llvm::Value* offset) {
   return b_.CreateGEP(element, frame_.buffers[buffer], offset, "element");
 }
 
+llvm::Value* ScalarEmitter::HeldPointer(int buffer, const std::vector<ExprId>& indices) {
+  assert(lanes_ == rows_held_ && "row buffers hold other lanes");
+  const Address address = EmitRowMajor(plan_.buffers[buffer], indices);
+  return ElementPointer(buffer, b_.CreateMul(address.offset, b_.getInt64(rows_held_), "held"));
+}
+
 llvm::Value* ScalarEmitter::AddressOf(int buffer, const std::vector<ExprId>& indices) {
   const Address address = EmitAddress(plan_.buffers[buffer], indices);
   assert((address.pattern == Pattern::kContiguous || lanes_ == 1) && "lanes lie elsewhere");
@@ -288,6 +318,11 @@ llvm::Value* ScalarEmitter::EmitLoad(const Expr& e) {
   const Buffer& buffer = plan_.buffers[e.ref];
   if (buffer.kind == BufferKind::kLocal) return locals_.at(e.ref);
   const llvm::Align align(SizeOf(buffer.dtype));
+  if (IsHeld(e.ref)) {
+    llvm::Type* type = MemoryType(b_.getContext(), buffer.dtype, lanes_);
+    llvm::Instruction* load = b_.CreateAlignedLoad(type, HeldPointer(e.ref, e.args), align, "held");
+    return FromMemory(b_, buffer.dtype, Tag(load, e.ref));
+  }
   llvm::Value* predicate = e.predicate >= 0 ? Emit(e.predicate) : nullptr;
   const Address address = EmitAddress(buffer, e.args);
 
@@ -325,6 +360,11 @@ llvm::Value* ScalarEmitter::EmitLoad(const Expr& e) {
 void ScalarEmitter::Store(int buffer_id, const std::vector<ExprId>& indices, llvm::Value* value) {
   const Buffer& buffer = plan_.buffers[buffer_id];
   const llvm::Align align(SizeOf(buffer.dtype));
+  if (IsHeld(buffer_id)) {
+    llvm::Value* lanes = ToMemory(b_, buffer.dtype, ToLanes(value));
+    Tag(b_.CreateAlignedStore(lanes, HeldPointer(buffer_id, indices), align), buffer_id);
+    return;
+  }
   const Address address = EmitAddress(buffer, indices);
   llvm::Value* pointer = ElementPointer(buffer_id, address.offset);
   llvm::Instruction* store;

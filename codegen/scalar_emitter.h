@@ -37,8 +37,10 @@ KernelFrame OpenKernelFunction(llvm::IRBuilderBase& b, llvm::Module& module, con
                                llvm::StringRef name);
 // How many 8-byte slots the argument block of `plan` has.
 int ArgumentSlots(const KernelPlan& plan);
-// Splits the memory at `scratch` (any address space) among the row buffers, 64 bytes aligned each; returns its end.
-llvm::Value* PlaceRowBuffers(llvm::IRBuilderBase& b, const KernelPlan& plan, llvm::Value* scratch, KernelFrame& frame);
+// Splits the memory at `scratch` (any address space) among the row buffers of `rows` rows, 64 bytes aligned each;
+// returns its end.
+llvm::Value* PlaceRowBuffers(llvm::IRBuilderBase& b, const KernelPlan& plan, llvm::Value* scratch, KernelFrame& frame,
+                             int rows = 1);
 // Fills frame.alias_scope and frame.noalias. Buffers are distinct memory, by the host program's layout.
 void AddAliasScopes(llvm::LLVMContext& context, const KernelPlan& plan, KernelFrame& frame);
 
@@ -56,6 +58,9 @@ class ScalarEmitter {
   void SetLocal(int buffer, llvm::Value* value);
   // No dim under kBcastIndex is 1: a version's guards said so.
   void AssumeNoBroadcast() { no_broadcast_ = true; }
+  // Row buffers hold `rows` rows, the lanes: first elements, one for each, then the second ones, and so on. Requires
+  // HoldsLanes(plan), and so many lanes wherever row buffers are read or written.
+  void SetRowsHeld(int rows) { rows_held_ = rows; }
   // Whole vectors go to output buffers past the caches. Requires: the lanes of each such store lie side by side, at an
   // address that is a multiple of the vector's bytes.
   void SetStreaming(bool streams) { streams_ = streams; }
@@ -87,11 +92,17 @@ class ScalarEmitter {
   Address EmitPanels(const Buffer& buffer, const std::vector<ExprId>& indices);
   llvm::Value* ElementPointer(int buffer, llvm::Value* offset);
   llvm::Value* EmitLoad(const Expr& e);
+  // The address of an element of each row that a row buffer holds.
+  llvm::Value* HeldPointer(int buffer, const std::vector<ExprId>& indices);
+  bool IsHeld(int buffer) const { return rows_held_ > 1 && plan_.buffers[buffer].kind == BufferKind::kRow; }
   llvm::Value* EmitGuardedScalarLoad(int buffer, llvm::Value* offset, llvm::Value* guard);
   llvm::Value* EmitGatherIndex(const Expr& e);
   void EmitFault(const Expr& e, llvm::Value* raw, llvm::Value* bad);
   llvm::Value* EmitIndexOp(const Expr& e);
   llvm::Value* EmitUncached(const Expr& e);
+  // Of an op whose operands make up one of codegen/known_forms.h; null for all else. A share of powers is a product by
+  // the inverse of the sum, which loops over a row compute once: 1.5 ulp off at most, and what is divided is not exact.
+  llvm::Value* EmitKnownForm(const Expr& e);
   // The value in lane 0 of an expression whose LaneCoefficient is known.
   llvm::Value* EmitFirst(ExprId id);
   // By how much an index expression grows from lane to lane, where that is one known number.
@@ -117,6 +128,7 @@ class ScalarEmitter {
   llvm::Value* mask_ = nullptr;
   bool no_broadcast_ = false;
   bool streams_ = false;
+  int rows_held_ = 1;
   AreWhole are_whole_;
 };
 

@@ -85,6 +85,7 @@ struct Schedule {
   int lanes = 1;   // elements per vector operation
   int unroll = 1;  // independent vectors in flight in a reduction
   // Tasks, each a row of at most kSideBySideElements, that run side by side: while one's reduction ends, others go on.
+  // Where lanes run across rows: vectors of them that do.
   int rows = 1;
   int lane_axis = -1;  // the axis whose neighbours fill the lanes; -1: scalar code
   // Parallel lane axis: elements of it per task (0: all). Tasks number the other parallel axes times

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/cpu/accumulator.h"
+#include "codegen/cpu/interleave.h"
 #include "codegen/emit_cpu.h"
 #include "codegen/emit_loop.h"
 #include "codegen/scalar_emitter.h"
@@ -22,6 +23,12 @@ namespace {
 // Vectors of rows that one scan carries along; a task has as many.
 constexpr int kRowVectors = 4;
 
+// Of many vectors side by side, how many are taken where not so many are left.
+constexpr int kFewVectors = 4;
+
+// Vectors that are computed in turns. Each of them needs some registers of its own.
+constexpr int kInTurns = 4;
+
 class LoopKernelEmitter {
  public:
   LoopKernelEmitter(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target, llvm::Module& module,
@@ -33,12 +40,15 @@ class LoopKernelEmitter {
         frames_{OpenKernelFunction(b_, module, plan, name)},
         function_(b_.GetInsertBlock()->getParent()) {
     PlaceRows();
-    for (const KernelFrame& frame : frames_) rows_.emplace_back(b_, target_, plan_, frame);
+    for (const KernelFrame& frame : frames_) {
+      rows_.emplace_back(b_, target_, plan_, frame).SetRowsHeld(LanesAcrossRows() ? schedule_.lanes : 1);
+    }
   }
 
   void Emit(const Version& version) {
     for (ScalarEmitter& row : rows_) {
       if (version.no_broadcast) row.AssumeNoBroadcast();
+      row.SetStreaming(version.streams);
     }
     streams_ = version.streams;
     b_.SetInsertPoint(b_.GetInsertBlock());
@@ -53,12 +63,13 @@ class LoopKernelEmitter {
   }
   llvm::Value* ExtentOf(int axis) { return frames_[0].ExtentValue(b_, plan_.axes[axis].extent); }
 
-  // The row buffers of each row lie behind those of the row before.
+  // The row buffers of each row, or of a vector of rows, lie behind those of the one before.
   void PlaceRows() {
     llvm::Value* scratch = frames_[0].scratch;
     for (int row = 0; row < schedule_.rows; ++row) {
       if (row > 0) frames_.push_back(frames_[0]);
-      if (scratch != nullptr) scratch = PlaceRowBuffers(b_, plan_, scratch, frames_[row]);
+      if (scratch != nullptr)
+        scratch = PlaceRowBuffers(b_, plan_, scratch, frames_[row], LanesAcrossRows() ? schedule_.lanes : 1);
     }
   }
 
@@ -98,19 +109,33 @@ class LoopKernelEmitter {
     }
     llvm::Value* next = function_->getArg(1);
     llvm::Value* end = function_->getArg(2);
+    if (LanesAcrossRows()) {
+      EmitLoop(b_, next, end, 1, "task", [&](llvm::Value*) {
+        for (ScalarEmitter& row : rows_) PlaceTask(row, digit_axes, digits);
+        AdvanceDigits(digits, extents);
+        EmitAcrossRows();
+      });
+      return;
+    }
     for (int rows = schedule_.rows; rows > 0; rows = rows > 1 ? 1 : 0) {
       llvm::Value* full = rows > 1 ? SideBySideEnd(rows) : end;
       rows_end_ = rows;
       next = EmitLoop(b_, next, full, rows, rows > 1 ? "tasks" : "task", [&](llvm::Value*) {
         ForEachRow([&](ScalarEmitter& row) {
-          for (size_t i = 0; i < digit_axes.size(); ++i) {
-            row.SetAxis(digit_axes[i], b_.CreateLoad(b_.getInt64Ty(), digits[i], "index"));
-            if (digit_axes[i] == schedule_.lane_axis) chunk_ = b_.CreateLoad(b_.getInt64Ty(), digits[i], "chunk");
-          }
+          PlaceTask(row, digit_axes, digits);
           AdvanceDigits(digits, extents);
         });
-        EmitTask();
+        EmitStages();
       });
+    }
+  }
+
+  // Sets the parallel axes of `row` to those of the task that `digits` name.
+  void PlaceTask(ScalarEmitter& row, const std::vector<int>& axes, const std::vector<llvm::AllocaInst*>& digits) {
+    for (size_t i = 0; i < axes.size(); ++i) {
+      llvm::Value* index = b_.CreateLoad(b_.getInt64Ty(), digits[i], "index");
+      row.SetAxis(axes[i], index);
+      if (axes[i] == schedule_.lane_axis) chunk_ = index;
     }
   }
 
@@ -135,44 +160,6 @@ class LoopKernelEmitter {
     }
   }
 
-  void EmitTask() {
-    if (!LanesAcrossRows()) {
-      EmitStages();
-      return;
-    }
-    llvm::Value* first = b_.CreateMul(chunk_, b_.getInt64(schedule_.lane_chunk), "first");
-    llvm::Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ExtentOf(schedule_.lane_axis),
-                                                b_.CreateAdd(first, b_.getInt64(schedule_.lane_chunk)), nullptr, "end");
-    if (streams_) first = EmitUntilAligned(first, end);
-    rows_[0].SetStreaming(streams_);
-    EmitVectors(first, end, ScansAlone() ? kRowVectors : 1, [&](const Vectors& vectors) {
-      across_ = vectors;
-      Enter(across_, 0);
-      EmitStages();
-    });
-  }
-
-  // Computes the elements of [first, end) before the first whose place in the output is a multiple of a vector; returns
-  // that one, or `end`.
-  llvm::Value* EmitUntilAligned(llvm::Value* first, llvm::Value* end) {
-    const Statement& store = plan_.stages[0].statements[0];
-    const int64_t width = SizeOf(plan_.buffers[store.buffer].dtype), vector = width * schedule_.lanes;
-    rows_[0].SetLanes(schedule_.lane_axis, first, 1, nullptr);
-    llvm::Value* address = b_.CreatePtrToInt(rows_[0].AddressOf(store.buffer, store.indices), b_.getInt64Ty());
-    llvm::Value* bytes = b_.CreateAnd(b_.CreateNeg(address), b_.getInt64(vector - 1), "unaligned.bytes");
-    llvm::Value* count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateUDiv(bytes, b_.getInt64(width)),
-                                                  b_.CreateSub(end, first), nullptr, "unaligned");
-    EmitIf(b_, b_.CreateICmpSGT(count, b_.getInt64(0)), "head", [&] {
-      across_ = {.first = first, .mask = TailMask(count)};
-      Enter(across_, 0);
-      EmitStages();
-    });
-    return b_.CreateAdd(first, count, "aligned");
-  }
-
-  // One ordered loop can carry several vectors of rows along: neighbouring lines of memory are then met together.
-  bool ScansAlone() const { return plan_.stages.size() == 1 && IsScan(plan_, plan_.stages[0].statements.front()); }
-
   // Vectors side by side on the lane axis.
   struct Vectors {
     llvm::Value* first = nullptr;
@@ -180,19 +167,60 @@ class LoopKernelEmitter {
     llvm::Value* mask = nullptr;
   };
 
-  // Moves the lanes to vector number `u`.
-  void Enter(const Vectors& vectors, int u) {
-    llvm::Value* x = b_.CreateAdd(vectors.first, b_.getInt64(int64_t{schedule_.lanes} * u), "x");
-    ForEachRow([&](ScalarEmitter& row) { row.SetLanes(schedule_.lane_axis, x, schedule_.lanes, vectors.mask); });
+  // A task whose lanes are neighbours on a parallel axis.
+  void EmitAcrossRows() {
+    llvm::Value* first = b_.CreateMul(chunk_, b_.getInt64(schedule_.lane_chunk), "first");
+    llvm::Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ExtentOf(schedule_.lane_axis),
+                                                b_.CreateAdd(first, b_.getInt64(schedule_.lane_chunk)), nullptr, "end");
+    if (streams_) {
+      first = EmitUntilAligned(rows_[0], plan_.stages[0].statements[0], first, end, [&](const Vectors& vectors) {
+        Enter(rows_[0], vectors, 0);
+        EmitStages();
+      });
+    }
+    EmitVectors(first, end, ScansAlone() ? kRowVectors : schedule_.rows, [&](const Vectors& vectors) {
+      if (ScansAlone()) {
+        across_ = vectors;
+      } else {
+        rows_end_ = vectors.count;
+      }
+      for (int row = 0; row < rows_end_; ++row) Enter(rows_[row], vectors, row);
+      EmitStages();
+      rows_end_ = 1;
+    });
   }
 
-  // Runs `body` over [first, end) of the lane axis: `unroll` vectors at a time, then one, then a masked rest.
+  // Hands `body` the elements of [first, end) before the first whose place in the output of `store` is a multiple of a
+  // vector; returns that one, or `end`.
+  llvm::Value* EmitUntilAligned(ScalarEmitter& row, const Statement& store, llvm::Value* first, llvm::Value* end,
+                                llvm::function_ref<void(const Vectors&)> body) {
+    const int64_t width = SizeOf(plan_.buffers[store.buffer].dtype), vector = width * schedule_.lanes;
+    row.SetLanes(schedule_.lane_axis, first, 1, nullptr);
+    llvm::Value* address = b_.CreatePtrToInt(row.AddressOf(store.buffer, store.indices), b_.getInt64Ty());
+    llvm::Value* bytes = b_.CreateAnd(b_.CreateNeg(address), b_.getInt64(vector - 1), "unaligned.bytes");
+    llvm::Value* count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateUDiv(bytes, b_.getInt64(width)),
+                                                  b_.CreateSub(end, first), nullptr, "unaligned");
+    EmitIf(b_, b_.CreateICmpSGT(count, b_.getInt64(0)), "head",
+           [&] { body({.first = first, .mask = TailMask(count)}); });
+    return b_.CreateAdd(first, count, "aligned");
+  }
+
+  // One ordered loop can carry several vectors of rows along: neighbouring lines of memory are then met together.
+  bool ScansAlone() const { return plan_.stages.size() == 1 && IsScan(plan_, plan_.stages[0].statements.front()); }
+
+  // Moves the lanes of `row` to vector number `u`.
+  void Enter(ScalarEmitter& row, const Vectors& vectors, int u) {
+    llvm::Value* x = b_.CreateAdd(vectors.first, b_.getInt64(int64_t{schedule_.lanes} * u), "x");
+    row.SetLanes(schedule_.lane_axis, x, schedule_.lanes, vectors.mask);
+  }
+
+  // Runs `body` over [first, end) of the lane axis: `unroll` vectors at a time, a few where those are many, then one,
+  // then a masked rest.
   void EmitVectors(llvm::Value* first, llvm::Value* end, int unroll, llvm::function_ref<void(const Vectors&)> body) {
     const int lanes = schedule_.lanes;
     const int axis = schedule_.lane_axis;
     llvm::Value* next = first;
-    for (int width : {unroll, 1}) {
-      if (width == 1 && unroll == 1 && next != first) break;
+    for (int width = unroll; width > 0; width = width > kFewVectors ? kFewVectors : width > 1 ? 1 : 0) {
       llvm::Value* full = b_.CreateSub(end, b_.getInt64(int64_t{lanes} * width - 1), "full.end");
       next = EmitLoop(b_, next, full, int64_t{lanes} * width, width > 1 ? "unrolled" : "vector",
                       [&](llvm::Value* x) { body({.first = x, .count = width}); });
@@ -215,7 +243,7 @@ class LoopKernelEmitter {
     for (const Stage& stage : plan_.stages) {
       const bool reduces = std::any_of(stage.statements.begin(), stage.statements.end(),
                                        [](const Statement& s) { return !s.reduce_axes.empty(); });
-      if (reduces || stage.axes.empty()) {
+      if (reduces || stage.axes.empty() || LanesAcrossRows()) {
         EmitStage(stage);
       } else {
         EmitRowByRow(stage);
@@ -244,40 +272,24 @@ class LoopKernelEmitter {
     bool scans = false;
     for (const Statement& s : stage.statements) scans |= IsScan(plan_, s);
     const int unroll = lanes_here && !scans ? schedule_.unroll : across_.count;
-    std::vector<std::vector<Accumulator>> accumulators;  // by row and statement
+    Sums sums;
     ForEachRow([&](ScalarEmitter& row) {
       const int lanes = lanes_here ? schedule_.lanes : row.lanes();
-      for (std::vector<Accumulator>& of_row = accumulators.emplace_back(); const Statement& s : stage.statements) {
+      for (std::vector<Accumulator>& of_row = sums.emplace_back(); const Statement& s : stage.statements) {
         of_row.emplace_back(b_, target_, s, IsScan(plan_, s), s.reduce_axes.empty() ? 0 : unroll, lanes);
       }
     });
-    auto end_step = [&] {
-      for (std::vector<Accumulator>& of_row : accumulators) {
-        for (Accumulator& accumulator : of_row) accumulator.EndStep();
-      }
-    };
     EmitScalarLoops(scalar_axes, 0, [&] {
-      auto statements = [&](int u) {
-        for (int row = rows_begin_; row < rows_end_; ++row) {
-          for (size_t i = 0; i < stage.statements.size(); ++i) {
-            EmitStatement(rows_[row], stage.statements[i], accumulators[row - rows_begin_][i], u);
-          }
-        }
-      };
       if (lanes_here) {
-        EmitVectors(b_.getInt64(0), ExtentOf(schedule_.lane_axis), unroll, [&](const Vectors& vectors) {
-          for (int u = 0; u < vectors.count; ++u) {
-            Enter(vectors, u);
-            statements(u);
-          }
-          end_step();
-        });
-      } else {
-        for (int u = 0; u < across_.count; ++u) {
-          if (across_.count > 1) Enter(across_, u);
-          statements(u);
+        const auto body = [&](const Vectors& vectors) { EmitStatements(stage, vectors, true, scans, sums); };
+        llvm::Value *first = b_.getInt64(0), *end = ExtentOf(schedule_.lane_axis);
+        const Statement& last = stage.statements.back();
+        if (streams_ && plan_.buffers[last.buffer].kind == BufferKind::kOutput) {
+          first = EmitUntilAligned(rows_[rows_begin_], last, first, end, body);
         }
-        end_step();
+        EmitVectors(first, end, unroll, body);
+      } else {
+        EmitStatements(stage, across_, across_.count > 1, scans, sums);
       }
     });
     if (!stage.axes.empty()) Forget();
@@ -285,7 +297,7 @@ class LoopKernelEmitter {
       for (size_t i = 0; i < stage.statements.size(); ++i) {
         const Statement& s = stage.statements[i];
         if (!s.reduce_axes.empty() && !IsScan(plan_, s)) {
-          rows_[row].SetLocal(s.buffer, Stored(s, accumulators[row - rows_begin_][i].Close(lanes_here)));
+          rows_[row].SetLocal(s.buffer, Stored(s, sums[row - rows_begin_][i].Close(lanes_here)));
         }
       }
     }
@@ -300,7 +312,36 @@ class LoopKernelEmitter {
     Forget();
   }
 
-  void EmitStatement(ScalarEmitter& row, const Statement& s, Accumulator& accumulator, int u) {
+  using Sums = std::vector<std::vector<Accumulator>>;  // by row and statement
+
+  // The statements of `stage` for each of `vectors` of each row, which it `enters`, some in turns. Those of a scan
+  // depend on each other.
+  void EmitStatements(const Stage& stage, const Vectors& vectors, bool enters, bool scans, Sums& sums) {
+    const int rows = rows_end_ - rows_begin_, chains = rows * vectors.count;
+    for (int first = 0, count = 0; first < chains; first += count) {
+      count = scans ? 1 : std::min(kInTurns, chains - first);
+      std::vector<std::vector<llvm::Value*>> reduced(count);
+      EmitInTurns(b_, count, [&](int i) {
+        ScalarEmitter& row = rows_[rows_begin_ + (first + i) % rows];
+        const int u = (first + i) / rows;
+        if (enters) Enter(row, vectors, u);
+        for (size_t j = 0; j < stage.statements.size(); ++j) {
+          reduced[i].push_back(EmitStatement(row, stage.statements[j], sums[(first + i) % rows][j], u));
+        }
+      });
+      for (int i = 0; i < count; ++i) {
+        for (size_t j = 0; j < stage.statements.size(); ++j) {
+          if (reduced[i][j] != nullptr) sums[(first + i) % rows][j].Add(reduced[i][j], (first + i) / rows);
+        }
+      }
+    }
+    for (std::vector<Accumulator>& of_row : sums) {
+      for (Accumulator& sum : of_row) sum.EndStep();
+    }
+  }
+
+  // Returns what vector number `u` adds to `sum`: null for a store and for a step of a scan, which is done.
+  llvm::Value* EmitStatement(ScalarEmitter& row, const Statement& s, Accumulator& sum, int u) {
     if (s.reduce_axes.empty()) {
       llvm::Value* value = row.Emit(s.value);
       if (plan_.buffers[s.buffer].kind == BufferKind::kLocal) {
@@ -308,15 +349,16 @@ class LoopKernelEmitter {
       } else {
         row.Store(s.buffer, s.indices, value);
       }
-      return;
+      return nullptr;
     }
     llvm::Value* value = row.EmitLanes(s.value);
     if (row.mask()) {
       llvm::Value* neutral = EmitNeutral(b_, s.combiner, s.accumulate, row.lanes());
       value = b_.CreateSelect(row.mask(), value, neutral, "active");
     }
-    if (IsScan(plan_, s)) return EmitScanStep(row, s, value, accumulator.slot(u));
-    accumulator.Add(value, u);
+    if (!IsScan(plan_, s)) return value;
+    EmitScanStep(row, s, value, sum.slot(u));
+    return nullptr;
   }
 
   // A reduction's result in the type of its buffer.
@@ -355,7 +397,7 @@ class LoopKernelEmitter {
   llvm::IRBuilder<> b_;
   std::deque<KernelFrame> frames_;  // by row; where they differ is in the addresses of row buffers
   llvm::Function* function_;
-  std::deque<ScalarEmitter> rows_;     // of those that run side by side
+  std::deque<ScalarEmitter> rows_;     // of those that run side by side, or of vectors of them
   int rows_begin_ = 0, rows_end_ = 1;  // those that are emitted now
   llvm::Value* chunk_ = nullptr;
   bool streams_ = false;

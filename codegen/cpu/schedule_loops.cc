@@ -122,21 +122,75 @@ int64_t GreatestOf(const KernelPlan& plan, const std::vector<Extent>& extents) {
   return product;
 }
 
+// Rows at a time: their sums and those of vectors that are in flight in each take half of 32 registers at most.
+constexpr int kSideBySide = 4;
+
+// Vectors at a time of rows that lie across the lanes: a line of memory for each, at every step down the columns. Long
+// pieces are what prefetchers follow.
+constexpr int kColumnsSideBySide = 16;
+
+// Vectors at a time of what takes some cycles to compute: each has several values in registers.
+constexpr int kSlowSideBySide = 2;
+constexpr int64_t kSlow = 10;
+
+// Whether a task is a row, or several.
+bool LanesAlongRows(const KernelPlan& plan, const Schedule& schedule) {
+  return schedule.lane_axis >= 0 && plan.axes[schedule.lane_axis].role == AxisRole::kTile;
+}
+
+// Schedule::rows. While a row's reductions end, or one waits for the element before, another goes on beside it.
+int SideBySide(const KernelPlan& plan, const Schedule& schedule, const TargetTraits& traits, int64_t cost) {
+  if (schedule.lane_axis < 0 || plan.axes[schedule.lane_axis].role == AxisRole::kOrdered) return 1;
+  if (traits.vector_registers < 32) return 1;
+  for (const Stage& stage : plan.stages) {
+    for (const Statement& s : stage.statements) {
+      if (IsScan(plan, s)) return 1;
+      if (!s.reduce_axes.empty())
+        return cost > kSlow || LanesAlongRows(plan, schedule) ? kSideBySide : kColumnsSideBySide;
+    }
+  }
+  return !LanesAlongRows(plan, schedule) && cost > kSlow ? kSlowSideBySide : 1;
+}
+
+// The statement that alone writes memory, if it is the last of its stage, that stage reduces nothing, and no other
+// reads what it wrote.
+std::optional<Statement> OnlyStore(const KernelPlan& plan) {
+  std::optional<Statement> store;
+  for (const Stage& stage : plan.stages) {
+    for (const Statement& s : stage.statements) {
+      if (plan.buffers[s.buffer].kind != BufferKind::kOutput) continue;
+      const bool reduces = std::any_of(stage.statements.begin(), stage.statements.end(),
+                                       [](const Statement& other) { return !other.reduce_axes.empty(); });
+      if (store || reduces || &s != &stage.statements.back()) return std::nullopt;
+      store = s;
+    }
+  }
+  for (ExprId id : ReachableExprs(plan)) {
+    const Expr& e = plan.exprs[id];
+    if (store && e.kind == ExprKind::kLoad && e.ref == store->buffer) return std::nullopt;
+  }
+  return store;
+}
+
 // Before the version for other extents, one that writes the output past the caches where those could not hold it. For
-// plain loops that write one output in long runs, whole vectors of which the store instructions take.
+// kernels that write one output in long runs, whole vectors of which the store instructions take: plain loops, and
+// rows.
 void AddStreamingVersion(KernelPlan& plan, Schedule& schedule) {
-  constexpr int64_t kLeastRun = 4096;       // elements: a run's ends are not whole vectors
-  constexpr int64_t kLeastBytes = 1 << 20;  // every cache holds less
-  if (schedule.lane_chunk < kLeastRun || plan.stages.size() != 1 || plan.stages[0].statements.size() != 1) return;
-  const Statement store = plan.stages[0].statements[0];
-  const Buffer& output = plan.buffers[store.buffer];
-  if (output.kind != BufferKind::kOutput || SizeOf(output.dtype) * schedule.lanes < 16) return;
-  if (AccessAlong(plan, store.buffer, store.indices, schedule.lane_axis) != Access::kContiguous) return;
-  if (ConstantOf(plan, CoefficientOf(plan, store.indices.back(), schedule.lane_axis)) != 1) return;
+  constexpr int64_t kLeastRun = 4096, kLeastRow = 256;  // elements: a run's ends are not whole vectors
+  constexpr int64_t kLeastBytes = 1 << 20;              // every cache holds less
+  const bool rows = LanesAlongRows(plan, schedule);
+  if (!rows && (schedule.lane_chunk < kLeastRun || plan.stages.size() != 1)) return;
+  const std::optional<Statement> store = OnlyStore(plan);
+  if (!store) return;
+  const Buffer& output = plan.buffers[store->buffer];
+  if (SizeOf(output.dtype) * schedule.lanes < 16) return;
+  if (AccessAlong(plan, store->buffer, store->indices, schedule.lane_axis) != Access::kContiguous) return;
+  if (ConstantOf(plan, CoefficientOf(plan, store->indices.back(), schedule.lane_axis)) != 1) return;
   if (GreatestOf(plan, output.dims) < kLeastBytes / SizeOf(output.dtype)) return;
 
   const Extent& run = plan.axes[schedule.lane_axis].extent;
-  if (GreatestOf(plan, {run}) < kLeastRun) return;
+  const int64_t least_run = rows ? kLeastRow : kLeastRun;
+  if (GreatestOf(plan, {run}) < least_run) return;
 
   Version streaming = schedule.versions[0];
   streaming.streams = true;
@@ -144,35 +198,25 @@ void AddStreamingVersion(KernelPlan& plan, Schedule& schedule) {
   for (const Extent& extent : output.dims) bytes = bytes * OverSlots(extent);
   streaming.guards.push_back({.kind = Guard::Kind::kOutgrowsCache, .value = bytes});
   if (!run.is_constant())
-    streaming.guards.push_back({.kind = Guard::Kind::kAtLeast, .slot = run.slot, .number = kLeastRun});
+    streaming.guards.push_back({.kind = Guard::Kind::kAtLeast, .slot = run.slot, .number = least_run});
   schedule.versions.insert(schedule.versions.begin(), std::move(streaming));
 }
 
-// Rows at a time: their sums and those of vectors that are in flight in each take half of 32 registers at most.
-constexpr int kSideBySide = 4;
-
-// Whether a task is a row whose reductions end before the next can start: while another row runs beside it, the time
-// until their results are known is not lost. Takes registers for the sums of both.
-bool RunsRowsSideBySide(const KernelPlan& plan, const Schedule& schedule, const TargetTraits& traits) {
-  if (schedule.lane_axis < 0 || plan.axes[schedule.lane_axis].role != AxisRole::kTile) return false;
-  if (traits.vector_registers < 32) return false;
-  for (const Stage& stage : plan.stages) {
-    for (const Statement& s : stage.statements) {
-      if (!s.reduce_axes.empty()) return true;
-    }
+// One row's, or those of `schedule.rows` rows that are short enough to run side by side. Where lanes run across rows,
+// those of all that are at hand.
+DimExpr ScratchBytes(const KernelPlan& plan, const Schedule& schedule) {
+  if (!HasScratch(plan)) return 0;
+  if (schedule.lane_axis >= 0 && plan.axes[schedule.lane_axis].role == AxisRole::kParallel) {
+    const DimExpr vectors = DimExpr::CeilDiv(OverSlots(plan.axes[schedule.lane_axis].extent), schedule.lanes);
+    return DimExpr::Min(schedule.rows, vectors) * RowBytes(plan, schedule.lanes);
   }
-  return false;
-}
-
-// One row's, or those of `rows` rows that are short enough to run side by side.
-DimExpr ScratchBytes(const KernelPlan& plan, int rows) {
   const DimExpr one = RowBytes(plan);
-  if (rows == 1 || !HasScratch(plan)) return one;
+  if (schedule.rows == 1) return one;
   int64_t most = 0;  // of a row of kSideBySideElements
   for (const Buffer& buffer : plan.buffers) {
     if (buffer.kind == BufferKind::kRow) most += SizeOf(buffer.dtype) * kSideBySideElements;
   }
-  return DimExpr::Max(one, DimExpr::Min(rows * one, rows * most));
+  return DimExpr::Max(one, DimExpr::Min(schedule.rows * one, schedule.rows * most));
 }
 
 }  // namespace
@@ -184,11 +228,12 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
 
   Schedule schedule;
   schedule.lanes = traits.vector_bytes / WidestElement(plan, exprs);
-  // Row buffers hold one row.
-  schedule.lane_axis = ChooseLaneAxis(plan, exprs, schedule.lanes, whole_rows || HasScratch(plan));
+  whole_rows = whole_rows || (HasScratch(plan) && !HoldsLanes(plan));
+  schedule.lane_axis = ChooseLaneAxis(plan, exprs, schedule.lanes, whole_rows);
   if (schedule.lane_axis < 0) schedule.lanes = 1;
-  schedule.unroll = cost > 20 ? 2 : 4;
+  schedule.unroll = cost > 2 * kSlow ? 2 : 4;
   schedule.versions = BroadcastVersions(plan);
+  schedule.rows = SideBySide(plan, schedule, traits, cost);
 
   DimExpr tasks = 1, per_task = 1;
   bool has_tiles = false;
@@ -198,7 +243,7 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
     if (plan.axes[i].role != AxisRole::kParallel) {
       per_task = per_task * extent;
     } else if (i == schedule.lane_axis) {
-      schedule.lane_chunk = has_tiles ? 4 * schedule.lanes : 4096;
+      schedule.lane_chunk = has_tiles ? std::max(4, schedule.rows) * schedule.lanes : 4096;
       tasks = tasks * DimExpr::CeilDiv(extent, schedule.lane_chunk);
       per_task = per_task * DimExpr::Min(extent, schedule.lane_chunk);
     } else {
@@ -207,10 +252,15 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
   }
   schedule.tasks = tasks;
   // A chunk of tasks should be worth some ten thousand cycles, for handing it out costs about a thousand.
-  const DimExpr elements_per_chunk = 10000 * schedule.lanes / cost;
-  schedule.grain = DimExpr::Max(1, DimExpr::FloorDiv(elements_per_chunk, DimExpr::Max(1, per_task)));
-  if (RunsRowsSideBySide(plan, schedule, traits)) schedule.rows = kSideBySide;
-  schedule.scratch_bytes = ScratchBytes(plan, schedule.rows);
+  const int64_t elements_per_chunk = 10000 * schedule.lanes / cost;
+  const DimExpr per_task_or_one = DimExpr::Max(1, per_task);
+  if (LanesAlongRows(plan, schedule) && schedule.rows > 1) {  // chunks of whole groups
+    const DimExpr groups = DimExpr::FloorDiv(elements_per_chunk / schedule.rows, per_task_or_one);
+    schedule.grain = DimExpr::Max(1, schedule.rows * groups);
+  } else {
+    schedule.grain = DimExpr::Max(1, DimExpr::FloorDiv(elements_per_chunk, per_task_or_one));
+  }
+  schedule.scratch_bytes = ScratchBytes(plan, schedule);
   AddStreamingVersion(plan, schedule);
   return schedule;
 }

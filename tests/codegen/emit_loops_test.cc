@@ -49,6 +49,17 @@ KernelPlan BroadcastPlan() {
   return plan;
 }
 
+// Softmax over the first of [d0, d1]: RowSoftmaxPlan with memory the other way round.
+KernelPlan ColumnSoftmaxPlan() {
+  KernelPlan plan = RowSoftmaxPlan();
+  for (Expr& e : plan.exprs) {
+    if (e.kind == ExprKind::kLoad && e.ref == 0) std::swap(e.args[0], e.args[1]);
+  }
+  for (const int buffer : {0, 1}) std::swap(plan.buffers[buffer].dims[0], plan.buffers[buffer].dims[1]);
+  std::swap(plan.stages.back().statements[0].indices[0], plan.stages.back().statements[0].indices[1]);
+  return plan;
+}
+
 class EmitLoopsTest : public ::testing::TestWithParam<const char*> {
  protected:
   void Build(const KernelPlan& plan) {
@@ -149,7 +160,7 @@ TEST_P(EmitLoopsTest, GreatestAndLeastOfRowsKeepNaN) {
 TEST_P(EmitLoopsTest, ColumnReductionRunsLanesAcrossColumns) {
   Build(ColumnSumPlan());
   EXPECT_EQ(schedule_.lane_axis, 0);
-  for (auto [columns, rows] : {std::pair<int64_t, int64_t>{1, 5}, {16, 3}, {37, 11}, {300, 0}, {1000, 2}}) {
+  for (auto [columns, rows] : {std::pair<int64_t, int64_t>{1, 5}, {16, 3}, {37, 11}, {300, 0}, {335, 6}, {1000, 2}}) {
     const std::vector<float> x = Random(rows * columns);
     std::vector<float> y(columns + 16, -1.0f);
     Run({Slot(x.data()), Slot(y.data()), columns, rows}, {columns, rows});
@@ -159,6 +170,27 @@ TEST_P(EmitLoopsTest, ColumnReductionRunsLanesAcrossColumns) {
       EXPECT_NEAR(y[j], sum, 1e-4);
     }
     EXPECT_EQ(y[columns], -1.0f) << "wrote past the end";
+  }
+}
+
+TEST_P(EmitLoopsTest, RowBuffersHoldTheRowsThatLanesRunAcross) {
+  Build(ColumnSoftmaxPlan());
+  EXPECT_EQ(schedule_.lane_axis, 0);
+  for (auto [columns, rows] : {std::pair<int64_t, int64_t>{1, 5}, {16, 3}, {64, 9}, {37, 11}, {335, 6}, {100, 1}}) {
+    const std::vector<float> x = Random(rows * columns);
+    const int64_t bytes = *schedule_.scratch_bytes.Evaluate(std::vector<int64_t>{columns, rows});
+    constexpr float kUntouched = -1;
+    std::vector<float> y(rows * columns + 16, kUntouched), scratch(2 * bytes / 4 + 1, kUntouched);
+    Run({Slot(x.data()), Slot(y.data()), columns, rows, Slot(scratch.data()), bytes}, {columns, rows});
+    for (int64_t j = 0; j < columns; ++j) {
+      double sum = 0;
+      for (int64_t i = 0; i < rows; ++i) sum += std::exp(double{x[i * columns + j]});
+      for (int64_t i = 0; i < rows; ++i) {
+        EXPECT_NEAR(y[i * columns + j], std::exp(double{x[i * columns + j]}) / sum, 1e-6) << i << "," << j;
+      }
+    }
+    EXPECT_EQ(y[rows * columns], kUntouched) << "wrote past the end";
+    EXPECT_EQ(scratch[2 * bytes / 4], kUntouched) << "wrote past the scratch";
   }
 }
 
@@ -254,6 +286,26 @@ TEST_P(EmitLoopsTest, StreamedOutputsHaveTheSameBits) {
       float* y = memory.data() + shift;
       Run({Slot(x.data()), Slot(y), rows, columns, rows}, {rows, columns, rows});
       EXPECT_TRUE(std::equal(x.begin(), x.end(), y)) << rows << "," << columns << "," << shift;
+      EXPECT_EQ(y[rows * columns], -1.0f) << "wrote past the end";
+      if (shift > 0) EXPECT_EQ(y[-1], -1.0f) << "wrote before the beginning";
+    }
+  }
+}
+
+// Rows that end within a vector leave the next one to begin within one.
+TEST_P(EmitLoopsTest, StreamedRowsHaveTheSameBits) {
+  Build(RowSoftmaxPlan());
+  ASSERT_EQ(schedule_.versions.size(), 2);
+  ASSERT_TRUE(schedule_.versions[0].streams);
+  for (auto [rows, columns] : {std::pair<int64_t, int64_t>{1, 256}, {7, 259}, {6, 512}, {2, 5000}, {9, 3}}) {
+    for (int64_t shift : {0, 1, 15}) {
+      const std::vector<float> x = Random(rows * columns);
+      const int64_t bytes = *schedule_.scratch_bytes.Evaluate(std::vector<int64_t>{rows, columns});
+      std::vector<float> scratch(2 * bytes / 4 + 1), streamed(rows * columns + 32, -1.0f), plain(rows * columns);
+      float* y = streamed.data() + shift;
+      Run({Slot(x.data()), Slot(y), rows, columns, Slot(scratch.data()), bytes}, {rows, columns});
+      Run({Slot(x.data()), Slot(plain.data()), rows, columns, Slot(scratch.data()), bytes}, {rows, columns}, 1);
+      EXPECT_TRUE(std::equal(plain.begin(), plain.end(), y)) << rows << "," << columns << "," << shift;
       EXPECT_EQ(y[rows * columns], -1.0f) << "wrote past the end";
       if (shift > 0) EXPECT_EQ(y[-1], -1.0f) << "wrote before the beginning";
     }

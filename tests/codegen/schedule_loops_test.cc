@@ -79,7 +79,8 @@ graph @g(%x: f64[R, C]) {
 )"),
             R"(
 lanes 8 along a1, unroll 2, rows 4
-tasks d0, grain max(floordiv(2666, max(d1, 1)), 1), scratch max(64*floordiv(d1 + 7, 8), min(256*floordiv(d1 + 7, 8), 131072))
+tasks d0, grain max(4*floordiv(666, max(d1, 1)), 1), scratch max(64*floordiv(d1 + 7, 8), min(256*floordiv(d1 + 7, 8), 131072))
+version: 8*d0*d1 bytes outgrow the cache and d1 >= 256
 version: always
 )");
 }
@@ -92,8 +93,8 @@ graph @g(%x: f32[R, C]) {
 }
 )"),
             R"(
-lanes 16 along a0, unroll 4, chunk 64
-tasks floordiv(d0 + 63, 64), grain max(floordiv(53333, max(d1*min(d0, 64), 1)), 1), scratch 0
+lanes 16 along a0, unroll 4, rows 16, chunk 256
+tasks floordiv(d0 + 255, 256), grain max(floordiv(53333, max(d1*min(d0, 256), 1)), 1), scratch 0
 version: always
 )");
 }

@@ -1,0 +1,114 @@
+#include "codegen/known_forms.h"
+
+#include <bit>
+#include <cmath>
+
+namespace tailor {
+namespace {
+
+bool IsOp(const Expr& e, OpKind op) { return e.kind == ExprKind::kOp && e.op == op; }
+
+// Whether it is a literal of f32 within a unit in the last place of `value`.
+bool IsAbout(const Expr& e, float value) {
+  if (e.kind != ExprKind::kLiteral || e.dtype != DType::kF32) return false;
+  const float literal = std::bit_cast<float>(static_cast<uint32_t>(e.bits));
+  return std::nextafter(value, 0.0f) <= literal && literal <= std::nextafter(value, 4.0f);
+}
+
+// The other operand of a commutative op of which one satisfies `is_one`.
+template <typename F>
+std::optional<ExprId> OtherThan(const KernelPlan& plan, const Expr& e, F is_one) {
+  for (const size_t i : {0, 1}) {
+    if (is_one(plan.exprs[e.args[i]])) return e.args[1 - i];
+  }
+  return std::nullopt;
+}
+
+// z, where `e` is 1 + op(z).
+std::optional<ExprId> OperandBesideOne(const KernelPlan& plan, const Expr& e, OpKind op) {
+  if (!IsOp(e, OpKind::kAdd)) return std::nullopt;
+  const auto other = OtherThan(plan, e, [](const Expr& one) { return IsAbout(one, 1.0f); });
+  if (!other || !IsOp(plan.exprs[*other], op)) return std::nullopt;
+  return plan.exprs[*other].args[0];
+}
+
+// v and z, where `product` is v / 2 (1 + op(z)).
+std::optional<TanhGate> GateOf(const KernelPlan& plan, const Expr& product, OpKind op) {
+  if (!IsOp(product, OpKind::kMul) || product.dtype != DType::kF32) return std::nullopt;
+  const auto is_half = [](const Expr& e) { return IsAbout(e, 0.5f); };
+  for (const size_t i : {0, 1}) {
+    const Expr& one = plan.exprs[product.args[i]];
+    const ExprId other = product.args[1 - i];
+    if (is_half(one) && IsOp(plan.exprs[other], OpKind::kMul)) {  // (w v) / 2
+      const std::vector<ExprId>& factors = plan.exprs[other].args;
+      for (const size_t j : {0, 1}) {
+        if (const auto z = OperandBesideOne(plan, plan.exprs[factors[j]], op)) return TanhGate{factors[1 - j], *z};
+      }
+    }
+    if (const auto z = OperandBesideOne(plan, one, op); z && IsOp(plan.exprs[other], OpKind::kMul)) {  // w (v / 2)
+      if (const auto v = OtherThan(plan, plan.exprs[other], is_half)) return TanhGate{*v, *z};
+    }
+    if (!IsOp(one, OpKind::kMul)) continue;
+    if (const auto weight = OtherThan(plan, one, is_half)) {  // (w / 2) v
+      if (const auto z = OperandBesideOne(plan, plan.exprs[*weight], op)) return TanhGate{other, *z};
+    }
+  }
+  return std::nullopt;
+}
+
+// Whether `e` is x / sqrt(2).
+bool IsOverRootOfTwo(const KernelPlan& plan, const Expr& e, ExprId x) {
+  if (IsOp(e, OpKind::kMul)) {
+    return OtherThan(plan, e, [](const Expr& factor) { return IsAbout(factor, 0.70710678f); }) == x;
+  }
+  return IsOp(e, OpKind::kDiv) && e.args[0] == x && IsAbout(plan.exprs[e.args[1]], 1.41421356f);
+}
+
+// The statement that reduces by `combiner` into the local buffer that `load` reads; null if there is none.
+const Statement* ReductionBehind(const KernelPlan& plan, const Expr& load, OpKind combiner) {
+  if (load.kind != ExprKind::kLoad || plan.buffers[load.ref].kind != BufferKind::kLocal) return nullptr;
+  for (const Stage& stage : plan.stages) {
+    for (const Statement& s : stage.statements) {
+      if (s.buffer == load.ref && !s.reduce_axes.empty() && s.combiner == combiner && !IsScan(plan, s)) return &s;
+    }
+  }
+  return nullptr;
+}
+
+// What a statement has stored in the row buffer that `id` reads at the same index; `id` itself for all else.
+ExprId StoredFor(const KernelPlan& plan, ExprId id) {
+  const Expr& load = plan.exprs[id];
+  if (load.kind != ExprKind::kLoad || plan.buffers[load.ref].kind != BufferKind::kRow) return id;
+  for (const Stage& stage : plan.stages) {
+    for (const Statement& s : stage.statements) {
+      if (s.buffer == load.ref && s.indices == load.args) return s.value;
+    }
+  }
+  return id;
+}
+
+}  // namespace
+
+std::optional<ExprId> GeluOperand(const KernelPlan& plan, const Expr& product) {
+  const auto gate = GateOf(plan, product, OpKind::kErf);
+  if (!gate || !IsOverRootOfTwo(plan, plan.exprs[gate->argument], gate->value)) return std::nullopt;
+  return gate->value;
+}
+
+std::optional<TanhGate> TanhGateOf(const KernelPlan& plan, const Expr& product) {
+  return GateOf(plan, product, OpKind::kTanh);
+}
+
+bool IsShareOfPowers(const KernelPlan& plan, const Expr& quotient) {
+  if (!IsOp(quotient, OpKind::kDiv) || (quotient.dtype != DType::kF32 && quotient.dtype != DType::kF64)) return false;
+  const Statement* sum = ReductionBehind(plan, plan.exprs[quotient.args[1]], OpKind::kAdd);
+  const ExprId power = StoredFor(plan, quotient.args[0]);
+  if (sum == nullptr || StoredFor(plan, sum->value) != power || !IsOp(plan.exprs[power], OpKind::kExp)) return false;
+  const Expr& shifted = plan.exprs[plan.exprs[power].args[0]];
+  if (!IsOp(shifted, OpKind::kSub)) return false;
+  const Statement* greatest = ReductionBehind(plan, plan.exprs[shifted.args[1]], OpKind::kMax);
+  return greatest != nullptr && StoredFor(plan, greatest->value) == StoredFor(plan, shifted.args[0]) &&
+         greatest->reduce_axes == sum->reduce_axes;
+}
+
+}  // namespace tailor

@@ -1,0 +1,27 @@
+// Expressions of a plan that are shorter to compute as a whole than op by op, found by their structure.
+#ifndef TAILOR_CODEGEN_KNOWN_FORMS_H_
+#define TAILOR_CODEGEN_KNOWN_FORMS_H_
+
+#include <optional>
+
+#include "codegen/kernel_plan.h"
+
+namespace tailor {
+
+// x, where `product` is x / 2 (1 + erf(x / sqrt(2))) in f32, its factors in any order.
+std::optional<ExprId> GeluOperand(const KernelPlan& plan, const Expr& product);
+
+// v and z, where `product` is v / 2 (1 + tanh(z)) in f32, its factors in any order.
+struct TanhGate {
+  ExprId value = -1;
+  ExprId argument = -1;
+};
+std::optional<TanhGate> TanhGateOf(const KernelPlan& plan, const Expr& product);
+
+// Whether `quotient` is exp(x - m) / s with m the greatest x and s the sum of all exp(x - m) over the same axes: s is
+// at least 1 and at most their number, or NaN.
+bool IsShareOfPowers(const KernelPlan& plan, const Expr& quotient);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_KNOWN_FORMS_H_

@@ -53,7 +53,7 @@ func (o *SessionOptions) toC() C.tailor_session_options {
 	options.stream = o.Stream
 	options.asynchronous = truth(o.Asynchronous)
 	options.host_outputs = truth(!o.DeviceOutputs)
-	options.cuda_graph = truth(o.CUDAGraph)
+	options.cuda_graph = C.int64_t(truth(o.CUDAGraph))
 	return options
 }
 

@@ -335,7 +335,7 @@ typedef struct tailor_session_options {
                  * one of the session's own. Must outlive the session */
   int32_t asynchronous; /* on a CUDA device, 1: runs return once their work is asked for; see tailor_session_wait */
   int32_t host_outputs; /* on a CUDA device, 1: outputs that the library provides are in host memory */
-  int32_t cuda_graph;   /* on a CUDA device, 1: the kernels of a run are launched as one CUDA graph, which the first run
+  int64_t cuda_graph;   /* on a CUDA device, 1: the kernels of a run are launched as one CUDA graph, which the first run
                          * makes and later ones patch. FAILED_PRECONDITION where the driver is older than CUDA 11.6, and
                          * for programs that read back (tailor_plan_info.reads_back) */
 } tailor_session_options;

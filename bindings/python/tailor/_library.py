@@ -65,7 +65,7 @@ class SessionOptions(Structure):
     _fields_ = [("struct_size", c_uint64), ("threads", c_uint64), ("parallel_for", ParallelForFn),
                 ("parallel_user", c_void_p), ("copy_strided", c_int32), ("idle_sleep", c_int32), ("trace", TraceFn),
                 ("trace_user", c_void_p), ("stream", c_void_p), ("asynchronous", c_int32), ("host_outputs", c_int32),
-                ("cuda_graph", c_int32)]
+                ("cuda_graph", c_int64)]
 
 
 class PlanInfo(Structure):

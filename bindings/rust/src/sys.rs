@@ -80,7 +80,7 @@ pub struct tailor_session_options {
     pub stream: *mut c_void,
     pub asynchronous: i32,
     pub host_outputs: i32,
-    pub cuda_graph: i32,
+    pub cuda_graph: i64,
 }
 
 #[link(name = "tailor_runtime")]

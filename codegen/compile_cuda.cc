@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/cuda/device_images.h"
 #include "codegen/cuda/emit_cuda.h"
+#include "codegen/cuda/lighten_schedule.h"
 #include "codegen/emit_host.h"
 #include "codegen/kernel_modules.h"
 #include "codegen/scalar_emitter.h"
@@ -48,17 +49,25 @@ EmittedKernel KernelOnDevice(std::string symbol, const KernelPlan* plan, const C
   return kernel;
 }
 
+// What the host program is to know of the schedules.
+void NameKernels(const LoweredProgram& program, Build& build) {
+  build.kernels.clear();
+  int versions = 0;
+  for (size_t i = 0; i < program.kernels.size(); ++i) {
+    const CudaSchedule& schedule = build.schedules[i];
+    build.kernels.push_back(KernelOnDevice(absl::StrCat("k", i), &program.kernels[i], schedule, versions));
+    versions += static_cast<int>(schedule.versions.size());
+  }
+}
+
 absl::StatusOr<Build> StartBuild(const LoweredProgram& program, const CudaTarget& target, const CodeBounds& bounds) {
   Build build{target};
-  int versions = 0;
   for (const KernelPlan& plan : program.kernels) {
     TAILOR_ASSIGN_OR_RETURN(CudaSchedule schedule, ScheduleOnCuda(plan, target.traits));
     BoundVersions(bounds, schedule, build.dropped.emplace_back());
-    const std::string symbol = absl::StrCat("k", build.schedules.size());
-    build.kernels.push_back(KernelOnDevice(symbol, &plan, schedule, versions));
-    versions += static_cast<int>(schedule.versions.size());
     build.schedules.push_back(std::move(schedule));
   }
+  NameKernels(program, build);
   return build;
 }
 
@@ -72,8 +81,8 @@ absl::Status DumpSchedules(const Build& build) {
   return DumpPass(build.target.name, 0, "schedules", all);
 }
 
-absl::StatusOr<DeviceImages> MakeImages(const LoweredProgram& program, const Build& build, int threads,
-                                        const std::function<absl::Status(double)>& report) {
+absl::StatusOr<DeviceImages> TryImages(const LoweredProgram& program, const Build& build, int threads,
+                                       const std::function<absl::Status(double)>& report) {
   const std::vector<ModuleKernels> modules = SplitIntoModules(program.kernels);
   const auto emit = [&](const CudaTarget&, int number, llvm::Module& module) {
     for (int i : modules[number]) {
@@ -82,7 +91,37 @@ absl::StatusOr<DeviceImages> MakeImages(const LoweredProgram& program, const Bui
     return absl::OkStatus();
   };
   return MakeDeviceImages(static_cast<int>(modules.size()), emit, {&build.target, 1},
-                          {.threads = threads, .report = report});
+                          {.threads = threads, .list_spills = true, .report = report});
+}
+
+// Takes a lighter version where `spill` tells of one, and says so among those that were dropped.
+absl::Status LightenVersion(const AssemblerProblem& spill, Build& build) {
+  for (size_t i = 0; i < build.schedules.size(); ++i) {
+    for (size_t v = 0; v < build.schedules[i].versions.size(); ++v) {
+      CudaVersion& version = build.schedules[i].versions[v];
+      if (spill.kernel != absl::StrCat(build.kernels[i].symbol, "_v", v)) continue;
+      const std::string heavy = absl::StrCat(VersionText(version.version), ": ", version.ShapeText(), ", threads ",
+                                             version.threads, " (its registers spill)");
+      if (!Lighten(version)) return ToStatus({spill});
+      build.dropped[i].push_back(heavy);
+      return absl::OkStatus();
+    }
+  }
+  return ToStatus({spill});
+}
+
+// Until no kernel spills: each turn makes all images anew, which few programs need.
+absl::StatusOr<DeviceImages> MakeImages(const LoweredProgram& program, Build& build, int threads,
+                                        const std::function<absl::Status(double)>& report) {
+  double most = 0;  // what is done is not undone
+  const auto rising = [&](double done) { return report(most = std::max(most, done)); };
+  for (;;) {
+    TAILOR_RETURN_IF_ERROR(DumpSchedules(build));
+    TAILOR_ASSIGN_OR_RETURN(DeviceImages images, TryImages(program, build, threads, rising));
+    if (images.spills.empty()) return images;
+    for (const AssemblerProblem& spill : images.spills) TAILOR_RETURN_IF_ERROR(LightenVersion(spill, build));
+    NameKernels(program, build);
+  }
 }
 
 std::vector<DeviceKernel> DescribeKernels(const LoweredProgram& program, const Build& build) {
@@ -98,9 +137,8 @@ std::vector<DeviceKernel> DescribeKernels(const LoweredProgram& program, const B
   return kernels;
 }
 
-absl::StatusOr<CompiledVariant> CompileVariant(const LoweredProgram& program, const Build& build, int threads,
+absl::StatusOr<CompiledVariant> CompileVariant(const LoweredProgram& program, Build& build, int threads,
                                                const std::function<absl::Status(double)>& report) {
-  TAILOR_RETURN_IF_ERROR(DumpSchedules(build));
   TAILOR_ASSIGN_OR_RETURN(DeviceImages images, MakeImages(program, build, threads, report));
   const CpuTarget& level = CpuLevels().front();
   llvm::LLVMContext context;

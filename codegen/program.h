@@ -68,7 +68,8 @@ struct ProgramLaunch {
   // Texts of the guards, "divides(d0, 16)", "always", in order of trial; with "at ... clocks a block" the cheapest is
   // taken.
   std::vector<std::string> versions;
-  std::vector<std::string> dropped;   // versions that a bound on code left out, and which: codegen/code_bounds.h
+  // Versions that were left out, and why: a bound on code (codegen/code_bounds.h), registers that spill.
+  std::vector<std::string> dropped;
   int32_t code = 0;  // its kernel's number in Variant::kernel_bytes; launches of equal kernels share it
 };
 

@@ -54,8 +54,8 @@ absl::StatusOr<std::unique_ptr<Assembler>> FindAssembler() {
   return absl::NotFoundError(absl::StrJoin(problems, "; "));
 }
 
-absl::Status CheckAssemblerLog(absl::string_view log) {
-  std::vector<std::string> problems;
+std::vector<AssemblerProblem> FindProblems(absl::string_view log) {
+  std::vector<AssemblerProblem> problems;
   std::string kernel;
   for (absl::string_view line : absl::StrSplit(log, '\n')) {
     for (absl::string_view before : {"entry function '", "Function properties for "}) {
@@ -64,11 +64,17 @@ absl::Status CheckAssemblerLog(absl::string_view log) {
     }
     if (!IsFatal(line)) continue;
     const absl::string_view named = Between(line, "function '", "'");
-    problems.push_back(absl::StrCat("kernel ", named.empty() ? absl::string_view(kernel) : named, ": ",
-                                    absl::StripAsciiWhitespace(line)));
+    problems.push_back(
+        {named.empty() ? kernel : std::string(named), std::string(absl::StripAsciiWhitespace(line)), Spills(line)});
   }
+  return problems;
+}
+
+absl::Status ToStatus(const std::vector<AssemblerProblem>& problems) {
   if (problems.empty()) return absl::OkStatus();
-  return absl::InternalError(absl::StrJoin(problems, "; "));
+  return absl::InternalError(absl::StrJoin(problems, "; ", [](std::string* out, const AssemblerProblem& problem) {
+    absl::StrAppend(out, "kernel ", problem.kernel, ": ", problem.note);
+  }));
 }
 
 }  // namespace tailor

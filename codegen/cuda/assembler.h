@@ -33,9 +33,19 @@ class Assembler {
 // leaves out others than it names: "nvjitlink", "ptxas" or "none". NOT_FOUND saying what was looked for.
 absl::StatusOr<std::unique_ptr<Assembler>> FindAssembler();
 
-// INTERNAL if `log` tells of a kernel that spills registers, or that ptxas serialised wgmma or ignored setmaxnreg
-// (notes C7504, C7508, C7509, C7511, C7515). Names each kernel with what is said of it.
-absl::Status CheckAssemblerLog(absl::string_view log);
+// What a kernel must not be: one that spills registers, or of which ptxas serialised wgmma or ignored setmaxnreg (notes
+// C7504, C7508, C7509, C7511, C7515).
+struct AssemblerProblem {
+  std::string kernel;
+  std::string note;     // the assembler's line
+  bool spills = false;  // which a version with more registers, or less to hold, may not
+};
+
+std::vector<AssemblerProblem> FindProblems(absl::string_view log);
+
+// INTERNAL where there are problems. Names each kernel with what is said of it.
+absl::Status ToStatus(const std::vector<AssemblerProblem>& problems);
+inline absl::Status CheckAssemblerLog(absl::string_view log) { return ToStatus(FindProblems(log)); }
 
 }  // namespace tailor
 

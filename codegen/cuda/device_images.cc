@@ -49,13 +49,15 @@ absl::StatusOr<std::string> JoinBitcode(const std::vector<std::string>& modules)
 
 class ImageBuild {
  public:
-  ImageBuild(int modules, const EmitDeviceModule& emit, absl::Span<const CudaTarget> targets, bool accept_notes)
+  ImageBuild(int modules, const EmitDeviceModule& emit, absl::Span<const CudaTarget> targets,
+             const DeviceImageOptions& options)
       : modules_(modules),
         emit_(emit),
         targets_(targets.begin(), targets.end()),
         parts_(targets.size(), std::vector<std::string>(modules)),
         images_(targets.size()),
-        accept_notes_(accept_notes) {
+        spills_(targets.size()),
+        options_(options) {
     std::stable_sort(targets_.begin(), targets_.end(),
                      [](const CudaTarget& a, const CudaTarget& b) { return a.ptx_version > b.ptx_version; });
     auto found = FindAssembler();
@@ -63,17 +65,21 @@ class ImageBuild {
     said_ = assembler_ != nullptr ? assembler_->name() : std::string(found.status().message());
   }
 
-  absl::StatusOr<DeviceImages> Run(const DeviceImageOptions& options) {
+  absl::StatusOr<DeviceImages> Run() {
     const int parts = modules_ * static_cast<int>(targets_.size());
-    const auto report = [&](double share, double of, double from) { return options.report(from + share * of); };
+    const auto report = [&](double share, double of, double from) { return options_.report(from + share * of); };
     TAILOR_RETURN_IF_ERROR(RunJobs(
-        options.threads, parts, [&](int job) { return MakePart(job / modules_, job % modules_); },
+        options_.threads, parts, [&](int job) { return MakePart(job / modules_, job % modules_); },
         [&](double share) { return report(share, 0.5, 0); }));
     TAILOR_RETURN_IF_ERROR(RunJobs(
-        options.threads, static_cast<int>(targets_.size()), [&](int target) { return MakeImage(target); },
+        options_.threads, static_cast<int>(targets_.size()), [&](int target) { return MakeImage(target); },
         [&](double share) { return report(share, 0.5, 0.5); }));
     if (assembler_ != nullptr) AddFloor();
-    return DeviceImages{std::move(images_), said_};
+    DeviceImages made{std::move(images_), said_};
+    for (std::vector<AssemblerProblem>& spills : spills_) {
+      made.spills.insert(made.spills.end(), spills.begin(), spills.end());
+    }
+    return made;
   }
 
  private:
@@ -108,10 +114,20 @@ class ImageBuild {
     } else {
       absl::StatusOr<Assembly> assembly = assembler_->Assemble(JoinPtx(parts_[number]), target);
       TAILOR_RETURN_IF_ERROR(Named(number, assembly.status()));
-      if (!accept_notes_) TAILOR_RETURN_IF_ERROR(Named(number, CheckAssemblerLog(assembly->log)));
+      TAILOR_RETURN_IF_ERROR(Named(number, Judge(assembly->log, spills_[number])));
       image.bytes = std::move(assembly->cubin);
     }
     return absl::OkStatus();
+  }
+
+  absl::Status Judge(const std::string& log, std::vector<AssemblerProblem>& spills) const {
+    if (options_.accept_notes) return absl::OkStatus();
+    std::vector<AssemblerProblem> problems = FindProblems(log);
+    if (!options_.list_spills) return ToStatus(problems);
+    const auto first_other = std::stable_partition(problems.begin(), problems.end(),
+                                                   [](const AssemblerProblem& problem) { return problem.spills; });
+    spills.assign(problems.begin(), first_other);
+    return ToStatus({first_other, problems.end()});
   }
 
   void AddFloor() {
@@ -134,19 +150,20 @@ class ImageBuild {
 
   const int modules_;
   const EmitDeviceModule& emit_;
-  std::vector<CudaTarget> targets_;              // latest first
-  std::vector<std::vector<std::string>> parts_;  // by target and module
-  std::vector<BuiltDeviceImage> images_;         // by target, then the floor
-  std::unique_ptr<Assembler> assembler_;         // null: none
-  std::string said_;                             // its name, or why there is none
-  const bool accept_notes_;
+  std::vector<CudaTarget> targets_;                    // latest first
+  std::vector<std::vector<std::string>> parts_;        // by target and module
+  std::vector<BuiltDeviceImage> images_;               // by target, then the floor
+  std::unique_ptr<Assembler> assembler_;               // null: none
+  std::string said_;                                   // its name, or why there is none
+  std::vector<std::vector<AssemblerProblem>> spills_;  // by target
+  const DeviceImageOptions& options_;
 };
 
 }  // namespace
 
 absl::StatusOr<DeviceImages> MakeDeviceImages(int modules, const EmitDeviceModule& emit,
                                               absl::Span<const CudaTarget> targets, const DeviceImageOptions& options) {
-  return ImageBuild(modules, emit, targets, options.accept_notes).Run(options);
+  return ImageBuild(modules, emit, targets, options).Run();
 }
 
 }  // namespace tailor

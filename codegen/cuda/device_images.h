@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "codegen/cuda/assembler.h"
 #include "codegen/cuda/cuda_target.h"
 #include "codegen/program.h"
 #include "llvm/IR/Module.h"
@@ -25,6 +26,7 @@ struct BuiltDeviceImage {
 struct DeviceImages {
   std::vector<BuiltDeviceImage> images;  // in the order in which a device should try them
   std::string assembler;                 // what made the cubins, with its version; else why there are none
+  std::vector<AssemblerProblem> spills;  // where the options list them
 };
 
 // Adds the kernels that belong to module `number` to `module`, as they are for `target`. Called from several threads.
@@ -33,6 +35,7 @@ using EmitDeviceModule = std::function<absl::Status(const CudaTarget& target, in
 struct DeviceImageOptions {
   int threads = 1;            // modules, then images, are made in parallel
   bool accept_notes = false;  // kernels may spill, and be what CheckAssemblerLog refuses
+  bool list_spills = false;   // spills are listed, and are no failure
   // As in RunJobs.
   std::function<absl::Status(double)> report = [](double) { return absl::OkStatus(); };
 };

@@ -283,7 +283,7 @@ typedef struct tailor_launch_info {
   uint64_t struct_size;
   const char* kernel;  /* its name; borrowed from the executable */
   uint64_t versions;   /* of its code, one of which a run takes */
-  uint64_t dropped;    /* versions that max_versions or max_code_bytes left out; `describe` has which and why */
+  uint64_t dropped;    /* versions left out: by max_versions, max_code_bytes, or as they spill; `describe` has them */
   uint64_t code;       /* the kernel's number */
   uint64_t code_bytes; /* machine code of all its versions; 0 in artifacts that do not say */
 } tailor_launch_info;

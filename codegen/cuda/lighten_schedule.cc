@@ -1,0 +1,35 @@
+#include "codegen/cuda/lighten_schedule.h"
+
+#include <algorithm>
+
+namespace tailor {
+namespace {
+
+// A multiprocessor has 65,536 registers, and a thread at most 255.
+constexpr int kThreadsOfMostRegisters = 256;
+
+void HalveThreads(CudaVersion& version) {
+  const bool whole_block = version.row_threads == version.threads;
+  version.threads /= 2;
+  if (whole_block) version.row_threads = version.threads;
+}
+
+}  // namespace
+
+bool Lighten(CudaVersion& version) {
+  using Shape = CudaVersion::Shape;
+  if (version.shape == Shape::kTransposed || version.shape == Shape::kProductTile) return false;
+  if (version.resident_blocks > 1 && version.resident_blocks * version.threads > kThreadsOfMostRegisters) {
+    version.resident_blocks /= 2;
+  } else if (version.threads > kThreadsOfMostRegisters) {
+    HalveThreads(version);
+  } else if (version.lanes > 1) {
+    version.lanes /= 2;
+    if (version.lanes == 1) version.lane_axis = -1;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace tailor

@@ -1,0 +1,16 @@
+// Versions for kernels whose registers spill.
+#ifndef TAILOR_CODEGEN_CUDA_LIGHTEN_SCHEDULE_H_
+#define TAILOR_CODEGEN_CUDA_LIGHTEN_SCHEDULE_H_
+
+#include "codegen/cuda/schedule_cuda.h"
+
+namespace tailor {
+
+// Gives a thread of `version` more registers (fewer blocks at the same time, then fewer threads in a block), or, once
+// it has all that a thread can have, less to hold (fewer lanes): one step, the smallest that may help. False, with
+// nothing changed, where there is none: it has one lane, or is no loop over elements, rows or columns.
+bool Lighten(CudaVersion& version);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_CUDA_LIGHTEN_SCHEDULE_H_

@@ -218,7 +218,10 @@ class RowScheduler {
     shared.rows_in_shared = true;
     shared.shared_bytes = rows.partial_bytes + row_bytes_;
     shared.scratch_bytes = 0;
-    scratch.shared_bytes = rows.partial_bytes;
+    // Their addresses take registers, of which threads of larger blocks have too few.
+    scratch.threads = scratch.row_threads = std::min(rows.threads, kBlockThreads);
+    scratch.partial_bytes = PartialBytes(scratch);
+    scratch.shared_bytes = scratch.partial_bytes;
     scratch.scratch_bytes = row_bytes_;
     scratch.blocks = DimExpr::Min(rows_, kMaxScratchBlocks);
     const int64_t budget = traits_.regional_bytes - rows.partial_bytes;

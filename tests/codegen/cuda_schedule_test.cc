@@ -30,7 +30,7 @@ TEST(ScheduleCudaLoops, LongerRowsHaveMoreThreadsAndLeaveSharedMemory) {
             "64*floordiv(d1 + 15, 16) + 64, scratch bytes 0\n"
             "d1 <= 25312: 512 threads per row, lanes 4, threads 512, blocks min(d0, 65536), shared bytes "
             "64*floordiv(d1 + 15, 16) + 128, scratch bytes 0\n"
-            "always: 512 threads per row, lanes 4, threads 512, blocks min(d0, 512), shared bytes 128, scratch bytes "
+            "always: 256 threads per row, lanes 4, threads 256, blocks min(d0, 512), shared bytes 64, scratch bytes "
             "64*floordiv(d1 + 15, 16)\n");
 }
 

@@ -24,16 +24,21 @@ std::optional<ExprId> OtherThan(const KernelPlan& plan, const Expr& e, F is_one)
   return std::nullopt;
 }
 
-// z, where `e` is 1 + op(z).
-std::optional<ExprId> OperandBesideOne(const KernelPlan& plan, const Expr& e, OpKind op) {
+// z, where `e` is 1 + erf(z).
+std::optional<ExprId> OperandBesideOne(const KernelPlan& plan, const Expr& e) {
   if (!IsOp(e, OpKind::kAdd)) return std::nullopt;
   const auto other = OtherThan(plan, e, [](const Expr& one) { return IsAbout(one, 1.0f); });
-  if (!other || !IsOp(plan.exprs[*other], op)) return std::nullopt;
+  if (!other || !IsOp(plan.exprs[*other], OpKind::kErf)) return std::nullopt;
   return plan.exprs[*other].args[0];
 }
 
-// v and z, where `product` is v / 2 (1 + op(z)).
-std::optional<TanhGate> GateOf(const KernelPlan& plan, const Expr& product, OpKind op) {
+// v and z, where a product is v / 2 (1 + erf(z)).
+struct Gate {
+  ExprId value = -1;
+  ExprId argument = -1;
+};
+
+std::optional<Gate> GateOf(const KernelPlan& plan, const Expr& product) {
   if (!IsOp(product, OpKind::kMul) || product.dtype != DType::kF32) return std::nullopt;
   const auto is_half = [](const Expr& e) { return IsAbout(e, 0.5f); };
   for (const size_t i : {0, 1}) {
@@ -42,15 +47,15 @@ std::optional<TanhGate> GateOf(const KernelPlan& plan, const Expr& product, OpKi
     if (is_half(one) && IsOp(plan.exprs[other], OpKind::kMul)) {  // (w v) / 2
       const std::vector<ExprId>& factors = plan.exprs[other].args;
       for (const size_t j : {0, 1}) {
-        if (const auto z = OperandBesideOne(plan, plan.exprs[factors[j]], op)) return TanhGate{factors[1 - j], *z};
+        if (const auto z = OperandBesideOne(plan, plan.exprs[factors[j]])) return Gate{factors[1 - j], *z};
       }
     }
-    if (const auto z = OperandBesideOne(plan, one, op); z && IsOp(plan.exprs[other], OpKind::kMul)) {  // w (v / 2)
-      if (const auto v = OtherThan(plan, plan.exprs[other], is_half)) return TanhGate{*v, *z};
+    if (const auto z = OperandBesideOne(plan, one); z && IsOp(plan.exprs[other], OpKind::kMul)) {  // w (v / 2)
+      if (const auto v = OtherThan(plan, plan.exprs[other], is_half)) return Gate{*v, *z};
     }
     if (!IsOp(one, OpKind::kMul)) continue;
     if (const auto weight = OtherThan(plan, one, is_half)) {  // (w / 2) v
-      if (const auto z = OperandBesideOne(plan, plan.exprs[*weight], op)) return TanhGate{other, *z};
+      if (const auto z = OperandBesideOne(plan, plan.exprs[*weight])) return Gate{other, *z};
     }
   }
   return std::nullopt;
@@ -90,13 +95,9 @@ ExprId StoredFor(const KernelPlan& plan, ExprId id) {
 }  // namespace
 
 std::optional<ExprId> GeluOperand(const KernelPlan& plan, const Expr& product) {
-  const auto gate = GateOf(plan, product, OpKind::kErf);
+  const auto gate = GateOf(plan, product);
   if (!gate || !IsOverRootOfTwo(plan, plan.exprs[gate->argument], gate->value)) return std::nullopt;
   return gate->value;
-}
-
-std::optional<TanhGate> TanhGateOf(const KernelPlan& plan, const Expr& product) {
-  return GateOf(plan, product, OpKind::kTanh);
 }
 
 bool IsShareOfPowers(const KernelPlan& plan, const Expr& quotient) {

@@ -11,13 +11,6 @@ namespace tailor {
 // x, where `product` is x / 2 (1 + erf(x / sqrt(2))) in f32, its factors in any order.
 std::optional<ExprId> GeluOperand(const KernelPlan& plan, const Expr& product);
 
-// v and z, where `product` is v / 2 (1 + tanh(z)) in f32, its factors in any order.
-struct TanhGate {
-  ExprId value = -1;
-  ExprId argument = -1;
-};
-std::optional<TanhGate> TanhGateOf(const KernelPlan& plan, const Expr& product);
-
 // Whether `quotient` is exp(x - m) / s with m the greatest x and s the sum of all exp(x - m) over the same axes: s is
 // at least 1 and at most their number, or NaN.
 bool IsShareOfPowers(const KernelPlan& plan, const Expr& quotient);

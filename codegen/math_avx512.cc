@@ -111,15 +111,6 @@ Value* RestOfFraction(const LaneMath& m, Value* x, int bits, const llvm::Twine& 
   });
 }
 
-Value* RoughInverse(const LaneMath& m, Value* x, const llvm::Twine& name) {
-  assert(!m.is_double());
-  auto& b = m.builder();
-  return ByRegister(b, m.type(), {x}, name, [&](Registers r) {
-    llvm::Value* all = llvm::ConstantInt::getAllOnesValue(b.getIntNTy(LanesOf(r[0]->getType())));
-    return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_rcp14_ps_512, {}, {r[0], Kept(r[0]), all});
-  });
-}
-
 Value* UnlessSpecial(const LaneMath& m, Value* x, Value* other, const llvm::Twine& name) {
   // Four bits for each class of `other`, from the lowest: quiet and signalling NaN, zero, one, -inf, inf, less than and
   // greater than zero. 0 stands for x, 1 for `other`.

@@ -19,9 +19,6 @@ llvm::Value* BoundedMagnitude(const LaneMath& m, llvm::Value* x, double bound, c
 // x less the nearest multiple of 2^-bits, ties to even (vreduce). Requires 0 <= bits < 16.
 llvm::Value* RestOfFraction(const LaneMath& m, llvm::Value* x, int bits, const llvm::Twine& name);
 
-// 1 / x, off by 2^-14 of itself at most; of f32 (vrcp14). Requires !m.is_double().
-llvm::Value* RoughInverse(const LaneMath& m, llvm::Value* x, const llvm::Twine& name);
-
 // `x`, but `other` where `other` is zero, infinite or NaN (vfixupimm).
 llvm::Value* UnlessSpecial(const LaneMath& m, llvm::Value* x, llvm::Value* other, const llvm::Twine& name);
 

@@ -47,9 +47,6 @@ llvm::Value* Mod(const LaneMath& m, llvm::Value* x, llvm::Value* y);
 // within 2^-23 |x|, which is what 0.5 x (1 + erf(x / sqrt(2))) leaves where the sum cancels. Its sign may be lost where
 // it is zero. Requires m.avx512() and f32.
 llvm::Value* GeluErf(const LaneMath& m, llvm::Value* x);
-// v / 2 (1 + tanh(z)) as v / (1 + exp(-2 z)), within 3.5 ulp for z >= -40, below which it is within 2^-115 |v|. Requires
-// m.avx512() and f32.
-llvm::Value* TanhGate(const LaneMath& m, llvm::Value* v, llvm::Value* z);
 
 // x / divisor, a scalar, by its reciprocal, which a loop computes once, and one correction (Markstein): the bits of a
 // division, except that subnormal results, and those of |x| < 2^-100 (f64: 2^-900), may be 2 ulp off. Requires m.fma().

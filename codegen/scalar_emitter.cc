@@ -161,12 +161,6 @@ llvm::Value* ScalarEmitter::EmitKnownForm(const Expr& e) {
       llvm::Value* operand = Emit(*x);
       return math::GeluErf(LaneMath(b_, target_, operand->getType()), operand);
     }
-    if (const auto gate = TanhGateOf(plan_, e)) {
-      llvm::Value *value = Emit(gate->value), *argument = Emit(gate->argument);
-      const bool lanes = value->getType()->isVectorTy() || argument->getType()->isVectorTy();
-      if (lanes) value = ToLanes(value), argument = ToLanes(argument);
-      return math::TanhGate(LaneMath(b_, target_, value->getType()), value, argument);
-    }
   }
   if (!IsShareOfPowers(plan_, e)) return nullptr;
   llvm::Value* sum = Emit(e.args[1]);

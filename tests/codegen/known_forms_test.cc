@@ -62,23 +62,6 @@ TEST(KnownForms, WhatIsAlmostGeluIsNot) {
       Gelus("  %s = mul %x, %half\n  %e = erf %s\n  %w = add %e, %one\n  %h = mul %x, %half\n  %y = mul %h, %w\n"), 0);
 }
 
-TEST(KnownForms, TanhGatesHaveTheirFactorsInAnyOrder) {
-  const auto gates = [](const std::string& body) {
-    const KernelPlan plan = PlanOf(
-        "graph @g(%v: f32[N], %z: f32[N]) {\n  %half = constant 0.5 : f32[]\n  %one = constant 1 : f32[]\n"
-        "  %t = tanh %z\n  %w = add %t, %one\n" +
-        body + "  return %y\n}\n");
-    return Count(plan, [&](const Expr& e) {
-      const auto gate = TanhGateOf(plan, e);
-      return gate && plan.exprs[gate->value].kind == ExprKind::kLoad && gate->argument != gate->value;
-    });
-  };
-  EXPECT_EQ(gates("  %h = mul %v, %half\n  %y = mul %h, %w\n"), 1);
-  EXPECT_EQ(gates("  %h = mul %w, %half\n  %y = mul %v, %h\n"), 1);
-  EXPECT_EQ(gates("  %p = mul %w, %v\n  %y = mul %half, %p\n"), 1);
-  EXPECT_EQ(gates("  %y = mul %v, %w\n"), 0);
-}
-
 int Shares(const std::string& body) {
   const KernelPlan plan = PlanOf("graph @g(%x: f32[M, N]) {\n" + body + "  return %y\n}\n");
   return Count(plan, [&](const Expr& e) { return IsShareOfPowers(plan, e); });
@@ -180,43 +163,6 @@ graph @g(%x: f32[N]) {
   std::printf("gelu: %.4f ulp from -1 on, elsewhere %.4f 2^-24 |x|\n", worst_ulp, worst_share * 0x1p24);
   EXPECT_LE(worst_ulp, 2);
   EXPECT_LE(worst_share, 0x1p-23);
-}
-
-TEST(KnownForms, TanhGatesAreCloserThanTheirFormula) {
-  if (!HasAvx512()) GTEST_SKIP() << "this machine has no AVX-512";
-  const ElementKernel gate(R"(
-graph @g(%z: f32[N]) {
-  %half = constant 0.5 : f32[]
-  %one = constant 1 : f32[]
-  %t = tanh %z
-  %w = add %t, %one
-  %h = mul %z, %half
-  %y = mul %h, %w
-  return %y
-}
-)");
-  std::vector<float> y(ElementKernel::kElements);
-  double worst_ulp = 0, worst_share = 0;
-  ForFloats([&](const std::vector<float>& z) {
-    gate({z.data()}, y.data());
-    for (size_t i = 0; i < z.size(); ++i) {
-      if (std::isnan(z[i])) {
-        ASSERT_TRUE(std::isnan(y[i]));
-      } else if (z[i] == std::numeric_limits<float>::infinity()) {
-        ASSERT_EQ(y[i], z[i]);
-      } else if (!std::isinf(z[i]) && z[i] != 0) {
-        const double want = z[i] / (1 + std::exp(-2.0 * z[i])), error = std::fabs(y[i] - want);
-        if (z[i] >= -40) {
-          worst_ulp = std::max(worst_ulp, error / LastPlace(want));
-        } else {
-          worst_share = std::max(worst_share, error / std::fabs(z[i]));
-        }
-      }
-    }
-  });
-  std::printf("tanh gate: %.4f ulp from -40 on, below %.4f 2^-115 |v|\n", worst_ulp, worst_share * 0x1p115);
-  EXPECT_LE(worst_ulp, 3.5);
-  EXPECT_LE(worst_share, 0x1p-115);
 }
 
 }  // namespace

@@ -85,8 +85,8 @@ struct KernelNodeParams {  // CUDA_KERNEL_NODE_PARAMS_v1
   void** extra;
 };
 
-// CUtensorMap: opaque, made by the driver.
-struct alignas(64) TensorMap {
+// CUtensorMap: opaque, made by the driver. Aligned as the later ones of its headers have it.
+struct alignas(128) TensorMap {
   std::byte bytes[128];
 };
 

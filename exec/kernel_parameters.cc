@@ -6,7 +6,7 @@
 namespace tailor {
 namespace {
 
-static_assert(sizeof(cuda::TensorMap) == kTensorMapBytes && alignof(cuda::TensorMap) == kTensorMapAlignment);
+static_assert(sizeof(cuda::TensorMap) == kTensorMapBytes && alignof(cuda::TensorMap) % kTensorMapAlignment == 0);
 
 // Where the first map lies.
 size_t MapsBegin(const DeviceKernel& kernel) {

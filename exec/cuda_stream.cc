@@ -77,8 +77,9 @@ Failure CudaStream::MakeMeeting() {
   void* data = Allocate(kMeetingBytes);
   if (data == nullptr) return CudaFailure(driver_, cuda::kOutOfMemory, "cuMemAlloc", purpose);
   meeting_ = data;
-  return CudaFailure(driver_, driver_.MemcpyHtoDAsync(AddressOf(data), kZeros, kMeetingBytes, stream_),
-                     "cuMemcpyHtoDAsync", purpose);
+  const auto copied = driver_.MemcpyHtoDAsync(AddressOf(data), kZeros, kMeetingBytes, stream_);
+  if (copied != cuda::kSuccess) return CudaFailure(driver_, copied, "cuMemcpyHtoDAsync", purpose);
+  return CudaFailure(driver_, driver_.StreamSynchronize(stream_), "cuStreamSynchronize", purpose);
 }
 
 CudaStream::~CudaStream() {

@@ -96,14 +96,14 @@ TEST(CudaTraffic, Norm) {
   EXPECT_EQ(Traffic(kNorm, 2, 16384),
             "256 threads per part of a row, lanes 4: read 3.003, written 1.000\n"
             "256 threads per row, lanes 4: read 3.000, written 1.000\n"
-            "256 threads per row, lanes 4: read 3.000, written 1.000\n");
+            "512 threads per row, lanes 4: read 3.000, written 1.000\n");
 }
 
 TEST(CudaTraffic, SumsOfRows) {
   EXPECT_EQ(Traffic(kSum, 2, 16384),
             "256 threads per part of a row, lanes 4: read 1.000, written 0.000\n"
             "256 threads per row, lanes 4: read 1.000, written 0.000\n"
-            "256 threads per row, lanes 4: read 1.000, written 0.000\n");
+            "512 threads per row, lanes 4: read 1.000, written 0.000\n");
 }
 
 TEST(CudaTraffic, SumsOfColumns) {

@@ -375,6 +375,7 @@ TEST_F(EmitDeviceHostTest, TheVersionSaysWhichKernelAndWhatGrid) {
 TEST_F(EmitDeviceHostTest, ScratchIsThatOfAllBlocks) {
   plan_.buffers.push_back({BufferKind::kRow, DType::kF32, {}});
   slots_ = 5;
+  kernel_.versions[1].together = false;
   BuildForDevice();
   ASSERT_EQ(Run({5, 10}), 0);
   // A block of 200 bytes in cache lines, then 50 slices of 100 bytes, likewise.
@@ -384,10 +385,20 @@ TEST_F(EmitDeviceHostTest, ScratchIsThatOfAllBlocks) {
   slots_ = 3;
 }
 
+TEST_F(EmitDeviceHostTest, BlocksThatMeetShareTheirScratch) {
+  plan_.buffers.push_back({BufferKind::kRow, DType::kF32, {}});
+  slots_ = 5;
+  BuildForDevice();
+  ASSERT_EQ(Run({5, 10}), 0);
+  EXPECT_EQ(runtime_->context.workspace_bytes, 256u + 128);
+  slots_ = 3;
+}
+
 TEST_F(EmitDeviceHostTest, PersistentVersionsHaveTheBlocksThatRunAtTheSameTime) {
   plan_.buffers.push_back({BufferKind::kRow, DType::kF32, {}});
   slots_ = 5;
   kernel_.versions[1].resident_blocks = 3;
+  kernel_.versions[1].together = false;
   BuildForDevice();
   runtime_->context.workers = 4;
   ASSERT_EQ(Run({5, 10}), 0);

@@ -29,8 +29,8 @@
 namespace tailor {
 namespace {
 
-constexpr uint64_t kFixedGraphs = 80;
-constexpr uint64_t kRotatingGraphs = 80;
+constexpr uint64_t kFixedGraphs = 50;
+constexpr uint64_t kRotatingGraphs = 50;
 constexpr uint64_t kDonatedGraphs = 60;
 constexpr uint64_t kAttentionGraphs = 20;
 constexpr uint64_t kAllGraphs = 2000;

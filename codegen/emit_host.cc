@@ -342,9 +342,9 @@ absl::StatusOr<HostEmission> EmitHostPrograms(const std::vector<HostProgram>& pr
   }
   const int64_t fault_word = units.empty() ? -1 : units[0].memo.fault;
   // Every call is steered by what a kernel computed.
-  const bool reads_back = place == KernelPlace::kDevice &&
-                          std::any_of(programs.begin(), programs.end(),
-                                      [](const HostProgram& program) { return !program.calls.empty(); });
+  const bool reads_back =
+      place == KernelPlace::kDevice &&
+      std::any_of(programs.begin(), programs.end(), [](const HostProgram& program) { return !program.calls.empty(); });
   return HostEmission{static_cast<uint64_t>(memo_slots), GrownBlocks(programs), fault_word, reads_back};
 }
 

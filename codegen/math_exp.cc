@@ -159,8 +159,9 @@ Value* Exp(const LaneMath& m, Value* x) {
 
 Value* Tanh(const LaneMath& m, Value* x) { return m.is_double() ? TanhF64(m, x) : TanhF32(m, x); }
 
-// With e = exp(-|x|), which cannot overflow and is not tabulated, for its error counts twice: 1 / (1 + e) for x >= 0, e / (1 + e) below. What the rounding
-// of 1 + e lost is put back: q / (1 + lost / d) is about q - q lost / d, with 1 / d being q or 1 - q.
+// With e = exp(-|x|), which cannot overflow and is not tabulated, for its error counts twice: 1 / (1 + e) for x >= 0, e
+// / (1 + e) below. What the rounding of 1 + e lost is put back: q / (1 + lost / d) is about q - q lost / d, with 1 / d
+// being q or 1 - q.
 Value* Sigmoid(const LaneMath& m, Value* x) {
   auto& b = m.builder();
   Value* power = b.CreateFNeg(m.Abs(x, "sigmoid.magnitude"), "sigmoid.negative");

@@ -64,7 +64,7 @@ struct ProgramConstant {
 
 // One kernel launch of the host program, for traces, plans and `inspect`. Index = step id in RtApi::trace.
 struct ProgramLaunch {
-  std::string kernel;                 // "k3_softmax": KernelPlan name
+  std::string kernel;  // "k3_softmax": KernelPlan name
   // Texts of the guards, "divides(d0, 16)", "always", in order of trial; with "at ... clocks a block" the cheapest is
   // taken.
   std::vector<std::string> versions;

@@ -112,8 +112,8 @@ Failure Executable::Plan(InputList inputs, OutputList outputs, uint64_t threads,
   state.context.struct_size = sizeof(RtContext);
   state.context.constants = constants();
   state.context.costs = &variant_->costs;
-  state.context.workers = device_ != nullptr ? device_->workers()
-                                             : static_cast<int64_t>(std::clamp<uint64_t>(threads, 1, kMaxThreads));
+  state.context.workers =
+      device_ != nullptr ? device_->workers() : static_cast<int64_t>(std::clamp<uint64_t>(threads, 1, kMaxThreads));
   PlanResult result{sizeof(PlanResult), 0, versions};
   if (plan()(&HostRtApi(), &state.context, arguments.in(), arguments.out(), &result) != 0) {
     return DescribeFault(program_, state.fault);

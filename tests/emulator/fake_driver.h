@@ -72,7 +72,8 @@ tailor::fake_cuda::Counts tailor_fake_cuda_counts();
 const char* tailor_fake_cuda_complaints();
 // Another stream's work on the device is over: what a kernel broke is whole again.
 void tailor_fake_cuda_reset();
-// As if a kernel had broken the device: what is pending never runs, and every later call answers CUDA_ERROR_LAUNCH_FAILED.
+// As if a kernel had broken the device: what is pending never runs, and every later call answers
+// CUDA_ERROR_LAUNCH_FAILED.
 void tailor_fake_cuda_break();
 // Copies between device memory and the host's, for tests, without a stream. 0 for what is no device memory.
 int tailor_fake_cuda_peek(void* to, const void* device, uint64_t bytes);

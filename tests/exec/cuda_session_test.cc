@@ -342,7 +342,9 @@ TEST_F(CudaSessionTest, WhatIsWrittenApartIsCopiedToTheDonatedInput) {
     const std::vector<float> want = Products(b), totals = b.Totals();
     b.outputs[0] = TensorOf(nullptr, 0, DType::kF32, {});
     ASSERT_EQ(Run(&b), "OK");
-    if (rows > 0) EXPECT_EQ(b.outputs[0].data, b.x.data());
+    if (rows > 0) {
+      EXPECT_EQ(b.outputs[0].data, b.x.data());
+    }
     EXPECT_EQ(b.x, want);
     EXPECT_EQ(b.total, totals);
   }

@@ -51,6 +51,9 @@ std::string Measure(const std::string& name) {
     out["peer"] = measured.peer;
   } catch (const NotMeasured& why) {
     out["reason"] = why.what();
+  } catch (const WrongResult& why) {
+    out["reason"] = why.what();
+    out["wrong"] = true;
   }
   return out.dump();
 }

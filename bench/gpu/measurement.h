@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -22,15 +23,21 @@ struct Measured {
   std::string peer;                       // with its version, or ""
 };
 
-// Each throws NotMeasured where it cannot be measured.
+// What was measured computed something else.
+class WrongResult : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Each throws NotMeasured where it cannot be measured, and WrongResult.
 Measured MeasureCopy(const Gpu& gpu, const MeasuredCase& asked);      // copy/BYTES
 Measured MeasureProduct(const Gpu& gpu, const MeasuredCase& asked);   // dot_bf16/MxKxN/{n,t}{n,t}
 Measured MeasureRows(const Gpu& gpu, const MeasuredCase& asked);      // softmax, layer_norm or reduce_sum/RxC
 Measured MeasureEncoder(const Gpu& gpu, const MeasuredCase& asked);   // bert_large or bert_tiny/BxS
 Measured MeasureLaunches(const Gpu& gpu, const MeasuredCase& asked);  // launch/COUNT
 
-// The figures of `name` as JSON, {"name", "figures": {...}, "peer"}, or {"name", "reason"} where it could not be
-// measured.
+// The figures of `name` as JSON, {"name", "figures": {...}, "peer"}; {"name", "reason"} where it could not be measured,
+// with "wrong": true where its results were.
 std::string Measure(const std::string& name);
 
 }  // namespace tailor

@@ -59,7 +59,7 @@ void RequireAgreement(const GpuMemory& own, const GpuMemory& theirs) {
     if (std::isnan(value(mine[i])) != std::isnan(value(other[i]))) apart = INFINITY;
   }
   if (apart > kTolerance * largest) {
-    throw NotMeasured("results differ from cuBLASLt's by " + std::to_string(apart / largest) + " of the largest");
+    throw WrongResult("results differ from cuBLASLt's by " + std::to_string(apart / largest) + " of the largest");
   }
 }
 

@@ -1,6 +1,10 @@
 // Kernels that memory limits: rows of f32, and the copy that they are held against.
 #include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "bench/gpu/gpu_graph.h"
 #include "bench/gpu/measurement.h"
@@ -31,6 +35,43 @@ GraphPtr RowGraph(const MeasuredCase& asked) {
   }
   Output(g, y);
   return graph;
+}
+
+// What row `x` becomes, one element where it is reduced.
+std::vector<double> RowInDouble(const MeasuredCase& asked, std::span<const float> x) {
+  std::vector<double> y(x.begin(), x.end());
+  const double sum = std::accumulate(y.begin(), y.end(), 0.0), mean = sum / static_cast<double>(y.size());
+  if (asked.kind == "reduce_sum") return {sum};
+  if (asked.kind == "softmax") {
+    const double greatest = *std::max_element(y.begin(), y.end());
+    double all = 0;
+    for (double& value : y) all += value = std::exp(value - greatest);
+    for (double& value : y) value /= all;
+    return y;
+  }
+  double squares = 0;
+  for (double& value : y) value -= mean, squares += value * value;
+  const double deviation = std::sqrt(squares / static_cast<double>(y.size()) + kEpsilon);
+  const std::vector<float> scale = SomeNumbers(static_cast<int64_t>(y.size()), 1);  // and bias: what Constant gives
+  for (size_t i = 0; i < y.size(); ++i) y[i] = y[i] / deviation * scale[i] + scale[i];
+  return y;
+}
+
+// Of rows of the beginning, the middle and the end.
+void RequireRows(const MeasuredCase& asked, const std::vector<float>& x, const GpuMemory& out) {
+  constexpr double kTolerance = 1e-4;
+  std::vector<float> results(out.bytes() / sizeof(float));
+  out.Read(results.data());
+  const size_t rows = asked.extents[0], columns = asked.extents[1], each = results.size() / rows;
+  for (size_t row : {size_t{0}, rows / 2, rows - 1}) {
+    const std::vector<double> expected = RowInDouble(asked, {&x[row * columns], columns});
+    for (size_t i = 0; i < each; ++i) {
+      const double apart = std::fabs(results[row * each + i] - expected[i]);
+      if (apart <= kTolerance * std::max(1.0, std::fabs(expected[i]))) continue;
+      throw WrongResult("row " + std::to_string(row) + " has " + std::to_string(results[row * each + i]) + " for " +
+                        std::to_string(expected[i]) + " at " + std::to_string(i));
+    }
+  }
 }
 
 // Bytes a second that a copy reads and writes.
@@ -66,6 +107,7 @@ Measured MeasureRows(const Gpu& gpu, const MeasuredCase& asked) {
     bound.push_back(BoundOn(gpu, executable.get(), {OnGpu(in.back(), TAILOR_F32, {rows, columns})},
                             {OnGpu(out.back(), TAILOR_F32, reduces ? std::vector{rows} : std::vector{rows, columns})}));
   }
+  RequireRows(asked, numbers, out[0]);
   const size_t copied = gpu.emulated() ? kEmulatedCopy : kBeyondCache;
   const GpuMemory from(gpu, copied), to(gpu, copied);
   size_t turn = 0;

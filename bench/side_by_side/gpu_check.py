@@ -34,7 +34,7 @@ def parsed(arguments):
     parser.add_argument("--regressions", type=pathlib.Path, required=True, help="graphs that failed once")
     parser.add_argument("--torch-python", default=sys.executable, help="a Python that may have PyTorch")
     parser.add_argument("--only", action="append", choices=[row.name for row in ROWS], help="measure this row alone")
-    parser.add_argument("--full", action="store_true", help="whole lists, 2,000 random graphs")
+    parser.add_argument("--full", action="store_true", help="whole lists, 3,000 random graphs")
     parser.add_argument("--slice", default="0/1", help="I/N: every N-th ONNX case from the I-th on")
     parser.add_argument("--suites", action="append", help="of gpu-1 only the tests that this names")
     parser.add_argument("--json", type=pathlib.Path, help="write the figures to this file")

@@ -60,9 +60,10 @@ class GpuProgram:
             done = subprocess.run([self._program, "device"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                   universal_newlines=True, env=self._environment, check=False)
             said = [line for line in done.stdout.splitlines() if line.startswith("{")]
-            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-            self._device = json.loads(said[-1]) if said else {
-                "absence": f"tailor-gpu device ended with status {done.returncode}: {last}"}
+            if not said:
+                last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+                raise RuntimeError(f"tailor-gpu device ended with status {done.returncode}: {last}")
+            self._device = json.loads(said[-1])
         return self._device
 
     def require_device(self):
@@ -71,9 +72,12 @@ class GpuProgram:
         return self.device()
 
     def measure_each(self, names):
-        """({name: figures}, whose "peer" is a name; {name: why it could not be measured})"""
+        """({name: figures}, whose "peer" is a name; {name: why it could not be measured}). Wrong results are an error."""
         self.require_device()
         answers = ask([self._program, "measure"], names, self._environment)
+        for name, answer in answers.items():
+            if answer.get("wrong"):
+                raise ValueError(f"{name}: {answer['reason']}")
         return ({name: {**answer["figures"], "peer": answer["peer"]} for name, answer in answers.items()
                  if "reason" not in answer},
                 {name: answer["reason"] for name, answer in answers.items() if "reason" in answer})

@@ -2,6 +2,7 @@
 import contextlib
 import io
 import json
+import math
 import pathlib
 import stat
 import sys
@@ -9,24 +10,29 @@ import tempfile
 import unittest
 
 from side_by_side import gpu_check, gpu_program
-from side_by_side.gpu_rows import ROWS, products
+from side_by_side.gpu_rows import ROWS, encoder, products
 
 # Answers as tailor-gpu does, twice as fast as its peer.
 STUB = """#!{python}
 import json, sys
 verb, *names = sys.argv[1:]
-if verb == "device":
+if verb == "device" and {device} != "nothing":
     print(json.dumps({device}))
+elif verb == "device":
+    sys.exit("no library")
 elif verb == "measure":
     for name in names:
         if "8192x8192" in name and {broken}:
             sys.exit("out of memory")
+        if {wrong}:
+            print(json.dumps({{"name": name, "reason": "row 0 has 2 for 1", "wrong": True}}))
+            continue
         kind = name.split("/")[0]
         figures = {{"seconds": 1e-3, "share_of_copy": 0.95, "flops_per_second": 5e14, "peer_seconds": 2e-3,
                    "launches": 9, "above_driver": 4e-7, "driver_seconds": 2e-6, "y0": 1, "y1": 0, "y2": 0, "y3": 0}}
         print(json.dumps({{"name": name, "figures": figures, "peer": "cuBLASLt 13.0.0" if kind == "dot_bf16" else ""}}))
 elif verb == "test":
-    print("[==========] 4 tests ran.\\n[  PASSED  ] 3 tests.\\n[  SKIPPED ] 1 test, listed below:")
+    print("[==========] 4 tests ran.\\n[  PASSED  ] {passed} tests.\\n[  SKIPPED ] 1 test, listed below:")
 else:
     print("failed test_add: element 0 is 1, not 2\\n7 passed, {failed} failed")
 """
@@ -40,10 +46,11 @@ class GpuRowsTest(unittest.TestCase):
         self.addCleanup(holder.cleanup)
         self.folder = pathlib.Path(holder.name)
 
-    def check(self, device, *arguments, broken=False, failed=0):
+    def check(self, device, *arguments, broken=False, failed=0, wrong=False, passed=3):
         """(status, outcomes by name, what is printed) of gpu-check with a stub that is such a device."""
         program = self.folder / "tailor-gpu"
-        program.write_text(STUB.format(python=sys.executable, device=repr(device), broken=broken, failed=failed))
+        program.write_text(STUB.format(python=sys.executable, device=repr(device), broken=broken, failed=failed,
+                                       wrong=wrong, passed=passed))
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
         out, file = io.StringIO(), self.folder / "out.json"
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
@@ -96,6 +103,27 @@ class GpuRowsTest(unittest.TestCase):
         status, out, _ = self.check(GPU, "--only", "gpu-2", "--log", str(log), failed=1)
         self.assertEqual((status, out["metrics"][0]["met"]), (1, False))
         self.assertIn("failed test_add", log.read_text())
+
+    def test_a_suite_of_which_nothing_ran_fails_the_check(self):
+        status, out, _ = self.check(GPU, "--only", "gpu-1", passed=0)
+        self.assertEqual((status, out["metrics"][0]["met"]), (1, False))
+
+    def test_wrong_results_fail_the_check(self):
+        for row in ("gpu-4", "gpu-6", "gpu-8"):
+            status, out, _ = self.check(GPU, "--only", row, wrong=True)
+            self.assertEqual(status, 1)
+            self.assertIn("row 0 has 2 for 1", out["metrics"][0]["reason"])
+
+    def test_a_program_that_tells_no_device_is_no_machine_without_one(self):
+        with self.assertRaisesRegex(RuntimeError, "tailor-gpu device ended with status"):
+            self.check("nothing", "--only", "gpu-4")
+
+    def test_embeddings_are_compared_by_their_direction(self):
+        own = {"a": {f"y{i}": y for i, y in enumerate((0.03, -0.01, 0.02))}}
+        encoder.require_agreement(own, {"a": {name: 1.01 * y + 0.001 for name, y in own["a"].items()}})
+        for others in ((0, 0, 0), (0.02, 0.03, -0.01), (math.nan, -0.01, 0.02), (0.03, -0.01)):
+            with self.assertRaisesRegex(ValueError, "results differ"):
+                encoder.require_agreement(own, {"a": {f"y{i}": y for i, y in enumerate(others)}})
 
     def test_what_a_program_does_not_come_to_is_not_measured(self):
         status, out, _ = self.check(GPU, "--only", "gpu-4", broken=True)

@@ -51,6 +51,11 @@ void RunCases(const std::vector<NodeCase>& cases, const TestDevice& device,
     if (pipe(ends) != 0) return report(next, "no pipe to a child process");
     fflush(nullptr);
     const pid_t child = fork();
+    if (child < 0) {
+      close(ends[0]);
+      close(ends[1]);
+      return report(next, "no child process");
+    }
     if (child == 0) {
       close(ends[0]);
       RunChild(cases, next, device, ends[1]);

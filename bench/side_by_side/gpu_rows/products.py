@@ -29,8 +29,8 @@ def against_peer(what, value, target, ratios, count, peer):
     return Figure(what, ratio, "x", bar, peer, ratio=ratio)
 
 
-def compared(bench, shapes, *targets):
-    """Figures of all `shapes`, (what, value, target) each, and one of each."""
+def compared(bench, shapes, count, *targets):
+    """Figures of all `shapes`, of `count` that there are, (what, value, target) each, and one of each."""
     measured, missing = bench.gpu.measure_each([f"dot_bf16/{shape}" for shape in shapes])
     parts, ratios, peer = [], [], None
     for shape in shapes:
@@ -46,13 +46,15 @@ def compared(bench, shapes, *targets):
             part.peer_value = part.value / part.ratio
             ratios.append(part.ratio)
         parts.append(part)
-    return [*(against_peer(*target, ratios, len(shapes), peer) for target in targets), *parts]
+    return [*(against_peer(*target, ratios, count, peer) for target in targets), *parts]
 
 
 def large(bench):
-    return compared(bench, EMULATED if bench.emulated else LARGE, ("large products, the worst", min, 0.85))
+    shapes = EMULATED if bench.emulated else LARGE
+    return compared(bench, shapes, len(shapes), ("large products, the worst", min, 0.85))
 
 
 def deepbench(bench):
-    return compared(bench, EMULATED if bench.emulated else bench.pick(deepbench_shapes(), QUICK),
+    shapes = deepbench_shapes()
+    return compared(bench, EMULATED if bench.emulated else bench.pick(shapes, QUICK), len(shapes),
                     ("DeepBench, the geometric mean", geomean, 1.0), ("DeepBench, the worst", min, 0.7))

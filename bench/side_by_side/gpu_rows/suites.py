@@ -1,7 +1,7 @@
 """Suites: how many of their cases pass on the device."""
 import re
 
-from ..figures import AtMost, Figure
+from ..figures import AtLeast, AtMost, Figure
 from ..gpu_program import count_tests
 
 # A process for each: one that has used a GPU leaves none to the children of its later tests.
@@ -14,7 +14,7 @@ def figures(bench, passed, failed, skipped, output):
     """`output`: what was printed, kept where something failed."""
     if failed:
         bench.keep(output)
-    return [Figure("passed", passed, "cases"), Figure("failed", failed, "cases", AtMost(0)),
+    return [Figure("passed", passed, "cases", AtLeast(1)), Figure("failed", failed, "cases", AtMost(0)),
             Figure("skipped", skipped, "cases")]
 
 

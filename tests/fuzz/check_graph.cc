@@ -6,15 +6,14 @@
 #include <cmath>
 #include <cstdlib>
 #include <exception>
-#include <optional>
 #include <random>
-#include <set>
 #include <sstream>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tests/support/may_refuse.h"
 #include "tests/support/random_graph_inputs.h"
 #include "tests/support/reference_evaluator.h"
 #include "tests/support/reference_shapes.h"
@@ -55,15 +54,6 @@ std::string NumberText(long double value) {
   return out.str();
 }
 
-void AddRegions(const Graph& graph, std::set<const Graph*>* regions) {
-  for (const Node& node : graph.nodes()) {
-    for (const Region& region : node.regions) {
-      regions->insert(region.graph.get());
-      AddRegions(*region.graph, regions);
-    }
-  }
-}
-
 class Check {
  public:
   Check(const Graph& graph, const TestDevice& device, uint64_t seed)
@@ -77,7 +67,7 @@ class Check {
     }
     auto program = device_.Compile(graph_);
     if (!program.ok()) {
-      if (!MayRefuse(program.status(), shapes)) Fail("compile", program.status());
+      if (!MayRefuse(graph_, program.status(), shapes, seed_)) Fail("compile", program.status());
       return std::move(result_);
     }
     program_ = *std::move(program);
@@ -99,21 +89,6 @@ class Check {
   bool IsSpecial(int which) const { return (seed_ + which) % 5 == 0; }
   std::vector<Array> Inputs(const std::vector<int64_t>& symbols, int which) const {
     return DrawInputs(graph_, symbols, seed_ + which, IsSpecial(which));
-  }
-
-  // Where no shapes agree, the compiler may know as much; so too of the shapes in a region that no run enters.
-  bool MayRefuse(const absl::Status& status, const std::vector<std::vector<int64_t>>& shapes) const {
-    if (!absl::IsInvalidArgument(status)) return false;
-    bool agree = false;
-    std::set<const Graph*> idle;
-    AddRegions(graph_, &idle);
-    for (size_t i = 0; i < shapes.size(); ++i) {
-      const auto run = reference::Evaluate(graph_, shapes[i], Inputs(shapes[i], static_cast<int>(i)));
-      agree = agree || run.ok();
-      for (size_t r = 0; run.ok() && r < run->entered.size(); ++r) idle.erase(run->entered[r]);
-    }
-    const bool of_region = absl::StartsWith(status.message(), "while %") || absl::StartsWith(status.message(), "if %");
-    return !agree || (of_region && !idle.empty());
   }
 
   void RunAt(const std::vector<int64_t>& symbols, int which) {

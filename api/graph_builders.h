@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "api/compiler_status.h"
-#include "api/graph_handle.h"
+#include "api/graph_addition.h"
 #include "graph/status_macros.h"
 
 namespace tailor {
@@ -29,8 +28,7 @@ struct OutParameter {
 template <typename Build>
 tailor_status* BuildSeveral(const char* function, tailor_graph* graph, std::initializer_list<OutParameter> outs,
                             Build build) {
-  return AtBoundary([&]() -> absl::Status {
-    TAILOR_RETURN_IF_ERROR(CheckGraph(function, graph));
+  return AddToGraph(function, graph, [&]() -> absl::Status {
     for (const OutParameter& out : outs) TAILOR_RETURN_IF_ERROR(CheckPresent(function, out.name, out.out));
     TAILOR_ASSIGN_OR_RETURN(const std::vector<Value> values, build());
     assert(values.size() == outs.size());

@@ -1,8 +1,7 @@
 // Glue of tailor/compiler.h: symbols and arithmetic on dims.
 #include "absl/strings/str_cat.h"
 #include "api/compiler_arguments.h"
-#include "api/compiler_status.h"
-#include "api/graph_handle.h"
+#include "api/graph_addition.h"
 #include "graph/status_macros.h"
 
 namespace tailor {
@@ -50,8 +49,7 @@ using tailor::DimExpr;
 
 tailor_status* tailor_graph_symbol(tailor_graph* graph, const char* name, size_t name_size,
                                    const tailor_symbol_options* options, tailor_dim* out) {
-  return AtBoundary([&]() -> absl::Status {
-    TAILOR_RETURN_IF_ERROR(tailor::CheckGraph("tailor_graph_symbol", graph));
+  return tailor::AddToGraph("tailor_graph_symbol", graph, [&]() -> absl::Status {
     TAILOR_RETURN_IF_ERROR(tailor::CheckPresent("tailor_graph_symbol", "out", out));
     TAILOR_ASSIGN_OR_RETURN(tailor::SymbolInfo info, tailor::ReadSymbol(name, name_size, options));
     TAILOR_ASSIGN_OR_RETURN(tailor::SymbolId symbol, graph->graph.AddSymbol(std::move(info)));

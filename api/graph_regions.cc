@@ -1,11 +1,11 @@
 // Glue of tailor/compiler.h: loops and branches, whose regions are graphs of their own.
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "api/compiler_status.h"
-#include "api/graph_handle.h"
+#include "api/graph_addition.h"
 #include "graph/status_macros.h"
 
 namespace tailor {
@@ -54,7 +54,9 @@ absl::Status Append(tailor_graph* graph, const RegionOp& op, std::vector<Value> 
     attributes.emplace("shapes", std::move(shapes));
   }
   TAILOR_ASSIGN_OR_RETURN(NodeId node, graph->graph.Append(op.op, values, std::move(attributes), std::move(regions)));
-  for (size_t i = 0; i < result_count; ++i) results[i] = NewValue(*graph, {node, static_cast<int32_t>(i)});
+  std::vector<tailor_value> handles;
+  for (size_t i = 0; i < result_count; ++i) handles.push_back(NewValue(*graph, {node, static_cast<int32_t>(i)}));
+  std::copy(handles.begin(), handles.end(), results);
   return absl::OkStatus();
 }
 
@@ -64,9 +66,8 @@ absl::Status Append(tailor_graph* graph, const RegionOp& op, std::vector<Value> 
 tailor_status* tailor_graph_while(tailor_graph* graph, const tailor_value* values, size_t count,
                                   const tailor_graph* condition, const tailor_graph* body, const tailor_dim* shapes,
                                   size_t shape_count, tailor_value* results) {
-  return tailor::AtBoundary([&]() -> absl::Status {
-    constexpr const char* kFunction = "tailor_graph_while";
-    TAILOR_RETURN_IF_ERROR(tailor::CheckGraph(kFunction, graph));
+  constexpr const char* kFunction = "tailor_graph_while";
+  return tailor::AddToGraph(kFunction, graph, [&]() -> absl::Status {
     return tailor::Append(graph, {kFunction, tailor::OpKind::kWhile, condition, body, shapes, shape_count}, {}, values,
                           count, results, count);
   });
@@ -76,9 +77,8 @@ tailor_status* tailor_graph_if(tailor_graph* graph, tailor_value condition, cons
                                const tailor_graph* then_branch, const tailor_graph* else_branch,
                                const tailor_dim* shapes, size_t shape_count, tailor_value* results,
                                size_t result_count) {
-  return tailor::AtBoundary([&]() -> absl::Status {
-    constexpr const char* kFunction = "tailor_graph_if";
-    TAILOR_RETURN_IF_ERROR(tailor::CheckGraph(kFunction, graph));
+  constexpr const char* kFunction = "tailor_graph_if";
+  return tailor::AddToGraph(kFunction, graph, [&]() -> absl::Status {
     TAILOR_ASSIGN_OR_RETURN(tailor::Value found, tailor::FindValue(*graph, kFunction, "condition", condition));
     return tailor::Append(graph, {kFunction, tailor::OpKind::kIf, then_branch, else_branch, shapes, shape_count},
                           {found}, values, count, results, result_count);

@@ -3,8 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/compiler_arguments.h"
-#include "api/compiler_status.h"
-#include "api/graph_handle.h"
+#include "api/graph_addition.h"
 #include "graph/builders.h"
 #include "graph/status_macros.h"
 
@@ -73,9 +72,8 @@ void tailor_graph_release(tailor_graph* graph) {
 
 tailor_status* tailor_graph_input(tailor_graph* graph, const char* name, size_t name_size, int32_t dtype,
                                   const tailor_dim* dims, size_t rank, tailor_value* out) {
-  return AtBoundary([&]() -> absl::Status {
-    constexpr const char* kFunction = "tailor_graph_input";
-    TAILOR_RETURN_IF_ERROR(CheckGraph(kFunction, graph));
+  constexpr const char* kFunction = "tailor_graph_input";
+  return tailor::AddToGraph(kFunction, graph, [&]() -> absl::Status {
     TAILOR_RETURN_IF_ERROR(CheckPresent(kFunction, "out", out));
     TAILOR_ASSIGN_OR_RETURN(std::string text, tailor::ReadString(kFunction, "name", name, name_size));
     TAILOR_ASSIGN_OR_RETURN(tailor::DType type, tailor::ReadDType(kFunction, "dtype", dtype));
@@ -103,30 +101,30 @@ size_t tailor_graph_output_count(const tailor_graph* graph) {
 tailor_status* tailor_graph_constant(tailor_graph* graph, const char* name, size_t name_size, int32_t dtype,
                                      const int64_t* dims, size_t rank, const void* data, size_t size,
                                      void (*released)(void* user), void* user, tailor_value* out) {
-  return AtBoundary([&]() -> absl::Status {
-    constexpr const char* kFunction = "tailor_graph_constant";
+  constexpr const char* kFunction = "tailor_graph_constant";
+  return AtBoundary([&]() -> tailor_status* {
     tailor::ConstantData bytes{nullptr, data, size, {}};
     if (released != nullptr) bytes.owner = tailor::Borrow(data, released, user);
-    TAILOR_RETURN_IF_ERROR(CheckGraph(kFunction, graph));
-    TAILOR_RETURN_IF_ERROR(CheckPresent(kFunction, "out", out));
-    TAILOR_ASSIGN_OR_RETURN(std::string text, tailor::ReadString(kFunction, "name", name, name_size));
-    TAILOR_ASSIGN_OR_RETURN(tailor::DType type, tailor::ReadDType(kFunction, "dtype", dtype));
-    TAILOR_ASSIGN_OR_RETURN(tailor::Shape shape, tailor::ConstantShape(kFunction, dims, rank));
-    TAILOR_RETURN_IF_ERROR(tailor::CheckBytes(kFunction, type, data, size));
-    if (released == nullptr && tailor::SizeFits(type, dims, rank, size)) {  // AddConstant refuses other sizes
-      bytes.owner = tailor::CopyBytes(data, size);
-      bytes.data = bytes.owner.get();
-    }
-    TAILOR_ASSIGN_OR_RETURN(Value value, graph->graph.AddConstant(text, type, std::move(shape), std::move(bytes)));
-    *out = tailor::NewValue(*graph, value);
-    return absl::OkStatus();
+    return tailor::AddToGraph(kFunction, graph, [&]() -> absl::Status {
+      TAILOR_RETURN_IF_ERROR(CheckPresent(kFunction, "out", out));
+      TAILOR_ASSIGN_OR_RETURN(std::string text, tailor::ReadString(kFunction, "name", name, name_size));
+      TAILOR_ASSIGN_OR_RETURN(tailor::DType type, tailor::ReadDType(kFunction, "dtype", dtype));
+      TAILOR_ASSIGN_OR_RETURN(tailor::Shape shape, tailor::ConstantShape(kFunction, dims, rank));
+      TAILOR_RETURN_IF_ERROR(tailor::CheckBytes(kFunction, type, data, size));
+      if (released == nullptr && tailor::SizeFits(type, dims, rank, size)) {  // AddConstant refuses other sizes
+        bytes.owner = tailor::CopyBytes(data, size);
+        bytes.data = bytes.owner.get();
+      }
+      TAILOR_ASSIGN_OR_RETURN(Value value, graph->graph.AddConstant(text, type, std::move(shape), std::move(bytes)));
+      *out = tailor::NewValue(*graph, value);
+      return absl::OkStatus();
+    });
   });
 }
 
 tailor_status* tailor_graph_scalar(tailor_graph* graph, int32_t dtype, double value, tailor_value* out) {
-  return AtBoundary([&]() -> absl::Status {
-    constexpr const char* kFunction = "tailor_graph_scalar";
-    TAILOR_RETURN_IF_ERROR(CheckGraph(kFunction, graph));
+  constexpr const char* kFunction = "tailor_graph_scalar";
+  return tailor::AddToGraph(kFunction, graph, [&]() -> absl::Status {
     TAILOR_RETURN_IF_ERROR(CheckPresent(kFunction, "out", out));
     TAILOR_ASSIGN_OR_RETURN(tailor::DType type, tailor::ReadDType(kFunction, "dtype", dtype));
     TAILOR_ASSIGN_OR_RETURN(Value scalar, tailor::ScalarConstant(graph->graph, type, value));

@@ -1,7 +1,7 @@
 #include "api/op_arguments.h"
 
 #include "absl/strings/str_cat.h"
-#include "api/compiler_status.h"
+#include "api/graph_addition.h"
 #include "graph/status_macros.h"
 
 namespace tailor {
@@ -62,9 +62,8 @@ bool OpArguments::Readable(absl::string_view name, const void* array, size_t cou
 
 tailor_status* AppendOp(tailor_graph* graph, OpKind op, tailor_value* out,
                         absl::FunctionRef<void(OpArguments&)> collect) {
-  return AtBoundary([&]() -> absl::Status {
-    const char* name = InfoOf(op).text.data();
-    TAILOR_RETURN_IF_ERROR(CheckGraph(name, graph));
+  const char* name = InfoOf(op).text.data();
+  return AddToGraph(name, graph, [&]() -> absl::Status {
     TAILOR_RETURN_IF_ERROR(CheckPresent(name, "out", out));
     OpArguments arguments(*graph, name);
     collect(arguments);

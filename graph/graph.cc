@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <iterator>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "graph/region_rules.h"
@@ -188,9 +190,26 @@ absl::StatusOr<SymbolId> Graph::AddSymbol(SymbolInfo info) {
     }
   }
   SymbolId id = static_cast<SymbolId>(symbols_.size());
-  symbol_ids_[info.name] = id;
   symbols_.push_back(std::move(info));
+  absl::Cleanup undo = [this] { symbols_.pop_back(); };
+  symbol_ids_.emplace(symbols_.back().name, id);
+  std::move(undo).Cancel();
   return id;
+}
+
+void Graph::RevertTo(const Mark& mark) noexcept {
+  const auto first = static_cast<NodeId>(mark.nodes);
+  for (auto it = named_nodes_.begin(); it != named_nodes_.end();) {
+    it->second.erase(it->second.lower_bound(first), it->second.end());
+    it = it->second.empty() ? named_nodes_.erase(it) : std::next(it);
+  }
+  for (size_t i = mark.symbols; i < symbols_.size(); ++i) symbol_ids_.erase(symbols_[i].name);
+  constants_.erase(constants_.lower_bound(first), constants_.end());
+  nodes_.erase(nodes_.begin() + first, nodes_.end());
+  symbols_.erase(symbols_.begin() + static_cast<ptrdiff_t>(mark.symbols), symbols_.end());
+  inputs_.erase(inputs_.begin() + static_cast<ptrdiff_t>(mark.inputs), inputs_.end());
+  outputs_.erase(outputs_.begin() + static_cast<ptrdiff_t>(mark.outputs), outputs_.end());
+  assumed_equal_.erase(assumed_equal_.begin() + static_cast<ptrdiff_t>(mark.assumed_equal), assumed_equal_.end());
 }
 
 std::optional<SymbolId> Graph::FindSymbol(absl::string_view name) const {

@@ -120,6 +120,14 @@ class Graph {
   // Names a node for messages and text. Inputs keep theirs.
   void SetNodeName(NodeId node, absl::string_view name);
 
+  // How much has been added. RevertTo takes away all that was added since; values of it are then no values of the
+  // graph.
+  struct Mark {
+    size_t nodes, symbols, inputs, outputs, assumed_equal;
+  };
+  Mark mark() const { return {nodes_.size(), symbols_.size(), inputs_.size(), outputs_.size(), assumed_equal_.size()}; }
+  void RevertTo(const Mark& mark) noexcept;
+
   const std::string& name() const { return name_; }
   absl::Span<const Node> nodes() const { return nodes_; }
   const Node& node(NodeId id) const { return nodes_[id]; }

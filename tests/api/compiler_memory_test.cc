@@ -36,6 +36,7 @@ class CompilerMemory : public CompilerTest {
   // Makes `call` fail at its first, second... allocation, until it succeeds.
   void FailAtEveryAllocation(const std::function<tailor_status*()>& call, const uint64_t& out) {
     const uint64_t before = out;
+    const std::string text = GraphText();
     for (int64_t n = 0;; ++n) {
       ASSERT_LT(n, 10000) << "never succeeds";
       allowed = n;
@@ -47,6 +48,7 @@ class CompilerMemory : public CompilerTest {
       }
       EXPECT_EQ(tailor_status_code(status), TAILOR_RESOURCE_EXHAUSTED) << tailor_status_message(status);
       EXPECT_EQ(out, before);
+      ASSERT_EQ(GraphText(), text) << "after allocation " << n;
       tailor_status_release(status);
     }
   }
@@ -59,6 +61,13 @@ TEST_F(CompilerMemory, OpsReportIt) {
   FailAtEveryAllocation([&] { return tailor_graph_reduce_sum(graph, x, axes, 1, nullptr, &out); }, out);
   FailAtEveryAllocation([&] { return tailor_graph_reshape(graph, x, &b, 1, &out); }, out);
   FailAtEveryAllocation([&] { return tailor_graph_softmax(graph, x, -1, &out); }, out);
+  FailAtEveryAllocation([&] { return tailor_graph_scalar(graph, TAILOR_F32, 0.25, &out); }, out);
+  FailAtEveryAllocation(
+      [&] {
+        constexpr const char* kName = "an input whose name is long";
+        return tailor_graph_input(graph, kName, SIZE_MAX, TAILOR_F32, &b, 1, &out);
+      },
+      out);
 }
 
 TEST_F(CompilerMemory, BuildersOfLoopsReportIt) {

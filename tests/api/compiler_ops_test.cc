@@ -101,6 +101,26 @@ TEST_F(CompilerOps, BuildersRefuseBadOperands) {
   EXPECT_EQ(y, 0u);
 }
 
+// Products of operands that agree in D == E only are not made: there is no such fact then.
+TEST_F(CompilerOps, WhatFailsInTheMiddleAddsNothing) {
+  const auto symbol = [&](const char* name) {
+    tailor_dim dim = 0;
+    EXPECT_EQ(Text(tailor_graph_symbol(graph, name, SIZE_MAX, nullptr, &dim)), "OK");
+    return dim;
+  };
+  const tailor_dim rows[] = {b, symbol("D")}, keys[] = {symbol("N"), symbol("E")};
+  tailor_value q = 0, k = 0, mask = 0, y = 0;
+  ASSERT_EQ(Text(tailor_graph_input(graph, "q", SIZE_MAX, TAILOR_F32, rows, 2, &q)), "OK");
+  ASSERT_EQ(Text(tailor_graph_input(graph, "k", SIZE_MAX, TAILOR_F32, keys, 2, &k)), "OK");
+  ASSERT_EQ(Text(tailor_graph_input(graph, "mask", SIZE_MAX, TAILOR_I32, nullptr, 0, &mask)), "OK");
+  const std::string before = GraphText();
+  EXPECT_THAT(Text(tailor_graph_attention(graph, q, k, k, mask, 1, &y)), Invalid("mask"));
+  EXPECT_EQ(GraphText(), before);
+  EXPECT_EQ(y, 0u);
+  ASSERT_EQ(Text(tailor_graph_exp(graph, q, &y)), "OK");
+  EXPECT_EQ(TypeText(y), "12 B D");
+}
+
 TEST_F(CompilerOps, SpatialBuildersReadTheirOptions) {
   tailor_dim n = 0, h = 0, low[2] = {}, size[2] = {};
   ASSERT_EQ(Text(tailor_graph_symbol(graph, "N", 1, nullptr, &n)), "OK");

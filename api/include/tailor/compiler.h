@@ -96,7 +96,7 @@ TAILOR_API tailor_status* tailor_graph_facts_text(tailor_graph* graph, const cha
  *
  * Operands have one element type, which is the result's: where nothing else is said f16, bf16 (both accumulate in f32),
  * f32 or f64. A negative axis counts from the end. Errors are those of the primitives: INVALID_ARGUMENT
- * naming op and operand; `*out` is then untouched, though primitives appended before the one at fault stay, unused. */
+ * naming op and operand; `*out` and the graph are then what they were. */
 
 /* e^x / sum(e^x) along `axis`, and its logarithm. */
 TAILOR_API tailor_status* tailor_graph_softmax(tailor_graph* graph, tailor_value x, int64_t axis, tailor_value* out);

@@ -156,13 +156,15 @@ Failure ReadArtifact(const Source& source, const ReadOptions& options, Artifact*
   if (places.images_size != header.images.size || places.constants_size != header.constants_size) {
     return Damaged("metadata: the sections have other sizes than the items in them");
   }
+  // What is signed is what is used: constants that others can still change are not.
+  const bool is_signed = options.public_key != nullptr;
   if (header.constants_size > 0) {
-    Failure f =
-        source.Take(header.constants_offset, header.constants_size, options.copy_constants, &artifact.constants);
+    const bool copy = options.copy_constants || is_signed;
+    Failure f = source.Take(header.constants_offset, header.constants_size, copy, &artifact.constants);
     if (!f.ok()) return f;
   }
   if (Failure f = Attach(header, places, &artifact); !f.ok()) return f;
-  if (options.verify_constants) {
+  if (options.verify_constants || is_signed) {
     if (Failure f = VerifyConstants(header, places, artifact); !f.ok()) return f;
   }
   *out = std::move(artifact);

@@ -17,7 +17,8 @@ namespace tailor {
 struct ReadOptions {
   bool verify_constants = false;
   bool copy_constants = false;
-  const uint8_t* public_key = nullptr;  // 32 bytes Ed25519: require its signature; or null
+  // 32 bytes Ed25519: require its signature, of all that is used: constants are verified and copied; or null.
+  const uint8_t* public_key = nullptr;
 };
 
 // A program and the memory that its spans point into. Immutable once read.

@@ -170,6 +170,19 @@ TEST(Reader, ASignatureCoversTheWholeArtifact) {
     Reseal(header, &changed);
     EXPECT_EQ(Read(changed, {.public_key = public_key}), "9: the artifact is not signed with the required key");
   }
+  bytes[header.constants_offset] ^= std::byte{1};
+  EXPECT_THAT(Read(bytes, {.public_key = public_key}), StartsWith("15: damaged artifact: constant \""));
+}
+
+TEST(Reader, ConstantsThatAreSignedAreOfItsOwn) {
+  uint8_t public_key[32], secret_key[64];
+  crypto_sign_keypair(public_key, secret_key);
+  Bytes bytes = ToVector(ArtifactOf(SampleProgram(), secret_key));
+  Artifact artifact;
+  ASSERT_TRUE(ReadArtifact(MemorySource(bytes), {.public_key = public_key}, &artifact).ok());
+  const std::byte first = artifact.constants.bytes()[0];
+  bytes[HeaderOf(bytes).constants_offset] ^= std::byte{1};
+  EXPECT_EQ(artifact.constants.bytes()[0], first);
 }
 
 TEST(Reader, LayoutsThatLieAreRefused) {

@@ -144,8 +144,8 @@ void SetVersion(DLManagedTensorVersioned* managed) {
 }
 
 template <typename Managed>
-Managed* Give(const tailor_executable* executable, std::unique_ptr<tailor::TakenOutput> output) {
-  auto given = std::make_unique<Given<Managed>>();
+Managed* Give(const tailor_executable* executable, std::unique_ptr<Given<Managed>> given,
+              std::unique_ptr<tailor::TakenOutput> output) {
   tailor_executable_retain(executable);
   given->executable = executable;
   given->output = std::move(output);
@@ -171,10 +171,11 @@ tailor_status* Take(const char* function, tailor_session* session, size_t index,
   if (auto* bad = CheckHandle(function, "session", session, HandleKind::kSession)) return bad;
   if (auto* bad = CheckPointer(function, "out", out)) return bad;
   return tailor::Guarded([&]() -> Failure {
+    auto given = std::make_unique<Given<Managed>>();  // what may fail comes before the output leaves
     std::unique_ptr<tailor::TakenOutput> taken;
     Failure f = session->session->TakeOutput(index, stream, &taken);
     if (!f.ok()) return f.message = function + std::string(": ") + f.message, f;
-    *out = Give<Managed>(session->executable, std::move(taken));
+    *out = Give(session->executable, std::move(given), std::move(taken));
     return {};
   });
 }

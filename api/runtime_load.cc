@@ -29,7 +29,7 @@ Failure Load(const tailor_runtime* runtime, const tailor::Source& source, const 
   const tailor::ReadOptions read = {options.verify_constants != 0, copy_constants, options.public_key};
   if (Failure f = tailor::ReadArtifact(source, read, &executable->artifact); !f.ok()) return f;
   if (options.cost_profile != nullptr) {
-    const std::string_view text(options.cost_profile, options.cost_profile_size);
+    const std::string_view text = tailor::TextOf(options.cost_profile, options.cost_profile_size);
     if (Failure f = tailor::ReplaceCosts(text, &executable->artifact.program); !f.ok()) return f;
   }
   std::unique_ptr<tailor::Executable> loaded;

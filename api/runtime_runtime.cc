@@ -82,7 +82,7 @@ tailor_status* tailor_runtime_create(const tailor_runtime_options* options, tail
   if (auto* bad = ReadProvider(kFunction, read.product_provider, &provider)) return bad;
   return tailor::Guarded([&]() -> Failure {
     if (read.product_choice != nullptr) {
-      const std::string wrong = provider.choice.Parse({read.product_choice, read.product_choice_size});
+      const std::string wrong = provider.choice.Parse(tailor::TextOf(read.product_choice, read.product_choice_size));
       if (!wrong.empty()) return {Code::kInvalidArgument, "product choice: " + wrong, ""};
     }
     const tailor::Runtime::Options made = {

@@ -115,7 +115,7 @@ size_t RankSum(const std::vector<ProgramTensor>& tensors) {
 
 bool Overlap(const void* a, uint64_t a_bytes, const void* b, uint64_t b_bytes) {
   const auto x = reinterpret_cast<uintptr_t>(a), y = reinterpret_cast<uintptr_t>(b);
-  return a_bytes > 0 && b_bytes > 0 && x < y + b_bytes && y < x + a_bytes;
+  return a_bytes > 0 && b_bytes > 0 && (x < y ? y - x < a_bytes : x - y < b_bytes);
 }
 
 }  // namespace
@@ -209,6 +209,8 @@ Failure Arguments::SetInputData(size_t i, const Tensor& tensor, int64_t device, 
 }
 
 Failure Arguments::AddStridedCopy(size_t i, const Tensor& tensor, uint64_t bytes) {
+  // A copy of an earlier run to the device may still read what growing frees.
+  if (stream_ != nullptr && bytes > copies_[i].size()) stream_->Wait();
   if (!copies_[i].Grow(bytes)) {
     return {Code::kResourceExhausted,
             "input \"" + signature_.inputs[i].name + "\": no " + std::to_string(bytes) + " bytes to copy it to", ""};
@@ -285,11 +287,12 @@ Failure Arguments::SetOutputs(OutputList outputs, OutputUse use) {
       if (expected.memory_of >= 0) PlaceInInput(i);
       continue;
     }
+    if (tensor.data == nullptr && tensor.dtype == 0) return Bad("output", expected.name, "data is null");
     if (expected.memory_of >= 0 && in_memory_[expected.memory_of].bytes > 0 &&
         tensor.data != in_memory_[expected.memory_of].data) {
       return Bad("output", expected.name,
                  "it is in the memory of donated input \"" + signature_.inputs[expected.memory_of].name +
-                     "\": its data must be null or that input's");
+                     "\": its data must be " + (use == OutputUse::kMayProvide ? "null or " : "") + "that input's");
     }
     Output& output = outputs_[i];
     int64_t known[kMaxRank];  // the dims, with 0 for extents that are left open

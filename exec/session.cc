@@ -117,6 +117,8 @@ bool Session::ProvideHostOutputs() {
     const TensorArg& made = state_.arguments->out()[i];
     const auto bytes = static_cast<uint64_t>(state_.arguments->output_bytes(i));
     if (state_.arguments->output(i).data != nullptr || bytes == 0) continue;
+    // A copy of an earlier run may still write what growing frees.
+    if (bytes > host_outputs_[i].size() && !stream_->Wait()) return false;
     if (!host_outputs_[i].Grow(bytes)) {
       state_.fault = {Fault::Kind::kOutputMemory, static_cast<int32_t>(i), 0, static_cast<int64_t>(bytes), 0};
       return false;
@@ -198,10 +200,11 @@ Failure Session::TakeOutput(size_t i, void* stream, std::unique_ptr<TakenOutput>
   }
   GrowingBuffer& memory = host_outputs_.empty() ? output_buffers_[i] : host_outputs_[i];
   void* const data = free_->output_bytes(i) > 0 ? memory.data() : EmptyTensorData();
-  auto taken = std::make_unique<TakenOutput>(stream_, std::move(memory));
+  std::vector<int64_t> dims(free_->out()[i].dims, free_->out()[i].dims + free_->output_rank(i));
+  auto taken = std::make_unique<TakenOutput>(stream_, std::move(memory));  // from here on nothing may fail
   taken->data = data;
   taken->dtype = program.outputs[i].dtype;
-  taken->dims.assign(free_->out()[i].dims, free_->out()[i].dims + free_->output_rank(i));
+  taken->dims = std::move(dims);
   taken->device = stream_ != nullptr && host_outputs_.empty() ? kDeviceMemory : kHostMemory;
   provided_[i] = false;
   *out = std::move(taken);

@@ -344,6 +344,8 @@ TEST(ProductProvider, BadOptionsAreRefused) {
   options.product_choice_size = 8;
   tailor_runtime* runtime = nullptr;
   EXPECT_THAT(Text(tailor_runtime_create(&options, &runtime)), Invalid("product choice: line 2"));
+  options.product_choice_size = SIZE_MAX;
+  EXPECT_THAT(Text(tailor_runtime_create(&options, &runtime)), Invalid("product choice: line 2"));
   options.product_choice = nullptr;
   library.table.multiply = nullptr;
   EXPECT_THAT(Text(tailor_runtime_create(&options, &runtime)), Invalid("product_provider lacks take or multiply"));

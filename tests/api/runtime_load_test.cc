@@ -72,6 +72,8 @@ TEST_F(LoadTest, WithTheCostsOfThisMachine) {
   options.cost_profile_size = profile.size();
   ASSERT_EQ(Load(&options), "OK");
   ExpectRuns();
+  options.cost_profile_size = SIZE_MAX;
+  ASSERT_EQ(Load(&options), "OK");
   options.cost_profile = wrong.data();
   options.cost_profile_size = wrong.size();
   EXPECT_THAT(Load(&options), testing::HasSubstr("cost profile: line 1: a tile has three costs"));

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <thread>
 
+#include "api/dlpack.h"
 #include "tests/api/runtime_fixture.h"
 
 namespace {
@@ -231,6 +232,19 @@ TEST(OutOfMemory, OfSessionsRunsAndPlansIsAStatus) {
   tailor_runtime* runtime = nullptr;
   EXPECT_GT(FailEachAllocation([&] { return tailor_runtime_create(nullptr, &runtime); }), 0);
   tailor_runtime_release(runtime);
+}
+
+TEST(OutOfMemory, AnOutputIsTakenOrStays) {
+  const ExecutablePtr executable = LoadSample();
+  const SessionPtr session = MakeSession(executable.get());
+  SampleCall call(5);
+  call.outputs[0].data = nullptr;
+  ASSERT_EQ(call.Run(session.get()), "OK");
+  DLManagedTensor* taken = nullptr;
+  EXPECT_GT(FailEachAllocation([&] { return tailor_session_take_output(session.get(), 0, nullptr, &taken); }), 2);
+  ASSERT_NE(taken, nullptr);
+  EXPECT_EQ(taken->tensor.data, call.outputs[0].data);
+  taken->deleter(taken);
 }
 
 TEST(OutOfMemory, TheStatusIsStatic) {

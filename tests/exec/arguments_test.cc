@@ -134,6 +134,8 @@ TEST_F(ArgumentsTest, OutputsWithoutDataAreProvidedWhereThatIsAllowed) {
   EXPECT_EQ(arguments_.output(0).data, nullptr);
   y() = TensorOf(nullptr, 0, DType::kF32, {3, 4});
   EXPECT_EQ(SetOutputs(OutputUse::kNeedData), "3: output \"y\": data is null");
+  y() = {};
+  EXPECT_EQ(SetOutputs(OutputUse::kNeedData), "3: output \"y\": data is null");
   y() = TensorOf(nullptr, 0, DType::kF32, {0, 4});
   EXPECT_EQ(SetOutputs(OutputUse::kNeedData), "OK");
   EXPECT_NE(arguments_.output(0).data, nullptr);
@@ -200,6 +202,11 @@ TEST_F(ArgumentsTest, OutputsOverlapNothing) {
   buffers_.outputs[1].data = buffers_.x.data() + 12 + 11;
   ASSERT_EQ(SetOutputs(), "OK");
   EXPECT_EQ(Text(arguments_.CheckOverlap(provided_)), "3: output \"total\": it overlaps output \"y\"");
+  y().data = buffers_.x.data();
+  y().data_bytes = UINT64_MAX;
+  y().dims[0] = kOpenExtent;
+  ASSERT_EQ(SetOutputs(), "OK");
+  EXPECT_EQ(Text(arguments_.CheckOverlap(provided_)), "3: output \"y\": it overlaps input \"x\"");
 }
 
 TEST_F(ArgumentsTest, StridedInputsOverlapWhereTheirOwnMemoryIs) {
@@ -226,7 +233,8 @@ TEST_F(ArgumentsTest, AnOutputInTheMemoryOfAnInputGoesThere) {
   EXPECT_TRUE(arguments_.output(0).given);
   EXPECT_EQ(Text(arguments_.CheckOverlap(provided_)), "OK");
   y().data = buffers_.y.data();
-  EXPECT_EQ(SetOutputs(),
+  EXPECT_EQ(SetOutputs(), "3: output \"y\": it is in the memory of donated input \"x\": its data must be that input's");
+  EXPECT_EQ(SetOutputs(OutputUse::kMayProvide),
             "3: output \"y\": it is in the memory of donated input \"x\": its data must be null or that input's");
 }
 

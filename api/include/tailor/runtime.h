@@ -190,7 +190,8 @@ static inline void tailor_device_info_init(tailor_device_info* info) {
   info->struct_size = sizeof(*info);
 }
 /* The CPU, which comes first, and the CUDA devices. The first use of any of these loads the CUDA driver: libcuda.so.1,
- * or what the environment variable TAILOR_CUDA_DRIVER names. 0 for what is no runtime. */
+ * or what the environment variable TAILOR_CUDA_DRIVER names. 0 for what is no runtime; 1 where there is no memory to look
+ * for CUDA devices. */
 TAILOR_API size_t tailor_runtime_device_count(const tailor_runtime* runtime);
 /* Errors: OUT_OF_RANGE for `index`. */
 TAILOR_API tailor_status* tailor_runtime_device(const tailor_runtime* runtime, size_t index, tailor_device_info* out);
@@ -206,7 +207,8 @@ typedef struct tailor_load_options {
   int32_t verify_constants;   /* 1: hash the constants too, not only header, metadata and images */
   int32_t copy_constants;     /* 1: read constants into memory instead of mapping the file */
   const char* target;         /* force a variant by name ("x86-64-v2"); NULL: the best that this machine runs */
-  const uint8_t* public_key;  /* 32 bytes Ed25519: refuse artifacts not signed with its secret key; or NULL */
+  const uint8_t* public_key;  /* 32 bytes Ed25519: refuse artifacts not signed with its secret key, verify and copy
+                                 constants; or NULL */
   const char* cost_profile;   /* text of a profile of this machine, by which products are then cut; or NULL */
   uint64_t cost_profile_size; /* in bytes */
   int32_t device;             /* TAILOR_DEVICE_*: what to run on. Nothing else is taken in its place */
@@ -381,7 +383,7 @@ TAILOR_API tailor_status* tailor_session_run_bound(tailor_session* session);
  * that it failed. */
 TAILOR_API tailor_status* tailor_session_wait(tailor_session* session);
 /* The same without waiting: `*done` is 0 while runs are under way. Where it is 1, errors are those of
- * tailor_session_wait, which are told once. */
+ * tailor_session_wait, which are told once, and `*done` is written all the same. */
 TAILOR_API tailor_status* tailor_session_poll(tailor_session* session, int32_t* done);
 /* Has `ended(user)` called, once, when all runs that were asked for have ended, however they went; tailor_session_wait
  * then tells how. For an asynchronous session a thread of the CUDA driver calls it, which works for the whole process:
@@ -423,8 +425,9 @@ TAILOR_API tailor_status* tailor_tensor_from_dlpack_versioned(const tailor_execu
  * the deleter there is called, on any thread, and the session's next run takes other memory. The taken tensor keeps the
  * executable alive. On a CUDA device `stream`, a CUstream of it, waits for the run; NULL: whoever reads waits as for
  * the run. The deleter then waits for all work on the device, since it cannot know who still reads. The host's stream,
- * where the session works in one, outlives the tensor. Errors: OUT_OF_RANGE for `index`; FAILED_PRECONDITION where no
- * run provided the output, or it is taken. */
+ * where the session works in one, outlives the tensor. Errors: OUT_OF_RANGE for `index`; FAILED_PRECONDITION where the
+ * last run did not provide the output, or it is taken, or tailor_session_reserve, tailor_session_bind or a run that was
+ * refused came after. */
 TAILOR_API tailor_status* tailor_session_take_output(tailor_session* session, size_t index, void* stream,
                                                      struct DLManagedTensor** out);
 TAILOR_API tailor_status* tailor_session_take_output_versioned(tailor_session* session, size_t index, void* stream,

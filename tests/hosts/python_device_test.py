@@ -2,6 +2,7 @@
 import ctypes
 import os
 import unittest
+import weakref
 
 import numpy as np
 
@@ -131,6 +132,36 @@ class DeviceTest(unittest.TestCase):
         np.testing.assert_array_equal(out, want)
         with self.assertRaisesRegex(tailor.Error, "event is null"):
             session.follow(None)
+
+    def test_arrays_live_until_asynchronous_runs_are_done(self):
+        self.current()
+        for borrow in (False, True):
+            session = self.executable.session(asynchronous=True, host_outputs=False)
+            x, want = self.example(9)
+            given = OnGpu(x)
+            gone = weakref.ref(given)
+            result, = session.run(given, borrow=borrow)
+            del given
+            self.assertFalse(session.poll())
+            self.assertIsNotNone(gone())
+            session.wait()
+            self.assertIsNone(gone())
+            np.testing.assert_array_equal(read(result) if borrow else result, want)
+        out = OnGpu(x)
+        for _ in range(200):  # of a host that never waits
+            given = OnGpu(x)
+            session.run(given, out=[out])
+            DRIVER.cuStreamSynchronize(ctypes.c_void_p(session.stream))
+        self.assertLess(len(session._under_way), 100)
+        first = OnGpu(x)
+        gone = weakref.ref(first)
+        session.bind([first], [out])
+        session.run_bound()
+        del first
+        session.bind([given], [out])
+        self.assertIsNotNone(gone())
+        session.wait()
+        self.assertIsNone(gone())
 
     def test_outputs_leave_by_dlpack(self):
         self.current()

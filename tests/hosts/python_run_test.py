@@ -83,6 +83,12 @@ class RunTest(unittest.TestCase):
         top.flags.writeable = False
         with self.assertRaisesRegex(ValueError, "an output array is read-only"):
             session.run(x, bias, out=[y, Foreign(top)])
+        graph = tailor.Graph("positions")
+        graph.output("y", graph.nonzero(graph.input("x", "f32", ["N"])))
+        found, = graph.compile("host").run(Foreign(np.array([0, 3, 0, 5], np.float32)))
+        np.testing.assert_array_equal(np.ravel(found), [1, 3])
+        with self.assertRaisesRegex(TypeError, "an output is a list, not an array"):
+            session.run(x, bias, out=[[1, 2], top])
         with self.assertRaisesRegex(tailor.Error, 'input "x": dtype is f64, expected f32'):
             session.run(Foreign(x.astype(np.float64)), bias)
         with self.assertRaisesRegex(tailor.Error, 'input "x": it is strided'):

@@ -186,7 +186,7 @@ class Executable:
         arrays, tensors = self._input_tensors(inputs, named)
         outputs = self._output_arrays(arrays, tensors) if out is None else self._writable(out)
         if any(array is None for array in outputs):  # only a session provides memory
-            return self.session().run(*arrays)
+            return self.session().run(*inputs, **named)
         results = self._tensors(outputs, self._outputs)
         check(self._library.tailor_executable_run(self._handle, tensors, len(arrays), results, len(outputs)))
         return [_given(array) for array in outputs]
@@ -232,7 +232,7 @@ class Executable:
 
     def _writable(self, arrays, stream=None):
         """The caller's arrays for outputs, as arguments."""
-        arrays = [array if isinstance(array, numpy.ndarray) else self._foreign(array, stream) or array
+        arrays = [array if isinstance(array, numpy.ndarray) else self._foreign(array, stream) or _no_array(array)
                   for array in arrays]
         for array in arrays:
             if not _is_writeable(array):
@@ -295,7 +295,8 @@ class Session:
                                           int(host_outputs), int(cuda_graph))
         handle = c_void_p()
         check(self._library.tailor_session_create(executable._handle, byref(options), byref(handle)))
-        self._handle, self._bound, self._runs = handle, None, 0
+        self._handle, self._bound, self._runs = handle, (), 0
+        self._asynchronous, self._under_way = asynchronous, []  # the arrays of runs that may still read and write them
         weakref.finalize(self, self._library.tailor_session_release, handle)
 
     def run(self, *inputs, out=None, borrow=False, **named):
@@ -306,12 +307,16 @@ class Session:
 
         On a GPU, arrays there (with __dlpack__ or __cuda_array_interface__) are read and written in place, others are
         copied. The session's stream waits for what fills an input with __dlpack__, as that protocol has it. Outputs that
-        the session gives there leave it with their memory where their own __dlpack__ is called."""
+        the session gives there leave it with their memory where their own __dlpack__ is called. Arrays of asynchronous
+        runs are kept until wait returns or poll says that they are done, at times until a later run, which then raises
+        what the GPU found."""
         self._runs += 1
         arrays, tensors = self.executable._input_tensors(inputs, named, self.stream)
+        self._keep(arrays)
         if borrow:
             return self._run_borrowed(tensors)
         outputs = self.executable._output_arrays(arrays, tensors) if out is None else self.executable._writable(out, self.stream)
+        self._keep(outputs)
         results = self.executable._tensors(outputs, self.executable._outputs)
         self._check(self._library.tailor_session_run(self._handle, tensors, len(arrays), results, len(outputs)))
         return [self._copied(i, result) if array is None else _given(array)
@@ -323,16 +328,20 @@ class Session:
         outputs = self.executable._writable(outputs, self.stream)
         results = self.executable._tensors(outputs, self.executable._outputs)
         check(self._library.tailor_session_bind(self._handle, tensors, len(arrays), results, len(outputs)))
+        self._keep(self._bound)
         self._bound = arrays, outputs
 
     def wait(self):
         """Returns when all runs are done; raises what the GPU found during those that were not waited for."""
         self._check(self._library.tailor_session_wait(self._handle))
+        self._under_way.clear()
 
     def poll(self):
         """Whether all runs are done, without waiting; where they are, raises as wait does."""
         done = ctypes.c_int32()
         self._check(self._library.tailor_session_poll(self._handle, byref(done)))
+        if done.value:
+            self._under_way.clear()
         return bool(done.value)
 
     def follow(self, event):
@@ -364,6 +373,13 @@ class Session:
         self._check(self._library.tailor_session_run(self._handle, tensors, len(tensors), results, len(results)))
         return [self._view(i, tensor) for i, tensor in enumerate(results)]
 
+    def _keep(self, arrays):
+        """Has arrays live until no run reads or writes them."""
+        if self._asynchronous:
+            if len(self._under_way) >= _MOST_KEPT:
+                self.poll()
+            self._under_way.append(arrays)
+
     def _check(self, status):
         failure = self._executor and self._executor.take_failure()
         check(status)
@@ -385,7 +401,6 @@ class Session:
         memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(tensor.data)
         memory.session = self
         return numpy.frombuffer(memory, dtype).reshape(shape)
-
 
     def _giver(self, index):
         """How output `index` of this run leaves the session."""
@@ -446,6 +461,8 @@ class _Calls:
 
 load = Executable.load
 
+_MOST_KEPT = 64  # sets of arrays, before an asynchronous session looks whether its runs are done
+
 
 class _Shape(tuple):
     """A shape in place of an array, where data is not read."""
@@ -463,6 +480,10 @@ def _shaped(array):
 
 def _is_writeable(array):
     return array.flags.writeable if isinstance(array, numpy.ndarray) else array.writeable
+
+
+def _no_array(output):
+    raise TypeError(f"an output is a {type(output).__name__}, not an array to write to")
 
 
 def _given(array):

@@ -22,13 +22,6 @@ func CUDA(ordinal int) Device { return Device{C.TAILOR_DEVICE_CUDA, int32(ordina
 // Numbers are the device's kind and ordinal, as the C options have them; package graph needs them.
 func (d Device) Numbers() (kind, ordinal int32) { return d.kind, d.ordinal }
 
-func loadOptions(device Device) C.tailor_load_options {
-	var options C.tailor_load_options
-	C.tailor_load_options_init(&options)
-	options.device, options.device_ordinal = C.int32_t(device.kind), C.int32_t(device.ordinal)
-	return options
-}
-
 // SessionOptions is how a session works.
 type SessionOptions struct {
 	// Threads, the caller's included; 0: that one alone.

@@ -57,7 +57,13 @@ type Error struct {
 	Node    string
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("tailor: code %d: %s", e.Code, e.Message) }
+func (e *Error) Error() string {
+	text := fmt.Sprintf("tailor: code %d: %s", e.Code, e.Message)
+	if e.Node == "" {
+		return text
+	}
+	return fmt.Sprintf("%s (node %q)", text, e.Node)
+}
 
 func check(status *C.tailor_status) error {
 	if status == nil {
@@ -85,38 +91,6 @@ type TensorInfo struct {
 
 // Executable is a compiled graph. It may be used from many goroutines until it is closed.
 type Executable struct{ handle *C.tailor_executable }
-
-// Load reads an artifact. Artifacts are native code: loading one is trusting it like a shared library.
-func Load(path string) (*Executable, error) { return LoadOn(path, CPU) }
-
-// LoadOn is Load, to run on a device; FailedPrecondition where that is not there.
-func LoadOn(path string, device Device) (*Executable, error) {
-	name := C.CString(path)
-	defer C.free(unsafe.Pointer(name))
-	options := loadOptions(device)
-	var handle *C.tailor_executable
-	if err := check(C.tailor_executable_load(nil, name, C.size_t(len(path)), &options, &handle)); err != nil {
-		return nil, err
-	}
-	return FromC(unsafe.Pointer(handle)), nil
-}
-
-// LoadBytes loads an artifact's bytes, as Load does a file's. They are copied.
-func LoadBytes(artifact []byte) (*Executable, error) { return LoadBytesOn(artifact, CPU) }
-
-// LoadBytesOn is LoadBytes, to run on a device.
-func LoadBytesOn(artifact []byte, device Device) (*Executable, error) {
-	if len(artifact) == 0 {
-		return nil, &Error{DataLoss, "the artifact has no bytes", ""}
-	}
-	options := loadOptions(device)
-	var handle *C.tailor_executable
-	data, size := unsafe.Pointer(&artifact[0]), C.size_t(len(artifact))
-	if err := check(C.tailor_executable_load_memory(nil, data, size, &options, nil, nil, &handle)); err != nil {
-		return nil, err
-	}
-	return FromC(unsafe.Pointer(handle)), nil
-}
 
 // FromC takes over a tailor_executable* from C code, as package graph does.
 func FromC(handle unsafe.Pointer) *Executable {

@@ -16,7 +16,7 @@ function(tailor_crate rlib)
   cmake_parse_arguments(arg "" "" "FLAGS;DEPENDS" ${ARGN})
   add_custom_command(OUTPUT ${rlib}
     COMMAND ${TAILOR_RUSTC} ${flags} ${arg_FLAGS} --crate-type rlib --crate-name tailor ${crate}/lib.rs -o ${rlib}
-    DEPENDS ${crate}/lib.rs ${crate}/device.rs ${crate}/sys.rs ${arg_DEPENDS} VERBATIM)
+    DEPENDS ${crate}/lib.rs ${crate}/device.rs ${crate}/load.rs ${crate}/sys.rs ${arg_DEPENDS} VERBATIM)
 endfunction()
 file(GLOB graph_sources CONFIGURE_DEPENDS ${crate}/graph/*.rs)
 tailor_crate(libtailor.rlib DEPENDS tailor_runtime)

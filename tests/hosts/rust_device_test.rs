@@ -1,7 +1,8 @@
 //! The Rust wrapper on a GPU, which the driver of the tests plays (TAILOR_CUDA_DRIVER).
 
 use tailor::graph::{CompileOptions, Graph};
-use tailor::{dims, DType, Device, Error, Executable, SessionOptions, Tensor, FAILED_PRECONDITION, INVALID_ARGUMENT};
+use tailor::{dims, DType, Device, Error, Executable, LoadOptions, SessionOptions, Tensor};
+use tailor::{FAILED_PRECONDITION, INVALID_ARGUMENT};
 
 const GPU: Device = Device::Cuda(0);
 
@@ -38,8 +39,8 @@ fn one_artifact_runs_on_both() {
     std::fs::write(&path, &bytes).unwrap();
     let executables = [
         Executable::from_bytes(&bytes).unwrap(),
-        Executable::from_bytes_on(&bytes, GPU).unwrap(),
-        Executable::load_on(&path, GPU).unwrap(),
+        Executable::from_bytes_with(&bytes, &LoadOptions { device: GPU, ..Default::default() }).unwrap(),
+        Executable::load_with(&path, &LoadOptions { device: GPU, ..Default::default() }).unwrap(),
         on_gpu(),
     ];
     std::fs::remove_file(&path).unwrap();

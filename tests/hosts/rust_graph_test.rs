@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
 use tailor::graph::{CompileOptions, DotOptions, Graph, ReduceSumOptions, SliceOptions, Spatial, Symbol, Value};
-use tailor::{dims, DType, Error, Executable, Result, Tensor, CANCELLED, F16, FAILED_PRECONDITION, INVALID_ARGUMENT};
+use tailor::{dims, DType, Error, Executable, LoadOptions, Result, Tensor};
+use tailor::{CANCELLED, F16, FAILED_PRECONDITION, INVALID_ARGUMENT};
 
 fn graph() -> Graph {
     Graph::new("test").unwrap()
@@ -280,7 +281,15 @@ fn a_signed_artifact_is_other_bytes() {
     let signed = graph.compile_artifact(CompileOptions { secret_key: Some(&key), ..Default::default() }).unwrap();
     let plain = graph.compile_artifact(CompileOptions::default()).unwrap();
     assert_ne!(signed, plain);
-    Executable::from_bytes(&signed).unwrap();
+    let public: [u8; 32] = key[32..].try_into().unwrap();
+    let of_key = |key| LoadOptions { public_key: Some(key), ..Default::default() };
+    Executable::from_bytes_with(&signed, &of_key(&public)).unwrap();
+    assert_eq!(error_of(Executable::from_bytes_with(&plain, &of_key(&public))).code, tailor::FAILED_PRECONDITION);
+    assert_eq!(error_of(Executable::from_bytes_with(&signed, &of_key(&[1; 32]))).code, tailor::FAILED_PRECONDITION);
+    let strange = LoadOptions { target: Some("z80"), ..Default::default() };
+    assert!(error_of(Executable::from_bytes_with(&signed, &strange)).to_string().contains("z80"));
+    let costs = LoadOptions { cost_profile: Some("tile 6x4"), verify_constants: true, ..Default::default() };
+    assert!(error_of(Executable::from_bytes_with(&signed, &costs)).to_string().contains("a tile has three costs"));
     let mut bent = signed;
     let middle = bent.len() / 2;
     bent[middle] ^= 1;

@@ -1,6 +1,7 @@
 package graph_test
 
 import (
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"runtime"
@@ -287,6 +288,38 @@ func TestCompileNamesWhatItCannotDo(t *testing.T) {
 	unsolvable.Output("y", unsolvable.Input("product", tailor.F32, product).Exp())
 	_, err = unsolvable.Compile(nil)
 	assertError(t, err, tailor.InvalidArgument, "symbol N cannot be solved")
+}
+
+func TestWhoSignedIsAskedFor(t *testing.T) {
+	g := newGraph(t, "signed")
+	g.Output("y", newInput(g, "x").Exp())
+	public, secret, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := g.CompileArtifact(&graph.CompileOptions{SecretKey: secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := tailor.LoadBytesWith(signed, tailor.LoadOptions{PublicKey: public})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Close()
+	for _, wrong := range []struct {
+		options tailor.LoadOptions
+		code    tailor.Code
+		words   string
+	}{
+		{tailor.LoadOptions{PublicKey: make([]byte, 32)}, tailor.FailedPrecondition, "not signed with the required key"},
+		{tailor.LoadOptions{PublicKey: public[:31]}, tailor.InvalidArgument, "31 bytes, not 32"},
+		{tailor.LoadOptions{Target: "z80", CopyConstants: true}, tailor.FailedPrecondition, "z80"},
+		{tailor.LoadOptions{Target: "z\x00"}, tailor.InvalidArgument, "the target holds a NUL"},
+		{tailor.LoadOptions{CostProfile: "tile 6x4", VerifyConstants: true}, tailor.InvalidArgument, "a tile has three costs"},
+	} {
+		_, err = tailor.LoadBytesWith(signed, wrong.options)
+		assertError(t, err, wrong.code, wrong.words)
+	}
 }
 
 func TestProgressPanicsAreTheCallers(t *testing.T) {

@@ -10,6 +10,7 @@
 //! ```
 
 mod device;
+mod load;
 #[cfg(feature = "compiler")]
 pub mod graph;
 pub mod sys;
@@ -25,6 +26,7 @@ use std::path::Path;
 use std::ptr;
 
 pub use device::{Device, Running, SessionOptions, Stream};
+pub use load::LoadOptions;
 
 /// A failed call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +52,11 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "code {}: {}", self.code, self.message)
+        write!(f, "code {}: {}", self.code, self.message)?;
+        if self.node.is_empty() {
+            return Ok(());
+        }
+        write!(f, " (node \"{}\")", self.node)
     }
 }
 
@@ -221,42 +227,6 @@ unsafe impl Send for Executable {}
 unsafe impl Sync for Executable {}
 
 impl Executable {
-    /// Loads an artifact. Artifacts are native code: loading one is trusting it like a shared library.
-    pub fn load<P: AsRef<Path>>(path: P) -> Result<Executable> {
-        Executable::load_on(path, Device::Cpu)
-    }
-
-    /// The same, to run on `device`; FAILED_PRECONDITION where that is not there.
-    pub fn load_on<P: AsRef<Path>>(path: P, device: Device) -> Result<Executable> {
-        let path = path.as_ref().to_str().ok_or_else(|| invalid("the path is not UTF-8".into()))?;
-        let options = load_options(device);
-        let mut raw = ptr::null_mut();
-        // SAFETY: path and options are valid for the call.
-        check(unsafe {
-            let bytes = path.as_ptr() as *const c_char;
-            sys::tailor_executable_load(ptr::null_mut(), bytes, path.len(), &options, &mut raw)
-        })?;
-        Ok(Executable { raw })
-    }
-
-    /// Loads an artifact's bytes, as [`load`](Executable::load) does a file's. They are copied.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Executable> {
-        Executable::from_bytes_on(bytes, Device::Cpu)
-    }
-
-    /// The same, to run on `device`.
-    pub fn from_bytes_on(bytes: &[u8], device: Device) -> Result<Executable> {
-        let options = load_options(device);
-        let mut raw = ptr::null_mut();
-        // SAFETY: the bytes are valid for the call, after which nothing points to them.
-        check(unsafe {
-            let data = bytes.as_ptr() as *const c_void;
-            let user = ptr::null_mut();
-            sys::tailor_executable_load_memory(ptr::null(), data, bytes.len(), &options, None, user, &mut raw)
-        })?;
-        Ok(Executable { raw })
-    }
-
     /// Writes the artifact; the bytes equal those loaded.
     pub fn save<P: AsRef<Path>>(&self, path: P) -> Result<()> {
         let path = path.as_ref().to_str().ok_or_else(|| invalid("the path is not UTF-8".into()))?;
@@ -337,16 +307,6 @@ impl Executable {
             Ok(TensorInfo { name: text(info.name), dtype: DType(info.dtype), dims, donated, memory_of })
         }
     }
-}
-
-fn load_options(device: Device) -> sys::tailor_load_options {
-    // SAFETY: all-zero are the defaults.
-    let mut options: sys::tailor_load_options = unsafe { mem::zeroed() };
-    options.struct_size = mem::size_of::<sys::tailor_load_options>() as u64;
-    let (kind, ordinal) = device.numbers();
-    options.device = kind;
-    options.device_ordinal = ordinal;
-    options
 }
 
 type ReadInfo = unsafe extern "C" fn(

@@ -1,0 +1,82 @@
+//! Loading artifacts.
+
+use std::ffi::{c_void, CString};
+use std::mem;
+use std::os::raw::c_char;
+use std::path::Path;
+use std::ptr;
+
+use super::{check, invalid, sys, Device, Executable, Result};
+
+/// How an artifact is loaded: `LoadOptions { device: Device::Cuda(0), ..Default::default() }`.
+#[derive(Clone, Debug, Default)]
+pub struct LoadOptions<'a> {
+    /// FAILED_PRECONDITION where it is not there.
+    pub device: Device,
+    /// Forces a variant by its name, `x86-64-v2`, where the best that this machine runs would be taken.
+    pub target: Option<&'a str>,
+    /// Hashes the constants too.
+    pub verify_constants: bool,
+    /// Reads constants into memory, where the file would be mapped.
+    pub copy_constants: bool,
+    /// An Ed25519 key: refuses artifacts that are not signed with its secret key, verifies and copies constants.
+    pub public_key: Option<&'a [u8; 32]>,
+    /// The text of a profile of this machine, by which products are then cut.
+    pub cost_profile: Option<&'a str>,
+}
+
+impl LoadOptions<'_> {
+    /// Calls `load` with these options in C's form.
+    fn with<F>(&self, load: F) -> Result<Executable>
+    where
+        F: FnOnce(&sys::tailor_load_options, &mut *mut sys::tailor_executable) -> *mut sys::tailor_status,
+    {
+        let target = CString::new(self.target.unwrap_or("")).map_err(|_| invalid("the target holds a NUL".into()))?;
+        let (device, device_ordinal) = self.device.numbers();
+        let profile = self.cost_profile.unwrap_or("");
+        let options = sys::tailor_load_options {
+            struct_size: mem::size_of::<sys::tailor_load_options>() as u64,
+            verify_constants: self.verify_constants.into(),
+            copy_constants: self.copy_constants.into(),
+            target: self.target.map_or(ptr::null(), |_| target.as_ptr()),
+            public_key: self.public_key.map_or(ptr::null(), |key| key.as_ptr()),
+            cost_profile: self.cost_profile.map_or(ptr::null(), |_| profile.as_ptr() as *const c_char),
+            cost_profile_size: profile.len() as u64,
+            device,
+            device_ordinal,
+        };
+        let mut raw = ptr::null_mut();
+        check(load(&options, &mut raw))?;
+        Ok(Executable { raw })
+    }
+}
+
+impl Executable {
+    /// Loads an artifact for the CPU. Artifacts are native code: loading one is trusting it like a shared library.
+    pub fn load<P: AsRef<Path>>(path: P) -> Result<Executable> {
+        Executable::load_with(path, &LoadOptions::default())
+    }
+
+    /// The same with options.
+    pub fn load_with<P: AsRef<Path>>(path: P, options: &LoadOptions) -> Result<Executable> {
+        let path = path.as_ref().to_str().ok_or_else(|| invalid("the path is not UTF-8".into()))?;
+        options.with(|options, raw| {
+            // SAFETY: path and options are valid for the call.
+            unsafe { sys::tailor_executable_load(ptr::null_mut(), path.as_ptr() as *const c_char, path.len(), options, raw) }
+        })
+    }
+
+    /// Loads an artifact's bytes, as [`load`](Executable::load) does a file's. They are copied.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Executable> {
+        Executable::from_bytes_with(bytes, &LoadOptions::default())
+    }
+
+    /// The same with options.
+    pub fn from_bytes_with(bytes: &[u8], options: &LoadOptions) -> Result<Executable> {
+        options.with(|options, raw| {
+            let (data, user) = (bytes.as_ptr() as *const c_void, ptr::null_mut());
+            // SAFETY: the bytes are valid for the call, after which nothing points to them.
+            unsafe { sys::tailor_executable_load_memory(ptr::null(), data, bytes.len(), options, None, user, raw) }
+        })
+    }
+}

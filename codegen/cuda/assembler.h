@@ -29,8 +29,9 @@ class Assembler {
   virtual absl::StatusOr<Assembly> Assemble(absl::string_view ptx, const CudaTarget& target) const = 0;
 };
 
-// nvJitLink where it can be loaded (nv_jit_link.h), else ptxas (assemble.h). The environment variable TAILOR_ASSEMBLER
-// leaves out others than it names: "nvjitlink", "ptxas" or "none". NOT_FOUND saying what was looked for.
+// nvJitLink where it can be loaded (nv_jit_link.h), else, unless TAILOR_NVJITLINK names one, ptxas (assemble.h). The
+// environment variable TAILOR_ASSEMBLER leaves out others than it names: "nvjitlink", "ptxas" or "none". NOT_FOUND
+// saying what was looked for.
 absl::StatusOr<std::unique_ptr<Assembler>> FindAssembler();
 
 // What a kernel must not be: one that spills registers, or of which ptxas serialised wgmma or ignored setmaxnreg (notes

@@ -145,16 +145,15 @@ std::vector<std::string> Candidates() {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Assembler>> LoadNvJitLink() {
-  const std::vector<std::string> candidates = Candidates();
-  for (const std::string& candidate : candidates) {
+  std::vector<std::string> tried;
+  for (const std::string& candidate : Candidates()) {
     void* library = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) continue;
     Symbols symbols;
-    const char* missing = FindAll(library, symbols);
-    if (missing != nullptr) return absl::NotFoundError(absl::StrCat(candidate, " has no ", missing));
-    return std::make_unique<NvJitLink>(symbols);
+    const char* missing = library == nullptr ? nullptr : FindAll(library, symbols);
+    if (library != nullptr && missing == nullptr) return std::make_unique<NvJitLink>(symbols);
+    tried.push_back(missing == nullptr ? candidate : absl::StrCat(candidate, " (has no ", missing, ")"));
   }
-  return absl::NotFoundError(absl::StrCat("no nvJitLink: tried ", absl::StrJoin(candidates, ", ")));
+  return absl::NotFoundError(absl::StrCat("no nvJitLink: tried ", absl::StrJoin(tried, ", ")));
 }
 
 }  // namespace tailor

@@ -11,7 +11,7 @@ namespace tailor {
 
 // Loads the library that the environment variable TAILOR_NVJITLINK names (a file, or the folder that holds it), else
 // libnvJitLink.so.13 or .12 where the dynamic loader finds it, in $CUDA_HOME/lib64 or in /usr/local/cuda/lib64. It
-// stays loaded. NOT_FOUND with what was tried, or naming a symbol that the library lacks.
+// stays loaded. NOT_FOUND with what was tried, and the symbol that a library lacks.
 absl::StatusOr<std::unique_ptr<Assembler>> LoadNvJitLink();
 
 }  // namespace tailor

@@ -85,11 +85,12 @@ TEST(Assembler, ALibraryThatIsNotThereIsNamed) {
   const absl::Status status = LoadNvJitLink().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(status.message(), "no nvJitLink: tried /nonexistent/libnvJitLink.so.12");
+  EXPECT_EQ(FindAssembler().status(), status);
 }
 
 TEST(Assembler, ALibraryWithoutTheSymbolsIsNamed) {
   const Environment folder("TAILOR_NVJITLINK", "libm.so.6");
-  EXPECT_EQ(LoadNvJitLink().status().message(), "libm.so.6 has no nvJitLinkCreate");
+  EXPECT_EQ(LoadNvJitLink().status().message(), "no nvJitLink: tried libm.so.6 (has no nvJitLinkCreate)");
 }
 
 TEST(AssemblerLog, FatalNotesNameTheKernel) {

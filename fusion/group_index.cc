@@ -4,6 +4,7 @@
 #include <cassert>
 #include <queue>
 
+#include "absl/strings/str_cat.h"
 #include "fusion/form_group.h"
 
 namespace tailor {
@@ -86,6 +87,12 @@ bool GroupIndex::TryMerge(int a, int b) {
   absl::StatusOr<FusionGroup> merged = FormGroup(context_, uses_, std::move(nodes));
   if (!merged.ok()) {
     Refuse(a, b, std::string(merged.status().message()));
+    return false;
+  }
+  const size_t tensors = merged->inputs.size() + merged->outputs.size();
+  if (tensors > context_.traits.most_tensors) {
+    Refuse(a, b,
+           absl::StrCat("one kernel would have ", tensors, " tensors, of ", context_.traits.most_tensors, " at most"));
     return false;
   }
   Replace(a, *std::move(merged), b, {});

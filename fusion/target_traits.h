@@ -2,6 +2,7 @@
 #ifndef TAILOR_FUSION_TARGET_TRAITS_H_
 #define TAILOR_FUSION_TARGET_TRAITS_H_
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tailor {
@@ -21,6 +22,7 @@ struct TargetTraits {
   int64_t regional_bytes = 512 << 10;  // scratch that stays in cache (CPU: L2) or on chip (GPU: shared memory)
   bool grid_barrier = false;           // global stitching inside one launch
   int64_t launch_cost_ns = 30;
+  size_t most_tensors = SIZE_MAX;  // that a kernel of several nodes reads and writes
   bool row_blocks = true;  // a worker may run several kernels on rows that stay in its cache
   // The longest rows of factors with which two products and a softmax between them become one kernel, which walks the
   // softmax's rows once (codegen/attention/attention.h); 0: they never do.

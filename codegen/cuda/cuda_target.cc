@@ -15,6 +15,10 @@ constexpr int64_t kSharedOf90 = 227 << 10;
 constexpr int64_t kPartElements = 4096;
 constexpr int64_t kEmulatedPartElements = 32;
 
+// Parameters of 8 bytes each; what remains is for extents, maps and what blocks share.
+constexpr size_t kMostTensors = 480;
+static_assert(kMostTensors * 8 < kMostParameterBytes);
+
 CudaTarget MakeTarget(const char* name, int ptx_version, int64_t shared_bytes) {
   CudaTarget target;
   target.name = name;
@@ -23,6 +27,7 @@ CudaTarget MakeTarget(const char* name, int ptx_version, int64_t shared_bytes) {
   target.traits.vector_registers = 255;
   target.traits.regional_bytes = shared_bytes;
   target.traits.launch_cost_ns = 2500;
+  target.traits.most_tensors = kMostTensors;
   target.traits.row_blocks = false;
   target.traits.joined_extent = 128;  // its sums, and a row's share of them, fit the registers of 128 threads
   target.traits.warp_size = 32;

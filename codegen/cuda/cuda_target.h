@@ -10,6 +10,9 @@
 
 namespace tailor {
 
+// What the parameters of a kernel take at most, in PTX of versions before 8.1 (PTX ISA, directive .param).
+inline constexpr int kMostParameterBytes = 4352;
+
 struct CudaTarget {
   std::string name;     // "sm_80"
   int ptx_version = 0;  // 70 is PTX ISA 7.0, the lowest that names the architecture; 0: it has no PTX

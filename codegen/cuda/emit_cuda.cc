@@ -2,15 +2,20 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/attention/attention.h"
+#include "codegen/cuda/cuda_target.h"
 #include "codegen/cuda/emit_cuda_attention.h"
 #include "codegen/cuda/emit_cuda_loops.h"
 #include "codegen/cuda/emit_cuda_product.h"
 #include "codegen/cuda/schedule_cuda_attention.h"
 #include "codegen/cuda/schedule_cuda_product.h"
+#include "codegen/tensor_map.h"
+#include "graph/status_macros.h"
+#include "llvm/IR/Function.h"
 
 namespace tailor {
+namespace {
 
-absl::StatusOr<CudaSchedule> ScheduleOnCuda(const KernelPlan& plan, const TargetTraits& traits) {
+absl::StatusOr<CudaSchedule> ScheduleKind(const KernelPlan& plan, const TargetTraits& traits) {
   if (!plan.links.empty()) {
     return absl::UnimplementedError(absl::StrCat("kernel ", plan.name, ": a chain of kernels has no GPU form"));
   }
@@ -19,11 +24,45 @@ absl::StatusOr<CudaSchedule> ScheduleOnCuda(const KernelPlan& plan, const Target
   return ScheduleCudaLoops(plan, traits);
 }
 
-absl::Status EmitOnCuda(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name,
-                        llvm::Module& module) {
+absl::Status Emit(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name, llvm::Module& module) {
   if (plan.contraction) return EmitCudaProduct(plan, schedule, name, module);
   if (!IsAttention(plan)) return EmitCudaLoops(plan, schedule, name, module);
   EmitCudaAttention(plan, schedule, name, module);
+  return absl::OkStatus();
+}
+
+int64_t ParameterBytes(const llvm::Function& kernel) {
+  int64_t bytes = 0;
+  for (const llvm::Argument& parameter : kernel.args()) {
+    const bool is_map = parameter.hasByValAttr();
+    bytes = is_map ? (bytes + kTensorMapAlignment - 1) / kTensorMapAlignment * kTensorMapAlignment : bytes;
+    bytes += is_map ? kTensorMapBytes : 8;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+absl::StatusOr<CudaSchedule> ScheduleOnCuda(const KernelPlan& plan, const TargetTraits& traits) {
+  TAILOR_ASSIGN_OR_RETURN(CudaSchedule schedule, ScheduleKind(plan, traits));
+  for (const CudaVersion& version : schedule.versions) {
+    const int64_t shared = version.shared_bytes.constant().value_or(0);
+    if (shared <= traits.regional_bytes) continue;
+    return absl::UnimplementedError(absl::StrCat("kernel ", plan.name, ": ", version.ShapeText(), " take ", shared,
+                                                 " bytes of shared memory, of ", traits.regional_bytes));
+  }
+  return schedule;
+}
+
+absl::Status EmitOnCuda(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name,
+                        llvm::Module& module) {
+  TAILOR_RETURN_IF_ERROR(Emit(plan, schedule, name, module));
+  for (size_t i = 0; i < schedule.versions.size(); ++i) {
+    const int64_t bytes = ParameterBytes(*module.getFunction(absl::StrCat(name, "_v", i)));
+    if (bytes <= kMostParameterBytes) continue;
+    return absl::UnimplementedError(absl::StrCat("kernel ", plan.name, ": its parameters take ", bytes, " bytes, of ",
+                                                 kMostParameterBytes, " that a GPU's kernels have"));
+  }
   return absl::OkStatus();
 }
 

@@ -13,12 +13,13 @@
 
 namespace tailor {
 
-// UNIMPLEMENTED for a chain (where TargetTraits::joined_extent is set, chains become one plan or none).
+// UNIMPLEMENTED for a chain (where TargetTraits::joined_extent is set, chains become one plan or none), and where a block
+// has less shared memory than the reductions take.
 absl::StatusOr<CudaSchedule> ScheduleOnCuda(const KernelPlan& plan, const TargetTraits& traits);
 
 // Adds one `ptx_kernel void @<name>_v<i>` per version of `schedule`, which is the plan's own, to `module`. Kernels are
 // in terms of the device intrinsics (device_intrinsics.h); their parameters are the slots of the plan's argument block,
-// then the version's tensor maps.
+// then the version's tensor maps. UNIMPLEMENTED where they take more than kMostParameterBytes.
 absl::Status EmitOnCuda(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name,
                         llvm::Module& module);
 

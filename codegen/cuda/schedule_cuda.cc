@@ -270,12 +270,16 @@ CudaVersion ThreadPerElement(const KernelPlan& plan, const DimExpr& elements, Ve
   return out;
 }
 
-// Columns that blocks share, where that is for all of them alone; columns of a block.
+// Columns that blocks share, where that is for all of them alone; columns of a block; those of a thread where a block's
+// have no room for their reductions.
 std::vector<CudaVersion> Columns(const KernelPlan& plan, const TargetTraits& traits, const DimExpr& elements,
                                  Version version) {
-  CudaVersion out{.version = std::move(version), .shape = RunShape::kColumns, .scratch_bytes = 0};
+  CudaVersion out{.version = version, .shape = RunShape::kColumns, .scratch_bytes = 0};
   out.resident_blocks = 4;
-  out.partial_bytes = MostReductions(plan) * Cells(out, traits.warp_size) * kCell;
+  const auto bytes = [&] { return MostReductions(plan) * Cells(out, traits.warp_size) * kCell; };
+  while (bytes() > traits.regional_bytes && out.threads > traits.warp_size) out.threads /= 2;
+  if (bytes() > traits.regional_bytes) return {ThreadPerElement(plan, elements, std::move(version))};
+  out.partial_bytes = bytes();
   out.shared_bytes = out.partial_bytes;
   std::vector<CudaVersion> versions;
   if (const auto parts = InParts(plan, traits, elements, out)) versions.push_back(*parts);

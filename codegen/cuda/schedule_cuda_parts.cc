@@ -1,5 +1,6 @@
 #include "codegen/cuda/schedule_cuda_parts.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,10 @@ std::optional<CudaVersion> InParts(const KernelPlan& plan, const TargetTraits& t
   version.parts = DimExpr::Min(DimExpr::CeilDiv(width * elements, traits.part_elements), most);
   if (axes.size() > 1) version.parts = DimExpr::Min(version.parts, OverSlots(plan.axes[axes.front()].extent));
   version.together = version.persistent = true;
+  // A multiprocessor has kReserved bytes more than a block can have, and takes as much for each.
+  constexpr int64_t kReserved = 1024;
+  const int64_t fitting = (traits.regional_bytes + kReserved) / (version.partial_bytes + kReserved);
+  version.resident_blocks = static_cast<int>(std::min<int64_t>(version.resident_blocks, fitting));
   version.blocks = DimExpr::Min(groups * version.parts, kMostBlocks);
   version.rows_in_shared = false;
   version.shared_bytes = version.partial_bytes;

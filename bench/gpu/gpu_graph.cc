@@ -24,11 +24,12 @@ ExecutablePtr CompileFor(const Gpu& gpu, const tailor_graph* graph) {
   return ExecutablePtr(executable);
 }
 
-SessionPtr SessionOn(const Gpu& gpu, const tailor_executable* executable) {
+SessionPtr SessionOn(const Gpu& gpu, const tailor_executable* executable, bool graph) {
   tailor_session_options options;
   tailor_session_options_init(&options);
   options.stream = gpu.stream();
   options.asynchronous = 1;
+  options.cuda_graph = graph ? 1 : 0;
   tailor_session* session = nullptr;
   Must(tailor_session_create(executable, &options, &session));
   return SessionPtr(session);

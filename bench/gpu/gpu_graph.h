@@ -15,8 +15,8 @@ void Must(tailor_status* status);
 // For the GPU's own target, on it. By an assembler of this machine where it has one, else by the driver's.
 ExecutablePtr CompileFor(const Gpu& gpu, const tailor_graph* graph);
 
-// A session in the GPU's stream whose runs return once their work is asked for.
-SessionPtr SessionOn(const Gpu& gpu, const tailor_executable* executable);
+// A session in the GPU's stream whose runs return once their work is asked for, if `graph` as a CUDA graph.
+SessionPtr SessionOn(const Gpu& gpu, const tailor_executable* executable, bool graph = false);
 
 tailor_tensor OnGpu(const GpuMemory& memory, int32_t dtype, const std::vector<int64_t>& dims);
 

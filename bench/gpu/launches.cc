@@ -1,5 +1,9 @@
-// What a launch costs the host, beside the driver's own launch of a like kernel.
+// What a launch costs the host, one by one and in a CUDA graph, beside the driver's own launch of a like kernel.
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "bench/gpu/gpu_graph.h"
 #include "bench/gpu/measurement.h"
@@ -11,13 +15,14 @@
 namespace tailor {
 namespace {
 
-constexpr int kRounds = 101;
+constexpr int kRounds = 101, kEmulatedRounds = 9;
+constexpr int64_t kRows = 2;
 constexpr int64_t kMostPending = 512;  // launches: a driver's queue holds more
 
-// A chain of products of one element each: a product is never fused into another, so each is a launch.
+// A chain of products of [N, 1] by [1, 1]: a product is never fused into another, so each is a launch.
 ExecutablePtr CompileChain(const Gpu& gpu, int64_t count) {
   const GraphPtr graph = NewGraph("chain");
-  tailor_value value = Input(graph.get(), "x", {Fixed(graph.get(), 1), Fixed(graph.get(), 1)});
+  tailor_value value = Input(graph.get(), "x", {Symbol(graph.get(), "N", kRows), Fixed(graph.get(), 1)});
   const tailor_value weight = Constant(graph.get(), "w", {1, 1}, 1);
   for (int64_t i = 0; i < count; ++i) Must(tailor_graph_dot(graph.get(), value, weight, nullptr, &value));
   Output(graph.get(), value);
@@ -27,6 +32,36 @@ ExecutablePtr CompileChain(const Gpu& gpu, int64_t count) {
   }
   return executable;
 }
+
+// Runs of a chain on tensors of the GPU, of one row or by turns of one and two.
+class Chain {
+ public:
+  Chain(const Gpu& gpu, const tailor_executable* executable, bool graph)
+      : x_(gpu, std::vector<float>(kRows, 1).data(), kRows * sizeof(float)),
+        y_(gpu, kRows * sizeof(float)),
+        session_(SessionOn(gpu, executable, graph)) {
+    Bind(1);
+    tailor::Run(session_.get());
+    Must(tailor_session_wait(session_.get()));
+  }
+
+  void Run() { tailor::Run(session_.get()); }
+  void RunAtOtherShape() {
+    Bind(kRows + 1 - rows_);
+    Run();
+  }
+
+ private:
+  void Bind(int64_t rows) {
+    rows_ = rows;
+    const tailor_tensor x = OnGpu(x_, TAILOR_F32, {rows, 1}), y = OnGpu(y_, TAILOR_F32, {rows, 1});
+    Must(tailor_session_bind(session_.get(), &x, 1, &y, 1));
+  }
+
+  const GpuMemory x_, y_;
+  const SessionPtr session_;
+  int64_t rows_ = 0;
+};
 
 // The sample's kernel that negates, of four parameters, asked for as the runtime asks for its kernels.
 class DirectLaunch {
@@ -76,20 +111,28 @@ double AskingSeconds(const Gpu& gpu, int64_t launches, const Work& work) {
 Measured MeasureLaunches(const Gpu& gpu, const MeasuredCase& asked) {
   const int64_t count = std::max<int64_t>(asked.extents[0], 1), runs = std::max<int64_t>(1, kMostPending / count);
   const ExecutablePtr executable = CompileChain(gpu, count);
-  const float one = 1;
-  const GpuMemory x(gpu, &one, sizeof one), y(gpu, sizeof one);
-  const SessionPtr bound =
-      BoundOn(gpu, executable.get(), {OnGpu(x, TAILOR_F32, {1, 1})}, {OnGpu(y, TAILOR_F32, {1, 1})});
+  Chain plain(gpu, executable.get(), false), graph(gpu, executable.get(), true);
   const DirectLaunch direct(gpu);
-  std::vector<double> own, drivers;
-  for (int round = 0; round < kRounds; ++round) {
-    own.push_back(AskingSeconds(gpu, runs * count, [&] {
-      for (int64_t i = 0; i < runs; ++i) Run(bound.get());
-    }));
-    drivers.push_back(AskingSeconds(gpu, runs * count, [&] { direct.Run(runs * count); }));
+  const auto chains = [runs](auto&& run) {
+    return [runs, run] {
+      for (int64_t i = 0; i < runs; ++i) run();
+    };
+  };
+  const std::map<std::string, std::function<void()>> ways = {
+      {"driver_seconds", [&] { direct.Run(runs * count); }},
+      {"seconds", chains([&] { plain.Run(); })},
+      {"other_shape_seconds", chains([&] { plain.RunAtOtherShape(); })},
+      {"graph_seconds", chains([&] { graph.Run(); })},
+      {"graph_other_shape_seconds", chains([&] { graph.RunAtOtherShape(); })},
+  };
+  std::map<std::string, std::vector<double>> times;
+  for (int round = 0; round < (gpu.emulated() ? kEmulatedRounds : kRounds); ++round) {
+    for (const auto& [name, way] : ways) times[name].push_back(AskingSeconds(gpu, runs * count, way));
   }
-  const double seconds = Median(own), driver_seconds = Median(drivers);
-  return {{{"seconds", seconds}, {"driver_seconds", driver_seconds}, {"above_driver", seconds - driver_seconds}}, ""};
+  Measured measured;
+  for (const auto& [name, series] : times) measured.figures[name] = Median(series);
+  measured.figures["above_driver"] = measured.figures["seconds"] - measured.figures["driver_seconds"];
+  return measured;
 }
 
 }  // namespace tailor

@@ -19,10 +19,11 @@ import sys
 
 from . import figures, report
 from .figures import NotMeasured
-from .gpu_program import GpuProgram, ask, environment
+from .gpu_program import GpuProgram, ask
 from .gpu_rows import ROWS
 
 HERE = pathlib.Path(__file__).resolve().parent
+COUNTED = "kernels"  # the unit of figures that are as they are on a GPU
 SUITES = ("gpu-1", "gpu-2", "gpu-3")
 
 
@@ -55,7 +56,7 @@ class GpuBench:
     """What the rows share in one run. `torch_python`: a Python that may have PyTorch."""
 
     def __init__(self, options):
-        self.gpu, self.full = GpuProgram(options.program), options.full
+        self.gpu, self.full = GpuProgram(options.program, options.torch_python), options.full
         self.emulated = bool(self.gpu.device().get("emulated"))
         self.cases, self.slice, self.suites = str(options.cases), options.slice, options.suites
         self.regressions, self.log = str(options.regressions), options.log
@@ -91,7 +92,7 @@ class GpuBench:
         if str(self._torch_python) == sys.executable and importlib.util.find_spec("torch") is None:
             raise NotMeasured("PyTorch is not installed")
         answers = ask([self._torch_python, "-m", "side_by_side.processes.torch_gpu"], names,
-                      {**environment(), "PYTHONPATH": str(HERE.parent)})
+                      {**self.gpu.environment, "PYTHONPATH": str(HERE.parent)})
         for name, answer in answers.items():
             if "reason" in answer:
                 raise NotMeasured(f"{name} by PyTorch: {answer['reason']}")
@@ -101,7 +102,7 @@ class GpuBench:
 def without_times(outcome):
     """A row of an emulator's: what it shows is that measuring works, not how fast a GPU is."""
     def emptied(part):
-        if part.value is None:
+        if part.value is None or part.unit == COUNTED:
             return part
         reason = f"not measured: the emulator plays the GPU ({report.number(part.value, part.unit)} there)"
         return dataclasses.replace(part, value=None, peer_value=None, ratio=None, reason=reason)

@@ -9,20 +9,32 @@ import sys
 from .figures import NotMeasured
 
 
-def library_of_wheels(pattern):
+def search_path(python):
+    """Where this Python, which may not be here, finds packages."""
+    if str(python) == sys.executable:
+        return sys.path
+    try:
+        said = subprocess.run([python, "-c", "import json, sys; print(json.dumps(sys.path))"], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return []
+    return json.loads(said)
+
+
+def library_of_wheels(pattern, folders):
     """A library that a wheel of NVIDIA's brought for another package, or None."""
-    for folder in sys.path:
+    for folder in folders:
         found = sorted(glob.glob(os.path.join(folder, "nvidia", "*", "lib", pattern)))
         if found:
             return found[-1]
     return None
 
 
-def environment():
-    """This process's, with cuBLASLt and nvJitLink of wheels where it names no others."""
-    out = dict(os.environ)
+def environment(python):
+    """This process's, with cuBLASLt and nvJitLink of wheels, this Python's or that one's, where it names no others."""
+    out, folders = dict(os.environ), [*sys.path, *search_path(python)]
     for variable, pattern in (("TAILOR_CUBLASLT", "libcublasLt.so.*"), ("TAILOR_NVJITLINK", "libnvJitLink.so.*")):
-        found = library_of_wheels(pattern)
+        found = library_of_wheels(pattern, folders)
         if found and variable not in out:
             out[variable] = found
     return out
@@ -50,15 +62,15 @@ def ask(command, names, env, seconds=None):
 
 
 class GpuProgram:
-    def __init__(self, program):
-        self._program, self._environment = str(program), environment()
+    def __init__(self, program, torch_python):
+        self._program, self.environment = str(program), environment(torch_python)
         self._device = None
 
     def device(self):
         """What the GPU is; {"absence": why} where there is none."""
         if self._device is None:
             done = subprocess.run([self._program, "device"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  universal_newlines=True, env=self._environment, check=False)
+                                  universal_newlines=True, env=self.environment, check=False)
             said = [line for line in done.stdout.splitlines() if line.startswith("{")]
             if not said:
                 last = (done.stderr.strip().splitlines() or ["no message"])[-1]
@@ -74,7 +86,7 @@ class GpuProgram:
     def measure_each(self, names):
         """({name: figures}, whose "peer" is a name; {name: why it could not be measured}). Wrong results are an error."""
         self.require_device()
-        answers = ask([self._program, "measure"], names, self._environment)
+        answers = ask([self._program, "measure"], names, self.environment)
         for name, answer in answers.items():
             if answer.get("wrong"):
                 raise ValueError(f"{name}: {answer['reason']}")
@@ -95,7 +107,7 @@ class GpuProgram:
         named = "emulated" if device["emulated"] else device["target"]
         done = subprocess.run([self._program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               universal_newlines=True, check=False,
-                              env={**self._environment, "TAILOR_TEST_DEVICE": named, **variables})
+                              env={**self.environment, "TAILOR_TEST_DEVICE": named, **variables})
         return done.returncode, done.stdout
 
 

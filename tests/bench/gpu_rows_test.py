@@ -3,11 +3,13 @@ import contextlib
 import io
 import json
 import math
+import os
 import pathlib
 import stat
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 from side_by_side import gpu_check, gpu_program
 from side_by_side.gpu_rows import ROWS, encoder, products
@@ -29,7 +31,8 @@ elif verb == "measure":
             continue
         kind = name.split("/")[0]
         figures = {{"seconds": 1e-3, "share_of_copy": 0.95, "flops_per_second": 5e14, "peer_seconds": 2e-3,
-                   "launches": 9, "above_driver": 4e-7, "driver_seconds": 2e-6, "y0": 1, "y1": 0, "y2": 0, "y3": 0}}
+                   "launches": 9, "above_driver": 4e-7, "driver_seconds": 2e-6, "other_shape_seconds": 3e-6,
+                   "graph_seconds": 5e-4, "graph_other_shape_seconds": 1e-6, "y0": 1, "y1": 0, "y2": 0, "y3": 0}}
         print(json.dumps({{"name": name, "figures": figures, "peer": "cuBLASLt 13.0.0" if kind == "dot_bf16" else ""}}))
 elif verb == "test":
     print("[==========] 4 tests ran.\\n[  PASSED  ] {passed} tests.\\n[  SKIPPED ] 1 test, listed below:")
@@ -146,6 +149,39 @@ class GpuRowsTest(unittest.TestCase):
         if "PyTorch is not installed" not in out["metrics"][0]["reason"]:
             self.skipTest("PyTorch is installed here")
         self.assertEqual([metric["value"] for metric in out["metrics"] if metric["unit"] == "ms"][0], 1)
+
+
+class LibrariesTest(unittest.TestCase):
+    def test_wheels_of_the_other_python_count(self):
+        with tempfile.TemporaryDirectory() as folder:
+            library = pathlib.Path(folder, "nvidia", "cu13", "lib", "libcublasLt.so.13")
+            library.parent.mkdir(parents=True)
+            library.touch()
+            python = pathlib.Path(folder, "python")
+            python.write_text(f"#!/bin/sh\necho '[\"{folder}\"]'\n")
+            python.chmod(0o755)
+            with unittest.mock.patch.dict(os.environ):
+                os.environ.pop("TAILOR_CUBLASLT", None)
+                self.assertEqual(gpu_program.environment(python)["TAILOR_CUBLASLT"], str(library))
+                os.environ["TAILOR_CUBLASLT"] = "/mine"
+                self.assertEqual(gpu_program.environment(python)["TAILOR_CUBLASLT"], "/mine")
+        self.assertEqual(gpu_program.search_path("/no/python"), [])
+
+
+class TorchTest(unittest.TestCase):
+    """PyTorch's part of gpu-9 is the encoder that tailor-gpu measures."""
+
+    def test_its_encoder_is_the_same(self):
+        python, program = (os.environ.get(name, "") for name in ("TAILOR_TORCH_PYTHON", "TAILOR_GPU_PROGRAM"))
+        if not pathlib.Path(python).is_file():
+            self.skipTest("no environment with PyTorch: ./dev bench makes one")
+        name = "bert_tiny/2x5"
+        bench = pathlib.Path(gpu_program.__file__).resolve().parents[1]
+        theirs = gpu_program.ask([python, "-m", "side_by_side.processes.torch_gpu"], [name, "softmax/3x5"],
+                                 {**os.environ, "TAILOR_TORCH_DEVICE": "cpu", "PYTHONPATH": str(bench)})
+        own = gpu_program.ask([program, "measure"], [name], dict(os.environ))
+        self.assertGreater(theirs["softmax/3x5"]["figures"]["seconds"], 0)
+        encoder.require_agreement({name: own[name]["figures"]}, {name: theirs[name]["figures"]})
 
 
 class ListsTest(unittest.TestCase):

@@ -14,4 +14,6 @@ ROWS = [
     Row("gpu-9", "BERT-large in bf16 at random (B, S) against torch.compile(dynamic=True): speed-up",
         encoder.random_stream),
     Row("gpu-10", "what a launch costs the host, above the driver's own", launches.launches),
+    Row("gpu-11", "launches of BERT-large's run: products, attention, one for each region that memory limits",
+        encoder.launches),
 ]

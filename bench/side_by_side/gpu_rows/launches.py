@@ -1,11 +1,19 @@
-"""What launches cost the host: CPU time of the thread that asks for them."""
+"""What launches cost the host: CPU time of the thread that asks for them, kernel by kernel and as a CUDA graph."""
 from ..figures import AtMost, Figure
 
 NAME = "launch/64"
 
 
 def launches(bench):
-    figures = bench.gpu.measure([NAME])[NAME]
-    return [Figure("a launch, above the driver's own", figures["above_driver"] * 1e6, "us", AtMost(1)),
-            Figure("a launch", figures["seconds"] * 1e6, "us"),
-            Figure("the driver's own", figures["driver_seconds"] * 1e6, "us")]
+    figures = {name: value * 1e6 for name, value in bench.gpu.measure([NAME])[NAME].items() if name != "peer"}
+
+    def graph(name, way):
+        plain, own = figures[f"{way}seconds"], figures[f"graph_{way}seconds"]
+        return Figure(name, own, "us", None, "launch by launch", plain, plain / own)
+
+    return [Figure("a launch, above the driver's own", figures["above_driver"], "us", AtMost(1)),
+            Figure("a launch", figures["seconds"], "us", None, "the driver's own", figures["driver_seconds"],
+                   figures["driver_seconds"] / figures["seconds"]),
+            Figure("a launch, shapes differ from run to run", figures["other_shape_seconds"], "us"),
+            graph("a launch in a graph", ""),
+            graph("a launch in a graph, shapes differ from run to run", "other_shape_")]

@@ -33,6 +33,7 @@ absl::StatusOr<CompileOptions> ReadCompileOptions(const char* function, const ta
         absl::StrCat(function, ": options.max_versions and options.max_code_bytes are at ", "least 1"));
   }
   options.offer_products = given.offer_products != 0;
+  options.allow_tf32 = given.allow_tf32 != 0;
   options.bounds = {given.max_versions, given.max_code_bytes};
   options.threads = static_cast<int>(std::min<uint64_t>(given.threads, INT_MAX));
   if (given.progress != nullptr) {

@@ -95,6 +95,7 @@ std::string OptionsText(const Targets& targets, const CompileOptions& options) {
   if (bounds.bytes != usual.bytes) absl::StrAppend(&text, " max_code_bytes=", bounds.bytes);
   if (!options.donated.empty()) absl::StrAppend(&text, " donated=", absl::StrJoin(options.donated, ","));
   if (options.offer_products) absl::StrAppend(&text, " offer_products");
+  if (options.allow_tf32) absl::StrAppend(&text, " allow_tf32");
   return text;
 }
 
@@ -190,6 +191,7 @@ absl::StatusOr<CompiledProgram> Compile(const Graph& graph, const CompileOptions
   const Progress progress(options);
   const int threads = options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
   TAILOR_ASSIGN_OR_RETURN(Targets targets, ChooseTargets(options.targets));
+  for (CudaTarget& target : targets.gpus) target.traits.tf32_products = options.allow_tf32;
 
   TAILOR_RETURN_IF_ERROR(progress.Report("analyse", 0));
   TAILOR_ASSIGN_OR_RETURN(const std::vector<bool> donated, Donated(graph, options.donated));

@@ -22,6 +22,7 @@ struct CompileOptions {
   CodeBounds bounds;
   std::vector<std::string> donated;  // inputs whose memory runs may write
   bool offer_products = false;       // the runtime may have a provider compute plain products
+  bool allow_tf32 = false;           // products in f32 on GPUs may round their factors to tf32
   // Phase and share done; false cancels.
   std::function<bool(const char* phase, double done)> progress;
 };

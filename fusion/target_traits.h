@@ -29,6 +29,7 @@ struct TargetTraits {
   int64_t joined_extent = 0;
   int warp_size = 1;                // GPU: lanes that run in lockstep; CPU: 1
   bool warpgroup_products = false;  // GPU: warpgroups multiply matrices that lie in shared memory
+  bool tf32_products = false;       // GPU: factors of products in f32 may be rounded to tf32, for tensor cores
   // GPU: elements of a row that are worth a block of their own where there are too few rows for all blocks.
   int64_t part_elements = 4096;
 };

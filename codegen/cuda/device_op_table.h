@@ -18,6 +18,7 @@
 //                                      b: (2 t + h + 8 i, g),                   of tf32 (t + 4 i, g)
 //                                      c: (g + 8 (i / 2), 2 t + i % 2)
 //   pack_T(low, high)                both rounded to 16 bits, in one word
+//   round_tf32(x)                    rounded to tf32, 10 bits of mantissa, ties away from zero: the upper 19 bits
 //   exp2(x)                          2^x within 2 ULP
 //   warp_barrier()                   of the warp's lanes; orders memory among them
 //   ballot(bit)                      bit l of the result is lane l's `bit`
@@ -70,6 +71,7 @@
   ROW(MmaM16N8K8Tf32,     mma_m16n8k8_tf32,    "ffff", "rrrrrrffff", WarpComputes, Instruction(nvvm_mma_m16n8k8_row_col_tf32))                \
   ROW(PackBf16,           pack_bf16,           "r",    "ff",         Computes,     Packed(nvvm_ff2bf16x2_rn))                                 \
   ROW(PackF16,            pack_f16,            "r",    "ff",         Computes,     Packed(nvvm_ff2f16x2_rn))                                  \
+  ROW(RoundTf32,          round_tf32,          "r",    "f",          Computes,     Instruction(nvvm_f2tf32_rna))                              \
   ROW(Exp2,               exp2,                "f",    "f",          Computes,     Instruction(nvvm_ex2_approx_f))                            \
   ROW(WarpBarrier,        warp_barrier,        "",     "",           WarpOrders,   AllLanes(nvvm_bar_warp_sync))                              \
   ROW(Ballot,             ballot,              "r",    "p",          WarpMeets,    AllLanes(nvvm_vote_ballot_sync))                           \

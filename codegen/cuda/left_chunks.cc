@@ -4,7 +4,8 @@ namespace tailor {
 
 using llvm::Value;
 
-LeftChunks::LeftChunks(ProductFrame& product) : product_(product) {
+LeftChunks::LeftChunks(ProductFrame& product)
+    : product_(product), element_(MemoryType(product.b().getContext(), product.types().operand, 1)) {
   const Contraction& c = product.contraction();
   KernelPlan& plan = product.plan();
   if (c.fill >= 0 || plan.buffers[c.lhs.ref].layout != ConstantLayout::kRowMajor) return;
@@ -25,20 +26,20 @@ LeftChunks::LeftChunks(ProductFrame& product) : product_(product) {
   product.scalars().SetAxis(c.k, b.getInt64(0));
   base_ = product.scalars().AddressOf(c.lhs.ref, c.lhs.args);
   Value* address = b.CreatePtrToInt(base_, b.getInt64Ty(), "left.address");
-  Value* bits = b.CreateOr(address, b.CreateMul(row_stride_, b.getInt64(2)), "left.bits");
-  aligned_ = b.CreateICmpEQ(b.CreateAnd(bits, 15), b.getInt64(0), "left.aligned");
+  Value* bits = b.CreateOr(address, b.CreateMul(row_stride_, b.getInt64(SizeOf(product.types().operand))), "left.bits");
+  aligned_ = b.CreateICmpEQ(b.CreateAnd(bits, kChunkBytes - 1), b.getInt64(0), "left.aligned");
 }
 
 Value* LeftChunks::Row(Value* m) {
   llvm::IRBuilderBase& b = product_.b();
-  return b.CreateGEP(b.getInt16Ty(), base_, b.CreateMul(m, row_stride_), "left.row");
+  return b.CreateGEP(element_, base_, b.CreateMul(m, row_stride_), "left.row");
 }
 
 Value* LeftChunks::EmitElement(Value* m, Value* k) {
   llvm::IRBuilderBase& b = product_.b();
   Value* inside = b.CreateICmpSLT(k, product_.depth(), "inside");
   Value* existing = product_.Existing(k, b.getInt32(0), product_.depth());
-  return b.CreateSelect(inside, product_.EmitLeftBits(m, existing), b.getInt16(0), "element");
+  return b.CreateSelect(inside, product_.EmitLeftBits(m, existing), llvm::Constant::getNullValue(element_), "element");
 }
 
 }  // namespace tailor

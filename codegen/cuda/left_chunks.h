@@ -8,6 +8,7 @@
 
 namespace tailor {
 
+inline constexpr int kChunkBytes = 16;
 inline constexpr int kChunkElements = 8;  // of 16 bits
 
 // Borrows `product`. Emits into the entry block, where its builder stands.
@@ -18,15 +19,16 @@ class LeftChunks {
   // Whether neighbours along K lie side by side in memory. They may still not be aligned: callers' tensors are aligned
   // to their elements alone.
   bool AreRuns() const { return !row_coefficients_.empty(); }
-  // i1: every chunk that begins at a multiple of 8 is aligned to 16 bytes. Requires AreRuns().
+  // i1: every chunk that begins at a whole number of chunks is aligned to 16 bytes. Requires AreRuns().
   llvm::Value* IsAligned() const { return aligned_; }
   // The address of element (m, 0). Requires AreRuns() and an existing row.
   llvm::Value* Row(llvm::Value* m);
-  // Element (m, k) of any operand (i16), zero from depth() on. Requires an existing row.
+  // Element (m, k) of any operand as memory holds it, zero from depth() on. Requires an existing row.
   llvm::Value* EmitElement(llvm::Value* m, llvm::Value* k);
 
  private:
   ProductFrame& product_;
+  llvm::Type* const element_;
   std::vector<ExprId> row_coefficients_;  // empty unless elements are runs
   llvm::Value* aligned_ = nullptr;
   llvm::Value* base_ = nullptr;        // of the batch index

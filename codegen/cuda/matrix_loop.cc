@@ -14,16 +14,22 @@ using device::EmitOp;
 using device::Op;
 using llvm::Value;
 
-constexpr int kChunkBytes = 16;
-// One warp product: 16 columns, a panel, by 8 rows by 16 steps of K. The panel is its first factor, so that what a lane
-// reads of it at once are registers side by side; the result is transposed.
-constexpr int kRows = 8, kDepth = 16;
+// One warp product: 16 columns, a panel, by 8 rows by 32 bytes of steps of K. The panel is its first factor, so that
+// what a lane reads of it at once are registers side by side; the result is transposed.
+constexpr int kRows = 8, kDepthBytes = 32;
 constexpr int kLanes = 32;
 
 }  // namespace
 
 MatrixLoop::MatrixLoop(ProductFrame& product)
-    : product_(product), b_(product.b()), tile_(product.tile()), left_(product), right_(product) {
+    : product_(product),
+      b_(product.b()),
+      tile_(product.tile()),
+      element_(SizeOf(product.types().operand)),
+      chunk_elements_(kChunkBytes / element_),
+      depth_(kDepthBytes / element_),
+      left_(product),
+      right_(product) {
   Value* thread = product.thread();
   Value* warp = b_.CreateLShr(thread, 5, "warp");
   lane_ = b_.CreateAnd(thread, kLanes - 1, "lane");
@@ -54,19 +60,19 @@ Value* MatrixLoop::Shared(Value* stage, Value* offset) {
 
 // ---- Copies ---------------------------------------------------------------------------------------
 
-// Rows of the left operand are depth / 8 chunks. Chunk c of row r lies where c ^ (r / 2 % 4) does for rows of 64 bytes,
-// of which two fill all banks, and where c ^ (r % 8) does for rows of 128.
+// Rows of the left operand are RowBytes() / 16 chunks. Chunk c of row r lies where c ^ (r / 2 % 4) does for rows of 64
+// bytes, of which two fill all banks, and where c ^ (r % 8) does for rows of 128.
 MatrixLoop::Chunk MatrixLoop::LeftChunk(int i) {
-  const int chunks = tile_.depth / kChunkElements;
+  const int chunks = RowBytes() / kChunkBytes;
   Value* index = b_.CreateAdd(product_.thread(), I32(i * product_.version().threads), "left.chunk");
   Value *row = b_.CreateUDiv(index, I32(chunks)), *chunk = b_.CreateURem(index, I32(chunks));
   Value* place = b_.CreateXor(chunk, LeftPermutation(row), "place");
-  Value* offset = b_.CreateAdd(b_.CreateMul(row, I32(tile_.depth * 2)), b_.CreateMul(place, I32(kChunkBytes)));
-  return {row, b_.CreateMul(chunk, I32(kChunkElements), "chunk.k"), offset};
+  Value* offset = b_.CreateAdd(b_.CreateMul(row, I32(RowBytes())), b_.CreateMul(place, I32(kChunkBytes)));
+  return {row, b_.CreateMul(chunk, I32(chunk_elements_), "chunk.k"), offset};
 }
 
 Value* MatrixLoop::LeftPermutation(Value* row) {
-  const int chunks = tile_.depth / kChunkElements;
+  const int chunks = RowBytes() / kChunkBytes;
   return b_.CreateAnd(b_.CreateUDiv(row, I32(kLanes / 4 / chunks)), chunks - 1, "permutation");
 }
 
@@ -81,15 +87,15 @@ void MatrixLoop::EmitCopyLeft(Value* k, Value* stage) {
     const Chunk chunk = LeftChunk(i);
     Value* row = left_.Row(product_.Existing(product_.first_row(), chunk.row, product_.rows()));
     Value* at = b_.CreateAdd(k, b_.CreateZExt(chunk.depth, b_.getInt64Ty()), "k.chunk");
-    Value* from = b_.CreateGEP(b_.getInt16Ty(), row, at, "left.chunk.address");
+    Value* from = b_.CreateGEP(b_.getIntNTy(8 * element_), row, at, "left.chunk.address");
     Value* bytes = nullptr;
     if (product_.IsMultiple(c.k, tile_.depth)) {
       bytes = WholeStepBytes(k);
     } else {
       Value* left = b_.CreateSub(product_.depth(), at, "k.left");
-      left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, b_.getInt64(kChunkElements));
+      left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, b_.getInt64(chunk_elements_));
       left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, b_.getInt64(0));
-      bytes = b_.CreateTrunc(b_.CreateShl(left, 1), b_.getInt32Ty(), "chunk.bytes");
+      bytes = b_.CreateTrunc(b_.CreateMul(left, b_.getInt64(element_)), b_.getInt32Ty(), "chunk.bytes");
     }
     EmitOp(b_, Op::kCpAsync16, {Shared(stage, chunk.offset), from, bytes});
   }
@@ -108,24 +114,24 @@ void MatrixLoop::EmitGatherLeft(Value* k, Value* stage) {
     Value *row = along_rows ? low : high, *depth = along_rows ? high : low;
     Value* m = product_.Existing(product_.first_row(), row, product_.rows());
     Value* value = left_.EmitElement(m, b_.CreateAdd(k, b_.CreateZExt(depth, b_.getInt64Ty()), "k.element"));
-    Value* place = b_.CreateXor(b_.CreateUDiv(depth, I32(kChunkElements)), LeftPermutation(row), "place");
-    Value* within = b_.CreateShl(b_.CreateURem(depth, I32(kChunkElements)), 1, "within");
-    Value* offset = b_.CreateAdd(b_.CreateMul(row, I32(tile_.depth * 2)), b_.CreateMul(place, I32(kChunkBytes)));
-    b_.CreateAlignedStore(value, Shared(stage, b_.CreateAdd(offset, within)), llvm::Align(2));
+    Value* place = b_.CreateXor(b_.CreateUDiv(depth, I32(chunk_elements_)), LeftPermutation(row), "place");
+    Value* within = b_.CreateMul(b_.CreateURem(depth, I32(chunk_elements_)), I32(element_), "within");
+    Value* offset = b_.CreateAdd(b_.CreateMul(row, I32(RowBytes())), b_.CreateMul(place, I32(kChunkBytes)));
+    b_.CreateAlignedStore(value, Shared(stage, b_.CreateAdd(offset, within)), llvm::Align(element_));
     latch = b_.GetInsertBlock();
   });
   SetUnroll(latch, 4);
 }
 
-// A panel's part is 2 * depth chunks that lie side by side, two a step of K. Four steps fill all banks, so in every
-// second four the two halves change places.
+// A panel's part is chunks that lie side by side, as many a step of K as an element has bytes. Eight chunks fill all
+// banks, so in every second eight the two halves of steps change places.
 Value* MatrixLoop::RightPlace(Value* chunk) {
   Value* second = b_.CreateAnd(b_.CreateUDiv(chunk, I32(8)), 1, "second.half");
-  return b_.CreateXor(chunk, second, "place");
+  return b_.CreateXor(chunk, b_.CreateMul(second, I32(element_ / 2)), "place");
 }
 
 void MatrixLoop::EmitCopyRight(Value* k, Value* stage) {
-  const int chunks = 2 * tile_.depth;  // of a panel
+  const int chunks = kPanelColumns * RowBytes() / kChunkBytes;  // of a panel
   const int threads = product_.version().threads;
   const auto wide = [&](Value* value) { return b_.CreateZExt(value, b_.getInt64Ty()); };
   for (int i = 0; i < tile_.columns / kPanelColumns * chunks / threads; ++i) {
@@ -133,7 +139,7 @@ void MatrixLoop::EmitCopyRight(Value* k, Value* stage) {
     Value *panel = b_.CreateUDiv(index, I32(chunks)), *chunk = b_.CreateURem(index, I32(chunks));
     Value* first = b_.CreateLShr(product_.first_column(), 4, "panel.first");
     Value* address = right_.Panel(b_.CreateAdd(first, wide(panel)));
-    Value* within = b_.CreateAdd(b_.CreateMul(k, b_.getInt64(2 * kPanelColumns)),
+    Value* within = b_.CreateAdd(b_.CreateMul(k, b_.getInt64(element_ * kPanelColumns)),
                                  wide(b_.CreateMul(chunk, I32(kChunkBytes))), "right.within");
     Value* bytes =
         product_.IsMultiple(product_.contraction().k, tile_.depth)
@@ -148,30 +154,34 @@ void MatrixLoop::EmitCopyRight(Value* k, Value* stage) {
 // ---- Products -------------------------------------------------------------------------------------
 
 // Two registers for each 8 rows. For 16 rows at once lane l has the address of row l % 8, plus 8 where l >= 16, at the
-// second eight steps of K where l / 8 is odd.
+// second chunk of K where l / 8 is odd. What ldmatrix takes for two elements of 16 bits may be one of 32.
 std::vector<Value*> MatrixLoop::EmitLeftFragments(Value* stage, int depth) {
   std::vector<Value*> fragments;
   Value* lane_row = b_.CreateOr(b_.CreateAnd(lane_, 7), b_.CreateAnd(b_.CreateLShr(lane_, 1), 8), "lane.row");
   Value* half = b_.CreateAnd(b_.CreateLShr(lane_, 3), 1, "lane.half");
-  Value* chunk = b_.CreateAdd(half, I32(depth / kChunkElements), "lane.chunk");
+  Value* chunk = b_.CreateAdd(half, I32(depth / chunk_elements_), "lane.chunk");
   Value* place = b_.CreateMul(b_.CreateXor(chunk, LeftPermutation(lane_row)), I32(kChunkBytes), "lane.place");
-  Value* first = b_.CreateMul(b_.CreateAdd(warp_row_, lane_row), I32(tile_.depth * 2));
+  Value* first = b_.CreateMul(b_.CreateAdd(warp_row_, lane_row), I32(RowBytes()));
   Value* address = Shared(stage, b_.CreateAdd(first, place));
   for (int row = 0; row < tile_.part_rows; row += 2 * kRows) {
-    Value* at = b_.CreateConstInBoundsGEP1_32(b_.getInt8Ty(), address, row * tile_.depth * 2, "left.fragment.address");
+    Value* at = b_.CreateConstInBoundsGEP1_32(b_.getInt8Ty(), address, row * RowBytes(), "left.fragment.address");
     Value* loaded = EmitOp(b_, Op::kLdmatrixX4, {at});
-    for (unsigned i = 0; i < 4; ++i) fragments.push_back(b_.CreateExtractValue(loaded, i, "left.fragment"));
+    for (unsigned i = 0; i < 4; ++i) {
+      Value* fragment = b_.CreateExtractValue(loaded, i, "left.fragment");
+      fragments.push_back(element_ == 4 ? RoundToTf32(fragment) : fragment);
+    }
   }
   return fragments;
 }
 
-// Four registers: for each half of the panel's columns and each eight steps of K, the two steps that the lane has.
+// Four registers: for each half of the panel's columns and each chunk of steps of K, the steps that the lane has.
 // ldmatrix makes the pairs: lane l has the address of step l % 8, plus 8 where l >= 16, at columns 8 to 15 where l / 8
 // is odd.
 std::vector<Value*> MatrixLoop::EmitRightFragments(Value* stage, int panel, int depth) {
-  const int panel_bytes = tile_.depth * 2 * kPanelColumns;
+  const int panel_bytes = RowBytes() * kPanelColumns;
   Value* panels = b_.CreateMul(b_.CreateLShr(warp_column_, 4), I32(panel_bytes), "warp.panels");
-  Value* base = b_.CreateAdd(panels, I32(LeftBytes() + panel * panel_bytes + depth * 2 * kPanelColumns));
+  Value* base = b_.CreateAdd(panels, I32(LeftBytes() + panel * panel_bytes + depth * element_ * kPanelColumns));
+  if (element_ == 4) return EmitTf32RightFragments(b_.CreateAdd(stage, base));
   std::vector<Value*> fragments;
   constexpr int kRowBytes = 32;
   Value* step = b_.CreateOr(b_.CreateAnd(lane_, 7), b_.CreateAnd(b_.CreateLShr(lane_, 1), 8), "lane.step");
@@ -183,9 +193,33 @@ std::vector<Value*> MatrixLoop::EmitRightFragments(Value* stage, int panel, int 
   return fragments;
 }
 
+// The same of f32, which ldmatrix cannot transpose: steps `member` and `member + 4` of columns `group` and `group + 8`,
+// of the panel at `panel` (i32, in shared memory). In every second two steps the halves of columns have changed places.
+std::vector<Value*> MatrixLoop::EmitTf32RightFragments(Value* panel) {
+  constexpr int kRowBytes = 64, kHalfBytes = 32, kSecondSteps = 4 * kRowBytes;
+  Value* swapped = b_.CreateMul(b_.CreateLShr(member_, 1), I32(kHalfBytes), "swapped");
+  Value* lane = b_.CreateAdd(b_.CreateMul(member_, I32(kRowBytes)), b_.CreateMul(group_, I32(4)), "lane.step");
+  std::vector<Value*> fragments;
+  for (int steps : {0, kSecondSteps}) {
+    for (int half : {0, kHalfBytes}) {
+      Value* within = b_.CreateAdd(lane, b_.CreateXor(swapped, I32(half)), "within");
+      Value* address = Shared(panel, b_.CreateAdd(within, I32(steps)));
+      fragments.push_back(RoundToTf32(b_.CreateAlignedLoad(b_.getInt32Ty(), address, llvm::Align(4), "right.word")));
+    }
+  }
+  return fragments;
+}
+
+Value* MatrixLoop::RoundToTf32(Value* word) {
+  return EmitOp(b_, Op::kRoundTf32, {b_.CreateBitCast(word, b_.getFloatTy())});
+}
+
 void MatrixLoop::EmitMultiply(Value* stage) {
-  const Op multiply = product_.types().operand == DType::kBF16 ? Op::kMmaM16N8K16Bf16 : Op::kMmaM16N8K16F16;
-  for (int depth = 0; depth < tile_.depth; depth += kDepth) {
+  const DType operand = product_.types().operand;
+  const Op multiply = operand == DType::kF32    ? Op::kMmaM16N8K8Tf32
+                      : operand == DType::kBF16 ? Op::kMmaM16N8K16Bf16
+                                                : Op::kMmaM16N8K16F16;
+  for (int depth = 0; depth < tile_.depth; depth += depth_) {
     const std::vector<Value*> left = EmitLeftFragments(stage, depth);
     for (int panel = 0; panel < tile_.part_columns / kPanelColumns; ++panel) {
       const std::vector<Value*> right = EmitRightFragments(stage, panel, depth);

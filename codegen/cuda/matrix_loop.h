@@ -1,6 +1,7 @@
-// In IR: the main loop of a product of f16 or bf16 matrices on tensor cores: copies into shared memory that run several
-// steps of K ahead (cp.async), fragments from there (ldmatrix), and 16x8x16 products of warps (mma.sync), for sm_80 and
-// later (TSCompiler section 5.4).
+// In IR: the main loop of a product of f16, bf16 or f32 matrices on tensor cores: copies into shared memory that run
+// several steps of K ahead (cp.async), fragments from there (ldmatrix), and 16x8x16 products of warps (mma.sync), for
+// sm_80 and later (TSCompiler section 5.4). Factors in f32 are rounded to tf32 on their way from shared memory, and
+// products are 16x8x8.
 //
 // One step's part of shared memory is [rows][depth] of the left operand, then [columns / 16][depth][16] of the right
 // one, panels as they lie in memory. Chunks of 16 bytes are permuted within 128 bytes so that the eight rows of a
@@ -39,12 +40,15 @@ class MatrixLoop : public ProductLoop {
   void EmitMultiply(llvm::Value* stage);
   std::vector<llvm::Value*> EmitLeftFragments(llvm::Value* stage, int depth);
   std::vector<llvm::Value*> EmitRightFragments(llvm::Value* stage, int panel, int depth);
+  std::vector<llvm::Value*> EmitTf32RightFragments(llvm::Value* panel);
+  llvm::Value* RoundToTf32(llvm::Value* word);
 
   Chunk LeftChunk(int i);
   llvm::Value* LeftPermutation(llvm::Value* row);
   llvm::Value* RightPlace(llvm::Value* chunk);
-  int LeftBytes() const { return tile_.rows * tile_.depth * 2; }
-  int StageBytes() const { return (tile_.rows + tile_.columns) * tile_.depth * 2; }
+  int RowBytes() const { return tile_.depth * element_; }  // of the left operand
+  int LeftBytes() const { return tile_.rows * RowBytes(); }
+  int StageBytes() const { return (tile_.rows + tile_.columns) * RowBytes(); }
   llvm::Value* StageOf(llvm::Value* k);  // i32: bytes from the start of shared memory
   llvm::Value* Shared(llvm::Value* stage, llvm::Value* offset);
   llvm::AllocaInst* Sum(int row, int panel, int element);
@@ -53,6 +57,9 @@ class MatrixLoop : public ProductLoop {
   ProductFrame& product_;
   llvm::IRBuilderBase& b_;
   const ProductTile& tile_;
+  const int element_;         // bytes
+  const int chunk_elements_;  // of 16 bytes
+  const int depth_;           // of one warp product
   LeftChunks left_;
   RightPanels right_;
   llvm::Value *lane_, *group_, *member_;  // i32: of the warp; lane / 4, lane % 4

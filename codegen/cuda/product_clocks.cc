@@ -6,7 +6,7 @@ namespace tailor {
 namespace {
 
 // Of a multiprocessor, a clock.
-constexpr int64_t kMatrixProducts = 1024;     // of 16-bit factors, by tensor cores
+constexpr int64_t kMatrixProducts = 1024;     // of 16-bit factors, by tensor cores; half as many of tf32
 constexpr int64_t kWarpgroupProducts = 2048;  // the same of sm_90, for warpgroups
 constexpr int64_t kWordProducts = 64;         // of f32 and i32, by threads; a quarter of it of wider ones
 constexpr int64_t kSharedBytes = 128;
@@ -20,7 +20,7 @@ bool MultipliesMatrices(const ProductTile& tile) {
 
 int64_t ProductsPerClock(const ProductTile& tile, int64_t element) {
   if (tile.kind == ProductTile::Kind::kWarpgroup) return kWarpgroupProducts;
-  return tile.IsMatrix() ? kMatrixProducts : element > 4 ? kWordProducts / 4 : kWordProducts;
+  return tile.IsMatrix() ? kMatrixProducts * 2 / element : element > 4 ? kWordProducts / 4 : kWordProducts;
 }
 
 // Bytes of shared memory that a step of K writes and reads: each part reads its rows and its columns.

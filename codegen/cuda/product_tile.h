@@ -18,7 +18,7 @@ inline constexpr int kWarpgroupThreads = 128;
 struct ProductTile {
   enum class Kind : uint8_t {
     kMultiplyAdd,   // threads multiply elements: any type
-    kMatrix,        // warps multiply matrices on tensor cores (TSCompiler section 5.4): f16 and bf16
+    kMatrix,        // warps multiply matrices on tensor cores (TSCompiler section 5.4): f16, bf16, and f32 as tf32
     kPanelStream,   // threads stream the right operand past a few rows: any type
     kMatrixStream,  // likewise warps, on tensor cores: f16 and bf16
     kWarpgroup,     // warpgroups multiply matrices in shared memory, which other warps have copied there: f16 and bf16

@@ -72,6 +72,11 @@ constexpr ProductTile kSmallMatrices = {.kind = Kind::kMatrix,
                                         .stages = 4,
                                         .pass_rows = 64,
                                         .resident_blocks = 3};
+// The same bytes of f32, whose factors become tf32.
+constexpr ProductTile OfWords(ProductTile tile) {
+  tile.depth /= 2;
+  return tile;
+}
 // Of the copying warps one thread asks for boxes, or all gather elements of the left operand.
 constexpr ProductTile Warpgroups(int columns, int stages, int copying_warps) {
   return {.kind = Kind::kWarpgroup,
@@ -127,13 +132,17 @@ struct Choice {
   int64_t most_rows = INT64_MAX;
 };
 
-std::vector<Choice> Family(const ProductTypes& types) {
+std::vector<Choice> Family(const ProductTypes& types, bool tf32) {
   if (IsFloat(types.operand) && SizeOf(types.operand) == 2) {
     return {{MatrixStream(8), 8},    {MatrixStream(16), 16}, {Warpgroups(256, 4, 1)}, {Warpgroups(128, 6, 1)},
             {Warpgroups(128, 6, 4)}, {kLargeMatrices},       {kSmallMatrices}};
   }
   std::vector<Choice> family;
   for (int rows : {1, 4, 16}) family.push_back({PanelStream(rows, types), rows});
+  if (tf32 && types.operand == DType::kF32) {
+    family.insert(family.end(), {{OfWords(kLargeMatrices)}, {OfWords(kSmallMatrices)}});
+    return family;
+  }
   if (SizeOf(types.accumulate) == 4) family.push_back({kLargeElements});
   family.push_back({kSmallElements});
   return family;
@@ -178,7 +187,7 @@ absl::StatusOr<CudaSchedule> ScheduleCudaProduct(const KernelPlan& plan, const T
   TAILOR_ASSIGN_OR_RETURN(const Contraction c, ReadContraction(plan));
   const ProductTypes types = TypesOf(plan, c);
   CudaSchedule schedule;
-  for (const Choice& choice : Family(types)) {
+  for (const Choice& choice : Family(types, traits.tf32_products)) {
     const bool warpgroups = choice.tile.kind == Kind::kWarpgroup;
     if (warpgroups && !traits.warpgroup_products) continue;
     assert(SharedBytes(choice.tile, types) <= traits.regional_bytes);

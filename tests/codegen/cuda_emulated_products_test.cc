@@ -49,10 +49,19 @@ TEST(EmulatedCudaProduct, TransposedOutput) {
   ExpectRightAtRandomSizes({.dtype = DType::kF16, .transpose_out = true, .epilogue = true}, 6);
 }
 
+// The numbers of these tests are those of tf32 too, so that nothing is rounded.
+TEST(EmulatedCudaProduct, F32OnTensorCores) {
+  ExpectRightAtRandomSizes({.tf32 = true}, 8);
+  ExpectRightAtRandomSizes({.tf32 = true, .epilogue = true}, 4);
+  ExpectRightAtRandomSizes({.k = 32, .tf32 = true}, 3);
+  ExpectRightAtRandomSizes({.tf32 = true, .transpose_lhs = true}, 4);
+  ExpectRightAtRandomSizes({.batch = {kDynamic, 4}, .rhs_has_batch = {true, true}, .tf32 = true, .heads = true}, 3);
+}
+
 // Callers' tensors are aligned to their elements alone.
 TEST(EmulatedCudaProduct, ALeftOperandThatNoCopyOfSixteenBytesMayRead) {
-  for (DType dtype : {DType::kBF16, DType::kF16}) {
-    const ProductForm form{.dtype = dtype};
+  for (DType dtype : {DType::kBF16, DType::kF16, DType::kF32}) {
+    const ProductForm form{.dtype = dtype, .tf32 = true};
     const EmulatedProduct product(form, "sm_80");
     const ProductSize size{.m = 65, .n = 40, .k = 72};
     for (int version = 0; version < product.versions(); ++version) {

@@ -1,36 +1,48 @@
 // Product kernels to cubins with the machine's own assembler: no kernel of the family spills. Skipped where it has
 // none.
+#include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 
 #include "codegen/cuda/assembler.h"
 #include "codegen/cuda/compile_ptx.h"
 #include "codegen/cuda/emit_cuda.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/codegen/disassemble.h"
 #include "tests/codegen/product_case.h"
 
 namespace tailor {
 namespace {
 
+using testing::HasSubstr;
+using testing::Not;
+
+// A cubin of all versions, none of which spills. Skips the test where there is no assembler.
+void ExpectCubin(const char* name, ProductForm form, Assembly* out = nullptr) {
+  form.pairs = false;
+  auto assembler = FindAssembler();
+  if (!assembler.ok()) GTEST_SKIP() << assembler.status().message();
+  CudaTarget target = *FindCudaTarget(name);
+  target.traits.tf32_products = form.tf32;
+  const KernelPlan plan = MakeProductPlan(form);
+  const CudaSchedule schedule = *ScheduleOnCuda(plan, target.traits);
+  llvm::LLVMContext context;
+  auto module = std::make_unique<llvm::Module>("kernels", context);
+  ASSERT_TRUE(EmitOnCuda(plan, schedule, "k", *module).ok());
+  auto ptx = CompileToPtx(std::move(module), target);
+  ASSERT_TRUE(ptx.ok()) << ptx.status();
+  auto assembly = (*assembler)->Assemble(*ptx, target);
+  ASSERT_TRUE(assembly.ok()) << assembly.status() << *ptx;
+  const absl::Status clean = CheckAssemblerLog(assembly->log);
+  EXPECT_TRUE(clean.ok()) << clean;
+  if (out != nullptr) *out = *std::move(assembly);
+}
+
 class AssembleProduct : public testing::TestWithParam<std::tuple<const char*, DType>> {
  protected:
-  void ExpectCubin(ProductForm form) {
-    form.pairs = false;
-    auto assembler = FindAssembler();
-    if (!assembler.ok()) GTEST_SKIP() << assembler.status().message();
-    const CudaTarget target = *FindCudaTarget(std::get<0>(GetParam()));
-    const KernelPlan plan = MakeProductPlan(form);
-    const CudaSchedule schedule = *ScheduleOnCuda(plan, target.traits);
-    llvm::LLVMContext context;
-    auto module = std::make_unique<llvm::Module>("kernels", context);
-    ASSERT_TRUE(EmitOnCuda(plan, schedule, "k", *module).ok());
-    auto ptx = CompileToPtx(std::move(module), target);
-    ASSERT_TRUE(ptx.ok()) << ptx.status();
-    auto assembly = (*assembler)->Assemble(*ptx, target);
-    ASSERT_TRUE(assembly.ok()) << assembly.status() << *ptx;
-    const absl::Status clean = CheckAssemblerLog(assembly->log);
-    EXPECT_TRUE(clean.ok()) << clean;
-  }
+  void ExpectCubin(const ProductForm& form) { tailor::ExpectCubin(std::get<0>(GetParam()), form); }
   const DType dtype_ = std::get<1>(GetParam());
 };
 
@@ -49,6 +61,34 @@ INSTANTIATE_TEST_SUITE_P(Cuda, AssembleProduct,
                          [](const auto& info) {
                            return std::string(std::get<0>(info.param)) + "_" + NameOf(std::get<1>(info.param));
                          });
+
+class AssembleTf32Product : public testing::TestWithParam<const char*> {};
+
+TEST_P(AssembleTf32Product, DynamicExtents) { ExpectCubin(GetParam(), {.tf32 = true, .epilogue = true}); }
+TEST_P(AssembleTf32Product, FixedWeights) {
+  ExpectCubin(GetParam(), {.n = 1024, .k = 768, .tf32 = true, .epilogue = true});
+}
+TEST_P(AssembleTf32Product, LeftOperandsThatAreNoRuns) {
+  ExpectCubin(GetParam(), {.tf32 = true, .transpose_lhs = true});
+}
+TEST_P(AssembleTf32Product, TransposedOutput) {
+  ExpectCubin(GetParam(), {.tf32 = true, .transpose_out = true, .epilogue = true});
+}
+
+TEST_P(AssembleTf32Product, HasTheInstructionsOfTheTensorCores) {
+  Assembly assembly;
+  ExpectCubin(GetParam(), {.m = 4096, .tf32 = true}, &assembly);
+  if (IsSkipped()) return;
+  const std::optional<std::string> code = Disassemble(assembly.cubin);
+  if (!code) GTEST_SKIP() << kNoDisassembler;
+  EXPECT_THAT(*code, HasSubstr("HMMA.1688.F32.TF32"));
+  EXPECT_THAT(*code, HasSubstr("LDSM.16.M88.4"));
+  EXPECT_THAT(*code, HasSubstr("LDGSTS.E.BYPASS"));
+  EXPECT_THAT(*code, Not(HasSubstr("STL")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, AssembleTf32Product, testing::Values("sm_80", "sm_90", "sm_90a"),
+                         [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
 }  // namespace tailor

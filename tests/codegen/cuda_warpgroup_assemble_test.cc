@@ -1,21 +1,16 @@
 // Products on warpgroups to cubins with the machine's own assembler: the instructions that they are for are there, no
 // register spills, and products run one behind another without waiting. Skipped where the machine has no assembler.
-#include <array>
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "codegen/cuda/assembler.h"
 #include "codegen/cuda/compile_ptx.h"
 #include "codegen/cuda/emit_cuda.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/codegen/disassemble.h"
 #include "tests/codegen/product_case.h"
 
 namespace tailor {
@@ -23,27 +18,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-// The path of NVIDIA's disassembler; "" where it is in none of the usual places.
-std::string FindDisassembler() {
-  std::vector<std::string> folders;
-  if (const char* path = std::getenv("PATH")) folders = absl::StrSplit(path, ':', absl::SkipEmpty());
-  if (const char* home = std::getenv("CUDA_HOME")) folders.push_back(absl::StrCat(home, "/bin"));
-  folders.push_back(TAILOR_SOURCE_DIR "/.venv-torch/lib/python3.11/site-packages/triton/backends/nvidia/bin");
-  for (const std::string& folder : folders) {
-    const std::string candidate = absl::StrCat(folder, "/cuobjdump");
-    if (std::ifstream(candidate).good()) return candidate;
-  }
-  return "";
-}
-
-std::string OutputOf(const std::string& command) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
-  std::string all;
-  std::array<char, 4096> piece;
-  while (const size_t count = std::fread(piece.data(), 1, piece.size(), pipe.get())) all.append(piece.data(), count);
-  return all;
-}
 
 class WarpgroupCubin : public testing::TestWithParam<std::tuple<DType, const char*>> {
  protected:
@@ -97,19 +71,14 @@ TEST_P(WarpgroupCubin, NothingSpillsAndNothingIsSerialised) {
 class WarpgroupCode : public WarpgroupCubin {};
 
 TEST_P(WarpgroupCode, HasTheInstructionsOfTheTensorCores) {
-  const std::string disassembler = FindDisassembler();
-  if (disassembler.empty()) GTEST_SKIP() << "no cuobjdump in PATH, CUDA_HOME or the folder of PyTorch's environment";
   Assemble(Form());
   if (IsSkipped()) return;
-  const std::string path = testing::TempDir() + "/warpgroup.cubin";
-  std::ofstream(path, std::ios::binary)
-      .write(reinterpret_cast<const char*>(assembly_.cubin.data()),
-             static_cast<std::streamsize>(assembly_.cubin.size()));
-  const std::string code = OutputOf(absl::StrCat(disassembler, " -sass ", path));
-  EXPECT_THAT(code, HasSubstr("HGMMA.64x"));
-  EXPECT_THAT(code, HasSubstr("UTMALDG.3D"));
+  const std::optional<std::string> code = Disassemble(assembly_.cubin);
+  if (!code) GTEST_SKIP() << kNoDisassembler;
+  EXPECT_THAT(*code, HasSubstr("HGMMA.64x"));
+  EXPECT_THAT(*code, HasSubstr("UTMALDG.3D"));
   // A local access would be a spill or a map that was copied.
-  EXPECT_THAT(code, Not(HasSubstr("STL")));
+  EXPECT_THAT(*code, Not(HasSubstr("STL")));
 }
 
 std::string NameOfCase(const testing::TestParamInfo<std::tuple<DType, const char*>>& info) {

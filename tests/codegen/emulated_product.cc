@@ -33,7 +33,9 @@ void EraseCalls(llvm::Module& module, const std::string& name) {
 
 EmulatedProduct::EmulatedProduct(const ProductForm& form, const std::string& target, const std::string& forgotten)
     : form_(OnGpu(form)), plan_(MakeProductPlan(form_)) {
-  schedule_ = *ScheduleOnCuda(plan_, FindCudaTarget(target)->traits);
+  TargetTraits traits = FindCudaTarget(target)->traits;
+  traits.tf32_products = form.tf32;
+  schedule_ = *ScheduleOnCuda(plan_, traits);
   llvm::LLVMContext context;
   llvm::Module module("kernels", context);
   const absl::Status emitted = EmitOnCuda(plan_, schedule_, "k", module);

@@ -18,6 +18,7 @@ struct ProductForm {
   std::vector<int64_t> batch;       // extents or kDynamic
   std::vector<bool> rhs_has_batch;  // per batch axis; absent: rhs is the same for all its values
   int64_t m = kDynamic, n = kDynamic, k = kDynamic;
+  bool tf32 = false;           // GPUs may round factors in f32 to tf32
   bool pairs = true;           // panels of bf16 hold pairs, as on CPUs
   bool transpose_lhs = false;  // stored [batch..., k, m]
   bool heads = false;          // lhs and out are stored [batch[0], m, batch[1], ...]

@@ -76,6 +76,8 @@ void Pack(uint64_t* slots) {
   slots[0] = bits(0) | bits(1) << 16;
 }
 
+void RoundTf32(uint64_t* slots) { slots[0] = Tf32::Round(std::bit_cast<float>(static_cast<uint32_t>(slots[0]))); }
+
 void Exp2(uint64_t* slots) {
   const float x = std::bit_cast<float>(static_cast<uint32_t>(slots[0]));
   slots[0] = std::bit_cast<uint32_t>(std::exp2(x));
@@ -96,6 +98,7 @@ std::span<const NamedDeviceFunction> MatrixFunctions() {
       {"mma_m16n8k8_tf32", Mma<Tf32>},
       {"pack_bf16", Pack<Bf16>},
       {"pack_f16", Pack<F16>},
+      {"round_tf32", RoundTf32},
       {"exp2", Exp2},
   };
   return kFunctions;

@@ -36,6 +36,10 @@ struct F16 {
 struct Tf32 {  // the upper 19 bits of a float; the others are not read
   static constexpr int kDepth = 8;
   static float At(uint32_t word, int) { return std::bit_cast<float>(word & 0xffffe000); }
+  static uint32_t Round(float value) {  // to the nearest, ties away from zero
+    if (value != value) return 0x7fffffff;
+    return (std::bit_cast<uint32_t>(value) + 0x1000) & 0xffffe000;
+  }
 };
 
 }  // namespace tailor::simt

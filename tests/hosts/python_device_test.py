@@ -194,6 +194,14 @@ class DeviceTest(unittest.TestCase):
             stale.__dlpack__()
         session.wait()
 
+    def test_products_in_f32_may_be_tf32(self):
+        graph = tailor.Graph("product")
+        graph.output("y", graph.dot(graph.input("x", "f32", ["M", 8]), graph.input("w", "f32", [8, 16])))
+        x, w = np.full((20, 8), 1 + 2.0**-11, np.float32), np.ones((8, 16), np.float32)
+        for allowed, factor in ((False, 1 + 2.0**-11), (True, 1 + 2.0**-10)):
+            executable = graph.compile("simt", device="cuda", allow_tf32=allowed)
+            np.testing.assert_array_equal(executable.run(x, w)[0], np.full((20, 16), 8 * factor, np.float32))
+
     def test_one_artifact_serves_both(self):
         """Products, an embedding and checks: constants and messages are there once for CPUs and GPUs."""
         graph, rng = tailor.Graph("both"), np.random.default_rng(1)

@@ -30,6 +30,7 @@ struct CompileArguments {
   std::vector<std::string> donated;
   uint64_t max_versions = 0;  // 0: the default
   bool offer_products = false;
+  bool allow_tf32 = false;
 };
 
 struct TuneArguments {

@@ -37,6 +37,7 @@ void CompileText(const CompileArguments& arguments) {
   options.donated_count = donated.size();
   if (arguments.max_versions > 0) options.max_versions = arguments.max_versions;
   options.offer_products = arguments.offer_products;
+  options.allow_tf32 = arguments.allow_tf32;
   std::string bytes;
   Check(tailor_graph_compile_artifact(graph.get(), &options, KeepBytes, &bytes));
   std::ofstream out(arguments.artifact, std::ios::binary);

@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   compiling->add_option("--donate", compile.donated, "an input that runs may write over");
   compiling->add_flag("--offer-products", compile.offer_products, "a provider may compute plain products");
+  compiling->add_flag("--allow-tf32", compile.allow_tf32, "on GPUs, products in f32 round their factors to tf32");
 
   CLI::App* tuning = app.add_subcommand("tune", "Measures products on this machine (tailor tune --help)");
   tuning->prefix_command()->set_help_flag();

@@ -98,6 +98,47 @@ func TestOneArtifactRunsOnBoth(t *testing.T) {
 	}
 }
 
+func TestProductsInF32MayBeTF32(t *testing.T) {
+	for _, allowed := range []bool{false, true} {
+		g := newGraph(t, "product")
+		x := g.Input("x", tailor.F32, g.Symbol("M", nil), graph.Int(8))
+		g.Output("y", x.Dot(g.Input("w", tailor.F32, graph.Int(8), graph.Int(16)), nil))
+		options := deviceOptions
+		options.AllowTF32 = allowed
+		e, err := g.Compile(&options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		outputs, err := sessionOf(t, e, tailor.SessionOptions{}).Run(filled(t, 2049.0/2048, 20, 8), filled(t, 1, 8, 16))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := float32(8 * 2049.0 / 2048)
+		if allowed {
+			want = 8 * 1025.0 / 1024
+		}
+		values, err := tailor.Slice[float32](outputs[0])
+		if err != nil || values[0] != want {
+			t.Errorf("allowed %v: %v, want %v (%v)", allowed, values[0], want, err)
+		}
+	}
+}
+
+func filled(t *testing.T, value float32, dims ...int64) *tailor.Tensor {
+	t.Helper()
+	x, err := tailor.NewTensor(tailor.F32, dims...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(x.Close)
+	values, _ := tailor.Slice[float32](x)
+	for i := range values {
+		values[i] = value
+	}
+	return x
+}
+
 func TestADeviceThatIsNotThereIsAnError(t *testing.T) {
 	missing := deviceOptions
 	missing.Device = tailor.CUDA(7)

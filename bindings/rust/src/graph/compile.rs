@@ -36,6 +36,8 @@ pub struct CompileOptions<'a> {
     pub donated: &'a [&'a str],
     /// What the executable is to run on; `targets` has one that does ("cuda": all architectures of GPUs).
     pub device: Device,
+    /// On GPUs, factors of products in f32 are rounded to tf32: 10 bits of mantissa, which tensor cores multiply.
+    pub allow_tf32: bool,
 }
 
 impl Graph {
@@ -85,6 +87,9 @@ impl Graph {
             donated_count: donated.len(),
             device: options.device.numbers().0,
             device_ordinal: options.device.numbers().1,
+            offer_products: 0,
+            reserved: 0,
+            allow_tf32: options.allow_tf32.into(),
         };
         let result = self.call(|graph| function(graph, &given));
         match progress.panic {

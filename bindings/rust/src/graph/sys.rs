@@ -65,6 +65,9 @@ pub struct tailor_compile_options {
     pub donated_count: usize,
     pub device: i32,
     pub device_ordinal: i32,
+    pub offer_products: i32,
+    pub reserved: i32,
+    pub allow_tf32: i64,
 }
 
 /// One of `tailor_dim_add` to `tailor_dim_max`.

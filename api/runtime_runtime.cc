@@ -1,5 +1,6 @@
 // tailor_runtime, tailor_version and the counters.
 #include <cstddef>
+#include <memory>
 #include <new>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 using tailor::CheckPointer;
 using tailor::Code;
 using tailor::ConstantLayout;
+using tailor::CublasLt;
 using tailor::Failure;
 using tailor::HandleKind;
 using tailor::InvalidParameter;
@@ -85,8 +87,13 @@ tailor_status* tailor_runtime_create(const tailor_runtime_options* options, tail
       const std::string wrong = provider.choice.Parse(tailor::TextOf(read.product_choice, read.product_choice_size));
       if (!wrong.empty()) return {Code::kInvalidArgument, "product choice: " + wrong, ""};
     }
+    std::shared_ptr<CublasLt> cublas_lt;
+    if (read.cublas_lt != 0) {
+      cublas_lt = std::make_shared<CublasLt>();
+      if (Failure f = CublasLt::Load(tailor::CublasLtPaths(), cublas_lt.get()); !f.ok()) return f;
+    }
     const tailor::Runtime::Options made = {
-        {read.allocate, read.deallocate, read.user}, read.log, read.user, std::move(provider)};
+        {read.allocate, read.deallocate, read.user}, read.log, read.user, std::move(provider), std::move(cublas_lt)};
     *out = new tailor_runtime{HandleKind::kRuntime, std::make_shared<const tailor::Runtime>(made)};
     return {};
   });

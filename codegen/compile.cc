@@ -137,14 +137,13 @@ struct Lowered {
   }
 };
 
-// Products are offered on the host alone: providers read its memory.
 absl::StatusOr<Lowered> LowerFor(const Targets& targets, const Graph& graph, const LowerOptions& options) {
   Lowered lowered;
   if (!targets.cpus.empty()) {
     TAILOR_ASSIGN_OR_RETURN(lowered.cpu, LowerGraph(graph, targets.cpus.front().traits, options));
   }
   if (!targets.gpus.empty()) {
-    TAILOR_ASSIGN_OR_RETURN(lowered.gpu, LowerGraph(graph, targets.gpus.back().traits, {options.donated}));
+    TAILOR_ASSIGN_OR_RETURN(lowered.gpu, LowerGraph(graph, targets.gpus.back().traits, options));
   }
   if (lowered.cpu && lowered.gpu) TAILOR_RETURN_IF_ERROR(ShareTables(*lowered.cpu, *lowered.gpu));
   return lowered;

@@ -156,7 +156,8 @@ absl::StatusOr<CompiledVariant> CompileVariant(const LoweredProgram& program, Bu
   Variant& variant = compiled.variant;
   variant.target = build.target.name;
   variant.features = level.features;
-  variant.api_size = offsetof(RtApi, block) + sizeof(RtApi::block);
+  variant.api_size = host.offers_products ? offsetof(RtApi, product) + sizeof(RtApi::product)
+                                          : offsetof(RtApi, block) + sizeof(RtApi::block);
   variant.fault_word = host.fault_word;
   variant.reads_back = host.reads_back;
   variant.device_kernels = DescribeKernels(program, build);

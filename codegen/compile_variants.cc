@@ -81,10 +81,8 @@ absl::Status DumpSchedules(const Build& build) {
 }
 
 // How much of RtApi the host program calls.
-uint64_t ApiSize(const LoweredProgram& program, const Build& build) {
-  const bool offers = std::any_of(program.programs.begin(), program.programs.end(),
-                                  [](const HostProgram& host) { return !host.products.empty(); });
-  if (offers) return offsetof(RtApi, product) + sizeof(RtApi::product);
+uint64_t ApiSize(const Build& build) {
+  if (build.host.offers_products) return offsetof(RtApi, product) + sizeof(RtApi::product);
   if (build.host.grown_blocks > 0) return offsetof(RtApi, block) + sizeof(RtApi::block);
   return offsetof(RtApi, trace) + sizeof(RtApi::trace);
 }
@@ -106,7 +104,7 @@ CompiledVariant Describe(const LoweredProgram& program, const Build& build, Imag
   Variant& variant = compiled.variant;
   variant.target = build.target.name;
   variant.features = build.target.features;
-  variant.api_size = ApiSize(program, build);
+  variant.api_size = ApiSize(build);
   for (const KernelCode& code : codes) variant.kernel_bytes.push_back(code.all);
   if (ChoosesCuts(build)) variant.costs = BuiltInCostProfile(build.target.level);
   return compiled;

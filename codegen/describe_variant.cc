@@ -27,6 +27,7 @@ CompiledVariant DescribeVariant(const LoweredProgram& program, const std::vector
   variant.plan_offset = compiled.image.symbols[kPlan];
   variant.memo_slots = host.memo_slots;
   variant.grown_blocks = host.grown_blocks;
+  variant.offers_products = host.offers_products;
   variant.context_size = sizeof(RtContext);
   for (const HostProgram& one : program.programs) {
     for (const Launch& launch : one.launches) {

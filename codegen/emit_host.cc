@@ -345,7 +345,10 @@ absl::StatusOr<HostEmission> EmitHostPrograms(const std::vector<HostProgram>& pr
   const bool reads_back =
       place == KernelPlace::kDevice &&
       std::any_of(programs.begin(), programs.end(), [](const HostProgram& program) { return !program.calls.empty(); });
-  return HostEmission{static_cast<uint64_t>(memo_slots), GrownBlocks(programs), fault_word, reads_back};
+  const bool offers_products = std::any_of(programs.begin(), programs.end(),
+                                           [](const HostProgram& program) { return !program.products.empty(); });
+  return HostEmission{static_cast<uint64_t>(memo_slots), GrownBlocks(programs), fault_word, reads_back,
+                      offers_products};
 }
 
 }  // namespace tailor

@@ -48,6 +48,7 @@ struct HostEmission {
   uint64_t grown_blocks = 0;  // more than 0: RtApi::block is called
   int64_t fault_word = -1;    // as Variant::fault_word
   bool reads_back = false;    // as Variant::reads_back
+  bool offers_products = false;
 };
 
 // Where the kernels of a program run, and its tensors lie.

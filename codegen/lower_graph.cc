@@ -62,7 +62,8 @@ class GraphLowering {
 
   absl::StatusOr<LoweredProgram> Run(const Graph& graph, const LowerOptions& options) {
     tables_.offer_products = options.offer_products;
-    tables_.pairs = traits_.warp_size == 1;  // warps multiply panels as they are
+    tables_.on_device = traits_.warp_size > 1;
+    tables_.pairs = !tables_.on_device;  // warps multiply panels as they are
     tables_.join_chains = traits_.joined_extent > 0;
     TAILOR_RETURN_IF_ERROR(Lower(graph, {.donated = options.donated}).status());
     NumberChecksAndLaunches();

@@ -216,7 +216,8 @@ class ProgramLowering {
                             LowerGroup(graph_, facts_, plan_, g, {.in_place = in_place, .pairs = tables_.pairs}));
     packed_.clear();  // packed blocks belong to one group
     if (tables_.offer_products && plan_.groups[g].kind == GroupKind::kContraction) {
-      const std::optional<OfferedProduct> offered = OfferProduct(graph_, facts_, plan_.groups[g], kernels);
+      const std::optional<OfferedProduct> offered =
+          OfferProduct(graph_, facts_, plan_.groups[g], kernels, tables_.on_device);
       if (offered) return AddOfferedProduct(g, *offered, std::move(kernels));
     }
     for (LoweredKernel& kernel : kernels) AddLaunch(std::move(kernel));
@@ -239,7 +240,8 @@ class ProgramLowering {
       TAILOR_ASSIGN_OR_RETURN(auto lowered, LowerGroup(graph_, facts_, after, i, {.pairs = tables_.pairs}));
       std::move(lowered.begin(), lowered.end(), std::back_inserter(loops));
     }
-    if (loops.size() == 1) ShareMemory(offered.out.value, loops[0]);
+    // What threads share may be read by one of them after another has written over it.
+    if (loops.size() == 1 && !tables_.on_device) ShareMemory(offered.out.value, loops[0]);
     const auto canonical = [&](const DimExpr& dim) { return facts_.Canonical(dim); };
     Product product{.launch = launch,
                     .dtype = offered.out.dtype,

@@ -18,6 +18,7 @@ struct LoweringTables {
   absl::flat_hash_map<std::string, int> kernel_of;  // by plan text
   int grown_blocks = 0;                             // numbers given to memory that grows during a run
   bool offer_products = false;                      // to the runtime, which may compute them itself
+  bool on_device = false;                           // kernels run there
   bool pairs = true;                                // LowerGroupOptions::pairs
   bool join_chains = false;                         // a chain is one kernel (LowerJoined)
 };

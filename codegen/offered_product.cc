@@ -47,7 +47,7 @@ bool SetRightOperand(const Graph& graph, const FusionGroup& group, const std::ve
     return true;
   }
   for (const LoweredKernel::Operand& operand : kernels[0].operands) {
-    if (operand.layout != PanelLayout(operand.dtype)) continue;
+    if (operand.layout == ConstantLayout::kRowMajor) continue;
     if (operand.value != rhs && graph.type(operand.value).rank() != 2) return false;
     const bool pairs = operand.layout == ConstantLayout::kPairPanels16;
     const DimExpr rows = pairs ? 2 * DimExpr::CeilDiv(product.k, 2) : product.k;
@@ -69,11 +69,12 @@ bool AllValid(const OfferedProduct& product) {
 }  // namespace
 
 std::optional<OfferedProduct> OfferProduct(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group,
-                                           const std::vector<LoweredKernel>& kernels) {
+                                           const std::vector<LoweredKernel>& kernels, bool on_device) {
   const Node& dot = graph.node(group.dominant);
   const TensorType &lhs = graph.type(dot.operands[0]), &rhs = graph.type(dot.operands[1]);
   const DType dtype = dot.results[0].dtype;
-  if ((dtype != DType::kF32 && dtype != DType::kBF16) || lhs.dtype != dtype || rhs.dtype != dtype) return std::nullopt;
+  const bool known = dtype == DType::kF32 || dtype == DType::kBF16 || (on_device && dtype == DType::kF16);
+  if (!known || lhs.dtype != dtype || rhs.dtype != dtype) return std::nullopt;
   const std::optional<Value> left = InMemory(graph, group, dot.operands[0]);
   if (!left) return std::nullopt;
 

@@ -120,6 +120,8 @@ struct Variant {
   int64_t fault_word = -1;
   // Of a variant for a device: RtApi::readback is called, so that runs wait for the device in their middle.
   bool reads_back = false;
+  // RtApi::offer and RtApi::product are called: the runtime may have a library compute products.
+  bool offers_products = false;
   // Of a variant for a device: outputs that it writes to memory of their own, though ProgramTensor::memory_of names an
   // input; the runtime copies them there at the end of a run.
   std::vector<int32_t> outputs_apart;

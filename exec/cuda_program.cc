@@ -72,9 +72,12 @@ Failure CudaProgram::Create(const Runtime& runtime, const CudaDevice& device, co
                             const Variant& variant, std::unique_ptr<DeviceProgram>* out) {
   if (Failure f = device.RetainContext(); !f.ok()) return f;
   const CurrentContext current(device);
-  std::unique_ptr<CudaProgram> made(new CudaProgram(device, variant));
-  if (Failure f = made->LoadAnyImage(runtime); !f.ok()) return f;
+  std::unique_ptr<CudaProgram> made(new CudaProgram(runtime, device, variant));
+  if (Failure f = made->LoadAnyImage(); !f.ok()) return f;
   if (Failure f = made->UploadConstants(program); !f.ok()) return f;
+  if (runtime.cublas_lt() != nullptr && !variant.offers_products) {
+    runtime.Log(Runtime::kInfo, "cuBLASLt is not used: the program offers no products");
+  }
   *out = std::move(made);
   return {};
 }
@@ -102,7 +105,7 @@ Failure CudaProgram::LoadImage(const DeviceImage& image) {
   return f;
 }
 
-Failure CudaProgram::LoadAnyImage(const Runtime& runtime) {
+Failure CudaProgram::LoadAnyImage() {
   const auto& images = variant_.device_images;
   std::string reasons;
   for (const size_t i : ImagesFor(device_.info().architecture, images)) {
@@ -114,8 +117,8 @@ Failure CudaProgram::LoadAnyImage(const Runtime& runtime) {
     }
     const bool ptx = images[i].kind == DeviceImageKind::kPtx;
     const std::string why = !reasons.empty() ? reasons : "no cubin for " + NameOf(device_.info().architecture);
-    runtime.Log(Runtime::kInfo, NameOf(device_) + " runs " + NameOf(images[i].kind) + " " + images[i].target +
-                                    (ptx || !reasons.empty() ? ": " + why : ""));
+    runtime_.Log(Runtime::kInfo, NameOf(device_) + " runs " + NameOf(images[i].kind) + " " + images[i].target +
+                                     (ptx || !reasons.empty() ? ": " + why : ""));
     return {};
   }
   if (reasons.empty()) reasons = "it has " + ListImages(images);

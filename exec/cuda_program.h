@@ -11,6 +11,7 @@
 #include "exec/cuda_device.h"
 #include "exec/device.h"
 #include "exec/failure.h"
+#include "exec/plain_constants.h"
 #include "exec/runtime.h"
 
 namespace tailor {
@@ -23,15 +24,19 @@ class CudaProgram : public DeviceProgram {
   };
 
   // Loads the best of the variant's images that the driver takes, finds every kernel in it, lets each have all shared
-  // memory of the device, and copies the constants there. `device`, `program` and `variant` outlive the result.
+  // memory of the device, and copies the constants there. All but `out` outlive the result.
   // Errors: FAILED_PRECONDITION where no image runs here, with each one's reason; RESOURCE_EXHAUSTED; else INTERNAL.
   static Failure Create(const Runtime& runtime, const CudaDevice& device, const Program& program,
                         const Variant& variant, std::unique_ptr<DeviceProgram>* out);
   ~CudaProgram() override;
 
+  const Runtime& runtime() const { return runtime_; }
   const CudaDevice& device() const { return device_; }
   const Variant& variant() const { return variant_; }
   const Kernel& kernel(int32_t number) const { return kernels_[number]; }
+  // The library that computes products which the variant offers; null: its kernels do.
+  const CublasLt* product_library() const { return variant_.offers_products ? runtime_.cublas_lt() : nullptr; }
+  PlainConstants& plain_constants() const { return plain_constants_; }
   size_t most_parameters() const;  // that any kernel has, its tensor maps among them
 
   int32_t ordinal() const override { return device_.info().ordinal; }
@@ -40,18 +45,21 @@ class CudaProgram : public DeviceProgram {
   Failure MakeStream(const StreamOptions& options, std::unique_ptr<DeviceStream>* out) const override;
 
  private:
-  CudaProgram(const CudaDevice& device, const Variant& variant) : device_(device), variant_(variant) {}
+  CudaProgram(const Runtime& runtime, const CudaDevice& device, const Variant& variant)
+      : runtime_(runtime), device_(device), variant_(variant), plain_constants_(device) {}
   Failure LoadImage(const DeviceImage& image);
-  Failure LoadAnyImage(const Runtime& runtime);
+  Failure LoadAnyImage();
   Failure FindKernels();
   Failure UploadConstants(const Program& program);
 
+  const Runtime& runtime_;
   const CudaDevice& device_;
   const Variant& variant_;
   cuda::Module module_ = nullptr;
   std::vector<Kernel> kernels_;
   cuda::Address memory_ = 0;  // of the constants
   std::vector<const void*> constants_;
+  mutable PlainConstants plain_constants_;
 };
 
 }  // namespace tailor

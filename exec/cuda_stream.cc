@@ -47,6 +47,10 @@ Failure CudaStream::Create(const CudaProgram& program, const StreamOptions& opti
   }
   if (Failure f = made->MakeMemo(); !f.ok()) return f;
   if (Failure f = made->MakeMeeting(); !f.ok()) return f;
+  if (const CublasLt* library = program.product_library()) {
+    Failure f = CudaProducts::Create(program, *library, made->stream_, made->memory_, &made->products_);
+    if (!f.ok()) return f;
+  }
   *out = std::move(made);
   return {};
 }
@@ -54,7 +58,9 @@ Failure CudaStream::Create(const CudaProgram& program, const StreamOptions& opti
 Failure CudaStream::MakeGraph() {
   const char* problem = !driver_.has_graphs ? "the driver has no graphs that can be changed: it is older than CUDA 11.6"
                         : program_.variant().reads_back ? "the program reads results back in the middle of its runs"
-                                                        : nullptr;
+                        : program_.product_library() != nullptr
+                            ? "cuBLASLt computes products of the program, which a graph of its kernels cannot have"
+                            : nullptr;
   if (problem != nullptr) return {Code::kFailedPrecondition, std::string("options.cuda_graph: ") + problem, ""};
   graph_ = std::make_unique<CudaGraph>(program_);
   return {};
@@ -84,6 +90,10 @@ Failure CudaStream::MakeMeeting() {
 
 CudaStream::~CudaStream() {
   const CurrentContext current(device_);
+  if (products_ != nullptr) {
+    driver_.StreamSynchronize(stream_);
+    products_.reset();
+  }
   if (meeting_ != nullptr) Deallocate(meeting_);
   if (stream_ != nullptr) driver_.StreamSynchronize(stream_);
   graph_.reset();
@@ -93,6 +103,7 @@ CudaStream::~CudaStream() {
 
 void* CudaStream::Enter() {
   failed_ = {};
+  if (!failed_product_.ok()) failed_product_ = {};
   cuda::Context before = nullptr;
   driver_.CtxGetCurrent(&before);
   if (before != device_.context()) driver_.CtxSetCurrent(device_.context());
@@ -197,6 +208,14 @@ cuda::Result CudaStream::LaunchTogether(int32_t number, const int64_t* args, con
                                          static_cast<unsigned>(grid.shared_bytes), stream_, parameters_.data());
 }
 
+bool CudaStream::Multiply(const ProductArgs& product) {
+  Failure f = products_->Multiply(product);
+  if (f.ok()) [[likely]]
+    return true;
+  if (failed_product_.ok()) failed_product_ = std::move(f);
+  return false;
+}
+
 void CudaStream::BeginRun() {
   if (graph_ != nullptr) graph_->Begin();
 }
@@ -246,6 +265,7 @@ std::string CudaStream::DescribeLaunch() const {
 }
 
 Failure CudaStream::FirstFailure() const {
+  if (!failed_product_.ok()) return failed_product_;  // nothing is asked for after it
   const std::string device = "device " + std::to_string(device_.info().ordinal);
   if (failed_.kernel < 0) return CudaFailure(driver_, failed_.result, failed_.call, "a run on " + device);
   Failure f = CudaFailure(driver_, failed_.result, failed_.call, DescribeLaunch());

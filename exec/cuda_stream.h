@@ -8,6 +8,7 @@
 
 #include "exec/cuda_call.h"
 #include "exec/cuda_graph.h"
+#include "exec/cuda_products.h"
 #include "exec/cuda_program.h"
 #include "exec/device.h"
 #include "exec/kernel_parameters.h"
@@ -18,7 +19,7 @@ class CudaStream : public DeviceStream {
  public:
   // The caller's stream is a CUstream in the device's primary context; one that is made here does not wait for the
   // legacy default stream. Errors: INVALID_ARGUMENT for a stream of another context; FAILED_PRECONDITION for a graph
-  // where the variant reads back in the middle of runs, or the driver has none.
+  // where the variant reads back in the middle of runs, a library computes its products, or the driver has none.
   static Failure Create(const CudaProgram& program, const StreamOptions& options, std::unique_ptr<DeviceStream>* out);
   ~CudaStream() override;
 
@@ -34,6 +35,8 @@ class CudaStream : public DeviceStream {
   bool Download(void* to, const void* from, uint64_t bytes) override;
   bool Copy(void* to, const void* from, uint64_t bytes) override;
   bool Launch(int32_t kernel, const int64_t* args, const LaunchGrid& grid) override;
+  bool TakesProduct(const ProductArgs& product) override { return products_ != nullptr && products_->Take(product); }
+  bool Multiply(const ProductArgs& product) override;
   void BeginRun() override;
   bool EndRun() override;
   bool Wait() override;
@@ -66,9 +69,11 @@ class CudaStream : public DeviceStream {
   void* meeting_ = nullptr;
   const Allocator memory_;
   KernelParameters kernel_parameters_;
-  std::vector<void*> parameters_;     // of a cooperative launch; as many as any kernel has
-  std::unique_ptr<CudaGraph> graph_;  // null: launches go to the driver one by one
-  CudaCall failed_;                   // the first
+  std::vector<void*> parameters_;           // of a cooperative launch; as many as any kernel has
+  std::unique_ptr<CudaGraph> graph_;        // null: launches go to the driver one by one
+  std::unique_ptr<CudaProducts> products_;  // null: the program's kernels compute all
+  CudaCall failed_;                         // the first
+  Failure failed_product_;                  // likewise
 };
 
 }  // namespace tailor

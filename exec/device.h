@@ -54,6 +54,10 @@ class DeviceStream {
   virtual bool Copy(void* to, const void* from, uint64_t bytes) = 0;
   // Of DeviceKernel number `kernel`; `args` is read before this returns.
   virtual bool Launch(int32_t kernel, const int64_t* args, const LaunchGrid& grid) = 0;
+  // RtApi::offer and RtApi::product: whether a library computes such products on this device, and asking for one that
+  // it does.
+  virtual bool TakesProduct(const ProductArgs& product) = 0;
+  virtual bool Multiply(const ProductArgs& product) = 0;
   // Around the launches of a run: where the stream gathers launches, EndRun asks for them. After a run that failed
   // there is no EndRun, and what was gathered is forgotten.
   virtual void BeginRun() = 0;

@@ -21,7 +21,9 @@ struct ProductProvider {
   ProductChoice choice;                                                      // which products it is asked for
 };
 
-// Whether `provider` takes `product`, which has elements, has extents that fit and is one of its choice.
+// Whether `product` has elements and is one of the provider's choice.
+bool IsAskedFor(const ProductProvider& provider, const ProductArgs& product);
+// Whether `provider` takes `product`, which it is then asked for.
 bool TakesProduct(const ProductProvider& provider, const ProductArgs& product);
 // Its return code.
 int32_t Multiply(const ProductProvider& provider, const ProductArgs& product);

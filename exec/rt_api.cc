@@ -194,6 +194,14 @@ int32_t Offer(RtContext* context, const ProductArgs* product) {
   return TakesProduct(*StateOf(context).provider, *product);
 }
 
+int32_t OfferToDevice(RtContext* context, const ProductArgs* product) {
+  return StateOf(context).stream->TakesProduct(*product);
+}
+
+int32_t ComputeOnDevice(RtContext* context, const ProductArgs* product) {
+  return OfDevice(context, StateOf(context).stream->Multiply(*product));
+}
+
 int32_t ComputeProduct(RtContext* context, const ProductArgs* product) {
   const int32_t code = Multiply(*StateOf(context).provider, *product);
   return code == 0 ? 0 : Note(context, {Fault::Kind::kProvider, 0, 0, code, 0});
@@ -222,6 +230,8 @@ constexpr RtApi DeviceTable(decltype(RtApi::trace) trace) {
   RtApi table = HostTable(trace);
   table.launch = Launch;
   table.readback = Readback;
+  table.offer = OfferToDevice;
+  table.product = ComputeOnDevice;
   return table;
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "exec/cublas_lt.h"
 #include "exec/memory.h"
 #include "exec/product_provider.h"
 #include "exec/thread_team.h"
@@ -21,7 +22,8 @@ class Runtime {
     Allocator allocator;
     void (*log)(void* user, int32_t level, const char* message) = nullptr;
     void* user = nullptr;
-    ProductProvider provider;  // without `take`: none
+    ProductProvider provider;                   // without `take`: none
+    std::shared_ptr<const CublasLt> cublas_lt;  // computes products on CUDA devices; null: none does
   };
   enum Level : int32_t { kInfo = 0, kWarning = 1, kError = 2 };
 
@@ -29,6 +31,7 @@ class Runtime {
 
   const Allocator& allocator() const { return options_.allocator; }
   const ProductProvider& provider() const { return options_.provider; }
+  const CublasLt* cublas_lt() const { return options_.cublas_lt.get(); }
   void Log(Level level, const std::string& message) const;
 
   // The team of that size, made at its first use and gone with its last user. Null where the system gives

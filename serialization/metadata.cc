@@ -103,11 +103,11 @@ Offset<flatbuffers::Vector<Offset<fbs::Variant>>> Encode(FlatBufferBuilder& b, c
     const auto costs = Encode(b, v.costs);
     const auto device_images = Encode(b, v.device_images, next);
     const auto device_kernels = Encode(b, v.device_kernels);
-    encoded.push_back(fbs::CreateVariant(b, b.CreateString(v.target), b.CreateVectorOfStrings(v.features), place.offset,
-                                         place.size, v.run_offset, v.plan_offset, v.memo_slots, v.api_size,
-                                         v.context_size, b.CreateVector(launches), v.grown_blocks,
-                                         b.CreateVector(v.kernel_bytes), costs, device_images, device_kernels,
-                                         v.fault_word, v.reads_back, b.CreateVector(v.outputs_apart)));
+    encoded.push_back(fbs::CreateVariant(
+        b, b.CreateString(v.target), b.CreateVectorOfStrings(v.features), place.offset, place.size, v.run_offset,
+        v.plan_offset, v.memo_slots, v.api_size, v.context_size, b.CreateVector(launches), v.grown_blocks,
+        b.CreateVector(v.kernel_bytes), costs, device_images, device_kernels, v.fault_word, v.reads_back,
+        b.CreateVector(v.outputs_apart), v.offers_products));
   }
   return b.CreateVector(encoded);
 }
@@ -197,6 +197,7 @@ Variant Decode(const fbs::Variant& from) {
   if (from.kernel_bytes() != nullptr) v.kernel_bytes.assign(from.kernel_bytes()->begin(), from.kernel_bytes()->end());
   v.fault_word = from.fault_word();
   v.reads_back = from.reads_back();
+  v.offers_products = from.offers_products();
   if (from.outputs_apart() != nullptr)
     v.outputs_apart.assign(from.outputs_apart()->begin(), from.outputs_apart()->end());
   if (from.device_kernels() == nullptr) return v;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bench/gpu/gpu.h"
+#include "exec/cublas_lt.h"
 
 namespace tailor {
 
@@ -16,23 +17,21 @@ struct ProductShape {
   bool x_transposed = false, w_transposed = false;
 };
 
-class CublasLt {
+class CublasLtPeer {
  public:
-  // The library that TAILOR_CUBLASLT names, else libcublasLt.so.13 or .12 where the dynamic loader finds it or in
-  // /usr/local/cuda/lib64. Null, and `why` says what was looked for, where there is none.
-  static CublasLt* Find(std::string* why);
+  // The library of CublasLtPaths(). Null, and `why` says what was looked for, where there is none.
+  static CublasLtPeer* Find(std::string* why);
 
-  std::string name() const;  // "cuBLASLt 13.0.2"
+  std::string name() const { return library_.VersionText(); }
   // What asks for the product in the GPU's stream, by the first algorithm that the library's heuristic gives for at
   // most 64 MiB of workspace. The memory outlives it. Throws NotMeasured where the library refuses.
   std::function<void()> Product(const Gpu& gpu, const ProductShape& shape, const GpuMemory& x, const GpuMemory& w,
                                 const GpuMemory& y);
 
  private:
-  struct Functions;
-  explicit CublasLt(const Functions& functions) : functions_(functions) {}
-  const Functions& functions_;
-  void* handle_ = nullptr;
+  CublasLtPeer() = default;
+  CublasLt library_;
+  cublas_lt::Handle handle_ = nullptr;
 };
 
 }  // namespace tailor

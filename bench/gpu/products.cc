@@ -77,7 +77,7 @@ Measured MeasureProduct(const Gpu& gpu, const MeasuredCase& asked) {
   std::vector<std::function<void()>> candidates = {[&] { Run(bound.get()); }};
   const GpuMemory w(gpu, right.data(), right.size() * 2), peer_y(gpu, y.bytes());
   std::string why;
-  CublasLt* peer = gpu.emulated() ? nullptr : CublasLt::Find(&why);
+  CublasLtPeer* peer = gpu.emulated() ? nullptr : CublasLtPeer::Find(&why);
   if (peer != nullptr) {
     candidates.push_back(peer->Product(gpu, shape, x, w, peer_y));
     candidates[1]();

@@ -143,16 +143,18 @@ class EmulatedProgram {
   tailor_session* session_ = nullptr;
 };
 
-// Tests with the driver that plays a GPU; each ends without complaint.
+// Tests with the driver and the cuBLASLt that play a GPU's; each ends without complaint.
 class EmulatedTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     setenv("TAILOR_CUDA_DRIVER", TAILOR_FAKE_CUDA_LIBRARY, 1);
+    setenv("TAILOR_CUBLASLT", TAILOR_FAKE_CUDA_LIBRARY, 1);
   }
   EmulatedTest() : pretended_(*tailor_fake_cuda_options()) { tailor_fake_cuda_complaints(); }
   ~EmulatedTest() override {
     *tailor_fake_cuda_options() = pretended_;
     EXPECT_STREQ(tailor_fake_cuda_complaints(), "");
+    EXPECT_EQ(tailor_fake_cuda_counts().descriptors, 0);
     EXPECT_EQ(tailor_fake_cuda_counts().device_allocations, 0);
   }
 

@@ -1,6 +1,7 @@
 // libtailor_fake_cuda.so: a CUDA driver for machines without a GPU. It exports the functions of exec/cuda_driver.h,
 // runs kernels in the SIMT emulator, and is stricter than a GPU: device memory can be touched only while kernels and
 // copies run, work waits until somebody waits for it, and what a real driver would let pass is kept as a complaint.
+// It exports those of exec/cublas_lt.h too: as TAILOR_CUBLASLT it is a cuBLASLt for its devices.
 // Threads: any; calls take turns.
 #ifndef TAILOR_TESTS_EMULATOR_FAKE_DRIVER_H_
 #define TAILOR_TESTS_EMULATOR_FAKE_DRIVER_H_
@@ -27,6 +28,8 @@ struct Options {
   int cubin = 0;
   int ptx = 0;
   int launch = 0;
+  int product = 0;     // the same of cublasLtMatmul: cublasStatus_t
+  int algorithms = 1;  // that cublasLtMatmulAlgoGetHeuristic finds
   // 1: launches, of kernels and of graphs, are dropped unseen, so that what a program costs above its driver can be
   // measured.
   int drop = 0;
@@ -41,13 +44,15 @@ struct Counts {
   int64_t streams = 0;
   int64_t graphs = 0;  // with those made executable
   int64_t events = 0;
-  int64_t pending = 0;  // pieces of work that nobody has waited for
+  int64_t descriptors = 0;  // of cuBLASLt, its handles among them
+  int64_t pending = 0;      // pieces of work that nobody has waited for
   int64_t total_allocations = 0;
   int64_t total_launches = 0;  // of kernels, alone or in a graph
   int64_t total_graphs = 0;    // made executable
   int64_t total_graph_launches = 0;
   int64_t total_patches = 0;  // of nodes in executable graphs
   int64_t total_maps = 0;
+  int64_t total_products = 0;  // by cublasLtMatmul
 };
 
 // Images that the driver takes for a cubin and for PTX: bitcode in such a frame.

@@ -108,6 +108,7 @@ class CudaTest : public testing::Test {
     EXPECT_EQ(left.streams, 0);
     EXPECT_EQ(left.graphs, 0);
     EXPECT_EQ(left.events, 0);
+    EXPECT_EQ(left.descriptors, 0);
     EXPECT_STREQ(tailor_fake_cuda_complaints(), "");
   }
 

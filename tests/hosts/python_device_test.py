@@ -202,6 +202,21 @@ class DeviceTest(unittest.TestCase):
             executable = graph.compile("simt", device="cuda", allow_tf32=allowed)
             np.testing.assert_array_equal(executable.run(x, w)[0], np.full((20, 16), 8 * factor, np.float32))
 
+    def test_cublaslt_computes_offered_products(self):
+        graph = tailor.Graph("product")
+        graph.output("y", graph.dot(graph.input("x", "f32", ["M", 8]), graph.input("w", "f32", [8, 16])))
+        x, w = np.ones((20, 8), np.float32), np.ones((8, 16), np.float32)
+        self.addCleanup(os.environ.pop, "TAILOR_CUBLASLT", None)
+        os.environ["TAILOR_CUBLASLT"] = "/nowhere/libcublasLt.so"
+        with self.assertRaisesRegex(tailor.Error, "cuBLASLt cannot be loaded: /nowhere/libcublasLt.so"):
+            tailor.Runtime(product_provider="cublaslt")
+        os.environ["TAILOR_CUBLASLT"] = os.environ["TAILOR_CUDA_DRIVER"]
+        runtime = tailor.Runtime(product_provider="cublaslt")
+        executable = graph.compile("simt", device="cuda", offer_products=True, runtime=runtime)
+        np.testing.assert_array_equal(executable.run(x, w)[0], x @ w)
+        with self.assertRaisesRegex(tailor.Error, "options.cuda_graph: cuBLASLt computes products of the program"):
+            executable.session(cuda_graph=True)
+
     def test_one_artifact_serves_both(self):
         """Products, an embedding and checks: constants and messages are there once for CPUs and GPUs."""
         graph, rng = tailor.Graph("both"), np.random.default_rng(1)

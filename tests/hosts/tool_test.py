@@ -67,6 +67,19 @@ class ToolTest(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("no product provider nobody", err)
 
+    def test_cublaslt_computes_products_on_a_gpu(self):
+        (self.path / "dot.txt").write_text(
+            "graph @g(%x: f32[M, K], %w: f32[K, N]) {\n  %d = dot %x, %w\n  return \"d\" = %d\n}\n")
+        self.assertEqual(self.run_tool("compile", "dot.txt", "-o", "d.tlr", "--target", "simt", "--offer-products",
+                                       "--allow-tf32"), (0, "", ""))
+        run = ("run", "d.tlr", "--device", "cuda", "--provider", "cublaslt", "--input", "x=1x2xf32=1,2", "--input",
+               "w=2x2xf32=3,4,5,6")
+        self.assertEqual(self.run_tool(*run, TAILOR_CUDA_DRIVER=FAKE_CUDA, TAILOR_CUBLASLT=FAKE_CUDA),
+                         (0, "d=1x2xf32=13,16\n", ""))
+        code, _, err = self.run_tool(*run, TAILOR_CUDA_DRIVER=FAKE_CUDA, TAILOR_CUBLASLT="/nowhere/libcublasLt.so")
+        self.assertEqual(code, 1)
+        self.assertIn("cuBLASLt cannot be loaded: /nowhere/libcublasLt.so", err)
+
     def test_runs_literals_and_files(self):
         self.compile()
         code, out, err = self.run_tool("run", "a.tlr", "--input", "x=2x3xf32=1,2,3,-4,0.5,-6", "--input", "k=i32=7")

@@ -91,6 +91,7 @@ TEST(Metadata, KeepsWhatIsForADevice) {
   Program program = SampleProgram();
   program.variants.insert(program.variants.begin(), SampleDeviceVariant());
   program.variants[0].outputs_apart = {0};
+  program.variants[0].offers_products = true;
   const TensorMap map{
       .address = 1, .factors = {{0, -1, 16}, {1, 3, 1}, {2, 4, 16}}, .box = {16, 64, 8}, .swizzle_bytes = 32};
   program.variants[0].device_kernels[0].maps = {map, {.box = {64, 1, 128}, .swizzle_bytes = 128}};
@@ -113,6 +114,8 @@ TEST(Metadata, KeepsWhatIsForADevice) {
   EXPECT_EQ(to.outputs_apart, (std::vector<int32_t>{0}));
   EXPECT_EQ(read.variants[1].fault_word, -1);
   EXPECT_FALSE(read.variants[1].reads_back);
+  EXPECT_TRUE(to.offers_products);
+  EXPECT_FALSE(read.variants[1].offers_products);
   EXPECT_TRUE(read.variants[1].device_images.empty());
 }
 

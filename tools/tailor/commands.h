@@ -18,7 +18,7 @@ struct RunArguments {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
   uint64_t threads = 1;
-  std::string provider;         // provider_library.h; empty: none
+  std::string provider;         // provider_library.h, or "cublaslt"; empty: none
   std::string provider_choice;  // file; empty: all products
   std::string device = "cpu";   // or "cuda", "cuda:1"
 };

@@ -27,7 +27,8 @@ int main(int argc, char** argv) {
   running->add_option("--output", run.outputs, "name=@file.npy: write it there instead of printing it");
   running->add_option("--threads", run.threads, "including the caller's")->check(CLI::Range(1, 1024));
   running->add_option("--provider", run.provider,
-                      "who computes the products that the artifact offers: onednn, in libtailor_onednn.so");
+                      "who computes the products that the artifact offers: onednn, in libtailor_onednn.so, or on a "
+                      "GPU cublaslt");
   running->add_option("--provider-choice", run.provider_choice, "which of them: a file of `tailor tune provider`");
 
   running->add_option("--device", run.device, "cpu (default), cuda, or cuda:1 for the second GPU");

@@ -78,7 +78,10 @@ std::string ReadFile(const std::string& path) {
 RuntimeHandle MakeRuntime(const RunArguments& arguments) {
   tailor_runtime_options options;
   tailor_runtime_options_init(&options);
-  if (!arguments.provider.empty()) options.product_provider = LoadProvider(arguments.provider);
+  options.cublas_lt = arguments.provider == "cublaslt";
+  if (!arguments.provider.empty() && options.cublas_lt == 0) {
+    options.product_provider = LoadProvider(arguments.provider);
+  }
   std::string choice;
   if (!arguments.provider_choice.empty()) {
     choice = ReadFile(arguments.provider_choice);

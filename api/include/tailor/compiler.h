@@ -273,7 +273,7 @@ typedef struct tailor_compile_options {
   size_t donated_count;
   int32_t device;         /* of tailor_graph_compile, as in tailor_load_options: what the executable runs on */
   int32_t device_ordinal; /* which of the CUDA devices */
-  int32_t offer_products; /* 1: runtimes that have a product provider may have it compute plain products */
+  int32_t offer_products; /* 1: a runtime's product provider, or on GPUs cuBLASLt, may compute plain products */
   int32_t reserved;       /* 0 */
   /* 1: on GPUs, factors of products in f32 are rounded to tf32, 10 bits of mantissa, where tensor cores then multiply
    * them: each result is within 2^-10 of the sum of |lhs * rhs| (docs/gpu.md). 0: they are f32. */

@@ -159,6 +159,9 @@ typedef struct tailor_runtime_options {
   const tailor_product_provider* product_provider;
   const char* product_choice;   /* text of a tree that tells which products it is asked for; NULL: all */
   uint64_t product_choice_size; /* in bytes */
+  /* 1: on CUDA devices cuBLASLt computes the products that programs offer, or those of them that product_choice names:
+   * libcublasLt.so.13 or .12, or what TAILOR_CUBLASLT in the environment names; FAILED_PRECONDITION without it. */
+  int64_t cublas_lt;
 } tailor_runtime_options;
 
 static inline void tailor_runtime_options_init(tailor_runtime_options* options) {
@@ -339,7 +342,7 @@ typedef struct tailor_session_options {
   int32_t host_outputs; /* on a CUDA device, 1: outputs that the library provides are in host memory */
   int64_t cuda_graph;   /* on a CUDA device, 1: the kernels of a run are launched as one CUDA graph, which the first run
                          * makes and later ones patch. FAILED_PRECONDITION where the driver is older than CUDA 11.6, and
-                         * for programs that read back (tailor_plan_info.reads_back) */
+                         * for programs that read back (tailor_plan_info.reads_back) or have cuBLASLt multiply */
 } tailor_session_options;
 
 static inline void tailor_session_options_init(tailor_session_options* options) {

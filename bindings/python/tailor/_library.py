@@ -30,7 +30,7 @@ class Tensor(Structure):
 class RuntimeOptions(Structure):
     _fields_ = [("struct_size", c_uint64), ("allocate", c_void_p), ("deallocate", c_void_p), ("log", LogFn),
                 ("user", c_void_p), ("product_provider", c_void_p), ("product_choice", c_char_p),
-                ("product_choice_size", c_uint64)]
+                ("product_choice_size", c_uint64), ("cublas_lt", c_int64)]
 
 
 class LoadOptions(Structure):

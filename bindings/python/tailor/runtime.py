@@ -77,7 +77,8 @@ def cuda_absence():
 
 class Runtime:
     """What executables share. `log(level, message)` gets the library's messages (0 info, 1 warning, 2 error).
-    product_provider: who computes the products that executables offer: "onednn", in libtailor_onednn.so.
+    product_provider: who computes the products that executables offer: "onednn", in libtailor_onednn.so, or "cublaslt",
+    on GPUs.
     product_choice: which of them: the text that `tailor tune provider` writes."""
 
     def __init__(self, log=None, product_provider=None, product_choice=None):
@@ -85,7 +86,8 @@ class Runtime:
         options = _library.RuntimeOptions(sizeof(_library.RuntimeOptions))
         if log is not None:
             options.log = _library.LogFn(lambda user, level, message: log(level, message.decode()))
-        if product_provider is not None:
+        options.cublas_lt = product_provider == "cublaslt"
+        if product_provider is not None and not options.cublas_lt:
             options.product_provider = _library.product_provider(product_provider)
         if product_choice is not None:
             options.product_choice = product_choice.encode()

@@ -1,0 +1,245 @@
+// Products that cuBLASLt computes on a device: results are those of the program's own kernels, and what it does not
+// compute is said.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+#include "exec/cuda_types.h"
+#include "tests/api/emulated_program.h"
+
+// Of the fake driver.
+extern "C" {
+tailor::cuda::Result cuDevicePrimaryCtxRetain(tailor::cuda::Context* context, tailor::cuda::DeviceNumber device);
+tailor::cuda::Result cuCtxSetCurrent(tailor::cuda::Context context);
+tailor::cuda::Result cuMemAlloc_v2(tailor::cuda::Address* address, size_t bytes);
+tailor::cuda::Result cuMemFree_v2(tailor::cuda::Address address);
+}
+
+namespace tailor {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using Inputs = std::vector<EmulatedProgram::Input>;
+
+// Eighths whose products and sums are exact, so that results do not depend on who adds them in which order.
+EmulatedProgram::Input Varied(std::vector<int64_t> dims) {
+  const auto rank = static_cast<int64_t>(dims.size());
+  int64_t count = 1;
+  for (const int64_t dim : dims) count *= dim;
+  std::vector<float> numbers(count);
+  for (int64_t i = 0; i < count; ++i) numbers[i] = static_cast<float>((7 * i + 3 * rank) % 11 - 5) / 8;
+  return {std::move(dims), std::move(numbers)};
+}
+
+// "%c = constant [...] : f32[count]".
+std::string Constant(int count, const std::string& dtype) {
+  std::string list;
+  for (int i = 0; i < count; ++i) list += (i > 0 ? ", " : "") + std::to_string((5 * i % 13 - 6) * 0.125);
+  return "\n  %c = constant [" + list + "] : " + dtype + "[" + std::to_string(count) + "]";
+}
+
+std::string Layer(const std::string& dtype) {
+  return "graph @layer(%x: " + dtype + "[B, S, 5], %b: " + dtype + "[19]) {" + Constant(95, dtype) + R"(
+  %w = reshape %c {shape = [5, 19]}
+  %d = dot %x, %w
+  %s = add %d, %b
+  %y = max %s, %d
+  return "y" = %y
+})";
+}
+
+Inputs LayerInputs(int64_t rows) { return {Varied({2, rows, 5}), Varied({19})}; }
+
+const char kPlain[] = R"(
+graph @plain(%x: f32[M, K], %w: f32[K, N]) {
+  %y = dot %x, %w
+  return "y" = %y
+})";
+
+class CublasLtTest : public EmulatedTest {
+ protected:
+  static EmulatedProgram::Options Asked() {
+    EmulatedProgram::Options options;
+    options.runtime.cublas_lt = 1;
+    options.compile.offer_products = 1;
+    return options;
+  }
+  static std::vector<float> Results(EmulatedProgram& program, const Inputs& inputs) {
+    std::vector<float> results;
+    EXPECT_EQ(program.status(), "OK");
+    EXPECT_EQ(program.Run(inputs, &results), "OK");
+    return results;
+  }
+  static int64_t Products() { return tailor_fake_cuda_counts().total_products; }
+
+  // That the library computes `times` products in a run of `text`, with the results of the program's own kernels.
+  static void ExpectSame(const std::string& text, const Inputs& inputs, int64_t times = 1) {
+    EmulatedProgram alone(text), together(text, Asked());
+    const std::vector<float> own = Results(alone, inputs);
+    const int64_t before = Products();
+    EXPECT_EQ(Results(together, inputs), own);
+    EXPECT_EQ(Results(together, inputs), own);  // laid out already
+    EXPECT_EQ(Products() - before, 2 * times) << together.log();
+    EXPECT_THAT(own, Not(IsEmpty()));
+    EXPECT_THAT(own, Not(testing::Each(0.0f)));
+  }
+};
+
+TEST_F(CublasLtTest, ComputesEveryTypeOfTensorCoresAndF32) {
+  for (const std::string dtype : {"f32", "f16", "bf16"}) {
+    SCOPED_TRACE(dtype);
+    ExpectSame(Layer(dtype), LayerInputs(3));  // a constant in panels, whose last is not whole
+    ExpectSame("graph @plain(%x: " + dtype + "[M, K], %w: " + dtype + R"([K, N]) {
+  %y = dot %x, %w
+  return "y" = %y
+})",
+               {Varied({33, 20}), Varied({20, 18})});
+  }
+}
+
+TEST_F(CublasLtTest, ComputesTransposedOperandsAndBatches) {
+  ExpectSame(R"(
+graph @scores(%q: f32[B, S, 6], %k: f32[B, T, 6]) {
+  %d = dot %q, %k {transpose_rhs = 1}
+  return "d" = %d
+})",
+             {Varied({2, 3, 6}), Varied({2, 17, 6})});
+  for (const int64_t rows : {1, 9}) {
+    ExpectSame(R"(
+graph @gradient(%x: f32[M, K], %y: f32[M, N]) {
+  %d = dot %x, %y {transpose_lhs = 1}
+  %n = neg %d
+  return "d" = %d, "n" = %n
+})",
+               {Varied({rows, 4}), Varied({rows, 18})});
+    ExpectSame(kPlain, {Varied({rows, 1}), Varied({1, rows})});
+  }
+}
+
+TEST_F(CublasLtTest, ComputesInLoops) {
+  ExpectSame(R"(
+graph @power(%x: f32[N, 4], %w: f32[4, 4]) {
+  %zero = constant 0 : i64[]
+  %n, %y, %v = while(%zero, %x, %w) {
+    region(%i: i64[], %a: f32[N, 4], %m: f32[4, 4]) {
+      %three = constant 3 : i64[]
+      %go = lt %i, %three
+      return %go
+    }
+    region(%i: i64[], %a: f32[N, 4], %m: f32[4, 4]) {
+      %one = constant 1 : i64[]
+      %j = add %i, %one
+      %d = dot %a, %m
+      return %j, %d, %m
+    }
+  }
+  return "y" = %y
+})",
+             {Varied({3, 4}), Varied({4, 4})}, 3);
+}
+
+// Workspace blocks begin at multiples of 64, a caller's tensor where its element may.
+TEST_F(CublasLtTest, AlgorithmsAreForTheAlignmentOfAddresses) {
+  EmulatedProgram program(kPlain, Asked());
+  const Inputs inputs = {Varied({5, 8}), Varied({8, 7})};
+  const std::vector<float> expected = Results(program, inputs);
+  std::vector<float> results;
+  cuda::Context context = nullptr;
+  cuda::Address memory = 0;
+  ASSERT_EQ(cuDevicePrimaryCtxRetain(&context, 0), cuda::kSuccess);
+  ASSERT_EQ(cuCtxSetCurrent(context), cuda::kSuccess);
+  ASSERT_EQ(cuMemAlloc_v2(&memory, 4096), cuda::kSuccess);
+  const int64_t before = Products();
+  EXPECT_EQ(program.Run(inputs, &results, reinterpret_cast<std::byte*>(memory)), "OK");
+  EXPECT_EQ(results, expected);
+  EXPECT_EQ(Products(), before + 1);
+  cuMemFree_v2(memory);
+  cuCtxSetCurrent(nullptr);
+}
+
+TEST_F(CublasLtTest, ACopyOfAConstantIsMadeOnceForAllSessionsAndNothingGrowsAfterwards) {
+  EmulatedProgram program(Layer("bf16"), Asked());
+  const std::vector<float> first = Results(program, LayerInputs(9));
+  const int64_t allocated = tailor_fake_cuda_counts().total_allocations;
+  EXPECT_EQ(Results(program, LayerInputs(9)), first);
+  Results(program, LayerInputs(4));
+  EXPECT_EQ(tailor_fake_cuda_counts().total_allocations, allocated);
+  tailor_session_options options;
+  tailor_session_options_init(&options);
+  ASSERT_EQ(program.Open(options), "OK");
+  const int64_t opened = tailor_fake_cuda_counts().total_allocations;
+  EXPECT_EQ(Results(program, LayerInputs(9)), first);
+  const int64_t of_session = tailor_fake_cuda_counts().total_allocations - opened;
+  EmulatedProgram alone(Layer("bf16"));
+  const int64_t own = tailor_fake_cuda_counts().total_allocations;
+  Results(alone, LayerInputs(9));
+  // The library's workspace, and a block for what the epilogue reads.
+  EXPECT_EQ(of_session, tailor_fake_cuda_counts().total_allocations - own + 2);
+}
+
+TEST_F(CublasLtTest, AnAbsentLibrarySaysWhatWasLookedFor) {
+  setenv("TAILOR_CUBLASLT", "/nowhere/libcublasLt.so", 1);
+  const EmulatedProgram nowhere(kPlain, Asked());
+  EXPECT_THAT(nowhere.status(), HasSubstr("9: cuBLASLt cannot be loaded: /nowhere/libcublasLt.so: "));
+  setenv("TAILOR_CUBLASLT", TAILOR_OLD_FAKE_CUDA_LIBRARY, 1);
+  const EmulatedProgram another(kPlain, Asked());
+  EXPECT_THAT(another.status(), HasSubstr("has no cublasLtGetVersion"));
+  setenv("TAILOR_CUBLASLT", TAILOR_FAKE_CUDA_LIBRARY, 1);
+}
+
+TEST_F(CublasLtTest, WhatItDoesNotComputeIsSaid) {
+  tailor_fake_cuda_options()->algorithms = 0;
+  EmulatedProgram alone(Layer("f16")), together(Layer("f16"), Asked());
+  EXPECT_EQ(Results(together, LayerInputs(3)), Results(alone, LayerInputs(3)));
+  EXPECT_THAT(together.log(),
+              HasSubstr("cuBLASLt does not compute 6 x 5 by 5 x 19 in f16: cuBLASLt has no algorithm\n"));
+  EmulatedProgram::Options unoffered = Asked();
+  unoffered.compile.offer_products = 0;
+  const EmulatedProgram program(kPlain, unoffered);
+  EXPECT_THAT(program.log(), HasSubstr("cuBLASLt is not used: the program offers no products\n"));
+}
+
+TEST_F(CublasLtTest, ItsFailureFailsTheRun) {
+  EmulatedProgram program(kPlain, Asked());
+  std::vector<float> results;
+  const Inputs inputs = {Varied({5, 8}), Varied({8, 7})};
+  tailor_fake_cuda_options()->product = 15;
+  EXPECT_EQ(program.Run(inputs, &results),
+            "13: cublasLtMatmul for 5 x 8 by 8 x 7 in f32: CUBLAS_STATUS_NOT_SUPPORTED (15)");
+  tailor_fake_cuda_options()->product = 0;
+  EXPECT_EQ(program.Run(inputs, &results), "OK");
+}
+
+TEST_F(CublasLtTest, AChoiceTellsWhichProductsItIsAskedFor) {
+  const std::string choice = "if m <= 4.5\n  own\nelse\n  provider\n";
+  EmulatedProgram::Options options = Asked();
+  options.runtime.product_choice = choice.data();
+  options.runtime.product_choice_size = choice.size();
+  EmulatedProgram program(kPlain, options);
+  const int64_t before = Products();
+  Results(program, {Varied({4, 8}), Varied({8, 7})});
+  EXPECT_EQ(Products(), before);
+  Results(program, {Varied({5, 8}), Varied({8, 7})});
+  EXPECT_EQ(Products(), before + 1);
+  Results(program, {Varied({5, 0}), Varied({0, 7})});  // nothing to multiply
+  EXPECT_EQ(Products(), before + 1);
+}
+
+TEST_F(CublasLtTest, ItsProductsAreNoPartOfAGraph) {
+  tailor_session_options options;
+  tailor_session_options_init(&options);
+  options.cuda_graph = 1;
+  EmulatedProgram together(kPlain, Asked());
+  EXPECT_EQ(
+      together.Open(options),
+      "9: options.cuda_graph: cuBLASLt computes products of the program, which a graph of its kernels cannot have");
+  EmulatedProgram::Options alone = Asked();
+  alone.runtime.cublas_lt = 0;
+  EmulatedProgram program(kPlain, alone);
+  EXPECT_EQ(program.Open(options), "OK");
+}
+
+}  // namespace
+}  // namespace tailor

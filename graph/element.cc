@@ -125,6 +125,19 @@ void ElementFromDouble(DType dtype, double value, void* element) {
   }
 }
 
+double ElementToDouble(DType dtype, const void* element) {
+  if (dtype == DType::kBool) return *static_cast<const uint8_t*>(element) != 0 ? 1 : 0;
+  if (dtype == DType::kF16 || dtype == DType::kBF16) {
+    uint16_t bits;
+    std::memcpy(&bits, element, sizeof bits);
+    return dtype == DType::kF16 ? FloatFromF16(bits) : FloatFromBF16(bits);
+  }
+  return VisitNative(dtype, [&](auto value) {
+    std::memcpy(&value, element, sizeof value);
+    return static_cast<double>(value);
+  });
+}
+
 std::string ElementText(DType dtype, const void* element) {
   if (dtype == DType::kBool) return *static_cast<const uint8_t*>(element) != 0 ? "true" : "false";
   if (dtype == DType::kF16 || dtype == DType::kBF16) {

@@ -1,4 +1,4 @@
-// One element of a tensor as bytes: conversion from double and to and from text. f16 and bf16 round
+// One element of a tensor as bytes: conversion to and from double and text. f16 and bf16 round
 // to nearest even. Text is the shortest that reads back to the same bits.
 #ifndef TAILOR_GRAPH_ELEMENT_H_
 #define TAILOR_GRAPH_ELEMENT_H_
@@ -18,6 +18,8 @@ float FloatFromBF16(uint16_t bits);
 
 // Writes SizeOf(dtype) bytes. Integers saturate and take NaN to 0; bool is value != 0.
 void ElementFromDouble(DType dtype, double value, void* element);
+// The nearest double, which for all but integers above 2^53 is the same number; true is 1.
+double ElementToDouble(DType dtype, const void* element);
 
 // "0.5", "-3", "true", "inf", "nan" (any NaN).
 std::string ElementText(DType dtype, const void* element);

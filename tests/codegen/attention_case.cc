@@ -1,7 +1,6 @@
 #include "tests/codegen/attention_case.h"
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <random>
 
@@ -18,28 +17,13 @@ constexpr int64_t kHeads = kAttentionHeads;
 constexpr double kScale = 0.25;
 
 double ElementAt(const HostTensor& tensor, size_t i) {
-  const std::byte* at = tensor.bytes.data() + i * SizeOf(tensor.dtype);
-  uint16_t half;
-  float single;
-  switch (tensor.dtype) {
-    case DType::kF16:
-      std::memcpy(&half, at, 2);
-      return FloatFromF16(half);
-    case DType::kBF16:
-      std::memcpy(&half, at, 2);
-      return FloatFromBF16(half);
-    case DType::kBool:
-      return at[0] != std::byte{0};
-    default:
-      std::memcpy(&single, at, 4);
-      return single;
-  }
+  return ElementToDouble(tensor.dtype, &tensor.bytes[i * SizeOf(tensor.dtype)]);
 }
 
 double Rounded(DType dtype, double value) {
-  HostTensor tensor{.dtype = dtype, .bytes = std::vector<std::byte>(SizeOf(dtype))};
-  ElementFromDouble(dtype, value, tensor.bytes.data());
-  return ElementAt(tensor, 0);
+  uint64_t element;
+  ElementFromDouble(dtype, value, &element);
+  return ElementToDouble(dtype, &element);
 }
 
 HostTensor Tensor(DType dtype, std::vector<int64_t> dims, const auto& element) {

@@ -1,6 +1,5 @@
 // Kernels of whole graphs, emitted for a GPU and run by the emulator, give what the CPU's kernels of the same plans
 // give: every version whose guards hold, at shapes where threads and vectors come out even and where they do not.
-#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +15,7 @@
 #include "codegen/emit_cpu.h"
 #include "codegen/plan_queries.h"
 #include "exec/host_abi.h"
+#include "graph/element.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/ir_image.h"
@@ -39,42 +39,12 @@ int64_t ElementsOf(const Buffer& buffer, const std::vector<int64_t>& dims) {
   return elements;
 }
 
-// Element `i` as a double, for floats.
-double FloatAt(DType dtype, const std::byte* bytes, int64_t i) {
-  const std::byte* at = bytes + i * SizeOf(dtype);
-  if (dtype == DType::kF64) return *reinterpret_cast<const double*>(at);
-  if (dtype == DType::kF32) return *reinterpret_cast<const float*>(at);
-  const uint16_t bits = *reinterpret_cast<const uint16_t*>(at);
-  if (dtype == DType::kBF16) return std::bit_cast<float>(uint32_t{bits} << 16);
-  return static_cast<double>(std::bit_cast<_Float16>(bits));
-}
-
 // Small numbers: as indices most are in range, and sums of them are exact in any order.
 Bytes RandomBytes(DType dtype, int64_t elements, std::mt19937& random) {
   Bytes bytes(elements * SizeOf(dtype));
   for (int64_t i = 0; i < elements; ++i) {
-    const int number = static_cast<int>(random() % 4);
-    const auto put = [&](auto value) { std::memcpy(bytes.data() + i * sizeof value, &value, sizeof value); };
-    switch (dtype) {
-      case DType::kF64:
-        put(number * 0.25);
-        break;
-      case DType::kF32:
-        put(static_cast<float>(number) * 0.25F);
-        break;
-      case DType::kF16:
-        put(static_cast<_Float16>(static_cast<float>(number) * 0.25F));
-        break;
-      case DType::kBF16:
-        put(static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(number) * 0.25F) >> 16));
-        break;
-      case DType::kBool:
-        put(static_cast<uint8_t>(number & 1));
-        break;
-      default:
-        std::memset(bytes.data() + i * SizeOf(dtype), 0, SizeOf(dtype));
-        bytes[i * SizeOf(dtype)] = static_cast<std::byte>(number);
-    }
+    const auto number = static_cast<double>(random() % 4);
+    ElementFromDouble(dtype, IsFloat(dtype) ? number * 0.25 : number, &bytes[i * SizeOf(dtype)]);
   }
   return bytes;
 }
@@ -96,7 +66,8 @@ double ToleranceOf(DType dtype) {
 std::string Difference(DType dtype, const Bytes& got, const Bytes& want) {
   for (int64_t i = 0; i < static_cast<int64_t>(want.size()) / SizeOf(dtype); ++i) {
     if (IsFloat(dtype)) {
-      const double g = FloatAt(dtype, got.data(), i), w = FloatAt(dtype, want.data(), i);
+      const double g = ElementToDouble(dtype, &got[i * SizeOf(dtype)]);
+      const double w = ElementToDouble(dtype, &want[i * SizeOf(dtype)]);
       if (std::isnan(g) && std::isnan(w)) continue;
       if (g == w || std::abs(g - w) <= ToleranceOf(dtype) * (1 + std::abs(w))) continue;
       return absl::StrCat("element ", i, " is ", g, " instead of ", w);

@@ -1,5 +1,6 @@
-// Attention as one kernel, from the graph through a driver and an emulator that play a GPU, against double precision;
+// Attention as one kernel, from the graph to the driver's call, against double precision;
 // and against the same graph with its weights as an output too, which keeps the kernels apart.
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -7,6 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "codegen/attention/attention.h"
+#include "codegen/build_host_program.h"
+#include "codegen/cuda/cuda_target.h"
 #include "graph/element.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
@@ -18,9 +22,13 @@ namespace {
 using Mask = AttentionForm::Mask;
 using Layout = AttentionForm::Layout;
 
-std::unique_ptr<TestProgram> Compile(const std::string& text) {
+// Of one kernel for attention, or of none.
+std::unique_ptr<TestProgram> Compile(const std::string& text, bool joined = true) {
   auto graph = ParseGraph(text);
   EXPECT_TRUE(graph.ok()) << graph.status() << text;
+  const auto lowered = LowerGraph(*graph, FindCudaTarget("simt")->traits);
+  EXPECT_TRUE(lowered.ok()) << lowered.status();
+  EXPECT_EQ(std::count_if(lowered->kernels.begin(), lowered->kernels.end(), IsAttention), joined ? 1 : 0) << text;
   auto program = DevicesUnderTest().front()->Compile(*graph);
   EXPECT_TRUE(program.ok()) << program.status();
   return *std::move(program);
@@ -83,7 +91,7 @@ std::string Replaced(const std::string& text, const std::string& from, const std
 // One kernel gives what kernels apart do but for rounding, NaN for NaN.
 void ExpectAsApart(const std::string& text, const std::vector<HostTensor>& inputs, double tolerance) {
   const auto joined = Compile(text)->Run(inputs, 1);
-  const auto apart = Compile(Replaced(text, "return ", "return \"p\" = %p, "))->Run(inputs, 1);
+  const auto apart = Compile(Replaced(text, "return ", "return \"p\" = %p, "), /*joined=*/false)->Run(inputs, 1);
   ASSERT_TRUE(joined.ok()) << joined.status();
   ASSERT_TRUE(apart.ok()) << apart.status();
   const std::vector<double> got = ToDoubles((*joined)[0]), expected = ToDoubles((*apart)[1]);
@@ -174,11 +182,11 @@ TEST_P(CudaAttentionWidths, AreRight) {
 
 constexpr DType kTypes[] = {DType::kF16, DType::kBF16, DType::kF32};
 
-INSTANTIATE_TEST_SUITE_P(Emulated, CudaAttention, testing::ValuesIn(kTypes),
+INSTANTIATE_TEST_SUITE_P(Cuda, CudaAttention, testing::ValuesIn(kTypes),
                          [](const auto& info) { return NameOf(info.param); });
-INSTANTIATE_TEST_SUITE_P(Emulated, CudaAttentionApart, testing::ValuesIn(kTypes),
+INSTANTIATE_TEST_SUITE_P(Cuda, CudaAttentionApart, testing::ValuesIn(kTypes),
                          [](const auto& info) { return NameOf(info.param); });
-INSTANTIATE_TEST_SUITE_P(Emulated, CudaAttentionWidths,
+INSTANTIATE_TEST_SUITE_P(Cuda, CudaAttentionWidths,
                          testing::Combine(testing::ValuesIn(kTypes),
                                           testing::Values(Widths{16, 16}, Widths{20, 25}, Widths{72, 80},
                                                           Widths{128, 128}, Widths{128, 16}, Widths{16, 128})),

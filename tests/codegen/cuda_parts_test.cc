@@ -1,8 +1,7 @@
 // Rows and columns that several blocks share, from the graph to the driver's call: what a CPU gives, the same bits run
 // after run, and after runs that failed.
+#include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <random>
 #include <string>
@@ -10,6 +9,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "codegen/build_host_program.h"
+#include "codegen/cuda/cuda_target.h"
+#include "codegen/cuda/emit_cuda.h"
+#include "graph/element.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "tests/support/device.h"
@@ -96,34 +99,14 @@ HostTensor Numbers(DType dtype, int64_t rows, int64_t columns) {
   HostTensor tensor = Tensor(dtype, {rows, columns});
   std::mt19937 random(3);
   for (int64_t i = 0; i < rows * columns; ++i) {
-    const int number = static_cast<int>(random() % 8);
-    const auto put = [&](auto value) { std::memcpy(&tensor.bytes[i * sizeof value], &value, sizeof value); };
-    if (dtype == DType::kF64) put(number * 0.25);
-    if (dtype == DType::kF32) put(static_cast<float>(number) * 0.25F);
-    if (dtype == DType::kF16) put(static_cast<_Float16>(static_cast<float>(number) * 0.25F));
-    if (dtype == DType::kBF16) {
-      const float value = static_cast<float>(number) * 0.25F;
-      uint32_t bits;
-      std::memcpy(&bits, &value, sizeof bits);
-      put(static_cast<uint16_t>(bits >> 16));
-    }
-    if (dtype == DType::kI64) put(int64_t{number});
-    if (dtype == DType::kU8) put(static_cast<uint8_t>(number));
+    const auto number = static_cast<double>(random() % 8);
+    ElementFromDouble(dtype, IsFloat(dtype) ? number * 0.25 : number, &tensor.bytes[i * SizeOf(dtype)]);
   }
   return tensor;
 }
 
 double At(const HostTensor& tensor, size_t i) {
-  const std::byte* at = &tensor.bytes[i * SizeOf(tensor.dtype)];
-  if (tensor.dtype == DType::kF64) return *reinterpret_cast<const double*>(at);
-  if (tensor.dtype == DType::kF32) return *reinterpret_cast<const float*>(at);
-  if (tensor.dtype == DType::kF16) return static_cast<double>(*reinterpret_cast<const _Float16*>(at));
-  if (tensor.dtype == DType::kI64) return static_cast<double>(*reinterpret_cast<const int64_t*>(at));
-  if (tensor.dtype == DType::kU8) return *reinterpret_cast<const uint8_t*>(at);
-  const uint32_t bits = uint32_t{*reinterpret_cast<const uint16_t*>(at)} << 16;
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
+  return ElementToDouble(tensor.dtype, &tensor.bytes[i * SizeOf(tensor.dtype)]);
 }
 
 double Tolerance(DType dtype) {
@@ -145,13 +128,24 @@ void ExpectNear(const std::vector<HostTensor>& got, const std::vector<HostTensor
   }
 }
 
-// A graph on a CPU and on the emulated GPU.
+// Whether blocks of a kernel of `graph` share rows or columns.
+bool HasParts(const Graph& graph) {
+  const TargetTraits traits = FindCudaTarget("simt")->traits;
+  const auto lowered = LowerGraph(graph, traits);
+  EXPECT_TRUE(lowered.ok()) << lowered.status();
+  return std::any_of(lowered->kernels.begin(), lowered->kernels.end(), [&](const KernelPlan& plan) {
+    const std::vector<CudaVersion> versions = ScheduleOnCuda(plan, traits)->versions;
+    return std::any_of(versions.begin(), versions.end(), [](const CudaVersion& version) { return version.together; });
+  });
+}
+
+// A graph on a CPU and on a GPU.
 class CudaPartsTest : public testing::Test {
  protected:
   void Compile(const std::string& text) {
-    setenv("TAILOR_TEST_DEVICE", "emulated", /*overwrite=*/1);
     const auto graph = ParseGraph(text);
     ASSERT_TRUE(graph.ok()) << graph.status();
+    ASSERT_TRUE(HasParts(*graph));
     auto cpu = CpuDevices().front()->Compile(*graph), gpu = DevicesUnderTest().front()->Compile(*graph);
     ASSERT_TRUE(cpu.ok()) << cpu.status();
     ASSERT_TRUE(gpu.ok()) << gpu.status();

@@ -5,11 +5,9 @@
 #include <string>
 #include <tuple>
 
-#include "codegen/cuda/assembler.h"
-#include "codegen/cuda/compile_ptx.h"
-#include "codegen/cuda/emit_cuda.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/codegen/assembled.h"
 #include "tests/codegen/disassemble.h"
 #include "tests/codegen/product_case.h"
 
@@ -22,22 +20,15 @@ using testing::Not;
 // A cubin of all versions, none of which spills. Skips the test where there is no assembler.
 void ExpectCubin(const char* name, ProductForm form, Assembly* out = nullptr) {
   form.pairs = false;
-  auto assembler = FindAssembler();
-  if (!assembler.ok()) GTEST_SKIP() << assembler.status().message();
   CudaTarget target = *FindCudaTarget(name);
   target.traits.tf32_products = form.tf32;
   const KernelPlan plan = MakeProductPlan(form);
-  const CudaSchedule schedule = *ScheduleOnCuda(plan, target.traits);
-  llvm::LLVMContext context;
-  auto module = std::make_unique<llvm::Module>("kernels", context);
-  ASSERT_TRUE(EmitOnCuda(plan, schedule, "k", *module).ok());
-  auto ptx = CompileToPtx(std::move(module), target);
-  ASSERT_TRUE(ptx.ok()) << ptx.status();
-  auto assembly = (*assembler)->Assemble(*ptx, target);
-  ASSERT_TRUE(assembly.ok()) << assembly.status() << *ptx;
-  const absl::Status clean = CheckAssemblerLog(assembly->log);
+  auto assembled = AssembleKernels(plan, *ScheduleOnCuda(plan, target.traits), target);
+  if (absl::IsNotFound(assembled.status())) GTEST_SKIP() << assembled.status().message();
+  ASSERT_TRUE(assembled.ok()) << assembled.status();
+  const absl::Status clean = CheckAssemblerLog(assembled->assembly.log);
   EXPECT_TRUE(clean.ok()) << clean;
-  if (out != nullptr) *out = *std::move(assembly);
+  if (out != nullptr) *out = std::move(assembled->assembly);
 }
 
 class AssembleProduct : public testing::TestWithParam<std::tuple<const char*, DType>> {

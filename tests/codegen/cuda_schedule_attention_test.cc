@@ -8,11 +8,10 @@
 #include "absl/strings/str_replace.h"
 #include "codegen/attention/attention.h"
 #include "codegen/build_host_program.h"
-#include "codegen/cuda/assembler.h"
-#include "codegen/cuda/compile_ptx.h"
 #include "codegen/cuda/emit_cuda.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
+#include "tests/codegen/assembled.h"
 #include "tests/codegen/attention_case.h"
 
 namespace tailor {
@@ -67,20 +66,13 @@ always: matrix attention 64 rows x 64 keys of 64 and 64, threads 128, blocks 16*
 class AssembleAttention : public testing::TestWithParam<std::tuple<const char*, DType>> {
  protected:
   void ExpectCubin(AttentionForm form) {
-    auto assembler = FindAssembler();
-    if (!assembler.ok()) GTEST_SKIP() << assembler.status().message();
     const CudaTarget target = *FindCudaTarget(std::get<0>(GetParam()));
     form.dtype = std::get<1>(GetParam());
     const KernelPlan plan = PlanOf(AttentionGraph(form), target.traits);
-    const CudaSchedule schedule = *ScheduleOnCuda(plan, target.traits);
-    llvm::LLVMContext context;
-    auto module = std::make_unique<llvm::Module>("kernels", context);
-    ASSERT_TRUE(EmitOnCuda(plan, schedule, "k", *module).ok());
-    auto ptx = CompileToPtx(std::move(module), target);
-    ASSERT_TRUE(ptx.ok()) << ptx.status();
-    auto assembly = (*assembler)->Assemble(*ptx, target);
-    ASSERT_TRUE(assembly.ok()) << assembly.status() << *ptx;
-    const absl::Status clean = CheckAssemblerLog(assembly->log);
+    const auto assembled = AssembleKernels(plan, *ScheduleOnCuda(plan, target.traits), target);
+    if (absl::IsNotFound(assembled.status())) GTEST_SKIP() << assembled.status().message();
+    ASSERT_TRUE(assembled.ok()) << assembled.status();
+    const absl::Status clean = CheckAssemblerLog(assembled->assembly.log);
     EXPECT_TRUE(clean.ok()) << clean;
   }
 };

@@ -5,11 +5,9 @@
 #include <string>
 #include <tuple>
 
-#include "codegen/cuda/assembler.h"
-#include "codegen/cuda/compile_ptx.h"
-#include "codegen/cuda/emit_cuda.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/codegen/assembled.h"
 #include "tests/codegen/disassemble.h"
 #include "tests/codegen/product_case.h"
 
@@ -23,22 +21,15 @@ class WarpgroupCubin : public testing::TestWithParam<std::tuple<DType, const cha
  protected:
   // The versions on warpgroups alone.
   void Assemble(const ProductForm& form) {
-    auto assembler = FindAssembler();
-    if (!assembler.ok()) GTEST_SKIP() << assembler.status().message();
     const CudaTarget target = *FindCudaTarget("sm_90a");
     const KernelPlan plan = MakeProductPlan(form);
     CudaSchedule schedule = *ScheduleOnCuda(plan, target.traits);
     std::erase_if(schedule.versions, [](const CudaVersion& v) { return v.tile.kind != ProductTile::Kind::kWarpgroup; });
     ASSERT_FALSE(schedule.versions.empty());
-    llvm::LLVMContext context;
-    auto module = std::make_unique<llvm::Module>("kernels", context);
-    ASSERT_TRUE(EmitOnCuda(plan, schedule, "k", *module).ok());
-    auto ptx = CompileToPtx(std::move(module), target);
-    ASSERT_TRUE(ptx.ok()) << ptx.status();
-    ptx_ = *ptx;
-    auto assembly = (*assembler)->Assemble(ptx_, target);
-    ASSERT_TRUE(assembly.ok()) << assembly.status() << ptx_;
-    assembly_ = *std::move(assembly);
+    auto assembled = AssembleKernels(plan, schedule, target);
+    if (absl::IsNotFound(assembled.status())) GTEST_SKIP() << assembled.status().message();
+    ASSERT_TRUE(assembled.ok()) << assembled.status();
+    assembled_ = *std::move(assembled);
   }
 
   ProductForm Form() const {
@@ -53,19 +44,18 @@ class WarpgroupCubin : public testing::TestWithParam<std::tuple<DType, const cha
     return form;
   }
 
-  std::string ptx_;
-  Assembly assembly_;
+  Assembled assembled_;
 };
 
 TEST_P(WarpgroupCubin, NothingSpillsAndNothingIsSerialised) {
   Assemble(Form());
   if (IsSkipped()) return;
-  const absl::Status clean = CheckAssemblerLog(assembly_.log);
+  const absl::Status clean = CheckAssemblerLog(assembled_.assembly.log);
   EXPECT_TRUE(clean.ok()) << clean;
-  EXPECT_THAT(assembly_.log, Not(HasSubstr("(C75")));
-  EXPECT_THAT(ptx_, HasSubstr("wgmma.mma_async.sync.aligned.m64n"));
-  EXPECT_THAT(ptx_, HasSubstr("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier"));
-  EXPECT_THAT(ptx_, Not(HasSubstr(".local"))) << "what copies are told of tensors stays among the parameters";
+  EXPECT_THAT(assembled_.assembly.log, Not(HasSubstr("(C75")));
+  EXPECT_THAT(assembled_.ptx, HasSubstr("wgmma.mma_async.sync.aligned.m64n"));
+  EXPECT_THAT(assembled_.ptx, HasSubstr("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier"));
+  EXPECT_THAT(assembled_.ptx, Not(HasSubstr(".local"))) << "what copies are told of tensors stays among the parameters";
 }
 
 class WarpgroupCode : public WarpgroupCubin {};
@@ -73,7 +63,7 @@ class WarpgroupCode : public WarpgroupCubin {};
 TEST_P(WarpgroupCode, HasTheInstructionsOfTheTensorCores) {
   Assemble(Form());
   if (IsSkipped()) return;
-  const std::optional<std::string> code = Disassemble(assembly_.cubin);
+  const std::optional<std::string> code = Disassemble(assembled_.assembly.cubin);
   if (!code) GTEST_SKIP() << kNoDisassembler;
   EXPECT_THAT(*code, HasSubstr("HGMMA.64x"));
   EXPECT_THAT(*code, HasSubstr("UTMALDG.3D"));

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <vector>
@@ -21,7 +22,10 @@ std::string FindDisassembler() {
   std::vector<std::string> folders;
   if (const char* path = std::getenv("PATH")) folders = absl::StrSplit(path, ':', absl::SkipEmpty());
   if (const char* home = std::getenv("CUDA_HOME")) folders.push_back(absl::StrCat(home, "/bin"));
-  folders.push_back(TAILOR_SOURCE_DIR "/.venv-torch/lib/python3.11/site-packages/triton/backends/nvidia/bin");
+  std::error_code none;
+  for (const auto& python : std::filesystem::directory_iterator(TAILOR_SOURCE_DIR "/.venv-torch/lib", none)) {
+    folders.push_back(python.path().string() + "/site-packages/triton/backends/nvidia/bin");
+  }
   for (const std::string& folder : folders) {
     const std::string candidate = absl::StrCat(folder, "/cuobjdump");
     if (std::ifstream(candidate).good()) return candidate;

@@ -1,6 +1,5 @@
 #include "tests/conformance/node_cases.h"
 
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -10,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "graph/element.h"
 #include "graph/status_macros.h"
 #include "graph/text.h"
 
@@ -109,27 +109,6 @@ class Reader {
   std::string line_;  // the last that was read
 };
 
-template <typename T>
-T At(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
-
-// A float of any width.
-double FloatAt(DType dtype, const std::byte* at) {
-  switch (dtype) {
-    case DType::kF64:
-      return At<double>(at);
-    case DType::kF32:
-      return At<float>(at);
-    case DType::kBF16:
-      return std::bit_cast<float>(uint32_t{At<uint16_t>(at)} << 16);
-    default:
-      return static_cast<double>(At<_Float16>(at));
-  }
-}
-
 bool IsClose(double got, double wanted, double rtol, double atol) {
   if (std::isnan(got) || std::isnan(wanted)) return std::isnan(got) && std::isnan(wanted);
   return got == wanted || std::fabs(got - wanted) <= atol + rtol * std::fabs(wanted);
@@ -152,7 +131,8 @@ std::string Difference(const HostTensor& got, const HostTensor& wanted, double r
     const std::byte *mine = got.bytes.data() + i * width, *theirs = wanted.bytes.data() + i * width;
     if (!IsFloat(got.dtype)) {
       if (std::memcmp(mine, theirs, width) != 0) return absl::StrCat("element ", i, " differs");
-    } else if (const double g = FloatAt(got.dtype, mine), w = FloatAt(got.dtype, theirs); !IsClose(g, w, rtol, atol)) {
+    } else if (const double g = ElementToDouble(got.dtype, mine), w = ElementToDouble(got.dtype, theirs);
+               !IsClose(g, w, rtol, atol)) {
       return absl::StrCat("element ", i, " is ", g, ", not ", w);
     }
   }

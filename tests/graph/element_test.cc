@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <string>
 
 namespace tailor {
 namespace {
@@ -46,6 +47,33 @@ TEST(Element, IntegersSaturate) {
   EXPECT_EQ(Converted<int64_t>(DType::kI64, 1e300), INT64_MAX);
   EXPECT_EQ(Converted<int32_t>(DType::kI32, std::nan("")), 0);
   EXPECT_EQ(Converted<uint8_t>(DType::kBool, 0.25), 1);
+}
+
+TEST(Element, SurvivesDouble) {
+  for (int i = 1; i < kDTypeCount; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    for (const char* text : {"0", "1", "3", "100"}) {
+      uint64_t element = 0, back = 0;
+      if (dtype == DType::kBool) {
+        element = text[0] != '0';
+      } else {
+        ASSERT_TRUE(ParseElement(dtype, text, &element)) << NameOf(dtype);
+      }
+      const double value = ElementToDouble(dtype, &element);
+      EXPECT_EQ(value, dtype == DType::kBool ? text[0] != '0' : std::stod(text)) << NameOf(dtype);
+      ElementFromDouble(dtype, value, &back);
+      EXPECT_EQ(back, element) << NameOf(dtype) << " " << text;
+    }
+  }
+  for (const char* text : {"-0.375", "inf", "-inf", "nan"}) {
+    for (DType dtype : {DType::kF16, DType::kBF16, DType::kF32, DType::kF64}) {
+      uint64_t element = 0;
+      ASSERT_TRUE(ParseElement(dtype, text, &element));
+      EXPECT_EQ(DoubleText(ElementToDouble(dtype, &element)), text) << NameOf(dtype);
+    }
+  }
+  const int8_t negative = -7;
+  EXPECT_EQ(ElementToDouble(DType::kI8, &negative), -7);
 }
 
 TEST(Element, TextReadsBack) {

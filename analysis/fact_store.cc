@@ -186,6 +186,7 @@ bool FactStore::RestrictCanonical(const DimExpr& e, Range range, int64_t divisor
   int64_t known_divisor = CanonicalDivisor(e);
   if (interval::IsEmpty(both)) return false;
   if (both == known && known_divisor % divisor == 0) return true;
+  if (!RestrictSymbolsOf(e, both)) return false;
   for (ExpressionFacts& facts : expressions_) {
     if (facts.e != e) continue;
     facts.range = both;
@@ -194,6 +195,20 @@ bool FactStore::RestrictCanonical(const DimExpr& e, Range range, int64_t divisor
   }
   expressions_.push_back({e, both, divisor});
   return true;
+}
+
+// A sum of S, c times, and a rest is in `range`: S is what the least and the most of the rest leave for it.
+bool FactStore::RestrictSymbolsOf(const DimExpr& sum, Range range) {
+  return std::all_of(sum.terms().begin(), sum.terms().end(), [&](const DimExpr::Term& term) {
+    const DimExpr::Atom* atom = SingleFactor(term);
+    if (atom == nullptr || atom->kind != AtomKind::kSymbol || term.coefficient == INT64_MIN) return true;
+    const Range rest = CanonicalRange(sum - TermDim(term));
+    const int64_t sign = term.coefficient < 0 ? -1 : 1, c = sign * term.coefficient;
+    const Range times_c =
+        interval::Multiply(interval::Add(range, interval::Multiply(rest, interval::Point(-1))), interval::Point(sign));
+    return RestrictSymbol(symbols_[atom->symbol],
+                          {interval::CeilDivideBound(times_c.min, c), interval::FloorDivideBound(times_c.max, c)}, 1);
+  });
 }
 
 // Subtracts multiples of what is known to be zero until no term can be removed.

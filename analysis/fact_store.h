@@ -66,6 +66,7 @@ class FactStore {
   bool Replace(SymbolId symbol, const DimExpr& by, std::vector<DimExpr>* pending);
   bool RestrictSymbol(SymbolFacts& symbol, Range range, int64_t divisor);
   bool RestrictCanonical(const DimExpr& e, Range range, int64_t divisor);
+  bool RestrictSymbolsOf(const DimExpr& sum, Range range);
   DimExpr Reduced(DimExpr difference) const;
 
   // simplify.cc: e over representatives, one round.
@@ -84,6 +85,7 @@ class FactStore {
   int64_t TermDivisor(const DimExpr::Term& term) const;
   int64_t AtomDivisor(const DimExpr::Atom& atom) const;
   const ExpressionFacts* FindExpression(const DimExpr& e) const;
+  Range RangeFromSums(const DimExpr& sum) const;
 
   std::vector<SymbolFacts> symbols_;
   std::vector<ExpressionFacts> expressions_;

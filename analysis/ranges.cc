@@ -66,9 +66,21 @@ Range FactStore::CanonicalRange(const DimExpr& e) const {
   for (const DimExpr::Term& term : e.terms()) {
     sum = interval::Add(sum, interval::Multiply(interval::Point(term.coefficient), MonomialRange(term)));
   }
-  if (expressions_.empty()) return sum;
-  const ExpressionFacts* known = FindExpression(e);
-  return known != nullptr ? interval::Intersect(sum, known->range) : sum;
+  return interval::Intersect(sum, RangeFromSums(e));
+}
+
+// From what is known of sums that differ from this one by a constant, or in sign: a - b <= 0 bounds b - a + 1.
+Range FactStore::RangeFromSums(const DimExpr& sum) const {
+  Range range = interval::kEverything;
+  for (const ExpressionFacts& known : expressions_) {
+    for (const int64_t sign : {1, -1}) {
+      const std::optional<int64_t> rest = (sum - sign * known.e).constant();
+      if (!rest) continue;
+      const Range signed_range = interval::Multiply(known.range, interval::Point(sign));
+      range = interval::Intersect(range, interval::Add(signed_range, interval::Point(*rest)));
+    }
+  }
+  return range;
 }
 
 int64_t FactStore::AtomDivisor(const DimExpr::Atom& atom) const {

@@ -78,6 +78,25 @@ TEST_F(FactStoreTest, RestrictingAnyOtherExpressionIsKept) {
   EXPECT_EQ(store_.DivisorOf(t_ * t_), 16);
 }
 
+TEST_F(FactStoreTest, ABoundOfASumBoundsItsSymbols) {
+  ASSERT_TRUE(store_.Restrict(s_, {3, INT64_MAX}));
+  ASSERT_TRUE(store_.Restrict(t_, {0, INT64_MAX}));
+  ASSERT_TRUE(store_.Restrict(s_ + 2 * t_, {0, 64}));
+  EXPECT_EQ(store_.RangeOf(s_), (Range{3, 64}));
+  EXPECT_EQ(store_.RangeOf(t_), (Range{0, 30}));
+  ASSERT_TRUE(store_.Restrict(u_ - t_, {-4, 0}));
+  EXPECT_EQ(store_.RangeOf(u_), (Range{0, 30}));
+  EXPECT_FALSE(store_.Restrict(s_ - t_, {65, INT64_MAX}));
+}
+
+TEST_F(FactStoreTest, ABoundOfASumHoldsWhateverItsSignAndConstant) {
+  ASSERT_TRUE(store_.Restrict(s_ + t_ - 64, {INT64_MIN, 0}));
+  EXPECT_EQ(store_.RangeOf(63 - s_ - t_).min, -1);
+  EXPECT_EQ(store_.RangeOf(s_ + t_ + 1).max, 65);
+  EXPECT_EQ(store_.Canonical(DimExpr::Min(s_ + t_, 64)), s_ + t_);
+  EXPECT_EQ(store_.Canonical(DimExpr::Max(s_ + t_, 64)), 64);
+}
+
 TEST_F(FactStoreTest, ImpossibleEqualitiesAreRefused) {
   EXPECT_EQ(store_.AssertEqual(s_, s_ + 1), Outcome::kImpossible);
   EXPECT_EQ(store_.AssertEqual(2 * s_, 2 * t_ + 1), Outcome::kImpossible);

@@ -150,6 +150,21 @@ graph @g(%x: f32[S], %table: f32[64]) {
   EXPECT_EQ(f.facts.checks().back().relation, ShapeCheck::Relation::kEqual);
 }
 
+// As GPT-2 cuts its causal mask for the rows that follow those of the past.
+TEST(ShapeFacts, WindowsOfATableAreAsLongAsWhatTheyBroadcastWith) {
+  ParsedFacts f(R"(
+graph @g(%scores: f32[S, P + S], %past: f32[P], %table: bool[64, 64]) {
+  %rows = slice %table {starts = [min(P, 64), 0], sizes = [max(0, min(P + S, 64) - min(P, 64)), 64]}
+  %seen = slice %rows {starts = [0, 0], sizes = [max(0, min(P + S, 64) - min(P, 64)), min(P + S, 64)]}
+  %masked = select %seen, %scores, %scores
+  return %masked, %past
+}
+)");
+  EXPECT_EQ(f.Canonical("max(0, min(P + S, 64) - min(P, 64))"), "S");
+  EXPECT_TRUE(f.Equal("bcast(S, max(0, min(P + S, 64) - min(P, 64)))", "S"));
+  EXPECT_EQ(f.RangeOf("P"), (Range{0, 64}));
+}
+
 TEST(ShapeFacts, ExtentsThatAreOneApartAreNotUnified) {
   ParsedFacts f(R"(
 graph @g(%x: f32[S], %table: f32[1], %other: f32[64], %y: f32[T]) {

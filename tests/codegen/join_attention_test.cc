@@ -104,6 +104,20 @@ TEST(JoinAttention, AnyExpressionOfScores) {
             "joined");
 }
 
+// Queries follow P earlier keys, and the mask is cut out of a table of which the shapes' checks say that it is as
+// large.
+TEST(JoinAttention, MasksCutOutOfATable) {
+  std::string text = Replaced(Half({.mask = Mask::kBoolean}), "%mask: bool[B, 1, S, N]",
+                              "%k0: f16[B, 2, P, 64], %table: bool[512, 512]");
+  text = Replaced(text, "  %dots = dot %q, %k ", R"(  %keys = concat %k0, %k {axis = 2}
+  %values = concat %k0, %v {axis = 2}
+  %rows = slice %table {starts = [min(P, 512), 0], sizes = [max(0, min(P + S, 512) - min(P, 512)), 512]}
+  %mask = slice %rows {starts = [0, 0], sizes = [max(0, min(P + S, 512) - min(P, 512)), min(P + S, 512)]}
+  %dots = dot %q, %keys )");
+  text = absl::StrReplaceAll(text, {{"dot %p, %v", "dot %p, %values"}, {"[B, 2, N, 64]", "[B, 2, S, 64]"}});
+  EXPECT_EQ(Joined(text), "joined");
+}
+
 TEST(JoinAttention, ASoftmaxInAWiderType) {
   std::string text = Half({.mask = Mask::kBoolean});
   text = Replaced(text, "%top = reduce_max %scores", "%wide = cast %scores {dtype = f32}\n  %top = reduce_max %wide");

@@ -55,25 +55,19 @@ void MeasureLayerNorm(benchmark::State& state) {
 }
 BENCHMARK(MeasureLayerNorm)->Name("layer_norm/64x512");
 
-void MeasureGelu(benchmark::State& state) {
-  const GraphPtr graph = NewGraph("gelu");
-  tailor_graph* g = graph.get();
-  tailor_value y;
-  Check(tailor_graph_gelu(g, Input(g, "x", {Symbol(g, "M", 1 << 20), Symbol(g, "N", 1 << 20)}), &y));
-  Output(g, y);
-  MeasureRows(state, graph);
-}
-BENCHMARK(MeasureGelu)->Name("gelu/64x512");
+using ElementwiseOp = tailor_status* (*)(tailor_graph*, tailor_value, tailor_value*);
 
-void MeasureExp(benchmark::State& state) {
-  const GraphPtr graph = NewGraph("exp");
+void MeasureElementwise(benchmark::State& state, ElementwiseOp append) {
+  const GraphPtr graph = NewGraph("elementwise");
   tailor_graph* g = graph.get();
   tailor_value y;
-  Check(tailor_graph_exp(g, Input(g, "x", {Symbol(g, "M", 1 << 20), Symbol(g, "N", 1 << 20)}), &y));
+  Check(append(g, Input(g, "x", {Symbol(g, "M", 1 << 20), Symbol(g, "N", 1 << 20)}), &y));
   Output(g, y);
   MeasureRows(state, graph);
 }
-BENCHMARK(MeasureExp)->Name("exp/64x512");
+BENCHMARK_CAPTURE(MeasureElementwise, gelu, tailor_graph_gelu)->Name("gelu/64x512");
+BENCHMARK_CAPTURE(MeasureElementwise, gelu_tanh, tailor_graph_gelu_tanh)->Name("gelu_tanh/64x512");
+BENCHMARK_CAPTURE(MeasureElementwise, exp, tailor_graph_exp)->Name("exp/64x512");
 
 // One executable for all shapes.
 const tailor_executable* Encoder() {

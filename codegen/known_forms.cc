@@ -1,5 +1,6 @@
 #include "codegen/known_forms.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -24,21 +25,21 @@ std::optional<ExprId> OtherThan(const KernelPlan& plan, const Expr& e, F is_one)
   return std::nullopt;
 }
 
-// z, where `e` is 1 + erf(z).
-std::optional<ExprId> OperandBesideOne(const KernelPlan& plan, const Expr& e) {
+// z, where `e` is 1 + op(z).
+std::optional<ExprId> OperandBesideOne(const KernelPlan& plan, const Expr& e, OpKind op) {
   if (!IsOp(e, OpKind::kAdd)) return std::nullopt;
   const auto other = OtherThan(plan, e, [](const Expr& one) { return IsAbout(one, 1.0f); });
-  if (!other || !IsOp(plan.exprs[*other], OpKind::kErf)) return std::nullopt;
+  if (!other || !IsOp(plan.exprs[*other], op)) return std::nullopt;
   return plan.exprs[*other].args[0];
 }
 
-// v and z, where a product is v / 2 (1 + erf(z)).
+// v and z, where a product is v / 2 (1 + op(z)).
 struct Gate {
   ExprId value = -1;
   ExprId argument = -1;
 };
 
-std::optional<Gate> GateOf(const KernelPlan& plan, const Expr& product) {
+std::optional<Gate> GateOf(const KernelPlan& plan, const Expr& product, OpKind op) {
   if (!IsOp(product, OpKind::kMul) || product.dtype != DType::kF32) return std::nullopt;
   const auto is_half = [](const Expr& e) { return IsAbout(e, 0.5f); };
   for (const size_t i : {0, 1}) {
@@ -47,15 +48,15 @@ std::optional<Gate> GateOf(const KernelPlan& plan, const Expr& product) {
     if (is_half(one) && IsOp(plan.exprs[other], OpKind::kMul)) {  // (w v) / 2
       const std::vector<ExprId>& factors = plan.exprs[other].args;
       for (const size_t j : {0, 1}) {
-        if (const auto z = OperandBesideOne(plan, plan.exprs[factors[j]])) return Gate{factors[1 - j], *z};
+        if (const auto z = OperandBesideOne(plan, plan.exprs[factors[j]], op)) return Gate{factors[1 - j], *z};
       }
     }
-    if (const auto z = OperandBesideOne(plan, one); z && IsOp(plan.exprs[other], OpKind::kMul)) {  // w (v / 2)
+    if (const auto z = OperandBesideOne(plan, one, op); z && IsOp(plan.exprs[other], OpKind::kMul)) {  // w (v / 2)
       if (const auto v = OtherThan(plan, plan.exprs[other], is_half)) return Gate{*v, *z};
     }
     if (!IsOp(one, OpKind::kMul)) continue;
     if (const auto weight = OtherThan(plan, one, is_half)) {  // (w / 2) v
-      if (const auto z = OperandBesideOne(plan, plan.exprs[*weight])) return Gate{other, *z};
+      if (const auto z = OperandBesideOne(plan, plan.exprs[*weight], op)) return Gate{other, *z};
     }
   }
   return std::nullopt;
@@ -67,6 +68,45 @@ bool IsOverRootOfTwo(const KernelPlan& plan, const Expr& e, ExprId x) {
     return OtherThan(plan, e, [](const Expr& factor) { return IsAbout(factor, 0.70710678f); }) == x;
   }
   return IsOp(e, OpKind::kDiv) && e.args[0] == x && IsAbout(plan.exprs[e.args[1]], 1.41421356f);
+}
+
+// A polynomial of one variable, lowest power first.
+using Cubic = std::array<double, 4>;
+
+// `id` as a polynomial of `x`, written with sums, products and a power `depth` deep at most; nothing of a higher
+// degree.
+std::optional<Cubic> CubicOf(const KernelPlan& plan, ExprId id, ExprId x, int depth) {
+  const Expr& e = plan.exprs[id];
+  if (id == x) return Cubic{0, 1};
+  if (e.kind == ExprKind::kLiteral && e.dtype == DType::kF32) {
+    return Cubic{std::bit_cast<float>(static_cast<uint32_t>(e.bits))};
+  }
+  if (IsOp(e, OpKind::kPow) && e.args[0] == x) {
+    if (IsAbout(plan.exprs[e.args[1]], 3.0f)) return Cubic{0, 0, 0, 1};
+    return std::nullopt;
+  }
+  if (depth == 0 || (!IsOp(e, OpKind::kAdd) && !IsOp(e, OpKind::kMul))) return std::nullopt;
+  const auto lhs = CubicOf(plan, e.args[0], x, depth - 1), rhs = CubicOf(plan, e.args[1], x, depth - 1);
+  if (!lhs || !rhs) return std::nullopt;
+  Cubic result{};
+  for (size_t i = 0; i < result.size(); ++i) {
+    if (e.op == OpKind::kAdd) result[i] = (*lhs)[i] + (*rhs)[i];
+    for (size_t j = 0; e.op == OpKind::kMul && j < result.size(); ++j) {
+      const double product = (*lhs)[i] * (*rhs)[j];
+      if (product != 0 && i + j >= result.size()) return std::nullopt;
+      if (product != 0) result[i + j] += product;
+    }
+  }
+  return result;
+}
+
+// Whether `id` is sqrt(2 / pi) (x + 0.044715 x^3) up to the rounding of its literals.
+bool IsCubicOfGelu(const KernelPlan& plan, ExprId id, ExprId x) {
+  constexpr double kLinear = 0.79788456080286536, kCubic = 0.044715 * kLinear, kClose = 0x1p-22;
+  constexpr int kDeep = 6;
+  const auto cubic = CubicOf(plan, id, x, kDeep);
+  if (!cubic || (*cubic)[0] != 0 || (*cubic)[2] != 0) return false;
+  return std::fabs((*cubic)[1] - kLinear) <= kClose * kLinear && std::fabs((*cubic)[3] - kCubic) <= kClose * kCubic;
 }
 
 // The statement that reduces by `combiner` into the local buffer that `load` reads; null if there is none.
@@ -94,10 +134,14 @@ ExprId StoredFor(const KernelPlan& plan, ExprId id) {
 
 }  // namespace
 
-std::optional<ExprId> GeluOperand(const KernelPlan& plan, const Expr& product) {
-  const auto gate = GateOf(plan, product);
-  if (!gate || !IsOverRootOfTwo(plan, plan.exprs[gate->argument], gate->value)) return std::nullopt;
-  return gate->value;
+std::optional<Gelu> GeluOf(const KernelPlan& plan, const Expr& product) {
+  if (const auto gate = GateOf(plan, product, OpKind::kErf)) {
+    if (IsOverRootOfTwo(plan, plan.exprs[gate->argument], gate->value)) return Gelu{gate->value, OpKind::kErf};
+  }
+  if (const auto gate = GateOf(plan, product, OpKind::kTanh)) {
+    if (IsCubicOfGelu(plan, gate->argument, gate->value)) return Gelu{gate->value, OpKind::kTanh};
+  }
+  return std::nullopt;
 }
 
 bool IsShareOfPowers(const KernelPlan& plan, const Expr& quotient) {

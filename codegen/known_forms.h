@@ -8,8 +8,14 @@
 
 namespace tailor {
 
-// x, where `product` is x / 2 (1 + erf(x / sqrt(2))) in f32, its factors in any order.
-std::optional<ExprId> GeluOperand(const KernelPlan& plan, const Expr& product);
+struct Gelu {
+  ExprId x = -1;
+  OpKind op{};  // kErf or kTanh
+};
+
+// Where `product` is x / 2 (1 + erf(x / sqrt(2))) or x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) in f32, its
+// factors in any order, and the polynomial in any form.
+std::optional<Gelu> GeluOf(const KernelPlan& plan, const Expr& product);
 
 // Whether `quotient` is exp(x - m) / s with m the greatest x and s the sum of all exp(x - m) over the same axes: s is
 // at least 1 and at most their number, or NaN.

@@ -81,6 +81,18 @@ Value* CallRange(const LaneMath& m, Value* x, double bound, int control, const l
   });
 }
 
+// Four bits of `choice` for each class of `other`, from the lowest: quiet and signalling NaN, zero, one, -inf, inf,
+// less than and greater than zero. 0 stands for x, 1 for `other`, 3 for NaN, 8 for zero.
+Value* CallFixUp(const LaneMath& m, Value* x, Value* other, uint64_t choice, const llvm::Twine& name) {
+  auto& b = m.builder();
+  return ByRegister(b, m.type(), {x, other}, name, [&](Registers r) {
+    llvm::Type* bits = r[0]->getType()->getWithNewType(b.getIntNTy(m.type()->getScalarSizeInBits()));
+    return CallMasked(b, llvm::Intrinsic::x86_avx512_mask_fixupimm_ps_512,
+                      llvm::Intrinsic::x86_avx512_mask_fixupimm_pd_512,
+                      {r[0], r[1], llvm::ConstantInt::get(bits, choice), b.getInt32(0)});
+  });
+}
+
 }  // namespace
 
 Value* ScaleByPower(const LaneMath& m, Value* x, Value* exponent, const llvm::Twine& name) {
@@ -112,16 +124,11 @@ Value* RestOfFraction(const LaneMath& m, Value* x, int bits, const llvm::Twine& 
 }
 
 Value* UnlessSpecial(const LaneMath& m, Value* x, Value* other, const llvm::Twine& name) {
-  // Four bits for each class of `other`, from the lowest: quiet and signalling NaN, zero, one, -inf, inf, less than and
-  // greater than zero. 0 stands for x, 1 for `other`.
-  constexpr uint64_t kChoice = 0x00110111;
-  auto& b = m.builder();
-  return ByRegister(b, m.type(), {x, other}, name, [&](Registers r) {
-    llvm::Type* bits = r[0]->getType()->getWithNewType(b.getIntNTy(m.type()->getScalarSizeInBits()));
-    return CallMasked(b, llvm::Intrinsic::x86_avx512_mask_fixupimm_ps_512,
-                      llvm::Intrinsic::x86_avx512_mask_fixupimm_pd_512,
-                      {r[0], r[1], llvm::ConstantInt::get(bits, kChoice), b.getInt32(0)});
-  });
+  return CallFixUp(m, x, other, 0x00110111, name);
+}
+
+Value* PositivePart(const LaneMath& m, Value* x, const llvm::Twine& name) {
+  return CallFixUp(m, x, x, 0x18130111, name);
 }
 
 Value* LookUp(const LaneMath& m, llvm::ArrayRef<float> table, Value* index, const llvm::Twine& name) {

@@ -22,6 +22,9 @@ llvm::Value* RestOfFraction(const LaneMath& m, llvm::Value* x, int bits, const l
 // `x`, but `other` where `other` is zero, infinite or NaN (vfixupimm).
 llvm::Value* UnlessSpecial(const LaneMath& m, llvm::Value* x, llvm::Value* other, const llvm::Twine& name);
 
+// x where it is NaN or not below zero, else zero; NaN for -inf (vfixupimm).
+llvm::Value* PositivePart(const LaneMath& m, llvm::Value* x, const llvm::Twine& name);
+
 // table[index mod its size], of 16 or 32 f32; `index` are the bits of lanes (vpermps, vpermi2ps). Requires
 // !m.is_double().
 llvm::Value* LookUp(const LaneMath& m, llvm::ArrayRef<float> table, llvm::Value* index, const llvm::Twine& name);

@@ -43,10 +43,12 @@ llvm::Value* Rem(const LaneMath& m, llvm::Value* x, llvm::Value* y);
 // Rem, moved by y where its sign is not that of y.
 llvm::Value* Mod(const LaneMath& m, llvm::Value* x, llvm::Value* y);
 
-// x Phi(x), with Phi the normal distribution, as max(x, 0) - |x| Q(|x|): within 2 ulp for x >= -1, and everywhere
-// within 2^-23 |x|, which is what 0.5 x (1 + erf(x / sqrt(2))) leaves where the sum cancels. Its sign may be lost where
-// it is zero. Requires m.avx512() and f32.
+// x Phi(x), with Phi the normal distribution, and x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, both as max(x, 0)
+// - |x| Q(|x|): within 2 ulp for x >= -1, and everywhere within 2^-23 |x|, which is what the formulas leave where their
+// sums cancel. NaN for -inf, as by the formulas; the sign may be lost where the result is zero. Require m.avx512() and
+// f32.
 llvm::Value* GeluErf(const LaneMath& m, llvm::Value* x);
+llvm::Value* GeluTanh(const LaneMath& m, llvm::Value* x);
 
 // x / divisor, a scalar, by its reciprocal, which a loop computes once, and one correction (Markstein): the bits of a
 // division, except that subnormal results, and those of |x| < 2^-100 (f64: 2^-900), may be 2 ulp off. Requires m.fma().

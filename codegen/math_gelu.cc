@@ -8,13 +8,14 @@ namespace {
 
 using llvm::Value;
 
-// What the normal distribution has beyond t in [0, kLast], Q(t) = (1 - erf(t / sqrt(2))) / 2, is a polynomial of
-// t - i / 4 for the nearest whole i, fitted for the least relative error in each interval, highest power first; zero at
-// kLast.
+// The rest Q(t) of a distribution beyond t in [0, kLast] is a polynomial of t - i / 4 for the nearest whole i, fitted
+// for the least relative error in each interval, highest power first; zero at kLast.
 constexpr double kLast = 7.75;
 constexpr int kIntervalBits = 2;              // of fraction in the bounds of intervals
 constexpr double kIntervalMagic = 0x1.8p+21;  // adding it leaves i in the low mantissa bits
-constexpr float kTable[][32] = {
+
+// (1 - erf(t / sqrt(2))) / 2, of the normal distribution.
+constexpr float kErfTable[][32] = {
     {-0.0098663978f,  -0.0084271617f,  -0.0045467052f,  0.00016779649f,  0.0040328326f,   0.00596955f,
      0.0058414335f,   0.004283282f,    0.0022283481f,   0.00045001783f,  -0.00066952594f, -0.0011199812f,
      -0.0011024913f,  -0.0008598899f,  -0.0005739989f,  -0.00033878689f, -0.00017986775f, -8.6792643e-05f,
@@ -52,22 +53,76 @@ constexpr float kTable[][32] = {
      9.8659203e-10f, 2.0522752e-10f, 4.0160295e-11f, 7.3923246e-12f,
      1.2798267e-12f, 2.0838863e-13f, 3.1909435e-14f, 0.0f}};
 
-}  // namespace
+// (1 - tanh(sqrt(2 / pi) (t + 0.044715 t^3))) / 2.
+constexpr float kTanhTable[][32] = {{-0.010748867f,   -0.0080766585f,  -0.0049358937f,  0.00048935908f,
+                                     0.0043873987f,   0.0061231134f,   0.0058400729f,   0.0040424219f,
+                                     0.0020586397f,   0.00052465638f,  -0.00055611774f, -0.0010086527f,
+                                     -0.0010563034f,  -0.00086841098f, -0.0006079225f,  -0.00036808816f,
+                                     -0.00019394964f, -8.8814188e-05f, -3.5320012e-05f, -1.214345e-05f,
+                                     -3.5934629e-06f, -9.1128669e-07f, -1.9707853e-07f, -3.6152304e-08f,
+                                     -5.5952887e-09f, -7.265849e-10f,  -7.8712037e-11f, -7.0724147e-12f,
+                                     -5.2394515e-13f, -3.1811535e-14f, -1.5733342e-15f, 0.0f},
+                                    {0.00018131039f, -0.012512944f,  -0.019983528f,  -0.023035852f,
+                                     -0.020013548f,  -0.013354909f,  -0.0057996274f, 0.00043888489f,
+                                     0.0042888913f,  0.0058264271f,  0.0057349056f,  0.0047178534f,
+                                     0.0034017216f,  0.0021815705f,  0.0012503897f,  0.00063915894f,
+                                     0.00029018617f, 0.00011642546f, 4.1049017e-05f, 1.2646556e-05f,
+                                     3.385094e-06f,  7.8271734e-07f, 1.554361e-07f,  2.6354002e-08f,
+                                     3.792386e-09f,  4.6040388e-10f, 4.686946e-11f,  3.9765136e-12f,
+                                     2.7944024e-13f, 1.6163632e-14f, 7.647509e-16f,  0.0f},
+                                    {0.066799544f,    0.060602102f,    0.04388985f,     0.021555644f,
+                                     -0.00041333315f, -0.017247682f,   -0.026726449f,   -0.029191056f,
+                                     -0.026606046f,   -0.021361198f,   -0.015454615f,   -0.01017467f,
+                                     -0.006110026f,   -0.0033407763f,  -0.0016559646f,  -0.00073996716f,
+                                     -0.00029622007f, -0.00010555201f, -3.3261487e-05f, -9.2100281e-06f,
+                                     -2.2267354e-06f, -4.6711335e-07f, -8.4487844e-08f, -1.3093848e-08f,
+                                     -1.7279207e-09f, -1.9295063e-10f, -1.8118286e-11f, -1.421724e-12f,
+                                     -9.2644391e-14f, -4.9820047e-15f, -2.1970666e-16f, 0.0f},
+                                    {8.5353548e-07f, 0.04855302f,    0.08825317f,    0.11296348f,
+                                     0.12069853f,    0.11365431f,    0.096690416f,   0.075333156f,
+                                     0.054168746f,   0.036085036f,   0.022286758f,   0.012740258f,
+                                     0.006716432f,   0.0032489256f,  0.0014334675f,  0.00057315332f,
+                                     0.00020628859f, 6.6383807e-05f, 1.8971605e-05f, 4.7829676e-06f,
+                                     1.0567238e-06f, 2.0325101e-07f, 3.3811165e-08f, 4.8328355e-09f,
+                                     5.8968463e-10f, 6.1020772e-11f, 5.320354e-12f,  3.8830541e-13f,
+                                     2.3569049e-14f, 1.1819876e-15f, 4.8658056e-17f, 0.0f},
+                                    {-0.39894229f,    -0.38661075f,    -0.35188377f,    -0.30087668f,
+                                     -0.24177209f,    -0.18265702f,    -0.12977538f,    -0.086693659f,
+                                     -0.054400206f,   -0.032001782f,   -0.017594114f,   -0.0090026688f,
+                                     -0.0042655435f,  -0.0018606151f,  -0.0007424854f,  -0.00026928689f,
+                                     -8.8170957e-05f, -2.5887264e-05f, -6.7696546e-06f, -1.5661931e-06f,
+                                     -3.1842882e-07f, -5.6515464e-08f, -8.6979481e-09f, -1.153114e-09f,
+                                     -1.3081206e-10f, -1.2614166e-11f, -1.0271152e-12f, -7.0152455e-14f,
+                                     -3.9924542e-15f, -1.8806899e-16f, -7.284121e-18f,  0.0f},
+                                    {0.5f,           0.40129858f,    0.30857199f,    0.22671926f,
+                                     0.15880801f,    0.10582864f,    0.066952281f,   0.040116925f,
+                                     0.022701154f,   0.01208948f,    0.0060337065f,  0.002808416f,
+                                     0.0012124641f,  0.00048265452f, 0.00017605649f, 5.8467234e-05f,
+                                     1.7561497e-05f, 4.7393073e-06f, 1.1414994e-06f, 2.4374833e-07f,
+                                     4.5836188e-08f, 7.5400015e-09f, 1.0777687e-09f, 1.329737e-10f,
+                                     1.4066532e-11f, 1.2673138e-12f, 9.6594343e-14f, 6.1870497e-15f,
+                                     3.308057e-16f,  1.4665995e-17f, 5.3553622e-19f, 0.0f}};
 
-Value* GeluErf(const LaneMath& m, Value* x) {
+// max(x, 0) - |x| Q(|x|). -inf, which the formulas multiply by zero, becomes NaN.
+Value* Gate(const LaneMath& m, Value* x, llvm::ArrayRef<float[32]> table) {
   assert(m.avx512() && !m.is_double());
   auto& b = m.builder();
   Value* t = BoundedMagnitude(m, x, kLast, "gelu.magnitude");
   Value* index = m.Bits(b.CreateFAdd(t, m.K(kIntervalMagic), "gelu.shifted"), "gelu.index");
   Value* u = RestOfFraction(m, t, kIntervalBits, "gelu.u");
   Value* sum = nullptr;
-  for (const auto& coefficients : kTable) {
+  for (const auto& coefficients : table) {
     Value* c = LookUp(m, coefficients, index, "gelu.coefficient");
     sum = sum == nullptr ? c : m.MulAdd(sum, u, c, "gelu.beyond");
   }
-  Value* zero = m.K(0);
-  Value* positive = b.CreateSelect(b.CreateFCmpOGT(zero, x, "gelu.is_negative"), zero, x, "gelu.positive");
+  Value* positive = PositivePart(m, x, "gelu.positive");
   return m.MulAdd(b.CreateFNeg(t, "gelu.minus_magnitude"), sum, positive, "gelu");
 }
+
+}  // namespace
+
+Value* GeluErf(const LaneMath& m, Value* x) { return Gate(m, x, kErfTable); }
+
+Value* GeluTanh(const LaneMath& m, Value* x) { return Gate(m, x, kTanhTable); }
 
 }  // namespace tailor::math

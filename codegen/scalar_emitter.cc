@@ -157,9 +157,10 @@ llvm::Value* ScalarEmitter::EmitIndexOp(const Expr& e) {
 
 llvm::Value* ScalarEmitter::EmitKnownForm(const Expr& e) {
   if (target_.avx512) {
-    if (const auto x = GeluOperand(plan_, e)) {
-      llvm::Value* operand = Emit(*x);
-      return math::GeluErf(LaneMath(b_, target_, operand->getType()), operand);
+    if (const auto gelu = GeluOf(plan_, e)) {
+      llvm::Value* x = Emit(gelu->x);
+      const LaneMath m(b_, target_, x->getType());
+      return gelu->op == OpKind::kErf ? math::GeluErf(m, x) : math::GeluTanh(m, x);
     }
   }
   if (!IsShareOfPowers(plan_, e)) return nullptr;

@@ -97,6 +97,11 @@ std::unique_ptr<PeerCase> Dot(const json& wanted) {
       copies);
 }
 
+const std::unordered_map<std::string, dnnl::algorithm> kElementwise = {
+    {"gelu", dnnl::algorithm::eltwise_gelu_erf},
+    {"gelu_tanh", dnnl::algorithm::eltwise_gelu_tanh},
+    {"exp", dnnl::algorithm::eltwise_exp}};
+
 // x[rows, columns] -> the same shape.
 std::unique_ptr<PeerCase> RowKernel(const std::string& op, const json& wanted) {
   constexpr auto kInference = dnnl::prop_kind::forward_inference;
@@ -116,8 +121,7 @@ std::unique_ptr<PeerCase> RowKernel(const std::string& op, const json& wanted) {
     arguments[DNNL_ARG_SHIFT] = Filled({dims[1]}, 3);
     return std::make_unique<Prepared>(dnnl::layer_normalization_forward(chosen), std::move(arguments));
   }
-  const auto algorithm = op == "gelu" ? dnnl::algorithm::eltwise_gelu_erf : dnnl::algorithm::eltwise_exp;
-  const dnnl::eltwise_forward::primitive_desc chosen(Cpu(), kInference, algorithm, layout, layout);
+  const dnnl::eltwise_forward::primitive_desc chosen(Cpu(), kInference, kElementwise.at(op), layout, layout);
   return std::make_unique<Prepared>(dnnl::eltwise_forward(chosen), std::move(arguments));
 }
 
@@ -141,7 +145,7 @@ std::unique_ptr<PeerCase> Make(const json& wanted) {
   const std::string op = wanted.at("op");
   if (op == "dot") return Dot(wanted);
   if (op == "conv") return Conv(wanted);
-  if (op == "softmax" || op == "layer_norm" || op == "gelu" || op == "exp") return RowKernel(op, wanted);
+  if (op == "softmax" || op == "layer_norm" || kElementwise.contains(op)) return RowKernel(op, wanted);
   throw std::invalid_argument("no op " + op);
 }
 

@@ -41,7 +41,7 @@ int Gelus(const std::string& body) {
       "  %half = constant 0.5 : f32[]\n  %one = constant 1 : f32[]\n"
       "  %r = constant 0.70710677 : f32[]\n  %root = constant 1.4142135 : f32[]\n" +
       body + "  return %y\n}\n");
-  return Count(plan, [&](const Expr& e) { return GeluOperand(plan, e).has_value(); });
+  return Count(plan, [&](const Expr& e) { return GeluOf(plan, e).has_value(); });
 }
 
 TEST(KnownForms, GeluHasItsFactorsInAnyOrder) {
@@ -51,6 +51,34 @@ TEST(KnownForms, GeluHasItsFactorsInAnyOrder) {
       Gelus("  %s = div %x, %root\n  %e = erf %s\n  %w = add %one, %e\n  %p = mul %x, %w\n  %y = mul %p, %half\n"), 1);
   EXPECT_EQ(Gelus("  %s = mul %r, %x\n  %e = erf %s\n  %w = add %e, %one\n  %h = mul %half, %w\n  %y = mul %h, %x\n"),
             1);
+}
+
+int TanhGelus(const std::string& body) {
+  return Gelus(
+      "  %s = constant 0.7978846 : f32[]\n  %c = constant 0.044715 : f32[]\n"
+      "  %three = constant 3 : f32[]\n" +
+      body + "  %e = tanh %a\n  %w = add %e, %one\n  %h = mul %x, %half\n  %y = mul %h, %w\n");
+}
+
+TEST(KnownForms, TheCubicOfGeluHasAnyForm) {
+  const std::string square = "  %2 = mul %x, %x\n";
+  EXPECT_EQ(TanhGelus(square + "  %3 = mul %2, %x\n  %p = mul %3, %c\n  %q = add %x, %p\n  %a = mul %q, %s\n"), 1);
+  EXPECT_EQ(TanhGelus("  %3 = pow %x, %three\n  %p = mul %c, %3\n  %q = add %x, %p\n  %a = mul %s, %q\n"), 1);
+  EXPECT_EQ(TanhGelus(square + "  %p = mul %c, %2\n  %q = add %p, %one\n  %t = mul %x, %s\n  %a = mul %t, %q\n"), 1);
+}
+
+TEST(KnownForms, AnotherPolynomialIsNoGelu) {
+  const std::string square = "  %2 = mul %x, %x\n";
+  EXPECT_EQ(TanhGelus(square + "  %3 = mul %2, %x\n  %p = mul %3, %c\n  %q = sub %x, %p\n  %a = mul %q, %s\n"), 0);
+  EXPECT_EQ(TanhGelus(square + "  %p = mul %2, %c\n  %q = add %x, %p\n  %a = mul %q, %s\n"), 0);
+  EXPECT_EQ(TanhGelus("  %3 = pow %z, %three\n  %p = mul %c, %3\n  %q = add %x, %p\n  %a = mul %s, %q\n"), 0);
+  EXPECT_EQ(TanhGelus("  %p = mul %s, %s\n  %q = mul %p, %x\n  %a = mul %q, %s\n"), 0);
+  std::string deep = "  %d0 = add %x, %c\n";
+  for (int i = 1; i < 60; ++i) {
+    const std::string last = "%d" + std::to_string(i - 1);
+    deep += "  %d" + std::to_string(i) + " = add " + last + ", " + last + "\n";
+  }
+  EXPECT_EQ(TanhGelus(deep + "  %a = mul %d59, %s\n"), 0);
 }
 
 TEST(KnownForms, WhatIsAlmostGeluIsNot) {
@@ -78,13 +106,13 @@ TEST(KnownForms, SharesAreOfTheSumOfAllPowersNoneOfWhichExceedsOne) {
       0);
 }
 
-// A kernel of f32[N] inputs and one output, compiled for AVX-512; runs on 4096 elements.
+// A kernel of f32[N] inputs and one output, compiled for a CPU level; runs on 4096 elements.
 class ElementKernel {
  public:
   static constexpr int64_t kElements = 4096;
 
-  explicit ElementKernel(const std::string& text) : plan_(PlanOf(text)) {
-    const CpuTarget target = *FindCpuTarget("x86-64-v4");
+  explicit ElementKernel(const std::string& text, const CpuTarget& target = *FindCpuTarget("x86-64-v4"))
+      : plan_(PlanOf(text)) {
     const Schedule schedule = ScheduleLoops(plan_, target.traits);
     auto module = std::make_unique<llvm::Module>("kernel", context_);
     EXPECT_TRUE(EmitLoops(plan_, schedule, EmitTarget::Of(target.traits), "k", *module).ok());
@@ -129,9 +157,7 @@ double LastPlace(double value) {
 
 bool HasAvx512() { return RunsHere(*FindCpuTarget("x86-64-v4")); }
 
-TEST(KnownForms, GeluIsAsCloseAsItsFormulaAllows) {
-  if (!HasAvx512()) GTEST_SKIP() << "this machine has no AVX-512";
-  const ElementKernel gelu(R"(
+constexpr char kGeluErf[] = R"(
 graph @g(%x: f32[N]) {
   %r = constant 0.70710677 : f32[]
   %half = constant 0.5 : f32[]
@@ -143,26 +169,79 @@ graph @g(%x: f32[N]) {
   %y = mul %h, %w
   return %y
 }
-)");
+)";
+
+constexpr char kGeluTanh[] = R"(
+graph @g(%x: f32[N]) {
+  %s = constant 0.7978846 : f32[]
+  %c = constant 0.044715 : f32[]
+  %half = constant 0.5 : f32[]
+  %one = constant 1 : f32[]
+  %x2 = mul %x, %x
+  %x3 = mul %x2, %x
+  %p = mul %x3, %c
+  %q = add %x, %p
+  %a = mul %q, %s
+  %e = tanh %a
+  %w = add %e, %one
+  %h = mul %x, %half
+  %y = mul %h, %w
+  return %y
+}
+)";
+
+// Compares a kernel with `reference`, x times the share of a distribution below x.
+void ExpectGelu(const std::string& text, double (*reference)(double)) {
+  const ElementKernel gelu(text);
   std::vector<float> y(ElementKernel::kElements);
   double worst_ulp = 0, worst_share = 0;
   ForFloats([&](const std::vector<float>& x) {
     gelu({x.data()}, y.data());
     for (size_t i = 0; i < x.size(); ++i) {
-      if (std::isnan(x[i])) {
-        ASSERT_TRUE(std::isnan(y[i]));
+      if (std::isnan(x[i]) || x[i] == -std::numeric_limits<float>::infinity()) {
+        ASSERT_TRUE(std::isnan(y[i])) << x[i];
       } else if (std::isinf(x[i])) {
-        ASSERT_EQ(y[i], std::max(x[i], 0.0f));
+        ASSERT_EQ(y[i], x[i]);
       } else if (x[i] != 0) {
-        const double want = 0.5 * x[i] * std::erfc(-x[i] * std::sqrt(0.5)), error = std::fabs(y[i] - want);
+        const double want = reference(x[i]), error = std::fabs(y[i] - want);
         worst_share = std::max(worst_share, (error - 0x1p-149) / std::fabs(x[i]));
         if (x[i] >= -1) worst_ulp = std::max(worst_ulp, error / LastPlace(want));
+      } else {
+        ASSERT_EQ(y[i], 0);
       }
     }
   });
   std::printf("gelu: %.4f ulp from -1 on, elsewhere %.4f 2^-24 |x|\n", worst_ulp, worst_share * 0x1p24);
   EXPECT_LE(worst_ulp, 2);
   EXPECT_LE(worst_share, 0x1p-23);
+}
+
+TEST(KnownForms, GeluIsAsCloseAsItsFormulaAllows) {
+  if (!HasAvx512()) GTEST_SKIP() << "this machine has no AVX-512";
+  ExpectGelu(kGeluErf, [](double x) { return 0.5 * x * std::erfc(-x * std::sqrt(0.5)); });
+}
+
+TEST(KnownForms, GeluOfTanhIsAsCloseAsItsFormulaAllows) {
+  if (!HasAvx512()) GTEST_SKIP() << "this machine has no AVX-512";
+  ExpectGelu(kGeluTanh, [](double x) {
+    const double z = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
+    return x < -1e9 ? 0 : x / (1 + std::exp(-2 * z));
+  });
+}
+
+// By the formulas it is -inf * 0, whether they are recognized or not.
+TEST(KnownForms, GeluOfMinusInfinityIsNaNOnEveryLevel) {
+  for (const char* level : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
+    const CpuTarget target = *FindCpuTarget(level);
+    if (!RunsHere(target)) continue;
+    for (const char* text : {kGeluErf, kGeluTanh}) {
+      std::vector<float> x(ElementKernel::kElements, -std::numeric_limits<float>::infinity()), y(x.size());
+      x[1] = std::numeric_limits<float>::infinity();
+      ElementKernel(text, target)({x.data()}, y.data());
+      EXPECT_TRUE(std::isnan(y[0])) << level << text;
+      EXPECT_EQ(y[1], x[1]) << level << text;
+    }
+  }
 }
 
 }  // namespace

@@ -106,7 +106,8 @@ TAILOR_API tailor_status* tailor_graph_log_softmax(tailor_graph* graph, tailor_v
  * shape, [C]; 0 for none. */
 TAILOR_API tailor_status* tailor_graph_layer_norm(tailor_graph* graph, tailor_value x, tailor_value scale,
                                                   tailor_value bias, double epsilon, tailor_value* out);
-/* x / 2 * (1 + erf(x / sqrt(2))), and its approximation by tanh. */
+/* x / 2 * (1 + erf(x / sqrt(2))), and its approximation x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))): NaN for
+ * -inf, which is multiplied by zero. */
 TAILOR_API tailor_status* tailor_graph_gelu(tailor_graph* graph, tailor_value x, tailor_value* out);
 TAILOR_API tailor_status* tailor_graph_gelu_tanh(tailor_graph* graph, tailor_value x, tailor_value* out);
 /* x / max(||x||, epsilon) along `axis`. */

@@ -22,7 +22,7 @@ def op_graph(case):
         x = numbers((case["rows"], case["columns"]), 1)
         columns = case["columns"] if op == "layer_norm" else tailor.symbol("N", min=1, max=1 << 20)
         value = graph.input("x", "f32", [rows, columns])
-        y = {"softmax": lambda: value.softmax(-1), "gelu": value.gelu, "exp": value.exp,
+        y = {"softmax": lambda: value.softmax(-1), "gelu": value.gelu, "gelu_tanh": value.gelu_tanh, "exp": value.exp,
              "layer_norm": lambda: value.layer_norm(graph.constant(numbers((columns,), 2), "scale"),
                                                     graph.constant(numbers((columns,), 3), "shift"), 1e-5)}[op]()
     graph.output("y", y)

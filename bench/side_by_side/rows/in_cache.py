@@ -7,7 +7,7 @@ from ..figures import AtLeast, AtMost, Figure
 ROWS, COLUMNS = 64, 512
 SECONDS = 0.05
 TOLERANCE = 1e-5
-SPEED_UP = {"softmax": AtLeast(2.8), "layer_norm": AtLeast(2), "gelu": AtLeast(2.2), "exp": None}
+SPEED_UP = {"softmax": AtLeast(2.8), "layer_norm": AtLeast(2), "gelu": AtLeast(2.2), "gelu_tanh": None, "exp": None}
 SOFTMAX_PER_ELEMENT = AtMost(0.22)  # ns
 
 

@@ -1,11 +1,12 @@
 // Emits loop and row kernels: a nest over tasks, and within each the plan's stages. Lanes run either
 // along a parallel axis (every stage handles a vector of rows' elements at once: elementwise kernels,
 // reductions over outer dims) or along an axis of a stage (each row's loops are vectorized: softmax, layer norm,
-// scans of rows).
+// scans of rows). Rows of fewer elements than lanes are packed: lanes run along memory, over elements of several rows.
 #include <algorithm>
 #include <cassert>
 #include <deque>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,7 @@
 #include "codegen/cpu/interleave.h"
 #include "codegen/emit_cpu.h"
 #include "codegen/emit_loop.h"
+#include "codegen/pack_rows.h"
 #include "codegen/scalar_emitter.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicsX86.h"
@@ -31,9 +33,11 @@ constexpr int kInTurns = 4;
 
 class LoopKernelEmitter {
  public:
-  LoopKernelEmitter(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target, llvm::Module& module,
-                    const std::string& name)
-      : plan_(plan),
+  // `packed`: of `plan`, with `schedule` along its elements; null: rows are not packed.
+  LoopKernelEmitter(const KernelPlan& plan, const PackedRows* packed, const Schedule& schedule,
+                    const EmitTarget& target, llvm::Module& module, const std::string& name)
+      : plan_(packed != nullptr ? packed->plan : plan),
+        packed_(packed),
         schedule_(schedule),
         target_(target),
         b_(module.getContext()),
@@ -42,6 +46,7 @@ class LoopKernelEmitter {
     PlaceRows();
     for (const KernelFrame& frame : frames_) {
       rows_.emplace_back(b_, target_, plan_, frame).SetRowsHeld(LanesAcrossRows() ? schedule_.lanes : 1);
+      if (packed_ != nullptr) heads_.emplace_back(b_, target_, plan_, frame);
     }
   }
 
@@ -52,7 +57,11 @@ class LoopKernelEmitter {
     }
     streams_ = version.streams;
     b_.SetInsertPoint(b_.GetInsertBlock());
-    EmitTaskLoop();
+    if (packed_ != nullptr) {
+      EmitPackedRows();
+    } else {
+      EmitTaskLoop();
+    }
     if (streams_) b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});  // whoever is told of the task sees them
     b_.CreateRetVoid();
   }
@@ -173,7 +182,7 @@ class LoopKernelEmitter {
     llvm::Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ExtentOf(schedule_.lane_axis),
                                                 b_.CreateAdd(first, b_.getInt64(schedule_.lane_chunk)), nullptr, "end");
     if (streams_) {
-      first = EmitUntilAligned(rows_[0], plan_.stages[0].statements[0], first, end, [&](const Vectors& vectors) {
+      first = EmitUntilAligned(rows_[0], plan_.stages[0].statements.back(), first, end, [&](const Vectors& vectors) {
         Enter(rows_[0], vectors, 0);
         EmitStages();
       });
@@ -188,6 +197,62 @@ class LoopKernelEmitter {
       EmitStages();
       rows_end_ = 1;
     });
+  }
+
+  // All tasks, which are rows. Those of a vector begin where it does.
+  void EmitPackedRows() {
+    const auto elements = [&](llvm::Value* rows) {
+      return b_.CreateMul(rows, b_.getInt64(packed_->width), "elements");
+    };
+    EmitVectors(elements(function_->getArg(1)), elements(function_->getArg(2)), schedule_.rows,
+                [&](const Vectors& vectors) {
+                  rows_end_ = vectors.count;
+                  for (int row = 0; row < rows_end_; ++row) Enter(rows_[row], vectors, row);
+                  for (int row = 0; row < rows_end_; ++row) EnterHeads(vectors, row);
+                  EmitStages();
+                  rows_end_ = 1;
+                });
+  }
+
+  // The rows of vector number `u`, of which the first lane of each is a head.
+  void EnterHeads(const Vectors& vectors, int u) {
+    llvm::Value* x = b_.CreateAdd(vectors.first, b_.getInt64(int64_t{schedule_.lanes} * u), "x");
+    llvm::Value* row = b_.CreateExactUDiv(x, b_.getInt64(packed_->width), "first.row");
+    const int count = schedule_.lanes / packed_->width;
+    heads_[u].SetLanes(PackedRows::kRowAxis, row, count, vectors.mask != nullptr ? HeadsOf(vectors.mask) : nullptr);
+  }
+
+  llvm::Value* HeadsOf(llvm::Value* lanes) {
+    if (!lanes->getType()->isVectorTy()) return lanes;
+    llvm::SmallVector<int> places;
+    for (int i = 0; i < schedule_.lanes; i += packed_->width) places.push_back(i);
+    return b_.CreateShuffleVector(lanes, places, "heads");
+  }
+
+  // Each head in all lanes of its row.
+  llvm::Value* FromHeads(llvm::Value* heads) {
+    if (!heads->getType()->isVectorTy()) return heads;
+    llvm::SmallVector<int> places(schedule_.lanes);
+    for (int i = 0; i < schedule_.lanes; ++i) places[i] = i / packed_->width;
+    return b_.CreateShuffleVector(heads, places, "of.row");
+  }
+
+  // Whether a packed statement stores one element for each row.
+  bool StoresHeads(const Statement& s) const {
+    return packed_ != nullptr && std::none_of(s.indices.begin(), s.indices.end(), [&](ExprId id) {
+             return DependsOn(plan_, id, PackedRows::kElementAxis);
+           });
+  }
+
+  // Combines the lanes of each row among themselves; all of them get the result.
+  llvm::Value* ReduceWithinRows(const Statement& s, llvm::Value* value) {
+    for (int distance = 1; distance < packed_->width; distance *= 2) {
+      llvm::SmallVector<int> places(schedule_.lanes);
+      for (int i = 0; i < schedule_.lanes; ++i) places[i] = i ^ distance;
+      llvm::Value* other = b_.CreateShuffleVector(value, places, "row.other");
+      value = EmitScalarOp(b_, target_, s.combiner, s.accumulate, s.accumulate, {value, other});
+    }
+    return value;
   }
 
   // Hands `body` the elements of [first, end) before the first whose place in the output of `store` is a multiple of a
@@ -276,7 +341,8 @@ class LoopKernelEmitter {
     ForEachRow([&](ScalarEmitter& row) {
       const int lanes = lanes_here ? schedule_.lanes : row.lanes();
       for (std::vector<Accumulator>& of_row = sums.emplace_back(); const Statement& s : stage.statements) {
-        of_row.emplace_back(b_, target_, s, IsScan(plan_, s), s.reduce_axes.empty() ? 0 : unroll, lanes);
+        const bool sums_up = !s.reduce_axes.empty() && packed_ == nullptr;
+        of_row.emplace_back(b_, target_, s, IsScan(plan_, s), sums_up ? unroll : 0, lanes);
       }
     });
     EmitScalarLoops(scalar_axes, 0, [&] {
@@ -296,7 +362,7 @@ class LoopKernelEmitter {
     for (int row = rows_begin_; row < rows_end_; ++row) {
       for (size_t i = 0; i < stage.statements.size(); ++i) {
         const Statement& s = stage.statements[i];
-        if (!s.reduce_axes.empty() && !IsScan(plan_, s)) {
+        if (!s.reduce_axes.empty() && !IsScan(plan_, s) && packed_ == nullptr) {
           rows_[row].SetLocal(s.buffer, Stored(s, sums[row - rows_begin_][i].Close(lanes_here)));
         }
       }
@@ -322,11 +388,11 @@ class LoopKernelEmitter {
       count = scans ? 1 : std::min(kInTurns, chains - first);
       std::vector<std::vector<llvm::Value*>> reduced(count);
       EmitInTurns(b_, count, [&](int i) {
-        ScalarEmitter& row = rows_[rows_begin_ + (first + i) % rows];
+        const int number = rows_begin_ + (first + i) % rows;
         const int u = (first + i) / rows;
-        if (enters) Enter(row, vectors, u);
+        if (enters) Enter(rows_[number], vectors, u);
         for (size_t j = 0; j < stage.statements.size(); ++j) {
-          reduced[i].push_back(EmitStatement(row, stage.statements[j], sums[(first + i) % rows][j], u));
+          reduced[i].push_back(EmitStatement(number, stage.statements[j], sums[(first + i) % rows][j], u));
         }
       });
       for (int i = 0; i < count; ++i) {
@@ -340,18 +406,27 @@ class LoopKernelEmitter {
     }
   }
 
-  // Returns what vector number `u` adds to `sum`: null for a store and for a step of a scan, which is done.
-  llvm::Value* EmitStatement(ScalarEmitter& row, const Statement& s, Accumulator& sum, int u) {
+  // Of row `number`: returns what vector number `u` adds to `sum`: null for a store and for a step of a scan, which is
+  // done.
+  llvm::Value* EmitStatement(int number, const Statement& s, Accumulator& sum, int u) {
+    ScalarEmitter& row = rows_[number];
     if (s.reduce_axes.empty()) {
-      llvm::Value* value = row.Emit(s.value);
       if (plan_.buffers[s.buffer].kind == BufferKind::kLocal) {
-        row.SetLocal(s.buffer, value);
+        SetLocal(number, s);
+      } else if (StoresHeads(s)) {
+        heads_[number].Store(s.buffer, s.indices, HeadsOf(row.Emit(s.value)));
       } else {
-        row.Store(s.buffer, s.indices, value);
+        row.Store(s.buffer, s.indices, row.Emit(s.value));
       }
       return nullptr;
     }
     llvm::Value* value = row.EmitLanes(s.value);
+    if (packed_ != nullptr) {
+      llvm::Value* result = Stored(s, ReduceWithinRows(s, value));
+      row.SetLocal(s.buffer, result);
+      heads_[number].SetLocal(s.buffer, HeadsOf(result));
+      return nullptr;
+    }
     if (row.mask()) {
       llvm::Value* neutral = EmitNeutral(b_, s.combiner, s.accumulate, row.lanes());
       value = b_.CreateSelect(row.mask(), value, neutral, "active");
@@ -359,6 +434,21 @@ class LoopKernelEmitter {
     if (!IsScan(plan_, s)) return value;
     EmitScanStep(row, s, value, sum.slot(u));
     return nullptr;
+  }
+
+  // What packed rows have one of is computed in as many lanes as there are rows.
+  void SetLocal(int number, const Statement& s) {
+    if (packed_ == nullptr || !packed_->of_row[s.buffer]) {
+      rows_[number].SetLocal(s.buffer, rows_[number].Emit(s.value));
+    } else if (DependsOn(plan_, s.value, PackedRows::kElementAxis)) {
+      llvm::Value* value = rows_[number].Emit(s.value);
+      rows_[number].SetLocal(s.buffer, value);
+      heads_[number].SetLocal(s.buffer, HeadsOf(value));
+    } else {
+      llvm::Value* value = heads_[number].Emit(s.value);
+      heads_[number].SetLocal(s.buffer, value);
+      rows_[number].SetLocal(s.buffer, FromHeads(value));
+    }
   }
 
   // A reduction's result in the type of its buffer.
@@ -392,12 +482,14 @@ class LoopKernelEmitter {
   }
 
   const KernelPlan& plan_;
+  const PackedRows* packed_;
   const Schedule& schedule_;
   const EmitTarget& target_;
   llvm::IRBuilder<> b_;
   std::deque<KernelFrame> frames_;  // by row; where they differ is in the addresses of row buffers
   llvm::Function* function_;
   std::deque<ScalarEmitter> rows_;     // of those that run side by side, or of vectors of them
+  std::deque<ScalarEmitter> heads_;    // where rows are packed: of the rows of each of these vectors
   int rows_begin_ = 0, rows_end_ = 1;  // those that are emitted now
   llvm::Value* chunk_ = nullptr;
   bool streams_ = false;
@@ -408,8 +500,14 @@ class LoopKernelEmitter {
 
 absl::Status EmitLoops(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
                        const std::string& name, llvm::Module& module) {
+  std::optional<PackedRows> packed;
+  Schedule own = schedule;
+  if (schedule.lane_axis >= 0 && plan.axes[schedule.lane_axis].role == AxisRole::kTile) {
+    packed = PackRows(plan, schedule.lanes);
+  }
+  if (packed) own.lane_axis = PackedRows::kElementAxis;
   for (size_t v = 0; v < schedule.versions.size(); ++v) {
-    LoopKernelEmitter emitter(plan, schedule, target, module, absl::StrCat(name, "_v", v));
+    LoopKernelEmitter emitter(plan, packed ? &*packed : nullptr, own, target, module, absl::StrCat(name, "_v", v));
     emitter.Emit(schedule.versions[v]);
   }
   return absl::OkStatus();

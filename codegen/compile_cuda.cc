@@ -94,20 +94,33 @@ absl::StatusOr<DeviceImages> TryImages(const LoweredProgram& program, const Buil
                           {.threads = threads, .list_spills = true, .report = report});
 }
 
-// Takes a lighter version where `spill` tells of one, and says so among those that were dropped.
-absl::Status LightenVersion(const AssemblerProblem& spill, Build& build) {
+// Whether others compute whatever `version` does, with fewer registers.
+bool HasLighterSibling(const CudaVersion& version) {
+  return version.shape == CudaVersion::Shape::kProductTile && version.together;
+}
+
+// Takes lighter versions where `spills` tell of some, or leaves them out, and says so among those that were dropped.
+absl::Status LightenVersions(const std::vector<AssemblerProblem>& spills, Build& build) {
+  bool any = false;
   for (size_t i = 0; i < build.schedules.size(); ++i) {
-    for (size_t v = 0; v < build.schedules[i].versions.size(); ++v) {
-      CudaVersion& version = build.schedules[i].versions[v];
-      if (spill.kernel != absl::StrCat(build.kernels[i].symbol, "_v", v)) continue;
-      const std::string heavy = absl::StrCat(VersionText(version.version), ": ", version.ShapeText(), ", threads ",
-                                             version.threads, " (its registers spill)");
-      if (!Lighten(version)) return ToStatus({spill});
-      build.dropped[i].push_back(heavy);
-      return absl::OkStatus();
+    std::vector<CudaVersion>& versions = build.schedules[i].versions;
+    for (size_t v = versions.size(); v-- > 0;) {
+      const std::string name = absl::StrCat(build.kernels[i].symbol, "_v", v);
+      const auto spill = std::find_if(spills.begin(), spills.end(),
+                                      [&](const AssemblerProblem& problem) { return problem.kernel == name; });
+      if (spill == spills.end()) continue;
+      any = true;
+      CudaVersion& version = versions[v];
+      build.dropped[i].push_back(absl::StrCat(VersionText(version.version), ": ", version.ShapeText(), ", threads ",
+                                              version.threads, " (its registers spill)"));
+      if (HasLighterSibling(version)) {
+        versions.erase(versions.begin() + static_cast<std::ptrdiff_t>(v));
+      } else if (!Lighten(version)) {
+        return ToStatus({*spill});
+      }
     }
   }
-  return ToStatus({spill});
+  return any ? absl::OkStatus() : ToStatus(spills);
 }
 
 // Until no kernel spills: each turn makes all images anew, which few programs need.
@@ -119,7 +132,7 @@ absl::StatusOr<DeviceImages> MakeImages(const LoweredProgram& program, Build& bu
     TAILOR_RETURN_IF_ERROR(DumpSchedules(build));
     TAILOR_ASSIGN_OR_RETURN(DeviceImages images, TryImages(program, build, threads, rising));
     if (images.spills.empty()) return images;
-    for (const AssemblerProblem& spill : images.spills) TAILOR_RETURN_IF_ERROR(LightenVersion(spill, build));
+    TAILOR_RETURN_IF_ERROR(LightenVersions(images.spills, build));
     NameKernels(program, build);
   }
 }

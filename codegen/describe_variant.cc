@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/worker_symbol.h"
 #include "exec/host_abi.h"
 
 namespace tailor {
@@ -10,8 +11,6 @@ namespace {
 
 constexpr char kRun[] = "tailor_run";
 constexpr char kPlan[] = "tailor_plan";
-
-std::string SlotText(SymbolId slot) { return absl::StrCat("d", slot); }
 
 }  // namespace
 
@@ -34,7 +33,7 @@ CompiledVariant DescribeVariant(const LoweredProgram& program, const std::vector
       ProgramLaunch described{launch.name, {}, dropped[launch.kernel], launch.kernel};
       for (const LaunchVersion& version : kernels[launch.kernel].versions) {
         std::string text = VersionText({.guards = version.guards});
-        if (version.clocks != 0) absl::StrAppend(&text, " at ", version.clocks.ToText(SlotText), " clocks a block");
+        if (version.clocks != 0) absl::StrAppend(&text, " in ", version.clocks.ToText(LaunchSymbolText), " clocks");
         described.versions.push_back(std::move(text));
       }
       variant.launches.push_back(std::move(described));

@@ -14,7 +14,8 @@ namespace tailor {
 // The last parameters of a kernel whose blocks meet: the scratch of the launch, RtContext::meeting, CudaVersion::parts.
 inline constexpr int kMeetingSlots = 3;
 
-// What the host program knows of one version of a kernel. DimExprs are over slots, as in Schedule.
+// What the host program knows of one version of a kernel. DimExprs are over slots, as in Schedule; on a device of
+// kWorkers too.
 struct LaunchVersion {
   std::vector<Guard> guards;
   DimExpr tasks;  // of a launch; on a device, blocks
@@ -23,8 +24,8 @@ struct LaunchVersion {
   bool together = false;  // on a device: LaunchGrid::together
   // On a device, more than 0: no more blocks are launched than its multiprocessors hold of so many each.
   int resident_blocks = 0;
-  // On a device, what a multiprocessor spends on one of the tasks, in clocks; 0: not known. Of the versions whose
-  // guards hold the one is taken whose turns of all multiprocessors take the fewest clocks, the first of equal ones.
+  // On a device, what the launch takes, in clocks; 0: not known. Of the versions whose guards hold the one is taken
+  // that takes the fewest, the first of equal ones.
   DimExpr clocks;
   DimExpr parts = 1;  // on a device: CudaVersion::parts
 };

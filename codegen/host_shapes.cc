@@ -6,17 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/gemm/emit_cut_choice.h"
 #include "codegen/gemm/panels.h"
+#include "codegen/worker_symbol.h"
 
 namespace tailor {
 
 using Relation = ShapeCheck::Relation;
-
-namespace {
-
-// The symbol that stands for RtContext::workers beside those that are slots of a plan.
-constexpr SymbolId kWorkers = INT32_MAX;
-
-}  // namespace
 
 HostShapes::HostShapes(const HostProgram& program, const std::vector<EmittedKernel>& kernels, KernelPlace place,
                        HostFunction& function, llvm::Value* inputs)
@@ -165,15 +159,6 @@ DimValue HostShapes::AllScratch(const LaunchVersion& version, DimEmitter& over_s
   return of_each ? over_slots.Multiply(scratch, Tasks(version, over_slots)) : scratch;
 }
 
-// What the version's turns take, by the wave model of TSCompiler (section 6): while there is work, a multiprocessor
-// takes one task after the other.
-DimValue HostShapes::Clocks(const LaunchVersion& version, DimEmitter& over_slots) {
-  if (version.clocks == 0) return {f_.b.getInt64(0), 0, 0};
-  const DimExpr workers = DimExpr::Symbol(kWorkers);
-  const DimExpr turns = DimExpr::FloorDiv(version.tasks + workers - 1, workers);
-  return over_slots.Emit(turns * version.clocks);
-}
-
 // The cheapest version whose guards hold, the first of equal ones.
 void HostShapes::ChooseVersion(const EmittedKernel& kernel, DimEmitter& over_slots, LaunchShape& shape) {
   llvm::IRBuilder<>& b = f_.b;
@@ -196,13 +181,13 @@ void HostShapes::ChooseVersion(const EmittedKernel& kernel, DimEmitter& over_slo
   shape.scratch_bytes = scratch(last);
   shape.all_scratch_bytes = AllScratch(last, over_slots);
   shape.together = b.getInt64(last.together);
-  DimValue clocks = Clocks(last, over_slots);
+  DimValue clocks = over_slots.Emit(last.clocks);
   shape.parts = over_slots.Emit(last.parts);
   for (size_t v = versions.size() - 1; v-- > 0;) {
     const LaunchVersion& now = versions[v];
     llvm::Value* fits = b.getTrue();
     for (const Guard& guard : now.guards) fits = b.CreateAnd(fits, Holds(guard, shape.dims, over_slots));
-    const DimValue now_clocks = Clocks(now, over_slots);
+    const DimValue now_clocks = over_slots.Emit(now.clocks);
     fits = b.CreateAnd(fits, b.CreateICmpSLE(now_clocks.value, clocks.value), "fits");
     select(fits, now_clocks, clocks);
     shape.version = b.CreateSelect(fits, b.getInt32(static_cast<uint32_t>(v)), shape.version, "version");

@@ -53,7 +53,6 @@ class HostShapes {
   void Learn(const ShapeCheck& check);
   DimEmitter MakeEmitter();
   DimValue Tasks(const LaunchVersion& version, DimEmitter& over_slots);
-  DimValue Clocks(const LaunchVersion& version, DimEmitter& over_slots);
   DimValue AllScratch(const LaunchVersion& version, DimEmitter& over_slots);
   void ChooseVersion(const EmittedKernel& kernel, DimEmitter& over_slots, LaunchShape& shape);
   void ChooseCut(const EmittedKernel& kernel, LaunchShape& shape);

@@ -65,8 +65,7 @@ struct ProgramConstant {
 // One kernel launch of the host program, for traces, plans and `inspect`. Index = step id in RtApi::trace.
 struct ProgramLaunch {
   std::string kernel;  // "k3_softmax": KernelPlan name
-  // Texts of the guards, "divides(d0, 16)", "always", in order of trial; with "at ... clocks a block" the cheapest is
-  // taken.
+  // Texts of the guards, "divides(d0, 16)", "always", in order of trial; with "in ... clocks" the cheapest is taken.
   std::vector<std::string> versions;
   // Versions that were left out, and why: a bound on code (codegen/code_bounds.h), registers that spill.
   std::vector<std::string> dropped;

@@ -12,6 +12,7 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/IPO/AlwaysInliner.h"
 
 namespace tailor {
 namespace {
@@ -59,6 +60,7 @@ absl::StatusOr<std::string> CompileToPtx(std::unique_ptr<llvm::Module> module, c
   llvm::SmallString<0> ptx;
   llvm::raw_svector_ostream stream(ptx);
   llvm::legacy::PassManager back_end;
+  back_end.add(llvm::createAlwaysInlinerLegacyPass());  // grid barriers: no calls beside wgmma (inline_divisions.h)
   if (machine->addPassesToEmitFile(back_end, stream, nullptr, llvm::CodeGenFileType::AssemblyFile,
                                    /*DisableVerify=*/true)) {
     return absl::InternalError("the back end cannot emit PTX");

@@ -7,8 +7,8 @@
 #include "codegen/cuda/matrix_stream_loop.h"
 #include "codegen/cuda/multiply_add_loop.h"
 #include "codegen/cuda/panel_stream_loop.h"
-#include "codegen/cuda/product_epilogue.h"
 #include "codegen/cuda/product_frame.h"
+#include "codegen/cuda/product_portions.h"
 #include "codegen/cuda/warpgroup_product.h"
 #include "codegen/gemm/contraction.h"
 #include "graph/status_macros.h"
@@ -16,7 +16,6 @@
 namespace tailor {
 namespace {
 
-// Null for a product on warpgroups, whose threads are not all in one loop.
 std::unique_ptr<ProductLoop> MakeLoop(ProductFrame& product) {
   switch (product.tile().kind) {
     case ProductTile::Kind::kMultiplyAdd:
@@ -33,16 +32,28 @@ std::unique_ptr<ProductLoop> MakeLoop(ProductFrame& product) {
   return nullptr;
 }
 
+// All threads of a block are in one main loop.
+void EmitLoops(ProductFrame& product) {
+  ProductPortions portions(product);
+  portions.EmitEach([&] {
+    const std::unique_ptr<ProductLoop> loop = MakeLoop(product);
+    loop->Emit();
+    portions.EmitSums([&](llvm::Value* first) { loop->EmitStage(first); });
+    if (product.version().together) product.team().meet();  // what sums went through is the next portion's
+  });
+  portions.EmitMeeting();
+  portions.EmitRest();
+}
+
 // `plan` is a copy, to which coefficients are added.
 void EmitVersion(KernelPlan plan, const Contraction& contraction, const CudaVersion& version, const std::string& name,
                  llvm::Module& module) {
   llvm::IRBuilder<> b(module.getContext());
   ProductFrame product(b, module, plan, contraction, TypesOf(plan, contraction), version, name);
-  if (const std::unique_ptr<ProductLoop> loop = MakeLoop(product)) {
-    loop->Emit();
-    EmitProductEpilogue(product, [&](llvm::Value* first) { loop->EmitStage(first); });
-  } else {
+  if (version.tile.kind == ProductTile::Kind::kWarpgroup) {
     EmitWarpgroupProduct(product);
+  } else {
+    EmitLoops(product);
   }
   b.CreateRetVoid();
 }

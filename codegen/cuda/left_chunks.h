@@ -11,7 +11,7 @@ namespace tailor {
 inline constexpr int kChunkBytes = 16;
 inline constexpr int kChunkElements = 8;  // of 16 bits
 
-// Borrows `product`. Emits into the entry block, where its builder stands.
+// Borrows `product`. Of the frame's tile; emits where the builder stands.
 class LeftChunks {
  public:
   explicit LeftChunks(ProductFrame& product);

@@ -39,7 +39,7 @@ MatrixLoop::MatrixLoop(ProductFrame& product)
   warp_row_ = b_.CreateMul(b_.CreateUDiv(warp, across), I32(tile_.part_rows), "warp.row");
   warp_column_ = b_.CreateMul(b_.CreateURem(warp, across), I32(tile_.part_columns), "warp.column");
   for (int i = 0; i < tile_.part_rows * tile_.part_columns / kLanes; ++i) {
-    sums_.push_back(b_.CreateAlloca(b_.getFloatTy(), nullptr, "sum"));
+    sums_.push_back(product.Variable(b_.getFloatTy(), "sum"));
     b_.CreateStore(llvm::Constant::getNullValue(b_.getFloatTy()), sums_.back());
   }
 }
@@ -76,9 +76,9 @@ Value* MatrixLoop::LeftPermutation(Value* row) {
   return b_.CreateAnd(b_.CreateUDiv(row, I32(kLanes / 4 / chunks)), chunks - 1, "permutation");
 }
 
-// Bytes of each chunk of the step at `k` where steps end with K: none from there on, for copies run ahead.
+// Bytes of each chunk of the step at `k` where steps are whole: none behind the last, for copies run ahead.
 Value* MatrixLoop::WholeStepBytes(Value* k) {
-  return b_.CreateSelect(b_.CreateICmpSLT(k, product_.depth()), I32(kChunkBytes), I32(0), "step.bytes");
+  return b_.CreateSelect(b_.CreateICmpSLT(k, product_.k_end()), I32(kChunkBytes), I32(0), "step.bytes");
 }
 
 void MatrixLoop::EmitCopyLeft(Value* k, Value* stage) {
@@ -92,7 +92,7 @@ void MatrixLoop::EmitCopyLeft(Value* k, Value* stage) {
     if (product_.IsMultiple(c.k, tile_.depth)) {
       bytes = WholeStepBytes(k);
     } else {
-      Value* left = b_.CreateSub(product_.depth(), at, "k.left");
+      Value* left = b_.CreateSub(product_.k_end(), at, "k.left");
       left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, b_.getInt64(chunk_elements_));
       left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, b_.getInt64(0));
       bytes = b_.CreateTrunc(b_.CreateMul(left, b_.getInt64(element_)), b_.getInt32Ty(), "chunk.bytes");
@@ -141,10 +141,10 @@ void MatrixLoop::EmitCopyRight(Value* k, Value* stage) {
     Value* address = right_.Panel(b_.CreateAdd(first, wide(panel)));
     Value* within = b_.CreateAdd(b_.CreateMul(k, b_.getInt64(element_ * kPanelColumns)),
                                  wide(b_.CreateMul(chunk, I32(kChunkBytes))), "right.within");
-    Value* bytes =
-        product_.IsMultiple(product_.contraction().k, tile_.depth)
-            ? WholeStepBytes(k)
-            : b_.CreateSelect(b_.CreateICmpSLT(within, right_.bytes()), I32(kChunkBytes), I32(0), "chunk.bytes");
+    Value* end = b_.CreateMul(product_.k_end(), b_.getInt64(element_ * kPanelColumns), "panel.end");
+    Value* bytes = product_.IsMultiple(product_.contraction().k, tile_.depth)
+                       ? WholeStepBytes(k)
+                       : b_.CreateSelect(b_.CreateICmpSLT(within, end), I32(kChunkBytes), I32(0), "chunk.bytes");
     Value* offset = b_.CreateAdd(b_.CreateMul(panel, I32(chunks)), RightPlace(chunk));
     offset = b_.CreateAdd(b_.CreateMul(offset, I32(kChunkBytes)), I32(LeftBytes()), "right.offset");
     EmitOp(b_, Op::kCpAsync16, {Shared(stage, offset), b_.CreateGEP(b_.getInt8Ty(), address, within), bytes});
@@ -247,8 +247,8 @@ void MatrixLoop::EmitSteps(bool left_is_aligned) {
     left_is_aligned ? EmitCopyLeft(k, stage) : EmitGatherLeft(k, stage);
     EmitOp(b_, Op::kCpAsyncCommit, {});
   };
-  for (int step = 0; step < ahead; ++step) bring(b_.getInt64(step * tile_.depth));
-  EmitLoop(b_, b_.getInt64(0), product_.depth(), tile_.depth, "k", [&](Value* k) {
+  for (int step = 0; step < ahead; ++step) bring(b_.CreateAdd(product_.k_begin(), b_.getInt64(step * tile_.depth)));
+  EmitLoop(b_, product_.k_begin(), product_.k_end(), tile_.depth, "k", [&](Value* k) {
     EmitOp(b_, Op::kCpAsyncWait, {I32(ahead - 1)});
     device::EmitBarrier(b_);  // and all threads are done with the stage before
     bring(b_.CreateAdd(k, b_.getInt64(ahead * tile_.depth), "k.ahead"));
@@ -258,7 +258,7 @@ void MatrixLoop::EmitSteps(bool left_is_aligned) {
 }
 
 void MatrixLoop::Emit() {
-  EmitIf(b_, b_.CreateICmpSGT(product_.depth(), b_.getInt64(0), "any.depth"), "multiply", [&] {
+  EmitIf(b_, b_.CreateICmpSLT(product_.k_begin(), product_.k_end(), "any.depth"), "multiply", [&] {
     if (!left_.AreRuns()) return EmitSteps(false);
     EmitIf(b_, left_.IsAligned(), "aligned", [&] { EmitSteps(true); });
     EmitIf(b_, b_.CreateNot(left_.IsAligned()), "unaligned", [&] { EmitSteps(false); });

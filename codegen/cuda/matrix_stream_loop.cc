@@ -32,7 +32,7 @@ MatrixStreamLoop::MatrixStreamLoop(ProductFrame& product)
   Value* offset = b_.CreateMul(b_.CreateAnd(group_, 3), b_.getInt32(kLaneColumns * kColumnBytes), "columns.bytes");
   address_ = b_.CreateGEP(b_.getInt8Ty(), panel, wide(offset), "panel.columns");
   for (int i = 0; i < tile_.rows; ++i) {
-    sums_.push_back(b_.CreateAlloca(b_.getFloatTy(), nullptr, "sum"));
+    sums_.push_back(product.Variable(b_.getFloatTy(), "sum"));
     b_.CreateStore(llvm::Constant::getNullValue(b_.getFloatTy()), sums_.back());
   }
 }

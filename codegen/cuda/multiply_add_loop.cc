@@ -17,7 +17,7 @@ MultiplyAddLoop::MultiplyAddLoop(ProductFrame& product)
   lane_ = b_.CreateURem(product.thread(), b_.getInt32(lanes), "lane");
   row_ = b_.CreateMul(b_.CreateUDiv(product.thread(), b_.getInt32(lanes)), b_.getInt32(tile_.part_rows), "row");
   for (int i = 0; i < tile_.part_rows * tile_.part_columns; ++i) {
-    sums_.push_back(b_.CreateAlloca(product.sum_type(), nullptr, "sum"));
+    sums_.push_back(product.Variable(product.sum_type(), "sum"));
     b_.CreateStore(llvm::Constant::getNullValue(product.sum_type()), sums_.back());
   }
 }
@@ -125,13 +125,16 @@ void MultiplyAddLoop::EmitMultiply(Value* buffer) {
 }
 
 void MultiplyAddLoop::Emit() {
-  EmitIf(b_, b_.CreateICmpSGT(product_.depth(), b_.getInt64(0), "any.depth"), "multiply", [&] {
-    EmitPut(EmitBring(b_.getInt64(0)), b_.getInt32(0));
+  const auto buffer_of = [&](Value* k) {
+    Value* step = b_.CreateTrunc(b_.CreateUDiv(k, b_.getInt64(tile_.depth)), b_.getInt32Ty(), "step");
+    return b_.CreateAnd(step, 1, "buffer");
+  };
+  EmitIf(b_, b_.CreateICmpSLT(product_.k_begin(), product_.k_end(), "any.depth"), "multiply", [&] {
+    EmitPut(EmitBring(product_.k_begin()), buffer_of(product_.k_begin()));
     device::EmitBarrier(b_);
-    EmitLoop(b_, b_.getInt64(0), product_.depth(), tile_.depth, "k", [&](Value* k) {
+    EmitLoop(b_, product_.k_begin(), product_.k_end(), tile_.depth, "k", [&](Value* k) {
       const Brought next = EmitBring(b_.CreateAdd(k, b_.getInt64(tile_.depth), "k.ahead"));
-      Value* step = b_.CreateTrunc(b_.CreateUDiv(k, b_.getInt64(tile_.depth)), b_.getInt32Ty(), "step");
-      Value* buffer = b_.CreateAnd(step, 1, "buffer");
+      Value* buffer = buffer_of(k);
       EmitMultiply(buffer);
       EmitPut(next, b_.CreateXor(buffer, 1, "buffer.next"));
       device::EmitBarrier(b_);

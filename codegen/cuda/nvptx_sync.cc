@@ -51,6 +51,7 @@ llvm::Function* GridBarrier(llvm::Module& module) {
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, module);
   function->setConvergent();
   function->setDoesNotThrow();
+  function->addFnAttr(llvm::Attribute::AlwaysInline);
   b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function));
   EmitIntrinsic(b, llvm::Intrinsic::nvvm_barrier0);
   Value* thread = ReadRegister(b, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x);

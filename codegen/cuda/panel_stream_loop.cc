@@ -17,7 +17,7 @@ PanelStreamLoop::PanelStreamLoop(ProductFrame& product)
   Value* offset = b_.CreateMul(column_, b_.getInt32(SizeOf(dtype_)));
   address_ = b_.CreateGEP(b_.getInt8Ty(), panel, b_.CreateZExt(offset, b_.getInt64Ty()), "panel.column");
   for (int i = 0; i < tile_.rows * tile_.part_columns; ++i) {
-    sums_.push_back(b_.CreateAlloca(product.sum_type(), nullptr, "sum"));
+    sums_.push_back(product.Variable(product.sum_type(), "sum"));
     b_.CreateStore(llvm::Constant::getNullValue(product.sum_type()), sums_.back());
   }
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "codegen/worker_symbol.h"
+
 namespace tailor {
 namespace {
 
@@ -13,6 +15,7 @@ constexpr int64_t kSharedBytes = 128;
 constexpr int64_t kCacheBytes = 5120 / 108;  // of the second-level cache, for each of 108 multiprocessors
 // A barrier, and until the first operands come; both are in part hidden by other blocks.
 constexpr int64_t kBarrier = 30, kStart = 1000;
+constexpr int64_t kMeeting = 2000;  // of all blocks, and until the first sums come
 
 bool MultipliesMatrices(const ProductTile& tile) {
   return tile.IsMatrix() || tile.kind == ProductTile::Kind::kWarpgroup;
@@ -32,17 +35,37 @@ int64_t SharedTraffic(const ProductTile& tile, int64_t element) {
   return (tile.rows + tile.columns + parts * (tile.part_rows + tile.part_columns) / shared) * tile.depth * element;
 }
 
-}  // namespace
-
-DimExpr ProductClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& depth) {
+int64_t StepClocks(const ProductTile& tile, const ProductTypes& types) {
   const int64_t element = MultipliesMatrices(tile) ? SizeOf(types.operand) : SizeOf(types.accumulate);
-  const int64_t rate = ProductsPerClock(tile, element);
   const int64_t products = int64_t{tile.rows} * tile.columns * tile.depth;
   const int64_t loaded = int64_t{tile.rows + tile.columns} * tile.depth * SizeOf(types.operand);
-  const int64_t step =
-      kBarrier + std::max({products / rate, SharedTraffic(tile, element) / kSharedBytes, loaded / kCacheBytes});
-  const int64_t sums = int64_t{tile.rows} * tile.columns * SizeOf(types.accumulate);
-  return DimExpr::CeilDiv(depth, tile.depth) * step + kStart + 3 * sums / kSharedBytes;
+  return kBarrier + std::max({products / ProductsPerClock(tile, element), SharedTraffic(tile, element) / kSharedBytes,
+                              loaded / kCacheBytes});
+}
+
+int64_t SumBytes(const ProductTile& tile, const ProductTypes& types) {
+  return int64_t{tile.rows} * tile.columns * SizeOf(types.accumulate);
+}
+
+DimExpr TileClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& depth) {
+  return StepsOf(tile, depth) * StepClocks(tile, types) + kStart + 3 * SumBytes(tile, types) / kSharedBytes;
+}
+
+}  // namespace
+
+DimExpr StepsOf(const ProductTile& tile, const DimExpr& depth) { return DimExpr::CeilDiv(depth, tile.depth); }
+
+DimExpr ProductClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& tiles, const DimExpr& depth) {
+  const DimExpr workers = DimExpr::Symbol(kWorkers);
+  return DimExpr::FloorDiv(tiles + workers - 1, workers) * TileClocks(tile, types, depth);
+}
+
+// A block leaves sums of at most two tiles, and adds about as many as it leaves.
+DimExpr SharedProductClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& tiles,
+                            const DimExpr& depth, const DimExpr& part) {
+  const int64_t exchanged = 4 * tile.resident_blocks * SumBytes(tile, types) / kCacheBytes;
+  const DimExpr evenly = DimExpr::FloorDiv(tiles * TileClocks(tile, types, depth), DimExpr::Symbol(kWorkers));
+  return DimExpr::Max(evenly, part * StepClocks(tile, types)) + kStart + kMeeting + exchanged;
 }
 
 }  // namespace tailor

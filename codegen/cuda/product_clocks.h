@@ -1,4 +1,4 @@
-// What a product's tile costs on a GPU, so that the cheapest of a family is taken.
+// What a product costs on a GPU, so that the cheapest of a family of tiles is taken.
 #ifndef TAILOR_CODEGEN_CUDA_PRODUCT_CLOCKS_H_
 #define TAILOR_CODEGEN_CUDA_PRODUCT_CLOCKS_H_
 
@@ -7,12 +7,21 @@
 
 namespace tailor {
 
-// The clocks that a multiprocessor spends on one tile of K = `depth`, as long as it has other blocks to run while one
-// waits (TSCompiler section 6): a step of K is as long as what is slowest of multiplying, reading shared memory and
-// reading the second-level cache; before the first step and after the last, operands come and the sums leave. The rates
-// are those that NVIDIA publishes of sm_80, and of sm_90 for products of warpgroups. They decide between tiles alone:
-// what all tiles need, as the memory's bandwidth, is not counted. Of kMatrix, kMultiplyAdd and kWarpgroup.
-DimExpr ProductClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& depth);
+// Steps of K of each tile.
+DimExpr StepsOf(const ProductTile& tile, const DimExpr& depth);
+
+// The clocks of a product of `tiles` tiles and K = `depth` on kWorkers multiprocessors: while there are tiles, each
+// takes one after another, as long as it has other blocks to run while one waits (TSCompiler section 6). A step of K is
+// as long as what is slowest of multiplying, reading shared memory and reading the second-level cache; before the first
+// step and after the last, operands come and the sums leave. The rates are those that NVIDIA publishes of sm_80, and of
+// sm_90 for products of warpgroups. They decide between tiles alone: what all tiles need, as the memory's bandwidth, is
+// not counted. Of kMatrix, kMultiplyAdd and kWarpgroup.
+DimExpr ProductClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& tiles, const DimExpr& depth);
+
+// The same where blocks share the last tiles (product_portions.h), in parts of at least `part` steps: nothing waits for
+// the last turn, but blocks meet, and what they have of shared tiles goes through the second-level cache.
+DimExpr SharedProductClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& tiles,
+                            const DimExpr& depth, const DimExpr& part);
 
 }  // namespace tailor
 

@@ -32,12 +32,15 @@ Value* EmitSum(ProductFrame& product, Value* row, Value* column) {
   return sum;
 }
 
-void EmitElement(ProductFrame& product, Value* m, Value* n, Value* sum) {
+}  // namespace
+
+void EmitProductElement(ProductFrame& product, Value* row, Value* column, Value* sum) {
+  llvm::IRBuilderBase& b = product.b();
   const KernelPlan& plan = product.plan();
   const Contraction& c = product.contraction();
   ScalarEmitter& scalars = product.scalars();
-  scalars.SetAxis(c.m, m);
-  scalars.SetAxis(c.n, n);
+  scalars.SetAxis(c.m, b.CreateAdd(product.first_row(), row, "m"));
+  scalars.SetAxis(c.n, b.CreateAdd(product.first_column(), column, "n"));
   scalars.SetLocal(c.sums, Rounded(product, sum));
   for (size_t stage = c.stage + 1; stage < plan.stages.size(); ++stage) {
     for (const Statement& s : plan.stages[stage].statements) {
@@ -47,7 +50,9 @@ void EmitElement(ProductFrame& product, Value* m, Value* n, Value* sum) {
   scalars.Forget();
 }
 
-}  // namespace
+int FastExtent(const ProductFrame& product) {
+  return product.types().stores_along_rows ? product.tile().rows : product.tile().columns;
+}
 
 Value* StagedSum(ProductFrame& product, Value* row, Value* column, Value* slice) {
   llvm::IRBuilderBase& b = product.b();
@@ -65,9 +70,9 @@ int Turns(const ProductTile& tile) {
   return tile.kind == ProductTile::Kind::kWarpgroup && tile.part_columns > 128 ? 1 : 2;
 }
 
-// The elements of the pass. A thread has one column and every so many rows of it; where outputs lie along rows, one row
-// and every so many columns.
-void EmitPass(ProductFrame& product, Value* first) {
+// The elements of the pass whose first row is `first` (i64, of the tile). A thread has one column and every so many
+// rows of it; where outputs lie along rows, one row and every so many columns.
+void EmitPass(ProductFrame& product, Value* first, TakeSum take) {
   llvm::IRBuilderBase& b = product.b();
   const ProductTile& tile = product.tile();
   const bool along_rows = product.types().stores_along_rows;
@@ -76,8 +81,7 @@ void EmitPass(ProductFrame& product, Value* first) {
   assert(threads % fast == 0);
   const auto narrow = [&](Value* value) { return b.CreateTrunc(value, b.getInt32Ty()); };
   const auto wide = [&](Value* value) { return b.CreateZExt(value, b.getInt64Ty()); };
-  Value* first_row = b.CreateAdd(product.first_row(), wide(first), "pass.row");
-  Value* rows_left = b.CreateSub(product.rows(), first_row, "rows.left");
+  Value* rows_left = b.CreateSub(product.rows(), b.CreateAdd(product.first_row(), first, "pass.row"), "rows.left");
   Value* columns_left = b.CreateSub(product.columns(), product.first_column(), "columns.left");
   Value* own = wide(b.CreateURem(product.team().thread, b.getInt32(fast), "fast"));
   Value* start = wide(b.CreateUDiv(product.team().thread, b.getInt32(fast), "slow"));
@@ -88,7 +92,7 @@ void EmitPass(ProductFrame& product, Value* first) {
     EmitLoop(b, start, end, threads / fast, "element", [&](Value* at) {
       Value *row = along_rows ? own : at, *column = along_rows ? at : own;
       Value* sum = EmitSum(product, narrow(row), narrow(column));
-      EmitElement(product, b.CreateAdd(first_row, row, "m"), b.CreateAdd(product.first_column(), column, "n"), sum);
+      take(b.CreateAdd(first, row, "row"), column, sum);
       latch = b.GetInsertBlock();
     });
     SetUnroll(latch, Turns(tile));
@@ -97,15 +101,14 @@ void EmitPass(ProductFrame& product, Value* first) {
 
 }  // namespace
 
-void EmitProductEpilogue(ProductFrame& product, llvm::function_ref<void(Value* first)> stage) {
+void EmitPasses(ProductFrame& product, llvm::function_ref<void(Value* first)> stage, TakeSum take) {
   llvm::IRBuilderBase& b = product.b();
   const ProductTile& tile = product.tile();
   EmitLoop(b, b.getInt64(0), b.getInt64(tile.rows), tile.pass_rows, "pass", [&](Value* pass) {
-    Value* first = b.CreateTrunc(pass, b.getInt32Ty(), "pass.first");
     product.team().meet();
-    stage(first);
+    stage(b.CreateTrunc(pass, b.getInt32Ty(), "pass.first"));
     product.team().meet();
-    EmitPass(product, first);
+    EmitPass(product, pass, take);
   });
 }
 

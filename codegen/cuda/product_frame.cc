@@ -1,6 +1,5 @@
 #include "codegen/cuda/product_frame.h"
 
-#include "codegen/cuda/cuda_frame.h"
 #include "codegen/cuda/device_intrinsics.h"
 
 namespace tailor {
@@ -43,9 +42,11 @@ ProductFrame::ProductFrame(llvm::IRBuilderBase& b, llvm::Module& module, KernelP
       rows_(Extent(c_.m)),
       columns_(Extent(c_.n)),
       depth_(Extent(c_.k)),
-      team_{thread_, version.threads, shared_, [&b] { device::EmitBarrier(b); }} {
-  if (tile().kind == ProductTile::Kind::kWarpgroup) return;
-  EmitTile(b_.CreateZExt(device::EmitBlockId(b_), b_.getInt64Ty(), "block"));
+      team_{thread_, version.threads, shared_, [&b] { device::EmitBarrier(b); }} {}
+
+llvm::AllocaInst* ProductFrame::Variable(llvm::Type* type, const llvm::Twine& name) {
+  llvm::BasicBlock& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
+  return llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(type, nullptr, name);
 }
 
 Value* ProductFrame::Map(int number) {
@@ -85,6 +86,8 @@ void ProductFrame::EmitTile(Value* number) {
     scalars_.SetAxis(c_.batch[i], wide(i == 0 ? batch : b_.CreateURem(batch, extent, "batch.index")));
     if (i > 0) batch = b_.CreateUDiv(batch, extent, "batch.rest");
   }
+  scalars_.Forget();
+  SetRange(b_.getInt64(0), depth_);
 }
 
 Value* ProductFrame::ToSum(DType dtype, Value* value) {

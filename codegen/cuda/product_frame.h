@@ -1,11 +1,12 @@
-// In IR: what every product kernel begins with: which tile of the result its block has, and elements of the operands
-// by their row, column and step of K.
+// In IR: what every product kernel begins with: which tile of the result is computed, and elements of the operands by
+// their row, column and step of K.
 #ifndef TAILOR_CODEGEN_CUDA_PRODUCT_FRAME_H_
 #define TAILOR_CODEGEN_CUDA_PRODUCT_FRAME_H_
 
 #include <functional>
 #include <string>
 
+#include "codegen/cuda/cuda_frame.h"
 #include "codegen/cuda/schedule_cuda.h"
 #include "codegen/gemm/contraction.h"
 #include "codegen/scalar_emitter.h"
@@ -30,15 +31,19 @@ struct ProductTeam {
 // Borrows all; one per kernel.
 class ProductFrame {
  public:
-  // Opens kernel `name` in `module` (OpenCudaKernel). Unless blocks take one tile after another (kWarpgroup), the tile
-  // is the block's. `plan` is the emitter's own: expressions are added to it.
+  // Opens kernel `name` in `module` (OpenCudaKernel). `plan` is the emitter's own: expressions are added to it.
   ProductFrame(llvm::IRBuilderBase& b, llvm::Module& module, KernelPlan& plan, const Contraction& contraction,
                const ProductTypes& types, const CudaVersion& version, const std::string& name);
 
   // How many tiles the product has, i64.
   llvm::Value* EmitTileCount();
-  // Makes tile `number` (i64, below the count) the one that is computed: the batch axes, first_row(), first_column().
+  // Makes tile `number` (i64, below the count) the one that is computed, along all of K: the batch axes, first_row(),
+  // first_column().
   void EmitTile(llvm::Value* number);
+  // Of the tile, only the elements of K in [begin, end), i64s: of whole steps, but for the last of K.
+  void SetRange(llvm::Value* begin, llvm::Value* end) { k_begin_ = begin, k_end_ = end; }
+  // A variable of the thread.
+  llvm::AllocaInst* Variable(llvm::Type* type, const llvm::Twine& name);
 
   // The operands' elements as sums take them (register form of Contraction::accumulate). Requires 0 <= m < rows(),
   // 0 <= n < columns(), 0 <= k < depth(). A box's element is computed anew each time: what a CPU keeps in scratch
@@ -59,7 +64,7 @@ class ProductFrame {
   const ProductTypes& types() const { return types_; }
   const CudaVersion& version() const { return version_; }
   const ProductTile& tile() const { return version_.tile; }
-  const KernelFrame& frame() const { return frame_; }
+  const CudaFrame& frame() const { return frame_; }
   ScalarEmitter& scalars() { return scalars_; }
   llvm::Type* sum_type() const { return sum_type_; }
   llvm::Value* shared() const { return shared_; }  // the block's shared memory
@@ -73,6 +78,9 @@ class ProductFrame {
   void SetTeam(ProductTeam team) { team_ = std::move(team); }
   // The tensor map `number` of the version.
   llvm::Value* Map(int number);
+  // What is summed of K, i64.
+  llvm::Value* k_begin() const { return k_begin_; }
+  llvm::Value* k_end() const { return k_end_; }
   // Of the tile, i64.
   llvm::Value* first_row() const { return first_row_; }
   llvm::Value* first_column() const { return first_column_; }
@@ -93,12 +101,12 @@ class ProductFrame {
   const ProductTypes types_;
   const CudaVersion& version_;
   const ExprId left_, right_;
-  KernelFrame frame_;
+  CudaFrame frame_;
   ScalarEmitter scalars_;
   llvm::Type* sum_type_;
   llvm::Value *shared_, *thread_, *rows_, *columns_, *depth_;
   ProductTeam team_;
-  llvm::Value *first_row_ = nullptr, *first_column_ = nullptr;
+  llvm::Value *first_row_ = nullptr, *first_column_ = nullptr, *k_begin_ = nullptr, *k_end_ = nullptr;
 };
 
 }  // namespace tailor

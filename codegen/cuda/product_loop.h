@@ -1,4 +1,4 @@
-// A product's main loop: from operands in memory to sums in registers.
+// A product's main loop: from operands in memory to sums in registers. Made where the frame has a tile.
 #ifndef TAILOR_CODEGEN_CUDA_PRODUCT_LOOP_H_
 #define TAILOR_CODEGEN_CUDA_PRODUCT_LOOP_H_
 

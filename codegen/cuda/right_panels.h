@@ -6,13 +6,13 @@
 
 namespace tailor {
 
-// Borrows `product`. Emits into the entry block, where its builder stands. The steps of a panel,
-// 16 elements each, lie side by side.
+// Borrows `product`. Of the frame's tile; emits where the builder stands. The steps of a panel, 16 elements each, lie
+// side by side.
 class RightPanels {
  public:
   explicit RightPanels(ProductFrame& product);
 
-  // The address of panel `index` (i64) of the block's batch index, or of the last where that lies beyond.
+  // The address of panel `index` (i64) of the tile's batch index, or of the last where that lies beyond.
   llvm::Value* Panel(llvm::Value* index);
   // Of one panel, i64.
   llvm::Value* bytes() const { return bytes_; }

@@ -10,6 +10,7 @@
 #include "codegen/cuda/schedule_cuda_parts.h"
 #include "codegen/cuda/transpose_tiles.h"
 #include "codegen/plan_queries.h"
+#include "codegen/worker_symbol.h"
 
 namespace tailor {
 namespace {
@@ -353,12 +354,13 @@ std::string CudaVersion::ShapeText() const {
 }
 
 std::string CudaVersion::Text() const {
-  auto slot = [](SymbolId id) { return absl::StrCat("d", id); };
-  return absl::StrCat(
-      VersionText(version), ": ", ShapeText(), ", threads ", threads, ", blocks ", blocks.ToText(slot),
-      ", shared bytes ", shared_bytes.ToText(slot), ", scratch bytes ", scratch_bytes.ToText(slot),
-      clocks == 0 ? "" : absl::StrCat(", clocks ", clocks.ToText(slot)),
-      together ? absl::StrCat(", ", parts.ToText(slot), " parts, ", resident_blocks, " blocks resident") : "", "\n");
+  const auto text = [](const DimExpr& value) { return value.ToText(LaunchSymbolText); };
+  const std::string cut = shape == Shape::kProductTile ? absl::StrCat(", parts of ", text(parts), " steps")
+                                                       : absl::StrCat(", ", text(parts), " parts");
+  return absl::StrCat(VersionText(version), ": ", ShapeText(), ", threads ", threads, ", blocks ", text(blocks),
+                      ", shared bytes ", text(shared_bytes), ", scratch bytes ", text(scratch_bytes),
+                      clocks == 0 ? "" : absl::StrCat(", clocks ", text(clocks)),
+                      together ? absl::StrCat(cut, ", ", resident_blocks, " blocks resident") : "", "\n");
 }
 
 std::string CudaSchedule::Text() const {

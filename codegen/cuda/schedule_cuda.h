@@ -34,9 +34,9 @@ struct CudaVersion {
   // once.
   int lanes = 1;
   int lane_axis = -1;
-  // DimExprs over slots (symbol i is slot i), as in Schedule.
+  // DimExprs over slots (symbol i is slot i), as in Schedule, and kWorkers.
   DimExpr blocks;
-  DimExpr clocks;        // as LaunchVersion::clocks, of one of the blocks
+  DimExpr clocks;        // LaunchVersion::clocks
   DimExpr shared_bytes;  // dynamic shared memory of a block
   // Global scratch of a block: its row buffers where they are not in shared memory. Of blocks that meet, of the launch.
   DimExpr scratch_bytes;
@@ -44,7 +44,8 @@ struct CudaVersion {
   // which is more than 0, of each multiprocessor (AStitch section 4.5).
   bool persistent = false;
   // Persistent, and the blocks meet at barriers of the whole grid: kRows and kColumns of which each point is cut into
-  // `parts`, along its outermost tile axis, which are the blocks' work.
+  // `parts`, along its outermost tile axis, which are the blocks' work; kProductTile whose last tiles are cut along K
+  // (product_portions.h) into parts of at least `parts` steps.
   bool together = false;
   DimExpr parts = 1;
   // Row buffers lie in the block's shared memory, else in global scratch.

@@ -10,9 +10,11 @@
 #include "codegen/cuda/operand_maps.h"
 #include "codegen/cuda/product_clocks.h"
 #include "codegen/cuda/product_frame.h"
+#include "codegen/cuda/product_portions.h"
 #include "codegen/gemm/contraction.h"
 #include "codegen/gemm/panels.h"
 #include "codegen/plan_queries.h"
+#include "codegen/worker_symbol.h"
 #include "graph/status_macros.h"
 
 namespace tailor {
@@ -30,11 +32,11 @@ std::optional<std::vector<Guard>> AtMost(const KernelPlan& plan, int axis, int64
   return guards;
 }
 
-DimExpr Blocks(const KernelPlan& plan, const Contraction& c, const ProductTile& tile) {
-  DimExpr blocks = DimExpr::CeilDiv(OverSlots(plan.axes[c.m].extent), tile.rows) *
-                   DimExpr::CeilDiv(OverSlots(plan.axes[c.n].extent), tile.columns);
-  for (int axis : c.batch) blocks = blocks * OverSlots(plan.axes[axis].extent);
-  return blocks;
+DimExpr Tiles(const KernelPlan& plan, const Contraction& c, const ProductTile& tile) {
+  DimExpr tiles = DimExpr::CeilDiv(OverSlots(plan.axes[c.m].extent), tile.rows) *
+                  DimExpr::CeilDiv(OverSlots(plan.axes[c.n].extent), tile.columns);
+  for (int axis : c.batch) tiles = tiles * OverSlots(plan.axes[axis].extent);
+  return tiles;
 }
 
 CudaVersion MakeVersion(const KernelPlan& plan, const Contraction& c, const ProductTile& tile,
@@ -43,12 +45,30 @@ CudaVersion MakeVersion(const KernelPlan& plan, const Contraction& c, const Prod
   version.tile = tile;
   version.threads = tile.threads();
   version.resident_blocks = tile.resident_blocks;
-  version.blocks = Blocks(plan, c, tile);
+  version.blocks = Tiles(plan, c, tile);
   version.shared_bytes = SharedBytes(tile, types);
   if (tile.kind == Kind::kWarpgroup) {
     version.persistent = true;
     version.maps = OperandMaps(plan, c, tile);
   }
+  return version;
+}
+
+// The version whose blocks share the last tiles: as many blocks as there are steps of K, and run at the same time. A
+// part is so long that leaving and adding its sums costs less than making them, and no tile is in more parts than a
+// block adds while the others make theirs.
+CudaVersion Shared(const KernelPlan& plan, const Contraction& c, CudaVersion version, const ProductTypes& types,
+                   const TargetTraits& traits) {
+  constexpr int kMostParts = 32;
+  const ProductTile& tile = version.tile;
+  const int64_t least = std::max<int64_t>(traits.part_elements / 16 / tile.depth, 1);
+  const DimExpr tiles = Tiles(plan, c, tile), depth = OverSlots(plan.axes[c.k].extent), steps = StepsOf(tile, depth);
+  const DimExpr most_blocks = tile.resident_blocks * DimExpr::Symbol(kWorkers);
+  version.together = version.persistent = true;
+  version.parts = DimExpr::Max(DimExpr::CeilDiv(steps, kMostParts), least);
+  version.blocks = tiles * DimExpr::Max(steps, 1);
+  version.scratch_bytes = PartialBytes(tile, types) * (most_blocks + DimExpr::Min(tiles, most_blocks));
+  version.clocks = SharedProductClocks(tile, types, tiles, depth, version.parts);
   return version;
 }
 
@@ -90,10 +110,22 @@ constexpr ProductTile Warpgroups(int columns, int stages, int copying_warps) {
           .resident_blocks = 1,
           .copying_warps = copying_warps};
 }
-constexpr ProductTile kLargeElements = {
-    .rows = 128, .columns = 128, .depth = 16, .part_rows = 8, .part_columns = 8, .stages = 2, .pass_rows = 64};
-constexpr ProductTile kSmallElements = {
-    .rows = 64, .columns = 64, .depth = 16, .part_rows = 4, .part_columns = 4, .stages = 2, .pass_rows = 64};
+constexpr ProductTile kLargeElements = {.rows = 128,
+                                        .columns = 128,
+                                        .depth = 16,
+                                        .part_rows = 8,
+                                        .part_columns = 8,
+                                        .stages = 2,
+                                        .pass_rows = 64,
+                                        .resident_blocks = 1};
+constexpr ProductTile kSmallElements = {.rows = 64,
+                                        .columns = 64,
+                                        .depth = 16,
+                                        .part_rows = 4,
+                                        .part_columns = 4,
+                                        .stages = 2,
+                                        .pass_rows = 64,
+                                        .resident_blocks = 1};
 
 ProductTile MatrixStream(int rows) {
   return {.kind = Kind::kMatrixStream,
@@ -130,17 +162,25 @@ ProductTile PanelStream(int rows, const ProductTypes& types) {
 struct Choice {
   ProductTile tile;
   int64_t most_rows = INT64_MAX;
+  bool shared = true;  // where blocks take any number of rows: there is a version in which they share tiles, too
 };
 
-std::vector<Choice> Family(const ProductTypes& types, bool tf32) {
-  if (IsFloat(types.operand) && SizeOf(types.operand) == 2) {
-    return {{MatrixStream(8), 8},    {MatrixStream(16), 16}, {Warpgroups(256, 4, 1)}, {Warpgroups(128, 6, 1)},
-            {Warpgroups(128, 6, 4)}, {kLargeMatrices},       {kSmallMatrices}};
-  }
+std::vector<Choice> Family(const ProductTypes& types, const TargetTraits& traits) {
   std::vector<Choice> family;
+  if (IsFloat(types.operand) && SizeOf(types.operand) == 2) {
+    for (int rows : {8, 16}) family.push_back({MatrixStream(rows), rows});
+    if (traits.warpgroup_products) {
+      // Beside 128 sums and their epilogue no register is left for where shares end.
+      family.push_back({.tile = Warpgroups(256, 4, 1), .shared = false});
+      for (int copying_warps : {1, 4}) family.push_back({Warpgroups(128, 6, copying_warps)});
+    }
+    const bool shared = !traits.warpgroup_products;  // else warpgroups share for less, whatever the product
+    for (const ProductTile& tile : {kLargeMatrices, kSmallMatrices}) family.push_back({.tile = tile, .shared = shared});
+    return family;
+  }
   for (int rows : {1, 4, 16}) family.push_back({PanelStream(rows, types), rows});
-  if (tf32 && types.operand == DType::kF32) {
-    family.insert(family.end(), {{OfWords(kLargeMatrices)}, {OfWords(kSmallMatrices)}});
+  if (traits.tf32_products && types.operand == DType::kF32) {
+    for (const ProductTile& tile : {kLargeMatrices, kSmallMatrices}) family.push_back({OfWords(tile)});
     return family;
   }
   if (SizeOf(types.accumulate) == 4) family.push_back({kLargeElements});
@@ -156,10 +196,9 @@ void LeaveOutDear(std::vector<CudaVersion>& versions) {
     size_t best = 0;
     int64_t least = INT64_MAX;
     for (size_t i = 0; i < versions.size(); ++i) {
-      const auto blocks = versions[i].blocks.constant(), clocks = versions[i].clocks.constant();
-      if (!blocks || !clocks) return;
-      const int64_t all = (*blocks + processors - 1) / processors * *clocks;
-      if (all < least) least = all, best = i;
+      const auto clocks = WithWorkers(versions[i].clocks, processors).constant();
+      if (!clocks) return;
+      if (*clocks < least) least = *clocks, best = i;
     }
     taken[best] = true;
   }
@@ -187,9 +226,8 @@ absl::StatusOr<CudaSchedule> ScheduleCudaProduct(const KernelPlan& plan, const T
   TAILOR_ASSIGN_OR_RETURN(const Contraction c, ReadContraction(plan));
   const ProductTypes types = TypesOf(plan, c);
   CudaSchedule schedule;
-  for (const Choice& choice : Family(types, traits.tf32_products)) {
+  for (const Choice& choice : Family(types, traits)) {
     const bool warpgroups = choice.tile.kind == Kind::kWarpgroup;
-    if (warpgroups && !traits.warpgroup_products) continue;
     assert(SharedBytes(choice.tile, types) <= traits.regional_bytes);
     auto guards = AtMost(plan, c.m, choice.most_rows);
     if (!guards || (warpgroups && !GuardCopies(plan, c, choice.tile, *guards))) continue;
@@ -200,7 +238,9 @@ absl::StatusOr<CudaSchedule> ScheduleCudaProduct(const KernelPlan& plan, const T
       if (schedule.versions.back().version.guards.empty()) return schedule;
       continue;
     }
-    version.clocks = ProductClocks(choice.tile, types, OverSlots(plan.axes[c.k].extent));
+    const DimExpr tiles = Tiles(plan, c, choice.tile), depth = OverSlots(plan.axes[c.k].extent);
+    version.clocks = ProductClocks(choice.tile, types, tiles, depth);
+    if (choice.shared) schedule.versions.push_back(Shared(plan, c, version, types, traits));
     schedule.versions.push_back(std::move(version));
   }
   LeaveOutDear(schedule.versions);

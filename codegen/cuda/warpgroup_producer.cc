@@ -14,15 +14,16 @@ using device::EmitOp;
 using device::Op;
 using llvm::Value;
 
-WarpgroupProducer::WarpgroupProducer(ProductFrame& product, WarpgroupStages& stages)
+WarpgroupProducer::WarpgroupProducer(ProductFrame& product, ProductPortions& portions, WarpgroupStages& stages)
     : product_(product),
       b_(product.b()),
+      portions_(portions),
       stages_(stages),
       row_dim_(RowDimOf(product.plan(), product.contraction())),
       threads_(product.tile().copying_warps * 32),
       thread_(b_.CreateSub(product.thread(), I32(product.version().threads - threads_), "copier")),
       is_box_(b_.getFalse()),
-      step_(b_.CreateAlloca(b_.getInt32Ty(), nullptr, "produced")) {
+      step_(product.Variable(b_.getInt32Ty(), "produced")) {
   b_.CreateStore(I32(0), step_);
   if (row_dim_) {
     constexpr uint64_t kUnit = 16;
@@ -119,13 +120,10 @@ void WarpgroupProducer::EmitFill(Value* k, Value* stage, bool boxes) {
   EmitIf(b_, b_.CreateNot(is_first), "arrive", [&] { EmitOp(b_, Op::kMbarrierArrive, {stages_.Full(stage)}); });
 }
 
-void WarpgroupProducer::EmitTiles(bool boxes) {
-  const auto wide = [&](Value* value) { return b_.CreateZExt(value, b_.getInt64Ty()); };
-  Value *block = wide(device::EmitBlockId(b_)), *blocks = wide(device::EmitGridDim(b_));
-  EmitLoop(b_, block, product_.EmitTileCount(), blocks, "tile", [&](Value* tile) {
-    product_.EmitTile(tile);
+void WarpgroupProducer::EmitPortions(bool boxes) {
+  portions_.EmitEach([&] {
     EmitCoordinates(boxes);
-    EmitLoop(b_, b_.getInt64(0), product_.depth(), product_.tile().depth, "k", [&](Value* k) {
+    EmitLoop(b_, product_.k_begin(), product_.k_end(), product_.tile().depth, "k", [&](Value* k) {
       Value* step = b_.CreateLoad(b_.getInt32Ty(), step_, "step");
       const WarpgroupStages::Stage stage = stages_.Of(step);
       EmitOp(b_, Op::kMbarrierWait, {stages_.Empty(stage.number), b_.CreateXor(stage.parity, 1)});
@@ -138,9 +136,9 @@ void WarpgroupProducer::EmitTiles(bool boxes) {
 void WarpgroupProducer::Emit() {
   if (row_dim_) {
     Value* is_first = b_.CreateICmpEQ(thread_, I32(0), "is.first");
-    EmitIf(b_, b_.CreateAnd(is_box_, is_first), "boxes", [&] { EmitTiles(/*boxes=*/true); });
+    EmitIf(b_, b_.CreateAnd(is_box_, is_first), "boxes", [&] { EmitPortions(/*boxes=*/true); });
   }
-  EmitIf(b_, b_.CreateNot(is_box_), "elements", [&] { EmitTiles(/*boxes=*/false); });
+  EmitIf(b_, b_.CreateNot(is_box_), "elements", [&] { EmitPortions(/*boxes=*/false); });
 }
 
 }  // namespace tailor

@@ -7,22 +7,23 @@
 #include <optional>
 
 #include "codegen/cuda/product_frame.h"
+#include "codegen/cuda/product_portions.h"
 #include "codegen/cuda/warpgroup_stages.h"
 
 namespace tailor {
 
-// Borrows both. Emits into the entry block, where their builder stands.
+// Borrows all. Emits into the entry block, where their builder stands.
 class WarpgroupProducer {
  public:
-  WarpgroupProducer(ProductFrame& product, WarpgroupStages& stages);
+  WarpgroupProducer(ProductFrame& product, ProductPortions& portions, WarpgroupStages& stages);
 
   // How many arrivals make a stage full: i32.
   llvm::Value* Fillers() const { return fillers_; }
-  // Emits the steps of all tiles of the block, for the copying warps.
+  // Emits the steps of all portions of the block, for the copying warps.
   void Emit();
 
  private:
-  void EmitTiles(bool boxes);
+  void EmitPortions(bool boxes);
   void EmitFill(llvm::Value* k, llvm::Value* stage, bool boxes);
   void EmitLoadRight(llvm::Value* k, llvm::Value* stage);
   void EmitLoadLeft(llvm::Value* k, llvm::Value* stage);
@@ -33,6 +34,7 @@ class WarpgroupProducer {
 
   ProductFrame& product_;
   llvm::IRBuilderBase& b_;
+  ProductPortions& portions_;
   WarpgroupStages& stages_;
   const std::optional<size_t> row_dim_;
   const int threads_;

@@ -5,6 +5,7 @@
 #include "codegen/cuda/device_intrinsics.h"
 #include "codegen/cuda/device_ops.h"
 #include "codegen/cuda/product_epilogue.h"
+#include "codegen/cuda/product_portions.h"
 #include "codegen/cuda/warpgroup_producer.h"
 #include "codegen/cuda/warpgroup_stages.h"
 #include "codegen/emit_loop.h"
@@ -37,8 +38,8 @@ WarpgroupOps OpsOf(DType dtype, int columns) {
 // One of the warpgroups that multiply.
 class Consumer {
  public:
-  Consumer(ProductFrame& product, WarpgroupStages& stages);
-  // Emits all tiles of the block.
+  Consumer(ProductFrame& product, ProductPortions& portions, WarpgroupStages& stages);
+  // Emits all portions of the block.
   void Emit();
 
  private:
@@ -51,6 +52,7 @@ class Consumer {
 
   ProductFrame& product_;
   llvm::IRBuilderBase& b_;
+  ProductPortions& portions_;
   WarpgroupStages& stages_;
   const ProductTile& tile_;
   const WarpgroupOps ops_;
@@ -60,19 +62,20 @@ class Consumer {
   Value *left_ = nullptr, *right_ = nullptr;  // descriptors of stage 0
 };
 
-Consumer::Consumer(ProductFrame& product, WarpgroupStages& stages)
+Consumer::Consumer(ProductFrame& product, ProductPortions& portions, WarpgroupStages& stages)
     : product_(product),
       b_(product.b()),
+      portions_(portions),
       stages_(stages),
       tile_(product.tile()),
       ops_(OpsOf(product.types().operand, product.tile().part_columns)),
       thread_(product.thread()),
       lane_(b_.CreateAnd(thread_, 31, "lane")),
       warp_(b_.CreateLShr(thread_, 5, "warp")),
-      step_(b_.CreateAlloca(b_.getInt32Ty(), nullptr, "consumed")) {
+      step_(product.Variable(b_.getInt32Ty(), "consumed")) {
   b_.CreateStore(I32(0), step_);
   for (int i = 0; i < tile_.part_columns / 2; ++i) {
-    sums_.push_back(b_.CreateAlloca(b_.getFloatTy(), nullptr, "sum"));
+    sums_.push_back(product.Variable(b_.getFloatTy(), "sum"));
   }
 }
 
@@ -114,19 +117,19 @@ void Consumer::EmitStep(Value* k) {
   for (size_t i = 0; i < sums_.size(); ++i) b_.CreateStore(operands[i], sums_[i]);
   EmitOp(b_, Op::kWgmmaCommit, {});
   EmitOp(b_, Op::kWgmmaWait, {I32(1)});
-  EmitIf(b_, b_.CreateICmpSGT(k, b_.getInt64(0)), "before", [&] { EmitRelease(b_.CreateSub(step, I32(1))); });
+  EmitIf(b_, b_.CreateICmpSGT(k, product_.k_begin()), "before", [&] { EmitRelease(b_.CreateSub(step, I32(1))); });
   b_.CreateStore(b_.CreateAdd(step, I32(1)), step_);
 }
 
 void Consumer::EmitMultiplySteps() {
   for (llvm::AllocaInst* sum : sums_) b_.CreateStore(llvm::Constant::getNullValue(b_.getFloatTy()), sum);
-  EmitLoop(b_, b_.getInt64(0), product_.depth(), tile_.depth, "k", [&](Value* k) { EmitStep(k); });
+  EmitLoop(b_, product_.k_begin(), product_.k_end(), tile_.depth, "k", [&](Value* k) { EmitStep(k); });
   EmitOp(b_, Op::kWgmmaWait, {I32(0)});
   std::vector<Value*> operands;
   for (llvm::AllocaInst* sum : sums_) operands.push_back(b_.CreateLoad(b_.getFloatTy(), sum, "sum"));
   Value* results = EmitOp(b_, ops_.results, operands);
   for (unsigned i = 0; i < sums_.size(); ++i) b_.CreateStore(b_.CreateExtractValue(results, i, "sum"), sums_[i]);
-  EmitIf(b_, b_.CreateICmpSGT(product_.depth(), b_.getInt64(0)), "last",
+  EmitIf(b_, b_.CreateICmpSLT(product_.k_begin(), product_.k_end()), "last",
          [&] { EmitRelease(b_.CreateSub(b_.CreateLoad(b_.getInt32Ty(), step_, "step"), I32(1))); });
 }
 
@@ -158,12 +161,9 @@ void Consumer::Emit() {
   product_.SetTeam({thread_, threads, stages_.Staged(), [this, threads] {
                       EmitOp(b_, Op::kNamedBarrier, {I32(kTeamBarrier), I32(threads)});
                     }});
-  const auto wide = [&](Value* value) { return b_.CreateZExt(value, b_.getInt64Ty()); };
-  Value *block = wide(device::EmitBlockId(b_)), *blocks = wide(device::EmitGridDim(b_));
-  EmitLoop(b_, block, product_.EmitTileCount(), blocks, "tile", [&](Value* tile) {
-    product_.EmitTile(tile);
+  portions_.EmitEach([&] {
     EmitMultiplySteps();
-    EmitProductEpilogue(product_, [&](Value* first) { EmitStage(first); });
+    portions_.EmitSums([&](Value* first) { EmitStage(first); });
   });
 }
 
@@ -172,13 +172,17 @@ void Consumer::Emit() {
 void EmitWarpgroupProduct(ProductFrame& product) {
   llvm::IRBuilderBase& b = product.b();
   WarpgroupStages stages(product);
-  WarpgroupProducer producer(product, stages);
-  Consumer consumer(product, stages);
+  ProductPortions portions(product);
+  WarpgroupProducer producer(product, portions, stages);
+  Consumer consumer(product, portions, stages);
   stages.EmitInit(producer.Fillers());
   Value* multiplies =
       b.CreateICmpULT(product.thread(), b.getInt32(product.tile().parts() * kWarpgroupThreads), "multiplies");
   EmitIf(b, b.CreateNot(multiplies), "producer", [&] { producer.Emit(); });
   EmitIf(b, multiplies, "consumers", [&] { consumer.Emit(); });
+  if (!product.version().together) return;
+  portions.EmitMeeting();
+  EmitIf(b, multiplies, "adders", [&] { portions.EmitRest(); });
 }
 
 }  // namespace tailor

@@ -16,7 +16,7 @@ class WarpgroupStages {
  public:
   explicit WarpgroupStages(ProductFrame& product);
 
-  // Of the stage that has step `step` (i32), counted over all tiles of the block. All i32.
+  // Of the stage that has step `step` (i32), counted over all portions of the block. All i32.
   struct Stage {
     llvm::Value* number;
     llvm::Value* parity;  // of the phase in which it is full; it was empty in the other one

@@ -1,7 +1,8 @@
-// Rows and columns that several blocks share, from the graph to the driver's call: what a CPU gives, the same bits run
-// after run, and after runs that failed.
+// Rows, columns and products' tiles that several blocks share, from the graph to the driver's call: what a CPU gives,
+// the same bits run after run, and after runs that failed.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <random>
 #include <string>
@@ -105,6 +106,22 @@ HostTensor Numbers(DType dtype, int64_t rows, int64_t columns) {
   return tensor;
 }
 
+// Numbers in [-1, 1) whose sums every order rounds differently.
+HostTensor RoundedNumbers(DType dtype, int64_t rows, int64_t columns) {
+  HostTensor tensor = Tensor(dtype, {rows, columns});
+  std::mt19937 random(7);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    const float value = uniform(random);
+    uint32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    const auto upper = static_cast<uint16_t>(bits >> 16);
+    if (dtype == DType::kF32) std::memcpy(&tensor.bytes[i * 4], &value, 4);
+    if (dtype == DType::kBF16) std::memcpy(&tensor.bytes[i * 2], &upper, 2);
+  }
+  return tensor;
+}
+
 double At(const HostTensor& tensor, size_t i) {
   return ElementToDouble(tensor.dtype, &tensor.bytes[i * SizeOf(tensor.dtype)]);
 }
@@ -115,7 +132,8 @@ double Tolerance(DType dtype) {
   return IsFloat(dtype) ? 0.02 : 0;
 }
 
-void ExpectNear(const std::vector<HostTensor>& got, const std::vector<HostTensor>& want) {
+// `slack`: how many times Tolerance they may differ by.
+void ExpectNear(const std::vector<HostTensor>& got, const std::vector<HostTensor>& want, double slack = 1) {
   ASSERT_EQ(got.size(), want.size());
   for (size_t o = 0; o < want.size(); ++o) {
     ASSERT_EQ(got[o].dims, want[o].dims);
@@ -123,7 +141,8 @@ void ExpectNear(const std::vector<HostTensor>& got, const std::vector<HostTensor
       const double w = At(want[o], i);
       if (std::isnan(w) && std::isnan(At(got[o], i))) continue;
       if (w == At(got[o], i)) continue;
-      ASSERT_NEAR(At(got[o], i), w, Tolerance(want[o].dtype) * (1 + std::abs(w))) << "output " << o << ", " << i;
+      ASSERT_NEAR(At(got[o], i), w, slack * Tolerance(want[o].dtype) * (1 + std::abs(w)))
+          << "output " << o << ", " << i;
     }
   }
 }
@@ -180,6 +199,34 @@ TEST_P(CudaParts, GiveWhatACpuGivesRunAfterRun) {
 
 INSTANTIATE_TEST_SUITE_P(Cuda, CudaParts, testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });
+
+// Few tiles and a long K: the blocks share every tile.
+TEST_F(CudaPartsTest, ProductsGiveTheSameBitsRunAfterRun) {
+  for (const char* dtype : {"f32", "bf16"}) {
+    SCOPED_TRACE(dtype);
+    Compile(absl::StrReplaceAll(R"(graph @g(%x: T[R, C]) {
+  %y = dot %x, %x {transpose_rhs = 1}
+  %z = max %y, %y
+  return %z
+})",
+                                {{"T[", absl::StrCat(dtype, "[")}}));
+    ASSERT_FALSE(HasFatalFailure());
+    for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{40, 2001}, {129, 300}}) {
+      SCOPED_TRACE(absl::StrCat(rows, " x ", columns));
+      const std::vector<HostTensor> inputs = {RoundedNumbers(dtype_, rows, columns)};
+      const auto want = cpu_->Run(inputs, 1), got = gpu_->Run(inputs, 1);
+      ASSERT_TRUE(want.ok()) << want.status();
+      ASSERT_TRUE(got.ok()) << got.status();
+      ExpectNear(*got, *want, /*slack=*/dtype_ == DType::kF32 ? 50 : 1);
+      for (int again = 0; again < 2; ++again) {
+        const auto other = gpu_->Run(inputs, 1);
+        ASSERT_TRUE(other.ok()) << other.status();
+        EXPECT_EQ((*other)[0].bytes, (*got)[0].bytes) << "other bits";
+      }
+      if (HasFailure()) return;
+    }
+  }
+}
 
 TEST_F(CudaPartsTest, RunAfterAFailedRun) {
   Compile(kMayFail);

@@ -3,17 +3,20 @@
 
 #include "codegen/cuda/cuda_target.h"
 #include "codegen/cuda/emit_cuda.h"
+#include "codegen/worker_symbol.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/product_case.h"
 
 namespace tailor {
 namespace {
 
-std::string TextOf(const ProductForm& form, const char* target = "sm_80") {
+// The versions whose blocks share tiles, or the others.
+std::string TextOf(const ProductForm& form, const char* target = "sm_80", bool shared = false) {
   TargetTraits traits = FindCudaTarget(target)->traits;
   traits.tf32_products = form.tf32;
   auto schedule = ScheduleOnCuda(MakeProductPlan(form), traits);
   EXPECT_TRUE(schedule.ok()) << schedule.status();
+  std::erase_if(schedule->versions, [&](const CudaVersion& version) { return version.together != shared; });
   return "\n" + schedule->Text();
 }
 
@@ -21,19 +24,19 @@ TEST(ScheduleCudaProduct, TypesOfTensorCores) {
   EXPECT_EQ(TextOf({.dtype = DType::kBF16}), R"(
 d0 <= 8: tile matrix stream 8x32x64 by 8x32 in 8 slices, threads 256, blocks floordiv(d0 + 7, 8)*floordiv(d1 + 31, 32), shared bytes 9216, scratch bytes 0
 d0 <= 16: tile matrix stream 16x32x64 by 16x32 in 8 slices, threads 256, blocks floordiv(d0 + 15, 16)*floordiv(d1 + 31, 32), shared bytes 18432, scratch bytes 0
-always: tile matrix 128x128x32 by 64x32 in 3 stages, threads 256, blocks floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128), shared bytes 49152, scratch bytes 0, clocks 542*floordiv(d2 + 31, 32) + 2536
-always: tile matrix 64x64x32 by 32x32 in 4 stages, threads 128, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), shared bytes 32768, scratch bytes 0, clocks 222*floordiv(d2 + 31, 32) + 1384
+always: tile matrix 128x128x32 by 64x32 in 3 stages, threads 256, blocks floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128), shared bytes 49152, scratch bytes 0, clocks 542*floordiv(floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128) - 1, workers)*floordiv(d2 + 31, 32) + 2536*floordiv(floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128) - 1, workers) + 542*floordiv(d2 + 31, 32) + 2536
+always: tile matrix 64x64x32 by 32x32 in 4 stages, threads 128, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), shared bytes 32768, scratch bytes 0, clocks 222*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers)*floordiv(d2 + 31, 32) + 1384*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers) + 222*floordiv(d2 + 31, 32) + 1384
 )");
 }
 
 // Where K may be no whole units of 16 bytes, four warps copy.
 TEST(ScheduleCudaProduct, Warpgroups) {
   EXPECT_EQ(TextOf({.dtype = DType::kF16, .m = 4096}, "sm_90a"), R"(
-d1 mod 8 == 0: tile warpgroup 128x256x64 by 64x256 in 4 stages, 1 copying, threads 288, blocks 32*floordiv(d0 + 255, 256), shared bytes 230464, scratch bytes 0, clocks 1075*floordiv(d1 + 63, 64) + 4072
-d1 mod 8 == 0: tile warpgroup 128x128x64 by 64x128 in 6 stages, 1 copying, threads 288, blocks 32*floordiv(d0 + 127, 128), shared bytes 214112, scratch bytes 0, clocks 727*floordiv(d1 + 63, 64) + 2536
-always: tile warpgroup 128x128x64 by 64x128 in 6 stages, 4 copying, threads 384, blocks 32*floordiv(d0 + 127, 128), shared bytes 214112, scratch bytes 0, clocks 727*floordiv(d1 + 63, 64) + 2536
-always: tile matrix 128x128x32 by 64x32 in 3 stages, threads 256, blocks 32*floordiv(d0 + 127, 128), shared bytes 49152, scratch bytes 0, clocks 542*floordiv(d1 + 31, 32) + 2536
-always: tile matrix 64x64x32 by 32x32 in 4 stages, threads 128, blocks 64*floordiv(d0 + 63, 64), shared bytes 32768, scratch bytes 0, clocks 222*floordiv(d1 + 31, 32) + 1384
+d1 mod 8 == 0: tile warpgroup 128x256x64 by 64x256 in 4 stages, 1 copying, threads 288, blocks 32*floordiv(d0 + 255, 256), shared bytes 230464, scratch bytes 0, clocks 1075*floordiv(d1 + 63, 64)*floordiv(32*floordiv(d0 + 255, 256) - 1, workers) + 1075*floordiv(d1 + 63, 64) + 4072*floordiv(32*floordiv(d0 + 255, 256) - 1, workers) + 4072
+d1 mod 8 == 0: tile warpgroup 128x128x64 by 64x128 in 6 stages, 1 copying, threads 288, blocks 32*floordiv(d0 + 127, 128), shared bytes 214112, scratch bytes 0, clocks 727*floordiv(d1 + 63, 64)*floordiv(32*floordiv(d0 + 127, 128) - 1, workers) + 727*floordiv(d1 + 63, 64) + 2536*floordiv(32*floordiv(d0 + 127, 128) - 1, workers) + 2536
+always: tile warpgroup 128x128x64 by 64x128 in 6 stages, 4 copying, threads 384, blocks 32*floordiv(d0 + 127, 128), shared bytes 214112, scratch bytes 0, clocks 727*floordiv(d1 + 63, 64)*floordiv(32*floordiv(d0 + 127, 128) - 1, workers) + 727*floordiv(d1 + 63, 64) + 2536*floordiv(32*floordiv(d0 + 127, 128) - 1, workers) + 2536
+always: tile matrix 128x128x32 by 64x32 in 3 stages, threads 256, blocks 32*floordiv(d0 + 127, 128), shared bytes 49152, scratch bytes 0, clocks 542*floordiv(d1 + 31, 32)*floordiv(32*floordiv(d0 + 127, 128) - 1, workers) + 542*floordiv(d1 + 31, 32) + 2536*floordiv(32*floordiv(d0 + 127, 128) - 1, workers) + 2536
+always: tile matrix 64x64x32 by 32x32 in 4 stages, threads 128, blocks 64*floordiv(d0 + 63, 64), shared bytes 32768, scratch bytes 0, clocks 222*floordiv(d1 + 31, 32)*floordiv(64*floordiv(d0 + 63, 64) - 1, workers) + 222*floordiv(d1 + 31, 32) + 1384*floordiv(64*floordiv(d0 + 63, 64) - 1, workers) + 1384
 )");
   EXPECT_EQ(TextOf({.dtype = DType::kBF16, .m = 4096, .n = 4096, .k = 4096, .pairs = false}, "sm_90a").find("matrix"),
             std::string::npos);
@@ -44,14 +47,29 @@ TEST(ScheduleCudaProduct, OtherTypes) {
 d0 <= 1: tile stream 1x16x4 by 1x4 in 64 slices, threads 256, blocks d0*floordiv(d1 + 15, 16), shared bytes 5120, scratch bytes 0
 d0 <= 4: tile stream 4x16x4 by 4x4 in 64 slices, threads 256, blocks floordiv(d0 + 3, 4)*floordiv(d1 + 15, 16), shared bytes 20480, scratch bytes 0
 d0 <= 16: tile stream 16x16x2 by 16x4 in 64 slices, threads 256, blocks floordiv(d0 + 15, 16)*floordiv(d1 + 15, 16), shared bytes 40960, scratch bytes 0
-always: tile 128x128x16 by 8x8 in 2 stages, threads 256, blocks floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128), shared bytes 33792, scratch bytes 0, clocks 4126*floordiv(d2 + 15, 16) + 2536
-always: tile 64x64x16 by 4x4 in 2 stages, threads 256, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), shared bytes 17408, scratch bytes 0, clocks 1054*floordiv(d2 + 15, 16) + 1384
+always: tile 128x128x16 by 8x8 in 2 stages, threads 256, blocks floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128), shared bytes 33792, scratch bytes 0, clocks 4126*floordiv(floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128) - 1, workers)*floordiv(d2 + 15, 16) + 2536*floordiv(floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128) - 1, workers) + 4126*floordiv(d2 + 15, 16) + 2536
+always: tile 64x64x16 by 4x4 in 2 stages, threads 256, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), shared bytes 17408, scratch bytes 0, clocks 1054*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers)*floordiv(d2 + 15, 16) + 1384*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers) + 1054*floordiv(d2 + 15, 16) + 1384
 )");
   EXPECT_EQ(TextOf({.dtype = DType::kF64}), R"(
 d0 <= 1: tile stream 1x16x4 by 1x2 in 32 slices, threads 256, blocks d0*floordiv(d1 + 15, 16), shared bytes 5120, scratch bytes 0
 d0 <= 4: tile stream 4x16x4 by 4x2 in 32 slices, threads 256, blocks floordiv(d0 + 3, 4)*floordiv(d1 + 15, 16), shared bytes 20480, scratch bytes 0
 d0 <= 16: tile stream 16x16x2 by 16x2 in 32 slices, threads 256, blocks floordiv(d0 + 15, 16)*floordiv(d1 + 15, 16), shared bytes 40960, scratch bytes 0
-always: tile 64x64x16 by 4x4 in 2 stages, threads 256, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), shared bytes 34816, scratch bytes 0, clocks 4126*floordiv(d2 + 15, 16) + 1768
+always: tile 64x64x16 by 4x4 in 2 stages, threads 256, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), shared bytes 34816, scratch bytes 0, clocks 4126*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers)*floordiv(d2 + 15, 16) + 1768*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers) + 4126*floordiv(d2 + 15, 16) + 1768
+)");
+}
+
+TEST(ScheduleCudaProduct, WhereBlocksShareTiles) {
+  EXPECT_EQ(TextOf({.dtype = DType::kBF16, .m = 512, .n = 512}, "sm_80", true), R"(
+always: tile matrix 128x128x32 by 64x32 in 3 stages, threads 256, blocks 16*max(floordiv(d0 + 31, 32), 1), shared bytes 49152, scratch bytes 65536*workers + 65536*min(workers, 16), clocks max(floordiv(8672*floordiv(d0 + 31, 32) + 40576, workers), 542*max(floordiv(d0 + 1023, 1024), 8)) + 8577, parts of max(floordiv(d0 + 1023, 1024), 8) steps, 1 blocks resident
+always: tile matrix 64x64x32 by 32x32 in 4 stages, threads 128, blocks 64*max(floordiv(d0 + 31, 32), 1), shared bytes 32768, scratch bytes 49152*workers + 16384*min(3*workers, 64), clocks max(floordiv(14208*floordiv(d0 + 31, 32) + 88576, workers), 222*max(floordiv(d0 + 1023, 1024), 8)) + 7183, parts of max(floordiv(d0 + 1023, 1024), 8) steps, 3 blocks resident
+)");
+  EXPECT_EQ(TextOf({.dtype = DType::kBF16, .m = 512, .n = 512}, "sm_90a", true), R"(
+d0 mod 8 == 0: tile warpgroup 128x128x64 by 64x128 in 6 stages, 1 copying, threads 288, blocks 16*max(floordiv(d0 + 63, 64), 1), shared bytes 214112, scratch bytes 65536*workers + 65536*min(workers, 16), clocks max(floordiv(11632*floordiv(d0 + 63, 64) + 40576, workers), 727*max(floordiv(d0 + 2047, 2048), 4)) + 8577, parts of max(floordiv(d0 + 2047, 2048), 4) steps, 1 blocks resident
+always: tile warpgroup 128x128x64 by 64x128 in 6 stages, 4 copying, threads 384, blocks 16*max(floordiv(d0 + 63, 64), 1), shared bytes 214112, scratch bytes 65536*workers + 65536*min(workers, 16), clocks max(floordiv(11632*floordiv(d0 + 63, 64) + 40576, workers), 727*max(floordiv(d0 + 2047, 2048), 4)) + 8577, parts of max(floordiv(d0 + 2047, 2048), 4) steps, 1 blocks resident
+)");
+  EXPECT_EQ(TextOf({.dtype = DType::kF32, .m = 512, .n = 512}, "sm_80", true), R"(
+always: tile 128x128x16 by 8x8 in 2 stages, threads 256, blocks 16*max(floordiv(d0 + 15, 16), 1), shared bytes 33792, scratch bytes 65536*workers + 65536*min(workers, 16), clocks max(floordiv(66016*floordiv(d0 + 15, 16) + 40576, workers), 4126*max(floordiv(d0 + 511, 512), 16)) + 8577, parts of max(floordiv(d0 + 511, 512), 16) steps, 1 blocks resident
+always: tile 64x64x16 by 4x4 in 2 stages, threads 256, blocks 64*max(floordiv(d0 + 15, 16), 1), shared bytes 17408, scratch bytes 16384*workers + 16384*min(workers, 64), clocks max(floordiv(67456*floordiv(d0 + 15, 16) + 88576, workers), 1054*max(floordiv(d0 + 511, 512), 16)) + 4394, parts of max(floordiv(d0 + 511, 512), 16) steps, 1 blocks resident
 )");
 }
 
@@ -73,33 +91,36 @@ always: tile matrix stream 8x32x64 by 8x32 in 8 slices, threads 256, blocks 128,
 )");
   // One tile or two on as many multiprocessors: never the large one, which is half empty.
   EXPECT_EQ(TextOf({.dtype = DType::kBF16, .m = 128, .n = 64, .k = 1024}), R"(
-always: tile matrix 64x64x32 by 32x32 in 4 stages, threads 128, blocks 2, shared bytes 32768, scratch bytes 0, clocks 8488
+always: tile matrix 64x64x32 by 32x32 in 4 stages, threads 128, blocks 2, shared bytes 32768, scratch bytes 0, clocks 8488*floordiv(1, workers) + 8488
 )");
 }
 
-// The tile for which the clocks of all turns are fewest (codegen/emit_host.h).
+// The tile for which the clocks are fewest (codegen/emit_host.h).
 std::string Cheapest(const ProductForm& form, int64_t processors) {
   auto schedule = ScheduleOnCuda(MakeProductPlan(form), FindCudaTarget("sm_80")->traits);
   EXPECT_TRUE(schedule.ok()) << schedule.status();
   int64_t least = INT64_MAX;
   std::string tile;
   for (const CudaVersion& version : schedule->versions) {
-    const int64_t clocks = (*version.blocks.constant() + processors - 1) / processors * *version.clocks.constant();
-    if (clocks < least) least = clocks, tile = version.tile.Text().substr(0, version.tile.Text().find(" by"));
+    const int64_t clocks = *WithWorkers(version.clocks, processors).constant();
+    if (clocks >= least) continue;
+    least = clocks;
+    tile = version.tile.Text().substr(0, version.tile.Text().find(" by")) + (version.together ? " shared" : "");
   }
   return tile;
 }
 
 TEST(ScheduleCudaProduct, TurnsOfAllMultiprocessorsDecide) {
-  const auto tile = [](int64_t m, int64_t n, int64_t processors) {
-    return Cheapest({.dtype = DType::kBF16, .m = m, .n = n, .k = 1024}, processors);
+  const auto tile = [](int64_t m, int64_t n, int64_t processors, int64_t k = 1024) {
+    return Cheapest({.dtype = DType::kBF16, .m = m, .n = n, .k = k}, processors);
   };
-  EXPECT_EQ(tile(4096, 4096, 108), "matrix 128x128x32");
+  EXPECT_EQ(tile(4096, 3456, 108), "matrix 128x128x32");  // eight whole turns
   EXPECT_EQ(tile(256, 256, 108), "matrix 64x64x32");
+  EXPECT_EQ(tile(256, 256, 108, 8192), "matrix 128x128x32 shared");
   // 81 large tiles are one turn, which leaves a quarter idle, and 324 small ones three.
   EXPECT_EQ(tile(1152, 1152, 108), "matrix 128x128x32");
-  // 110 large tiles are two turns, of which the second is all but idle; 440 small ones are five, of less than half.
-  EXPECT_EQ(tile(1408, 1280, 108), "matrix 128x128x32");
+  // 110 large tiles are two turns, of which the second is all but idle, unless blocks share it.
+  EXPECT_EQ(tile(1408, 1280, 108), "matrix 128x128x32 shared");
   EXPECT_EQ(tile(1408, 1280, 220), "matrix 64x64x32");
 }
 

@@ -1,5 +1,6 @@
 #include "codegen/emit_host.h"
 
+#include "codegen/worker_symbol.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/fake_runtime.h"
@@ -413,10 +414,12 @@ TEST_F(EmitDeviceHostTest, PersistentVersionsHaveTheBlocksThatRunAtTheSameTime) 
   slots_ = 3;
 }
 
-// d0 blocks of 10 clocks, or half of them, of 25: which takes fewer depends on how many turns they are.
-TEST_F(EmitDeviceHostTest, TurnsOfAllMultiprocessorsDecideAmongVersionsWithClocks) {
-  const DimExpr d0 = DimExpr::Symbol(0);
-  kernel_.versions = {{.tasks = d0, .clocks = 10}, {.tasks = DimExpr::CeilDiv(d0, 2), .clocks = 25}};
+// d0 blocks of 10 clocks, or half of them, of 25: which takes fewer depends on how many turns of all multiprocessors
+// they are.
+TEST_F(EmitDeviceHostTest, ClocksDecideAmongVersionsThatHaveSome) {
+  const DimExpr d0 = DimExpr::Symbol(0), half = DimExpr::CeilDiv(d0, 2), workers = DimExpr::Symbol(kWorkers);
+  const auto turns = [&](const DimExpr& tasks) { return DimExpr::FloorDiv(tasks + workers - 1, workers); };
+  kernel_.versions = {{.tasks = d0, .clocks = 10 * turns(d0)}, {.tasks = half, .clocks = 25 * turns(half)}};
   BuildForDevice();
   runtime_->context.workers = 4;
   const auto chosen = [&](int64_t blocks) {
@@ -428,12 +431,12 @@ TEST_F(EmitDeviceHostTest, TurnsOfAllMultiprocessorsDecideAmongVersionsWithClock
   EXPECT_EQ(chosen(8), 0);   // 20 against 25
   EXPECT_EQ(chosen(24), 0);  // 60 against 75
   EXPECT_EQ(chosen(22), 0);  // 60 against 75
-  kernel_.versions[1].clocks = 20;
+  kernel_.versions[1].clocks = 20 * turns(half);
   BuildForDevice();
   runtime_->context.workers = 4;
   EXPECT_EQ(chosen(8), 0);  // 20 each: the first
   EXPECT_EQ(chosen(9), 0);  // 30 against 40
-  kernel_.versions[1].clocks = 19;
+  kernel_.versions[1].clocks = 19 * turns(half);
   BuildForDevice();
   runtime_->context.workers = 4;
   EXPECT_EQ(chosen(8), 1);  // 20 against 19

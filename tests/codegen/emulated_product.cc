@@ -1,12 +1,14 @@
 #include "tests/codegen/emulated_product.h"
 
 #include <algorithm>
+#include <cstring>
 #include <random>
 
 #include "codegen/cuda/cuda_target.h"
 #include "codegen/cuda/device_intrinsics.h"
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/scalar_emitter.h"
+#include "codegen/worker_symbol.h"
 #include "exec/kernel_parameters.h"
 #include "gtest/gtest.h"
 #include "llvm/ADT/STLExtras.h"
@@ -42,27 +44,49 @@ EmulatedProduct::EmulatedProduct(const ProductForm& form, const std::string& tar
   EXPECT_TRUE(emitted.ok()) << emitted;
   EraseCalls(module, forgotten);
   SimtOptions options;
-  options.find_memory = [this](uint64_t address) {
-    const auto [begin, end] = memory_->BufferAt(address);
-    return SimtExtent{begin, end};
-  };
+  options.find_memory = [this](uint64_t address) { return FindMemory(address); };
   emulator_ = std::make_unique<SimtEmulator>(module, std::move(options));
 }
 
+SimtExtent EmulatedProduct::FindMemory(uint64_t address) const {
+  const auto find = [&](const void* data, uint64_t bytes) {
+    const auto begin = reinterpret_cast<uint64_t>(data);
+    return address - begin < bytes ? SimtExtent{begin, begin + bytes} : SimtExtent{};
+  };
+  if (const SimtExtent word = find(&meeting_->counter, sizeof(meeting_->counter)); word.end > 0) return word;
+  if (const SimtExtent scratch = find(meeting_->scratch.data(), meeting_->scratch.bytes()); scratch.end > 0) {
+    return scratch;
+  }
+  const auto [begin, end] = memory_->BufferAt(address);
+  return SimtExtent{begin, end};
+}
+
 std::string EmulatedProduct::Run(const ProductSize& size, int version, uint32_t seed, const ProductMemory& memory,
-                                 int64_t most_blocks) const {
+                                 int64_t most_blocks, int64_t part) const {
   const CudaVersion& launched = schedule_.versions[version];
   const std::vector<int64_t> dims = DimsOf(plan_, size);
-  const SimtGrid grid{.blocks = std::min(*launched.blocks.Evaluate(dims), most_blocks),
+  const auto value = [&](const DimExpr& e) { return *WithWorkers(e, kMultiprocessors).Evaluate(dims); };
+  if (launched.together) most_blocks = std::min(most_blocks, launched.resident_blocks * kMultiprocessors);
+  const SimtGrid grid{.blocks = std::min(value(launched.blocks), most_blocks),
                       .threads = launched.threads,
-                      .shared_bytes = *launched.shared_bytes.Evaluate(dims)};
+                      .shared_bytes = value(launched.shared_bytes),
+                      .together = launched.together};
   if (grid.blocks == 0) return "";  // the host program launches nothing
+  // Every byte of scratch is of no number, until a block leaves something there.
+  Meeting meeting{AlignedBytes(launched.together ? value(launched.scratch_bytes) : 0)};
+  std::memset(meeting.scratch.data(), 0xff, meeting.scratch.bytes());
   memory_ = &memory;
+  meeting_ = &meeting;
   CudaDriver driver;
   driver.TensorMapEncodeTiled = EncodeTensorMap;
-  const std::vector<int64_t> arguments = memory.Arguments(plan_);
+  std::vector<int64_t> arguments = memory.Arguments(plan_);
+  if (launched.together) {
+    arguments.push_back(reinterpret_cast<int64_t>(meeting.scratch.data()));
+    arguments.push_back(reinterpret_cast<int64_t>(&meeting.counter));
+    arguments.push_back(part > 0 ? part : value(launched.parts));
+  }
   const std::vector<DeviceKernel> kernels = {
-      {"k_v" + std::to_string(version), launched.threads, ArgumentSlots(plan_), launched.maps}};
+      {"k_v" + std::to_string(version), launched.threads, static_cast<int32_t>(arguments.size()), launched.maps}};
   KernelParameters parameters(driver, kernels);
   const void* bytes = nullptr;
   size_t count = 0;
@@ -71,8 +95,8 @@ std::string EmulatedProduct::Run(const ProductSize& size, int version, uint32_t 
 }
 
 void EmulatedProduct::ExpectRight(const ProductSize& size, int version, uint32_t seed, const ProductMemory& memory,
-                                  int64_t most_blocks) const {
-  ASSERT_EQ(Run(size, version, seed, memory, most_blocks), "") << this->version(version).Text();
+                                  int64_t most_blocks, int64_t part) const {
+  ASSERT_EQ(Run(size, version, seed, memory, most_blocks, part), "") << this->version(version).Text();
   ExpectProduct(form_, size, memory.Output());
 }
 

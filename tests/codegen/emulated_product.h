@@ -20,26 +20,36 @@ class EmulatedProduct {
 
   int versions() const { return static_cast<int>(schedule_.versions.size()); }
   const CudaVersion& version(int number) const { return schedule_.versions[number]; }
-  // Runs `version` on as many blocks as it asks for, at most `most_blocks`; "" or what the emulator finds wrong.
-  // Whether or not its guards hold: each computes any shape.
+  // Runs `version` on as many blocks as it asks for, at most `most_blocks`, of those that meet on at most as many as
+  // kMultiprocessors hold; "" or what the emulator finds wrong. Whether or not its guards hold: each computes any
+  // shape. `part` is the kernel's CudaVersion::parts, 0 the version's own.
+  static constexpr int64_t kMultiprocessors = 3;
   std::string Run(const ProductSize& size, int version, uint32_t seed, const ProductMemory& memory,
-                  int64_t most_blocks = INT64_MAX) const;
+                  int64_t most_blocks = INT64_MAX, int64_t part = 0) const;
 
   ProductMemory Memory(const ProductSize& size) const { return ProductMemory(form_, size); }
   void ExpectRight(const ProductSize& size, int version, uint32_t seed) const {
     ExpectRight(size, version, seed, Memory(size));
   }
   void ExpectRight(const ProductSize& size, int version, uint32_t seed, const ProductMemory& memory,
-                   int64_t most_blocks = INT64_MAX) const;
+                   int64_t most_blocks = INT64_MAX, int64_t part = 0) const;
   // Every version at `count` random sizes, of `extents` where they are not fixed.
   void ExpectRightAtRandomSizes(std::span<const int64_t> extents, int count) const;
 
  private:
+  SimtExtent FindMemory(uint64_t address) const;
+
   ProductForm form_;
   KernelPlan plan_;
   CudaSchedule schedule_;
   std::unique_ptr<SimtEmulator> emulator_;
-  mutable const ProductMemory* memory_ = nullptr;  // of the launch under way
+  // Of the launch under way.
+  struct Meeting {
+    AlignedBytes scratch;
+    uint32_t counter = 0;
+  };
+  mutable const ProductMemory* memory_ = nullptr;
+  mutable const Meeting* meeting_ = nullptr;
 };
 
 }  // namespace tailor

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/cpu/accumulator.h"
 #include "codegen/cpu/interleave.h"
+#include "codegen/cpu/packed_vectors.h"
 #include "codegen/emit_cpu.h"
 #include "codegen/emit_loop.h"
 #include "codegen/pack_rows.h"
@@ -37,7 +38,6 @@ class LoopKernelEmitter {
   LoopKernelEmitter(const KernelPlan& plan, const PackedRows* packed, const Schedule& schedule,
                     const EmitTarget& target, llvm::Module& module, const std::string& name)
       : plan_(packed != nullptr ? packed->plan : plan),
-        packed_(packed),
         schedule_(schedule),
         target_(target),
         b_(module.getContext()),
@@ -46,8 +46,8 @@ class LoopKernelEmitter {
     PlaceRows();
     for (const KernelFrame& frame : frames_) {
       rows_.emplace_back(b_, target_, plan_, frame).SetRowsHeld(LanesAcrossRows() ? schedule_.lanes : 1);
-      if (packed_ != nullptr) heads_.emplace_back(b_, target_, plan_, frame);
     }
+    if (packed != nullptr) packed_.emplace(b_, target_, *packed, schedule_.lanes, frames_);
   }
 
   void Emit(const Version& version) {
@@ -57,7 +57,7 @@ class LoopKernelEmitter {
     }
     streams_ = version.streams;
     b_.SetInsertPoint(b_.GetInsertBlock());
-    if (packed_ != nullptr) {
+    if (packed_) {
       EmitPackedRows();
     } else {
       EmitTaskLoop();
@@ -202,57 +202,18 @@ class LoopKernelEmitter {
   // All tasks, which are rows. Those of a vector begin where it does.
   void EmitPackedRows() {
     const auto elements = [&](llvm::Value* rows) {
-      return b_.CreateMul(rows, b_.getInt64(packed_->width), "elements");
+      return b_.CreateMul(rows, b_.getInt64(packed_->width()), "elements");
     };
     EmitVectors(elements(function_->getArg(1)), elements(function_->getArg(2)), schedule_.rows,
                 [&](const Vectors& vectors) {
                   rows_end_ = vectors.count;
-                  for (int row = 0; row < rows_end_; ++row) Enter(rows_[row], vectors, row);
-                  for (int row = 0; row < rows_end_; ++row) EnterHeads(vectors, row);
+                  for (int row = 0; row < rows_end_; ++row) {
+                    llvm::Value* first = Enter(rows_[row], vectors, row);
+                    packed_->Enter(row, first, vectors.mask);
+                  }
                   EmitStages();
                   rows_end_ = 1;
                 });
-  }
-
-  // The rows of vector number `u`, of which the first lane of each is a head.
-  void EnterHeads(const Vectors& vectors, int u) {
-    llvm::Value* x = b_.CreateAdd(vectors.first, b_.getInt64(int64_t{schedule_.lanes} * u), "x");
-    llvm::Value* row = b_.CreateExactUDiv(x, b_.getInt64(packed_->width), "first.row");
-    const int count = schedule_.lanes / packed_->width;
-    heads_[u].SetLanes(PackedRows::kRowAxis, row, count, vectors.mask != nullptr ? HeadsOf(vectors.mask) : nullptr);
-  }
-
-  llvm::Value* HeadsOf(llvm::Value* lanes) {
-    if (!lanes->getType()->isVectorTy()) return lanes;
-    llvm::SmallVector<int> places;
-    for (int i = 0; i < schedule_.lanes; i += packed_->width) places.push_back(i);
-    return b_.CreateShuffleVector(lanes, places, "heads");
-  }
-
-  // Each head in all lanes of its row.
-  llvm::Value* FromHeads(llvm::Value* heads) {
-    if (!heads->getType()->isVectorTy()) return heads;
-    llvm::SmallVector<int> places(schedule_.lanes);
-    for (int i = 0; i < schedule_.lanes; ++i) places[i] = i / packed_->width;
-    return b_.CreateShuffleVector(heads, places, "of.row");
-  }
-
-  // Whether a packed statement stores one element for each row.
-  bool StoresHeads(const Statement& s) const {
-    return packed_ != nullptr && std::none_of(s.indices.begin(), s.indices.end(), [&](ExprId id) {
-             return DependsOn(plan_, id, PackedRows::kElementAxis);
-           });
-  }
-
-  // Combines the lanes of each row among themselves; all of them get the result.
-  llvm::Value* ReduceWithinRows(const Statement& s, llvm::Value* value) {
-    for (int distance = 1; distance < packed_->width; distance *= 2) {
-      llvm::SmallVector<int> places(schedule_.lanes);
-      for (int i = 0; i < schedule_.lanes; ++i) places[i] = i ^ distance;
-      llvm::Value* other = b_.CreateShuffleVector(value, places, "row.other");
-      value = EmitScalarOp(b_, target_, s.combiner, s.accumulate, s.accumulate, {value, other});
-    }
-    return value;
   }
 
   // Hands `body` the elements of [first, end) before the first whose place in the output of `store` is a multiple of a
@@ -273,10 +234,11 @@ class LoopKernelEmitter {
   // One ordered loop can carry several vectors of rows along: neighbouring lines of memory are then met together.
   bool ScansAlone() const { return plan_.stages.size() == 1 && IsScan(plan_, plan_.stages[0].statements.front()); }
 
-  // Moves the lanes of `row` to vector number `u`.
-  void Enter(ScalarEmitter& row, const Vectors& vectors, int u) {
+  // Moves the lanes of `row` to vector number `u`; returns where it begins.
+  llvm::Value* Enter(ScalarEmitter& row, const Vectors& vectors, int u) {
     llvm::Value* x = b_.CreateAdd(vectors.first, b_.getInt64(int64_t{schedule_.lanes} * u), "x");
     row.SetLanes(schedule_.lane_axis, x, schedule_.lanes, vectors.mask);
+    return x;
   }
 
   // Runs `body` over [first, end) of the lane axis: `unroll` vectors at a time, a few where those are many, then one,
@@ -341,7 +303,7 @@ class LoopKernelEmitter {
     ForEachRow([&](ScalarEmitter& row) {
       const int lanes = lanes_here ? schedule_.lanes : row.lanes();
       for (std::vector<Accumulator>& of_row = sums.emplace_back(); const Statement& s : stage.statements) {
-        const bool sums_up = !s.reduce_axes.empty() && packed_ == nullptr;
+        const bool sums_up = !s.reduce_axes.empty() && !packed_;
         of_row.emplace_back(b_, target_, s, IsScan(plan_, s), sums_up ? unroll : 0, lanes);
       }
     });
@@ -362,7 +324,7 @@ class LoopKernelEmitter {
     for (int row = rows_begin_; row < rows_end_; ++row) {
       for (size_t i = 0; i < stage.statements.size(); ++i) {
         const Statement& s = stage.statements[i];
-        if (!s.reduce_axes.empty() && !IsScan(plan_, s) && packed_ == nullptr) {
+        if (!s.reduce_axes.empty() && !IsScan(plan_, s) && !packed_) {
           rows_[row].SetLocal(s.buffer, Stored(s, sums[row - rows_begin_][i].Close(lanes_here)));
         }
       }
@@ -410,23 +372,17 @@ class LoopKernelEmitter {
   // done.
   llvm::Value* EmitStatement(int number, const Statement& s, Accumulator& sum, int u) {
     ScalarEmitter& row = rows_[number];
+    if (packed_ && packed_->Emit(number, row, s)) return nullptr;
     if (s.reduce_axes.empty()) {
+      llvm::Value* value = row.Emit(s.value);
       if (plan_.buffers[s.buffer].kind == BufferKind::kLocal) {
-        SetLocal(number, s);
-      } else if (StoresHeads(s)) {
-        heads_[number].Store(s.buffer, s.indices, HeadsOf(row.Emit(s.value)));
+        row.SetLocal(s.buffer, value);
       } else {
-        row.Store(s.buffer, s.indices, row.Emit(s.value));
+        row.Store(s.buffer, s.indices, value);
       }
       return nullptr;
     }
     llvm::Value* value = row.EmitLanes(s.value);
-    if (packed_ != nullptr) {
-      llvm::Value* result = Stored(s, ReduceWithinRows(s, value));
-      row.SetLocal(s.buffer, result);
-      heads_[number].SetLocal(s.buffer, HeadsOf(result));
-      return nullptr;
-    }
     if (row.mask()) {
       llvm::Value* neutral = EmitNeutral(b_, s.combiner, s.accumulate, row.lanes());
       value = b_.CreateSelect(row.mask(), value, neutral, "active");
@@ -434,21 +390,6 @@ class LoopKernelEmitter {
     if (!IsScan(plan_, s)) return value;
     EmitScanStep(row, s, value, sum.slot(u));
     return nullptr;
-  }
-
-  // What packed rows have one of is computed in as many lanes as there are rows.
-  void SetLocal(int number, const Statement& s) {
-    if (packed_ == nullptr || !packed_->of_row[s.buffer]) {
-      rows_[number].SetLocal(s.buffer, rows_[number].Emit(s.value));
-    } else if (DependsOn(plan_, s.value, PackedRows::kElementAxis)) {
-      llvm::Value* value = rows_[number].Emit(s.value);
-      rows_[number].SetLocal(s.buffer, value);
-      heads_[number].SetLocal(s.buffer, HeadsOf(value));
-    } else {
-      llvm::Value* value = heads_[number].Emit(s.value);
-      heads_[number].SetLocal(s.buffer, value);
-      rows_[number].SetLocal(s.buffer, FromHeads(value));
-    }
   }
 
   // A reduction's result in the type of its buffer.
@@ -482,14 +423,13 @@ class LoopKernelEmitter {
   }
 
   const KernelPlan& plan_;
-  const PackedRows* packed_;
   const Schedule& schedule_;
   const EmitTarget& target_;
   llvm::IRBuilder<> b_;
   std::deque<KernelFrame> frames_;  // by row; where they differ is in the addresses of row buffers
   llvm::Function* function_;
-  std::deque<ScalarEmitter> rows_;     // of those that run side by side, or of vectors of them
-  std::deque<ScalarEmitter> heads_;    // where rows are packed: of the rows of each of these vectors
+  std::deque<ScalarEmitter> rows_;  // of those that run side by side, or of vectors of them
+  std::optional<PackedVectors> packed_;
   int rows_begin_ = 0, rows_end_ = 1;  // those that are emitted now
   llvm::Value* chunk_ = nullptr;
   bool streams_ = false;

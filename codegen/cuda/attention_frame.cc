@@ -15,6 +15,7 @@ AttentionFrame::AttentionFrame(llvm::IRBuilderBase& builder, llvm::Module& modul
       plan(own_plan),
       attention(ReadAttention(own_plan)),
       tile(version.attention),
+      hidden(tile.skips ? FindHiddenKeys(own_plan, attention) : std::nullopt),
       kernel(OpenCudaKernel(builder, module, own_plan, version, name)),
       scalars(builder, target, own_plan, kernel),
       shared(device::EmitSharedMemory(builder)),

@@ -2,9 +2,11 @@
 #ifndef TAILOR_CODEGEN_CUDA_ATTENTION_FRAME_H_
 #define TAILOR_CODEGEN_CUDA_ATTENTION_FRAME_H_
 
+#include <optional>
 #include <string>
 
 #include "codegen/attention/attention.h"
+#include "codegen/attention/hidden_keys.h"
 #include "codegen/cuda/schedule_cuda.h"
 #include "codegen/scalar_emitter.h"
 #include "llvm/IR/IRBuilder.h"
@@ -29,6 +31,7 @@ struct AttentionFrame {
   KernelPlan& plan;
   const Attention attention;
   const AttentionTile tile;
+  const std::optional<HiddenKeys> hidden;  // where the tile skips them
   KernelFrame kernel;
   ScalarEmitter scalars;
   llvm::Value* shared;       // the block's shared memory

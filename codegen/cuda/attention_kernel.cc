@@ -1,5 +1,6 @@
 #include "codegen/cuda/attention_kernel.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -41,13 +42,14 @@ AttentionKernel::AttentionKernel(AttentionFrame& frame, Lane lane)
     Value* last = b_.CreateSub(f_.rows, b_.getInt64(1));
     m_.push_back(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, m, last, nullptr, "m"));
   }
-  for (size_t i = 0; i < lane_.sums.size(); ++i) sums_.push_back(OpenSum());
+  for (size_t i = 0; i < lane_.sums.size(); ++i) sums_.push_back(OpenRegister(0, "sums"));
+  if (f_.hidden) hidden_values_ = std::make_unique<HiddenValues>(f_);
 }
 
-llvm::AllocaInst* AttentionKernel::OpenSum() {
+llvm::AllocaInst* AttentionKernel::OpenRegister(float value, const char* name) {
   llvm::BasicBlock& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
-  llvm::AllocaInst* slot = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(b_.getFloatTy(), nullptr, "sums");
-  b_.CreateStore(f_.F32(0), slot);
+  llvm::AllocaInst* slot = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(b_.getFloatTy(), nullptr, name);
+  b_.CreateStore(f_.F32(value), slot);
   return slot;
 }
 
@@ -56,6 +58,11 @@ void AttentionKernel::Emit() {
   rows_.EmitFinish();
   device::EmitBarrier(b_);  // all threads are done with the steps
   EmitResult();
+  if (f_.hidden) {
+    hidden_values_->EmitTell();
+    device::EmitBarrier(b_);
+    hidden_values_->EmitGather();
+  }
   device::EmitBarrier(b_);
   EmitStore();
   b_.CreateRetVoid();
@@ -68,6 +75,7 @@ Value* AttentionKernel::At(Value* shared, Value* row, int row_bytes, Value* offs
 
 // ---- The walk -----------------------------------------------------------------------------------
 
+// Where a mask hides keys from all rows of the block, they are not multiplied.
 void AttentionKernel::EmitSteps() {
   query_.EmitBring(f_.first_row, f_.Shared(f_.I32(QueryOffset(tile_))));
   Bring(b_.getInt64(0), StageOf(b_.getInt64(0)));
@@ -75,23 +83,63 @@ void AttentionKernel::EmitSteps() {
   EmitOp(b_, Op::kCpAsyncWait, {f_.I32(0)});
   device::EmitBarrier(b_);
   EmitQuery();
-  EmitLoop(b_, b_.getInt64(0), f_.keys, tile_.keys, "key", [&](Value* first) {
+  if (f_.hidden) {
+    EmitSeenSteps();
+  } else {
+    EmitWalk(
+        b_.getInt64(0), f_.keys, [&](Value* first) { Bring(first, StageOf(first)); },
+        [&](Value* first) { EmitStep(first, StageOf(first)); });
+  }
+  EmitOp(b_, Op::kCpAsyncWait, {f_.I32(0)});
+}
+
+// Steps from `begin`, which has been asked for, to `end`.
+void AttentionKernel::EmitWalk(Value* begin, Value* end, llvm::function_ref<void(Value*)> bring,
+                               llvm::function_ref<void(Value*)> work) {
+  EmitLoop(b_, begin, end, tile_.keys, "key", [&](Value* first) {
     Value* next = b_.CreateAdd(first, b_.getInt64(tile_.keys), "key.next");
-    Value* more = b_.CreateICmpSLT(next, f_.keys, "more");
+    Value* more = b_.CreateICmpSLT(next, end, "more");
     EmitOp(b_, Op::kCpAsyncWait, {f_.I32(0)});
     device::EmitBarrier(b_);  // and all threads are done with the step before
     if (tile_.stages == 2) {
-      EmitIf(b_, more, "bring", [&] { Bring(next, StageOf(next)); });
+      EmitIf(b_, more, "bring", [&] { bring(next); });
       EmitOp(b_, Op::kCpAsyncCommit, {});
     }
-    EmitStep(first, StageOf(first));
+    work(first);
     if (tile_.stages == 1) {
       device::EmitBarrier(b_);
-      EmitIf(b_, more, "bring", [&] { Bring(next, StageOf(next)); });
+      EmitIf(b_, more, "bring", [&] { bring(next); });
       EmitOp(b_, Op::kCpAsyncCommit, {});
     }
   });
-  EmitOp(b_, Op::kCpAsyncWait, {f_.I32(0)});
+}
+
+// The steps that some row sees; all others, if what is hidden weighs something; else a look at their values.
+void AttentionKernel::EmitSeenSteps() {
+  const auto bring = [&](Value* first) { Bring(first, StageOf(first)); };
+  const auto step = [&](Value* first) { EmitStep(first, StageOf(first)); };
+  Value* end = EmitSeenEnd();
+  EmitWalk(b_.getInt64(0), end, bring, step);
+  if (!f_.hidden->never) {
+    auto* const seen = b_.CreateAlloca(b_.getInt64Ty(), nullptr, "seen");
+    b_.CreateStore(end, seen);
+    EmitIf(b_, b_.CreateICmpSLT(end, f_.keys), "decide", [&] {
+      EmitIf(b_, b_.CreateNot(EmitHiddenIsNothing(end)), "multiply.all", [&] {
+        b_.CreateStore(f_.keys, seen);
+        bring(end);
+        EmitOp(b_, Op::kCpAsyncCommit, {});
+        EmitWalk(end, f_.keys, bring, step);
+      });
+    });
+    end = b_.CreateLoad(b_.getInt64Ty(), seen, "seen.end");
+  }
+  const auto bring_values = [&](Value* first) { values_.EmitBring(first, ValuesOf(StageOf(first))); };
+  EmitIf(b_, b_.CreateICmpSLT(end, f_.keys), "look", [&] {
+    device::EmitBarrier(b_);
+    bring_values(end);
+    EmitOp(b_, Op::kCpAsyncCommit, {});
+    EmitWalk(end, f_.keys, bring_values, [&](Value* first) { hidden_values_->EmitLook(ValuesOf(StageOf(first))); });
+  });
 }
 
 Value* AttentionKernel::StageOf(Value* first) {
@@ -109,6 +157,97 @@ void AttentionKernel::Bring(Value* first, Value* stage) {
   keys_.EmitBring(first, stage);
   values_.EmitBring(first, ValuesOf(stage));
 }
+
+// ---- Hidden keys ---------------------------------------------------------------------------------
+
+// The end of the steps in which some row of the block sees a key, at least that of the first step. All warps find it.
+Value* AttentionKernel::EmitSeenEnd() {
+  Value* end = b_.getInt64(0);
+  const int lanes = std::min(tile_.rows, 32);
+  for (int first = 0; first < tile_.rows; first += lanes) {
+    Value* row = b_.CreateAdd(b_.CreateAnd(f_.thread, lanes - 1), f_.I32(first));
+    Value* last = b_.CreateSub(f_.rows, b_.getInt64(1));
+    f_.scalars.SetAxis(a_.m,
+                       b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(f_.first_row, f_.Wide(row)), last));
+    end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, end, f_.scalars.Emit(f_.hidden->end));
+    f_.scalars.Forget();
+  }
+  end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, f_.keys, nullptr, "rows.end");
+  for (int distance = 1; distance < lanes; distance *= 2) {
+    end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, end, device::EmitShuffleXor(b_, end, distance));
+  }
+  Value* steps = b_.CreateUDiv(b_.CreateAdd(end, b_.getInt64(tile_.keys - 1)), b_.getInt64(tile_.keys), "steps");
+  steps = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, steps, b_.getInt64(1));
+  end = b_.CreateMul(steps, b_.getInt64(tile_.keys), "rows.steps");
+  Value* numbered = b_.CreateICmpSLE(f_.keys, b_.getInt64(int64_t{1} << 31), "numbered");
+  return b_.CreateSelect(numbered, end, f_.keys, "seen.end");
+}
+
+// Whether weights of keys from `first` on, which are hidden, are 0 in every row of the block. They are not where a
+// hidden score is a number that is not far below what the row has seen.
+Value* AttentionKernel::EmitHiddenIsNothing(Value* first) {
+  Value* nothing = b_.getTrue();
+  const std::vector<Value*> most = EmitHiddenScores(first);
+  for (size_t row = 0; row < most.size(); ++row) {
+    nothing = b_.CreateAnd(nothing, EmitIsNothing(static_cast<int>(row), most[row]), "nothing");
+  }
+  return EmitAllWarps(nothing);
+}
+
+// By the lane's rows, the largest score of hidden keys from `first` on, of which a lane takes its share.
+std::vector<Value*> AttentionKernel::EmitHiddenScores(Value* first) {
+  std::vector<llvm::AllocaInst*> most;
+  for (size_t row = 0; row < m_.size(); ++row) most.push_back(OpenRegister(-kInfinity, "hidden.most"));
+  const auto take = [&](Value* n) {
+    for (size_t row = 0; row < m_.size(); ++row) {
+      f_.scalars.SetAxis(a_.m, m_[row]);
+      f_.scalars.SetAxis(a_.n, n);
+      Value* before = b_.CreateLoad(b_.getFloatTy(), most[row], "most.before");
+      b_.CreateStore(rows_.EmitMax(before, f_.scalars.Emit(f_.hidden->score)), most[row]);
+    }
+    f_.scalars.Forget();
+  };
+  if (DependsOn(f_.plan, f_.hidden->score, a_.n)) {
+    Value* member = b_.CreateURem(f_.thread, f_.I32(lane_.sharers), "member");
+    EmitLoop(b_, b_.CreateAdd(first, f_.Wide(member)), f_.keys, lane_.sharers, "hidden", take);
+  } else {
+    take(first);
+  }
+  std::vector<Value*> values;
+  for (llvm::AllocaInst* slot : most) values.push_back(b_.CreateLoad(b_.getFloatTy(), slot, "most"));
+  return values;
+}
+
+// Whether the exponential of a score of at most `hidden`, below what the row has seen, is 0; where the score is -inf,
+// and where a NaN was seen, the result does not depend on it. Rows beyond the last have no say.
+Value* AttentionKernel::EmitIsNothing(int row, Value* hidden) {
+  constexpr float kBelowAll = -128;  // exp(-104) is less than half the least number
+  Value* top = rows_.EmitTop(row);
+  Value* nothing = b_.CreateFCmpOLT(b_.CreateFSub(hidden, top), f_.F32(kBelowAll), "far.below");
+  nothing = b_.CreateOr(nothing, b_.CreateFCmpOEQ(hidden, f_.F32(-kInfinity)));
+  nothing = b_.CreateOr(nothing, b_.CreateFCmpUNO(top, top));
+  Value* m = b_.CreateAdd(f_.first_row, f_.Wide(in_tile_[row]));
+  return b_.CreateOr(nothing, b_.CreateICmpSGE(m, f_.rows), "nothing");
+}
+
+// Whether it holds in all threads of the block, which must all ask, once.
+Value* AttentionKernel::EmitAllWarps(Value* holds) {
+  const auto vote = [&](Value* warp) {
+    return f_.Shared(b_.CreateAdd(b_.CreateMul(warp, f_.I32(4)), f_.I32(VoteOffset(tile_)), "vote"));
+  };
+  Value* all = b_.CreateICmpEQ(EmitOp(b_, Op::kBallot, {holds}), f_.I32(-1), "warp.all");
+  EmitIf(b_, b_.CreateICmpEQ(b_.CreateAnd(f_.thread, 31), f_.I32(0)), "vote", [&] {
+    b_.CreateAlignedStore(b_.CreateZExt(all, b_.getInt32Ty()), vote(b_.CreateLShr(f_.thread, 5)), llvm::Align(4));
+  });
+  device::EmitBarrier(b_);
+  Value* votes = f_.I32(1);
+  for (int warp = 0; warp < tile_.warps(); ++warp) {
+    votes = b_.CreateAnd(votes, b_.CreateAlignedLoad(b_.getInt32Ty(), vote(f_.I32(warp)), llvm::Align(4)), "votes");
+  }
+  return b_.CreateICmpNE(votes, f_.I32(0), "all");
+}
+
+// ---- A step --------------------------------------------------------------------------------------
 
 void AttentionKernel::EmitStep(Value* first, Value* stage) {
   std::vector<Value*> weights = EmitProducts(stage);
@@ -263,6 +402,10 @@ void AttentionKernel::EmitElement(Value* row, Value* column) {
   }
   f_.scalars.SetAxis(a_.m, b_.CreateAdd(f_.first_row, f_.Wide(row), "m"));
   f_.scalars.SetAxis(a_.v, f_.Wide(column));
+  if (f_.hidden) {
+    Value* nan = f_.F32(std::numeric_limits<float>::quiet_NaN());
+    sum = b_.CreateSelect(hidden_values_->EmitIsTouched(column), nan, sum, "sum.touched");
+  }
   f_.scalars.SetLocal(a_.result, sum);
   for (size_t stage = a_.epilogue; stage < f_.plan.stages.size(); ++stage) {
     for (const Statement& s : f_.plan.stages[stage].statements) {

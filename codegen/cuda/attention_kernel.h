@@ -4,9 +4,11 @@
 #ifndef TAILOR_CODEGEN_CUDA_ATTENTION_KERNEL_H_
 #define TAILOR_CODEGEN_CUDA_ATTENTION_KERNEL_H_
 
+#include <memory>
 #include <vector>
 
 #include "codegen/cuda/attention_frame.h"
+#include "codegen/cuda/hidden_values.h"
 #include "codegen/cuda/online_rows.h"
 #include "codegen/cuda/staged_rows.h"
 
@@ -42,8 +44,8 @@ class AttentionKernel {
   // Adds the second product of the lanes' `weights`, likewise, to the sums.
   virtual void EmitMix(llvm::Value* values, const std::vector<llvm::Value*>& weights) = 0;
 
-  // A register that begins with 0 where the builder stands.
-  llvm::AllocaInst* OpenSum();
+  // A register of f32 that begins with `value` where the builder stands.
+  llvm::AllocaInst* OpenRegister(float value, const char* name);
   // `shared` + row * row_bytes + offset.
   llvm::Value* At(llvm::Value* shared, llvm::Value* row, int row_bytes, llvm::Value* offset);
 
@@ -57,9 +59,17 @@ class AttentionKernel {
 
  private:
   void EmitSteps();
+  void EmitWalk(llvm::Value* begin, llvm::Value* end, llvm::function_ref<void(llvm::Value*)> bring,
+                llvm::function_ref<void(llvm::Value*)> work);
+  void EmitSeenSteps();
   void EmitStep(llvm::Value* first, llvm::Value* stage);
   void EmitWeights(llvm::Value* first, std::vector<llvm::Value*>& products);
   void Scale(int row, llvm::Value* factor);
+  llvm::Value* EmitSeenEnd();
+  llvm::Value* EmitHiddenIsNothing(llvm::Value* first);
+  std::vector<llvm::Value*> EmitHiddenScores(llvm::Value* first);
+  llvm::Value* EmitIsNothing(int row, llvm::Value* hidden);
+  llvm::Value* EmitAllWarps(llvm::Value* holds);
   llvm::Value* StageOf(llvm::Value* first);
   llvm::Value* ValuesOf(llvm::Value* stage);
   void Bring(llvm::Value* first, llvm::Value* stage);
@@ -74,6 +84,7 @@ class AttentionKernel {
 
   OnlineRows rows_;
   StagedRows query_, keys_, values_;
+  std::unique_ptr<HiddenValues> hidden_values_;  // null: no keys are skipped
   std::vector<llvm::Value*> in_tile_, m_;  // the lane's rows: i32 of the tile, i64 of the plan (the last if beyond)
 };
 

@@ -8,7 +8,8 @@ namespace tailor {
 
 std::string AttentionTile::Text() const {
   return absl::StrCat(kind == Kind::kMatrix ? "matrix " : "", "attention ", rows, " rows x ", keys, " keys of ", depth,
-                      " and ", columns, slices > 1 ? absl::StrCat(" in ", slices, " slices") : "");
+                      " and ", columns, slices > 1 ? absl::StrCat(" in ", slices, " slices") : "",
+                      skips ? ", skips hidden keys" : "");
 }
 
 int StageBytes(const AttentionTile& tile) {
@@ -26,11 +27,19 @@ int WarpWeightBytes(const AttentionTile& tile) {
   return tile.kind == AttentionTile::Kind::kMatrix ? 0 : AttentionTile::kWarpRows * StagedWeightRow(tile) * 4;
 }
 
+int VoteOffset(const AttentionTile& tile) {
+  return std::max(tile.stages * StageBytes(tile), WeightOffset(tile) + tile.warps() * WarpWeightBytes(tile));
+}
+
 int ResultOffset(const AttentionTile& tile) { return tile.slices == 1 ? 0 : tile.slices * tile.rows * 8; }
 
+int HiddenValuesOffset(const AttentionTile& tile) {
+  return ResultOffset(tile) + tile.slices * tile.rows * StagedResultRow(tile) * 4;
+}
+
 int64_t SharedBytes(const AttentionTile& tile) {
-  const int walk = std::max(tile.stages * StageBytes(tile), WeightOffset(tile) + tile.warps() * WarpWeightBytes(tile));
-  return std::max(walk, ResultOffset(tile) + tile.slices * tile.rows * StagedResultRow(tile) * 4);
+  return std::max(VoteOffset(tile) + (tile.skips ? tile.warps() * 4 : 0),
+                  HiddenValuesOffset(tile) + (tile.skips ? tile.threads() * 4 : 0));
 }
 
 }  // namespace tailor

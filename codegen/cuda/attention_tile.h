@@ -22,6 +22,7 @@ struct AttentionTile {
   int keys = 64;
   int slices = 1;
   int stages = 2;
+  bool skips = false;          // steps of keys that a mask hides from all rows (hidden_keys.h) are not multiplied
   int depth = 0, columns = 0;  // rows of factors, in elements; multiples of 16, for kMultiplyAdd columns of 32
 
   int warps() const { return rows / kWarpRows * slices; }
@@ -46,8 +47,12 @@ int QueryOffset(const AttentionTile& tile);
 // kMultiplyAdd: the weights of each warp, which its lanes exchange.
 int WeightOffset(const AttentionTile& tile);
 int WarpWeightBytes(const AttentionTile& tile);
+// Behind all that, where `skips`: a word for each warp, which together decide.
+int VoteOffset(const AttentionTile& tile);
 // Reusing all that, the slices' maxima and sums of each row, two floats, and then the result.
 int ResultOffset(const AttentionTile& tile);
+// Behind the result, where `skips`: a word for each thread (HiddenValues).
+int HiddenValuesOffset(const AttentionTile& tile);
 int64_t SharedBytes(const AttentionTile& tile);
 
 }  // namespace tailor

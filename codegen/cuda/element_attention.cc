@@ -53,7 +53,7 @@ std::vector<Value*> ElementAttention::EmitProducts(Value* keys) {
   const int row_bytes = StagedRowBytes(tile_.depth, 4), count = tile_.warp_keys() / kSharers;
   Value* query = f_.Shared(f_.I32(QueryOffset(tile_)));
   std::vector<Value*> slots;
-  for (size_t i = 0; i < lane_.scores.size(); ++i) slots.push_back(OpenSum());
+  for (size_t i = 0; i < lane_.scores.size(); ++i) slots.push_back(OpenRegister(0, "products"));
   llvm::BasicBlock* latch = nullptr;
   EmitLoop(b_, b_.getInt64(0), b_.getInt64(tile_.depth), kFour, "depth", [&](Value* d) {
     Value* offset = b_.CreateMul(b_.CreateTrunc(d, b_.getInt32Ty()), f_.I32(4));

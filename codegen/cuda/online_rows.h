@@ -28,11 +28,12 @@ class OnlineRows {
   // The row is one of several parts, of which `tops` and `totals` are all: makes them one, and returns what this part's
   // sums are to be multiplied with.
   llvm::Value* EmitJoin(int row, const std::vector<llvm::Value*>& tops, const std::vector<llvm::Value*>& totals);
+  // The larger; NaN where one is.
+  llvm::Value* EmitMax(llvm::Value* x, llvm::Value* y);
 
  private:
   void Set(int row, llvm::Value* top, llvm::Value* total);
   llvm::Value* Load(llvm::AllocaInst* slot, const char* name) { return b_.CreateLoad(b_.getFloatTy(), slot, name); }
-  llvm::Value* EmitMax(llvm::Value* x, llvm::Value* y);
   llvm::Value* EmitSubtrahend(llvm::Value* top);
   llvm::Value* EmitExponential(llvm::Value* score, llvm::Value* subtrahend);
 

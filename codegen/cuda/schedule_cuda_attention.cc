@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "codegen/attention/attention.h"
+#include "codegen/attention/hidden_keys.h"
 #include "codegen/gemm/contraction.h"
 #include "codegen/plan_queries.h"
 
@@ -20,8 +21,8 @@ int Padded(const KernelPlan& plan, int axis, int64_t multiple) {
 constexpr int64_t kMostShared = 48 << 10;
 
 // The first of these, largest first, that shared memory holds. Slices of few rows have 16 keys on tensor cores, which
-// is what one of their products takes, else 8.
-AttentionTile MakeTile(const KernelPlan& plan, const Attention& attention, const TargetTraits& traits, bool few_rows) {
+// is what one of their products takes, else 8. `plan` is a copy, to which expressions are added.
+AttentionTile MakeTile(KernelPlan plan, const Attention& attention, const TargetTraits& traits, bool few_rows) {
   struct Size {
     int rows, keys;
   };
@@ -30,6 +31,9 @@ AttentionTile MakeTile(const KernelPlan& plan, const Attention& attention, const
                      .stages = matrix ? 2 : 1,
                      .depth = Padded(plan, attention.d, 16),
                      .columns = Padded(plan, attention.v, matrix ? 16 : 32)};
+  // What finds out that other scores than -inf weigh nothing has the registers for that in narrow rows alone.
+  const auto hidden = FindHiddenKeys(plan, attention);
+  tile.skips = hidden && (hidden->never || tile.depth + tile.columns <= 128);
   const auto fits = [&](const Size& size) {
     tile.keys = size.keys;
     tile.rows = few_rows ? AttentionTile::kWarpRows : size.rows;
@@ -51,6 +55,7 @@ AttentionTile MakeTile(const KernelPlan& plan, const Attention& attention, const
 
 CudaVersion MakeVersion(const KernelPlan& plan, const Attention& attention, const AttentionTile& tile) {
   CudaVersion version{.shape = CudaVersion::Shape::kAttentionTile, .threads = tile.threads(), .scratch_bytes = 0};
+  version.resident_blocks = 2;  // of at most 128 threads: each may have all registers
   version.attention = tile;
   version.blocks = DimExpr::CeilDiv(OverSlots(plan.axes[attention.m].extent), tile.rows);
   for (int axis : attention.batch) version.blocks = version.blocks * OverSlots(plan.axes[axis].extent);

@@ -62,6 +62,11 @@ class Factor {
 };
 
 HostTensor MakeMask(const AttentionForm& form, const AttentionSizes& sizes) {
+  if (form.mask == Mask::kLengths) {
+    return Tensor(DType::kI32, {sizes.b, 1, 1, 1}, [&](int64_t i) {
+      return i == 0 && sizes.masked_rows > 0 ? 0.0 : static_cast<double>((i + 1) * sizes.n / (sizes.b + 1));
+    });
+  }
   const bool additive = form.mask == Mask::kAdditive;
   std::vector<int64_t> dims = {sizes.b, 1, additive ? 1 : sizes.s, sizes.n};
   return Tensor(additive ? form.dtype : DType::kBool, dims, [&](int64_t i) {
@@ -87,6 +92,7 @@ std::string AttentionGraph(const AttentionForm& form) {
                                   factor("k", "N", form.depth, true), ", ", factor("v", "N", form.columns, false));
   if (form.mask == Mask::kAdditive) absl::StrAppend(&text, ", %mask: ", t, "[B, 1, 1, N]");
   if (form.mask == Mask::kBoolean) absl::StrAppend(&text, ", %mask: bool[B, 1, S, N]");
+  if (form.mask == Mask::kLengths) absl::StrAppend(&text, ", %length: i32[B, 1, 1, 1]");
   absl::StrAppend(&text, ") {\n");
   const auto line = [&](const std::string& name, const std::string& op) {
     absl::StrAppend(&text, "  %", name, " = ", op, "\n");
@@ -112,8 +118,12 @@ std::string AttentionGraph(const AttentionForm& form) {
       line("reach", "reshape %last {shape = [S, 1]}");
       line("seen", "le %columns, %reach");
       seen = "seen";
+    } else if (form.mask == Mask::kLengths) {
+      line("columns", "iota {shape = [N], axis = 0, dtype = i32}");
+      line("seen", "gt %length, %columns");
+      seen = "seen";
     }
-    line("never", absl::StrCat("constant -inf : ", t, "[]"));
+    line("never", absl::StrCat("constant ", DoubleText(form.never), " : ", t, "[]"));
     line("scores", absl::StrCat("select %", seen, ", %scaled, %never"));
     scores = "scores";
   }
@@ -134,14 +144,15 @@ AttentionValues MakeAttentionValues(const AttentionForm& form, const AttentionSi
       v(form, sizes, sizes.n, form.columns, false, 3);
   AttentionValues values{.inputs = {q.tensor, k.tensor, v.tensor}};
   HostTensor mask;
-  if (form.mask == Mask::kAdditive || form.mask == Mask::kBoolean) {
+  if (form.mask != Mask::kNone && form.mask != Mask::kCausal) {
     values.inputs.push_back(mask = MakeMask(form, sizes));
   }
   const auto masked = [&](int64_t b, int64_t s, int64_t n, double score) {
-    constexpr double kNever = -std::numeric_limits<double>::infinity();
+    const double never = Rounded(form.dtype, form.never);
     if (form.mask == Mask::kAdditive) return Rounded(form.dtype, score + ElementAt(mask, b * sizes.n + n));
-    if (form.mask == Mask::kBoolean) return ElementAt(mask, (b * sizes.s + s) * sizes.n + n) != 0 ? score : kNever;
-    if (form.mask == Mask::kCausal) return n <= s + sizes.n - sizes.s ? score : kNever;
+    if (form.mask == Mask::kBoolean) return ElementAt(mask, (b * sizes.s + s) * sizes.n + n) != 0 ? score : never;
+    if (form.mask == Mask::kCausal) return n <= s + sizes.n - sizes.s ? score : never;
+    if (form.mask == Mask::kLengths) return n < ElementAt(mask, b) ? score : never;
     return score;
   };
   for (int64_t b = 0; b < sizes.b; ++b) {

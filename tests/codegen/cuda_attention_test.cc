@@ -70,6 +70,17 @@ TEST_P(CudaAttention, FewRowsAndManyKeys) { ExpectRightAt({}, {{1, 1, 300}, {2, 
 TEST_P(CudaAttention, Causal) {
   ExpectRightAt({.mask = Mask::kCausal}, {{1, 1, 1}, {1, 65, 65}, {1, 130, 130}, {1, 3, 90}, {1, 70, 150}});
 }
+TEST_P(CudaAttention, CausalWithSmallNumbers) {
+  for (const double never : {-1.0, -30000.0}) {
+    ExpectRightAt({.depth = 32, .columns = 32, .mask = Mask::kCausal, .never = never}, {{1, 130, 130}, {1, 70, 150}});
+  }
+}
+TEST_P(CudaAttention, Lengths) {
+  for (const double never : {double{-INFINITY}, -30000.0}) {
+    ExpectRightAt({.depth = 32, .columns = 32, .mask = Mask::kLengths, .never = never},
+                  {{1, 70, 200}, {2, 9, 300}, {2, 70, 130, 1}, {3, 1, 150, 1}});
+  }
+}
 TEST_P(CudaAttention, AdditiveMask) {
   ExpectRightAt({.mask = Mask::kAdditive}, {{2, 7, 7}, {2, 65, 200}, {2, 4, 130}, {2, 65, 70, 1}, {2, 3, 70, 1}});
 }
@@ -163,6 +174,20 @@ TEST_P(CudaAttentionApart, InfinitiesAndNaN) {
     set(1, 64 * 70 + 64 * 69, -INFINITY);  // the last key of the second head
     set(2, 64 * 69 + 2, INFINITY);
     set(2, 64 * 8 + 9, NAN);
+    ExpectAsApart(text, values.inputs, tolerance_);
+  }
+}
+
+// Where every key of a step is hidden from all rows of a block, their values are still 0 times themselves.
+TEST_P(CudaAttentionApart, InfinitiesAmongHiddenKeys) {
+  const std::string text = Text(Mask::kCausal);
+  for (const auto& [key, value] : {std::pair(129, INFINITY), std::pair(199, NAN), std::pair(64, -INFINITY)}) {
+    AttentionValues values = MakeAttentionValues({.dtype = GetParam(), .mask = Mask::kCausal}, {1, 200, 200});
+    const size_t size = SizeOf(GetParam());
+    for (int column : {0, 17, 63}) {
+      ElementFromDouble(GetParam(), value, &values.inputs[2].bytes[(64 * key + column) * size]);
+    }
+    ElementFromDouble(GetParam(), value, &values.inputs[1].bytes[64 * key * size]);
     ExpectAsApart(text, values.inputs, tolerance_);
   }
 }

@@ -51,6 +51,22 @@ always: attention 32 rows x 16 keys of 128 and 128, threads 64, blocks 2*d0*floo
 )");
 }
 
+// A score of -inf has no weight. For any other, kernels of rows of up to 64 elements have the registers to find out.
+TEST(ScheduleCudaAttention, SkipsHiddenKeys) {
+  const auto skips = [](const AttentionForm& form) {
+    const std::string text = TextOf(AttentionGraph(form));
+    return text.find("skips hidden keys") != std::string::npos;
+  };
+  EXPECT_FALSE(skips({.dtype = DType::kF16}));
+  EXPECT_TRUE(skips({.dtype = DType::kF16, .mask = Mask::kCausal}));
+  EXPECT_TRUE(skips({.dtype = DType::kF32, .mask = Mask::kLengths}));
+  EXPECT_TRUE(skips({.depth = 128, .columns = 128, .mask = Mask::kCausal}));
+  EXPECT_TRUE(skips({.mask = Mask::kCausal, .never = -30000}));
+  EXPECT_FALSE(skips({.columns = 80, .mask = Mask::kCausal, .never = -30000}));
+  EXPECT_FALSE(skips({.mask = Mask::kAdditive}));
+  EXPECT_FALSE(skips({.mask = Mask::kBoolean}));
+}
+
 TEST(ScheduleCudaAttention, WhatExtentsTellLeavesVersionsOut) {
   const auto fixed = [](const char* rows) {
     return absl::StrReplaceAll(AttentionGraph({.dtype = DType::kF16}), {{"S", rows}});
@@ -82,6 +98,7 @@ TEST_P(AssembleAttention, Usual) {
   ExpectCubin({.depth = 64, .columns = 64, .mask = Mask::kAdditive, .layout = Layout::kHeadsInside});
 }
 TEST_P(AssembleAttention, Odd) { ExpectCubin({.depth = 72, .columns = 100}); }
+TEST_P(AssembleAttention, UsualThatDecides) { ExpectCubin({.mask = Mask::kCausal, .never = -30000}); }
 TEST_P(AssembleAttention, Widest) { ExpectCubin({.depth = 128, .columns = 128, .mask = Mask::kCausal}); }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, AssembleAttention,

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -17,17 +18,26 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// A cubin of all versions, none of which spills. Skips the test where there is no assembler.
-void ExpectCubin(const char* name, ProductForm form, Assembly* out = nullptr) {
+// Of kernel "k_v<i>": whether its blocks share tiles. The compiler leaves out those that spill.
+bool SharesTiles(const CudaSchedule& schedule, const std::string& kernel) {
+  return schedule.versions.at(std::stoul(kernel.substr(std::string("k_v").size()))).together;
+}
+
+// A cubin of all versions, none of which spills, but for one that `may_be_left_out`. Skips the test where there is no
+// assembler.
+void ExpectCubin(const char* name, ProductForm form, Assembly* out = nullptr, bool may_be_left_out = false) {
   form.pairs = false;
   CudaTarget target = *FindCudaTarget(name);
   target.traits.tf32_products = form.tf32;
   const KernelPlan plan = MakeProductPlan(form);
-  auto assembled = AssembleKernels(plan, *ScheduleOnCuda(plan, target.traits), target);
+  const CudaSchedule schedule = *ScheduleOnCuda(plan, target.traits);
+  auto assembled = AssembleKernels(plan, schedule, target);
   if (absl::IsNotFound(assembled.status())) GTEST_SKIP() << assembled.status().message();
   ASSERT_TRUE(assembled.ok()) << assembled.status();
-  const absl::Status clean = CheckAssemblerLog(assembled->assembly.log);
-  EXPECT_TRUE(clean.ok()) << clean;
+  std::vector<AssemblerProblem> problems = FindProblems(assembled->assembly.log);
+  const bool left_out = may_be_left_out && problems.size() == 1 && problems[0].spills;
+  if (left_out && SharesTiles(schedule, problems[0].kernel)) problems.clear();
+  EXPECT_TRUE(problems.empty()) << ToStatus(problems);
   if (out != nullptr) *out = std::move(assembled->assembly);
 }
 
@@ -43,7 +53,9 @@ TEST_P(AssembleProduct, OneRow) { ExpectCubin({.dtype = dtype_, .m = 1, .n = 100
 TEST_P(AssembleProduct, LeftOperandsThatAreNoRuns) { ExpectCubin({.dtype = dtype_, .transpose_lhs = true}); }
 TEST_P(AssembleProduct, TransposedOutput) { ExpectCubin({.dtype = dtype_, .transpose_out = true, .epilogue = true}); }
 TEST_P(AssembleProduct, Heads) {
-  ExpectCubin({.dtype = dtype_, .batch = {kDynamic, 12}, .rhs_has_batch = {true, true}, .heads = true});
+  const ProductForm form{.dtype = dtype_, .batch = {kDynamic, 12}, .rhs_has_batch = {true, true}, .heads = true};
+  // 64 sums a thread, where shares end, and four dims of addresses.
+  tailor::ExpectCubin(std::get<0>(GetParam()), form, nullptr, /*may_be_left_out=*/dtype_ == DType::kF32);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, AssembleProduct,

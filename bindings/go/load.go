@@ -51,7 +51,7 @@ type LoadOptions struct {
 func Load(path string) (*Executable, error) { return LoadWith(path, LoadOptions{}) }
 
 // LoadWith is Load with options.
-func LoadWith(path string, options LoadOptions) (*Executable, error) { return load(path, nil, options) }
+func LoadWith(path string, options LoadOptions) (*Executable, error) { return loadArtifact(path, nil, options) }
 
 // LoadBytes loads an artifact's bytes, as Load does a file's. They are copied.
 func LoadBytes(artifact []byte) (*Executable, error) { return LoadBytesWith(artifact, LoadOptions{}) }
@@ -61,10 +61,10 @@ func LoadBytesWith(artifact []byte, options LoadOptions) (*Executable, error) {
 	if len(artifact) == 0 {
 		return nil, &Error{DataLoss, "the artifact has no bytes", ""}
 	}
-	return load("", artifact, options)
+	return loadArtifact("", artifact, options)
 }
 
-func load(path string, artifact []byte, options LoadOptions) (*Executable, error) {
+func loadArtifact(path string, artifact []byte, options LoadOptions) (*Executable, error) {
 	for what, text := range map[string]string{"path": path, "target": options.Target, "cost profile": options.CostProfile} {
 		if strings.IndexByte(text, 0) >= 0 {
 			return nil, &Error{InvalidArgument, "the " + what + " holds a NUL", ""}

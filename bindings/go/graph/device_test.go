@@ -110,7 +110,7 @@ func TestProductsInF32MayBeTF32(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer e.Close()
-		outputs, err := sessionOf(t, e, tailor.SessionOptions{}).Run(filled(t, 2049.0/2048, 20, 8), filled(t, 1, 8, 16))
+		outputs, err := sessionOf(t, e, tailor.SessionOptions{}).Run(allOf(t, 2049.0/2048, 20, 8), allOf(t, 1, 8, 16))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func TestProductsInF32MayBeTF32(t *testing.T) {
 	}
 }
 
-func filled(t *testing.T, value float32, dims ...int64) *tailor.Tensor {
+func allOf(t *testing.T, value float32, dims ...int64) *tailor.Tensor {
 	t.Helper()
 	x, err := tailor.NewTensor(tailor.F32, dims...)
 	if err != nil {

@@ -51,7 +51,9 @@ type LoadOptions struct {
 func Load(path string) (*Executable, error) { return LoadWith(path, LoadOptions{}) }
 
 // LoadWith is Load with options.
-func LoadWith(path string, options LoadOptions) (*Executable, error) { return loadArtifact(path, nil, options) }
+func LoadWith(path string, options LoadOptions) (*Executable, error) {
+	return loadArtifact(path, nil, options)
+}
 
 // LoadBytes loads an artifact's bytes, as Load does a file's. They are copied.
 func LoadBytes(artifact []byte) (*Executable, error) { return LoadBytesWith(artifact, LoadOptions{}) }

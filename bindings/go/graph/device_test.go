@@ -76,8 +76,12 @@ func TestOneArtifactRunsOnBoth(t *testing.T) {
 	}
 	for i, load := range []func() (*tailor.Executable, error){
 		func() (*tailor.Executable, error) { return tailor.LoadBytes(artifact) },
-		func() (*tailor.Executable, error) { return tailor.LoadBytesWith(artifact, tailor.LoadOptions{Device: tailor.CUDA(0)}) },
-		func() (*tailor.Executable, error) { return tailor.LoadWith(path, tailor.LoadOptions{Device: tailor.CUDA(0)}) },
+		func() (*tailor.Executable, error) {
+			return tailor.LoadBytesWith(artifact, tailor.LoadOptions{Device: tailor.CUDA(0)})
+		},
+		func() (*tailor.Executable, error) {
+			return tailor.LoadWith(path, tailor.LoadOptions{Device: tailor.CUDA(0)})
+		},
 	} {
 		e, err := load()
 		if err != nil {

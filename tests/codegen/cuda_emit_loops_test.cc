@@ -77,7 +77,8 @@ TEST(EmitCudaLoops, RowsOfABlockMeetInSharedMemory) {
 TEST(EmitCudaLoops, RowsThatBlocksShareMeetInTheGrid) {
   const std::string ptx = KernelText(PtxOf(RowSoftmaxPlan(), "sm_80"), "k_v0");
   ExpectInOrder(ptx, {".maxntid 256", ".minnctapersm 4", "ld.global.nc.v4.f32", "max.NaN.f32", "shfl.sync.bfly.b32",
-                      "st.global.f32", "call", "ld.global.f32", "st.global.v4.f32", "call", "ld.global.v4.f32"});
+                      "st.global.f32", "membar.gl", "atom.global.add.u32", "ld.volatile.global.u32", "membar.gl",
+                      "ld.global.f32", "st.global.v4.f32", "atom.global.add.u32", "ld.global.v4.f32"});
   EXPECT_THAT(ptx, Not(HasSubstr(".local")));
 }
 

@@ -79,8 +79,8 @@ TEST(ScheduleCudaProduct, F32OnTensorCores) {
 d0 <= 1: tile stream 1x16x4 by 1x4 in 64 slices, threads 256, blocks d0*floordiv(d1 + 15, 16), shared bytes 5120, scratch bytes 0
 d0 <= 4: tile stream 4x16x4 by 4x4 in 64 slices, threads 256, blocks floordiv(d0 + 3, 4)*floordiv(d1 + 15, 16), shared bytes 20480, scratch bytes 0
 d0 <= 16: tile stream 16x16x2 by 16x4 in 64 slices, threads 256, blocks floordiv(d0 + 15, 16)*floordiv(d1 + 15, 16), shared bytes 40960, scratch bytes 0
-always: tile matrix 128x128x16 by 64x32 in 3 stages, threads 256, blocks floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128), shared bytes 49152, scratch bytes 0, clocks 542*floordiv(d2 + 15, 16) + 2536
-always: tile matrix 64x64x16 by 32x32 in 4 stages, threads 128, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), shared bytes 32768, scratch bytes 0, clocks 222*floordiv(d2 + 15, 16) + 1384
+always: tile matrix 128x128x16 by 64x32 in 3 stages, threads 256, blocks floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128), shared bytes 49152, scratch bytes 0, clocks 542*floordiv(floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128) - 1, workers)*floordiv(d2 + 15, 16) + 2536*floordiv(floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128) - 1, workers) + 542*floordiv(d2 + 15, 16) + 2536
+always: tile matrix 64x64x16 by 32x32 in 4 stages, threads 128, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), shared bytes 32768, scratch bytes 0, clocks 222*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers)*floordiv(d2 + 15, 16) + 1384*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers) + 222*floordiv(d2 + 15, 16) + 1384
 )");
   EXPECT_EQ(TextOf({.dtype = DType::kF64, .tf32 = true}), TextOf({.dtype = DType::kF64}));
 }

@@ -14,11 +14,13 @@ using testing::HasSubstr;
 // Both are multiples of what copies move, or not; of tiles, or not.
 constexpr int64_t kExtents[] = {0, 1, 8, 17, 64, 100, 128, 129, 200, 264};
 
-// The versions on warpgroups, of which there are `count`.
+// The versions on warpgroups, of which there are `count`, but for those whose blocks share tiles
+// (cuda_product_portions_test.cc).
 void ForWarpgroups(const EmulatedProduct& product, int count, const std::function<void(int version)>& run) {
   int found = 0;
   for (int version = 0; version < product.versions(); ++version) {
-    if (product.version(version).tile.kind != ProductTile::Kind::kWarpgroup) continue;
+    const CudaVersion& how = product.version(version);
+    if (how.tile.kind != ProductTile::Kind::kWarpgroup || how.together) continue;
     ++found;
     run(version);
   }

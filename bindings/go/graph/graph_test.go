@@ -313,7 +313,7 @@ func TestWhoSignedIsAskedFor(t *testing.T) {
 	}{
 		{tailor.LoadOptions{PublicKey: make([]byte, 32)}, tailor.FailedPrecondition, "not signed with the required key"},
 		{tailor.LoadOptions{PublicKey: public[:31]}, tailor.InvalidArgument, "31 bytes, not 32"},
-		{tailor.LoadOptions{Target: "z80", CopyConstants: true}, tailor.FailedPrecondition, "z80"},
+		{tailor.LoadOptions{Target: "z80", CopyConstants: true}, tailor.NotFound, "z80"},
 		{tailor.LoadOptions{Target: "z\x00"}, tailor.InvalidArgument, "the target holds a NUL"},
 		{tailor.LoadOptions{CostProfile: "tile 6x4", VerifyConstants: true}, tailor.InvalidArgument, "a tile has three costs"},
 	} {

@@ -43,25 +43,6 @@ BENCHMARK_CAPTURE(MeasureSoftmax, in_cache, kRows, kColumns)->Name("softmax/64x5
 BENCHMARK_CAPTURE(MeasureSoftmax, short_rows, 750000, 32)->Name("softmax/750000x32")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(MeasureSoftmax, long_rows, 64, 30000)->Name("softmax/64x30000")->Unit(benchmark::kMillisecond);
 
-// Rows of a known length, shorter than vectors and not.
-void MeasureShortRows(benchmark::State& state) {
-  const int64_t rows = state.range(0), columns = state.range(1);
-  const GraphPtr graph = NewGraph("short_rows");
-  tailor_graph* g = graph.get();
-  tailor_value y;
-  Check(tailor_graph_softmax(g, Input(g, "x", {Symbol(g, "M", 1 << 20), Fixed(g, columns)}), -1, &y));
-  Output(g, y);
-  MeasureRows(state, graph, rows, columns);
-}
-BENCHMARK(MeasureShortRows)
-    ->Name("softmax/short_rows")
-    ->ArgNames({"rows", "columns"})
-    ->Args({16384, 4})
-    ->Args({8192, 8})
-    ->Args({4096, 16})
-    ->Args({2048, 32})
-    ->Args({750000, 8});
-
 void MeasureLayerNorm(benchmark::State& state) {
   const GraphPtr graph = NewGraph("layer_norm");
   tailor_graph* g = graph.get();

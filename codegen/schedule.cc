@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "codegen/pack_rows.h"
 #include "codegen/plan_queries.h"
 
 namespace tailor {
@@ -73,10 +72,9 @@ std::string Schedule::Text(const KernelPlan& plan) const {
         tile.task_rows, " rows x ", tile.task_panels, " panels, depth ", tile.depth, "\n");
     for (const ProductCut& cut : tile.cuts) absl::StrAppend(&out, "or ", CutText(cut), "\n");
   } else {
-    out =
-        absl::StrCat("lanes ", lanes, " along ", lane_axis < 0 ? "nothing" : absl::StrCat("a", lane_axis), ", unroll ",
-                     unroll, rows > 1 ? absl::StrCat(", rows ", rows) : "", PackRows(plan, lanes) ? ", packed" : "",
-                     lane_chunk > 0 ? absl::StrCat(", chunk ", lane_chunk) : "", "\n");
+    out = absl::StrCat("lanes ", lanes, " along ", lane_axis < 0 ? "nothing" : absl::StrCat("a", lane_axis),
+                       ", unroll ", unroll, rows > 1 ? absl::StrCat(", rows ", rows) : "",
+                       lane_chunk > 0 ? absl::StrCat(", chunk ", lane_chunk) : "", "\n");
   }
   absl::StrAppend(&out, "tasks ", tasks.ToText(SlotText), ", grain ", grain.ToText(SlotText), ", scratch ",
                   scratch_bytes.ToText(SlotText), "\n");

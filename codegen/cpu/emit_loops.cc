@@ -1,21 +1,18 @@
 // Emits loop and row kernels: a nest over tasks, and within each the plan's stages. Lanes run either
 // along a parallel axis (every stage handles a vector of rows' elements at once: elementwise kernels,
 // reductions over outer dims) or along an axis of a stage (each row's loops are vectorized: softmax, layer norm,
-// scans of rows). Rows of fewer elements than lanes are packed: lanes run along memory, over elements of several rows.
+// scans of rows).
 #include <algorithm>
 #include <cassert>
 #include <deque>
 #include <numeric>
-#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "codegen/cpu/accumulator.h"
 #include "codegen/cpu/interleave.h"
-#include "codegen/cpu/packed_vectors.h"
 #include "codegen/emit_cpu.h"
 #include "codegen/emit_loop.h"
-#include "codegen/pack_rows.h"
 #include "codegen/scalar_emitter.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicsX86.h"
@@ -34,10 +31,9 @@ constexpr int kInTurns = 4;
 
 class LoopKernelEmitter {
  public:
-  // `packed`: of `plan`, with `schedule` along its elements; null: rows are not packed.
-  LoopKernelEmitter(const KernelPlan& plan, const PackedRows* packed, const Schedule& schedule,
-                    const EmitTarget& target, llvm::Module& module, const std::string& name)
-      : plan_(packed != nullptr ? packed->plan : plan),
+  LoopKernelEmitter(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target, llvm::Module& module,
+                    const std::string& name)
+      : plan_(plan),
         schedule_(schedule),
         target_(target),
         b_(module.getContext()),
@@ -47,7 +43,6 @@ class LoopKernelEmitter {
     for (const KernelFrame& frame : frames_) {
       rows_.emplace_back(b_, target_, plan_, frame).SetRowsHeld(LanesAcrossRows() ? schedule_.lanes : 1);
     }
-    if (packed != nullptr) packed_.emplace(b_, target_, *packed, schedule_.lanes, frames_);
   }
 
   void Emit(const Version& version) {
@@ -57,11 +52,7 @@ class LoopKernelEmitter {
     }
     streams_ = version.streams;
     b_.SetInsertPoint(b_.GetInsertBlock());
-    if (packed_) {
-      EmitPackedRows();
-    } else {
-      EmitTaskLoop();
-    }
+    EmitTaskLoop();
     if (streams_) b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});  // whoever is told of the task sees them
     b_.CreateRetVoid();
   }
@@ -199,23 +190,6 @@ class LoopKernelEmitter {
     });
   }
 
-  // All tasks, which are rows. Those of a vector begin where it does.
-  void EmitPackedRows() {
-    const auto elements = [&](llvm::Value* rows) {
-      return b_.CreateMul(rows, b_.getInt64(packed_->width()), "elements");
-    };
-    EmitVectors(elements(function_->getArg(1)), elements(function_->getArg(2)), schedule_.rows,
-                [&](const Vectors& vectors) {
-                  rows_end_ = vectors.count;
-                  for (int row = 0; row < rows_end_; ++row) {
-                    llvm::Value* first = Enter(rows_[row], vectors, row);
-                    packed_->Enter(row, first, vectors.mask);
-                  }
-                  EmitStages();
-                  rows_end_ = 1;
-                });
-  }
-
   // Hands `body` the elements of [first, end) before the first whose place in the output of `store` is a multiple of a
   // vector; returns that one, or `end`.
   llvm::Value* EmitUntilAligned(ScalarEmitter& row, const Statement& store, llvm::Value* first, llvm::Value* end,
@@ -234,11 +208,10 @@ class LoopKernelEmitter {
   // One ordered loop can carry several vectors of rows along: neighbouring lines of memory are then met together.
   bool ScansAlone() const { return plan_.stages.size() == 1 && IsScan(plan_, plan_.stages[0].statements.front()); }
 
-  // Moves the lanes of `row` to vector number `u`; returns where it begins.
-  llvm::Value* Enter(ScalarEmitter& row, const Vectors& vectors, int u) {
+  // Moves the lanes of `row` to vector number `u`.
+  void Enter(ScalarEmitter& row, const Vectors& vectors, int u) {
     llvm::Value* x = b_.CreateAdd(vectors.first, b_.getInt64(int64_t{schedule_.lanes} * u), "x");
     row.SetLanes(schedule_.lane_axis, x, schedule_.lanes, vectors.mask);
-    return x;
   }
 
   // Runs `body` over [first, end) of the lane axis: `unroll` vectors at a time, a few where those are many, then one,
@@ -303,8 +276,7 @@ class LoopKernelEmitter {
     ForEachRow([&](ScalarEmitter& row) {
       const int lanes = lanes_here ? schedule_.lanes : row.lanes();
       for (std::vector<Accumulator>& of_row = sums.emplace_back(); const Statement& s : stage.statements) {
-        const bool sums_up = !s.reduce_axes.empty() && !packed_;
-        of_row.emplace_back(b_, target_, s, IsScan(plan_, s), sums_up ? unroll : 0, lanes);
+        of_row.emplace_back(b_, target_, s, IsScan(plan_, s), s.reduce_axes.empty() ? 0 : unroll, lanes);
       }
     });
     EmitScalarLoops(scalar_axes, 0, [&] {
@@ -324,7 +296,7 @@ class LoopKernelEmitter {
     for (int row = rows_begin_; row < rows_end_; ++row) {
       for (size_t i = 0; i < stage.statements.size(); ++i) {
         const Statement& s = stage.statements[i];
-        if (!s.reduce_axes.empty() && !IsScan(plan_, s) && !packed_) {
+        if (!s.reduce_axes.empty() && !IsScan(plan_, s)) {
           rows_[row].SetLocal(s.buffer, Stored(s, sums[row - rows_begin_][i].Close(lanes_here)));
         }
       }
@@ -350,11 +322,11 @@ class LoopKernelEmitter {
       count = scans ? 1 : std::min(kInTurns, chains - first);
       std::vector<std::vector<llvm::Value*>> reduced(count);
       EmitInTurns(b_, count, [&](int i) {
-        const int number = rows_begin_ + (first + i) % rows;
+        ScalarEmitter& row = rows_[rows_begin_ + (first + i) % rows];
         const int u = (first + i) / rows;
-        if (enters) Enter(rows_[number], vectors, u);
+        if (enters) Enter(row, vectors, u);
         for (size_t j = 0; j < stage.statements.size(); ++j) {
-          reduced[i].push_back(EmitStatement(number, stage.statements[j], sums[(first + i) % rows][j], u));
+          reduced[i].push_back(EmitStatement(row, stage.statements[j], sums[(first + i) % rows][j], u));
         }
       });
       for (int i = 0; i < count; ++i) {
@@ -368,11 +340,8 @@ class LoopKernelEmitter {
     }
   }
 
-  // Of row `number`: returns what vector number `u` adds to `sum`: null for a store and for a step of a scan, which is
-  // done.
-  llvm::Value* EmitStatement(int number, const Statement& s, Accumulator& sum, int u) {
-    ScalarEmitter& row = rows_[number];
-    if (packed_ && packed_->Emit(number, row, s)) return nullptr;
+  // Returns what vector number `u` adds to `sum`: null for a store and for a step of a scan, which is done.
+  llvm::Value* EmitStatement(ScalarEmitter& row, const Statement& s, Accumulator& sum, int u) {
     if (s.reduce_axes.empty()) {
       llvm::Value* value = row.Emit(s.value);
       if (plan_.buffers[s.buffer].kind == BufferKind::kLocal) {
@@ -428,8 +397,7 @@ class LoopKernelEmitter {
   llvm::IRBuilder<> b_;
   std::deque<KernelFrame> frames_;  // by row; where they differ is in the addresses of row buffers
   llvm::Function* function_;
-  std::deque<ScalarEmitter> rows_;  // of those that run side by side, or of vectors of them
-  std::optional<PackedVectors> packed_;
+  std::deque<ScalarEmitter> rows_;     // of those that run side by side, or of vectors of them
   int rows_begin_ = 0, rows_end_ = 1;  // those that are emitted now
   llvm::Value* chunk_ = nullptr;
   bool streams_ = false;
@@ -440,14 +408,8 @@ class LoopKernelEmitter {
 
 absl::Status EmitLoops(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
                        const std::string& name, llvm::Module& module) {
-  std::optional<PackedRows> packed;
-  Schedule own = schedule;
-  if (schedule.lane_axis >= 0 && plan.axes[schedule.lane_axis].role == AxisRole::kTile) {
-    packed = PackRows(plan, schedule.lanes);
-  }
-  if (packed) own.lane_axis = PackedRows::kElementAxis;
   for (size_t v = 0; v < schedule.versions.size(); ++v) {
-    LoopKernelEmitter emitter(plan, packed ? &*packed : nullptr, own, target, module, absl::StrCat(name, "_v", v));
+    LoopKernelEmitter emitter(plan, schedule, target, module, absl::StrCat(name, "_v", v));
     emitter.Emit(schedule.versions[v]);
   }
   return absl::OkStatus();

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "codegen/emit_cpu.h"
-#include "codegen/pack_rows.h"
 #include "codegen/plan_queries.h"
 
 namespace tailor {
@@ -229,8 +228,7 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
 
   Schedule schedule;
   schedule.lanes = traits.vector_bytes / WidestElement(plan, exprs);
-  const bool packed = PackRows(plan, schedule.lanes).has_value();
-  whole_rows = whole_rows || packed || (HasScratch(plan) && !HoldsLanes(plan));
+  whole_rows = whole_rows || (HasScratch(plan) && !HoldsLanes(plan));
   schedule.lane_axis = ChooseLaneAxis(plan, exprs, schedule.lanes, whole_rows);
   if (schedule.lane_axis < 0) schedule.lanes = 1;
   schedule.unroll = cost > 2 * kSlow ? 2 : 4;
@@ -262,7 +260,7 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
   } else {
     schedule.grain = DimExpr::Max(1, DimExpr::FloorDiv(elements_per_chunk, per_task_or_one));
   }
-  schedule.scratch_bytes = packed ? DimExpr(0) : ScratchBytes(plan, schedule);
+  schedule.scratch_bytes = ScratchBytes(plan, schedule);
   AddStreamingVersion(plan, schedule);
   return schedule;
 }

@@ -60,16 +60,6 @@ KernelPlan ColumnSoftmaxPlan() {
   return plan;
 }
 
-// A plan over [d0, d1] as one over [d0, `columns`].
-KernelPlan WithColumns(KernelPlan plan, int64_t columns) {
-  const auto fix = [&](Extent& extent) {
-    if (extent.slot == 1) extent = {.constant = columns};
-  };
-  for (Axis& axis : plan.axes) fix(axis.extent);
-  for (Buffer& buffer : plan.buffers) std::for_each(buffer.dims.begin(), buffer.dims.end(), fix);
-  return plan;
-}
-
 class EmitLoopsTest : public ::testing::TestWithParam<const char*> {
  protected:
   void Build(const KernelPlan& plan) {
@@ -148,59 +138,6 @@ TEST_P(EmitLoopsTest, RowsSideBySideHaveTheBitsOfRowsAlone) {
     kernel(args.data(), 0, kRows, 1);
     EXPECT_EQ(alone, beside) << columns;
     EXPECT_EQ(scratch[2 * bytes / 4], kUntouched) << "wrote past the scratch";
-  }
-}
-
-// However many rows vectors hold, and wherever tasks begin and end.
-TEST_P(EmitLoopsTest, ShortRowsShareVectors) {
-  const int lanes = FindCpuTarget(GetParam())->traits.vector_bytes / 4;
-  for (int64_t columns : {2, 4, 8, 16, 32}) {
-    const KernelPlan plan = WithColumns(RowSoftmaxPlan(), columns);
-    Build(plan);
-    EXPECT_EQ(schedule_.Text(plan).find(", packed") != std::string::npos, columns < lanes) << columns;
-    for (int64_t rows : {1, 2, 3, 7, 64, 101}) {
-      const std::vector<float> x = Random(rows * columns);
-      std::vector<float> y(rows * columns + 16, -1.0f), one_by_one = y;
-      const int64_t bytes = *schedule_.scratch_bytes.Evaluate(std::vector<int64_t>{rows, columns});
-      std::vector<float> scratch(2 * bytes / 4 + 1);
-      std::vector<int64_t> args = {Slot(x.data()), Slot(y.data()), rows, columns, Slot(scratch.data()), bytes};
-      Run(args, {rows, columns});
-      for (int64_t i = 0; i < rows; ++i) {
-        double sum = 0;
-        for (int64_t j = 0; j < columns; ++j) sum += std::exp(double{x[i * columns + j]});
-        for (int64_t j = 0; j < columns; ++j) {
-          EXPECT_NEAR(y[i * columns + j], std::exp(double{x[i * columns + j]}) / sum, 1e-6) << i << "," << j;
-        }
-      }
-      EXPECT_EQ(y[rows * columns], -1.0f) << "wrote past the end";
-      auto kernel = image_->Find<void (*)(const int64_t*, int64_t, int64_t, int64_t)>("k_v0");
-      args[1] = Slot(one_by_one.data());
-      for (int64_t row = 0; row < rows; ++row) kernel(args.data(), row, row + 1, 0);
-      EXPECT_EQ(y, one_by_one) << rows << "x" << columns;
-    }
-  }
-}
-
-// One result for each row, of bf16, summed in f32.
-TEST_P(EmitLoopsTest, ShortRowsShareVectorsThatAreReduced) {
-  for (int64_t columns : {2, 8, 16}) {
-    Build(WithColumns(RowMinAndSumPlan(), columns));
-    for (int64_t rows : {1, 2, 5, 131}) {
-      std::vector<uint16_t> x(rows * columns), least(rows + 16, 7), sums(rows + 16, 7);
-      for (size_t i = 0; i < x.size(); ++i) x[i] = std::bit_cast<uint32_t>(static_cast<float>(i * 7 % 13) - 6) >> 16;
-      const auto value = [](uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); };
-      Run({Slot(x.data()), Slot(least.data()), Slot(sums.data()), rows, columns}, {rows, columns});
-      for (int64_t i = 0; i < rows; ++i) {
-        float expected_least = 7, expected_sum = 0;
-        for (int64_t j = 0; j < columns; ++j) {
-          expected_least = std::min(expected_least, value(x[i * columns + j]));
-          expected_sum += value(x[i * columns + j]);
-        }
-        EXPECT_EQ(value(least[i]), expected_least) << i;
-        EXPECT_EQ(value(sums[i]), expected_sum) << i;
-      }
-      EXPECT_EQ(least[rows], 7) << "wrote past the end";
-    }
   }
 }
 
@@ -355,7 +292,6 @@ TEST_P(EmitLoopsTest, StreamedOutputsHaveTheSameBits) {
   }
 }
 
-// A stage whose last statement stores what another has computed before.
 TEST_P(EmitLoopsTest, StreamedOutputsMayComeBehindALocal) {
   KernelPlan plan = BroadcastPlan();
   plan.buffers.push_back({BufferKind::kLocal, DType::kF32, {}});

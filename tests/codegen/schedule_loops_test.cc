@@ -85,31 +85,6 @@ version: always
 )");
 }
 
-// Rows of 2, 4 and 8 of 16 lanes share vectors, where memory holds them one behind the other.
-TEST(ScheduleLoops, ShortRowsArePacked) {
-  const auto softmax_of = [](const std::string& columns) {
-    return Schedules("graph @g(%x: f32[M, " + columns + R"(]) {
-  %m = reduce_max %x {axes = [1], keep_dims = 1}
-  %d = sub %x, %m
-  %e = exp %d
-  %s = reduce_sum %e {axes = [1], keep_dims = 1}
-  %y = div %e, %s
-  return %y
-})");
-  };
-  EXPECT_EQ(softmax_of("8"), R"(
-lanes 16 along a1, unroll 2, rows 4, packed
-tasks d0, grain 664, scratch 0
-version: always
-)");
-  for (const char* columns : {"2", "4"}) EXPECT_NE(softmax_of(columns).find("packed"), std::string::npos) << columns;
-  for (const char* columns : {"1", "3", "6", "16", "32", "N"}) {
-    EXPECT_EQ(softmax_of(columns).find("packed"), std::string::npos) << columns;
-  }
-  EXPECT_EQ(Schedules("graph @g(%x: f32[8, M]) { %s = reduce_sum %x {axes = [0]}\n return %s }").find("packed"),
-            std::string::npos);
-}
-
 TEST(ScheduleLoops, OuterReductionRunsLanesAcrossRows) {
   EXPECT_EQ(Schedules(R"(
 graph @g(%x: f32[R, C]) {

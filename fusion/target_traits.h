@@ -23,7 +23,7 @@ struct TargetTraits {
   bool grid_barrier = false;           // global stitching inside one launch
   int64_t launch_cost_ns = 30;
   size_t most_tensors = SIZE_MAX;  // that a kernel of several nodes reads and writes
-  bool row_blocks = true;  // a worker may run several kernels on rows that stay in its cache
+  bool row_blocks = true;          // a worker may run several kernels on rows that stay in its cache
   // The longest rows of factors with which two products and a softmax between them become one kernel, which walks the
   // softmax's rows once (codegen/attention/attention.h); 0: they never do.
   int64_t joined_extent = 0;

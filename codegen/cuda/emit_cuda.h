@@ -13,8 +13,8 @@
 
 namespace tailor {
 
-// UNIMPLEMENTED for a chain (where TargetTraits::joined_extent is set, chains become one plan or none), and where a block
-// has less shared memory than the reductions take.
+// UNIMPLEMENTED for a chain (where TargetTraits::joined_extent is set, chains become one plan or none), and where a
+// block has less shared memory than the reductions take.
 absl::StatusOr<CudaSchedule> ScheduleOnCuda(const KernelPlan& plan, const TargetTraits& traits);
 
 // Adds one `ptx_kernel void @<name>_v<i>` per version of `schedule`, which is the plan's own, to `module`. Kernels are

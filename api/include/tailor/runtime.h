@@ -193,8 +193,8 @@ static inline void tailor_device_info_init(tailor_device_info* info) {
   info->struct_size = sizeof(*info);
 }
 /* The CPU, which comes first, and the CUDA devices. The first use of any of these loads the CUDA driver: libcuda.so.1,
- * or what the environment variable TAILOR_CUDA_DRIVER names. 0 for what is no runtime; 1 where there is no memory to look
- * for CUDA devices. */
+ * or what the environment variable TAILOR_CUDA_DRIVER names. 0 for what is no runtime; 1 where there is no memory to
+ * look for CUDA devices. */
 TAILOR_API size_t tailor_runtime_device_count(const tailor_runtime* runtime);
 /* Errors: OUT_OF_RANGE for `index`. */
 TAILOR_API tailor_status* tailor_runtime_device(const tailor_runtime* runtime, size_t index, tailor_device_info* out);

@@ -69,31 +69,30 @@ std::string CudaProducts::Make(const ProductArgs& product, Made* made) {
   return "the device has no memory for its workspace";
 }
 
-const CudaProducts::Made* CudaProducts::Find(const ProductArgs& product, std::string* why) {
+const CudaProducts::Made& CudaProducts::Find(const ProductArgs& product) {
   const Key key = KeyOf(product);
-  if (const auto found = made_.find(key); found != made_.end()) return &found->second;
+  if (const auto found = made_.find(key); found != made_.end()) return found->second;
   Made made;
-  *why = Make(product, &made);
-  if (!why->empty()) return nullptr;
+  made.refusal = Make(product, &made);
+  if (!made.refusal.empty()) {
+    program_.runtime().Log(Runtime::kInfo, "cuBLASLt does not compute " + TextOf(product) + ": " + made.refusal);
+  }
   if (made_.size() >= kMostMade) made_.clear();
-  return &made_.emplace(key, std::move(made)).first->second;
+  return made_.emplace(key, std::move(made)).first->second;
 }
 
 bool CudaProducts::Take(const ProductArgs& product) {
-  if (!IsAskedFor(program_.runtime().provider(), product)) return false;
-  std::string why;
-  if (Find(product, &why) != nullptr) return true;
-  program_.runtime().Log(Runtime::kInfo, "cuBLASLt does not compute " + TextOf(product) + ": " + why);
-  return false;
+  return IsAskedFor(program_.runtime().provider(), product) && Find(product).refusal.empty();
 }
 
 Failure CudaProducts::Multiply(const ProductArgs& product) {
-  std::string why;
-  const Made* made = Find(product, &why);
-  if (made == nullptr) return {Code::kInternal, "cuBLASLt took " + TextOf(product) + ", but: " + why, ""};
-  const void* rhs = made->plain != nullptr ? made->plain : product.rhs;
+  const Made& made = Find(product);
+  if (!made.refusal.empty()) {
+    return {Code::kInternal, "cuBLASLt took " + TextOf(product) + ", but: " + made.refusal, ""};
+  }
+  const void* rhs = made.plain != nullptr ? made.plain : product.rhs;
   const bool aligned = AreAligned({product.lhs, rhs, product.out});
-  const CublasLtProduct& chosen = aligned ? *made->aligned : *made->unaligned;
+  const CublasLtProduct& chosen = aligned ? *made.aligned : *made.unaligned;
   const auto status = chosen.Multiply(product.lhs, rhs, product.out, workspace_.data(), stream_);
   if (status == cublas_lt::kSuccess) [[likely]]
     return {};

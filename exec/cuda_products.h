@@ -28,7 +28,8 @@ class CudaProducts {
   // No product is under way.
   ~CudaProducts();
 
-  // RtApi::offer. Has made whatever Multiply takes; where the library does not compute the product, the log says why.
+  // RtApi::offer. Has made whatever Multiply takes; where the library does not compute the product, the log has said
+  // why, once.
   bool Take(const ProductArgs& product);
   // Asks for a product that was taken.
   Failure Multiply(const ProductArgs& product);
@@ -40,15 +41,17 @@ class CudaProducts {
     std::unique_ptr<const CublasLtProduct> aligned;    // for addresses that are multiples of 16
     std::unique_ptr<const CublasLtProduct> unaligned;  // that are aligned to elements alone
     const void* plain = nullptr;                       // a constant rhs without panels
+    std::string refusal;                               // why the library does not compute it; "": it does
   };
   static constexpr size_t kMostMade = 1024;
 
   CudaProducts(const CudaProgram& program, const CublasLt& library, cuda::Stream stream, const Allocator& memory)
       : program_(program), library_(library), stream_(stream), workspace_(memory) {}
   static Key KeyOf(const ProductArgs& product);
+  // Gives Made::refusal.
   std::string Make(const ProductArgs& product, Made* made);
-  // Null, and `why` says why, where the library does not compute it.
-  const Made* Find(const ProductArgs& product, std::string* why);
+  // Valid until the next call.
+  const Made& Find(const ProductArgs& product);
 
   const CudaProgram& program_;
   const CublasLt& library_;

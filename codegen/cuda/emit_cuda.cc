@@ -15,7 +15,7 @@
 namespace tailor {
 namespace {
 
-absl::StatusOr<CudaSchedule> ScheduleKind(const KernelPlan& plan, const TargetTraits& traits) {
+absl::StatusOr<CudaSchedule> ScheduleByKind(const KernelPlan& plan, const TargetTraits& traits) {
   if (!plan.links.empty()) {
     return absl::UnimplementedError(absl::StrCat("kernel ", plan.name, ": a chain of kernels has no GPU form"));
   }
@@ -24,7 +24,8 @@ absl::StatusOr<CudaSchedule> ScheduleKind(const KernelPlan& plan, const TargetTr
   return ScheduleCudaLoops(plan, traits);
 }
 
-absl::Status Emit(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name, llvm::Module& module) {
+absl::Status EmitByKind(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name,
+                        llvm::Module& module) {
   if (plan.contraction) return EmitCudaProduct(plan, schedule, name, module);
   if (!IsAttention(plan)) return EmitCudaLoops(plan, schedule, name, module);
   EmitCudaAttention(plan, schedule, name, module);
@@ -44,7 +45,7 @@ int64_t ParameterBytes(const llvm::Function& kernel) {
 }  // namespace
 
 absl::StatusOr<CudaSchedule> ScheduleOnCuda(const KernelPlan& plan, const TargetTraits& traits) {
-  TAILOR_ASSIGN_OR_RETURN(CudaSchedule schedule, ScheduleKind(plan, traits));
+  TAILOR_ASSIGN_OR_RETURN(CudaSchedule schedule, ScheduleByKind(plan, traits));
   for (const CudaVersion& version : schedule.versions) {
     const int64_t shared = version.shared_bytes.constant().value_or(0);
     if (shared <= traits.regional_bytes) continue;
@@ -56,7 +57,7 @@ absl::StatusOr<CudaSchedule> ScheduleOnCuda(const KernelPlan& plan, const Target
 
 absl::Status EmitOnCuda(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name,
                         llvm::Module& module) {
-  TAILOR_RETURN_IF_ERROR(Emit(plan, schedule, name, module));
+  TAILOR_RETURN_IF_ERROR(EmitByKind(plan, schedule, name, module));
   for (size_t i = 0; i < schedule.versions.size(); ++i) {
     const int64_t bytes = ParameterBytes(*module.getFunction(absl::StrCat(name, "_v", i)));
     if (bytes <= kMostParameterBytes) continue;

@@ -1,8 +1,10 @@
 // Products in f32 on a GPU, with factors that may become tf32 and without.
+#include <bit>
 #include <cmath>
 #include <random>
 
 #include "tests/api/emulated_program.h"
+#include "tests/emulator/multiplicands.h"
 
 namespace tailor {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "exec/cuda_types.h"
 #include "tests/api/emulated_program.h"
+#include "tests/api/product_graphs.h"
 
 // Of the fake driver.
 extern "C" {
@@ -31,13 +32,6 @@ EmulatedProgram::Input Varied(std::vector<int64_t> dims) {
   std::vector<float> numbers(count);
   for (int64_t i = 0; i < count; ++i) numbers[i] = static_cast<float>((7 * i + 3 * rank) % 11 - 5) / 8;
   return {std::move(dims), std::move(numbers)};
-}
-
-// "%c = constant [...] : f32[count]".
-std::string Constant(int count, const std::string& dtype) {
-  std::string list;
-  for (int i = 0; i < count; ++i) list += (i > 0 ? ", " : "") + std::to_string((5 * i % 13 - 6) * 0.125);
-  return "\n  %c = constant [" + list + "] : " + dtype + "[" + std::to_string(count) + "]";
 }
 
 std::string Layer(const std::string& dtype) {
@@ -100,45 +94,14 @@ TEST_F(CublasLtTest, ComputesEveryTypeOfTensorCoresAndF32) {
 }
 
 TEST_F(CublasLtTest, ComputesTransposedOperandsAndBatches) {
-  ExpectSame(R"(
-graph @scores(%q: f32[B, S, 6], %k: f32[B, T, 6]) {
-  %d = dot %q, %k {transpose_rhs = 1}
-  return "d" = %d
-})",
-             {Varied({2, 3, 6}), Varied({2, 17, 6})});
+  ExpectSame(kScores, {Varied({2, 3, 6}), Varied({2, 17, 6})});
   for (const int64_t rows : {1, 9}) {
-    ExpectSame(R"(
-graph @gradient(%x: f32[M, K], %y: f32[M, N]) {
-  %d = dot %x, %y {transpose_lhs = 1}
-  %n = neg %d
-  return "d" = %d, "n" = %n
-})",
-               {Varied({rows, 4}), Varied({rows, 18})});
+    ExpectSame(kGradient, {Varied({rows, 4}), Varied({rows, 18})});
     ExpectSame(kPlain, {Varied({rows, 1}), Varied({1, rows})});
   }
 }
 
-TEST_F(CublasLtTest, ComputesInLoops) {
-  ExpectSame(R"(
-graph @power(%x: f32[N, 4], %w: f32[4, 4]) {
-  %zero = constant 0 : i64[]
-  %n, %y, %v = while(%zero, %x, %w) {
-    region(%i: i64[], %a: f32[N, 4], %m: f32[4, 4]) {
-      %three = constant 3 : i64[]
-      %go = lt %i, %three
-      return %go
-    }
-    region(%i: i64[], %a: f32[N, 4], %m: f32[4, 4]) {
-      %one = constant 1 : i64[]
-      %j = add %i, %one
-      %d = dot %a, %m
-      return %j, %d, %m
-    }
-  }
-  return "y" = %y
-})",
-             {Varied({3, 4}), Varied({4, 4})}, 3);
-}
+TEST_F(CublasLtTest, ComputesInLoops) { ExpectSame(kPower, {Varied({3, 4}), Varied({4, 4})}, 3); }
 
 // Workspace blocks begin at multiples of 64, a caller's tensor where its element may.
 TEST_F(CublasLtTest, AlgorithmsAreForTheAlignmentOfAddresses) {
@@ -195,6 +158,9 @@ TEST_F(CublasLtTest, WhatItDoesNotComputeIsSaid) {
   EXPECT_EQ(Results(together, LayerInputs(3)), Results(alone, LayerInputs(3)));
   EXPECT_THAT(together.log(),
               HasSubstr("cuBLASLt does not compute 6 x 5 by 5 x 19 in f16: cuBLASLt has no algorithm\n"));
+  const std::string once = together.log();
+  for (const int64_t rows : {4, 3, 4}) Results(together, LayerInputs(rows));
+  EXPECT_EQ(together.log(), once + "cuBLASLt does not compute 8 x 5 by 5 x 19 in f16: cuBLASLt has no algorithm\n");
   EmulatedProgram::Options unoffered = Asked();
   unoffered.compile.offer_products = 0;
   const EmulatedProgram program(kPlain, unoffered);

@@ -6,40 +6,31 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "graph/element.h"
 #include "tailor/compiler.h"
 #include "tests/api/status_text.h"
 #include "tests/emulator/fake_driver.h"
-#include "tests/emulator/multiplicands.h"
 
 namespace tailor {
 
 // Numbers as they lie in memory.
 inline std::vector<std::byte> InMemory(int32_t dtype, const std::vector<float>& numbers) {
-  const size_t element = dtype == TAILOR_F32 ? 4 : 2;
-  std::vector<std::byte> bytes(numbers.size() * element);
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    const uint32_t bits = dtype == TAILOR_F32   ? std::bit_cast<uint32_t>(numbers[i])
-                          : dtype == TAILOR_F16 ? simt::F16::Round(numbers[i])
-                                                : simt::Bf16::Round(numbers[i]);
-    std::memcpy(&bytes[i * element], &bits, element);
-  }
+  const auto type = static_cast<DType>(dtype);
+  std::vector<std::byte> bytes(numbers.size() * SizeOf(type));
+  for (size_t i = 0; i < numbers.size(); ++i) ElementFromDouble(type, numbers[i], &bytes[i * SizeOf(type)]);
   return bytes;
 }
 
-inline std::vector<float> FromMemory(int32_t dtype, const std::vector<std::byte>& bytes) {
-  const size_t element = dtype == TAILOR_F32 ? 4 : 2;
-  std::vector<float> numbers(bytes.size() / element);
+inline std::vector<float> FromMemory(int32_t dtype, const std::byte* data, uint64_t bytes) {
+  const auto type = static_cast<DType>(dtype);
+  std::vector<float> numbers(bytes / SizeOf(type));
   for (size_t i = 0; i < numbers.size(); ++i) {
-    uint32_t bits = 0;
-    std::memcpy(&bits, &bytes[i * element], element);
-    numbers[i] = dtype == TAILOR_F32   ? std::bit_cast<float>(bits)
-                 : dtype == TAILOR_F16 ? simt::F16::At(bits, 0)
-                                       : simt::Bf16::At(bits, 0);
+    numbers[i] = static_cast<float>(ElementToDouble(type, data + i * SizeOf(type)));
   }
   return numbers;
 }
@@ -118,7 +109,7 @@ class EmulatedProgram {
       tensor.rank = static_cast<int32_t>(given[i].dims.size());
       std::copy(given[i].dims.begin(), given[i].dims.end(), tensor.dims);
       if (there == nullptr) continue;
-      tensor.data = there + (info.dtype == TAILOR_F32 ? 4 : 2);
+      tensor.data = there + SizeOf(static_cast<DType>(info.dtype));
       tensor.device = 1;
       EXPECT_EQ(tailor_fake_cuda_poke(tensor.data, bytes.back().data(), bytes.back().size()), 1);
       there += (bytes.back().size() / 256 + 1) * 256;
@@ -130,7 +121,7 @@ class EmulatedProgram {
     results->clear();
     for (const tailor_tensor& output : outputs) {
       const auto* data = static_cast<const std::byte*>(output.data);
-      const std::vector<float> numbers = FromMemory(output.dtype, {data, data + output.data_bytes});
+      const std::vector<float> numbers = FromMemory(output.dtype, data, output.data_bytes);
       results->insert(results->end(), numbers.begin(), numbers.end());
     }
     return status;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/api/compiler_fixture.h"
+#include "tests/api/product_graphs.h"
 
 namespace tailor {
 namespace {
@@ -191,13 +192,6 @@ void ExpectSame(const std::string& text, const AllDims& dims, float tolerance = 
   EXPECT_THAT(own, testing::Not(Each(0.0f)));
 }
 
-// "%c = constant [...] : f32[count]" with varied numbers.
-std::string Constant(int count, const std::string& dtype) {
-  std::string list;
-  for (int i = 0; i < count; ++i) list += (i > 0 ? ", " : "") + std::to_string((5 * i % 13 - 6) * 0.125);
-  return "\n  %c = constant [" + list + "] : " + dtype + "[" + std::to_string(count) + "]";
-}
-
 const std::string kLayer = R"(
 graph @layer(%x: f32[B, S, 5], %b: f32[19]) {)" +
                            Constant(95, "f32") + R"(
@@ -232,19 +226,8 @@ TEST(ProductProvider, IsToldOfRowsAndPanels) {
 }
 
 TEST(ProductProvider, ComputesBatchesOfTransposedOperands) {
-  ExpectSame(R"(
-graph @scores(%q: f32[B, S, 6], %k: f32[B, T, 6]) {
-  %d = dot %q, %k {transpose_rhs = 1}
-  return "d" = %d
-})",
-             {{2, 3, 6}, {2, 17, 6}});
-  ExpectSame(R"(
-graph @gradient(%x: f32[M, K], %y: f32[M, N]) {
-  %d = dot %x, %y {transpose_lhs = 1}
-  %n = neg %d
-  return "d" = %d, "n" = %n
-})",
-             {{9, 4}, {9, 18}});
+  ExpectSame(kScores, {{2, 3, 6}, {2, 17, 6}});
+  ExpectSame(kGradient, {{9, 4}, {9, 18}});
 }
 
 TEST(ProductProvider, ComputesProductsInBf16) {
@@ -272,27 +255,7 @@ graph @heads(%x: f32[B, S, 8]) {)" +
              {{2, 5, 8}});
 }
 
-TEST(ProductProvider, RunsInLoops) {
-  ExpectSame(R"(
-graph @power(%x: f32[N, 4], %w: f32[4, 4]) {
-  %zero = constant 0 : i64[]
-  %n, %y, %v = while(%zero, %x, %w) {
-    region(%i: i64[], %a: f32[N, 4], %m: f32[4, 4]) {
-      %three = constant 3 : i64[]
-      %go = lt %i, %three
-      return %go
-    }
-    region(%i: i64[], %a: f32[N, 4], %m: f32[4, 4]) {
-      %one = constant 1 : i64[]
-      %j = add %i, %one
-      %d = dot %a, %m
-      return %j, %d, %m
-    }
-  }
-  return "y" = %y
-})",
-             {{3, 4}, {4, 4}}, 1e-4f, 3);
-}
+TEST(ProductProvider, RunsInLoops) { ExpectSame(kPower, {{3, 4}, {4, 4}}, 1e-4f, 3); }
 
 TEST(ProductProvider, IsNotAskedUnlessTheProgramOffers) {
   Library library;

@@ -104,6 +104,7 @@ TEST(CudaLimits, ColumnsOfManyReductionsHaveFewerThreads) {
 TEST(CudaLimits, TheyAreComputed) {
   constexpr int kSums = 130;  // 260 KiB by 256 threads
   const auto device = std::move(DevicesUnderTest().front());
+  ASSERT_EQ(device->name(), "simt") << "TAILOR_TEST_DEVICE is to be emulated";
   const auto program = device->Compile(ColumnSums(kSums));
   ASSERT_TRUE(program.ok()) << program.status();
   for (const int64_t rows : {3, 70}) {

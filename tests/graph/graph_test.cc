@@ -111,6 +111,26 @@ TEST_F(GraphTest, ACopyIsIndependent) {
   EXPECT_EQ(copy.nodes().size(), 2u);
 }
 
+TEST_F(GraphTest, WhatIsTakenBackLeavesItsNamesToOthers) {
+  graph_.SetNodeName(*graph_.Append(OpKind::kExp, {x_}), "e");
+  const std::string before = graph_.ToText();
+  const Graph::Mark mark = graph_.mark();
+  const auto add = [&] {
+    const DimExpr symbol = DimExpr::Symbol(*graph_.AddSymbol({"S"}));
+    const Value y = *graph_.AddInput("y", DType::kF32, {symbol, 4});
+    const Value half = *ScalarConstant(graph_, DType::kF32, 0.5);
+    graph_.SetNodeName(*graph_.Append(OpKind::kMul, {y, half}), "e");
+    EXPECT_TRUE(graph_.AssumeEqual(symbol, batch_).ok());
+    EXPECT_TRUE(graph_.AddOutput("z", y).ok());
+    return graph_.ToText();
+  };
+  const std::string after = add();
+  graph_.RevertTo(mark);
+  EXPECT_EQ(graph_.ToText(), before);
+  EXPECT_FALSE(graph_.FindSymbol("S"));
+  EXPECT_EQ(add(), after);
+}
+
 TEST(ConstantData, HashSeesEveryByteAndTheSize) {
   std::vector<uint8_t> bytes(21, 3);
   auto hash = [&](size_t size) { return ConstantData{nullptr, bytes.data(), size, {}}.Hash(); };

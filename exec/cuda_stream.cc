@@ -185,27 +185,28 @@ bool CudaStream::Launch(int32_t number, const int64_t* args, const LaunchGrid& g
     return graph_->Add(number, args, grid) || Note({cuda::kInvalidValue, "cuGraphAddKernelNode", number, grid});
   }
   const CudaProgram::Kernel& kernel = program_.kernel(number);
-  const void* parameters = nullptr;
-  size_t bytes = 0;
-  if (grid.together != 0) return Note({LaunchTogether(number, args, grid), "cuLaunchCooperativeKernel", number, grid});
-  auto result = kernel_parameters_.Make(number, args, &parameters, &bytes);
-  if (result != cuda::kSuccess) return Note({result, "cuTensorMapEncodeTiled", number, grid});
-  void* extra[] = {cuda::kLaunchParamBufferPointer, const_cast<void*>(parameters), cuda::kLaunchParamBufferSize, &bytes,
-                   cuda::kLaunchParamEnd};
-  result = driver_.LaunchKernel(kernel.function, static_cast<unsigned>(grid.blocks), 1, 1,
-                                static_cast<unsigned>(kernel.described->threads), 1, 1,
-                                static_cast<unsigned>(grid.shared_bytes), stream_, nullptr, extra);
-  return Note({result, "cuLaunchKernel", number, grid});
-}
-
-cuda::Result CudaStream::LaunchTogether(int32_t number, const int64_t* args, const LaunchGrid& grid) {
-  // The driver takes parameters one by one here.
-  const auto result = kernel_parameters_.Point(number, args, parameters_.data());
-  if (result != cuda::kSuccess) return result;
-  const CudaProgram::Kernel& kernel = program_.kernel(number);
-  return driver_.LaunchCooperativeKernel(kernel.function, static_cast<unsigned>(grid.blocks), 1, 1,
-                                         static_cast<unsigned>(kernel.described->threads), 1, 1,
-                                         static_cast<unsigned>(grid.shared_bytes), stream_, parameters_.data());
+  const auto blocks = static_cast<unsigned>(grid.blocks), threads = static_cast<unsigned>(kernel.described->threads),
+             shared_bytes = static_cast<unsigned>(grid.shared_bytes);
+  if (grid.together == 0 && kernel.described->maps.empty()) {  // the argument block as it stands
+    size_t bytes = kernel.described->parameters * sizeof(int64_t);
+    void* extra[] = {cuda::kLaunchParamBufferPointer, const_cast<int64_t*>(args), cuda::kLaunchParamBufferSize, &bytes,
+                     cuda::kLaunchParamEnd};
+    return Note(
+        {driver_.LaunchKernel(kernel.function, blocks, 1, 1, threads, 1, 1, shared_bytes, stream_, nullptr, extra),
+         "cuLaunchKernel", number, grid});
+  }
+  void** const parameters = parameters_.data();
+  if (const auto result = kernel_parameters_.Point(number, args, parameters); result != cuda::kSuccess) {
+    return Note({result, "cuTensorMapEncodeTiled", number, grid});
+  }
+  if (grid.together != 0) {
+    return Note({driver_.LaunchCooperativeKernel(kernel.function, blocks, 1, 1, threads, 1, 1, shared_bytes, stream_,
+                                                 parameters),
+                 "cuLaunchCooperativeKernel", number, grid});
+  }
+  return Note(
+      {driver_.LaunchKernel(kernel.function, blocks, 1, 1, threads, 1, 1, shared_bytes, stream_, parameters, nullptr),
+       "cuLaunchKernel", number, grid});
 }
 
 bool CudaStream::Multiply(const ProductArgs& product) {

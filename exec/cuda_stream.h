@@ -55,7 +55,6 @@ class CudaStream : public DeviceStream {
   Failure MakeMeeting();
   bool Check(cuda::Result result, const char* call) { return Note({result, call, -1, {}}); }
   bool Note(const CudaCall& call);
-  cuda::Result LaunchTogether(int32_t kernel, const int64_t* args, const LaunchGrid& grid);
   std::string DescribeLaunch() const;
   void* Allocate(size_t bytes);
   void Deallocate(void* data);
@@ -69,7 +68,7 @@ class CudaStream : public DeviceStream {
   void* meeting_ = nullptr;
   const Allocator memory_;
   KernelParameters kernel_parameters_;
-  std::vector<void*> parameters_;           // of a cooperative launch; as many as any kernel has
+  std::vector<void*> parameters_;           // of a launch; as many as any kernel has
   std::unique_ptr<CudaGraph> graph_;        // null: launches go to the driver one by one
   std::unique_ptr<CudaProducts> products_;  // null: the program's kernels compute all
   CudaCall failed_;                         // the first

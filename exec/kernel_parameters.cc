@@ -1,20 +1,11 @@
 #include "exec/kernel_parameters.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace tailor {
 namespace {
 
 static_assert(sizeof(cuda::TensorMap) == kTensorMapBytes && alignof(cuda::TensorMap) % kTensorMapAlignment == 0);
-
-// Where the first map lies.
-size_t MapsBegin(const DeviceKernel& kernel) {
-  const size_t bytes = kernel.parameters * sizeof(int64_t);
-  return (bytes + kTensorMapAlignment - 1) / kTensorMapAlignment * kTensorMapAlignment;
-}
-
-size_t AllBytes(const DeviceKernel& kernel) { return MapsBegin(kernel) + kernel.maps.size() * kTensorMapBytes; }
 
 cuda::TensorMapSwizzle SwizzleOf(const TensorMap& map) {
   return map.swizzle_bytes == 128  ? cuda::kSwizzle128Bytes
@@ -26,48 +17,23 @@ cuda::TensorMapSwizzle SwizzleOf(const TensorMap& map) {
 
 KernelParameters::KernelParameters(const CudaDriver& driver, const std::vector<DeviceKernel>& kernels)
     : driver_(driver), kernels_(kernels) {
-  size_t maps = 0, most = 0;
+  size_t maps = 0;
   for (const DeviceKernel& kernel : kernels) {
     first_.push_back(maps);
     maps += kernel.maps.size();
-    if (!kernel.maps.empty()) most = std::max(most, AllBytes(kernel));
   }
   encoded_.resize(maps);
-  buffer_.resize((most + kTensorMapBytes - 1) / kTensorMapBytes);
-}
-
-cuda::Result KernelParameters::EncodeAll(int32_t number, const int64_t* args) {
-  const std::vector<TensorMap>& maps = kernels_[number].maps;
-  for (size_t i = 0; i < maps.size(); ++i) {
-    const auto result = Encode(maps[i], args, &encoded_[first_[number] + i]);
-    if (result != cuda::kSuccess) return result;
-  }
-  return cuda::kSuccess;
-}
-
-cuda::Result KernelParameters::Make(int32_t number, const int64_t* args, const void** out, size_t* bytes) {
-  const DeviceKernel& kernel = kernels_[number];
-  *out = args;
-  *bytes = kernel.parameters * sizeof(int64_t);
-  if (kernel.maps.empty()) return cuda::kSuccess;
-  if (const auto result = EncodeAll(number, args); result != cuda::kSuccess) return result;
-  auto* buffer = reinterpret_cast<std::byte*>(buffer_.data());
-  std::memcpy(buffer, args, *bytes);
-  for (size_t i = 0; i < kernel.maps.size(); ++i) {
-    std::memcpy(buffer + MapsBegin(kernel) + i * kTensorMapBytes, &encoded_[first_[number] + i].map, kTensorMapBytes);
-  }
-  *out = buffer;
-  *bytes = AllBytes(kernel);
-  return cuda::kSuccess;
 }
 
 cuda::Result KernelParameters::Point(int32_t number, const int64_t* args, void** parameters) {
   const DeviceKernel& kernel = kernels_[number];
   for (int32_t i = 0; i < kernel.parameters; ++i) parameters[i] = const_cast<int64_t*>(&args[i]);
   for (size_t i = 0; i < kernel.maps.size(); ++i) {
-    parameters[kernel.parameters + i] = &encoded_[first_[number] + i].map;
+    Encoded& encoded = encoded_[first_[number] + i];
+    if (const auto result = Encode(kernel.maps[i], args, &encoded); result != cuda::kSuccess) return result;
+    parameters[kernel.parameters + i] = &encoded.map;
   }
-  return EncodeAll(number, args);
+  return cuda::kSuccess;
 }
 
 cuda::Result KernelParameters::Encode(const TensorMap& map, const int64_t* args, Encoded* encoded) const {

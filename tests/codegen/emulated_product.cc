@@ -61,6 +61,21 @@ SimtExtent EmulatedProduct::FindMemory(uint64_t address) const {
   return SimtExtent{begin, end};
 }
 
+namespace {
+
+// The emulator's parameters: the arguments, then the maps, aligned as they ask.
+std::vector<int64_t> Behind(std::vector<int64_t> arguments, const std::vector<void*>& maps) {
+  constexpr size_t kAligned = kTensorMapAlignment / sizeof(int64_t), kMap = kTensorMapBytes / sizeof(int64_t);
+  if (!maps.empty()) arguments.resize((arguments.size() + kAligned - 1) / kAligned * kAligned);
+  for (const void* map : maps) {
+    const auto* words = static_cast<const int64_t*>(map);
+    arguments.insert(arguments.end(), words, words + kMap);
+  }
+  return arguments;
+}
+
+}  // namespace
+
 std::string EmulatedProduct::Run(const ProductSize& size, int version, uint32_t seed, const ProductMemory& memory,
                                  int64_t most_blocks, int64_t part) const {
   const CudaVersion& launched = schedule_.versions[version];
@@ -88,10 +103,10 @@ std::string EmulatedProduct::Run(const ProductSize& size, int version, uint32_t 
   const std::vector<DeviceKernel> kernels = {
       {"k_v" + std::to_string(version), launched.threads, static_cast<int32_t>(arguments.size()), launched.maps}};
   KernelParameters parameters(driver, kernels);
-  const void* bytes = nullptr;
-  size_t count = 0;
-  EXPECT_EQ(parameters.Make(0, arguments.data(), &bytes, &count), cuda::kSuccess);
-  return emulator_->Launch(kernels[0].symbol, grid, static_cast<const int64_t*>(bytes), seed);
+  std::vector<void*> places(arguments.size() + launched.maps.size());
+  EXPECT_EQ(parameters.Point(0, arguments.data(), places.data()), cuda::kSuccess);
+  return emulator_->Launch(kernels[0].symbol, grid,
+                           Behind(arguments, {places.begin() + arguments.size(), places.end()}).data(), seed);
 }
 
 void EmulatedProduct::ExpectRight(const ProductSize& size, int version, uint32_t seed, const ProductMemory& memory,

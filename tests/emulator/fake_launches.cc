@@ -91,12 +91,13 @@ Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function functio
 }
 
 Result cuLaunchKernel(Function function, unsigned grid_x, unsigned, unsigned, unsigned block_x, unsigned, unsigned,
-                      unsigned shared_bytes, Stream stream, void**, void** extra) {
+                      unsigned shared_bytes, Stream stream, void** parameters, void** extra) {
   if (state().options.drop != 0) return kSuccess;
   const Lock lock(state().mutex);
   auto* launched = reinterpret_cast<FakeFunction*>(function);
   const SimtGrid grid = {grid_x, static_cast<int>(block_x), shared_bytes, /*together=*/false};
-  return Launch(StreamOf(stream), {launched, grid, SlotsOf(*launched, extra)});
+  return Launch(StreamOf(stream),
+                {launched, grid, parameters != nullptr ? SlotsAt(*launched, parameters) : SlotsOf(*launched, extra)});
 }
 
 Result cuLaunchCooperativeKernel(Function function, unsigned grid_x, unsigned, unsigned, unsigned block_x, unsigned,

@@ -34,16 +34,13 @@ class KernelParametersTest : public testing::Test {
     driver_.TensorMapEncodeTiled = Encode;
     encoded = 0;
   }
-  // Of kernel 1, whose parameters are two addresses and two dims.
-  const std::byte* Make(int64_t address, int64_t k, int64_t n) {
+  // The map of kernel 1, whose parameters are two addresses and two dims.
+  Asked Map(int64_t address, int64_t k, int64_t n) {
     const int64_t args[] = {0, address, k, n};
-    const void* bytes = nullptr;
-    result_ = parameters_.Make(1, args, &bytes, &count_);
-    return static_cast<const std::byte*>(bytes);
-  }
-  Asked AskedFor(const std::byte* bytes) {
-    Asked asked;
-    std::memcpy(&asked, bytes + 64, sizeof(asked));
+    void* places[5] = {};
+    result_ = parameters_.Point(1, args, places);
+    Asked asked = {};
+    if (places[4] != nullptr) std::memcpy(&asked, places[4], sizeof(asked));
     return asked;
   }
 
@@ -52,28 +49,24 @@ class KernelParametersTest : public testing::Test {
       .address = 1, .factors = {{0, 2, 1}, {2, 3, 16}, {2, -1, 3}}, .box = {64, 1, 128}, .swizzle_bytes = 128};
   const std::vector<DeviceKernel> kernels_ = {{"plain", 32, 3, {}}, {"boxes", 32, 4, {map_}}};
   KernelParameters parameters_{driver_, kernels_};
-  size_t count_ = 0;
   cuda::Result result_ = cuda::kSuccess;
 };
 
-TEST_F(KernelParametersTest, AreTheArgumentBlockAsItStands) {
+TEST_F(KernelParametersTest, AreTheSlotsOfTheArgumentBlock) {
   const int64_t args[] = {1, 2, 3};
-  const void* bytes = nullptr;
-  EXPECT_EQ(parameters_.Make(0, args, &bytes, &count_), cuda::kSuccess);
-  EXPECT_EQ(bytes, args);
-  EXPECT_EQ(count_, 24u);
+  void* places[3] = {};
+  ASSERT_EQ(parameters_.Point(0, args, places), cuda::kSuccess);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(places[i], &args[i]);
 }
 
-TEST_F(KernelParametersTest, MapsLieBehindTheArguments) {
-  const std::byte* bytes = Make(4096, 24, 17);
-  ASSERT_EQ(result_, cuda::kSuccess);
-  EXPECT_EQ(count_, 64u + 128);
-  EXPECT_EQ(reinterpret_cast<uintptr_t>(bytes) % 64, 0u);
-  int64_t args[4];
-  std::memcpy(args, bytes, sizeof(args));
-  EXPECT_EQ(args[1], 4096);
-  EXPECT_EQ(args[3], 17);
-  const Asked asked = AskedFor(bytes);
+TEST_F(KernelParametersTest, MapsComeBehindTheArguments) {
+  const int64_t args[] = {0, 4096, 24, 17};
+  void* places[5] = {};
+  ASSERT_EQ(parameters_.Point(1, args, places), cuda::kSuccess);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(places[i], &args[i]);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(places[4]) % 64, 0u);
+  Asked asked;
+  std::memcpy(&asked, places[4], sizeof(asked));
   EXPECT_EQ(asked.address, 4096u);
   EXPECT_EQ(asked.extents[0], 24u);
   EXPECT_EQ(asked.extents[1], 1u);
@@ -84,42 +77,30 @@ TEST_F(KernelParametersTest, MapsLieBehindTheArguments) {
   EXPECT_EQ(asked.swizzle, static_cast<uint32_t>(cuda::kSwizzle128Bytes));
 }
 
-TEST_F(KernelParametersTest, OneByOne) {
-  const int64_t args[] = {0, 4096, 24, 17};
-  void* places[5] = {};
-  ASSERT_EQ(parameters_.Point(1, args, places), cuda::kSuccess);
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(places[i], &args[i]);
-  Asked asked;
-  std::memcpy(&asked, places[4], sizeof(asked));
-  EXPECT_EQ(asked.address, 4096u);
-  EXPECT_EQ(asked.extents[2], 6u);
-}
-
 TEST_F(KernelParametersTest, AMapIsMadeAnewWhereItsTensorIsAnother) {
-  for (int i = 0; i < 3; ++i) Make(4096, 24, 17);
+  for (int i = 0; i < 3; ++i) Map(4096, 24, 17);
   EXPECT_EQ(encoded, 1);
-  Make(4096, 24, 32);  // as many panels
+  Map(4096, 24, 32);  // as many panels
   EXPECT_EQ(encoded, 1);
-  Make(8192, 24, 32);
+  Map(8192, 24, 32);
   EXPECT_EQ(encoded, 2);
-  EXPECT_EQ(AskedFor(Make(8192, 32, 32)).extents[0], 32u);
+  EXPECT_EQ(Map(8192, 32, 32).extents[0], 32u);
   EXPECT_EQ(encoded, 3);
 }
 
 TEST_F(KernelParametersTest, WhatCopiesCannotReadHasAMapOfZeros) {
   for (const auto& [address, k] : {std::pair<int64_t, int64_t>{4098, 24}, {4096, 25}}) {
-    const std::byte* bytes = Make(address, k, 17);
+    EXPECT_EQ(Map(address, k, 17).extents[0], 0u);
     ASSERT_EQ(result_, cuda::kSuccess);
-    EXPECT_EQ(AskedFor(bytes).extents[0], 0u);
   }
   EXPECT_EQ(encoded, 0);
 }
 
 TEST_F(KernelParametersTest, NoExtentIsZeroAndFailuresAreTheDrivers) {
-  EXPECT_EQ(AskedFor(Make(4096, 8, 0)).extents[2], 1u);
-  Make(4096, 1008, 17);
+  EXPECT_EQ(Map(4096, 8, 0).extents[2], 1u);
+  Map(4096, 1008, 17);
   EXPECT_EQ(result_, cuda::kInvalidValue);
-  EXPECT_EQ(AskedFor(Make(4096, 8, 0)).extents[0], 8u);
+  EXPECT_EQ(Map(4096, 8, 0).extents[0], 8u);
 }
 
 }  // namespace

@@ -455,7 +455,8 @@ class GroupLowering {
   }
 
   // [batch..., K, N] -> [batch..., ceil(N/16), K, 16], zero where the last panel overhangs. What lies in pairs of K is
-  // stored [batch..., ceil(N/16), ceil(K/2), 16] of words that hold two elements, the first in the low half.
+  // stored [batch..., ceil(N/16), ceil(K/2), 16] of words that hold two elements, the first in the low half. On devices
+  // halves of rows swap (HalvesSwap).
   LoweredKernel PackKernel(Value rhs, const Shape& batch, const DimExpr& depth, const DimExpr& columns,
                            bool transposed) {
     ValueLowering pack(graph_, facts_, group_);
@@ -472,7 +473,15 @@ class GroupLowering {
     }
     const size_t b = batch.size();
     const ExprId first_column = pack.IndexOp(ExprKind::kIndexMul, all[b], pack.Dim(kPanelColumns));
-    const ExprId column = pack.IndexOp(ExprKind::kIndexAdd, first_column, all[b + 2]);
+    ExprId within = all[b + 2];
+    if (!pairs_ && HalvesSwap(stored)) {
+      const ExprId fours = pack.IndexOp(ExprKind::kIndexFloorDiv, all[b + 1], pack.Dim(4));
+      const ExprId swapped = pack.IndexOp(ExprKind::kIndexMod, fours, pack.Dim(2));
+      const ExprId moved = pack.IndexOp(ExprKind::kIndexMul, swapped, pack.Dim(kPanelColumns / 2));
+      within = pack.IndexOp(ExprKind::kIndexAdd, within, moved);
+      within = pack.IndexOp(ExprKind::kIndexMod, within, pack.Dim(kPanelColumns));
+    }
+    const ExprId column = pack.IndexOp(ExprKind::kIndexAdd, first_column, within);
     const auto element = [&](ExprId row, bool row_exists) {
       Index source(all.begin(), all.begin() + b);
       source.push_back(transposed ? column : row);

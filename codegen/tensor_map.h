@@ -28,7 +28,8 @@ struct TensorMap {
   int32_t address = 0;                   // the parameter that is the tensor's address
   std::vector<TensorMapFactor> factors;  // a dim that has none is 1
   std::array<int32_t, kTensorMapRank> box = {1, 1, 1};
-  int32_t swizzle_bytes = 0;  // 32, 64 or 128: the bytes of the box's rows, whose chunks of 16 bytes change places
+  // 32, 64 or 128: the bytes of the box's rows, whose chunks of 16 bytes change places. 0: they do not.
+  int32_t swizzle_bytes = 0;
   friend bool operator==(const TensorMap&, const TensorMap&) = default;
 };
 

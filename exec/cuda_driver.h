@@ -41,7 +41,6 @@ namespace tailor {
   F(MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void* to, cuda::Address from, size_t bytes, cuda::Stream stream))       \
   F(MemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2",                                                                          \
     (cuda::Address to, cuda::Address from, size_t bytes, cuda::Stream stream))                                        \
-  F(Memcpy2DAsync, "cuMemcpy2DAsync_v2", (const cuda::Memcpy2D* copy, cuda::Stream stream))                           \
   F(ModuleLoadDataEx, "cuModuleLoadDataEx",                                                                           \
     (cuda::Module * module, const void* image, unsigned count, cuda::JitOption* options, void** values))              \
   F(ModuleUnload, "cuModuleUnload", (cuda::Module module))                                                            \

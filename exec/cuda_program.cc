@@ -9,6 +9,7 @@
 
 #include "exec/cuda_image.h"
 #include "exec/cuda_stream.h"
+#include "exec/device_panels.h"
 
 namespace tailor {
 namespace {
@@ -20,31 +21,6 @@ uint64_t Padded(uint64_t bytes) { return (bytes + kConstantAlignment - 1) / kCon
 std::string NameOf(const CudaDevice& device) {
   return "device " + std::to_string(device.info().ordinal) + " (" + device.info().name + ", " +
          NameOf(device.info().architecture) + ")";
-}
-
-// The bytes of `constant` as kernels read them: pair panels [panels][ceil(K/2)][16][2] as panels [panels][K][16].
-std::span<const std::byte> BytesOnDevice(const ProgramConstant& constant, std::vector<std::byte>* made) {
-  constexpr size_t kColumns = 16, kStep = kColumns * sizeof(uint16_t);
-  if (constant.layout != ConstantLayout::kPairPanels16) return constant.bytes;
-  const auto steps = static_cast<size_t>(constant.dims[constant.dims.size() - 2]);
-  const size_t pairs = (steps + 1) / 2, panels = pairs == 0 ? 0 : constant.bytes.size() / (pairs * 2 * kStep);
-  made->resize(panels * steps * kStep);
-  const std::byte* from = constant.bytes.data();
-  std::byte* to = made->data();
-  for (size_t panel = 0; panel < panels; ++panel) {
-    for (size_t pair = 0; pair < pairs; ++pair, from += 2 * kStep) {
-      uint16_t both[2 * kColumns], apart[2 * kColumns];
-      std::memcpy(both, from, sizeof(both));
-      for (size_t column = 0; column < kColumns; ++column) {
-        apart[column] = both[2 * column];
-        apart[kColumns + column] = both[2 * column + 1];
-      }
-      const size_t bytes = 2 * pair + 1 < steps ? 2 * kStep : kStep;
-      std::memcpy(to, apart, bytes);
-      to += bytes;
-    }
-  }
-  return *made;
 }
 
 const char* NameOf(DeviceImageKind kind) {

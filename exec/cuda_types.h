@@ -85,22 +85,6 @@ struct KernelNodeParams {  // CUDA_KERNEL_NODE_PARAMS_v1
   void** extra;
 };
 
-struct Memcpy2D {  // CUDA_MEMCPY2D_v2: rows of width_bytes, from_pitch and to_pitch bytes apart
-  size_t from_x, from_y;
-  MemoryType from_type;
-  const void* from_host;
-  Address from_device;
-  void* from_array;
-  size_t from_pitch;
-  size_t to_x, to_y;
-  MemoryType to_type;
-  void* to_host;
-  Address to_device;
-  void* to_array;
-  size_t to_pitch;
-  size_t width_bytes, height;
-};
-
 // CUtensorMap: opaque, made by the driver. Aligned as the later ones of its headers have it.
 struct alignas(128) TensorMap {
   std::byte bytes[128];
@@ -115,6 +99,7 @@ enum TensorMapInterleave : int {
 };
 
 enum TensorMapSwizzle : int {
+  kSwizzleNone = 0,
   kSwizzle32Bytes = 1,
   kSwizzle64Bytes = 2,
   kSwizzle128Bytes = 3,

@@ -10,7 +10,8 @@ static_assert(sizeof(cuda::TensorMap) == kTensorMapBytes && alignof(cuda::Tensor
 cuda::TensorMapSwizzle SwizzleOf(const TensorMap& map) {
   return map.swizzle_bytes == 128  ? cuda::kSwizzle128Bytes
          : map.swizzle_bytes == 64 ? cuda::kSwizzle64Bytes
-                                   : cuda::kSwizzle32Bytes;
+         : map.swizzle_bytes == 32 ? cuda::kSwizzle32Bytes
+                                   : cuda::kSwizzleNone;
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 #include "exec/plain_constants.h"
 
-#include <algorithm>
 #include <string>
+#include <vector>
 
+#include "exec/device_panels.h"
 #include "graph/dtype.h"
 
 namespace tailor {
@@ -33,38 +34,35 @@ Failure PlainConstants::Get(const ProductArgs& product, cuda::Stream stream, con
   if (auto result = driver.MemAlloc(&copy, bytes); result != cuda::kSuccess) {
     return CudaFailure(driver, result, "cuMemAlloc", purpose);
   }
-  auto result = Copy(product, copy, stream);
-  const auto waited = driver.StreamSynchronize(stream);
-  if (result == cuda::kSuccess) result = waited;
+  const auto result = Copy(product, copy, stream);
   if (result != cuda::kSuccess) {
     driver.MemFree(copy);
-    return CudaFailure(driver, result, "cuMemcpy2DAsync", purpose);
+    return CudaFailure(driver, result, "cuMemcpy", purpose);
   }
   copies_.emplace(product.rhs, copy);
   *plain = reinterpret_cast<const void*>(copy);
   return {};
 }
 
-// Panel by panel: rows of 16 columns become parts of rows of n.
+// By way of the host, where a batch index is taken apart.
 cuda::Result PlainConstants::Copy(const ProductArgs& product, cuda::Address to, cuda::Stream stream) const {
-  const int64_t element = SizeOf(static_cast<DType>(product.dtype));
-  const auto bytes = [&](int64_t elements) { return static_cast<size_t>(elements * element); };
-  const auto from = reinterpret_cast<cuda::Address>(product.rhs);
-  for (int64_t batch = 0; batch < product.batch; ++batch) {
-    for (int64_t column = 0; column < product.n; column += kColumns) {
-      cuda::Memcpy2D copy = {};
-      copy.from_type = copy.to_type = cuda::kMemoryDevice;
-      copy.from_device = from + bytes(batch * product.rhs_strides[0] + column * product.k);
-      copy.from_pitch = bytes(kColumns);
-      copy.to_device = to + bytes(batch * product.k * product.n + column);
-      copy.to_pitch = bytes(product.n);
-      copy.width_bytes = bytes(std::min(kColumns, product.n - column));
-      copy.height = static_cast<size_t>(product.k);
-      const auto result = device_.driver().Memcpy2DAsync(&copy, stream);
-      if (result != cuda::kSuccess) return result;
-    }
+  const CudaDriver& driver = device_.driver();
+  const auto dtype = static_cast<DType>(product.dtype);
+  const auto bytes = [&](int64_t elements) { return static_cast<size_t>(elements * SizeOf(dtype)); };
+  const int64_t panels_each = (product.n + kColumns - 1) / kColumns * kColumns * product.k;
+  std::vector<std::byte> panels(bytes(panels_each)), plain(bytes(product.k * product.n));
+  auto result = cuda::kSuccess;
+  for (int64_t batch = 0; batch < product.batch && result == cuda::kSuccess; ++batch) {
+    const auto from = reinterpret_cast<cuda::Address>(product.rhs) + bytes(batch * product.rhs_strides[0]);
+    result = driver.MemcpyDtoHAsync(panels.data(), from, panels.size(), stream);
+    if (result == cuda::kSuccess) result = driver.StreamSynchronize(stream);
+    if (result != cuda::kSuccess) return result;
+    PlainOfPanels(panels.data(), dtype, product.k, product.n, plain.data());
+    result = driver.MemcpyHtoDAsync(to + batch * plain.size(), plain.data(), plain.size(), stream);
+    const auto waited = driver.StreamSynchronize(stream);  // for it reads `plain`
+    if (result == cuda::kSuccess) result = waited;
   }
-  return cuda::kSuccess;
+  return result;
 }
 
 }  // namespace tailor

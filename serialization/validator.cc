@@ -143,7 +143,8 @@ void CheckTensorMap(const TensorMap& map, int32_t parameters, Checker* c) {
     sound &= factor.slot >= -1 && factor.slot < parameters;
   }
   for (int32_t extent : map.box) sound &= extent >= 1 && extent <= kMostBox;
-  sound &= map.swizzle_bytes == 32 || map.swizzle_bytes == 64 || map.swizzle_bytes == 128;
+  constexpr int32_t kSwizzles[] = {0, 32, 64, 128};
+  sound &= std::find(std::begin(kSwizzles), std::end(kSwizzles), map.swizzle_bytes) != std::end(kSwizzles);
   c->Require(sound, "a device kernel has a malformed tensor map");
 }
 

@@ -47,9 +47,10 @@
 #ifndef TAILOR_CODEGEN_CUDA_DEVICE_OP_TABLE_H_
 #define TAILOR_CODEGEN_CUDA_DEVICE_OP_TABLE_H_
 
-// Accumulators of a warpgroup's product of 64, 128 and 256 columns.
+// Accumulators of a warpgroup's product of 32, 64, 128 and 256 columns.
 #define TAILOR_F8 "ffffffff"
-#define TAILOR_F32 TAILOR_F8 TAILOR_F8 TAILOR_F8 TAILOR_F8
+#define TAILOR_F16 TAILOR_F8 TAILOR_F8
+#define TAILOR_F32 TAILOR_F16 TAILOR_F16
 #define TAILOR_F64 TAILOR_F32 TAILOR_F32
 #define TAILOR_F128 TAILOR_F64 TAILOR_F64
 
@@ -94,9 +95,12 @@
   ROW(WgmmaFence,            wgmma_fence,              "",          "",               WarpOrders, Ptx("wgmma.fence.sync.aligned;"))                                                               \
   ROW(WgmmaCommit,           wgmma_commit,             "",          "",               WarpOrders, Ptx("wgmma.commit_group.sync.aligned;"))                                                        \
   ROW(WgmmaWait,             wgmma_wait,               "",          "n",              WarpOrders, Ptx("wgmma.wait_group.sync.aligned $0;"))                                                       \
+  ROW(WgmmaResults32,        wgmma_results_32,         TAILOR_F16,  TAILOR_F16,       WarpMeets,  InPlace(""))                                                                                    \
   ROW(WgmmaResults64,        wgmma_results_64,         TAILOR_F32,  TAILOR_F32,       WarpMeets,  InPlace(""))                                                                                    \
   ROW(WgmmaResults128,       wgmma_results_128,        TAILOR_F64,  TAILOR_F64,       WarpMeets,  InPlace(""))                                                                                    \
   ROW(WgmmaResults256,       wgmma_results_256,        TAILOR_F128, TAILOR_F128,      WarpMeets,  InPlace(""))                                                                                    \
+  ROW(WgmmaM64N32K16Bf16Tb,  wgmma_m64n32k16_bf16_tb,  TAILOR_F16,  TAILOR_F16 "ll",  WarpOrders, Wgmma("m64n32k16", "bf16", 1))                                                                  \
+  ROW(WgmmaM64N32K16F16Tb,   wgmma_m64n32k16_f16_tb,   TAILOR_F16,  TAILOR_F16 "ll",  WarpOrders, Wgmma("m64n32k16", "f16", 1))                                                                   \
   ROW(WgmmaM64N64K16Bf16,    wgmma_m64n64k16_bf16,     TAILOR_F32,  TAILOR_F32 "ll",  WarpOrders, Wgmma("m64n64k16", "bf16", 0))                                                                  \
   ROW(WgmmaM64N64K16Bf16Tb,  wgmma_m64n64k16_bf16_tb,  TAILOR_F32,  TAILOR_F32 "ll",  WarpOrders, Wgmma("m64n64k16", "bf16", 1))                                                                  \
   ROW(WgmmaM64N64K16F16,     wgmma_m64n64k16_f16,      TAILOR_F32,  TAILOR_F32 "ll",  WarpOrders, Wgmma("m64n64k16", "f16", 0))                                                                   \

@@ -124,8 +124,9 @@ void MatrixLoop::EmitGatherLeft(Value* k, Value* stage) {
 }
 
 // A panel's part is chunks that lie side by side, as many a step of K as an element has bytes. Eight chunks fill all
-// banks, so in every second eight the two halves of steps change places.
+// banks, so in every second eight the two halves of steps change places, unless they have in memory (HalvesSwap).
 Value* MatrixLoop::RightPlace(Value* chunk) {
+  if (HalvesSwap(product_.types().operand)) return chunk;
   Value* second = b_.CreateAnd(b_.CreateUDiv(chunk, I32(8)), 1, "second.half");
   return b_.CreateXor(chunk, b_.CreateMul(second, I32(element_ / 2)), "place");
 }

@@ -28,9 +28,10 @@ MatrixStreamLoop::MatrixStreamLoop(ProductFrame& product)
   const auto wide = [&](Value* value) { return b_.CreateZExt(value, b_.getInt64Ty()); };
   Value* first = b_.CreateLShr(product.first_column(), 4, "panel.first");
   Value* panel = right_.Panel(b_.CreateAdd(first, wide(b_.CreateLShr(group_, 2))));
-  constexpr int kColumnBytes = 2;
+  constexpr int kColumnBytes = 2, kHalfBytes = 16;
   Value* offset = b_.CreateMul(b_.CreateAnd(group_, 3), b_.getInt32(kLaneColumns * kColumnBytes), "columns.bytes");
   address_ = b_.CreateGEP(b_.getInt8Ty(), panel, wide(offset), "panel.columns");
+  swapped_ = b_.CreateGEP(b_.getInt8Ty(), panel, wide(b_.CreateXor(offset, kHalfBytes)), "panel.columns.swapped");
   for (int i = 0; i < tile_.rows; ++i) {
     sums_.push_back(product.Variable(b_.getFloatTy(), "sum"));
     b_.CreateStore(llvm::Constant::getNullValue(b_.getFloatTy()), sums_.back());
@@ -47,7 +48,9 @@ Value* MatrixStreamLoop::EmitWords(Value* k, bool whole) {
       Value* last = b_.CreateSub(product_.depth(), b_.getInt64(1));
       existing = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, at, last, nullptr, "k.existing");
     }
-    Value* address = b_.CreateGEP(b_.getInt8Ty(), address_, b_.CreateMul(existing, b_.getInt64(kStepBytes)));
+    Value* is_swapped = b_.CreateIsNotNull(b_.CreateAnd(existing, 4), "is.swapped");  // HalvesSwap
+    Value* columns = b_.CreateSelect(is_swapped, swapped_, address_);
+    Value* address = b_.CreateGEP(b_.getInt8Ty(), columns, b_.CreateMul(existing, b_.getInt64(kStepBytes)));
     Value* loaded = b_.CreateAlignedLoad(halves, address, llvm::Align(8), "panel");
     if (whole) return loaded;
     Value* inside = b_.CreateICmpSLT(at, product_.depth(), "inside");

@@ -37,7 +37,7 @@ class MatrixStreamLoop : public ProductLoop {
   LeftChunks left_;
   RightPanels right_;
   llvm::Value *slice_, *group_, *member_;  // i32
-  llvm::Value* address_;                   // of the lane's columns in the first step
+  llvm::Value *address_, *swapped_;        // of the lane's columns in step 0, and if halves were swapped there
   std::vector<llvm::AllocaInst*> sums_;
 };
 

@@ -1,6 +1,7 @@
 #include "codegen/cuda/operand_maps.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "codegen/gemm/panels.h"
 
@@ -20,13 +21,12 @@ TensorMapFactor Factor(const KernelPlan& plan, int dim, const Extent& extent, in
   return {dim, SlotOf(plan, static_cast<int>(plan.buffers.size())) + extent.slot, divisor};
 }
 
-TensorMap RightMap(const KernelPlan& plan, const Contraction& c, const ProductTile& tile) {
+TensorMap RightMap(const KernelPlan& plan, const Contraction& c, const ProductTile& tile, int steps) {
   const std::vector<Extent>& dims = plan.buffers[c.rhs.ref].dims;
   const size_t rank = dims.size();
   TensorMap map{.address = SlotOf(plan, c.rhs.ref),
-                .factors = {{0, -1, kPanelColumns}, Factor(plan, 1, dims[rank - 2])},
-                .box = {kPanelColumns, tile.depth, tile.columns / kPanelColumns},
-                .swizzle_bytes = 2 * kPanelColumns};
+                .factors = {{0, -1, kPanelColumns * steps}, Factor(plan, 1, dims[rank - 2], steps)},
+                .box = {kPanelColumns * steps, tile.depth / steps, tile.columns / kPanelColumns}};
   map.factors.push_back(Factor(plan, 2, dims[rank - 1], kPanelColumns));
   for (size_t d = 0; d + 2 < rank; ++d) map.factors.push_back(Factor(plan, 2, dims[d]));
   return map;
@@ -67,8 +67,16 @@ std::optional<size_t> RowDimOf(KernelPlan plan, const Contraction& c) {
   return row_dim;
 }
 
+int RightBoxSteps(const KernelPlan& plan, const Contraction& c, const ProductTile& tile) {
+  constexpr int64_t kMost = 16;
+  const ExtentRange range = RangeOfExtent(plan, plan.axes[c.k].extent);
+  // Where boxes bring the left operand too, its rows are whole units of 16 bytes (guards of its version see to that).
+  const int64_t least = tile.copying_warps == 1 ? 8 : 1;
+  return static_cast<int>(std::max(least, std::gcd(range.fixed ? range.max : range.divisor, kMost)));
+}
+
 std::vector<TensorMap> OperandMaps(const KernelPlan& plan, const Contraction& contraction, const ProductTile& tile) {
-  std::vector<TensorMap> maps = {RightMap(plan, contraction, tile)};
+  std::vector<TensorMap> maps = {RightMap(plan, contraction, tile, RightBoxSteps(plan, contraction, tile))};
   if (const auto row_dim = RowDimOf(plan, contraction)) maps.push_back(LeftMap(plan, contraction, tile, *row_dim));
   return maps;
 }

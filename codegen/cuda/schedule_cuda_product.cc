@@ -98,15 +98,15 @@ constexpr ProductTile OfWords(ProductTile tile) {
   return tile;
 }
 // Of the copying warps one thread asks for boxes, or all gather elements of the left operand.
-constexpr ProductTile Warpgroups(int columns, int stages, int copying_warps) {
+constexpr ProductTile Warpgroups(int rows, int columns, int stages, int copying_warps) {
   return {.kind = Kind::kWarpgroup,
-          .rows = 128,
+          .rows = rows,
           .columns = columns,
           .depth = 64,
           .part_rows = 64,
           .part_columns = columns,
           .stages = stages,
-          .pass_rows = 32,
+          .pass_rows = columns > 128 ? 32 : 64,
           .resident_blocks = 1,
           .copying_warps = copying_warps};
 }
@@ -169,13 +169,19 @@ std::vector<Choice> Family(const ProductTypes& types, const TargetTraits& traits
   std::vector<Choice> family;
   if (IsFloat(types.operand) && SizeOf(types.operand) == 2) {
     for (int rows : {8, 16}) family.push_back({MatrixStream(rows), rows});
-    if (traits.warpgroup_products) {
-      // Beside 128 sums and their epilogue no register is left for where shares end.
-      family.push_back({.tile = Warpgroups(256, 4, 1), .shared = false});
-      for (int copying_warps : {1, 4}) family.push_back({Warpgroups(128, 6, copying_warps)});
+    if (!traits.warpgroup_products) {
+      for (const ProductTile& tile : {kLargeMatrices, kSmallMatrices}) family.push_back({tile});
+      return family;
     }
-    const bool shared = !traits.warpgroup_products;  // else warpgroups share for less, whatever the product
-    for (const ProductTile& tile : {kLargeMatrices, kSmallMatrices}) family.push_back({.tile = tile, .shared = shared});
+    // Stages are as many as shared memory holds. Of 256 columns no register is left for where shares end, beside 128
+    // sums and their epilogue.
+    family.push_back({.tile = Warpgroups(128, 256, 4, 1), .shared = false});
+    family.push_back({Warpgroups(128, 128, 6, 1)});
+    family.push_back({.tile = Warpgroups(64, 128, 8, 1), .shared = false});
+    family.push_back({.tile = Warpgroups(64, 64, 12, 1), .shared = false});
+    family.push_back({.tile = Warpgroups(64, 32, 16, 1), .shared = false});
+    family.push_back({Warpgroups(128, 128, 6, 4)});
+    family.push_back({.tile = Warpgroups(64, 64, 12, 4), .shared = false});
     return family;
   }
   for (int rows : {1, 4, 16}) family.push_back({PanelStream(rows, types), rows});

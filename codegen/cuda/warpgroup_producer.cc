@@ -20,6 +20,7 @@ WarpgroupProducer::WarpgroupProducer(ProductFrame& product, ProductPortions& por
       portions_(portions),
       stages_(stages),
       row_dim_(RowDimOf(product.plan(), product.contraction())),
+      right_box_steps_(RightBoxSteps(product.plan(), product.contraction(), product.tile())),
       threads_(product.tile().copying_warps * 32),
       thread_(b_.CreateSub(product.thread(), I32(product.version().threads - threads_), "copier")),
       is_box_(b_.getFalse()),
@@ -65,7 +66,7 @@ void WarpgroupProducer::EmitCoordinates(bool boxes) {
 }
 
 void WarpgroupProducer::EmitLoadRight(Value* k, Value* stage) {
-  Value* step = b_.CreateTrunc(k, b_.getInt32Ty(), "k.box");
+  Value* step = b_.CreateTrunc(b_.CreateUDiv(k, b_.getInt64(right_box_steps_)), b_.getInt32Ty(), "k.box");
   EmitOp(b_, Op::kTensorLoad3d,
          {stages_.Right(stage), product_.Map(kRightMap), stages_.Full(stage), I32(0), step, right_panel_});
 }

@@ -37,6 +37,7 @@ class WarpgroupProducer {
   ProductPortions& portions_;
   WarpgroupStages& stages_;
   const std::optional<size_t> row_dim_;
+  const int right_box_steps_;  // RightBoxSteps
   const int threads_;
   llvm::Value* thread_;  // i32: among those that copy
   llvm::Value* is_box_;  // i1: the left operand comes in boxes

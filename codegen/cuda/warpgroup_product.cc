@@ -28,11 +28,17 @@ struct WarpgroupOps {
 
 WarpgroupOps OpsOf(DType dtype, int columns) {
   const bool f16 = dtype == DType::kF16;
-  if (columns == 128) {
-    return {f16 ? Op::kWgmmaM64N128K16F16Tb : Op::kWgmmaM64N128K16Bf16Tb, Op::kWgmmaResults128};
+  switch (columns) {
+    case 32:
+      return {f16 ? Op::kWgmmaM64N32K16F16Tb : Op::kWgmmaM64N32K16Bf16Tb, Op::kWgmmaResults32};
+    case 64:
+      return {f16 ? Op::kWgmmaM64N64K16F16Tb : Op::kWgmmaM64N64K16Bf16Tb, Op::kWgmmaResults64};
+    case 128:
+      return {f16 ? Op::kWgmmaM64N128K16F16Tb : Op::kWgmmaM64N128K16Bf16Tb, Op::kWgmmaResults128};
+    default:
+      assert(columns == 256);
+      return {f16 ? Op::kWgmmaM64N256K16F16Tb : Op::kWgmmaM64N256K16Bf16Tb, Op::kWgmmaResults256};
   }
-  assert(columns == 256);
-  return {f16 ? Op::kWgmmaM64N256K16F16Tb : Op::kWgmmaM64N256K16Bf16Tb, Op::kWgmmaResults256};
 }
 
 // One of the warpgroups that multiply.

@@ -14,10 +14,16 @@ inline constexpr int kPanelColumns = 16;  // of one panel
 // `count` rounded up to whole panels' worth.
 constexpr int64_t WholeLanes(int64_t count) { return (count + kPanelColumns - 1) / kPanelColumns * kPanelColumns; }
 
-// The one layout in which artifacts hold right operands of `dtype`, and CPUs read them. GPUs read kPanels16.
+// The one layout in which artifacts hold right operands of `dtype`, and CPUs read them. GPUs read kPanels16, of 16-bit
+// floats with the halves of some rows swapped (HalvesSwap).
 constexpr ConstantLayout PanelLayout(DType dtype) {
   return dtype == DType::kBF16 ? ConstantLayout::kPairPanels16 : ConstantLayout::kPanels16;
 }
+
+// Whether, in the memory of a device, the halves of 8 columns of panels' rows k change places where k / 4 is odd:
+// shared memory has eight rows' halves in all banks, and reads what was copied as it lies (wgmma's swizzle of 32
+// bytes).
+constexpr bool HalvesSwap(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
 
 }  // namespace tailor
 

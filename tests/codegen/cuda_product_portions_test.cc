@@ -100,7 +100,7 @@ TEST_P(SharedProduct, ALeftOperandThatIsNotAligned) {
 // What the emulator finds of a kernel that adds what no barrier says is there.
 TEST_P(SharedProduct, BlocksThatDoNotMeetAreFound) {
   const EmulatedProduct product(Form(), GetParam().name, /*forgotten=*/"grid_barrier");
-  const ProductSize size{.batch = {}, .m = 64, .n = 64, .k = 300};
+  const ProductSize size{.batch = {}, .m = 64, .n = 64, .k = 304};
   ForShared(product, [&](int version) {
     const ProductMemory memory = product.Memory(size);
     std::string found;

@@ -44,40 +44,40 @@ void ExpectRight(const ProductForm& form, int versions, int sizes) {
 
 class WarpgroupProduct : public testing::TestWithParam<DType> {};
 
-TEST_P(WarpgroupProduct, AnyExtents) { ExpectRight({.dtype = GetParam()}, 3, 6); }
+TEST_P(WarpgroupProduct, AnyExtents) { ExpectRight({.dtype = GetParam()}, 7, 6); }
 
 TEST_P(WarpgroupProduct, Epilogues) {
-  ExpectRight({.dtype = GetParam(), .epilogue = true}, 3, 3);
-  ExpectRight({.dtype = GetParam(), .transpose_out = true, .epilogue = true}, 3, 2);
+  ExpectRight({.dtype = GetParam(), .epilogue = true}, 7, 3);
+  ExpectRight({.dtype = GetParam(), .transpose_out = true, .epilogue = true}, 7, 2);
 }
 
 // Known to be whole boxes, which is then the only version; known not to be.
 TEST_P(WarpgroupProduct, KnownDepths) {
-  ExpectRight({.dtype = GetParam(), .n = 96, .k = 136}, 2, 2);
-  ExpectRight({.dtype = GetParam(), .k = 12}, 1, 2);
-  ExpectRight({.dtype = GetParam(), .k = 1}, 1, 1);
+  ExpectRight({.dtype = GetParam(), .n = 96, .k = 136}, 5, 2);
+  ExpectRight({.dtype = GetParam(), .k = 12}, 2, 2);
+  ExpectRight({.dtype = GetParam(), .k = 1}, 2, 1);
 }
 
 TEST_P(WarpgroupProduct, Batches) {
-  ExpectRight({.dtype = GetParam(), .batch = {kDynamic}, .rhs_has_batch = {true}}, 3, 3);
-  ExpectRight({.dtype = GetParam(), .batch = {2, kDynamic}, .rhs_has_batch = {false, true}, .epilogue = true}, 3, 2);
+  ExpectRight({.dtype = GetParam(), .batch = {kDynamic}, .rhs_has_batch = {true}}, 7, 3);
+  ExpectRight({.dtype = GetParam(), .batch = {2, kDynamic}, .rhs_has_batch = {false, true}, .epilogue = true}, 7, 2);
 }
 
 // Rows of one batch index lie apart: boxes step over the heads between them.
 TEST_P(WarpgroupProduct, RowsThatLieApart) {
-  ExpectRight({.dtype = GetParam(), .batch = {kDynamic, 3}, .rhs_has_batch = {true, true}, .heads = true}, 3, 3);
+  ExpectRight({.dtype = GetParam(), .batch = {kDynamic, 3}, .rhs_has_batch = {true, true}, .heads = true}, 7, 3);
 }
 
 // Nothing of it is a box.
 TEST_P(WarpgroupProduct, ALeftOperandThatIsGathered) {
-  ExpectRight({.dtype = GetParam(), .transpose_lhs = true}, 1, 4);
+  ExpectRight({.dtype = GetParam(), .transpose_lhs = true}, 2, 4);
 }
 
 // Callers' tensors are aligned to their elements alone.
 TEST_P(WarpgroupProduct, ALeftOperandThatIsNotAligned) {
   const EmulatedProduct product({.dtype = GetParam()}, "simt");
   const ProductSize size{.batch = {}, .m = 130, .n = 140, .k = 136};
-  ForWarpgroups(product, 3, [&](int version) {
+  ForWarpgroups(product, 7, [&](int version) {
     ProductMemory memory = product.Memory(size);
     memory.ShiftLeftOperand();
     product.ExpectRight(size, version, 1, memory);
@@ -88,7 +88,7 @@ TEST_P(WarpgroupProduct, ALeftOperandThatIsNotAligned) {
 TEST_P(WarpgroupProduct, BlocksTakeManyTiles) {
   const EmulatedProduct product({.dtype = GetParam()}, "simt");
   const ProductSize size{.batch = {}, .m = 300, .n = 270, .k = 200};
-  ForWarpgroups(product, 3, [&](int version) {
+  ForWarpgroups(product, 7, [&](int version) {
     for (int64_t blocks : {1, 4}) product.ExpectRight(size, version, 3, product.Memory(size), blocks);
   });
 }
@@ -102,7 +102,7 @@ class WarpgroupMistake : public testing::TestWithParam<std::pair<const char*, co
 TEST_P(WarpgroupMistake, IsFound) {
   EmulatedProduct product({.dtype = DType::kF16, .transpose_lhs = true}, "simt", /*forgotten=*/GetParam().first);
   const ProductSize size{.batch = {}, .m = 130, .n = 140, .k = 200};
-  ForWarpgroups(product, 1, [&](int version) {
+  ForWarpgroups(product, 2, [&](int version) {
     const std::string found = product.Run(size, version, 1, product.Memory(size), 1);
     EXPECT_THAT(found, HasSubstr(GetParam().second));
   });

@@ -28,6 +28,9 @@ class EmulatedProduct {
                   int64_t most_blocks = INT64_MAX, int64_t part = 0) const;
 
   ProductMemory Memory(const ProductSize& size) const { return ProductMemory(form_, size); }
+  // Whether the version's guards let the host program take it.
+  bool Takes(const ProductSize& size, int version) const;
+  // Nothing where the version does not take the size.
   void ExpectRight(const ProductSize& size, int version, uint32_t seed) const {
     ExpectRight(size, version, seed, Memory(size));
   }

@@ -153,7 +153,7 @@ int64_t Count(const ProductForm& form, const ProductSize& size, bool rhs) {
 }
 
 // The right operand in panels. What pads the last panel's columns is not zero here: it must not matter. What pads an
-// odd depth to pairs is, as products rely on.
+// odd depth to pairs is, as products rely on. On devices halves of rows swap (HalvesSwap).
 AlignedBytes Panels(const ProductForm& form, const ProductSize& size) {
   const int64_t panels = (size.n + 15) / 16, batch = Count(form, size, true);
   const int64_t step = LayoutOf(form) == ConstantLayout::kPairPanels16 ? 2 : 1;  // rows that lie together
@@ -163,8 +163,10 @@ AlignedBytes Panels(const ProductForm& form, const ProductSize& size) {
   for (int64_t b = 0; b < batch; ++b) {
     for (int64_t p = 0; p < panels; ++p) {
       for (int64_t first = 0; first < rows; first += step) {
-        for (int64_t n = p * 16; n < p * 16 + 16; ++n) {
+        for (int64_t place = 0; place < 16; ++place) {
           for (int64_t k = first; k < first + step; ++k, to += SizeOf(form.dtype)) {
+            const bool swapped = !form.pairs && HalvesSwap(form.dtype) && k / 4 % 2 == 1;
+            const int64_t n = p * 16 + (swapped ? (place + 8) % 16 : place);
             const double inside = n < size.n ? Element(1, (b * size.k + k) * size.n + n) : NAN;
             Write(form.dtype, to, k < size.k ? inside : 0);
           }

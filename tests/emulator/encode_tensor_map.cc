@@ -26,8 +26,9 @@ cuda::Result EncodeTensorMap(cuda::TensorMap* map, cuda::TensorMapDataType type,
     sound &= strides[d] % kUnit == 0 && strides[d] < kMostStride;
     made.strides[d] = strides[d];
   }
-  const uint32_t swizzle_bytes = kUnit << swizzle, row_bytes = box[0] * kElementBytes;
-  if (!sound || row_bytes % kUnit != 0 || row_bytes > swizzle_bytes) return cuda::kInvalidValue;
+  const uint32_t swizzle_bytes = swizzle == cuda::kSwizzleNone ? 0 : kUnit << swizzle;
+  const uint32_t row_bytes = box[0] * kElementBytes;
+  if (!sound || row_bytes % kUnit != 0 || (swizzle_bytes != 0 && row_bytes > swizzle_bytes)) return cuda::kInvalidValue;
   made.address = reinterpret_cast<uint64_t>(address);
   made.rank = static_cast<uint16_t>(rank);
   made.element_bytes = kElementBytes;

@@ -263,31 +263,6 @@ Result cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, Stream strea
   return kSuccess;
 }
 
-// Between pieces of device memory alone.
-Result cuMemcpy2DAsync_v2(const Memcpy2D* copy, Stream stream) {
-  constexpr char kCall[] = "cuMemcpy2DAsync";
-  const Lock lock(state().mutex);
-  FakeStream* in = StreamOf(stream);
-  if (Result bad = CheckStream(in); bad != kSuccess) return bad;
-  const Memcpy2D& c = *copy;
-  if (c.from_type != kMemoryDevice || c.to_type != kMemoryDevice || c.from_x + c.from_y + c.to_x + c.to_y != 0 ||
-      c.width_bytes > c.from_pitch || c.width_bytes > c.to_pitch) {
-    return kInvalidValue;
-  }
-  if (c.width_bytes == 0 || c.height == 0) return kSuccess;
-  if (!CheckRange(in, c.from_device, (c.height - 1) * c.from_pitch + c.width_bytes, kCall) ||
-      !CheckRange(in, c.to_device, (c.height - 1) * c.to_pitch + c.width_bytes, kCall)) {
-    return kInvalidValue;
-  }
-  state().Enqueue(in, [c] {
-    for (size_t row = 0; row < c.height; ++row) {
-      std::memcpy(PointerTo(c.to_device + row * c.to_pitch), PointerTo(c.from_device + row * c.from_pitch),
-                  c.width_bytes);
-    }
-  });
-  return kSuccess;
-}
-
 Result cuModuleLoadDataEx(Module* module, const void* image, unsigned count, JitOption* options, void** values) {
   const Lock lock(state().mutex);
   if (current == nullptr) return kInvalidContext;

@@ -52,15 +52,6 @@ static_assert(offsetof(KernelNodeParams, block) == offsetof(CUDA_KERNEL_NODE_PAR
 static_assert(offsetof(KernelNodeParams, shared_bytes) == offsetof(CUDA_KERNEL_NODE_PARAMS_v1, sharedMemBytes));
 static_assert(offsetof(KernelNodeParams, parameters) == offsetof(CUDA_KERNEL_NODE_PARAMS_v1, kernelParams));
 static_assert(offsetof(KernelNodeParams, extra) == offsetof(CUDA_KERNEL_NODE_PARAMS_v1, extra));
-static_assert(sizeof(Memcpy2D) == sizeof(CUDA_MEMCPY2D));
-static_assert(offsetof(Memcpy2D, from_type) == offsetof(CUDA_MEMCPY2D, srcMemoryType));
-static_assert(offsetof(Memcpy2D, from_device) == offsetof(CUDA_MEMCPY2D, srcDevice));
-static_assert(offsetof(Memcpy2D, from_pitch) == offsetof(CUDA_MEMCPY2D, srcPitch));
-static_assert(offsetof(Memcpy2D, to_type) == offsetof(CUDA_MEMCPY2D, dstMemoryType));
-static_assert(offsetof(Memcpy2D, to_device) == offsetof(CUDA_MEMCPY2D, dstDevice));
-static_assert(offsetof(Memcpy2D, to_pitch) == offsetof(CUDA_MEMCPY2D, dstPitch));
-static_assert(offsetof(Memcpy2D, width_bytes) == offsetof(CUDA_MEMCPY2D, WidthInBytes));
-static_assert(offsetof(Memcpy2D, height) == offsetof(CUDA_MEMCPY2D, Height));
 static_assert(Equal(kJitErrorLogBuffer, CU_JIT_ERROR_LOG_BUFFER));
 static_assert(Equal(kJitErrorLogBufferSizeBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES));
 static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING && kEventDisableTiming == CU_EVENT_DISABLE_TIMING);

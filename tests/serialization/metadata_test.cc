@@ -94,7 +94,7 @@ TEST(Metadata, KeepsWhatIsForADevice) {
   program.variants[0].offers_products = true;
   const TensorMap map{
       .address = 1, .factors = {{0, -1, 16}, {1, 3, 1}, {2, 4, 16}}, .box = {16, 64, 8}, .swizzle_bytes = 32};
-  program.variants[0].device_kernels[0].maps = {map, {.box = {64, 1, 128}, .swizzle_bytes = 128}};
+  program.variants[0].device_kernels[0].maps = {map, {.box = {64, 1, 128}, .swizzle_bytes = 128}, {.box = {256, 4, 8}}};
   Program read;
   ASSERT_EQ(RoundTrip(program, PlacesOf(program), &read), "");
   const Variant &from = program.variants[0], &to = read.variants[0];

@@ -34,6 +34,7 @@ enum Result : int {  // CUresult
   kInvalidHandle = 400,
   kNotFound = 500,
   kNotReady = 600,
+  kLaunchOutOfResources = 701,
   kLaunchFailed = 719,
   kCooperativeLaunchTooLarge = 720,
 };

@@ -95,6 +95,8 @@ Result cuGetErrorName(Result result, const char** name) {
       return *name = "CUDA_ERROR_NO_BINARY_FOR_GPU", kSuccess;
     case kUnsupportedPtxVersion:
       return *name = "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", kSuccess;
+    case kLaunchOutOfResources:
+      return *name = "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", kSuccess;
     case kLaunchFailed:
       return *name = "CUDA_ERROR_LAUNCH_FAILED", kSuccess;
     default:

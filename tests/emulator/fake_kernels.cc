@@ -1,5 +1,6 @@
 #include "tests/emulator/fake_kernels.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -8,6 +9,8 @@
 
 namespace tailor::fake_cuda {
 namespace {
+
+constexpr int64_t kSlotBytes = 8;  // of a parameter that is no object
 
 // The launch bound of each kernel that has one.
 std::map<std::string, int> ReadResidentBlocks(const llvm::Module& module) {
@@ -40,7 +43,8 @@ std::unique_ptr<Kernels> Kernels::Load(std::string_view bitcode, FindMemory find
     if (!kernels->emulator_.HasKernel(function.getName().str())) continue;
     std::vector<Parameter>& places = kernels->parameters_[function.getName().str()];
     for (const llvm::Argument& parameter : function.args()) {
-      const uint64_t bytes = parameter.hasByValAttr() ? parameter.getParamByValType()->getArrayNumElements() : 8;
+      const uint64_t bytes =
+          parameter.hasByValAttr() ? parameter.getParamByValType()->getArrayNumElements() : kSlotBytes;
       places.push_back({SimtParameterOffset(function, parameter.getArgNo()), static_cast<int64_t>(bytes)});
     }
     places.push_back({SimtParameterOffset(function, static_cast<unsigned>(function.arg_size())), 0});
@@ -51,6 +55,11 @@ std::unique_ptr<Kernels> Kernels::Load(std::string_view bitcode, FindMemory find
 int Kernels::Parameters(const std::string& kernel) const {
   const auto found = parameters_.find(kernel);
   return found == parameters_.end() ? -1 : static_cast<int>(found->second.size()) - 1;
+}
+
+bool Kernels::TakesObjects(const std::string& kernel) const {
+  const std::vector<Parameter>& places = parameters_.at(kernel);
+  return std::any_of(places.begin(), places.end() - 1, [](const Parameter& p) { return p.bytes > kSlotBytes; });
 }
 
 int Kernels::ResidentBlocks(const std::string& kernel) const {

@@ -28,6 +28,8 @@ class Kernels {
     int64_t bytes;
   };
   Parameter ParameterPlace(const std::string& kernel, int number) const { return parameters_.at(kernel)[number]; }
+  // Whether a parameter is an object that lies among the parameters, as tensor maps do.
+  bool TakesObjects(const std::string& kernel) const;
   // How many of its blocks the assembler is told to leave registers for on a multiprocessor; 0: it is told nothing.
   int ResidentBlocks(const std::string& kernel) const;
   // As SimtEmulator::Launch.

@@ -57,7 +57,7 @@ cuda::Result Launch(FakeStream* stream, const FakeLaunch& launch) {
   return cuda::kSuccess;
 }
 
-// The slots of cuLaunchKernel's last argument.
+// The slots of cuLaunchKernel's last argument: parameters in one buffer.
 std::vector<int64_t> SlotsOf(const FakeFunction& function, void** extra) {
   const void* buffer = nullptr;
   size_t bytes = 0;
@@ -96,8 +96,11 @@ Result cuLaunchKernel(Function function, unsigned grid_x, unsigned, unsigned, un
   const Lock lock(state().mutex);
   auto* launched = reinterpret_cast<FakeFunction*>(function);
   const SimtGrid grid = {grid_x, static_cast<int>(block_x), shared_bytes, /*together=*/false};
-  return Launch(StreamOf(stream),
-                {launched, grid, parameters != nullptr ? SlotsAt(*launched, parameters) : SlotsOf(*launched, extra)});
+  if ((parameters == nullptr) == (extra == nullptr)) return kInvalidValue;
+  if (parameters != nullptr) return Launch(StreamOf(stream), {launched, grid, SlotsAt(*launched, parameters)});
+  // A GPU aligns objects by where they lie in its memory of constants, which the caller of a buffer cannot know.
+  if (launched->module->kernels->TakesObjects(launched->name)) return kLaunchOutOfResources;
+  return Launch(StreamOf(stream), {launched, grid, SlotsOf(*launched, extra)});
 }
 
 Result cuLaunchCooperativeKernel(Function function, unsigned grid_x, unsigned, unsigned, unsigned block_x, unsigned,

@@ -31,6 +31,7 @@ static_assert(Equal(kInvalidImage, CUDA_ERROR_INVALID_IMAGE) && Equal(kInvalidCo
 static_assert(Equal(kNoBinaryForGpu, CUDA_ERROR_NO_BINARY_FOR_GPU));
 static_assert(Equal(kUnsupportedPtxVersion, CUDA_ERROR_UNSUPPORTED_PTX_VERSION));
 static_assert(Equal(kInvalidHandle, CUDA_ERROR_INVALID_HANDLE) && Equal(kNotFound, CUDA_ERROR_NOT_FOUND));
+static_assert(Equal(kLaunchOutOfResources, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES));
 static_assert(Equal(kCooperativeLaunchTooLarge, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE));
 static_assert(Equal(kMultiprocessorCount, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
 static_assert(Equal(kUnifiedAddressing, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING));

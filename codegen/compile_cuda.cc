@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "codegen/cuda/device_images.h"
 #include "codegen/cuda/emit_cuda.h"
-#include "codegen/cuda/lighten_schedule.h"
+#include "codegen/cuda/mend_schedule.h"
 #include "codegen/emit_host.h"
 #include "codegen/kernel_modules.h"
 #include "codegen/scalar_emitter.h"
@@ -25,9 +28,10 @@ namespace {
 // One target's share of a compilation.
 struct Build {
   CudaTarget target;
-  std::vector<CudaSchedule> schedules;   // by kernel
-  std::vector<DroppedVersions> dropped;  // by kernel
-  std::vector<EmittedKernel> kernels;    // by kernel
+  std::vector<CudaSchedule> schedules;            // by kernel
+  std::vector<DroppedVersions> dropped;           // by kernel
+  std::vector<std::map<int, std::string>> notes;  // by kernel: MendSchedule's
+  std::vector<EmittedKernel> kernels;             // by kernel
 };
 
 absl::Status WithTarget(const CudaTarget& target, const absl::Status& status) {
@@ -67,6 +71,7 @@ absl::StatusOr<Build> StartBuild(const LoweredProgram& program, const CudaTarget
     BoundVersions(bounds, schedule, build.dropped.emplace_back());
     build.schedules.push_back(std::move(schedule));
   }
+  build.notes.resize(program.kernels.size());
   NameKernels(program, build);
   return build;
 }
@@ -91,48 +96,39 @@ absl::StatusOr<DeviceImages> TryImages(const LoweredProgram& program, const Buil
     return absl::OkStatus();
   };
   return MakeDeviceImages(static_cast<int>(modules.size()), emit, {&build.target, 1},
-                          {.threads = threads, .list_spills = true, .report = report});
+                          {.threads = threads, .report = report});
 }
 
-// Whether others compute whatever `version` does, with fewer registers.
-bool HasLighterSibling(const CudaVersion& version) {
-  return version.shape == CudaVersion::Shape::kProductTile && version.together;
+// Which version of kernel `symbol` the device's function `kernel` is: "k3_v1"; -1 where it is another kernel's.
+int VersionOf(const std::string& symbol, absl::string_view kernel) {
+  int version = -1;
+  if (!absl::ConsumePrefix(&kernel, absl::StrCat(symbol, "_v")) || !absl::SimpleAtoi(kernel, &version)) return -1;
+  return version;
 }
 
-// Takes lighter versions where `spills` tell of some, or leaves them out, and says so among those that were dropped.
-absl::Status LightenVersions(const std::vector<AssemblerProblem>& spills, Build& build) {
-  bool any = false;
+// Whether a schedule has changed, so that kernels are to be made again.
+bool Mend(const std::vector<AssemblerProblem>& problems, int turn, Build& build) {
+  bool changed = false;
   for (size_t i = 0; i < build.schedules.size(); ++i) {
-    std::vector<CudaVersion>& versions = build.schedules[i].versions;
-    for (size_t v = versions.size(); v-- > 0;) {
-      const std::string name = absl::StrCat(build.kernels[i].symbol, "_v", v);
-      const auto spill = std::find_if(spills.begin(), spills.end(),
-                                      [&](const AssemblerProblem& problem) { return problem.kernel == name; });
-      if (spill == spills.end()) continue;
-      any = true;
-      CudaVersion& version = versions[v];
-      build.dropped[i].push_back(absl::StrCat(VersionText(version.version), ": ", version.ShapeText(), ", threads ",
-                                              version.threads, " (its registers spill)"));
-      if (HasLighterSibling(version)) {
-        versions.erase(versions.begin() + static_cast<std::ptrdiff_t>(v));
-      } else if (!Lighten(version)) {
-        return ToStatus({*spill});
-      }
+    VersionFaults faults;
+    for (const AssemblerProblem& problem : problems) {
+      const int version = VersionOf(build.kernels[i].symbol, problem.kernel);
+      if (version >= 0) faults.emplace(version, problem);
     }
+    changed |= MendSchedule(faults, turn, build.schedules[i], build.dropped[i], build.notes[i]);
   }
-  return any ? absl::OkStatus() : ToStatus(spills);
+  return changed;
 }
 
-// Until no kernel spills: each turn makes all images anew, which few programs need.
+// Until the assembler finds no fault that can be mended: each turn makes all images anew, which few programs need.
 absl::StatusOr<DeviceImages> MakeImages(const LoweredProgram& program, Build& build, int threads,
                                         const std::function<absl::Status(double)>& report) {
   double most = 0;  // what is done is not undone
   const auto rising = [&](double done) { return report(most = std::max(most, done)); };
-  for (;;) {
+  for (int turn = 1;; ++turn) {
     TAILOR_RETURN_IF_ERROR(DumpSchedules(build));
     TAILOR_ASSIGN_OR_RETURN(DeviceImages images, TryImages(program, build, threads, rising));
-    if (images.spills.empty()) return images;
-    TAILOR_RETURN_IF_ERROR(LightenVersions(images.spills, build));
+    if (!Mend(images.images.front().problems, turn, build)) return images;
     NameKernels(program, build);
   }
 }
@@ -148,6 +144,15 @@ std::vector<DeviceKernel> DescribeKernels(const LoweredProgram& program, const B
     }
   }
   return kernels;
+}
+
+// Beside the versions that were kept though the assembler finds fault with them.
+void AddNotes(const Build& build, Variant& variant) {
+  for (ProgramLaunch& launch : variant.launches) {
+    for (const auto& [version, note] : build.notes[launch.code]) {
+      absl::StrAppend(&launch.versions[version], " (", note, ")");
+    }
+  }
 }
 
 absl::StatusOr<CompiledVariant> CompileVariant(const LoweredProgram& program, Build& build, int threads,
@@ -167,6 +172,7 @@ absl::StatusOr<CompiledVariant> CompileVariant(const LoweredProgram& program, Bu
   compiled.device_images = std::move(images.images);
   if (!build.target.is_emulated()) compiled.assembler = std::move(images.assembler);
   Variant& variant = compiled.variant;
+  AddNotes(build, variant);
   variant.target = build.target.name;
   variant.features = level.features;
   variant.api_size = host.offers_products ? offsetof(RtApi, product) + sizeof(RtApi::product)

@@ -66,6 +66,7 @@ struct ProgramConstant {
 struct ProgramLaunch {
   std::string kernel;  // "k3_softmax": KernelPlan name
   // Texts of the guards, "divides(d0, 16)", "always", in order of trial; with "in ... clocks" the cheapest is taken.
+  // On a GPU, behind one that runs slower than was meant, why: "always (its registers spill, 112 bytes)".
   std::vector<std::string> versions;
   // Versions that were left out, and why: a bound on code (codegen/code_bounds.h), registers that spill.
   std::vector<std::string> dropped;

@@ -54,6 +54,12 @@ absl::StatusOr<std::unique_ptr<Assembler>> FindAssembler() {
   return absl::NotFoundError(absl::StrJoin(problems, "; "));
 }
 
+std::string AssemblerProblem::Summary() const {
+  if (!spills) return absl::StrCat("the assembler notes ", Between(note, "(", ")"));
+  const absl::string_view before = absl::string_view(note).substr(0, note.find(" bytes spill stores"));
+  return absl::StrCat("its registers spill, ", before.substr(before.rfind(' ') + 1), " bytes");
+}
+
 std::vector<AssemblerProblem> FindProblems(absl::string_view log) {
   std::vector<AssemblerProblem> problems;
   std::string kernel;

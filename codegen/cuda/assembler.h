@@ -34,14 +34,18 @@ class Assembler {
 // saying what was looked for.
 absl::StatusOr<std::unique_ptr<Assembler>> FindAssembler();
 
-// What a kernel must not be: one that spills registers, or of which ptxas serialised wgmma or ignored setmaxnreg (notes
-// C7504, C7508, C7509, C7511, C7515).
+// What a kernel should not be: one that spills registers, or of which ptxas serialised wgmma or ignored setmaxnreg
+// (notes C7504, C7508, C7509, C7511, C7515). It computes what it should, but slower than was meant.
 struct AssemblerProblem {
   std::string kernel;
   std::string note;     // the assembler's line
   bool spills = false;  // which a version with more registers, or less to hold, may not
+
+  // "its registers spill, 112 bytes", "the assembler notes C7511"
+  std::string Summary() const;
 };
 
+// In the order of the log; a kernel may have several.
 std::vector<AssemblerProblem> FindProblems(absl::string_view log);
 
 // INTERNAL where there are problems. Names each kernel with what is said of it.

@@ -56,7 +56,6 @@ class ImageBuild {
         targets_(targets.begin(), targets.end()),
         parts_(targets.size(), std::vector<std::string>(modules)),
         images_(targets.size()),
-        spills_(targets.size()),
         options_(options) {
     std::stable_sort(targets_.begin(), targets_.end(),
                      [](const CudaTarget& a, const CudaTarget& b) { return a.ptx_version > b.ptx_version; });
@@ -75,11 +74,7 @@ class ImageBuild {
         options_.threads, static_cast<int>(targets_.size()), [&](int target) { return MakeImage(target); },
         [&](double share) { return report(share, 0.5, 0.5); }));
     if (assembler_ != nullptr) AddFloor();
-    DeviceImages made{std::move(images_), said_};
-    for (std::vector<AssemblerProblem>& spills : spills_) {
-      made.spills.insert(made.spills.end(), spills.begin(), spills.end());
-    }
-    return made;
+    return DeviceImages{std::move(images_), said_};
   }
 
  private:
@@ -114,20 +109,10 @@ class ImageBuild {
     } else {
       absl::StatusOr<Assembly> assembly = assembler_->Assemble(JoinPtx(parts_[number]), target);
       TAILOR_RETURN_IF_ERROR(Named(number, assembly.status()));
-      TAILOR_RETURN_IF_ERROR(Named(number, Judge(assembly->log, spills_[number])));
+      image.problems = FindProblems(assembly->log);
       image.bytes = std::move(assembly->cubin);
     }
     return absl::OkStatus();
-  }
-
-  absl::Status Judge(const std::string& log, std::vector<AssemblerProblem>& spills) const {
-    if (options_.accept_notes) return absl::OkStatus();
-    std::vector<AssemblerProblem> problems = FindProblems(log);
-    if (!options_.list_spills) return ToStatus(problems);
-    const auto first_other = std::stable_partition(problems.begin(), problems.end(),
-                                                   [](const AssemblerProblem& problem) { return problem.spills; });
-    spills.assign(problems.begin(), first_other);
-    return ToStatus({first_other, problems.end()});
   }
 
   void AddFloor() {
@@ -135,7 +120,7 @@ class ImageBuild {
         std::find_if(targets_.rbegin(), targets_.rend(), [](const CudaTarget& t) { return t.is_floor(); });
     if (floor == targets_.rend()) return;
     const int number = static_cast<int>(targets_.rend() - floor) - 1;
-    images_.push_back({floor->name, DeviceImageKind::kPtx, PtxBytes(number)});
+    images_.push_back({floor->name, DeviceImageKind::kPtx, PtxBytes(number), {}});
   }
 
   std::vector<std::byte> PtxBytes(int target) const {
@@ -150,12 +135,11 @@ class ImageBuild {
 
   const int modules_;
   const EmitDeviceModule& emit_;
-  std::vector<CudaTarget> targets_;                    // latest first
-  std::vector<std::vector<std::string>> parts_;        // by target and module
-  std::vector<BuiltDeviceImage> images_;               // by target, then the floor
-  std::unique_ptr<Assembler> assembler_;               // null: none
-  std::string said_;                                   // its name, or why there is none
-  std::vector<std::vector<AssemblerProblem>> spills_;  // by target
+  std::vector<CudaTarget> targets_;              // latest first
+  std::vector<std::vector<std::string>> parts_;  // by target and module
+  std::vector<BuiltDeviceImage> images_;         // by target, then the floor
+  std::unique_ptr<Assembler> assembler_;         // null: none
+  std::string said_;                             // its name, or why there is none
   const DeviceImageOptions& options_;
 };
 

@@ -21,21 +21,19 @@ struct BuiltDeviceImage {
   std::string target;
   DeviceImageKind kind = DeviceImageKind::kCubin;
   std::vector<std::byte> bytes;
+  std::vector<AssemblerProblem> problems;  // of its kernels, where this machine's assembler made it
 };
 
 struct DeviceImages {
   std::vector<BuiltDeviceImage> images;  // in the order in which a device should try them
   std::string assembler;                 // what made the cubins, with its version; else why there are none
-  std::vector<AssemblerProblem> spills;  // where the options list them
 };
 
 // Adds the kernels that belong to module `number` to `module`, as they are for `target`. Called from several threads.
 using EmitDeviceModule = std::function<absl::Status(const CudaTarget& target, int number, llvm::Module& module)>;
 
 struct DeviceImageOptions {
-  int threads = 1;            // modules, then images, are made in parallel
-  bool accept_notes = false;  // kernels may spill, and be what CheckAssemblerLog refuses
-  bool list_spills = false;   // spills are listed, and are no failure
+  int threads = 1;  // modules, then images, are made in parallel
   // As in RunJobs.
   std::function<absl::Status(double)> report = [](double) { return absl::OkStatus(); };
 };
@@ -44,7 +42,7 @@ struct DeviceImageOptions {
 // the split decides nothing but what runs in parallel. Per target, latest first: a cubin, or, where this machine has no
 // assembler, PTX that ends in NUL; for "simt" the bitcode of all modules as they were emitted. Behind the cubins, once,
 // the PTX of the earliest target that later ones run. A failure of `emit`, or of the assembler,
-// and what CheckAssemblerLog says of a kernel, name the target.
+// names the target. What the assembler finds fault with is no failure.
 absl::StatusOr<DeviceImages> MakeDeviceImages(int modules, const EmitDeviceModule& emit,
                                               absl::Span<const CudaTarget> targets,
                                               const DeviceImageOptions& options = {});

@@ -18,9 +18,15 @@ void HalveThreads(CudaVersion& version) {
 
 bool Lighten(CudaVersion& version) {
   using Shape = CudaVersion::Shape;
-  if (version.shape == Shape::kTransposed || version.shape == Shape::kProductTile) return false;
-  if (version.resident_blocks > 1 && version.resident_blocks * version.threads > kThreadsOfMostRegisters) {
-    version.resident_blocks /= 2;
+  const bool loops =
+      version.shape == Shape::kThreadPerElement || version.shape == Shape::kRows || version.shape == Shape::kColumns;
+  // The scratch of products whose blocks share tiles is that of as many blocks as they are made for.
+  const bool may_have_fewer = loops || !version.persistent;
+  if (may_have_fewer && version.resident_blocks > 1 &&
+      version.resident_blocks * version.threads > kThreadsOfMostRegisters) {
+    version.resident_blocks -= version.resident_blocks / 2;
+  } else if (!loops) {
+    return false;
   } else if (version.threads > kThreadsOfMostRegisters) {
     HalveThreads(version);
   } else if (version.lanes > 1) {

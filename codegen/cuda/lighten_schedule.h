@@ -7,8 +7,8 @@
 namespace tailor {
 
 // Gives a thread of `version` more registers (fewer blocks at the same time, then fewer threads in a block), or, once
-// it has all that a thread can have, less to hold (fewer lanes): one step, the smallest that may help. False, with
-// nothing changed, where there is none: it has one lane, or is no loop over elements, rows or columns.
+// it has all that a thread can have, less to hold (fewer lanes): one step, the smallest that may help. Tiles have one
+// form, and blocks that may be fewer. False, with nothing changed, where there is none.
 bool Lighten(CudaVersion& version);
 
 }  // namespace tailor

@@ -91,9 +91,11 @@ void ExpectAssembles(const std::vector<KernelPlan>& plans, const std::vector<Cud
   };
   const int modules = static_cast<int>((plans.size() + kKernelsPerModule - 1) / kKernelsPerModule);
   const auto made = MakeDeviceImages(modules, emit, targets, {.threads = 2});
-  ASSERT_TRUE(made.ok()) << made.status() << PlanNamed(plans, made.status());
+  ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_GE(made->images.size(), targets.size());
   for (const BuiltDeviceImage& image : made->images) {
+    const absl::Status clean = ToStatus(image.problems);
+    EXPECT_TRUE(clean.ok()) << image.target << ": " << clean << PlanNamed(plans, clean);
     if (image.kind != DeviceImageKind::kPtx) continue;
     std::string ptx(reinterpret_cast<const char*>(image.bytes.data()), image.bytes.size());
     if (!approximate.empty()) absl::StrReplaceAll({{approximate, ""}}, &ptx);

@@ -15,6 +15,13 @@ class CudaEventsTest : public CudaTest {
 
   // Whether all runs are done, as Poll says; "" where that is all.
   std::string Poll(bool* done) { return Text(session_->Poll(done)); }
+  // Polls until all runs are done. The fake device goes on when it is told to, others as they do.
+  std::string PollUntilDone() {
+    tailor_fake_cuda_reset();
+    std::string answer = "OK";
+    for (bool done = false; !done && answer == "OK";) answer = Poll(&done);
+    return answer;
+  }
   std::string Notify(std::atomic<int>* calls) {
     return Text(session_->Notify([](void* user) { ++*static_cast<std::atomic<int>*>(user); }, calls));
   }
@@ -44,41 +51,38 @@ class CudaEventsTest : public CudaTest {
 };
 
 TEST_F(CudaEventsTest, PollingDoesNotWait) {
-  TAILOR_NEEDS_FAKE_DRIVER("work that waits for somebody to wait");
   bool done = false;
   EXPECT_EQ(Poll(&done), "OK");
   EXPECT_TRUE(done);
   SampleBuffers b(40);
   ASSERT_EQ(Run(&b), "OK");
   EXPECT_EQ(Poll(&done), "OK");
-  EXPECT_FALSE(done);
-  EXPECT_EQ(b.total[0], -99);
-  tailor_fake_cuda_reset();  // the device goes on
-  EXPECT_EQ(Poll(&done), "OK");
-  EXPECT_TRUE(done);
+  if (fake_cuda::IsInUse()) {  // others may be done by now
+    EXPECT_FALSE(done);
+    EXPECT_EQ(b.total[0], -99);
+  }
+  EXPECT_EQ(PollUntilDone(), "OK");
   EXPECT_EQ(b.total, b.Totals());
 }
 
 TEST_F(CudaEventsTest, PollingTellsFaultsOnce) {
-  TAILOR_NEEDS_FAKE_DRIVER("work that waits for somebody to wait");
   SampleBuffers bad(20);
   bad.mask[11] = -1;
   ASSERT_EQ(Run(&bad), "OK");
-  tailor_fake_cuda_reset();
-  bool done = false;
-  EXPECT_EQ(Poll(&done), "3: input \"mask\" at 11 of 20 is negative [masked]");
-  EXPECT_TRUE(done);
-  EXPECT_EQ(Poll(&done), "OK");
+  EXPECT_EQ(PollUntilDone(), "3: input \"mask\" at 11 of 20 is negative [masked]");
+  EXPECT_EQ(PollUntilDone(), "OK");
 }
 
 TEST_F(CudaEventsTest, TheDeviceCallsBack) {
-  TAILOR_NEEDS_FAKE_DRIVER("work that waits for somebody to wait");
   std::atomic<int> calls{0};
   SampleBuffers b(40);
   ASSERT_EQ(Run(&b), "OK");
   ASSERT_EQ(Notify(&calls), "OK");
-  EXPECT_EQ(calls, 0);
+  if (fake_cuda::IsInUse()) {  // others may have called by now
+    EXPECT_EQ(calls, 0);
+  }
   tailor_fake_cuda_reset();  // the device goes on, and nobody waits
+  while (calls == 0 && !fake_cuda::IsInUse()) std::this_thread::yield();
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(Text(session_->Wait()), "OK");
   EXPECT_EQ(calls, 1);
@@ -163,12 +167,15 @@ TEST_F(CudaEventsTest, OtherWorkFollowsRuns) {
   EXPECT_EQ(read, b.Totals());
 }
 
-TEST_F(CudaEventsTest, MistakesAreNamed) {
-  TAILOR_NEEDS_FAKE_DRIVER("events that are none");
-  EXPECT_EQ(Text(session_->Follow(nullptr)), "3: event is null");
-  EXPECT_EQ(Text(session_->Record(nullptr)), "3: event is null");
+TEST_F(CudaEventsTest, EventsThatAreNoneAreNamed) {
+  TAILOR_NEEDS_FAKE_DRIVER("others crash on events that are none");
   EXPECT_EQ(Text(session_->Record(this)), "13: cuEventRecord for a run on device 0: an unknown error (400)");
   EXPECT_EQ(Text(session_->Follow(this)), "13: cuStreamWaitEvent for a run on device 0: CUDA_ERROR_INVALID_VALUE (1)");
+}
+
+TEST_F(CudaEventsTest, MistakesAreNamed) {
+  EXPECT_EQ(Text(session_->Follow(nullptr)), "3: event is null");
+  EXPECT_EQ(Text(session_->Record(nullptr)), "3: event is null");
   ASSERT_EQ(Load({DeviceChoice::kCpu, 0}), "OK");
   ASSERT_EQ(Open(), "OK");
   EXPECT_EQ(Text(session_->Follow(this)), "3: event is given, but the executable runs on the CPU");

@@ -27,6 +27,12 @@ class CudaProgramTest : public CudaTest {
     EXPECT_EQ(b.total, b.Totals());
   }
 
+  // "device 0 (Tailor emulator, sm_90)"
+  static std::string DeviceText() {
+    const CudaDevice::Info& info = Device().info();
+    return "device 0 (" + info.name + ", " + NameOf(info.architecture) + ")";
+  }
+
   static constexpr auto kCubin = DeviceImageKind::kCubin;
   static constexpr auto kPtx = DeviceImageKind::kPtx;
   const std::string cubin_ = fake_cuda::AsCubin(SampleKernels());  // which only the fake driver takes
@@ -43,10 +49,8 @@ TEST_F(CudaProgramTest, ACubinForTheDeviceIsUsed) {
 TEST_F(CudaProgramTest, WithoutACubinPtxIsUsedAndSaid) {
   SetImages({{"sm_70", kCubin}, {"sm_80", kPtx}});
   ASSERT_EQ(Load(), "OK");
-  const CudaDevice::Info& info = Device().info();
-  const std::string architecture = NameOf(info.architecture);
-  EXPECT_THAT(log_, HasSubstr("device 0 (" + info.name + ", " + architecture + ") runs PTX sm_80: no cubin for " +
-                              architecture + "\n"));
+  EXPECT_THAT(log_,
+              HasSubstr(DeviceText() + " runs PTX sm_80: no cubin for " + NameOf(Device().info().architecture) + "\n"));
   ExpectRuns();
 }
 
@@ -74,25 +78,21 @@ TEST_F(CudaProgramTest, ADriverTooOldForAllImagesIsAnError) {
 }
 
 TEST_F(CudaProgramTest, AnArtifactWithoutThisArchitectureIsAnError) {
-  TAILOR_NEEDS_FAKE_DRIVER("a device of a known architecture");
-  SetImages({{"sm_80", kCubin}, {"sm_100", kPtx}});
-  EXPECT_EQ(
-      Load(),
-      "9: this machine cannot run the artifact: cuda needs an image for device 0 (Tailor emulator, sm_90): it has "
-      "cubin sm_80, ptx sm_100; x86-64 needs the CPU, but is to run on a CUDA device");
+  SetImages({{"sm_70", kCubin}, {"sm_990", kPtx}});
+  EXPECT_EQ(Load(), "9: this machine cannot run the artifact: cuda needs an image for " + DeviceText() +
+                        ": it has cubin sm_70, ptx sm_990; x86-64 needs the CPU, but is to run on a CUDA device");
 }
 
 TEST_F(CudaProgramTest, TheFirstVariantWithAnImageForTheDeviceIsUsed) {
-  TAILOR_NEEDS_FAKE_DRIVER("a device of a known architecture");
-  SetImages({{"sm_80", kCubin}, {"sm_80", kPtx}});
+  SetImages({{"sm_70", kCubin}, {"sm_80", kPtx}});
   Variant later = program_.variants[0];
-  program_.variants[0].device_images = {{"sm_100", kCubin, later.device_images[0].bytes}};
-  program_.variants[0].target = "sm_100";
+  program_.variants[0].device_images = {{"sm_990", kCubin, later.device_images[0].bytes}};
+  program_.variants[0].target = "sm_990";
   program_.variants.insert(program_.variants.begin() + 1, later);
   ASSERT_EQ(Load(), "OK");
   EXPECT_EQ(executable_->variant().target, "cuda");
-  EXPECT_THAT(log_, HasSubstr("variants not used: sm_100 needs an image for device 0 (Tailor emulator, sm_90): it has "
-                              "cubin sm_100\nvariant cuda is used\n"));
+  EXPECT_THAT(log_, HasSubstr("variants not used: sm_990 needs an image for " + DeviceText() +
+                              ": it has cubin sm_990\nvariant cuda is used\n"));
   ExpectRuns();
 }
 
@@ -145,7 +145,7 @@ TEST_F(CudaProgramTest, PairPanelsArePanelsInTheDevicesMemory) {
       {"w", DType::kBF16, {3, 16}, ConstantLayout::kPairPanels16, std::as_bytes(std::span(pairs))});
   ASSERT_EQ(Load(), "OK");
   const void* constant = executable_->device()->constants()[program_.constants.size() - 1];
-  ASSERT_NE(tailor_fake_cuda_peek(panel, constant, sizeof(panel)), 0);
+  CopyStream(Device()).FromDevice(panel, constant, sizeof(panel));
   for (int step = 0; step < 3; ++step) {
     for (int column = 0; column < 16; ++column) EXPECT_EQ(panel[step * 16 + column], step + 100 * column);
   }
@@ -170,6 +170,24 @@ TEST_F(CudaProgramTest, NothingElseIsTakenInPlaceOfADevice) {
   program_ = SampleDeviceProgram();
   program_.variants.pop_back();
   EXPECT_EQ(Load({}), "9: this machine cannot run the artifact: cuda needs a CUDA device, but is to run on the CPU");
+}
+
+TEST_F(CudaProgramTest, DevicesAreThoseOfTheDriver) {
+  const CudaDriver& driver = Device().driver();
+  int version = 0;
+  ASSERT_EQ(driver.DriverGetVersion(&version), cuda::kSuccess);
+  for (const auto& device : CudaDevices::OfThisProcess().list()) {
+    size_t bytes = 0;
+    int multiprocessors = 0;
+    ASSERT_EQ(driver.DeviceTotalMem(&bytes, device->number()), cuda::kSuccess);
+    ASSERT_EQ(driver.DeviceGetAttribute(&multiprocessors, cuda::kMultiprocessorCount, device->number()),
+              cuda::kSuccess);
+    EXPECT_NE(device->info().name, "");
+    EXPECT_EQ(device->info().memory_bytes, bytes);
+    EXPECT_EQ(device->info().multiprocessors, multiprocessors);
+    EXPECT_EQ(device->info().driver_version, version);
+    EXPECT_GT(device->info().most_shared_bytes, 48 << 10);
+  }
 }
 
 TEST_F(CudaProgramTest, DevicesSayWhatTheyAre) {

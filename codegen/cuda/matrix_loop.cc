@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/device_intrinsics.h"
 #include "codegen/cuda/device_ops.h"
+#include "codegen/cuda/left_gather.h"
 #include "codegen/cuda/product_epilogue.h"
 #include "codegen/cuda/unroll.h"
 #include "codegen/emit_loop.h"
@@ -99,28 +100,6 @@ void MatrixLoop::EmitCopyLeft(Value* k, Value* stage) {
     }
     EmitOp(b_, Op::kCpAsync16, {Shared(stage, chunk.offset), from, bytes});
   }
-}
-
-// Element by element through registers, for operands that copies cannot read: neighbouring threads take neighbours in
-// memory, along rows or along K.
-void MatrixLoop::EmitGatherLeft(Value* k, Value* stage) {
-  const int threads = product_.version().threads, elements = tile_.rows * tile_.depth;
-  const bool along_rows = RowsLieSideBySide(product_.plan(), product_.contraction());
-  llvm::BasicBlock* latch = nullptr;
-  EmitLoop(b_, b_.getInt64(0), b_.getInt64(elements), threads, "gather", [&](Value* base) {
-    Value* element = b_.CreateAdd(b_.CreateTrunc(base, b_.getInt32Ty()), product_.thread(), "element");
-    Value* fast = I32(along_rows ? tile_.rows : tile_.depth);
-    Value *low = b_.CreateURem(element, fast), *high = b_.CreateUDiv(element, fast);
-    Value *row = along_rows ? low : high, *depth = along_rows ? high : low;
-    Value* m = product_.Existing(product_.first_row(), row, product_.rows());
-    Value* value = left_.EmitElement(m, b_.CreateAdd(k, b_.CreateZExt(depth, b_.getInt64Ty()), "k.element"));
-    Value* place = b_.CreateXor(b_.CreateUDiv(depth, I32(chunk_elements_)), LeftPermutation(row), "place");
-    Value* within = b_.CreateMul(b_.CreateURem(depth, I32(chunk_elements_)), I32(element_), "within");
-    Value* offset = b_.CreateAdd(b_.CreateMul(row, I32(RowBytes())), b_.CreateMul(place, I32(kChunkBytes)));
-    b_.CreateAlignedStore(value, Shared(stage, b_.CreateAdd(offset, within)), llvm::Align(element_));
-    latch = b_.GetInsertBlock();
-  });
-  SetUnroll(latch, 4);
 }
 
 // A panel's part is chunks that lie side by side, as many a step of K as an element has bytes. Eight chunks fill all
@@ -240,12 +219,12 @@ void MatrixLoop::EmitMultiply(Value* stage) {
 // ---- The loop -------------------------------------------------------------------------------------
 
 // While one step is multiplied, the copies of the next stages - 1 are under way, one group each.
-void MatrixLoop::EmitSteps(bool left_is_aligned) {
+void MatrixLoop::EmitSteps() {
   const int ahead = tile_.stages - 1;
   const auto bring = [&](Value* k) {
     Value* stage = StageOf(k);
     EmitCopyRight(k, stage);
-    left_is_aligned ? EmitCopyLeft(k, stage) : EmitGatherLeft(k, stage);
+    EmitCopyLeft(k, stage);
     EmitOp(b_, Op::kCpAsyncCommit, {});
   };
   for (int step = 0; step < ahead; ++step) bring(b_.CreateAdd(product_.k_begin(), b_.getInt64(step * tile_.depth)));
@@ -258,11 +237,53 @@ void MatrixLoop::EmitSteps(bool left_is_aligned) {
   EmitOp(b_, Op::kCpAsyncWait, {I32(0)});
 }
 
+// The same of a left operand that copies cannot read. Where a step of it is one turn, its elements are on their way to
+// registers while another step is multiplied.
+void MatrixLoop::EmitGatheredSteps() {
+  const int ahead = tile_.stages - 1;
+  LeftGather gather(product_, left_, product_.version().threads, product_.thread());
+  const auto exists = [&](Value* k) { return b_.CreateICmpSLT(k, product_.k_end(), "step.exists"); };
+  const auto place_in = [&](Value* stage) -> LeftGather::Place {
+    return [this, stage](Value* row, Value* chunk) {
+      Value* place = b_.CreateXor(chunk, LeftPermutation(row), "place");
+      place = b_.CreateAdd(b_.CreateMul(row, I32(RowBytes())), b_.CreateMul(place, I32(kChunkBytes)));
+      return Shared(stage, place);
+    };
+  };
+  const auto copy_right = [&](Value* k) {
+    EmitCopyRight(k, StageOf(k));
+    EmitOp(b_, Op::kCpAsyncCommit, {});
+  };
+  Value* first_end = b_.CreateAdd(product_.k_begin(), b_.getInt64(ahead * tile_.depth), "k.first.end");
+  llvm::BasicBlock* latch = nullptr;
+  EmitLoop(b_, product_.k_begin(), first_end, tile_.depth, "k.first", [&](Value* k) {
+    copy_right(k);
+    EmitIf(b_, exists(k), "step", [&] { gather.Emit(k, place_in(StageOf(k))); });
+    latch = b_.GetInsertBlock();
+  });
+  SetUnroll(latch, 1);
+  EmitLoop(b_, product_.k_begin(), product_.k_end(), tile_.depth, "k", [&](Value* k) {
+    EmitOp(b_, Op::kCpAsyncWait, {I32(ahead - 1)});
+    device::EmitBarrier(b_);  // and all threads are done with the stage before
+    Value* next = b_.CreateAdd(k, b_.getInt64(ahead * tile_.depth), "k.ahead");
+    copy_right(next);
+    const LeftGather::Place place = place_in(StageOf(next));
+    Value *next_exists = exists(next), *is_ahead = b_.getFalse();
+    if (gather.HasOneTurn()) is_ahead = b_.CreateAnd(next_exists, gather.EmitIsWhole(next), "is.ahead");
+    EmitIf(b_, is_ahead, "load", [&] { gather.EmitLoad(next); });
+    EmitMultiply(StageOf(k));
+    EmitIf(b_, is_ahead, "store", [&] { gather.EmitStore(place); });
+    EmitIf(b_, b_.CreateAnd(next_exists, b_.CreateNot(is_ahead)), "bring",
+           [&] { gather.HasOneTurn() ? gather.EmitAny(next, place) : gather.Emit(next, place); });
+  });
+  EmitOp(b_, Op::kCpAsyncWait, {I32(0)});
+}
+
 void MatrixLoop::Emit() {
   EmitIf(b_, b_.CreateICmpSLT(product_.k_begin(), product_.k_end(), "any.depth"), "multiply", [&] {
-    if (!left_.AreRuns()) return EmitSteps(false);
-    EmitIf(b_, left_.IsAligned(), "aligned", [&] { EmitSteps(true); });
-    EmitIf(b_, b_.CreateNot(left_.IsAligned()), "unaligned", [&] { EmitSteps(false); });
+    if (!left_.AreRuns()) return EmitGatheredSteps();
+    EmitIf(b_, left_.IsAligned(), "aligned", [&] { EmitSteps(); });
+    EmitIf(b_, b_.CreateNot(left_.IsAligned()), "unaligned", [&] { EmitGatheredSteps(); });
   });
 }
 

@@ -32,10 +32,10 @@ class MatrixLoop : public ProductLoop {
     llvm::Value* offset;  // within the stage, in bytes, i32
   };
 
-  void EmitSteps(bool left_is_aligned);
+  void EmitSteps();
+  void EmitGatheredSteps();
   llvm::Value* WholeStepBytes(llvm::Value* k);
   void EmitCopyLeft(llvm::Value* k, llvm::Value* stage);
-  void EmitGatherLeft(llvm::Value* k, llvm::Value* stage);
   void EmitCopyRight(llvm::Value* k, llvm::Value* stage);
   void EmitMultiply(llvm::Value* stage);
   std::vector<llvm::Value*> EmitLeftFragments(llvm::Value* stage, int depth);

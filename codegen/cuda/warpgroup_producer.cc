@@ -2,9 +2,8 @@
 
 #include "codegen/cuda/device_intrinsics.h"
 #include "codegen/cuda/device_ops.h"
-#include "codegen/cuda/left_chunks.h"
+#include "codegen/cuda/left_gather.h"
 #include "codegen/cuda/operand_maps.h"
-#include "codegen/cuda/unroll.h"
 #include "codegen/emit_loop.h"
 #include "codegen/gemm/panels.h"
 
@@ -77,31 +76,17 @@ void WarpgroupProducer::EmitLoadLeft(Value* k, Value* stage) {
          {stages_.Left(stage), product_.Map(kLeftMap), stages_.Full(stage), step, left_inner_, left_outer_});
 }
 
-// Element by element through registers; neighbouring threads take neighbours in memory, along rows or along K. Chunk c
-// of row r lies where c ^ (r % 8) does.
+// Through registers. Chunk c of row r lies where c ^ (r % 8) does.
 void WarpgroupProducer::EmitGatherLeft(Value* k, Value* stage) {
-  const ProductTile& tile = product_.tile();
-  const int chunks = tile.depth / kChunkElements;
-  const bool along_rows = RowsLieSideBySide(product_.plan(), product_.contraction());
+  const int chunks = product_.tile().depth / kChunkElements;
   LeftChunks left(product_);
+  LeftGather gather(product_, left, threads_, thread_);
   Value* base = stages_.Left(stage);
-  llvm::BasicBlock* latch = nullptr;
-  EmitLoop(b_, b_.getInt64(0), b_.getInt64(tile.rows * tile.depth), threads_, "gather", [&](Value* first) {
-    Value* element = b_.CreateAdd(b_.CreateTrunc(first, b_.getInt32Ty()), thread_, "element");
-    Value* fast = I32(along_rows ? tile.rows : tile.depth);
-    Value *low = b_.CreateURem(element, fast), *high = b_.CreateUDiv(element, fast);
-    Value *row = along_rows ? low : high, *depth = along_rows ? high : low;
-    Value* m = product_.Existing(product_.first_row(), row, product_.rows());
-    Value* value = left.EmitElement(m, b_.CreateAdd(k, b_.CreateZExt(depth, b_.getInt64Ty()), "k.element"));
-    Value* chunk = b_.CreateUDiv(depth, I32(kChunkElements));
+  gather.Emit(k, [&](Value* row, Value* chunk) {
     Value* place = b_.CreateXor(chunk, b_.CreateURem(row, I32(chunks)), "place");
-    Value* offset = b_.CreateAdd(b_.CreateMul(row, I32(tile.depth)), b_.CreateMul(place, I32(kChunkElements)));
-    offset = b_.CreateAdd(offset, b_.CreateURem(depth, I32(kChunkElements)), "element.offset");
-    Value* to = b_.CreateInBoundsGEP(b_.getInt16Ty(), base, offset, "element.address");
-    b_.CreateAlignedStore(value, to, llvm::Align(2));
-    latch = b_.GetInsertBlock();
+    place = b_.CreateAdd(b_.CreateMul(row, I32(chunks)), place);
+    return b_.CreateInBoundsGEP(b_.getInt8Ty(), base, b_.CreateMul(place, I32(kChunkBytes)), "chunk.place");
   });
-  SetUnroll(latch, 2);
   EmitOp(b_, Op::kFenceAsyncProxy, {});
 }
 

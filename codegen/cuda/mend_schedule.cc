@@ -13,10 +13,11 @@ bool HasGuard(const Version& version, const Guard& guard) {
   return std::find(version.guards.begin(), version.guards.end(), guard) != version.guards.end();
 }
 
-// Whether a version without fault stands in for number `v`. Nothing does for the last, which serves all shapes.
+// Whether a version without fault stands in for number `v`. Nothing does for the last, which serves all shapes, nor for
+// one that may yet spill less with fewer lanes.
 bool CanDoWithout(const CudaSchedule& schedule, const VersionFaults& faults, int v) {
   const auto count = static_cast<int>(schedule.versions.size());
-  if (v == count - 1) return false;
+  if (v == count - 1 || (faults.at(v).spills && schedule.versions[v].lanes > 1)) return false;
   for (int other = 0; other < count; ++other) {
     if (faults.count(other) == 0 && StandsIn(schedule.versions[other], schedule.versions[v], faults.at(v).spills)) {
       return true;

@@ -1,14 +1,19 @@
 #include "codegen/cuda/product_epilogue.h"
 
+#include <algorithm>
 #include <cassert>
+#include <vector>
 
 #include "codegen/cuda/unroll.h"
 #include "codegen/emit_loop.h"
+#include "llvm/Analysis/VectorUtils.h"
 
 namespace tailor {
 namespace {
 
 using llvm::Value;
+
+constexpr int kAccessBytes = 16;  // the widest access of memory
 
 // The sums as values of the plan's buffer, which f16 and bf16 round.
 Value* Rounded(ProductFrame& product, Value* sum) {
@@ -19,14 +24,20 @@ Value* Rounded(ProductFrame& product, Value* sum) {
   return FromMemory(b, dtype, ToMemory(b, dtype, sum));
 }
 
-// Of all slices, in their order.
-Value* EmitSum(ProductFrame& product, Value* row, Value* column) {
+// The sums of `lanes` columns from `column` on, of all slices in their order: a vector where there are several.
+Value* EmitSum(ProductFrame& product, Value* row, Value* column, int lanes) {
   llvm::IRBuilderBase& b = product.b();
   const DType accumulate = product.types().accumulate;
+  const int piece = std::min<int>(lanes, kAccessBytes / SizeOf(accumulate));
+  llvm::Type* type = RegisterType(b.getContext(), accumulate, piece);
   Value* sum = nullptr;
   for (int slice = 0; slice < product.tile().slices; ++slice) {
-    Value* address = StagedSum(product, row, column, b.getInt32(slice));
-    Value* part = b.CreateAlignedLoad(product.sum_type(), address, llvm::Align(SizeOf(accumulate)), "part");
+    std::vector<Value*> pieces;
+    for (int lane = 0; lane < lanes; lane += piece) {
+      Value* address = StagedSum(product, row, b.CreateAdd(column, b.getInt32(lane)), b.getInt32(slice));
+      pieces.push_back(b.CreateAlignedLoad(type, address, llvm::Align(piece * SizeOf(accumulate)), "part"));
+    }
+    Value* part = pieces.size() == 1 ? pieces[0] : llvm::concatenateVectors(b, pieces);
     sum = sum == nullptr ? part : IsFloat(accumulate) ? b.CreateFAdd(sum, part, "sum") : b.CreateAdd(sum, part, "sum");
   }
   return sum;
@@ -39,51 +50,62 @@ void EmitProductElement(ProductFrame& product, Value* row, Value* column, Value*
   const KernelPlan& plan = product.plan();
   const Contraction& c = product.contraction();
   ScalarEmitter& scalars = product.scalars();
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(sum->getType());
   scalars.SetAxis(c.m, b.CreateAdd(product.first_row(), row, "m"));
-  scalars.SetAxis(c.n, b.CreateAdd(product.first_column(), column, "n"));
+  scalars.SetLanes(c.n, b.CreateAdd(product.first_column(), column, "n"),
+                   vector == nullptr ? 1 : static_cast<int>(vector->getNumElements()), nullptr);
   scalars.SetLocal(c.sums, Rounded(product, sum));
   for (size_t stage = c.stage + 1; stage < plan.stages.size(); ++stage) {
     for (const Statement& s : plan.stages[stage].statements) {
       scalars.Store(s.buffer, s.indices, scalars.Emit(s.value));
     }
   }
-  scalars.Forget();
+  scalars.SetLanes(c.n, b.getInt64(0), 1, nullptr);
 }
 
 int FastExtent(const ProductFrame& product) {
   return product.types().stores_along_rows ? product.tile().rows : product.tile().columns;
 }
 
+// A thread that reads eight words takes two chunks of four, and of eight such threads four would find theirs in the
+// banks of the other four: in every second 32 columns neighbouring chunks change places.
 Value* StagedSum(ProductFrame& product, Value* row, Value* column, Value* slice) {
   llvm::IRBuilderBase& b = product.b();
-  if (slice != nullptr) row = b.CreateAdd(row, b.CreateMul(slice, b.getInt32(product.tile().pass_rows)));
-  Value* offset = b.CreateMul(row, b.getInt32(StagedRow(product.tile(), product.types())));
-  return b.CreateInBoundsGEP(product.sum_type(), product.team().staged, b.CreateAdd(offset, column), "staged.sum");
+  const ProductTile& tile = product.tile();
+  if (slice != nullptr) row = b.CreateNUWAdd(row, b.CreateNUWMul(slice, b.getInt32(tile.pass_rows)));
+  if (SwapsChunks(tile, product.types())) {
+    column = b.CreateXor(column, b.CreateAnd(b.CreateLShr(column, 3), 4, "swapped"), "column.staged");
+  }
+  Value* offset = b.CreateNUWMul(row, b.getInt32(StagedRow(tile, product.types())));
+  return b.CreateInBoundsGEP(product.sum_type(), product.team().staged, b.CreateNUWAdd(offset, column), "staged.sum");
 }
 
 namespace {
 
-// Elements that a thread has under way together. While passes are to come, sums of theirs take registers: of a wide
+// Turns of a thread that are under way together. While passes are to come, sums of theirs take registers: of a wide
 // tile of warpgroups most of them.
-int Turns(const ProductTile& tile) {
-  if (tile.pass_rows == tile.rows) return 4;
-  return tile.kind == ProductTile::Kind::kWarpgroup && tile.part_columns > 128 ? 1 : 2;
+int Turns(const ProductTile& tile, int lanes) {
+  if (tile.kind == ProductTile::Kind::kWarpgroup && tile.part_columns > 128) return 1;
+  return lanes == 1 && tile.pass_rows == tile.rows ? 4 : 2;
 }
 
-// The elements of the pass whose first row is `first` (i64, of the tile). A thread has one column and every so many
-// rows of it; where outputs lie along rows, one row and every so many columns.
-void EmitPass(ProductFrame& product, Value* first, TakeSum take) {
+// The elements of the pass whose first row is `first` (i64, of the tile), `lanes` neighbouring columns at once. A
+// thread has one column, or run of columns, and every so many rows of it; where outputs lie along rows, one row and
+// every so many columns.
+void EmitPass(ProductFrame& product, Value* first, int lanes, TakeSum take) {
   llvm::IRBuilderBase& b = product.b();
   const ProductTile& tile = product.tile();
   const bool along_rows = product.types().stores_along_rows;
   const int threads = product.team().threads;
-  const int fast = along_rows ? tile.pass_rows : tile.columns, slow = along_rows ? tile.columns : tile.pass_rows;
-  assert(threads % fast == 0);
+  const int fast = along_rows ? tile.pass_rows : tile.columns / lanes,
+            slow = along_rows ? tile.columns : tile.pass_rows;
+  assert(threads % fast == 0 && (lanes == 1 || !along_rows));
   const auto narrow = [&](Value* value) { return b.CreateTrunc(value, b.getInt32Ty()); };
   const auto wide = [&](Value* value) { return b.CreateZExt(value, b.getInt64Ty()); };
   Value* rows_left = b.CreateSub(product.rows(), b.CreateAdd(product.first_row(), first, "pass.row"), "rows.left");
   Value* columns_left = b.CreateSub(product.columns(), product.first_column(), "columns.left");
-  Value* own = wide(b.CreateURem(product.team().thread, b.getInt32(fast), "fast"));
+  Value* own = b.CreateURem(product.team().thread, b.getInt32(fast), "fast");
+  own = wide(b.CreateNUWMul(own, b.getInt32(lanes), "fast.first"));
   Value* start = wide(b.CreateUDiv(product.team().thread, b.getInt32(fast), "slow"));
   Value* end = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, along_rows ? columns_left : rows_left, b.getInt64(slow),
                                        nullptr, "slow.end");
@@ -91,24 +113,27 @@ void EmitPass(ProductFrame& product, Value* first, TakeSum take) {
     llvm::BasicBlock* latch = nullptr;
     EmitLoop(b, start, end, threads / fast, "element", [&](Value* at) {
       Value *row = along_rows ? own : at, *column = along_rows ? at : own;
-      Value* sum = EmitSum(product, narrow(row), narrow(column));
+      Value* sum = EmitSum(product, narrow(row), narrow(column), lanes);
       take(b.CreateAdd(first, row, "row"), column, sum);
       latch = b.GetInsertBlock();
     });
-    SetUnroll(latch, Turns(tile));
+    SetUnroll(latch, Turns(tile, lanes));
   });
 }
 
 }  // namespace
 
+// What a pass needs in registers beside the sums that wait is either for runs or for elements: a loop for each.
 void EmitPasses(ProductFrame& product, llvm::function_ref<void(Value* first)> stage, TakeSum take) {
   llvm::IRBuilderBase& b = product.b();
   const ProductTile& tile = product.tile();
-  EmitLoop(b, b.getInt64(0), b.getInt64(tile.rows), tile.pass_rows, "pass", [&](Value* pass) {
-    product.team().meet();
-    stage(b.CreateTrunc(pass, b.getInt32Ty(), "pass.first"));
-    product.team().meet();
-    EmitPass(product, pass, take);
+  product.EmitWithLanes([&](int lanes) {
+    EmitLoop(b, b.getInt64(0), b.getInt64(tile.rows), tile.pass_rows, "pass", [&](Value* pass) {
+      product.team().meet();
+      stage(b.CreateTrunc(pass, b.getInt32Ty(), "pass.first"));
+      product.team().meet();
+      EmitPass(product, pass, lanes, take);
+    });
   });
 }
 

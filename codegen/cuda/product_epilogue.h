@@ -8,7 +8,8 @@
 
 namespace tailor {
 
-// What becomes of one sum, of `row` and `column` of the tile (i64).
+// What becomes of one sum, of `row` and `column` of the tile (i64), or of a vector of the sums of so many columns from
+// `column` on.
 using TakeSum = llvm::function_ref<void(llvm::Value* row, llvm::Value* column, llvm::Value* sum)>;
 
 // Emits, for each pass of ProductTile::pass_rows rows of the tile: `stage(first)`, which leaves the sums of rows first,
@@ -16,7 +17,7 @@ using TakeSum = llvm::function_ref<void(llvm::Value* row, llvm::Value* column, l
 // product's team must arrive; what they exchange sums through is the passes' from here on.
 void EmitPasses(ProductFrame& product, llvm::function_ref<void(llvm::Value* first)> stage, TakeSum take);
 
-// The stages that follow the sum, for one element: a TakeSum.
+// The stages that follow the sum: a TakeSum. Requires of a vector that ProductFrame::EmitWithLanes found it whole.
 void EmitProductElement(ProductFrame& product, llvm::Value* row, llvm::Value* column, llvm::Value* sum);
 
 // The extent of the tile along which neighbouring threads take neighbours: its columns, or where outputs lie along

@@ -1,6 +1,9 @@
 #include "codegen/cuda/product_frame.h"
 
+#include "codegen/cuda/cuda_access.h"
 #include "codegen/cuda/device_intrinsics.h"
+#include "codegen/cuda/whole_vectors.h"
+#include "codegen/emit_loop.h"
 
 namespace tailor {
 namespace {
@@ -18,6 +21,12 @@ ProductTypes TypesOf(const KernelPlan& plan, const Contraction& contraction) {
   return {.operand = plan.buffers[contraction.rhs.ref].dtype,
           .accumulate = contraction.accumulate,
           .stores_along_rows = StoresAlongRows(accesses, contraction)};
+}
+
+KernelPlan PlanOfEpilogue(const KernelPlan& plan, const Contraction& contraction) {
+  KernelPlan epilogue = plan;
+  epilogue.stages.erase(epilogue.stages.begin(), epilogue.stages.begin() + contraction.stage + 1);
+  return epilogue;
 }
 
 bool RowsLieSideBySide(KernelPlan plan, const Contraction& contraction) {
@@ -126,6 +135,20 @@ Value* ProductFrame::EmitRight(Value* k, Value* n) {
   scalars_.SetAxis(c_.k, k);
   scalars_.SetAxis(c_.n, n);
   return ToSum(plan_.buffers[c_.rhs.ref].dtype, scalars_.Emit(right_));
+}
+
+void ProductFrame::EmitWithLanes(llvm::function_ref<void(int lanes)> body) {
+  if (version_.lanes == 1) return body(1);
+  const KernelPlan epilogue = PlanOfEpilogue(plan_, c_);
+  Value* whole = EmitAreVectorsWhole(b_, epilogue, version_, frame_);
+  EmitIf(b_, whole, "vectors", [&] {
+    scalars_.SetWholeVectors([&](int buffer, const std::vector<ExprId>& indices) {
+      return LiesInRuns(plan_, {buffer, indices}, version_.lane_axis, version_.version.no_broadcast);
+    });
+    body(version_.lanes);
+    scalars_.SetWholeVectors(nullptr);
+  });
+  EmitIf(b_, b_.CreateNot(whole), "elements", [&] { body(1); });
 }
 
 Value* ProductFrame::EmitMultiplyAdd(Value* x, Value* y, Value* sum) {

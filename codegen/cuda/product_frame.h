@@ -10,12 +10,16 @@
 #include "codegen/cuda/schedule_cuda.h"
 #include "codegen/gemm/contraction.h"
 #include "codegen/scalar_emitter.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/IR/IRBuilder.h"
 
 namespace tailor {
 
 // What `plan` multiplies and how it stores.
 ProductTypes TypesOf(const KernelPlan& plan, const Contraction& contraction);
+
+// What follows the product, as a plan of these stages alone.
+KernelPlan PlanOfEpilogue(const KernelPlan& plan, const Contraction& contraction);
 
 // Whether neighbouring rows of the left operand lie side by side in memory.
 bool RowsLieSideBySide(KernelPlan plan, const Contraction& contraction);
@@ -54,6 +58,10 @@ class ProductFrame {
   llvm::Value* RightElement(llvm::Value* bits) { return ToSum(types_.operand, FromMemory(b_, types_.operand, bits)); }
   // The left operand's element as memory holds it (MemoryType).
   llvm::Value* EmitLeftBits(llvm::Value* m, llvm::Value* k);
+
+  // Emits `body` for one element of the outputs at a time, and where the version has lanes for so many neighbouring
+  // columns, too: the kernel takes the latter where all accesses of the epilogue are whole vectors (whole_vectors.h).
+  void EmitWithLanes(llvm::function_ref<void(int lanes)> body);
 
   // x * y + sum in the type of sums.
   llvm::Value* EmitMultiplyAdd(llvm::Value* x, llvm::Value* y, llvm::Value* sum);

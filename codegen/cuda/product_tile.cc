@@ -21,6 +21,11 @@ int StagedRow(const ProductTile& tile, const ProductTypes& types) {
   return tile.columns + (tile.kind == ProductTile::Kind::kWarpgroup ? 8 : 4);
 }
 
+bool SwapsChunks(const ProductTile& tile, const ProductTypes& types) {
+  using Kind = ProductTile::Kind;
+  return (tile.kind == Kind::kMatrix || tile.kind == Kind::kWarpgroup) && !types.stores_along_rows;
+}
+
 int64_t SharedBytes(const ProductTile& tile, const ProductTypes& types) {
   const bool matrix = tile.kind == ProductTile::Kind::kMatrix || tile.kind == ProductTile::Kind::kWarpgroup;
   const int64_t step = matrix ? (tile.rows + tile.columns) * SizeOf(types.operand)

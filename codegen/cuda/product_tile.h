@@ -56,6 +56,9 @@ int LeftRow(const ProductTile& tile, const ProductTypes& types);
 // Likewise between rows of staged sums: the threads that write what they hold, and those that read neighbours, find
 // them in different banks (docs/decisions/gpu-products.md has the arithmetic).
 int StagedRow(const ProductTile& tile, const ProductTypes& types);
+// Whether in every second 32 columns of a row of staged sums neighbouring chunks of 16 bytes change places: where the
+// sums are f32, of tensor cores, and threads may read eight at once.
+bool SwapsChunks(const ProductTile& tile, const ProductTypes& types);
 // What a block takes: the stages, later reused for the staged sums; of kWarpgroup the stages, the staged sums behind
 // them, and two mbarriers a stage.
 int64_t SharedBytes(const ProductTile& tile, const ProductTypes& types);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/cuda/cuda_access.h"
 #include "codegen/cuda/operand_maps.h"
 #include "codegen/cuda/product_clocks.h"
 #include "codegen/cuda/product_frame.h"
@@ -39,11 +40,30 @@ DimExpr Tiles(const KernelPlan& plan, const Contraction& c, const ProductTile& t
   return tiles;
 }
 
+// How many columns of an output a thread of the epilogue takes at once: no more than leave something to all threads.
+// Where threads multiply elements they take so long that it does not matter. Beside 128 sums that wait for their pass
+// there are registers for eight, but not for what is loaded for them, too.
+int EpilogueLanes(const KernelPlan& plan, const Contraction& c, const ProductTile& tile, const ProductTypes& types) {
+  constexpr int kMostBesideSums = 4;
+  if (types.stores_along_rows || (tile.kind != Kind::kMatrix && tile.kind != Kind::kWarpgroup)) return 1;
+  const KernelPlan epilogue = PlanOfEpilogue(plan, c);
+  const int threads = tile.threads() - tile.copying_warps * 32;
+  const int lanes =
+      std::min(LanesAlong(epilogue, c.n, /*no_broadcast=*/false), tile.pass_rows * tile.columns / threads);
+  size_t stores = 0;
+  for (const Stage& stage : epilogue.stages) stores += stage.statements.size();
+  const bool loads = AccessesOf(epilogue).size() > stores;
+  const bool wide = tile.kind == Kind::kWarpgroup && tile.part_columns > 128;
+  return wide && loads ? std::min(lanes, kMostBesideSums) : lanes;
+}
+
 CudaVersion MakeVersion(const KernelPlan& plan, const Contraction& c, const ProductTile& tile,
                         const ProductTypes& types) {
   CudaVersion version{.shape = CudaVersion::Shape::kProductTile, .scratch_bytes = 0};
   version.tile = tile;
   version.threads = tile.threads();
+  version.lanes = EpilogueLanes(plan, c, tile, types);
+  version.lane_axis = version.lanes > 1 ? c.n : -1;
   version.resident_blocks = tile.resident_blocks;
   version.blocks = Tiles(plan, c, tile);
   version.shared_bytes = SharedBytes(tile, types);

@@ -143,13 +143,17 @@ void Consumer::EmitMultiplySteps() {
 void Consumer::EmitStage(Value* first) {
   Value* row = b_.CreateSub(b_.CreateMul(warp_, I32(kWarpRows)), first, "warp.row");
   EmitIf(b_, b_.CreateICmpULT(row, I32(tile_.pass_rows), "in.pass"), "stage", [&] {
-    Value* lane_row = b_.CreateAdd(row, b_.CreateLShr(lane_, 2), "lane.row");
+    Value* lane_row = b_.CreateNUWAdd(row, b_.CreateLShr(lane_, 2), "lane.row");
     Value* lane_column = b_.CreateShl(b_.CreateAnd(lane_, 3), 1, "lane.column");
-    for (int i = 0; i < static_cast<int>(sums_.size()); ++i) {
-      Value* at = b_.CreateAdd(lane_row, I32(i / 2 % 2 * 8));
-      Value* column = b_.CreateAdd(lane_column, I32(i / 4 * 8 + i % 2));
-      Value* sum = b_.CreateLoad(b_.getFloatTy(), sums_[i], "sum");
-      b_.CreateAlignedStore(sum, StagedSum(product_, at, column), llvm::Align(4));
+    auto* pair = llvm::FixedVectorType::get(b_.getFloatTy(), 2);
+    for (int i = 0; i < static_cast<int>(sums_.size()); i += 2) {
+      Value* at = b_.CreateNUWAdd(lane_row, I32(i / 2 % 2 * 8));
+      Value* column = b_.CreateOr(lane_column, I32(i / 4 * 8));
+      Value* sums = llvm::PoisonValue::get(pair);
+      for (int j : {0, 1}) {
+        sums = b_.CreateInsertElement(sums, b_.CreateLoad(b_.getFloatTy(), sums_[i + j], "sum"), j, "sums");
+      }
+      b_.CreateAlignedStore(sums, StagedSum(product_, at, column), llvm::Align(8));
     }
   });
 }

@@ -312,6 +312,7 @@ llvm::Value* ScalarEmitter::EmitGuardedScalarLoad(int buffer, llvm::Value* offse
 llvm::Value* ScalarEmitter::EmitLoad(const Expr& e) {
   const Buffer& buffer = plan_.buffers[e.ref];
   if (buffer.kind == BufferKind::kLocal) return locals_.at(e.ref);
+  if (auto held = locals_.find(e.ref); held != locals_.end() && held->second != nullptr) return held->second;
   const llvm::Align align(SizeOf(buffer.dtype));
   if (IsHeld(e.ref)) {
     llvm::Type* type = MemoryType(b_.getContext(), buffer.dtype, lanes_);

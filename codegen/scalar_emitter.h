@@ -54,7 +54,8 @@ class ScalarEmitter {
   // Lanes run along `axis`: lane i has index first + i. `mask` (<lanes x i1>, null: all) guards memory access.
   // lanes 1 makes the axis a scalar one.
   void SetLanes(int axis, llvm::Value* first, int lanes, llvm::Value* mask);
-  // The register value of a kLocal buffer, which loads of it yield.
+  // The register value of a kLocal buffer, which loads of it yield; or of a kRow buffer what is wanted while the axes
+  // stand where they do, null where that is in memory.
   void SetLocal(int buffer, llvm::Value* value);
   // No dim under kBcastIndex is 1: a version's guards said so.
   void AssumeNoBroadcast() { no_broadcast_ = true; }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <utility>
 
 #include "bench/median.h"
@@ -18,14 +19,20 @@ struct Gpu::Events {
   cuda::Result (*Record)(Event event, cuda::Stream stream);
   cuda::Result (*Synchronize)(Event event);
   cuda::Result (*ElapsedTime)(float* milliseconds, Event from, Event to);
+  // Null where the library lacks one of them.
+  cuda::Result (*BeginCapture)(cuda::Stream stream, int mode);
+  cuda::Result (*EndCapture)(cuda::Stream stream, cuda::Graph* graph);
   Event begin = nullptr, end = nullptr;
 
-  // False where the library lacks one.
+  // False where the library has no events.
   bool Load(void* library) {
     const auto bind = [&](const char* symbol, auto* function) {
       *function = reinterpret_cast<std::remove_pointer_t<decltype(function)>>(dlsym(library, symbol));
       return *function != nullptr;
     };
+    if (!bind("cuStreamBeginCapture_v2", &BeginCapture) || !bind("cuStreamEndCapture", &EndCapture)) {
+      BeginCapture = nullptr;
+    }
     return bind("cuEventCreate", &Create) && bind("cuEventRecord", &Record) &&
            bind("cuEventSynchronize", &Synchronize) && bind("cuEventElapsedTime", &ElapsedTime) &&
            Create(&begin, 0) == cuda::kSuccess && Create(&end, 0) == cuda::kSuccess;
@@ -90,6 +97,25 @@ double Gpu::SecondsOf(int times, const std::function<void()>& work) const {
   Check(events_->Synchronize(events_->end), "cuEventSynchronize");
   Check(events_->ElapsedTime(&milliseconds, events_->begin, events_->end), "cuEventElapsedTime");
   return 1e-3 * milliseconds / times;
+}
+
+Gpu::Repeated Gpu::Repeat(int times, const std::function<void()>& work) const {
+  if (events_ == nullptr || events_->BeginCapture == nullptr || !driver().has_graphs) return {work, 1};
+  constexpr int kOfThisThread = 1;
+  cuda::Graph graph = nullptr;
+  cuda::GraphExec exec = nullptr;
+  Check(events_->BeginCapture(stream_, kOfThisThread), "cuStreamBeginCapture_v2");
+  for (int i = 0; i < times; ++i) work();
+  Check(events_->EndCapture(stream_, &graph), "cuStreamEndCapture");
+  const cuda::Result made = driver().GraphInstantiateWithFlags(&exec, graph, 0);
+  driver().GraphDestroy(graph);
+  Check(made, "cuGraphInstantiateWithFlags");
+  const std::shared_ptr<void> owner(exec,
+                                    [this](void* of) { driver().GraphExecDestroy(static_cast<cuda::GraphExec>(of)); });
+  return {[this, owner] {
+            Check(driver().GraphLaunch(static_cast<cuda::GraphExec>(owner.get()), stream_), "cuGraphLaunch");
+          },
+          times};
 }
 
 GpuMemory::GpuMemory(const Gpu& gpu, size_t bytes) : gpu_(gpu), bytes_(bytes) {

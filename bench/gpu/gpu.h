@@ -38,6 +38,13 @@ class Gpu {
   // Seconds of one of `times` calls of `work`, which ask for work in stream(): by events on the GPU where its driver
   // has them, else by the host's clock from the first call until all work is done.
   double SecondsOf(int times, const std::function<void()>& work) const;
+  // `times` calls of `work`, which ask for work in stream(), as one CUDA graph that `run` launches, so that the host's
+  // part of a call counts little; once `work` itself where the driver captures no streams.
+  struct Repeated {
+    std::function<void()> run;
+    int times;
+  };
+  Repeated Repeat(int times, const std::function<void()>& work) const;
 
  private:
   struct Events;

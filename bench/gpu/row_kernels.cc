@@ -1,6 +1,7 @@
 // Kernels that memory limits: rows of f32, and the copy that they are held against.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@ namespace {
 constexpr double kEpsilon = 1e-5;
 constexpr size_t kBeyondCache = size_t{256} << 20;  // bytes that no GPU's cache holds
 constexpr size_t kEmulatedCopy = 1 << 16;
+constexpr int kCallsOfGraph = 20;  // as PyTorch's (processes/torch_gpu.py)
 
 // A graph of the kind on x f32[R, C], both symbols; layer norm needs its columns known.
 GraphPtr RowGraph(const MeasuredCase& asked) {
@@ -89,7 +91,8 @@ Measured MeasureCopy(const Gpu& gpu, const MeasuredCase& asked) {
   return {{{"seconds", seconds}, {"bytes_per_second", CopyRate(bytes, seconds)}}, ""};
 }
 
-// Inputs and outputs, together more than the cache, take turns; with the form "hot" there is one of each.
+// Inputs and outputs, together more than the cache, take turns; with the form "hot" there is one of each, and calls are
+// asked for many at a time. A "like copy" is one of as many bytes, whose places take turns too.
 Measured MeasureRows(const Gpu& gpu, const MeasuredCase& asked) {
   const int64_t rows = asked.extents[0], columns = asked.extents[1];
   const bool reduces = asked.kind == "reduce_sum";
@@ -110,15 +113,22 @@ Measured MeasureRows(const Gpu& gpu, const MeasuredCase& asked) {
   RequireRows(asked, numbers, out[0]);
   const size_t copied = gpu.emulated() ? kEmulatedCopy : kBeyondCache;
   const GpuMemory from(gpu, copied), to(gpu, copied);
-  size_t turn = 0;
-  const std::vector<double> seconds =
-      TakeTurns(gpu, {[&] { Run(bound[turn++ % copies].get()); },
-                      [&] {
-                        gpu.Check(gpu.driver().MemcpyDtoDAsync(to.address(), from.address(), copied, gpu.stream()),
-                                  "cuMemcpyDtoDAsync");
-                      }});
+  const auto copy = [&](cuda::Address target, cuda::Address source, size_t bytes) {
+    gpu.Check(gpu.driver().MemcpyDtoDAsync(target, source, bytes, gpu.stream()), "cuMemcpyDtoDAsync");
+  };
+  const size_t like = std::min((in_bytes + out_bytes) / 2, copied), places = copied / like;
+  size_t turn = 0, like_turn = 0;
+  const std::function<void()> run = [&] { Run(bound[turn++ % copies].get()); };
+  const Gpu::Repeated repeated = asked.form == "hot" ? gpu.Repeat(kCallsOfGraph, run) : Gpu::Repeated{run, 1};
+  std::vector<double> seconds = TakeTurns(gpu, {repeated.run, [&] { copy(to.address(), from.address(), copied); },
+                                                [&] {
+                                                  const size_t at = like_turn++ % places * like;
+                                                  copy(to.address() + at, from.address() + at, like);
+                                                }});
+  seconds[0] /= repeated.times;
   const double rate = static_cast<double>(in_bytes + out_bytes) / seconds[0];
   return {{{"seconds", seconds[0]},
+           {"like_copy_seconds", seconds[2]},
            {"bytes_per_second", rate},
            {"share_of_copy", rate / CopyRate(copied, seconds[1])},
            {"copies", static_cast<double>(copies)}},

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/cuda/block_reduce.h"
 #include "codegen/cuda/cuda_access.h"
@@ -51,8 +52,7 @@ class CudaLoopEmitter {
   void Emit() {
     if (version_.lanes > 1) {
       EmitIfElse(
-          EmitAreVectorsWhole(b_, plan_, version_, frame_), [&] { EmitPoints(version_.lanes); },
-          [&] { EmitPoints(1); });
+          TakesVectors(), [&] { EmitPoints(version_.lanes); }, [&] { EmitPoints(1); });
     } else {
       EmitPoints(1);
     }
@@ -66,6 +66,13 @@ class CudaLoopEmitter {
   // Threads of a block have different points, all of which take part in what is for all threads.
   bool Packs() const { return Shares() && version_.points() > 1; }
   Value* ExtentOf(int axis) { return frame_.ExtentValue(b_, plan_.axes[axis].extent); }
+
+  // Threads that hold their rows read an element for each that they would have, so there must be one.
+  Value* TakesVectors() {
+    Value* whole = EmitAreVectorsWhole(b_, plan_, version_, frame_);
+    if (version_.turns == 0) return whole;
+    return b_.CreateAnd(whole, b_.CreateICmpNE(ExtentOf(version_.lane_axis), b_.getInt64(0)), "whole.some");
+  }
 
   // Which of the block's points is this thread's, and which of the point's threads it is.
   void SplitThread() {
@@ -112,6 +119,9 @@ class CudaLoopEmitter {
 
   void EmitPoints(int lanes) {
     lanes_ = lanes;
+    turns_ = lanes > 1 ? version_.turns : 0;
+    for (const auto& [buffer, values] : held_) emitter_.SetLocal(buffer, nullptr);
+    held_.clear();
     if (version_.lanes > 1) emitter_.SetLanes(version_.lane_axis, b_.getInt64(0), 1, nullptr);
     const auto are_whole = [this](int buffer, const std::vector<ExprId>& indices) {
       return LiesInRuns(plan_, {buffer, indices}, version_.lane_axis, version_.version.no_broadcast);
@@ -298,19 +308,48 @@ class CudaLoopEmitter {
     if (cut) from = b_.CreateAdd(part_begin_, from, "part.first");
     // Without a point, a thread reads nothing: what it repeats may be under way elsewhere.
     if (shared && Packs()) from = b_.CreateSelect(has_point_, from, to, "from");
-    Value* step = b_.getInt64((shared ? sharers_ : 1) * lanes);
-    Value* end = EmitLoop(b_, from, to, step, shared ? "shared" : "tile", [&](Value* index) {
+    const int64_t step = int64_t{shared ? sharers_ : 1} * lanes;
+    const auto inside = [&](Value* index) {
       if (lanes > 1) {
         emitter_.SetLanes(axis, index, lanes, nullptr);
       } else {
         emitter_.SetAxis(axis, index);
       }
       EmitStageLoops(stage, depth + 1, body);
-    });
-    // `end` counts the loop's turns: the second block it comes from is the loop's last.
-    if (shared && IsCheap(stage)) SetUnroll(llvm::cast<llvm::PHINode>(end)->getIncomingBlock(1), kUnroll);
+    };
+    if (shared && turns_ > 0) {
+      EmitTurns({from, to, step, turns_, /*other=*/b_.getInt64(0)}, inside);
+    } else if (shared && depth + 1 == stage.axes.size() && IsCheap(stage)) {
+      Value* end = EmitLoop(b_, from, to, step * kUnroll, "shared", [&](Value* index) {
+        EmitTurns({index, to, step, kUnroll, /*other=*/index}, inside);
+      });
+      // `end` counts the loop's turns: the second block it comes from is the loop's last.
+      SetUnroll(llvm::cast<llvm::PHINode>(end)->getIncomingBlock(1), 1);
+    } else {
+      EmitLoop(b_, from, to, step, shared ? "shared" : "tile", inside);
+    }
     if (lanes > 1) emitter_.SetLanes(axis, b_.getInt64(0), 1, nullptr);
     emitter_.Forget();
+  }
+
+  // Turns of a thread at a loop that threads share: from, from + step...
+  struct Turns {
+    Value *from, *to;
+    int64_t step;
+    int count;
+    Value* other;  // what is read in place of an index that is not below `to`
+  };
+
+  // No turn branches around what it reads, so that all have their loads under way together. What those beyond the end
+  // find counts for nothing.
+  void EmitTurns(const Turns& turns, llvm::function_ref<void(Value*)> body) {
+    for (turn_ = 0; turn_ < turns.count; ++turn_) {
+      Value* index = b_.CreateAdd(turns.from, b_.getInt64(turn_ * turns.step), "turn.index");
+      in_turn_ = b_.CreateICmpSLT(index, turns.to, "in_turn");
+      for (const auto& [buffer, values] : held_) emitter_.SetLocal(buffer, values[turn_]);
+      body(b_.CreateSelect(in_turn_, index, turns.other, "turn.read"));
+    }
+    in_turn_ = nullptr;
   }
 
   // Whether a stage waits for memory rather than for what it computes, and only reads: several steps of its loop at
@@ -361,7 +400,9 @@ class CudaLoopEmitter {
 
   void Accumulate(const Statement& s, Value* value, llvm::AllocaInst* accumulator) {
     Value* partial = b_.CreateLoad(accumulator->getAllocatedType(), accumulator, "partial");
-    b_.CreateStore(EmitCombined(b_, target_, s.combiner, s.accumulate, partial, value), accumulator);
+    Value* combined = EmitCombined(b_, target_, s.combiner, s.accumulate, partial, value);
+    if (in_turn_ != nullptr) combined = b_.CreateSelect(in_turn_, combined, partial, "combined.in_turn");
+    b_.CreateStore(combined, accumulator);
   }
 
   void EmitStatement(const Stage& stage, const Statement& s, llvm::AllocaInst* accumulator) {
@@ -377,12 +418,24 @@ class CudaLoopEmitter {
     }
   }
 
+  void Hold(int buffer, Value* value) {
+    std::vector<Value*>& values = held_[buffer];
+    values.resize(turns_);
+    values[turn_] = value;
+    emitter_.SetLocal(buffer, value);
+  }
+
   // What all threads of a point have, one of them writes; what belongs to no point, none.
   void EmitStore(const Stage& stage, const Statement& s, Value* value) {
     Value* writes = nullptr;
     if (Shares() && stage.axes.empty()) writes = IsFirstThread();
     const bool own_row = plan_.buffers[s.buffer].kind == BufferKind::kRow;
-    if (Packs() && !own_row) writes = writes == nullptr ? has_point_ : b_.CreateAnd(writes, has_point_, "writes");
+    if (turns_ > 0 && own_row) return Hold(s.buffer, value);
+    if (in_turn_ != nullptr) {
+      writes = in_turn_;  // and so one with a point
+    } else if (Packs() && !own_row) {
+      writes = writes == nullptr ? has_point_ : b_.CreateAnd(writes, has_point_, "writes");
+    }
     if (writes == nullptr) return emitter_.Store(s.buffer, s.indices, value);
     EmitIf(b_, writes, "store", [&] {
       emitter_.Store(s.buffer, s.indices, value);
@@ -455,6 +508,10 @@ class CudaLoopEmitter {
   int sharers_ = 1;
   Value* has_point_ = nullptr;  // where threads pack: whether the point is one of the plan's
   int lanes_ = 1;               // of what is being emitted
+  int turns_ = 0;               // likewise: CudaVersion::turns, where threads hold their rows
+  int turn_ = 0;
+  Value* in_turn_ = nullptr;  // whether the turn at hand has an element; null outside of turns
+  absl::flat_hash_map<int, std::vector<Value*>> held_;  // by row buffer, what the thread has of it at each turn
   // Where blocks share points: the part at hand, and what it has of the outermost tile axis.
   std::optional<PartCells> cells_;
   PartCells::Place place_ = {};

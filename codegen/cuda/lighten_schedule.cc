@@ -22,7 +22,9 @@ bool Lighten(CudaVersion& version) {
       version.shape == Shape::kThreadPerElement || version.shape == Shape::kRows || version.shape == Shape::kColumns;
   // The scratch of products whose blocks share tiles is that of as many blocks as they are made for.
   const bool may_have_fewer = loops || !version.persistent;
-  if (!loops && version.lanes > 1) {  // of an epilogue: the main loop stays as it is
+  if (version.turns > 0) {
+    version.turns = 0;
+  } else if (!loops && version.lanes > 1) {  // of an epilogue: the main loop stays as it is
     version.lanes /= 2;
     if (version.lanes == 1) version.lane_axis = -1;
   } else if (may_have_fewer && version.resident_blocks > 1 &&

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -25,6 +26,7 @@ constexpr int kLongThreads = 512;  // of rows longer than kLong elements: few of
 constexpr int64_t kLong = 8192;
 constexpr int kPackedThreads = 128;         // of blocks that hold several rows
 constexpr int64_t kPackedBytes = 48 << 10;  // of their row buffers: a multiprocessor has room for four such blocks
+constexpr int kMostTurns = 8;               // of a thread that holds its part of a row
 constexpr int64_t kCell = 8;                // bytes of one partial result
 
 int64_t MaxOf(const KernelPlan& plan, const Extent& extent) {
@@ -125,11 +127,17 @@ class RowScheduler {
 
   // Rows that blocks share, rows of a few threads, of a warp, of a block.
   std::vector<CudaVersion> Run() {
+    if (TryLongRows()) return std::move(versions_);
     if (TryParts()) return std::move(versions_);
-    for (int threads : {8, traits_.warp_size}) {
-      if (TryPacked(threads)) return std::move(versions_);
-    }
+    const bool holds = HoldsRows(kMostTurns);
+    // What is only read need not be written in whole lines.
+    if (holds && !HasScratch(plan_) && StoresNoRow() ? TryPacked(4, 4) : TryPacked(8, 2)) return std::move(versions_);
+    if (holds && TryPacked(traits_.warp_size, 2)) return std::move(versions_);
+    if (TryPacked(traits_.warp_size, kMostTurns)) return std::move(versions_);
     if (axis_ >= 0 && longest_ > kLong && !plan_.axes[axis_].extent.is_constant()) {
+      if (holds && base_.lanes * kBlockThreads * kMostTurns / 2 < kLong) {
+        AddBlocks(kBlockThreads, base_.lanes * kBlockThreads * kMostTurns / 2);
+      }
       AddBlocks(kBlockThreads, kLong);
     }
     AddBlocks(longest_ > kLong && IsSmall() ? kLongThreads : kBlockThreads, longest_);
@@ -137,9 +145,68 @@ class RowScheduler {
   }
 
  private:
-  // The longest row that so many threads should have: a warp has several vectors each, less than one hardly more than
-  // one.
-  int64_t Reach(int threads) const { return int64_t{threads} * base_.lanes * (threads < traits_.warp_size ? 2 : 8); }
+  // Whether a thread may hold what it has of a row, of so many vectors: each loop is over the row alone, no thread
+  // reads what another wrote, and what is read and kept leaves registers for what is computed.
+  bool HoldsRows(int turns) const {
+    constexpr int64_t kMostHeld = 96;  // registers
+    if (axis_ < 0 || base_.lanes == 1 || !IsSmall() || !KeptArePrivate(plan_)) return false;
+    if (plan_.axes[axis_].extent == Extent{.constant = 0}) return false;
+    for (const Stage& stage : plan_.stages) {
+      if (stage.axes.size() > 1) return false;
+      for (const Statement& s : stage.statements) {
+        const BufferKind kind = plan_.buffers[s.buffer].kind;
+        if (IsScan(plan_, s) || (kind == BufferKind::kOutput && IsKept(plan_, s.buffer))) return false;
+        if (kind == BufferKind::kRow && stage.axes.empty()) return false;
+      }
+    }
+    std::set<int> held;
+    for (const Access& access : AccessesOf(plan_)) {
+      if (plan_.buffers[access.buffer].kind == BufferKind::kOutput) continue;
+      for (ExprId index : access.indices) {
+        if (DependsOn(plan_, index, axis_)) held.insert(access.buffer);
+      }
+    }
+    int64_t registers = 0;
+    for (int buffer : held) registers += std::max(SizeOf(plan_.buffers[buffer].dtype), 4) / 4;
+    return registers * base_.lanes * turns <= kMostHeld;
+  }
+
+  bool StoresNoRow() const {
+    return std::all_of(plan_.stages.begin(), plan_.stages.end(), [](const Stage& stage) {
+      return stage.axes.empty() || std::all_of(stage.statements.begin(), stage.statements.end(),
+                                               [](const Statement& s) { return !s.reduce_axes.empty(); });
+    });
+  }
+
+  // Adds a version with a block a row for rows that parts would take too, of which there are so many that a block for
+  // each keeps memory busy: those that are only read, all of it at once. True if it takes all rows.
+  bool TryLongRows() {
+    constexpr int64_t kMany = 32;
+    constexpr int kLongTurns = 16;
+    if (!HoldsRows(kLongTurns) || !StoresNoRow() || longest_ <= kLong) return false;
+    CudaVersion version = base_;
+    version.threads = version.row_threads = kLongThreads;
+    version.turns = kLongTurns;
+    const int64_t reach = int64_t{kLongThreads} * version.lanes * kLongTurns;
+    const Extent& extent = plan_.axes[axis_].extent;
+    if ((extent.is_constant() && longest_ > reach) || rows_.constant().value_or(kMany) < kMany) return false;
+    std::vector<Guard>& guards = version.version.guards;
+    if (!extent.is_constant()) {
+      guards.push_back({.kind = Guard::Kind::kAtLeast, .slot = extent.slot, .number = kLong + 1});
+      guards.push_back({.kind = Guard::Kind::kAtMost, .slot = extent.slot, .number = reach});
+    }
+    if (const auto slot = rows_.symbol()) {
+      guards.push_back({.kind = Guard::Kind::kAtLeast, .slot = *slot, .number = kMany});
+    } else if (!rows_.constant()) {
+      guards.push_back({.kind = Guard::Kind::kValueAtLeast, .number = kMany, .value = rows_});
+    }
+    version.blocks = DimExpr::Min(rows_, kMaxRowBlocks);
+    version.partial_bytes = PartialBytes(version);
+    version.shared_bytes = version.partial_bytes;
+    version.scratch_bytes = 0;
+    versions_.push_back(std::move(version));
+    return versions_.back().version.guards.empty();
+  }
 
   // Adds a version with several blocks a row. True if it takes all rows.
   bool TryParts() {
@@ -157,13 +224,15 @@ class RowScheduler {
     return parts->version.guards.empty();
   }
 
-  // Adds a version with several rows a block. True if no row is longer than it takes.
-  bool TryPacked(int row_threads) {
+  // Adds a version with several rows a block, of at most `turns` vectors a thread. True if no row is longer than it
+  // takes.
+  bool TryPacked(int row_threads, int turns) {
     if (axis_ < 0) return false;
     CudaVersion version = base_;
     version.threads = kPackedThreads;
     version.row_threads = row_threads;
-    const int64_t reach = Reach(row_threads);
+    version.turns = HoldsRows(turns) ? turns : 0;
+    const int64_t reach = int64_t{row_threads} * base_.lanes * turns;
     const Extent& extent = plan_.axes[axis_].extent;
     const bool fits_all = longest_ <= reach;
     if (!fits_all && extent.is_constant()) return false;
@@ -208,6 +277,9 @@ class RowScheduler {
     version.threads = traits_.warp_size;
     while (version.threads < most_threads && version.threads * version.lanes < longest_) version.threads *= 2;
     version.row_threads = version.threads;
+    const int at_once = version.threads * version.lanes;
+    const int turns = reach <= int64_t{kMostTurns} * at_once ? static_cast<int>((reach + at_once - 1) / at_once) : 0;
+    if (HoldsRows(turns)) version.turns = turns;
     version.blocks = DimExpr::Min(rows_, kMaxRowBlocks);
     version.partial_bytes = PartialBytes(version);
     PlaceRows(version, reach);
@@ -220,6 +292,7 @@ class RowScheduler {
     shared.shared_bytes = rows.partial_bytes + row_bytes_;
     shared.scratch_bytes = 0;
     // Their addresses take registers, of which threads of larger blocks have too few.
+    scratch.turns = 0;
     scratch.threads = scratch.row_threads = std::min(rows.threads, kBlockThreads);
     scratch.partial_bytes = PartialBytes(scratch);
     scratch.shared_bytes = scratch.partial_bytes;
@@ -341,7 +414,8 @@ std::string CudaVersion::ShapeText() const {
     case Shape::kThreadPerElement:
       return absl::StrCat("thread per element", vectors);
     case Shape::kRows:
-      return absl::StrCat(row_threads, " threads per ", together ? "part of a row" : "row", vectors);
+      return absl::StrCat(row_threads, " threads per ", together ? "part of a row" : "row", vectors,
+                          turns > 0 ? absl::StrCat(", turns ", turns) : "");
     case Shape::kColumns:
       return together ? "parts of columns" : "columns";
     case Shape::kTransposed:

@@ -34,6 +34,9 @@ struct CudaVersion {
   // once.
   int lanes = 1;
   int lane_axis = -1;
+  // kRows, not 0: a thread has at most so many times `lanes` elements of its row. Where it takes vectors, no loop is
+  // left over them and row buffers are registers.
+  int turns = 0;
   // DimExprs over slots (symbol i is slot i), as in Schedule, and kWorkers.
   DimExpr blocks;
   DimExpr clocks;        // LaunchVersion::clocks

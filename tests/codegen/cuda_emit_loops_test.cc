@@ -60,18 +60,35 @@ TEST(EmitCudaLoops, ElementsThatLieSoAreTakenFourAtATime) {
 
 TEST(EmitCudaLoops, RowsOfAPartOfAWarpShuffleAndKeepTheirOwnElements) {
   const std::string ptx = KernelText(PtxOf(RowSoftmaxPlan(), "sm_80"), "k_v1");
-  ExpectInOrder(ptx, {".maxntid 128", "ld.global.nc.v4.f32", "shfl.sync.bfly.b32", ", 4, 31", "st.shared.v4.f32",
-                      "shfl.sync.bfly.b32", "ld.shared.v4.f32", "st.global.v4.f32"});
+  ExpectInOrder(ptx, {".maxntid 128", "ld.global.nc.v4.f32", "shfl.sync.bfly.b32", ", 4, 31", "st.global.v4.f32"});
+  // Where rows are no vectors.
+  ExpectInOrder(ptx, {"ld.global.nc.f32", "shfl.sync.bfly.b32", ", 4, 31", "st.shared.f32", "shfl.sync.bfly.b32",
+                      "ld.shared.f32", "st.global.f32"});
   EXPECT_THAT(ptx, Not(HasSubstr("bar.sync")));
   EXPECT_THAT(ptx, Not(HasSubstr(".local")));
 }
 
 TEST(EmitCudaLoops, RowsOfABlockMeetInSharedMemory) {
   const std::string ptx = PtxOf(RowSoftmaxPlan(), "sm_80");
-  ExpectInOrder(KernelText(ptx, "k_v3"), {".maxntid 256", "ld.global.nc.v4.f32", "shfl.sync.bfly.b32", ", 16, 31",
+  ExpectInOrder(KernelText(ptx, "k_v6"), {".maxntid 512", "ld.global.nc.v4.f32", "shfl.sync.bfly.b32", ", 16, 31",
                                           "st.shared.f32", "bar.sync", "ld.shared", "bar.sync", "st.shared.v4.f32"});
   // Where the row does not fit shared memory its exponentials are in global scratch.
-  ExpectInOrder(KernelText(ptx, "k_v5"), {"ld.global.nc.v4.f32", "st.global.v4.f32", "ld.global.v4.f32"});
+  ExpectInOrder(KernelText(ptx, "k_v7"), {"ld.global.nc.v4.f32", "st.global.v4.f32", "ld.global.v4.f32"});
+}
+
+// A warp has all of its row under way before it compares the first of it, reads nothing twice, and keeps it.
+TEST(EmitCudaLoops, ShortRowsAreHeldInRegisters) {
+  const std::string ptx = KernelText(PtxOf(RowSoftmaxPlan(), "sm_80"), "k_v3");
+  std::vector<std::string> order(8, "ld.global.nc.v4.f32");
+  order.insert(order.end(), {"shfl.sync.bfly.b32", "shfl.sync.bfly.b32", "st.global.v4.f32"});
+  ExpectInOrder(ptx, order);
+  const std::string held = ptx.substr(0, ptx.find("ld.global.nc.f32"));  // the loops of elements come behind
+  size_t loads = 0;
+  for (size_t at = held.find("ld.global.nc.v4"); at != std::string::npos; at = held.find("ld.global.nc.v4", at + 1)) {
+    ++loads;
+  }
+  EXPECT_EQ(loads, 8u);
+  EXPECT_THAT(held, Not(HasSubstr("st.shared")));
 }
 
 TEST(EmitCudaLoops, RowsThatBlocksShareMeetInTheGrid) {

@@ -97,11 +97,19 @@ void ExpectSoftmax(EmulatedKernel& kernel, int version, int64_t rows, int64_t co
 TEST(EmulatedCudaLoops, SoftmaxOfRowsOfAnyThreads) {
   EmulatedKernel kernel(RowSoftmaxPlan());
   const std::vector<CudaVersion>& versions = kernel.schedule().versions;
-  ASSERT_EQ(versions.size(), 6u);
-  for (int version : {1, 2, 3, 4, 5}) {
+  ASSERT_EQ(versions.size(), 8u);
+  for (int version : {1, 2, 3, 4, 5, 6, 7}) {
     const std::vector<Guard>& guards = versions[version].version.guards;
     const int64_t most = guards.empty() ? INT64_MAX : guards[0].number;
-    for (auto [rows, columns] : {std::pair<int64_t, int64_t>{1, 1}, {3, 33}, {5, 256}, {2, 700}, {37, 32}, {3, 0}}) {
+    for (auto [rows, columns] : {std::pair<int64_t, int64_t>{1, 1},
+                                 {3, 33},
+                                 {5, 256},
+                                 {2, 700},
+                                 {2, 1024},
+                                 {37, 32},
+                                 {9, 60},
+                                 {3, 4000},
+                                 {3, 0}}) {
       if (columns <= most) ExpectSoftmax(kernel, version, rows, columns);
     }
   }

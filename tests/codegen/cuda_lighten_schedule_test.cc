@@ -28,8 +28,10 @@ TEST(Lighten, RegistersFirstThenLanes) {
                      .resident_blocks = 4,
                      .row_threads = 256,
                      .lanes = 4,
-                     .lane_axis = 1}),
-              ElementsAre("256 threads per row, lanes 4, threads 256, resident 2",
+                     .lane_axis = 1,
+                     .turns = 8}),
+              ElementsAre("256 threads per row, lanes 4, threads 256, resident 4",
+                          "256 threads per row, lanes 4, threads 256, resident 2",
                           "256 threads per row, lanes 4, threads 256, resident 1",
                           "256 threads per row, lanes 2, threads 256, resident 1",
                           "256 threads per row, threads 256, resident 1"));

@@ -22,11 +22,15 @@ TEST(ScheduleCudaLoops, LongerRowsHaveMoreThreadsAndLeaveSharedMemory) {
             "min(d0*min(floordiv(d1 + 4095, 4096), floordiv(4096, max(d0, 1))), 65536), shared bytes 64, scratch bytes "
             "64*d0*floordiv(d1 + 15, 16) + 16*d0*min(floordiv(d1 + 4095, 4096), floordiv(4096, max(d0, 1))), "
             "min(floordiv(d1 + 4095, 4096), floordiv(4096, max(d0, 1))) parts, 4 blocks resident\n"
-            "d1 <= 64: 8 threads per row, lanes 4, threads 128, blocks min(floordiv(d0 + 15, 16), 65536), shared "
-            "bytes 1024*floordiv(d1 + 15, 16), scratch bytes 0\n"
-            "d1 <= 1024: 32 threads per row, lanes 4, threads 128, blocks min(floordiv(d0 + 3, 4), 65536), shared "
-            "bytes 256*floordiv(d1 + 15, 16), scratch bytes 0\n"
-            "d1 <= 8192: 256 threads per row, lanes 4, threads 256, blocks min(d0, 65536), shared bytes "
+            "d1 <= 64: 8 threads per row, lanes 4, turns 2, threads 128, blocks min(floordiv(d0 + 15, 16), 65536), "
+            "shared bytes 1024*floordiv(d1 + 15, 16), scratch bytes 0\n"
+            "d1 <= 256: 32 threads per row, lanes 4, turns 2, threads 128, blocks min(floordiv(d0 + 3, 4), 65536), "
+            "shared bytes 256*floordiv(d1 + 15, 16), scratch bytes 0\n"
+            "d1 <= 1024: 32 threads per row, lanes 4, turns 8, threads 128, blocks min(floordiv(d0 + 3, 4), 65536), "
+            "shared bytes 256*floordiv(d1 + 15, 16), scratch bytes 0\n"
+            "d1 <= 4096: 256 threads per row, lanes 4, turns 4, threads 256, blocks min(d0, 65536), shared bytes "
+            "64*floordiv(d1 + 15, 16) + 64, scratch bytes 0\n"
+            "d1 <= 8192: 256 threads per row, lanes 4, turns 8, threads 256, blocks min(d0, 65536), shared bytes "
             "64*floordiv(d1 + 15, 16) + 64, scratch bytes 0\n"
             "d1 <= 25312: 512 threads per row, lanes 4, threads 512, blocks min(d0, 65536), shared bytes "
             "64*floordiv(d1 + 15, 16) + 128, scratch bytes 0\n"
@@ -48,9 +52,10 @@ TEST(ScheduleCudaLoops, OneLongRowIsShared) {
 }
 
 TEST(ScheduleCudaLoops, ShortRowsNeedNoOtherVersion) {
-  EXPECT_EQ(TextOf(RowSoftmaxPlan(/*max_columns=*/30)),
-            "always: 8 threads per row, lanes 4, threads 128, blocks min(floordiv(d0 + 15, 16), 65536), shared bytes "
-            "1024*floordiv(d1 + 15, 16), scratch bytes 0\n");
+  EXPECT_EQ(
+      TextOf(RowSoftmaxPlan(/*max_columns=*/30)),
+      "always: 8 threads per row, lanes 4, turns 2, threads 128, blocks min(floordiv(d0 + 15, 16), 65536), shared "
+      "bytes 1024*floordiv(d1 + 15, 16), scratch bytes 0\n");
 }
 
 TEST(ScheduleCudaLoops, ReductionsOverOuterDimsReadWholeLines) {
@@ -62,7 +67,18 @@ TEST(ScheduleCudaLoops, ReductionsOverOuterDimsReadWholeLines) {
             "1))) parts, 4 blocks resident\n"
             "always: columns, threads 256, blocks min(floordiv(d0 + 31, 32), 65536), shared bytes 2048, scratch bytes "
             "0\n");
-  EXPECT_THAT(TextOf(RowMinAndSumPlan()), testing::HasSubstr("\nd1 <= 128: 8 threads per row, lanes 8,"));
+  EXPECT_THAT(TextOf(RowMinAndSumPlan()), testing::HasSubstr("\nd1 <= 128: 4 threads per row, lanes 8, turns 4,"));
+}
+
+// Where there are many such rows, a block for each has all of its row under way at once.
+TEST(ScheduleCudaLoops, ManyLongRowsThatAreOnlyReadAreNotShared) {
+  KernelPlan plan = RowMinAndSumPlan();
+  plan.buffers[0].dtype = DType::kF32;
+  const std::string text = TextOf(plan);
+  EXPECT_THAT(text,
+              testing::StartsWith("d1 >= 8193 and d1 <= 32768 and d0 >= 32: 512 threads per row, lanes 4, turns 16,"));
+  EXPECT_THAT(text, testing::HasSubstr("\nd1 >= 8192 and d0 <= 256: 256 threads per part of a row"));
+  EXPECT_THAT(TextOf(RowSoftmaxPlan()), testing::Not(testing::HasSubstr("turns 16")));
 }
 
 TEST(ScheduleCudaLoops, LoadsAlongAnotherAxisThanStoresGoThroughTiles) {

@@ -72,7 +72,9 @@ std::string Traffic(const char* text, int64_t rows, int64_t columns) {
     const auto scratch_slot = reinterpret_cast<int64_t>(scratch.data());
     if (ArgumentSlots(plan) > static_cast<int>(slots.size())) slots.insert(slots.end(), {scratch_slot, scratch_bytes});
     slots.insert(slots.end(), {scratch_slot, reinterpret_cast<int64_t>(&meeting), *version.parts.Evaluate(dims)});
-    const bool for_short_rows = version.shape == CudaVersion::Shape::kRows && version.row_threads < 256;
+    // What is held in registers is for the optimizer to see, which the emulator goes without.
+    const bool for_short_rows =
+        version.turns > 0 || (version.shape == CudaVersion::Shape::kRows && version.row_threads < 256);
     if (for_short_rows || grid.shared_bytes > target.traits.regional_bytes) continue;
     traffic = {};
     EXPECT_EQ(emulator.Launch(absl::StrCat("k_v", v), grid, slots.data(), 1), "");
@@ -87,7 +89,6 @@ std::string Traffic(const char* text, int64_t rows, int64_t columns) {
 TEST(CudaTraffic, Softmax) {
   EXPECT_EQ(Traffic(kSoftmax, 2, 16384),
             "256 threads per part of a row, lanes 4: read 3.002, written 2.000\n"
-            "256 threads per row, lanes 4, kept in shared memory: read 2.000, written 1.000\n"
             "512 threads per row, lanes 4, kept in shared memory: read 2.000, written 1.000\n"
             "256 threads per row, lanes 4: read 3.000, written 2.000\n");
 }
@@ -95,14 +96,12 @@ TEST(CudaTraffic, Softmax) {
 TEST(CudaTraffic, Norm) {
   EXPECT_EQ(Traffic(kNorm, 2, 16384),
             "256 threads per part of a row, lanes 4: read 3.003, written 1.000\n"
-            "256 threads per row, lanes 4: read 3.000, written 1.000\n"
             "512 threads per row, lanes 4: read 3.000, written 1.000\n");
 }
 
 TEST(CudaTraffic, SumsOfRows) {
   EXPECT_EQ(Traffic(kSum, 2, 16384),
             "256 threads per part of a row, lanes 4: read 1.000, written 0.000\n"
-            "256 threads per row, lanes 4: read 1.000, written 0.000\n"
             "512 threads per row, lanes 4: read 1.000, written 0.000\n");
 }
 

@@ -7,10 +7,17 @@ REDUCES = ["750000x32", "64x30000"]  # AStitch section 3.3
 EMULATED, EMULATED_REDUCES = ["5x40", "3x70"], ["40x8", "2x300"]
 
 
+def share_of(name, figures, target):
+    return Figure(f"{name}, share of a copy's speed", figures["share_of_copy"], "share", AtLeast(target))
+
+
+def beside_like(figures):
+    return figures["like_copy_seconds"] / figures["seconds"]
+
+
 def shares(bench, kind, shapes, target):
     results = bench.gpu.measure([f"{kind}/{shape}" for shape in shapes])
-    return [Figure(f"{name}, share of a copy's speed", figures["share_of_copy"], "share", AtLeast(target))
-            for name, figures in results.items()]
+    return [share_of(name, figures, target) for name, figures in results.items()]
 
 
 def against_torch(bench, kind):
@@ -37,4 +44,9 @@ def layer_norm(bench):
 
 
 def reduces(bench):
-    return shares(bench, "reduce_sum", EMULATED_REDUCES if bench.emulated else REDUCES, 0.8)
+    """Beside shares, what no bar is set for: the speed of a copy that is asked for as often and moves as many bytes."""
+    names = [f"reduce_sum/{shape}" for shape in (EMULATED_REDUCES if bench.emulated else REDUCES)]
+    results = bench.gpu.measure(names)
+    return [*(share_of(name, results[name], 0.8) for name in names),
+            *(Figure(f"{name}, beside a copy of as many bytes", beside_like(figures), "x", peer="cuMemcpyDtoDAsync",
+                     ratio=beside_like(figures)) for name, figures in results.items())]

@@ -48,7 +48,7 @@ struct AssemblerProblem {
 // In the order of the log; a kernel may have several.
 std::vector<AssemblerProblem> FindProblems(absl::string_view log);
 
-// INTERNAL where there are problems. Names each kernel with what is said of it.
+// For kernels that should have none: INTERNAL where there are problems, naming each kernel with what is said of it.
 absl::Status ToStatus(const std::vector<AssemblerProblem>& problems);
 inline absl::Status CheckAssemblerLog(absl::string_view log) { return ToStatus(FindProblems(log)); }
 

@@ -200,8 +200,20 @@ graph @norm(%x: f16[N, 4096]) {
   return %y
 })";
 
+constexpr char kAttention[] = R"(
+graph @attention(%q: f16[B, S, 64], %k: f16[B, 64, T], %v: f16[B, T, 64]) {
+  %s = dot %q, %k
+  %top = reduce_max %s {axes = [2], keep_dims = 1}
+  %d = sub %s, %top
+  %e = exp %d
+  %sum = reduce_sum %e {axes = [2], keep_dims = 1}
+  %p = div %e, %sum
+  %o = dot %p, %v
+  return %o
+})";
+
 TEST(ProgramsThatSpill, CompileAndSaySo) {
-  for (const char* text : {kProduct, kNorm}) {
+  for (const char* text : {kProduct, kNorm, kAttention}) {
     const FaultFinder faults("ret;", kSpills);
     const std::vector<ProgramLaunch> launches = LaunchesOf(text);
     EXPECT_THAT(launches.back().versions, Each(HasSubstr("(its registers spill, 24 bytes)")));
@@ -223,6 +235,12 @@ TEST(ProgramsThatAreSerialised, MultiplyByOtherInstructions) {
   EXPECT_EQ(faults.turns(), 2);
   EXPECT_THAT(launch.dropped, Contains(AllOf(HasSubstr("tile warpgroup"), HasSubstr("(the assembler notes C7511)"))));
   EXPECT_THAT(launch.versions, AllOf(Not(IsEmpty()), Each(Not(HasSubstr("C7511")))));
+}
+
+// All registers that a thread can have are too few for its one step of K, which is unrolled.
+TEST(ProgramsThatSpill, HaveProductsOfF64WithAShortK) {
+  const auto launches = LaunchesOf("graph @g(%x: f64[M, 12], %w: f64[12, 20]) {\n%y = dot %x, %w\nreturn %y\n}");
+  EXPECT_THAT(launches.back().versions, Not(IsEmpty()));
 }
 
 // Sixteen sums of vectors of eight are more than the registers that a thread has beside a second block's.

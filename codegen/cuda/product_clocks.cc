@@ -13,6 +13,10 @@ constexpr int64_t kWarpgroupProducts = 2048;  // the same of sm_90, for warpgrou
 constexpr int64_t kWordProducts = 64;         // of f32 and i32, by threads; a quarter of it of wider ones
 constexpr int64_t kSharedBytes = 128;
 constexpr int64_t kCacheBytes = 5120 / 108;  // of the second-level cache, for each of 108 multiprocessors
+// Of warpgroups, as an H100 showed them: bytes of the second-level cache for one multiprocessor, and for all together;
+// clocks of an epilogue for each sum of a thread, and until all have met, left and added what they share.
+constexpr int64_t kNearCacheBytes = 66, kAllCacheBytes = 5800;
+constexpr int64_t kSumClocks = 60, kExchange = 30000;
 // A barrier, and until the first operands come; both are in part hidden by other blocks.
 constexpr int64_t kBarrier = 30, kStart = 1000;
 constexpr int64_t kMeeting = 2000;  // of all blocks, and until the first sums come
@@ -35,20 +39,32 @@ int64_t SharedTraffic(const ProductTile& tile, int64_t element) {
   return (tile.rows + tile.columns + parts * (tile.part_rows + tile.part_columns) / shared) * tile.depth * element;
 }
 
-int64_t StepClocks(const ProductTile& tile, const ProductTypes& types) {
+bool IsWarpgroup(const ProductTile& tile) { return tile.kind == ProductTile::Kind::kWarpgroup; }
+
+// While `blocks` multiprocessors take steps.
+DimExpr StepClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& blocks) {
   const int64_t element = MultipliesMatrices(tile) ? SizeOf(types.operand) : SizeOf(types.accumulate);
-  const int64_t products = int64_t{tile.rows} * tile.columns * tile.depth;
+  const int64_t products = int64_t{tile.rows} * tile.columns * tile.depth / ProductsPerClock(tile, element);
   const int64_t loaded = int64_t{tile.rows + tile.columns} * tile.depth * SizeOf(types.operand);
-  return kBarrier + std::max({products / ProductsPerClock(tile, element), SharedTraffic(tile, element) / kSharedBytes,
-                              loaded / kCacheBytes});
+  if (IsWarpgroup(tile)) {
+    const DimExpr together = DimExpr::FloorDiv(loaded * blocks, kAllCacheBytes);
+    return kBarrier + DimExpr::Max(std::max(products, loaded / kNearCacheBytes), together);
+  }
+  return kBarrier + std::max({products, SharedTraffic(tile, element) / kSharedBytes, loaded / kCacheBytes});
 }
 
 int64_t SumBytes(const ProductTile& tile, const ProductTypes& types) {
   return int64_t{tile.rows} * tile.columns * SizeOf(types.accumulate);
 }
 
-DimExpr TileClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& depth) {
-  return StepsOf(tile, depth) * StepClocks(tile, types) + kStart + 3 * SumBytes(tile, types) / kSharedBytes;
+int64_t EpilogueClocks(const ProductTile& tile, const ProductTypes& types) {
+  if (!IsWarpgroup(tile)) return 3 * SumBytes(tile, types) / kSharedBytes;
+  const int64_t sums = int64_t{tile.part_rows} * tile.part_columns / kWarpgroupThreads;
+  return kSumClocks * sums * (tile.part_columns > 128 ? 2 : 1);  // of so many a thread has one under way at a time
+}
+
+DimExpr TileClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& depth, const DimExpr& blocks) {
+  return StepsOf(tile, depth) * StepClocks(tile, types, blocks) + kStart + EpilogueClocks(tile, types);
 }
 
 }  // namespace
@@ -57,15 +73,17 @@ DimExpr StepsOf(const ProductTile& tile, const DimExpr& depth) { return DimExpr:
 
 DimExpr ProductClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& tiles, const DimExpr& depth) {
   const DimExpr workers = DimExpr::Symbol(kWorkers);
-  return DimExpr::FloorDiv(tiles + workers - 1, workers) * TileClocks(tile, types, depth);
+  return DimExpr::FloorDiv(tiles + workers - 1, workers) * TileClocks(tile, types, depth, DimExpr::Min(tiles, workers));
 }
 
 // A block leaves sums of at most two tiles, and adds about as many as it leaves.
 DimExpr SharedProductClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& tiles,
                             const DimExpr& depth, const DimExpr& part) {
-  const int64_t exchanged = 4 * tile.resident_blocks * SumBytes(tile, types) / kCacheBytes;
-  const DimExpr evenly = DimExpr::FloorDiv(tiles * TileClocks(tile, types, depth), DimExpr::Symbol(kWorkers));
-  return DimExpr::Max(evenly, part * StepClocks(tile, types)) + kStart + kMeeting + exchanged;
+  const DimExpr workers = DimExpr::Symbol(kWorkers);
+  const int64_t exchanged =
+      IsWarpgroup(tile) ? kExchange : 4 * tile.resident_blocks * SumBytes(tile, types) / kCacheBytes;
+  const DimExpr evenly = DimExpr::FloorDiv(tiles * TileClocks(tile, types, depth, workers), workers);
+  return DimExpr::Max(evenly, part * StepClocks(tile, types, workers)) + kStart + kMeeting + exchanged;
 }
 
 }  // namespace tailor

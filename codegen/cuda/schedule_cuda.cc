@@ -135,7 +135,7 @@ class RowScheduler {
     if (holds && TryPacked(traits_.warp_size, 2)) return std::move(versions_);
     if (TryPacked(traits_.warp_size, kMostTurns)) return std::move(versions_);
     if (axis_ >= 0 && longest_ > kLong && !plan_.axes[axis_].extent.is_constant()) {
-      if (holds && base_.lanes * kBlockThreads * kMostTurns / 2 < kLong) {
+      if (holds && StoresNoRow() && base_.lanes * kBlockThreads * kMostTurns / 2 < kLong) {
         AddBlocks(kBlockThreads, base_.lanes * kBlockThreads * kMostTurns / 2);
       }
       AddBlocks(kBlockThreads, kLong);
@@ -279,7 +279,8 @@ class RowScheduler {
     version.row_threads = version.threads;
     const int at_once = version.threads * version.lanes;
     const int turns = reach <= int64_t{kMostTurns} * at_once ? static_cast<int>((reach + at_once - 1) / at_once) : 0;
-    if (HoldsRows(turns)) version.turns = turns;
+    // Blocks that also write rows are better many at a time, each with few registers.
+    if (StoresNoRow() && HoldsRows(turns)) version.turns = turns;
     version.blocks = DimExpr::Min(rows_, kMaxRowBlocks);
     version.partial_bytes = PartialBytes(version);
     PlaceRows(version, reach);

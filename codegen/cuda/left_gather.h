@@ -32,7 +32,7 @@ class LeftGather {
   // Such a step where HasOneTurn(): what stands between the two runs while the loads are under way.
   void EmitLoad(llvm::Value* k) { EmitLoadWhole(k, b_.getInt32(0)); }
   void EmitStore(const Place& place) { EmitStore(whole_, place, b_.getInt32(0)); }
-  bool HasOneTurn() const { return Turns(whole_) == 1; }
+  bool HasOneTurn() const { return row_stride_ != nullptr && Turns(whole_) == 1; }
   // Any step.
   void EmitAny(llvm::Value* k, const Place& place);
 

@@ -268,13 +268,16 @@ void MatrixLoop::EmitGatheredSteps() {
     Value* next = b_.CreateAdd(k, b_.getInt64(ahead * tile_.depth), "k.ahead");
     copy_right(next);
     const LeftGather::Place place = place_in(StageOf(next));
-    Value *next_exists = exists(next), *is_ahead = b_.getFalse();
-    if (gather.HasOneTurn()) is_ahead = b_.CreateAnd(next_exists, gather.EmitIsWhole(next), "is.ahead");
-    EmitIf(b_, is_ahead, "load", [&] { gather.EmitLoad(next); });
+    Value* next_exists = exists(next);
+    if (!gather.HasOneTurn()) {
+      EmitMultiply(StageOf(k));
+      return EmitIf(b_, next_exists, "step", [&] { gather.Emit(next, place); });
+    }
+    Value* is_whole = b_.CreateAnd(next_exists, gather.EmitIsWhole(next), "is.whole");
+    EmitIf(b_, is_whole, "load", [&] { gather.EmitLoad(next); });
     EmitMultiply(StageOf(k));
-    EmitIf(b_, is_ahead, "store", [&] { gather.EmitStore(place); });
-    EmitIf(b_, b_.CreateAnd(next_exists, b_.CreateNot(is_ahead)), "bring",
-           [&] { gather.HasOneTurn() ? gather.EmitAny(next, place) : gather.Emit(next, place); });
+    EmitIf(b_, is_whole, "store", [&] { gather.EmitStore(place); });
+    EmitIf(b_, b_.CreateAnd(next_exists, b_.CreateNot(is_whole)), "any", [&] { gather.EmitAny(next, place); });
   });
   EmitOp(b_, Op::kCpAsyncWait, {I32(0)});
 }

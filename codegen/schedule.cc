@@ -5,11 +5,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "codegen/plan_queries.h"
+#include "codegen/worker_symbol.h"
 
 namespace tailor {
 namespace {
-
-std::string SlotText(SymbolId id) { return absl::StrCat("d", id); }
 
 std::string GuardText(const Guard& guard) {
   switch (guard.kind) {
@@ -23,11 +22,11 @@ std::string GuardText(const Guard& guard) {
     case Guard::Kind::kAtLeast:
       return absl::StrCat("d", guard.slot, " >= ", guard.number);
     case Guard::Kind::kOutgrowsCache:
-      return absl::StrCat(guard.value.ToText(SlotText), " bytes outgrow the cache");
+      return absl::StrCat(guard.value.ToText(LaunchSymbolText), " bytes outgrow the cache");
     case Guard::Kind::kValueAtLeast:
-      return absl::StrCat(guard.value.ToText(SlotText), " >= ", guard.number);
+      return absl::StrCat(guard.value.ToText(LaunchSymbolText), " >= ", guard.number);
     case Guard::Kind::kValueAtMost:
-      return absl::StrCat(guard.value.ToText(SlotText), " <= ", guard.number);
+      return absl::StrCat(guard.value.ToText(LaunchSymbolText), " <= ", guard.number);
   }
   return "?";
 }
@@ -76,8 +75,8 @@ std::string Schedule::Text(const KernelPlan& plan) const {
                        ", unroll ", unroll, rows > 1 ? absl::StrCat(", rows ", rows) : "",
                        lane_chunk > 0 ? absl::StrCat(", chunk ", lane_chunk) : "", "\n");
   }
-  absl::StrAppend(&out, "tasks ", tasks.ToText(SlotText), ", grain ", grain.ToText(SlotText), ", scratch ",
-                  scratch_bytes.ToText(SlotText), "\n");
+  absl::StrAppend(&out, "tasks ", tasks.ToText(LaunchSymbolText), ", grain ", grain.ToText(LaunchSymbolText),
+                  ", scratch ", scratch_bytes.ToText(LaunchSymbolText), "\n");
   for (const Version& version : versions) absl::StrAppend(&out, "version: ", VersionText(version), "\n");
   for (size_t i = 0; i < links.size(); ++i) absl::StrAppend(&out, "link ", i, ": ", links[i].Text(plan.links[i].plan));
   return out;

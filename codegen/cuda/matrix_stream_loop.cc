@@ -129,13 +129,14 @@ void MatrixStreamLoop::EmitTurn(Value* k, bool whole) {
 // Whole turns of operands that 16 bytes may be read of at once, then what is left.
 void MatrixStreamLoop::Emit() {
   const int turn = tile_.slices * tile_.depth;
-  Value* k = b_.CreateMul(b_.CreateZExt(slice_, b_.getInt64Ty()), b_.getInt64(tile_.depth), "k.first");
+  Value* k = b_.CreateMul(b_.CreateZExt(slice_, b_.getInt64Ty()), b_.getInt64(tile_.depth));
+  k = b_.CreateAdd(product_.k_begin(), k, "k.first");
   if (left_.AreRuns()) {
-    Value* whole = b_.CreateAnd(product_.depth(), ~uint64_t{static_cast<uint64_t>(tile_.depth - 1)}, "whole.turns");
+    Value* whole = b_.CreateAnd(product_.k_end(), ~uint64_t{static_cast<uint64_t>(tile_.depth - 1)}, "whole.turns");
     Value* end = b_.CreateSelect(left_.IsAligned(), whole, b_.getInt64(0), "k.end");
     k = EmitLoop(b_, k, end, turn, "k", [&](Value* at) { EmitTurn(at, /*whole=*/true); });
   }
-  EmitLoop(b_, k, product_.depth(), turn, "k.rest", [&](Value* at) { EmitTurn(at, /*whole=*/false); });
+  EmitLoop(b_, k, product_.k_end(), turn, "k.rest", [&](Value* at) { EmitTurn(at, /*whole=*/false); });
 }
 
 // A lane has two rows of four neighbouring columns.

@@ -23,9 +23,9 @@ PanelStreamLoop::PanelStreamLoop(ProductFrame& product)
 }
 
 PanelStreamLoop::Step PanelStreamLoop::EmitLoad(Value* k) {
-  Value* last = b_.CreateSub(product_.depth(), b_.getInt64(1));
+  Value* last = b_.CreateSub(product_.k_end(), b_.getInt64(1));
   Value* existing = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, k, last, nullptr, "k.existing");
-  Value* inside = b_.CreateICmpSLT(k, product_.depth(), "inside");
+  Value* inside = b_.CreateICmpSLT(k, product_.k_end(), "inside");
   Step step;
   llvm::Type* elements = MemoryType(b_.getContext(), dtype_, tile_.part_columns);
   Value* offset = b_.CreateMul(existing, b_.getInt64(kPanelColumns * SizeOf(dtype_)));
@@ -53,8 +53,8 @@ void PanelStreamLoop::EmitMultiply(const Step& step) {
 
 // A turn of all slices takes slices * depth steps of K; what a thread reads in a turn is under way at once.
 void PanelStreamLoop::Emit() {
-  Value* first = b_.CreateZExt(slice_, b_.getInt64Ty(), "k.first");
-  EmitLoop(b_, first, product_.depth(), tile_.slices * tile_.depth, "k", [&](Value* k) {
+  Value* first = b_.CreateAdd(product_.k_begin(), b_.CreateZExt(slice_, b_.getInt64Ty()), "k.first");
+  EmitLoop(b_, first, product_.k_end(), tile_.slices * tile_.depth, "k", [&](Value* k) {
     std::vector<Step> steps;
     for (int i = 0; i < tile_.depth; ++i) {
       steps.push_back(EmitLoad(b_.CreateAdd(k, b_.getInt64(i * tile_.slices), "k.step")));

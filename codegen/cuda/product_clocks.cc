@@ -20,6 +20,8 @@ constexpr int64_t kSumClocks = 60, kExchange = 30000;
 // A barrier, and until the first operands come; both are in part hidden by other blocks.
 constexpr int64_t kBarrier = 30, kStart = 1000;
 constexpr int64_t kMeeting = 2000;  // of all blocks, and until the first sums come
+// What a multiprocessor reads of memory while others rest, and while all read.
+constexpr int64_t kStreamBytes = 22, kMemoryBytes = 12;
 
 bool MultipliesMatrices(const ProductTile& tile) {
   return tile.IsMatrix() || tile.kind == ProductTile::Kind::kWarpgroup;
@@ -67,6 +69,16 @@ DimExpr TileClocks(const ProductTile& tile, const ProductTypes& types, const Dim
   return StepsOf(tile, depth) * StepClocks(tile, types, blocks) + kStart + EpilogueClocks(tile, types);
 }
 
+int64_t PanelBytes(const ProductTile& tile, const ProductTypes& types) {
+  return int64_t{tile.columns} * tile.depth * SizeOf(types.operand);
+}
+
+// While all multiprocessors read: the panels of all tiles.
+DimExpr MemoryClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& tiles, const DimExpr& depth) {
+  return DimExpr::FloorDiv(tiles * StepsOf(tile, depth) * PanelBytes(tile, types),
+                           kMemoryBytes * DimExpr::Symbol(kWorkers));
+}
+
 }  // namespace
 
 DimExpr StepsOf(const ProductTile& tile, const DimExpr& depth) { return DimExpr::CeilDiv(depth, tile.depth); }
@@ -84,6 +96,19 @@ DimExpr SharedProductClocks(const ProductTile& tile, const ProductTypes& types, 
       IsWarpgroup(tile) ? kExchange : 4 * tile.resident_blocks * SumBytes(tile, types) / kCacheBytes;
   const DimExpr evenly = DimExpr::FloorDiv(tiles * TileClocks(tile, types, depth, workers), workers);
   return DimExpr::Max(evenly, part * StepClocks(tile, types, workers)) + kStart + kMeeting + exchanged;
+}
+
+DimExpr StreamClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& tiles, const DimExpr& depth) {
+  const DimExpr workers = DimExpr::Symbol(kWorkers);
+  const DimExpr turns = DimExpr::FloorDiv(tiles + workers - 1, workers);
+  const DimExpr alone = DimExpr::FloorDiv(turns * StepsOf(tile, depth) * PanelBytes(tile, types), kStreamBytes);
+  return DimExpr::Max(alone, MemoryClocks(tile, types, tiles, depth)) + kStart;
+}
+
+DimExpr SharedStreamClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& tiles,
+                           const DimExpr& depth, const DimExpr& part) {
+  const DimExpr longest = DimExpr::FloorDiv(part * PanelBytes(tile, types), kStreamBytes);
+  return DimExpr::Max(longest, MemoryClocks(tile, types, tiles, depth)) + 2 * kStart + kMeeting;
 }
 
 }  // namespace tailor

@@ -1,5 +1,6 @@
 #include "codegen/cuda/product_portions.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "codegen/cuda/device_intrinsics.h"
@@ -12,8 +13,21 @@ namespace {
 
 using llvm::Value;
 
-// Elements that a thread adds at once.
-constexpr int kAdded = 4;
+// Of a tile's elements, which EmitAdd hands out as EmitPasses does: `lanes` along the slow axis at once, of which a
+// thread adds `added`.
+struct Adding {
+  int slow, lanes, added;
+};
+
+Adding AddingOf(const ProductFrame& product) {
+  constexpr int kMost = 4;
+  const int slow = product.tile().rows * product.tile().columns / FastExtent(product);
+  const int lanes = product.team().threads / FastExtent(product);
+  return {slow, lanes, std::clamp(slow / lanes, 1, kMost)};
+}
+
+// Parts whose elements a thread has under way together, where it adds one element or several.
+constexpr int kPartsOfOne = 8, kPartsOfSeveral = 2;
 
 }  // namespace
 
@@ -143,8 +157,8 @@ void ProductPortions::EmitMeeting() {
 // The elements of a shared tile are groups that any block takes.
 void ProductPortions::EmitRest() {
   if (!together_) return;
-  const int slow = tile_.rows * tile_.columns / FastExtent(product_);
-  const int groups = slow / (product_.team().threads / FastExtent(product_) * kAdded);
+  const Adding adding = AddingOf(product_);
+  const int groups = std::max(adding.slow / (adding.lanes * adding.added), 1);
   Value* count = Wide(b_.CreateMul(rest_, b_.getInt32(groups), "groups"));
   EmitLoop(b_, Wide(block_), count, Wide(blocks_), "group", [&](Value* number) {
     Value* group = Narrow(number, "group");
@@ -160,15 +174,16 @@ void ProductPortions::EmitRest() {
   });
 }
 
-// Of a group: a thread has kAdded elements, as EmitPasses hands them out.
+// Of a group: a thread has some elements, unless a tile has fewer than there are threads.
 void ProductPortions::EmitAdd(Value* group, Value* first, Value* last) {
   const ProductTypes& types = product_.types();
-  const int fast_extent = FastExtent(product_), lanes = product_.team().threads / fast_extent;
+  const int fast_extent = FastExtent(product_);
+  const Adding adding = AddingOf(product_);
   Value* thread = Wide(product_.team().thread);
   Value* fast = b_.CreateURem(thread, b_.getInt64(fast_extent), "fast");
-  Value* slow = b_.CreateAdd(b_.CreateMul(group, b_.getInt64(lanes * kAdded)),
+  Value* slow = b_.CreateAdd(b_.CreateMul(group, b_.getInt64(adding.lanes * adding.added)),
                              b_.CreateUDiv(thread, b_.getInt64(fast_extent)), "slow");
-  const auto slow_at = [&](int i) { return b_.CreateAdd(slow, b_.getInt64(i * lanes), "slow.at"); };
+  const auto slow_at = [&](int i) { return b_.CreateAdd(slow, b_.getInt64(i * adding.lanes), "slow.at"); };
   const auto load = [&](Value* block, int i) {
     Value* place = SumAt(Partial(block, of_rest_), fast, slow_at(i));
     return b_.CreateAlignedLoad(product_.sum_type(), place, llvm::Align(SizeOf(types.accumulate)), "part");
@@ -178,9 +193,12 @@ void ProductPortions::EmitAdd(Value* group, Value* first, Value* last) {
   Value *fast_left = columns_left, *slow_left = rows_left;
   if (types.stores_along_rows) std::swap(fast_left, slow_left);
 
-  EmitIf(b_, b_.CreateICmpSLT(fast, fast_left, "exists"), "sums", [&] {
+  Value* exists = b_.CreateICmpSLT(fast, fast_left, "exists");
+  Value* in_tile = b_.CreateICmpSLT(slow, b_.getInt64(adding.slow));
+  if (adding.slow < adding.lanes) exists = b_.CreateAnd(exists, in_tile, "exists");
+  EmitIf(b_, exists, "sums", [&] {
     std::vector<llvm::AllocaInst*> sums;
-    for (int i = 0; i < kAdded; ++i) {
+    for (int i = 0; i < adding.added; ++i) {
       sums.push_back(product_.Variable(product_.sum_type(), "sum"));
       b_.CreateStore(load(first, i), sums[i]);
     }
@@ -188,15 +206,15 @@ void ProductPortions::EmitAdd(Value* group, Value* first, Value* last) {
     Value *next = Wide(b_.CreateAdd(first, b_.getInt32(1))), *end = Wide(b_.CreateAdd(last, b_.getInt32(1)));
     EmitLoop(b_, next, end, 1, "other", [&](Value* number) {
       Value* block = Narrow(number, "other");
-      for (int i = 0; i < kAdded; ++i) {
+      for (int i = 0; i < adding.added; ++i) {
         Value *sum = b_.CreateLoad(product_.sum_type(), sums[i], "sum"), *part = load(block, i);
         sum = IsFloat(types.accumulate) ? b_.CreateFAdd(sum, part) : b_.CreateAdd(sum, part);
         b_.CreateStore(sum, sums[i]);
       }
       latch = b_.GetInsertBlock();
     });
-    SetUnroll(latch, 2);
-    for (int i = 0; i < kAdded; ++i) {
+    SetUnroll(latch, adding.added == 1 ? kPartsOfOne : kPartsOfSeveral);
+    for (int i = 0; i < adding.added; ++i) {
       EmitIf(b_, b_.CreateICmpSLT(slow_at(i), slow_left, "exists"), "element", [&] {
         Value* sum = b_.CreateLoad(product_.sum_type(), sums[i], "sum");
         Value *row = slow_at(i), *column = fast;

@@ -97,6 +97,26 @@ always: tile matrix 64x64x32 by 32x32 in 4 stages, threads 128, blocks 2, shared
 )");
 }
 
+// Few rows are streamed by blocks that share tiles where columns make few of them and K is long.
+TEST(ScheduleCudaProduct, StreamsAreSharedWhereTilesAreFew) {
+  const auto is_shared = [](int64_t m, int64_t k, int64_t n, int64_t processors) {
+    const ProductForm form{.dtype = DType::kBF16, .m = m, .n = n, .k = k};
+    const CudaSchedule schedule = *ScheduleOnCuda(MakeProductPlan(form), FindCudaTarget("sm_80")->traits);
+    if (!schedule.versions[0].together) return false;
+    const std::vector<Guard>& guards = schedule.versions[0].version.guards;
+    EXPECT_EQ(guards.size(), 1);
+    return *WithWorkers(guards[0].value, processors).constant() >= guards[0].number;
+  };
+  EXPECT_TRUE(is_shared(16, 500000, 512, 132));
+  EXPECT_TRUE(is_shared(4, 500000, 1024, 132));
+  EXPECT_FALSE(is_shared(4, 500000, 1024, 16));
+  EXPECT_FALSE(is_shared(16, 1760, 1760, 132));  // no longer than a meeting takes
+  EXPECT_FALSE(is_shared(16, 2816, 8448, 132));  // the memory's bandwidth decides
+  EXPECT_EQ(TextOf({.dtype = DType::kBF16, .m = 8, .n = 32, .k = 65536}, "sm_80", true), R"(
+-4*max(floordiv(4194304, 12*workers), 5957) + 3*max(floordiv(4194304, 12*workers), 190650) - 13000 >= 0: tile matrix stream 8x32x64 by 8x32 in 8 slices, threads 256, blocks 1024, shared bytes 9216, scratch bytes 1024*workers + 1024*min(workers, 1), parts of 32 steps, 1 blocks resident
+)");
+}
+
 // The tile for which the clocks are fewest (codegen/emit_host.h).
 std::string Cheapest(const ProductForm& form, int64_t processors) {
   auto schedule = ScheduleOnCuda(MakeProductPlan(form), FindCudaTarget("sm_80")->traits);

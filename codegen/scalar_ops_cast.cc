@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "codegen/scalar_ops.h"
+#include "llvm/IR/Module.h"
 
 namespace tailor {
 namespace {
@@ -25,7 +26,34 @@ Value* AsFloat(llvm::IRBuilderBase& b, Value* bits, const llvm::Twine& name) {
   return b.CreateBitCast(bits, bits->getType()->getWithNewType(b.getFloatTy()), name);
 }
 
+// Kernels of GPUs have instructions for narrow floats, which are device intrinsics (codegen/cuda/device_op_table.h).
+bool HasNarrowFloats(llvm::IRBuilderBase& b) {
+  return b.GetInsertBlock()->getParent()->getCallingConv() == llvm::CallingConv::PTX_Kernel;
+}
+
+// The intrinsic of that name, of each lane.
+Value* EmitNarrow(llvm::IRBuilderBase& b, const char* name, llvm::Type* result, Value* value) {
+  llvm::Module& module = *b.GetInsertBlock()->getModule();
+  auto* type = llvm::FunctionType::get(result->getScalarType(), {value->getType()->getScalarType()}, false);
+  auto* function = llvm::cast<llvm::Function>(module.getOrInsertFunction(name, type).getCallee());
+  function->setDoesNotThrow();
+  function->setDoesNotAccessMemory();
+  function->addFnAttr(llvm::Attribute::WillReturn);
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  if (vector == nullptr) return b.CreateCall(function, {value}, "narrow");
+  Value* lanes = llvm::PoisonValue::get(result);
+  for (unsigned i = 0; i < vector->getNumElements(); ++i) {
+    Value* lane = b.CreateCall(function, {b.CreateExtractElement(value, i, "lane")}, "narrow");
+    lanes = b.CreateInsertElement(lanes, lane, i, "narrow.lanes");
+  }
+  return lanes;
+}
+
 Value* RoundToBF16(llvm::IRBuilderBase& b, Value* value) {
+  if (HasNarrowFloats(b)) {
+    Value* half = EmitNarrow(b, "tailor.device.bf16_bits", value->getType()->getWithNewType(b.getInt32Ty()), value);
+    return AsFloat(b, b.CreateShl(half, Bits32(b, half, 16), "bf16.high"), "bf16");
+  }
   Value* bits = AsBits(b, value, "bf16.bits");
   Value* odd = b.CreateAnd(b.CreateLShr(bits, Bits32(b, bits, 16), "bf16.kept"), Bits32(b, bits, 1), "bf16.odd");
   Value* bias = b.CreateAdd(odd, Bits32(b, bits, 0x7fff), "bf16.bias");
@@ -95,6 +123,10 @@ Value* CastToFloat(llvm::IRBuilderBase& b, DType from, DType to, Value* value) {
 }  // namespace
 
 Value* F32ToF16Bits(llvm::IRBuilderBase& b, Value* value) {
+  if (HasNarrowFloats(b)) {
+    Value* half = EmitNarrow(b, "tailor.device.f16_bits", value->getType()->getWithNewType(b.getInt32Ty()), value);
+    return b.CreateTrunc(half, half->getType()->getWithNewType(b.getInt16Ty()), "f16");
+  }
   Value* bits = AsBits(b, value, "f16.bits");
   Value* magnitude = b.CreateAnd(bits, Bits32(b, bits, 0x7fffffff), "f16.magnitude");
   // Normal results: rebias the exponent, round at bit 13; a carry out of the largest gives inf.
@@ -118,6 +150,9 @@ Value* F32ToF16Bits(llvm::IRBuilderBase& b, Value* value) {
 
 Value* F16BitsToF32(llvm::IRBuilderBase& b, Value* value) {
   Value* bits = b.CreateZExt(value, value->getType()->getWithNewType(b.getInt32Ty()), "half.bits");
+  if (HasNarrowFloats(b)) {
+    return EmitNarrow(b, "tailor.device.f16_value", bits->getType()->getWithNewType(b.getFloatTy()), bits);
+  }
   Value* low = b.CreateAnd(bits, Bits32(b, bits, 0x7fff), "half.low");
   Value* magnitude = b.CreateShl(low, Bits32(b, bits, 13), "half.magnitude");
   Value* rebias = Bits32(b, bits, 112u << 23);

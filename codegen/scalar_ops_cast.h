@@ -1,6 +1,6 @@
 // Conversions between register forms: rounding to the narrow float types, casts between element types.
 // All of it is integer arithmetic and conversions that every target has as instructions, since LLVM's
-// own f16 and bf16 conversions become library calls on most CPU levels.
+// own f16 and bf16 conversions become library calls on most CPU levels; in kernels of GPUs they are device intrinsics.
 #ifndef TAILOR_CODEGEN_SCALAR_OPS_CAST_H_
 #define TAILOR_CODEGEN_SCALAR_OPS_CAST_H_
 

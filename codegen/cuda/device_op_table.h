@@ -18,6 +18,8 @@
 //                                      b: (2 t + h + 8 i, g),                   of tf32 (t + 4 i, g)
 //                                      c: (g + 8 (i / 2), 2 t + i % 2)
 //   pack_T(low, high)                both rounded to 16 bits, in one word
+//   bf16_bits(x), f16_bits(x)        x rounded to 16 bits, the word's upper half zero
+//   f16_value(bits)                  of the f16 of the word's lower half
 //   round_tf32(x)                    rounded to tf32, 10 bits of mantissa, ties away from zero: the upper 19 bits
 //   exp2(x)                          2^x within 2 ULP
 //   warp_barrier()                   of the warp's lanes; orders memory among them
@@ -72,6 +74,9 @@
   ROW(MmaM16N8K8Tf32,     mma_m16n8k8_tf32,    "ffff", "rrrrrrffff", WarpComputes, Instruction(nvvm_mma_m16n8k8_row_col_tf32))                \
   ROW(PackBf16,           pack_bf16,           "r",    "ff",         Computes,     Packed(nvvm_ff2bf16x2_rn))                                 \
   ROW(PackF16,            pack_f16,            "r",    "ff",         Computes,     Packed(nvvm_ff2f16x2_rn))                                  \
+  ROW(Bf16Bits,           bf16_bits,           "r",    "f",          Computes,     PackedAlone(nvvm_ff2bf16x2_rn))                            \
+  ROW(F16Bits,            f16_bits,            "r",    "f",          Computes,     PackedAlone(nvvm_ff2f16x2_rn))                             \
+  ROW(F16Value,           f16_value,           "f",    "r",          Computes,     F16Value())                                                \
   ROW(RoundTf32,          round_tf32,          "r",    "f",          Computes,     Instruction(nvvm_f2tf32_rna))                              \
   ROW(Exp2,               exp2,                "f",    "f",          Computes,     Instruction(nvvm_ex2_approx_f))                            \
   ROW(WarpBarrier,        warp_barrier,        "",     "",           WarpOrders,   AllLanes(nvvm_bar_warp_sync))                              \

@@ -81,6 +81,20 @@ Form Packed(ID id) {
   };
 }
 
+// The same of one value, in the lower half.
+Form PackedAlone(ID id) {
+  return [id](llvm::IRBuilderBase& b, std::vector<Value*> operands) {
+    return Packed(id)(b, {operands[0], llvm::ConstantFP::getZero(b.getFloatTy())});
+  };
+}
+
+Form F16Value() {
+  return [](llvm::IRBuilderBase& b, std::vector<Value*> operands) {
+    Value* half = b.CreateBitCast(b.CreateTrunc(operands[0], b.getInt16Ty()), b.getHalfTy(), "half");
+    return b.CreateFPExt(half, b.getFloatTy(), "half.value");
+  };
+}
+
 // The same with the mask of all lanes of the warp as first operand.
 Form AllLanes(ID id) {
   return [id](llvm::IRBuilderBase& b, std::vector<Value*> operands) {

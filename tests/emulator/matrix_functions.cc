@@ -76,6 +76,13 @@ void Pack(uint64_t* slots) {
   slots[0] = bits(0) | bits(1) << 16;
 }
 
+template <class Type>
+void Bits(uint64_t* slots) {
+  slots[0] = Type::Round(std::bit_cast<float>(static_cast<uint32_t>(slots[0])));
+}
+
+void F16ValueOf(uint64_t* slots) { slots[0] = std::bit_cast<uint32_t>(F16::At(static_cast<uint32_t>(slots[0]), 0)); }
+
 void RoundTf32(uint64_t* slots) { slots[0] = Tf32::Round(std::bit_cast<float>(static_cast<uint32_t>(slots[0]))); }
 
 void Exp2(uint64_t* slots) {
@@ -98,6 +105,9 @@ std::span<const NamedDeviceFunction> MatrixFunctions() {
       {"mma_m16n8k8_tf32", Mma<Tf32>},
       {"pack_bf16", Pack<Bf16>},
       {"pack_f16", Pack<F16>},
+      {"bf16_bits", Bits<Bf16>},
+      {"f16_bits", Bits<F16>},
+      {"f16_value", F16ValueOf},
       {"round_tf32", RoundTf32},
       {"exp2", Exp2},
   };

@@ -23,7 +23,7 @@ void OnlineRows::Set(int row, Value* top, Value* total) {
 }
 
 Value* OnlineRows::EmitMax(Value* x, Value* y) {
-  return EmitScalarOp(b_, frame_.target, OpKind::kMax, DType::kF32, DType::kF32, {x, y});
+  return b_.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, x, y, nullptr, "top");
 }
 
 Value* OnlineRows::EmitSubtrahend(Value* top) {

@@ -139,7 +139,8 @@ void Consumer::EmitMultiplySteps() {
          [&] { EmitRelease(b_.CreateSub(b_.CreateLoad(b_.getInt32Ty(), step_, "step"), I32(1))); });
 }
 
-// A lane has pairs of neighbouring columns, of rows lane / 4 and lane / 4 + 8 of its warp's.
+// A lane has pairs of neighbouring columns, of rows lane / 4 and lane / 4 + 8 of its warp's. Where outputs lie along
+// rows the pitch of staged rows is odd, and in every second one no pair begins at a multiple of 8 bytes: two stores.
 void Consumer::EmitStage(Value* first) {
   Value* row = b_.CreateSub(b_.CreateMul(warp_, I32(kWarpRows)), first, "warp.row");
   EmitIf(b_, b_.CreateICmpULT(row, I32(tile_.pass_rows), "in.pass"), "stage", [&] {
@@ -153,7 +154,8 @@ void Consumer::EmitStage(Value* first) {
       for (int j : {0, 1}) {
         sums = b_.CreateInsertElement(sums, b_.CreateLoad(b_.getFloatTy(), sums_[i + j], "sum"), j, "sums");
       }
-      b_.CreateAlignedStore(sums, StagedSum(product_, at, column), llvm::Align(8));
+      const llvm::Align align(product_.types().stores_along_rows ? 4 : 8);
+      b_.CreateAlignedStore(sums, StagedSum(product_, at, column), align);
     }
   });
 }

@@ -1,6 +1,7 @@
-// Finds accesses of memory that a GPU leaves undefined: beyond the end, and races. Two accesses race if two threads
-// make them, neither is ordered before the other, one writes, and one is not atomic. What orders them: a barrier of the
-// block, of some warps, of the grid; and between blocks an atomic behind a fence that another block's fence follows.
+// Finds accesses of memory that a GPU leaves undefined or refuses: beyond the end, at addresses that are not as aligned
+// as the instruction claims, and races. Two accesses race if two threads make them, neither is ordered before the
+// other, one writes, and one is not atomic. What orders them: a barrier of the block, of some warps, of the grid; and
+// between blocks an atomic behind a fence that another block's fence follows.
 //
 // The clock counts the events that order accesses, over all launches of the process. Every byte of shared memory has a
 // cell that says who wrote it last and who read it since, and when; every byte of global memory one of its last writer,
@@ -79,6 +80,9 @@ class AccessChecker {
   void Shared(const void* address, uint64_t bytes, Kind kind);
   void Global(const void* address, uint64_t bytes, Kind kind);
   void Generic(const void* address, uint64_t bytes, Kind kind);
+  // Before an access of memory of any kind that claims `align`, a power of two: a GPU takes so many bytes at once, and
+  // refuses them elsewhere.
+  void Aligned(const void* address, uint64_t align) const;
   // A read by wgmma: what threads stored, it sees behind a fence of the asynchronous proxy.
   void SharedByProxy(const void* address, uint64_t bytes);
   // The thread's asynchronous copy will write these bytes of shared memory; has written them.

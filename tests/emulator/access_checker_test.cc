@@ -249,6 +249,39 @@ TEST_F(GlobalMemory, IsCheckedInCopiesToo) {
   EXPECT_THAT(FindIn(body(204)), HasSubstr("writes 204 bytes at byte 200 of 400 bytes of global memory"));
 }
 
+// Each access claims that `byte` is a multiple of eight.
+TEST_F(GlobalMemory, IsAsAlignedAsInstructionsClaim) {
+  const std::vector<std::function<void(KernelBuilder&, Value*)>> accesses = {
+      [](KernelBuilder& k, Value* at) { k.b.CreateAlignedLoad(k.b.getInt64Ty(), at, llvm::Align(8)); },
+      [](KernelBuilder& k, Value* at) { k.b.CreateAlignedStore(k.b.getInt32(1), at, llvm::Align(8)); },
+      [](KernelBuilder& k, Value* at) {
+        k.b.CreateAtomicRMW(llvm::AtomicRMWInst::Add, at, k.b.getInt64(0), llvm::Align(8),
+                            llvm::AtomicOrdering::Monotonic);
+      },
+      [](KernelBuilder& k, Value* at) { k.b.CreateMemSet(at, k.b.getInt8(0), 8, llvm::Align(8)); },
+  };
+  for (const auto& access : accesses) {
+    auto body = [&](int byte) -> Body {
+      return [&, byte](KernelBuilder& k) { access(k, k.At(k.b.getInt8Ty(), k.parameter(0), k.b.getInt32(byte))); };
+    };
+    EXPECT_EQ(FindIn(body(16)), "");
+    EXPECT_THAT(FindIn(body(20)),
+                ContainsRegex("kernel k: block 0, thread [0-9]+: accesses 0x[0-9a-f]+, which is not a "
+                              "multiple of the 8 bytes that the instruction claims"));
+  }
+}
+
+TEST(SharedMemory, IsAsAlignedAsInstructionsClaim) {
+  auto body = [](int byte, int align) {
+    return [=](KernelBuilder& k) {
+      k.b.CreateAlignedLoad(k.b.getInt64Ty(), k.SharedAt(k.b.getInt8Ty(), k.b.getInt32(byte)), llvm::Align(align));
+    };
+  };
+  EXPECT_EQ(Find(body(8, 8)), "");
+  EXPECT_EQ(Find(body(12, 4)), "");
+  EXPECT_THAT(Find(body(12, 8)), HasSubstr("which is not a multiple of the 8 bytes"));
+}
+
 TEST_F(GlobalMemory, TwoThreadsWriteTwoValues) {
   auto store = [](bool equal) {
     return [=](KernelBuilder& k) {

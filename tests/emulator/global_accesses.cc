@@ -1,4 +1,4 @@
-// The access checker's view of global memory.
+// The access checker's view of addresses and of global memory.
 #include "tests/emulator/access_checker.h"
 
 #include <cstdio>
@@ -17,6 +17,12 @@ std::string Hex(const void* address) {
 }
 
 }  // namespace
+
+void AccessChecker::Aligned(const void* address, uint64_t align) const {
+  if (reinterpret_cast<uint64_t>(address) % align == 0) return;
+  Fail(NameOf(RunningThread()) + ": accesses " + Hex(address) + ", which is not a multiple of the " +
+       std::to_string(align) + " bytes that the instruction claims");
+}
 
 void AccessChecker::CheckBounds(const void* address, uint64_t bytes, Kind kind) {
   if (find_memory_ == nullptr || !*find_memory_) return;

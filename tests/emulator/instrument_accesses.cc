@@ -21,6 +21,7 @@ struct Access {
   llvm::Instruction* at;
   Value* address;
   Value* bytes;
+  llvm::Align align;
   Kind kind;
   bool orders = false;  // as a fence does
 };
@@ -37,6 +38,7 @@ template <Kind kind>
 void CheckGeneric(const void* address, uint64_t bytes) {
   RunningChecker()->Generic(address, bytes, kind);
 }
+void CheckAlignment(const void* address, uint64_t align) { RunningChecker()->Aligned(address, align); }
 void Synchronize(const void* address, uint64_t orders) { RunningChecker()->Synchronize(address, orders != 0); }
 
 template <Kind kind>
@@ -70,28 +72,30 @@ bool Orders(llvm::AtomicOrdering ordering) { return llvm::isStrongerThanMonotoni
 
 void CollectIntrinsic(llvm::IntrinsicInst& call, std::vector<Access>& accesses) {
   if (auto* transfer = llvm::dyn_cast<llvm::MemTransferInst>(&call)) {
-    accesses.push_back({&call, transfer->getRawSource(), transfer->getLength(), Kind::kRead});
+    accesses.push_back(
+        {&call, transfer->getRawSource(), transfer->getLength(), transfer->getSourceAlign().valueOrOne(), Kind::kRead});
   }
   if (auto* written = llvm::dyn_cast<llvm::MemIntrinsic>(&call)) {
-    accesses.push_back({&call, written->getRawDest(), written->getLength(), Kind::kWrite});
+    accesses.push_back(
+        {&call, written->getRawDest(), written->getLength(), written->getDestAlign().valueOrOne(), Kind::kWrite});
   }
 }
 
 void Collect(llvm::Instruction& at, std::vector<Access>& accesses) {
   if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&at)) {
     const bool atomic = load->isAtomic() || load->isVolatile();
-    accesses.push_back({&at, load->getPointerOperand(), BytesOf(at, load->getType()),
+    accesses.push_back({&at, load->getPointerOperand(), BytesOf(at, load->getType()), load->getAlign(),
                         atomic ? Kind::kAtomicRead : Kind::kRead, Orders(load->getOrdering())});
   } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&at)) {
     const bool atomic = store->isAtomic() || store->isVolatile();
     accesses.push_back({&at, store->getPointerOperand(), BytesOf(at, store->getValueOperand()->getType()),
-                        atomic ? Kind::kAtomicWrite : Kind::kWrite, Orders(store->getOrdering())});
+                        store->getAlign(), atomic ? Kind::kAtomicWrite : Kind::kWrite, Orders(store->getOrdering())});
   } else if (auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&at)) {
-    accesses.push_back({&at, update->getPointerOperand(), BytesOf(at, update->getType()), Kind::kAtomicWrite,
-                        Orders(update->getOrdering())});
+    accesses.push_back({&at, update->getPointerOperand(), BytesOf(at, update->getType()), update->getAlign(),
+                        Kind::kAtomicWrite, Orders(update->getOrdering())});
   } else if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&at)) {
     accesses.push_back({&at, exchange->getPointerOperand(), BytesOf(at, exchange->getNewValOperand()->getType()),
-                        Kind::kAtomicWrite, Orders(exchange->getSuccessOrdering())});
+                        exchange->getAlign(), Kind::kAtomicWrite, Orders(exchange->getSuccessOrdering())});
   } else if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&at)) {
     CollectIntrinsic(*call, accesses);
   }
@@ -114,14 +118,18 @@ void EmitCall(llvm::IRBuilderBase& b, Function* function, std::vector<Value*> op
 
 void Instrument(const Access& access, bool checks) {
   llvm::IRBuilder<> b(access.at);
-  if (IsAtomic(access.kind)) EmitCall(b, Spin, {});
+  const bool is_private = IsPrivate(access.address);
+  if (IsAtomic(access.kind) && !is_private) EmitCall(b, Spin, {});
   if (!checks) return;
   const unsigned space = access.address->getType()->getPointerAddressSpace();
   Value* address = b.CreateAddrSpaceCast(access.address, b.getPtrTy());
-  if (IsAtomic(access.kind) && space != device::kSharedSpace) {
-    EmitCall(b, Synchronize, {address, b.getInt64(access.orders)});
+  if (!is_private) {
+    if (IsAtomic(access.kind) && space != device::kSharedSpace) {
+      EmitCall(b, Synchronize, {address, b.getInt64(access.orders)});
+    }
+    EmitCall(b, CheckOf(access.kind, space), {address, b.CreateZExtOrTrunc(access.bytes, b.getInt64Ty())});
   }
-  EmitCall(b, CheckOf(access.kind, space), {address, b.CreateZExtOrTrunc(access.bytes, b.getInt64Ty())});
+  if (access.align > 1) EmitCall(b, CheckAlignment, {address, b.getInt64(access.align.value())});
 }
 
 }  // namespace
@@ -131,9 +139,7 @@ void InstrumentAccesses(llvm::Module& module, bool checks) {
   for (llvm::Function& function : module) {
     for (llvm::Instruction& at : llvm::instructions(function)) Collect(at, accesses);
   }
-  for (const Access& access : accesses) {
-    if (!IsPrivate(access.address)) Instrument(access, checks);
-  }
+  for (const Access& access : accesses) Instrument(access, checks);
 }
 
 }  // namespace tailor::simt

@@ -58,6 +58,14 @@ TEST_P(WarpgroupCubin, NothingSpillsAndNothingIsSerialised) {
   EXPECT_THAT(assembled_.ptx, Not(HasSubstr(".local"))) << "what copies are told of tensors stays among the parameters";
 }
 
+// But where outputs lie along rows: there pairs begin at no multiple of 8 bytes.
+TEST_P(WarpgroupCubin, SumsAreStagedInPairs) {
+  Assemble(Form());
+  if (IsSkipped()) return;
+  const bool along_rows = std::string(std::get<1>(GetParam())) == "transposed";
+  EXPECT_EQ(assembled_.ptx.find("st.shared.v2.f32") == std::string::npos, along_rows);
+}
+
 class WarpgroupCode : public WarpgroupCubin {};
 
 TEST_P(WarpgroupCode, HasTheInstructionsOfTheTensorCores) {

@@ -16,7 +16,7 @@ constexpr int64_t kCacheBytes = 5120 / 108;  // of the second-level cache, for e
 // Of warpgroups, as an H100 showed them: bytes of the second-level cache for one multiprocessor, and for all together;
 // clocks of an epilogue for each sum of a thread, and until all have met, left and added what they share.
 constexpr int64_t kNearCacheBytes = 66, kAllCacheBytes = 5800;
-constexpr int64_t kSumClocks = 60, kExchange = 30000;
+constexpr int64_t kSumClocks = 20, kExchange = 30000;
 // A barrier, and until the first operands come; both are in part hidden by other blocks.
 constexpr int64_t kBarrier = 30, kStart = 1000;
 constexpr int64_t kMeeting = 2000;  // of all blocks, and until the first sums come
@@ -62,7 +62,7 @@ int64_t SumBytes(const ProductTile& tile, const ProductTypes& types) {
 int64_t EpilogueClocks(const ProductTile& tile, const ProductTypes& types) {
   if (!IsWarpgroup(tile)) return 3 * SumBytes(tile, types) / kSharedBytes;
   const int64_t sums = int64_t{tile.part_rows} * tile.part_columns / kWarpgroupThreads;
-  return kSumClocks * sums * (tile.part_columns > 128 ? 2 : 1);  // of so many a thread has one under way at a time
+  return kSumClocks * sums * (tile.part_columns > 128 ? 4 : 1);  // of so many a thread has one run under way at a time
 }
 
 DimExpr TileClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& depth, const DimExpr& blocks) {

@@ -86,6 +86,8 @@ CudaVersion Shared(const KernelPlan& plan, const Contraction& c, CudaVersion ver
   const int64_t least = std::max<int64_t>(traits.part_elements / (IsStream(tile) ? 8 : 16) / tile.depth, 1);
   const DimExpr tiles = Tiles(plan, c, tile), depth = OverSlots(plan.axes[c.k].extent), steps = StepsOf(tile, depth);
   const DimExpr most_blocks = tile.resident_blocks * DimExpr::Symbol(kWorkers);
+  // Beside where shares end, and what waits to be added, runs of columns are more than the registers of warpgroups.
+  if (tile.kind == Kind::kWarpgroup) version.lanes = 1, version.lane_axis = -1;
   version.together = version.persistent = true;
   version.parts = DimExpr::Max(DimExpr::CeilDiv(steps, kMostParts), least);
   version.blocks = tiles * DimExpr::Max(steps, 1);

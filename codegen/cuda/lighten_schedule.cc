@@ -24,17 +24,12 @@ bool Lighten(CudaVersion& version) {
   const bool may_have_fewer = loops || !version.persistent;
   if (version.turns > 0) {
     version.turns = 0;
-  } else if (!loops && version.lanes > 1) {  // of an epilogue: the main loop stays as it is
-    version.lanes /= 2;
-    if (version.lanes == 1) version.lane_axis = -1;
   } else if (may_have_fewer && version.resident_blocks > 1 &&
              version.resident_blocks * version.threads > kThreadsOfMostRegisters) {
     version.resident_blocks -= version.resident_blocks / 2;
-  } else if (!loops) {
-    return false;
-  } else if (version.threads > kThreadsOfMostRegisters) {
+  } else if (loops && version.threads > kThreadsOfMostRegisters) {
     HalveThreads(version);
-  } else if (version.lanes > 1) {
+  } else if (version.lanes > 1) {  // of a product's epilogue: its main loop stays as it is
     version.lanes /= 2;
     if (version.lanes == 1) version.lane_axis = -1;
   } else {

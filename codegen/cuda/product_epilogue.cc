@@ -82,11 +82,12 @@ Value* StagedSum(ProductFrame& product, Value* row, Value* column, Value* slice)
 
 namespace {
 
-// Turns of a thread that are under way together. While passes are to come, sums of theirs take registers: of a wide
-// tile of warpgroups most of them.
+// Turns of a thread that are under way together. While passes are to come, sums of theirs take registers: of two
+// warpgroups, which have no more than 168 a thread, most of them.
 int Turns(const ProductTile& tile, int lanes) {
-  if (tile.kind == ProductTile::Kind::kWarpgroup && tile.part_columns > 128) return 1;
-  return lanes == 1 && tile.pass_rows == tile.rows ? 4 : 2;
+  const bool whole = tile.pass_rows == tile.rows;
+  if (tile.kind == ProductTile::Kind::kWarpgroup && !whole) return 1;
+  return lanes == 1 && whole ? 4 : 2;
 }
 
 // The elements of the pass whose first row is `first` (i64, of the tile), `lanes` neighbouring columns at once. A

@@ -96,4 +96,8 @@ DimExpr OverSlots(const Extent& extent) {
   return extent.is_constant() ? DimExpr(extent.constant) : DimExpr::Symbol(extent.slot);
 }
 
+int64_t MaxOf(const KernelPlan& plan, const Extent& extent) {
+  return extent.is_constant() ? extent.constant : plan.dims[extent.slot].max;
+}
+
 }  // namespace tailor

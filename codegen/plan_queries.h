@@ -28,6 +28,9 @@ DimExpr BlockBytes(const Buffer& block, int64_t rows);
 // An extent as a DimExpr over slots likewise.
 DimExpr OverSlots(const Extent& extent);
 
+// The most that an extent may be.
+int64_t MaxOf(const KernelPlan& plan, const Extent& extent);
+
 }  // namespace tailor
 
 #endif  // TAILOR_CODEGEN_PLAN_QUERIES_H_

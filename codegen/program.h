@@ -54,6 +54,10 @@ enum class ConstantLayout : uint8_t {
   kPairPanels16 = 2,
 };
 
+// Whether, in the memory of a device, the halves of 8 columns of panels' rows k change places where k / 4 is odd: then
+// eight rows' halves lie in all banks of shared memory, as they were copied (wgmma's swizzle of 32 bytes).
+constexpr bool HalvesSwap(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
+
 struct ProgramConstant {
   std::string name;
   DType dtype = DType::kInvalid;

@@ -8,7 +8,6 @@ namespace {
 
 constexpr size_t kColumns = 16, kHalf = kColumns / 2;
 
-bool HasSwaps(DType dtype) { return IsFloat(dtype) && SizeOf(dtype) == 2; }
 bool IsSwapped(size_t k) { return k / 4 % 2 == 1; }
 
 // Row k of a panel, plain in `row`.
@@ -23,7 +22,7 @@ void Store(const uint16_t* row, size_t k, std::byte* to) {
 std::span<const std::byte> BytesOnDevice(const ProgramConstant& constant, std::vector<std::byte>* made) {
   constexpr size_t kRow = kColumns * sizeof(uint16_t);
   const bool pairs = constant.layout == ConstantLayout::kPairPanels16;
-  if (!pairs && (constant.layout != ConstantLayout::kPanels16 || !HasSwaps(constant.dtype))) return constant.bytes;
+  if (!pairs && (constant.layout != ConstantLayout::kPanels16 || !HalvesSwap(constant.dtype))) return constant.bytes;
   const auto steps = static_cast<size_t>(constant.dims[constant.dims.size() - 2]);
   const size_t held = pairs ? (steps + 1) / 2 * 2 : steps,
                panels = held == 0 ? 0 : constant.bytes.size() / (held * kRow);
@@ -50,7 +49,7 @@ void PlainOfPanels(const std::byte* panels, DType dtype, int64_t k, int64_t n, s
   for (size_t first = 0; first < columns; first += kColumns) {
     for (size_t row = 0; row < static_cast<size_t>(k); ++row, panels += kColumns * element) {
       for (size_t half = 0; half < kColumns && first + half < columns; half += kHalf) {
-        const size_t place = HasSwaps(dtype) && IsSwapped(row) ? kHalf - half : half;
+        const size_t place = HalvesSwap(dtype) && IsSwapped(row) ? kHalf - half : half;
         std::memcpy(plain + (row * columns + first + half) * element, panels + place * element,
                     std::min(kHalf, columns - first - half) * element);
       }

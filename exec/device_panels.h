@@ -1,5 +1,5 @@
 // Panels of right operands in the memory of a device (ConstantLayout::kPanels16): what an artifact's constants become
-// there, and what they would be row by row. Rows of 16-bit floats have their halves swapped where k / 4 is odd.
+// there, and what they would be row by row. Halves of rows swap (HalvesSwap).
 #ifndef TAILOR_EXEC_DEVICE_PANELS_H_
 #define TAILOR_EXEC_DEVICE_PANELS_H_
 

@@ -116,7 +116,7 @@ int WidestElement(const KernelPlan& plan, const std::vector<ExprId>& exprs) {
 int64_t GreatestOf(const KernelPlan& plan, const std::vector<Extent>& extents) {
   int64_t product = 1;
   for (const Extent& extent : extents) {
-    const int64_t most = extent.is_constant() ? extent.constant : plan.dims[extent.slot].max;
+    const int64_t most = MaxOf(plan, extent);
     if (__builtin_mul_overflow(product, std::max<int64_t>(most, 1), &product)) return INT64_MAX;
   }
   return product;

@@ -13,9 +13,9 @@ DimExpr StepsOf(const ProductTile& tile, const DimExpr& depth);
 // The clocks of a product of `tiles` tiles and K = `depth` on kWorkers multiprocessors: while there are tiles, each
 // takes one after another, as long as it has other blocks to run while one waits (TSCompiler section 6). A step of K is
 // as long as what is slowest of multiplying, reading shared memory and reading the second-level cache; before the first
-// step and after the last, operands come and the sums leave. The rates are those that NVIDIA publishes of sm_80, and of
-// sm_90 for products of warpgroups. They decide between tiles alone: what all tiles need, as the memory's bandwidth, is
-// not counted. Of kMatrix, kMultiplyAdd and kWarpgroup.
+// step and after the last, operands come and the sums leave. The rates are those that NVIDIA publishes of sm_80, and
+// for products of warpgroups those that an H100 showed (docs/decisions/gpu-products.md). They decide between tiles
+// alone: what all tiles need, as the memory's bandwidth, is not counted. Of kMatrix, kMultiplyAdd and kWarpgroup.
 DimExpr ProductClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& tiles, const DimExpr& depth);
 
 // The same where blocks share the last tiles (product_portions.h), in parts of at least `part` steps: nothing waits for

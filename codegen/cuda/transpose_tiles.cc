@@ -19,10 +19,7 @@ constexpr int kRowThreads = kTransposeThreads / kTransposeTile;  // rows of a ti
 constexpr int64_t kTileElements = int64_t{kTransposeTile} * (kTransposeTile + 1);
 constexpr int64_t kShortAxis = 8;
 
-bool IsShort(const KernelPlan& plan, int axis) {
-  const Extent& extent = plan.axes[axis].extent;
-  return (extent.is_constant() ? extent.constant : plan.dims[extent.slot].max) < kShortAxis;
-}
+bool IsShort(const KernelPlan& plan, int axis) { return MaxOf(plan, plan.axes[axis].extent) < kShortAxis; }
 
 // The axis along which each output is contiguous; -1 if there is none.
 int StoredAxis(KernelPlan& plan) {

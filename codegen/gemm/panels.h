@@ -20,11 +20,6 @@ constexpr ConstantLayout PanelLayout(DType dtype) {
   return dtype == DType::kBF16 ? ConstantLayout::kPairPanels16 : ConstantLayout::kPanels16;
 }
 
-// Whether, in the memory of a device, the halves of 8 columns of panels' rows k change places where k / 4 is odd:
-// shared memory has eight rows' halves in all banks, and reads what was copied as it lies (wgmma's swizzle of 32
-// bytes).
-constexpr bool HalvesSwap(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
-
 }  // namespace tailor
 
 #endif  // TAILOR_CODEGEN_GEMM_PANELS_H_

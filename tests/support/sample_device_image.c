@@ -81,9 +81,9 @@ static int32_t check_first(const RtApi* api, RtContext* context, const void* sum
   return first > 1000 ? api->fail(context, kCheckFirst, (int64_t)first, 0) : 0;
 }
 
-/* memo: valid, rows, fault record. Sums go to the workspace, and a kernel copies them to `total` from there. Where the number of
- * rows is a multiple of 7 all blocks that sum run at once, where it is 13 the first sum is looked at, and where it is 17 the
- * workspace is larger than any device. */
+/* memo: valid, rows, fault record. Sums go to the workspace, and a kernel copies them to `total` from there. Where the
+ * number of rows is a multiple of 7 all blocks that sum run at once, where it is 13 the first sum is looked at, and
+ * where it is 17 the workspace is larger than any device. */
 int32_t sample_run(const RtApi* api, RtContext* context, const TensorArg* in, TensorArg* out) {
   const int64_t rows = in[0].dims[0];
   const uint64_t bytes = rows == 17 ? UINT64_C(1) << 44 : (uint64_t)rows * 4;

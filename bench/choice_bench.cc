@@ -16,6 +16,7 @@
 #include "codegen/gemm/emit_cut_choice.h"
 #include "codegen/gemm/panels.h"
 #include "codegen/link.h"
+#include "exec/cpu_features.h"
 #include "codegen/target_machine.h"
 #include "exec/image.h"
 
@@ -44,7 +45,7 @@ class Choice {
 
   // Chooses for each of `count` shapes {m, n, k}, one after the other: each waits for the choice before it.
   uint64_t Run(const int64_t* shapes, int64_t count) const {
-    return loop_(&BuiltInCostProfile(HostCpuTarget().level), shapes, count);
+    return loop_(&BuiltInCostProfile(HostCpuTarget().level, CpuFamily(ThisCpu())), shapes, count);
   }
 
  private:

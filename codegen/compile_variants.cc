@@ -106,7 +106,10 @@ CompiledVariant Describe(const LoweredProgram& program, const Build& build, Imag
   variant.features = build.target.features;
   variant.api_size = ApiSize(build);
   for (const KernelCode& code : codes) variant.kernel_bytes.push_back(code.all);
-  if (ChoosesCuts(build)) variant.costs = BuiltInCostProfile(build.target.level);
+  if (ChoosesCuts(build)) {
+    variant.costs = BuiltInCostProfile(build.target.level);
+    variant.machine_costs = BuiltInMachineCosts(build.target.level);
+  }
   return compiled;
 }
 

@@ -113,8 +113,9 @@ struct Variant {
   uint64_t api_size = 0;      // RtApi and RtContext must be at least so large
   uint64_t context_size = 0;
   std::vector<ProgramLaunch> launches;
-  std::vector<uint64_t> kernel_bytes;  // machine code of each distinct kernel, all its versions
-  CostProfile costs;                   // RtContext::costs, unless the host has another
+  std::vector<uint64_t> kernel_bytes;       // machine code of each distinct kernel, all its versions
+  CostProfile costs;                        // RtContext::costs, unless the host has another
+  std::vector<MachineCosts> machine_costs;  // or the machine is one of these
   // Of a variant for a device: tensors and workspace are in its memory, kernels in these images, of which the device
   // takes the first that it runs. None: the variant runs on the host.
   std::vector<DeviceImage> device_images;

@@ -76,7 +76,13 @@ uint64_t ReadXcr0() {
 CpuId ReadCpuId() {
   CpuId cpu;
   uint32_t a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(0, &a, &b, &c, &d)) {
+    cpu.leaf0_ebx = b;
+    cpu.leaf0_ecx = c;
+    cpu.leaf0_edx = d;
+  }
   if (__get_cpuid(1, &a, &b, &c, &d)) {
+    cpu.leaf1_eax = a;
     cpu.leaf1_ecx = c;
     cpu.leaf1_edx = d;
   }
@@ -103,6 +109,17 @@ CpuId ReadCpuId() {
 const CpuId& ThisCpu() {
   static const CpuId cpu = ReadCpuId();
   return cpu;
+}
+
+std::string CpuFamily(const CpuId& cpu) {
+  std::string name;
+  for (const uint32_t word : {cpu.leaf0_ebx, cpu.leaf0_edx, cpu.leaf0_ecx}) {
+    for (int byte = 0; byte < 4; ++byte) name += static_cast<char>(word >> 8 * byte & 0xff);
+  }
+  constexpr uint32_t kExtended = 15;
+  uint32_t family = cpu.leaf1_eax >> 8 & 15;
+  if (family == kExtended) family += cpu.leaf1_eax >> 20 & 0xff;
+  return name + " " + std::to_string(family);
 }
 
 std::vector<std::string> MissingFeatures(const CpuId& cpu, std::span<const std::string> features) {

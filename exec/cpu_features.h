@@ -12,7 +12,8 @@ namespace tailor {
 
 // Raw answers of the machine; tests make their own.
 struct CpuId {
-  uint32_t leaf1_ecx = 0, leaf1_edx = 0;
+  uint32_t leaf0_ebx = 0, leaf0_ecx = 0, leaf0_edx = 0;  // the vendor's name
+  uint32_t leaf1_eax = 0, leaf1_ecx = 0, leaf1_edx = 0;
   uint32_t leaf7_ebx = 0, leaf7_ecx = 0, leaf7_edx = 0;  // subleaf 0
   uint32_t leaf7_1_eax = 0, leaf7_1_edx = 0;             // subleaf 1
   uint32_t extended1_ecx = 0;                            // leaf 0x80000001
@@ -20,6 +21,9 @@ struct CpuId {
 };
 
 const CpuId& ThisCpu();  // asked once: under a hypervisor each question costs microseconds
+
+// Vendor and family, as cost profiles name machines: "AuthenticAMD 25" is Zen 3 and Zen 4.
+std::string CpuFamily(const CpuId& cpu);
 
 // Why code that needs `features` cannot run, one entry per missing feature ("avx512f: the operating system does
 // not save its registers"); empty where it can.

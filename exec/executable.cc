@@ -70,10 +70,12 @@ Failure SelectVariant(const Runtime& runtime, const Program& program, const CpuI
 
 }  // namespace
 
-Executable::Executable(std::shared_ptr<const Runtime> runtime, const Program& program, const Variant* variant)
+Executable::Executable(std::shared_ptr<const Runtime> runtime, const Program& program, const Variant* variant,
+                       const CpuId& cpu)
     : runtime_(std::move(runtime)),
       program_(program),
       variant_(variant),
+      costs_(&CostsOfFamily(variant->machine_costs, CpuFamily(cpu), variant->costs)),
       sessions_(std::make_unique<SessionPool>(*this)) {
   constants_.reserve(program.constants.size());
   for (const ProgramConstant& constant : program.constants) {
@@ -93,7 +95,7 @@ Failure Executable::Create(std::shared_ptr<const Runtime> runtime, const Program
   if (Failure f = FindDevice(device, &found); !f.ok()) return f;
   Selected selected;
   if (Failure f = SelectVariant(*runtime, program, cpu, target, found, &selected); !f.ok()) return f;
-  std::unique_ptr<Executable> executable(new Executable(std::move(runtime), program, selected.variant));
+  std::unique_ptr<Executable> executable(new Executable(std::move(runtime), program, selected.variant, cpu));
   executable->device_ = std::move(selected.on_device);
   if (Failure f = executable->image_.Map(selected.variant->image); !f.ok()) return f;
   *out = std::move(executable);
@@ -111,7 +113,7 @@ Failure Executable::Plan(InputList inputs, OutputList outputs, uint64_t threads,
   RunState state;
   state.context.struct_size = sizeof(RtContext);
   state.context.constants = constants();
-  state.context.costs = &variant_->costs;
+  state.context.costs = costs_;
   state.context.workers =
       device_ != nullptr ? device_->workers() : static_cast<int64_t>(std::clamp<uint64_t>(threads, 1, kMaxThreads));
   PlanResult result{sizeof(PlanResult), 0, versions};

@@ -36,6 +36,7 @@ class Executable {
 
   const Program& program() const { return program_; }
   const Variant& variant() const { return *variant_; }
+  const CostProfile& costs() const { return *costs_; }  // of the variant, for this machine
   const Runtime& runtime() const { return *runtime_; }
   const DeviceProgram* device() const { return device_.get(); }  // null: it runs on the host
   // By index, in the memory of the device.
@@ -52,11 +53,12 @@ class Executable {
   Failure Run(InputList inputs, OutputList outputs) const;
 
  private:
-  Executable(std::shared_ptr<const Runtime> runtime, const Program& program, const Variant* variant);
+  Executable(std::shared_ptr<const Runtime> runtime, const Program& program, const Variant* variant, const CpuId& cpu);
 
   const std::shared_ptr<const Runtime> runtime_;
   const Program& program_;
   const Variant* const variant_;
+  const CostProfile* const costs_;
   MappedImage image_;
   std::vector<const void*> constants_;  // in the host's memory
   std::unique_ptr<DeviceProgram> device_;

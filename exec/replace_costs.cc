@@ -9,7 +9,10 @@ Failure ReplaceCosts(std::string_view text, Program* program) {
   if (std::string wrong = ParseCostProfile(text, &profile); !wrong.empty()) {
     return {Code::kInvalidArgument, "cost profile: " + wrong, ""};
   }
-  for (Variant& variant : program->variants) variant.costs = profile;
+  for (Variant& variant : program->variants) {
+    variant.costs = profile;
+    variant.machine_costs.clear();
+  }
   return {};
 }
 

@@ -68,7 +68,7 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
   state_.context.workers =
       stream_ != nullptr ? executable.device()->workers() : static_cast<int64_t>(parallelism_.threads);
   state_.context.streamed_bytes = StreamedBytes();
-  state_.context.costs = &executable.variant().costs;
+  state_.context.costs = &executable.costs();
   state_.context.meeting = stream_ != nullptr ? stream_->meeting() : nullptr;
   state_.workspace = &workspace_;
   state_.outputs = &output_buffers_;

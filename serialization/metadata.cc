@@ -50,7 +50,18 @@ Offset<fbs::CostProfile> Encode(FlatBufferBuilder& b, const CostProfile& from) {
   }
   if (tiles.empty()) return 0;
   return fbs::CreateCostProfile(b, from.cached_bytes, from.line, from.hidden, from.task, from.region, from.margin,
-                                b.CreateVectorOfStructs(tiles));
+                                b.CreateVectorOfStructs(tiles), from.ahead);
+}
+
+Offset<flatbuffers::Vector<Offset<fbs::MachineCosts>>> Encode(FlatBufferBuilder& b,
+                                                              const std::vector<MachineCosts>& machines) {
+  if (machines.empty()) return 0;
+  Offsets<fbs::MachineCosts> encoded;
+  for (const MachineCosts& machine : machines) {
+    const auto family = b.CreateString(machine.family);
+    encoded.push_back(fbs::CreateMachineCosts(b, family, Encode(b, machine.costs)));
+  }
+  return b.CreateVector(encoded);
 }
 
 // `place` is the first image's, and moves on to the one after the last.
@@ -101,13 +112,14 @@ Offset<flatbuffers::Vector<Offset<fbs::Variant>>> Encode(FlatBufferBuilder& b, c
                                            b.CreateVectorOfStrings(launch.dropped), launch.code));
     }
     const auto costs = Encode(b, v.costs);
+    const auto machine_costs = Encode(b, v.machine_costs);
     const auto device_images = Encode(b, v.device_images, next);
     const auto device_kernels = Encode(b, v.device_kernels);
     encoded.push_back(fbs::CreateVariant(
         b, b.CreateString(v.target), b.CreateVectorOfStrings(v.features), place.offset, place.size, v.run_offset,
         v.plan_offset, v.memo_slots, v.api_size, v.context_size, b.CreateVector(launches), v.grown_blocks,
         b.CreateVector(v.kernel_bytes), costs, device_images, device_kernels, v.fault_word, v.reads_back,
-        b.CreateVector(v.outputs_apart), v.offers_products));
+        b.CreateVector(v.outputs_apart), v.offers_products, machine_costs));
   }
   return b.CreateVector(encoded);
 }
@@ -159,6 +171,7 @@ bool Decode(const fbs::CostProfile& from, CostProfile* to) {
   to->task = from.task();
   to->region = from.region();
   to->margin = from.margin();
+  to->ahead = from.ahead();
   for (const fbs::TileCost* tile : *from.tiles()) {
     const int rows = tile->rows(), panels = tile->panels();
     if (rows < 1 || rows > CostProfile::kRows || panels < 1 || panels > CostProfile::kPanels) return false;
@@ -252,6 +265,14 @@ std::string DecodeVariants(const flatbuffers::Vector<Offset<fbs::Variant>>& enco
     }
     if (from->costs() != nullptr && !Decode(*from->costs(), &variant.costs)) {
       return name + "a tile of its cost profile is too large";
+    }
+    if (from->machine_costs() != nullptr) {
+      for (const fbs::MachineCosts* machine : *from->machine_costs()) {
+        variant.machine_costs.push_back({machine->family()->str(), {}});
+        if (!Decode(*machine->costs(), &variant.machine_costs.back().costs)) {
+          return name + "a tile of its cost profile for " + machine->family()->str() + " is too large";
+        }
+      }
     }
     if (from->device_images() == nullptr) continue;
     for (const fbs::DeviceImage* image : *from->device_images()) {

@@ -99,9 +99,11 @@ void CheckCosts(const CostProfile& costs, Checker* c) {
   const auto require = [c](float number) {
     c->Require(std::isfinite(number) && number >= 0, "a number of its cost profile is negative or not finite");
   };
-  for (const float number : {costs.cached_bytes, costs.line, costs.hidden, costs.task, costs.region, costs.margin}) {
+  for (const float number :
+       {costs.cached_bytes, costs.line, costs.hidden, costs.task, costs.region, costs.margin, costs.ahead}) {
     require(number);
   }
+  c->Require(costs.ahead <= CostProfile::kMostAhead, "a cost profile fetches too far ahead");
   for (const auto& row : costs.tiles) {
     for (const TileCost& tile : row) {
       for (const float number : {tile.fixed, tile.near_step, tile.far_step}) require(number);
@@ -184,6 +186,10 @@ void CheckVariants(const Program& program, Checker* c) {
     c->Require(variant.memo_slots <= kMaxMemoSlots, "memo_slots is too large");
     c->Require(variant.grown_blocks <= kMaxMemoSlots, "grown_blocks is too large");
     CheckCosts(variant.costs, c);
+    for (const MachineCosts& machine : variant.machine_costs) {
+      c->RequireText(machine.family, "the family of a cost profile is not UTF-8 text");
+      CheckCosts(machine.costs, c);
+    }
     CheckDevice(variant, c);
     CheckOutputsApart(program, variant, c);
     for (const ProgramLaunch& launch : variant.launches) {

@@ -20,6 +20,7 @@ constexpr Field kFields[] = {
     {"task", &CostProfile::task},
     {"region", &CostProfile::region},
     {"margin", &CostProfile::margin},
+    {"ahead", &CostProfile::ahead},
 };
 
 // Takes the first word off `rest`.
@@ -65,6 +66,7 @@ std::string ReadLine(std::string_view line, CostProfile* profile) {
     }
     if (found == nullptr) return "unknown entry \"" + std::string(key) + "\"";
     if (!ReadCost(Word(line), &(profile->*found->value))) return std::string(key) + " is a number, not negative";
+    if (profile->ahead > CostProfile::kMostAhead) return "ahead is below 16384";
   }
   return Word(line).empty() ? "" : "more on the line than belongs there";
 }
@@ -107,6 +109,13 @@ std::string ParseCostProfile(std::string_view text, CostProfile* out) {
   }
   *out = profile;
   return "";
+}
+
+const CostProfile& CostsOfFamily(const std::vector<MachineCosts>& machines, std::string_view family,
+                                 const CostProfile& others) {
+  const auto found = std::find_if(machines.begin(), machines.end(),
+                                  [family](const MachineCosts& machine) { return machine.family == family; });
+  return found == machines.end() ? others : found->costs;
 }
 
 }  // namespace tailor

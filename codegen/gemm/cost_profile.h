@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tailor {
 
@@ -39,24 +40,42 @@ struct CostProfile {
   float region = 0;  // ns to have other threads join
   // The rule's cut (tile_shapes.h) is taken unless another is faster by this share of its time.
   float margin = 0.03f;
+  // How many k further on the lone tile of its panels fetches them; 0: it leaves that to the machine.
+  static constexpr float kMostAhead = (1 << 14) - 1;
+  float ahead = 64;
 
   const TileCost& Of(int rows, int panels) const { return tiles[rows - 1][panels - 1]; }
   TileCost& Of(int rows, int panels) { return tiles[rows - 1][panels - 1]; }
 };
-static_assert(sizeof(TileCost) == 16 && sizeof(CostProfile) == 16 * 8 * 16 + 24);
+static_assert(sizeof(TileCost) == 16 && sizeof(CostProfile) == 16 * 8 * 16 + 28);
 static_assert(offsetof(CostProfile, cached_bytes) == 2048 && offsetof(CostProfile, line) == 2052);
 static_assert(offsetof(CostProfile, hidden) == 2056 && offsetof(CostProfile, task) == 2060);
 static_assert(offsetof(CostProfile, region) == 2064 && offsetof(CostProfile, margin) == 2068);
+static_assert(offsetof(CostProfile, ahead) == 2072);
 
 // The text form, lines in any order; what is absent keeps its default, '#' begins a comment:
 //   line 4.2
 //   tile 6x4 11.5 4.1 4.3        (fixed near_step far_step)
 std::string CostProfileText(const CostProfile& profile);
-// Returns what is wrong ("line 3: ..."), or "" and fills `out`. Numbers are finite and not negative.
+// Returns what is wrong ("line 3: ..."), or "" and fills `out`. Numbers are finite and not negative, `ahead` is below
+// 16384.
 std::string ParseCostProfile(std::string_view text, CostProfile* out);
 
-// The table measured for a CPU level ("x86-64-v4"), or for the one it begins with ("x86-64-v4+avx512bf16").
+// The table for a CPU level ("x86-64-v4"), or for the one it begins with ("x86-64-v4+avx512bf16").
 const CostProfile& BuiltInCostProfile(std::string_view level);
+
+// Machines of a CPU level for which that table is not the best known, and what was measured on theirs.
+struct MachineCosts {
+  std::string family;  // as CpuFamily tells it: "AuthenticAMD 25"
+  CostProfile costs;
+};
+const std::vector<MachineCosts>& BuiltInMachineCosts(std::string_view level);
+// What the compiler has for machines of `family` at that level.
+const CostProfile& BuiltInCostProfile(std::string_view level, std::string_view family);
+
+// The table of `machines` for `family`, or `others`.
+const CostProfile& CostsOfFamily(const std::vector<MachineCosts>& machines, std::string_view family,
+                                 const CostProfile& others);
 
 }  // namespace tailor
 

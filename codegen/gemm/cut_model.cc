@@ -40,10 +40,13 @@ ShapeTerms<Number> TermsOf(const ContractionTile& tile, const ProductExtents& ex
 
 }  // namespace
 
-const CostProfile& BuiltInCostsOf(const TargetTraits& traits) {
-  return BuiltInCostProfile(traits.vector_bytes >= 64   ? "x86-64-v4"
-                            : traits.vector_bytes >= 32 ? "x86-64-v3"
-                                                        : "x86-64-v2");
+std::vector<const CostProfile*> BuiltInCostsOf(const TargetTraits& traits) {
+  const std::string_view level = traits.vector_bytes >= 64   ? "x86-64-v4"
+                                 : traits.vector_bytes >= 32 ? "x86-64-v3"
+                                                             : "x86-64-v2";
+  std::vector<const CostProfile*> profiles = {&BuiltInCostProfile(level)};
+  for (const MachineCosts& machine : BuiltInMachineCosts(level)) profiles.push_back(&machine.costs);
+  return profiles;
 }
 
 ProductCut RuleCut(const ContractionTile& tile, int pieces, int64_t m) {
@@ -113,31 +116,35 @@ std::vector<ProductCut> CutFamily(const TargetTraits& traits, int pieces, const 
 }
 
 std::vector<ProductCut> WorthwhileCuts(const std::vector<ProductCut>& family, const ContractionTile& tile, int pieces,
-                                       const std::vector<ProductExtents>& samples, const CostProfile& profile) {
+                                       const std::vector<ProductExtents>& samples,
+                                       const std::vector<const CostProfile*>& profiles) {
   constexpr float kWorthwhile = 0.95f;
-  std::vector<float> least;
-  for (const ProductExtents& sample : samples) {
-    least.push_back(PredictCut(RuleCut(tile, pieces, sample.m), tile, sample, profile));
-  }
+  const auto times_of = [&](auto cut_of) {
+    std::vector<float> times;
+    for (const CostProfile* profile : profiles) {
+      for (const ProductExtents& sample : samples) times.push_back(PredictCut(cut_of(sample), tile, sample, *profile));
+    }
+    return times;
+  };
+  std::vector<float> least = times_of([&](const ProductExtents& sample) { return RuleCut(tile, pieces, sample.m); });
   std::vector<ProductCut> kept;
   for (const ProductCut& cut : family) {
-    std::vector<float> times;
+    if (kept.size() == kMostCuts) break;
+    const std::vector<float> times = times_of([&](const ProductExtents&) { return cut; });
     bool worthwhile = false;
-    for (size_t i = 0; i < samples.size(); ++i) {
-      times.push_back(PredictCut(cut, tile, samples[i], profile));
-      worthwhile |= times[i] < kWorthwhile * least[i];
-    }
-    if (!worthwhile || kept.size() == kMostCuts) continue;
+    for (size_t i = 0; i < times.size(); ++i) worthwhile |= times[i] < kWorthwhile * least[i];
+    if (!worthwhile) continue;
     kept.push_back(cut);
-    for (size_t i = 0; i < samples.size(); ++i) least[i] = std::min(least[i], times[i]);
+    for (size_t i = 0; i < times.size(); ++i) least[i] = std::min(least[i], times[i]);
   }
   return kept;
 }
 
-uint64_t CutWord(const ProductCut& cut) {
+uint64_t CutWord(const ProductCut& cut, float ahead) {
   return static_cast<uint64_t>(cut.rows) | static_cast<uint64_t>(cut.panels) << 8 |
          static_cast<uint64_t>(cut.whole_rows) << 16 | static_cast<uint64_t>(cut.whole_panels) << 17 |
-         static_cast<uint64_t>(cut.task_rows) << 32 | static_cast<uint64_t>(cut.task_panels) << 48;
+         static_cast<uint64_t>(ahead) << kAheadBit | static_cast<uint64_t>(cut.task_rows) << 32 |
+         static_cast<uint64_t>(cut.task_panels) << 48;
 }
 
 int64_t CutTasks(const ProductCut& cut, const ProductExtents& extents) {

@@ -23,8 +23,8 @@ struct ProductExtents {
   int64_t threads = 1;
 };
 
-// Of the lowest CPU level with such vectors.
-const CostProfile& BuiltInCostsOf(const TargetTraits& traits);
+// All tables of the lowest CPU level with such vectors, that of most machines first.
+std::vector<const CostProfile*> BuiltInCostsOf(const TargetTraits& traits);
 
 // The cut that the rule gives (tile_shapes.h), its limits as they are for `m`. `pieces`: registers that hold 16 sums.
 ProductCut RuleCut(const ContractionTile& tile, int pieces, int64_t m);
@@ -43,13 +43,15 @@ std::vector<ProductCut> CutFamily(const TargetTraits& traits, int pieces, const 
                                   bool further_tiles);
 
 // Those of `family` that are worth their code (MikPoly section 3.3: the best n are kept): predicted to be faster than
-// the rule's and the ones before them, by a twentieth, for some of `samples`.
+// the rule's and the ones before them, by a twentieth, for some of `samples` by some of `profiles`.
 std::vector<ProductCut> WorthwhileCuts(const std::vector<ProductCut>& family, const ContractionTile& tile, int pieces,
-                                       const std::vector<ProductExtents>& samples, const CostProfile& profile);
+                                       const std::vector<ProductExtents>& samples,
+                                       const std::vector<const CostProfile*>& profiles);
 
 // A cut as a kernel gets it: rows in bits 0 to 7, panels 8 to 15, whole_rows 16, whole_panels 17, task_rows 32 to 47,
-// task_panels 48 to 63.
-uint64_t CutWord(const ProductCut& cut);
+// task_panels 48 to 63; in 18 to 31 is CostProfile::ahead, of the machine's table.
+inline constexpr int kAheadBit = 18, kAheadBits = 14;
+uint64_t CutWord(const ProductCut& cut, float ahead = 0);
 // How many tasks a launch has, and how many a thread takes at a time.
 int64_t CutTasks(const ProductCut& cut, const ProductExtents& extents);
 int64_t CutGrain(const ProductCut& cut, const ContractionTile& tile, const ProductExtents& extents);

@@ -11,6 +11,8 @@
 #include "codegen/emit_cpu.h"
 #include "codegen/emit_loop.h"
 #include "codegen/gemm/contraction.h"
+#include "codegen/gemm/cost_profile.h"
+#include "codegen/gemm/cut_model.h"
 #include "codegen/gemm/even_cut.h"
 #include "codegen/gemm/left_operand.h"
 #include "codegen/gemm/micro_kernel.h"
@@ -121,6 +123,7 @@ class ContractionEmitter {
     const Cut cut = tile_.cuts.empty() ? RuleCut(m) : ChosenCut();
     rows_ = EvenCut::Emit(b_, m, cut.limits.rows, cut.whole_rows);
     groups_ = EvenCut::Emit(b_, panels, cut.limits.panels, cut.whole_panels);
+    own_ahead_ = cut.ahead;
     row_blocks_ = AtLeastOne(EmitCeilDiv(b_, m, cut.task_rows, "row.blocks"));
     panel_blocks_ = AtLeastOne(EmitCeilDiv(b_, n, cut.task_columns, "panel.blocks"));
     panel_stride_ = b_.CreateMul(EmitPanelRows(), I64(kPanelColumns), "panel.stride");
@@ -135,12 +138,14 @@ class ContractionEmitter {
     RuleLimits limits;
     Value *whole_rows = nullptr, *whole_panels = nullptr;
     Value *task_rows, *task_columns;
+    Value* ahead;  // CostProfile::ahead
   };
 
   Cut RuleCut(Value* m) {
     return {.limits = RuleLimits::Emit(b_, m, tile_, pieces_),
             .task_rows = I64(tile_.task_rows),
-            .task_columns = I64(tile_.task_panels * kPanelColumns)};
+            .task_columns = I64(tile_.task_panels * kPanelColumns),
+            .ahead = I64(static_cast<int64_t>(CostProfile().ahead))};
   }
 
   // From the argument block's last slot (CutWord).
@@ -156,7 +161,8 @@ class ContractionEmitter {
             .whole_rows = flag(16, "whole.rows"),
             .whole_panels = flag(17, "whole.panels"),
             .task_rows = field(32, 16, "task.rows"),
-            .task_columns = b_.CreateMul(field(48, 16, "task.panels"), I64(kPanelColumns), "task.columns")};
+            .task_columns = b_.CreateMul(field(48, 16, "task.panels"), I64(kPanelColumns), "task.columns"),
+            .ahead = field(kAheadBit, kAheadBits, "ahead")};
   }
 
   // Rows of a panel: the depth, whole pairs of it where pairs lie together.
@@ -367,7 +373,8 @@ class ContractionEmitter {
     Value* step;    // bytes
   };
 
-  // A task's lone tile of these panels reads them as fast as it can, and so fetches them from a little further on. Of
+  // A task's lone tile of these panels reads them as fast as it can, and where the machine does not see to it fetches
+  // them from a little further on. Of
   // several tiles the first finds them in cache if the tiles before have shared in fetching them; while other rows are
   // still to come with these panels, a tile fetches the next rows instead, if those are runs of memory.
   Ahead EmitAhead(const Tile& tile, Value* k, Value* depth) {
@@ -386,10 +393,12 @@ class ContractionEmitter {
   Value* PanelStrideBytes() { return b_.CreateMul(panel_stride_, I64(SizeOf(plan_.buffers[c_.rhs.ref].dtype))); }
 
   Ahead EmitOwnPanelsAhead(const Tile& tile, Value* k) {
-    constexpr int64_t kDistance = 64;  // ks
-    Value* row = b_.CreateAdd(k, I64(kDistance));
+    constexpr int64_t kAlmostNothing = 1;  // a line for every 64 k
+    Value* row = b_.CreateAdd(k, own_ahead_);
+    Value* none = b_.CreateICmpEQ(own_ahead_, I64(0), "none.ahead");
+    Value* step = b_.CreateSelect(none, I64(kAlmostNothing), I64(PanelStepBytes()), "own.step");
     Value* offset = b_.CreateAdd(b_.CreateMul(tile.panel, panel_stride_), b_.CreateMul(row, I64(kPanelColumns)));
-    return {AnyElement(c_.rhs, rhs_, offset, "own.panels.ahead"), PanelStrideBytes(), I64(PanelStepBytes())};
+    return {AnyElement(c_.rhs, rhs_, offset, "own.panels.ahead"), PanelStrideBytes(), step};
   }
 
   // This tile's share of the panels after these, or of these where the next part of K is next.
@@ -452,6 +461,7 @@ class ContractionEmitter {
   llvm::Type* sum_type_ = nullptr;
   Value* tile_memory_ = nullptr;
   EvenCut rows_, groups_;
+  Value* own_ahead_ = nullptr;  // how many k
   Value *row_blocks_ = nullptr, *panel_blocks_ = nullptr;
   Value *panel_stride_ = nullptr, *batch_stride_ = nullptr;
   Value* last_rows_ = nullptr;  // i1: no later task reads the task's panels

@@ -82,7 +82,7 @@ class ChoiceEmitter {
   void Emit() {
     b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", function_));
     rule_ = RuleLimits::Emit(b_, Arg(kM), tile_, pieces_);
-    Value* word = ChosenWord();
+    Value* word = b_.CreateOr(ChosenWord(), AheadBits());
     Value* row_blocks = EmitCeilDiv(b_, Arg(kM), Field(word, 32), "row.blocks");
     Value* columns = b_.CreateMul(Field(word, 48), b_.getInt64(kPanelColumns), "task.columns");
     Value* panel_blocks = EmitCeilDiv(b_, Arg(kN), columns, "panel.blocks");
@@ -138,6 +138,11 @@ class ChoiceEmitter {
     Value* at = b_.CreateInBoundsGEP(b_.getInt64Ty(), global, b_.CreateZExt(index, b_.getInt64Ty()));
     Value* word = b_.CreateAlignedLoad(b_.getInt64Ty(), at, llvm::Align(8), "word");
     return b_.CreateSelect(b_.CreateICmpEQ(index, b_.getInt32(0)), RuleWord(), word, "cut");
+  }
+
+  Value* AheadBits() {
+    Value* ahead = Machine(offsetof(CostProfile, ahead)).value();
+    return b_.CreateShl(b_.CreateFPToUI(ahead, b_.getInt64Ty()), kAheadBit, "ahead");
   }
 
   // A number of each candidate, the rule's first; lanes beyond the last repeat it.

@@ -239,7 +239,7 @@ graph @product(%x: f32[M, K], %w: f32[K, N]) {
     for (const int task_panels : {2, 4}) {
       for (const int task_rows : {24, 48}) {
         const ProductCut cut = {.rows = 2, .panels = 1, .task_rows = task_rows, .task_panels = task_panels};
-        if (words.contains(CutWord(cut))) cuts.push_back(CutText(cut));
+        if (words.contains(CutWord(cut, costs.ahead))) cuts.push_back(CutText(cut));
       }
     }
     return cuts;

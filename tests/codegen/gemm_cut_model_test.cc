@@ -124,11 +124,13 @@ TEST(WorthwhileCuts, AreFewAndInOrder) {
   const std::vector<ProductCut> family = CutFamily(FindCpuTarget("x86-64-v4")->traits, 1, kTile, true);
   CostProfile profile = OnePerPanelRow();
   const std::vector<ProductExtents> samples = {{.m = 11, .n = 1024, .k = 1024}, {.m = 7, .n = 1024, .k = 64}};
-  EXPECT_THAT(WorthwhileCuts(family, kTile, 1, samples, profile), testing::IsEmpty());
+  EXPECT_THAT(WorthwhileCuts(family, kTile, 1, samples, {&profile}), testing::IsEmpty());
   profile.Of(11, 2).far_step = 1;
-  const std::vector<ProductCut> kept = WorthwhileCuts(family, kTile, 1, samples, profile);
+  const std::vector<ProductCut> kept = WorthwhileCuts(family, kTile, 1, samples, {&profile});
   ASSERT_EQ(kept.size(), 1);
   EXPECT_EQ(CutText(kept[0]), "12x2 panels, task 48 rows x 4 panels, m in [7, 48]");
+  const CostProfile other = OnePerPanelRow();  // one machine is enough
+  EXPECT_EQ(WorthwhileCuts(family, kTile, 1, samples, {&other, &profile}), kept);
 }
 
 // ---- The same as code ----------------------------------------------------------------------------------
@@ -199,7 +201,7 @@ TEST(EmitCutChoice, ChoosesAsTheModelDoes) {
                                         1 + static_cast<int64_t>(random() % 5)};
         const ProductCut expected = ChooseCut(tile, pieces, extents, profile);
         const Choice chosen = choice.Run(extents, profile);
-        ASSERT_EQ(chosen.word, CutWord(expected))
+        ASSERT_EQ(chosen.word, CutWord(expected, profile.ahead))
             << CutText(expected) << " of " << extents.m << " x " << extents.k << " x " << extents.n;
         ASSERT_EQ(chosen.tasks, CutTasks(expected, extents));
         ASSERT_EQ(chosen.grain, CutGrain(expected, tile, extents));
@@ -216,9 +218,10 @@ TEST(EmitCutChoice, ReadsTheTableThatItIsGiven) {
   const EmittedChoice choice(tile, 1, HostCpuTarget());
   CostProfile profile = OnePerPanelRow();
   const ProductExtents extents = {.m = 11, .n = 64, .k = 100};
-  EXPECT_EQ(choice.Run(extents, profile).word, CutWord(RuleCut(tile, 1, 11)));
+  EXPECT_EQ(choice.Run(extents, profile).word, CutWord(RuleCut(tile, 1, 11), profile.ahead));
   profile.Of(11, 2).near_step = 1;
-  EXPECT_EQ(choice.Run(extents, profile).word, CutWord(tile.cuts[0]));
+  profile.ahead = CostProfile::kMostAhead;
+  EXPECT_EQ(choice.Run(extents, profile).word, CutWord(tile.cuts[0], CostProfile::kMostAhead));
 }
 
 }  // namespace

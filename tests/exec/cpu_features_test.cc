@@ -40,6 +40,16 @@ TEST(CpuFeatures, RegistersMustBeSavedByTheSystem) {
               ElementsAre("f16c: the operating system does not save its registers"));
 }
 
+TEST(CpuFeatures, FamilyIsVendorAndNumber) {
+  CpuId cpu;
+  cpu.leaf0_ebx = 0x68747541, cpu.leaf0_edx = 0x69746e65, cpu.leaf0_ecx = 0x444d4163;
+  cpu.leaf1_eax = 0x00a10f11;  // of an EPYC 9004
+  EXPECT_EQ(CpuFamily(cpu), "AuthenticAMD 25");
+  cpu.leaf0_ebx = 0x756e6547, cpu.leaf0_edx = 0x49656e69, cpu.leaf0_ecx = 0x6c65746e;
+  cpu.leaf1_eax = 0x000806f8;  // of Sapphire Rapids
+  EXPECT_EQ(CpuFamily(cpu), "GenuineIntel 6");
+}
+
 TEST(CpuFeatures, LevelsAreWholeSets) {
   CpuId cpu = EverythingSet();
   EXPECT_EQ(CpuLevel(cpu), "x86-64-v4");

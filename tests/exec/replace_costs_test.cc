@@ -11,9 +11,11 @@ TEST(ReplaceCosts, GivesEveryVariantTheProfile) {
   Program program = SampleProgram();
   program.variants.push_back(program.variants[0]);
   program.variants[0].costs.line = 9;
+  program.variants[0].machine_costs = {{"AuthenticAMD 25", {}}};
   EXPECT_TRUE(ReplaceCosts("tile 6x4 1 2 3", &program).ok());
   for (const Variant& variant : program.variants) EXPECT_EQ(variant.costs.Of(6, 4).far_step, 3);
   EXPECT_EQ(program.variants[0].costs.line, 0);
+  EXPECT_TRUE(program.variants[0].machine_costs.empty());
 }
 
 TEST(ReplaceCosts, NamesTheMistakeAndChangesNothing) {

@@ -8,6 +8,7 @@
 
 #include "bench/measuring_thread.h"
 #include "codegen/gemm/panels.h"
+#include "exec/cache_size.h"
 #include "exec/cpu_features.h"
 #include "exec/host_abi.h"
 #include "exec/image.h"
@@ -94,7 +95,7 @@ std::vector<TileTimes> MeasureKernels(const KernelPack& pack, int passes) {
 }
 
 StreamTimes MeasureStream(const KernelPack& pack, const std::vector<TileFit>& fits, int passes) {
-  constexpr int64_t kBytes = 8 << 20;
+  const auto bytes = static_cast<int64_t>(4 * StreamedBytes());  // two last caches
   constexpr double kSeconds = 1e-3;
   MappedImage image;
   MapCode(pack, &image);
@@ -106,13 +107,13 @@ StreamTimes MeasureStream(const KernelPack& pack, const std::vector<TileFit>& fi
     if (sums(i) > sums(tile)) tile = i;
   }
   const Operands operands;
-  const Floats panels = MakeFloats(kBytes / static_cast<int64_t>(sizeof(float)));
+  const Floats panels = MakeFloats(bytes / static_cast<int64_t>(sizeof(float)));
   std::vector<Call> calls;
   std::vector<double> groups;
   const auto add = [&](size_t i, int64_t rows) {
     const PackedKernel& kernel = pack.kernels[i];
     const int64_t product = kPackedTiles * kernel.panels * kPanelColumns * kMostDepth;  // elements
-    const int64_t products = kBytes / static_cast<int64_t>(sizeof(float)) / product;
+    const int64_t products = bytes / static_cast<int64_t>(sizeof(float)) / product;
     std::vector<Call> parts;
     for (int64_t p = 0; p < products; ++p) {
       parts.push_back(operands.Bind(image.At<KernelFn>(kernel.offset), rows, panels.get() + p * product, kMostDepth));
@@ -137,7 +138,7 @@ void ProfileKernels(const KernelPack& pack, const ProfileArguments& arguments) {
   const std::vector<TileFit> fits = FitTiles(MeasureKernels(pack, arguments.passes));
   const std::vector<double> ranks = RankTiles(fits, RankingSizes());
   std::fputs(FitTable(fits, ranks).c_str(), stdout);
-  CostProfile profile = ProfileOf(BuiltInCostProfile(pack.target), fits, ranks, arguments.keep);
+  CostProfile profile = ProfileOf(BuiltInCostProfile(pack.target, CpuFamily(ThisCpu())), fits, ranks, arguments.keep);
   FitStream(MeasureStream(pack, fits, arguments.passes), &profile);
   std::printf("\nPanels from memory: %.2f ns for 64 bytes; of a tile's time %.0f %% bring in the next ones.\n",
               static_cast<double>(profile.line), 100 * static_cast<double>(profile.hidden));

@@ -59,14 +59,14 @@ TEST_P(AssembleProduct, Heads) {
   tailor::ExpectCubin(std::get<0>(GetParam()), form, nullptr, /*may_be_left_out=*/dtype_ == DType::kF32);
 }
 
-// Each element type for two targets, unless all is to be tested.
+// Each element type for one target, unless all is to be tested.
 std::vector<std::tuple<const char*, DType>> Slice() {
   const bool all = std::getenv("TAILOR_TEST_ALL") != nullptr;
   std::vector<std::tuple<const char*, DType>> slice;
   int turn = 0;
   for (const char* target : {"sm_80", "sm_90", "sm_90a"}) {
     for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16, DType::kF64}) {
-      if (turn++ % 3 != 2 || all) slice.emplace_back(target, dtype);
+      if (turn++ % 3 == 0 || all) slice.emplace_back(target, dtype);
     }
   }
   return slice;

@@ -44,11 +44,10 @@ class Choice {
   }
 
   // Chooses for each of `count` shapes {m, n, k}, one after the other: each waits for the choice before it.
-  uint64_t Run(const int64_t* shapes, int64_t count) const {
-    return loop_(&BuiltInCostProfile(HostCpuTarget().level, CpuFamily(ThisCpu())), shapes, count);
-  }
+  uint64_t Run(const int64_t* shapes, int64_t count) const { return loop_(&costs_, shapes, count); }
 
  private:
+  const CostProfile& costs_ = BuiltInCostProfile(HostCpuTarget().level, CpuFamily(ThisCpu()));
   using Loop = uint64_t (*)(const CostProfile*, const int64_t*, int64_t);
 
   template <typename T>

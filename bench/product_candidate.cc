@@ -5,7 +5,6 @@
 
 #include "codegen/emit_cpu.h"
 #include "codegen/gemm/panels.h"
-#include "exec/cpu_features.h"
 #include "codegen/target_machine.h"
 #include "tools/tune/interleaved_times.h"
 
@@ -44,7 +43,7 @@ CutProduct::CutProduct(const ProductForm& form) {
 }
 
 ProductCut CutProduct::Chosen(const ProductExtents& extents) const {
-  return ChooseCut(tile_, pieces_, extents, BuiltInCostProfile(HostCpuTarget().level, CpuFamily(ThisCpu())));
+  return ChooseCut(tile_, pieces_, extents, HostCosts());
 }
 
 Regret MeasureRegret(const CutProduct& product, const ProductExtents& extents) {

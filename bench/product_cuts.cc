@@ -12,7 +12,6 @@
 
 #include "bench/measuring_thread.h"
 #include "bench/product_candidate.h"
-#include "exec/cpu_features.h"
 #include "codegen/target_machine.h"
 #include "tools/tune/interleaved_times.h"
 
@@ -31,7 +30,7 @@ std::string Tile(const ProductCut& cut) {
 void PrintTables() {
   constexpr int kRounds = 60;
   constexpr double kSeconds = 2e-4;
-  const CostProfile& profile = BuiltInCostProfile(HostCpuTarget().level, CpuFamily(ThisCpu()));
+  const CostProfile& profile = HostCosts();
   std::printf("| M x K x N | predicted / measured | rule | chosen | best | rule / best | chosen / best |\n");
   std::printf("|---|---|---|---|---|---|---|\n");
   struct Row {

@@ -89,7 +89,7 @@ uint64_t ApiSize(const Build& build) {
 
 bool ChoosesCuts(const Build& build) {
   return std::any_of(build.schedules.begin(), build.schedules.end(),
-                     [](const Schedule& schedule) { return !schedule.tile.cuts.empty(); });
+                     [](const Schedule& schedule) { return schedule.tile.chooses; });
 }
 
 absl::StatusOr<std::vector<KernelCode>> ReadCode(const Build& build) {

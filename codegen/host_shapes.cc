@@ -213,7 +213,7 @@ LaunchShape HostShapes::ShapeOf(const Launch& launch) {
     over_slots.SetSymbol(kWorkers, {f_.LoadI64(f_.context(), offsetof(RtContext, workers), "workers"), 1, INT32_MAX});
   }
   ChooseVersion(kernel, over_slots, shape);
-  if (kernel.schedule != nullptr && !kernel.schedule->tile.cuts.empty()) ChooseCut(kernel, shape);
+  if (kernel.schedule != nullptr && kernel.schedule->tile.chooses) ChooseCut(kernel, shape);
   return shape;
 }
 

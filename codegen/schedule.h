@@ -72,8 +72,9 @@ struct ContractionTile {
   int64_t task_rows = 96;
   int64_t task_panels = 16;
   int64_t depth = 1024;  // longest run of K between two visits to memory of the sums
-  // What else a launch may choose once extents are known (codegen/gemm/cut_model.h). Then its argument block has one
-  // slot more, with the choice.
+  // Whether a launch chooses its cut once extents are known (codegen/gemm/cut_model.h): the rule's or one of `cuts`.
+  // Then its argument block has one slot more, with the choice.
+  bool chooses = false;
   std::vector<ProductCut> cuts;
 };
 

@@ -6,6 +6,9 @@
 
 namespace tailor {
 
+// The last cache of this machine; 32 MiB where the system does not tell. Asked once.
+int64_t LastCacheBytes();
+
 // RtContext::streamed_bytes of this machine: half of its last cache, for what is written was computed from about as
 // much, but at most 32 MiB, for large caches serve many cores; 16 MiB where the system does not tell. Asked once.
 uint64_t StreamedBytes();

@@ -60,7 +60,7 @@ struct RtContext {
   int64_t workers;
   // Outputs of at least so many bytes would leave the caches before anyone reads them; 0: none would.
   uint64_t streamed_bytes;
-  const CostProfile* costs;  // by which products choose how they are cut
+  const CostProfile* costs;  // by which products choose how they are cut; it grows with the artifact's version
   // On a device: kMeetingBytes of its memory for the session's launches, at whose begins and ends they are 0 but for
   // the highest bit of the first word, at which blocks of a grid meet (LaunchGrid::together). Null on the host.
   void* meeting;

@@ -38,6 +38,11 @@ Offset<flatbuffers::Vector<Offset<fbs::Tensor>>> Encode(FlatBufferBuilder& b,
 }
 
 // Nothing for a profile without tiles.
+bool KnowsTiles(const CostProfile& costs) {
+  const auto known = [](const TileCost& tile) { return tile.known(); };
+  return std::any_of(&costs.tiles[0][0], &costs.tiles[0][0] + CostProfile::kRows * CostProfile::kPanels, known);
+}
+
 Offset<fbs::CostProfile> Encode(FlatBufferBuilder& b, const CostProfile& from) {
   std::vector<fbs::TileCost> tiles;
   for (int rows = 1; rows <= CostProfile::kRows; ++rows) {
@@ -48,7 +53,6 @@ Offset<fbs::CostProfile> Encode(FlatBufferBuilder& b, const CostProfile& from) {
                          cost.far_step);
     }
   }
-  if (tiles.empty()) return 0;
   return fbs::CreateCostProfile(b, from.cached_bytes, from.line, from.hidden, from.task, from.region, from.margin,
                                 b.CreateVectorOfStructs(tiles), from.ahead);
 }
@@ -111,7 +115,7 @@ Offset<flatbuffers::Vector<Offset<fbs::Variant>>> Encode(FlatBufferBuilder& b, c
       launches.push_back(fbs::CreateLaunch(b, b.CreateString(launch.kernel), b.CreateVectorOfStrings(launch.versions),
                                            b.CreateVectorOfStrings(launch.dropped), launch.code));
     }
-    const auto costs = Encode(b, v.costs);
+    const auto costs = KnowsTiles(v.costs) ? Encode(b, v.costs) : 0;
     const auto machine_costs = Encode(b, v.machine_costs);
     const auto device_images = Encode(b, v.device_images, next);
     const auto device_kernels = Encode(b, v.device_kernels);
@@ -267,6 +271,8 @@ std::string DecodeVariants(const flatbuffers::Vector<Offset<fbs::Variant>>& enco
       return name + "a tile of its cost profile is too large";
     }
     if (from->machine_costs() != nullptr) {
+      constexpr size_t kMostMachines = 64;
+      if (from->machine_costs()->size() > kMostMachines) return name + "it has cost profiles for too many machines";
       for (const fbs::MachineCosts* machine : *from->machine_costs()) {
         variant.machine_costs.push_back({machine->family()->str(), {}});
         if (!Decode(*machine->costs(), &variant.machine_costs.back().costs)) {

@@ -103,7 +103,8 @@ void CheckCosts(const CostProfile& costs, Checker* c) {
        {costs.cached_bytes, costs.line, costs.hidden, costs.task, costs.region, costs.margin, costs.ahead}) {
     require(number);
   }
-  c->Require(costs.ahead <= CostProfile::kMostAhead, "a cost profile fetches too far ahead");
+  c->Require(costs.ahead <= CostProfile::kMostAhead && std::floor(costs.ahead) == costs.ahead,
+             "how far a cost profile fetches ahead is no whole number below 16384");
   for (const auto& row : costs.tiles) {
     for (const TileCost& tile : row) {
       for (const float number : {tile.fixed, tile.near_step, tile.far_step}) require(number);
@@ -186,8 +187,11 @@ void CheckVariants(const Program& program, Checker* c) {
     c->Require(variant.memo_slots <= kMaxMemoSlots, "memo_slots is too large");
     c->Require(variant.grown_blocks <= kMaxMemoSlots, "grown_blocks is too large");
     CheckCosts(variant.costs, c);
+    std::unordered_set<std::string_view> families;
     for (const MachineCosts& machine : variant.machine_costs) {
       c->RequireText(machine.family, "the family of a cost profile is not UTF-8 text");
+      c->Require(!machine.family.empty() && families.insert(machine.family).second,
+                 "the family of a cost profile is empty or listed twice");
       CheckCosts(machine.costs, c);
     }
     CheckDevice(variant, c);

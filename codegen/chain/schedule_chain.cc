@@ -17,7 +17,8 @@ Schedule ScheduleLink(const KernelPlan& plan, const TargetTraits& traits) {
   if (plan.contraction) {
     schedule.tile.task_rows = std::max<int64_t>(1, kBlockRows / schedule.tile.rows) * schedule.tile.rows;
     schedule.tile.task_panels = kAllPanels;
-    schedule.tile.cuts.clear();  // rows are cut alike in all links
+    schedule.tile.chooses = false;  // rows are cut alike in all links
+    schedule.tile.cuts.clear();
   }
   return schedule;
 }

@@ -107,7 +107,8 @@ bool IsUnitStride(const KernelPlan& plan, const std::vector<ExprId>& coefficient
   return !coefficients.empty();
 }
 
-std::vector<Expr> EpilogueRows(KernelPlan& plan, const Contraction& contraction) {
+std::vector<Expr> EpilogueRuns(KernelPlan& plan, const Contraction& contraction, int along) {
+  const int across = along == contraction.m ? contraction.n : contraction.m;
   std::vector<Expr> accesses;
   std::set<ExprId> seen;
   for (size_t stage = contraction.stage + 1; stage < plan.stages.size(); ++stage) {
@@ -116,18 +117,18 @@ std::vector<Expr> EpilogueRows(KernelPlan& plan, const Contraction& contraction)
       CollectLoads(plan, statement.value, seen, accesses);
     }
   }
-  std::vector<Expr> rows;
+  std::vector<Expr> runs;
   for (const Expr& access : accesses) {
     if (plan.buffers[access.ref].layout != ConstantLayout::kRowMajor) continue;
     const bool arithmetic =
         std::all_of(access.args.begin(), access.args.end(), [&](ExprId index) { return IsArithmetic(plan, index); });
     const bool moves = std::any_of(access.args.begin(), access.args.end(),
-                                   [&](ExprId index) { return DependsOn(plan, index, contraction.m); });
-    if (arithmetic && moves && IsUnitStride(plan, LoadCoefficients(plan, access, contraction.n))) {
-      rows.push_back(access);
+                                   [&](ExprId index) { return DependsOn(plan, index, across); });
+    if (arithmetic && moves && IsUnitStride(plan, LoadCoefficients(plan, access, along))) {
+      runs.push_back(access);
     }
   }
-  return rows;
+  return runs;
 }
 
 bool StoresAlongRows(KernelPlan& plan, const Contraction& contraction) {

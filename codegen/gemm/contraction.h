@@ -32,9 +32,9 @@ std::vector<ExprId> LoadCoefficients(KernelPlan& plan, const Expr& load, int axi
 // Whether those coefficients say that neighbours along the axis lie side by side.
 bool IsUnitStride(const KernelPlan& plan, const std::vector<ExprId>& coefficients);
 
-// The memory that the later stages touch in rows along n, one row for each m: their loads, and their stores in
-// the form of loads. Only accesses whose indices are plain arithmetic.
-std::vector<Expr> EpilogueRows(KernelPlan& plan, const Contraction& contraction);
+// The memory that the later stages touch in runs along axis `along` (m or n), one for each value of the other: their
+// loads, and their stores in the form of loads. Only accesses whose indices are plain arithmetic.
+std::vector<Expr> EpilogueRuns(KernelPlan& plan, const Contraction& contraction, int along);
 
 // Whether each element that the later stages store lies beside that of the next row, and not of the next column.
 bool StoresAlongRows(KernelPlan& plan, const Contraction& contraction);

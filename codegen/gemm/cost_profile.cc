@@ -66,7 +66,8 @@ std::string ReadLine(std::string_view line, CostProfile* profile) {
     }
     if (found == nullptr) return "unknown entry \"" + std::string(key) + "\"";
     if (!ReadCost(Word(line), &(profile->*found->value))) return std::string(key) + " is a number, not negative";
-    if (profile->ahead > CostProfile::kMostAhead) return "ahead is below 16384";
+    const bool whole = std::floor(profile->ahead) == profile->ahead;
+    if (!whole || profile->ahead > CostProfile::kMostAhead) return "ahead is a whole number below 16384";
   }
   return Word(line).empty() ? "" : "more on the line than belongs there";
 }

@@ -1,7 +1,7 @@
 // What products in f32 cost on one kind of machine: the table by which the host program chooses how to cut one
-// (cut_model.h). Plain data, shared by the compiler, which has one for each CPU level, artifacts, which carry it, and
-// the runtime, which may be given another for the machine at hand. Generated code reads it through RtContext::costs:
-// after measuring anew nothing is compiled.
+// (cut_model.h). Plain data, shared by the compiler, which has one for each CPU level and some for machines, artifacts,
+// which carry them, and the runtime, which may be given another for the machine at hand. Generated code reads it
+// through RtContext::costs: after measuring anew nothing is compiled.
 #ifndef TAILOR_CODEGEN_GEMM_COST_PROFILE_H_
 #define TAILOR_CODEGEN_GEMM_COST_PROFILE_H_
 
@@ -57,8 +57,8 @@ static_assert(offsetof(CostProfile, ahead) == 2072);
 //   line 4.2
 //   tile 6x4 11.5 4.1 4.3        (fixed near_step far_step)
 std::string CostProfileText(const CostProfile& profile);
-// Returns what is wrong ("line 3: ..."), or "" and fills `out`. Numbers are finite and not negative, `ahead` is below
-// 16384.
+// Returns what is wrong ("line 3: ..."), or "" and fills `out`. Numbers are finite and not negative, `ahead` is a
+// whole one below 16384.
 std::string ParseCostProfile(std::string_view text, CostProfile* out);
 
 // The table for a CPU level ("x86-64-v4"), or for the one it begins with ("x86-64-v4+avx512bf16").

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "codegen/gemm/panels.h"
 #include "codegen/gemm/tile_shapes.h"
@@ -118,7 +119,10 @@ std::vector<ProductCut> CutFamily(const TargetTraits& traits, int pieces, const 
 std::vector<ProductCut> WorthwhileCuts(const std::vector<ProductCut>& family, const ContractionTile& tile, int pieces,
                                        const std::vector<ProductExtents>& samples,
                                        const std::vector<const CostProfile*>& profiles) {
-  constexpr float kWorthwhile = 0.95f;
+  struct Candidate {
+    ProductCut cut;
+    std::vector<float> times;
+  };
   const auto times_of = [&](auto cut_of) {
     std::vector<float> times;
     for (const CostProfile* profile : profiles) {
@@ -126,20 +130,40 @@ std::vector<ProductCut> WorthwhileCuts(const std::vector<ProductCut>& family, co
     }
     return times;
   };
-  std::vector<float> least = times_of([&](const ProductExtents& sample) { return RuleCut(tile, pieces, sample.m); });
-  std::vector<ProductCut> kept;
+  const std::vector<float> rule =
+      times_of([&](const ProductExtents& sample) { return RuleCut(tile, pieces, sample.m); });
+  std::vector<Candidate> kept;
+  const auto wins = [&](const Candidate& candidate) {
+    constexpr float kWorthwhile = 0.95f;
+    std::vector<float> least = rule;
+    for (const Candidate& other : kept) {
+      if (&other == &candidate) continue;
+      for (size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], other.times[i]);
+    }
+    for (size_t i = 0; i < least.size(); ++i) {
+      if (candidate.times[i] < kWorthwhile * least[i]) return true;
+    }
+    return false;
+  };
+  // Those after a cut may have made it dispensable.
+  const auto prune = [&] {
+    for (auto candidate = kept.begin(); candidate != kept.end();) {
+      candidate = wins(*candidate) ? candidate + 1 : kept.erase(candidate);
+    }
+  };
   for (const ProductCut& cut : family) {
+    if (kept.size() == kMostCuts) prune();
     if (kept.size() == kMostCuts) break;
-    const std::vector<float> times = times_of([&](const ProductExtents&) { return cut; });
-    bool worthwhile = false;
-    for (size_t i = 0; i < times.size(); ++i) worthwhile |= times[i] < kWorthwhile * least[i];
-    if (!worthwhile) continue;
-    kept.push_back(cut);
-    for (size_t i = 0; i < times.size(); ++i) least[i] = std::min(least[i], times[i]);
+    Candidate candidate = {cut, times_of([&](const ProductExtents&) { return cut; })};
+    if (wins(candidate)) kept.push_back(std::move(candidate));
   }
-  return kept;
+  prune();
+  std::vector<ProductCut> cuts;
+  for (const Candidate& candidate : kept) cuts.push_back(candidate.cut);
+  return cuts;
 }
 
+static_assert(CostProfile::kMostAhead < 1 << kAheadBits && kAheadBit + kAheadBits == 32);
 uint64_t CutWord(const ProductCut& cut, float ahead) {
   return static_cast<uint64_t>(cut.rows) | static_cast<uint64_t>(cut.panels) << 8 |
          static_cast<uint64_t>(cut.whole_rows) << 16 | static_cast<uint64_t>(cut.whole_panels) << 17 |

@@ -43,7 +43,7 @@ std::vector<ProductCut> CutFamily(const TargetTraits& traits, int pieces, const 
                                   bool further_tiles);
 
 // Those of `family` that are worth their code (MikPoly section 3.3: the best n are kept): predicted to be faster than
-// the rule's and the ones before them, by a twentieth, for some of `samples` by some of `profiles`.
+// the rule's and all others that are kept, by a twentieth, for some of `samples` by some of `profiles`.
 std::vector<ProductCut> WorthwhileCuts(const std::vector<ProductCut>& family, const ContractionTile& tile, int pieces,
                                        const std::vector<ProductExtents>& samples,
                                        const std::vector<const CostProfile*>& profiles);
@@ -51,7 +51,7 @@ std::vector<ProductCut> WorthwhileCuts(const std::vector<ProductCut>& family, co
 // A cut as a kernel gets it: rows in bits 0 to 7, panels 8 to 15, whole_rows 16, whole_panels 17, task_rows 32 to 47,
 // task_panels 48 to 63; in 18 to 31 is CostProfile::ahead, of the machine's table.
 inline constexpr int kAheadBit = 18, kAheadBits = 14;
-uint64_t CutWord(const ProductCut& cut, float ahead = 0);
+uint64_t CutWord(const ProductCut& cut, float ahead);
 // How many tasks a launch has, and how many a thread takes at a time.
 int64_t CutTasks(const ProductCut& cut, const ProductExtents& extents);
 int64_t CutGrain(const ProductCut& cut, const ContractionTile& tile, const ProductExtents& extents);

@@ -60,7 +60,7 @@ class ContractionEmitter {
       KeepSums(rows, panels);
     }
     depth_blocks_ = RangeOf(c_.k).max > tile_.depth;
-    epilogue_rows_ = EpilogueRows(plan_, c_);
+    epilogue_runs_ = EpilogueRuns(plan_, c_, AlongRows() ? c_.m : c_.n);
     if (KeepsRows()) {
       KeepSums(tile_.task_rows, KeepsGroups() ? tile_.task_panels : tile_.panels);
       for (const ProductCut& cut : tile_.cuts) KeepSums(cut.task_rows, cut.panels);
@@ -120,7 +120,7 @@ class ContractionEmitter {
     Value* m = AxisExtent(c_.m);
     Value* n = AxisExtent(c_.n);
     Value* panels = EmitCeilDiv(b_, n, I64(kPanelColumns), "panels");
-    const Cut cut = tile_.cuts.empty() ? RuleCut(m) : ChosenCut();
+    const Cut cut = tile_.chooses ? ChosenCut() : RuleCut(m);
     rows_ = EvenCut::Emit(b_, m, cut.limits.rows, cut.whole_rows);
     groups_ = EvenCut::Emit(b_, panels, cut.limits.panels, cut.whole_panels);
     own_ahead_ = cut.ahead;
@@ -302,7 +302,7 @@ class ContractionEmitter {
         Value* offset = b_.CreateMul(b_.CreateSub(tile.row, first_row_), width);
         tile.address = b_.CreateInBoundsGEP(sum_type_, group_sums, offset, "tile.sums");
       }
-      EmitPrefetch(tile, done);
+      EmitPrefetch(tile, index, done);
       EmitMicroKernelCall(tile, k);
       if (!AlongRows()) EmitIf(b_, done, "epilogue", [&] { epilogue_->Emit(tile); });
     });
@@ -315,28 +315,50 @@ class ContractionEmitter {
 
   // In a launch whose results leave the cache, asks for the memory that the tile's epilogue will touch, so that
   // it arrives while K runs; only if `last`, the epilogue being next.
-  void EmitPrefetch(const Tile& tile, Value* last) {
-    if (epilogue_rows_.empty()) return;
+  void EmitPrefetch(const Tile& tile, Value* index, Value* last) {
+    if (epilogue_runs_.empty()) return;
     EmitIf(b_, b_.CreateAnd(large_, last), "prefetch", [&] {
-      scalars_->SetAxis(c_.n, b_.CreateMul(tile.panel, I64(kPanelColumns), "n"));
+      Value* first_column = b_.CreateMul(tile.panel, I64(kPanelColumns), "n");
+      if (AlongRows()) return EmitPrefetchColumns(tile, index, first_column);
+      scalars_->SetAxis(c_.n, first_column);
       EmitLoop(b_, I64(0), tile.rows, 1, "prefetch.row", [&](Value* row) {
         scalars_->SetAxis(c_.m, b_.CreateAdd(tile.row, row, "m"));
-        for (const Expr& access : epilogue_rows_) EmitPrefetchRow(access);
+        for (const Expr& access : epilogue_runs_) {
+          EmitPrefetchRun(access, I64(tile_.panels * kPanelColumns * SizeOf(plan_.buffers[access.ref].dtype)));
+        }
       });
     });
   }
 
-  // The lines of one row of a tile, where `access` touches it.
-  void EmitPrefetchRow(const Expr& access) {
+  // The epilogue comes after all tiles and runs along the task's rows: each tile asks for some of the columns.
+  void EmitPrefetchColumns(const Tile& tile, Value* index, Value* first_column) {
+    Value* columns = b_.CreateMul(tile.panels, I64(kPanelColumns), "columns");
+    const auto share = [&](Value* tiles) {
+      return b_.CreateAdd(first_column, b_.CreateUDiv(b_.CreateMul(tiles, columns), tile.tiles), "share");
+    };
+    Value* number = b_.CreateSub(index, first_tile_, "number");
+    scalars_->SetAxis(c_.m, first_row_);
+    Value* next_share = share(b_.CreateAdd(number, I64(1)));
+    Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, next_share, AxisExtent(c_.n), nullptr, "columns.end");
+    EmitLoop(b_, share(number), end, 1, "prefetch.column", [&](Value* column) {
+      scalars_->SetAxis(c_.n, column);
+      for (const Expr& access : epilogue_runs_) {
+        EmitPrefetchRun(access, b_.CreateMul(task_rows_, I64(SizeOf(plan_.buffers[access.ref].dtype)), "run.bytes"));
+      }
+    });
+  }
+
+  // The lines of `bytes` from where `access` is on.
+  void EmitPrefetchRun(const Expr& access, Value* bytes) {
     constexpr int kLineBytes = 64;
-    const DType dtype = plan_.buffers[access.ref].dtype;
-    Value* address = Element(dtype, frame_.buffers[access.ref], EmitOffset(access), "touched");
-    for (int byte = 0; byte < tile_.panels * kPanelColumns * SizeOf(dtype); byte += kLineBytes) {
-      Value* line = b_.CreateConstGEP1_64(b_.getInt8Ty(), address, byte, "line");
+    Value* address =
+        Element(plan_.buffers[access.ref].dtype, frame_.buffers[access.ref], EmitOffset(access), "touched");
+    EmitLoop(b_, I64(0), bytes, kLineBytes, "prefetch.line", [&](Value* byte) {
+      Value* line = b_.CreateGEP(b_.getInt8Ty(), address, byte, "line");
       constexpr int kRead = 0, kAllLevels = 3, kData = 1;
       b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
                          {line, b_.getInt32(kRead), b_.getInt32(kAllLevels), b_.getInt32(kData)});
-    }
+    });
   }
 
   void EmitMicroKernelCall(const Tile& tile, Value* k) {
@@ -374,9 +396,9 @@ class ContractionEmitter {
   };
 
   // A task's lone tile of these panels reads them as fast as it can, and where the machine does not see to it fetches
-  // them from a little further on. Of
-  // several tiles the first finds them in cache if the tiles before have shared in fetching them; while other rows are
-  // still to come with these panels, a tile fetches the next rows instead, if those are runs of memory.
+  // them from a little further on. Of several tiles the first finds them in cache if the tiles before have shared in
+  // fetching them; while other rows are still to come with these panels, a tile fetches the next rows instead, if those
+  // are runs of memory.
   Ahead EmitAhead(const Tile& tile, Value* k, Value* depth) {
     if (!FetchesAhead(1)) return {rhs_, I64(0), I64(0)};
     const Ahead own = EmitOwnPanelsAhead(tile, k), next = EmitPanelsAhead(tile, k, depth),
@@ -393,7 +415,7 @@ class ContractionEmitter {
   Value* PanelStrideBytes() { return b_.CreateMul(panel_stride_, I64(SizeOf(plan_.buffers[c_.rhs.ref].dtype))); }
 
   Ahead EmitOwnPanelsAhead(const Tile& tile, Value* k) {
-    constexpr int64_t kAlmostNothing = 1;  // a line for every 64 k
+    constexpr int64_t kAlmostNothing = 1;  // a line of its own for every 64 k
     Value* row = b_.CreateAdd(k, own_ahead_);
     Value* none = b_.CreateICmpEQ(own_ahead_, I64(0), "none.ahead");
     Value* step = b_.CreateSelect(none, I64(kAlmostNothing), I64(PanelStepBytes()), "own.step");
@@ -449,7 +471,7 @@ class ContractionEmitter {
 
   LeftForm left_form_;
   std::map<std::pair<int, int>, llvm::Function*> micro_kernels_;  // by rows and panels
-  std::vector<Expr> epilogue_rows_;  // what the epilogue reads and writes along n, as loads
+  std::vector<Expr> epilogue_runs_;  // what the epilogue reads and writes along its lanes' axis, as loads
   int64_t tile_sums_ = kPanelColumns;
   bool depth_blocks_ = false;  // K may be longer than one block
 

@@ -117,7 +117,7 @@ class ChoiceEmitter {
     rule.task_rows = static_cast<int>(tile_.task_rows);
     rule.task_panels = static_cast<int>(tile_.task_panels);
     Value* limits = b_.CreateOr(rule_.rows, b_.CreateShl(rule_.panels, 8));
-    return b_.CreateOr(limits, b_.getInt64(CutWord(rule)), "rule");
+    return b_.CreateOr(limits, b_.getInt64(CutWord(rule, 0)), "rule");
   }
 
   Value* ChosenWord() {
@@ -131,7 +131,7 @@ class ChoiceEmitter {
     Value* mask = b_.CreateZExt(b_.CreateBitCast(best, b_.getIntNTy(lanes_)), b_.getInt32Ty(), "mask");
     Value* index = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask, b_.getTrue(), nullptr, "index");
     std::vector<uint64_t> words = {0};
-    for (const ProductCut& cut : tile_.cuts) words.push_back(CutWord(cut));
+    for (const ProductCut& cut : tile_.cuts) words.push_back(CutWord(cut, 0));
     llvm::Constant* table = llvm::ConstantDataArray::get(b_.getContext(), words);
     auto* global = new llvm::GlobalVariable(*function_->getParent(), table->getType(), /*isConstant=*/true,
                                             llvm::GlobalValue::InternalLinkage, table, function_->getName() + ".cuts");
@@ -142,7 +142,8 @@ class ChoiceEmitter {
 
   Value* AheadBits() {
     Value* ahead = Machine(offsetof(CostProfile, ahead)).value();
-    return b_.CreateShl(b_.CreateFPToUI(ahead, b_.getInt64Ty()), kAheadBit, "ahead");
+    Value* bits = b_.CreateAnd(b_.CreateFPToUI(ahead, b_.getInt64Ty()), (int64_t{1} << kAheadBits) - 1);
+    return b_.CreateShl(bits, kAheadBit, "ahead");
   }
 
   // A number of each candidate, the rule's first; lanes beyond the last repeat it.

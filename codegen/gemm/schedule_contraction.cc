@@ -28,9 +28,10 @@ bool TakesTallTiles(const KernelPlan& plan, const Contraction& c) {
 }
 
 // How many rows a task has that stores along them: whole sixteens. Each column of results is in other pages, so where K
-// is short, and the sums of many rows stay in cache beside what they are of, a task takes more of each.
+// is short, as 3 x 3 points of 64 channels, and the sums of many rows stay in cache beside what they are of, a task
+// takes more of each.
 int64_t RowsOfColumns(const KernelPlan& plan, const Contraction& c) {
-  constexpr int64_t kShortDepth = 512, kFewRows = 96, kManyRows = 240;
+  constexpr int64_t kShortDepth = 640, kFewRows = 96, kManyRows = 240;
   return RangeOfExtent(plan, plan.axes[c.k].extent).max <= kShortDepth ? kManyRows : kFewRows;
 }
 
@@ -45,11 +46,13 @@ std::vector<int64_t> Samples(const ExtentRange& range, std::initializer_list<int
 }
 
 // Products in f32 choose among cuts; of other types there are no measured costs, and the rule cuts them.
+bool IsF32(const KernelPlan& plan, const Contraction& c) {
+  return c.accumulate == DType::kF32 && plan.buffers[c.lhs.ref].dtype == DType::kF32 &&
+         plan.buffers[c.rhs.ref].dtype == DType::kF32;
+}
+
 std::vector<ProductCut> CutsToChooseAmong(const KernelPlan& plan, const Contraction& c, const TargetTraits& traits,
                                           const ContractionTile& tile, int pieces) {
-  const bool f32 = c.accumulate == DType::kF32 && plan.buffers[c.lhs.ref].dtype == DType::kF32 &&
-                   plan.buffers[c.rhs.ref].dtype == DType::kF32;
-  if (!f32) return {};
   const auto range = [&](int axis) { return RangeOfExtent(plan, plan.axes[axis].extent); };
   std::vector<ProductExtents> samples;
   for (const int64_t m : Samples(range(c.m), {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14,  15, 16,
@@ -99,7 +102,8 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
   schedule.scratch_bytes = BoxBytes(plan, c, tile);
   // Where results are stored along rows, and where windows are read, a task keeps all its sums, in an order of its own.
   const auto left = FormOfLeftOperand(accesses, c);
-  if (schedule.lane_axis == c.n && left.ok() && !left->tables) {
+  tile.chooses = IsF32(plan, c) && schedule.lane_axis == c.n && left.ok() && !left->tables;
+  if (tile.chooses) {
     tile.cuts = CutsToChooseAmong(plan, c, traits, tile, kPanelColumns / schedule.lanes);
   }
 

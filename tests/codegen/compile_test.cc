@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <set>
 
 #include "codegen/cuda/assembler.h"
@@ -253,6 +254,24 @@ graph @product(%x: f32[M, K], %w: f32[K, N]) {
   EXPECT_EQ(alone.data, shared.data);
   costs.margin = 1;
   EXPECT_THAT(chosen(costs, 3, shared), ElementsAre("2x1 panels, task 48 rows x 4 panels"));
+}
+
+TEST(Compile, ProductsCarryTheCostsOfMachines) {
+  const auto machines = [](const char* text) {
+    const auto compiled = Compile(Parse(text), {});
+    EXPECT_TRUE(compiled.ok()) << compiled.status();
+    std::map<std::string, size_t> counts;
+    for (const Variant& variant : compiled->program.variants) counts[variant.target] = variant.machine_costs.size();
+    return counts;
+  };
+  const std::map<std::string, size_t> with_product = machines(R"(
+graph @product(%x: f32[4, K], %w: f32[K, N]) {
+  %y = dot %x, %w
+  return "y" = %y
+})");
+  EXPECT_EQ(with_product.at("x86-64-v4"), BuiltInMachineCosts("x86-64-v4").size());
+  EXPECT_EQ(with_product.at("x86-64-v3"), 0);
+  EXPECT_EQ(machines(kSoftmax).at("x86-64-v4"), 0);
 }
 
 TEST(Compile, DescribesWhatItMade) {

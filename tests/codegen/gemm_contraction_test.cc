@@ -49,14 +49,19 @@ TEST(LoadCoefficients, TellUnitStrides) {
   }
 }
 
-TEST(EpilogueRows, AreLoadsAndStoresAlongColumns) {
+TEST(EpilogueRuns, AreLoadsAndStoresAlongAnAxis) {
   KernelPlan plan = MakeProductPlan({.epilogue = true});
-  auto rows = EpilogueRows(plan, *ReadContraction(plan));
+  auto c = ReadContraction(plan);
+  auto rows = EpilogueRuns(plan, *c, c->n);
   ASSERT_EQ(rows.size(), 2);  // output and residual, but not the bias, which all rows share
   EXPECT_EQ(plan.buffers[rows[0].ref].kind, BufferKind::kOutput);
   EXPECT_EQ(plan.buffers[rows[1].ref].kind, BufferKind::kInput);
   plan = MakeProductPlan({.transpose_out = true, .epilogue = true});
-  EXPECT_TRUE(EpilogueRows(plan, *ReadContraction(plan)).empty());
+  c = ReadContraction(plan);
+  EXPECT_TRUE(EpilogueRuns(plan, *c, c->n).empty());
+  auto columns = EpilogueRuns(plan, *c, c->m);
+  ASSERT_EQ(columns.size(), 2);
+  EXPECT_EQ(plan.buffers[columns[0].ref].kind, BufferKind::kOutput);
 }
 
 TEST(StoresAlongRows, TellsTransposedResults) {

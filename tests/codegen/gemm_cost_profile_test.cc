@@ -34,7 +34,8 @@ TEST(CostProfile, MistakesAreNamedAndChangeNothing) {
   EXPECT_EQ(wrong("line -1"), "line 1: line is a number, not negative");
   EXPECT_EQ(wrong("line nan"), "line 1: line is a number, not negative");
   EXPECT_EQ(wrong("line"), "line 1: line is a number, not negative");
-  EXPECT_EQ(wrong("line 1\nahead 16384"), "line 2: ahead is below 16384");
+  EXPECT_EQ(wrong("line 1\nahead 16384"), "line 2: ahead is a whole number below 16384");
+  EXPECT_EQ(wrong("ahead 0.5"), "line 1: ahead is a whole number below 16384");
   EXPECT_EQ(wrong("line 1 2"), "line 1: more on the line than belongs there");
   for (const char* tile : {"tile 17x1 1 1 1", "tile 1x9 1 1 1", "tile 0x1 1 1 1", "tile 6 1 1 1", "tile 6x 1 1 1"}) {
     EXPECT_EQ(wrong(tile), "line 1: a tile is at most 16x8, as in \"tile 6x4 ...\"") << tile;

@@ -27,6 +27,7 @@ Product::Product(const ProductForm& form, const CpuTarget& target, const std::ve
     : form_(form), target_(target), plan_(MakeProductPlan(form)) {
   schedule_ = ScheduleContraction(plan_, target.traits);
   if (cuts != nullptr) schedule_.tile.cuts = *cuts;
+  schedule_.tile.chooses |= !schedule_.tile.cuts.empty();
   llvm::LLVMContext context;
   auto module = std::make_unique<llvm::Module>("product", context);
   const EmitTarget emit = EmitTarget::Of(target.traits);
@@ -46,14 +47,14 @@ ProductCut Product::CutOf(const ProductSize& size) const {
 }
 
 int64_t Product::Tasks(const ProductSize& size) const {
-  if (schedule_.tile.cuts.empty()) return *schedule_.tasks.Evaluate(DimsOf(plan_, size));
+  if (!schedule_.tile.chooses) return *schedule_.tasks.Evaluate(DimsOf(plan_, size));
   return CutTasks(CutOf(size), {size.m, size.n, size.k, BatchCount(form_, size)});
 }
 
 std::vector<char> Product::Run(const ProductSize& size, const std::vector<int64_t>& starts) const {
   const ProductMemory memory(form_, size);
   std::vector<int64_t> args = memory.Arguments(plan_);
-  if (!schedule_.tile.cuts.empty()) args.push_back(static_cast<int64_t>(CutWord(CutOf(size))));
+  if (schedule_.tile.chooses) args.push_back(static_cast<int64_t>(CutWord(CutOf(size), ahead_)));
   auto kernel = image_->Find<KernelFn>("product_v0");
   for (size_t i = 0; i + 1 < starts.size(); ++i) kernel(args.data(), starts[i], starts[i + 1], 0);
   return memory.Output();

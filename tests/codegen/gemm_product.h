@@ -28,6 +28,8 @@ class Product {
 
   // Runs choose the cut as one thread does, unless another is set, which is one of the schedule's.
   void SetCut(const ProductCut& cut) { cut_ = cut; }
+  // CostProfile::ahead of the machine that it is to think it runs on.
+  void SetAhead(float ahead) { ahead_ = ahead; }
   int64_t Tasks(const ProductSize& size) const;
   // Runs the task ranges [starts[i], starts[i + 1]) in order and returns the output's bytes. Fails the test
   // if anything beyond the output was written.
@@ -44,6 +46,7 @@ class Product {
   ProductForm form_;
   const CpuTarget target_;
   std::optional<ProductCut> cut_;
+  float ahead_ = CostProfile().ahead;
   KernelPlan plan_;
   Schedule schedule_;
   std::unique_ptr<MappedImage> image_;

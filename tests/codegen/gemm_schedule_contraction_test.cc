@@ -17,7 +17,6 @@ TEST(ScheduleContraction, DynamicProduct) {
             "tile 6x4 panels, task 48 rows x 4 panels, depth 1024\n"
             "or 6x4 panels, task 48 rows x 2 panels\n"
             "or 6x4 panels, task 24 rows x 4 panels\n"
-            "or whole 6x4 panels, task 48 rows x 4 panels\n"
             "or whole 6x4 panels, task 48 rows x 2 panels\n"
             "tasks floordiv(d0 + 47, 48)*floordiv(d1 + 63, 64), "
             "grain max(floordiv(524288, d2*min(d0, 48)*min(d1, 64) + 8*d2*min(d1, 64) + 1), 1), scratch 0\n"
@@ -46,15 +45,23 @@ TEST(ScheduleContraction, CutsToChooseAmong) {
     return texts;
   };
   EXPECT_THAT(cuts({.n = 768, .k = 768}, "x86-64-v4"),
-              testing::ElementsAre("whole 6x4 panels, task 48 rows x 4 panels",
-                                   "12x2 panels, task 48 rows x 4 panels, m in [7, 48]",
-                                   "whole 12x2 panels, task 48 rows x 4 panels, m in [7, 48]"));
+              testing::ElementsAre("whole 12x2 panels, task 48 rows x 4 panels, m in [7, 48]",
+                                   "whole 9x3 panels, task 45 rows x 4 panels, m in [7, 36]"));
   EXPECT_THAT(cuts({.n = 768, .k = 768}, "x86-64-v3"),
               testing::ElementsAre("whole 6x1 panels, task 48 rows x 4 panels"));
   EXPECT_THAT(cuts({.n = 384, .k = 96}, "x86-64-v4"), testing::ElementsAre("6x4 panels, task 48 rows x 2 panels"));
   EXPECT_THAT(cuts({.m = 1, .n = 16, .k = 16}, "x86-64-v4"), testing::IsEmpty());
   EXPECT_THAT(cuts({.dtype = DType::kBF16}, "x86-64-v4"), testing::IsEmpty());
   EXPECT_THAT(cuts({.dtype = DType::kF64}, "x86-64-v4"), testing::IsEmpty());
+}
+
+TEST(ScheduleContraction, ProductsInF32Choose) {
+  const auto chooses = [](const ProductForm& form) {
+    return ScheduleContraction(MakeProductPlan(form), FindCpuTarget("x86-64-v4")->traits).tile.chooses;
+  };
+  EXPECT_TRUE(chooses({.m = 1, .n = 1024, .k = 1024}));  // if only how far to fetch ahead
+  EXPECT_FALSE(chooses({.dtype = DType::kBF16}));
+  EXPECT_FALSE(chooses({.transpose_out = true}));
 }
 
 TEST(ScheduleContraction, WeightsInDouble) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <climits>
+#include <cstring>
 
 #include "tests/exec/sample_tensors.h"
 #include "tests/support/sample_program.h"
@@ -37,6 +38,27 @@ TEST(Executable, TakesTheBestVariantThatRuns) {
   EXPECT_EQ(log,
             "variants not used: future needs warp-drive: this runtime does not know the feature\n"
             "variant x86-64 is used\n");
+}
+
+TEST(Executable, HasTheCostsOfItsMachine) {
+  Program program = SampleProgram();
+  program.variants[0].machine_costs = {{"GenuineIntel 6", {}}, {"AuthenticAMD 25", {}}};
+  CpuId cpu = ThisCpu();
+  const auto costs_on = [&](const char(&vendor)[13], uint32_t leaf1_eax) {
+    std::memcpy(&cpu.leaf0_ebx, vendor, 4);
+    std::memcpy(&cpu.leaf0_edx, vendor + 4, 4);
+    std::memcpy(&cpu.leaf0_ecx, vendor + 8, 4);
+    cpu.leaf1_eax = leaf1_eax;
+    std::unique_ptr<Executable> executable;
+    EXPECT_EQ(Text(Executable::Create(std::make_shared<const Runtime>(Runtime::Options()), program, cpu, "", {},
+                                      &executable)),
+              "OK");
+    return &executable->costs();
+  };
+  const Variant& variant = program.variants[0];
+  EXPECT_EQ(costs_on("AuthenticAMD", 0x00a10f11), &variant.machine_costs[1].costs);
+  EXPECT_EQ(costs_on("AuthenticAMD", 0x00b40f40), &variant.costs);  // Zen 5
+  EXPECT_EQ(costs_on("GenuineIntel", 0x000806f8), &variant.machine_costs[0].costs);
 }
 
 TEST(Executable, ListsEveryReasonOfEveryVariant) {

@@ -39,7 +39,7 @@ TEST(Metadata, KeepsEveryField) {
   CostProfile& costs = program.variants[0].costs;
   costs.cached_bytes = 1, costs.line = 2, costs.hidden = 3, costs.task = 4, costs.region = 5, costs.margin = 6;
   costs.ahead = 13, costs.Of(1, 8) = {7, 8, 9, 0}, costs.Of(16, 1) = {10, 11, 12, 0};
-  program.variants[0].machine_costs = {{"AuthenticAMD 25", costs}};
+  program.variants[0].machine_costs = {{"AuthenticAMD 25", costs}, {"GenuineIntel 6", {}}};
   program.variants[0].machine_costs[0].costs.line = 14;
   Program read;
   program.inputs[1].donated = true;
@@ -84,9 +84,10 @@ TEST(Metadata, KeepsEveryField) {
   EXPECT_EQ(to.launches[1].code, 1);
   EXPECT_EQ(to.kernel_bytes, from.kernel_bytes);
   EXPECT_EQ(std::memcmp(&to.costs, &from.costs, sizeof(CostProfile)), 0);
-  ASSERT_EQ(to.machine_costs.size(), 1u);
+  ASSERT_EQ(to.machine_costs.size(), 2u);
   EXPECT_EQ(to.machine_costs[0].family, "AuthenticAMD 25");
   EXPECT_EQ(std::memcmp(&to.machine_costs[0].costs, &from.machine_costs[0].costs, sizeof(CostProfile)), 0);
+  EXPECT_FALSE(to.machine_costs[1].costs.Of(6, 4).known());
   EXPECT_EQ(read.provenance.graph_name, "sample");
   EXPECT_EQ(read.provenance.graph_hash, 42u);
   EXPECT_EQ(read.provenance.options, "targets=x86-64");

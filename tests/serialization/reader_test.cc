@@ -63,7 +63,7 @@ TEST(Reader, AnotherVersionIsNamed) {
   ArtifactHeader header = HeaderOf(bytes);
   header.version = 7;
   Reseal(header, &bytes);
-  EXPECT_EQ(Read(bytes), "9: the artifact has format version 7; this library reads version 1");
+  EXPECT_EQ(Read(bytes), "9: the artifact has format version 7; this library reads version 2");
 }
 
 TEST(Reader, EveryTruncationIsNoticed) {

@@ -186,12 +186,16 @@ TEST(Validator, Costs) {
   EXPECT_EQ(changed([](CostProfile* costs) { costs->Of(16, 8) = {1, 2, 3, 0}; }), "");
   EXPECT_EQ(changed([](CostProfile* costs) { costs->line = -1; }), problem);
   EXPECT_EQ(changed([](CostProfile* costs) { costs->ahead = 16384; }),
-              "variant \"x86-64\": a cost profile fetches too far ahead");
+            "variant \"x86-64\": how far a cost profile fetches ahead is no whole number below 16384");
   EXPECT_EQ(ProblemAfter([](Program* p) {
               p->variants[0].machine_costs = {{"AuthenticAMD 25", {}}};
               p->variants[0].machine_costs[0].costs.line = -1;
             }),
             problem);
+  EXPECT_EQ(ProblemAfter([](Program* p) {
+              p->variants[0].machine_costs = {{"AuthenticAMD 25", {}}, {"AuthenticAMD 25", {}}};
+            }),
+            "variant \"x86-64\": the family of a cost profile is empty or listed twice");
   EXPECT_EQ(changed([](CostProfile* costs) { costs->margin = NAN; }), problem);
   EXPECT_EQ(changed([](CostProfile* costs) { costs->Of(6, 4).far_step = INFINITY; }), problem);
 }

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "codegen/gemm/panels.h"
-#include "exec/cpu_features.h"
 #include "codegen/target_machine.h"
 #include "tools/tune/best_fit.h"
 #include "tools/tune/commands.h"
@@ -99,7 +98,7 @@ void ClassifyCuts(const ClassifyArguments& arguments) {
     const std::string wrong = ParseCutTimes(ReadFile(path), &times);
     if (!wrong.empty()) throw std::runtime_error(path + ": " + wrong);
   }
-  CostProfile profile = BuiltInCostProfile(HostCpuTarget().level, CpuFamily(ThisCpu()));
+  CostProfile profile = HostCosts();
   if (!arguments.profile.empty()) {
     const std::string wrong = ParseCostProfile(ReadFile(arguments.profile), &profile);
     if (!wrong.empty()) throw std::runtime_error(arguments.profile + ": " + wrong);

@@ -1,5 +1,6 @@
 #include "tools/tune/measure_kernels.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -95,7 +96,7 @@ std::vector<TileTimes> MeasureKernels(const KernelPack& pack, int passes) {
 }
 
 StreamTimes MeasureStream(const KernelPack& pack, const std::vector<TileFit>& fits, int passes) {
-  const auto bytes = static_cast<int64_t>(4 * StreamedBytes());  // two last caches
+  const int64_t bytes = 2 * LastCacheBytes();
   constexpr double kSeconds = 1e-3;
   MappedImage image;
   MapCode(pack, &image);
@@ -113,7 +114,7 @@ StreamTimes MeasureStream(const KernelPack& pack, const std::vector<TileFit>& fi
   const auto add = [&](size_t i, int64_t rows) {
     const PackedKernel& kernel = pack.kernels[i];
     const int64_t product = kPackedTiles * kernel.panels * kPanelColumns * kMostDepth;  // elements
-    const int64_t products = bytes / static_cast<int64_t>(sizeof(float)) / product;
+    const int64_t products = std::max<int64_t>(1, bytes / static_cast<int64_t>(sizeof(float)) / product);
     std::vector<Call> parts;
     for (int64_t p = 0; p < products; ++p) {
       parts.push_back(operands.Bind(image.At<KernelFn>(kernel.offset), rows, panels.get() + p * product, kMostDepth));

@@ -28,8 +28,8 @@ std::vector<TileTimes> MeasureKernels(const KernelPack& pack, int passes);
 StreamTimes MeasureStream(const KernelPack& pack, const std::vector<TileFit>& fits, int passes);
 
 // Measures, fits and ranks, prints the fits beside depths that they did not see, and writes the profile
-// (codegen/gemm/cost_profile.h). What it says of caches' sizes and of threads is as the compiler has it for the pack's
-// target.
+// (codegen/gemm/cost_profile.h). What it says of caches' sizes, of threads and of fetching ahead is as the compiler has
+// it for the pack's target and this machine.
 void ProfileKernels(const KernelPack& pack, const ProfileArguments& arguments);
 
 }  // namespace tailor

@@ -117,13 +117,18 @@ BoundProduct PlainProduct::Bind(int64_t m, int64_t n, int64_t k, const float* lh
   }
   bound.args.insert(bound.args.end(), slots.begin(), slots.end());
   if (cut != nullptr) {
-    bound.args.push_back(static_cast<int64_t>(CutWord(*cut)));
+    bound.args.push_back(static_cast<int64_t>(CutWord(*cut, HostCosts().ahead)));
     bound.tasks = CutTasks(*cut, {m, n, k});
     return bound;
   }
   const int64_t columns = tile_.task_panels * kPanelColumns;
   bound.tasks = ((m + tile_.task_rows - 1) / tile_.task_rows) * ((n + columns - 1) / columns);
   return bound;
+}
+
+const CostProfile& HostCosts() {
+  static const CostProfile& costs = BuiltInCostProfile(HostCpuTarget().level, CpuFamily(ThisCpu()));
+  return costs;
 }
 
 PlainOperands::PlainOperands(int64_t m, int64_t n, int64_t k)

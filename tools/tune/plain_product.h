@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/gemm/cost_profile.h"
 #include "codegen/kernel_plan.h"
 #include "codegen/schedule.h"
 #include "codegen/target_machine.h"
@@ -60,6 +61,9 @@ class PlainProduct {
   MappedImage image_;
   KernelFn kernel_ = nullptr;
 };
+
+// What the compiler has for this machine.
+const CostProfile& HostCosts();
 
 // Operands of one size, filled with numbers, and room for the result.
 class PlainOperands {

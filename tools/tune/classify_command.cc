@@ -12,6 +12,7 @@
 #include "tools/tune/commands.h"
 #include "tools/tune/cut_times.h"
 #include "tools/tune/decision_tree.h"
+#include "tools/tune/plain_product.h"
 
 namespace tailor {
 namespace {

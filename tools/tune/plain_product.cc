@@ -11,6 +11,7 @@
 #include "codegen/gemm/panels.h"
 #include "codegen/link.h"
 #include "codegen/target_machine.h"
+#include "exec/cpu_features.h"
 #include "llvm/IR/LLVMContext.h"
 
 namespace tailor {

@@ -16,7 +16,6 @@
 #include "codegen/gemm/emit_cut_choice.h"
 #include "codegen/gemm/panels.h"
 #include "codegen/link.h"
-#include "exec/cpu_features.h"
 #include "codegen/target_machine.h"
 #include "exec/image.h"
 
@@ -44,10 +43,9 @@ class Choice {
   }
 
   // Chooses for each of `count` shapes {m, n, k}, one after the other: each waits for the choice before it.
-  uint64_t Run(const int64_t* shapes, int64_t count) const { return loop_(&costs_, shapes, count); }
+  uint64_t Run(const int64_t* shapes, int64_t count) const { return loop_(&HostCosts(), shapes, count); }
 
  private:
-  const CostProfile& costs_ = BuiltInCostProfile(HostCpuTarget().level, CpuFamily(ThisCpu()));
   using Loop = uint64_t (*)(const CostProfile*, const int64_t*, int64_t);
 
   template <typename T>

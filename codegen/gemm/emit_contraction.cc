@@ -14,6 +14,7 @@
 #include "codegen/gemm/cost_profile.h"
 #include "codegen/gemm/cut_model.h"
 #include "codegen/gemm/even_cut.h"
+#include "codegen/gemm/fetch_line.h"
 #include "codegen/gemm/left_operand.h"
 #include "codegen/gemm/micro_kernel.h"
 #include "codegen/gemm/tile_epilogue.h"
@@ -353,12 +354,8 @@ class ContractionEmitter {
     constexpr int kLineBytes = 64;
     Value* address =
         Element(plan_.buffers[access.ref].dtype, frame_.buffers[access.ref], EmitOffset(access), "touched");
-    EmitLoop(b_, I64(0), bytes, kLineBytes, "prefetch.line", [&](Value* byte) {
-      Value* line = b_.CreateGEP(b_.getInt8Ty(), address, byte, "line");
-      constexpr int kRead = 0, kAllLevels = 3, kData = 1;
-      b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-                         {line, b_.getInt32(kRead), b_.getInt32(kAllLevels), b_.getInt32(kData)});
-    });
+    EmitLoop(b_, I64(0), bytes, kLineBytes, "prefetch.line",
+             [&](Value* byte) { EmitFetchLine(b_, b_.CreateGEP(b_.getInt8Ty(), address, byte, "line")); });
   }
 
   void EmitMicroKernelCall(const Tile& tile, Value* k) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "codegen/gemm/fetch_line.h"
 #include "codegen/gemm/tile_kernel.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
@@ -312,7 +313,7 @@ class MicroKernelEmitter {
 
   // In blocks of its own: a prefetch amid a step holds its loads in place, and the sums no longer fit the registers.
   void EmitFetchAhead(llvm::Value* k) {
-    constexpr int kRead = 0, kAllLevels = 3, kData = 1, kLineBytes = 64;
+    constexpr int kLineBytes = 64;
     llvm::BasicBlock* fetch = Block("fetch");
     llvm::BasicBlock* fetched = Block("fetched");
     llvm::Value* offset = b_.CreateMul(k, Arg(kAheadStep), "ahead.offset", true, true);
@@ -320,9 +321,7 @@ class MicroKernelEmitter {
     b_.CreateCondBr(b_.CreateICmpEQ(in_line, b_.getInt64(0), "next.line"), fetch, fetched);
     b_.SetInsertPoint(fetch);
     for (int stream = 0; stream < kernel_.panels; ++stream) {
-      llvm::Value* address = b_.CreateGEP(b_.getInt8Ty(), Arg(kAhead), offset, "ahead.line");
-      b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-                         {address, b_.getInt32(kRead), b_.getInt32(kAllLevels), b_.getInt32(kData)});
+      EmitFetchLine(b_, b_.CreateGEP(b_.getInt8Ty(), Arg(kAhead), offset, "ahead.line"));
       offset = b_.CreateAdd(offset, Arg(kAheadStride), "ahead.offset");
     }
     b_.CreateBr(fetched);

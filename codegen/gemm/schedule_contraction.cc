@@ -45,7 +45,7 @@ std::vector<int64_t> Samples(const ExtentRange& range, std::initializer_list<int
   return samples;
 }
 
-// Products in f32 choose among cuts; of other types there are no measured costs, and the rule cuts them.
+// Products of other types have no measured costs, and the rule cuts them.
 bool IsF32(const KernelPlan& plan, const Contraction& c) {
   return c.accumulate == DType::kF32 && plan.buffers[c.lhs.ref].dtype == DType::kF32 &&
          plan.buffers[c.rhs.ref].dtype == DType::kF32;

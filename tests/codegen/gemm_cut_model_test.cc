@@ -133,6 +133,21 @@ TEST(WorthwhileCuts, AreFewAndInOrder) {
   EXPECT_EQ(WorthwhileCuts(family, kTile, 1, samples, {&other, &profile}), kept);
 }
 
+TEST(WorthwhileCuts, GoWhereLaterOnesAreBetter) {
+  const std::vector<ProductCut> family = CutFamily(FindCpuTarget("x86-64-v4")->traits, 1, kTile, true);
+  const std::vector<ProductExtents> samples = {{.m = 11, .n = 1024, .k = 1024}};
+  const auto first = [&](const CostProfile& profile) {
+    const std::vector<ProductCut> kept = WorthwhileCuts(family, kTile, 1, samples, {&profile});
+    EXPECT_EQ(kept.size(), 1);
+    return kept.empty() ? "" : CutText(kept[0]);
+  };
+  CostProfile profile = OnePerPanelRow();
+  profile.Of(11, 2).far_step *= 0.9f;
+  EXPECT_EQ(first(profile), "12x2 panels, task 48 rows x 4 panels, m in [7, 48]");
+  profile.Of(10, 2).far_step = profile.Of(1, 2).far_step = 1;  // 10 + 1, which the family has after 12
+  EXPECT_EQ(first(profile), "whole 10x2 panels, task 40 rows x 4 panels, m in [7, 40]");
+}
+
 // ---- The same as code ----------------------------------------------------------------------------------
 
 struct Choice {

@@ -99,6 +99,17 @@ TEST(EmitContraction, TransposedOutput) {
   ExpectRightAtRandomSizes({.n = 70, .k = 2100, .transpose_out = true}, 10);
 }
 
+// Tiles ask for the memory of their results first; the last panel has columns to spare.
+TEST(EmitContraction, TransposedOutputBeyondTheCache) {
+  for (const CpuTarget& target : RunnableTargets()) {
+    SCOPED_TRACE(target.name);
+    const ProductForm form{.n = 200, .transpose_out = true, .epilogue = true};
+    const Product product(form, target);
+    const ProductSize size{.m = 701, .n = 200, .k = 9};
+    product.ExpectRight(size, product.Run(size));
+  }
+}
+
 TEST(EmitContraction, LongDepthIsSummedInBlocks) {
   for (const CpuTarget& target : RunnableTargets()) {
     SCOPED_TRACE(target.name);

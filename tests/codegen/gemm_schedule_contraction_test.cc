@@ -35,6 +35,15 @@ TEST(ScheduleContraction, TallTilesForLargeWeights) {
   EXPECT_EQ(first_line({.n = 512, .k = 512}, "x86-64-v3"), "tile 6x1 panels, task 48 rows x 4 panels, depth 1024");
 }
 
+TEST(ScheduleContraction, ManyRowsOfColumnsWhereDepthIsShort) {
+  const auto task = [](int64_t k) {
+    const std::string text = ScheduleText({.n = 64, .k = k, .transpose_out = true}, "x86-64-v4");
+    return text.substr(0, text.find(" panels, depth"));
+  };
+  EXPECT_EQ(task(576), "tile 6x4 panels, task 240 rows x 4");  // 3 x 3 points of 64 channels
+  EXPECT_EQ(task(641), "tile 6x4 panels, task 96 rows x 4");
+}
+
 // Tiles of up to twelve rows for large weights; for others those that the product has anyway, or tasks of other sizes.
 TEST(ScheduleContraction, CutsToChooseAmong) {
   const auto cuts = [](const ProductForm& form, const char* target) {

@@ -1,8 +1,9 @@
 #include "exec/cache_size.h"
 
-#include <unistd.h>
-
 #include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <system_error>
 
 namespace tailor {
 
@@ -10,8 +11,26 @@ namespace {
 constexpr int64_t kUsual = 32 << 20;
 }  // namespace
 
+int64_t CacheBytesOf(std::string_view size) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(size.begin(), size.end(), number);
+  if (error != std::errc() || number <= 0) return 0;
+  const char unit = end == size.end() ? '\n' : *end;
+  if (unit == 'K') return number << 10;
+  if (unit == 'M') return number << 20;
+  return unit == '\n' ? number : 0;
+}
+
 int64_t LastCacheBytes() {
-  static const int64_t bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  // What one core reaches. The C library's _SC_LEVEL3_CACHE_SIZE is, on processors of several dies, what all have.
+  static const int64_t bytes = [] {
+    std::FILE* file = std::fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r");
+    if (file == nullptr) return int64_t{0};
+    char size[32];
+    const size_t length = std::fread(size, 1, sizeof(size), file);
+    std::fclose(file);
+    return CacheBytesOf({size, length});
+  }();
   return bytes > 0 ? bytes : kUsual;
 }
 

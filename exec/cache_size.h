@@ -3,11 +3,15 @@
 #define TAILOR_EXEC_CACHE_SIZE_H_
 
 #include <cstdint>
+#include <string_view>
 
 namespace tailor {
 
-// The last cache of this machine; 32 MiB where the system does not tell. Asked once.
+// The last cache that a core of this machine reaches; 32 MiB where the system does not tell. Asked once.
 int64_t LastCacheBytes();
+
+// How sysfs writes sizes: "32768K\n", "1M", "4096". 0 where `size` is none.
+int64_t CacheBytesOf(std::string_view size);
 
 // RtContext::streamed_bytes of this machine: half of its last cache, for what is written was computed from about as
 // much, but at most 32 MiB, for large caches serve many cores; 16 MiB where the system does not tell. Asked once.

@@ -30,7 +30,7 @@ Element Sum::Result(std::optional<long double> divisor) const {
   const DType accumulate = AccumulatorOf(dtype_);
   const FloatFormat format = FormatOf(accumulate);
   long double value = value_, error = error_;
-  if (magnitude_ > format.Largest() / 2) return Unknown();  // may overflow on the way
+  if (magnitude_ * growth_ > format.Largest() / 2) return Unknown();  // may overflow on the way
   const long double least = flushes_ ? format.LeastNormal() : format.LeastSubnormal();
   error += static_cast<long double>(roundings_) * (format.UnitRoundoff() * magnitude_ + least);
   if (divisor) {

@@ -374,6 +374,7 @@ class Evaluator {
     const size_t row = index.size() - 2, column = index.size() - 1;
     const DType sum_type = node.results[0].dtype;
     Sum sum(sum_type);
+    if (IsShare(node.operands[0])) sum.MayDivideLast(depth);
     for (int64_t k = 0; k < depth; ++k) {
       at[lhs_swapped ? column : row] = index[row];
       at[lhs_swapped ? row : column] = k;
@@ -384,6 +385,22 @@ class Evaluator {
       sum.Add(IsFloat(sum_type) ? ProductOf(sum_type, x, y) : Apply(OpKind::kMul, sum_type, {x, y}), true);
     }
     return sum.Result();
+  }
+
+  // Whether the value's rows are divided by sums, as those of a softmax.
+  bool IsShare(Value value) const {
+    const Node& node = graph_.node(value.node);
+    switch (node.op) {
+      case OpKind::kReshape:
+      case OpKind::kTranspose:
+      case OpKind::kBroadcast:
+      case OpKind::kCast:
+        return IsShare(node.operands[0]);
+      case OpKind::kDiv:
+        return graph_.node(node.operands[1].node).op == OpKind::kReduceSum;
+      default:
+        return false;
+    }
   }
 
   static Element ProductOf(DType dtype, const Element& x, const Element& y) {

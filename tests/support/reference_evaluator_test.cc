@@ -128,6 +128,28 @@ TEST(ReferenceEvaluator, MultipliesMatrices) {
   EXPECT_EQ(product("{transpose_lhs = 1}"), "[2, 2] {26, 30, 38, 44}");
 }
 
+// Two equal powers and values of 1e38: the shares' product is far from overflow, the undivided sum is not.
+TEST(ReferenceEvaluator, SharesMayBeDividedAfterTheirProduct) {
+  const auto graph = ParseGraph(R"(
+graph @g(%e: f32[1, K], %v: f32[K, 1]) {
+  %s = reduce_sum %e {axes = [1], keep_dims = 1}
+  %w = div %e, %s
+  %y = dot %w, %v
+  %z = dot %e, %v
+  return %y, %z
+})");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto known = [&](long double e, long double v) {
+    std::vector<bool> out;
+    const Array powers = Numbers(kF32, {1, 2}, {e, e}), values = Numbers(kF32, {2, 1}, {v, -v});
+    const auto evaluated = Evaluate(*graph, {2}, {powers, values});
+    for (const Array& output : evaluated->outputs) out.push_back(output.elements[0].known());
+    return out;
+  };
+  EXPECT_EQ(known(0.4L, 1e38L), (std::vector<bool>{false, true}));
+  EXPECT_EQ(known(0.4L, 4e37L), (std::vector<bool>{true, true}));
+}
+
 TEST(ReferenceEvaluator, SubnormalFactorsMayCountAsZeroInBF16) {
   const auto product = [](DType dtype, long double x, long double y) {
     const auto graph = ParseGraph(absl::StrCat("graph @g(%x: ", NameOf(dtype), "[1, 1], %y: ", NameOf(dtype),

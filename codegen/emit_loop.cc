@@ -33,6 +33,13 @@ llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to
   return index;
 }
 
+llvm::Value* EmitFirstLanes(llvm::IRBuilderBase& b, int lanes, llvm::Value* count) {
+  llvm::SmallVector<llvm::Constant*, 16> numbers;
+  for (int i = 0; i < lanes; ++i) numbers.push_back(b.getInt32(i));
+  llvm::Value* limit = b.CreateVectorSplat(lanes, b.CreateTrunc(count, b.getInt32Ty()), "lanes.count");
+  return b.CreateICmpULT(llvm::ConstantVector::get(numbers), limit, "first.lanes");
+}
+
 void EmitIf(llvm::IRBuilderBase& b, llvm::Value* condition, const llvm::Twine& name, llvm::function_ref<void()> then) {
   llvm::LLVMContext& context = b.getContext();
   llvm::Function* function = b.GetInsertBlock()->getParent();

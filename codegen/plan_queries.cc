@@ -25,6 +25,16 @@ std::vector<ExprId> ReachableExprs(const KernelPlan& plan) {
   return {seen.begin(), seen.end()};
 }
 
+bool IsContiguous(KernelPlan& plan, const Access& access, int axis) {
+  const Buffer& buffer = plan.buffers[access.buffer];
+  if (access.indices.empty() || buffer.layout != ConstantLayout::kRowMajor) return false;
+  for (size_t d = 0; d + 1 < access.indices.size(); ++d) {
+    if (DependsOn(plan, access.indices[d], axis)) return false;
+  }
+  const ExprId step = CoefficientOf(plan, access.indices.back(), axis);
+  return step >= 0 && plan.exprs[step].kind == ExprKind::kExtent && plan.exprs[step].extent == Extent{.constant = 1};
+}
+
 int ScalarCost(OpKind op) {
   switch (op) {
     case OpKind::kExp:

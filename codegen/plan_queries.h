@@ -11,6 +11,14 @@ namespace tailor {
 // Every expression that some statement needs, ascending (operands before users).
 std::vector<ExprId> ReachableExprs(const KernelPlan& plan);
 
+struct Access {
+  int buffer;
+  std::vector<ExprId> indices;
+};
+
+// Whether neighbours along `axis` are neighbours in memory. Adds expressions to `plan`.
+bool IsContiguous(KernelPlan& plan, const Access& access, int axis);
+
 // Rough cycles that a vector of results of a scalar op takes.
 int ScalarCost(OpKind op);
 

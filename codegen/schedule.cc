@@ -71,9 +71,11 @@ std::string Schedule::Text(const KernelPlan& plan) const {
         tile.task_rows, " rows x ", tile.task_panels, " panels, depth ", tile.depth, "\n");
     for (const ProductCut& cut : tile.cuts) absl::StrAppend(&out, "or ", CutText(cut), "\n");
   } else {
-    out = absl::StrCat("lanes ", lanes, " along ", lane_axis < 0 ? "nothing" : absl::StrCat("a", lane_axis),
-                       ", unroll ", unroll, rows > 1 ? absl::StrCat(", rows ", rows) : "",
-                       lane_chunk > 0 ? absl::StrCat(", chunk ", lane_chunk) : "", "\n");
+    out = absl::StrCat(
+        "lanes ", lanes, " along ", lane_axis < 0 ? "nothing" : absl::StrCat("a", lane_axis), ", unroll ", unroll,
+        rows > 1 ? absl::StrCat(", rows ", rows, short_row > 0 ? absl::StrCat(" of up to ", short_row) : "") : "",
+        lane_chunk > 0 ? absl::StrCat(", chunk ", lane_chunk) : "",
+        cross_axis >= 0 ? absl::StrCat(", across a", cross_axis, ", chunk ", cross_chunk) : "", "\n");
   }
   absl::StrAppend(&out, "tasks ", tasks.ToText(LaunchSymbolText), ", grain ", grain.ToText(LaunchSymbolText),
                   ", scratch ", scratch_bytes.ToText(LaunchSymbolText), "\n");

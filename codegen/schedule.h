@@ -78,20 +78,22 @@ struct ContractionTile {
   std::vector<ProductCut> cuts;
 };
 
-// Longer rows run one by one: what reductions leave idle at their ends counts for little there, and the rows of one
-// core together should stay in its caches.
-constexpr int64_t kSideBySideElements = 4096;
-
 struct Schedule {
   int lanes = 1;   // elements per vector operation
   int unroll = 1;  // independent vectors in flight in a reduction
-  // Tasks, each a row of at most kSideBySideElements, that run side by side: while one's reduction ends, others go on.
-  // Where lanes run across rows: vectors of them that do.
+  // Tasks, each a row of at most `short_row` elements, that run side by side: while one's reduction ends, others go on.
+  // Where the launch leaves the cache only the shortest do, for prefetchers follow one row better than several.
+  // Where lanes run across rows: vectors of them that run side by side.
   int rows = 1;
+  int64_t short_row = 0;
   int lane_axis = -1;  // the axis whose neighbours fill the lanes; -1: scalar code
   // Parallel lane axis: elements of it per task (0: all). Tasks number the other parallel axes times
   // the chunks of the lane axis.
   int64_t lane_chunk = 0;
+  // Loops that load along another axis than the lanes', -1 in others: squares of both are transposed in registers. A
+  // task has lane_chunk of the one by cross_chunk of the other.
+  int cross_axis = -1;
+  int64_t cross_chunk = 0;
   ContractionTile tile;
   std::vector<Version> versions{1};
   // How many tasks a launch has, and how many one thread takes at a time: DimExprs in which symbol number

@@ -6,11 +6,14 @@
 #include <cassert>
 #include <deque>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "codegen/cpu/accumulator.h"
 #include "codegen/cpu/interleave.h"
+#include "codegen/cpu/task_digits.h"
+#include "codegen/cpu/transposed_loops.h"
 #include "codegen/emit_cpu.h"
 #include "codegen/emit_loop.h"
 #include "codegen/scalar_emitter.h"
@@ -81,38 +84,27 @@ class LoopKernelEmitter {
     ForEachRow([](ScalarEmitter& row) { row.Forget(); });
   }
 
-  // A task number is read as digits: one per parallel axis, the lane axis counting chunks last. The
-  // first task is decoded by division, the following ones by carrying.
+  // A task has a digit per parallel axis, the lane axis counting chunks last.
   void EmitTaskLoop() {
     std::vector<int> digit_axes;
-    std::vector<llvm::Value*> extents;
     for (int i = 0; i < static_cast<int>(plan_.axes.size()); ++i) {
-      if (plan_.axes[i].role != AxisRole::kParallel || i == schedule_.lane_axis) continue;
-      digit_axes.push_back(i);
-      extents.push_back(ExtentOf(i));
+      if (plan_.axes[i].role == AxisRole::kParallel && i != schedule_.lane_axis) digit_axes.push_back(i);
     }
+    digit_axes = ReadingOrder(plan_, std::move(digit_axes));
+    std::vector<llvm::Value*> extents;
+    for (int axis : digit_axes) extents.push_back(ExtentOf(axis));
     if (LanesAcrossRows()) {
       digit_axes.push_back(schedule_.lane_axis);
       llvm::Value* rounded = b_.CreateAdd(ExtentOf(schedule_.lane_axis), b_.getInt64(schedule_.lane_chunk - 1));
       extents.push_back(b_.CreateUDiv(rounded, b_.getInt64(schedule_.lane_chunk), "chunks"));
     }
-    std::vector<llvm::AllocaInst*> digits;
-    llvm::Value* rest = function_->getArg(1);
-    for (size_t i = 0; i < digit_axes.size(); ++i) digits.push_back(b_.CreateAlloca(b_.getInt64Ty(), nullptr, "digit"));
-    for (size_t i = digit_axes.size(); i-- > 0;) {
-      if (i == 0) {
-        b_.CreateStore(rest, digits[i]);
-      } else {
-        b_.CreateStore(b_.CreateURem(rest, extents[i], "first.digit"), digits[i]);
-        rest = b_.CreateUDiv(rest, extents[i], "first.rest");
-      }
-    }
+    TaskDigits digits(b_, function_->getArg(1), extents);
     llvm::Value* next = function_->getArg(1);
     llvm::Value* end = function_->getArg(2);
     if (LanesAcrossRows()) {
       EmitLoop(b_, next, end, 1, "task", [&](llvm::Value*) {
         for (ScalarEmitter& row : rows_) PlaceTask(row, digit_axes, digits);
-        AdvanceDigits(digits, extents);
+        digits.EmitAdvance();
         EmitAcrossRows();
       });
       return;
@@ -123,41 +115,37 @@ class LoopKernelEmitter {
       next = EmitLoop(b_, next, full, rows, rows > 1 ? "tasks" : "task", [&](llvm::Value*) {
         ForEachRow([&](ScalarEmitter& row) {
           PlaceTask(row, digit_axes, digits);
-          AdvanceDigits(digits, extents);
+          digits.EmitAdvance();
         });
         EmitStages();
       });
     }
   }
 
-  // Sets the parallel axes of `row` to those of the task that `digits` name.
-  void PlaceTask(ScalarEmitter& row, const std::vector<int>& axes, const std::vector<llvm::AllocaInst*>& digits) {
+  // Sets the parallel axes of `row` to those of the task at hand.
+  void PlaceTask(ScalarEmitter& row, const std::vector<int>& axes, TaskDigits& digits) {
+    const std::vector<llvm::Value*> indices = digits.Emit();
     for (size_t i = 0; i < axes.size(); ++i) {
-      llvm::Value* index = b_.CreateLoad(b_.getInt64Ty(), digits[i], "index");
-      row.SetAxis(axes[i], index);
-      if (axes[i] == schedule_.lane_axis) chunk_ = index;
+      row.SetAxis(axes[i], indices[i]);
+      if (axes[i] == schedule_.lane_axis) chunk_ = indices[i];
     }
   }
 
   // Below this task `rows` tasks can run side by side.
   llvm::Value* SideBySideEnd(int rows) {
-    llvm::Value* elements = b_.getInt64(1);
+    constexpr int64_t kLargeLaunch = 1 << 17;  // elements; half of an L2 cache of 1 MiB
+    constexpr int64_t kShortest = 64;
+    llvm::Value *row = b_.getInt64(1), *launch = b_.getInt64(1);
     for (size_t i = 0; i < plan_.axes.size(); ++i) {
-      if (plan_.axes[i].role != AxisRole::kParallel) elements = b_.CreateMul(elements, ExtentOf(i), "row.elements");
+      llvm::Value*& product = plan_.axes[i].role == AxisRole::kParallel ? launch : row;
+      product = b_.CreateMul(product, ExtentOf(i), "elements");
     }
+    llvm::Value* large = b_.CreateICmpSGT(b_.CreateMul(launch, row), b_.getInt64(kLargeLaunch), "large");
+    llvm::Value* limit = b_.CreateSelect(large, b_.getInt64(std::min(kShortest, schedule_.short_row)),
+                                         b_.getInt64(schedule_.short_row), "short.row");
     llvm::Value* end = b_.CreateSub(function_->getArg(2), b_.getInt64(rows - 1), "full.end");
-    llvm::Value* is_short = b_.CreateICmpSLE(elements, b_.getInt64(kSideBySideElements), "row.is_short");
+    llvm::Value* is_short = b_.CreateICmpSLE(row, limit, "row.is_short");
     return b_.CreateSelect(is_short, end, function_->getArg(1), "side_by_side.end");
-  }
-
-  void AdvanceDigits(const std::vector<llvm::AllocaInst*>& digits, const std::vector<llvm::Value*>& extents) {
-    llvm::Value* carry = b_.getTrue();
-    for (size_t i = digits.size(); i-- > 0;) {
-      llvm::Value* next =
-          b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), digits[i]), b_.CreateZExt(carry, b_.getInt64Ty()), "digit.next");
-      carry = b_.CreateICmpEQ(next, extents[i], "carry");
-      b_.CreateStore(b_.CreateSelect(carry, b_.getInt64(0), next), digits[i]);
-    }
   }
 
   // Vectors side by side on the lane axis.
@@ -201,7 +189,7 @@ class LoopKernelEmitter {
     llvm::Value* count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateUDiv(bytes, b_.getInt64(width)),
                                                   b_.CreateSub(end, first), nullptr, "unaligned");
     EmitIf(b_, b_.CreateICmpSGT(count, b_.getInt64(0)), "head",
-           [&] { body({.first = first, .mask = TailMask(count)}); });
+           [&] { body({.first = first, .mask = EmitFirstLanes(b_, schedule_.lanes, count)}); });
     return b_.CreateAdd(first, count, "aligned");
   }
 
@@ -226,17 +214,11 @@ class LoopKernelEmitter {
                       [&](llvm::Value* x) { body({.first = x, .count = width}); });
     }
     if (lanes > 1) {
-      EmitIf(b_, b_.CreateICmpSLT(next, end, "rest"), "tail",
-             [&] { body({.first = next, .mask = TailMask(b_.CreateSub(end, next, "rest.count"))}); });
+      EmitIf(b_, b_.CreateICmpSLT(next, end, "rest"), "tail", [&] {
+        body({.first = next, .mask = EmitFirstLanes(b_, schedule_.lanes, b_.CreateSub(end, next, "rest.count"))});
+      });
     }
     ForEachRow([&](ScalarEmitter& row) { row.SetLanes(axis, first, 1, nullptr); });
-  }
-
-  llvm::Value* TailMask(llvm::Value* count) {
-    std::vector<llvm::Constant*> steps;
-    for (int i = 0; i < schedule_.lanes; ++i) steps.push_back(b_.getInt32(i));
-    llvm::Value* splat = b_.CreateVectorSplat(schedule_.lanes, b_.CreateTrunc(count, b_.getInt32Ty()), "rest.splat");
-    return b_.CreateICmpULT(llvm::ConstantVector::get(steps), splat, "tail.mask");
   }
 
   void EmitStages() {
@@ -281,13 +263,8 @@ class LoopKernelEmitter {
     });
     EmitScalarLoops(scalar_axes, 0, [&] {
       if (lanes_here) {
-        const auto body = [&](const Vectors& vectors) { EmitStatements(stage, vectors, true, scans, sums); };
-        llvm::Value *first = b_.getInt64(0), *end = ExtentOf(schedule_.lane_axis);
-        const Statement& last = stage.statements.back();
-        if (streams_ && plan_.buffers[last.buffer].kind == BufferKind::kOutput) {
-          first = EmitUntilAligned(rows_[rows_begin_], last, first, end, body);
-        }
-        EmitVectors(first, end, unroll, body);
+        EmitVectors(b_.getInt64(0), ExtentOf(schedule_.lane_axis), unroll,
+                    [&](const Vectors& vectors) { EmitStatements(stage, vectors, true, scans, sums); });
       } else {
         EmitStatements(stage, across_, across_.count > 1, scans, sums);
       }
@@ -408,6 +385,10 @@ class LoopKernelEmitter {
 
 absl::Status EmitLoops(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
                        const std::string& name, llvm::Module& module) {
+  if (schedule.cross_axis >= 0) {
+    EmitTransposedLoops(plan, schedule, target, name, module);
+    return absl::OkStatus();
+  }
   for (size_t v = 0; v < schedule.versions.size(); ++v) {
     LoopKernelEmitter emitter(plan, schedule, target, module, absl::StrCat(name, "_v", v));
     emitter.Emit(schedule.versions[v]);

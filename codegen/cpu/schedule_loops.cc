@@ -3,13 +3,14 @@
 #include <cstdlib>
 #include <optional>
 
+#include "codegen/cpu/transposed_loops.h"
 #include "codegen/emit_cpu.h"
 #include "codegen/plan_queries.h"
 
 namespace tailor {
 namespace {
 
-enum class Access { kUniform, kContiguous, kScattered };
+enum class Reach { kUniform, kContiguous, kScattered };
 
 std::optional<int64_t> ConstantOf(const KernelPlan& plan, ExprId id) {
   if (id < 0) return std::nullopt;
@@ -20,34 +21,34 @@ std::optional<int64_t> ConstantOf(const KernelPlan& plan, ExprId id) {
 }
 
 // How memory at `indices` of `buffer` moves when `axis` advances by one.
-Access AccessAlong(KernelPlan& plan, int buffer_id, const std::vector<ExprId>& indices, int axis) {
+Reach ReachAlong(KernelPlan& plan, int buffer_id, const std::vector<ExprId>& indices, int axis) {
   const Buffer buffer = plan.buffers[buffer_id];
-  if (buffer.kind == BufferKind::kLocal) return Access::kUniform;
+  if (buffer.kind == BufferKind::kLocal) return Reach::kUniform;
   bool uniform = true;
   bool inner_constant_one = true;
   for (int d = static_cast<int>(indices.size()) - 1; d >= 0; --d) {
     auto step = ConstantOf(plan, CoefficientOf(plan, indices[d], axis));
-    if (!step) return Access::kScattered;
-    if (*step != 0 && (std::abs(*step) != 1 || !inner_constant_one || !uniform)) return Access::kScattered;
+    if (!step) return Reach::kScattered;
+    if (*step != 0 && (std::abs(*step) != 1 || !inner_constant_one || !uniform)) return Reach::kScattered;
     if (*step != 0) uniform = false;
     inner_constant_one = inner_constant_one && buffer.dims[d] == Extent{.constant = 1};
   }
-  if (buffer.layout != ConstantLayout::kRowMajor && !uniform) return Access::kScattered;
-  return uniform ? Access::kUniform : Access::kContiguous;
+  if (buffer.layout != ConstantLayout::kRowMajor && !uniform) return Reach::kScattered;
+  return uniform ? Reach::kUniform : Reach::kContiguous;
 }
 
 // What the accesses gain from lanes along `axis`, in rough cycles a vector.
 double LaneGain(KernelPlan& plan, const std::vector<ExprId>& exprs, int axis, int lanes) {
   double gain = 0;
   auto count = [&](int buffer, const std::vector<ExprId>& indices) {
-    switch (AccessAlong(plan, buffer, indices, axis)) {
-      case Access::kUniform:
+    switch (ReachAlong(plan, buffer, indices, axis)) {
+      case Reach::kUniform:
         gain += 1;
         break;
-      case Access::kContiguous:
+      case Reach::kContiguous:
         gain += 2;
         break;
-      case Access::kScattered:
+      case Reach::kScattered:
         gain -= lanes / 2;
         break;
     }
@@ -100,6 +101,12 @@ int64_t CostOf(const KernelPlan& plan, const std::vector<ExprId>& exprs) {
   return cost;
 }
 
+// Those of `exprs` that are computed for every element along `axis`.
+std::vector<ExprId> Along(const KernelPlan& plan, std::vector<ExprId> exprs, int axis) {
+  std::erase_if(exprs, [&](ExprId id) { return !DependsOn(plan, id, axis); });
+  return exprs;
+}
+
 int WidestElement(const KernelPlan& plan, const std::vector<ExprId>& exprs) {
   int bytes = 4;
   for (const Buffer& buffer : plan.buffers) {
@@ -124,6 +131,9 @@ int64_t GreatestOf(const KernelPlan& plan, const std::vector<Extent>& extents) {
 
 // Rows at a time: their sums and those of vectors that are in flight in each take half of 32 registers at most.
 constexpr int kSideBySide = 4;
+
+// Schedule::short_row. Of longer rows what reductions leave idle at their ends counts for little.
+constexpr int64_t kShortRow = 2048, kShortSlowRow = 128;
 
 // Vectors at a time of rows that lie across the lanes: a line of memory for each, at every step down the columns. Long
 // pieces are what prefetchers follow.
@@ -152,45 +162,25 @@ int SideBySide(const KernelPlan& plan, const Schedule& schedule, const TargetTra
   return !LanesAlongRows(plan, schedule) && cost > kSlow ? kSlowSideBySide : 1;
 }
 
-// The statement that alone writes memory, if it is the last of its stage, that stage reduces nothing, and no other
-// reads what it wrote.
-std::optional<Statement> OnlyStore(const KernelPlan& plan) {
-  std::optional<Statement> store;
-  for (const Stage& stage : plan.stages) {
-    for (const Statement& s : stage.statements) {
-      if (plan.buffers[s.buffer].kind != BufferKind::kOutput) continue;
-      const bool reduces = std::any_of(stage.statements.begin(), stage.statements.end(),
-                                       [](const Statement& other) { return !other.reduce_axes.empty(); });
-      if (store || reduces || &s != &stage.statements.back()) return std::nullopt;
-      store = s;
-    }
-  }
-  for (ExprId id : ReachableExprs(plan)) {
-    const Expr& e = plan.exprs[id];
-    if (store && e.kind == ExprKind::kLoad && e.ref == store->buffer) return std::nullopt;
-  }
-  return store;
-}
-
 // Before the version for other extents, one that writes the output past the caches where those could not hold it. For
-// kernels that write one output in long runs, whole vectors of which the store instructions take: plain loops, and
-// rows.
+// plain loops that write one output in long runs, whole vectors of which the store instructions take. Not for rows:
+// stores past the caches wait for memory while a row is written, those through them while the next one is computed.
 void AddStreamingVersion(KernelPlan& plan, Schedule& schedule) {
-  constexpr int64_t kLeastRun = 4096, kLeastRow = 256;  // elements: a run's ends are not whole vectors
-  constexpr int64_t kLeastBytes = 1 << 20;              // every cache holds less
-  const bool rows = LanesAlongRows(plan, schedule);
-  if (!rows && (schedule.lane_chunk < kLeastRun || plan.stages.size() != 1)) return;
-  const std::optional<Statement> store = OnlyStore(plan);
-  if (!store) return;
-  const Buffer& output = plan.buffers[store->buffer];
+  constexpr int64_t kLeastRun = 4096;       // elements: a run's ends are not whole vectors
+  constexpr int64_t kLeastBytes = 1 << 20;  // every cache holds less
+  if (schedule.lane_chunk < kLeastRun || plan.stages.size() != 1) return;
+  const std::vector<Statement> statements = plan.stages[0].statements;
+  const auto writes = [&](const Statement& s) { return plan.buffers[s.buffer].kind == BufferKind::kOutput; };
+  const Statement& store = statements.back();
+  if (!writes(store) || std::count_if(statements.begin(), statements.end(), writes) != 1) return;
+  const Buffer& output = plan.buffers[store.buffer];
   if (SizeOf(output.dtype) * schedule.lanes < 16) return;
-  if (AccessAlong(plan, store->buffer, store->indices, schedule.lane_axis) != Access::kContiguous) return;
-  if (ConstantOf(plan, CoefficientOf(plan, store->indices.back(), schedule.lane_axis)) != 1) return;
+  if (ReachAlong(plan, store.buffer, store.indices, schedule.lane_axis) != Reach::kContiguous) return;
+  if (ConstantOf(plan, CoefficientOf(plan, store.indices.back(), schedule.lane_axis)) != 1) return;
   if (GreatestOf(plan, output.dims) < kLeastBytes / SizeOf(output.dtype)) return;
 
   const Extent& run = plan.axes[schedule.lane_axis].extent;
-  const int64_t least_run = rows ? kLeastRow : kLeastRun;
-  if (GreatestOf(plan, {run}) < least_run) return;
+  if (GreatestOf(plan, {run}) < kLeastRun) return;
 
   Version streaming = schedule.versions[0];
   streaming.streams = true;
@@ -198,7 +188,7 @@ void AddStreamingVersion(KernelPlan& plan, Schedule& schedule) {
   for (const Extent& extent : output.dims) bytes = bytes * OverSlots(extent);
   streaming.guards.push_back({.kind = Guard::Kind::kOutgrowsCache, .value = bytes});
   if (!run.is_constant())
-    streaming.guards.push_back({.kind = Guard::Kind::kAtLeast, .slot = run.slot, .number = least_run});
+    streaming.guards.push_back({.kind = Guard::Kind::kAtLeast, .slot = run.slot, .number = kLeastRun});
   schedule.versions.insert(schedule.versions.begin(), std::move(streaming));
 }
 
@@ -212,9 +202,9 @@ DimExpr ScratchBytes(const KernelPlan& plan, const Schedule& schedule) {
   }
   const DimExpr one = RowBytes(plan);
   if (schedule.rows == 1) return one;
-  int64_t most = 0;  // of a row of kSideBySideElements
+  int64_t most = 0;  // of a row of so many
   for (const Buffer& buffer : plan.buffers) {
-    if (buffer.kind == BufferKind::kRow) most += SizeOf(buffer.dtype) * kSideBySideElements;
+    if (buffer.kind == BufferKind::kRow) most += SizeOf(buffer.dtype) * schedule.short_row;
   }
   return DimExpr::Max(one, DimExpr::Min(schedule.rows * one, schedule.rows * most));
 }
@@ -228,12 +218,16 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
 
   Schedule schedule;
   schedule.lanes = traits.vector_bytes / WidestElement(plan, exprs);
+  if (!whole_rows && ScheduleTransposedLoops(plan, cost, schedule)) return schedule;
   whole_rows = whole_rows || (HasScratch(plan) && !HoldsLanes(plan));
   schedule.lane_axis = ChooseLaneAxis(plan, exprs, schedule.lanes, whole_rows);
   if (schedule.lane_axis < 0) schedule.lanes = 1;
   schedule.unroll = cost > 2 * kSlow ? 2 : 4;
   schedule.versions = BroadcastVersions(plan);
   schedule.rows = SideBySide(plan, schedule, traits, cost);
+  if (schedule.rows > 1 && LanesAlongRows(plan, schedule)) {
+    schedule.short_row = CostOf(plan, Along(plan, exprs, schedule.lane_axis)) > kSlow ? kShortSlowRow : kShortRow;
+  }
 
   DimExpr tasks = 1, per_task = 1;
   bool has_tiles = false;

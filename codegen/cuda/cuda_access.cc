@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "codegen/plan_queries.h"
-
 namespace tailor {
 namespace {
 
@@ -41,16 +39,6 @@ std::vector<Access> AccessesOf(const KernelPlan& plan) {
     }
   }
   return all;
-}
-
-bool IsContiguous(KernelPlan& plan, const Access& access, int axis) {
-  const Buffer& buffer = plan.buffers[access.buffer];
-  if (access.indices.empty() || buffer.layout != ConstantLayout::kRowMajor) return false;
-  for (size_t d = 0; d + 1 < access.indices.size(); ++d) {
-    if (DependsOn(plan, access.indices[d], axis)) return false;
-  }
-  const ExprId step = CoefficientOf(plan, access.indices.back(), axis);
-  return step >= 0 && plan.exprs[step].kind == ExprKind::kExtent && plan.exprs[step].extent == Extent{.constant = 1};
 }
 
 bool LiesInRuns(const KernelPlan& plan, const Access& access, int axis, bool no_broadcast) {

@@ -6,22 +6,15 @@
 #include <vector>
 
 #include "codegen/kernel_plan.h"
+#include "codegen/plan_queries.h"
 
 namespace tailor {
 
 // The plan's axes of that role, outer first.
 std::vector<int> AxesOf(const KernelPlan& plan, AxisRole role);
 
-struct Access {
-  int buffer;
-  std::vector<ExprId> indices;
-};
-
 // Each load that some statement needs, and each store.
 std::vector<Access> AccessesOf(const KernelPlan& plan);
-
-// Whether neighbours along `axis` are neighbours in memory. Adds expressions to `plan`.
-bool IsContiguous(KernelPlan& plan, const Access& access, int axis);
 
 // Whether every run of elements along `axis` that begins at a multiple of a number which divides the axis's extent lies
 // side by side and begins at a multiple of that number, counted in elements from the buffer's begin. `no_broadcast` as

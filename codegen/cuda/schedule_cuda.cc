@@ -98,7 +98,7 @@ std::vector<CudaVersion> Columns(const KernelPlan& plan, const TargetTraits& tra
 
 CudaVersion Transposed(const KernelPlan& plan, const Transposition& how) {
   CudaVersion out{.shape = RunShape::kTransposed, .threads = kTransposeThreads, .scratch_bytes = 0};
-  out.shared_bytes = how.SharedBytes(plan);
+  out.shared_bytes = SharedBytes(plan, how);
   DimExpr tiles = 1;
   for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
     const DimExpr extent = OverSlots(plan.axes[axis].extent);
@@ -123,7 +123,7 @@ CudaSchedule ScheduleCudaLoops(const KernelPlan& plan, const TargetTraits& trait
   for (const Axis& axis : plan.axes) {
     if (axis.role == AxisRole::kParallel) elements = elements * OverSlots(axis.extent);
   }
-  if (const auto transposition = FindTransposition(plan)) return {{Transposed(plan, *transposition)}};
+  if (const auto transposition = TransposedTiles(plan)) return {{Transposed(plan, *transposition)}};
   const RunShape shape = ChooseShape(plan);
   CudaSchedule schedule;
   for (Version& version : BroadcastVersions(plan)) {

@@ -1,12 +1,8 @@
 #include "codegen/cuda/transpose_tiles.h"
 
-#include <algorithm>
-
-#include "codegen/cuda/cuda_access.h"
 #include "codegen/cuda/cuda_frame.h"
 #include "codegen/cuda/device_intrinsics.h"
 #include "codegen/emit_loop.h"
-#include "codegen/plan_queries.h"
 #include "codegen/scalar_emitter.h"
 #include "llvm/IR/IRBuilder.h"
 
@@ -17,37 +13,6 @@ using llvm::Value;
 
 constexpr int kRowThreads = kTransposeThreads / kTransposeTile;  // rows of a tile that threads have at once
 constexpr int64_t kTileElements = int64_t{kTransposeTile} * (kTransposeTile + 1);
-constexpr int64_t kShortAxis = 8;
-
-bool IsShort(const KernelPlan& plan, int axis) { return MaxOf(plan, plan.axes[axis].extent) < kShortAxis; }
-
-// The axis along which each output is contiguous; -1 if there is none.
-int StoredAxis(KernelPlan& plan) {
-  const std::vector<Statement> stores = plan.stages[0].statements;
-  for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
-    const bool along = std::all_of(stores.begin(), stores.end(), [&](const Statement& s) {
-      return IsContiguous(plan, {s.buffer, s.indices}, axis);
-    });
-    if (along) return axis;
-  }
-  return -1;
-}
-
-bool IsPlainLoop(const KernelPlan& plan) {
-  return plan.stages.size() == 1 && plan.stages[0].axes.empty() &&
-         std::all_of(plan.axes.begin(), plan.axes.end(),
-                     [](const Axis& axis) { return axis.role == AxisRole::kParallel; });
-}
-
-// `plan` with each of `loads` as the value of a local buffer: the last ones, in order.
-KernelPlan WithLocals(KernelPlan plan, const std::vector<ExprId>& loads) {
-  for (ExprId load : loads) {
-    Expr& e = plan.exprs[load];
-    e = {.kind = ExprKind::kLoad, .dtype = e.dtype, .ref = static_cast<int32_t>(plan.buffers.size())};
-    plan.buffers.push_back({BufferKind::kLocal, e.dtype, {}});
-  }
-  return plan;
-}
 
 class TransposeEmitter {
  public:
@@ -179,37 +144,23 @@ class TransposeEmitter {
 
 }  // namespace
 
-int64_t Transposition::SharedBytes(const KernelPlan& plan) const {
+int64_t SharedBytes(const KernelPlan& plan, const Transposition& how) {
   int64_t bytes = 0;
-  for (ExprId load : loads) bytes += kTileElements * SizeOf(plan.exprs[load].dtype);
+  for (ExprId load : how.loads) bytes += kTileElements * SizeOf(plan.exprs[load].dtype);
   return bytes;
 }
 
-std::optional<Transposition> FindTransposition(const KernelPlan& original) {
-  if (!IsPlainLoop(original)) return std::nullopt;
-  KernelPlan plan = original;  // coefficient queries append expressions
-  Transposition found{.stored = StoredAxis(plan)};
-  if (found.stored < 0 || IsShort(plan, found.stored)) return std::nullopt;
-  for (ExprId id : ReachableExprs(original)) {
-    const Expr e = plan.exprs[id];
-    if (e.kind != ExprKind::kLoad || IsContiguous(plan, {e.ref, e.args}, found.stored)) continue;
-    for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
-      const bool fits = found.loaded < 0 ? !IsShort(plan, axis) : axis == found.loaded;
-      const bool uses_stored =
-          std::any_of(e.args.begin(), e.args.end(), [&](ExprId index) { return DependsOn(plan, index, found.stored); });
-      if (!fits || !uses_stored || axis == found.stored || !IsContiguous(plan, {e.ref, e.args}, axis)) continue;
-      found.loaded = axis;
-      found.loads.push_back(id);
-    }
-  }
+std::optional<Transposition> TransposedTiles(const KernelPlan& plan) {
+  constexpr int64_t kShortAxis = 8;
   constexpr int64_t kMostBytes = 32 << 10;  // of shared memory, for several blocks at once
-  if (found.loads.empty() || found.SharedBytes(plan) > kMostBytes) return std::nullopt;
-  return found;
+  std::optional<Transposition> how = FindTransposition(plan, kShortAxis, kShortAxis);
+  if (how && SharedBytes(plan, *how) > kMostBytes) return std::nullopt;
+  return how;
 }
 
 void EmitTransposition(const KernelPlan& plan, const CudaVersion& version, llvm::Module& module,
                        const std::string& name) {
-  TransposeEmitter(plan, *FindTransposition(plan), version, module, name).Emit();
+  TransposeEmitter(plan, *TransposedTiles(plan), version, module, name).Emit();
 }
 
 }  // namespace tailor

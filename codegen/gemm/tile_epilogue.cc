@@ -2,7 +2,7 @@
 
 #include "codegen/emit_loop.h"
 #include "codegen/gemm/panels.h"
-#include "codegen/gemm/transpose.h"
+#include "codegen/transpose_square.h"
 
 namespace tailor {
 

@@ -78,11 +78,52 @@ graph @g(%x: f64[R, C]) {
 }
 )"),
             R"(
-lanes 8 along a1, unroll 2, rows 4
-tasks d0, grain max(4*floordiv(666, max(d1, 1)), 1), scratch max(64*floordiv(d1 + 7, 8), min(256*floordiv(d1 + 7, 8), 131072))
-version: 8*d0*d1 bytes outgrow the cache and d1 >= 256
+lanes 8 along a1, unroll 2, rows 4 of up to 128
+tasks d0, grain max(4*floordiv(666, max(d1, 1)), 1), scratch max(64*floordiv(d1 + 7, 8), min(256*floordiv(d1 + 7, 8), 4096))
 version: always
 )");
+}
+
+TEST(ScheduleLoops, LongerRowsRunSideBySideWhereElementsAreCheap) {
+  EXPECT_NE(Schedules(R"(
+graph @g(%x: f32[R, C]) {
+  %s = reduce_sum %x {axes = [1], keep_dims = 1}
+  %r = rsqrt %s
+  %y = mul %x, %r
+  return %y
+}
+)")
+                .find("rows 4 of up to 2048"),
+            std::string::npos);
+}
+
+TEST(ScheduleLoops, LoadsAcrossTheLanesAreTransposedInSquares) {
+  EXPECT_EQ(Schedules(R"(
+graph @g(%x: f32[B, R, C], %b: f32[R]) {
+  %t = transpose %x {permutation = [0, 2, 1]}
+  %y = add %t, %b
+  return %y
+}
+)"),
+            R"(
+lanes 16 along a2, unroll 16, chunk 64, across a1, chunk 64
+tasks d0*floordiv(d1 + 63, 64)*floordiv(d2 + 63, 64), grain max(floordiv(16000, max(min(d1, 64)*min(d2, 64), 1)), 1), scratch 0
+version: always
+)");
+}
+
+// Too few elements along one axis, what no load runs along, and more loads than registers hold.
+TEST(ScheduleLoops, OtherLoadsAreGathered) {
+  for (const char* body : {"graph @g(%x: f32[R, 3]) {\n  %y = transpose %x {permutation = [1, 0]}\n  return %y\n}",
+                           "graph @g(%x: f32[1, C]) {\n  %y = transpose %x {permutation = [1, 0]}\n  return %y\n}",
+                           "graph @g(%x: f32[R, 2*C]) {\n  %y = slice %x {starts = [0, 0], sizes = [R, C], "
+                           "steps = [1, 2]}\n  return %y\n}",
+                           "graph @g(%x: f32[R, C], %w: f32[R, C], %v: f32[R, C], %z: f32[C, R]) {\n"
+                           "  %a = transpose %x {permutation = [1, 0]}\n  %b = transpose %w {permutation = [1, 0]}\n"
+                           "  %c = transpose %v {permutation = [1, 0]}\n  %d = add %a, %b\n  %e = add %d, %c\n"
+                           "  %y = add %e, %z\n  return %y\n}"}) {
+    EXPECT_EQ(Schedules(body).find("across"), std::string::npos) << body;
+  }
 }
 
 TEST(ScheduleLoops, OuterReductionRunsLanesAcrossRows) {

@@ -1,6 +1,4 @@
-#include "codegen/gemm/transpose.h"
-
-#include <vector>
+#include "codegen/transpose_square.h"
 
 namespace tailor {
 namespace {
@@ -33,13 +31,17 @@ void ExchangeSquares(llvm::IRBuilderBase& b, int step, std::vector<Value*>& rows
 
 }  // namespace
 
+void TransposeSquare(llvm::IRBuilderBase& b, std::vector<Value*>& rows) {
+  for (int step = 1; step < static_cast<int>(rows.size()); step *= 2) ExchangeSquares(b, step, rows);
+}
+
 void EmitTranspose(llvm::IRBuilderBase& b, int size, const Matrix& from, const Matrix& to) {
   llvm::Type* type = llvm::FixedVectorType::get(from.element, size);
   std::vector<Value*> rows;
   for (int row = 0; row < size; ++row) {
     rows.push_back(b.CreateAlignedLoad(type, RowAddress(b, from, row), from.align, "row"));
   }
-  for (int step = 1; step < size; step *= 2) ExchangeSquares(b, step, rows);
+  TransposeSquare(b, rows);
   for (int row = 0; row < size; ++row) b.CreateAlignedStore(rows[row], RowAddress(b, to, row), to.align);
 }
 

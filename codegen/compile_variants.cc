@@ -11,6 +11,7 @@
 #include "codegen/emit_host.h"
 #include "codegen/job_pool.h"
 #include "codegen/kernel_modules.h"
+#include "codegen/scalar_ops_cast.h"
 #include "exec/host_abi.h"
 #include "fusion/dump.h"
 #include "graph/status_macros.h"
@@ -53,6 +54,7 @@ Build StartBuild(const LoweredProgram& program, const CpuTarget& target, const C
 
 absl::Status EmitKernels(const Build& build, const ModuleKernels& kernels, llvm::Module& module) {
   const EmitTarget target = EmitTarget::Of(build.target.traits);
+  if (build.target.traits.half_conversions) SetHalfConversions(module);
   for (int i : kernels) {
     const EmittedKernel& kernel = build.kernels[i];
     TAILOR_RETURN_IF_ERROR(EmitOnCpu(*kernel.plan, *kernel.schedule, target, kernel.symbol, module));

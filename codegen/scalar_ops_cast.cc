@@ -26,9 +26,18 @@ Value* AsFloat(llvm::IRBuilderBase& b, Value* bits, const llvm::Twine& name) {
   return b.CreateBitCast(bits, bits->getType()->getWithNewType(b.getFloatTy()), name);
 }
 
-// Kernels of GPUs have instructions for narrow floats, which are device intrinsics (codegen/cuda/device_op_table.h).
-bool HasNarrowFloats(llvm::IRBuilderBase& b) {
+constexpr char kHalfConversions[] = "tailor.half_conversions";  // a module flag
+
+bool IsGpuKernel(llvm::IRBuilderBase& b) {
   return b.GetInsertBlock()->getParent()->getCallingConv() == llvm::CallingConv::PTX_Kernel;
+}
+
+// Kernels of GPUs have instructions for narrow floats, which are device intrinsics (codegen/cuda/device_op_table.h).
+bool HasNarrowFloats(llvm::IRBuilderBase& b) { return IsGpuKernel(b); }
+
+// Whether LLVM's conversions of f16 are instructions.
+bool HasHalfConversions(llvm::IRBuilderBase& b) {
+  return b.GetInsertBlock()->getModule()->getModuleFlag(kHalfConversions) != nullptr;
 }
 
 // The intrinsic of that name, of each lane.
@@ -120,12 +129,51 @@ Value* CastToFloat(llvm::IRBuilderBase& b, DType from, DType to, Value* value) {
   return from == to ? value : RoundToDType(b, to, value);
 }
 
+// LLVM's saturating conversions become one call of an instruction for each lane on CPUs. Here floats are brought into
+// range first, NaN to 0: from `limit` on, a power of two, they are beyond the largest integer, which may be no float.
+Value* SaturateToInteger(llvm::IRBuilderBase& b, DType to, Value* value, llvm::Type* type) {
+  const bool is_signed = IsSigned(to);
+  if (IsGpuKernel(b)) {
+    const auto convert = is_signed ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+    return b.CreateIntrinsic(convert, {type, value->getType()}, {value}, nullptr, "cast");
+  }
+  const int bits = 8 * SizeOf(to) - (is_signed ? 1 : 0);
+  const llvm::fltSemantics& semantics = value->getType()->getScalarType()->getFltSemantics();
+  const auto number = [&](const llvm::APFloat& x) { return llvm::ConstantFP::get(value->getType(), x); };
+  const llvm::APFloat limit = scalbn(llvm::APFloat(semantics, 1), bits, llvm::APFloat::rmTowardZero);
+  const llvm::APFloat least = is_signed ? neg(limit) : llvm::APFloat::getZero(semantics);
+  llvm::APFloat most = limit;
+  most.subtract(llvm::APFloat(semantics, 1), llvm::APFloat::rmTowardZero);
+  const bool exact = bits <= static_cast<int>(llvm::APFloat::semanticsPrecision(semantics));
+
+  Value* is_nan = b.CreateFCmpUNO(value, value, "cast.is_nan");
+  Value* known = b.CreateSelect(is_nan, llvm::Constant::getNullValue(value->getType()), value, "cast.known");
+  Value* low = b.CreateSelect(b.CreateFCmpOLT(known, number(least)), number(least), known, "cast.low");
+  Value* within = b.CreateSelect(b.CreateFCmpOGT(low, number(most)), number(most), low, "cast.within");
+  // Through i32 where that holds the integer, for vectors convert to no less.
+  llvm::Type* wide = bits < 32 && type->getScalarSizeInBits() < 32 ? type->getWithNewType(b.getInt32Ty()) : type;
+  const bool as_signed = is_signed || wide != type;
+  Value* integer = as_signed ? b.CreateFPToSI(within, wide, "cast") : b.CreateFPToUI(within, wide, "cast");
+  if (wide != type) return b.CreateTrunc(integer, type, "cast.narrow");
+  if (exact) return integer;
+  const llvm::APInt largest =
+      is_signed ? llvm::APInt::getSignedMaxValue(8 * SizeOf(to)) : llvm::APInt::getMaxValue(8 * SizeOf(to));
+  Value* beyond = b.CreateFCmpOGE(value, number(limit), "cast.beyond");
+  return b.CreateSelect(beyond, llvm::ConstantInt::get(type, largest), integer, "cast.saturated");
+}
+
 }  // namespace
+
+void SetHalfConversions(llvm::Module& module) { module.addModuleFlag(llvm::Module::Override, kHalfConversions, 1); }
 
 Value* F32ToF16Bits(llvm::IRBuilderBase& b, Value* value) {
   if (HasNarrowFloats(b)) {
     Value* half = EmitNarrow(b, "tailor.device.f16_bits", value->getType()->getWithNewType(b.getInt32Ty()), value);
     return b.CreateTrunc(half, half->getType()->getWithNewType(b.getInt16Ty()), "f16");
+  }
+  if (HasHalfConversions(b)) {
+    Value* half = b.CreateFPTrunc(value, value->getType()->getWithNewType(b.getHalfTy()), "f16.half");
+    return b.CreateBitCast(half, value->getType()->getWithNewType(b.getInt16Ty()), "f16");
   }
   Value* bits = AsBits(b, value, "f16.bits");
   Value* magnitude = b.CreateAnd(bits, Bits32(b, bits, 0x7fffffff), "f16.magnitude");
@@ -149,6 +197,10 @@ Value* F32ToF16Bits(llvm::IRBuilderBase& b, Value* value) {
 }
 
 Value* F16BitsToF32(llvm::IRBuilderBase& b, Value* value) {
+  if (HasHalfConversions(b)) {
+    Value* half = b.CreateBitCast(value, value->getType()->getWithNewType(b.getHalfTy()), "half.value");
+    return b.CreateFPExt(half, half->getType()->getWithNewType(b.getFloatTy()), "half");
+  }
   Value* bits = b.CreateZExt(value, value->getType()->getWithNewType(b.getInt32Ty()), "half.bits");
   if (HasNarrowFloats(b)) {
     return EmitNarrow(b, "tailor.device.f16_value", bits->getType()->getWithNewType(b.getFloatTy()), bits);
@@ -184,8 +236,7 @@ Value* EmitCast(llvm::IRBuilderBase& b, DType from, DType to, Value* value) {
   }
   llvm::Type* type = value->getType()->getWithNewType(b.getIntNTy(8 * SizeOf(to)));
   if (!IsFloat(from)) return b.CreateIntCast(value, type, IsSigned(from), "cast");
-  const auto convert = IsSigned(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-  return b.CreateIntrinsic(convert, {type, value->getType()}, {value}, nullptr, "cast");
+  return SaturateToInteger(b, to, value, type);
 }
 
 }  // namespace tailor

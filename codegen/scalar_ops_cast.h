@@ -1,13 +1,17 @@
 // Conversions between register forms: rounding to the narrow float types, casts between element types.
-// All of it is integer arithmetic and conversions that every target has as instructions, since LLVM's
-// own f16 and bf16 conversions become library calls on most CPU levels; in kernels of GPUs they are device intrinsics.
+// Narrow floats are integer arithmetic, since LLVM's own conversions become library calls where there are no
+// instructions for them; in kernels of GPUs they are device intrinsics.
 #ifndef TAILOR_CODEGEN_SCALAR_OPS_CAST_H_
 #define TAILOR_CODEGEN_SCALAR_OPS_CAST_H_
 
 #include "graph/dtype.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
 
 namespace tailor {
+
+// What is emitted into `module` from here on may convert f16 by instructions: it is for CPUs that have F16C.
+void SetHalfConversions(llvm::Module& module);
 
 // Rounds f32 lanes to the nearest value of `dtype`, ties to even; the identity unless f16 or bf16.
 llvm::Value* RoundToDType(llvm::IRBuilderBase& b, DType dtype, llvm::Value* value);

@@ -32,6 +32,7 @@ std::vector<CpuTarget> MakePlainLevels() {
   v3.features.insert(v3.features.end(), {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"});
   v3.traits.vector_bytes = 32;
   v3.traits.fused_multiply_add = true;
+  v3.traits.half_conversions = true;
 
   CpuTarget v4 = v3;
   v4.name = v4.level = "x86-64-v4";

@@ -18,6 +18,7 @@ struct TargetTraits {
   int vector_bytes = 64;  // widest vector register
   int vector_registers = 32;
   bool fused_multiply_add = true;
+  bool half_conversions = false;  // CPU: instructions convert f16 to f32 and back
   BF16Products bf16_products = BF16Products::kConverted;
   int64_t regional_bytes = 512 << 10;  // scratch that stays in cache (CPU: L2) or on chip (GPU: shared memory)
   bool grid_barrier = false;           // global stitching inside one launch

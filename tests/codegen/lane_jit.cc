@@ -1,6 +1,7 @@
 #include "tests/codegen/lane_jit.h"
 
 #include "codegen/link.h"
+#include "codegen/scalar_ops_cast.h"
 #include "codegen/target_machine.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/IR/Verifier.h"
@@ -113,6 +114,7 @@ LaneJit::LaneJit(const OpUse& use, int lanes, const std::string& cpu) : lanes_(l
   InitializeX86();
   auto context = std::make_unique<llvm::LLVMContext>();
   auto module = std::make_unique<llvm::Module>("lane_jit", *context);
+  if (FindCpuTarget(cpu)->traits.half_conversions) SetHalfConversions(*module);
   EmitOpLoop(*module, TargetOf(cpu), use, lanes, "run");
   assert(!llvm::verifyModule(*module, &llvm::errs()));
   llvm::orc::JITTargetMachineBuilder machine(llvm::Triple("x86_64-unknown-linux-gnu"));

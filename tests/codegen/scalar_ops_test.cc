@@ -1,6 +1,7 @@
 // Integer, comparison and logic semantics at the edges; register and memory forms; neutral elements and lane
 // reductions; and that no op at any CPU level needs a function from elsewhere.
 #include "codegen/scalar_ops.h"
+#include "codegen/scalar_ops_cast.h"
 
 #include <bit>
 #include <cmath>
@@ -229,7 +230,9 @@ TEST_P(EveryOp, CallsNothing) {
   const auto [cpu, lanes] = GetParam();
   llvm::LLVMContext context;
   auto module = std::make_unique<llvm::Module>("every_op", context);
-  const EmitTarget target = EmitTarget::Of(FindCpuTarget(cpu)->traits);
+  const TargetTraits traits = FindCpuTarget(cpu)->traits;
+  const EmitTarget target = EmitTarget::Of(traits);
+  if (traits.half_conversions) SetHalfConversions(*module);
   int count = 0;
   for (const OpInfo& info : AllOps()) {
     for (DType dtype : kAllTypes) {

@@ -229,7 +229,8 @@ ScalarEmitter::Address ScalarEmitter::EmitRowMajor(const Buffer& buffer, const s
       stride = std::nullopt;
     }
   }
-  const bool scattered = !step || *step < -1 || *step > 1;
+  constexpr int64_t kMostStep = 4;  // that EmitSteppedLoad takes
+  const bool scattered = !step || *step < -1 || *step > kMostStep;
   llvm::Value* offset = b_.getInt64(0);
   if (scattered) offset = ToLanes(offset);
   for (size_t d = 0; d < indices.size(); ++d) {
@@ -240,6 +241,7 @@ ScalarEmitter::Address ScalarEmitter::EmitRowMajor(const Buffer& buffer, const s
   }
   if (scattered) return {offset, Pattern::kScattered};
   if (*step < 0) return {b_.CreateSub(offset, b_.getInt64(lanes_ - 1), "offset.last"), Pattern::kReversed};
+  if (*step > 1) return {offset, Pattern::kStepped, *step};
   return {offset, *step == 0 ? Pattern::kUniform : Pattern::kContiguous};
 }
 
@@ -319,6 +321,7 @@ llvm::Value* ScalarEmitter::EmitLoad(const Expr& e) {
     llvm::Instruction* load = b_.CreateAlignedLoad(type, HeldPointer(e.ref, e.args), align, "held");
     return FromMemory(b_, buffer.dtype, Tag(load, e.ref));
   }
+  if (llvm::Value* value = EmitPerhapsBroadcast(e)) return value;
   llvm::Value* predicate = e.predicate >= 0 ? Emit(e.predicate) : nullptr;
   const Address address = EmitAddress(buffer, e.args);
 
@@ -337,6 +340,9 @@ llvm::Value* ScalarEmitter::EmitLoad(const Expr& e) {
   llvm::Type* type = MemoryType(b_.getContext(), buffer.dtype, lanes_);
   llvm::Value* mask = mask_;
   if (predicate) mask = mask ? b_.CreateAnd(mask, ToLanes(predicate), "access") : ToLanes(predicate);
+  if (address.pattern == Pattern::kStepped) {
+    return FromMemory(b_, buffer.dtype, EmitSteppedLoad(e.ref, address, mask));
+  }
   const bool reversed = address.pattern == Pattern::kReversed;
   if (reversed && mask) mask = b_.CreateVectorReverse(mask, "access.reversed");
   llvm::Value* pointer = ElementPointer(e.ref, address.offset);
@@ -351,6 +357,68 @@ llvm::Value* ScalarEmitter::EmitLoad(const Expr& e) {
   }
   llvm::Value* lanes = Tag(load, e.ref);
   return FromMemory(b_, buffer.dtype, reversed ? b_.CreateVectorReverse(lanes, "reversed") : lanes);
+}
+
+llvm::Value* ScalarEmitter::EmitSteppedLoad(int buffer, const Address& address, llvm::Value* mask) {
+  const llvm::Align align(SizeOf(plan_.buffers[buffer].dtype));
+  llvm::Type* type = MemoryType(b_.getContext(), plan_.buffers[buffer].dtype, lanes_);
+  const int64_t last = (lanes_ - 1) * address.step;
+  // Of each lane, which of the loaded elements it is; `all` has them from all vectors so far, at the lanes' places.
+  llvm::Value* all = nullptr;
+  for (int64_t piece = 0, done = 0; done < lanes_; ++piece) {
+    // The last vector ends with the last lane's element: beyond it the tensor may end.
+    const int64_t first = mask == nullptr ? std::min(piece * lanes_, last - (lanes_ - 1)) : piece * lanes_;
+    llvm::SmallVector<int> chosen(lanes_);    // of `all` and this vector, one after the other
+    llvm::SmallVector<int> active(lanes_, lanes_);  // of the mask and zeros
+    int64_t lane = 0;
+    for (; lane < done; ++lane) chosen[lane] = static_cast<int>(lane);
+    for (; lane < lanes_ && lane * address.step < first + lanes_; ++lane) {
+      const int64_t element = lane * address.step - first;
+      chosen[lane] = static_cast<int>(lanes_ + element);
+      active[element] = static_cast<int>(lane);
+    }
+    done = lane;
+    for (; lane < lanes_; ++lane) chosen[lane] = llvm::PoisonMaskElem;
+    llvm::Value* pointer = ElementPointer(buffer, b_.CreateAdd(address.offset, b_.getInt64(first), "stepped.offset"));
+    llvm::Instruction* load;
+    if (mask == nullptr) {
+      load = b_.CreateAlignedLoad(type, pointer, align, "stepped");
+    } else {
+      llvm::Value* none = llvm::Constant::getNullValue(mask->getType());
+      load = b_.CreateMaskedLoad(type, pointer, align, b_.CreateShuffleVector(mask, none, active, "stepped.mask"),
+                                 llvm::Constant::getNullValue(type), "stepped");
+    }
+    all = b_.CreateShuffleVector(all == nullptr ? llvm::PoisonValue::get(type) : all, Tag(load, buffer), chosen,
+                                 "stepped.lanes");
+  }
+  return all;
+}
+
+llvm::Value* ScalarEmitter::EmitPerhapsBroadcast(const Expr& e) {
+  const Buffer& buffer = plan_.buffers[e.ref];
+  if (lanes_ == 1 || no_broadcast_ || e.predicate >= 0 || e.args.empty()) return nullptr;
+  if (buffer.layout != ConstantLayout::kRowMajor) return nullptr;
+  const Expr& last = plan_.exprs[e.args.back()];
+  if (last.kind != ExprKind::kBcastIndex || LaneCoefficient(last.args[0]) != 1) return nullptr;
+  if (std::any_of(e.args.begin(), e.args.end() - 1, [&](ExprId id) { return VariesByLane(id); })) return nullptr;
+  llvm::Value* present = b_.CreateICmpNE(frame_.ExtentValue(b_, last.extent), b_.getInt64(1), "present");
+  llvm::Value* offset = b_.getInt64(0);
+  for (size_t d = 0; d < e.args.size(); ++d) {
+    llvm::Value* index = d + 1 < e.args.size()
+                             ? Emit(e.args[d])
+                             : b_.CreateSelect(present, EmitFirst(last.args[0]), b_.getInt64(0), "bcast.index");
+    offset = b_.CreateAdd(b_.CreateMul(offset, frame_.ExtentValue(b_, buffer.dims[d])), index, "offset");
+  }
+  // A mask has its first lane always: it cuts off the last ones.
+  llvm::SmallVector<llvm::Constant*, 16> first_alone(lanes_, b_.getFalse());
+  first_alone[0] = b_.getTrue();
+  llvm::Value* wanted = b_.CreateSelect(present, mask_ ? mask_ : AllLanes(), llvm::ConstantVector::get(first_alone));
+  llvm::Type* type = MemoryType(b_.getContext(), buffer.dtype, lanes_);
+  llvm::Instruction* load = b_.CreateMaskedLoad(type, ElementPointer(e.ref, offset), llvm::Align(SizeOf(buffer.dtype)),
+                                                wanted, llvm::Constant::getNullValue(type), "perhaps");
+  llvm::Value* loaded = Tag(load, e.ref);
+  llvm::Value* repeated = b_.CreateShuffleVector(loaded, llvm::SmallVector<int>(lanes_, 0), "repeated");
+  return FromMemory(b_, buffer.dtype, b_.CreateSelect(present, loaded, repeated, "perhaps.broadcast"));
 }
 
 void ScalarEmitter::Store(int buffer_id, const std::vector<ExprId>& indices, llvm::Value* value) {
@@ -370,11 +438,16 @@ void ScalarEmitter::Store(int buffer_id, const std::vector<ExprId>& indices, llv
   } else {
     llvm::Value* lanes = ToMemory(b_, buffer.dtype, ToLanes(value));
     llvm::Value* mask = mask_;
+    if (address.pattern == Pattern::kStepped) {
+      llvm::SmallVector<llvm::Constant*, 16> steps;
+      for (int i = 0; i < lanes_; ++i) steps.push_back(b_.getInt64(i * address.step));
+      pointer = b_.CreateGEP(MemoryType(b_.getContext(), buffer.dtype, 1), pointer, llvm::ConstantVector::get(steps));
+    }
     if (address.pattern == Pattern::kReversed) {
       lanes = b_.CreateVectorReverse(lanes, "reversed");
       if (mask) mask = b_.CreateVectorReverse(mask, "mask.reversed");
     }
-    if (address.pattern == Pattern::kScattered) {
+    if (address.pattern == Pattern::kScattered || address.pattern == Pattern::kStepped) {
       store = b_.CreateMaskedScatter(lanes, pointer, align, mask ? mask : AllLanes());
     } else if (mask) {
       store = b_.CreateMaskedStore(lanes, pointer, align, mask);

@@ -81,18 +81,24 @@ class ScalarEmitter {
   llvm::Value* mask() const { return mask_; }
 
  private:
-  // Where the lanes of an access lie. kUniform, kContiguous: `offset` is that of lane 0, in elements. kReversed: that
-  // of the last lane, which comes first in memory. kScattered: a vector of offsets.
-  enum class Pattern { kUniform, kContiguous, kReversed, kScattered };
+  // Where the lanes of an access lie. kUniform, kContiguous, kStepped: `offset` is that of lane 0, in elements.
+  // kReversed: that of the last lane, which comes first in memory. kScattered: a vector of offsets.
+  enum class Pattern { kUniform, kContiguous, kStepped, kReversed, kScattered };
   struct Address {
     llvm::Value* offset;
     Pattern pattern;
+    int64_t step = 0;  // kStepped: from lane to lane
   };
   Address EmitAddress(const Buffer& buffer, const std::vector<ExprId>& indices);
   Address EmitRowMajor(const Buffer& buffer, const std::vector<ExprId>& indices);
   Address EmitPanels(const Buffer& buffer, const std::vector<ExprId>& indices);
   llvm::Value* ElementPointer(int buffer, llvm::Value* offset);
   llvm::Value* EmitLoad(const Expr& e);
+  // Lanes a few elements apart: all elements between are loaded, some vectors of them, and left out by shuffles. `mask`:
+  // null for all lanes.
+  llvm::Value* EmitSteppedLoad(int buffer, const Address& address, llvm::Value* mask);
+  // Of a load whose lanes lie side by side, or are one element where an extent is 1; null for all else.
+  llvm::Value* EmitPerhapsBroadcast(const Expr& e);
   // The address of an element of each row that a row buffer holds.
   llvm::Value* HeldPointer(int buffer, const std::vector<ExprId>& indices);
   bool IsHeld(int buffer) const { return rows_held_ > 1 && plan_.buffers[buffer].kind == BufferKind::kRow; }

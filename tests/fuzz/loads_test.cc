@@ -1,4 +1,5 @@
-// Loops that store along one axis and load along another, at extents on either side of whole squares and tasks.
+// Loops whose loads do not lie side by side as their lanes do: along another axis, some elements apart, or one element
+// where an extent is 1. At extents on either side of whole vectors, squares and tasks.
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -106,6 +107,69 @@ graph @g(%x: f32[B, S, 72]) {
   %h = reshape %s {shape = [B, S, 4, 6]}
   %y = transpose %h {permutation = [0, 2, 3, 1]}
   return %y
+})");
+}
+
+std::string Slice(const std::string& dtype, int64_t step, int64_t start) {
+  const std::string steps =
+      step < 0 ? absl::StrCat("[", -step, "*C + ", start, "]") : absl::StrCat("[", step, "*C + ", start, "]");
+  const std::string first = step < 0 ? absl::StrCat(-step, "*C - 1") : absl::StrCat(start);
+  return absl::StrCat("graph @g(%x: ", dtype, steps, ") {\n  %y = slice %x {starts = [", first,
+                      "], sizes = [C], steps = [", step, "]}\n  return %y\n}");
+}
+
+TEST(SteppedLoads, OfAllTypes) {
+  for (const char* dtype : {"f32", "f16", "f64", "i64", "u8", "bool"}) ExpectRight(Slice(dtype, 2, 0));
+}
+
+TEST(SteppedLoads, OfAnyStep) {
+  for (int64_t step : {2, 3, 4, 5, -1, -2, -3}) ExpectRight(Slice("f32", step, step == 3 ? 1 : 0));
+}
+
+// The last lane's element is the tensor's last.
+TEST(SteppedLoads, EndWithTheTensor) {
+  ExpectRight(R"(
+graph @g(%x: f32[R, 3*C - 2]) where C in [1, 300] {
+  %y = slice %x {starts = [0, 0], sizes = [R, C], steps = [1, 3]}
+  return %y
+})");
+}
+
+TEST(SteppedLoads, OfPaddedWindows) {
+  ExpectRight(R"(
+graph @g(%x: f32[B, H, W]) {
+  %v = constant -3 : f32[]
+  %p = pad %x, %v {low = [0, 1, 1], high = [0, 2, 2]}
+  %w = window %p {axes = [1, 2], sizes = [3, 3], strides = [2, 2]}
+  %y = reduce_max %w {axes = [3, 4]}
+  return %y
+})");
+}
+
+TEST(SteppedLoads, AreComputedWith) {
+  ExpectRight(R"(
+graph @g(%x: f32[R, 2*C], %b: f32[P, Q]) {
+  %even = slice %x {starts = [0, 0], sizes = [R, C], steps = [1, 2]}
+  %odd = slice %x {starts = [0, 1], sizes = [R, C], steps = [1, 2]}
+  %d = sub %odd, %even
+  %y = mul %d, %b
+  return %y
+})");
+}
+
+TEST(BroadcastLoads, OfAllTypes) {
+  for (const char* dtype : {"f32", "f16", "f64", "i32", "u8"}) {
+    ExpectRight(absl::StrCat("graph @g(%x: ", dtype, "[B, R, C], %b: ", dtype,
+                             "[D, P, Q]) {\n  %y = add %x, %b\n  return %y\n}"));
+  }
+}
+
+TEST(BroadcastLoads, OnBothSides) {
+  ExpectRight(R"(
+graph @g(%x: f32[A, B], %y: f32[C, D], %m: bool[E, F]) {
+  %s = sub %x, %y
+  %z = select %m, %s, %x
+  return %z
 })");
 }
 

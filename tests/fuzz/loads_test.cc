@@ -11,7 +11,7 @@
 namespace tailor {
 namespace {
 
-constexpr uint64_t kSeeds = 3;  // four shapes each
+constexpr uint64_t kSeeds = 2;  // four shapes each
 
 void ExpectRight(const std::string& text) {
   const auto graph = ParseGraph(text, SmallNumbers);

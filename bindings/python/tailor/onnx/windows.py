@@ -120,12 +120,50 @@ def per_channel(node, value, rank):
 
 @operator("ConvTranspose")
 def _conv_transpose(node, x, weight, bias=None):
-    """Zeros between the inputs, then a convolution with the weight backwards."""
-    graph, extents, rank = node.graph, node.extents, x.rank - 2
+    graph, rank = node.graph, x.rank - 2
     groups, kernel = node.attribute("group", 1), list(weight.shape[2:])
     strides = node.attribute("strides", [1] * rank)
     dilations = node.attribute("dilations", [1] * rank)
-    before, after, extra = _transpose_pads(node, x.shape[2:], kernel, strides, dilations)
+    pads = _transpose_pads(node, x.shape[2:], kernel, strides, dilations)
+    splits = rank <= 2 and all(isinstance(e, int) for e in (*kernel, *pads[1]))  # into taps and phases: eight dims
+    in_phases = splits and max(strides) > 1 and max(dilations) == 1
+    form = _conv_in_phases if in_phases else _conv_between_zeros
+    out = form(node, x, weight, groups, kernel, strides, dilations, *pads)
+    return out if bias is None else graph.add(out, per_channel(node, bias.value, x.rank))
+
+
+def _conv_in_phases(node, x, weight, groups, kernel, strides, _dilations, before, after, extra):
+    """A convolution with a channel for each phase: outputs a stride apart have the same taps. Phases then take turns."""
+    graph, extents, rank = node.graph, node.extents, x.rank - 2
+    inputs, outputs = weight.shape[:2]
+    inner = extents.floordiv(inputs, groups)
+    taps = [-(-k // s) for k, s in zip(kernel, strides)]
+    rest = [t * s - k for t, s, k in zip(taps, strides, kernel)]
+    whole = graph.pad(weight.value, graph.scalar(0, weight.dtype), [0] * (rank + 2), [0, 0, *rest])
+    split = graph.reshape(whole, [groups, inner, outputs, *(e for pair in zip(taps, strides) for e in pair)])
+    backwards = graph.slice(split, [0, 0, 0, *(e for t in taps for e in (t - 1, 0))], dims(node, split),
+                            steps=[1, 1, 1] + [-1, 1] * rank)
+    moved = graph.transpose(backwards, [0, 2, *range(4, 2 * rank + 3, 2), 1, *range(3, 2 * rank + 3, 2)])
+    channels = extents.mul(extents.mul(groups, outputs), math.prod(strides))
+    shape = [channels, inner, *taps]
+    plain = node.as_if(auto_pad="NOTSET", pads=[t - 1 for t in taps] * 2, strides=[1] * rank, dilations=[1] * rank)
+    phases = convolution(plain, x.value, graph.reshape(moved, shape), x.shape, shape, groups)
+    sizes = [extents.add(d, t - 1) for d, t in zip(x.shape[2:], taps)]
+    turns = graph.transpose(graph.reshape(phases, [x.shape[0], extents.mul(groups, outputs), *strides, *sizes]),
+                            [0, 1, *(axis for i in range(rank) for axis in (rank + 2 + i, 2 + i))])
+    full = graph.reshape(turns, [x.shape[0], extents.mul(groups, outputs),
+                                 *(extents.mul(size, s) for size, s in zip(sizes, strides))])
+    missing = [max(e - a - r, 0) for e, a, r in zip(extra, after, rest)]
+    if any(missing):
+        full = graph.pad(full, graph.scalar(0, x.dtype), [0] * (rank + 2), [0, 0, *missing])
+    wanted = [extents.sub(extents.add(extents.mul(extents.sub(d, 1), s), k + e - a), b)
+              for d, s, k, e, a, b in zip(x.shape[2:], strides, kernel, extra, after, before)]
+    return graph.slice(full, [0, 0, *before], [*dims(node, full)[:2], *wanted])
+
+
+def _conv_between_zeros(node, x, weight, groups, kernel, strides, dilations, before, after, extra):
+    """Zeros between the inputs, then a convolution with the weight backwards."""
+    graph, extents, rank = node.graph, node.extents, x.rank - 2
     reach = [(k - 1) * d for k, d in zip(kernel, dilations)]
     low = [0, 0] + [extents.sub(r, b) for r, b in zip(reach, before)]
     high = [0, 0] + [extents.add(extents.sub(r, a), e) for r, a, e in zip(reach, after, extra)]
@@ -138,9 +176,7 @@ def _conv_transpose(node, x, weight, bias=None):
                             [0, 2, 1, *range(3, rank + 3)])
     swapped = [extents.mul(groups, outputs), inner, *kernel]
     plain = node.as_if(auto_pad="NOTSET", pads=[0] * 2 * rank, strides=[1] * rank, dilations=dilations)
-    out = convolution(plain, spread, graph.reshape(split, swapped), dims(node, spread), swapped,
-                      groups)
-    return out if bias is None else graph.add(out, per_channel(node, bias.value, x.rank))
+    return convolution(plain, spread, graph.reshape(split, swapped), dims(node, spread), swapped, groups)
 
 
 def _transpose_pads(node, spatial, kernel, strides, dilations):

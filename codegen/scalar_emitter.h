@@ -94,11 +94,17 @@ class ScalarEmitter {
   Address EmitPanels(const Buffer& buffer, const std::vector<ExprId>& indices);
   llvm::Value* ElementPointer(int buffer, llvm::Value* offset);
   llvm::Value* EmitLoad(const Expr& e);
-  // Lanes a few elements apart: all elements between are loaded, some vectors of them, and left out by shuffles. `mask`:
-  // null for all lanes.
+  // Lanes a few elements apart: all elements between are loaded, some vectors of them, and left out by shuffles.
+  // `mask`: null for all lanes.
   llvm::Value* EmitSteppedLoad(int buffer, const Address& address, llvm::Value* mask);
   // Of a load whose lanes lie side by side, or are one element where an extent is 1; null for all else.
   llvm::Value* EmitPerhapsBroadcast(const Expr& e);
+  // Of a load whose lanes lie side by side but where a row begins anew; null for all else.
+  llvm::Value* EmitWrappedLoad(const Expr& e);
+  // The offset of an element whose last index is `last`; the others are the same in all lanes.
+  llvm::Value* EmitRowOffset(const Expr& load, llvm::Value* last);
+  // Whether the load is of a row-major buffer, without a predicate, and lanes differ in the last index alone.
+  bool LanesAreInRow(const Expr& load) const;
   // The address of an element of each row that a row buffer holds.
   llvm::Value* HeldPointer(int buffer, const std::vector<ExprId>& indices);
   bool IsHeld(int buffer) const { return rows_held_ > 1 && plan_.buffers[buffer].kind == BufferKind::kRow; }

@@ -287,7 +287,9 @@ TEST_P(EmitLoopsTest, StreamedOutputsHaveTheSameBits) {
       Run({Slot(x.data()), Slot(y), rows, columns, rows}, {rows, columns, rows});
       EXPECT_TRUE(std::equal(x.begin(), x.end(), y)) << rows << "," << columns << "," << shift;
       EXPECT_EQ(y[rows * columns], -1.0f) << "wrote past the end";
-      if (shift > 0) EXPECT_EQ(y[-1], -1.0f) << "wrote before the beginning";
+      if (shift > 0) {
+        EXPECT_EQ(y[-1], -1.0f) << "wrote before the beginning";
+      }
     }
   }
 }

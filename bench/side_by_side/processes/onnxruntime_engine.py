@@ -2,28 +2,38 @@
 import numpy
 import onnxruntime
 
+from . import nodes
 from .operands import tokens
 
 
 class Engine:
     def __init__(self, model, threads):
         self.name = f"onnxruntime {onnxruntime.__version__}"
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
-        self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        self._hidden = self._session.get_outputs()[0].shape[1]
+        self._options = onnxruntime.SessionOptions()
+        self._options.intra_op_num_threads = threads
+        self._options.inter_op_num_threads = 1
+        self._options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+        self._encoder = model and self._session(model)
 
     def prepare(self, case):
+        if "node" in case:
+            model, inputs = nodes.model(case["node"])
+            return self._bound(self._session(model.SerializeToString()), inputs)
         ids, mask = tokens(*case["encoder"])
-        out = numpy.empty((len(ids), self._hidden), numpy.float32)
-        binding = self._session.io_binding()
-        binding.bind_cpu_input("ids", ids)
-        binding.bind_cpu_input("mask", mask)
-        binding.bind_output("embedding", "cpu", 0, numpy.float32, out.shape, out.ctypes.data)
+        return self._bound(self._encoder, {"ids": ids, "mask": mask})
+
+    def _session(self, model):
+        return onnxruntime.InferenceSession(model, self._options, providers=["CPUExecutionProvider"])
+
+    def _bound(self, session, inputs):
+        name = session.get_outputs()[0].name
+        out = numpy.empty_like(session.run([name], inputs)[0])
+        binding = session.io_binding()
+        for own, array in inputs.items():
+            binding.bind_cpu_input(own, array)
+        binding.bind_output(name, "cpu", 0, out.dtype, out.shape, out.ctypes.data)
 
         def run():
-            self._session.run_with_iobinding(binding)
+            session.run_with_iobinding(binding)
             return out
         return run

@@ -3,6 +3,7 @@ import numpy
 
 import tailor.runtime
 
+from . import nodes
 from .operands import numbers, tokens
 
 
@@ -36,6 +37,11 @@ class Engine:
         self._session = model and self._encoder.session(threads=threads)
 
     def prepare(self, case):
+        if "node" in case:
+            import tailor.onnx
+            model, inputs = nodes.model(case["node"])
+            executable = tailor.onnx.load(model).compile("host")
+            return self._bound(executable, executable.session(threads=self._threads), list(inputs.values()))
         if "encoder" in case:
             return self._bound(self._encoder, self._session, tokens(*case["encoder"]))
         graph, x = op_graph(case)
@@ -50,7 +56,7 @@ class Engine:
         return {"bytes": [plan.workspace_bytes for plan in plans]}
 
     def _bound(self, executable, session, inputs):
-        out = numpy.empty(executable.plan(*inputs).shapes[0], numpy.float32)
+        out = numpy.empty_like(executable.run(*inputs)[0])
         session.bind(inputs, [out])
 
         def run():

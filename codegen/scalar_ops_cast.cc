@@ -172,7 +172,10 @@ Value* F32ToF16Bits(llvm::IRBuilderBase& b, Value* value) {
     return b.CreateTrunc(half, half->getType()->getWithNewType(b.getInt16Ty()), "f16");
   }
   if (HasHalfConversions(b)) {
-    Value* half = b.CreateFPTrunc(value, value->getType()->getWithNewType(b.getHalfTy()), "f16.half");
+    // Fences here and below: what is computed between two conversions LLVM would rather compute in f16, which CPUs do
+    // element by element.
+    Value* exact = b.CreateArithmeticFence(value, value->getType(), "f16.exact");
+    Value* half = b.CreateFPTrunc(exact, value->getType()->getWithNewType(b.getHalfTy()), "f16.half");
     return b.CreateBitCast(half, value->getType()->getWithNewType(b.getInt16Ty()), "f16");
   }
   Value* bits = AsBits(b, value, "f16.bits");
@@ -199,7 +202,8 @@ Value* F32ToF16Bits(llvm::IRBuilderBase& b, Value* value) {
 Value* F16BitsToF32(llvm::IRBuilderBase& b, Value* value) {
   if (HasHalfConversions(b)) {
     Value* half = b.CreateBitCast(value, value->getType()->getWithNewType(b.getHalfTy()), "half.value");
-    return b.CreateFPExt(half, half->getType()->getWithNewType(b.getFloatTy()), "half");
+    Value* wide = b.CreateFPExt(half, half->getType()->getWithNewType(b.getFloatTy()), "half.wide");
+    return b.CreateArithmeticFence(wide, wide->getType(), "half");
   }
   Value* bits = b.CreateZExt(value, value->getType()->getWithNewType(b.getInt32Ty()), "half.bits");
   if (HasNarrowFloats(b)) {

@@ -80,7 +80,8 @@ struct ContractionTile {
 
 struct Schedule {
   int lanes = 1;   // elements per vector operation
-  int unroll = 1;  // independent vectors in flight in a reduction
+  // Independent vectors in flight in a reduction. With cross_axis: columns of a square that straight code writes.
+  int unroll = 1;
   // Tasks, each a row of at most `short_row` elements, that run side by side: while one's reduction ends, others go on.
   // Where the launch leaves the cache only the shortest do, for prefetchers follow one row better than several.
   // Where lanes run across rows: vectors of them that run side by side.

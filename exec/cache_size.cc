@@ -1,5 +1,7 @@
 #include "exec/cache_size.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -25,7 +27,7 @@ int64_t LastCacheBytes() {
   // What one core reaches. The C library's _SC_LEVEL3_CACHE_SIZE is, on processors of several dies, what all have.
   static const int64_t bytes = [] {
     std::FILE* file = std::fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r");
-    if (file == nullptr) return int64_t{0};
+    if (file == nullptr) return int64_t{sysconf(_SC_LEVEL3_CACHE_SIZE)};
     char size[32];
     const size_t length = std::fread(size, 1, sizeof(size), file);
     std::fclose(file);

@@ -90,7 +90,8 @@ class LoopKernelEmitter {
     for (int i = 0; i < static_cast<int>(plan_.axes.size()); ++i) {
       if (plan_.axes[i].role == AxisRole::kParallel && i != schedule_.lane_axis) digit_axes.push_back(i);
     }
-    digit_axes = ReadingOrder(plan_, std::move(digit_axes));
+    // Rows stay in order: a chain has the rows of its blocks as tasks (codegen/chain/emit_chain.cc).
+    if (LanesAcrossRows()) digit_axes = ReadingOrder(plan_, std::move(digit_axes), schedule_.lane_axis);
     std::vector<llvm::Value*> extents;
     for (int axis : digit_axes) extents.push_back(ExtentOf(axis));
     if (LanesAcrossRows()) {

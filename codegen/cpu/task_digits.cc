@@ -7,8 +7,9 @@
 
 namespace tailor {
 
-std::vector<int> ReadingOrder(const KernelPlan& plan, std::vector<int> axes, int other) {
-  const std::vector<ExprId> exprs = ReachableExprs(plan);
+std::vector<int> ReadingOrder(const KernelPlan& plan, std::vector<int> axes, int lane_axis, int other) {
+  std::vector<ExprId> exprs = ReachableExprs(plan);
+  std::erase_if(exprs, [&](ExprId id) { return !DependsOn(plan, id, lane_axis); });
   const auto goes_on = [&](int axis) {
     return std::any_of(exprs.begin(), exprs.end(), [&](ExprId id) {
       const Expr& e = plan.exprs[id];

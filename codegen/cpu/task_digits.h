@@ -9,9 +9,9 @@
 
 namespace tailor {
 
-// `axes` in the order of digits: last those, but for `other`, along which some load goes on within the rows of its
-// tensor. Tasks that follow one another then read memory in turn.
-std::vector<int> ReadingOrder(const KernelPlan& plan, std::vector<int> axes, int other = -1);
+// `axes` in the order of digits: last those, but for `other`, along which a load whose lanes run along `lane_axis` goes
+// on within the rows of its tensor. Tasks that follow one another then read memory in turn.
+std::vector<int> ReadingOrder(const KernelPlan& plan, std::vector<int> axes, int lane_axis, int other = -1);
 
 class TaskDigits {
  public:

@@ -63,7 +63,7 @@ class TransposedLoopEmitter {
     llvm::Function* function = b_.GetInsertBlock()->getParent();
     std::vector<int> axes(plan_.axes.size());
     std::iota(axes.begin(), axes.end(), 0);
-    axes = ReadingOrder(plan_, std::move(axes), how_.loaded);
+    axes = ReadingOrder(plan_, std::move(axes), how_.stored, how_.loaded);
     std::vector<Value*> steps;
     for (int axis : axes) steps.push_back(StepsOf(axis));
     TaskDigits digits(b_, function->getArg(1), steps);

@@ -19,7 +19,7 @@ inline constexpr int kTransposeThreads = 256;  // of a block, which has one tile
 // banks.
 int64_t SharedBytes(const KernelPlan& plan, const Transposition& how);
 
-// None where FindTransposition finds none, or neither axis is worth a tile, or the tiles take too much memory.
+// None where FindTransposition finds none, or either axis is too short for tiles, or they take too much memory.
 std::optional<Transposition> TransposedTiles(const KernelPlan& plan);
 
 // Adds kernel `name` for a version of shape kTransposed.

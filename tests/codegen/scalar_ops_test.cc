@@ -1,12 +1,15 @@
 // Integer, comparison and logic semantics at the edges; register and memory forms; neutral elements and lane
 // reductions; and that no op at any CPU level needs a function from elsewhere.
 #include "codegen/scalar_ops.h"
-#include "codegen/scalar_ops_cast.h"
 
 #include <bit>
 #include <cmath>
 #include <limits>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "codegen/link.h"
+#include "codegen/scalar_ops_cast.h"
 #include "codegen/target_machine.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -246,6 +249,38 @@ TEST_P(EveryOp, CallsNothing) {
   }
   EXPECT_GT(count, 300);
   EXPECT_THAT(UndefinedSymbols(std::move(module), cpu), testing::IsEmpty());
+}
+
+// Where there are instructions to convert f16, LLVM must not compute in it: they are all that CPUs have.
+TEST_P(EveryOp, ComputesF16InF32) {
+  const auto [cpu, lanes] = GetParam();
+  const CpuTarget level = *FindCpuTarget(cpu);
+  llvm::LLVMContext context;
+  auto module = std::make_unique<llvm::Module>("every_op", context);
+  if (level.traits.half_conversions) SetHalfConversions(*module);
+  int count = 0;
+  for (const OpInfo& info : AllOps()) {
+    if (!CanEmit(info.kind, DType::kF16)) continue;
+    for (DType to : kAllTypes) {
+      if (info.kind == OpKind::kBitcast || (info.kind != OpKind::kCast && to != DType::kBool)) continue;
+      EmitOpLoop(*module, EmitTarget::Of(level.traits), UseOf(info.kind, DType::kF16, to), lanes,
+                 "f" + std::to_string(count++));
+    }
+  }
+  auto machine = MakeTargetMachine(level);
+  ASSERT_TRUE(machine.ok());
+  ModuleText text;
+  ASSERT_TRUE(CompileModule(std::move(module), **machine, &text).ok());
+  int conversions = 0;
+  for (absl::string_view line : absl::StrSplit(text.ir, '\n')) {
+    if (!absl::StrContains(line, " half ") && !absl::StrContains(line, "x half>")) continue;
+    const bool converts = absl::StrContains(line, "fpext") || absl::StrContains(line, "fptrunc");
+    EXPECT_TRUE(converts || absl::StrContains(line, "bitcast") || absl::StrContains(line, "load") ||
+                absl::StrContains(line, "store"))
+        << line;
+    conversions += converts;
+  }
+  EXPECT_EQ(conversions > 0, level.traits.half_conversions);
 }
 
 INSTANTIATE_TEST_SUITE_P(ScalarOps, EveryOp,

@@ -18,20 +18,22 @@ class Engine:
     def prepare(self, case):
         if "node" in case:
             model, inputs = nodes.model(case["node"])
-            return self._bound(self._session(model.SerializeToString()), inputs)
+            session = self._session(model.SerializeToString())
+            out = numpy.empty_like(session.run([session.get_outputs()[0].name], inputs)[0])
+            return self._bound(session, inputs, out)
         ids, mask = tokens(*case["encoder"])
-        return self._bound(self._encoder, {"ids": ids, "mask": mask})
+        out = numpy.empty((len(ids), self._encoder.get_outputs()[0].shape[1]), numpy.float32)
+        return self._bound(self._encoder, {"ids": ids, "mask": mask}, out)
 
     def _session(self, model):
         return onnxruntime.InferenceSession(model, self._options, providers=["CPUExecutionProvider"])
 
-    def _bound(self, session, inputs):
-        name = session.get_outputs()[0].name
-        out = numpy.empty_like(session.run([name], inputs)[0])
+    @staticmethod
+    def _bound(session, inputs, out):
         binding = session.io_binding()
-        for own, array in inputs.items():
-            binding.bind_cpu_input(own, array)
-        binding.bind_output(name, "cpu", 0, out.dtype, out.shape, out.ctypes.data)
+        for name, array in inputs.items():
+            binding.bind_cpu_input(name, array)
+        binding.bind_output(session.get_outputs()[0].name, "cpu", 0, out.dtype, out.shape, out.ctypes.data)
 
         def run():
             session.run_with_iobinding(binding)

@@ -40,13 +40,15 @@ class Engine:
         if "node" in case:
             import tailor.onnx
             model, inputs = nodes.model(case["node"])
-            executable = tailor.onnx.load(model).compile("host")
-            return self._bound(executable, executable.session(threads=self._threads), list(inputs.values()))
+            executable, inputs = tailor.onnx.load(model).compile("host"), list(inputs.values())
+            out = numpy.empty_like(executable.run(*inputs)[0])
+            return self._bound(executable.session(threads=self._threads), inputs, out)
         if "encoder" in case:
-            return self._bound(self._encoder, self._session, tokens(*case["encoder"]))
+            inputs = tokens(*case["encoder"])
+            return self._bound(self._session, inputs, self._f32_out(self._encoder, inputs))
         graph, x = op_graph(case)
         executable = graph.compile("host")
-        return self._bound(executable, executable.session(threads=self._threads), [x])
+        return self._bound(executable.session(threads=self._threads), [x], self._f32_out(executable, [x]))
 
     def answer(self, request):
         if "reserve" in request:
@@ -55,8 +57,12 @@ class Engine:
         plans = (self._encoder.plan(shape, shape, threads=self._threads) for shape in request["workspace"])
         return {"bytes": [plan.workspace_bytes for plan in plans]}
 
-    def _bound(self, executable, session, inputs):
-        out = numpy.empty_like(executable.run(*inputs)[0])
+    @staticmethod
+    def _f32_out(executable, inputs):
+        return numpy.empty(executable.plan(*inputs).shapes[0], numpy.float32)
+
+    @staticmethod
+    def _bound(session, inputs, out):
         session.bind(inputs, [out])
 
         def run():

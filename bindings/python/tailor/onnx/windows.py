@@ -125,7 +125,7 @@ def _conv_transpose(node, x, weight, bias=None):
     strides = node.attribute("strides", [1] * rank)
     dilations = node.attribute("dilations", [1] * rank)
     pads = _transpose_pads(node, x.shape[2:], kernel, strides, dilations)
-    splits = rank <= 2 and all(isinstance(e, int) for e in (*kernel, *pads[1]))  # into taps and phases: eight dims
+    splits = rank <= 2 and all(isinstance(e, int) for e in (*kernel, *pads[1]))  # of eight dims at most
     in_phases = splits and max(strides) > 1 and max(dilations) == 1
     form = _conv_in_phases if in_phases else _conv_between_zeros
     out = form(node, x, weight, groups, kernel, strides, dilations, *pads)

@@ -79,7 +79,7 @@ struct ContractionTile {
 };
 
 struct Schedule {
-  int lanes = 1;   // elements per vector operation
+  int lanes = 1;  // elements per vector operation
   // Independent vectors in flight in a reduction. With cross_axis: columns of a square that straight code writes.
   int unroll = 1;
   // Tasks, each a row of at most `short_row` elements, that run side by side: while one's reduction ends, others go on.

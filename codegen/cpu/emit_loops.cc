@@ -93,6 +93,7 @@ class LoopKernelEmitter {
     // Rows stay in order: a chain has the rows of its blocks as tasks (codegen/chain/emit_chain.cc).
     if (LanesAcrossRows()) digit_axes = ReadingOrder(plan_, std::move(digit_axes), schedule_.lane_axis);
     std::vector<llvm::Value*> extents;
+    extents.reserve(digit_axes.size() + 1);
     for (int axis : digit_axes) extents.push_back(ExtentOf(axis));
     if (LanesAcrossRows()) {
       digit_axes.push_back(schedule_.lane_axis);

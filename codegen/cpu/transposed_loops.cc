@@ -65,6 +65,7 @@ class TransposedLoopEmitter {
     std::iota(axes.begin(), axes.end(), 0);
     axes = ReadingOrder(plan_, std::move(axes), how_.stored, how_.loaded);
     std::vector<Value*> steps;
+    steps.reserve(axes.size());
     for (int axis : axes) steps.push_back(StepsOf(axis));
     TaskDigits digits(b_, function->getArg(1), steps);
     EmitLoop(b_, function->getArg(1), function->getArg(2), 1, "task", [&](Value*) {
@@ -234,7 +235,7 @@ bool ScheduleTransposedLoops(const KernelPlan& plan, int64_t cost, Schedule& sch
     if (chunked) per_task = per_task * DimExpr::Min(extent, kChunk);
   }
   constexpr int64_t kTurning = 6;  // cycles for a vector
-  const int64_t elements_per_chunk = 10000 * schedule.lanes / (cost + kTurning);
+  const int64_t elements_per_chunk = int64_t{10000} * schedule.lanes / (cost + kTurning);
   schedule.tasks = tasks;
   schedule.grain = DimExpr::Max(1, DimExpr::FloorDiv(elements_per_chunk, DimExpr::Max(1, per_task)));
   return true;

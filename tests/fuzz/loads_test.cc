@@ -159,11 +159,10 @@ graph @g(%x: f32[R, 2*C], %b: f32[P, Q]) {
 
 TEST(WrappedLoads, OfRepeatedRows) {
   for (const char* dtype : {"f32", "f16", "f64", "bool"}) {
-    for (const std::string columns : {"C", "3", "16", "37"}) {
-      ExpectRight("graph @g(%x: " + std::string(dtype) + "[R, " + columns +
-                  "]) {\n  %v = reshape %x {shape = [1, R, 1, " + columns +
-                  "]}\n  %b = broadcast %v {shape = [3, R, 5, " + columns + "]}\n  %y = reshape %b {shape = [3*R, 5*" +
-                  columns + "]}\n  return %y\n}");
+    for (const char* columns : {"C", "3", "16", "37"}) {
+      ExpectRight(absl::StrCat("graph @g(%x: ", dtype, "[R, ", columns, "]) {\n  %v = reshape %x {shape = [1, R, 1, ",
+                               columns, "]}\n  %b = broadcast %v {shape = [3, R, 5, ", columns,
+                               "]}\n  %y = reshape %b {shape = [3*R, 5*", columns, "]}\n  return %y\n}"));
     }
   }
 }

@@ -28,12 +28,10 @@ Value* AsFloat(llvm::IRBuilderBase& b, Value* bits, const llvm::Twine& name) {
 
 constexpr char kHalfConversions[] = "tailor.half_conversions";  // a module flag
 
+// Kernels of GPUs have instructions for narrow floats, which are device intrinsics (codegen/cuda/device_op_table.h).
 bool IsGpuKernel(llvm::IRBuilderBase& b) {
   return b.GetInsertBlock()->getParent()->getCallingConv() == llvm::CallingConv::PTX_Kernel;
 }
-
-// Kernels of GPUs have instructions for narrow floats, which are device intrinsics (codegen/cuda/device_op_table.h).
-bool HasNarrowFloats(llvm::IRBuilderBase& b) { return IsGpuKernel(b); }
 
 // Whether LLVM's conversions of f16 are instructions.
 bool HasHalfConversions(llvm::IRBuilderBase& b) {
@@ -59,7 +57,7 @@ Value* EmitNarrow(llvm::IRBuilderBase& b, const char* name, llvm::Type* result, 
 }
 
 Value* RoundToBF16(llvm::IRBuilderBase& b, Value* value) {
-  if (HasNarrowFloats(b)) {
+  if (IsGpuKernel(b)) {
     Value* half = EmitNarrow(b, "tailor.device.bf16_bits", value->getType()->getWithNewType(b.getInt32Ty()), value);
     return AsFloat(b, b.CreateShl(half, Bits32(b, half, 16), "bf16.high"), "bf16");
   }
@@ -167,7 +165,7 @@ Value* SaturateToInteger(llvm::IRBuilderBase& b, DType to, Value* value, llvm::T
 void SetHalfConversions(llvm::Module& module) { module.addModuleFlag(llvm::Module::Override, kHalfConversions, 1); }
 
 Value* F32ToF16Bits(llvm::IRBuilderBase& b, Value* value) {
-  if (HasNarrowFloats(b)) {
+  if (IsGpuKernel(b)) {
     Value* half = EmitNarrow(b, "tailor.device.f16_bits", value->getType()->getWithNewType(b.getInt32Ty()), value);
     return b.CreateTrunc(half, half->getType()->getWithNewType(b.getInt16Ty()), "f16");
   }
@@ -206,7 +204,7 @@ Value* F16BitsToF32(llvm::IRBuilderBase& b, Value* value) {
     return b.CreateArithmeticFence(wide, wide->getType(), "half");
   }
   Value* bits = b.CreateZExt(value, value->getType()->getWithNewType(b.getInt32Ty()), "half.bits");
-  if (HasNarrowFloats(b)) {
+  if (IsGpuKernel(b)) {
     return EmitNarrow(b, "tailor.device.f16_value", bits->getType()->getWithNewType(b.getFloatTy()), bits);
   }
   Value* low = b.CreateAnd(bits, Bits32(b, bits, 0x7fff), "half.low");

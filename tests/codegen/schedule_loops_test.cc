@@ -1,9 +1,14 @@
 #include <string>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "codegen/build_host_program.h"
 #include "codegen/emit_cpu.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace tailor {
 namespace {
@@ -17,6 +22,47 @@ std::string Schedules(const std::string& text) {
   std::string out = "\n";
   for (const KernelPlan& kernel : lowered->kernels) out += ScheduleLoops(kernel, TargetTraits{}).Text(kernel);
   return out;
+}
+
+// The IR of a graph's kernels for that machine.
+std::string Emitted(const std::string& text) {
+  const auto lowered = LowerGraph(*ParseGraph(text), TargetTraits{});
+  llvm::LLVMContext context;
+  llvm::Module module("kernels", context);
+  int number = 0;
+  for (const KernelPlan& kernel : lowered->kernels) {
+    EXPECT_TRUE(EmitLoops(kernel, ScheduleLoops(kernel, TargetTraits{}), {}, absl::StrCat("k", number++), module).ok());
+  }
+  std::string out;
+  llvm::raw_string_ostream stream(out);
+  module.print(stream, nullptr);
+  return out;
+}
+
+TEST(ScheduleLoops, OnlyWhatIsScatteredIsGathered) {
+  const auto gathers = [](const std::string& text) { return absl::StrContains(Emitted(text), "llvm.masked.gather"); };
+  EXPECT_FALSE(gathers("graph @g(%x: f32[R, C]) { %y = transpose %x {permutation = [1, 0]}\n return %y }"));
+  EXPECT_FALSE(gathers("graph @g(%x: f32[R, C], %y: f32[P, Q]) { %z = add %x, %y\n return %z }"));
+  for (int step : {2, 3, 4, 5}) {
+    const std::string slice = absl::StrCat("graph @g(%x: f32[", step,
+                                           "*C]) { %y = slice %x {starts = [0], sizes = [C], "
+                                           "steps = [",
+                                           step, "]}\n return %y }");
+    EXPECT_EQ(gathers(slice), step == 5) << step;
+  }
+  EXPECT_TRUE(gathers("graph @g(%x: f32[C], %i: i64[N]) { %y = gather %x, %i {axis = 0}\n return %y }"));
+}
+
+TEST(ScheduleLoops, RepeatedRowsAreLoadedAsRunsWhereTheyDoNotBeginAnew) {
+  const std::string ir = Emitted(R"(
+graph @g(%x: f32[R, C]) {
+  %v = reshape %x {shape = [R, 1, C]}
+  %b = broadcast %v {shape = [R, 5, C]}
+  %y = reshape %b {shape = [R, 5*C]}
+  return %y
+})");
+  EXPECT_TRUE(absl::StrContains(ir, "wrapped.run"));
+  EXPECT_TRUE(absl::StrContains(ir, "load <16 x float>"));
 }
 
 TEST(ScheduleLoops, ElementwiseRunsOverOneCollapsedAxisInChunks) {

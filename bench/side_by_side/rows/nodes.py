@@ -1,13 +1,13 @@
 """Single ONNX operators against onnxruntime, on one thread; all extents that an operator lets vary are symbols."""
 from .. import engines
 from ..figures import Figure, geomean
+from ..processes.nodes import NODES
 
 SECONDS = 0.1
 TOLERANCE = 1e-3  # of the largest element
 
 
 def single_nodes(bench):
-    from ..processes.nodes import NODES
     out = []
     with engines.all_open(lambda: engines.python_engine("tailor", 1),
                           lambda: engines.python_engine("onnxruntime", 1)) as opened:

@@ -15,7 +15,7 @@
 #include "codegen/cuda/mend_schedule.h"
 #include "codegen/emit_host.h"
 #include "codegen/kernel_modules.h"
-#include "codegen/scalar_emitter.h"
+#include "codegen/plan_queries.h"
 #include "exec/host_abi.h"
 #include "fusion/dump.h"
 #include "graph/status_macros.h"

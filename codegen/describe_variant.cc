@@ -34,6 +34,7 @@ CompiledVariant DescribeVariant(const LoweredProgram& program, const std::vector
       for (const LaunchVersion& version : kernels[launch.kernel].versions) {
         std::string text = VersionText({.guards = version.guards});
         if (version.clocks != 0) absl::StrAppend(&text, " in ", version.clocks.ToText(LaunchSymbolText), " clocks");
+        if (version.phases > 1) absl::StrAppend(&text, ", in parts");
         described.versions.push_back(std::move(text));
       }
       variant.launches.push_back(std::move(described));

@@ -15,8 +15,8 @@
 namespace tailor {
 
 // Loops and row kernels (codegen/cpu).
-// With `whole_rows` a task is one row, in the order of the plan's parallel axes: lanes run within it.
-Schedule ScheduleLoops(const KernelPlan& plan, const TargetTraits& traits, bool whole_rows = false);
+// With `whole_rows_only` a task is one row, in the order of the plan's parallel axes: lanes run within it.
+Schedule ScheduleLoops(const KernelPlan& plan, const TargetTraits& traits, bool whole_rows_only = false);
 absl::Status EmitLoops(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
                        const std::string& name, llvm::Module& module);
 

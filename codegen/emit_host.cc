@@ -12,6 +12,7 @@
 #include "codegen/emit_products.h"
 #include "codegen/host_function.h"
 #include "codegen/host_unit.h"
+#include "codegen/plan_queries.h"
 #include "graph/status_macros.h"
 
 namespace tailor {
@@ -150,10 +151,20 @@ class RunEmitter {
             f_.CallApi(offsetof(RtApi, launch), b.getInt32Ty(), {b.getInt32(1), kernel, arguments, grid}));
         return;
       }
-      const bool one_version = unit_.kernels[launch.kernel].versions.size() == 1;
-      llvm::Function* known = KernelFunction(unit_, launch.kernel, 0);
-      llvm::Value* kernel = one_version ? known : f_.LoadPtr(memo_, MemoByte(words.kernel), "kernel");
-      llvm::Value* grain = Word(words.grain, "grain");
+      EmitOnHost(launch, words, arguments, tasks);
+    });
+    Trace(index, 1);
+  }
+
+  // All tasks, once for each phase.
+  void EmitOnHost(const Launch& launch, const HostMemo::LaunchWords& words, llvm::Value* arguments,
+                  llvm::Value* tasks) {
+    llvm::IRBuilder<>& b = f_.b;
+    const EmittedKernel& called = unit_.kernels[launch.kernel];
+    llvm::Function* known = KernelFunction(unit_, launch.kernel, 0);
+    llvm::Value* kernel = called.versions.size() == 1 ? known : f_.LoadPtr(memo_, MemoByte(words.kernel), "kernel");
+    llvm::Value* grain = Word(words.grain, "grain");
+    const auto run = [&] {
       f_.IfElse(
           b.CreateICmpULE(tasks, grain),
           [&] {
@@ -162,8 +173,16 @@ class RunEmitter {
           [&] {
             f_.CallApi(offsetof(RtApi, parallel_for), b.getVoidTy(), {kernel, arguments, tasks, grain});
           });
-    });
-    Trace(index, 1);
+    };
+    if (!called.meets()) return run();
+    llvm::Value* phases = Word(words.phases, "phases");
+    f_.While(
+        b.getInt64(0), [&](llvm::Value* phase) { return b.CreateICmpNE(phase, phases); },
+        [&](llvm::Value* phase) {
+          f_.Store(phase, arguments, MemoByte(ArgumentSlots(*called.plan) + kPhaseSlot));
+          run();
+          return b.CreateAdd(phase, b.getInt64(1), "next.phase");
+        });
   }
 
   const HostUnit& unit_;
@@ -318,7 +337,17 @@ bool EmittedKernel::meets() const {
 EmittedKernel KernelOnHost(std::string symbol, const KernelPlan* plan, const Schedule* schedule) {
   EmittedKernel kernel{.symbol = std::move(symbol), .plan = plan, .schedule = schedule};
   for (const Version& version : schedule->versions) {
-    kernel.versions.push_back({version.guards, schedule->tasks, schedule->grain, schedule->scratch_bytes});
+    LaunchVersion launch{version.guards, schedule->tasks, schedule->grain, schedule->scratch_bytes};
+    if (const auto& parts = version.parts) {
+      launch = {.guards = version.guards,
+                .tasks = parts->tasks,
+                .grain = 1,
+                .scratch_bytes = parts->scratch_bytes,
+                .together = true,
+                .phases = parts->phases,
+                .parts = parts->count};
+    }
+    kernel.versions.push_back(std::move(launch));
   }
   return kernel;
 }

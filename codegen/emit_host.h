@@ -11,8 +11,9 @@
 
 namespace tailor {
 
-// The last parameters of a kernel whose blocks meet: the scratch of the launch, RtContext::meeting, CudaVersion::parts.
-inline constexpr int kMeetingSlots = 3;
+// The last parameters of a kernel with a version whose blocks, or threads, meet: the scratch of the launch;
+// RtContext::meeting, on the host the number of the phase; LaunchVersion::parts.
+inline constexpr int kMeetingSlots = 3, kPhaseSlot = 1;
 
 // What the host program knows of one version of a kernel. DimExprs are over slots, as in Schedule; on a device of
 // kWorkers too.
@@ -20,14 +21,15 @@ struct LaunchVersion {
   std::vector<Guard> guards;
   DimExpr tasks;  // of a launch; on a device, blocks
   DimExpr grain;  // how many of them a thread takes at a time; on a device, the shared memory of a block in bytes
-  DimExpr scratch_bytes;  // of a worker; on a device, of a block, or, of blocks that meet, of the launch
-  bool together = false;  // on a device: LaunchGrid::together
+  DimExpr scratch_bytes;  // of a worker; on a device, of a block; where they meet, of the launch
+  bool together = false;  // they meet: on a device LaunchGrid::together
+  int phases = 1;         // on the host: how often all tasks run, each time when all have
   // On a device, more than 0: no more blocks are launched than its multiprocessors hold of so many each.
   int resident_blocks = 0;
   // On a device, what the launch takes, in clocks; 0: not known. Of the versions whose guards hold the one is taken
   // that takes the fewest, the first of equal ones.
   DimExpr clocks;
-  DimExpr parts = 1;  // on a device: CudaVersion::parts
+  DimExpr parts = 1;  // CudaVersion::parts, or PartTasks::count
 };
 
 // A distinct kernel of the variant: functions `<symbol>_v<i>`, one per version.
@@ -38,7 +40,7 @@ struct EmittedKernel {
   const Schedule* schedule = nullptr;   // on the host
   int first_on_device = -1;             // the number of version 0 among Variant::device_kernels
 
-  // Whether some version's blocks meet: such versions have kMeetingSlots parameters more than others.
+  // Whether some version's blocks or threads meet: such versions have kMeetingSlots parameters more than others.
   bool meets() const;
 };
 

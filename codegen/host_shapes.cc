@@ -155,8 +155,9 @@ DimValue HostShapes::Tasks(const LaunchVersion& version, DimEmitter& over_slots)
 
 DimValue HostShapes::AllScratch(const LaunchVersion& version, DimEmitter& over_slots) {
   const DimValue scratch = over_slots.Emit(64 * DimExpr::CeilDiv(version.scratch_bytes, 64));
-  const bool of_each = place_ == KernelPlace::kDevice && !version.together;
-  return of_each ? over_slots.Multiply(scratch, Tasks(version, over_slots)) : scratch;
+  if (version.together) return scratch;
+  return over_slots.Multiply(scratch, place_ == KernelPlace::kDevice ? Tasks(version, over_slots)
+                                                                     : over_slots.Emit(DimExpr::Symbol(kWorkers)));
 }
 
 // The cheapest version whose guards hold, the first of equal ones.
@@ -181,6 +182,7 @@ void HostShapes::ChooseVersion(const EmittedKernel& kernel, DimEmitter& over_slo
   shape.scratch_bytes = scratch(last);
   shape.all_scratch_bytes = AllScratch(last, over_slots);
   shape.together = b.getInt64(last.together);
+  shape.phases = b.getInt64(last.phases);
   DimValue clocks = over_slots.Emit(last.clocks);
   shape.parts = over_slots.Emit(last.parts);
   for (size_t v = versions.size() - 1; v-- > 0;) {
@@ -196,8 +198,12 @@ void HostShapes::ChooseVersion(const EmittedKernel& kernel, DimEmitter& over_slo
     select(fits, scratch(now), shape.scratch_bytes);
     select(fits, AllScratch(now, over_slots), shape.all_scratch_bytes);
     select(fits, over_slots.Emit(now.parts), shape.parts);
-    llvm::Value* together = b.getInt64(now.together);
-    if (together != shape.together) shape.together = b.CreateSelect(fits, together, shape.together, "together");
+    const auto select_number = [&](int64_t number, llvm::Value*& value, const char* name) {
+      llvm::Value* of_now = b.getInt64(number);
+      if (of_now != value) value = b.CreateSelect(fits, of_now, value, name);
+    };
+    select_number(now.together, shape.together, "together");
+    select_number(now.phases, shape.phases, "phases");
   }
 }
 
@@ -209,15 +215,13 @@ LaunchShape HostShapes::ShapeOf(const Launch& launch) {
     shape.dims.push_back(dims_.Emit(launch.dims[slot]));
     over_slots.SetSymbol(static_cast<SymbolId>(slot), shape.dims.back());
   }
-  if (place_ == KernelPlace::kDevice) {
-    over_slots.SetSymbol(kWorkers, {f_.LoadI64(f_.context(), offsetof(RtContext, workers), "workers"), 1, INT32_MAX});
-  }
+  over_slots.SetSymbol(kWorkers, {f_.LoadI64(f_.context(), offsetof(RtContext, workers), "workers"), 1, INT32_MAX});
   ChooseVersion(kernel, over_slots, shape);
   if (kernel.schedule != nullptr && kernel.schedule->tile.chooses) ChooseCut(kernel, shape);
   return shape;
 }
 
-// Blocks first, then scratch, large enough for every launch: on a device of all its blocks, else a slice per worker.
+// Blocks first, then scratch, large enough for every launch: of all blocks of a device, of all workers of the host.
 WorkspaceShape HostShapes::Place(const std::vector<LaunchShape>& launches, llvm::Function* first_fit,
                                  llvm::Value* table) {
   llvm::IRBuilder<>& b = f_.b;
@@ -237,17 +241,13 @@ WorkspaceShape HostShapes::Place(const std::vector<LaunchShape>& launches, llvm:
     }
     blocks.value = b.CreateCall(first_fit, {sizes, workspace.offsets, table, b.getInt64(count)}, "blocks");
   }
-  DimValue slice{b.getInt64(0), 0, 0};
+  DimValue scratch{b.getInt64(0), 0, 0};
   for (const LaunchShape& launch : launches) {
-    slice.value = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, slice.value, launch.all_scratch_bytes.value);
-    slice.max = std::max(slice.max, launch.all_scratch_bytes.max);
+    scratch.value = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, scratch.value, launch.all_scratch_bytes.value);
+    scratch.max = std::max(scratch.max, launch.all_scratch_bytes.max);
   }
   workspace.scratch = blocks.value;
-  if (place_ == KernelPlace::kHost) {
-    const DimValue workers{f_.LoadI64(f_.context(), offsetof(RtContext, workers), "workers"), 1, INT32_MAX};
-    slice = dims_.Multiply(slice, workers);
-  }
-  workspace.bytes = dims_.Add(blocks, slice).value;
+  workspace.bytes = dims_.Add(blocks, scratch).value;
   return workspace;
 }
 

@@ -19,10 +19,11 @@ struct LaunchShape {
   llvm::Value* version;  // i32
   DimValue tasks, grain;
   DimValue scratch_bytes;           // a multiple of 64
-  DimValue all_scratch_bytes;       // on a device, of the launch; on the host, of one worker
+  DimValue all_scratch_bytes;       // of the launch
   llvm::Value* together = nullptr;  // i64
-  DimValue parts;                   // on a device
-  llvm::Value* cut = nullptr;       // of a product that chooses one: CutWord
+  llvm::Value* phases = nullptr;    // i64
+  DimValue parts;
+  llvm::Value* cut = nullptr;  // of a product that chooses one: CutWord
 };
 
 struct WorkspaceShape {

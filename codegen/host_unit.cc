@@ -67,6 +67,7 @@ HostMemo LayOutMemo(const HostProgram& program, bool called, Words* words) {
     taken.kernel = words->Take(1);
     taken.tasks = words->Take(kGridWords);
     taken.grain = taken.tasks + 1;
+    taken.phases = taken.tasks + 2;
     taken.arguments = words->Take(launch.buffers.size() + launch.dims.size() + kMostOtherSlots);
     memo.launches.push_back(taken);
   }

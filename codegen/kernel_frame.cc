@@ -7,14 +7,6 @@
 namespace tailor {
 namespace {
 
-int BoundBuffers(const KernelPlan& plan) {
-  int count = 0;
-  for (const Buffer& buffer : plan.buffers) {
-    count += buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kOutput;
-  }
-  return count;
-}
-
 // Loads argument slots in order.
 class SlotReader {
  public:
@@ -35,11 +27,6 @@ class SlotReader {
 llvm::Value* KernelFrame::ExtentValue(llvm::IRBuilderBase& b, const Extent& extent) const {
   if (extent.is_constant()) return b.getInt64(extent.constant);
   return dims[extent.slot];
-}
-
-int ArgumentSlots(const KernelPlan& plan) {
-  return BoundBuffers(plan) + static_cast<int>(plan.dims.size()) + (HasScratch(plan) ? 2 : 0) +
-         (plan.fault_count > 0 ? 2 : 0);
 }
 
 llvm::Value* PlaceRowBuffers(llvm::IRBuilderBase& b, const KernelPlan& plan, llvm::Value* scratch, KernelFrame& frame,

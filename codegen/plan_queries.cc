@@ -4,6 +4,11 @@
 #include <set>
 
 namespace tailor {
+namespace {
+
+bool IsMemory(const KernelPlan& plan, int buffer) { return plan.buffers[buffer].kind != BufferKind::kLocal; }
+
+}  // namespace
 
 std::vector<ExprId> ReachableExprs(const KernelPlan& plan) {
   std::set<ExprId> seen;
@@ -23,6 +28,48 @@ std::vector<ExprId> ReachableExprs(const KernelPlan& plan) {
     if (e.predicate >= 0) stack.push_back(e.predicate);
   }
   return {seen.begin(), seen.end()};
+}
+
+std::vector<int> AxesOf(const KernelPlan& plan, AxisRole role) {
+  std::vector<int> axes;
+  for (int i = 0; i < static_cast<int>(plan.axes.size()); ++i) {
+    if (plan.axes[i].role == role) axes.push_back(i);
+  }
+  return axes;
+}
+
+std::vector<Access> AccessesOf(const KernelPlan& plan) {
+  std::vector<Access> all;
+  for (ExprId id : ReachableExprs(plan)) {
+    const Expr& e = plan.exprs[id];
+    if (e.kind == ExprKind::kLoad && IsMemory(plan, e.ref)) all.push_back({e.ref, e.args});
+  }
+  for (const Stage& stage : plan.stages) {
+    for (const Statement& s : stage.statements) {
+      if (IsMemory(plan, s.buffer)) all.push_back({s.buffer, s.indices});
+    }
+  }
+  return all;
+}
+
+bool IsKept(const KernelPlan& plan, int buffer) {
+  if (plan.buffers[buffer].kind == BufferKind::kRow) return true;
+  if (plan.buffers[buffer].kind != BufferKind::kOutput) return false;
+  const std::vector<ExprId> ids = ReachableExprs(plan);
+  return std::any_of(ids.begin(), ids.end(),
+                     [&](ExprId id) { return plan.exprs[id].kind == ExprKind::kLoad && plan.exprs[id].ref == buffer; });
+}
+
+bool KeptArePrivate(const KernelPlan& plan) {
+  for (const Stage& stage : plan.stages) {
+    for (const Statement& s : stage.statements) {
+      if (!IsKept(plan, s.buffer)) continue;
+      for (const Access& access : AccessesOf(plan)) {
+        if (access.buffer == s.buffer && access.indices != s.indices) return false;
+      }
+    }
+  }
+  return true;
 }
 
 bool IsContiguous(KernelPlan& plan, const Access& access, int axis) {
@@ -64,6 +111,14 @@ bool HasScratch(const KernelPlan& plan) {
   return std::any_of(plan.buffers.begin(), plan.buffers.end(), [](const Buffer& b) {
     return b.kind == BufferKind::kRow || b.kind == BufferKind::kBlock || b.kind == BufferKind::kBox;
   });
+}
+
+int ArgumentSlots(const KernelPlan& plan) {
+  const auto bound = std::count_if(plan.buffers.begin(), plan.buffers.end(), [](const Buffer& b) {
+    return b.kind == BufferKind::kInput || b.kind == BufferKind::kOutput;
+  });
+  return static_cast<int>(bound) + static_cast<int>(plan.dims.size()) + (HasScratch(plan) ? 2 : 0) +
+         (plan.fault_count > 0 ? 2 : 0);
 }
 
 DimExpr BlockBytes(const Buffer& block, int64_t rows) {

@@ -16,6 +16,19 @@ struct Access {
   std::vector<ExprId> indices;
 };
 
+// The plan's axes of that role, outer first.
+std::vector<int> AxesOf(const KernelPlan& plan, AxisRole role);
+
+// Each load from memory that some statement needs, and each store.
+std::vector<Access> AccessesOf(const KernelPlan& plan);
+
+// Whether `buffer` holds what one stage writes and a later one reads: a row buffer, or an output that is read back.
+bool IsKept(const KernelPlan& plan, int buffer);
+
+// Whether every element of such a buffer is read by the statements of that very element alone, so that no thread reads
+// what another wrote.
+bool KeptArePrivate(const KernelPlan& plan);
+
 // Whether neighbours along `axis` are neighbours in memory. Adds expressions to `plan`.
 bool IsContiguous(KernelPlan& plan, const Access& access, int axis);
 
@@ -24,6 +37,8 @@ int ScalarCost(OpKind op);
 
 // Whether launches get scratch memory: for row buffers, blocks or a box.
 bool HasScratch(const KernelPlan& plan);
+// How many 8-byte slots the argument block of `plan` has.
+int ArgumentSlots(const KernelPlan& plan);
 // What the row buffers of `rows` rows take, each 64-byte aligned: symbol number i is the value of dim slot i.
 DimExpr RowBytes(const KernelPlan& plan, int64_t rows = 1);
 

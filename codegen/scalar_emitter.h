@@ -35,8 +35,6 @@ struct KernelFrame {
 // `b` is left at the end of the entry block.
 KernelFrame OpenKernelFunction(llvm::IRBuilderBase& b, llvm::Module& module, const KernelPlan& plan,
                                llvm::StringRef name);
-// How many 8-byte slots the argument block of `plan` has.
-int ArgumentSlots(const KernelPlan& plan);
 // Splits the memory at `scratch` (any address space) among the row buffers of `rows` rows, 64 bytes aligned each;
 // returns its end.
 llvm::Value* PlaceRowBuffers(llvm::IRBuilderBase& b, const KernelPlan& plan, llvm::Value* scratch, KernelFrame& frame,
@@ -57,6 +55,7 @@ class ScalarEmitter {
   // The register value of a kLocal buffer, which loads of it yield; or of a kRow buffer what is wanted while the axes
   // stand where they do, null where that is in memory.
   void SetLocal(int buffer, llvm::Value* value);
+  llvm::Value* local(int buffer) const { return locals_.at(buffer); }
   // No dim under kBcastIndex is 1: a version's guards said so.
   void AssumeNoBroadcast() { no_broadcast_ = true; }
   // Row buffers hold `rows` rows, the lanes: first elements, one for each, then the second ones, and so on. Requires

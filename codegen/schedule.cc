@@ -54,6 +54,10 @@ std::vector<Version> BroadcastVersions(const KernelPlan& plan) {
   return {present, Version{}};
 }
 
+bool LanesAcrossRows(const KernelPlan& plan, const Schedule& schedule) {
+  return schedule.lane_axis >= 0 && plan.axes[schedule.lane_axis].role == AxisRole::kParallel;
+}
+
 std::string CutText(const ProductCut& cut) {
   return absl::StrCat(cut.whole_rows ? "whole " : "", cut.rows, "x", cut.whole_panels ? "whole " : "", cut.panels,
                       " panels, task ", cut.task_rows, " rows x ", cut.task_panels, " panels",
@@ -79,7 +83,14 @@ std::string Schedule::Text(const KernelPlan& plan) const {
   }
   absl::StrAppend(&out, "tasks ", tasks.ToText(LaunchSymbolText), ", grain ", grain.ToText(LaunchSymbolText),
                   ", scratch ", scratch_bytes.ToText(LaunchSymbolText), "\n");
-  for (const Version& version : versions) absl::StrAppend(&out, "version: ", VersionText(version), "\n");
+  for (const Version& version : versions) {
+    absl::StrAppend(&out, "version: ", VersionText(version), "\n");
+    if (!version.parts) continue;
+    absl::StrAppend(&out, "  in ", version.parts->phases, " phases, parts ",
+                    version.parts->count.ToText(LaunchSymbolText), " along a", version.parts->axis, ", tasks ",
+                    version.parts->tasks.ToText(LaunchSymbolText), ", scratch ",
+                    version.parts->scratch_bytes.ToText(LaunchSymbolText), "\n");
+  }
   for (size_t i = 0; i < links.size(); ++i) absl::StrAppend(&out, "link ", i, ": ", links[i].Text(plan.links[i].plan));
   return out;
 }

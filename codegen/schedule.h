@@ -3,6 +3,7 @@
 #define TAILOR_CODEGEN_SCHEDULE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,11 +31,22 @@ struct Guard {
   friend bool operator==(const Guard&, const Guard&) = default;
 };
 
+// Of a version whose tasks are parts of rows, or of chunks of the lane axis (codegen/row_parts.h): part by part in each
+// of some phases. DimExprs as Schedule::tasks.
+struct PartTasks {
+  DimExpr count;  // parts of each row or chunk
+  DimExpr tasks;  // of a phase
+  int phases = 1;
+  DimExpr scratch_bytes;  // of the launch
+  int axis = -1;          // along which they lie
+};
+
 // One compiled body. Versions are tried in order; the last has no guards.
 struct Version {
   std::vector<Guard> guards;
   bool no_broadcast = false;  // the guards say that no extent under a broadcast is 1
   bool streams = false;       // whole vectors of the output are written past the caches
+  std::optional<PartTasks> parts;
 };
 
 std::string VersionText(const Version& version);  // "d0 >= 2 and d1 >= 2", "always"
@@ -108,6 +120,9 @@ struct Schedule {
 
   std::string Text(const KernelPlan& plan) const;
 };
+
+// Whether lanes are neighbours on a parallel axis: rows, one of each.
+bool LanesAcrossRows(const KernelPlan& plan, const Schedule& schedule);
 
 }  // namespace tailor
 

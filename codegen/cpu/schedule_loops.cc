@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "codegen/cpu/part_loops.h"
 #include "codegen/cpu/transposed_loops.h"
 #include "codegen/emit_cpu.h"
 #include "codegen/plan_queries.h"
@@ -196,7 +197,7 @@ void AddStreamingVersion(KernelPlan& plan, Schedule& schedule) {
 // those of all that are at hand.
 DimExpr ScratchBytes(const KernelPlan& plan, const Schedule& schedule) {
   if (!HasScratch(plan)) return 0;
-  if (schedule.lane_axis >= 0 && plan.axes[schedule.lane_axis].role == AxisRole::kParallel) {
+  if (LanesAcrossRows(plan, schedule)) {
     const DimExpr vectors = DimExpr::CeilDiv(OverSlots(plan.axes[schedule.lane_axis].extent), schedule.lanes);
     return DimExpr::Min(schedule.rows, vectors) * RowBytes(plan, schedule.lanes);
   }
@@ -211,15 +212,15 @@ DimExpr ScratchBytes(const KernelPlan& plan, const Schedule& schedule) {
 
 }  // namespace
 
-Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, bool whole_rows) {
+Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, bool whole_rows_only) {
   KernelPlan plan = original;  // coefficient queries intern expressions
   const std::vector<ExprId> exprs = ReachableExprs(plan);
   const int64_t cost = CostOf(plan, exprs);
 
   Schedule schedule;
   schedule.lanes = traits.vector_bytes / WidestElement(plan, exprs);
-  if (!whole_rows && ScheduleTransposedLoops(plan, cost, schedule)) return schedule;
-  whole_rows = whole_rows || (HasScratch(plan) && !HoldsLanes(plan));
+  if (!whole_rows_only && ScheduleTransposedLoops(plan, cost, schedule)) return schedule;
+  const bool whole_rows = whole_rows_only || (HasScratch(plan) && !HoldsLanes(plan));
   schedule.lane_axis = ChooseLaneAxis(plan, exprs, schedule.lanes, whole_rows);
   if (schedule.lane_axis < 0) schedule.lanes = 1;
   schedule.unroll = cost > 2 * kSlow ? 2 : 4;
@@ -256,6 +257,7 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
   }
   schedule.scratch_bytes = ScratchBytes(plan, schedule);
   AddStreamingVersion(plan, schedule);
+  if (!whole_rows_only) AddPartsVersion(plan, elements_per_chunk, schedule);
   return schedule;
 }
 

@@ -5,8 +5,6 @@
 namespace tailor {
 namespace {
 
-bool IsMemory(const KernelPlan& plan, int buffer) { return plan.buffers[buffer].kind != BufferKind::kLocal; }
-
 bool DependsOnAxis(const KernelPlan& plan, const Access& access, int axis) {
   return std::any_of(access.indices.begin(), access.indices.end(),
                      [&](ExprId index) { return DependsOn(plan, index, axis); });
@@ -18,28 +16,6 @@ bool IsZero(const KernelPlan& plan, ExprId id) {
 }
 
 }  // namespace
-
-std::vector<int> AxesOf(const KernelPlan& plan, AxisRole role) {
-  std::vector<int> axes;
-  for (int i = 0; i < static_cast<int>(plan.axes.size()); ++i) {
-    if (plan.axes[i].role == role) axes.push_back(i);
-  }
-  return axes;
-}
-
-std::vector<Access> AccessesOf(const KernelPlan& plan) {
-  std::vector<Access> all;
-  for (ExprId id : ReachableExprs(plan)) {
-    const Expr& e = plan.exprs[id];
-    if (e.kind == ExprKind::kLoad && IsMemory(plan, e.ref)) all.push_back({e.ref, e.args});
-  }
-  for (const Stage& stage : plan.stages) {
-    for (const Statement& s : stage.statements) {
-      if (IsMemory(plan, s.buffer)) all.push_back({s.buffer, s.indices});
-    }
-  }
-  return all;
-}
 
 bool LiesInRuns(const KernelPlan& plan, const Access& access, int axis, bool no_broadcast) {
   const Buffer& buffer = plan.buffers[access.buffer];
@@ -70,26 +46,6 @@ int LanesAlong(const KernelPlan& plan, int axis, bool no_broadcast) {
     if (e.predicate >= 0 && DependsOn(plan, e.predicate, axis)) return 1;
   }
   return widest == 0 ? 1 : std::min({8, 16 / narrowest, 32 / widest});
-}
-
-bool IsKept(const KernelPlan& plan, int buffer) {
-  if (plan.buffers[buffer].kind == BufferKind::kRow) return true;
-  if (plan.buffers[buffer].kind != BufferKind::kOutput) return false;
-  const std::vector<ExprId> ids = ReachableExprs(plan);
-  return std::any_of(ids.begin(), ids.end(),
-                     [&](ExprId id) { return plan.exprs[id].kind == ExprKind::kLoad && plan.exprs[id].ref == buffer; });
-}
-
-bool KeptArePrivate(const KernelPlan& plan) {
-  for (const Stage& stage : plan.stages) {
-    for (const Statement& s : stage.statements) {
-      if (!IsKept(plan, s.buffer)) continue;
-      for (const Access& access : AccessesOf(plan)) {
-        if (access.buffer == s.buffer && access.indices != s.indices) return false;
-      }
-    }
-  }
-  return true;
 }
 
 }  // namespace tailor

@@ -15,14 +15,14 @@
 #include "codegen/cuda/cuda_access.h"
 #include "codegen/cuda/cuda_frame.h"
 #include "codegen/cuda/device_intrinsics.h"
-#include "codegen/cuda/part_cells.h"
-#include "codegen/cuda/stage_phases.h"
 #include "codegen/cuda/transpose_tiles.h"
 #include "codegen/cuda/unroll.h"
 #include "codegen/cuda/whole_vectors.h"
 #include "codegen/emit_loop.h"
+#include "codegen/part_cells.h"
 #include "codegen/plan_queries.h"
 #include "codegen/scalar_emitter.h"
+#include "codegen/stage_phases.h"
 #include "llvm/IR/IRBuilder.h"
 
 namespace tailor {
@@ -206,19 +206,12 @@ class CudaLoopEmitter {
     PlaceRowBuffers(b_, plan_, b_.CreateInBoundsGEP(b_.getInt8Ty(), frame_.scratch, offset, "row"), frame_);
   }
 
-  // Parts are whole vectors, equally many but for the last ones.
   void SetPart(Value* parts) {
     const int axis = AxesOf(plan_, AxisRole::kTile).front();
-    const auto over = [&](Value* x, Value* y) {
-      return b_.CreateUDiv(b_.CreateAdd(x, b_.CreateSub(y, b_.getInt64(1))), y);
-    };
-    Value* lanes = b_.getInt64(axis == version_.lane_axis ? version_.lanes : 1);
-    Value* length = b_.CreateMul(over(over(ExtentOf(axis), parts), lanes), lanes, "part.length");
-    const auto until = [&](Value* end, const char* name) {
-      return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, ExtentOf(axis), nullptr, name);
-    };
-    part_begin_ = until(b_.CreateMul(place_.part, length), "part.begin");
-    part_end_ = until(b_.CreateAdd(part_begin_, length), "part.end");
+    const int lanes = axis == version_.lane_axis ? version_.lanes : 1;
+    const PartSpan span = EmitPartSpan(b_, ExtentOf(axis), place_.part, parts, lanes);
+    part_begin_ = span.begin;
+    part_end_ = span.end;
   }
 
   // What earlier phases found, for the point at hand.

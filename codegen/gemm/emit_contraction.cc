@@ -19,6 +19,7 @@
 #include "codegen/gemm/micro_kernel.h"
 #include "codegen/gemm/tile_epilogue.h"
 #include "codegen/gemm/tile_shapes.h"
+#include "codegen/plan_queries.h"
 #include "codegen/scalar_emitter.h"
 #include "graph/status_macros.h"
 

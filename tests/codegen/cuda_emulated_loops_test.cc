@@ -5,7 +5,7 @@
 
 #include "codegen/cuda/cuda_target.h"
 #include "codegen/cuda/emit_cuda_loops.h"
-#include "codegen/scalar_emitter.h"
+#include "codegen/plan_queries.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/loop_plans.h"

@@ -8,7 +8,7 @@
 #include "codegen/build_host_program.h"
 #include "codegen/cuda/cuda_target.h"
 #include "codegen/cuda/emit_cuda_loops.h"
-#include "codegen/scalar_emitter.h"
+#include "codegen/plan_queries.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "tests/emulator/simt_emulator.h"

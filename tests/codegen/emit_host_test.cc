@@ -72,6 +72,45 @@ define void @faulty_v0(ptr %args, i64 %begin, i64 %end, i64 %worker) {
   store i64 5, ptr %extent
   ret void
 }
+; Slots: in, out, d0, scratch of the launch, phase, parts. One task is one part, of an element. Phase 0 leaves elements
+; in scratch, phase 1 reads there what other tasks left: out is 1 more than in, the last element first.
+define void @mirrored_v0(ptr %args, i64 %begin, i64 %end, i64 %worker) {
+entry:
+  %in = load ptr, ptr %args
+  %out.at = getelementptr i64, ptr %args, i64 1
+  %out = load ptr, ptr %out.at
+  %cells.at = getelementptr i64, ptr %args, i64 3
+  %cells = load ptr, ptr %cells.at
+  %phase.at = getelementptr i64, ptr %args, i64 4
+  %phase = load i64, ptr %phase.at
+  %parts.at = getelementptr i64, ptr %args, i64 5
+  %parts = load i64, ptr %parts.at
+  %is_first = icmp eq i64 %phase, 0
+  %from = select i1 %is_first, ptr %in, ptr %cells
+  %to = select i1 %is_first, ptr %cells, ptr %out
+  %phase.number = sitofp i64 %phase to float
+  br label %loop
+loop:
+  %i = phi i64 [%begin, %entry], [%next, %body]
+  %more = icmp slt i64 %i, %end
+  br i1 %more, label %body, label %done
+body:
+  %next = add i64 %i, 1
+  %last = sub i64 %parts, %next
+  %source = select i1 %is_first, i64 %i, i64 %last
+  %p = getelementptr float, ptr %from, i64 %source
+  %x = load float, ptr %p
+  %y = fadd float %x, %phase.number
+  %q = getelementptr float, ptr %to, i64 %i
+  store float %y, ptr %q
+  br label %loop
+done:
+  ret void
+}
+define void @mirrored_v1(ptr %args, i64 %begin, i64 %end, i64 %worker) {
+  call void @double_v0(ptr %args, i64 %begin, i64 %end, i64 %worker)
+  ret void
+}
 )";
 
 // y = 2 * (2 * x) for x f32[N, M]: in0 -> w0 -> out0.
@@ -264,6 +303,31 @@ TEST_F(EmitHostTest, VersionsAreChosenByWhatIsComputedFromDims) {
   EXPECT_EQ(versions[0], 0);
   ASSERT_EQ(Plan({1, 7}, plan), 0);
   EXPECT_EQ(versions[0], 1);
+}
+
+TEST_F(EmitHostTest, PartsRunInPhasesAndShareTheScratchOfTheLaunch) {
+  symbol_ = "mirrored";
+  const DimExpr elements = DimExpr::Symbol(0);
+  program_.launches = {{0, "mirrored", {0, 2}, {kN * kM}}};
+  program_.steps = {{false, 0}};
+  program_.memory = {};
+  std::erase_if(program_.buffers, [](const HostBuffer& buffer) { return buffer.place == Place::kWorkspace; });
+  program_.launches[0].buffers = {0, 1};
+  schedule_.versions = {
+      {.guards = {{Guard::Kind::kAtLeast, 0, -1, 4}},
+       .parts = PartTasks{.count = elements, .tasks = elements, .phases = 2, .scratch_bytes = 4 * elements}},
+      {}};
+  Build(/*workers=*/3);
+  ASSERT_EQ(Run({2, 10}), 0);
+  for (size_t i = 0; i < 20; ++i) EXPECT_EQ(y_[i], 21.0f - i);
+  EXPECT_EQ(runtime_->context.workspace_bytes, 128u);  // 80 bytes, rounded up
+  EXPECT_THAT(runtime_->grains, ElementsAre(1, 1));    // twice, by threads
+  ASSERT_EQ(Run({1, 3}), 0);                           // as before, in one phase
+  EXPECT_THAT(y_, ElementsAre(2.0f, 4.0f, 6.0f));
+  Build(/*workers=*/1);
+  ASSERT_EQ(Run({2, 10}), 0);
+  for (size_t i = 0; i < 20; ++i) EXPECT_EQ(y_[i], 21.0f - i);
+  EXPECT_TRUE(runtime_->grains.empty());
 }
 
 TEST_F(EmitHostTest, PlanReportsDimsAndBytesAndKeepsTheMemo) {

@@ -114,7 +114,7 @@ version: always
 
 TEST(ScheduleLoops, RowKernelVectorizesWithinRowsAndNeedsScratch) {
   EXPECT_EQ(Schedules(R"(
-graph @g(%x: f64[R, C]) {
+graph @g(%x: f64[R, C]) where C in [0, 4000] {
   %m = reduce_max %x {axes = [1], keep_dims = 1}
   %d = sub %x, %m
   %e = exp %d
@@ -128,6 +128,16 @@ lanes 8 along a1, unroll 2, rows 4 of up to 128
 tasks d0, grain max(4*floordiv(666, max(d1, 1)), 1), scratch max(64*floordiv(d1 + 7, 8), min(256*floordiv(d1 + 7, 8), 4096))
 version: always
 )");
+}
+
+TEST(ScheduleLoops, FewLongRowsAreTakenInParts) {
+  const auto sum = [](const std::string& rows, const std::string& columns) {
+    return Schedules("graph @g(%x: f32[R, C]) where R in " + rows + ", C in " + columns +
+                     " { %s = reduce_sum %x {axes = [1]}\n return %s }");
+  };
+  EXPECT_TRUE(absl::StrContains(sum("[0, 1000]", "[0, 400000]"), "in 2 phases, parts "));
+  EXPECT_FALSE(absl::StrContains(sum("[0, 1000]", "[0, 4000]"), "phases"));
+  EXPECT_FALSE(absl::StrContains(sum("[1000, 1000]", "[0, 400000]"), "phases"));
 }
 
 TEST(ScheduleLoops, LongerRowsRunSideBySideWhereElementsAreCheap) {
@@ -174,7 +184,7 @@ TEST(ScheduleLoops, OtherLoadsAreGathered) {
 
 TEST(ScheduleLoops, OuterReductionRunsLanesAcrossRows) {
   EXPECT_EQ(Schedules(R"(
-graph @g(%x: f32[R, C]) {
+graph @g(%x: f32[R, C]) where R in [0, 500] {
   %y = reduce_sum %x {axes = [0]}
   return %y
 }

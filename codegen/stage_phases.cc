@@ -1,8 +1,8 @@
-#include "codegen/cuda/stage_phases.h"
+#include "codegen/stage_phases.h"
 
 #include <algorithm>
 
-#include "codegen/cuda/cuda_access.h"
+#include "codegen/plan_queries.h"
 
 namespace tailor {
 namespace {

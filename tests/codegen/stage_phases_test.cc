@@ -1,4 +1,4 @@
-#include "codegen/cuda/stage_phases.h"
+#include "codegen/stage_phases.h"
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"

@@ -1,7 +1,7 @@
-// How the stages of a row are run by several blocks: in phases, between which the blocks meet (AStitch section 3.1, the
-// global scheme).
-#ifndef TAILOR_CODEGEN_CUDA_STAGE_PHASES_H_
-#define TAILOR_CODEGEN_CUDA_STAGE_PHASES_H_
+// How the stages of a row are run by several threads, or blocks: in phases, between which they meet (AStitch section
+// 3.1, the global scheme).
+#ifndef TAILOR_CODEGEN_STAGE_PHASES_H_
+#define TAILOR_CODEGEN_STAGE_PHASES_H_
 
 #include <vector>
 
@@ -27,4 +27,4 @@ std::vector<int> ReducedLocals(const KernelPlan& plan);
 
 }  // namespace tailor
 
-#endif  // TAILOR_CODEGEN_CUDA_STAGE_PHASES_H_
+#endif  // TAILOR_CODEGEN_STAGE_PHASES_H_

@@ -1,0 +1,28 @@
+// Versions of row kernels whose tasks are parts of rows, or of chunks of columns, for launches that have few and long
+// ones: the global scheme of AStitch (sections 3.1 and 3.3, task splitting) between threads. A launch runs its phases
+// one after the other, each a loop over all parts. Reductions leave what each part comes to in scratch of the launch,
+// where the next phases put the parts of a row together in order: results depend on extents alone.
+#ifndef TAILOR_CODEGEN_CPU_PART_LOOPS_H_
+#define TAILOR_CODEGEN_CPU_PART_LOOPS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "codegen/kernel_plan.h"
+#include "codegen/scalar_ops.h"
+#include "codegen/schedule.h"
+#include "llvm/IR/Module.h"
+
+namespace tailor {
+
+// Puts such a version before those of `schedule`, whose lanes and chunks are set, where extents allow for it. Parts
+// have `part_elements` at least.
+void AddPartsVersion(const KernelPlan& plan, int64_t part_elements, Schedule& schedule);
+
+// Adds function `name` to `module`: a KernelFn, whose argument block has the kMeetingSlots of codegen/emit_host.h.
+void EmitPartLoops(const KernelPlan& plan, const Schedule& schedule, const Version& version, const EmitTarget& target,
+                   const std::string& name, llvm::Module& module);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_CPU_PART_LOOPS_H_

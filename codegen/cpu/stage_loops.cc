@@ -1,0 +1,270 @@
+#include "codegen/cpu/stage_loops.h"
+
+#include <algorithm>
+#include <cassert>
+#include <numeric>
+#include <utility>
+
+#include "codegen/cpu/interleave.h"
+#include "codegen/cpu/task_digits.h"
+#include "codegen/emit_loop.h"
+#include "codegen/plan_queries.h"
+#include "codegen/scalar_ops.h"
+
+namespace tailor {
+namespace {
+
+// Vectors of rows that one scan carries along; a task has as many.
+constexpr int kRowVectors = 4;
+
+// Of many vectors side by side, how many are taken where not so many are left.
+constexpr int kFewVectors = 4;
+
+// Vectors that are computed in turns. Each of them needs some registers of its own.
+constexpr int kInTurns = 4;
+
+}  // namespace
+
+StageLoops::StageLoops(llvm::IRBuilderBase& b, const KernelPlan& plan, const Schedule& schedule,
+                       const EmitTarget& target, const KernelFrame& frame, const Version& version)
+    : b_(b), plan_(plan), schedule_(schedule), target_(target), across_rows_(tailor::LanesAcrossRows(plan, schedule)) {
+  for (int i = 0; i < schedule_.rows; ++i) {
+    frames_.push_back(frame);
+    ScalarEmitter& row = rows_.emplace_back(b_, target_, plan_, frames_.back());
+    row.SetRowsHeld(LanesAcrossRows() ? schedule_.lanes : 1);
+    if (version.no_broadcast) row.AssumeNoBroadcast();
+    row.SetStreaming(version.streams);
+  }
+}
+
+std::vector<int> StageLoops::TaskAxes() const {
+  std::vector<int> axes = AxesOf(plan_, AxisRole::kParallel);
+  if (!LanesAcrossRows()) return axes;  // in order: a chain has the rows of its blocks as tasks (chain/emit_chain.cc)
+  std::erase(axes, schedule_.lane_axis);
+  axes = ReadingOrder(plan_, std::move(axes), schedule_.lane_axis);
+  axes.push_back(schedule_.lane_axis);
+  return axes;
+}
+
+llvm::Value* StageLoops::TasksAlong(int axis) {
+  if (axis != schedule_.lane_axis) return ExtentOf(axis);
+  llvm::Value* rounded = b_.CreateAdd(ExtentOf(axis), b_.getInt64(schedule_.lane_chunk - 1));
+  return b_.CreateUDiv(rounded, b_.getInt64(schedule_.lane_chunk), "chunks");
+}
+
+llvm::Value* StageLoops::Place(ScalarEmitter& row, const std::vector<int>& axes,
+                               const std::vector<llvm::Value*>& digits) const {
+  for (size_t i = 0; i < axes.size(); ++i) row.SetAxis(axes[i], digits[i]);
+  return LanesAcrossRows() ? digits[axes.size() - 1] : nullptr;
+}
+
+PartSpan StageLoops::ChunkSpan(llvm::Value* chunk) {
+  llvm::Value* first = b_.CreateMul(chunk, b_.getInt64(schedule_.lane_chunk), "first");
+  llvm::Value* next = b_.CreateAdd(first, b_.getInt64(schedule_.lane_chunk));
+  return {first, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ExtentOf(schedule_.lane_axis), next, nullptr, "end")};
+}
+
+llvm::Value* StageLoops::PlaceBuffers(int i, llvm::Value* scratch) {
+  return PlaceRowBuffers(b_, plan_, scratch, frames_[i], LanesAcrossRows() ? schedule_.lanes : 1);
+}
+
+void StageLoops::SetSpan(int axis, PartSpan span) {
+  span_axis_ = axis;
+  span_ = span;
+}
+
+PartSpan StageLoops::SpanOf(int axis) { return axis == span_axis_ ? span_ : PartSpan{b_.getInt64(0), ExtentOf(axis)}; }
+
+void StageLoops::Forget() {
+  ForEachRow([](ScalarEmitter& row) { row.Forget(); });
+}
+
+// One ordered loop can carry several vectors of rows along: neighbouring lines of memory are then met together.
+bool StageLoops::ScansAlone() const {
+  return plan_.stages.size() == 1 && IsScan(plan_, plan_.stages[0].statements.front());
+}
+
+void StageLoops::Enter(ScalarEmitter& row, const Vectors& vectors, int u) {
+  llvm::Value* x = b_.CreateAdd(vectors.first, b_.getInt64(int64_t{schedule_.lanes} * u), "x");
+  row.SetLanes(schedule_.lane_axis, x, schedule_.lanes, vectors.mask);
+}
+
+void StageLoops::EmitRowVectors(PartSpan chunk, llvm::function_ref<void(const Vectors&)> body) {
+  EmitVectors(chunk, ScansAlone() ? kRowVectors : schedule_.rows, [&](const Vectors& vectors) {
+    if (ScansAlone()) {
+      across_ = vectors;
+    } else {
+      rows_end_ = vectors.count;
+    }
+    for (int row = 0; row < rows_end_; ++row) Enter(rows_[row], vectors, row);
+    body(vectors);
+    rows_end_ = 1;
+  });
+}
+
+// Runs `body` over `span` of the lane axis: `unroll` vectors at a time, a few where those are many, then one,
+// then a masked rest.
+void StageLoops::EmitVectors(PartSpan span, int unroll, llvm::function_ref<void(const Vectors&)> body) {
+  const int lanes = schedule_.lanes;
+  const int axis = schedule_.lane_axis;
+  llvm::Value* next = span.begin;
+  for (int width = unroll; width > 0; width = width > kFewVectors ? kFewVectors : width > 1 ? 1 : 0) {
+    llvm::Value* full = b_.CreateSub(span.end, b_.getInt64(int64_t{lanes} * width - 1), "full.end");
+    next = EmitLoop(b_, next, full, int64_t{lanes} * width, width > 1 ? "unrolled" : "vector",
+                    [&](llvm::Value* x) { body({.first = x, .count = width}); });
+  }
+  if (lanes > 1) {
+    EmitIf(b_, b_.CreateICmpSLT(next, span.end, "rest"), "tail", [&] {
+      body({.first = next, .mask = EmitFirstLanes(b_, schedule_.lanes, b_.CreateSub(span.end, next, "rest.count"))});
+    });
+  }
+  ForEachRow([&](ScalarEmitter& row) { row.SetLanes(axis, span.begin, 1, nullptr); });
+}
+
+void StageLoops::EmitStages() {
+  for (const Stage& stage : plan_.stages) {
+    const bool reduces = std::any_of(stage.statements.begin(), stage.statements.end(),
+                                     [](const Statement& s) { return !s.reduce_axes.empty(); });
+    if (reduces || stage.axes.empty() || LanesAcrossRows()) {
+      EmitStage(stage);
+    } else {
+      EmitRowByRow(stage);
+    }
+  }
+}
+
+// Nothing waits for what such a stage computes, and stores go faster where one follows another in memory.
+void StageLoops::EmitRowByRow(const Stage& stage) {
+  const int rows = rows_end_;
+  for (int row = 0; row < rows; ++row) {
+    rows_begin_ = row;
+    rows_end_ = row + 1;
+    EmitStage(stage);
+  }
+  rows_begin_ = 0;
+}
+
+void StageLoops::EmitStage(const Stage& stage) {
+  std::vector<int> scalar_axes;
+  bool lanes_here = false;
+  for (int axis : stage.axes) {
+    lanes_here |= axis == schedule_.lane_axis;
+    if (axis != schedule_.lane_axis) scalar_axes.push_back(axis);
+  }
+  bool scans = false;
+  for (const Statement& s : stage.statements) scans |= IsScan(plan_, s);
+  const int unroll = lanes_here && !scans ? schedule_.unroll : across_.count;
+  Sums sums;
+  ForEachRow([&](ScalarEmitter& row) {
+    const int lanes = lanes_here ? schedule_.lanes : row.lanes();
+    for (std::vector<Accumulator>& of_row = sums.emplace_back(); const Statement& s : stage.statements) {
+      of_row.emplace_back(b_, target_, s, IsScan(plan_, s), s.reduce_axes.empty() ? 0 : unroll, lanes);
+    }
+  });
+  EmitScalarLoops(scalar_axes, 0, [&] {
+    if (lanes_here) {
+      EmitVectors(SpanOf(schedule_.lane_axis), unroll,
+                  [&](const Vectors& vectors) { EmitStatements(stage, vectors, true, scans, sums); });
+    } else {
+      EmitStatements(stage, across_, across_.count > 1, scans, sums);
+    }
+  });
+  if (!stage.axes.empty()) Forget();
+  for (int row = rows_begin_; row < rows_end_; ++row) {
+    for (size_t i = 0; i < stage.statements.size(); ++i) {
+      const Statement& s = stage.statements[i];
+      if (!s.reduce_axes.empty() && !IsScan(plan_, s)) {
+        rows_[row].SetLocal(s.buffer, Stored(s, sums[row - rows_begin_][i].Close(lanes_here)));
+      }
+    }
+  }
+}
+
+void StageLoops::EmitScalarLoops(const std::vector<int>& axes, size_t depth, llvm::function_ref<void()> body) {
+  if (depth == axes.size()) return body();
+  const PartSpan span = SpanOf(axes[depth]);
+  EmitLoop(b_, span.begin, span.end, 1, "tile", [&](llvm::Value* index) {
+    ForEachRow([&](ScalarEmitter& row) { row.SetAxis(axes[depth], index); });
+    EmitScalarLoops(axes, depth + 1, body);
+  });
+  Forget();
+}
+
+// The statements of `stage` for each of `vectors` of each row, which it `enters`, some in turns. Those of a scan
+// depend on each other.
+void StageLoops::EmitStatements(const Stage& stage, const Vectors& vectors, bool enters, bool scans, Sums& sums) {
+  const int rows = rows_end_ - rows_begin_, chains = rows * vectors.count;
+  for (int first = 0, count = 0; first < chains; first += count) {
+    count = scans ? 1 : std::min(kInTurns, chains - first);
+    std::vector<std::vector<llvm::Value*>> reduced(count);
+    EmitInTurns(b_, count, [&](int i) {
+      ScalarEmitter& row = rows_[rows_begin_ + (first + i) % rows];
+      const int u = (first + i) / rows;
+      if (enters) Enter(row, vectors, u);
+      for (size_t j = 0; j < stage.statements.size(); ++j) {
+        reduced[i].push_back(EmitStatement(row, stage.statements[j], sums[(first + i) % rows][j], u));
+      }
+    });
+    for (int i = 0; i < count; ++i) {
+      for (size_t j = 0; j < stage.statements.size(); ++j) {
+        if (reduced[i][j] != nullptr) sums[(first + i) % rows][j].Add(reduced[i][j], (first + i) / rows);
+      }
+    }
+  }
+  for (std::vector<Accumulator>& of_row : sums) {
+    for (Accumulator& sum : of_row) sum.EndStep();
+  }
+}
+
+// Returns what vector number `u` adds to `sum`: null for a store and for a step of a scan, which is done.
+llvm::Value* StageLoops::EmitStatement(ScalarEmitter& row, const Statement& s, Accumulator& sum, int u) {
+  if (s.reduce_axes.empty()) {
+    llvm::Value* value = row.Emit(s.value);
+    if (plan_.buffers[s.buffer].kind == BufferKind::kLocal) {
+      row.SetLocal(s.buffer, value);
+    } else {
+      row.Store(s.buffer, s.indices, value);
+    }
+    return nullptr;
+  }
+  llvm::Value* value = row.EmitLanes(s.value);
+  if (row.mask()) {
+    llvm::Value* neutral = EmitNeutral(b_, s.combiner, s.accumulate, row.lanes());
+    value = b_.CreateSelect(row.mask(), value, neutral, "active");
+  }
+  if (!IsScan(plan_, s)) return value;
+  EmitScanStep(row, s, value, sum.slot(u));
+  return nullptr;
+}
+
+// A reduction's result in the type of its buffer.
+llvm::Value* StageLoops::Stored(const Statement& s, llvm::Value* result) {
+  assert(plan_.buffers[s.buffer].kind == BufferKind::kLocal);
+  const DType stored = plan_.buffers[s.buffer].dtype;
+  if (stored == s.accumulate) return result;
+  return EmitScalarOp(b_, target_, OpKind::kCast, s.accumulate, stored, {result});
+}
+
+// `slot` holds what the elements before combine to, in every lane where lanes run along the scan. Then the lanes
+// of `value` are combined among themselves first, so that the way from step to step is one combination.
+void StageLoops::EmitScanStep(ScalarEmitter& row, const Statement& s, llvm::Value* value, llvm::AllocaInst* slot) {
+  const int lanes = row.lanes();
+  const bool along = lanes > 1 && !LanesAcrossRows();
+  llvm::Value* before = b_.CreateLoad(slot->getAllocatedType(), slot, "before");
+  if (along) value = EmitLaneScan(b_, target_, s.combiner, s.accumulate, value);
+  llvm::Value* result = EmitScalarOp(b_, target_, s.combiner, s.accumulate, s.accumulate, {before, value});
+  llvm::Value* next = result;
+  llvm::Value* seen = s.exclusive ? before : result;
+  if (along) {
+    next = b_.CreateShuffleVector(result, llvm::SmallVector<int>(lanes, lanes - 1), "last");
+    if (s.exclusive) {
+      llvm::SmallVector<int> shifted(lanes);
+      std::iota(shifted.begin(), shifted.end(), lanes - 1);
+      seen = b_.CreateShuffleVector(before, result, shifted, "shifted");
+    }
+  }
+  b_.CreateStore(next, slot);
+  row.SetLocal(s.buffer, seen);
+}
+
+}  // namespace tailor

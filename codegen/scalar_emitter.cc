@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstdlib>
 
+#include "codegen/emit_loop.h"
 #include "codegen/known_forms.h"
 #include "codegen/math_functions.h"
 #include "llvm/IR/MDBuilder.h"
@@ -128,6 +130,7 @@ llvm::Value* ScalarEmitter::EmitFirst(ExprId id) {
 }
 
 llvm::Value* ScalarEmitter::EmitIndexOp(const Expr& e) {
+  if (llvm::Value* lanes = EmitLanesBelow(e)) return lanes;
   llvm::Value* lhs = Emit(e.args[0]);
   llvm::Value* rhs = Emit(e.args[1]);
   // Beside an empty operand (padding, a concatenation) the index into it is computed, if never used.
@@ -155,6 +158,26 @@ llvm::Value* ScalarEmitter::EmitIndexOp(const Expr& e) {
   }
 }
 
+// Lanes grow by `step` towards the other side: they are below it up to one of them, and from there on are not, or the
+// other way round. Lanes of indices would fill two registers, and be compared in each.
+llvm::Value* ScalarEmitter::EmitLanesBelow(const Expr& e) {
+  if (e.kind != ExprKind::kIndexLess || !target_.avx512 || !(VariesByLane(e.args[0]) || VariesByLane(e.args[1]))) {
+    return nullptr;
+  }
+  const auto lhs = LaneCoefficient(e.args[0]), rhs = LaneCoefficient(e.args[1]);
+  if (!lhs || !rhs || *lhs == *rhs) return nullptr;
+  const int64_t step = *lhs - *rhs;
+  llvm::Value* gap = b_.CreateSub(EmitFirst(e.args[1]), EmitFirst(e.args[0]), "gap");  // below: step * lane < gap
+  // Below are lanes [0, ceil(gap / step)), or those from floor(-gap / -step) + 1 on.
+  const int64_t size = std::abs(step);
+  llvm::Value* reach = step > 0 ? b_.CreateAdd(gap, b_.getInt64(size - 1)) : b_.CreateSub(b_.getInt64(size), gap);
+  reach = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, reach, b_.getInt64(0));
+  llvm::Value* count = b_.CreateUDiv(reach, b_.getInt64(size));
+  count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, count, b_.getInt64(lanes_), nullptr, "lanes.below");
+  llvm::Value* first = EmitFirstLanes(b_, lanes_, count);
+  return step > 0 ? first : b_.CreateNot(first, "lanes.from");
+}
+
 llvm::Value* ScalarEmitter::EmitKnownForm(const Expr& e) {
   if (target_.avx512) {
     if (const auto gelu = GeluOf(plan_, e)) {
@@ -176,10 +199,7 @@ llvm::Value* ScalarEmitter::EmitUncached(const Expr& e) {
       return EmitLiteral(b_, e.dtype, e.bits, 1);
     case ExprKind::kAxis: {
       llvm::Value* first = axes_.at(e.ref);
-      if (e.ref != lane_axis_ || lanes_ == 1) return first;
-      std::vector<llvm::Constant*> steps;
-      for (int i = 0; i < lanes_; ++i) steps.push_back(b_.getInt64(i));
-      return b_.CreateAdd(ToLanes(first), llvm::ConstantVector::get(steps), "lane.index");
+      return e.ref == lane_axis_ && lanes_ > 1 ? LanesFrom(first) : first;
     }
     case ExprKind::kExtent:
       return frame_.ExtentValue(b_, e.extent);
@@ -323,6 +343,7 @@ llvm::Value* ScalarEmitter::EmitLoad(const Expr& e) {
   }
   if (llvm::Value* value = EmitPerhapsBroadcast(e)) return value;
   if (llvm::Value* value = EmitWrappedLoad(e)) return value;
+  if (llvm::Value* value = EmitRepeatedLoad(e)) return value;
   llvm::Value* predicate = e.predicate >= 0 ? Emit(e.predicate) : nullptr;
   const Address address = EmitAddress(buffer, e.args);
 

@@ -100,8 +100,20 @@ class ScalarEmitter {
   llvm::Value* EmitPerhapsBroadcast(const Expr& e);
   // Of a load whose lanes lie side by side but where a row begins anew; null for all else.
   llvm::Value* EmitWrappedLoad(const Expr& e);
+  // Of a load whose lanes lie side by side but that each element is there a few times; null for all else.
+  llvm::Value* EmitRepeatedLoad(const Expr& e);
+  // A load whose lanes `emit_run` loads, in memory form, where `is_run`, and which else lie at `emit_offsets`, lanes of
+  // offsets.
+  llvm::Value* EmitRunOrGather(const Expr& e, llvm::Value* is_run, llvm::function_ref<llvm::Value*()> emit_run,
+                               llvm::function_ref<llvm::Value*()> emit_offsets);
+  // `elements` from `offset` on, side by side, in memory form; zeros where `mask`, which may be null, is false.
+  llvm::Value* EmitRun(int buffer, llvm::Value* offset, int elements, llvm::Value* mask);
+  llvm::Value* LanesFrom(llvm::Value* first);  // first, first + 1, ...
   // The offset of an element whose last index is `last`; the others are the same in all lanes.
   llvm::Value* EmitRowOffset(const Expr& load, llvm::Value* last);
+  // Of the elements from `first` on, as many as there are lanes, those that lanes of `mask` have, `step` elements
+  // apart.
+  llvm::Value* EmitSteppedMask(llvm::Value* mask, int64_t step, int64_t first);
   // Whether the load is of a row-major buffer, without a predicate, and lanes differ in the last index alone.
   bool LanesAreInRow(const Expr& load) const;
   // The address of an element of each row that a row buffer holds.
@@ -111,6 +123,8 @@ class ScalarEmitter {
   llvm::Value* EmitGatherIndex(const Expr& e);
   void EmitFault(const Expr& e, llvm::Value* raw, llvm::Value* bad);
   llvm::Value* EmitIndexOp(const Expr& e);
+  // Of a comparison that holds for the first lanes or for the last; null for all else.
+  llvm::Value* EmitLanesBelow(const Expr& e);
   llvm::Value* EmitUncached(const Expr& e);
   // Of an op whose operands make up one of codegen/known_forms.h; null for all else. A share of powers is a product by
   // the inverse of the sum, which loops over a row compute once: 1.5 ulp off at most, and what is divided is not exact.

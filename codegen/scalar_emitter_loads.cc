@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "codegen/scalar_emitter.h"
+#include "llvm/IR/IntrinsicsX86.h"
+#include "llvm/IR/MDBuilder.h"
 
 namespace tailor {
 
@@ -31,12 +33,24 @@ llvm::Value* ScalarEmitter::EmitSteppedLoad(int buffer, const Address& address, 
       load = b_.CreateAlignedLoad(type, pointer, align, "stepped");
     } else {
       llvm::Value* none = llvm::Constant::getNullValue(mask->getType());
-      load = b_.CreateMaskedLoad(type, pointer, align, b_.CreateShuffleVector(mask, none, active, "stepped.mask"),
-                                 llvm::Constant::getNullValue(type), "stepped");
+      llvm::Value* wanted = target_.avx512 ? EmitSteppedMask(mask, address.step, first)
+                                           : b_.CreateShuffleVector(mask, none, active, "stepped.mask");
+      load = b_.CreateMaskedLoad(type, pointer, align, wanted, llvm::Constant::getNullValue(type), "stepped");
     }
     all = b_.CreateShuffleVector(all, Tag(load, buffer), chosen, "stepped.lanes");
   }
   return all;
+}
+
+// Bits of a mask register are set apart in one instruction, where a shuffle would make vectors of them and masks again.
+llvm::Value* ScalarEmitter::EmitSteppedMask(llvm::Value* mask, int64_t step, int64_t first) {
+  uint64_t places = 0;
+  for (int lane = 0; lane < lanes_; ++lane) places |= uint64_t{1} << (lane * step);
+  llvm::Type* bits = b_.getIntNTy(lanes_);
+  llvm::Value* wide = b_.CreateZExt(b_.CreateBitCast(mask, bits), b_.getInt64Ty());
+  llvm::Value* apart = b_.CreateIntrinsic(llvm::Intrinsic::x86_bmi_pdep_64, {}, {wide, b_.getInt64(places)});
+  llvm::Value* piece = b_.CreateTrunc(b_.CreateLShr(apart, b_.getInt64(first)), bits);
+  return b_.CreateBitCast(piece, mask->getType(), "stepped.mask");
 }
 
 bool ScalarEmitter::LanesAreInRow(const Expr& load) const {
@@ -84,40 +98,87 @@ llvm::Value* ScalarEmitter::EmitWrappedLoad(const Expr& e) {
   llvm::Value* length = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, Emit(last.args[1]), b_.getInt64(1));
   llvm::Value* first = b_.CreateURem(EmitFirst(last.args[0]), length, "wrapped.first");
   llvm::Value* row = EmitRowOffset(e, b_.getInt64(0));
-  const DType dtype = plan_.buffers[e.ref].dtype;
-  const llvm::Align align(SizeOf(dtype));
-  llvm::Type* type = MemoryType(b_.getContext(), dtype, lanes_);
-  llvm::Value* none = llvm::Constant::getNullValue(type);
+  llvm::Value* begins_in_it = b_.CreateICmpUGT(b_.CreateAdd(first, b_.getInt64(lanes_)), length, "wrapped");
+  return EmitRunOrGather(
+      e, b_.CreateNot(begins_in_it), [&] { return EmitRun(e.ref, b_.CreateAdd(row, first, "offset"), lanes_, mask_); },
+      [&] {
+        llvm::Value* places = b_.CreateURem(LanesFrom(first), ToLanes(length));
+        return b_.CreateAdd(ToLanes(row), places, "offset");
+      });
+}
 
-  llvm::LLVMContext& context = b_.getContext();
-  llvm::Function* function = b_.GetInsertBlock()->getParent();
-  auto* run = llvm::BasicBlock::Create(context, "wrapped.run", function);
-  auto* begins = llvm::BasicBlock::Create(context, "wrapped.begins", function);
-  auto* after = llvm::BasicBlock::Create(context, "wrapped.done", function);
-  b_.CreateCondBr(b_.CreateICmpULE(b_.CreateAdd(first, b_.getInt64(lanes_)), length, "wrapped.not"), run, begins);
+llvm::Value* ScalarEmitter::EmitRepeatedLoad(const Expr& e) {
+  if (!LanesAreInRow(e)) return nullptr;
+  const Expr& last = plan_.exprs[e.args.back()];
+  if (last.kind != ExprKind::kIndexFloorDiv || LaneCoefficient(last.args[0]) != 1) return nullptr;
+  const Expr& divisor = plan_.exprs[last.args[1]];
+  if (divisor.kind != ExprKind::kExtent || !divisor.extent.is_constant()) return nullptr;
+  const auto times = static_cast<int>(std::clamp<int64_t>(divisor.extent.constant, 1, lanes_));
+  if (times != divisor.extent.constant || lanes_ % times != 0) return nullptr;
+  const int elements = lanes_ / times;
+  llvm::Value* first = EmitFirst(last.args[0]);
+  llvm::Value* row = EmitRowOffset(e, b_.getInt64(0));
+  llvm::Value* is_whole = b_.CreateICmpEQ(b_.CreateURem(first, b_.getInt64(times)), b_.getInt64(0), "repeated.whole");
+  return EmitRunOrGather(
+      e, is_whole,
+      [&] {
+        llvm::SmallVector<int> firsts(elements), lanes(lanes_);
+        for (int i = 0; i < elements; ++i) firsts[i] = i * times;
+        for (int i = 0; i < lanes_; ++i) lanes[i] = i / times;
+        llvm::Value* mask = mask_ == nullptr ? nullptr : b_.CreateShuffleVector(mask_, firsts, "repeated.mask");
+        llvm::Value* offset = b_.CreateAdd(row, b_.CreateUDiv(first, b_.getInt64(times)), "offset");
+        return b_.CreateShuffleVector(EmitRun(e.ref, offset, elements, mask), lanes, "repeated");
+      },
+      [&] {
+        llvm::Value* places = b_.CreateUDiv(LanesFrom(first), ToLanes(b_.getInt64(times)));
+        return b_.CreateAdd(ToLanes(row), places, "offset");
+      });
+}
 
-  b_.SetInsertPoint(run);
-  llvm::Value* pointer = ElementPointer(e.ref, b_.CreateAdd(row, first, "offset"));
-  llvm::Instruction* side_by_side =
-      mask_ ? llvm::cast<llvm::Instruction>(b_.CreateMaskedLoad(type, pointer, align, mask_, none, "wrapped"))
-            : b_.CreateAlignedLoad(type, pointer, align, "wrapped");
-  Tag(side_by_side, e.ref);
-  b_.CreateBr(after);
-
-  b_.SetInsertPoint(begins);
+llvm::Value* ScalarEmitter::LanesFrom(llvm::Value* first) {
   llvm::SmallVector<llvm::Constant*, 16> steps;
   for (int i = 0; i < lanes_; ++i) steps.push_back(b_.getInt64(i));
-  llvm::Value* places = b_.CreateURem(b_.CreateAdd(ToLanes(first), llvm::ConstantVector::get(steps)), ToLanes(length));
-  llvm::Value* pointers = ElementPointer(e.ref, b_.CreateAdd(ToLanes(row), places, "offset"));
+  return b_.CreateAdd(ToLanes(first), llvm::ConstantVector::get(steps));
+}
+
+llvm::Value* ScalarEmitter::EmitRun(int buffer, llvm::Value* offset, int elements, llvm::Value* mask) {
+  const DType dtype = plan_.buffers[buffer].dtype;
+  const llvm::Align align(SizeOf(dtype));
+  llvm::Type* type = llvm::FixedVectorType::get(MemoryType(b_.getContext(), dtype, 1), elements);
+  llvm::Value* pointer = ElementPointer(buffer, offset);
+  if (mask == nullptr) return Tag(b_.CreateAlignedLoad(type, pointer, align, "run"), buffer);
+  return Tag(b_.CreateMaskedLoad(type, pointer, align, mask, llvm::Constant::getNullValue(type), "run"), buffer);
+}
+
+llvm::Value* ScalarEmitter::EmitRunOrGather(const Expr& e, llvm::Value* is_run,
+                                            llvm::function_ref<llvm::Value*()> emit_run,
+                                            llvm::function_ref<llvm::Value*()> emit_offsets) {
+  llvm::LLVMContext& context = b_.getContext();
+  llvm::Function* function = b_.GetInsertBlock()->getParent();
+  auto* run = llvm::BasicBlock::Create(context, "is.run", function);
+  auto* scattered = llvm::BasicBlock::Create(context, "is.scattered", function);
+  auto* after = llvm::BasicBlock::Create(context, "is.loaded", function);
+  b_.CreateCondBr(is_run, run, scattered, llvm::MDBuilder(context).createLikelyBranchWeights());
+
+  b_.SetInsertPoint(run);
+  llvm::Value* side_by_side = emit_run();
+  llvm::BasicBlock* run_end = b_.GetInsertBlock();
+  b_.CreateBr(after);
+
+  b_.SetInsertPoint(scattered);
+  const DType dtype = plan_.buffers[e.ref].dtype;
+  llvm::Type* type = MemoryType(context, dtype, lanes_);
+  llvm::Value* pointers = ElementPointer(e.ref, emit_offsets());
   llvm::Instruction* gathered =
-      b_.CreateMaskedGather(type, pointers, align, mask_ ? mask_ : AllLanes(), none, "gathered");
+      b_.CreateMaskedGather(type, pointers, llvm::Align(SizeOf(dtype)), mask_ ? mask_ : AllLanes(),
+                            llvm::Constant::getNullValue(type), "gathered");
   Tag(gathered, e.ref);
   b_.CreateBr(after);
 
   b_.SetInsertPoint(after);
-  llvm::PHINode* loaded = b_.CreatePHI(type, 2, "wrapped");
-  loaded->addIncoming(side_by_side, run);
-  loaded->addIncoming(gathered, begins);
+  llvm::PHINode* loaded = b_.CreatePHI(type, 2, "loaded");
+  loaded->addIncoming(side_by_side, run_end);
+  loaded->addIncoming(gathered, scattered);
   return FromMemory(b_, dtype, loaded);
 }
 

@@ -1,6 +1,7 @@
 #include "fusion/axis_propagation.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +15,9 @@ namespace {
 
 // More cheap nodes than this are not computed again for every reader.
 constexpr int kMaxReplicatedNodes = 8;
+// The same of those that tell a gather what its neighbours along the innermost dim read: for every element anew, in
+// lanes of eight bytes.
+constexpr int kMaxReplicatedIndexNodes = 1;
 
 bool Contains(const std::vector<int>& list, int value) {
   return std::find(list.begin(), list.end(), value) != list.end();
@@ -216,9 +220,30 @@ struct Walk {
     return absl::OkStatus();
   }
 
+  bool GathersInnermost(const Node& gather) const {
+    const int last = graph().type(gather.operands[0]).rank() - 1;
+    const int64_t axis = gather.i64("axis");
+    return graph().type(gather.operands[1]).rank() > 0 && (axis == last || axis == -1);
+  }
+
+  // The nodes that indices of a gather follow from, where neighbours along its innermost dim have different ones.
+  std::set<NodeId> InnermostIndices() const {
+    std::set<NodeId> found;
+    for (auto it = group.nodes.rbegin(); it != group.nodes.rend(); ++it) {
+      const Node& node = graph().node(*it);
+      const bool follows = found.contains(*it);
+      const bool gathers = node.op == OpKind::kGather && GathersInnermost(node);
+      for (size_t i = 0; i < node.operands.size(); ++i) {
+        if ((follows || (gathers && i > 0)) && InGroup(node.operands[i].node)) found.insert(node.operands[i].node);
+      }
+    }
+    return found;
+  }
+
   // Nothing expensive is computed again, and what follows a reduction or product is read in place.
   absl::Status CheckCost() const {
-    int replicated = 0;
+    const std::set<NodeId> indices = InnermostIndices();
+    int replicated = 0, replicated_indices = 0;
     for (const auto& [id, u] : use) {
       if (u.kind == NodeUse::Kind::kNone) continue;
       const Node& node = graph().node(id);
@@ -231,6 +256,10 @@ struct Walk {
       if (IsFree(node) || !Replicated(u)) continue;
       if (IsExpensive(node)) {
         return Refuse(Name(id), " (", InfoOf(node.op).text, ") would be computed again for many readers", why);
+      }
+      if (indices.contains(id) && ++replicated_indices > kMaxReplicatedIndexNodes) {
+        return Refuse("more than ", kMaxReplicatedIndexNodes, " nodes before ", Name(id),
+                      " would compute an index again for many elements", why);
       }
       if (++replicated > kMaxReplicatedNodes) {
         return Refuse("more than ", kMaxReplicatedNodes, " nodes before ", Name(id),

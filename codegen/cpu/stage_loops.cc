@@ -20,6 +20,10 @@ constexpr int kRowVectors = 4;
 // Of many vectors side by side, how many are taken where not so many are left.
 constexpr int kFewVectors = 4;
 
+// The innermost loop of windows and other short axes is straight code, in which what tells the padding from the rest is
+// computed once for all steps of the loops around it.
+constexpr int64_t kStraight = 5;
+
 // Vectors that are computed in turns. Each of them needs some registers of its own.
 constexpr int kInTurns = 4;
 
@@ -182,6 +186,14 @@ void StageLoops::EmitStage(const Stage& stage) {
 
 void StageLoops::EmitScalarLoops(const std::vector<int>& axes, size_t depth, llvm::function_ref<void()> body) {
   if (depth == axes.size()) return body();
+  const Extent& extent = plan_.axes[axes[depth]].extent;
+  if (depth + 1 == axes.size() && axes[depth] != span_axis_ && extent.is_constant() && extent.constant <= kStraight) {
+    for (int64_t i = 0; i < extent.constant; ++i) {
+      ForEachRow([&](ScalarEmitter& row) { row.SetAxis(axes[depth], b_.getInt64(i)); });
+      body();
+    }
+    return Forget();
+  }
   const PartSpan span = SpanOf(axes[depth]);
   EmitLoop(b_, span.begin, span.end, 1, "tile", [&](llvm::Value* index) {
     ForEachRow([&](ScalarEmitter& row) { row.SetAxis(axes[depth], index); });

@@ -61,7 +61,7 @@ graph @g(%x: f32[R, C]) {
   %y = reshape %b {shape = [R, 5*C]}
   return %y
 })");
-  EXPECT_TRUE(absl::StrContains(ir, "wrapped.run"));
+  EXPECT_TRUE(absl::StrContains(ir, "is.run"));
   EXPECT_TRUE(absl::StrContains(ir, "load <16 x float>"));
 }
 

@@ -167,6 +167,60 @@ TEST(WrappedLoads, OfRepeatedRows) {
   }
 }
 
+std::string Repeated(const std::string& dtype, int64_t times) {
+  const std::string count = absl::StrCat(times);
+  return absl::StrCat("graph @g(%x: ", dtype, "[R, C]) {\n  %v = reshape %x {shape = [R, 1, C, 1]}\n",
+                      "  %b = broadcast %v {shape = [R, 2, C, ", count, "]}\n  %y = reshape %b {shape = [2*R, ", count,
+                      "*C]}\n  return %y\n}");
+}
+
+TEST(RepeatedLoads, OfAllTypes) {
+  for (const char* dtype : {"f32", "f16", "f64", "i64", "u8", "bool"}) ExpectRight(Repeated(dtype, 2));
+}
+
+TEST(RepeatedLoads, AnyNumberOfTimes) {
+  for (int64_t times : {3, 4, 5, 8, 16, 17, 32}) ExpectRight(Repeated("f32", times));
+}
+
+// Vectors begin in the middle of an element's repetitions.
+TEST(RepeatedLoads, OfPartsOfRows) {
+  ExpectRight(R"(
+graph @g(%x: f32[R, C], %z: f32[P, Q]) where C in [2, 200] {
+  %v = reshape %x {shape = [R, C, 1]}
+  %b = broadcast %v {shape = [R, C, 4]}
+  %r = reshape %b {shape = [R, 4*C]}
+  %s = slice %r {starts = [0, 3], sizes = [R, 4*C - 5], steps = [1, 1]}
+  %y = mul %s, %z
+  return %y
+})");
+}
+
+TEST(PaddedLoads, OfAnyWindow) {
+  for (const char* window : {"sizes = [2, 2], strides = [1, 1]", "sizes = [3, 5], strides = [1, 3]",
+                             "sizes = [4, 6], strides = [2, 4]", "sizes = [1, 3], strides = [1, 1]"}) {
+    ExpectRight(absl::StrCat(R"(
+graph @g(%x: f32[B, H, W]) where H in [1, 40], W in [1, 90] {
+  %v = constant 2 : f32[]
+  %p = pad %x, %v {low = [0, 2, 3], high = [0, 3, 4]}
+  %w = window %p {axes = [1, 2], )",
+                             window, R"(}
+  %y = reduce_max %w {axes = [3, 4]}
+  return %y
+})"));
+  }
+}
+
+// The padding comes first where rows are read backwards.
+TEST(PaddedLoads, OfRowsBackwards) {
+  ExpectRight(R"(
+graph @g(%x: f32[R, C]) {
+  %v = constant 2 : f32[]
+  %p = pad %x, %v {low = [1, 5], high = [0, 20]}
+  %y = slice %p {starts = [0, C + 24], sizes = [R + 1, C + 25], steps = [1, -1]}
+  return %y
+})");
+}
+
 TEST(BroadcastLoads, OfAllTypes) {
   for (const char* dtype : {"f32", "f16", "f64", "i32", "u8"}) {
     ExpectRight(absl::StrCat("graph @g(%x: ", dtype, "[B, R, C], %b: ", dtype,

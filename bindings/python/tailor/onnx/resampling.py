@@ -147,12 +147,51 @@ def _mixed(node, x, axis, place, kernel, support):
     return graph.transpose(graph.reshape(out, [*others, axis.out]), back)
 
 
+_PLACES = {"half_pixel": lambda i, scale: (i + 0.5) / scale - 0.5,
+           "half_pixel_symmetric": lambda i, scale: (i + 0.5) / scale - 0.5,
+           "pytorch_half_pixel": lambda i, scale: (i + 0.5) / scale - 0.5,
+           "tf_half_pixel_for_nn": lambda i, scale: (i + 0.5) / scale, "asymmetric": lambda i, scale: i / scale}
+_ROUNDED = {"round_prefer_floor": lambda place: math.ceil(place - 0.5),
+            "round_prefer_ceil": lambda place: math.floor(place + 0.5), "floor": math.floor, "ceil": math.ceil}
+
+
+def _times(node, axis):
+    """How often the node repeats every element of `axis`, one after the other; 1 where it does anything else."""
+    place = _PLACES.get(node.attribute("coordinate_transformation_mode", "half_pixel"))
+    rounded = _ROUNDED.get(node.attribute("nearest_mode", "round_prefer_floor"))
+    if node.attribute("mode", "nearest") != "nearest" or place is None or rounded is None:
+        return 1
+    if not isinstance(axis.scale, float) or axis.scale < 2 or not axis.scale.is_integer():
+        return 1
+    times = int(axis.scale)
+    if node.extents.equal(axis.out, node.extents.mul(axis.size, times)) is not True:
+        return 1
+    # The next elements are read as the first one is.
+    return times if all(rounded(place(i, times)) == 0 for i in range(times)) else 1
+
+
+def _repeated(node, x, shape, times):
+    """x with elements repeated along each axis, `times` of each axis in `times`: views alone."""
+    graph, extents = node.graph, node.extents
+    apart, spread, joined = [], [], []
+    for extent, count in zip(shape, times):
+        apart += [extent] if count == 1 else [extent, 1]
+        spread += [extent] if count == 1 else [extent, count]
+        joined.append(extents.mul(extent, count))
+    return graph.reshape(graph.broadcast(graph.reshape(x, apart), spread), joined)
+
+
 def _apply(node, x, axes):
     graph, out, outside = node.graph, x.value, None
     crop = node.attribute("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize"
     if x.dtype not in FLOATS and node.attribute("mode", "nearest") != "nearest":
         out = graph.cast(out, "f32")
+    counts = {axis.axis: _times(node, axis) for axis in axes}
+    if any(count > 1 for count in counts.values()):
+        out = _repeated(node, out, x.shape, [counts.get(i, 1) for i in range(x.rank)])
     for axis in axes:
+        if counts[axis.axis] > 1:
+            continue
         if not crop and node.extents.equal(axis.size, axis.out) and axis.scale == 1.0:
             continue
         place = axis.coordinates()

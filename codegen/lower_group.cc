@@ -311,43 +311,25 @@ class GroupLowering {
   }
 
   // The value of the group that the product reads through views, if it computes one; or the left operand itself where
-  // neighbours along K lie pages apart in memory, which no cache likes. Points with gaps between them are copied one by
-  // one, which pays where K visits more pages than a first-level TLB knows.
+  // neighbours along K lie pages apart in memory, which no cache likes, and what was copied is read often.
   std::optional<Value> Boxed() const {
-    constexpr int64_t kFarApart = 2048;  // elements
-    constexpr int64_t kManyPages = 128;
+    constexpr int64_t kFarApart = 2048, kDeep = 512, kWide = 256;  // elements
     const Node& dot = graph_.node(group_.dominant);
     const Value lhs = dot.operands[0];
     Value source = lhs;
-    DimExpr apart = group_.axes[group_.axes.size() - 3].extent;
-    int64_t least_depth = 0;
+    bool windows = false;
     while (values_.InGroup(source.node) && IsFree(graph_.node(source.node))) {
       const Node& view = graph_.node(source.node);
       source = view.operands[0];
-      if (view.op != OpKind::kWindow) continue;
-      apart = WindowedElements(view);
-      least_depth = IsOnePoint(view) ? kManyPages : INT64_MAX;
+      windows |= view.op == OpKind::kWindow;
     }
     if (values_.InGroup(source.node)) return source;
-    const bool far_apart = dot.i64("transpose_lhs") != 0 && facts_.RangeOf(apart).min >= kFarApart;
-    const bool deep = facts_.RangeOf(group_.axes.back().extent).min >= least_depth;
-    if (far_apart && deep && form_ == GroupForm::kAlone) return lhs;
+    const auto least = [&](int from_last) {
+      return facts_.RangeOf(group_.axes[group_.axes.size() - from_last].extent).min;
+    };
+    const bool far_apart = dot.i64("transpose_lhs") != 0 && !windows && least(3) >= kFarApart;
+    if (far_apart && least(2) >= kWide && least(1) >= kDeep && form_ == GroupForm::kAlone) return lhs;
     return std::nullopt;
-  }
-
-  // Whether the windows are of one point each.
-  bool IsOnePoint(const Node& window) const {
-    const std::vector<DimExpr>& sizes = window.dims("sizes");
-    return std::all_of(sizes.begin(), sizes.end(),
-                       [&](const DimExpr& size) { return facts_.Canonical(size) == DimExpr(1); });
-  }
-
-  // How many elements the dims have along which the windows lie.
-  DimExpr WindowedElements(const Node& window) const {
-    const Shape& shape = graph_.type(window.operands[0]).shape;
-    DimExpr elements(1);
-    for (const int64_t axis : window.i64s("axes")) elements = elements * shape[axis];
-    return elements;
   }
 
   // What is boxed is computed by a stage over axes of its own.

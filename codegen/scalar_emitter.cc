@@ -161,9 +161,7 @@ llvm::Value* ScalarEmitter::EmitIndexOp(const Expr& e) {
 // Lanes grow by `step` towards the other side: they are below it up to one of them, and from there on are not, or the
 // other way round. Lanes of indices would fill two registers, and be compared in each.
 llvm::Value* ScalarEmitter::EmitLanesBelow(const Expr& e) {
-  if (e.kind != ExprKind::kIndexLess || !target_.avx512 || !(VariesByLane(e.args[0]) || VariesByLane(e.args[1]))) {
-    return nullptr;
-  }
+  if (e.kind != ExprKind::kIndexLess || !(VariesByLane(e.args[0]) || VariesByLane(e.args[1]))) return nullptr;
   const auto lhs = LaneCoefficient(e.args[0]), rhs = LaneCoefficient(e.args[1]);
   if (!lhs || !rhs || *lhs == *rhs) return nullptr;
   const int64_t step = *lhs - *rhs;

@@ -77,12 +77,6 @@ absl::StatusOr<LeftForm> FormOfLeftOperand(KernelPlan& plan, const Contraction& 
   const bool affine = !form.row_coefficients.empty() && !form.depth_coefficients.empty();
   form.tables = c.fill >= 0 || (!affine && !c.lhs.args.empty());
   form.unit_depth_stride = !form.tables && IsUnitStride(plan, form.depth_coefficients);
-  if (c.fill >= 0) {
-    const Statement& fill = plan.stages[c.fill].statements[0];
-    const Expr load = plan.exprs[fill.value], last = plan.exprs[fill.indices.back()];
-    form.copies = load.kind == ExprKind::kLoad && load.predicate < 0 && last.kind == ExprKind::kAxis &&
-                  IsUnitStride(plan, LoadCoefficients(plan, load, last.ref));
-  }
   const bool separable =
       std::all_of(c.lhs.args.begin(), c.lhs.args.end(), [&](ExprId index) { return IsSeparable(plan, c, index); });
   if (form.tables && !separable) {
@@ -194,7 +188,7 @@ void LeftOperand::EmitPart(Value* row, Value* rows, Value* k, Value* depth) {
     std::vector<Range> ranges;
     for (ExprId index : c_.lhs.args) ranges.push_back(EmitRange(index, m, of_k));
     for (size_t d = 0; d < ranges.size(); ++d) starts_[d] = ranges[d].low;
-    EmitIf(b_, b_.CreateICmpNE(depth, I64(0)), "fill.any", [&] { EmitFill(ranges); });
+    EmitIf(b_, b_.CreateICmpNE(depth, I64(0)), "fill.any", [&] { EmitFill(ranges, 0, nullptr); });
   }
   EmitTable(row_table_, row, rows, /*of_rows=*/true, k);
   if (depth_blocks_) EmitTable(depth_table_, k, depth, /*of_rows=*/false, k);
@@ -247,41 +241,23 @@ LeftOperand::Range LeftOperand::EmitRange(ExprId id, const Range& m, const Range
           b_.CreateSelect(once, b_.CreateURem(a.high, divisor), b_.CreateSub(divisor, I64(1)), "high")};
 }
 
-// Lanes run along the last dim. Runs of memory are copied one after the other: the loops are in the order of the dims.
-// Else the last dim's is the outermost and the first dim's the innermost, so that what tells inside from outside,
-// which depends on the last dims, is computed once for many channels.
-void LeftOperand::EmitFill(const std::vector<Range>& ranges) {
-  const Statement& fill = plan_.stages[c_.fill].statements[0];
-  std::vector<int> dims;  // outermost loop first
-  for (int d = 0; d < static_cast<int>(fill.indices.size()); ++d) {
-    if (plan_.exprs[fill.indices[d]].kind == ExprKind::kAxis) dims.push_back(d);
-  }
-  if (!form_.copies) std::reverse(dims.begin(), dims.end());
-  EmitFillLoops(ranges, dims, nullptr);
-}
-
-// `first`: of the lanes, where their loop is around this.
-void LeftOperand::EmitFillLoops(const std::vector<Range>& ranges, std::span<const int> dims, Value* first) {
-  const Statement& fill = plan_.stages[c_.fill].statements[0];
-  if (dims.empty()) return EmitFillLanes(first);
-  const int dim = dims.front(), axis = plan_.exprs[fill.indices[dim]].ref;
+// Loops are in the order of the dims, and lanes run along the last: the image is read in runs of memory. `first`: of
+// the lanes, within their loop.
+void LeftOperand::EmitFill(const std::vector<Range>& ranges, size_t dim, Value* first) {
+  const std::vector<ExprId>& indices = plan_.stages[c_.fill].statements[0].indices;
+  if (dim == indices.size()) return EmitFillLanes(first);
+  const Expr& index = plan_.exprs[indices[dim]];
+  if (index.kind != ExprKind::kAxis) return EmitFill(ranges, dim + 1, first);
   Value* end = b_.CreateAdd(ranges[dim].high, I64(1), "fill.end");
-  if (dim + 1 < static_cast<int>(fill.indices.size())) {
-    EmitLoop(b_, ranges[dim].low, end, 1, "fill", [&](Value* at) {
-      scalars_.SetAxis(axis, at);
-      EmitFillLoops(ranges, dims.subspan(1), first);
-    });
-    return;
-  }
-  const int lanes = schedule_.lanes;
-  EmitLoop(b_, ranges[dim].low, end, lanes, "fill.lanes", [&](Value* at) {
-    Value* left = b_.CreateVectorSplat(lanes, b_.CreateSub(end, at), "fill.left");
-    llvm::SmallVector<llvm::Constant*, 16> numbers;
-    for (int i = 0; i < lanes; ++i) numbers.push_back(b_.getInt64(i));
-    Value* mask = b_.CreateICmpSLT(llvm::ConstantVector::get(numbers), left, "fill.mask");
-    scalars_.SetLanes(axis, at, lanes, mask);
-    EmitFillLoops(ranges, dims.subspan(1), at);
-    scalars_.SetLanes(axis, I64(0), 1, nullptr);
+  const int lanes = dim + 1 < indices.size() ? 1 : schedule_.lanes;
+  EmitLoop(b_, ranges[dim].low, end, lanes, lanes > 1 ? "fill.lanes" : "fill", [&](Value* at) {
+    if (lanes == 1) {
+      scalars_.SetAxis(index.ref, at);
+      return EmitFill(ranges, dim + 1, nullptr);
+    }
+    scalars_.SetLanes(index.ref, at, lanes, EmitFirstLanes(b_, lanes, b_.CreateSub(end, at, "fill.left")));
+    EmitFill(ranges, dim + 1, at);
+    scalars_.SetLanes(index.ref, I64(0), 1, nullptr);
   });
 }
 

@@ -5,7 +5,6 @@
 #ifndef TAILOR_CODEGEN_GEMM_LEFT_OPERAND_H_
 #define TAILOR_CODEGEN_GEMM_LEFT_OPERAND_H_
 
-#include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -20,7 +19,6 @@ struct LeftForm {
   std::vector<ExprId> row_coefficients, depth_coefficients;  // as LoadCoefficients gives them; empty with tables
   bool tables = false;
   bool unit_depth_stride = false;
-  bool copies = false;  // a box is filled with runs of memory as they are
 };
 // INTERNAL where an index is no sum of one part that depends on m and one that depends on k. Adds expressions to
 // `plan`.
@@ -63,8 +61,7 @@ class LeftOperand {
   llvm::Value* EmitOffset(llvm::Value* m, llvm::Value* k);
   void EmitTable(llvm::Value* table, llvm::Value* first, llvm::Value* count, bool of_rows, llvm::Value* k);
   Range EmitRange(ExprId id, const Range& m, const Range& k);
-  void EmitFill(const std::vector<Range>& ranges);
-  void EmitFillLoops(const std::vector<Range>& ranges, std::span<const int> dims, llvm::Value* first);
+  void EmitFill(const std::vector<Range>& ranges, size_t dim, llvm::Value* first);
   void EmitFillLanes(llvm::Value* first);
   llvm::AllocaInst* Table(int64_t entries, const char* name);
   llvm::Value* I64(int64_t value) { return b_.getInt64(value); }

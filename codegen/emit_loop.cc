@@ -11,6 +11,14 @@ llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to
 
 llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to, llvm::Value* step,
                       const llvm::Twine& name, llvm::function_ref<void(llvm::Value*)> body) {
+  return EmitLoop(b, from, to, name, [&](llvm::Value* index) {
+    body(index);
+    return b.CreateNSWAdd(index, step, name + ".next");
+  });
+}
+
+llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to, const llvm::Twine& name,
+                      llvm::function_ref<llvm::Value*(llvm::Value*)> body) {
   llvm::LLVMContext& context = b.getContext();
   llvm::BasicBlock* before = b.GetInsertBlock();
   llvm::Function* function = before->getParent();
@@ -26,8 +34,8 @@ llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to
   b.CreateCondBr(b.CreateICmpSLT(index, to, label + ".more"), inside, after);
 
   b.SetInsertPoint(inside);
-  body(index);
-  index->addIncoming(b.CreateNSWAdd(index, step, label + ".next"), b.GetInsertBlock());
+  llvm::Value* next = body(index);
+  index->addIncoming(next, b.GetInsertBlock());
   b.CreateBr(head);
   b.SetInsertPoint(after);
   return index;

@@ -15,6 +15,10 @@ llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to
 llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to, llvm::Value* step,
                       const llvm::Twine& name, llvm::function_ref<void(llvm::Value*)> body);
 
+// The same where `body` returns the next i, which is greater.
+llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to, const llvm::Twine& name,
+                      llvm::function_ref<llvm::Value*(llvm::Value*)> body);
+
 // <lanes x i1>, of a loop's last vector: true in the first `count` (i64), at most 2^32 - 1.
 llvm::Value* EmitFirstLanes(llvm::IRBuilderBase& b, int lanes, llvm::Value* count);
 

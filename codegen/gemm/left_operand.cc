@@ -13,6 +13,9 @@ namespace {
 
 using llvm::Value;
 
+// Offsets that are written together, some of which may be beyond the last row's.
+constexpr int kTableLanes = 8;
+
 bool IsExtent(const KernelPlan& plan, ExprId id) { return plan.exprs[id].kind == ExprKind::kExtent; }
 
 // Whether the value is a part that depends on m plus one that depends on k, and simple enough to bound.
@@ -109,11 +112,11 @@ LeftOperand::LeftOperand(llvm::IRBuilderBase& b, const KernelPlan& plan, const C
       base_(contraction.fill >= 0 ? frame.scratch : frame.buffers[contraction.lhs.ref]) {
   EmitStrides();
   if (!form_.tables) return;
-  row_table_ = Table(schedule.tile.task_rows, "row.offsets");
+  row_table_ = Table(schedule.tile.task_rows + kTableLanes - 1, "row.offsets");
   depth_table_ = Table(schedule.tile.depth + 1, "depth.offsets");
   if (depth_blocks_) return;
   for (int axis : c_.batch) scalars_.SetAxis(axis, I64(0));
-  EmitTable(depth_table_, I64(0), frame_.ExtentValue(b_, plan_.axes[c_.k].extent), /*of_rows=*/false, I64(0));
+  EmitDepthTable(frame_.ExtentValue(b_, plan_.axes[c_.k].extent), I64(0));
 }
 
 llvm::AllocaInst* LeftOperand::Table(int64_t entries, const char* name) {
@@ -158,14 +161,74 @@ Value* LeftOperand::EmitOffset(Value* m, Value* k) {
   return offset;
 }
 
-// Of rows first, first + 1, ...: their offsets at `k`. Else of the steps of K from `first` on: how much further from
-// any row's offset at `k` they lie.
-void LeftOperand::EmitTable(Value* table, Value* first, Value* count, bool of_rows, Value* k) {
-  Value* origin = of_rows ? I64(0) : EmitOffset(I64(0), k);
-  EmitLoop(b_, I64(0), count, 1, of_rows ? "row.entry" : "depth.entry", [&](Value* i) {
-    Value* at = b_.CreateAdd(first, i);
-    Value* offset = of_rows ? EmitOffset(at, k) : EmitOffset(I64(0), at);
-    Value* entry = b_.CreateInBoundsGEP(b_.getInt64Ty(), table, i, "entry");
+Value* LeftOperand::Shorter(Value* a, Value* b) {
+  if (a == nullptr || b == nullptr) return a == nullptr ? b : a;
+  return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b, nullptr, "run");
+}
+
+// Where a digit of m carries its run ends: divisions are for the first row of a run.
+LeftOperand::Run LeftOperand::EmitRunOfRows(ExprId id) {
+  const Expr& e = plan_.exprs[id];
+  if (!DependsOn(plan_, id, c_.m)) return {I64(0), nullptr};
+  if (e.kind == ExprKind::kAxis) return {I64(1), nullptr};
+  const Run a = EmitRunOfRows(e.args[0]);
+  if (e.kind == ExprKind::kBcastIndex) {
+    Value* present = b_.CreateICmpNE(frame_.ExtentValue(b_, e.extent), I64(1), "present");
+    return {b_.CreateSelect(present, a.slope, I64(0), "slope"), a.left};
+  }
+  const Run c = EmitRunOfRows(e.args[1]);
+  switch (e.kind) {
+    case ExprKind::kIndexAdd:
+      return {b_.CreateAdd(a.slope, c.slope, "slope"), Shorter(a.left, c.left)};
+    case ExprKind::kIndexSub:
+      return {b_.CreateSub(a.slope, c.slope, "slope"), Shorter(a.left, c.left)};
+    case ExprKind::kIndexMul: {  // one factor is an extent
+      const bool first = DependsOn(plan_, e.args[0], c_.m);
+      return {b_.CreateMul(first ? a.slope : c.slope, scalars_.Emit(e.args[first ? 1 : 0]), "slope"),
+              Shorter(a.left, c.left)};
+    }
+    default:
+      break;
+  }
+  // A digit of m: the quotient stays and the remainder grows until it is complete.
+  const auto* slope = llvm::dyn_cast<llvm::ConstantInt>(a.slope);
+  if (slope != nullptr && slope->isZero()) return {I64(0), a.left};
+  Value* slope_of_digit = e.kind == ExprKind::kIndexMod ? a.slope : I64(0);
+  if (slope == nullptr || !slope->isOne()) return {slope_of_digit, I64(1)};
+  Value* divisor =
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, scalars_.Emit(e.args[1]), I64(1), nullptr, "divisor");
+  Value* left = b_.CreateSub(divisor, b_.CreateURem(scalars_.Emit(e.args[0]), divisor), "left");
+  return {slope_of_digit, Shorter(a.left, left)};
+}
+
+// Of rows first, first + 1, ...: their offsets at `k`.
+void LeftOperand::EmitRowTable(Value* first, Value* count, Value* k) {
+  llvm::SmallVector<llvm::Constant*, kTableLanes> numbers;
+  for (int i = 0; i < kTableLanes; ++i) numbers.push_back(b_.getInt64(i));
+  const auto splat = [&](Value* value) { return b_.CreateVectorSplat(kTableLanes, value); };
+  EmitLoop(b_, I64(0), count, "row.run", [&](Value* i) -> Value* {
+    Value* offset = EmitOffset(b_.CreateAdd(first, i), k);
+    Run run{I64(0), b_.CreateSub(count, i, "rows.left")};
+    for (size_t d = 0; d < c_.lhs.args.size(); ++d) {
+      const Run of_dim = EmitRunOfRows(c_.lhs.args[d]);
+      run = {b_.CreateAdd(run.slope, b_.CreateMul(of_dim.slope, strides_[d])), Shorter(run.left, of_dim.left)};
+    }
+    EmitLoop(b_, I64(0), run.left, kTableLanes, "row.entries", [&](Value* j) {
+      Value* steps = b_.CreateAdd(splat(j), llvm::ConstantVector::get(numbers));
+      Value* entries = b_.CreateAdd(splat(offset), b_.CreateMul(steps, splat(run.slope)), "row.offsets");
+      Value* entry = b_.CreateInBoundsGEP(b_.getInt64Ty(), row_table_, b_.CreateAdd(i, j), "entry");
+      b_.CreateAlignedStore(entries, entry, llvm::Align(8));  // beyond the run too: the next one comes after it
+    });
+    return b_.CreateAdd(i, run.left, "next.run");
+  });
+}
+
+// Of the steps of K from `k` on: how much further from any row's offset at `k` they lie.
+void LeftOperand::EmitDepthTable(Value* count, Value* k) {
+  Value* origin = EmitOffset(I64(0), k);
+  EmitLoop(b_, I64(0), count, 1, "depth.entry", [&](Value* i) {
+    Value* offset = EmitOffset(I64(0), b_.CreateAdd(k, i));
+    Value* entry = b_.CreateInBoundsGEP(b_.getInt64Ty(), depth_table_, i, "entry");
     b_.CreateAlignedStore(b_.CreateSub(offset, origin), entry, llvm::Align(8));
   });
 }
@@ -190,8 +253,8 @@ void LeftOperand::EmitPart(Value* row, Value* rows, Value* k, Value* depth) {
     for (size_t d = 0; d < ranges.size(); ++d) starts_[d] = ranges[d].low;
     EmitIf(b_, b_.CreateICmpNE(depth, I64(0)), "fill.any", [&] { EmitFill(ranges, 0, nullptr); });
   }
-  EmitTable(row_table_, row, rows, /*of_rows=*/true, k);
-  if (depth_blocks_) EmitTable(depth_table_, k, depth, /*of_rows=*/false, k);
+  EmitRowTable(row, rows, k);
+  if (depth_blocks_) EmitDepthTable(depth, k);
 }
 
 LeftOperand::Arguments LeftOperand::At(Value* row, Value* k) {

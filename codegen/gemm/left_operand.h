@@ -59,7 +59,15 @@ class LeftOperand {
   void EmitStrides();
   llvm::Value* EmitStride(const std::vector<ExprId>& coefficients);
   llvm::Value* EmitOffset(llvm::Value* m, llvm::Value* k);
-  void EmitTable(llvm::Value* table, llvm::Value* first, llvm::Value* count, bool of_rows, llvm::Value* k);
+  // How an index grows where m is, from row to row: by `slope`, for `left` more rows (null: for all).
+  struct Run {
+    llvm::Value* slope;
+    llvm::Value* left;
+  };
+  void EmitRowTable(llvm::Value* first, llvm::Value* count, llvm::Value* k);
+  void EmitDepthTable(llvm::Value* count, llvm::Value* k);
+  Run EmitRunOfRows(ExprId id);
+  llvm::Value* Shorter(llvm::Value* a, llvm::Value* b);
   Range EmitRange(ExprId id, const Range& m, const Range& k);
   void EmitFill(const std::vector<Range>& ranges, size_t dim, llvm::Value* first);
   void EmitFillLanes(llvm::Value* first);

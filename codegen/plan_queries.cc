@@ -72,6 +72,10 @@ bool KeptArePrivate(const KernelPlan& plan) {
   return true;
 }
 
+bool ScansAlone(const KernelPlan& plan) {
+  return plan.stages.size() == 1 && IsScan(plan, plan.stages[0].statements.front());
+}
+
 bool IsContiguous(KernelPlan& plan, const Access& access, int axis) {
   const Buffer& buffer = plan.buffers[access.buffer];
   if (access.indices.empty() || buffer.layout != ConstantLayout::kRowMajor) return false;

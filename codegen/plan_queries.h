@@ -29,6 +29,9 @@ bool IsKept(const KernelPlan& plan, int buffer);
 // what another wrote.
 bool KeptArePrivate(const KernelPlan& plan);
 
+// Whether the plan is a scan, and what follows from its result step by step.
+bool ScansAlone(const KernelPlan& plan);
+
 // Whether neighbours along `axis` are neighbours in memory. Adds expressions to `plan`.
 bool IsContiguous(KernelPlan& plan, const Access& access, int axis);
 

@@ -144,9 +144,13 @@ Value* SaturateToInteger(llvm::IRBuilderBase& b, DType to, Value* value, llvm::T
   most.subtract(llvm::APFloat(semantics, 1), llvm::APFloat::rmTowardZero);
   const bool exact = bits <= static_cast<int>(llvm::APFloat::semanticsPrecision(semantics));
 
-  Value* is_nan = b.CreateFCmpUNO(value, value, "cast.is_nan");
-  Value* known = b.CreateSelect(is_nan, llvm::Constant::getNullValue(value->getType()), value, "cast.known");
-  Value* low = b.CreateSelect(b.CreateFCmpOLT(known, number(least)), number(least), known, "cast.low");
+  // NaN becomes 0, which of unsigned types is the least.
+  Value* known = value;
+  if (is_signed) {
+    Value* is_nan = b.CreateFCmpUNO(value, value, "cast.is_nan");
+    known = b.CreateSelect(is_nan, llvm::Constant::getNullValue(value->getType()), value, "cast.known");
+  }
+  Value* low = b.CreateSelect(b.CreateFCmpOGT(known, number(least)), known, number(least), "cast.low");
   Value* within = b.CreateSelect(b.CreateFCmpOGT(low, number(most)), number(most), low, "cast.within");
   // Through i32 where that holds the integer, for vectors convert to no less.
   llvm::Type* wide = bits < 32 && type->getScalarSizeInBits() < 32 ? type->getWithNewType(b.getInt32Ty()) : type;

@@ -140,6 +140,9 @@ constexpr int64_t kShortRow = 2048, kShortSlowRow = 128;
 // pieces are what prefetchers follow.
 constexpr int kColumnsSideBySide = 16;
 
+// The same of columns that a scan walks down.
+constexpr int kScansSideBySide = 8, kFewScans = 4;
+
 // Vectors at a time of what takes some cycles to compute: each has several values in registers.
 constexpr int kSlowSideBySide = 2;
 constexpr int64_t kSlow = 10;
@@ -152,7 +155,9 @@ bool LanesAlongRows(const KernelPlan& plan, const Schedule& schedule) {
 // Schedule::rows. While a row's reductions end, or one waits for the element before, another goes on beside it.
 int SideBySide(const KernelPlan& plan, const Schedule& schedule, const TargetTraits& traits, int64_t cost) {
   if (schedule.lane_axis < 0 || plan.axes[schedule.lane_axis].role == AxisRole::kOrdered) return 1;
-  if (traits.vector_registers < 32) return 1;
+  const bool many_registers = traits.vector_registers >= 32;
+  if (LanesAcrossRows(plan, schedule) && ScansAlone(plan)) return many_registers ? kScansSideBySide : kFewScans;
+  if (!many_registers) return 1;
   for (const Stage& stage : plan.stages) {
     for (const Statement& s : stage.statements) {
       if (IsScan(plan, s)) return 1;

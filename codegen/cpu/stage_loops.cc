@@ -14,9 +14,6 @@
 namespace tailor {
 namespace {
 
-// Vectors of rows that one scan carries along; a task has as many.
-constexpr int kRowVectors = 4;
-
 // Of many vectors side by side, how many are taken where not so many are left.
 constexpr int kFewVectors = 4;
 
@@ -83,19 +80,14 @@ void StageLoops::Forget() {
   ForEachRow([](ScalarEmitter& row) { row.Forget(); });
 }
 
-// One ordered loop can carry several vectors of rows along: neighbouring lines of memory are then met together.
-bool StageLoops::ScansAlone() const {
-  return plan_.stages.size() == 1 && IsScan(plan_, plan_.stages[0].statements.front());
-}
-
 void StageLoops::Enter(ScalarEmitter& row, const Vectors& vectors, int u) {
   llvm::Value* x = b_.CreateAdd(vectors.first, b_.getInt64(int64_t{schedule_.lanes} * u), "x");
   row.SetLanes(schedule_.lane_axis, x, schedule_.lanes, vectors.mask);
 }
 
 void StageLoops::EmitRowVectors(PartSpan chunk, llvm::function_ref<void(const Vectors&)> body) {
-  EmitVectors(chunk, ScansAlone() ? kRowVectors : schedule_.rows, [&](const Vectors& vectors) {
-    if (ScansAlone()) {
+  EmitVectors(chunk, schedule_.rows, [&](const Vectors& vectors) {
+    if (ScansAlone(plan_)) {  // one ordered loop carries all of them along: neighbouring lines are met together
       across_ = vectors;
     } else {
       rows_end_ = vectors.count;

@@ -64,7 +64,6 @@ class StageLoops {
   void ForEachRow(F f) {
     for (int row = rows_begin_; row < rows_end_; ++row) f(rows_[row]);
   }
-  bool ScansAlone() const;
   PartSpan SpanOf(int axis);
   void EmitVectors(PartSpan span, int unroll, llvm::function_ref<void(const Vectors&)> body);
   void EmitRowByRow(const Stage& stage);

@@ -256,6 +256,21 @@ graph @product(%x: f32[M, K], %w: f32[K, N]) {
   EXPECT_THAT(chosen(costs, 3, shared), ElementsAre("2x1 panels, task 48 rows x 4 panels"));
 }
 
+// Rows known to be far apart along K are copied to boxes, others are read in place.
+TEST(Compile, BoxesOfRowsGiveTheBitsOfRowsInPlace) {
+  const auto product = [](const std::string& rows) {
+    return "graph @product(%x: f32[512, " + rows +
+           "], %w: f32[512, 256]) {\n  %y = dot %x, %w {transpose_lhs = 1}\n  return \"y\" = %y\n}";
+  };
+  const std::vector<Tensor> inputs = {Ramp({512, 2051}), Ramp({512, 256})};
+  Runner boxed(product("2051"), "x86-64-v2"), in_place(product("M"), "x86-64-v2");
+  ASSERT_TRUE(boxed.ok() && in_place.ok());
+  Tensor copied, read;
+  EXPECT_EQ(boxed.Run(inputs, copied), 0);
+  EXPECT_EQ(in_place.Run(inputs, read), 0);
+  EXPECT_EQ(copied.data, read.data);
+}
+
 TEST(Compile, ProductsCarryTheCostsOfMachines) {
   const auto machines = [](const char* text) {
     const auto compiled = Compile(Parse(text), {});

@@ -204,8 +204,8 @@ graph @g(%x: f32[R, C]) {
 }
 )"),
             R"(
-lanes 16 along a0, unroll 4, chunk 64
-tasks floordiv(d0 + 63, 64), grain max(floordiv(53333, max(d1*min(d0, 64), 1)), 1), scratch 0
+lanes 16 along a0, unroll 4, rows 8, chunk 128
+tasks floordiv(d0 + 127, 128), grain max(floordiv(53333, max(d1*min(d0, 128), 1)), 1), scratch 0
 version: always
 )");
   EXPECT_EQ(Schedules(R"(

@@ -1,16 +1,9 @@
 """Quantized tensors."""
 from . import dtypes, narrow
-from .dtypes import SIGNED
 from .elementwise import cast
 from .products import batched
 from .registry import operator
 from .windows import convolution, per_channel
-
-
-def limits(dtype):
-    """(least, greatest) of an integer type."""
-    width = dtypes.bits(dtype)
-    return (-(2 ** (width - 1)), 2 ** (width - 1) - 1) if dtype in SIGNED else (0, 2 ** width - 1)
 
 
 def _per_axis(node, x, part):
@@ -28,12 +21,14 @@ def _per_axis(node, x, part):
 
 
 def quantized(graph, x, scale, zero, dtype, bounds=None):
-    """saturate(round(x / scale) + zero), within the type's own bounds unless others are given."""
-    low, high = bounds or limits(dtype)
+    """saturate(round(x / scale) + zero), within the type's own bounds, as casts are, unless others are given."""
     whole = graph.round(x if scale == 1.0 else graph.div(x, scale))
     if zero is not None:
         whole = graph.add(whole, graph.cast(zero, whole.dtype))
-    return graph.cast(graph.max(graph.min(whole, float(high)), float(low)), dtype)
+    if bounds is not None:
+        low, high = bounds
+        whole = graph.max(graph.min(whole, float(high)), float(low))
+    return graph.cast(whole, dtype)
 
 
 @operator("QuantizeLinear")

@@ -164,9 +164,9 @@ class RunEmitter {
     llvm::Function* known = KernelFunction(unit_, launch.kernel, 0);
     llvm::Value* kernel = called.versions.size() == 1 ? known : f_.LoadPtr(memo_, MemoByte(words.kernel), "kernel");
     llvm::Value* grain = Word(words.grain, "grain");
-    const auto run = [&] {
+    const auto run = [&](llvm::Value* at_once) {
       f_.IfElse(
-          b.CreateICmpULE(tasks, grain),
+          at_once,
           [&] {
             b.CreateCall(known->getFunctionType(), kernel, {arguments, b.getInt64(0), tasks, b.getInt64(0)});
           },
@@ -174,13 +174,17 @@ class RunEmitter {
             f_.CallApi(offsetof(RtApi, parallel_for), b.getVoidTy(), {kernel, arguments, tasks, grain});
           });
     };
-    if (!called.meets()) return run();
-    llvm::Value* phases = Word(words.phases, "phases");
+    llvm::Value* one_range = b.CreateICmpULE(tasks, grain, "one.range");
+    if (!called.meets()) return run(one_range);
+    llvm::Value* word = Word(words.phases, "phases.word");
+    llvm::Value* phases = b.CreateAnd(word, b.getInt64(UINT32_MAX), "phases");
+    llvm::Value* alone = b.CreateLShr(word, b.getInt64(32), "alone");
     f_.While(
         b.getInt64(0), [&](llvm::Value* phase) { return b.CreateICmpNE(phase, phases); },
         [&](llvm::Value* phase) {
           f_.Store(phase, arguments, MemoByte(ArgumentSlots(*called.plan) + kPhaseSlot));
-          run();
+          llvm::Value* is_alone = b.CreateTrunc(b.CreateLShr(alone, phase), b.getInt1Ty(), "is.alone");
+          run(b.CreateOr(one_range, is_alone, "at.once"));
           return b.CreateAdd(phase, b.getInt64(1), "next.phase");
         });
   }
@@ -345,6 +349,7 @@ EmittedKernel KernelOnHost(std::string symbol, const KernelPlan* plan, const Sch
                 .scratch_bytes = parts->scratch_bytes,
                 .together = true,
                 .phases = parts->phases,
+                .alone = parts->alone,
                 .parts = parts->count};
     }
     kernel.versions.push_back(std::move(launch));

@@ -182,7 +182,7 @@ void HostShapes::ChooseVersion(const EmittedKernel& kernel, DimEmitter& over_slo
   shape.scratch_bytes = scratch(last);
   shape.all_scratch_bytes = AllScratch(last, over_slots);
   shape.together = b.getInt64(last.together);
-  shape.phases = b.getInt64(last.phases);
+  shape.phases = b.getInt64(last.phases_word());
   DimValue clocks = over_slots.Emit(last.clocks);
   shape.parts = over_slots.Emit(last.parts);
   for (size_t v = versions.size() - 1; v-- > 0;) {
@@ -203,7 +203,7 @@ void HostShapes::ChooseVersion(const EmittedKernel& kernel, DimEmitter& over_slo
       if (of_now != value) value = b.CreateSelect(fits, of_now, value, name);
     };
     select_number(now.together, shape.together, "together");
-    select_number(now.phases, shape.phases, "phases");
+    select_number(now.phases_word(), shape.phases, "phases");
   }
 }
 

@@ -28,7 +28,7 @@ struct LaunchShape {
 
 struct WorkspaceShape {
   llvm::Value* offsets = nullptr;  // address of an i64 per block
-  llvm::Value* scratch = nullptr;  // where the workers' slices begin
+  llvm::Value* scratch = nullptr;  // where the workers' slices begin, or what a launch's tasks share
   llvm::Value* bytes = nullptr;
 };
 

@@ -19,7 +19,7 @@ struct HostMemo {
   struct LaunchWords {
     int kernel = 0;            // its address; on a device its number
     int tasks = 0, grain = 0;  // on a device with the word after them a LaunchGrid
-    int phases = 0;            // on the host that word: LaunchVersion::phases
+    int phases = 0;            // on the host that word: LaunchVersion::phases_word
     int arguments = 0;         // the KernelArgs block itself
   };
   // A block is a TensorArg each of the call's arguments (or results), then their extents.

@@ -5,7 +5,8 @@
 // Statements store a scalar expression or reduce it. Expressions form a hash-consed DAG over loads
 // with explicit index expressions, so views, gathers, concatenations and broadcasts are index maps, not
 // code of their own. Stages communicate through local buffers (one value a row, in a register) and row
-// buffers (a slice of per-worker scratch: the regional scheme of AStitch section 3.1).
+// buffers (a slice of per-worker scratch: the regional scheme of AStitch section 3.1; of launches whose rows are taken
+// in parts, of the launch's: the global one).
 //
 // Plans name no symbols: extents are constants or numbered dim slots which the host program fills, and
 // the slot's DimExpr is kept beside the plan (KernelPlan::dims). Plans with equal Text() are one kernel.

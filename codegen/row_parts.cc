@@ -1,5 +1,6 @@
 #include "codegen/row_parts.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "codegen/plan_queries.h"
@@ -8,10 +9,11 @@
 namespace tailor {
 namespace {
 
-// What `value` is where every slot has its greatest value; more than any bound where that is not known.
+// What `value` is where every slot has its greatest value; more than any limit where that is not known.
 int64_t Most(const KernelPlan& plan, const DimExpr& value) {
+  constexpr int64_t kNoTensor = int64_t{1} << 40;  // leaves room for what `value` computes
   std::vector<int64_t> most;
-  for (const DimSlot& slot : plan.dims) most.push_back(slot.max);
+  for (const DimSlot& slot : plan.dims) most.push_back(std::min(slot.max, kNoTensor));
   return value.Evaluate(most).value_or(INT64_MAX);
 }
 
@@ -27,21 +29,26 @@ void AddGuard(const DimExpr& value, Guard::Kind of_slot, Guard::Kind of_value, i
 
 }  // namespace
 
-std::optional<RowParts> CutRowsIntoParts(const KernelPlan& plan, const DimExpr& groups, int64_t width,
+std::optional<RowParts> CutRowsIntoParts(const KernelPlan& plan, const DimExpr& groups, const DimExpr& width,
                                          const PartLimits& limits) {
   const std::vector<int> axes = AxesOf(plan, AxisRole::kTile);
   if (axes.empty() || ReducedLocals(plan).empty()) return std::nullopt;
   DimExpr elements = 1;  // of a point
   for (int axis : axes) elements = elements * OverSlots(plan.axes[axis].extent);
-  const int64_t least = (2 * limits.elements + width - 1) / width;
-  if (Most(plan, elements) < least || groups.constant().value_or(0) > limits.groups) return std::nullopt;
+  const DimExpr outer = axes.size() > 1 ? OverSlots(plan.axes[axes.front()].extent) : DimExpr(2);
+  const int64_t known = width.constant().value_or(1);
+  const DimExpr bounded = width.constant() ? elements : width * elements;
+  const int64_t least = (2 * limits.elements + known - 1) / known;
+  if (Most(plan, bounded) < least || Most(plan, outer) < 2) return std::nullopt;
+  if (groups.constant().value_or(0) > limits.groups) return std::nullopt;
 
   RowParts cut{.groups = groups, .axis = axes.front()};
-  AddGuard(elements, Guard::Kind::kAtLeast, Guard::Kind::kValueAtLeast, least, cut.guards);
+  AddGuard(bounded, Guard::Kind::kAtLeast, Guard::Kind::kValueAtLeast, least, cut.guards);
+  AddGuard(outer, Guard::Kind::kAtLeast, Guard::Kind::kValueAtLeast, 2, cut.guards);
   AddGuard(groups, Guard::Kind::kAtMost, Guard::Kind::kValueAtMost, limits.groups, cut.guards);
   const DimExpr most = DimExpr::FloorDiv(limits.parts, DimExpr::Max(groups, 1));
   cut.parts = DimExpr::Min(DimExpr::CeilDiv(width * elements, limits.elements), most);
-  if (axes.size() > 1) cut.parts = DimExpr::Min(cut.parts, OverSlots(plan.axes[axes.front()].extent));
+  if (axes.size() > 1) cut.parts = DimExpr::Min(cut.parts, outer);
   return cut;
 }
 

@@ -14,7 +14,7 @@
 namespace tailor {
 
 struct PartLimits {
-  int64_t elements;  // of a part, at least, but for the last one of a group
+  int64_t elements;  // of a part, about; a group has at least two such
   int64_t groups;    // more groups than that have enough tasks whole
   int64_t parts;     // of all groups
 };
@@ -29,7 +29,7 @@ struct RowParts {
 
 // Groups of `width` points of the plan's parallel axes, each with all elements of the tile axes. Nothing where no
 // extents allow for it, or where the plan reduces nothing.
-std::optional<RowParts> CutRowsIntoParts(const KernelPlan& plan, const DimExpr& groups, int64_t width,
+std::optional<RowParts> CutRowsIntoParts(const KernelPlan& plan, const DimExpr& groups, const DimExpr& width,
                                          const PartLimits& limits);
 
 }  // namespace tailor

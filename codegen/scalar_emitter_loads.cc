@@ -173,12 +173,13 @@ llvm::Value* ScalarEmitter::EmitRunOrGather(const Expr& e, llvm::Value* is_run,
       b_.CreateMaskedGather(type, pointers, llvm::Align(SizeOf(dtype)), mask_ ? mask_ : AllLanes(),
                             llvm::Constant::getNullValue(type), "gathered");
   Tag(gathered, e.ref);
+  llvm::BasicBlock* scattered_end = b_.GetInsertBlock();
   b_.CreateBr(after);
 
   b_.SetInsertPoint(after);
   llvm::PHINode* loaded = b_.CreatePHI(type, 2, "loaded");
   loaded->addIncoming(side_by_side, run_end);
-  loaded->addIncoming(gathered, scattered);
+  loaded->addIncoming(gathered, scattered_end);
   return FromMemory(b_, dtype, loaded);
 }
 

@@ -15,8 +15,8 @@ namespace {
 
 // More cheap nodes than this are not computed again for every reader.
 constexpr int kMaxReplicatedNodes = 8;
-// The same of those that tell a gather what its neighbours along the innermost dim read: for every element anew, in
-// lanes of eight bytes.
+// The same of those that tell a gather what its neighbours along the innermost dim read, on CPUs: for every element
+// anew, in lanes of eight bytes.
 constexpr int kMaxReplicatedIndexNodes = 1;
 
 bool Contains(const std::vector<int>& list, int value) {
@@ -242,7 +242,7 @@ struct Walk {
 
   // Nothing expensive is computed again, and what follows a reduction or product is read in place.
   absl::Status CheckCost() const {
-    const std::set<NodeId> indices = InnermostIndices();
+    const std::set<NodeId> indices = context.traits.warp_size == 1 ? InnermostIndices() : std::set<NodeId>();
     int replicated = 0, replicated_indices = 0;
     for (const auto& [id, u] : use) {
       if (u.kind == NodeUse::Kind::kNone) continue;

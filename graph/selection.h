@@ -10,7 +10,7 @@
 namespace tailor {
 
 // Two sweeps over x for each element that is found: up to this many, that is less than sorting takes.
-constexpr int64_t kMostSelected = 32;
+constexpr int64_t kMostSelected = 128;
 
 // The `count` first elements along the last axis of x [..., N], of any type: [..., count], as TopK gives them.
 absl::StatusOr<Sorted> SelectFirst(Graph& graph, Value x, int64_t count, bool largest);

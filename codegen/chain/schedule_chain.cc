@@ -12,7 +12,7 @@ constexpr int64_t kAllPanels = int64_t{1} << 40;  // a task of a product has eve
 
 Schedule ScheduleLink(const KernelPlan& plan, const TargetTraits& traits) {
   Schedule schedule =
-      plan.contraction ? ScheduleContraction(plan, traits) : ScheduleLoops(plan, traits, /*whole_rows=*/true);
+      plan.contraction ? ScheduleContraction(plan, traits) : ScheduleLoops(plan, traits, /*whole_rows_only=*/true);
   schedule.versions = {Version{}};
   if (plan.contraction) {
     schedule.tile.task_rows = std::max<int64_t>(1, kBlockRows / schedule.tile.rows) * schedule.tile.rows;

@@ -7,6 +7,7 @@
 
 #include "codegen/cpu/stage_loops.h"
 #include "codegen/cpu/task_digits.h"
+#include "codegen/emit_host.h"
 #include "codegen/emit_loop.h"
 #include "codegen/part_cells.h"
 #include "codegen/plan_queries.h"
@@ -24,7 +25,9 @@ using llvm::Value;
 constexpr int64_t kFewGroups = 64, kFewReread = 8;
 // Parts in all: one or two for each thread of large hosts. And steps of a loop over a part: every part puts the parts
 // of its row together again, which costs about as much as a step for each.
-constexpr int64_t kMostParts = 128, kLeastSteps = 256, kPartChunks = 2;
+constexpr int64_t kMostParts = 128, kLeastSteps = 256;
+// What a part is worth: chunks of tasks as launches hand them out.
+constexpr int64_t kPartChunks = 2;
 
 // Results of parts that are put together side by side.
 constexpr int kChains = 8;
@@ -64,10 +67,9 @@ class PartLoopEmitter {
         axes_(loops_.TaskAxes()) {}
 
   void Emit() {
-    kept_ = Slot(b_.getPtrTy(), 0, "scratch");
-    Value* phase = Slot(b_.getInt64Ty(), 1, "phase");
-    parts_ = Slot(b_.getInt64Ty(), 2, "parts");
-    extents_.clear();
+    kept_ = Slot(b_.getPtrTy(), kLaunchScratchSlot, "scratch");
+    Value* phase = Slot(b_.getInt64Ty(), kPhaseSlot, "phase");
+    parts_ = Slot(b_.getInt64Ty(), kPartsSlot, "parts");
     Value* groups = b_.getInt64(1);
     for (int axis : axes_) {
       extents_.push_back(loops_.TasksAlong(axis));
@@ -254,26 +256,33 @@ class PartLoopEmitter {
 
 }  // namespace
 
-void AddPartsVersion(const KernelPlan& plan, int64_t part_elements, Schedule& schedule) {
+void AddPartsVersion(const KernelPlan& plan, int64_t chunk_elements, Schedule& schedule) {
   for (const Stage& stage : plan.stages) {
     if (!std::all_of(stage.statements.begin(), stage.statements.end(),
                      [&](const Statement& s) { return IsShared(plan, s); })) {
       return;
     }
   }
-  DimExpr groups = 1;
+  DimExpr groups = 1, width = 1;
   for (int axis : AxesOf(plan, AxisRole::kParallel)) {
     const DimExpr extent = OverSlots(plan.axes[axis].extent);
-    groups = groups * (axis == schedule.lane_axis ? DimExpr::CeilDiv(extent, schedule.lane_chunk) : extent);
+    if (axis == schedule.lane_axis) {
+      groups = groups * DimExpr::CeilDiv(extent, schedule.lane_chunk);
+      width = DimExpr::Min(DimExpr::CeilDiv(extent, schedule.lanes) * schedule.lanes, schedule.lane_chunk);
+    } else {
+      groups = groups * extent;
+    }
   }
   const std::vector<Phase> phases = PhasesOf(plan);
   const auto loops = std::count_if(phases.begin(), phases.end(), [](const Phase& phase) { return !phase.once; });
   const GroupShape group = ShapeOf(plan, schedule);
-  part_elements = std::max(kPartChunks * part_elements, kLeastSteps * group.width());
+  const int64_t part_elements = std::max(kPartChunks * chunk_elements, kLeastSteps * group.width());
   const PartLimits limits{part_elements, loops > 1 ? kFewReread : kFewGroups, kMostParts};
-  auto cut = CutRowsIntoParts(plan, groups, group.width(), limits);
-  if (!cut) return;
+  auto cut = CutRowsIntoParts(plan, groups, width, limits);
+  if (!cut || phases.size() > 32) return;
 
+  uint32_t alone = 0;
+  for (size_t i = 0; i < phases.size(); ++i) alone |= static_cast<uint32_t>(phases[i].once) << i;
   Version version = schedule.versions[0];
   version.guards.insert(version.guards.end(), cut->guards.begin(), cut->guards.end());
   const auto cells = static_cast<int64_t>(ReducedLocals(plan).size()) * group.width();
@@ -281,8 +290,10 @@ void AddPartsVersion(const KernelPlan& plan, int64_t part_elements, Schedule& sc
       .count = cut->parts,
       .tasks = groups * cut->parts,
       .phases = static_cast<int>(phases.size()),
+      .alone = alone,
       .scratch_bytes = groups * (group.vectors * RowBytes(plan, group.rows) + cut->parts * (cells * PartCells::kBytes)),
       .axis = cut->axis};
+  if (version.guards.empty()) schedule.versions.clear();  // always taken
   schedule.versions.insert(schedule.versions.begin(), std::move(version));
 }
 

@@ -15,9 +15,9 @@
 
 namespace tailor {
 
-// Puts such a version before those of `schedule`, whose lanes and chunks are set, where extents allow for it. Parts
-// have `part_elements` at least.
-void AddPartsVersion(const KernelPlan& plan, int64_t part_elements, Schedule& schedule);
+// Puts such a version before those of `schedule`, whose lanes and chunks are set, where extents allow for it.
+// `chunk_elements` are worth handing to a thread.
+void AddPartsVersion(const KernelPlan& plan, int64_t chunk_elements, Schedule& schedule);
 
 // Adds function `name` to `module`: a KernelFn, whose argument block has the kMeetingSlots of codegen/emit_host.h.
 void EmitPartLoops(const KernelPlan& plan, const Schedule& schedule, const Version& version, const EmitTarget& target,

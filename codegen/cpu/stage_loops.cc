@@ -157,7 +157,7 @@ void StageLoops::EmitStage(const Stage& stage) {
       of_row.emplace_back(b_, target_, s, IsScan(plan_, s), s.reduce_axes.empty() ? 0 : unroll, lanes);
     }
   });
-  EmitScalarLoops(scalar_axes, 0, [&] {
+  EmitScalarLoops(scalar_axes, 0, !lanes_here, [&] {
     if (lanes_here) {
       EmitVectors(SpanOf(schedule_.lane_axis), unroll,
                   [&](const Vectors& vectors) { EmitStatements(stage, vectors, true, scans, sums); });
@@ -176,10 +176,12 @@ void StageLoops::EmitStage(const Stage& stage) {
   }
 }
 
-void StageLoops::EmitScalarLoops(const std::vector<int>& axes, size_t depth, llvm::function_ref<void()> body) {
+void StageLoops::EmitScalarLoops(const std::vector<int>& axes, size_t depth, bool may_be_straight,
+                                 llvm::function_ref<void()> body) {
   if (depth == axes.size()) return body();
   const Extent& extent = plan_.axes[axes[depth]].extent;
-  if (depth + 1 == axes.size() && axes[depth] != span_axis_ && extent.is_constant() && extent.constant <= kStraight) {
+  if (may_be_straight && depth + 1 == axes.size() && axes[depth] != span_axis_ && extent.is_constant() &&
+      extent.constant <= kStraight) {
     for (int64_t i = 0; i < extent.constant; ++i) {
       ForEachRow([&](ScalarEmitter& row) { row.SetAxis(axes[depth], b_.getInt64(i)); });
       body();
@@ -189,7 +191,7 @@ void StageLoops::EmitScalarLoops(const std::vector<int>& axes, size_t depth, llv
   const PartSpan span = SpanOf(axes[depth]);
   EmitLoop(b_, span.begin, span.end, 1, "tile", [&](llvm::Value* index) {
     ForEachRow([&](ScalarEmitter& row) { row.SetAxis(axes[depth], index); });
-    EmitScalarLoops(axes, depth + 1, body);
+    EmitScalarLoops(axes, depth + 1, may_be_straight, body);
   });
   Forget();
 }

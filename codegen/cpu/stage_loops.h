@@ -67,7 +67,9 @@ class StageLoops {
   PartSpan SpanOf(int axis);
   void EmitVectors(PartSpan span, int unroll, llvm::function_ref<void(const Vectors&)> body);
   void EmitRowByRow(const Stage& stage);
-  void EmitScalarLoops(const std::vector<int>& axes, size_t depth, llvm::function_ref<void()> body);
+  // The innermost loop is straight code where it is short, if `may_be_straight`.
+  void EmitScalarLoops(const std::vector<int>& axes, size_t depth, bool may_be_straight,
+                       llvm::function_ref<void()> body);
   void EmitStatements(const Stage& stage, const Vectors& vectors, bool enters, bool scans, Sums& sums);
   llvm::Value* EmitStatement(ScalarEmitter& row, const Statement& s, Accumulator& sum, int u);
   llvm::Value* Stored(const Statement& s, llvm::Value* result);

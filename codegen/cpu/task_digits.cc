@@ -22,7 +22,11 @@ std::vector<int> ReadingOrder(const KernelPlan& plan, std::vector<int> axes, int
 
 TaskDigits::TaskDigits(llvm::IRBuilderBase& b, llvm::Value* first, std::vector<llvm::Value*> extents)
     : b_(b), extents_(std::move(extents)) {
-  for (size_t i = 0; i < extents_.size(); ++i) digits_.push_back(b.CreateAlloca(b.getInt64Ty(), nullptr, "digit"));
+  llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
+  llvm::IRBuilder<> at_entry(&entry, entry.begin());
+  for (size_t i = 0; i < extents_.size(); ++i) {
+    digits_.push_back(at_entry.CreateAlloca(b.getInt64Ty(), nullptr, "digit"));
+  }
   for (size_t i = extents_.size(); i-- > 0;) {
     if (i == 0) {
       b.CreateStore(first, digits_[i]);

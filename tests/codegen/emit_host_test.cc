@@ -328,6 +328,11 @@ TEST_F(EmitHostTest, PartsRunInPhasesAndShareTheScratchOfTheLaunch) {
   ASSERT_EQ(Run({2, 10}), 0);
   for (size_t i = 0; i < 20; ++i) EXPECT_EQ(y_[i], 21.0f - i);
   EXPECT_TRUE(runtime_->grains.empty());
+  schedule_.versions[0].parts->alone = 2;  // the last phase is the caller's
+  Build(/*workers=*/3);
+  ASSERT_EQ(Run({2, 10}), 0);
+  for (size_t i = 0; i < 20; ++i) EXPECT_EQ(y_[i], 21.0f - i);
+  EXPECT_THAT(runtime_->grains, ElementsAre(1));
 }
 
 TEST_F(EmitHostTest, PlanReportsDimsAndBytesAndKeepsTheMemo) {

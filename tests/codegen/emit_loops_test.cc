@@ -334,6 +334,37 @@ TEST_P(EmitLoopsTest, RowsSideBySideHaveTheSameBits) {
   }
 }
 
+// Phase by phase, the parts of each in an order of their own, in scratch of just the bytes that the launch gets.
+TEST_P(EmitLoopsTest, PartsOfColumnsKeepToTheScratchOfTheLaunch) {
+  Build(ColumnSoftmaxPlan());
+  ASSERT_TRUE(schedule_.versions[0].parts.has_value());
+  const PartTasks& parts = *schedule_.versions[0].parts;
+  constexpr float kUntouched = -1;
+  for (auto [columns, rows] : {std::pair<int64_t, int64_t>{37, 3000}, {130, 1001}, {1, 40000}, {64, 7}}) {
+    const std::vector<int64_t> dims = {columns, rows};
+    const int64_t count = *parts.count.Evaluate(dims), tasks = *parts.tasks.Evaluate(dims);
+    const int64_t floats = *parts.scratch_bytes.Evaluate(dims) / 4;
+    const std::vector<float> x = Random(rows * columns);
+    std::vector<float> y(rows * columns + 16, kUntouched), scratch(floats + 16, kUntouched);
+    std::vector<int64_t> args = {
+        Slot(x.data()), Slot(y.data()), columns, rows, Slot(scratch.data()), 0, Slot(scratch.data()), 0, count};
+    auto kernel = image_->Find<void (*)(const int64_t*, int64_t, int64_t, int64_t)>("k_v0");
+    for (int phase = 0; phase < parts.phases; ++phase) {
+      args[7] = phase;
+      for (int64_t task = tasks; task-- > 0;) kernel(args.data(), task, task + 1, task % 3);
+    }
+    for (int64_t j = 0; j < columns; ++j) {
+      double sum = 0;
+      for (int64_t i = 0; i < rows; ++i) sum += std::exp(double{x[i * columns + j]});
+      for (int64_t i = 0; i < rows; ++i) {
+        ASSERT_NEAR(y[i * columns + j], std::exp(double{x[i * columns + j]}) / sum, 1e-6) << i << "," << j;
+      }
+    }
+    EXPECT_EQ(y[rows * columns], kUntouched) << "wrote past the end";
+    EXPECT_EQ(scratch[floats], kUntouched) << "wrote past the scratch";
+  }
+}
+
 TEST_P(EmitLoopsTest, StreamedOutputsGoPastTheCaches) {
   const CpuTarget target = *FindCpuTarget(GetParam());
   const KernelPlan plan = BroadcastPlan();

@@ -18,7 +18,8 @@ namespace tailor {
 struct PartsCase {
   const char* name;
   const char* dtype;
-  const char* text;  // of inputs x: T[R, C] and i: i64[1]
+  const char* text;    // of inputs x: T[R, C] and i: i64[1]
+  bool exact = false;  // no order of sums of Numbers rounds
 
   std::string Text() const { return absl::StrReplaceAll(text, {{"T[", absl::StrCat(dtype, "[")}}); }
 };
@@ -69,12 +70,49 @@ inline constexpr char kOuterAndInner[] = R"(graph @g(%x: T[R, C], %i: i64[1]) {
   %s = reduce_sum %b {axes = [0, 2]}
   return %s
 })";
+inline constexpr char kColumnSoftmax[] = R"(graph @g(%x: T[R, C], %i: i64[1]) {
+  %m = reduce_max %x {axes = [0], keep_dims = 1}
+  %s = sub %x, %m
+  %e = exp %s
+  %t = reduce_sum %e {axes = [0], keep_dims = 1}
+  %y = div %e, %t
+  return %y
+})";
+// Two axes that are not one in memory.
+inline constexpr char kPadded[] = R"(graph @g(%x: T[R, C], %i: i64[1]) {
+  %v = constant 3 : T[]
+  %p = pad %x, %v {low = [1, 0], high = [0, 2]}
+  %s = reduce_sum %p {axes = [0, 1]}
+  return %s
+})";
+// 0 / 0 among the elements.
+inline constexpr char kNotNumbers[] = R"(graph @g(%x: T[R, C], %i: i64[1]) {
+  %q = div %x, %x
+  %m = reduce_max %q {axes = [1]}
+  %l = reduce_min %q {axes = [0, 1]}
+  return %m, %l
+})";
+
 inline constexpr PartsCase kPartsCases[] = {
-    {"Total", "f32", kTotal},         {"TotalOfHalves", "f16", kTotal}, {"TotalOfIntegers", "i64", kTotal},
-    {"Scaled", "f32", kScaled},       {"ScaledHalves", "f16", kScaled}, {"ScaledBytes", "u8", kScaled},
-    {"Softmax", "f32", kSoftmax},     {"SoftmaxOf64", "f64", kSoftmax}, {"Norm", "f32", kNorm},
-    {"NormOfHalves", "bf16", kNorm},  {"Mirrored", "f32", kMirrored},   {"Columns", "f32", kColumns},
-    {"ColumnsOf64", "i64", kColumns}, {"Halves", "f16", kColumns},      {"OuterAndInner", "f32", kOuterAndInner},
+    {"Total", "f32", kTotal, true},
+    {"TotalOfHalves", "f16", kTotal},
+    {"TotalOfIntegers", "i64", kTotal, true},
+    {"Scaled", "f32", kScaled, true},
+    {"ScaledHalves", "f16", kScaled},
+    {"ScaledBytes", "u8", kScaled, true},
+    {"Softmax", "f32", kSoftmax},
+    {"SoftmaxOf64", "f64", kSoftmax},
+    {"ColumnSoftmax", "f32", kColumnSoftmax},
+    {"ColumnSoftmaxOf64", "f64", kColumnSoftmax},
+    {"Norm", "f32", kNorm},
+    {"NormOfHalves", "bf16", kNorm},
+    {"Mirrored", "f32", kMirrored},
+    {"Columns", "f32", kColumns, true},
+    {"ColumnsOf64", "i64", kColumns, true},
+    {"Halves", "f16", kColumns},
+    {"OuterAndInner", "f32", kOuterAndInner, true},
+    {"Padded", "f32", kPadded, true},
+    {"NotNumbers", "f32", kNotNumbers, true},
 };
 
 inline HostTensor Tensor(DType dtype, std::vector<int64_t> dims) {

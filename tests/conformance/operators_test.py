@@ -186,6 +186,36 @@ class TransposedConvolutionTest(OperatorTest):
         self.check([2, 1, 3], [2, 1, 2], [0] * 6, [0, 0, 1])
 
 
+class ResizeTest(OperatorTest):
+    COORDINATES = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "asymmetric")
+    ROUNDINGS = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+
+    def check(self, shape, scales, sizes, **attributes):
+        dims = [f"d{i}" for i in range(len(shape))]
+        node = helper.make_node("Resize", ["x", "", "scales"], ["y"], mode="nearest", **attributes)
+        proto = model([node], [("x", FLOAT, dims)], [("y", FLOAT)],
+                      [("scales", numpy.array(scales, numpy.float32))], opset=19)
+        cases = [{"x": numpy.random.default_rng(2).standard_normal(size, numpy.float32)} for size in (shape, *sizes)]
+        with self.subTest(scales=scales, **attributes):
+            return self.run_both(proto, cases, lambda inputs: ReferenceEvaluator(proto).run(None, inputs))
+
+    def test_whole_factors(self):
+        for coordinates in self.COORDINATES:
+            for rounding in self.ROUNDINGS:
+                for factor in (2, 3, 4):
+                    self.check((2, 3, 5), [1, factor, 2], [(1, 1, 1), (2, 7, 19)], nearest_mode=rounding,
+                               coordinate_transformation_mode=coordinates)
+
+    def test_elements_that_are_repeated_are_not_gathered(self):
+        executable = self.check((2, 3, 5), [1, 2, 2], [], nearest_mode="floor",
+                                coordinate_transformation_mode="asymmetric")
+        self.assertEqual(len(executable.describe()["variants"][0]["launches"]), 1)
+
+    def test_of_many_dims(self):
+        self.check((1, 2, 1, 2, 1, 2, 1), [1, 2, 2, 2, 1, 2, 2], [], coordinate_transformation_mode="asymmetric",
+                   nearest_mode="floor")
+
+
 class TreeEnsembleTest(OperatorTest):
     def forest(self, random, trees, depth, **attributes):
         """Complete trees of random thresholds and modes, over 5 features and for 3 targets."""

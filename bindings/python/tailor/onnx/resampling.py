@@ -147,6 +147,8 @@ def _mixed(node, x, axis, place, kernel, support):
     return graph.transpose(graph.reshape(out, [*others, axis.out]), back)
 
 
+_MOST_DIMS = 8  # of a tensor of Tailor's
+
 _PLACES = {"half_pixel": lambda i, scale: (i + 0.5) / scale - 0.5,
            "half_pixel_symmetric": lambda i, scale: (i + 0.5) / scale - 0.5,
            "pytorch_half_pixel": lambda i, scale: (i + 0.5) / scale - 0.5,
@@ -166,15 +168,16 @@ def _times(node, axis):
     times = int(axis.scale)
     if node.extents.equal(axis.out, node.extents.mul(axis.size, times)) is not True:
         return 1
-    # The next elements are read as the first one is.
-    return times if all(rounded(place(i, times)) == 0 for i in range(times)) else 1
+    # So the first element is read as often, and the next ones as it is.
+    return times if rounded(place(0, times)) == rounded(place(times - 1, times)) == 0 else 1
 
 
 def _repeated(node, x, shape, times):
-    """x with elements repeated along each axis, `times` of each axis in `times`: views alone."""
+    """x with elements repeated along the axes of `times`: views alone."""
     graph, extents = node.graph, node.extents
     apart, spread, joined = [], [], []
-    for extent, count in zip(shape, times):
+    for axis, extent in enumerate(shape):
+        count = times.get(axis, 1)
         apart += [extent] if count == 1 else [extent, 1]
         spread += [extent] if count == 1 else [extent, count]
         joined.append(extents.mul(extent, count))
@@ -186,11 +189,12 @@ def _apply(node, x, axes):
     crop = node.attribute("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize"
     if x.dtype not in FLOATS and node.attribute("mode", "nearest") != "nearest":
         out = graph.cast(out, "f32")
-    counts = {axis.axis: _times(node, axis) for axis in axes}
-    if any(count > 1 for count in counts.values()):
-        out = _repeated(node, out, x.shape, [counts.get(i, 1) for i in range(x.rank)])
+    repeated = {axis.axis: times for axis in axes if (times := _times(node, axis)) > 1}
+    repeated = dict(list(repeated.items())[:_MOST_DIMS - x.rank])  # each is a dim more
+    if repeated:
+        out = _repeated(node, out, x.shape, repeated)
     for axis in axes:
-        if counts[axis.axis] > 1:
+        if axis.axis in repeated:
             continue
         if not crop and node.extents.equal(axis.size, axis.out) and axis.scale == 1.0:
             continue

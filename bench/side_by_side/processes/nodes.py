@@ -64,7 +64,7 @@ NODES = {
     "largest of windows": Node("MaxPool", [IMAGES], {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]}),
     "resize to twice the size": Node("Resize", [IMAGES], {"mode": "nearest", "nearest_mode": "floor",
                                                           "coordinate_transformation_mode": "asymmetric"},
-                                     (None, np.array([1, 1, 2, 2], np.float32))),
+                                     (numpy.array([], numpy.float32), numpy.array([1, 1, 2, 2], numpy.float32))),
     "mean of windows": Node("AveragePool", [IMAGES], {"kernel_shape": [2, 2], "strides": [2, 2]}),
     "depthwise convolution": Node("Conv", [IMAGES], {"pads": [1, 1, 1, 1], "group": 64}, (numbers((64, 1, 3, 3), 2),)),
     "transposed convolution": Node("ConvTranspose", [(F32, [1, 64, "H", "W"])], {"strides": [2, 2]},

@@ -21,6 +21,7 @@ class ListsTest(unittest.TestCase):
         self.assertEqual(cases[0], {"op": "conv", "x": [4, 1, 161, 700], "weights": [32, 1, 5, 20], "strides": [2, 2],
                                     "pads": [0, 0]})
         self.assertEqual(convolutions.flops(cases[0]), 2 * 4 * 79 * 341 * 32 * 5 * 20)
+        self.assertEqual(len({convolutions.name_of(case) for case in cases}), len(cases))
 
     def test_a_stream_is_the_same_every_time(self):
         self.assertEqual(lists.encoder_stream(100), lists.encoder_stream(100))

@@ -22,6 +22,12 @@ def flops(case):
     return 2 * case["x"][0] * math.prod(out) * math.prod(case["weights"])
 
 
+def name_of(case):
+    """Distinct for distinct cases: "conv 1x64x56x56 * 256x64x1x1, stride 2x2, pad 0x0"."""
+    x, weights, strides, pads = ("x".join(map(str, case[part])) for part in ("x", "weights", "strides", "pads"))
+    return f"conv {x} * {weights}, stride {strides}, pad {pads}"
+
+
 def deepbench(bench):
     cases = conv_cases(MOST_BATCH)
     if not bench.full:
@@ -31,7 +37,7 @@ def deepbench(bench):
                           lambda: engines.program_engine("onednn", bench.build_dir, 1)) as opened:
         peer = opened[1].name
         for case in cases:
-            name = "conv " + " * ".join("x".join(map(str, case[part])) for part in ("x", "weights"))
+            name = name_of(case)
             bench.progress(name)
             for engine in opened:
                 engine.prepare(**case)

@@ -36,6 +36,7 @@ std::optional<RowParts> CutRowsIntoParts(const KernelPlan& plan, const DimExpr& 
   DimExpr elements = 1;  // of a point
   for (int axis : axes) elements = elements * OverSlots(plan.axes[axis].extent);
   const DimExpr outer = axes.size() > 1 ? OverSlots(plan.axes[axes.front()].extent) : DimExpr(2);
+  if (width.constant() == 0 || groups.constant() == 0) return std::nullopt;
   const int64_t known = width.constant().value_or(1);
   const DimExpr bounded = width.constant() ? elements : width * elements;
   const int64_t least = (2 * limits.elements + known - 1) / known;

@@ -138,6 +138,8 @@ TEST(ScheduleLoops, FewLongRowsAreTakenInParts) {
   EXPECT_TRUE(absl::StrContains(sum("[0, 1000]", "[0, 400000]"), "in 2 phases, parts "));
   EXPECT_FALSE(absl::StrContains(sum("[0, 1000]", "[0, 4000]"), "phases"));
   EXPECT_FALSE(absl::StrContains(sum("[1000, 1000]", "[0, 400000]"), "phases"));
+  EXPECT_FALSE(absl::StrContains(Schedules("graph @g(%x: f32[R, 0]) { %s = reduce_sum %x {axes = [0]}\n return %s }"),
+                                 "phases"));
 }
 
 TEST(ScheduleLoops, LongerRowsRunSideBySideWhereElementsAreCheap) {

@@ -11,10 +11,6 @@
 
 namespace tailor {
 
-// The last parameters of a kernel with a version whose blocks, or threads, meet, behind those of its plan: the scratch
-// of the launch; RtContext::meeting, on the host the number of the phase; LaunchVersion::parts.
-inline constexpr int kMeetingSlots = 3, kLaunchScratchSlot = 0, kPhaseSlot = 1, kPartsSlot = 2;
-
 // What the host program knows of one version of a kernel. DimExprs are over slots, as in Schedule; on a device of
 // kWorkers too.
 struct LaunchVersion {
@@ -24,7 +20,7 @@ struct LaunchVersion {
   DimExpr scratch_bytes;  // of a worker; on a device, of a block; where they meet, of the launch
   bool together = false;  // they meet: on a device LaunchGrid::together
   int phases = 1;         // on the host: how often all tasks run, each time when all have
-  uint32_t alone = 0;     // bit i: the tasks of phase i are next to nothing, and the caller's alone
+  uint32_t alone = 0;     // PartTasks::alone
   // On a device, more than 0: no more blocks are launched than its multiprocessors hold of so many each.
   int resident_blocks = 0;
   // On a device, what the launch takes, in clocks; 0: not known. Of the versions whose guards hold the one is taken

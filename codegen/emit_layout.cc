@@ -123,7 +123,7 @@ class LayoutEmitter {
     // A lone worker runs every launch as one range, which a grain of all tasks says.
     llvm::Value* alone = f_.b.CreateICmpEQ(workers_, f_.b.getInt64(1), "alone");
     Set(words.grain, f_.b.CreateSelect(alone, shape.tasks.value, shape.grain.value, "grain"));
-    Set(words.phases, shape.phases);
+    if (unit_.kernels[launch.kernel].meets()) Set(words.phases, shape.phases);
     const size_t versions = unit_.kernels[launch.kernel].versions.size();
     llvm::Value* kernel = KernelFunction(unit_, launch.kernel, versions - 1);
     for (size_t v = versions - 1; v-- > 0;) {
@@ -156,7 +156,8 @@ class LayoutEmitter {
     if (shape.cut != nullptr) Set(slot++, shape.cut);
     if (unit_.kernels[launch.kernel].meets()) {
       Set(slot++, f_.b.CreateGEP(byte, base_, workspace.scratch, "scratch"));
-      Set(slot++, f_.LoadPtr(f_.context(), offsetof(RtContext, meeting), "meeting"));  // on the host the run's
+      Set(slot++,
+          f_.LoadPtr(f_.context(), offsetof(RtContext, meeting), "meeting"));  // on the host tailor_run puts the phase
       Set(slot++, shape.parts.value);
     }
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/plan_queries.h"
 
 namespace tailor {
 namespace {

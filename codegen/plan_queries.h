@@ -42,6 +42,9 @@ int ScalarCost(OpKind op);
 bool HasScratch(const KernelPlan& plan);
 // How many 8-byte slots the argument block of `plan` has.
 int ArgumentSlots(const KernelPlan& plan);
+// Of a kernel with a version whose blocks, or threads, meet, so many more are behind them: the scratch of the launch;
+// RtContext::meeting, on the host the number of the phase; how many parts share a row.
+inline constexpr int kMeetingSlots = 3, kLaunchScratchSlot = 0, kPhaseSlot = 1, kPartsSlot = 2;
 // What the row buffers of `rows` rows take, each 64-byte aligned: symbol number i is the value of dim slot i.
 DimExpr RowBytes(const KernelPlan& plan, int64_t rows = 1);
 

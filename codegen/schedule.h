@@ -37,7 +37,7 @@ struct PartTasks {
   DimExpr count;  // parts of each row or chunk
   DimExpr tasks;  // of a phase
   int phases = 1;
-  uint32_t alone = 0;     // LaunchVersion::alone
+  uint32_t alone = 0;     // bit i: phase i has no loops, and one thread takes all of its tasks
   DimExpr scratch_bytes;  // of the launch
   int axis = -1;          // along which they lie
 };

@@ -7,7 +7,6 @@
 
 #include "codegen/cpu/stage_loops.h"
 #include "codegen/cpu/task_digits.h"
-#include "codegen/emit_host.h"
 #include "codegen/emit_loop.h"
 #include "codegen/part_cells.h"
 #include "codegen/plan_queries.h"

@@ -19,7 +19,8 @@ namespace tailor {
 // `chunk_elements` are worth handing to a thread.
 void AddPartsVersion(const KernelPlan& plan, int64_t chunk_elements, Schedule& schedule);
 
-// Adds function `name` to `module`: a KernelFn, whose argument block has the kMeetingSlots of codegen/emit_host.h.
+// Adds function `name` to `module`: a KernelFn, whose argument block has kMeetingSlots (codegen/plan_queries.h) more
+// than others.
 void EmitPartLoops(const KernelPlan& plan, const Schedule& schedule, const Version& version, const EmitTarget& target,
                    const std::string& name, llvm::Module& module);
 

@@ -59,7 +59,8 @@ class LeftOperand {
   void EmitStrides();
   llvm::Value* EmitStride(const std::vector<ExprId>& coefficients);
   llvm::Value* EmitOffset(llvm::Value* m, llvm::Value* k);
-  // How an index grows where m is, from row to row: by `slope`, for `left` more rows (null: for all).
+  // How an index grows from the row that m is to the next ones: by `slope` for each of `left` rows, this one included
+  // (null: all).
   struct Run {
     llvm::Value* slope;
     llvm::Value* left;

@@ -119,6 +119,21 @@ TEST(AxisPropagation, CheapChainsHaveALimit) {
   EXPECT_EQ(AxesText(graph), "more than 8 nodes before %a8 would be computed again for many readers");
 }
 
+// Neighbours of the innermost dim have indices of their own; along an outer dim one index serves a row.
+TEST(AxisPropagation, IndicesOfNeighboursAreComputedOnce) {
+  const auto gathered = [](int axis, int nodes) {
+    std::string graph = "graph @g(%x: f32[N, M], %a0: i64[K]) {\n";
+    for (int i = 1; i <= nodes; ++i) absl::StrAppend(&graph, "  %a", i, " = abs %a", i - 1, "\n");
+    absl::StrAppend(&graph, "  %y = gather %x, %a", nodes, " {axis = ", axis, "}\n  return %y\n}\n");
+    return AxesText(graph);
+  };
+  constexpr char kRefused[] = "more than 1 nodes before %a2 would compute an index again for many elements";
+  EXPECT_EQ(gathered(1, 2), kRefused);
+  EXPECT_EQ(gathered(-1, 2), kRefused);
+  EXPECT_NE(gathered(1, 1), kRefused);
+  EXPECT_NE(gathered(0, 2), kRefused);
+}
+
 TEST(AxisPropagation, EpiloguesKeepTheOrderOfTheProduct) {
   EXPECT_EQ(AxesText(R"(
 graph @g(%x: f32[M, K], %w: f32[K, M]) {

@@ -36,6 +36,7 @@ struct LoweredKernel {
 struct LowerGroupOptions {
   bool in_place = false;  // a scatter updates the memory of its operand
   bool pairs = true;      // panels of bf16 hold pairs (kPairPanels16), else kPanels16
+  bool winograd = false;  // products of 3 x 3 windows may be by codegen/gemm/winograd.h
 };
 // Lowers one group (codegen/lower_group.cc).
 absl::StatusOr<std::vector<LoweredKernel>> LowerGroup(const Graph& graph, const ShapeFacts& facts,
@@ -64,6 +65,7 @@ struct LoweredProgram {
 struct LowerOptions {
   std::vector<bool> donated;    // by input: whether runs may write its memory; none where it is shorter
   bool offer_products = false;  // plain products are offered to the runtime (HostProgram::products)
+  bool winograd = true;         // LowerGroupOptions::winograd, on CPUs
 };
 
 // Analyses, rewrites, fuses and lowers `graph` and, through it, its regions.

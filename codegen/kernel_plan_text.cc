@@ -135,7 +135,7 @@ class TextWriter {
     }
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       constexpr const char* kKinds[] = {"in", "out", "row", "local", "block", "box"};
-      constexpr const char* kLayouts[] = {"", " panels16", " pair_panels16"};
+      constexpr const char* kLayouts[] = {"", " panels16", " pair_panels16", " winograd_panels16"};
       const Buffer& buffer = plan_.buffers[i];
       std::vector<std::string> dims;
       for (const Extent& extent : buffer.dims) dims.push_back(ExtentText(extent));

@@ -64,6 +64,7 @@ class GraphLowering {
     tables_.offer_products = options.offer_products;
     tables_.on_device = traits_.warp_size > 1;
     tables_.pairs = !tables_.on_device;  // warps multiply panels as they are
+    tables_.winograd = options.winograd && !tables_.on_device;
     tables_.join_chains = traits_.joined_extent > 0;
     TAILOR_RETURN_IF_ERROR(Lower(graph, {.donated = options.donated}).status());
     NumberChecksAndLaunches();

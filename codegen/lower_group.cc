@@ -29,10 +29,12 @@ enum class GroupForm : uint8_t {
 
 class GroupLowering {
  public:
-  // `pairs` as in LowerGroupOptions.
+  // `pairs` and `winograd` as in LowerGroupOptions.
   GroupLowering(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group,
-                GroupForm form = GroupForm::kAlone, bool pairs = true)
-      : graph_(graph), facts_(facts), group_(group), form_(form), pairs_(pairs), values_(graph, facts, group) {}
+                GroupForm form = GroupForm::kAlone, bool pairs = true, bool winograd = false)
+      : graph_(graph), facts_(facts), group_(group), form_(form), pairs_(pairs), values_(graph, facts, group) {
+    if (winograd && form == GroupForm::kAlone && group.kind == GroupKind::kContraction) windows_ = WinogradWindows();
+  }
 
   LoweredKernel Copy(Value from, int packed) {
     ValueLowering values = CopyKernel(graph_, facts_, group_, from, packed);
@@ -313,6 +315,7 @@ class GroupLowering {
   // The value of the group that the product reads through views, if it computes one; or the left operand itself where
   // neighbours along K lie pages apart in memory, which no cache likes, and what was copied is read often.
   std::optional<Value> Boxed() const {
+    if (windows_) return graph_.node(*windows_).operands[0];
     constexpr int64_t kFarApart = 2048, kDeep = 512, kWide = 256;  // elements
     const Node& dot = graph_.node(group_.dominant);
     const Value lhs = dot.operands[0];
@@ -330,6 +333,37 @@ class GroupLowering {
     const bool far_apart = dot.i64("transpose_lhs") != 0 && !windows && least(3) >= kFarApart;
     if (far_apart && least(2) >= kWide && least(1) >= kDeep && form_ == GroupForm::kAlone) return lhs;
     return std::nullopt;
+  }
+
+  // The windows that the product multiplies, if Winograd's algorithm serves: 3 x 3 elements side by side of all channels
+  // of images, in f32, with enough channels that what goes before and after the products is worth less than they save.
+  std::optional<NodeId> WinogradWindows() const {
+    constexpr int64_t kLeastChannels = 16;
+    const Node& dot = graph_.node(group_.dominant);
+    if (dot.results[0].dtype != DType::kF32 || dot.i64("transpose_lhs") == 0) return std::nullopt;
+    if (graph_.node(dot.operands[1].node).op != OpKind::kConstant) return std::nullopt;
+    const auto view = [&](Value value, OpKind op) -> const Node* {
+      const Node& node = graph_.node(value.node);
+      return values_.InGroup(value.node) && node.op == op ? &node : nullptr;
+    };
+    const Node* columns = view(dot.operands[0], OpKind::kReshape);
+    const Node* moved = columns == nullptr ? nullptr : view(columns->operands[0], OpKind::kTranspose);
+    const Node* windows = moved == nullptr ? nullptr : view(moved->operands[0], OpKind::kWindow);
+    if (windows == nullptr || moved->i64s("permutation") != std::vector<int64_t>{0, 1, 4, 5, 2, 3}) return std::nullopt;
+    const auto all_one = [&](const char* list) {
+      const std::vector<int64_t>& values = windows->i64s(list);
+      return std::all_of(values.begin(), values.end(), [](int64_t value) { return value == 1; });
+    };
+    const bool plain = all_one("strides") && all_one("dilations") && windows->i64s("axes") == std::vector<int64_t>{2, 3};
+    const Shape& shape = windows->results[0].shape;  // [N, C, H, W, 3, 3]
+    const Shape& matrix = columns->results[0].shape;
+    const DimExpr window = kWinogradWindow;
+    if (!plain || shape[4] != window || shape[5] != window || matrix.size() != 4 || matrix[1] != DimExpr(1)) {
+      return std::nullopt;
+    }
+    const auto channels = shape[1].constant(), results = dot.results[0].shape.back().constant();
+    if (!channels || !results || *channels < kLeastChannels || *results < kLeastChannels) return std::nullopt;
+    return moved->operands[0].node;
   }
 
   // What is boxed is computed by a stage over axes of its own.
@@ -431,7 +465,7 @@ class GroupLowering {
                                          {.value = source.value,
                                           .dtype = source.dtype,
                                           .shape = source.shape,
-                                          .layout = Layout(source.dtype),
+                                          .layout = windows_ ? ConstantLayout::kWinogradPanels16 : Layout(source.dtype),
                                           .transpose = !straight});
     return values_.plan.Add({.kind = ExprKind::kLoad, .dtype = load.dtype, .ref = buffer, .args = index});
   }
@@ -519,6 +553,7 @@ class GroupLowering {
   const FusionGroup& group_;
   const GroupForm form_;
   const bool pairs_;  // LowerGroupOptions
+  std::optional<NodeId> windows_;  // that the product multiplies by Winograd's algorithm
   ValueLowering values_;
   std::vector<LoweredKernel> kernels_;
   std::vector<int> tile_axes_;
@@ -543,7 +578,7 @@ absl::StatusOr<std::vector<LoweredKernel>> LowerGroup(const Graph& graph, const 
     return std::count(chain.begin(), chain.end(), group) != 0;
   });
   const GroupForm form = link ? GroupForm::kLink : GroupForm::kAlone;
-  auto kernels = GroupLowering(graph, facts, plan.groups[group], form, options.pairs).Run(options.in_place);
+  auto kernels = GroupLowering(graph, facts, plan.groups[group], form, options.pairs, options.winograd).Run(options.in_place);
   if (!kernels.ok()) return kernels.status();
   for (LoweredKernel& kernel : *kernels) kernel.plan.name = NameOf(graph, plan.groups[group], group);
   const bool scatter = plan.groups[group].kind == GroupKind::kScatter;

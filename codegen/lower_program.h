@@ -20,6 +20,7 @@ struct LoweringTables {
   bool offer_products = false;                      // to the runtime, which may compute them itself
   bool on_device = false;                           // kernels run there
   bool pairs = true;                                // LowerGroupOptions::pairs
+  bool winograd = false;                            // LowerGroupOptions::winograd
   bool join_chains = false;                         // a chain is one kernel (LowerJoined)
 };
 

@@ -47,7 +47,7 @@ bool SetRightOperand(const Graph& graph, const FusionGroup& group, const std::ve
     return true;
   }
   for (const LoweredKernel::Operand& operand : kernels[0].operands) {
-    if (operand.layout == ConstantLayout::kRowMajor) continue;
+    if (operand.layout == ConstantLayout::kRowMajor || operand.layout == ConstantLayout::kWinogradPanels16) continue;
     if (operand.value != rhs && graph.type(operand.value).rank() != 2) return false;
     const bool pairs = operand.layout == ConstantLayout::kPairPanels16;
     const DimExpr rows = pairs ? 2 * DimExpr::CeilDiv(product.k, 2) : product.k;

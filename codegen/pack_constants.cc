@@ -55,6 +55,31 @@ void PackPairPanel(const PanelSource& s, int64_t matrix, int64_t panel, std::byt
   }
 }
 
+// One point of the weights g of each pair of channels: an element of G g G^T, rounded once.
+void PackWinogradPanel(const PanelSource& s, int64_t matrix, int64_t panel, std::byte* out) {
+  constexpr double kG[kWinogradSide][kWinogradWindow] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
+  const int64_t point = matrix % kWinogradPoints;
+  const double *down = kG[point / kWinogradSide], *across = kG[point % kWinogradSide];
+  const std::byte* from = s.data + matrix / kWinogradPoints * s.rows * s.columns * sizeof(float);
+  const int64_t first = panel * kPanelColumns;
+  const int64_t width = std::min<int64_t>(kPanelColumns, s.columns - first);
+  std::memset(out, 0, s.panel_bytes());
+  for (int64_t channel = 0; channel < s.panel_rows(); ++channel) {
+    for (int64_t c = 0; c < width; ++c) {
+      double sum = 0;
+      for (int i = 0; i < kWinogradWindow * kWinogradWindow; ++i) {
+        const int64_t row = channel * kWinogradWindow * kWinogradWindow + i;
+        float weight;
+        std::memcpy(&weight, from + (s.transposed ? (first + c) * s.rows + row : row * s.columns + first + c) * sizeof weight,
+                    sizeof weight);
+        sum += down[i / kWinogradWindow] * across[i % kWinogradWindow] * weight;
+      }
+      const auto rounded = static_cast<float>(sum);
+      std::memcpy(out + (channel * kPanelColumns + c) * sizeof rounded, &rounded, sizeof rounded);
+    }
+  }
+}
+
 std::string UniqueName(std::string name, std::set<std::string>& taken) {
   if (taken.insert(name).second) return name;
   for (int i = 2;; ++i) {
@@ -76,6 +101,7 @@ ProgramConstant Describe(const LoweredProgram::Constant& constant, size_t index,
 PanelSource SourceOf(const ProgramConstant& constant, bool transposed, const void* data) {
   PanelSource source{static_cast<const std::byte*>(data), 1, 0, 0, SizeOf(constant.dtype), transposed};
   source.pairs = constant.layout == ConstantLayout::kPairPanels16;
+  source.winograd = constant.layout == ConstantLayout::kWinogradPanels16;
   assert(constant.dims.size() >= 2);
   const size_t rank = constant.dims.size();
   for (size_t d = 0; d + 2 < rank; ++d) source.batch *= constant.dims[d];
@@ -93,7 +119,7 @@ struct PackJob {
 
 void AddJobs(const PanelSource& source, std::byte* out, std::vector<PackJob>& jobs) {
   constexpr int64_t kJobBytes = 1 << 20;
-  const int64_t total = source.batch * source.panels();
+  const int64_t total = source.matrices() * source.panels();
   const int64_t step = std::max<int64_t>(1, kJobBytes / std::max<int64_t>(1, source.panel_bytes()));
   for (int64_t begin = 0; begin < total; begin += step) {
     jobs.push_back({source, begin, std::min(begin + step, total), out});
@@ -106,8 +132,8 @@ void PackPanels(const PanelSource& source, int64_t begin, int64_t end, std::byte
   for (int64_t i = begin; i < end; ++i) {
     const int64_t matrix = i / source.panels(), panel = i % source.panels();
     std::byte* to = out + i * source.panel_bytes();
-    if (source.pairs) {
-      PackPairPanel(source, matrix, panel, to);
+    if (source.pairs || source.winograd) {
+      (source.pairs ? PackPairPanel : PackWinogradPanel)(source, matrix, panel, to);
       continue;
     }
     switch (source.element_bytes) {
@@ -139,7 +165,7 @@ absl::StatusOr<PackedConstants> PackConstants(const LoweredProgram& program, int
       packed.storage.push_back(data.owner);
     } else {
       const PanelSource source = SourceOf(described, constant.transpose, data.data);
-      const uint64_t bytes = source.batch * source.panels() * source.panel_bytes();
+      const uint64_t bytes = source.matrices() * source.panels() * source.panel_bytes();
       std::shared_ptr<std::byte> memory = AllocateAligned(bytes);
       if (memory == nullptr) {
         return absl::ResourceExhaustedError(absl::StrCat("no memory to pack constant ", described.name));

@@ -20,14 +20,16 @@ struct PanelSource {
   int64_t batch, rows, columns;
   int element_bytes;
   bool transposed;
-  bool pairs = false;  // of rows lie together (kPairPanels16); elements of 2 bytes
+  bool pairs = false;     // of rows lie together (kPairPanels16); elements of 2 bytes
+  bool winograd = false;  // nine rows of f32 are 16 points (kWinogradPanels16)
+  int64_t matrices() const { return winograd ? batch * kWinogradPoints : batch; }
   int64_t panels() const { return (columns + kPanelColumns - 1) / kPanelColumns; }
-  int64_t panel_rows() const { return pairs ? rows + rows % 2 : rows; }
+  int64_t panel_rows() const { return winograd ? rows / 9 : pairs ? rows + rows % 2 : rows; }
   int64_t panel_bytes() const { return panel_rows() * kPanelColumns * element_bytes; }
 };
 
-// Fills panels [begin, end) of [batch][panels][rows][16], or [batch][panels][ceil(rows / 2)][16][2], counted over the
-// whole batch, zeros beyond the last column and row.
+// Fills panels [begin, end) of [matrices][panels][panel_rows][16], or [batch][panels][ceil(rows / 2)][16][2], counted
+// over all matrices, zeros beyond the last column and row.
 void PackPanels(const PanelSource& source, int64_t begin, int64_t end, std::byte* out);
 
 struct PackedConstants {

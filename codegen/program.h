@@ -52,6 +52,9 @@ enum class ConstantLayout : uint8_t {
   // The same of bf16, where neighbours along K lie together: [batch...][ceil(N/16)][ceil(K/2)][16][2], zero-padded. In
   // the memory of a device such a constant is kPanels16.
   kPairPanels16 = 2,
+  // Of f32 weights [batch..., C * 9, N], each 3 x 3 of a pair of channels as the 16 points of Winograd's F(2x2, 3x3)
+  // (codegen/gemm/winograd.h): [batch...][16][ceil(N/16)][C][16], zero-padded. For CPUs alone.
+  kWinogradPanels16 = 3,
 };
 
 // Whether, in the memory of a device, the halves of 8 columns of panels' rows k change places where k / 4 is odd: then

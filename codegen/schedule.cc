@@ -72,7 +72,8 @@ std::string Schedule::Text(const KernelPlan& plan) const {
     out = absl::StrCat(
         "tile ", tile.rows, "x", tile.panels, " panels, ",
         tile.tall_rows > tile.rows ? absl::StrCat("tall ", tile.tall_rows, "x", tile.tall_panels, ", ") : "", "task ",
-        tile.task_rows, " rows x ", tile.task_panels, " panels, depth ", tile.depth, "\n");
+        tile.task_rows, " rows x ", tile.task_panels, " panels, depth ", tile.depth,
+        tile.winograd_tiles > 0 ? absl::StrCat(", winograd by ", tile.winograd_tiles, " tiles") : "", "\n");
     for (const ProductCut& cut : tile.cuts) absl::StrAppend(&out, "or ", CutText(cut), "\n");
   } else {
     out = absl::StrCat(

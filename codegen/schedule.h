@@ -85,6 +85,7 @@ struct ContractionTile {
   int64_t task_rows = 96;
   int64_t task_panels = 16;
   int64_t depth = 1024;  // longest run of K between two visits to memory of the sums
+  int64_t winograd_tiles = 0;  // > 0: by codegen/gemm/winograd.h, so many tiles of the image at a time
   // Whether a launch chooses its cut once extents are known (codegen/gemm/cut_model.h): the rule's or one of `cuts`.
   // Then its argument block has one slot more, with the choice.
   bool chooses = false;

@@ -111,6 +111,8 @@ const char* LayoutName(ConstantLayout layout) {
       return "panels16";
     case ConstantLayout::kPairPanels16:
       return "pair_panels16";
+    case ConstantLayout::kWinogradPanels16:
+      return "winograd_panels16";
   }
   return "?";
 }

@@ -230,9 +230,16 @@ bool PhysicalBytes(const ProgramConstant& constant, uint64_t* bytes) {
   if (std::any_of(dims.begin(), dims.end(), [](int64_t d) { return d < 0; })) return false;
   std::vector<uint64_t> extents(dims.begin(), dims.end());
   const bool pairs = constant.layout == ConstantLayout::kPairPanels16;
-  if (pairs || constant.layout == ConstantLayout::kPanels16) {
+  const bool winograd = constant.layout == ConstantLayout::kWinogradPanels16;
+  if (pairs || winograd || constant.layout == ConstantLayout::kPanels16) {
     if (extents.size() < 2 || (pairs && SizeOf(constant.dtype) != 2)) return false;
-    if (pairs) extents[extents.size() - 2] += extents[extents.size() - 2] % 2;
+    uint64_t& rows = extents[extents.size() - 2];
+    if (winograd && (constant.dtype != DType::kF32 || rows % 9 != 0)) return false;
+    if (pairs) rows += rows % 2;
+    if (winograd) {
+      rows /= 9;
+      extents.insert(extents.begin(), 16);
+    }
     extents.back() = extents.back() / 16 + (extents.back() % 16 != 0);
     extents.push_back(16);
   } else if (constant.layout != ConstantLayout::kRowMajor) {

@@ -3,7 +3,6 @@
 // Within it micro-kernels leave their sums in a small tile on the stack, and the epilogue (TileEpilogue) runs over them
 // while they are in cache. Which task, tile or thread an element falls to changes nothing in the order of its sums.
 #include <algorithm>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -16,9 +15,10 @@
 #include "codegen/gemm/even_cut.h"
 #include "codegen/gemm/fetch_line.h"
 #include "codegen/gemm/left_operand.h"
-#include "codegen/gemm/micro_kernel.h"
+#include "codegen/gemm/micro_kernels.h"
 #include "codegen/gemm/tile_epilogue.h"
 #include "codegen/gemm/tile_shapes.h"
+#include "codegen/gemm/winograd.h"
 #include "codegen/plan_queries.h"
 #include "codegen/scalar_emitter.h"
 #include "graph/status_macros.h"
@@ -57,8 +57,7 @@ class ContractionEmitter {
       kernel.rows = rows;
       kernel.panels = panels;
       kernel.fetch_ahead = FetchesAhead(rows);
-      micro_kernels_[{rows, panels}] =
-          EmitMicroKernel(kernel, target_, absl::StrCat(name, "_", rows, "x", panels), module_);
+      micro_kernels_.Add(kernel, target_, name, module_);
       KeepSums(rows, panels);
     }
     depth_blocks_ = RangeOf(c_.k).max > tile_.depth;
@@ -368,22 +367,7 @@ class ContractionEmitter {
     Value* arguments[] = {left.address,  left.rows,    left.depths,  rhs,
                           panel_stride_, depth,        tile.address, b_.CreateICmpNE(k, I64(0), "resume"),
                           ahead.address, ahead.stride, ahead.step};
-    constexpr int kKeyRows = 16;
-    Value* key = b_.CreateAdd(b_.CreateMul(tile.rows, I64(kKeyRows)), tile.panels, "shape");
-    llvm::Function* function = b_.GetInsertBlock()->getParent();
-    auto* after = llvm::BasicBlock::Create(b_.getContext(), "tiled", function);
-    auto* never = llvm::BasicBlock::Create(b_.getContext(), "no.such.tile", function);
-    llvm::SwitchInst* choice = b_.CreateSwitch(key, never, micro_kernels_.size());
-    for (const auto& [shape, micro_kernel] : micro_kernels_) {
-      auto* block = llvm::BasicBlock::Create(b_.getContext(), micro_kernel->getName(), function);
-      choice->addCase(b_.getInt64(shape.first * kKeyRows + shape.second), block);
-      b_.SetInsertPoint(block);
-      b_.CreateCall(micro_kernel, arguments);
-      b_.CreateBr(after);
-    }
-    b_.SetInsertPoint(never);
-    b_.CreateUnreachable();
-    b_.SetInsertPoint(after);
+    micro_kernels_.EmitCall(b_, tile.rows, tile.panels, arguments);
   }
 
   // What a tile fetches while it works, as a micro-kernel takes it.
@@ -468,7 +452,7 @@ class ContractionEmitter {
   const int pieces_;  // registers that 16 sums fill
 
   LeftForm left_form_;
-  std::map<std::pair<int, int>, llvm::Function*> micro_kernels_;  // by rows and panels
+  MicroKernels micro_kernels_;
   std::vector<Expr> epilogue_runs_;  // what the epilogue reads and writes along its lanes' axis, as loads
   int64_t tile_sums_ = kPanelColumns;
   bool depth_blocks_ = false;  // K may be longer than one block
@@ -500,6 +484,10 @@ absl::Status EmitContraction(const KernelPlan& plan, const Schedule& schedule, c
                              const std::string& name, llvm::Module& module) {
   auto contraction = ReadContraction(plan);
   if (!contraction.ok()) return contraction.status();
+  if (IsWinograd(plan, *contraction)) {
+    EmitWinograd(plan, *contraction, schedule, target, name, module);
+    return absl::OkStatus();
+  }
   ContractionEmitter emitter(plan, *contraction, schedule, target, module);
   if (absl::Status status = emitter.Prepare(name); !status.ok()) return status;
   for (size_t i = 0; i < schedule.versions.size(); ++i) emitter.EmitFunction(absl::StrCat(name, "_v", i));

@@ -247,11 +247,13 @@ void LeftOperand::EmitPart(Value* row, Value* rows, Value* k, Value* depth) {
   first_row_ = row;
   if (HasBox()) {
     const auto last = [&](Value* first, Value* count) { return b_.CreateSub(b_.CreateAdd(first, count), I64(1)); };
-    const Range m{row, last(row, rows)}, of_k{k, last(k, depth)};
-    std::vector<Range> ranges;
+    const IndexRange m{row, last(row, rows)}, of_k{k, last(k, depth)};
+    std::vector<IndexRange> ranges;
     for (ExprId index : c_.lhs.args) ranges.push_back(EmitRange(index, m, of_k));
     for (size_t d = 0; d < ranges.size(); ++d) starts_[d] = ranges[d].low;
-    EmitIf(b_, b_.CreateICmpNE(depth, I64(0)), "fill.any", [&] { EmitFill(ranges, 0, nullptr); });
+    EmitIf(b_, b_.CreateICmpNE(depth, I64(0)), "fill.any", [&] {
+      EmitFillBox(b_, plan_, c_, frame_, scalars_, schedule_.lanes, ranges, {base_, starts_, strides_});
+    });
   }
   EmitRowTable(row, rows, k);
   if (depth_blocks_) EmitDepthTable(depth, k);
@@ -269,19 +271,19 @@ Value* LeftOperand::AddressOf(Value* row, Value* k) {
 }
 
 // The least and the largest value, as m and k run over ranges.
-LeftOperand::Range LeftOperand::EmitRange(ExprId id, const Range& m, const Range& k) {
+IndexRange LeftOperand::EmitRange(ExprId id, const IndexRange& m, const IndexRange& k) {
   const Expr& e = plan_.exprs[id];
   if (!DependsOn(plan_, id, c_.m) && !DependsOn(plan_, id, c_.k)) {
     Value* value = scalars_.Emit(id);
     return {value, value};
   }
   if (e.kind == ExprKind::kAxis) return e.ref == c_.m ? m : k;
-  const Range a = EmitRange(e.args[0], m, k);
+  const IndexRange a = EmitRange(e.args[0], m, k);
   if (e.kind == ExprKind::kBcastIndex) {
     Value* present = b_.CreateICmpNE(frame_.ExtentValue(b_, e.extent), I64(1), "present");
     return {b_.CreateSelect(present, a.low, I64(0)), b_.CreateSelect(present, a.high, I64(0))};
   }
-  const Range c = EmitRange(e.args[1], m, k);
+  const IndexRange c = EmitRange(e.args[1], m, k);
   switch (e.kind) {
     case ExprKind::kIndexAdd:
       return {b_.CreateAdd(a.low, c.low, "low"), b_.CreateAdd(a.high, c.high, "high")};
@@ -302,45 +304,6 @@ LeftOperand::Range LeftOperand::EmitRange(ExprId id, const Range& m, const Range
   Value* once = b_.CreateICmpEQ(low, high, "once");  // the remainders do not begin anew within the range
   return {b_.CreateSelect(once, b_.CreateURem(a.low, divisor), I64(0), "low"),
           b_.CreateSelect(once, b_.CreateURem(a.high, divisor), b_.CreateSub(divisor, I64(1)), "high")};
-}
-
-// Loops are in the order of the dims, and lanes run along the last: the image is read in runs of memory. `first`: of
-// the lanes, within their loop.
-void LeftOperand::EmitFill(const std::vector<Range>& ranges, size_t dim, Value* first) {
-  const std::vector<ExprId>& indices = plan_.stages[c_.fill].statements[0].indices;
-  if (dim == indices.size()) return EmitFillLanes(first);
-  const Expr& index = plan_.exprs[indices[dim]];
-  if (index.kind != ExprKind::kAxis) return EmitFill(ranges, dim + 1, first);
-  Value* end = b_.CreateAdd(ranges[dim].high, I64(1), "fill.end");
-  const int lanes = dim + 1 < indices.size() ? 1 : schedule_.lanes;
-  EmitLoop(b_, ranges[dim].low, end, lanes, lanes > 1 ? "fill.lanes" : "fill", [&](Value* at) {
-    if (lanes == 1) {
-      scalars_.SetAxis(index.ref, at);
-      return EmitFill(ranges, dim + 1, nullptr);
-    }
-    scalars_.SetLanes(index.ref, at, lanes, EmitFirstLanes(b_, lanes, b_.CreateSub(end, at, "fill.left")));
-    EmitFill(ranges, dim + 1, at);
-    scalars_.SetLanes(index.ref, I64(0), 1, nullptr);
-  });
-}
-
-void LeftOperand::EmitFillLanes(Value* first) {
-  const Statement& fill = plan_.stages[c_.fill].statements[0];
-  Value* value = scalars_.EmitLanes(fill.value);
-  Value* offset = I64(0);
-  for (size_t d = 0; d < fill.indices.size(); ++d) {
-    const bool lanes = first != nullptr && d + 1 == fill.indices.size();
-    Value* at = b_.CreateSub(lanes ? first : scalars_.Emit(fill.indices[d]), starts_[d], "within");
-    offset = b_.CreateAdd(offset, b_.CreateMul(at, strides_[d]), "offset");
-  }
-  Value* address = b_.CreateInBoundsGEP(MemoryType(b_.getContext(), buffer_.dtype, 1), base_, offset, "filled");
-  const llvm::Align align(SizeOf(buffer_.dtype));
-  Value* stored = ToMemory(b_, buffer_.dtype, value);
-  llvm::Instruction* store = scalars_.mask() == nullptr
-                                 ? llvm::cast<llvm::Instruction>(b_.CreateAlignedStore(stored, address, align))
-                                 : b_.CreateMaskedStore(stored, address, align, scalars_.mask());
-  store->setMetadata(llvm::LLVMContext::MD_alias_scope, frame_.alias_scope[c_.lhs.ref]);
-  store->setMetadata(llvm::LLVMContext::MD_noalias, frame_.noalias[c_.lhs.ref]);
 }
 
 }  // namespace tailor

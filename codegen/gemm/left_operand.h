@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "codegen/gemm/contraction.h"
+#include "codegen/gemm/fill_box.h"
 #include "codegen/scalar_emitter.h"
 #include "codegen/schedule.h"
 
@@ -50,11 +51,6 @@ class LeftOperand {
   llvm::Value* AddressOf(llvm::Value* row, llvm::Value* k);
 
  private:
-  struct Range {
-    llvm::Value* low;
-    llvm::Value* high;  // included
-  };
-
   bool HasBox() const { return c_.fill >= 0; }
   void EmitStrides();
   llvm::Value* EmitStride(const std::vector<ExprId>& coefficients);
@@ -69,9 +65,7 @@ class LeftOperand {
   void EmitDepthTable(llvm::Value* count, llvm::Value* k);
   Run EmitRunOfRows(ExprId id);
   llvm::Value* Shorter(llvm::Value* a, llvm::Value* b);
-  Range EmitRange(ExprId id, const Range& m, const Range& k);
-  void EmitFill(const std::vector<Range>& ranges, size_t dim, llvm::Value* first);
-  void EmitFillLanes(llvm::Value* first);
+  IndexRange EmitRange(ExprId id, const IndexRange& m, const IndexRange& k);
   llvm::AllocaInst* Table(int64_t entries, const char* name);
   llvm::Value* I64(int64_t value) { return b_.getInt64(value); }
 

@@ -1,4 +1,4 @@
-// The panel layouts of right operands of products (ConstantLayout::kPanels16 and kPairPanels16).
+// The panel layouts of right operands of products (ConstantLayout).
 #ifndef TAILOR_CODEGEN_GEMM_PANELS_H_
 #define TAILOR_CODEGEN_GEMM_PANELS_H_
 
@@ -19,6 +19,12 @@ constexpr int64_t WholeLanes(int64_t count) { return (count + kPanelColumns - 1)
 constexpr ConstantLayout PanelLayout(DType dtype) {
   return dtype == DType::kBF16 ? ConstantLayout::kPairPanels16 : ConstantLayout::kPanels16;
 }
+
+// Of Winograd's algorithm (codegen/gemm/winograd.h), which makes 16 points of each 3 x 3 weights (kWinogradPanels16).
+inline constexpr int kWinogradWindow = 3;
+inline constexpr int kWinogradResults = 2;  // along each side of a tile of results
+inline constexpr int kWinogradSide = kWinogradResults + kWinogradWindow - 1;  // of its tile of the image
+inline constexpr int kWinogradPoints = kWinogradSide * kWinogradSide;
 
 }  // namespace tailor
 

@@ -11,6 +11,7 @@
 #include "codegen/gemm/micro_kernel.h"
 #include "codegen/gemm/tile_kernel.h"
 #include "codegen/gemm/tile_shapes.h"
+#include "codegen/gemm/winograd.h"
 #include "codegen/plan_queries.h"
 
 namespace tailor {
@@ -73,6 +74,7 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
   auto contraction = ReadContraction(plan);
   assert(contraction.ok());
   const Contraction& c = *contraction;
+  if (IsWinograd(plan, c)) return ScheduleWinograd(plan, c, traits);
   const int element = SizeOf(c.accumulate);
   Schedule schedule;
   schedule.lanes = std::min(kPanelColumns, traits.vector_bytes / element);

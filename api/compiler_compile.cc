@@ -34,6 +34,7 @@ absl::StatusOr<CompileOptions> ReadCompileOptions(const char* function, const ta
   }
   options.offer_products = given.offer_products != 0;
   options.allow_tf32 = given.allow_tf32 != 0;
+  options.direct_convolutions = given.direct_convolutions != 0;
   options.bounds = {given.max_versions, given.max_code_bytes};
   options.threads = static_cast<int>(std::min<uint64_t>(given.threads, INT_MAX));
   if (given.progress != nullptr) {

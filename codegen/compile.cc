@@ -96,6 +96,7 @@ std::string OptionsText(const Targets& targets, const CompileOptions& options) {
   if (!options.donated.empty()) absl::StrAppend(&text, " donated=", absl::StrJoin(options.donated, ","));
   if (options.offer_products) absl::StrAppend(&text, " offer_products");
   if (options.allow_tf32) absl::StrAppend(&text, " allow_tf32");
+  if (options.direct_convolutions) absl::StrAppend(&text, " direct_convolutions");
   return text;
 }
 
@@ -194,7 +195,7 @@ absl::StatusOr<CompiledProgram> Compile(const Graph& graph, const CompileOptions
 
   TAILOR_RETURN_IF_ERROR(progress.Report("analyse", 0));
   TAILOR_ASSIGN_OR_RETURN(const std::vector<bool> donated, Donated(graph, options.donated));
-  TAILOR_ASSIGN_OR_RETURN(const Lowered lowered, LowerFor(targets, graph, {donated, options.offer_products}));
+  TAILOR_ASSIGN_OR_RETURN(const Lowered lowered, LowerFor(targets, graph, {donated, options.offer_products, !options.direct_convolutions}));
   const std::vector<const LoweredProgram*> programs = lowered.all();
   for (size_t i = 0; i < programs.size(); ++i) {
     TAILOR_RETURN_IF_ERROR(DumpKernels(*programs[i], static_cast<int>(i)));

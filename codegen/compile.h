@@ -23,6 +23,7 @@ struct CompileOptions {
   std::vector<std::string> donated;  // inputs whose memory runs may write
   bool offer_products = false;       // the runtime may have a provider compute plain products
   bool allow_tf32 = false;           // products in f32 on GPUs may round their factors to tf32
+  bool direct_convolutions = false;  // none on CPUs is by Winograd's algorithm
   // Phase and share done; false cancels.
   std::function<bool(const char* phase, double done)> progress;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "graph/formula.h"
@@ -131,6 +132,55 @@ Value ProductOfPatches(Formula& f, const Graph& graph, Value patches, Value weig
   return f.Apply(OpKind::kReshape, {moved}, {{"shape", Joined({rows[0], kernel[0]}, out)}});
 }
 
+// Where windows have one element each, those that lie in the padding alone have no products. The others, as a window of
+// x: results before the first of them, where along x that one lies, and how many they are, all per spatial dim.
+struct PointsInside {
+  Shape before, starts, counts, after;
+};
+
+std::optional<PointsInside> InsideOf(const Graph& graph, Value x, const Windows& windows, size_t spatial) {
+  const Shape& shape = graph.type(x).shape;
+  PointsInside inside;
+  for (size_t i = 0; i < spatial; ++i) {
+    const auto low = windows.low.empty() ? 0 : windows.low[i].constant();
+    const auto high = windows.high.empty() ? 0 : windows.high[i].constant();
+    if (!low || !high || *low < 0 || *high < 0) return std::nullopt;
+    const int64_t stride = windows.strides.empty() ? 1 : windows.strides[i];
+    if (stride < 1) return std::nullopt;
+    const DimExpr& extent = shape[shape.size() - spatial + i];
+    const int64_t first = (*low + stride - 1) / stride;
+    const DimExpr last = DimExpr::FloorDiv(extent + (*low - 1), stride);
+    inside.before.push_back(first);
+    inside.starts.push_back(DimExpr::Min(first * stride - *low, extent));
+    inside.counts.push_back(last - (first - 1));
+    inside.after.push_back(DimExpr::FloorDiv(extent + (*low + *high - 1), stride) - last);
+  }
+  return inside;
+}
+
+// A convolution of points some of which lie in the padding: it is padded where their products would be zero.
+Value ConvOfPointsInside(Formula& f, Graph& graph, Value x, Value weights, Value bias, const Windows& windows,
+                         const PointsInside& inside, int64_t groups) {
+  const Shape shape = graph.type(x).shape, kernel = graph.type(weights).shape;
+  const size_t spatial = inside.counts.size();
+  const Shape front(shape.begin(), shape.begin() + 2), none(2, 0);
+  std::vector<int64_t> steps = {1, 1};
+  for (size_t i = 0; i < spatial; ++i) steps.push_back(windows.strides.empty() ? 1 : windows.strides[i]);
+  Value taken = f.Apply(OpKind::kSlice, {x},
+                        {{"starts", Joined(none, inside.starts)},
+                         {"sizes", Joined(front, inside.counts)},
+                         {"steps", steps}});
+  if (!f.ok()) return taken;
+  const Shape points = graph.type(taken).shape;
+  Value sums =
+      ProductOfPatches(f, graph, Points(f, taken, points, kernel, groups), weights, Value{-1, 0}, inside.counts);
+  Value padded = f.Apply(OpKind::kPad, {sums, f.Scalar(x, 0)},
+                         {{"low", Joined(none, inside.before)}, {"high", Joined(none, inside.after)}});
+  if (bias.node < 0) return padded;
+  return f.Apply(OpKind::kAdd,
+                 {padded, f.Apply(OpKind::kReshape, {bias}, {{"shape", Joined({kernel[0]}, Shape(spatial, 1))}})});
+}
+
 }  // namespace
 
 absl::StatusOr<Value> Conv(Graph& graph, Value x, Value weights, Value bias, const Windows& windows, int64_t groups) {
@@ -145,13 +195,20 @@ absl::StatusOr<Value> Conv(Graph& graph, Value x, Value weights, Value bias, con
   TAILOR_RETURN_IF_ERROR(CheckWindows(graph, "conv", x, sizes, windows));
 
   Formula f(&graph);
+  const bool depthwise = kernel[1] == DimExpr(1) && kernel[0] == DimExpr(groups) && groups > 1;
+  const bool pads = !AllEqual(windows.low, 0) || !AllEqual(windows.high, 0);
+  if (pads && AllEqual(sizes, 1) && !depthwise) {
+    if (const auto inside = InsideOf(graph, x, windows, sizes.size())) {
+      return f.Finish(ConvOfPointsInside(f, graph, x, weights, bias, windows, *inside, groups));
+    }
+  }
   Value padded = Padded(f, graph, x, windows, 0);
   const bool pointwise = AllEqual(sizes, 1) && AllEqual(windows.strides, 1);
   Value taken = pointwise ? padded : WindowsOf(f, graph, padded, sizes, windows);
   TAILOR_RETURN_IF_ERROR(f.Finish(taken).status());
   const Shape shape = graph.type(taken).shape;
   const Shape out(shape.begin() + 2, shape.begin() + 2 + sizes.size());
-  if (kernel[1] == DimExpr(1) && kernel[0] == DimExpr(groups) && groups > 1 && !pointwise) {
+  if (depthwise && !pointwise) {
     return f.Finish(DepthwiseConv(f, graph, taken, weights, bias));
   }
   Value patches = pointwise ? Points(f, taken, shape, kernel, groups) : Patches(f, taken, shape, kernel, groups);

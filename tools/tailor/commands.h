@@ -31,6 +31,7 @@ struct CompileArguments {
   uint64_t max_versions = 0;  // 0: the default
   bool offer_products = false;
   bool allow_tf32 = false;
+  bool direct_convolutions = false;
 };
 
 struct TuneArguments {

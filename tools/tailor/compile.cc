@@ -38,6 +38,7 @@ void CompileText(const CompileArguments& arguments) {
   if (arguments.max_versions > 0) options.max_versions = arguments.max_versions;
   options.offer_products = arguments.offer_products;
   options.allow_tf32 = arguments.allow_tf32;
+  options.direct_convolutions = arguments.direct_convolutions;
   std::string bytes;
   Check(tailor_graph_compile_artifact(graph.get(), &options, KeepBytes, &bytes));
   std::ofstream out(arguments.artifact, std::ios::binary);

@@ -48,6 +48,8 @@ int main(int argc, char** argv) {
   compiling->add_option("--donate", compile.donated, "an input that runs may write over");
   compiling->add_flag("--offer-products", compile.offer_products, "a provider may compute plain products");
   compiling->add_flag("--allow-tf32", compile.allow_tf32, "on GPUs, products in f32 round their factors to tf32");
+  compiling->add_flag("--direct-convolutions", compile.direct_convolutions,
+                      "on CPUs, no convolution is by Winograd's algorithm");
 
   CLI::App* tuning = app.add_subcommand("tune", "Measures products on this machine (tailor tune --help)");
   tuning->prefix_command()->set_help_flag();

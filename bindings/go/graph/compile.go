@@ -18,7 +18,8 @@ static void call_take(void* compilation, const void* data, size_t size) {
 static tailor_status* compile(const tailor_graph* graph, const char* const* targets, size_t target_count,
                               uint64_t threads, const uint8_t* secret_key, uint64_t max_versions,
                               uint64_t max_code_bytes, const char* const* donated, size_t donated_count,
-                              int32_t device, int32_t device_ordinal, int64_t allow_tf32, int32_t progress,
+                              int32_t device, int32_t device_ordinal, int32_t direct_convolutions,
+                              int64_t allow_tf32, int32_t progress,
                               uintptr_t compilation, tailor_executable** executable) {
 	tailor_compile_options options;
 	tailor_compile_options_init(&options);
@@ -32,6 +33,7 @@ static tailor_status* compile(const tailor_graph* graph, const char* const* targ
 	options.donated_count = donated_count;
 	options.device = device;
 	options.device_ordinal = device_ordinal;
+	options.direct_convolutions = direct_convolutions;
 	options.allow_tf32 = allow_tf32;
 	if (progress) options.progress = call_progress;
 	options.progress_user = (void*)compilation;
@@ -73,6 +75,8 @@ type CompileOptions struct {
 	Device tailor.Device
 	// AllowTF32: on GPUs, factors of products in f32 are rounded to tf32: 10 bits of mantissa, which tensor cores multiply.
 	AllowTF32 bool
+	// DirectConvolutions: on CPUs, no convolution is by Winograd's algorithm.
+	DirectConvolutions bool
 }
 
 // compilation is what the callbacks of one compilation share.
@@ -126,9 +130,12 @@ func (g *Graph) compile(options *CompileOptions, executable **C.tailor_executabl
 	state := &compilation{progress: given.Progress}
 	handle := cgo.NewHandle(state)
 	defer handle.Delete()
-	withProgress, allowTF32 := C.int32_t(0), C.int64_t(0)
+	withProgress, direct, allowTF32 := C.int32_t(0), C.int32_t(0), C.int64_t(0)
 	if given.Progress != nil {
 		withProgress = 1
+	}
+	if given.DirectConvolutions {
+		direct = 1
 	}
 	if given.AllowTF32 {
 		allowTF32 = 1
@@ -137,8 +144,8 @@ func (g *Graph) compile(options *CompileOptions, executable **C.tailor_executabl
 	g.compiling = true
 	status := C.compile(g.handle, targets.first, C.size_t(targets.count), C.uint64_t(given.Threads),
 		(*C.uint8_t)(first(given.SecretKey)), C.uint64_t(given.MaxVersions), C.uint64_t(given.MaxCodeBytes),
-		donated.first, C.size_t(donated.count), C.int32_t(kind), C.int32_t(ordinal), allowTF32, withProgress,
-		C.uintptr_t(handle), executable)
+		donated.first, C.size_t(donated.count), C.int32_t(kind), C.int32_t(ordinal), direct, allowTF32,
+		withProgress, C.uintptr_t(handle), executable)
 	g.compiling = false
 	err = check(status)
 	if state.panicked != nil {

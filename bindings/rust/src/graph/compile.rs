@@ -38,6 +38,8 @@ pub struct CompileOptions<'a> {
     pub device: Device,
     /// On GPUs, factors of products in f32 are rounded to tf32: 10 bits of mantissa, which tensor cores multiply.
     pub allow_tf32: bool,
+    /// On CPUs, no convolution is by Winograd's algorithm.
+    pub direct_convolutions: bool,
 }
 
 impl Graph {
@@ -88,7 +90,7 @@ impl Graph {
             device: options.device.numbers().0,
             device_ordinal: options.device.numbers().1,
             offer_products: 0,
-            reserved: 0,
+            direct_convolutions: options.direct_convolutions.into(),
             allow_tf32: options.allow_tf32.into(),
         };
         let result = self.call(|graph| function(graph, &given));

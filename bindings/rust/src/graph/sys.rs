@@ -66,7 +66,7 @@ pub struct tailor_compile_options {
     pub device: i32,
     pub device_ordinal: i32,
     pub offer_products: i32,
-    pub reserved: i32,
+    pub direct_convolutions: i32,
     pub allow_tf32: i64,
 }
 

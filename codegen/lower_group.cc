@@ -336,9 +336,10 @@ class GroupLowering {
   }
 
   // The windows that the product multiplies, if Winograd's algorithm serves: 3 x 3 elements side by side of all channels
-  // of images, in f32, with enough channels that what goes before and after the products is worth less than they save.
+  // of images, in f32. With few channels what goes before and after the products costs more than they save, with few
+  // windows so does reading 16 points of the weights instead of nine of them.
   std::optional<NodeId> WinogradWindows() const {
-    constexpr int64_t kLeastChannels = 16;
+    constexpr int64_t kLeastChannels = 16, kFewWindows = 16;
     const Node& dot = graph_.node(group_.dominant);
     if (dot.results[0].dtype != DType::kF32 || dot.i64("transpose_lhs") == 0) return std::nullopt;
     if (graph_.node(dot.operands[1].node).op != OpKind::kConstant) return std::nullopt;
@@ -361,6 +362,7 @@ class GroupLowering {
     if (!plain || shape[4] != window || shape[5] != window || matrix.size() != 4 || matrix[1] != DimExpr(1)) {
       return std::nullopt;
     }
+    if (facts_.RangeOf(shape[2] * shape[3]).max <= kFewWindows) return std::nullopt;
     const auto channels = shape[1].constant(), results = dot.results[0].shape.back().constant();
     if (!channels || !results || *channels < kLeastChannels || *results < kLeastChannels) return std::nullopt;
     return moved->operands[0].node;

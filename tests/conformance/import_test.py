@@ -148,6 +148,32 @@ class SymbolTest(unittest.TestCase):
         proto.graph.output[0].type.tensor_type.shape.dim.add().dim_param = "invented"
         return tailor.onnx.load(proto, **options).text.splitlines()[0]
 
+    def test_convolutions_are_one_kernel_each(self):
+        """Padding, bias, residual and activation included, with weights in panels."""
+        random = numpy.random.default_rng(3)
+        weights = [(f"w{i}", (random.standard_normal((24, 24, 3, 3)) / 16).astype(numpy.float32)) for i in range(2)]
+        biases = [(f"b{i}", random.standard_normal(24).astype(numpy.float32)) for i in range(2)]
+        nodes = [helper.make_node("Conv", ["x", "w0", "b0"], ["c0"], pads=[1, 1, 1, 1]),
+                 helper.make_node("Relu", ["c0"], ["r0"]),
+                 helper.make_node("Conv", ["r0", "w1", "b1"], ["c1"], pads=[1, 1, 1, 1]),
+                 helper.make_node("Add", ["c1", "x"], ["sum"]), helper.make_node("Relu", ["sum"], ["y"])]
+        block = model(nodes, [("x", TensorProto.FLOAT, ["N", 24, "H", "W"])], [("y", TensorProto.FLOAT)],
+                      weights + biases)
+        for direct, layout in ((False, "winograd_panels16"), (True, "panels16")):
+            executable = tailor.onnx.load(block).compile("host", direct_convolutions=direct)
+            description = executable.describe()
+            self.assertEqual(len(description["variants"][0]["launches"]), 2)
+            layouts = [constant["layout"] for constant in description["constants"]]
+            self.assertEqual(layouts.count(layout), 2, layouts)
+            x = random.standard_normal((2, 24, 9, 11), numpy.float32)
+            windows = numpy.lib.stride_tricks.sliding_window_view
+            y = x.astype(numpy.float64)
+            for (_, weight), (_, bias), added in zip(weights, biases, (0, x)):
+                padded = numpy.pad(y, ((0, 0), (0, 0), (1, 1), (1, 1)))
+                y = numpy.einsum("nchwij,mcij->nmhw", windows(padded, (3, 3), (2, 3)), weight.astype(numpy.float64))
+                y = numpy.maximum(y + bias[:, None, None] + added, 0)
+            numpy.testing.assert_allclose(executable.run(x)[0], y, atol=2e-5)
+
     def test_names(self):
         self.assertIn("(%x: f32[batch, x_dim1, 4])", self.load(["batch", None, 4]))
 

@@ -81,27 +81,23 @@ def dims(node, value):
     return [node.extents.fold(dim) for dim in value.shape]
 
 
-def convolution(node, x, weight, shape, weight_shape, groups):
-    """x [N, C, D...] with weight [M, C / groups, K...]: [N, M, positions...]."""
+def convolution(node, x, weight, shape, weight_shape, groups, bias=None):
+    """x [N, C, D...] with weight [M, C / groups, K...] and bias [M]: [N, M, positions...]."""
     graph, extents, rank = node.graph, node.extents, len(shape) - 2
     kernel = list(weight_shape[2:])
     if not all(isinstance(k, int) for k in kernel):
         node.unsupported("a window of dynamic size")
     window = Window(node, shape[2:], kernel)
-    view = window.view(window.pad(x, 0))
-    sizes = dims(node, view)[2:2 + rank]
-    batch, channels, outputs = shape[0], shape[1], weight_shape[0]
-    inner, each = extents.floordiv(channels, groups), extents.floordiv(outputs, groups)
-    if inner == 1 and each == 1:  # every channel alone: nothing to share between the rows of a product
-        exact = "f32" if x.dtype in ("f16", "bf16") else x.dtype
-        taps = cast(node, graph.reshape(weight, [outputs, *[1] * rank, *kernel]), exact)
-        total = graph.reduce_sum(graph.mul(cast(node, view, exact), taps), window.inner)
-        return cast(node, total, x.dtype)
-    columns = graph.transpose(view, [0, 1, *window.inner, *window.axes])
-    depth = extents.mul(inner, math.prod(kernel))
-    columns = graph.reshape(columns, [batch, groups, depth, extents.product(sizes)])
-    rows = graph.reshape(weight, [groups, each, depth])
-    return graph.reshape(graph.dot(rows, columns), [batch, outputs, *sizes])
+    outputs = weight_shape[0]
+    alone = extents.floordiv(shape[1], groups) == 1 and extents.floordiv(outputs, groups) == 1
+    if not alone or x.dtype not in ("f16", "bf16"):
+        return graph.conv(x, weight, bias, strides=window.strides, dilations=window.dilations,
+                          pads=list(zip(window.low, window.high)), groups=groups)
+    # No product, whose sums would be exact.
+    taps = cast(node, graph.reshape(weight, [outputs, *[1] * rank, *kernel]), "f32")
+    products = graph.mul(cast(node, window.view(window.pad(x, 0)), "f32"), taps)
+    total = cast(node, graph.reduce_sum(products, window.inner), x.dtype)
+    return total if bias is None else graph.add(total, per_channel(node, bias, rank + 2))
 
 
 @operator("Conv")
@@ -109,8 +105,8 @@ def _conv(node, x, weight, bias=None):
     kernel = node.attribute("kernel_shape", list(weight.shape[2:]))
     if list(weight.shape[2:]) != kernel:
         node.fail(f"kernel_shape is {kernel}, but the weight's is {list(weight.shape[2:])}")
-    out = convolution(node, x.value, weight.value, x.shape, weight.shape, node.attribute("group", 1))
-    return out if bias is None else node.graph.add(out, per_channel(node, bias.value, x.rank))
+    return convolution(node, x.value, weight.value, x.shape, weight.shape, node.attribute("group", 1),
+                       None if bias is None else bias.value)
 
 
 def per_channel(node, value, rank):

@@ -95,18 +95,27 @@ Value DepthwiseConv(Formula& f, const Graph& graph, Value windows, Value weights
   return f.Apply(OpKind::kAdd, {sum, f.Apply(OpKind::kReshape, {bias}, {{"shape", spread}})});
 }
 
-// Windows [N, C, O..., K...] as columns of a product: [N, groups, C / groups * prod(K), prod(O)]. In this order
-// neighbours of x stay neighbours.
+// Windows [N, C, O..., K...], or [N, groups, C / groups, O..., K...], as columns of a product:
+// [N, groups, C / groups * prod(K), prod(O)]. In this order neighbours of x stay neighbours.
 Value Patches(Formula& f, Value windows, const Shape& shape, const Shape& kernel, int64_t groups) {
-  const size_t spatial = kernel.size() - 2;
-  const DimExpr columns = ElementCount(Shape(shape.begin() + 2, shape.begin() + 2 + spatial));
+  const size_t spatial = kernel.size() - 2, front = shape.size() - 2 * spatial;
+  const DimExpr columns = ElementCount(Shape(shape.begin() + front, shape.begin() + front + spatial));
   const DimExpr size = ElementCount(Shape(kernel.begin() + 2, kernel.end()));
-  std::vector<int64_t> order = {0, 1};
-  for (size_t first : {2 + spatial, size_t{2}}) {
+  std::vector<int64_t> order = Axes(0, front);
+  for (size_t first : {front + spatial, front}) {
     for (int64_t axis : Axes(first, spatial)) order.push_back(axis);
   }
   Value moved = f.Apply(OpKind::kTranspose, {windows}, {{"permutation", order}});
   return f.Apply(OpKind::kReshape, {moved}, {{"shape", Shape{shape[0], groups, kernel[1] * size, columns}}});
+}
+
+// x [N, C, D...] as [N, groups, C / groups, D...], so that the windows of a group are of dims of their own, where the
+// windows' dims leave room for one more.
+Value ByGroups(Formula& f, const Graph& graph, Value x, const Shape& kernel, int64_t groups) {
+  const Shape& shape = graph.type(x).shape;
+  if (groups == 1 || shape.size() + kernel.size() - 1 > kMaxRank) return x;
+  return f.Apply(OpKind::kReshape, {x},
+                 {{"shape", Joined({shape[0], groups, kernel[1]}, Shape(shape.begin() + 2, shape.end()))}});
 }
 
 // The same where windows have one element each and lie side by side: x [N, C, O...], without a copy.
@@ -202,12 +211,15 @@ absl::StatusOr<Value> Conv(Graph& graph, Value x, Value weights, Value bias, con
       return f.Finish(ConvOfPointsInside(f, graph, x, weights, bias, windows, *inside, groups));
     }
   }
-  Value padded = Padded(f, graph, x, windows, 0);
   const bool pointwise = AllEqual(sizes, 1) && AllEqual(windows.strides, 1);
+  const Value image = pointwise || depthwise ? x : ByGroups(f, graph, x, kernel, groups);
+  TAILOR_RETURN_IF_ERROR(f.Finish(image).status());
+  Value padded = Padded(f, graph, image, windows, 0);
   Value taken = pointwise ? padded : WindowsOf(f, graph, padded, sizes, windows);
   TAILOR_RETURN_IF_ERROR(f.Finish(taken).status());
   const Shape shape = graph.type(taken).shape;
-  const Shape out(shape.begin() + 2, shape.begin() + 2 + sizes.size());
+  const size_t first = graph.type(image).shape.size() - sizes.size();
+  const Shape out(shape.begin() + first, shape.begin() + first + sizes.size());
   if (depthwise && !pointwise) {
     return f.Finish(DepthwiseConv(f, graph, taken, weights, bias));
   }

@@ -174,6 +174,16 @@ class SymbolTest(unittest.TestCase):
                 y = numpy.maximum(y + bias[:, None, None] + added, 0)
             numpy.testing.assert_allclose(executable.run(x)[0], y, atol=2e-5)
 
+    def test_weights_of_transposed_convolutions_are_moved_while_importing(self):
+        weight = numpy.random.default_rng(4).standard_normal((24, 16, 4, 4)).astype(numpy.float32)
+        for strides, launches in (([2, 2], 2), ([1, 1], 1)):  # phases take turns
+            node = helper.make_node("ConvTranspose", ["x", "w"], ["y"], strides=strides)
+            proto = model([node], [("x", TensorProto.FLOAT, ["N", 24, "H", "W"])], [("y", TensorProto.FLOAT)],
+                          [("w", weight)])
+            description = tailor.onnx.load(proto).compile("host").describe()
+            self.assertEqual(len(description["variants"][0]["launches"]), launches)
+            self.assertEqual([constant["layout"] for constant in description["constants"]], ["panels16"])
+
     def test_names(self):
         self.assertIn("(%x: f32[batch, x_dim1, 4])", self.load(["batch", None, 4]))
 

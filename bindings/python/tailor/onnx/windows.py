@@ -1,6 +1,8 @@
 """Where windows stand, and convolutions: a product of the weight with the windows of the padded input."""
 import math
 
+import numpy
+
 from .elementwise import cast
 from .registry import operator
 
@@ -114,6 +116,52 @@ def per_channel(node, value, rank):
     return node.graph.reshape(value, dims(node, value) + [1] * (rank - 2))
 
 
+class _Weight:
+    """A weight whose elements change places, while importing if it is a constant: then products find it in panels."""
+
+    def __init__(self, node, tensor):
+        self._node, self._tensor = node, tensor
+
+    def padded(self, high):
+        """With zeros after its last dims."""
+        if self._array is not None:
+            return self._with(array=numpy.pad(self._array, [(0, 0), (0, 0), *((0, count) for count in high)]))
+        graph = self._node.graph
+        zero = graph.scalar(0, self._tensor.dtype)
+        return self._with(value=graph.pad(self._tensor.value, zero, [0] * self._tensor.rank, [0, 0, *high]))
+
+    def reshaped(self, shape):
+        if self._array is not None:
+            return self._with(array=self._array.reshape(shape))
+        return self._with(value=self._node.graph.reshape(self._tensor.value, shape))
+
+    def backwards(self, axes):
+        if self._array is not None:
+            return self._with(array=numpy.flip(self._array, axes))
+        shape = self._tensor.shape
+        starts = [shape[axis] - 1 if axis in axes else 0 for axis in range(len(shape))]
+        steps = [-1 if axis in axes else 1 for axis in range(len(shape))]
+        return self._with(value=self._node.graph.slice(self._tensor.value, starts, list(shape), steps=steps))
+
+    def transposed(self, permutation):
+        if self._array is not None:
+            return self._with(array=self._array.transpose(permutation))
+        return self._with(value=self._node.graph.transpose(self._tensor.value, permutation))
+
+    @property
+    def value(self):
+        return self._tensor.value
+
+    @property
+    def _array(self):
+        return self._tensor.array
+
+    def _with(self, array=None, value=None):
+        tensor = self._node.tensor(value) if array is None else self._node.constant(array)
+        tensor.name = self._tensor.name
+        return _Weight(self._node, tensor)
+
+
 @operator("ConvTranspose")
 def _conv_transpose(node, x, weight, bias=None):
     graph, rank = node.graph, x.rank - 2
@@ -135,15 +183,14 @@ def _conv_in_phases(node, x, weight, groups, kernel, strides, _dilations, before
     inner = extents.floordiv(inputs, groups)
     taps = [-(-k // s) for k, s in zip(kernel, strides)]
     rest = [t * s - k for t, s, k in zip(taps, strides, kernel)]
-    whole = graph.pad(weight.value, graph.scalar(0, weight.dtype), [0] * (rank + 2), [0, 0, *rest])
-    split = graph.reshape(whole, [groups, inner, outputs, *(e for pair in zip(taps, strides) for e in pair)])
-    backwards = graph.slice(split, [0, 0, 0, *(e for t in taps for e in (t - 1, 0))], dims(node, split),
-                            steps=[1, 1, 1] + [-1, 1] * rank)
-    moved = graph.transpose(backwards, [0, 2, *range(4, 2 * rank + 3, 2), 1, *range(3, 2 * rank + 3, 2)])
     channels = extents.mul(extents.mul(groups, outputs), math.prod(strides))
     shape = [channels, inner, *taps]
+    split = [groups, inner, outputs, *(e for pair in zip(taps, strides) for e in pair)]
+    of_taps, of_phases = list(range(3, 2 * rank + 3, 2)), list(range(4, 2 * rank + 3, 2))
+    moved = _Weight(node, weight).padded(rest).reshaped(split).backwards(of_taps)
+    moved = moved.transposed([0, 2, *of_phases, 1, *of_taps]).reshaped(shape)
     plain = node.as_if(auto_pad="NOTSET", pads=[t - 1 for t in taps] * 2, strides=[1] * rank, dilations=[1] * rank)
-    phases = convolution(plain, x.value, graph.reshape(moved, shape), x.shape, shape, groups)
+    phases = convolution(plain, x.value, moved.value, x.shape, shape, groups)
     sizes = [extents.add(d, t - 1) for d, t in zip(x.shape[2:], taps)]
     turns = graph.transpose(graph.reshape(phases, [x.shape[0], extents.mul(groups, outputs), *strides, *sizes]),
                             [0, 1, *(axis for i in range(rank) for axis in (rank + 2 + i, 2 + i))])
@@ -165,14 +212,12 @@ def _conv_between_zeros(node, x, weight, groups, kernel, strides, dilations, bef
     high = [0, 0] + [extents.add(extents.sub(r, a), e) for r, a, e in zip(reach, after, extra)]
     spread = graph.pad(x.value, graph.scalar(0, x.dtype), low, high, interior=[0, 0] + [s - 1 for s in strides])
     inputs, outputs = weight.shape[:2]
-    flipped = graph.slice(weight.value, [0, 0, *(k - 1 for k in kernel)], list(weight.shape),
-                          steps=[1, 1] + [-1] * rank)
     inner = extents.floordiv(inputs, groups)
-    split = graph.transpose(graph.reshape(flipped, [groups, inner, outputs, *kernel]),
-                            [0, 2, 1, *range(3, rank + 3)])
     swapped = [extents.mul(groups, outputs), inner, *kernel]
+    flipped = _Weight(node, weight).backwards(list(range(2, rank + 2))).reshaped([groups, inner, outputs, *kernel])
+    moved = flipped.transposed([0, 2, 1, *range(3, rank + 3)]).reshaped(swapped)
     plain = node.as_if(auto_pad="NOTSET", pads=[0] * 2 * rank, strides=[1] * rank, dilations=dilations)
-    return convolution(plain, spread, graph.reshape(split, swapped), dims(node, spread), swapped, groups)
+    return convolution(plain, spread, moved.value, dims(node, spread), swapped, groups)
 
 
 def _transpose_pads(node, spatial, kernel, strides, dilations):

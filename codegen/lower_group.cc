@@ -301,6 +301,7 @@ class GroupLowering {
     ExprId result = plan.Add({.kind = ExprKind::kLoad, .dtype = accumulate, .ref = sum});
     if (dtype != accumulate) result = values_.Op(OpKind::kCast, dtype, {result});
     values_.NextStage();
+    values_.EndPlaces();  // of the box, which has what the product reads alone
     values_.Define({group_.dominant, 0}, result);
     Stage epilogue;
     for (Value v : group_.outputs) {
@@ -335,9 +336,9 @@ class GroupLowering {
     return std::nullopt;
   }
 
-  // The windows that the product multiplies, if Winograd's algorithm serves: 3 x 3 elements side by side of all channels
-  // of images, in f32. With few channels what goes before and after the products costs more than they save, with few
-  // windows so does reading 16 points of the weights instead of nine of them.
+  // The windows that the product multiplies, if Winograd's algorithm serves: 3 x 3 elements side by side of all
+  // channels of images, in f32. With few channels what goes before and after the products costs more than they save,
+  // with few windows so does reading 16 points of the weights instead of nine of them.
   std::optional<NodeId> WinogradWindows() const {
     constexpr int64_t kLeastChannels = 16, kFewWindows = 16;
     const Node& dot = graph_.node(group_.dominant);
@@ -355,13 +356,17 @@ class GroupLowering {
       const std::vector<int64_t>& values = windows->i64s(list);
       return std::all_of(values.begin(), values.end(), [](int64_t value) { return value == 1; });
     };
-    const bool plain = all_one("strides") && all_one("dilations") && windows->i64s("axes") == std::vector<int64_t>{2, 3};
+    const bool plain =
+        all_one("strides") && all_one("dilations") && windows->i64s("axes") == std::vector<int64_t>{2, 3};
     const Shape& shape = windows->results[0].shape;  // [N, C, H, W, 3, 3]
     const Shape& matrix = columns->results[0].shape;
     const DimExpr window = kWinogradWindow;
-    if (!plain || shape[4] != window || shape[5] != window || matrix.size() != 4 || matrix[1] != DimExpr(1)) {
+    if (!plain || shape[4] != window || shape[5] != window || matrix.size() != 4 || matrix[1] != DimExpr(1) ||
+        !facts_.ProvablyEqual(matrix[0], shape[0])) {
       return std::nullopt;
     }
+    const Shape& weights = graph_.type(dot.operands[1]).shape;
+    if (ElementCount(Shape(weights.begin(), weights.end() - 2)) != DimExpr(1)) return std::nullopt;
     if (facts_.RangeOf(shape[2] * shape[3]).max <= kFewWindows) return std::nullopt;
     const auto channels = shape[1].constant(), results = dot.results[0].shape.back().constant();
     if (!channels || !results || *channels < kLeastChannels || *results < kLeastChannels) return std::nullopt;
@@ -554,7 +559,7 @@ class GroupLowering {
   const ShapeFacts& facts_;
   const FusionGroup& group_;
   const GroupForm form_;
-  const bool pairs_;  // LowerGroupOptions
+  const bool pairs_;               // LowerGroupOptions
   std::optional<NodeId> windows_;  // that the product multiplies by Winograd's algorithm
   ValueLowering values_;
   std::vector<LoweredKernel> kernels_;
@@ -580,7 +585,8 @@ absl::StatusOr<std::vector<LoweredKernel>> LowerGroup(const Graph& graph, const 
     return std::count(chain.begin(), chain.end(), group) != 0;
   });
   const GroupForm form = link ? GroupForm::kLink : GroupForm::kAlone;
-  auto kernels = GroupLowering(graph, facts, plan.groups[group], form, options.pairs, options.winograd).Run(options.in_place);
+  auto kernels =
+      GroupLowering(graph, facts, plan.groups[group], form, options.pairs, options.winograd).Run(options.in_place);
   if (!kernels.ok()) return kernels.status();
   for (LoweredKernel& kernel : *kernels) kernel.plan.name = NameOf(graph, plan.groups[group], group);
   const bool scatter = plan.groups[group].kind == GroupKind::kScatter;

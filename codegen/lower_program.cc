@@ -213,7 +213,8 @@ class ProgramLowering {
   absl::Status AddKernels(int g) {
     const bool in_place = plan_.groups[g].kind == GroupKind::kScatter && InPlace(plan_.groups[g].dominant);
     TAILOR_ASSIGN_OR_RETURN(auto kernels,
-                            LowerGroup(graph_, facts_, plan_, g, {.in_place = in_place, .pairs = tables_.pairs, .winograd = tables_.winograd}));
+                            LowerGroup(graph_, facts_, plan_, g,
+                                       {.in_place = in_place, .pairs = tables_.pairs, .winograd = tables_.winograd}));
     packed_.clear();  // packed blocks belong to one group
     if (tables_.offer_products && plan_.groups[g].kind == GroupKind::kContraction) {
       const std::optional<OfferedProduct> offered =
@@ -302,8 +303,7 @@ class ProgramLowering {
   int ConstantBuffer(const LoweredKernel::Operand& operand) {
     const Node& node = graph_.node(operand.value.node);
     // Artifacts hold panels in one layout; a device that reads another makes it.
-    const bool panels =
-        operand.layout == ConstantLayout::kPanels16 || operand.layout == ConstantLayout::kPairPanels16;
+    const bool panels = operand.layout == ConstantLayout::kPanels16 || operand.layout == ConstantLayout::kPairPanels16;
     LoweredProgram::Constant constant{node.string("name"), graph_.type(operand.value),
                                       graph_.constant_data(operand.value.node),
                                       panels ? PanelLayout(operand.dtype) : operand.layout, operand.transpose};

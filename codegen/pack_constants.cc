@@ -70,7 +70,8 @@ void PackWinogradPanel(const PanelSource& s, int64_t matrix, int64_t panel, std:
       for (int i = 0; i < kWinogradWindow * kWinogradWindow; ++i) {
         const int64_t row = channel * kWinogradWindow * kWinogradWindow + i;
         float weight;
-        std::memcpy(&weight, from + (s.transposed ? (first + c) * s.rows + row : row * s.columns + first + c) * sizeof weight,
+        std::memcpy(&weight,
+                    from + (s.transposed ? (first + c) * s.rows + row : row * s.columns + first + c) * sizeof weight,
                     sizeof weight);
         sum += down[i / kWinogradWindow] * across[i % kWinogradWindow] * weight;
       }

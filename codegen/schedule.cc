@@ -80,7 +80,8 @@ std::string Schedule::Text(const KernelPlan& plan) const {
         "lanes ", lanes, " along ", lane_axis < 0 ? "nothing" : absl::StrCat("a", lane_axis), ", unroll ", unroll,
         rows > 1 ? absl::StrCat(", rows ", rows, short_row > 0 ? absl::StrCat(" of up to ", short_row) : "") : "",
         lane_chunk > 0 ? absl::StrCat(", chunk ", lane_chunk) : "",
-        cross_axis >= 0 ? absl::StrCat(", across a", cross_axis, ", chunk ", cross_chunk) : "", "\n");
+        cross_axis >= 0 ? absl::StrCat(", across a", cross_axis, ", chunk ", cross_chunk) : "",
+        windows ? ", windows of blocks" : "", "\n");
   }
   absl::StrAppend(&out, "tasks ", tasks.ToText(LaunchSymbolText), ", grain ", grain.ToText(LaunchSymbolText),
                   ", scratch ", scratch_bytes.ToText(LaunchSymbolText), "\n");

@@ -84,7 +84,7 @@ struct ContractionTile {
   int tall_panels = 0;
   int64_t task_rows = 96;
   int64_t task_panels = 16;
-  int64_t depth = 1024;  // longest run of K between two visits to memory of the sums
+  int64_t depth = 1024;        // longest run of K between two visits to memory of the sums
   int64_t winograd_tiles = 0;  // > 0: by codegen/gemm/winograd.h, so many tiles of the image at a time
   // Whether a launch chooses its cut once extents are known (codegen/gemm/cut_model.h): the rule's or one of `cuts`.
   // Then its argument block has one slot more, with the choice.
@@ -109,6 +109,7 @@ struct Schedule {
   // task has lane_chunk of the one by cross_chunk of the other.
   int cross_axis = -1;
   int64_t cross_chunk = 0;
+  bool windows = false;  // reductions over windows, by blocks of results (codegen/cpu/window_loops.h)
   ContractionTile tile;
   std::vector<Version> versions{1};
   // How many tasks a launch has, and how many one thread takes at a time: DimExprs in which symbol number

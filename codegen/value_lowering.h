@@ -32,6 +32,8 @@ class ValueLowering {
   void Materialize(Value v, int buffer, Index index);
   // `v` is in `buffer` as a whole, by now: later uses load it there at their index.
   void Place(Value v, int buffer) { placed_[v] = buffer; }
+  // Until here.
+  void EndPlaces() { placed_.clear(); }
   // `v` is `expr` at every index that the plan asks for (a per-row result).
   void Define(Value v, ExprId expr) { defined_[v] = expr; }
   // Forgets memoized expressions, so that values materialized since are loaded.

@@ -175,10 +175,9 @@ Value ConvOfPointsInside(Formula& f, Graph& graph, Value x, Value weights, Value
   const Shape front(shape.begin(), shape.begin() + 2), none(2, 0);
   std::vector<int64_t> steps = {1, 1};
   for (size_t i = 0; i < spatial; ++i) steps.push_back(windows.strides.empty() ? 1 : windows.strides[i]);
-  Value taken = f.Apply(OpKind::kSlice, {x},
-                        {{"starts", Joined(none, inside.starts)},
-                         {"sizes", Joined(front, inside.counts)},
-                         {"steps", steps}});
+  Value taken =
+      f.Apply(OpKind::kSlice, {x},
+              {{"starts", Joined(none, inside.starts)}, {"sizes", Joined(front, inside.counts)}, {"steps", steps}});
   if (!f.ok()) return taken;
   const Shape points = graph.type(taken).shape;
   Value sums =

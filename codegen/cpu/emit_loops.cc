@@ -7,6 +7,7 @@
 #include "codegen/cpu/stage_loops.h"
 #include "codegen/cpu/task_digits.h"
 #include "codegen/cpu/transposed_loops.h"
+#include "codegen/cpu/window_loops.h"
 #include "codegen/emit_cpu.h"
 #include "codegen/emit_loop.h"
 #include "codegen/scalar_emitter.h"
@@ -126,6 +127,10 @@ absl::Status EmitLoops(const KernelPlan& plan, const Schedule& schedule, const E
                        const std::string& name, llvm::Module& module) {
   if (schedule.cross_axis >= 0) {
     EmitTransposedLoops(plan, schedule, target, name, module);
+    return absl::OkStatus();
+  }
+  if (schedule.windows) {
+    EmitWindowLoops(plan, schedule, target, name, module);
     return absl::OkStatus();
   }
   for (size_t v = 0; v < schedule.versions.size(); ++v) {

@@ -5,6 +5,7 @@
 
 #include "codegen/cpu/part_loops.h"
 #include "codegen/cpu/transposed_loops.h"
+#include "codegen/cpu/window_loops.h"
 #include "codegen/emit_cpu.h"
 #include "codegen/plan_queries.h"
 
@@ -225,6 +226,7 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
   Schedule schedule;
   schedule.lanes = traits.vector_bytes / WidestElement(plan, exprs);
   if (!whole_rows_only && ScheduleTransposedLoops(plan, cost, schedule)) return schedule;
+  if (!whole_rows_only && ScheduleWindowLoops(original, cost, schedule)) return schedule;
   const bool whole_rows = whole_rows_only || (HasScratch(plan) && !HoldsLanes(plan));
   schedule.lane_axis = ChooseLaneAxis(plan, exprs, schedule.lanes, whole_rows);
   if (schedule.lane_axis < 0) schedule.lanes = 1;

@@ -151,15 +151,11 @@ class WinogradEmitter {
 
   // ---- The image ----
 
-  // Points of all channels: [16][C][tiles], in places beyond a channel's tiles anything.
+  // Points of all channels: [16][C][tiles]. Beyond the image, and beyond a channel's tiles, is anything: no result that
+  // exists is of it.
   void EmitImage() {
     Value* columns = b_.CreateAdd(Product(x_.count, kWinogradResults), I64(kWinogradBoxMargin), "box.columns");
-    Value* rows = b_.CreateAdd(Product(y_.count, kWinogradResults), I64(kWinogradSide - kWinogradResults), "box.rows");
     Value* box = Scratch(scratch_.box);
-    // Beyond the image there are zeros, which no channel's filling touches.
-    EmitLoop(b_, I64(0), b_.CreateMul(rows, columns), schedule_.lanes, "zero", [&](Value* i) {
-      b_.CreateAlignedStore(llvm::Constant::getNullValue(lanes_), At(box, i), llvm::Align(VectorBytes()));
-    });
     const auto range = [&](const Block& block) {
       Value* low = Product(block.first, kWinogradResults);
       return IndexRange{low, b_.CreateAdd(low, b_.CreateAdd(block.results, I64(kWinogradWindow - 2)))};
@@ -176,9 +172,8 @@ class WinogradEmitter {
       EmitLoop(b_, I64(0), y_.count, 1, "tile.row", [&](Value* row) {
         Value* from = At(box, b_.CreateMul(Product(row, kWinogradResults), columns));
         Value* to = At(points, b_.CreateMul(row, x_.count));
-        EmitLoop(b_, I64(0), x_.count, schedule_.lanes, "tile", [&](Value* tile) {
-          EmitPoints(At(from, Product(tile, kWinogradResults)), columns, At(to, tile));
-        });
+        EmitLoop(b_, I64(0), x_.count, schedule_.lanes, "tile",
+                 [&](Value* tile) { EmitPoints(At(from, Product(tile, kWinogradResults)), columns, At(to, tile)); });
       });
     });
   }
@@ -240,12 +235,11 @@ class WinogradEmitter {
     Value* products = At(Scratch(scratch_.products), Product(point, scratch_.product_stride));
     EmitLoop(b_, I64(0), rows_.tiles, 1, "row.tile", [&](Value* index) {
       Value* row = rows_.Start(b_, index);
-      micro_kernels_.EmitCall(
-          b_, rows_.Size(b_, index), groups_.Size(b_, group),
-          {At(lhs, row), I64(1), I64(scratch_.channel_stride), rhs, panel_stride_, channels_,
-           At(products, b_.CreateMul(row, width)), b_.getFalse(),
-           b_.CreateGEP(b_.getInt8Ty(), ahead, b_.CreateMul(index, share)),
-           Product(panel_stride_, SizeOf(DType::kF32)), step});
+      micro_kernels_.EmitCall(b_, rows_.Size(b_, index), groups_.Size(b_, group),
+                              {At(lhs, row), I64(1), I64(scratch_.channel_stride), rhs, panel_stride_, channels_,
+                               At(products, b_.CreateMul(row, width)), b_.getFalse(),
+                               b_.CreateGEP(b_.getInt8Ty(), ahead, b_.CreateMul(index, share)),
+                               Product(panel_stride_, SizeOf(DType::kF32)), step});
     });
   }
 
@@ -254,9 +248,11 @@ class WinogradEmitter {
     Value* row_stride = b_.CreateMul(Product(x_.count, kWinogradResults), width, "row.stride");
     EmitLoop(b_, I64(0), y_.count, 1, "results.row", [&](Value* row) {
       EmitLoop(b_, I64(0), x_.count, 1, "results.tile", [&](Value* tile) {
-        Value* from = At(Scratch(scratch_.products), b_.CreateMul(b_.CreateAdd(b_.CreateMul(row, x_.count), tile), width));
-        Value* to = At(Scratch(scratch_.results),
-                       Product(b_.CreateAdd(b_.CreateMul(row, row_stride), b_.CreateMul(tile, width)), kWinogradResults));
+        Value* from =
+            At(Scratch(scratch_.products), b_.CreateMul(b_.CreateAdd(b_.CreateMul(row, x_.count), tile), width));
+        Value* to =
+            At(Scratch(scratch_.results),
+               Product(b_.CreateAdd(b_.CreateMul(row, row_stride), b_.CreateMul(tile, width)), kWinogradResults));
         EmitLoop(b_, I64(0), width, schedule_.lanes, "results.lanes",
                  [&](Value* column) { EmitTileOfResults(At(from, column), At(to, column), row_stride, width); });
       });

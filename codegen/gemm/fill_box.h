@@ -16,9 +16,9 @@ struct IndexRange {
 };
 
 struct Box {
-  llvm::Value* base;                   // the address of the element that `starts` names
-  std::vector<llvm::Value*> starts;    // in the tensor, per dim
-  std::vector<llvm::Value*> strides;   // in elements, per dim
+  llvm::Value* base;                  // the address of the element that `starts` names
+  std::vector<llvm::Value*> starts;   // in the tensor, per dim
+  std::vector<llvm::Value*> strides;  // in elements, per dim
 };
 
 // Requires contraction.fill >= 0, values of the axes that the fill does not set, and ranges that are not empty. Loops

@@ -22,7 +22,7 @@ constexpr ConstantLayout PanelLayout(DType dtype) {
 
 // Of Winograd's algorithm (codegen/gemm/winograd.h), which makes 16 points of each 3 x 3 weights (kWinogradPanels16).
 inline constexpr int kWinogradWindow = 3;
-inline constexpr int kWinogradResults = 2;  // along each side of a tile of results
+inline constexpr int kWinogradResults = 2;                                    // along each side of a tile of results
 inline constexpr int kWinogradSide = kWinogradResults + kWinogradWindow - 1;  // of its tile of the image
 inline constexpr int kWinogradPoints = kWinogradSide * kWinogradSide;
 

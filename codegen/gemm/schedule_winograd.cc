@@ -34,11 +34,11 @@ WinogradScratch ScratchOfWinograd(const KernelPlan& plan, const Contraction& c, 
   s.channel_stride = OddLines(s.tiles + kPanelColumns);
   s.image_stride = OddLines(Channels(plan, c) * s.channel_stride);
   s.product_stride = OddLines(s.tiles * columns);
-  // Blocks of one column of tiles and of one row of them have the largest boxes.
-  const int64_t of_column = (2 * s.tiles + 2) * (2 + kWinogradBoxMargin), of_row = 4 * (2 * s.tiles + kWinogradBoxMargin);
+  // A block of one column of tiles has the largest box.
+  const int64_t box = (2 * s.tiles + 2) * (2 + kWinogradBoxMargin);
   int64_t end = 0;
   const auto place = [&](int64_t elements) { return std::exchange(end, end + WholeLanes(elements)); };
-  s.box = place(std::max(of_column, of_row) + kWinogradBoxMargin);
+  s.box = place(box + kWinogradBoxMargin);
   s.image = place(kWinogradPoints * s.image_stride);
   s.products = place(kWinogradPoints * s.product_stride);
   s.results = place((4 * s.tiles + kPanelColumns) * columns);
@@ -63,7 +63,7 @@ Schedule ScheduleWinograd(const KernelPlan& plan, const Contraction& c, const Ta
   const int64_t bytes_of_tile = kWinogradPoints * (Channels(plan, c) + columns) * static_cast<int64_t>(sizeof(float));
   tile.winograd_tiles = std::clamp(traits.regional_bytes / bytes_of_tile, kLeastTiles, kMostTiles);
   tile.task_rows = kWinogradResults * kWinogradResults * tile.winograd_tiles;
-  tile.task_panels = 16;
+  tile.task_panels = 8;
   tile.depth = Channels(plan, c);
   schedule.scratch_bytes = ScratchOfWinograd(plan, c, tile).bytes;
 
@@ -77,14 +77,14 @@ Schedule ScheduleWinograd(const KernelPlan& plan, const Contraction& c, const Ta
   const DimExpr block_width = CeilDivBy(across, blocks_across);
   const DimExpr block_height = DimExpr::FloorDiv(tile.winograd_tiles, DimExpr::Max(block_width, 1));
   const DimExpr n = OverSlots(plan.axes[c.n].extent);
-  schedule.tasks = blocks_across * CeilDivBy(down, block_height) *
-                   DimExpr::CeilDiv(n, tile.task_panels * kPanelColumns);
+  schedule.tasks =
+      blocks_across * CeilDivBy(down, block_height) * DimExpr::CeilDiv(n, tile.task_panels * kPanelColumns);
   for (int axis : c.batch) schedule.tasks = schedule.tasks * OverSlots(plan.axes[axis].extent);
 
   constexpr int64_t kGrainMultiplyAdds = 1 << 19;
   const DimExpr tiles = DimExpr::Min(down * across, tile.winograd_tiles);
-  const DimExpr per_task = tiles * (kWinogradPoints * Channels(plan, c)) *
-                               DimExpr::Min(n, tile.task_panels * kPanelColumns) + 1;
+  const DimExpr per_task =
+      tiles * (kWinogradPoints * Channels(plan, c)) * DimExpr::Min(n, tile.task_panels * kPanelColumns) + 1;
   schedule.grain = DimExpr::Max(1, DimExpr::FloorDiv(kGrainMultiplyAdds, per_task));
   return schedule;
 }

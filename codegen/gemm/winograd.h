@@ -13,6 +13,7 @@
 #include <string>
 
 #include "codegen/gemm/contraction.h"
+#include "codegen/gemm/panels.h"
 #include "codegen/scalar_ops.h"
 #include "codegen/schedule.h"
 #include "fusion/target_traits.h"

@@ -237,5 +237,51 @@ TEST_F(CompilerCompile, ABorrowedConstantIsNotKeptByTheExecutable) {
   EXPECT_EQ(tailor_executable_output_count(executable), 2u);
 }
 
+// A convolution of [B, 16, 6, 8] with weights of ones.
+TEST_F(CompilerCompile, ConvolutionsAreByWinogradsAlgorithmUnlessTheyAreToBeDirect) {
+  const std::vector<float> ones(16 * 16 * 9, 1);
+  const int64_t weight_dims[] = {16, 16, 3, 3};
+  tailor_dim dims[4] = {b, 0, 0, 0};
+  tailor_value image = 0, weights = 0, y = 0;
+  tailor_graph_release(graph);
+  ASSERT_EQ(Text(tailor_graph_create("conv", SIZE_MAX, &graph)), "OK");
+  ASSERT_EQ(Text(tailor_graph_symbol(graph, "B", 1, nullptr, &dims[0])), "OK");
+  for (int i = 1; i < 4; ++i) ASSERT_EQ(Text(tailor_graph_dim(graph, i == 1 ? 16 : 2 + 2 * i, &dims[i])), "OK");
+  ASSERT_EQ(Text(tailor_graph_input(graph, "image", SIZE_MAX, TAILOR_F32, dims, 4, &image)), "OK");
+  ASSERT_EQ(Text(tailor_graph_constant(graph, "w", 1, TAILOR_F32, weight_dims, 4, ones.data(), ones.size() * 4, nullptr,
+                                       nullptr, &weights)),
+            "OK");
+  ASSERT_EQ(Text(tailor_graph_conv(graph, image, weights, 0, 1, nullptr, &y)), "OK");
+  ASSERT_EQ(Text(tailor_graph_output(graph, "y", 1, y)), "OK");
+  std::vector<float> in(16 * 6 * 8, 0.5f), out(16 * 4 * 6);
+  tailor_tensor input, output;
+  const auto fill = [](tailor_tensor* tensor, std::vector<float>& data, int64_t height, int64_t width) {
+    tailor_tensor_init(tensor);
+    tensor->data = data.data();
+    tensor->data_bytes = data.size() * sizeof(float);
+    tensor->dtype = TAILOR_F32;
+    tensor->rank = 4;
+    const int64_t extents[] = {1, 16, height, width};
+    std::copy(std::begin(extents), std::end(extents), tensor->dims);
+  };
+  fill(&input, in, 6, 8);
+  fill(&output, out, 4, 6);
+  for (int32_t direct : {0, 1}) {
+    options.direct_convolutions = direct;
+    tailor_executable* compiled = nullptr;
+    ASSERT_EQ(Text(tailor_graph_compile(graph, nullptr, &options, &compiled)), "OK");
+    const char* json = nullptr;
+    ASSERT_EQ(Text(tailor_executable_describe(compiled, &json)), "OK");
+    const std::string said = json,
+                      layout = direct ? R"("panels16", "bytes": 9216)" : R"("winograd_panels16", "bytes": 16384)";
+    EXPECT_THAT(said, HasSubstr(R"("dims": [1, 144, 16], "layout": )" + layout));
+    EXPECT_EQ(said.find("winograd") == std::string::npos, direct != 0);
+    EXPECT_EQ(said.find(" direct_convolutions\"") != std::string::npos, direct != 0);
+    EXPECT_EQ(Text(tailor_executable_run(compiled, &input, 1, &output, 1)), "OK");
+    EXPECT_THAT(out, testing::Each(72));
+    tailor_executable_release(compiled);
+  }
+}
+
 }  // namespace
 }  // namespace tailor

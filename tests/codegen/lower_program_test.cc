@@ -106,6 +106,20 @@ TEST(LowerProgram, RowsWhoseNeighboursLiePagesApartAreCopiedToABoxThatIsReadOfte
   EXPECT_EQ(product(2048, 512, 255).find("box"), std::string::npos);
 }
 
+// A box holds what its product reads, and no longer than it does.
+TEST(LowerProgram, WhatComesAfterAProductReadsNoBox) {
+  const std::string text = Lowered(R"(
+graph @g(%x: f32[N, 512, 2048], %w: f32[512, 256]) {
+  %d = dot %x, %w {transpose_lhs = 1}
+  %t = transpose %x {permutation = [0, 2, 1]}
+  %s = slice %t {starts = [0, 0, 0], sizes = [N, 2048, 256]}
+  %y = add %d, %s
+  return %y
+})");
+  EXPECT_NE(text.find("reduce add in f32 mul(b4[a0, a3, a1], b1[a3, a2])"), std::string::npos) << text;
+  EXPECT_NE(text.find("b2[a0, a1, a2] = add(b3[], b0[a0, a2, a1])"), std::string::npos) << text;
+}
+
 TEST(LowerProgram, WindowsOfOnePointAreReadInPlace) {
   EXPECT_EQ(Lowered(R"(
 graph @g(%x: f32[N, 512, 96, 96], %w: f32[512, 256]) {

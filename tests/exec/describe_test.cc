@@ -30,6 +30,21 @@ TEST(Describe, WritesTheWholeProgram) {
             R"("artifact_bytes": 1000, "constant_bytes": 16})");
 }
 
+TEST(Describe, NamesEveryLayout) {
+  const auto described = [](ConstantLayout layout) {
+    Program program = SampleProgram();
+    program.constants[0].layout = layout;
+    const std::string json = DescribeAsJson(program, &program.variants[0], 0);
+    const std::string key = R"("layout": ")";
+    const size_t begin = json.find(key) + key.size();
+    return json.substr(begin, json.find('"', begin) - begin);
+  };
+  EXPECT_EQ(described(ConstantLayout::kRowMajor), "row_major");
+  EXPECT_EQ(described(ConstantLayout::kPanels16), "panels16");
+  EXPECT_EQ(described(ConstantLayout::kPairPanels16), "pair_panels16");
+  EXPECT_EQ(described(ConstantLayout::kWinogradPanels16), "winograd_panels16");
+}
+
 TEST(Describe, SaysWhichMemoryAnOutputTakes) {
   Program program = SampleProgram();
   program.inputs[0].donated = true;

@@ -67,6 +67,15 @@ TEST(Convolutions, InPlace) {
   ExpectRight({"1, 3, 50, 41", {5, 3, 1, 1}, {}});  // channels lie pages apart
 }
 
+// On CPUs in f32 by Winograd's algorithm (winograd_test.cc), where the weights are known.
+TEST(Convolutions, OfThreeByThreePoints) {
+  ExpectRight({"N, 17, H, W", {20, 17, 3, 3}, {.low = {1, 1}, .high = {1, 1}}});
+}
+
+TEST(Convolutions, OfOnePointWithMorePaddingThanStrides) {
+  ExpectRight({"N, 8, H, W", {6, 4, 1, 1}, {.strides = {2, 3}, .low = {3, 1}, .high = {1, 4}}, 2});
+}
+
 TEST(Convolutions, OfOneAndThreeDims) {
   ExpectRight({"N, 5, T", {18, 5, 4}, {.strides = {2}, .low = {3}, .high = {0}}});
   ExpectRight({"N, 4, 5, H, 7", {3, 4, 2, 3, 1}, {.dilations = {1, 2, 1}, .low = {1, 0, 1}, .high = {0, 2, 0}}});

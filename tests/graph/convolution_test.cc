@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "graph/text.h"
 #include "graph/verifier.h"
+#include "tests/graph/evaluated_builder.h"
 
 namespace tailor {
 namespace {
@@ -55,6 +58,63 @@ TEST(Convolution, OfOnePointReadsItsOperandInPlace) {
   return "y" = %6
 }
 )");
+}
+
+TEST(Convolution, OfOnePointIsPaddedWhereItsProductsWouldBeZero) {
+  EXPECT_EQ(
+      Built("%x: f32[N, 6, H, W], %w: f32[8, 3, 1, 1], %b: f32[8]",
+            [](Graph& g) {
+              return Conv(g, kX, kWeights, kBias, {.strides = {2, 1}, .low = {1, 0}, .high = {1, 2}}, 2);
+            }),
+      R"(  %3 = slice %x {starts = [0, 0, min(H, 1), min(0, W)], sizes = [N, 6, floordiv(H, 2), W], steps = [1, 1, 2, 1]} : f32[N, 6, floordiv(H, 2), W]
+  %4 = reshape %3 {shape = [N, 2, 3, W*floordiv(H, 2)]} : f32[N, 2, 3, W*floordiv(H, 2)]
+  %5 = reshape %w {shape = [2, 4, 3]} : f32[2, 4, 3]
+  %6 = dot %4, %5 {transpose_lhs = 1, transpose_rhs = 1} : f32[N, 2, W*floordiv(H, 2), 4]
+  %7 = transpose %6 {permutation = [0, 1, 3, 2]} : f32[N, 2, 4, W*floordiv(H, 2)]
+  %8 = reshape %7 {shape = [N, 8, floordiv(H, 2), W]} : f32[N, 8, floordiv(H, 2), W]
+  %9 = constant 0 : f32[]
+  %10 = pad %8, %9 {low = [0, 0, 1, 0], high = [0, 0, -floordiv(H, 2) + floordiv(H + 1, 2), 2]} : f32[N, 8, floordiv(H + 1, 2) + 1, W + 2]
+  %11 = reshape %b {shape = [8, 1, 1]} : f32[8, 1, 1]
+  %12 = add %10, %11 : f32[N, 8, floordiv(H + 1, 2) + 1, W + 2]
+  return "y" = %12
+}
+)");
+}
+
+// The ops of the graph that `Built` makes, in order.
+template <typename Build>
+std::string OpsOf(const char* header, Build build) {
+  std::string ops;
+  const std::string text = Built(header, build);
+  for (size_t at = text.find(" = "); at != std::string::npos; at = text.find(" = ", text.find('\n', at))) {
+    const size_t op = at + 3;
+    if (text.compare(op, 1, "%") != 0) ops += (ops.empty() ? "" : " ") + text.substr(op, text.find(' ', op) - op);
+  }
+  return ops;
+}
+
+TEST(Convolution, OfOnePointPadsItsOperandWhereItsPaddingIsNoCountOrItHasNoProducts) {
+  const char* dense = "constant pad window transpose reshape reshape dot transpose reshape";
+  EXPECT_EQ(
+      OpsOf("%x: f32[N, 6, H], %w: f32[8, 6, 1], %p: f32[P]",
+            [](Graph& g) {
+              return Conv(g, kX, kWeights, {}, {.strides = {2}, .low = {g.type({2, 0}).shape[0]}, .high = {1}}, 1);
+            }),
+      dense);
+  const char* xw = "%x: f32[N, 6, H], %w: f32[8, 6, 1]";
+  EXPECT_EQ(
+      OpsOf(xw, [](Graph& g) { return Conv(g, kX, kWeights, {}, {.strides = {2}, .low = {-1}, .high = {1}}, 1); }),
+      dense);
+  EXPECT_EQ(OpsOf(xw, [](Graph& g) { return Conv(g, kX, kWeights, {}, {.low = {1}, .high = {-1}}, 1); }),
+            "constant pad reshape reshape dot transpose reshape");
+  const char* depthwise = "%x: f32[N, 6, H], %w: f32[6, 1, 1]";
+  EXPECT_EQ(OpsOf(depthwise,
+                  [](Graph& g) { return Conv(g, kX, kWeights, {}, {.strides = {2}, .low = {1}, .high = {1}}, 6); }),
+            "constant pad window reshape mul reduce_sum");
+  EXPECT_EQ(OpsOf(depthwise, [](Graph& g) { return Conv(g, kX, kWeights, {}, {.low = {1}, .high = {1}}, 6); }),
+            "constant pad reshape reshape dot transpose reshape");
+  EXPECT_EQ(OpsOf(xw, [](Graph& g) { return Conv(g, kX, kWeights, {}, {.strides = {2}}, 1); }),
+            "window transpose reshape reshape dot transpose reshape");
 }
 
 TEST(Convolution, DepthwiseIsASumOverWindows) {
@@ -110,6 +170,102 @@ TEST(Convolution, Pools) {
   return "y" = %11
 }
 )");
+}
+
+// Whole numbers that differ from place to place.
+reference::Array Counted(std::vector<int64_t> dims, int step) {
+  std::vector<long double> values;
+  for (int64_t i = 0; i < reference::CountOf(dims); ++i) values.push_back(static_cast<long double>(i * step % 11 - 5));
+  return Numbers(DType::kF32, std::move(dims), values);
+}
+
+// Windows along the one spatial dim of x [2, 6, extent].
+struct Row {
+  int64_t kernel, groups, stride, low, high;
+};
+
+// By the formula in convolution.h: weights are [4, 6 / groups, kernel], the bias is [4].
+std::string ConvByFormula(const Row& row, const reference::Array& x, const reference::Array& weights,
+                          const reference::Array& bias) {
+  const int64_t extent = x.dims[2], channels = 6 / row.groups;
+  const int64_t span = row.low + extent + row.high - row.kernel;
+  const int64_t results = span < 0 ? 0 : span / row.stride + 1;
+  std::vector<long double> values;
+  for (int64_t n = 0; n < 2; ++n) {
+    for (int64_t m = 0; m < 4; ++m) {
+      for (int64_t o = 0; o < results; ++o) {
+        long double sum = bias.elements[m].value;
+        for (int64_t c = 0; c < channels; ++c) {
+          for (int64_t k = 0; k < row.kernel; ++k) {
+            const int64_t at = o * row.stride + k - row.low, channel = m / (4 / row.groups) * channels + c;
+            if (at < 0 || at >= extent) continue;
+            sum += x.elements[(n * 6 + channel) * extent + at].value *
+                   weights.elements[(m * channels + c) * row.kernel + k].value;
+          }
+        }
+        values.push_back(sum);
+      }
+    }
+  }
+  return Text(Numbers(DType::kF32, {2, 4, results}, values));
+}
+
+// With an extent that is a symbol, and with each as it is.
+void ExpectByFormula(const Row& row) {
+  const auto build = [&](Graph& g) -> absl::StatusOr<std::vector<Value>> {
+    const Windows windows{.strides = {row.stride}, .low = {row.low}, .high = {row.high}};
+    const auto y = Conv(g, kX, kWeights, kBias, windows, row.groups);
+    if (!y.ok()) return y.status();
+    return std::vector<Value>{*y};
+  };
+  const auto graph_of = [&](const std::string& extent) {
+    return BuiltGraph(
+        absl::StrCat("%x: f32[2, 6, ", extent, "], %w: f32[4, ", 6 / row.groups, ", ", row.kernel, "], %b: f32[4]"),
+        build);
+  };
+  const Graph symbolic = graph_of("H");
+  const reference::Array weights = Counted({4, 6 / row.groups, row.kernel}, 3), bias = Counted({4}, 7);
+  for (int64_t extent : {0, 1, 2, 5, 8}) {
+    if (row.low + extent + row.high < 0) continue;  // is refused
+    const reference::Array x = Counted({2, 6, extent}, 5);
+    const auto results = [&](const Graph& graph, const std::vector<int64_t>& symbols) {
+      const auto outputs = Evaluated(graph, symbols, {x, weights, bias});
+      return outputs.empty() ? "none" : Text(outputs[0]);
+    };
+    const std::string want = ConvByFormula(row, x, weights, bias);
+    const std::string where = absl::StrCat(extent, " by ", row.kernel, ", groups ", row.groups, ", stride ", row.stride,
+                                           ", padding ", row.low, " and ", row.high);
+    EXPECT_EQ(results(symbolic, {extent}), want) << where;
+    EXPECT_EQ(results(graph_of(absl::StrCat(extent)), {}), want) << where;
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(Convolution, OfOnePointIsRightForEveryPaddingAndStride) {
+  for (int64_t stride : {1, 2, 3}) {
+    for (int64_t low : {0, 1, 2, 3, 4, 7}) {
+      for (int64_t high : {0, 1, 2, 5}) {
+        ExpectByFormula({1, 1 + (low + high) % 2, stride, low, high});
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(Convolution, OfOnePointIsRightWhereItCrops) {
+  for (int64_t stride : {1, 2}) {
+    ExpectByFormula({1, 2, stride, -1, 3});
+    ExpectByFormula({1, 1, stride, 2, -1});
+    ExpectByFormula({1, 2, stride, -2, -1});
+  }
+}
+
+TEST(Convolution, OfTwoAndThreePointsIsRight) {
+  for (int64_t kernel : {2, 3}) {
+    for (int64_t stride : {1, 2}) {
+      for (int64_t groups : {1, 2}) ExpectByFormula({kernel, groups, stride, 1, kernel - 1});
+    }
+  }
 }
 
 TEST(Convolution, Errors) {

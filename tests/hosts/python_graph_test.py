@@ -232,6 +232,20 @@ class CompileTest(unittest.TestCase):
         with self.assertRaisesRegex(tailor.Error, "max_code_bytes is 10"):
             self.broadcast_sum().compile("host", max_code_bytes=10)
 
+    def test_convolutions_may_be_direct(self):
+        rng, graph = np.random.default_rng(1), tailor.Graph("conv")
+        x, weights = (rng.integers(-3, 4, dims).astype(np.float32) for dims in ((2, 16, 6, 8), (20, 16, 3, 3)))
+        graph.output("y", graph.conv(graph.input("x", "f32", ["N", 16, "H", "W"]), graph.constant(weights, "w")))
+        windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), (2, 3))
+        for direct, layout in ((False, "winograd_panels16"), (True, "panels16")):
+            artifact = graph.compile_artifact("host", direct_convolutions=direct)
+            compiled = graph.compile("host", direct_convolutions=direct)
+            for executable in (compiled, tailor.Executable.from_bytes(artifact)):
+                described = executable.describe()
+                self.assertEqual([constant["layout"] for constant in described["constants"]], [layout])
+                self.assertEqual("direct_convolutions" in described["provenance"]["options"], direct)
+                np.testing.assert_array_equal(executable.run(x)[0], np.einsum("nchwij,mcij->nmhw", windows, weights))
+
     def step(self):
         graph = tailor.Graph("step")
         cache = graph.input("cache", "f32", ["S", 4])

@@ -154,6 +154,26 @@ fn convolutions_and_pools_take_their_windows() {
     assert_refused(x.max_pool(&dims![2], uneven), "2 strides, 0 dilations, 1 low and 0 high");
 }
 
+/// By Winograd's algorithm an infinity is subtracted from itself.
+#[test]
+fn convolutions_may_be_direct() {
+    for direct_convolutions in [false, true] {
+        let graph = graph();
+        let n = graph.symbol("N").unwrap();
+        let x = graph.input("x", DType::F32, &dims![n, 16, 6, 8]).unwrap();
+        let weights = graph.constant("weights", &[1.0f32; 16 * 16 * 9], &[16, 16, 3, 3]).unwrap();
+        graph.output("y", x.conv(weights, None, 1, Spatial::default()).unwrap()).unwrap();
+        let executable = graph.compile_with(CompileOptions { direct_convolutions, ..Default::default() }).unwrap();
+        let mut image = [0.5f32; 16 * 6 * 8];
+        let mut session = executable.session(1).unwrap();
+        let sums = session.run(&[Tensor::new(&image, &[1, 16, 6, 8])]).unwrap();
+        assert_eq!(sums.get::<f32>(0).unwrap(), [72.0; 16 * 4 * 6]);
+        image[9] = f32::INFINITY;
+        let first = session.run(&[Tensor::new(&image, &[1, 16, 6, 8])]).unwrap().get::<f32>(0).unwrap()[0];
+        assert_eq!((first.is_nan(), first == f32::INFINITY), (!direct_convolutions, direct_convolutions));
+    }
+}
+
 #[test]
 fn builders_keep_the_shape() {
     let graph = graph();

@@ -48,6 +48,26 @@ class ToolTest(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn('"w" is no input', err)
 
+    def test_convolutions_may_be_direct(self):
+        (self.path / "conv.txt").write_text("""graph @conv(%x: f32[N, 16, H, W]) {
+  %c = constant [""" + ", ".join(["1"] * 16 * 144) + """] : f32[2304]
+  %w = reshape %c {shape = [16, 144]}
+  %v = window %x {axes = [2, 3], sizes = [3, 3]}
+  %t = transpose %v {permutation = [0, 1, 4, 5, 2, 3]}
+  %r = reshape %t {shape = [N, 1, 144, max(0, H - 2)*max(0, W - 2)]}
+  %y = dot %r, %w {transpose_lhs = 1, transpose_rhs = 1}
+  return "y" = %y
+}
+""")
+        for arguments, layout in (((), "winograd_panels16"), (("--direct-convolutions",), "panels16")):
+            self.assertEqual(self.run_tool("compile", "conv.txt", "-o", "c.tlr", "--target", "host", *arguments),
+                             (0, "", ""))
+            described = json.loads(self.run_tool("inspect", "c.tlr", "--json")[1])
+            self.assertEqual([constant["layout"] for constant in described["constants"]], [layout])
+            np.save(self.path / "x.npy", np.ones((1, 16, 3, 4), np.float32))
+            self.assertEqual(self.run_tool("run", "c.tlr", "--input", "x=@x.npy"),
+                             (0, "y=1x1x2x16xf32=" + ",".join(["144"] * 32) + "\n", ""))
+
     def test_a_provider_computes_offered_products(self):
         (self.path / "dot.txt").write_text(
             "graph @g(%x: f32[M, K], %w: f32[K, N]) {\n  %d = dot %x, %w\n  return \"d\" = %d\n}\n")

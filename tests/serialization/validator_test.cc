@@ -224,6 +224,18 @@ TEST(Validator, PhysicalBytes) {
   EXPECT_EQ(BytesOf(DType::kBF16, {0, 17}, ConstantLayout::kPairPanels16), 0u);
   EXPECT_EQ(BytesOf(DType::kBF16, {17}, ConstantLayout::kPairPanels16), UINT64_MAX);
   EXPECT_EQ(BytesOf(DType::kF32, {9, 17}, ConstantLayout::kPairPanels16), UINT64_MAX);
+  EXPECT_EQ(BytesOf(DType::kF32, {2, 27, 17}, ConstantLayout::kWinogradPanels16), 16u * 2 * 2 * 3 * 16 * 4);
+  EXPECT_EQ(BytesOf(DType::kF32, {9, 16}, ConstantLayout::kWinogradPanels16), 16u * 16 * 4);
+  EXPECT_EQ(BytesOf(DType::kF32, {0, 17}, ConstantLayout::kWinogradPanels16), 0u);
+  EXPECT_EQ(BytesOf(DType::kF32, {9, 0}, ConstantLayout::kWinogradPanels16), 0u);
+  EXPECT_EQ(BytesOf(DType::kF32, {9}, ConstantLayout::kWinogradPanels16), UINT64_MAX);
+  EXPECT_EQ(BytesOf(DType::kF32, {10, 17}, ConstantLayout::kWinogradPanels16), UINT64_MAX);
+  EXPECT_EQ(BytesOf(DType::kF64, {27, 17}, ConstantLayout::kWinogradPanels16), UINT64_MAX);
+  EXPECT_EQ(BytesOf(DType::kF16, {27, 17}, ConstantLayout::kWinogradPanels16), UINT64_MAX);
+  EXPECT_EQ(BytesOf(DType::kI32, {27, 17}, ConstantLayout::kWinogradPanels16), UINT64_MAX);
+  EXPECT_EQ(BytesOf(DType::kF32, {9, INT64_MAX}, ConstantLayout::kWinogradPanels16), UINT64_MAX);
+  EXPECT_EQ(BytesOf(DType::kF32, {INT64_MAX / 9 * 9, 1}, ConstantLayout::kWinogradPanels16), UINT64_MAX);
+  EXPECT_EQ(BytesOf(DType::kF32, {9, 16}, static_cast<ConstantLayout>(4)), UINT64_MAX);
   EXPECT_EQ(BytesOf(DType::kF32, {0, INT64_MAX, INT64_MAX}, ConstantLayout::kRowMajor), 0u);
   EXPECT_EQ(BytesOf(DType::kF32, {INT64_MAX, INT64_MAX}, ConstantLayout::kRowMajor), UINT64_MAX);
 }

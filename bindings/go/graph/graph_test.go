@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"sync"
@@ -192,6 +193,34 @@ func TestConvolutionsAndPoolsTakeTheirWindows(t *testing.T) {
 	}
 	x.MaxPool(three, &graph.Spatial{Strides: []int64{1, 1}, Low: graph.Dims{graph.Int(0)}})
 	assertError(t, g.Err(), tailor.InvalidArgument, "2 strides, 0 dilations, 1 low and 0 high")
+}
+
+// By Winograd's algorithm an infinity is subtracted from itself.
+func TestConvolutionsMayBeDirect(t *testing.T) {
+	ones := make([]float32, 16*16*9)
+	for i := range ones {
+		ones[i] = 1
+	}
+	image := make([]float32, 16*6*8)
+	image[9] = float32(math.Inf(1))
+	for _, direct := range []bool{false, true} {
+		g := newGraph(t, "conv")
+		x := g.Input("x", tailor.F32, g.Symbol("N", nil), graph.Int(16), graph.Int(6), graph.Int(8))
+		g.Output("y", x.Conv(graph.Constant(g, "weights", ones, 16, 16, 3, 3), graph.Value{}, 1, nil))
+		e, err := g.Compile(&graph.CompileOptions{DirectConvolutions: direct})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		outputs, err := sessionOf(t, e, tailor.SessionOptions{}).Run(filled(t, image, 1, 16, 6, 8))
+		if err != nil {
+			t.Fatal(err)
+		}
+		values, err := tailor.Slice[float32](outputs[0])
+		if first := float64(values[0]); err != nil || math.IsNaN(first) == direct || math.IsInf(first, 1) != direct {
+			t.Errorf("direct %v: %v (%v)", direct, first, err)
+		}
+	}
 }
 
 func TestConstantsAreCopiedOrBorrowed(t *testing.T) {

@@ -1,0 +1,154 @@
+// Reductions over windows of images, with padding and without: extents on either side of whole vectors, of rows that
+// run side by side and of blocks of results.
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+#include "tests/fuzz/check_graph.h"
+#include "tests/fuzz/small_numbers.h"
+
+namespace tailor {
+namespace {
+
+constexpr uint64_t kSeeds = 2;  // four shapes each
+
+void ExpectRight(const std::string& text) {
+  const auto graph = ParseGraph(text, SmallNumbers);
+  ASSERT_TRUE(graph.ok()) << graph.status() << "\n" << text;
+  for (const auto& device : DevicesUnderTest()) {
+    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      const CheckResult result = CheckGraphInChild(*graph, *device, seed);
+      EXPECT_EQ(result.failure, "") << device->name() << ", seed " << seed << "\n" << text;
+      EXPECT_GT(result.compared, 0);
+    }
+  }
+}
+
+// A pool over the last two dims, `pad` around them.
+std::string Pool(const std::string& dtype, const std::string& op, const std::string& window, const std::string& pad,
+                 const std::string& where = "H in [1, 40], W in [1, 70]") {
+  return absl::StrCat("graph @g(%x: ", dtype, "[B, H, W]) where ", where, " {\n  %v = constant 2 : ", dtype,
+                      "[]\n  %p = pad %x, %v {low = [0, ", pad, "], high = [0, ", pad,
+                      "]}\n  %w = window %p {axes = [1, 2], ", window, "}\n  %y = ", op,
+                      " %w {axes = [3, 4]}\n  return %y\n}");
+}
+
+TEST(Windows, OfAllTypes) {
+  for (const char* dtype : {"f32", "f64", "f16", "bf16", "i32", "i64", "u8"}) {
+    ExpectRight(Pool(dtype, "reduce_max", "sizes = [3, 3]", "1, 1"));
+  }
+}
+
+TEST(Windows, CombineByAnyOp) {
+  for (const char* op : {"reduce_sum", "reduce_min", "reduce_mean", "reduce_prod"}) {
+    ExpectRight(Pool("f32", op, "sizes = [3, 2]", "1, 1"));
+  }
+}
+
+TEST(Windows, OfAnySizeAndDistance) {
+  for (const char* window :
+       {"sizes = [3, 3], strides = [2, 2]", "sizes = [5, 4], strides = [1, 2]", "sizes = [4, 3], strides = [2, 1]",
+        "sizes = [2, 3], dilations = [3, 2]", "sizes = [1, 5]", "sizes = [5, 1]", "sizes = [7, 7], strides = [2, 2]",
+        "sizes = [8, 8]", "sizes = [3, 3], strides = [2, 1], dilations = [1, 4]"}) {
+    ExpectRight(Pool("f32", "reduce_max", window, "4, 3"));
+  }
+}
+
+TEST(Windows, InSeveralBlocks) {
+  ExpectRight(Pool("f32", "reduce_max", "sizes = [3, 3]", "1, 1", "B in [1, 2], H in [30, 40], W in [250, 300]"));
+  ExpectRight(Pool("f32", "reduce_max", "sizes = [3, 3], strides = [2, 2]", "1, 1",
+                   "B in [1, 2], H in [30, 40], W in [500, 600]"));
+}
+
+TEST(Windows, WithoutPadding) {
+  ExpectRight(R"(
+graph @g(%x: f32[B, H + 4, W + 6]) {
+  %w = window %x {axes = [1, 2], sizes = [5, 4], dilations = [1, 2]}
+  %y = reduce_sum %w {axes = [3, 4]}
+  return %y
+})");
+}
+
+TEST(Windows, OfLines) {
+  for (const char* window : {"sizes = [9]", "sizes = [4], strides = [2]", "sizes = [3], dilations = [8]"}) {
+    ExpectRight(absl::StrCat(R"(
+graph @g(%x: f32[B, L]) where L in [1, 900] {
+  %v = constant 0 : f32[]
+  %p = pad %x, %v {low = [0, 8], high = [0, 12]}
+  %w = window %p {axes = [1], )",
+                             window, R"(}
+  %y = reduce_sum %w {axes = [2]}
+  return %y
+})"));
+  }
+}
+
+// Depthwise, with what comes before the padding and after the sum.
+TEST(Windows, AreWeighedAndComputedWith) {
+  ExpectRight(R"(
+graph @g(%x: f32[N, C, H, W], %scale: f32[C, 1, 1], %k: f32[C, 1, 1, 3, 3], %bias: f32[C, 1, 1], %r: f32[N, C, H, W])
+    where N in [1, 3], C in [1, 5], H in [1, 40], W in [1, 40] {
+  %zero = constant 0 : f32[]
+  %s = mul %x, %scale
+  %a = max %s, %zero
+  %p = pad %a, %zero {low = [0, 0, 1, 1], high = [0, 0, 1, 1]}
+  %w = window %p {axes = [2, 3], sizes = [3, 3]}
+  %m = mul %w, %k
+  %d = reduce_sum %m {axes = [4, 5]}
+  %b = add %d, %bias
+  %t = add %b, %r
+  %y = max %t, %zero
+  return %y
+})");
+}
+
+// The result is written over an operand of the epilogue or stands for several nodes' ends.
+TEST(Windows, AddUpInPlace) {
+  ExpectRight(R"(
+graph @g(%x: f32[C, H, W]) where C in [1, 5], H in [1, 40], W in [1, 40] {
+  %v = constant 0 : f32[]
+  %r = tanh %x
+  %p = pad %x, %v {low = [0, 1, 1], high = [0, 1, 1]}
+  %w = window %p {axes = [1, 2], sizes = [3, 3]}
+  %d = reduce_sum %w {axes = [3, 4]}
+  %t = add %d, %r
+  %y = neg %t
+  return %y
+})");
+}
+
+// Two images in one window, an operand that moves with the results, and a sum over channels too.
+TEST(Windows, OfOtherForms) {
+  ExpectRight(R"(
+graph @g(%x: f32[B, H, W], %z: f32[B, H, W]) {
+  %v = constant 1 : f32[]
+  %p = pad %x, %v {low = [0, 1, 1], high = [0, 1, 1]}
+  %q = pad %z, %v {low = [0, 1, 1], high = [0, 1, 1]}
+  %w = window %p {axes = [1, 2], sizes = [3, 3]}
+  %u = window %q {axes = [1, 2], sizes = [3, 3]}
+  %m = mul %w, %u
+  %y = reduce_sum %m {axes = [3, 4]}
+  return %y
+})");
+  ExpectRight(R"(
+graph @g(%x: f32[B, H, W], %z: f32[H, W, 1, 1]) {
+  %v = constant 1 : f32[]
+  %p = pad %x, %v {low = [0, 1, 1], high = [0, 1, 1]}
+  %w = window %p {axes = [1, 2], sizes = [3, 3]}
+  %m = mul %w, %z
+  %y = reduce_sum %m {axes = [3, 4]}
+  return %y
+})");
+  ExpectRight(R"(
+graph @g(%x: f32[C, H, W]) where C in [1, 9], H in [1, 20], W in [1, 40] {
+  %v = constant 1 : f32[]
+  %p = pad %x, %v {low = [0, 1, 1], high = [0, 1, 1]}
+  %w = window %p {axes = [1, 2], sizes = [3, 3]}
+  %y = reduce_sum %w {axes = [0, 3, 4]}
+  return %y
+})");
+}
+
+}  // namespace
+}  // namespace tailor

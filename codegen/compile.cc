@@ -141,7 +141,9 @@ struct Lowered {
 absl::StatusOr<Lowered> LowerFor(const Targets& targets, const Graph& graph, const LowerOptions& options) {
   Lowered lowered;
   if (!targets.cpus.empty()) {
-    TAILOR_ASSIGN_OR_RETURN(lowered.cpu, LowerGraph(graph, targets.cpus.front().traits, options));
+    LowerOptions of_cpu = options;
+    of_cpu.winograd &= targets.gpus.empty();  // they read the same weights as the others
+    TAILOR_ASSIGN_OR_RETURN(lowered.cpu, LowerGraph(graph, targets.cpus.front().traits, of_cpu));
   }
   if (!targets.gpus.empty()) {
     TAILOR_ASSIGN_OR_RETURN(lowered.gpu, LowerGraph(graph, targets.gpus.back().traits, options));

@@ -362,7 +362,8 @@ class GroupLowering {
     const Shape& matrix = columns->results[0].shape;
     const DimExpr window = kWinogradWindow;
     if (!plain || shape[4] != window || shape[5] != window || matrix.size() != 4 || matrix[1] != DimExpr(1) ||
-        !facts_.ProvablyEqual(matrix[0], shape[0])) {
+        !facts_.ProvablyEqual(matrix[0], shape[0]) || !facts_.ProvablyEqual(matrix[2], shape[1] * window * window) ||
+        !facts_.ProvablyEqual(matrix[3], shape[2] * shape[3])) {
       return std::nullopt;
     }
     const Shape& weights = graph_.type(dot.operands[1]).shape;

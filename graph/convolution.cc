@@ -153,9 +153,11 @@ std::optional<PointsInside> InsideOf(const Graph& graph, Value x, const Windows&
   for (size_t i = 0; i < spatial; ++i) {
     const auto low = windows.low.empty() ? 0 : windows.low[i].constant();
     const auto high = windows.high.empty() ? 0 : windows.high[i].constant();
-    if (!low || !high || *low < 0 || *high < 0) return std::nullopt;
     const int64_t stride = windows.strides.empty() ? 1 : windows.strides[i];
-    if (stride < 1) return std::nullopt;
+    const int64_t dilation = windows.dilations.empty() ? 1 : windows.dilations[i];
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();  // ops of the other form tell what is wrong
+    if (!low || !high || *low < 0 || *high < 0 || *low > kMost || *high > kMost) return std::nullopt;
+    if (stride < 1 || stride > kMost || dilation < 1) return std::nullopt;
     const DimExpr& extent = shape[shape.size() - spatial + i];
     const int64_t first = (*low + stride - 1) / stride;
     const DimExpr last = DimExpr::FloorDiv(extent + (*low - 1), stride);

@@ -233,13 +233,11 @@ bool PhysicalBytes(const ProgramConstant& constant, uint64_t* bytes) {
   const bool winograd = constant.layout == ConstantLayout::kWinogradPanels16;
   if (pairs || winograd || constant.layout == ConstantLayout::kPanels16) {
     if (extents.size() < 2 || (pairs && SizeOf(constant.dtype) != 2)) return false;
+    constexpr uint64_t kWindow = 9, kPoints = 16;
     uint64_t& rows = extents[extents.size() - 2];
-    if (winograd && (constant.dtype != DType::kF32 || rows % 9 != 0)) return false;
-    if (pairs) rows += rows % 2;
-    if (winograd) {
-      rows /= 9;
-      extents.insert(extents.begin(), 16);
-    }
+    if (winograd && (constant.dtype != DType::kF32 || rows % kWindow != 0)) return false;
+    rows = winograd ? rows / kWindow : rows + (pairs ? rows % 2 : 0);
+    if (winograd) extents.insert(extents.begin(), kPoints);
     extents.back() = extents.back() / 16 + (extents.back() % 16 != 0);
     extents.push_back(16);
   } else if (constant.layout != ConstantLayout::kRowMajor) {

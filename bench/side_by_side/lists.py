@@ -31,6 +31,12 @@ def conv_cases(most_batch):
     return list(cases.values())
 
 
+def image_stream(count, most_batch=4, seed=1):
+    """(batch, height, width), each drawn evenly; the same on every machine."""
+    draw = random.Random(seed)
+    return [(draw.randint(1, most_batch), draw.randint(96, 320), draw.randint(96, 320)) for _ in range(count)]
+
+
 def encoder_stream(count, most_batch=8, most_length=512, seed=1):
     """(batch, length), each drawn evenly; the same on every machine."""
     draw = random.Random(seed)

@@ -1,4 +1,4 @@
-"""The encoders that several engines run: one ONNX file each, and Tailor's artifacts of the same file."""
+"""The models that several engines run: one ONNX file each, and Tailor's artifacts of the same file."""
 import os
 import subprocess
 import sys
@@ -6,10 +6,12 @@ import sys
 from .engines import BENCH, PYTHON
 
 BATCH, LENGTH = "B=1..64", "S=1..512"
+IMAGE = ("N=1..64", "H=32..1024", "W=32..1024")
 
 
 class Models:
-    """Made in `folder` when first asked for. Names: minilm, bert_base, one_layer (of minilm)."""
+    """Made in `folder` when first asked for. Names: the encoders minilm, bert_base and one_layer (of minilm), and for
+    images resnet18 and resnet50."""
 
     def __init__(self, folder, build_dir):
         self._folder, self._build_dir = folder, build_dir
@@ -17,16 +19,24 @@ class Models:
     def onnx(self, name):
         path = self._folder / f"{name}.onnx"
         if not path.exists():
-            self._run(str(BENCH / "export_encoder.py"), str(path), "--model", name)
+            script = "export_resnet.py" if name.startswith("resnet") else "export_encoder.py"
+            self._run(str(BENCH / script), str(path), "--model", name)
         return path
 
     def artifact(self, name, batch=BATCH, length=LENGTH, versions=None):
-        """Compiled for this CPU; `batch` and `length` are ranges or numbers of the symbols, `versions` how many each
-        kernel may have at most."""
-        path = self._folder / f"{name}_{batch}_{length}_{versions}.tlr"
+        """An encoder compiled for this CPU; `batch` and `length` are ranges or numbers of the symbols, `versions` how many
+        each kernel may have at most."""
+        return self._compiled(name, (batch, length), versions)
+
+    def image_artifact(self, name):
+        return self._compiled(name, IMAGE)
+
+    def _compiled(self, name, dims, versions=None):
+        path = self._folder / f"{'_'.join((name, *dims))}_{versions}.tlr"
         if not path.exists():
-            self._run("-m", "tailor", "compile", str(self.onnx(name)), "-o", str(path), "--target", "host",
-                      "--dim", batch, "--dim", length, *(["--max-versions", str(versions)] if versions else []))
+            symbols = [argument for dim in dims for argument in ("--dim", dim)]
+            self._run("-m", "tailor", "compile", str(self.onnx(name)), "-o", str(path), "--target", "host", *symbols,
+                      *(["--max-versions", str(versions)] if versions else []))
         return path
 
     def _run(self, *arguments):

@@ -19,15 +19,34 @@ namespace {
 
 using llvm::Value;
 
-// Results of a task along each side, outer first.
+// Results of a task along each side, outer first, at most.
 constexpr int64_t kBlockRows = 16, kBlockColumns = 256;
 
 // Rows of results, or vectors of one where there is one side, that run side by side: as many chains of multiply-adds as
 // keep a core busy.
 constexpr int kSideBySide = 4;
 
-int64_t BlockOf(const WindowedReduction& windows, size_t side) {
-  return side + 1 < windows.sides.size() ? kBlockRows : kBlockColumns;
+// Every stride-th element of a row of the box, those of `columns` results and what vectors read beyond.
+int64_t PlaneElements(const WindowSide& x, int64_t columns, int lanes) {
+  return columns + x.reach() / x.stride + 2 * lanes;
+}
+
+// What a block of `rows` x kBlockColumns results reads of the image.
+int64_t BoxElements(const WindowedReduction& windows, int64_t rows, int lanes) {
+  const WindowSide& x = windows.sides.back();
+  const int64_t plane = x.stride * PlaneElements(x, kBlockColumns, lanes);
+  if (windows.sides.size() == 1) return plane;
+  const WindowSide& y = windows.sides[0];
+  return ((rows - 1) * y.stride + y.reach() + 1) * plane;
+}
+
+// How many rows of results a block has, as far as its box leaves room on any thread's stack; 0 where none does.
+int64_t BlockRows(const KernelPlan& plan, const WindowedReduction& windows, int lanes) {
+  constexpr int64_t kMostBytes = 64 << 10;
+  for (int64_t rows = kBlockRows; rows >= kSideBySide; rows /= 2) {
+    if (BoxElements(windows, rows, lanes) * SizeOf(plan.exprs[windows.image].dtype) <= kMostBytes) return rows;
+  }
+  return 0;
 }
 
 class WindowLoopEmitter {
@@ -39,6 +58,7 @@ class WindowLoopEmitter {
         y_(windows.sides.size() > 1 ? windows.sides[0] : WindowSide{}),
         x_(windows.sides.back()),
         lanes_(schedule.lanes),
+        block_rows_(BlockRows(plan, windows, schedule.lanes)),
         target_(target),
         staged_(WithLocals(plan, {windows.image})),
         dtype_(plan.exprs[windows.image].dtype),
@@ -47,8 +67,7 @@ class WindowLoopEmitter {
         reader_(b_, target, plan_, frame_),
         writer_(b_, target, staged_, frame_),
         vector_(MemoryType(b_.getContext(), dtype_, lanes_)) {
-    const int64_t rows = (BlockOf(windows, 0) - 1) * y_.stride + y_.reach() + 1;
-    const int64_t elements = (windows.sides.size() > 1 ? rows : 1) * x_.stride * PlaneElements(kBlockColumns);
+    const int64_t elements = BoxElements(windows, block_rows_, lanes_);
     llvm::AllocaInst* box = b_.CreateAlloca(MemoryType(b_.getContext(), dtype_, 1), b_.getInt64(elements), "box");
     box->setAlignment(llvm::Align(64));
     box_ = box;
@@ -63,8 +82,8 @@ class WindowLoopEmitter {
     std::vector<Value*> steps;
     for (int axis : windows_.outer) steps.push_back(ExtentOf(axis));
     for (size_t i = 0; i < windows_.sides.size(); ++i) {
-      Value* rounded = b_.CreateAdd(ExtentOf(windows_.sides[i].result), I64(BlockOf(windows_, i) - 1));
-      steps.push_back(b_.CreateUDiv(rounded, I64(BlockOf(windows_, i)), "blocks"));
+      Value* rounded = b_.CreateAdd(ExtentOf(windows_.sides[i].result), I64(BlockOf(i) - 1));
+      steps.push_back(b_.CreateUDiv(rounded, I64(BlockOf(i)), "blocks"));
     }
     TaskDigits digits(b_, function->getArg(1), steps);
     EmitLoop(b_, function->getArg(1), function->getArg(2), 1, "task", [&](Value*) {
@@ -88,20 +107,18 @@ class WindowLoopEmitter {
     Value *first, *count;
   };
 
+  int64_t BlockOf(size_t side) const { return side + 1 < windows_.sides.size() ? block_rows_ : kBlockColumns; }
   Value* I64(int64_t value) { return b_.getInt64(value); }
   Value* ExtentOf(int axis) { return frame_.ExtentValue(b_, plan_.axes[axis].extent); }
   Value* Times(Value* value, int64_t factor) { return b_.CreateMul(value, I64(factor)); }
 
   Span SpanOf(size_t side, Value* block) {
-    Value* first = Times(block, BlockOf(windows_, side));
+    Value* first = Times(block, BlockOf(side));
     Value* left = b_.CreateSub(ExtentOf(windows_.sides[side].result), first);
-    return {first,
-            b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, I64(BlockOf(windows_, side)), nullptr, "count")};
+    return {first, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, I64(BlockOf(side)), nullptr, "count")};
   }
 
-  // Every stride-th element of a row of the box, those of `columns` results and what vectors read beyond.
-  int64_t PlaneElements(int64_t columns) const { return columns + x_.reach() / x_.stride + 2 * lanes_; }
-  Value* EmitPlaneElements() { return b_.CreateAdd(columns_.count, I64(PlaneElements(0)), "plane"); }
+  Value* EmitPlaneElements() { return b_.CreateAdd(columns_.count, I64(PlaneElements(x_, 0, lanes_)), "plane"); }
 
   Value* BoxAddress(Value* row, int64_t plane, Value* column) {
     Value* number = b_.CreateAdd(Times(row, x_.stride), I64(plane));
@@ -235,6 +252,7 @@ class WindowLoopEmitter {
   const WindowedReduction& windows_;
   const WindowSide y_, x_;  // without a second side y is of one row
   const int lanes_;
+  const int64_t block_rows_;
   const EmitTarget& target_;
   const KernelPlan staged_;  // with the image as a local
   const DType dtype_;        // of the image
@@ -253,7 +271,8 @@ class WindowLoopEmitter {
 bool ScheduleWindowLoops(const KernelPlan& plan, int64_t cost, Schedule& schedule) {
   if (schedule.lanes == 1) return false;
   const std::optional<WindowedReduction> windows = FindWindowedReduction(plan);
-  if (!windows) return false;
+  const int64_t block_rows = windows ? BlockRows(plan, *windows, schedule.lanes) : 0;
+  if (block_rows == 0) return false;
   schedule.windows = true;
   schedule.lane_axis = windows->sides.back().result;
   schedule.versions = BroadcastVersions(plan);
@@ -262,8 +281,9 @@ bool ScheduleWindowLoops(const KernelPlan& plan, int64_t cost, Schedule& schedul
   for (int axis : windows->outer) tasks = tasks * OverSlots(plan.axes[axis].extent);
   for (size_t i = 0; i < windows->sides.size(); ++i) {
     const DimExpr extent = OverSlots(plan.axes[windows->sides[i].result].extent);
-    tasks = tasks * DimExpr::CeilDiv(extent, BlockOf(*windows, i));
-    per_task = per_task * DimExpr::Min(extent, BlockOf(*windows, i)) * windows->sides[i].size;
+    const int64_t block = i + 1 < windows->sides.size() ? block_rows : kBlockColumns;
+    tasks = tasks * DimExpr::CeilDiv(extent, block);
+    per_task = per_task * DimExpr::Min(extent, block) * windows->sides[i].size;
   }
   const int64_t elements_per_chunk = int64_t{10000} * schedule.lanes / cost;
   schedule.tasks = tasks;

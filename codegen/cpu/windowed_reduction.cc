@@ -71,7 +71,12 @@ class WindowFinder {
       for (ExprId index : load.args) {
         const std::optional<WindowSide> side = SideOf(index);
         last = side.has_value();
-        if (side) sides.push_back(*side);
+        if (!side) continue;
+        const auto shares_axis = [&](const WindowSide& other) {
+          return other.result == side->result || other.window == side->window;
+        };
+        if (std::any_of(sides.begin(), sides.end(), shares_axis)) return false;
+        sides.push_back(*side);
       }
       if (sides.empty()) continue;
       if (!found_.sides.empty() || !last) return false;

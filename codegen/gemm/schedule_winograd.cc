@@ -53,9 +53,9 @@ Schedule ScheduleWinograd(const KernelPlan& plan, const Contraction& c, const Ta
   schedule.lane_axis = StoresAlongRows(accesses, c) ? c.m : c.n;
   const int pieces = kPanelColumns / schedule.lanes;
 
-  // The points of a block of tiles, and their products with a group of panels, stay in L2. More tiles read the weights
-  // less often.
-  constexpr int64_t kLeastTiles = 16, kMostTiles = 96;
+  // The points of a block of tiles, and their products with a group of panels, stay in L2 up to some 250 channels. More
+  // tiles read the weights less often.
+  constexpr int64_t kLeastTiles = 32, kMostTiles = 96;
   ContractionTile& tile = schedule.tile;
   std::tie(tile.rows, tile.panels) = BestTile(traits, pieces);
   std::tie(tile.tall_rows, tile.tall_panels) = TallestTile(traits, pieces, tile);

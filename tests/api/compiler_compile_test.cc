@@ -281,6 +281,17 @@ TEST_F(CompilerCompile, ConvolutionsAreByWinogradsAlgorithmUnlessTheyAreToBeDire
     EXPECT_THAT(out, testing::Each(72));
     tailor_executable_release(compiled);
   }
+  // A GPU reads the same weights.
+  const char* const both[] = {"x86-64-v3", "simt"};
+  options.direct_convolutions = 0;
+  options.targets = both;
+  options.target_count = 2;
+  tailor_executable* compiled = nullptr;
+  ASSERT_EQ(Text(tailor_graph_compile(graph, nullptr, &options, &compiled)), "OK");
+  const char* json = nullptr;
+  ASSERT_EQ(Text(tailor_executable_describe(compiled, &json)), "OK");
+  EXPECT_EQ(std::string(json).find("winograd"), std::string::npos);
+  tailor_executable_release(compiled);
 }
 
 }  // namespace

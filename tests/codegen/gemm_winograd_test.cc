@@ -161,9 +161,9 @@ TEST(ScheduleWinograd, ManyChannelsLeaveRoomForFewTiles) {
   };
   EXPECT_EQ(tiles(16), 96);
   EXPECT_EQ(tiles(64), 64);
-  EXPECT_EQ(tiles(192), 32);
-  EXPECT_EQ(tiles(193), 31);
-  EXPECT_EQ(tiles(2000), 16);
+  EXPECT_EQ(tiles(191), 32);
+  EXPECT_EQ(tiles(128), 42);
+  EXPECT_EQ(tiles(2000), 32);
   EXPECT_EQ(tiles(192, 1 << 20), 64);
 }
 

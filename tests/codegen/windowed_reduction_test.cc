@@ -74,6 +74,26 @@ TEST(WindowedReduction, HasStraightCodeForEveryStep) {
   EXPECT_EQ(Found(Pool("sizes = [2, 2], dilations = [1, 65]")), "none");
 }
 
+// What a block reads of the image lies on a thread's stack.
+TEST(WindowedReduction, RunsInBlocksOfAFewKilobytes) {
+  const auto runs_in_blocks = [](const std::string& dtype, const std::string& window) {
+    const auto graph = ParseGraph(absl::StrCat("graph @g(%x: ", dtype, "[H, W]) {\n  %w = window %x {axes = [0, 1], ",
+                                               window, "}\n  %y = reduce_max %w {axes = [2, 3]}\n  return %y\n}"));
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    const auto lowered = LowerGraph(*graph, {});
+    EXPECT_TRUE(lowered.ok()) << lowered.status();
+    EXPECT_TRUE(FindWindowedReduction(lowered->kernels[0]));
+    const Schedule schedule = ScheduleOnCpu(lowered->kernels[0], {});
+    return schedule.windows
+               ? absl::StrCat("tasks ", *schedule.tasks.Evaluate({16, 1}), ", ", *schedule.tasks.Evaluate({17, 257}))
+               : "no";
+  };
+  EXPECT_EQ(runs_in_blocks("f32", "sizes = [3, 3]"), "tasks 1, 4");  // 16 x 256
+  EXPECT_EQ(runs_in_blocks("f32", "sizes = [3, 3], strides = [2, 2]"), "tasks 2, 6");
+  EXPECT_EQ(runs_in_blocks("f64", "sizes = [3, 3], strides = [2, 2]"), "tasks 4, 10");
+  EXPECT_EQ(runs_in_blocks("f64", "sizes = [2, 2], strides = [1, 2], dilations = [64, 1]"), "no");
+}
+
 TEST(WindowedReduction, NeedsLanesAlongTheImage) {
   EXPECT_EQ(Found("  %w = window %x {axes = [1, 2], sizes = [3, 3]}\n  %y = reduce_max %w {axes = [4, 5]}"), "none");
 }

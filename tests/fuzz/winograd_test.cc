@@ -417,6 +417,11 @@ TEST(Winograd, ProductsOfPartsOfTheChannelsAreNone) {
   ExpectNone("%p: f32[2, 16, 8, 8]) {\n", "20, 72", "2, 1, 72, 72");
 }
 
+TEST(Winograd, ProductsAlongRowsOrPartsOfWindowsAreNone) {
+  ExpectNone("%p: f32[2, 16, 8, 8]) {\n", "20, 864", "2, 1, 864, 6");
+  ExpectNone("%p: f32[2, 18, 8, 8]) {\n", "20, 54", "2, 1, 54, 108");
+}
+
 TEST(Winograd, GroupsThatAreDimsOfTheProductAreNone) {
   ExpectNone("%p: f32[2, 32, 8, 8]) {\n", "2, 20, 144", "2, 2, 144, 36");
   ExpectNone("%p: f32[2, 16, 8, 8]) {\n", "16, 20, 9", "2, 16, 9, 36");

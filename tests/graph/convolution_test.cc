@@ -268,6 +268,14 @@ TEST(Convolution, OfTwoAndThreePointsIsRight) {
   }
 }
 
+TEST(Convolution, OfOnePointWithPaddingChecksItsDilations) {
+  EXPECT_EQ(Built("%x: f32[N, 3, H], %w: f32[8, 3, 1]",
+                  [](Graph& g) {
+                    return Conv(g, kX, kWeights, {}, {.strides = {2}, .dilations = {0}, .low = {1}, .high = {1}}, 1);
+                  }),
+            "window: attribute \"dilations\" has 0, needs at least 1");
+}
+
 TEST(Convolution, Errors) {
   const char* xw = "%x: f32[N, 3, H], %w: f32[8, 3, 3, 3]";
   EXPECT_EQ(Built(xw, [](Graph& g) { return Conv(g, kX, kWeights, {}, {}, 1); }),

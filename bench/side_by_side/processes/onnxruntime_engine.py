@@ -2,7 +2,7 @@
 import numpy
 import onnxruntime
 
-from .operands import tokens
+from .operands import of_model
 
 
 class Engine:
@@ -12,18 +12,19 @@ class Engine:
         self._options.intra_op_num_threads = threads
         self._options.inter_op_num_threads = 1
         self._options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
-        self._encoder = model and self._session(model)
+        self._model = model and self._session(model)
 
     def prepare(self, case):
         if "node" in case:
-            from . import nodes  # brings onnx, of which an encoder's process knows nothing
+            from . import nodes  # brings onnx, of which a model's process knows nothing
             model, inputs = nodes.model(case["node"])
             session = self._session(model.SerializeToString())
             out = numpy.empty_like(session.run([session.get_outputs()[0].name], inputs)[0])
             return self._bound(session, inputs, out)
-        ids, mask = tokens(*case["encoder"])
-        out = numpy.empty((len(ids), self._encoder.get_outputs()[0].shape[1]), numpy.float32)
-        return self._bound(self._encoder, {"ids": ids, "mask": mask}, out)
+        inputs = of_model(case)
+        batch = len(next(iter(inputs.values())))
+        out = numpy.empty((batch, self._model.get_outputs()[0].shape[1]), numpy.float32)
+        return self._bound(self._model, inputs, out)
 
     def _session(self, model):
         return onnxruntime.InferenceSession(model, self._options, providers=["CPUExecutionProvider"])

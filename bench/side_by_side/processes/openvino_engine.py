@@ -1,7 +1,7 @@
 """OpenVINO on the CPU for latency, computing in f32 as the others do, one model for all shapes."""
 import openvino
 
-from .operands import tokens
+from .operands import of_model
 
 
 class Engine:
@@ -14,8 +14,8 @@ class Engine:
         self._request = compiled.create_infer_request()
 
     def prepare(self, case):
-        self._arrays = tokens(*case["encoder"])  # tensors do not keep the memory that they share
-        for name, array in zip(("ids", "mask"), self._arrays):
+        self._arrays = of_model(case)  # tensors do not keep the memory that they share
+        for name, array in self._arrays.items():
             self._request.set_tensor(name, openvino.Tensor(array, shared_memory=True))
 
         def run():

@@ -9,6 +9,14 @@ def numbers(shape, seed):
     return ((mixed >> numpy.uint32(8)).astype(numpy.float32) * numpy.float32(2.0**-23) - 1).reshape(shape)
 
 
+def of_model(case):
+    """The inputs of a model, by name: of an encoder, or of one for images."""
+    if "encoder" in case:
+        return dict(zip(("ids", "mask"), tokens(*case["encoder"])))
+    batch, height, width = case["image"]
+    return {"x": numbers((batch, 3, height, width), 1)}
+
+
 def tokens(batch, length):
     """ids and mask of sentences of differing lengths, padded."""
     random = numpy.random.default_rng(batch * 1000 + length)

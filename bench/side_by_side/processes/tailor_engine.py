@@ -1,9 +1,9 @@
-"""Tailor: an artifact of an encoder, or single ops compiled for all extents that may vary."""
+"""Tailor: an artifact of a model, or single ops compiled for all extents that may vary."""
 import numpy
 
 import tailor.runtime
 
-from .operands import numbers, tokens
+from .operands import numbers, of_model
 
 
 def op_graph(case):
@@ -32,20 +32,20 @@ def op_graph(case):
 class Engine:
     def __init__(self, model, threads):
         self.name, self._threads = "Tailor", threads
-        self._encoder = model and tailor.runtime.load(model)
-        self._session = model and self._encoder.session(threads=threads)
+        self._model = model and tailor.runtime.load(model)
+        self._session = model and self._model.session(threads=threads)
 
     def prepare(self, case):
         if "node" in case:
             import tailor.onnx
-            from . import nodes  # brings onnx, of which an encoder's process knows nothing
+            from . import nodes  # brings onnx, of which a model's process knows nothing
             model, inputs = nodes.model(case["node"])
             executable, inputs = tailor.onnx.load(model).compile("host"), list(inputs.values())
             out = numpy.empty_like(executable.run(*inputs)[0])
             return self._bound(executable.session(threads=self._threads), inputs, out)
-        if "encoder" in case:
-            inputs = tokens(*case["encoder"])
-            return self._bound(self._session, inputs, self._f32_out(self._encoder, inputs))
+        if self._model:
+            inputs = list(of_model(case).values())
+            return self._bound(self._session, inputs, self._f32_out(self._model, inputs))
         graph, x = op_graph(case)
         executable = graph.compile("host")
         return self._bound(executable.session(threads=self._threads), [x], self._f32_out(executable, [x]))
@@ -54,7 +54,7 @@ class Engine:
         if "reserve" in request:
             self._session.reserve(request["reserve"], request["reserve"])
             return {}
-        plans = (self._encoder.plan(shape, shape, threads=self._threads) for shape in request["workspace"])
+        plans = (self._model.plan(shape, shape, threads=self._threads) for shape in request["workspace"])
         return {"bytes": [plan.workspace_bytes for plan in plans]}
 
     @staticmethod

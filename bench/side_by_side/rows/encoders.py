@@ -16,14 +16,14 @@ FIXED = [(1, 1), (1, 2), (1, 7), (1, 16), (1, 33), (1, 128), (2, 16), (3, 21), (
 Turn = collections.namedtuple("Turn", "shape medians firsts")
 
 
-def compare(bench, model, openers, shapes):
-    """The engines' names, and a Turn for each shape."""
+def compare(bench, model, openers, shapes, case="encoder", tolerance=TOLERANCE):
+    """The engines' names, and a Turn for each shape of what the model takes: an "encoder" or an "image"."""
     turns = []
     with engines.all_open(*openers) as opened:
         for shape in shapes:
-            bench.progress(f"{model} B={shape[0]} S={shape[1]}")
-            firsts = [engine.prepare(encoder=shape) for engine in opened]
-            engines.require_agreement(opened, TOLERANCE, f"{model} at {shape}")
+            bench.progress(f"{model} at {' x '.join(map(str, shape))}")
+            firsts = [engine.prepare(**{case: shape}) for engine in opened]
+            engines.require_agreement(opened, tolerance, f"{model} at {shape}")
             turns.append(Turn(shape, engines.take_turns(opened, bench.rounds, SECONDS), firsts))
         return [engine.name for engine in opened], turns
 

@@ -246,7 +246,8 @@ class Graph(GraphOps, Layers):
         donated: names of inputs whose memory runs may write; executable.outputs tells which outputs go there.
         offer_products: a runtime's product provider may compute plain products.
         allow_tf32: on GPUs, factors of products in f32 are rounded to tf32 (docs/gpu.md).
-        direct_convolutions: on CPUs, no convolution is by Winograd's algorithm (docs/performance.md).
+        direct_convolutions: on CPUs, no convolution is by Winograd's algorithm
+            (docs/decisions/convolutions-are-windows.md).
         device: "cpu", or "cuda" or "cuda:1", where targets has one that runs there ("sm_80", "sm_90", "sm_90a"; "cuda":
             all of them)."""
         with _CompileOptions(targets, progress, threads, secret_key, max_versions, max_code_bytes, donated,

@@ -85,14 +85,14 @@ def dims(node, value):
 
 def convolution(node, x, weight, shape, weight_shape, groups, bias=None):
     """x [N, C, D...] with weight [M, C / groups, K...] and bias [M]: [N, M, positions...]."""
-    graph, extents, rank = node.graph, node.extents, len(shape) - 2
+    graph, rank = node.graph, len(shape) - 2
     kernel = list(weight_shape[2:])
     if not all(isinstance(k, int) for k in kernel):
         node.unsupported("a window of dynamic size")
     window = Window(node, shape[2:], kernel)
     outputs = weight_shape[0]
-    alone = extents.floordiv(shape[1], groups) == 1 and extents.floordiv(outputs, groups) == 1
-    if not alone or x.dtype not in ("f16", "bf16"):
+    depthwise = groups > 1 and weight_shape[1] == 1 and outputs == groups
+    if not depthwise or x.dtype not in ("f16", "bf16"):
         return graph.conv(x, weight, bias, strides=window.strides, dilations=window.dilations,
                           pads=list(zip(window.low, window.high)), groups=groups)
     # No product, whose sums would be exact.

@@ -132,9 +132,9 @@ class WinogradEmitter {
     }
     Value* panel_block = rest;
 
-    tiles_ = b_.CreateMul(y_.count, x_.count, "tiles");
-    const RuleLimits limits = RuleLimits::Emit(b_, tiles_, tile_, pieces_);
-    rows_ = EvenCut::Emit(b_, tiles_, limits.rows);
+    Value* tiles = b_.CreateMul(y_.count, x_.count, "tiles");
+    const RuleLimits limits = RuleLimits::Emit(b_, tiles, tile_, pieces_);
+    rows_ = EvenCut::Emit(b_, tiles, limits.rows);
     groups_ = EvenCut::Emit(b_, panels_, limits.panels);
     EmitImage();
     Value* end = groups_.BlockStart(b_, b_.CreateAdd(panel_block, I64(1)), panel_blocks_);
@@ -320,7 +320,6 @@ class WinogradEmitter {
   Value *channels_ = nullptr, *panel_stride_ = nullptr, *point_stride_ = nullptr;
   // Of the current task.
   Block x_, y_;
-  Value* tiles_ = nullptr;
   EvenCut rows_, groups_;
 };
 

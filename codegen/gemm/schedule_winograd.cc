@@ -63,7 +63,7 @@ Schedule ScheduleWinograd(const KernelPlan& plan, const Contraction& c, const Ta
   const int64_t bytes_of_tile = kWinogradPoints * (Channels(plan, c) + columns) * static_cast<int64_t>(sizeof(float));
   tile.winograd_tiles = std::clamp(traits.regional_bytes / bytes_of_tile, kLeastTiles, kMostTiles);
   tile.task_rows = kWinogradResults * kWinogradResults * tile.winograd_tiles;
-  tile.task_panels = 8;
+  tile.task_panels = 8;  // each such block of columns makes the points of its image anew
   tile.depth = Channels(plan, c);
   schedule.scratch_bytes = ScratchOfWinograd(plan, c, tile).bytes;
 

@@ -3,27 +3,11 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "graph/text.h"
 #include "gtest/gtest.h"
-#include "tests/fuzz/check_graph.h"
-#include "tests/fuzz/small_numbers.h"
+#include "tests/fuzz/expect_right.h"
 
 namespace tailor {
 namespace {
-
-constexpr uint64_t kSeeds = 2;  // four shapes each
-
-void ExpectRight(const std::string& text) {
-  const auto graph = ParseGraph(text, SmallNumbers);
-  ASSERT_TRUE(graph.ok()) << graph.status() << "\n" << text;
-  for (const auto& device : DevicesUnderTest()) {
-    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
-      const CheckResult result = CheckGraphInChild(*graph, *device, seed);
-      EXPECT_EQ(result.failure, "") << device->name() << ", seed " << seed << "\n" << text;
-      EXPECT_GT(result.compared, 0);
-    }
-  }
-}
 
 TEST(Transpositions, OfAllTypes) {
   for (const char* dtype : {"f32", "f16", "bf16", "f64", "i64", "i32", "u8", "bool"}) {

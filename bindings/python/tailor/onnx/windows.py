@@ -95,7 +95,7 @@ def convolution(node, x, weight, shape, weight_shape, groups, bias=None):
     if not depthwise or x.dtype not in ("f16", "bf16"):
         return graph.conv(x, weight, bias, strides=window.strides, dilations=window.dilations,
                           pads=list(zip(window.low, window.high)), groups=groups)
-    # No product, whose sums would be exact.
+    # graph.conv would round each product to 16 bits before it is summed.
     taps = cast(node, graph.reshape(weight, [outputs, *[1] * rank, *kernel]), "f32")
     products = graph.mul(cast(node, window.view(window.pad(x, 0)), "f32"), taps)
     total = cast(node, graph.reduce_sum(products, window.inner), x.dtype)

@@ -1,0 +1,32 @@
+// A graph of a few nodes held against the reference, at extents drawn on either side of what loops treat apart.
+#ifndef TAILOR_TESTS_FUZZ_EXPECT_RIGHT_H_
+#define TAILOR_TESTS_FUZZ_EXPECT_RIGHT_H_
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "graph/text.h"
+#include "tests/fuzz/check_graph.h"
+#include "tests/fuzz/small_numbers.h"
+
+namespace tailor {
+
+// On every device under test, at eight shapes.
+inline void ExpectRight(const std::string& text) {
+  constexpr uint64_t kSeeds = 2;  // four shapes each
+  const auto graph = ParseGraph(text, SmallNumbers);
+  ASSERT_TRUE(graph.ok()) << graph.status() << "\n" << text;
+  for (const auto& device : DevicesUnderTest()) {
+    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      const CheckResult result = CheckGraphInChild(*graph, *device, seed);
+      EXPECT_EQ(result.failure, "") << device->name() << ", seed " << seed << "\n" << text;
+      EXPECT_GT(result.compared, 0);
+    }
+  }
+}
+
+}  // namespace tailor
+
+#endif  // TAILOR_TESTS_FUZZ_EXPECT_RIGHT_H_

@@ -132,6 +132,16 @@ ExprId StoredFor(const KernelPlan& plan, ExprId id) {
   return id;
 }
 
+// The statement of m where `power` is exp(x - m) with m the greatest x; null for all else.
+const Statement* GreatestAbove(const KernelPlan& plan, const Expr& power) {
+  if (!IsOp(power, OpKind::kExp)) return nullptr;
+  const Expr& shifted = plan.exprs[power.args[0]];
+  if (!IsOp(shifted, OpKind::kSub)) return nullptr;
+  const Statement* greatest = ReductionBehind(plan, plan.exprs[shifted.args[1]], OpKind::kMax);
+  const bool of_these = greatest != nullptr && StoredFor(plan, greatest->value) == StoredFor(plan, shifted.args[0]);
+  return of_these ? greatest : nullptr;
+}
+
 }  // namespace
 
 std::optional<Gelu> GeluOf(const KernelPlan& plan, const Expr& product) {
@@ -144,16 +154,15 @@ std::optional<Gelu> GeluOf(const KernelPlan& plan, const Expr& product) {
   return std::nullopt;
 }
 
+bool IsPowerBelowGreatest(const KernelPlan& plan, const Expr& power) { return GreatestAbove(plan, power) != nullptr; }
+
 bool IsShareOfPowers(const KernelPlan& plan, const Expr& quotient) {
   if (!IsOp(quotient, OpKind::kDiv) || (quotient.dtype != DType::kF32 && quotient.dtype != DType::kF64)) return false;
   const Statement* sum = ReductionBehind(plan, plan.exprs[quotient.args[1]], OpKind::kAdd);
   const ExprId power = StoredFor(plan, quotient.args[0]);
-  if (sum == nullptr || StoredFor(plan, sum->value) != power || !IsOp(plan.exprs[power], OpKind::kExp)) return false;
-  const Expr& shifted = plan.exprs[plan.exprs[power].args[0]];
-  if (!IsOp(shifted, OpKind::kSub)) return false;
-  const Statement* greatest = ReductionBehind(plan, plan.exprs[shifted.args[1]], OpKind::kMax);
-  return greatest != nullptr && StoredFor(plan, greatest->value) == StoredFor(plan, shifted.args[0]) &&
-         greatest->reduce_axes == sum->reduce_axes;
+  if (sum == nullptr || StoredFor(plan, sum->value) != power) return false;
+  const Statement* greatest = GreatestAbove(plan, plan.exprs[power]);
+  return greatest != nullptr && greatest->reduce_axes == sum->reduce_axes;
 }
 
 }  // namespace tailor

@@ -17,6 +17,9 @@ struct Gelu {
 // factors in any order, and the polynomial in any form.
 std::optional<Gelu> GeluOf(const KernelPlan& plan, const Expr& product);
 
+// Whether `power` is exp(x - m) with m the greatest x: of a softmax.
+bool IsPowerBelowGreatest(const KernelPlan& plan, const Expr& power);
+
 // Whether `quotient` is exp(x - m) / s with m the greatest x and s the sum of all exp(x - m) over the same axes: s is
 // at least 1 and at most their number, or NaN.
 bool IsShareOfPowers(const KernelPlan& plan, const Expr& quotient);

@@ -72,15 +72,6 @@ Value* CallMasked(llvm::IRBuilderBase& b, llvm::Intrinsic::ID single, llvm::Intr
 // What lanes keep that a mask leaves out: there are none.
 Value* Kept(Value* like) { return llvm::PoisonValue::get(like->getType()); }
 
-Value* CallRange(const LaneMath& m, Value* x, double bound, int control, const llvm::Twine& name) {
-  auto& b = m.builder();
-  return ByRegister(b, m.type(), {x}, name, [&](Registers r) {
-    Value* bounds = llvm::ConstantFP::get(r[0]->getType(), bound);
-    return CallMasked(b, llvm::Intrinsic::x86_avx512_mask_range_ps_512, llvm::Intrinsic::x86_avx512_mask_range_pd_512,
-                      {r[0], bounds, b.getInt32(control), Kept(r[0])});
-  });
-}
-
 // Four bits of `choice` for each class of `other`, from the lowest: quiet and signalling NaN, zero, one, -inf, inf,
 // less than and greater than zero. 0 stands for x, 1 for `other`, 3 for NaN, 8 for zero.
 Value* CallFixUp(const LaneMath& m, Value* x, Value* other, uint64_t choice, const llvm::Twine& name) {
@@ -103,14 +94,24 @@ Value* ScaleByPower(const LaneMath& m, Value* x, Value* exponent, const llvm::Tw
   });
 }
 
-Value* BoundMagnitude(const LaneMath& m, Value* x, double bound, const llvm::Twine& name) {
-  constexpr int kLesserMagnitudeSignOfFirst = 0b0010;
-  return CallRange(m, x, bound, kLesserMagnitudeSignOfFirst, name);
+// The exponents of 0.5 and of 1 differ in their last bit alone, and no other exponent has their other bits.
+Value* NearOne(const LaneMath& m, Value* x, const llvm::Twine& name) {
+  auto& b = m.builder();
+  const uint64_t one = m.is_double() ? 0x3ff0'0000'0000'0000 : 0x3f80'0000;
+  const uint64_t half = m.is_double() ? 0x3fe0'0000'0000'0000 : 0x3f00'0000;
+  const uint64_t mantissa = (uint64_t{1} << m.mantissa_bits()) - 1;
+  Value* allowed = b.CreateAnd(m.Bits(x, name + ".bits"), m.KBits(one | mantissa), name + ".allowed");
+  return m.FromBits(b.CreateOr(allowed, m.KBits(half), name + ".required"), name);
 }
 
 Value* BoundedMagnitude(const LaneMath& m, Value* x, double bound, const llvm::Twine& name) {
   constexpr int kLesserMagnitudeNoSign = 0b1010;
-  return CallRange(m, x, bound, kLesserMagnitudeNoSign, name);
+  auto& b = m.builder();
+  return ByRegister(b, m.type(), {x}, name, [&](Registers r) {
+    Value* bounds = llvm::ConstantFP::get(r[0]->getType(), bound);
+    return CallMasked(b, llvm::Intrinsic::x86_avx512_mask_range_ps_512, llvm::Intrinsic::x86_avx512_mask_range_pd_512,
+                      {r[0], bounds, b.getInt32(kLesserMagnitudeNoSign), Kept(r[0])});
+  });
 }
 
 Value* RestOfFraction(const LaneMath& m, Value* x, int bits, const llvm::Twine& name) {

@@ -11,8 +11,8 @@ namespace tailor::math {
 // (vscalef).
 llvm::Value* ScaleByPower(const LaneMath& m, llvm::Value* x, llvm::Value* exponent, const llvm::Twine& name);
 
-// x where |x| <= bound, else `bound` with the sign of x; NaN becomes a bound too (vrange). Requires bound > 0.
-llvm::Value* BoundMagnitude(const LaneMath& m, llvm::Value* x, double bound, const llvm::Twine& name);
+// x where 0.5 <= x < 2, else, and for NaN, some such number (vpternlog).
+llvm::Value* NearOne(const LaneMath& m, llvm::Value* x, const llvm::Twine& name);
 // |x| where it is at most `bound`, else, and for NaN, `bound` (vrange). Requires bound > 0.
 llvm::Value* BoundedMagnitude(const LaneMath& m, llvm::Value* x, double bound, const llvm::Twine& name);
 

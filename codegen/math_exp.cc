@@ -17,7 +17,7 @@ struct ExpConstants {
   llvm::ArrayRef<double> polynomial;
 };
 
-constexpr double kLog2E = 1.44269504088896340736;
+constexpr double kLog2E = 1.44269504088896340736, kLn2 = 0.69314718055994530942;
 constexpr double kPolynomialF32[] = {0.0013814473059028387, 0.008368796668946743, 0.041668396443128586,
                                      0.1666651964187622, 0.4999999403953552};
 constexpr double kPolynomialF64[] = {2.120945104887957e-09,
@@ -48,6 +48,10 @@ constexpr double kTanhSmall = 0.625;
 constexpr double kTanhPolynomialF32[] = {-0.005705063696950674, 0.0206392053514719, -0.053739771246910095,
                                          0.13331443071365356, -0.3333328068256378};
 
+// How n ln2 is taken from x: by one multiply-add, which leaves n times the rounding of ln2, in f32 |x| 2^-28, or by
+// two.
+enum class Steps { kOne, kTwo };
+
 // x = n ln2 + r with n whole, or a multiple of 2^-k for a `magic` of 2^k-th the size. r is right where n * ln2_hi is
 // exact.
 struct Reduced {
@@ -56,23 +60,25 @@ struct Reduced {
   Value* r;
 };
 
-Reduced ReduceExp(const LaneMath& m, Value* x, double round_magic) {
+Reduced ReduceExp(const LaneMath& m, Value* x, double round_magic, Steps steps = Steps::kTwo) {
   auto& b = m.builder();
   const ExpConstants& c = ConstantsOf(m);
   Value* magic = m.K(round_magic);
   Value* shifted = m.MulAdd(x, m.K(kLog2E), magic, "exp.shifted");
   Value* n = b.CreateFSub(shifted, magic, "exp.n");
+  if (steps == Steps::kOne) return {shifted, n, m.MulAdd(n, m.K(-kLn2), x, "exp.r")};
   Value* r = m.MulAdd(n, m.K(-c.ln2_hi), x, "exp.r_hi");
   return {shifted, n, m.MulAdd(n, m.K(-c.ln2_lo), r, "exp.r")};
 }
 
-// For every x: beyond where ReduceExp is right, n alone makes the result 0, infinite or NaN, as long as r does not.
+// For every x: beyond where ReduceExp is right, n alone makes the result 0, infinite or NaN, as long as the mantissa,
+// which lies between 2^-0.5 and 2 elsewhere, does not.
 Value* ScaledExp(const LaneMath& m, Value* x) {
   const Reduced parts = ReduceExp(m, x, ConstantsOf(m).round_magic);
-  Value* r = BoundMagnitude(m, parts.r, 0.5, "exp.r_bounded");
   llvm::SmallVector<double> polynomial(ConstantsOf(m).polynomial);
   polynomial.append({1.0, 1.0});
-  return ScaleByPower(m, m.Horner(r, polynomial, "exp.poly"), parts.n, "exp");
+  Value* mantissa = NearOne(m, m.Horner(parts.r, polynomial, "exp.poly"), "exp.mantissa");
+  return ScaleByPower(m, mantissa, parts.n, "exp");
 }
 
 // exp(x) = 2^(k / 16) exp(r), |r| <= ln2 / 32, with exp(r) = 1 + r + r^2 (a + b r) and the fraction of the power looked
@@ -84,14 +90,13 @@ constexpr float kSixteenthPowers[] = {1.0f,       1.0442737f, 1.0905077f, 1.1387
                                       1.6817929f, 1.7562522f, 1.8340081f, 1.9152066f};
 
 // As ScaledExp.
-Value* TabulatedExp(const LaneMath& m, Value* x) {
+Value* TabulatedExp(const LaneMath& m, Value* x, Steps steps) {
   auto& b = m.builder();
-  const Reduced parts = ReduceExp(m, x, kSixteenthMagic);
+  const Reduced parts = ReduceExp(m, x, kSixteenthMagic, steps);
   Value* power = LookUp(m, kSixteenthPowers, m.Bits(parts.shifted, "exp.index"), "exp.sixteenth");
-  Value* r = BoundMagnitude(m, parts.r, 0.0625, "exp.r_bounded");
-  Value* rest = m.Horner(r, kShortPolynomial, "exp.poly");
-  Value* mantissa = m.MulAdd(b.CreateFMul(power, r, "exp.step"), rest, power, "exp.mantissa");
-  return ScaleByPower(m, mantissa, parts.n, "exp");
+  Value* rest = m.Horner(parts.r, kShortPolynomial, "exp.poly");
+  Value* sum = m.MulAdd(b.CreateFMul(power, parts.r, "exp.step"), rest, power, "exp.sum");
+  return ScaleByPower(m, NearOne(m, sum, "exp.mantissa"), parts.n, "exp");
 }
 
 // tanh(x) = x + x^3 P(x^2) near zero, else 1 - 2 / (exp(2|x|) + 1) with x's sign.
@@ -142,7 +147,7 @@ Value* NormalExp(const LaneMath& m, Value* x, const llvm::Twine& name) {
 }
 
 Value* Exp(const LaneMath& m, Value* x) {
-  if (m.avx512()) return m.is_double() ? ScaledExp(m, x) : TabulatedExp(m, x);
+  if (m.avx512()) return m.is_double() ? ScaledExp(m, x) : TabulatedExp(m, x, Steps::kTwo);
   auto& b = m.builder();
   const ExpConstants& c = ConstantsOf(m);
   ExpParts parts = SplitExp(m, m.AtLeast(x, c.underflow, "exp.bounded"));
@@ -156,6 +161,8 @@ Value* Exp(const LaneMath& m, Value* x) {
   Value* is_special = b.CreateFCmpUGT(x, m.K(c.overflow), "exp.is_special");
   return b.CreateSelect(is_special, b.CreateFAdd(x, m.Infinity(), "exp.special"), finite, "exp");
 }
+
+Value* ExpOfDifference(const LaneMath& m, Value* x) { return TabulatedExp(m, x, Steps::kOne); }
 
 Value* Tanh(const LaneMath& m, Value* x) { return m.is_double() ? TanhF64(m, x) : TanhF32(m, x); }
 

@@ -43,6 +43,10 @@ llvm::Value* Rem(const LaneMath& m, llvm::Value* x, llvm::Value* y);
 // Rem, moved by y where its sign is not that of y.
 llvm::Value* Mod(const LaneMath& m, llvm::Value* x, llvm::Value* y);
 
+// Exp of an x that was rounded itself, as a difference of others: up to |x| 2^-28 off besides, which is an eighth of
+// what that rounding may leave. Requires m.avx512() and f32.
+llvm::Value* ExpOfDifference(const LaneMath& m, llvm::Value* x);
+
 // x Phi(x), with Phi the normal distribution, and x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, both as max(x, 0)
 // - |x| Q(|x|): within 2 ulp for x >= -1, and everywhere within 2^-23 |x|, which is what the formulas leave where their
 // sums cancel. NaN for -inf, as by the formulas; the sign may be lost where the result is zero. Require m.avx512() and

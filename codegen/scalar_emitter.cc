@@ -183,6 +183,10 @@ llvm::Value* ScalarEmitter::EmitKnownForm(const Expr& e) {
       const LaneMath m(b_, target_, x->getType());
       return gelu->op == OpKind::kErf ? math::GeluErf(m, x) : math::GeluTanh(m, x);
     }
+    if (e.dtype == DType::kF32 && IsPowerBelowGreatest(plan_, e)) {
+      llvm::Value* below = Emit(e.args[0]);
+      return math::ExpOfDifference(LaneMath(b_, target_, below->getType()), below);
+    }
   }
   if (!IsShareOfPowers(plan_, e)) return nullptr;
   llvm::Value* sum = Emit(e.args[1]);

@@ -101,6 +101,9 @@ struct Schedule {
   // Where lanes run across rows: vectors of them that run side by side.
   int rows = 1;
   int64_t short_row = 0;
+  // > 0: of rows that do not run side by side, the first stage runs in the loops of stage number `ahead` of the row
+  // before.
+  int ahead = 0;
   int lane_axis = -1;  // the axis whose neighbours fill the lanes; -1: scalar code
   // Parallel lane axis: elements of it per task (0: all). Tasks number the other parallel axes times
   // the chunks of the lane axis.

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/cpu/part_loops.h"
+#include "codegen/cpu/rows_ahead.h"
 #include "codegen/cpu/stage_loops.h"
 #include "codegen/cpu/task_digits.h"
 #include "codegen/cpu/transposed_loops.h"
@@ -16,6 +17,10 @@
 
 namespace tailor {
 namespace {
+
+// Elements: half of an L2 cache of 1 MiB, and what most last-level caches hold beside as many results. Rows that come
+// from memory are read fastest when nothing else is.
+constexpr int64_t kLargeLaunch = 1 << 17, kNearLaunch = 1 << 20;
 
 class LoopKernelEmitter {
  public:
@@ -55,10 +60,17 @@ class LoopKernelEmitter {
       });
       return;
     }
+    const bool along_rows = schedule_.rows > 1 || schedule_.ahead > 0;
+    const LaunchSize size = along_rows ? SizeOfLaunch() : LaunchSize{};
     for (int rows = schedule_.rows; rows > 0; rows = rows > 1 ? 1 : 0) {
-      llvm::Value* full = rows > 1 ? SideBySideEnd(rows) : end;
+      if (rows == 1 && schedule_.ahead > 0) {
+        llvm::Value* is_near = b_.CreateICmpSLE(size.launch, b_.getInt64(kNearLaunch), "is_near");
+        return EmitRowsAhead(b_, plan_, frame_.scratch, next, end, is_near, digits, loops_);
+      }
+      llvm::Value* full = rows > 1 ? SideBySideEnd(rows, size) : end;
       loops_.SetRows(rows);
       next = EmitLoop(b_, next, full, rows, rows > 1 ? "tasks" : "task", [&](llvm::Value*) {
+        loops_.Forget();
         for (int row = 0; row < rows; ++row) {
           loops_.Place(loops_.row(row), axes, digits.Emit());
           digits.EmitAdvance();
@@ -68,20 +80,28 @@ class LoopKernelEmitter {
     }
   }
 
-  // Below this task `rows` tasks can run side by side.
-  llvm::Value* SideBySideEnd(int rows) {
-    constexpr int64_t kLargeLaunch = 1 << 17;  // elements; half of an L2 cache of 1 MiB
-    constexpr int64_t kShortest = 64;
-    llvm::Value *row = b_.getInt64(1), *launch = b_.getInt64(1);
+  // Elements of a row, and of all rows.
+  struct LaunchSize {
+    llvm::Value *row = nullptr, *launch = nullptr;
+  };
+
+  LaunchSize SizeOfLaunch() {
+    llvm::Value *row = b_.getInt64(1), *rows = b_.getInt64(1);
     for (size_t i = 0; i < plan_.axes.size(); ++i) {
-      llvm::Value*& product = plan_.axes[i].role == AxisRole::kParallel ? launch : row;
+      llvm::Value*& product = plan_.axes[i].role == AxisRole::kParallel ? rows : row;
       product = b_.CreateMul(product, loops_.ExtentOf(i), "elements");
     }
-    llvm::Value* large = b_.CreateICmpSGT(b_.CreateMul(launch, row), b_.getInt64(kLargeLaunch), "large");
+    return {row, b_.CreateMul(rows, row, "elements")};
+  }
+
+  // Below this task `rows` tasks can run side by side.
+  llvm::Value* SideBySideEnd(int rows, const LaunchSize& size) {
+    constexpr int64_t kShortest = 64;
+    llvm::Value* large = b_.CreateICmpSGT(size.launch, b_.getInt64(kLargeLaunch), "large");
     llvm::Value* limit = b_.CreateSelect(large, b_.getInt64(std::min(kShortest, schedule_.short_row)),
                                          b_.getInt64(schedule_.short_row), "short.row");
     llvm::Value* end = b_.CreateSub(function_->getArg(2), b_.getInt64(rows - 1), "full.end");
-    llvm::Value* is_short = b_.CreateICmpSLE(row, limit, "row.is_short");
+    llvm::Value* is_short = b_.CreateICmpSLE(size.row, limit, "row.is_short");
     return b_.CreateSelect(is_short, end, function_->getArg(1), "side_by_side.end");
   }
 

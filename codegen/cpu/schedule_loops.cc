@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "codegen/cpu/part_loops.h"
+#include "codegen/cpu/rows_ahead.h"
 #include "codegen/cpu/transposed_loops.h"
 #include "codegen/cpu/window_loops.h"
 #include "codegen/emit_cpu.h"
@@ -207,13 +208,13 @@ DimExpr ScratchBytes(const KernelPlan& plan, const Schedule& schedule) {
     const DimExpr vectors = DimExpr::CeilDiv(OverSlots(plan.axes[schedule.lane_axis].extent), schedule.lanes);
     return DimExpr::Min(schedule.rows, vectors) * RowBytes(plan, schedule.lanes);
   }
-  const DimExpr one = RowBytes(plan);
+  const DimExpr one = (schedule.ahead > 0 && KeepsAhead(plan) ? 2 : 1) * RowBytes(plan);
   if (schedule.rows == 1) return one;
   int64_t most = 0;  // of a row of so many
   for (const Buffer& buffer : plan.buffers) {
     if (buffer.kind == BufferKind::kRow) most += SizeOf(buffer.dtype) * schedule.short_row;
   }
-  return DimExpr::Max(one, DimExpr::Min(schedule.rows * one, schedule.rows * most));
+  return DimExpr::Max(one, DimExpr::Min(schedule.rows * RowBytes(plan), schedule.rows * most));
 }
 
 }  // namespace
@@ -234,7 +235,9 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
   schedule.versions = BroadcastVersions(plan);
   schedule.rows = SideBySide(plan, schedule, traits, cost);
   if (schedule.rows > 1 && LanesAlongRows(plan, schedule)) {
-    schedule.short_row = CostOf(plan, Along(plan, exprs, schedule.lane_axis)) > kSlow ? kShortSlowRow : kShortRow;
+    const bool is_slow = CostOf(plan, Along(plan, exprs, schedule.lane_axis)) > kSlow;
+    schedule.short_row = is_slow ? kShortSlowRow : kShortRow;
+    if (is_slow) schedule.ahead = StageToLookAheadIn(plan, schedule.lane_axis);
   }
 
   DimExpr tasks = 1, per_task = 1;

@@ -140,37 +140,68 @@ void StageLoops::EmitRowByRow(const Stage& stage) {
   rows_begin_ = 0;
 }
 
+void StageLoops::EmitFirstStage(int row) {
+  rows_begin_ = row;
+  rows_end_ = row + 1;
+  EmitStage(plan_.stages[0]);
+  rows_begin_ = 0;
+}
+
+void StageLoops::EmitOtherStages(bool with_next) {
+  for (int i = 1; i < static_cast<int>(plan_.stages.size()); ++i) {
+    const Stage& stage = plan_.stages[i];
+    const bool both = with_next && i == schedule_.ahead;
+    rows_end_ = both ? 2 : 1;
+    if (both) {
+      EmitPasses({{&stage, 0}, {&plan_.stages[0], 1}});
+    } else {
+      EmitStage(stage);
+    }
+  }
+}
+
 void StageLoops::EmitStage(const Stage& stage) {
+  std::vector<Pass> passes;
+  for (int row = rows_begin_; row < rows_end_; ++row) passes.push_back({&stage, row});
+  EmitPasses(passes);
+}
+
+// In one loop nest: stages of equal axes, of all rows that are emitted now.
+void StageLoops::EmitPasses(const std::vector<Pass>& passes) {
+  const std::vector<int>& axes = passes[0].stage->axes;
   std::vector<int> scalar_axes;
   bool lanes_here = false;
-  for (int axis : stage.axes) {
+  for (int axis : axes) {
     lanes_here |= axis == schedule_.lane_axis;
     if (axis != schedule_.lane_axis) scalar_axes.push_back(axis);
   }
   bool scans = false;
-  for (const Statement& s : stage.statements) scans |= IsScan(plan_, s);
+  for (const Pass& pass : passes) {
+    for (const Statement& s : pass.stage->statements) scans |= IsScan(plan_, s);
+  }
   const int unroll = lanes_here && !scans ? schedule_.unroll : across_.count;
   Sums sums;
-  ForEachRow([&](ScalarEmitter& row) {
-    const int lanes = lanes_here ? schedule_.lanes : row.lanes();
-    for (std::vector<Accumulator>& of_row = sums.emplace_back(); const Statement& s : stage.statements) {
-      of_row.emplace_back(b_, target_, s, IsScan(plan_, s), s.reduce_axes.empty() ? 0 : unroll, lanes);
+  for (const Pass& pass : passes) {
+    const int lanes = lanes_here ? schedule_.lanes : rows_[pass.row].lanes();
+    for (std::vector<Accumulator>& of_pass = sums.emplace_back(); const Statement& s : pass.stage->statements) {
+      of_pass.emplace_back(b_, target_, s, IsScan(plan_, s), s.reduce_axes.empty() ? 0 : unroll, lanes);
     }
-  });
+  }
   EmitScalarLoops(scalar_axes, 0, !lanes_here, [&] {
     if (lanes_here) {
       EmitVectors(SpanOf(schedule_.lane_axis), unroll,
-                  [&](const Vectors& vectors) { EmitStatements(stage, vectors, true, scans, sums); });
+                  [&](const Vectors& vectors) { EmitStatements(passes, vectors, true, scans, sums); });
     } else {
-      EmitStatements(stage, across_, across_.count > 1, scans, sums);
+      EmitStatements(passes, across_, across_.count > 1, scans, sums);
     }
   });
-  if (!stage.axes.empty()) Forget();
-  for (int row = rows_begin_; row < rows_end_; ++row) {
-    for (size_t i = 0; i < stage.statements.size(); ++i) {
-      const Statement& s = stage.statements[i];
+  if (!axes.empty()) Forget();
+  for (size_t pass = 0; pass < passes.size(); ++pass) {
+    const std::vector<Statement>& statements = passes[pass].stage->statements;
+    for (size_t i = 0; i < statements.size(); ++i) {
+      const Statement& s = statements[i];
       if (!s.reduce_axes.empty() && !IsScan(plan_, s)) {
-        rows_[row].SetLocal(s.buffer, Stored(s, sums[row - rows_begin_][i].Close(lanes_here)));
+        rows_[passes[pass].row].SetLocal(s.buffer, Stored(s, sums[pass][i].Close(lanes_here)));
       }
     }
   }
@@ -196,29 +227,32 @@ void StageLoops::EmitScalarLoops(const std::vector<int>& axes, size_t depth, boo
   Forget();
 }
 
-// The statements of `stage` for each of `vectors` of each row, which it `enters`, some in turns. Those of a scan
-// depend on each other.
-void StageLoops::EmitStatements(const Stage& stage, const Vectors& vectors, bool enters, bool scans, Sums& sums) {
-  const int rows = rows_end_ - rows_begin_, chains = rows * vectors.count;
+// The statements of `passes` for each of `vectors`, which their rows `enter`, some in turns. Those of a scan depend on
+// each other.
+void StageLoops::EmitStatements(const std::vector<Pass>& passes, const Vectors& vectors, bool enters, bool scans,
+                                Sums& sums) {
+  const int side_by_side = static_cast<int>(passes.size()), chains = side_by_side * vectors.count;
   for (int first = 0, count = 0; first < chains; first += count) {
     count = scans ? 1 : std::min(kInTurns, chains - first);
     std::vector<std::vector<llvm::Value*>> reduced(count);
     EmitInTurns(b_, count, [&](int i) {
-      ScalarEmitter& row = rows_[rows_begin_ + (first + i) % rows];
-      const int u = (first + i) / rows;
+      const int pass = (first + i) % side_by_side, u = (first + i) / side_by_side;
+      ScalarEmitter& row = rows_[passes[pass].row];
       if (enters) Enter(row, vectors, u);
-      for (size_t j = 0; j < stage.statements.size(); ++j) {
-        reduced[i].push_back(EmitStatement(row, stage.statements[j], sums[(first + i) % rows][j], u));
+      const std::vector<Statement>& statements = passes[pass].stage->statements;
+      for (size_t j = 0; j < statements.size(); ++j) {
+        reduced[i].push_back(EmitStatement(row, statements[j], sums[pass][j], u));
       }
     });
     for (int i = 0; i < count; ++i) {
-      for (size_t j = 0; j < stage.statements.size(); ++j) {
-        if (reduced[i][j] != nullptr) sums[(first + i) % rows][j].Add(reduced[i][j], (first + i) / rows);
+      for (size_t j = 0; j < reduced[i].size(); ++j) {
+        if (reduced[i][j] == nullptr) continue;
+        sums[(first + i) % side_by_side][j].Add(reduced[i][j], (first + i) / side_by_side);
       }
     }
   }
-  for (std::vector<Accumulator>& of_row : sums) {
-    for (Accumulator& sum : of_row) sum.EndStep();
+  for (std::vector<Accumulator>& of_pass : sums) {
+    for (Accumulator& sum : of_pass) sum.EndStep();
   }
 }
 

@@ -55,10 +55,19 @@ class StageLoops {
 
   void EmitStages();
   void EmitStage(const Stage& stage);
+  // Where rows look ahead (Schedule::ahead), row 0 is the one at hand and row 1 the next: the first stage of a row, and
+  // the others of row 0, with the first of row 1 in their loops or not.
+  void EmitFirstStage(int row);
+  void EmitOtherStages(bool with_next);
   void Forget();
 
  private:
-  using Sums = std::vector<std::vector<Accumulator>>;  // by row and statement
+  // A stage of one of the rows at hand.
+  struct Pass {
+    const Stage* stage;
+    int row;
+  };
+  using Sums = std::vector<std::vector<Accumulator>>;  // by pass and statement
 
   template <typename F>
   void ForEachRow(F f) {
@@ -70,7 +79,8 @@ class StageLoops {
   // The innermost loop is straight code where it is short, if `may_be_straight`.
   void EmitScalarLoops(const std::vector<int>& axes, size_t depth, bool may_be_straight,
                        llvm::function_ref<void()> body);
-  void EmitStatements(const Stage& stage, const Vectors& vectors, bool enters, bool scans, Sums& sums);
+  void EmitPasses(const std::vector<Pass>& passes);
+  void EmitStatements(const std::vector<Pass>& passes, const Vectors& vectors, bool enters, bool scans, Sums& sums);
   llvm::Value* EmitStatement(ScalarEmitter& row, const Statement& s, Accumulator& sum, int u);
   llvm::Value* Stored(const Statement& s, llvm::Value* result);
   void EmitScanStep(ScalarEmitter& row, const Statement& s, llvm::Value* value, llvm::AllocaInst* slot);

@@ -124,7 +124,7 @@ graph @g(%x: f64[R, C]) where C in [0, 4000] {
 }
 )"),
             R"(
-lanes 8 along a1, unroll 2, rows 4 of up to 128
+lanes 8 along a1, unroll 2, rows 4 of up to 128, ahead in stage 1
 tasks d0, grain max(4*floordiv(666, max(d1, 1)), 1), scratch max(64*floordiv(d1 + 7, 8), min(256*floordiv(d1 + 7, 8), 4096))
 version: always
 )");

@@ -63,6 +63,24 @@ ProductReads ReadsOf(const FusionContext& context, const Uses& uses, const std::
   return result;
 }
 
+// Whether nothing but one elementwise node reads `id`: it is computed once, wherever that is.
+bool HasOneReader(const Graph& graph, const Uses& uses, NodeId id) {
+  const std::vector<NodeId>& users = uses.users(id);
+  return users.size() == 1 && ClassOf(graph.node(users[0])) == FusionClass::kElementwise;
+}
+
+// By node: whether a product's result is in it, with elementwise nodes and views between.
+std::vector<bool> ResultsOfProducts(const Graph& graph) {
+  std::vector<bool> results(graph.nodes().size(), false);
+  for (NodeId id = 0; id < static_cast<NodeId>(results.size()); ++id) {
+    const Node& node = graph.node(id);
+    results[id] = IsContraction(node);
+    if (ClassOf(node) != FusionClass::kView && ClassOf(node) != FusionClass::kElementwise) continue;
+    for (Value operand : node.operands) results[id] = results[id] || results[operand.node];
+  }
+  return results;
+}
+
 // Whether products read `id` as nothing but their left operand, in place.
 bool IsLeftView(const FusionContext& context, NodeId id, const ProductReads& reads) {
   return reads.left && !reads.other && ThroughView(context, id, *reads.left);
@@ -88,6 +106,7 @@ absl::Status AbsorbViews(const FusionContext& context, FusionPlan& plan) {
   std::vector<bool> stored(graph.nodes().size(), false);      // views that a floating reshape reads from memory
   std::vector<NodeId> fed_product(graph.nodes().size(), -1);  // through floating nodes
   std::vector<ProductReads> reads(graph.nodes().size());
+  const std::vector<bool> results = ResultsOfProducts(graph);
   std::vector<Refusal> refusals = std::move(plan.refusals);
   for (NodeId id = static_cast<NodeId>(floating.size()) - 1; id >= 0; --id) {
     if (!uses.live(id) || !IsFree(graph.node(id))) continue;
@@ -102,7 +121,7 @@ absl::Status AbsorbViews(const FusionContext& context, FusionPlan& plan) {
       floating[id] = true;
       continue;
     }
-    if (stored[id]) continue;
+    if (stored[id] || (results[id] && HasOneReader(graph, uses, id))) continue;
     floating[id] = !uses.stored(id) && (product < 0 || IsLinear(context, id));
     if (!floating[id] && product >= 0 && !uses.stored(id)) {
       refusals.push_back({id, product, "absorb-views",

@@ -7,8 +7,9 @@
 
 namespace tailor {
 
-// Requires: one-node groups. Preserves: plan validity. A view stays a group of its own if it is a graph output or
-// a product reads it through an index map that is not linear.
+// Requires: one-node groups. Preserves: plan validity. A view stays a group of its own if it is a graph output, if
+// a product reads it through an index map that is not linear, or if it is of a product's result and one elementwise node
+// reads it: either product may take it then.
 absl::Status AbsorbViews(const FusionContext& context, FusionPlan& plan);
 
 // One group per core node, in graph order; floating nodes are those of `floating`.

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "fusion/form_group.h"
+#include "fusion/fuse_elementwise.h"
 #include "fusion/group_index.h"
 #include "fusion/left_views.h"
 
@@ -104,6 +105,7 @@ absl::Status FuseDotEpilogue(const FusionContext& context, FusionPlan& plan) {
     }
     RefuseProducers(context, index, TakePadding(context, index, g));
   }
+  JoinLoops(index, [&](int g) { return AwaitsProduct(context.graph, index, g); });
   index.Finish();
   return absl::OkStatus();
 }

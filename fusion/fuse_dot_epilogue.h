@@ -8,7 +8,8 @@
 
 namespace tailor {
 
-// Requires: elementwise loops are whole. Preserves: plan validity; every product keeps one output.
+// Requires: elementwise loops are whole, but for views of products' results, which stay apart. Where no product takes
+// them they join the loops that read them. Preserves: plan validity; every product keeps one output.
 absl::Status FuseDotEpilogue(const FusionContext& context, FusionPlan& plan);
 
 }  // namespace tailor

@@ -1,6 +1,6 @@
 #include "fusion/fuse_elementwise.h"
 
-#include "fusion/group_index.h"
+#include "fusion/node_class.h"
 
 namespace tailor {
 namespace {
@@ -20,17 +20,27 @@ void RefuseWholes(GroupIndex& index) {
 
 }  // namespace
 
-absl::Status FuseElementwise(const FusionContext& context, FusionPlan& plan) {
-  GroupIndex index(context, plan, "fuse-elementwise");
-  RefuseWholes(index);
+bool AwaitsProduct(const Graph& graph, const GroupIndex& index, int loop) {
+  const std::vector<Value>& outputs = index.group(loop).outputs;
+  if (outputs.size() != 1 || index.uses().stored(outputs[0].node)) return false;
+  return ClassOf(graph.node(outputs[0].node)) == FusionClass::kView;
+}
+
+void JoinLoops(GroupIndex& index, absl::FunctionRef<bool(int)> joins) {
   // Producers last to first: a chain is whole when its first node joins it.
   for (int g = index.size() - 1; g >= 0; --g) {
-    if (index.empty(g) || index.kind(g) != GroupKind::kLoop) continue;
+    if (index.empty(g) || index.kind(g) != GroupKind::kLoop || !joins(g)) continue;
     for (int consumer : index.Consumers(g)) {
       if (index.empty(consumer) || index.kind(consumer) != GroupKind::kLoop) continue;
       index.TryMerge(g, consumer);
     }
   }
+}
+
+absl::Status FuseElementwise(const FusionContext& context, FusionPlan& plan) {
+  GroupIndex index(context, plan, "fuse-elementwise");
+  RefuseWholes(index);
+  JoinLoops(index, [&](int g) { return !AwaitsProduct(context.graph, index, g); });
   index.Finish();
   return absl::OkStatus();
 }

@@ -2,13 +2,23 @@
 #ifndef TAILOR_FUSION_FUSE_ELEMENTWISE_H_
 #define TAILOR_FUSION_FUSE_ELEMENTWISE_H_
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "fusion/fusion_context.h"
+#include "fusion/group_index.h"
 
 namespace tailor {
 
-// Requires: views absorbed. Preserves: plan validity, kinds other than kLoop.
+// Requires: views absorbed. Preserves: plan validity, kinds other than kLoop. Loops that end in a view of a product's
+// result stay apart from what reads it.
 absl::Status FuseElementwise(const FusionContext& context, FusionPlan& plan);
+
+// Whether the loop ends in a view of a product's result that nothing else needs (fusion/absorb_views.h): the product
+// may take it.
+bool AwaitsProduct(const Graph& graph, const GroupIndex& index, int loop);
+
+// The loops for which `joins` says so join those that read them.
+void JoinLoops(GroupIndex& index, absl::FunctionRef<bool(int)> joins);
 
 }  // namespace tailor
 

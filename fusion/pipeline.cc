@@ -43,7 +43,8 @@ constexpr Pass kPasses[] = {
     {"chain-products", ChainProducts},  // last: groups must be final
 };
 
-// Keeps one refusal per edge and pass, of edges that are still between kernels.
+// Keeps one refusal per edge and pass, of edges that are still between kernels. Views at their ends may have joined
+// what reads them since.
 void SettleRefusals(const Graph& graph, FusionPlan& plan) {
   Uses uses = Uses::Of(graph, plan);
   std::vector<int> kernel_of(plan.groups.size());
@@ -60,6 +61,8 @@ void SettleRefusals(const Graph& graph, FusionPlan& plan) {
   std::set<std::tuple<NodeId, NodeId, std::string>> seen;
   std::vector<Refusal> kept;
   for (Refusal& refusal : plan.refusals) {
+    while (uses.floating(refusal.producer)) refusal.producer = graph.node(refusal.producer).operands[0].node;
+    if (uses.floating(refusal.consumer)) refusal.consumer = uses.readers(refusal.consumer).front();
     if (node_in.at(refusal.producer) == node_in.at(refusal.consumer)) continue;
     if (!seen.emplace(refusal.producer, refusal.consumer, refusal.pass).second) continue;
     kept.push_back(std::move(refusal));

@@ -67,9 +67,41 @@ graph @g(%x: f32[M, K], %w: f32[K, 8], %r: f32[B, 8, M]) {
   %y = add %t, %r
   return %y
 })"),
+            R"(g0 contraction [M, 8 | K] in(%x, %w) out(%t) { %d = dot %x, %w } then { %t = transpose %d }
+g1 loop [B, 8, M] in(%r, %t) out(%y) { %y = add %t, %r }
+refused %t -> %y in fuse-dot-epilogue: %y repeats the product's result after views of it
+)");
+}
+
+// The residual of an image's shortcut: it must not be read across the lanes of the other product.
+TEST(FuseDotEpilogue, TwoProductsThatMeetAfterViewsEachTakeTheirOwn) {
+  EXPECT_EQ(Products(R"(
+graph @g(%x: f32[N, P, K], %w: f32[K, 8], %z: f32[N, P, L], %u: f32[L, 8]) {
+  %d = dot %x, %w
+  %t = transpose %d {permutation = [0, 2, 1]}
+  %e = dot %z, %u
+  %v = transpose %e {permutation = [0, 2, 1]}
+  %y = add %t, %v
+  return %y
+})"),
+            R"(g0 contraction [N, P, 8 | L] in(%z, %u) out(%v) { %e = dot %z, %u } then { %v = transpose %e }
+g1 contraction [N, P, 8 | K] in(%x, %w, %v) out(%y) { %d = dot %x, %w } then { %t = transpose %d; %y = add %t, %v }
+)");
+}
+
+TEST(FuseDotEpilogue, AViewThatTheProductCannotTakeJoinsWhatReadsIt) {
+  EXPECT_EQ(Products(R"(
+graph @g(%x: f32[M, K], %w: f32[K, 8], %r: f32[8, M]) {
+  %d = dot %x, %w
+  %t = transpose %d {permutation = [1, 0]}
+  %y = add %t, %r
+  %s = reduce_sum %d {axes = [0]}
+  return %y, %s
+})"),
             R"(g0 contraction [M, 8 | K] in(%x, %w) out(%d) { %d = dot %x, %w }
-g1 loop [B, 8, M] in(%r, %d) out(%y) { %t = transpose %d; %y = add %t, %r }
-refused %d -> %y in fuse-dot-epilogue: %y repeats the product's result after views of it
+g1 loop [8, M] in(%r, %d) out(%y) { %t = transpose %d; %y = add %t, %r }
+g2 row [8 | M] in(%d) out(%s) { %s = reduce_sum %d }
+refused %d -> %t in fuse-dot-epilogue: the product would write 2 results (%d, %t), and its kernel writes one
 )");
 }
 

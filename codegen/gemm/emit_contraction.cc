@@ -379,8 +379,8 @@ class ContractionEmitter {
 
   // A task's lone tile of these panels reads them as fast as it can, and where the machine does not see to it fetches
   // them from a little further on. Of several tiles the first finds them in cache if the tiles before have shared in
-  // fetching them; while other rows are still to come with these panels, a tile fetches the next rows instead, if those
-  // are runs of memory.
+  // fetching them; while other rows are still to come with these panels, a tile fetches the next rows instead, unless
+  // tables say where those are.
   Ahead EmitAhead(const Tile& tile, Value* k, Value* depth) {
     if (!FetchesAhead(1)) return {rhs_, I64(0), I64(0)};
     const Ahead own = EmitOwnPanelsAhead(tile, k), next = EmitPanelsAhead(tile, k, depth),
@@ -425,11 +425,21 @@ class ContractionEmitter {
 
   // Rows that follow one another in memory are one run of it, of which the parts of K fetch parts.
   Ahead EmitRowsAhead(const Tile& tile, Value* k, Value* depth) {
+    if (!left_form_.unit_depth_stride) return EmitColumnsAhead(tile, k);
     constexpr int64_t kBytes = 32;  // for each k: eight rows of f32
     Value* step = b_.CreateLShr(I64(kBytes), EmitFloorLog2(tile.panels), "step");
     Value* row = left_->AddressOf(b_.CreateAdd(tile.row, tile.rows), I64(0));
     Value* address = b_.CreateGEP(b_.getInt8Ty(), row, b_.CreateMul(k, I64(kBytes)), "rows.ahead");
     return {address, b_.CreateMul(depth, step), step};
+  }
+
+  // Rows that lie across memory: at each k the line that comes after this tile's.
+  Ahead EmitColumnsAhead(const Tile& tile, Value* k) {
+    constexpr int64_t kLineBytes = 64;
+    Value* address = b_.CreateGEP(b_.getInt8Ty(), left_->AddressOf(tile.row, k), I64(kLineBytes), "columns.ahead");
+    Value* step = b_.CreatePtrDiff(b_.getInt8Ty(), left_->AddressOf(tile.row, b_.CreateAdd(k, I64(1))),
+                                   left_->AddressOf(tile.row, k), "step");
+    return {address, I64(0), step};
   }
 
   Value* EmitFloorLog2(Value* value) {

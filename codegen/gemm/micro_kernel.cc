@@ -318,7 +318,7 @@ class MicroKernelEmitter {
     llvm::BasicBlock* fetched = Block("fetched");
     llvm::Value* offset = b_.CreateMul(k, Arg(kAheadStep), "ahead.offset", true, true);
     llvm::Value* in_line = b_.CreateAnd(offset, b_.getInt64(kLineBytes - 1));
-    b_.CreateCondBr(b_.CreateICmpEQ(in_line, b_.getInt64(0), "next.line"), fetch, fetched);
+    b_.CreateCondBr(b_.CreateICmpULT(in_line, Arg(kAheadStep), "next.line"), fetch, fetched);
     b_.SetInsertPoint(fetch);
     for (int stream = 0; stream < kernel_.panels; ++stream) {
       EmitFetchLine(b_, b_.CreateGEP(b_.getInt8Ty(), Arg(kAhead), offset, "ahead.line"));

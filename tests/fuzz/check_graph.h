@@ -21,9 +21,9 @@ struct CheckResult {
 };
 
 // Checks, at four shapes drawn with `seed`: the dims and values of every output; that two threads, other memory
-// and other alignment give the same bits; that nothing beside outputs is written; that gather indices out of range are
-// reported. At shapes that do not agree, be it before the run or in the middle: that the run is refused with
-// INVALID_ARGUMENT.
+// and other alignment give the same bits, but for those of a NaN; that nothing beside outputs is written; that gather
+// indices out of range are reported. At shapes that do not agree, be it before the run or in the middle: that the run
+// is refused with INVALID_ARGUMENT.
 CheckResult CheckGraph(const Graph& graph, const TestDevice& device, uint64_t seed);
 
 // The same in a process of its own, where a crash is a failure like any other.

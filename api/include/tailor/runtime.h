@@ -349,7 +349,8 @@ static inline void tailor_session_options_init(tailor_session_options* options) 
   memset(options, 0, sizeof(*options));
   options->struct_size = sizeof(*options);
 }
-/* The session keeps the executable alive. Results never depend on the number of threads. */
+/* The session keeps the executable alive. Results never depend on the number of threads, but for the
+ * sign and payload of a NaN. */
 TAILOR_API tailor_status* tailor_session_create(const tailor_executable* executable,
                                                 const tailor_session_options* options, tailor_session** out);
 /* Returns when all work of the session's runs is done. */

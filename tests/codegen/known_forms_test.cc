@@ -106,6 +106,22 @@ TEST(KnownForms, SharesAreOfTheSumOfAllPowersNoneOfWhichExceedsOne) {
       0);
 }
 
+int PowersBelowTheGreatest(const std::string& body) {
+  const KernelPlan plan = PlanOf("graph @g(%x: f32[M, N], %z: f32[M, N]) {\n" + body + "  return %y\n}\n");
+  return Count(plan, [&](const Expr& e) { return IsPowerBelowGreatest(plan, e); });
+}
+
+TEST(KnownForms, PowersBelowTheGreatestAreOfTheGreatestOfTheSame) {
+  const std::string end = "  %y = exp %d\n";
+  const std::string greatest = "  %m = reduce_max %x {axes = [1], keep_dims = 1}\n";
+  EXPECT_EQ(PowersBelowTheGreatest(greatest + "  %d = sub %x, %m\n" + end), 1);
+  EXPECT_EQ(PowersBelowTheGreatest(greatest + "  %d = sub %m, %x\n" + end), 0);
+  EXPECT_EQ(PowersBelowTheGreatest(greatest + "  %d = sub %z, %m\n" + end), 0);
+  EXPECT_EQ(PowersBelowTheGreatest(greatest + "  %d = add %x, %m\n" + end), 0);
+  EXPECT_EQ(PowersBelowTheGreatest("  %m = reduce_min %x {axes = [1], keep_dims = 1}\n  %d = sub %x, %m\n" + end), 0);
+  EXPECT_EQ(PowersBelowTheGreatest(greatest + "  %d = sub %x, %m\n  %y = tanh %d\n"), 0);
+}
+
 // A kernel of f32[N] inputs and one output, compiled for a CPU level; runs on 4096 elements.
 class ElementKernel {
  public:
@@ -189,6 +205,37 @@ graph @g(%x: f32[N]) {
   return %y
 }
 )";
+
+// The greatest is 0, and what lies below it is exact: all that is off is ExpOfDifference.
+TEST(KnownForms, PowersBelowTheGreatestAreClose) {
+  if (!HasAvx512()) GTEST_SKIP() << "this machine has no AVX-512";
+  const ElementKernel powers(R"(
+graph @g(%x: f32[N]) {
+  %m = reduce_max %x {axes = [0], keep_dims = 1}
+  %d = sub %x, %m
+  %y = exp %d
+  return %y
+}
+)");
+  std::vector<float> y(ElementKernel::kElements);
+  double worst = 0;
+  ForFloats([&](std::vector<float> x) {
+    for (float& element : x) element = std::isnan(element) ? -1.0f : -std::fabs(element);
+    x[0] = 0;
+    powers({x.data()}, y.data());
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double want = std::exp(static_cast<double>(x[i]));
+      if (std::isinf(x[i])) {
+        ASSERT_EQ(y[i], 0);
+        continue;
+      }
+      const double rounding = -0x1p-28 * static_cast<double>(x[i]) * want;
+      worst = std::max(worst, (std::fabs(y[i] - want) - rounding) / LastPlace(want));
+    }
+  });
+  std::printf("power below the greatest: %.4f ulp beside |x| 2^-28\n", worst);
+  EXPECT_LE(worst, 1.1);
+}
 
 // Compares a kernel with `reference`, x times the share of a distribution below x.
 void ExpectGelu(const std::string& text, double (*reference)(double)) {

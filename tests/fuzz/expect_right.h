@@ -13,18 +13,21 @@
 
 namespace tailor {
 
-// On every device under test, at eight shapes.
-inline void ExpectRight(const std::string& text) {
+// At eight shapes.
+inline void ExpectRightOn(const TestDevice& device, const std::string& text) {
   constexpr uint64_t kSeeds = 2;  // four shapes each
   const auto graph = ParseGraph(text, SmallNumbers);
   ASSERT_TRUE(graph.ok()) << graph.status() << "\n" << text;
-  for (const auto& device : DevicesUnderTest()) {
-    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
-      const CheckResult result = CheckGraphInChild(*graph, *device, seed);
-      EXPECT_EQ(result.failure, "") << device->name() << ", seed " << seed << "\n" << text;
-      EXPECT_GT(result.compared, 0);
-    }
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const CheckResult result = CheckGraphInChild(*graph, device, seed);
+    EXPECT_EQ(result.failure, "") << device.name() << ", seed " << seed << "\n" << text;
+    EXPECT_GT(result.compared, 0);
   }
+}
+
+// On every device under test.
+inline void ExpectRight(const std::string& text) {
+  for (const auto& device : DevicesUnderTest()) ExpectRightOn(*device, text);
 }
 
 }  // namespace tailor

@@ -170,6 +170,26 @@ class RunTest(unittest.TestCase):
             self.assertIs(returned[0], out[0])
             self.check(out, x, bias)
 
+    def test_rows_keep_what_is_special_to_themselves(self):
+        graph = tailor.Graph("rows")
+        graph.output("y", graph.input("x", "f32", ["R", "C"]).softmax())
+        executable = graph.compile("host")
+        for length in (40, 130, 300, 1025):  # rows side by side, and one after another
+            x = np.random.default_rng(length).standard_normal((13, length)).astype(np.float32)
+            ordinary, = executable.session(threads=1).run(x)
+            np.testing.assert_allclose(ordinary, softmax(x.astype(np.float64)), rtol=3e-6)
+            x[1, length // 2] = np.nan
+            x[4, length - 1] = np.inf
+            x[6] = -np.inf
+            x[9, ::2] = -np.inf
+            special = [1, 4, 6, 9]
+            for threads in (1, 2):
+                y, = executable.session(threads=threads).run(x)
+                np.testing.assert_array_equal(np.delete(y, special, 0), np.delete(ordinary, special, 0))
+                self.assertTrue(np.isnan(y[[1, 4, 6]]).all())
+                self.assertTrue((y[9, ::2] == 0).all())
+                np.testing.assert_allclose(y[9, 1::2], softmax(x[9, 1::2].astype(np.float64)), rtol=3e-6)
+
     def test_sessions(self):
         session = self.executable.session(threads=2)
         session.reserve((64, 16, 8), (16,))

@@ -1,0 +1,232 @@
+// Rows whose elements take long to compute, several reductions each: most look ahead (codegen/cpu/rows_ahead.h), the
+// first stage of the next row running in a loop of the present one. At extents on either side of whole vectors, of rows
+// that run side by side (up to 128 elements) and of one, two and three rows; with the inputs kept and donated.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "codegen/build_host_program.h"
+#include "codegen/cpu/rows_ahead.h"
+#include "codegen/emit_cpu.h"
+#include "codegen/target_machine.h"
+#include "gtest/gtest.h"
+#include "tests/fuzz/expect_right.h"
+
+namespace tailor {
+namespace {
+
+constexpr char kLevel[] = "x86-64-v4";  // the lowest whose rows look ahead
+
+// What the graph's one kernel does ahead.
+enum class Ahead { kReduces, kKeeps };
+
+// That the rows of the graph look ahead in stage number `stage`, and its results.
+void ExpectRightAhead(const std::string& text, Ahead ahead = Ahead::kReduces, int stage = 1) {
+  const auto graph = ParseGraph(text, SmallNumbers);
+  ASSERT_TRUE(graph.ok()) << graph.status() << "\n" << text;
+  const CpuTarget target = *FindCpuTarget(kLevel);
+  const auto lowered = LowerGraph(*graph, target.traits);
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  ASSERT_EQ(lowered->kernels.size(), 1) << text;
+  const KernelPlan& plan = lowered->kernels[0];
+  EXPECT_EQ(ScheduleOnCpu(plan, target.traits).ahead, stage) << plan.Text();
+  EXPECT_EQ(KeepsAhead(plan), ahead == Ahead::kKeeps) << plan.Text();
+
+  if (!RunsHere(target)) GTEST_SKIP() << "this machine has no AVX-512";
+  const auto devices = CpuDevices();
+  const auto level = std::find_if(devices.begin(), devices.end(), [](const auto& d) { return d->name() == kLevel; });
+  ExpectRightOn(**level, text);
+  ExpectRightOn(*DonatingCpuDevice(), text);
+}
+
+// The softmax, along the last of its axes, of what `body` calls %z.
+std::string Softmax(const std::string& inputs, const std::string& body, const std::string& axes = "[1]") {
+  return absl::StrCat("graph @g(", inputs, ") {\n", body, "  %m = reduce_max %z {axes = ", axes,
+                      ", keep_dims = 1}\n  %d = sub %z, %m\n  %e = exp %d\n  %s = reduce_sum %e {axes = ", axes,
+                      ", keep_dims = 1}\n  %y = div %e, %s\n  return %y\n}");
+}
+
+TEST(Rows, SoftmaxOfAllTypes) {
+  for (const char* dtype : {"f32", "f64", "f16", "bf16"}) {
+    ExpectRightAhead(Softmax(absl::StrCat("%z: ", dtype, "[R, C + 127]"), ""));
+  }
+}
+
+TEST(Rows, SoftmaxInAWiderType) {
+  ExpectRightAhead(R"(
+graph @g(%x: f16[R, C + 127]) where R in [0, 24] {
+  %z = cast %x {dtype = f32}
+  %m = reduce_max %z {axes = [1], keep_dims = 1}
+  %d = sub %z, %m
+  %e = exp %d
+  %s = reduce_sum %e {axes = [1], keep_dims = 1}
+  %q = div %e, %s
+  %y = cast %q {dtype = f16}
+  return %y
+})");
+}
+
+TEST(Rows, OfShortRows) { ExpectRightAhead(Softmax("%z: f32[R, C]", "")); }
+
+TEST(Rows, OfFewRows) {
+  for (const char* columns : {"129", "256", "300"}) {
+    ExpectRightAhead(Softmax(absl::StrCat("%z: f32[R, ", columns, "]"), "  %h = neg %z\n"));
+    ExpectRightAhead(Softmax(absl::StrCat("%x: f32[R, ", columns, "]"), "  %z = tanh %x\n"), Ahead::kKeeps);
+  }
+}
+
+// One stage uses the logarithm of the sum per element, the other stores it and is done.
+TEST(Rows, EndInLogarithms) {
+  const std::string sum = R"(
+graph @g(%x: f32[R, C + 127]) {
+  %m = reduce_max %x {axes = [1], keep_dims = 1}
+  %d = sub %x, %m
+  %e = exp %d
+  %s = reduce_sum %e {axes = [1], keep_dims = 1}
+  %l = log %s
+)";
+  ExpectRightAhead(sum + "  %y = sub %d, %l\n  return %y\n}");
+  ExpectRightAhead(sum + "  %y = add %m, %l\n  return %y\n}");
+}
+
+// What the first stage computes is kept in row buffers, of which there are two sets in turns, or in an output.
+TEST(Rows, KeepWhatTheFirstStageComputes) {
+  for (const char* dtype : {"f32", "f64", "bf16"}) {
+    ExpectRightAhead(Softmax(absl::StrCat("%x: ", dtype, "[R, C + 127]"), "  %z = tanh %x\n"), Ahead::kKeeps);
+  }
+  ExpectRightAhead(Softmax("%x: f32[R, C]", "  %z = tanh %x\n"), Ahead::kKeeps);
+  const std::string output = Softmax("%x: f32[R, C + 127]", "  %z = tanh %x\n");
+  ExpectRightAhead(absl::StrReplaceAll(output, {{"return %y", "return %y, %z"}}));
+}
+
+// Row buffers of several widths, and two results of the first stage.
+TEST(Rows, KeepSeveralValues) {
+  ExpectRightAhead(R"(
+graph @g(%x: f16[R, C + 127], %k: f32[C + 127]) {
+  %t = tanh %x
+  %c = cast %x {dtype = f32}
+  %w = mul %c, %k
+  %a = exp %w
+  %m = reduce_max %t {axes = [1], keep_dims = 1}
+  %n = reduce_sum %a {axes = [1], keep_dims = 1}
+  %d = sub %t, %m
+  %e = exp %d
+  %f = div %a, %n
+  %s = reduce_sum %e {axes = [1], keep_dims = 1}
+  %q = div %e, %s
+  %r = cast %q {dtype = f32}
+  %y = mul %r, %f
+  return %y, %m
+})",
+                   Ahead::kKeeps, 2);
+}
+
+// Several reductions of the first stage, of several types, wait for the row's turn.
+TEST(Rows, LeaveSeveralResults) {
+  ExpectRightAhead(R"(
+graph @g(%x: f32[R, C + 127], %i: i64[R, C + 127], %h: f16[R, C + 127]) {
+  %m = reduce_max %x {axes = [1], keep_dims = 1}
+  %l = reduce_min %x {axes = [1], keep_dims = 1}
+  %n = reduce_sum %i {axes = [1], keep_dims = 1}
+  %v = reduce_mean %h {axes = [1], keep_dims = 1}
+  %c = cast %n {dtype = f32}
+  %w = cast %v {dtype = f32}
+  %t = tanh %c
+  %d = sub %x, %m
+  %o = sub %x, %l
+  %p = mul %d, %o
+  %a = add %p, %w
+  %b = mul %a, %t
+  %e = tanh %b
+  %s = reduce_sum %e {axes = [1], keep_dims = 1}
+  %y = mul %e, %s
+  return %y
+})");
+}
+
+// Stages without loops lie between, which store what they make of a row.
+TEST(Rows, WithStagesOfOneValueBetween) {
+  ExpectRightAhead(R"(
+graph @g(%x: f32[R, C + 127]) {
+  %u = reduce_mean %x {axes = [1], keep_dims = 1}
+  %d = sub %x, %u
+  %t = tanh %d
+  %q = mul %t, %t
+  %v = reduce_mean %q {axes = [1], keep_dims = 1}
+  %w = rsqrt %v
+  %y = mul %t, %w
+  return %y, %u, %v
+})",
+                   Ahead::kReduces, 2);
+  ExpectRightAhead(R"(
+graph @g(%x: f32[R, C + 127]) {
+  %u = reduce_sum %x {axes = [1], keep_dims = 1}
+  %v = exp %u
+  %t = tanh %v
+  %z = mul %x, %t
+  %y = exp %z
+  return %y, %t
+})",
+                   Ahead::kReduces, 2);
+}
+
+TEST(Rows, OfSeveralReductionsInTurn) {
+  ExpectRightAhead(R"(
+graph @g(%x: f32[R, C + 127]) {
+  %a = reduce_sum %x {axes = [1], keep_dims = 1}
+  %b = sub %x, %a
+  %c = tanh %b
+  %d = reduce_max %c {axes = [1], keep_dims = 1}
+  %e = sub %c, %d
+  %f = exp %e
+  %g = reduce_sum %f {axes = [1], keep_dims = 1}
+  %h = div %f, %g
+  %i = reduce_sum %h {axes = [1], keep_dims = 1}
+  %y = sub %h, %i
+  return %y, %d
+})");
+}
+
+// The loop over the outer axis of a row, H, takes both rows along.
+TEST(Rows, OfTwoAxes) {
+  const std::string inputs = "%x: f32[R, H, C + 30], %k: f32[C + 30]";
+  ExpectRightAhead(Softmax(inputs, "  %z = mul %x, %k\n", "[1, 2]"));
+  ExpectRightAhead(Softmax(inputs, "  %w = mul %x, %k\n  %z = tanh %w\n", "[1, 2]"), Ahead::kKeeps);
+  ExpectRightAhead(Softmax("%x: f32[R, C + 30, H], %k: f32[H]", "  %z = mul %x, %k\n", "[1, 2]"));
+}
+
+TEST(Rows, OfSeveralBatches) {
+  ExpectRightAhead(Softmax("%x: f32[A, B, R, C + 127], %k: f32[B, 1, C + 127]", "  %z = mul %x, %k\n", "[3]"));
+  ExpectRightAhead(Softmax("%x: f32[R, A, C + 127]", "  %z = transpose %x {permutation = [1, 0, 2]}\n", "[2]"));
+}
+
+TEST(Rows, OfMaskedElements) {
+  const std::string body = "  %v = constant -inf : f32[]\n  %z = select %k, %x, %v\n";
+  ExpectRightAhead(Softmax("%x: f32[B, R, C + 127], %k: bool[B, 1, C + 127]", body, "[2]"));
+}
+
+// Loads with predicates, in vectors that lie on both sides of an edge.
+TEST(Rows, OfPartsOfTensors) {
+  const std::string padded = "  %v = constant -3 : f32[]\n  %z = pad %x, %v {low = [1, 5], high = [2, 20]}\n";
+  ExpectRightAhead(Softmax("%x: f32[R, C + 110]", padded));
+  ExpectRightAhead(Softmax("%x: f32[R, C + 100], %w: f32[R, D + 20]", "  %z = concat %x, %w {axis = 1}\n"));
+  const std::string stepped = "  %z = slice %x {starts = [0, 1], sizes = [R, C + 127], steps = [1, 2]}\n";
+  ExpectRightAhead(Softmax("%x: f32[R, 2*C + 254]", stepped));
+  const std::string backwards = "  %z = slice %x {starts = [R - 1, C + 126], sizes = [R, C + 127], steps = [-1, -1]}\n";
+  ExpectRightAhead(Softmax("%x: f32[R, C + 127]", backwards));
+}
+
+TEST(Rows, OfGatheredElements) {
+  ExpectRightAhead(Softmax("%x: f32[N, C + 127], %i: i64[R]", "  %z = gather %x, %i {axis = 0}\n"));
+  ExpectRightAhead(Softmax("%x: f32[N], %i: i64[R, C + 127]", "  %z = gather %x, %i {axis = 0}\n"));
+}
+
+TEST(Rows, BesideWhatMayBroadcast) {
+  ExpectRightAhead(Softmax("%x: f32[R, C + 127], %k: f32[P, Q]", "  %z = add %x, %k\n"));
+}
+
+}  // namespace
+}  // namespace tailor

@@ -127,8 +127,8 @@ class ScalarEmitter {
   llvm::Value* EmitLanesBelow(const Expr& e);
   llvm::Value* EmitUncached(const Expr& e);
   // Of an op whose operands make up one of codegen/known_forms.h; null for all else. A power below the greatest is
-  // math::ExpOfDifference of its exponent. A share of powers is a product by
-  // the inverse of the sum, which loops over a row compute once: 1.5 ulp off at most, and what is divided is not exact.
+  // math::ExpOfDifference of its exponent. A share of powers is a product by the inverse of the sum, which loops over a
+  // row compute once: 1.5 ulp off at most, and what is divided is not exact.
   llvm::Value* EmitKnownForm(const Expr& e);
   // The value in lane 0 of an expression whose LaneCoefficient is known.
   llvm::Value* EmitFirst(ExprId id);

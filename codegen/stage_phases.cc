@@ -7,8 +7,6 @@
 namespace tailor {
 namespace {
 
-bool IsReduction(const KernelPlan& plan, const Statement& s) { return !s.reduce_axes.empty() && !IsScan(plan, s); }
-
 // Threads that wrote an element of the stage are the only ones to read it, unless it is one for the whole row.
 bool EndsPhase(const KernelPlan& plan, const Stage& stage, bool kept_are_private) {
   return std::any_of(stage.statements.begin(), stage.statements.end(), [&](const Statement& s) {
@@ -28,6 +26,8 @@ void MarkLoads(const KernelPlan& plan, ExprId id, std::vector<bool>& seen, std::
 }
 
 }  // namespace
+
+bool IsReduction(const KernelPlan& plan, const Statement& s) { return !s.reduce_axes.empty() && !IsScan(plan, s); }
 
 std::vector<Phase> PhasesOf(const KernelPlan& plan) {
   const bool kept_are_private = KeptArePrivate(plan);

@@ -9,6 +9,9 @@
 
 namespace tailor {
 
+// Of a whole row, not a scan of it.
+bool IsReduction(const KernelPlan& plan, const Statement& s);
+
 // Stages [first, end) of a plan.
 struct Phase {
   int first = 0, end = 0;

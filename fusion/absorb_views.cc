@@ -63,22 +63,32 @@ ProductReads ReadsOf(const FusionContext& context, const Uses& uses, const std::
   return result;
 }
 
-// Whether nothing but one elementwise node reads `id`: it is computed once, wherever that is.
-bool HasOneReader(const Graph& graph, const Uses& uses, NodeId id) {
-  const std::vector<NodeId>& users = uses.users(id);
-  return users.size() == 1 && ClassOf(graph.node(users[0])) == FusionClass::kElementwise;
-}
+// Whether `id` has one user, and is in memory for nothing else.
+bool HasOneUser(const Uses& uses, NodeId id) { return !uses.stored(id) && uses.users(id).size() == 1; }
 
-// By node: whether a product's result is in it, with elementwise nodes and views between.
-std::vector<bool> ResultsOfProducts(const Graph& graph) {
-  std::vector<bool> results(graph.nodes().size(), false);
+// By node: whether it is a view that a product could store its result through (FormGroup), which nothing else needs,
+// and that one elementwise node reads.
+std::vector<bool> ViewsOfResults(const FusionContext& context, const Uses& uses) {
+  const Graph& graph = context.graph;
+  std::vector<bool> results(graph.nodes().size(), false);  // of products, or computed where those are
+  std::vector<bool> viewed(results), awaited(results);     // views of these; those before another view cover it
   for (NodeId id = 0; id < static_cast<NodeId>(results.size()); ++id) {
     const Node& node = graph.node(id);
     results[id] = IsContraction(node);
-    if (ClassOf(node) != FusionClass::kView && ClassOf(node) != FusionClass::kElementwise) continue;
-    for (Value operand : node.operands) results[id] = results[id] || results[operand.node];
+    for (Value operand : node.operands) {
+      if (!HasOneUser(uses, operand.node)) continue;
+      if (ClassOf(node) == FusionClass::kElementwise) {
+        const bool in_place = graph.type({id, 0}).shape == graph.type(operand).shape;
+        results[id] = results[id] || (results[operand.node] && in_place);
+      } else if (node.op == OpKind::kTranspose || node.op == OpKind::kReshape) {
+        awaited[id] = results[operand.node] || viewed[operand.node];
+        viewed[id] = awaited[id] && (node.op == OpKind::kTranspose || ReshapeOnlyJoins(graph, context.facts, id));
+      }
+    }
+    if (!HasOneUser(uses, id) || ClassOf(graph.node(uses.users(id)[0])) != FusionClass::kElementwise)
+      awaited[id] = false;
   }
-  return results;
+  return awaited;
 }
 
 // Whether products read `id` as nothing but their left operand, in place.
@@ -106,7 +116,7 @@ absl::Status AbsorbViews(const FusionContext& context, FusionPlan& plan) {
   std::vector<bool> stored(graph.nodes().size(), false);      // views that a floating reshape reads from memory
   std::vector<NodeId> fed_product(graph.nodes().size(), -1);  // through floating nodes
   std::vector<ProductReads> reads(graph.nodes().size());
-  const std::vector<bool> results = ResultsOfProducts(graph);
+  const std::vector<bool> awaited = ViewsOfResults(context, uses);
   std::vector<Refusal> refusals = std::move(plan.refusals);
   for (NodeId id = static_cast<NodeId>(floating.size()) - 1; id >= 0; --id) {
     if (!uses.live(id) || !IsFree(graph.node(id))) continue;
@@ -121,7 +131,7 @@ absl::Status AbsorbViews(const FusionContext& context, FusionPlan& plan) {
       floating[id] = true;
       continue;
     }
-    if (stored[id] || (results[id] && HasOneReader(graph, uses, id))) continue;
+    if (stored[id] || awaited[id]) continue;
     floating[id] = !uses.stored(id) && (product < 0 || IsLinear(context, id));
     if (!floating[id] && product >= 0 && !uses.stored(id)) {
       refusals.push_back({id, product, "absorb-views",

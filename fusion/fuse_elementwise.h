@@ -13,8 +13,8 @@ namespace tailor {
 // result stay apart from what reads it.
 absl::Status FuseElementwise(const FusionContext& context, FusionPlan& plan);
 
-// Whether the loop ends in a view of a product's result that nothing else needs (fusion/absorb_views.h): the product
-// may take it.
+// Whether the loop ends in a view that is no output of the graph: of a product's result, where loops read it
+// (fusion/absorb_views.h), so that the product may take it.
 bool AwaitsProduct(const Graph& graph, const GroupIndex& index, int loop);
 
 // The loops for which `joins` says so join those that read them.

@@ -61,9 +61,12 @@ void SettleRefusals(const Graph& graph, FusionPlan& plan) {
   std::set<std::tuple<NodeId, NodeId, std::string>> seen;
   std::vector<Refusal> kept;
   for (Refusal& refusal : plan.refusals) {
-    while (uses.floating(refusal.producer)) refusal.producer = graph.node(refusal.producer).operands[0].node;
+    while (uses.floating(refusal.producer) && !graph.node(refusal.producer).operands.empty()) {
+      refusal.producer = graph.node(refusal.producer).operands[0].node;
+    }
     if (uses.floating(refusal.consumer)) refusal.consumer = uses.readers(refusal.consumer).front();
-    if (node_in.at(refusal.producer) == node_in.at(refusal.consumer)) continue;
+    const auto producer = node_in.find(refusal.producer), consumer = node_in.find(refusal.consumer);
+    if (producer == node_in.end() || consumer == node_in.end() || producer->second == consumer->second) continue;
     if (!seen.emplace(refusal.producer, refusal.consumer, refusal.pass).second) continue;
     kept.push_back(std::move(refusal));
   }

@@ -60,8 +60,7 @@ class LoopKernelEmitter {
       });
       return;
     }
-    const bool along_rows = schedule_.rows > 1 || schedule_.ahead > 0;
-    const LaunchSize size = along_rows ? SizeOfLaunch() : LaunchSize{};
+    const LaunchSize size = schedule_.rows > 1 ? SizeOfLaunch() : LaunchSize{};
     for (int rows = schedule_.rows; rows > 0; rows = rows > 1 ? 1 : 0) {
       if (rows == 1 && schedule_.ahead > 0) {
         llvm::Value* is_near = b_.CreateICmpSLE(size.launch, b_.getInt64(kNearLaunch), "is_near");

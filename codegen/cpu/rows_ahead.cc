@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codegen/emit_loop.h"
+#include "codegen/stage_phases.h"
 
 namespace tailor {
 namespace {
@@ -65,23 +66,17 @@ class NextRow {
   llvm::AllocaInst* buffers_ = nullptr;       // the next row's
 };
 
-bool IsReduction(const KernelPlan& plan, const Statement& s) { return !s.reduce_axes.empty() && !IsScan(plan, s); }
-
 }  // namespace
 
 int StageToLookAheadIn(const KernelPlan& plan, int lane_axis) {
-  const Stage& first = plan.stages[0];
+  const Stage& first = plan.stages[0];  // no scan is beside reductions
   const auto is_left = [&](const Statement& s) {
     return IsReduction(plan, s) || (s.reduce_axes.empty() && plan.buffers[s.buffer].kind != BufferKind::kLocal);
   };
   if (std::find(first.axes.begin(), first.axes.end(), lane_axis) == first.axes.end()) return 0;
   if (!std::all_of(first.statements.begin(), first.statements.end(), is_left)) return 0;
   for (int i = 1; i < static_cast<int>(plan.stages.size()); ++i) {
-    const Stage& stage = plan.stages[i];
-    if (stage.axes != first.axes) continue;
-    const bool scans = std::any_of(stage.statements.begin(), stage.statements.end(),
-                                   [&](const Statement& s) { return IsScan(plan, s); });
-    return scans ? 0 : i;
+    if (plan.stages[i].axes == first.axes) return i;
   }
   return 0;
 }

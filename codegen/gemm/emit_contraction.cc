@@ -425,7 +425,7 @@ class ContractionEmitter {
 
   // Rows that follow one another in memory are one run of it, of which the parts of K fetch parts.
   Ahead EmitRowsAhead(const Tile& tile, Value* k, Value* depth) {
-    if (!left_form_.unit_depth_stride) return EmitColumnsAhead(tile, k);
+    if (IsUnitStride(plan_, left_form_.row_coefficients)) return EmitColumnsAhead(tile, k);
     constexpr int64_t kBytes = 32;  // for each k: eight rows of f32
     Value* step = b_.CreateLShr(I64(kBytes), EmitFloorLog2(tile.panels), "step");
     Value* row = left_->AddressOf(b_.CreateAdd(tile.row, tile.rows), I64(0));

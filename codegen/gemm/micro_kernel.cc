@@ -316,12 +316,17 @@ class MicroKernelEmitter {
     constexpr int kLineBytes = 64;
     llvm::BasicBlock* fetch = Block("fetch");
     llvm::BasicBlock* fetched = Block("fetched");
-    llvm::Value* offset = b_.CreateMul(k, Arg(kAheadStep), "ahead.offset", true, true);
+    llvm::Value* offset = b_.CreateMul(k, Arg(kAheadStep), "ahead.offset");
     llvm::Value* in_line = b_.CreateAnd(offset, b_.getInt64(kLineBytes - 1));
     b_.CreateCondBr(b_.CreateICmpULT(in_line, Arg(kAheadStep), "next.line"), fetch, fetched);
     b_.SetInsertPoint(fetch);
     for (int stream = 0; stream < kernel_.panels; ++stream) {
       EmitFetchLine(b_, b_.CreateGEP(b_.getInt8Ty(), Arg(kAhead), offset, "ahead.line"));
+      if (stream == 0 && kernel_.panels > 1) {
+        llvm::BasicBlock* others = Block("fetch.others");
+        b_.CreateCondBr(b_.CreateICmpEQ(Arg(kAheadStride), b_.getInt64(0), "one.stream"), fetched, others);
+        b_.SetInsertPoint(others);
+      }
       offset = b_.CreateAdd(offset, Arg(kAheadStride), "ahead.offset");
     }
     b_.CreateBr(fetched);

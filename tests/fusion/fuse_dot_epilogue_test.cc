@@ -101,7 +101,53 @@ graph @g(%x: f32[M, K], %w: f32[K, 8], %r: f32[8, M]) {
             R"(g0 contraction [M, 8 | K] in(%x, %w) out(%d) { %d = dot %x, %w }
 g1 loop [8, M] in(%r, %d) out(%y) { %t = transpose %d; %y = add %t, %r }
 g2 row [8 | M] in(%d) out(%s) { %s = reduce_sum %d }
-refused %d -> %t in fuse-dot-epilogue: the product would write 2 results (%d, %t), and its kernel writes one
+refused %d -> %y in fuse-dot-epilogue: the product would write 2 results (%d, %y), and its kernel writes one
+)");
+}
+
+// Views that the first product cannot store go into the epilogue of the other, not into a kernel of their own.
+TEST(FuseDotEpilogue, AViewThatTheProductCannotTakeJoinsAnotherProduct) {
+  EXPECT_EQ(Products(R"(
+graph @g(%x: f32[M + 1, K], %w: f32[K, 8], %a: f32[M, L], %v: f32[L, 8]) {
+  %p = dot %x, %w
+  %s = slice %p {starts = [0, 0], sizes = [M, 8]}
+  %q = dot %a, %v
+  %y = add %q, %s
+  return %y
+})"),
+            R"(g0 contraction [M + 1, 8 | K] in(%x, %w) out(%p) { %p = dot %x, %w }
+g1 contraction [M, 8 | L] in(%a, %v, %p) out(%y) { %s = slice %p; %q = dot %a, %v; %y = add %q, %s }
+refused %p -> %y in fuse-dot-epilogue: slice %s does not cover the product's result
+refused %p -> %y in fuse-dot-epilogue: two products have loop nests of their own
+)");
+  EXPECT_EQ(Products(R"(
+graph @g(%x: f32[M, K], %w: f32[K, 8], %z: f32[8, L], %u: f32[L, M]) {
+  %d = dot %x, %w
+  %t = transpose %d {permutation = [1, 0]}
+  %e = dot %z, %u
+  %y = add %t, %e
+  %s = reduce_sum %d {axes = [0]}
+  return %y, %s
+})"),
+            R"(g0 contraction [M, 8 | K] in(%x, %w) out(%d) { %d = dot %x, %w }
+g1 contraction [8, M | L] in(%z, %u, %d) out(%y) { %t = transpose %d; %e = dot %z, %u; %y = add %t, %e }
+g2 row [8 | M] in(%d) out(%s) { %s = reduce_sum %d }
+refused %d -> %y in fuse-dot-epilogue: the product would write 2 results (%d, %y), and its kernel writes one
+refused %d -> %y in fuse-dot-epilogue: two products have loop nests of their own
+)");
+  EXPECT_EQ(Products(R"(
+graph @g(%x: f32[M, K], %w: f32[K, 32], %z: f32[8, M, L], %u: f32[L, 4]) {
+  %d = dot %x, %w
+  %r = reshape %d {shape = [M, 8, 4]}
+  %t = transpose %r {permutation = [1, 0, 2]}
+  %e = dot %z, %u
+  %y = add %t, %e
+  return %y
+})"),
+            R"(g0 contraction [M, 32 | K] in(%x, %w) out(%d) { %d = dot %x, %w }
+g1 contraction [8, M, 4 | L] in(%z, %u, %d) out(%y) { %r = reshape %d; %t = transpose %r; %e = dot %z, %u; %y = add %t, %e }
+refused %d -> %y in fuse-dot-epilogue: reshape %r splits dims before another view
+refused %d -> %y in fuse-dot-epilogue: two products have loop nests of their own
 )");
 }
 

@@ -322,11 +322,6 @@ class MicroKernelEmitter {
     b_.SetInsertPoint(fetch);
     for (int stream = 0; stream < kernel_.panels; ++stream) {
       EmitFetchLine(b_, b_.CreateGEP(b_.getInt8Ty(), Arg(kAhead), offset, "ahead.line"));
-      if (stream == 0 && kernel_.panels > 1) {
-        llvm::BasicBlock* others = Block("fetch.others");
-        b_.CreateCondBr(b_.CreateICmpEQ(Arg(kAheadStride), b_.getInt64(0), "one.stream"), fetched, others);
-        b_.SetInsertPoint(others);
-      }
       offset = b_.CreateAdd(offset, Arg(kAheadStride), "ahead.offset");
     }
     b_.CreateBr(fetched);

@@ -36,11 +36,10 @@ struct MicroKernel {
 // With tables the second and third parameter are ptr row_offsets, i64[rows], and ptr depth_offsets, i64[depth + 1]:
 // the element of row r at k lies row_offsets[r] + depth_offsets[k] elements from lhs; the last entry may be anything.
 // A right operand in bf16 is rhs[panels][ceil(depth / 2)][16][2]; the left one is of the same type then.
-// With fetch_ahead it meanwhile asks for `panels` streams of memory, `ahead_stride` bytes apart (one where that is 0),
-// the first from `ahead` on, `ahead_step` bytes further at every k: for each line that they reach, at every step if a
-// line is less. Any address will do. As many streams as panels keep a core's prefetchers busy, which follow each within
-// its page; a single one reads two thirds as fast. Where bf16 is converted, which leaves no register for it, nothing is
-// fetched.
+// With fetch_ahead it meanwhile asks for `panels` streams of memory, `ahead_stride` bytes apart, the first from
+// `ahead` on, `ahead_step` bytes further at every k: for each line that they reach, at every step if a line is less.
+// Any address will do. As many streams as panels keep a core's prefetchers busy, which follow each within its page; a
+// single one reads two thirds as fast. Where bf16 is converted, which leaves no register for it, nothing is fetched.
 llvm::Function* EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::StringRef name,
                                 llvm::Module& module);
 

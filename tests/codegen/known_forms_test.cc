@@ -13,6 +13,7 @@
 #include "codegen/plan_queries.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
+#include "llvm/Support/raw_ostream.h"
 #include "tests/codegen/ir_image.h"
 
 namespace tailor {
@@ -106,20 +107,88 @@ TEST(KnownForms, SharesAreOfTheSumOfAllPowersNoneOfWhichExceedsOne) {
       0);
 }
 
-int PowersBelowTheGreatest(const std::string& body) {
-  const KernelPlan plan = PlanOf("graph @g(%x: f32[M, N], %z: f32[M, N]) {\n" + body + "  return %y\n}\n");
-  return Count(plan, [&](const Expr& e) { return IsPowerBelowGreatest(plan, e); });
+// In all kernels of a graph: how many of its powers are below the greatest.
+int PowersBelowTheGreatest(const std::string& inputs, const std::string& body) {
+  auto parsed = ParseGraph("graph @g(" + inputs + ") {\n" + body + "  %y = exp %d\n  return %y\n}\n");
+  EXPECT_TRUE(parsed.ok()) << parsed.status();
+  auto lowered = LowerGraph(*parsed, TargetTraits{});
+  EXPECT_TRUE(lowered.ok()) << lowered.status();
+  int powers = 0;
+  for (const KernelPlan& plan : lowered->kernels) {
+    powers += Count(plan, [&](const Expr& e) { return IsPowerBelowGreatest(plan, e); });
+  }
+  return powers;
 }
 
-TEST(KnownForms, PowersBelowTheGreatestAreOfTheGreatestOfTheSame) {
-  const std::string end = "  %y = exp %d\n";
+constexpr char kMatrix[] = "%x: f32[M, N]";
+
+TEST(KnownForms, PowersAreBelowTheGreatestOfTheirOwnExponents) {
   const std::string greatest = "  %m = reduce_max %x {axes = [1], keep_dims = 1}\n";
-  EXPECT_EQ(PowersBelowTheGreatest(greatest + "  %d = sub %x, %m\n" + end), 1);
-  EXPECT_EQ(PowersBelowTheGreatest(greatest + "  %d = sub %m, %x\n" + end), 0);
-  EXPECT_EQ(PowersBelowTheGreatest(greatest + "  %d = sub %z, %m\n" + end), 0);
-  EXPECT_EQ(PowersBelowTheGreatest(greatest + "  %d = add %x, %m\n" + end), 0);
-  EXPECT_EQ(PowersBelowTheGreatest("  %m = reduce_min %x {axes = [1], keep_dims = 1}\n  %d = sub %x, %m\n" + end), 0);
-  EXPECT_EQ(PowersBelowTheGreatest(greatest + "  %d = sub %x, %m\n  %y = tanh %d\n"), 0);
+  EXPECT_EQ(PowersBelowTheGreatest(kMatrix, greatest + "  %d = sub %x, %m\n"), 1);
+  EXPECT_EQ(PowersBelowTheGreatest("%x: f64[M, N]", greatest + "  %d = sub %x, %m\n"), 1);
+  EXPECT_EQ(
+      PowersBelowTheGreatest("%w: f32[M, N], %z: f32[N]", "  %x = mul %w, %z\n" + greatest + "  %d = sub %x, %m\n"), 1);
+  const std::string kept = "  %x = tanh %w\n";  // read from a row buffer
+  EXPECT_EQ(PowersBelowTheGreatest("%w: f32[M, N]", kept + greatest + "  %d = sub %x, %m\n"), 1);
+  EXPECT_EQ(PowersBelowTheGreatest("%x: f32[N, N]", "  %m = reduce_max %x {axes = [0]}\n  %d = sub %x, %m\n"), 1);
+  const std::string of_two = "  %m = reduce_max %x {axes = [1, 2], keep_dims = 1}\n  %d = sub %x, %m\n";
+  EXPECT_EQ(PowersBelowTheGreatest("%x: f32[M, N, L]", of_two), 1);
+}
+
+TEST(KnownForms, WhatIsAlmostBelowTheGreatestIsNot) {
+  const std::string greatest = "  %m = reduce_max %x {axes = [1], keep_dims = 1}\n";
+  const std::string below = "  %d = sub %x, %m\n";
+  const auto of = [&](const std::string& op) { return "  %m = " + op + " %x {axes = [1], keep_dims = 1}\n"; };
+  for (const char* op : {"reduce_min", "reduce_sum", "reduce_mean", "reduce_prod"}) {
+    EXPECT_EQ(PowersBelowTheGreatest(kMatrix, of(op) + below), 0) << op;
+  }
+  // Another operand, of the difference or of the maximum.
+  const std::string two = "%x: f32[M, N], %z: f32[M, N]";
+  EXPECT_EQ(PowersBelowTheGreatest(two, greatest + "  %d = sub %z, %m\n"), 0);
+  EXPECT_EQ(PowersBelowTheGreatest(two, greatest + "  %n = tanh %z\n  %d = sub %n, %m\n"), 0);
+  EXPECT_EQ(
+      PowersBelowTheGreatest(kMatrix, "  %a = abs %x\n  %m = reduce_max %a {axes = [1], keep_dims = 1}\n" + below), 0);
+  EXPECT_EQ(PowersBelowTheGreatest(kMatrix, greatest + "  %h = tanh %x\n  %d = sub %h, %m\n"), 0);
+  const std::string mirrored = "  %r = slice %x {starts = [0, N - 1], sizes = [M, N], steps = [1, -1]}\n";
+  EXPECT_EQ(PowersBelowTheGreatest(kMatrix, greatest + mirrored + "  %d = sub %r, %m\n"), 0);
+  // Other axes, whose results are memory.
+  EXPECT_EQ(PowersBelowTheGreatest("%x: f32[N, N]", "  %m = reduce_max %x {axes = [1]}\n" + below), 0);
+  EXPECT_EQ(PowersBelowTheGreatest("%x: f32[M, N], %m: f32[M, 1]", below), 0);
+  // The other way round, more or less than the difference, and a greatest so far.
+  EXPECT_EQ(PowersBelowTheGreatest(kMatrix, greatest + "  %d = sub %m, %x\n"), 0);
+  EXPECT_EQ(PowersBelowTheGreatest(kMatrix, greatest + "  %d = add %x, %m\n"), 0);
+  EXPECT_EQ(PowersBelowTheGreatest(kMatrix, greatest + "  %h = sub %x, %m\n  %d = neg %h\n"), 0);
+  EXPECT_EQ(PowersBelowTheGreatest(kMatrix, greatest + "  %h = tanh %m\n  %d = sub %x, %h\n"), 0);
+  EXPECT_EQ(PowersBelowTheGreatest(kMatrix, "  %m = scan %x {axis = 1, combiner = \"max\"}\n" + below), 0);
+}
+
+// Whether the emitted kernel of a graph takes ln2 from the operand of exp in two steps.
+bool TakesTwoSteps(const std::string& text) {
+  const KernelPlan plan = PlanOf(text);
+  const TargetTraits traits = FindCpuTarget("x86-64-v4")->traits;
+  llvm::LLVMContext context;
+  llvm::Module module("kernel", context);
+  EXPECT_TRUE(EmitLoops(plan, ScheduleLoops(plan, traits), EmitTarget::Of(traits), "k", module).ok());
+  std::string ir;
+  llvm::raw_string_ostream stream(ir);
+  module.print(stream, nullptr);
+  EXPECT_NE(ir.find("exp.r"), std::string::npos);
+  return ir.find("exp.r_hi") != std::string::npos;
+}
+
+TEST(KnownForms, OnlyPowersOfRoundedDifferencesInF32TakeOneStep) {
+  EXPECT_TRUE(TakesTwoSteps("graph @g(%x: f32[N]) { %y = exp %x\n return %y }"));
+  for (const char* dtype : {"f32", "f64", "f16"}) {
+    const std::string softmax = std::string("graph @g(%x: ") + dtype + R"([M, N]) {
+  %m = reduce_max %x {axes = [1], keep_dims = 1}
+  %d = sub %x, %m
+  %e = exp %d
+  %s = reduce_sum %e {axes = [1], keep_dims = 1}
+  %y = div %e, %s
+  return %y
+})";
+    EXPECT_EQ(TakesTwoSteps(softmax), dtype != std::string("f32")) << dtype;
+  }
 }
 
 // A kernel of f32[N] inputs and one output, compiled for a CPU level; runs on 4096 elements.

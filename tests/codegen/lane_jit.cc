@@ -45,6 +45,35 @@ Value* EmitElement(llvm::IRBuilder<>& b, const EmitTarget& target, const OpUse& 
   return ToMemory(b, use.result, EmitScalarOp(b, target, use.op, use.operand, use.result, args));
 }
 
+// Emits `void @name(ptr out, ptr x, ptr y, ptr z, i64 n)`, which stores element(i) to out[i], `lanes` at a time.
+void EmitElementLoop(llvm::Module& module, DType result, int lanes, const std::string& name,
+                     const std::function<Value*(llvm::IRBuilder<>&, Value* index, llvm::Function*)>& element) {
+  llvm::LLVMContext& context = module.getContext();
+  llvm::IRBuilder<> b(context);
+  auto* ptr = b.getPtrTy();
+  auto* type = llvm::FunctionType::get(b.getVoidTy(), {ptr, ptr, ptr, ptr, b.getInt64Ty()}, false);
+  auto* f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
+  f->addFnAttr("no-builtins");
+  auto* entry = llvm::BasicBlock::Create(context, "entry", f);
+  auto* loop = llvm::BasicBlock::Create(context, "loop", f);
+  auto* body = llvm::BasicBlock::Create(context, "body", f);
+  auto* done = llvm::BasicBlock::Create(context, "done", f);
+  b.SetInsertPoint(entry);
+  b.CreateBr(loop);
+  b.SetInsertPoint(loop);
+  auto* index = b.CreatePHI(b.getInt64Ty(), 2, "index");
+  b.CreateCondBr(b.CreateICmpSLT(index, f->getArg(4), "more"), body, done);
+  b.SetInsertPoint(body);
+  Value* value = element(b, index, f);
+  Value* address = b.CreateGEP(MemoryType(context, result, 1), f->getArg(0), index, "out");
+  b.CreateAlignedStore(value, address, llvm::Align(1));
+  index->addIncoming(b.getInt64(0), entry);
+  index->addIncoming(b.CreateAdd(index, b.getInt64(lanes), "next"), b.GetInsertBlock());
+  b.CreateBr(loop);
+  b.SetInsertPoint(done);
+  b.CreateRetVoid();
+}
+
 }  // namespace
 
 bool HostRuns(const std::string& cpu) {
@@ -69,30 +98,9 @@ OpUse UseOf(OpKind op, DType operand, DType cast_to) {
 }
 
 void EmitOpLoop(llvm::Module& module, const EmitTarget& target, const OpUse& use, int lanes, const std::string& name) {
-  llvm::LLVMContext& context = module.getContext();
-  llvm::IRBuilder<> b(context);
-  auto* ptr = b.getPtrTy();
-  auto* type = llvm::FunctionType::get(b.getVoidTy(), {ptr, ptr, ptr, ptr, b.getInt64Ty()}, false);
-  auto* f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
-  f->addFnAttr("no-builtins");
-  auto* entry = llvm::BasicBlock::Create(context, "entry", f);
-  auto* loop = llvm::BasicBlock::Create(context, "loop", f);
-  auto* body = llvm::BasicBlock::Create(context, "body", f);
-  auto* done = llvm::BasicBlock::Create(context, "done", f);
-  b.SetInsertPoint(entry);
-  b.CreateBr(loop);
-  b.SetInsertPoint(loop);
-  auto* index = b.CreatePHI(b.getInt64Ty(), 2, "index");
-  b.CreateCondBr(b.CreateICmpSLT(index, f->getArg(4), "more"), body, done);
-  b.SetInsertPoint(body);
-  Value* element = EmitElement(b, target, use, lanes, index, f);
-  Value* address = b.CreateGEP(MemoryType(context, use.result, 1), f->getArg(0), index, "out");
-  b.CreateAlignedStore(element, address, llvm::Align(1));
-  index->addIncoming(b.getInt64(0), entry);
-  index->addIncoming(b.CreateAdd(index, b.getInt64(lanes), "next"), b.GetInsertBlock());
-  b.CreateBr(loop);
-  b.SetInsertPoint(done);
-  b.CreateRetVoid();
+  EmitElementLoop(module, use.result, lanes, name, [&](llvm::IRBuilder<>& b, Value* index, llvm::Function* f) {
+    return EmitElement(b, target, use, lanes, index, f);
+  });
 }
 
 std::vector<std::string> UndefinedSymbols(std::unique_ptr<llvm::Module> module, const std::string& cpu) {
@@ -110,12 +118,26 @@ std::vector<std::string> UndefinedSymbols(std::unique_ptr<llvm::Module> module, 
   return names;
 }
 
-LaneJit::LaneJit(const OpUse& use, int lanes, const std::string& cpu) : lanes_(lanes) {
+LaneJit::LaneJit(const OpUse& use, int lanes, const std::string& cpu)
+    : LaneJit(lanes, cpu,
+              [&](llvm::Module& module, const EmitTarget& target) { EmitOpLoop(module, target, use, lanes, "run"); }) {}
+
+LaneJit::LaneJit(const MathFunction& f, DType dtype, int lanes, const std::string& cpu)
+    : LaneJit(lanes, cpu, [&](llvm::Module& module, const EmitTarget& target) {
+        EmitElementLoop(module, dtype, lanes, "run", [&](llvm::IRBuilder<>& b, Value* index, llvm::Function* function) {
+          Value* address =
+              b.CreateGEP(MemoryType(module.getContext(), dtype, 1), function->getArg(1), index, "address");
+          llvm::Type* type = MemoryType(module.getContext(), dtype, lanes);
+          return f(LaneMath(b, target, type), b.CreateAlignedLoad(type, address, llvm::Align(1), "element"));
+        });
+      }) {}
+
+LaneJit::LaneJit(int lanes, const std::string& cpu, const EmitLoop& emit) : lanes_(lanes) {
   InitializeX86();
   auto context = std::make_unique<llvm::LLVMContext>();
   auto module = std::make_unique<llvm::Module>("lane_jit", *context);
   if (FindCpuTarget(cpu)->traits.half_conversions) SetHalfConversions(*module);
-  EmitOpLoop(*module, TargetOf(cpu), use, lanes, "run");
+  emit(*module, TargetOf(cpu));
   assert(!llvm::verifyModule(*module, &llvm::errs()));
   llvm::orc::JITTargetMachineBuilder machine(llvm::Triple("x86_64-unknown-linux-gnu"));
   machine.setCPU(cpu);

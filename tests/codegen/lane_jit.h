@@ -1,14 +1,16 @@
-// Runs one scalar op over arrays: emits a loop over `lanes` elements at a time for a CPU level, and either
-// jits it in this process or compiles it to an object whose symbols can be read.
+// Runs one scalar op, or a function of codegen/math_functions.h, over arrays: emits a loop over `lanes` elements at a
+// time for a CPU level, and either jits it in this process or compiles it to an object whose symbols can be read.
 #ifndef TAILOR_TESTS_CODEGEN_LANE_JIT_H_
 #define TAILOR_TESTS_CODEGEN_LANE_JIT_H_
 
 #include <cassert>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "codegen/math_lanes.h"
 #include "codegen/scalar_ops.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 
@@ -35,9 +37,13 @@ void EmitOpLoop(llvm::Module& module, const EmitTarget& target, const OpUse& use
 // The names that the code of `module`, compiled for `cpu` as kernels are, would need from elsewhere.
 std::vector<std::string> UndefinedSymbols(std::unique_ptr<llvm::Module> module, const std::string& cpu);
 
+using MathFunction = std::function<llvm::Value*(const LaneMath&, llvm::Value* x)>;
+
 class LaneJit {
  public:
   LaneJit(const OpUse& use, int lanes, const std::string& cpu = HostCpu());
+  // Of `f`, for f32 or f64.
+  LaneJit(const MathFunction& f, DType dtype, int lanes, const std::string& cpu = HostCpu());
 
   template <class Out, class In>
   std::vector<Out> Run(const std::vector<In>& x, const std::vector<In>& y = {}) {
@@ -49,6 +55,9 @@ class LaneJit {
   void Run(void* out, const void* x, const void* y, const void* z, int64_t n) { run_(out, x, y, z, n); }
 
  private:
+  using EmitLoop = std::function<void(llvm::Module&, const EmitTarget&)>;  // of a function "run"
+  LaneJit(int lanes, const std::string& cpu, const EmitLoop& emit);
+
   std::unique_ptr<llvm::orc::LLJIT> jit_;
   void (*run_)(void*, const void*, const void*, const void*, int64_t);
   int lanes_;

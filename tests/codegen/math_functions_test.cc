@@ -9,6 +9,7 @@
 #include <limits>
 #include <random>
 
+#include "codegen/math_avx512.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/lane_jit.h"
 #include "tests/codegen/unary_math.h"
@@ -107,6 +108,133 @@ TEST_P(UnaryMath, F32StaysWithinBoundAtEveryCpuLevel) {
 
 INSTANTIATE_TEST_SUITE_P(MathFunctions, UnaryMath, testing::ValuesIn(kUnary),
                          [](const auto& info) { return std::string(InfoOf(info.param.op).kind_name); });
+
+// Where exp ends in infinities, NaN and zero, and what is next to there; every one alone among ordinary neighbours.
+template <class T>
+std::vector<T> ExtremeArguments(int lanes) {
+  using Limits = std::numeric_limits<T>;
+  const T overflow = std::log(Limits::max()), underflow = std::log(Limits::denorm_min());
+  std::vector<T> extremes = {kInf, -kInf, kNaN, 0, T(-0.0)};
+  for (const T x : {Limits::max(),
+                    Limits::max() / 2,
+                    Limits::min(),
+                    Limits::denorm_min(),
+                    T(1e7),
+                    T(1e30),
+                    T(4e6),
+                    T(1 << 19),
+                    T(1 << 23),
+                    T(6e15),
+                    overflow,
+                    underflow,
+                    std::log(Limits::min()),
+                    T(0.34657359),
+                    T(0.69314718),
+                    T(0.021660849),
+                    T(88),
+                    T(89),
+                    T(709),
+                    T(710),
+                    T(104),
+                    T(746)}) {
+    for (const T sign : {1, -1}) {
+      extremes.insert(extremes.end(),
+                      {sign * x, std::nextafter(sign * x, T(kInf)), std::nextafter(sign * x, -T(kInf))});
+    }
+  }
+  std::vector<T> x;
+  for (size_t i = 0; i < extremes.size(); ++i) {
+    x.resize(x.size() + lanes, 1);
+    x[x.size() - lanes + i % lanes] = extremes[i];
+  }
+  return x;
+}
+
+template <class T, class Wide>
+void ExpectExpOfExtremes(DType dtype, Wide (*exp)(Wide)) {
+  for (const char* cpu : kCpuLevels) {
+    if (!HostRuns(cpu)) continue;
+    for (const int lanes : {1, 4, 8, 16, 32}) {
+      const auto x = ExtremeArguments<T>(lanes);
+      const auto got = LaneJit(UseOf(OpKind::kExp, dtype), lanes, cpu).template Run<T>(x);
+      for (size_t i = 0; i < x.size(); ++i) {
+        SCOPED_TRACE(testing::Message() << cpu << ", " << lanes << " lanes, exp(" << x[i] << ") = " << got[i]);
+        ASSERT_LE(UlpError(got[i], exp(x[i])), 1.1);
+        ASSERT_FALSE(std::signbit(got[i]) && !std::isnan(got[i]));
+        if (x[i] == 0) {
+          ASSERT_EQ(got[i], 1);
+        }
+      }
+    }
+  }
+}
+
+TEST(Exp, OfExtremesStaysWithinBoundAtEveryCpuLevel) {
+  ExpectExpOfExtremes<float, double>(DType::kF32, std::exp);
+  ExpectExpOfExtremes<double, long double>(DType::kF64, expl);
+}
+
+// How far `got` is from what exp may be at a rounded x, in units in the last place.
+double ErrorOfPower(float x, float got) {
+  const double want = std::exp(double{x});
+  if (!std::isfinite(x) || std::isnan(got) || std::isinf(got)) return UlpError(got, want);
+  const double reach = want * std::fabs(double{x}) * 0x1p-28;
+  return UlpError(got, std::clamp(double{got}, want - reach, want + reach));
+}
+
+TEST(ExpOfDifference, StaysWithinBound) {
+  if (!HostRuns("x86-64-v4")) GTEST_SKIP() << "this machine has no AVX-512";
+  for (const int lanes : {1, 8, 16, 32}) {
+    LaneJit jit(math::ExpOfDifference, DType::kF32, lanes, "x86-64-v4");
+    std::vector<float> x = ExtremeArguments<float>(lanes);
+    std::mt19937 random(3);
+    std::uniform_real_distribution<float> normal(-88, 88), subnormal(-105, -87), near(-1, 1);
+    for (int i = 0; i < 1 << 18; ++i) {
+      x.insert(x.end(), {normal(random), subnormal(random), near(random),
+                         std::bit_cast<float>(static_cast<uint32_t>(random())), -std::trunc(104 * near(random))});
+    }
+    x.resize(x.size() / lanes * lanes);
+    const auto got = jit.Run<float>(x);
+    Worst<float> worst;
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double ulp = ErrorOfPower(x[i], got[i]);
+      if (ulp > worst.ulp) worst = {ulp, x[i]};
+      if (x[i] == 0) {
+        ASSERT_EQ(got[i], 1);  // the greatest of a row: sums are 1 and more
+      } else if (x[i] == -kInf) {
+        ASSERT_EQ(std::bit_cast<uint32_t>(got[i]), 0);
+      }
+    }
+    std::printf("exp of a difference: %.4f ulp beyond |x| 2^-28, at %a\n", worst.ulp, worst.x);
+    EXPECT_LE(worst.ulp, 1.1) << "at " << worst.x;
+  }
+}
+
+template <class T, class Bits>
+void ExpectNearOne(DType dtype) {
+  std::mt19937_64 random(19);
+  std::uniform_real_distribution<T> near(0.25, 2.5);
+  std::vector<T> x = ExtremeArguments<T>(16);
+  x.insert(x.end(), {T(0.5), std::nextafter(T(0.5), T(0)), 1, std::nextafter(T(1), T(0)), 2, std::nextafter(T(2), T(0)),
+                     T(-0.5), -1, std::nextafter(T(-2), T(0)), -2, 4, T(0.25), T(1.5), T(0.75), T(-0.75), T(-1.5)});
+  for (int i = 0; i < 1 << 16; ++i) x.insert(x.end(), {near(random), std::bit_cast<T>(static_cast<Bits>(random()))});
+  for (const int lanes : {1, 8, 16}) {
+    const MathFunction f = [](const LaneMath& m, llvm::Value* v) { return math::NearOne(m, v, "near"); };
+    const auto got = LaneJit(f, dtype, lanes, "x86-64-v4").template Run<T>(x);
+    for (size_t i = 0; i < x.size(); ++i) {
+      ASSERT_TRUE(T(0.5) <= got[i] && got[i] < T(2)) << x[i] << " became " << got[i];
+      if (T(0.5) <= x[i] && x[i] < T(2)) {
+        ASSERT_EQ(got[i], x[i]);
+      }
+    }
+  }
+}
+
+TEST(NearOne, LeavesWhatIsNearOneAndBoundsAllElse) {
+  if (!HostRuns("x86-64-v4")) GTEST_SKIP() << "this machine has no AVX-512";
+  ExpectNearOne<float, uint32_t>(DType::kF32);
+  ExpectNearOne<double, uint64_t>(DType::kF64);
+}
 
 TEST(Rsqrt, IsOneOverSqrtRoundedTwice) {
   std::mt19937 random(1);

@@ -5,6 +5,7 @@
 #include "codegen/build_host_program.h"
 #include "codegen/emit_cpu.h"
 #include "graph/text.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -143,16 +144,28 @@ TEST(ScheduleLoops, FewLongRowsAreTakenInParts) {
 }
 
 TEST(ScheduleLoops, LongerRowsRunSideBySideWhereElementsAreCheap) {
-  EXPECT_NE(Schedules(R"(
+  const std::string schedule = Schedules(R"(
 graph @g(%x: f32[R, C]) {
   %s = reduce_sum %x {axes = [1], keep_dims = 1}
   %r = rsqrt %s
   %y = mul %x, %r
   return %y
 }
-)")
-                .find("rows 4 of up to 2048"),
-            std::string::npos);
+)");
+  EXPECT_TRUE(absl::StrContains(schedule, "rows 4 of up to 2048\n")) << schedule;  // and look no further
+}
+
+TEST(ScheduleLoops, RowsLookAheadInLaunchesThatCachesHold) {
+  const std::string ir = Emitted(R"(
+graph @g(%x: f32[R, C]) {
+  %m = reduce_max %x {axes = [1], keep_dims = 1}
+  %d = sub %x, %m
+  %e = exp %d
+  return %e
+}
+)");
+  EXPECT_THAT(ir, testing::ContainsRegex("%is_near = icmp sle i64 %[a-z0-9.]+, 1048576"));
+  EXPECT_THAT(ir, testing::ContainsRegex("%run = select i1 %is_near, i64 %[a-z0-9.]+, i64 1"));
 }
 
 TEST(ScheduleLoops, LoadsAcrossTheLanesAreTransposedInSquares) {

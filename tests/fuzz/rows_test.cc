@@ -1,11 +1,12 @@
 // Rows whose elements take long to compute, several reductions each: most look ahead (codegen/cpu/rows_ahead.h), the
 // first stage of the next row running in a loop of the present one. At extents on either side of whole vectors, of rows
-// that run side by side (up to 128 elements) and of one, two and three rows; with the inputs kept and donated.
+// that run side by side (up to 128 elements) and of one, two and three rows.
 #include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "codegen/build_host_program.h"
@@ -20,31 +21,34 @@ namespace {
 
 constexpr char kLevel[] = "x86-64-v4";  // the lowest whose rows look ahead
 
-// What the graph's one kernel does ahead.
+// What the first stage does ahead: it reduces what it computes, or keeps that in row buffers besides.
 enum class Ahead { kReduces, kKeeps };
 
-// That the rows of the graph look ahead in stage number `stage`, and its results.
-void ExpectRightAhead(const std::string& text, Ahead ahead = Ahead::kReduces, int stage = 1) {
+// That the rows of the graph, which is one kernel, look ahead in stage number `stage`.
+void ExpectAhead(const std::string& text, Ahead ahead, int stage) {
   const auto graph = ParseGraph(text, SmallNumbers);
   ASSERT_TRUE(graph.ok()) << graph.status() << "\n" << text;
-  const CpuTarget target = *FindCpuTarget(kLevel);
-  const auto lowered = LowerGraph(*graph, target.traits);
+  const TargetTraits traits = FindCpuTarget(kLevel)->traits;
+  const auto lowered = LowerGraph(*graph, traits);
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   ASSERT_EQ(lowered->kernels.size(), 1) << text;
   const KernelPlan& plan = lowered->kernels[0];
-  EXPECT_EQ(ScheduleOnCpu(plan, target.traits).ahead, stage) << plan.Text();
+  EXPECT_EQ(ScheduleOnCpu(plan, traits).ahead, stage) << plan.Text();
   EXPECT_EQ(KeepsAhead(plan), ahead == Ahead::kKeeps) << plan.Text();
+}
 
-  if (!RunsHere(target)) GTEST_SKIP() << "this machine has no AVX-512";
+// The same, and their results.
+void ExpectRightAhead(const std::string& text, Ahead ahead = Ahead::kReduces, int stage = 1) {
+  ExpectAhead(text, ahead, stage);
+  if (!RunsHere(*FindCpuTarget(kLevel))) GTEST_SKIP() << "this machine has no AVX-512";
   const auto devices = CpuDevices();
   const auto level = std::find_if(devices.begin(), devices.end(), [](const auto& d) { return d->name() == kLevel; });
   ExpectRightOn(**level, text);
-  ExpectRightOn(*DonatingCpuDevice(), text);
 }
 
 // The softmax, along the last of its axes, of what `body` calls %z.
 std::string Softmax(const std::string& inputs, const std::string& body, const std::string& axes = "[1]") {
-  return absl::StrCat("graph @g(", inputs, ") {\n", body, "  %m = reduce_max %z {axes = ", axes,
+  return absl::StrCat("graph @g(", inputs, ") where R in [0, 24] {\n", body, "  %m = reduce_max %z {axes = ", axes,
                       ", keep_dims = 1}\n  %d = sub %z, %m\n  %e = exp %d\n  %s = reduce_sum %e {axes = ", axes,
                       ", keep_dims = 1}\n  %y = div %e, %s\n  return %y\n}");
 }
@@ -72,16 +76,38 @@ graph @g(%x: f16[R, C + 127]) where R in [0, 24] {
 TEST(Rows, OfShortRows) { ExpectRightAhead(Softmax("%z: f32[R, C]", "")); }
 
 TEST(Rows, OfFewRows) {
-  for (const char* columns : {"129", "256", "300"}) {
-    ExpectRightAhead(Softmax(absl::StrCat("%z: f32[R, ", columns, "]"), "  %h = neg %z\n"));
-    ExpectRightAhead(Softmax(absl::StrCat("%x: f32[R, ", columns, "]"), "  %z = tanh %x\n"), Ahead::kKeeps);
+  for (const char* body : {"  %z = neg %x\n", "  %z = tanh %x\n"}) {
+    for (const char* columns : {"129", "256", "300"}) {
+      const std::string text = Softmax(absl::StrCat("%x: f32[R, ", columns, "]"), body);
+      const Ahead ahead = absl::StrContains(text, "tanh") ? Ahead::kKeeps : Ahead::kReduces;
+      ExpectRightAhead(absl::StrReplaceAll(text, {{"R in [0, 24]", "R in [1, 3]"}}), ahead);
+    }
   }
+}
+
+// Of one slow op, more vectors of each row are under way; the last stage takes the next row along.
+constexpr char kPowers[] = R"(
+graph @g(%x: f32[R, C + 127]) where R in [0, 24] {
+  %m = reduce_max %x {axes = [1], keep_dims = 1}
+  %d = sub %x, %m
+  %y = exp %d
+  return %y
+})";
+
+TEST(Rows, OfOneSlowOp) {
+  ExpectRightAhead(kPowers);
+  ExpectRightAhead(R"(
+graph @g(%x: i64[R, C + 127]) where R in [0, 24] {
+  %m = reduce_max %x {axes = [1], keep_dims = 1}
+  %y = mod %x, %m
+  return %y
+})");
 }
 
 // One stage uses the logarithm of the sum per element, the other stores it and is done.
 TEST(Rows, EndInLogarithms) {
   const std::string sum = R"(
-graph @g(%x: f32[R, C + 127]) {
+graph @g(%x: f32[R, C + 127]) where R in [0, 24] {
   %m = reduce_max %x {axes = [1], keep_dims = 1}
   %d = sub %x, %m
   %e = exp %d
@@ -105,7 +131,7 @@ TEST(Rows, KeepWhatTheFirstStageComputes) {
 // Row buffers of several widths, and two results of the first stage.
 TEST(Rows, KeepSeveralValues) {
   ExpectRightAhead(R"(
-graph @g(%x: f16[R, C + 127], %k: f32[C + 127]) {
+graph @g(%x: f16[R, C + 127], %k: f32[C + 127]) where R in [0, 24] {
   %t = tanh %x
   %c = cast %x {dtype = f32}
   %w = mul %c, %k
@@ -127,7 +153,7 @@ graph @g(%x: f16[R, C + 127], %k: f32[C + 127]) {
 // Several reductions of the first stage, of several types, wait for the row's turn.
 TEST(Rows, LeaveSeveralResults) {
   ExpectRightAhead(R"(
-graph @g(%x: f32[R, C + 127], %i: i64[R, C + 127], %h: f16[R, C + 127]) {
+graph @g(%x: f32[R, C + 127], %i: i64[R, C + 127], %h: f16[R, C + 127]) where R in [0, 24] {
   %m = reduce_max %x {axes = [1], keep_dims = 1}
   %l = reduce_min %x {axes = [1], keep_dims = 1}
   %n = reduce_sum %i {axes = [1], keep_dims = 1}
@@ -150,7 +176,7 @@ graph @g(%x: f32[R, C + 127], %i: i64[R, C + 127], %h: f16[R, C + 127]) {
 // Stages without loops lie between, which store what they make of a row.
 TEST(Rows, WithStagesOfOneValueBetween) {
   ExpectRightAhead(R"(
-graph @g(%x: f32[R, C + 127]) {
+graph @g(%x: f32[R, C + 127]) where R in [0, 24] {
   %u = reduce_mean %x {axes = [1], keep_dims = 1}
   %d = sub %x, %u
   %t = tanh %d
@@ -162,7 +188,7 @@ graph @g(%x: f32[R, C + 127]) {
 })",
                    Ahead::kReduces, 2);
   ExpectRightAhead(R"(
-graph @g(%x: f32[R, C + 127]) {
+graph @g(%x: f32[R, C + 127]) where R in [0, 24] {
   %u = reduce_sum %x {axes = [1], keep_dims = 1}
   %v = exp %u
   %t = tanh %v
@@ -175,7 +201,7 @@ graph @g(%x: f32[R, C + 127]) {
 
 TEST(Rows, OfSeveralReductionsInTurn) {
   ExpectRightAhead(R"(
-graph @g(%x: f32[R, C + 127]) {
+graph @g(%x: f32[R, C + 127]) where R in [0, 24] {
   %a = reduce_sum %x {axes = [1], keep_dims = 1}
   %b = sub %x, %a
   %c = tanh %b
@@ -196,6 +222,32 @@ TEST(Rows, OfTwoAxes) {
   ExpectRightAhead(Softmax(inputs, "  %z = mul %x, %k\n", "[1, 2]"));
   ExpectRightAhead(Softmax(inputs, "  %w = mul %x, %k\n  %z = tanh %w\n", "[1, 2]"), Ahead::kKeeps);
   ExpectRightAhead(Softmax("%x: f32[R, C + 30, H], %k: f32[H]", "  %z = mul %x, %k\n", "[1, 2]"));
+}
+
+// The results of a row lie where it was, beside what the next one is read from.
+TEST(Rows, WriteOverTheirInputs) {
+  const std::string kept = "  %z = tanh %x\n";
+  for (const std::string& text : {std::string(kPowers), Softmax("%z: f32[R, C + 127]", ""),
+                                  Softmax("%x: f64[R, C + 127]", kept), Softmax("%x: f32[A, R, C]", kept, "[0, 2]")}) {
+    ExpectRightOn(*DonatingCpuDevice(), text);
+  }
+}
+
+// One task, and values that depend on no axis.
+TEST(Rows, OfWholeTensors) {
+  ExpectRightAhead(Softmax("%x: f32[R, C + 20]", "  %z = tanh %x\n", "[0, 1]"), Ahead::kKeeps);
+  const std::string sum = R"(
+graph @g(%x: f32[R, C + 20], %k: f32[], %l: f32[]) where R in [0, 24] {
+  %m = reduce_max %x {axes = [0, 1]}
+  %n = mul %m, %k
+  %d = sub %x, %n
+  %e = exp %d
+  %s = reduce_sum %e {axes = [0, 1]}
+  %t = mul %s, %k
+  %y = add %t, %l
+)";
+  ExpectRightAhead(sum + "  return %y\n}");
+  ExpectRightAhead(sum + "  %z = div %e, %t\n  return %z, %y, %n\n}", Ahead::kReduces, 2);
 }
 
 TEST(Rows, OfSeveralBatches) {

@@ -275,11 +275,11 @@ typedef struct tailor_compile_options {
   int32_t device;         /* of tailor_graph_compile, as in tailor_load_options: what the executable runs on */
   int32_t device_ordinal; /* which of the CUDA devices */
   int32_t offer_products; /* 1: a runtime's product provider, or on GPUs cuBLASLt, may compute plain products */
-  /* 1: convolutions are sums of products of their own elements. 0: where no GPU is a target, which would need the weights
-   * as they are too, those with constant f32 weights, 16 channels or more on both sides, 3 x 3 windows and no strides or
-   * dilations are by Winograd's F(2x2, 3x3): sums of 4 x 4 elements, and of the weights, are rounded before they are
-   * multiplied, the artifact has 16/9 of the weights' bytes, and where a window has an infinity its result is NaN
-   * (docs/decisions/convolutions-are-windows.md). */
+  /* 1: convolutions are sums of products of their own elements. 0: where no GPU is a target, which would need the
+   * weights as they are too, those with constant f32 weights, 16 channels or more on both sides, 3 x 3 windows and no
+   * strides or dilations are by Winograd's F(2x2, 3x3): sums of 4 x 4 elements, and of the weights, are rounded before
+   * they are multiplied, the artifact has 16/9 of the weights' bytes, and where a window has an infinity its result is
+   * NaN (docs/decisions/convolutions-are-windows.md). */
   int32_t direct_convolutions;
   /* 1: on GPUs, factors of products in f32 are rounded to tf32, 10 bits of mantissa, where tensor cores then multiply
    * them: each result is within 2^-10 of the sum of |lhs * rhs| (docs/gpu.md). 0: they are f32. */

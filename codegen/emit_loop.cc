@@ -41,6 +41,13 @@ llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to
   return index;
 }
 
+llvm::AllocaInst* OpenVariable(llvm::IRBuilderBase& b, llvm::Value* value, const llvm::Twine& name) {
+  llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
+  auto* variable = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(value->getType(), nullptr, name);
+  b.CreateStore(value, variable);
+  return variable;
+}
+
 llvm::Value* EmitFirstLanes(llvm::IRBuilderBase& b, int lanes, llvm::Value* count) {
   llvm::SmallVector<llvm::Constant*, 16> numbers;
   for (int i = 0; i < lanes; ++i) numbers.push_back(b.getInt32(i));

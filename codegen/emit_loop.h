@@ -19,6 +19,9 @@ llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to
 llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to, const llvm::Twine& name,
                       llvm::function_ref<llvm::Value*(llvm::Value*)> body);
 
+// A variable of the function for loops to carry along: it holds `value` from here on.
+llvm::AllocaInst* OpenVariable(llvm::IRBuilderBase& b, llvm::Value* value, const llvm::Twine& name);
+
 // <lanes x i1>, of a loop's last vector: true in the first `count` (i64), at most 2^32 - 1.
 llvm::Value* EmitFirstLanes(llvm::IRBuilderBase& b, int lanes, llvm::Value* count);
 

@@ -104,6 +104,7 @@ struct Schedule {
   // > 0: of rows that do not run side by side, the first stage runs in the loops of stage number `ahead` of the row
   // before.
   int ahead = 0;
+  bool in_cache = false;  // whoever launches it sees to it that its rows are, however many there are
   int lane_axis = -1;  // the axis whose neighbours fill the lanes; -1: scalar code
   // Parallel lane axis: elements of it per task (0: all). Tasks number the other parallel axes times
   // the chunks of the lane axis.

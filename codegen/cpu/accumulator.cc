@@ -1,5 +1,6 @@
 #include "codegen/cpu/accumulator.h"
 
+#include "codegen/emit_loop.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
 
@@ -16,18 +17,12 @@ Accumulator::Accumulator(llvm::IRBuilderBase& b, const EmitTarget& target, const
                          int lanes)
     : b_(b), target_(target), statement_(s) {
   for (int i = 0; i < partials; ++i) {
-    slots_.push_back(OpenSlot(EmitNeutral(b_, s.combiner, s.accumulate, lanes), "accumulator"));
+    slots_.push_back(OpenVariable(b_, EmitNeutral(b_, s.combiner, s.accumulate, lanes), "accumulator"));
   }
   if (partials > 0 && !scans && lanes > 1 && target.avx512 && SeeksExtreme(s)) {
-    ordered_ = OpenSlot(llvm::ConstantInt::getTrue(llvm::FixedVectorType::get(b_.getInt1Ty(), lanes)), "ordered");
+    ordered_ =
+        OpenVariable(b_, llvm::ConstantInt::getTrue(llvm::FixedVectorType::get(b_.getInt1Ty(), lanes)), "ordered");
   }
-}
-
-llvm::AllocaInst* Accumulator::OpenSlot(llvm::Value* value, const llvm::Twine& name) {
-  llvm::BasicBlock& block = b_.GetInsertBlock()->getParent()->getEntryBlock();
-  auto* slot = llvm::IRBuilder<>(&block, block.begin()).CreateAlloca(value->getType(), nullptr, name);
-  b_.CreateStore(value, slot);
-  return slot;
 }
 
 llvm::Value* Accumulator::Combine(llvm::Value* x, llvm::Value* y) {

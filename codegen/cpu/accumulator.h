@@ -28,7 +28,6 @@ class Accumulator {
   llvm::Value* Close(bool across_lanes);
 
  private:
-  llvm::AllocaInst* OpenSlot(llvm::Value* value, const llvm::Twine& name);
   llvm::Value* Combine(llvm::Value* x, llvm::Value* y);
   void Check(llvm::Value* x, llvm::Value* y);
 

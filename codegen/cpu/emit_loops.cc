@@ -18,9 +18,8 @@
 namespace tailor {
 namespace {
 
-// Elements: half of an L2 cache of 1 MiB, and what most last-level caches hold beside as many results. Rows that come
-// from memory are read fastest when nothing else is.
-constexpr int64_t kLargeLaunch = 1 << 17, kNearLaunch = 1 << 20;
+// Elements: half of an L2 cache of 1 MiB.
+constexpr int64_t kLargeLaunch = 1 << 17;
 
 class LoopKernelEmitter {
  public:
@@ -63,7 +62,7 @@ class LoopKernelEmitter {
     const LaunchSize size = schedule_.rows > 1 ? SizeOfLaunch() : LaunchSize{};
     for (int rows = schedule_.rows; rows > 0; rows = rows > 1 ? 1 : 0) {
       if (rows == 1 && schedule_.ahead > 0) {
-        llvm::Value* is_near = b_.CreateICmpSLE(size.launch, b_.getInt64(kNearLaunch), "is_near");
+        llvm::Value* is_near = b_.CreateICmpSLE(size.launch, b_.getInt64(kLargestLaunchAhead), "is_near");
         return EmitRowsAhead(b_, plan_, frame_.scratch, next, end, is_near, digits, loops_);
       }
       llvm::Value* full = rows > 1 ? SideBySideEnd(rows, size) : end;
@@ -79,7 +78,7 @@ class LoopKernelEmitter {
     }
   }
 
-  // Elements of a row, and of all rows.
+  // Elements of a row, and of all rows that share the caches.
   struct LaunchSize {
     llvm::Value *row = nullptr, *launch = nullptr;
   };
@@ -88,9 +87,11 @@ class LoopKernelEmitter {
     llvm::Value *row = b_.getInt64(1), *rows = b_.getInt64(1);
     for (size_t i = 0; i < plan_.axes.size(); ++i) {
       llvm::Value*& product = plan_.axes[i].role == AxisRole::kParallel ? rows : row;
-      product = b_.CreateMul(product, loops_.ExtentOf(i), "elements");
+      // Stages without an axis that has no elements have some all the same.
+      llvm::Value* extent = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, loops_.ExtentOf(i), b_.getInt64(1));
+      product = b_.CreateMul(product, extent, "elements");
     }
-    return {row, b_.CreateMul(rows, row, "elements")};
+    return {row, schedule_.in_cache ? row : b_.CreateMul(rows, row, "elements")};
   }
 
   // Below this task `rows` tasks can run side by side.

@@ -194,7 +194,7 @@ class PartLoopEmitter {
     for (const Statement& s : stage.statements) {
       if (s.reduce_axes.empty() || !needed[s.buffer]) continue;
       for (int row = 0; row < loops_.rows(); ++row) {
-        for (std::vector<Total>& chain : totals) chain.push_back({s, row, OpenTotal(s)});
+        for (std::vector<Total>& chain : totals) chain.push_back({s, row, OpenVariable(b_, Neutral(s), "total")});
       }
     }
     if (totals[0].empty()) return;
@@ -218,13 +218,8 @@ class PartLoopEmitter {
     }
   }
 
-  llvm::AllocaInst* OpenTotal(const Statement& s) {
-    Value* neutral = EmitNeutral(b_, s.combiner, s.accumulate, static_cast<int>(group_.rows));
-    llvm::BasicBlock& entry = function_->getEntryBlock();
-    llvm::AllocaInst* slot =
-        llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(neutral->getType(), nullptr, "total");
-    b_.CreateStore(neutral, slot);
-    return slot;
+  Value* Neutral(const Statement& s) {
+    return EmitNeutral(b_, s.combiner, s.accumulate, static_cast<int>(group_.rows));
   }
 
   Value* Load(const Total& total) { return b_.CreateLoad(total.slot->getAllocatedType(), total.slot, "total.so_far"); }

@@ -20,7 +20,7 @@ class NextRow {
     if (!KeepsAhead(plan)) return;
     here_ = scratch;
     there_ = loops_.PlaceBuffers(1, scratch);
-    buffers_ = OpenSlot(here_);
+    buffers_ = OpenVariable(b_, here_, "next_row.buffers");
   }
 
   // Row 1 has been through the first stage.
@@ -30,7 +30,7 @@ class NextRow {
       Value* result = loops_.row(1).local(s.buffer);
       auto& slot = results_[s.buffer];
       if (slot == nullptr) {
-        slot = OpenSlot(result);
+        slot = OpenVariable(b_, result, "next_row");
       } else {
         b_.CreateStore(result, slot);
       }
@@ -51,13 +51,6 @@ class NextRow {
   }
 
  private:
-  llvm::AllocaInst* OpenSlot(Value* value) {
-    llvm::BasicBlock& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
-    auto* slot = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(value->getType(), nullptr, "next_row");
-    b_.CreateStore(value, slot);
-    return slot;
-  }
-
   llvm::IRBuilderBase& b_;
   const KernelPlan& plan_;
   StageLoops& loops_;

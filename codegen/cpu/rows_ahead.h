@@ -4,6 +4,8 @@
 #ifndef TAILOR_CODEGEN_CPU_ROWS_AHEAD_H_
 #define TAILOR_CODEGEN_CPU_ROWS_AHEAD_H_
 
+#include <cstdint>
+
 #include "codegen/cpu/stage_loops.h"
 #include "codegen/cpu/task_digits.h"
 #include "codegen/kernel_plan.h"
@@ -11,6 +13,10 @@
 #include "llvm/IR/IRBuilder.h"
 
 namespace tailor {
+
+// Elements: rows of larger launches do not look ahead. So many are in most last-level caches beside as many results,
+// and rows that come from memory are read fastest when nothing else is.
+constexpr int64_t kLargestLaunchAhead = 1 << 20;
 
 // The stage in whose loops the first stage of the next row may run: the first of those after it that has its axes, the
 // lane axis among them. 0: none, or the first stage leaves more than reductions and what it stores.

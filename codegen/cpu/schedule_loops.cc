@@ -208,12 +208,16 @@ DimExpr ScratchBytes(const KernelPlan& plan, const Schedule& schedule) {
     const DimExpr vectors = DimExpr::CeilDiv(OverSlots(plan.axes[schedule.lane_axis].extent), schedule.lanes);
     return DimExpr::Min(schedule.rows, vectors) * RowBytes(plan, schedule.lanes);
   }
-  const DimExpr one = (schedule.ahead > 0 && KeepsAhead(plan) ? 2 : 1) * RowBytes(plan);
-  if (schedule.rows == 1) return one;
-  int64_t most = 0;  // of a row of so many
+  int64_t element = 0;  // of all row buffers
   for (const Buffer& buffer : plan.buffers) {
-    if (buffer.kind == BufferKind::kRow) most += SizeOf(buffer.dtype) * schedule.short_row;
+    if (buffer.kind == BufferKind::kRow) element += SizeOf(buffer.dtype);
   }
+  DimExpr one = RowBytes(plan);
+  if (schedule.ahead > 0 && KeepsAhead(plan)) {
+    one = one + DimExpr::Min(RowBytes(plan), kLargestLaunchAhead * element);
+  }
+  if (schedule.rows == 1) return one;
+  const int64_t most = schedule.short_row * element;
   return DimExpr::Max(one, DimExpr::Min(schedule.rows * RowBytes(plan), schedule.rows * most));
 }
 

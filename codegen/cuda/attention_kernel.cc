@@ -47,10 +47,7 @@ AttentionKernel::AttentionKernel(AttentionFrame& frame, Lane lane)
 }
 
 llvm::AllocaInst* AttentionKernel::OpenRegister(float value, const char* name) {
-  llvm::BasicBlock& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
-  llvm::AllocaInst* slot = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(b_.getFloatTy(), nullptr, name);
-  b_.CreateStore(f_.F32(value), slot);
-  return slot;
+  return OpenVariable(b_, f_.F32(value), name);
 }
 
 void AttentionKernel::Emit() {

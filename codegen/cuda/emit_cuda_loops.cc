@@ -384,11 +384,7 @@ class CudaLoopEmitter {
   }
 
   llvm::AllocaInst* OpenAccumulator(const Statement& s, int lanes) {
-    llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
-    llvm::Type* type = RegisterType(b_.getContext(), s.accumulate, lanes);
-    llvm::AllocaInst* slot = entry.CreateAlloca(type, nullptr, "accumulator");
-    b_.CreateStore(EmitNeutral(b_, s.combiner, s.accumulate, lanes), slot);
-    return slot;
+    return OpenVariable(b_, EmitNeutral(b_, s.combiner, s.accumulate, lanes), "accumulator");
   }
 
   void Accumulate(const Statement& s, Value* value, llvm::AllocaInst* accumulator) {

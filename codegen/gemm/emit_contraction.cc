@@ -3,6 +3,7 @@
 // Within it micro-kernels leave their sums in a small tile on the stack, and the epilogue (TileEpilogue) runs over them
 // while they are in cache. Which task, tile or thread an element falls to changes nothing in the order of its sums.
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,10 +14,10 @@
 #include "codegen/gemm/cost_profile.h"
 #include "codegen/gemm/cut_model.h"
 #include "codegen/gemm/even_cut.h"
-#include "codegen/gemm/fetch_line.h"
 #include "codegen/gemm/left_operand.h"
 #include "codegen/gemm/micro_kernels.h"
 #include "codegen/gemm/tile_epilogue.h"
+#include "codegen/gemm/tile_fetches.h"
 #include "codegen/gemm/tile_shapes.h"
 #include "codegen/gemm/winograd.h"
 #include "codegen/plan_queries.h"
@@ -56,12 +57,11 @@ class ContractionEmitter {
     for (const auto& [rows, panels] : ReachableTiles(m, n, tile_, pieces_)) {
       kernel.rows = rows;
       kernel.panels = panels;
-      kernel.fetch_ahead = FetchesAhead(rows);
+      kernel.fetch_ahead = TileFetches::InMicroKernels(plan_, c_, tile_, rows);
       micro_kernels_.Add(kernel, target_, name, module_);
       KeepSums(rows, panels);
     }
     depth_blocks_ = RangeOf(c_.k).max > tile_.depth;
-    epilogue_runs_ = EpilogueRuns(plan_, c_, AlongRows() ? c_.m : c_.n);
     if (KeepsRows()) {
       KeepSums(tile_.task_rows, KeepsGroups() ? tile_.task_panels : tile_.panels);
       for (const ProductCut& cut : tile_.cuts) KeepSums(cut.task_rows, cut.panels);
@@ -72,41 +72,20 @@ class ContractionEmitter {
   void EmitFunction(const std::string& name) {
     frame_ = OpenKernelFunction(b_, module_, plan_, name);
     llvm::Function* function = b_.GetInsertBlock()->getParent();
-    ScalarEmitter scalars(b_, target_, plan_, frame_);
-    scalars_ = &scalars;
+    scalars_.emplace(b_, target_, plan_, frame_);
     sum_type_ = RegisterType(b_.getContext(), c_.accumulate, 1);
     auto* tile = b_.CreateAlloca(sum_type_, b_.getInt64(tile_sums_), "tile");
     tile->setAlignment(llvm::Align(64));
     tile_memory_ = tile;
-    LeftOperand left(b_, plan_, c_, left_form_, schedule_, depth_blocks_, frame_, scalars);
-    left_ = &left;
-    TileEpilogue epilogue(b_, plan_, c_, schedule_, frame_, scalars);
-    epilogue_ = &epilogue;
-    EmitCuts();
+    left_.emplace(b_, plan_, c_, left_form_, schedule_, depth_blocks_, frame_, *scalars_);
+    epilogue_.emplace(b_, plan_, c_, schedule_, frame_, *scalars_);
+    Value* own_ahead = EmitCuts();
+    fetches_.emplace(b_, plan_, c_, schedule_, left_form_, depth_blocks_, frame_, *scalars_, *left_, own_ahead);
     EmitLoop(b_, function->getArg(1), function->getArg(2), 1, "task", [&](Value* task) { EmitTask(task); });
     b_.CreateRetVoid();
-    scalars_ = nullptr;
-    epilogue_ = nullptr;
-    left_ = nullptr;
   }
 
  private:
-  // One micro-kernel's place in the result.
-  struct Tile : TileSums {
-    Value* tiles;  // of the task that use these panels
-    Value* left;   // of them, after this one
-  };
-
-  // Not panels that are known to stay in the first cache. Where elements are widened, the fullest tile has no register
-  // left for it.
-  bool FetchesAhead(int rows) const {
-    constexpr int64_t kSmall = 1 << 16;  // bytes
-    const ExtentRange n = RangeOf(c_.n), k = RangeOf(c_.k);
-    const DType dtype = plan_.buffers[c_.rhs.ref].dtype;
-    if (n.fixed && k.fixed && k.max * n.max < kSmall / SizeOf(dtype)) return false;
-    return rows < tile_.rows || dtype == c_.accumulate;
-  }
-
   void KeepSums(int64_t rows, int64_t panels) {
     tile_sums_ = std::max(tile_sums_, WholeLanes(rows) * panels * kPanelColumns);
   }
@@ -116,23 +95,19 @@ class ContractionEmitter {
   Value* I64(int64_t value) { return b_.getInt64(value); }
   Value* AtLeastOne(Value* value) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, value, I64(1)); }
 
-  // How this launch's extents are cut; the numbers of blocks are those of Schedule::tasks.
-  void EmitCuts() {
+  // How this launch's extents are cut; the numbers of blocks are those of Schedule::tasks. Returns Cut::ahead.
+  Value* EmitCuts() {
     Value* m = AxisExtent(c_.m);
     Value* n = AxisExtent(c_.n);
     Value* panels = EmitCeilDiv(b_, n, I64(kPanelColumns), "panels");
     const Cut cut = tile_.chooses ? ChosenCut() : RuleCut(m);
     rows_ = EvenCut::Emit(b_, m, cut.limits.rows, cut.whole_rows);
     groups_ = EvenCut::Emit(b_, panels, cut.limits.panels, cut.whole_panels);
-    own_ahead_ = cut.ahead;
     row_blocks_ = AtLeastOne(EmitCeilDiv(b_, m, cut.task_rows, "row.blocks"));
     panel_blocks_ = AtLeastOne(EmitCeilDiv(b_, n, cut.task_columns, "panel.blocks"));
-    panel_stride_ = b_.CreateMul(EmitPanelRows(), I64(kPanelColumns), "panel.stride");
-    batch_stride_ = b_.CreateMul(panel_stride_, panels, "batch.stride");
-    constexpr int64_t kLargeResult = 1 << 17;  // elements; half of an L2 cache of 1 MiB
-    Value* results = b_.CreateMul(m, n, "results");
-    for (int axis : c_.batch) results = b_.CreateMul(results, AxisExtent(axis), "results");
-    large_ = b_.CreateICmpUGE(results, I64(kLargeResult), "large");
+    right_.stride = b_.CreateMul(EmitPanelRows(), I64(kPanelColumns), "panel.stride");
+    batch_stride_ = b_.CreateMul(right_.stride, panels, "batch.stride");
+    return cut.ahead;
   }
 
   struct Cut {
@@ -186,7 +161,7 @@ class ContractionEmitter {
   void EmitBlocks(Value* task) {
     row_block_ = b_.CreateURem(task, row_blocks_, "row.block");
     Value* rest = b_.CreateUDiv(task, row_blocks_);
-    last_rows_ = b_.CreateICmpEQ(b_.CreateAdd(row_block_, I64(1)), row_blocks_, "last.rows");
+    task_.last = b_.CreateICmpEQ(b_.CreateAdd(row_block_, I64(1)), row_blocks_, "last.rows");
     Value* batch;
     if (SharesPanels()) {
       Value* batches = I64(1);
@@ -194,7 +169,7 @@ class ContractionEmitter {
       batches = AtLeastOne(batches);
       batch = b_.CreateURem(rest, batches, "batch");
       panel_block_ = b_.CreateUDiv(rest, batches, "panel.block");
-      last_rows_ = b_.CreateAnd(last_rows_, b_.CreateICmpEQ(b_.CreateAdd(batch, I64(1)), batches), "last.rows");
+      task_.last = b_.CreateAnd(task_.last, b_.CreateICmpEQ(b_.CreateAdd(batch, I64(1)), batches), "last.rows");
     } else {
       panel_block_ = b_.CreateURem(rest, panel_blocks_, "panel.block");
       batch = b_.CreateUDiv(rest, panel_blocks_, "batch");
@@ -210,10 +185,10 @@ class ContractionEmitter {
     EmitBlocks(task);
     EmitRightAddress();
     auto next = [&](Value* block) { return b_.CreateAdd(block, I64(1)); };
-    first_tile_ = rows_.BlockStart(b_, row_block_, row_blocks_);
-    last_tile_ = rows_.BlockStart(b_, next(row_block_), row_blocks_);
-    first_row_ = rows_.Start(b_, first_tile_);
-    task_rows_ = b_.CreateSub(rows_.Start(b_, last_tile_), first_row_, "task.rows");
+    task_.first_tile = rows_.BlockStart(b_, row_block_, row_blocks_);
+    task_.last_tile = rows_.BlockStart(b_, next(row_block_), row_blocks_);
+    task_.first = rows_.Start(b_, task_.first_tile);
+    task_.count = b_.CreateSub(rows_.Start(b_, task_.last_tile), task_.first, "task.rows");
     Value* first_group = groups_.BlockStart(b_, panel_block_, panel_blocks_);
     Value* last_group = groups_.BlockStart(b_, next(panel_block_), panel_blocks_);
     first_panel_ = groups_.Start(b_, first_group);
@@ -238,7 +213,7 @@ class ContractionEmitter {
   }
 
   // What the task reads of the left operand in the part of K from `k` on.
-  void EmitLeftPart(Value* k) { left_->EmitPart(first_row_, task_rows_, k, EmitDepth(k)); }
+  void EmitLeftPart(Value* k) { left_->EmitPart(task_.first, task_.count, k, EmitDepth(k)); }
 
   // Of the part of K from `k` on.
   Value* EmitDepth(Value* k) {
@@ -254,18 +229,7 @@ class ContractionEmitter {
       offset = b_.CreateMul(offset, frame_.ExtentValue(b_, rhs.dims[d]));
       offset = b_.CreateAdd(offset, scalars_->Emit(c_.rhs.args[d]), "rhs.batch");
     }
-    rhs_ = Element(rhs.dtype, frame_.buffers[c_.rhs.ref], b_.CreateMul(offset, batch_stride_), "rhs");
-  }
-
-  // Row-major offset in elements of a load, at the current axis values.
-  Value* EmitOffset(const Expr& load) {
-    const Buffer& buffer = plan_.buffers[load.ref];
-    Value* offset = I64(0);
-    for (size_t d = 0; d < load.args.size(); ++d) {
-      offset = b_.CreateMul(offset, frame_.ExtentValue(b_, buffer.dims[d]));
-      offset = b_.CreateAdd(offset, scalars_->Emit(load.args[d]), "offset");
-    }
-    return offset;
+    right_.address = Element(rhs.dtype, frame_.buffers[c_.rhs.ref], b_.CreateMul(offset, batch_stride_), "rhs");
   }
 
   Value* Element(DType dtype, Value* base, Value* offset, const char* name) {
@@ -281,11 +245,11 @@ class ContractionEmitter {
 
   // All row tiles of the task against one group of panels, for K from `k` to the end of its part.
   void EmitRowTiles(Value* group, Value* k) {
-    Tile tile;
+    ProductTile tile;
     tile.panel = groups_.Start(b_, group);
     tile.panels = groups_.Size(b_, group);
     Value* width = b_.CreateMul(tile.panels, I64(kPanelColumns), "width");
-    tile.tiles = b_.CreateSub(last_tile_, first_tile_, "tiles");
+    tile.tiles = b_.CreateSub(task_.last_tile, task_.first_tile, "tiles");
     Value* done = b_.getTrue();
     if (depth_blocks_) done = b_.CreateICmpSGE(b_.CreateAdd(k, I64(tile_.depth)), AxisExtent(c_.k), "done");
     Value* group_sums = tile_memory_;
@@ -294,162 +258,36 @@ class ContractionEmitter {
       Value* offset = b_.CreateMul(panels_before, I64(WholeLanes(tile_.task_rows) * kPanelColumns));
       group_sums = b_.CreateInBoundsGEP(sum_type_, tile_memory_, offset, "group.sums");
     }
-    EmitLoop(b_, first_tile_, last_tile_, 1, "row.tile", [&](Value* index) {
+    EmitLoop(b_, task_.first_tile, task_.last_tile, 1, "row.tile", [&](Value* index) {
       tile.row = rows_.Start(b_, index);
       tile.rows = rows_.Size(b_, index);
       tile.address = group_sums;
-      tile.left = b_.CreateSub(b_.CreateSub(last_tile_, I64(1)), index, "tiles.left");
+      tile.number = b_.CreateSub(index, task_.first_tile, "number");
       if (KeepsRows()) {
-        Value* offset = b_.CreateMul(b_.CreateSub(tile.row, first_row_), width);
+        Value* offset = b_.CreateMul(b_.CreateSub(tile.row, task_.first), width);
         tile.address = b_.CreateInBoundsGEP(sum_type_, group_sums, offset, "tile.sums");
       }
-      EmitPrefetch(tile, index, done);
+      fetches_->EmitForEpilogue(tile, task_, done);
       EmitMicroKernelCall(tile, k);
       if (!AlongRows()) EmitIf(b_, done, "epilogue", [&] { epilogue_->Emit(tile); });
     });
     if (!AlongRows()) return;
-    tile.row = first_row_;
-    tile.rows = task_rows_;
+    tile.row = task_.first;
+    tile.rows = task_.count;
     tile.address = group_sums;
     EmitIf(b_, done, "epilogue", [&] { epilogue_->Emit(tile); });
   }
 
-  // In a launch whose results leave the cache, asks for the memory that the tile's epilogue will touch, so that
-  // it arrives while K runs; only if `last`, the epilogue being next.
-  void EmitPrefetch(const Tile& tile, Value* index, Value* last) {
-    if (epilogue_runs_.empty()) return;
-    EmitIf(b_, b_.CreateAnd(large_, last), "prefetch", [&] {
-      Value* first_column = b_.CreateMul(tile.panel, I64(kPanelColumns), "n");
-      if (AlongRows()) return EmitPrefetchColumns(tile, index, first_column);
-      scalars_->SetAxis(c_.n, first_column);
-      EmitLoop(b_, I64(0), tile.rows, 1, "prefetch.row", [&](Value* row) {
-        scalars_->SetAxis(c_.m, b_.CreateAdd(tile.row, row, "m"));
-        for (const Expr& access : epilogue_runs_) {
-          EmitPrefetchRun(access, I64(tile_.panels * kPanelColumns * SizeOf(plan_.buffers[access.ref].dtype)));
-        }
-      });
-    });
-  }
-
-  // The epilogue comes after all tiles and runs along the task's rows: each tile asks for some of the columns.
-  void EmitPrefetchColumns(const Tile& tile, Value* index, Value* first_column) {
-    Value* columns = b_.CreateMul(tile.panels, I64(kPanelColumns), "columns");
-    const auto share = [&](Value* tiles) {
-      return b_.CreateAdd(first_column, b_.CreateUDiv(b_.CreateMul(tiles, columns), tile.tiles), "share");
-    };
-    Value* number = b_.CreateSub(index, first_tile_, "number");
-    scalars_->SetAxis(c_.m, first_row_);
-    Value* next_share = share(b_.CreateAdd(number, I64(1)));
-    Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, next_share, AxisExtent(c_.n), nullptr, "columns.end");
-    EmitLoop(b_, share(number), end, 1, "prefetch.column", [&](Value* column) {
-      scalars_->SetAxis(c_.n, column);
-      for (const Expr& access : epilogue_runs_) {
-        EmitPrefetchRun(access, b_.CreateMul(task_rows_, I64(SizeOf(plan_.buffers[access.ref].dtype)), "run.bytes"));
-      }
-    });
-  }
-
-  // The lines of `bytes` from where `access` is on.
-  void EmitPrefetchRun(const Expr& access, Value* bytes) {
-    constexpr int kLineBytes = 64;
-    Value* address =
-        Element(plan_.buffers[access.ref].dtype, frame_.buffers[access.ref], EmitOffset(access), "touched");
-    EmitLoop(b_, I64(0), bytes, kLineBytes, "prefetch.line",
-             [&](Value* byte) { EmitFetchLine(b_, b_.CreateGEP(b_.getInt8Ty(), address, byte, "line")); });
-  }
-
-  void EmitMicroKernelCall(const Tile& tile, Value* k) {
-    Value* rhs_offset = b_.CreateAdd(b_.CreateMul(tile.panel, panel_stride_), b_.CreateMul(k, I64(kPanelColumns)));
+  void EmitMicroKernelCall(const ProductTile& tile, Value* k) {
+    Value* rhs_offset = b_.CreateAdd(b_.CreateMul(tile.panel, right_.stride), b_.CreateMul(k, I64(kPanelColumns)));
     Value* depth = EmitDepth(k);
-    Value* rhs = Element(plan_.buffers[c_.rhs.ref].dtype, rhs_, rhs_offset, "rhs.tile");
-    const Ahead ahead = EmitAhead(tile, k, depth);
+    Value* rhs = Element(plan_.buffers[c_.rhs.ref].dtype, right_.address, rhs_offset, "rhs.tile");
+    const TileFetches::Ahead ahead = fetches_->InMicroKernel(tile, task_, right_, k, depth);
     const LeftOperand::Arguments left = left_->At(tile.row, k);
     Value* arguments[] = {left.address,  left.rows,    left.depths,  rhs,
-                          panel_stride_, depth,        tile.address, b_.CreateICmpNE(k, I64(0), "resume"),
+                          right_.stride, depth,        tile.address, b_.CreateICmpNE(k, I64(0), "resume"),
                           ahead.address, ahead.stride, ahead.step};
     micro_kernels_.EmitCall(b_, tile.rows, tile.panels, arguments);
-  }
-
-  // What a tile fetches while it works, as a micro-kernel takes it.
-  struct Ahead {
-    Value* address;
-    Value* stride;  // bytes
-    Value* step;    // bytes
-  };
-
-  // A task's lone tile of these panels reads them as fast as it can, and where the machine does not see to it fetches
-  // them from a little further on. Of several tiles the first finds them in cache if the tiles before have shared in
-  // fetching them; while other rows are still to come with these panels, a tile fetches the next rows instead, unless
-  // tables say where those are.
-  Ahead EmitAhead(const Tile& tile, Value* k, Value* depth) {
-    if (!FetchesAhead(1)) return {rhs_, I64(0), I64(0)};
-    const Ahead own = EmitOwnPanelsAhead(tile, k), next = EmitPanelsAhead(tile, k, depth),
-                rows = left_form_.tables ? Ahead{rhs_, I64(0), I64(1)} : EmitRowsAhead(tile, k, depth);
-    Value* lone = b_.CreateICmpEQ(tile.tiles, I64(1), "lone");
-    const auto choose = [&](Value* Ahead::*part) {
-      Value* shared = b_.CreateSelect(last_rows_, next.*part, rows.*part);
-      return b_.CreateSelect(lone, own.*part, shared, "ahead");
-    };
-    return {choose(&Ahead::address), choose(&Ahead::stride), choose(&Ahead::step)};
-  }
-
-  int PanelStepBytes() const { return kPanelColumns * SizeOf(plan_.buffers[c_.rhs.ref].dtype); }
-  Value* PanelStrideBytes() { return b_.CreateMul(panel_stride_, I64(SizeOf(plan_.buffers[c_.rhs.ref].dtype))); }
-
-  Ahead EmitOwnPanelsAhead(const Tile& tile, Value* k) {
-    constexpr int64_t kAlmostNothing = 1;  // a line of its own for every 64 k
-    Value* row = b_.CreateAdd(k, own_ahead_);
-    Value* none = b_.CreateICmpEQ(own_ahead_, I64(0), "none.ahead");
-    Value* step = b_.CreateSelect(none, I64(kAlmostNothing), I64(PanelStepBytes()), "own.step");
-    Value* offset = b_.CreateAdd(b_.CreateMul(tile.panel, panel_stride_), b_.CreateMul(row, I64(kPanelColumns)));
-    return {AnyElement(c_.rhs, rhs_, offset, "own.panels.ahead"), PanelStrideBytes(), step};
-  }
-
-  // This tile's share of the panels after these, or of these where the next part of K is next.
-  Ahead EmitPanelsAhead(const Tile& tile, Value* k, Value* depth) {
-    Value* panel = b_.CreateAdd(tile.panel, tile.panels);
-    Value* row = I64(0);
-    if (depth_blocks_) {
-      Value* rest = b_.CreateAdd(k, I64(tile_.depth));
-      Value* more = b_.CreateICmpSLT(rest, AxisExtent(c_.k), "more.depth");
-      panel = b_.CreateSelect(more, tile.panel, panel);
-      row = b_.CreateSelect(more, rest, row);
-    }
-    Value* offset = b_.CreateAdd(b_.CreateMul(panel, panel_stride_), b_.CreateMul(row, I64(kPanelColumns)));
-    Value* step = b_.CreateLShr(I64(PanelStepBytes()), EmitFloorLog2(tile.tiles), "step");
-    Value* index = b_.CreateSub(b_.CreateSub(tile.tiles, I64(1)), tile.left);
-    Value* share = b_.CreateMul(b_.CreateMul(index, depth), step, "share");
-    Value* address = AnyElement(c_.rhs, rhs_, offset, "panels.ahead");
-    return {b_.CreateGEP(b_.getInt8Ty(), address, share, "share.ahead"), PanelStrideBytes(), step};
-  }
-
-  // Rows that follow one another in memory are one run of it, of which the parts of K fetch parts.
-  Ahead EmitRowsAhead(const Tile& tile, Value* k, Value* depth) {
-    if (IsUnitStride(plan_, left_form_.row_coefficients)) return EmitColumnsAhead(tile, k);
-    constexpr int64_t kBytes = 32;  // for each k: eight rows of f32
-    Value* step = b_.CreateLShr(I64(kBytes), EmitFloorLog2(tile.panels), "step");
-    Value* row = left_->AddressOf(b_.CreateAdd(tile.row, tile.rows), I64(0));
-    Value* address = b_.CreateGEP(b_.getInt8Ty(), row, b_.CreateMul(k, I64(kBytes)), "rows.ahead");
-    return {address, b_.CreateMul(depth, step), step};
-  }
-
-  // Rows that lie across memory: at each k the line that comes after this tile's.
-  Ahead EmitColumnsAhead(const Tile& tile, Value* k) {
-    constexpr int64_t kLineBytes = 64;
-    Value* address = b_.CreateGEP(b_.getInt8Ty(), left_->AddressOf(tile.row, k), I64(kLineBytes), "columns.ahead");
-    Value* step = b_.CreatePtrDiff(b_.getInt8Ty(), left_->AddressOf(tile.row, b_.CreateAdd(k, I64(1))),
-                                   left_->AddressOf(tile.row, k), "step");
-    return {address, I64(0), step};
-  }
-
-  Value* EmitFloorLog2(Value* value) {
-    return b_.CreateSub(I64(63), b_.CreateIntrinsic(llvm::Intrinsic::ctlz, {b_.getInt64Ty()}, {value, b_.getTrue()}),
-                        "log2");
-  }
-
-  // An address that may lie beyond the operand.
-  Value* AnyElement(const Expr& operand, Value* base, Value* offset, const char* name) {
-    return b_.CreateGEP(MemoryType(b_.getContext(), plan_.buffers[operand.ref].dtype, 1), base, offset, name);
   }
 
   KernelPlan plan_;  // a copy, for strides are expressions of their own
@@ -463,28 +301,24 @@ class ContractionEmitter {
 
   LeftForm left_form_;
   MicroKernels micro_kernels_;
-  std::vector<Expr> epilogue_runs_;  // what the epilogue reads and writes along its lanes' axis, as loads
   int64_t tile_sums_ = kPanelColumns;
   bool depth_blocks_ = false;  // K may be longer than one block
 
   // Values of the function being emitted.
   KernelFrame frame_;
-  ScalarEmitter* scalars_ = nullptr;
-  LeftOperand* left_ = nullptr;
-  TileEpilogue* epilogue_ = nullptr;
+  std::optional<ScalarEmitter> scalars_;
+  std::optional<LeftOperand> left_;
+  std::optional<TileEpilogue> epilogue_;
+  std::optional<TileFetches> fetches_;
   llvm::Type* sum_type_ = nullptr;
   Value* tile_memory_ = nullptr;
   EvenCut rows_, groups_;
-  Value* own_ahead_ = nullptr;  // how many k
   Value *row_blocks_ = nullptr, *panel_blocks_ = nullptr;
-  Value *panel_stride_ = nullptr, *batch_stride_ = nullptr;
-  Value* last_rows_ = nullptr;  // i1: no later task reads the task's panels
-  Value* large_ = nullptr;      // i1: the result does not stay in cache
-  Value* rhs_ = nullptr;        // of the current batch index
+  Value* batch_stride_ = nullptr;
+  RightPanels right_;
   // Of the current task.
   Value *row_block_ = nullptr, *panel_block_ = nullptr;
-  Value *first_tile_ = nullptr, *last_tile_ = nullptr;  // of rows
-  Value *first_row_ = nullptr, *task_rows_ = nullptr;
+  TaskRows task_;
   Value* first_panel_ = nullptr;
 };
 

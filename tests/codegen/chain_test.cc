@@ -83,8 +83,9 @@ class Chain : public testing::TestWithParam<const char*> {
 TEST_P(Chain, ChangesNoBit) {
   for (const auto& device : CpuDevices()) {
     const auto chained = Compile(*device, ""), apart = Compile(*device, ", \"p\" = %p");
-    constexpr int64_t kShapes[][3] = {{1, 1, 1}, {2, 5, 7}, {1, 24, 24},  {1, 25, 1100}, {2, 49, 33}, {0, 5, 5},
-                                      {2, 0, 3}, {2, 3, 0}, {1, 1, 3000}, {5, 7, 16},    {1, 6, 96},  {1, 200, 130}};
+    constexpr int64_t kShapes[][3] = {{1, 1, 1},  {2, 5, 7},     {1, 24, 24},  {1, 25, 1100}, {2, 49, 33},
+                                      {0, 5, 5},  {2, 0, 3},     {2, 3, 0},    {1, 1, 3000},  {5, 7, 16},
+                                      {1, 6, 96}, {1, 200, 130}, {1, 400, 900}};
     for (const auto& [b, s, t] : kShapes) {
       for (int threads : {1, 2}) {
         SCOPED_TRACE(absl::StrCat(device->name(), " B = ", b, ", S = ", s, ", T = ", t, ", threads ", threads));

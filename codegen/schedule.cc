@@ -79,7 +79,8 @@ std::string Schedule::Text(const KernelPlan& plan) const {
     out = absl::StrCat(
         "lanes ", lanes, " along ", lane_axis < 0 ? "nothing" : absl::StrCat("a", lane_axis), ", unroll ", unroll,
         rows > 1 ? absl::StrCat(", rows ", rows, short_row > 0 ? absl::StrCat(" of up to ", short_row) : "") : "",
-        ahead > 0 ? absl::StrCat(", ahead in stage ", ahead) : "", in_cache ? ", in cache" : "",
+        ahead > 0 ? absl::StrCat(behind ? ", ahead and behind" : ", ahead", " in stage ", ahead) : "",
+        block_rows > 0 ? absl::StrCat(", ", block_rows, " at a time") : "",
         lane_chunk > 0 ? absl::StrCat(", chunk ", lane_chunk) : "",
         cross_axis >= 0 ? absl::StrCat(", across a", cross_axis, ", chunk ", cross_chunk) : "",
         windows ? ", windows of blocks" : "", "\n");

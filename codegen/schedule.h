@@ -104,8 +104,9 @@ struct Schedule {
   // > 0: of rows that do not run side by side, the first stage runs in the loops of stage number `ahead` of the row
   // before.
   int ahead = 0;
-  bool in_cache = false;  // whoever launches it sees to it that its rows are, however many there are
-  int lane_axis = -1;  // the axis whose neighbours fill the lanes; -1: scalar code
+  bool behind = false;     // the last stage runs in those of the row after
+  int64_t block_rows = 0;  // > 0: of a chain, which runs so many rows at a time, while they are in cache
+  int lane_axis = -1;      // the axis whose neighbours fill the lanes; -1: scalar code
   // Parallel lane axis: elements of it per task (0: all). Tasks number the other parallel axes times
   // the chunks of the lane axis.
   int64_t lane_chunk = 0;

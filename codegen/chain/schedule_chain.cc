@@ -14,7 +14,6 @@ Schedule ScheduleLink(const KernelPlan& plan, const TargetTraits& traits) {
   Schedule schedule =
       plan.contraction ? ScheduleContraction(plan, traits) : ScheduleLoops(plan, traits, /*whole_rows_only=*/true);
   schedule.versions = {Version{}};
-  schedule.in_cache = true;
   if (plan.contraction) {
     schedule.tile.task_rows = std::max<int64_t>(1, kBlockRows / schedule.tile.rows) * schedule.tile.rows;
     schedule.tile.task_panels = kAllPanels;
@@ -44,6 +43,7 @@ Schedule ScheduleChain(const KernelPlan& plan, const TargetTraits& traits) {
     if (link.plan.contraction) row_cost = row_cost + over_chain(RowCost(link.plan));
   }
   const int64_t block = schedule.links[0].tile.task_rows;
+  for (Schedule& link : schedule.links) link.block_rows = block;
   DimExpr scratch = own_scratch;
   for (const Buffer& buffer : plan.buffers) {
     if (buffer.kind == BufferKind::kBlock) scratch = scratch + BlockBytes(buffer, block);

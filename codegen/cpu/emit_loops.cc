@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/cpu/part_loops.h"
-#include "codegen/cpu/rows_ahead.h"
+#include "codegen/cpu/rows_in_flight.h"
 #include "codegen/cpu/stage_loops.h"
 #include "codegen/cpu/task_digits.h"
 #include "codegen/cpu/transposed_loops.h"
@@ -62,8 +62,8 @@ class LoopKernelEmitter {
     const LaunchSize size = schedule_.rows > 1 ? SizeOfLaunch() : LaunchSize{};
     for (int rows = schedule_.rows; rows > 0; rows = rows > 1 ? 1 : 0) {
       if (rows == 1 && schedule_.ahead > 0) {
-        llvm::Value* is_near = b_.CreateICmpSLE(size.launch, b_.getInt64(kLargestLaunchAhead), "is_near");
-        return EmitRowsAhead(b_, plan_, frame_.scratch, next, end, is_near, digits, loops_);
+        llvm::Value* is_near = b_.CreateICmpSLE(size.launch, b_.getInt64(kLargestLaunchInFlight), "is_near");
+        next = EmitRowsInFlight(b_, plan_, schedule_, frame_.scratch, next, end, is_near, digits, loops_);
       }
       llvm::Value* full = rows > 1 ? SideBySideEnd(rows, size) : end;
       loops_.SetRows(rows);
@@ -78,7 +78,7 @@ class LoopKernelEmitter {
     }
   }
 
-  // Elements of a row, and of all rows that share the caches.
+  // Elements of a row, and of all rows of a launch, or of a chain's block.
   struct LaunchSize {
     llvm::Value *row = nullptr, *launch = nullptr;
   };
@@ -87,11 +87,10 @@ class LoopKernelEmitter {
     llvm::Value *row = b_.getInt64(1), *rows = b_.getInt64(1);
     for (size_t i = 0; i < plan_.axes.size(); ++i) {
       llvm::Value*& product = plan_.axes[i].role == AxisRole::kParallel ? rows : row;
-      // Stages without an axis that has no elements have some all the same.
-      llvm::Value* extent = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, loops_.ExtentOf(i), b_.getInt64(1));
-      product = b_.CreateMul(product, extent, "elements");
+      product = b_.CreateMul(product, loops_.ExtentOf(i), "elements");
     }
-    return {row, schedule_.in_cache ? row : b_.CreateMul(rows, row, "elements")};
+    if (schedule_.block_rows > 0) rows = b_.getInt64(schedule_.block_rows);
+    return {row, b_.CreateMul(rows, row, "elements")};
   }
 
   // Below this task `rows` tasks can run side by side.

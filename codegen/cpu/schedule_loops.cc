@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "codegen/cpu/part_loops.h"
-#include "codegen/cpu/rows_ahead.h"
+#include "codegen/cpu/rows_in_flight.h"
 #include "codegen/cpu/transposed_loops.h"
 #include "codegen/cpu/window_loops.h"
 #include "codegen/emit_cpu.h"
@@ -200,8 +200,8 @@ void AddStreamingVersion(KernelPlan& plan, Schedule& schedule) {
   schedule.versions.insert(schedule.versions.begin(), std::move(streaming));
 }
 
-// One row's, or those of `schedule.rows` rows that are short enough to run side by side. Where lanes run across rows,
-// those of all that are at hand.
+// One row's, with the other sets of rows in flight, which are no rows of larger launches, or those of `schedule.rows`
+// rows that are short enough to run side by side. Where lanes run across rows, those of all that are at hand.
 DimExpr ScratchBytes(const KernelPlan& plan, const Schedule& schedule) {
   if (!HasScratch(plan)) return 0;
   if (LanesAcrossRows(plan, schedule)) {
@@ -213,12 +213,19 @@ DimExpr ScratchBytes(const KernelPlan& plan, const Schedule& schedule) {
     if (buffer.kind == BufferKind::kRow) element += SizeOf(buffer.dtype);
   }
   DimExpr one = RowBytes(plan);
-  if (schedule.ahead > 0 && KeepsAhead(plan)) {
-    one = one + DimExpr::Min(RowBytes(plan), kLargestLaunchAhead * element);
+  if (const int others = RowBufferSets(plan, schedule) - 1; others > 0) {
+    one = one + others * DimExpr::Min(RowBytes(plan), kLargestLaunchInFlight * element);
   }
   if (schedule.rows == 1) return one;
   const int64_t most = schedule.short_row * element;
   return DimExpr::Max(one, DimExpr::Min(schedule.rows * RowBytes(plan), schedule.rows * most));
+}
+
+// Of `tasks` rows, how many long ones make a chunk, so that most have a neighbour in flight, if that leaves enough
+// chunks for many threads.
+DimExpr FewNeighbours(const DimExpr& tasks) {
+  constexpr int64_t kMost = 8, kChunks = 16;
+  return DimExpr::Max(1, DimExpr::Min(kMost, DimExpr::FloorDiv(tasks, kChunks)));
 }
 
 }  // namespace
@@ -242,6 +249,7 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
     const bool is_slow = CostOf(plan, Along(plan, exprs, schedule.lane_axis)) > kSlow;
     schedule.short_row = is_slow ? kShortSlowRow : kShortRow;
     if (is_slow) schedule.ahead = StageToLookAheadIn(plan, schedule.lane_axis);
+    schedule.behind = LeavesLastStage(plan, schedule.ahead);
   }
 
   DimExpr tasks = 1, per_task = 1;
@@ -265,7 +273,8 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
   const DimExpr per_task_or_one = DimExpr::Max(1, per_task);
   if (LanesAlongRows(plan, schedule) && schedule.rows > 1) {  // chunks of whole groups
     const DimExpr groups = DimExpr::FloorDiv(elements_per_chunk / schedule.rows, per_task_or_one);
-    schedule.grain = DimExpr::Max(1, schedule.rows * groups);
+    const DimExpr neighbours = schedule.ahead > 0 ? FewNeighbours(tasks) : 1;
+    schedule.grain = DimExpr::Max(neighbours, schedule.rows * groups);
   } else {
     schedule.grain = DimExpr::Max(1, DimExpr::FloorDiv(elements_per_chunk, per_task_or_one));
   }

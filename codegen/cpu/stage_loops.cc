@@ -132,31 +132,28 @@ void StageLoops::EmitStages() {
 // Nothing waits for what such a stage computes, and stores go faster where one follows another in memory.
 void StageLoops::EmitRowByRow(const Stage& stage) {
   const int rows = rows_end_;
-  for (int row = 0; row < rows; ++row) {
-    rows_begin_ = row;
-    rows_end_ = row + 1;
-    EmitStage(stage);
-  }
-  rows_begin_ = 0;
+  for (int row = 0; row < rows; ++row) EmitStageOf(stage, row);
 }
 
-void StageLoops::EmitFirstStage(int row) {
+void StageLoops::EmitStageOf(const Stage& stage, int row) {
   rows_begin_ = row;
   rows_end_ = row + 1;
-  EmitStage(plan_.stages[0]);
+  EmitStage(stage);
   rows_begin_ = 0;
 }
 
-void StageLoops::EmitOtherStages(bool with_next) {
-  for (int i = 1; i < static_cast<int>(plan_.stages.size()); ++i) {
-    const Stage& stage = plan_.stages[i];
-    const bool both = with_next && i == schedule_.ahead;
-    rows_end_ = both ? 2 : 1;
-    if (both) {
-      EmitPasses({{&stage, 0}, {&plan_.stages[0], 1}});
-    } else {
-      EmitStage(stage);
-    }
+void StageLoops::EmitFirstStage() { EmitStageOf(plan_.stages.front(), kNext); }
+
+void StageLoops::EmitLastStage() { EmitStageOf(plan_.stages.back(), kBefore); }
+
+void StageLoops::EmitOtherStages(bool with_next, bool with_before) {
+  const int end = static_cast<int>(plan_.stages.size()) - (schedule_.behind ? 1 : 0);
+  for (int i = 1; i < end; ++i) {
+    std::vector<Pass> passes = {{&plan_.stages[i], kHere}};
+    if (i == schedule_.ahead && with_next) passes.push_back({&plan_.stages.front(), kNext});
+    if (i == schedule_.ahead && with_before) passes.push_back({&plan_.stages.back(), kBefore});
+    rows_end_ = passes.back().row + 1;
+    EmitPasses(passes);
   }
 }
 

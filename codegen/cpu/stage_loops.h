@@ -55,10 +55,15 @@ class StageLoops {
 
   void EmitStages();
   void EmitStage(const Stage& stage);
-  // Where rows look ahead (Schedule::ahead), row 0 is the one at hand and row 1 the next: the first stage of a row, and
-  // the others of row 0, with the first of row 1 in their loops or not.
-  void EmitFirstStage(int row);
-  void EmitOtherStages(bool with_next);
+  // Of rows in flight (codegen/cpu/rows_in_flight.h): the one at hand, the next one and the one before.
+  enum RowInFlight { kHere, kNext, kBefore };
+  // The first stage of the next row.
+  void EmitFirstStage();
+  // The stages of the row at hand after its first, without the last where Schedule::behind; in the loops of
+  // Schedule::ahead those of its neighbours that are asked for.
+  void EmitOtherStages(bool with_next, bool with_before);
+  // The last stage of the row before.
+  void EmitLastStage();
   void Forget();
 
  private:
@@ -76,6 +81,7 @@ class StageLoops {
   PartSpan SpanOf(int axis);
   void EmitVectors(PartSpan span, int unroll, llvm::function_ref<void(const Vectors&)> body);
   void EmitRowByRow(const Stage& stage);
+  void EmitStageOf(const Stage& stage, int row);
   // The innermost loop is straight code where it is short, if `may_be_straight`.
   void EmitScalarLoops(const std::vector<int>& axes, size_t depth, bool may_be_straight,
                        llvm::function_ref<void()> body);

@@ -161,7 +161,7 @@ class ContractionEmitter {
   void EmitBlocks(Value* task) {
     row_block_ = b_.CreateURem(task, row_blocks_, "row.block");
     Value* rest = b_.CreateUDiv(task, row_blocks_);
-    task_.last = b_.CreateICmpEQ(b_.CreateAdd(row_block_, I64(1)), row_blocks_, "last.rows");
+    task_.ends_panels = b_.CreateICmpEQ(b_.CreateAdd(row_block_, I64(1)), row_blocks_, "last.rows");
     Value* batch;
     if (SharesPanels()) {
       Value* batches = I64(1);
@@ -169,7 +169,8 @@ class ContractionEmitter {
       batches = AtLeastOne(batches);
       batch = b_.CreateURem(rest, batches, "batch");
       panel_block_ = b_.CreateUDiv(rest, batches, "panel.block");
-      task_.last = b_.CreateAnd(task_.last, b_.CreateICmpEQ(b_.CreateAdd(batch, I64(1)), batches), "last.rows");
+      task_.ends_panels =
+          b_.CreateAnd(task_.ends_panels, b_.CreateICmpEQ(b_.CreateAdd(batch, I64(1)), batches), "last.rows");
     } else {
       panel_block_ = b_.CreateURem(rest, panel_blocks_, "panel.block");
       batch = b_.CreateUDiv(rest, panel_blocks_, "batch");

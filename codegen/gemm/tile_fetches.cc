@@ -57,7 +57,7 @@ TileFetches::Ahead TileFetches::InMicroKernel(const ProductTile& tile, const Tas
               rows = form_.tables ? Ahead{right.address, I64(0), I64(1)} : NextRows(tile, k, depth);
   Value* lone = b_.CreateICmpEQ(tile.tiles, I64(1), "lone");
   const auto choose = [&](Value* Ahead::*part) {
-    return b_.CreateSelect(lone, own.*part, b_.CreateSelect(task.last, next.*part, rows.*part), "ahead");
+    return b_.CreateSelect(lone, own.*part, b_.CreateSelect(task.ends_panels, next.*part, rows.*part), "ahead");
   };
   return {choose(&Ahead::address), choose(&Ahead::stride), choose(&Ahead::step)};
 }

@@ -17,7 +17,7 @@ namespace tailor {
 struct TaskRows {
   llvm::Value *first_tile = nullptr, *last_tile = nullptr;  // the latter is the next task's
   llvm::Value *first = nullptr, *count = nullptr;
-  llvm::Value* last = nullptr;  // i1: no later task reads this one's panels
+  llvm::Value* ends_panels = nullptr;  // i1: no later task reads them
 };
 
 // One micro-kernel's place in the result.

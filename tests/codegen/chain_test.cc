@@ -1,5 +1,6 @@
 // Attention, whose three parts run as a chain of kernels over blocks of rows, against the same graph with its weights
 // as an output too, which keeps the parts apart: not a bit may differ, on any CPU level, at any shape.
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <memory>
@@ -7,7 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "codegen/build_host_program.h"
+#include "codegen/emit_cpu.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "tests/support/device.h"
@@ -98,6 +102,17 @@ TEST_P(Chain, ChangesNoBit) {
       }
     }
   }
+}
+
+TEST(ScheduleChain, SaysHowManyRowsLinksHaveAtATime) {
+  const auto lowered = LowerGraph(*ParseGraph(Attention("f32", "")), TargetTraits{});
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  const auto& kernels = lowered->kernels;
+  const auto chain = std::find_if(kernels.begin(), kernels.end(), [](const auto& plan) { return !plan.links.empty(); });
+  ASSERT_NE(chain, kernels.end());
+  const Schedule schedule = ScheduleOnCpu(*chain, TargetTraits{});
+  for (const Schedule& link : schedule.links) EXPECT_EQ(link.block_rows, schedule.links[0].tile.task_rows);
+  EXPECT_TRUE(absl::StrContains(schedule.Text(*chain), ", 24 at a time")) << schedule.Text(*chain);
 }
 
 TEST_P(Chain, FaultsInALinkFailTheRun) {

@@ -25,14 +25,16 @@ std::string Schedules(const std::string& text) {
   return out;
 }
 
-// The IR of a graph's kernels for that machine.
-std::string Emitted(const std::string& text) {
+// The IR of a graph's kernels for that machine, `block_rows` of whose rows are in cache if that is not 0.
+std::string Emitted(const std::string& text, int64_t block_rows = 0) {
   const auto lowered = LowerGraph(*ParseGraph(text), TargetTraits{});
   llvm::LLVMContext context;
   llvm::Module module("kernels", context);
   int number = 0;
   for (const KernelPlan& kernel : lowered->kernels) {
-    EXPECT_TRUE(EmitLoops(kernel, ScheduleLoops(kernel, TargetTraits{}), {}, absl::StrCat("k", number++), module).ok());
+    Schedule schedule = ScheduleLoops(kernel, TargetTraits{});
+    schedule.block_rows = block_rows;
+    EXPECT_TRUE(EmitLoops(kernel, schedule, {}, absl::StrCat("k", number++), module).ok());
   }
   std::string out;
   llvm::raw_string_ostream stream(out);
@@ -125,8 +127,8 @@ graph @g(%x: f64[R, C]) where C in [0, 4000] {
 }
 )"),
             R"(
-lanes 8 along a1, unroll 2, rows 4 of up to 128, ahead in stage 1
-tasks d0, grain max(4*floordiv(666, max(d1, 1)), 1), scratch max(64*floordiv(d1 + 7, 8), min(256*floordiv(d1 + 7, 8), 4096))
+lanes 8 along a1, unroll 2, rows 4 of up to 128, ahead and behind in stage 1
+tasks d0, grain max(max(4*floordiv(666, max(d1, 1)), min(floordiv(d0, 16), 8)), 1), scratch max(64*floordiv(d1 + 7, 8) + min(64*floordiv(d1 + 7, 8), 8388608), min(256*floordiv(d1 + 7, 8), 4096))
 version: always
 )");
 }
@@ -156,16 +158,19 @@ graph @g(%x: f32[R, C]) {
 }
 
 TEST(ScheduleLoops, RowsLookAheadInLaunchesThatCachesHold) {
-  const std::string ir = Emitted(R"(
+  const std::string powers = R"(
 graph @g(%x: f32[R, C]) {
   %m = reduce_max %x {axes = [1], keep_dims = 1}
   %d = sub %x, %m
   %e = exp %d
   return %e
 }
-)");
+)";
+  const std::string ir = Emitted(powers);
+  EXPECT_FALSE(absl::StrContains(ir, "= mul i64 24, "));
+  EXPECT_THAT(Emitted(powers, 24), testing::ContainsRegex("%elements[0-9]+ = mul i64 24, %elements"));
   EXPECT_THAT(ir, testing::ContainsRegex("%is_near = icmp sle i64 %[a-z0-9.]+, 1048576"));
-  EXPECT_THAT(ir, testing::ContainsRegex("%run = select i1 %is_near, i64 %[a-z0-9.]+, i64 1"));
+  EXPECT_THAT(ir, testing::ContainsRegex("%in_flight = and i1 %is_near, %several"));
 }
 
 TEST(ScheduleLoops, LoadsAcrossTheLanesAreTransposedInSquares) {

@@ -1,6 +1,6 @@
-// Rows whose elements take long to compute, several reductions each: most look ahead (codegen/cpu/rows_ahead.h), the
-// first stage of the next row running in a loop of the present one. At extents on either side of whole vectors, of rows
-// that run side by side (up to 128 elements) and of one, two and three rows.
+// Rows whose elements take long to compute, several reductions each: most are in flight (codegen/cpu/rows_in_flight.h),
+// the first stage of the next row and the last of the row before running in a loop of the present one. At extents on
+// either side of whole vectors, of rows that run side by side (up to 128 elements) and of one, two and three rows.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "codegen/build_host_program.h"
-#include "codegen/cpu/rows_ahead.h"
+#include "codegen/cpu/rows_in_flight.h"
 #include "codegen/emit_cpu.h"
 #include "codegen/target_machine.h"
 #include "gtest/gtest.h"
@@ -24,8 +24,11 @@ constexpr char kLevel[] = "x86-64-v4";  // the lowest whose rows look ahead
 // What the first stage does ahead: it reduces what it computes, or keeps that in row buffers besides.
 enum class Ahead { kReduces, kKeeps };
 
+// Whether the last stage runs in the loops of the row after.
+enum class Behind { kNothing, kLastStage };
+
 // That the rows of the graph, which is one kernel, look ahead in stage number `stage`.
-void ExpectAhead(const std::string& text, Ahead ahead, int stage) {
+void ExpectAhead(const std::string& text, Ahead ahead, int stage, Behind behind) {
   const auto graph = ParseGraph(text, SmallNumbers);
   ASSERT_TRUE(graph.ok()) << graph.status() << "\n" << text;
   const TargetTraits traits = FindCpuTarget(kLevel)->traits;
@@ -33,13 +36,16 @@ void ExpectAhead(const std::string& text, Ahead ahead, int stage) {
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   ASSERT_EQ(lowered->kernels.size(), 1) << text;
   const KernelPlan& plan = lowered->kernels[0];
-  EXPECT_EQ(ScheduleOnCpu(plan, traits).ahead, stage) << plan.Text();
+  const Schedule schedule = ScheduleOnCpu(plan, traits);
+  EXPECT_EQ(schedule.ahead, stage) << plan.Text();
+  EXPECT_EQ(schedule.behind, behind == Behind::kLastStage) << plan.Text();
   EXPECT_EQ(KeepsAhead(plan), ahead == Ahead::kKeeps) << plan.Text();
 }
 
 // The same, and their results.
-void ExpectRightAhead(const std::string& text, Ahead ahead = Ahead::kReduces, int stage = 1) {
-  ExpectAhead(text, ahead, stage);
+void ExpectRightAhead(const std::string& text, Ahead ahead = Ahead::kReduces, int stage = 1,
+                      Behind behind = Behind::kLastStage) {
+  ExpectAhead(text, ahead, stage, behind);
   if (!RunsHere(*FindCpuTarget(kLevel))) GTEST_SKIP() << "this machine has no AVX-512";
   const auto devices = CpuDevices();
   const auto level = std::find_if(devices.begin(), devices.end(), [](const auto& d) { return d->name() == kLevel; });
@@ -95,13 +101,14 @@ graph @g(%x: f32[R, C + 127]) where R in [0, 24] {
 })";
 
 TEST(Rows, OfOneSlowOp) {
-  ExpectRightAhead(kPowers);
+  ExpectRightAhead(kPowers, Ahead::kReduces, 1, Behind::kNothing);
   ExpectRightAhead(R"(
 graph @g(%x: i64[R, C + 127]) where R in [0, 24] {
   %m = reduce_max %x {axes = [1], keep_dims = 1}
   %y = mod %x, %m
   return %y
-})");
+})",
+                   Ahead::kReduces, 1, Behind::kNothing);
 }
 
 // One stage uses the logarithm of the sum per element, the other stores it and is done.
@@ -115,10 +122,10 @@ graph @g(%x: f32[R, C + 127]) where R in [0, 24] {
   %l = log %s
 )";
   ExpectRightAhead(sum + "  %y = sub %d, %l\n  return %y\n}");
-  ExpectRightAhead(sum + "  %y = add %m, %l\n  return %y\n}");
+  ExpectRightAhead(sum + "  %y = add %m, %l\n  return %y\n}", Ahead::kReduces, 1, Behind::kNothing);
 }
 
-// What the first stage computes is kept in row buffers, of which there are two sets in turns, or in an output.
+// What the first stage computes is kept in row buffers, of which each row in flight has a set, or in an output.
 TEST(Rows, KeepWhatTheFirstStageComputes) {
   for (const char* dtype : {"f32", "f64", "bf16"}) {
     ExpectRightAhead(Softmax(absl::StrCat("%x: ", dtype, "[R, C + 127]"), "  %z = tanh %x\n"), Ahead::kKeeps);
@@ -196,7 +203,7 @@ graph @g(%x: f32[R, C + 127]) where R in [0, 24] {
   %y = exp %z
   return %y, %t
 })",
-                   Ahead::kReduces, 2);
+                   Ahead::kReduces, 2, Behind::kNothing);
 }
 
 TEST(Rows, OfSeveralReductionsInTurn) {
@@ -246,7 +253,7 @@ graph @g(%x: f32[R, C + 20], %k: f32[], %l: f32[]) where R in [0, 24] {
   %t = mul %s, %k
   %y = add %t, %l
 )";
-  ExpectRightAhead(sum + "  return %y\n}");
+  ExpectRightAhead(sum + "  return %y\n}", Ahead::kReduces, 1, Behind::kNothing);
   ExpectRightAhead(sum + "  %z = div %e, %t\n  return %z, %y, %n\n}", Ahead::kReduces, 2);
 }
 

@@ -1,4 +1,4 @@
-#include "codegen/cpu/rows_ahead.h"
+#include "codegen/cpu/rows_in_flight.h"
 
 #include <algorithm>
 #include <cmath>
@@ -47,12 +47,35 @@ TEST(StageToLookAheadIn, IsNoneWhereTheFirstStageLeavesMoreThanResults) {
   EXPECT_EQ(StageToLookAheadIn(plan, 1), 0);
 }
 
-TEST(KeepsAhead, WhereTheFirstStageStoresToARowBuffer) {
+TEST(LeavesLastStage, WhereItStoresInTheSameLoopsLater) {
   KernelPlan plan = RowSoftmaxPlan();
-  EXPECT_FALSE(KeepsAhead(plan));
+  EXPECT_TRUE(LeavesLastStage(plan, 1));
+  EXPECT_FALSE(LeavesLastStage(plan, 2));
+  EXPECT_FALSE(LeavesLastStage(plan, 0));
+  plan.stages[2].statements.push_back(plan.stages[0].statements[0]);  // a reduction
+  EXPECT_FALSE(LeavesLastStage(plan, 1));
+  plan = RowSoftmaxPlan();
+  plan.stages[2].axes.clear();
+  EXPECT_FALSE(LeavesLastStage(plan, 1));
+}
+
+TEST(RowBufferSets, AreOneForEachRowInFlightThatUsesThem) {
+  KernelPlan plan = RowSoftmaxPlan();
+  const auto sets = [&](int ahead, bool behind) {
+    Schedule schedule;
+    schedule.ahead = ahead;
+    schedule.behind = behind;
+    return RowBufferSets(plan, schedule);
+  };
+  EXPECT_EQ(sets(0, false), 1);
+  EXPECT_EQ(sets(1, false), 1);
+  EXPECT_EQ(sets(1, true), 2);
   plan.stages[0].statements.push_back(plan.stages[1].statements[0]);
-  EXPECT_TRUE(KeepsAhead(plan));
   EXPECT_EQ(StageToLookAheadIn(plan, 1), 1);
+  EXPECT_EQ(sets(1, false), 2);
+  EXPECT_EQ(sets(1, true), 3);
+  plan.buffers[2].kind = BufferKind::kOutput;
+  EXPECT_EQ(sets(1, true), 1);
 }
 
 // Rows that are reduced twice. Where `op` is a division the first stage keeps what it computes.
@@ -222,8 +245,8 @@ TYPED_TEST(SpecialRows, ChangeNoOther) {
   }
 }
 
-// Launches of more than 2^20 elements do not look ahead.
-TEST(RowsAhead, HaveTheBitsOfRowsAlone) {
+// Those of launches of more than 2^20 elements are not in flight together.
+TEST(RowsInFlight, HaveTheBitsOfRowsAlone) {
   constexpr int64_t kColumns = 300, kNear = (1 << 20) / kColumns;
   const std::vector<float> x = Random<float>((kNear + 1) * kColumns);
   const auto rows = [&](int64_t first, int64_t end) {
@@ -253,7 +276,7 @@ TEST(RowsAhead, HaveTheBitsOfRowsAlone) {
 }
 
 // Of rows that are found by index, and of elements that are.
-TEST(RowsAhead, ReportAnIndexOutOfRangeInAnyRow) {
+TEST(RowsInFlight, ReportAnIndexOutOfRangeInAnyRow) {
   constexpr int64_t kEntries = 50;
   const std::string powers = R"(
   %m = reduce_max %z {axes = [1], keep_dims = 1}

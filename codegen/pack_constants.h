@@ -24,7 +24,9 @@ struct PanelSource {
   bool winograd = false;  // nine rows of f32 are 16 points (kWinogradPanels16)
   int64_t matrices() const { return winograd ? batch * kWinogradPoints : batch; }
   int64_t panels() const { return (columns + kPanelColumns - 1) / kPanelColumns; }
-  int64_t panel_rows() const { return winograd ? rows / (kWinogradWindow * kWinogradWindow) : pairs ? rows + rows % 2 : rows; }
+  int64_t panel_rows() const {
+    return winograd ? rows / (kWinogradWindow * kWinogradWindow) : pairs ? rows + rows % 2 : rows;
+  }
   int64_t panel_bytes() const { return panel_rows() * kPanelColumns * element_bytes; }
 };
 

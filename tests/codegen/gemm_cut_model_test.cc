@@ -164,7 +164,7 @@ class EmittedChoice {
     EmitEntry(choice, *module);
     std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
     objects.push_back(CompileIr(std::move(module), target));
-    image_ = std::make_unique<MappedImage>(*LinkImage(std::move(objects), {"entry"}));
+    image_ = std::make_unique<MappedImage>(*LinkImage(std::move(objects), {"entry"}), target);
   }
 
   Choice Run(const ProductExtents& e, const CostProfile& costs) const {
@@ -196,7 +196,7 @@ class EmittedChoice {
 TEST(EmitCutChoice, ChoosesAsTheModelDoes) {
   for (const char* name : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
     const CpuTarget target = *FindCpuTarget(name);
-    if (!RunsHere(target)) continue;
+    if (!RunsOrSays(name)) continue;
     SCOPED_TRACE(name);
     Schedule schedule = ScheduleContraction(MakeProductPlan({.n = 1000, .k = 1000}), target.traits);
     const int pieces = kPanelColumns / schedule.lanes;

@@ -37,7 +37,7 @@ Product::Product(const ProductForm& form, const CpuTarget& target, const std::ve
   objects.push_back(CompileIr(std::move(module), target));
   auto image = LinkImage(std::move(objects), {"product_v0"});
   EXPECT_TRUE(image.ok()) << image.status();
-  image_ = std::make_unique<MappedImage>(*image);
+  image_ = std::make_unique<MappedImage>(*image, target);
 }
 
 ProductCut Product::CutOf(const ProductSize& size) const {

@@ -17,6 +17,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/SourceMgr.h"
+#include "tests/codegen/levels.h"
 
 namespace tailor {
 
@@ -37,13 +38,17 @@ inline std::unique_ptr<llvm::MemoryBuffer> CompileIr(std::unique_ptr<llvm::Modul
   EXPECT_TRUE(machine.ok()) << machine.status();
   auto object = CompileModule(std::move(module), **machine);
   EXPECT_TRUE(object.ok()) << object.status();
-  return object.ok() ? *std::move(object) : nullptr;
+  if (!object.ok()) return nullptr;
+  EXPECT_EQ(InstructionBeyond(**object, target), "") << "in code for " << target.name;
+  return *std::move(object);
 }
 
-// A copy of an image, mapped read and execute.
+// A copy of an image of code for `target`, mapped read and execute. It can be executed where WhyNotHere(target) is
+// empty.
 class MappedImage {
  public:
-  explicit MappedImage(const Image& image) : image_(image) {
+  explicit MappedImage(const Image& image, const CpuTarget& target = HostCpuTarget())
+      : image_(image), why_not_here_(WhyNotHere(target)) {
     memory_ = mmap(nullptr, image.bytes.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     std::memcpy(memory_, image.bytes.data(), image.bytes.size());
     mprotect(memory_, image.bytes.size(), PROT_READ | PROT_EXEC);
@@ -52,13 +57,19 @@ class MappedImage {
   MappedImage(const MappedImage&) = delete;
   MappedImage& operator=(const MappedImage&) = delete;
 
+  // A function of the image. Aborts on a machine that lacks a feature of the target, before it meets the instruction.
   template <typename Fn>
   Fn Find(const std::string& entry) const {
+    if (!why_not_here_.empty()) {
+      ADD_FAILURE() << why_not_here_;
+      abort();
+    }
     return reinterpret_cast<Fn>(static_cast<char*>(memory_) + image_.symbols.at(entry));
   }
 
  private:
   const Image image_;
+  const std::string why_not_here_;
   void* memory_;
 };
 

@@ -9,6 +9,7 @@
 #include "codegen/attention/attention.h"
 #include "codegen/attention/keep_joined_chains.h"
 #include "fusion/rewrites.h"
+#include "graph/builders.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/attention_case.h"
@@ -124,6 +125,17 @@ TEST(JoinAttention, ASoftmaxInAWiderType) {
   text = Replaced(text, "sub %scores", "sub %wide");
   text = Replaced(text, "%mixed = dot %p", "%weights = cast %p {dtype = f16}\n  %mixed = dot %weights");
   EXPECT_EQ(Joined(text), "joined");
+}
+
+TEST(JoinAttention, WhatTheBuilderAppends) {
+  for (const char* dtype : {"f16", "bf16", "f32"}) {
+    Graph graph = *ParseGraph(absl::StrReplaceAll("graph @g(%q: T[B, 2, S, 64], %k: T[B, 2, N, 64]) { return }",
+                                                  {{"T[", absl::StrCat(dtype, "[")}}));
+    const auto y = Attention(graph, Value{0, 0}, Value{1, 0}, Value{1, 0}, Value{-1, 0}, 0);
+    ASSERT_TRUE(y.ok()) << y.status();
+    ASSERT_TRUE(graph.AddOutput("y", *y).ok());
+    EXPECT_EQ(Joined(graph.ToText()), "joined") << dtype;
+  }
 }
 
 TEST(JoinAttention, WeightsTimesFactorsOfElementsAndRows) {

@@ -206,7 +206,7 @@ class ElementKernel {
     const std::string entry = "k_v" + std::to_string(schedule.versions.size() - 1);
     auto image = LinkImage(std::move(objects), {entry});
     EXPECT_TRUE(image.ok()) << image.status();
-    image_ = std::make_unique<MappedImage>(*image);
+    image_ = std::make_unique<MappedImage>(*image, target);
     run_ = image_->Find<Run>(entry);
   }
 
@@ -349,7 +349,7 @@ TEST(KnownForms, GeluOfTanhIsAsCloseAsItsFormulaAllows) {
 TEST(KnownForms, GeluOfMinusInfinityIsNaNOnEveryLevel) {
   for (const char* level : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
     const CpuTarget target = *FindCpuTarget(level);
-    if (!RunsHere(target)) continue;
+    if (!RunsOrSays(level)) continue;
     for (const char* text : {kGeluErf, kGeluTanh}) {
       std::vector<float> x(ElementKernel::kElements, -std::numeric_limits<float>::infinity()), y(x.size());
       x[1] = std::numeric_limits<float>::infinity();

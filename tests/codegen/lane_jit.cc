@@ -76,18 +76,9 @@ void EmitElementLoop(llvm::Module& module, DType result, int lanes, const std::s
 
 }  // namespace
 
-bool HostRuns(const std::string& cpu) {
-  const auto features = llvm::sys::getHostCPUFeatures();
-  auto has = [&](const char* name) { return features.lookup(name); };
-  if (cpu == "x86-64-v4")
-    return has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl") && has("avx512cd");
-  if (cpu == "x86-64-v3") return has("avx2") && has("fma") && has("bmi2");
-  return has("sse4.2");
-}
-
 std::string HostCpu() {
   for (const char* cpu : {"x86-64-v4", "x86-64-v3", "x86-64-v2"}) {
-    if (HostRuns(cpu)) return cpu;
+    if (RunsHere(*FindCpuTarget(cpu))) return cpu;
   }
   return "";
 }

@@ -13,6 +13,7 @@
 #include "codegen/math_lanes.h"
 #include "codegen/scalar_ops.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "tests/codegen/levels.h"
 
 namespace tailor {
 
@@ -23,8 +24,6 @@ struct OpUse {
   bool uniform = false;  // all lanes of y are the first of them
 };
 
-inline const char* const kCpuLevels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
-bool HostRuns(const std::string& cpu);
 // The best level that this machine runs, else the empty string.
 std::string HostCpu();
 

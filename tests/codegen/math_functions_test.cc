@@ -67,7 +67,7 @@ TEST_P(UnaryMath, F64StaysWithinBoundAtEveryCpuLevel) {
   const auto x = DoubleInputs();
   const auto want = Exact(c.f64, x);
   for (const char* cpu : kCpuLevels) {
-    if (!HostRuns(cpu)) continue;
+    if (!RunsOrSays(cpu)) continue;
     const auto got = LaneJit(UseOf(c.op, DType::kF64), 8, cpu).Run<double>(x);
     Worst<double> worst;
     for (size_t i = 0; i < x.size(); ++i) {
@@ -95,7 +95,7 @@ TEST_P(UnaryMath, F32StaysWithinBoundAtEveryCpuLevel) {
   for (auto& v : x) v = std::bit_cast<float>(static_cast<uint32_t>(random()));
   const auto want = Exact(c.f32, x);
   for (const char* cpu : kCpuLevels) {
-    if (!HostRuns(cpu)) continue;
+    if (!RunsOrSays(cpu)) continue;
     const auto got = LaneJit(UseOf(c.op, DType::kF32), 8, cpu).Run<float>(x);
     Worst<float> worst;
     for (size_t i = 0; i < x.size(); ++i) {
@@ -153,7 +153,7 @@ std::vector<T> ExtremeArguments(int lanes) {
 template <class T, class Wide>
 void ExpectExpOfExtremes(DType dtype, Wide (*exp)(Wide)) {
   for (const char* cpu : kCpuLevels) {
-    if (!HostRuns(cpu)) continue;
+    if (!RunsOrSays(cpu)) continue;
     for (const int lanes : {1, 4, 8, 16, 32}) {
       const auto x = ExtremeArguments<T>(lanes);
       const auto got = LaneJit(UseOf(OpKind::kExp, dtype), lanes, cpu).template Run<T>(x);
@@ -183,7 +183,7 @@ double ErrorOfPower(float x, float got) {
 }
 
 TEST(ExpOfDifference, StaysWithinBound) {
-  if (!HostRuns("x86-64-v4")) GTEST_SKIP() << "this machine has no AVX-512";
+  if (!RunsOrSays("x86-64-v4")) GTEST_SKIP() << WhyNotHere(*FindCpuTarget("x86-64-v4"));
   for (const int lanes : {1, 8, 16, 32}) {
     LaneJit jit(math::ExpOfDifference, DType::kF32, lanes, "x86-64-v4");
     std::vector<float> x = ExtremeArguments<float>(lanes);
@@ -231,7 +231,7 @@ void ExpectNearOne(DType dtype) {
 }
 
 TEST(NearOne, LeavesWhatIsNearOneAndBoundsAllElse) {
-  if (!HostRuns("x86-64-v4")) GTEST_SKIP() << "this machine has no AVX-512";
+  if (!RunsOrSays("x86-64-v4")) GTEST_SKIP() << WhyNotHere(*FindCpuTarget("x86-64-v4"));
   ExpectNearOne<float, uint32_t>(DType::kF32);
   ExpectNearOne<double, uint64_t>(DType::kF64);
 }
@@ -323,7 +323,7 @@ TEST(Pow, F32StaysWithinBound) {
   std::vector<float> x, y;
   PowInputs<float, uint32_t>(&x, &y);
   for (const char* cpu : kCpuLevels) {
-    if (!HostRuns(cpu)) continue;
+    if (!RunsOrSays(cpu)) continue;
     EXPECT_LE((WorstPow<float, double>(16, cpu, x, y, std::pow, DType::kF32)), 0.51);
   }
 }
@@ -332,7 +332,7 @@ TEST(Pow, F64StaysWithinBound) {
   std::vector<double> x, y;
   PowInputs<double, uint64_t>(&x, &y);
   for (const char* cpu : kCpuLevels) {
-    if (!HostRuns(cpu)) continue;
+    if (!RunsOrSays(cpu)) continue;
     EXPECT_LE((WorstPow<double, long double>(8, cpu, x, y, powl, DType::kF64)), 1.5);
   }
 }
@@ -369,7 +369,7 @@ TEST(MathFunctions, ReductionKeepsEveryBitNearQuarterTurns) {
   for (const auto& [op, exact, bound] : cases) {
     const auto want = Exact(exact, x);
     for (const char* cpu : kCpuLevels) {
-      if (!HostRuns(cpu)) continue;
+      if (!RunsOrSays(cpu)) continue;
       const auto got = LaneJit(UseOf(op, DType::kF64), 8, cpu).Run<double>(x);
       Worst<double> worst;
       for (size_t i = 0; i < x.size(); ++i) {
@@ -386,7 +386,7 @@ void ExpectRemainders(DType dtype, int lanes) {
   std::vector<T> x, y;
   PowInputs<T, Bits>(&x, &y);
   for (const char* cpu : kCpuLevels) {
-    if (!HostRuns(cpu)) continue;
+    if (!RunsOrSays(cpu)) continue;
     const auto rem = LaneJit(UseOf(OpKind::kRem, dtype), lanes, cpu).template Run<T>(x, y);
     const auto mod = LaneJit(UseOf(OpKind::kMod, dtype), lanes, cpu).template Run<T>(x, y);
     for (size_t i = 0; i < x.size(); ++i) {
@@ -450,7 +450,7 @@ void ExpectQuotients(DType dtype, int lanes, double smallest) {
   std::vector<T> x, y;
   Quotients<T, Bits>(lanes, &x, &y);
   for (const char* cpu : kCpuLevels) {
-    if (!HostRuns(cpu)) continue;
+    if (!RunsOrSays(cpu)) continue;
     OpUse use = UseOf(OpKind::kDiv, dtype);
     use.uniform = true;
     const auto got = LaneJit(use, lanes, cpu).template Run<T>(x, y);

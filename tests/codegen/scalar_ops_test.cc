@@ -189,9 +189,8 @@ TEST(ScalarOps, LaneReductionGoesByHalves) {
                              llvm::ConstantFP::get(b.getFloatTy(), -0x1p24), llvm::ConstantFP::get(b.getFloatTy(), 1)};
   llvm::Value* sum = EmitLaneReduction(b, EmitTarget{}, OpKind::kAdd, DType::kF32, llvm::ConstantVector::get(lanes));
   EXPECT_EQ(Print(sum), "float 2.000000e+00");
-  llvm::Value* greatest =
-      EmitLaneReduction(b, EmitTarget{}, OpKind::kMax, DType::kF32, llvm::ConstantVector::get(lanes));
-  EXPECT_EQ(Print(greatest), "float 0x4170000000000000");
+  llvm::Constant* integers = llvm::ConstantDataVector::get(context, llvm::ArrayRef<uint32_t>{3, 9, 7, 1});
+  EXPECT_EQ(Print(EmitLaneReduction(b, EmitTarget{}, OpKind::kMax, DType::kI32, integers)), "i32 9");
 }
 
 TEST(ScalarOps, LaneScanCombinesEarlierLanesByDoublingDistance) {
@@ -208,8 +207,12 @@ TEST(ScalarOps, LaneScanCombinesEarlierLanesByDoublingDistance) {
   // Constants fold. 1 + 1 is added to 2^24 as one number, where a chain would lose both.
   EXPECT_EQ(scan(OpKind::kAdd, {0x1p24, 1, 1, 1}), lanes({0x1p24, 0x1p24, 0x1p24 + 2, 0x1p24 + 2}));
   EXPECT_EQ(scan(OpKind::kMul, {2, 3, 5, 7}), lanes({2, 6, 30, 210}));
-  EXPECT_EQ(scan(OpKind::kMax, {-2, -3, 5, 4}), lanes({-2, -2, 5, 5}));
-  EXPECT_EQ(scan(OpKind::kMin, {-2, -3, 5, 4}), lanes({-2, -3, -3, -3}));
+  const auto integers = [&](llvm::ArrayRef<uint32_t> values) { return llvm::ConstantDataVector::get(context, values); };
+  const auto scan_integers = [&](OpKind combiner) {
+    return EmitLaneScan(b, EmitTarget{}, combiner, DType::kI32, integers({4, 3, 8, 7}));
+  };
+  EXPECT_EQ(scan_integers(OpKind::kMax), integers({4, 4, 8, 8}));
+  EXPECT_EQ(scan_integers(OpKind::kMin), integers({4, 3, 3, 3}));
 }
 
 TEST(ScalarOps, CanEmitFollowsTheOpTable) {

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <vector>
 
+#include "codegen/float_choices.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -122,6 +123,7 @@ class SimtEmulator::Code {
     module->setTargetTriple(jit_->getTargetTriple().str());
     simt::InstrumentAccesses(*module, options_.checks_accesses);
     AddEntry(*module, *module->getFunction(kernel));
+    LowerFloatChoices(*module, Extremes::kDoubles);
     const std::string unknown = simt::CallDeviceFunctions(*module);
     if (!unknown.empty()) {
       problem = "kernel " + kernel + ": no form of " + unknown + " on the host";

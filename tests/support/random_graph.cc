@@ -40,7 +40,7 @@ ConstantData SeededConstant(absl::string_view name, const TensorType& type) {
 Graph GraphMaker::Make() {
   AddSymbols();
   AddFirstInputs();
-  const int ops = options_.attention ? Pick(4) : 2 + Pick(Percent(30) ? 30 : 12);
+  const int ops = options_.attention ? Pick(4) : 3 + Pick(Percent(30) ? 32 : 14);
   for (int i = 0; i < ops; ++i) AppendAny();
   if (options_.attention) AppendAttention();
   AddOutputs();
@@ -100,7 +100,8 @@ void GraphMaker::AddOutputs() {
   if (options_.control && Percent(70)) {
     std::stable_partition(candidates.begin(), candidates.end(), [&](Value v) { return controlled[v.node]; });
   }
-  if (candidates.size() > 3) candidates.resize(3);
+  const size_t most = OneOf<size_t>({1, 2, 2, 3});
+  if (candidates.size() > most) candidates.resize(most);
   if (candidates.empty() || Percent(20)) candidates.push_back(OneOf(values_));
   if (Percent(4)) candidates.push_back(candidates[0]);
   for (Value v : candidates) (void)graph_.AddOutput(absl::StrCat("y", graph_.outputs().size()), v);
@@ -186,9 +187,15 @@ Value GraphMaker::IndexInput(DType dtype, Shape shape, const DimExpr& extent) {
 Value GraphMaker::Scalar(DType dtype, double value) { return *ScalarConstant(graph_, dtype, value); }
 
 Value GraphMaker::Constant(DType dtype, Shape shape) {
-  const std::string name = absl::StrCat("c", constants_++);
   const TensorType type{dtype, shape};
-  return *graph_.AddConstant(name, dtype, std::move(shape), SeededConstant(name, type));
+  if (Percent(25)) {
+    for (Value at_hand : weights_) {
+      if (graph_.type(at_hand) == type) return at_hand;
+    }
+  }
+  const std::string name = absl::StrCat("c", constants_++);
+  weights_.push_back(*graph_.AddConstant(name, dtype, std::move(shape), SeededConstant(name, type)));
+  return weights_.back();
 }
 
 std::optional<Value> GraphMaker::Append(OpKind op, std::initializer_list<Value> operands, Attributes attributes) {
@@ -241,14 +248,15 @@ Value GraphMaker::PartnerOfType(Value a, DType type) {
 void GraphMaker::AppendAny() {
   if (options_.control && depth_ < 2 && Percent(9)) return AppendControl();
   static const std::vector<std::pair<int, void (GraphMaker::*)()>> kWeighted = {
-      {12, &GraphMaker::AppendUnary},  {18, &GraphMaker::AppendBinary},   {4, &GraphMaker::AppendCompare},
-      {6, &GraphMaker::AppendSelect},  {4, &GraphMaker::AppendLogic},     {5, &GraphMaker::AppendCast},
-      {13, &GraphMaker::AppendReduce}, {10, &GraphMaker::AppendCompound}, {3, &GraphMaker::AppendAttention},
-      {3, &GraphMaker::AppendIota},    {4, &GraphMaker::AppendBroadcast}, {8, &GraphMaker::AppendReshape},
-      {7, &GraphMaker::AppendSlice},   {6, &GraphMaker::AppendTranspose}, {5, &GraphMaker::AppendConcat},
-      {5, &GraphMaker::AppendGather},  {7, &GraphMaker::AppendDot},       {2, &GraphMaker::AppendShift},
-      {6, &GraphMaker::AppendPad},     {7, &GraphMaker::AppendWindow},    {4, &GraphMaker::AppendScatter},
-      {2, &GraphMaker::AppendBitcast}, {5, &GraphMaker::AppendScan}};
+      {12, &GraphMaker::AppendUnary},        {18, &GraphMaker::AppendBinary},     {4, &GraphMaker::AppendCompare},
+      {6, &GraphMaker::AppendSelect},        {4, &GraphMaker::AppendLogic},       {5, &GraphMaker::AppendCast},
+      {13, &GraphMaker::AppendReduce},       {10, &GraphMaker::AppendCompound},   {3, &GraphMaker::AppendAttention},
+      {3, &GraphMaker::AppendIota},          {4, &GraphMaker::AppendBroadcast},   {8, &GraphMaker::AppendReshape},
+      {7, &GraphMaker::AppendSlice},         {6, &GraphMaker::AppendTranspose},   {5, &GraphMaker::AppendConcat},
+      {5, &GraphMaker::AppendGather},        {7, &GraphMaker::AppendDot},         {3, &GraphMaker::AppendShift},
+      {9, &GraphMaker::AppendProductsOfOne}, {1, &GraphMaker::AppendLongProduct}, {6, &GraphMaker::AppendPad},
+      {7, &GraphMaker::AppendWindow},        {4, &GraphMaker::AppendScatter},     {2, &GraphMaker::AppendBitcast},
+      {5, &GraphMaker::AppendScan}};
   int total = 0;
   for (const auto& [weight, append] : kWeighted) total += weight;
   int at = Pick(total);

@@ -58,6 +58,7 @@ class GraphMaker {
   // As Input, but indices into a dim of `extent` entries.
   Value IndexInput(DType dtype, Shape shape, const DimExpr& extent);
   Value Scalar(DType dtype, double value);
+  // A constant; one at hand with that type, now and then: tied weights.
   Value Constant(DType dtype, Shape shape);
   std::optional<Value> Append(OpKind op, std::initializer_list<Value> operands, Attributes attributes = {});
   void Keep(std::optional<Value> v);
@@ -90,6 +91,9 @@ class GraphMaker {
   void AppendScatter();
   void AppendIota();
   void AppendDot();
+  void AppendProductsOfOne();
+  void AppendLongProduct();
+  void AppendAfterProduct(Value product);
 
   // Control flow. The maker of a region starts with its arguments as values.
   struct Signature;
@@ -119,7 +123,8 @@ class GraphMaker {
   const RandomGraphOptions options_;
   std::mt19937_64 random_;
   Graph graph_{"random"};
-  std::vector<Value> values_;  // what ops may take as operands
+  std::vector<Value> values_;   // what ops may take as operands
+  std::vector<Value> weights_;  // constants that Constant may give again
   int inputs_ = 0, constants_ = 0;
   int depth_ = 0;          // in so many regions
   int input_symbols_ = 0;  // the first ones; only a run tells others
@@ -133,7 +138,8 @@ std::optional<Value> GraphMaker::Find(Accepts accepts) {
   }
   if (fitting.empty()) return std::nullopt;
   const int count = static_cast<int>(fitting.size());
-  return fitting[Percent(60) ? count - 1 - Pick(std::min(count, 3)) : Pick(count)];
+  if (Percent(45)) return fitting.back();
+  return fitting[Percent(50) ? count - 1 - Pick(std::min(count, 3)) : Pick(count)];
 }
 
 }  // namespace tailor

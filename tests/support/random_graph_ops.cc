@@ -182,4 +182,65 @@ void GraphMaker::AppendDot() {
   Keep(Append(OpKind::kDot, {x, y}, {{"transpose_lhs", transpose_lhs}, {"transpose_rhs", transpose_rhs}}));
 }
 
+// What follows a product in models: a bias, a scale, an activation, several of these, or nothing.
+void GraphMaker::AppendAfterProduct(Value product) {
+  const Shape columns = {shape(product).back()};
+  Value y = product;
+  for (int i = Pick(3); i > 0; --i) {
+    std::optional<Value> next;
+    switch (Pick(5)) {
+      case 0:
+      case 1:
+        next = Append(Percent(85) ? OpKind::kAdd : OpKind::kSub, {y, Constant(dtype(y), columns)});
+        break;
+      case 2:
+        next = Append(OpKind::kMul, {y, Scalar(dtype(y), 0.5)});
+        break;
+      case 3:
+        next = Append(OpKind::kMax, {y, Scalar(dtype(y), 0)});
+        break;
+      default:
+        next = Append(OneOf<OpKind>({OpKind::kTanh, OpKind::kSigmoid, OpKind::kNeg, OpKind::kErf, OpKind::kAbs}), {y});
+    }
+    if (next) y = *next;
+  }
+  if (Percent(25)) {
+    if (auto reduced = Append(OpKind::kReduceMax, {y}, {{"axes", std::vector<int64_t>{-1}}, {"keep_dims", int64_t{1}}}))
+      y = *reduced;
+  }
+  Keep(std::optional<Value>(y));
+}
+
+// Projections and heads: one value times several constants.
+void GraphMaker::AppendProductsOfOne() {
+  const auto at_hand =
+      Find([&](Value v) { return IsFloat(dtype(v)) && rank(v) >= 2 && shape(v).back().constant().value_or(0) > 0; });
+  const Value x = at_hand && Percent(75) ? *at_hand : Input(DType::kF32, {AnySymbol(), OneOf<int64_t>({3, 8, 16})});
+  const DimExpr depth = shape(x).back();
+  if (*depth.constant() > 64) return;
+  const int64_t transposed = Percent(35);
+  const bool projections = Percent(40);  // no activations: some with a bias, all read by what comes next
+  for (int i = OneOf<int>({1, 1, 1, 2, 2, 3, 4}); i > 0; --i) {
+    const DimExpr columns = OneOf<int64_t>({1, 5, 8, 16});
+    const Value weights = Constant(dtype(x), transposed != 0 ? Shape{columns, depth} : Shape{depth, columns});
+    const auto product = Append(OpKind::kDot, {x, weights}, {{"transpose_rhs", transposed}});
+    if (!product) return;
+    if (!projections) {
+      AppendAfterProduct(*product);
+      continue;
+    }
+    const auto biased =
+        Percent(65) ? Append(OpKind::kAdd, {*product, Constant(dtype(x), {columns})}) : std::optional<Value>(*product);
+    Keep(Append(OpKind::kReduceMax, {*biased}, {{"axes", std::vector<int64_t>{-1}}, {"keep_dims", int64_t{1}}}));
+  }
+}
+
+// Few rows and columns of many products each.
+void GraphMaker::AppendLongProduct() {
+  if (depth_ > 0 || Percent(50)) return;
+  const DimExpr depth = 8192;
+  const Value x = Input(DType::kF32, {OneOf<int64_t>({1, 3}), depth});
+  Keep(Append(OpKind::kDot, {x, Constant(DType::kF32, {depth, OneOf<int64_t>({1, 2})})}));
+}
+
 }  // namespace tailor

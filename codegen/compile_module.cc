@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "codegen/float_choices.h"
 #include "codegen/link.h"
 #include "codegen/module_passes.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -102,6 +103,7 @@ absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> CompileModule(std::unique_pt
   SetAttributes(*module, machine);
   if (absl::Status status = VerifyModule(*module); !status.ok()) return status;
   RunPasses(*module, machine, [](llvm::PassBuilder&) { return Pipeline(); });
+  LowerFloatChoices(*module, Extremes::kAll);
   assert(VerifyModule(*module).ok());
   if (text != nullptr) {
     if (absl::Status status = Print(*module, machine, *text); !status.ok()) return status;

@@ -13,6 +13,7 @@
 #include "codegen/scatter_kernels.h"
 #include "codegen/value_lowering.h"
 #include "fusion/node_class.h"
+#include "graph/finite_constant.h"
 #include "graph/status_macros.h"
 
 namespace tailor {
@@ -344,6 +345,7 @@ class GroupLowering {
     const Node& dot = graph_.node(group_.dominant);
     if (dot.results[0].dtype != DType::kF32 || dot.i64("transpose_lhs") == 0) return std::nullopt;
     if (graph_.node(dot.operands[1].node).op != OpKind::kConstant) return std::nullopt;
+    if (IsNonFiniteConstant(graph_, dot.operands[1])) return std::nullopt;  // in every point it would be NaN
     const auto view = [&](Value value, OpKind op) -> const Node* {
       const Node& node = graph_.node(value.node);
       return values_.InGroup(value.node) && node.op == op ? &node : nullptr;

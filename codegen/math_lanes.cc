@@ -54,11 +54,11 @@ llvm::Value* LaneMath::CopySign(llvm::Value* magnitude, llvm::Value* sign, const
 }
 
 llvm::Value* LaneMath::AtMost(llvm::Value* x, double bound, const llvm::Twine& name) const {
-  return b_.CreateSelect(b_.CreateFCmpOGT(x, K(bound), name + ".above"), K(bound), x, name);
+  return b_.CreateBinaryIntrinsic(llvm::Intrinsic::minimum, x, K(bound), nullptr, name);
 }
 
 llvm::Value* LaneMath::AtLeast(llvm::Value* x, double bound, const llvm::Twine& name) const {
-  return b_.CreateSelect(b_.CreateFCmpOLT(x, K(bound), name + ".below"), K(bound), x, name);
+  return b_.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, x, K(bound), nullptr, name);
 }
 
 }  // namespace tailor

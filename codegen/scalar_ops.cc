@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "codegen/float_choices.h"
 #include "codegen/math_functions.h"
 #include "codegen/scalar_ops_cast.h"
 #include "llvm/ADT/APFloat.h"
@@ -44,14 +45,6 @@ llvm::Type* ScalarRegisterType(llvm::LLVMContext& context, DType dtype) {
   if (dtype == DType::kBool) return llvm::Type::getInt1Ty(context);
   if (dtype == DType::kF16 || dtype == DType::kBF16) return llvm::Type::getFloatTy(context);
   return ScalarMemoryType(context, dtype);
-}
-
-// The value that one of the operands has and `compare` prefers. A NaN x is kept by the last select,
-// a NaN y because it fails the comparison.
-Value* PreferFloat(const Call& c, llvm::CmpInst::Predicate compare, const llvm::Twine& name) {
-  Value* ordered = c.b.CreateSelect(c.b.CreateFCmp(compare, c.x(), c.y(), name + ".wins"), c.x(), c.y(), name + ".of");
-  Value* is_nan = c.b.CreateFCmpUNO(c.x(), c.x(), name + ".is_nan");
-  return c.b.CreateSelect(is_nan, c.x(), ordered, name);
 }
 
 Value* PreferInteger(const Call& c, llvm::CmpInst::Predicate compare, const llvm::Twine& name) {
@@ -204,12 +197,12 @@ Value* ShiftRight(const Call& c) {
 }
 
 Value* Max(const Call& c) {
-  if (c.on_floats()) return PreferFloat(c, P::FCMP_OGT, "max");
+  if (c.on_floats()) return c.b.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, c.x(), c.y(), nullptr, "max");
   return PreferInteger(c, c.on_signed() ? P::ICMP_SGT : P::ICMP_UGT, "max");
 }
 
 Value* Min(const Call& c) {
-  if (c.on_floats()) return PreferFloat(c, P::FCMP_OLT, "min");
+  if (c.on_floats()) return c.b.CreateBinaryIntrinsic(llvm::Intrinsic::minimum, c.x(), c.y(), nullptr, "min");
   return PreferInteger(c, c.on_signed() ? P::ICMP_SLT : P::ICMP_ULT, "min");
 }
 
@@ -222,7 +215,13 @@ Value* Ge(const Call& c) { return Compare(c, P::FCMP_OGE, P::ICMP_SGE, P::ICMP_U
 Value* And(const Call& c) { return c.b.CreateAnd(c.x(), c.y(), "and"); }
 Value* Or(const Call& c) { return c.b.CreateOr(c.x(), c.y(), "or"); }
 Value* Xor(const Call& c) { return c.b.CreateXor(c.x(), c.y(), "xor"); }
-Value* Select(const Call& c) { return c.b.CreateSelect(c.args[0], c.args[1], c.args[2], "select"); }
+
+// Conditions that may be comparisons of floats are hidden from the folds of float_choices.h.
+Value* Select(const Call& c) {
+  Value* condition = c.args[0];
+  const bool hides = c.on_floats() && !llvm::isa<llvm::Constant>(condition) && !llvm::isa<llvm::ICmpInst>(condition);
+  return c.b.CreateSelect(hides ? EmitHidden(c.b, condition) : condition, c.args[1], c.args[2], "select");
+}
 
 }  // namespace scalar
 

@@ -24,6 +24,9 @@ constexpr int64_t kStraight = 5;
 // Vectors that are computed in turns. Each of them needs some registers of its own.
 constexpr int kInTurns = 4;
 
+// Steps, at most, of the vectors that are too few for an unrolled turn, and of the masked rest.
+constexpr int kRestSteps = kFewVectors + 1;
+
 }  // namespace
 
 StageLoops::StageLoops(llvm::IRBuilderBase& b, const KernelPlan& plan, const Schedule& schedule,
@@ -86,7 +89,7 @@ void StageLoops::Enter(ScalarEmitter& row, const Vectors& vectors, int u) {
 }
 
 void StageLoops::EmitRowVectors(PartSpan chunk, llvm::function_ref<void(const Vectors&)> body) {
-  EmitVectors(chunk, schedule_.rows, [&](const Vectors& vectors) {
+  EmitVectors(chunk, schedule_.rows, nullptr, [&](const Vectors& vectors) {
     if (ScansAlone(plan_)) {  // one ordered loop carries all of them along: neighbouring lines are met together
       across_ = vectors;
     } else {
@@ -100,14 +103,18 @@ void StageLoops::EmitRowVectors(PartSpan chunk, llvm::function_ref<void(const Ve
 
 // Runs `body` over `span` of the lane axis: `unroll` vectors at a time, a few where those are many, then one,
 // then a masked rest.
-void StageLoops::EmitVectors(PartSpan span, int unroll, llvm::function_ref<void(const Vectors&)> body) {
+void StageLoops::EmitVectors(PartSpan span, int unroll, BlockSums* blocks,
+                             llvm::function_ref<void(const Vectors&)> body) {
   const int lanes = schedule_.lanes;
   const int axis = schedule_.lane_axis;
   llvm::Value* next = span.begin;
   for (int width = unroll; width > 0; width = width > kFewVectors ? kFewVectors : width > 1 ? 1 : 0) {
     llvm::Value* full = b_.CreateSub(span.end, b_.getInt64(int64_t{lanes} * width - 1), "full.end");
-    next = EmitLoop(b_, next, full, int64_t{lanes} * width, width > 1 ? "unrolled" : "vector",
-                    [&](llvm::Value* x) { body({.first = x, .count = width}); });
+    const int64_t step = int64_t{lanes} * width;
+    const char* name = width > 1 ? "unrolled" : "vector";
+    const auto turn = [&](llvm::Value* x) { body({.first = x, .count = width}); };
+    next = blocks != nullptr && width == unroll ? blocks->EmitSteps(next, full, step, name, turn)
+                                                : EmitLoop(b_, next, full, step, name, turn);
   }
   if (lanes > 1) {
     EmitIf(b_, b_.CreateICmpSLT(next, span.end, "rest"), "tail", [&] {
@@ -178,20 +185,25 @@ void StageLoops::EmitPasses(const std::vector<Pass>& passes) {
   }
   const int unroll = lanes_here && !scans ? schedule_.unroll : across_.count;
   Sums sums;
+  BlockSums blocks(b_, target_, scans ? 0 : MostSteps(axes, unroll));
   for (const Pass& pass : passes) {
     const int lanes = lanes_here ? schedule_.lanes : rows_[pass.row].lanes();
     for (std::vector<Accumulator>& of_pass = sums.emplace_back(); const Statement& s : pass.stage->statements) {
-      of_pass.emplace_back(b_, target_, s, IsScan(plan_, s), s.reduce_axes.empty() ? 0 : unroll, lanes);
+      const int partials = s.reduce_axes.empty() ? 0 : unroll;
+      of_pass.emplace_back(b_, target_, s, IsScan(plan_, s), partials, lanes);
+      for (int i = 0; i < partials; ++i) blocks.Add(s, of_pass.back().slot(i));
     }
   }
-  EmitScalarLoops(scalar_axes, 0, !lanes_here, [&] {
+  EmitScalarLoops(scalar_axes, 0, !lanes_here, blocks, [&] {
     if (lanes_here) {
-      EmitVectors(SpanOf(schedule_.lane_axis), unroll,
+      EmitVectors(SpanOf(schedule_.lane_axis), unroll, &blocks,
                   [&](const Vectors& vectors) { EmitStatements(passes, vectors, true, scans, sums); });
+      if (!scalar_axes.empty()) blocks.Count(kRestSteps);
     } else {
       EmitStatements(passes, across_, across_.count > 1, scans, sums);
     }
   });
+  blocks.Close();
   if (!axes.empty()) Forget();
   for (size_t pass = 0; pass < passes.size(); ++pass) {
     const std::vector<Statement>& statements = passes[pass].stage->statements;
@@ -204,23 +216,42 @@ void StageLoops::EmitPasses(const std::vector<Pass>& passes) {
   }
 }
 
-void StageLoops::EmitScalarLoops(const std::vector<int>& axes, size_t depth, bool may_be_straight,
+int64_t StageLoops::MostSteps(const std::vector<int>& axes, int unroll) const {
+  int64_t steps = 1;
+  for (int axis : axes) {
+    const Extent& extent = plan_.axes[axis].extent;
+    int64_t most = MaxOf(plan_, extent);
+    if (axis == schedule_.lane_axis) most = most / (int64_t{schedule_.lanes} * unroll) + kRestSteps;
+    if (most <= 0) return 0;
+    if (most > INT64_MAX / steps) return INT64_MAX;
+    steps *= most;
+  }
+  return steps;
+}
+
+void StageLoops::EmitScalarLoops(const std::vector<int>& axes, size_t depth, bool is_step, BlockSums& blocks,
                                  llvm::function_ref<void()> body) {
   if (depth == axes.size()) return body();
+  const bool innermost = is_step && depth + 1 == axes.size();
   const Extent& extent = plan_.axes[axes[depth]].extent;
-  if (may_be_straight && depth + 1 == axes.size() && axes[depth] != span_axis_ && extent.is_constant() &&
-      extent.constant <= kStraight) {
+  if (innermost && axes[depth] != span_axis_ && extent.is_constant() && extent.constant <= kStraight) {
     for (int64_t i = 0; i < extent.constant; ++i) {
       ForEachRow([&](ScalarEmitter& row) { row.SetAxis(axes[depth], b_.getInt64(i)); });
       body();
     }
+    blocks.Count(extent.constant);
     return Forget();
   }
   const PartSpan span = SpanOf(axes[depth]);
-  EmitLoop(b_, span.begin, span.end, 1, "tile", [&](llvm::Value* index) {
+  const auto turn = [&](llvm::Value* index) {
     ForEachRow([&](ScalarEmitter& row) { row.SetAxis(axes[depth], index); });
-    EmitScalarLoops(axes, depth + 1, may_be_straight, body);
-  });
+    EmitScalarLoops(axes, depth + 1, is_step, blocks, body);
+  };
+  if (innermost) {
+    blocks.EmitSteps(span.begin, span.end, 1, "tile", turn);
+  } else {
+    EmitLoop(b_, span.begin, span.end, 1, "tile", turn);
+  }
   Forget();
 }
 

@@ -7,6 +7,7 @@
 #include <deque>
 #include <vector>
 
+#include "codegen/block_sums.h"
 #include "codegen/cpu/accumulator.h"
 #include "codegen/part_cells.h"
 #include "codegen/scalar_emitter.h"
@@ -79,11 +80,14 @@ class StageLoops {
     for (int row = rows_begin_; row < rows_end_; ++row) f(rows_[row]);
   }
   PartSpan SpanOf(int axis);
-  void EmitVectors(PartSpan span, int unroll, llvm::function_ref<void(const Vectors&)> body);
+  // How often the loops of `axes` add to an accumulator, of which there are `unroll` where lanes run along one of them.
+  int64_t MostSteps(const std::vector<int>& axes, int unroll) const;
+  // `blocks` where the body reduces: unrolled turns are steps of it, the others are not.
+  void EmitVectors(PartSpan span, int unroll, BlockSums* blocks, llvm::function_ref<void(const Vectors&)> body);
   void EmitRowByRow(const Stage& stage);
   void EmitStageOf(const Stage& stage, int row);
-  // The innermost loop is straight code where it is short, if `may_be_straight`.
-  void EmitScalarLoops(const std::vector<int>& axes, size_t depth, bool may_be_straight,
+  // `is_step`: the body is one step of `blocks`. Then the innermost loop is straight code where it is short.
+  void EmitScalarLoops(const std::vector<int>& axes, size_t depth, bool is_step, BlockSums& blocks,
                        llvm::function_ref<void()> body);
   void EmitPasses(const std::vector<Pass>& passes);
   void EmitStatements(const std::vector<Pass>& passes, const Vectors& vectors, bool enters, bool scans, Sums& sums);

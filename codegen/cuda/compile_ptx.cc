@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/cuda/inline_divisions.h"
 #include "codegen/cuda/lower_device_intrinsics.h"
+#include "codegen/float_choices.h"
 #include "codegen/module_passes.h"
 #include "graph/status_macros.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -54,6 +55,7 @@ absl::StatusOr<std::string> CompileToPtx(std::unique_ptr<llvm::Module> module, c
   RunPasses(*module, *machine, [](llvm::PassBuilder& builder) {
     return builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
   });
+  LowerFloatChoices(*module, Extremes::kDoubles);  // the device has instructions for f32
   InlineDivisions(*module);
   TAILOR_RETURN_IF_ERROR(LowerDeviceIntrinsics(*module));
   TAILOR_RETURN_IF_ERROR(VerifyModule(*module));

@@ -45,7 +45,7 @@ SymbolInfo Narrowed(SymbolInfo info, const ShapeFacts& facts, const DimExpr& ext
   info.max = max;
   info.multiple_of = divisor;
   if (info.likely.empty() && extent.symbol()) info.likely = facts.LikelyOf(*extent.symbol());
-  std::erase_if(info.likely, [&](int64_t value) { return value < min || value > max; });
+  std::erase_if(info.likely, [&](int64_t value) { return value < min || value > max || value % divisor != 0; });
   return info;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "fusion/graph_rebuild.h"
+#include "fusion/fusion_context.h"
 #include "fusion/join_constants.h"
 #include "fusion/product_merges.h"
 #include "graph/status_macros.h"
@@ -128,8 +129,15 @@ class Merger {
 }  // namespace
 
 absl::StatusOr<Graph> MergeProducts(const Graph& graph, const ShapeFacts& facts) {
-  Merger merger(graph, FindProductMerges(graph, facts).merges);
-  return RebuildGraph(graph, {.rewrite = [&](const NodeRewrite& r) { return merger.Rewrite(r); }});
+  std::vector<ProductMerge> merges = FindProductMerges(graph, facts).merges;
+  const bool any = !merges.empty();
+  Merger merger(graph, std::move(merges));
+  const Uses uses(graph, std::vector<bool>(graph.nodes().size(), false));
+  const auto rewrite = [&](const NodeRewrite& r) -> absl::StatusOr<std::optional<Value>> {
+    if (any && !uses.live(r.id)) return Value{};  // it may read what lies within a joined product
+    return merger.Rewrite(r);
+  };
+  return RebuildGraph(graph, {.rewrite = rewrite});
 }
 
 absl::Status ExplainProducts(const FusionContext& context, FusionPlan& plan) {

@@ -18,6 +18,7 @@
 #include "fusion/fusion_context.h"
 #include "fusion/fusion_plan.h"
 #include "fusion/merge_products.h"
+#include "fusion/pass_observer.h"
 #include "fusion/remote_stitch.h"
 #include "fusion/stitch.h"
 #include "graph/status_macros.h"
@@ -79,11 +80,18 @@ void SettleRefusals(const Graph& graph, FusionPlan& plan) {
 }  // namespace
 
 absl::StatusOr<FusionPlan> Fuse(const Graph& graph, const ShapeFacts& facts, const TargetTraits& traits) {
+  return FuseObserved(graph, facts, traits, nullptr);
+}
+
+absl::StatusOr<FusionPlan> FuseObserved(const Graph& graph, const ShapeFacts& facts, const TargetTraits& traits,
+                                        PassObserver* observer) {
   FusionContext context{graph, facts, traits};
   std::vector<bool> none_floating(graph.nodes().size(), false);
   TAILOR_ASSIGN_OR_RETURN(FusionPlan plan, OneNodeGroups(context, std::move(none_floating)));
   for (int i = 0; i < static_cast<int>(std::size(kPasses)); ++i) {
+    const FusionPlan before = observer != nullptr ? plan : FusionPlan{};
     TAILOR_RETURN_IF_ERROR(kPasses[i].run(context, plan));
+    if (observer != nullptr) observer->Fused(kPasses[i].name, graph, before, plan);
     if (absl::Status valid = VerifyFusionPlan(plan, graph); !valid.ok()) {
       return absl::InternalError(absl::StrCat("after ", kPasses[i].name, ": ", valid.message()));
     }

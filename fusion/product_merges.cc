@@ -176,12 +176,12 @@ class Finder {
     return std::any_of(ends.begin(), ends.end(), [&](NodeId id) { return before == Value{id, 0}; });
   }
 
-  // Whether the op of `pattern` with a neutral operand may follow `end`.
+  // Whether the op of `pattern` with a neutral operand may follow `end`. Only binary ops have one.
   bool MayLack(NodeId pattern, NodeId end) const {
     const Node& node = graph_.node(pattern);
+    if (!NeutralOperand(node.op, node.results[0].dtype)) return false;
     const bool left = Commutes(node.op) || graph_.node(node.operands[1].node).op == OpKind::kConstant;
-    return left && NeutralOperand(node.op, node.results[0].dtype) &&
-           graph_.type({end, 0}).dtype == node.results[0].dtype;
+    return left && graph_.type({end, 0}).dtype == node.results[0].dtype;
   }
 
   // ---- What must not be lost ----

@@ -10,6 +10,7 @@
 #include "fusion/eliminate_broadcasts.h"
 #include "fusion/merge_equal_nodes.h"
 #include "fusion/merge_products.h"
+#include "fusion/pass_observer.h"
 #include "fusion/remove_dead_nodes.h"
 #include "fusion/remove_identity_views.h"
 #include "fusion/reshape_constants.h"
@@ -47,9 +48,15 @@ constexpr Pass kPasses[] = {
 }  // namespace
 
 absl::StatusOr<Graph> Rewrite(const Graph& graph, const ShapeFacts& facts) {
+  return RewriteObserved(graph, facts, nullptr);
+}
+
+absl::StatusOr<Graph> RewriteObserved(const Graph& graph, const ShapeFacts& facts, PassObserver* observer) {
   Graph current = graph;
   for (int i = 0; i < static_cast<int>(std::size(kPasses)); ++i) {
-    TAILOR_ASSIGN_OR_RETURN(current, kPasses[i].run(current, facts));
+    TAILOR_ASSIGN_OR_RETURN(Graph next, kPasses[i].run(current, facts));
+    if (observer != nullptr) observer->Rewritten(kPasses[i].name, current, next);
+    current = std::move(next);
     if (absl::Status valid = VerifyGraph(current); !valid.ok()) {
       return absl::InternalError(absl::StrCat("after ", kPasses[i].name, ": ", valid.message()));
     }

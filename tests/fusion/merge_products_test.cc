@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "fusion/remove_dead_nodes.h"
+#include "fusion/rewrites.h"
 #include "graph/status_macros.h"
+#include "graph/text.h"
 #include "tests/fusion/fused_text.h"
 
 namespace tailor {
@@ -231,6 +235,91 @@ TEST(MergeProducts, ResultsThatAreReadFarApartStayApart) {
 )")),
             R"(refused %d -> %e in merge-products: their results are read far apart
 )");
+}
+
+// Two heads on one input: one's result as it is, behind every elementwise op that its element type takes, behind views
+// and reductions; the other's likewise. All pairs where one result stays as it is, a sixteenth of the others.
+std::vector<std::string> KindsOfHeads(const std::string& product, const std::string& dtype) {
+  std::vector<std::string> heads = {""};
+  for (const OpInfo& op : AllOps()) {
+    if (op.fusion != FusionClass::kElementwise) continue;
+    std::string attributes;
+    if (op.kind == OpKind::kCast) attributes = " {dtype = f64}";
+    if (op.kind == OpKind::kBitcast) attributes = dtype == "f32" ? " {dtype = i32}" : " {dtype = f32}";
+    const auto line = [&](const std::vector<std::string>& operands) {
+      heads.push_back(absl::StrCat(op.text, " ", absl::StrJoin(operands, ", "), attributes));
+    };
+    const std::string p = absl::StrCat("%", product);
+    if (op.operands.size() == 1) line({p});
+    if (op.operands.size() == 2) {
+      for (const char* other : {"%half", "%row", "%column", "%z"}) line({p, other}), line({other, p});
+      line({p, p});
+    }
+    if (op.operands.size() == 3) line({"%flag", p, "%half"}), line({"%flag", "%half", p}), line({"%flag", p, p});
+  }
+  for (const char* last : {"reduce_max %@ {axes = [1]}", "reduce_sum %@ {axes = [0]}", "reshape %@ {shape = [2*B]}",
+                           "transpose %@ {permutation = [1, 0]}", "slice %@ {starts = [0, 0], sizes = [B, 1]}",
+                           "scan %@ {axis = 0, combiner = \"add\"}", "dot %@, %square", "concat %@, %@ {axis = 1}"}) {
+    heads.push_back(absl::StrReplaceAll(last, {{"@", product}}));
+  }
+  return heads;
+}
+
+TEST(MergeProducts, EveryTwoHeadsOfOneInput) {
+  int valid = 0;
+  for (const char* dtype : {"f32", "i32"}) {
+    const std::vector<std::string> firsts = KindsOfHeads("d", dtype), seconds = KindsOfHeads("e", dtype);
+    for (size_t i = 0; i < firsts.size(); ++i) {
+      for (size_t j = 0; j < seconds.size(); ++j) {
+        if (i != 0 && j != 0 && (i + j) % 16 != 0) continue;
+        const std::string &first = firsts[i], &second = seconds[j];
+        std::string body = absl::StrReplaceAll(R"(graph @g(%x: T[B, 2], %z: T[B, 2], %flag: bool[B, 2]) {
+  %w = constant @w : T[2, 2]
+  %u = constant @u : T[2, 2]
+  %square = constant @square : T[2, 2]
+  %row = constant @row : T[2]
+  %column = constant @column : T[2, 1]
+  %half = constant @half : T[]
+  %d = dot %x, %w
+  %e = dot %x, %u
+)",
+                                               {{"T[", absl::StrCat(dtype, "[")}});
+        if (!first.empty()) absl::StrAppend(&body, "  %p = ", first, "\n");
+        if (!second.empty()) absl::StrAppend(&body, "  %q = ", second, "\n");
+        absl::StrAppend(&body, "  return ", first.empty() ? "%d" : "%p", ", ", second.empty() ? "%e" : "%q", "\n}");
+        const auto graph = ParseGraph(body);
+        if (!graph.ok()) continue;  // the op does not take the element type
+        const auto facts = ShapeFacts::Collect(*graph);
+        ASSERT_TRUE(facts.ok()) << facts.status() << "\n" << body;
+        const auto rewritten = Rewrite(*graph, *facts);
+        ASSERT_TRUE(rewritten.ok()) << rewritten.status() << "\n" << body;
+        ++valid;
+      }
+    }
+  }
+  EXPECT_GT(valid, 2000);
+}
+
+TEST(MergeProducts, AnOpWithoutANeutralOperandIsNotLacked) {
+  for (const char* op : {"neg", "tanh", "exp", "abs", "sqrt", "sigmoid"}) {
+    EXPECT_EQ(Refused(Graph2(absl::StrCat("  %p = ", op, " %e\n  return %d, %p\n"))),
+              R"(refused %d -> %e in merge-products: %d would have to be copied out of their result
+refused %d -> %e in merge-products: what reads %e is part of its product's kernel
+)") << op;
+  }
+}
+
+// A reader that nothing needs is no reader: the value between a product and its bias is gone.
+TEST(MergeProducts, DeadReadersOfWhatIsJoinedAreDropped) {
+  const std::string joined = Merged(Graph2(R"(  %bias = constant [1, 2, 3] : f32[3]
+  %dead = abs %d
+  %p = add %d, %bias
+  %a = reduce_max %p {axes = [2]}
+  %b = reduce_max %e {axes = [2]}
+  return %a, %b
+)"));
+  EXPECT_THAT(joined, testing::HasSubstr("slice"));
+  EXPECT_THAT(joined, testing::Not(testing::HasSubstr("abs")));
 }
 
 }  // namespace

@@ -1,0 +1,26 @@
+// Sees what every pass of the two lists (rewrites.cc, pipeline.cc) makes of a graph: tests count with it.
+#ifndef TAILOR_FUSION_PASS_OBSERVER_H_
+#define TAILOR_FUSION_PASS_OBSERVER_H_
+
+#include "absl/strings/string_view.h"
+#include "fusion/fusion_plan.h"
+#include "fusion/rewrites.h"
+
+namespace tailor {
+
+// Called after each pass, in order, also where it changed nothing. The arguments live for the call.
+class PassObserver {
+ public:
+  virtual ~PassObserver() = default;
+  virtual void Rewritten(absl::string_view pass, const Graph& before, const Graph& after) = 0;
+  virtual void Fused(absl::string_view pass, const Graph& graph, const FusionPlan& before, const FusionPlan& after) = 0;
+};
+
+// As Rewrite and Fuse, which observe nothing.
+absl::StatusOr<Graph> RewriteObserved(const Graph& graph, const ShapeFacts& facts, PassObserver* observer);
+absl::StatusOr<FusionPlan> FuseObserved(const Graph& graph, const ShapeFacts& facts, const TargetTraits& traits,
+                                        PassObserver* observer);
+
+}  // namespace tailor
+
+#endif  // TAILOR_FUSION_PASS_OBSERVER_H_

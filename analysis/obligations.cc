@@ -1,6 +1,9 @@
 #include "analysis/obligations.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "graph/region_rules.h"
@@ -12,14 +15,33 @@ using Relation = ShapeCheck::Relation;
 
 constexpr char kAssumed[] = "assumed equality";
 
+// `dot %5 ("ffn")`
+std::string NodeText(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  std::string text = absl::StrCat(InfoOf(node.op).text, " %", id);
+  if (!node.name.empty()) absl::StrAppend(&text, " (\"", node.name, "\")");
+  return text;
+}
+
+// Calls `visit` for each floordiv and mod within `e` whose divisor is no constant, inner ones first.
+void ForEachDivision(const DimExpr& e, const std::function<void(const DimExpr::Atom&)>& visit) {
+  for (const DimExpr::Term& term : e.terms()) {
+    for (const DimExpr::Factor& factor : term.factors) {
+      const DimExpr::Atom& atom = *factor.atom;
+      if (atom.kind == DimExpr::AtomKind::kSymbol) continue;
+      ForEachDivision(atom.lhs, visit);
+      ForEachDivision(atom.rhs, visit);
+      const bool divides = atom.kind == DimExpr::AtomKind::kFloorDiv || atom.kind == DimExpr::AtomKind::kMod;
+      if (divides && !atom.rhs.constant()) visit(atom);
+    }
+  }
+}
+
 // Appends what one node demands.
 class NodeObligations {
  public:
   NodeObligations(const Graph& graph, NodeId id, std::vector<Obligation>* out)
-      : graph_(graph), node_(graph.node(id)), out_(out) {
-    where_ = absl::StrCat(InfoOf(node_.op).text, " %", id);
-    if (!node_.name.empty()) absl::StrAppend(&where_, " (\"", node_.name, "\")");
-  }
+      : graph_(graph), node_(graph.node(id)), out_(out), where_(NodeText(graph, id)) {}
 
   void Append() {
     switch (InfoOf(node_.op).shape) {
@@ -203,6 +225,41 @@ absl::string_view Never(Relation relation) {
 }
 
 }  // namespace
+
+std::vector<Obligation> CollectDivisors(const Graph& graph) {
+  std::vector<Obligation> all;
+  std::set<DimExpr> seen;
+  const auto add = [&](const DimExpr& e, const std::string& where, const std::string& node) {
+    ForEachDivision(e, [&](const DimExpr::Atom& atom) {
+      if (!seen.insert(atom.rhs).second) return;
+      const std::string division = graph.DimText(DimExpr::Make(atom.kind, atom.lhs, atom.rhs));
+      all.push_back({Relation::kAtLeast, atom.rhs, 1, where, absl::StrCat("divisor of ", division), "the bound",
+                     "divisors", node});
+    });
+  };
+  for (const auto& [a, b] : graph.assumed_equal()) {
+    add(a, "the caller's equality", "");
+    add(b, "the caller's equality", "");
+  }
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    const Node& node = graph.node(id);
+    for (const auto& [name, value] : node.attributes) {
+      const Shape* dims = std::get_if<Shape>(&value);
+      if (dims == nullptr) continue;
+      for (const DimExpr& dim : *dims) add(dim, NodeText(graph, id), node.name);
+    }
+    for (const TensorType& result : node.results) {
+      for (const DimExpr& dim : result.shape) add(dim, NodeText(graph, id), node.name);
+    }
+  }
+  return all;
+}
+
+bool HasDivisor(const DimExpr& e) {
+  bool found = false;
+  ForEachDivision(e, [&](const DimExpr::Atom&) { found = true; });
+  return found;
+}
 
 std::vector<Obligation> CollectObligations(const Graph& graph) {
   std::vector<Obligation> all;

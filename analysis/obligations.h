@@ -22,6 +22,12 @@ struct Obligation {
   std::string node;      // the node's name
 };
 
+// That every divisor of floordiv and mod which is no constant is at least 1: those of the assumed equalities, then
+// of every node's attributes and results; an inner divisor before the expression around it, each once.
+std::vector<Obligation> CollectDivisors(const Graph& graph);
+// Whether a floordiv or mod within `e` has a divisor that is no constant.
+bool HasDivisor(const DimExpr& e);
+
 // The assumed equalities, then those of every node in order.
 std::vector<Obligation> CollectObligations(const Graph& graph);
 

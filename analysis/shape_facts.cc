@@ -1,6 +1,7 @@
 #include "analysis/shape_facts.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "analysis/obligations.h"
@@ -26,16 +27,6 @@ absl::Status LearnInputDims(const Graph& graph, FactStore* store) {
   return absl::OkStatus();
 }
 
-// A symbol whose range holds no multiple of its divisor fits no input.
-absl::Status CheckDeclarations(const Graph& graph) {
-  for (const SymbolInfo& info : graph.symbols()) {
-    if (info.max / info.multiple_of > (info.min - 1) / info.multiple_of || info.min == 0) continue;
-    return absl::InvalidArgumentError(absl::StrCat("symbol ", info.name, " has no value: no multiple of ",
-                                                   info.multiple_of, " lies in [", info.min, ", ", info.max, "]"));
-  }
-  return absl::OkStatus();
-}
-
 std::vector<Fact> DeclaredFacts(const Graph& graph) {
   std::vector<Fact> facts;
   for (const SymbolInfo& info : graph.symbols()) {
@@ -54,16 +45,28 @@ std::vector<Fact> DeclaredFacts(const Graph& graph) {
 
 absl::StatusOr<ShapeFacts> ShapeFacts::Collect(const Graph& graph) {
   std::vector<SymbolBinding> bindings = BindSymbols(graph);
-  TAILOR_RETURN_IF_ERROR(CheckDeclarations(graph));
   FactStore store(graph.symbols(), bindings);
   TAILOR_RETURN_IF_ERROR(LearnInputDims(graph, &store));
-  std::vector<Obligation> obligations = CollectObligations(graph);
+  const std::vector<Obligation> divisors = CollectDivisors(graph), obligations = CollectObligations(graph);
   Prover prover(graph, &store);
+  TAILOR_RETURN_IF_ERROR(prover.Settle(divisors));
+  const size_t of_divisors = prover.checks().size();
   TAILOR_RETURN_IF_ERROR(prover.Settle(obligations));
   TAILOR_RETURN_IF_ERROR(CheckSolvable(graph, store));
 
   std::vector<ShapeCheck> checks = SignatureChecks(graph, bindings, store);
-  checks.insert(checks.end(), prover.checks().begin(), prover.checks().end());
+  // A divisor is checked before anything is divided by it; one that data tells, where its symbol is an input's extent.
+  const auto dividing = std::stable_partition(checks.begin(), checks.end(), [](const ShapeCheck& check) {
+    return !HasDivisor(check.rhs) && (check.input >= 0 || !HasDivisor(check.lhs));
+  });
+  std::vector<ShapeCheck> of_inputs;
+  std::copy_if(prover.checks().begin(), prover.checks().begin() + of_divisors, std::back_inserter(of_inputs),
+               [&](const ShapeCheck& check) {
+                 const std::vector<SymbolId> symbols = check.lhs.Symbols();
+                 return std::all_of(symbols.begin(), symbols.end(), [&](SymbolId s) { return store.bound(s); });
+               });
+  checks.insert(dividing, of_inputs.begin(), of_inputs.end());
+  checks.insert(checks.end(), prover.checks().begin() + of_divisors, prover.checks().end());
   std::vector<Fact> learned = DeclaredFacts(graph);
   learned.insert(learned.end(), prover.facts().begin(), prover.facts().end());
   std::vector<std::string> inputs;

@@ -18,6 +18,18 @@ Value Shifted(Formula& f, Value x, int64_t axis) {
   return f.Apply(OpKind::kSub, {x, f.Reduce(OpKind::kReduceMax, x, axis)});
 }
 
+// An operand that formulas in a wider type take beside x; `operand` may be absent.
+absl::Status CheckTypeOfX(const Graph& graph, absl::string_view builder, absl::string_view name, Value operand,
+                          Value x) {
+  if (operand.node < 0) return absl::OkStatus();
+  TAILOR_RETURN_IF_ERROR(CheckValue(graph, builder, name, operand));
+  const DType dtype = graph.type(operand).dtype, wanted = graph.type(x).dtype;
+  if (dtype == wanted) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(builder, ": operand \"", name, "\" (", graph.NameOf(operand),
+                                                 ") has type ", NameOf(dtype), ", but operand \"x\" (", graph.NameOf(x),
+                                                 ") has type ", NameOf(wanted)));
+}
+
 }  // namespace
 
 absl::StatusOr<Value> ScalarConstant(Graph& graph, DType dtype, double value) {
@@ -45,29 +57,32 @@ absl::StatusOr<Value> ExtentValue(Graph& graph, const DimExpr& extent) {
 absl::StatusOr<Value> Softmax(Graph& graph, Value x, int64_t axis) {
   TAILOR_RETURN_IF_ERROR(CheckValue(graph, "softmax", "x", x));
   Formula f(&graph);
-  Value e = f.Apply(OpKind::kExp, {Shifted(f, x, axis)});
-  return f.Finish(f.Apply(OpKind::kDiv, {e, f.Reduce(OpKind::kReduceSum, e, axis)}));
+  Value e = f.Apply(OpKind::kExp, {Shifted(f, f.Wide(x), axis)});
+  return f.Finish(f.Narrow(f.Apply(OpKind::kDiv, {e, f.Reduce(OpKind::kReduceSum, e, axis)}), x));
 }
 
 absl::StatusOr<Value> LogSoftmax(Graph& graph, Value x, int64_t axis) {
   TAILOR_RETURN_IF_ERROR(CheckValue(graph, "log_softmax", "x", x));
   Formula f(&graph);
-  Value shifted = Shifted(f, x, axis);
+  Value shifted = Shifted(f, f.Wide(x), axis);
   Value sum = f.Reduce(OpKind::kReduceSum, f.Apply(OpKind::kExp, {shifted}), axis);
-  return f.Finish(f.Apply(OpKind::kSub, {shifted, f.Apply(OpKind::kLog, {sum})}));
+  return f.Finish(f.Narrow(f.Apply(OpKind::kSub, {shifted, f.Apply(OpKind::kLog, {sum})}), x));
 }
 
 absl::StatusOr<Value> LayerNorm(Graph& graph, Value x, Value scale, Value bias, double epsilon) {
   TAILOR_RETURN_IF_ERROR(CheckValue(graph, "layer_norm", "x", x));
+  TAILOR_RETURN_IF_ERROR(CheckTypeOfX(graph, "layer_norm", "scale", scale, x));
+  TAILOR_RETURN_IF_ERROR(CheckTypeOfX(graph, "layer_norm", "bias", bias, x));
   Formula f(&graph);
-  Value centered = f.Apply(OpKind::kSub, {x, f.Reduce(OpKind::kReduceMean, x, -1)});
+  Value wide = f.Wide(x);
+  Value centered = f.Apply(OpKind::kSub, {wide, f.Reduce(OpKind::kReduceMean, wide, -1)});
   Value square = f.Apply(OpKind::kMul, {centered, centered});
   Value variance = f.Reduce(OpKind::kReduceMean, square, -1);
-  Value stable = f.Apply(OpKind::kAdd, {variance, f.Scalar(x, epsilon)});
+  Value stable = f.Apply(OpKind::kAdd, {variance, f.Scalar(wide, epsilon)});
   Value y = f.Apply(OpKind::kMul, {centered, f.Apply(OpKind::kRsqrt, {stable})});
-  if (scale.node >= 0) y = f.Apply(OpKind::kMul, {y, scale});
-  if (bias.node >= 0) y = f.Apply(OpKind::kAdd, {y, bias});
-  return f.Finish(y);
+  if (scale.node >= 0) y = f.Apply(OpKind::kMul, {y, f.Wide(scale)});
+  if (bias.node >= 0) y = f.Apply(OpKind::kAdd, {y, f.Wide(bias)});
+  return f.Finish(f.Narrow(y, x));
 }
 
 absl::StatusOr<Value> GeluErf(Graph& graph, Value x) {
@@ -92,9 +107,10 @@ absl::StatusOr<Value> GeluTanh(Graph& graph, Value x) {
 absl::StatusOr<Value> L2Normalize(Graph& graph, Value x, int64_t axis, double epsilon) {
   TAILOR_RETURN_IF_ERROR(CheckValue(graph, "l2_normalize", "x", x));
   Formula f(&graph);
-  Value sum = f.Reduce(OpKind::kReduceSum, f.Apply(OpKind::kMul, {x, x}), axis);
-  Value norm = f.Apply(OpKind::kMax, {f.Apply(OpKind::kSqrt, {sum}), f.Scalar(x, epsilon)});
-  return f.Finish(f.Apply(OpKind::kDiv, {x, norm}));
+  Value wide = f.Wide(x);
+  Value sum = f.Reduce(OpKind::kReduceSum, f.Apply(OpKind::kMul, {wide, wide}), axis);
+  Value norm = f.Apply(OpKind::kMax, {f.Apply(OpKind::kSqrt, {sum}), f.Scalar(wide, epsilon)});
+  return f.Finish(f.Narrow(f.Apply(OpKind::kDiv, {wide, norm}), x));
 }
 
 absl::StatusOr<Value> Attention(Graph& graph, Value query, Value key, Value value, Value mask, double scale) {

@@ -1,6 +1,7 @@
 // Compound operations as builders that append primitives, so that fusion sees through them
 // (TSCompiler section 4.1, compound op splitting). Each returns the result value or the error of the
 // first primitive that refused; nodes appended before that stay in the graph, unused.
+// Softmax, LogSoftmax, LayerNorm and L2Normalize of f16 or bf16 compute in f32 and round their result once.
 #ifndef TAILOR_GRAPH_BUILDERS_H_
 #define TAILOR_GRAPH_BUILDERS_H_
 

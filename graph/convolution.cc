@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "graph/finite_constant.h"
 #include "graph/formula.h"
 #include "graph/status_macros.h"
 
@@ -141,8 +142,9 @@ Value ProductOfPatches(Formula& f, const Graph& graph, Value patches, Value weig
   return f.Apply(OpKind::kReshape, {moved}, {{"shape", Joined({rows[0], kernel[0]}, out)}});
 }
 
-// Where windows have one element each, those that lie in the padding alone have no products. The others, as a window of
-// x: results before the first of them, where along x that one lies, and how many they are, all per spatial dim.
+// Where windows have one element each and weights are finite, the products of those that lie in the padding alone are
+// zeros. The others, as a window of x: results before the first of them, where along x that one lies, and how many they
+// are, all per spatial dim.
 struct PointsInside {
   Shape before, starts, counts, after;
 };
@@ -207,7 +209,7 @@ absl::StatusOr<Value> Conv(Graph& graph, Value x, Value weights, Value bias, con
   Formula f(&graph);
   const bool depthwise = kernel[1] == DimExpr(1) && kernel[0] == DimExpr(groups) && groups > 1;
   const bool pads = !AllEqual(windows.low, 0) || !AllEqual(windows.high, 0);
-  if (pads && AllEqual(sizes, 1) && !depthwise) {
+  if (pads && AllEqual(sizes, 1) && !depthwise && IsFiniteConstant(graph, weights)) {
     if (const auto inside = InsideOf(graph, x, windows, sizes.size())) {
       return f.Finish(ConvOfPointsInside(f, graph, x, weights, bias, windows, *inside, groups));
     }

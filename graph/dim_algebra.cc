@@ -75,13 +75,21 @@ std::vector<Factor> MultiplyFactors(const std::vector<Factor>& a, const std::vec
   return product;
 }
 
-DimExpr DimExpr::Algebra::Invalid() {
-  static const auto* invalid = new std::shared_ptr<const Poly>([] {
-    auto poly = std::make_shared<Poly>();
-    poly->valid = false;
-    return poly;
-  }());
-  return DimExpr(*invalid);
+DimExpr DimExpr::Algebra::Invalid(Problem problem) {
+  static_assert(kMaxSize == 1024, "the message below names it");
+  static const auto* invalid = [] {
+    auto* polys = new std::vector<std::shared_ptr<const Poly>>;  // by Problem
+    for (const char* text :
+         {"a coefficient leaves 64 bits", "a constant divisor is below 1", "two of its constants do not broadcast",
+          "the expression has more than 1024 terms, factors and operations"}) {
+      auto poly = std::make_shared<Poly>();
+      poly->valid = false;
+      poly->problem = text;
+      polys->push_back(std::move(poly));
+    }
+    return polys;
+  }();
+  return DimExpr((*invalid)[static_cast<size_t>(problem)]);
 }
 
 std::shared_ptr<const DimExpr::Poly> DimExpr::Algebra::MakePoly(std::vector<Term> terms) {
@@ -104,7 +112,7 @@ std::shared_ptr<const DimExpr::Poly> DimExpr::Algebra::MakePoly(std::vector<Term
 
 DimExpr DimExpr::Algebra::FromCanonical(std::vector<Term> terms) {
   std::shared_ptr<const Poly> poly = MakePoly(std::move(terms));
-  return poly->size <= kMaxSize ? DimExpr(std::move(poly)) : Invalid();
+  return poly->size <= kMaxSize ? DimExpr(std::move(poly)) : Invalid(Problem::kSize);
 }
 
 DimExpr DimExpr::Algebra::FromTerms(std::vector<Term> terms) {
@@ -114,7 +122,7 @@ DimExpr DimExpr::Algebra::FromTerms(std::vector<Term> terms) {
     if (combined.empty() || CompareMonomials(combined.back(), term) != 0) {
       combined.push_back(std::move(term));
     } else if (__builtin_add_overflow(combined.back().coefficient, term.coefficient, &combined.back().coefficient)) {
-      return Invalid();
+      return Invalid(Problem::kOverflow);
     }
   }
   combined.erase(std::remove_if(combined.begin(), combined.end(), [](const Term& t) { return t.coefficient == 0; }),
@@ -239,7 +247,7 @@ DimExpr DimExpr::Algebra::FoldedBcast(std::vector<DimExpr> leaves) {
     if (!leaf.constant()) {
       symbolic.push_back(std::move(leaf));
     } else if (leaf.constant() != 1) {
-      if (constant) return Invalid();
+      if (constant) return Invalid(Problem::kBroadcast);
       constant = leaf;
     }
   }
@@ -272,7 +280,7 @@ DimExpr DimExpr::Algebra::NestLeft(AtomKind kind, absl::Span<const DimExpr> leav
 }
 
 DimExpr DimExpr::Algebra::Commutative(AtomKind kind, const DimExpr& a, const DimExpr& b) {
-  if (!a.valid() || !b.valid()) return Invalid();
+  if (!a.valid() || !b.valid()) return a.valid() ? b : a;
   if (a == b) return a;
   std::vector<DimExpr> leaves;
   AppendLeaves(kind, a, &leaves);

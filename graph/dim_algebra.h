@@ -17,6 +17,7 @@ namespace tailor {
 // a valid expression is bounded by kMaxSize.
 struct DimExpr::Poly {
   bool valid = true;
+  const char* problem = nullptr;  // set where not valid
   std::vector<Term> terms;
   size_t size = 0;
   size_t hash = 0;
@@ -25,7 +26,8 @@ struct DimExpr::Poly {
 struct DimExpr::Algebra {
   static constexpr size_t kMaxSize = 1024;
 
-  static DimExpr Invalid();
+  enum class Problem : uint8_t { kOverflow, kDivisor, kBroadcast, kSize };
+  static DimExpr Invalid(Problem problem);
   // `terms` must be canonical already.
   static std::shared_ptr<const Poly> MakePoly(std::vector<Term> terms);
   static DimExpr FromCanonical(std::vector<Term> terms);

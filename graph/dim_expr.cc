@@ -32,7 +32,7 @@ DimExpr DimExpr::Symbol(SymbolId id) {
 }
 
 DimExpr operator+(const DimExpr& a, const DimExpr& b) {
-  if (!a.valid() || !b.valid()) return DimExpr::Algebra::Invalid();
+  if (!a.valid() || !b.valid()) return a.valid() ? b : a;
   std::vector<Term> terms(a.terms().begin(), a.terms().end());
   terms.insert(terms.end(), b.terms().begin(), b.terms().end());
   return DimExpr::Algebra::FromTerms(std::move(terms));
@@ -41,15 +41,16 @@ DimExpr operator+(const DimExpr& a, const DimExpr& b) {
 DimExpr operator-(const DimExpr& a, const DimExpr& b) { return a + DimExpr(-1) * b; }
 
 DimExpr operator*(const DimExpr& a, const DimExpr& b) {
-  if (!a.valid() || !b.valid() || a.terms().size() * b.terms().size() > DimExpr::Algebra::kMaxSize) {
-    return DimExpr::Algebra::Invalid();
+  if (!a.valid() || !b.valid()) return a.valid() ? b : a;
+  if (a.terms().size() * b.terms().size() > DimExpr::Algebra::kMaxSize) {
+    return DimExpr::Algebra::Invalid(DimExpr::Algebra::Problem::kSize);
   }
   std::vector<Term> terms;
   for (const Term& x : a.terms()) {
     for (const Term& y : b.terms()) {
       Term product{0, MultiplyFactors(x.factors, y.factors)};
       if (__builtin_mul_overflow(x.coefficient, y.coefficient, &product.coefficient)) {
-        return DimExpr::Algebra::Invalid();
+        return DimExpr::Algebra::Invalid(DimExpr::Algebra::Problem::kOverflow);
       }
       terms.push_back(std::move(product));
     }
@@ -58,9 +59,9 @@ DimExpr operator*(const DimExpr& a, const DimExpr& b) {
 }
 
 DimExpr DimExpr::FloorDiv(const DimExpr& a, const DimExpr& b) {
-  if (!a.valid() || !b.valid()) return Algebra::Invalid();
+  if (!a.valid() || !b.valid()) return a.valid() ? b : a;
   if (std::optional<int64_t> divisor = b.constant()) {
-    return *divisor > 0 ? Algebra::FloorDivByConstant(a, *divisor) : Algebra::Invalid();
+    return *divisor > 0 ? Algebra::FloorDivByConstant(a, *divisor) : Algebra::Invalid(Algebra::Problem::kDivisor);
   }
   auto [quotient, rest] = Algebra::DivideBySymbolic(a, b);
   if (rest == DimExpr(0)) return quotient;
@@ -70,9 +71,9 @@ DimExpr DimExpr::FloorDiv(const DimExpr& a, const DimExpr& b) {
 DimExpr DimExpr::CeilDiv(const DimExpr& a, int64_t b) { return FloorDiv(a + (DimExpr(b) - 1), b); }
 
 DimExpr DimExpr::Mod(const DimExpr& a, const DimExpr& b) {
-  if (!a.valid() || !b.valid()) return Algebra::Invalid();
+  if (!a.valid() || !b.valid()) return a.valid() ? b : a;
   if (std::optional<int64_t> divisor = b.constant()) {
-    return *divisor > 0 ? Algebra::ModByConstant(a, *divisor) : Algebra::Invalid();
+    return *divisor > 0 ? Algebra::ModByConstant(a, *divisor) : Algebra::Invalid(Algebra::Problem::kDivisor);
   }
   auto [quotient, rest] = Algebra::DivideBySymbolic(a, b);
   return rest == DimExpr(0) ? rest : Algebra::Opaque(AtomKind::kMod, rest, b);
@@ -92,6 +93,11 @@ DimExpr DimExpr::Make(AtomKind kind, const DimExpr& a, const DimExpr& b) {
 }
 
 bool DimExpr::valid() const { return poly_->valid; }
+
+const char* DimExpr::problem() const {
+  assert(!valid());
+  return poly_->problem;
+}
 
 std::optional<int64_t> DimExpr::constant() const {
   if (!valid() || poly_->terms.size() > 1) return std::nullopt;

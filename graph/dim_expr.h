@@ -60,6 +60,8 @@ class DimExpr {
   // can never agree, or the expression outgrew a fixed size; every operation on an invalid expression
   // is invalid. Graph::Append refuses such dims.
   bool valid() const;
+  // Why the expression is invalid: "a coefficient leaves 64 bits". Requires !valid().
+  const char* problem() const;
   std::optional<int64_t> constant() const;
   std::optional<SymbolId> symbol() const;  // set when the expression is exactly one symbol
   absl::Span<const Term> terms() const;

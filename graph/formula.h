@@ -56,6 +56,20 @@ class Formula {
   // x * factor
   Value Scale(Value x, double factor) { return Apply(OpKind::kMul, {x, Scalar(x, factor)}); }
 
+  // x as f32 where it is f16 or bf16; else x itself. With Narrow: formulas of several ops round their result once.
+  Value Wide(Value x) {
+    if (!status_.ok()) return Value{};
+    const DType dtype = graph_.type(x).dtype;
+    return dtype == DType::kF16 || dtype == DType::kBF16 ? Apply(OpKind::kCast, {x}, {{"dtype", DType::kF32}}) : x;
+  }
+
+  // y in the type of `like`.
+  Value Narrow(Value y, Value like) {
+    if (!status_.ok()) return Value{};
+    const DType dtype = graph_.type(like).dtype;
+    return graph_.type(y).dtype == dtype ? y : Apply(OpKind::kCast, {y}, {{"dtype", dtype}});
+  }
+
   bool ok() const { return status_.ok(); }
 
   absl::StatusOr<Value> Finish(Value result) const {

@@ -184,10 +184,14 @@ absl::StatusOr<SymbolId> Graph::AddSymbol(SymbolInfo info) {
   if (info.min < 0) return error("min is ", info.min, ", needs at least 0");
   if (info.min > info.max) return error("min is ", info.min, ", above max ", info.max);
   if (info.multiple_of < 1) return error("multiple_of is ", info.multiple_of, ", needs at least 1");
+  if (info.max - info.max % info.multiple_of < info.min) {
+    return error("no multiple of ", info.multiple_of, " lies in [", info.min, ", ", info.max, "]");
+  }
   for (int64_t value : info.likely) {
     if (value < info.min || value > info.max) {
       return error("likely value ", value, " is outside [", info.min, ", ", info.max, "]");
     }
+    if (value % info.multiple_of != 0) return error("likely value ", value, " is no multiple of ", info.multiple_of);
   }
   SymbolId id = static_cast<SymbolId>(symbols_.size());
   symbols_.push_back(std::move(info));
@@ -222,7 +226,7 @@ absl::Status Graph::CheckDims(absl::string_view op, absl::string_view what, absl
   for (size_t i = 0; i < dims.size(); ++i) {
     if (!dims[i].valid()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(op, ": ", what, " entry ", i, " overflows, or divides by a constant below 1"));
+          absl::StrCat(op, ": ", what, " entry ", i, " has no value: ", dims[i].problem()));
     }
     for (SymbolId id : dims[i].Symbols()) {
       if (id < 0 || static_cast<size_t>(id) >= symbols_.size()) {

@@ -101,8 +101,8 @@ class Graph {
  public:
   explicit Graph(std::string name = "main") : name_(std::move(name)) {}
 
-  // Adds a symbol; fails on an empty or repeated name, min > max, min < 0, multiple_of < 1 or a
-  // likely value out of range.
+  // Adds a symbol; fails on an empty or repeated name, min > max, min < 0, multiple_of < 1,
+  // no multiple of it within [min, max], or a likely value that is out of range or no such multiple.
   absl::StatusOr<SymbolId> AddSymbol(SymbolInfo info);
   // Records `a == b` as a fact the caller vouches for; the executable still checks it.
   absl::Status AssumeEqual(const DimExpr& a, const DimExpr& b);

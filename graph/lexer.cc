@@ -13,6 +13,9 @@ namespace {
 bool IsWordStart(char c) { return absl::ascii_isalpha(c) || c == '_'; }
 bool IsWordPart(char c) { return absl::ascii_isalnum(c) || c == '_' || c == '.'; }
 
+// A byte of a UTF-8 character after its first.
+bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
 bool IsWord(absl::string_view name) {
   return !name.empty() && IsWordStart(name[0]) && std::all_of(name.begin(), name.end(), IsWordPart);
 }
@@ -60,7 +63,8 @@ class Lexer {
     if (c == '%') return TakeValue(token);
     if (c == '@') return TakeName(token, TokenKind::kAt);
     token->kind = TokenKind::kPunct;
-    token->text = std::string(1, c);
+    while (IsContinuation(Peek())) ++position_;
+    token->text = std::string(text_.substr(token->offset, position_ - token->offset));
     if (c == '=' && Peek() == '=') {
       ++position_;
       token->text += c;
@@ -83,7 +87,8 @@ class Lexer {
     if (position_ >= text_.size()) return ErrorAt(text_, start, "the string has no end");
     std::string error;
     if (!absl::CUnescape(text_.substr(start + 1, position_ - start - 1), &token->text, &error)) {
-      return ErrorAt(text_, start, absl::StrCat("bad string: ", error));
+      const bool cut = !error.empty() && !absl::ascii_isascii(error.back());  // it ends with one byte of the text
+      return ErrorAt(text_, start, absl::StrCat("bad string: ", cut ? "unknown escape of a character" : error));
     }
     ++position_;
     return absl::OkStatus();

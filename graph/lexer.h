@@ -19,7 +19,7 @@ enum class TokenKind : uint8_t {
   kString,  // "quoted"; text is unescaped
   kValue,   // %name or %"quoted" or %12
   kAt,      // @name or @"quoted"
-  kPunct,   // one character, or ==
+  kPunct,   // one UTF-8 character, or ==
 };
 
 struct Token {

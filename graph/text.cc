@@ -31,14 +31,14 @@ ConstantData ZeroData(uint64_t size) {
 // Reads one graph or region: its arguments, then its body, into `graph`.
 class GraphReader {
  public:
-  GraphReader(TokenReader* in, const ConstantSource& constants, Graph* graph)
-      : in_(*in), constants_(constants), graph_(*graph) {}
+  GraphReader(TokenReader* in, const ConstantSource& constants, ConstantHashes hashes, Graph* graph)
+      : in_(*in), constants_(constants), hashes_(hashes), graph_(*graph) {}
 
   // The arguments, the where clause and the body.
-  static absl::Status ReadWhole(TokenReader* in, const ConstantSource& constants, Graph* graph) {
+  static absl::Status ReadWhole(TokenReader* in, const ConstantSource& constants, ConstantHashes hashes, Graph* graph) {
     SymbolClause symbols(in);
     TAILOR_RETURN_IF_ERROR(symbols.ReadSymbols(graph));
-    GraphReader reader(in, constants, graph);
+    GraphReader reader(in, constants, hashes, graph);
     TAILOR_RETURN_IF_ERROR(reader.ReadArguments());
     TAILOR_RETURN_IF_ERROR(symbols.ReadEqualities(graph));
     return reader.ReadBody();
@@ -247,7 +247,7 @@ class GraphReader {
     in_.Take();
     while (in_.TakeIf(in_.IsWord("region"))) {
       auto graph = std::make_shared<Graph>("region");
-      TAILOR_RETURN_IF_ERROR(ReadWhole(&in_, constants_, graph.get()));
+      TAILOR_RETURN_IF_ERROR(ReadWhole(&in_, constants_, hashes_, graph.get()));
       regions->push_back({std::move(graph)});
     }
     in_.Leave(kRegionDepth);
@@ -320,12 +320,14 @@ class GraphReader {
       zeros.declared_hash = hash;
       return zeros;
     }
-    ConstantData data = constants_(*name, type);
+    absl::StatusOr<ConstantData> found = constants_(*name, type);
+    if (!found.ok()) return in_.ErrorAtToken(op_position, absl::StrCat("constant: ", found.status().message()));
+    ConstantData data = *std::move(found);
     if (data.size != static_cast<uint64_t>(size)) {
       return in_.ErrorAtToken(op_position, absl::StrCat("constant: the source gives ", data.size, " bytes for \"",
                                                         *name, "\", its type needs ", size));
     }
-    if (hash && data.Hash() != *hash) {
+    if (hash && hashes_ == ConstantHashes::kChecked && data.Hash() != *hash) {
       return in_.ErrorAtToken(
           op_position, absl::StrCat("constant: the bytes of \"", *name, "\" do not have the hash that the text gives"));
     }
@@ -334,19 +336,20 @@ class GraphReader {
 
   TokenReader& in_;
   const ConstantSource& constants_;
+  ConstantHashes hashes_;
   Graph& graph_;
   std::map<std::string, Value> scope_;
 };
 
 }  // namespace
 
-absl::StatusOr<Graph> ParseGraph(absl::string_view text, const ConstantSource& constants) {
+absl::StatusOr<Graph> ParseGraph(absl::string_view text, const ConstantSource& constants, ConstantHashes hashes) {
   TAILOR_ASSIGN_OR_RETURN(std::vector<Token> tokens, Tokenize(text));
   TokenReader in(text, std::move(tokens));
   TAILOR_RETURN_IF_ERROR(in.ExpectWord("graph"));
   TAILOR_ASSIGN_OR_RETURN(std::string name, in.TakeKind(TokenKind::kAt, "@name"));
   Graph graph(std::move(name));
-  TAILOR_RETURN_IF_ERROR(GraphReader::ReadWhole(&in, constants, &graph));
+  TAILOR_RETURN_IF_ERROR(GraphReader::ReadWhole(&in, constants, hashes, &graph));
   if (in.Peek().kind != TokenKind::kEnd) return in.ErrorHere("expected the end of the text");
   return graph;
 }

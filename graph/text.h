@@ -31,11 +31,14 @@
 
 namespace tailor {
 
-// Bytes for a constant of the text, by name and type. The default gives zeros.
-using ConstantSource = std::function<ConstantData(absl::string_view name, const TensorType& type)>;
+// Bytes for a constant of the text, by name and type; an error refuses the text. The default gives zeros.
+using ConstantSource = std::function<absl::StatusOr<ConstantData>(absl::string_view name, const TensorType& type)>;
+// Whether the bytes of a source must have the hash that the text gives.
+enum class ConstantHashes { kChecked, kIgnored };
 
 // Fails with INVALID_ARGUMENT "line L, column C: ...".
-absl::StatusOr<Graph> ParseGraph(absl::string_view text, const ConstantSource& constants = nullptr);
+absl::StatusOr<Graph> ParseGraph(absl::string_view text, const ConstantSource& constants = nullptr,
+                                 ConstantHashes hashes = ConstantHashes::kChecked);
 
 // The name of output number `index` where the text gives none: its node's, else "output<index>".
 std::string DefaultOutputName(const Graph& graph, Value value, size_t index);

@@ -109,7 +109,7 @@ absl::StatusOr<DimExpr> TokenReader::TakeDim(const Graph& graph) {
   size_t start = position_;
   TAILOR_ASSIGN_OR_RETURN(DimExpr dim, TakeSum(graph));
   if (dim.valid()) return dim;
-  return ErrorAtToken(start, "this dim overflows, or divides by a constant below 1");
+  return ErrorAtToken(start, absl::StrCat("this dim has no value: ", dim.problem()));
 }
 
 absl::Status TokenReader::Enter(int levels) {

@@ -120,7 +120,7 @@ absl::Status CheckResult(const Application& op, const Shape& shape) {
     return op.Error("the result has rank ", shape.size(), ", more than ", kMaxRank);
   }
   for (size_t d = 0; d < shape.size(); ++d) {
-    if (!shape[d].valid()) return op.Error("extent ", d, " of the result is no valid dim expression");
+    if (!shape[d].valid()) return op.Error("extent ", d, " of the result has no value: ", shape[d].problem());
     if (shape[d].constant() && *shape[d].constant() < 0) {
       return op.Error("extent ", d, " of the result is ", op.Text(shape[d]), ", needs at least 0");
     }

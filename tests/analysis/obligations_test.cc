@@ -111,6 +111,21 @@ TEST(Obligations, GatherReduceAndTransposeDemandNothing) {
   EXPECT_EQ(Demands("%x: f32[S, T])", "transpose %x {permutation = [1, 0]}"), "");
 }
 
+TEST(Obligations, DivisorsAreAtLeastOne) {
+  absl::StatusOr<Graph> graph = ParseGraph(R"(graph @g(%x: f32[N], %y: f32[S, T]) {
+  %r = reshape %x {shape = [floordiv(N, mod(S, T)), mod(S, T) + floordiv(N, 2)]}
+  return %r
+}
+)");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  std::string text;
+  for (const Obligation& o : CollectDivisors(*graph)) absl::StrAppend(&text, CheckMessage(o, *graph), "\n");
+  EXPECT_EQ(text,
+            R"(reshape %2 ("r"): divisor of mod(S, T) (T) is {lhs}, but must be at least {rhs}
+reshape %2 ("r"): divisor of floordiv(N, mod(S, T)) (mod(S, T)) is {lhs}, but must be at least {rhs}
+)");
+}
+
 TEST(Obligations, AssumedEqualitiesComeFirst) {
   EXPECT_EQ(Demands("%x: f32[S, T], %y: f32[T]) where S == 2*T", "add %x, %y"),
             R"(S == 2*T | assumed equality: S is {lhs}, but 2*T is {rhs}

@@ -311,11 +311,6 @@ TEST(ShapeFactsErrors, InputDimThatIsNeverAnExtent) {
             "input \"a\" dim 0 is S - 9, which is never 0 or more in the declared ranges");
 }
 
-TEST(ShapeFactsErrors, RangeWithoutAMultiple) {
-  EXPECT_EQ(ErrorOf("%a: f32[S]) where S in [9, 15] multiple_of 8", "neg %a"),
-            "symbol S has no value: no multiple of 8 lies in [9, 15]");
-}
-
 TEST(ShapeFactsErrors, UnsolvableSymbol) {
   EXPECT_EQ(ErrorOf("%a: f32[S]) where T", "broadcast %a {shape = [T, S]}"),
             "symbol T cannot be solved: no input dim has the form c*T + d, and nothing equates it with other "

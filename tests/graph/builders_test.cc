@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "graph/text.h"
 #include "graph/verifier.h"
 
@@ -126,6 +127,50 @@ TEST(Builders, Attention) {
   return "y" = %13
 }
 )");
+}
+
+// The types of the values that `build` appends to a graph with an input x of `dtype` [R, 64] and another, s [64].
+template <typename Build>
+std::string TypesBuilt(DType dtype, Build build) {
+  Graph graph =
+      *ParseGraph(absl::StrCat("graph @g(%x: ", NameOf(dtype), "[R, 64], %s: ", NameOf(dtype), "[64]) { return }"));
+  const absl::StatusOr<Value> result = build(graph);
+  if (!result.ok()) return std::string(result.status().message());
+  EXPECT_TRUE(graph.AddOutput("y", *result).ok());
+  EXPECT_EQ(VerifyGraph(graph), absl::OkStatus());
+  std::string out;
+  for (size_t i = 2; i < graph.nodes().size(); ++i) {
+    const Node& node = graph.nodes()[i];
+    absl::StrAppend(&out, i == 2 ? "" : " ", InfoOf(node.op).text, ":", NameOf(node.results[0].dtype));
+  }
+  return out;
+}
+
+TEST(Builders, NarrowTypesAreWidenedOnceAndRoundedOnce) {
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    const std::string back = absl::StrCat(" cast:", NameOf(dtype));
+    EXPECT_EQ(TypesBuilt(dtype, [](Graph& g) { return Softmax(g, kX, -1); }),
+              "cast:f32 reduce_max:f32 sub:f32 exp:f32 reduce_sum:f32 div:f32" + back);
+    EXPECT_EQ(TypesBuilt(dtype, [](Graph& g) { return LogSoftmax(g, kX, -1); }),
+              "cast:f32 reduce_max:f32 sub:f32 exp:f32 reduce_sum:f32 log:f32 sub:f32" + back);
+    EXPECT_EQ(TypesBuilt(dtype, [](Graph& g) { return L2Normalize(g, kX, -1, 1e-12); }),
+              "cast:f32 mul:f32 reduce_sum:f32 sqrt:f32 constant:f32 max:f32 div:f32" + back);
+    EXPECT_EQ(TypesBuilt(dtype, [](Graph& g) { return LayerNorm(g, kX, kScale, kScale, 1e-5); }),
+              "cast:f32 reduce_mean:f32 sub:f32 mul:f32 reduce_mean:f32 constant:f32 add:f32 rsqrt:f32 mul:f32 "
+              "cast:f32 mul:f32 cast:f32 add:f32" +
+                  back);
+  }
+}
+
+TEST(Builders, LayerNormTakesOperandsOfOneType) {
+  EXPECT_EQ(Built([](Graph& g) { return LayerNorm(g, kX, kInts, {}, 1e-5); }),
+            "layer_norm: operand \"scale\" (%i) has type i32, but operand \"x\" (%x) has type f32");
+  EXPECT_EQ(Built([](Graph& g) { return LayerNorm(g, kX, kScale, kInts, 1e-5); }),
+            "layer_norm: operand \"bias\" (%i) has type i32, but operand \"x\" (%x) has type f32");
+  EXPECT_EQ(Built([](Graph& g) {
+              return LayerNorm(g, kX, {99, 0}, {}, 1e-5);
+            }),
+            "layer_norm: operand \"scale\" is no value of this graph (node 99, result 0)");
 }
 
 TEST(Builders, ErrorsNameTheBuilderOrThePrimitive) {

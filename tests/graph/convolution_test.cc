@@ -3,7 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "graph/text.h"
 #include "graph/verifier.h"
 #include "tests/graph/evaluated_builder.h"
@@ -60,13 +65,26 @@ TEST(Convolution, OfOnePointReadsItsOperandInPlace) {
 )");
 }
 
+// A constant of f32 with `shape` whose last element is `last`, the others 1.
+Value Weights(Graph& graph, std::vector<int64_t> dims, float last = 1) {
+  int64_t count = 1;
+  for (const int64_t dim : dims) count *= dim;
+  auto numbers = std::make_shared<std::vector<float>>(count, 1.0f);
+  numbers->back() = last;
+  const void* data = numbers->data();
+  return *graph.AddConstant("w", DType::kF32, Shape(dims.begin(), dims.end()),
+                            {std::move(numbers), data, count * sizeof(float), {}});
+}
+
 TEST(Convolution, OfOnePointIsPaddedWhereItsProductsWouldBeZero) {
   EXPECT_EQ(
-      Built("%x: f32[N, 6, H, W], %w: f32[8, 3, 1, 1], %b: f32[8]",
-            [](Graph& g) {
-              return Conv(g, kX, kWeights, kBias, {.strides = {2, 1}, .low = {1, 0}, .high = {1, 2}}, 2);
-            }),
-      R"(  %3 = slice %x {starts = [0, 0, min(H, 1), min(0, W)], sizes = [N, 6, floordiv(H, 2), W], steps = [1, 1, 2, 1]} : f32[N, 6, floordiv(H, 2), W]
+      Built(
+          "%x: f32[N, 6, H, W], %b: f32[8]",
+          [](Graph& g) {
+            return Conv(g, kX, Weights(g, {8, 3, 1, 1}), {1, 0}, {.strides = {2, 1}, .low = {1, 0}, .high = {1, 2}}, 2);
+          }),
+      R"(  %w = constant @w : f32[8, 3, 1, 1] hash 7d8b3b08514eafdb
+  %3 = slice %x {starts = [0, 0, min(H, 1), min(0, W)], sizes = [N, 6, floordiv(H, 2), W], steps = [1, 1, 2, 1]} : f32[N, 6, floordiv(H, 2), W]
   %4 = reshape %3 {shape = [N, 2, 3, W*floordiv(H, 2)]} : f32[N, 2, 3, W*floordiv(H, 2)]
   %5 = reshape %w {shape = [2, 4, 3]} : f32[2, 4, 3]
   %6 = dot %4, %5 {transpose_lhs = 1, transpose_rhs = 1} : f32[N, 2, W*floordiv(H, 2), 4]
@@ -81,40 +99,74 @@ TEST(Convolution, OfOnePointIsPaddedWhereItsProductsWouldBeZero) {
 )");
 }
 
-// The ops of the graph that `Built` makes, in order.
+// The ops of the graph that `Built` makes, in order, but for named constants.
 template <typename Build>
 std::string OpsOf(const char* header, Build build) {
   std::string ops;
   const std::string text = Built(header, build);
   for (size_t at = text.find(" = "); at != std::string::npos; at = text.find(" = ", text.find('\n', at))) {
     const size_t op = at + 3;
-    if (text.compare(op, 1, "%") != 0) ops += (ops.empty() ? "" : " ") + text.substr(op, text.find(' ', op) - op);
+    if (text.compare(op, 1, "%") != 0 && text.compare(op, 10, "constant @") != 0)
+      ops += (ops.empty() ? "" : " ") + text.substr(op, text.find(' ', op) - op);
   }
   return ops;
 }
 
 TEST(Convolution, OfOnePointPadsItsOperandWhereItsPaddingIsNoCountOrItHasNoProducts) {
   const char* dense = "constant pad window transpose reshape reshape dot transpose reshape";
-  EXPECT_EQ(
-      OpsOf("%x: f32[N, 6, H], %w: f32[8, 6, 1], %p: f32[P]",
-            [](Graph& g) {
-              return Conv(g, kX, kWeights, {}, {.strides = {2}, .low = {g.type({2, 0}).shape[0]}, .high = {1}}, 1);
-            }),
-      dense);
-  const char* xw = "%x: f32[N, 6, H], %w: f32[8, 6, 1]";
-  EXPECT_EQ(
-      OpsOf(xw, [](Graph& g) { return Conv(g, kX, kWeights, {}, {.strides = {2}, .low = {-1}, .high = {1}}, 1); }),
-      dense);
-  EXPECT_EQ(OpsOf(xw, [](Graph& g) { return Conv(g, kX, kWeights, {}, {.low = {1}, .high = {-1}}, 1); }),
+  EXPECT_EQ(OpsOf("%x: f32[N, 6, H], %p: f32[P]",
+                  [](Graph& g) {
+                    return Conv(g, kX, Weights(g, {8, 6, 1}), {},
+                                {.strides = {2}, .low = {g.type({1, 0}).shape[0]}, .high = {1}}, 1);
+                  }),
+            dense);
+  const char* xw = "%x: f32[N, 6, H]";
+  EXPECT_EQ(OpsOf(xw,
+                  [](Graph& g) {
+                    return Conv(g, kX, Weights(g, {8, 6, 1}), {}, {.strides = {2}, .low = {-1}, .high = {1}}, 1);
+                  }),
+            dense);
+  EXPECT_EQ(OpsOf(xw,
+                  [](Graph& g) {
+                    return Conv(g, kX, Weights(g, {8, 6, 1}), {}, {.low = {1}, .high = {-1}}, 1);
+                  }),
             "constant pad reshape reshape dot transpose reshape");
-  const char* depthwise = "%x: f32[N, 6, H], %w: f32[6, 1, 1]";
-  EXPECT_EQ(OpsOf(depthwise,
-                  [](Graph& g) { return Conv(g, kX, kWeights, {}, {.strides = {2}, .low = {1}, .high = {1}}, 6); }),
+  EXPECT_EQ(OpsOf(xw,
+                  [](Graph& g) {
+                    return Conv(g, kX, Weights(g, {6, 1, 1}), {}, {.strides = {2}, .low = {1}, .high = {1}}, 6);
+                  }),
             "constant pad window reshape mul reduce_sum");
-  EXPECT_EQ(OpsOf(depthwise, [](Graph& g) { return Conv(g, kX, kWeights, {}, {.low = {1}, .high = {1}}, 6); }),
+  EXPECT_EQ(OpsOf(xw,
+                  [](Graph& g) {
+                    return Conv(g, kX, Weights(g, {6, 1, 1}), {}, {.low = {1}, .high = {1}}, 6);
+                  }),
             "constant pad reshape reshape dot transpose reshape");
-  EXPECT_EQ(OpsOf(xw, [](Graph& g) { return Conv(g, kX, kWeights, {}, {.strides = {2}}, 1); }),
+  EXPECT_EQ(OpsOf(xw,
+                  [](Graph& g) {
+                    return Conv(g, kX, Weights(g, {8, 6, 1}), {}, {.strides = {2}}, 1);
+                  }),
             "window transpose reshape reshape dot transpose reshape");
+}
+
+TEST(Convolution, OfOnePointPadsItsOperandWhereWeightsMayBeNonFinite) {
+  const Windows windows = {.strides = {2}, .low = {1}, .high = {1}};
+  const char* dense = "constant pad window transpose reshape reshape dot transpose reshape";
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const float last : {kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()}) {
+    EXPECT_EQ(OpsOf("%x: f32[N, 6, H]",
+                    [&](Graph& g) {
+                      return Conv(g, kX, Weights(g, {8, 6, 1}, last), {}, windows, 1);
+                    }),
+              dense);
+  }
+  EXPECT_EQ(
+      OpsOf("%x: f32[N, 6, H], %w: f32[8, 6, 1]", [&](Graph& g) { return Conv(g, kX, kWeights, {}, windows, 1); }),
+      dense);
+  EXPECT_EQ(OpsOf("%x: f32[N, 6, H]",
+                  [&](Graph& g) {
+                    return Conv(g, kX, Weights(g, {8, 6, 1}), {}, windows, 1);
+                  }),
+            "slice reshape reshape dot transpose reshape constant pad");
 }
 
 TEST(Convolution, DepthwiseIsASumOverWindows) {

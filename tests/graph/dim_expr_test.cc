@@ -103,6 +103,27 @@ TEST(DimExpr, OverflowAndBadDivisorsPoison) {
   EXPECT_EQ(DimExpr::FloorDiv(A, B).Evaluate({5, 0, 0}), std::nullopt);
 }
 
+TEST(DimExpr, InvalidExpressionsKeepTheirFirstProblem) {
+  const DimExpr huge = DimExpr(INT64_MAX);
+  DimExpr sum;
+  for (SymbolId id = 0; id < 600; ++id) sum = sum + DimExpr::Symbol(id);
+  const std::pair<DimExpr, std::string> kCases[] = {
+      {huge + 1, "a coefficient leaves 64 bits"},
+      {huge * 2, "a coefficient leaves 64 bits"},
+      {DimExpr::FloorDiv(A, 0), "a constant divisor is below 1"},
+      {DimExpr::Mod(A, -1), "a constant divisor is below 1"},
+      {DimExpr::Bcast(2, 3), "two of its constants do not broadcast"},
+      {sum, "the expression has more than 1024 terms, factors and operations"},
+  };
+  for (const auto& [bad, problem] : kCases) {
+    for (const DimExpr& e : {bad, bad + A, A - bad, bad * B, DimExpr::FloorDiv(A, bad), DimExpr::Mod(bad, 2),
+                             DimExpr::Min(A, bad), bad + DimExpr::FloorDiv(A, 0)}) {
+      ASSERT_FALSE(e.valid());
+      EXPECT_EQ(e.problem(), problem);
+    }
+  }
+}
+
 TEST(DimExpr, RunawayGrowthPoisonsInsteadOfBlowingUp) {
   DimExpr e = A;
   for (int i = 0; i < 100000 && e.valid(); ++i) e = DimExpr::Min(e * B, DimExpr::Max(e, S) + 1);

@@ -54,7 +54,7 @@ TEST_F(GraphTest, AppendRefusesAndChangesNothing) {
   EXPECT_EQ(AppendError(OpKind::kReshape, {x_}, {{"shape", Shape{DimExpr::Symbol(9)}}}),
             "reshape: attribute \"shape\" entry 0 uses symbol 9, which this graph does not have");
   EXPECT_EQ(AppendError(OpKind::kReshape, {x_}, {{"shape", Shape{DimExpr(INT64_MAX) + 1}}}),
-            "reshape: attribute \"shape\" entry 0 overflows, or divides by a constant below 1");
+            "reshape: attribute \"shape\" entry 0 has no value: a coefficient leaves 64 bits");
   EXPECT_EQ(AppendError(OpKind::kInput, {}), "input: is added by a function of its own, not as an op");
 }
 
@@ -66,6 +66,10 @@ TEST_F(GraphTest, SymbolsAreChecked) {
   EXPECT_EQ(error({"S", 5, 4}), "symbol \"S\": min is 5, above max 4");
   EXPECT_EQ(error({"S", 0, 8, 0}), "symbol \"S\": multiple_of is 0, needs at least 1");
   EXPECT_EQ(error({"S", 0, 8, 1, {9}}), "symbol \"S\": likely value 9 is outside [0, 8]");
+  EXPECT_EQ(error({"S", 2, 8, 1, {4, 1}}), "symbol \"S\": likely value 1 is outside [2, 8]");
+  EXPECT_EQ(error({"S", 0, 8, 4, {8, 2}}), "symbol \"S\": likely value 2 is no multiple of 4");
+  EXPECT_EQ(error({"S", 9, 15, 8}), "symbol \"S\": no multiple of 8 lies in [9, 15]");
+  EXPECT_EQ(error({"S", 1, 7, 8}), "symbol \"S\": no multiple of 8 lies in [1, 7]");
   EXPECT_EQ(graph_.FindSymbol("B"), 0);
   EXPECT_EQ(graph_.FindSymbol("S"), std::nullopt);
   EXPECT_EQ(graph_.symbols().size(), 1u);

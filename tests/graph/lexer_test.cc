@@ -18,6 +18,11 @@ TEST(Lexer, SplitsTokens) {
   EXPECT_EQ(Texts("0123456789abcdef 12e4-3 M == B"), "0123456789abcdef|12e4|-|3|M|==|B||");
 }
 
+TEST(Lexer, CharactersAreWhole) {
+  EXPECT_EQ(Texts("a\u00e9b \u20ac\U0001F600="), "a|\u00e9|b|\u20ac|\U0001F600|=||");
+  EXPECT_EQ(Texts("\xC3"), "\xC3||") << "no UTF-8";
+}
+
 TEST(Lexer, UnescapesStrings) {
   absl::StatusOr<std::vector<Token>> tokens = Tokenize(R"(%"a \"b\"\n" @"12")");
   ASSERT_TRUE(tokens.ok());
@@ -29,6 +34,8 @@ TEST(Lexer, UnescapesStrings) {
 TEST(Lexer, SaysWhereItFails) {
   EXPECT_EQ(Texts("a\n  \"open"), "line 2, column 3: the string has no end");
   EXPECT_EQ(Texts("\"tail\\"), "line 1, column 1: the string has no end");
+  EXPECT_EQ(Texts("\"\\q\""), "line 1, column 1: bad string: Unknown escape sequence: \\q");
+  EXPECT_EQ(Texts("\"\\\u00e9\""), "line 1, column 1: bad string: unknown escape of a character");
   EXPECT_EQ(Texts("% x"), "line 1, column 2: expected a name");
   EXPECT_EQ(Texts("%x#y"), "line 1, column 4: expected a result number after #");
 }

@@ -213,6 +213,9 @@ TEST(Text, ConstantsComeFromTheSource) {
             "line 2, column 8: constant: the bytes of \"w\" do not have the hash that the text gives");
   EXPECT_EQ(ParseGraph("graph @g() { %w = constant @w : f32[2, 3] return %w }", source).status().message(),
             "line 1, column 19: constant: the source gives 16 bytes for \"w\", its type needs 24");
+  EXPECT_TRUE(ParseGraph(text, source, ConstantHashes::kIgnored).ok());
+  source = [](absl::string_view name, const TensorType&) { return absl::NotFoundError(absl::StrCat("no ", name)); };
+  EXPECT_EQ(ParseGraph(text, source).status().message(), "line 2, column 8: constant: no w");
 }
 
 TEST(Text, ErrorsSayWhere) {
@@ -222,6 +225,8 @@ TEST(Text, ErrorsSayWhere) {
   EXPECT_EQ(Reprinted("graph @g() {"), "line 1, column 13: expected a statement or 'return'");
   EXPECT_EQ(Reprinted("graph @g() { return } x"), "line 1, column 23: expected the end of the text");
   EXPECT_EQ(Reprinted(OneLine(x, "%y = frob %x")), "line 2, column 8: 'frob' is no op");
+  EXPECT_EQ(Reprinted(OneLine(x, "%y = \u00e9 %x")), "line 2, column 8: '\u00e9' is no op") << "a whole character";
+  EXPECT_EQ(Reprinted(OneLine(x, "%y = \U0001F600\u20ac")), "line 2, column 8: '\U0001F600' is no op");
   EXPECT_EQ(Reprinted(OneLine(x, "%y = exp %z")), "line 2, column 12: %z is not defined");
   EXPECT_EQ(Reprinted(OneLine(x, "%x = exp %x")), "line 2, column 3: %x is defined twice");
   EXPECT_EQ(Reprinted(OneLine(x, "%y = add %x")), "line 2, column 8: add: has 1 operands, needs 2");
@@ -238,7 +243,7 @@ TEST(Text, ErrorsSayWhere) {
             "line 2, column 26: '99999999999999999999' is no 64-bit integer");
   EXPECT_EQ(Reprinted(OneLine(x, "%y = concat %x")), "line 2, column 8: concat: attribute \"axis\" is missing");
   EXPECT_EQ(Reprinted(OneLine("%x: f32[floordiv(B, 0)]", "%y = exp %x")),
-            "line 1, column 18: this dim overflows, or divides by a constant below 1");
+            "line 1, column 18: this dim has no value: a constant divisor is below 1");
   EXPECT_EQ(Reprinted(OneLine(x, "%y = constant 300 : u8[]")), "line 2, column 8: constant: 300 is no u8");
   EXPECT_EQ(Reprinted(OneLine(x, "%y = constant [1] : u8[2]")),
             "line 2, column 8: constant: the value does not have the shape of its type");

@@ -49,7 +49,7 @@ def weights(dtype):
 
 
 class Arrays:
-    """The ops on NumPy arrays, each result rounded. What the graph's compound ops are made of is written out."""
+    """The ops on NumPy arrays, each result rounded; compound ops round once."""
 
     def __init__(self, rounding):
         self.r = rounding
@@ -79,14 +79,13 @@ class Arrays:
         return x.swapaxes(-1, -2)
 
     def softmax(self, x):
-        e = self.r(np.exp(self.r(x - x.max(-1, keepdims=True))))
-        return self.r(e / self.r(e.sum(-1, keepdims=True)))
+        e = np.exp(x - x.max(-1, keepdims=True))
+        return self.r(e / e.sum(-1, keepdims=True))
 
     def layer_norm(self, x, scale, bias):
-        centred = self.r(x - self.r(x.mean(-1, keepdims=True)))
-        variance = self.r(self.r(centred * centred).mean(-1, keepdims=True))
-        inverse = self.r(1 / np.sqrt(self.r(variance + self.r(1e-5))))
-        return self.r(self.r(self.r(centred * inverse) * scale) + bias)
+        centred = x - x.mean(-1, keepdims=True)
+        variance = (centred * centred).mean(-1, keepdims=True)
+        return self.r(centred / np.sqrt(variance + 1e-5) * scale + bias)
 
     def sigmoid_gelu(self, x):
         return self.r(x * self.r(1 / (1 + np.exp(-self.r(self.r(1.702) * x)))))

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 
 namespace tailor {
@@ -66,32 +67,41 @@ Failure CheckData(const char* kind, const ProgramTensor& expected, const Tensor&
   return {};
 }
 
-// Whether the strides are those of a dense tensor; the stride of an extent of 1 has no meaning.
+// Whether the strides are those of a dense tensor; the stride of an extent of 1 has no meaning. None is dense outside
+// an extent that is left open, or of extents whose product leaves int64.
 bool IsDense(const Tensor& tensor) {
   if (tensor.strides == nullptr) return true;
   int64_t dense = 1;
+  bool known = true;
   for (int32_t i = tensor.rank - 1; i >= 0; --i) {
-    if (tensor.dims[i] != 1 && tensor.strides[i] != dense) return false;
-    dense *= tensor.dims[i];
+    const int64_t extent = tensor.dims[i];
+    if (extent != 1 && (!known || tensor.strides[i] != dense)) return false;
+    known = known && extent >= 0 && !__builtin_mul_overflow(dense, extent, &dense);
   }
   return true;
 }
 
-// Bytes from the first to the end of the last element; false for strides that leave int64 or are negative.
-bool StridedBytes(const Tensor& tensor, int size, uint64_t* bytes) {
-  int64_t last = 0;
+// The memory of a strided tensor: bytes from its lowest to the end of its highest element, and how many of them lie
+// before `data`, as they do where a stride is negative.
+struct StridedExtent {
+  uint64_t bytes, before;
+};
+
+// Nothing where the extent does not fit int64. No dim is zero.
+std::optional<StridedExtent> ExtentOf(const Tensor& tensor, int size) {
+  int64_t least = 0, most = 0;  // in elements, from `data`
   for (int32_t i = 0; i < tensor.rank; ++i) {
-    int64_t reach;
-    if (tensor.dims[i] > 1 &&
-        (tensor.strides[i] < 0 || __builtin_mul_overflow(tensor.dims[i] - 1, tensor.strides[i], &reach) ||
-         __builtin_add_overflow(last, reach, &last))) {
-      return false;
-    }
+    int64_t reach = 0;
+    if (tensor.dims[i] > 1 && __builtin_mul_overflow(tensor.dims[i] - 1, tensor.strides[i], &reach)) return {};
+    int64_t& end = reach < 0 ? least : most;
+    if (__builtin_add_overflow(end, reach, &end)) return {};
   }
-  int64_t end;
-  if (__builtin_add_overflow(last, 1, &end) || __builtin_mul_overflow(end, int64_t{size}, &end)) return false;
-  *bytes = static_cast<uint64_t>(end);
-  return true;
+  int64_t count, bytes;
+  if (__builtin_sub_overflow(most, least, &count) || __builtin_add_overflow(count, 1, &count) ||
+      __builtin_mul_overflow(count, int64_t{size}, &bytes)) {
+    return {};
+  }
+  return StridedExtent{static_cast<uint64_t>(bytes), static_cast<uint64_t>(-least) * static_cast<uint64_t>(size)};
 }
 
 // Gathers a strided tensor into `to`, innermost dim last. No dim is zero.
@@ -191,12 +201,11 @@ Failure Arguments::SetInputData(size_t i, const Tensor& tensor, int64_t device, 
   if (!dense && use != InputUse::kCopyStrided) {
     return Bad("input", expected.name, "it is strided, but must be dense row-major (or set copy_strided)");
   }
-  uint64_t extent = bytes;
-  if (!dense && !StridedBytes(tensor, SizeOf(expected.dtype), &extent)) {
-    return Bad("input", expected.name, "a stride is negative or too large");
-  }
-  if (Failure f = CheckData("input", expected, tensor, extent); !f.ok()) return f;
-  in_memory_[i] = {tensor.data, extent, device};
+  const std::optional<StridedExtent> extent =
+      dense ? StridedExtent{bytes, 0} : ExtentOf(tensor, SizeOf(expected.dtype));
+  if (!extent) return Bad("input", expected.name, "a stride is too large");
+  if (Failure f = CheckData("input", expected, tensor, extent->bytes); !f.ok()) return f;
+  in_memory_[i] = {static_cast<const std::byte*>(tensor.data) - extent->before, extent->bytes, device};
   if (Failure f = CheckMemory("input", expected, in_memory_[i]); !f.ok()) return f;
   in_[i].data = tensor.data;
   if (!dense && device == kDeviceMemory) {
@@ -216,7 +225,7 @@ Failure Arguments::AddStridedCopy(size_t i, const Tensor& tensor, uint64_t bytes
             "input \"" + signature_.inputs[i].name + "\": no " + std::to_string(bytes) + " bytes to copy it to", ""};
   }
   std::memcpy(&strides_[i * kMaxRank], tensor.strides, tensor.rank * sizeof(int64_t));
-  strided_.push_back(i);
+  strided_.push_back({i, tensor.data});
   in_[i].data = copies_[i].data();
   return {};
 }
@@ -237,10 +246,10 @@ bool Arguments::CopyStrided() {
   if (strided_.empty()) return true;
   // Copies to the device may still read what is written here.
   if (stream_ != nullptr && !stream_->Wait()) return false;
-  for (size_t i : strided_) {
+  for (const auto& [i, from] : strided_) {
     const ProgramTensor& tensor = signature_.inputs[i];
-    GatherStrided(static_cast<const std::byte*>(in_memory_[i].data), in_[i].dims, &strides_[i * kMaxRank],
-                  tensor.dims.size(), SizeOf(tensor.dtype), reinterpret_cast<std::byte*>(copies_[i].data()));
+    GatherStrided(static_cast<const std::byte*>(from), in_[i].dims, &strides_[i * kMaxRank], tensor.dims.size(),
+                  SizeOf(tensor.dtype), reinterpret_cast<std::byte*>(copies_[i].data()));
   }
   return true;
 }

@@ -95,6 +95,12 @@ class Arguments {
   bool CopyStrided();
   void SetTarget(size_t output);
 
+  // A dense copy of an input, whose first element is at `from`.
+  struct StridedCopy {
+    size_t input;
+    const void* from;
+  };
+
   // A copy of an input on the device.
   struct DeviceCopy {
     size_t input;
@@ -112,7 +118,7 @@ class Arguments {
   std::vector<int64_t*> wanted_dims_;
   std::vector<int64_t> strides_;              // kMaxRank per input
   std::vector<GrowingBuffer> copies_;         // by input
-  std::vector<size_t> strided_;               // the inputs to be copied; has capacity for all
+  std::vector<StridedCopy> strided_;          // has capacity for all
   std::vector<GrowingBuffer> device_copies_;  // by input; none on the host
   std::vector<DeviceCopy> uploads_;           // has capacity for all
 };

@@ -211,7 +211,8 @@ int64_t ConstantBytes(const Program& program) {
 
 }  // namespace
 
-std::string DescribeAsJson(const Program& program, const Variant* in_use, uint64_t artifact_bytes) {
+std::string DescribeAsJson(const Program& program, const Variant* in_use, uint64_t artifact_bytes,
+                           const std::string& constants_hash) {
   JsonWriter json;
   json.BeginObject();
   json.Array("symbols", program.symbols, [&](const ProgramSymbol& symbol) { WriteSymbol(symbol, &json); });
@@ -224,6 +225,7 @@ std::string DescribeAsJson(const Program& program, const Variant* in_use, uint64
   WriteProvenance(program.provenance, &json);
   json.Field("artifact_bytes", static_cast<int64_t>(artifact_bytes));
   json.Field("constant_bytes", ConstantBytes(program));
+  json.Field("constants_hash", constants_hash);
   json.EndObject();
   return json.Take();
 }

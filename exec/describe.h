@@ -9,8 +9,10 @@
 
 namespace tailor {
 
-// `in_use` is one of program.variants, or null; `artifact_bytes` is the size of the file.
-std::string DescribeAsJson(const Program& program, const Variant* in_use, uint64_t artifact_bytes);
+// `in_use` is one of program.variants, or null; `artifact_bytes` is the size of the file, `constants_hash` stands for
+// the bytes of all constants, in hex.
+std::string DescribeAsJson(const Program& program, const Variant* in_use, uint64_t artifact_bytes,
+                           const std::string& constants_hash);
 
 }  // namespace tailor
 

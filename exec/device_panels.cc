@@ -23,6 +23,7 @@ std::span<const std::byte> BytesOnDevice(const ProgramConstant& constant, std::v
   constexpr size_t kRow = kColumns * sizeof(uint16_t);
   const bool pairs = constant.layout == ConstantLayout::kPairPanels16;
   if (!pairs && (constant.layout != ConstantLayout::kPanels16 || !HalvesSwap(constant.dtype))) return constant.bytes;
+  if (constant.bytes.empty()) return constant.bytes;  // dims may multiply beyond 64 bits where another is 0
   const auto steps = static_cast<size_t>(constant.dims[constant.dims.size() - 2]);
   const size_t held = pairs ? (steps + 1) / 2 * 2 : steps,
                panels = held == 0 ? 0 : constant.bytes.size() / (held * kRow);

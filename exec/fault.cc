@@ -37,6 +37,14 @@ Failure DescribeCheck(const Program& program, const Fault& fault) {
   return {Code::kInvalidArgument, Render(check.message, fault.lhs, fault.rhs), check.node};
 }
 
+Failure DescribeNumber(const Fault& fault) {
+  constexpr const char* kNames[] = {"output", "growing block", "device kernel", "device"};
+  return {Code::kInternal,
+          "the compiled program named " + std::string(kNames[fault.index]) + " " + std::to_string(fault.lhs) +
+              ", but there are " + std::to_string(fault.rhs),
+          ""};
+}
+
 }  // namespace
 
 bool TakeFault(volatile int64_t* record, Fault* out) {
@@ -68,6 +76,8 @@ Failure DescribeFault(const Program& program, const Fault& fault) {
       return {Code::kInvalidArgument, output + ": data_bytes is " + lhs + ", but the result has " + rhs, ""};
     case Fault::Kind::kProvider:
       return {Code::kInternal, "the product provider failed with code " + lhs, ""};
+    case Fault::Kind::kNumber:
+      return DescribeNumber(fault);
   }
   return {Code::kInternal, "the compiled program failed without a reason", ""};
 }

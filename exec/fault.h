@@ -10,6 +10,9 @@
 
 namespace tailor {
 
+// What generated code names by a number, for Fault::Kind::kNumber.
+enum class Numbered : int32_t { kOutput, kBlock, kKernel, kDevice };
+
 struct Fault {
   enum class Kind : uint8_t {
     kNone,
@@ -20,6 +23,7 @@ struct Fault {
     kOutputBytes,   // output `index`: the caller gives lhs bytes, the result has rhs
     kDevice,        // the device failed: its stream knows why
     kProvider,      // the product provider failed with code lhs
+    kNumber,        // the program named Numbered(index) number lhs, of which there are rhs
   };
   Kind kind = Kind::kNone;
   int32_t index = 0;

@@ -69,7 +69,8 @@ struct RtContext {
 inline constexpr uint64_t kMeetingBytes = 256;
 
 // What a run may ask of the runtime. Every function that can fail returns 0 on success; the generated
-// code then returns the nonzero value at once. `device` 0 is the host, 1 the device of the variant's kernels.
+// code then returns the nonzero value at once. A number that names nothing (output, block, kernel) is a failure of the
+// run, a launch step that does not exist is not traced. `device` 0 is the host, 1 the device of the variant's kernels.
 struct RtApi {
   uint64_t struct_size;
   // Makes context->workspace at least `bytes` large; contents are not kept.

@@ -16,9 +16,19 @@ int32_t Note(RtContext* context, const Fault& fault) {
   return 1;
 }
 
+// Notes a number that is not below `count`. Generated code comes from a file: what it names is checked as the file is.
+int32_t NoteNumber(RtContext* context, Numbered kind, int64_t number, uint64_t count) {
+  return Note(context, {Fault::Kind::kNumber, static_cast<int32_t>(kind), 0, number, static_cast<int64_t>(count)});
+}
+
+// Negative numbers are large ones.
+bool Below(int32_t number, uint64_t count) { return static_cast<uint32_t>(number) < count; }
+
 int32_t Grow(RtContext* context, int32_t device, uint64_t bytes) {
   const RunState& state = StateOf(context);
   GrowingBuffer& workspace = *state.workspace;
+  if (device < 0 || device > 1) [[unlikely]]
+    return NoteNumber(context, Numbered::kDevice, device, 2);
   const bool grown = device == (state.stream != nullptr ? 1 : 0) && workspace.Grow(bytes);
   context->workspace = workspace.data();
   context->workspace_bytes = workspace.size();
@@ -40,6 +50,8 @@ int32_t CheckWanted(RtContext* context, int32_t index, const int64_t* dims, size
 
 int32_t Output(RtContext* context, int32_t index, TensorArg* out, uint64_t bytes) {
   RunState& state = StateOf(context);
+  if (!Below(index, state.outputs->size())) [[unlikely]]
+    return NoteNumber(context, Numbered::kOutput, index, state.outputs->size());
   const Arguments::Output& wanted = state.arguments->output(index);
   if (wanted.data != nullptr) {
     if (int32_t bad = CheckWanted(context, index, out[index].dims, state.arguments->output_rank(index), bytes)) {
@@ -59,7 +71,10 @@ int32_t Output(RtContext* context, int32_t index, TensorArg* out, uint64_t bytes
 }
 
 int32_t Block(RtContext* context, int32_t number, TensorArg* out, uint64_t bytes) {
-  GrowingBuffer& block = (*StateOf(context).blocks)[number];
+  std::vector<GrowingBuffer>& blocks = *StateOf(context).blocks;
+  if (!Below(number, blocks.size())) [[unlikely]]
+    return NoteNumber(context, Numbered::kBlock, number, blocks.size());
+  GrowingBuffer& block = blocks[number];
   // By half at least: what grows turn by turn is allocated anew a few times only.
   const bool grown = bytes <= block.size() || block.Grow(std::max(bytes, block.size() / 2 * 3));
   out->data = block.size() > 0 ? block.data() : EmptyTensorData();
@@ -175,14 +190,20 @@ void ParallelFor(RtContext* context, KernelFn kernel, const int64_t* args, int64
 }
 
 void Trace(RtContext* context, int32_t step, int32_t phase) {
-  const Tracing& tracing = StateOf(context).tracing;
+  const RunState& state = StateOf(context);
+  const Tracing& tracing = state.tracing;
+  if (!Below(step, state.launches) || !Below(phase, 2)) [[unlikely]]
+    return;  // it cannot fail, and nobody could tell what this number means
   tracing.trace(tracing.user, step, phase);
 }
 
 int32_t OfDevice(RtContext* context, bool done) { return done ? 0 : Note(context, {Fault::Kind::kDevice, 0, 0, 0, 0}); }
 
 int32_t Launch(RtContext* context, int32_t, int32_t kernel, const int64_t* args, const LaunchGrid* grid) {
-  return OfDevice(context, StateOf(context).stream->Launch(kernel, args, *grid));
+  const RunState& state = StateOf(context);
+  if (!Below(kernel, state.kernels)) [[unlikely]]
+    return NoteNumber(context, Numbered::kKernel, kernel, state.kernels);
+  return OfDevice(context, state.stream->Launch(kernel, args, *grid));
 }
 
 int32_t Readback(RtContext* context, int32_t, void* to, const void* from, uint64_t bytes) {

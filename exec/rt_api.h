@@ -46,6 +46,8 @@ struct RunState {
   GrowingBuffer* workspace = nullptr;
   std::vector<GrowingBuffer>* outputs = nullptr;  // library-owned, by output
   std::vector<GrowingBuffer>* blocks = nullptr;   // by number
+  uint64_t launches = 0;                          // Variant::launches: numbers below it are traced
+  uint64_t kernels = 0;                           // Variant::device_kernels: numbers below it are launched
   const Parallelism* parallelism = nullptr;
   DeviceStream* stream = nullptr;  // where the program runs; null: on the host
   const ProductProvider* provider = nullptr;

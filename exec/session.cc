@@ -73,6 +73,8 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
   state_.workspace = &workspace_;
   state_.outputs = &output_buffers_;
   state_.blocks = &blocks_;
+  state_.launches = executable.variant().launches.size();
+  state_.kernels = executable.variant().device_kernels.size();
   state_.parallelism = &parallelism_;
   state_.stream = stream_.get();
   state_.provider = &executable.runtime().provider();

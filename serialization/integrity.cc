@@ -28,6 +28,26 @@ Hash HashOf(std::span<const std::byte> bytes) {
   return hash;
 }
 
+static_assert(sizeof(crypto_generichash_blake2b_state) <= 384 && alignof(crypto_generichash_blake2b_state) <= 64);
+
+Hasher::Hasher() {
+  PrepareSodium();
+  auto* state = reinterpret_cast<crypto_generichash_blake2b_state*>(state_);
+  crypto_generichash_blake2b_init(state, nullptr, 0, kHashBytes);
+}
+
+void Hasher::Add(std::span<const std::byte> bytes) {
+  auto* state = reinterpret_cast<crypto_generichash_blake2b_state*>(state_);
+  crypto_generichash_blake2b_update(state, AsUnsigned(bytes), bytes.size());
+}
+
+Hash Hasher::Finish() {
+  Hash hash;
+  auto* state = reinterpret_cast<crypto_generichash_blake2b_state*>(state_);
+  crypto_generichash_blake2b_final(state, hash.data(), hash.size());
+  return hash;
+}
+
 bool HashMatches(std::span<const std::byte> bytes, const uint8_t (&expected)[kHashBytes]) {
   return std::memcmp(HashOf(bytes).data(), expected, kHashBytes) == 0;
 }

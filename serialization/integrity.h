@@ -15,6 +15,18 @@ using Hash = std::array<uint8_t, kHashBytes>;
 using Signature = std::array<uint8_t, kSignatureBytes>;
 
 Hash HashOf(std::span<const std::byte> bytes);
+
+// The hash of bytes that come in pieces.
+class Hasher {
+ public:
+  Hasher();
+  void Add(std::span<const std::byte> bytes);
+  Hash Finish();
+
+ private:
+  alignas(64) std::byte state_[384];  // libsodium's
+};
+
 bool HashMatches(std::span<const std::byte> bytes, const uint8_t (&expected)[kHashBytes]);
 
 // The number of chunks of one constant whose padded size is `padded`.

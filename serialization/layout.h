@@ -16,6 +16,8 @@ inline constexpr uint32_t kArtifactVersion = 2;
 inline constexpr uint64_t kItemAlignment = 64;              // of sections, images and constants
 inline constexpr uint64_t kConstantsAlignment = 64 * 1024;  // of the constants section: it is mmapped
 inline constexpr uint64_t kChunkBytes = 1024 * 1024;        // a constant's bytes are hashed in such chunks
+inline constexpr uint64_t kMaxMetadataBytes = 256 << 20;    // which a reader copies
+inline constexpr uint64_t kMaxImagesBytes = 1 << 30;
 inline constexpr size_t kHashBytes = 32;
 inline constexpr size_t kSignatureBytes = 64;
 

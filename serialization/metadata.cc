@@ -16,6 +16,8 @@ using flatbuffers::Offset;
 template <typename T>
 using Offsets = std::vector<Offset<T>>;
 
+constexpr uint32_t kMaxVariants = 64;  // which unpack to some 3 KB, from few bytes
+
 // Appends an item of `size` bytes to a section of `*section` bytes.
 bool Place(uint64_t size, uint64_t* section, ItemPlace* place) {
   uint64_t padded;
@@ -140,6 +142,106 @@ Offset<flatbuffers::Vector<Offset<fbs::Constant>>> Encode(FlatBufferBuilder& b,
   }
   return b.CreateVector(encoded);
 }
+
+// Counts what decoding will visit, as bytes of its encoding and as often as it is visited: at most the encoding's size
+// where no part is shared, as none is in what EncodeMetadata makes. Stops at the first problem.
+class Meter {
+ public:
+  explicit Meter(uint64_t limit) : left_(limit) {}
+
+  void Text(const flatbuffers::String* text) {
+    if (text != nullptr) Take(sizeof(uint32_t) + text->size());
+  }
+  void Texts(const flatbuffers::Vector<Offset<flatbuffers::String>>* texts) {
+    Each(texts, [this](const flatbuffers::String& text) { Text(&text); });
+  }
+  template <typename T>
+  void Numbers(const flatbuffers::Vector<T>* numbers) {
+    if (numbers != nullptr) Elements(numbers->Data(), numbers->size(), sizeof(T), alignof(T));
+  }
+  template <typename T>
+  void Structs(const flatbuffers::Vector<const T*>* structs) {
+    if (structs != nullptr) Elements(structs->Data(), structs->size(), sizeof(T), alignof(T));
+  }
+  // Calls visit(item) for each item of a vector of tables or texts.
+  template <typename T, typename Visit>
+  void Each(const flatbuffers::Vector<Offset<T>>* items, Visit visit) {
+    if (items == nullptr) return;
+    Take(sizeof(uint32_t) + uint64_t{items->size()} * 2 * sizeof(uint32_t));  // offset, and the item's first word
+    for (uint32_t i = 0; i < items->size() && problem_ == nullptr; ++i) visit(*items->Get(i));
+  }
+
+  void Add(const fbs::Tensor& tensor) {
+    Text(tensor.name());
+    Each(tensor.dims(), [this](const fbs::Dim& dim) { Text(dim.text()); });
+  }
+  void Add(const fbs::Launch& launch) {
+    Text(launch.kernel());
+    Texts(launch.versions());
+    Texts(launch.dropped());
+  }
+  void Add(const fbs::DeviceKernel& kernel) {
+    Text(kernel.symbol());
+    Each(kernel.maps(), [this](const fbs::TensorMap& map) {
+      Structs(map.factors());
+      Numbers(map.box());
+    });
+  }
+  void Add(const fbs::Variant& variant) {
+    Text(variant.target());
+    Texts(variant.features());
+    Each(variant.launches(), [this](const fbs::Launch& launch) { Add(launch); });
+    Numbers(variant.kernel_bytes());
+    if (variant.costs() != nullptr) Structs(variant.costs()->tiles());
+    Each(variant.device_images(), [this](const fbs::DeviceImage& image) { Text(image.target()); });
+    Each(variant.device_kernels(), [this](const fbs::DeviceKernel& kernel) { Add(kernel); });
+    Numbers(variant.outputs_apart());
+    Each(variant.machine_costs(), [this](const fbs::MachineCosts& machine) {
+      Text(machine.family());
+      Structs(machine.costs()->tiles());
+    });
+  }
+  void Add(const fbs::Artifact& root) {
+    Each(root.symbols(), [this](const fbs::Symbol& symbol) {
+      Text(symbol.name());
+      Numbers(symbol.likely());
+    });
+    for (const auto* tensors : {root.inputs(), root.outputs()}) {
+      Each(tensors, [this](const fbs::Tensor& tensor) { Add(tensor); });
+    }
+    Each(root.checks(), [this](const fbs::Check& check) {
+      Text(check.message());
+      Text(check.node());
+    });
+    Each(root.constants(), [this](const fbs::Constant& constant) {
+      Text(constant.name());
+      Numbers(constant.dims());
+    });
+    Each(root.variants(), [this](const fbs::Variant& variant) { Add(variant); });
+    const fbs::Provenance& from = *root.provenance();
+    for (const auto* text : {from.tailor_version(), from.llvm_version(), from.graph_name(), from.options()}) Text(text);
+    Texts(root.facts());
+  }
+
+  // What is wrong, or null.
+  const char* problem() const { return problem_; }
+
+ private:
+  void Take(uint64_t bytes) {
+    if (bytes > left_ && problem_ == nullptr) problem_ = "it unpacks to more than it has: parts of it are shared";
+    left_ -= std::min(bytes, left_);
+  }
+  // The verifier asks for the alignment of a vector's length alone.
+  void Elements(const uint8_t* data, uint64_t count, size_t size, size_t alignment) {
+    if (reinterpret_cast<uintptr_t>(data) % alignment != 0 && count > 0 && problem_ == nullptr) {
+      problem_ = "a vector is not aligned as its elements are";
+    }
+    Take(sizeof(uint32_t) + count * size);
+  }
+
+  uint64_t left_;
+  const char* problem_ = nullptr;
+};
 
 std::vector<std::string> Strings(const flatbuffers::Vector<Offset<flatbuffers::String>>& encoded) {
   std::vector<std::string> strings;
@@ -334,6 +436,10 @@ std::string DecodeMetadata(std::span<const std::byte> bytes, Program* program, M
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
   if (!fbs::VerifyArtifactBuffer(verifier)) return "not a well-formed FlatBuffer";
   const fbs::Artifact& root = *fbs::GetArtifact(bytes.data());
+  Meter meter(bytes.size());
+  meter.Add(root);
+  if (meter.problem() != nullptr) return meter.problem();
+  if (root.variants()->size() > kMaxVariants) return "it has more than 64 variants";
   DecodeTexts(root, program);
   program->inputs = Decode(*root.inputs());
   program->outputs = Decode(*root.outputs());

@@ -42,7 +42,9 @@ bool PlaceItems(const Program& program, MetadataPlaces* places);
 std::vector<uint8_t> EncodeMetadata(const Program& program, const MetadataPlaces& places);
 
 // Verifies the encoding and fills `program`, leaving its spans empty, and `places`, where items follow each
-// other as PlaceItems would put them. Returns what is wrong, or "". `bytes` must be 64-byte aligned.
+// other as PlaceItems would put them. Returns what is wrong, or "". `bytes` must be 64-byte aligned. Before it
+// allocates it refuses vectors that are not aligned, and parts that are shared so often that they would unpack to more
+// than `bytes` are: memory is at most some 20 times their size.
 std::string DecodeMetadata(std::span<const std::byte> bytes, Program* program, MetadataPlaces* places);
 
 }  // namespace tailor

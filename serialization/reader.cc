@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "serialization/integrity.h"
 #include "serialization/layout.h"
@@ -62,6 +63,48 @@ Failure CheckLayout(const ArtifactHeader& header, uint64_t available) {
   if (header.file_size != available) {
     return Damaged(std::string(available < header.file_size ? "truncated" : "bytes follow the end") + ": it has " +
                    std::to_string(available) + " bytes, its header says " + std::to_string(header.file_size));
+  }
+  return {};
+}
+
+// What loading may take memory for: what is before the constants is copied, and constants are mapped. Each constant has
+// a name of its own, so that the metadata's size bounds how many begin a chunk.
+Failure CheckSizes(const ArtifactHeader& header) {
+  constexpr uint64_t kLeastConstant = 16;  // bytes of metadata
+  const uint64_t chunks = header.constants_size / kChunkBytes + header.metadata.size / kLeastConstant;
+  const struct {
+    const char* name;
+    uint64_t size, most;
+  } sections[] = {{"metadata", header.metadata.size, kMaxMetadataBytes},
+                  {"images", header.images.size, kMaxImagesBytes},
+                  {"chunk table", header.chunks.size, chunks * kHashBytes}};
+  for (const auto& [name, size, most] : sections) {
+    if (size > most) {
+      return Damaged("the " + std::string(name) + " section has " + std::to_string(size) + " bytes, at most " +
+                     std::to_string(most));
+    }
+  }
+  return {};
+}
+
+// Holds the sections' bytes against their hashes in little memory, before memory for all of them is taken: a sparse
+// file costs nothing to make. CheckPrefix looks at what was then copied.
+Failure CheckInPieces(const ArtifactHeader& header, const Source& source) {
+  constexpr uint64_t kReadAtOnce = 16 << 20;
+  if (header.constants_offset <= kReadAtOnce) return {};
+  AlignedBytes piece(kChunkBytes);
+  const std::pair<const char*, const SectionHeader&> sections[] = {
+      {"metadata", header.metadata}, {"images", header.images}, {"chunk table", header.chunks}};
+  for (const auto& [name, section] : sections) {
+    Hasher hasher;
+    for (uint64_t at = 0; at < section.size; at += kChunkBytes) {
+      const auto bytes = piece.span().first(std::min(kChunkBytes, section.size - at));
+      if (Failure f = source.Read(section.offset + at, bytes); !f.ok()) return f;
+      hasher.Add(bytes);
+    }
+    if (std::memcmp(hasher.Finish().data(), section.hash, kHashBytes) != 0) {
+      return Damaged(std::string("the ") + name + " section does not match its hash");
+    }
   }
   return {};
 }
@@ -137,10 +180,24 @@ Failure VerifyConstants(const ArtifactHeader& header, const MetadataPlaces& plac
 
 }  // namespace
 
+std::string ConstantsHash(const Artifact& artifact) {
+  ArtifactHeader header;
+  std::memcpy(&header, artifact.prefix.data(), sizeof(header));
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string hex;
+  for (const uint8_t byte : header.chunks.hash) {
+    hex += kDigits[byte >> 4];
+    hex += kDigits[byte & 15];
+  }
+  return hex;
+}
+
 Failure ReadArtifact(const Source& source, const ReadOptions& options, Artifact* out) {
   ArtifactHeader header = {};
   if (Failure f = ReadHeader(source, &header); !f.ok()) return f;
   if (Failure f = CheckLayout(header, source.size()); !f.ok()) return f;
+  if (Failure f = CheckSizes(header); !f.ok()) return f;
+  if (Failure f = CheckInPieces(header, source); !f.ok()) return f;
   Artifact artifact;
   artifact.prefix = AlignedBytes(header.constants_offset);
   const auto prefix = artifact.prefix.span();

@@ -32,7 +32,12 @@ struct Artifact {
 // missing or wrong signature, DATA_LOSS naming the damaged part.
 Failure ReadArtifact(const Source& source, const ReadOptions& options, Artifact* out);
 
-// Writes the very bytes that were read: to a temporary file beside `path`, fsync, rename.
+// The chunk table's BLAKE2b-256 in hex: one hash for the bytes of all constants, as they lie in the file.
+std::string ConstantsHash(const Artifact& artifact);
+
+// Writes the very bytes that were read: to a temporary file beside `path`, fsync, rename. Symbolic links are followed
+// and stay; the mode of a file that is replaced is kept. FAILED_PRECONDITION where `path` names something else than a
+// regular file, or the system refuses: then nothing changed.
 Failure SaveArtifact(const Artifact& artifact, const std::string& path);
 
 }  // namespace tailor

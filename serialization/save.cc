@@ -1,19 +1,85 @@
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 
 #include "serialization/reader.h"
 
 namespace tailor {
 namespace {
 
+Failure CannotWrite(const std::string& path, const std::string& reason) {
+  return {Code::kFailedPrecondition, "cannot write " + path + ": " + reason, ""};
+}
+
 Failure CannotWrite(const std::string& path, int error) {
   char text[128];
-  return {Code::kFailedPrecondition, "cannot write " + path + ": " + strerror_r(error, text, sizeof(text)), ""};
+  return CannotWrite(path, std::string(strerror_r(error, text, sizeof(text))));
+}
+
+const char* KindOf(mode_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFDIR:
+      return "a directory";
+    case S_IFCHR:
+      return "a character device";
+    case S_IFBLK:
+      return "a block device";
+    case S_IFIFO:
+      return "a FIFO";
+    case S_IFSOCK:
+      return "a socket";
+  }
+  return "no regular file";
+}
+
+// What the file that is written to replaces.
+struct Target {
+  std::string path;  // behind all symbolic links
+  bool exists = false;
+  mode_t permissions = 0;  // of what exists
+};
+
+// What the symbolic link `path` names, as seen from where the process is.
+bool ReadLink(const std::string& path, std::string* to) {
+  char text[PATH_MAX];
+  const ssize_t size = readlink(path.c_str(), text, sizeof(text));
+  if (size < 0) return false;
+  const std::string_view named(text, static_cast<size_t>(size));
+  const size_t slash = path.rfind('/');
+  const bool relative = !named.starts_with('/') && slash != std::string::npos;
+  *to = (relative ? path.substr(0, slash + 1) : "") + std::string(named);
+  return true;
+}
+
+// Finds what saving to `path` replaces: a regular file, or nothing yet, which may lie behind symbolic links.
+Failure FindTarget(const std::string& path, Target* target) {
+  constexpr int kMostLinks = 40;  // as the kernel follows
+  target->path = path;
+  for (int links = 0; links <= kMostLinks; ++links) {
+    struct stat status;
+    if (lstat(target->path.c_str(), &status) != 0) return errno == ENOENT ? Failure{} : CannotWrite(path, errno);
+    if (S_ISLNK(status.st_mode)) {
+      std::string next;
+      if (!ReadLink(target->path, &next)) return CannotWrite(path, errno);
+      target->path = std::move(next);
+      continue;
+    }
+    if (!S_ISREG(status.st_mode)) {
+      const std::string what = target->path == path ? "it" : target->path + ", to which it links,";
+      return CannotWrite(path, what + " is " + KindOf(status.st_mode) + ", not a regular file");
+    }
+    target->exists = true;
+    target->permissions = status.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
+    return {};
+  }
+  return CannotWrite(path, ELOOP);
 }
 
 bool WriteAll(int file, std::span<const std::byte> bytes) {
@@ -26,12 +92,14 @@ bool WriteAll(int file, std::span<const std::byte> bytes) {
   return true;
 }
 
-// Creates a new file beside `path` and puts its name into `name`; -1 and errno on failure.
-int CreateBeside(const std::string& path, std::string* name) {
+// Creates a new file beside the target and puts its name into `name`; -1 and errno on failure.
+int CreateBeside(const Target& target, std::string* name) {
+  // Nobody may open it who may not open what it replaces.
+  const mode_t mode = target.exists ? target.permissions : 0666;
   static std::atomic<uint32_t> next{0};
   for (;;) {
-    *name = path + ".tmp." + std::to_string(getpid()) + "." + std::to_string(next++);
-    const int file = open(name->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    *name = target.path + ".tmp." + std::to_string(getpid()) + "." + std::to_string(next++);
+    const int file = open(name->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (file >= 0 || errno != EEXIST) return file;
   }
 }
@@ -49,15 +117,18 @@ void SyncDirectoryOf(const std::string& path) {
 }  // namespace
 
 Failure SaveArtifact(const Artifact& artifact, const std::string& path) {
+  Target target;
+  if (Failure f = FindTarget(path, &target); !f.ok()) return f;
   std::string temporary;
-  const int file = CreateBeside(path, &temporary);
+  const int file = CreateBeside(target, &temporary);
   if (file < 0) return CannotWrite(path, errno);
-  const bool written =
-      WriteAll(file, artifact.prefix.span()) && WriteAll(file, artifact.constants.bytes()) && fsync(file) == 0;
+  const bool written = (!target.exists || fchmod(file, target.permissions) == 0) &&
+                       WriteAll(file, artifact.prefix.span()) && WriteAll(file, artifact.constants.bytes()) &&
+                       fsync(file) == 0;
   int error = errno;
   close(file);
-  if (written && rename(temporary.c_str(), path.c_str()) == 0) {
-    SyncDirectoryOf(path);
+  if (written && rename(temporary.c_str(), target.path.c_str()) == 0) {
+    SyncDirectoryOf(target.path);
     return {};
   }
   if (written) error = errno;

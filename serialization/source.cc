@@ -20,8 +20,54 @@ std::string Reason(int error) {
 
 }  // namespace
 
-ReadOnlyBytes ReadOnlyBytes::Mapping(std::span<const std::byte> bytes) {
+Failure MappedFile::Of(int file, const std::string& path, MappedFile* out) {
+  struct stat status;
+  MappedFile mapped;
+  mapped.file_ = fcntl(file, F_DUPFD_CLOEXEC, 0);
+  if (mapped.file_ < 0 || fstat(mapped.file_, &status) != 0) {
+    return {Code::kFailedPrecondition, "cannot keep " + path + " open: " + Reason(errno), ""};
+  }
+  mapped.path_ = path;
+  mapped.size_ = status.st_size;
+  mapped.seconds_ = status.st_mtim.tv_sec;
+  mapped.nanoseconds_ = status.st_mtim.tv_nsec;
+  *out = std::move(mapped);
+  return {};
+}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(file_, other.file_);
+  std::swap(path_, other.path_);
+  std::swap(size_, other.size_);
+  std::swap(seconds_, other.seconds_);
+  std::swap(nanoseconds_, other.nanoseconds_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (file_ >= 0) close(file_);
+}
+
+Failure MappedFile::CheckUnchanged() const {
+  if (file_ < 0) return {};
+  struct stat status;
+  if (fstat(file_, &status) != 0) {
+    return {Code::kFailedPrecondition, "cannot stat " + path_ + ": " + Reason(errno), ""};
+  }
+  const bool same =
+      status.st_size == size_ && status.st_mtim.tv_sec == seconds_ && status.st_mtim.tv_nsec == nanoseconds_;
+  if (same) return {};
+  return {
+      Code::kFailedPrecondition,
+      path_ +
+          " was written to after it was loaded, which changes the constants of the executable; replace such files by "
+          "renaming, or load with copy_constants",
+      ""};
+}
+
+ReadOnlyBytes ReadOnlyBytes::Mapping(std::span<const std::byte> bytes, MappedFile file) {
   ReadOnlyBytes region;
+  region.file_ = std::move(file);
   region.bytes_ = bytes;
   region.mapped_ = true;
   return region;
@@ -35,6 +81,7 @@ ReadOnlyBytes ReadOnlyBytes::Borrowed(std::span<const std::byte> bytes) {
 
 ReadOnlyBytes& ReadOnlyBytes::operator=(ReadOnlyBytes&& other) noexcept {
   std::swap(owned_, other.owned_);
+  std::swap(file_, other.file_);
   std::swap(bytes_, other.bytes_);
   std::swap(mapped_, other.mapped_);
   return *this;
@@ -83,9 +130,11 @@ Failure FileSource::Take(uint64_t offset, uint64_t size, bool copy, ReadOnlyByte
     *out = ReadOnlyBytes(std::move(owned));
     return {};
   }
+  MappedFile mapped;
+  if (Failure f = MappedFile::Of(file_, path_, &mapped); !f.ok()) return f;
   void* map = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file_, static_cast<off_t>(offset));
   if (map == MAP_FAILED) return {Code::kResourceExhausted, "cannot map " + path_ + ": " + Reason(errno), ""};
-  *out = ReadOnlyBytes::Mapping({static_cast<const std::byte*>(map), size});
+  *out = ReadOnlyBytes::Mapping({static_cast<const std::byte*>(map), size}, std::move(mapped));
   return {};
 }
 

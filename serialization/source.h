@@ -14,21 +14,45 @@
 
 namespace tailor {
 
+// A file that stays mapped, and how it was when it was mapped. Holds a descriptor of its own.
+class MappedFile {
+ public:
+  MappedFile() = default;  // none
+  // Of the open `file`; messages name `path`. FAILED_PRECONDITION where it cannot be asked.
+  static Failure Of(int file, const std::string& path, MappedFile* out);
+  MappedFile(MappedFile&& other) noexcept { *this = std::move(other); }
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  ~MappedFile();
+
+  // FAILED_PRECONDITION naming the file where its size or the time of its last write is another. A file of that name
+  // that took its place by a rename changes nothing: the mapping keeps the old one.
+  Failure CheckUnchanged() const;
+
+ private:
+  int file_ = -1;
+  std::string path_;
+  int64_t size_ = 0;                       // bytes
+  int64_t seconds_ = 0, nanoseconds_ = 0;  // of the last write
+};
+
 // Read-only bytes, 64-byte aligned: owned, a mapping that ends with the region, or borrowed.
 class ReadOnlyBytes {
  public:
   ReadOnlyBytes() = default;
   explicit ReadOnlyBytes(AlignedBytes owned) : owned_(std::move(owned)), bytes_(owned_.span()) {}
-  static ReadOnlyBytes Mapping(std::span<const std::byte> bytes);
+  static ReadOnlyBytes Mapping(std::span<const std::byte> bytes, MappedFile file);
   static ReadOnlyBytes Borrowed(std::span<const std::byte> bytes);
   ReadOnlyBytes(ReadOnlyBytes&& other) noexcept { *this = std::move(other); }
   ReadOnlyBytes& operator=(ReadOnlyBytes&& other) noexcept;
   ~ReadOnlyBytes();
 
   std::span<const std::byte> bytes() const { return bytes_; }
+  // FAILED_PRECONDITION where the file that is mapped was written to since. Writing to it changes the bytes, too.
+  Failure CheckUnchanged() const { return file_.CheckUnchanged(); }
 
  private:
   AlignedBytes owned_;
+  MappedFile file_;
   std::span<const std::byte> bytes_;
   bool mapped_ = false;
 };

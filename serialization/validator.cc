@@ -69,12 +69,14 @@ void CheckTensors(const Program& program, const std::vector<ProgramTensor>& tens
 
 // Each output in the memory of an input has an input of its own, donated and of its type.
 void CheckDonations(const Program& program, Checker* c) {
+  c->BeginGroup("inputs");
+  for (const ProgramTensor& input : program.inputs) c->Require(input.memory_of == -1, "one is in another's memory");
   c->BeginGroup("outputs");
   std::unordered_set<int32_t> taken;
   for (const ProgramTensor& output : program.outputs) {
     c->Require(!output.donated, "one is donated");
-    if (output.memory_of < 0) continue;
-    const bool known = output.memory_of < static_cast<int64_t>(program.inputs.size());
+    if (output.memory_of == -1) continue;
+    const bool known = output.memory_of >= 0 && output.memory_of < static_cast<int64_t>(program.inputs.size());
     c->Require(known && taken.insert(output.memory_of).second, "two are in one input's memory, or in that of none");
     if (!c->ok()) return;
     const ProgramTensor& input = program.inputs[output.memory_of];
@@ -131,10 +133,12 @@ void CheckDeviceImage(const DeviceImage& image, Checker* c) {
 }
 
 void CheckOutputsApart(const Program& program, const Variant& variant, Checker* c) {
+  std::unordered_set<int32_t> seen;
   for (const int32_t output : variant.outputs_apart) {
     const bool known = output >= 0 && output < static_cast<int64_t>(program.outputs.size());
     c->Require(known && program.outputs[output].memory_of >= 0 && !variant.device_images.empty(),
                "an output is apart that is in no input's memory, or on no device");
+    c->Require(seen.insert(output).second, "an output is apart twice");
   }
 }
 
@@ -142,7 +146,7 @@ void CheckTensorMap(const TensorMap& map, int32_t parameters, Checker* c) {
   constexpr int32_t kMostBox = 256;
   bool sound = map.address >= 0 && map.address < parameters;
   for (const TensorMapFactor& factor : map.factors) {
-    sound &= factor.dim >= 0 && factor.dim < kTensorMapRank && factor.number >= 1;
+    sound &= factor.dim >= 0 && factor.dim < kTensorMapRank && factor.number >= 1 && factor.number <= INT32_MAX;
     sound &= factor.slot >= -1 && factor.slot < parameters;
   }
   for (int32_t extent : map.box) sound &= extent >= 1 && extent <= kMostBox;
@@ -196,6 +200,9 @@ void CheckVariants(const Program& program, Checker* c) {
     }
     CheckDevice(variant, c);
     CheckOutputsApart(program, variant, c);
+    for (const uint64_t bytes : variant.kernel_bytes) {
+      c->Require(bytes <= INT64_MAX, "a kernel's code is too large");
+    }
     for (const ProgramLaunch& launch : variant.launches) {
       c->RequireText(launch.kernel, "a kernel name is not UTF-8 text");
       c->Require(!launch.kernel.empty() && !launch.versions.empty(), "a launch has no kernel or no version");

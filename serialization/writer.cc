@@ -12,9 +12,6 @@
 namespace tailor {
 namespace {
 
-// FlatBuffers addresses with 31 bits; metadata is names and numbers, far from it.
-constexpr size_t kMaxMetadataBytes = 1u << 30;
-
 uint64_t PaddedEnd(const SectionHeader& section) {
   uint64_t end = 0;
   AlignUp(section.offset + section.size, kItemAlignment, &end);
@@ -101,6 +98,7 @@ Failure WriteArtifact(const Program& program, const WriteOptions& options, Align
   if (!PlaceItems(program, &places)) return {Code::kInternal, "constants or images are too large", ""};
   const std::vector<uint8_t> metadata = EncodeMetadata(program, places);
   if (metadata.size() > kMaxMetadataBytes) return {Code::kInternal, "metadata is too large", ""};
+  if (places.images_size > kMaxImagesBytes) return {Code::kInternal, "images are too large", ""};
   ArtifactHeader header = LayOut(metadata.size(), places);
   AlignedBytes file(header.file_size);
   std::memset(file.data(), 0, file.size());

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstring>
 
@@ -73,6 +74,27 @@ TEST_F(ArgumentsTest, CountsTensors) {
   EXPECT_EQ(SetInputs(), "3: 1 inputs given, expected 2");
   buffers_.outputs.clear();
   EXPECT_EQ(SetOutputs(), "3: 0 outputs given, expected 2");
+}
+
+// The product of the inner extents is 2^64, which is 0 in 64 bits.
+TEST_F(ArgumentsTest, StridesOfExtentsBeyondInt64AreNotDense) {
+  program_.outputs[0].dims.push_back(program_.outputs[0].dims[0]);
+  Arguments arguments(program_, allocator_);
+  y().rank = 3;
+  const int64_t dims[] = {kOpenExtent, int64_t{1} << 32, int64_t{1} << 32};
+  std::copy_n(dims, 3, y().dims);
+  const int64_t strides[] = {0, int64_t{1} << 32, 1};
+  y().strides = strides;
+  EXPECT_EQ(Text(arguments.SetOutputs(Outputs(buffers_.outputs), OutputUse::kNeedData)),
+            "3: output \"y\": it is strided, but must be dense row-major");
+}
+
+// Of an extent that the run is to tell, nobody knows the stride outside it.
+TEST_F(ArgumentsTest, StridesOutsideAnOpenExtentAreNotDense) {
+  y().dims[1] = kOpenExtent;
+  const int64_t strides[] = {-1, 1};
+  y().strides = strides;
+  EXPECT_EQ(SetOutputs(), "3: output \"y\": it is strided, but must be dense row-major");
 }
 
 TEST_F(ArgumentsTest, NamesTheInputWithTheWrongType) {
@@ -181,12 +203,30 @@ TEST_F(ArgumentsTest, StridesStayInsideTheData) {
   int64_t strides[] = {8, 1};
   x().strides = strides;
   EXPECT_EQ(SetInputs(InputUse::kCopyStrided), "3: input \"x\": data_bytes is 48, its dims need 80");
-  strides[0] = -4;
-  EXPECT_EQ(SetInputs(InputUse::kCopyStrided), "3: input \"x\": a stride is negative or too large");
-  strides[0] = INT64_MAX / 2;
-  EXPECT_EQ(SetInputs(InputUse::kCopyStrided), "3: input \"x\": a stride is negative or too large");
-  strides[0] = INT64_MAX / 8 + 1;
-  EXPECT_EQ(SetInputs(InputUse::kCopyStrided), "3: input \"x\": a stride is negative or too large");
+  strides[0] = -8;
+  EXPECT_EQ(SetInputs(InputUse::kCopyStrided), "3: input \"x\": data_bytes is 48, its dims need 80");
+  for (const int64_t large : {INT64_MAX / 2, INT64_MAX / 8 + 1, INT64_MIN / 2, INT64_MIN / 8, INT64_MIN}) {
+    strides[0] = large;
+    EXPECT_EQ(SetInputs(InputUse::kCopyStrided), "3: input \"x\": a stride is too large");
+  }
+  const int64_t apart[] = {INT64_MAX / 4, INT64_MIN / 4};
+  x().strides = apart;
+  EXPECT_EQ(SetInputs(InputUse::kCopyStrided), "3: input \"x\": a stride is too large");
+}
+
+TEST_F(ArgumentsTest, NegativeStridesReadBackwards) {
+  const int64_t backwards[] = {-4, -1};
+  x().strides = backwards;
+  x().data = buffers_.x.data() + 11;
+  EXPECT_EQ(SetInputs(), "3: input \"x\": it is strided, but must be dense row-major (or set copy_strided)");
+  ASSERT_EQ(SetInputs(InputUse::kCopyStrided), "OK");
+  arguments_.CopyInputs();
+  const auto* copy = static_cast<const float*>(arguments_.in()[0].data);
+  for (int i = 0; i < 12; ++i) EXPECT_EQ(copy[i], buffers_.x[11 - i]);
+  // Its memory begins before `data`.
+  y().data = buffers_.x.data();
+  ASSERT_EQ(SetOutputs(), "OK");
+  EXPECT_EQ(Text(arguments_.CheckOverlap(provided_)), "3: output \"y\": it overlaps input \"x\"");
 }
 
 TEST_F(ArgumentsTest, OutputsOverlapNothing) {

@@ -10,7 +10,7 @@ namespace {
 TEST(Describe, WritesTheWholeProgram) {
   Program program = SampleProgram();
   program.variants[0].image = program.variants[0].image.first(64);
-  EXPECT_EQ(DescribeAsJson(program, &program.variants[0], 1000),
+  EXPECT_EQ(DescribeAsJson(program, &program.variants[0], 1000, "0f2a"),
             R"({"symbols": [{"name": "N", "min": 0, "max": 1048576, "multiple_of": 1, "likely": [16]}], )"
             R"("inputs": [{"name": "x", "dtype": "f32", "dims": ["N", "4"]}, )"
             R"({"name": "mask", "dtype": "f32", "dims": ["N"]}], )"
@@ -27,14 +27,14 @@ TEST(Describe, WritesTheWholeProgram) {
             R"j("dropped": ["d0 >= 2 (more than 1 version)"], "code": 1, "code_bytes": 64}]}], )j"
             R"("provenance": {"tailor_version": "0.1.0", "llvm_version": "none", "graph_name": "sample", )"
             R"("graph_hash": "000000000000002a", "options": "targets=x86-64"}, )"
-            R"("artifact_bytes": 1000, "constant_bytes": 16})");
+            R"("artifact_bytes": 1000, "constant_bytes": 16, "constants_hash": "0f2a"})");
 }
 
 TEST(Describe, NamesEveryLayout) {
   const auto described = [](ConstantLayout layout) {
     Program program = SampleProgram();
     program.constants[0].layout = layout;
-    const std::string json = DescribeAsJson(program, &program.variants[0], 0);
+    const std::string json = DescribeAsJson(program, &program.variants[0], 0, "");
     const std::string key = R"("layout": ")";
     const size_t begin = json.find(key) + key.size();
     return json.substr(begin, json.find('"', begin) - begin);
@@ -49,7 +49,7 @@ TEST(Describe, SaysWhichMemoryAnOutputTakes) {
   Program program = SampleProgram();
   program.inputs[0].donated = true;
   program.outputs[0].memory_of = 0;
-  const std::string json = DescribeAsJson(program, &program.variants[0], 0);
+  const std::string json = DescribeAsJson(program, &program.variants[0], 0, "");
   EXPECT_NE(json.find(R"({"name": "x", "dtype": "f32", "dims": ["N", "4"], "donated": true})"), std::string::npos);
   EXPECT_NE(json.find(R"({"name": "y", "dtype": "f32", "dims": ["N", "4"], "memory_of": "x"})"), std::string::npos);
 }
@@ -57,7 +57,7 @@ TEST(Describe, SaysWhichMemoryAnOutputTakes) {
 TEST(Describe, ListsWhatADeviceRuns) {
   Program program = SampleProgram();
   program.variants = {SampleDeviceVariant()};
-  const std::string json = DescribeAsJson(program, &program.variants[0], 0);
+  const std::string json = DescribeAsJson(program, &program.variants[0], 0, "");
   EXPECT_NE(
       json.find(R"("device_images": [{"target": "sm_90", "kind": "cubin", "bytes": 71}, )"
                 R"({"target": "sm_80", "kind": "ptx", "bytes": 13}, {"target": "simt", "kind": "ir", "bytes": 4}], )"
@@ -70,7 +70,7 @@ TEST(Describe, ListsWhatADeviceRuns) {
 TEST(Describe, EscapesText) {
   Program program = SampleProgram();
   program.facts = {"a\\b\n\x01\"ü"};
-  const std::string json = DescribeAsJson(program, &program.variants[0], 0);
+  const std::string json = DescribeAsJson(program, &program.variants[0], 0, "");
   EXPECT_NE(json.find(R"("facts": ["a\\b\u000a\u0001\"ü"])"), std::string::npos) << json;
 }
 

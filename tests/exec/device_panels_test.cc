@@ -35,6 +35,13 @@ std::vector<uint16_t> OnDevice(DType dtype, ConstantLayout layout, int k, int n,
   return {words, words + bytes.size() / sizeof(uint16_t)};
 }
 
+TEST(DevicePanels, NoBytesStayNoneWhateverTheDims) {
+  std::vector<std::byte> made;
+  for (const int64_t rows : {int64_t{1} << 62, int64_t{0}}) {
+    EXPECT_TRUE(BytesOnDevice({"w", DType::kF16, {rows, 0}, ConstantLayout::kPanels16, {}}, &made).empty());
+  }
+}
+
 TEST(DevicePanels, HalvesOfEverySecondFourRowsChangePlaces) {
   constexpr int kDepth = 11, kWidth = 20;
   for (const bool pairs : {false, true}) {

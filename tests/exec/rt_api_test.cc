@@ -206,5 +206,71 @@ TEST(Grow, KnowsNoDeviceButTheHost) {
   EXPECT_EQ(state.fault.kind, Fault::Kind::kWorkspace);
 }
 
+constexpr int32_t kNoNumbers[] = {-1, 2, INT32_MAX, INT32_MIN};  // where there are two
+
+TEST(Numbers, AnOutputThatDoesNotExistFails) {
+  OutputState run({Tensor{}, Tensor{}});
+  for (const int32_t index : kNoNumbers) {
+    EXPECT_NE(run.Output(index, 40), 0);
+    EXPECT_EQ(Text(DescribeFault(run.program, run.state.fault)),
+              "13: the compiled program named output " + std::to_string(index) + ", but there are 2");
+  }
+  EXPECT_EQ(run.buffers[0].size() + run.buffers[1].size(), 0u);
+}
+
+TEST(Numbers, ABlockThatDoesNotExistFails) {
+  const Allocator allocator;
+  std::vector<GrowingBuffer> blocks;
+  blocks.emplace_back(allocator);
+  blocks.emplace_back(allocator);
+  RunState state;
+  state.blocks = &blocks;
+  TensorArg out = {};
+  for (const int32_t number : kNoNumbers) {
+    EXPECT_NE(HostRtApi().block(&state.context, number, &out, 64), 0);
+    EXPECT_EQ(Text(DescribeFault(SampleProgram(), state.fault)),
+              "13: the compiled program named growing block " + std::to_string(number) + ", but there are 2");
+  }
+  EXPECT_EQ(out.data, nullptr);
+  EXPECT_EQ(HostRtApi().block(&state.context, 1, &out, 64), 0);
+  EXPECT_EQ(out.data, blocks[1].data());
+}
+
+TEST(Numbers, AKernelThatDoesNotExistFails) {
+  RunState state;  // its stream is null: a launch that got there would crash
+  state.kernels = 2;
+  const LaunchGrid grid = {1, 0, 0};
+  for (const int32_t kernel : kNoNumbers) {
+    EXPECT_NE(DeviceRtApi().launch(&state.context, 1, kernel, nullptr, &grid), 0);
+    EXPECT_EQ(Text(DescribeFault(SampleProgram(), state.fault)),
+              "13: the compiled program named device kernel " + std::to_string(kernel) + ", but there are 2");
+  }
+}
+
+TEST(Numbers, ADeviceThatDoesNotExistFails) {
+  const Allocator allocator;
+  GrowingBuffer workspace(allocator);
+  RunState state;
+  state.workspace = &workspace;
+  for (const int32_t device : kNoNumbers) {
+    EXPECT_NE(HostRtApi().grow(&state.context, device, 10), 0);
+    EXPECT_EQ(Text(DescribeFault(SampleProgram(), state.fault)),
+              "13: the compiled program named device " + std::to_string(device) + ", but there are 2");
+  }
+}
+
+TEST(Numbers, AStepThatDoesNotExistIsNotTraced) {
+  std::vector<int32_t> traced;
+  RunState state;
+  state.launches = 2;
+  state.tracing = {[](void* user, int32_t step, int32_t) { static_cast<std::vector<int32_t>*>(user)->push_back(step); },
+                   &traced};
+  for (const int32_t step : kNoNumbers) TracingRtApi().trace(&state.context, step, 0);
+  TracingRtApi().trace(&state.context, 1, 2);
+  EXPECT_TRUE(traced.empty());
+  TracingRtApi().trace(&state.context, 1, 1);
+  EXPECT_EQ(traced, std::vector<int32_t>{1});
+}
+
 }  // namespace
 }  // namespace tailor

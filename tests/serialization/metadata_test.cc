@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "artifact_generated.h"
 #include "serialization/aligned_bytes.h"
 #include "tests/support/sample_program.h"
 
@@ -170,6 +171,101 @@ TEST(Metadata, NoiseIsNotMetadata) {
   MetadataPlaces places;
   EXPECT_EQ(DecodeMetadata(noise.span(), &read, &places), "not a well-formed FlatBuffer");
   EXPECT_EQ(DecodeMetadata({}, &read, &places), "not a well-formed FlatBuffer");
+}
+
+// The metadata of `program`, to be changed by hand.
+AlignedBytes Encoded(const Program& program) {
+  const std::vector<uint8_t> encoded = EncodeMetadata(program, PlacesOf(program));
+  AlignedBytes aligned(encoded.size());
+  std::memcpy(aligned.data(), encoded.data(), encoded.size());
+  return aligned;
+}
+
+// Points the offset at `from` to `to`, which lies behind it.
+void Point(const void* from, const void* to) {
+  const auto distance = static_cast<const uint8_t*>(to) - static_cast<const uint8_t*>(from);
+  flatbuffers::WriteScalar(const_cast<void*>(from), static_cast<flatbuffers::uoffset_t>(distance));
+}
+
+// Makes every item of a vector the first, which lies behind all others since it was written before them.
+template <typename T>
+void ShareFirst(const flatbuffers::Vector<flatbuffers::Offset<T>>& items) {
+  for (uint32_t i = 1; i < items.size(); ++i) Point(items.Data() + i * 4, items.Get(0));
+}
+
+// What decoding says of bytes that the verifier accepts, and that it has unpacked nothing.
+std::string Refusal(const AlignedBytes& bytes) {
+  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+  EXPECT_TRUE(fbs::VerifyArtifactBuffer(verifier));
+  Program read;
+  MetadataPlaces places;
+  std::string problem = DecodeMetadata(bytes.span(), &read, &places);
+  if (!problem.empty()) {
+    EXPECT_TRUE(read.facts.empty() && read.checks.empty() && read.symbols.empty() && read.variants.empty());
+  }
+  return problem;
+}
+
+constexpr auto kShared = "it unpacks to more than it has: parts of it are shared";
+
+// 4 bytes a mention of 100 KB: 40 KB more would be 1 GB.
+TEST(Metadata, TextsThatAreSharedAreRefusedBeforeTheyUnpack) {
+  Program program = SampleProgram();
+  program.facts.assign(10000, "");
+  program.facts[0].assign(100000, 'x');
+  const AlignedBytes bytes = Encoded(program);
+  EXPECT_EQ(Refusal(bytes), "");
+  ShareFirst(*fbs::GetArtifact(bytes.data())->facts());
+  EXPECT_EQ(Refusal(bytes), kShared);
+}
+
+TEST(Metadata, TablesThatAreSharedAreRefusedBeforeTheyUnpack) {
+  Program program = SampleProgram();
+  program.checks.assign(1000, {"m", ""});
+  program.checks[0].message.assign(100000, 'x');
+  AlignedBytes bytes = Encoded(program);
+  EXPECT_EQ(Refusal(bytes), "");
+  ShareFirst(*fbs::GetArtifact(bytes.data())->checks());
+  EXPECT_EQ(Refusal(bytes), kShared);
+
+  program = SampleProgram();
+  program.variants[0].launches.resize(100, program.variants[0].launches[0]);
+  program.variants[0].launches[0].versions.assign(1000, "always");
+  bytes = Encoded(program);
+  EXPECT_EQ(Refusal(bytes), "");
+  ShareFirst(*fbs::GetArtifact(bytes.data())->variants()->Get(0)->launches());
+  EXPECT_EQ(Refusal(bytes), kShared);
+}
+
+TEST(Metadata, VariantsAreFew) {
+  Program program = SampleProgram();
+  program.variants.resize(64, program.variants[0]);
+  EXPECT_EQ(Refusal(Encoded(program)), "");
+  program.variants.push_back(program.variants[0]);
+  EXPECT_EQ(Refusal(Encoded(program)), "it has more than 64 variants");
+}
+
+// One that begins 4 bytes later than it was written: its first element is its length then.
+TEST(Metadata, VectorsOfWordsThatAreNotAlignedAreRefused) {
+  constexpr auto kUnaligned = "a vector is not aligned as its elements are";
+  Program program = SampleProgram();
+  program.symbols[0].likely = {1, 5, 6};
+  program.variants[0].kernel_bytes = {1, 5, 6};
+  program.constants[0].dims = {1, 5, 6};
+  const auto shift = [&](auto find) {
+    const AlignedBytes bytes = Encoded(program);
+    const auto [table, field] = find(*fbs::GetArtifact(bytes.data()));
+    const uint8_t* at = reinterpret_cast<const flatbuffers::Table*>(table)->GetAddressOf(field);
+    Point(at, at + flatbuffers::ReadScalar<flatbuffers::uoffset_t>(at) + 4);
+    return Refusal(bytes);
+  };
+  using Found = std::pair<const void*, flatbuffers::voffset_t>;
+  EXPECT_EQ(shift([](const fbs::Artifact& a) { return Found(a.symbols()->Get(0), fbs::Symbol::VT_LIKELY); }),
+            kUnaligned);
+  EXPECT_EQ(shift([](const fbs::Artifact& a) { return Found(a.variants()->Get(0), fbs::Variant::VT_KERNEL_BYTES); }),
+            kUnaligned);
+  EXPECT_EQ(shift([](const fbs::Artifact& a) { return Found(a.constants()->Get(0), fbs::Constant::VT_DIMS); }),
+            kUnaligned);
 }
 
 }  // namespace

@@ -3,7 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sodium.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <fstream>
+#include <functional>
+#include <new>
 #include <numeric>
 #include <random>
 
@@ -208,6 +214,69 @@ TEST(Reader, LayoutsThatLieAreRefused) {
     Reseal(header, &changed);
     EXPECT_EQ(Read(changed), "15: damaged artifact: the header's sections do not follow each other");
   }
+}
+
+// Changes the sections' sizes to what no bytes are there for, and makes a sparse file of the rest.
+std::string ReadSparse(const std::function<void(ArtifactHeader*)>& change) {
+  Program program = SampleProgram();
+  program.constants.clear();
+  Bytes bytes = ToVector(ArtifactOf(program));
+  ArtifactHeader header = HeaderOf(bytes);
+  change(&header);
+  uint64_t end = sizeof(header);
+  for (SectionHeader* section : {&header.metadata, &header.images, &header.chunks}) {
+    AlignUp(end, kItemAlignment, &section->offset);
+    end = section->offset + section->size;
+  }
+  if (header.constants_size > 0) AlignUp(end, kConstantsAlignment, &end);
+  header.constants_offset = end;
+  header.file_size = end + header.constants_size;
+  bytes.resize(sizeof(header) + HeaderOf(bytes).metadata.size);
+  Reseal(header, &bytes);
+  char path[] = "/tmp/tailor_sparse_XXXXXX";
+  const int file = mkstemp(path);
+  EXPECT_EQ(write(file, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  EXPECT_EQ(ftruncate(file, static_cast<off_t>(header.file_size)), 0);
+  close(file);
+  FileSource source;
+  EXPECT_EQ(Text(source.Open(path)), "OK");
+  unlink(path);
+  Artifact artifact;
+  return Text(ReadArtifact(source, {}, &artifact));
+}
+
+TEST(Reader, SectionsOfSparseFilesAreBounded) {
+  constexpr uint64_t kMuch = 20ull << 30;
+  EXPECT_EQ(ReadSparse([](ArtifactHeader* h) { h->metadata.size = kMuch; }),
+            "15: damaged artifact: the metadata section has 21474836480 bytes, at most 268435456");
+  EXPECT_EQ(ReadSparse([](ArtifactHeader* h) { h->images.size = kMuch; }),
+            "15: damaged artifact: the images section has 21474836480 bytes, at most 1073741824");
+  EXPECT_THAT(ReadSparse([](ArtifactHeader* h) { h->chunks.size = kMuch; }),
+              StartsWith("15: damaged artifact: the chunk table section has 21474836480 bytes, at most "));
+  EXPECT_THAT(ReadSparse([](ArtifactHeader* h) { h->chunks.size = kMuch, h->constants_size = kMuch; }),
+              StartsWith("15: damaged artifact: the chunk table section has 21474836480 bytes, at most "));
+}
+
+// Address space that holds no more than 64 MiB beside what the process has: the section has 200.
+TEST(Reader, SectionsAreHashedBeforeMemoryIsTakenForThem) {
+  const pid_t child = fork();
+  if (child == 0) {
+    uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlim_t most = pages * 4096 + (64 << 20);
+    const rlimit limit = {most, most};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(3);
+    try {
+      const std::string said = ReadSparse([](ArtifactHeader* h) { h->images.size = 200 << 20; });
+      _exit(said == "15: damaged artifact: the images section does not match its hash" ? 0 : 1);
+    } catch (const std::bad_alloc&) {
+      _exit(2);
+    }
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(Reader, TheChunkTableFitsTheConstants) {

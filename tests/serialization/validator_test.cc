@@ -93,7 +93,10 @@ TEST(Validator, Variants) {
   EXPECT_EQ(after([](Variant* v) { v->launches[1].dropped = {"\xc0\x80"}; }),
             "variant \"x86-64\": a version is not UTF-8 text");
   EXPECT_EQ(after([](Variant* v) { v->launches[1].code = 2; }), "variant \"x86-64\": a launch names no kernel's code");
+  EXPECT_EQ(after([](Variant* v) { v->launches[1].code = -1; }), "variant \"x86-64\": a launch names no kernel's code");
   EXPECT_EQ(after([](Variant* v) { v->kernel_bytes.clear(); }), "");
+  EXPECT_EQ(after([](Variant* v) { v->kernel_bytes[0] = UINT64_MAX; }),
+            "variant \"x86-64\": a kernel's code is too large");
 }
 
 TEST(Validator, Devices) {
@@ -141,6 +144,8 @@ TEST(Validator, Devices) {
   EXPECT_EQ(map([](TensorMap* m) { m->factors[0].dim = 3; }), malformed);
   EXPECT_EQ(map([](TensorMap* m) { m->factors[0].slot = 5; }), malformed);
   EXPECT_EQ(map([](TensorMap* m) { m->factors[0].number = 0; }), malformed);
+  EXPECT_EQ(map([](TensorMap* m) { m->factors[0].number = INT32_MAX; }), "");
+  EXPECT_EQ(map([](TensorMap* m) { m->factors[0].number = INT64_MAX; }), malformed);
   EXPECT_EQ(map([](TensorMap* m) { m->box[2] = 257; }), malformed);
   EXPECT_EQ(map([](TensorMap* m) { m->swizzle_bytes = 16; }), malformed);
   EXPECT_EQ(after([](Variant* v) { v->device_kernels[0].maps.resize(9, {.swizzle_bytes = 32}); }),
@@ -169,6 +174,16 @@ TEST(Validator, OutputsInTheMemoryOfInputs) {
     });
   };
   EXPECT_EQ(after([](Program*) {}), "");
+  EXPECT_EQ(after([](Program* p) { p->outputs[0].memory_of = -2; }),
+            "outputs: two are in one input's memory, or in that of none");
+  for (const int32_t outside : {0, 1, 1 << 30, -2}) {  // of an input, whose memory is always its own
+    EXPECT_EQ(after([outside](Program* p) { p->inputs[1].memory_of = outside; }), "inputs: one is in another's memory");
+  }
+  EXPECT_EQ(after([](Program* p) {
+              p->variants.push_back(SampleDeviceVariant());
+              p->variants[1].outputs_apart = {0, 0};
+            }),
+            "variant \"cuda\": an output is apart twice");
   EXPECT_EQ(after([](Program* p) { p->outputs[1].donated = true; }), "outputs: one is donated");
   EXPECT_EQ(after([](Program* p) { p->outputs[0].memory_of = 2; }),
             "outputs: two are in one input's memory, or in that of none");

@@ -49,6 +49,8 @@ absl::StatusOr<CompileOptions> ReadCompileOptions(const char* function, const ta
 absl::Status CompileToBytes(const char* function, const tailor_graph* graph, const tailor_compile_options* options,
                             AlignedBytes* out) {
   TAILOR_RETURN_IF_ERROR(CheckGraph(function, graph));
+  const Reader<tailor_graph> reader(*graph);
+  TAILOR_RETURN_IF_ERROR(CheckHeld(function, *graph, reader));
   if (graph->graph.outputs().empty()) {
     return absl::FailedPreconditionError(absl::StrCat(function, ": graph \"", graph->graph.name(), "\" has no output"));
   }

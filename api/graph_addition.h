@@ -37,6 +37,8 @@ template <typename Body>
 tailor_status* AddToGraph(const char* function, tailor_graph* graph, Body&& body) {
   return AtBoundary([&]() -> absl::Status {
     TAILOR_RETURN_IF_ERROR(CheckGraph(function, graph));
+    const Writer<tailor_graph> writer(*graph);
+    TAILOR_RETURN_IF_ERROR(CheckHeld(function, *graph, writer));
     GraphAddition addition(*graph);
     TAILOR_RETURN_IF_ERROR(std::forward<Body>(body)());
     addition.Keep();

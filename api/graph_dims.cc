@@ -27,13 +27,15 @@ tailor_status* CombineDims(const char* function, tailor_graph* graph, tailor_dim
                            Combine combine) {
   return AtBoundary([&]() -> absl::Status {
     TAILOR_RETURN_IF_ERROR(CheckGraph(function, graph));
+    const Writer<tailor_graph> writer(*graph);
+    TAILOR_RETURN_IF_ERROR(CheckHeld(function, *graph, writer));
     TAILOR_RETURN_IF_ERROR(CheckPresent(function, "out", out));
     TAILOR_ASSIGN_OR_RETURN(DimExpr a, FindDim(*graph, function, "lhs", lhs));
     TAILOR_ASSIGN_OR_RETURN(DimExpr b, FindDim(*graph, function, "rhs", rhs));
     DimExpr result = combine(a, b);
     if (!result.valid()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(function, ": no valid dim from ", graph->graph.DimText(a), " and ", graph->graph.DimText(b)));
+      return absl::InvalidArgumentError(absl::StrCat(function, ": no valid dim from ", graph->graph.DimText(a), " and ",
+                                                     graph->graph.DimText(b), ": ", result.problem()));
     }
     *out = NewDim(*graph, result);
     return absl::OkStatus();
@@ -61,6 +63,8 @@ tailor_status* tailor_graph_symbol(tailor_graph* graph, const char* name, size_t
 tailor_status* tailor_graph_dim(tailor_graph* graph, int64_t extent, tailor_dim* out) {
   return AtBoundary([&]() -> absl::Status {
     TAILOR_RETURN_IF_ERROR(tailor::CheckGraph("tailor_graph_dim", graph));
+    const tailor::Writer<tailor_graph> writer(*graph);
+    TAILOR_RETURN_IF_ERROR(tailor::CheckHeld("tailor_graph_dim", *graph, writer));
     TAILOR_RETURN_IF_ERROR(tailor::CheckPresent("tailor_graph_dim", "out", out));
     *out = tailor::NewDim(*graph, DimExpr(extent));
     return absl::OkStatus();
@@ -99,6 +103,8 @@ tailor_status* tailor_graph_assume_equal(tailor_graph* graph, tailor_dim lhs, ta
   return AtBoundary([&]() -> absl::Status {
     constexpr const char* kFunction = "tailor_graph_assume_equal";
     TAILOR_RETURN_IF_ERROR(tailor::CheckGraph(kFunction, graph));
+    const tailor::Writer<tailor_graph> writer(*graph);
+    TAILOR_RETURN_IF_ERROR(tailor::CheckHeld(kFunction, *graph, writer));
     TAILOR_ASSIGN_OR_RETURN(DimExpr a, tailor::FindDim(*graph, kFunction, "lhs", lhs));
     TAILOR_ASSIGN_OR_RETURN(DimExpr b, tailor::FindDim(*graph, kFunction, "rhs", rhs));
     return graph->graph.AssumeEqual(a, b);

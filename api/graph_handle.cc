@@ -22,12 +22,30 @@ int64_t IndexOf(uint64_t handle, uint32_t serial, size_t size) {
 }  // namespace
 
 tailor_graph::tailor_graph(tailor::Graph built)
-    : value_serial(next_serial.fetch_add(2)), dim_serial(value_serial + 1), graph(std::move(built)) {}
+    : output_count(built.outputs().size()),
+      value_serial(next_serial.fetch_add(2)),
+      dim_serial(value_serial + 1),
+      graph(std::move(built)) {}
+
+void tailor_graph::Free(tailor_graph* graph) {
+  graph->kind = tailor::HandleKind::kReleased;
+  delete graph;
+}
 
 namespace tailor {
 
 absl::Status CheckGraph(const char* function, const tailor_graph* graph) {
   return FromC(CheckHandle(function, "graph", graph, HandleKind::kGraph));
+}
+
+absl::Status CheckHeld(const char* function, const tailor_graph& graph, const Writer<tailor_graph>& writer) {
+  if (writer.held()) return absl::OkStatus();
+  return FromC(HandleInUse(function, "graph", graph.in_use, "one call at a time changes a graph"));
+}
+
+absl::Status CheckHeld(const char* function, const tailor_graph& graph, const Reader<tailor_graph>& reader) {
+  if (reader.held()) return absl::OkStatus();
+  return FromC(HandleInUse(function, "graph", graph.in_use, "none reads a graph while one changes it"));
 }
 
 absl::Status CheckPresent(const char* function, const char* name, const void* pointer) {

@@ -5,6 +5,7 @@
 #ifndef TAILOR_API_GRAPH_HANDLE_H_
 #define TAILOR_API_GRAPH_HANDLE_H_
 
+#include <atomic>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,13 +14,18 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "api/handle.h"
+#include "api/in_use.h"
 #include "graph/graph.h"
 #include "tailor/compiler.h"
 
 struct tailor_graph {
   explicit tailor_graph(tailor::Graph built);
 
+  static void Free(tailor_graph* graph);
+
   tailor::HandleKind kind = tailor::HandleKind::kGraph;
+  tailor::InUse in_use;
+  std::atomic<size_t> output_count;  // of `graph`, to be read during any call
   const uint32_t value_serial;
   const uint32_t dim_serial;
   tailor::Graph graph;
@@ -33,7 +39,10 @@ namespace tailor {
 
 // INVALID_ARGUMENT where `graph` is null or another kind of handle.
 absl::Status CheckGraph(const char* function, const tailor_graph* graph);
-// The same where an argument that must be there is null.
+// FAILED_PRECONDITION where the guard could not hold its graph.
+absl::Status CheckHeld(const char* function, const tailor_graph& graph, const Writer<tailor_graph>& writer);
+absl::Status CheckHeld(const char* function, const tailor_graph& graph, const Reader<tailor_graph>& reader);
+// INVALID_ARGUMENT where an argument that must be there is null.
 absl::Status CheckPresent(const char* function, const char* name, const void* pointer);
 
 // `name` is the parameter's. Errors name it and say what the number is instead.

@@ -11,9 +11,12 @@
 namespace tailor {
 namespace {
 
-// A copy: the caller's graph may go on growing, or go.
-absl::StatusOr<Region> ReadRegion(const char* function, const tailor_graph* region) {
+// A copy: the caller's graph may go on growing, or go. `graph` is the one that the call changes.
+absl::StatusOr<Region> ReadRegion(const char* function, const tailor_graph* region, const tailor_graph* graph) {
   TAILOR_RETURN_IF_ERROR(CheckGraph(function, region));
+  if (region == graph) return Region{std::make_shared<const Graph>(region->graph)};
+  const Reader<tailor_graph> reader(*region);
+  TAILOR_RETURN_IF_ERROR(CheckHeld(function, *region, reader));
   return Region{std::make_shared<const Graph>(region->graph)};
 }
 
@@ -36,8 +39,8 @@ absl::Status Append(tailor_graph* graph, const RegionOp& op, std::vector<Value> 
     values.push_back(value);
   }
   std::vector<Region> regions(2);
-  TAILOR_ASSIGN_OR_RETURN(regions[0], ReadRegion(op.function, op.first));
-  TAILOR_ASSIGN_OR_RETURN(regions[1], ReadRegion(op.function, op.second));
+  TAILOR_ASSIGN_OR_RETURN(regions[0], ReadRegion(op.function, op.first, graph));
+  TAILOR_ASSIGN_OR_RETURN(regions[1], ReadRegion(op.function, op.second, graph));
   const size_t made = regions[1].graph->outputs().size();
   if (made != result_count) {
     return absl::InvalidArgumentError(

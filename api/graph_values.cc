@@ -66,8 +66,7 @@ tailor_status* tailor_graph_create(const char* name, size_t name_size, tailor_gr
 
 void tailor_graph_release(tailor_graph* graph) {
   if (!tailor::IsHandle(graph, tailor::HandleKind::kGraph)) return;
-  graph->kind = tailor::HandleKind::kReleased;
-  delete graph;
+  if (graph->in_use.Release()) tailor_graph::Free(graph);
 }
 
 tailor_status* tailor_graph_input(tailor_graph* graph, const char* name, size_t name_size, int32_t dtype,
@@ -88,14 +87,18 @@ tailor_status* tailor_graph_output(tailor_graph* graph, const char* name, size_t
   return AtBoundary([&]() -> absl::Status {
     constexpr const char* kFunction = "tailor_graph_output";
     TAILOR_RETURN_IF_ERROR(CheckGraph(kFunction, graph));
+    const tailor::Writer<tailor_graph> writer(*graph);
+    TAILOR_RETURN_IF_ERROR(tailor::CheckHeld(kFunction, *graph, writer));
     TAILOR_ASSIGN_OR_RETURN(std::string text, tailor::ReadString(kFunction, "name", name, name_size));
     TAILOR_ASSIGN_OR_RETURN(Value found, tailor::FindValue(*graph, kFunction, "value", value));
-    return graph->graph.AddOutput(text, found);
+    TAILOR_RETURN_IF_ERROR(graph->graph.AddOutput(text, found));
+    graph->output_count.store(graph->graph.outputs().size(), std::memory_order_relaxed);
+    return absl::OkStatus();
   });
 }
 
 size_t tailor_graph_output_count(const tailor_graph* graph) {
-  return tailor::IsHandle(graph, tailor::HandleKind::kGraph) ? graph->graph.outputs().size() : 0;
+  return tailor::IsHandle(graph, tailor::HandleKind::kGraph) ? graph->output_count.load(std::memory_order_relaxed) : 0;
 }
 
 tailor_status* tailor_graph_constant(tailor_graph* graph, const char* name, size_t name_size, int32_t dtype,
@@ -137,6 +140,8 @@ tailor_status* tailor_graph_set_name(tailor_graph* graph, tailor_value value, co
   return AtBoundary([&]() -> absl::Status {
     constexpr const char* kFunction = "tailor_graph_set_name";
     TAILOR_RETURN_IF_ERROR(CheckGraph(kFunction, graph));
+    const tailor::Writer<tailor_graph> writer(*graph);
+    TAILOR_RETURN_IF_ERROR(tailor::CheckHeld(kFunction, *graph, writer));
     TAILOR_ASSIGN_OR_RETURN(std::string text, tailor::ReadString(kFunction, "name", name, name_size));
     TAILOR_ASSIGN_OR_RETURN(Value found, tailor::FindValue(*graph, kFunction, "value", value));
     graph->graph.SetNodeName(found.node, text);
@@ -149,6 +154,8 @@ tailor_status* tailor_graph_value_type(tailor_graph* graph, tailor_value value, 
   return AtBoundary([&]() -> absl::Status {
     constexpr const char* kFunction = "tailor_graph_value_type";
     TAILOR_RETURN_IF_ERROR(CheckGraph(kFunction, graph));
+    const tailor::Writer<tailor_graph> writer(*graph);
+    TAILOR_RETURN_IF_ERROR(tailor::CheckHeld(kFunction, *graph, writer));
     TAILOR_ASSIGN_OR_RETURN(Value found, tailor::FindValue(*graph, kFunction, "value", value));
     const tailor::TensorType& type = graph->graph.type(found);
     tailor_dim handles[TAILOR_MAX_RANK];

@@ -126,7 +126,8 @@ tailor_status* tailor_artifact_describe(const char* path, size_t path_size,
     if (Failure f = source.Open(name); !f.ok()) return f;
     tailor::Artifact artifact;
     if (Failure f = tailor::ReadArtifact(source, {}, &artifact); !f.ok()) return f.message = name + ": " + f.message, f;
-    const std::string json = tailor::DescribeAsJson(artifact.program, nullptr, BytesOf(artifact));
+    const std::string json =
+        tailor::DescribeAsJson(artifact.program, nullptr, BytesOf(artifact), ConstantsHash(artifact));
     take(user, json.c_str(), json.size());
     return {};
   });
@@ -139,8 +140,9 @@ tailor_status* tailor_executable_describe(const tailor_executable* executable, c
   return tailor::Guarded([&]() -> Failure {
     const std::string* made = executable->description.load(std::memory_order_acquire);
     if (made == nullptr) {
-      auto fresh = std::make_unique<const std::string>(tailor::DescribeAsJson(
-          executable->artifact.program, &executable->executable->variant(), BytesOf(executable->artifact)));
+      auto fresh = std::make_unique<const std::string>(
+          tailor::DescribeAsJson(executable->artifact.program, &executable->executable->variant(),
+                                 BytesOf(executable->artifact), ConstantsHash(executable->artifact)));
       // Of several threads that come first, one wins; the others' texts go again.
       if (executable->description.compare_exchange_strong(made, fresh.get(), std::memory_order_acq_rel)) {
         made = fresh.release();

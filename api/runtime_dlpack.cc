@@ -68,17 +68,18 @@ Failure ReadDevice(const dlpack::Device& device, const tailor::Executable& execu
   return {};
 }
 
-// Bytes from the first to the end of the last element.
+// Bytes from the lowest to the end of the highest element.
 uint64_t ExtentOf(const tailor_tensor& tensor, int size) {
-  uint64_t last = 0;
+  uint64_t count = 1;
   uint64_t dense = 1;
   for (int32_t i = tensor.rank - 1; i >= 0; --i) {
     if (tensor.dims[i] == 0) return 0;
     const auto stride = tensor.strides != nullptr ? static_cast<uint64_t>(tensor.strides[i]) : dense;
-    last += static_cast<uint64_t>(tensor.dims[i] - 1) * stride;
+    const bool backwards = tensor.strides != nullptr && tensor.strides[i] < 0;
+    count += static_cast<uint64_t>(tensor.dims[i] - 1) * (backwards ? -stride : stride);
     dense *= static_cast<uint64_t>(tensor.dims[i]);
   }
-  return (last + 1) * static_cast<uint64_t>(size);
+  return count * static_cast<uint64_t>(size);
 }
 
 Failure Read(const dlpack::Tensor& from, const tailor::Executable& executable, tailor_tensor* out) {
@@ -97,9 +98,6 @@ Failure Read(const dlpack::Tensor& from, const tailor::Executable& executable, t
   if (Failure f = ReadDevice(from.device, executable, &tensor.device); !f.ok()) return f;
   for (int32_t i = 0; i < from.rank; ++i) {
     if (from.dims[i] < 0) return Bad("shape[" + std::to_string(i) + "]", from.dims[i], "a negative extent");
-    if (from.strides != nullptr && from.dims[i] > 1 && from.strides[i] < 0) {
-      return Bad("strides[" + std::to_string(i) + "]", from.strides[i], "a negative stride");
-    }
     tensor.dims[i] = from.dims[i];
   }
   tensor.rank = from.rank;
@@ -169,6 +167,8 @@ Managed* Give(const tailor_executable* executable, std::unique_ptr<Given<Managed
 template <typename Managed>
 tailor_status* Take(const char* function, tailor_session* session, size_t index, void* stream, Managed** out) {
   if (auto* bad = CheckHandle(function, "session", session, HandleKind::kSession)) return bad;
+  const tailor::Writer<tailor_session> writer(*session);
+  if (auto* bad = tailor::CheckHeld(function, session, writer)) return bad;
   if (auto* bad = CheckPointer(function, "out", out)) return bad;
   return tailor::Guarded([&]() -> Failure {
     auto given = std::make_unique<Given<Managed>>();  // what may fail comes before the output leaves

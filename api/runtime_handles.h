@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "api/handle.h"
+#include "api/in_use.h"
 #include "exec/executable.h"
 #include "exec/runtime.h"
 #include "exec/session.h"
@@ -61,8 +62,24 @@ struct tailor_executable {
 
 struct tailor_session {
   tailor::HandleKind kind = tailor::HandleKind::kSession;
+  tailor::InUse in_use;
   const tailor_executable* executable = nullptr;  // one reference
   std::unique_ptr<tailor::Session> session;
+  bool asynchronous = false;  // runs may be under way when calls return
+
+  static void Free(tailor_session* session);
 };
+
+namespace tailor {
+
+// FAILED_PRECONDITION where `writer` could not hold its session.
+inline tailor_status* CheckHeld(const char* function, const tailor_session* session,
+                                const Writer<tailor_session>& writer) {
+  if (writer.held()) [[likely]]
+    return nullptr;
+  return HandleInUse(function, "session", session->in_use, "a session runs one call at a time");
+}
+
+}  // namespace tailor
 
 #endif  // TAILOR_API_RUNTIME_HANDLES_H_

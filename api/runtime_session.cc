@@ -10,12 +10,14 @@
 #include "exec/tensor.h"
 
 using tailor::CheckHandle;
+using tailor::CheckHeld;
 using tailor::CheckPointer;
 using tailor::Failure;
 using tailor::HandleKind;
 using tailor::InputList;
 using tailor::OutputList;
 using tailor::OutputUse;
+using tailor::Writer;
 
 // Arrays of tensors pass to exec/ as they are.
 static_assert(sizeof(tailor_tensor) == sizeof(tailor::Tensor) && alignof(tailor_tensor) == alignof(tailor::Tensor));
@@ -74,6 +76,7 @@ tailor_status* tailor_session_create(const tailor_executable* executable, const 
   tailor_session_options_init(&read);
   if (auto* bad = tailor::TakeOptions(kFunction, options, &read)) return bad;
   return tailor::Guarded([&]() -> Failure {
+    if (Failure f = executable->artifact.constants.CheckUnchanged(); !f.ok()) return f;
     auto session = std::make_unique<tailor_session>();
     Failure f = tailor::Session::Create(
         *executable->executable,
@@ -82,24 +85,31 @@ tailor_status* tailor_session_create(const tailor_executable* executable, const 
         &session->session);
     if (!f.ok()) return f;
     session->executable = executable;
+    session->asynchronous = read.asynchronous != 0 && executable->executable->device() != nullptr;
     tailor_executable_retain(executable);
     *out = session.release();
     return {};
   });
 }
 
-void tailor_session_release(tailor_session* session) {
-  if (!tailor::IsHandle(session, HandleKind::kSession)) return;
+void tailor_session::Free(tailor_session* session) {
   session->kind = HandleKind::kReleased;
   const tailor_executable* executable = session->executable;
   delete session;
   tailor_executable_release(const_cast<tailor_executable*>(executable));
 }
 
+void tailor_session_release(tailor_session* session) {
+  if (!tailor::IsHandle(session, HandleKind::kSession)) return;
+  if (session->in_use.Release()) tailor_session::Free(session);
+}
+
 tailor_status* tailor_session_run(tailor_session* session, const tailor_tensor* inputs, size_t input_count,
                                   tailor_tensor* outputs, size_t output_count) {
   constexpr auto kFunction = "tailor_session_run";
   if (auto* bad = CheckHandle(kFunction, "session", session, HandleKind::kSession)) return bad;
+  const Writer<tailor_session> writer(*session);
+  if (auto* bad = CheckHeld(kFunction, session, writer)) return bad;
   InputList in;
   OutputList out;
   if (auto* bad = ReadBoth(kFunction, inputs, input_count, outputs, output_count, &in, &out)) return bad;
@@ -110,6 +120,8 @@ tailor_status* tailor_session_bind(tailor_session* session, const tailor_tensor*
                                    const tailor_tensor* outputs, size_t output_count) {
   constexpr auto kFunction = "tailor_session_bind";
   if (auto* bad = CheckHandle(kFunction, "session", session, HandleKind::kSession)) return bad;
+  const Writer<tailor_session> writer(*session);
+  if (auto* bad = CheckHeld(kFunction, session, writer)) return bad;
   InputList in;
   OutputList out;
   if (auto* bad = ReadBoth(kFunction, inputs, input_count, outputs, output_count, &in, &out)) return bad;
@@ -117,20 +129,28 @@ tailor_status* tailor_session_bind(tailor_session* session, const tailor_tensor*
 }
 
 tailor_status* tailor_session_run_bound(tailor_session* session) {
-  if (auto* bad = CheckHandle("tailor_session_run_bound", "session", session, HandleKind::kSession)) return bad;
+  constexpr auto kFunction = "tailor_session_run_bound";
+  if (auto* bad = CheckHandle(kFunction, "session", session, HandleKind::kSession)) return bad;
+  const Writer<tailor_session> writer(*session);
+  if (auto* bad = CheckHeld(kFunction, session, writer)) return bad;
   if (session->session->RunBound()) [[likely]]
     return nullptr;
   return tailor::Guarded([&] { return session->session->BoundFailure(); });
 }
 
 tailor_status* tailor_session_wait(tailor_session* session) {
-  if (auto* bad = CheckHandle("tailor_session_wait", "session", session, HandleKind::kSession)) return bad;
+  constexpr auto kFunction = "tailor_session_wait";
+  if (auto* bad = CheckHandle(kFunction, "session", session, HandleKind::kSession)) return bad;
+  const Writer<tailor_session> writer(*session);
+  if (auto* bad = CheckHeld(kFunction, session, writer)) return bad;
   return tailor::Guarded([&] { return session->session->Wait(); });
 }
 
 tailor_status* tailor_session_poll(tailor_session* session, int32_t* done) {
   constexpr auto kFunction = "tailor_session_poll";
   if (auto* bad = CheckHandle(kFunction, "session", session, HandleKind::kSession)) return bad;
+  const Writer<tailor_session> writer(*session);
+  if (auto* bad = CheckHeld(kFunction, session, writer)) return bad;
   if (auto* bad = CheckPointer(kFunction, "done", done)) return bad;
   bool ended = false;
   auto* failed = tailor::Guarded([&] { return session->session->Poll(&ended); });
@@ -141,17 +161,29 @@ tailor_status* tailor_session_poll(tailor_session* session, int32_t* done) {
 tailor_status* tailor_session_notify(tailor_session* session, void (*ended)(void* user), void* user) {
   constexpr auto kFunction = "tailor_session_notify";
   if (auto* bad = CheckHandle(kFunction, "session", session, HandleKind::kSession)) return bad;
-  if (ended == nullptr) return tailor::InvalidParameter(kFunction, "ended", "is null");
-  return tailor::Guarded([&] { return session->session->Notify(ended, user); });
+  {
+    const Writer<tailor_session> writer(*session);
+    if (auto* bad = CheckHeld(kFunction, session, writer)) return bad;
+    if (ended == nullptr) return tailor::InvalidParameter(kFunction, "ended", "is null");
+    if (session->asynchronous) return tailor::Guarded([&] { return session->session->Notify(ended, user); });
+  }
+  ended(user);  // whoever this wakes may use the session
+  return nullptr;
 }
 
 tailor_status* tailor_session_follow(tailor_session* session, void* event) {
-  if (auto* bad = CheckHandle("tailor_session_follow", "session", session, HandleKind::kSession)) return bad;
+  constexpr auto kFunction = "tailor_session_follow";
+  if (auto* bad = CheckHandle(kFunction, "session", session, HandleKind::kSession)) return bad;
+  const Writer<tailor_session> writer(*session);
+  if (auto* bad = CheckHeld(kFunction, session, writer)) return bad;
   return tailor::Guarded([&] { return session->session->Follow(event); });
 }
 
 tailor_status* tailor_session_record(tailor_session* session, void* event) {
-  if (auto* bad = CheckHandle("tailor_session_record", "session", session, HandleKind::kSession)) return bad;
+  constexpr auto kFunction = "tailor_session_record";
+  if (auto* bad = CheckHandle(kFunction, "session", session, HandleKind::kSession)) return bad;
+  const Writer<tailor_session> writer(*session);
+  if (auto* bad = CheckHeld(kFunction, session, writer)) return bad;
   return tailor::Guarded([&] { return session->session->Record(event); });
 }
 
@@ -162,6 +194,8 @@ void* tailor_session_stream(const tailor_session* session) {
 tailor_status* tailor_session_reserve(tailor_session* session, const tailor_tensor* inputs, size_t input_count) {
   constexpr auto kFunction = "tailor_session_reserve";
   if (auto* bad = CheckHandle(kFunction, "session", session, HandleKind::kSession)) return bad;
+  const Writer<tailor_session> writer(*session);
+  if (auto* bad = CheckHeld(kFunction, session, writer)) return bad;
   InputList in;
   if (auto* bad = ReadTensors(kFunction, "inputs", inputs, input_count, &in)) return bad;
   return tailor::Guarded([&] { return session->session->Reserve(in); });
@@ -188,16 +222,17 @@ tailor_status* tailor_executable_plan(const tailor_executable* executable, const
   tailor_plan_info read;
   tailor_plan_info_init(&read);
   if (auto* bad = tailor::TakeOptions(kFunction, info, &read, "info")) return bad;
-  uint64_t workspace_bytes = 0;
-  auto* failed = tailor::Guarded(
-      [&] { return executable->executable->Plan(in, out, read.threads, read.chosen, &workspace_bytes); });
+  auto* failed = tailor::Guarded([&]() -> Failure {
+    Failure f = executable->executable->Plan(in, out, read.threads, read.chosen, &read.workspace_bytes);
+    if (!f.ok() || info == nullptr) return f;
+    const tailor::Variant& variant = executable->executable->variant();
+    read.data_dependent = variant.grown_blocks > 0;
+    read.reads_back = variant.reads_back;
+    read.kernels = variant.kernel_bytes.size();
+    read.versions = CountVersions(variant);
+    read.code_bytes = variant.image.size();
+    return {};
+  });
   if (failed != nullptr || info == nullptr) return failed;
-  const tailor::Variant& variant = executable->executable->variant();
-  read.workspace_bytes = workspace_bytes;
-  read.data_dependent = variant.grown_blocks > 0;
-  read.reads_back = variant.reads_back;
-  read.kernels = variant.kernel_bytes.size();
-  read.versions = CountVersions(variant);
-  read.code_bytes = variant.image.size();
   return tailor::WriteInfo(kFunction, read, info, "info");
 }

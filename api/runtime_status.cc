@@ -1,7 +1,7 @@
 #include "api/runtime_status.h"
 
+#include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <string_view>
 
 #include "api/handle.h"
@@ -19,19 +19,43 @@ namespace {
 
 const tailor_status kOutOfMemory = {HandleKind::kStatus, TAILOR_RESOURCE_EXHAUSTED, "out of memory", ""};
 
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
+// Bytes of the UTF-8 character that `text` begins with; 0 where it begins with none.
+size_t CharacterBytes(std::string_view text) {
+  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0; };
+  const int first = byte(0);
+  if (first < 0x80) return 1;
+  if (first < 0xC2 || first > 0xF4) return 0;
+  const size_t bytes = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  const int least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;  // shorter forms exist below
+  const int most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;   // surrogates, and beyond U+10FFFF
+  if (byte(1) < least || byte(1) > most) return 0;
+  for (size_t i = 2; i < bytes; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  return bytes;
+}
+
+// Copies `text`, NUL-terminated, with U+FFFD for each byte that is part of no UTF-8 character. Returns what follows.
 char* Append(char* to, std::string_view text) {
-  std::memcpy(to, text.data(), text.size());
-  to[text.size()] = '\0';
-  return to + text.size() + 1;
+  while (!text.empty()) {
+    const size_t bytes = CharacterBytes(text);
+    const std::string_view piece = bytes == 0 ? kReplacement : text.substr(0, bytes);
+    to = std::copy(piece.begin(), piece.end(), to);
+    text.remove_prefix(bytes == 0 ? 1 : bytes);
+  }
+  *to = '\0';
+  return to + 1;
 }
 
 tailor_status* MakeStatus(int32_t code, std::string_view message, std::string_view node) {
-  void* block = std::malloc(sizeof(tailor_status) + message.size() + node.size() + 2);
+  void* block = std::malloc(sizeof(tailor_status) + kReplacement.size() * (message.size() + node.size()) + 2);
   if (block == nullptr) return OutOfMemory();
   auto* status = static_cast<tailor_status*>(block);
   char* text = static_cast<char*>(block) + sizeof(tailor_status);
   *status = {HandleKind::kStatus, code, text, Append(text, message)};
-  Append(text + message.size() + 1, node);
+  Append(const_cast<char*>(status->node), node);
   return status;
 }
 

@@ -76,6 +76,93 @@ TEST_F(CompilerCompile, ResultRuns) {
   EXPECT_EQ(Run(), kNegated);
 }
 
+// Also where an input's own extent divides by the symbol.
+TEST_F(CompilerCompile, ADivisorOfZeroIsNamed) {
+  for (const char* z : {"", ", %z: f32[floordiv(N, S)]"}) {
+    const std::string text = std::string("graph @g(%x: f32[N], %y: f32[S]") + z +
+                             ") {\n  %b = broadcast %x {shape = [floordiv(N, S), N]}\n  %c = neg %y\n" +
+                             "  return %b, %c\n}\n";
+    tailor_graph* parsed = nullptr;
+    ASSERT_EQ(Text(tailor_graph_parse(text.data(), text.size(), &parsed)), "OK");
+    tailor_executable* compiled = nullptr;
+    ASSERT_EQ(Text(tailor_graph_compile(parsed, nullptr, &options, &compiled)), "OK");
+    tailor_graph_release(parsed);
+    const size_t inputs = *z == '\0' ? 2 : 3;
+    for (const int64_t s : {0, 2}) {
+      std::vector<float> data(64);
+      tailor_tensor in[3], out[2];
+      for (tailor_tensor& tensor : in) {
+        tailor_tensor_init(&tensor);
+        tensor.data = data.data();
+        tensor.dtype = TAILOR_F32;
+        tensor.rank = 1;
+        tensor.dims[0] = &tensor == &in[0] ? 4 : &tensor == &in[1] ? s : 2;
+        tensor.data_bytes = 4 * tensor.dims[0];
+      }
+      std::vector<float> wide(8), narrow(2);
+      for (tailor_tensor& tensor : out) {
+        const bool first = &tensor == &out[0];
+        tailor_tensor_init(&tensor);
+        tensor.data = first ? wide.data() : narrow.data();
+        tensor.data_bytes = first ? 32 : 8;
+        tensor.dtype = TAILOR_F32;
+        tensor.rank = first ? 2 : 1;
+        tensor.dims[0] = 2;
+        tensor.dims[1] = first ? 4 : 0;
+      }
+      const std::string result = Text(tailor_executable_run(compiled, in, inputs, out, 2));
+      if (s == 2) {
+        EXPECT_EQ(result, "OK");
+        continue;
+      }
+      EXPECT_THAT(result, StartsWith("3: "));
+      EXPECT_THAT(result, HasSubstr("divisor of floordiv(N, S) (S) is 0, but must be at least 1"));
+    }
+    tailor_executable_release(compiled);
+  }
+}
+
+// The divisor is known only in the run: the number of rows that a mask keeps.
+TEST_F(CompilerCompile, ADivisorOfZeroThatDataTellsIsNamed) {
+  tailor_value mask = 0, kept = 0, wide = 0;
+  ASSERT_EQ(Text(tailor_graph_input(graph, "m", 1, TAILOR_BOOL, &b, 1, &mask)), "OK");
+  ASSERT_EQ(Text(tailor_graph_compact(graph, x, mask, &kept)), "OK");
+  int32_t dtype = 0, rank = 0;
+  tailor_dim dims[TAILOR_MAX_RANK];
+  ASSERT_EQ(Text(tailor_graph_value_type(graph, kept, &dtype, &rank, dims)), "OK");
+  tailor_dim shape[] = {0, b, eight};
+  ASSERT_EQ(Text(tailor_dim_floordiv(graph, b, dims[0], &shape[0])), "OK");
+  ASSERT_EQ(Text(tailor_graph_broadcast(graph, x, shape, 3, &wide)), "OK");
+  ASSERT_EQ(Text(tailor_graph_output(graph, "w", 1, wide)), "OK");
+  ASSERT_EQ(Text(tailor_graph_compile(graph, nullptr, &options, &executable)), "OK");
+  for (const bool keeps : {false, true}) {
+    float data[32] = {}, y[32], w[64];
+    int64_t id[4] = {};
+    bool m[4] = {keeps, keeps, false, false};
+    tailor_tensor in[3], out[2];
+    auto fill = [](tailor_tensor* tensor, void* at, size_t size, int32_t type, std::vector<int64_t> extents) {
+      tailor_tensor_init(tensor);
+      tensor->data = at;
+      tensor->data_bytes = size;
+      tensor->dtype = type;
+      tensor->rank = static_cast<int32_t>(extents.size());
+      std::copy(extents.begin(), extents.end(), tensor->dims);
+    };
+    fill(&in[0], data, sizeof(data), TAILOR_F32, {4, 8});
+    fill(&in[1], id, sizeof(id), TAILOR_I64, {4});
+    fill(&in[2], m, sizeof(m), TAILOR_BOOL, {4});
+    fill(&out[0], y, sizeof(y), TAILOR_F32, {4, 8});
+    fill(&out[1], w, sizeof(w), TAILOR_F32, {2, 4, 8});
+    const std::string result = Text(tailor_executable_run(executable, in, 3, out, 2));
+    if (keeps) {
+      EXPECT_EQ(result, "OK");
+      continue;
+    }
+    EXPECT_THAT(result, AllOf(StartsWith("3: "), HasSubstr("divisor of floordiv(B, "),
+                              HasSubstr("is 0, but must be at least 1")));
+  }
+}
+
 TEST_F(CompilerCompile, GraphGrowsAndIsCompiledAgain) {
   ASSERT_EQ(Text(tailor_graph_compile(graph, nullptr, &options, &executable)), "OK");
   tailor_value z = 0;

@@ -35,6 +35,44 @@ TEST_F(CompilerGraph, TextIsReadBack) {
   EXPECT_EQ(none, nullptr);
 }
 
+TEST_F(CompilerGraph, ParsingAsksForTheBytesOfConstants) {
+  const std::string text = R"(graph @g() {
+  %w = constant @w : i16[2, 1] hash 0000000000000001
+  %y = neg %w
+  return "y" = %y
+})";
+  tailor_parse_options options;
+  tailor_parse_options_init(&options);
+  std::string asked;
+  options.user = &asked;
+  options.constant = [](void* user, const char* name, size_t name_size, int32_t dtype, const int64_t* dims, size_t rank,
+                        void* data, size_t size) -> int32_t {
+    EXPECT_EQ(std::string(name, name_size), "w");
+    EXPECT_EQ(dtype, TAILOR_I16);
+    EXPECT_EQ(std::vector<int64_t>(dims, dims + rank), (std::vector<int64_t>{2, 1}));
+    EXPECT_EQ(size, 4u);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % 64, 0u);
+    static_cast<int16_t*>(data)[1] = 5;
+    return static_cast<std::string*>(user)->empty() ? 0 : 1;
+  };
+  tailor_graph* parsed = nullptr;
+  EXPECT_THAT(Text(tailor_graph_parse_with(text.data(), text.size(), &options, &parsed)),
+              Invalid("line 2, column 8: constant: the bytes of \"w\" do not have the hash that the text gives"));
+  EXPECT_EQ(parsed, nullptr);
+  options.ignore_hashes = 1;
+  ASSERT_EQ(Text(tailor_graph_parse_with(text.data(), text.size(), &options, &parsed)), "OK");
+  std::swap(graph, parsed);
+  EXPECT_THAT(GraphText(), Not(HasSubstr("hash 0000000000000001")));
+  tailor_graph_release(parsed);
+  parsed = nullptr;
+  asked = "refuse";
+  EXPECT_THAT(Text(tailor_graph_parse_with(text.data(), text.size(), &options, &parsed)),
+              Invalid("line 2, column 8: constant: there are no bytes for \"w\""));
+  options.constant = nullptr;
+  ASSERT_EQ(Text(tailor_graph_parse_with(text.data(), text.size(), &options, &parsed)), "OK");
+  tailor_graph_release(parsed);
+}
+
 TEST_F(CompilerGraph, FactsTextNamesSymbols) {
   const char* text = nullptr;
   ASSERT_EQ(Text(tailor_graph_facts_text(graph, &text)), "OK");
@@ -167,6 +205,22 @@ TEST_F(CompilerGraph, SymbolsAreChecked) {
   tailor_symbol_options_init(&options);
   options.likely_count = 1;
   EXPECT_THAT(Text(tailor_graph_symbol(graph, "S", 1, &options, &out)), Invalid("likely is null"));
+  const int64_t unlikely[] = {8, 12, 1024};
+  options = {sizeof(options), 1, 512, 8, unlikely, 2};
+  EXPECT_THAT(Text(tailor_graph_symbol(graph, "S", 1, &options, &out)),
+              Invalid("symbol \"S\": likely value 12 is no multiple of 8"));
+  options = {sizeof(options), 1, 512, 8, unlikely + 2, 1};
+  EXPECT_THAT(Text(tailor_graph_symbol(graph, "S", 1, &options, &out)),
+              Invalid("symbol \"S\": likely value 1024 is outside [1, 512]"));
+  options = {sizeof(options), 9, 15, 8, nullptr, 0};
+  EXPECT_THAT(Text(tailor_graph_symbol(graph, "S", 1, &options, &out)),
+              Invalid("symbol \"S\": no multiple of 8 lies in [9, 15]"));
+  for (const char* clause :
+       {"in [9, 15] multiple_of 8", "in [5, 4]", "in [1, 8] likely [9]", "multiple_of 8 likely [12]"}) {
+    const std::string text = std::string("graph @g(%x: f32[S]) where S ") + clause + " {\n  return \"x\" = %x\n}";
+    tailor_graph* parsed = nullptr;
+    EXPECT_THAT(Text(tailor_graph_parse(text.data(), text.size(), &parsed)), Invalid("symbol \"S\": ")) << clause;
+  }
   EXPECT_EQ(out, 0u);
   const int64_t likely[] = {8, 64};
   options = {sizeof(options), 1, 512, 8, likely, 2};
@@ -217,8 +271,31 @@ TEST_F(CompilerGraph, DimArithmeticIsCanonical) {
   EXPECT_EQ(combine(tailor_dim_max, b, b), b) << "equal dims have one handle";
   tailor_dim zero = combine(tailor_dim_sub, b, b), out = 0;
   EXPECT_THAT(Text(tailor_dim_floordiv(graph, b, zero, &out)),
-              Invalid("tailor_dim_floordiv: no valid dim from B and 0"));
+              Invalid("tailor_dim_floordiv: no valid dim from B and 0: a constant divisor is below 1"));
   EXPECT_EQ(out, 0u);
+}
+
+TEST_F(CompilerGraph, DimsThatAreNoDimsSayWhy) {
+  auto symbol = [&](const std::string& name) {
+    tailor_dim dim = 0;
+    EXPECT_EQ(Text(tailor_graph_symbol(graph, name.c_str(), name.size(), nullptr, &dim)), "OK");
+    return dim;
+  };
+  tailor_dim most = 0, out = 0;
+  ASSERT_EQ(Text(tailor_graph_dim(graph, INT64_MAX, &most)), "OK");
+  EXPECT_THAT(Text(tailor_dim_add(graph, most, eight, &out)),
+              Invalid("no valid dim from 9223372036854775807 and 8: a coefficient leaves 64 bits"));
+  std::vector<tailor_value> parts;
+  for (int i = 0; i < 600; ++i) {
+    const std::string name = "S" + std::to_string(i);
+    const tailor_dim dim = symbol(name);
+    parts.emplace_back();
+    ASSERT_EQ(Text(tailor_graph_input(graph, name.c_str(), name.size(), TAILOR_F32, &dim, 1, &parts.back())), "OK");
+  }
+  tailor_value joined = 0;
+  EXPECT_THAT(Text(tailor_graph_concat(graph, parts.data(), parts.size(), 0, &joined)),
+              Invalid("concat: extent 0 of the result has no value: the expression has more than 1024 terms, factors "
+                      "and operations"));
 }
 
 TEST_F(CompilerGraph, InputsAndOutputsAreChecked) {

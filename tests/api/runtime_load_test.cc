@@ -1,9 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <fcntl.h>
 #include <sodium.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -95,6 +98,42 @@ TEST_F(LoadTest, ConstantsAreMappedUnlessTheyAreToBeCopied) {
   options.copy_constants = 1;
   ASSERT_EQ(Load(&options), "OK");
   EXPECT_EQ(mappings(), "none");
+}
+
+// `cp new.tlr model.tlr` writes to the file that is mapped.
+TEST_F(LoadTest, AFileThatIsWrittenToAfterLoadingGivesNoSession) {
+  const auto session = [&] {
+    tailor_session* created = nullptr;
+    const std::string text = Text(tailor_session_create(executable_.get(), nullptr, &created));
+    tailor_session_release(created);
+    return text;
+  };
+  WriteFile(SampleArtifact().span());
+  ASSERT_EQ(Load(), "OK");
+  EXPECT_EQ(session(), "OK");
+  const timespec times[2] = {{0, UTIME_OMIT}, {1000, 7}};
+  WriteFile(SampleArtifact().span());
+  ASSERT_EQ(utimensat(AT_FDCWD, path_.c_str(), times, 0), 0);  // clocks of file systems are coarse
+  EXPECT_THAT(session(), testing::AllOf(testing::StartsWith("9: "), testing::HasSubstr(path_),
+                                        testing::HasSubstr("was written to")));
+  tailor_load_options options = Options();
+  options.copy_constants = 1;
+  ASSERT_EQ(Load(&options), "OK");
+  WriteFile(SampleArtifact().span());
+  EXPECT_EQ(session(), "OK");
+}
+
+TEST_F(LoadTest, AFileMayBeReplacedByRenamingOrUnlinked) {
+  WriteFile(SampleArtifact().span());
+  ASSERT_EQ(Load(), "OK");
+  const std::string other = path_ + ".new";
+  std::filesystem::copy_file(path_, other);
+  std::filesystem::rename(other, path_);
+  tailor_session* session = nullptr;
+  EXPECT_EQ(Text(tailor_session_create(executable_.get(), nullptr, &session)), "OK");
+  tailor_session_release(session);
+  unlink(path_.c_str());
+  ExpectRuns();
 }
 
 TEST_F(LoadTest, ErrorsNameThePath) {

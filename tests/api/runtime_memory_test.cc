@@ -227,6 +227,13 @@ TEST(OutOfMemory, OfSessionsRunsAndPlansIsAStatus) {
               return tailor_executable_plan(executable.get(), call.inputs.data(), 2, call.outputs.data(), 2, nullptr);
             }),
             1);
+  tailor_plan_info info;
+  tailor_plan_info_init(&info);
+  EXPECT_GT(FailEachAllocation([&] {
+              return tailor_executable_plan(executable.get(), call.inputs.data(), 2, call.outputs.data(), 2, &info);
+            }),
+            2);
+  EXPECT_EQ(info.versions, 2u);
   const char* json = nullptr;
   EXPECT_GT(FailEachAllocation([&] { return tailor_executable_describe(executable.get(), &json); }), 1);
   tailor_runtime* runtime = nullptr;

@@ -30,6 +30,24 @@ TEST(Status, TextsMayBeMissing) {
   EXPECT_STREQ(tailor_status_node(status.get()), "");
 }
 
+// Hosts decode texts as UTF-8.
+TEST(Status, TextsAreUtf8) {
+  const auto made = [](std::string_view text) {
+    const std::unique_ptr<tailor_status, Release> status(
+        tailor_status_create(TAILOR_INTERNAL, text.data(), text.size(), text.data(), text.size()));
+    EXPECT_STREQ(tailor_status_message(status.get()), tailor_status_node(status.get()));
+    return std::string(tailor_status_message(status.get()));
+  };
+  EXPECT_EQ(made("\u00e9 \u20ac \U0001F600"), "\u00e9 \u20ac \U0001F600");
+  EXPECT_EQ(made("cut: \xC3"), "cut: \uFFFD");
+  EXPECT_EQ(made("\xE2\x82"), "\uFFFD\uFFFD");
+  EXPECT_EQ(made("\xF0\x9F\x98 rest"), "\uFFFD\uFFFD\uFFFD rest");
+  EXPECT_EQ(made("'\xA9'"), "'\uFFFD'");
+  EXPECT_EQ(made("\xC0\x80"), "\uFFFD\uFFFD") << "longer than need be";
+  EXPECT_EQ(made("\xED\xA0\x80"), "\uFFFD\uFFFD\uFFFD") << "half of a UTF-16 pair";
+  EXPECT_EQ(made("\xF4\x90\x80\x80"), "\uFFFD\uFFFD\uFFFD\uFFFD") << "beyond the last character";
+}
+
 TEST(Status, SuccessCannotBeMade) {
   EXPECT_EQ(Text(tailor_status_create(TAILOR_OK, "x", 1, "", 0)), "3: tailor_status_create: code is TAILOR_OK");
 }

@@ -185,7 +185,8 @@ std::vector<std::string> Arguments(const OpInfo& op, absl::string_view graph) {
     } else if (like < 0) {
       out.push_back(name + ".handle");
     } else {
-      out.push_back(absl::StrCat(name, ".operand(", graph, ", ", Name(op.operands[like].name), ")"));
+      const std::string typed = Name(op.operands[like].name);
+      out.push_back(absl::StrCat("operandOf(", name, ", \"", name, "\", ", graph, ", ", typed, ")"));
     }
   }
   for (const AttributeInfo& a : RequiredAttributes(op)) out.push_back(CValues(a, graph, Name(a.name)));

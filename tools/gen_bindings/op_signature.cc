@@ -82,14 +82,16 @@ const std::map<OpKind, absl::string_view>& Formulas() {
       {OpKind::kConcat, "the operands one after the other along `axis`"},
       {OpKind::kGather,
        "out[..., i..., ...] = x[..., indices[i...], ...] at `axis`; an index below 0 counts from the end, "
-       "others out of range fail the run"},
+       "others out of range fail the run. Indices are checked where they are read: one that no element of an output "
+       "takes its value from, as where the result is empty because another dim of x is 0, is not checked"},
       {OpKind::kBitcast, "the bytes of x as `dtype`; a byte other than 0 is true"},
       {OpKind::kScatter,
        "a copy of x where, for each i in row-major order, out[indices[i..., 0], indices[i..., 1], ..., ...] is "
        "combined "
        "with updates[i..., ...]: set to it, or their sum, product, max or min; of several set there the last one "
        "stays. "
-       "An index below 0 counts from the end, others out of range fail the run"},
+       "An index below 0 counts from the end, others out of range fail the run. Indices are checked where they are "
+       "read: those of updates without elements are not"},
       {OpKind::kIota, "each element's own index along `axis`"},
       {OpKind::kDot, "out[..., m, n] = sum over k of lhs[..., m, k] * rhs[..., k, n]"},
   };

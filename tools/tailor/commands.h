@@ -3,6 +3,7 @@
 #define TAILOR_TOOLS_TAILOR_COMMANDS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,9 @@ struct CompileArguments {
   std::string artifact;
   std::vector<std::string> targets;
   std::vector<std::string> donated;
-  uint64_t max_versions = 0;  // 0: the default
+  std::string constants;                   // .npz file of the bytes that the text leaves out; empty: none
+  std::optional<uint64_t> constants_seed;  // draws them
+  uint64_t max_versions = 0;               // 0: the default
   bool offer_products = false;
   bool allow_tf32 = false;
   bool direct_convolutions = false;

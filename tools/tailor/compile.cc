@@ -2,6 +2,7 @@
 #include <iterator>
 
 #include "tools/tailor/commands.h"
+#include "tools/tailor/constants.h"
 #include "tools/tailor/handles.h"
 
 namespace tailor {
@@ -24,9 +25,7 @@ void CompileText(const CompileArguments& arguments) {
   std::ifstream in(arguments.graph, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   if (!in.is_open()) throw std::runtime_error("cannot read " + arguments.graph);
-  tailor_graph* parsed = nullptr;
-  Check(tailor_graph_parse(text.data(), text.size(), &parsed));
-  const GraphHandle graph(parsed);
+  const GraphHandle graph = ParseWithConstants(text, arguments);
 
   const std::vector<const char*> targets = CStrings(arguments.targets), donated = CStrings(arguments.donated);
   tailor_compile_options options;

@@ -71,6 +71,7 @@ void Inspect(const InspectArguments& arguments) {
             << made["llvm_version"].get<std::string>() << "\n";
   std::cout << "size     " << all["artifact_bytes"] << " bytes, constants " << all["constant_bytes"] << " bytes in "
             << all["constants"].size() << "\n";
+  if (!all["constants"].empty()) std::cout << "weights  " << all["constants_hash"].get<std::string>() << "\n";
   PrintSymbols(all["symbols"]);
   for (const json& tensor : all["inputs"]) std::cout << "input    " << Type(tensor) << "\n";
   for (const json& tensor : all["outputs"]) std::cout << "output   " << Type(tensor) << "\n";

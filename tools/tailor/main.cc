@@ -3,7 +3,7 @@
 //   tailor inspect model.tlr [--json]
 //   tailor run model.tlr --input x=2x3xf32=1,2,3,4,5,6 --input mask=@mask.npy [--output y=@y.npy]
 //   tailor devices
-//   tailor compile graph.txt -o model.tlr [--target x86-64-v3]
+//   tailor compile graph.txt -o model.tlr [--constants weights.npz] [--target x86-64-v3]
 //   tailor tune search --n 768 --k 768
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -46,6 +46,10 @@ int main(int argc, char** argv) {
   compiling->add_option("--max-versions", compile.max_versions, "of each kernel, at most; default: 8")
       ->check(CLI::PositiveNumber);
   compiling->add_option("--donate", compile.donated, "an input that runs may write over");
+  CLI::Option* constants =
+      compiling->add_option("--constants", compile.constants, "file.npz: constants that the text leaves out, by name");
+  compiling->add_option("--random-constants", compile.constants_seed, "a seed: such constants are random numbers")
+      ->excludes(constants);
   compiling->add_flag("--offer-products", compile.offer_products, "a provider may compute plain products");
   compiling->add_flag("--allow-tf32", compile.allow_tf32, "on GPUs, products in f32 round their factors to tf32");
   compiling->add_flag("--direct-convolutions", compile.direct_convolutions,

@@ -13,7 +13,7 @@
 namespace tailor {
 namespace {
 
-// numpy's names of element types, little endian; bf16 has none.
+// numpy's names of element types, little endian; bf16 has none, and is written as two bytes by ml_dtypes.
 constexpr const char* kNumpy[kDTypeCount] = {"",    "|b1", "|i1", "<i2", "<i4", "<i8", "|u1",
                                              "<u2", "<u4", "<u8", "<f2", "",    "<f4", "<f8"};
 constexpr char kMagic[] = "\x93NUMPY\x01";  // version 1.0, whose minor number is the literal's end
@@ -42,13 +42,12 @@ DType ParseDType(const std::string& text) {
   Fail("\"" + text + "\" is no element type");
 }
 
-// Makes room for the elements, all zero.
-void Allocate(NamedTensor* tensor) {
+size_t ByteCount(const NamedTensor& tensor) {
   int64_t count = 1;
-  for (int64_t dim : tensor->dims) {
+  for (int64_t dim : tensor.dims) {
     if (__builtin_mul_overflow(count, dim, &count) || count > int64_t{1} << 40) Fail("the tensor is too large");
   }
-  tensor->bytes.assign(static_cast<size_t>(count) * SizeOf(tensor->dtype), 0);
+  return static_cast<size_t>(count) * SizeOf(tensor.dtype);
 }
 
 // The text between `key` and `end` of a .npy header.
@@ -81,7 +80,7 @@ NamedTensor ParseTensor(const std::string& argument) {
   tensor.dtype = ParseDType(type.back());
   type.pop_back();
   for (const std::string& dim : type) tensor.dims.push_back(ParseDim(dim));
-  Allocate(&tensor);
+  tensor.bytes.assign(ByteCount(tensor), 0);
   if (data == std::string::npos) return tensor;
   const std::vector<std::string> elements = Split(value.substr(data + 1), ',');
   if (static_cast<int64_t>(elements.size()) != tensor.count()) {
@@ -100,6 +99,10 @@ NamedTensor ReadNpy(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string file{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   if (!in.good() && file.empty()) Fail("cannot read " + path);
+  return ParseNpy(file, path);
+}
+
+NamedTensor ParseNpy(const std::string& file, const std::string& path) {
   if (file.size() < kPreamble || std::memcmp(file.data(), kMagic, sizeof(kMagic)) != 0) {
     Fail(path + " is no .npy file of version 1.0");
   }
@@ -108,16 +111,18 @@ NamedTensor ReadNpy(const std::string& path) {
   NamedTensor tensor;
   const std::string descr = HeaderField(header, "descr", '\'', '\'');
   const auto* known = std::find(std::begin(kNumpy) + 1, std::end(kNumpy), descr);
-  if (known == std::end(kNumpy)) Fail(path + ": element type " + descr + " is not supported");
-  tensor.dtype = static_cast<DType>(known - kNumpy);
+  const bool is_bf16 = descr == "<V2" || descr == "|V2";
+  if (!is_bf16 && (descr.empty() || known == std::end(kNumpy))) {
+    Fail(path + ": element type " + descr + " is not supported");
+  }
+  tensor.dtype = is_bf16 ? DType::kBF16 : static_cast<DType>(known - kNumpy);
   if (header.find("'fortran_order': False") == std::string::npos) Fail(path + " is in Fortran order");
   for (std::string dim : Split(HeaderField(header, "shape", '(', ')'), ',')) {
     std::erase(dim, ' ');
     if (!dim.empty()) tensor.dims.push_back(ParseDim(dim));
   }
-  Allocate(&tensor);
-  if (file.size() != kPreamble + header_size + tensor.bytes.size()) Fail(path + " has a wrong size");
-  std::copy(file.begin() + static_cast<int64_t>(kPreamble + header_size), file.end(), tensor.bytes.begin());
+  if (file.size() != kPreamble + header_size + ByteCount(tensor)) Fail(path + " has a wrong size");
+  tensor.bytes.assign(file.begin() + static_cast<int64_t>(kPreamble + header_size), file.end());
   return tensor;
 }
 

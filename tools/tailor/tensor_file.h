@@ -22,6 +22,8 @@ struct NamedTensor {
 // Throws std::runtime_error with a message for the user.
 NamedTensor ParseTensor(const std::string& argument);
 NamedTensor ReadNpy(const std::string& path);
+// `file` is the content of a .npy file; messages name it `path`.
+NamedTensor ParseNpy(const std::string& file, const std::string& path);
 void WriteNpy(const std::string& path, const NamedTensor& tensor);
 
 // "2x3xf32=1,2,3,4,5,6", of at most `limit` elements before "...".

@@ -9,7 +9,12 @@
 extern "C" {
 #endif
 
-/* ---- Graph: one writer at a time ------------------------------------------------------------- */
+/* ---- Graph: one writer at a time -------------------------------------------------------------
+ *
+ * Functions that take a `const tailor_graph*` read it, all others change it: tailor_graph_value_type and the text
+ * functions too, which keep in the graph what they give. Any number of calls read a graph at once. A call that would
+ * change it meanwhile, and one that would read it while another changes it, is FAILED_PRECONDITION and changes nothing.
+ * tailor_graph_output_count may be called at any time. */
 
 typedef struct tailor_graph tailor_graph;
 
@@ -23,6 +28,27 @@ TAILOR_API tailor_status* tailor_graph_create(const char* name, size_t name_size
 /* A graph from its canonical text (tailor_graph_text). Constants whose bytes the text leaves out are zeros, which does
  * for bug reports and measurements. Errors: INVALID_ARGUMENT "line L, column C: ...". */
 TAILOR_API tailor_status* tailor_graph_parse(const char* text, size_t text_size, tailor_graph** out);
+
+typedef struct tailor_parse_options {
+  uint64_t struct_size;
+  /* Writes the bytes of a constant that the text leaves out, dense row-major, into `data`: `size` bytes, all zero,
+   * aligned to 64. Called on the calling thread, once for each such constant, in the order of the text. Nonzero: there
+   * are no such bytes, and parsing fails. It must not unwind. NULL: zeros, as tailor_graph_parse gives. */
+  int32_t (*constant)(void* user, const char* name, size_t name_size, int32_t dtype, const int64_t* dims, size_t rank,
+                      void* data, size_t size);
+  void* user;
+  /* Nonzero: bytes of `constant` may have another hash than the text gives. */
+  int32_t ignore_hashes;
+} tailor_parse_options;
+
+static inline void tailor_parse_options_init(tailor_parse_options* options) {
+  memset(options, 0, sizeof(*options));
+  options->struct_size = sizeof(*options);
+}
+/* tailor_graph_parse with bytes for its constants. Errors: those of tailor_graph_parse; INVALID_ARGUMENT naming the
+ * constant that has no bytes, or bytes of another hash than the text gives. */
+TAILOR_API tailor_status* tailor_graph_parse_with(const char* text, size_t text_size,
+                                                  const tailor_parse_options* options, tailor_graph** out);
 TAILOR_API void tailor_graph_release(tailor_graph* graph);
 
 typedef struct tailor_symbol_options {
@@ -40,7 +66,8 @@ static inline void tailor_symbol_options_init(tailor_symbol_options* options) {
   options->max = INT32_MAX;
   options->multiple_of = 1;
 }
-/* Declares a symbol. Every run checks its range. Errors: INVALID_ARGUMENT for a repeated name or an empty range. */
+/* Declares a symbol. Every run checks its range. Errors: INVALID_ARGUMENT for a repeated name, a range without a
+ * multiple of `multiple_of`, or a likely value that is outside of the range or no such multiple. */
 TAILOR_API tailor_status* tailor_graph_symbol(tailor_graph* graph, const char* name, size_t name_size,
                                               const tailor_symbol_options* options, tailor_dim* out);
 /* A constant; it may be negative where it is a term of others. */
@@ -95,8 +122,10 @@ TAILOR_API tailor_status* tailor_graph_facts_text(tailor_graph* graph, const cha
 /* ---- Compound operations: append primitives --------------------------------------------------
  *
  * Operands have one element type, which is the result's: where nothing else is said f16, bf16 (both accumulate in f32),
- * f32 or f64. A negative axis counts from the end. Errors are those of the primitives: INVALID_ARGUMENT
- * naming op and operand; `*out` and the graph are then what they were. */
+ * f32 or f64. Softmax, its logarithm, layer norm and l2_normalize of f16 or bf16 compute in f32 and round their result
+ * once; so does attention's softmax, whose scores are rounded as a product's result is. A negative axis counts from the
+ * end. Errors are those of the primitives: INVALID_ARGUMENT naming op and operand; `*out` and the graph are then what
+ * they were. */
 
 /* e^x / sum(e^x) along `axis`, and its logarithm. */
 TAILOR_API tailor_status* tailor_graph_softmax(tailor_graph* graph, tailor_value x, int64_t axis, tailor_value* out);
@@ -136,10 +165,10 @@ static inline void tailor_spatial_options_init(tailor_spatial_options* options) 
 }
 
 /* out[n, m, o...] = bias[m] + sum over c, k... of x[n, g C / groups + c, o * stride + k * dilation - low, ...] *
- * weights[m, c, k...], g being the group of m, x 0 outside.
- * Shapes: x [N, C, D...], weights [M, C / groups, K...], bias [M] (0: none) -> [N, M, O...] with
- *         O = max(floordiv(low + D + high - (K - 1) * dilation - 1, stride) + 1, 0).
- * Types:  f16, bf16, f32 or f64, all alike. */
+ * weights[m, c, k...], g being the group of m, x 0 outside. Those zeros are multiplied: times a weight that is infinite
+ * or NaN they give NaN, for windows of any size, 1 x 1 too. Padded 1 x 1 convolutions are faster with finite constant
+ * weights. Shapes: x [N, C, D...], weights [M, C / groups, K...], bias [M] (0: none) -> [N, M, O...] with O =
+ * max(floordiv(low + D + high - (K - 1) * dilation - 1, stride) + 1, 0). Types:  f16, bf16, f32 or f64, all alike. */
 TAILOR_API tailor_status* tailor_graph_conv(tailor_graph* graph, tailor_value x, tailor_value weights,
                                             tailor_value bias, int64_t groups, const tailor_spatial_options* options,
                                             tailor_value* out);
@@ -293,9 +322,13 @@ static inline void tailor_compile_options_init(tailor_compile_options* options) 
   options->max_code_bytes = (uint64_t)64 << 20;
 }
 /* Compiles for all shapes at once, and loads the result with `runtime` (NULL: the default). The graph may go on growing
- * and be compiled again; several threads may compile it at a time. Same graph and options give the same bytes.
- * Errors: INVALID_ARGUMENT naming an unsolvable symbol, contradictory dims or a bad option; FAILED_PRECONDITION for a
- * graph without outputs; UNIMPLEMENTED naming the node and type that cannot be compiled. */
+ * afterwards and be compiled again; several threads may compile it at a time. Same graph and options give the same
+ * bytes.
+ * Errors:  INVALID_ARGUMENT naming an unsolvable symbol, contradictory dims or a bad option; FAILED_PRECONDITION for a
+ *          graph without outputs, or one that another call changes; UNIMPLEMENTED naming the node and type that cannot
+ *          be compiled.
+ * Memory:  where an allocation inside LLVM fails, LLVM ends the process ("LLVM ERROR: out of memory"): no status. A
+ * host that must survive that compiles in a process of its own (`tailor compile`) and loads the artifact. */
 TAILOR_API tailor_status* tailor_graph_compile(const tailor_graph* graph, const tailor_runtime* runtime,
                                                const tailor_compile_options* options, tailor_executable** out);
 

@@ -7,13 +7,20 @@
  *  - Handles are opaque. `_create`/`_load` make them, the matching `_release` frees them and accepts
  *    NULL. A handle of the wrong kind is INVALID_ARGUMENT; using a released one is undefined.
  *  - Threads. A `const` handle parameter may be used from many threads at once; a non-const one by one
- *    thread at a time.
+ *    call at a time. A call that meets another one in its session or graph, from whatever thread or callback, is
+ *    FAILED_PRECONDITION and changes nothing: "tailor_session_run: the session is in use by another call; ...". The
+ *    caller orders the calls, or calls again. A call that only reads a graph is refused while another changes it.
+ *  - Releasing. A session or graph that is released during a call, as by a callback of it, is freed when that call
+ *    leaves; until then other calls are FAILED_PRECONDITION. A call that begins after the free is undefined, so
+ *    threads that share a handle agree on who releases it, after the others' last calls: a release by another thread
+ *    at the very end of a call may leave the handle's memory to the process.
  *  - Structs that cross the boundary begin with struct_size and only ever grow. Their `_init` function, compiled
  *    into the caller, sets the size that the caller knows and the defaults; other languages do the same. A NULL
  *    options pointer means the defaults.
  *  - Strings in are UTF-8 with a length; SIZE_MAX means NUL-terminated. Strings out are borrowed
  *    from the handle they were read from and NUL-terminated.
- *  - Callbacks must not throw or unwind, and must not use the handle that the call they come from is about.
+ *  - Callbacks must not throw or unwind. What they call on the session or graph that their call is about is refused as
+ *    above, but for what only reads a graph during compilation.
  *  - Tensors are dense and row-major; dims are int64; data is aligned to its element type.
  *  - An executable runs on the CPU, or on a CUDA device where it was loaded for one (docs/gpu.md).
  *  - Artifacts are native code: loading one means trusting it as much as a shared library. */
@@ -51,7 +58,7 @@ typedef struct tailor_status tailor_status;
 
 /* TAILOR_OK for NULL. */
 TAILOR_API int32_t tailor_status_code(const tailor_status* status);
-/* "" for NULL. Borrowed from `status`. */
+/* "" for NULL. Borrowed from `status`. UTF-8 whatever it quotes, as the node is: U+FFFD stands for what is no text. */
 TAILOR_API const char* tailor_status_message(const tailor_status* status);
 /* The user's name of the graph node at fault, or "" where unknown. Borrowed from `status`. */
 TAILOR_API const char* tailor_status_node(const tailor_status* status);
@@ -83,7 +90,7 @@ TAILOR_API tailor_status* tailor_status_create(int32_t code, const char* message
 typedef struct tailor_tensor {
   uint64_t struct_size; /* sizeof(tailor_tensor) */
   void* data;           /* may be NULL when the tensor has no elements */
-  uint64_t data_bytes;  /* capacity at `data` */
+  uint64_t data_bytes;  /* capacity at `data`; with negative strides from the lowest element to the highest's end */
   int32_t dtype;
   int32_t rank;
   int64_t dims[TAILOR_MAX_RANK];
@@ -208,7 +215,8 @@ typedef struct tailor_executable tailor_executable;
 typedef struct tailor_load_options {
   uint64_t struct_size;
   int32_t verify_constants;   /* 1: hash the constants too, not only header, metadata and images */
-  int32_t copy_constants;     /* 1: read constants into memory instead of mapping the file */
+  int32_t copy_constants;     /* 1: read constants into memory instead of mapping the file, which must
+                                 then not be written to (tailor_session_create looks) */
   const char* target;         /* force a variant by name ("x86-64-v2"); NULL: the best that this machine runs */
   const uint8_t* public_key;  /* 32 bytes Ed25519: refuse artifacts not signed with its secret key, verify and copy
                                  constants; or NULL */
@@ -238,7 +246,9 @@ TAILOR_API tailor_status* tailor_executable_load_memory(const tailor_runtime* ru
 TAILOR_API void tailor_executable_retain(const tailor_executable* executable);
 TAILOR_API void tailor_executable_release(tailor_executable* executable);
 
-/* Writes the artifact: to a temporary file beside `path`, fsync, rename. The bytes equal those loaded. */
+/* Writes the artifact: to a temporary file beside `path`, fsync, rename. The bytes equal those loaded. Symbolic links
+ * are followed and stay links; a file that is replaced keeps its permissions. Errors: FAILED_PRECONDITION where `path`
+ * is a directory, a device, a FIFO or a socket, or the system refuses. Then nothing changed. */
 TAILOR_API tailor_status* tailor_executable_save(const tailor_executable* executable, const char* path,
                                                  size_t path_size);
 
@@ -319,7 +329,8 @@ typedef struct tailor_session tailor_session;
 /* A host's own executor: calls task(task_data, i) for every i in [0, count), in any order, on any threads or one after
  * the other on this one, and returns when all calls have returned. An index counts once; what an executor that fails
  * leaves out is done on this thread when it returns. It is called on the thread that runs the session, for each kernel
- * that is worth it, and must not use that session. Neither side may throw or unwind through the other. */
+ * that is worth it; what it calls on that session is FAILED_PRECONDITION. Neither side may throw or unwind through the
+ * other. */
 typedef void (*tailor_parallel_for)(void* user, void (*task)(void* task_data, size_t index), void* task_data,
                                     size_t count);
 
@@ -332,7 +343,7 @@ typedef struct tailor_session_options {
   uint64_t threads;                 /* including the caller's; 0 or 1: the caller's thread alone */
   tailor_parallel_for parallel_for; /* if set, used instead of own threads, `threads` ways at most */
   void* parallel_user;
-  int32_t copy_strided; /* 1: accept strided inputs and copy them */
+  int32_t copy_strided; /* 1: accept inputs in host memory of any strides, negative and zero too, and copy them */
   int32_t idle_sleep;   /* 1: own threads sleep between kernels; 0: they spin for about a millisecond first */
   tailor_trace trace;   /* if set, told of every launch; for profiling */
   void* trace_user;
@@ -384,7 +395,8 @@ TAILOR_API tailor_status* tailor_session_run_bound(tailor_session* session);
 
 /* Returns when all runs of the session are done, so that tensors may be read, changed and freed: at once, but for runs
  * of an asynchronous session. Errors: what the device found during these runs, which no run has reported: a check's, or
- * that it failed. */
+ * that it failed. While it waits, any other call on the session, tailor_session_poll and another wait too, is
+ * FAILED_PRECONDITION: threads that share a session's end use tailor_session_notify. */
 TAILOR_API tailor_status* tailor_session_wait(tailor_session* session);
 /* The same without waiting: `*done` is 0 while runs are under way. Where it is 1, errors are those of
  * tailor_session_wait, which are told once, and `*done` is written all the same. */
@@ -392,8 +404,8 @@ TAILOR_API tailor_status* tailor_session_poll(tailor_session* session, int32_t* 
 /* Has `ended(user)` called, once, when all runs that were asked for have ended, however they went; tailor_session_wait
  * then tells how. For an asynchronous session a thread of the CUDA driver calls it, which works for the whole process:
  * it should only wake who waits, and must call neither CUDA nor this library. For another session it is called before
- * this returns. Where the device fails, it is called within the tailor_session_wait, _poll or _release that finds that.
- * On error it is not called. */
+ * this returns, and may use the session. Where the device fails, it is called within the tailor_session_wait, _poll or
+ * _release that finds that. On error it is not called. */
 TAILOR_API tailor_status* tailor_session_notify(tailor_session* session, void (*ended)(void* user), void* user);
 /* The CUstream in which the session works, to order other work before or after its runs; NULL on the CPU. Belongs to
  * the session, or is the host's own. */

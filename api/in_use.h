@@ -1,0 +1,97 @@
+// Handles that one call at a time changes: a call that meets another is refused, and a handle that is released during a
+// call is freed by that call when it leaves.
+#ifndef TAILOR_API_IN_USE_H_
+#define TAILOR_API_IN_USE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+
+#include "api/handle.h"
+
+namespace tailor {
+
+// Who is in a handle: one writer, or readers.
+class InUse {
+ public:
+  bool TryWrite() {
+    uint32_t free = 0;
+    return state_.compare_exchange_strong(free, kWriter, std::memory_order_acquire, std::memory_order_relaxed);
+  }
+  // Whether the caller, who alone has the handle now, is to free it. Nothing of the handle may be touched after false.
+  // A store in the place of an exchange, as every run pays for it: a release by another thread that comes between
+  // load and store is lost, and the handle stays.
+  bool EndWrite() {
+    if (state_.load(std::memory_order_acquire) != kWriter) return true;
+    state_.store(0, std::memory_order_release);
+    return false;
+  }
+
+  bool TryRead() {
+    uint32_t state = state_.load(std::memory_order_relaxed);
+    while ((state & (kWriter | kReleased)) == 0) {
+      if (state_.compare_exchange_weak(state, state + 1, std::memory_order_acquire, std::memory_order_relaxed)) {
+        return true;
+      }
+    }
+    return false;
+  }
+  // As EndWrite.
+  bool EndRead() { return state_.fetch_sub(1, std::memory_order_acq_rel) == (kReleased | 1); }
+
+  // Whether the caller is to free the handle: else the last call in it does, or it was released before.
+  bool Release() { return state_.fetch_or(kReleased, std::memory_order_acq_rel) == 0; }
+
+  bool released() const { return (state_.load(std::memory_order_relaxed) & kReleased) != 0; }
+
+ private:
+  static constexpr uint32_t kWriter = 1u << 31, kReleased = 1u << 30;  // below them the number of readers
+  std::atomic<uint32_t> state_{0};
+};
+
+// Holds a handle, which has a member `in_use` and a function Free, while it lives; `held` tells whether it could.
+template <typename Handle>
+class Writer {
+ public:
+  explicit Writer(Handle& handle) : handle_(handle), held_(handle.in_use.TryWrite()) {}
+  Writer(const Writer&) = delete;
+  ~Writer() {
+    if (held_ && handle_.in_use.EndWrite()) Handle::Free(&handle_);
+  }
+  bool held() const { return held_; }
+
+ private:
+  Handle& handle_;
+  const bool held_;
+};
+
+template <typename Handle>
+class Reader {
+ public:
+  explicit Reader(const Handle& handle) : handle_(const_cast<Handle&>(handle)), held_(handle_.in_use.TryRead()) {}
+  Reader(const Reader&) = delete;
+  ~Reader() {
+    if (held_ && handle_.in_use.EndRead()) Handle::Free(&handle_);
+  }
+  bool held() const { return held_; }
+
+ private:
+  Handle& handle_;
+  const bool held_;
+};
+
+// "tailor_session_run: the session is in use by another call; a session runs one call at a time". `rule` is what comes
+// after the semicolon.
+inline tailor_status* HandleInUse(const char* function, const char* handle, const InUse& in_use, const char* rule) {
+  char message[256];
+  if (in_use.released()) {
+    std::snprintf(message, sizeof(message), "%s: the %s is released", function, handle);
+  } else {
+    std::snprintf(message, sizeof(message), "%s: the %s is in use by another call; %s", function, handle, rule);
+  }
+  return tailor_status_create(TAILOR_FAILED_PRECONDITION, message, SIZE_MAX, "", 0);
+}
+
+}  // namespace tailor
+
+#endif  // TAILOR_API_IN_USE_H_

@@ -1,0 +1,18 @@
+// A graph from its text, with the constants that the text leaves out.
+#ifndef TAILOR_TOOLS_TAILOR_CONSTANTS_H_
+#define TAILOR_TOOLS_TAILOR_CONSTANTS_H_
+
+#include <string>
+
+#include "tools/tailor/commands.h"
+#include "tools/tailor/handles.h"
+
+namespace tailor {
+
+// Their bytes come from arguments.constants or arguments.constants_seed. Throws std::runtime_error naming the
+// constants that have none, or one whose array has another dtype or shape.
+GraphHandle ParseWithConstants(const std::string& text, const CompileArguments& arguments);
+
+}  // namespace tailor
+
+#endif  // TAILOR_TOOLS_TAILOR_CONSTANTS_H_

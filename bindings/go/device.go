@@ -6,21 +6,32 @@ package tailor
 import "C"
 
 import (
+	"fmt"
+	"math"
 	"runtime"
 	"unsafe"
 )
 
 // Device is what an executable runs on. Nothing else is taken in its place.
-type Device struct{ kind, ordinal int32 }
+type Device struct {
+	kind    int32
+	ordinal int
+}
 
 // CPU is the host itself.
 var CPU = Device{kind: C.TAILOR_DEVICE_CPU}
 
 // CUDA is the GPU of that number.
-func CUDA(ordinal int) Device { return Device{C.TAILOR_DEVICE_CUDA, int32(ordinal)} }
+func CUDA(ordinal int) Device { return Device{C.TAILOR_DEVICE_CUDA, ordinal} }
 
-// Numbers are the device's kind and ordinal, as the C options have them; package graph needs them.
-func (d Device) Numbers() (kind, ordinal int32) { return d.kind, d.ordinal }
+// Numbers are the device's kind and ordinal, as the C options have them; package graph needs them. An error where the ordinal
+// is no int32 from 0.
+func (d Device) Numbers() (kind, ordinal int32, err error) {
+	if d.ordinal < 0 || d.ordinal > math.MaxInt32 {
+		return 0, 0, &Error{InvalidArgument, fmt.Sprintf("Device: the ordinal %d is not from 0 to %d", d.ordinal, math.MaxInt32), ""}
+	}
+	return d.kind, int32(d.ordinal), nil
+}
 
 // SessionOptions is how a session works.
 type SessionOptions struct {
@@ -39,15 +50,18 @@ type SessionOptions struct {
 	CUDAGraph bool
 }
 
-func (o *SessionOptions) toC() C.tailor_session_options {
+func (o *SessionOptions) toC() (C.tailor_session_options, error) {
 	var options C.tailor_session_options
+	if o.Threads < 0 {
+		return options, &Error{InvalidArgument, fmt.Sprintf("Threads is %d, below 0", o.Threads), ""}
+	}
 	C.tailor_session_options_init(&options)
 	options.threads = C.uint64_t(o.Threads)
 	options.stream = o.Stream
 	options.asynchronous = truth(o.Asynchronous)
 	options.host_outputs = truth(!o.DeviceOutputs)
 	options.cuda_graph = C.int64_t(truth(o.CUDAGraph))
-	return options
+	return options, nil
 }
 
 func truth(value bool) C.int32_t {
@@ -68,10 +82,16 @@ func firstOf(errors ...error) error {
 
 // Wait returns when all runs are done, with what failed in those that were not waited for.
 func (s *Session) Wait() error {
-	defer runtime.KeepAlive(s)
-	if s.handle == nil {
-		return closed("session")
+	if err := s.enter(); err != nil {
+		return err
 	}
+	defer runtime.KeepAlive(s)
+	defer s.leave()
+	return s.waitForRuns()
+}
+
+// waitForRuns is Wait within a call.
+func (s *Session) waitForRuns() error {
 	err := check(C.tailor_session_wait(s.handle))
 	runtime.KeepAlive(s.inFlight)
 	s.inFlight = nil
@@ -80,10 +100,11 @@ func (s *Session) Wait() error {
 
 // Done tells whether all runs are done, without waiting. Where they are, the error is Wait's.
 func (s *Session) Done() (bool, error) {
-	defer runtime.KeepAlive(s)
-	if s.handle == nil {
-		return true, closed("session")
+	if err := s.enter(); err != nil {
+		return true, err
 	}
+	defer runtime.KeepAlive(s)
+	defer s.leave()
 	var done C.int32_t
 	err := check(C.tailor_session_poll(s.handle, &done))
 	if done != 0 {
@@ -92,9 +113,13 @@ func (s *Session) Done() (bool, error) {
 	return done != 0, err
 }
 
-// Stream is the CUstream in which the session works; nil on the CPU.
+// Stream is the CUstream in which the session works; nil on the CPU, and where the session is closed or in use.
 func (s *Session) Stream() unsafe.Pointer {
+	if s.enter() != nil {
+		return nil
+	}
 	defer runtime.KeepAlive(s)
+	defer s.leave()
 	return C.tailor_session_stream(s.handle)
 }
 

@@ -72,6 +72,10 @@ func loadArtifact(path string, artifact []byte, options LoadOptions) (*Executabl
 			return nil, &Error{InvalidArgument, "the " + what + " holds a NUL", ""}
 		}
 	}
+	kind, ordinal, err := options.Device.Numbers()
+	if err != nil {
+		return nil, err
+	}
 	key, err := bytesOfKey(options.PublicKey)
 	if err != nil {
 		return nil, err
@@ -85,8 +89,8 @@ func loadArtifact(path string, artifact []byte, options LoadOptions) (*Executabl
 	defer C.free(unsafe.Pointer(target))
 	defer C.free(unsafe.Pointer(profile))
 	var handle *C.tailor_executable
-	if err := check(C.load(name, data, C.size_t(len(artifact)), C.int32_t(options.Device.kind),
-		C.int32_t(options.Device.ordinal), target, truth(options.VerifyConstants), truth(options.CopyConstants), key,
+	if err := check(C.load(name, data, C.size_t(len(artifact)), C.int32_t(kind),
+		C.int32_t(ordinal), target, truth(options.VerifyConstants), truth(options.CopyConstants), key,
 		profile, &handle)); err != nil {
 		return nil, err
 	}

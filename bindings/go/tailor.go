@@ -1,8 +1,9 @@
 // Package tailor loads and runs artifacts that the Tailor compiler saved. It needs libtailor_runtime.so and
 // its C header; name their folders in CGO_LDFLAGS and CGO_CFLAGS. Package tailor/graph builds and compiles graphs.
 //
-// Tensors live in C memory, because Go may not pass C a pointer to memory that holds Go pointers: fill and
-// read them in place through slices, and Close them.
+// Tensors live in Go memory: fill them in place through slices, which keep that memory alive. Outputs are in their session's
+// memory, and slices of them are copies. C is handed addresses of Go memory in structs, for as long as runs use it: Go keeps
+// it alive meanwhile, and does not move it, for it is on the heap.
 package tailor
 
 /*
@@ -57,8 +58,18 @@ type Error struct {
 	Node    string
 }
 
+func (c Code) String() string {
+	names := map[Code]string{Cancelled: "CANCELLED", InvalidArgument: "INVALID_ARGUMENT", NotFound: "NOT_FOUND",
+		ResourceExhausted: "RESOURCE_EXHAUSTED", FailedPrecondition: "FAILED_PRECONDITION", OutOfRange: "OUT_OF_RANGE",
+		Unimplemented: "UNIMPLEMENTED", Internal: "INTERNAL", DataLoss: "DATA_LOSS"}
+	if name, known := names[c]; known {
+		return name
+	}
+	return fmt.Sprintf("code %d", int32(c))
+}
+
 func (e *Error) Error() string {
-	text := fmt.Sprintf("tailor: code %d: %s", e.Code, e.Message)
+	text := fmt.Sprintf("tailor: %v: %s", e.Code, e.Message)
 	if e.Node == "" {
 		return text
 	}
@@ -89,18 +100,40 @@ type TensorInfo struct {
 	MemoryOf int
 }
 
-// Executable is a compiled graph. It may be used from many goroutines until it is closed.
-type Executable struct{ handle *C.tailor_executable }
+// Executable is a compiled graph. It may be used from many goroutines.
+type Executable struct {
+	mutex  sync.RWMutex // locked for Close; read-locked while C uses the handle
+	handle *C.tailor_executable
+}
+
+// with calls function with the handle, which stays live meanwhile.
+func (e *Executable) with(function func(handle *C.tailor_executable) error) error {
+	if e == nil {
+		return closed("executable")
+	}
+	defer runtime.KeepAlive(e)
+	e.mutex.RLock()
+	defer e.mutex.RUnlock()
+	if e.handle == nil {
+		return closed("executable")
+	}
+	return function(e.handle)
+}
 
 // FromC takes over a tailor_executable* from C code, as package graph does.
 func FromC(handle unsafe.Pointer) *Executable {
-	e := &Executable{(*C.tailor_executable)(handle)}
+	e := &Executable{handle: (*C.tailor_executable)(handle)}
 	runtime.SetFinalizer(e, (*Executable).Close)
 	return e
 }
 
 // Close releases the executable; its sessions stay usable. It may be called twice.
 func (e *Executable) Close() {
+	if e == nil {
+		return
+	}
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
 	C.tailor_executable_release(e.handle)
 	e.handle = nil
 	runtime.SetFinalizer(e, nil)
@@ -110,30 +143,31 @@ func (e *Executable) Close() {
 func (e *Executable) Save(path string) error {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
-	defer runtime.KeepAlive(e)
-	return check(C.tailor_executable_save(e.handle, name, C.size_t(len(path))))
+	return e.with(func(handle *C.tailor_executable) error {
+		return check(C.tailor_executable_save(handle, name, C.size_t(len(path))))
+	})
 }
 
 // Inputs describes the inputs in order.
-func (e *Executable) Inputs() ([]TensorInfo, error) {
-	defer runtime.KeepAlive(e)
-	if e.handle == nil {
-		return nil, closed("executable")
-	}
-	return infos(int(C.tailor_executable_input_count(e.handle)), func(i int, out *C.tailor_tensor_info) error {
-		return check(C.tailor_executable_input(e.handle, C.size_t(i), out))
+func (e *Executable) Inputs() (all []TensorInfo, err error) {
+	err = e.with(func(handle *C.tailor_executable) error {
+		all, err = infos(int(C.tailor_executable_input_count(handle)), func(i int, out *C.tailor_tensor_info) error {
+			return check(C.tailor_executable_input(handle, C.size_t(i), out))
+		})
+		return err
 	})
+	return all, err
 }
 
 // Outputs describes the outputs in order.
-func (e *Executable) Outputs() ([]TensorInfo, error) {
-	defer runtime.KeepAlive(e)
-	if e.handle == nil {
-		return nil, closed("executable")
-	}
-	return infos(int(C.tailor_executable_output_count(e.handle)), func(i int, out *C.tailor_tensor_info) error {
-		return check(C.tailor_executable_output(e.handle, C.size_t(i), out))
+func (e *Executable) Outputs() (all []TensorInfo, err error) {
+	err = e.with(func(handle *C.tailor_executable) error {
+		all, err = infos(int(C.tailor_executable_output_count(handle)), func(i int, out *C.tailor_tensor_info) error {
+			return check(C.tailor_executable_output(handle, C.size_t(i), out))
+		})
+		return err
 	})
+	return all, err
 }
 
 func infos(count int, read func(int, *C.tailor_tensor_info) error) ([]TensorInfo, error) {
@@ -153,14 +187,46 @@ func infos(count int, read func(int, *C.tailor_tensor_info) error) ([]TensorInfo
 	return all, nil
 }
 
-// Session is the workspace and threads of one stream of runs; one goroutine at a time may use it.
+// Session is the workspace and threads of one stream of runs; one goroutine at a time may use it, another one's calls are
+// FailedPrecondition meanwhile.
 type Session struct {
-	handle       *C.tailor_session
 	memoryOf     []int     // by output: the donated input to whose memory it is written, or -1
 	executor     *executor // nil: the library's own threads
 	pin          cgo.Handle
-	inFlight     []*Tensor // inputs of runs that were not waited for
+	inFlight     []any // owners of the memory of inputs of runs that were not waited for
 	asynchronous bool
+	runs         uint64 // so far; outputs are those of the last one
+
+	mutex   sync.Mutex // of what follows
+	handle  *C.tailor_session
+	busy    bool // a call is under way
+	closing bool // the call under way releases the session when it ends
+}
+
+// enter begins a call, until leave no other begins and the handle stays live.
+func (s *Session) enter() error {
+	if s == nil {
+		return closed("session")
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.handle == nil || s.closing {
+		return closed("session")
+	}
+	if s.busy {
+		return &Error{FailedPrecondition, "the session is in use by another call", ""}
+	}
+	s.busy = true
+	return nil
+}
+
+func (s *Session) leave() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.busy = false
+	if s.closing {
+		s.release()
+	}
 }
 
 // executor is a parallel-for of the caller's, and what it panicked with.
@@ -204,9 +270,9 @@ func (e *Executable) NewSessionOn(threads int, parallelFor func(task func(index 
 
 // NewSessionWith makes a session with options.
 func (e *Executable) NewSessionWith(options SessionOptions) (*Session, error) {
-	defer runtime.KeepAlive(e)
-	if e.handle == nil {
-		return nil, closed("executable")
+	created, err := options.toC()
+	if err != nil {
+		return nil, err
 	}
 	outputs, err := e.Outputs()
 	if err != nil {
@@ -220,7 +286,9 @@ func (e *Executable) NewSessionWith(options SessionOptions) (*Session, error) {
 		s.executor = &executor{parallelFor: options.ParallelFor}
 		s.pin = cgo.NewHandle(s.executor)
 	}
-	if err := check(C.create_session(e.handle, options.toC(), C.uintptr_t(s.pin), &s.handle)); err != nil {
+	if err := e.with(func(handle *C.tailor_executable) error {
+		return check(C.create_session(handle, created, C.uintptr_t(s.pin), &s.handle))
+	}); err != nil {
 		s.unpin()
 		return nil, err
 	}
@@ -228,10 +296,25 @@ func (e *Executable) NewSessionWith(options SessionOptions) (*Session, error) {
 	return s, nil
 }
 
-// Close releases the session and the tensors that its last Run gave. It may be called twice.
+// Close releases the session and the tensors that its last Run gave; slices of them stay valid. During a Run it waits for
+// nothing: the session is released when that ends. It may be called twice.
 func (s *Session) Close() {
-	C.tailor_session_release(s.handle)
-	s.handle = nil
+	if s == nil {
+		return
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.closing = true
+	if !s.busy {
+		s.release()
+	}
+}
+
+// release needs the mutex.
+func (s *Session) release() {
+	C.tailor_session_release(s.handle) // waits for what the device does
+	runtime.KeepAlive(s.inFlight)
+	s.handle, s.inFlight = nil, nil
 	s.unpin()
 	runtime.SetFinalizer(s, nil)
 }
@@ -247,34 +330,75 @@ func (s *Session) unpin() {
 // memory of a donated input is that input. In an asynchronous session inputs stay open, and outputs are there, when Wait
 // has returned.
 func (s *Session) Run(inputs ...*Tensor) ([]*Tensor, error) {
-	defer runtime.KeepAlive(inputs)
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
 	defer runtime.KeepAlive(s)
-	if s.handle == nil {
-		return nil, closed("session")
-	}
-	given := make([]C.tailor_tensor, len(inputs)+1)
+	defer s.leave()
 	for i, input := range inputs {
-		if input == nil || (input.raw.data == nil && input.raw.data_bytes != 0) {
-			return nil, closed("tensor")
+		if err := input.open(); err != nil {
+			return nil, &Error{InvalidArgument, fmt.Sprintf("input %d: the tensor is nil or closed", i), ""}
 		}
-		if input.session != nil && input.session.handle == nil {
-			return nil, closed("session of a tensor")
-		}
-		given[i] = input.raw
 	}
+	var outputs []*Tensor
+	err := readAll(s, inputs, func() (err error) {
+		outputs, err = s.run(inputs)
+		return err
+	})
+	return outputs, err
+}
+
+// readAll calls function while the sessions of tensors can neither run nor be released. s itself is in use already.
+func readAll(s *Session, tensors []*Tensor, function func() error) error {
+	entered := map[*Session]bool{s: true}
+	for i, tensor := range tensors {
+		owner := tensor.session
+		if owner == nil {
+			continue
+		}
+		if !entered[owner] {
+			if err := owner.enter(); err != nil {
+				return &Error{err.(*Error).Code, fmt.Sprintf("input %d is an output: %s", i, err.(*Error).Message), ""}
+			}
+			entered[owner] = true
+			defer owner.leave()
+		}
+		if tensor.run != owner.runs {
+			return &Error{InvalidArgument, fmt.Sprintf("input %d is an output of an earlier run: its session has run since", i), ""}
+		}
+	}
+	return function()
+}
+
+func (s *Session) run(inputs []*Tensor) ([]*Tensor, error) {
+	// In C memory, for cgo passes no Go memory that has addresses of Go memory in it.
+	list := C.calloc(C.size_t(len(inputs)+1), C.sizeof_tailor_tensor)
+	defer C.free(list)
+	given := unsafe.Slice((*C.tailor_tensor)(list), len(inputs)+1)
+	var owners []any
+	for i, input := range inputs {
+		given[i] = input.raw
+		if memory := input.memory; memory != nil {
+			*(*uintptr)(unsafe.Pointer(&given[i].data)) = uintptr(unsafe.Pointer(&memory[0]))
+			owners = append(owners, memory)
+		}
+		owners = append(owners, input.session)
+	}
+	defer runtime.KeepAlive(owners)
 	results := make([]C.tailor_tensor, len(s.memoryOf)+1)
 	for i := range results {
 		C.tailor_tensor_init(&results[i])
 	}
+	s.runs++
+	s.inFlight = append(s.inFlight, owners...)
 	err := check(C.tailor_session_run(s.handle, &given[0], C.size_t(len(inputs)), &results[0], C.size_t(len(s.memoryOf))))
 	if s.executor != nil && s.executor.panicked != nil {
 		panicked := s.executor.panicked
 		s.executor.panicked = nil
 		panic(panicked)
 	}
-	s.inFlight = append(s.inFlight, inputs...)
 	if !s.asynchronous || err != nil {
-		err = firstOf(err, s.Wait())
+		err = firstOf(err, s.waitForRuns())
 	}
 	if err != nil {
 		return nil, err
@@ -284,7 +408,7 @@ func (s *Session) Run(inputs ...*Tensor) ([]*Tensor, error) {
 		if input >= 0 {
 			outputs[i] = inputs[input]
 		} else {
-			outputs[i] = &Tensor{raw: results[i], session: s}
+			outputs[i] = &Tensor{raw: results[i], session: s, run: s.runs}
 		}
 	}
 	return outputs, nil

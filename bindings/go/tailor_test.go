@@ -126,6 +126,9 @@ func TestClosedHandlesAreErrors(t *testing.T) {
 	if _, err := s.Run(outputs[0]); codeOf(err) != InvalidArgument {
 		t.Errorf("an input where the session writes its output gives %v", err)
 	}
+	if outputs, err = s.Run(x); err != nil {
+		t.Fatal(err)
+	}
 	other, err := load(t).NewSession(1)
 	if err != nil {
 		t.Fatal(err)
@@ -210,5 +213,14 @@ func TestSavesTheSameBytes(t *testing.T) {
 	original, _ := os.ReadFile(os.Getenv("TAILOR_TEST_ARTIFACT"))
 	if len(saved) == 0 || !bytes.Equal(saved, original) {
 		t.Fatal("the bytes differ")
+	}
+}
+
+func TestErrorsPrintTheNameOfTheirCode(t *testing.T) {
+	if _, err := Load("/no/such/file.tlr"); !strings.HasPrefix(err.Error(), "tailor: NOT_FOUND: ") {
+		t.Error(err)
+	}
+	if text := (&Error{Code(99), "no", "y"}).Error(); text != `tailor: code 99: no (node "y")` {
+		t.Error(text)
 	}
 }

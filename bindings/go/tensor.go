@@ -9,7 +9,8 @@ import "C"
 import (
 	"fmt"
 	"runtime"
-	"sync/atomic"
+	"runtime/cgo"
+	"sync"
 	"unsafe"
 )
 
@@ -44,39 +45,47 @@ func (d DType) String() string {
 	return names[d]
 }
 
-// Tensor is a dense row-major tensor in C memory: its own, or a session's for outputs.
+// Tensor is a dense row-major tensor: in Go memory, in its session's memory for an output, or in a GPU's.
 type Tensor struct {
-	raw     C.tailor_tensor
-	memory  *memory  // its own, while it is open; nil where there are no bytes
-	session *Session // keeps an output's memory alive
+	raw     C.tailor_tensor // its data is NULL for a tensor in Go memory
+	memory  []byte          // nil for other tensors, closed ones and those without bytes
+	session *Session        // whose output it is; nil for other tensors
+	run     uint64          // of session: the run that it is an output of
 }
 
-// memory is C memory, freed with its last user.
-type memory struct {
-	data  unsafe.Pointer
-	users atomic.Int32
-}
+// alignment is that of the memory of a tensor, in bytes.
+const alignment = 64
 
-func (m *memory) release() {
-	if m.users.Add(-1) == 0 {
-		C.free(m.data)
+// allocate gives zeroed Go memory, nil where there is not so much. Go ends the process where memory runs out, so that a large
+// size is tried in C first.
+func allocate(bytes int64) []byte {
+	const maxBytes, large = 1 << 46, 1 << 20
+	if bytes > maxBytes {
+		return nil
 	}
+	if bytes > large {
+		tried := C.malloc(C.size_t(bytes))
+		if tried == nil {
+			return nil
+		}
+		C.free(tried)
+	}
+	memory := make([]byte, bytes+alignment-1)
+	start := -uintptr(unsafe.Pointer(&memory[0])) & (alignment - 1)
+	return memory[start : int64(start)+bytes]
 }
 
-// NewTensor makes a tensor of zeros. Close it, or leave that to the garbage collector.
+// NewTensor makes a tensor of zeros in Go memory, which the garbage collector frees when neither the tensor nor a slice of it
+// is left. Close lets go of it earlier.
 func NewTensor(dtype DType, dims ...int64) (*Tensor, error) {
 	t, err := describe(dtype, dims)
 	if err != nil {
 		return nil, err
 	}
 	if bytes := t.raw.data_bytes; bytes > 0 {
-		t.raw.data = C.calloc(1, C.size_t(bytes))
-		if t.raw.data == nil {
+		if t.memory = allocate(int64(bytes)); t.memory == nil {
 			return nil, &Error{ResourceExhausted, fmt.Sprintf("no memory for a tensor with dims %v", dims), ""}
 		}
-		t.memory = &memory{data: t.raw.data}
-		t.memory.users.Store(1)
-		runtime.SetFinalizer(t, (*Tensor).Close)
 	}
 	return t, nil
 }
@@ -101,33 +110,37 @@ func describe(dtype DType, dims []int64) (*Tensor, error) {
 	return t, nil
 }
 
-// Close frees the memory of a tensor made by NewTensor, unless it is pinned. It may be called twice.
+// Close lets go of the memory. What Slice and Pin gave stays valid. It may be called twice.
 func (t *Tensor) Close() {
-	if t.memory != nil {
-		t.memory.release()
-		t.memory = nil
-		runtime.SetFinalizer(t, nil)
+	t.memory, t.raw.data = nil, nil
+}
+
+// open is an error for a tensor that has no memory to read: no tensor, or a closed one.
+func (t *Tensor) open() error {
+	if t == nil || t.raw.dtype == 0 || (t.memory == nil && t.raw.data == nil && t.raw.data_bytes > 0) {
+		return closed("tensor")
 	}
-	t.raw.data = nil
+	return nil
 }
 
 // Pin keeps the tensor's memory, also after Close, until unpin is called, once and on any goroutine: for C code that
 // uses it beyond the call that it is given to. Outputs cannot be pinned, for their session writes to them.
 func (t *Tensor) Pin() (data unsafe.Pointer, size int64, unpin func(), err error) {
+	if err := t.open(); err != nil {
+		return nil, 0, nil, err
+	}
 	if t.session != nil {
 		return nil, 0, nil, &Error{InvalidArgument, "an output cannot be pinned: its memory is its session's", ""}
 	}
 	if t.raw.device != 0 {
 		return nil, 0, nil, &Error{InvalidArgument, "a tensor in a device's memory cannot be pinned", ""}
 	}
-	if t.memory == nil && t.raw.data_bytes > 0 {
-		return nil, 0, nil, closed("tensor")
-	}
 	if t.memory == nil {
 		return nil, 0, func() {}, nil
 	}
-	t.memory.users.Add(1)
-	return t.memory.data, int64(t.raw.data_bytes), t.memory.release, nil
+	pinned := cgo.NewHandle(t.memory)
+	var once sync.Once
+	return unsafe.Pointer(&t.memory[0]), int64(len(t.memory)), func() { once.Do(pinned.Delete) }, nil
 }
 
 func (t *Tensor) DType() DType { return DType(t.raw.dtype) }
@@ -186,26 +199,57 @@ func DTypeOf[T Element]() DType {
 	return F64
 }
 
-// Slice is the tensor's memory; it is valid as long as the tensor is. An error if the element type is not T.
+// Slice is the memory of a tensor made by NewTensor: what is written to it, runs read. It keeps that memory alive, also after
+// Close. Of an output it is a copy, for the session writes its memory again; it waits for the runs of an asynchronous session.
+//
+// An error if the element type is not T, the tensor is closed, or the session of an output is closed or has run since.
 func Slice[T Element](t *Tensor) ([]T, error) {
+	if err := t.open(); err != nil {
+		return nil, err
+	}
 	if t.DType() != DTypeOf[T]() {
 		return nil, &Error{InvalidArgument, fmt.Sprintf("the tensor is %v, not %v", t.DType(), DTypeOf[T]()), ""}
 	}
-	if t.session != nil && t.session.handle == nil {
-		return nil, closed("session")
-	}
 	if t.raw.device != 0 {
+		if err := t.read(func() error { return nil }); err != nil {
+			return nil, err
+		}
 		return nil, &Error{InvalidArgument, "the tensor is in the device's memory: see DeviceAddress", ""}
 	}
 	count := int64(1)
 	for _, dim := range t.Dims() {
 		count *= dim
 	}
-	if count == 0 {
-		return nil, nil
+	if t.session == nil {
+		if count == 0 {
+			return nil, nil
+		}
+		return unsafe.Slice((*T)(unsafe.Pointer(&t.memory[0])), count), nil
 	}
-	if t.raw.data == nil {
-		return nil, closed("tensor")
+	var values []T
+	err := t.read(func() error {
+		if err := t.session.waitForRuns(); err != nil || count == 0 {
+			return err
+		}
+		values = make([]T, count)
+		copy(values, unsafe.Slice((*T)(t.raw.data), count))
+		return nil
+	})
+	return values, err
+}
+
+// read calls function while the session of an output can neither run nor be released.
+func (t *Tensor) read(function func() error) error {
+	defer runtime.KeepAlive(t)
+	if t.session == nil {
+		return function()
 	}
-	return unsafe.Slice((*T)(t.raw.data), count), nil
+	if err := t.session.enter(); err != nil {
+		return err
+	}
+	defer t.session.leave()
+	if t.run != t.session.runs {
+		return &Error{InvalidArgument, "the tensor is an output of an earlier run: its session has run since", ""}
+	}
+	return function()
 }

@@ -1,6 +1,8 @@
 """Graphs on a GPU in Python, against numpy. The GPU is the one that tests/emulator/fake_driver.h plays."""
 import ctypes
 import os
+import subprocess
+import sys
 import unittest
 import weakref
 
@@ -162,6 +164,19 @@ class DeviceTest(unittest.TestCase):
         self.assertIsNotNone(gone())
         session.wait()
         self.assertIsNone(gone())
+
+    def test_the_interpreter_may_end_while_runs_are_under_way(self):
+        script = """if True:
+            import numpy as np, tailor
+            graph = tailor.Graph("scaled")
+            graph.output("y", graph.input("x", "f32", ["N", 5]) * 2.0)
+            session = graph.compile("simt", device="cuda").session(asynchronous=True)
+            for _ in range(3):
+                session.run(np.ones((20000, 5), np.float32))
+            print("end")"""
+        for _ in range(2):
+            ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+            self.assertEqual((ended.returncode, ended.stdout), (0, "end\n"), ended.stderr[-2000:])
 
     def test_outputs_leave_by_dlpack(self):
         self.current()

@@ -245,6 +245,60 @@ class RunTest(unittest.TestCase):
         session.run_bound()
         self.check(out, x, bias)
 
+    def test_threads_that_share_a_session_get_right_results_or_an_error(self):
+        session = self.executable.session()
+        start = threading.Barrier(2)
+
+        def work(batch):
+            x, bias = self.inputs(batch, 40)
+            ran = refused = 0
+            start.wait()
+            for _ in range(200):
+                try:
+                    outputs = session.run(x, bias)
+                except tailor.Error as error:
+                    self.assertEqual(str(error), "FAILED_PRECONDITION: tailor_session_run: the session is in use by another "
+                                                 "call; a session runs one call at a time")
+                    refused += 1
+                else:
+                    self.check(outputs, x, bias)
+                    ran += 1
+            return ran, refused
+
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            counts = list(pool.map(work, (9, 30)))
+        self.assertEqual([sum(count) for count in counts], [200, 200])
+        self.assertGreater(sum(ran for ran, _ in counts), 0)
+
+    def test_results_are_copied_before_another_call_begins(self):
+        graph = tailor.Graph("kept")
+        x = graph.input("x", "f32", ["N"])
+        graph.output("kept", graph.compact(x, graph.gt(x, graph.scalar(0.0, "f32"))))  # of an extent that data tells
+        session = graph.compile("host").session()
+        copy = session._copied
+        others = []
+
+        def copy_beside_another_run(index, result):
+            with concurrent.futures.ThreadPoolExecutor(1) as pool:
+                others.append(pool.submit(session.run, np.full(1000, 9, np.float32)).exception())
+            return copy(index, result)
+
+        session._copied = copy_beside_another_run
+        kept, = session.run(np.array([1, -2, 3], np.float32))
+        np.testing.assert_array_equal(kept, [1, 3])
+        self.assertEqual([str(other) for other in others],
+                         ["FAILED_PRECONDITION: tailor_session_run: the session is in use by another call; a session runs one "
+                          "call at a time"])
+
+    def test_an_executor_that_runs_its_own_session_gets_an_error(self):
+        def again(task, count):
+            session.run(x, bias)
+
+        session = self.executable.session(threads=2, parallel_for=again)
+        x, bias = self.inputs(60, 100)
+        with self.assertRaisesRegex(tailor.Error, "tailor_session_run: the session is in use by another call"):
+            session.run(x, bias)
+
     def test_threads_share_an_executable(self):
         failures = []
 
@@ -292,6 +346,59 @@ class RunTest(unittest.TestCase):
         x, bias = self.inputs(4, 3)
         x = x.transpose(1, 0, 2)
         self.check(self.executable.session(copy_strided=True).run(x, bias), x, bias)
+
+    def test_inputs_of_any_strides_are_copied_where_asked_for(self):
+        rng = np.random.default_rng(7)
+        dense = lambda *shape: rng.standard_normal(shape, np.float32)
+        records = np.zeros((4, 3, 8), np.dtype([("flag", "u1"), ("x", "<f4")]))  # neither aligned nor whole elements apart
+        records["x"] = dense(4, 3, 8)
+        misaligned = np.zeros(4 * 3 * 8 * 4 + 1, np.uint8)[1:].view(np.float32).reshape(4, 3, 8)
+        misaligned[:] = dense(4, 3, 8)
+        cases = {
+            "every second row": dense(8, 3, 8)[::2], "some columns": dense(4, 3, 20)[:, :, :8],
+            "columns amid others": dense(4, 9, 20)[1:, 2:7:2, 5:13], "the last rows": dense(9, 3, 8)[5:, :, :],
+            "backwards": dense(4, 3, 8)[::-1], "backwards everywhere": dense(4, 3, 8)[::-1, ::-1, ::-1],
+            "backwards in steps": dense(9, 3, 20)[::-2, :, -2:1:-2][:4, :, :8], "repeated": np.broadcast_to(dense(8), (4, 3, 8)),
+            "transposed": dense(8, 3, 4).T, "windows": np.lib.stride_tricks.sliding_window_view(dense(4, 10), 8, axis=1),
+            "records": records["x"], "not aligned": misaligned, "one row": dense(2, 3, 8)[::-1][:1], "none": dense(4, 3, 8)[:0:-1][3:],
+            "read-only": np.frombuffer(dense(8, 3, 8).tobytes(), np.float32).reshape(8, 3, 8)[::2],
+        }
+        session, bias = self.executable.session(copy_strided=True), dense(32)[::-2]
+        plain = self.executable.session()
+        for name, x in cases.items():
+            with self.subTest(name):
+                self.check(session.run(x, bias), x, bias)
+                with self.assertRaises((tailor.Error, ValueError)):
+                    plain.run(x, bias)
+
+    def test_strided_inputs_are_read_anew_by_bound_runs(self):
+        session = self.executable.session(copy_strided=True)
+        whole = np.zeros((8, 3, 8), np.float32)
+        x, bias = whole[::-2], np.arange(32, dtype=np.float32)[::2]
+        outputs = [np.empty((4, 3, 16), np.float32), np.empty((4, 3), np.float32)]
+        session.bind([x, bias], outputs)
+        for seed in range(3):
+            whole[:] = np.random.default_rng(seed).standard_normal(whole.shape)
+            session.run_bound()
+            self.check(outputs, x, bias)
+
+    def test_strided_tensors_of_dlpack_are_copied_where_asked_for(self):
+        class Foreign:
+            def __init__(self, array):
+                self._array = array
+
+            def __dlpack__(self, **options):
+                return self._array.__dlpack__()
+
+            def __dlpack_device__(self):
+                return self._array.__dlpack_device__()
+
+        session = self.executable.session(copy_strided=True)
+        whole, bias = np.random.default_rng(3).standard_normal((8, 6, 20), np.float32), np.ones(16, np.float32)
+        for x in (whole[::2, :3, :8], whole[::-2, ::2, 7::-1], whole[:, 2:5, 4:12]):
+            self.check(session.run(Foreign(x), bias), x, bias)
+            with self.assertRaisesRegex(tailor.Error, "strided"):
+                self.executable.run(Foreign(x), bias)
 
     def test_wrong_outputs_are_refused(self):
         x, bias = self.inputs(2, 3)

@@ -217,6 +217,29 @@ class SemanticsTest(unittest.TestCase):
                 graph.output("y", graph.conv(*values, bias, **options))
                 np.testing.assert_allclose(graph.compile("host").run(x, weights)[0], wanted, rtol=1e-4, atol=1e-5)
 
+    def test_conv_multiplies_its_padding(self):
+        """Zeros around the image times weights that are no finite numbers, whatever form the product takes."""
+        rng = np.random.default_rng(3)
+        for shape, kernel, strides, groups in (
+                ((1, 3, 5, 6), (4, 3, 1, 1), (1, 1), 1), ((2, 3, 5, 6), (4, 3, 1, 1), (2, 2), 1),
+                ((1, 4, 5, 6), (6, 2, 1, 1), (2, 1), 2), ((1, 4, 5, 6), (4, 1, 1, 1), (1, 1), 4),
+                ((1, 4, 5, 6), (4, 1, 1, 1), (2, 2), 4), ((1, 4, 5, 6), (4, 1, 3, 3), (1, 1), 4),
+                ((1, 3, 5, 6), (4, 3, 3, 3), (1, 1), 1), ((1, 16, 9, 8), (16, 16, 3, 3), (1, 1), 1)):
+            x, weights = rng.uniform(1, 2, shape).astype(F), rng.standard_normal(kernel, F)
+            for special in (INF, -INF, NAN):
+                weights[1, 0, 0, 0] = special
+                options = dict(strides=strides, dilations=(1, 1), pads=((1, 2), (2, 1)), groups=groups)
+                with np.errstate(invalid="ignore"):
+                    wanted = self.convolve(x, weights, **options)
+                with self.subTest(kernel=kernel, strides=strides, special=special, weights="constant"):
+                    got = evaluate(lambda g, a: g.conv(a.reshape(shape), weights, **options), x)
+                    np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
+                with self.subTest(kernel=kernel, strides=strides, special=special, weights="input"):
+                    graph = tailor.Graph("conv")
+                    values = [graph.input("x", F, ["N", shape[1], "A", "B"]), graph.input("w", F, kernel)]
+                    graph.output("y", graph.conv(*values, **options))
+                    np.testing.assert_allclose(graph.compile("host").run(x, weights)[0], wanted, rtol=1e-4, atol=1e-5)
+
     def test_pools(self):
         x = np.random.default_rng(3).standard_normal((2, 3, 8, 9), F)
         view = np.lib.stride_tricks.sliding_window_view

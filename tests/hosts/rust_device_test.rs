@@ -51,7 +51,7 @@ fn one_artifact_runs_on_both() {
             let (x, y) = example(rows);
             let outputs = session.run(&[Tensor::new(&x, &[rows as i64, 4])]).unwrap();
             assert_eq!(outputs.get::<f32>(0).unwrap(), y);
-            assert!(outputs.device_address(0).is_none());
+            assert!(outputs.device_address(0).unwrap().is_none());
         }
     }
 }
@@ -113,7 +113,7 @@ fn tensors_stay_on_the_device() {
     let outputs = first.run(&[Tensor::new(&x, &[5, 4])]).unwrap();
     let error = error_of(outputs.get::<f32>(0));
     assert_eq!(error.message, "output 0 is in the device's memory: see device_address");
-    let address = outputs.device_address(0).unwrap() as *mut f32;
+    let address = outputs.device_address(0).unwrap().unwrap() as *mut f32;
     // SAFETY: the outputs of the first session live while the second runs.
     let there = unsafe { Tensor::on_device(address, 20, &[5, 4]) };
     let twice: Vec<f32> = x.iter().map(|v| v * 4.0).collect();

@@ -376,7 +376,7 @@ fn a_donated_input_is_updated_where_it_is() {
         let (at, row) = ([i], [i as f32 + 1.0; 4]);
         let inputs = [Tensor::donated(&mut cache, &[3, 4]), Tensor::new(&at, &[1, 1]), Tensor::new(&row, &[1, 4])];
         let outputs = session.run(&inputs).unwrap();
-        assert_eq!(outputs.dims(0), [3, 4]);
+        assert_eq!(outputs.dims(0).unwrap(), [3, 4]);
         assert_refused(outputs.get::<f32>(0), "in the memory of a donated input");
     }
     assert_eq!([cache[0], cache[4], cache[8]], [1.0, 2.0, 3.0]);

@@ -95,7 +95,7 @@ fn data_tells_how_much_is_kept() {
     let rows = [1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0];
     for (kept, wanted, at) in [([1, 0, 1], vec![1.0f32, 2.0, 5.0, 6.0], vec![0i64, 2]), ([0, 0, 0], vec![], vec![])] {
         let outputs = session.run(&[Tensor::new(&rows, &[3, 2]), Tensor::new(&kept.map(Bool), &[3])]).unwrap();
-        assert_eq!(outputs.dims(0), [at.len() as i64, 2]);
+        assert_eq!(outputs.dims(0).unwrap(), [at.len() as i64, 2]);
         assert_eq!(outputs.get::<f32>(0).unwrap(), wanted);
         assert_eq!(outputs.get::<i64>(1).unwrap(), at);
     }

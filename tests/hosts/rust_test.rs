@@ -31,7 +31,7 @@ fn runs_at_several_shapes() {
         let x: Vec<f32> = (0..rows * 4).map(|i| i as f32).collect();
         let outputs = session.run(&[Tensor::new(&x, &[rows as i64, 4])]).unwrap();
         assert_eq!(outputs.len(), 2);
-        assert_eq!(outputs.dims(0), [rows as i64, 4]);
+        assert_eq!(outputs.dims(0).unwrap(), [rows as i64, 4]);
         let y: Vec<f32> = x.iter().enumerate().map(|(i, v)| v * (i % 4 + 1) as f32 + 0.5).collect();
         assert_eq!(outputs.get::<f32>(0).unwrap(), y);
         let total: Vec<f32> = y.chunks(4).map(|row| row.iter().sum()).collect();
@@ -81,4 +81,38 @@ fn saves_the_same_bytes() {
     let saved = std::fs::read(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
     assert_eq!(saved, std::fs::read(std::env::var("TAILOR_TEST_ARTIFACT").unwrap()).unwrap());
+}
+
+#[test]
+fn a_tensor_of_too_many_dims_is_an_error_of_the_run() {
+    let mut session = load().session(1).unwrap();
+    let (mut x, ones) = ([0f32; 4], [1i64; 9]);
+    for wrong in [Tensor::new(&[0f32; 4], &ones), Tensor::donated(&mut x, &ones)] {
+        let error = error_of(session.run(&[wrong]));
+        assert_eq!(error.code, INVALID_ARGUMENT);
+        assert_eq!(error.message, "input 0 \"x\": it has 9 dims, more than 8");
+    }
+    // SAFETY: the run refuses the tensor before anything is read.
+    let wrong = unsafe { Tensor::on_device(std::ptr::null_mut::<f32>(), usize::MAX, &[1, 4]) };
+    assert!(error_of(session.run(&[wrong])).message.contains(&usize::MAX.to_string()));
+}
+
+#[test]
+fn an_output_that_is_not_there_is_an_error() {
+    let mut session = load().session(1).unwrap();
+    let x = [0f32; 4];
+    let outputs = session.run(&[Tensor::new(&x, &[1, 4])]).unwrap();
+    for error in [error_of(outputs.dims(2)), error_of(outputs.device_address(2)), error_of(outputs.get::<f32>(2))] {
+        assert_eq!((error.code, error.message.as_str()), (INVALID_ARGUMENT, "there is no output 2"));
+    }
+}
+
+#[test]
+fn errors_print_the_name_of_their_code() {
+    let error = error_of(Executable::load("/no/such/file.tlr"));
+    assert_eq!(error.to_string(), format!("NOT_FOUND: {}", error.message));
+    let error = Error { code: INVALID_ARGUMENT, message: "no".into(), node: "y".into() };
+    assert_eq!(error.to_string(), "INVALID_ARGUMENT: no (node \"y\")");
+    let error = Error { code: 99, ..error };
+    assert_eq!((error.code_name(), error.to_string().as_str()), (None, "code 99: no (node \"y\")"));
 }

@@ -147,6 +147,98 @@ class ToolTest(unittest.TestCase):
         self.assertEqual(code, 0)
         self.assertIn('"graph_name": "affine"', out)
 
+    def test_constants_come_from_a_file_or_a_seed(self):
+        weights = {"w": np.arange(12, dtype=np.float32).reshape(3, 4), "b/0": np.array([[1], [2]], np.int64),
+                   "half": np.array([[1.5, -2]], np.float32).view(np.uint16)[:, 1::2].copy().view("V2")}
+        (self.path / "w.txt").write_text("""graph @g(%x: f32[B, 3]) {
+  %w = constant @w : f32[3, 4]
+  %k = constant @"b/0" : i64[2, 1]
+  %h = constant @half : bf16[1, 2]
+  %two = constant 2 : f32[]
+  %d = dot %x, %w
+  %y = mul %d, %two
+  return "y" = %y, "k" = %k, "h" = %h
+}
+""")
+        compiling = ("compile", "w.txt", "-o", "w.tlr", "--target", "host")
+        run = ("run", "w.tlr", "--input", "x=1x3xf32=1,1,1")
+        code, out, err = self.run_tool(*compiling)
+        self.assertEqual((code, out), (1, ""))
+        self.assertEqual(err, "tailor: w.txt does not hold the bytes of constants: w, b/0, half; give them by "
+                              "--constants FILE.npz, or draw them by --random-constants SEED\n")
+        self.assertFalse((self.path / "w.tlr").exists())
+        hashes = []
+        for save in (np.savez, np.savez_compressed):
+            save(self.path / "w.npz", unused=np.zeros(3), **weights)
+            self.assertEqual(self.run_tool(*compiling, "--constants", "w.npz"), (0, "", ""))
+            self.assertEqual(self.run_tool(*run),
+                             (0, "y=1x4xf32=24,30,36,42\nk=2x1xi64=1,2\nh=1x2xbf16=1.5,-2\n", ""))
+            hashes.append(self.weights_hash("w.tlr"))
+        self.assertEqual(hashes[0], hashes[1])
+        weights["w"][2, 3] += 1
+        np.savez(self.path / "w.npz", **weights)
+        self.assertEqual(self.run_tool(*compiling, "--constants", "w.npz"), (0, "", ""))
+        self.assertNotEqual(self.weights_hash("w.tlr"), hashes[0])
+        drawn = []
+        for seed in (7, 7, 8):
+            self.assertEqual(self.run_tool(*compiling, "--random-constants", seed), (0, "", ""))
+            drawn.append((self.weights_hash("w.tlr"), self.run_tool(*run)[1]))
+        self.assertEqual(drawn[0], drawn[1])
+        self.assertNotEqual(drawn[0][0], drawn[2][0])
+        self.assertNotIn("y=1x4xf32=0,0,0,0", drawn[0][1])
+
+    def weights_hash(self, artifact):
+        line = [line for line in self.run_tool("inspect", artifact)[1].splitlines() if line.startswith("weights ")]
+        self.assertRegex(line[0], "^weights  [0-9a-f]{64}$")
+        described = json.loads(self.run_tool("inspect", artifact, "--json")[1])
+        self.assertEqual(described["constants_hash"], line[0].split()[1])
+        return line[0]
+
+    def test_constants_that_do_not_fit_are_named(self):
+        text = ('graph @g() {\n  %w = constant @w : f32[2, 2] HASH\n  %v = constant @v : i8[1, 1]\n'
+                '  return "w" = %w\n}\n')
+        (self.path / "w.txt").write_text(text.replace("HASH", ""))
+        (self.path / "hashed.txt").write_text(text.replace("HASH", "hash 0000000000000001"))
+        v, w = np.zeros((1, 1), np.int8), np.ones((2, 2), np.float32)
+        compiling = ("compile", "w.txt", "-o", "w.tlr", "--target", "host", "--constants", "w.npz")
+        for arrays, words in (
+                ({"w": w}, "w.npz has no array for constants: v"),
+                ({"w": w.astype(np.float64), "v": v}, "constant w is f32[2, 2] in w.txt, but f64[2, 2] in w.npz"),
+                ({"w": w, "v": v.reshape(1)}, "constant v is i8[1, 1] in w.txt, but i8[1] in w.npz"),
+                ({"w": w.astype(np.complex64), "v": v}, "w.npz: w.npy: element type <c8 is not supported"),
+                ({"w": np.asfortranarray(np.zeros((2, 3), np.float32)), "v": v}, "w.npz: w.npy is in Fortran order")):
+            with self.subTest(words):
+                np.savez(self.path / "w.npz", **arrays)
+                self.assertEqual(self.run_tool(*compiling), (1, "", f"tailor: {words}\n"))
+        np.savez(self.path / "w.npz", w=w, v=v)
+        hashed = ("compile", "hashed.txt", "-o", "w.tlr", "--target", "host")
+        self.assertIn('the bytes of "w" do not have the hash', self.run_tool(*hashed, "--constants", "w.npz")[2])
+        self.assertEqual(self.run_tool(*hashed, "--random-constants", 1), (0, "", ""))
+        code, _, err = self.run_tool(*hashed, "--random-constants", 1, "--constants", "w.npz")
+        self.assertNotEqual(code, 0)
+        self.assertIn("excludes", err)
+
+    def test_a_damaged_npz_file_is_refused(self):
+        (self.path / "w.txt").write_text('graph @g() {\n  %w = constant @w : f32[8, 8]\n  return "w" = %w\n}\n')
+        compiling = ("compile", "w.txt", "-o", "w.tlr", "--target", "host", "--constants", "b.npz")
+        for save in (np.savez, np.savez_compressed):
+            save(self.path / "w.npz", w=np.arange(64, dtype=np.float32).reshape(8, 8))
+            whole = (self.path / "w.npz").read_bytes()
+            middle = len(whole) // 2
+            directory = whole.rindex(b"PK\x01\x02")
+            damaged = [whole[:at] for at in (0, 3, middle, directory, len(whole) - 1)]
+            damaged.append(whole[:middle] + bytes([whole[middle] ^ 0x10]) + whole[middle + 1:])
+            for at in (16, 20, 24, 42):  # checksum, sizes and offset of the array
+                for number in (b"\xff\xff\xff\x7f", b"\xff\xff\xff\xff", b"\x01\x00\x00\x00"):
+                    damaged.append(whole[:directory + at] + number + whole[directory + at + 4:])
+            for content in damaged:
+                with self.subTest((save.__name__, content[-60:])):
+                    (self.path / "b.npz").write_bytes(content)
+                    code, _, err = self.run_tool(*compiling)
+                    self.assertEqual(code, 1)
+                    self.assertRegex(err, "^tailor: b.npz.*(damaged|is no .npz|no .npy|wrong size|no array)")
+        self.assertEqual(self.run_tool(*compiling[:-1], "none.npz"), (1, "", "tailor: cannot read none.npz\n"))
+
     def test_inspects_what_does_not_run_here(self):
         self.assertEqual(self.run_tool("compile", "graph.txt", "-o", "g.tlr", "--target", "simt"), (0, "", ""))
         code, out, err = self.run_tool("inspect", "g.tlr", TAILOR_CUDA_DRIVER="libtailor_no_such_cuda.so")

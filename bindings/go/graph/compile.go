@@ -103,8 +103,8 @@ func (g *Graph) CompileArtifact(options *CompileOptions) ([]byte, error) {
 
 func (g *Graph) compile(options *CompileOptions, executable **C.tailor_executable) ([]byte, error) {
 	defer runtime.KeepAlive(g)
-	if g.err != nil {
-		return nil, g.err
+	if err := g.Err(); err != nil {
+		return nil, err
 	}
 	if err := g.usable(); err != nil {
 		return nil, err
@@ -114,7 +114,11 @@ func (g *Graph) compile(options *CompileOptions, executable **C.tailor_executabl
 		return nil, invalid("the secret key has %d bytes, not 64", len(given.SecretKey))
 	}
 	if given.Threads < 0 {
-		return nil, invalid("there cannot be %d threads", given.Threads)
+		return nil, invalid("Threads is %d, below 0", given.Threads)
+	}
+	kind, ordinal, err := given.Device.Numbers()
+	if err != nil {
+		return nil, err
 	}
 	targets, err := newStrings(given.Targets)
 	if err != nil {
@@ -140,7 +144,6 @@ func (g *Graph) compile(options *CompileOptions, executable **C.tailor_executabl
 	if given.AllowTF32 {
 		allowTF32 = 1
 	}
-	kind, ordinal := given.Device.Numbers()
 	g.compiling = true
 	status := C.compile(g.handle, targets.first, C.size_t(targets.count), C.uint64_t(given.Threads),
 		(*C.uint8_t)(first(given.SecretKey)), C.uint64_t(given.MaxVersions), C.uint64_t(given.MaxCodeBytes),

@@ -18,7 +18,10 @@ static tailor_status* symbol_with(tailor_graph* graph, const char* name, size_t 
 */
 import "C"
 
-import "unsafe"
+import (
+	"fmt"
+	"unsafe"
+)
 
 // SymbolOptions is what is known of a symbol beyond its name. Every run checks it; results never depend on Likely.
 type SymbolOptions struct {
@@ -67,56 +70,56 @@ func (g *Graph) Dim(extent int64) Dim {
 // AssumeEqual states that two extents are equal: compilation uses it, every run checks it.
 func (g *Graph) AssumeEqual(lhs, rhs Extent) {
 	g.call(func(graph *C.tailor_graph) *C.tailor_status {
-		return C.tailor_graph_assume_equal(graph, lhs.extent(g), rhs.extent(g))
+		return C.tailor_graph_assume_equal(graph, g.extentOf(lhs, "lhs"), g.extentOf(rhs, "rhs"))
 	})
 }
 
 // Add is d + rhs.
 func (d Dim) Add(rhs Extent) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
-		return C.tailor_dim_add(graph, d.handle, rhs.extent(d.graph), out)
+		return C.tailor_dim_add(graph, d.handle, d.graph.extentOf(rhs, "rhs"), out)
 	})
 }
 
 // Sub is d - rhs.
 func (d Dim) Sub(rhs Extent) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
-		return C.tailor_dim_sub(graph, d.handle, rhs.extent(d.graph), out)
+		return C.tailor_dim_sub(graph, d.handle, d.graph.extentOf(rhs, "rhs"), out)
 	})
 }
 
 // Mul is d * rhs.
 func (d Dim) Mul(rhs Extent) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
-		return C.tailor_dim_mul(graph, d.handle, rhs.extent(d.graph), out)
+		return C.tailor_dim_mul(graph, d.handle, d.graph.extentOf(rhs, "rhs"), out)
 	})
 }
 
 // FloorDiv is d / rhs, rounded down; rhs is checked to be above 0.
 func (d Dim) FloorDiv(rhs Extent) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
-		return C.tailor_dim_floordiv(graph, d.handle, rhs.extent(d.graph), out)
+		return C.tailor_dim_floordiv(graph, d.handle, d.graph.extentOf(rhs, "rhs"), out)
 	})
 }
 
 // Mod is what FloorDiv leaves, never negative.
 func (d Dim) Mod(rhs Extent) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
-		return C.tailor_dim_mod(graph, d.handle, rhs.extent(d.graph), out)
+		return C.tailor_dim_mod(graph, d.handle, d.graph.extentOf(rhs, "rhs"), out)
 	})
 }
 
 // Min is the smaller of d and rhs.
 func (d Dim) Min(rhs Extent) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
-		return C.tailor_dim_min(graph, d.handle, rhs.extent(d.graph), out)
+		return C.tailor_dim_min(graph, d.handle, d.graph.extentOf(rhs, "rhs"), out)
 	})
 }
 
 // Max is the larger of d and rhs.
 func (d Dim) Max(rhs Extent) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
-		return C.tailor_dim_max(graph, d.handle, rhs.extent(d.graph), out)
+		return C.tailor_dim_max(graph, d.handle, d.graph.extentOf(rhs, "rhs"), out)
 	})
 }
 
@@ -137,14 +140,26 @@ func (i Int) extent(g *Graph) C.tailor_dim { return g.Dim(int64(i)).handle }
 func (g *Graph) newDim(function func(*C.tailor_graph, *C.tailor_dim) *C.tailor_status) Dim {
 	var handle C.tailor_dim
 	g.call(func(graph *C.tailor_graph) *C.tailor_status { return function(graph, &handle) })
-	return Dim{g, handle}
+	return Dim{g.orOrphan(), handle}
 }
 
 // dims is the handles of extents, for a call.
 func (g *Graph) dims(extents []Extent) *C.tailor_dim {
 	list := make([]C.tailor_dim, len(extents))
 	for i, extent := range extents {
-		list[i] = extent.extent(g)
+		list[i] = g.extentOf(extent, fmt.Sprint("at index ", i, " of a list"))
 	}
 	return first(list)
+}
+
+// extentOf is the handle in g of the extent of that name; that it is nil is an error.
+func (g *Graph) extentOf(extent Extent, name string) C.tailor_dim {
+	if isNil(extent) {
+		g.fail(invalid("the extent %s is nil", name))
+		return 0
+	}
+	if dim, ok := extent.(Dim); ok && dim.graph != g && dim.graph.Err() != nil {
+		g.fail(invalid("the extent %s: %v", name, dim.graph.Err()))
+	}
+	return extent.extent(g)
 }

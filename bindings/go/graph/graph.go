@@ -76,6 +76,9 @@ func create(text string, function func(*C.char, C.size_t, **C.tailor_graph) *C.t
 
 // Close releases the graph; what was compiled stays usable. It may be called twice.
 func (g *Graph) Close() {
+	if g == nil {
+		return
+	}
 	if g.compiling {
 		panic("graph: closed while it is being compiled")
 	}
@@ -85,7 +88,24 @@ func (g *Graph) Close() {
 }
 
 // Err is the first error of the calls so far, or nil.
-func (g *Graph) Err() error { return g.err }
+func (g *Graph) Err() error {
+	if g == nil {
+		return errNoGraph
+	}
+	return g.err
+}
+
+// errNoGraph is what is wrong with the zero Value and the zero Dim where they are operated on.
+var errNoGraph = invalid("the zero Value, Dim or a nil Graph belongs to no graph")
+
+// orOrphan is g, or where there is none a graph that nothing can be added to: results of operations on the zero Value are in
+// it, and so are an error in the graph where they are used.
+func (g *Graph) orOrphan() *Graph {
+	if g == nil {
+		return &Graph{err: errNoGraph}
+	}
+	return g
+}
 
 // Input appends an input; runs take inputs in the order of these calls.
 func (g *Graph) Input(name string, dtype tailor.DType, dims ...Extent) Value {
@@ -99,7 +119,11 @@ func (g *Graph) Input(name string, dtype tailor.DType, dims ...Extent) Value {
 
 // Output makes value an output; runs give outputs in the order of these calls.
 func (g *Graph) Output(name string, value Value) {
+	if g == nil {
+		return
+	}
 	g.outputs++
+	operandOf(value, "value of the output "+name, g, value)
 	cName := C.CString(name)
 	defer C.free(unsafe.Pointer(cName))
 	g.call(func(graph *C.tailor_graph) *C.tailor_status {
@@ -124,6 +148,10 @@ func Constant[T tailor.Element](g *Graph, name string, data []T, dims ...int64) 
 func (g *Graph) ConstantOf(name string, tensor *tailor.Tensor) Value {
 	cName := C.CString(name)
 	defer C.free(unsafe.Pointer(cName))
+	if tensor == nil {
+		g.fail(invalid("the tensor of the constant %q is nil", name))
+		return Value{g.orOrphan(), 0}
+	}
 	dims := tensor.Dims()
 	return g.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {
 		data, size, unpin, err := tensor.Pin()
@@ -173,11 +201,14 @@ func (g *Graph) text(function func(*C.tailor_graph, **C.char) *C.tailor_status) 
 func (g *Graph) append(function func(*C.tailor_graph, *C.tailor_value) *C.tailor_status) Value {
 	var handle C.tailor_value
 	g.call(func(graph *C.tailor_graph) *C.tailor_status { return function(graph, &handle) })
-	return Value{g, handle}
+	return Value{g.orOrphan(), handle}
 }
 
 // call makes a call, unless one has failed, and keeps its error.
 func (g *Graph) call(function func(*C.tailor_graph) *C.tailor_status) {
+	if g == nil {
+		return
+	}
 	defer runtime.KeepAlive(g)
 	g.fail(g.usable())
 	if g.err == nil {
@@ -187,14 +218,20 @@ func (g *Graph) call(function func(*C.tailor_graph) *C.tailor_status) {
 
 // fail keeps the first error.
 func (g *Graph) fail(err error) {
-	if g.err == nil {
+	if g != nil && g.err == nil {
 		g.err = err
 	}
 }
 
 // usable is an error where the graph is closed, or in use by the call that this one comes from.
 func (g *Graph) usable() error {
+	if g == nil {
+		return errNoGraph
+	}
 	if g.handle == nil {
+		if g.err == errNoGraph {
+			return errNoGraph
+		}
 		return &tailor.Error{Code: tailor.InvalidArgument, Message: "the graph is closed"}
 	}
 	if g.compiling {

@@ -497,3 +497,32 @@ func TestADonatedInputIsUpdatedWhereItIs(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 }
+
+func TestASessionIsUsedByOneCall(t *testing.T) {
+	executable, x := rowsOfSoftmax(t)
+	var s *tailor.Session
+	var within []error
+	s, err := executable.NewSessionOn(2, func(task func(int), count int) {
+		_, ran := s.Run(x)
+		within = append(within, ran, s.Wait())
+		x.Close() // the run keeps its memory
+		s.Close() // released when the run has ended
+		executable.Close()
+		for i := 0; i < count; i++ {
+			task(i)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Run(x); err != nil {
+		t.Fatal(err)
+	}
+	if len(within) == 0 {
+		t.Fatal("the executor was not called")
+	}
+	for _, err := range within[:2] {
+		assertError(t, err, tailor.FailedPrecondition, "the session is in use by another call")
+	}
+	assertError(t, s.Wait(), tailor.InvalidArgument, "the session is closed")
+}

@@ -114,7 +114,7 @@ func (x Value) Sort(axis int64, descending bool) (values, indices Value) {
 // TopK is the k largest elements along axis, descending, or the smallest, ascending, and their indices.
 func (x Value) TopK(k Extent, axis int64, largest bool) (values, indices Value) {
 	results := x.graph.appendAll(2, func(graph *C.tailor_graph, out []C.tailor_value) *C.tailor_status {
-		return C.tailor_graph_top_k(graph, x.handle, k.extent(x.graph), C.int64_t(axis), flag(largest), &out[0], &out[1])
+		return C.tailor_graph_top_k(graph, x.handle, x.graph.extentOf(k, "k"), C.int64_t(axis), flag(largest), &out[0], &out[1])
 	})
 	return results[0], results[1]
 }
@@ -162,7 +162,11 @@ func (g *Graph) While(values []Value, condition, body *Graph, shapes Dims) []Val
 // The branches are regions, as for While.
 func (g *Graph) If(condition Value, values []Value, thenBranch, elseBranch *Graph, shapes Dims) []Value {
 	g.takes(thenBranch, elseBranch)
-	return g.appendAll(thenBranch.outputs, func(graph *C.tailor_graph, out []C.tailor_value) *C.tailor_status {
+	count := 0
+	if thenBranch != nil {
+		count = thenBranch.outputs
+	}
+	return g.appendAll(count, func(graph *C.tailor_graph, out []C.tailor_value) *C.tailor_status {
 		return C.tailor_graph_if(graph, condition.handle, handles(values), C.size_t(len(values)), thenBranch.handle,
 			elseBranch.handle, g.dims(shapes), C.size_t(len(shapes)), first(out), C.size_t(len(out)))
 	})
@@ -171,6 +175,10 @@ func (g *Graph) If(condition Value, values []Value, thenBranch, elseBranch *Grap
 // takes keeps the error of a region that cannot be taken.
 func (g *Graph) takes(regions ...*Graph) {
 	for _, region := range regions {
+		if region == nil {
+			g.fail(invalid("a region is nil"))
+			continue
+		}
 		if region.err != nil {
 			g.fail(region.err)
 		}
@@ -186,7 +194,7 @@ func (g *Graph) appendAll(count int, function func(*C.tailor_graph, []C.tailor_v
 	g.call(func(graph *C.tailor_graph) *C.tailor_status { return function(graph, out) })
 	values := make([]Value, count)
 	for i, handle := range out {
-		values[i] = Value{g, handle}
+		values[i] = Value{g.orOrphan(), handle}
 	}
 	return values
 }

@@ -365,7 +365,7 @@ func (x Value) Atan() Value {
 // Types: any but bool; all operands and the result alike.
 func (lhs Value) Add(rhs Operand) Value {
 	return lhs.graph.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {
-		return C.tailor_graph_add(graph, lhs.handle, rhs.operand(lhs.graph, lhs), out)
+		return C.tailor_graph_add(graph, lhs.handle, operandOf(rhs, "rhs", lhs.graph, lhs), out)
 	})
 }
 
@@ -376,7 +376,7 @@ func (lhs Value) Add(rhs Operand) Value {
 // Types: any but bool; all operands and the result alike.
 func (lhs Value) Sub(rhs Operand) Value {
 	return lhs.graph.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {
-		return C.tailor_graph_sub(graph, lhs.handle, rhs.operand(lhs.graph, lhs), out)
+		return C.tailor_graph_sub(graph, lhs.handle, operandOf(rhs, "rhs", lhs.graph, lhs), out)
 	})
 }
 
@@ -387,7 +387,7 @@ func (lhs Value) Sub(rhs Operand) Value {
 // Types: any but bool; all operands and the result alike.
 func (lhs Value) Mul(rhs Operand) Value {
 	return lhs.graph.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {
-		return C.tailor_graph_mul(graph, lhs.handle, rhs.operand(lhs.graph, lhs), out)
+		return C.tailor_graph_mul(graph, lhs.handle, operandOf(rhs, "rhs", lhs.graph, lhs), out)
 	})
 }
 
@@ -398,7 +398,7 @@ func (lhs Value) Mul(rhs Operand) Value {
 // Types: any but bool; all operands and the result alike.
 func (lhs Value) Div(rhs Operand) Value {
 	return lhs.graph.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {
-		return C.tailor_graph_div(graph, lhs.handle, rhs.operand(lhs.graph, lhs), out)
+		return C.tailor_graph_div(graph, lhs.handle, operandOf(rhs, "rhs", lhs.graph, lhs), out)
 	})
 }
 
@@ -409,7 +409,7 @@ func (lhs Value) Div(rhs Operand) Value {
 // Types: f16, bf16, f32 or f64; all operands and the result alike.
 func (lhs Value) Pow(rhs Operand) Value {
 	return lhs.graph.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {
-		return C.tailor_graph_pow(graph, lhs.handle, rhs.operand(lhs.graph, lhs), out)
+		return C.tailor_graph_pow(graph, lhs.handle, operandOf(rhs, "rhs", lhs.graph, lhs), out)
 	})
 }
 
@@ -420,7 +420,7 @@ func (lhs Value) Pow(rhs Operand) Value {
 // Types: any but bool; all operands and the result alike.
 func (lhs Value) Max(rhs Operand) Value {
 	return lhs.graph.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {
-		return C.tailor_graph_max(graph, lhs.handle, rhs.operand(lhs.graph, lhs), out)
+		return C.tailor_graph_max(graph, lhs.handle, operandOf(rhs, "rhs", lhs.graph, lhs), out)
 	})
 }
 
@@ -431,7 +431,7 @@ func (lhs Value) Max(rhs Operand) Value {
 // Types: any but bool; all operands and the result alike.
 func (lhs Value) Min(rhs Operand) Value {
 	return lhs.graph.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {
-		return C.tailor_graph_min(graph, lhs.handle, rhs.operand(lhs.graph, lhs), out)
+		return C.tailor_graph_min(graph, lhs.handle, operandOf(rhs, "rhs", lhs.graph, lhs), out)
 	})
 }
 
@@ -443,7 +443,7 @@ func (lhs Value) Min(rhs Operand) Value {
 // Types: any but bool; all operands and the result alike.
 func (lhs Value) Mod(rhs Operand) Value {
 	return lhs.graph.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {
-		return C.tailor_graph_mod(graph, lhs.handle, rhs.operand(lhs.graph, lhs), out)
+		return C.tailor_graph_mod(graph, lhs.handle, operandOf(rhs, "rhs", lhs.graph, lhs), out)
 	})
 }
 
@@ -455,7 +455,7 @@ func (lhs Value) Mod(rhs Operand) Value {
 // Types: any but bool; all operands and the result alike.
 func (lhs Value) Rem(rhs Operand) Value {
 	return lhs.graph.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {
-		return C.tailor_graph_rem(graph, lhs.handle, rhs.operand(lhs.graph, lhs), out)
+		return C.tailor_graph_rem(graph, lhs.handle, operandOf(rhs, "rhs", lhs.graph, lhs), out)
 	})
 }
 
@@ -466,7 +466,7 @@ func (lhs Value) Rem(rhs Operand) Value {
 // Types: any, the operands alike; the result is bool.
 func (lhs Value) Eq(rhs Operand) Value {
 	return lhs.graph.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {
-		return C.tailor_graph_eq(graph, lhs.handle, rhs.operand(lhs.graph, lhs), out)
+		return C.tailor_graph_eq(graph, lhs.handle, operandOf(rhs, "rhs", lhs.graph, lhs), out)
 	})
 }
 
@@ -477,7 +477,7 @@ func (lhs Value) Eq(rhs Operand) Value {
 // Types: any, the operands alike; the result is bool.
 func (lhs Value) Ne(rhs Operand) Value {
 	return lhs.graph.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {
-		return C.tailor_graph_ne(graph, lhs.handle, rhs.operand(lhs.graph, lhs), out)
+		return C.tailor_graph_ne(graph, lhs.handle, operandOf(rhs, "rhs", lhs.graph, lhs), out)
 	})
 }
 
@@ -488,7 +488,7 @@ func (lhs Value) Ne(rhs Operand) Value {
 // Types: any, the operands alike; the result is bool.
 func (lhs Value) Lt(rhs Operand) Value {
 	return lhs.graph.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {
-		return C.tailor_graph_lt(graph, lhs.handle, rhs.operand(lhs.graph, lhs), out)
+		return C.tailor_graph_lt(graph, lhs.handle, operandOf(rhs, "rhs", lhs.graph, lhs), out)
 	})
 }
 
@@ -499,7 +499,7 @@ func (lhs Value) Lt(rhs Operand) Value {
 // Types: any, the operands alike; the result is bool.
 func (lhs Value) Le(rhs Operand) Value {
 	return lhs.graph.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {
-		return C.tailor_graph_le(graph, lhs.handle, rhs.operand(lhs.graph, lhs), out)
+		return C.tailor_graph_le(graph, lhs.handle, operandOf(rhs, "rhs", lhs.graph, lhs), out)
 	})
 }
 
@@ -510,7 +510,7 @@ func (lhs Value) Le(rhs Operand) Value {
 // Types: any, the operands alike; the result is bool.
 func (lhs Value) Gt(rhs Operand) Value {
 	return lhs.graph.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {
-		return C.tailor_graph_gt(graph, lhs.handle, rhs.operand(lhs.graph, lhs), out)
+		return C.tailor_graph_gt(graph, lhs.handle, operandOf(rhs, "rhs", lhs.graph, lhs), out)
 	})
 }
 
@@ -521,7 +521,7 @@ func (lhs Value) Gt(rhs Operand) Value {
 // Types: any, the operands alike; the result is bool.
 func (lhs Value) Ge(rhs Operand) Value {
 	return lhs.graph.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {
-		return C.tailor_graph_ge(graph, lhs.handle, rhs.operand(lhs.graph, lhs), out)
+		return C.tailor_graph_ge(graph, lhs.handle, operandOf(rhs, "rhs", lhs.graph, lhs), out)
 	})
 }
 
@@ -532,7 +532,7 @@ func (lhs Value) Ge(rhs Operand) Value {
 // Types: bool or an integer; all operands and the result alike.
 func (lhs Value) And(rhs Operand) Value {
 	return lhs.graph.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {
-		return C.tailor_graph_and(graph, lhs.handle, rhs.operand(lhs.graph, lhs), out)
+		return C.tailor_graph_and(graph, lhs.handle, operandOf(rhs, "rhs", lhs.graph, lhs), out)
 	})
 }
 
@@ -543,7 +543,7 @@ func (lhs Value) And(rhs Operand) Value {
 // Types: bool or an integer; all operands and the result alike.
 func (lhs Value) Or(rhs Operand) Value {
 	return lhs.graph.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {
-		return C.tailor_graph_or(graph, lhs.handle, rhs.operand(lhs.graph, lhs), out)
+		return C.tailor_graph_or(graph, lhs.handle, operandOf(rhs, "rhs", lhs.graph, lhs), out)
 	})
 }
 
@@ -554,7 +554,7 @@ func (lhs Value) Or(rhs Operand) Value {
 // Types: bool or an integer; all operands and the result alike.
 func (lhs Value) Xor(rhs Operand) Value {
 	return lhs.graph.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {
-		return C.tailor_graph_xor(graph, lhs.handle, rhs.operand(lhs.graph, lhs), out)
+		return C.tailor_graph_xor(graph, lhs.handle, operandOf(rhs, "rhs", lhs.graph, lhs), out)
 	})
 }
 
@@ -565,7 +565,7 @@ func (lhs Value) Xor(rhs Operand) Value {
 // Types: an integer; all operands and the result alike.
 func (lhs Value) ShiftLeft(rhs Operand) Value {
 	return lhs.graph.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {
-		return C.tailor_graph_shift_left(graph, lhs.handle, rhs.operand(lhs.graph, lhs), out)
+		return C.tailor_graph_shift_left(graph, lhs.handle, operandOf(rhs, "rhs", lhs.graph, lhs), out)
 	})
 }
 
@@ -577,7 +577,7 @@ func (lhs Value) ShiftLeft(rhs Operand) Value {
 // Types: an integer; all operands and the result alike.
 func (lhs Value) ShiftRight(rhs Operand) Value {
 	return lhs.graph.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {
-		return C.tailor_graph_shift_right(graph, lhs.handle, rhs.operand(lhs.graph, lhs), out)
+		return C.tailor_graph_shift_right(graph, lhs.handle, operandOf(rhs, "rhs", lhs.graph, lhs), out)
 	})
 }
 
@@ -588,8 +588,8 @@ func (lhs Value) ShiftRight(rhs Operand) Value {
 // Types: condition is bool; on_true, on_false and the result are any, alike.
 func (condition Value) Select(onTrue Value, onFalse Operand) Value {
 	return condition.graph.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {
-		return C.tailor_graph_select(graph, condition.handle, onTrue.handle, onFalse.operand(condition.graph, onTrue),
-			out)
+		return C.tailor_graph_select(graph, condition.handle, onTrue.handle, operandOf(onFalse, "onFalse",
+			condition.graph, onTrue), out)
 	})
 }
 
@@ -788,7 +788,9 @@ type GatherOptions struct {
 }
 
 // Gather is gather(x, indices): out[..., i..., ...] = x[..., indices[i...], ...] at `axis`; an index below 0
-// counts from the end, others out of range fail the run.
+// counts from the end, others out of range fail the run. Indices are checked where they are read: one that no
+// element of an output takes its value from, as where the result is empty because another dim of x is 0, is
+// not checked.
 //
 // Shapes: x's, with dim `axis` replaced by all dims of indices.
 //
@@ -830,7 +832,7 @@ type PadOptions struct {
 func (x Value) Pad(value Operand, low Dims, high Dims, options *PadOptions) Value {
 	given := orDefault(options, PadOptions{})
 	return x.graph.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {
-		return C.pad_with(graph, x.handle, value.operand(x.graph, x), x.graph.dims(low), C.size_t(len(low)),
+		return C.pad_with(graph, x.handle, operandOf(value, "value", x.graph, x), x.graph.dims(low), C.size_t(len(low)),
 			x.graph.dims(high), C.size_t(len(high)), i64s(given.Interior), C.size_t(len(given.Interior)), out)
 	})
 }
@@ -861,7 +863,8 @@ func (x Value) Window(axes []int64, sizes Dims, options *WindowOptions) Value {
 // Scatter is scatter(x, indices, updates, combiner): a copy of x where, for each i in row-major order,
 // out[indices[i..., 0], indices[i..., 1], ..., ...] is combined with updates[i..., ...]: set to it, or their
 // sum, product, max or min; of several set there the last one stays. An index below 0 counts from the end,
-// others out of range fail the run.
+// others out of range fail the run. Indices are checked where they are read: those of updates without
+// elements are not.
 //
 // Shapes: indices [I..., K] with a constant K, updates [I..., x's dims after the first K]; the result has
 // x's. Every run checks the extents that are not provably equal, and that updates have a place.
@@ -896,7 +899,7 @@ type DotOptions struct {
 func (lhs Value) Dot(rhs Operand, options *DotOptions) Value {
 	given := orDefault(options, DotOptions{})
 	return lhs.graph.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {
-		return C.dot_with(graph, lhs.handle, rhs.operand(lhs.graph, lhs), C.int64_t(given.TransposeLhs),
+		return C.dot_with(graph, lhs.handle, operandOf(rhs, "rhs", lhs.graph, lhs), C.int64_t(given.TransposeLhs),
 			C.int64_t(given.TransposeRhs), out)
 	})
 }

@@ -8,6 +8,7 @@ import "C"
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"unsafe"
 
@@ -44,8 +45,8 @@ func (v Value) Dims() []Dim {
 // String is the type, "f32[B, 4]", or the error where there is none.
 func (v Value) String() string {
 	dtype, dims := v.graph.typeOf(v)
-	if v.graph.err != nil {
-		return v.graph.err.Error()
+	if err := v.graph.Err(); err != nil {
+		return err.Error()
 	}
 	texts := make([]string, len(dims))
 	for i, dim := range dims {
@@ -65,6 +66,27 @@ func (v Value) Named(name string) Value {
 }
 
 func (v Value) operand(*Graph, Value) C.tailor_value { return v.handle }
+
+// operandOf is the handle in g of the operand of that name; that it is nil is an error.
+func operandOf(operand Operand, name string, g *Graph, like Value) C.tailor_value {
+	if isNil(operand) {
+		g.fail(invalid("the operand %s is nil", name))
+		return 0
+	}
+	if value, ok := operand.(Value); ok && value.graph != g && value.graph.Err() != nil {
+		g.fail(invalid("the operand %s: %v", name, value.graph.Err()))
+	}
+	return operand.operand(g, like)
+}
+
+// isNil tells whether an interface holds nothing, or a pointer to nothing.
+func isNil(value any) bool {
+	if value == nil {
+		return true
+	}
+	pointer := reflect.ValueOf(value)
+	return pointer.Kind() == reflect.Pointer && pointer.IsNil()
+}
 
 func (n Number) operand(g *Graph, like Value) C.tailor_value {
 	dtype, _ := g.typeOf(like)
@@ -87,7 +109,7 @@ func (g *Graph) typeOf(v Value) (tailor.DType, []Dim) {
 // optional is the handle of an operand that may be none; the result of a failed call is not.
 func (g *Graph) optional(v Value) C.tailor_value {
 	if v.graph != nil && v.handle == 0 {
-		g.fail(&tailor.Error{Code: tailor.InvalidArgument, Message: "an operand is the result of a call that failed"})
+		g.fail(invalid("an operand is the result of a call that failed: %v", v.graph.Err()))
 	}
 	return v.handle
 }

@@ -1,8 +1,9 @@
 """Python values as C arguments: element types, integers, texts."""
-import operator
 from ctypes import c_int64
 
 import numpy
+
+from ._integers import checked
 
 try:  # numpy alone has no bfloat16; without ml_dtypes its bits travel as uint16
     import ml_dtypes
@@ -55,14 +56,17 @@ def array_code(array, expected=None):
     return BF16 if expected == BF16 and array.dtype == numpy.uint16 else code
 
 
-def i64(value):
-    return operator.index(value)
+def i64(value, name):
+    """The integer that is argument `name`."""
+    return checked(value, name)
 
 
-def i64s(values):
-    """(array, count) of one integer or a sequence of them."""
-    values = [values] if hasattr(values, "__index__") else list(values)
-    return (c_int64 * len(values))(*map(operator.index, values)), len(values)
+def i64s(values, name):
+    """(array, count) of one integer or a sequence of them, which is argument `name`."""
+    if hasattr(values, "__index__"):
+        return (c_int64 * 1)(checked(values, name)), 1
+    values = [checked(value, f"{name}[{i}]") for i, value in enumerate(values)]
+    return (c_int64 * len(values))(*values), len(values)
 
 
 def utf8(text):

@@ -4,7 +4,8 @@ from ctypes import byref, c_char_p, c_int32, c_uint8, c_uint16, c_uint32, c_uint
 
 import numpy
 
-from . import _library
+from . import _handles, _library
+from ._integers import address
 
 _CUDA = 2  # kDLCUDA
 _READ_ONLY = 1
@@ -71,6 +72,7 @@ def borrowed(executable, array, stream=None):
     return Borrowed(executable, array, stream)
 
 
+@_handles.immortal  # capsules may outlive the interpreter
 @ctypes.CFUNCTYPE(None, c_void_p)
 def _release(capsule):
     """Of a capsule that nobody has taken the tensor from."""
@@ -84,5 +86,5 @@ def capsule(session, index, stream, versioned):
     """Output `index` of the session's last run, which leaves the session with its memory."""
     library, out = session._library, c_void_p()
     take = library.tailor_session_take_output_versioned if versioned else library.tailor_session_take_output
-    session._check(take(session._handle, index, stream, byref(out)))
+    session._check(take(session._handle, index, address(stream, "stream"), byref(out)))
     return _new(out, _VERSIONED if versioned else _PLAIN, ctypes.cast(_release, c_void_p))

@@ -8,6 +8,8 @@ import os
 import pathlib
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 
+from . import _integers
+from ._integers import Options
 from .errors import Error, code_name
 
 MAX_RANK = 8
@@ -27,69 +29,69 @@ class Tensor(Structure):
                 ("rank", c_int32), ("dims", c_int64 * MAX_RANK), ("strides", POINTER(c_int64)), ("device", c_int64)]
 
 
-class RuntimeOptions(Structure):
+class RuntimeOptions(Options):
     _fields_ = [("struct_size", c_uint64), ("allocate", c_void_p), ("deallocate", c_void_p), ("log", LogFn),
                 ("user", c_void_p), ("product_provider", c_void_p), ("product_choice", c_char_p),
                 ("product_choice_size", c_uint64), ("cublas_lt", c_int64)]
 
 
-class LoadOptions(Structure):
+class LoadOptions(Options):
     _fields_ = [("struct_size", c_uint64), ("verify_constants", c_int32), ("copy_constants", c_int32),
                 ("target", c_char_p), ("public_key", c_char_p), ("cost_profile", c_char_p), ("cost_profile_size", c_uint64),
                 ("device", c_int32), ("device_ordinal", c_int32)]
 
 
-class DeviceInfo(Structure):
+class DeviceInfo(Options):
     _fields_ = [("struct_size", c_uint64), ("kind", c_int32), ("ordinal", c_int32), ("name", c_char_p),
                 ("major", c_int32), ("minor", c_int32), ("processors", c_int32), ("driver", c_int32),
                 ("memory_bytes", c_uint64)]
 
 
-class TensorInfo(Structure):
+class TensorInfo(Options):
     _fields_ = [("struct_size", c_uint64), ("name", c_char_p), ("dtype", c_int32), ("rank", c_int32),
                 ("extents", c_int64 * MAX_RANK), ("dim_texts", c_char_p * MAX_RANK), ("donated", c_int64),
                 ("memory_of", c_int64)]
 
 
-class SymbolInfo(Structure):
+class SymbolInfo(Options):
     _fields_ = [("struct_size", c_uint64), ("name", c_char_p), ("min", c_int64), ("max", c_int64),
                 ("multiple_of", c_int64)]
 
 
-class LaunchInfo(Structure):
+class LaunchInfo(Options):
     _fields_ = [("struct_size", c_uint64), ("kernel", c_char_p), ("versions", c_uint64), ("dropped", c_uint64),
                 ("code", c_uint64), ("code_bytes", c_uint64)]
 
 
-class SessionOptions(Structure):
+class SessionOptions(Options):
     _fields_ = [("struct_size", c_uint64), ("threads", c_uint64), ("parallel_for", ParallelForFn),
                 ("parallel_user", c_void_p), ("copy_strided", c_int32), ("idle_sleep", c_int32), ("trace", TraceFn),
                 ("trace_user", c_void_p), ("stream", c_void_p), ("asynchronous", c_int32), ("host_outputs", c_int32),
                 ("cuda_graph", c_int64)]
 
 
-class PlanInfo(Structure):
+class PlanInfo(Options):
     _fields_ = [("struct_size", c_uint64), ("workspace_bytes", c_uint64), ("threads", c_uint64),
                 ("data_dependent", c_uint64), ("kernels", c_uint64), ("versions", c_uint64), ("code_bytes", c_uint64),
                 ("chosen", POINTER(c_int32)), ("reads_back", c_uint64)]
 
 
-class Counters(Structure):
+class Counters(Options):
     _fields_ = [("struct_size", c_uint64), ("images_linked", c_uint64), ("workspace_growths", c_uint64),
                 ("runs", c_uint64)]
 
 
-class SymbolOptions(Structure):
+class SymbolOptions(Options):
     _fields_ = [("struct_size", c_uint64), ("min", c_int64), ("max", c_int64), ("multiple_of", c_int64),
                 ("likely", POINTER(c_int64)), ("likely_count", c_size_t)]
 
 
-class SpatialOptions(Structure):
+class SpatialOptions(Options):
     _fields_ = [("struct_size", c_uint64), ("rank", c_size_t), ("strides", POINTER(c_int64)),
                 ("dilations", POINTER(c_int64)), ("low", POINTER(c_uint64)), ("high", POINTER(c_uint64))]
 
 
-class RecurrenceOptions(Structure):
+class RecurrenceOptions(Options):
     _fields_ = [("struct_size", c_uint64), *((name, c_uint64) for name in ("bias", "recurrent_bias", "initial_h",
                                                                              "initial_c", "lengths", "peepholes")),
                 ("reverse", c_int32), ("linear_before_reset", c_int32), ("input_forget", c_int32),
@@ -97,7 +99,7 @@ class RecurrenceOptions(Structure):
                 ("alphas", POINTER(c_double)), ("betas", POINTER(c_double)), ("activation_count", c_size_t)]
 
 
-class CompileOptions(Structure):
+class CompileOptions(Options):
     _fields_ = [("struct_size", c_uint64), ("targets", POINTER(c_char_p)), ("target_count", c_size_t),
                 ("progress", ProgressFn), ("progress_user", c_void_p), ("threads", c_uint64),
                 ("secret_key", c_char_p), ("max_versions", c_uint64), ("max_code_bytes", c_uint64),
@@ -109,7 +111,7 @@ class CompileOptions(Structure):
 _Handle, _Out, _Text, _Value, _Dims = c_void_p, POINTER(c_void_p), [c_char_p, c_size_t], POINTER(c_uint64), POINTER(c_uint64)
 _Tensors = [POINTER(Tensor), c_size_t]
 
-# Functions that return tailor_status*.
+# Functions that return tailor_status*. The runtime's integers are lengths and indices that this package counts itself.
 _RUNTIME = {
     "tailor_runtime_create": [POINTER(RuntimeOptions), _Out],
     "tailor_runtime_device": [_Handle, c_size_t, POINTER(DeviceInfo)],
@@ -249,7 +251,9 @@ def compiler():
         path = _find("libtailor.so")
     except ImportError as missing:
         raise ImportError(f"building and compiling graphs needs the compiler library: {missing}") from None
-    return _declare(ctypes.CDLL(str(path)), {**_COMPILER, **_ops.SIGNATURES}, _COMPILER_PLAIN)
+    fallible = {name: [_integers.ARGUMENTS.get(argument, argument) for argument in arguments]
+                for name, arguments in {**_COMPILER, **_ops.SIGNATURES}.items()}
+    return _declare(ctypes.CDLL(str(path)), fallible, _COMPILER_PLAIN)
 
 
 def check(status):
@@ -257,7 +261,14 @@ def check(status):
     if not status:
         return
     library = runtime()
-    error = Error(code_name(library.tailor_status_code(status)), library.tailor_status_message(status).decode(),
-                  library.tailor_status_node(status).decode())
-    library.tailor_status_release(status)
+    try:
+        error = Error(code_name(library.tailor_status_code(status)), text(library.tailor_status_message(status)),
+                      text(library.tailor_status_node(status)))
+    finally:
+        library.tailor_status_release(status)
     raise error
+
+
+def text(data):
+    """A text that C code gave, as a str."""
+    return data.decode(errors="replace")

@@ -3,7 +3,9 @@ import operator
 
 
 class Dim:
-    """An extent: `symbol("S") * 4 + 1`. Operators +, -, *, // and % take dims and integers."""
+    """An extent: `symbol("S") * 4 + 1`. Operators +, -, *, // and % take dims and integers.
+
+    == compares Dim objects. An extent has no truth value, but for one of a value's shape that is a number."""
 
     def __add__(self, other):
         return _expression("add", self, other)
@@ -35,6 +37,10 @@ class Dim:
     def __rmod__(self, other):
         return _expression("mod", other, self)
 
+    def __bool__(self):
+        raise TypeError(f"whether {self!r} is 0 is known when a program runs, not while its graph is built: use "
+                        "tailor.minimum or tailor.maximum, or graph.if_ on a value")
+
 
 class Symbol(Dim):
     """A named extent with what is known of it."""
@@ -54,6 +60,13 @@ class Expression(Dim):
         return f"{self.operation}({self.lhs!r}, {self.rhs!r})"
 
 
+def names_of(dim):
+    """The names of the symbols in an extent that belongs to no graph."""
+    if isinstance(dim, Expression):
+        return names_of(dim.lhs) | names_of(dim.rhs)
+    return {dim.name} if isinstance(dim, Symbol) else set()
+
+
 class GraphDim(Dim):
     """An extent that a graph told of one of its values."""
 
@@ -62,6 +75,10 @@ class GraphDim(Dim):
 
     def __repr__(self):
         return self.graph.dim_text(self)
+
+    def __bool__(self):
+        text = repr(self)
+        return int(text) != 0 if text.removeprefix("-").isdecimal() else super().__bool__()
 
 
 def _expression(operation, lhs, rhs):
@@ -74,7 +91,8 @@ def _expression(operation, lhs, rhs):
 def symbol(name, *, min=0, max=2**31 - 1, multiple_of=1, likely=()):
     """A named extent in [min, max] that is a multiple of `multiple_of`; every run checks that.
 
-    `likely` values get code of their own; results never depend on them."""
+    `likely` values get code of their own; results never depend on them. A graph that uses the symbol refuses a range
+    without a multiple, and likely values that are out of range or no multiples."""
     return Symbol(name, min, max, multiple_of, likely)
 
 

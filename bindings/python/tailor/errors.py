@@ -15,6 +15,9 @@ class Error(Exception):
         self.message = message
         self.node = node
 
+    def __reduce__(self):  # Exception's own would call Error(text)
+        return type(self), (self.code, self.message, self.node), self.__dict__
+
 
 def code_name(code):
     return _CODES.get(code, str(code))

@@ -2,13 +2,12 @@
 import ctypes
 import itertools
 import numbers
-import operator
-import weakref
-from ctypes import byref, c_char_p, c_int32, c_uint64, c_void_p, sizeof
+from ctypes import byref, c_char_p, c_int32, c_uint64, sizeof
 
 import numpy
 
-from . import _convert, _library
+from . import _convert, _handles, _library
+from ._convert import i64
 from ._library import check
 from ._ops import GraphOps, ValueOps
 from .dims import Dim, Expression, GraphDim, Symbol
@@ -16,10 +15,11 @@ from .layers import Layers
 from .runtime import Executable
 
 # Arrays that graphs borrow, by number, until the library says that it is done with them.
-_borrowed = {}
+_borrowed = _handles.immortal({})
 _numbers = itertools.count(1)
 
 
+@_handles.immortal
 @_library.ReleaseFn
 def _give_back(number):
     _borrowed.pop(number, None)
@@ -33,10 +33,16 @@ def modules_emitted():
 class Value(ValueOps):
     """A tensor of a graph. Operators follow numpy; the other operand may be a number or an array.
 
-    == and != compare Value objects; use eq() and ne() for elements."""
+    == and != compare Value objects; use eq() and ne() for elements. A value has no truth: what it is, is known when the
+    graph runs."""
 
     def __init__(self, graph, handle):
         self.graph, self.handle = graph, handle
+
+    def __bool__(self):
+        raise TypeError(f"{self!r} is true or false when the graph runs, not while it is built: choose elements by "
+                        "graph.select(condition, a, b), what is computed by graph.if_ or graph.while_; logic of "
+                        "elements is & | ^ ~")
 
     def _type(self):
         dtype, rank, dims = c_int32(), c_int32(), (c_uint64 * _library.MAX_RANK)()
@@ -120,7 +126,7 @@ for _name, _method in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div
 
 
 class Graph(GraphOps, Layers):
-    """A tensor graph over symbolic shapes. One thread at a time may add to it."""
+    """A tensor graph over symbolic shapes. One call at a time may change it; another raises Error."""
 
     def __init__(self, name="main"):
         self._create("tailor_graph_create", name)
@@ -151,9 +157,12 @@ class Graph(GraphOps, Layers):
         array = numpy.require(array, requirements=["C", "A"])
         number = next(_numbers)
         _borrowed[number] = array
-        dims, rank = _convert.i64s(array.shape)
-        return self._new("tailor_graph_constant", *_convert.utf8(name), code, dims, rank,
-                         array.__array_interface__["data"][0], array.nbytes, _give_back, number)
+        dims, rank = _convert.i64s(array.shape, "shape")
+        out = c_uint64()
+        check(self._awaited.tailor_graph_constant(self._handle, *_convert.utf8(name), code, dims, rank,
+                                                  array.__array_interface__["data"][0], array.nbytes, _give_back,
+                                                  number, byref(out)))
+        return self._value(out.value)
 
     def scalar(self, value, dtype):
         """Adds a constant of no dims, rounded to `dtype`."""
@@ -165,11 +174,11 @@ class Graph(GraphOps, Layers):
 
     def softmax(self, x, axis=-1):
         """e^x / sum(e^x) along `axis`."""
-        return self._append("tailor_graph_softmax", *self._values(x), axis)
+        return self._append("tailor_graph_softmax", *self._values(x), i64(axis, "axis"))
 
     def log_softmax(self, x, axis=-1):
         """The logarithm of softmax."""
-        return self._append("tailor_graph_log_softmax", *self._values(x), axis)
+        return self._append("tailor_graph_log_softmax", *self._values(x), i64(axis, "axis"))
 
     def layer_norm(self, x, scale=None, bias=None, epsilon=1e-5):
         """(x - mean) / sqrt(variance + epsilon) * scale + bias over the last axis."""
@@ -186,7 +195,7 @@ class Graph(GraphOps, Layers):
 
     def l2_normalize(self, x, axis=-1, epsilon=1e-12):
         """x / max(||x||, epsilon) along `axis`."""
-        return self._append("tailor_graph_l2_normalize", *self._values(x), axis, epsilon)
+        return self._append("tailor_graph_l2_normalize", *self._values(x), i64(axis, "axis"), epsilon)
 
     def attention(self, query, key, value, mask=None, scale=0.0):
         """softmax(query key^T * scale + mask) value; scale 0 means 1 / sqrt(the last extent of query)."""
@@ -199,17 +208,18 @@ class Graph(GraphOps, Layers):
         pads: for each spatial dim (before, after), or one number for both."""
         options = self._spatial(len(weights.shape) - 2, strides, dilations, pads)
         handles = [*self._values(x, weights), self._optional(bias)]
-        return self._append("tailor_graph_conv", *handles, groups, byref(options))
+        return self._append("tailor_graph_conv", *handles, i64(groups, "groups"), byref(options))
 
     def max_pool(self, x, sizes, *, strides=(), dilations=(), pads=()):
         """The largest element of each window of `sizes` over the spatial dims of x [N, C, D...]."""
         options = self._spatial(len(sizes), strides, dilations, pads)
-        return self._append("tailor_graph_max_pool", *self._values(x), *self._dims(sizes), byref(options))
+        return self._append("tailor_graph_max_pool", *self._values(x), *self._dims(sizes, "sizes"), byref(options))
 
     def average_pool(self, x, sizes, *, strides=(), dilations=(), pads=(), count_include_pad=False):
         """The mean of each window of `sizes` over the spatial dims of x [N, C, D...]."""
         options = self._spatial(len(sizes), strides, dilations, pads)
-        return self._append("tailor_graph_average_pool", *self._values(x), *self._dims(sizes), int(count_include_pad),
+        return self._append("tailor_graph_average_pool", *self._values(x), *self._dims(sizes, "sizes"),
+                            int(bool(count_include_pad)),
                             byref(options))
 
     def while_(self, values, condition, body, shapes=()):
@@ -221,14 +231,14 @@ class Graph(GraphOps, Layers):
             are then new ones. ()  infers them."""
         results = (c_uint64 * len(values))()
         check(self._library.tailor_graph_while(self._handle, *self._handles(values), condition._handle, body._handle,
-                                               *self._dims(shapes), results))
+                                               *self._dims(shapes, "shapes"), results))
         return [Value(self, result) for result in results]
 
     def if_(self, condition, values, then_branch, else_branch, shapes=()):
         """What the branch returns that `condition`, a bool[], chooses: a list. Branches are graphs as for while_."""
         results = (c_uint64 * self._library.tailor_graph_output_count(then_branch._handle))()
         check(self._library.tailor_graph_if(self._handle, *self._values(condition), *self._handles(values),
-                                            then_branch._handle, else_branch._handle, *self._dims(shapes), results,
+                                            then_branch._handle, else_branch._handle, *self._dims(shapes, "shapes"), results,
                                             len(results)))
         return [Value(self, result) for result in results]
 
@@ -252,8 +262,8 @@ class Graph(GraphOps, Layers):
             all of them)."""
         with _CompileOptions(targets, progress, threads, secret_key, max_versions, max_code_bytes, donated,
                              offer_products, allow_tf32, direct_convolutions, device) as options:
-            handle = c_void_p()
-            options.check(self._library.tailor_graph_compile(self._handle, runtime and runtime._handle,
+            handle = _handles.Handle()
+            options.check(self._awaited.tailor_graph_compile(self._handle, runtime and runtime._handle,
                                                              byref(options.c), byref(handle)))
         return Executable(handle, runtime, device)
 
@@ -265,7 +275,7 @@ class Graph(GraphOps, Layers):
         take = _library.TakeFn(lambda user, data, size: taken.append(ctypes.string_at(data, size)))
         with _CompileOptions(targets, progress, threads, secret_key, max_versions, max_code_bytes, donated,
                              offer_products, allow_tf32, direct_convolutions, "cpu") as options:
-            options.check(self._library.tailor_graph_compile_artifact(self._handle, byref(options.c), take, None))
+            options.check(self._awaited.tailor_graph_compile_artifact(self._handle, byref(options.c), take, None))
         return taken[0]
 
     @property
@@ -283,16 +293,16 @@ class Graph(GraphOps, Layers):
 
     def _create(self, function, text):
         self._library = _library.compiler()
-        handle = c_void_p()
+        self._awaited = _handles.Awaited(self._library)  # for what calls back
+        handle = _handles.Handle()
         check(getattr(self._library, function)(*_convert.utf8(text), byref(handle)))
-        self._handle = handle
+        self._handle = handle.own(self._library.tailor_graph_release)
         self._symbols = {}
-        weakref.finalize(self, self._library.tailor_graph_release, handle)
 
     def _text(self, function, *arguments):
         text = c_char_p()
         check(getattr(self._library, function)(self._handle, *arguments, byref(text)))
-        return text.value.decode()
+        return _library.text(text.value)
 
     def _new(self, function, *arguments):
         handle = c_uint64()
@@ -326,24 +336,26 @@ class Graph(GraphOps, Layers):
         pairs = [pad if isinstance(pad, (tuple, list)) else (pad, pad) for pad in pads]
         options = _library.SpatialOptions(ctypes.sizeof(_library.SpatialOptions), rank)
         if strides:
-            options.strides = _convert.i64s(strides)[0]
+            options.strides = _convert.i64s(strides, "strides")[0]
         if dilations:
-            options.dilations = _convert.i64s(dilations)[0]
+            options.dilations = _convert.i64s(dilations, "dilations")[0]
         if pairs:
-            options.low = self._dims([low for low, _ in pairs])[0]
-            options.high = self._dims([high for _, high in pairs])[0]
+            options.low = self._dims([low for low, _ in pairs], "pads")[0]
+            options.high = self._dims([high for _, high in pairs], "pads")[0]
         return options
 
     def _handles(self, values):
         handles = self._values(*values)
         return (c_uint64 * len(handles))(*handles), len(handles)
 
-    def _dims(self, shape):
-        shape = [self._dim(dim) for dim in shape]
+    def _dims(self, shape, name="shape"):
+        shape = [self._dim(dim, f"{name}[{i}]") for i, dim in enumerate(shape)]
         return (c_uint64 * len(shape))(*shape), len(shape)
 
-    def _dim(self, dim):
-        """The handle of a dim, an integer, or the name of a symbol; symbols are declared when first used."""
+    def _dim(self, dim, name="dim"):
+        """The handle of a dim, an integer, or the name of a symbol; symbols are declared when first used.
+
+        name: what the caller calls it."""
         out = c_uint64()
         if isinstance(dim, GraphDim):
             return dim.handle
@@ -357,17 +369,20 @@ class Graph(GraphOps, Layers):
             return self._symbols[dim.name][1]
         if isinstance(dim, Expression):
             function = getattr(self._library, f"tailor_dim_{dim.operation}")
-            check(function(self._handle, self._dim(dim.lhs), self._dim(dim.rhs), byref(out)))
+            check(function(self._handle, self._dim(dim.lhs, name), self._dim(dim.rhs, name), byref(out)))
         elif isinstance(dim, Dim):
             raise TypeError(f"{dim!r} is no dim")
         else:
-            check(self._library.tailor_graph_dim(self._handle, operator.index(dim), byref(out)))
+            check(self._library.tailor_graph_dim(self._handle, i64(dim, name), byref(out)))
         return out.value
 
     def _declare(self, symbol, out):
-        likely, count = _convert.i64s(symbol.likely)
-        options = _library.SymbolOptions(sizeof(_library.SymbolOptions), symbol.min, symbol.max, symbol.multiple_of,
-                                         likely, count)
+        try:
+            likely, count = _convert.i64s(symbol.likely, "likely")
+            options = _library.SymbolOptions(sizeof(_library.SymbolOptions), symbol.min, symbol.max,
+                                             symbol.multiple_of, likely, count)
+        except OverflowError as error:
+            raise OverflowError(f'symbol "{symbol.name}": {error}') from None
         check(self._library.tailor_graph_symbol(self._handle, *_convert.utf8(symbol.name), byref(options), byref(out)))
 
 
@@ -384,7 +399,7 @@ class _CompileOptions:
         inputs = (c_char_p * len(donated))(*(name.encode() for name in donated))
         self._raised = None
         self._progress = progress
-        callback = _library.ProgressFn(self._call) if progress is not None else _library.ProgressFn()
+        callback = _library.ProgressFn(self._call)
         self.c = _library.CompileOptions(sizeof(_library.CompileOptions), names, len(targets), callback, None, threads,
                                          secret_key, 8 if max_versions is None else max_versions,
                                          1 << 26 if max_code_bytes is None else max_code_bytes, inputs, len(donated),
@@ -392,8 +407,10 @@ class _CompileOptions:
                                          direct_convolutions, allow_tf32)
 
     def _call(self, user, phase, done):
+        if _handles.ended():
+            return 0
         try:
-            return 0 if self._progress(phase.decode(), done) is False else 1
+            return 0 if self._progress is not None and self._progress(_library.text(phase), done) is False else 1
         except BaseException as raised:
             self._raised = raised
             return 0

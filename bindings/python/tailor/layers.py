@@ -4,6 +4,7 @@ import math
 from ctypes import byref, c_char_p, c_double, c_int64, c_uint64
 
 from . import _library
+from ._convert import i64
 from ._library import check
 
 
@@ -37,7 +38,7 @@ class Layers:
 
     def sort(self, x, axis=-1, descending=False):
         """(values, indices) along an axis. NaN is above all numbers; equal elements keep their order."""
-        return self._several("tailor_graph_sort", 2, *self._values(x), axis, int(descending))
+        return self._several("tailor_graph_sort", 2, *self._values(x), i64(axis, "axis"), int(bool(descending)))
 
     def argsort(self, x, axis=-1, descending=False):
         """The index that each element of sort() had."""
@@ -45,7 +46,8 @@ class Layers:
 
     def top_k(self, x, k, axis=-1, largest=True):
         """(values, indices) of the k largest elements along an axis, descending, or of the smallest, ascending."""
-        return self._several("tailor_graph_top_k", 2, *self._values(x), self._dim(k), axis, int(largest))
+        return self._several("tailor_graph_top_k", 2, *self._values(x), self._dim(k, "k"), i64(axis, "axis"),
+                             int(bool(largest)))
 
     def compact(self, x, mask):
         """The rows of x [N, ...] that mask, bool[N], keeps: [M, ...], M being a new symbol."""
@@ -61,8 +63,8 @@ class Layers:
 
         indices: i64[U], where each occurs first. inverse: i64[N], the place among the values of each element or slice
         of x. counts: i64[U]."""
-        along = None if axis is None else byref(c_int64(axis))
-        return self._several("tailor_graph_unique", 4, *self._values(x), along, int(sorted))
+        along = None if axis is None else byref(c_int64(i64(axis, "axis")))
+        return self._several("tailor_graph_unique", 4, *self._values(x), along, int(bool(sorted)))
 
     def _recurrence(self, name, results, x, w, r, *, bias=None, recurrent_bias=None, initial_h=None, initial_c=None,
                     lengths=None, peepholes=None, reverse=False, clip=math.inf, activations=(),

@@ -5,13 +5,14 @@ import json
 import os
 import struct
 import threading
-import weakref
-from ctypes import byref, c_char_p, c_void_p, sizeof
+from ctypes import byref, c_char_p, sizeof
 
 import numpy
 
-from . import _convert, _device, _dlpack, _library
-from ._library import check
+from . import _convert, _device, _dlpack, _handles, _library
+from ._integers import address, checked
+from ._library import check, text
+from .errors import Error
 
 
 class TensorSpec(collections.namedtuple("TensorSpec", "name dtype dims")):
@@ -40,7 +41,7 @@ reads_back: runs on a GPU wait in their middle for what kernels computed."""
 
 def version():
     """The runtime library's version."""
-    return _library.runtime().tailor_version().decode()
+    return text(_library.runtime().tailor_version())
 
 
 def counters():
@@ -61,7 +62,7 @@ def devices():
     for i in range(library.tailor_runtime_device_count(None)):
         info = _library.DeviceInfo(sizeof(_library.DeviceInfo))
         check(library.tailor_runtime_device(None, i, byref(info)))
-        name = info.name.decode()
+        name = text(info.name)
         if info.kind == 0:  # TAILOR_DEVICE_CPU
             out.append(DeviceSpec("cpu", name, None, None, None, info.memory_bytes))
         else:
@@ -72,7 +73,7 @@ def devices():
 
 def cuda_absence():
     """Why there is no GPU to run on; "" where there is one."""
-    return _library.runtime().tailor_runtime_cuda_absence(None).decode()
+    return text(_library.runtime().tailor_runtime_cuda_absence(None))
 
 
 class Runtime:
@@ -85,7 +86,7 @@ class Runtime:
         library = _library.runtime()
         options = _library.RuntimeOptions(sizeof(_library.RuntimeOptions))
         if log is not None:
-            options.log = _library.LogFn(lambda user, level, message: log(level, message.decode()))
+            options.log = _library.LogFn(lambda user, level, message: log(level, text(message)))
         options.cublas_lt = product_provider == "cublaslt"
         if product_provider is not None and not options.cublas_lt:
             options.product_provider = _library.product_provider(product_provider)
@@ -93,19 +94,19 @@ class Runtime:
             options.product_choice = product_choice.encode()
             options.product_choice_size = len(options.product_choice)
         self._log = options.log  # executables call it as long as they live: they keep this object
-        handle = c_void_p()
+        self._library = library if log is None else _handles.Awaited(library)
+        handle = _handles.Handle()
         check(library.tailor_runtime_create(byref(options), byref(handle)))
-        self._handle = handle
-        weakref.finalize(self, library.tailor_runtime_release, handle)
+        self._handle = handle.own(library.tailor_runtime_release)
 
 
 class Executable:
     """A compiled graph. Immutable; many threads may run it at once."""
 
     def __init__(self, handle, runtime=None, device="cpu"):
-        self._handle, self._runtime, self._library = handle, runtime, _library.runtime()
+        self._library = _functions(runtime)
+        self._handle, self._runtime = handle.own(_library.runtime().tailor_executable_release), runtime
         self._ordinal = _convert.device(device)[1]
-        weakref.finalize(self, self._library.tailor_executable_release, handle)
         self._inputs = self._specs(self._library.tailor_executable_input, self._library.tailor_executable_input_count)
         self._outputs = self._specs(self._library.tailor_executable_output,
                                     self._library.tailor_executable_output_count)
@@ -122,9 +123,9 @@ class Executable:
         `cost_profile`: the text of this machine's, by which products are then cut.
         `device`: "cpu", "cuda" or "cuda:1"; where it cannot run there, loading fails."""
         options = _load_options(verify_constants, copy_constants, target, public_key, cost_profile, device)
-        handle, name = c_void_p(), os.fsencode(path)
-        check(_library.runtime().tailor_executable_load(runtime and runtime._handle, name, len(name), byref(options),
-                                                        byref(handle)))
+        handle, name = _handles.Handle(), os.fsencode(path)
+        check(_functions(runtime).tailor_executable_load(runtime and runtime._handle, name, len(name), byref(options),
+                                                         byref(handle)))
         return cls(handle, runtime, device)
 
     @classmethod
@@ -132,10 +133,10 @@ class Executable:
                    cost_profile=None, device="cpu"):
         """Loads an artifact from bytes, which are copied. Options as for load."""
         options = _load_options(verify_constants, True, target, public_key, cost_profile, device)
-        handle, data = c_void_p(), bytes(data)
-        check(_library.runtime().tailor_executable_load_memory(runtime and runtime._handle, data, len(data),
-                                                               byref(options), _library.ReleaseFn(), None,
-                                                               byref(handle)))
+        handle, data = _handles.Handle(), bytes(data)
+        check(_functions(runtime).tailor_executable_load_memory(runtime and runtime._handle, data, len(data),
+                                                                byref(options), _library.ReleaseFn(), None,
+                                                                byref(handle)))
         return cls(handle, runtime, device)
 
     def save(self, path):
@@ -145,9 +146,9 @@ class Executable:
 
     def describe(self):
         """Symbols, signature, facts, checks, launches, variants and provenance, as a dict."""
-        text = c_char_p()
-        check(self._library.tailor_executable_describe(self._handle, byref(text)))
-        return json.loads(text.value)
+        described = c_char_p()
+        check(self._library.tailor_executable_describe(self._handle, byref(described)))
+        return json.loads(text(described.value))
 
     @property
     def symbols(self):
@@ -155,7 +156,7 @@ class Executable:
         for i in range(self._library.tailor_executable_symbol_count(self._handle)):
             info = _library.SymbolInfo(sizeof(_library.SymbolInfo))
             check(self._library.tailor_executable_symbol(self._handle, i, byref(info)))
-            out.append(SymbolSpec(info.name.decode(), info.min, info.max, info.multiple_of))
+            out.append(SymbolSpec(text(info.name), info.min, info.max, info.multiple_of))
         return out
 
     @property
@@ -165,12 +166,15 @@ class Executable:
         for i in range(self._library.tailor_executable_launch_count(self._handle)):
             info = _library.LaunchInfo(sizeof(_library.LaunchInfo))
             check(self._library.tailor_executable_launch(self._handle, i, byref(info)))
-            out.append(LaunchSpec(info.kernel.decode(), info.versions, info.dropped, info.code, info.code_bytes))
+            out.append(LaunchSpec(text(info.kernel), info.versions, info.dropped, info.code, info.code_bytes))
         return out
 
     def session(self, *, threads=1, copy_strided=False, trace=None, parallel_for=None, stream=None, asynchronous=False,
                 host_outputs=True, cuda_graph=False):
         """A session: workspace and threads for one stream of runs. `threads` includes the caller's.
+
+        copy_strided: input arrays of any strides, and strided tensors of DLPack in host memory, are copied before each
+        run; else they are refused.
 
         parallel_for(task, count) runs kernels on an executor of the caller's, `threads` ways at most: it calls task(i) for
         all i in range(count), on any threads, and returns when all calls have returned. Whatever it raises, run raises
@@ -211,14 +215,16 @@ class Executable:
         for i in range(count(self._handle)):
             info = _library.TensorInfo(sizeof(_library.TensorInfo), memory_of=-1)
             check(read(self._handle, i, byref(info)))
-            dims = tuple(text.decode() for text in info.dim_texts[:info.rank])
+            dims = tuple(map(text, info.dim_texts[:info.rank]))
             memory_of = None if info.memory_of < 0 else self._inputs[info.memory_of][0].name
-            out.append((TensorSpec(info.name.decode(), _convert.dtype_name(info.dtype), dims, bool(info.donated),
+            out.append((TensorSpec(text(info.name), _convert.dtype_name(info.dtype), dims, bool(info.donated),
                                    memory_of), info.dtype))
         return out
 
-    def _input_tensors(self, inputs, named, stream=None):
-        """The arrays in signature order (to keep them alive) and their C descriptions. `stream` is to wait for them."""
+    def _input_tensors(self, inputs, named, stream=None, copy_strided=False):
+        """The arrays in signature order (to keep them alive) and their C descriptions. `stream` is to wait for them.
+
+        copy_strided: whether what the library cannot copy, because it lies between elements' places, is copied here."""
         ordered = list(inputs) + [None] * (len(self._inputs) - len(inputs))
         for name, array in named.items():
             if name not in self._index or ordered[self._index[name]] is not None:
@@ -227,9 +233,11 @@ class Executable:
         if len(ordered) != len(self._inputs) or any(array is None for array in ordered):
             raise TypeError(f"expected the inputs {list(self._index)}, got {len(inputs)} and {list(named)}")
         arrays = [self._input_array(array, code, stream) for array, (_, code) in zip(ordered, self._inputs)]
-        for array, spec in zip(arrays, self.inputs):
+        for i, (array, spec) in enumerate(zip(arrays, self.inputs)):
             if spec.donated and not isinstance(array, _Shape) and not _is_writeable(array):
                 raise ValueError(f"input {spec.name!r} is donated, but read-only")
+            if copy_strided and not spec.donated and isinstance(array, numpy.ndarray) and not _has_places(array):
+                arrays[i] = numpy.array(array, order="C")
         return arrays, self._tensors(arrays, self._inputs)
 
     def _writable(self, arrays, stream=None):
@@ -259,7 +267,10 @@ class Executable:
             if array is None:  # the library provides the memory
                 tensors[i].struct_size = sizeof(_library.Tensor)
             else:
-                _describe(tensors, i, array, specs[i][1] if i < len(specs) else None)
+                try:
+                    _describe(tensors, i, array, specs[i][1] if i < len(specs) else None)
+                except struct.error:
+                    raise _bad_shape(array, specs[i][0].name if i < len(specs) else i) from None
         return tensors
 
     def _planned(self, tensors, info=None):
@@ -284,22 +295,26 @@ class Executable:
 
 
 class Session:
-    """Workspace and threads for one stream of runs; one run at a time. Results never depend on `threads`."""
+    """Workspace and threads for one stream of runs; one call at a time, another raises Error. Results never depend on
+    `threads`."""
 
     def __init__(self, executable, threads, copy_strided, trace, parallel_for, stream=None, asynchronous=False,
                  host_outputs=True, cuda_graph=False):
-        self.executable, self._library = executable, executable._library
+        self.executable, self._copy_strided = executable, bool(copy_strided)
+        self._library = _handles.Awaited(_library.runtime()) if trace or parallel_for else executable._library
         self._trace = _library.TraceFn(lambda user, launch, phase: trace(launch, phase)) if trace else _library.TraceFn()
         self._executor = _Executor(parallel_for) if parallel_for else None
         self._parallel_for = self._executor.function if parallel_for else _library.ParallelForFn()
         options = _library.SessionOptions(sizeof(_library.SessionOptions), threads, self._parallel_for, None,
-                                          int(copy_strided), 0, self._trace, None, stream, int(asynchronous),
-                                          int(host_outputs), int(cuda_graph))
-        handle = c_void_p()
+                                          bool(copy_strided), 0, self._trace, None, stream, bool(asynchronous),
+                                          bool(host_outputs), bool(cuda_graph))
+        handle = _handles.Handle()
         check(self._library.tailor_session_create(executable._handle, byref(options), byref(handle)))
-        self._handle, self._bound, self._runs = handle, (), 0
+        self._handle, self._bound, self._runs = handle.own(_library.runtime().tailor_session_release), (), 0
         self._asynchronous, self._under_way = asynchronous, []  # the arrays of runs that may still read and write them
-        weakref.finalize(self, self._library.tailor_session_release, handle)
+        self._one_call = threading.Lock()  # also while results are copied out of the session
+        if asynchronous:
+            _handles.outlives_the_interpreter(self)
 
     def run(self, *inputs, out=None, borrow=False, **named):
         """Runs once and returns the list of outputs. Inputs by position or name; arrays are passed without copies. A donated
@@ -312,47 +327,55 @@ class Session:
         the session gives there leave it with their memory where their own __dlpack__ is called. Arrays of asynchronous
         runs are kept until wait returns or poll says that they are done, at times until a later run, which then raises
         what the GPU found."""
-        self._runs += 1
-        arrays, tensors = self.executable._input_tensors(inputs, named, self.stream)
-        self._keep(arrays)
-        if borrow:
-            return self._run_borrowed(tensors)
-        outputs = self.executable._output_arrays(arrays, tensors) if out is None else self.executable._writable(out, self.stream)
-        self._keep(outputs)
-        results = self.executable._tensors(outputs, self.executable._outputs)
-        self._check(self._library.tailor_session_run(self._handle, tensors, len(arrays), results, len(outputs)))
-        return [self._copied(i, result) if array is None else _given(array)
-                for i, (array, result) in enumerate(zip(outputs, results))]
+        arrays, tensors = self.executable._input_tensors(inputs, named, self.stream, self._copy_strided)
+        self._begin("tailor_session_run")
+        try:
+            self._runs += 1
+            self._keep(arrays)
+            if borrow:
+                return self._run_borrowed(tensors)
+            outputs = self.executable._output_arrays(arrays, tensors) if out is None else self.executable._writable(out, self.stream)
+            self._keep(outputs)
+            results = self.executable._tensors(outputs, self.executable._outputs)
+            self._check(self._library.tailor_session_run(self._handle, tensors, len(arrays), results, len(outputs)))
+            return [self._copied(i, result) if array is None else _given(array)
+                    for i, (array, result) in enumerate(zip(outputs, results))]
+        finally:
+            self._one_call.release()
 
     def bind(self, inputs, outputs):
         """Fixes the arrays that every run_bound reads and writes."""
         arrays, tensors = self.executable._input_tensors(inputs, {}, self.stream)
         outputs = self.executable._writable(outputs, self.stream)
         results = self.executable._tensors(outputs, self.executable._outputs)
-        check(self._library.tailor_session_bind(self._handle, tensors, len(arrays), results, len(outputs)))
-        self._keep(self._bound)
-        self._bound = arrays, outputs
+        self._begin("tailor_session_bind")
+        try:
+            check(self._library.tailor_session_bind(self._handle, tensors, len(arrays), results, len(outputs)))
+            self._keep(self._bound)
+            self._bound = arrays, outputs
+        finally:
+            self._one_call.release()
 
     def wait(self):
         """Returns when all runs are done; raises what the GPU found during those that were not waited for."""
-        self._check(self._library.tailor_session_wait(self._handle))
+        self._call("tailor_session_wait")
         self._under_way.clear()
 
     def poll(self):
         """Whether all runs are done, without waiting; where they are, raises as wait does."""
-        done = ctypes.c_int32()
-        self._check(self._library.tailor_session_poll(self._handle, byref(done)))
-        if done.value:
-            self._under_way.clear()
-        return bool(done.value)
+        self._begin("tailor_session_poll")
+        try:
+            return self._poll()
+        finally:
+            self._one_call.release()
 
     def follow(self, event):
         """Later runs begin when what CUDA event `event` (its number) was recorded after is done."""
-        check(self._library.tailor_session_follow(self._handle, event))
+        self._call("tailor_session_follow", address(event, "event"))
 
     def record(self, event):
         """Records CUDA event `event` (its number) after the runs so far."""
-        check(self._library.tailor_session_record(self._handle, event))
+        self._call("tailor_session_record", address(event, "event"))
 
     @property
     def stream(self):
@@ -360,13 +383,33 @@ class Session:
         return self._library.tailor_session_stream(self._handle)
 
     def run_bound(self):
-        self._check(self._library.tailor_session_run_bound(self._handle))
+        self._call("tailor_session_run_bound")
 
     def reserve(self, *inputs, **named):
         """Grows the workspace to what inputs of these shapes (arrays or tuples) need, without running."""
         arrays, tensors = self.executable._input_tensors([_shaped(x) for x in inputs],
                                                          {k: _shaped(v) for k, v in named.items()})
-        check(self._library.tailor_session_reserve(self._handle, tensors, len(arrays)))
+        self._call("tailor_session_reserve", tensors, len(arrays))
+
+    def _begin(self, function):
+        """Begins a call of the session, whose end releases the lock; another one's raises as the C function does."""
+        if not self._one_call.acquire(blocking=False):
+            raise Error("FAILED_PRECONDITION",
+                        f"{function}: the session is in use by another call; a session runs one call at a time")
+
+    def _call(self, function, *arguments):
+        self._begin(function)
+        try:
+            self._check(getattr(self._library, function)(self._handle, *arguments))
+        finally:
+            self._one_call.release()
+
+    def _poll(self):
+        done = ctypes.c_int32()
+        self._check(self._library.tailor_session_poll(self._handle, byref(done)))
+        if done.value:
+            self._under_way.clear()
+        return bool(done.value)
 
     def _run_borrowed(self, tensors):
         results = (_library.Tensor * len(self.executable._outputs))()
@@ -379,7 +422,7 @@ class Session:
         """Has arrays live until no run reads or writes them."""
         if self._asynchronous:
             if len(self._under_way) >= _MOST_KEPT:
-                self.poll()
+                self._poll()
             self._under_way.append(arrays)
 
     def _check(self, status):
@@ -470,6 +513,11 @@ class _Shape(tuple):
     """A shape in place of an array, where data is not read."""
 
 
+def _functions(runtime):
+    """The C functions for executables of a runtime."""
+    return _library.runtime() if runtime is None else runtime._library
+
+
 # The fields of _library.Tensor at once: setting them one by one takes longer than many a run.
 _PACKED = struct.Struct(f"=QQQii{_library.MAX_RANK}qQq")
 _ZEROS = (0,) * _library.MAX_RANK
@@ -482,6 +530,23 @@ def _shaped(array):
 
 def _is_writeable(array):
     return array.flags.writeable if isinstance(array, numpy.ndarray) else array.writeable
+
+
+def _has_places(array):
+    """Whether each element lies where one of a dense array could."""
+    return array.flags.aligned and not any(stride % array.itemsize for stride in array.strides)
+
+
+def _reach(array):
+    """Bytes from an array's lowest to the end of its highest element."""
+    return sum(abs(stride) * (extent - 1) for extent, stride in zip(array.shape, array.strides)) + array.itemsize
+
+
+def _bad_shape(array, name):
+    """What is wrong with a shape that a C tensor does not hold."""
+    for i, extent in enumerate(array if isinstance(array, _Shape) else array.shape):
+        checked(extent, f"input {name!r} dim {i}")
+    return ValueError(f"input {name!r} has an address or size beyond 64 bits")
 
 
 def _no_array(output):
@@ -517,7 +582,7 @@ def _describe(tensors, index, array, code):
         data, size, device = array.address, array.nbytes, _device.DEVICE_MEMORY
     elif array is not shape:
         code, contiguous = _convert.array_code(array, code), array.flags.c_contiguous
-        data, size = array.__array_interface__["data"][0], array.nbytes
+        data, size = array.__array_interface__["data"][0], array.nbytes if contiguous else _reach(array)
     _PACKED.pack_into(tensors, index * _PACKED.size, _PACKED.size, data, size, code or 0, rank,
                       *shape, *_ZEROS[rank:], 0, device)
     if array is not shape and not contiguous:

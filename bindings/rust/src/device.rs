@@ -72,14 +72,14 @@ impl<'a> Tensor<'a> {
     ///
     /// # Safety
     /// The memory stays as it is while runs use it; a donated input's is written.
-    ///
-    /// # Panics
-    /// As [`new`](Tensor::new).
     pub unsafe fn on_device<T: Element>(address: *mut T, count: usize, dims: &[i64]) -> Tensor<'a> {
         let mut tensor = Tensor::new::<u8>(&[], dims);
         tensor.raw.dtype = T::DTYPE.0;
         tensor.raw.data = address as *mut c_void;
-        tensor.raw.data_bytes = (count * mem::size_of::<T>()) as u64;
+        match count.checked_mul(mem::size_of::<T>()) {
+            Some(bytes) => tensor.raw.data_bytes = bytes as u64,
+            None => tensor.invalid = Some(format!("{} elements of {} are more bytes than there can be", count, T::DTYPE)),
+        }
         tensor.raw.device = sys::DEVICE_MEMORY;
         tensor.donated = true;
         tensor

@@ -31,7 +31,7 @@ pub use load::LoadOptions;
 /// A failed call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// As the `TAILOR_` constants of `tailor/runtime.h`.
+    /// As the `TAILOR_` constants of `tailor/runtime.h`, which this crate has without the prefix: [`INVALID_ARGUMENT`].
     pub code: i32,
     pub message: String,
     /// The user's name of the graph node at fault; may be empty.
@@ -50,9 +50,30 @@ pub const DATA_LOSS: i32 = 15;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
+impl Error {
+    /// The name of the code, `INVALID_ARGUMENT`; `None` for a code that this crate does not know.
+    pub fn code_name(&self) -> Option<&'static str> {
+        Some(match self.code {
+            CANCELLED => "CANCELLED",
+            INVALID_ARGUMENT => "INVALID_ARGUMENT",
+            NOT_FOUND => "NOT_FOUND",
+            RESOURCE_EXHAUSTED => "RESOURCE_EXHAUSTED",
+            FAILED_PRECONDITION => "FAILED_PRECONDITION",
+            OUT_OF_RANGE => "OUT_OF_RANGE",
+            UNIMPLEMENTED => "UNIMPLEMENTED",
+            INTERNAL => "INTERNAL",
+            DATA_LOSS => "DATA_LOSS",
+            _ => return None,
+        })
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "code {}: {}", self.code, self.message)?;
+        match self.code_name() {
+            Some(name) => write!(f, "{}: {}", name, self.message)?,
+            None => write!(f, "code {}: {}", self.code, self.message)?,
+        }
         if self.node.is_empty() {
             return Ok(());
         }
@@ -158,6 +179,7 @@ elements!(Bool => BOOL, i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, 
 /// A dense row-major input over the caller's memory.
 pub struct Tensor<'a> {
     raw: sys::tailor_tensor,
+    invalid: Option<String>, // what is wrong with it, which the run reports
     donated: bool,
     memory: PhantomData<&'a mut [u8]>,
 }
@@ -176,25 +198,25 @@ fn empty_tensor() -> sys::tailor_tensor {
 }
 
 impl<'a> Tensor<'a> {
-    /// The elements of `data` in a tensor of extents `dims`.
-    ///
-    /// # Panics
-    /// If there are more than `sys::MAX_RANK` extents. All else is for the run to check.
+    /// The elements of `data` in a tensor of extents `dims`. The run checks them: more than `sys::MAX_RANK` extents, and
+    /// any that do not fit `data` or the input, are its INVALID_ARGUMENT.
     pub fn new<T: Element>(data: &'a [T], dims: &[i64]) -> Tensor<'a> {
         let mut raw = empty_tensor();
         raw.data = data.as_ptr() as *mut c_void; // inputs are only read
         raw.data_bytes = mem::size_of_val(data) as u64;
         raw.dtype = T::DTYPE.0;
-        raw.rank = dims.len() as i32;
-        raw.dims[..dims.len()].copy_from_slice(dims);
-        Tensor { raw, donated: false, memory: PhantomData }
+        let mut invalid = None;
+        if dims.len() <= sys::MAX_RANK {
+            raw.rank = dims.len() as i32;
+            raw.dims[..dims.len()].copy_from_slice(dims);
+        } else {
+            invalid = Some(format!("it has {} dims, more than {}", dims.len(), sys::MAX_RANK));
+        }
+        Tensor { raw, invalid, donated: false, memory: PhantomData }
     }
 
     /// The same for an input that is donated: runs write to `data`, where the output in its memory
     /// ([`TensorInfo::memory_of`]) then is.
-    ///
-    /// # Panics
-    /// As `new`.
     pub fn donated<T: Element>(data: &'a mut [T], dims: &[i64]) -> Tensor<'a> {
         let pointer = data.as_mut_ptr() as *mut c_void;
         let mut tensor = Tensor::new(data, dims);
@@ -396,6 +418,12 @@ impl Session {
                 return Err(invalid(format!("input \"{}\" is donated: make it with Tensor::donated", name)));
             }
         }
+        for (index, tensor) in inputs.iter().enumerate() {
+            if let Some(reason) = &tensor.invalid {
+                let name = self.donated.get(index).map_or("", |(name, _)| name);
+                return Err(invalid(format!("input {} \"{}\": {}", index, name, reason)));
+            }
+        }
         let raw: Vec<sys::tailor_tensor> = inputs.iter().map(|tensor| tensor.raw).collect();
         // SAFETY: who calls borrows the inputs' memory until the run has ended; handles are live.
         unsafe {
@@ -438,21 +466,27 @@ impl<'a> Outputs<'a> {
         self.raw.is_empty()
     }
 
-    pub fn dims(&self, index: usize) -> &[i64] {
-        let tensor = &self.raw[index];
-        &tensor.dims[..tensor.rank as usize]
+    /// The extents of output `index`; INVALID_ARGUMENT where there is none.
+    pub fn dims(&self, index: usize) -> Result<&[i64]> {
+        let tensor = self.tensor(index)?;
+        Ok(&tensor.dims[..tensor.rank as usize])
     }
 
-    /// Where output `index` is in the device's memory; `None` where it is in the host's.
-    pub fn device_address(&self, index: usize) -> Option<*mut c_void> {
-        let tensor = &self.raw[index];
-        if tensor.device == sys::DEVICE_MEMORY { Some(tensor.data) } else { None }
+    /// Where output `index` is in the device's memory, `None` where it is in the host's; INVALID_ARGUMENT where there is no
+    /// such output.
+    pub fn device_address(&self, index: usize) -> Result<Option<*mut c_void>> {
+        let tensor = self.tensor(index)?;
+        Ok(if tensor.device == sys::DEVICE_MEMORY { Some(tensor.data) } else { None })
+    }
+
+    fn tensor(&self, index: usize) -> Result<&sys::tailor_tensor> {
+        self.raw.get(index).ok_or_else(|| invalid(format!("there is no output {}", index)))
     }
 
     /// The elements of output `index`; INVALID_ARGUMENT where it holds another type, or is in an input's slice or on the
     /// device.
     pub fn get<T: Element>(&self, index: usize) -> Result<&[T]> {
-        let tensor = self.raw.get(index).ok_or_else(|| invalid(format!("there is no output {}", index)))?;
+        let tensor = self.tensor(index)?;
         if self.in_inputs[index] {
             return Err(invalid(format!("output {} is in the memory of a donated input: read it there", index)));
         }
@@ -462,7 +496,7 @@ impl<'a> Outputs<'a> {
         if tensor.dtype != T::DTYPE.0 {
             return Err(invalid(format!("output {} is {}, not {}", index, DType(tensor.dtype), T::DTYPE)));
         }
-        let count = self.dims(index).iter().product::<i64>() as usize;
+        let count = self.dims(index)?.iter().product::<i64>() as usize;
         if count == 0 {
             return Ok(&[]);
         }

@@ -686,7 +686,9 @@ impl<'g> Value<'g> {
     }
 
     /// `gather(x, indices)`: out[..., i..., ...] = x[..., indices[i...], ...] at `axis`; an index below 0
-    /// counts from the end, others out of range fail the run.
+    /// counts from the end, others out of range fail the run. Indices are checked where they are read: one
+    /// that no element of an output takes its value from, as where the result is empty because another dim of
+    /// x is 0, is not checked.
     ///
     /// - Shapes: x's, with dim `axis` replaced by all dims of indices.
     /// - Types: x and the result are any, alike; indices are i32 or i64.
@@ -785,7 +787,8 @@ impl<'g> Value<'g> {
     /// `scatter(x, indices, updates, combiner)`: a copy of x where, for each i in row-major order,
     /// out[indices[i..., 0], indices[i..., 1], ..., ...] is combined with updates[i..., ...]: set to it, or
     /// their sum, product, max or min; of several set there the last one stays. An index below 0 counts from
-    /// the end, others out of range fail the run.
+    /// the end, others out of range fail the run. Indices are checked where they are read: those of updates
+    /// without elements are not.
     ///
     /// - Shapes: indices [I..., K] with a constant K, updates [I..., x's dims after the first K]; the result
     ///   has x's. Every run checks the extents that are not provably equal, and that updates have a place.

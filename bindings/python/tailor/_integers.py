@@ -1,0 +1,51 @@
+"""Integers on their way into C. ctypes keeps the low bits of what does not fit (2**64 + 3 becomes 3); nothing here does.
+
+checked() names argument and value. Options applies it to the fields of a struct. ARGUMENTS are the argument types of
+functions: they refuse whatever has not been checked by name before."""
+import ctypes
+import operator
+
+LIMITS = {kind: (-2**(bits - 1), 2**(bits - 1) - 1) if signed else (0, 2**bits - 1)
+          for kind, bits, signed in ((ctypes.c_int32, 32, True), (ctypes.c_int64, 64, True),
+                                     (ctypes.c_uint64, 64, False), (ctypes.c_size_t, 64, False),
+                                     (ctypes.c_void_p, 64, False))}
+
+
+def checked(value, name, kind=ctypes.c_int64):
+    """`value` as an int that `kind` has; OverflowError where it has not."""
+    value = operator.index(value)
+    least, most = LIMITS[kind]
+    if not least <= value <= most:
+        raise OverflowError(f"{name} is {value}, outside [{least}, {most}]")
+    return value
+
+
+def address(value, name):
+    """`value` as a pointer argument; an integer is checked."""
+    return checked(value, name, ctypes.c_void_p) if hasattr(value, "__index__") else value
+
+
+class Options(ctypes.Structure):
+    """A struct whose integer fields refuse what does not fit."""
+
+    def __init_subclass__(cls):
+        cls._kinds = {name: kind for name, kind in cls._fields_ if kind in LIMITS}
+
+    def __setattr__(self, name, value):
+        kind = self._kinds.get(name)
+        if kind is ctypes.c_void_p:
+            value = address(value, name)
+        elif kind is not None:
+            value = checked(value, name, kind)
+        super().__setattr__(name, value)
+
+
+def _argument(kind):
+    @classmethod
+    def from_param(cls, value):
+        return kind(checked(value, "the argument", kind))
+
+    return type(f"Checked_{kind.__name__}", (kind,), {"from_param": from_param})
+
+
+ARGUMENTS = {kind: _argument(kind) for kind in LIMITS if kind is not ctypes.c_void_p}

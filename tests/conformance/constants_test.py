@@ -5,6 +5,7 @@ import re
 import tempfile
 import tracemalloc
 import unittest
+import unittest.mock
 
 import ml_dtypes
 import numpy
@@ -15,6 +16,7 @@ from onnx import TensorProto, helper
 import tailor
 import tailor.graph
 import tailor.onnx
+from tailor.onnx import importer
 from import_test import ints, model
 
 FLOAT, N = TensorProto.FLOAT, 96
@@ -24,6 +26,35 @@ def ops(proto, **options):
     """The ops of the graph, sorted."""
     text = tailor.onnx.load(proto, **options).text
     return sorted(re.findall(r"^ +%\S+ = (\w+)", text, re.MULTILINE))
+
+
+class ReadOnlyTest(unittest.TestCase):
+    def test_arrays_that_nodes_share_cannot_be_written(self):
+        """However they come: raw, typed, narrow and fixed ones, results of folded and of precomputed nodes."""
+        node, seen = helper.make_node, {}
+        random = numpy.random.default_rng(2)
+        typed = helper.make_tensor("typed", FLOAT, [2], [1.0, 2.0])
+        narrow = helper.make_tensor("narrow", TensorProto.INT4, [2], [1, -2])
+        nodes = [node("Constant", [], ["made"], value_ints=[1, 2]), node("Add", ["made", "raw"], ["folded"]),
+                 node("Identity", ["typed"], ["a"]), node("Identity", ["narrow"], ["b"]),
+                 node("Reshape", ["x", "given"], ["r"]), node("Transpose", ["large"], ["moved"]),
+                 node("MatMul", ["r", "moved"], ["y"])]
+        proto = model(nodes, [("x", FLOAT, ["n"]), ("given", TensorProto.INT64, [2])], [("y", FLOAT)],
+                      [("raw", ints(3, 4)), ("large", random.standard_normal((N, N), numpy.float32))], opset=21)
+        proto.graph.initializer.extend([typed, narrow])
+        run_node, given = importer.Importer.run_node, ints(-1, N)
+
+        def recorded(self, proto, opsets, scope, depth):
+            run_node(self, proto, opsets, scope, depth)
+            seen.update(scope)
+
+        with unittest.mock.patch.object(importer.Importer, "run_node", recorded):
+            tailor.onnx.load(proto, fixed={"given": given})
+        arrays = {name: tensor.array for name, tensor in seen.items() if tensor.array is not None}
+        self.assertLessEqual({"made", "raw", "folded", "typed", "narrow", "given", "large", "moved"}, set(arrays))
+        self.assertEqual([name for name, array in arrays.items() if array.flags.writeable], [])
+        self.assertTrue(numpy.shares_memory(arrays["given"], given))
+        given[0] = 0  # the caller's own array stays writable
 
 
 class ConstantsTest(unittest.TestCase):

@@ -256,6 +256,16 @@ class ScanTest(OperatorTest):
             self.run_both(proto, [{"x": floats(m), "a": floats(m, t), "b": floats(t, m)}
                                   for m, t in ((3, 4), (1, 1), (2, 7))])
 
+    def test_rows_whose_extents_only_the_body_knows_in_both_directions(self):
+        step = body([node("Add", ["s", "u"], ["r"]), node("Identity", ["s"], ["s_out"])],
+                    [("s", FLOAT, None), ("u", FLOAT, None)], [("s_out", FLOAT), ("r", FLOAT)])
+        for back in (0, 1):
+            proto = model([node("Scan", ["x", "u"], ["y", "r"], body=step, num_scan_inputs=1,
+                                scan_output_directions=[back])],
+                          [("x", FLOAT, ["a"]), ("u", FLOAT, ["n", "b"])], [("y", FLOAT), ("r", FLOAT)])
+            self.run_both(proto, [{"x": floats(a), "u": floats(n, b)}
+                                  for a, n, b in ((1, 4, 3), (3, 4, 1), (2, 5, 2), (1, 1, 1))])
+
     def test_what_is_scanned_is_as_long(self):
         step = body([node("Add", ["u", "v"], ["r"])], [("u", FLOAT, None), ("v", FLOAT, None)], [("r", FLOAT)])
         proto = model([node("Scan", ["a", "b"], ["y"], body=step, num_scan_inputs=2)],

@@ -194,6 +194,137 @@ class SymbolTest(unittest.TestCase):
         self.assertIn("f32[5, 7]", self.load(["batch", None], dims={"batch": 5, "x_dim1": 7}))
 
 
+class MissingOperatorTest(unittest.TestCase):
+    def refused(self, proto, **options):
+        with self.assertRaises(tailor.onnx.ModelError) as caught:
+            tailor.onnx.load(proto, **options)
+        return caught.exception
+
+    def test_all_are_named_with_counts_before_anything_is_imported(self):
+        """Of the graph, of subgraphs and of the model's own functions; functions once, and only where called."""
+        node = helper.make_node
+        function = helper.make_function(
+            "own", "Twice", ["a"], ["b"], [node("Foo", ["a"], ["c"]), node("Baz", ["c"], ["b"], domain="com.x")],
+            [helper.make_opsetid("", 17), helper.make_opsetid("com.x", 1)])
+        unused = helper.make_function("own", "Unused", ["a"], ["b"], [node("Odd", ["a"], ["b"])],
+                                      [helper.make_opsetid("", 17)])
+        branches = [helper.make_graph([node(op, ["x"], [op], domain=domain)], op, [],
+                                      [helper.make_tensor_value_info(op, TensorProto.FLOAT, None)])
+                    for op, domain in (("Bar", "com.x"), ("Neg", ""))]
+        proto = model([node("Reshape", ["x", "wrong"], ["r"]), node("Foo", ["x"], ["f"], "first"),
+                       node("Twice", ["f"], ["t"], domain="own"), node("Twice", ["t"], ["u"], domain="own"),
+                       node("If", ["c"], ["v"], then_branch=branches[0], else_branch=branches[1]),
+                       node("Bernoulli", ["x"], ["w"]), node("SequenceConstruct", ["x"], ["y"])],
+                      [("x", TensorProto.FLOAT, ["n"]), ("c", TensorProto.BOOL, [])], [("v", TensorProto.FLOAT)],
+                      [("wrong", ints(-2))])
+        proto.functions.extend([function, unused])
+        proto.opset_import.extend([helper.make_opsetid("own", 1), helper.make_opsetid("com.x", 1)])
+        error = self.refused(proto)
+        self.assertIsInstance(error, tailor.onnx.Unsupported)
+        self.assertEqual(error.reason, "5 operators are not supported: Foo (2 nodes), Bernoulli (1 node), "
+                         "SequenceConstruct (1 node), com.x::Bar (1 node), com.x::Baz (1 node); "
+                         "the model is of opset 17")
+        self.assertEqual(error.node, 'Foo node "first"')
+
+    def test_operators_that_the_opset_does_not_have(self):
+        proto = model([helper.make_node("Gelu", ["x"], ["y"], "late")], [("x", TensorProto.FLOAT, ["n"])],
+                      [("y", TensorProto.FLOAT)], opset=17)
+        error = self.refused(proto)
+        self.assertIsInstance(error, tailor.onnx.Unsupported)
+        self.assertEqual(str(error), 'Gelu node "late": 1 operator is not supported: Gelu (1 node); '
+                         "the model is of opset 17")
+        proto.opset_import[0].version = 20
+        tailor.onnx.load(proto)
+
+    def test_a_branch_that_is_left_out_may_have_any(self):
+        node = helper.make_node
+        branches = [helper.make_graph([node(op, ["x"], [op])], op, [],
+                                      [helper.make_tensor_value_info(op, TensorProto.FLOAT, None)])
+                    for op in ("Neg", "Foo")]
+        for taken, missing in ((True, False), (False, True)):
+            proto = model([node("If", ["c"], ["y"], "if", then_branch=branches[0], else_branch=branches[1])],
+                          [("x", TensorProto.FLOAT, ["n"])], [("y", TensorProto.FLOAT)], [("c", numpy.array(taken))])
+            if missing:
+                self.assertRegex(str(self.refused(proto)), r'Foo node "Foo": 1 operator .*: Foo \(1 node\)')
+            else:
+                self.assertIn("neg", tailor.onnx.load(proto).text)
+
+
+class InputErrorTest(unittest.TestCase):
+    def test_errors_name_the_input(self):
+        def load(dtype, shape, **options):
+            tailor.onnx.load(model([helper.make_node("Identity", ["x"], ["y"])], [("x", dtype, shape)],
+                                   [("y", dtype)]), **options)
+        n = tailor.symbol("n")
+        for shape, options, reason in (
+                (["n"], {"fixed": {"x": numpy.zeros((2, 2), numpy.float32)}}, "fixed to float32 of rank 2"),
+                (["n"], {"fixed": {"x": numpy.zeros(2, numpy.int8)}}, "fixed to int8 of rank 1"),
+                (["n"], {"fixed": {"x": numpy.array(["text"])}}, "U4"),
+                (["n"], {"fixed": {"x": [[1], [1, 2]]}}, "inhomogeneous"),
+                (["n"], {"dims": {"n": 1.5}}, "float"),
+                ([-3], {}, "dim 0 is -3"), (None, {}, "without a rank"), ([2] * 9, {}, "9"),
+                ([2**40, 2**40], {}, "too many elements")):
+            with self.subTest(reason), self.assertRaisesRegex(tailor.onnx.ModelError, reason) as caught:
+                load(TensorProto.FLOAT, shape, **options)
+            self.assertEqual(caught.exception.node, 'input "x"')
+        with self.assertRaisesRegex(tailor.onnx.Unsupported, "STRING") as caught:
+            load(TensorProto.STRING, [n.name])
+        self.assertEqual(caught.exception.node, 'input "x"')
+
+    def test_errors_name_the_operand_and_its_node(self):
+        proto = model([helper.make_node("Neg", ["x"], ["y"], "minus")], [("x", TensorProto.INT4, ["n"])],
+                      [("y", TensorProto.INT4)], opset=21)
+        with self.assertRaisesRegex(tailor.onnx.Unsupported, 'its input "x" of type INT4') as caught:
+            tailor.onnx.load(proto)
+        self.assertEqual(caught.exception.node, 'Neg node "minus"')
+
+
+class SqueezeTest(unittest.TestCase):
+    """Without axes: the rank of the result has to be known."""
+
+    def proto(self, shape, *, before=()):
+        return model([*before, helper.make_node("Squeeze", ["x" if not before else "z"], ["y"], "narrow")],
+                     [("x", TensorProto.FLOAT, shape)], [("y", TensorProto.FLOAT)])
+
+    def refused(self, proto, *patterns, kind=tailor.onnx.Unsupported, **options):
+        with self.assertRaises(kind) as caught:
+            tailor.onnx.load(proto, **options)
+        self.assertIs(type(caught.exception), kind)
+        self.assertEqual(caught.exception.node, 'Squeeze node "narrow"')
+        for pattern in patterns:
+            self.assertIn(pattern, caught.exception.reason)
+
+    def test_an_extent_that_may_be_1_is_refused(self):
+        self.refused(self.proto([1, "batch", 3]), 'dim 1 of its input "x" is batch', "dims= that give batch")
+        self.refused(self.proto([1, None, 3]), "x_dim1")
+        self.refused(self.proto(["batch", 3]), "batch", dims={"batch": tailor.symbol("batch", min=1, max=8)})
+        self.refused(self.proto(["batch", 3]), "dims= that give n ", dims={"batch": tailor.symbol("n") + 1})
+        pooled = [helper.make_node("Concat", ["x", "x"], ["c"], axis=1),
+                  helper.make_node("MaxPool", ["c"], ["z"], kernel_shape=[4], strides=[4])]
+        self.refused(self.proto([1, 2, "length"], before=pooled), 'input "z"', "dims= that give length")
+
+    def test_an_extent_that_data_gives_is_refused(self):
+        counted = [helper.make_node("NonZero", ["x"], ["z"])]
+        self.refused(self.proto([7], before=counted), 'dim 1 of its input "z" is nonzero0', "depends on data",
+                     kind=tailor.onnx.DependsOnData)
+
+    def test_ranges_and_sizes_that_decide(self):
+        for batch, shape in ((tailor.symbol("batch", min=2, max=8), (1, 5, 3)), (5, (1, 5, 3)), (1, (1, 1, 3)),
+                             (tailor.symbol("batch", max=0), (1, 0, 3))):
+            executable = tailor.onnx.load(self.proto([1, "batch", 3]), dims={"batch": batch}).compile("host")
+            x = numpy.arange(numpy.prod(shape), dtype=numpy.float32).reshape(shape)
+            got, = executable.run(x)
+            self.assertEqual(got.shape, x.squeeze().shape)
+            numpy.testing.assert_array_equal(got, x.squeeze())
+
+    def test_axes_leave_the_rest_as_it_is(self):
+        proto = model([helper.make_node("Squeeze", ["x", "axes"], ["y"])], [("x", TensorProto.FLOAT, [1, "batch", 3])],
+                      [("y", TensorProto.FLOAT)], [("axes", ints(0))])
+        executable = tailor.onnx.load(proto).compile("host")
+        for batch in (1, 4):
+            self.assertEqual(executable.run(numpy.zeros((1, batch, 3), numpy.float32))[0].shape, (batch, 3))
+
+
 class CommandLineTest(unittest.TestCase):
     def run_main(self, *arguments):
         out = io.StringIO()

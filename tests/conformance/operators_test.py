@@ -29,6 +29,119 @@ class OperatorTest(unittest.TestCase):
         return executable
 
 
+class SharedConstantTest(OperatorTest):
+    def test_reshape_leaves_its_shape_to_other_nodes(self):
+        node = helper.make_node
+        proto = model([node("Reshape", ["x", "all"], ["r"], allowzero=1),
+                       node("Reshape", ["z", "all"], ["t"], allowzero=1),
+                       node("Slice", ["r", "zero", "all"], ["y"])],
+                      [("x", FLOAT, ["m", "k"]), ("z", FLOAT, ["n"])], [("r", FLOAT), ("t", FLOAT), ("y", FLOAT)],
+                      [("all", ints(-1)), ("zero", ints(0))])
+        self.run_both(proto, [{"x": numpy.arange(m * k, dtype=numpy.float32).reshape(m, k),
+                               "z": numpy.ones(n, numpy.float32)} for m, k, n in ((2, 3, 5), (1, 4, 9), (3, 3, 1))])
+
+
+class NarrowTypesTest(unittest.TestCase):
+    """Formulas over f16 compute in f32 and round once; the reference is float64."""
+
+    def check(self, node, inputs, reference, opset=21, **given):
+        arrays = {name: numpy.asarray(array, numpy.float16) for name, array in given.items()}
+        proto = model([node], [(name, TensorProto.FLOAT16, array.shape) for name, array in arrays.items()],
+                      [("y", TensorProto.FLOAT16)], opset=opset)
+        got, = tailor.onnx.load(proto).compile("host").run(**arrays)
+        wanted = reference(*[arrays[name].astype(numpy.float64) for name in inputs])
+        self.assertEqual((got.dtype, got.shape), (numpy.float16, wanted.shape))
+        error = numpy.abs(got.astype(numpy.float64) - wanted) - 1e-6
+        self.assertLessEqual(float((error / numpy.abs(wanted)).max()), 2.0 ** -11)
+
+    def test_instance_normalization(self):
+        def reference(x, scale, bias):
+            centered = x - x.mean(-1, keepdims=True)
+            normal = centered / numpy.sqrt((centered ** 2).mean(-1, keepdims=True) + 1e-5)
+            return normal * scale[:, None] + bias[:, None]
+
+        random = numpy.random.default_rng(0)
+        self.check(helper.make_node("InstanceNormalization", ["x", "s", "b"], ["y"]), "xsb", reference,
+                   x=random.standard_normal((2, 3, 1000)) + 5, s=random.standard_normal(3), b=random.standard_normal(3))
+
+    def test_lp_and_mean_variance_normalization(self):
+        x = numpy.random.default_rng(1).standard_normal((2, 1000)) * 10  # whose sum of squares is beyond f16
+        self.check(helper.make_node("LpNormalization", ["x"], ["y"]), "x",
+                   lambda x: x / numpy.sqrt((x ** 2).sum(-1, keepdims=True)), x=x)
+        self.check(helper.make_node("LpNormalization", ["x"], ["y"], p=1), "x",
+                   lambda x: x / numpy.abs(x).sum(-1, keepdims=True), x=x)
+        self.check(helper.make_node("MeanVarianceNormalization", ["x"], ["y"], axes=[1]), "x",
+                   lambda x: (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True), x=x)
+
+    def test_reductions_of_several_ops(self):
+        x = numpy.random.default_rng(2).uniform(-4, 4, (1000, 5))
+        for name, reference in (("ReduceL2", lambda x: numpy.sqrt((x ** 2).sum(1, keepdims=True))),
+                                ("ReduceSumSquare", lambda x: (x ** 2).sum(1, keepdims=True)),
+                                ("ReduceLogSum", lambda x: numpy.log(x.sum(1, keepdims=True))),
+                                ("ReduceLogSumExp", lambda x: numpy.log(numpy.exp(x).sum(1, keepdims=True)))):
+            with self.subTest(name):
+                self.check(helper.make_node(name, ["x"], ["y"], axes=[1]), "x", reference, opset=13,
+                           x=numpy.abs(x) if name == "ReduceLogSum" else x)
+
+
+class AffineGridTest(OperatorTest):
+    def test_a_batch_of_one(self):
+        theta = numpy.random.default_rng(5).standard_normal((4, 2, 3), numpy.float32)
+        for align in (0, 1):
+            proto = model([helper.make_node("AffineGrid", ["theta", "size"], ["y"], align_corners=align)],
+                          [("theta", FLOAT, ["n", 2, 3]), ("size", INT64, [4])], [("y", FLOAT)], opset=20)
+            cases = [{"theta": theta[:n], "size": ints(n, 3, 5, 6)} for n in (1, 2, 4)]
+            executable = self.run_both(proto, cases)
+            whole = tailor.onnx.load(proto, fixed={"size": ints(1, 3, 5, 6)}).compile("host")
+            numpy.testing.assert_array_equal(whole.run(theta[:1])[0], executable.run(**cases[0])[0])
+
+
+class AttentionScoresTest(OperatorTest):
+    """qk_matmul_output under masks: -inf where the mask is added, as in the standard's definition."""
+    mask = numpy.array([[1, 1, 0, 1], [1, 0, 1, 1], [1, 1, 1, 0]], bool)
+
+    def check(self, mode, wanted_of):
+        random, queries, keys = numpy.random.default_rng(6), 3, 4
+        q, k, v = (random.standard_normal((2, 2, n, 8), numpy.float32) for n in (queries, keys, keys))
+        scores = q.astype(numpy.float64) @ k.astype(numpy.float64).swapaxes(2, 3) / numpy.sqrt(8)
+        for kind, causal, softcap in ((None, 0, 0.5), (None, 1, 0.5), ("bool", 0, 0.0), ("bool", 1, 0.5),
+                                      ("float", 0, 0.5), ("float", 1, 0.0)):
+            with self.subTest(mask=kind, causal=causal, softcap=softcap):
+                node = helper.make_node("Attention", ["q", "k", "v"] + ["m"] * (kind is not None),
+                                        ["y", "", "", "scores"], is_causal=causal, softcap=softcap,
+                                        qk_matmul_output_mode=mode)
+                inputs = [(name, FLOAT, ["b", 2, f"{name}_length", 8]) for name in "qkv"]
+                given, bias = {"q": q, "k": k, "v": v}, numpy.zeros((queries, keys), numpy.float32)
+                if kind:
+                    inputs.append(("m", TensorProto.BOOL if kind == "bool" else FLOAT, ["rows", "columns"]))
+                    bias = numpy.where(self.mask, numpy.float32(0 if kind == "bool" else 0.25), -numpy.float32("inf"))
+                    given["m"] = self.mask if kind == "bool" else bias
+                if causal:
+                    bias = numpy.where(numpy.tri(queries, keys, dtype=bool), bias, -numpy.inf)
+                proto = model([node], inputs, [("y", FLOAT), ("scores", FLOAT)], opset=23)
+                executable = tailor.onnx.load(proto, dims={"k_length": keys, "v_length": keys}).compile("host")
+                _, got = executable.run(**given)
+                capped = softcap * numpy.tanh(scores / softcap) if softcap else scores
+                wanted = wanted_of(scores, capped, capped + bias)
+                numpy.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
+                self.assertEqual((got == -numpy.inf).any(), mode == 2 and (kind is not None or causal == 1))
+
+    def test_mode_0_is_the_scaled_product(self):
+        self.check(0, lambda scores, capped, masked: scores)
+
+    def test_mode_1_is_after_the_softcap(self):
+        self.check(1, lambda scores, capped, masked: capped)
+
+    def test_mode_2_is_under_the_mask(self):
+        self.check(2, lambda scores, capped, masked: masked)
+
+    def test_mode_3_is_the_softmax(self):
+        def softmax(scores, capped, masked):
+            powers = numpy.exp(masked - masked.max(-1, keepdims=True))
+            return powers / powers.sum(-1, keepdims=True)
+        self.check(3, softmax)
+
+
 class ScatterTest(OperatorTest):
     random = numpy.random.default_rng(1)
 

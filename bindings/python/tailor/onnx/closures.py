@@ -110,7 +110,7 @@ class Region:
         """The tensors that a subgraph returns, whose inputs are in `scope`."""
         node = self.closure.node
         for initializer in subgraph.initializer:
-            scope[initializer.name] = self.importer.constant(initializer)
+            scope[initializer.name] = self.importer.initializer(initializer)
         self.importer.run_nodes(subgraph, node.opsets, scope, node.depth + 1)
         missing = next((value.name for value in subgraph.output if value.name not in scope), None)
         if missing is not None:

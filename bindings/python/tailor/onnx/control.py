@@ -13,7 +13,7 @@ def _taken(node, graph):
     """The outputs of a branch that is known to be taken; it sees the names around it."""
     scope = collections.ChainMap({}, node.scope)
     for initializer in graph.initializer:
-        scope[initializer.name] = node.importer.constant(initializer)
+        scope[initializer.name] = node.importer.initializer(initializer)
     node.importer.run_nodes(graph, node.opsets, scope, node.depth + 1)
     return [_output(node, scope, value.name) for value in graph.output]
 

@@ -30,3 +30,11 @@ def to_onnx(name):
 def bits(name):
     """The width of an element."""
     return 8 if name == "bool" else int(name.lstrip("bfiu"))
+
+
+def through_f32(graph, values, function):
+    """function(*values), of f16 and bf16 values as f32 and rounded once: formulas of several ops lose digits else."""
+    dtype = values[0].dtype
+    if dtype not in ("f16", "bf16"):
+        return function(*values)
+    return graph.cast(function(*[graph.cast(value, "f32") for value in values]), dtype)

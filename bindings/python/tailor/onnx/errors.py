@@ -9,6 +9,9 @@ class ModelError(Exception):
         self.reason = reason
         self.node = node
 
+    def __reduce__(self):  # Exception's own would call this with the joined text
+        return type(self), (self.reason, self.node), self.__dict__
+
 
 class Unsupported(ModelError):
     """A valid model that needs what Tailor does not have."""

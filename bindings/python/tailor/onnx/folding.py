@@ -109,7 +109,7 @@ def _rerank(node, x, axes=None):
     if x.array is not None or x.parts is None:
         return None
     if node.proto.op_type == "Reshape":
-        if axes.entries is None or len(axes.entries) > 1 or axes.entries not in ([], [-1], [1], [len(x.parts)]):
+        if axes.entries is None or len(axes.entries) > 1 or axes.entries not in ((), (-1,), (1,), (len(x.parts),)):
             return None
         return node.entries(x.parts, x.dtype, len(axes.entries)) if axes.entries or len(x.parts) == 1 else None
     rank = x.rank + (1 if node.proto.op_type == "Unsqueeze" else -1)
@@ -242,7 +242,7 @@ def _where(node, condition, lhs, rhs):
 @_any_data(1)
 def _product(node, x, axes=None):
     keep = node.attribute("keepdims", 1)
-    if not x.symbolic or x.rank != 1 or (axes is not None and axes.entries not in ([0], [-1])):
+    if not x.symbolic or x.rank != 1 or (axes is not None and axes.entries not in ((0,), (-1,))):
         return None
     return node.entries([node.extents.product(x.entries)], x.dtype, 1 if keep else 0)
 
@@ -251,7 +251,7 @@ def _product(node, x, axes=None):
 @_any_data(1)
 def _reduce(node, x, axes=None):
     keep = node.attribute("keepdims", 1)
-    if not x.symbolic or x.rank != 1 or not x.entries or (axes is not None and axes.entries not in ([0], [-1])):
+    if not x.symbolic or x.rank != 1 or not x.entries or (axes is not None and axes.entries not in ((0,), (-1,))):
         return None
     combine = {"ReduceSum": node.extents.add, "ReduceMax": node.extents.max, "ReduceMin": node.extents.min}
     out = x.entries[0]

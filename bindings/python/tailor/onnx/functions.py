@@ -12,7 +12,7 @@ def ordered(nodes, scope):
     for node in nodes:
         for name in filter(None, node.output):
             if name in produced or name in scope:
-                raise ModelError(f'"{name}" is computed twice', _label(node))
+                raise ModelError(f'"{name}" is computed twice', label(node))
             produced[name] = node
     done, order = set(scope), []
     for node in nodes:
@@ -40,20 +40,25 @@ def _visit(node, produced, done, order):
             continue
         producer = produced.get(missing[0])
         if producer is None:
-            raise ModelError(f'reads "{missing[0]}", which nothing computes', _label(top))
+            raise ModelError(f'reads "{missing[0]}", which nothing computes', label(top))
         if id(producer) in active:
-            raise ModelError(f'needs its own result "{missing[0]}": the graph has a cycle', _label(top))
+            raise ModelError(f'needs its own result "{missing[0]}": the graph has a cycle', label(top))
         stack.append(producer)
 
 
 def reads(node, depth=0):
     """Every outer name that a node reads, those of its subgraphs too."""
     if depth > 64:
-        raise ModelError("graphs nest deeper than 64", _label(node))
+        raise ModelError("graphs nest deeper than 64", label(node))
     yield from filter(None, node.input)
+    for graph in subgraphs(node):
+        yield from free_names(graph, depth + 1)
+
+
+def subgraphs(node):
+    """The graphs among a node's attributes."""
     for attribute in node.attribute:
-        for graph in [attribute.g] * attribute.HasField("g") + list(attribute.graphs):
-            yield from free_names(graph, depth + 1)
+        yield from [attribute.g] * attribute.HasField("g") + list(attribute.graphs)
 
 
 def free_names(graph, depth=0):
@@ -65,7 +70,8 @@ def free_names(graph, depth=0):
     yield from (v.name for v in graph.output if v.name not in inner)
 
 
-def _label(node):
+def label(node):
+    """A NodeProto as errors name it."""
     return f'{node.op_type} node "{node.name or next(iter(node.output), "")}"'
 
 
@@ -138,8 +144,20 @@ def _body(node, schema, inputs):
         versions = [v for v in schema.function_opset_versions if v <= node.opset]
         if versions:
             text = schema.get_function_with_opset_version(max(versions))
-            return onnx.FunctionProto.FromString(text) if isinstance(text, bytes) else text
+            function = onnx.FunctionProto.FromString(text if isinstance(text, bytes) else text.SerializeToString())
+            if schema.name == "AffineGrid":
+                _keep_batch(function.node)
+            return function
     return None
+
+
+def _keep_batch(nodes):
+    """Gives axes to the Squeeze nodes in AffineGrid's definition, which lose the batch of [N, 1, 3] where it is 1."""
+    for node in nodes:
+        if node.op_type == "Squeeze" and len(node.input) == 1:
+            node.input.append("one_1d")  # a constant of the definition
+        for graph in subgraphs(node):
+            _keep_batch(graph.node)
 
 
 def _type(node, tensor):

@@ -7,11 +7,12 @@ from onnx import AttributeProto, TensorProto, helper
 
 from .. import _convert
 from .. import errors as _errors
-from ..dims import GraphDim, symbol
+from ..dims import GraphDim, names_of, symbol
 from ..graph import Graph
 from . import constants, dtypes, folding, functions, narrow, precomputing, registry, validation
 from .errors import DependsOnData, ModelError, Unsupported
 from .extents import Extents
+from .missing import MissingOperators
 from .tensors import Tensor
 
 MAX_NESTING = 64
@@ -141,6 +142,7 @@ class Importer:
         self.extents = Extents(self.graph)
         self.constants = constants.Constants(directory)
         self.functions = {(f.domain, f.name): f for f in model.functions}
+        self.missing = MissingOperators(model, self.functions)
         self._symbols, self._fixed = dict(dims), fixed
         self._labelled = set()  # handles of values that have their name
         self._regions, self._made = 0, itertools.count()  # graphs around this one; all that loops and branches made
@@ -159,12 +161,13 @@ class Importer:
         """The finished graph."""
         opsets = functions.opsets(self.model)
         validation.check_opsets(opsets)
+        self.missing.check()
         proto, scope = self.model.graph, {}
         for initializer in proto.initializer:
-            scope[initializer.name] = self._named(initializer.name, self.constant, initializer)
+            scope[initializer.name] = self.initializer(initializer)
         for value in proto.input:
             if value.name not in scope:
-                scope[value.name] = self._named(value.name, self._input, value)
+                scope[value.name] = self._named("input", self._input, value)
         self.run_nodes(proto, opsets, scope, 0)
         for value in proto.output:
             if value.name not in scope:
@@ -172,12 +175,20 @@ class Importer:
             self.graph.output(value.name, scope[value.name].value)
         return self.graph
 
+    def sizes_inputs(self, name):
+        """Whether the extents of inputs, not data, give a symbol its value."""
+        return any(name in names_of(dim) for dim in self._symbols.values())
+
     def beside(self, name):
         """What appends the same model's nodes to a new graph."""
         other = copy.copy(self)
         other.graph = Graph(name)
         other.extents, other._labelled = Extents(other.graph), set()
         return other
+
+    def initializer(self, proto):
+        """A TensorProto of a graph as a Tensor; errors name it."""
+        return self._named("initializer", self.constant, proto)
 
     def constant(self, proto):
         """A TensorProto as a Tensor."""
@@ -216,11 +227,13 @@ class Importer:
         proto, domain = node.proto, node.domain
         if (domain, proto.op_type) in self.functions:
             return functions.call(node, self.functions[domain, proto.op_type], inputs)
+        self.missing.check_node(node)
         validation.check_node(node)
         kinds = [tensor.narrow for tensor in inputs if tensor is not None and tensor.narrow]
         function = registry.find_operator(domain, proto.op_type, node.opset)
         if kinds and function and proto.op_type not in narrow.MOVES | narrow.READS:
-            node.unsupported(f"an operand of type {TensorProto.DataType.Name(kinds[0])} is not supported")
+            name = next(name for name, tensor in zip(proto.input, inputs) if tensor is not None and tensor.narrow)
+            node.unsupported(f'its input "{name}" of type {TensorProto.DataType.Name(kinds[0])} is not supported')
         computed = folding.fold(node, inputs)
         if computed is None:
             computed = function(node, *inputs) if function else functions.expand(node, inputs)
@@ -267,14 +280,18 @@ class Importer:
             self._symbols[key] = symbol(key)
         return self.extents.symbol(self._symbols[key])
 
-    def _named(self, name, function, proto):
-        """function(proto), whose errors name the value."""
+    @staticmethod
+    def _named(kind, function, proto):
+        """function(proto), whose errors name the input or initializer in place of a node."""
+        label = f'{kind} "{proto.name}"'
         try:
             return function(proto)
         except ModelError as error:
-            raise type(error)(error.reason, error.node or f'"{name}"') from error
+            raise type(error)(error.reason, error.node or label) from error
         except _errors.Error as error:
-            raise ModelError(error.message, f'"{name}"') from error
+            raise ModelError(error.message, label) from error
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise ModelError(str(error), label) from error
 
     def _label(self, tensor, name, sources):
         """Names a computed value after its first ONNX name, and notes what it comes from."""

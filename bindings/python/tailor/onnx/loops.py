@@ -165,8 +165,8 @@ class _Run:
         """Carries what gathers one row of every trip; returns what makes the stack of it after the loop."""
         outer = [self.region.outer(dim) for dim in row.shape]
         if None in outer:
-            return self._flat(row, outer)
-        return self._grown(row, outer) if self.extent is None else self._written(i, row, outer)
+            return self._flat(i, row, outer)
+        return self._grown(i, row, outer) if self.extent is None else self._written(i, row, outer)
 
     def _written(self, i, row, outer):
         """Rows written into a tensor of as many as there can be."""
@@ -186,20 +186,24 @@ class _Run:
 
         return finish
 
-    def _grown(self, row, outer):
+    def _grown(self, i, row, outer):
         """Rows appended, where no bound is known."""
         empty = self.graph.broadcast(self.graph.scalar(0, row.dtype), [0, *outer])
         place, stack = self._carry("rows", empty, [self.region.extents.fresh("n"), *row.shape],
                                    becomes=[self.extents.fresh("n"), *outer])
-        self.returned[place] = self.inner.concat([stack, self.inner.reshape(row.value, [1, *row.shape])], 0)
+        self.returned[place] = self._appended(i, stack, self.inner.reshape(row.value, [1, *row.shape]))
         return lambda: self.graph.reshape(self.values[place], [self._count(), *outer])
 
-    def _flat(self, row, outer):
+    def _appended(self, i, stack, row):
+        """`stack` with one more row, in front where the rows are reversed."""
+        return self.inner.concat([row, stack] if i in self.reversed_rows else [stack, row], 0)
+
+    def _flat(self, i, row, outer):
         """Elements appended, where only the body knows the extents of a row: the last row's are carried out."""
         inner, extents = self.inner, self.region.extents
         empty = self.graph.broadcast(self.graph.scalar(0, row.dtype), [0])
         place, flat = self._carry("rows", empty, [extents.fresh("n")], becomes=[self.extents.fresh("n")])
-        self.returned[place] = inner.concat([flat, inner.reshape(row.value, [extents.product(row.shape)])], 0)
+        self.returned[place] = self._appended(i, flat, inner.reshape(row.value, [extents.product(row.shape)]))
         places = [self._carry("extent", self.graph.scalar(0, "i64"), [], extents.as_value(dim))[0]
                   if out is None else None for dim, out in zip(row.shape, outer)]
 

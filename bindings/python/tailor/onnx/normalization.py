@@ -1,5 +1,6 @@
 """Normalizations."""
 from . import windows
+from .dtypes import through_f32
 from .registry import operator
 
 
@@ -38,9 +39,13 @@ def _batch_training(node, x, scale, bias, mean, variance):
 @operator("InstanceNormalization")
 def _instance_normalization(node, x, scale, bias):
     graph = node.graph
-    out = standardized(graph, x.value, list(range(2, x.rank)), node.attribute("epsilon", 1e-5))
-    return graph.add(graph.mul(out, windows.per_channel(node, scale.value, x.rank)),
-                     windows.per_channel(node, bias.value, x.rank))
+
+    def normalized(value, scale, bias):
+        out = standardized(graph, value, list(range(2, x.rank)), node.attribute("epsilon", 1e-5))
+        return graph.add(graph.mul(out, windows.per_channel(node, scale, x.rank)),
+                         windows.per_channel(node, bias, x.rank))
+
+    return through_f32(graph, [x.value, scale.value, bias.value], normalized)
 
 
 @operator("LayerNormalization")
@@ -70,11 +75,15 @@ def _rms_normalization(node, x, scale):
 @operator("LpNormalization")
 def _lp_normalization(node, x):
     graph, axis, power = node.graph, node.axis(node.attribute("axis", -1), x.rank), node.attribute("p", 2)
-    if power == 1:
-        norm = graph.reduce_sum(graph.abs(x.value), [axis], keep_dims=1)
-    else:
-        norm = graph.sqrt(graph.reduce_sum(graph.mul(x.value, x.value), [axis], keep_dims=1))
-    return graph.select(graph.eq(norm, 0), graph.mul(norm, 0), graph.div(x.value, norm))
+
+    def normalized(value):
+        if power == 1:
+            norm = graph.reduce_sum(graph.abs(value), [axis], keep_dims=1)
+        else:
+            norm = graph.sqrt(graph.reduce_sum(graph.mul(value, value), [axis], keep_dims=1))
+        return graph.select(graph.eq(norm, 0), graph.mul(norm, 0), graph.div(value, norm))
+
+    return through_f32(graph, [x.value], normalized)
 
 
 @operator("LRN")
@@ -94,7 +103,10 @@ def _lrn(node, x):
 def _mean_variance_normalization(node, x):
     """The deviation, not the variance, is kept from 0."""
     graph, axes = node.graph, [node.axis(axis, x.rank) for axis in node.attribute("axes", [0, 2, 3])]
-    mean = graph.reduce_mean(x.value, axes, keep_dims=1)
-    centered = graph.sub(x.value, mean)
-    deviation = graph.sqrt(graph.reduce_mean(graph.mul(centered, centered), axes, keep_dims=1))
-    return graph.div(centered, graph.add(deviation, 1e-9))
+
+    def normalized(value):
+        centered = graph.sub(value, graph.reduce_mean(value, axes, keep_dims=1))
+        deviation = graph.sqrt(graph.reduce_mean(graph.mul(centered, centered), axes, keep_dims=1))
+        return graph.div(centered, graph.add(deviation, 1e-9))
+
+    return through_f32(graph, [x.value], normalized)

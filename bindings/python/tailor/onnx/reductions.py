@@ -1,5 +1,5 @@
 """Reductions and running reductions along axes."""
-from .dtypes import FLOATS
+from .dtypes import FLOATS, through_f32
 from .registry import operator
 
 
@@ -35,7 +35,7 @@ def _mean(graph, x, axes, keep):
 
 
 def _through_float(graph, x, function):
-    return function(x) if x.dtype in FLOATS else graph.cast(function(graph.cast(x, "f64")), x.dtype)
+    return through_f32(graph, [x], function) if x.dtype in FLOATS else graph.cast(function(graph.cast(x, "f64")), x.dtype)
 
 
 def _log_sum_exp(graph, x, axes, keep):
@@ -51,7 +51,7 @@ _REDUCTIONS = {
     "ReduceProd": lambda g, x, axes, keep: g.reduce_prod(x, axes, keep_dims=keep),
     "ReduceL1": lambda g, x, axes, keep: _sum(g, g.abs(x), axes, keep),
     "ReduceL2": lambda g, x, axes, keep: _through_float(g, x, lambda v: g.sqrt(_sum(g, g.mul(v, v), axes, keep))),
-    "ReduceSumSquare": lambda g, x, axes, keep: _sum(g, g.mul(x, x), axes, keep),
+    "ReduceSumSquare": lambda g, x, axes, keep: through_f32(g, [x], lambda v: _sum(g, g.mul(v, v), axes, keep)),
     "ReduceLogSum": lambda g, x, axes, keep: _through_float(g, x, lambda v: g.log(_sum(g, v, axes, keep))),
     "ReduceLogSumExp": lambda g, x, axes, keep: _through_float(g, x, lambda v: _log_sum_exp(g, v, axes, keep)),
 }

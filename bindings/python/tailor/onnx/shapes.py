@@ -43,7 +43,7 @@ def _wanted(node, x, shape):
 
 def _reshaped(node, dims, shape):
     """`shape` with its 0 (copy) and -1 (what is left) resolved."""
-    extents = node.extents
+    extents, shape = node.extents, list(shape)
     if not node.attribute("allowzero", 0):
         if any(isinstance(dim, int) and dim == 0 and i >= len(dims) for i, dim in enumerate(shape)):
             node.fail(f"the 0 in shape {shape} has no dim to copy")
@@ -85,12 +85,27 @@ def _transpose(node, x):
 def _squeeze(node, x, axes=None):
     axes = node.known_ints(axes, "the list of axes") if axes is not None else node.attribute("axes")
     if axes is None:
-        axes = [i for i, dim in enumerate(x.shape) if dim == 1 and isinstance(dim, int)]
+        axes = [i for i in range(x.rank) if _is_one(node, x, i)]
     axes = {node.axis(axis, x.rank) for axis in axes}
     for axis in axes:
         if node.extents.equal(x.shape[axis], 1) is False:
             node.fail(f"dim {axis} is {x.shape[axis]}, not 1")
     return node.graph.reshape(x.value, [dim for i, dim in enumerate(x.shape) if i not in axes])
+
+
+def _is_one(node, x, axis):
+    """Whether a dim is 1 at all shapes or at none; raises where it depends on the run."""
+    extents, dim = node.extents, x.shape[axis]
+    one = extents.equal(dim, 1)
+    if one is None:
+        names = sorted(extents.leaves(dim))
+        what = f'dim {axis} of its input "{node.proto.input[0]}" is {extents.text(dim)}, which may be 1: without ' \
+            "axes, the rank of its result"
+        if not all(map(node.importer.sizes_inputs, names)):
+            node.depends_on_data(x, what)
+        node.unsupported(f"{what} depends on that; load with dims= that give {', '.join(names)} a fixed size or a "
+                         "range without 1, or give the node axes")
+    return one
 
 
 @operator("Unsqueeze", since=1)

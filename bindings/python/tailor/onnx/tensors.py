@@ -15,12 +15,14 @@ MAX_PARTS = 16
 class Tensor:
     """Exactly one of `array` (constant), `entries` (rank 0 or 1) and a value is the source.
 
-    Entries are ints, bools, dims, and values of rank 0 where only data gives an element.
+    Entries are ints, bools, dims, and values of rank 0 where only data gives an element. Nodes share a tensor: its
+    lists are tuples, and its array is a view that cannot be written.
     The value of a constant or of entries is appended to the graph when it is first asked for."""
 
     def __init__(self, extents, graph, *, array=None, entries=None, rank=1, value=None, dtype=None):
         self._extents, self._graph, self._value = extents, graph, value
-        self.array, self._rank = array, rank
+        entries = None if entries is None else tuple(entries)
+        self.array, self._rank = _read_only(array), rank
         self._entries = None if any(isinstance(entry, Value) for entry in entries or ()) else entries
         self.dtype = dtype or (value.dtype if value is not None else _convert.dtype_name(_convert.array_code(array)))
         self._parts, self._listed = entries, entries is not None
@@ -55,7 +57,7 @@ class Tensor:
     def entries(self):
         """The elements as ints, bools and dims in row-major order, or None where they are not all known."""
         if self._entries is None and self._is_small():
-            self._entries = self.array.reshape(-1).tolist()
+            self._entries = tuple(self.array.reshape(-1).tolist())
         return self._entries
 
     @property
@@ -66,7 +68,7 @@ class Tensor:
         if self._parts is None and self._is_short():
             graph, count = self._graph, self.shape[0] if self.rank else 1
             cut = [self.value] if count == 1 else [graph.slice(self.value, [i], [1]) for i in range(count)]
-            self._parts = [part if self.rank == 0 else graph.reshape(part, []) for part in cut]
+            self._parts = tuple(part if self.rank == 0 else graph.reshape(part, []) for part in cut)
         return self._parts
 
     @property
@@ -112,3 +114,12 @@ class Tensor:
             value = self._extents.as_value(entry) if isinstance(entry, GraphDim) else entry
             return value if value.dtype == self.dtype else self._graph.cast(value, self.dtype)
         return self._graph.constant(numpy.asarray([entry], _convert.numpy_dtype(_convert.dtype_code(self.dtype))))
+
+
+def _read_only(array):
+    """A view of the same memory that cannot be written; whoever gave the array still can."""
+    if array is None:
+        return None
+    view = numpy.asarray(array).view()
+    view.flags.writeable = False
+    return view

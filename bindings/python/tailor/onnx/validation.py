@@ -28,8 +28,7 @@ def schema(node):
 def check_node(node):
     """Raises where operands or attributes are not those that the standard lists."""
     proto, standard = node.proto, schema(node)
-    if not node.domain and node.opset < OLDEST_OPSET and \
-            onnx.defs.get_schema(proto.op_type, OLDEST_OPSET).since_version != standard.since_version:
+    if is_too_old(node.domain, node.opset, standard):
         node.unsupported(f"{proto.op_type} as in opset {node.opset} is not supported")
     for kind, count, least, most in (("operands", len(proto.input), standard.min_input, standard.max_input),
                                      ("results", len(proto.output), standard.min_output, standard.max_output)):
@@ -40,6 +39,12 @@ def check_node(node):
                 standard.inputs[i].option == onnx.defs.OpSchema.FormalParameterOption.Single:
             node.fail(f'its operand "{standard.inputs[i].name}" is missing')
     _check_attributes(node, standard)
+
+
+def is_too_old(domain, opset, standard):
+    """Whether an operator changed between a node's opset and the oldest that is supported."""
+    return not domain and opset < OLDEST_OPSET and \
+        onnx.defs.get_schema(standard.name, OLDEST_OPSET).since_version != standard.since_version
 
 
 def _check_attributes(node, standard):

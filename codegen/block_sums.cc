@@ -11,17 +11,15 @@ using llvm::Value;
 constexpr int kBlockBits = 6;
 static_assert(BlockSums::kBlock == 1 << kBlockBits);
 
-// The last takes all blocks of 2^24 steps, of which a loop that ends within minutes has few.
-constexpr size_t kMostLevels = 4;
-
 bool Rounds(const Statement& s) {
   return IsFloat(s.accumulate) && (s.combiner == OpKind::kAdd || s.combiner == OpKind::kMul);
 }
 
 }  // namespace
 
-BlockSums::BlockSums(llvm::IRBuilderBase& b, const EmitTarget& target, int64_t most_steps) : b_(b), target_(target) {
-  for (; most_steps > kBlock && levels_ < kMostLevels; most_steps /= kBlock) ++levels_;
+BlockSums::BlockSums(llvm::IRBuilderBase& b, const EmitTarget& target, int64_t most_steps, size_t most_levels)
+    : b_(b), target_(target) {
+  for (; most_steps > kBlock && levels_ < most_levels; most_steps /= kBlock) ++levels_;
 }
 
 void BlockSums::Add(const Statement& s, llvm::AllocaInst* slot) {
@@ -41,13 +39,19 @@ void BlockSums::Open() {
 }
 
 Value* BlockSums::EmitSteps(Value* from, Value* to, int64_t step, const llvm::Twine& name,
-                            llvm::function_ref<void(Value*)> body) {
-  if (!InBlocks()) return EmitLoop(b_, from, to, step, name, body);
+                            llvm::function_ref<void(Value*)> body, int64_t additions) {
+  const auto emit_turns = [&](Value* first, Value* end) {
+    counter_ = llvm::cast<llvm::PHINode>(EmitLoop(b_, first, end, step, name, body));
+    return counter_;
+  };
+  if (!InBlocks()) return emit_turns(from, to);
+  const int64_t turns = kBlock / additions;
   return EmitLoop(b_, from, to, name + ".block", [&](Value* first) {
-    Value* full = b_.CreateNSWAdd(first, b_.getInt64(kBlock * step), "block.full");
+    Value* full = b_.CreateNSWAdd(first, b_.getInt64(turns * step), "block.full");
     Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, full, to, nullptr, "block.end");
-    Value* next = EmitLoop(b_, first, end, step, name, body);
-    CountValue(b_.CreateExactSDiv(b_.CreateSub(next, first), b_.getInt64(step), "block.added"));
+    Value* next = emit_turns(first, end);
+    Value* made = b_.CreateExactSDiv(b_.CreateSub(next, first), b_.getInt64(step), "block.turns");
+    CountValue(b_.CreateMul(made, b_.getInt64(additions), "block.added"));
     return next;
   });
 }

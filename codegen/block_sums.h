@@ -22,15 +22,21 @@ class BlockSums {
   // has less than twice as many steps.
   static constexpr int64_t kBlock = 64;
 
-  // Loops that add at most `most_steps` times to each slot; no more than kBlock need no blocks, and emit none.
-  // `b` and `target` must outlive this.
-  BlockSums(llvm::IRBuilderBase& b, const EmitTarget& target, int64_t most_steps);
+  // The last of four levels takes all blocks of 2^24 steps, of which a loop that ends within minutes has few.
+  static constexpr size_t kMostLevels = 4;
+
+  // Loops that add at most `most_steps` times to each slot; no more than kBlock need no blocks, and emit none. There
+  // are at most `most_levels`. `b` and `target` must outlive this.
+  BlockSums(llvm::IRBuilderBase& b, const EmitTarget& target, int64_t most_steps, size_t most_levels = kMostLevels);
 
   // `slot` holds what `s` has combined. Where that does not round, it stays one chain.
   void Add(const Statement& s, llvm::AllocaInst* slot);
-  // As EmitLoop (codegen/emit_loop.h), each turn of which is one step: a loop over blocks around one over steps.
+  // As EmitLoop (codegen/emit_loop.h), each turn of which adds `additions` times, a divisor of kBlock: a loop over
+  // blocks around one over turns.
   llvm::Value* EmitSteps(llvm::Value* from, llvm::Value* to, int64_t step, const llvm::Twine& name,
-                         llvm::function_ref<void(llvm::Value*)> body);
+                         llvm::function_ref<void(llvm::Value*)> body, int64_t additions = 1);
+  // The counter of the innermost loop that EmitSteps emitted last; its second value comes from the loop's last block.
+  llvm::PHINode* counter() const { return counter_; }
   // Emitted code before made so many steps.
   void Count(int64_t steps);
   // Leaves in each slot what all of its blocks come to.
@@ -58,6 +64,7 @@ class BlockSums {
   std::vector<Sum> sums_;
   llvm::AllocaInst* steps_ = nullptr;   // of the block at hand
   llvm::AllocaInst* blocks_ = nullptr;  // that have ended
+  llvm::PHINode* counter_ = nullptr;
 };
 
 }  // namespace tailor

@@ -11,10 +11,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "codegen/block_sums.h"
 #include "codegen/cuda/block_reduce.h"
 #include "codegen/cuda/cuda_access.h"
 #include "codegen/cuda/cuda_frame.h"
 #include "codegen/cuda/device_intrinsics.h"
+#include "codegen/cuda/schedule_cuda_parts.h"
 #include "codegen/cuda/transpose_tiles.h"
 #include "codegen/cuda/unroll.h"
 #include "codegen/cuda/whole_vectors.h"
@@ -33,6 +35,8 @@ using RunShape = CudaVersion::Shape;
 
 constexpr int kWarp = 32;
 constexpr int kUnroll = 4;  // turns of a loop that waits for memory
+// Totals take registers. Of what fits a device, a thread adds at most some 64^3 elements: the last level has few.
+constexpr size_t kSumLevels = 2;
 
 class CudaLoopEmitter {
  public:
@@ -236,13 +240,16 @@ class CudaLoopEmitter {
       totals.push_back(OpenAccumulator(s, 1));
     }
     if (statements.empty()) return;
-    EmitLoop(b_, sharer_, frame_.parts, sharers_, "others", [&](Value* part) {
+    BlockSums blocks(b_, target_, kMostGpuParts / sharers_, kSumLevels);
+    for (size_t i = 0; i < statements.size(); ++i) blocks.Add(*statements[i], totals[i]);
+    blocks.EmitSteps(sharer_, frame_.parts, sharers_, "others", [&](Value* part) {
       for (size_t i = 0; i < statements.size(); ++i) {
         llvm::Type* type = totals[i]->getAllocatedType();
         Value* found = cells_->Load(ReductionNumber(*statements[i]), {place_.group, part, place_.point}, type);
         Accumulate(*statements[i], found, totals[i]);
       }
     });
+    blocks.Close();
     std::vector<PartialResult> partials;
     for (size_t i = 0; i < statements.size(); ++i) {
       Value* own = b_.CreateLoad(totals[i]->getAllocatedType(), totals[i], "own");
@@ -279,20 +286,44 @@ class CudaLoopEmitter {
   // Accumulators are stack slots that SROA turns into registers; null for statements that only store.
   void EmitStage(const Stage& stage) {
     std::vector<llvm::AllocaInst*> accumulators = OpenAccumulators(stage);
-    EmitStageLoops(stage, 0, [&] {
+    BlockSums blocks(b_, target_, MostSteps(stage), kSumLevels);
+    for (size_t i = 0; i < stage.statements.size(); ++i) {
+      if (Reduces(stage.statements[i])) blocks.Add(stage.statements[i], accumulators[i]);
+    }
+    EmitStageLoops(stage, 0, blocks, [&] {
       for (size_t i = 0; i < stage.statements.size(); ++i) EmitStatement(stage, stage.statements[i], accumulators[i]);
     });
+    blocks.Close();
     CloseAccumulators(stage, accumulators);
     const bool meets = version_.together;  // where others read it, the phase ends
     if (Shares() && Keeps(stage) && !private_ && !meets) device::EmitBarrier(b_);
   }
 
-  // Loops of one thread, but for one that the point's threads share: of rows the last, of columns the first.
-  void EmitStageLoops(const Stage& stage, size_t depth, llvm::function_ref<void()> body) {
+  // Of a stage's loops, the one whose turns the point's threads share: of rows the last, of columns the first.
+  bool IsShared(const Stage& stage, size_t depth) const {
+    return Shares() && depth == (version_.shape == RunShape::kColumns ? 0 : stage.axes.size() - 1);
+  }
+
+  // How often a thread adds to an accumulator of `stage`, at most.
+  int64_t MostSteps(const Stage& stage) const {
+    int64_t steps = 1;
+    for (size_t depth = 0; depth < stage.axes.size(); ++depth) {
+      const int axis = stage.axes[depth];
+      int64_t most = MaxOf(plan_, plan_.axes[axis].extent);
+      if (axis == version_.lane_axis) most = most / lanes_ + 1;
+      if (IsShared(stage, depth)) most = turns_ > 0 ? turns_ : most / sharers_ + kUnroll;
+      if (most <= 0) return 0;
+      if (most > INT64_MAX / steps) return INT64_MAX;
+      steps *= most;
+    }
+    return steps;
+  }
+
+  // Loops of one thread, but for one that the point's threads share.
+  void EmitStageLoops(const Stage& stage, size_t depth, BlockSums& blocks, llvm::function_ref<void()> body) {
     if (depth == stage.axes.size()) return body();
     const int axis = stage.axes[depth];
-    const size_t shared_depth = version_.shape == RunShape::kColumns ? 0 : stage.axes.size() - 1;
-    const bool shared = Shares() && depth == shared_depth;
+    const bool shared = IsShared(stage, depth), innermost = depth + 1 == stage.axes.size();
     const bool cut = version_.together && depth == 0;
     const int lanes = axis == version_.lane_axis ? lanes_ : 1;
     Value* from = shared ? sharer_ : b_.getInt64(0);
@@ -308,18 +339,20 @@ class CudaLoopEmitter {
       } else {
         emitter_.SetAxis(axis, index);
       }
-      EmitStageLoops(stage, depth + 1, body);
+      EmitStageLoops(stage, depth + 1, blocks, body);
     };
+    const char* name = shared ? "shared" : "tile";
     if (shared && turns_ > 0) {
       EmitTurns({from, to, step, turns_, /*other=*/b_.getInt64(0)}, inside);
-    } else if (shared && depth + 1 == stage.axes.size() && IsCheap(stage)) {
-      Value* end = EmitLoop(b_, from, to, step * kUnroll, "shared", [&](Value* index) {
-        EmitTurns({index, to, step, kUnroll, /*other=*/index}, inside);
-      });
-      // `end` counts the loop's turns: the second block it comes from is the loop's last.
-      SetUnroll(llvm::cast<llvm::PHINode>(end)->getIncomingBlock(1), 1);
+      if (innermost) blocks.Count(turns_);
+    } else if (shared && innermost && IsCheap(stage)) {
+      const auto turns = [&](Value* index) { EmitTurns({index, to, step, kUnroll, /*other=*/index}, inside); };
+      blocks.EmitSteps(from, to, step * kUnroll, name, turns, /*additions=*/kUnroll);
+      SetUnroll(blocks.counter()->getIncomingBlock(1), 1);
+    } else if (innermost) {
+      blocks.EmitSteps(from, to, step, name, inside);
     } else {
-      EmitLoop(b_, from, to, step, shared ? "shared" : "tile", inside);
+      EmitLoop(b_, from, to, step, name, inside);
     }
     if (lanes > 1) emitter_.SetLanes(axis, b_.getInt64(0), 1, nullptr);
     emitter_.Forget();

@@ -13,9 +13,6 @@ namespace {
 
 // Where there are more rows, or groups of columns, a block for each keeps a GPU busy.
 constexpr int64_t kFewGroups = 256;
-// Parts in all: several for each block that runs at the same time on the largest GPUs, so that none waits long for the
-// last ones, and few enough that putting them together costs little.
-constexpr int64_t kMostParts = 4096;
 constexpr int64_t kMostBlocks = 65536;
 
 }  // namespace
@@ -24,7 +21,7 @@ std::optional<CudaVersion> InParts(const KernelPlan& plan, const TargetTraits& t
                                    CudaVersion version) {
   const int64_t width = version.points();
   const DimExpr groups = DimExpr::CeilDiv(points, width);
-  auto cut = CutRowsIntoParts(plan, groups, width, {traits.part_elements, kFewGroups, kMostParts});
+  auto cut = CutRowsIntoParts(plan, groups, width, {traits.part_elements, kFewGroups, kMostGpuParts});
   if (!cut) return std::nullopt;
 
   std::vector<Guard>& guards = version.version.guards;

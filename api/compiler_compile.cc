@@ -9,6 +9,7 @@
 #include "api/compiler_arguments.h"
 #include "api/compiler_status.h"
 #include "api/graph_handle.h"
+#include "api/isolated/isolated_compile.h"
 #include "codegen/link.h"
 #include "graph/status_macros.h"
 #include "serialization/writer.h"
@@ -37,6 +38,7 @@ absl::StatusOr<CompileOptions> ReadCompileOptions(const char* function, const ta
   options.direct_convolutions = given.direct_convolutions != 0;
   options.bounds = {given.max_versions, given.max_code_bytes};
   options.threads = static_cast<int>(std::min<uint64_t>(given.threads, INT_MAX));
+  options.memory_limit = given.memory_limit;
   if (given.progress != nullptr) {
     options.progress = [progress = given.progress, user = given.progress_user](const char* phase, double done) {
       return progress(user, phase, done) != 0;
@@ -57,6 +59,7 @@ absl::Status CompileToBytes(const char* function, const tailor_graph* graph, con
   TAILOR_ASSIGN_OR_RETURN(tailor_compile_options given,
                           OptionsOrDefaults(function, options, tailor_compile_options_init));
   TAILOR_ASSIGN_OR_RETURN(CompileOptions compile, ReadCompileOptions(function, given));
+  if (given.isolated != 0) return isolated::Compile(graph->graph, given, out);
   TAILOR_ASSIGN_OR_RETURN(CompiledProgram compiled, Compile(graph->graph, compile));
   return FromC(ToC(WriteArtifact(compiled.program, {given.secret_key}, out)));
 }

@@ -12,6 +12,7 @@
 #include "codegen/compile_cuda.h"
 #include "codegen/compile_variants.h"
 #include "codegen/describe_program.h"
+#include "codegen/memory_estimate.h"
 #include "codegen/pack_constants.h"
 #include "codegen/share_tables.h"
 #include "codegen/target_machine.h"
@@ -191,7 +192,7 @@ void Add(std::vector<CompiledVariant> variants, CompiledProgram& compiled) {
 
 absl::StatusOr<CompiledProgram> Compile(const Graph& graph, const CompileOptions& options) {
   const Progress progress(options);
-  const int threads = options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+  int threads = options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
   TAILOR_ASSIGN_OR_RETURN(Targets targets, ChooseTargets(options.targets));
   for (CudaTarget& target : targets.gpus) target.traits.tf32_products = options.allow_tf32;
 
@@ -205,6 +206,12 @@ absl::StatusOr<CompiledProgram> Compile(const Graph& graph, const CompileOptions
   }
   if (lowered.cpu) {
     TAILOR_ASSIGN_OR_RETURN(targets.cpus, LevelsNeeded(targets.cpus, *lowered.cpu));
+  }
+  if (options.memory_limit > 0) {
+    std::vector<MemoryEstimate> estimates;
+    if (lowered.cpu) estimates.push_back(EstimateOnCpus(*lowered.cpu, targets.cpus.size()));
+    if (lowered.gpu) estimates.push_back(EstimateOnGpus(*lowered.gpu, targets.gpus.size()));
+    TAILOR_ASSIGN_OR_RETURN(threads, ThreadsWithin(options.memory_limit, estimates, threads));
   }
 
   CompiledProgram compiled;

@@ -24,6 +24,7 @@ struct CompileOptions {
   bool offer_products = false;       // the runtime may have a provider compute plain products
   bool allow_tf32 = false;           // products in f32 on GPUs may round their factors to tf32
   bool direct_convolutions = false;  // none on CPUs is by Winograd's algorithm
+  uint64_t memory_limit = 0;         // bytes that codegen/memory_estimate.h must be within; 0: none
   // Phase and share done; false cancels.
   std::function<bool(const char* phase, double done)> progress;
 };

@@ -10,7 +10,8 @@ namespace tailor {
 
 // Runs job(0) to job(count - 1) on up to `threads` threads, the caller's among them, started in order. `report` gets
 // the share done, between jobs and on the caller's thread only. After a failure of either no job is started;
-// returns the failure of the lowest job that failed, else the report's.
+// returns the failure of the lowest job that failed, else the report's. What the lowest job that failed has thrown, on
+// whatever thread, is thrown on the caller's when all threads have ended.
 absl::Status RunJobs(int threads, int count, const std::function<absl::Status(int)>& job,
                      const std::function<absl::Status(double)>& report);
 

@@ -248,6 +248,19 @@ std::string Graph::TypeText(const TensorType& type) const {
 
 std::string Graph::ToText() const { return Printer(*this, "").GraphText(); }
 
+std::vector<const ConstantData*> ConstantsLeftOut(const Graph& graph) {
+  std::vector<const ConstantData*> all;
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    const Node& node = graph.node(id);
+    if (node.op == OpKind::kConstant && ConstantLiteral(graph, id).empty()) all.push_back(&graph.constant_data(id));
+    for (const Region& region : node.regions) {
+      const std::vector<const ConstantData*> inside = ConstantsLeftOut(*region.graph);
+      all.insert(all.end(), inside.begin(), inside.end());
+    }
+  }
+  return all;
+}
+
 std::string DefaultOutputName(const Graph& graph, Value value, size_t index) {
   const Node& node = graph.node(value.node);
   return node.name.empty() || node.results.size() > 1 ? absl::StrCat("output", index) : node.name;

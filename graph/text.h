@@ -24,6 +24,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -39,6 +40,10 @@ enum class ConstantHashes { kChecked, kIgnored };
 // Fails with INVALID_ARGUMENT "line L, column C: ...".
 absl::StatusOr<Graph> ParseGraph(absl::string_view text, const ConstantSource& constants = nullptr,
                                  ConstantHashes hashes = ConstantHashes::kChecked);
+
+// The constants of `graph` and of its regions whose bytes its text leaves out, in the order in which ParseGraph asks
+// for them. They belong to `graph`.
+std::vector<const ConstantData*> ConstantsLeftOut(const Graph& graph);
 
 // The name of output number `index` where the text gives none: its node's, else "output<index>".
 std::string DefaultOutputName(const Graph& graph, Value value, size_t index);

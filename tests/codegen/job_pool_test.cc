@@ -54,5 +54,33 @@ TEST(RunJobs, ReportsOnTheCallersThreadAndCanStop) {
   EXPECT_EQ(shares, (std::vector<double>{0.25, 0.5}));
 }
 
+TEST(RunJobs, WhatAJobThrowsOnAnyThreadIsThrownOnTheCallers) {
+  for (int threads : {1, 4}) {
+    std::atomic<int> started{0};
+    const auto job = [&](int i) {
+      // All threads are in a job when the first one throws.
+      for (++started; started < threads;) std::this_thread::yield();
+      if (i < threads) throw std::bad_alloc();
+      return absl::OkStatus();
+    };
+    EXPECT_THROW((void)RunJobs(threads, 100, job, Quiet), std::bad_alloc);
+    EXPECT_LT(started, 100);
+  }
+}
+
+TEST(RunJobs, WhatTheReportThrowsEndsTheThreads) {
+  const auto caller = std::this_thread::get_id();
+  std::atomic<bool> reported{false};
+  const auto job = [&](int) {  // the caller gets one
+    while (!reported && std::this_thread::get_id() != caller) std::this_thread::yield();
+    return absl::OkStatus();
+  };
+  const auto report = [&](double) -> absl::Status {
+    reported = true;
+    throw std::bad_alloc();
+  };
+  EXPECT_THROW((void)RunJobs(4, 100, job, report), std::bad_alloc);
+}
+
 }  // namespace
 }  // namespace tailor

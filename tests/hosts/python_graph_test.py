@@ -232,6 +232,20 @@ class CompileTest(unittest.TestCase):
         with self.assertRaisesRegex(tailor.Error, "max_code_bytes is 10"):
             self.broadcast_sum().compile("host", max_code_bytes=10)
 
+    def test_compiling_may_be_isolated_and_limited(self):
+        graph = self.broadcast_sum()
+        self.assertEqual(graph.compile_artifact("host", isolated=True), graph.compile_artifact("host"))
+        for isolated, message in ((False, "an estimated .* MiB on one thread, above memory_limit of 1.0 MiB"),
+                                  (True, "out of memory, within memory_limit of 1.0 MiB")):
+            with self.assertRaisesRegex(tailor.Error, "RESOURCE_EXHAUSTED: .*" + message):
+                graph.compile("host", memory_limit=1 << 20, isolated=isolated)
+        with self.assertRaisesRegex(OverflowError, "memory_limit"):
+            graph.compile("host", memory_limit=-1)
+        told = []
+        with self.assertRaisesRegex(tailor.Error, "CANCELLED"):
+            graph.compile("host", isolated=True, progress=lambda phase, done: told.append(phase) or len(told) < 2)
+        self.assertEqual(len(told), 2)
+
     def test_convolutions_may_be_direct(self):
         rng, graph = np.random.default_rng(1), tailor.Graph("conv")
         x, weights = (rng.integers(-3, 4, dims).astype(np.float32) for dims in ((2, 16, 6, 8), (20, 16, 3, 3)))

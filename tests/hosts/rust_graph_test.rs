@@ -154,6 +154,21 @@ fn convolutions_and_pools_take_their_windows() {
     assert_refused(x.max_pool(&dims![2], uneven), "2 strides, 0 dilations, 1 low and 0 high");
 }
 
+#[test]
+fn compiling_may_be_isolated_and_limited() {
+    let graph = graph();
+    let x = input(&graph, "x");
+    graph.output("y", x.softmax(-1).unwrap()).unwrap();
+    let isolated = CompileOptions { isolated: true, ..Default::default() };
+    assert_eq!(graph.compile_artifact(isolated).unwrap(), graph.compile_artifact(CompileOptions::default()).unwrap());
+    for isolated in [false, true] {
+        let limited = CompileOptions { isolated, memory_limit: 1 << 20, ..Default::default() };
+        let error = graph.compile_artifact(limited).unwrap_err();
+        assert_eq!(error.code, tailor::RESOURCE_EXHAUSTED);
+        assert!(error.message.contains("memory_limit of 1.0 MiB"), "{}", error);
+    }
+}
+
 /// By Winograd's algorithm an infinity is subtracted from itself.
 #[test]
 fn convolutions_may_be_direct() {

@@ -187,6 +187,16 @@ class ToolTest(unittest.TestCase):
         self.assertNotEqual(drawn[0][0], drawn[2][0])
         self.assertNotIn("y=1x4xf32=0,0,0,0", drawn[0][1])
 
+    def test_compiling_may_be_isolated_and_limited(self):
+        (self.path / "g.txt").write_text('graph @g(%x: f32[N]) {\n  %y = neg %x\n  return "y" = %y\n}\n')
+        compiling = ("compile", "g.txt", "--target", "host", "-o")
+        self.assertEqual(self.run_tool(*compiling, "here.tlr"), (0, "", ""))
+        self.assertEqual(self.run_tool(*compiling, "apart.tlr", "--isolated", "--memory-limit", "1g"), (0, "", ""))
+        self.assertEqual((self.path / "here.tlr").read_bytes(), (self.path / "apart.tlr").read_bytes())
+        code, _, err = self.run_tool(*compiling, "none.tlr", "--isolated", "--memory-limit", "1m")
+        self.assertEqual((code, err), (1, "tailor: isolated compilation: out of memory, within memory_limit of 1.0 MiB\n"))
+        self.assertFalse((self.path / "none.tlr").exists())
+
     def weights_hash(self, artifact):
         line = [line for line in self.run_tool("inspect", artifact)[1].splitlines() if line.startswith("weights ")]
         self.assertRegex(line[0], "^weights  [0-9a-f]{64}$")

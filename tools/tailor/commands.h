@@ -35,6 +35,8 @@ struct CompileArguments {
   bool offer_products = false;
   bool allow_tf32 = false;
   bool direct_convolutions = false;
+  uint64_t memory_limit = 0;  // bytes; 0: none
+  bool isolated = false;
 };
 
 struct TuneArguments {

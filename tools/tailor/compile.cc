@@ -38,6 +38,8 @@ void CompileText(const CompileArguments& arguments) {
   options.offer_products = arguments.offer_products;
   options.allow_tf32 = arguments.allow_tf32;
   options.direct_convolutions = arguments.direct_convolutions;
+  options.memory_limit = arguments.memory_limit;
+  options.isolated = arguments.isolated;
   std::string bytes;
   Check(tailor_graph_compile_artifact(graph.get(), &options, KeepBytes, &bytes));
   std::ofstream out(arguments.artifact, std::ios::binary);

@@ -54,6 +54,9 @@ int main(int argc, char** argv) {
   compiling->add_flag("--allow-tf32", compile.allow_tf32, "on GPUs, products in f32 round their factors to tf32");
   compiling->add_flag("--direct-convolutions", compile.direct_convolutions,
                       "on CPUs, no convolution is by Winograd's algorithm");
+  compiling->add_option("--memory-limit", compile.memory_limit, "bytes (512m, 2g) that compiling may take at most")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
+  compiling->add_flag("--isolated", compile.isolated, "in a process of its own, which holds the limit exactly");
 
   CLI::App* tuning = app.add_subcommand("tune", "Measures products on this machine (tailor tune --help)");
   tuning->prefix_command()->set_help_flag();

@@ -313,6 +313,19 @@ typedef struct tailor_compile_options {
   /* 1: on GPUs, factors of products in f32 are rounded to tf32, 10 bits of mantissa, where tensor cores then multiply
    * them: each result is within 2^-10 of the sum of |lhs * rhs| (docs/gpu.md). 0: they are f32. */
   int64_t allow_tf32;
+  /* Bytes of memory that compiling may take, at least, beyond the graph's own constants; 0: no limit. Fewer threads are
+   * used where that keeps within it. RESOURCE_EXHAUSTED with the estimate, before LLVM begins, where one is too much.
+   * The estimate is above what models were measured to take (docs/hosts.md); no bound is certain but that of
+   * `isolated`. */
+  uint64_t memory_limit;
+  /* 1: compile in a process of its own, tailor-compile-worker, which has a copy of the constants. Memory that runs out,
+   * in the system or beyond memory_limit, which the system then holds exactly, is RESOURCE_EXHAUSTED; a crash inside
+   * LLVM is INTERNAL; a progress function that refuses, which is then called at least every 20 ms, ends the compilation
+   * at once. The bytes are the same. FAILED_PRECONDITION where the worker cannot be started. The host must not take the
+   * end of processes that it did not start (waitpid(-1)). */
+  int64_t isolated;
+  /* The worker's path; NULL: ../libexec/tailor/tailor-compile-worker from the folder of libtailor.so. */
+  const char* worker;
 } tailor_compile_options;
 
 static inline void tailor_compile_options_init(tailor_compile_options* options) {
@@ -328,7 +341,7 @@ static inline void tailor_compile_options_init(tailor_compile_options* options) 
  *          graph without outputs, or one that another call changes; UNIMPLEMENTED naming the node and type that cannot
  *          be compiled.
  * Memory:  where an allocation inside LLVM fails, LLVM ends the process ("LLVM ERROR: out of memory"): no status. A
- * host that must survive that compiles in a process of its own (`tailor compile`) and loads the artifact. */
+ *          host that must survive that sets `isolated`. */
 TAILOR_API tailor_status* tailor_graph_compile(const tailor_graph* graph, const tailor_runtime* runtime,
                                                const tailor_compile_options* options, tailor_executable** out);
 

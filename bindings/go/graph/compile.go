@@ -19,7 +19,7 @@ static tailor_status* compile(const tailor_graph* graph, const char* const* targ
                               uint64_t threads, const uint8_t* secret_key, uint64_t max_versions,
                               uint64_t max_code_bytes, const char* const* donated, size_t donated_count,
                               int32_t device, int32_t device_ordinal, int32_t direct_convolutions,
-                              int64_t allow_tf32, int32_t progress,
+                              int64_t allow_tf32, uint64_t memory_limit, int64_t isolated, int32_t progress,
                               uintptr_t compilation, tailor_executable** executable) {
 	tailor_compile_options options;
 	tailor_compile_options_init(&options);
@@ -35,6 +35,8 @@ static tailor_status* compile(const tailor_graph* graph, const char* const* targ
 	options.device_ordinal = device_ordinal;
 	options.direct_convolutions = direct_convolutions;
 	options.allow_tf32 = allow_tf32;
+	options.memory_limit = memory_limit;
+	options.isolated = isolated;
 	if (progress) options.progress = call_progress;
 	options.progress_user = (void*)compilation;
 	if (executable != NULL) return tailor_graph_compile(graph, NULL, &options, executable);
@@ -77,6 +79,12 @@ type CompileOptions struct {
 	AllowTF32 bool
 	// DirectConvolutions: on CPUs, no convolution is by Winograd's algorithm.
 	DirectConvolutions bool
+	// MemoryLimit: bytes that compiling may take beyond the constants of the graph; 0: no limit. Beyond it compiling is
+	// ResourceExhausted: by an estimate, or exactly where it is Isolated.
+	MemoryLimit uint64
+	// Isolated: compile in a process of its own, so that memory that runs out and crashes of the compiler are errors, and
+	// Progress cancels at once.
+	Isolated bool
 }
 
 // compilation is what the callbacks of one compilation share.
@@ -134,7 +142,7 @@ func (g *Graph) compile(options *CompileOptions, executable **C.tailor_executabl
 	state := &compilation{progress: given.Progress}
 	handle := cgo.NewHandle(state)
 	defer handle.Delete()
-	withProgress, direct, allowTF32 := C.int32_t(0), C.int32_t(0), C.int64_t(0)
+	withProgress, direct, allowTF32, isolated := C.int32_t(0), C.int32_t(0), C.int64_t(0), C.int64_t(0)
 	if given.Progress != nil {
 		withProgress = 1
 	}
@@ -144,11 +152,14 @@ func (g *Graph) compile(options *CompileOptions, executable **C.tailor_executabl
 	if given.AllowTF32 {
 		allowTF32 = 1
 	}
+	if given.Isolated {
+		isolated = 1
+	}
 	g.compiling = true
 	status := C.compile(g.handle, targets.first, C.size_t(targets.count), C.uint64_t(given.Threads),
 		(*C.uint8_t)(first(given.SecretKey)), C.uint64_t(given.MaxVersions), C.uint64_t(given.MaxCodeBytes),
 		donated.first, C.size_t(donated.count), C.int32_t(kind), C.int32_t(ordinal), direct, allowTF32,
-		withProgress, C.uintptr_t(handle), executable)
+		C.uint64_t(given.MemoryLimit), isolated, withProgress, C.uintptr_t(handle), executable)
 	g.compiling = false
 	err = check(status)
 	if state.panicked != nil {

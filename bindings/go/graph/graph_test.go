@@ -1,6 +1,7 @@
 package graph_test
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
@@ -193,6 +194,23 @@ func TestConvolutionsAndPoolsTakeTheirWindows(t *testing.T) {
 	}
 	x.MaxPool(three, &graph.Spatial{Strides: []int64{1, 1}, Low: graph.Dims{graph.Int(0)}})
 	assertError(t, g.Err(), tailor.InvalidArgument, "2 strides, 0 dilations, 1 low and 0 high")
+}
+
+func TestCompilingMayBeIsolatedAndLimited(t *testing.T) {
+	g := newGraph(t, "isolated")
+	g.Output("y", g.Input("x", tailor.F32, g.Symbol("N", nil)).Softmax(-1))
+	here, err := g.CompileArtifact(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	apart, err := g.CompileArtifact(&graph.CompileOptions{Isolated: true})
+	if err != nil || !bytes.Equal(here, apart) {
+		t.Fatalf("other bytes (%v)", err)
+	}
+	for _, isolated := range []bool{false, true} {
+		_, err := g.Compile(&graph.CompileOptions{Isolated: isolated, MemoryLimit: 1 << 20})
+		assertError(t, err, tailor.ResourceExhausted, "memory_limit of 1.0 MiB")
+	}
 }
 
 // By Winograd's algorithm an infinity is subtracted from itself.

@@ -105,7 +105,8 @@ class CompileOptions(Options):
                 ("secret_key", c_char_p), ("max_versions", c_uint64), ("max_code_bytes", c_uint64),
                 ("donated", POINTER(c_char_p)), ("donated_count", c_size_t),
                 ("device", c_int32), ("device_ordinal", c_int32), ("offer_products", c_int32),
-                ("direct_convolutions", c_int32), ("allow_tf32", c_int64)]
+                ("direct_convolutions", c_int32), ("allow_tf32", c_int64),
+                ("memory_limit", c_uint64), ("isolated", c_int64), ("worker", c_char_p)]
 
 
 _Handle, _Out, _Text, _Value, _Dims = c_void_p, POINTER(c_void_p), [c_char_p, c_size_t], POINTER(c_uint64), POINTER(c_uint64)

@@ -243,8 +243,8 @@ class Graph(GraphOps, Layers):
         return [Value(self, result) for result in results]
 
     def compile(self, targets=(), *, progress=None, threads=0, secret_key=None, max_versions=None, max_code_bytes=None,
-                donated=(), offer_products=False, allow_tf32=False, direct_convolutions=False, runtime=None,
-                device="cpu"):
+                donated=(), offer_products=False, allow_tf32=False, direct_convolutions=False, memory_limit=0,
+                isolated=False, runtime=None, device="cpu"):
         """Compiles for all shapes at once and loads the result.
 
         targets: "x86-64-v2", "x86-64-v3", "x86-64-v4", each also with more features ("x86-64-v4+avx512bf16"), "host";
@@ -258,10 +258,14 @@ class Graph(GraphOps, Layers):
         allow_tf32: on GPUs, factors of products in f32 are rounded to tf32 (docs/gpu.md).
         direct_convolutions: on CPUs, no convolution is by Winograd's algorithm
             (docs/decisions/convolutions-are-windows.md).
+        memory_limit: bytes that compiling may take beyond the graph's constants; 0: no limit. Beyond it raises
+            RESOURCE_EXHAUSTED: by an estimate, or exactly where it is isolated.
+        isolated: compile in a process of its own, so that memory that runs out and crashes of the compiler are errors, and
+            `progress` cancels at once.
         device: "cpu", or "cuda" or "cuda:1", where targets has one that runs there ("sm_80", "sm_90", "sm_90a"; "cuda":
             all of them)."""
         with _CompileOptions(targets, progress, threads, secret_key, max_versions, max_code_bytes, donated,
-                             offer_products, allow_tf32, direct_convolutions, device) as options:
+                             offer_products, allow_tf32, direct_convolutions, memory_limit, isolated, device) as options:
             handle = _handles.Handle()
             options.check(self._awaited.tailor_graph_compile(self._handle, runtime and runtime._handle,
                                                              byref(options.c), byref(handle)))
@@ -269,12 +273,12 @@ class Graph(GraphOps, Layers):
 
     def compile_artifact(self, targets=(), *, progress=None, threads=0, secret_key=None, max_versions=None,
                          max_code_bytes=None, donated=(), offer_products=False, allow_tf32=False,
-                         direct_convolutions=False):
+                         direct_convolutions=False, memory_limit=0, isolated=False):
         """Compiles without loading, for other machines too: the artifact's bytes."""
         taken = []
         take = _library.TakeFn(lambda user, data, size: taken.append(ctypes.string_at(data, size)))
         with _CompileOptions(targets, progress, threads, secret_key, max_versions, max_code_bytes, donated,
-                             offer_products, allow_tf32, direct_convolutions, "cpu") as options:
+                             offer_products, allow_tf32, direct_convolutions, memory_limit, isolated, "cpu") as options:
             options.check(self._awaited.tailor_graph_compile_artifact(self._handle, byref(options.c), take, None))
         return taken[0]
 
@@ -390,7 +394,7 @@ class _CompileOptions:
     """The C options of one compilation; an exception in `progress` cancels it and is raised at the end."""
 
     def __init__(self, targets, progress, threads, secret_key, max_versions, max_code_bytes, donated,
-                 offer_products, allow_tf32, direct_convolutions, device):
+                 offer_products, allow_tf32, direct_convolutions, memory_limit, isolated, device):
         if secret_key is not None and len(secret_key) != 64:
             raise ValueError("secret_key has 64 bytes")
         targets = [targets] if isinstance(targets, str) else list(targets)
@@ -404,7 +408,7 @@ class _CompileOptions:
                                          secret_key, 8 if max_versions is None else max_versions,
                                          1 << 26 if max_code_bytes is None else max_code_bytes, inputs, len(donated),
                                          *_convert.device(device), offer_products,
-                                         direct_convolutions, allow_tf32)
+                                         direct_convolutions, allow_tf32, memory_limit, bool(isolated), None)
 
     def _call(self, user, phase, done):
         if _handles.ended():

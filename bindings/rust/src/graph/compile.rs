@@ -40,6 +40,12 @@ pub struct CompileOptions<'a> {
     pub allow_tf32: bool,
     /// On CPUs, no convolution is by Winograd's algorithm.
     pub direct_convolutions: bool,
+    /// Bytes that compiling may take beyond the constants of the graph; 0: no limit. Beyond it compiling is
+    /// `RESOURCE_EXHAUSTED`: by an estimate, or exactly where it is isolated.
+    pub memory_limit: u64,
+    /// Compile in a process of its own, so that memory that runs out and crashes of the compiler are errors, and `progress`
+    /// cancels at once.
+    pub isolated: bool,
 }
 
 impl Graph {
@@ -92,6 +98,9 @@ impl Graph {
             offer_products: 0,
             direct_convolutions: options.direct_convolutions.into(),
             allow_tf32: options.allow_tf32.into(),
+            memory_limit: options.memory_limit,
+            isolated: options.isolated.into(),
+            worker: ptr::null(),
         };
         let result = self.call(|graph| function(graph, &given));
         match progress.panic {

@@ -68,6 +68,9 @@ pub struct tailor_compile_options {
     pub offer_products: i32,
     pub direct_convolutions: i32,
     pub allow_tf32: i64,
+    pub memory_limit: u64,
+    pub isolated: i64,
+    pub worker: *const c_char,
 }
 
 /// One of `tailor_dim_add` to `tailor_dim_max`.

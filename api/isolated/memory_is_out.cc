@@ -1,0 +1,51 @@
+#include "api/isolated/memory_is_out.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+
+// glibc's own.
+extern "C" {
+void* __libc_malloc(size_t size);
+void* __libc_calloc(size_t count, size_t size);
+void* __libc_realloc(void* block, size_t size);
+void* __libc_memalign(size_t alignment, size_t size);
+}
+
+namespace tailor::isolated {
+namespace {
+
+std::atomic<void (*)()> memory_is_out{nullptr};
+
+void* Checked(void* block) {
+  if (block == nullptr) [[unlikely]] {
+    if (auto* end = memory_is_out.load()) end();
+    errno = ENOMEM;
+  }
+  return block;
+}
+
+}  // namespace
+
+void SetMemoryIsOut(void (*end)()) { memory_is_out.store(end); }
+
+}  // namespace tailor::isolated
+
+using tailor::isolated::Checked;
+
+extern "C" {
+void* malloc(size_t size) { return Checked(__libc_malloc(size)); }
+void* calloc(size_t count, size_t size) { return Checked(__libc_calloc(count, size)); }
+void* realloc(void* block, size_t size) {
+  void* moved = __libc_realloc(block, size);
+  return size == 0 ? moved : Checked(moved);
+}
+void* memalign(size_t alignment, size_t size) { return Checked(__libc_memalign(alignment, size)); }
+void* aligned_alloc(size_t alignment, size_t size) { return Checked(__libc_memalign(alignment, size)); }
+int posix_memalign(void** out, size_t alignment, size_t size) {
+  void* block = Checked(__libc_memalign(alignment, size));
+  if (block == nullptr) return ENOMEM;
+  *out = block;
+  return 0;
+}
+}

@@ -18,19 +18,19 @@ DimExpr AtomDim(const DimExpr::Atom& atom) {
 }
 
 DimExpr ProductDim(int64_t coefficient, absl::Span<const DimExpr::Factor> factors) {
-  DimExpr product = coefficient;
-  for (const DimExpr::Factor& f : factors) {
-    DimExpr base = AtomDim(*f.atom);
-    for (int32_t i = 0; i < f.power; ++i) product = product * base;
-  }
-  return product;
+  return DimExpr::OfTerm({coefficient, {factors.begin(), factors.end()}});
 }
 
-DimExpr TermDim(const DimExpr::Term& term) { return ProductDim(term.coefficient, term.factors); }
+DimExpr TermDim(const DimExpr::Term& term) { return DimExpr::OfTerm(term); }
 
 int64_t ConstantTerm(const DimExpr& e) {
   if (e.terms().empty() || !e.terms().back().factors.empty()) return 0;
   return e.terms().back().coefficient;
+}
+
+DimExpr Direction(const DimExpr& e) {
+  const DimExpr varying = e - ConstantTerm(e);
+  return !varying.terms().empty() && varying.terms()[0].coefficient < 0 ? DimExpr(-1) * varying : varying;
 }
 
 const DimExpr::Atom* SingleFactor(const DimExpr::Term& term) {
@@ -42,9 +42,8 @@ std::optional<DimExpr> DivideTerm(const DimExpr::Term& a, const DimExpr::Term& b
   if (a.coefficient == INT64_MIN || a.coefficient % b.coefficient != 0) return std::nullopt;
   std::vector<DimExpr::Factor> factors = a.factors;
   for (const DimExpr::Factor& divisor : b.factors) {
-    DimExpr atom = AtomDim(*divisor.atom);
-    auto it = std::find_if(factors.begin(), factors.end(),
-                           [&](const DimExpr::Factor& f) { return AtomDim(*f.atom) == atom; });
+    auto it =
+        std::find_if(factors.begin(), factors.end(), [&](const DimExpr::Factor& f) { return f.atom == divisor.atom; });
     if (it == factors.end() || it->power < divisor.power) return std::nullopt;
     it->power -= divisor.power;
   }

@@ -26,6 +26,10 @@ DimExpr TermDim(const DimExpr::Term& term);
 
 int64_t ConstantTerm(const DimExpr& e);
 
+// `e` without its constant term, its leading coefficient positive: the same for all expressions that differ from `e` or
+// -e by a constant.
+DimExpr Direction(const DimExpr& e);
+
 // The term's single factor of power 1, else nullptr. The coefficient may be anything.
 const DimExpr::Atom* SingleFactor(const DimExpr::Term& term);
 

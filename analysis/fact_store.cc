@@ -86,7 +86,22 @@ bool FactStore::LearnOne(const DimExpr& zero, std::vector<DimExpr>* pending) {
     return Replace(*symbol, positive ? DimExpr(-1) * rest : zero + s, pending);
   }
   zeros_.push_back(zero);
+  Forget();
   return true;
+}
+
+void FactStore::Forget() {
+  canonical_.Forget();
+  simplified_.Forget();
+  range_.Forget();
+  divisor_.Forget();
+}
+
+void FactStore::KeepExpression(ExpressionFacts facts) {
+  const size_t place = expressions_.size();
+  expression_of_.try_emplace(facts.e, place);
+  expressions_like_[Direction(facts.e)].push_back(place);
+  expressions_.push_back(std::move(facts));
 }
 
 // Over coprime coefficients, without factors that are never 0, the leading coefficient positive.
@@ -140,12 +155,16 @@ bool FactStore::Replace(SymbolId symbol, const DimExpr& by, std::vector<DimExpr>
   SymbolFacts& replaced = symbols_[symbol];
   replaced.replacement = by;
   if (!replaced.bound) replaced.definition = by;
+  Forget();
   for (SymbolFacts& other : symbols_) {
     if (other.replacement) other.replacement = Canonical(*other.replacement);
   }
   pending->insert(pending->end(), zeros_.begin(), zeros_.end());
   zeros_.clear();
   std::vector<ExpressionFacts> expressions = std::exchange(expressions_, {});
+  expression_of_.clear();
+  expressions_like_.clear();
+  Forget();
   for (const ExpressionFacts& facts : expressions) {
     if (!Restrict(facts.e, facts.range, facts.divisor)) return false;
   }
@@ -153,6 +172,8 @@ bool FactStore::Replace(SymbolId symbol, const DimExpr& by, std::vector<DimExpr>
 }
 
 bool FactStore::RestrictSymbol(SymbolFacts& symbol, Range range, int64_t divisor) {
+  const Range range_before = symbol.range;
+  const int64_t divisor_before = symbol.divisor;
   symbol.range = interval::Intersect(symbol.range, range);
   symbol.divisor = symbol.divisor / std::gcd(symbol.divisor, divisor) * divisor;
   if (symbol.divisor <= 0 || symbol.divisor > INT32_MAX) symbol.divisor = divisor;
@@ -160,6 +181,7 @@ bool FactStore::RestrictSymbol(SymbolFacts& symbol, Range range, int64_t divisor
   int64_t high = interval::FloorDivideBound(symbol.range.max, symbol.divisor);
   if (low != INT64_MIN && low != INT64_MAX) symbol.range.min = low * symbol.divisor;
   if (high != INT64_MIN && high != INT64_MAX) symbol.range.max = high * symbol.divisor;
+  if (symbol.range != range_before || symbol.divisor != divisor_before) Forget();
   return !interval::IsEmpty(symbol.range);
 }
 
@@ -187,13 +209,14 @@ bool FactStore::RestrictCanonical(const DimExpr& e, Range range, int64_t divisor
   if (interval::IsEmpty(both)) return false;
   if (both == known && known_divisor % divisor == 0) return true;
   if (!RestrictSymbolsOf(e, both)) return false;
-  for (ExpressionFacts& facts : expressions_) {
-    if (facts.e != e) continue;
+  if (const auto kept = expression_of_.find(e); kept != expression_of_.end()) {
+    ExpressionFacts& facts = expressions_[kept->second];
     facts.range = both;
     facts.divisor = std::lcm(facts.divisor, divisor);
-    return true;
+  } else {
+    KeepExpression({e, both, divisor});
   }
-  expressions_.push_back({e, both, divisor});
+  Forget();
   return true;
 }
 
@@ -211,17 +234,21 @@ bool FactStore::RestrictSymbolsOf(const DimExpr& sum, Range range) {
   });
 }
 
+// A multiple of the first expression known to be zero whose leading term divides one of `difference`'s.
+std::optional<DimExpr> FactStore::MultipleOfZero(const DimExpr& difference) const {
+  for (const DimExpr& zero : zeros_) {
+    for (const DimExpr::Term& term : difference.terms()) {
+      if (std::optional<DimExpr> quotient = DivideTerm(term, zero.terms()[0])) return *quotient * zero;
+    }
+  }
+  return std::nullopt;
+}
+
 // Subtracts multiples of what is known to be zero until no term can be removed.
 DimExpr FactStore::Reduced(DimExpr difference) const {
   constexpr int kMaxSteps = 32;
   for (int step = 0; step < kMaxSteps && difference.valid() && !difference.constant(); ++step) {
-    std::optional<DimExpr> multiple;
-    for (const DimExpr& zero : zeros_) {
-      for (const DimExpr::Term& term : difference.terms()) {
-        std::optional<DimExpr> quotient = DivideTerm(term, zero.terms()[0]);
-        if (quotient && !multiple) multiple = *quotient * zero;
-      }
-    }
+    const std::optional<DimExpr> multiple = MultipleOfZero(difference);
     if (!multiple) break;
     difference = difference - *multiple;
   }

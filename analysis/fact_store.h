@@ -3,14 +3,20 @@
 // A symbol that equals an earlier one or an expression has that as its replacement (union-find in solved
 // form: replacements never mention a replaced symbol). Equalities that replace nothing are kept as
 // polynomials known to be zero, which differences are reduced by: that is how product equalities prove.
-// Facts that belong to no single symbol (B*S <= 512) are kept per expression.
+// Facts that belong to no single symbol (B*S <= 512) are kept per expression, and found by what of it is not constant.
+//
+// Canonical forms, ranges and divisors are remembered per expression until a fact is learned: asking again is O(1),
+// asking for the first time is linear in the expression as a graph whose equal parts are one node, times the terms of a
+// part.
 #ifndef TAILOR_ANALYSIS_FACT_STORE_H_
 #define TAILOR_ANALYSIS_FACT_STORE_H_
 
 #include <optional>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
+#include "analysis/dim_memo.h"
 #include "analysis/shape_facts.h"
 #include "graph/graph.h"
 
@@ -65,12 +71,15 @@ class FactStore {
   std::optional<SymbolId> ReplaceableSymbol(const DimExpr& zero) const;
   bool Replace(SymbolId symbol, const DimExpr& by, std::vector<DimExpr>* pending);
   bool RestrictSymbol(SymbolFacts& symbol, Range range, int64_t divisor);
+  void Forget();
   bool RestrictCanonical(const DimExpr& e, Range range, int64_t divisor);
   bool RestrictSymbolsOf(const DimExpr& sum, Range range);
+  std::optional<DimExpr> MultipleOfZero(const DimExpr& difference) const;
   DimExpr Reduced(DimExpr difference) const;
 
   // simplify.cc: e over representatives, one round.
   DimExpr SimplifyOnce(const DimExpr& e) const;
+  DimExpr SimplifiedOnce(const DimExpr& e) const;
   DimExpr SimplifyAtom(const DimExpr::Atom& atom) const;
   DimExpr SimplifyBcast(const DimExpr& e) const;
   DimExpr SimplifyMinMax(DimExpr::AtomKind kind, const DimExpr& e) const;
@@ -79,17 +88,27 @@ class FactStore {
 
   // ranges.cc: of expressions that are canonical already.
   Range CanonicalRange(const DimExpr& e) const;
+  Range RangeOfTerms(const DimExpr& e) const;
+  Range RelaxedRange(const DimExpr& e) const;
   Range MonomialRange(const DimExpr::Term& term) const;
   Range AtomRange(const DimExpr::Atom& atom) const;
   int64_t CanonicalDivisor(const DimExpr& e) const;
+  int64_t DivisorOfTerms(const DimExpr& e) const;
   int64_t TermDivisor(const DimExpr::Term& term) const;
   int64_t AtomDivisor(const DimExpr::Atom& atom) const;
   const ExpressionFacts* FindExpression(const DimExpr& e) const;
   Range RangeFromSums(const DimExpr& sum) const;
 
+  void KeepExpression(ExpressionFacts facts);
+
   std::vector<SymbolFacts> symbols_;
   std::vector<ExpressionFacts> expressions_;
+  absl::flat_hash_map<DimExpr, size_t> expression_of_;                  // by ExpressionFacts::e
+  absl::flat_hash_map<DimExpr, std::vector<size_t>> expressions_like_;  // by Direction(ExpressionFacts::e)
   std::vector<DimExpr> zeros_;
+  DimMemo<DimExpr> canonical_, simplified_;
+  DimMemo<Range> range_;
+  DimMemo<int64_t> divisor_;
 };
 
 }  // namespace tailor

@@ -6,6 +6,7 @@
 #include "analysis/dim_terms.h"
 #include "analysis/fact_store.h"
 #include "analysis/interval.h"
+#include "graph/dim_bounds.h"
 
 namespace tailor {
 
@@ -25,10 +26,8 @@ int64_t BothDivide(int64_t a, int64_t b) {
 }  // namespace
 
 const FactStore::ExpressionFacts* FactStore::FindExpression(const DimExpr& e) const {
-  for (const ExpressionFacts& facts : expressions_) {
-    if (facts.e == e) return &facts;
-  }
-  return nullptr;
+  const auto kept = expression_of_.find(e);
+  return kept == expression_of_.end() ? nullptr : &expressions_[kept->second];
 }
 
 Range FactStore::AtomRange(const DimExpr::Atom& atom) const {
@@ -62,17 +61,36 @@ Range FactStore::MonomialRange(const DimExpr::Term& term) const {
 
 Range FactStore::CanonicalRange(const DimExpr& e) const {
   if (!e.valid()) return interval::kEverything;
+  if (const std::optional<int64_t> value = e.constant()) return interval::Point(*value);
+  return range_.Of(e, [&] { return RangeOfTerms(e); });
+}
+
+Range FactStore::RangeOfTerms(const DimExpr& e) const {
   Range sum = interval::Point(0);
   for (const DimExpr::Term& term : e.terms()) {
     sum = interval::Add(sum, interval::Multiply(interval::Point(term.coefficient), MonomialRange(term)));
   }
-  return interval::Intersect(sum, RangeFromSums(e));
+  return interval::Intersect(interval::Intersect(sum, RelaxedRange(e)), RangeFromSums(e));
+}
+
+// Of floor divisions as rational ones: 2*floordiv(h, 2) - h lies in [-1, 0] whatever h is.
+Range FactStore::RelaxedRange(const DimExpr& e) const {
+  if (e.terms().size() < 2) return interval::kEverything;
+  const std::optional<RelaxedDim> relaxed = Relaxed(e);
+  if (!relaxed) return interval::kEverything;
+  const Range sum = interval::Add(CanonicalRange(relaxed->numerator), {relaxed->low, relaxed->high});
+  return {interval::CeilDivideBound(sum.min, relaxed->denominator),
+          interval::FloorDivideBound(sum.max, relaxed->denominator)};
 }
 
 // From what is known of sums that differ from this one by a constant, or in sign: a - b <= 0 bounds b - a + 1.
 Range FactStore::RangeFromSums(const DimExpr& sum) const {
   Range range = interval::kEverything;
-  for (const ExpressionFacts& known : expressions_) {
+  if (expressions_.empty()) return range;
+  const auto like = expressions_like_.find(Direction(sum));
+  if (like == expressions_like_.end()) return range;
+  for (const size_t place : like->second) {
+    const ExpressionFacts& known = expressions_[place];
     for (const int64_t sign : {1, -1}) {
       const std::optional<int64_t> rest = (sum - sign * known.e).constant();
       if (!rest) continue;
@@ -110,6 +128,11 @@ int64_t FactStore::TermDivisor(const DimExpr::Term& term) const {
 
 int64_t FactStore::CanonicalDivisor(const DimExpr& e) const {
   if (!e.valid()) return 1;
+  if (const std::optional<int64_t> value = e.constant()) return *value == INT64_MIN ? 1 : std::abs(*value);
+  return divisor_.Of(e, [&] { return DivisorOfTerms(e); });
+}
+
+int64_t FactStore::DivisorOfTerms(const DimExpr& e) const {
   int64_t divisor = 0;
   for (const DimExpr::Term& term : e.terms()) divisor = std::gcd(divisor, TermDivisor(term));
   if (expressions_.empty()) return divisor;

@@ -11,16 +11,24 @@ using AtomKind = DimExpr::AtomKind;
 
 DimExpr FactStore::Canonical(const DimExpr& e) const {
   constexpr int kMaxRounds = 8;
-  DimExpr current = e;
-  for (int round = 0; round < kMaxRounds && current.valid() && !current.constant(); ++round) {
-    DimExpr next = SimplifyOnce(current);
-    if (!next.valid() || next == current) break;
-    current = std::move(next);
-  }
-  return current;
+  if (!e.valid() || e.constant()) return e;
+  return canonical_.Of(e, [&] {
+    DimExpr current = e;
+    for (int round = 0; round < kMaxRounds && current.valid() && !current.constant(); ++round) {
+      DimExpr next = SimplifyOnce(current);
+      if (!next.valid() || next == current) break;
+      current = std::move(next);
+    }
+    return current;
+  });
 }
 
 DimExpr FactStore::SimplifyOnce(const DimExpr& e) const {
+  if (!e.valid() || e.constant()) return e;
+  return simplified_.Of(e, [&] { return SimplifiedOnce(e); });
+}
+
+DimExpr FactStore::SimplifiedOnce(const DimExpr& e) const {
   DimExpr sum;
   for (const DimExpr::Term& term : e.terms()) {
     DimExpr product = term.coefficient;

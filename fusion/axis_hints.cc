@@ -1,57 +1,66 @@
 #include "fusion/axis_hints.h"
 
 #include <algorithm>
+#include <set>
 
 #include "fusion/node_class.h"
 
 namespace tailor {
 namespace {
 
-// Makes two views of one dim agree; returns whether either changed. Where both are known, neither does.
-bool Link(int& a, int& b) {
+// Makes two views of one dim agree; the one that changed, else nullptr. Where both are known, neither does.
+const int* Agree(int& a, int& b) {
   if (a == kUnknownAxis && b >= 0) {
     a = b;
-    return true;
+    return &a;
   }
   if (b == kUnknownAxis && a >= 0) {
     b = a;
-    return true;
+    return &b;
   }
-  return false;
+  return nullptr;
 }
 
 }  // namespace
 
 AxisHints::AxisHints(const FusionContext& context, const FusionGroup& group) : context_(context), group_(group) {
+  Connect();
+  Seed();
+  SpreadAll(Carriers::kNodes);
+  SpreadAll(Carriers::kValues);
+  while (MatchExtents()) SpreadPending(Carriers::kValues);
+}
+
+void AxisHints::Connect() {
   const Graph& graph = context_.graph;
   for (NodeId id : group_.nodes) {
     const Node& node = graph.node(id);
-    of_[{id, 0}] = Blank({id, 0});
+    Dims& result = of_[{id, 0}] = Blank({id, 0});
     if (IsContraction(node)) continue;
-    for (int i = 0; i < static_cast<int>(node.operands.size()); ++i) {
-      maps_[{id, i}] = MapOperand(graph, context_.facts, id, i);
-      of_.try_emplace(node.operands[i], Blank(node.operands[i]));
-    }
     if (IsReduction(node)) domain_[id] = Blank(node.operands[0]);
+    for (int i = 0; i < static_cast<int>(node.operands.size()); ++i) {
+      const Value value = node.operands[i];
+      const auto place = of_.find(value);
+      Dims* operand = &(place != of_.end() ? place : of_.emplace(value, Blank(value)).first)->second;
+      Dims* source = IsReduction(node) ? &domain_[id] : operand;
+      for (const Dims* dims : std::set<const Dims*>{&result, source, operand}) links_at_[dims].push_back(links_.size());
+      links_.push_back({&context_.maps.of(id, i), &result, source, operand, IsReduction(node), InGroup(value.node)});
+    }
   }
-  Seed();
-  Spread(Carriers::kNodes);
-  Spread(Carriers::kValues);
-  while (MatchExtents()) Spread(Carriers::kValues);
 }
 
 bool AxisHints::InGroup(NodeId id) const { return std::binary_search(group_.nodes.begin(), group_.nodes.end(), id); }
 
-std::vector<int> AxisHints::Blank(Value value) const {
-  std::vector<int> dims;
+AxisHints::Dims AxisHints::Blank(Value value) const {
+  Dims dims;
   for (const DimExpr& extent : context_.graph.type(value).shape) {
     dims.push_back(ProvablyOne(context_.facts, extent) ? kUnitDim : kUnknownAxis);
   }
   return dims;
 }
 
-std::vector<int> AxisHints::Identity(Value value) const {
-  std::vector<int> dims = Blank(value);
+AxisHints::Dims AxisHints::Identity(Value value) const {
+  Dims dims = Blank(value);
   for (size_t d = 0; d < dims.size(); ++d) {
     if (dims[d] != kUnitDim) dims[d] = static_cast<int>(d);
   }
@@ -70,15 +79,15 @@ void AxisHints::Seed() {
   if (group_.kind == GroupKind::kScan) {
     const auto scanned = static_cast<size_t>(context_.graph.node(group_.dominant).i64("axis"));
     int next = 0;
-    std::vector<int>& dims = of_[{group_.dominant, 0}];
+    Dims& dims = of_[{group_.dominant, 0}];
     for (size_t d = 0; d < dims.size(); ++d) {
       const int axis = d == scanned ? static_cast<int>(dims.size()) - 1 : next++;
       if (dims[d] != kUnitDim) dims[d] = axis;
     }
     return;
   }
-  std::vector<int>& domain = domain_[group_.dominant];
-  const OperandMap& map = maps_.at({group_.dominant, 0});
+  Dims& domain = domain_[group_.dominant];
+  const OperandMap& map = context_.maps.of(group_.dominant, 0);
   int axis = 0;
   for (bool tile : {false, true}) {
     for (size_t d = 0; d < domain.size(); ++d) {
@@ -89,29 +98,40 @@ void AxisHints::Seed() {
   }
 }
 
-void AxisHints::Spread(Carriers carriers) {
-  while (SpreadOnce(carriers)) {
+void AxisHints::SpreadAll(Carriers carriers) {
+  for (size_t i = 0; i < links_.size(); ++i) pending_.insert(pending_.end(), i);
+  SpreadPending(carriers);
+}
+
+// In sweeps over the operands in order, of which only those are looked at that may say something new.
+void AxisHints::SpreadPending(Carriers carriers) {
+  while (!pending_.empty()) {
+    for (auto next = pending_.begin(); next != pending_.end();) {
+      const size_t link = *next;
+      pending_.erase(next);
+      Spread(links_[link], carriers);
+      next = pending_.upper_bound(link);
+    }
   }
 }
 
-bool AxisHints::SpreadOnce(Carriers carriers) {
-  bool changed = false;
-  for (const auto& [use, map] : maps_) {
-    auto [id, i] = use;
-    const Node& node = context_.graph.node(id);
-    const Value operand = node.operands[i];
-    std::vector<int>& result = of_[{id, 0}];
-    std::vector<int>& source = IsReduction(node) ? domain_[id] : of_[operand];
-    bool carries = carriers == Carriers::kValues || InGroup(operand.node);
-    if (IsReduction(node) && carries) {
-      for (size_t d = 0; d < source.size(); ++d) changed |= Link(source[d], of_[operand][d]);
-    }
-    if (!IsReduction(node) && !carries) continue;
-    for (size_t d = 0; d < source.size(); ++d) {
-      if (map.dims[d] >= 0) changed |= Link(source[d], result[map.dims[d]]);
-    }
+void AxisHints::Spread(const Link& link, Carriers carriers) {
+  const bool carries = carriers == Carriers::kValues || link.in_group;
+  const auto agree = [&](Dims& a, size_t i, Dims& b, size_t j) {
+    if (const int* changed = Agree(a[i], b[j])) Touch(changed == &a[i] ? a : b);
+  };
+  if (link.reduces && carries) {
+    for (size_t d = 0; d < link.source->size(); ++d) agree(*link.source, d, *link.operand, d);
   }
-  return changed;
+  if (!link.reduces && !carries) return;
+  for (size_t d = 0; d < link.source->size(); ++d) {
+    if (link.map->dims[d] >= 0) agree(*link.source, d, *link.result, link.map->dims[d]);
+  }
+}
+
+void AxisHints::Touch(const Dims& dims) {
+  const auto links = links_at_.find(&dims);
+  if (links != links_at_.end()) pending_.insert(links->second.begin(), links->second.end());
 }
 
 // Gives the first reduction or output with unknown dims the unused axes of equal extent.
@@ -120,7 +140,7 @@ bool AxisHints::MatchExtents() {
   const Graph& graph = context_.graph;
   for (auto& [id, domain] : domain_) {
     const Shape& shape = graph.type(graph.node(id).operands[0]).shape;
-    if (MatchDims(shape, domain, &maps_.at({id, 0}))) return true;
+    if (MatchDims(shape, domain, &context_.maps.of(id, 0))) return true;
   }
   for (Value output : group_.outputs) {
     NodeId id = output.node;
@@ -130,7 +150,7 @@ bool AxisHints::MatchExtents() {
   return false;
 }
 
-bool AxisHints::MatchDims(const Shape& shape, std::vector<int>& axes, const OperandMap* reduction) {
+bool AxisHints::MatchDims(const Shape& shape, Dims& axes, const OperandMap* reduction) {
   bool changed = false;
   for (size_t d = 0; d < axes.size(); ++d) {
     if (axes[d] != kUnknownAxis) continue;
@@ -143,6 +163,7 @@ bool AxisHints::MatchDims(const Shape& shape, std::vector<int>& axes, const Oper
       break;
     }
   }
+  if (changed) Touch(axes);
   return changed;
 }
 

@@ -3,7 +3,8 @@
 #define TAILOR_FUSION_AXIS_HINTS_H_
 
 #include <map>
-#include <utility>
+#include <set>
+#include <unordered_map>
 #include <vector>
 
 #include "fusion/fusion_context.h"
@@ -16,6 +17,9 @@ inline constexpr int kUnknownAxis = -4;
 // Axes spread from the group's domain along dims that read each other, both ways: through the group's
 // own nodes, then through values that several nodes read, then by equal extents. Hints decide where an
 // output or a reduction lies; whether the group holds together is checked afterwards from these.
+//
+// Linear in the operands of the group's nodes times the logarithm of their number: an operand is looked at again only
+// where dims at one of its ends became known.
 class AxisHints {
  public:
   // Uses group.{kind, nodes, outputs, dominant, axes}.
@@ -25,25 +29,39 @@ class AxisHints {
   const std::vector<int>& of(NodeId id) const { return of_.at({id, 0}); }
   // The dims that a reduction reads.
   const std::vector<int>& domain(NodeId reduction) const { return domain_.at(reduction); }
-  const OperandMap& map(NodeId id, int operand) const { return maps_.at({id, operand}); }
+  const OperandMap& map(NodeId id, int operand) const { return context_.maps.of(id, operand); }
 
  private:
+  using Dims = std::vector<int>;
   enum class Carriers { kNodes, kValues };
+  // One operand of a node, and the dims that it makes agree.
+  struct Link {
+    const OperandMap* map;
+    Dims *result, *source;  // `source`: a reduction's domain, else the operand's
+    Dims* operand;
+    bool reduces;
+    bool in_group;  // a node of the group computes the operand
+  };
 
   bool InGroup(NodeId id) const;
-  std::vector<int> Blank(Value value) const;
-  std::vector<int> Identity(Value value) const;
+  Dims Blank(Value value) const;
+  Dims Identity(Value value) const;
+  void Connect();
   void Seed();
-  void Spread(Carriers carriers);
-  bool SpreadOnce(Carriers carriers);
+  void SpreadAll(Carriers carriers);
+  void SpreadPending(Carriers carriers);
+  void Spread(const Link& link, Carriers carriers);
+  void Touch(const Dims& dims);
   bool MatchExtents();
-  bool MatchDims(const Shape& shape, std::vector<int>& axes, const OperandMap* reduction);
+  bool MatchDims(const Shape& shape, Dims& axes, const OperandMap* reduction);
 
   const FusionContext& context_;
   const FusionGroup& group_;
-  std::map<Value, std::vector<int>> of_;
-  std::map<NodeId, std::vector<int>> domain_;
-  std::map<std::pair<NodeId, int>, OperandMap> maps_;
+  std::map<Value, Dims> of_;
+  std::map<NodeId, Dims> domain_;
+  std::vector<Link> links_;  // by node and operand
+  std::unordered_map<const Dims*, std::vector<size_t>> links_at_;
+  std::set<size_t> pending_;  // links_ to look at
 };
 
 }  // namespace tailor

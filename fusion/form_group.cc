@@ -156,7 +156,7 @@ struct Former {
 
   absl::Status FormRow() {
     const Shape& shape = graph().type(graph().node(group.dominant).operands[0]).shape;
-    OperandMap map = MapOperand(graph(), context.facts, group.dominant, 0);
+    const OperandMap& map = context.maps.of(group.dominant, 0);
     for (bool tile : {false, true}) {
       for (size_t d = 0; d < shape.size(); ++d) {
         if ((map.dims[d] == kReducedDim) == tile) group.axes.push_back({shape[d], tile});

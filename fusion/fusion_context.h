@@ -6,16 +6,21 @@
 
 #include "analysis/shape_facts.h"
 #include "fusion/fusion_plan.h"
+#include "fusion/operand_map.h"
 #include "fusion/target_traits.h"
 #include "graph/graph.h"
 
 namespace tailor {
 
-// Borrowed; outlives no pass.
+// Borrowed; outlives no pass. For one thread.
 struct FusionContext {
+  FusionContext(const Graph& graph, const ShapeFacts& facts, const TargetTraits& traits)
+      : graph(graph), facts(facts), traits(traits), maps(graph, facts) {}
+
   const Graph& graph;
   const ShapeFacts& facts;
   const TargetTraits& traits;
+  const OperandMaps maps;
 };
 
 // Which nodes are live, which float, and who reads what.

@@ -8,6 +8,13 @@
 #include "fusion/form_group.h"
 
 namespace tailor {
+namespace {
+
+// Of one kernel: merging two groups looks at all of their nodes, and so does LLVM. Kernels of models have fewer than
+// 100.
+constexpr size_t kMostNodes = 256;
+
+}  // namespace
 
 GroupIndex::GroupIndex(const FusionContext& context, FusionPlan& plan, absl::string_view pass)
     : context_(context),
@@ -78,6 +85,11 @@ bool GroupIndex::Reaches(int from, int to, int direct) const {
 bool GroupIndex::JoinMakesCycle(int a, int b) const { return Reaches(a, b, b) || Reaches(b, a, a); }
 
 bool GroupIndex::TryMerge(int a, int b) {
+  const size_t count = core_[a].size() + core_[b].size();
+  if (count > kMostNodes) {
+    Refuse(a, b, absl::StrCat("one kernel would have ", count, " nodes, of ", kMostNodes, " at most"));
+    return false;
+  }
   if (JoinMakesCycle(a, b)) {
     Refuse(a, b, "other groups lie between them and would have to run in the middle");
     return false;

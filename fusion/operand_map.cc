@@ -235,4 +235,11 @@ std::string UnequalExtents(const Graph& graph, const DimExpr& a, const DimExpr& 
                       ") would allow it");
 }
 
+const OperandMap& OperandMaps::of(NodeId node, int operand) const {
+  std::vector<std::optional<OperandMap>>& known = known_[node];
+  if (known.empty()) known.resize(graph_.node(node).operands.size());
+  if (!known[operand]) known[operand] = MapOperand(graph_, facts_, node, operand);
+  return *known[operand];
+}
+
 }  // namespace tailor

@@ -3,6 +3,8 @@
 #ifndef TAILOR_FUSION_OPERAND_MAP_H_
 #define TAILOR_FUSION_OPERAND_MAP_H_
 
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "analysis/shape_facts.h"
@@ -27,6 +29,20 @@ struct OperandMap {
 };
 
 OperandMap MapOperand(const Graph& graph, const ShapeFacts& facts, NodeId node, int operand);
+
+// The maps of a graph, each computed once. Borrows both; for one thread.
+class OperandMaps {
+ public:
+  OperandMaps(const Graph& graph, const ShapeFacts& facts)
+      : graph_(graph), facts_(facts), known_(graph.nodes().size()) {}
+
+  const OperandMap& of(NodeId node, int operand) const;
+
+ private:
+  const Graph& graph_;
+  const ShapeFacts& facts_;
+  mutable std::vector<std::vector<std::optional<OperandMap>>> known_;  // by node and operand
+};
 
 // Whether every operand dim of a reshape becomes one or several whole result dims (so each operand index is a
 // linear function of result indices), and the same the other way round.

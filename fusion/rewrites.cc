@@ -53,11 +53,12 @@ absl::StatusOr<Graph> Rewrite(const Graph& graph, const ShapeFacts& facts) {
 
 absl::StatusOr<Graph> RewriteObserved(const Graph& graph, const ShapeFacts& facts, PassObserver* observer) {
   Graph current = graph;
+  VerifiedRegions verified;
   for (int i = 0; i < static_cast<int>(std::size(kPasses)); ++i) {
     TAILOR_ASSIGN_OR_RETURN(Graph next, kPasses[i].run(current, facts));
     if (observer != nullptr) observer->Rewritten(kPasses[i].name, current, next);
     current = std::move(next);
-    if (absl::Status valid = VerifyGraph(current); !valid.ok()) {
+    if (absl::Status valid = VerifyGraph(current, &verified); !valid.ok()) {
       return absl::InternalError(absl::StrCat("after ", kPasses[i].name, ": ", valid.message()));
     }
     if (DumpWanted()) TAILOR_RETURN_IF_ERROR(DumpPass("rewrite", i, kPasses[i].name, current.ToText()));

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "graph/dim_bounds.h"
+#include "graph/dim_table.h"
+
 namespace tailor {
 namespace {
 
@@ -38,7 +41,7 @@ std::optional<Term> DivideTerms(const Term& a, const Term& b) {
   Term quotient{a.coefficient / b.coefficient, a.factors};
   for (const Factor& divisor : b.factors) {
     auto it = std::find_if(quotient.factors.begin(), quotient.factors.end(),
-                           [&](const Factor& f) { return CompareAtoms(*f.atom, *divisor.atom) == 0; });
+                           [&](const Factor& f) { return f.atom == divisor.atom; });
     if (it == quotient.factors.end() || it->power < divisor.power) return std::nullopt;
     it->power -= divisor.power;
     if (it->power == 0) quotient.factors.erase(it);
@@ -92,22 +95,38 @@ DimExpr DimExpr::Algebra::Invalid(Problem problem) {
   return DimExpr((*invalid)[static_cast<size_t>(problem)]);
 }
 
+bool DimExpr::Poly::Same(const Poly& other) const {
+  return std::equal(
+      terms.begin(), terms.end(), other.terms.begin(), other.terms.end(), [](const Term& a, const Term& b) {
+        return a.coefficient == b.coefficient &&
+               std::equal(a.factors.begin(), a.factors.end(), b.factors.begin(), b.factors.end(),
+                          [](const Factor& x, const Factor& y) { return x.atom == y.atom && x.power == y.power; });
+      });
+}
+
 std::shared_ptr<const DimExpr::Poly> DimExpr::Algebra::MakePoly(std::vector<Term> terms) {
-  auto poly = std::make_shared<Poly>();
-  poly->hash = 1;
+  static auto* table = new InternTable<Poly>;
+  Poly poly;
+  poly.hash = 1;
   for (const Term& term : terms) {
-    poly->hash = Mix(poly->hash, static_cast<size_t>(term.coefficient));
-    poly->size += 1;
+    poly.hash = Mix(poly.hash, static_cast<size_t>(term.coefficient));
+    poly.size += 1;
     for (const Factor& f : term.factors) {
-      const Atom& atom = *f.atom;
-      poly->hash = Mix(poly->hash, static_cast<size_t>(atom.kind) + (f.power << 8));
-      poly->hash = Mix(poly->hash, static_cast<size_t>(atom.symbol));
-      poly->hash = Mix(poly->hash, Mix(atom.lhs.poly_->hash, atom.rhs.poly_->hash));
-      poly->size += f.power + atom.lhs.poly_->size + atom.rhs.poly_->size;
+      poly.hash = Mix(poly.hash, f.atom->hash + static_cast<size_t>(f.power));
+      poly.size += f.power + f.atom->lhs.poly_->size + f.atom->rhs.poly_->size;
     }
   }
-  poly->terms = std::move(terms);
-  return poly;
+  poly.terms = std::move(terms);
+  return table->Intern(std::move(poly));
+}
+
+std::shared_ptr<const Atom> DimExpr::Algebra::MakeAtom(AtomKind kind, SymbolId symbol, const DimExpr& lhs,
+                                                       const DimExpr& rhs) {
+  static auto* table = new InternTable<Atom>;
+  Atom atom{kind, symbol, lhs, rhs};
+  atom.hash = Mix(static_cast<size_t>(kind), static_cast<size_t>(symbol));
+  atom.hash = Mix(atom.hash, Mix(lhs.poly_->hash, rhs.poly_->hash));
+  return table->Intern(std::move(atom));
 }
 
 DimExpr DimExpr::Algebra::FromCanonical(std::vector<Term> terms) {
@@ -131,8 +150,7 @@ DimExpr DimExpr::Algebra::FromTerms(std::vector<Term> terms) {
 }
 
 DimExpr DimExpr::Algebra::Opaque(AtomKind kind, const DimExpr& lhs, const DimExpr& rhs) {
-  auto atom = std::make_shared<const Atom>(Atom{kind, -1, lhs, rhs});
-  return FromCanonical({Term{1, {Factor{std::move(atom), 1}}}});
+  return FromCanonical({Term{1, {Factor{MakeAtom(kind, -1, lhs, rhs), 1}}}});
 }
 
 const Atom* DimExpr::Algebra::SingleAtom(const DimExpr& e, AtomKind kind) {
@@ -181,7 +199,22 @@ DimExpr DimExpr::Algebra::FloorDivByConstant(const DimExpr& a, int64_t divisor) 
   if (const Atom* inner = SingleAtom(base, AtomKind::kMod); inner && inner->rhs.constant()) {
     if (*inner->rhs.constant() <= d.reduced - offset) return d.quotient;
   }
+  if (std::optional<DimExpr> folded = FloorDivOfMinMax(d.rest, d.reduced)) return d.quotient + *folded;
   return d.quotient + Opaque(AtomKind::kFloorDiv, d.rest, d.reduced);
+}
+
+std::optional<DimExpr> DimExpr::Algebra::FloorDivOfMinMax(const DimExpr& a, int64_t divisor) {
+  for (const Term& term : a.terms()) {
+    if (term.factors.size() != 1 || term.factors[0].power != 1 || term.coefficient < 0) continue;
+    const Atom& atom = *term.factors[0].atom;
+    if (atom.kind != AtomKind::kMin && atom.kind != AtomKind::kMax) continue;
+    const DimExpr rest = a - OfTerm(term);
+    const DimExpr x = FloorDiv(atom.lhs * term.coefficient + rest, divisor);
+    const DimExpr y = FloorDiv(atom.rhs * term.coefficient + rest, divisor);
+    const DimExpr folded = Commutative(atom.kind, x, y);
+    if (folded.valid() && (folded == x || folded == y)) return folded;
+  }
+  return std::nullopt;
 }
 
 DimExpr DimExpr::Algebra::ModByConstant(const DimExpr& a, int64_t divisor) {
@@ -229,17 +262,6 @@ void DimExpr::Algebra::AppendLeaves(AtomKind kind, const DimExpr& e, std::vector
   }
 }
 
-std::optional<int64_t> DimExpr::Algebra::ConstantDifference(const DimExpr& a, const DimExpr& b) {
-  int64_t ca = ConstantTerm(a), cb = ConstantTerm(b), difference;
-  size_t na = a.terms().size() - (ca != 0), nb = b.terms().size() - (cb != 0);
-  if (na != nb || __builtin_sub_overflow(ca, cb, &difference)) return std::nullopt;
-  for (size_t i = 0; i < na; ++i) {
-    if (a.terms()[i].coefficient != b.terms()[i].coefficient) return std::nullopt;
-    if (CompareMonomials(a.terms()[i], b.terms()[i]) != 0) return std::nullopt;
-  }
-  return difference;
-}
-
 DimExpr DimExpr::Algebra::FoldedBcast(std::vector<DimExpr> leaves) {
   std::optional<DimExpr> constant;
   std::vector<DimExpr> symbolic;
@@ -258,16 +280,14 @@ DimExpr DimExpr::Algebra::FoldedBcast(std::vector<DimExpr> leaves) {
 DimExpr DimExpr::Algebra::FoldedMinMax(AtomKind kind, std::vector<DimExpr> leaves) {
   std::vector<DimExpr> kept;
   for (DimExpr& leaf : leaves) {
-    std::optional<int64_t> difference;
-    auto rival = std::find_if(kept.begin(), kept.end(), [&](const DimExpr& other) {
-      difference = ConstantDifference(leaf, other);
-      return difference.has_value();
-    });
-    if (rival == kept.end()) {
-      kept.push_back(std::move(leaf));
-    } else if ((kind == AtomKind::kMin) == (*difference < 0)) {
-      *rival = std::move(leaf);
-    }
+    // Whether min or max is always `b` of the two.
+    const auto gives_way = [kind](const DimExpr& a, const DimExpr& b) {
+      const std::optional<DimBounds> bounds = BoundsOfDifference(a, b);
+      return bounds && (kind == AtomKind::kMin ? bounds->min >= 0 : bounds->max <= 0);
+    };
+    if (std::any_of(kept.begin(), kept.end(), [&](const DimExpr& other) { return gives_way(leaf, other); })) continue;
+    std::erase_if(kept, [&](const DimExpr& other) { return gives_way(other, leaf); });
+    kept.push_back(std::move(leaf));
   }
   std::sort(kept.begin(), kept.end());
   return NestLeft(kind, kept);

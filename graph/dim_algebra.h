@@ -21,6 +21,9 @@ struct DimExpr::Poly {
   std::vector<Term> terms;
   size_t size = 0;
   size_t hash = 0;
+  uint64_t id = 0;
+
+  bool Same(const Poly& other) const;
 };
 
 struct DimExpr::Algebra {
@@ -34,12 +37,16 @@ struct DimExpr::Algebra {
   // Sorts and combines `terms`, whose factor lists are canonical.
   static DimExpr FromTerms(std::vector<Term> terms);
   static DimExpr Opaque(AtomKind kind, const DimExpr& lhs, const DimExpr& rhs);
+  static std::shared_ptr<const Atom> MakeAtom(AtomKind kind, SymbolId symbol, const DimExpr& lhs, const DimExpr& rhs);
 
   // The atom if `e` is exactly one atom of this kind.
   static const Atom* SingleAtom(const DimExpr& e, AtomKind kind);
   static int64_t ConstantTerm(const DimExpr& e);
 
   static DimExpr FloorDivByConstant(const DimExpr& a, int64_t divisor);
+  // floordiv(c * max(x, y) + z, k) = max(floordiv(c * x + z, k), floordiv(c * y + z, k)), and so for min, where one of
+  // the two is known never to be less; nullopt else.
+  static std::optional<DimExpr> FloorDivOfMinMax(const DimExpr& a, int64_t divisor);
   static DimExpr ModByConstant(const DimExpr& a, int64_t divisor);
   // a = quotient * b + rest for a symbolic b. A single-term b takes every term it divides out; a
   // longer b divides only where nothing is left.
@@ -57,11 +64,9 @@ struct DimExpr::Algebra {
   static Division DivideByConstant(const DimExpr& a, int64_t divisor);
 
   static void AppendLeaves(AtomKind kind, const DimExpr& e, std::vector<DimExpr>* leaves);
-  // a - b where only their constant terms differ.
-  static std::optional<int64_t> ConstantDifference(const DimExpr& a, const DimExpr& b);
   // Only the constant decides where there is one; two cannot agree. `leaves` has no repeats.
   static DimExpr FoldedBcast(std::vector<DimExpr> leaves);
-  // Of leaves that differ by a constant, one stays. `leaves` is sorted.
+  // Of two leaves of which one is known never to be less, one stays. `leaves` is sorted.
   static DimExpr FoldedMinMax(AtomKind kind, std::vector<DimExpr> leaves);
   static DimExpr NestLeft(AtomKind kind, absl::Span<const DimExpr> leaves);
 };

@@ -1,6 +1,7 @@
 #include "graph/dim_bounds.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "graph/dim_algebra.h"
 
@@ -38,6 +39,36 @@ std::optional<int64_t> LeastTerm(const DimExpr::Term& term) {
   return least;
 }
 
+// What `relaxed` is without the floor division or remainder that `term` of its numerator is; false where that leaves 64
+// bits.
+bool Replace(const DimExpr::Term& term, RelaxedDim* relaxed) {
+  const DimExpr::Atom& atom = *term.factors[0].atom;
+  const int64_t divisor = *atom.rhs.constant();
+  const DimExpr others = relaxed->numerator - DimExpr::OfTerm(term);
+  const bool divides = atom.kind == DimExpr::AtomKind::kFloorDiv;
+  // scale * term = share * (lhs - r) for a floor division; term = share * r for a remainder.
+  const int64_t scale = divides ? divisor / std::gcd(divisor, term.coefficient) : 1;
+  const int64_t share = divides ? term.coefficient / (divisor / scale) : term.coefficient;
+  int64_t most, low, high;  // what a remainder adds lies between 0 and `most`
+  if (share == INT64_MIN || __builtin_mul_overflow(divides ? -share : share, divisor - 1, &most)) return false;
+  if (__builtin_mul_overflow(relaxed->low, scale, &low) || __builtin_mul_overflow(relaxed->high, scale, &high) ||
+      __builtin_add_overflow(low, std::min<int64_t>(most, 0), &relaxed->low) ||
+      __builtin_add_overflow(high, std::max<int64_t>(most, 0), &relaxed->high) ||
+      __builtin_mul_overflow(relaxed->denominator, scale, &relaxed->denominator)) {
+    return false;
+  }
+  relaxed->numerator = others * scale;
+  if (divides) relaxed->numerator = relaxed->numerator + atom.lhs * share;
+  return relaxed->numerator.valid();
+}
+
+bool IsDivision(const DimExpr::Term& term) {
+  if (term.factors.size() != 1 || term.factors[0].power != 1) return false;
+  const DimExpr::Atom& atom = *term.factors[0].atom;
+  return (atom.kind == DimExpr::AtomKind::kFloorDiv || atom.kind == DimExpr::AtomKind::kMod) && atom.rhs.constant() &&
+         term.coefficient != INT64_MIN;
+}
+
 }  // namespace
 
 std::optional<int64_t> LeastValue(const DimExpr& e) {
@@ -48,6 +79,31 @@ std::optional<int64_t> LeastValue(const DimExpr& e) {
     if (!least || __builtin_add_overflow(sum, *least, &sum)) return std::nullopt;
   }
   return sum;
+}
+
+std::optional<RelaxedDim> Relaxed(const DimExpr& e) {
+  constexpr int kMostReplaced = 16;
+  if (!e.valid()) return std::nullopt;
+  RelaxedDim relaxed{e};
+  for (int replaced = 0;; ++replaced) {
+    const auto terms = relaxed.numerator.terms();
+    const auto term = std::find_if(terms.begin(), terms.end(), IsDivision);
+    if (term == terms.end()) return replaced > 0 ? std::optional(relaxed) : std::nullopt;
+    if (replaced == kMostReplaced || !Replace(DimExpr::Term(*term), &relaxed)) return std::nullopt;
+  }
+}
+
+std::optional<DimBounds> BoundsOfDifference(const DimExpr& a, const DimExpr& b) {
+  const DimExpr difference = a - b;
+  if (std::optional<int64_t> c = difference.constant()) return DimBounds{*c, *c};
+  const std::optional<RelaxedDim> relaxed = Relaxed(difference);
+  const std::optional<int64_t> c = relaxed ? relaxed->numerator.constant() : std::nullopt;
+  int64_t low, high;
+  if (!c || __builtin_add_overflow(*c, relaxed->low, &low) || __builtin_add_overflow(*c, relaxed->high, &high) ||
+      low == INT64_MIN) {
+    return std::nullopt;
+  }
+  return DimBounds{-FloorDivInt(-low, relaxed->denominator), FloorDivInt(high, relaxed->denominator)};
 }
 
 }  // namespace tailor

@@ -27,8 +27,13 @@ DimExpr::DimExpr(int64_t constant) {
 }
 
 DimExpr DimExpr::Symbol(SymbolId id) {
-  auto atom = std::make_shared<const Atom>(Atom{AtomKind::kSymbol, id, 0, 0});
-  return Algebra::FromCanonical({Term{1, {Factor{std::move(atom), 1}}}});
+  return Algebra::FromCanonical({Term{1, {Factor{Algebra::MakeAtom(AtomKind::kSymbol, id, 0, 0), 1}}}});
+}
+
+DimExpr DimExpr::OfTerm(Term term) {
+  if (term.coefficient == 0) return 0;
+  std::erase_if(term.factors, [](const Factor& f) { return f.power == 0; });
+  return Algebra::FromCanonical({std::move(term)});
 }
 
 DimExpr operator+(const DimExpr& a, const DimExpr& b) {
@@ -115,6 +120,8 @@ std::optional<SymbolId> DimExpr::symbol() const {
 absl::Span<const DimExpr::Term> DimExpr::terms() const { return poly_->terms; }
 
 size_t DimExpr::Hash() const { return poly_->hash; }
+
+uint64_t DimExpr::id() const { return poly_->id; }
 
 int DimExpr::Compare(const DimExpr& a, const DimExpr& b) {
   if (a.poly_ == b.poly_) return 0;

@@ -10,6 +10,9 @@
 // Semantics: floordiv and mod round towards minus infinity and need a divisor > 0; bcast(a, b) is
 // a, or b where a = 1 (numpy broadcasting of two extents), commutative and folded where one is known.
 //
+// Expressions and atoms are interned (graph/dim_table.h): equality, hashing and copying are O(1), building one is
+// linear in its terms, whose operands are shared.
+//
 // Immutable value type; cheap to copy; safe to share between threads.
 #ifndef TAILOR_GRAPH_DIM_EXPR_H_
 #define TAILOR_GRAPH_DIM_EXPR_H_
@@ -44,6 +47,8 @@ class DimExpr {
   DimExpr() : DimExpr(0) {}
   DimExpr(int64_t constant);  // NOLINT(runtime/explicit): 3 * S + 1 should read like that
   static DimExpr Symbol(SymbolId id);
+  // Of factors that are sorted as those of terms() are; powers of 0 are left out.
+  static DimExpr OfTerm(Term term);
 
   friend DimExpr operator+(const DimExpr& a, const DimExpr& b);
   friend DimExpr operator-(const DimExpr& a, const DimExpr& b);
@@ -66,9 +71,11 @@ class DimExpr {
   std::optional<SymbolId> symbol() const;  // set when the expression is exactly one symbol
   absl::Span<const Term> terms() const;
 
-  // A total order on structure (not on values).
+  // Of two expressions that are alive, equal exactly where they are. Never given again in a process.
+  uint64_t id() const;
+  // A total order on structure (not on values, ids or addresses).
   static int Compare(const DimExpr& a, const DimExpr& b);
-  friend bool operator==(const DimExpr& a, const DimExpr& b) { return a.Hash() == b.Hash() && Compare(a, b) == 0; }
+  friend bool operator==(const DimExpr& a, const DimExpr& b) { return a.poly_ == b.poly_; }
   friend bool operator<(const DimExpr& a, const DimExpr& b) { return Compare(a, b) < 0; }
   template <typename H>
   friend H AbslHashValue(H h, const DimExpr& e) {
@@ -97,6 +104,12 @@ struct DimExpr::Atom {
   AtomKind kind;
   SymbolId symbol = -1;  // kSymbol only
   DimExpr lhs, rhs;      // the others
+  size_t hash = 0;
+  uint64_t id = 0;
+
+  bool Same(const Atom& other) const {
+    return kind == other.kind && symbol == other.symbol && lhs == other.lhs && rhs == other.rhs;
+  }
 };
 
 using Shape = std::vector<DimExpr>;

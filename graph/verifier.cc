@@ -42,12 +42,14 @@ absl::StatusOr<NodeId> Replay(const Graph& graph, NodeId id, Graph* replay) {
   return value->node;
 }
 
-absl::Status VerifyNode(const Graph& graph, NodeId id, Graph* replay) {
+absl::Status VerifyNode(const Graph& graph, NodeId id, VerifiedRegions* verified, Graph* replay) {
   const Node& node = graph.node(id);
   for (const Region& region : node.regions) {
     if (region.graph == nullptr) return Failure(graph, id, "a region is missing");
-    absl::Status status = VerifyGraph(*region.graph);
+    if (verified->contains(region.graph)) continue;
+    absl::Status status = VerifyGraph(*region.graph, verified);
     if (!status.ok()) return Failure(graph, id, status.message());
+    verified->insert(region.graph);
   }
   absl::StatusOr<NodeId> copy = Replay(graph, id, replay);
   if (!copy.ok()) return Failure(graph, id, copy.status().message());
@@ -60,11 +62,16 @@ absl::Status VerifyNode(const Graph& graph, NodeId id, Graph* replay) {
 }  // namespace
 
 absl::Status VerifyGraph(const Graph& graph) {
+  VerifiedRegions verified;
+  return VerifyGraph(graph, &verified);
+}
+
+absl::Status VerifyGraph(const Graph& graph, VerifiedRegions* verified) {
   Graph replay(graph.name());
   for (const SymbolInfo& symbol : graph.symbols()) TAILOR_RETURN_IF_ERROR(replay.AddSymbol(symbol).status());
   for (const auto& [a, b] : graph.assumed_equal()) TAILOR_RETURN_IF_ERROR(replay.AssumeEqual(a, b));
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
-    TAILOR_RETURN_IF_ERROR(VerifyNode(graph, id, &replay));
+    TAILOR_RETURN_IF_ERROR(VerifyNode(graph, id, verified, &replay));
   }
   if (graph.inputs() != replay.inputs()) {
     return absl::InternalError(absl::StrCat("graph \"", graph.name(), "\": the list of inputs is not its input nodes"));

@@ -3,12 +3,19 @@
 #ifndef TAILOR_GRAPH_VERIFIER_H_
 #define TAILOR_GRAPH_VERIFIER_H_
 
+#include <memory>
+#include <set>
+
 #include "absl/status/status.h"
 #include "graph/graph.h"
 
 namespace tailor {
 
 absl::Status VerifyGraph(const Graph& graph);
+
+// Regions that were found valid: graphs of regions never change, so that passes which keep one need not check it again.
+using VerifiedRegions = std::set<std::shared_ptr<const Graph>>;
+absl::Status VerifyGraph(const Graph& graph, VerifiedRegions* verified);
 
 }  // namespace tailor
 

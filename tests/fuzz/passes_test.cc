@@ -158,6 +158,7 @@ class Passes : public testing::Test {
   CountsWithMerges counts_{facts_};
 };
 
+// TAILOR_GRAPH_DUMP=<folder>: their texts are written there.
 TEST_F(Passes, AreAllReachedByRandomGraphs) {
   const uint64_t graphs = std::getenv("TAILOR_TEST_ALL") != nullptr ? kAll : kSlice;
   const char* text = std::getenv("TAILOR_FUZZ_FIRST");
@@ -165,6 +166,9 @@ TEST_F(Passes, AreAllReachedByRandomGraphs) {
   uint64_t contradictory = 0;
   for (uint64_t seed = first; seed < first + graphs; ++seed) {
     const Graph graph = RandomGraph(seed, {.control = seed % 3 == 0, .attention = seed % 5 == 0});
+    if (const char* folder = std::getenv("TAILOR_GRAPH_DUMP")) {
+      std::ofstream(std::filesystem::path(folder) / absl::StrCat("random_", seed, ".txt")) << graph.ToText();
+    }
     const absl::Status status = Run(graph);
     ASSERT_FALSE(absl::IsInternal(status)) << "seed " << seed << ": " << status << "\n" << graph.ToText();
     contradictory += !status.ok();

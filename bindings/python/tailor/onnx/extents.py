@@ -119,6 +119,24 @@ class Extents:
         """lhs / rhs rounded up, for rhs > 0."""
         return self.floordiv(self.add(lhs, rhs - 1), rhs)
 
+    def truncdiv(self, lhs, rhs):
+        """lhs / rhs rounded towards 0; None where rhs may be 0 or less."""
+        if self.bounds(rhs)[0] < 1:
+            return None
+        down = self.floordiv(lhs, rhs)
+        if self.bounds(lhs)[0] >= 0:
+            return down
+        up = self.floordiv(self.add(lhs, self.sub(rhs, 1)), rhs)
+        return self.add(self.max(down, 0), self.min(up, 0))
+
+    def truncmod(self, lhs, rhs):
+        """What truncdiv() leaves, which has the sign of lhs; None where rhs may be 0 or less."""
+        if self.bounds(rhs)[0] < 1:
+            return None
+        if self.bounds(lhs)[0] >= 0:
+            return self.mod(lhs, rhs)
+        return self.sub(lhs, self.mul(self.truncdiv(lhs, rhs), rhs))
+
     def product(self, dims):
         out = 1
         for dim in dims:

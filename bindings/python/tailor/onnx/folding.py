@@ -182,20 +182,18 @@ def _elementwise(node, function, dtype, *xs):
     return node.entries(results, dtype or xs[0].dtype, max(x.rank for x in xs))
 
 
-def _divide(extents, lhs, rhs):
-    """Division that truncates is floor division where nothing is negative."""
-    if extents.bounds(lhs)[0] < 0 or extents.bounds(rhs)[0] <= 0:
-        return None
-    return extents.floordiv(lhs, rhs)
-
-
-def _remainder(extents, lhs, rhs):
-    return extents.mod(lhs, rhs) if extents.bounds(lhs)[0] >= 0 and extents.bounds(rhs)[0] > 0 else None
+def _remainder(node, lhs, rhs):
+    """With the sign of the divisor, or with `fmod` that of the dividend."""
+    if node.attribute("fmod", 0):
+        return node.extents.truncmod(lhs, rhs)
+    return node.extents.mod(lhs, rhs) if node.extents.bounds(rhs)[0] > 0 else None
 
 
 _ARITHMETIC = {
-    "Add": lambda e, a, b: e.add(a, b), "Sub": lambda e, a, b: e.sub(a, b), "Mul": lambda e, a, b: e.mul(a, b),
-    "Div": _divide, "Mod": _remainder, "Min": lambda e, a, b: e.min(a, b), "Max": lambda e, a, b: e.max(a, b),
+    "Add": lambda node, a, b: node.extents.add(a, b), "Sub": lambda node, a, b: node.extents.sub(a, b),
+    "Mul": lambda node, a, b: node.extents.mul(a, b), "Div": lambda node, a, b: node.extents.truncdiv(a, b),
+    "Mod": _remainder, "Min": lambda node, a, b: node.extents.min(a, b),
+    "Max": lambda node, a, b: node.extents.max(a, b),
 }
 _COMPARISONS = {
     "Equal": lambda e, a, b: e.compare(a, b, "eq"), "Less": lambda e, a, b: e.compare(a, b, "lt"),
@@ -209,7 +207,7 @@ _COMPARISONS = {
 def _arithmetic(node, first, *others):
     function, out = _ARITHMETIC[node.proto.op_type], first
     for other in others:
-        out = _elementwise(node, lambda a, b: function(node.extents, a, b), None, out, other)
+        out = _elementwise(node, lambda a, b: function(node, a, b), None, out, other)
         if out is None:
             return None
     return out if others else None

@@ -1,0 +1,107 @@
+"""Graph texts of models, the ONNX suite, regressions and random graphs, and the hashes of what they compile to: to show
+that a change of the compiler leaves artifacts as they were, byte for byte, or which it changes.
+
+    python tools/corpus.py texts FOLDER [--passes-test build/tests/fuzz/passes_test]
+    python tools/corpus.py hashes FOLDER [--target T]... >FILE     (TAILOR_LIBRARY_DIR: the libraries; constants are zeros)
+    python tools/corpus.py compare BEFORE AFTER
+
+Run with the Python of .venv and PYTHONPATH=bindings/python.
+"""
+import argparse
+import hashlib
+import multiprocessing
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def model_texts():
+    sys.path.append(str(ROOT / "tests" / "models"))
+    import registry
+    import tailor.onnx
+    for name, model in registry.MODELS.items():
+        yield f"model_{name}", tailor.onnx.load(model.write()).text
+
+
+def suite_texts():
+    """Cases of the ONNX suite, as the conformance test imports them."""
+    sys.path[:0] = [str(ROOT / "tests" / "conformance"), str(ROOT / "tests" / "support")]
+    import cases
+    import onnx
+    import tailor.onnx
+    import worker
+    for name, (directory, _, _) in cases.find().items():
+        model = onnx.ModelProto.FromString(pathlib.Path(directory, "model.onnx").read_bytes())
+        if cases.family(model):
+            continue
+        try:
+            graph, _ = worker.load(model, cases.data(directory, model)[0])
+        except tailor.onnx.Unsupported:
+            continue
+        yield f"onnx_{name}", graph.text
+
+
+def write_texts(folder, passes_test):
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in (ROOT / "tests" / "fuzz" / "regressions").glob("*.txt"):
+        (folder / f"regression_{file.name}").write_text(file.read_text())
+    for texts in (model_texts, suite_texts):
+        for name, text in texts():
+            (folder / f"{name}.txt").write_text(text)
+    environment = dict(os.environ, TAILOR_GRAPH_DUMP=str(folder))
+    subprocess.run([passes_test, "--gtest_filter=*Reached*"], env=environment, check=True, stdout=subprocess.DEVNULL)
+    print(f"{len(list(folder.iterdir()))} texts")
+
+
+def hash_of(arguments):
+    file, targets = arguments
+    import tailor
+    try:
+        artifact = tailor.Graph.parse(file.read_text()).compile_artifact(targets, threads=1)
+    except tailor.Error as error:
+        return f"{file.stem} {error.code}: {error.message}"
+    return f"{file.stem} {hashlib.sha256(artifact).hexdigest()}"
+
+
+def print_hashes(folder, targets):
+    files = [(file, targets) for file in sorted(folder.iterdir())]
+    with multiprocessing.Pool(os.cpu_count()) as pool:
+        for line in pool.imap(hash_of, files, chunksize=4):
+            print(line, flush=True)
+
+
+def compare(before, after):
+    then, now = (dict(line.split(" ", 1) for line in file.read_text().splitlines()) for file in (before, after))
+    changed = sorted(name for name in then.keys() | now.keys() if then.get(name) != now.get(name))
+    for name in changed:
+        print(f"{name}: {then.get(name)} -> {now.get(name)}")
+    print(f"{len(changed)} of {len(then)} differ")
+    return 1 if changed else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    texts = commands.add_parser("texts")
+    texts.add_argument("folder", type=pathlib.Path)
+    texts.add_argument("--passes-test", type=pathlib.Path, default=ROOT / "build" / "tests" / "fuzz" / "passes_test")
+    hashes = commands.add_parser("hashes")
+    hashes.add_argument("folder", type=pathlib.Path)
+    hashes.add_argument("--target", action="append", default=[])
+    comparison = commands.add_parser("compare")
+    comparison.add_argument("before", type=pathlib.Path)
+    comparison.add_argument("after", type=pathlib.Path)
+    options = parser.parse_args()
+    if options.command == "texts":
+        write_texts(options.folder, options.passes_test)
+    elif options.command == "hashes":
+        print_hashes(options.folder, options.target or ["x86-64-v3"])
+    else:
+        sys.exit(compare(options.before, options.after))
+
+
+if __name__ == "__main__":
+    main()

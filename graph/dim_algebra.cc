@@ -134,7 +134,9 @@ DimExpr DimExpr::Algebra::FromCanonical(std::vector<Term> terms) {
   return poly->size <= kMaxSize ? DimExpr(std::move(poly)) : Invalid(Problem::kSize);
 }
 
-DimExpr DimExpr::Algebra::FromTerms(std::vector<Term> terms) {
+DimExpr DimExpr::Algebra::FromTerms(std::vector<Term> terms) { return WithoutRemainders(Combined(std::move(terms))); }
+
+DimExpr DimExpr::Algebra::Combined(std::vector<Term> terms) {
   std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return CompareMonomials(a, b) < 0; });
   std::vector<Term> combined;
   for (Term& term : terms) {
@@ -147,6 +149,45 @@ DimExpr DimExpr::Algebra::FromTerms(std::vector<Term> terms) {
   combined.erase(std::remove_if(combined.begin(), combined.end(), [](const Term& t) { return t.coefficient == 0; }),
                  combined.end());
   return FromCanonical(std::move(combined));
+}
+
+DimExpr DimExpr::Algebra::WithoutRemainder(const DimExpr& sum, const Term& term, int64_t sign) {
+  const Atom& atom = *term.factors[0].atom;
+  const int64_t divisor = *atom.rhs.constant();
+  const DimExpr of = Scaled(atom.lhs, sign), remainder = Scaled(of, term.coefficient);
+  DimExpr multiple = Scaled(FloorDivByConstant(of, divisor), -divisor);
+  if (multiple.valid()) multiple = Scaled(multiple, term.coefficient);
+  if (!remainder.valid() || !multiple.valid()) return sum;
+  std::vector<Term> terms(remainder.terms().begin(), remainder.terms().end());
+  terms.insert(terms.end(), multiple.terms().begin(), multiple.terms().end());
+  for (const Term& other : sum.terms()) {
+    if (&other != &term) terms.push_back(other);
+  }
+  return Combined(std::move(terms));
+}
+
+DimExpr DimExpr::Algebra::WithoutRemainders(const DimExpr& sum) {
+  if (!sum.valid() || sum.terms().size() < 2) return sum;
+  DimExpr best = sum;
+  for (const Term& term : sum.terms()) {
+    if (term.factors.size() != 1 || term.factors[0].power != 1 || term.coefficient == INT64_MIN) continue;
+    const Atom& atom = *term.factors[0].atom;
+    if (atom.kind != AtomKind::kMod || !atom.rhs.constant()) continue;
+    for (const int64_t sign : {1, -1}) {
+      if (sign < 0 && atom.rhs != DimExpr(2)) continue;  // mod(x, 2) is mod(-x, 2) as well
+      const DimExpr divided = WithoutRemainder(sum, term, sign);
+      if (divided.valid() && divided.poly_->size < best.poly_->size) best = divided;
+    }
+  }
+  return best == sum ? sum : WithoutRemainders(best);
+}
+
+DimExpr DimExpr::Algebra::Scaled(const DimExpr& e, int64_t factor) {
+  std::vector<Term> terms(e.terms().begin(), e.terms().end());
+  for (Term& term : terms) {
+    if (__builtin_mul_overflow(term.coefficient, factor, &term.coefficient)) return Invalid(Problem::kOverflow);
+  }
+  return FromCanonical(std::move(terms));
 }
 
 DimExpr DimExpr::Algebra::Opaque(AtomKind kind, const DimExpr& lhs, const DimExpr& rhs) {
@@ -187,6 +228,9 @@ DimExpr::Algebra::Division DimExpr::Algebra::DivideByConstant(const DimExpr& a, 
 DimExpr DimExpr::Algebra::FloorDivByConstant(const DimExpr& a, int64_t divisor) {
   Division d = DivideByConstant(a, divisor);
   if (d.rest.constant()) return d.quotient;
+  if (d.rest.terms()[0].coefficient < 0) {  // floordiv(-x, k) = -floordiv(x + k - 1, k)
+    return d.quotient - FloorDivByConstant(Scaled(d.rest, -1) + (d.reduced - 1), d.reduced);
+  }
   int64_t offset = ConstantTerm(d.rest);
   DimExpr base = d.rest - offset;
   if (const Atom* inner = SingleAtom(base, AtomKind::kFloorDiv); inner && inner->rhs.constant()) {

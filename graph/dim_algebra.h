@@ -36,6 +36,13 @@ struct DimExpr::Algebra {
   static DimExpr FromCanonical(std::vector<Term> terms);
   // Sorts and combines `terms`, whose factor lists are canonical.
   static DimExpr FromTerms(std::vector<Term> terms);
+  static DimExpr Combined(std::vector<Term> terms);
+  // x + mod(-x, k) = k * floordiv(x + k - 1, k), and x - mod(x, k) = k * floordiv(x, k): a remainder by a constant as
+  // what is left by a floor division, where the sum has fewer parts so.
+  static DimExpr WithoutRemainders(const DimExpr& sum);
+  // `sum` with its `term`, c * mod(x, k), as c * (s * x - k * floordiv(s * x, k)) for a sign s.
+  static DimExpr WithoutRemainder(const DimExpr& sum, const Term& term, int64_t sign);
+  static DimExpr Scaled(const DimExpr& e, int64_t factor);  // by a factor that is not 0
   static DimExpr Opaque(AtomKind kind, const DimExpr& lhs, const DimExpr& rhs);
   static std::shared_ptr<const Atom> MakeAtom(AtomKind kind, SymbolId symbol, const DimExpr& lhs, const DimExpr& rhs);
 

@@ -41,6 +41,52 @@ class SharedConstantTest(OperatorTest):
                                "z": numpy.ones(n, numpy.float32)} for m, k, n in ((2, 3, 5), (1, 4, 9), (3, 3, 1))])
 
 
+class ShapeArithmeticTest(OperatorTest):
+    def test_division_truncates_where_it_is_negative(self):
+        """(s - 5) / 4 and what it leaves of s - 5, as extents: known without data, and right on both sides of 0."""
+        node = helper.make_node
+        proto = model([node("Shape", ["x"], ["s"], start=1, end=2), node("Sub", ["s", "five"], ["less"]),
+                       node("Div", ["less", "four"], ["quotient"]), node("Mod", ["less", "four"], ["rest"], fmod=1),
+                       node("Mod", ["less", "four"], ["modulo"]),
+                       node("Concat", ["quotient", "rest", "modulo"], ["numbers"], axis=0),
+                       node("Add", ["numbers", "five"], ["shape"]), node("Expand", ["one", "shape"], ["y"])],
+                      [("x", FLOAT, ["b", "s"])], [("y", FLOAT), ("numbers", INT64)],
+                      [("five", ints(5)), ("four", ints(4)),
+                       ("one", numpy.array(1, numpy.float32))])
+        self.assertNotIn("bind", tailor.onnx.load(proto).text)
+        self.run_both(proto, [{"x": numpy.zeros((2, s), numpy.float32)} for s in range(12)])
+
+
+class NotANumberTest(OperatorTest):
+    X = numpy.array([[1, numpy.nan, 2], [numpy.nan] * 3, [3, 1, 2], [-numpy.inf, numpy.inf, 0]], numpy.float32)
+
+    def test_the_extreme_of_a_row_is_its_first_or_last_nan(self):
+        for op, reference in (("ArgMax", numpy.argmax), ("ArgMin", numpy.argmin)):
+            for last in (0, 1):
+                proto = model([helper.make_node(op, ["x"], ["y"], axis=1, keepdims=0, select_last_index=last)],
+                              [("x", FLOAT, ["n", 3])], [("y", INT64)])
+                wanted = 2 - reference(self.X[:, ::-1], 1) if last else reference(self.X, 1)
+                self.run_both(proto, [{"x": self.X}], lambda inputs: [wanted])
+
+    def test_hardmax_takes_it(self):
+        proto = model([helper.make_node("Hardmax", ["x"], ["y"], axis=1)], [("x", FLOAT, ["n", 3])], [("y", FLOAT)])
+        wanted = numpy.eye(3, dtype=numpy.float32)[self.X.argmax(1)]
+        self.run_both(proto, [{"x": self.X}], lambda inputs: [wanted])
+
+    def test_sign(self):
+        proto = model([helper.make_node("Sign", ["x"], ["y"])], [("x", FLOAT, ["n", 3])], [("y", FLOAT)])
+        got, = tailor.onnx.load(proto).compile("host").run(self.X)
+        numpy.testing.assert_array_equal(got, numpy.sign(self.X))
+
+
+class SoftplusTest(unittest.TestCase):
+    def test_digits_of_small_results(self):
+        x = numpy.concatenate([numpy.linspace(-80, 20, 1001), [-1e-30, 0, 1e-30, 88, 1e30]]).astype(numpy.float32)
+        proto = model([helper.make_node("Softplus", ["x"], ["y"])], [("x", FLOAT, ["n"])], [("y", FLOAT)])
+        got, = tailor.onnx.load(proto).compile("host").run(x)
+        numpy.testing.assert_allclose(got, numpy.logaddexp(0, x.astype(numpy.float64)), rtol=1e-6)
+
+
 class NarrowTypesTest(unittest.TestCase):
     """Formulas over f16 compute in f32 and round once; the reference is float64."""
 

@@ -88,6 +88,29 @@ TEST(DimExpr, MinMaxAndBcastFold) {
   EXPECT_EQ(DimExpr::Bcast(DimExpr::Bcast(A, B), 4), 4);
 }
 
+// What PyTorch's pools with ceil_mode give, whose last window starts inside: one term a stage.
+TEST(DimExpr, MinAndMaxOfFloorDivisionsFold) {
+  const DimExpr h = DimExpr::Symbol(0);
+  EXPECT_EQ(DimExpr::Min(DimExpr::FloorDiv(h, 2), DimExpr::FloorDiv(h + 1, 2)), DimExpr::FloorDiv(h, 2));
+  EXPECT_EQ(DimExpr::Max(DimExpr::FloorDiv(h, 2) * 2 + 1 - h, 0), DimExpr::FloorDiv(h, 2) * 2 + 1 - h);
+  DimExpr size = h;
+  for (int stage = 1; stage <= 8; ++stage) {
+    const DimExpr all = DimExpr::CeilDiv(size - 3, 2) + 1, inside = DimExpr::CeilDiv(size, 2);
+    const DimExpr high = DimExpr::Max((DimExpr::Min(all, inside) - 1) * 2 + 3 - size, 0);
+    size = DimExpr::FloorDiv(size + high - 3, 2) + 1;
+    EXPECT_EQ(size, DimExpr::FloorDiv(h, int64_t{1} << stage));
+  }
+}
+
+// What is padded to a multiple is that multiple of a floor division.
+TEST(DimExpr, RemaindersJoinWhatTheyAreOf) {
+  const DimExpr h = DimExpr::Symbol(0), fourth = DimExpr::FloorDiv(h + 3, 4);
+  EXPECT_EQ(h + DimExpr::Mod(DimExpr(-1) * h, 7), DimExpr::CeilDiv(h, 7) * 7);
+  EXPECT_EQ(h - DimExpr::Mod(h, 7), DimExpr::FloorDiv(h, 7) * 7);
+  EXPECT_EQ(fourth + DimExpr::Mod(fourth, 2), DimExpr::CeilDiv(h, 8) * 2);
+  EXPECT_EQ(DimExpr::FloorDiv(DimExpr(-1) * h, 7), DimExpr(-1) * DimExpr::CeilDiv(h, 7));
+}
+
 TEST(DimExpr, OverflowAndBadDivisorsPoison) {
   const DimExpr huge = DimExpr(INT64_MAX);
   for (const DimExpr& bad : {huge + 1, huge * 2 * A, DimExpr::FloorDiv(A, 0), DimExpr::Mod(A, -1), DimExpr::Bcast(2, 3),

@@ -26,13 +26,23 @@ def relu(graph, x):
 
 def softplus(graph, x):
     """log(1 + e^x), without overflow."""
-    return graph.add(graph.max(x, 0.0), graph.log(graph.add(graph.exp(graph.neg(graph.abs(x))), 1.0)))
+    if x.dtype in ("f16", "bf16"):
+        return graph.cast(softplus(graph, graph.cast(x, "f32")), x.dtype)
+    return graph.add(graph.max(x, 0.0), _log1p(graph, graph.exp(graph.neg(graph.abs(x)))))
+
+
+def _log1p(graph, x):
+    """log(1 + x) for x > -1, whose digits are those of x where it is small: log(u) is off by u / (1 + x), u = 1 + x rounded,
+    and so is what u - 1 has of x."""
+    u = graph.add(x, 1.0)
+    return graph.select(graph.eq(u, 1.0), x, graph.div(graph.mul(graph.log(u), x), graph.sub(u, 1.0)))
 
 
 def sign(graph, x):
     if x.dtype in UNSIGNED:
         return graph.cast(graph.ne(x, 0), x.dtype)
-    return graph.sub(graph.cast(graph.gt(x, 0), x.dtype), graph.cast(graph.lt(x, 0), x.dtype))
+    difference = graph.sub(graph.cast(graph.gt(x, 0), x.dtype), graph.cast(graph.lt(x, 0), x.dtype))
+    return graph.select(graph.ne(x, x), x, difference) if x.dtype in FLOATS else difference
 
 
 def _sinh(graph, x):

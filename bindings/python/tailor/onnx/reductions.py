@@ -80,12 +80,18 @@ def _cumulate(node, x, axis):
                            reverse=node.attribute("reverse", 0), exclusive=node.attribute("exclusive", 0))
 
 
+def _equals(graph, x, extreme):
+    """Which elements are the extreme one: a NaN, where there is one."""
+    hit = graph.eq(x, extreme)
+    return graph.or_(hit, graph.ne(x, x)) if x.dtype in FLOATS else hit
+
+
 @operator("ArgMax", "ArgMin")
 def _arg_extreme(node, x):
-    """The first (or last) index along the axis whose element equals the extreme one."""
+    """The first (or last) index along the axis whose element equals the extreme one, which is NaN where one is."""
     graph, axis = node.graph, node.axis(node.attribute("axis", 0), x.rank)
     reduce = graph.reduce_max if node.proto.op_type == "ArgMax" else graph.reduce_min
-    hit = graph.eq(x.value, reduce(x.value, [axis], keep_dims=1))
+    hit = _equals(graph, x.value, reduce(x.value, [axis], keep_dims=1))
     index = graph.iota([x.shape[axis]] + [1] * (x.rank - 1 - axis), 0, "i64")
     keep = node.attribute("keepdims", 1)
     if node.attribute("select_last_index", 0):
@@ -115,7 +121,7 @@ def _normalized(node, x, shape, axis):
         return graph.softmax(x, axis)
     if node.proto.op_type == "LogSoftmax":
         return graph.log_softmax(x, axis)
-    hit = graph.eq(x, graph.reduce_max(x, [axis], keep_dims=1))
+    hit = _equals(graph, x, graph.reduce_max(x, [axis], keep_dims=1))
     index = graph.iota([shape[axis]] + [1] * (len(shape) - 1 - axis), 0, "i64")
     first = graph.reduce_min(graph.select(hit, index, 2**31), [axis], keep_dims=1)
     return graph.cast(graph.eq(index, first), x.dtype)

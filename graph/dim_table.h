@@ -19,20 +19,20 @@ namespace tailor {
 template <typename T>
 class InternTable {
  public:
-  // The value like `candidate`, which is given a new id if there is none.
+  // The value like `candidate`, which is given a new id if there is none. Where memory is out nothing changes.
   std::shared_ptr<const T> Intern(T candidate) {
     Shard& shard = ShardOf(candidate.hash);
-    std::lock_guard<std::mutex> lock(shard.mutex);
-    const auto [begin, end] = shard.entries.equal_range(candidate.hash);
-    for (auto it = begin; it != end; ++it) {
-      if (std::shared_ptr<const T> alive = it->second.alive.lock(); alive && alive->Same(candidate)) return alive;
+    {
+      std::lock_guard<std::mutex> lock(shard.mutex);
+      if (std::shared_ptr<const T> found = shard.Find(candidate)) return found;
     }
     candidate.id = next_id_.fetch_add(1, std::memory_order_relaxed);
-    std::unique_ptr<T> made = std::make_unique<T>(std::move(candidate));
-    const auto place = shard.entries.emplace(made->hash, Entry{made.get(), {}});
-    std::shared_ptr<const T> value(made.release(), [this](const T* gone) { Drop(gone); });
-    place->second.alive = value;
-    return value;
+    // Made, and dropped where it is not kept, without the lock, which Drop takes.
+    const std::shared_ptr<const T> made(new T(std::move(candidate)), [this](const T* gone) { Drop(gone); });
+    std::lock_guard<std::mutex> lock(shard.mutex);
+    if (std::shared_ptr<const T> found = shard.Find(*made)) return found;  // another thread was faster
+    shard.entries.emplace(made->hash, Entry{made.get(), made});
+    return made;
   }
 
  private:
@@ -41,6 +41,17 @@ class InternTable {
     std::weak_ptr<const T> alive;
   };
   struct Shard {
+    // An entry's value exists until Drop has erased the entry; it is alive no more where only that is still to come. No
+    // reference is given up here: Drop takes the lock.
+    std::shared_ptr<const T> Find(const T& wanted) {
+      const auto [begin, end] = entries.equal_range(wanted.hash);
+      for (auto it = begin; it != end; ++it) {
+        if (!it->second.value->Same(wanted)) continue;
+        if (std::shared_ptr<const T> alive = it->second.alive.lock()) return alive;
+      }
+      return nullptr;
+    }
+
     std::mutex mutex;
     std::unordered_multimap<size_t, Entry> entries;
   };

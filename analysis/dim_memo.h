@@ -1,7 +1,6 @@
-// DimMemo: what a pure function of an expression was found to be, until facts change. O(1) a question that was asked
-// before.
+// DimMemo: a cache of a pure function of a DimExpr; cleared when facts change. A hit is O(1).
 //
-// Safe from many threads; a copy starts empty.
+// Thread-safe. A copy starts empty.
 #ifndef TAILOR_ANALYSIS_DIM_MEMO_H_
 #define TAILOR_ANALYSIS_DIM_MEMO_H_
 
@@ -23,7 +22,7 @@ class DimMemo {
     return *this;
   }
 
-  // compute() where `e` is asked for the first time; it may ask for other expressions.
+  // The cached value for `e`, else compute(), which runs without the lock and may query the cache.
   template <typename Compute>
   T Of(const DimExpr& e, Compute&& compute) const {
     {

@@ -33,11 +33,6 @@ DimExpr Direction(const DimExpr& e) {
   return !varying.terms().empty() && varying.terms()[0].coefficient < 0 ? DimExpr(-1) * varying : varying;
 }
 
-const DimExpr::Atom* SingleFactor(const DimExpr::Term& term) {
-  if (term.factors.size() != 1 || term.factors[0].power != 1) return nullptr;
-  return term.factors[0].atom.get();
-}
-
 std::optional<DimExpr> DivideTerm(const DimExpr::Term& a, const DimExpr::Term& b) {
   if (a.coefficient == INT64_MIN || a.coefficient % b.coefficient != 0) return std::nullopt;
   std::vector<DimExpr::Factor> factors = a.factors;

@@ -30,9 +30,6 @@ int64_t ConstantTerm(const DimExpr& e);
 // -e by a constant.
 DimExpr Direction(const DimExpr& e);
 
-// The term's single factor of power 1, else nullptr. The coefficient may be anything.
-const DimExpr::Atom* SingleFactor(const DimExpr::Term& term);
-
 // a / b where it is exact.
 std::optional<DimExpr> DivideTerm(const DimExpr::Term& a, const DimExpr::Term& b);
 

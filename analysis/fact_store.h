@@ -3,11 +3,11 @@
 // A symbol that equals an earlier one or an expression has that as its replacement (union-find in solved
 // form: replacements never mention a replaced symbol). Equalities that replace nothing are kept as
 // polynomials known to be zero, which differences are reduced by: that is how product equalities prove.
-// Facts that belong to no single symbol (B*S <= 512) are kept per expression, and found by what of it is not constant.
-//
-// Canonical forms, ranges and divisors are remembered per expression until a fact is learned: asking again is O(1),
-// asking for the first time is linear in the expression as a graph whose equal parts are one node, times the terms of a
+// Facts about an expression that is no single symbol (B*S <= 512) are indexed by its non-constant, sign-normalized
 // part.
+//
+// Canonical forms, ranges and divisors are cached per expression until a fact is learned. A first query is linear in
+// the number of distinct subexpressions, a repeated one O(1).
 #ifndef TAILOR_ANALYSIS_FACT_STORE_H_
 #define TAILOR_ANALYSIS_FACT_STORE_H_
 
@@ -71,7 +71,8 @@ class FactStore {
   std::optional<SymbolId> ReplaceableSymbol(const DimExpr& zero) const;
   bool Replace(SymbolId symbol, const DimExpr& by, std::vector<DimExpr>* pending);
   bool RestrictSymbol(SymbolFacts& symbol, Range range, int64_t divisor);
-  void Forget();
+  void KeepExpression(ExpressionFacts facts);
+  void Forget();  // clears the caches; after every change of a fact
   bool RestrictCanonical(const DimExpr& e, Range range, int64_t divisor);
   bool RestrictSymbolsOf(const DimExpr& sum, Range range);
   std::optional<DimExpr> MultipleOfZero(const DimExpr& difference) const;
@@ -79,7 +80,7 @@ class FactStore {
 
   // simplify.cc: e over representatives, one round.
   DimExpr SimplifyOnce(const DimExpr& e) const;
-  DimExpr SimplifiedOnce(const DimExpr& e) const;
+  DimExpr SimplifyTerms(const DimExpr& e) const;
   DimExpr SimplifyAtom(const DimExpr::Atom& atom) const;
   DimExpr SimplifyBcast(const DimExpr& e) const;
   DimExpr SimplifyMinMax(DimExpr::AtomKind kind, const DimExpr& e) const;
@@ -98,8 +99,6 @@ class FactStore {
   int64_t AtomDivisor(const DimExpr::Atom& atom) const;
   const ExpressionFacts* FindExpression(const DimExpr& e) const;
   Range RangeFromSums(const DimExpr& sum) const;
-
-  void KeepExpression(ExpressionFacts facts);
 
   std::vector<SymbolFacts> symbols_;
   std::vector<ExpressionFacts> expressions_;

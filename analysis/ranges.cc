@@ -73,7 +73,7 @@ Range FactStore::RangeOfTerms(const DimExpr& e) const {
   return interval::Intersect(interval::Intersect(sum, RelaxedRange(e)), RangeFromSums(e));
 }
 
-// Of floor divisions as rational ones: 2*floordiv(h, 2) - h lies in [-1, 0] whatever h is.
+// From the rational relaxation: 2*floordiv(h, 2) - h lies in [-1, 0] whatever h is.
 Range FactStore::RelaxedRange(const DimExpr& e) const {
   if (e.terms().size() < 2) return interval::kEverything;
   const std::optional<RelaxedDim> relaxed = Relaxed(e);

@@ -25,10 +25,10 @@ DimExpr FactStore::Canonical(const DimExpr& e) const {
 
 DimExpr FactStore::SimplifyOnce(const DimExpr& e) const {
   if (!e.valid() || e.constant()) return e;
-  return simplified_.Of(e, [&] { return SimplifiedOnce(e); });
+  return simplified_.Of(e, [&] { return SimplifyTerms(e); });
 }
 
-DimExpr FactStore::SimplifiedOnce(const DimExpr& e) const {
+DimExpr FactStore::SimplifyTerms(const DimExpr& e) const {
   DimExpr sum;
   for (const DimExpr::Term& term : e.terms()) {
     DimExpr product = term.coefficient;

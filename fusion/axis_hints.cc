@@ -103,7 +103,7 @@ void AxisHints::SpreadAll(Carriers carriers) {
   SpreadPending(carriers);
 }
 
-// In sweeps over the operands in order, of which only those are looked at that may say something new.
+// Visits pending links in ascending order, wrapping around; the order decides which hint wins.
 void AxisHints::SpreadPending(Carriers carriers) {
   while (!pending_.empty()) {
     for (auto next = pending_.begin(); next != pending_.end();) {

@@ -18,8 +18,7 @@ inline constexpr int kUnknownAxis = -4;
 // own nodes, then through values that several nodes read, then by equal extents. Hints decide where an
 // output or a reduction lies; whether the group holds together is checked afterwards from these.
 //
-// Linear in the operands of the group's nodes times the logarithm of their number: an operand is looked at again only
-// where dims at one of its ends became known.
+// A worklist: an operand is visited again only after dims at one of its ends became known. O(n log n) for n operands.
 class AxisHints {
  public:
   // Uses group.{kind, nodes, outputs, dominant, axes}.

@@ -10,9 +10,8 @@
 namespace tailor {
 namespace {
 
-// Of one kernel: merging two groups looks at all of their nodes, and so does LLVM. Kernels of models have fewer than
-// 100.
-constexpr size_t kMostNodes = 256;
+// Core nodes of one group. A merge is linear in the nodes of both groups: the bound makes a chain of merges linear.
+constexpr size_t kMostNodes = 512;
 
 }  // namespace
 

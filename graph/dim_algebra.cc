@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "graph/dim_bounds.h"
-#include "graph/dim_table.h"
+#include "graph/intern_table.h"
 
 namespace tailor {
 namespace {
@@ -170,11 +170,11 @@ DimExpr DimExpr::Algebra::WithoutRemainders(const DimExpr& sum) {
   if (!sum.valid() || sum.terms().size() < 2) return sum;
   DimExpr best = sum;
   for (const Term& term : sum.terms()) {
-    if (term.factors.size() != 1 || term.factors[0].power != 1 || term.coefficient == INT64_MIN) continue;
-    const Atom& atom = *term.factors[0].atom;
-    if (atom.kind != AtomKind::kMod || !atom.rhs.constant()) continue;
+    const Atom* atom = SingleFactor(term);
+    if (atom == nullptr || term.coefficient == INT64_MIN) continue;
+    if (atom->kind != AtomKind::kMod || !atom->rhs.constant()) continue;
     for (const int64_t sign : {1, -1}) {
-      if (sign < 0 && atom.rhs != DimExpr(2)) continue;  // mod(x, 2) is mod(-x, 2) as well
+      if (sign < 0 && atom->rhs != DimExpr(2)) continue;  // mod(x, 2) is mod(-x, 2) as well
       const DimExpr divided = WithoutRemainder(sum, term, sign);
       if (divided.valid() && divided.poly_->size < best.poly_->size) best = divided;
     }
@@ -249,13 +249,13 @@ DimExpr DimExpr::Algebra::FloorDivByConstant(const DimExpr& a, int64_t divisor) 
 
 std::optional<DimExpr> DimExpr::Algebra::FloorDivOfMinMax(const DimExpr& a, int64_t divisor) {
   for (const Term& term : a.terms()) {
-    if (term.factors.size() != 1 || term.factors[0].power != 1 || term.coefficient < 0) continue;
-    const Atom& atom = *term.factors[0].atom;
-    if (atom.kind != AtomKind::kMin && atom.kind != AtomKind::kMax) continue;
+    const Atom* atom = SingleFactor(term);
+    if (atom == nullptr || term.coefficient < 0) continue;
+    if (atom->kind != AtomKind::kMin && atom->kind != AtomKind::kMax) continue;
     const DimExpr rest = a - OfTerm(term);
-    const DimExpr x = FloorDiv(atom.lhs * term.coefficient + rest, divisor);
-    const DimExpr y = FloorDiv(atom.rhs * term.coefficient + rest, divisor);
-    const DimExpr folded = Commutative(atom.kind, x, y);
+    const DimExpr x = FloorDiv(atom->lhs * term.coefficient + rest, divisor);
+    const DimExpr y = FloorDiv(atom->rhs * term.coefficient + rest, divisor);
+    const DimExpr folded = Commutative(atom->kind, x, y);
     if (folded.valid() && (folded == x || folded == y)) return folded;
   }
   return std::nullopt;

@@ -21,7 +21,6 @@ struct DimExpr::Poly {
   std::vector<Term> terms;
   size_t size = 0;
   size_t hash = 0;
-  uint64_t id = 0;
 
   bool Same(const Poly& other) const;
 };
@@ -36,9 +35,9 @@ struct DimExpr::Algebra {
   static DimExpr FromCanonical(std::vector<Term> terms);
   // Sorts and combines `terms`, whose factor lists are canonical.
   static DimExpr FromTerms(std::vector<Term> terms);
-  static DimExpr Combined(std::vector<Term> terms);
-  // x + mod(-x, k) = k * floordiv(x + k - 1, k), and x - mod(x, k) = k * floordiv(x, k): a remainder by a constant as
-  // what is left by a floor division, where the sum has fewer parts so.
+  static DimExpr Combined(std::vector<Term> terms);  // the same without WithoutRemainders()
+  // Rewrites mod(x, k) to x - k * floordiv(x, k), k a constant, where that makes the sum smaller:
+  // x + mod(-x, k) = k * floordiv(x + k - 1, k); x - mod(x, k) = k * floordiv(x, k).
   static DimExpr WithoutRemainders(const DimExpr& sum);
   // `sum` with its `term`, c * mod(x, k), as c * (s * x - k * floordiv(s * x, k)) for a sign s.
   static DimExpr WithoutRemainder(const DimExpr& sum, const Term& term, int64_t sign);

@@ -63,10 +63,9 @@ bool Replace(const DimExpr::Term& term, RelaxedDim* relaxed) {
 }
 
 bool IsDivision(const DimExpr::Term& term) {
-  if (term.factors.size() != 1 || term.factors[0].power != 1) return false;
-  const DimExpr::Atom& atom = *term.factors[0].atom;
-  return (atom.kind == DimExpr::AtomKind::kFloorDiv || atom.kind == DimExpr::AtomKind::kMod) && atom.rhs.constant() &&
-         term.coefficient != INT64_MIN;
+  const DimExpr::Atom* atom = SingleFactor(term);
+  return atom != nullptr && term.coefficient != INT64_MIN && atom->rhs.constant() &&
+         (atom->kind == DimExpr::AtomKind::kFloorDiv || atom->kind == DimExpr::AtomKind::kMod);
 }
 
 }  // namespace

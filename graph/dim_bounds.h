@@ -18,10 +18,9 @@ struct RelaxedDim {
   int64_t denominator = 1, low = 0, high = 0;
 };
 
-// `e` with rational arithmetic for its terms c * floordiv(x, k) and c * mod(x, k), k a constant, and those inside them:
-// floordiv(x, k) is (x - r) / k for an r in [0, k - 1], which is what mod(x, k) is. nullopt where there is no such
-// term, there are too many, or a number leaves 64 bits. Linear in the terms for each term that is replaced, of which
-// there are at most 16.
+// The rational relaxation of `e`: floordiv(x, k) becomes (x - r) / k and mod(x, k) becomes r, r in [0, k - 1], for
+// constant k, in terms of a single factor, nested ones included. nullopt if there is no such term, if there are more
+// than 16, or on overflow. Linear in the terms per replaced term.
 std::optional<RelaxedDim> Relaxed(const DimExpr& e);
 
 // min <= a - b <= max whatever the symbols are, negative or not; nullopt where the structures do not tell.

@@ -121,8 +121,6 @@ absl::Span<const DimExpr::Term> DimExpr::terms() const { return poly_->terms; }
 
 size_t DimExpr::Hash() const { return poly_->hash; }
 
-uint64_t DimExpr::id() const { return poly_->id; }
-
 int DimExpr::Compare(const DimExpr& a, const DimExpr& b) {
   if (a.poly_ == b.poly_) return 0;
   if (a.valid() != b.valid()) return a.valid() ? 1 : -1;
@@ -255,6 +253,11 @@ std::string DimExpr::ToText(const std::function<std::string(SymbolId)>& name) co
     }
   }
   return text;
+}
+
+const Atom* SingleFactor(const Term& term) {
+  if (term.factors.size() != 1 || term.factors[0].power != 1) return nullptr;
+  return term.factors[0].atom.get();
 }
 
 DimExpr ElementCount(absl::Span<const DimExpr> shape) {

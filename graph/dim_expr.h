@@ -10,8 +10,8 @@
 // Semantics: floordiv and mod round towards minus infinity and need a divisor > 0; bcast(a, b) is
 // a, or b where a = 1 (numpy broadcasting of two extents), commutative and folded where one is known.
 //
-// Expressions and atoms are interned (graph/dim_table.h): equality, hashing and copying are O(1), building one is
-// linear in its terms, whose operands are shared.
+// Expressions and atoms are interned (graph/intern_table.h): equality, hashing and copying are O(1), construction is
+// linear in the number of terms; equal subexpressions are shared.
 //
 // Immutable value type; cheap to copy; safe to share between threads.
 #ifndef TAILOR_GRAPH_DIM_EXPR_H_
@@ -47,7 +47,7 @@ class DimExpr {
   DimExpr() : DimExpr(0) {}
   DimExpr(int64_t constant);  // NOLINT(runtime/explicit): 3 * S + 1 should read like that
   static DimExpr Symbol(SymbolId id);
-  // Of factors that are sorted as those of terms() are; powers of 0 are left out.
+  // The single term `term`. Requires factors in the order of terms(); factors of power 0 are dropped.
   static DimExpr OfTerm(Term term);
 
   friend DimExpr operator+(const DimExpr& a, const DimExpr& b);
@@ -71,9 +71,7 @@ class DimExpr {
   std::optional<SymbolId> symbol() const;  // set when the expression is exactly one symbol
   absl::Span<const Term> terms() const;
 
-  // Of two expressions that are alive, equal exactly where they are. Never given again in a process.
-  uint64_t id() const;
-  // A total order on structure (not on values, ids or addresses).
+  // A total order on structure (not on values or addresses).
   static int Compare(const DimExpr& a, const DimExpr& b);
   friend bool operator==(const DimExpr& a, const DimExpr& b) { return a.poly_ == b.poly_; }
   friend bool operator<(const DimExpr& a, const DimExpr& b) { return Compare(a, b) < 0; }
@@ -105,12 +103,14 @@ struct DimExpr::Atom {
   SymbolId symbol = -1;  // kSymbol only
   DimExpr lhs, rhs;      // the others
   size_t hash = 0;
-  uint64_t id = 0;
 
   bool Same(const Atom& other) const {
     return kind == other.kind && symbol == other.symbol && lhs == other.lhs && rhs == other.rhs;
   }
 };
+
+// The term's single factor of power 1, else nullptr. The coefficient may be anything.
+const DimExpr::Atom* SingleFactor(const DimExpr::Term& term);
 
 using Shape = std::vector<DimExpr>;
 

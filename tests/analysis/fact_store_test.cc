@@ -25,6 +25,18 @@ TEST_F(FactStoreTest, TheEarliestBoundSymbolRepresents) {
   EXPECT_EQ(store_.AssertEqual(s_ * 3, t_ * 3), Outcome::kProved);
 }
 
+TEST_F(FactStoreTest, AnswersFollowFactsThatAreLearnedLater) {
+  const DimExpr least = DimExpr::Min(s_, t_);
+  EXPECT_EQ(store_.Canonical(least), least);
+  EXPECT_TRUE(store_.MayBe(s_ * t_, 3));
+  EXPECT_TRUE(store_.Restrict(s_ - t_, {1, 10}));
+  EXPECT_EQ(store_.Canonical(least), t_);
+  EXPECT_EQ(store_.RangeOf(t_ - s_ + 2), (Range{-8, 1}));
+  EXPECT_TRUE(store_.Restrict(s_ * t_, {0, 100}, 4));
+  EXPECT_FALSE(store_.MayBe(s_ * t_, 3));
+  EXPECT_EQ(store_.DivisorOf(s_ * t_), 4);
+}
+
 TEST_F(FactStoreTest, AnUnboundSymbolGivesWay) {
   EXPECT_EQ(store_.AssertEqual(m_ + 1, s_ * t_), Outcome::kLearned);
   EXPECT_EQ(store_.OverBoundSymbols(m_ * 2), 2 * s_ * t_ - 2);

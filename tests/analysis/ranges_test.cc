@@ -28,6 +28,12 @@ TEST(Ranges, OfAtoms) {
   EXPECT_EQ(f.RangeOf("bcast(T, U)"), (Range{0, 64}));
 }
 
+TEST(Ranges, FloorDivisionsAreComparedAsFractions) {
+  ParsedFacts f(kSymbols);
+  EXPECT_EQ(f.RangeOf("2*floordiv(S, 2) - S"), (Range{-1, 0}));
+  EXPECT_EQ(f.RangeOf("floordiv(S + T, 8) - floordiv(S, 8)"), (Range{0, 1}));
+}
+
 TEST(Ranges, LargeProductsAreUnbounded) {
   ParsedFacts f("graph @g(%x: f32[S, T, U]) {\n  return %x\n}\n");
   EXPECT_EQ(f.RangeOf("S*T*U"), (Range{0, INT64_MAX}));

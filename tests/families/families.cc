@@ -32,6 +32,11 @@ class Maker {
   Value Input(const std::string& name, Shape shape, DType dtype = DType::kF32) {
     return Must(graph.AddInput(name, dtype, std::move(shape)));
   }
+  // [B, 8, H, W], H and W at least `smallest`.
+  Value Image(int64_t smallest) {
+    const DimExpr batch = Symbol("B"), height = Symbol("H", smallest), width = Symbol("W", smallest);
+    return Input("x", {batch, 8, height, width});
+  }
   Value Apply(OpKind op, std::vector<Value> operands, Attributes attributes = {}) {
     return {Must(graph.Append(op, operands, std::move(attributes))), 0};
   }
@@ -69,8 +74,7 @@ class Maker {
   Value Upsampled(Value x, int64_t factor) {
     const Shape s = ShapeOf(x);
     const Value apart = Reshape(x, {s[0], s[1], s[2], 1, s[3], 1});
-    const Value spread =
-        Apply(OpKind::kBroadcast, {apart}, {{"shape", Shape{s[0], s[1], s[2], factor, s[3], factor}}});
+    const Value spread = Apply(OpKind::kBroadcast, {apart}, {{"shape", Shape{s[0], s[1], s[2], factor, s[3], factor}}});
     return Reshape(spread, {s[0], s[1], s[2] * factor, s[3] * factor});
   }
   Graph Finish(std::vector<Value> outputs) {
@@ -114,8 +118,7 @@ Graph Norms(int n) {
 // PyTorch's pools with ceil_mode: the last window starts inside.
 Graph CeilPools(int n) {
   Maker m("ceil_pools");
-  const DimExpr batch = m.Symbol("B"), height = m.Symbol("H", 256), width = m.Symbol("W", 256);
-  Value y = m.Input("x", {batch, 8, height, width});
+  Value y = m.Image(256);
   for (int i = 0; i < n; ++i) {
     Shape high;
     for (int d : {2, 3}) {
@@ -131,8 +134,7 @@ Graph CeilPools(int n) {
 // A feature pyramid of n levels: what is enlarged is added to the level below, whose extents it has but for rounding.
 Graph Pyramid(int n) {
   Maker m("pyramid");
-  const DimExpr batch = m.Symbol("B"), height = m.Symbol("H", 64), width = m.Symbol("W", 64);
-  std::vector<Value> levels = {m.Input("x", {batch, 8, height, width})};
+  std::vector<Value> levels = {m.Image(64)};
   for (int i = 0; i < n; ++i) levels.push_back(m.Convolution(levels.back(), 8, 3, 2));
   Value top = levels.back();
   std::vector<Value> outputs = {top};
@@ -146,10 +148,10 @@ Graph Pyramid(int n) {
 // A U-Net of n levels: halved, doubled again, and joined along the channels, where extents must be equal.
 Graph UNet(int n) {
   Maker m("unet");
-  const DimExpr batch = m.Symbol("B"), height = m.Symbol("H", 64), width = m.Symbol("W", 64);
-  std::vector<Value> levels = {m.Input("x", {batch, 8, height, width})};
+  std::vector<Value> levels = {m.Image(64)};
   for (int i = 0; i < n; ++i) {
-    levels.push_back(Maker::Must(MaxPool(m.graph, m.Convolution(levels.back(), 8, 3, 1), {2, 2}, {{2, 2}, {}, {}, {}})));
+    levels.push_back(
+        Maker::Must(MaxPool(m.graph, m.Convolution(levels.back(), 8, 3, 1), {2, 2}, {{2, 2}, {}, {}, {}})));
   }
   Value top = levels.back();
   for (int i = n - 1; i >= 0; --i) top = m.Convolution(m.Concat({m.Upsampled(top, 2), levels[i]}, 1), 8, 3, 1);
@@ -159,8 +161,7 @@ Graph UNet(int n) {
 // n units of ShuffleNet: halves, one of which is convolved, joined and shuffled.
 Graph Shuffles(int n) {
   Maker m("shuffles");
-  const DimExpr batch = m.Symbol("B"), height = m.Symbol("H", 32), width = m.Symbol("W", 32);
-  Value y = m.Input("x", {batch, 8, height, width});
+  Value y = m.Image(32);
   for (int i = 0; i < n; ++i) {
     if (i % 4 == 3) y = m.Convolution(y, 8, 3, 2);
     const Shape s = m.ShapeOf(y);
@@ -172,8 +173,8 @@ Graph Shuffles(int n) {
   return m.Finish({y});
 }
 
-// n blocks of a Swin transformer: padded to whole windows, shifted, attended window by window, put together and cut; the
-// image is halved after every second one.
+// n blocks of a Swin transformer: padded to whole windows, shifted, attended window by window, put together and cut;
+// the image is halved after every second one.
 Graph ShiftedWindows(int n) {
   constexpr int64_t kSide = 7, kShift = 3, kChannels = 16;
   Maker m("shifted_windows");
@@ -265,7 +266,8 @@ Graph DataReshapes(int n) {
   for (int i = 0; i < n; ++i) {
     const DimExpr extent = m.Symbol(absl::StrCat("D", i), 0);
     count = m.Apply(OpKind::kBind, {count}, {{"extent", Shape{extent}}});
-    const Value iota = m.Apply(OpKind::kIota, {}, {{"shape", Shape{extent}}, {"axis", int64_t{0}}, {"dtype", DType::kF32}});
+    const Value iota =
+        m.Apply(OpKind::kIota, {}, {{"shape", Shape{extent}}, {"axis", int64_t{0}}, {"dtype", DType::kF32}});
     y = m.Apply(OpKind::kAdd, {y, m.Apply(OpKind::kReduceSum, {iota}, {{"axes", std::vector<int64_t>{0}}})});
     count = m.Apply(OpKind::kAdd, {count, m.Scalar(1, DType::kI64)});
   }
@@ -278,11 +280,11 @@ const std::vector<Family>& Families() {
   static const auto* families = new std::vector<Family>{
       {"chain", Chain, 100},
       {"norms", Norms, 12},
-      {"ceil_pools", CeilPools, 1},
-      {"pyramid", Pyramid, 2},
-      {"unet", UNet, 2},
+      {"ceil_pools", CeilPools, 16},
+      {"pyramid", Pyramid, 8},
+      {"unet", UNet, 8},
       {"shuffles", Shuffles, 4},
-      {"shifted_windows", ShiftedWindows, 2},
+      {"shifted_windows", ShiftedWindows, 8},
       {"relative_positions", RelativePositions, 4},
       {"data_branches", DataBranches, 4},
       {"data_rows", DataRows, 4},

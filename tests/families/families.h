@@ -1,4 +1,4 @@
-// Graphs whose shape arithmetic grows with n as that of real models does: what a compilation takes must grow no faster.
+// Generators of graphs of size n with the shape arithmetic of real models.
 #ifndef TAILOR_TESTS_FAMILIES_FAMILIES_H_
 #define TAILOR_TESTS_FAMILIES_FAMILIES_H_
 
@@ -12,7 +12,7 @@ namespace tailor {
 struct Family {
   std::string name;
   Graph (*make)(int n);
-  int n;  // large enough that what grows shows beside what does not
+  int n;  // the size that families_test lowers
 };
 
 const std::vector<Family>& Families();

@@ -1,6 +1,7 @@
-// TAILOR_FAMILY=<name> TAILOR_FAMILY_N=<n>: that graph alone, with the time that each step takes.
+// TAILOR_FAMILY=<name> TAILOR_FAMILY_N=<n>: that graph alone, with the time that lowering takes.
 #include "tests/families/families.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
@@ -25,6 +26,15 @@ TEST(Families, Lower) {
               << std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() << " s, "
               << (lowered.ok() ? lowered->kernels.size() : 0) << " kernels\n";
   }
+}
+
+// A chain longer than the bound on nodes of a kernel (fusion/group_index.cc).
+TEST(Families, KernelsHaveABoundedNumberOfNodes) {
+  const auto chain =
+      std::find_if(Families().begin(), Families().end(), [](const Family& f) { return f.name == "chain"; });
+  const auto lowered = LowerGraph(chain->make(1200), CpuLevels()[1].traits);
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  EXPECT_GE(lowered->kernels.size(), 3u);
 }
 
 }  // namespace

@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
+#include <thread>
+
+#include <atomic>
+
 #include <algorithm>
 #include <random>
 
@@ -109,6 +115,23 @@ TEST(DimExpr, RemaindersJoinWhatTheyAreOf) {
   EXPECT_EQ(h - DimExpr::Mod(h, 7), DimExpr::FloorDiv(h, 7) * 7);
   EXPECT_EQ(fourth + DimExpr::Mod(fourth, 2), DimExpr::CeilDiv(h, 8) * 2);
   EXPECT_EQ(DimExpr::FloorDiv(DimExpr(-1) * h, 7), DimExpr(-1) * DimExpr::CeilDiv(h, 7));
+}
+
+// Equality is pointer equality: expressions that threads make and release at once must still be one object.
+TEST(DimExpr, ThreadsMakeTheSameExpressions) {
+  const auto make = [](int i) {
+    const DimExpr s = DimExpr::Symbol(100 + i % 3);
+    return DimExpr::FloorDiv(s * 3 + i % 5, 7) * s + DimExpr::Min(s, 40 + i % 5);
+  };
+  std::atomic<int> unequal = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20000; ++i) unequal += make(i) != make(i + 15);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(unequal, 0);
 }
 
 TEST(DimExpr, OverflowAndBadDivisorsPoison) {

@@ -32,8 +32,7 @@ def softplus(graph, x):
 
 
 def _log1p(graph, x):
-    """log(1 + x) for x > -1, whose digits are those of x where it is small: log(u) is off by u / (1 + x), u = 1 + x rounded,
-    and so is what u - 1 has of x."""
+    """log(1 + x) for x in [0, 1], accurate for small x: log(u) * x / (u - 1), where u is 1 + x rounded (Kahan)."""
     u = graph.add(x, 1.0)
     return graph.select(graph.eq(u, 1.0), x, graph.div(graph.mul(graph.log(u), x), graph.sub(u, 1.0)))
 

@@ -1,14 +1,12 @@
-// InternTable: every value that is alive, once, so that equality is a comparison of pointers. Safe from many threads.
+// InternTable: hash-consing. At most one object is alive per value, so that equality is pointer equality.
 //
-// T has `size_t hash`, `uint64_t id` and `bool Same(const T&) const`, which compares what the hash is of. Values are
-// found in O(1) expected; the table holds no value alive.
-#ifndef TAILOR_GRAPH_DIM_TABLE_H_
-#define TAILOR_GRAPH_DIM_TABLE_H_
+// T has `size_t hash` and `bool Same(const T&) const`, which agree. A lookup is O(1) expected. The table holds weak
+// references. Thread-safe.
+#ifndef TAILOR_GRAPH_INTERN_TABLE_H_
+#define TAILOR_GRAPH_INTERN_TABLE_H_
 
 #include <array>
-#include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -19,15 +17,14 @@ namespace tailor {
 template <typename T>
 class InternTable {
  public:
-  // The value like `candidate`, which is given a new id if there is none. Where memory is out nothing changes.
+  // The live object equal to `candidate`, else a new one. If allocation fails, the table is unchanged.
   std::shared_ptr<const T> Intern(T candidate) {
     Shard& shard = ShardOf(candidate.hash);
     {
       std::lock_guard<std::mutex> lock(shard.mutex);
       if (std::shared_ptr<const T> found = shard.Find(candidate)) return found;
     }
-    candidate.id = next_id_.fetch_add(1, std::memory_order_relaxed);
-    // Made, and dropped where it is not kept, without the lock, which Drop takes.
+    // Constructed and released without the lock: the deleter takes it.
     const std::shared_ptr<const T> made(new T(std::move(candidate)), [this](const T* gone) { Drop(gone); });
     std::lock_guard<std::mutex> lock(shard.mutex);
     if (std::shared_ptr<const T> found = shard.Find(*made)) return found;  // another thread was faster
@@ -41,8 +38,8 @@ class InternTable {
     std::weak_ptr<const T> alive;
   };
   struct Shard {
-    // An entry's value exists until Drop has erased the entry; it is alive no more where only that is still to come. No
-    // reference is given up here: Drop takes the lock.
+    // Requires the lock. `value` of an entry is valid: Drop erases the entry before it deletes the value. Takes a
+    // strong reference only to the value that it returns, since releasing one would call Drop.
     std::shared_ptr<const T> Find(const T& wanted) {
       const auto [begin, end] = entries.equal_range(wanted.hash);
       for (auto it = begin; it != end; ++it) {
@@ -73,9 +70,8 @@ class InternTable {
   }
 
   std::array<Shard, 64> shards_;
-  std::atomic<uint64_t> next_id_{1};
 };
 
 }  // namespace tailor
 
-#endif  // TAILOR_GRAPH_DIM_TABLE_H_
+#endif  // TAILOR_GRAPH_INTERN_TABLE_H_

@@ -11,6 +11,32 @@ namespace tailor {
 
 using AtomKind = DimExpr::AtomKind;
 
+namespace {
+
+// A fact: `divisor` divides `of`.
+struct Multiple {
+  DimExpr of;
+  int64_t divisor;
+};
+
+std::optional<Multiple> FindMultiple(const DimExpr& zero) {
+  for (const DimExpr::Term& term : zero.terms()) {
+    const DimExpr::Atom* atom = SingleFactor(term);
+    if (atom == nullptr || !atom->rhs.constant()) continue;
+    const int64_t k = *atom->rhs.constant();
+    const DimExpr rest = zero - TermDim(term);
+    if (atom->kind == AtomKind::kMod && rest == DimExpr(0)) return Multiple{atom->lhs, k};
+    // c*k*floordiv(a, k) - c*(a - r) = 0: k divides a - r.
+    if (atom->kind != AtomKind::kFloorDiv || term.coefficient % k != 0) continue;
+    const int64_t c = term.coefficient / k;
+    const std::optional<int64_t> c_times_r = (rest + DimExpr(c) * atom->lhs).constant();
+    if (c_times_r && *c_times_r % c == 0) return Multiple{atom->lhs - DimExpr(*c_times_r / c), k};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 FactStore::FactStore(absl::Span<const SymbolInfo> symbols, absl::Span<const SymbolBinding> bindings) {
   int count = static_cast<int>(symbols.size());
   for (int id = 0; id < count; ++id) {
@@ -64,22 +90,22 @@ bool FactStore::LearnOrder(const DimExpr& zero) {
   return true;
 }
 
+// A multiple of `zero` in which one exact division less is left: 2*(floordiv(H, 2) - T) is H - 2*T where H is even.
+DimExpr FactStore::TimesExactDivisor(const DimExpr& zero) const {
+  for (const DimExpr::Term& term : zero.terms()) {
+    const DimExpr::Atom* atom = SingleFactor(term);
+    if (atom == nullptr || atom->kind != AtomKind::kFloorDiv || !atom->rhs.constant()) continue;
+    if (CanonicalDivisor(atom->lhs) % *atom->rhs.constant() == 0) return Canonical(atom->rhs * zero);
+  }
+  return zero;
+}
+
 // `zero` is normalized. Finds the most useful way to keep it.
 bool FactStore::LearnOne(const DimExpr& zero, std::vector<DimExpr>* pending) {
   if (!LearnOrder(zero)) return false;
-  for (const DimExpr::Term& term : zero.terms()) {
-    const DimExpr::Atom* atom = SingleFactor(term);
-    if (atom == nullptr || !atom->rhs.constant()) continue;
-    DimExpr rest = zero - TermDim(term);
-    if (atom->kind == AtomKind::kMod && rest == DimExpr(0)) {
-      return RestrictCanonical(atom->lhs, interval::kEverything, *atom->rhs.constant());
-    }
-    // c*k*floordiv(a, k) - c*a = 0: k divides a.
-    if (atom->kind == AtomKind::kFloorDiv && term.coefficient % *atom->rhs.constant() == 0 &&
-        rest == DimExpr(-term.coefficient / *atom->rhs.constant()) * atom->lhs) {
-      return RestrictCanonical(atom->lhs, interval::kEverything, *atom->rhs.constant());
-    }
-  }
+  std::optional<Multiple> multiple = FindMultiple(zero);
+  if (!multiple) multiple = FindMultiple(TimesExactDivisor(zero));
+  if (multiple) return RestrictCanonical(Canonical(multiple->of), interval::kEverything, multiple->divisor);
   if (std::optional<SymbolId> symbol = ReplaceableSymbol(zero)) {
     DimExpr s = DimExpr::Symbol(*symbol), rest = zero - s;
     bool positive = !Mentions(rest, *symbol);

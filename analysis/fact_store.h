@@ -66,6 +66,7 @@ class FactStore {
   bool Learn(DimExpr zero);
   bool LearnOrder(const DimExpr& zero);
   bool LearnOne(const DimExpr& zero, std::vector<DimExpr>* pending);
+  DimExpr TimesExactDivisor(const DimExpr& zero) const;
   DimExpr Normalized(const DimExpr& zero) const;
   DimExpr WithoutCommonFactors(const DimExpr& zero) const;
   std::optional<SymbolId> ReplaceableSymbol(const DimExpr& zero) const;

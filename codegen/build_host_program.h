@@ -64,6 +64,7 @@ struct LoweredProgram {
 
 struct LowerOptions {
   std::vector<bool> donated;    // by input: whether runs may write its memory; none where it is shorter
+  bool versions = true;         // HostProgram::versions
   bool offer_products = false;  // plain products are offered to the runtime (HostProgram::products)
   bool winograd = true;         // LowerGroupOptions::winograd, on CPUs
 };

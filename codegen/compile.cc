@@ -198,8 +198,11 @@ absl::StatusOr<CompiledProgram> Compile(const Graph& graph, const CompileOptions
 
   TAILOR_RETURN_IF_ERROR(progress.Report("analyse", 0));
   TAILOR_ASSIGN_OR_RETURN(const std::vector<bool> donated, Donated(graph, options.donated));
-  TAILOR_ASSIGN_OR_RETURN(const Lowered lowered,
-                          LowerFor(targets, graph, {donated, options.offer_products, !options.direct_convolutions}));
+  TAILOR_ASSIGN_OR_RETURN(const Lowered lowered, LowerFor(targets, graph,
+                                                          {.donated = donated,
+                                                           .versions = options.bounds.versions > 1,
+                                                           .offer_products = options.offer_products,
+                                                           .winograd = !options.direct_convolutions}));
   const std::vector<const LoweredProgram*> programs = lowered.all();
   for (size_t i = 0; i < programs.size(); ++i) {
     TAILOR_RETURN_IF_ERROR(DumpKernels(*programs[i], static_cast<int>(i)));

@@ -31,9 +31,8 @@ class RunEmitter {
   void Emit() {
     EnsureLayout();
     for (int i = 0; i < static_cast<int>(unit_.memo.outputs.size()); ++i) SettleOutput(i);
-    const bool outermost = unit_.number == 0;
     // A device's kernels may still run when this returns, and those of the run before when it begins.
-    const bool checks_faults = outermost && unit_.place == KernelPlace::kHost;
+    const bool checks_faults = unit_.program.outermost && unit_.place == KernelPlace::kHost;
     if (checks_faults && unit_.memo.fault >= 0) f_.Store(f_.b.getInt64(0), memo_, MemoByte(unit_.memo.fault));
     llvm::Value* trace = f_.LoadPtr(f_.api(), offsetof(RtApi, trace), "trace");
     traced_ = f_.b.CreateIsNotNull(trace, "traced");
@@ -65,8 +64,9 @@ class RunEmitter {
       require(f_.LoadI64(dims, 8 * dim, "extent"), word++);
     }
     require(f_.LoadI64(f_.context(), offsetof(RtContext, workers), "workers"), unit_.memo.workers);
-    llvm::Value* workspace = unit_.number == 0 ? f_.LoadI64(f_.context(), offsetof(RtContext, workspace), "workspace")
-                                               : Word(unit_.memo.base, "workspace");
+    llvm::Value* workspace = unit_.program.outermost
+                                 ? f_.LoadI64(f_.context(), offsetof(RtContext, workspace), "workspace")
+                                 : Word(unit_.memo.base, "workspace");
     require(workspace, unit_.memo.workspace);
     f_.If(f_.b.CreateNot(fresh), /*likely=*/false, [&] {
       f_.ReturnIfFailed(f_.b.CreateCall(layout_, {f_.api(), f_.context(), f_.argument(2)}));
@@ -213,7 +213,7 @@ void ReportUnknownOutputs(HostFunction& f, const HostUnit& unit) {
       ReportDims(f, rest.program.output_numbers[i],
                  std::vector<llvm::Value*>(rest.program.output_dims[i].size(), f.b.getInt64(-1)));
     }
-    ReportUnknownOutputs(f, rest);
+    ReportUnknownOutputs(f, rest.program.versions ? (*unit.all)[rest.program.versions->general] : rest);
   }
 }
 
@@ -221,9 +221,10 @@ void ReportVersions(HostFunction& f, const HostUnit& unit, const std::vector<Lau
   llvm::Value* versions = f.LoadPtr(f.argument(4), offsetof(PlanResult, versions), "versions");
   f.If(f.b.CreateIsNotNull(versions), /*likely=*/true, [&] {
     int64_t at = 0;
-    for (const LaunchShape& launch : launches) f.Store(launch.version, versions, 4 * at++);
-    for (size_t i = 1; i < unit.all->size(); ++i) {
-      for (size_t l = 0; l < (*unit.all)[i].program.launches.size(); ++l) f.Store(f.b.getInt32(-1), versions, 4 * at++);
+    for (const HostUnit& other : *unit.all) {
+      for (size_t l = 0; l < other.program.launches.size(); ++l) {
+        f.Store(other.number == unit.number ? launches[l].version : f.b.getInt32(-1), versions, 4 * at++);
+      }
     }
   });
 }
@@ -244,7 +245,7 @@ void EmitPlan(const HostUnit& unit) {
   }
   const DimValue bytes = shapes.Add({workspace.bytes, 0, INT64_MAX}, EmitInnerBytes(f, unit, blocks));
   f.Store(bytes.value, f.argument(4), offsetof(PlanResult, workspace_bytes));
-  if (unit.number == 0) {
+  if (unit.program.outermost) {
     for (size_t i = 0; i < unit.program.output_dims.size(); ++i) {
       std::vector<llvm::Value*> extents;
       for (const DimExpr& dim : unit.program.output_dims[i]) extents.push_back(shapes.Dim(dim).value);
@@ -272,6 +273,10 @@ absl::Status CheckDims(const HostProgram& program, absl::Span<const DimExpr> dim
 }
 
 absl::Status Verify(const HostProgram& program, const std::vector<EmittedKernel>& kernels) {
+  if (program.versions) {
+    for (const auto& [a, b] : program.versions->equal) TAILOR_RETURN_IF_ERROR(CheckDims(program, {a, b}, "a version"));
+    return absl::OkStatus();
+  }
   for (int i = 0; i < program.shape_check_count; ++i) {
     const ShapeCheck& check = program.checks[i];
     TAILOR_RETURN_IF_ERROR(CheckDims(program, {check.lhs, check.rhs}, absl::StrCat("check ", i)));
@@ -369,6 +374,10 @@ absl::StatusOr<HostEmission> EmitHostPrograms(const std::vector<HostProgram>& pr
   }
   for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {  // called programs come after their callers
     unit->all = &units;
+    if (unit->program.versions) {
+      EmitVersions(*unit);
+      continue;
+    }
     TAILOR_RETURN_IF_ERROR(EmitPlacement(*unit));
     llvm::Function* layout = EmitLayout(*unit);
     RunEmitter(*unit, layout).Emit();

@@ -76,7 +76,7 @@ class LayoutEmitter {
 
   // The session's, grown if need be; a called program's begins where its caller says or in a block of its own.
   void GetWorkspace(llvm::Value* bytes) {
-    if (unit_.number == 0) {
+    if (unit_.program.outermost) {
       llvm::Value* held = f_.LoadI64(f_.context(), offsetof(RtContext, workspace_bytes), "held");
       f_.If(f_.b.CreateICmpULT(held, bytes), /*likely=*/false, [&] {
         f_.ReturnIfFailed(f_.CallApi(offsetof(RtApi, grow), f_.b.getInt32Ty(),

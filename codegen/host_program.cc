@@ -124,6 +124,13 @@ std::string HostProgram::Text() const {
   for (int i = 0; i < shape_check_count; ++i) {
     absl::StrAppend(&out, "check ", i, ": ", CheckText(*this, checks[i]), "\n");
   }
+  if (versions) {
+    std::vector<std::string> pairs;
+    for (const auto& [a, b] : versions->equal)
+      pairs.push_back(absl::StrCat(DimText(*this, a), " == ", DimText(*this, b)));
+    absl::StrAppend(&out, "if ", absl::StrJoin(pairs, ", "), " program ", versions->joined, " else ", versions->general,
+                    "\n");
+  }
   for (size_t i = 0; i < output_dims.size(); ++i) {
     const size_t number = output_numbers[i];
     const int input = number < memory_of.size() ? memory_of[number] : -1;

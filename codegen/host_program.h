@@ -7,7 +7,9 @@
 #ifndef TAILOR_CODEGEN_HOST_PROGRAM_H_
 #define TAILOR_CODEGEN_HOST_PROGRAM_H_
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/shape_facts.h"
@@ -109,6 +111,13 @@ struct HostProgram {
     kCaller,   // is there
     kGrows,    // RtApi::block, whose number is in TensorArg::data
   };
+  // Two programs with the same arguments, of which a run takes the first where all pairs are equal (fusion/joins.h).
+  struct Versions {
+    std::vector<std::pair<DimExpr, DimExpr>> equal;
+    int joined = -1, general = -1;
+  };
+  std::optional<Versions> versions;  // then bindings and outputs are all else that is set
+  bool outermost = false;            // a run calls it, or a version of what a run calls
   std::vector<std::string> symbols;  // their names
   std::vector<SymbolBinding> bindings;
   std::vector<ShapeCheck> checks;  // ids are indices; data-dependent faults come last

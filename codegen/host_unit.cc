@@ -46,8 +46,9 @@ HostMemo::CallWords TakeCall(const Call& call, Words* words) {
   return taken;
 }
 
-HostMemo LayOutMemo(const HostProgram& program, bool called, Words* words) {
+HostMemo LayOutMemo(const HostProgram& program, Words* words) {
   HostMemo memo;
+  if (program.versions) return memo;
   std::set<std::pair<int, int>> keys;
   for (const SymbolBinding& binding : program.bindings) keys.emplace(binding.input, binding.dim);
   for (int i = 0; i < program.shape_check_count; ++i) {
@@ -58,7 +59,7 @@ HostMemo LayOutMemo(const HostProgram& program, bool called, Words* words) {
   memo.first_key = words->Take(keys.size());
   memo.workers = words->Take(1);
   memo.workspace = words->Take(1);
-  if (called) memo.base = words->Take(kTensorWords);
+  if (!program.outermost) memo.base = words->Take(kTensorWords);
   for (const std::vector<DimExpr>& dims : program.output_dims) {
     const int first = words->Take(dims.size());
     memo.outputs.push_back({first, words->Take(1)});
@@ -88,7 +89,7 @@ std::vector<HostMemo> LayOutMemos(const std::vector<HostProgram>& programs, cons
   Words words;
   bool faults = false;
   for (const HostProgram& program : programs) {
-    memos.push_back(LayOutMemo(program, !memos.empty(), &words));
+    memos.push_back(LayOutMemo(program, &words));
     for (const Launch& launch : program.launches) faults |= kernels[launch.kernel].plan->fault_count > 0;
   }
   const int fault = faults ? words.Take(4) : -1;

@@ -75,6 +75,8 @@ std::vector<LaunchShape> ShapesOfLaunches(const HostUnit& unit, HostShapes& shap
 // Emits `i32 tailor.layout(api, context, in)`: solves the symbols, checks shapes, makes the workspace large enough,
 // and writes into the memo whatever depends on dims alone. Until all of it is written the memo is invalid.
 llvm::Function* EmitLayout(const HostUnit& unit);
+// Emits `run` and `plan` of a program of versions: calls of those of the version that its inputs' extents ask for.
+void EmitVersions(const HostUnit& unit);
 
 }  // namespace tailor
 

@@ -13,6 +13,7 @@
 #include "fusion/dump.h"
 #include "fusion/graph_rebuild.h"
 #include "fusion/hand_down_facts.h"
+#include "fusion/joins.h"
 #include "fusion/rewrites.h"
 #include "fusion/split_at_data.h"
 #include "graph/status_macros.h"
@@ -66,7 +67,8 @@ class GraphLowering {
     tables_.pairs = !tables_.on_device;  // warps multiply panels as they are
     tables_.winograd = options.winograd && !tables_.on_device;
     tables_.join_chains = traits_.joined_extent > 0;
-    TAILOR_RETURN_IF_ERROR(Lower(graph, {.donated = options.donated}).status());
+    TAILOR_RETURN_IF_ERROR(
+        Lower(graph, {.outermost = true, .versions = options.versions, .donated = options.donated}).status());
     NumberChecksAndLaunches();
     return std::move(tables_.program);
   }
@@ -88,6 +90,15 @@ class GraphLowering {
         tables_.program.facts.push_back(absl::StrCat(fact.text, " (", fact.source, ")"));
       }
     }
+    if (role.versions) {
+      TAILOR_ASSIGN_OR_RETURN(const auto version, VersionWithoutJoins(whole, graph, facts));
+      if (version) {
+        if (number == 0)
+          tables_.program.facts.push_back(absl::StrCat(JoinsText(graph, *version), " (in one of 2 versions)"));
+        TAILOR_RETURN_IF_ERROR(LowerVersions(number, whole, *version, facts, std::move(role)));
+        return number;
+      }
+    }
     TAILOR_ASSIGN_OR_RETURN(const Graph rewritten, Rewrite(graph, facts));
     TAILOR_ASSIGN_OR_RETURN(FusionPlan plan, Fuse(rewritten, facts, traits_));
     if (tables_.join_chains) TAILOR_RETURN_IF_ERROR(KeepJoinedChains(number, rewritten, facts, traits_, plan));
@@ -96,7 +107,7 @@ class GraphLowering {
       absl::StatusOr<int> lowered = Lower(inside, inner);
       const Node& node = rewritten.node(id);
       if (lowered.ok()) {
-        SayWhere(rewritten, id, tables_.program.programs[*lowered]);
+        for (int program : WithVersions(*lowered)) SayWhere(rewritten, id, tables_.program.programs[program]);
         return lowered;
       }
       if (node.op == OpKind::kRest) return lowered;
@@ -112,6 +123,40 @@ class GraphLowering {
     TAILOR_RETURN_IF_ERROR(Dump(number, whole, facts, program));
     tables_.program.programs[number] = std::move(program);
     return number;
+  }
+
+  // Program `number` becomes a choice of two. Outputs that are in the memory of inputs are so in both, or there is one.
+  absl::Status LowerVersions(int number, const Graph& whole, const JoinedVersion& version, const ShapeFacts& facts,
+                             ProgramRole role) {
+    HostProgram choice;
+    for (const SymbolInfo& symbol : whole.symbols()) choice.symbols.push_back(symbol.name);
+    choice.bindings.assign(facts.bindings().begin(), facts.bindings().end());
+    choice.versions.emplace();
+    choice.versions->equal = version.equal;
+    TAILOR_ASSIGN_OR_RETURN(choice.versions->joined, Lower(version.graph, role));
+    role.versions = false;
+    TAILOR_ASSIGN_OR_RETURN(choice.versions->general, Lower(whole, std::move(role)));
+    const HostProgram& joined = tables_.program.programs[choice.versions->joined];
+    const HostProgram& general = tables_.program.programs[choice.versions->general];
+    if (joined.memory_of != general.memory_of) {
+      choice.versions->equal.clear();
+      choice.versions->joined = choice.versions->general;
+    }
+    choice.outermost = general.outermost;
+    choice.own_workspace = general.own_workspace;
+    choice.output_dims = general.output_dims;
+    choice.output_numbers = general.output_numbers;
+    choice.output_sources = general.output_sources;
+    choice.donated = general.donated;
+    choice.memory_of = general.memory_of;
+    tables_.program.programs[number] = std::move(choice);
+    return absl::OkStatus();
+  }
+
+  // The program, or its versions.
+  std::vector<int> WithVersions(int number) const {
+    const auto& versions = tables_.program.programs[number].versions;
+    return versions ? std::vector<int>{versions->joined, versions->general} : std::vector<int>{number};
   }
 
   static absl::Status Dump(int number, const Graph& graph, const ShapeFacts& facts, const HostProgram& program) {

@@ -43,6 +43,7 @@ class ProgramLowering {
     host_.bindings.assign(facts_.bindings().begin(), facts_.bindings().end());
     host_.checks.assign(facts_.checks().begin(), facts_.checks().end());
     host_.shape_check_count = static_cast<int>(host_.checks.size());
+    host_.outermost = role_.outermost;
     host_.donated = role_.donated;
     host_.donated.resize(graph_.inputs().size(), false);
     if (role_.own_workspace) host_.own_workspace = tables_.grown_blocks++;
@@ -307,13 +308,7 @@ class ProgramLowering {
     LoweredProgram::Constant constant{node.string("name"), graph_.type(operand.value),
                                       graph_.constant_data(operand.value.node),
                                       panels ? PanelLayout(operand.dtype) : operand.layout, operand.transpose};
-    auto& constants = tables_.program.constants;
-    const auto same = [&](const LoweredProgram::Constant& other) {
-      return other.data.data == constant.data.data && other.type == constant.type && other.layout == constant.layout &&
-             other.transpose == constant.transpose;
-    };
-    const int index = static_cast<int>(std::find_if(constants.begin(), constants.end(), same) - constants.begin());
-    if (index == static_cast<int>(constants.size())) constants.push_back(std::move(constant));
+    const int index = tables_.constants.NumberOf(std::move(constant), tables_.program.constants);
     auto [it, added] = constant_buffers_.try_emplace(index, -1);
     if (added) it->second = AddBuffer(Place::kConstant, index, operand.dtype, operand.shape);
     return it->second;
@@ -491,7 +486,9 @@ class ProgramLowering {
     Call call{.kind = Call::Kind::kRest, .name = "rest"};
     TAILOR_ASSIGN_OR_RETURN(
         const int program,
-        lower_region_(id, 0, {.own_workspace = true, .outputs = role_.outputs, .numbers = rest_numbers_}));
+        lower_region_(
+            id, 0,
+            {.versions = role_.versions, .own_workspace = true, .outputs = role_.outputs, .numbers = rest_numbers_}));
     call.programs = {program};
     for (Value v : node.operands) call.arguments.push_back(ArgumentOf(v));
     const Graph& rest = *node.regions[0].graph;

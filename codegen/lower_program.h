@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "codegen/build_host_program.h"
+#include "codegen/constant_table.h"
 
 namespace tailor {
 
@@ -16,6 +17,7 @@ namespace tailor {
 struct LoweringTables {
   LoweredProgram program;
   absl::flat_hash_map<std::string, int> kernel_of;  // by plan text
+  ConstantTable constants;                          // of `program`
   int grown_blocks = 0;                             // numbers given to memory that grows during a run
   bool offer_products = false;                      // to the runtime, which may compute them itself
   bool on_device = false;                           // kernels run there
@@ -27,6 +29,8 @@ struct LoweringTables {
 // How a program is called.
 struct ProgramRole {
   bool body = false;           // of a loop: outputs are its arguments after one turn
+  bool outermost = false;      // HostProgram::outermost
+  bool versions = false;       // there may be two of it, HostProgram::versions
   bool own_workspace = false;  // HostProgram::own_workspace
   // By output number; outputs beyond it, and all those of the program that a run calls, are the runtime's.
   std::vector<HostProgram::Output> outputs;

@@ -1,31 +1,14 @@
 #include "codegen/share_tables.h"
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/constant_table.h"
 
 namespace tailor {
 namespace {
-
-using Constant = LoweredProgram::Constant;
-
-// What rewrites computed is there once for each lowering.
-bool AreOne(const Constant& a, const Constant& b) {
-  if (!(a.type == b.type) || a.layout != b.layout || a.transpose != b.transpose || a.data.size != b.data.size) {
-    return false;
-  }
-  return a.data.data == b.data.data || std::memcmp(a.data.data, b.data.data, a.data.size) == 0;
-}
-
-int NumberOf(const Constant& constant, std::vector<Constant>& constants) {
-  const auto is_it = [&](const Constant& known) { return AreOne(known, constant); };
-  const auto found = std::find_if(constants.begin(), constants.end(), is_it);
-  const auto number = static_cast<int>(found - constants.begin());
-  if (found == constants.end()) constants.push_back(constant);
-  return number;
-}
 
 int InputOf(const HostProgram& program, size_t output) {
   return output < program.memory_of.size() ? program.memory_of[output] : -1;
@@ -44,8 +27,14 @@ absl::Status ShareTables(LoweredProgram& first, LoweredProgram& second) {
   }
   int checks = 0;
   for (const HostProgram& program : first.programs) checks += static_cast<int>(program.checks.size());
+  ConstantTable table;
+  std::vector<LoweredProgram::Constant> shared;
+  for (LoweredProgram::Constant& constant : first.constants) table.NumberOf(std::move(constant), shared);
   std::vector<int> numbers;
-  for (const Constant& constant : second.constants) numbers.push_back(NumberOf(constant, first.constants));
+  for (LoweredProgram::Constant& constant : second.constants) {
+    numbers.push_back(table.NumberOf(std::move(constant), shared));
+  }
+  first.constants = std::move(shared);
   for (HostProgram& program : second.programs) {
     program.first_check += checks;
     for (HostBuffer& buffer : program.buffers) {

@@ -4,6 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "analysis/shape_facts.h"
 #include "fusion/hand_down_facts.h"
+#include "fusion/joins.h"
 #include "fusion/split_at_data.h"
 #include "graph/region_rules.h"
 #include "graph/status_macros.h"
@@ -44,6 +45,8 @@ absl::StatusOr<std::string> FactsText(const Graph& whole) {
   TAILOR_ASSIGN_OR_RETURN(const Graph graph, SplitAtData(whole));
   TAILOR_ASSIGN_OR_RETURN(const ShapeFacts facts, ShapeFacts::Collect(graph));
   std::string text = facts.ToText();
+  TAILOR_ASSIGN_OR_RETURN(const auto version, VersionWithoutJoins(whole, graph, facts));
+  if (version) absl::StrAppend(&text, "versions\n  ", JoinsText(graph, *version), "\n  any extents\n");
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     for (size_t region = 0; region < graph.node(id).regions.size(); ++region) {
       TAILOR_ASSIGN_OR_RETURN(const Graph inside, HandDownFacts(graph, facts, id, static_cast<int>(region)));

@@ -124,6 +124,19 @@ TEST_F(FactStoreTest, DivisibilityIsLearnedFromQuotients) {
   EXPECT_EQ(store_.DivisorOf(u_), 4);
 }
 
+// What an enlarged level of a feature pyramid tells where it has the extent of the level below.
+TEST_F(FactStoreTest, DivisibilityIsLearnedFromRoundedQuotients) {
+  const auto level = [&](int64_t k) { return DimExpr::FloorDiv(s_ + k - 1, k); };
+  EXPECT_EQ(store_.AssertEqual(s_, 2 * level(2)), Outcome::kLearned);
+  EXPECT_EQ(store_.DivisorOf(s_), 2);
+  EXPECT_EQ(store_.AssertEqual(level(2), 2 * level(4)), Outcome::kLearned);
+  EXPECT_EQ(store_.DivisorOf(s_), 4);
+  EXPECT_EQ(store_.Canonical(4 * level(4)), s_);
+  EXPECT_EQ(store_.AssertEqual(t_ + 1, 3 * DimExpr::FloorDiv(t_, 3)), Outcome::kImpossible);
+  EXPECT_EQ(store_.AssertEqual(t_, 3 * DimExpr::FloorDiv(t_ + 1, 3) + 1), Outcome::kLearned);
+  EXPECT_EQ(store_.DivisorOf(t_ - 1), 3);
+}
+
 TEST_F(FactStoreTest, MayBeKnowsRangesAndDivisors) {
   ASSERT_TRUE(store_.Restrict(s_, {2, 20}, 3));
   EXPECT_TRUE(store_.NeverOne(s_));

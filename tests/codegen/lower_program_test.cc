@@ -51,6 +51,36 @@ launch 0 g0_reduce_max(in0, out0) dims [N*C, floordiv(H + 1, 2), W, N, C, H, H +
 )");
 }
 
+// A level of a feature pyramid: where both joins are equal the window reads H and W, else bcast(...).
+TEST(LowerProgram, JoinedExtentsGiveTwoVersions) {
+  const std::string text = R"(
+graph @level(%x: f32[8, H, W], %top: f32[8, I, J]) {
+  %sum = add %x, %top
+  %zero = constant 0 : f32[]
+  %p = pad %sum, %zero {low = [0, 1, 1], high = [0, 1, 1]}
+  %w = window %p {axes = [1, 2], sizes = [3, 3]}
+  %y = reduce_sum %w {axes = [3, 4]}
+  return "y" = %y
+}
+)";
+  const auto lowered = LowerGraph(*ParseGraph(text), TargetTraits{});
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  ASSERT_EQ(lowered->programs.size(), 3u);
+  EXPECT_EQ(lowered->programs[0].Text(), R"(bind H = input 0 dim 1
+bind W = input 0 dim 2
+bind I = input 1 dim 1
+bind J = input 1 dim 2
+if H == I, W == J program 1 else 2
+output 0 [8, bcast(H, I), bcast(W, J)]
+)");
+  EXPECT_EQ(lowered->programs[1].output_dims[0][1], DimExpr::Symbol(0));
+  ASSERT_FALSE(lowered->facts.empty());
+  EXPECT_EQ(lowered->facts.back(), "H == I, W == J (in one of 2 versions)");
+  const auto one = LowerGraph(*ParseGraph(text), TargetTraits{}, {.versions = false});
+  ASSERT_TRUE(one.ok()) << one.status();
+  EXPECT_EQ(one->programs.size(), 1u);
+}
+
 TEST(LowerProgram, AConvolutionWithItsPaddingBiasAndActivationIsOneProduct) {
   EXPECT_EQ(Lowered(R"(
 graph @conv(%x: f32[N, 3, 8, 8], %w: f32[8, 3, 3, 3], %b: f32[8]) {

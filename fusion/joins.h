@@ -1,0 +1,36 @@
+// Dims joined by broadcasting: two extents of which a run alone tells whether they are equal or one of them is 1.
+//
+// Nested joins add up: in a feature pyramid every kernel behind computes with bcast(H, 2*bcast(floordiv(H + 1, 2),
+// ...)). Such a graph is compiled in two versions, which a run chooses between once, by its extents: one in which the
+// extents of every join are equal, and the graph as it is.
+#ifndef TAILOR_FUSION_JOINS_H_
+#define TAILOR_FUSION_JOINS_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analysis/shape_facts.h"
+#include "graph/graph.h"
+
+namespace tailor {
+
+struct JoinedVersion {
+  Graph graph;                                     // in which the pairs are assumed to be equal
+  std::vector<std::pair<DimExpr, DimExpr>> equal;  // over symbols that inputs bind
+};
+
+// `facts` are those of `graph`, which is `whole` split at its data-dependent extents. nullopt without joins; where only
+// elementwise nodes, reductions and views read joined dims, whose kernels choose for themselves (no_broadcast
+// versions); and where the extents of all joins are never equal at once.
+absl::StatusOr<std::optional<JoinedVersion>> VersionWithoutJoins(const Graph& whole, const Graph& graph,
+                                                                 const ShapeFacts& facts);
+
+// "H == 2*floordiv(H + 1, 2), W == 2*floordiv(W + 1, 2)"
+std::string JoinsText(const Graph& graph, const JoinedVersion& version);
+
+}  // namespace tailor
+
+#endif  // TAILOR_FUSION_JOINS_H_

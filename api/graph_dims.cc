@@ -34,8 +34,9 @@ tailor_status* CombineDims(const char* function, tailor_graph* graph, tailor_dim
     TAILOR_ASSIGN_OR_RETURN(DimExpr b, FindDim(*graph, function, "rhs", rhs));
     DimExpr result = combine(a, b);
     if (!result.valid()) {
-      return absl::InvalidArgumentError(absl::StrCat(function, ": no valid dim from ", graph->graph.DimText(a), " and ",
-                                                     graph->graph.DimText(b), ": ", result.problem()));
+      const std::string message = absl::StrCat(function, ": no valid dim from ", graph->graph.DimText(a), " and ",
+                                               graph->graph.DimText(b), ": ", result.problem());
+      return result.outgrown() ? absl::ResourceExhaustedError(message) : absl::InvalidArgumentError(message);
     }
     *out = NewDim(*graph, result);
     return absl::OkStatus();

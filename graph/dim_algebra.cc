@@ -225,11 +225,11 @@ DimExpr::Algebra::Division DimExpr::Algebra::DivideByConstant(const DimExpr& a, 
   return {FromCanonical(std::move(quotient)), FromCanonical(std::move(rest)), gcd, divisor / gcd, constant % gcd};
 }
 
-DimExpr DimExpr::Algebra::FloorDivByConstant(const DimExpr& a, int64_t divisor) {
+DimExpr DimExpr::Algebra::FloorDivByConstant(const DimExpr& a, int64_t divisor, bool folds) {
   Division d = DivideByConstant(a, divisor);
   if (d.rest.constant()) return d.quotient;
   if (d.rest.terms()[0].coefficient < 0) {  // floordiv(-x, k) = -floordiv(x + k - 1, k)
-    return d.quotient - FloorDivByConstant(Scaled(d.rest, -1) + (d.reduced - 1), d.reduced);
+    return d.quotient - FloorDivByConstant(Scaled(d.rest, -1) + (d.reduced - 1), d.reduced, folds);
   }
   int64_t offset = ConstantTerm(d.rest);
   DimExpr base = d.rest - offset;
@@ -237,41 +237,68 @@ DimExpr DimExpr::Algebra::FloorDivByConstant(const DimExpr& a, int64_t divisor) 
     int64_t product;  // (x floordiv e + c) floordiv r = (x + c*e) floordiv (e*r)
     DimExpr shifted = inner->lhs + inner->rhs * offset;
     if (shifted.valid() && !__builtin_mul_overflow(*inner->rhs.constant(), d.reduced, &product)) {
-      return d.quotient + FloorDivByConstant(shifted, product);
+      return d.quotient + FloorDivByConstant(shifted, product, folds);
     }
   }
   if (const Atom* inner = SingleAtom(base, AtomKind::kMod); inner && inner->rhs.constant()) {
     if (*inner->rhs.constant() <= d.reduced - offset) return d.quotient;
   }
-  if (std::optional<DimExpr> folded = FloorDivOfMinMax(d.rest, d.reduced)) return d.quotient + *folded;
+  if (folds) {
+    for (const Term& term : d.rest.terms()) {
+      const std::optional<DimExpr> fewer = FewerLeaves(d.rest, term, d.reduced);
+      if (fewer) return d.quotient + FloorDivByConstant(*fewer, d.reduced);
+    }
+  }
   return d.quotient + Opaque(AtomKind::kFloorDiv, d.rest, d.reduced);
 }
 
-std::optional<DimExpr> DimExpr::Algebra::FloorDivOfMinMax(const DimExpr& a, int64_t divisor) {
-  for (const Term& term : a.terms()) {
-    const Atom* atom = SingleFactor(term);
-    if (atom == nullptr || term.coefficient < 0) continue;
-    if (atom->kind != AtomKind::kMin && atom->kind != AtomKind::kMax) continue;
-    const DimExpr rest = a - OfTerm(term);
-    const DimExpr x = FloorDiv(atom->lhs * term.coefficient + rest, divisor);
-    const DimExpr y = FloorDiv(atom->rhs * term.coefficient + rest, divisor);
-    const DimExpr folded = Commutative(atom->kind, x, y);
-    if (folded.valid() && (folded == x || folded == y)) return folded;
+// Compares the quotients of single leaves, which are not folded in turn: linear in the leaves of all terms.
+std::optional<DimExpr> DimExpr::Algebra::FewerLeaves(const DimExpr& a, const Term& term, int64_t divisor) {
+  const Atom* atom = SingleFactor(term);
+  if (atom == nullptr || term.coefficient < 0) return std::nullopt;
+  if (atom->kind != AtomKind::kMin && atom->kind != AtomKind::kMax) return std::nullopt;
+  std::vector<DimExpr> leaves, quotients;
+  AppendLeaves(atom->kind, atom->lhs, &leaves);
+  AppendLeaves(atom->kind, atom->rhs, &leaves);
+  const DimExpr rest = a - OfTerm(term);
+  for (const DimExpr& leaf : leaves) {
+    quotients.push_back(FloorDivByConstant(leaf * term.coefficient + rest, divisor, /*folds=*/false));
+    if (!quotients.back().valid()) return std::nullopt;
   }
-  return std::nullopt;
+  std::vector<DimExpr> left;
+  AppendLeaves(atom->kind, FoldedMinMax(atom->kind, quotients), &left);
+  if (left.size() == leaves.size()) return std::nullopt;
+  std::vector<DimExpr> kept;
+  for (const DimExpr& quotient : left) {
+    const auto found = std::find(quotients.begin(), quotients.end(), quotient);
+    if (found == quotients.end()) return std::nullopt;
+    kept.push_back(leaves[found - quotients.begin()]);
+  }
+  return FoldedMinMax(atom->kind, std::move(kept)) * term.coefficient + rest;
+}
+
+// mod(c*mod(x, m) + y, k) = mod(c*x + y, k) where k divides c*m.
+DimExpr DimExpr::Algebra::WithoutInnerRemainders(const DimExpr& a, int64_t divisor) {
+  DimExpr sum = a;
+  for (const Term& term : a.terms()) {
+    const Atom* inner = SingleFactor(term);
+    if (inner == nullptr || inner->kind != AtomKind::kMod || !inner->rhs.constant()) continue;
+    int64_t product;
+    if (__builtin_mul_overflow(term.coefficient, *inner->rhs.constant(), &product) || product % divisor != 0) continue;
+    sum = sum - OfTerm(term) + inner->lhs * term.coefficient;
+  }
+  return sum;
 }
 
 DimExpr DimExpr::Algebra::ModByConstant(const DimExpr& a, int64_t divisor) {
+  if (const DimExpr sum = WithoutInnerRemainders(a, divisor); sum.valid() && sum != a)
+    return ModByConstant(sum, divisor);
   Division d = DivideByConstant(a, divisor);
   if (d.rest.constant()) return d.rest * d.gcd + d.low;
   int64_t offset = ConstantTerm(d.rest);
   const Atom* inner = SingleAtom(d.rest - offset, AtomKind::kMod);
   if (inner != nullptr && inner->rhs.constant()) {
-    int64_t modulus = *inner->rhs.constant();
-    if (modulus % d.reduced == 0) {
-      return ModByConstant(inner->lhs + offset, d.reduced) * d.gcd + d.low;
-    }
-    if (modulus <= d.reduced - offset) return d.rest * d.gcd + d.low;
+    if (*inner->rhs.constant() <= d.reduced - offset) return d.rest * d.gcd + d.low;
   }
   return Opaque(AtomKind::kMod, d.rest, d.reduced) * d.gcd + d.low;
 }

@@ -49,10 +49,12 @@ struct DimExpr::Algebra {
   static const Atom* SingleAtom(const DimExpr& e, AtomKind kind);
   static int64_t ConstantTerm(const DimExpr& e);
 
-  static DimExpr FloorDivByConstant(const DimExpr& a, int64_t divisor);
-  // floordiv(c * max(x, y) + z, k) = max(floordiv(c * x + z, k), floordiv(c * y + z, k)), and so for min, where one of
-  // the two is known never to be less; nullopt else.
-  static std::optional<DimExpr> FloorDivOfMinMax(const DimExpr& a, int64_t divisor);
+  // `folds`: leaves of min and max whose quotient another leaf's is known never to be less than (or never more) go.
+  static DimExpr FloorDivByConstant(const DimExpr& a, int64_t divisor, bool folds = true);
+  // `a` without those leaves of its term c * max(x, y, ...): floordiv(c * max(x, y) + z, k) = max(floordiv(c * x + z,
+  // k), floordiv(c * y + z, k)), and so for min; nullopt where all stay.
+  static std::optional<DimExpr> FewerLeaves(const DimExpr& a, const Term& term, int64_t divisor);
+  static DimExpr WithoutInnerRemainders(const DimExpr& a, int64_t divisor);
   static DimExpr ModByConstant(const DimExpr& a, int64_t divisor);
   // a = quotient * b + rest for a symbolic b. A single-term b takes every term it divides out; a
   // longer b divides only where nothing is left.

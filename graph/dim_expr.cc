@@ -104,6 +104,8 @@ const char* DimExpr::problem() const {
   return poly_->problem;
 }
 
+bool DimExpr::outgrown() const { return poly_ == Algebra::Invalid(Algebra::Problem::kSize).poly_; }
+
 std::optional<int64_t> DimExpr::constant() const {
   if (!valid() || poly_->terms.size() > 1) return std::nullopt;
   if (poly_->terms.empty()) return 0;

@@ -67,6 +67,7 @@ class DimExpr {
   bool valid() const;
   // Why the expression is invalid: "a coefficient leaves 64 bits". Requires !valid().
   const char* problem() const;
+  bool outgrown() const;  // whether that is its size
   std::optional<int64_t> constant() const;
   std::optional<SymbolId> symbol() const;  // set when the expression is exactly one symbol
   absl::Span<const Term> terms() const;

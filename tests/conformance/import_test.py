@@ -103,6 +103,94 @@ class ShapeArithmeticTest(unittest.TestCase):
         self.assertIn("f32[a, b]", tailor.onnx.load(proto).text.splitlines()[-3])
 
 
+class ExtentsOfInputsTest(unittest.TestCase):
+    """Whatever follows from extents of inputs is an extent: the graph has no `bind`."""
+
+    def check(self, nodes, initializers, expected, shapes, rank=2):
+        proto = model(nodes, [("x", TensorProto.FLOAT, [f"d{i}" for i in range(rank)])], [("y", TensorProto.FLOAT)],
+                      initializers)
+        graph = tailor.onnx.load(proto)
+        self.assertNotIn(" bind ", graph.text)
+        executable = graph.compile()
+        for shape in shapes:
+            with self.subTest(shape=shape):
+                x = numpy.random.default_rng(0).standard_normal(shape, numpy.float32)
+                numpy.testing.assert_array_equal(executable.run(x)[0], expected(x))
+
+    def test_remainder_by_an_extent(self):
+        """torch.roll by 3, as exporters write it."""
+        node = helper.make_node
+        nodes = [node("Shape", ["x"], ["n"], start=0, end=1), node("Mod", ["three", "n"], ["at"]),
+                 node("Slice", ["x", "zero", "at", "zero"], ["a"]), node("Slice", ["x", "at", "n", "zero"], ["b"]),
+                 node("Concat", ["b", "a"], ["y"], axis=0)]
+        self.check(nodes, [("three", ints(3)), ("zero", ints(0))], lambda x: numpy.roll(x, -3, 0),
+                   ((7, 2), (3, 1), (2, 2), (1, 4)))
+
+    def test_quotient_of_extents_that_is_exact(self):
+        node = helper.make_node
+        nodes = [node("Shape", ["x"], ["n"], start=0, end=1), node("Mul", ["n", "six"], ["many"]),
+                 node("Div", ["many", "n"], ["each"]), node("Concat", ["n", "each"], ["shape"], axis=0),
+                 node("Expand", ["x", "shape"], ["y"])]
+        self.check(nodes, [("six", ints(6))], lambda x: numpy.broadcast_to(x, (len(x), 6)), ((3, 1), (1, 1)))
+
+    def test_comparisons_and_selections(self):
+        """Rows up to the lesser of 5 and 2 * rows, by Less and Where; then a row more where there are 3."""
+        node = helper.make_node
+        nodes = [node("Shape", ["x"], ["n"], start=0, end=1), node("Less", ["n", "three"], ["few"]),
+                 node("Sub", ["n", "one"], ["less"]), node("Where", ["few", "n", "less"], ["a"]),
+                 node("Equal", ["n", "three"], ["is3"]), node("Not", ["is3"], ["other"]),
+                 node("And", ["few", "other"], ["both"]), node("Or", ["both", "is3"], ["either"]),
+                 node("Cast", ["either"], ["e"], to=TensorProto.INT64), node("Sub", ["a", "e"], ["b"]),
+                 node("Slice", ["x", "zero", "b", "zero"], ["y"])]
+        def expected(x):
+            n = len(x)
+            return x[:max((n if n < 3 else n - 1) - (n <= 3), 0)]
+        self.check(nodes, [("three", ints(3)), ("one", ints(1)), ("zero", ints(0))], expected,
+                   ((1, 2), (2, 2), (3, 2), (4, 1), (9, 2)))
+
+    def test_slices_whose_bounds_may_count_from_the_end(self):
+        node = helper.make_node
+        for step in (1, 2, -1, -3):
+            nodes = [node("Shape", ["x"], ["n"], start=0, end=1), node("Sub", ["n", "four"], ["from"]),
+                     node("Sub", ["six", "n"], ["to"]), node("Slice", ["x", "from", "to", "zero", "step"], ["y"])]
+            with self.subTest(step=step):
+                self.check(nodes, [("four", ints(4)), ("six", ints(6)), ("zero", ints(0)), ("step", ints(step))],
+                           lambda x: x[len(x) - 4:6 - len(x):step],
+                           [(n, 2) for n in range(1, 12)])
+
+    def test_paddings_that_are_turned_in_a_table(self):
+        """F.pad by the legacy exporter: a list becomes a table of pairs, is reversed, transposed, and a list again."""
+        node = helper.make_node
+        nodes = [node("Shape", ["x"], ["n"], start=0, end=1), node("Mod", ["n", "five"], ["high"]),
+                 node("Concat", ["two", "one", "one", "high"], ["pairs"], axis=0), node("Reshape", ["pairs", "table"], ["t"]),
+                 node("Slice", ["t", "last", "front", "zero", "last"], ["reversed"]), node("Transpose", ["reversed"], ["turned"]),
+                 node("Reshape", ["turned", "all"], ["pads"]), node("Pad", ["x", "pads"], ["y"])]
+        self.check(nodes, [("five", ints(5)), ("one", ints(1)), ("two", ints(2)), ("table", ints(-1, 2)), ("last", ints(-1)),
+                           ("front", ints(-2**63 + 1)), ("zero", ints(0)), ("all", ints(-1))],
+                   lambda x: numpy.pad(x, ((1, len(x) % 5), (2, 1))), ((3, 2), (5, 1), (6, 3)))
+
+    def test_a_dim_that_outgrows_its_bound_is_computed_by_the_graph(self):
+        """Products of sums: 1024 terms are the most."""
+        node, nodes = helper.make_node, [helper.make_node("Shape", ["x"], ["s0"])]
+        for i in range(4):
+            nodes.append(node("Gather", ["s0", f"i{i}"], [f"d{i}"]))
+        last = "one"
+        for i in range(11):
+            nodes += [node("Mul", [f"d{i % 4}", f"p{i}"], [f"m{i}"]), node("Div", [f"m{i}", "seven"], [f"q{i}"]),
+                      node("Add", [f"q{i}", "one"], [f"t{i}"]), node("Mul", [last, f"t{i}"], [f"l{i}"])]
+            last = f"l{i}"
+        nodes += [node("Mod", [last, "three"], ["r"]), node("Add", ["r", "one"], ["size"]), node("Expand", ["c", "size"], ["y"])]
+        constants = [(f"i{i}", ints(i)) for i in range(4)] + [(f"p{i}", ints(i + 1)) for i in range(11)]
+        constants += [("one", ints(1)), ("three", ints(3)), ("seven", ints(7)), ("c", numpy.ones(1, numpy.float32))]
+        proto = model(nodes, [("x", TensorProto.FLOAT, ["a", "b", "c", "d"])], [("y", TensorProto.FLOAT)], constants)
+        executable = tailor.onnx.load(proto).compile()
+        for shape in ((2, 3, 4, 5), (1, 1, 1, 1), (9, 8, 7, 6)):
+            product = 1
+            for i in range(11):
+                product *= shape[i % 4] * (i + 1) // 7 + 1
+            self.assertEqual(executable.run(numpy.zeros(shape, numpy.float32))[0].shape, (product % 3 + 1,))
+
+
 class ExtentsTest(unittest.TestCase):
     def setUp(self):
         self.extents = extents.Extents(tailor.Graph("g"))

@@ -258,5 +258,34 @@ TEST(DimExpr, CanonicalFormKeepsValues) {
   EXPECT_GT(compared, 10000);
 }
 
+// Padding to whole windows, as PyTorch writes it: x + (5 - x % 5) % 5.
+TEST(DimExpr, RemaindersOfRemaindersAreRemainders) {
+  const DimExpr x = DimExpr::Symbol(0), y = DimExpr::Symbol(1);
+  EXPECT_EQ(x + DimExpr::Mod(5 - DimExpr::Mod(x, 5), 5), 5 * DimExpr::FloorDiv(x + 4, 5));
+  EXPECT_EQ(DimExpr::Mod(3 * DimExpr::Mod(x, 10) + y, 5), DimExpr::Mod(3 * x + y, 5));
+  EXPECT_EQ(DimExpr::Mod(5 * DimExpr::Mod(x, 2) + y, 10), DimExpr::Mod(5 * x + y, 10));
+  EXPECT_NE(DimExpr::Mod(DimExpr::Mod(x, 7) + y, 5), DimExpr::Mod(x + y, 5));
+}
+
+// Linear in the leaves: comparing what is left of every choice of leaves would take 2^24 quotients.
+TEST(DimExpr, QuotientsOfManyMaximaTakeLinearTime) {
+  DimExpr sum;
+  for (SymbolId id = 0; id < 24; ++id) sum = sum + DimExpr::Max(DimExpr::Symbol(id), DimExpr::Symbol(id + 24));
+  const DimExpr quotient = DimExpr::FloorDiv(sum, 64);
+  EXPECT_TRUE(quotient.valid());
+  std::vector<int64_t> symbols(48);
+  for (size_t i = 0; i < symbols.size(); ++i) symbols[i] = static_cast<int64_t>(i * i);
+  EXPECT_EQ(*quotient.Evaluate(symbols), *sum.Evaluate(symbols) / 64);
+}
+
+TEST(DimExpr, QuotientsKeepTheLeavesThatDecide) {
+  const DimExpr h = DimExpr::Symbol(0), w = DimExpr::Symbol(1);
+  const DimExpr pool = DimExpr::Min(DimExpr::FloorDiv(h, 2) - 1, DimExpr::FloorDiv(h + 1, 2) - 1);
+  EXPECT_EQ(DimExpr::FloorDiv(pool, 2), DimExpr::FloorDiv(h - 2, 4));
+  // floordiv(h + 3, 4) is never less than floordiv(h, 4); w stays.
+  const DimExpr three = DimExpr::FloorDiv(DimExpr::Max(DimExpr::Max(h, w), h + 3), 4);
+  EXPECT_EQ(three, DimExpr::FloorDiv(DimExpr::Max(w, h + 3), 4));
+}
+
 }  // namespace
 }  // namespace tailor

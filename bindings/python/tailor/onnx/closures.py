@@ -95,7 +95,7 @@ class Region:
             return self.tensor(self.input(name, tensor.dtype, shape), tensor)
         inner = Tensor(self.extents, self.graph, array=tensor.array) if tensor.array is not None else \
             Tensor(self.extents, self.graph, entries=[self._entry(entry) for entry in tensor.entries],
-                   rank=tensor.rank, dtype=tensor.dtype)
+                   shape=tensor.shape, dtype=tensor.dtype)
         inner.name, inner.narrow, inner.sources = tensor.name, tensor.narrow, tensor.sources
         return inner
 

@@ -6,6 +6,7 @@ import math
 import operator
 
 from .. import dims as _dims
+from .. import errors as _errors
 from . import dim_text
 
 _MAX = 2**31 - 1
@@ -119,23 +120,57 @@ class Extents:
         """lhs / rhs rounded up, for rhs > 0."""
         return self.floordiv(self.add(lhs, rhs - 1), rhs)
 
-    def truncdiv(self, lhs, rhs):
-        """lhs / rhs rounded towards 0; None where rhs may be 0 or less."""
-        if self.bounds(rhs)[0] < 1:
+    def quotient(self, lhs, rhs):
+        """lhs / rhs rounded down; None where rhs may be less than 0. ONNX leaves division by 0 undefined: here it is by 1."""
+        if self.bounds(rhs)[0] < 0 or rhs == 0:
             return None
         down = self.floordiv(lhs, rhs)
-        if self.bounds(lhs)[0] >= 0:
+        exact = isinstance(rhs, int) or self.text(self.mul(down, rhs)) == self.text(lhs)
+        return down if exact else self.floordiv(lhs, self.max(rhs, 1))
+
+    def remainder(self, lhs, rhs):
+        """What quotient() leaves."""
+        down = self.quotient(lhs, rhs)
+        if down is None or self.text(self.mul(down, rhs)) == self.text(lhs):
+            return None if down is None else 0
+        return self.mod(lhs, self.max(rhs, 1))
+
+    def truncdiv(self, lhs, rhs):
+        """lhs / rhs rounded towards 0; None where rhs may be less than 0."""
+        down = self.quotient(lhs, rhs)
+        if down is None or self.bounds(lhs)[0] >= 0:
             return down
-        up = self.floordiv(self.add(lhs, self.sub(rhs, 1)), rhs)
+        up = self.quotient(self.add(lhs, self.sub(rhs, 1)), rhs)
         return self.add(self.max(down, 0), self.min(up, 0))
 
     def truncmod(self, lhs, rhs):
-        """What truncdiv() leaves, which has the sign of lhs; None where rhs may be 0 or less."""
-        if self.bounds(rhs)[0] < 1:
-            return None
+        """What truncdiv() leaves, which has the sign of lhs; None where rhs may be less than 0."""
         if self.bounds(lhs)[0] >= 0:
-            return self.mod(lhs, rhs)
-        return self.sub(lhs, self.mul(self.truncdiv(lhs, rhs), rhs))
+            return self.remainder(lhs, rhs)
+        up = self.truncdiv(lhs, rhs)
+        return None if up is None else self.sub(lhs, self.mul(up, rhs))
+
+    def less(self, lhs, rhs):
+        """1 where lhs < rhs, else 0."""
+        known = self.compare(lhs, rhs, "lt")
+        return self._clamped(self.sub(rhs, lhs)) if known is None else int(known)
+
+    def same(self, lhs, rhs):
+        """1 where the extents are equal, else 0."""
+        known = self.compare(lhs, rhs, "eq")
+        if known is not None:
+            return int(known)
+        return self.sub(1, self._clamped(self.max(self.sub(lhs, rhs), self.sub(rhs, lhs))))
+
+    def select(self, condition, lhs, rhs):
+        """lhs where the condition is 1, rhs where it is 0."""
+        if isinstance(condition, int):
+            return lhs if condition else rhs
+        return self.add(rhs, self.mul(condition, self.sub(lhs, rhs)))
+
+    def _clamped(self, dim):
+        """`dim` within [0, 1]."""
+        return self.min(self.max(dim, 0), 1)
 
     def product(self, dims):
         out = 1
@@ -179,8 +214,11 @@ class Extents:
 
     def _at_least(self, lhs, rhs, depth=3):
         """Whether lhs >= rhs follows from what they are the greater or the lesser of."""
-        if self.text(lhs) == self.text(rhs) or self.bounds(lhs)[0] >= self.bounds(rhs)[1]:
+        if self.bounds(lhs)[0] >= self.bounds(rhs)[1]:
             return True
+        difference = self.sub(lhs, rhs)
+        if isinstance(difference, int):
+            return difference >= 0
         if not depth:
             return False
         operation, *parts = self._parts.get(self.text(lhs)) or (None,)
@@ -210,7 +248,14 @@ class Extents:
     def _combine(self, operation, lhs, rhs):
         if isinstance(lhs, int) and isinstance(rhs, int):
             return _INT[operation](lhs, rhs)
-        dim = self.fold(_dims.Expression(operation, lhs, rhs))
+        try:
+            dim = self.fold(_dims.Expression(operation, lhs, rhs))
+        except _errors.Error as error:
+            longest = max((lhs, rhs), key=lambda part: len(self.text(part)))
+            if error.code != "RESOURCE_EXHAUSTED" or self.bounds(longest)[0] < 0:
+                raise
+            symbol = self.bind(self.as_value(longest))  # which the graph computes when it runs
+            return self._combine(operation, *(symbol if part is longest else part for part in (lhs, rhs)))
         for operand in (lhs, rhs):  # operands come before results, so that parts never form a cycle
             self._parts.setdefault(self.text(operand))
         self._parts.setdefault(self.text(dim), (operation, lhs, rhs))

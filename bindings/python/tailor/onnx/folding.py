@@ -99,23 +99,32 @@ def _same(node, x):
     if not x.listed or node.attribute("to") not in (TensorProto.INT64, TensorProto.INT32):
         return None
     dtype = dtypes.from_onnx(node.attribute("to"))
-    return node.entries(x.parts, dtype, x.rank)
+    return node.entries(x.parts, dtype, shape=x.shape)
 
 
 @glue("Unsqueeze", "Squeeze", "Reshape")
 @_any_data(1)
 def _rerank(node, x, axes=None):
-    """Between rank 0 and rank 1 of one element."""
+    """Between rank 0 and rank 1 of one element; a Reshape also of a list to a table and back."""
     if x.array is not None or x.parts is None:
         return None
     if node.proto.op_type == "Reshape":
-        if axes.entries is None or len(axes.entries) > 1 or axes.entries not in ((), (-1,), (1,), (len(x.parts),)):
-            return None
-        return node.entries(x.parts, x.dtype, len(axes.entries)) if axes.entries or len(x.parts) == 1 else None
+        shape = _target(len(x.parts), axes.entries)
+        return None if shape is None else node.entries(x.parts, x.dtype, shape=shape)
     rank = x.rank + (1 if node.proto.op_type == "Unsqueeze" else -1)
     if node.proto.op_type == "Squeeze" and (x.rank == 0 or len(x.parts) != 1):
         return None
     return node.entries(x.parts, x.dtype, rank) if rank in (0, 1) else None
+
+
+def _target(count, shape):
+    """The shape of rank 0 to 2 to which a Reshape brings `count` entries, or None."""
+    if shape is None or len(shape) > 2 or not all(isinstance(size, int) and size not in (0, False) for size in shape):
+        return None
+    rest = math.prod(size for size in shape if size != -1)
+    if list(shape).count(-1) > 1 or count % rest or (-1 not in shape and rest != count):
+        return None
+    return tuple(count // rest if size == -1 else size for size in shape)
 
 
 @glue("Concat")
@@ -139,13 +148,33 @@ def _gather(node, x, indices):
 
 @glue("Slice")
 @_any_data()
-def _slice(node, x, starts, ends, axes=None, steps=None):
-    parts = [starts.entries, ends.entries, steps.entries if steps else [1]]
-    if not x.listed or x.rank != 1 or any(len(part) != 1 or not isinstance(part[0], int) for part in parts):
+def _slice(node, x, starts=None, ends=None, axes=None, steps=None):
+    starts, ends = (node.attribute(name) if tensor is None else tensor.entries
+                    for name, tensor in (("starts", starts), ("ends", ends)))
+    count = len(starts)
+    axes = node.attribute("axes", range(count)) if axes is None else axes.entries
+    parts = [starts, ends, axes, [1] * count if steps is None else steps.entries]
+    if not x.listed or any(len(part) != count or not all(isinstance(i, int) for i in part) for part in parts):
         return None
-    (start,), (end,), (step,) = parts
-    end = None if step < 0 and end < -len(x.parts) else end
-    return node.entries(x.parts[start:end:step], x.dtype)
+    cut = [slice(None)] * x.rank
+    for start, end, axis, step in zip(*parts):
+        axis = node.axis(axis, x.rank)
+        cut[axis] = slice(start, None if step < 0 and end < -x.shape[axis] else end, step)
+    return _moved(node, x, lambda table: table[tuple(cut)])
+
+
+@glue("Transpose")
+@_any_data()
+def _transpose(node, x):
+    return _moved(node, x, lambda table: table.transpose(node.attribute("perm", None))) if x.listed else None
+
+
+def _moved(node, x, move):
+    """The entries of a list or table where `move` brings them."""
+    table = numpy.empty(len(x.parts), object)
+    table[:] = x.parts
+    table = move(table.reshape(x.shape))
+    return node.entries(table.reshape(-1).tolist(), x.dtype, shape=table.shape)
 
 
 @glue("Split")
@@ -163,19 +192,20 @@ def _split(node, x, sizes=None):
     return out
 
 
-_MOVES = (_same, _rerank, _concat, _gather, _slice, _split)
+_MOVES = (_same, _rerank, _concat, _gather, _slice, _transpose, _split)
 
 
 def _elementwise(node, function, dtype, *xs):
-    """function over entries, broadcast; None where one result cannot be decided."""
-    if not any(x.symbolic for x in xs) or not _is_index(*xs):
+    """function over entries, broadcast, bools as 0 and 1; None where one result cannot be told."""
+    if not any(x.symbolic for x in xs) or not _is_index(*xs) or any(x.rank > 1 for x in xs):
         return None
     count = max(len(x.entries) for x in xs)
     if 0 in (len(x.entries) for x in xs):
         count = 0
     if any(len(x.entries) not in (1, count) for x in xs) and count:
         return None
-    columns = [x.entries if len(x.entries) == count else x.entries * count for x in xs]
+    entries = [[int(entry) if isinstance(entry, bool) else entry for entry in x.entries] for x in xs]
+    columns = [row if len(row) == count else row * count for row in entries]
     results = [function(*row) for row in zip(*columns)]
     if any(result is None for result in results):
         return None
@@ -186,7 +216,7 @@ def _remainder(node, lhs, rhs):
     """With the sign of the divisor, or with `fmod` that of the dividend."""
     if node.attribute("fmod", 0):
         return node.extents.truncmod(lhs, rhs)
-    return node.extents.mod(lhs, rhs) if node.extents.bounds(rhs)[0] > 0 else None
+    return node.extents.remainder(lhs, rhs)
 
 
 _ARITHMETIC = {
@@ -196,10 +226,11 @@ _ARITHMETIC = {
     "Max": lambda node, a, b: node.extents.max(a, b),
 }
 _COMPARISONS = {
-    "Equal": lambda e, a, b: e.compare(a, b, "eq"), "Less": lambda e, a, b: e.compare(a, b, "lt"),
-    "LessOrEqual": lambda e, a, b: e.compare(a, b, "le"), "Greater": lambda e, a, b: e.compare(b, a, "lt"),
-    "GreaterOrEqual": lambda e, a, b: e.compare(b, a, "le"),
+    "Equal": lambda e, a, b: e.same(a, b), "Less": lambda e, a, b: e.less(a, b),
+    "LessOrEqual": lambda e, a, b: e.sub(1, e.less(b, a)), "Greater": lambda e, a, b: e.less(b, a),
+    "GreaterOrEqual": lambda e, a, b: e.sub(1, e.less(a, b)),
 }
+_LOGIC = {"And": lambda e, a, b: e.min(a, b), "Or": lambda e, a, b: e.max(a, b), "Xor": lambda e, a, b: e.sub(1, e.same(a, b))}
 
 
 @glue(*_ARITHMETIC)
@@ -217,11 +248,20 @@ def _arithmetic(node, first, *others):
 @_any_data()
 def _comparison(node, lhs, rhs):
     function = _COMPARISONS[node.proto.op_type]
-    result = _elementwise(node, lambda a, b: function(node.extents, a, b), "bool", lhs, rhs)
-    if result is None:
-        return None
-    array = numpy.asarray(result.entries, bool)
-    return node.constant(array if result.rank else array.reshape(()))
+    return _elementwise(node, lambda a, b: function(node.extents, a, b), "bool", lhs, rhs)
+
+
+@glue(*_LOGIC)
+@_any_data()
+def _logic(node, lhs, rhs):
+    function = _LOGIC[node.proto.op_type]
+    return _elementwise(node, lambda a, b: function(node.extents, a, b), "bool", lhs, rhs)
+
+
+@glue("Not")
+@_any_data()
+def _not(node, x):
+    return _elementwise(node, lambda a: node.extents.sub(1, a), None, x)
 
 
 @glue("Neg")
@@ -233,7 +273,7 @@ def _neg(node, x):
 @glue("Where")
 @_any_data()
 def _where(node, condition, lhs, rhs):
-    return _elementwise(node, lambda c, a, b: a if c else b, lhs.dtype, condition, lhs, rhs)
+    return _elementwise(node, node.extents.select, lhs.dtype, condition, lhs, rhs)
 
 
 @glue("ReduceProd")

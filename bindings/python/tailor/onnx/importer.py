@@ -75,13 +75,15 @@ class Node:
         tensor.narrow = narrow
         return tensor
 
-    def entries(self, entries, dtype="i64", rank=1):
-        """A Tensor of ints, bools, dims, and i64 values of rank 0."""
+    def entries(self, entries, dtype="i64", rank=1, shape=None):
+        """A Tensor of ints, bools, dims, and i64 values of rank 0: one entry, a list, or in row-major order of `shape`."""
         entries = list(entries)
+        if shape is None:
+            shape = (len(entries),) if rank else ()
         if all(isinstance(entry, int) for entry in entries):
             array = numpy.asarray(entries, _convert.numpy_dtype(_convert.dtype_code(dtype)))
-            return self.constant(array if rank else array.reshape(()))
-        return Tensor(self.extents, self.graph, entries=entries, rank=rank, dtype=dtype)
+            return self.constant(array.reshape(shape))
+        return Tensor(self.extents, self.graph, entries=entries, shape=tuple(shape), dtype=dtype)
 
     def known(self, tensor, what):
         """The entries of an operand that has to be known while importing."""

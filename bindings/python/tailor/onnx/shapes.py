@@ -194,7 +194,7 @@ def _slice_axes(node, x, starts, ends, axes, steps):
 def _range_of(node, extent, start, end, step):
     """(first index, count) of a numpy slice along a dim."""
     extents = node.extents
-    if not all(_is_one_sided(node, bound) for bound in (start, end)):
+    if not all(isinstance(bound, (int, GraphDim)) for bound in (start, end)):
         start, count = _measured(node, extent, start, end, step)
         return extents.bind(node.graph.max(start, 0)), extents.bind(count)
     low, high = (0, extent) if step > 0 else (-1, extents.sub(extent, 1))
@@ -207,23 +207,19 @@ def _range_of(node, extent, start, end, step):
     return (start if extents.bounds(start)[0] >= 0 else extents.max(start, 0)), count
 
 
-def _is_one_sided(node, bound):
-    """Whether it is known which end a bound counts from."""
-    if not isinstance(bound, (int, GraphDim)):
-        return False
-    smallest, largest = node.extents.bounds(bound)
-    return smallest >= 0 or largest < 0
-
-
 def _clamped(node, bound, extent, low, high):
     """A bound, from the end where it is negative, within [low, high]."""
     extents = node.extents
     smallest, largest = extents.bounds(bound)
-    if largest < 0:
-        return extents.max(extents.add(bound, extent), low)
     if smallest >= 2**31 - 1:
         return high
-    return extents.min(bound, high)
+    if smallest >= 0:
+        return extents.min(bound, high)
+    if largest < 0:
+        return extents.max(extents.add(bound, extent), low)
+
+    from_front = extents.add(bound, extents.mul(extents.less(bound, 0), extent))
+    return extents.min(extents.max(from_front, low), high)
 
 
 def _measured(node, extent, start, end, step):

@@ -13,20 +13,21 @@ MAX_PARTS = 16
 
 
 class Tensor:
-    """Exactly one of `array` (constant), `entries` (rank 0 or 1) and a value is the source.
+    """Exactly one of `array` (constant), `entries` (of `shape`, rank 0 to 2; None: a list) and a value is the source.
 
     Entries are ints, bools, dims, and values of rank 0 where only data gives an element. Nodes share a tensor: its
     lists are tuples, and its array is a view that cannot be written.
     The value of a constant or of entries is appended to the graph when it is first asked for."""
 
-    def __init__(self, extents, graph, *, array=None, entries=None, rank=1, value=None, dtype=None):
+    def __init__(self, extents, graph, *, array=None, entries=None, shape=None, value=None, dtype=None):
         self._extents, self._graph, self._value = extents, graph, value
         entries = None if entries is None else tuple(entries)
-        self.array, self._rank = _read_only(array), rank
+        self.array = _read_only(array)
         self._entries = None if any(isinstance(entry, Value) for entry in entries or ()) else entries
         self.dtype = dtype or (value.dtype if value is not None else _convert.dtype_name(_convert.array_code(array)))
         self._parts, self._listed = entries, entries is not None
-        self._shape, self.name = None, ""  # the name is for constants
+        self._shape = (len(entries),) if entries is not None and shape is None else shape
+        self.name = ""  # for constants
         self.narrow = None  # the ONNX type whose elements travel in `dtype`, where Tailor has it not
         self.sources = frozenset()  # the model's inputs whose elements this depends on
 
@@ -36,8 +37,6 @@ class Tensor:
         if self._shape is None:
             if self.array is not None:
                 self._shape = self.array.shape
-            elif self._listed:
-                self._shape = (len(self._parts),) if self._rank else ()
             else:
                 self._shape = tuple(map(self._extents.fold, self._value.shape))
         return self._shape
@@ -104,10 +103,11 @@ class Tensor:
                 and all(isinstance(dim, int) and dim <= MAX_PARTS for dim in self.shape))
 
     def _list(self):
-        if not self._rank:
+        if self.rank == 0:
             return self._entry(self._parts[0])
         parts = [self._graph.reshape(self._entry(entry), [1]) for entry in self._parts]
-        return parts[0] if len(parts) == 1 else self._graph.concat(parts, 0)
+        joined = parts[0] if len(parts) == 1 else self._graph.concat(parts, 0)
+        return joined if self.rank == 1 else self._graph.reshape(joined, self.shape)
 
     def _entry(self, entry):
         if isinstance(entry, (GraphDim, Value)):

@@ -1,0 +1,112 @@
+"""Detectors: their networks with free sizes ("retinanet", "ssdlite"), whole ("_whole": one image, with resizing, boxes
+and suppression; dynamo refuses its data-dependent sizes), and DETR."""
+import functools
+from unittest import mock
+
+import transformers
+from torch import nn
+from torchvision import models, ops
+from torchvision.models.detection import image_list, ssdlite
+
+from catalog import Input, image, image_shapes, model
+from dense import pyramid_backbone
+from weights import randomize
+
+_CLASSES = 5
+
+
+def _retinanet(narrow):
+    if not narrow:
+        return models.detection.retinanet_resnet50_fpn(weights=None, weights_backbone=None)
+    extra = ops.feature_pyramid_network.LastLevelP6P7(8, 8)
+    return models.detection.RetinaNet(pyramid_backbone(True, 2, 8, extra), _CLASSES, min_size=256, max_size=400)
+
+
+def _ssdlite(narrow):
+    build = functools.partial(models.detection.ssdlite320_mobilenet_v3_large, weights=None, weights_backbone=None)
+    if not narrow:
+        return build()
+    wide = ssdlite._extra_block
+
+    def extra_block(inner, outer, norm_layer):
+        return wide(inner // 16 if inner in (256, 512) else inner, outer // 16, norm_layer)
+
+    with mock.patch.object(ssdlite, "_extra_block", extra_block):
+        return build(width_mult=0.05, num_classes=_CLASSES)
+
+
+# Exporters take an extent that is 1 where a model is traced for a constant: the coarsest maps have 2 x 2 there.
+class _Network(nn.Module):
+    """Logits, box regressions and anchors of a detector, for a batch of images of one size."""
+    def __init__(self, detector):
+        super().__init__()
+        self.backbone, self.head, self.anchors = detector.backbone, detector.head, detector.anchor_generator
+
+    def forward(self, image):
+        features = list(self.backbone(image).values())
+        heads = self.head(features)
+        sizes = [(image.shape[-2], image.shape[-1])]
+        anchors, = self.anchors(image_list.ImageList(image[:1], sizes), features)
+        return heads["cls_logits"], heads["bbox_regression"], anchors
+
+
+class _Whole(nn.Module):
+    """Boxes, scores and labels of one image."""
+    def __init__(self, detector):
+        super().__init__()
+        self.detector = detector
+
+    def forward(self, image):
+        found, = self.detector([image])
+        return found["boxes"], found["scores"], found["labels"]
+
+
+_ONE = [Input("image", "float32", (3, "height", "width"))]
+# With the weights of seed 0, no overlap of boxes at these sizes is the threshold of suppression but for rounding.
+_ONE_SHAPES = tuple(shape[1:] for shape in image_shapes(51))
+
+
+@model("retinanet", "batch height width", (2, 384, 512), image_shapes(33))
+def retinanet(width):
+    return randomize(_Network(_retinanet(width == "narrow"))), [image()]
+
+
+@model("retinanet_whole", "height width", (96, 128), _ONE_SHAPES, exporters=("legacy",), unordered=True)
+def retinanet_whole(width):
+    return randomize(_Whole(_retinanet(width == "narrow"))), _ONE
+
+
+@model("ssdlite", "batch height width", (2, 640, 704), image_shapes(33))
+def ssdlite_network(width):
+    return randomize(_Network(_ssdlite(width == "narrow"))), [image()]
+
+
+@model("ssdlite_whole", "height width", (96, 128), _ONE_SHAPES, exporters=("legacy",), unordered=True)
+def ssdlite_whole(width):
+    return randomize(_Whole(_ssdlite(width == "narrow"))), _ONE
+
+
+class _Detr(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.model = transformers.DetrForObjectDetection(config)
+
+    def forward(self, image, mask):
+        found = self.model(pixel_values=image, pixel_mask=mask)
+        return found.logits, found.pred_boxes
+
+
+@model("detr", "batch height width", (2, 96, 128), image_shapes(33))
+def detr(width):
+    stages = [f"stage{i}" for i in range(1, 5)]
+    if width == "narrow":
+        backbone = transformers.ResNetConfig(embedding_size=8, hidden_sizes=[16, 16, 32, 32], depths=[1, 1, 1, 1],
+                                             out_features=stages[-1:])
+        config = transformers.DetrConfig(use_timm_backbone=False, backbone_config=backbone, num_queries=7, d_model=32,
+                                         encoder_layers=1, decoder_layers=2, encoder_attention_heads=2,
+                                         decoder_attention_heads=2, encoder_ffn_dim=48, decoder_ffn_dim=48,
+                                         num_labels=_CLASSES)
+    else:
+        config = transformers.DetrConfig(use_timm_backbone=False,
+                                         backbone_config=transformers.ResNetConfig(out_features=stages[-1:]))
+    return randomize(_Detr(config)), [image(), Input("mask", "int64", ("batch", "height", "width"), "ones")]

@@ -1,0 +1,30 @@
+"""Random weights that make every part of a model count: few initializers of the libraries do."""
+import torch
+from torch import nn
+from torch.nn.utils import parametrize
+
+
+@torch.no_grad()
+def randomize(module, seed=0):
+    """Sets weights, biases and running statistics from `seed`; returns the module, for inference."""
+    torch.manual_seed(seed)
+    for part in module.modules():
+        if isinstance(part, (nn.Linear, nn.modules.conv._ConvNd)) and not parametrize.is_parametrized(part):
+            fan_in = part.weight[0].numel()
+            part.weight.normal_(std=fan_in ** -0.5)
+            if part.bias is not None:
+                part.bias.normal_(std=0.1)
+        elif isinstance(part, nn.Embedding):
+            part.weight.normal_()
+        elif isinstance(part, (nn.LayerNorm, nn.GroupNorm, nn.modules.batchnorm._BatchNorm)):
+            _randomize_normalization(part)
+    return module.eval()
+
+
+def _randomize_normalization(part):
+    if part.weight is not None:
+        part.weight.uniform_(0.8, 1.2)
+        part.bias.normal_(std=0.1)
+    if getattr(part, "running_mean", None) is not None:
+        part.running_mean.normal_(std=0.1)
+        part.running_var.uniform_(0.8, 1.2)

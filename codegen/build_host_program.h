@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "codegen/host_program.h"
 #include "codegen/kernel_plan.h"
+#include "fusion/at_pass.h"
 #include "fusion/fusion_plan.h"
 
 namespace tailor {
@@ -67,6 +68,7 @@ struct LowerOptions {
   bool versions = true;         // HostProgram::versions
   bool offer_products = false;  // plain products are offered to the runtime (HostProgram::products)
   bool winograd = true;         // LowerGroupOptions::winograd, on CPUs
+  AtPass at_pass;
 };
 
 // Analyses, rewrites, fuses and lowers `graph` and, through it, its regions.

@@ -196,13 +196,16 @@ absl::StatusOr<CompiledProgram> Compile(const Graph& graph, const CompileOptions
   TAILOR_ASSIGN_OR_RETURN(Targets targets, ChooseTargets(options.targets));
   for (CudaTarget& target : targets.gpus) target.traits.tf32_products = options.allow_tf32;
 
-  TAILOR_RETURN_IF_ERROR(progress.Report("analyse", 0));
   TAILOR_ASSIGN_OR_RETURN(const std::vector<bool> donated, Donated(graph, options.donated));
   TAILOR_ASSIGN_OR_RETURN(const Lowered lowered, LowerFor(targets, graph,
                                                           {.donated = donated,
                                                            .versions = options.bounds.versions > 1,
                                                            .offer_products = options.offer_products,
-                                                           .winograd = !options.direct_convolutions}));
+                                                           .winograd = !options.direct_convolutions,
+                                                           .at_pass = [&](const char* phase, const char* pass) {
+                                                             return progress.Report(
+                                                                 absl::StrCat(phase, " ", pass).c_str(), 0);
+                                                           }}));
   const std::vector<const LoweredProgram*> programs = lowered.all();
   for (size_t i = 0; i < programs.size(); ++i) {
     TAILOR_RETURN_IF_ERROR(DumpKernels(*programs[i], static_cast<int>(i)));

@@ -67,6 +67,7 @@ class GraphLowering {
     tables_.pairs = !tables_.on_device;  // warps multiply panels as they are
     tables_.winograd = options.winograd && !tables_.on_device;
     tables_.join_chains = traits_.joined_extent > 0;
+    at_pass_ = options.at_pass;
     TAILOR_RETURN_IF_ERROR(
         Lower(graph, {.outermost = true, .versions = options.versions, .donated = options.donated}).status());
     NumberChecksAndLaunches();
@@ -83,7 +84,9 @@ class GraphLowering {
     }
     const int number = static_cast<int>(tables_.program.programs.size());
     tables_.program.programs.emplace_back();
+    TAILOR_RETURN_IF_ERROR(Tell("analyse", "split"));
     TAILOR_ASSIGN_OR_RETURN(const Graph graph, SplitAtData(whole));
+    TAILOR_RETURN_IF_ERROR(Tell("analyse", "facts"));
     TAILOR_ASSIGN_OR_RETURN(const ShapeFacts facts, ShapeFacts::Collect(graph));
     if (number == 0) {
       for (const Fact& fact : facts.facts()) {
@@ -99,8 +102,9 @@ class GraphLowering {
         return number;
       }
     }
-    TAILOR_ASSIGN_OR_RETURN(const Graph rewritten, Rewrite(graph, facts));
-    TAILOR_ASSIGN_OR_RETURN(FusionPlan plan, Fuse(rewritten, facts, traits_));
+    TAILOR_ASSIGN_OR_RETURN(const Graph rewritten, Rewrite(graph, facts, at_pass_));
+    TAILOR_ASSIGN_OR_RETURN(FusionPlan plan, Fuse(rewritten, facts, traits_, at_pass_));
+    TAILOR_RETURN_IF_ERROR(Tell("lower", "kernels"));
     if (tables_.join_chains) TAILOR_RETURN_IF_ERROR(KeepJoinedChains(number, rewritten, facts, traits_, plan));
     const LowerRegion lower_region = [&](NodeId id, int region, const ProgramRole& inner) -> absl::StatusOr<int> {
       TAILOR_ASSIGN_OR_RETURN(const Graph inside, HandDownFacts(rewritten, facts, id, region));
@@ -174,7 +178,12 @@ class GraphLowering {
     }
   }
 
+  absl::Status Tell(const char* phase, const char* pass) const {
+    return at_pass_ ? at_pass_(phase, pass) : absl::OkStatus();
+  }
+
   const TargetTraits& traits_;
+  AtPass at_pass_;
   LoweringTables tables_;
 };
 

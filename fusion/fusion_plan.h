@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "analysis/shape_facts.h"
+#include "fusion/at_pass.h"
 #include "fusion/target_traits.h"
 #include "graph/graph.h"
 
@@ -75,7 +76,8 @@ struct FusionPlan {
 
 // Runs every pass of fusion/pipeline.cc over one-node groups. Requires canonical types
 // (rewrites have run). Each pass is verified; with a non-empty `dump_dir` each result is written there.
-absl::StatusOr<FusionPlan> Fuse(const Graph& graph, const ShapeFacts& facts, const TargetTraits& traits);
+absl::StatusOr<FusionPlan> Fuse(const Graph& graph, const ShapeFacts& facts, const TargetTraits& traits,
+                                const AtPass& at_pass = {});
 
 // Structural invariants: each coded node in one group, order executable, inputs/outputs exact.
 absl::Status VerifyFusionPlan(const FusionPlan& plan, const Graph& graph);

@@ -17,9 +17,10 @@ class PassObserver {
 };
 
 // As Rewrite and Fuse, which observe nothing.
-absl::StatusOr<Graph> RewriteObserved(const Graph& graph, const ShapeFacts& facts, PassObserver* observer);
+absl::StatusOr<Graph> RewriteObserved(const Graph& graph, const ShapeFacts& facts, PassObserver* observer,
+                                      const AtPass& at_pass = {});
 absl::StatusOr<FusionPlan> FuseObserved(const Graph& graph, const ShapeFacts& facts, const TargetTraits& traits,
-                                        PassObserver* observer);
+                                        PassObserver* observer, const AtPass& at_pass = {});
 
 }  // namespace tailor
 

@@ -79,16 +79,18 @@ void SettleRefusals(const Graph& graph, FusionPlan& plan) {
 
 }  // namespace
 
-absl::StatusOr<FusionPlan> Fuse(const Graph& graph, const ShapeFacts& facts, const TargetTraits& traits) {
-  return FuseObserved(graph, facts, traits, nullptr);
+absl::StatusOr<FusionPlan> Fuse(const Graph& graph, const ShapeFacts& facts, const TargetTraits& traits,
+                                const AtPass& at_pass) {
+  return FuseObserved(graph, facts, traits, nullptr, at_pass);
 }
 
 absl::StatusOr<FusionPlan> FuseObserved(const Graph& graph, const ShapeFacts& facts, const TargetTraits& traits,
-                                        PassObserver* observer) {
+                                        PassObserver* observer, const AtPass& at_pass) {
   FusionContext context{graph, facts, traits};
   std::vector<bool> none_floating(graph.nodes().size(), false);
   TAILOR_ASSIGN_OR_RETURN(FusionPlan plan, OneNodeGroups(context, std::move(none_floating)));
   for (int i = 0; i < static_cast<int>(std::size(kPasses)); ++i) {
+    if (at_pass) TAILOR_RETURN_IF_ERROR(at_pass("fuse", kPasses[i].name));
     const FusionPlan before = observer != nullptr ? plan : FusionPlan{};
     TAILOR_RETURN_IF_ERROR(kPasses[i].run(context, plan));
     if (observer != nullptr) observer->Fused(kPasses[i].name, graph, before, plan);

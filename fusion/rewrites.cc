@@ -47,14 +47,16 @@ constexpr Pass kPasses[] = {
 
 }  // namespace
 
-absl::StatusOr<Graph> Rewrite(const Graph& graph, const ShapeFacts& facts) {
-  return RewriteObserved(graph, facts, nullptr);
+absl::StatusOr<Graph> Rewrite(const Graph& graph, const ShapeFacts& facts, const AtPass& at_pass) {
+  return RewriteObserved(graph, facts, nullptr, at_pass);
 }
 
-absl::StatusOr<Graph> RewriteObserved(const Graph& graph, const ShapeFacts& facts, PassObserver* observer) {
+absl::StatusOr<Graph> RewriteObserved(const Graph& graph, const ShapeFacts& facts, PassObserver* observer,
+                                      const AtPass& at_pass) {
   Graph current = graph;
   VerifiedRegions verified;
   for (int i = 0; i < static_cast<int>(std::size(kPasses)); ++i) {
+    if (at_pass) TAILOR_RETURN_IF_ERROR(at_pass("rewrite", kPasses[i].name));
     TAILOR_ASSIGN_OR_RETURN(Graph next, kPasses[i].run(current, facts));
     if (observer != nullptr) observer->Rewritten(kPasses[i].name, current, next);
     current = std::move(next);

@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "analysis/shape_facts.h"
+#include "fusion/at_pass.h"
 #include "graph/graph.h"
 
 namespace tailor {
@@ -12,7 +13,7 @@ namespace tailor {
 // Each pass builds a new graph: same inputs, outputs, symbols and user-visible meaning.
 // Rewrites settle all types with `facts` (canonical dims), drop unused nodes, merge equal ones, remove
 // identity views and broadcasts that an elementwise consumer implies, and simplify x*1, x+0 and the like.
-absl::StatusOr<Graph> Rewrite(const Graph& graph, const ShapeFacts& facts);
+absl::StatusOr<Graph> Rewrite(const Graph& graph, const ShapeFacts& facts, const AtPass& at_pass = {});
 
 }  // namespace tailor
 

@@ -162,11 +162,13 @@ class ExtentsOfInputsTest(unittest.TestCase):
         """F.pad by the legacy exporter: a list becomes a table of pairs, is reversed, transposed, and a list again."""
         node = helper.make_node
         nodes = [node("Shape", ["x"], ["n"], start=0, end=1), node("Mod", ["n", "five"], ["high"]),
-                 node("Concat", ["two", "one", "one", "high"], ["pairs"], axis=0), node("Reshape", ["pairs", "table"], ["t"]),
-                 node("Slice", ["t", "last", "front", "zero", "last"], ["reversed"]), node("Transpose", ["reversed"], ["turned"]),
-                 node("Reshape", ["turned", "all"], ["pads"]), node("Pad", ["x", "pads"], ["y"])]
-        self.check(nodes, [("five", ints(5)), ("one", ints(1)), ("two", ints(2)), ("table", ints(-1, 2)), ("last", ints(-1)),
-                           ("front", ints(-2**63 + 1)), ("zero", ints(0)), ("all", ints(-1))],
+                 node("Concat", ["two", "one", "one", "high"], ["pairs"], axis=0),
+                 node("Reshape", ["pairs", "table"], ["t"]),
+                 node("Slice", ["t", "last", "front", "zero", "last"], ["reversed"]),
+                 node("Transpose", ["reversed"], ["turned"]), node("Reshape", ["turned", "all"], ["pads"]),
+                 node("Pad", ["x", "pads"], ["y"])]
+        self.check(nodes, [("five", ints(5)), ("one", ints(1)), ("two", ints(2)), ("table", ints(-1, 2)),
+                           ("last", ints(-1)), ("front", ints(-2**63 + 1)), ("zero", ints(0)), ("all", ints(-1))],
                    lambda x: numpy.pad(x, ((1, len(x) % 5), (2, 1))), ((3, 2), (5, 1), (6, 3)))
 
     def test_a_dim_that_outgrows_its_bound_is_computed_by_the_graph(self):
@@ -179,7 +181,8 @@ class ExtentsOfInputsTest(unittest.TestCase):
             nodes += [node("Mul", [f"d{i % 4}", f"p{i}"], [f"m{i}"]), node("Div", [f"m{i}", "seven"], [f"q{i}"]),
                       node("Add", [f"q{i}", "one"], [f"t{i}"]), node("Mul", [last, f"t{i}"], [f"l{i}"])]
             last = f"l{i}"
-        nodes += [node("Mod", [last, "three"], ["r"]), node("Add", ["r", "one"], ["size"]), node("Expand", ["c", "size"], ["y"])]
+        nodes += [node("Mod", [last, "three"], ["r"]), node("Add", ["r", "one"], ["size"]),
+                  node("Expand", ["c", "size"], ["y"])]
         constants = [(f"i{i}", ints(i)) for i in range(4)] + [(f"p{i}", ints(i + 1)) for i in range(11)]
         constants += [("one", ints(1)), ("three", ints(3)), ("seven", ints(7)), ("c", numpy.ones(1, numpy.float32))]
         proto = model(nodes, [("x", TensorProto.FLOAT, ["a", "b", "c", "d"])], [("y", TensorProto.FLOAT)], constants)

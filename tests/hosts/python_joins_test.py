@@ -15,7 +15,8 @@ def blur(x):
     """A depthwise 3x3 convolution, padded by 1, in float64."""
     padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
     height, width = x.shape[2:]
-    return sum(WEIGHTS[None, :, i, j, None, None] * padded[:, :, i:i + height, j:j + width] for i in range(3) for j in range(3))
+    return sum(WEIGHTS[None, :, i, j, None, None] * padded[:, :, i:i + height, j:j + width]
+               for i in range(3) for j in range(3))
 
 
 def enlarged(graph, x):

@@ -450,6 +450,11 @@ class CompileTest(unittest.TestCase):
         with self.assertRaises(tailor.Error) as caught:
             self.graph().compile("host", progress=lambda phase, done: False)
         self.assertEqual(caught.exception.code, "CANCELLED")
+        phases = [phase for phase, _ in seen]
+        for phase in ("analyse facts", "rewrite merge-equal-nodes", "fuse stitch", "emit", "done"):
+            self.assertIn(phase, phases)
+        with self.assertRaisesRegex(tailor.Error, "cancelled during fuse stitch"):
+            self.graph().compile("host", progress=lambda phase, done: 0 if phase == "fuse stitch" else None)
         with self.assertRaises(ZeroDivisionError):
             self.graph().compile("host", progress=lambda phase, done: 1 / 0)
 

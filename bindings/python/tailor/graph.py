@@ -250,7 +250,7 @@ class Graph(GraphOps, Layers):
         targets: "x86-64-v2", "x86-64-v3", "x86-64-v4", each also with more features ("x86-64-v4+avx512bf16"), "host";
             none: the three levels, and those with instructions for bf16 where the graph has products in bf16. GPUs are
             targets beside them (docs/gpu.md).
-        progress: called with (phase, share done); returning False cancels.
+        progress: called with (phase, share done): "analyse facts", "fuse stitch", ..., "emit", "done". False or 0 cancels.
         secret_key: 64 bytes (Ed25519) that sign the artifact.
         max_versions, max_code_bytes: bounds on the versions of a kernel (8) and on the code of a target (64 MiB).
         donated: names of inputs whose memory runs may write; executable.outputs tells which outputs go there.
@@ -414,7 +414,8 @@ class _CompileOptions:
         if _handles.ended():
             return 0
         try:
-            return 0 if self._progress is not None and self._progress(_library.text(phase), done) is False else 1
+            wanted = None if self._progress is None else self._progress(_library.text(phase), done)
+            return 1 if wanted is None or wanted else 0
         except BaseException as raised:
             self._raised = raised
             return 0

@@ -121,7 +121,7 @@ class Extents:
         return self.floordiv(self.add(lhs, rhs - 1), rhs)
 
     def quotient(self, lhs, rhs):
-        """lhs / rhs rounded down; None where rhs may be less than 0. ONNX leaves division by 0 undefined: here it is by 1."""
+        """lhs / rhs rounded down, None where rhs may be less than 0. Division by 0, which ONNX leaves undefined, is by 1."""
         if self.bounds(rhs)[0] < 0 or rhs == 0:
             return None
         down = self.floordiv(lhs, rhs)

@@ -230,7 +230,8 @@ _COMPARISONS = {
     "LessOrEqual": lambda e, a, b: e.sub(1, e.less(b, a)), "Greater": lambda e, a, b: e.less(b, a),
     "GreaterOrEqual": lambda e, a, b: e.sub(1, e.less(a, b)),
 }
-_LOGIC = {"And": lambda e, a, b: e.min(a, b), "Or": lambda e, a, b: e.max(a, b), "Xor": lambda e, a, b: e.sub(1, e.same(a, b))}
+_LOGIC = {"And": lambda e, a, b: e.min(a, b), "Or": lambda e, a, b: e.max(a, b),
+          "Xor": lambda e, a, b: e.sub(1, e.same(a, b))}
 
 
 @glue(*_ARITHMETIC)

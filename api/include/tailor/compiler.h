@@ -287,9 +287,9 @@ typedef struct tailor_compile_options {
    * the last two are "x86-64-v4". */
   const char* const* targets;
   size_t target_count;
-  /* Called on the caller's thread with the phase and the share done (0..1); 0 cancels, which gives CANCELLED. Phases are
-   * "analyse", "rewrite", "fuse" and "lower" with the pass ("fuse stitch"), each before a pass over the graph or one of
-   * its regions; "pack"; "emit", after each module; and "done". */
+  /* Called on the caller's thread with the phase and the share done (0..1); 0 cancels, which gives CANCELLED. Phases:
+   * "analyse", "rewrite", "fuse" and "lower", with the pass ("fuse stitch"), before each pass over the graph
+   * or region; "pack"; "emit", after each module; "done". */
   int32_t (*progress)(void* user, const char* phase, double done);
   void* progress_user;
   uint64_t threads;          /* to compile with; 0: as many as there are cores */

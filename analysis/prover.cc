@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "analysis/dim_terms.h"
 #include "analysis/interval.h"
+#include "graph/dim_bounds.h"
 #include "graph/status_macros.h"
 #include "graph/status_node.h"
 
@@ -72,7 +73,8 @@ absl::Status Prover::SettleEqual(const Obligation& o) {
 absl::Status Prover::SettleBroadcasts(const Obligation& o) {
   if (BroadcastMeansEqual(*store_, o.lhs, o.rhs)) return SettleEqual(o);
   DimExpr lhs = store_->Canonical(o.lhs), rhs = store_->Canonical(o.rhs);
-  if (lhs == DimExpr(1) || rhs == DimExpr(1) || store_->ProvablyEqual(lhs, rhs) || groups_.Joined(lhs, rhs)) {
+  if (lhs == DimExpr(1) || rhs == DimExpr(1) || store_->ProvablyEqual(lhs, rhs) || groups_.Joined(lhs, rhs) ||
+      IsAtLeastOne(lhs, rhs) || IsAtLeastOne(rhs, lhs)) {
     return absl::OkStatus();
   }
   groups_.Join(lhs, rhs, *store_);

@@ -345,6 +345,12 @@ DimExpr DimExpr::Algebra::FoldedBcast(std::vector<DimExpr> leaves) {
     }
   }
   if (constant) return *constant;
+  std::vector<DimExpr> kept;
+  for (const DimExpr& leaf : symbolic) {
+    const auto stands_for = [&](const DimExpr& other) { return other != leaf && IsAtLeastOne(leaf, other); };
+    if (std::none_of(symbolic.begin(), symbolic.end(), stands_for)) kept.push_back(leaf);
+  }
+  symbolic = std::move(kept);
   return symbolic.empty() ? DimExpr(1) : NestLeft(AtomKind::kBcast, symbolic);
 }
 

@@ -105,4 +105,13 @@ std::optional<DimBounds> BoundsOfDifference(const DimExpr& a, const DimExpr& b) 
   return DimBounds{-FloorDivInt(-low, relaxed->denominator), FloorDivInt(high, relaxed->denominator)};
 }
 
+bool IsAtLeastOne(const DimExpr& b, const DimExpr& a) {
+  const auto holds_max = [](const DimExpr::Term& term) {
+    const DimExpr::Atom* atom = SingleFactor(term);
+    return atom != nullptr && atom->kind == DimExpr::AtomKind::kMax;
+  };
+  if (std::none_of(b.terms().begin(), b.terms().end(), holds_max)) return false;
+  return b == DimExpr::Max(a, 1) || b == DimExpr::Max(a - 1, 0) + 1;
+}
+
 }  // namespace tailor

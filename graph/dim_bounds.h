@@ -30,6 +30,10 @@ struct DimBounds {
 };
 std::optional<DimBounds> BoundsOfDifference(const DimExpr& a, const DimExpr& b);
 
+// Whether `b` is written as `a`, but 1 where that is 0: max(a, 1), or max(a - 1, 0) + 1. Then bcast(a, b) is a, at all
+// extents.
+bool IsAtLeastOne(const DimExpr& b, const DimExpr& a);
+
 }  // namespace tailor
 
 #endif  // TAILOR_GRAPH_DIM_BOUNDS_H_

@@ -179,6 +179,19 @@ graph @g(%x: f32[S], %table: f32[1], %other: f32[64], %y: f32[T]) {
   EXPECT_FALSE(f.Equal("T", "max(T - 3, 0)"));
 }
 
+// An enlarged level, as dynamo writes its extent, meets the level below.
+TEST(ShapeFacts, AnExtentThatIsOneOrTheOtherNeedsNoCheck) {
+  const ParsedFacts f(R"(
+graph @level(%x: f32[floordiv(H + 15, 16), H], %up: f32[max(0, floordiv(H + 15, 16) - 1) + 1, H]) where H {
+  %y = add %x, %up
+  return "y" = %y
+}
+)");
+  for (const ShapeCheck& check : f.facts.checks()) EXPECT_NE(check.relation, ShapeCheck::Relation::kBroadcasts);
+  const Graph& graph = f.graph;
+  EXPECT_EQ(graph.type(graph.outputs()[0].value).shape[0], graph.type({graph.inputs()[0], 0}).shape[0]);
+}
+
 TEST(ShapeFacts, BroadcastAgainstAConstant) {
   ParsedFacts f(R"(
 graph @g(%x: f32[S], %y: f32[8]) {

@@ -61,7 +61,9 @@ std::string Lines(const std::string& plan_text, bool refusals) {
 
 std::string TextAfter(RewritePass pass, const std::string& graph_text) { return Checked(Rewritten(pass, graph_text)); }
 
-std::string RewrittenText(const std::string& graph_text) { return TextAfter(Rewrite, graph_text); }
+std::string RewrittenText(const std::string& graph_text) {
+  return TextAfter([](const Graph& graph, const ShapeFacts& facts) { return Rewrite(graph, facts); }, graph_text);
+}
 
 std::string PlanTextAfter(std::initializer_list<FusionPass> passes, const std::string& graph_text) {
   return Checked(Planned(passes, graph_text));

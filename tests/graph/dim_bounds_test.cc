@@ -70,5 +70,17 @@ TEST(DimBounds, HoldForEveryValueOfTheSymbols) {
   EXPECT_GT(bounded, 500);
 }
 
+TEST(DimBounds, BroadcastWithItselfOrOneIsTheExtent) {
+  const DimExpr a = DimExpr::FloorDiv(DimExpr::Symbol(0) + 15, 16), b = DimExpr::Max(a - 1, 0) + 1;
+  EXPECT_TRUE(IsAtLeastOne(b, a));
+  EXPECT_TRUE(IsAtLeastOne(DimExpr::Max(1, a), a));
+  EXPECT_FALSE(IsAtLeastOne(a, b));
+  EXPECT_FALSE(IsAtLeastOne(DimExpr::Max(a, 2), a));
+  EXPECT_EQ(DimExpr::Bcast(a, b), a);
+  EXPECT_NE(DimExpr::Bcast(a, DimExpr::Max(DimExpr::Symbol(1), 9)), a);
+  EXPECT_EQ(DimExpr::Bcast(b, a), a);
+  EXPECT_EQ(DimExpr::Bcast(DimExpr::Bcast(b, DimExpr::Symbol(1)), a), DimExpr::Bcast(a, DimExpr::Symbol(1)));
+}
+
 }  // namespace
 }  // namespace tailor

@@ -93,7 +93,7 @@ class GraphLowering {
         tables_.program.facts.push_back(absl::StrCat(fact.text, " (", fact.source, ")"));
       }
     }
-    if (role.versions) {
+    if (role.versions && choices_ < kMostChoices) {
       TAILOR_ASSIGN_OR_RETURN(const auto version, VersionWithoutJoins(whole, graph, facts));
       if (version) {
         if (number == 0)
@@ -132,17 +132,25 @@ class GraphLowering {
   // Program `number` becomes a choice of two. Outputs that are in the memory of inputs are so in both, or there is one.
   absl::Status LowerVersions(int number, const Graph& whole, const JoinedVersion& version, const ShapeFacts& facts,
                              ProgramRole role) {
+    ++choices_;
     HostProgram choice;
     for (const SymbolInfo& symbol : whole.symbols()) choice.symbols.push_back(symbol.name);
     choice.bindings.assign(facts.bindings().begin(), facts.bindings().end());
     choice.versions.emplace();
     choice.versions->equal = version.equal;
-    TAILOR_ASSIGN_OR_RETURN(choice.versions->joined, Lower(version.graph, role));
+    const size_t programs = tables_.program.programs.size();
+    const absl::StatusOr<int> lowered = Lower(version.graph, role);
+    if (!lowered.ok()) {
+      // What a region asks for contradicts the joins: there, they are never equal.
+      if (!absl::IsInvalidArgument(lowered.status())) return lowered.status();
+      tables_.program.programs.resize(programs);
+    }
     role.versions = false;
     TAILOR_ASSIGN_OR_RETURN(choice.versions->general, Lower(whole, std::move(role)));
+    choice.versions->joined = lowered.value_or(choice.versions->general);
     const HostProgram& joined = tables_.program.programs[choice.versions->joined];
     const HostProgram& general = tables_.program.programs[choice.versions->general];
-    if (joined.memory_of != general.memory_of) {
+    if (!lowered.ok() || joined.memory_of != general.memory_of) {
       choice.versions->equal.clear();
       choice.versions->joined = choice.versions->general;
     }
@@ -182,8 +190,12 @@ class GraphLowering {
     return at_pass_ ? at_pass_(phase, pass) : absl::OkStatus();
   }
 
+  // A general version holds all that waits for data behind it, so what is lowered is linear in these.
+  static constexpr int kMostChoices = 4;
+
   const TargetTraits& traits_;
   AtPass at_pass_;
+  int choices_ = 0;  // programs of two versions
   LoweringTables tables_;
 };
 

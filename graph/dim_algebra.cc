@@ -226,6 +226,7 @@ DimExpr::Algebra::Division DimExpr::Algebra::DivideByConstant(const DimExpr& a, 
 }
 
 DimExpr DimExpr::Algebra::FloorDivByConstant(const DimExpr& a, int64_t divisor, bool folds) {
+  if (!a.valid()) return a;
   Division d = DivideByConstant(a, divisor);
   if (d.rest.constant()) return d.quotient;
   if (d.rest.terms()[0].coefficient < 0) {  // floordiv(-x, k) = -floordiv(x + k - 1, k)
@@ -291,6 +292,7 @@ DimExpr DimExpr::Algebra::WithoutInnerRemainders(const DimExpr& a, int64_t divis
 }
 
 DimExpr DimExpr::Algebra::ModByConstant(const DimExpr& a, int64_t divisor) {
+  if (!a.valid()) return a;
   if (const DimExpr sum = WithoutInnerRemainders(a, divisor); sum.valid() && sum != a)
     return ModByConstant(sum, divisor);
   Division d = DivideByConstant(a, divisor);

@@ -127,6 +127,7 @@ class EmitHostTest : public ::testing::Test {
     program_.shape_check_count = 2;
     program_.output_dims = {{kN, kM}};
     program_.output_numbers = {0};
+    program_.outermost = true;
     program_.output_sources = {HostProgram::Output::kRuntime};
     program_.checks.resize(2);
     program_.buffers = {{Place::kInput, 0, DType::kF32, {kN, kM}},

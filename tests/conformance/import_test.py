@@ -171,6 +171,56 @@ class ExtentsOfInputsTest(unittest.TestCase):
                            ("last", ints(-1)), ("front", ints(-2**63 + 1)), ("zero", ints(0)), ("all", ints(-1))],
                    lambda x: numpy.pad(x, ((1, len(x) % 5), (2, 1))), ((3, 2), (5, 1), (6, 3)))
 
+    def runs(self, nodes, initializers, x):
+        proto = model(nodes, [("x", TensorProto.FLOAT, [f"d{i}" for i in range(x.ndim)])], [("y", TensorProto.FLOAT)],
+                      initializers)
+        return tailor.onnx.load(proto).compile().run(x)[0]
+
+    def test_a_selected_size_of_minus_1_is_what_is_left(self):
+        node = helper.make_node
+        nodes = [node("Shape", ["x"], ["n"], start=0, end=1), node("Shape", ["x"], ["m"], start=1, end=2),
+                 node("Less", ["n", "three"], ["few"]), node("Where", ["few", "rest", "n"], ["d"]),
+                 node("Concat", ["d", "m"], ["shape"], axis=0), node("Reshape", ["x", "shape"], ["y"])]
+        for shape in ((2, 3), (5, 3)):
+            x = numpy.ones(shape, numpy.float32)
+            numpy.testing.assert_array_equal(self.runs(nodes, [("three", ints(3)), ("rest", ints(-1))], x), x)
+
+    def test_ranks_of_entries(self):
+        """The sum of what is made of [n] and broadcast, of the rank that it has."""
+        node = helper.make_node
+        cases = (([node("Reshape", ["n", "table"], ["t"]), node("Squeeze", ["t"], ["r"])], 0),
+                 ([node("Reshape", ["n", "table"], ["t"]), node("Expand", ["t", "three"], ["r"])], 2),
+                 ([node("Squeeze", ["n"], ["s"]), node("Unsqueeze", ["s", "both"], ["r"])], 2))
+        for middle, rank in cases:
+            nodes = [node("Shape", ["x"], ["n"], start=0, end=1), *middle,
+                     node("Cast", ["r"], ["y"], to=TensorProto.FLOAT)]
+            constants = [("table", ints(1, 1)), ("three", ints(3)), ("both", ints(0, 1))]
+            used = {name for each in nodes for name in each.input}
+            result = self.runs(nodes, [each for each in constants if each[0] in used], numpy.ones((5, 2), numpy.float32))
+            self.assertEqual((result.ndim, result.reshape(-1)[0]), (rank, 5))
+
+    def test_a_slice_that_begins_before_the_front_of_a_list(self):
+        node = helper.make_node
+        nodes = [node("Shape", ["x"], ["s"]), node("Slice", ["s", "from", "to", "zero", "back"], ["f"]),
+                 node("Expand", ["c", "f"], ["y"])]
+        constants = [("from", ints(-10)), ("to", ints(-100)), ("zero", ints(0)), ("back", ints(-1)),
+                     ("c", numpy.ones(1, numpy.float32))]
+        self.assertEqual(self.runs(nodes, constants, numpy.ones((5, 2), numpy.float32)).shape, (5,))
+
+    def test_comparisons_that_outgrow_a_dim_are_values(self):
+        node, a, b = helper.make_node, "d0", "d1"
+        nodes = [node("Shape", ["x"], ["d0"], start=0, end=1), node("Shape", ["x"], ["d1"], start=1, end=2)]
+        for i in range(4):
+            nodes += [node("Less", [a, b], [f"c{i}"]), node("Where", [f"c{i}", a, b], [f"w{i}"]),
+                      node("Sub", ["seven", f"w{i}"], [f"v{i}"])]
+            a, b = f"w{i}", f"v{i}"
+        nodes += [node("Equal", [a, b], ["same"]), node("Cast", ["same"], ["y"], to=TensorProto.FLOAT)]
+        for shape in ((2, 3), (4, 9), (7, 1)):
+            c, d = shape
+            for _ in range(4):
+                c, d = min(c, d), 7 - min(c, d)
+            self.assertEqual(self.runs(nodes, [("seven", ints(7))], numpy.ones(shape, numpy.float32)), float(c == d))
+
     def test_a_dim_that_outgrows_its_bound_is_computed_by_the_graph(self):
         """Products of sums: 1024 terms are the most."""
         node, nodes = helper.make_node, [helper.make_node("Shape", ["x"], ["s0"])]

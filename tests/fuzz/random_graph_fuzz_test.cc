@@ -68,6 +68,7 @@ class RandomGraphs : public testing::Test {
     refusals_ += result.refusals;
     compared_ += result.compared;
     unknown_ += result.unknown;
+    vague_ += result.unknown > result.compared / 4;
     if (result.failure.empty()) return;
     const Graph smallest = ShrinkGraph(graph, kShrinkAttempts, [&](const Graph& candidate) {
       return CheckGraphInChild(candidate, device, seed).Kind() == result.Kind();
@@ -85,11 +86,12 @@ class RandomGraphs : public testing::Test {
     std::cout << count << " graphs from seed " << first << ": " << shapes_ << " shapes, " << refusals_
               << " wrong ones refused, " << compared_ << " elements, " << unknown_ << " unknown\n";
     EXPECT_GE(shapes_, static_cast<int64_t>(2 * count));
-    EXPECT_LT(unknown_, compared_ / 4);
+    EXPECT_LT(vague_, static_cast<int64_t>(count / 4));  // of the graphs: one may have most of the elements
   }
 
   int failures_ = 0;
   int64_t shapes_ = 0, refusals_ = 0, compared_ = 0, unknown_ = 0;
+  int64_t vague_ = 0;  // graphs of whose elements more than a quarter are unknown
 };
 
 TEST_F(RandomGraphs, FixedSlice) {

@@ -278,6 +278,17 @@ TEST(DimExpr, QuotientsOfManyMaximaTakeLinearTime) {
   EXPECT_EQ(*quotient.Evaluate(symbols), *sum.Evaluate(symbols) / 64);
 }
 
+TEST(DimExpr, QuotientsOfLongSumsAreRightOrInvalid) {
+  for (SymbolId count : {400, 511, 512, 600}) {
+    DimExpr sum;
+    for (SymbolId id = 0; id < count; ++id) sum = sum - DimExpr::Symbol(id);
+    const DimExpr quotient = DimExpr::FloorDiv(sum, 3), rest = DimExpr::Mod(sum, 3);
+    const std::vector<int64_t> ones(count, 1);
+    if (quotient.valid()) EXPECT_EQ(quotient.Evaluate(ones), -(count + 2) / 3) << count;
+    if (rest.valid()) EXPECT_EQ(rest.Evaluate(ones), (3 - count % 3) % 3) << count;
+  }
+}
+
 TEST(DimExpr, QuotientsKeepTheLeavesThatDecide) {
   const DimExpr h = DimExpr::Symbol(0), w = DimExpr::Symbol(1);
   const DimExpr pool = DimExpr::Min(DimExpr::FloorDiv(h, 2) - 1, DimExpr::FloorDiv(h + 1, 2) - 1);

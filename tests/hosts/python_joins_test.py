@@ -136,6 +136,27 @@ class JoinsTest(unittest.TestCase):
         with self.assertRaises(tailor.Error):
             executable.run(values, keep, np.zeros((2, 6), np.float32))
 
+    def test_a_region_that_contradicts_the_joins_leaves_the_general_version(self):
+        branches = []
+        for left in (2, 1):
+            branch = tailor.Graph(f"branch{left}")
+            p, q = (branch.input(name, "f32", [dim, 8]) for name, dim in (("p", "P"), ("q", "Q")))
+            if left == 2:  # P is 2 and Q is 1
+                branch.output("z", branch.reshape(p, [2, 8]) + branch.reshape(q, [1, 8]))
+            else:
+                branch.output("z", branch.broadcast(branch.scalar(0, "f32"), [2, 8]))
+            branches.append(branch)
+        graph = tailor.Graph("contradiction")
+        x, y = graph.input("x", "f32", ["A", 8]), graph.input("y", "f32", ["B", 8])
+        weights = rng.standard_normal((8, 8)).astype(np.float32)
+        graph.output("o", graph.dot(x + y, graph.constant(weights)))
+        z, = graph.if_(graph.input("c", "bool", []), [x, y], branches[0], branches[1])
+        graph.output("z", z)
+        a, b = rng.standard_normal((2, 8)).astype(np.float32), rng.standard_normal((1, 8)).astype(np.float32)
+        o, z = graph.compile().run(a, b, np.array(True))
+        np.testing.assert_allclose(o, (a + b).astype(np.float64) @ weights, rtol=1e-4, atol=1e-5)
+        np.testing.assert_array_equal(z, a + b)
+
     @unittest.skipUnless("TAILOR_CUDA_DRIVER" in os.environ, "no emulated GPU")
     def test_on_a_gpu(self):
         executable = self.graph.compile(targets="simt", device="cuda")

@@ -216,7 +216,7 @@ class Extents:
         """Whether lhs >= rhs follows from what they are the greater or the lesser of."""
         if self.bounds(lhs)[0] >= self.bounds(rhs)[1]:
             return True
-        difference = self.sub(lhs, rhs)
+        difference = self._fitting("sub", lhs, rhs)
         if isinstance(difference, int):
             return difference >= 0
         if not depth:
@@ -236,8 +236,9 @@ class Extents:
             return self._graph.scalar(dim, "i64")
         if self.text(dim) in self._counts:
             return self._counts[self.text(dim)]
-        if self.bounds(dim)[0] >= 0:
-            indices = self._graph.iota([dim + 1], 0, "i64")
+        count = self._fitting("add", dim, 1) if self.bounds(dim)[0] >= 0 else None
+        if count is not None:
+            indices = self._graph.iota([count], 0, "i64")
             return self._graph.reshape(self._graph.slice(indices, [dim], [1]), [])
         operation, lhs, rhs = self._parts[self.text(dim)]
         lhs, rhs = self.as_value(lhs), self.as_value(rhs)
@@ -245,15 +246,23 @@ class Extents:
             return self._graph.div(self._graph.sub(lhs, self._graph.mod(lhs, rhs)), rhs)
         return getattr(self._graph, operation)(lhs, rhs)
 
+    def _fitting(self, operation, lhs, rhs):
+        """The dim, or None where it is too long for one."""
+        try:
+            return self.fold(_dims.Expression(operation, lhs, rhs))
+        except _errors.Error as error:
+            if error.code != "RESOURCE_EXHAUSTED":
+                raise
+            return None
+
     def _combine(self, operation, lhs, rhs):
         if isinstance(lhs, int) and isinstance(rhs, int):
             return _INT[operation](lhs, rhs)
-        try:
-            dim = self.fold(_dims.Expression(operation, lhs, rhs))
-        except _errors.Error as error:
+        dim = self._fitting(operation, lhs, rhs)
+        if dim is None:
             longest = max((lhs, rhs), key=lambda part: len(self.text(part)))
-            if error.code != "RESOURCE_EXHAUSTED" or self.bounds(longest)[0] < 0:
-                raise
+            if self.bounds(longest)[0] < 0:
+                raise _errors.Error("RESOURCE_EXHAUSTED", f"{operation} of extents: more than 1024 terms")
             symbol = self.bind(self.as_value(longest))  # which the graph computes when it runs
             return self._combine(operation, *(symbol if part is longest else part for part in (lhs, rhs)))
         for operand in (lhs, rhs):  # operands come before results, so that parts never form a cycle

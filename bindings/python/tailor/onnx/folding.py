@@ -5,6 +5,7 @@ import numpy
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
+from ..errors import Error
 from . import dtypes, narrow
 from .dtypes import SIGNED, UNSIGNED
 from .registry import find_glue, glue
@@ -111,10 +112,10 @@ def _rerank(node, x, axes=None):
     if node.proto.op_type == "Reshape":
         shape = _target(len(x.parts), axes.entries)
         return None if shape is None else node.entries(x.parts, x.dtype, shape=shape)
-    rank = x.rank + (1 if node.proto.op_type == "Unsqueeze" else -1)
-    if node.proto.op_type == "Squeeze" and (x.rank == 0 or len(x.parts) != 1):
-        return None
-    return node.entries(x.parts, x.dtype, rank) if rank in (0, 1) else None
+    axes = node.attribute("axes") if axes is None else axes.entries
+    if node.proto.op_type == "Unsqueeze":
+        return node.entries(x.parts, x.dtype) if x.rank == 0 and axes is not None and len(axes) == 1 else None
+    return node.entries(x.parts, x.dtype, rank=0) if x.rank == 1 and len(x.parts) == 1 else None
 
 
 def _target(count, shape):
@@ -159,7 +160,9 @@ def _slice(node, x, starts=None, ends=None, axes=None, steps=None):
     cut = [slice(None)] * x.rank
     for start, end, axis, step in zip(*parts):
         axis = node.axis(axis, x.rank)
-        cut[axis] = slice(start, None if step < 0 and end < -x.shape[axis] else end, step)
+        size = x.shape[axis]
+        start = max(start, -size) if step < 0 else start  # beyond the front it is the first element
+        cut[axis] = slice(start, None if step < 0 and end < -size else end, step)
     return _moved(node, x, lambda table: table[tuple(cut)])
 
 
@@ -206,7 +209,12 @@ def _elementwise(node, function, dtype, *xs):
         return None
     entries = [[int(entry) if isinstance(entry, bool) else entry for entry in x.entries] for x in xs]
     columns = [row if len(row) == count else row * count for row in entries]
-    results = [function(*row) for row in zip(*columns)]
+    try:
+        results = [function(*row) for row in zip(*columns)]
+    except Error as error:
+        if error.code != "RESOURCE_EXHAUSTED":
+            raise
+        return None  # too long for a dim: the graph computes it
     if any(result is None for result in results):
         return None
     return node.entries(results, dtype or xs[0].dtype, max(x.rank for x in xs))
@@ -326,7 +334,7 @@ def _range(node, start, limit, delta):
 def _repeat(node, x, shape):
     """One entry or a list, a fixed number of times."""
     counts = shape.entries
-    if not x.symbolic or len(counts) != 1 or not isinstance(counts[0], int) or not 0 < counts[0] <= MAX_ENTRIES:
+    if not x.symbolic or x.rank > 1 or len(counts) != 1 or not isinstance(counts[0], int) or not 0 < counts[0] <= MAX_ENTRIES:
         return None
     if node.proto.op_type == "Tile":
         return node.entries(x.entries * counts[0], x.dtype) if x.rank else None

@@ -23,6 +23,7 @@ class Extents:
         self._ranges = {}  # text -> (min, max) of symbols
         self._bound = {}  # handle of a value -> the symbol that has its value
         self._counts = {}  # text of such a symbol -> the value
+        self._selected = set()  # texts of selections between an extent and 0 or -1
         self._words = {}  # names of symbols that the graph has declared itself, and the extents
 
     def symbol(self, symbol):
@@ -166,7 +167,14 @@ class Extents:
         """lhs where the condition is 1, rhs where it is 0."""
         if isinstance(condition, int):
             return lhs if condition else rhs
-        return self.add(rhs, self.mul(condition, self.sub(lhs, rhs)))
+        dim = self.add(rhs, self.mul(condition, self.sub(lhs, rhs)))
+        if any(isinstance(part, int) and part in (0, -1) for part in (lhs, rhs)):
+            self._selected.add(self.text(dim))
+        return dim
+
+    def may_ask(self, dim):
+        """Whether `dim` is a selection between an extent and a 0 or -1, by which a Reshape asks for what is there or left."""
+        return self.text(dim) in self._selected
 
     def _clamped(self, dim):
         """`dim` within [0, 1]."""

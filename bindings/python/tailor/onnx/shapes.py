@@ -23,9 +23,8 @@ def _reshape(node, x, shape):
 def _wanted(node, x, shape):
     """`shape` with what data gives as extents: its 0 and -1 are resolved when the graph runs."""
     graph, extents = node.graph, node.extents
-    # One that may be the -1 of a selection is a value too: what it stands for depends on the run.
-    shape = [extents.as_value(part) if isinstance(part, GraphDim) and extents.bounds(part)[0] < 0 else part
-             for part in shape]
+    # One that may be the 0 or -1 of a selection is a value too: what it stands for depends on the run.
+    shape = [extents.as_value(part) if isinstance(part, GraphDim) and extents.may_ask(part) else part for part in shape]
     if all(isinstance(part, (int, GraphDim)) for part in shape):
         return shape
     values = {}

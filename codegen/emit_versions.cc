@@ -1,5 +1,5 @@
-// The choice between the versions of a program: by extents, each time it is called. Nothing is kept of it, since the
-// versions keep their layouts.
+// The choice between the versions of a program, by extents, at every call. Not cached: the versions cache their
+// layouts.
 #include "codegen/host_unit.h"
 #include "llvm/IR/MDBuilder.h"
 

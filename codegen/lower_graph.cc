@@ -93,14 +93,9 @@ class GraphLowering {
         tables_.program.facts.push_back(absl::StrCat(fact.text, " (", fact.source, ")"));
       }
     }
-    if (role.versions && choices_ < kMostChoices) {
+    if (role.versions) {
       TAILOR_ASSIGN_OR_RETURN(const auto version, VersionWithoutJoins(whole, graph, facts));
-      if (version) {
-        if (number == 0)
-          tables_.program.facts.push_back(absl::StrCat(JoinsText(graph, *version), " (in one of 2 versions)"));
-        TAILOR_RETURN_IF_ERROR(LowerVersions(number, whole, *version, facts, std::move(role)));
-        return number;
-      }
+      if (version) return LowerVersions(number, whole, *version, facts, std::move(role));
     }
     TAILOR_ASSIGN_OR_RETURN(const Graph rewritten, Rewrite(graph, facts, at_pass_));
     TAILOR_ASSIGN_OR_RETURN(FusionPlan plan, Fuse(rewritten, facts, traits_, at_pass_));
@@ -129,46 +124,61 @@ class GraphLowering {
     return number;
   }
 
-  // Program `number` becomes a choice of two. Outputs that are in the memory of inputs are so in both, or there is one.
-  absl::Status LowerVersions(int number, const Graph& whole, const JoinedVersion& version, const ShapeFacts& facts,
-                             ProgramRole role) {
-    ++choices_;
+  // Program `number` becomes a choice of two, or, where there can be no joined version, a call of the general one.
+  absl::StatusOr<int> LowerVersions(int number, const Graph& whole, const JoinedVersion& version,
+                                    const ShapeFacts& facts, ProgramRole role) {
     HostProgram choice;
     for (const SymbolInfo& symbol : whole.symbols()) choice.symbols.push_back(symbol.name);
     choice.bindings.assign(facts.bindings().begin(), facts.bindings().end());
+    ProgramRole of_general = role;
+    of_general.versions = false;
+    TAILOR_ASSIGN_OR_RETURN(const int general, Lower(whole, std::move(of_general)));
+    TAILOR_ASSIGN_OR_RETURN(const Joined joined, LowerJoinedVersion(version, role, general));
     choice.versions.emplace();
-    choice.versions->equal = version.equal;
-    const size_t programs = tables_.program.programs.size();
-    const absl::StatusOr<int> lowered = Lower(version.graph, role);
-    if (!lowered.ok()) {
-      // What a region asks for contradicts the joins: there, they are never equal.
-      if (!absl::IsInvalidArgument(lowered.status())) return lowered.status();
-      tables_.program.programs.resize(programs);
-    }
-    role.versions = false;
-    TAILOR_ASSIGN_OR_RETURN(choice.versions->general, Lower(whole, std::move(role)));
-    choice.versions->joined = lowered.value_or(choice.versions->general);
-    const HostProgram& joined = tables_.program.programs[choice.versions->joined];
-    const HostProgram& general = tables_.program.programs[choice.versions->general];
-    if (!lowered.ok() || joined.memory_of != general.memory_of) {
-      choice.versions->equal.clear();
-      choice.versions->joined = choice.versions->general;
-    }
-    choice.outermost = general.outermost;
-    choice.own_workspace = general.own_workspace;
-    choice.output_dims = general.output_dims;
-    choice.output_numbers = general.output_numbers;
-    choice.output_sources = general.output_sources;
-    choice.donated = general.donated;
-    choice.memory_of = general.memory_of;
+    choice.versions->general = choice.versions->joined = general;
+    if (joined.program >= 0) choice.versions->joined = joined.program, choice.versions->equal = version.equal;
+    tables_.program.facts.push_back(absl::StrCat(JoinsText(whole, version), " (", joined.why, ")"));
+    const HostProgram& described = tables_.program.programs[general];
+    choice.outermost = described.outermost;
+    choice.own_workspace = described.own_workspace;
+    choice.output_dims = described.output_dims;
+    choice.output_numbers = described.output_numbers;
+    choice.output_sources = described.output_sources;
+    choice.donated = described.donated;
+    choice.memory_of = described.memory_of;
     tables_.program.programs[number] = std::move(choice);
-    return absl::OkStatus();
+    return number;
+  }
+
+  // The joined version, or -1, which leaves no trace in the tables; and what the facts say of it.
+  struct Joined {
+    int program = -1;
+    const char* why;
+  };
+  absl::StatusOr<Joined> LowerJoinedVersion(const JoinedVersion& version, const ProgramRole& role, int general) {
+    if (choices_ == kMostChoices) return Joined{-1, "one version: there are 4 choices before"};
+    ++choices_;
+    LoweringTables before = tables_;
+    const absl::StatusOr<int> joined = Lower(version.graph, role);
+    const auto dropped = [&](const char* why) {
+      tables_ = std::move(before);
+      return Joined{-1, why};
+    };
+    if (absl::IsInvalidArgument(joined.status())) return dropped("one version: a region contradicts it");
+    if (!joined.ok()) return joined.status();
+    const std::vector<HostProgram>& programs = tables_.program.programs;
+    if (programs[*joined].memory_of != programs[general].memory_of) {
+      return dropped("one version: outputs would be in the memory of other donated inputs");
+    }
+    return Joined{*joined, "in one of 2 versions"};
   }
 
   // The program, or its versions.
   std::vector<int> WithVersions(int number) const {
     const auto& versions = tables_.program.programs[number].versions;
-    return versions ? std::vector<int>{versions->joined, versions->general} : std::vector<int>{number};
+    if (!versions) return {number};
+    if (versions->joined == versions->general) return {versions->general};
+    return {versions->joined, versions->general};
   }
 
   static absl::Status Dump(int number, const Graph& graph, const ShapeFacts& facts, const HostProgram& program) {

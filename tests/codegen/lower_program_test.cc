@@ -70,10 +70,10 @@ graph @level(%x: f32[8, H, W], %top: f32[8, I, J]) {
 bind W = input 0 dim 2
 bind I = input 1 dim 1
 bind J = input 1 dim 2
-if H == I, W == J program 1 else 2
+if H == I, W == J program 2 else 1
 output 0 [8, bcast(H, I), bcast(W, J)]
 )");
-  EXPECT_EQ(lowered->programs[1].output_dims[0][1], DimExpr::Symbol(0));
+  EXPECT_EQ(lowered->programs[2].output_dims[0][1], DimExpr::Symbol(0));
   ASSERT_FALSE(lowered->facts.empty());
   EXPECT_EQ(lowered->facts.back(), "H == I, W == J (in one of 2 versions)");
   const auto one = LowerGraph(*ParseGraph(text), TargetTraits{}, {.versions = false});

@@ -8,10 +8,9 @@
 
 #include <atomic>
 
-#include <algorithm>
-#include <random>
 
 #include "absl/hash/hash.h"
+#include "tests/support/random_dim.h"
 
 namespace tailor {
 namespace {
@@ -193,58 +192,10 @@ TEST(DimExpr, ElementCountMultiplies) {
   EXPECT_EQ(ElementCount({}), 1);
 }
 
-// A random expression built twice: as DimExpr, and as the value that plain arithmetic gives.
-class RandomExpr {
- public:
-  explicit RandomExpr(uint32_t seed) : random_(seed) {}
-
-  // nullopt: the value is undefined (divisor below 1, or broadcast of unequal extents).
-  std::pair<DimExpr, std::optional<int64_t>> Make(int depth, absl::Span<const int64_t> symbols) {
-    int pick = Pick(depth == 0 ? 2 : 10);
-    if (pick == 0) {
-      SymbolId id = Pick(3);
-      return {DimExpr::Symbol(id), symbols[id]};
-    }
-    if (pick == 1) {
-      int64_t constant = Pick(14) - 3;
-      return {constant, constant};
-    }
-    auto [a, x] = Make(depth - 1, symbols);
-    auto [b, y] = Make(depth - 1, symbols);
-    if (!x || !y) return {a, std::nullopt};
-    switch (pick) {
-      case 2:
-      case 3:
-        return {a + b, *x + *y};
-      case 4:
-        return {a - b, *x - *y};
-      case 5:
-        return {a * b, *x * *y};
-      case 6:
-        return {DimExpr::FloorDiv(a, b), *y > 0 ? std::optional(FloorDiv(*x, *y)) : std::nullopt};
-      case 7:
-        return {DimExpr::Mod(a, b), *y > 0 ? std::optional(*x - *y * FloorDiv(*x, *y)) : std::nullopt};
-      case 8:
-        return Pick(2) ? std::pair(DimExpr::Min(a, b), std::optional(std::min(*x, *y)))
-                       : std::pair(DimExpr::Max(a, b), std::optional(std::max(*x, *y)));
-      default:
-        if (*x != *y && *x != 1 && *y != 1) return {a, std::nullopt};
-        return {DimExpr::Bcast(a, b), *x == 1 ? *y : *x};
-    }
-  }
-
-  int Pick(int bound) { return static_cast<int>(random_() % bound); }
-
- private:
-  static int64_t FloorDiv(int64_t a, int64_t b) { return (a - ((a % b + b) % b)) / b; }
-
-  std::mt19937 random_;
-};
-
 TEST(DimExpr, CanonicalFormKeepsValues) {
   int compared = 0;
   for (uint32_t seed = 0; seed < 60000; ++seed) {
-    RandomExpr random(seed);
+    RandomDim random(seed);
     const int64_t symbols[] = {random.Pick(9), random.Pick(9), random.Pick(9)};
     auto [e, value] = random.Make(4, symbols);
     if (!value) continue;
@@ -284,8 +235,12 @@ TEST(DimExpr, QuotientsOfLongSumsAreRightOrInvalid) {
     for (SymbolId id = 0; id < count; ++id) sum = sum - DimExpr::Symbol(id);
     const DimExpr quotient = DimExpr::FloorDiv(sum, 3), rest = DimExpr::Mod(sum, 3);
     const std::vector<int64_t> ones(count, 1);
-    if (quotient.valid()) EXPECT_EQ(quotient.Evaluate(ones), -(count + 2) / 3) << count;
-    if (rest.valid()) EXPECT_EQ(rest.Evaluate(ones), (3 - count % 3) % 3) << count;
+    if (quotient.valid()) {
+      EXPECT_EQ(quotient.Evaluate(ones), -(count + 2) / 3) << count;
+    }
+    if (rest.valid()) {
+      EXPECT_EQ(rest.Evaluate(ones), (3 - count % 3) % 3) << count;
+    }
   }
 }
 

@@ -153,7 +153,10 @@ class JoinsTest(unittest.TestCase):
         z, = graph.if_(graph.input("c", "bool", []), [x, y], branches[0], branches[1])
         graph.output("z", z)
         a, b = rng.standard_normal((2, 8)).astype(np.float32), rng.standard_normal((1, 8)).astype(np.float32)
-        o, z = graph.compile().run(a, b, np.array(True))
+        executable = graph.compile()
+        self.assertTrue(any("one version: a region contradicts" in fact for fact in executable.describe()["facts"]))
+        self.assertEqual(len(executable.launches), len(graph.compile(max_versions=1).launches))
+        o, z = executable.run(a, b, np.array(True))
         np.testing.assert_allclose(o, (a + b).astype(np.float64) @ weights, rtol=1e-4, atol=1e-5)
         np.testing.assert_array_equal(z, a + b)
 

@@ -219,7 +219,7 @@ def _clamped(node, bound, extent, low, high):
         return extents.min(bound, high)
     if largest < 0:
         return extents.max(extents.add(bound, extent), low)
-
+    # Its sign depends on the run: bound + extent where it is negative, which less() selects.
     from_front = extents.add(bound, extents.mul(extents.less(bound, 0), extent))
     return extents.min(extents.max(from_front, low), high)
 

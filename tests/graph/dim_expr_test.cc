@@ -2,12 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <vector>
-
-#include <thread>
-
 #include <atomic>
-
+#include <thread>
+#include <vector>
 
 #include "absl/hash/hash.h"
 #include "tests/support/random_dim.h"

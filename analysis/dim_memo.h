@@ -10,6 +10,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "graph/dim_expr.h"
 
+#include "graph/visits.h"
+
 namespace tailor {
 
 template <typename T>
@@ -25,6 +27,7 @@ class DimMemo {
   // The cached value for `e`, else compute(), which runs without the lock and may query the cache.
   template <typename Compute>
   T Of(const DimExpr& e, Compute&& compute) const {
+    CountVisits();
     {
       std::lock_guard<std::mutex> lock(mutex_);
       if (const auto it = known_.find(e); it != known_.end()) return it->second;

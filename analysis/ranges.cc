@@ -7,6 +7,7 @@
 #include "analysis/fact_store.h"
 #include "analysis/interval.h"
 #include "graph/dim_bounds.h"
+#include "graph/visits.h"
 
 namespace tailor {
 
@@ -90,6 +91,7 @@ Range FactStore::RangeFromSums(const DimExpr& sum) const {
   const auto like = expressions_like_.find(Direction(sum));
   if (like == expressions_like_.end()) return range;
   for (const size_t place : like->second) {
+    CountVisits();
     const ExpressionFacts& known = expressions_[place];
     for (const int64_t sign : {1, -1}) {
       const std::optional<int64_t> rest = (sum - sign * known.e).constant();

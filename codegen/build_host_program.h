@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "codegen/host_program.h"
 #include "codegen/kernel_plan.h"
+#include "codegen/program.h"
 #include "fusion/at_pass.h"
 #include "fusion/fusion_plan.h"
 
@@ -61,6 +62,7 @@ struct LoweredProgram {
   std::vector<HostProgram> programs;  // [0] is what a run calls; the others are regions
   std::vector<std::string> facts;     // of the graph itself, a line each
   std::vector<Constant> constants;    // by constant index, of all programs
+  std::vector<PassVisits> visits;     // by pass, in the order of their first runs
 };
 
 struct LowerOptions {

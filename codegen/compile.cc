@@ -220,9 +220,9 @@ absl::StatusOr<CompiledProgram> Compile(const Graph& graph, const CompileOptions
     TAILOR_ASSIGN_OR_RETURN(threads, ThreadsWithin(options.memory_limit, estimates, threads));
   }
 
+  TAILOR_RETURN_IF_ERROR(progress.Report("pack", 0));
   CompiledProgram compiled;
   compiled.program = DescribeProgram(graph, programs, OptionsText(targets, options));
-  TAILOR_RETURN_IF_ERROR(progress.Report("pack", 0));
   TAILOR_ASSIGN_OR_RETURN(PackedConstants packed, PackConstants(*programs[0], threads));
   compiled.program.constants = std::move(packed.constants);
   compiled.storage = std::move(packed.storage);

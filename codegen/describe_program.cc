@@ -1,6 +1,8 @@
 #include "codegen/describe_program.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "llvm/Config/llvm-config.h"
@@ -21,6 +23,15 @@ uint64_t HashText(const std::string& text) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return hash;
+}
+
+// To those of the same passes.
+void AddVisits(const std::vector<PassVisits>& added, std::vector<PassVisits>* visits) {
+  for (const PassVisits& entry : added) {
+    const auto same =
+        std::find_if(visits->begin(), visits->end(), [&](const PassVisits& v) { return v.pass == entry.pass; });
+    same == visits->end() ? visits->push_back(entry) : void(same->visits += entry.visits);
+  }
 }
 
 }  // namespace
@@ -45,6 +56,7 @@ Program DescribeProgram(const Graph& graph, absl::Span<const LoweredProgram* con
     }
   }
   program.facts = lowered[0]->facts;
+  for (const LoweredProgram* one : lowered) AddVisits(one->visits, &program.visits);
   program.provenance = {TAILOR_VERSION, LLVM_VERSION_STRING, graph.name(), HashText(graph.ToText()),
                         std::move(options)};
   return program;

@@ -204,16 +204,20 @@ void ReportDims(HostFunction& f, int number, const std::vector<llvm::Value*>& ex
   });
 }
 
-// What data tells is -1: the outputs of the rest, and of its rest.
+// What data tells is -1: the outputs of all stages behind.
 void ReportUnknownOutputs(HostFunction& f, const HostUnit& unit) {
-  for (const Call& call : unit.program.calls) {
-    if (call.kind != Call::Kind::kRest) continue;
-    const HostUnit& rest = (*unit.all)[call.programs[0]];
-    for (size_t i = 0; i < rest.program.output_dims.size(); ++i) {
-      ReportDims(f, rest.program.output_numbers[i],
-                 std::vector<llvm::Value*>(rest.program.output_dims[i].size(), f.b.getInt64(-1)));
+  const auto rest_of = [&](const HostUnit& stage) -> const HostUnit* {
+    for (const Call& call : stage.program.calls) {
+      if (call.kind == Call::Kind::kRest) return &(*unit.all)[call.programs[0]];
     }
-    ReportUnknownOutputs(f, rest.program.versions ? (*unit.all)[rest.program.versions->general] : rest);
+    return nullptr;
+  };
+  for (const HostUnit* rest = rest_of(unit); rest != nullptr; rest = rest_of(*rest)) {
+    if (rest->program.versions) rest = &(*unit.all)[rest->program.versions->general];
+    for (size_t i = 0; i < rest->program.output_dims.size(); ++i) {
+      ReportDims(f, rest->program.output_numbers[i],
+                 std::vector<llvm::Value*>(rest->program.output_dims[i].size(), f.b.getInt64(-1)));
+    }
   }
 }
 

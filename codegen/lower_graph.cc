@@ -1,4 +1,7 @@
 // The passes that take a graph to a host program, for the graph itself and for each of its regions.
+#include <algorithm>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +21,7 @@
 #include "fusion/split_at_data.h"
 #include "graph/status_macros.h"
 #include "graph/status_node.h"
+#include "graph/visits.h"
 
 namespace tailor {
 namespace {
@@ -37,23 +41,27 @@ absl::StatusOr<std::pair<Graph, std::vector<int>>> WithoutInvariants(const Graph
   return std::pair(std::move(rest), std::move(numbers));
 }
 
-// A region's checks speak of its arguments: tells whose they are. Those of a rest are extents that a value told.
+using Names = std::vector<std::pair<std::string, std::string>>;
+
+// What the checks of `next` call the extents that a value tells, and what the stage before calls that value.
+Names NamesOfTold(const Graph& graph, const Node& rest, const Graph& next) {
+  Names names;
+  for (size_t i = 0; i < rest.i64s("counts").size(); ++i) {
+    if (rest.i64s("counts")[i] < 0) continue;
+    const NodeId input = next.inputs()[rest.operands.size() + i];
+    names.emplace_back(absl::StrCat("input \"", next.node(input).name, "\" dim 0"),
+                       graph.NameOf(rest.operands[rest.i64s("counts")[i]]));
+  }
+  return names;
+}
+
+// A region's checks speak of its arguments: tells whose they are.
 void SayWhere(const Graph& graph, NodeId id, HostProgram& program) {
   const Node& node = graph.node(id);
-  const bool rest = node.op == OpKind::kRest;
-  std::vector<std::pair<std::string, std::string>> names;
-  for (size_t i = 0; rest && i < node.i64s("counts").size(); ++i) {
-    if (node.i64s("counts")[i] < 0) continue;
-    const Graph& region = *node.regions[0].graph;
-    const NodeId input = region.inputs()[node.operands.size() + i];
-    names.emplace_back(absl::StrCat("input \"", region.node(input).name, "\" dim 0"),
-                       graph.NameOf(node.operands[node.i64s("counts")[i]]));
-  }
   for (int i = 0; i < program.shape_check_count; ++i) {
     ShapeCheck& check = program.checks[i];
-    check.message = absl::StrReplaceAll(check.message, names);
-    if (!rest) absl::StrAppend(&check.message, " (in ", InfoOf(node.op).text, " ", graph.NameOf({id, 0}), ")");
-    if (!rest && check.node.empty()) check.node = node.name;
+    absl::StrAppend(&check.message, " (in ", InfoOf(node.op).text, " ", graph.NameOf({id, 0}), ")");
+    if (check.node.empty()) check.node = node.name;
   }
 }
 
@@ -67,77 +75,140 @@ class GraphLowering {
     tables_.pairs = !tables_.on_device;  // warps multiply panels as they are
     tables_.winograd = options.winograd && !tables_.on_device;
     tables_.join_chains = traits_.joined_extent > 0;
-    at_pass_ = options.at_pass;
+    at_pass_ = [&](const char* phase, const char* pass) -> absl::Status {
+      EndPass();
+      pass_ = absl::StrCat(phase, " ", pass);
+      return options.at_pass ? options.at_pass(phase, pass) : absl::OkStatus();
+    };
     TAILOR_RETURN_IF_ERROR(
         Lower(graph, {.outermost = true, .versions = options.versions, .donated = options.donated}).status());
     NumberChecksAndLaunches();
+    EndPass();
+    tables_.program.visits = std::move(visits_);
     return std::move(tables_.program);
   }
 
  private:
-  // The number of the program.
+  // A stage to be lowered (fusion/split_at_data.h).
+  struct Stage {
+    int number;                                        // of its program
+    std::shared_ptr<const std::vector<Graph>> stages;  // all of the graph
+    size_t index;                                      // among them
+    Graph graph;                                       // the stage, told what is known before it
+    ProgramRole role;
+    Names told;
+  };
+
+  int NewProgram() {
+    tables_.program.programs.emplace_back();
+    return static_cast<int>(tables_.program.programs.size()) - 1;
+  }
+
+  // The number of the program. Recursion is as deep as regions are nested.
   absl::StatusOr<int> Lower(const Graph& whole, ProgramRole role) {
     if (role.body && role.numbers.empty()) {
       TAILOR_ASSIGN_OR_RETURN(auto body, WithoutInvariants(whole));
       role.numbers = std::move(body.second);
       if (!role.numbers.empty()) return Lower(body.first, std::move(role));
     }
-    const int number = static_cast<int>(tables_.program.programs.size());
-    tables_.program.programs.emplace_back();
-    TAILOR_RETURN_IF_ERROR(Tell("analyse", "split"));
-    TAILOR_ASSIGN_OR_RETURN(const Graph graph, SplitAtData(whole));
-    TAILOR_RETURN_IF_ERROR(Tell("analyse", "facts"));
-    TAILOR_ASSIGN_OR_RETURN(const ShapeFacts facts, ShapeFacts::Collect(graph));
-    if (number == 0) {
+    const int number = NewProgram();
+    TAILOR_RETURN_IF_ERROR(at_pass_("analyse", "split"));
+    TAILOR_ASSIGN_OR_RETURN(std::vector<Graph> split, SplitAtData(whole));
+    const auto stages = std::make_shared<const std::vector<Graph>>(std::move(split));
+    TAILOR_RETURN_IF_ERROR(LowerStages({number, stages, 0, stages->front(), std::move(role), {}}));
+    return number;
+  }
+
+  // Lowers the stage, and all behind it.
+  absl::Status LowerStages(Stage first) {
+    std::optional<Stage> stage = std::move(first);
+    while (stage) {
+      std::optional<Stage> next;
+      TAILOR_RETURN_IF_ERROR(LowerStage(*stage, next));
+      for (int number : WithVersions(stage->number)) {
+        HostProgram& program = tables_.program.programs[number];
+        for (int i = 0; i < program.shape_check_count; ++i) {
+          program.checks[i].message = absl::StrReplaceAll(program.checks[i].message, stage->told);
+        }
+      }
+      stage = std::move(next);
+    }
+    return absl::OkStatus();
+  }
+
+  // `next` is the stage that is left to be lowered.
+  absl::Status LowerStage(Stage& stage, std::optional<Stage>& next) {
+    TAILOR_RETURN_IF_ERROR(at_pass_("analyse", "facts"));
+    TAILOR_ASSIGN_OR_RETURN(const ShapeFacts facts, ShapeFacts::Collect(stage.graph));
+    if (stage.number == 0) {
       for (const Fact& fact : facts.facts()) {
         tables_.program.facts.push_back(absl::StrCat(fact.text, " (", fact.source, ")"));
       }
     }
-    if (role.versions) {
-      TAILOR_ASSIGN_OR_RETURN(const auto version, VersionWithoutJoins(whole, graph, facts));
-      if (version) return LowerVersions(number, whole, *version, facts, std::move(role));
+    if (stage.role.versions) {
+      TAILOR_ASSIGN_OR_RETURN(const auto version, VersionWithoutJoins(stage.graph, facts));
+      if (version && choices_ < kMostChoices) return LowerVersions(stage, *version, facts);
+      if (version) SayVersions(stage.graph, *version, "one version: there are 4 choices before");
+      stage.role.versions = !version;
     }
-    TAILOR_ASSIGN_OR_RETURN(const Graph rewritten, Rewrite(graph, facts, at_pass_));
+    TAILOR_ASSIGN_OR_RETURN(const Graph rewritten, Rewrite(stage.graph, facts, at_pass_));
     TAILOR_ASSIGN_OR_RETURN(FusionPlan plan, Fuse(rewritten, facts, traits_, at_pass_));
-    TAILOR_RETURN_IF_ERROR(Tell("lower", "kernels"));
-    if (tables_.join_chains) TAILOR_RETURN_IF_ERROR(KeepJoinedChains(number, rewritten, facts, traits_, plan));
+    TAILOR_RETURN_IF_ERROR(at_pass_("lower", "kernels"));
+    if (tables_.join_chains) TAILOR_RETURN_IF_ERROR(KeepJoinedChains(stage.number, rewritten, facts, traits_, plan));
+    const bool last = stage.index + 1 == stage.stages->size();
+    const Graph* behind = last ? nullptr : &(*stage.stages)[stage.index + 1];
     const LowerRegion lower_region = [&](NodeId id, int region, const ProgramRole& inner) -> absl::StatusOr<int> {
+      const Node& node = rewritten.node(id);
+      if (node.op == OpKind::kRest) {
+        TAILOR_ASSIGN_OR_RETURN(Graph told, HandDownFacts(rewritten, facts, id, *behind));
+        Names names = NamesOfTold(rewritten, node, *behind);
+        next = {NewProgram(), stage.stages, stage.index + 1, std::move(told), inner, std::move(names)};
+        return next->number;
+      }
       TAILOR_ASSIGN_OR_RETURN(const Graph inside, HandDownFacts(rewritten, facts, id, region));
       absl::StatusOr<int> lowered = Lower(inside, inner);
-      const Node& node = rewritten.node(id);
+      TAILOR_RETURN_IF_ERROR(at_pass_("lower", "kernels"));
       if (lowered.ok()) {
         for (int program : WithVersions(*lowered)) SayWhere(rewritten, id, tables_.program.programs[program]);
         return lowered;
       }
-      if (node.op == OpKind::kRest) return lowered;
       return WithNode(
           absl::Status(lowered.status().code(), absl::StrCat(InfoOf(node.op).text, " ", rewritten.NameOf({id, 0}), ": ",
                                                              lowered.status().message())),
           node.name);
     };
-    TAILOR_ASSIGN_OR_RETURN(HostProgram program, LowerProgram(rewritten, facts, plan, role, lower_region, tables_));
+    TAILOR_ASSIGN_OR_RETURN(HostProgram program,
+                            LowerProgram(rewritten, facts, plan, stage.role, behind, lower_region, tables_));
+    TAILOR_RETURN_IF_ERROR(at_pass_("lower", "memory"));
     // Threads that share a row would read what others of them have written over.
     if (traits_.warp_size == 1) ReuseBlocks(tables_.program.kernels, program);
     PlanWorkspace(facts, program);
-    TAILOR_RETURN_IF_ERROR(Dump(number, whole, facts, program));
-    tables_.program.programs[number] = std::move(program);
-    return number;
+    TAILOR_RETURN_IF_ERROR(Dump(stage.number, stage.graph, facts, program));
+    tables_.program.programs[stage.number] = std::move(program);
+    return absl::OkStatus();
   }
 
-  // Program `number` becomes a choice of two, or, where there can be no joined version, a call of the general one.
-  absl::StatusOr<int> LowerVersions(int number, const Graph& whole, const JoinedVersion& version,
-                                    const ShapeFacts& facts, ProgramRole role) {
+  void SayVersions(const Graph& graph, const JoinedVersion& version, const char* how) {
+    tables_.program.facts.push_back(absl::StrCat(JoinsText(graph, version), " (", how, ")"));
+  }
+
+  // The stage's program becomes a choice of two, each with all stages behind it, or, where there can be no joined
+  // version, a call of the general one.
+  absl::Status LowerVersions(const Stage& stage, const JoinedVersion& version, const ShapeFacts& facts) {
+    ++choices_;
     HostProgram choice;
-    for (const SymbolInfo& symbol : whole.symbols()) choice.symbols.push_back(symbol.name);
+    for (const SymbolInfo& symbol : stage.graph.symbols()) choice.symbols.push_back(symbol.name);
     choice.bindings.assign(facts.bindings().begin(), facts.bindings().end());
-    ProgramRole of_general = role;
-    of_general.versions = false;
-    TAILOR_ASSIGN_OR_RETURN(const int general, Lower(whole, std::move(of_general)));
-    TAILOR_ASSIGN_OR_RETURN(const Joined joined, LowerJoinedVersion(version, role, general));
+    const int general = NewProgram();
+    Stage of_general = stage;
+    of_general.number = general;
+    of_general.role.versions = false;
+    TAILOR_RETURN_IF_ERROR(LowerStages(std::move(of_general)));
+    TAILOR_ASSIGN_OR_RETURN(const Joined joined, LowerJoinedVersion(stage, version, general));
     choice.versions.emplace();
     choice.versions->general = choice.versions->joined = general;
     if (joined.program >= 0) choice.versions->joined = joined.program, choice.versions->equal = version.equal;
-    tables_.program.facts.push_back(absl::StrCat(JoinsText(whole, version), " (", joined.why, ")"));
+    SayVersions(stage.graph, version, joined.why);
     const HostProgram& described = tables_.program.programs[general];
     choice.outermost = described.outermost;
     choice.own_workspace = described.own_workspace;
@@ -146,8 +217,8 @@ class GraphLowering {
     choice.output_sources = described.output_sources;
     choice.donated = described.donated;
     choice.memory_of = described.memory_of;
-    tables_.program.programs[number] = std::move(choice);
-    return number;
+    tables_.program.programs[stage.number] = std::move(choice);
+    return absl::OkStatus();
   }
 
   // The joined version, or -1, which leaves no trace in the tables; and what the facts say of it.
@@ -155,22 +226,24 @@ class GraphLowering {
     int program = -1;
     const char* why;
   };
-  absl::StatusOr<Joined> LowerJoinedVersion(const JoinedVersion& version, const ProgramRole& role, int general) {
-    if (choices_ == kMostChoices) return Joined{-1, "one version: there are 4 choices before"};
-    ++choices_;
+  absl::StatusOr<Joined> LowerJoinedVersion(const Stage& stage, const JoinedVersion& version, int general) {
     LoweringTables before = tables_;
-    const absl::StatusOr<int> joined = Lower(version.graph, role);
+    const int joined = NewProgram();
+    Stage of_joined = stage;
+    of_joined.number = joined;
+    of_joined.graph = version.graph;
+    const absl::Status lowered = LowerStages(std::move(of_joined));
     const auto dropped = [&](const char* why) {
       tables_ = std::move(before);
       return Joined{-1, why};
     };
-    if (absl::IsInvalidArgument(joined.status())) return dropped("one version: a region contradicts it");
-    if (!joined.ok()) return joined.status();
+    if (absl::IsInvalidArgument(lowered)) return dropped("one version: a region contradicts it");
+    if (!lowered.ok()) return lowered;
     const std::vector<HostProgram>& programs = tables_.program.programs;
-    if (programs[*joined].memory_of != programs[general].memory_of) {
+    if (programs[joined].memory_of != programs[general].memory_of) {
       return dropped("one version: outputs would be in the memory of other donated inputs");
     }
-    return Joined{*joined, "in one of 2 versions"};
+    return Joined{joined, "in one of 2 versions"};
   }
 
   // The program, or its versions.
@@ -196,15 +269,23 @@ class GraphLowering {
     }
   }
 
-  absl::Status Tell(const char* phase, const char* pass) const {
-    return at_pass_ ? at_pass_(phase, pass) : absl::OkStatus();
+  // What was visited since the last pass began is its share.
+  void EndPass() {
+    const uint64_t visits = Visits() - std::exchange(visits_before_, Visits());
+    if (pass_.empty()) return;
+    auto entry = std::find_if(visits_.begin(), visits_.end(), [&](const PassVisits& v) { return v.pass == pass_; });
+    if (entry == visits_.end()) entry = visits_.insert(entry, {pass_, 0});
+    entry->visits += visits;
   }
 
-  // A general version holds all that waits for data behind it, so what is lowered is linear in these.
+  // Each lowers all stages behind it twice, the general one without choices of its own.
   static constexpr int kMostChoices = 4;
 
   const TargetTraits& traits_;
   AtPass at_pass_;
+  std::string pass_;  // that runs
+  uint64_t visits_before_ = 0;
+  std::vector<PassVisits> visits_;
   int choices_ = 0;  // programs of two versions
   LoweringTables tables_;
 };

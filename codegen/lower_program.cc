@@ -27,12 +27,13 @@ bool Any(const std::vector<bool>& flags) { return std::find(flags.begin(), flags
 class ProgramLowering {
  public:
   ProgramLowering(const Graph& graph, const ShapeFacts& facts, const FusionPlan& plan, const ProgramRole& role,
-                  const LowerRegion& lower_region, LoweringTables& tables)
+                  const Graph* next, const LowerRegion& lower_region, LoweringTables& tables)
       : graph_(graph),
         facts_(facts),
         plan_(plan),
         uses_(Uses::Of(graph, plan)),
         role_(role),
+        next_(next),
         lower_region_(lower_region),
         tables_(tables) {}
 
@@ -491,13 +492,12 @@ class ProgramLowering {
             {.versions = role_.versions, .own_workspace = true, .outputs = role_.outputs, .numbers = rest_numbers_}));
     call.programs = {program};
     for (Value v : node.operands) call.arguments.push_back(ArgumentOf(v));
-    const Graph& rest = *node.regions[0].graph;
     for (size_t i = 0; i < node.dims("extents").size(); ++i) {
       CallArgument argument{.shape = Canonical({node.dims("extents")[i]})};
       if (const int64_t count = node.i64s("counts")[i]; count >= 0) {
         argument.count = static_cast<int>(count);
         argument.count_check = static_cast<int32_t>(host_.checks.size());
-        const std::string name = rest.node(rest.inputs()[node.operands.size() + i]).name;
+        const std::string name = next_->node(next_->inputs()[node.operands.size() + i]).name;
         host_.checks.push_back({.relation = ShapeCheck::Relation::kAtLeast,
                                 .message = absl::StrCat(name, " is {lhs}, but must be at least {rhs}"),
                                 .node = graph_.node(node.operands[count].node).name});
@@ -513,6 +513,7 @@ class ProgramLowering {
   const FusionPlan& plan_;
   const Uses uses_;
   const ProgramRole& role_;
+  const Graph* next_;
   const LowerRegion& lower_region_;
   LoweringTables& tables_;
   HostProgram host_;
@@ -530,9 +531,9 @@ class ProgramLowering {
 }  // namespace
 
 absl::StatusOr<HostProgram> LowerProgram(const Graph& graph, const ShapeFacts& facts, const FusionPlan& plan,
-                                         const ProgramRole& role, const LowerRegion& lower_region,
+                                         const ProgramRole& role, const Graph* next, const LowerRegion& lower_region,
                                          LoweringTables& tables) {
-  return ProgramLowering(graph, facts, plan, role, lower_region, tables).Run();
+  return ProgramLowering(graph, facts, plan, role, next, lower_region, tables).Run();
 }
 
 }  // namespace tailor

@@ -38,12 +38,14 @@ struct ProgramRole {
   std::vector<bool> donated;  // HostProgram::donated
 };
 
-// Lowers region `region` of node `id` and gives its program's number.
+// Lowers region `region` of node `id`, or where `id` is a `rest` the next stage, now or later, and gives its program's
+// number.
 using LowerRegion = std::function<absl::StatusOr<int>(NodeId id, int region, const ProgramRole& role)>;
 
-// `graph` has been rewritten, and split at its data-dependent extents.
+// `graph`, one stage of a graph (fusion/split_at_data.h), has been rewritten. `next` is the stage that its `rest` node
+// calls, nullptr where it has none.
 absl::StatusOr<HostProgram> LowerProgram(const Graph& graph, const ShapeFacts& facts, const FusionPlan& plan,
-                                         const ProgramRole& role, const LowerRegion& lower_region,
+                                         const ProgramRole& role, const Graph* next, const LowerRegion& lower_region,
                                          LoweringTables& tables);
 
 }  // namespace tailor

@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
+
+#include "absl/container/flat_hash_map.h"
+#include "graph/visits.h"
 
 namespace tailor {
 namespace {
@@ -48,25 +53,36 @@ std::vector<Sizes> SampleShapes(absl::Span<const WorkspaceBlock> blocks, const S
   }
   std::vector<Sizes> samples;
   for (const std::vector<int64_t>& shape : shapes) {
+    absl::flat_hash_map<DimExpr, int64_t> known;
     Sizes sizes;
     for (const WorkspaceBlock& block : blocks) {
-      sizes.push_back(std::max<int64_t>(block.bytes.Evaluate(shape).value_or(0), 0));
+      const auto [size, added] = known.try_emplace(block.bytes);
+      if (added) size->second = std::max<int64_t>(block.bytes.Evaluate(shape).value_or(0), 0);
+      sizes.push_back(size->second);
     }
     samples.push_back(std::move(sizes));
   }
   return samples;
 }
 
-MemoryPlan WithConflicts(std::vector<int> order, absl::Span<const WorkspaceBlock> blocks) {
-  MemoryPlan plan;
-  for (size_t i = 0; i < order.size(); ++i) {
-    std::vector<int>& conflicts = plan.conflicts.emplace_back();
-    for (size_t j = 0; j < i; ++j) {
-      if (blocks[order[i]].live.Overlaps(blocks[order[j]].live)) conflicts.push_back(order[j]);
+// For each block those that are live together with it. Linear in these, but for sorting.
+std::vector<std::vector<int>> Overlaps(absl::Span<const WorkspaceBlock> blocks) {
+  std::vector<int> order(blocks.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return blocks[a].live.first < blocks[b].live.first; });
+  std::vector<std::vector<int>> overlaps(blocks.size());
+  std::vector<int> live;
+  for (int block : order) {
+    std::erase_if(live, [&](int other) { return !blocks[other].live.Overlaps(blocks[block].live); });
+    CountVisits(1 + live.size());
+    for (int other : live) {
+      overlaps[block].push_back(other);
+      overlaps[other].push_back(block);
     }
+    live.push_back(block);
   }
-  plan.order = std::move(order);
-  return plan;
+  return overlaps;
 }
 
 // Blocks that are placed in one go: equal layers give equal blocks, which only together change the peak.
@@ -91,22 +107,47 @@ std::vector<BlockClass> Classes(absl::Span<const WorkspaceBlock> blocks, absl::S
   return classes;
 }
 
-MemoryPlan PlanOf(absl::Span<const BlockClass> classes, absl::Span<const WorkspaceBlock> blocks) {
-  std::vector<int> order;
-  for (const BlockClass& c : classes) order.insert(order.end(), c.begin(), c.end());
-  return WithConflicts(std::move(order), blocks);
+size_t PairsOf(const std::vector<std::vector<int>>& overlaps) {
+  size_t pairs = 0;
+  for (const std::vector<int>& others : overlaps) pairs += others.size();
+  return pairs;
 }
 
-// Worst, then mean, of peak over live maximum.
-using Waste = std::pair<double, double>;
+MemoryPlan PlanOf(absl::Span<const BlockClass> classes, const std::vector<std::vector<int>>& overlaps) {
+  MemoryPlan plan;
+  for (const BlockClass& c : classes) plan.order.insert(plan.order.end(), c.begin(), c.end());
+  std::vector<int> place(plan.order.size());
+  for (size_t i = 0; i < plan.order.size(); ++i) place[plan.order[i]] = static_cast<int>(i);
+  const auto before = [&](int a, int b) { return place[a] < place[b]; };
+  for (int block : plan.order) {
+    std::vector<int>& conflicts = plan.conflicts.emplace_back();
+    for (int other : overlaps[block]) {
+      if (before(other, block)) conflicts.push_back(other);
+    }
+    std::sort(conflicts.begin(), conflicts.end(), before);
+    CountVisits(overlaps[block].size());
+  }
+  return plan;
+}
+
+// What a plan needs, over the most that is live at once, at the worst of some shapes and summed over all.
+struct Waste {
+  double worst = 0;
+  double sum = 0;
+  size_t at = 0;  // the worst one
+  bool operator<(const Waste& other) const { return std::tie(worst, sum) < std::tie(other.worst, other.sum); }
+};
+
+double WasteAt(const MemoryPlan& plan, const Sizes& sizes, int64_t live_maximum) {
+  return live_maximum == 0 ? 0 : static_cast<double>(PlaceBlocks(plan, sizes).bytes) / live_maximum;
+}
 
 Waste WasteOf(const MemoryPlan& plan, absl::Span<const Sizes> samples, absl::Span<const int64_t> live_maxima) {
-  Waste waste = {0, 0};
+  Waste waste;
   for (size_t i = 0; i < samples.size(); ++i) {
-    if (live_maxima[i] == 0) continue;
-    double ratio = static_cast<double>(PlaceBlocks(plan, samples[i]).bytes) / live_maxima[i];
-    waste.first = std::max(waste.first, ratio);
-    waste.second += ratio;
+    const double ratio = WasteAt(plan, samples[i], live_maxima[i]);
+    if (ratio > waste.worst) waste.worst = ratio, waste.at = i;
+    waste.sum += ratio;
   }
   return waste;
 }
@@ -118,6 +159,7 @@ Placement PlaceBlocks(const MemoryPlan& plan, absl::Span<const int64_t> sizes) {
   for (size_t i = 0; i < plan.order.size(); ++i) {
     int block = plan.order[i];
     int64_t offset = 0;
+    CountVisits(plan.conflicts[i].size());
     for (bool moved = sizes[block] > 0; moved;) {
       moved = false;
       for (int other : plan.conflicts[i]) {
@@ -134,35 +176,40 @@ Placement PlaceBlocks(const MemoryPlan& plan, absl::Span<const int64_t> sizes) {
 }
 
 int64_t LiveMaximum(absl::Span<const WorkspaceBlock> blocks, absl::Span<const int64_t> sizes) {
-  int64_t maximum = 0;
-  for (const WorkspaceBlock& at : blocks) {  // the maximum is reached where some block begins
-    int64_t live = 0;
-    for (size_t i = 0; i < blocks.size(); ++i) {
-      if (blocks[i].live.Overlaps({at.live.first, at.live.first})) live += sizes[i];
-    }
-    maximum = std::max(maximum, live);
+  std::map<int, int64_t> change;  // by step
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (blocks[i].live.first < 0) continue;
+    change[blocks[i].live.first] += sizes[i];
+    change[blocks[i].live.last + 1] -= sizes[i];
   }
+  CountVisits(blocks.size());
+  int64_t live = 0, maximum = 0;
+  for (const auto& [step, bytes] : change) maximum = std::max(maximum, live += bytes);
   return maximum;
 }
 
 MemoryPlan PlanMemory(absl::Span<const WorkspaceBlock> blocks, const ShapeFacts& facts) {
-  constexpr int kMaxTrials = 1024;
+  constexpr size_t kMostTrials = 1024, kMostVisits = size_t{1} << 22;
   std::vector<Sizes> samples = SampleShapes(blocks, facts);
   std::vector<int64_t> live_maxima;
   for (const Sizes& sizes : samples) live_maxima.push_back(LiveMaximum(blocks, sizes));
   std::vector<BlockClass> classes = Classes(blocks, samples);
-  MemoryPlan best = PlanOf(classes, blocks);
+  const std::vector<std::vector<int>> overlaps = Overlaps(blocks);
+  MemoryPlan best = PlanOf(classes, overlaps);
   Waste least = WasteOf(best, samples, live_maxima);
   // Moves one class at a time, in rounds over all of them, for as long as it helps.
-  size_t moves = classes.size() * classes.size(), since_better = 0;
-  for (size_t trial = 0; trial < kMaxTrials && since_better < moves && least.first > 1; ++trial, ++since_better) {
+  const size_t moves = classes.size() * classes.size();
+  const size_t trials = std::min(kMostTrials, kMostVisits / (blocks.size() + PairsOf(overlaps) + 1));
+  size_t since_better = 0;
+  for (size_t trial = 0; trial < trials && since_better < moves && least.worst > 1; ++trial, ++since_better) {
     size_t from = trial % moves / classes.size(), to = trial % classes.size();
     std::vector<BlockClass> moved = classes;
     moved.erase(moved.begin() + from);
     moved.insert(moved.begin() + to, classes[from]);
-    MemoryPlan plan = PlanOf(moved, blocks);
-    Waste waste = WasteOf(plan, samples, live_maxima);
-    if (waste >= least) continue;
+    MemoryPlan plan = PlanOf(moved, overlaps);
+    if (WasteAt(plan, samples[least.at], live_maxima[least.at]) > least.worst) continue;
+    const Waste waste = WasteOf(plan, samples, live_maxima);
+    if (!(waste < least)) continue;
     least = waste;
     best = std::move(plan);
     classes = std::move(moved);

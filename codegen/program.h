@@ -143,6 +143,12 @@ struct Provenance {
   std::string options;      // what changed the bytes: targets...
 };
 
+// What a pass of the compilation looked at (graph/visits.h).
+struct PassVisits {
+  std::string pass;  // "fuse stitch": its phase and its name
+  uint64_t visits = 0;
+};
+
 struct Program {
   std::vector<ProgramSymbol> symbols;
   std::vector<ProgramTensor> inputs;
@@ -152,6 +158,7 @@ struct Program {
   std::vector<Variant> variants;  // best first
   Provenance provenance;
   std::vector<std::string> facts;  // for `explain`: one line each
+  std::vector<PassVisits> visits;  // by pass, in the order of their first runs, over all graphs and regions
 };
 
 }  // namespace tailor

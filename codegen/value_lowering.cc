@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analysis/reshape_groups.h"
+#include "graph/visits.h"
 
 namespace tailor {
 
@@ -50,6 +51,7 @@ int ValueLowering::InputBuffer(Value v) {
 void ValueLowering::Materialize(Value v, int buffer, Index index) { held_[v] = {buffer, std::move(index)}; }
 
 ExprId ValueLowering::At(Value v, const Index& index, ExprId predicate) {
+  CountVisits();
   if (auto it = defined_.find(v); it != defined_.end()) return it->second;
   if (auto it = held_.find(v); it != held_.end()) {
     const Buffer& buffer = plan.buffers[it->second.buffer];

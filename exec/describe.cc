@@ -190,6 +190,13 @@ void WriteVariant(const Program& program, const Variant& variant, bool in_use, J
   json->EndObject();
 }
 
+void WriteVisits(const PassVisits& entry, JsonWriter* json) {
+  json->BeginObject();
+  json->Field("pass", entry.pass);
+  json->Field("visits", static_cast<int64_t>(entry.visits));
+  json->EndObject();
+}
+
 void WriteProvenance(const Provenance& from, JsonWriter* json) {
   char hash[20];
   std::snprintf(hash, sizeof(hash), "%016llx", static_cast<unsigned long long>(from.graph_hash));
@@ -219,6 +226,7 @@ std::string DescribeAsJson(const Program& program, const Variant* in_use, uint64
   json.Array("inputs", program.inputs, [&](const ProgramTensor& tensor) { WriteTensor(program, tensor, &json); });
   json.Array("outputs", program.outputs, [&](const ProgramTensor& tensor) { WriteTensor(program, tensor, &json); });
   json.Array("facts", program.facts, [&](const std::string& fact) { json.String(fact); });
+  json.Array("visits", program.visits, [&](const PassVisits& entry) { WriteVisits(entry, &json); });
   json.Array("checks", program.checks, [&](const ProgramCheck& check) { WriteCheck(check, &json); });
   json.Array("constants", program.constants, [&](const ProgramConstant& c) { WriteConstant(c, &json); });
   json.Array("variants", program.variants, [&](const Variant& v) { WriteVariant(program, v, &v == in_use, &json); });

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "fusion/node_class.h"
+#include "graph/visits.h"
 
 namespace tailor {
 namespace {
@@ -24,6 +25,10 @@ const int* Agree(int& a, int& b) {
 }  // namespace
 
 AxisHints::AxisHints(const FusionContext& context, const FusionGroup& group) : context_(context), group_(group) {
+  if (group.kind == GroupKind::kLoop) {
+    for (Value output : group.outputs) of_[output] = Identity(output);
+    return;
+  }
   Connect();
   Seed();
   SpreadAll(Carriers::kNodes);
@@ -68,10 +73,6 @@ AxisHints::Dims AxisHints::Identity(Value value) const {
 }
 
 void AxisHints::Seed() {
-  if (group_.kind == GroupKind::kLoop) {
-    for (Value output : group_.outputs) of_[output] = Identity(output);
-    return;
-  }
   if (group_.kind == GroupKind::kContraction) {
     of_[{group_.dominant, 0}] = Identity({group_.dominant, 0});
     return;
@@ -109,6 +110,7 @@ void AxisHints::SpreadPending(Carriers carriers) {
     for (auto next = pending_.begin(); next != pending_.end();) {
       const size_t link = *next;
       pending_.erase(next);
+      CountVisits();
       Spread(links_[link], carriers);
       next = pending_.upper_bound(link);
     }

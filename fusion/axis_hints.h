@@ -16,7 +16,8 @@ inline constexpr int kUnknownAxis = -4;
 
 // Axes spread from the group's domain along dims that read each other, both ways: through the group's
 // own nodes, then through values that several nodes read, then by equal extents. Hints decide where an
-// output or a reduction lies; whether the group holds together is checked afterwards from these.
+// output or a reduction lies; whether the group holds together is checked afterwards from these. The domain of a loop
+// is that of its outputs: there is nothing to spread, and other nodes have no hints.
 //
 // A worklist: an operand is visited again only after dims at one of its ends became known. O(n log n) for n operands.
 class AxisHints {

@@ -9,6 +9,7 @@
 #include "fusion/node_class.h"
 #include "fusion/operand_map.h"
 #include "graph/status_macros.h"
+#include "graph/visits.h"
 
 namespace tailor {
 namespace {
@@ -180,6 +181,7 @@ struct Walk {
   }
 
   absl::Status Visit(NodeId id) {
+    CountVisits();
     const NodeUse& u = use[id];
     const Node& node = graph().node(id);
     if (IsReduction(node)) TAILOR_RETURN_IF_ERROR(CheckReduction(id, u));
@@ -280,6 +282,7 @@ struct Walk {
     TAILOR_RETURN_IF_ERROR(CheckCost());
     for (const auto& [id, u] : use) {
       if (IsRoot(id)) group.axis_of[id] = hints.of(id);
+      if (IsRoot(id) && u.kind != NodeUse::Kind::kAligned) group.read_elsewhere.push_back(id);
       if (uses.core(id) && !IsStoredView(id) && u.kind == NodeUse::Kind::kAligned) group.axis_of[id] = u.axes;
     }
     return absl::OkStatus();

@@ -24,7 +24,7 @@ struct NodeUse {
   friend bool operator==(const NodeUse&, const NodeUse&) = default;
 };
 
-// Fills group.axis_of and group.reduce_axes from group.{kind, nodes, outputs, dominant, axes,
+// Fills group.axis_of, group.reduce_axes and group.read_elsewhere from group.{kind, nodes, outputs, dominant, axes,
 // trailing_views}. Fails with the reason why the nodes cannot share the loop nest.
 absl::Status PropagateAxes(const FusionContext& context, const Uses& uses, FusionGroup& group);
 

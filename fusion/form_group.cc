@@ -9,6 +9,7 @@
 #include "fusion/node_class.h"
 #include "fusion/operand_map.h"
 #include "graph/status_macros.h"
+#include "graph/visits.h"
 
 namespace tailor {
 namespace {
@@ -24,6 +25,7 @@ struct Former {
 
   // Core nodes, the floating nodes below them, and what those read from memory.
   void CollectNodes() {
+    CountVisits(core.size());
     std::set<NodeId> nodes(core.begin(), core.end());
     std::set<Value> inputs;
     std::vector<NodeId> pending = core;

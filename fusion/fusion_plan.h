@@ -51,6 +51,8 @@ struct FusionGroup {
   // index goes through those.
   std::map<NodeId, std::vector<int>> axis_of;
   std::map<NodeId, std::vector<int>> reduce_axes;
+  // kLoop: outputs that nodes of the group also read at other indices, where they are computed again; ascending.
+  std::vector<NodeId> read_elsewhere;
   // kContraction: views of what the product computes in place, applied to the store index, in order. The last of them
   // is the output, or else elementwise nodes follow it and end in the output.
   std::vector<NodeId> trailing_views;

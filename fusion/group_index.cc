@@ -5,7 +5,9 @@
 #include <queue>
 
 #include "absl/strings/str_cat.h"
+#include "fusion/extend_loop.h"
 #include "fusion/form_group.h"
+#include "graph/visits.h"
 
 namespace tailor {
 namespace {
@@ -21,7 +23,8 @@ GroupIndex::GroupIndex(const FusionContext& context, FusionPlan& plan, absl::str
       pass_(pass),
       uses_(Uses::Of(context.graph, plan)),
       core_(plan.groups.size()),
-      group_of_(context.graph.nodes().size(), -1) {
+      group_of_(context.graph.nodes().size(), -1),
+      seen_in_(plan.groups.size(), 0) {
   for (int g = 0; g < size(); ++g) Own(g);
 }
 
@@ -37,6 +40,7 @@ void GroupIndex::Own(int g) {
 std::vector<int> GroupIndex::Consumers(int g) const {
   std::vector<std::pair<NodeId, int>> found;
   for (Value output : plan_.groups[g].outputs) {
+    CountVisits(uses_.readers(output.node).size());
     for (NodeId reader : uses_.readers(output.node)) {
       int consumer = group_of_[reader];
       if (consumer != g) found.emplace_back(core_[consumer].front(), consumer);
@@ -50,6 +54,7 @@ std::vector<int> GroupIndex::Consumers(int g) const {
 }
 
 std::vector<int> GroupIndex::Producers(int g) const {
+  CountVisits(plan_.groups[g].inputs.size());
   std::vector<int> groups;
   for (Value input : plan_.groups[g].inputs) {
     int producer = group_of_[input.node];
@@ -61,12 +66,12 @@ std::vector<int> GroupIndex::Producers(int g) const {
 }
 
 bool GroupIndex::Reaches(int from, int to, int direct) const {
-  std::vector<bool> seen(plan_.groups.size(), false);
+  ++search_;
   std::vector<int> pending;
   NodeId last = core_[to].back();
   auto push = [&](int g) {
-    if (seen[g] || core_[g].front() > last) return;
-    seen[g] = true;
+    if (seen_in_[g] == search_ || core_[g].front() > last) return;
+    seen_in_[g] = search_;
     pending.push_back(g);
   };
   for (int g : Consumers(from)) {
@@ -84,6 +89,7 @@ bool GroupIndex::Reaches(int from, int to, int direct) const {
 bool GroupIndex::JoinMakesCycle(int a, int b) const { return Reaches(a, b, b) || Reaches(b, a, a); }
 
 bool GroupIndex::TryMerge(int a, int b) {
+  CountVisits();
   const size_t count = core_[a].size() + core_[b].size();
   if (count > kMostNodes) {
     Refuse(a, b, absl::StrCat("one kernel would have ", count, " nodes, of ", kMostNodes, " at most"));
@@ -92,6 +98,10 @@ bool GroupIndex::TryMerge(int a, int b) {
   if (JoinMakesCycle(a, b)) {
     Refuse(a, b, "other groups lie between them and would have to run in the middle");
     return false;
+  }
+  if (ExtendLoop(context_, uses_, plan_.groups[a], plan_.groups[b])) {
+    Replace(a, std::move(plan_.groups[b]), b, {});
+    return true;
   }
   std::vector<NodeId> nodes;
   std::merge(core_[a].begin(), core_[a].end(), core_[b].begin(), core_[b].end(), std::back_inserter(nodes));

@@ -51,6 +51,8 @@ class GroupIndex {
   Uses uses_;
   std::vector<std::vector<NodeId>> core_;
   std::vector<int> group_of_;
+  mutable std::vector<int> seen_in_;  // by group: the last search that met it
+  mutable int search_ = 0;
 };
 
 }  // namespace tailor

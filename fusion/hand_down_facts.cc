@@ -63,8 +63,11 @@ std::vector<std::vector<bool>> StableExtents(const Graph& body) {
 }
 
 absl::StatusOr<Graph> HandDownFacts(const Graph& graph, const ShapeFacts& facts, NodeId id, int region) {
+  return HandDownFacts(graph, facts, id, *graph.node(id).regions[region].graph);
+}
+
+absl::StatusOr<Graph> HandDownFacts(const Graph& graph, const ShapeFacts& facts, NodeId id, const Graph& inside) {
   const Node& node = graph.node(id);
-  const Graph& inside = *node.regions[region].graph;
   const auto known = KnownSymbols(graph, node, inside);
   const auto settle = [&](SymbolId symbol) {
     const auto it = known.find(symbol);

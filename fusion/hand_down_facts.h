@@ -12,6 +12,9 @@ namespace tailor {
 // ranges, divisors, likely values, equalities. Extents that a loop's body changes are told nothing.
 absl::StatusOr<Graph> HandDownFacts(const Graph& graph, const ShapeFacts& facts, NodeId id, int region);
 
+// The same for `next`, the stage that the `rest` node `id` calls.
+absl::StatusOr<Graph> HandDownFacts(const Graph& graph, const ShapeFacts& facts, NodeId id, const Graph& next);
+
 // For each argument of a loop's body: whether each of its extents stays what the operand's is.
 std::vector<std::vector<bool>> StableExtents(const Graph& body);
 

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "fusion/node_class.h"
-#include "fusion/split_at_data.h"
 #include "graph/status_macros.h"
 
 namespace tailor {
@@ -54,8 +53,7 @@ bool AddressesWithExtents(const Node& node) {
 
 }  // namespace
 
-absl::StatusOr<std::optional<JoinedVersion>> VersionWithoutJoins(const Graph& whole, const Graph& graph,
-                                                                 const ShapeFacts& facts) {
+absl::StatusOr<std::optional<JoinedVersion>> VersionWithoutJoins(const Graph& graph, const ShapeFacts& facts) {
   std::vector<std::pair<DimExpr, DimExpr>> equal;
   for (const ShapeCheck& check : facts.checks()) {
     const bool joins =
@@ -69,10 +67,9 @@ absl::StatusOr<std::optional<JoinedVersion>> VersionWithoutJoins(const Graph& wh
                                                      [&](Value v) { return joined.In(graph.type(v).shape); });
   };
   if (std::none_of(graph.nodes().begin(), graph.nodes().end(), gains)) return std::nullopt;
-  JoinedVersion version{whole, std::move(equal)};
+  JoinedVersion version{graph, std::move(equal)};
   for (const auto& [a, b] : version.equal) TAILOR_RETURN_IF_ERROR(version.graph.AssumeEqual(a, b));
-  TAILOR_ASSIGN_OR_RETURN(const Graph split, SplitAtData(version.graph));
-  if (!ShapeFacts::Collect(split).ok()) return std::nullopt;
+  if (!ShapeFacts::Collect(version.graph).ok()) return std::nullopt;
   return version;
 }
 

@@ -22,11 +22,11 @@ struct JoinedVersion {
   std::vector<std::pair<DimExpr, DimExpr>> equal;  // over symbols that inputs bind
 };
 
-// `facts` are those of `graph`, which is `whole` split at its data-dependent extents. nullopt without joins; where only
+// `facts` are those of `graph`, one stage of a graph (fusion/split_at_data.h); the stages behind it learn of what is
+// equal as they learn of all its facts. nullopt without joins; where only
 // elementwise nodes, reductions and views read joined dims, whose kernels choose for themselves (no_broadcast
 // versions); and where the extents of all joins are never equal at once.
-absl::StatusOr<std::optional<JoinedVersion>> VersionWithoutJoins(const Graph& whole, const Graph& graph,
-                                                                 const ShapeFacts& facts);
+absl::StatusOr<std::optional<JoinedVersion>> VersionWithoutJoins(const Graph& graph, const ShapeFacts& facts);
 
 // "H == 2*floordiv(H + 1, 2), W == 2*floordiv(W + 1, 2)"
 std::string JoinsText(const Graph& graph, const JoinedVersion& version);

@@ -1,37 +1,65 @@
 #include "fusion/remote_stitch.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
 
 #include "fusion/group_index.h"
 #include "fusion/operand_map.h"
+#include "graph/visits.h"
 
 namespace tailor {
 namespace {
 
+// Dims that are not provably 1.
 template <typename Extents, typename Get>
 int RealDims(const FusionContext& context, const Extents& extents, Get get) {
   return static_cast<int>(std::count_if(extents.begin(), extents.end(),
                                         [&](const auto& extent) { return !ProvablyOne(context.facts, get(extent)); }));
 }
 
-// Whether both read a tensor as large as their domain.
-bool ShareLargeInput(const FusionContext& context, const FusionGroup& a, const FusionGroup& b) {
-  int domain = RealDims(context, a.axes, [](const GroupAxis& axis) { return axis.extent; });
-  return std::any_of(a.inputs.begin(), a.inputs.end(), [&](Value input) {
-    if (!std::binary_search(b.inputs.begin(), b.inputs.end(), input)) return false;
-    return RealDims(context, context.graph.type(input).shape, [](const DimExpr& e) { return e; }) == domain;
-  });
-}
+// The rows that read each value.
+class RowsReading {
+ public:
+  explicit RowsReading(const GroupIndex& index) {
+    for (int g = 0; g < index.size(); ++g) {
+      if (index.empty(g) || index.kind(g) != GroupKind::kRow) continue;
+      for (Value input : index.group(g).inputs) rows_[input].push_back(g);
+    }
+  }
+
+  // Those behind `after` that read a tensor as large as the domain of `group`, and so does it.
+  std::set<int> SharingLargeInput(const FusionContext& context, const FusionGroup& group, int after) const {
+    const int domain = RealDims(context, group.axes, [](const GroupAxis& axis) { return axis.extent; });
+    std::set<int> sharing;
+    for (Value input : group.inputs) {
+      const auto rows = rows_.find(input);
+      if (rows == rows_.end()) continue;
+      if (RealDims(context, context.graph.type(input).shape, [](const DimExpr& e) { return e; }) != domain) continue;
+      sharing.insert(std::upper_bound(rows->second.begin(), rows->second.end(), after), rows->second.end());
+    }
+    CountVisits(group.inputs.size() + sharing.size());
+    return sharing;
+  }
+
+ private:
+  std::map<Value, std::vector<int>> rows_;  // ascending
+};
 
 }  // namespace
 
 absl::Status RemoteStitch(const FusionContext& context, FusionPlan& plan) {
   GroupIndex index(context, plan, "remote-stitch");
+  const RowsReading reading(index);
   for (int a = 0; a < index.size(); ++a) {
     if (index.empty(a) || index.kind(a) != GroupKind::kRow) continue;
-    for (int b = a + 1; b < index.size(); ++b) {
-      if (index.empty(b) || index.kind(b) != GroupKind::kRow) continue;
-      if (ShareLargeInput(context, index.group(a), index.group(b))) index.TryMerge(a, b);
+    std::set<int> sharing = reading.SharingLargeInput(context, index.group(a), a);
+    for (int b = a; !sharing.empty();) {
+      b = *sharing.begin();
+      sharing.erase(sharing.begin());
+      if (index.empty(b) || !index.TryMerge(a, b)) continue;
+      sharing.merge(reading.SharingLargeInput(context, index.group(a), b));  // what `b` read as well
     }
   }
   index.Finish();

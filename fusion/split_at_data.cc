@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/builders.h"
 #include "graph/region_rules.h"
@@ -39,28 +40,35 @@ bool Intersects(const Symbols& a, const Symbols& b) {
   return std::any_of(a.begin(), a.end(), [&](SymbolId symbol) { return b.contains(symbol); });
 }
 
+// Of what is known before the first stage.
+constexpr int kAtInputs = -1;
+
 class Splitter {
  public:
   explicit Splitter(const Graph& graph)
-      : graph_(graph),
-        needed_(graph.nodes().size()),
-        left_out_(graph.nodes().size()),
-        waits_(graph.nodes().size()),
-        rest_("rest") {}
+      : graph_(graph), needed_(graph.nodes().size()), left_out_(graph.nodes().size()), stage_(graph.nodes().size()) {}
 
-  absl::StatusOr<Graph> Run() {
-    FindWhatIsNeeded();
-    FindWhatIsLeftOut();
-    TAILOR_RETURN_IF_ERROR(FindWhatWaits());
-    if (told_.empty() && untold_.empty()) return graph_;
-    if (!told_.empty()) {
-      FindArguments();
-      TAILOR_RETURN_IF_ERROR(BuildRest());
-    }
-    return BuildMain();
-  }
+  absl::StatusOr<std::vector<Graph>> Run();
 
  private:
+  struct Stage {
+    std::vector<NodeId> nodes;    // without binds
+    std::vector<NodeId> tellers;  // binds, loops and branches that tell extents of the stages behind
+    std::vector<size_t> outputs;
+    std::vector<std::pair<DimExpr, DimExpr>> assumed_equal;
+    Symbols symbols;            // that the stage mentions
+    std::vector<Value> handed;  // what it and the stages behind it read of those before it
+    absl::flat_hash_set<Value> is_handed;
+  };
+
+  // One extent that a stage takes as an argument.
+  struct ExtentArgument {
+    SymbolId symbol;
+    Value count;  // the operand of the bind that tells it, or Value{} where the stage before knows it
+  };
+
+  class StageGraph;
+
   // What outputs and binds are computed from, and what tells an extent that one of these mentions.
   void FindWhatIsNeeded() {
     Symbols mentioned;
@@ -82,11 +90,7 @@ class Splitter {
       const Node& node = graph_.node(id);
       if (needed_[id]) continue;
       bool left_out = Intersects(MentionedBy(node), untold_);
-      for (Value operand : node.operands) {
-        Symbols extents;
-        Collect(graph_.type(operand).shape, &extents);
-        left_out = left_out || Intersects(extents, untold_);
-      }
+      for (Value operand : node.operands) left_out = left_out || Intersects(ExtentsOf(operand), untold_);
       if (node.op == OpKind::kWhile || node.op == OpKind::kIf) {
         const Symbols tells = ToldBy(node);
         left_out = left_out || !tells.empty();
@@ -94,6 +98,12 @@ class Splitter {
       }
       left_out_[id] = left_out;
     }
+  }
+
+  Symbols ExtentsOf(Value v) const {
+    Symbols symbols;
+    Collect(graph_.type(v).shape, &symbols);
+    return symbols;
   }
 
   // Extents of its results that a loop or branch tells.
@@ -108,11 +118,25 @@ class Splitter {
     return symbols;
   }
 
+  // The first stage in which all of `symbols` are known. A symbol that nothing tells is an error elsewhere.
+  int FirstThatKnows(const Symbols& symbols) const {
+    int first = 0;
+    for (SymbolId symbol : symbols) {
+      if (const auto told = told_in_.find(symbol); told != told_in_.end()) first = std::max(first, told->second + 1);
+    }
+    return first;
+  }
+
+  // The first stage that can read the value.
+  int FirstThatReads(Value v) const { return std::max(stage_[v.node], FirstThatKnows(ExtentsOf(v))); }
+
   // A symbol that no input has is told by the first bind, or loop or branch result, that has it as an extent.
-  absl::Status FindWhatWaits() {
-    Symbols known;
-    for (NodeId input : graph_.inputs()) Collect(graph_.type({input, 0}).shape, &known);
-    for (NodeId id = 0; id < static_cast<NodeId>(waits_.size()); ++id) {
+  absl::Status FindStages() {
+    stages_.resize(1);
+    for (NodeId input : graph_.inputs()) {
+      for (SymbolId symbol : ExtentsOf({input, 0})) told_in_.emplace(symbol, kAtInputs);
+    }
+    for (NodeId id = 0; id < static_cast<NodeId>(stage_.size()); ++id) {
       const Node& node = graph_.node(id);
       if (node.op == OpKind::kRest) return absl::InvalidArgumentError("rest: is the compiler's own");
       if (left_out_[id]) continue;
@@ -120,90 +144,164 @@ class Splitter {
       if (node.op == OpKind::kBind) own.insert(*node.dims("extent")[0].symbol());
       if (node.op == OpKind::kWhile || node.op == OpKind::kIf) own = ToldBy(node);
       for (SymbolId symbol : own) {
-        if (!known.contains(symbol)) continue;
+        if (!told_in_.contains(symbol)) continue;
         return absl::InvalidArgumentError(absl::StrCat(InfoOf(node.op).text, " ", graph_.NameOf({id, 0}), ": symbol ",
                                                        graph_.DimText(DimExpr::Symbol(symbol)),
                                                        " has a value already"));
       }
       Symbols mentioned = MentionedBy(node);
       for (SymbolId symbol : own) mentioned.erase(symbol);
-      bool waits = Intersects(mentioned, told_) || Intersects(mentioned, told_later_);
-      for (Value operand : node.operands) {
-        Symbols extents;
-        Collect(graph_.type(operand).shape, &extents);
-        waits = waits || waits_[operand.node] || Intersects(extents, told_);
-      }
-      waits_[id] = waits;
-      (waits ? told_later_ : told_).insert(own.begin(), own.end());
-      known.insert(own.begin(), own.end());
+      int stage = FirstThatKnows(mentioned);
+      for (Value operand : node.operands) stage = std::max(stage, FirstThatReads(operand));
+      stage_[id] = stage;
+      for (SymbolId symbol : own) told_in_.emplace(symbol, stage);
+      // One more where data tells extents, even if nothing has them: it checks their range.
+      stages_.resize(std::max<size_t>(stages_.size(), stage + (own.empty() ? 1 : 2)));
+      if (!own.empty()) stages_[stage].tellers.push_back(id);
+      if (node.op != OpKind::kBind) stages_[stage].nodes.push_back(id);
+    }
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+      stages_[FirstThatReads(graph_.outputs()[i].value)].outputs.push_back(i);
     }
     return absl::OkStatus();
   }
 
-  bool Waits(Value v) const {
-    Symbols extents;
-    Collect(graph_.type(v).shape, &extents);
-    return waits_[v.node] || Intersects(extents, told_);
-  }
-
   // What a bind returns is its operand.
   Value Resolve(Value v) const {
-    while (graph_.node(v.node).op == OpKind::kBind && !waits_[v.node]) v = graph_.node(v.node).operands[0];
+    while (graph_.node(v.node).op == OpKind::kBind) v = graph_.node(v.node).operands[0];
     return v;
   }
 
-  void HandOn(Value v, bool constants = false) {
+  // Constants are copied instead, except as the operand of a bind.
+  void HandOn(Value v, int to, bool constants = false) {
     v = Resolve(v);
-    if (waits_[v.node] || (graph_.node(v.node).op == OpKind::kConstant && !constants)) return;
-    if (std::find(handed_.begin(), handed_.end(), v) == handed_.end()) handed_.push_back(v);
+    if (stage_[v.node] >= to || (graph_.node(v.node).op == OpKind::kConstant && !constants)) return;
+    if (stages_[to].is_handed.insert(v).second) stages_[to].handed.push_back(v);
   }
 
-  // What tells the extents that the rest speaks of.
-  void HandOnTellers() {
-    for (NodeId id = 0; id < static_cast<NodeId>(waits_.size()); ++id) {
-      const Node& node = graph_.node(id);
-      if (waits_[id] || left_out_[id]) continue;
-      if (node.op == OpKind::kBind) {  // even where nothing has the extent: the rest checks its range
-        symbols_.insert(*node.dims("extent")[0].symbol());
-        counts_[*node.dims("extent")[0].symbol()] = Resolve({id, 0});
-      }
-      for (int32_t r = 0; r < static_cast<int32_t>(node.results.size()); ++r) {
-        for (const DimExpr& dim : node.results[r].shape) {
-          const std::optional<SymbolId> symbol = dim.symbol();
-          if (symbol && told_.contains(*symbol) && symbols_.contains(*symbol)) HandOn({id, r});
-        }
-      }
+  // The stage whose nodes tell the symbol.
+  int ToldIn(SymbolId symbol) const {
+    const auto told = told_in_.find(symbol);
+    return told == told_in_.end() ? kAtInputs : told->second;
+  }
+
+  void Mention(const Symbols& symbols, int k) {
+    for (SymbolId symbol : symbols) {
+      if (ToldIn(symbol) < k) stages_[k].symbols.insert(symbol);
     }
   }
 
-  // What the rest reads of what comes before it, and the symbols that it speaks of.
+  // From the last stage on, since each hands on what the next one needs.
   void FindArguments() {
-    for (NodeId id = 0; id < static_cast<NodeId>(waits_.size()); ++id) {
-      if (!waits_[id]) continue;
-      symbols_.merge(MentionedBy(graph_.node(id)));
-      for (Value operand : graph_.node(id).operands) {
-        Collect(graph_.type(operand).shape, &symbols_);
-        if (needed_[id]) HandOn(operand);
-      }
-    }
-    for (const Output& output : graph_.outputs()) {
-      if (Waits(output.value)) HandOn(output.value);
-    }
     for (const auto& [a, b] : graph_.assumed_equal()) {
       Symbols pair;
       Collect({a, b}, &pair);
-      if (Intersects(pair, told_) && !Intersects(pair, untold_)) symbols_.merge(pair);
+      if (Intersects(pair, untold_)) continue;
+      const int k = FirstThatKnows(pair);
+      stages_[k].assumed_equal.emplace_back(a, b);
+      Mention(pair, k);
+    }
+    for (int k = static_cast<int>(stages_.size()) - 1; k > 0; --k) FindArguments(k);
+  }
+
+  void FindArguments(int k) {
+    Stage& stage = stages_[k];
+    for (NodeId id : stage.nodes) {
+      stage.symbols.merge(MentionedBy(graph_.node(id)));
+      for (Value operand : graph_.node(id).operands) {
+        Mention(ExtentsOf(operand), k);
+        if (needed_[id]) HandOn(operand, k);
+      }
+    }
+    for (size_t i : stage.outputs) HandOn(graph_.outputs()[i].value, k);
+    if (k + 1 < static_cast<int>(stages_.size())) {
+      Mention(stages_[k + 1].symbols, k);
+      for (Value v : stages_[k + 1].handed) HandOn(v, k);
+    }
+    std::vector<Value> counts;
+    for (NodeId id : stages_[k - 1].tellers) {
+      if (graph_.node(id).op != OpKind::kBind) continue;
+      stage.symbols.insert(*graph_.node(id).dims("extent")[0].symbol());  // even where nothing has it: to be checked
+      counts.push_back({id, 0});
     }
     size_t known;
     do {  // what is handed on may have more symbols
-      known = symbols_.size() + handed_.size();
-      for (Value v : handed_) Collect(graph_.type(v).shape, &symbols_);
-      HandOnTellers();
-    } while (known != symbols_.size() + handed_.size());
-    for (const auto& [symbol, count] : counts_) HandOn(count, /*constants=*/true);
+      known = stage.symbols.size() + stage.handed.size();
+      for (Value v : stage.handed) Mention(ExtentsOf(v), k);
+      for (NodeId id : stages_[k - 1].tellers) HandOnTold(id, k);
+    } while (known != stage.symbols.size() + stage.handed.size());
+    for (Value count : counts) HandOn(count, k, /*constants=*/true);
+  }
+
+  // The results of loop or branch `id` that tell extents that stage `k` mentions.
+  void HandOnTold(NodeId id, int k) {
+    const Node& node = graph_.node(id);
+    for (int32_t r = 0; r < static_cast<int32_t>(node.results.size()); ++r) {
+      for (const DimExpr& dim : node.results[r].shape) {
+        const std::optional<SymbolId> symbol = dim.symbol();
+        if (symbol && ToldIn(*symbol) == k - 1 && stages_[k].symbols.contains(*symbol)) HandOn({id, r}, k);
+      }
+    }
+  }
+
+  // Symbols of stage `k` that no handed value binds.
+  std::vector<ExtentArgument> ExtentArguments(int k) const {
+    std::map<SymbolId, Value> counts;
+    for (NodeId id : stages_[k - 1].tellers) {
+      const Node& node = graph_.node(id);
+      if (node.op == OpKind::kBind) counts[*node.dims("extent")[0].symbol()] = Resolve({id, 0});
+    }
+    std::vector<ExtentArgument> arguments;
+    for (SymbolId symbol : stages_[k].symbols) {
+      const auto count = counts.find(symbol);
+      if (count == counts.end() && ToldIn(symbol) >= k - 1) continue;  // a handed result has it, or a loop of the stage
+      arguments.push_back({symbol, count == counts.end() ? Value{} : count->second});
+    }
+    return arguments;
+  }
+
+  const Graph& graph_;
+  std::vector<bool> needed_;
+  std::vector<bool> left_out_;
+  Symbols untold_;                   // by loops and branches that no output needs
+  std::vector<int> stage_;           // by node
+  std::map<SymbolId, int> told_in_;  // the stage whose nodes tell the symbol, or kAtInputs
+  std::vector<Stage> stages_;
+};
+
+// Makes the graph of one stage.
+class Splitter::StageGraph {
+ public:
+  StageGraph(const Splitter& all, int k)
+      : all_(all), from_(all.graph_), stage_(all.stages_[k]), k_(k), graph_(k == 0 ? from_.name() : "rest") {}
+
+  absl::StatusOr<Graph> Build() {
+    TAILOR_RETURN_IF_ERROR(AddSymbols());
+    if (k_ > 0) TAILOR_RETURN_IF_ERROR(AddArguments());
+    for (NodeId id : stage_.nodes) TAILOR_RETURN_IF_ERROR(AddNode(id));
+    for (size_t i : stage_.outputs) {
+      TAILOR_ASSIGN_OR_RETURN(const Value value, Copy(from_.outputs()[i].value));
+      TAILOR_RETURN_IF_ERROR(graph_.AddOutput(from_.outputs()[i].name, value));
+    }
+    if (k_ + 1 < static_cast<int>(all_.stages_.size())) TAILOR_RETURN_IF_ERROR(AddRest());
+    return std::move(graph_);
+  }
+
+ private:
+  // The first stage has those of the graph.
+  absl::Status AddSymbols() {
+    for (SymbolId symbol = 0; symbol < static_cast<SymbolId>(from_.symbols().size()); ++symbol) {
+      if (k_ > 0 && !stage_.symbols.contains(symbol)) continue;
+      TAILOR_ASSIGN_OR_RETURN(renamed_[symbol], graph_.AddSymbol(from_.symbol(symbol)));
+    }
+    for (const auto& [a, b] : stage_.assumed_equal) {
+      TAILOR_RETURN_IF_ERROR(graph_.AssumeEqual(Renamed(a), Renamed(b)));
+    }
+    return absl::OkStatus();
   }
 
   DimExpr Renamed(const DimExpr& dim) const {
+    if (k_ == 0) return dim;
     return dim.Substitute([&](SymbolId symbol) { return DimExpr::Symbol(renamed_.at(symbol)); });
   }
   Shape Renamed(Shape shape) const {
@@ -211,166 +309,127 @@ class Splitter {
     return shape;
   }
 
-  std::string ArgumentName(Value v) {
-    std::string name = graph_.NameOf(v).substr(1);
+  std::string Unique(std::string name) {
     while (!names_.insert(name).second) name += "'";
     return name;
   }
 
   absl::Status AddArguments() {
-    for (SymbolId symbol : symbols_) {
-      TAILOR_ASSIGN_OR_RETURN(renamed_[symbol], rest_.AddSymbol(graph_.symbol(symbol)));
+    for (Value v : stage_.handed) {
+      const TensorType& type = from_.type(v);
+      TAILOR_ASSIGN_OR_RETURN(copies_[v],
+                              graph_.AddInput(Unique(from_.NameOf(v).substr(1)), type.dtype, Renamed(type.shape)));
     }
-    for (Value v : handed_) {
-      const TensorType& type = graph_.type(v);
-      TAILOR_ASSIGN_OR_RETURN(in_rest_[v], rest_.AddInput(ArgumentName(v), type.dtype, Renamed(type.shape)));
-    }
-    for (SymbolId symbol : symbols_) {
-      const auto count = counts_.find(symbol);
-      const bool counted = count != counts_.end();
-      if (told_later_.contains(symbol)) continue;
-      if (!counted && told_.contains(symbol)) continue;  // a handed result has it
-      std::string name = absl::StrCat("extent ", graph_.symbol(symbol).name);
-      while (!names_.insert(name).second) name += "'";
-      TAILOR_RETURN_IF_ERROR(rest_.AddInput(name, DType::kU8, {Renamed(DimExpr::Symbol(symbol))}).status());
-      extents_.push_back(counted ? DimExpr(0) : DimExpr::Symbol(symbol));
-      count_operands_.push_back(counted ? std::find(handed_.begin(), handed_.end(), count->second) - handed_.begin()
-                                        : -1);
+    for (const ExtentArgument& extent : all_.ExtentArguments(k_)) {
+      const std::string name = Unique(absl::StrCat("extent ", from_.symbol(extent.symbol).name));
+      const Shape shape = {Renamed(DimExpr::Symbol(extent.symbol))};
+      TAILOR_RETURN_IF_ERROR(graph_.AddInput(name, DType::kU8, shape).status());
     }
     return absl::OkStatus();
   }
 
-  // Appends something of a type to `graph`, for what is not there since only nodes read it that no output needs: they
-  // are checked like any other, and then left out.
-  static absl::StatusOr<Value> StandIn(Graph& graph, DType dtype, const Shape& shape) {
-    TAILOR_ASSIGN_OR_RETURN(const Value zero, ScalarConstant(graph, dtype, 0));
-    TAILOR_ASSIGN_OR_RETURN(const NodeId zeros, graph.Append(OpKind::kBroadcast, {zero}, {{"shape", shape}}));
-    return Value{zeros, 0};
-  }
-
-  absl::StatusOr<Value> InRest(Value v) {
-    v = Resolve(v);
-    auto [it, added] = in_rest_.try_emplace(v);
-    if (!added) return it->second;
-    const Node& node = graph_.node(v.node);
-    if (node.op != OpKind::kConstant) {
-      const TensorType& type = graph_.type(v);
-      TAILOR_ASSIGN_OR_RETURN(it->second, StandIn(rest_, type.dtype, Renamed(type.shape)));
-      return it->second;
-    }
-    TAILOR_ASSIGN_OR_RETURN(it->second, rest_.AddConstant(node.string("name"), node.dtype("dtype"), node.dims("shape"),
-                                                          graph_.constant_data(v.node)));
-    return it->second;
-  }
-
-  absl::Status BuildRest() {
-    TAILOR_RETURN_IF_ERROR(AddArguments());
-    for (const auto& [a, b] : graph_.assumed_equal()) {
-      Symbols pair;
-      Collect({a, b}, &pair);
-      if (!Intersects(pair, told_) || Intersects(pair, untold_)) continue;
-      TAILOR_RETURN_IF_ERROR(rest_.AssumeEqual(Renamed(a), Renamed(b)));
-    }
-    for (NodeId id = 0; id < static_cast<NodeId>(waits_.size()); ++id) {
-      if (!waits_[id]) continue;
-      const Node& node = graph_.node(id);
+  absl::Status AddNode(NodeId id) {
+    const Node& node = from_.node(id);
+    NodeId copy;
+    if (node.op == OpKind::kConstant) return absl::OkStatus();  // copied where it is read
+    if (node.op == OpKind::kInput) {
+      TAILOR_ASSIGN_OR_RETURN(const Value input,
+                              graph_.AddInput(node.string("name"), node.dtype("dtype"), node.dims("shape")));
+      copy = input.node;
+    } else {
       std::vector<Value> operands;
       for (Value operand : node.operands) {
-        TAILOR_ASSIGN_OR_RETURN(Value value, InRest(operand));
+        TAILOR_ASSIGN_OR_RETURN(const Value value, Copy(operand));
         operands.push_back(value);
       }
       Attributes attributes = node.attributes;
       for (auto& [name, attribute] : attributes) {
         if (auto* dims = std::get_if<Shape>(&attribute)) *dims = Renamed(*dims);
       }
-      TAILOR_ASSIGN_OR_RETURN(NodeId copy, rest_.Append(node.op, operands, std::move(attributes), node.regions));
-      rest_.SetNodeName(copy, node.name);
-      for (int32_t r = 0; r < static_cast<int32_t>(node.results.size()); ++r) in_rest_[{id, r}] = {copy, r};
+      TAILOR_ASSIGN_OR_RETURN(copy, graph_.Append(node.op, operands, std::move(attributes), node.regions));
     }
-    for (const Output& output : graph_.outputs()) {
-      if (!Waits(output.value)) continue;
-      TAILOR_ASSIGN_OR_RETURN(Value value, InRest(output.value));
-      TAILOR_RETURN_IF_ERROR(rest_.AddOutput(output.name, value));
-    }
+    graph_.SetNodeName(copy, node.name);
+    for (int32_t r = 0; r < static_cast<int32_t>(node.results.size()); ++r) copies_[{id, r}] = {copy, r};
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Graph> BuildMain() {
-    Graph main(graph_.name());
-    for (const SymbolInfo& symbol : graph_.symbols()) TAILOR_RETURN_IF_ERROR(main.AddSymbol(symbol).status());
-    for (const auto& [a, b] : graph_.assumed_equal()) {
-      Symbols pair;
-      Collect({a, b}, &pair);
-      if (Intersects(pair, told_) || Intersects(pair, untold_)) continue;
-      TAILOR_RETURN_IF_ERROR(main.AssumeEqual(a, b));
+  // What is neither here nor handed on is read only by nodes that no output needs: they are checked like any other,
+  // with zeros of its type, and then left out.
+  absl::StatusOr<Value> Copy(Value v) {
+    v = all_.Resolve(v);
+    auto [it, added] = copies_.try_emplace(v);
+    if (!added) return it->second;
+    const Node& node = from_.node(v.node);
+    if (node.op == OpKind::kConstant) {
+      TAILOR_ASSIGN_OR_RETURN(it->second, graph_.AddConstant(node.string("name"), node.dtype("dtype"),
+                                                             node.dims("shape"), from_.constant_data(v.node)));
+      graph_.SetNodeName(it->second.node, node.name);
+      return it->second;
     }
-    std::map<Value, Value> copies;
-    for (NodeId id = 0; id < static_cast<NodeId>(waits_.size()); ++id) {
-      const Node& node = graph_.node(id);
-      if (waits_[id] || left_out_[id] || node.op == OpKind::kBind) continue;
-      Value copy;
-      if (node.op == OpKind::kInput) {
-        TAILOR_ASSIGN_OR_RETURN(copy, main.AddInput(node.string("name"), node.dtype("dtype"), node.dims("shape")));
-      } else if (node.op == OpKind::kConstant) {
-        TAILOR_ASSIGN_OR_RETURN(copy, main.AddConstant(node.string("name"), node.dtype("dtype"), node.dims("shape"),
-                                                       graph_.constant_data(id)));
-      } else {
-        std::vector<Value> operands;
-        for (Value operand : node.operands) {
-          auto [it, added] = copies.try_emplace(Resolve(operand));
-          if (added) {
-            const TensorType& type = graph_.type(operand);
-            TAILOR_ASSIGN_OR_RETURN(it->second, StandIn(main, type.dtype, type.shape));
-          }
-          operands.push_back(it->second);
-        }
-        TAILOR_ASSIGN_OR_RETURN(copy.node, main.Append(node.op, operands, node.attributes, node.regions));
-      }
-      main.SetNodeName(copy.node, node.name);
-      for (int32_t r = 0; r < static_cast<int32_t>(node.results.size()); ++r) copies[{id, r}] = {copy.node, r};
-    }
-    std::vector<int64_t> numbers;
-    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
-      const Output& output = graph_.outputs()[i];
-      if (Waits(output.value)) {
-        numbers.push_back(static_cast<int64_t>(i));
-      } else {
-        TAILOR_RETURN_IF_ERROR(main.AddOutput(output.name, copies.at(Resolve(output.value))));
-      }
-    }
-    if (told_.empty()) return main;
-    std::vector<Value> values;
-    for (Value v : handed_) values.push_back(copies.at(v));
-    Attributes attributes;
-    attributes.emplace("extents", extents_);
-    attributes.emplace("counts", count_operands_);
-    attributes.emplace("outputs", std::move(numbers));
-    TAILOR_RETURN_IF_ERROR(
-        main.Append(OpKind::kRest, values, std::move(attributes), {{std::make_shared<const Graph>(std::move(rest_))}})
-            .status());
-    return main;
+    const TensorType& type = from_.type(v);
+    TAILOR_ASSIGN_OR_RETURN(const Value zero, ScalarConstant(graph_, type.dtype, 0));
+    TAILOR_ASSIGN_OR_RETURN(const NodeId zeros,
+                            graph_.Append(OpKind::kBroadcast, {zero}, {{"shape", Renamed(type.shape)}}));
+    return it->second = Value{zeros, 0};
   }
 
-  const Graph& graph_;
-  Symbols told_;        // by data, before the rest
-  Symbols told_later_;  // by nodes of the rest
-  Symbols untold_;      // by loops and branches that no output needs
-  std::vector<bool> needed_;
-  std::vector<bool> left_out_;
-  std::vector<bool> waits_;  // nodes that need what data tells
-  Symbols symbols_;          // that the rest mentions
-  std::map<SymbolId, Value> counts_;
-  std::vector<Value> handed_;
-  std::vector<DimExpr> extents_;
-  std::vector<int64_t> count_operands_;
-  Graph rest_;
-  std::map<SymbolId, SymbolId> renamed_;
+  absl::Status AddRest() {
+    const std::vector<Value>& handed = all_.stages_[k_ + 1].handed;
+    std::vector<Value> values;
+    for (Value v : handed) {
+      TAILOR_ASSIGN_OR_RETURN(const Value value, Copy(v));
+      values.push_back(value);
+    }
+    Shape extents;
+    std::vector<int64_t> counts, outputs;
+    for (const ExtentArgument& extent : all_.ExtentArguments(k_ + 1)) {
+      const bool counted = extent.count != Value{};
+      extents.push_back(counted ? DimExpr(0) : Renamed(DimExpr::Symbol(extent.symbol)));
+      counts.push_back(counted ? std::find(handed.begin(), handed.end(), extent.count) - handed.begin() : -1);
+    }
+    std::vector<std::pair<size_t, bool>> left;  // number in the graph, and whether it is the rest's
+    for (size_t k = k_; k < all_.stages_.size(); ++k) {
+      for (size_t i : all_.stages_[k].outputs) left.emplace_back(i, k > static_cast<size_t>(k_));
+    }
+    std::sort(left.begin(), left.end());
+    for (size_t i = 0; i < left.size(); ++i) {
+      if (left[i].second) outputs.push_back(static_cast<int64_t>(i));
+    }
+    return graph_
+        .Append(OpKind::kRest, values,
+                {{"extents", std::move(extents)}, {"counts", std::move(counts)}, {"outputs", std::move(outputs)}})
+        .status();
+  }
+
+  const Splitter& all_;
+  const Graph& from_;
+  const Stage& stage_;
+  const int k_;
+  Graph graph_;
+  absl::flat_hash_map<SymbolId, SymbolId> renamed_;
   std::set<std::string> names_;
-  std::map<Value, Value> in_rest_;
+  absl::flat_hash_map<Value, Value> copies_;
 };
+
+absl::StatusOr<std::vector<Graph>> Splitter::Run() {
+  FindWhatIsNeeded();
+  FindWhatIsLeftOut();
+  TAILOR_RETURN_IF_ERROR(FindStages());
+  std::vector<Graph> graphs;
+  if (stages_.size() == 1 && untold_.empty()) {
+    graphs.push_back(graph_);
+    return graphs;
+  }
+  FindArguments();
+  for (int k = 0; k < static_cast<int>(stages_.size()); ++k) {
+    TAILOR_ASSIGN_OR_RETURN(Graph graph, StageGraph(*this, k).Build());
+    graphs.push_back(std::move(graph));
+  }
+  return graphs;
+}
 
 }  // namespace
 
-absl::StatusOr<Graph> SplitAtData(const Graph& graph) { return Splitter(graph).Run(); }
+absl::StatusOr<std::vector<Graph>> SplitAtData(const Graph& graph) { return Splitter(graph).Run(); }
 
 }  // namespace tailor

@@ -2,17 +2,21 @@
 #ifndef TAILOR_FUSION_SPLIT_AT_DATA_H_
 #define TAILOR_FUSION_SPLIT_AT_DATA_H_
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 
 namespace tailor {
 
-// Moves everything that needs an extent told by a `bind`, `while` or `if` into the region of a `rest` node at the end,
-// which runs once the extents are known and binds them like those of any input. What is left knows all its extents
-// from its inputs. Without such extents the graph stays as it is. Region and graph have no `bind` in common: where the
-// region's extents are told by data in turn, it is split when its own turn comes. A loop or branch that tells extents
-// of what no output needs is dropped, with all that speaks of them.
-absl::StatusOr<Graph> SplitAtData(const Graph& graph);
+// The stages of `graph`. Stage 0 knows all its extents from the graph's inputs. A stage with a `bind`, `while` or `if`
+// that tells extents ends in a `rest` node: what needs these extents is in the stages behind, the next of which has the
+// arguments of that node (RestTypes, graph/region_rules.h) and binds its extents by them like those of any input. No
+// stage has a `bind`. Without extents told by data there is one stage, the graph itself. A loop or branch that tells
+// extents of what no output needs is dropped, with all that speaks of them.
+//
+// Linear in the nodes, but that each stage hands on what it has of earlier ones for later ones.
+absl::StatusOr<std::vector<Graph>> SplitAtData(const Graph& graph);
 
 }  // namespace tailor
 

@@ -5,6 +5,7 @@
 
 #include "graph/dim_bounds.h"
 #include "graph/intern_table.h"
+#include "graph/visits.h"
 
 namespace tailor {
 namespace {
@@ -106,6 +107,7 @@ bool DimExpr::Poly::Same(const Poly& other) const {
 
 std::shared_ptr<const DimExpr::Poly> DimExpr::Algebra::MakePoly(std::vector<Term> terms) {
   static auto* table = new InternTable<Poly>;
+  CountVisits(1 + terms.size());
   Poly poly;
   poly.hash = 1;
   for (const Term& term : terms) {

@@ -11,6 +11,7 @@
 #include "graph/region_rules.h"
 #include "graph/status_macros.h"
 #include "graph/type_rules.h"
+#include "graph/visits.h"
 
 namespace tailor {
 namespace {
@@ -274,6 +275,7 @@ absl::StatusOr<NodeId> Graph::Append(OpKind op, absl::Span<const Value> operands
 
 absl::StatusOr<NodeId> Graph::AppendNode(OpKind op, absl::Span<const Value> operands, Attributes attributes,
                                          std::vector<Region> regions) {
+  CountVisits(1 + operands.size());
   const OpInfo& info = InfoOf(op);
   TAILOR_RETURN_IF_ERROR(CheckOperands(info, operands));
   TAILOR_RETURN_IF_ERROR(CompleteAttributes(info, &attributes));

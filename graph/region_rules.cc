@@ -31,15 +31,13 @@ absl::Status CheckRegionCount(const Application& op, size_t needed) {
   return op.Error("has ", op.regions.size(), " regions, needs ", needed);
 }
 
-// The region's arguments take operands `first` and on; `unread` more follow.
-absl::Status CheckArguments(const Application& op, const Region& region, const char* name, size_t first,
-                            size_t unread = 0) {
+// The region's arguments take operands `first` and on.
+absl::Status CheckArguments(const Application& op, const Region& region, const char* name, size_t first) {
   const Graph& graph = *region.graph;
   const std::vector<TensorType> arguments = InputTypes(graph);
   const size_t operands = op.operands.size() - first;
-  if (arguments.size() != operands + unread) {
-    return op.Error("the ", name, " takes ", arguments.size() - unread, " arguments, but ", operands,
-                    " values are given");
+  if (arguments.size() != operands) {
+    return op.Error("the ", name, " takes ", arguments.size(), " arguments, but ", operands, " values are given");
   }
   for (size_t i = 0; i < operands; ++i) {
     const TensorType &argument = arguments[i], &operand = op.operand(first + i);
@@ -192,21 +190,15 @@ std::vector<std::vector<bool>> ToldExtents(const Graph& graph, const Node& node)
 }
 
 absl::StatusOr<std::vector<TensorType>> RestTypes(const Application& op) {
-  TAILOR_RETURN_IF_ERROR(CheckRegionCount(op, 1));
+  TAILOR_RETURN_IF_ERROR(CheckRegionCount(op, 0));
   const auto& extents = op.attribute<Shape>("extents");
   const auto& counts = op.attribute<std::vector<int64_t>>("counts");
-  const auto& outputs = op.attribute<std::vector<int64_t>>("outputs");
   if (counts.size() != extents.size()) return op.Error("attributes \"extents\" and \"counts\" differ in length");
   for (int64_t count : counts) {
     if (count < 0) continue;
     const bool scalar =
         count < static_cast<int64_t>(op.operands.size()) && op.operand(count) == TensorType{DType::kI64, {}};
     if (!scalar) return op.Error("attribute \"counts\" names operand ", count, ", which is no i64[]");
-  }
-  TAILOR_RETURN_IF_ERROR(CheckArguments(op, op.regions[0], "rest", 0, extents.size()));
-  if (outputs.size() != op.regions[0].graph->outputs().size()) {
-    return op.Error("attribute \"outputs\" has ", outputs.size(), " entries, but the rest returns ",
-                    op.regions[0].graph->outputs().size(), " values");
   }
   return std::vector<TensorType>();
 }

@@ -25,10 +25,11 @@ absl::StatusOr<std::vector<TensorType>> IfTypes(const Application& op);
 // For each result of a while or an if: which of its extents the node tells only when it has run.
 std::vector<std::vector<bool>> ToldExtents(const Graph& graph, const Node& node);
 
-// rest(values...): one region, what is left to do once data has told some extents (fusion/split_at_data.h makes it).
-// Its arguments are the values, then a u8[extent] without data for each entry of `extents`, by which it binds symbols.
-// Where counts[i] >= 0 that extent is the value of operand counts[i], an i64[]. outputs[i] is the number, among the
-// outputs of both, of the region's output i; those of the graph around take the others in order. No results.
+// rest(values...): the last node of a stage, the call of the next one (fusion/split_at_data.h makes both). The next
+// stage's arguments are the values, then a u8[extent] without data for each entry of `extents`, by which it binds
+// symbols. Where counts[i] >= 0 that extent is the value of operand counts[i], an i64[]. outputs[i] is the number,
+// among the outputs of this stage and all behind it, of output i of those behind; this stage's take the others in
+// order. No regions, no results.
 absl::StatusOr<std::vector<TensorType>> RestTypes(const Application& op);
 
 }  // namespace tailor

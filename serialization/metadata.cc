@@ -130,6 +130,15 @@ Offset<flatbuffers::Vector<Offset<fbs::Variant>>> Encode(FlatBufferBuilder& b, c
   return b.CreateVector(encoded);
 }
 
+Offset<flatbuffers::Vector<Offset<fbs::PassVisits>>> Encode(FlatBufferBuilder& b,
+                                                            const std::vector<PassVisits>& visits) {
+  std::vector<Offset<fbs::PassVisits>> encoded;
+  for (const PassVisits& entry : visits) {
+    encoded.push_back(fbs::CreatePassVisits(b, b.CreateString(entry.pass), entry.visits));
+  }
+  return b.CreateVector(encoded);
+}
+
 Offset<flatbuffers::Vector<Offset<fbs::Constant>>> Encode(FlatBufferBuilder& b,
                                                           const std::vector<ProgramConstant>& constants,
                                                           const std::vector<ItemPlace>& places) {
@@ -221,6 +230,7 @@ class Meter {
     const fbs::Provenance& from = *root.provenance();
     for (const auto* text : {from.tailor_version(), from.llvm_version(), from.graph_name(), from.options()}) Text(text);
     Texts(root.facts());
+    Each(root.visits(), [this](const fbs::PassVisits& entry) { Text(entry.pass()); });
   }
 
   // What is wrong, or null.
@@ -351,6 +361,9 @@ void DecodeTexts(const fbs::Artifact& root, Program* program) {
   program->provenance = {from.tailor_version()->str(), from.llvm_version()->str(), from.graph_name()->str(),
                          from.graph_hash(), from.options()->str()};
   program->facts = Strings(*root.facts());
+  if (root.visits() == nullptr) return;
+  for (const fbs::PassVisits* entry : *root.visits())
+    program->visits.push_back({entry->pass()->str(), entry->visits()});
 }
 
 // Holds an item's stated place against where the items before it put it.
@@ -427,8 +440,9 @@ std::vector<uint8_t> EncodeMetadata(const Program& program, const MetadataPlaces
   const auto constants = Encode(b, program.constants, places.constants);
   const auto variants = Encode(b, program.variants, places.images);
   const auto facts = b.CreateVectorOfStrings(program.facts);
+  const auto visits = Encode(b, program.visits);
   fbs::FinishArtifactBuffer(b, fbs::CreateArtifact(b, b.CreateVector(symbols), inputs, outputs, b.CreateVector(checks),
-                                                   constants, variants, provenance, facts));
+                                                   constants, variants, provenance, facts, visits));
   return {b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize()};
 }
 

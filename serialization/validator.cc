@@ -223,6 +223,8 @@ void CheckTexts(const Program& program, Checker* c) {
   }
   c->BeginGroup("facts");
   for (const std::string& fact : program.facts) c->RequireText(fact, "a line is not UTF-8 text");
+  c->BeginGroup("visits");
+  for (const PassVisits& entry : program.visits) c->RequireText(entry.pass, "a pass is not UTF-8 text");
   c->BeginGroup("provenance");
   const Provenance& from = program.provenance;
   for (const std::string* text : {&from.tailor_version, &from.llvm_version, &from.graph_name, &from.options}) {

@@ -12,7 +12,7 @@ namespace tailor {
 struct Family {
   std::string name;
   Graph (*make)(int n);
-  int n;  // the size that families_test lowers
+  int n;  // families_test compares n, 2 * n and 4 * n
 };
 
 const std::vector<Family>& Families();

@@ -13,8 +13,12 @@ std::string Split(const std::string& text) {
   if (!graph.ok()) return graph.status().ToString();
   auto split = SplitAtData(*graph);
   if (!split.ok()) return split.status().ToString();
-  EXPECT_EQ(VerifyGraph(*split), absl::OkStatus());
-  return "\n" + split->ToText();
+  std::string stages = "\n";
+  for (const Graph& stage : *split) {
+    EXPECT_EQ(VerifyGraph(stage), absl::OkStatus());
+    stages += stage.ToText();
+  }
+  return stages;
 }
 
 TEST(SplitAtData, KnownExtentsStayTogether) {
@@ -41,15 +45,14 @@ graph @g(%x: f32[B, S], %n: i64[]) where B, S, N {
 graph @g(%x: f32[B, S], %n: i64[]) where N {
   %two = constant 2 : f32[]
   %y = mul %x, %two : f32[B, S]
-  rest(%y, %n) {extents = [B, S, 0], counts = [-1, -1, 1], outputs = [0]} {
-    region(%y: f32[B, S], %n: i64[], %"extent B": u8[B], %"extent S": u8[S], %"extent N": u8[N]) {
-      %z = slice %y {starts = [0, 0], sizes = [N, S]} : f32[N, S]
-      %"2" = constant 2 : f32[]
-      %w = mul %z, %"2" : f32[N, S]
-      return %w
-    }
-  }
+  rest %y, %n {extents = [B, S, 0], counts = [-1, -1, 1], outputs = [0]}
   return %y, "count" = %n
+}
+graph @rest(%y: f32[B, S], %n: i64[], %"extent B": u8[B], %"extent S": u8[S], %"extent N": u8[N]) {
+  %z = slice %y {starts = [0, 0], sizes = [N, S]} : f32[N, S]
+  %two = constant 2 : f32[]
+  %w = mul %z, %two : f32[N, S]
+  return %w
 }
 )");
 }
@@ -91,17 +94,19 @@ graph @g(%x: f32[B], %n: i64[]) where B, N, M {
 })"),
             R"(
 graph @g(%x: f32[B], %n: i64[]) where N, M {
-  rest(%x, %n) {extents = [B, 0], counts = [-1, 1], outputs = [0]} {
-    region(%x: f32[B], %n: i64[], %"extent B": u8[B], %"extent N": u8[N]) where M {
-      %z = slice %x {starts = [0], sizes = [N]} : f32[N]
-      %s = reduce_sum %z {axes = [0]} : f32[]
-      %k = cast %s {dtype = i64} : i64[]
-      %o = bind %k {extent = [M]} : i64[]
-      %i = iota {shape = [M], axis = 0, dtype = i32} : i32[M]
-      return %i
-    }
-  }
+  rest %x, %n {extents = [B, 0], counts = [-1, 1], outputs = [0]}
   return
+}
+graph @rest(%x: f32[B], %n: i64[], %"extent B": u8[B], %"extent N": u8[N]) {
+  %z = slice %x {starts = [0], sizes = [N]} : f32[N]
+  %s = reduce_sum %z {axes = [0]} : f32[]
+  %k = cast %s {dtype = i64} : i64[]
+  rest %k {extents = [0], counts = [0], outputs = [0]}
+  return
+}
+graph @rest(%k: i64[], %"extent M": u8[M]) {
+  %i = iota {shape = [M], axis = 0, dtype = i32} : i32[M]
+  return %i
 }
 )");
 }
@@ -129,13 +134,12 @@ graph @g(%x: f32[S, T]) where R {
       return %b
     }
   } : f32[R, T]
-  rest(%y) {extents = [T], counts = [-1], outputs = [0]} {
-    region(%y: f32[R, T], %"extent T": u8[T]) where T, R {
-      %i = iota {shape = [R], axis = 0, dtype = i32} : i32[R]
-      return %i
-    }
-  }
+  rest %y {extents = [T], counts = [-1], outputs = [0]}
   return
+}
+graph @rest(%y: f32[R, T], %"extent T": u8[T]) where T, R {
+  %i = iota {shape = [R], axis = 0, dtype = i32} : i32[R]
+  return %i
 }
 )");
 }
@@ -151,12 +155,11 @@ graph @g(%n: i64[]) where N in [2, 9] {
             R"(
 graph @g(%n: i64[]) where N in [2, 9] {
   %y = neg %n : i64[]
-  rest(%n) {extents = [0], counts = [0]} {
-    region(%n: i64[], %"extent N": u8[N]) where N in [2, 9] {
-      return
-    }
-  }
+  rest %n {extents = [0], counts = [0]}
   return %y
+}
+graph @rest(%n: i64[], %"extent N": u8[N]) where N in [2, 9] {
+  return
 }
 )");
 }
@@ -174,16 +177,15 @@ graph @g(%t: f32[V], %i: i64[B], %n: i64[]) where V, B, N {
             R"(
 graph @g(%t: f32[V], %i: i64[B], %n: i64[]) where N {
   %g = gather %t, %i : f32[B]
-  rest(%n) {extents = [B, 0], counts = [-1, 0], outputs = [0]} {
-    region(%n: i64[], %"extent B": u8[B], %"extent N": u8[N]) {
-      %3 = constant 0 : f32[]
-      %4 = broadcast %3 {shape = [B]} : f32[B]
-      %s = slice %4 {starts = [0], sizes = [N]} : f32[N]
-      %y = iota {shape = [N], axis = 0, dtype = i64} : i64[N]
-      return %y
-    }
-  }
+  rest %n {extents = [B, 0], counts = [-1, 0], outputs = [0]}
   return
+}
+graph @rest(%n: i64[], %"extent B": u8[B], %"extent N": u8[N]) {
+  %3 = constant 0 : f32[]
+  %4 = broadcast %3 {shape = [B]} : f32[B]
+  %s = slice %4 {starts = [0], sizes = [N]} : f32[N]
+  %y = iota {shape = [N], axis = 0, dtype = i64} : i64[N]
+  return %y
 }
 )");
 }

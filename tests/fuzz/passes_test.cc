@@ -139,13 +139,20 @@ class Passes : public testing::Test {
         if (absl::Status status = Run(*region.graph); !status.ok()) return status;
       }
     }
-    const auto split = SplitAtData(graph);
-    if (!split.ok()) return split.status();
-    counts_.Happened("split-at-data", split->ToText() != graph.ToText());
-    const auto facts = ShapeFacts::Collect(*split);
+    const auto stages = SplitAtData(graph);
+    if (!stages.ok()) return stages.status();
+    counts_.Happened("split-at-data", stages->size() > 1);
+    for (const Graph& stage : *stages) {
+      if (absl::Status status = RunStage(stage); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status RunStage(const Graph& stage) {
+    const auto facts = ShapeFacts::Collect(stage);
     if (!facts.ok()) return facts.status();
     facts_ = &*facts;
-    const auto rewritten = RewriteObserved(*split, *facts, &counts_);
+    const auto rewritten = RewriteObserved(stage, *facts, &counts_);
     if (!rewritten.ok()) return rewritten.status();
     for (const TargetTraits& traits : AllTraits()) {
       const auto plan = FuseObserved(*rewritten, *facts, traits, &counts_);

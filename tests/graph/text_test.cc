@@ -112,11 +112,7 @@ TEST(Text, RegionsReadBack) {
       return %1
     }
   } : f32[R]
-  rest(%go, %n) {extents = [B, 0], counts = [-1, 1]} {
-    region(%go: bool[], %n: i64[], %B: u8[B], %N: u8[N]) {
-      return
-    }
-  }
+  rest %go, %n {extents = [B, 0], counts = [-1, 1]}
   %r#0, %r#1 = while(%3#0, %3#1) {
     region(%i: f32[B], %c: i64[]) {
       %2 = constant false : bool[]

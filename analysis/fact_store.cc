@@ -121,6 +121,7 @@ void FactStore::Forget() {
   simplified_.Forget();
   range_.Forget();
   divisor_.Forget();
+  over_bound_.Forget();
 }
 
 void FactStore::KeepExpression(ExpressionFacts facts) {
@@ -291,6 +292,10 @@ bool FactStore::ProvablyEqual(const DimExpr& a, const DimExpr& b) const {
 }
 
 DimExpr FactStore::OverBoundSymbols(const DimExpr& e) const {
+  return over_bound_.Of(e, [&] { return Defined(e); });
+}
+
+DimExpr FactStore::Defined(const DimExpr& e) const {
   DimExpr current = e;
   for (size_t round = 0; round < symbols_.size(); ++round) {
     DimExpr next = current.Substitute(

@@ -48,6 +48,8 @@ class FactStore {
   DimExpr OverBoundSymbols(const DimExpr& e) const;
 
  private:
+  DimExpr Defined(const DimExpr& e) const;  // OverBoundSymbols, computed
+
   struct SymbolFacts {
     Range range;
     int64_t divisor = 1;
@@ -106,7 +108,7 @@ class FactStore {
   absl::flat_hash_map<DimExpr, size_t> expression_of_;                  // by ExpressionFacts::e
   absl::flat_hash_map<DimExpr, std::vector<size_t>> expressions_like_;  // by Direction(ExpressionFacts::e)
   std::vector<DimExpr> zeros_;
-  DimMemo<DimExpr> canonical_, simplified_;
+  DimMemo<DimExpr> canonical_, simplified_, over_bound_;
   DimMemo<Range> range_;
   DimMemo<int64_t> divisor_;
 };

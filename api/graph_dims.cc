@@ -1,5 +1,10 @@
 // Glue of tailor/compiler.h: symbols and arithmetic on dims.
+#include <array>
+#include <string>
+#include <tuple>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "api/compiler_arguments.h"
 #include "api/graph_addition.h"
 #include "graph/status_macros.h"
@@ -21,26 +26,36 @@ absl::StatusOr<SymbolInfo> ReadSymbol(const char* name, size_t name_size, const 
   return info;
 }
 
-// `*out = combine(lhs, rhs)`; an expression with no value (overflow, a divisor <= 0, too large) is refused.
-template <typename Combine>
-tailor_status* CombineDims(const char* function, tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out,
-                           Combine combine) {
+// `*out = combine(dims)`; an expression with no value (overflow, a divisor <= 0, too large) is refused.
+template <typename Combine, size_t kCount>
+tailor_status* CombineDims(const char* function, tailor_graph* graph, const char* const (&names)[kCount],
+                           const tailor_dim (&dims)[kCount], tailor_dim* out, Combine combine) {
   return AtBoundary([&]() -> absl::Status {
     TAILOR_RETURN_IF_ERROR(CheckGraph(function, graph));
     const Writer<tailor_graph> writer(*graph);
     TAILOR_RETURN_IF_ERROR(CheckHeld(function, *graph, writer));
     TAILOR_RETURN_IF_ERROR(CheckPresent(function, "out", out));
-    TAILOR_ASSIGN_OR_RETURN(DimExpr a, FindDim(*graph, function, "lhs", lhs));
-    TAILOR_ASSIGN_OR_RETURN(DimExpr b, FindDim(*graph, function, "rhs", rhs));
-    DimExpr result = combine(a, b);
+    std::array<DimExpr, kCount> operands;
+    for (size_t i = 0; i < kCount; ++i) {
+      TAILOR_ASSIGN_OR_RETURN(operands[i], FindDim(*graph, function, names[i], dims[i]));
+    }
+    const DimExpr result = std::apply(combine, operands);
     if (!result.valid()) {
-      const std::string message = absl::StrCat(function, ": no valid dim from ", graph->graph.DimText(a), " and ",
-                                               graph->graph.DimText(b), ": ", result.problem());
+      const std::string from = absl::StrJoin(operands, " and ", [&](std::string* text, const DimExpr& dim) {
+        absl::StrAppend(text, graph->graph.DimText(dim));
+      });
+      const std::string message = absl::StrCat(function, ": no valid dim from ", from, ": ", result.problem());
       return result.outgrown() ? absl::ResourceExhaustedError(message) : absl::InvalidArgumentError(message);
     }
     *out = NewDim(*graph, result);
     return absl::OkStatus();
   });
+}
+
+template <typename Combine>
+tailor_status* CombineDims(const char* function, tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out,
+                           Combine combine) {
+  return CombineDims(function, graph, {"lhs", "rhs"}, {lhs, rhs}, out, combine);
 }
 
 }  // namespace
@@ -98,6 +113,32 @@ tailor_status* tailor_dim_min(tailor_graph* graph, tailor_dim lhs, tailor_dim rh
 
 tailor_status* tailor_dim_max(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out) {
   return CombineDims("tailor_dim_max", graph, lhs, rhs, out, DimExpr::Max);
+}
+
+tailor_status* tailor_dim_ceildiv(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out) {
+  return CombineDims("tailor_dim_ceildiv", graph, lhs, rhs, out, DimExpr::CeilDiv);
+}
+
+tailor_status* tailor_dim_truncdiv(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out) {
+  return CombineDims("tailor_dim_truncdiv", graph, lhs, rhs, out, DimExpr::TruncDiv);
+}
+
+tailor_status* tailor_dim_truncmod(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out) {
+  return CombineDims("tailor_dim_truncmod", graph, lhs, rhs, out, DimExpr::TruncMod);
+}
+
+tailor_status* tailor_dim_less(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out) {
+  return CombineDims("tailor_dim_less", graph, lhs, rhs, out, DimExpr::Less);
+}
+
+tailor_status* tailor_dim_equal(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out) {
+  return CombineDims("tailor_dim_equal", graph, lhs, rhs, out, DimExpr::Equal);
+}
+
+tailor_status* tailor_dim_select(tailor_graph* graph, tailor_dim condition, tailor_dim lhs, tailor_dim rhs,
+                                 tailor_dim* out) {
+  return CombineDims("tailor_dim_select", graph, {"condition", "lhs", "rhs"}, {condition, lhs, rhs}, out,
+                     DimExpr::Select);
 }
 
 tailor_status* tailor_graph_assume_equal(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs) {

@@ -14,6 +14,7 @@
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/mend_schedule.h"
 #include "codegen/emit_host.h"
+#include "codegen/job_pool.h"
 #include "codegen/kernel_modules.h"
 #include "codegen/plan_queries.h"
 #include "exec/host_abi.h"
@@ -155,19 +156,33 @@ void AddNotes(const Build& build, Variant& variant) {
   }
 }
 
+struct HostPart {
+  HostEmission host;
+  Image image;
+};
+
+absl::StatusOr<HostPart> CompileHostPart(const LoweredProgram& program, const Build& build, const CpuTarget& level) {
+  llvm::LLVMContext context;
+  auto module = std::make_unique<llvm::Module>("host", context);
+  HostPart part;
+  TAILOR_ASSIGN_OR_RETURN(part.host, EmitHostPrograms(program.programs, build.kernels, KernelPlace::kDevice, *module));
+  TAILOR_ASSIGN_OR_RETURN(auto machine, MakeTargetMachine(level));
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects(1);
+  TAILOR_ASSIGN_OR_RETURN(objects[0], CompileModule(std::move(module), *machine));
+  TAILOR_ASSIGN_OR_RETURN(part.image, LinkImage(objects, HostEntries()));
+  return part;
+}
+
 absl::StatusOr<CompiledVariant> CompileVariant(const LoweredProgram& program, Build& build, int threads,
                                                const std::function<absl::Status(double)>& report) {
   TAILOR_ASSIGN_OR_RETURN(DeviceImages images, MakeImages(program, build, threads, report));
   const CpuTarget& level = CpuLevels().front();
-  llvm::LLVMContext context;
-  auto module = std::make_unique<llvm::Module>("host", context);
-  TAILOR_ASSIGN_OR_RETURN(const HostEmission host,
-                          EmitHostPrograms(program.programs, build.kernels, KernelPlace::kDevice, *module));
-  TAILOR_ASSIGN_OR_RETURN(auto machine, MakeTargetMachine(level));
-  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects(1);
-  TAILOR_ASSIGN_OR_RETURN(objects[0], CompileModule(std::move(module), *machine));
-  TAILOR_ASSIGN_OR_RETURN(Image image, LinkImage(objects, HostEntries()));
-
+  HostPart part;
+  TAILOR_RETURN_IF_ERROR(RunJob([&]() -> absl::Status {
+    TAILOR_ASSIGN_OR_RETURN(part, CompileHostPart(program, build, level));
+    return absl::OkStatus();
+  }));
+  auto& [host, image] = part;
   CompiledVariant compiled = DescribeVariant(program, build.kernels, build.dropped, host, std::move(image));
   compiled.device_images = std::move(images.images);
   if (!build.target.is_emulated()) compiled.assembler = std::move(images.assembler);

@@ -177,11 +177,13 @@ absl::StatusOr<std::vector<CompiledVariant>> CompileVariants(const LoweredProgra
     return EmitModule(program, modules, job % jobs_per_target, builds[job / jobs_per_target]);
   };
   TAILOR_RETURN_IF_ERROR(RunJobs(threads, static_cast<int>(builds.size()) * jobs_per_target, emit_module, report));
-  std::vector<CompiledVariant> variants;
-  for (Build& build : builds) {
-    TAILOR_ASSIGN_OR_RETURN(CompiledVariant variant, LinkWithin(bounds, program, modules, build));
-    variants.push_back(std::move(variant));
-  }
+  std::vector<CompiledVariant> variants(builds.size());
+  const auto link = [&](int i) -> absl::Status {
+    TAILOR_ASSIGN_OR_RETURN(variants[i], LinkWithin(bounds, program, modules, builds[i]));
+    return absl::OkStatus();
+  };
+  TAILOR_RETURN_IF_ERROR(
+      RunJobs(threads, static_cast<int>(builds.size()), link, [](double) { return absl::OkStatus(); }));
   return variants;
 }
 

@@ -8,6 +8,7 @@
 #include "codegen/build_host_program.h"
 #include "codegen/combiner.h"
 #include "codegen/gemm/panels.h"
+#include "codegen/job_pool.h"
 #include "codegen/plan_rewrites.h"
 #include "codegen/row_stages.h"
 #include "codegen/scatter_kernels.h"
@@ -15,6 +16,7 @@
 #include "fusion/node_class.h"
 #include "graph/finite_constant.h"
 #include "graph/status_macros.h"
+#include "graph/visits.h"
 
 namespace tailor {
 namespace {
@@ -580,6 +582,9 @@ std::string NameOf(const Graph& graph, const FusionGroup& group, int number) {
   return absl::StrCat("g", number, "_", std::string(InfoOf(graph.node(node).op).text));
 }
 
+// Statements are written by recursion along the nodes of a kernel: that of many runs on a stack of its own.
+constexpr size_t kFewNodes = 64;
+
 }  // namespace
 
 absl::StatusOr<std::vector<LoweredKernel>> LowerGroup(const Graph& graph, const ShapeFacts& facts,
@@ -588,8 +593,23 @@ absl::StatusOr<std::vector<LoweredKernel>> LowerGroup(const Graph& graph, const 
     return std::count(chain.begin(), chain.end(), group) != 0;
   });
   const GroupForm form = link ? GroupForm::kLink : GroupForm::kAlone;
-  auto kernels =
-      GroupLowering(graph, facts, plan.groups[group], form, options.pairs, options.winograd).Run(options.in_place);
+  const auto lower = [&] {
+    return GroupLowering(graph, facts, plan.groups[group], form, options.pairs, options.winograd).Run(options.in_place);
+  };
+  absl::StatusOr<std::vector<LoweredKernel>> kernels;
+  if (plan.groups[group].nodes.size() <= kFewNodes) {
+    kernels = lower();
+  } else {
+    const uint64_t before = Visits();
+    uint64_t visits = 0;
+    TAILOR_RETURN_IF_ERROR(RunJob([&] {
+      const uint64_t start = Visits();
+      kernels = lower();
+      visits = Visits() - start;
+      return absl::OkStatus();
+    }));
+    if (Visits() == before) CountVisits(visits);  // not where the system had no thread to give
+  }
   if (!kernels.ok()) return kernels.status();
   for (LoweredKernel& kernel : *kernels) kernel.plan.name = NameOf(graph, plan.groups[group], group);
   const bool scatter = plan.groups[group].kind == GroupKind::kScatter;

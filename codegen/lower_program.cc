@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/chain/chain_kernels.h"
 #include "codegen/gemm/panels.h"
+#include "codegen/job_pool.h"
 #include "codegen/offered_product.h"
 #include "codegen/reuse_blocks.h"
 #include "fusion/fusion_context.h"
@@ -329,9 +330,22 @@ class ProgramLowering {
 
   int BufferOf(Value v) { return BufferOf({.value = v, .dtype = graph_.type(v).dtype, .shape = graph_.type(v).shape}); }
 
+  // Written by recursion along the expressions: that of many runs on a stack of its own.
+  static std::string TextOf(const KernelPlan& plan) {
+    constexpr size_t kFewExpressions = 256;
+    if (plan.exprs.size() <= kFewExpressions) return plan.Text();
+    std::string text;
+    const absl::Status written = RunJob([&] {
+      text = plan.Text();
+      return absl::OkStatus();
+    });
+    assert(written.ok()), (void)written;
+    return text;
+  }
+
   int KernelIndex(KernelPlan plan) {
     auto& kernels = tables_.program.kernels;
-    auto [it, added] = tables_.kernel_of.try_emplace(plan.Text(), static_cast<int>(kernels.size()));
+    auto [it, added] = tables_.kernel_of.try_emplace(TextOf(plan), static_cast<int>(kernels.size()));
     if (added) kernels.push_back(std::move(plan));
     return it->second;
   }

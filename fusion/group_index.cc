@@ -1,7 +1,8 @@
 #include "fusion/group_index.h"
 
 #include <algorithm>
-#include <cassert>
+#include <numeric>
+#include <optional>
 #include <queue>
 
 #include "absl/strings/str_cat.h"
@@ -24,7 +25,10 @@ GroupIndex::GroupIndex(const FusionContext& context, FusionPlan& plan, absl::str
       uses_(Uses::Of(context.graph, plan)),
       core_(plan.groups.size()),
       group_of_(context.graph.nodes().size(), -1),
+      place_(plan.groups.size()),
       seen_in_(plan.groups.size(), 0) {
+  std::iota(place_.begin(), place_.end(), 0);
+  at_place_ = place_;
   for (int g = 0; g < size(); ++g) Own(g);
 }
 
@@ -67,12 +71,13 @@ std::vector<int> GroupIndex::Producers(int g) const {
 
 bool GroupIndex::Reaches(int from, int to, int direct) const {
   ++search_;
+  reached_.clear();
   std::vector<int> pending;
-  NodeId last = core_[to].back();
-  auto push = [&](int g) {
-    if (seen_in_[g] == search_ || core_[g].front() > last) return;
+  const auto push = [&](int g) {
+    if (seen_in_[g] == search_ || place_[g] > place_[to]) return;
     seen_in_[g] = search_;
     pending.push_back(g);
+    reached_.push_back(g);
   };
   for (int g : Consumers(from)) {
     if (g != direct) push(g);
@@ -86,7 +91,41 @@ bool GroupIndex::Reaches(int from, int to, int direct) const {
   return false;
 }
 
-bool GroupIndex::JoinMakesCycle(int a, int b) const { return Reaches(a, b, b) || Reaches(b, a, a); }
+// The groups between `a` and `b` that the earlier one reaches, in order. nullopt where they lead to the later one.
+std::optional<std::vector<int>> GroupIndex::ReachedBetween(int a, int b) const {
+  if (JoinMakesCycle(a, b)) return std::nullopt;
+  std::vector<int> reached = reached_;
+  std::sort(reached.begin(), reached.end(), [&](int x, int y) { return place_[x] < place_[y]; });
+  return reached;
+}
+
+// `a` has become what both were, or the first half of that and `b` the second. What lies between them and does not read
+// from the earlier one goes first, then `a`, then what does read (`reached`), then `b`.
+void GroupIndex::PutInOrder(int a, int b, const std::vector<int>& reached) {
+  const int first = std::min(place_[a], place_[b]), last = std::max(place_[a], place_[b]);
+  const auto put = [&](int g, int place) {
+    place_[g] = place;
+    at_place_[place] = g;
+  };
+  if (empty(b) && reached.empty()) {
+    put(b, first);
+    put(a, last);
+    return;
+  }
+  int place = first;
+  auto next = reached.begin();
+  for (int from = first + 1; from < last; ++from) {
+    const int g = at_place_[from];
+    next != reached.end() && *next == g ? void(++next) : put(g, place++);
+  }
+  put(a, place++);
+  for (int g : reached) put(g, place++);
+  put(b, place);
+}
+
+bool GroupIndex::JoinMakesCycle(int a, int b) const {
+  return place_[a] < place_[b] ? Reaches(a, b, b) : Reaches(b, a, a);
+}
 
 bool GroupIndex::TryMerge(int a, int b) {
   CountVisits();
@@ -95,12 +134,13 @@ bool GroupIndex::TryMerge(int a, int b) {
     Refuse(a, b, absl::StrCat("one kernel would have ", count, " nodes, of ", kMostNodes, " at most"));
     return false;
   }
-  if (JoinMakesCycle(a, b)) {
+  const std::optional<std::vector<int>> reached = ReachedBetween(a, b);
+  if (!reached) {
     Refuse(a, b, "other groups lie between them and would have to run in the middle");
     return false;
   }
   if (ExtendLoop(context_, uses_, plan_.groups[a], plan_.groups[b])) {
-    Replace(a, std::move(plan_.groups[b]), b, {});
+    Become(a, std::move(plan_.groups[b]), b, {}, *reached);
     return true;
   }
   std::vector<NodeId> nodes;
@@ -116,15 +156,20 @@ bool GroupIndex::TryMerge(int a, int b) {
            absl::StrCat("one kernel would have ", tensors, " tensors, of ", context_.traits.most_tensors, " at most"));
     return false;
   }
-  Replace(a, *std::move(merged), b, {});
+  Become(a, *std::move(merged), b, {}, *reached);
   return true;
 }
 
 void GroupIndex::Replace(int a, FusionGroup first, int b, FusionGroup second) {
+  Become(a, std::move(first), b, std::move(second), ReachedBetween(a, b).value());
+}
+
+void GroupIndex::Become(int a, FusionGroup first, int b, FusionGroup second, const std::vector<int>& reached) {
   plan_.groups[a] = std::move(first);
   plan_.groups[b] = std::move(second);
   Own(a);
   Own(b);
+  PutInOrder(a, b, reached);
 }
 
 void GroupIndex::Refuse(int producer, int consumer, std::string reason) {

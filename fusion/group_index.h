@@ -2,6 +2,7 @@
 #ifndef TAILOR_FUSION_GROUP_INDEX_H_
 #define TAILOR_FUSION_GROUP_INDEX_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,14 +29,16 @@ class GroupIndex {
   std::vector<int> Consumers(int g) const;
   std::vector<int> Producers(int g) const;
 
-  // Whether a path leads from `from` to `to`; with `direct` = `to`, only paths of two steps or more count.
+  // Whether a path leads from `from` to `to`; with `direct` = `to`, only paths of two steps or more count. Looks at
+  // what lies between the two in the order of execution.
   bool Reaches(int from, int to, int direct = -1) const;
   // Whether joining the two would make the plan cyclic.
   bool JoinMakesCycle(int a, int b) const;
   // Joins group `b` into `a` if the result is a valid group; else records a refusal of the edge between
   // them, if there is one.
   bool TryMerge(int a, int b);
-  // Replaces the core nodes of `a` and `b` by two other valid groups; `second` may be empty.
+  // Replaces the core nodes of `a` and `b` by two other valid groups; `second`, which may be empty, reads from the
+  // first. Requires that joining the two would make no cycle.
   void Replace(int a, FusionGroup first, int b, FusionGroup second);
   void Refuse(int producer, int consumer, std::string reason);
 
@@ -44,6 +47,9 @@ class GroupIndex {
 
  private:
   void Own(int g);
+  std::optional<std::vector<int>> ReachedBetween(int a, int b) const;
+  void Become(int a, FusionGroup first, int b, FusionGroup second, const std::vector<int>& reached);
+  void PutInOrder(int a, int b, const std::vector<int>& reached);
 
   const FusionContext& context_;
   FusionPlan& plan_;
@@ -51,8 +57,13 @@ class GroupIndex {
   Uses uses_;
   std::vector<std::vector<NodeId>> core_;
   std::vector<int> group_of_;
+  // An order in which the groups can be executed, empty ones among them (Pearce and Kelly, A dynamic topological sort
+  // algorithm, 2007): a path leads to later places only.
+  std::vector<int> place_;            // by group
+  std::vector<int> at_place_;         // the group
   mutable std::vector<int> seen_in_;  // by group: the last search that met it
   mutable int search_ = 0;
+  mutable std::vector<int> reached_;  // by the last search
 };
 
 }  // namespace tailor

@@ -106,12 +106,16 @@ std::optional<DimBounds> BoundsOfDifference(const DimExpr& a, const DimExpr& b) 
 }
 
 bool IsAtLeastOne(const DimExpr& b, const DimExpr& a) {
-  const auto holds_max = [](const DimExpr::Term& term) {
-    const DimExpr::Atom* atom = SingleFactor(term);
-    return atom != nullptr && atom->kind == DimExpr::AtomKind::kMax;
-  };
-  if (std::none_of(b.terms().begin(), b.terms().end(), holds_max)) return false;
-  return b == DimExpr::Max(a, 1) || b == DimExpr::Max(a - 1, 0) + 1;
+  const auto terms = b.terms();
+  const bool plus_one = terms.size() == 2 && terms[1].factors.empty() && terms[1].coefficient == 1;
+  if (terms.size() != 1 && !plus_one) return false;
+  const DimExpr::Atom* atom = SingleFactor(terms[0]);
+  if (atom == nullptr || atom->kind != DimExpr::AtomKind::kMax || terms[0].coefficient != 1) return false;
+  const DimExpr least = plus_one ? 0 : 1;
+  // The leaves of a maximum nest to the left, sorted: only where `a` has one leaf it is a side of the atom.
+  if (atom->lhs == least) return (plus_one ? atom->rhs + 1 : atom->rhs) == a;
+  if (atom->rhs == least) return (plus_one ? atom->lhs + 1 : atom->lhs) == a;
+  return b == (plus_one ? DimExpr::Max(a - 1, 0) + 1 : DimExpr::Max(a, 1));
 }
 
 }  // namespace tailor

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/dim_algebra.h"
+#include "graph/dim_bounds.h"
 
 namespace tailor {
 namespace {
@@ -73,7 +74,26 @@ DimExpr DimExpr::FloorDiv(const DimExpr& a, const DimExpr& b) {
   return quotient + Algebra::Opaque(AtomKind::kFloorDiv, rest, b);
 }
 
-DimExpr DimExpr::CeilDiv(const DimExpr& a, int64_t b) { return FloorDiv(a + (DimExpr(b) - 1), b); }
+DimExpr DimExpr::CeilDiv(const DimExpr& a, const DimExpr& b) { return FloorDiv(a + (b - 1), b); }
+
+DimExpr DimExpr::TruncDiv(const DimExpr& a, const DimExpr& b) {
+  const DimExpr down = FloorDiv(a, b);
+  if (!down.valid() || LeastValue(a).value_or(-1) >= 0) return down;
+  return Max(down, 0) + Min(CeilDiv(a, b), 0);
+}
+
+DimExpr DimExpr::TruncMod(const DimExpr& a, const DimExpr& b) {
+  if (LeastValue(a).value_or(-1) >= 0) return Mod(a, b);
+  return a - TruncDiv(a, b) * b;
+}
+
+DimExpr DimExpr::Less(const DimExpr& a, const DimExpr& b) { return Min(Max(b - a, 0), 1); }
+
+DimExpr DimExpr::Equal(const DimExpr& a, const DimExpr& b) { return 1 - Min(Max(Max(a - b, b - a), 0), 1); }
+
+DimExpr DimExpr::Select(const DimExpr& condition, const DimExpr& a, const DimExpr& b) {
+  return b + condition * (a - b);
+}
 
 DimExpr DimExpr::Mod(const DimExpr& a, const DimExpr& b) {
   if (!a.valid() || !b.valid()) return a.valid() ? b : a;

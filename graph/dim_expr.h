@@ -54,12 +54,20 @@ class DimExpr {
   friend DimExpr operator-(const DimExpr& a, const DimExpr& b);
   friend DimExpr operator*(const DimExpr& a, const DimExpr& b);
   static DimExpr FloorDiv(const DimExpr& a, const DimExpr& b);
-  static DimExpr CeilDiv(const DimExpr& a, int64_t b);  // floordiv(a + b - 1, b)
+  static DimExpr CeilDiv(const DimExpr& a, const DimExpr& b);  // floordiv(a + b - 1, b)
   static DimExpr Mod(const DimExpr& a, const DimExpr& b);
   static DimExpr Min(const DimExpr& a, const DimExpr& b);
   static DimExpr Max(const DimExpr& a, const DimExpr& b);
   static DimExpr Bcast(const DimExpr& a, const DimExpr& b);
   static DimExpr Make(AtomKind kind, const DimExpr& a, const DimExpr& b);  // any of the five
+
+  // What exporters write besides, over the five. Symbols are >= 0, divisors >= 1.
+  static DimExpr TruncDiv(const DimExpr& a, const DimExpr& b);  // rounds towards 0
+  static DimExpr TruncMod(const DimExpr& a, const DimExpr& b);  // what TruncDiv leaves: has the sign of a
+  static DimExpr Less(const DimExpr& a, const DimExpr& b);      // 1 where a < b, else 0
+  static DimExpr Equal(const DimExpr& a, const DimExpr& b);     // 1 where a == b, else 0
+  // a where `condition` is 1, b where it is 0. It must be one of them.
+  static DimExpr Select(const DimExpr& condition, const DimExpr& a, const DimExpr& b);
 
   // False once a coefficient left int64, a constant divisor was <= 0, a bcast met two constants that
   // can never agree, or the expression outgrew a fixed size; every operation on an invalid expression

@@ -11,20 +11,33 @@ namespace {
 
 constexpr int kMaxDepth = 1200;  // a valid dim is less deep
 
-std::optional<DimExpr::AtomKind> FindFunction(const Token& token) {
-  using Kind = DimExpr::AtomKind;
-  constexpr std::pair<absl::string_view, Kind> kFunctions[] = {{"floordiv", Kind::kFloorDiv},
-                                                               {"mod", Kind::kMod},
-                                                               {"min", Kind::kMin},
-                                                               {"max", Kind::kMax},
-                                                               {"bcast", Kind::kBcast}};
-  for (const auto& [name, kind] : kFunctions) {
-    if (token.kind == TokenKind::kWord && token.text == name) return kind;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
+
+// A function of dims: those of an expression's atoms, and those that are written over them.
+struct TokenReader::DimFunction {
+  absl::string_view name;
+  DimExpr (*of)(const DimExpr& a, const DimExpr& b);
+};
+
+const TokenReader::DimFunction* TokenReader::FindFunction() const {
+  static constexpr DimFunction kFunctions[] = {
+      {"floordiv", DimExpr::FloorDiv},
+      {"mod", DimExpr::Mod},
+      {"min", DimExpr::Min},
+      {"max", DimExpr::Max},
+      {"bcast", DimExpr::Bcast},
+      {"ceildiv", DimExpr::CeilDiv},
+      {"truncdiv", DimExpr::TruncDiv},
+      {"truncmod", DimExpr::TruncMod},
+      {"less", DimExpr::Less},
+      {"equal", DimExpr::Equal},
+      {"select", nullptr},
+  };
+  if (Peek().kind != TokenKind::kWord || !IsPunct("(", 1)) return nullptr;
+  const auto function = std::find_if(std::begin(kFunctions), std::end(kFunctions),
+                                     [&](const DimFunction& f) { return f.name == Peek().text; });
+  return function == std::end(kFunctions) ? nullptr : function;
+}
 
 const Token& TokenReader::Peek(size_t ahead) const { return tokens_[std::min(position_ + ahead, tokens_.size() - 1)]; }
 
@@ -152,8 +165,8 @@ absl::StatusOr<DimExpr> TokenReader::TakeFactor(const Graph& graph, bool negativ
     TAILOR_RETURN_IF_ERROR(ExpectPunct(")"));
     return sign * inner;
   }
-  if (std::optional<DimExpr::AtomKind> kind = FindFunction(Peek())) {
-    TAILOR_ASSIGN_OR_RETURN(DimExpr result, TakeFunction(graph, *kind));
+  if (const DimFunction* function = FindFunction()) {
+    TAILOR_ASSIGN_OR_RETURN(DimExpr result, TakeFunction(graph, *function));
     return sign * result;
   }
   if (Peek().kind != TokenKind::kWord && Peek().kind != TokenKind::kString) {
@@ -167,14 +180,19 @@ absl::StatusOr<DimExpr> TokenReader::TakeFactor(const Graph& graph, bool negativ
   return sign * DimExpr::Symbol(*symbol);
 }
 
-absl::StatusOr<DimExpr> TokenReader::TakeFunction(const Graph& graph, DimExpr::AtomKind kind) {
+absl::StatusOr<DimExpr> TokenReader::TakeFunction(const Graph& graph, const DimFunction& function) {
   Take();
   TAILOR_RETURN_IF_ERROR(ExpectPunct("("));
+  DimExpr condition;
+  if (function.of == nullptr) {
+    TAILOR_ASSIGN_OR_RETURN(condition, TakeSum(graph));
+    TAILOR_RETURN_IF_ERROR(ExpectPunct(","));
+  }
   TAILOR_ASSIGN_OR_RETURN(DimExpr lhs, TakeSum(graph));
   TAILOR_RETURN_IF_ERROR(ExpectPunct(","));
   TAILOR_ASSIGN_OR_RETURN(DimExpr rhs, TakeSum(graph));
   TAILOR_RETURN_IF_ERROR(ExpectPunct(")"));
-  return DimExpr::Make(kind, lhs, rhs);
+  return function.of == nullptr ? DimExpr::Select(condition, lhs, rhs) : function.of(lhs, rhs);
 }
 
 }  // namespace tailor

@@ -69,7 +69,9 @@ class TokenReader {
   absl::StatusOr<DimExpr> TakeSum(const Graph& graph);
   absl::StatusOr<DimExpr> TakeProduct(const Graph& graph, bool negative);
   absl::StatusOr<DimExpr> TakeFactor(const Graph& graph, bool negative);
-  absl::StatusOr<DimExpr> TakeFunction(const Graph& graph, DimExpr::AtomKind kind);
+  struct DimFunction;
+  const DimFunction* FindFunction() const;
+  absl::StatusOr<DimExpr> TakeFunction(const Graph& graph, const DimFunction& function);
 
   absl::string_view text_;
   std::vector<Token> tokens_;

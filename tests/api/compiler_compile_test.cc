@@ -1,6 +1,9 @@
 // Compiling through tailor/compiler.h: options, progress, errors, and that the result runs.
+#include <pthread.h>
+
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <thread>
 
@@ -297,6 +300,29 @@ TEST_F(CompilerCompile, OneGraphIsCompiledByManyThreadsAtOnce) {
   EXPECT_FALSE(artifacts[0].empty());
   EXPECT_EQ(artifacts[0], artifacts[1]);
   EXPECT_EQ(artifacts[0], artifacts[2]);
+}
+
+// LLVM runs on threads of the compiler's own (codegen/job_pool.h).
+TEST_F(CompilerCompile, TheCallersStackMayBeSmall) {
+  tailor_value y = x;
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(Text(tailor_graph_add(graph, y, x, &y)), "OK");
+  ASSERT_EQ(Text(tailor_graph_output(graph, "chain", 5, y)), "OK");
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, 256 << 10), 0);
+  std::string text;
+  const std::function<void()> compile = [&] {
+    text = Text(tailor_graph_compile(graph, nullptr, &options, &executable));
+  };
+  void* (*const run)(void*) = [](void* user) -> void* {
+    (*static_cast<const std::function<void()>*>(user))();
+    return nullptr;
+  };
+  pthread_t thread;
+  ASSERT_EQ(pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&compile)), 0);
+  ASSERT_EQ(pthread_join(thread, nullptr), 0);
+  pthread_attr_destroy(&attributes);
+  EXPECT_EQ(text, "OK");
 }
 
 TEST_F(CompilerCompile, AnAssumptionIsCheckedByEveryRun) {

@@ -1,5 +1,7 @@
 #include "codegen/job_pool.h"
 
+#include <pthread.h>
+
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -54,6 +56,19 @@ TEST(RunJobs, ReportsOnTheCallersThreadAndCanStop) {
   EXPECT_EQ(shares, (std::vector<double>{0.25, 0.5}));
 }
 
+TEST(RunJobs, JobsHaveADeepStack) {
+  const auto job = [](int) {
+    pthread_attr_t attributes;
+    size_t bytes = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+      pthread_attr_getstacksize(&attributes, &bytes);
+      pthread_attr_destroy(&attributes);
+    }
+    return bytes >= kJobStackBytes ? absl::OkStatus() : absl::InternalError(std::to_string(bytes));
+  };
+  EXPECT_EQ(RunJobs(3, 3, job, Quiet), absl::OkStatus());
+}
+
 TEST(RunJobs, WhatAJobThrowsOnAnyThreadIsThrownOnTheCallers) {
   for (int threads : {1, 4}) {
     std::atomic<int> started{0};
@@ -69,10 +84,9 @@ TEST(RunJobs, WhatAJobThrowsOnAnyThreadIsThrownOnTheCallers) {
 }
 
 TEST(RunJobs, WhatTheReportThrowsEndsTheThreads) {
-  const auto caller = std::this_thread::get_id();
   std::atomic<bool> reported{false};
-  const auto job = [&](int) {  // the caller gets one
-    while (!reported && std::this_thread::get_id() != caller) std::this_thread::yield();
+  const auto job = [&](int i) {
+    while (i > 0 && !reported) std::this_thread::yield();
     return absl::OkStatus();
   };
   const auto report = [&](double) -> absl::Status {

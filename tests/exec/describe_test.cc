@@ -16,7 +16,7 @@ TEST(Describe, WritesTheWholeProgram) {
             R"({"name": "mask", "dtype": "f32", "dims": ["N"]}], )"
             R"("outputs": [{"name": "y", "dtype": "f32", "dims": ["N", "4"]}, )"
             R"({"name": "total", "dtype": "f32", "dims": ["N"]}], )"
-            R"("facts": ["N in [0, 1048576]"], )"
+            R"("facts": ["N in [0, 1048576]"], "visits": [], )"
             R"("checks": [{"message": "input \"x\" dim 1 is {lhs}, expected 4", "node": "scaled"}, )"
             R"({"message": "input \"mask\" dim 0 is {lhs}, but N is {rhs} from input \"x\" dim 0", "node": "masked"}, )"
             R"({"message": "N is {lhs}, above its largest value 1048576", "node": ""}], )"

@@ -116,5 +116,37 @@ graph @g(%x: f32[B, S]) {
 )");
 }
 
+// %r and %y are not one kernel: the product reads %r, and %h, in one kernel with %e that %y reads, reads the product.
+// The nodes of %h and the product come after those of %y.
+TEST(Stitch, APathMayLeadThroughALaterKernel) {
+  EXPECT_EQ(FusedText(R"(
+graph @g(%x: f32[B, S], %z: f32[S], %m: f32[B, S]) {
+  %r = reduce_max %x {axes = [1]}
+  %e = exp %z
+  %rb = reshape %r {shape = [B, 1]}
+  %d = sub %x, %rb
+  %p = mul %d, %e
+  %y = reduce_sum %p {axes = [1]}
+  %r1 = reshape %r {shape = [1, B]}
+  %g = dot %r1, %m
+  %g1 = reshape %g {shape = [S]}
+  %h = add %e, %g1
+  return %y, %h
+})"),
+            R"(g0 row [B | S] in(%x) out(%r) { %r = reduce_max %x }
+g1 contraction [1, S | B] in(%m, %r) out(%g1) { %r1 = reshape %r; %g = dot %r1, %m } then { %g1 = reshape %g }
+g2 loop [S] in(%z, %g1) out(%e, %h) { %e = exp %z; %h = add %e, %g1 }
+g3 row [B | S] in(%x, %r, %e) out(%y) { %rb = reshape %r; %d = sub %x, %rb; %p = mul %d, %e; %y = reduce_sum %p }
+refused %r -> %d in stitch: other groups lie between them and would have to run in the middle
+refused %r -> %d in remote-stitch: other groups lie between them and would have to run in the middle
+refused %r -> %g in fuse-dot-epilogue: a product reads its operands from memory as they are
+refused %r -> %g in stitch: a product is tiled over its columns, a reduction needs whole rows
+refused %e -> %p in fuse-elementwise: outputs %e and %p have different domains: ranks 1 and 2 differ
+refused %e -> %p in fuse-reduce: %h covers neither the domain [B | S] nor its rows
+refused %e -> %p in stitch: %h covers neither the domain [B | S] nor its rows
+refused %g1 -> %h in fuse-dot-epilogue: the product would write 2 results (%e, %h), and its kernel writes one
+)");
+}
+
 }  // namespace
 }  // namespace tailor

@@ -216,6 +216,29 @@ TEST(DimExpr, RemaindersOfRemaindersAreRemainders) {
 }
 
 // Linear in the leaves: comparing what is left of every choice of leaves would take 2^24 quotients.
+// What C++ computes, for a numerator of either sign.
+TEST(DimExpr, TruncatingDivisionComparisonsAndSelections) {
+  const DimExpr s = DimExpr::Symbol(0), t = DimExpr::Symbol(1);
+  const DimExpr a = s - 3, b = t + 1, less = DimExpr::Less(a, b);
+  for (int64_t x = 0; x < 12; ++x) {
+    for (int64_t y = 0; y < 6; ++y) {
+      const std::vector<int64_t> at = {x, y};
+      const int64_t n = x - 3, d = y + 1;
+      EXPECT_EQ(DimExpr::TruncDiv(a, b).Evaluate(at), n / d) << n << " " << d;
+      EXPECT_EQ(DimExpr::TruncMod(a, b).Evaluate(at), n % d) << n << " " << d;
+      EXPECT_EQ(DimExpr::TruncDiv(a, 2).Evaluate(at), n / 2) << n;
+      EXPECT_EQ(DimExpr::CeilDiv(s, b).Evaluate(at), (x + d - 1) / d) << x << " " << d;
+      EXPECT_EQ(less.Evaluate(at), n < d) << n << " " << d;
+      EXPECT_EQ(DimExpr::Equal(a, b).Evaluate(at), n == d) << n << " " << d;
+      EXPECT_EQ(DimExpr::Select(less, s, 7 * t).Evaluate(at), n < d ? x : 7 * y) << n << " " << d;
+    }
+  }
+  EXPECT_EQ(DimExpr::TruncDiv(s, 2), DimExpr::FloorDiv(s, 2));
+  EXPECT_EQ(DimExpr::Equal(s, s), DimExpr(1));
+  EXPECT_EQ(DimExpr::Select(1, s, t), s);
+  EXPECT_EQ(DimExpr::Less(s + 1, s), DimExpr(0));
+}
+
 TEST(DimExpr, QuotientsOfManyMaximaTakeLinearTime) {
   DimExpr sum;
   for (SymbolId id = 0; id < 24; ++id) sum = sum + DimExpr::Max(DimExpr::Symbol(id), DimExpr::Symbol(id + 24));

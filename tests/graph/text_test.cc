@@ -321,5 +321,20 @@ TEST(ParseDim, ReadsWhatDimsPrint) {
   EXPECT_EQ(ParseDim("B + 1.5", graph).status().message(), "line 1, column 5: expected a 64-bit integer");
 }
 
+TEST(Text, DimsMayBeWrittenWithAllFunctions) {
+  const auto graph = ParseGraph(R"(
+graph @g(%x: f32[less, S]) {
+  %c = iota {shape = [ceildiv(S, 4)], axis = 0, dtype = i32}
+  %a = iota {shape = [truncdiv(S - 1, 2) + truncmod(S, 2) + 1], axis = 0, dtype = i32}
+  %b = iota {shape = [select(less(S, less), S, equal(S, 3))], axis = 0, dtype = i32}
+  return %a, %b
+})");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const DimExpr s = DimExpr::Symbol(1), less = DimExpr::Symbol(0);
+  EXPECT_EQ(graph->type(graph->outputs()[0].value).shape[0], DimExpr::TruncDiv(s - 1, 2) + DimExpr::Mod(s, 2) + 1);
+  EXPECT_EQ(graph->type(graph->outputs()[1].value).shape[0],
+            DimExpr::Select(DimExpr::Less(s, less), s, DimExpr::Equal(s, 3)));
+}
+
 }  // namespace
 }  // namespace tailor

@@ -123,6 +123,48 @@ func (d Dim) Max(rhs Extent) Dim {
 	})
 }
 
+// CeilDiv is d / rhs, rounded up; rhs is checked to be above 0.
+func (d Dim) CeilDiv(rhs Extent) Dim {
+	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
+		return C.tailor_dim_ceildiv(graph, d.handle, d.graph.extentOf(rhs, "rhs"), out)
+	})
+}
+
+// TruncDiv is d / rhs, rounded towards 0; rhs is checked to be above 0.
+func (d Dim) TruncDiv(rhs Extent) Dim {
+	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
+		return C.tailor_dim_truncdiv(graph, d.handle, d.graph.extentOf(rhs, "rhs"), out)
+	})
+}
+
+// TruncMod is what TruncDiv leaves; it has the sign of d.
+func (d Dim) TruncMod(rhs Extent) Dim {
+	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
+		return C.tailor_dim_truncmod(graph, d.handle, d.graph.extentOf(rhs, "rhs"), out)
+	})
+}
+
+// Less is 1 where d < rhs, else 0.
+func (d Dim) Less(rhs Extent) Dim {
+	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
+		return C.tailor_dim_less(graph, d.handle, d.graph.extentOf(rhs, "rhs"), out)
+	})
+}
+
+// Equal is 1 where d and rhs are equal, else 0.
+func (d Dim) Equal(rhs Extent) Dim {
+	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
+		return C.tailor_dim_equal(graph, d.handle, d.graph.extentOf(rhs, "rhs"), out)
+	})
+}
+
+// Select is lhs where d, which is 0 or 1 at every run, is 1, and rhs where it is 0.
+func (d Dim) Select(lhs, rhs Extent) Dim {
+	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
+		return C.tailor_dim_select(graph, d.handle, d.graph.extentOf(lhs, "lhs"), d.graph.extentOf(rhs, "rhs"), out)
+	})
+}
+
 // String is the canonical text, "4*S + 1", or the error where there is none.
 func (d Dim) String() string {
 	text, err := d.graph.text(func(graph *C.tailor_graph, text **C.char) *C.tailor_status {

@@ -167,7 +167,9 @@ _COMPILER = {
     "tailor_graph_symbol": [_Handle, *_Text, POINTER(SymbolOptions), _Dims],
     "tailor_graph_dim": [_Handle, c_int64, _Dims],
     **{f"tailor_dim_{name}": [_Handle, c_uint64, c_uint64, _Dims]
-       for name in ("add", "sub", "mul", "floordiv", "mod", "min", "max")},
+       for name in ("add", "sub", "mul", "floordiv", "mod", "min", "max", "ceildiv", "truncdiv", "truncmod", "less",
+                    "equal")},
+    "tailor_dim_select": [_Handle, c_uint64, c_uint64, c_uint64, _Dims],
     "tailor_graph_assume_equal": [_Handle, c_uint64, c_uint64],
     "tailor_graph_input": [_Handle, *_Text, c_int32, _Dims, c_size_t, _Value],
     "tailor_graph_output": [_Handle, *_Text, c_uint64],

@@ -53,17 +53,17 @@ class Symbol(Dim):
 
 
 class Expression(Dim):
-    def __init__(self, operation, lhs, rhs):
-        self.operation, self.lhs, self.rhs = operation, lhs, rhs
+    def __init__(self, operation, *operands):
+        self.operation, self.operands = operation, operands
 
     def __repr__(self):
-        return f"{self.operation}({self.lhs!r}, {self.rhs!r})"
+        return f"{self.operation}({', '.join(map(repr, self.operands))})"
 
 
 def names_of(dim):
     """The names of the symbols in an extent that belongs to no graph."""
     if isinstance(dim, Expression):
-        return names_of(dim.lhs) | names_of(dim.rhs)
+        return set().union(*map(names_of, dim.operands))
     return {dim.name} if isinstance(dim, Symbol) else set()
 
 
@@ -81,11 +81,11 @@ class GraphDim(Dim):
         return int(text) != 0 if text.removeprefix("-").isdecimal() else super().__bool__()
 
 
-def _expression(operation, lhs, rhs):
-    for side in (lhs, rhs):
-        if not isinstance(side, Dim) and not hasattr(side, "__index__"):
+def _expression(operation, *operands):
+    for operand in operands:
+        if not isinstance(operand, Dim) and not hasattr(operand, "__index__"):
             return NotImplemented
-    return Expression(operation, *(side if isinstance(side, Dim) else operator.index(side) for side in (lhs, rhs)))
+    return Expression(operation, *(each if isinstance(each, Dim) else operator.index(each) for each in operands))
 
 
 def symbol(name, *, min=0, max=2**31 - 1, multiple_of=1, likely=()):
@@ -96,11 +96,48 @@ def symbol(name, *, min=0, max=2**31 - 1, multiple_of=1, likely=()):
     return Symbol(name, min, max, multiple_of, likely)
 
 
+def _function(operation, *operands):
+    made = _expression(operation, *operands)
+    if made is NotImplemented:
+        raise TypeError(f"{operation} takes dims and integers, not {', '.join(type(each).__name__ for each in operands)}")
+    return made
+
+
 def minimum(lhs, rhs):
     """The smaller of two extents."""
-    return _expression("min", lhs, rhs)
+    return _function("min", lhs, rhs)
 
 
 def maximum(lhs, rhs):
     """The larger of two extents."""
-    return _expression("max", lhs, rhs)
+    return _function("max", lhs, rhs)
+
+
+def ceildiv(lhs, rhs):
+    """The quotient of two extents, rounded up."""
+    return _function("ceildiv", lhs, rhs)
+
+
+def truncdiv(lhs, rhs):
+    """The quotient of two extents, rounded towards 0."""
+    return _function("truncdiv", lhs, rhs)
+
+
+def truncmod(lhs, rhs):
+    """What truncdiv leaves; it has the sign of `lhs`."""
+    return _function("truncmod", lhs, rhs)
+
+
+def less(lhs, rhs):
+    """1 where lhs < rhs, else 0."""
+    return _function("less", lhs, rhs)
+
+
+def equal(lhs, rhs):
+    """1 where two extents are equal, else 0."""
+    return _function("equal", lhs, rhs)
+
+
+def select(condition, lhs, rhs):
+    """`lhs` where the condition, which is 0 or 1 at every run, is 1; `rhs` where it is 0."""
+    return _function("select", condition, lhs, rhs)

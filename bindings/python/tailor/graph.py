@@ -373,7 +373,7 @@ class Graph(GraphOps, Layers):
             return self._symbols[dim.name][1]
         if isinstance(dim, Expression):
             function = getattr(self._library, f"tailor_dim_{dim.operation}")
-            check(function(self._handle, self._dim(dim.lhs, name), self._dim(dim.rhs, name), byref(out)))
+            check(function(self._handle, *(self._dim(each, name) for each in dim.operands), byref(out)))
         elif isinstance(dim, Dim):
             raise TypeError(f"{dim!r} is no dim")
         else:

@@ -132,6 +132,37 @@ impl<'g> Dim<'g> {
         self.graph.combine(sys::tailor_dim_max, self.into(), rhs.into())
     }
 
+    /// The quotient, rounded up; the divisor is checked to be above 0.
+    pub fn ceildiv(self, rhs: impl Into<Extent>) -> Result<Dim<'g>> {
+        self.graph.combine(sys::tailor_dim_ceildiv, self.into(), rhs.into())
+    }
+
+    /// The quotient, rounded towards 0; the divisor is checked to be above 0.
+    pub fn truncdiv(self, rhs: impl Into<Extent>) -> Result<Dim<'g>> {
+        self.graph.combine(sys::tailor_dim_truncdiv, self.into(), rhs.into())
+    }
+
+    /// What [`truncdiv`](Dim::truncdiv) leaves; it has the sign of `self`.
+    pub fn truncmod(self, rhs: impl Into<Extent>) -> Result<Dim<'g>> {
+        self.graph.combine(sys::tailor_dim_truncmod, self.into(), rhs.into())
+    }
+
+    /// 1 where `self < rhs`, else 0.
+    pub fn less(self, rhs: impl Into<Extent>) -> Result<Dim<'g>> {
+        self.graph.combine(sys::tailor_dim_less, self.into(), rhs.into())
+    }
+
+    /// 1 where the two are equal, else 0.
+    pub fn equal(self, rhs: impl Into<Extent>) -> Result<Dim<'g>> {
+        self.graph.combine(sys::tailor_dim_equal, self.into(), rhs.into())
+    }
+
+    /// `lhs` where `self`, which is 0 or 1 at every run, is 1; `rhs` where it is 0.
+    pub fn select(self, lhs: impl Into<Extent>, rhs: impl Into<Extent>) -> Result<Dim<'g>> {
+        let (lhs, rhs) = (self.graph.extent(lhs.into())?, self.graph.extent(rhs.into())?);
+        self.graph.new_dim(|graph, out| unsafe { sys::tailor_dim_select(graph, self.handle, lhs, rhs, out) })
+    }
+
     /// The canonical text: `4*S + 1`.
     pub fn text(self) -> Result<String> {
         self.graph.read_text(|graph, out| unsafe { sys::tailor_dim_text(graph, self.handle, out) })

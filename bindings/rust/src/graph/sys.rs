@@ -73,7 +73,7 @@ pub struct tailor_compile_options {
     pub worker: *const c_char,
 }
 
-/// One of `tailor_dim_add` to `tailor_dim_max`.
+/// One of `tailor_dim_add` to `tailor_dim_equal`.
 pub type DimFunction = unsafe extern "C" fn(*mut tailor_graph, u64, u64, *mut u64) -> *mut tailor_status;
 
 #[link(name = "tailor")]
@@ -97,6 +97,18 @@ extern "C" {
     pub fn tailor_dim_mod(graph: *mut tailor_graph, lhs: u64, rhs: u64, out: *mut u64) -> *mut tailor_status;
     pub fn tailor_dim_min(graph: *mut tailor_graph, lhs: u64, rhs: u64, out: *mut u64) -> *mut tailor_status;
     pub fn tailor_dim_max(graph: *mut tailor_graph, lhs: u64, rhs: u64, out: *mut u64) -> *mut tailor_status;
+    pub fn tailor_dim_ceildiv(graph: *mut tailor_graph, lhs: u64, rhs: u64, out: *mut u64) -> *mut tailor_status;
+    pub fn tailor_dim_truncdiv(graph: *mut tailor_graph, lhs: u64, rhs: u64, out: *mut u64) -> *mut tailor_status;
+    pub fn tailor_dim_truncmod(graph: *mut tailor_graph, lhs: u64, rhs: u64, out: *mut u64) -> *mut tailor_status;
+    pub fn tailor_dim_less(graph: *mut tailor_graph, lhs: u64, rhs: u64, out: *mut u64) -> *mut tailor_status;
+    pub fn tailor_dim_equal(graph: *mut tailor_graph, lhs: u64, rhs: u64, out: *mut u64) -> *mut tailor_status;
+    pub fn tailor_dim_select(
+        graph: *mut tailor_graph,
+        condition: u64,
+        lhs: u64,
+        rhs: u64,
+        out: *mut u64,
+    ) -> *mut tailor_status;
     pub fn tailor_graph_assume_equal(graph: *mut tailor_graph, lhs: u64, rhs: u64) -> *mut tailor_status;
 
     pub fn tailor_graph_input(

@@ -9,7 +9,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "graph/dim_expr.h"
-
 #include "graph/visits.h"
 
 namespace tailor {

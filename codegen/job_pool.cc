@@ -8,6 +8,8 @@
 #include <mutex>
 #include <vector>
 
+#include "graph/visits.h"
+
 namespace tailor {
 namespace {
 
@@ -110,8 +112,17 @@ absl::Status RunJobs(int threads, int count, const std::function<absl::Status(in
 }
 
 absl::Status RunJob(const std::function<absl::Status()>& job) {
-  return RunJobs(
-      1, 1, [&](int) { return job(); }, [](double) { return absl::OkStatus(); });
+  const uint64_t before = Visits();
+  uint64_t visits = 0;
+  const auto counted = [&](int) {
+    const uint64_t start = Visits();
+    absl::Status status = job();
+    visits = Visits() - start;
+    return status;
+  };
+  absl::Status status = RunJobs(1, 1, counted, [](double) { return absl::OkStatus(); });
+  if (Visits() == before) CountVisits(visits);  // not where it ran on the caller's
+  return status;
 }
 
 }  // namespace tailor

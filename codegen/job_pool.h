@@ -19,7 +19,7 @@ inline constexpr size_t kJobStackBytes = size_t{8} << 20;
 absl::Status RunJobs(int threads, int count, const std::function<absl::Status(int)>& job,
                      const std::function<absl::Status(double)>& report);
 
-// One job.
+// One job, whose visits (graph/visits.h) count for the caller's thread.
 absl::Status RunJob(const std::function<absl::Status()>& job);
 
 }  // namespace tailor

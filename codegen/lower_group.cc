@@ -16,7 +16,6 @@
 #include "fusion/node_class.h"
 #include "graph/finite_constant.h"
 #include "graph/status_macros.h"
-#include "graph/visits.h"
 
 namespace tailor {
 namespace {
@@ -582,7 +581,7 @@ std::string NameOf(const Graph& graph, const FusionGroup& group, int number) {
   return absl::StrCat("g", number, "_", std::string(InfoOf(graph.node(node).op).text));
 }
 
-// Statements are written by recursion along the nodes of a kernel: that of many runs on a stack of its own.
+// Lowering recurses along the nodes of a kernel: one of more nodes is lowered on a thread with a stack of its own.
 constexpr size_t kFewNodes = 64;
 
 }  // namespace
@@ -600,15 +599,10 @@ absl::StatusOr<std::vector<LoweredKernel>> LowerGroup(const Graph& graph, const 
   if (plan.groups[group].nodes.size() <= kFewNodes) {
     kernels = lower();
   } else {
-    const uint64_t before = Visits();
-    uint64_t visits = 0;
     TAILOR_RETURN_IF_ERROR(RunJob([&] {
-      const uint64_t start = Visits();
       kernels = lower();
-      visits = Visits() - start;
       return absl::OkStatus();
     }));
-    if (Visits() == before) CountVisits(visits);  // not where the system had no thread to give
   }
   if (!kernels.ok()) return kernels.status();
   for (LoweredKernel& kernel : *kernels) kernel.plan.name = NameOf(graph, plan.groups[group], group);

@@ -330,7 +330,7 @@ class ProgramLowering {
 
   int BufferOf(Value v) { return BufferOf({.value = v, .dtype = graph_.type(v).dtype, .shape = graph_.type(v).shape}); }
 
-  // Written by recursion along the expressions: that of many runs on a stack of its own.
+  // Recurses along the expressions: the text of many is written on a thread with a stack of its own.
   static std::string TextOf(const KernelPlan& plan) {
     constexpr size_t kFewExpressions = 256;
     if (plan.exprs.size() <= kFewExpressions) return plan.Text();

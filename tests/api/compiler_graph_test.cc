@@ -130,9 +130,11 @@ TEST_F(CompilerGraph, NullAndWrongKindGraphsAreRefusedEverywhere) {
     EXPECT_THAT(Text(tailor_graph_symbol(bad, "S", 1, nullptr, &dim)), Invalid("tailor_graph_symbol: " + problem));
     EXPECT_THAT(Text(tailor_graph_dim(bad, 1, &dim)), Invalid(problem));
     for (auto combine : {tailor_dim_add, tailor_dim_sub, tailor_dim_mul, tailor_dim_floordiv, tailor_dim_mod,
-                         tailor_dim_min, tailor_dim_max}) {
+                         tailor_dim_min, tailor_dim_max, tailor_dim_ceildiv, tailor_dim_truncdiv, tailor_dim_truncmod,
+                         tailor_dim_less, tailor_dim_equal}) {
       EXPECT_THAT(Text(combine(bad, b, b, &dim)), Invalid(problem));
     }
+    EXPECT_THAT(Text(tailor_dim_select(bad, b, b, b, &dim)), Invalid(problem));
     EXPECT_THAT(Text(tailor_graph_assume_equal(bad, b, b)), Invalid(problem));
     EXPECT_THAT(Text(tailor_graph_input(bad, "z", 1, TAILOR_F32, nullptr, 0, &value)), Invalid(problem));
     EXPECT_THAT(Text(tailor_graph_output(bad, "z", 1, x)), Invalid(problem));
@@ -274,6 +276,11 @@ TEST_F(CompilerGraph, DimArithmeticIsCanonical) {
   EXPECT_EQ(text(combine(tailor_dim_truncmod, b, eight)), "mod(B, 8)");
   EXPECT_EQ(text(combine(tailor_dim_less, b, eight)), "min(max(0, -B + 8), 1)");
   EXPECT_EQ(text(combine(tailor_dim_equal, b, b)), "1");
+  tailor_dim selected = 0;
+  ASSERT_EQ(Text(tailor_dim_select(graph, combine(tailor_dim_equal, b, b), eight, b, &selected)), "OK");
+  EXPECT_EQ(selected, eight);
+  EXPECT_THAT(Text(tailor_dim_select(graph, 0, eight, b, &selected)),
+              Invalid("tailor_dim_select: condition is 0, which is no dim"));
   tailor_dim zero = combine(tailor_dim_sub, b, b), out = 0;
   EXPECT_THAT(Text(tailor_dim_floordiv(graph, b, zero, &out)),
               Invalid("tailor_dim_floordiv: no valid dim from B and 0: a constant divisor is below 1"));

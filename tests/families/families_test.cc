@@ -1,4 +1,5 @@
-// TAILOR_FAMILY=<name> TAILOR_FAMILY_N=<n>: that graph alone, with the time that lowering takes.
+// TAILOR_FAMILY=<name>: that family alone. TAILOR_FAMILY_N=<n>: of that size, with the time that lowering takes;
+// TAILOR_FAMILY_TIMES=<t>: of t times the family's n.
 #include "tests/families/families.h"
 
 #include <pthread.h>
@@ -27,9 +28,10 @@ const Family& FamilyOf(const std::string& name) {
 TEST(Families, Lower) {
   const char* only = std::getenv("TAILOR_FAMILY");
   const char* n = std::getenv("TAILOR_FAMILY_N");
+  const char* times = std::getenv("TAILOR_FAMILY_TIMES");
   for (const Family& family : Families()) {
     if (only != nullptr && family.name != only) continue;
-    const Graph graph = family.make(n != nullptr ? std::atoi(n) : 4 * family.n);
+    const Graph graph = family.make(n != nullptr ? std::atoi(n) : (times != nullptr ? std::atoi(times) : 4) * family.n);
     const auto start = std::chrono::steady_clock::now();
     const auto lowered = Lowered(graph);
     EXPECT_TRUE(lowered.ok()) << family.name << ": " << lowered.status();

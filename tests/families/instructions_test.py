@@ -11,16 +11,18 @@ import subprocess
 import sys
 
 MOST = 2.5
-SIZES = {"chain": 200, "norms": 48, "ceil_pools": 8, "pyramid": 2, "unet": 2, "shuffles": 4, "shifted_windows": 4,
-         "relative_positions": 4, "data_branches": 4, "data_rows": 8, "data_reshapes": 64}
 
 
-def instructions(program, family, n):
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, "--gtest_filter=Families.Lower"]
-    result = subprocess.run(command, env={**os.environ, "TAILOR_FAMILY": family, "TAILOR_FAMILY_N": str(n)},
-                            capture_output=True, text=True, check=True)
-    if family != "none" and f"{family}: " not in result.stdout:
-        raise RuntimeError(f"no family {family}")
+def run(program, family=None, times=1, under=()):
+    environment = {**os.environ, "TAILOR_FAMILY_TIMES": str(times)}
+    if family is not None:
+        environment["TAILOR_FAMILY"] = family
+    return subprocess.run([*under, program, "--gtest_filter=Families.Lower"], env=environment, capture_output=True,
+                          text=True, check=True)
+
+
+def instructions(program, family, times=1):
+    result = run(program, family, times, ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"])
     return int(re.search(r"Collected : (\d+)", result.stderr).group(1))
 
 
@@ -28,15 +30,17 @@ def main():
     if shutil.which("valgrind") is None:
         print("skipped: valgrind is not installed")
         return 77
-    start = instructions(sys.argv[1], "none", 0)
-    failed = False
-    for family, n in SIZES.items():
-        before = instructions(sys.argv[1], family, n) - start
-        for size in (2 * n, 4 * n):
-            after = instructions(sys.argv[1], family, size) - start
+    program = sys.argv[1]
+    families = re.findall(r"^(\w+): \d+ nodes", run(program).stdout, re.MULTILINE)
+    start = instructions(program, "")  # of the process, without a graph
+    failed = not families
+    for family in families:
+        before = instructions(program, family) - start
+        for times in (2, 4):
+            after = instructions(program, family, times) - start
             verdict = "ok" if after <= MOST * before else "TOO MANY"
             failed = failed or verdict != "ok"
-            print(f"{family} of {size}: {after / 1e6:.0f} million, {after / before:.2f} times those of {size // 2}: "
+            print(f"{family}, {times} times n: {after / 1e6:.0f} million, {after / before:.2f} times those before: "
                   f"{verdict}", flush=True)
             before = after
     return int(failed)

@@ -26,6 +26,22 @@ class DimTest(unittest.TestCase):
         self.assertEqual(self.shape(s // 2, s % 3, 10 - s), ["floordiv(S, 2)", "mod(S, 3)", "-S + 10"])
         self.assertEqual(self.shape(tailor.minimum(s, 4)), self.shape(tailor.minimum(4, s)))
 
+    def test_divisions_comparisons_and_selections(self):
+        s, dims = self.s, tailor.dims
+        self.assertEqual(self.shape(dims.ceildiv(s, 4), dims.truncdiv(s, 4), dims.truncmod(s, 4)),
+                         ["floordiv(S + 3, 4)", "floordiv(S, 4)", "mod(S, 4)"])
+        self.assertEqual(self.shape(dims.equal(s, s), dims.less(s, s), dims.select(dims.less(s, s + 1), s, 3)),
+                         ["1", "0", "S"])
+        graph = tailor.Graph("selected")
+        graph.input("x", "f32", [s])
+        graph.output("y", graph.iota([dims.select(dims.less(s, 3), 5, dims.truncdiv(s - 7, 2) + 9)], 0, "i32"))
+        executable = graph.compile()
+        for size, wanted in ((2, 5), (4, 8), (9, 10)):  # (4 - 7) / 2 is -1
+            [y] = executable.run(np.zeros(size, np.float32))
+            self.assertEqual(y.shape, (wanted,))
+        with self.assertRaisesRegex(TypeError, "min takes dims and integers, not float, Symbol"):
+            tailor.minimum(1.5, s)
+
     def test_symbols_carry_what_is_known(self):
         self.shape(self.b)
         self.assertIn("B in [1, 512] multiple_of 8 likely [8, 64]", self.graph.text)

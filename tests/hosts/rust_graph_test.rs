@@ -40,6 +40,12 @@ fn dims_are_canonical_expressions() {
         (s.mod_(3), "mod(S, 3)"),
         (s.min(4), "min(S, 4)"),
         (s.max(b), "max(B, S)"),
+        (s.ceildiv(4), "floordiv(S + 3, 4)"),
+        (s.truncdiv(4), "floordiv(S, 4)"),
+        (s.truncmod(4), "mod(S, 4)"),
+        (s.equal(s), "1"),
+        (s.less(s), "0"),
+        (s.equal(s).unwrap().select(b, 7), "B"),
         (graph.dim(3).unwrap() * 2, "6"),
     ] {
         assert_eq!(dim.unwrap().to_string(), text);

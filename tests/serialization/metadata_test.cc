@@ -93,6 +93,9 @@ TEST(Metadata, KeepsEveryField) {
   EXPECT_EQ(read.provenance.graph_hash, 42u);
   EXPECT_EQ(read.provenance.options, "targets=x86-64");
   EXPECT_EQ(read.facts, program.facts);
+  ASSERT_EQ(read.visits.size(), 2u);
+  EXPECT_EQ(read.visits[1].pass, "fuse stitch");
+  EXPECT_EQ(read.visits[1].visits, 7u);
 }
 
 TEST(Metadata, KeepsWhatIsForADevice) {

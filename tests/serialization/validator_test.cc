@@ -221,6 +221,7 @@ TEST(Validator, Texts) {
   EXPECT_EQ(ProblemAfter([](Program* p) { p->facts = {"\xf4\x90\x80\x80"}; }), "facts: a line is not UTF-8 text");
   EXPECT_EQ(ProblemAfter([](Program* p) { p->provenance.options = "\xe2\x82"; }),
             "provenance: a text is not UTF-8 text");
+  EXPECT_EQ(ProblemAfter([](Program* p) { p->visits = {{"\xff", 1}}; }), "visits: a pass is not UTF-8 text");
   EXPECT_EQ(ProblemAfter([](Program* p) { p->facts = {"S ≥ 1, 𝔹 · é"}; }), "");
 }
 

@@ -75,6 +75,7 @@ Program SampleProgram() {
   program.variants = {SampleVariant()};
   program.provenance = {"0.1.0", "none", "sample", 42, "targets=x86-64"};
   program.facts = {"N in [0, 1048576]"};
+  program.visits = {{"analyse facts", 12}, {"fuse stitch", 7}};
   return program;
 }
 

@@ -81,17 +81,16 @@ TAILOR_API tailor_status* tailor_dim_floordiv(tailor_graph* graph, tailor_dim lh
 TAILOR_API tailor_status* tailor_dim_mod(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out);
 TAILOR_API tailor_status* tailor_dim_min(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out);
 TAILOR_API tailor_status* tailor_dim_max(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out);
-/* Further arithmetic, written over the operations above. Wherever a run could make a divisor less than 1 it is checked.
- * ceildiv rounds towards plus infinity; truncdiv towards 0, as C and ONNX do, and truncmod, which has the sign of lhs, is
- * what that leaves. */
+/* The same over the operations above: ceildiv rounds towards plus infinity, truncdiv towards 0 (as C and ONNX do);
+ * truncmod is the remainder of truncdiv and has the sign of lhs. The divisor is checked to be > 0. */
 TAILOR_API tailor_status* tailor_dim_ceildiv(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out);
 TAILOR_API tailor_status* tailor_dim_truncdiv(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out);
 TAILOR_API tailor_status* tailor_dim_truncmod(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out);
 /* Comparisons: 1 where lhs < rhs, or where the two are equal, else 0. */
 TAILOR_API tailor_status* tailor_dim_less(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out);
 TAILOR_API tailor_status* tailor_dim_equal(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out);
-/* lhs where `condition` is 1, rhs where it is 0. A condition has one of the two values at every run: a comparison, or a
- * product of some, has. */
+/* lhs where `condition` is 1, rhs where it is 0: rhs + condition * (lhs - rhs). The condition is a comparison or a
+ * product of comparisons; other values are not refused. */
 TAILOR_API tailor_status* tailor_dim_select(tailor_graph* graph, tailor_dim condition, tailor_dim lhs, tailor_dim rhs,
                                             tailor_dim* out);
 /* States that two dims are equal. Compilation uses it; every run checks it. */

@@ -313,7 +313,8 @@ TAILOR_API tailor_status* tailor_executable_launch(const tailor_executable* exec
                                                    tailor_launch_info* out);
 
 /* A description of the whole as JSON (symbols, signature, facts, checks, launches with versions, variants,
- * provenance, sizes; `visits`: what each pass of the compiler looked at, the same on every machine). Borrowed from the executable. */
+ * provenance, sizes; `visits`: how many nodes, terms and pairs each pass of the compiler looked at, the same on every
+ * machine). Borrowed from the executable. */
 TAILOR_API tailor_status* tailor_executable_describe(const tailor_executable* executable, const char** json);
 
 /* The same of an artifact file, without loading it: on any machine, whatever it is for. No variant is in use.

@@ -101,6 +101,12 @@ func TestDimsAreCanonicalExpressions(t *testing.T) {
 	assertText(t, s.Mod(graph.Int(3)), "mod(S, 3)")
 	assertText(t, s.Min(graph.Int(4)), "min(S, 4)")
 	assertText(t, s.Max(b), "max(B, S)")
+	assertText(t, s.CeilDiv(graph.Int(4)), "floordiv(S + 3, 4)")
+	assertText(t, s.TruncDiv(graph.Int(4)), "floordiv(S, 4)")
+	assertText(t, s.TruncMod(graph.Int(4)), "mod(S, 4)")
+	assertText(t, s.Equal(s), "1")
+	assertText(t, s.Less(s), "0")
+	assertText(t, s.Equal(s).Select(b, graph.Int(7)), "B")
 	g.Output("x", g.Input("x", tailor.F32, b, s))
 	text, err := g.Text()
 	if err != nil || !strings.Contains(text, "B in [1, 512] multiple_of 8 likely [8, 64]") {

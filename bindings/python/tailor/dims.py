@@ -99,7 +99,8 @@ def symbol(name, *, min=0, max=2**31 - 1, multiple_of=1, likely=()):
 def _function(operation, *operands):
     made = _expression(operation, *operands)
     if made is NotImplemented:
-        raise TypeError(f"{operation} takes dims and integers, not {', '.join(type(each).__name__ for each in operands)}")
+        given = ", ".join(type(each).__name__ for each in operands)
+        raise TypeError(f"{operation} takes dims and integers, not {given}")
     return made
 
 

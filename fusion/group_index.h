@@ -60,7 +60,7 @@ class GroupIndex {
   // An order in which the groups can be executed, empty ones among them (Pearce and Kelly, A dynamic topological sort
   // algorithm, 2007): a path leads to later places only.
   std::vector<int> place_;            // by group
-  std::vector<int> at_place_;         // the group
+  std::vector<int> at_place_;         // by place: the group
   mutable std::vector<int> seen_in_;  // by group: the last search that met it
   mutable int search_ = 0;
   mutable std::vector<int> reached_;  // by the last search

@@ -9,13 +9,14 @@
 
 namespace tailor {
 
-// The stages of `graph`. Stage 0 knows all its extents from the graph's inputs. A stage with a `bind`, `while` or `if`
-// that tells extents ends in a `rest` node: what needs these extents is in the stages behind, the next of which has the
-// arguments of that node (RestTypes, graph/region_rules.h) and binds its extents by them like those of any input. No
-// stage has a `bind`. Without extents told by data there is one stage, the graph itself. A loop or branch that tells
-// extents of what no output needs is dropped, with all that speaks of them.
+// Splits `graph` into stages at its data-dependent extents. Stage 0 binds its symbols from the graph's inputs. A stage
+// with a `bind`, `while` or `if` that determines extents ends in a `rest` node, which calls the next stage; nodes that
+// need these extents are in later stages. The inputs of the next stage are the arguments of the `rest` node (RestTypes,
+// graph/region_rules.h); it binds its symbols from them as from any input. No stage has a `bind`. Without
+// data-dependent extents the only stage is the graph itself. A loop or branch whose extents no output needs is dropped,
+// with the nodes that use these extents.
 //
-// Linear in the nodes, but that each stage hands on what it has of earlier ones for later ones.
+// Time and memory are linear in nodes plus, for each stage, the values that it passes on to later ones.
 absl::StatusOr<std::vector<Graph>> SplitAtData(const Graph& graph);
 
 }  // namespace tailor

@@ -1,5 +1,5 @@
-// How much a compilation looks at: nodes, pairs of groups, terms of expressions, proofs, pairs of memory blocks.
-// Counted on one counter a thread, independent of the machine and of what was compiled before.
+// Counts the work of a compilation: visited nodes, pairs of groups, terms of dim expressions, queries of facts, pairs of
+// memory blocks. One counter per thread. Equal compilations count the same, on any machine.
 #ifndef TAILOR_GRAPH_VISITS_H_
 #define TAILOR_GRAPH_VISITS_H_
 

@@ -13,8 +13,6 @@ namespace {
 
 using Relation = ShapeCheck::Relation;
 
-constexpr char kAssumed[] = "assumed equality";
-
 // `dot %5 ("ffn")`
 std::string NodeText(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
@@ -237,9 +235,9 @@ std::vector<Obligation> CollectDivisors(const Graph& graph) {
                      "divisors", node});
     });
   };
-  for (const auto& [a, b] : graph.assumed_equal()) {
-    add(a, "the caller's equality", "");
-    add(b, "the caller's equality", "");
+  for (const Assumption& assumption : graph.assumptions()) {
+    add(assumption.lhs, "the caller's assumption", "");
+    add(assumption.rhs, "the caller's assumption", "");
   }
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     const Node& node = graph.node(id);
@@ -263,16 +261,18 @@ bool HasDivisor(const DimExpr& e) {
 
 std::vector<Obligation> CollectObligations(const Graph& graph) {
   std::vector<Obligation> all;
-  for (const auto& [a, b] : graph.assumed_equal()) {
-    all.push_back({Relation::kEqual, a, b, kAssumed, graph.DimText(a), graph.DimText(b), "by the caller", ""});
+  for (const auto& [relation, lhs, rhs, what] : graph.assumptions()) {
+    const bool equal = relation == Assumption::Relation::kEqual;
+    const std::string where = !what.empty() ? what : equal ? "assumed equality" : "assumed bound";
+    all.push_back({equal ? Relation::kEqual : Relation::kAtLeast, lhs, rhs, where, graph.DimText(lhs),
+                   graph.DimText(rhs), "by the caller", "", true});
   }
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) NodeObligations(graph, id, &all).Append();
   return all;
 }
 
 std::string CheckMessage(const Obligation& o, const Graph& graph) {
-  bool assumed = o.where == kAssumed;  // its sides are named by what they are
-  std::string lhs = assumed ? "" : Expression(o.lhs, graph), rhs = assumed ? "" : Expression(o.rhs, graph);
+  std::string lhs = o.assumed ? "" : Expression(o.lhs, graph), rhs = o.assumed ? "" : Expression(o.rhs, graph);
   std::string prefix = absl::StrCat(o.where, ": ", o.lhs_what, lhs, " is {lhs}, but ");
   if (o.relation == Relation::kAtLeast) return absl::StrCat(prefix, "must be at least {rhs}");
   absl::string_view suffix = o.relation == Relation::kBroadcasts ? ", which do not broadcast" : "";

@@ -20,6 +20,7 @@ struct Obligation {
   std::string rhs_what;  // "of rhs"
   std::string topic;     // "contracted dims"
   std::string node;      // the node's name
+  bool assumed = false;  // by the caller: lhs_what and rhs_what are the expressions
 };
 
 // That every divisor of floordiv and mod which is no constant is at least 1: those of the assumed equalities, then

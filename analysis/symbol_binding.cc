@@ -108,8 +108,10 @@ std::string FirstUse(const Graph& graph, SymbolId symbol) {
       return absl::StrCat(InfoOf(node.op).text, " ", graph.NameOf({id, 0}), " has extent ", graph.DimText(*it));
     }
   }
-  for (const auto& [a, b] : graph.assumed_equal()) {
-    if (used(a) || used(b)) return absl::StrCat("assumed ", graph.DimText(a), " == ", graph.DimText(b));
+  for (const auto& [relation, lhs, rhs, what] : graph.assumptions()) {
+    if (!used(lhs) && !used(rhs)) continue;
+    const absl::string_view text = relation == Assumption::Relation::kEqual ? " == " : " >= ";
+    return absl::StrCat("assumed ", graph.DimText(lhs), text, graph.DimText(rhs));
   }
   return "";
 }

@@ -152,3 +152,17 @@ tailor_status* tailor_graph_assume_equal(tailor_graph* graph, tailor_dim lhs, ta
     return graph->graph.AssumeEqual(a, b);
   });
 }
+
+tailor_status* tailor_graph_assume_at_least(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, const char* what,
+                                            size_t size) {
+  return AtBoundary([&]() -> absl::Status {
+    constexpr const char* kFunction = "tailor_graph_assume_at_least";
+    TAILOR_RETURN_IF_ERROR(tailor::CheckGraph(kFunction, graph));
+    const tailor::Writer<tailor_graph> writer(*graph);
+    TAILOR_RETURN_IF_ERROR(tailor::CheckHeld(kFunction, *graph, writer));
+    TAILOR_ASSIGN_OR_RETURN(std::string text, tailor::ReadString(kFunction, "what", what, size));
+    TAILOR_ASSIGN_OR_RETURN(DimExpr a, tailor::FindDim(*graph, kFunction, "lhs", lhs));
+    TAILOR_ASSIGN_OR_RETURN(DimExpr b, tailor::FindDim(*graph, kFunction, "rhs", rhs));
+    return graph->graph.Assume({tailor::Assumption::Relation::kAtLeast, a, b, std::move(text)});
+  });
+}

@@ -75,6 +75,32 @@ std::optional<ExprId> FoldDivision(KernelPlan& plan, const Expr& e) {
   return std::nullopt;
 }
 
+// Of `sum` = ... + x / d + ..., the expression without x / d; nullopt where no term is x / d.
+std::optional<ExprId> WithoutQuotient(KernelPlan& plan, ExprId sum, ExprId x, ExprId d) {
+  const Expr e = plan.exprs[sum];
+  if (e.kind == ExprKind::kIndexFloorDiv && e.args[0] == x && e.args[1] == d) return plan.Add(IndexConstant(0));
+  if (e.kind != ExprKind::kIndexAdd) return std::nullopt;
+  for (int i : {0, 1}) {
+    const auto rest = WithoutQuotient(plan, e.args[i], x, d);
+    if (rest) return plan.Add(Expr{.kind = ExprKind::kIndexAdd, .args = {*rest, e.args[1 - i]}});
+  }
+  return std::nullopt;
+}
+
+// (m + x / d) * d + x % d is m * d + x: what a reshape splits and the next one joins.
+std::optional<ExprId> JoinSplit(KernelPlan& plan, ExprId product, ExprId rest) {
+  const Expr mul = plan.exprs[product], mod = plan.exprs[rest];
+  if (mul.kind != ExprKind::kIndexMul || mod.kind != ExprKind::kIndexMod) return std::nullopt;
+  for (int i : {0, 1}) {
+    if (mul.args[1 - i] != mod.args[1]) continue;
+    const auto others = WithoutQuotient(plan, mul.args[i], mod.args[0], mod.args[1]);
+    if (!others) continue;
+    const ExprId high = plan.Add(Expr{.kind = ExprKind::kIndexMul, .args = {*others, mod.args[1]}});
+    return plan.Add(Expr{.kind = ExprKind::kIndexAdd, .args = {high, mod.args[0]}});
+  }
+  return std::nullopt;
+}
+
 std::optional<ExprId> Fold(KernelPlan& plan, const Expr& e) {
   auto constant = [&](int i) { return ConstantIndex(plan, e.args[i]); };
   switch (e.kind) {
@@ -82,6 +108,9 @@ std::optional<ExprId> Fold(KernelPlan& plan, const Expr& e) {
       if (constant(0) && constant(1)) return plan.Add(IndexConstant(*constant(0) + *constant(1)));
       if (constant(0) == 0) return e.args[1];
       if (constant(1) == 0) return e.args[0];
+      for (int i : {0, 1}) {
+        if (const auto joined = JoinSplit(plan, e.args[i], e.args[1 - i])) return joined;
+      }
       return std::nullopt;
     case ExprKind::kIndexSub:
       if (constant(0) && constant(1)) return plan.Add(IndexConstant(*constant(0) - *constant(1)));

@@ -31,7 +31,7 @@ struct Rebuilder {
       const auto& settle = options.settle_symbol;
       TAILOR_RETURN_IF_ERROR(to.AddSymbol(settle ? settle(id) : from.symbol(id)).status());
     }
-    for (const auto& [a, b] : from.assumed_equal()) TAILOR_RETURN_IF_ERROR(to.AssumeEqual(a, b));
+    for (const Assumption& assumption : from.assumptions()) TAILOR_RETURN_IF_ERROR(to.Assume(assumption));
     return absl::OkStatus();
   }
 

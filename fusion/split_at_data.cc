@@ -55,7 +55,7 @@ class Splitter {
     std::vector<NodeId> nodes;    // without binds
     std::vector<NodeId> tellers;  // binds, loops and branches that tell extents of the stages behind
     std::vector<size_t> outputs;
-    std::vector<std::pair<DimExpr, DimExpr>> assumed_equal;
+    std::vector<Assumption> assumptions;
     Symbols symbols;            // that the stage mentions
     std::vector<Value> handed;  // what it and the stages behind it read of those before it
     absl::flat_hash_set<Value> is_handed;
@@ -193,12 +193,12 @@ class Splitter {
 
   // From the last stage on, since each hands on what the next one needs.
   void FindArguments() {
-    for (const auto& [a, b] : graph_.assumed_equal()) {
+    for (const Assumption& assumption : graph_.assumptions()) {
       Symbols pair;
-      Collect({a, b}, &pair);
+      Collect({assumption.lhs, assumption.rhs}, &pair);
       if (Intersects(pair, untold_)) continue;
       const int k = FirstThatKnows(pair);
-      stages_[k].assumed_equal.emplace_back(a, b);
+      stages_[k].assumptions.push_back(assumption);
       Mention(pair, k);
     }
     for (int k = static_cast<int>(stages_.size()) - 1; k > 0; --k) FindArguments(k);
@@ -294,8 +294,8 @@ class Splitter::StageGraph {
       if (k_ > 0 && !stage_.symbols.contains(symbol)) continue;
       TAILOR_ASSIGN_OR_RETURN(renamed_[symbol], graph_.AddSymbol(from_.symbol(symbol)));
     }
-    for (const auto& [a, b] : stage_.assumed_equal) {
-      TAILOR_RETURN_IF_ERROR(graph_.AssumeEqual(Renamed(a), Renamed(b)));
+    for (const auto& [relation, lhs, rhs, what] : stage_.assumptions) {
+      TAILOR_RETURN_IF_ERROR(graph_.Assume({relation, Renamed(lhs), Renamed(rhs), what}));
     }
     return absl::OkStatus();
   }

@@ -214,7 +214,7 @@ void Graph::RevertTo(const Mark& mark) noexcept {
   symbols_.erase(symbols_.begin() + static_cast<ptrdiff_t>(mark.symbols), symbols_.end());
   inputs_.erase(inputs_.begin() + static_cast<ptrdiff_t>(mark.inputs), inputs_.end());
   outputs_.erase(outputs_.begin() + static_cast<ptrdiff_t>(mark.outputs), outputs_.end());
-  assumed_equal_.erase(assumed_equal_.begin() + static_cast<ptrdiff_t>(mark.assumed_equal), assumed_equal_.end());
+  assumptions_.erase(assumptions_.begin() + static_cast<ptrdiff_t>(mark.assumptions), assumptions_.end());
 }
 
 std::optional<SymbolId> Graph::FindSymbol(absl::string_view name) const {
@@ -239,13 +239,22 @@ absl::Status Graph::CheckDims(absl::string_view op, absl::string_view what, absl
   return absl::OkStatus();
 }
 
-absl::Status Graph::AssumeEqual(const DimExpr& a, const DimExpr& b) {
-  TAILOR_RETURN_IF_ERROR(CheckDims("assume_equal", "argument", {a, b}));
-  if (a.constant() && b.constant() && a != b) {
-    return absl::InvalidArgumentError(absl::StrCat("assume_equal: ", DimText(a), " can never equal ", DimText(b)));
+absl::Status Graph::Assume(Assumption assumption) {
+  const auto& [relation, lhs, rhs, what] = assumption;
+  const bool equal = relation == Assumption::Relation::kEqual;
+  const absl::string_view op = equal ? "assume_equal" : "assume_at_least";
+  TAILOR_RETURN_IF_ERROR(CheckDims(op, "argument", {lhs, rhs}));
+  if (lhs.constant() && rhs.constant() &&
+      (equal ? *lhs.constant() != *rhs.constant() : *lhs.constant() < *rhs.constant())) {
+    return absl::InvalidArgumentError(absl::StrCat(what.empty() ? op : what, ": ", DimText(lhs),
+                                                   equal ? " can never equal " : " is not at least ", DimText(rhs)));
   }
-  assumed_equal_.emplace_back(a, b);
+  assumptions_.push_back(std::move(assumption));
   return absl::OkStatus();
+}
+
+absl::Status Graph::AssumeEqual(const DimExpr& a, const DimExpr& b) {
+  return Assume({Assumption::Relation::kEqual, a, b, ""});
 }
 
 absl::Status Graph::CheckOperands(const OpInfo& info, absl::Span<const Value> operands) const {

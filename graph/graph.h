@@ -97,6 +97,14 @@ struct Output {
   Value value;
 };
 
+// What the caller vouches for: compilation uses it, and every run checks it.
+struct Assumption {
+  enum class Relation { kEqual, kAtLeast };
+  Relation relation;
+  DimExpr lhs, rhs;
+  std::string what;  // of kAtLeast: what demands it, for messages; may be empty
+};
+
 class Graph {
  public:
   explicit Graph(std::string name = "main") : name_(std::move(name)) {}
@@ -104,7 +112,8 @@ class Graph {
   // Adds a symbol; fails on an empty or repeated name, min > max, min < 0, multiple_of < 1,
   // no multiple of it within [min, max], or a likely value that is out of range or no such multiple.
   absl::StatusOr<SymbolId> AddSymbol(SymbolInfo info);
-  // Records `a == b` as a fact the caller vouches for; the executable still checks it.
+  // Fails where a symbol is not the graph's, and where two constants contradict it.
+  absl::Status Assume(Assumption assumption);
   absl::Status AssumeEqual(const DimExpr& a, const DimExpr& b);
 
   // Appends `op` and infers its result types (graph/type_rules.h). Fails, changing nothing, if arity,
@@ -123,9 +132,9 @@ class Graph {
   // How much has been added. RevertTo takes away all that was added since; values of it are then no values of the
   // graph.
   struct Mark {
-    size_t nodes, symbols, inputs, outputs, assumed_equal;
+    size_t nodes, symbols, inputs, outputs, assumptions;
   };
-  Mark mark() const { return {nodes_.size(), symbols_.size(), inputs_.size(), outputs_.size(), assumed_equal_.size()}; }
+  Mark mark() const { return {nodes_.size(), symbols_.size(), inputs_.size(), outputs_.size(), assumptions_.size()}; }
   void RevertTo(const Mark& mark) noexcept;
 
   const std::string& name() const { return name_; }
@@ -137,7 +146,7 @@ class Graph {
   const SymbolInfo& symbol(SymbolId id) const { return symbols_[id]; }
   absl::Span<const NodeId> inputs() const { return inputs_; }  // in order of AddInput
   absl::Span<const Output> outputs() const { return outputs_; }
-  absl::Span<const std::pair<DimExpr, DimExpr>> assumed_equal() const { return assumed_equal_; }
+  absl::Span<const Assumption> assumptions() const { return assumptions_; }
   const ConstantData& constant_data(NodeId constant) const;
   bool Contains(Value v) const;
 
@@ -162,7 +171,7 @@ class Graph {
   std::vector<SymbolInfo> symbols_;
   std::vector<NodeId> inputs_;
   std::vector<Output> outputs_;
-  std::vector<std::pair<DimExpr, DimExpr>> assumed_equal_;
+  std::vector<Assumption> assumptions_;
   std::map<NodeId, ConstantData> constants_;
   std::map<std::string, std::set<NodeId>, std::less<>> named_nodes_;
   std::map<std::string, SymbolId, std::less<>> symbol_ids_;

@@ -106,8 +106,10 @@ class Printer {
       if (in_order && id < header.size() && facts.empty()) continue;
       entries.push_back(SymbolText(graph_.symbol(id).name) + facts);
     }
-    for (const auto& [a, b] : graph_.assumed_equal()) {
-      entries.push_back(absl::StrCat(graph_.DimText(a), " == ", graph_.DimText(b)));
+    for (const auto& [relation, lhs, rhs, what] : graph_.assumptions()) {
+      const absl::string_view text = relation == Assumption::Relation::kEqual ? " == " : " >= ";
+      entries.push_back(absl::StrCat(graph_.DimText(lhs), text, graph_.DimText(rhs), what.empty() ? "" : " @",
+                                     what.empty() ? "" : NameText(what)));
     }
     return absl::StrJoin(entries, ", ");
   }

@@ -65,9 +65,9 @@ class Lexer {
     token->kind = TokenKind::kPunct;
     while (IsContinuation(Peek())) ++position_;
     token->text = std::string(text_.substr(token->offset, position_ - token->offset));
-    if (c == '=' && Peek() == '=') {
+    if ((c == '=' || c == '>') && Peek() == '=') {
       ++position_;
-      token->text += c;
+      token->text += '=';
     }
     return absl::OkStatus();
   }

@@ -28,14 +28,18 @@ absl::Status SymbolClause::ReadSymbols(Graph* graph) {
   return absl::OkStatus();
 }
 
-absl::Status SymbolClause::ReadEqualities(Graph* graph) {
-  for (size_t position : equalities_) {
+absl::Status SymbolClause::ReadAssumptions(Graph* graph) {
+  for (size_t position : assumptions_) {
     in_.Seek(position);
-    TAILOR_ASSIGN_OR_RETURN(DimExpr lhs, in_.TakeDim(*graph));
-    TAILOR_RETURN_IF_ERROR(in_.ExpectPunct("=="));
-    TAILOR_ASSIGN_OR_RETURN(DimExpr rhs, in_.TakeDim(*graph));
+    Assumption assumption;
+    TAILOR_ASSIGN_OR_RETURN(assumption.lhs, in_.TakeDim(*graph));
+    const bool at_least = in_.TakeIf(in_.IsPunct(">="));
+    if (!at_least) TAILOR_RETURN_IF_ERROR(in_.ExpectPunct("=="));
+    assumption.relation = at_least ? Assumption::Relation::kAtLeast : Assumption::Relation::kEqual;
+    TAILOR_ASSIGN_OR_RETURN(assumption.rhs, in_.TakeDim(*graph));
+    if (at_least && in_.Peek().kind == TokenKind::kAt) assumption.what = in_.Take().text;
     if (!in_.IsPunct(",") && !in_.IsPunct("{")) return in_.ErrorHere("expected ',' or '{'");
-    absl::Status status = graph->AssumeEqual(lhs, rhs);
+    absl::Status status = graph->Assume(std::move(assumption));
     if (!status.ok()) return in_.ErrorAtToken(position, status.message());
   }
   in_.Seek(end_);
@@ -64,7 +68,7 @@ absl::Status SymbolClause::ScanWhere() {
     if (declares) {
       TAILOR_RETURN_IF_ERROR(ScanDeclaration());
     } else {
-      ScanEquality();
+      ScanAssumption();
     }
   } while (in_.TakeIf(in_.IsPunct(",")));
   return absl::OkStatus();
@@ -95,8 +99,8 @@ absl::Status SymbolClause::ScanDeclaration() {
   return absl::OkStatus();
 }
 
-void SymbolClause::ScanEquality() {
-  equalities_.push_back(in_.position());
+void SymbolClause::ScanAssumption() {
+  assumptions_.push_back(in_.position());
   int parentheses = 0;
   while (in_.Peek().kind != TokenKind::kEnd && !in_.IsPunct("{")) {
     if (parentheses == 0 && in_.IsPunct(",")) return;

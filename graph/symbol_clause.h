@@ -1,5 +1,5 @@
 // Reads the symbols of a graph text: those of the header's types and the where clause. They are read
-// ahead of everything else, since types and equalities use them.
+// ahead of everything else, since types and assumptions use them.
 #ifndef TAILOR_GRAPH_SYMBOL_CLAUSE_H_
 #define TAILOR_GRAPH_SYMBOL_CLAUSE_H_
 
@@ -19,21 +19,22 @@ class SymbolClause {
 
   // Adds all symbols to `graph`. Starts at the '(' of the arguments and returns there.
   absl::Status ReadSymbols(Graph* graph);
-  // Adds the equalities of the where clause, and moves past it. ReadSymbols comes first.
-  absl::Status ReadEqualities(Graph* graph);
+  // Adds the assumptions of the where clause, `S == 2*B` and `S >= 1 @"what demands it"`, and moves past it.
+  // ReadSymbols comes first.
+  absl::Status ReadAssumptions(Graph* graph);
 
  private:
   bool AtSymbol() const;
   void ScanArguments();
   absl::Status ScanWhere();
   absl::Status ScanDeclaration();
-  void ScanEquality();
+  void ScanAssumption();
   std::vector<SymbolInfo> InOrder() const;
 
   TokenReader& in_;
-  std::vector<std::string> header_, listed_, mentioned_;  // in types, declarations, equalities
+  std::vector<std::string> header_, listed_, mentioned_;  // in types, declarations, assumptions
   std::map<std::string, SymbolInfo> declared_;
-  std::vector<size_t> equalities_;  // token positions
+  std::vector<size_t> assumptions_;  // token positions
   size_t end_ = 0;
 };
 

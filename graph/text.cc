@@ -40,7 +40,7 @@ class GraphReader {
     TAILOR_RETURN_IF_ERROR(symbols.ReadSymbols(graph));
     GraphReader reader(in, constants, hashes, graph);
     TAILOR_RETURN_IF_ERROR(reader.ReadArguments());
-    TAILOR_RETURN_IF_ERROR(symbols.ReadEqualities(graph));
+    TAILOR_RETURN_IF_ERROR(symbols.ReadAssumptions(graph));
     return reader.ReadBody();
   }
 

@@ -69,7 +69,7 @@ absl::Status VerifyGraph(const Graph& graph) {
 absl::Status VerifyGraph(const Graph& graph, VerifiedRegions* verified) {
   Graph replay(graph.name());
   for (const SymbolInfo& symbol : graph.symbols()) TAILOR_RETURN_IF_ERROR(replay.AddSymbol(symbol).status());
-  for (const auto& [a, b] : graph.assumed_equal()) TAILOR_RETURN_IF_ERROR(replay.AssumeEqual(a, b));
+  for (const Assumption& assumption : graph.assumptions()) TAILOR_RETURN_IF_ERROR(replay.Assume(assumption));
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     TAILOR_RETURN_IF_ERROR(VerifyNode(graph, id, verified, &replay));
   }

@@ -126,6 +126,13 @@ reshape %2 ("r"): divisor of floordiv(N, mod(S, T)) (mod(S, T)) is {lhs}, but mu
 )");
 }
 
+TEST(Obligations, AssumedBoundsNameWhatDemandsThem) {
+  EXPECT_EQ(Demands("%x: f32[S, T]) where S >= T, S + 2 >= 3 @\"stem, dim 2\"", "neg %x"),
+            R"(S >= T | assumed bound: S is {lhs}, but must be at least {rhs}
+S + 2 >= 3 | stem, dim 2: S + 2 is {lhs}, but must be at least {rhs}
+)");
+}
+
 TEST(Obligations, AssumedEqualitiesComeFirst) {
   EXPECT_EQ(Demands("%x: f32[S, T], %y: f32[T]) where S == 2*T", "add %x, %y"),
             R"(S == 2*T | assumed equality: S is {lhs}, but 2*T is {rhs}

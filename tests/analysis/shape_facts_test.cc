@@ -204,6 +204,17 @@ graph @g(%x: f32[S], %y: f32[8]) {
             "add %2 (\"a\"): dim 0 of lhs (S) is {lhs}, but dim 0 of rhs is {rhs}, which do not broadcast");
 }
 
+TEST(ShapeFacts, AnAssumedBoundPicksTheSideOfAMax) {
+  ParsedFacts f(R"(
+graph @g(%x: f32[H], %y: f32[max(0, floordiv(H + 1, 2) - 1) + 1]) where H + 2 >= 3 @"stem" {
+  return %x, %y
+}
+)");
+  const Shape &x = f.graph.type(f.graph.outputs()[0].value).shape, &y = f.graph.type(f.graph.outputs()[1].value).shape;
+  EXPECT_EQ(f.facts.RangeOf(x[0]).min, 1);
+  EXPECT_EQ(f.graph.DimText(f.facts.Canonical(y[0])), "floordiv(H + 1, 2)");
+}
+
 TEST(ShapeFacts, EqualityWithAnExpressionReplacesTheSymbol) {
   ParsedFacts f(R"(
 graph @g(%x: f32[S], %y: f32[T]) where S in [0, 100], T in [0, 50], T == 4*S + 2 {

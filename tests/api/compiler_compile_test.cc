@@ -325,6 +325,12 @@ TEST_F(CompilerCompile, TheCallersStackMayBeSmall) {
   EXPECT_EQ(text, "OK");
 }
 
+TEST_F(CompilerCompile, AnAssumedBoundIsCheckedByEveryRun) {
+  ASSERT_EQ(Text(tailor_graph_assume_at_least(graph, b, eight, "the stem", 8)), "OK");
+  ASSERT_EQ(Text(tailor_graph_compile(graph, nullptr, &options, &executable)), "OK");
+  EXPECT_THAT(Run(), AllOf(StartsWith("3: "), HasSubstr("the stem: B is 1, but must be at least 8")));
+}
+
 TEST_F(CompilerCompile, AnAssumptionIsCheckedByEveryRun) {
   ASSERT_EQ(Text(tailor_graph_assume_equal(graph, b, eight)), "OK");
   ASSERT_EQ(Text(tailor_graph_compile(graph, nullptr, &options, &executable)), "OK");

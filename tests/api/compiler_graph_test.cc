@@ -136,6 +136,7 @@ TEST_F(CompilerGraph, NullAndWrongKindGraphsAreRefusedEverywhere) {
     }
     EXPECT_THAT(Text(tailor_dim_select(bad, b, b, b, &dim)), Invalid(problem));
     EXPECT_THAT(Text(tailor_graph_assume_equal(bad, b, b)), Invalid(problem));
+    EXPECT_THAT(Text(tailor_graph_assume_at_least(bad, b, b, "stem", 4)), Invalid(problem));
     EXPECT_THAT(Text(tailor_graph_input(bad, "z", 1, TAILOR_F32, nullptr, 0, &value)), Invalid(problem));
     EXPECT_THAT(Text(tailor_graph_output(bad, "z", 1, x)), Invalid(problem));
     EXPECT_THAT(Text(tailor_graph_constant(bad, "c", 1, TAILOR_F32, nullptr, 0, "1234", 4, nullptr, nullptr, &value)),
@@ -183,6 +184,8 @@ TEST_F(CompilerGraph, ValuesAndDimsOfOthersAreToldApart) {
   EXPECT_THAT(Text(tailor_dim_add(graph, b, x, &d)), Invalid("rhs is a value, not a dim"));
   EXPECT_THAT(Text(tailor_dim_add(graph, b, b + 1000, &d)), Invalid("rhs is no dim of this graph"));
   EXPECT_THAT(Text(tailor_graph_assume_equal(graph, b, foreign_dim)), Invalid("rhs is a dim of another graph"));
+  EXPECT_THAT(Text(tailor_graph_assume_at_least(graph, foreign_dim, b, "", 0)),
+              Invalid("lhs is a dim of another graph"));
   EXPECT_THAT(Text(tailor_graph_output(graph, "y", 1, foreign)), Invalid("value is a value of another graph"));
   EXPECT_THAT(Text(tailor_graph_set_name(graph, foreign, "n", 1)), Invalid("value is a value of another graph"));
   EXPECT_EQ(y, 0u);

@@ -267,6 +267,7 @@ TEST_F(GraphInUse, NothingChangesAGraphThatIsBeingCompiled) {
                   tailor_dim_add(graph, b, eight, &dim),
                   tailor_dim_max(graph, b, eight, &dim),
                   tailor_graph_assume_equal(graph, b, eight),
+                  tailor_graph_assume_at_least(graph, b, eight, "", 0),
                   tailor_graph_input(graph, "z", 1, TAILOR_F32, &b, 1, &value),
                   tailor_graph_output(graph, "z", 1, x),
                   tailor_graph_constant(graph, "", 0, TAILOR_F32, nullptr, 0, &number, 4, nullptr, nullptr, &value),

@@ -45,6 +45,20 @@ TEST_F(KernelPlanTest, FoldsIndexArithmetic) {
   EXPECT_EQ(Text(Index(ExprKind::kIndexFloorDiv, unbounded, Number(32))), "(((a1 * 32) + a0) / 32)");
 }
 
+TEST_F(KernelPlanTest, WhatAReshapeSplitsAndAnotherJoinsIsWhole) {
+  const ExprId d = plan.Add({.kind = ExprKind::kExtent, .extent = d0});
+  const ExprId quotient = Index(ExprKind::kIndexFloorDiv, a0, d), rest = Index(ExprKind::kIndexMod, a0, d);
+  EXPECT_EQ(Index(ExprKind::kIndexAdd, Index(ExprKind::kIndexMul, quotient, d), rest), a0);
+  EXPECT_EQ(Index(ExprKind::kIndexAdd, rest, Index(ExprKind::kIndexMul, d, quotient)), a0);
+  const ExprId high = Index(ExprKind::kIndexAdd, a1, quotient);
+  EXPECT_EQ(Text(Index(ExprKind::kIndexAdd, Index(ExprKind::kIndexMul, high, d), rest)), "((a1 * d0) + a0)");
+  const ExprId other = Index(ExprKind::kIndexMod, a1, d);
+  EXPECT_EQ(Text(Index(ExprKind::kIndexAdd, Index(ExprKind::kIndexMul, quotient, d), other)),
+            "(((a0 / d0) * d0) + (a1 % d0))");
+  const ExprId wider = Index(ExprKind::kIndexMul, quotient, Number(3));
+  EXPECT_EQ(Text(Index(ExprKind::kIndexAdd, wider, rest)), "(((a0 / d0) * 3) + (a0 % d0))");
+}
+
 TEST_F(KernelPlanTest, SplitIndicesOfOneBufferAreJoined) {
   ExprId outer = Index(ExprKind::kIndexFloorDiv, a0, Number(32));
   ExprId inner = Index(ExprKind::kIndexMod, a0, Number(32));

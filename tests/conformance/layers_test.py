@@ -147,5 +147,37 @@ class SelectionTest(unittest.TestCase):
                     case.check(self, x=rng.standard_normal((n, m), np.float32), keep=rng.integers(0, 2, k) > 0)
 
 
+class WindowTest(unittest.TestCase):
+    """Windows that do not fit: onnxruntime refuses them too."""
+
+    def run_case(self, op, fitting, refused, initializers=(), **attributes):
+        rng, dims = np.random.default_rng(9), ["n", 3, "h", "w"]
+        case = Case(op, [("x", FLOAT, dims)], [("y", FLOAT)], initializers, name="stem", **attributes)
+        for shape in fitting:
+            with self.subTest(op=op, shape=shape):
+                case.check(self, x=rng.standard_normal(shape, np.float32))
+        for shape in refused:
+            with self.subTest(op=op, shape=shape):
+                x = np.zeros(shape, np.float32)
+                with self.assertRaises(Exception):
+                    case.session.run(None, {"x": x})
+                with self.assertRaisesRegex(tailor.Error, f'{op} node "stem", the.* input along dim 2: '):
+                    case.executable.run(x=x)
+
+    def test_convolution(self):
+        weight = np.random.default_rng(10).standard_normal((4, 3, 3, 3)).astype(np.float32)
+        self.run_case("Conv", [(1, 3, 1, 1), (2, 3, 9, 4), (0, 3, 5, 5)], [(1, 3, 0, 8)], [("W", weight)],
+                      pads=[1, 1, 1, 1], strides=[2, 2])
+        self.run_case("Conv", [(1, 3, 5, 5), (0, 3, 6, 9)], [(1, 3, 4, 8), (1, 3, 0, 8)], [("W", weight)],
+                      dilations=[2, 2])
+        self.run_case("Conv", [(1, 3, 1, 1), (2, 3, 4, 7)], [(1, 3, 0, 8)], [("W", weight[:, :, :1, :1])])
+
+    def test_pools(self):
+        for op in ("MaxPool", "AveragePool"):
+            self.run_case(op, [(1, 3, 1, 1), (2, 3, 9, 4), (0, 3, 5, 5)], [(1, 3, 0, 8)], pads=[1, 1, 1, 1],
+                          strides=[2, 2], kernel_shape=[3, 3])
+            self.run_case(op, [(1, 3, 3, 3), (1, 3, 2, 8)], [(1, 3, 0, 8)], kernel_shape=[3, 3])
+
+
 if __name__ == "__main__":
     unittest.main()

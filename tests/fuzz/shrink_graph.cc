@@ -42,8 +42,8 @@ class Rebuild {
     for (const SymbolInfo& symbol : graph_.symbols()) {
       if (!result_.AddSymbol(symbol).ok()) return std::nullopt;
     }
-    for (const auto& [a, b] : graph_.assumed_equal()) {
-      if (!result_.AssumeEqual(a, b).ok()) return std::nullopt;
+    for (const Assumption& assumption : graph_.assumptions()) {
+      if (!result_.Assume(assumption).ok()) return std::nullopt;
     }
     const std::vector<bool> needed = Needed();
     for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes().size()); ++id) {

@@ -175,6 +175,7 @@ TEST(Text, SymbolsKeepTheirNumbers) {
   ExpectCanonical(text);
   ExpectCanonical("graph @g(%x: f32[B, S]) where T, S == 2*B {\n  return %x\n}\n");
   ExpectCanonical("graph @g(%x: f32[B, S]) where S multiple_of 4, T in [2, 9] {\n  return %x\n}\n");
+  ExpectCanonical("graph @g(%x: f32[B, S]) where S + 2 >= 3 @\"stem, dim 2\", B >= S {\n  return %x\n}\n");
 }
 
 TEST(Text, ConstantsShowSmallValues) {
@@ -248,6 +249,7 @@ TEST(Text, ErrorsSayWhere) {
   EXPECT_EQ(Reprinted("graph @g(%x: f32[B]) where B in [3, 2] { return }"),
             "line 1, column 40: symbol \"B\": min is 3, above max 2");
   EXPECT_EQ(Reprinted("graph @g() where 2 == 3 { return }"), "line 1, column 18: assume_equal: 2 can never equal 3");
+  EXPECT_EQ(Reprinted("graph @g() where 2 >= 3 { return }"), "line 1, column 18: assume_at_least: 2 is not at least 3");
 }
 
 // Cuts, repeats and swaps pieces of a valid text: whatever is still accepted must verify, and print

@@ -36,6 +36,7 @@ class IntegerTest(unittest.TestCase):
             self.refuses(lambda: graph.input("x", "f32", [1, wrong]), f"shape[1] is {wrong}")
             self.refuses(lambda: graph.input("x", "f32", [s + wrong]), f"shape[0] is {wrong}")
             self.refuses(lambda: graph.assume_equal(s, wrong), f"{wrong}")
+            self.refuses(lambda: graph.assume_at_least(s, wrong), f"{wrong}")
         x = graph.input("x", "f32", ["A", "B"])
         self.refuses(lambda: x.reshape(shape=[2**64 + 3]), f"shape[0] is {2**64 + 3}")
         self.refuses(lambda: x.slice([2**64, 0], [1, 1]), f"[0] is {2**64}")

@@ -64,8 +64,10 @@ fn equal_dims_are_facts() {
         graph.output(name, graph.input(&format!("in {}", name), DType::F32, &dims![extent]).unwrap()).unwrap();
     }
     graph.assume_equal(n, (m * 2).unwrap()).unwrap();
+    graph.assume_at_least(m, 3, "the stem").unwrap();
     let facts = graph.facts().unwrap();
     assert!(facts.contains("facts\n  N == 2*M: assumed equality: by the caller"), "{}", facts);
+    assert!(facts.contains("M >= 3: the stem: by the caller"), "{}", facts);
 }
 
 #[test]

@@ -42,7 +42,8 @@ absl::Status Solve(const Graph& graph, const std::vector<Dims>& inputs, bool lon
 
 // Symbols that an assumed equality gives as an expression of others.
 void SolveAssumed(const Graph& graph, std::vector<int64_t>* symbols) {
-  for (const auto& [a, b] : graph.assumed_equal()) {
+  for (const auto& [relation, a, b, what] : graph.assumptions()) {
+    if (relation != Assumption::Relation::kEqual) continue;
     for (const auto& [lone, other] : {std::pair(a, b), std::pair(b, a)}) {
       const auto symbol = lone.symbol();
       if (!symbol || (*symbols)[*symbol] != kUnbound) continue;
@@ -138,12 +139,13 @@ absl::Status CheckSymbols(const Graph& graph, const std::vector<int64_t>& symbol
       return Refused(info.name, " is ", symbols[i]);
     }
   }
-  for (const auto& [a, b] : graph.assumed_equal()) {
+  for (const auto& [relation, a, b, what] : graph.assumptions()) {
     const auto lhs = EvaluateDim(a, symbols), rhs = EvaluateDim(b, symbols);
     if (absl::IsNotFound(lhs.status()) || absl::IsNotFound(rhs.status())) continue;
     TAILOR_RETURN_IF_ERROR(lhs.status());
     TAILOR_RETURN_IF_ERROR(rhs.status());
-    if (*lhs != *rhs) return Refused("assumed equal: ", *lhs, " and ", *rhs);
+    const bool holds = relation == Assumption::Relation::kEqual ? *lhs == *rhs : *lhs >= *rhs;
+    if (!holds) return Refused("assumption: ", *lhs, " and ", *rhs);
   }
   return absl::OkStatus();
 }

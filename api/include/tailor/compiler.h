@@ -95,6 +95,11 @@ TAILOR_API tailor_status* tailor_dim_select(tailor_graph* graph, tailor_dim cond
                                             tailor_dim* out);
 /* States that two dims are equal. Compilation uses it; every run checks it. */
 TAILOR_API tailor_status* tailor_graph_assume_equal(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs);
+/* States that lhs >= rhs. Compilation uses it; every run checks it. `what` (`size` bytes, copied; may be empty) names
+ * in messages what demands it: "`what`: height + 2 is 2, but must be at least 3". Errors, here and above:
+ * INVALID_ARGUMENT for a foreign dim, and for two constants that contradict the statement. */
+TAILOR_API tailor_status* tailor_graph_assume_at_least(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs,
+                                                       const char* what, size_t size);
 
 /* Appends an input; runs take inputs in the order of these calls. Errors: INVALID_ARGUMENT for an empty or repeated
  * name, an unknown dtype, a foreign dim, or more than TAILOR_MAX_RANK of them. */

@@ -74,6 +74,16 @@ func (g *Graph) AssumeEqual(lhs, rhs Extent) {
 	})
 }
 
+// AssumeAtLeast states that lhs >= rhs: compilation uses it, every run checks it. Messages name what demands it, where
+// what is not empty: "<what>: height + 2 is 2, but must be at least 3".
+func (g *Graph) AssumeAtLeast(lhs, rhs Extent, what string) {
+	cWhat := C.CString(what)
+	defer C.free(unsafe.Pointer(cWhat))
+	g.call(func(graph *C.tailor_graph) *C.tailor_status {
+		return C.tailor_graph_assume_at_least(graph, g.extentOf(lhs, "lhs"), g.extentOf(rhs, "rhs"), cWhat, C.size_t(len(what)))
+	})
+}
+
 // Add is d + rhs.
 func (d Dim) Add(rhs Extent) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {

@@ -120,8 +120,10 @@ func TestEqualDimsAreFacts(t *testing.T) {
 	g.Output("x", g.Input("in x", tailor.F32, n))
 	g.Output("y", g.Input("in y", tailor.F32, m))
 	g.AssumeEqual(n, m.Mul(graph.Int(2)))
+	g.AssumeAtLeast(m, graph.Int(3), "the stem")
 	facts, err := g.Facts()
-	if err != nil || !strings.Contains(facts, "facts\n  N == 2*M: assumed equality: by the caller") {
+	if err != nil || !strings.Contains(facts, "facts\n  N == 2*M: assumed equality: by the caller") ||
+		!strings.Contains(facts, "M >= 3: the stem: by the caller") {
 		t.Errorf("%s %v", facts, err)
 	}
 }

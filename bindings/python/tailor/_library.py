@@ -171,6 +171,7 @@ _COMPILER = {
                     "equal")},
     "tailor_dim_select": [_Handle, c_uint64, c_uint64, c_uint64, _Dims],
     "tailor_graph_assume_equal": [_Handle, c_uint64, c_uint64],
+    "tailor_graph_assume_at_least": [_Handle, c_uint64, c_uint64, *_Text],
     "tailor_graph_input": [_Handle, *_Text, c_int32, _Dims, c_size_t, _Value],
     "tailor_graph_output": [_Handle, *_Text, c_uint64],
     "tailor_graph_constant": [_Handle, *_Text, c_int32, POINTER(c_int64), c_size_t, c_void_p, c_size_t, ReleaseFn,

@@ -172,6 +172,14 @@ class Graph(GraphOps, Layers):
         """States that two extents are equal: compilation uses it, every run checks it."""
         check(self._library.tailor_graph_assume_equal(self._handle, self._dim(lhs), self._dim(rhs)))
 
+    def assume_at_least(self, lhs, rhs, what=""):
+        """States that lhs >= rhs, of extents: compilation uses it, every run checks it.
+
+        what: what demands it, for messages: "{what}: height + 2 is 2, but must be at least 3".
+        """
+        check(self._library.tailor_graph_assume_at_least(self._handle, self._dim(lhs), self._dim(rhs),
+                                                         *_convert.utf8(what)))
+
     def softmax(self, x, axis=-1):
         """e^x / sum(e^x) along `axis`."""
         return self._append("tailor_graph_softmax", *self._values(x), i64(axis, "axis"))

@@ -17,6 +17,7 @@ def _least(dtype):
 @operator("MaxPool")
 def _max_pool(node, x):
     window = Window(node, x.shape[2:], node.attribute("kernel_shape"))
+    window.demand_elements()
     view = window.view(window.pad(x.value, _least(x.dtype)))
     out = node.graph.reduce_max(view, window.inner)
     return [out, _max_indices(node, x, window, view)] if len(node.proto.output) > 1 else out
@@ -38,6 +39,7 @@ def _max_indices(node, x, window, view):
 @operator("AveragePool")
 def _average_pool(node, x):
     window = Window(node, x.shape[2:], node.attribute("kernel_shape"))
+    window.demand_elements()
     total = node.graph.reduce_sum(window.view(window.pad(x.value, 0)), window.inner)
     return node.graph.div(total, _counted(node, x, window))
 
@@ -65,6 +67,7 @@ def _counted(node, x, window):
 @operator("LpPool")
 def _lp_pool(node, x):
     window = Window(node, x.shape[2:], node.attribute("kernel_shape"))
+    window.demand_elements()
     raised, root = _power(node, x.value)
     return root(node.graph.reduce_sum(window.view(window.pad(raised, 0)), window.inner))
 

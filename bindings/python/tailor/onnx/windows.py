@@ -27,6 +27,25 @@ class Window:
             self.high = [self._ceil_high(*parts)
                          for parts in zip(spatial, self.low, self.high, self.reach, self.strides)]
 
+        self._spatial = spatial
+
+    def demand_elements(self):
+        """A pool has elements along each spatial dim: onnxruntime and PyTorch refuse an empty one too."""
+        self._demand(self._spatial, [1] * len(self._spatial), "the input along dim")
+
+    def demand_fit(self):
+        """A convolution has at least one window along each spatial dim, as onnxruntime and PyTorch demand too."""
+        extents = self.node.extents
+        padded = [extents.add(extents.add(*parts), high) for *parts, high in zip(self._spatial, self.low, self.high)]
+        self._demand(padded, self.reach, "the padded input along dim")
+
+    def _demand(self, present, least, what):
+        for axis, (extent, bound) in enumerate(zip(present, least), 2):
+            if not isinstance(extent, int):
+                self.node.graph.assume_at_least(extent, bound, f"{self.node.label}, {what} {axis}")
+            elif extent < bound:
+                self.node.fail(f"{what} {axis} has {extent} elements, but has to have {bound}")
+
     @property
     def axes(self):
         return list(range(2, 2 + len(self.kernel)))
@@ -90,6 +109,7 @@ def convolution(node, x, weight, shape, weight_shape, groups, bias=None):
     if not all(isinstance(k, int) for k in kernel):
         node.unsupported("a window of dynamic size")
     window = Window(node, shape[2:], kernel)
+    window.demand_fit()
     outputs = weight_shape[0]
     depthwise = groups > 1 and weight_shape[1] == 1 and outputs == groups
     if not depthwise or x.dtype not in ("f16", "bf16"):

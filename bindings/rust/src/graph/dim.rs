@@ -87,6 +87,15 @@ impl Graph {
         self.call(|graph| unsafe { sys::tailor_graph_assume_equal(graph, lhs, rhs) })
     }
 
+    /// States that lhs >= rhs: compilation uses it, every run checks it. Messages name what demands it, where `what` is
+    /// not empty: "{what}: height + 2 is 2, but must be at least 3".
+    pub fn assume_at_least(&self, lhs: impl Into<Extent>, rhs: impl Into<Extent>, what: &str) -> Result<()> {
+        let (lhs, rhs) = (self.extent(lhs.into())?, self.extent(rhs.into())?);
+        self.call(|graph| unsafe {
+            sys::tailor_graph_assume_at_least(graph, lhs, rhs, chars(what), what.len())
+        })
+    }
+
     pub(super) fn dims(&self, extents: &[Extent]) -> Result<Vec<u64>> {
         extents.iter().map(|&extent| self.extent(extent)).collect()
     }

@@ -110,6 +110,13 @@ extern "C" {
         out: *mut u64,
     ) -> *mut tailor_status;
     pub fn tailor_graph_assume_equal(graph: *mut tailor_graph, lhs: u64, rhs: u64) -> *mut tailor_status;
+    pub fn tailor_graph_assume_at_least(
+        graph: *mut tailor_graph,
+        lhs: u64,
+        rhs: u64,
+        what: *const c_char,
+        size: usize,
+    ) -> *mut tailor_status;
 
     pub fn tailor_graph_input(
         graph: *mut tailor_graph,

@@ -6,6 +6,7 @@
 
 #include "analysis/dim_terms.h"
 #include "analysis/interval.h"
+#include "graph/visits.h"
 
 namespace tailor {
 
@@ -231,11 +232,15 @@ bool FactStore::RestrictCanonical(const DimExpr& e, Range range, int64_t divisor
     if (!RestrictSymbol(symbols_[linear->symbol], solved, symbol_divisor)) return false;
     if (divides) return true;
   }
-  Range known = CanonicalRange(e), both = interval::Intersect(known, range);
+  Range known = CanonicalRange(e);
+  const Range both = interval::Intersect(known, range);
   int64_t known_divisor = CanonicalDivisor(e);
   if (interval::IsEmpty(both)) return false;
   if (both == known && known_divisor % divisor == 0) return true;
-  if (!RestrictSymbolsOf(e, both)) return false;
+  if (!RestrictPartsOf(e, both)) return false;
+  known = CanonicalRange(e);
+  if (interval::IsEmpty(interval::Intersect(known, both))) return false;
+  if (interval::Intersect(known, both) == known && known_divisor % divisor == 0) return true;
   if (const auto kept = expression_of_.find(e); kept != expression_of_.end()) {
     ExpressionFacts& facts = expressions_[kept->second];
     facts.range = both;
@@ -247,18 +252,69 @@ bool FactStore::RestrictCanonical(const DimExpr& e, Range range, int64_t divisor
   return true;
 }
 
-// A sum of S, c times, and a rest is in `range`: S is what the least and the most of the rest leave for it.
-bool FactStore::RestrictSymbolsOf(const DimExpr& sum, Range range) {
+// A sum of c*P and a rest is in `range`: P is what the least and the most of the rest leave for it.
+bool FactStore::RestrictPartsOf(const DimExpr& sum, Range range) {
   return std::all_of(sum.terms().begin(), sum.terms().end(), [&](const DimExpr::Term& term) {
-    const DimExpr::Atom* atom = SingleFactor(term);
-    if (atom == nullptr || atom->kind != AtomKind::kSymbol || term.coefficient == INT64_MIN) return true;
+    if (term.factors.empty() || term.coefficient == INT64_MIN) return true;
     const Range rest = CanonicalRange(sum - TermDim(term));
     const int64_t sign = term.coefficient < 0 ? -1 : 1, c = sign * term.coefficient;
     const Range times_c =
         interval::Multiply(interval::Add(range, interval::Multiply(rest, interval::Point(-1))), interval::Point(sign));
-    return RestrictSymbol(symbols_[atom->symbol],
-                          {interval::CeilDivideBound(times_c.min, c), interval::FloorDivideBound(times_c.max, c)}, 1);
+    return RestrictFactors(term,
+                           {interval::CeilDivideBound(times_c.min, c), interval::FloorDivideBound(times_c.max, c)});
   });
+}
+
+// The product of the factors is in `range`. Of several, only that none is 0 follows.
+bool FactStore::RestrictFactors(const DimExpr::Term& product, Range range) {
+  if (const DimExpr::Atom* atom = SingleFactor(product)) return RestrictAtom(*atom, range);
+  const auto is_natural = [&](const DimExpr::Factor& f) { return AtomRange(*f.atom).min >= 0; };
+  if (range.min < 1 || !std::all_of(product.factors.begin(), product.factors.end(), is_natural)) return true;
+  return std::all_of(product.factors.begin(), product.factors.end(), [&](const DimExpr::Factor& f) {
+    return RestrictAtom(*f.atom, {1, INT64_MAX});
+  });
+}
+
+// Floor division by a constant, min and max are monotone: bounds of the result are bounds of what they are of.
+bool FactStore::RestrictAtom(const DimExpr::Atom& atom, Range range) {
+  CountVisits();
+  if (atom.kind == AtomKind::kSymbol) return RestrictSymbol(symbols_[atom.symbol], range, 1);
+  const Range known = AtomRange(atom);
+  if (interval::IsEmpty(interval::Intersect(known, range))) return false;
+  const Range least{range.min > known.min ? range.min : INT64_MIN, INT64_MAX};
+  const Range most{INT64_MIN, range.max < known.max ? range.max : INT64_MAX};
+  const auto both = [&](Range bound) {
+    return bound == interval::kEverything ||
+           (RestrictCanonical(atom.lhs, bound, 1) && RestrictCanonical(atom.rhs, bound, 1));
+  };
+  // Of two sides, the one that the other, which cannot be in the bound, leaves.
+  const auto remaining = [&](Range bound) {
+    if (bound == interval::kEverything) return true;
+    if (interval::IsEmpty(interval::Intersect(CanonicalRange(atom.rhs), bound))) {
+      return RestrictCanonical(atom.lhs, bound, 1);
+    }
+    if (interval::IsEmpty(interval::Intersect(CanonicalRange(atom.lhs), bound))) {
+      return RestrictCanonical(atom.rhs, bound, 1);
+    }
+    return true;
+  };
+  switch (atom.kind) {
+    case AtomKind::kMin:
+      return both(least) && remaining(most);
+    case AtomKind::kMax:
+      return both(most) && remaining(least);
+    case AtomKind::kFloorDiv: {
+      const std::optional<int64_t> d = atom.rhs.constant();
+      const Range divided = interval::Intersect(least, most);
+      if (!d || *d < 1 || divided == interval::kEverything) return true;
+      Range whole = interval::Multiply(divided, interval::Point(*d));
+      if (whole.max != INT64_MAX)
+        whole = {whole.min, interval::Add(interval::Point(whole.max), interval::Point(*d - 1)).max};
+      return RestrictCanonical(atom.lhs, whole, 1);
+    }
+    default:
+      return true;
+  }
 }
 
 // A multiple of the first expression known to be zero whose leading term divides one of `difference`'s.

@@ -77,7 +77,9 @@ class FactStore {
   void KeepExpression(ExpressionFacts facts);
   void Forget();  // clears the caches; after every change of a fact
   bool RestrictCanonical(const DimExpr& e, Range range, int64_t divisor);
-  bool RestrictSymbolsOf(const DimExpr& sum, Range range);
+  bool RestrictPartsOf(const DimExpr& sum, Range range);
+  bool RestrictFactors(const DimExpr::Term& product, Range range);
+  bool RestrictAtom(const DimExpr::Atom& atom, Range range);
   std::optional<DimExpr> MultipleOfZero(const DimExpr& difference) const;
   DimExpr Reduced(DimExpr difference) const;
 

@@ -142,9 +142,11 @@ double WasteAt(const MemoryPlan& plan, const Sizes& sizes, int64_t live_maximum)
   return live_maximum == 0 ? 0 : static_cast<double>(PlaceBlocks(plan, sizes).bytes) / live_maximum;
 }
 
-Waste WasteOf(const MemoryPlan& plan, absl::Span<const Sizes> samples, absl::Span<const int64_t> live_maxima) {
+// At the samples of these numbers.
+Waste WasteOf(const MemoryPlan& plan, absl::Span<const Sizes> samples, absl::Span<const int64_t> live_maxima,
+              absl::Span<const size_t> at) {
   Waste waste;
-  for (size_t i = 0; i < samples.size(); ++i) {
+  for (size_t i : at) {
     const double ratio = WasteAt(plan, samples[i], live_maxima[i]);
     if (ratio > waste.worst) waste.worst = ratio, waste.at = i;
     waste.sum += ratio;
@@ -195,9 +197,21 @@ MemoryPlan PlanMemory(absl::Span<const WorkspaceBlock> blocks, const ShapeFacts&
   for (const Sizes& sizes : samples) live_maxima.push_back(LiveMaximum(blocks, sizes));
   std::vector<BlockClass> classes = Classes(blocks, samples);
   const std::vector<std::vector<int>> overlaps = Overlaps(blocks);
+  std::vector<size_t> all(samples.size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  const auto waste_of = [&](const MemoryPlan& plan, absl::Span<const size_t> at) {
+    return WasteOf(plan, samples, live_maxima, at);
+  };
   MemoryPlan best = PlanOf(classes, overlaps);
-  Waste least = WasteOf(best, samples, live_maxima);
-  // Moves one class at a time, in rounds over all of them, for as long as it helps.
+  Waste least = waste_of(best, all);
+  // Moves one class at a time, in rounds over all of them, for as long as it helps. A trial is evaluated at a few
+  // samples and at those that were the worst of some plan; where it is better there, at all.
+  constexpr size_t kStride = 9;  // the diagonal of 8 values by 8
+  std::vector<size_t> some = {least.at};
+  for (size_t i = 0; i < samples.size(); i += kStride) {
+    if (i != least.at) some.push_back(i);
+  }
+  Waste least_of_some = waste_of(best, some);
   const size_t moves = classes.size() * classes.size();
   const size_t trials = std::min(kMostTrials, kMostVisits / (blocks.size() + PairsOf(overlaps) + 1));
   size_t since_better = 0;
@@ -207,13 +221,16 @@ MemoryPlan PlanMemory(absl::Span<const WorkspaceBlock> blocks, const ShapeFacts&
     moved.erase(moved.begin() + from);
     moved.insert(moved.begin() + to, classes[from]);
     MemoryPlan plan = PlanOf(moved, overlaps);
-    if (WasteAt(plan, samples[least.at], live_maxima[least.at]) > least.worst) continue;
-    const Waste waste = WasteOf(plan, samples, live_maxima);
-    if (!(waste < least)) continue;
-    least = waste;
-    best = std::move(plan);
-    classes = std::move(moved);
-    since_better = 0;
+    if (!(waste_of(plan, some) < least_of_some)) continue;
+    const Waste waste = waste_of(plan, all);
+    if (waste < least) {
+      least = waste;
+      best = std::move(plan);
+      classes = std::move(moved);
+      since_better = 0;
+    }
+    if (std::find(some.begin(), some.end(), waste.at) == some.end()) some.push_back(waste.at);
+    least_of_some = waste_of(best, some);
   }
   return best;
 }

@@ -26,7 +26,8 @@ struct MemoryPlan {
 
 // Starts with the largest block over sample shapes first, ties by index, and moves equal blocks (those of equal
 // layers) together while that lowers the worst waste over the samples, for 1024 trials at most, fewer
-// where many blocks are live together. Samples combine likely values with steps through the ranges. Deterministic.
+// where many blocks are live together. Samples combine likely values with steps through the ranges; most trials are
+// rejected at a few of them. Deterministic.
 // Requires: every block is live at some step.
 MemoryPlan PlanMemory(absl::Span<const WorkspaceBlock> blocks, const ShapeFacts& facts);
 

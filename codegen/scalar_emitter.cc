@@ -6,11 +6,20 @@
 
 #include "codegen/emit_loop.h"
 #include "codegen/known_forms.h"
+#include "codegen/lane_division.h"
 #include "codegen/math_functions.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 
 namespace tailor {
+namespace {
+
+bool IsPowerOfTwo(const llvm::Value* value) {
+  const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value);
+  return constant != nullptr && constant->getValue().isPowerOf2();
+}
+
+}  // namespace
 
 void ScalarEmitter::Forget() {
   memo_.clear();
@@ -137,6 +146,10 @@ llvm::Value* ScalarEmitter::EmitIndexOp(const Expr& e) {
   const bool divides = e.kind == ExprKind::kIndexFloorDiv || e.kind == ExprKind::kIndexMod;
   if (divides && !llvm::isa<llvm::ConstantInt>(rhs)) {
     rhs = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, rhs, b_.getInt64(1), nullptr, "divisor");
+  }
+  if (divides && lhs->getType()->isVectorTy() && !rhs->getType()->isVectorTy() && !IsPowerOfTwo(rhs)) {
+    const DividedLanes divided = DivideLanes(b_, lhs, rhs);
+    return e.kind == ExprKind::kIndexFloorDiv ? divided.quotient : divided.rest;
   }
   if (lhs->getType()->isVectorTy() || rhs->getType()->isVectorTy()) {
     lhs = ToLanes(lhs);

@@ -1,6 +1,7 @@
 // Loads whose lanes neither lie side by side nor have to be gathered (docs/decisions/loads-follow-memory.md).
 #include <algorithm>
 
+#include "codegen/lane_division.h"
 #include "codegen/scalar_emitter.h"
 #include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/MDBuilder.h"
@@ -102,7 +103,7 @@ llvm::Value* ScalarEmitter::EmitWrappedLoad(const Expr& e) {
   return EmitRunOrGather(
       e, b_.CreateNot(begins_in_it), [&] { return EmitRun(e.ref, b_.CreateAdd(row, first, "offset"), lanes_, mask_); },
       [&] {
-        llvm::Value* places = b_.CreateURem(LanesFrom(first), ToLanes(length));
+        llvm::Value* places = DivideLanes(b_, LanesFrom(first), length).rest;
         return b_.CreateAdd(ToLanes(row), places, "offset");
       });
 }

@@ -58,5 +58,46 @@ TEST(DimProperty, CanonicalFormsRangesDivisorsAndEqualitiesHold) {
   EXPECT_GT(divided, compared / 20);
 }
 
+// A bound of an expression bounds its parts: none that excludes the values at which the expression is within it.
+TEST(DimProperty, WhatFollowsFromBoundsHolds) {
+  const uint32_t count = std::getenv("TAILOR_TEST_ALL") != nullptr ? 1000000 : 20000;
+  uint32_t compared = 0, narrowed = 0;
+  for (uint32_t seed = 0; seed < count; ++seed) {
+    RandomDim random(seed);
+    const int64_t values[] = {random.Pick(9), random.Pick(9), random.Pick(9)};
+    const std::vector<SymbolInfo> symbols = {InfoAround(random, "a", values[0]), InfoAround(random, "b", values[1]),
+                                             InfoAround(random, "c", values[2])};
+    const auto [e, value] = random.Make(4, values);
+    const auto [f, other] = random.Make(2, values);
+    if (!value || !other || !e.valid() || !f.valid()) continue;
+    ++compared;
+    FactStore store(symbols, {{0, 0, 0}, {1, 0, 1}, {2, 0, 2}});
+    const int64_t below = random.Pick(3), above = random.Pick(3);
+    const Range bound{below == 2 ? INT64_MIN : *value - below, above == 2 ? INT64_MAX : *value + above};
+    const auto text = [&] {
+      const auto name = [&](SymbolId id) { return symbols[id].name; };
+      return ::testing::Message() << "seed " << seed << ": " << e.ToText(name) << " in [" << bound.min << ", "
+                                  << bound.max << "], " << f.ToText(name) << " at " << values[0] << ", " << values[1]
+                                  << ", " << values[2];
+    };
+    ASSERT_TRUE(store.Restrict(e, bound)) << text();
+    ASSERT_EQ(store.Canonical(e).Evaluate(values), *value) << text();
+    ASSERT_EQ(store.Canonical(f).Evaluate(values), *other) << text();
+    for (const auto& [what, is] : {std::pair(e, *value), std::pair(f, *other)}) {
+      ASSERT_LE(store.RangeOf(what).min, is) << text();
+      ASSERT_GE(store.RangeOf(what).max, is) << text();
+    }
+    bool narrower = false;
+    for (SymbolId id = 0; id < 3; ++id) {
+      const Range range = store.RangeOf(DimExpr::Symbol(id));
+      ASSERT_LE(range.min, values[id]) << text();
+      ASSERT_GE(range.max, values[id]) << text();
+      narrower = narrower || range.min > symbols[id].min || range.max < symbols[id].max;
+    }
+    narrowed += narrower;
+  }
+  EXPECT_GT(narrowed, compared / 10);
+}
+
 }  // namespace
 }  // namespace tailor

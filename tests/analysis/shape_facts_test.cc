@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "tests/analysis/parsed_facts.h"
 
 namespace tailor {
@@ -213,6 +214,23 @@ graph @g(%x: f32[H], %y: f32[max(0, floordiv(H + 1, 2) - 1) + 1]) where H + 2 >=
   const Shape &x = f.graph.type(f.graph.outputs()[0].value).shape, &y = f.graph.type(f.graph.outputs()[1].value).shape;
   EXPECT_EQ(f.facts.RangeOf(x[0]).min, 1);
   EXPECT_EQ(f.graph.DimText(f.facts.Canonical(y[0])), "floordiv(H + 1, 2)");
+}
+
+TEST(ShapeFacts, BoundsReachTheSymbols) {
+  const auto ranges = [](const std::string& bound) {
+    ParsedFacts f("graph @g(%x: f32[S, T]) where " + bound + " {\n  return %x\n}\n");
+    const Range s = f.facts.RangeOf(DimExpr::Symbol(0)), t = f.facts.RangeOf(DimExpr::Symbol(1));
+    return absl::StrCat(s.min, "..", s.max == INT32_MAX ? "" : absl::StrCat(s.max), ", ", t.min, "..",
+                        t.max == INT32_MAX ? "" : absl::StrCat(t.max));
+  };
+  EXPECT_EQ(ranges("floordiv(max(0, floordiv(S, 5) - 1) + 1, 2) >= 3"), "30.., 0..");
+  EXPECT_EQ(ranges("9 >= floordiv(S, 4)"), "0..39, 0..");
+  EXPECT_EQ(ranges("min(S + 1, 2*T) >= 4"), "3.., 2..");
+  EXPECT_EQ(ranges("9 >= max(S + 1, 7)"), "0..8, 0..");
+  EXPECT_EQ(ranges("max(S, 7) >= 9"), "9.., 0..");
+  EXPECT_EQ(ranges("8 >= min(S, 9)"), "0..8, 0..");
+  EXPECT_EQ(ranges("max(S, T) >= 9"), "0.., 0..");
+  EXPECT_EQ(ranges("S*T >= 1"), "1.., 1..");
 }
 
 TEST(ShapeFacts, EqualityWithAnExpressionReplacesTheSymbol) {

@@ -142,7 +142,13 @@ int64_t FactStore::DivisorOfTerms(const DimExpr& e) const {
   return known != nullptr ? BothDivide(divisor, known->divisor) : divisor;
 }
 
-Range FactStore::RangeOf(const DimExpr& e) const { return CanonicalRange(Canonical(e)); }
+// A canonical form may say less than what is written: max(0, f - 1)*max(0, g - 1) is at least 0, but where f and g are
+// known to be at least 1, its canonical form is f*g - f - g + 1.
+Range FactStore::RangeOf(const DimExpr& e) const {
+  const DimExpr canonical = Canonical(e);
+  const Range range = CanonicalRange(canonical);
+  return canonical == e ? range : interval::Intersect(range, CanonicalRange(e));
+}
 
 int64_t FactStore::DivisorOf(const DimExpr& e) const { return CanonicalDivisor(Canonical(e)); }
 

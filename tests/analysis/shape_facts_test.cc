@@ -216,6 +216,14 @@ graph @g(%x: f32[H], %y: f32[max(0, floordiv(H + 1, 2) - 1) + 1]) where H + 2 >=
   EXPECT_EQ(f.graph.DimText(f.facts.Canonical(y[0])), "floordiv(H + 1, 2)");
 }
 
+TEST(ShapeFacts, ProductsOfWhatIsNeverNegativeAreNot) {
+  ParsedFacts f("graph @g(%x: f32[H, W]) where floordiv(H, 2) >= 1, floordiv(W, 2) >= 1 {\n  return %x\n}\n");
+  const DimExpr h = DimExpr::FloorDiv(DimExpr::Symbol(0), 2), w = DimExpr::FloorDiv(DimExpr::Symbol(1), 2);
+  const DimExpr product = DimExpr::Max(0, h - 1) * DimExpr::Max(0, w - 1);
+  EXPECT_EQ(f.facts.Canonical(product), h * w - h - w + 1);
+  EXPECT_EQ(f.facts.RangeOf(product).min, 0);
+}
+
 TEST(ShapeFacts, BoundsReachTheSymbols) {
   const auto ranges = [](const std::string& bound) {
     ParsedFacts f("graph @g(%x: f32[S, T]) where " + bound + " {\n  return %x\n}\n");

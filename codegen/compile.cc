@@ -220,10 +220,11 @@ absl::StatusOr<CompiledProgram> Compile(const Graph& graph, const CompileOptions
     TAILOR_ASSIGN_OR_RETURN(threads, ThreadsWithin(options.memory_limit, estimates, threads));
   }
 
-  TAILOR_RETURN_IF_ERROR(progress.Report("pack", 0));
+  const auto packing = [&](double done) { return progress.Report("pack", done); };
+  TAILOR_RETURN_IF_ERROR(packing(0));
   CompiledProgram compiled;
   compiled.program = DescribeProgram(graph, programs, OptionsText(targets, options));
-  TAILOR_ASSIGN_OR_RETURN(PackedConstants packed, PackConstants(*programs[0], threads));
+  TAILOR_ASSIGN_OR_RETURN(PackedConstants packed, PackConstants(*programs[0], threads, packing));
   compiled.program.constants = std::move(packed.constants);
   compiled.storage = std::move(packed.storage);
 

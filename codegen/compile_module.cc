@@ -1,4 +1,5 @@
 // From IR to an object: function attributes, a short pass pipeline, the back end.
+#include <algorithm>
 #include <atomic>
 #include <cassert>
 #include <string>
@@ -69,6 +70,18 @@ llvm::ModulePassManager Pipeline() {
   return all;
 }
 
+void BoundTimeOfBackEnd(llvm::Module& module) {
+  constexpr size_t kLongBlock = 3000;
+  for (llvm::Function& f : module) {
+    if (!f.hasFnAttribute(kOncePerShape)) continue;
+    const bool is_long =
+        std::any_of(f.begin(), f.end(), [](const llvm::BasicBlock& b) { return b.size() > kLongBlock; });
+    if (!is_long) continue;
+    f.addFnAttr(llvm::Attribute::NoInline);  // which OptimizeNone requires
+    f.addFnAttr(llvm::Attribute::OptimizeNone);
+  }
+}
+
 // Runs the back end, which changes the module.
 absl::Status RunBackEnd(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type,
                         llvm::SmallVectorImpl<char>& out) {
@@ -104,6 +117,7 @@ absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> CompileModule(std::unique_pt
   if (absl::Status status = VerifyModule(*module); !status.ok()) return status;
   RunPasses(*module, machine, [](llvm::PassBuilder&) { return Pipeline(); });
   LowerFloatChoices(*module, Extremes::kAll);
+  BoundTimeOfBackEnd(*module);
   assert(VerifyModule(*module).ok());
   if (text != nullptr) {
     if (absl::Status status = Print(*module, machine, *text); !status.ok()) return status;

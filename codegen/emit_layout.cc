@@ -7,6 +7,7 @@
 #include "codegen/host_function.h"
 #include "codegen/host_shapes.h"
 #include "codegen/host_unit.h"
+#include "codegen/link.h"
 #include "codegen/plan_queries.h"
 
 namespace tailor {
@@ -23,6 +24,7 @@ class LayoutEmitter {
         memo_(f_.LoadPtr(f_.context(), offsetof(RtContext, memo), "memo")) {}
 
   llvm::Function* Emit() {
+    f_.function()->addFnAttr(kOncePerShape);
     Set(unit_.memo.valid, f_.b.getInt64(0));
     shapes_.BindAndCheck();
     SetOutputs();

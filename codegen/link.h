@@ -22,6 +22,10 @@ struct ModuleText {
   std::string assembly;
 };
 
+// Attribute of a function that runs once per distinct shape. Where it has a block of more than 3000 instructions, which
+// the back end's schedulers take quadratic time for, the back end does not optimize it.
+inline constexpr char kOncePerShape[] = "tailor-once-per-shape";
+
 // Runs the IR pipeline (no vectorizers: lanes are explicit) and the back end. Functions are made nounwind,
 // no-builtins, frame-pointer=all, without .eh_frame. INTERNAL if the module does not verify. `text` may be null.
 absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> CompileModule(std::unique_ptr<llvm::Module> module,

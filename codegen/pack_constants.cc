@@ -154,7 +154,8 @@ void PackPanels(const PanelSource& source, int64_t begin, int64_t end, std::byte
   }
 }
 
-absl::StatusOr<PackedConstants> PackConstants(const LoweredProgram& program, int threads) {
+absl::StatusOr<PackedConstants> PackConstants(const LoweredProgram& program, int threads,
+                                              const std::function<absl::Status(double)>& report) {
   PackedConstants packed;
   std::set<std::string> taken;
   std::vector<PackJob> jobs;
@@ -181,8 +182,7 @@ absl::StatusOr<PackedConstants> PackConstants(const LoweredProgram& program, int
     PackPanels(jobs[i].source, jobs[i].begin, jobs[i].end, jobs[i].out);
     return absl::OkStatus();
   };
-  TAILOR_RETURN_IF_ERROR(
-      RunJobs(threads, static_cast<int>(jobs.size()), pack, [](double) { return absl::OkStatus(); }));
+  TAILOR_RETURN_IF_ERROR(RunJobs(threads, static_cast<int>(jobs.size()), pack, report));
   return packed;
 }
 

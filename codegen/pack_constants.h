@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -39,8 +40,10 @@ struct PackedConstants {
   std::vector<std::shared_ptr<const void>> storage;  // owners of their bytes
 };
 
-// Row-major constants are referenced where the graph has them. Names are unique.
-absl::StatusOr<PackedConstants> PackConstants(const LoweredProgram& program, int threads);
+// Row-major constants are referenced where the graph has them. Names are unique. `report` is told what part is done,
+// after each MiB; its failure ends the work.
+absl::StatusOr<PackedConstants> PackConstants(const LoweredProgram& program, int threads,
+                                              const std::function<absl::Status(double)>& report);
 
 }  // namespace tailor
 

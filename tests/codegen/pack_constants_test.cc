@@ -121,7 +121,7 @@ TEST(PackConstants, ReferencesRowMajorAndPacksPanels) {
   program.constants = {{"w", type, Borrow(weights), ConstantLayout::kRowMajor, false},
                        {"w", type, Borrow(weights), ConstantLayout::kPanels16, false},
                        {"w", type, Borrow(weights), ConstantLayout::kPanels16, true}};
-  auto packed = PackConstants(program, 2);
+  auto packed = PackConstants(program, 2, [](double) { return absl::OkStatus(); });
   ASSERT_TRUE(packed.ok()) << packed.status();
   const auto& constants = packed->constants;
   EXPECT_EQ(reinterpret_cast<const float*>(constants[0].bytes.data()), weights.data());
@@ -142,7 +142,7 @@ TEST(PackConstants, PointsOfWeightsKeepTheirDims) {
   LoweredProgram program;
   program.constants = {{"w", type, Borrow(weights), ConstantLayout::kWinogradPanels16, true},
                        {"w", type, Borrow(weights), ConstantLayout::kPanels16, true}};
-  const auto packed = PackConstants(program, 2);
+  const auto packed = PackConstants(program, 2, [](double) { return absl::OkStatus(); });
   ASSERT_TRUE(packed.ok()) << packed.status();
   const ProgramConstant& points = packed->constants[0];
   EXPECT_EQ(points.name, "w");

@@ -1,5 +1,9 @@
 // Mirrors codegen/compile_module.cc, whose functions codegen/link.h declares.
 #include "codegen/link.h"
+
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/ir_image.h"
@@ -42,6 +46,23 @@ done:
   float data[5] = {1, 2, 3, 4, 5};
   MappedImage(*image).Find<void (*)(float*, int64_t)>("clear")(data, 4);
   EXPECT_THAT(data, ::testing::ElementsAre(0, 0, 0, 0, 5));
+}
+
+// The back end's schedulers take quadratic time for a block.
+TEST(CompileModule, LongBlocksThatRunOncePerShapeAreNotOptimized) {
+  for (const auto& [stores, attribute, optimized] :
+       {std::tuple(4000, kOncePerShape, false), {2000, kOncePerShape, true}, {4000, "other", true}}) {
+    std::string ir = "define void @f(ptr %p, i64 %x) \"" + std::string(attribute) + "\" {\n";
+    for (int i = 0; i < stores / 2; ++i) {
+      ir += absl::StrCat("  %q", i, " = getelementptr i64, ptr %p, i64 ", i, "\n  store i64 %x, ptr %q", i, "\n");
+    }
+    llvm::LLVMContext context;
+    auto machine = MakeTargetMachine(HostCpuTarget());
+    ASSERT_TRUE(machine.ok());
+    ModuleText text;
+    ASSERT_TRUE(CompileModule(ParseIr(context, ir + "  ret void\n}\n"), **machine, &text).ok());
+    EXPECT_EQ(text.ir.find("optnone") == std::string::npos, optimized) << stores << attribute;
+  }
 }
 
 TEST(CompileModule, RefusesBrokenModules) {

@@ -136,6 +136,21 @@ TEST(PackConstants, ReferencesRowMajorAndPacksPanels) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(constants[1].bytes.data()) % 64, 0u);
 }
 
+TEST(PackConstants, ReportsAfterEachMiBAndEndsWhereThatFails) {
+  constexpr int64_t kRows = 4096, kColumns = 512;  // 8 MiB
+  const std::vector<float> weights(kRows * kColumns, 1);
+  LoweredProgram program;
+  program.constants = {{"w", {DType::kF32, {kRows, kColumns}}, Borrow(weights), ConstantLayout::kPanels16, false}};
+  std::vector<double> done;
+  const auto keep = [&](double share) { return done.push_back(share), absl::OkStatus(); };
+  ASSERT_TRUE(PackConstants(program, 2, keep).ok());
+  EXPECT_EQ(done.size(), 8u);
+  EXPECT_TRUE(std::is_sorted(done.begin(), done.end()));
+  EXPECT_EQ(done.back(), 1);
+  const auto cancel = [](double) { return absl::CancelledError("enough"); };
+  EXPECT_EQ(PackConstants(program, 2, cancel).status(), absl::CancelledError("enough"));
+}
+
 TEST(PackConstants, PointsOfWeightsKeepTheirDims) {
   const std::vector<float> weights = Matrices(1, 18, 3, true);  // [3, 18]
   const TensorType type{DType::kF32, {1, 3, 18}};

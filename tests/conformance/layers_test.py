@@ -172,6 +172,51 @@ class WindowTest(unittest.TestCase):
                       dilations=[2, 2])
         self.run_case("Conv", [(1, 3, 1, 1), (2, 3, 4, 7)], [(1, 3, 0, 8)], [("W", weight[:, :, :1, :1])])
 
+    def test_a_branch_that_is_not_taken_demands_nothing(self):
+        x = helper.make_tensor_value_info("x", FLOAT, ["n", 3, "h", "w"])
+        taken = helper.make_tensor_value_info("taken", BOOL, [])
+        weight = np.random.default_rng(11).standard_normal((4, 3, 3, 3)).astype(np.float32)
+        constants = [numpy_helper.from_array(weight, "W"), numpy_helper.from_array(np.array([1, 2, 3]), "axes")]
+
+        def branch(name, *nodes):
+            return helper.make_graph(nodes, name, [], [helper.make_tensor_value_info(name, FLOAT, None)])
+        then = branch("sum", helper.make_node("Conv", ["x", "W"], ["c"], name="stem"),
+                      helper.make_node("ReduceSum", ["c", "axes"], ["sum"], keepdims=0))
+        other = branch("all", helper.make_node("ReduceSum", ["x", "axes"], ["all"], keepdims=0))
+        node = helper.make_node("If", ["taken"], ["y"], then_branch=then, else_branch=other)
+        graph = helper.make_graph([node], "g", [x, taken], [helper.make_tensor_value_info("y", FLOAT, None)], constants)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8)
+        executable = tailor.onnx.load(model).compile("host")
+        session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+        for height, taken in ((5, True), (5, False), (2, False)):
+            inputs = {"x": np.random.default_rng(12).standard_normal((2, 3, height, 6), np.float32),
+                      "taken": np.array(taken)}
+            np.testing.assert_allclose(executable.run(**inputs)[0], session.run(None, inputs)[0], rtol=1e-4, atol=1e-4)
+        with self.assertRaisesRegex(tailor.Error, 'Conv node "stem", the padded input along dim 2: h is 2'):
+            executable.run(x=np.zeros((2, 3, 2, 6), np.float32), taken=np.array(True))
+
+    def test_a_convolution_of_selected_rows(self):
+        weight = np.random.default_rng(13).standard_normal((4, 3, 3, 3)).astype(np.float32)
+        nodes = [helper.make_node("NonZero", ["keep"], ["places"]),
+                 helper.make_node("Squeeze", ["places", "first"], ["rows"]),
+                 helper.make_node("Gather", ["x", "rows"], ["kept"], axis=2),
+                 helper.make_node("Conv", ["kept", "W"], ["y"], name="stem")]
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", FLOAT, ["n", 3, "h", "w"]),
+                                               helper.make_tensor_value_info("keep", BOOL, ["h"])],
+                                  [helper.make_tensor_value_info("y", FLOAT, None)],
+                                  [numpy_helper.from_array(weight, "W"),
+                                   numpy_helper.from_array(np.array([0]), "first")])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8)
+        executable = tailor.onnx.load(model).compile("host")
+        session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+        x = np.random.default_rng(14).standard_normal((1, 3, 6, 5), np.float32)
+        for count in (6, 3):
+            inputs = {"x": x, "keep": np.arange(6) < count}
+            np.testing.assert_allclose(executable.run(**inputs)[0], session.run(None, inputs)[0], rtol=1e-4, atol=1e-5)
+        for count in (2, 0):
+            with self.assertRaisesRegex(tailor.Error, f'Conv node "stem".* is {count}, but must be at least 3'):
+                executable.run(x=x, keep=np.arange(6) < count)
+
     def test_pools(self):
         for op in ("MaxPool", "AveragePool"):
             self.run_case(op, [(1, 3, 1, 1), (2, 3, 9, 4), (0, 3, 5, 5)], [(1, 3, 0, 8)], pads=[1, 1, 1, 1],

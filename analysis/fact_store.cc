@@ -275,7 +275,7 @@ bool FactStore::RestrictFactors(const DimExpr::Term& product, Range range) {
   });
 }
 
-// Floor division by a constant, min and max are monotone: bounds of the result are bounds of what they are of.
+// Floor division by a constant, min and max are monotone: a bound of the result bounds the operands.
 bool FactStore::RestrictAtom(const DimExpr::Atom& atom, Range range) {
   CountVisits();
   if (atom.kind == AtomKind::kSymbol) return RestrictSymbol(symbols_[atom.symbol], range, 1);
@@ -287,7 +287,7 @@ bool FactStore::RestrictAtom(const DimExpr::Atom& atom, Range range) {
     return bound == interval::kEverything ||
            (RestrictCanonical(atom.lhs, bound, 1) && RestrictCanonical(atom.rhs, bound, 1));
   };
-  // Of two sides, the one that the other, which cannot be in the bound, leaves.
+  // One operand of a min or max has the bound; where one cannot, the other has it.
   const auto remaining = [&](Range bound) {
     if (bound == interval::kEverything) return true;
     if (interval::IsEmpty(interval::Intersect(CanonicalRange(atom.rhs), bound))) {
@@ -307,10 +307,8 @@ bool FactStore::RestrictAtom(const DimExpr::Atom& atom, Range range) {
       const std::optional<int64_t> d = atom.rhs.constant();
       const Range divided = interval::Intersect(least, most);
       if (!d || *d < 1 || divided == interval::kEverything) return true;
-      Range whole = interval::Multiply(divided, interval::Point(*d));
-      if (whole.max != INT64_MAX)
-        whole = {whole.min, interval::Add(interval::Point(whole.max), interval::Point(*d - 1)).max};
-      return RestrictCanonical(atom.lhs, whole, 1);
+      return RestrictCanonical(atom.lhs, interval::Add(interval::Multiply(divided, interval::Point(*d)), {0, *d - 1}),
+                               1);
     }
     default:
       return true;

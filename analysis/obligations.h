@@ -23,13 +23,13 @@ struct Obligation {
   bool assumed = false;  // by the caller: lhs_what and rhs_what are the expressions
 };
 
-// That every divisor of floordiv and mod which is no constant is at least 1: those of the assumed equalities, then
+// That every divisor of floordiv and mod which is no constant is at least 1: those of the assumptions, then
 // of every node's attributes and results; an inner divisor before the expression around it, each once.
 std::vector<Obligation> CollectDivisors(const Graph& graph);
 // Whether a floordiv or mod within `e` has a divisor that is no constant.
 bool HasDivisor(const DimExpr& e);
 
-// The assumed equalities, then those of every node in order.
+// The assumptions, then those of every node in order.
 std::vector<Obligation> CollectObligations(const Graph& graph);
 
 // `dot %5 ("ffn"): contracted dim of lhs (S) is {lhs}, but of rhs (T) is {rhs}`

@@ -1,7 +1,7 @@
 // ShapeFacts: what is known about the symbols of a graph (BladeDISC 3.1, DISC 4.2.1, TSCompiler 4.1).
 //
 // Facts come from op semantics (both ways: siblings), declared symbol ranges and divisors, and the
-// front end's AssumeEqual. They are collected once by a worklist that runs to a fixpoint within a
+// front end's assumptions. They are collected once by a worklist that runs to a fixpoint within a
 // term budget; passes ask, none recomputes. An equality that is needed but cannot be proved from
 // input structure alone becomes both a fact and a Check that the executable runs before any launch.
 //

@@ -102,7 +102,7 @@ struct Assumption {
   enum class Relation { kEqual, kAtLeast };
   Relation relation;
   DimExpr lhs, rhs;
-  std::string what;  // of kAtLeast: what demands it, for messages; may be empty
+  std::string what;  // what demands it, for messages; may be empty
 };
 
 class Graph {

@@ -37,7 +37,7 @@ absl::Status SymbolClause::ReadAssumptions(Graph* graph) {
     if (!at_least) TAILOR_RETURN_IF_ERROR(in_.ExpectPunct("=="));
     assumption.relation = at_least ? Assumption::Relation::kAtLeast : Assumption::Relation::kEqual;
     TAILOR_ASSIGN_OR_RETURN(assumption.rhs, in_.TakeDim(*graph));
-    if (at_least && in_.Peek().kind == TokenKind::kAt) assumption.what = in_.Take().text;
+    if (in_.Peek().kind == TokenKind::kAt) assumption.what = in_.Take().text;
     if (!in_.IsPunct(",") && !in_.IsPunct("{")) return in_.ErrorHere("expected ',' or '{'");
     absl::Status status = graph->Assume(std::move(assumption));
     if (!status.ok()) return in_.ErrorAtToken(position, status.message());

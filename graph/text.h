@@ -18,6 +18,8 @@
 //   all of those. Symbols that are not in the header are declared by the where clause.
 // - Constants of rank 0 or 1 may give their value: `constant 0.5 : f32[]`, `constant [1, 2] : i64[2]`;
 //   the value is their name where no @name precedes it.
+// - The where clause ends with assumptions: `M == B*S`, `S + 2 >= 3`, each perhaps with the name of what demands it for
+//   messages: `S + 2 >= 3 @"stem, dim 1"`.
 // - Regions: `%a, %b = while(%d, %n) { region(%i: f32[B], %c: i64[]) {... return %ok} region(...) {...} }`.
 #ifndef TAILOR_GRAPH_TEXT_H_
 #define TAILOR_GRAPH_TEXT_H_

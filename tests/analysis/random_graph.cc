@@ -19,6 +19,7 @@ class Maker {
       (void)graph_.AddSymbol({std::string(1, static_cast<char>('S' + i)), min, max, Pick(4) == 0 ? 2 : 1, {}});
     }
     if (Pick(3) == 0) (void)graph_.AssumeEqual(Extent(), Extent());
+    if (Pick(3) == 0) (void)graph_.Assume({Assumption::Relation::kAtLeast, Extent(), Extent(), ""});
     Shape symbols;
     for (int i = 0; i < kSymbols; ++i) symbols.push_back(DimExpr::Symbol(i));
     Input("x", {symbols[0], symbols[1]});

@@ -172,6 +172,28 @@ class WindowTest(unittest.TestCase):
                       dilations=[2, 2])
         self.run_case("Conv", [(1, 3, 1, 1), (2, 3, 4, 7)], [(1, 3, 0, 8)], [("W", weight[:, :, :1, :1])])
 
+    def test_the_sizes_that_a_network_takes_are_those_of_onnxruntime(self):
+        weights = np.random.default_rng(15).standard_normal((3, 3, 3, 3)).astype(np.float32)
+        convs = [helper.make_node("Conv", [f"x{i}", "W"], [f"x{i + 1}"], strides=[2, 2]) for i in range(3)]
+        graph = helper.make_graph(convs, "g", [helper.make_tensor_value_info("x0", FLOAT, [1, 3, "h", "w"])],
+                                  [helper.make_tensor_value_info("x3", FLOAT, None)],
+                                  [numpy_helper.from_array(weights, "W")])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8)
+        executable = tailor.onnx.load(model).compile("host")
+        session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+        refused = 0
+        for height in range(1, 24):
+            x = np.random.default_rng(height).standard_normal((1, 3, height, 17), np.float32)
+            try:
+                wanted = session.run(None, {"x0": x})[0]
+            except Exception:
+                refused += 1
+                with self.assertRaisesRegex(tailor.Error, "Conv node .*, the padded input along dim 2: "):
+                    executable.run(x0=x)
+                continue
+            np.testing.assert_allclose(executable.run(x0=x)[0], wanted, rtol=1e-4, atol=1e-4)
+        self.assertEqual(refused, 14)
+
     def test_a_branch_that_is_not_taken_demands_nothing(self):
         x = helper.make_tensor_value_info("x", FLOAT, ["n", 3, "h", "w"])
         taken = helper.make_tensor_value_info("taken", BOOL, [])

@@ -31,24 +31,24 @@ Tensor TensorAt(void* data, const HostTensor& host) {
   return tensor;
 }
 
-struct PastTheEnd {
+struct Guards {
   int protection = PROT_NONE;
   size_t bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-} past_the_end;
+} guards;
 
-// Memory that ends where no page is: reading or writing past it kills the process.
+// Memory between guards that no access survives: one where it ends, and one a page before it.
 class GuardedMemory {
  public:
   // `data` is at least element aligned where `size` is a multiple of the element's.
   explicit GuardedMemory(size_t size) : page_(static_cast<size_t>(sysconf(_SC_PAGESIZE))) {
-    mapped_ = (size + page_ - 1) / page_ * page_ + page_ + past_the_end.bytes;
+    mapped_ = guards.bytes + page_ + (size + page_ - 1) / page_ * page_ + guards.bytes;
     void* map = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert(map != MAP_FAILED);
     base_ = static_cast<std::byte*>(map);
-    std::byte* const end = base_ + mapped_ - past_the_end.bytes;
+    std::byte* const end = base_ + mapped_ - guards.bytes;
     data_ = end - size;
-    std::memset(base_, kPattern, static_cast<size_t>(end - base_));
-    mprotect(end, past_the_end.bytes, past_the_end.protection);
+    std::memset(base_ + guards.bytes, kPattern, static_cast<size_t>(end - base_) - guards.bytes);
+    for (std::byte* guard : {base_, end}) mprotect(guard, guards.bytes, guards.protection);
   }
   GuardedMemory(GuardedMemory&& other) noexcept
       : page_(other.page_), mapped_(other.mapped_), base_(std::exchange(other.base_, nullptr)), data_(other.data_) {}
@@ -59,7 +59,7 @@ class GuardedMemory {
   std::byte* data() const { return data_; }
   // Whether nothing was written before `data`.
   bool intact() const {
-    return std::all_of(base_, data_, [](std::byte b) { return b == std::byte{kPattern}; });
+    return std::all_of(base_ + guards.bytes, data_, [](std::byte b) { return b == std::byte{kPattern}; });
   }
 
  private:
@@ -202,7 +202,7 @@ class LoadedProgram : public TestProgram {
 
 }  // namespace
 
-void AllowReadsPastTheEnd(size_t bytes) { past_the_end = {PROT_READ, bytes}; }
+void AllowReadsAround(size_t bytes) { guards = {PROT_READ, bytes}; }
 
 absl::Status StatusOfFailure(const Failure& failure) {
   if (failure.ok()) return absl::OkStatus();

@@ -15,9 +15,9 @@
 
 namespace tailor {
 
-// For emulators whose masked loads touch bytes that the mask leaves out (vmaskmovps of qemu 7.2). Writes still fault.
-// `bytes` is a multiple of the page size.
-void AllowReadsPastTheEnd(size_t bytes);
+// For emulators whose masked loads touch bytes that the mask leaves out (vmaskmovps of qemu 7.2), before a buffer and past
+// its end. Writes still fault. `bytes` is a multiple of the page size.
+void AllowReadsAround(size_t bytes);
 
 absl::Status StatusOfFailure(const Failure& failure);
 

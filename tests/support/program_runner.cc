@@ -49,7 +49,7 @@ TestMessage Answer(TestMessage& call, std::unique_ptr<TestProgram>* program) {
 }  // namespace tailor
 
 int main() {
-  tailor::AllowReadsPastTheEnd(1 << 20);
+  tailor::AllowReadsAround(1 << 20);
   // For the same reason no block of the heap ends near an unmapped page.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TOP_PAD, 1 << 24);

@@ -33,7 +33,7 @@ absl::StatusOr<std::vector<int64_t>> BindInputs(const Graph& graph, const std::v
 // an extent differs.
 absl::Status BindShape(const Graph& graph, const Shape& shape, const Dims& dims, std::vector<int64_t>* symbols);
 
-// INVALID_ARGUMENT where a symbol leaves its declared range or an assumed equality does not hold; what is not bound yet
+// INVALID_ARGUMENT where a symbol leaves its declared range or an assumption does not hold; what is not bound yet
 // passes.
 absl::Status CheckSymbols(const Graph& graph, const std::vector<int64_t>& symbols);
 

@@ -1,6 +1,6 @@
 // Glue of tailor/compiler.h: compiling. A compiled graph is written as an artifact and loaded from those very
 // bytes, so that there is one load path.
-#include "codegen/compile.h"
+#include "codegen/driver/compile.h"
 
 #include <climits>
 #include <memory>
@@ -10,15 +10,15 @@
 #include "api/compiler_status.h"
 #include "api/graph_handle.h"
 #include "api/isolated/isolated_compile.h"
-#include "codegen/link.h"
+#include "codegen/link/link.h"
 #include "graph/status_macros.h"
 #include "serialization/writer.h"
 
 namespace tailor {
 namespace {
 
-absl::StatusOr<CompileOptions> ReadCompileOptions(const char* function, const tailor_compile_options& given) {
-  CompileOptions options;
+absl::StatusOr<driver::CompileOptions> ReadCompileOptions(const char* function, const tailor_compile_options& given) {
+  driver::CompileOptions options;
   if (given.target_count > 0) TAILOR_RETURN_IF_ERROR(CheckPresent(function, "options.targets", given.targets));
   for (size_t i = 0; i < given.target_count; ++i) {
     TAILOR_ASSIGN_OR_RETURN(std::string target, ReadString(function, "options.targets", given.targets[i], SIZE_MAX));
@@ -58,9 +58,9 @@ absl::Status CompileToBytes(const char* function, const tailor_graph* graph, con
   }
   TAILOR_ASSIGN_OR_RETURN(tailor_compile_options given,
                           OptionsOrDefaults(function, options, tailor_compile_options_init));
-  TAILOR_ASSIGN_OR_RETURN(CompileOptions compile, ReadCompileOptions(function, given));
+  TAILOR_ASSIGN_OR_RETURN(driver::CompileOptions compile, ReadCompileOptions(function, given));
   if (given.isolated != 0) return isolated::Compile(graph->graph, given, out);
-  TAILOR_ASSIGN_OR_RETURN(CompiledProgram compiled, Compile(graph->graph, compile));
+  TAILOR_ASSIGN_OR_RETURN(driver::CompiledProgram compiled, driver::Compile(graph->graph, compile));
   return FromC(ToC(WriteArtifact(compiled.program, {given.secret_key}, out)));
 }
 

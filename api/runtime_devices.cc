@@ -7,7 +7,8 @@
 #include "api/runtime_handles.h"
 #include "api/runtime_status.h"
 #include "exec/cpu_features.h"
-#include "exec/cuda_device.h"
+#include "exec/cuda/device.h"
+#include "exec/cuda/find_device.h"
 
 using tailor::CheckPointer;
 using tailor::CudaDevices;

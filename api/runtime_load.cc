@@ -7,6 +7,7 @@
 #include "api/runtime_handles.h"
 #include "api/runtime_status.h"
 #include "exec/cpu_features.h"
+#include "exec/cuda/find_device.h"
 #include "exec/replace_costs.h"
 #include "serialization/reader.h"
 
@@ -32,10 +33,11 @@ Failure Load(const tailor_runtime* runtime, const tailor::Source& source, const 
     const std::string_view text = tailor::TextOf(options.cost_profile, options.cost_profile_size);
     if (Failure f = tailor::ReplaceCosts(text, &executable->artifact.program); !f.ok()) return f;
   }
+  const tailor::Device* device = nullptr;
+  if (Failure f = tailor::FindDevice({options.device, options.device_ordinal}, &device); !f.ok()) return f;
   std::unique_ptr<tailor::Executable> loaded;
   Failure f = tailor::Executable::Create(RuntimeOf(runtime), executable->artifact.program, tailor::ThisCpu(),
-                                         options.target != nullptr ? options.target : "",
-                                         {options.device, options.device_ordinal}, &loaded);
+                                         options.target != nullptr ? options.target : "", device, &loaded);
   if (!f.ok()) return f;
   executable->executable = std::move(loaded);
   *out = executable.release();

@@ -10,6 +10,7 @@
 #include "api/runtime_status.h"
 #include "exec/counters.h"
 #include "exec/cpu_features.h"
+#include "exec/cuda/cublas_lt.h"
 
 using tailor::CheckPointer;
 using tailor::Code;

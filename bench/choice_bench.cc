@@ -12,14 +12,14 @@
 #include "absl/status/statusor.h"
 
 #include "bench/product_candidate.h"
-#include "codegen/emit_cpu.h"
-#include "codegen/gemm/emit_cut_choice.h"
-#include "codegen/gemm/panels.h"
-#include "codegen/link.h"
-#include "codegen/target_machine.h"
+#include "codegen/contract/panels.h"
+#include "codegen/cpu/schedule/schedule_contraction.h"
+#include "codegen/cpu/tiling/emit_cut_choice.h"
+#include "codegen/link/link.h"
+#include "codegen/link/target_machine.h"
 #include "exec/image.h"
 
-namespace tailor {
+namespace tailor::bench {
 namespace {
 
 // The function that host programs call, of a product with as many cuts as there may be.
@@ -27,14 +27,14 @@ class Choice {
  public:
   Choice() {
     const CpuTarget& target = HostCpuTarget();
-    const Schedule schedule = ScheduleContraction(PlainProductPlan({}), target.traits);
+    const Schedule schedule = cpu::ScheduleContraction(tune::PlainProductPlan({}), target.traits);
     const int pieces = kPanelColumns / schedule.lanes;
     ContractionTile tile = schedule.tile;
-    tile.cuts = CutFamily(target.traits, pieces, tile, /*further_tiles=*/true);
-    tile.cuts.resize(kMostCuts);
+    tile.cuts = gemm::CutFamily(target.traits, pieces, tile, /*further_tiles=*/true);
+    tile.cuts.resize(gemm::kMostCuts);
     llvm::LLVMContext context;
     auto module = std::make_unique<llvm::Module>("choice", context);
-    EmitLoopOver(EmitCutChoice(tile, pieces, "choice", *module), *module);
+    EmitLoopOver(gemm::EmitCutChoice(tile, pieces, "choice", *module), *module);
     std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
     objects.push_back(Value(CompileModule(std::move(module), *Value(MakeTargetMachine(target)))));
     const Image image = Value(LinkImage(std::move(objects), {"loop"}));
@@ -43,7 +43,7 @@ class Choice {
   }
 
   // Chooses for each of `count` shapes {m, n, k}, one after the other: each waits for the choice before it.
-  uint64_t Run(const int64_t* shapes, int64_t count) const { return loop_(&HostCosts(), shapes, count); }
+  uint64_t Run(const int64_t* shapes, int64_t count) const { return loop_(&tune::HostCosts(), shapes, count); }
 
  private:
   using Loop = uint64_t (*)(const CostProfile*, const int64_t*, int64_t);
@@ -113,9 +113,9 @@ void MeasureChoiceRegret(benchmark::State& state) {
     int count = 0;
     int64_t k = 0;
     std::unique_ptr<CutProduct> product;
-    for (const ProductExtents& extents : HeldOutProducts()) {
+    for (const gemm::ProductExtents& extents : HeldOutProducts()) {
       if (product == nullptr || extents.k != k) {
-        product = std::make_unique<CutProduct>(ProductForm{.n = extents.n, .k = extents.k});
+        product = std::make_unique<CutProduct>(tune::ProductForm{.n = extents.n, .k = extents.k});
       }
       k = extents.k;
       const Regret measured = MeasureRegret(*product, extents);
@@ -129,4 +129,4 @@ void MeasureChoiceRegret(benchmark::State& state) {
 BENCHMARK(MeasureChoiceRegret)->Name("choice/regret")->Iterations(1)->Unit(benchmark::kSecond);
 
 }  // namespace
-}  // namespace tailor
+}  // namespace tailor::bench

@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "bench/measuring_thread.h"
+#include "tools/measure/measuring_thread.h"
 
-namespace tailor {
+namespace tailor::bench {
 
 void Check(tailor_status* status) {
   if (status == nullptr) return;
@@ -14,10 +14,10 @@ void Check(tailor_status* status) {
   std::exit(1);
 }
 
-GraphPtr NewGraph(const char* name) {
+GraphHandle NewGraph(const char* name) {
   tailor_graph* graph = nullptr;
   Check(tailor_graph_create(name, SIZE_MAX, &graph));
-  return GraphPtr(graph);
+  return GraphHandle(graph);
 }
 
 tailor_dim Fixed(tailor_graph* graph, int64_t extent) {
@@ -54,7 +54,7 @@ tailor_value Constant(tailor_graph* graph, const char* name, const std::vector<i
 
 void Output(tailor_graph* graph, tailor_value value) { Check(tailor_graph_output(graph, "y", SIZE_MAX, value)); }
 
-ExecutablePtr Compile(const tailor_graph* graph, const char* target) {
+ExecutableHandle Compile(const tailor_graph* graph, const char* target) {
   tailor_compile_options options;
   tailor_compile_options_init(&options);
   if (target != nullptr) {
@@ -64,7 +64,7 @@ ExecutablePtr Compile(const tailor_graph* graph, const char* target) {
   const OnAllCpus all_cpus;
   tailor_executable* executable = nullptr;
   Check(tailor_graph_compile(graph, nullptr, &options, &executable));
-  return ExecutablePtr(executable);
+  return ExecutableHandle(executable);
 }
 
 int CountLaunches(const tailor_executable* executable) {
@@ -94,17 +94,17 @@ tailor_tensor TensorOf(void* data, uint64_t bytes, int32_t dtype, const std::vec
   return tensor;
 }
 
-SessionPtr Bound(const tailor_executable* executable, uint64_t threads, const std::vector<tailor_tensor>& inputs,
+SessionHandle Bound(const tailor_executable* executable, uint64_t threads, const std::vector<tailor_tensor>& inputs,
                  const std::vector<tailor_tensor>& outputs) {
   tailor_session_options options;
   tailor_session_options_init(&options);
   options.threads = threads;
   tailor_session* handle = nullptr;
   Check(tailor_session_create(executable, &options, &handle));
-  SessionPtr session(handle);
+  SessionHandle session(handle);
   Check(tailor_session_bind(handle, inputs.data(), inputs.size(), outputs.data(), outputs.size()));
   Check(tailor_session_run_bound(handle));
   return session;
 }
 
-}  // namespace tailor
+}  // namespace tailor::bench

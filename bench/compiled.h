@@ -8,21 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "bench/encoder.h"
 #include "tailor/compiler.h"
-#include "tests/support/encoder.h"
+#include "tools/handles.h"
 
-namespace tailor {
+namespace tailor::bench {
 
 void Check(tailor_status* status);
 
-struct ReleaseCompiled {
-  void operator()(tailor_executable* handle) const { tailor_executable_release(handle); }
-  void operator()(tailor_session* handle) const { tailor_session_release(handle); }
-};
-using ExecutablePtr = std::unique_ptr<tailor_executable, ReleaseCompiled>;
-using SessionPtr = std::unique_ptr<tailor_session, ReleaseCompiled>;
-
-GraphPtr NewGraph(const char* name);
+GraphHandle NewGraph(const char* name);
 tailor_dim Fixed(tailor_graph* graph, int64_t extent);
 tailor_dim Symbol(tailor_graph* graph, const char* name, int64_t max);
 tailor_value Input(tailor_graph* graph, const char* name, const std::vector<tailor_dim>& dims);               // f32
@@ -30,7 +24,7 @@ tailor_value Constant(tailor_graph* graph, const char* name, const std::vector<i
 void Output(tailor_graph* graph, tailor_value value);
 
 // For the CPU level `target`; nullptr: all levels. On all CPUs.
-ExecutablePtr Compile(const tailor_graph* graph, const char* target);
+ExecutableHandle Compile(const tailor_graph* graph, const char* target);
 
 // Launches of the executable's first variant, from its description.
 int CountLaunches(const tailor_executable* executable);
@@ -44,9 +38,9 @@ inline tailor_tensor TensorOf(std::vector<float>& data, const std::vector<int64_
 }
 
 // A session with `threads` threads and these buffers bound, run once.
-SessionPtr Bound(const tailor_executable* executable, uint64_t threads, const std::vector<tailor_tensor>& inputs,
+SessionHandle Bound(const tailor_executable* executable, uint64_t threads, const std::vector<tailor_tensor>& inputs,
                  const std::vector<tailor_tensor>& outputs);
 
-}  // namespace tailor
+}  // namespace tailor::bench
 
 #endif  // TAILOR_BENCH_COMPILED_H_

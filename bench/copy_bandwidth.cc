@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace tailor {
+namespace tailor::bench {
 namespace {
 
 __attribute__((target("avx512f"))) void CopyAvx512(const float* from, float* to, int64_t count) {
@@ -29,4 +29,4 @@ int64_t BeyondCacheElements() {
   return std::min(std::max(least, 4 * cache), std::max(least, most)) / 64 * 16;
 }
 
-}  // namespace tailor
+}  // namespace tailor::bench

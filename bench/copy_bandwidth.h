@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace tailor {
+namespace tailor::bench {
 
 // Copies with non-temporal stores, so that no line of `to` is read first: `count` floats move 8 * count bytes. Both
 // 64-byte aligned, `count` a multiple of 16, not overlapping.
@@ -14,6 +14,6 @@ void CopyPastCaches(const float* from, float* to, int64_t count);
 // the machine has free.
 int64_t BeyondCacheElements();
 
-}  // namespace tailor
+}  // namespace tailor::bench
 
 #endif  // TAILOR_BENCH_COPY_BANDWIDTH_H_

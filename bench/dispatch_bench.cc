@@ -9,26 +9,26 @@
 #include <vector>
 
 #include "bench/compiled.h"
-#include "bench/measuring_thread.h"
+#include "tools/measure/measuring_thread.h"
 
-namespace tailor {
+namespace tailor::bench {
 namespace {
 
 void MeasureEmptyRun(benchmark::State& state) {
-  const GraphPtr graph = NewGraph("neg");
+  const GraphHandle graph = NewGraph("neg");
   tailor_value y;
   Check(tailor_graph_neg(graph.get(), Input(graph.get(), "x", {Fixed(graph.get(), 1)}), &y));
   Output(graph.get(), y);
-  const ExecutablePtr executable = Compile(graph.get(), "host");
+  const ExecutableHandle executable = Compile(graph.get(), "host");
   std::vector<float> in{1}, out{0};
-  const SessionPtr session = Bound(executable.get(), 1, {TensorOf(in, {1})}, {TensorOf(out, {1})});
+  const SessionHandle session = Bound(executable.get(), 1, {TensorOf(in, {1})}, {TensorOf(out, {1})});
   for (auto _ : state) Check(tailor_session_run_bound(session.get()));
 }
 BENCHMARK(MeasureEmptyRun)->Name("empty_run");
 
 // `count` products of one element each. A product is never fused into another, so each is a launch.
-ExecutablePtr CompileChain(int64_t count) {
-  const GraphPtr graph = NewGraph("chain");
+ExecutableHandle CompileChain(int64_t count) {
+  const GraphHandle graph = NewGraph("chain");
   tailor_value value = Input(graph.get(), "x", {Fixed(graph.get(), 1), Fixed(graph.get(), 1)});
   const tailor_value weight = Constant(graph.get(), "w", {1, 1}, 1);
   for (int64_t i = 0; i < count; ++i) Check(tailor_graph_dot(graph.get(), value, weight, nullptr, &value));
@@ -37,10 +37,10 @@ ExecutablePtr CompileChain(int64_t count) {
 }
 
 void MeasureChain(benchmark::State& state) {
-  const ExecutablePtr executable = CompileChain(state.range(0));
+  const ExecutableHandle executable = CompileChain(state.range(0));
   if (CountLaunches(executable.get()) != state.range(0)) return state.SkipWithError("the chain was fused");
   std::vector<float> in{1}, out{0};
-  const SessionPtr session = Bound(executable.get(), 1, {TensorOf(in, {1, 1})}, {TensorOf(out, {1, 1})});
+  const SessionHandle session = Bound(executable.get(), 1, {TensorOf(in, {1, 1})}, {TensorOf(out, {1, 1})});
   for (auto _ : state) Check(tailor_session_run_bound(session.get()));
 }
 BENCHMARK(MeasureChain)->Name("kernel_chain")->RangeMultiplier(4)->Range(1, 64);
@@ -56,8 +56,8 @@ double NanosecondsPerRun(tailor_session* session) {
 void MeasureAddedKernel(benchmark::State& state) {
   constexpr int64_t kCounts[] = {1, 2, 4, 8, 16, 32, 64};
   std::vector<float> in{1}, out{0};
-  std::vector<ExecutablePtr> executables;
-  std::vector<SessionPtr> sessions;
+  std::vector<ExecutableHandle> executables;
+  std::vector<SessionHandle> sessions;
   double mean = 0;
   for (const int64_t count : kCounts) {
     executables.push_back(CompileChain(count));
@@ -93,7 +93,7 @@ class SavedArtifact {
   void Load() const {
     tailor_executable* executable = nullptr;
     Check(tailor_executable_load(nullptr, path_.data(), path_.size(), nullptr, &executable));
-    const ExecutablePtr owner(executable);
+    const ExecutableHandle owner(executable);
     tailor_session* session = nullptr;
     Check(tailor_session_create(executable, nullptr, &session));
     tailor_session_release(session);
@@ -114,7 +114,7 @@ EncoderSize Narrow() {
 }
 
 void MeasureLoad(benchmark::State& state, const EncoderWeights& weights) {
-  const ExecutablePtr executable = Compile(BuildEncoder(weights).get(), nullptr);
+  const ExecutableHandle executable = Compile(BuildEncoder(weights).get(), nullptr);
   const SavedArtifact artifact(executable.get());
   artifact.Load();
   for (auto _ : state) artifact.Load();
@@ -126,7 +126,7 @@ BENCHMARK(MeasureLoadEncoder)->Name("load/encoder")->Unit(benchmark::kMicrosecon
 
 // Graph to loaded executable, packing the weights included, with as many threads as there are cores.
 void MeasureCompile(benchmark::State& state, const char* target) {
-  const GraphPtr graph = BuildEncoder(Weights());
+  const GraphHandle graph = BuildEncoder(Weights());
   for (auto _ : state) Compile(graph.get(), target);
 }
 BENCHMARK_CAPTURE(MeasureCompile, host, "host")
@@ -141,4 +141,4 @@ BENCHMARK_CAPTURE(MeasureCompile, all, nullptr)
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace tailor
+}  // namespace tailor::bench

@@ -14,9 +14,9 @@
 
 #include "bench/dot_case.h"
 #include "bench/fma_peak.h"
-#include "bench/median.h"
+#include "tools/measure/median.h"
 
-namespace tailor {
+namespace tailor::bench {
 namespace {
 
 // Of encoders, few rows, small ones, a long K with a small result.
@@ -29,7 +29,7 @@ constexpr DotShape kShapes[] = {{84, 768, 768},   {168, 768, 768},   {336, 768, 
 // Holds the last one: weights of hundreds of megabytes.
 const tailor_executable* DotExecutable(int64_t k, int64_t n) {
   static std::pair<int64_t, int64_t> held;
-  static ExecutablePtr executable;
+  static ExecutableHandle executable;
   if (held != std::pair(k, n)) {
     executable = nullptr;
     executable = CompileDot(k, n);
@@ -49,8 +49,8 @@ std::vector<uint16_t> BF16(const std::vector<float>& numbers) {
 }
 
 // Null where this machine does not run `target`.
-ExecutablePtr CompileDotBF16(int64_t k, int64_t n, const char* target) {
-  const GraphPtr graph = NewGraph("dot_bf16");
+ExecutableHandle CompileDotBF16(int64_t k, int64_t n, const char* target) {
+  const GraphHandle graph = NewGraph("dot_bf16");
   const tailor_dim dims[] = {Symbol(graph.get(), "M", 1 << 20), Fixed(graph.get(), k)};
   const std::vector<uint16_t> weights = BF16(SomeNumbers(k * n, 1));
   tailor_value x, w, y;
@@ -67,13 +67,13 @@ ExecutablePtr CompileDotBF16(int64_t k, int64_t n, const char* target) {
   const OnAllCpus all_cpus;
   tailor_executable* executable = nullptr;
   tailor_status_release(tailor_graph_compile(graph.get(), nullptr, &options, &executable));
-  return ExecutablePtr(executable);
+  return ExecutableHandle(executable);
 }
 
 // Each iteration runs the product for about a millisecond, then the peak loop, then reads as many numbers.
 void MeasureDot(benchmark::State& state, DotShape shape) {
   std::vector<float> x = SomeNumbers(shape.m * shape.k, 2), y(shape.m * shape.n);
-  const SessionPtr session =
+  const SessionHandle session =
       Bound(DotExecutable(shape.k, shape.n), 1, {TensorOf(x, {shape.m, shape.k})}, {TensorOf(y, {shape.m, shape.n})});
   const std::vector<float> numbers(shape.Numbers(), 1.0f);
   const auto runs = std::max<int64_t>(1, static_cast<int64_t>(1e8 / shape.Flops()));
@@ -95,11 +95,11 @@ void MeasureDot(benchmark::State& state, DotShape shape) {
 void MeasureDotBF16(benchmark::State& state, DotShape shape, const char* target) {
   std::vector<float> x = SomeNumbers(shape.m * shape.k, 2), y(shape.m * shape.n);
   std::vector<uint16_t> x16 = BF16(x), y16(shape.m * shape.n);
-  const SessionPtr wide =
+  const SessionHandle wide =
       Bound(DotExecutable(shape.k, shape.n), 1, {TensorOf(x, {shape.m, shape.k})}, {TensorOf(y, {shape.m, shape.n})});
-  const ExecutablePtr executable = CompileDotBF16(shape.k, shape.n, target);
+  const ExecutableHandle executable = CompileDotBF16(shape.k, shape.n, target);
   if (executable == nullptr) return state.SkipWithError("this machine does not run it");
-  const SessionPtr narrow =
+  const SessionHandle narrow =
       Bound(executable.get(), 1, {TensorOf(x16.data(), 2 * x16.size(), TAILOR_BF16, {shape.m, shape.k})},
             {TensorOf(y16.data(), 2 * y16.size(), TAILOR_BF16, {shape.m, shape.n})});
   const auto runs = std::max<int64_t>(1, static_cast<int64_t>(2e8 / shape.Flops()));
@@ -149,4 +149,4 @@ void RegisterDot(const DotShape& shape) {
 }();
 
 }  // namespace
-}  // namespace tailor
+}  // namespace tailor::bench

@@ -2,10 +2,10 @@
 
 #include "bench/fma_peak.h"
 
-namespace tailor {
+namespace tailor::bench {
 
-ExecutablePtr CompileDot(int64_t k, int64_t n) {
-  const GraphPtr graph = NewGraph("dot");
+ExecutableHandle CompileDot(int64_t k, int64_t n) {
+  const GraphHandle graph = NewGraph("dot");
   const tailor_value x = Input(graph.get(), "x", {Symbol(graph.get(), "M", 1 << 20), Fixed(graph.get(), k)});
   tailor_value y;
   Check(tailor_graph_dot(graph.get(), x, Constant(graph.get(), "w", {k, n}, 1), nullptr, &y));
@@ -18,4 +18,4 @@ double PeakFlopsNow() {
   return static_cast<double>(FmaPeakFlops(kSteps)) / SecondsOf(1, [] { benchmark::DoNotOptimize(RunFmaPeak(kSteps)); });
 }
 
-}  // namespace tailor
+}  // namespace tailor::bench

@@ -9,10 +9,10 @@
 #include <string>
 
 #include "bench/compiled.h"
-#include "bench/measuring_thread.h"
 #include "bench/read_bandwidth.h"
+#include "tools/measure/measuring_thread.h"
 
-namespace tailor {
+namespace tailor::bench {
 
 struct DotShape {
   int64_t m, k, n;
@@ -22,7 +22,7 @@ struct DotShape {
 };
 
 // In f32 for this CPU, any M up to 2^20.
-ExecutablePtr CompileDot(int64_t k, int64_t n);
+ExecutableHandle CompileDot(int64_t k, int64_t n);
 
 // Seconds of CPU time that one of `times` calls takes.
 template <typename Call>
@@ -49,6 +49,6 @@ double ReadingSecondsNow(int64_t count, Next next) {
   return seconds;
 }
 
-}  // namespace tailor
+}  // namespace tailor::bench
 
 #endif  // TAILOR_BENCH_DOT_CASE_H_

@@ -18,9 +18,9 @@
 #include "bench/copy_bandwidth.h"
 #include "bench/dot_case.h"
 #include "bench/floats.h"
-#include "bench/median.h"
+#include "tools/measure/median.h"
 
-namespace tailor {
+namespace tailor::bench {
 namespace {
 
 // There C[m, n] is column-major, which is C[n, m] row-major: its n counts our rows.
@@ -37,18 +37,18 @@ std::vector<DotShape> ListedShapes() {
   return shapes;
 }
 
-ExecutablePtr LoadCopied(const std::string& path) {
+ExecutableHandle LoadCopied(const std::string& path) {
   tailor_load_options options;
   tailor_load_options_init(&options);
   options.copy_constants = 1;
   tailor_executable* executable = nullptr;
   Check(tailor_executable_load(nullptr, path.data(), path.size(), &options, &executable));
-  return ExecutablePtr(executable);
+  return ExecutableHandle(executable);
 }
 
 // Equal executables with weights of their own, so many that no cache holds all of them.
-std::vector<ExecutablePtr> CompileCopies(int64_t k, int64_t n) {
-  std::vector<ExecutablePtr> copies;
+std::vector<ExecutableHandle> CompileCopies(int64_t k, int64_t n) {
+  std::vector<ExecutableHandle> copies;
   copies.push_back(CompileDot(k, n));
   const int64_t numbers = BeyondCacheElements();
   if (numbers <= k * n) return copies;
@@ -63,9 +63,9 @@ std::vector<ExecutablePtr> CompileCopies(int64_t k, int64_t n) {
 }
 
 // Holds the last ones.
-const std::vector<ExecutablePtr>& Copies(int64_t k, int64_t n) {
+const std::vector<ExecutableHandle>& Copies(int64_t k, int64_t n) {
   static std::pair<int64_t, int64_t> held;
-  static std::vector<ExecutablePtr> copies;
+  static std::vector<ExecutableHandle> copies;
   if (held != std::pair(k, n)) {
     copies.clear();
     copies = CompileCopies(k, n);
@@ -99,8 +99,8 @@ class FarNumbers {
 void MeasureDot(benchmark::State& state, DotShape shape) {
   static FarNumbers far_numbers;
   std::vector<float> x = SomeNumbers(shape.m * shape.k, 2), y(shape.m * shape.n);
-  std::vector<SessionPtr> sessions;
-  for (const ExecutablePtr& copy : Copies(shape.k, shape.n)) {
+  std::vector<SessionHandle> sessions;
+  for (const ExecutableHandle& copy : Copies(shape.k, shape.n)) {
     sessions.push_back(Bound(copy.get(), 1, {TensorOf(x, {shape.m, shape.k})}, {TensorOf(y, {shape.m, shape.n})}));
   }
   size_t turn = 0;
@@ -134,4 +134,4 @@ void MeasureDot(benchmark::State& state, DotShape shape) {
 }();
 
 }  // namespace
-}  // namespace tailor
+}  // namespace tailor::bench

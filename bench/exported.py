@@ -1,11 +1,15 @@
 """Exported models with dynamic dims beside the same files compiled for one shape: what compiling for all shapes costs.
 
-    exported.py [--shape N] [--runs N] [--size NAME=VALUE...] FILE.onnx...
+    exported.py [--shape N] [--runs N] [--size NAME=VALUE...] [--kernels MS] FILE.onnx...
 
 Needs PYTHONPATH=bindings/python:tools/export_models and TAILOR_LIBRARY_DIR; a manifest.json lies beside each file
 (tools/export_models). Both are compiled for the host, in processes of their own, and run on one thread in turns. Prints
 for each file the seconds of analysis, fusion and lowering (dynamic, fixed, and their ratio), the median milliseconds of a
-run (fixed, dynamic), and fixed / dynamic: above 1 the dynamic one is faster. The last line has the geometric mean."""
+run (fixed, dynamic), and fixed / dynamic: above 1 the dynamic one is faster. The last line has the geometric mean.
+
+With --kernels, the kernels of both that take at least MS milliseconds are paired in order of launch (kernels of one op; of
+all pairings the one with the smallest sum of |log(dynamic / fixed)|); prints those with dynamic / fixed above 1.05, the
+median ratio, and kernels without a partner. Both sessions are then in one process and traced."""
 import argparse
 import json
 import math
@@ -50,6 +54,73 @@ def serve(path, fixed, sizes):
         print(json.dumps(time.perf_counter() - start), flush=True)
 
 
+def traced_session(path, fixed, sizes):
+    """A session, the names of its launches, and {launch: [seconds]}, which its runs fill."""
+    import tailor.onnx
+    entry = json.loads((path.parent / "manifest.json").read_text())[path.name]
+    executable = tailor.onnx.load(path, dims=bound_dims(entry, sizes) if fixed else None).compile(["host"])
+    description = executable.describe()
+    variants = (json.loads(description) if isinstance(description, str) else description)["variants"]
+    variant = next((each for each in variants if each.get("in_use")), variants[0])
+    starts, seconds = {}, {}
+
+    def trace(launch, phase):
+        now = time.perf_counter()
+        if phase == 0:
+            starts[launch] = now
+        else:
+            seconds.setdefault(launch, []).append(now - starts[launch])
+
+    return executable.session(threads=1, trace=trace), [each["kernel"] for each in variant["launches"]], seconds
+
+
+def pair(dynamic, fixed, alone=0.3):
+    """Pairs of [(name, seconds)] in order, and those left without a partner, each of which costs `alone`."""
+    cost = {(0, 0): (0, None)}
+    for i in range(len(dynamic) + 1):
+        for j in range(len(fixed) + 1):
+            choices = []
+            if i:
+                choices.append((cost[i - 1, j][0] + alone, (i - 1, j)))
+            if j:
+                choices.append((cost[i, j - 1][0] + alone, (i, j - 1)))
+            if i and j and dynamic[i - 1][0].split("_", 1)[1] == fixed[j - 1][0].split("_", 1)[1]:
+                ratio = abs(math.log(dynamic[i - 1][1] / fixed[j - 1][1]))
+                choices.append((cost[i - 1, j - 1][0] + ratio, (i - 1, j - 1)))
+            if choices:
+                cost[i, j] = min(choices)
+    pairs, rest, at = [], [], (len(dynamic), len(fixed))
+    while at != (0, 0):
+        before = cost[at][1]
+        if before[0] < at[0] and before[1] < at[1]:
+            pairs.append((dynamic[before[0]], fixed[before[1]]))
+        else:
+            rest.append(("dynamic", *dynamic[before[0]]) if before[0] < at[0] else ("fixed", *fixed[before[1]]))
+        at = before
+    return pairs[::-1], rest[::-1]
+
+
+def compare_kernels(path, sizes, runs, least):
+    import numpy
+    from check import sample
+    entry = json.loads((path.parent / "manifest.json").read_text())[path.name]
+    rng = numpy.random.default_rng(0)
+    inputs = {each["name"]: sample(each, sizes, rng) for each in entry["inputs"]}
+    sessions = [traced_session(path, fixed, sizes) for fixed in (False, True)]
+    for _ in range(runs):
+        for session, _, _ in sessions:
+            session.run(**inputs)
+    medians = [[(name, statistics.median(seconds[i])) for i, name in enumerate(names) if i in seconds]
+               for _, names, seconds in sessions]
+    pairs, rest = pair(*([each for each in column if each[1] >= least] for column in medians))
+    print(f"{path.stem}: {len(pairs)} pairs, median {statistics.median(d[1] / f[1] for d, f in pairs):.3f}")
+    for (dynamic, taken), (fixed, beside) in pairs:
+        if taken > 1.05 * beside:
+            print(f"  {taken / beside:.2f}  {dynamic} {taken * 1e3:.2f} ms, fixed {fixed} {beside * 1e3:.2f} ms")
+    for which, name, taken in rest:
+        print(f"  without a partner: {which} {name} {taken * 1e3:.2f} ms")
+
+
 class Worker:
     def __init__(self, path, fixed, sizes):
         command = [sys.executable, "-B", __file__, "--serve", "fixed" if fixed else "dynamic", "--size",
@@ -92,11 +163,18 @@ def main():
     parser.add_argument("--shape", type=int, default=-1, help="number in the manifest; default: the last")
     parser.add_argument("--size", nargs="*", default=[], metavar="NAME=VALUE", help="instead of the shape's")
     parser.add_argument("--runs", type=int, default=21)
+    parser.add_argument("--kernels", type=float, metavar="MS", help="compare kernels of at least MS milliseconds")
     parser.add_argument("--serve", choices=("dynamic", "fixed"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     given = {name: int(value) for name, value in (size.split("=") for size in options.size)}
     if options.serve:
         serve(options.files[0], options.serve == "fixed", given)
+        return
+    if options.kernels is not None:
+        for path in options.files:
+            shape = json.loads((path.parent / "manifest.json").read_text())[path.name]["shapes"][options.shape]
+            sizes = {name: given.get(name, size) for name, size in shape.items()}
+            compare_kernels(path, sizes, options.runs, options.kernels / 1e3)
         return
     print("| file | lowering, dynamic s | fixed s | ratio | run, fixed ms | dynamic ms | fixed / dynamic |")
     print("|---|---|---|---|---|---|---|", flush=True)

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <memory>
 
-namespace tailor {
+namespace tailor::bench {
 
 struct FreeFloats {
   void operator()(float* memory) const { std::free(memory); }
@@ -26,6 +26,6 @@ inline Floats TouchedFloats(int64_t count) {
   return floats;
 }
 
-}  // namespace tailor
+}  // namespace tailor::bench
 
 #endif  // TAILOR_BENCH_FLOATS_H_

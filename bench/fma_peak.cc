@@ -2,7 +2,7 @@
 
 #include <immintrin.h>
 
-namespace tailor {
+namespace tailor::bench {
 namespace {
 
 // Chains per step: more than latency times instructions per cycle on any core of today (4 x 2).
@@ -55,4 +55,4 @@ const char* FmaPeakUnit() { return ThisCpu().unit; }
 int64_t FmaPeakFlops(int64_t steps) { return steps * kChains * ThisCpu().lanes * 2; }
 float RunFmaPeak(int64_t steps) { return ThisCpu().run(steps); }
 
-}  // namespace tailor
+}  // namespace tailor::bench

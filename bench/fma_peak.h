@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace tailor {
+namespace tailor::bench {
 
 // "avx512f", "fma" or "sse2": the widest f32 multiply-add of this CPU.
 const char* FmaPeakUnit();
@@ -15,6 +15,6 @@ int64_t FmaPeakFlops(int64_t steps);
 // Independent multiply-adds on registers alone. The result depends on all of them.
 float RunFmaPeak(int64_t steps);
 
-}  // namespace tailor
+}  // namespace tailor::bench
 
 #endif  // TAILOR_BENCH_FMA_PEAK_H_

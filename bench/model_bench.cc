@@ -9,14 +9,14 @@
 #include "bench/compiled.h"
 #include "bench/floats.h"
 
-namespace tailor {
+namespace tailor::bench {
 namespace {
 
 // 64 rows of 512: 128 KiB in and out each, which stay in L2.
 constexpr int64_t kRows = 64, kColumns = 512;
 
-void MeasureRows(benchmark::State& state, const GraphPtr& graph, int64_t rows = kRows, int64_t columns = kColumns) {
-  const ExecutablePtr executable = Compile(graph.get(), "host");
+void MeasureRows(benchmark::State& state, const GraphHandle& graph, int64_t rows = kRows, int64_t columns = kColumns) {
+  const ExecutableHandle executable = Compile(graph.get(), "host");
   const int64_t count = rows * columns;
   Floats in = TouchedFloats(count), out = TouchedFloats(count);  // aligned, as the peers' tensors are
   const std::vector<float> numbers = SomeNumbers(count, 3);
@@ -24,14 +24,14 @@ void MeasureRows(benchmark::State& state, const GraphPtr& graph, int64_t rows = 
   const auto tensor = [&](Floats& floats) {
     return TensorOf(floats.get(), count * sizeof(float), TAILOR_F32, {rows, columns});
   };
-  const SessionPtr session = Bound(executable.get(), 1, {tensor(in)}, {tensor(out)});
+  const SessionHandle session = Bound(executable.get(), 1, {tensor(in)}, {tensor(out)});
   for (auto _ : state) Check(tailor_session_run_bound(session.get()));
   state.counters["s_per_element"] =
       benchmark::Counter(count, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
 void MeasureSoftmax(benchmark::State& state, int64_t rows, int64_t columns) {
-  const GraphPtr graph = NewGraph("softmax");
+  const GraphHandle graph = NewGraph("softmax");
   tailor_graph* g = graph.get();
   tailor_value y;
   Check(tailor_graph_softmax(g, Input(g, "x", {Symbol(g, "M", 1 << 20), Symbol(g, "N", 1 << 20)}), -1, &y));
@@ -44,7 +44,7 @@ BENCHMARK_CAPTURE(MeasureSoftmax, short_rows, 750000, 32)->Name("softmax/750000x
 BENCHMARK_CAPTURE(MeasureSoftmax, long_rows, 64, 30000)->Name("softmax/64x30000")->Unit(benchmark::kMillisecond);
 
 void MeasureLayerNorm(benchmark::State& state) {
-  const GraphPtr graph = NewGraph("layer_norm");
+  const GraphHandle graph = NewGraph("layer_norm");
   tailor_graph* g = graph.get();
   const tailor_value x = Input(g, "x", {Symbol(g, "M", 1 << 20), Fixed(g, kColumns)});
   tailor_value y;
@@ -58,7 +58,7 @@ BENCHMARK(MeasureLayerNorm)->Name("layer_norm/64x512");
 using ElementwiseOp = tailor_status* (*)(tailor_graph*, tailor_value, tailor_value*);
 
 void MeasureElementwise(benchmark::State& state, ElementwiseOp append) {
-  const GraphPtr graph = NewGraph("elementwise");
+  const GraphHandle graph = NewGraph("elementwise");
   tailor_graph* g = graph.get();
   tailor_value y;
   Check(append(g, Input(g, "x", {Symbol(g, "M", 1 << 20), Symbol(g, "N", 1 << 20)}), &y));
@@ -71,7 +71,7 @@ BENCHMARK_CAPTURE(MeasureElementwise, exp, tailor_graph_exp)->Name("exp/64x512")
 
 // One executable for all shapes.
 const tailor_executable* Encoder() {
-  static const ExecutablePtr executable = Compile(BuildEncoder(SeededEncoder({}, 1)).get(), "host");
+  static const ExecutableHandle executable = Compile(BuildEncoder(SeededEncoder({}, 1)).get(), "host");
   return executable.get();
 }
 
@@ -80,7 +80,7 @@ void MeasureEncoder(benchmark::State& state) {
   std::vector<int64_t> ids(batch * length), mask(batch * length, 1);
   for (int64_t i = 0; i < batch * length; ++i) ids[i] = (1000 + i * 7919) % EncoderSize().vocabulary;
   std::vector<float> out(batch * EncoderSize().hidden);
-  const SessionPtr session = Bound(Encoder(), 1,
+  const SessionHandle session = Bound(Encoder(), 1,
                                    {TensorOf(ids.data(), ids.size() * 8, TAILOR_I64, {batch, length}),
                                     TensorOf(mask.data(), mask.size() * 8, TAILOR_I64, {batch, length})},
                                    {TensorOf(out, {batch, EncoderSize().hidden})});
@@ -96,4 +96,4 @@ BENCHMARK(MeasureEncoder)
     ->Unit(benchmark::kMicrosecond);
 
 }  // namespace
-}  // namespace tailor
+}  // namespace tailor::bench

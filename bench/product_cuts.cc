@@ -1,5 +1,5 @@
-// product-cuts: how well the choice between cuts of f32 products is made (codegen/gemm/cut_model.h), on this machine.
-// Two tables over products of held-out extents:
+// product-cuts: how well the choice between cuts of f32 products is made (codegen/cpu/tiling/cut_model.h), on this
+// machine. Two tables over products of held-out extents:
 // - predicted against measured time of the cuts that the rule gives, up to one factor for all: the machine's speed;
 // - how much longer the chosen cut and the rule's take than the best of the family: their regret.
 // Times are CPU times of one thread, on one CPU.
@@ -10,15 +10,15 @@
 #include <string>
 #include <vector>
 
-#include "bench/measuring_thread.h"
 #include "bench/product_candidate.h"
-#include "codegen/target_machine.h"
+#include "codegen/link/target_machine.h"
+#include "tools/measure/measuring_thread.h"
 #include "tools/tune/interleaved_times.h"
 
-namespace tailor {
+namespace tailor::bench {
 namespace {
 
-std::string Extents(const ProductExtents& e) {
+std::string Extents(const gemm::ProductExtents& e) {
   return std::to_string(e.m) + "x" + std::to_string(e.k) + "x" + std::to_string(e.n);
 }
 
@@ -30,11 +30,11 @@ std::string Tile(const ProductCut& cut) {
 void PrintTables() {
   constexpr int kRounds = 60;
   constexpr double kSeconds = 2e-4;
-  const CostProfile& profile = HostCosts();
+  const CostProfile& profile = tune::HostCosts();
   std::printf("| M x K x N | predicted / measured | rule | chosen | best | rule / best | chosen / best |\n");
   std::printf("|---|---|---|---|---|---|---|\n");
   struct Row {
-    ProductExtents extents;
+    gemm::ProductExtents extents;
     double off;
     ProductCut rule;
     Regret regret;
@@ -43,13 +43,14 @@ void PrintTables() {
   std::vector<double> offs;
   int64_t k = 0;
   std::unique_ptr<CutProduct> product;
-  for (const ProductExtents& e : HeldOutProducts()) {
-    if (product == nullptr || e.k != k) product = std::make_unique<CutProduct>(ProductForm{.n = e.n, .k = e.k});
+  for (const gemm::ProductExtents& e : HeldOutProducts()) {
+    if (product == nullptr || e.k != k) product = std::make_unique<CutProduct>(tune::ProductForm{.n = e.n, .k = e.k});
     k = e.k;
     const ProductCut rule = product->Rule(e.m);
-    PlainOperands operands(e.m, e.n, e.k);
-    const double measured = 1e9 * LeastTimes({operands.Bind(product->code(), &rule)}, kRounds, kSeconds)[0];
-    rows.push_back({e, PredictCut(rule, product->tile(), e, profile) / measured, rule, MeasureRegret(*product, e)});
+    tune::PlainOperands operands(e.m, e.n, e.k);
+    const double measured = 1e9 * tune::LeastTimes({operands.Bind(product->code(), &rule)}, kRounds, kSeconds)[0];
+    rows.push_back(
+        {e, gemm::PredictCut(rule, product->tile(), e, profile) / measured, rule, MeasureRegret(*product, e)});
     offs.push_back(rows.back().off);
   }
   std::nth_element(offs.begin(), offs.begin() + offs.size() / 2, offs.end());
@@ -68,10 +69,10 @@ void PrintTables() {
 }
 
 }  // namespace
-}  // namespace tailor
+}  // namespace tailor::bench
 
 int main() {
   tailor::StayOnThisCpu();
-  tailor::PrintTables();
+  tailor::bench::PrintTables();
   return 0;
 }

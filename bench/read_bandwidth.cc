@@ -2,7 +2,7 @@
 
 #include <immintrin.h>
 
-namespace tailor {
+namespace tailor::bench {
 namespace {
 
 // As many streams as the latency of additions asks for; the prefetchers of a core follow more.
@@ -45,4 +45,4 @@ float ReadOnce(const float* numbers, int64_t count, int64_t block) {
   return read(numbers, count, block);
 }
 
-}  // namespace tailor
+}  // namespace tailor::bench

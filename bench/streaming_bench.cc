@@ -7,10 +7,10 @@
 #include "bench/compiled.h"
 #include "bench/copy_bandwidth.h"
 #include "bench/floats.h"
-#include "bench/measuring_thread.h"
-#include "bench/median.h"
+#include "tools/measure/measuring_thread.h"
+#include "tools/measure/median.h"
 
-namespace tailor {
+namespace tailor::bench {
 namespace {
 
 // What a copy and the chain read and write.
@@ -42,8 +42,8 @@ void MeasureCopy(benchmark::State& state) {
 BENCHMARK(MeasureCopy)->Name("copy_bandwidth")->UseManualTime()->Iterations(5)->Unit(benchmark::kMillisecond);
 
 // y = max(x * 1.5 + 0.25, 0) * x - 0.125: five ops that read x once and write y once.
-ExecutablePtr CompileElementwiseChain() {
-  const GraphPtr graph = NewGraph("chain");
+ExecutableHandle CompileElementwiseChain() {
+  const GraphHandle graph = NewGraph("chain");
   tailor_graph* g = graph.get();
   const auto scalar = [g](double value) {
     tailor_value out;
@@ -63,13 +63,13 @@ ExecutablePtr CompileElementwiseChain() {
 
 // Each iteration runs the chain, then the copy.
 void MeasureElementwiseChain(benchmark::State& state) {
-  const ExecutablePtr executable = CompileElementwiseChain();
+  const ExecutableHandle executable = CompileElementwiseChain();
   if (CountLaunches(executable.get()) != 1) return state.SkipWithError("the chain is not one kernel");
   Streams streams;
   const auto tensor = [&](Floats& floats) {
     return TensorOf(floats.get(), streams.count * sizeof(float), TAILOR_F32, {streams.count});
   };
-  const SessionPtr session = Bound(executable.get(), 1, {tensor(streams.from)}, {tensor(streams.to)});
+  const SessionHandle session = Bound(executable.get(), 1, {tensor(streams.from)}, {tensor(streams.to)});
   std::vector<double> seconds, shares;
   for (auto _ : state) {
     const double begin = ThreadSeconds();
@@ -88,4 +88,4 @@ BENCHMARK(MeasureElementwiseChain)
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace tailor
+}  // namespace tailor::bench

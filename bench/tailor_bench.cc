@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "bench/measuring_thread.h"
+#include "tools/measure/measuring_thread.h"
 
 int main(int argc, char** argv) {
   char repetitions[] = "--benchmark_repetitions=5", aggregates[] = "--benchmark_report_aggregates_only=true";

@@ -12,11 +12,11 @@
 
 #include "bench/compiled.h"
 #include "bench/fma_peak.h"
-#include "bench/measuring_thread.h"
-#include "bench/median.h"
 #include "exec/thread_team.h"
+#include "tools/measure/measuring_thread.h"
+#include "tools/measure/median.h"
 
-namespace tailor {
+namespace tailor::bench {
 namespace {
 
 double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -137,14 +137,14 @@ constexpr DotShape kShapes[] = {{672, 768, 768}, {1008, 1024, 1024}, {1024, 1024
 void MeasureDotOfTwo(benchmark::State& state, DotShape shape) {
   const OnAllCpus all_cpus;
   if (std::thread::hardware_concurrency() < 2) return state.SkipWithError("one CPU");
-  const GraphPtr graph = NewGraph("dot");
+  const GraphHandle graph = NewGraph("dot");
   const tailor_value x = Input(graph.get(), "x", {Symbol(graph.get(), "M", 1 << 20), Fixed(graph.get(), shape.k)});
   tailor_value product;
   Check(tailor_graph_dot(graph.get(), x, Constant(graph.get(), "w", {shape.k, shape.n}, 1), nullptr, &product));
   Output(graph.get(), product);
-  const ExecutablePtr executable = Compile(graph.get(), "host");
+  const ExecutableHandle executable = Compile(graph.get(), "host");
   std::vector<float> in = SomeNumbers(shape.m * shape.k, 2), out(shape.m * shape.n);
-  const SessionPtr session =
+  const SessionHandle session =
       Bound(executable.get(), 2, {TensorOf(in, {shape.m, shape.k})}, {TensorOf(out, {shape.m, shape.n})});
   const double flops = 2.0 * static_cast<double>(shape.m * shape.k * shape.n);
   PeakOfTwo peak;
@@ -173,4 +173,4 @@ void MeasureDotOfTwo(benchmark::State& state, DotShape shape) {
 }();
 
 }  // namespace
-}  // namespace tailor
+}  // namespace tailor::bench

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "codegen/program.h"
+#include "codegen/contract/program.h"
 #include "exec/device.h"
 #include "exec/failure.h"
 #include "exec/host_abi.h"

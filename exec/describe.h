@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "codegen/program.h"
+#include "codegen/contract/program.h"
 
 namespace tailor {
 

@@ -8,20 +8,13 @@
 #include <memory>
 #include <string>
 
-#include "codegen/program.h"
+#include "codegen/contract/program.h"
 #include "exec/failure.h"
 #include "exec/host_abi.h"
 #include "exec/memory.h"
 #include "exec/runtime.h"
 
 namespace tailor {
-
-// Where an executable is to run.
-struct DeviceChoice {
-  enum Kind : int32_t { kCpu = 0, kCuda = 1 };  // numbers as TAILOR_DEVICE_* of the C ABI
-  int32_t kind = kCpu;
-  int32_t ordinal = 0;  // of that kind
-};
 
 // Work on a device, done in the order in which it was asked for; calls that ask for it return before it is done. Used
 // by one thread at a time. Its end waits for all work.
@@ -124,9 +117,6 @@ class Device {
   virtual Failure Load(const Runtime& runtime, const Program& program, const Variant& variant,
                        std::unique_ptr<DeviceProgram>* out) const = 0;
 };
-
-// The device of that choice; null for the CPU. FAILED_PRECONDITION says why there is none.
-Failure FindDevice(const DeviceChoice& choice, const Device** out);
 
 }  // namespace tailor
 

@@ -90,11 +90,9 @@ Executable::~Executable() {
 }
 
 Failure Executable::Create(std::shared_ptr<const Runtime> runtime, const Program& program, const CpuId& cpu,
-                           std::string_view target, const DeviceChoice& device, std::unique_ptr<Executable>* out) {
-  const Device* found = nullptr;
-  if (Failure f = FindDevice(device, &found); !f.ok()) return f;
+                           std::string_view target, const Device* device, std::unique_ptr<Executable>* out) {
   Selected selected;
-  if (Failure f = SelectVariant(*runtime, program, cpu, target, found, &selected); !f.ok()) return f;
+  if (Failure f = SelectVariant(*runtime, program, cpu, target, device, &selected); !f.ok()) return f;
   std::unique_ptr<Executable> executable(new Executable(std::move(runtime), program, selected.variant, cpu));
   executable->device_ = std::move(selected.on_device);
   if (Failure f = executable->image_.Map(selected.variant->image); !f.ok()) return f;

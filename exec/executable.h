@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codegen/program.h"
+#include "codegen/contract/program.h"
 #include "exec/cpu_features.h"
 #include "exec/device.h"
 #include "exec/failure.h"
@@ -24,12 +24,12 @@ class SessionPool;
 
 class Executable {
  public:
-  // Takes the first variant for that kind of device whose host program `cpu` can run, or the one named `target` where
-  // that is not empty. FAILED_PRECONDITION lists every reason of every variant, or says why the device cannot be used;
-  // NOT_FOUND is for an unknown target.
+  // Takes the first variant for that kind of device (null: the host) whose host program `cpu` can run, or the one named
+  // `target` where that is not empty. FAILED_PRECONDITION lists every reason of every variant; NOT_FOUND is for an
+  // unknown target.
   // `program` outlives the executable.
   static Failure Create(std::shared_ptr<const Runtime> runtime, const Program& program, const CpuId& cpu,
-                        std::string_view target, const DeviceChoice& device, std::unique_ptr<Executable>* out);
+                        std::string_view target, const Device* device, std::unique_ptr<Executable>* out);
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
   ~Executable();

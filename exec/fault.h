@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "codegen/program.h"
+#include "codegen/contract/program.h"
 #include "exec/failure.h"
 
 namespace tailor {

@@ -10,7 +10,7 @@
 
 namespace tailor {
 
-struct CostProfile;  // codegen/gemm/cost_profile.h
+struct CostProfile;  // codegen/contract/cost_profile.h
 
 // One tensor at the boundary. Dense row-major; `dims` has the signature's rank entries.
 // Inputs: all set by the runtime, read only. Outputs: generated code stores the dims, then RtApi::output sets data.

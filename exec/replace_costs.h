@@ -4,13 +4,13 @@
 
 #include <string_view>
 
-#include "codegen/program.h"
+#include "codegen/contract/program.h"
 #include "exec/failure.h"
 
 namespace tailor {
 
-// Every variant chooses by the profile in `text` (codegen/gemm/cost_profile.h) from then on. INVALID_ARGUMENT names the
-// line that is wrong; nothing changed then.
+// Every variant chooses by the profile in `text` (codegen/contract/cost_profile.h) from then on. INVALID_ARGUMENT names
+// the line that is wrong; nothing changed then.
 Failure ReplaceCosts(std::string_view text, Program* program);
 
 }  // namespace tailor

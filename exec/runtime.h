@@ -9,12 +9,13 @@
 #include <memory>
 #include <string>
 
-#include "exec/cublas_lt.h"
 #include "exec/memory.h"
 #include "exec/product_provider.h"
 #include "exec/thread_team.h"
 
 namespace tailor {
+
+class CublasLt;
 
 class Runtime {
  public:

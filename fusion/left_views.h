@@ -1,6 +1,6 @@
 // Views through which a product reads its left operand in place: those after which each index of what lies in memory
 // is a part that depends on the product's rows plus one that depends on the depth. That is what kernels walk by tables
-// (codegen/gemm/left_operand.h): the windows of a convolution are such views.
+// (codegen/cpu/gemm/left_operand.h): the windows of a convolution are such views.
 #ifndef TAILOR_FUSION_LEFT_VIEWS_H_
 #define TAILOR_FUSION_LEFT_VIEWS_H_
 

@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "fusion/absorb_views.h"
 #include "fusion/chain_products.h"
-#include "fusion/dump.h"
 #include "fusion/fuse_dot_epilogue.h"
 #include "fusion/fuse_elementwise.h"
 #include "fusion/fuse_reduce.h"
@@ -21,6 +20,7 @@
 #include "fusion/pass_observer.h"
 #include "fusion/remote_stitch.h"
 #include "fusion/stitch.h"
+#include "graph/dump.h"
 #include "graph/status_macros.h"
 
 namespace tailor {

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "fusion/compose_views.h"
-#include "fusion/dump.h"
 #include "fusion/eliminate_broadcasts.h"
 #include "fusion/merge_equal_nodes.h"
 #include "fusion/merge_products.h"
@@ -18,6 +17,7 @@
 #include "fusion/settle_types.h"
 #include "fusion/simplify_algebra.h"
 #include "fusion/split_long_products.h"
+#include "graph/dump.h"
 #include "graph/status_macros.h"
 #include "graph/verifier.h"
 

@@ -26,7 +26,7 @@ struct TargetTraits {
   size_t most_tensors = SIZE_MAX;  // that a kernel of several nodes reads and writes
   bool row_blocks = true;          // a worker may run several kernels on rows that stay in its cache
   // The longest rows of factors with which two products and a softmax between them become one kernel, which walks the
-  // softmax's rows once (codegen/attention/attention.h); 0: they never do.
+  // softmax's rows once (codegen/plan/attention.h); 0: they never do.
   int64_t joined_extent = 0;
   int warp_size = 1;                // GPU: lanes that run in lockstep; CPU: 1
   bool warpgroup_products = false;  // GPU: warpgroups multiply matrices that lie in shared memory

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/program.h"
+#include "codegen/contract/program.h"
 
 namespace tailor {
 

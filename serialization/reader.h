@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "codegen/program.h"
+#include "codegen/contract/program.h"
 #include "exec/failure.h"
 #include "serialization/aligned_bytes.h"
 #include "serialization/source.h"

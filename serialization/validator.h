@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "codegen/program.h"
+#include "codegen/contract/program.h"
 
 namespace tailor {
 

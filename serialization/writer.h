@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "codegen/program.h"
+#include "codegen/contract/program.h"
 #include "exec/failure.h"
 #include "serialization/aligned_bytes.h"
 

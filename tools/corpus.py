@@ -5,15 +5,19 @@ that a change of the compiler leaves artifacts as they were, byte for byte, or w
     python tools/corpus.py hashes FOLDER [--target T]... >FILE     (TAILOR_LIBRARY_DIR: the libraries; constants are zeros)
     python tools/corpus.py compare BEFORE AFTER
 
-Run with the Python of .venv and PYTHONPATH=bindings/python.
+Run with the Python of .venv and PYTHONPATH=bindings/python. A line of hashes has those of the artifact, of the kernel plans,
+of the host programs, of the schedules and of the CPU code's assembly; the last four are of what TAILOR_DUMP
+writes.
 """
 import argparse
+import collections
 import hashlib
 import multiprocessing
 import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -24,6 +28,12 @@ def model_texts():
     import tailor.onnx
     for name, model in registry.MODELS.items():
         yield f"model_{name}", tailor.onnx.load(model.write()).text
+
+
+def exported_texts():
+    import tailor.onnx
+    for file in sorted((ROOT / "tests" / "models" / "exported").glob("*.onnx")):
+        yield f"exported_{file.stem}", tailor.onnx.load(file).text
 
 
 def suite_texts():
@@ -48,7 +58,7 @@ def write_texts(folder, passes_test):
     folder.mkdir(parents=True, exist_ok=True)
     for file in (ROOT / "tests" / "fuzz" / "regressions").glob("*.txt"):
         (folder / f"regression_{file.name}").write_text(file.read_text())
-    for texts in (model_texts, suite_texts):
+    for texts in (model_texts, exported_texts, suite_texts):
         for name, text in texts():
             (folder / f"{name}.txt").write_text(text)
     environment = dict(os.environ, TAILOR_GRAPH_DUMP=str(folder))
@@ -56,14 +66,24 @@ def write_texts(folder, passes_test):
     print(f"{len(list(folder.iterdir()))} texts")
 
 
+DUMPS = {"plans": "kernels.*.lowered.txt", "host": "host.*.lowered.txt", "schedules": "*.schedules.txt", "code": "*.s.txt"}
+
+
 def hash_of(arguments):
     file, targets = arguments
     import tailor
-    try:
-        artifact = tailor.Graph.parse(file.read_text()).compile_artifact(targets, threads=1)
-    except tailor.Error as error:
-        return f"{file.stem} {error.code}: {error.message}"
-    return f"{file.stem} {hashlib.sha256(artifact).hexdigest()}"
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["TAILOR_DUMP"] = folder
+        try:
+            artifact = tailor.Graph.parse(file.read_text()).compile_artifact(targets, threads=1)
+        except tailor.Error as error:
+            return f"{file.stem} {error.code}: {error.message}"
+        parts = {"artifact": hashlib.sha256(artifact)}
+        for part, pattern in DUMPS.items():
+            parts[part] = hashlib.sha256()
+            for dump in sorted(pathlib.Path(folder).glob(pattern)):
+                parts[part].update(dump.name.encode() + dump.read_bytes())
+    return " ".join([file.stem, *(f"{part}:{digest.hexdigest()[:32]}" for part, digest in parts.items())])
 
 
 def print_hashes(folder, targets):
@@ -76,9 +96,17 @@ def print_hashes(folder, targets):
 def compare(before, after):
     then, now = (dict(line.split(" ", 1) for line in file.read_text().splitlines()) for file in (before, after))
     changed = sorted(name for name in then.keys() | now.keys() if then.get(name) != now.get(name))
+    parts = collections.Counter()
     for name in changed:
-        print(f"{name}: {then.get(name)} -> {now.get(name)}")
-    print(f"{len(changed)} of {len(then)} differ")
+        old, new = then.get(name, "absent"), now.get(name, "absent")
+        different = [a.split(":")[0] for a, b in zip(old.split(), new.split()) if a != b]
+        if not (old.startswith("artifact:") and new.startswith("artifact:")):
+            print(f"{name}: {old} -> {new}")
+            different = ["outcome"]
+        else:
+            print(f"{name}: {' '.join(different)}")
+        parts.update(different)
+    print(f"{len(changed)} of {len(then)} differ", *(f"{part} {count}" for part, count in parts.items()), sep="; ")
     return 1 if changed else 0
 
 

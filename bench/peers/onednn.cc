@@ -11,7 +11,7 @@
 
 #include "bench/peers/peer.h"
 
-namespace tailor {
+namespace tailor::bench {
 namespace {
 
 using dnnl::memory;
@@ -150,7 +150,7 @@ std::unique_ptr<PeerCase> Make(const json& wanted) {
 }
 
 }  // namespace
-}  // namespace tailor
+}  // namespace tailor::bench
 
 int main(int count, char** arguments) {
   omp_set_num_threads(count > 1 ? std::atoi(arguments[1]) : 1);

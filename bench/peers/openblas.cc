@@ -7,7 +7,7 @@
 
 #include "bench/peers/peer.h"
 
-namespace tailor {
+namespace tailor::bench {
 namespace {
 
 // `copies` equal weights, used in turn.
@@ -39,7 +39,7 @@ std::unique_ptr<PeerCase> Make(const nlohmann::json& wanted) {
 }
 
 }  // namespace
-}  // namespace tailor
+}  // namespace tailor::bench
 
 int main(int count, char** arguments) {
   scipy_openblas_set_num_threads(count > 1 ? std::atoi(arguments[1]) : 1);

@@ -9,7 +9,7 @@
 #include <iostream>
 #include <string>
 
-namespace tailor {
+namespace tailor::bench {
 namespace {
 
 using nlohmann::json;
@@ -96,4 +96,4 @@ int ServePeer(const std::string& name, int argument_count, char** arguments,
   return 0;
 }
 
-}  // namespace tailor
+}  // namespace tailor::bench

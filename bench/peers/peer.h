@@ -15,7 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-namespace tailor {
+namespace tailor::bench {
 
 // An operation with its operands, ready to run.
 class PeerCase {
@@ -34,6 +34,6 @@ std::vector<float> Numbers(int64_t count, uint32_t seed);
 int ServePeer(const std::string& name, int argument_count, char** arguments,
               std::unique_ptr<PeerCase> (*make)(const nlohmann::json& wanted));
 
-}  // namespace tailor
+}  // namespace tailor::bench
 
 #endif  // TAILOR_BENCH_PEERS_PEER_H_

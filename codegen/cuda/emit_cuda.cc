@@ -1,18 +1,18 @@
 #include "codegen/cuda/emit_cuda.h"
 
 #include "absl/strings/str_cat.h"
-#include "codegen/attention/attention.h"
-#include "codegen/cuda/cuda_target.h"
-#include "codegen/cuda/emit_cuda_attention.h"
-#include "codegen/cuda/emit_cuda_loops.h"
-#include "codegen/cuda/emit_cuda_product.h"
-#include "codegen/cuda/schedule_cuda_attention.h"
-#include "codegen/cuda/schedule_cuda_product.h"
-#include "codegen/tensor_map.h"
+#include "codegen/contract/tensor_map.h"
+#include "codegen/cuda/attention/emit_attention.h"
+#include "codegen/cuda/gemm/emit_product.h"
+#include "codegen/cuda/loops/emit_loops.h"
+#include "codegen/cuda/ptx/target.h"
+#include "codegen/cuda/schedule/schedule_attention.h"
+#include "codegen/cuda/schedule/schedule_product.h"
+#include "codegen/plan/attention.h"
 #include "graph/status_macros.h"
 #include "llvm/IR/Function.h"
 
-namespace tailor {
+namespace tailor::cuda {
 namespace {
 
 absl::StatusOr<CudaSchedule> ScheduleByKind(const KernelPlan& plan, const TargetTraits& traits) {
@@ -67,4 +67,4 @@ absl::Status EmitOnCuda(const KernelPlan& plan, const CudaSchedule& schedule, co
   return absl::OkStatus();
 }
 
-}  // namespace tailor
+}  // namespace tailor::cuda

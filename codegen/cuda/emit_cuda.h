@@ -1,4 +1,4 @@
-// GPU emission: whichever the plan is, as codegen/emit_cpu.h does for CPUs.
+// GPU emission: whichever the plan is, as codegen/cpu/emit_cpu.h does for CPUs.
 #ifndef TAILOR_CODEGEN_CUDA_EMIT_CUDA_H_
 #define TAILOR_CODEGEN_CUDA_EMIT_CUDA_H_
 
@@ -6,12 +6,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "codegen/cuda/schedule_cuda.h"
-#include "codegen/kernel_plan.h"
+#include "codegen/cuda/schedule/cuda_schedule.h"
+#include "codegen/plan/kernel_plan.h"
 #include "fusion/target_traits.h"
 #include "llvm/IR/Module.h"
 
-namespace tailor {
+namespace tailor::cuda {
 
 // UNIMPLEMENTED for a chain (where TargetTraits::joined_extent is set, chains become one plan or none), and where a
 // block has less shared memory than the reductions take.
@@ -23,6 +23,6 @@ absl::StatusOr<CudaSchedule> ScheduleOnCuda(const KernelPlan& plan, const Target
 absl::Status EmitOnCuda(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name,
                         llvm::Module& module);
 
-}  // namespace tailor
+}  // namespace tailor::cuda
 
 #endif  // TAILOR_CODEGEN_CUDA_EMIT_CUDA_H_

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/cuda/lighten_schedule.h"
+#include "codegen/cuda/schedule/lighten_schedule.h"
 
-namespace tailor {
+namespace tailor::cuda {
 namespace {
 
 bool HasGuard(const Version& version, const Guard& guard) {
@@ -74,4 +74,4 @@ bool MendSchedule(const VersionFaults& faults, int turn, CudaSchedule& schedule,
   return changed;
 }
 
-}  // namespace tailor
+}  // namespace tailor::cuda

@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "codegen/cuda/assembler.h"
-#include "codegen/cuda/schedule_cuda.h"
+#include "codegen/cuda/ptx/assembler.h"
+#include "codegen/cuda/schedule/cuda_schedule.h"
 
-namespace tailor {
+namespace tailor::cuda {
 
 // How often a program's kernels are assembled at most. Each turn costs seconds where kernels are many.
 inline constexpr int kAssemblingTurns = 4;
@@ -35,6 +35,6 @@ bool StandsIn(const CudaVersion& other, const CudaVersion& version, bool spills)
 bool MendSchedule(const VersionFaults& faults, int turn, CudaSchedule& schedule, std::vector<std::string>& dropped,
                   std::map<int, std::string>& notes);
 
-}  // namespace tailor
+}  // namespace tailor::cuda
 
 #endif  // TAILOR_CODEGEN_CUDA_MEND_SCHEDULE_H_

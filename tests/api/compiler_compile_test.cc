@@ -302,7 +302,7 @@ TEST_F(CompilerCompile, OneGraphIsCompiledByManyThreadsAtOnce) {
   EXPECT_EQ(artifacts[0], artifacts[2]);
 }
 
-// LLVM runs on threads of the compiler's own (codegen/job_pool.h).
+// LLVM runs on threads of the compiler's own (codegen/jobs/job_pool.h).
 TEST_F(CompilerCompile, TheCallersStackMayBeSmall) {
   tailor_value y = x;
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(Text(tailor_graph_add(graph, y, x, &y)), "OK");

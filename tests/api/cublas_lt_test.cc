@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "exec/cuda_types.h"
+#include "exec/cuda/types.h"
 #include "tests/api/emulated_program.h"
 #include "tests/api/product_graphs.h"
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/api/compiler_fixture.h"
+#include "tools/handles.h"
 
 namespace tailor {
 namespace {
@@ -15,11 +16,6 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-struct ReleaseExecutable {
-  void operator()(tailor_executable* executable) const { tailor_executable_release(executable); }
-};
-using ExecutablePtr = std::unique_ptr<tailor_executable, ReleaseExecutable>;
 
 constexpr char kChain[] = R"(
 graph @chain(%x: f32[N, 4], %b: f32[4]) {
@@ -36,7 +32,7 @@ graph @step(%cache: f32[S, 4], %at: i64[1, 1], %row: f32[1, 4]) {
   return "next" = %next, "sums" = %sums
 })";
 
-tailor_status* CompileText(const std::string& text, std::vector<const char*> donated, ExecutablePtr* out) {
+tailor_status* CompileText(const std::string& text, std::vector<const char*> donated, ExecutableHandle* out) {
   tailor_graph* graph = nullptr;
   EXPECT_EQ(Text(tailor_graph_parse(text.data(), text.size(), &graph)), "OK");
   tailor_compile_options options;
@@ -53,8 +49,8 @@ tailor_status* CompileText(const std::string& text, std::vector<const char*> don
   return status;
 }
 
-ExecutablePtr Compiled(const std::string& text, std::vector<const char*> donated) {
-  ExecutablePtr executable;
+ExecutableHandle Compiled(const std::string& text, std::vector<const char*> donated) {
+  ExecutableHandle executable;
   EXPECT_EQ(Text(CompileText(text, std::move(donated), &executable)), "OK");
   return executable;
 }
@@ -79,7 +75,7 @@ tailor_tensor Provided() {
 
 class Session {
  public:
-  explicit Session(const ExecutablePtr& executable, uint64_t threads = 1) {
+  explicit Session(const ExecutableHandle& executable, uint64_t threads = 1) {
     tailor_session_options options;
     tailor_session_options_init(&options);
     options.threads = threads;
@@ -96,7 +92,7 @@ class Session {
   tailor_session* session_ = nullptr;
 };
 
-int64_t MemoryOf(const ExecutablePtr& executable, size_t output) {
+int64_t MemoryOf(const ExecutableHandle& executable, size_t output) {
   tailor_tensor_info info;
   tailor_tensor_info_init(&info);
   EXPECT_EQ(Text(tailor_executable_output(executable.get(), output, &info)), "OK");
@@ -104,7 +100,7 @@ int64_t MemoryOf(const ExecutablePtr& executable, size_t output) {
 }
 
 TEST(Donation, AnElementwiseChainIsComputedInPlace) {
-  const ExecutablePtr executable = Compiled(kChain, {"x"});
+  const ExecutableHandle executable = Compiled(kChain, {"x"});
   EXPECT_EQ(MemoryOf(executable, 0), 0);
   tailor_tensor_info info;
   tailor_tensor_info_init(&info);
@@ -131,7 +127,7 @@ TEST(Donation, AnElementwiseChainIsComputedInPlace) {
 }
 
 TEST(Donation, ACacheIsUpdatedWhereItIsStepByStep) {
-  const ExecutablePtr executable = Compiled(kCache, {"cache"});
+  const ExecutableHandle executable = Compiled(kCache, {"cache"});
   EXPECT_EQ(MemoryOf(executable, 0), 0);
   EXPECT_EQ(MemoryOf(executable, 1), -1);
   EXPECT_EQ(tailor_executable_launch_count(executable.get()), 2u) << "a copy is one more";
@@ -168,7 +164,7 @@ graph @powers(%x: f32[R, C]) {
   %y = div %e, %s
   return "y" = %y
 })"}) {
-    const ExecutablePtr kept = Compiled(text, {}), donated = Compiled(text, {"x"});
+    const ExecutableHandle kept = Compiled(text, {}), donated = Compiled(text, {"x"});
     EXPECT_EQ(MemoryOf(kept, 0), -1);
     EXPECT_EQ(MemoryOf(donated, 0), 0);
     for (const int64_t columns : {5, 128, 300}) {
@@ -197,7 +193,7 @@ graph @powers(%x: f32[R, C]) {
 }
 
 TEST(Donation, EmptyInputsAreNoMemory) {
-  const ExecutablePtr executable = Compiled(kChain, {"x"});
+  const ExecutableHandle executable = Compiled(kChain, {"x"});
   std::vector<float> x(1), b(4);
   std::vector<tailor_tensor> outputs = {Provided()};
   Session session(executable);
@@ -207,7 +203,7 @@ TEST(Donation, EmptyInputsAreNoMemory) {
 }
 
 TEST(Donation, OtherMemoryForTheOutputIsRefused) {
-  const ExecutablePtr executable = Compiled(kChain, {"x"});
+  const ExecutableHandle executable = Compiled(kChain, {"x"});
   std::vector<float> x(8), b(4), y(8);
   std::vector<tailor_tensor> outputs = {TensorOf(y, TAILOR_F32, {2, 4})};
   Session session(executable);
@@ -216,7 +212,7 @@ TEST(Donation, OtherMemoryForTheOutputIsRefused) {
 }
 
 TEST(Donation, AnotherArgumentInTheMemoryOfADonatedInputIsRefused) {
-  const ExecutablePtr executable = Compiled(kChain, {"x"});
+  const ExecutableHandle executable = Compiled(kChain, {"x"});
   std::vector<float> x(8);
   tailor_tensor b = TensorOf(x, TAILOR_F32, {4});
   std::vector<tailor_tensor> outputs = {Provided()};
@@ -226,7 +222,7 @@ TEST(Donation, AnotherArgumentInTheMemoryOfADonatedInputIsRefused) {
 }
 
 TEST(Donation, AWrongNameIsRefused) {
-  ExecutablePtr executable;
+  ExecutableHandle executable;
   EXPECT_THAT(Text(CompileText(kChain, {"z"}, &executable)),
               AllOf(StartsWith("3: "), HasSubstr("donated input \"z\" is no input of the graph")));
   EXPECT_THAT(Text(CompileText(kChain, {nullptr}, &executable)),

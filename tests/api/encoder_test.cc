@@ -10,8 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "bench/encoder.h"
 #include "tailor/compiler.h"
-#include "tests/support/encoder.h"
+#include "tools/handles.h"
 
 // Of the counting library that replaces malloc and mmap for the whole process: requests by any thread.
 extern "C" uint64_t tailor_allocations_during(void* (*call)(void*), void* argument, uint64_t times);
@@ -19,7 +20,7 @@ extern "C" uint64_t tailor_allocations_during(void* (*call)(void*), void* argume
 namespace tailor {
 namespace {
 
-constexpr EncoderSize kSize = {
+constexpr bench::EncoderSize kSize = {
     .layers = 2, .heads = 3, .hidden = 48, .inner = 80, .vocabulary = 101, .positions = 70, .batch = 9};
 
 // ---- The encoder in double, from the model's definition --------------------------------------------
@@ -27,7 +28,7 @@ constexpr EncoderSize kSize = {
 using Row = std::vector<double>;
 using Rows = std::vector<Row>;
 
-Row Apply(const EncoderDense& dense, const Row& x) {
+Row Apply(const bench::EncoderDense& dense, const Row& x) {
   Row y(dense.outputs);
   for (int64_t o = 0; o < dense.outputs; ++o) {
     y[o] = dense.bias[o];
@@ -42,13 +43,13 @@ Row Sum(const Row& x, const Row& y) {
   return sum;
 }
 
-Row Normalized(const EncoderNorm& norm, const Row& x) {
+Row Normalized(const bench::EncoderNorm& norm, const Row& x) {
   double mean = 0, variance = 0;
   for (double v : x) mean += v / static_cast<double>(x.size());
   for (double v : x) variance += (v - mean) * (v - mean) / static_cast<double>(x.size());
   Row y(x.size());
   for (size_t i = 0; i < x.size(); ++i) {
-    y[i] = (x[i] - mean) / std::sqrt(variance + kEncoderEpsilon) * norm.scale[i] + norm.bias[i];
+    y[i] = (x[i] - mean) / std::sqrt(variance + bench::kEncoderEpsilon) * norm.scale[i] + norm.bias[i];
   }
   return y;
 }
@@ -73,7 +74,7 @@ Row Attend(const Rows& query, const Rows& key, const Rows& value, const int64_t*
   return context;
 }
 
-Rows ApplyLayer(const EncoderLayer& layer, const Rows& x, const int64_t* mask, int64_t heads) {
+Rows ApplyLayer(const bench::EncoderLayer& layer, const Rows& x, const int64_t* mask, int64_t heads) {
   Rows query, key, value, y;
   for (const Row& row : x) {
     query.push_back(Apply(layer.query, row));
@@ -91,7 +92,7 @@ Rows ApplyLayer(const EncoderLayer& layer, const Rows& x, const int64_t* mask, i
 }
 
 // One sentence of `length` tokens, of which at least one is no padding.
-Row Embed(const EncoderWeights& weights, const int64_t* ids, const int64_t* mask, int64_t length) {
+Row Embed(const bench::EncoderWeights& weights, const int64_t* ids, const int64_t* mask, int64_t length) {
   const int64_t hidden = weights.size.hidden;
   Rows x;
   for (int64_t s = 0; s < length; ++s) {
@@ -101,7 +102,7 @@ Row Embed(const EncoderWeights& weights, const int64_t* ids, const int64_t* mask
     }
     x.push_back(Normalized(weights.norm, row));
   }
-  for (const EncoderLayer& layer : weights.layers) x = ApplyLayer(layer, x, mask, weights.size.heads);
+  for (const bench::EncoderLayer& layer : weights.layers) x = ApplyLayer(layer, x, mask, weights.size.heads);
   Row total(hidden);
   for (int64_t s = 0; s < length; ++s) {
     if (mask[s]) total = Sum(total, x[s]);
@@ -121,36 +122,29 @@ std::string Text(tailor_status* status) {
   return text;
 }
 
-struct Release {
-  void operator()(tailor_executable* handle) const { tailor_executable_release(handle); }
-  void operator()(tailor_session* handle) const { tailor_session_release(handle); }
-};
-using ExecutablePtr = std::unique_ptr<tailor_executable, Release>;
-using SessionPtr = std::unique_ptr<tailor_session, Release>;
-
-const EncoderWeights& Weights() {
-  static const EncoderWeights weights = SeededEncoder(kSize, 7);
+const bench::EncoderWeights& Weights() {
+  static const bench::EncoderWeights weights = bench::SeededEncoder(kSize, 7);
   return weights;
 }
 
 // One executable for all tests: compiled once, for all shapes.
 const tailor_executable* Encoder() {
-  static const ExecutablePtr executable = [] {
-    const GraphPtr graph = BuildEncoder(Weights());
+  static const ExecutableHandle executable = [] {
+    const GraphHandle graph = bench::BuildEncoder(Weights());
     tailor_executable* compiled = nullptr;
     EXPECT_EQ(Text(tailor_graph_compile(graph.get(), nullptr, nullptr, &compiled)), "OK");
-    return ExecutablePtr(compiled);
+    return ExecutableHandle(compiled);
   }();
   return executable.get();
 }
 
-SessionPtr MakeSession(uint64_t threads) {
+SessionHandle MakeSession(uint64_t threads) {
   tailor_session_options options;
   tailor_session_options_init(&options);
   options.threads = threads;
   tailor_session* session = nullptr;
   EXPECT_EQ(Text(tailor_session_create(Encoder(), &options, &session)), "OK");
-  return SessionPtr(session);
+  return SessionHandle(session);
 }
 
 tailor_tensor TensorOf(void* data, uint64_t bytes, int32_t dtype, int64_t rows, int64_t columns) {
@@ -200,7 +194,7 @@ struct EncoderCall {
 
 TEST(Encoder, AgreesWithAReferenceInDouble) {
   for (const uint64_t threads : {1, 2}) {
-    const SessionPtr session = MakeSession(threads);
+    const SessionHandle session = MakeSession(threads);
     for (const auto& [batch, length] : std::vector<std::pair<int, int>>{
              {1, 1}, {1, 2}, {2, 1}, {1, 15}, {3, 16}, {1, 33}, {2, 48}, {5, 21}, {9, 70}}) {
       EncoderCall call(batch, length);
@@ -218,7 +212,7 @@ TEST(Encoder, ThreadsDoNotChangeBits) {
 }
 
 TEST(Encoder, RefusesWordsAndShapesItDoesNotHave) {
-  const SessionPtr session = MakeSession(2);
+  const SessionHandle session = MakeSession(2);
   EncoderCall unknown(2, 5);
   unknown.ids[3] = kSize.vocabulary;
   EXPECT_THAT(Text(tailor_session_run(session.get(), unknown.inputs.data(), 2, &unknown.output, 1)),
@@ -274,12 +268,12 @@ void* Reserve(void* session) {
 
 // The hooks count in all threads, so that a zero means something.
 TEST(Growth, TheHooksSeeTheWorkspace) {
-  const SessionPtr session = MakeSession(2);
+  const SessionHandle session = MakeSession(2);
   EXPECT_GT(tailor_allocations_during(Reserve, session.get(), 1), 0u);
 }
 
 void ExpectNothingGrows(uint64_t threads) {
-  const SessionPtr session = MakeSession(threads);
+  const SessionHandle session = MakeSession(threads);
   ASSERT_EQ(Reserve(session.get()), nullptr);
   ManyRuns runs{session.get(), DistinctShapes(200)};
   const uint64_t before = CompiledOrGrown();
@@ -306,7 +300,7 @@ TEST(Plan, TellsShapesAndTheWorkspaceOfRuns) {
     EXPECT_EQ(planned.dims[1], kSize.hidden);
 
     // A session that reserved this shape runs it without growing.
-    const SessionPtr session = MakeSession(1);
+    const SessionHandle session = MakeSession(1);
     ASSERT_EQ(Text(tailor_session_reserve(session.get(), call->inputs.data(), 2)), "OK");
     const uint64_t before = CompiledOrGrown();
     ASSERT_EQ(Text(tailor_session_run(session.get(), call->inputs.data(), 2, &call->output, 1)), "OK");

@@ -75,9 +75,9 @@ void ExpectAllRefused(tailor_session* session) {
 }
 
 TEST(SessionInUse, AnExecutorIsRefusedEveryFunctionOfItsSession) {
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   Reentrant reentrant(executable.get());
-  const SessionPtr owner(reentrant.session);
+  const SessionHandle owner(reentrant.session);
   reentrant.inside = [&] { ExpectAllRefused(reentrant.session); };
   SampleCall call(kRows), again(7);
   EXPECT_EQ(call.Run(reentrant.session), "OK");
@@ -88,9 +88,9 @@ TEST(SessionInUse, AnExecutorIsRefusedEveryFunctionOfItsSession) {
 }
 
 TEST(SessionInUse, SoIsThatOfABoundRun) {
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   Reentrant reentrant(executable.get());
-  const SessionPtr owner(reentrant.session);
+  const SessionHandle owner(reentrant.session);
   reentrant.inside = [&] {
     EXPECT_EQ(Text(tailor_session_run_bound(reentrant.session)),
               "9: tailor_session_run_bound: the session is in use by another call; a session runs one call at a time");
@@ -103,8 +103,8 @@ TEST(SessionInUse, SoIsThatOfABoundRun) {
 }
 
 TEST(SessionInUse, ARefusedCallLeavesNothingHeld) {
-  const ExecutablePtr executable = LoadSample();
-  const SessionPtr session = MakeSession(executable.get());
+  const ExecutableHandle executable = LoadSample();
+  const SessionHandle session = MakeSession(executable.get());
   SampleCall wrong(3), right(3);
   wrong.inputs[0].rank = 1;
   EXPECT_EQ(wrong.Run(session.get()), "3: input \"x\": rank is 1, expected 2");
@@ -113,8 +113,8 @@ TEST(SessionInUse, ARefusedCallLeavesNothingHeld) {
 }
 
 TEST(SessionInUse, NotifyLeavesTheSessionBeforeItCalls) {
-  const ExecutablePtr executable = LoadSample();
-  const SessionPtr session = MakeSession(executable.get());
+  const ExecutableHandle executable = LoadSample();
+  const SessionHandle session = MakeSession(executable.get());
   std::pair<tailor_session*, std::string> seen(session.get(), "");
   const auto ended = [](void* user) {
     auto* pair = static_cast<std::pair<tailor_session*, std::string>*>(user);
@@ -126,9 +126,9 @@ TEST(SessionInUse, NotifyLeavesTheSessionBeforeItCalls) {
 
 // Meets for certain: the one thread is inside until the other was refused.
 TEST(SessionInUse, AnotherThreadIsRefusedDuringARun) {
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   Reentrant reentrant(executable.get());
-  const SessionPtr owner(reentrant.session);
+  const SessionHandle owner(reentrant.session);
   reentrant.inside = [&] {
     std::thread([&] {
       for (const auto& [function, text] : CallAll(reentrant.session)) EXPECT_EQ(text.substr(0, 3), "9: ") << function;
@@ -141,8 +141,8 @@ TEST(SessionInUse, AnotherThreadIsRefusedDuringARun) {
 }
 
 TEST(SessionInUse, TwoThreadsGetRightResultsOrAreRefused) {
-  const ExecutablePtr executable = LoadSample();
-  const SessionPtr session = MakeSession(executable.get());
+  const ExecutableHandle executable = LoadSample();
+  const SessionHandle session = MakeSession(executable.get());
   std::atomic<int> ran{0}, refused{0}, wrong{0};
   std::latch start(2);
   const auto work = [&](int seed) {
@@ -229,7 +229,7 @@ TEST_F(GraphInUse, ATraceIsRefusedEveryFunctionOfItsSession) {
   ASSERT_EQ(Text(tailor_graph_output(graph, "y", 1, negative)), "OK");
   tailor_executable* compiled = nullptr;
   ASSERT_EQ(Text(tailor_graph_compile(graph, nullptr, nullptr, &compiled)), "OK");
-  const ExecutablePtr executable(compiled);
+  const ExecutableHandle executable(compiled);
   std::pair<tailor_session*, int> state(nullptr, 0);
   tailor_session_options options;
   tailor_session_options_init(&options);
@@ -239,7 +239,7 @@ TEST_F(GraphInUse, ATraceIsRefusedEveryFunctionOfItsSession) {
     ExpectAllRefused(given->first);
   };
   options.trace_user = &state;
-  const SessionPtr session = MakeSession(compiled, &options);
+  const SessionHandle session = MakeSession(compiled, &options);
   state.first = session.get();
   std::vector<float> from(16, 2), to(16);
   std::vector<int64_t> numbers(2);

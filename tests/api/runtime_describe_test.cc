@@ -9,7 +9,7 @@ namespace tailor {
 namespace {
 
 TEST(Describe, CountsAndInfos) {
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   EXPECT_EQ(tailor_executable_input_count(executable.get()), 2u);
   EXPECT_EQ(tailor_executable_output_count(executable.get()), 2u);
   EXPECT_EQ(tailor_executable_symbol_count(executable.get()), 1u);
@@ -36,7 +36,7 @@ TEST(Describe, CountsAndInfos) {
 }
 
 TEST(Describe, IndicesBeyondTheEndAreOutOfRange) {
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   tailor_tensor_info info;
   tailor_tensor_info_init(&info);
   EXPECT_EQ(Text(tailor_executable_input(executable.get(), 2, &info)),
@@ -51,7 +51,7 @@ TEST(Describe, IndicesBeyondTheEndAreOutOfRange) {
 }
 
 TEST(Describe, AShorterStructGetsWhatItHasRoomFor) {
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   tailor_symbol_info symbol;
   tailor_symbol_info_init(&symbol);
   symbol.struct_size = 24;
@@ -63,7 +63,7 @@ TEST(Describe, AShorterStructGetsWhatItHasRoomFor) {
 }
 
 TEST(Describe, ManyThreadsGetOneText) {
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   std::vector<const char*> texts(8);
   std::vector<std::thread> threads;
   for (const char*& text : texts) {
@@ -76,7 +76,7 @@ TEST(Describe, ManyThreadsGetOneText) {
 }
 
 TEST(Executable, TellsItsLaunches) {
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   ASSERT_EQ(tailor_executable_launch_count(executable.get()), 2u);
   tailor_launch_info info;
   tailor_launch_info_init(&info);

@@ -15,7 +15,7 @@ class DevicesTest : public testing::Test {
  protected:
   static void SetUpTestSuite() { setenv("TAILOR_CUDA_DRIVER", TAILOR_FAKE_CUDA_LIBRARY, 1); }
 
-  static ExecutablePtr Load(int32_t device = TAILOR_DEVICE_CUDA, int32_t ordinal = 0) {
+  static ExecutableHandle Load(int32_t device = TAILOR_DEVICE_CUDA, int32_t ordinal = 0) {
     static const AlignedBytes bytes = ArtifactOf(SampleDeviceProgram());
     tailor_load_options options;
     tailor_load_options_init(&options);
@@ -24,7 +24,7 @@ class DevicesTest : public testing::Test {
     tailor_executable* executable = nullptr;
     status_ = Text(
         tailor_executable_load_memory(nullptr, bytes.data(), bytes.size(), &options, nullptr, nullptr, &executable));
-    return ExecutablePtr(executable);
+    return ExecutableHandle(executable);
   }
   static inline std::string status_;
 };
@@ -52,7 +52,7 @@ TEST_F(DevicesTest, AreTheCpuAndThenGpus) {
 }
 
 TEST_F(DevicesTest, HandlesAreChecked) {
-  const ExecutablePtr executable = Load();
+  const ExecutableHandle executable = Load();
   const auto* wrong = reinterpret_cast<const tailor_runtime*>(executable.get());
   tailor_device_info info;
   tailor_device_info_init(&info);
@@ -65,9 +65,9 @@ TEST_F(DevicesTest, HandlesAreChecked) {
 }
 
 TEST_F(DevicesTest, RunsHostTensors) {
-  const ExecutablePtr executable = Load();
+  const ExecutableHandle executable = Load();
   ASSERT_EQ(status_, "OK");
-  const SessionPtr session = MakeSession(executable.get());
+  const SessionHandle session = MakeSession(executable.get());
   for (int64_t rows : {40, 3}) {
     SampleCall call(rows);
     EXPECT_EQ(call.Run(session.get()), "OK");
@@ -80,7 +80,7 @@ TEST_F(DevicesTest, RunsHostTensors) {
 }
 
 TEST_F(DevicesTest, TensorsOfEarlierHeadersAreInHostMemory) {
-  const ExecutablePtr executable = Load();
+  const ExecutableHandle executable = Load();
   SampleCall call(40);
   constexpr size_t kEarlier = offsetof(tailor_tensor, device);
   alignas(8) std::byte inputs[2 * kEarlier], outputs[2 * kEarlier];
@@ -96,12 +96,12 @@ TEST_F(DevicesTest, TensorsOfEarlierHeadersAreInHostMemory) {
 }
 
 TEST_F(DevicesTest, OutputsAreProvidedWhereTheyAreWanted) {
-  const ExecutablePtr executable = Load();
+  const ExecutableHandle executable = Load();
   tailor_session_options options;
   tailor_session_options_init(&options);
   for (int32_t on_host : {0, 1}) {
     options.host_outputs = on_host;
-    const SessionPtr session = MakeSession(executable.get(), &options);
+    const SessionHandle session = MakeSession(executable.get(), &options);
     SampleCall call(9);
     for (tailor_tensor& output : call.outputs) tailor_tensor_init(&output);
     ASSERT_EQ(call.Run(session.get()), "OK");
@@ -118,11 +118,11 @@ TEST_F(DevicesTest, OutputsAreProvidedWhereTheyAreWanted) {
 }
 
 TEST_F(DevicesTest, AsynchronousRunsAreWaitedFor) {
-  const ExecutablePtr executable = Load();
+  const ExecutableHandle executable = Load();
   tailor_session_options options;
   tailor_session_options_init(&options);
   options.asynchronous = 1;
-  const SessionPtr session = MakeSession(executable.get(), &options);
+  const SessionHandle session = MakeSession(executable.get(), &options);
   SampleCall good(40), bad(40);
   bad.mask[7] = -1;
   ASSERT_EQ(good.Run(session.get()), "OK");
@@ -133,11 +133,11 @@ TEST_F(DevicesTest, AsynchronousRunsAreWaitedFor) {
 }
 
 TEST_F(DevicesTest, RunsInFlightArePolledAndTellWhenTheyEnd) {
-  const ExecutablePtr executable = Load();
+  const ExecutableHandle executable = Load();
   tailor_session_options options;
   tailor_session_options_init(&options);
   options.asynchronous = 1;
-  const SessionPtr session = MakeSession(executable.get(), &options);
+  const SessionHandle session = MakeSession(executable.get(), &options);
   SampleCall call(40);
   int calls = 0;
   int32_t done = -1;
@@ -160,8 +160,8 @@ TEST_F(DevicesTest, RunsInFlightArePolledAndTellWhenTheyEnd) {
 }
 
 TEST_F(DevicesTest, EventsAreTheDevices) {
-  const ExecutablePtr executable = Load(), on_cpu = Load(TAILOR_DEVICE_CPU);
-  const SessionPtr session = MakeSession(executable.get()), cpu_session = MakeSession(on_cpu.get());
+  const ExecutableHandle executable = Load(), on_cpu = Load(TAILOR_DEVICE_CPU);
+  const SessionHandle session = MakeSession(executable.get()), cpu_session = MakeSession(on_cpu.get());
   EXPECT_EQ(Text(tailor_session_follow(session.get(), nullptr)), "3: event is null");
   EXPECT_EQ(Text(tailor_session_record(session.get(), nullptr)), "3: event is null");
   EXPECT_EQ(Text(tailor_session_record(cpu_session.get(), &status_)),
@@ -172,7 +172,7 @@ TEST_F(DevicesTest, EventsAreTheDevices) {
 
 TEST_F(DevicesTest, RunsMayBeGraphs) {
   Program program = SampleDeviceProgram();
-  const ExecutablePtr reads_back = Load();
+  const ExecutableHandle reads_back = Load();
   program.variants[0].reads_back = false;
   static const AlignedBytes bytes = ArtifactOf(program);
   tailor_load_options load;
@@ -181,11 +181,11 @@ TEST_F(DevicesTest, RunsMayBeGraphs) {
   tailor_executable* loaded = nullptr;
   ASSERT_EQ(Text(tailor_executable_load_memory(nullptr, bytes.data(), bytes.size(), &load, nullptr, nullptr, &loaded)),
             "OK");
-  const ExecutablePtr executable(loaded);
+  const ExecutableHandle executable(loaded);
   tailor_session_options options;
   tailor_session_options_init(&options);
   options.cuda_graph = 1;
-  const SessionPtr session = MakeSession(executable.get(), &options);
+  const SessionHandle session = MakeSession(executable.get(), &options);
   const int64_t before = tailor_fake_cuda_counts().total_graph_launches;
   for (int64_t rows : {40, 3}) {
     SampleCall call(rows);
@@ -211,7 +211,7 @@ TEST_F(DevicesTest, ADeviceThatIsNotThereIsAnError) {
   EXPECT_EQ(status_, "9: CUDA device 1 was asked for, but the devices are 0 to 0");
   EXPECT_EQ(Load(5), nullptr);
   EXPECT_EQ(status_, "3: device is 5, not 0 or 1");
-  const ExecutablePtr on_cpu = Load(TAILOR_DEVICE_CPU);
+  const ExecutableHandle on_cpu = Load(TAILOR_DEVICE_CPU);
   EXPECT_EQ(status_, "OK");
   tailor_session_options options;
   tailor_session_options_init(&options);

@@ -47,7 +47,7 @@ class DlpackTest : public testing::TestWithParam<int32_t> {
   static void SetUpTestSuite() { setenv("TAILOR_CUDA_DRIVER", TAILOR_FAKE_CUDA_LIBRARY, 1); }
   ~DlpackTest() override { EXPECT_STREQ(tailor_fake_cuda_complaints(), ""); }
 
-  static ExecutablePtr Load(int32_t device) {
+  static ExecutableHandle Load(int32_t device) {
     static const AlignedBytes bytes = ArtifactOf(SampleDeviceProgram());
     tailor_load_options options;
     tailor_load_options_init(&options);
@@ -56,7 +56,7 @@ class DlpackTest : public testing::TestWithParam<int32_t> {
     EXPECT_EQ(Text(tailor_executable_load_memory(nullptr, bytes.data(), bytes.size(), &options, nullptr, nullptr,
                                                  &executable)),
               "OK");
-    return ExecutablePtr(executable);
+    return ExecutableHandle(executable);
   }
   std::string Describe(const Foreign<DLManagedTensor>& foreign, tailor_tensor* out) {
     tailor_tensor_init(out);
@@ -74,7 +74,7 @@ class DlpackTest : public testing::TestWithParam<int32_t> {
   }
 
   const bool on_device_ = GetParam() == TAILOR_DEVICE_CUDA;
-  const ExecutablePtr executable_ = Load(GetParam());
+  const ExecutableHandle executable_ = Load(GetParam());
   SampleCall call_{5};
 };
 
@@ -87,7 +87,7 @@ TEST_P(DlpackTest, TensorsOfTheHostAreArguments) {
   EXPECT_EQ(call_.inputs[0].data, call_.x.data());
   EXPECT_EQ(call_.inputs[0].data_bytes, 80u);
   ASSERT_EQ(Text(tailor_tensor_from_dlpack_versioned(executable_.get(), &mask.managed, &call_.inputs[1])), "OK");
-  const SessionPtr session = MakeSession(executable_.get());
+  const SessionHandle session = MakeSession(executable_.get());
   EXPECT_EQ(call_.Run(session.get()), "OK");
   call_.ExpectResults();
 }
@@ -96,7 +96,7 @@ TEST_P(DlpackTest, StridesAreTold) {
   Foreign<DLManagedTensor> x(call_.x.data(), {kCpu, 0}, {5, 4}, {1, 5});
   ASSERT_EQ(Describe(x, &call_.inputs[0]), "OK");
   EXPECT_EQ(call_.inputs[0].data_bytes, 80u);
-  const SessionPtr session = MakeSession(executable_.get());
+  const SessionHandle session = MakeSession(executable_.get());
   EXPECT_EQ(call_.Run(session.get()),
             "3: input \"x\": it is strided, but must be dense row-major (or set copy_strided)");
 }
@@ -105,7 +105,7 @@ TEST_P(DlpackTest, StridedTensorsAreCopiedWhereAllowed) {
   tailor_session_options options;
   tailor_session_options_init(&options);
   options.copy_strided = 1;
-  const SessionPtr session = MakeSession(executable_.get(), &options);
+  const SessionHandle session = MakeSession(executable_.get(), &options);
   std::vector<float> backwards(call_.x.rbegin(), call_.x.rend());
   std::vector<float> sparse(2 * call_.x.size());
   for (size_t i = 0; i < call_.x.size(); ++i) sparse[2 * i] = call_.x[i];
@@ -157,7 +157,7 @@ TEST_P(DlpackTest, ParametersAreChecked) {
             "3: tailor_tensor_from_dlpack_versioned: executable is null");
   EXPECT_EQ(Text(tailor_tensor_from_dlpack_versioned(executable_.get(), nullptr, &out)),
             "3: tailor_tensor_from_dlpack_versioned: tensor is null");
-  const SessionPtr session = MakeSession(executable_.get());
+  const SessionHandle session = MakeSession(executable_.get());
   DLManagedTensor* given = nullptr;
   EXPECT_EQ(Text(tailor_session_take_output(nullptr, 0, nullptr, &given)),
             "3: tailor_session_take_output: session is null");
@@ -171,8 +171,8 @@ TEST_P(DlpackTest, ParametersAreChecked) {
 }
 
 TEST_P(DlpackTest, OutputsOutliveAllHandles) {
-  ExecutablePtr executable = Load(GetParam());
-  SessionPtr session = MakeSession(executable.get());
+  ExecutableHandle executable = Load(GetParam());
+  SessionHandle session = MakeSession(executable.get());
   for (tailor_tensor& output : call_.outputs) tailor_tensor_init(&output);
   ASSERT_EQ(call_.Run(session.get()), "OK");
   if (!on_device_) {
@@ -213,7 +213,7 @@ TEST_P(DlpackTest, OutputsOutliveAllHandles) {
 }
 
 TEST_P(DlpackTest, AnOutputIsTheNextRunsInput) {
-  const SessionPtr session = MakeSession(executable_.get());
+  const SessionHandle session = MakeSession(executable_.get());
   SampleCall next(5);
   for (tailor_tensor& output : call_.outputs) tailor_tensor_init(&output);
   ASSERT_EQ(call_.Run(session.get()), "OK");

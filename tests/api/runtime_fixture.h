@@ -12,35 +12,26 @@
 #include "tailor/runtime.h"
 #include "tests/api/status_text.h"
 #include "tests/support/sample_program.h"
+#include "tools/handles.h"
 
 namespace tailor {
 
-struct Release {
-  void operator()(tailor_executable* handle) const { tailor_executable_release(handle); }
-  void operator()(tailor_session* handle) const { tailor_session_release(handle); }
-  void operator()(tailor_runtime* handle) const { tailor_runtime_release(handle); }
-  void operator()(tailor_status* handle) const { tailor_status_release(handle); }
-};
-using ExecutablePtr = std::unique_ptr<tailor_executable, Release>;
-using SessionPtr = std::unique_ptr<tailor_session, Release>;
-using RuntimePtr = std::unique_ptr<tailor_runtime, Release>;
-
-inline ExecutablePtr LoadBytes(std::span<const std::byte> bytes, tailor_runtime* runtime = nullptr) {
+inline ExecutableHandle LoadBytes(std::span<const std::byte> bytes, tailor_runtime* runtime = nullptr) {
   tailor_executable* executable = nullptr;
   EXPECT_EQ(
       Text(tailor_executable_load_memory(runtime, bytes.data(), bytes.size(), nullptr, nullptr, nullptr, &executable)),
       "OK");
-  return ExecutablePtr(executable);
+  return ExecutableHandle(executable);
 }
 
-inline ExecutablePtr LoadSample(tailor_runtime* runtime = nullptr) {
+inline ExecutableHandle LoadSample(tailor_runtime* runtime = nullptr) {
   return LoadBytes(SampleArtifact().span(), runtime);
 }
 
-inline SessionPtr MakeSession(const tailor_executable* executable, const tailor_session_options* options = nullptr) {
+inline SessionHandle MakeSession(const tailor_executable* executable, const tailor_session_options* options = nullptr) {
   tailor_session* session = nullptr;
   EXPECT_EQ(Text(tailor_session_create(executable, options, &session)), "OK");
-  return SessionPtr(session);
+  return SessionHandle(session);
 }
 
 inline tailor_tensor TensorOf(void* data, uint64_t bytes, int32_t dtype, const std::vector<int64_t>& dims) {

@@ -66,8 +66,8 @@ TEST(Handles, NullIsNamed) {
 }
 
 TEST(Handles, AnotherKindIsNamed) {
-  const ExecutablePtr executable = LoadSample();
-  const SessionPtr session = MakeSession(executable.get());
+  const ExecutableHandle executable = LoadSample();
+  const SessionHandle session = MakeSession(executable.get());
   const Handles swapped = {reinterpret_cast<tailor_runtime*>(session.get()),
                            reinterpret_cast<tailor_executable*>(session.get()),
                            reinterpret_cast<tailor_session*>(executable.get())};
@@ -86,7 +86,7 @@ TEST(Handles, AnotherKindIsNamed) {
 }
 
 TEST(Handles, ReleasingNullOrAnotherKindDoesNothing) {
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   tailor_executable_release(nullptr);
   tailor_session_release(nullptr);
   tailor_runtime_release(nullptr);
@@ -97,7 +97,7 @@ TEST(Handles, ReleasingNullOrAnotherKindDoesNothing) {
 }
 
 TEST(Handles, NullOutParametersAreNamed) {
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   const tailor_executable* e = executable.get();
   EXPECT_EQ(Text(tailor_runtime_create(nullptr, nullptr)), "3: tailor_runtime_create: out is null");
   EXPECT_EQ(Text(tailor_executable_load(nullptr, "x", 1, nullptr, nullptr)), "3: tailor_executable_load: out is null");
@@ -123,7 +123,7 @@ TEST(Handles, StructOfAnEarlierHeaderIsReadAsFarAsItGoes) {
   now.threads = 2;
   now.struct_size = sizeof(earlier);
   std::memcpy(earlier, &now, sizeof(earlier));
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   tailor_session* session = nullptr;
   ASSERT_EQ(Text(tailor_session_create(executable.get(), reinterpret_cast<tailor_session_options*>(earlier), &session)),
             "OK");
@@ -149,7 +149,7 @@ struct LaterOptions {
 };
 
 TEST(Handles, OptionStructsMayBeShorterAndLonger) {
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   LaterOptions options;
   tailor_session_options_init(&options.known);
   options.known.struct_size = sizeof(options);
@@ -178,7 +178,7 @@ struct LaterTensor {
 };
 
 TEST(Handles, TensorsMayBeLonger) {
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   SampleCall call(3);
   LaterTensor inputs[] = {{call.inputs[0]}, {call.inputs[1]}}, outputs[] = {{call.outputs[0]}, {call.outputs[1]}};
   inputs[0].known.struct_size = outputs[0].known.struct_size = sizeof(LaterTensor);

@@ -51,7 +51,7 @@ class LoadTest : public testing::Test {
   }
 
   std::string directory_, path_;
-  ExecutablePtr executable_;
+  ExecutableHandle executable_;
 };
 
 TEST_F(LoadTest, FromAFile) {
@@ -249,7 +249,7 @@ TEST_F(LoadTest, BorrowedBytesAreGivenBackOnceTheExecutableIsGone) {
       "OK");
   tailor_executable_retain(executable);
   tailor_executable_release(executable);
-  SessionPtr session = MakeSession(executable);
+  SessionHandle session = MakeSession(executable);
   tailor_executable_release(executable);
   SampleCall call(3);
   EXPECT_EQ(call.Run(session.get()), "OK");
@@ -265,7 +265,7 @@ TEST_F(LoadTest, BorrowedBytesAreGivenBackWhenLoadingFails) {
   const auto count = [](void* user) { ++*static_cast<int*>(user); };
   tailor_executable* executable = nullptr;
   EXPECT_EQ(tailor_status_code(
-                std::unique_ptr<tailor_status, Release>(
+                StatusHandle(
                     tailor_executable_load_memory(nullptr, bytes.data(), 100, nullptr, count, &released, &executable))
                     .get()),
             TAILOR_DATA_LOSS);

@@ -105,11 +105,11 @@ TEST(Growth, TheHooksSeeTheLibrary) {
 
 // 200 shapes after the largest one: nothing is asked of the system, in any thread.
 void ExpectNoGrowth(uint64_t threads, bool provided_outputs) {
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   tailor_session_options options;
   tailor_session_options_init(&options);
   options.threads = threads;
-  const SessionPtr session = MakeSession(executable.get(), &options);
+  const SessionHandle session = MakeSession(executable.get(), &options);
   std::vector<std::unique_ptr<SampleCall>> calls;
   for (int64_t i = 0; i < 200; ++i) calls.push_back(std::make_unique<SampleCall>(i * 37 % 1000));
   SampleCall largest(1000);
@@ -140,8 +140,8 @@ TEST(Growth, NoneOnThreads) { ExpectNoGrowth(3, false); }
 TEST(Growth, NoneForOutputsOfTheLibrarys) { ExpectNoGrowth(1, true); }
 
 TEST(Growth, NoneAfterReserve) {
-  const ExecutablePtr executable = LoadSample();
-  const SessionPtr session = MakeSession(executable.get());
+  const ExecutableHandle executable = LoadSample();
+  const SessionHandle session = MakeSession(executable.get());
   SampleCall large(1000), small(3);
   ASSERT_EQ(Text(tailor_session_reserve(session.get(), large.inputs.data(), 2)), "OK");
   const uint64_t growths = Growths();
@@ -161,7 +161,7 @@ TEST(Growth, NoneAfterReserve) {
 }
 
 TEST(Growth, NoneForBorrowedSessions) {
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   SampleCall large(1000), small(3);
   const auto run = [&](SampleCall* call) {
     return tailor_executable_run(executable.get(), call->inputs.data(), 2, call->outputs.data(), 2) == nullptr;
@@ -213,10 +213,10 @@ TEST(OutOfMemory, OfLoadingIsAStatusAndGivesTheBytesBack) {
 }
 
 TEST(OutOfMemory, OfSessionsRunsAndPlansIsAStatus) {
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   tailor_session* session = nullptr;
   EXPECT_GT(FailEachAllocation([&] { return tailor_session_create(executable.get(), nullptr, &session); }), 5);
-  const SessionPtr owner(session);
+  const SessionHandle owner(session);
   SampleCall call(100);
   call.outputs[0].data = nullptr;
   EXPECT_GT(
@@ -242,8 +242,8 @@ TEST(OutOfMemory, OfSessionsRunsAndPlansIsAStatus) {
 }
 
 TEST(OutOfMemory, AnOutputIsTakenOrStays) {
-  const ExecutablePtr executable = LoadSample();
-  const SessionPtr session = MakeSession(executable.get());
+  const ExecutableHandle executable = LoadSample();
+  const SessionHandle session = MakeSession(executable.get());
   SampleCall call(5);
   call.outputs[0].data = nullptr;
   ASSERT_EQ(call.Run(session.get()), "OK");

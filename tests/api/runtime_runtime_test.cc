@@ -34,10 +34,10 @@ TEST(Runtime, WorkspacesAndOutputsComeFromTheHost) {
   options.user = &ledger;
   tailor_runtime* runtime = nullptr;
   ASSERT_EQ(Text(tailor_runtime_create(&options, &runtime)), "OK");
-  ExecutablePtr executable = LoadSample(runtime);
+  ExecutableHandle executable = LoadSample(runtime);
   tailor_runtime_release(runtime);  // the executable keeps it alive
   EXPECT_EQ(ledger.log, "0 variant x86-64 is used\n");
-  SessionPtr session = MakeSession(executable.get());
+  SessionHandle session = MakeSession(executable.get());
   executable.reset();  // the session keeps that alive
   SampleCall call(10);
   call.outputs[0].data = nullptr;
@@ -64,7 +64,7 @@ TEST(Runtime, VersionSaysWhatCanAndCannotBeUsed) {
 }
 
 TEST(Runtime, CountersFillWhatTheStructHasRoomFor) {
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   tailor_counters counters;
   tailor_counters_init(&counters);
   tailor_counters_read(&counters);

@@ -17,8 +17,8 @@ tailor_session_options Options() {
 }
 
 TEST(Session, RunsTheSampleAtManyShapes) {
-  const ExecutablePtr executable = LoadSample();
-  const SessionPtr session = MakeSession(executable.get());
+  const ExecutableHandle executable = LoadSample();
+  const SessionHandle session = MakeSession(executable.get());
   for (int64_t rows : {5, 0, 1, 16, 17, 1000, 3}) {
     SampleCall call(rows);
     EXPECT_EQ(call.Run(session.get()), "OK");
@@ -27,12 +27,12 @@ TEST(Session, RunsTheSampleAtManyShapes) {
 }
 
 TEST(Session, RunsOnThreads) {
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   for (const int32_t idle_sleep : {0, 1}) {
     tailor_session_options options = Options();
     options.threads = 4;
     options.idle_sleep = idle_sleep;
-    const SessionPtr session = MakeSession(executable.get(), &options);
+    const SessionHandle session = MakeSession(executable.get(), &options);
     for (int64_t rows : {1000, 1, 777}) {
       SampleCall call(rows);
       EXPECT_EQ(call.Run(session.get()), "OK");
@@ -51,12 +51,12 @@ TEST(Session, RunsOnTheHostsThreads) {
       for (std::thread& thread : threads) thread.join();
     }
   } host;
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   tailor_session_options options = Options();
   options.threads = 3;
   options.parallel_for = Host::For;
   options.parallel_user = &host;
-  const SessionPtr session = MakeSession(executable.get(), &options);
+  const SessionHandle session = MakeSession(executable.get(), &options);
   SampleCall call(1000);
   EXPECT_EQ(call.Run(session.get()), "OK");
   call.ExpectResults();
@@ -82,12 +82,12 @@ TEST(Session, BearsWithEveryExecutor) {
       [](void*, Task task, void* data, size_t count) { task(data, count / 2); },
       [](void*, Task, void*, size_t) {},
   };
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   for (const tailor_parallel_for executor : kExecutors) {
     tailor_session_options options = Options();
     options.threads = 5;
     options.parallel_for = executor;
-    const SessionPtr session = MakeSession(executable.get(), &options);
+    const SessionHandle session = MakeSession(executable.get(), &options);
     for (int64_t rows : {1000, 3, 777}) {
       SampleCall call(rows);
       EXPECT_EQ(call.Run(session.get()), "OK");
@@ -108,7 +108,7 @@ TEST(Session, RunsWithinItsExecutor) {
         options.threads = 2;
         options.parallel_for = For;
         options.parallel_user = user;
-        const SessionPtr inner = MakeSession(host.executable, &options);
+        const SessionHandle inner = MakeSession(host.executable, &options);
         SampleCall call(500);
         EXPECT_EQ(call.Run(inner.get()), "OK");
         call.ExpectResults();
@@ -118,13 +118,13 @@ TEST(Session, RunsWithinItsExecutor) {
       for (size_t i = 0; i < count; ++i) task(data, i);
     }
   };
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   Host host{executable.get()};
   tailor_session_options options = Options();
   options.threads = 2;
   options.parallel_for = Host::For;
   options.parallel_user = &host;
-  const SessionPtr session = MakeSession(executable.get(), &options);
+  const SessionHandle session = MakeSession(executable.get(), &options);
   SampleCall call(1000);
   EXPECT_EQ(call.Run(session.get()), "OK");
   call.ExpectResults();
@@ -132,17 +132,17 @@ TEST(Session, RunsWithinItsExecutor) {
 }
 
 TEST(Session, GoesOnInAForkedChild) {
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   tailor_session_options options = Options();
   options.threads = 2;
-  SessionPtr session = MakeSession(executable.get(), &options);
+  SessionHandle session = MakeSession(executable.get(), &options);
   SampleCall before(1000);
   ASSERT_EQ(before.Run(session.get()), "OK");
   const pid_t child = fork();
   if (child == 0) {
     SampleCall call(1000), fresh(500);
     bool ok = call.Run(session.get()) == "OK" && call.total == call.want_total;
-    const SessionPtr own = MakeSession(executable.get(), &options);
+    const SessionHandle own = MakeSession(executable.get(), &options);
     ok = ok && fresh.Run(own.get()) == "OK" && fresh.y == fresh.want_y;
     session.reset();
     _exit(ok ? 0 : 1);
@@ -153,8 +153,8 @@ TEST(Session, GoesOnInAForkedChild) {
 }
 
 TEST(Session, ProvidesOutputsUntilItsNextRun) {
-  const ExecutablePtr executable = LoadSample();
-  const SessionPtr session = MakeSession(executable.get());
+  const ExecutableHandle executable = LoadSample();
+  const SessionHandle session = MakeSession(executable.get());
   for (int64_t rows : {9, 4, 0}) {
     SampleCall call(rows);
     for (tailor_tensor& output : call.outputs) tailor_tensor_init(&output);
@@ -169,8 +169,8 @@ TEST(Session, ProvidesOutputsUntilItsNextRun) {
 }
 
 TEST(Session, ErrorsNameTheInput) {
-  const ExecutablePtr executable = LoadSample();
-  const SessionPtr session = MakeSession(executable.get());
+  const ExecutableHandle executable = LoadSample();
+  const SessionHandle session = MakeSession(executable.get());
   SampleCall call(5);
   call.inputs[0].dtype = TAILOR_I64;
   EXPECT_EQ(call.Run(session.get()), "3: input \"x\": dtype is i64, expected f32");
@@ -183,8 +183,8 @@ TEST(Session, ErrorsNameTheInput) {
 }
 
 TEST(Session, ADimOutOfItsRangeIsNamed) {
-  const ExecutablePtr executable = LoadSample();
-  const SessionPtr session = MakeSession(executable.get());
+  const ExecutableHandle executable = LoadSample();
+  const SessionHandle session = MakeSession(executable.get());
   const int64_t rows = (1 << 20) + 1;
   std::vector<tailor_tensor> inputs = {TensorOf(nullptr, 0, TAILOR_F32, {rows, 4}),
                                        TensorOf(nullptr, 0, TAILOR_F32, {rows})};
@@ -193,10 +193,10 @@ TEST(Session, ADimOutOfItsRangeIsNamed) {
 }
 
 TEST(Session, StridedInputsAreCopiedWhereAllowed) {
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   tailor_session_options options = Options();
   options.copy_strided = 1;
-  const SessionPtr copying = MakeSession(executable.get(), &options), plain = MakeSession(executable.get());
+  const SessionHandle copying = MakeSession(executable.get(), &options), plain = MakeSession(executable.get());
   SampleCall call(4), transposed(4);
   const int64_t strides[] = {1, 4};
   for (int i = 0; i < 4; ++i) {
@@ -216,8 +216,8 @@ struct LaterTensor {
 };
 
 TEST(Session, ArraysHaveTheStrideOfTheirFirstElement) {
-  const ExecutablePtr executable = LoadSample();
-  const SessionPtr session = MakeSession(executable.get());
+  const ExecutableHandle executable = LoadSample();
+  const SessionHandle session = MakeSession(executable.get());
   SampleCall call(6);
   LaterTensor inputs[2] = {}, outputs[2] = {};
   for (int i = 0; i < 2; ++i) {
@@ -234,8 +234,8 @@ TEST(Session, ArraysHaveTheStrideOfTheirFirstElement) {
 }
 
 TEST(Session, NullArraysAreNamed) {
-  const ExecutablePtr executable = LoadSample();
-  const SessionPtr session = MakeSession(executable.get());
+  const ExecutableHandle executable = LoadSample();
+  const SessionHandle session = MakeSession(executable.get());
   SampleCall call(6);
   EXPECT_EQ(Text(tailor_session_run(session.get(), nullptr, 2, call.outputs.data(), 2)),
             "3: tailor_session_run: inputs is null");
@@ -245,8 +245,8 @@ TEST(Session, NullArraysAreNamed) {
 }
 
 TEST(Session, BindsAndRunsAgain) {
-  const ExecutablePtr executable = LoadSample();
-  const SessionPtr session = MakeSession(executable.get());
+  const ExecutableHandle executable = LoadSample();
+  const SessionHandle session = MakeSession(executable.get());
   EXPECT_EQ(Text(tailor_session_run_bound(session.get())), "9: no buffers are bound: call tailor_session_bind");
   for (int64_t rows : {40, 2}) {
     SampleCall call(rows);
@@ -261,7 +261,7 @@ TEST(Session, BindsAndRunsAgain) {
 }
 
 TEST(Executable, RunsFromManyThreadsAtOnce) {
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 20; ++t) {
@@ -279,7 +279,7 @@ TEST(Executable, RunsFromManyThreadsAtOnce) {
 }
 
 TEST(Executable, NeedsTheCallersOutputs) {
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   SampleCall call(3);
   call.outputs[1].data = nullptr;
   EXPECT_EQ(Text(tailor_executable_run(executable.get(), call.inputs.data(), 2, call.outputs.data(), 2)),
@@ -287,7 +287,7 @@ TEST(Executable, NeedsTheCallersOutputs) {
 }
 
 TEST(Executable, PlansShapesAndMemory) {
-  const ExecutablePtr executable = LoadSample();
+  const ExecutableHandle executable = LoadSample();
   std::vector<tailor_tensor> inputs = {TensorOf(nullptr, 0, TAILOR_F32, {100, 4}),
                                        TensorOf(nullptr, 0, TAILOR_F32, {100})};
   std::vector<tailor_tensor> outputs(2);

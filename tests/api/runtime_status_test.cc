@@ -16,7 +16,7 @@ TEST(Status, NullIsSuccess) {
 }
 
 TEST(Status, KeepsWhatItWasMadeOf) {
-  const std::unique_ptr<tailor_status, Release> status(
+  const StatusHandle status(
       tailor_status_create(TAILOR_CANCELLED, "stopped here", 7, "n1", SIZE_MAX));
   EXPECT_EQ(tailor_status_code(status.get()), TAILOR_CANCELLED);
   EXPECT_STREQ(tailor_status_message(status.get()), "stopped");
@@ -24,7 +24,7 @@ TEST(Status, KeepsWhatItWasMadeOf) {
 }
 
 TEST(Status, TextsMayBeMissing) {
-  const std::unique_ptr<tailor_status, Release> status(
+  const StatusHandle status(
       tailor_status_create(TAILOR_INTERNAL, nullptr, 5, nullptr, SIZE_MAX));
   EXPECT_STREQ(tailor_status_message(status.get()), "");
   EXPECT_STREQ(tailor_status_node(status.get()), "");
@@ -33,7 +33,7 @@ TEST(Status, TextsMayBeMissing) {
 // Hosts decode texts as UTF-8.
 TEST(Status, TextsAreUtf8) {
   const auto made = [](std::string_view text) {
-    const std::unique_ptr<tailor_status, Release> status(
+    const StatusHandle status(
         tailor_status_create(TAILOR_INTERNAL, text.data(), text.size(), text.data(), text.size()));
     EXPECT_STREQ(tailor_status_message(status.get()), tailor_status_node(status.get()));
     return std::string(tailor_status_message(status.get()));
@@ -55,7 +55,7 @@ TEST(Status, SuccessCannotBeMade) {
 TEST(Status, AnotherHandleIsNoStatus) {
   tailor_runtime* runtime = nullptr;
   ASSERT_EQ(Text(tailor_runtime_create(nullptr, &runtime)), "OK");
-  const RuntimePtr owner(runtime);
+  const RuntimeHandle owner(runtime);
   auto* wrong = reinterpret_cast<tailor_status*>(runtime);
   EXPECT_EQ(tailor_status_code(wrong), TAILOR_INVALID_ARGUMENT);
   EXPECT_STREQ(tailor_status_message(wrong), "the handle is not a tailor_status");

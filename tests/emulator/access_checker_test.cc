@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "codegen/cuda/device_ops.h"
+#include "codegen/cuda/device_ir/device_ops.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/emulator/kernel_builder.h"

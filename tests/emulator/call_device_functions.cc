@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "codegen/cuda/device_intrinsics.h"
+#include "codegen/cuda/device_ir/device_intrinsics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"

@@ -1,5 +1,5 @@
-// The host's side of `tailor.device.*` (codegen/cuda/device_intrinsics.h, device_op_table.h): what kernels call when
-// they are emulated.
+// The host's side of `tailor.device.*` (codegen/cuda/device_ir/device_intrinsics.h, device_op_table.h): what kernels
+// call when they are emulated.
 #ifndef TAILOR_TESTS_EMULATOR_DEVICE_FUNCTIONS_H_
 #define TAILOR_TESTS_EMULATOR_DEVICE_FUNCTIONS_H_
 

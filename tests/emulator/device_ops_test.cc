@@ -1,12 +1,12 @@
-// The rows of codegen/cuda/device_op_table.h: each has a form on a GPU and one on the host; what they do.
-#include "codegen/cuda/device_ops.h"
+// The rows of codegen/cuda/device_ir/device_op_table.h: each has a form on a GPU and one on the host; what they do.
+#include "codegen/cuda/device_ir/device_ops.h"
 
 #include <bit>
 #include <cstring>
 #include <random>
 
-#include "codegen/cuda/assemble.h"
-#include "codegen/cuda/compile_ptx.h"
+#include "codegen/cuda/ptx/assemble.h"
+#include "codegen/cuda/ptx/compile_ptx.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -59,14 +59,14 @@ void CallOnce(KernelBuilder& k, Op op, const device::OpSignature& row) {
 }
 
 TEST_P(EveryDeviceOp, AssemblesForTheFirstTargetThatHasIt) {
-  auto ptxas = FindPtxas();
+  auto ptxas = cuda::FindPtxas();
   if (!ptxas.ok()) GTEST_SKIP() << ptxas.status().message();
   KernelBuilder kernel(1, [&](KernelBuilder& k) { CallOnce(k, op_, row_); });
-  const CudaTarget target = *FindCudaTarget(row_.target);
-  auto ptx = CompileToPtx(llvm::CloneModule(kernel.module()), target);
+  const cuda::CudaTarget target = *cuda::FindCudaTarget(row_.target);
+  auto ptx = cuda::CompileToPtx(llvm::CloneModule(kernel.module()), target);
   ASSERT_TRUE(ptx.ok()) << ptx.status();
   EXPECT_THAT(*ptx, testing::Not(HasSubstr("tailor.device")));
-  auto cubin = AssemblePtx(*ptxas, *ptx, target);
+  auto cubin = cuda::AssemblePtx(*ptxas, *ptx, target);
   EXPECT_TRUE(cubin.ok()) << cubin.status() << *ptx;
 }
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "exec/cuda_types.h"
+#include "exec/cuda/types.h"
 
 namespace tailor {
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-#include "exec/cuda_types.h"
+#include "exec/cuda/types.h"
 #include "tests/emulator/fake_state.h"
 
 namespace tailor::fake_cuda {

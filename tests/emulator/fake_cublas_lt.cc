@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "exec/cublas_lt.h"
+#include "exec/cuda/cublas_lt.h"
 #include "tests/emulator/fake_calls.h"
 #include "tests/emulator/multiplicands.h"
 

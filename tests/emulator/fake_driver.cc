@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "exec/cuda_driver.h"
+#include "exec/cuda/driver.h"
 #include "tests/emulator/encode_tensor_map.h"
 #include "tests/emulator/fake_calls.h"
 #include "tests/emulator/fake_state.h"

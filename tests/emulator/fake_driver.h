@@ -1,7 +1,7 @@
-// libtailor_fake_cuda.so: a CUDA driver for machines without a GPU. It exports the functions of exec/cuda_driver.h,
+// libtailor_fake_cuda.so: a CUDA driver for machines without a GPU. It exports the functions of exec/cuda/driver.h,
 // runs kernels in the SIMT emulator, and is stricter than a GPU: device memory can be touched only while kernels and
 // copies run, work waits until somebody waits for it, and what a real driver would let pass is kept as a complaint.
-// It exports those of exec/cublas_lt.h too: as TAILOR_CUBLASLT it is a cuBLASLt for its devices.
+// It exports those of exec/cuda/cublas_lt.h too: as TAILOR_CUBLASLT it is a cuBLASLt for its devices.
 // Threads: any; calls take turns.
 #ifndef TAILOR_TESTS_EMULATOR_FAKE_DRIVER_H_
 #define TAILOR_TESTS_EMULATOR_FAKE_DRIVER_H_

@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include "exec/cuda_driver.h"
+#include "exec/cuda/driver.h"
 
 namespace tailor::fake_cuda {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "exec/cuda_driver.h"
+#include "exec/cuda/driver.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/LLVMContext.h"

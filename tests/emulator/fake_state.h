@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "exec/cuda_types.h"
+#include "exec/cuda/types.h"
 #include "tests/emulator/fake_driver.h"
 #include "tests/emulator/fake_kernels.h"
 #include "tests/emulator/fake_memory.h"

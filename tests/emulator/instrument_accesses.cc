@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "codegen/cuda/device_intrinsics.h"
+#include "codegen/cuda/device_ir/device_intrinsics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/IRBuilder.h"

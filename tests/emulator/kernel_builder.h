@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "codegen/cuda/device_intrinsics.h"
-#include "codegen/emit_loop.h"
+#include "codegen/cuda/device_ir/device_intrinsics.h"
+#include "codegen/ir/emit_loop.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "tests/emulator/simt_emulator.h"

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <vector>
 
-#include "codegen/float_choices.h"
+#include "codegen/ir/float_choices.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"

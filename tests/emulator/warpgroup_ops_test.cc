@@ -3,9 +3,9 @@
 #include <random>
 #include <vector>
 
-#include "codegen/cuda/assembler.h"
-#include "codegen/cuda/compile_ptx.h"
-#include "codegen/cuda/device_ops.h"
+#include "codegen/cuda/device_ir/device_ops.h"
+#include "codegen/cuda/ptx/assembler.h"
+#include "codegen/cuda/ptx/compile_ptx.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -178,15 +178,15 @@ TEST_P(Wgmma, FindsWhatIsForgotten) {
 
 // The assembler refuses what spills and products that it would have to run one after another.
 TEST_P(Wgmma, Assembles) {
-  auto assembler = FindAssembler();
+  auto assembler = cuda::FindAssembler();
   if (!assembler.ok()) GTEST_SKIP() << assembler.status().message();
   KernelBuilder kernel(3, Kernel(Mistake::kNone));
-  const CudaTarget target = *FindCudaTarget("sm_90a");
-  auto ptx = CompileToPtx(llvm::CloneModule(kernel.module()), target);
+  const cuda::CudaTarget target = *cuda::FindCudaTarget("sm_90a");
+  auto ptx = cuda::CompileToPtx(llvm::CloneModule(kernel.module()), target);
   ASSERT_TRUE(ptx.ok()) << ptx.status();
   auto assembly = (*assembler)->Assemble(*ptx, target);
   ASSERT_TRUE(assembly.ok()) << assembly.status();
-  EXPECT_TRUE(CheckAssemblerLog(assembly->log).ok()) << assembly->log;
+  EXPECT_TRUE(cuda::CheckAssemblerLog(assembly->log).ok()) << assembly->log;
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -8,15 +8,9 @@
 
 #include "exec/executable.h"
 #include "exec/tensor.h"
+#include "tests/support/failure_text.h"
 
 namespace tailor {
-
-// "OK", or the code and message, and the node in brackets where there is one.
-inline std::string Text(const Failure& failure) {
-  if (failure.ok()) return "OK";
-  return std::to_string(static_cast<int>(failure.code)) + ": " + failure.message +
-         (failure.node.empty() ? "" : " [" + failure.node + "]");
-}
 
 inline Tensor TensorOf(void* data, uint64_t bytes, DType dtype, const std::vector<int64_t>& dims) {
   Tensor tensor = {

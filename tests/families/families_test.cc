@@ -12,14 +12,17 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/build_host_program.h"
-#include "codegen/target_machine.h"
+#include "codegen/link/target_machine.h"
+#include "codegen/lower/lower_graph.h"
+#include "codegen/lower/lowered_program.h"
 #include "gtest/gtest.h"
 
 namespace tailor {
 namespace {
 
-absl::StatusOr<LoweredProgram> Lowered(const Graph& graph) { return LowerGraph(graph, CpuLevels()[1].traits); }
+absl::StatusOr<lower::LoweredProgram> Lowered(const Graph& graph) {
+  return lower::LowerGraph(graph, CpuLevels()[1].traits);
+}
 
 const Family& FamilyOf(const std::string& name) {
   return *std::find_if(Families().begin(), Families().end(), [&](const Family& f) { return f.name == name; });

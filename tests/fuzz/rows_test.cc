@@ -1,6 +1,7 @@
-// Rows whose elements take long to compute, several reductions each: most are in flight (codegen/cpu/rows_in_flight.h),
-// the first stage of the next row and the last of the row before running in a loop of the present one. At extents on
-// either side of whole vectors, of rows that run side by side (up to 128 elements) and of one, two and three rows.
+// Rows whose elements take long to compute, several reductions each: most are in flight
+// (codegen/cpu/loops/rows_in_flight.h), the first stage of the next row and the last of the row before running in a
+// loop of the present one. At extents on either side of whole vectors, of rows that run side by side (up to 128
+// elements) and of one, two and three rows.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -9,10 +10,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "codegen/build_host_program.h"
-#include "codegen/cpu/rows_in_flight.h"
-#include "codegen/emit_cpu.h"
-#include "codegen/target_machine.h"
+#include "codegen/cpu/emit_cpu.h"
+#include "codegen/cpu/loops/rows_in_flight.h"
+#include "codegen/link/target_machine.h"
+#include "codegen/lower/lower_graph.h"
 #include "gtest/gtest.h"
 #include "tests/fuzz/expect_right.h"
 
@@ -32,14 +33,14 @@ void ExpectAhead(const std::string& text, Ahead ahead, int stage, Behind behind)
   const auto graph = ParseGraph(text, SmallNumbers);
   ASSERT_TRUE(graph.ok()) << graph.status() << "\n" << text;
   const TargetTraits traits = FindCpuTarget(kLevel)->traits;
-  const auto lowered = LowerGraph(*graph, traits);
+  const auto lowered = lower::LowerGraph(*graph, traits);
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   ASSERT_EQ(lowered->kernels.size(), 1) << text;
   const KernelPlan& plan = lowered->kernels[0];
-  const Schedule schedule = ScheduleOnCpu(plan, traits);
+  const Schedule schedule = cpu::ScheduleOnCpu(plan, traits);
   EXPECT_EQ(schedule.ahead, stage) << plan.Text();
   EXPECT_EQ(schedule.behind, behind == Behind::kLastStage) << plan.Text();
-  EXPECT_EQ(KeepsAhead(plan), ahead == Ahead::kKeeps) << plan.Text();
+  EXPECT_EQ(cpu::KeepsAhead(plan), ahead == Ahead::kKeeps) << plan.Text();
 }
 
 // The same, and their results.

@@ -10,8 +10,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "codegen/build_host_program.h"
-#include "codegen/target_machine.h"
+#include "codegen/link/target_machine.h"
+#include "codegen/lower/lower_graph.h"
 #include "graph/convolution.h"
 #include "graph/element.h"
 #include "graph/text.h"
@@ -71,7 +71,7 @@ Graph ConvOf(const std::string& x, const std::string& weights, const Windows& wi
 int ByWinograd(const Graph& graph) {
   std::vector<int> counts;
   for (const CpuTarget& level : CpuLevels()) {
-    const auto lowered = LowerGraph(graph, level.traits);
+    const auto lowered = lower::LowerGraph(graph, level.traits);
     EXPECT_TRUE(lowered.ok()) << lowered.status();
     counts.push_back(0);
     for (const KernelPlan& plan : lowered->kernels) {

@@ -2,13 +2,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bench/gpu/gpu.h"
+#include "tests/gpu/measure/gpu.h"
 
 namespace tailor {
 
 std::string DeviceReport() {
-  const Gpu* gpu = Gpu::First();
-  if (gpu == nullptr) return nlohmann::json{{"absence", Gpu::Absence()}}.dump();
+  const bench::Gpu* gpu = bench::Gpu::First();
+  if (gpu == nullptr) return nlohmann::json{{"absence", bench::Gpu::Absence()}}.dump();
   const CudaDevice::Info& info = gpu->device().info();
   const CudaArchitecture& at = info.architecture;
   return nlohmann::json{

@@ -1,4 +1,4 @@
-// What tells measured figures apart: the GPU and its driver.
+// What tells measured figures apart: the GPU and its bench::driver.
 #ifndef TAILOR_TESTS_GPU_DEVICE_REPORT_H_
 #define TAILOR_TESTS_GPU_DEVICE_REPORT_H_
 
@@ -6,7 +6,7 @@
 
 namespace tailor {
 
-// JSON: {"absence": "..."} where there is no GPU, else {"name", "capability": "9.0", "target": the best target of
+// JSON: {"absence": "..."} where there is no GPU, else {"name", "capability": "9.0", "target": the best bench::target of
 // Tailor's for it, "processors", "memory_bytes", "driver": "12.4", "emulated": whether tests play it}.
 std::string DeviceReport();
 

@@ -5,7 +5,7 @@
 //   tailor-gpu device              what the first GPU is, as JSON, or why there is none
 //   tailor-gpu test [GTEST FLAGS]  the tests of devices, every op, random graphs
 //   tailor-gpu cases FILE [I/N]    cases of the ONNX suite, every N-th from the I-th on
-//   tailor-gpu measure NAME...     each in turn (bench/gpu/measurement.h), a line of JSON for each
+//   tailor-gpu measure NAME...     each in turn (tests/gpu/measure/measurement.h), a line of JSON for each
 //
 // Tests and cases take the first GPU, or what TAILOR_TEST_DEVICE names (tests/support/device.h).
 #include <gtest/gtest.h>
@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/gpu/measurement.h"
 #include "tailor/runtime.h"
 #include "tests/gpu/device_report.h"
+#include "tests/gpu/measure/measurement.h"
 #include "tests/gpu/run_cases.h"
 
 namespace tailor {
@@ -58,7 +58,7 @@ int Cases(const char* path, const char* slice) {
 
 int MeasureAll(int count, char** names) {
   for (int i = 0; i < count; ++i) {
-    std::printf("%s\n", Measure(names[i]).c_str());
+    std::printf("%s\n", bench::Measure(names[i]).c_str());
     std::fflush(stdout);
   }
   return 0;

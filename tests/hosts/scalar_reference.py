@@ -104,7 +104,7 @@ def erf(x):
 
 
 # floats, integers, bools: functions of them, any of which is right; of f16 and bf16 in f64. near: the function of floats is
-# exact in a wider type, and these are the ULPs that f32 and f64 may be off (codegen/math_functions.h).
+# exact in a wider type, and these are the ULPs that f32 and f64 may be off (codegen/math/functions.h).
 Op = collections.namedtuple("Op", "arity floats integers bools near", defaults=[(), (), (), None])
 OPS = {
     "neg": Op(1, [np.negative], [np.negative]),

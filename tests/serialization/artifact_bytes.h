@@ -9,6 +9,7 @@
 #include "serialization/integrity.h"
 #include "serialization/layout.h"
 #include "serialization/reader.h"
+#include "tests/support/failure_text.h"
 #include "tests/support/sample_program.h"
 
 namespace tailor {
@@ -16,11 +17,6 @@ namespace tailor {
 using Bytes = std::vector<std::byte>;
 
 inline Bytes ToVector(const AlignedBytes& bytes) { return {bytes.span().begin(), bytes.span().end()}; }
-
-// "OK", or the code and message.
-inline std::string Text(const Failure& failure) {
-  return failure.ok() ? "OK" : std::to_string(static_cast<int>(failure.code)) + ": " + failure.message;
-}
 
 inline std::string Read(std::span<const std::byte> bytes, const ReadOptions& options = {}) {
   Artifact artifact;

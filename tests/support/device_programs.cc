@@ -2,8 +2,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "codegen/compile.h"
-#include "codegen/target_machine.h"
+#include "codegen/driver/compile.h"
+#include "codegen/link/target_machine.h"
 #include "exec/cpu_features.h"
 #include "exec/tile_state.h"
 #include "graph/status_macros.h"
@@ -22,11 +22,11 @@ class TargetDevice : public TestDevice {
   std::string name() const override { return target_; }
   bool survives_fork() const override { return choice_.kind == DeviceChoice::kCpu || target_ == "simt"; }
   absl::StatusOr<std::unique_ptr<TestProgram>> Compile(const Graph& graph) const override {
-    CompileOptions options{.targets = {target_}, .threads = 1};
+    driver::CompileOptions options{.targets = {target_}, .threads = 1};
     for (NodeId input : graph.inputs()) {
       if (donated_) options.donated.push_back(graph.node(input).string("name"));
     }
-    TAILOR_ASSIGN_OR_RETURN(const CompiledProgram compiled, tailor::Compile(graph, options));
+    TAILOR_ASSIGN_OR_RETURN(const driver::CompiledProgram compiled, driver::Compile(graph, options));
     // Where the level adds nothing, the variant's target is a lower one; a GPU takes the variant that it runs.
     const std::string target = choice_.kind == DeviceChoice::kCpu ? compiled.program.variants.front().target : "";
     AlignedBytes artifact;

@@ -102,8 +102,10 @@ class LoadedProgram : public TestProgram {
     TAILOR_RETURN_IF_ERROR(
         StatusOfFailure(ReadArtifact(MemorySource(program->bytes_.span()), {}, &program->artifact_)));
     auto runtime = std::make_shared<const Runtime>(Runtime::Options{.allocator = program->heap_.allocator()});
+    const Device* found = nullptr;
+    TAILOR_RETURN_IF_ERROR(StatusOfFailure(FindDevice(device, &found)));
     TAILOR_RETURN_IF_ERROR(StatusOfFailure(Executable::Create(std::move(runtime), program->artifact_.program, ThisCpu(),
-                                                              target, device, &program->executable_)));
+                                                              target, found, &program->executable_)));
     return std::unique_ptr<TestProgram>(std::move(program));
   }
 

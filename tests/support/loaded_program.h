@@ -8,15 +8,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "exec/device.h"
+#include "exec/cuda/find_device.h"
 #include "exec/failure.h"
 #include "serialization/aligned_bytes.h"
 #include "tests/support/device.h"
 
 namespace tailor {
 
-// For emulators whose masked loads touch bytes that the mask leaves out (vmaskmovps of qemu 7.2), before a buffer and past
-// its end. Writes still fault. `bytes` is a multiple of the page size.
+// For emulators whose masked loads touch bytes that the mask leaves out (vmaskmovps of qemu 7.2), before a buffer and
+// past its end. Writes still fault. `bytes` is a multiple of the page size.
 void AllowReadsAround(size_t bytes);
 
 absl::Status StatusOfFailure(const Failure& failure);

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <span>
 
-#include "codegen/program.h"
+#include "codegen/contract/program.h"
 #include "serialization/aligned_bytes.h"
 
 namespace tailor {

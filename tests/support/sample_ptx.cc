@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "codegen/cuda/compile_ptx.h"
+#include "codegen/cuda/ptx/compile_ptx.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/LLVMContext.h"
 #include "tests/support/sample_device_program.h"
@@ -14,7 +14,7 @@ namespace {
 std::string Compile() {
   llvm::LLVMContext context;
   auto module = llvm::cantFail(llvm::parseBitcodeFile(llvm::MemoryBufferRef(SampleKernels(), "sample"), context));
-  const auto ptx = CompileToPtx(std::move(module), *FindCudaTarget("sm_80"));
+  const auto ptx = cuda::CompileToPtx(std::move(module), *cuda::FindCudaTarget("sm_80"));
   if (ptx.ok()) return *ptx;
   std::fprintf(stderr, "the sample's kernels: %s\n", std::string(ptx.status().message()).c_str());
   std::abort();

@@ -5,7 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 using testing::ElementsAre;
@@ -36,4 +36,4 @@ TEST(BestFit, JudgesChoices) {
 }
 
 }  // namespace
-}  // namespace tailor
+}  // namespace tailor::tune

@@ -3,7 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 using testing::ElementsAre;
@@ -47,4 +47,4 @@ TEST(CutTimes, NameMistakesAndKeepWhatTheyHave) {
 }
 
 }  // namespace
-}  // namespace tailor
+}  // namespace tailor::tune

@@ -2,7 +2,7 @@
 
 #include "gtest/gtest.h"
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 // 0 where m <= 8; above, 1 where k <= 300, else 2.
@@ -62,4 +62,4 @@ TEST(DecisionTree, IsOneLeafWhereNothingTellsLabelsApart) {
 }
 
 }  // namespace
-}  // namespace tailor
+}  // namespace tailor::tune

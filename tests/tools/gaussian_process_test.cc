@@ -4,7 +4,7 @@
 
 #include "gtest/gtest.h"
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 TEST(GaussianProcess, PassesThroughWhatWasObserved) {
@@ -52,4 +52,4 @@ TEST(ExpectedImprovement, IsThatOfTheGaussian) {
 }
 
 }  // namespace
-}  // namespace tailor
+}  // namespace tailor::tune

@@ -6,7 +6,7 @@
 #include "gtest/gtest.h"
 #include "tools/tune/measure_kernels.h"
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 using testing::ElementsAre;
@@ -86,4 +86,4 @@ TEST(MeasureKernels, NamesWhatTheMachineLacks) {
 }
 
 }  // namespace
-}  // namespace tailor
+}  // namespace tailor::tune

@@ -2,7 +2,7 @@
 
 #include "gtest/gtest.h"
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 std::vector<DepthTime> PointsOf(const LinearPieces& pieces, const std::vector<double>& depths) {
@@ -55,4 +55,4 @@ TEST(LinearPieces, FitLeavesOutWhatNoPointShows) {
 }
 
 }  // namespace
-}  // namespace tailor
+}  // namespace tailor::tune

@@ -3,7 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 using testing::ElementsAre;
@@ -91,4 +91,4 @@ TEST(ProfileFit, TellsMemoryFromWhatATileHides) {
 }
 
 }  // namespace
-}  // namespace tailor
+}  // namespace tailor::tune

@@ -7,7 +7,7 @@
 
 #include "gtest/gtest.h"
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 Parameter Ordered(const std::string& name, int count) {
@@ -133,4 +133,4 @@ TEST(RegionSearch, LeavesARegionThatFindsNothing) {
 }
 
 }  // namespace
-}  // namespace tailor
+}  // namespace tailor::tune

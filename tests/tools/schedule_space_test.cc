@@ -1,10 +1,10 @@
 #include "tools/tune/schedule_space.h"
 
-#include "codegen/emit_cpu.h"
-#include "codegen/target_machine.h"
+#include "codegen/cpu/schedule/schedule_contraction.h"
+#include "codegen/link/target_machine.h"
 #include "gtest/gtest.h"
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 constexpr CacheGeometry kCaches = {.l1_bytes = 48 << 10, .l1_ways = 12, .l2_bytes = 2 << 20};
@@ -26,7 +26,7 @@ TEST(ScheduleSpace, HoldsTheCompilersSchedules) {
   for (const TargetTraits& traits : {kAvx512, kAvx2}) {
     for (const auto& [n, k] : {std::pair<int64_t, int64_t>{768, 768}, {3072, 768}, {250, 700}, {768, 3072}}) {
       const ProductForm form{.n = n, .k = k};
-      ContractionTile tile = ScheduleContraction(PlainProductPlan(form), traits).tile;
+      ContractionTile tile = cpu::ScheduleContraction(PlainProductPlan(form), traits).tile;
       EXPECT_TRUE(Allows(form, traits, tile)) << n << " x " << k << ", " << traits.vector_bytes;
     }
   }
@@ -102,4 +102,4 @@ TEST(ScheduleSpace, TilesAndAssignmentsAgree) {
 }
 
 }  // namespace
-}  // namespace tailor
+}  // namespace tailor::tune

@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 using testing::ElementsAre;
@@ -80,4 +80,4 @@ TEST(SearchSpaceDeathTest, RefusesWhatIsEmpty) {
 }
 
 }  // namespace
-}  // namespace tailor
+}  // namespace tailor::tune

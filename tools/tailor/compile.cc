@@ -1,9 +1,9 @@
 #include <fstream>
 #include <iterator>
 
+#include "tools/handles.h"
 #include "tools/tailor/commands.h"
 #include "tools/tailor/constants.h"
-#include "tools/tailor/handles.h"
 
 namespace tailor {
 namespace {

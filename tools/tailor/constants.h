@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "tools/handles.h"
 #include "tools/tailor/commands.h"
-#include "tools/tailor/handles.h"
 
 namespace tailor {
 

@@ -1,8 +1,8 @@
 #include <iomanip>
 #include <iostream>
 
+#include "tools/handles.h"
 #include "tools/tailor/commands.h"
-#include "tools/tailor/handles.h"
 
 namespace tailor {
 namespace {

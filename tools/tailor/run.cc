@@ -5,9 +5,9 @@
 #include <iterator>
 #include <map>
 
+#include "tools/handles.h"
 #include "tools/provider_library.h"
 #include "tools/tailor/commands.h"
-#include "tools/tailor/handles.h"
 #include "tools/tailor/tensor_file.h"
 
 namespace tailor {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tailor {
+namespace tailor::tune {
 
 double ShareOfBest(const std::vector<double>& times, int schedule) {
   return *std::min_element(times.begin(), times.end()) / times[schedule];
@@ -53,4 +53,4 @@ ChoiceQuality Judge(const TimeTable& times, const std::vector<int>& chosen, doub
   return quality;
 }
 
-}  // namespace tailor
+}  // namespace tailor::tune

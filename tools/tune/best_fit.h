@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace tailor {
+namespace tailor::tune {
 
 // Times of schedules, by shape and then schedule: as many for each shape, all > 0.
 using TimeTable = std::vector<std::vector<double>>;
@@ -28,6 +28,6 @@ struct ChoiceQuality {
 };
 ChoiceQuality Judge(const TimeTable& times, const std::vector<int>& chosen, double share);
 
-}  // namespace tailor
+}  // namespace tailor::tune
 
 #endif  // TAILOR_TOOLS_TUNE_BEST_FIT_H_

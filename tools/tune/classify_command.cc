@@ -6,15 +6,15 @@
 #include <stdexcept>
 #include <utility>
 
-#include "codegen/gemm/panels.h"
-#include "codegen/target_machine.h"
+#include "codegen/contract/panels.h"
+#include "codegen/link/target_machine.h"
 #include "tools/tune/best_fit.h"
 #include "tools/tune/commands.h"
 #include "tools/tune/cut_times.h"
 #include "tools/tune/decision_tree.h"
 #include "tools/tune/plain_product.h"
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 constexpr double kShare = 0.97;  // of the best speed: as good as it (BladeDISC section 5.2.2)
@@ -136,4 +136,4 @@ void ClassifyCuts(const ClassifyArguments& arguments) {
   if (arguments.print_tree) std::printf("\n%s", tree.Text(kFeatures, times.cuts).c_str());
 }
 
-}  // namespace tailor
+}  // namespace tailor::tune

@@ -8,7 +8,7 @@
 
 #include "tools/tune/measure_kernels.h"
 
-namespace tailor {
+namespace tailor::tune {
 
 // Searches schedules of one product (schedule_space.h) in trust regions and at random, as many trials each, and prints
 // what either found when, and the best schedule beside the compiler's own.
@@ -62,6 +62,6 @@ struct ProviderArguments {
 };
 void ChooseProvider(const ProviderArguments& arguments);
 
-}  // namespace tailor
+}  // namespace tailor::tune
 
 #endif  // TAILOR_TOOLS_TUNE_COMMANDS_H_

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <sstream>
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 constexpr size_t kExtents = 3;
@@ -78,4 +78,4 @@ std::string ParseCutTimes(const std::string& text, CutTimes* out) {
   return "";
 }
 
-}  // namespace tailor
+}  // namespace tailor::tune

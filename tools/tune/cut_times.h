@@ -8,7 +8,7 @@
 
 #include "tools/tune/profile_fit.h"
 
-namespace tailor {
+namespace tailor::tune {
 
 struct CutTimes {
   std::vector<std::string> cuts;  // "rule" is the compiler's own; others are tiles: "6x4"
@@ -23,6 +23,6 @@ std::string CutTimesText(const CutTimes& times);
 // ("line 3: ..."), or "". `out` is unchanged then.
 std::string ParseCutTimes(const std::string& text, CutTimes* out);
 
-}  // namespace tailor
+}  // namespace tailor::tune
 
 #endif  // TAILOR_TOOLS_TUNE_CUT_TIMES_H_

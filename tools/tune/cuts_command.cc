@@ -5,16 +5,16 @@
 #include <memory>
 #include <stdexcept>
 
-#include "bench/measuring_thread.h"
-#include "codegen/gemm/panels.h"
-#include "codegen/target_machine.h"
+#include "codegen/contract/panels.h"
+#include "codegen/link/target_machine.h"
+#include "tools/measure/measuring_thread.h"
 #include "tools/tune/commands.h"
 #include "tools/tune/cut_times.h"
 #include "tools/tune/interleaved_times.h"
 #include "tools/tune/plain_product.h"
 #include "tools/tune/schedule_space.h"
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 struct Cut {
@@ -92,4 +92,4 @@ void MeasureCuts(const CutsArguments& arguments) {
   std::printf("%zu products under %zu cuts\n", times.sizes.size(), times.cuts.size());
 }
 
-}  // namespace tailor
+}  // namespace tailor::tune

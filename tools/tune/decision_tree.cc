@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 // Labels of a set of samples, counted.
@@ -128,4 +128,4 @@ void DecisionTree::Append(int node, int indent, const std::vector<std::string>& 
   Append(at.above, indent + 1, feature_names, label_names, text);
 }
 
-}  // namespace tailor
+}  // namespace tailor::tune

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tailor {
+namespace tailor::tune {
 
 struct Sample {
   std::vector<double> features;
@@ -44,6 +44,6 @@ class DecisionTree {
   int root_ = -1;
 };
 
-}  // namespace tailor
+}  // namespace tailor::tune
 
 #endif  // TAILOR_TOOLS_TUNE_DECISION_TREE_H_

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 using Matrix = std::vector<std::vector<double>>;
@@ -106,4 +106,4 @@ double ExpectedImprovement(const Prediction& prediction, double best) {
   return prediction.deviation * (z * below + density);
 }
 
-}  // namespace tailor
+}  // namespace tailor::tune

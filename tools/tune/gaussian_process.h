@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace tailor {
+namespace tailor::tune {
 
 struct Prediction {
   double mean;
@@ -36,6 +36,6 @@ class GaussianProcess {
 // How much lower than `best` the value is on average, where it is (Gaussian).
 double ExpectedImprovement(const Prediction& prediction, double best);
 
-}  // namespace tailor
+}  // namespace tailor::tune
 
 #endif  // TAILOR_TOOLS_TUNE_GAUSSIAN_PROCESS_H_

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "bench/measuring_thread.h"
+#include "tools/measure/measuring_thread.h"
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 double SecondsOf(const Call& call, int64_t repetitions) {
@@ -49,4 +49,4 @@ std::vector<double> LeastTimes(const std::vector<Call>& calls, int rounds, doubl
   return least;
 }
 
-}  // namespace tailor
+}  // namespace tailor::tune

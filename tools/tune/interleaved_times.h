@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-namespace tailor {
+namespace tailor::tune {
 
 using Call = std::function<void()>;
 
@@ -17,6 +17,6 @@ std::vector<std::vector<double>> InterleavedTimes(const std::vector<Call>& calls
 // better than the median: some moments are quiet.
 std::vector<double> LeastTimes(const std::vector<Call>& calls, int rounds, double seconds);
 
-}  // namespace tailor
+}  // namespace tailor::tune
 
 #endif  // TAILOR_TOOLS_TUNE_INTERLEAVED_TIMES_H_

@@ -5,9 +5,9 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "codegen/gemm/cost_profile.h"
+#include "codegen/contract/cost_profile.h"
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 constexpr char kMagic[] = "tailor-kernels 1";
@@ -79,4 +79,4 @@ KernelPack ParseKernelPack(const std::string& bytes) {
   return pack;
 }
 
-}  // namespace tailor
+}  // namespace tailor::tune

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace tailor {
+namespace tailor::tune {
 
 // Tiles on each side of the product that each function of a pack computes: they share operands, which lie in L2.
 inline constexpr int64_t kPackedTiles = 4;
@@ -39,6 +39,6 @@ std::string KernelPackBytes(const KernelPack& pack);
 // Throws std::runtime_error for bytes that are no whole, undamaged pack.
 KernelPack ParseKernelPack(const std::string& bytes);
 
-}  // namespace tailor
+}  // namespace tailor::tune
 
 #endif  // TAILOR_TOOLS_TUNE_KERNEL_PACK_H_

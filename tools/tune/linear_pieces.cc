@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 constexpr int kTerms = 3;
@@ -89,4 +89,4 @@ double WorstError(const LinearPieces& pieces, const std::vector<DepthTime>& poin
   return worst;
 }
 
-}  // namespace tailor
+}  // namespace tailor::tune

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace tailor {
+namespace tailor::tune {
 
 struct DepthTime {
   double depth;
@@ -26,6 +26,6 @@ LinearPieces FitLinearPieces(const std::vector<DepthTime>& points, double knee);
 // The largest relative error of `pieces` at `points`.
 double WorstError(const LinearPieces& pieces, const std::vector<DepthTime>& points);
 
-}  // namespace tailor
+}  // namespace tailor::tune
 
 #endif  // TAILOR_TOOLS_TUNE_LINEAR_PIECES_H_

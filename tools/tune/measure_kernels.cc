@@ -7,15 +7,15 @@
 #include <memory>
 #include <stdexcept>
 
-#include "bench/measuring_thread.h"
-#include "codegen/gemm/panels.h"
+#include "codegen/contract/panels.h"
 #include "exec/cache_size.h"
 #include "exec/cpu_features.h"
 #include "exec/host_abi.h"
 #include "exec/image.h"
+#include "tools/measure/measuring_thread.h"
 #include "tools/tune/interleaved_times.h"
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 constexpr int64_t kFittedDepths[] = {16, 32, 64, 128, 192, 256, 384, 512, 768, 1024};
@@ -150,4 +150,4 @@ void ProfileKernels(const KernelPack& pack, const ProfileArguments& arguments) {
   if (!out) throw std::runtime_error("cannot write " + arguments.output);
 }
 
-}  // namespace tailor
+}  // namespace tailor::tune

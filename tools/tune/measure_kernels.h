@@ -8,7 +8,7 @@
 #include "tools/tune/kernel_pack.h"
 #include "tools/tune/profile_fit.h"
 
-namespace tailor {
+namespace tailor::tune {
 
 struct ProfileArguments {
   std::string output;  // empty: print only
@@ -28,10 +28,10 @@ std::vector<TileTimes> MeasureKernels(const KernelPack& pack, int passes);
 StreamTimes MeasureStream(const KernelPack& pack, const std::vector<TileFit>& fits, int passes);
 
 // Measures, fits and ranks, prints the fits beside depths that they did not see, and writes the profile
-// (codegen/gemm/cost_profile.h). What it says of caches' sizes, of threads and of fetching ahead is as the compiler has
-// it for the pack's target and this machine.
+// (codegen/contract/cost_profile.h). What it says of caches' sizes, of threads and of fetching ahead is as the compiler
+// has it for the pack's target and this machine.
 void ProfileKernels(const KernelPack& pack, const ProfileArguments& arguments);
 
-}  // namespace tailor
+}  // namespace tailor::tune
 
 #endif  // TAILOR_TOOLS_TUNE_MEASURE_KERNELS_H_

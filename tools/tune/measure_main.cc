@@ -12,7 +12,7 @@
 int main(int argc, char** argv) {
   CLI::App app("Measures what tiles of products cost on this machine", "tailor-measure");
   std::string path;
-  tailor::ProfileArguments profile;
+  tailor::tune::ProfileArguments profile;
   app.add_option("pack", path, "what `tailor tune pack` wrote")->required();
   app.add_option("-o,--output", profile.output, "where to write the profile");
   app.add_option("--keep", profile.keep, "only so many micro-kernels, the highest ranks");
@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
     std::ifstream in(path, std::ios::binary);
     if (!in.is_open()) throw std::runtime_error("cannot read " + path);
     const std::string bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-    tailor::ProfileKernels(tailor::ParseKernelPack(bytes), profile);
+    tailor::tune::ProfileKernels(tailor::tune::ParseKernelPack(bytes), profile);
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "tailor-measure: %s\n", failure.what());
     return 1;

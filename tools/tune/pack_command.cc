@@ -2,14 +2,14 @@
 #include <stdexcept>
 #include <utility>
 
-#include "codegen/gemm/panels.h"
-#include "codegen/link.h"
+#include "codegen/contract/panels.h"
+#include "codegen/link/link.h"
 #include "tools/tune/commands.h"
 #include "tools/tune/kernel_pack.h"
 #include "tools/tune/plain_product.h"
 #include "tools/tune/schedule_space.h"
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 // Every micro-kernel that fits the target's registers, each in a product whose tiles are all of it.
@@ -58,4 +58,4 @@ void WriteKernelPack(const PackArguments& arguments) {
   if (!out) throw std::runtime_error("cannot write " + arguments.output);
 }
 
-}  // namespace tailor
+}  // namespace tailor::tune

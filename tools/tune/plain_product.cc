@@ -6,15 +6,16 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "codegen/emit_cpu.h"
-#include "codegen/gemm/cut_model.h"
-#include "codegen/gemm/panels.h"
-#include "codegen/link.h"
-#include "codegen/target_machine.h"
+#include "codegen/contract/panels.h"
+#include "codegen/cpu/gemm/emit_contraction.h"
+#include "codegen/cpu/schedule/schedule_contraction.h"
+#include "codegen/cpu/tiling/cut_model.h"
+#include "codegen/link/link.h"
+#include "codegen/link/target_machine.h"
 #include "exec/cpu_features.h"
 #include "llvm/IR/LLVMContext.h"
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 constexpr SymbolId kM = 0, kN = 1, kK = 2;
@@ -41,7 +42,7 @@ T Value(absl::StatusOr<T> result) {
   return *std::move(result);
 }
 
-// What the rule cuts by (codegen/gemm/tile_shapes.h), and nothing else that a schedule may say of tiles.
+// What the rule cuts by (codegen/cpu/tiling/tile_shapes.h), and nothing else that a schedule may say of tiles.
 ContractionTile RuleTile(const ContractionTile& tile) {
   return {.rows = tile.rows,
           .panels = tile.panels,
@@ -85,11 +86,11 @@ KernelPlan PlainProductPlan(const ProductForm& form) {
 
 std::unique_ptr<llvm::MemoryBuffer> CompilePlainProduct(const KernelPlan& plan, const ContractionTile& tile,
                                                         const CpuTarget& target, const std::string& name) {
-  Schedule schedule = ScheduleContraction(plan, target.traits);
+  Schedule schedule = cpu::ScheduleContraction(plan, target.traits);
   schedule.tile = tile;
   llvm::LLVMContext context;
   auto module = std::make_unique<llvm::Module>(name, context);
-  ThrowUnless(EmitContraction(plan, schedule, EmitTarget::Of(target.traits), name, *module));
+  ThrowUnless(gemm::EmitContraction(plan, schedule, EmitTarget::Of(target.traits), name, *module));
   return Value(CompileModule(std::move(module), *Value(MakeTargetMachine(target))));
 }
 
@@ -98,7 +99,7 @@ std::unique_ptr<PlainProduct> PlainProduct::Compile(const ProductForm& form,
   const CpuTarget& target = HostCpuTarget();
   std::unique_ptr<PlainProduct> product(new PlainProduct(form));
   const KernelPlan& plan = product->plan_;
-  product->tile_ = tile.has_value() ? *tile : RuleTile(ScheduleContraction(plan, target.traits).tile);
+  product->tile_ = tile.has_value() ? *tile : RuleTile(cpu::ScheduleContraction(plan, target.traits).tile);
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
   objects.push_back(CompilePlainProduct(plan, product->tile_, target, plan.name));
   const std::string entry = plan.name + "_v0";
@@ -118,8 +119,8 @@ BoundProduct PlainProduct::Bind(int64_t m, int64_t n, int64_t k, const float* lh
   }
   bound.args.insert(bound.args.end(), slots.begin(), slots.end());
   if (cut != nullptr) {
-    bound.args.push_back(static_cast<int64_t>(CutWord(*cut, HostCosts().ahead)));
-    bound.tasks = CutTasks(*cut, {m, n, k});
+    bound.args.push_back(static_cast<int64_t>(gemm::CutWord(*cut, HostCosts().ahead)));
+    bound.tasks = gemm::CutTasks(*cut, {m, n, k});
     return bound;
   }
   const int64_t columns = tile_.task_panels * kPanelColumns;
@@ -175,4 +176,4 @@ bool PlainOperands::IsRight() const {
   return true;
 }
 
-}  // namespace tailor
+}  // namespace tailor::tune

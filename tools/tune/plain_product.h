@@ -8,16 +8,16 @@
 #include <string>
 #include <vector>
 
-#include "codegen/gemm/cost_profile.h"
-#include "codegen/kernel_plan.h"
-#include "codegen/schedule.h"
-#include "codegen/target_machine.h"
+#include "codegen/contract/cost_profile.h"
+#include "codegen/link/target_machine.h"
+#include "codegen/plan/kernel_plan.h"
+#include "codegen/plan/schedule.h"
 #include "exec/host_abi.h"
 #include "exec/image.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "tailor/runtime.h"
 
-namespace tailor {
+namespace tailor::tune {
 
 // What compilation knows of a product. Its rows are known to no compilation.
 struct ProductForm {
@@ -83,6 +83,6 @@ class PlainOperands {
   float* panels_;
 };
 
-}  // namespace tailor
+}  // namespace tailor::tune
 
 #endif  // TAILOR_TOOLS_TUNE_PLAIN_PRODUCT_H_

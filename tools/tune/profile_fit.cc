@@ -6,9 +6,9 @@
 #include <limits>
 #include <numeric>
 
-#include "codegen/gemm/panels.h"
+#include "codegen/contract/panels.h"
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 float Hundredths(double value) { return static_cast<float>(std::round(100 * value) / 100); }
@@ -110,4 +110,4 @@ std::string FitTable(const std::vector<TileFit>& fits, const std::vector<double>
   return table;
 }
 
-}  // namespace tailor
+}  // namespace tailor::tune

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "codegen/gemm/cost_profile.h"
+#include "codegen/contract/cost_profile.h"
 #include "tools/tune/linear_pieces.h"
 
-namespace tailor {
+namespace tailor::tune {
 
 // What tiles of one micro-kernel took, in nanoseconds for a tile.
 struct TileTimes {
@@ -55,6 +55,6 @@ CostProfile ProfileOf(const CostProfile& base, const std::vector<TileFit>& fits,
 // A row for each fit, the highest rank first: | 6x4 | fixed, near, far | errors | rank |.
 std::string FitTable(const std::vector<TileFit>& fits, const std::vector<double>& ranks);
 
-}  // namespace tailor
+}  // namespace tailor::tune
 
 #endif  // TAILOR_TOOLS_TUNE_PROFILE_FIT_H_

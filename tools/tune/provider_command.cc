@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "bench/measuring_thread.h"
 #include "exec/product_choice.h"
+#include "tools/measure/measuring_thread.h"
 #include "tools/provider_library.h"
 #include "tools/tune/best_fit.h"
 #include "tools/tune/commands.h"
@@ -16,7 +16,7 @@
 #include "tools/tune/plain_product.h"
 #include "tools/tune/search_space.h"
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 enum Way { kOwn, kProvider };
@@ -116,4 +116,4 @@ void ChooseProvider(const ProviderArguments& arguments) {
   PrintRow("as the tree says", held_out, by_tree);
 }
 
-}  // namespace tailor
+}  // namespace tailor::tune

@@ -7,7 +7,7 @@
 
 #include "tools/tune/gaussian_process.h"
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 constexpr int kDraws = 100;  // before a point that was seen is asked for again
@@ -128,4 +128,4 @@ double RegionSearch::ShareBeaten(double value) const {
   return static_cast<double>(beaten) / static_cast<double>(observations_.size());
 }
 
-}  // namespace tailor
+}  // namespace tailor::tune

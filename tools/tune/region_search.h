@@ -10,7 +10,7 @@
 
 #include "tools/tune/search_space.h"
 
-namespace tailor {
+namespace tailor::tune {
 
 // Asked for a point and told its value, in turn.
 class Search {
@@ -88,6 +88,6 @@ class RegionSearch : public Search {
   int turn_ = 0;  // the region that asked
 };
 
-}  // namespace tailor
+}  // namespace tailor::tune
 
 #endif  // TAILOR_TOOLS_TUNE_REGION_SEARCH_H_

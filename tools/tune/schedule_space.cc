@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <map>
 
-#include "codegen/gemm/panels.h"
-#include "codegen/gemm/tile_shapes.h"
+#include "codegen/contract/panels.h"
+#include "codegen/cpu/tiling/tile_shapes.h"
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 constexpr int64_t kLineBytes = 64, kElementBytes = 4;
@@ -48,7 +48,7 @@ class Constraints {
     if (tile.rows * columns < 2 * (tile.rows + columns)) penalty += kManyLoads;
     if ((n_ + kPanelColumns - 1) / kPanelColumns % tile.panels != 0) penalty += kUnevenPanels;
     const ExtentRange m{.max = INT64_MAX, .divisor = 1, .fixed = false}, n{.max = n_, .divisor = 1, .fixed = true};
-    return penalty + kMicroKernel * static_cast<double>(ReachableTiles(m, n, tile, pieces_).size());
+    return penalty + kMicroKernel * static_cast<double>(gemm::ReachableTiles(m, n, tile, pieces_).size());
   }
 
  private:
@@ -81,10 +81,10 @@ class Constraints {
     // Of more rows, tiles have the limit or one less, and no more of them fall to a task.
     const int64_t steady = std::max(tile.rows * tile.rows, 2 * tile.tall_rows) + 2 * tile.task_rows;
     for (int64_t m = 1; m <= steady; ++m) {
-      const int64_t limit = RowLimit(tile, m), tiles = (m + limit - 1) / limit, rows = (m + tiles - 1) / tiles;
+      const int64_t limit = gemm::RowLimit(tile, m), tiles = (m + limit - 1) / limit, rows = (m + tiles - 1) / tiles;
       const int64_t blocks = (m + tile.task_rows - 1) / tile.task_rows;
       const int64_t of_block = std::min(m, (tiles + blocks - 1) / blocks * rows);
-      const int64_t panels = PanelsForRows(tile, pieces_, static_cast<int>(rows));
+      const int64_t panels = gemm::PanelsForRows(tile, pieces_, static_cast<int>(rows));
       if (of_block > rows && of_block * panels > room) return false;
     }
     return true;
@@ -104,7 +104,7 @@ int64_t Asked(int name, int64_t otherwise) {
 }  // namespace
 
 bool FitsRegisters(const TargetTraits& traits, int rows, int panels) {
-  return FitsRegisters(traits, PiecesOf(traits), rows, panels);
+  return gemm::FitsRegisters(traits, PiecesOf(traits), rows, panels);
 }
 
 CacheGeometry ThisMachinesCaches() {
@@ -147,4 +147,4 @@ SearchSpace ScheduleSpace(const ProductForm& form, const TargetTraits& traits, c
       [constraints](const Assignment& values) { return constraints.Penalty(values); });
 }
 
-}  // namespace tailor
+}  // namespace tailor::tune

@@ -2,12 +2,12 @@
 #ifndef TAILOR_TOOLS_TUNE_SCHEDULE_SPACE_H_
 #define TAILOR_TOOLS_TUNE_SCHEDULE_SPACE_H_
 
-#include "codegen/schedule.h"
+#include "codegen/plan/schedule.h"
 #include "fusion/target_traits.h"
 #include "tools/tune/plain_product.h"
 #include "tools/tune/search_space.h"
 
-namespace tailor {
+namespace tailor::tune {
 
 struct CacheGeometry {
   int64_t l1_bytes = 32 << 10;
@@ -36,6 +36,6 @@ SearchSpace ScheduleSpace(const ProductForm& form, const TargetTraits& traits, c
 ContractionTile TileOf(const Assignment& values);
 Assignment AssignmentOf(const ContractionTile& tile);
 
-}  // namespace tailor
+}  // namespace tailor::tune
 
 #endif  // TAILOR_TOOLS_TUNE_SCHEDULE_SPACE_H_

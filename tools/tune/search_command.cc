@@ -7,16 +7,16 @@
 #include <stdexcept>
 #include <string>
 
-#include "bench/measuring_thread.h"
-#include "bench/median.h"
-#include "codegen/target_machine.h"
+#include "codegen/link/target_machine.h"
+#include "tools/measure/measuring_thread.h"
+#include "tools/measure/median.h"
 #include "tools/tune/commands.h"
 #include "tools/tune/interleaved_times.h"
 #include "tools/tune/plain_product.h"
 #include "tools/tune/region_search.h"
 #include "tools/tune/schedule_space.h"
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 std::string TileText(const ContractionTile& tile) {
@@ -157,4 +157,4 @@ void SearchSchedules(const SearchArguments& arguments) {
   PrintBest(arguments, space, judge, measured);
 }
 
-}  // namespace tailor
+}  // namespace tailor::tune

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-namespace tailor {
+namespace tailor::tune {
 namespace {
 
 [[noreturn]] void Abort(const char* what) {
@@ -93,4 +93,4 @@ Point SearchSpace::DrawNear(const Point& centre, double reach, double share, Ran
   return point;
 }
 
-}  // namespace tailor
+}  // namespace tailor::tune

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace tailor {
+namespace tailor::tune {
 
 struct Parameter {
   std::string name;
@@ -58,6 +58,6 @@ double Uniform(Random& random);
 // In [0, count), count > 0.
 int Below(int count, Random& random);
 
-}  // namespace tailor
+}  // namespace tailor::tune
 
 #endif  // TAILOR_TOOLS_TUNE_SEARCH_SPACE_H_

@@ -1,6 +1,6 @@
 """PyTorch's part of ./dev gpu-check: python -m side_by_side.processes.torch_gpu NAME..., a line of JSON for each.
 
-Names, figures and inputs are those of bench/gpu; times are the GPU's, by events. Nothing but PyTorch is needed. With
+Names, figures and inputs are those of tests/gpu/measure; times are the GPU's, by events. Nothing but PyTorch is needed. With
 TAILOR_TORCH_DEVICE=cpu, which tests set, times are the host's and nothing is compiled.
 """
 import json
@@ -17,14 +17,14 @@ DEVICE = os.environ.get("TAILOR_TORCH_DEVICE", "cuda")
 TURNS, TURN_SECONDS, MOST_CALLS = 7, 0.02, 1000
 CALLS_OF_GRAPH = 20
 EPSILON = 1e-5
-SIZES = {  # as bench/gpu/encoder.cc has them
+SIZES = {  # as tests/gpu/measure/encoder.cc has them
     "bert_large": {"layers": 24, "heads": 16, "hidden": 1024, "inner": 4096, "vocabulary": 30522, "positions": 512},
     "bert_tiny": {"layers": 1, "heads": 2, "hidden": 16, "inner": 32, "vocabulary": 100, "positions": 32},
 }
 
 
 class Weights:
-    """The weights of tests/support/encoder.cc: number n of the stream is a function of n."""
+    """The weights of bench/encoder.cc: number n of the stream is a function of n."""
 
     GOLDEN, FIRST, SECOND = -7046029254386353131, -4658895280553007687, -7723592293110705685
 
@@ -55,7 +55,7 @@ class Weights:
 
 
 class Encoder(torch.nn.Module):
-    """ids, mask i64[B, S] -> embedding f32[B, hidden]: the graph of tests/support/encoder.cc."""
+    """ids, mask i64[B, S] -> embedding f32[B, hidden]: the graph of bench/encoder.cc."""
 
     def __init__(self, size):
         super().__init__()

@@ -1,0 +1,148 @@
+// The task functions of chains. Each link is a kernel function of its own, which finds in its argument block, for what
+// it shares with its neighbours, an address at which the whole tensor would have to begin so that the rows of the task
+// lie in this worker's scratch. Links thus compute what they would compute alone, to the bit.
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/cpu/chain/emit_chain.h"
+#include "codegen/cpu/gemm/emit_contraction.h"
+#include "codegen/cpu/loops/emit_loops.h"
+#include "codegen/cpu/tiling/even_cut.h"
+#include "codegen/ir/emit_loop.h"
+#include "codegen/plan/plan_queries.h"
+#include "codegen/scalar/scalar_emitter.h"
+#include "graph/status_macros.h"
+
+namespace tailor::cpu {
+namespace {
+
+using llvm::Value;
+
+class ChainEmitter {
+ public:
+  ChainEmitter(const KernelPlan& plan, const Schedule& schedule, llvm::Module& module, const std::string& name)
+      : plan_(plan),
+        tile_(schedule.links[0].tile),
+        b_(module.getContext()),
+        frame_(OpenKernelFunction(b_, module, plan, name)),
+        function_(b_.GetInsertBlock()->getParent()) {}
+
+  void Emit(const std::vector<llvm::Function*>& links) {
+    PlaceBlocks();
+    int fault = 0;
+    for (size_t i = 0; i < links.size(); ++i) {
+      arguments_.push_back(FillArguments(plan_.links[i], fault));
+      fault += plan_.links[i].plan.fault_count;
+    }
+    Value* rows = frame_.ExtentValue(b_, plan_.axes.back().extent);
+    cut_ = gemm::EvenCut::OfRows(b_, rows, tile_);
+    Value* blocks = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, b_.getInt64(1),
+                                             gemm::EmitCeilDiv(b_, rows, b_.getInt64(tile_.task_rows), "blocks"));
+    EmitLoop(b_, function_->getArg(1), function_->getArg(2), 1, "task", [&](Value* task) {
+      Value* block = b_.CreateURem(task, blocks, "block");
+      Value* before = b_.CreateMul(b_.CreateUDiv(task, blocks, "batch"), rows, "rows.before");
+      Value* next_block = b_.CreateAdd(block, b_.getInt64(1));
+      Value* first = b_.CreateAdd(before, cut_.Start(b_, cut_.BlockStart(b_, block, blocks)), "row.first");
+      Value* end = b_.CreateAdd(before, cut_.Start(b_, cut_.BlockStart(b_, next_block, blocks)), "row.end");
+      PointAt(first);
+      for (size_t i = 0; i < links.size(); ++i) {
+        const bool product = plan_.links[i].plan.contraction;  // its tasks are those of the chain, the others' are rows
+        Value* task_end = b_.CreateAdd(task, b_.getInt64(1));
+        b_.CreateCall(links[i],
+                      {arguments_[i], product ? task : first, product ? task_end : end, /*worker=*/b_.getInt64(0)});
+      }
+    });
+    b_.CreateRetVoid();
+  }
+
+ private:
+  // The blocks lie at the start of the scratch, what the links have of their own behind them.
+  void PlaceBlocks() {
+    scratch_ = frame_.scratch;
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      const Buffer& buffer = plan_.buffers[i];
+      if (buffer.kind != BufferKind::kBlock) continue;
+      Value* row = b_.getInt64(SizeOf(buffer.dtype));
+      for (const Extent& extent : buffer.dims) row = b_.CreateMul(row, frame_.ExtentValue(b_, extent), "row.bytes");
+      blocks_.push_back({static_cast<int>(i), row, scratch_});
+      Value* bytes = b_.CreateMul(row, b_.getInt64(tile_.task_rows));
+      bytes = b_.CreateAnd(b_.CreateAdd(bytes, b_.getInt64(63)), b_.getInt64(~uint64_t{63}), "block.bytes");
+      scratch_ = b_.CreateInBoundsGEP(b_.getInt8Ty(), scratch_, bytes, "block.end");
+    }
+  }
+
+  // The argument block of a link, but for the addresses that change from task to task.
+  Value* FillArguments(const ChainLink& link, int first_fault) {
+    auto* slots = b_.CreateAlloca(b_.getInt64Ty(), b_.getInt64(ArgumentSlots(link.plan)), "link.args");
+    int next = 0;
+    auto set = [&](Value* value) { b_.CreateStore(value, Slot(slots, next++)); };
+    for (int buffer : link.buffers) {
+      if (plan_.buffers[buffer].kind == BufferKind::kBlock) {
+        shared_.push_back({buffer, Slot(slots, next++)});
+      } else {
+        set(frame_.buffers[buffer]);
+      }
+    }
+    for (int dim : link.dims) set(frame_.dims[dim]);
+    if (HasScratch(link.plan)) {
+      set(scratch_);
+      set(b_.getInt64(0));  // bytes a worker: the address is this worker's
+    }
+    if (link.plan.fault_count > 0) {
+      set(frame_.fault);
+      set(b_.CreateAdd(frame_.fault_base, b_.getInt64(first_fault)));
+    }
+    return slots;
+  }
+
+  Value* Slot(Value* slots, int number) {
+    return b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), slots, number, "slot");
+  }
+
+  // The blocks hold rows from `first` on.
+  void PointAt(Value* first) {
+    for (const Block& block : blocks_) {
+      Value* offset = b_.CreateNeg(b_.CreateMul(first, block.row_bytes), "origin.offset");
+      Value* origin = b_.CreateGEP(b_.getInt8Ty(), block.address, offset, "origin");
+      for (const auto& [buffer, slot] : shared_) {
+        if (buffer == block.buffer) b_.CreateStore(origin, slot);
+      }
+    }
+  }
+
+  struct Block {
+    int buffer;
+    Value* row_bytes;
+    Value* address;
+  };
+
+  const KernelPlan& plan_;
+  const ContractionTile& tile_;
+  llvm::IRBuilder<> b_;
+  KernelFrame frame_;
+  llvm::Function* function_;
+  gemm::EvenCut cut_;  // of the rows: that of the products
+  Value* scratch_ = nullptr;
+  std::vector<Block> blocks_;
+  std::vector<std::pair<int, Value*>> shared_;  // argument slots that hold a block's address
+  std::vector<Value*> arguments_;               // by link
+};
+
+}  // namespace
+
+absl::Status EmitChain(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
+                       const std::string& name, llvm::Module& module) {
+  std::vector<llvm::Function*> links;
+  for (size_t i = 0; i < plan.links.size(); ++i) {
+    const std::string link = absl::StrCat(name, "_link", i);
+    const auto emit = plan.links[i].plan.contraction ? gemm::EmitContraction : EmitLoops;
+    TAILOR_RETURN_IF_ERROR(emit(plan.links[i].plan, schedule.links[i], target, link, module));
+    links.push_back(module.getFunction(link + "_v0"));
+    links.back()->setLinkage(llvm::GlobalValue::InternalLinkage);
+    links.back()->addFnAttr(llvm::Attribute::NoInline);
+  }
+  ChainEmitter(plan, schedule, module, name + "_v0").Emit(links);
+  return absl::OkStatus();
+}
+
+}  // namespace tailor::cpu

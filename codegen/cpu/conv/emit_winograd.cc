@@ -1,0 +1,340 @@
+// The task functions of products by Winograd's algorithm. A task is a block of tiles of one image and a block of
+// columns. Channel by channel it fills a box with its part of the image and turns that into points; then, a group of
+// panels at a time, micro-kernels multiply the points with those of the weights, the products' sums become results,
+// and the epilogue (TileEpilogue) runs over them. Blocks of tiles run fastest, so that consecutive tasks find the
+// weights in cache.
+#include "codegen/cpu/conv/emit_winograd.h"
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/cpu/conv/winograd.h"
+#include "codegen/cpu/gemm/fill_box.h"
+#include "codegen/cpu/gemm/micro_kernels.h"
+#include "codegen/cpu/gemm/tile_epilogue.h"
+#include "codegen/cpu/tiling/even_cut.h"
+#include "codegen/cpu/tiling/tile_shapes.h"
+#include "codegen/ir/emit_loop.h"
+#include "codegen/scalar/scalar_emitter.h"
+#include "graph/status_macros.h"
+
+namespace tailor::gemm {
+namespace {
+
+using llvm::Value;
+using Side = std::array<Value*, kWinogradSide>;
+
+class WinogradEmitter {
+ public:
+  WinogradEmitter(const KernelPlan& plan, const Contraction& contraction, const Schedule& schedule,
+                  const EmitTarget& target, llvm::Module& module)
+      : plan_(plan),
+        c_(contraction),
+        schedule_(schedule),
+        tile_(schedule.tile),
+        target_(target),
+        module_(module),
+        b_(module.getContext()),
+        pieces_(kPanelColumns / schedule.lanes),
+        scratch_(ScratchOfWinograd(plan, contraction, schedule.tile)),
+        element_(b_.getFloatTy()),
+        lanes_(llvm::FixedVectorType::get(element_, schedule.lanes)) {}
+
+  void EmitMicroKernels(const std::string& name) {
+    MicroKernel kernel;
+    kernel.lanes = schedule_.lanes;
+    kernel.unit_depth_stride = false;
+    kernel.fetch_ahead = true;
+    const ExtentRange tiles{.max = tile_.winograd_tiles, .divisor = 1, .fixed = false};
+    for (const auto& [rows, panels] :
+         ReachableTiles(tiles, RangeOfExtent(plan_, plan_.axes[c_.n].extent), tile_, pieces_)) {
+      kernel.rows = rows;
+      kernel.panels = panels;
+      micro_kernels_.Add(kernel, target_, name, module_);
+    }
+  }
+
+  void EmitFunction(const std::string& name) {
+    frame_ = OpenKernelFunction(b_, module_, plan_, name);
+    llvm::Function* function = b_.GetInsertBlock()->getParent();
+    ScalarEmitter scalars(b_, target_, plan_, frame_);
+    scalars_ = &scalars;
+    TileEpilogue epilogue(b_, plan_, c_, schedule_, frame_, scalars);
+    epilogue_ = &epilogue;
+    EmitCuts();
+    EmitLoop(b_, function->getArg(1), function->getArg(2), 1, "task", [&](Value* task) { EmitTask(task); });
+    b_.CreateRetVoid();
+    scalars_ = nullptr;
+    epilogue_ = nullptr;
+  }
+
+ private:
+  // Along one side of the image.
+  struct Cut {
+    Value* results;
+    EvenCut blocks;  // of tiles
+  };
+  // Of the current task along one side, in tiles.
+  struct Block {
+    Value* first;
+    Value* count;
+    Value* results;  // those that exist
+  };
+
+  Value* I64(int64_t value) { return b_.getInt64(value); }
+  Value* AtLeastOne(Value* value) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, value, I64(1)); }
+  Value* Smaller(Value* x, Value* y) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); }
+  Value* Product(Value* value, int64_t factor) { return b_.CreateMul(value, I64(factor)); }
+  Value* Extent(const tailor::Extent& extent) { return frame_.ExtentValue(b_, extent); }
+  const tailor::Extent& ImageExtent(int dim) const { return plan_.buffers[c_.lhs.ref].dims[dim]; }
+  Value* Scratch(int64_t offset) { return b_.CreateConstInBoundsGEP1_64(element_, frame_.scratch, offset); }
+  Value* At(Value* base, Value* offset) { return b_.CreateInBoundsGEP(element_, base, offset); }
+  Value* Load(Value* address, int align) { return b_.CreateAlignedLoad(lanes_, address, llvm::Align(align)); }
+  int VectorBytes() const { return schedule_.lanes * SizeOf(DType::kF32); }
+
+  // How this launch's images are cut; ScheduleWinograd counts the blocks alike.
+  void EmitCuts() {
+    const auto results = [&](int dim) {
+      Value* inside = b_.CreateSub(Extent(ImageExtent(dim)), I64(kWinogradWindow - 1));
+      return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, inside, I64(0), nullptr, "results");
+    };
+    const auto cut = [&](Value* results, Value* most_tiles) {
+      Value* tiles = EmitCeilDiv(b_, results, I64(kWinogradResults), "tiles");
+      return Cut{results, EvenCut::Emit(b_, tiles, most_tiles)};
+    };
+    across_ = cut(results(3), I64(tile_.winograd_tiles));
+    Value* width = AtLeastOne(across_.blocks.LargestSize(b_));
+    down_ = cut(results(2), b_.CreateUDiv(I64(tile_.winograd_tiles), width, "block.height"));
+    Value* n = Extent(plan_.axes[c_.n].extent);
+    panels_ = EmitCeilDiv(b_, n, I64(kPanelColumns), "panels");
+    panel_blocks_ = AtLeastOne(EmitCeilDiv(b_, n, I64(tile_.task_panels * kPanelColumns), "panel.blocks"));
+    channels_ = I64(tile_.depth);
+    panel_stride_ = Product(channels_, kPanelColumns);
+    point_stride_ = b_.CreateMul(panels_, panel_stride_, "point.stride");
+  }
+
+  Block BlockOf(const Cut& cut, Value* index) {
+    Block block{.first = cut.blocks.Start(b_, index), .count = cut.blocks.Size(b_, index)};
+    Value* left = b_.CreateSub(cut.results, Product(block.first, kWinogradResults));
+    block.results = Smaller(left, Product(block.count, kWinogradResults));
+    return block;
+  }
+
+  void EmitTask(Value* task) {
+    Value *blocks_across = AtLeastOne(across_.blocks.tiles), *blocks_down = AtLeastOne(down_.blocks.tiles);
+    x_ = BlockOf(across_, b_.CreateURem(task, blocks_across, "x.block"));
+    Value* rest = b_.CreateUDiv(task, blocks_across);
+    y_ = BlockOf(down_, b_.CreateURem(rest, blocks_down, "y.block"));
+    rest = b_.CreateUDiv(rest, blocks_down);
+    for (int i = static_cast<int>(c_.batch.size()) - 1; i >= 0; --i) {
+      Value* extent = AtLeastOne(Extent(plan_.axes[c_.batch[i]].extent));
+      scalars_->SetAxis(c_.batch[i], b_.CreateURem(rest, extent, "batch.index"));
+      rest = b_.CreateUDiv(rest, extent);
+    }
+    Value* panel_block = rest;
+
+    Value* tiles = b_.CreateMul(y_.count, x_.count, "tiles");
+    const RuleLimits limits = RuleLimits::Emit(b_, tiles, tile_, pieces_);
+    rows_ = EvenCut::Emit(b_, tiles, limits.rows);
+    groups_ = EvenCut::Emit(b_, panels_, limits.panels);
+    EmitImage();
+    Value* end = groups_.BlockStart(b_, b_.CreateAdd(panel_block, I64(1)), panel_blocks_);
+    EmitLoop(b_, groups_.BlockStart(b_, panel_block, panel_blocks_), end, 1, "group", [&](Value* group) {
+      TileSums results;
+      results.panel = groups_.Start(b_, group);
+      results.panels = groups_.Size(b_, group);
+      Value* width = Product(results.panels, kPanelColumns);
+      EmitLoop(b_, I64(0), I64(kWinogradPoints), 1, "point", [&](Value* point) { EmitPoint(group, point, width); });
+      EmitResults(width);
+      EmitEpilogue(results, width);
+    });
+  }
+
+  // ---- The image ----
+
+  // Points of all channels: [16][C][tiles]. Beyond the image, and beyond a channel's tiles, is anything: no result that
+  // exists is of it.
+  void EmitImage() {
+    Value* columns = b_.CreateAdd(Product(x_.count, kWinogradResults), I64(kWinogradBoxMargin), "box.columns");
+    Value* box = Scratch(scratch_.box);
+    const auto range = [&](const Block& block) {
+      Value* low = Product(block.first, kWinogradResults);
+      return IndexRange{low, b_.CreateAdd(low, b_.CreateAdd(block.results, I64(kWinogradWindow - 2)))};
+    };
+    scalars_->SetAxis(c_.m, I64(0));
+    scalars_->SetAxis(c_.k, I64(0));
+    Value* image_index = scalars_->Emit(c_.lhs.args[0]);
+    const IndexRange y = range(y_), x = range(x_);
+    EmitLoop(b_, I64(0), channels_, 1, "channel", [&](Value* channel) {
+      EmitFillBox(b_, plan_, c_, frame_, *scalars_, schedule_.lanes,
+                  {{image_index, image_index}, {channel, channel}, y, x},
+                  {box, {image_index, channel, y.low, x.low}, {I64(0), I64(0), columns, I64(1)}});
+      Value* points = At(Scratch(scratch_.image), Product(channel, scratch_.channel_stride));
+      EmitLoop(b_, I64(0), y_.count, 1, "tile.row", [&](Value* row) {
+        Value* from = At(box, b_.CreateMul(Product(row, kWinogradResults), columns));
+        Value* to = At(points, b_.CreateMul(row, x_.count));
+        EmitLoop(b_, I64(0), x_.count, schedule_.lanes, "tile",
+                 [&](Value* tile) { EmitPoints(At(from, Product(tile, kWinogradResults)), columns, At(to, tile)); });
+      });
+    });
+  }
+
+  // Side by side tiles, as many as there are lanes: of 4 x 4 elements d, points B^T d B.
+  void EmitPoints(Value* from, Value* columns, Value* to) {
+    std::array<Side, kWinogradSide> d;  // by row, then column of a tile
+    for (int row = 0; row < kWinogradSide; ++row) {
+      Value* at = At(from, Product(columns, row));
+      for (int pair = 0; pair < kWinogradSide; pair += 2) {
+        Value* low = Load(b_.CreateConstGEP1_64(element_, at, pair), SizeOf(DType::kF32));
+        Value* high = Load(b_.CreateConstGEP1_64(element_, at, pair + schedule_.lanes), SizeOf(DType::kF32));
+        for (int odd = 0; odd < 2; ++odd) {
+          llvm::SmallVector<int, kPanelColumns> picked;
+          for (int lane = 0; lane < schedule_.lanes; ++lane) picked.push_back(2 * lane + odd);
+          d[row][pair + odd] = b_.CreateShuffleVector(low, high, picked);
+        }
+      }
+    }
+    for (int column = 0; column < kWinogradSide; ++column) {
+      const Side side = PointsOfSide({d[0][column], d[1][column], d[2][column], d[3][column]});
+      for (int row = 0; row < kWinogradSide; ++row) d[row][column] = side[row];
+    }
+    for (int row = 0; row < kWinogradSide; ++row) {
+      const Side side = PointsOfSide(d[row]);
+      for (int column = 0; column < kWinogradSide; ++column) {
+        const int64_t point = row * kWinogradSide + column;
+        Value* address = b_.CreateConstGEP1_64(element_, to, point * scratch_.image_stride);
+        b_.CreateAlignedStore(side[column], address, llvm::Align(SizeOf(DType::kF32)));
+      }
+    }
+  }
+
+  Side PointsOfSide(const Side& d) {
+    return {b_.CreateFSub(d[0], d[2]), b_.CreateFAdd(d[1], d[2]), b_.CreateFSub(d[2], d[1]), b_.CreateFSub(d[1], d[3])};
+  }
+
+  // ---- Products and results ----
+
+  // products[point][tile][panels * 16] = points of the tiles times those of the weights.
+  void EmitPoint(Value* group, Value* point, Value* width) {
+    Value* panel = groups_.Start(b_, group);
+    Value* weights = frame_.buffers[c_.rhs.ref];
+    const auto panels_of = [&](Value* point, Value* panel) {
+      return b_.CreateAdd(b_.CreateMul(point, point_stride_), b_.CreateMul(panel, panel_stride_));
+    };
+    Value* next_point = b_.CreateAdd(point, I64(1));
+    Value* done = b_.CreateICmpEQ(next_point, I64(kWinogradPoints), "group.done");
+    Value* next = panels_of(b_.CreateSelect(done, I64(0), next_point),
+                            b_.CreateSelect(done, groups_.Start(b_, b_.CreateAdd(group, I64(1))), panel));
+    Value* log_tiles = b_.CreateSub(
+        I64(63), b_.CreateIntrinsic(llvm::Intrinsic::ctlz, {b_.getInt64Ty()}, {rows_.tiles, b_.getTrue()}));
+    // The tiles share in fetching the panels that come next.
+    Value* step = b_.CreateLShr(I64(kPanelColumns * SizeOf(DType::kF32)), log_tiles, "ahead.step");
+    Value* share = b_.CreateMul(channels_, step);
+    Value* rhs = At(weights, panels_of(point, panel));
+    Value* ahead = b_.CreateGEP(element_, weights, next);
+    Value* lhs = At(Scratch(scratch_.image), Product(point, scratch_.image_stride));
+    Value* products = At(Scratch(scratch_.products), Product(point, scratch_.product_stride));
+    EmitLoop(b_, I64(0), rows_.tiles, 1, "row.tile", [&](Value* index) {
+      Value* row = rows_.Start(b_, index);
+      micro_kernels_.EmitCall(b_, rows_.Size(b_, index), groups_.Size(b_, group),
+                              {At(lhs, row), I64(1), I64(scratch_.channel_stride), rhs, panel_stride_, channels_,
+                               At(products, b_.CreateMul(row, width)), b_.getFalse(),
+                               b_.CreateGEP(b_.getInt8Ty(), ahead, b_.CreateMul(index, share)),
+                               Product(panel_stride_, SizeOf(DType::kF32)), step});
+    });
+  }
+
+  // results[2 * row of tiles + i][2 * tile + j][panels * 16] = A^T products A.
+  void EmitResults(Value* width) {
+    Value* row_stride = b_.CreateMul(Product(x_.count, kWinogradResults), width, "row.stride");
+    EmitLoop(b_, I64(0), y_.count, 1, "results.row", [&](Value* row) {
+      EmitLoop(b_, I64(0), x_.count, 1, "results.tile", [&](Value* tile) {
+        Value* from =
+            At(Scratch(scratch_.products), b_.CreateMul(b_.CreateAdd(b_.CreateMul(row, x_.count), tile), width));
+        Value* to =
+            At(Scratch(scratch_.results),
+               Product(b_.CreateAdd(b_.CreateMul(row, row_stride), b_.CreateMul(tile, width)), kWinogradResults));
+        EmitLoop(b_, I64(0), width, schedule_.lanes, "results.lanes",
+                 [&](Value* column) { EmitTileOfResults(At(from, column), At(to, column), row_stride, width); });
+      });
+    });
+  }
+
+  void EmitTileOfResults(Value* from, Value* to, Value* row_stride, Value* width) {
+    std::array<Side, kWinogradResults> sums;  // by row of results, then column of products
+    for (int column = 0; column < kWinogradSide; ++column) {
+      Side products;
+      for (int row = 0; row < kWinogradSide; ++row) {
+        const int64_t point = row * kWinogradSide + column;
+        products[row] = Load(b_.CreateConstGEP1_64(element_, from, point * scratch_.product_stride), VectorBytes());
+      }
+      const auto [first, second] = ResultsOfSide(products);
+      sums[0][column] = first;
+      sums[1][column] = second;
+    }
+    for (int row = 0; row < kWinogradResults; ++row) {
+      const auto [first, second] = ResultsOfSide(sums[row]);
+      Value* at = At(to, Product(row_stride, row));
+      b_.CreateAlignedStore(first, at, llvm::Align(VectorBytes()));
+      b_.CreateAlignedStore(second, At(at, width), llvm::Align(VectorBytes()));
+    }
+  }
+
+  std::pair<Value*, Value*> ResultsOfSide(const Side& m) {
+    return {b_.CreateFAdd(b_.CreateFAdd(m[0], m[1]), m[2]), b_.CreateFSub(b_.CreateFSub(m[1], m[2]), m[3])};
+  }
+
+  // Row by row of the image, or at once where its rows follow one another here as they do there.
+  void EmitEpilogue(TileSums& results, Value* width) {
+    Value* stride = Product(x_.count, kWinogradResults);
+    Value* at_once = b_.CreateICmpEQ(stride, across_.results, "at.once");
+    Value* length = b_.CreateSelect(at_once, b_.CreateMul(y_.results, stride), x_.results, "run");
+    Value* runs = b_.CreateSelect(at_once, I64(1), y_.results, "runs");
+    EmitLoop(b_, I64(0), runs, 1, "run", [&](Value* run) {
+      Value* y = b_.CreateAdd(Product(y_.first, kWinogradResults), run);
+      results.row = b_.CreateAdd(b_.CreateMul(y, across_.results), Product(x_.first, kWinogradResults), "row");
+      results.rows = length;
+      results.address = At(Scratch(scratch_.results), b_.CreateMul(b_.CreateMul(run, stride), width));
+      epilogue_->Emit(results);
+    });
+  }
+
+  const KernelPlan& plan_;
+  const Contraction& c_;
+  const Schedule& schedule_;
+  const ContractionTile& tile_;
+  const EmitTarget& target_;
+  llvm::Module& module_;
+  llvm::IRBuilder<> b_;
+  const int pieces_;  // registers that 16 sums fill
+  const WinogradScratch scratch_;
+  llvm::Type* element_;
+  llvm::Type* lanes_;
+  MicroKernels micro_kernels_;
+
+  // Values of the function being emitted.
+  KernelFrame frame_;
+  ScalarEmitter* scalars_ = nullptr;
+  TileEpilogue* epilogue_ = nullptr;
+  Cut across_, down_;
+  Value *panels_ = nullptr, *panel_blocks_ = nullptr;
+  Value *channels_ = nullptr, *panel_stride_ = nullptr, *point_stride_ = nullptr;
+  // Of the current task.
+  Block x_, y_;
+  EvenCut rows_, groups_;
+};
+
+}  // namespace
+
+absl::Status EmitWinograd(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
+                          const std::string& name, llvm::Module& module) {
+  TAILOR_ASSIGN_OR_RETURN(const Contraction contraction, ReadContraction(plan));
+  WinogradEmitter emitter(plan, contraction, schedule, target, module);
+  emitter.EmitMicroKernels(name);
+  for (size_t i = 0; i < schedule.versions.size(); ++i) emitter.EmitFunction(absl::StrCat(name, "_v", i));
+  return absl::OkStatus();
+}
+
+}  // namespace tailor::gemm

@@ -1,0 +1,37 @@
+#include "codegen/cpu/conv/winograd.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "codegen/plan/plan_queries.h"
+
+namespace tailor::gemm {
+namespace {
+
+// An odd number of cache lines: what lies so far apart falls into different sets.
+int64_t OddLines(int64_t elements) {
+  constexpr int64_t kLine = 16;
+  return ((elements + kLine - 1) / kLine | 1) * kLine;
+}
+
+}  // namespace
+
+WinogradScratch ScratchOfWinograd(const KernelPlan& plan, const Contraction& c, const ContractionTile& tile) {
+  WinogradScratch s{.tiles = tile.winograd_tiles};
+  const int64_t columns = std::max(tile.panels, tile.tall_panels) * kPanelColumns;
+  s.channel_stride = OddLines(s.tiles + kPanelColumns);
+  s.image_stride = OddLines(WinogradChannels(plan, c) * s.channel_stride);
+  s.product_stride = OddLines(s.tiles * columns);
+  // A block of one column of tiles has the largest box.
+  const int64_t box = (2 * s.tiles + 2) * (2 + kWinogradBoxMargin);
+  int64_t end = 0;
+  const auto place = [&](int64_t elements) { return std::exchange(end, end + WholeLanes(elements)); };
+  s.box = place(box + kWinogradBoxMargin);
+  s.image = place(kWinogradPoints * s.image_stride);
+  s.products = place(kWinogradPoints * s.product_stride);
+  s.results = place((4 * s.tiles + kPanelColumns) * columns);
+  s.bytes = end * static_cast<int64_t>(sizeof(float));
+  return s;
+}
+
+}  // namespace tailor::gemm

@@ -1,0 +1,26 @@
+#include "codegen/cpu/emit_cpu.h"
+
+#include "codegen/cpu/chain/emit_chain.h"
+#include "codegen/cpu/conv/emit_winograd.h"
+#include "codegen/cpu/gemm/emit_contraction.h"
+#include "codegen/cpu/loops/emit_loops.h"
+#include "codegen/cpu/schedule/schedule_chain.h"
+#include "codegen/cpu/schedule/schedule_contraction.h"
+#include "codegen/cpu/schedule/schedule_loops.h"
+
+namespace tailor::cpu {
+
+Schedule ScheduleOnCpu(const KernelPlan& plan, const TargetTraits& traits) {
+  if (!plan.links.empty()) return ScheduleChain(plan, traits);
+  return plan.contraction ? ScheduleContraction(plan, traits) : ScheduleLoops(plan, traits);
+}
+
+absl::Status EmitOnCpu(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
+                       const std::string& name, llvm::Module& module) {
+  if (!plan.links.empty()) return EmitChain(plan, schedule, target, name, module);
+  if (!plan.contraction) return EmitLoops(plan, schedule, target, name, module);
+  const bool winograd = schedule.tile.winograd_tiles > 0;
+  return (winograd ? gemm::EmitWinograd : gemm::EmitContraction)(plan, schedule, target, name, module);
+}
+
+}  // namespace tailor::cpu

@@ -1,0 +1,337 @@
+// The task functions of products. A task is a block of columns and a block of rows of one batch index. Rows run
+// fastest, so that consecutive tasks find their panels in cache, and where batch indices share panels those run next.
+// Within it micro-kernels leave their sums in a small tile on the stack, and the epilogue (TileEpilogue) runs over them
+// while they are in cache. Which task, tile or thread an element falls to changes nothing in the order of its sums.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/contract/cost_profile.h"
+#include "codegen/cpu/gemm/emit_contraction.h"
+#include "codegen/cpu/gemm/left_operand.h"
+#include "codegen/cpu/gemm/micro_kernels.h"
+#include "codegen/cpu/gemm/tile_epilogue.h"
+#include "codegen/cpu/gemm/tile_fetches.h"
+#include "codegen/cpu/tiling/cut_model.h"
+#include "codegen/cpu/tiling/even_cut.h"
+#include "codegen/cpu/tiling/tile_shapes.h"
+#include "codegen/ir/emit_loop.h"
+#include "codegen/plan/contraction.h"
+#include "codegen/plan/plan_queries.h"
+#include "codegen/scalar/scalar_emitter.h"
+#include "graph/status_macros.h"
+
+namespace tailor::gemm {
+namespace {
+
+using llvm::Value;
+
+class ContractionEmitter {
+ public:
+  ContractionEmitter(const KernelPlan& plan, const Contraction& contraction, const Schedule& schedule,
+                     const EmitTarget& target, llvm::Module& module)
+      : plan_(plan),
+        c_(contraction),
+        schedule_(schedule),
+        tile_(schedule.tile),
+        target_(target),
+        module_(module),
+        b_(module.getContext()),
+        pieces_(kPanelColumns / schedule.lanes) {}
+
+  // Everything that versions share: strides, and the micro-kernels that some extents need.
+  absl::Status Prepare(const std::string& name) {
+    TAILOR_ASSIGN_OR_RETURN(left_form_, FormOfLeftOperand(plan_, c_));
+    MicroKernel kernel;
+    kernel.lanes = kPanelColumns / pieces_;
+    kernel.lhs = plan_.buffers[c_.lhs.ref].dtype;
+    kernel.rhs = plan_.buffers[c_.rhs.ref].dtype;
+    kernel.accumulate = c_.accumulate;
+    kernel.unit_depth_stride = left_form_.unit_depth_stride;
+    kernel.tables = left_form_.tables;
+    kernel.odd_depth = RangeOf(c_.k).fixed ? RangeOf(c_.k).max % 2 != 0 : RangeOf(c_.k).divisor % 2 != 0;
+    const ExtentRange m = RangeOf(c_.m), n = RangeOf(c_.n);
+    for (const auto& [rows, panels] : ReachableTiles(m, n, tile_, pieces_)) {
+      kernel.rows = rows;
+      kernel.panels = panels;
+      kernel.fetch_ahead = TileFetches::InMicroKernels(plan_, c_, tile_, rows);
+      micro_kernels_.Add(kernel, target_, name, module_);
+      KeepSums(rows, panels);
+    }
+    depth_blocks_ = RangeOf(c_.k).max > tile_.depth;
+    if (KeepsRows()) {
+      KeepSums(tile_.task_rows, KeepsGroups() ? tile_.task_panels : tile_.panels);
+      for (const ProductCut& cut : tile_.cuts) KeepSums(cut.task_rows, cut.panels);
+    }
+    return absl::OkStatus();
+  }
+
+  void EmitFunction(const std::string& name) {
+    frame_ = OpenKernelFunction(b_, module_, plan_, name);
+    llvm::Function* function = b_.GetInsertBlock()->getParent();
+    scalars_.emplace(b_, target_, plan_, frame_);
+    sum_type_ = RegisterType(b_.getContext(), c_.accumulate, 1);
+    auto* tile = b_.CreateAlloca(sum_type_, b_.getInt64(tile_sums_), "tile");
+    tile->setAlignment(llvm::Align(64));
+    tile_memory_ = tile;
+    left_.emplace(b_, plan_, c_, left_form_, schedule_, depth_blocks_, frame_, *scalars_);
+    epilogue_.emplace(b_, plan_, c_, schedule_, frame_, *scalars_);
+    Value* own_ahead = EmitCuts();
+    fetches_.emplace(b_, plan_, c_, schedule_, left_form_, depth_blocks_, frame_, *scalars_, *left_, own_ahead);
+    EmitLoop(b_, function->getArg(1), function->getArg(2), 1, "task", [&](Value* task) { EmitTask(task); });
+    b_.CreateRetVoid();
+  }
+
+ private:
+  void KeepSums(int64_t rows, int64_t panels) {
+    tile_sums_ = std::max(tile_sums_, WholeLanes(rows) * panels * kPanelColumns);
+  }
+
+  ExtentRange RangeOf(int axis) const { return RangeOfExtent(plan_, plan_.axes[axis].extent); }
+  Value* AxisExtent(int axis) { return frame_.ExtentValue(b_, plan_.axes[axis].extent); }
+  Value* I64(int64_t value) { return b_.getInt64(value); }
+  Value* AtLeastOne(Value* value) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, value, I64(1)); }
+
+  // How this launch's extents are cut; the numbers of blocks are those of Schedule::tasks. Returns Cut::ahead.
+  Value* EmitCuts() {
+    Value* m = AxisExtent(c_.m);
+    Value* n = AxisExtent(c_.n);
+    Value* panels = EmitCeilDiv(b_, n, I64(kPanelColumns), "panels");
+    const Cut cut = tile_.chooses ? ChosenCut() : RuleCut(m);
+    rows_ = EvenCut::Emit(b_, m, cut.limits.rows, cut.whole_rows);
+    groups_ = EvenCut::Emit(b_, panels, cut.limits.panels, cut.whole_panels);
+    row_blocks_ = AtLeastOne(EmitCeilDiv(b_, m, cut.task_rows, "row.blocks"));
+    panel_blocks_ = AtLeastOne(EmitCeilDiv(b_, n, cut.task_columns, "panel.blocks"));
+    right_.stride = b_.CreateMul(EmitPanelRows(), I64(kPanelColumns), "panel.stride");
+    batch_stride_ = b_.CreateMul(right_.stride, panels, "batch.stride");
+    return cut.ahead;
+  }
+
+  struct Cut {
+    RuleLimits limits;
+    Value *whole_rows = nullptr, *whole_panels = nullptr;
+    Value *task_rows, *task_columns;
+    Value* ahead;  // CostProfile::ahead
+  };
+
+  Cut RuleCut(Value* m) {
+    return {.limits = RuleLimits::Emit(b_, m, tile_, pieces_),
+            .task_rows = I64(tile_.task_rows),
+            .task_columns = I64(tile_.task_panels * kPanelColumns),
+            .ahead = I64(static_cast<int64_t>(CostProfile().ahead))};
+  }
+
+  // From the argument block's last slot (CutWord).
+  Cut ChosenCut() {
+    Value* args = b_.GetInsertBlock()->getParent()->getArg(0);
+    Value* slot = b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), args, ArgumentSlots(plan_), "slot");
+    Value* word = b_.CreateAlignedLoad(b_.getInt64Ty(), slot, llvm::Align(8), "cut");
+    const auto field = [&](int first, int bits, const char* name) -> Value* {
+      return b_.CreateAnd(b_.CreateLShr(word, first), I64((int64_t{1} << bits) - 1), name);
+    };
+    const auto flag = [&](int bit, const char* name) { return b_.CreateTrunc(field(bit, 1, name), b_.getInt1Ty()); };
+    return {.limits = {field(0, 8, "row.limit"), field(8, 8, "panel.limit")},
+            .whole_rows = flag(16, "whole.rows"),
+            .whole_panels = flag(17, "whole.panels"),
+            .task_rows = field(32, 16, "task.rows"),
+            .task_columns = b_.CreateMul(field(48, 16, "task.panels"), I64(kPanelColumns), "task.columns"),
+            .ahead = field(kAheadBit, kAheadBits, "ahead")};
+  }
+
+  // Rows of a panel: the depth, whole pairs of it where pairs lie together.
+  Value* EmitPanelRows() {
+    Value* depth = AxisExtent(c_.k);
+    if (plan_.buffers[c_.rhs.ref].layout != ConstantLayout::kPairPanels16) return depth;
+    return b_.CreateAnd(b_.CreateAdd(depth, I64(1)), ~uint64_t{1}, "panel.rows");
+  }
+
+  // Whether all batch indices read the same panels.
+  bool SharesPanels() const {
+    const auto depends = [&](ExprId index) {
+      return std::any_of(c_.batch.begin(), c_.batch.end(), [&](int axis) { return DependsOn(plan_, index, axis); });
+    };
+    return std::none_of(c_.rhs.args.begin(), c_.rhs.args.end(), depends);
+  }
+
+  // The blocks that task number `task` works on, and the batch axes' values. Tasks that read the same panels follow one
+  // another.
+  void EmitBlocks(Value* task) {
+    row_block_ = b_.CreateURem(task, row_blocks_, "row.block");
+    Value* rest = b_.CreateUDiv(task, row_blocks_);
+    task_.ends_panels = b_.CreateICmpEQ(b_.CreateAdd(row_block_, I64(1)), row_blocks_, "last.rows");
+    Value* batch;
+    if (SharesPanels()) {
+      Value* batches = I64(1);
+      for (int axis : c_.batch) batches = b_.CreateMul(batches, AxisExtent(axis), "batches");
+      batches = AtLeastOne(batches);
+      batch = b_.CreateURem(rest, batches, "batch");
+      panel_block_ = b_.CreateUDiv(rest, batches, "panel.block");
+      task_.ends_panels =
+          b_.CreateAnd(task_.ends_panels, b_.CreateICmpEQ(b_.CreateAdd(batch, I64(1)), batches), "last.rows");
+    } else {
+      panel_block_ = b_.CreateURem(rest, panel_blocks_, "panel.block");
+      batch = b_.CreateUDiv(rest, panel_blocks_, "batch");
+    }
+    for (int i = static_cast<int>(c_.batch.size()) - 1; i >= 0; --i) {
+      Value* extent = AxisExtent(c_.batch[i]);
+      scalars_->SetAxis(c_.batch[i], i == 0 ? batch : b_.CreateURem(batch, extent, "batch.index"));
+      if (i > 0) batch = b_.CreateUDiv(batch, extent);
+    }
+  }
+
+  void EmitTask(Value* task) {
+    EmitBlocks(task);
+    EmitRightAddress();
+    auto next = [&](Value* block) { return b_.CreateAdd(block, I64(1)); };
+    task_.first_tile = rows_.BlockStart(b_, row_block_, row_blocks_);
+    task_.last_tile = rows_.BlockStart(b_, next(row_block_), row_blocks_);
+    task_.first = rows_.Start(b_, task_.first_tile);
+    task_.count = b_.CreateSub(rows_.Start(b_, task_.last_tile), task_.first, "task.rows");
+    Value* first_group = groups_.BlockStart(b_, panel_block_, panel_blocks_);
+    Value* last_group = groups_.BlockStart(b_, next(panel_block_), panel_blocks_);
+    first_panel_ = groups_.Start(b_, first_group);
+    const auto for_groups = [&](llvm::function_ref<void(Value*)> body) {
+      EmitLoop(b_, first_group, last_group, 1, "group", body);
+    };
+    const auto for_depths = [&](llvm::function_ref<void(Value*)> body) {
+      EmitLoop(b_, I64(0), AtLeastOne(AxisExtent(c_.k)), tile_.depth, "depth", body);
+    };
+    if (!depth_blocks_) {
+      EmitLeftPart(I64(0));
+      for_groups([&](Value* group) { EmitRowTiles(group, I64(0)); });
+    } else if (KeepsGroups()) {
+      for_depths([&](Value* k) {
+        EmitLeftPart(k);
+        for_groups([&](Value* group) { EmitRowTiles(group, k); });
+      });
+    } else {
+      EmitLeftPart(I64(0));
+      for_groups([&](Value* group) { for_depths([&](Value* k) { EmitRowTiles(group, k); }); });
+    }
+  }
+
+  // What the task reads of the left operand in the part of K from `k` on.
+  void EmitLeftPart(Value* k) { left_->EmitPart(task_.first, task_.count, k, EmitDepth(k)); }
+
+  // Of the part of K from `k` on.
+  Value* EmitDepth(Value* k) {
+    Value* depth = b_.CreateSub(AxisExtent(c_.k), k, "depth");
+    return depth_blocks_ ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, depth, I64(tile_.depth)) : depth;
+  }
+
+  // Where the right operand of the current batch index starts.
+  void EmitRightAddress() {
+    const Buffer& rhs = plan_.buffers[c_.rhs.ref];
+    Value* offset = I64(0);
+    for (size_t d = 0; d + 2 < c_.rhs.args.size(); ++d) {
+      offset = b_.CreateMul(offset, frame_.ExtentValue(b_, rhs.dims[d]));
+      offset = b_.CreateAdd(offset, scalars_->Emit(c_.rhs.args[d]), "rhs.batch");
+    }
+    right_.address = Element(rhs.dtype, frame_.buffers[c_.rhs.ref], b_.CreateMul(offset, batch_stride_), "rhs");
+  }
+
+  Value* Element(DType dtype, Value* base, Value* offset, const char* name) {
+    return b_.CreateInBoundsGEP(MemoryType(b_.getContext(), dtype, 1), base, offset, name);
+  }
+
+  // Whether sums of all the task's rows are kept until the last of them are finished: K runs in parts, or the epilogue
+  // along rows.
+  bool KeepsRows() const { return depth_blocks_ || AlongRows(); }
+  // Those of all its columns too: what is made ready for a part of K serves them all.
+  bool KeepsGroups() const { return depth_blocks_ && left_form_.tables; }
+  bool AlongRows() const { return schedule_.lane_axis == c_.m; }
+
+  // All row tiles of the task against one group of panels, for K from `k` to the end of its part.
+  void EmitRowTiles(Value* group, Value* k) {
+    ProductTile tile;
+    tile.panel = groups_.Start(b_, group);
+    tile.panels = groups_.Size(b_, group);
+    Value* width = b_.CreateMul(tile.panels, I64(kPanelColumns), "width");
+    tile.tiles = b_.CreateSub(task_.last_tile, task_.first_tile, "tiles");
+    Value* done = b_.getTrue();
+    if (depth_blocks_) done = b_.CreateICmpSGE(b_.CreateAdd(k, I64(tile_.depth)), AxisExtent(c_.k), "done");
+    Value* group_sums = tile_memory_;
+    if (KeepsGroups()) {
+      Value* panels_before = b_.CreateSub(tile.panel, first_panel_);
+      Value* offset = b_.CreateMul(panels_before, I64(WholeLanes(tile_.task_rows) * kPanelColumns));
+      group_sums = b_.CreateInBoundsGEP(sum_type_, tile_memory_, offset, "group.sums");
+    }
+    EmitLoop(b_, task_.first_tile, task_.last_tile, 1, "row.tile", [&](Value* index) {
+      tile.row = rows_.Start(b_, index);
+      tile.rows = rows_.Size(b_, index);
+      tile.address = group_sums;
+      tile.number = b_.CreateSub(index, task_.first_tile, "number");
+      if (KeepsRows()) {
+        Value* offset = b_.CreateMul(b_.CreateSub(tile.row, task_.first), width);
+        tile.address = b_.CreateInBoundsGEP(sum_type_, group_sums, offset, "tile.sums");
+      }
+      fetches_->EmitForEpilogue(tile, task_, done);
+      EmitMicroKernelCall(tile, k);
+      if (!AlongRows()) EmitIf(b_, done, "epilogue", [&] { epilogue_->Emit(tile); });
+    });
+    if (!AlongRows()) return;
+    tile.row = task_.first;
+    tile.rows = task_.count;
+    tile.address = group_sums;
+    EmitIf(b_, done, "epilogue", [&] { epilogue_->Emit(tile); });
+  }
+
+  void EmitMicroKernelCall(const ProductTile& tile, Value* k) {
+    Value* rhs_offset = b_.CreateAdd(b_.CreateMul(tile.panel, right_.stride), b_.CreateMul(k, I64(kPanelColumns)));
+    Value* depth = EmitDepth(k);
+    Value* rhs = Element(plan_.buffers[c_.rhs.ref].dtype, right_.address, rhs_offset, "rhs.tile");
+    const TileFetches::Ahead ahead = fetches_->InMicroKernel(tile, task_, right_, k, depth);
+    const LeftOperand::Arguments left = left_->At(tile.row, k);
+    Value* arguments[] = {left.address,  left.rows,    left.depths,  rhs,
+                          right_.stride, depth,        tile.address, b_.CreateICmpNE(k, I64(0), "resume"),
+                          ahead.address, ahead.stride, ahead.step};
+    micro_kernels_.EmitCall(b_, tile.rows, tile.panels, arguments);
+  }
+
+  KernelPlan plan_;  // a copy, for strides are expressions of their own
+  const Contraction& c_;
+  const Schedule& schedule_;
+  const ContractionTile tile_;
+  const EmitTarget& target_;
+  llvm::Module& module_;
+  llvm::IRBuilder<> b_;
+  const int pieces_;  // registers that 16 sums fill
+
+  LeftForm left_form_;
+  MicroKernels micro_kernels_;
+  int64_t tile_sums_ = kPanelColumns;
+  bool depth_blocks_ = false;  // K may be longer than one block
+
+  // Values of the function being emitted.
+  KernelFrame frame_;
+  std::optional<ScalarEmitter> scalars_;
+  std::optional<LeftOperand> left_;
+  std::optional<TileEpilogue> epilogue_;
+  std::optional<TileFetches> fetches_;
+  llvm::Type* sum_type_ = nullptr;
+  Value* tile_memory_ = nullptr;
+  EvenCut rows_, groups_;
+  Value *row_blocks_ = nullptr, *panel_blocks_ = nullptr;
+  Value* batch_stride_ = nullptr;
+  RightPanels right_;
+  // Of the current task.
+  Value *row_block_ = nullptr, *panel_block_ = nullptr;
+  TaskRows task_;
+  Value* first_panel_ = nullptr;
+};
+
+}  // namespace
+
+absl::Status EmitContraction(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
+                             const std::string& name, llvm::Module& module) {
+  auto contraction = ReadContraction(plan);
+  if (!contraction.ok()) return contraction.status();
+  ContractionEmitter emitter(plan, *contraction, schedule, target, module);
+  if (absl::Status status = emitter.Prepare(name); !status.ok()) return status;
+  for (size_t i = 0; i < schedule.versions.size(); ++i) emitter.EmitFunction(absl::StrCat(name, "_v", i));
+  return absl::OkStatus();
+}
+
+}  // namespace tailor::gemm

@@ -1,0 +1,384 @@
+#include "codegen/cpu/gemm/micro_kernel.h"
+
+#include <algorithm>
+#include <cassert>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "codegen/cpu/gemm/fetch_line.h"
+#include "codegen/cpu/gemm/tile_kernel.h"
+#include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
+
+namespace tailor::gemm {
+namespace {
+
+enum Argument {
+  kLhs,
+  kRowStride,
+  kDepthStride,
+  kRhs,
+  kPanelStride,
+  kDepth,
+  kTile,
+  kResume,
+  kAhead,
+  kAheadStride,
+  kAheadStep
+};
+
+// Whether a step in pairs is two, which read the same words.
+bool ReadsWordsTwice(const MicroKernel& kernel, const EmitTarget& target) {
+  return PanelLayout(kernel.rhs) == ConstantLayout::kPairPanels16 && target.bf16_products == BF16Products::kConverted;
+}
+
+// With `ordered_reads`, fences hold reads where they are: no attribute says that nothing else writes the operands.
+llvm::Function* DeclareMicroKernel(bool tables, bool ordered_reads, llvm::StringRef name, llvm::Module& module) {
+  llvm::LLVMContext& context = module.getContext();
+  llvm::Type* ptr = llvm::PointerType::getUnqual(context);
+  llvm::Type* i64 = llvm::Type::getInt64Ty(context);
+  llvm::Type* place = tables ? ptr : i64;
+  llvm::Type* parameters[] = {ptr, place, place, ptr, i64, i64, ptr, llvm::Type::getInt1Ty(context), ptr, i64, i64};
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), parameters, false);
+  auto* function = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, module);
+  function->addFnAttr(llvm::Attribute::NoInline);
+  const char* const kNames[] = {"lhs",
+                                tables ? "row_offsets" : "row_stride",
+                                tables ? "depth_offsets" : "depth_stride",
+                                "rhs",
+                                "panel_stride",
+                                "depth",
+                                "tile",
+                                "resume",
+                                "ahead",
+                                "ahead_stride",
+                                "ahead_step"};
+  for (llvm::Argument& argument : function->args()) {
+    argument.setName(kNames[argument.getArgNo()]);
+    const bool alone = argument.getArgNo() != kAhead && argument.getType()->isPointerTy();
+    if (alone && !ordered_reads) argument.addAttr(llvm::Attribute::NoAlias);
+  }
+  return function;
+}
+
+class MicroKernelEmitter {
+ public:
+  MicroKernelEmitter(const MicroKernel& kernel, const EmitTarget& target, llvm::Function* function)
+      : kernel_(kernel), target_(target), function_(function), b_(function->getContext()) {
+    pieces_ = kPanelColumns / kernel.lanes;
+    vector_ = RegisterType(function->getContext(), kernel.accumulate, kernel.lanes);
+  }
+
+  // entry -> (resume) -> loop header <-> body; header -> exit, where the sums are written. With half a pair left over
+  // the way to exit leads through one more block, or leaves the body in its midst.
+  void Emit() {
+    llvm::BasicBlock* entry = Block("entry");
+    llvm::BasicBlock* resume = Block("resume");
+    llvm::BasicBlock* header = Block("header");
+    llvm::BasicBlock* body = Block("body");
+    exit_ = Block("exit");
+
+    b_.SetInsertPoint(entry);
+    EmitAddresses();
+    const bool at_once = InPairs() && !ReadsWordsTwice(kernel_, target_);
+    if (InPairs()) whole_pairs_ = b_.CreateSub(Arg(kDepth), b_.getInt64(1), "whole.pairs");
+    llvm::Value* first_offset = LoadsOffsetsAhead() ? TableEntry(kDepthStride, b_.getInt64(0)) : nullptr;
+    b_.CreateCondBr(Arg(kResume), resume, header);
+
+    b_.SetInsertPoint(resume);
+    const Sums resumed = LoadTile();
+    b_.CreateBr(header);
+
+    b_.SetInsertPoint(header);
+    llvm::PHINode* k = b_.CreatePHI(b_.getInt64Ty(), 3, "k");
+    k->addIncoming(b_.getInt64(0), entry);
+    k->addIncoming(b_.getInt64(0), resume);
+    llvm::PHINode* offset = nullptr;
+    if (LoadsOffsetsAhead()) {
+      depth_offset_ = offset = b_.CreatePHI(b_.getInt64Ty(), 3, "offset");
+      offset->addIncoming(first_offset, entry);
+      offset->addIncoming(first_offset, resume);
+    }
+    std::vector<llvm::PHINode*> phis;
+    for (llvm::Value* value : resumed) {
+      phis.push_back(b_.CreatePHI(vector_, 3, "sum"));
+      phis.back()->addIncoming(llvm::Constant::getNullValue(vector_), entry);
+      phis.back()->addIncoming(value, resume);
+    }
+    const Sums sums(phis.begin(), phis.end());
+    llvm::BasicBlock* rest = at_once && kernel_.odd_depth ? Block("rest") : exit_;
+    if (rest == exit_) arrivals_.push_back({header, sums});
+    b_.CreateCondBr(b_.CreateICmpSLT(k, at_once ? whole_pairs_ : Arg(kDepth), "more"), body, rest);
+
+    b_.SetInsertPoint(body);
+    const int step = InPairs() ? 2 : 1;
+    const Sums next = !InPairs() ? EmitStep(sums, Factors(k)) : at_once ? EmitPair(k, sums) : EmitHalves(k, sums);
+    if (kernel_.fetch_ahead && !ReadsWordsTwice(kernel_, target_)) EmitFetchAhead(k);
+    llvm::Value* next_k = b_.CreateAdd(k, b_.getInt64(step), "k.next", true, true);
+    k->addIncoming(next_k, b_.GetInsertBlock());
+    if (offset != nullptr) offset->addIncoming(TableEntry(kDepthStride, next_k), b_.GetInsertBlock());
+    for (size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(next[i], b_.GetInsertBlock());
+    b_.CreateBr(header);
+
+    if (rest != exit_) EmitHalfPair(rest, k, sums);
+    EmitExit();
+  }
+
+ private:
+  using Sums = std::vector<llvm::Value*>;
+
+  llvm::BasicBlock* Block(const char* name) {
+    return llvm::BasicBlock::Create(function_->getContext(), name, function_);
+  }
+  llvm::Value* Arg(Argument argument) { return function_->getArg(argument); }
+  llvm::Align TileAlign() const { return llvm::Align(kernel_.lanes * SizeOf(kernel_.accumulate)); }
+  int TileSize() const { return kernel_.rows * kernel_.panels * pieces_; }
+
+  llvm::Value* TileAddress(size_t piece) {
+    return b_.CreateConstInBoundsGEP1_64(vector_, Arg(kTile), piece, "tile.piece");
+  }
+
+  // Row and panel starts.
+  void EmitAddresses() {
+    llvm::Type* lhs = MemoryType(function_->getContext(), kernel_.lhs, 1);
+    llvm::Type* rhs = MemoryType(function_->getContext(), kernel_.rhs, 1);
+    for (int r = 0; r < kernel_.rows; ++r) {
+      llvm::Value* offset = kernel_.tables ? TableEntry(kRowStride, b_.getInt64(r))
+                                           : b_.CreateMul(b_.getInt64(r), Arg(kRowStride), "row.offset");
+      lhs_rows_.push_back(b_.CreateInBoundsGEP(lhs, Arg(kLhs), offset, "row"));
+    }
+    for (int p = 0; p < kernel_.panels; ++p) {
+      llvm::Value* offset = b_.CreateMul(b_.getInt64(p), Arg(kPanelStride), "panel.offset");
+      rhs_panels_.push_back(b_.CreateInBoundsGEP(rhs, Arg(kRhs), offset, "panel"));
+    }
+  }
+
+  Sums LoadTile() {
+    Sums values;
+    for (int i = 0; i < TileSize(); ++i) {
+      values.push_back(b_.CreateAlignedLoad(vector_, TileAddress(i), TileAlign(), "resumed"));
+    }
+    return values;
+  }
+
+  llvm::Value* ToAccumulate(DType dtype, llvm::Value* memory) {
+    llvm::Value* value = FromLoaded(dtype, memory);
+    const int lanes = value->getType()->isVectorTy() ? kernel_.lanes : 1;
+    llvm::Type* type = RegisterType(function_->getContext(), kernel_.accumulate, lanes);
+    return value->getType() == type ? value : b_.CreateFPExt(value, type, "widened");
+  }
+
+  // CPU levels with fused multiply-add have f16c too, where widening f16 is one instruction.
+  llvm::Value* FromLoaded(DType dtype, llvm::Value* memory) {
+    if (dtype != DType::kF16 || !target_.fma) return FromMemory(b_, dtype, memory);
+    llvm::Type* half = b_.getHalfTy();
+    if (memory->getType()->isVectorTy()) half = llvm::FixedVectorType::get(half, kernel_.lanes);
+    llvm::Type* single = half->getWithNewType(b_.getFloatTy());
+    return b_.CreateFPExt(b_.CreateBitCast(memory, half, "half"), single, "from.f16");
+  }
+
+  // What a step multiplies: the registers that hold row `row` of the left operand in every lane and column group
+  // `column` (among panels * pieces_) of the right one, and what adds their product to a sum.
+  struct StepFactors {
+    std::function<llvm::Value*(int row)> lhs;
+    std::function<llvm::Value*(int column)> rhs;
+    std::function<llvm::Value*(llvm::Value* x, llvm::Value* y, llvm::Value* sum)> multiply_add;
+  };
+
+  // Those at k, or with the left operand at the k after it.
+  StepFactors Factors(llvm::Value* k, bool next = false) {
+    return {[=, this](int row) { return Splat(ToAccumulate(kernel_.lhs, LoadLhs(row, k, next))); },
+            [=, this](int column) { return ToAccumulate(kernel_.rhs, LoadRhs(column, k)); },
+            [this](auto* x, auto* y, auto* sum) { return MultiplyAdd(x, y, sum); }};
+  }
+
+  llvm::Value* Splat(llvm::Value* scalar) { return b_.CreateVectorSplat(kernel_.lanes, scalar, "lhs.splat"); }
+
+  llvm::Value* TableEntry(Argument table, llvm::Value* index) {
+    llvm::Value* entry = b_.CreateInBoundsGEP(b_.getInt64Ty(), Arg(table), index, "entry");
+    return b_.CreateAlignedLoad(b_.getInt64Ty(), entry, llvm::Align(8), "offset");
+  }
+
+  // Whether a step finds its offset in a register: loads that wait for it are all put first, and sums are spilled.
+  bool LoadsOffsetsAhead() const { return kernel_.tables && !InPairs(); }
+
+  llvm::Value* DepthOffset(llvm::Value* k) {
+    if (depth_offset_ != nullptr) return depth_offset_;
+    if (kernel_.tables) return TableEntry(kDepthStride, k);
+    return kernel_.unit_depth_stride ? k : b_.CreateMul(k, Arg(kDepthStride), "depth.offset");
+  }
+
+  llvm::Value* LhsAddress(int row, llvm::Value* k) {
+    llvm::Type* type = MemoryType(function_->getContext(), kernel_.lhs, 1);
+    return b_.CreateInBoundsGEP(type, lhs_rows_[row], DepthOffset(k), "lhs.address");
+  }
+
+  llvm::Value* LoadLhs(int row, llvm::Value* k, bool next = false) {
+    llvm::Type* type = MemoryType(function_->getContext(), kernel_.lhs, 1);
+    if (next && kernel_.tables) k = b_.CreateAdd(k, b_.getInt64(1));
+    llvm::Value* address = LhsAddress(row, k);
+    if (next && !kernel_.tables) {
+      llvm::Value* step = kernel_.unit_depth_stride ? b_.getInt64(1) : Arg(kDepthStride);
+      address = b_.CreateInBoundsGEP(type, address, step, "lhs.next");
+    }
+    return b_.CreateAlignedLoad(type, address, llvm::Align(SizeOf(kernel_.lhs)), "lhs.scalar");
+  }
+
+  // A register's worth of row k of a panel; in pairs, of the pairs that begin with an even k.
+  llvm::Value* LoadRhs(int column, llvm::Value* k) {
+    llvm::Type* element = MemoryType(function_->getContext(), kernel_.rhs, 1);
+    llvm::Value* row = b_.CreateShl(k, b_.getInt64(4), "rhs.row", true, true);
+    const int64_t first = column % pieces_ * kernel_.lanes * (InPairs() ? 2 : 1);
+    llvm::Value* offset = b_.CreateAdd(row, b_.getInt64(first), "rhs.offset", true, true);
+    llvm::Value* address = b_.CreateInBoundsGEP(element, rhs_panels_[column / pieces_], offset, "rhs.address");
+    llvm::Type* type = InPairs() ? Words() : MemoryType(function_->getContext(), kernel_.rhs, kernel_.lanes);
+    const llvm::Align align(kernel_.lanes * SizeOf(kernel_.rhs) * (InPairs() ? 2 : 1));
+    return b_.CreateAlignedLoad(type, address, align, "rhs.piece");
+  }
+
+  // ---- Pairs of bf16: words with the element of the even k in the low half ----
+
+  bool InPairs() const { return PanelLayout(kernel_.rhs) == ConstantLayout::kPairPanels16; }
+  llvm::Type* Words() { return llvm::FixedVectorType::get(b_.getInt32Ty(), kernel_.lanes); }
+
+  llvm::Value* LoadLhsPair(int row, llvm::Value* k) {
+    if (kernel_.unit_depth_stride) {
+      return b_.CreateAlignedLoad(b_.getInt32Ty(), LhsAddress(row, k), llvm::Align(2), "lhs.pair");
+    }
+    llvm::Value* odd = b_.CreateZExt(LoadLhs(row, k, true), b_.getInt32Ty());
+    llvm::Value* high = b_.CreateShl(odd, b_.getInt32(16), "lhs.high");
+    return b_.CreateOr(LoadLhsEven(row, k), high, "lhs.pair");
+  }
+
+  llvm::Value* LoadLhsEven(int row, llvm::Value* k) {
+    return b_.CreateZExt(LoadLhs(row, k), b_.getInt32Ty(), "lhs.low");
+  }
+
+  llvm::Value* MultiplyAddPairs(llvm::Value* x, llvm::Value* y, llvm::Value* sum) {
+    assert(kernel_.lanes == kPanelColumns);
+    llvm::Type* pairs = llvm::FixedVectorType::get(b_.getBFloatTy(), 2 * kernel_.lanes);
+    llvm::Value* factors[] = {sum, b_.CreateBitCast(x, pairs), b_.CreateBitCast(y, pairs)};
+    return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {}, factors, nullptr, "sum.next");
+  }
+
+  // Adds the products at k and k + 1, or at k alone, with one instruction for each sum.
+  Sums EmitPair(llvm::Value* k, const Sums& sums, bool half = false) {
+    return EmitStep(sums, {[&](int row) { return Splat(half ? LoadLhsEven(row, k) : LoadLhsPair(row, k)); },
+                           [&](int column) { return LoadRhs(column, k); },
+                           [this](auto* x, auto* y, auto* sum) { return MultiplyAddPairs(x, y, sum); }});
+  }
+
+  // Adds the products at k in f32 and then, in a block of its own, those at k + 1 if there is such a k. The panels'
+  // words are read again there rather than kept, for registers are what sums need.
+  Sums EmitHalves(llvm::Value* k, const Sums& sums) {
+    StepFactors factors = Factors(k);
+    factors.rhs = [&](int column) { return b_.CreateBitCast(b_.CreateShl(LoadRhs(column, k), 16), vector_, "even"); };
+    const Sums even = EmitStep(sums, factors);
+    llvm::BasicBlock* odd = Block("odd");
+    arrivals_.push_back({b_.GetInsertBlock(), even});
+    b_.CreateCondBr(b_.CreateICmpSLT(k, whole_pairs_, "whole"), odd, exit_);
+    b_.SetInsertPoint(odd);
+    // No instruction; what was read before it does not stand for what is read after.
+    b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
+    factors = Factors(k, true);
+    factors.rhs = [&](int column) {
+      return b_.CreateBitCast(b_.CreateAnd(LoadRhs(column, k), 0xffff0000), vector_, "odd");
+    };
+    return EmitStep(even, factors);
+  }
+
+  // In `rest`: where one k is left it is taken as a pair whose other half is zero.
+  void EmitHalfPair(llvm::BasicBlock* rest, llvm::Value* k, const Sums& sums) {
+    llvm::BasicBlock* half = Block("half.pair");
+    b_.SetInsertPoint(rest);
+    arrivals_.push_back({rest, sums});
+    b_.CreateCondBr(b_.CreateICmpSLT(k, Arg(kDepth), "odd.depth"), half, exit_);
+    b_.SetInsertPoint(half);
+    arrivals_.push_back({half, EmitPair(k, sums, true)});
+    b_.CreateBr(exit_);
+  }
+
+  void EmitExit() {
+    b_.SetInsertPoint(exit_);
+    Sums sums;
+    for (int i = 0; i < TileSize(); ++i) {
+      llvm::PHINode* sum = b_.CreatePHI(vector_, arrivals_.size(), "sum.last");
+      for (const auto& [block, arriving] : arrivals_) sum->addIncoming(arriving[i], block);
+      sums.push_back(sum);
+    }
+    for (int i = 0; i < TileSize(); ++i) b_.CreateAlignedStore(sums[i], TileAddress(i), TileAlign());
+    b_.CreateRetVoid();
+  }
+
+  // In blocks of its own: a prefetch amid a step holds its loads in place, and the sums no longer fit the registers.
+  void EmitFetchAhead(llvm::Value* k) {
+    constexpr int kLineBytes = 64;
+    llvm::BasicBlock* fetch = Block("fetch");
+    llvm::BasicBlock* fetched = Block("fetched");
+    llvm::Value* offset = b_.CreateMul(k, Arg(kAheadStep), "ahead.offset");
+    llvm::Value* in_line = b_.CreateAnd(offset, b_.getInt64(kLineBytes - 1));
+    b_.CreateCondBr(b_.CreateICmpULT(in_line, Arg(kAheadStep), "next.line"), fetch, fetched);
+    b_.SetInsertPoint(fetch);
+    for (int stream = 0; stream < kernel_.panels; ++stream) {
+      EmitFetchLine(b_, b_.CreateGEP(b_.getInt8Ty(), Arg(kAhead), offset, "ahead.line"));
+      offset = b_.CreateAdd(offset, Arg(kAheadStride), "ahead.offset");
+    }
+    b_.CreateBr(fetched);
+    b_.SetInsertPoint(fetched);
+  }
+
+  llvm::Value* MultiplyAdd(llvm::Value* x, llvm::Value* y, llvm::Value* sum) {
+    if (!IsFloat(kernel_.accumulate)) return b_.CreateAdd(sum, b_.CreateMul(x, y, "product"), "sum.next");
+    if (!target_.fma) return b_.CreateFAdd(sum, b_.CreateFMul(x, y, "product"), "sum.next");
+    return b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector_}, {x, y, sum}, nullptr, "sum.next");
+  }
+
+  // One step of every sum. Sums are numbered [row][panel][piece], as the tile is laid out. The side with fewer
+  // registers is loaded first and kept, the other streams past it, which leaves the most room for sums.
+  Sums EmitStep(const Sums& sums, const StepFactors& factors) {
+    const int columns = kernel_.panels * pieces_;
+    const bool keep_rhs = columns < kernel_.rows;
+    std::vector<llvm::Value*> kept;
+    for (int i = 0; i < std::min(columns, kernel_.rows); ++i) {
+      kept.push_back(keep_rhs ? factors.rhs(i) : factors.lhs(i));
+    }
+    Sums next(sums.size());
+    for (int outer = 0; outer < std::max(columns, kernel_.rows); ++outer) {
+      llvm::Value* passing = keep_rhs ? factors.lhs(outer) : factors.rhs(outer);
+      for (size_t inner = 0; inner < kept.size(); ++inner) {
+        const int i = keep_rhs ? outer * columns + inner : inner * columns + outer;
+        next[i] = factors.multiply_add(kept[inner], passing, sums[i]);
+      }
+    }
+    return next;
+  }
+
+  const MicroKernel& kernel_;
+  const EmitTarget& target_;
+  llvm::Function* function_;
+  llvm::IRBuilder<> b_;
+  int pieces_;          // registers a panel's 16 columns fill
+  llvm::Type* vector_;  // one such register
+  std::vector<llvm::Value*> lhs_rows_, rhs_panels_;
+  llvm::Value* depth_offset_ = nullptr;  // of the step, where it is loaded ahead
+  llvm::Value* whole_pairs_ = nullptr;   // pairs that begin below it are whole
+  llvm::BasicBlock* exit_ = nullptr;
+  std::vector<std::pair<llvm::BasicBlock*, Sums>> arrivals_;  // at exit_, with the sums there
+};
+
+}  // namespace
+
+llvm::Function* EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::StringRef name,
+                                llvm::Module& module) {
+  llvm::Function* function = DeclareMicroKernel(kernel.tables, ReadsWordsTwice(kernel, target), name, module);
+  const bool tiles = target.bf16_products == BF16Products::kTiles && kernel.rhs == DType::kBF16;
+  if (tiles) {
+    EmitTileKernel(kernel, function);
+  } else {
+    MicroKernelEmitter(kernel, target, function).Emit();
+  }
+  return function;
+}
+
+}  // namespace tailor::gemm

@@ -1,0 +1,113 @@
+#include "codegen/cpu/gemm/tile_epilogue.h"
+
+#include "codegen/contract/panels.h"
+#include "codegen/ir/emit_loop.h"
+#include "codegen/ir/transpose_square.h"
+
+namespace tailor::gemm {
+
+using llvm::Value;
+
+TileEpilogue::TileEpilogue(llvm::IRBuilderBase& b, const KernelPlan& plan, const Contraction& contraction,
+                           const Schedule& schedule, const KernelFrame& frame, ScalarEmitter& scalars)
+    : b_(b),
+      plan_(plan),
+      c_(contraction),
+      scalars_(scalars),
+      sum_type_(RegisterType(b.getContext(), contraction.accumulate, 1)),
+      columns_(frame.ExtentValue(b, plan.axes[contraction.n].extent)),
+      along_rows_(schedule.lane_axis == contraction.m),
+      whole_panels_(HasWholePanels(plan, contraction)),
+      register_lanes_(schedule.lanes),
+      most_rows_(WholeLanes(schedule.tile.task_rows)) {
+  if (!along_rows_) return;
+  llvm::AllocaInst* memory = b_.CreateAlloca(sum_type_, I64(kPanelColumns * most_rows_), "transposed");
+  memory->setAlignment(llvm::Align(64));
+  transposed_ = memory;
+}
+
+void TileEpilogue::Emit(const TileSums& tile) { along_rows_ ? EmitAlongRows(tile) : EmitAlongColumns(tile); }
+
+void TileEpilogue::EmitAlongColumns(const TileSums& tile) {
+  Value* width = b_.CreateMul(tile.panels, I64(kPanelColumns), "width");
+  EmitLoop(b_, I64(0), tile.rows, 1, "epilogue.row", [&](Value* row) {
+    Value* m = b_.CreateAdd(tile.row, row, "m");
+    Value* row_sums = Sum(tile.address, b_.CreateMul(row, width));
+    EmitLoop(b_, I64(0), tile.panels, 1, "epilogue.panel", [&](Value* panel) {
+      Value* n = b_.CreateMul(b_.CreateAdd(tile.panel, panel), I64(kPanelColumns), "n");
+      scalars_.SetAxis(c_.m, m);
+      EmitPart(c_.n, n, columns_, Sum(row_sums, b_.CreateMul(panel, I64(kPanelColumns))), whole_panels_);
+    });
+  });
+}
+
+// A panel at a time its sums are transposed; then each column is walked along its rows.
+void TileEpilogue::EmitAlongRows(const TileSums& tile) {
+  Value* end = b_.CreateAdd(tile.row, tile.rows, "rows.end");
+  EmitLoop(b_, I64(0), tile.panels, 1, "epilogue.panel", [&](Value* panel) {
+    EmitTransposed(tile, panel);
+    Value* n = b_.CreateMul(b_.CreateAdd(tile.panel, panel), I64(kPanelColumns), "n");
+    Value* left = b_.CreateSub(columns_, n, "columns.left");
+    Value* columns = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, I64(kPanelColumns), nullptr, "columns");
+    EmitLoop(b_, I64(0), columns, 1, "epilogue.column", [&](Value* column) {
+      Value* column_sums = Sum(transposed_, b_.CreateMul(column, I64(most_rows_)));
+      EmitLoop(b_, I64(0), tile.rows, kPanelColumns, "epilogue.row", [&](Value* row) {
+        scalars_.SetAxis(c_.n, b_.CreateAdd(n, column, "n"));
+        EmitPart(c_.m, b_.CreateAdd(tile.row, row, "m"), end, Sum(column_sums, row), /*whole=*/false);
+      });
+    });
+  });
+}
+
+// transposed_[column][row] = sums of `panel`, for all columns of it and whole sixteens of rows.
+void TileEpilogue::EmitTransposed(const TileSums& tile, Value* panel) {
+  const llvm::Align align(register_lanes_ * SizeOf(c_.accumulate));
+  Value* width = b_.CreateMul(tile.panels, I64(kPanelColumns), "width");
+  Value* panel_sums = Sum(tile.address, b_.CreateMul(panel, I64(kPanelColumns)));
+  EmitLoop(b_, I64(0), tile.rows, register_lanes_, "transpose.row", [&](Value* row) {
+    EmitLoop(b_, I64(0), I64(kPanelColumns), register_lanes_, "transpose.column", [&](Value* column) {
+      Value* from = Sum(panel_sums, b_.CreateAdd(b_.CreateMul(row, width), column));
+      Value* to = Sum(transposed_, b_.CreateAdd(b_.CreateMul(column, I64(most_rows_)), row));
+      EmitTranspose(b_, register_lanes_, {sum_type_, from, width, align}, {sum_type_, to, I64(most_rows_), align});
+    });
+  });
+}
+
+// Sixteen elements along `lane_axis` from `first` on, less where `end` comes before; unless `whole`, it may.
+void TileEpilogue::EmitPart(int lane_axis, Value* first, Value* end, Value* sums, bool whole) {
+  if (whole) return EmitLanes(lane_axis, first, sums, nullptr);
+  Value* left = b_.CreateSub(end, first, "left");
+  Value* all = b_.CreateICmpUGE(left, I64(kPanelColumns), "whole");
+  EmitIf(b_, all, "epilogue.whole", [&] { EmitLanes(lane_axis, first, sums, nullptr); });
+  EmitIf(b_, b_.CreateNot(all), "epilogue.part", [&] { EmitLanes(lane_axis, first, sums, LanesBelow(left)); });
+}
+
+void TileEpilogue::EmitLanes(int lane_axis, Value* first, Value* address, Value* mask) {
+  llvm::Type* lanes = RegisterType(b_.getContext(), c_.accumulate, kPanelColumns);
+  const llvm::Align align(register_lanes_ * SizeOf(c_.accumulate));
+  Value* sums = b_.CreateAlignedLoad(lanes, address, align, "sums");
+  scalars_.SetLanes(lane_axis, first, kPanelColumns, mask);
+  scalars_.SetLocal(c_.sums, Rounded(sums));
+  for (size_t stage = c_.stage + 1; stage < plan_.stages.size(); ++stage) {
+    for (const Statement& statement : plan_.stages[stage].statements) {
+      scalars_.Store(statement.buffer, statement.indices, scalars_.EmitLanes(statement.value));
+    }
+  }
+  scalars_.SetLanes(lane_axis, I64(0), 1, nullptr);
+}
+
+Value* TileEpilogue::LanesBelow(Value* count) {
+  llvm::SmallVector<llvm::Constant*, kPanelColumns> lanes;
+  for (int i = 0; i < kPanelColumns; ++i) lanes.push_back(b_.getInt16(i));
+  Value* limit = b_.CreateVectorSplat(kPanelColumns, b_.CreateTrunc(count, b_.getInt16Ty()));
+  return b_.CreateICmpULT(llvm::ConstantVector::get(lanes), limit, "mask");
+}
+
+// The sums as values of the plan's buffer, which f16 and bf16 round.
+Value* TileEpilogue::Rounded(Value* sums) {
+  const DType dtype = plan_.buffers[c_.sums].dtype;
+  if (dtype == c_.accumulate) return sums;
+  return FromMemory(b_, dtype, ToMemory(b_, dtype, sums));
+}
+
+}  // namespace tailor::gemm

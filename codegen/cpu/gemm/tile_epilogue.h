@@ -1,0 +1,58 @@
+// In IR: what follows a product, over sums that are still in cache: the plan's later stages, 16 elements at a time,
+// along the columns of the result or along its rows, whichever lie side by side in memory.
+#ifndef TAILOR_CODEGEN_CPU_GEMM_TILE_EPILOGUE_H_
+#define TAILOR_CODEGEN_CPU_GEMM_TILE_EPILOGUE_H_
+
+#include "codegen/plan/contraction.h"
+#include "codegen/plan/schedule.h"
+#include "codegen/scalar/scalar_emitter.h"
+
+namespace tailor::gemm {
+
+// Finished sums of some rows and panels of the result.
+struct TileSums {
+  llvm::Value* row;
+  llvm::Value* rows;
+  llvm::Value* panel;
+  llvm::Value* panels;
+  llvm::Value* address;  // [rows][panels * 16], 64-byte aligned
+};
+
+class TileEpilogue {
+ public:
+  // Borrows all. Emits into the function where `b` stands, whose entry block that is. With schedule.lane_axis == m
+  // lanes run along rows; memory of sums then has whole sixteens of rows, and a tile has at most task_rows of them.
+  TileEpilogue(llvm::IRBuilderBase& b, const KernelPlan& plan, const Contraction& contraction, const Schedule& schedule,
+               const KernelFrame& frame, ScalarEmitter& scalars);
+
+  void Emit(const TileSums& tile);
+
+ private:
+  void EmitAlongColumns(const TileSums& tile);
+  void EmitAlongRows(const TileSums& tile);
+  void EmitTransposed(const TileSums& tile, llvm::Value* panel);
+  void EmitPart(int lane_axis, llvm::Value* first, llvm::Value* end, llvm::Value* sums, bool whole);
+  void EmitLanes(int lane_axis, llvm::Value* first, llvm::Value* sums, llvm::Value* mask);
+  llvm::Value* LanesBelow(llvm::Value* count);
+  llvm::Value* Rounded(llvm::Value* sums);
+  llvm::Value* I64(int64_t value) { return b_.getInt64(value); }
+  llvm::Value* Sum(llvm::Value* sums, llvm::Value* offset) {
+    return b_.CreateInBoundsGEP(sum_type_, sums, offset, "sums.address");
+  }
+
+  llvm::IRBuilderBase& b_;
+  const KernelPlan& plan_;
+  const Contraction& c_;
+  ScalarEmitter& scalars_;
+  llvm::Type* sum_type_;
+  llvm::Value* columns_;  // of the result
+  const bool along_rows_;
+  const bool whole_panels_;  // columns are a multiple of 16
+  const int register_lanes_;
+  const int64_t most_rows_;            // of a tile, whole sixteens
+  llvm::Value* transposed_ = nullptr;  // [16][most_rows_]: one panel's sums
+};
+
+}  // namespace tailor::gemm
+
+#endif  // TAILOR_CODEGEN_CPU_GEMM_TILE_EPILOGUE_H_

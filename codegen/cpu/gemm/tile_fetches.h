@@ -1,0 +1,93 @@
+// In IR: what the tiles of a product ask for before it is read: panels and rows of tiles that come next, and the memory
+// that an epilogue will touch.
+#ifndef TAILOR_CODEGEN_CPU_GEMM_TILE_FETCHES_H_
+#define TAILOR_CODEGEN_CPU_GEMM_TILE_FETCHES_H_
+
+#include <vector>
+
+#include "codegen/cpu/gemm/left_operand.h"
+#include "codegen/cpu/gemm/tile_epilogue.h"
+#include "codegen/plan/contraction.h"
+#include "codegen/plan/schedule.h"
+#include "codegen/scalar/scalar_emitter.h"
+
+namespace tailor::gemm {
+
+// The rows of a task, cut into tiles.
+struct TaskRows {
+  llvm::Value *first_tile = nullptr, *last_tile = nullptr;  // the latter is the next task's
+  llvm::Value *first = nullptr, *count = nullptr;
+  llvm::Value* ends_panels = nullptr;  // i1: no later task reads them
+};
+
+// One micro-kernel's place in the result.
+struct ProductTile : TileSums {
+  llvm::Value* number;  // of `tiles`, which are those of the task that read the same panels
+  llvm::Value* tiles;
+};
+
+// The right operand of the current batch index.
+struct RightPanels {
+  llvm::Value* address = nullptr;
+  llvm::Value* stride = nullptr;  // elements from one panel to the next
+};
+
+class TileFetches {
+ public:
+  // As a micro-kernel takes it (MicroKernel::fetch_ahead).
+  struct Ahead {
+    llvm::Value* address;
+    llvm::Value* stride;  // bytes
+    llvm::Value* step;    // bytes
+  };
+
+  // Whether micro-kernels of `rows` rows ask for anything.
+  static bool InMicroKernels(const KernelPlan& plan, const Contraction& contraction, const ContractionTile& tile,
+                             int rows);
+
+  // Borrows all; adds expressions to `plan`. Emits into the entry block, where `b` stands. K runs in parts of
+  // tile.depth where `depth_blocks`, else at once; `own_ahead` is how many k further on a lone tile asks for its
+  // panels.
+  TileFetches(llvm::IRBuilderBase& b, KernelPlan& plan, const Contraction& contraction, const Schedule& schedule,
+              const LeftForm& form, bool depth_blocks, const KernelFrame& frame, ScalarEmitter& scalars,
+              LeftOperand& left, llvm::Value* own_ahead);
+
+  // What the tile's micro-kernel asks for while it runs on `depth` steps of K from `k` on.
+  Ahead InMicroKernel(const ProductTile& tile, const TaskRows& task, const RightPanels& right, llvm::Value* k,
+                      llvm::Value* depth);
+  // In a launch whose results leave the cache, asks for the memory that the tile's epilogue will touch, so that it
+  // arrives while K runs; only if `last`, the epilogue being next.
+  void EmitForEpilogue(const ProductTile& tile, const TaskRows& task, llvm::Value* last);
+
+ private:
+  Ahead OwnPanels(const ProductTile& tile, const RightPanels& right, llvm::Value* k);
+  Ahead NextPanels(const ProductTile& tile, const RightPanels& right, llvm::Value* k, llvm::Value* depth);
+  Ahead NextRows(const ProductTile& tile, llvm::Value* k, llvm::Value* depth);
+  Ahead NextColumns(const ProductTile& tile, llvm::Value* k);
+  void EmitColumns(const ProductTile& tile, const TaskRows& task, llvm::Value* first_column);
+  void EmitRun(const Expr& access, llvm::Value* bytes);
+  llvm::Value* PanelElement(const RightPanels& right, llvm::Value* panel, llvm::Value* row, const char* name);
+  llvm::Value* PanelStrideBytes(const RightPanels& right);
+  int RightBytes() const { return SizeOf(plan_.buffers[c_.rhs.ref].dtype); }
+  bool AlongRows() const { return schedule_.lane_axis == c_.m; }
+  llvm::Value* FloorLog2(llvm::Value* value);
+  llvm::Value* AxisExtent(int axis) { return frame_.ExtentValue(b_, plan_.axes[axis].extent); }
+  llvm::Value* I64(int64_t value) { return b_.getInt64(value); }
+
+  llvm::IRBuilderBase& b_;
+  const KernelPlan& plan_;
+  const Contraction& c_;
+  const Schedule& schedule_;
+  const LeftForm& form_;
+  const bool depth_blocks_;
+  const KernelFrame& frame_;
+  ScalarEmitter& scalars_;
+  LeftOperand& left_;
+  llvm::Value* own_ahead_;
+  std::vector<Expr> epilogue_runs_;  // what the epilogue reads and writes along its lanes' axis, as loads
+  llvm::Value* leaves_cache_;        // i1: the result does
+};
+
+}  // namespace tailor::gemm
+
+#endif  // TAILOR_CODEGEN_CPU_GEMM_TILE_FETCHES_H_

@@ -1,0 +1,167 @@
+// Emits loop and row kernels: tasks of whole rows. Each runs the plan's stages.
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/cpu/loops/emit_loops.h"
+#include "codegen/cpu/loops/part_loops.h"
+#include "codegen/cpu/loops/rows_in_flight.h"
+#include "codegen/cpu/loops/stage_loops.h"
+#include "codegen/cpu/loops/task_digits.h"
+#include "codegen/cpu/loops/transposed_loops.h"
+#include "codegen/cpu/loops/window_loops.h"
+#include "codegen/ir/emit_loop.h"
+#include "codegen/scalar/scalar_emitter.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicsX86.h"
+
+namespace tailor::cpu {
+namespace {
+
+// Elements: half of an L2 cache of 1 MiB.
+constexpr int64_t kLargeLaunch = 1 << 17;
+
+class LoopKernelEmitter {
+ public:
+  LoopKernelEmitter(const KernelPlan& plan, const Schedule& schedule, const Version& version, const EmitTarget& target,
+                    llvm::Module& module, const std::string& name)
+      : plan_(plan),
+        schedule_(schedule),
+        streams_(version.streams),
+        b_(module.getContext()),
+        frame_(OpenKernelFunction(b_, module, plan, name)),
+        function_(b_.GetInsertBlock()->getParent()),
+        loops_(b_, plan, schedule, target, frame_, version) {}
+
+  void Emit() {
+    llvm::Value* scratch = frame_.scratch;
+    for (int row = 0; row < schedule_.rows && scratch != nullptr; ++row) scratch = loops_.PlaceBuffers(row, scratch);
+    EmitTaskLoop();
+    if (streams_) b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});  // whoever is told of the task sees them
+    b_.CreateRetVoid();
+  }
+
+ private:
+  void EmitTaskLoop() {
+    const std::vector<int> axes = loops_.TaskAxes();
+    std::vector<llvm::Value*> extents;
+    for (int axis : axes) extents.push_back(loops_.TasksAlong(axis));
+    TaskDigits digits(b_, function_->getArg(1), extents);
+    llvm::Value* next = function_->getArg(1);
+    llvm::Value* end = function_->getArg(2);
+    if (loops_.LanesAcrossRows()) {
+      EmitLoop(b_, next, end, 1, "task", [&](llvm::Value*) {
+        const std::vector<llvm::Value*> task = digits.Emit();
+        llvm::Value* chunk = nullptr;
+        for (int row = 0; row < schedule_.rows; ++row) chunk = loops_.Place(loops_.row(row), axes, task);
+        digits.EmitAdvance();
+        EmitAcrossRows(loops_.ChunkSpan(chunk));
+      });
+      return;
+    }
+    const LaunchSize size = schedule_.rows > 1 ? SizeOfLaunch() : LaunchSize{};
+    for (int rows = schedule_.rows; rows > 0; rows = rows > 1 ? 1 : 0) {
+      if (rows == 1 && schedule_.ahead > 0) {
+        llvm::Value* is_near = b_.CreateICmpSLE(size.launch, b_.getInt64(kLargestLaunchInFlight), "is_near");
+        next = EmitRowsInFlight(b_, plan_, schedule_, frame_.scratch, next, end, is_near, digits, loops_);
+      }
+      llvm::Value* full = rows > 1 ? SideBySideEnd(rows, size) : end;
+      loops_.SetRows(rows);
+      next = EmitLoop(b_, next, full, rows, rows > 1 ? "tasks" : "task", [&](llvm::Value*) {
+        loops_.Forget();
+        for (int row = 0; row < rows; ++row) {
+          loops_.Place(loops_.row(row), axes, digits.Emit());
+          digits.EmitAdvance();
+        }
+        loops_.EmitStages();
+      });
+    }
+  }
+
+  // Elements of a row, and of all rows of a launch, or of a chain's block.
+  struct LaunchSize {
+    llvm::Value *row = nullptr, *launch = nullptr;
+  };
+
+  LaunchSize SizeOfLaunch() {
+    llvm::Value *row = b_.getInt64(1), *rows = b_.getInt64(1);
+    for (size_t i = 0; i < plan_.axes.size(); ++i) {
+      llvm::Value*& product = plan_.axes[i].role == AxisRole::kParallel ? rows : row;
+      product = b_.CreateMul(product, loops_.ExtentOf(i), "elements");
+    }
+    if (schedule_.block_rows > 0) rows = b_.getInt64(schedule_.block_rows);
+    return {row, b_.CreateMul(rows, row, "elements")};
+  }
+
+  // Below this task `rows` tasks can run side by side.
+  llvm::Value* SideBySideEnd(int rows, const LaunchSize& size) {
+    constexpr int64_t kShortest = 64;
+    llvm::Value* large = b_.CreateICmpSGT(size.launch, b_.getInt64(kLargeLaunch), "large");
+    llvm::Value* limit = b_.CreateSelect(large, b_.getInt64(std::min(kShortest, schedule_.short_row)),
+                                         b_.getInt64(schedule_.short_row), "short.row");
+    llvm::Value* end = b_.CreateSub(function_->getArg(2), b_.getInt64(rows - 1), "full.end");
+    llvm::Value* is_short = b_.CreateICmpSLE(size.row, limit, "row.is_short");
+    return b_.CreateSelect(is_short, end, function_->getArg(1), "side_by_side.end");
+  }
+
+  // A task whose lanes are neighbours on a parallel axis.
+  void EmitAcrossRows(PartSpan chunk) {
+    if (streams_) {
+      chunk.begin = EmitUntilAligned(plan_.stages[0].statements.back(), chunk, [&](const StageLoops::Vectors& vectors) {
+        loops_.Enter(loops_.row(0), vectors, 0);
+        loops_.EmitStages();
+      });
+    }
+    loops_.EmitRowVectors(chunk, [&](const StageLoops::Vectors&) { loops_.EmitStages(); });
+  }
+
+  // Hands `body` the elements of `chunk` before the first whose place in the output of `store` is a multiple of a
+  // vector; returns that one, or the end.
+  llvm::Value* EmitUntilAligned(const Statement& store, PartSpan chunk,
+                                llvm::function_ref<void(const StageLoops::Vectors&)> body) {
+    ScalarEmitter& row = loops_.row(0);
+    const int64_t width = SizeOf(plan_.buffers[store.buffer].dtype), vector = width * schedule_.lanes;
+    row.SetLanes(schedule_.lane_axis, chunk.begin, 1, nullptr);
+    llvm::Value* address = b_.CreatePtrToInt(row.AddressOf(store.buffer, store.indices), b_.getInt64Ty());
+    llvm::Value* bytes = b_.CreateAnd(b_.CreateNeg(address), b_.getInt64(vector - 1), "unaligned.bytes");
+    llvm::Value* count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateUDiv(bytes, b_.getInt64(width)),
+                                                  b_.CreateSub(chunk.end, chunk.begin), nullptr, "unaligned");
+    EmitIf(b_, b_.CreateICmpSGT(count, b_.getInt64(0)), "head",
+           [&] { body({.first = chunk.begin, .mask = EmitFirstLanes(b_, schedule_.lanes, count)}); });
+    return b_.CreateAdd(chunk.begin, count, "aligned");
+  }
+
+  const KernelPlan& plan_;
+  const Schedule& schedule_;
+  const bool streams_;
+  llvm::IRBuilder<> b_;
+  KernelFrame frame_;
+  llvm::Function* function_;
+  StageLoops loops_;
+};
+
+}  // namespace
+
+absl::Status EmitLoops(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
+                       const std::string& name, llvm::Module& module) {
+  if (schedule.cross_axis >= 0) {
+    EmitTransposedLoops(plan, schedule, target, name, module);
+    return absl::OkStatus();
+  }
+  if (schedule.windows) {
+    EmitWindowLoops(plan, schedule, target, name, module);
+    return absl::OkStatus();
+  }
+  for (size_t v = 0; v < schedule.versions.size(); ++v) {
+    const Version& version = schedule.versions[v];
+    const std::string symbol = absl::StrCat(name, "_v", v);
+    if (version.parts) {
+      EmitPartLoops(plan, schedule, version, target, symbol, module);
+    } else {
+      LoopKernelEmitter(plan, schedule, version, target, module, symbol).Emit();
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tailor::cpu

@@ -1,0 +1,338 @@
+#include "codegen/cpu/loops/stage_loops.h"
+
+#include <algorithm>
+#include <cassert>
+#include <numeric>
+#include <utility>
+
+#include "codegen/cpu/loops/interleave.h"
+#include "codegen/cpu/loops/task_digits.h"
+#include "codegen/ir/emit_loop.h"
+#include "codegen/plan/plan_queries.h"
+#include "codegen/scalar/scalar_ops.h"
+
+namespace tailor::cpu {
+namespace {
+
+// Of many vectors side by side, how many are taken where not so many are left.
+constexpr int kFewVectors = 4;
+
+// The innermost loop of windows and other short axes is straight code, in which what tells the padding from the rest is
+// computed once for all steps of the loops around it.
+constexpr int64_t kStraight = 5;
+
+// Vectors that are computed in turns. Each of them needs some registers of its own.
+constexpr int kInTurns = 4;
+
+// Steps, at most, of the vectors that are too few for an unrolled turn, and of the masked rest.
+constexpr int kRestSteps = kFewVectors + 1;
+
+}  // namespace
+
+StageLoops::StageLoops(llvm::IRBuilderBase& b, const KernelPlan& plan, const Schedule& schedule,
+                       const EmitTarget& target, const KernelFrame& frame, const Version& version)
+    : b_(b), plan_(plan), schedule_(schedule), target_(target), across_rows_(tailor::LanesAcrossRows(plan, schedule)) {
+  for (int i = 0; i < schedule_.rows; ++i) {
+    frames_.push_back(frame);
+    ScalarEmitter& row = rows_.emplace_back(b_, target_, plan_, frames_.back());
+    row.SetRowsHeld(LanesAcrossRows() ? schedule_.lanes : 1);
+    if (version.no_broadcast) row.AssumeNoBroadcast();
+    row.SetStreaming(version.streams);
+  }
+}
+
+std::vector<int> StageLoops::TaskAxes() const {
+  std::vector<int> axes = AxesOf(plan_, AxisRole::kParallel);
+  if (!LanesAcrossRows()) return axes;  // in order: a chain has the rows of its blocks as tasks (chain/emit_chain.cc)
+  std::erase(axes, schedule_.lane_axis);
+  axes = ReadingOrder(plan_, std::move(axes), schedule_.lane_axis);
+  axes.push_back(schedule_.lane_axis);
+  return axes;
+}
+
+llvm::Value* StageLoops::TasksAlong(int axis) {
+  if (axis != schedule_.lane_axis) return ExtentOf(axis);
+  llvm::Value* rounded = b_.CreateAdd(ExtentOf(axis), b_.getInt64(schedule_.lane_chunk - 1));
+  return b_.CreateUDiv(rounded, b_.getInt64(schedule_.lane_chunk), "chunks");
+}
+
+llvm::Value* StageLoops::Place(ScalarEmitter& row, const std::vector<int>& axes,
+                               const std::vector<llvm::Value*>& digits) const {
+  for (size_t i = 0; i < axes.size(); ++i) row.SetAxis(axes[i], digits[i]);
+  return LanesAcrossRows() ? digits[axes.size() - 1] : nullptr;
+}
+
+PartSpan StageLoops::ChunkSpan(llvm::Value* chunk) {
+  llvm::Value* first = b_.CreateMul(chunk, b_.getInt64(schedule_.lane_chunk), "first");
+  llvm::Value* next = b_.CreateAdd(first, b_.getInt64(schedule_.lane_chunk));
+  return {first, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ExtentOf(schedule_.lane_axis), next, nullptr, "end")};
+}
+
+llvm::Value* StageLoops::PlaceBuffers(int i, llvm::Value* scratch) {
+  return PlaceRowBuffers(b_, plan_, scratch, frames_[i], LanesAcrossRows() ? schedule_.lanes : 1);
+}
+
+void StageLoops::SetSpan(int axis, PartSpan span) {
+  span_axis_ = axis;
+  span_ = span;
+}
+
+PartSpan StageLoops::SpanOf(int axis) { return axis == span_axis_ ? span_ : PartSpan{b_.getInt64(0), ExtentOf(axis)}; }
+
+void StageLoops::Forget() {
+  ForEachRow([](ScalarEmitter& row) { row.Forget(); });
+}
+
+void StageLoops::Enter(ScalarEmitter& row, const Vectors& vectors, int u) {
+  llvm::Value* x = b_.CreateAdd(vectors.first, b_.getInt64(int64_t{schedule_.lanes} * u), "x");
+  row.SetLanes(schedule_.lane_axis, x, schedule_.lanes, vectors.mask);
+}
+
+void StageLoops::EmitRowVectors(PartSpan chunk, llvm::function_ref<void(const Vectors&)> body) {
+  EmitVectors(chunk, schedule_.rows, nullptr, [&](const Vectors& vectors) {
+    if (ScansAlone(plan_)) {  // one ordered loop carries all of them along: neighbouring lines are met together
+      across_ = vectors;
+    } else {
+      rows_end_ = vectors.count;
+    }
+    for (int row = 0; row < rows_end_; ++row) Enter(rows_[row], vectors, row);
+    body(vectors);
+    rows_end_ = 1;
+  });
+}
+
+// Runs `body` over `span` of the lane axis: `unroll` vectors at a time, a few where those are many, then one,
+// then a masked rest.
+void StageLoops::EmitVectors(PartSpan span, int unroll, BlockSums* blocks,
+                             llvm::function_ref<void(const Vectors&)> body) {
+  const int lanes = schedule_.lanes;
+  const int axis = schedule_.lane_axis;
+  llvm::Value* next = span.begin;
+  for (int width = unroll; width > 0; width = width > kFewVectors ? kFewVectors : width > 1 ? 1 : 0) {
+    llvm::Value* full = b_.CreateSub(span.end, b_.getInt64(int64_t{lanes} * width - 1), "full.end");
+    const int64_t step = int64_t{lanes} * width;
+    const char* name = width > 1 ? "unrolled" : "vector";
+    const auto turn = [&](llvm::Value* x) { body({.first = x, .count = width}); };
+    next = blocks != nullptr && width == unroll ? blocks->EmitSteps(next, full, step, name, turn)
+                                                : EmitLoop(b_, next, full, step, name, turn);
+  }
+  if (lanes > 1) {
+    EmitIf(b_, b_.CreateICmpSLT(next, span.end, "rest"), "tail", [&] {
+      body({.first = next, .mask = EmitFirstLanes(b_, schedule_.lanes, b_.CreateSub(span.end, next, "rest.count"))});
+    });
+  }
+  ForEachRow([&](ScalarEmitter& row) { row.SetLanes(axis, span.begin, 1, nullptr); });
+}
+
+void StageLoops::EmitStages() {
+  for (const Stage& stage : plan_.stages) {
+    const bool reduces = std::any_of(stage.statements.begin(), stage.statements.end(),
+                                     [](const Statement& s) { return !s.reduce_axes.empty(); });
+    if (reduces || stage.axes.empty() || LanesAcrossRows()) {
+      EmitStage(stage);
+    } else {
+      EmitRowByRow(stage);
+    }
+  }
+}
+
+// Nothing waits for what such a stage computes, and stores go faster where one follows another in memory.
+void StageLoops::EmitRowByRow(const Stage& stage) {
+  const int rows = rows_end_;
+  for (int row = 0; row < rows; ++row) EmitStageOf(stage, row);
+}
+
+void StageLoops::EmitStageOf(const Stage& stage, int row) {
+  rows_begin_ = row;
+  rows_end_ = row + 1;
+  EmitStage(stage);
+  rows_begin_ = 0;
+}
+
+void StageLoops::EmitFirstStage() { EmitStageOf(plan_.stages.front(), kNext); }
+
+void StageLoops::EmitLastStage() { EmitStageOf(plan_.stages.back(), kBefore); }
+
+void StageLoops::EmitOtherStages(bool with_next, bool with_before) {
+  const int end = static_cast<int>(plan_.stages.size()) - (schedule_.behind ? 1 : 0);
+  for (int i = 1; i < end; ++i) {
+    std::vector<Pass> passes = {{&plan_.stages[i], kHere}};
+    if (i == schedule_.ahead && with_next) passes.push_back({&plan_.stages.front(), kNext});
+    if (i == schedule_.ahead && with_before) passes.push_back({&plan_.stages.back(), kBefore});
+    rows_end_ = passes.back().row + 1;
+    EmitPasses(passes);
+  }
+}
+
+void StageLoops::EmitStage(const Stage& stage) {
+  std::vector<Pass> passes;
+  for (int row = rows_begin_; row < rows_end_; ++row) passes.push_back({&stage, row});
+  EmitPasses(passes);
+}
+
+// In one loop nest: stages of equal axes, of all rows that are emitted now.
+void StageLoops::EmitPasses(const std::vector<Pass>& passes) {
+  const std::vector<int>& axes = passes[0].stage->axes;
+  std::vector<int> scalar_axes;
+  bool lanes_here = false;
+  for (int axis : axes) {
+    lanes_here |= axis == schedule_.lane_axis;
+    if (axis != schedule_.lane_axis) scalar_axes.push_back(axis);
+  }
+  bool scans = false;
+  for (const Pass& pass : passes) {
+    for (const Statement& s : pass.stage->statements) scans |= IsScan(plan_, s);
+  }
+  const int unroll = lanes_here && !scans ? schedule_.unroll : across_.count;
+  Sums sums;
+  BlockSums blocks(b_, target_, scans ? 0 : MostSteps(axes, unroll));
+  for (const Pass& pass : passes) {
+    const int lanes = lanes_here ? schedule_.lanes : rows_[pass.row].lanes();
+    for (std::vector<Accumulator>& of_pass = sums.emplace_back(); const Statement& s : pass.stage->statements) {
+      const int partials = s.reduce_axes.empty() ? 0 : unroll;
+      of_pass.emplace_back(b_, target_, s, IsScan(plan_, s), partials, lanes);
+      for (int i = 0; i < partials; ++i) blocks.Add(s, of_pass.back().slot(i));
+    }
+  }
+  EmitScalarLoops(scalar_axes, 0, !lanes_here, blocks, [&] {
+    if (lanes_here) {
+      EmitVectors(SpanOf(schedule_.lane_axis), unroll, &blocks,
+                  [&](const Vectors& vectors) { EmitStatements(passes, vectors, true, scans, sums); });
+      if (!scalar_axes.empty()) blocks.Count(kRestSteps);
+    } else {
+      EmitStatements(passes, across_, across_.count > 1, scans, sums);
+    }
+  });
+  blocks.Close();
+  if (!axes.empty()) Forget();
+  for (size_t pass = 0; pass < passes.size(); ++pass) {
+    const std::vector<Statement>& statements = passes[pass].stage->statements;
+    for (size_t i = 0; i < statements.size(); ++i) {
+      const Statement& s = statements[i];
+      if (!s.reduce_axes.empty() && !IsScan(plan_, s)) {
+        rows_[passes[pass].row].SetLocal(s.buffer, Stored(s, sums[pass][i].Close(lanes_here)));
+      }
+    }
+  }
+}
+
+int64_t StageLoops::MostSteps(const std::vector<int>& axes, int unroll) const {
+  int64_t steps = 1;
+  for (int axis : axes) {
+    const Extent& extent = plan_.axes[axis].extent;
+    int64_t most = MaxOf(plan_, extent);
+    if (axis == schedule_.lane_axis) most = most / (int64_t{schedule_.lanes} * unroll) + kRestSteps;
+    if (most <= 0) return 0;
+    if (most > INT64_MAX / steps) return INT64_MAX;
+    steps *= most;
+  }
+  return steps;
+}
+
+void StageLoops::EmitScalarLoops(const std::vector<int>& axes, size_t depth, bool is_step, BlockSums& blocks,
+                                 llvm::function_ref<void()> body) {
+  if (depth == axes.size()) return body();
+  const bool innermost = is_step && depth + 1 == axes.size();
+  const Extent& extent = plan_.axes[axes[depth]].extent;
+  if (innermost && axes[depth] != span_axis_ && extent.is_constant() && extent.constant <= kStraight) {
+    for (int64_t i = 0; i < extent.constant; ++i) {
+      ForEachRow([&](ScalarEmitter& row) { row.SetAxis(axes[depth], b_.getInt64(i)); });
+      body();
+    }
+    blocks.Count(extent.constant);
+    return Forget();
+  }
+  const PartSpan span = SpanOf(axes[depth]);
+  const auto turn = [&](llvm::Value* index) {
+    ForEachRow([&](ScalarEmitter& row) { row.SetAxis(axes[depth], index); });
+    EmitScalarLoops(axes, depth + 1, is_step, blocks, body);
+  };
+  if (innermost) {
+    blocks.EmitSteps(span.begin, span.end, 1, "tile", turn);
+  } else {
+    EmitLoop(b_, span.begin, span.end, 1, "tile", turn);
+  }
+  Forget();
+}
+
+// The statements of `passes` for each of `vectors`, which their rows `enter`, some in turns. Those of a scan depend on
+// each other.
+void StageLoops::EmitStatements(const std::vector<Pass>& passes, const Vectors& vectors, bool enters, bool scans,
+                                Sums& sums) {
+  const int side_by_side = static_cast<int>(passes.size()), chains = side_by_side * vectors.count;
+  for (int first = 0, count = 0; first < chains; first += count) {
+    count = scans ? 1 : std::min(kInTurns, chains - first);
+    std::vector<std::vector<llvm::Value*>> reduced(count);
+    EmitInTurns(b_, count, [&](int i) {
+      const int pass = (first + i) % side_by_side, u = (first + i) / side_by_side;
+      ScalarEmitter& row = rows_[passes[pass].row];
+      if (enters) Enter(row, vectors, u);
+      const std::vector<Statement>& statements = passes[pass].stage->statements;
+      for (size_t j = 0; j < statements.size(); ++j) {
+        reduced[i].push_back(EmitStatement(row, statements[j], sums[pass][j], u));
+      }
+    });
+    for (int i = 0; i < count; ++i) {
+      for (size_t j = 0; j < reduced[i].size(); ++j) {
+        if (reduced[i][j] == nullptr) continue;
+        sums[(first + i) % side_by_side][j].Add(reduced[i][j], (first + i) / side_by_side);
+      }
+    }
+  }
+  for (std::vector<Accumulator>& of_pass : sums) {
+    for (Accumulator& sum : of_pass) sum.EndStep();
+  }
+}
+
+// Returns what vector number `u` adds to `sum`: null for a store and for a step of a scan, which is done.
+llvm::Value* StageLoops::EmitStatement(ScalarEmitter& row, const Statement& s, Accumulator& sum, int u) {
+  if (s.reduce_axes.empty()) {
+    llvm::Value* value = row.Emit(s.value);
+    if (plan_.buffers[s.buffer].kind == BufferKind::kLocal) {
+      row.SetLocal(s.buffer, value);
+    } else {
+      row.Store(s.buffer, s.indices, value);
+    }
+    return nullptr;
+  }
+  llvm::Value* value = row.EmitLanes(s.value);
+  if (row.mask()) {
+    llvm::Value* neutral = EmitNeutral(b_, s.combiner, s.accumulate, row.lanes());
+    value = b_.CreateSelect(row.mask(), value, neutral, "active");
+  }
+  if (!IsScan(plan_, s)) return value;
+  EmitScanStep(row, s, value, sum.slot(u));
+  return nullptr;
+}
+
+// A reduction's result in the type of its buffer.
+llvm::Value* StageLoops::Stored(const Statement& s, llvm::Value* result) {
+  assert(plan_.buffers[s.buffer].kind == BufferKind::kLocal);
+  const DType stored = plan_.buffers[s.buffer].dtype;
+  if (stored == s.accumulate) return result;
+  return EmitScalarOp(b_, target_, OpKind::kCast, s.accumulate, stored, {result});
+}
+
+// `slot` holds what the elements before combine to, in every lane where lanes run along the scan. Then the lanes
+// of `value` are combined among themselves first, so that the way from step to step is one combination.
+void StageLoops::EmitScanStep(ScalarEmitter& row, const Statement& s, llvm::Value* value, llvm::AllocaInst* slot) {
+  const int lanes = row.lanes();
+  const bool along = lanes > 1 && !LanesAcrossRows();
+  llvm::Value* before = b_.CreateLoad(slot->getAllocatedType(), slot, "before");
+  if (along) value = EmitLaneScan(b_, target_, s.combiner, s.accumulate, value);
+  llvm::Value* result = EmitScalarOp(b_, target_, s.combiner, s.accumulate, s.accumulate, {before, value});
+  llvm::Value* next = result;
+  llvm::Value* seen = s.exclusive ? before : result;
+  if (along) {
+    next = b_.CreateShuffleVector(result, llvm::SmallVector<int>(lanes, lanes - 1), "last");
+    if (s.exclusive) {
+      llvm::SmallVector<int> shifted(lanes);
+      std::iota(shifted.begin(), shifted.end(), lanes - 1);
+      seen = b_.CreateShuffleVector(before, result, shifted, "shifted");
+    }
+  }
+  b_.CreateStore(next, slot);
+  row.SetLocal(s.buffer, seen);
+}
+
+}  // namespace tailor::cpu

@@ -1,0 +1,161 @@
+#include "codegen/cpu/loops/windowed_reduction.h"
+
+#include <algorithm>
+
+#include "codegen/plan/plan_queries.h"
+
+namespace tailor::cpu {
+namespace {
+
+class WindowFinder {
+ public:
+  explicit WindowFinder(const KernelPlan& plan) : plan_(plan) {}
+
+  std::optional<WindowedReduction> Find() {
+    if (!IsOneReduction() || !FindSides() || !IsWorthwhile() || !StoresAlongLastSide()) return std::nullopt;
+    FindImage(plan_.stages[0].statements[0].value);
+    if (images_.size() != 1) return std::nullopt;
+    found_.image = images_[0];
+    for (int axis : AxesOf(plan_, AxisRole::kParallel)) {
+      const auto is_side = [&](const WindowSide& side) { return side.result == axis; };
+      if (std::none_of(found_.sides.begin(), found_.sides.end(), is_side)) found_.outer.push_back(axis);
+    }
+    return found_;
+  }
+
+ private:
+  // The first stage, over axes of constant extents; what follows is for each result.
+  bool IsOneReduction() const {
+    if (plan_.stages.size() < 2 || plan_.fault_count > 0 || plan_.stages[0].statements.size() != 1) return false;
+    const Statement& s = plan_.stages[0].statements[0];
+    if (s.reduce_axes.empty() || s.reduce_axes.size() != plan_.stages[0].axes.size() || IsScan(plan_, s)) return false;
+    for (size_t stage = 1; stage < plan_.stages.size(); ++stage) {
+      if (!plan_.stages[stage].axes.empty()) return false;
+    }
+    return std::all_of(plan_.axes.begin(), plan_.axes.end(), [](const Axis& axis) {
+      return axis.role == AxisRole::kParallel || (axis.role == AxisRole::kTile && axis.extent.is_constant());
+    });
+  }
+
+  std::optional<int64_t> Coefficient(ExprId index, int axis) {
+    const ExprId id = CoefficientOf(plan_, index, axis);
+    if (id < 0 || plan_.exprs[id].kind != ExprKind::kExtent || !plan_.exprs[id].extent.is_constant()) return {};
+    return plan_.exprs[id].extent.constant;
+  }
+
+  // An index that depends on a tile axis, and on one parallel axis.
+  std::optional<WindowSide> SideOf(ExprId index) {
+    WindowSide side;
+    for (int axis = 0; axis < static_cast<int>(plan_.axes.size()); ++axis) {
+      if (!DependsOn(plan_, index, axis)) continue;
+      int& place = plan_.axes[axis].role == AxisRole::kParallel ? side.result : side.window;
+      if (place >= 0) return std::nullopt;
+      place = axis;
+    }
+    if (side.result < 0 || side.window < 0) return std::nullopt;
+    const auto stride = Coefficient(index, side.result), dilation = Coefficient(index, side.window);
+    if (!stride || !dilation || *stride < 1 || *dilation < 1 || (*stride > 1 && *dilation > 1)) return std::nullopt;
+    side.stride = *stride;
+    side.dilation = *dilation;
+    side.size = plan_.axes[side.window].extent.constant;
+    return side;
+  }
+
+  // From the load whose indices have them.
+  bool FindSides() {
+    for (ExprId id : ReachableExprs(plan_)) {
+      const Expr load = plan_.exprs[id];  // coefficient queries append expressions
+      if (load.kind != ExprKind::kLoad || plan_.buffers[load.ref].kind == BufferKind::kLocal) continue;
+      std::vector<WindowSide> sides;
+      bool last = false;
+      for (ExprId index : load.args) {
+        const std::optional<WindowSide> side = SideOf(index);
+        last = side.has_value();
+        if (!side) continue;
+        const auto shares_axis = [&](const WindowSide& other) {
+          return other.result == side->result || other.window == side->window;
+        };
+        if (std::any_of(sides.begin(), sides.end(), shares_axis)) return false;
+        sides.push_back(*side);
+      }
+      if (sides.empty()) continue;
+      if (!found_.sides.empty() || !last) return false;
+      found_.sides = std::move(sides);
+    }
+    const auto is_loop = [&](int axis) { return plan_.axes[axis].extent != Extent{.constant = 1}; };
+    const auto loops = std::count_if(plan_.stages[0].axes.begin(), plan_.stages[0].axes.end(), is_loop);
+    return !found_.sides.empty() && found_.sides.size() <= 2 && static_cast<ptrdiff_t>(found_.sides.size()) == loops;
+  }
+
+  // All steps of a window are straight code.
+  bool IsWorthwhile() const {
+    constexpr int64_t kMostSteps = 64, kFarthest = 64, kMostStride = 2;
+    int64_t steps = 1, strides = 1;
+    for (const WindowSide& side : found_.sides) {
+      if (side.reach() > kFarthest || side.stride > kMostStride) return false;
+      steps *= side.size;
+      strides *= side.stride;
+    }
+    return steps <= kMostSteps && steps >= 2 * strides;
+  }
+
+  bool StoresAlongLastSide() {
+    for (size_t stage = 1; stage < plan_.stages.size(); ++stage) {
+      const std::vector<Statement> statements = plan_.stages[stage].statements;
+      for (const Statement& s : statements) {
+        if (plan_.buffers[s.buffer].kind == BufferKind::kLocal) continue;
+        if (!IsContiguous(plan_, {s.buffer, s.indices}, found_.sides.back().result)) return false;
+      }
+    }
+    return true;
+  }
+
+  bool DependsOnSides(ExprId id) const {
+    return std::any_of(found_.sides.begin(), found_.sides.end(), [&](const WindowSide& side) {
+      return DependsOn(plan_, id, side.result) || DependsOn(plan_, id, side.window);
+    });
+  }
+
+  // Whether an index is the number of an element along one side, but for a constant.
+  bool IsNumber(ExprId id) {
+    int sides = 0;
+    for (const WindowSide& side : found_.sides) {
+      const auto of_result = Coefficient(id, side.result), of_window = Coefficient(id, side.window);
+      if (!of_result || !of_window) return false;
+      if (*of_result == 0 && *of_window == 0) continue;
+      if (*of_result != side.stride || *of_window != side.dilation) return false;
+      ++sides;
+    }
+    return sides == 1;
+  }
+
+  bool IsOfImage(ExprId id) {
+    if (!DependsOnSides(id) || IsNumber(id)) return true;
+    const Expr e = plan_.exprs[id];
+    if (e.kind == ExprKind::kAxis) return false;
+    return std::all_of(e.args.begin(), e.args.end(), [&](ExprId arg) { return IsOfImage(arg); }) &&
+           (e.predicate < 0 || IsOfImage(e.predicate));
+  }
+
+  // The largest parts of the value that are of the image.
+  void FindImage(ExprId id) {
+    if (!DependsOnSides(id)) return;
+    if (IsOfImage(id)) {
+      if (std::find(images_.begin(), images_.end(), id) == images_.end()) images_.push_back(id);
+      return;
+    }
+    const Expr e = plan_.exprs[id];
+    if (e.kind != ExprKind::kOp) return;
+    for (ExprId arg : e.args) FindImage(arg);
+  }
+
+  KernelPlan plan_;  // a copy, for coefficients
+  WindowedReduction found_;
+  std::vector<ExprId> images_;
+};
+
+}  // namespace
+
+std::optional<WindowedReduction> FindWindowedReduction(const KernelPlan& plan) { return WindowFinder(plan).Find(); }
+
+}  // namespace tailor::cpu

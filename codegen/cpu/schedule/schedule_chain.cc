@@ -1,0 +1,63 @@
+// The schedule of a chain: blocks of so many rows that what its links hand on stays in cache.
+#include <algorithm>
+
+#include "codegen/cpu/schedule/schedule_chain.h"
+#include "codegen/cpu/schedule/schedule_contraction.h"
+#include "codegen/cpu/schedule/schedule_loops.h"
+#include "codegen/plan/plan_queries.h"
+
+namespace tailor::cpu {
+namespace {
+
+constexpr int64_t kBlockRows = 24;
+constexpr int64_t kAllPanels = int64_t{1} << 40;  // a task of a product has every column
+
+Schedule ScheduleLink(const KernelPlan& plan, const TargetTraits& traits) {
+  Schedule schedule =
+      plan.contraction ? ScheduleContraction(plan, traits) : ScheduleLoops(plan, traits, /*whole_rows_only=*/true);
+  schedule.versions = {Version{}};
+  if (plan.contraction) {
+    schedule.tile.task_rows = std::max<int64_t>(1, kBlockRows / schedule.tile.rows) * schedule.tile.rows;
+    schedule.tile.task_panels = kAllPanels;
+    schedule.tile.chooses = false;  // rows are cut alike in all links
+    schedule.tile.cuts.clear();
+  }
+  return schedule;
+}
+
+// Multiply-adds for one row.
+DimExpr RowCost(const KernelPlan& product) {
+  const size_t n = product.axes.size() - 2;
+  return OverSlots(product.axes[n].extent) * OverSlots(product.axes[n + 1].extent);
+}
+
+}  // namespace
+
+Schedule ScheduleChain(const KernelPlan& plan, const TargetTraits& traits) {
+  Schedule schedule;
+  DimExpr row_cost = 0, own_scratch = 0;
+  for (const ChainLink& link : plan.links) {
+    const auto over_chain = [&](const DimExpr& e) {
+      return e.Substitute([&](SymbolId slot) { return DimExpr::Symbol(link.dims[slot]); });
+    };
+    schedule.links.push_back(ScheduleLink(link.plan, traits));
+    own_scratch = DimExpr::Max(own_scratch, over_chain(schedule.links.back().scratch_bytes));
+    if (link.plan.contraction) row_cost = row_cost + over_chain(RowCost(link.plan));
+  }
+  const int64_t block = schedule.links[0].tile.task_rows;
+  for (Schedule& link : schedule.links) link.block_rows = block;
+  DimExpr scratch = own_scratch;
+  for (const Buffer& buffer : plan.buffers) {
+    if (buffer.kind == BufferKind::kBlock) scratch = scratch + BlockBytes(buffer, block);
+  }
+  schedule.scratch_bytes = scratch;
+
+  const DimExpr rows = OverSlots(plan.axes.back().extent);
+  schedule.tasks = DimExpr::CeilDiv(rows, block);
+  for (size_t i = 0; i + 1 < plan.axes.size(); ++i) schedule.tasks = schedule.tasks * OverSlots(plan.axes[i].extent);
+  constexpr int64_t kGrainMultiplyAdds = 1 << 19;
+  schedule.grain = DimExpr::Max(1, DimExpr::FloorDiv(kGrainMultiplyAdds, DimExpr::Min(rows, block) * row_cost + 1));
+  return schedule;
+}
+
+}  // namespace tailor::cpu

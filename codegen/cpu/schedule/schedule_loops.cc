@@ -1,0 +1,287 @@
+// Chooses lanes and tasks for loop and row kernels on a CPU.
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+
+#include "codegen/cpu/loops/part_loops.h"
+#include "codegen/cpu/loops/rows_in_flight.h"
+#include "codegen/cpu/loops/transposed_loops.h"
+#include "codegen/cpu/loops/window_loops.h"
+#include "codegen/cpu/schedule/schedule_loops.h"
+#include "codegen/plan/plan_queries.h"
+
+namespace tailor::cpu {
+namespace {
+
+enum class Reach { kUniform, kContiguous, kScattered };
+
+std::optional<int64_t> ConstantOf(const KernelPlan& plan, ExprId id) {
+  if (id < 0) return std::nullopt;
+  const Expr& e = plan.exprs[id];
+  if (e.kind == ExprKind::kBcastIndex) return ConstantOf(plan, e.args[0]);  // as where nothing is broadcast
+  if (e.kind != ExprKind::kExtent || !e.extent.is_constant()) return std::nullopt;
+  return e.extent.constant;
+}
+
+// How memory at `indices` of `buffer` moves when `axis` advances by one.
+Reach ReachAlong(KernelPlan& plan, int buffer_id, const std::vector<ExprId>& indices, int axis) {
+  const Buffer buffer = plan.buffers[buffer_id];
+  if (buffer.kind == BufferKind::kLocal) return Reach::kUniform;
+  bool uniform = true;
+  bool inner_constant_one = true;
+  for (int d = static_cast<int>(indices.size()) - 1; d >= 0; --d) {
+    auto step = ConstantOf(plan, CoefficientOf(plan, indices[d], axis));
+    if (!step) return Reach::kScattered;
+    if (*step != 0 && (std::abs(*step) != 1 || !inner_constant_one || !uniform)) return Reach::kScattered;
+    if (*step != 0) uniform = false;
+    inner_constant_one = inner_constant_one && buffer.dims[d] == Extent{.constant = 1};
+  }
+  if (buffer.layout != ConstantLayout::kRowMajor && !uniform) return Reach::kScattered;
+  return uniform ? Reach::kUniform : Reach::kContiguous;
+}
+
+// What the accesses gain from lanes along `axis`, in rough cycles a vector.
+double LaneGain(KernelPlan& plan, const std::vector<ExprId>& exprs, int axis, int lanes) {
+  double gain = 0;
+  auto count = [&](int buffer, const std::vector<ExprId>& indices) {
+    switch (ReachAlong(plan, buffer, indices, axis)) {
+      case Reach::kUniform:
+        gain += 1;
+        break;
+      case Reach::kContiguous:
+        gain += 2;
+        break;
+      case Reach::kScattered:
+        gain -= lanes / 2;
+        break;
+    }
+  };
+  for (ExprId id : exprs) {
+    const Expr e = plan.exprs[id];
+    if (e.kind == ExprKind::kLoad) count(e.ref, e.args);
+  }
+  for (const Stage& stage : plan.stages) {
+    for (const Statement& s : stage.statements) count(s.buffer, s.indices);
+  }
+  const Extent& extent = plan.axes[axis].extent;
+  if (extent.is_constant() && extent.constant < lanes) gain -= lanes - extent.constant;
+  return gain;
+}
+
+// Lanes along a scan combine among themselves first; along updates in order there are none.
+bool TakesLanes(const KernelPlan& plan, int axis) {
+  if (plan.axes[axis].role != AxisRole::kOrdered) return true;
+  for (const Stage& stage : plan.stages) {
+    const bool ordered = std::find(stage.axes.begin(), stage.axes.end(), axis) != stage.axes.end();
+    if (ordered && !IsScan(plan, stage.statements.front())) return false;
+  }
+  return true;
+}
+
+int ChooseLaneAxis(KernelPlan& plan, const std::vector<ExprId>& exprs, int lanes, bool whole_rows) {
+  int best = -1;
+  double best_gain = 0;
+  for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
+    if (whole_rows && plan.axes[axis].role == AxisRole::kParallel) continue;
+    if (!TakesLanes(plan, axis)) continue;
+    const double gain = LaneGain(plan, exprs, axis, lanes);
+    if (best < 0 || gain >= best_gain) {
+      best = axis;
+      best_gain = gain;
+    }
+  }
+  return best;
+}
+
+// Rough cycles that one vector of elements costs.
+int64_t CostOf(const KernelPlan& plan, const std::vector<ExprId>& exprs) {
+  int64_t cost = 1;
+  for (ExprId id : exprs) {
+    const Expr& e = plan.exprs[id];
+    if (e.kind == ExprKind::kLoad) cost += 1;
+    if (e.kind == ExprKind::kOp) cost += ScalarCost(e.op);
+  }
+  return cost;
+}
+
+// Those of `exprs` that are computed for every element along `axis`.
+std::vector<ExprId> Along(const KernelPlan& plan, std::vector<ExprId> exprs, int axis) {
+  std::erase_if(exprs, [&](ExprId id) { return !DependsOn(plan, id, axis); });
+  return exprs;
+}
+
+int WidestElement(const KernelPlan& plan, const std::vector<ExprId>& exprs) {
+  int bytes = 4;
+  for (const Buffer& buffer : plan.buffers) {
+    if (buffer.kind == BufferKind::kOutput) bytes = std::max(bytes, SizeOf(buffer.dtype));
+  }
+  for (ExprId id : exprs) {
+    const Expr& e = plan.exprs[id];
+    if (e.kind == ExprKind::kOp) bytes = std::max(bytes, SizeOf(e.dtype));
+  }
+  return bytes;
+}
+
+// The greatest value of an expression over slots.
+int64_t GreatestOf(const KernelPlan& plan, const std::vector<Extent>& extents) {
+  int64_t product = 1;
+  for (const Extent& extent : extents) {
+    const int64_t most = MaxOf(plan, extent);
+    if (__builtin_mul_overflow(product, std::max<int64_t>(most, 1), &product)) return INT64_MAX;
+  }
+  return product;
+}
+
+// Rows at a time: their sums and those of vectors that are in flight in each take half of 32 registers at most.
+constexpr int kSideBySide = 4;
+
+// Schedule::short_row. Of longer rows what reductions leave idle at their ends counts for little.
+constexpr int64_t kShortRow = 2048, kShortSlowRow = 128;
+
+// Vectors at a time of rows that lie across the lanes: a line of memory for each, at every step down the columns. Long
+// pieces are what prefetchers follow.
+constexpr int kColumnsSideBySide = 16;
+
+// The same of columns that a scan walks down.
+constexpr int kScansSideBySide = 8, kFewScans = 4;
+
+// Vectors at a time of what takes some cycles to compute: each has several values in registers.
+constexpr int kSlowSideBySide = 2;
+constexpr int64_t kSlow = 10;
+
+// Whether a task is a row, or several.
+bool LanesAlongRows(const KernelPlan& plan, const Schedule& schedule) {
+  return schedule.lane_axis >= 0 && plan.axes[schedule.lane_axis].role == AxisRole::kTile;
+}
+
+// Schedule::rows. While a row's reductions end, or one waits for the element before, another goes on beside it.
+int SideBySide(const KernelPlan& plan, const Schedule& schedule, const TargetTraits& traits, int64_t cost) {
+  if (schedule.lane_axis < 0 || plan.axes[schedule.lane_axis].role == AxisRole::kOrdered) return 1;
+  const bool many_registers = traits.vector_registers >= 32;
+  if (LanesAcrossRows(plan, schedule) && ScansAlone(plan)) return many_registers ? kScansSideBySide : kFewScans;
+  if (!many_registers) return 1;
+  for (const Stage& stage : plan.stages) {
+    for (const Statement& s : stage.statements) {
+      if (IsScan(plan, s)) return 1;
+      if (!s.reduce_axes.empty())
+        return cost > kSlow || LanesAlongRows(plan, schedule) ? kSideBySide : kColumnsSideBySide;
+    }
+  }
+  return !LanesAlongRows(plan, schedule) && cost > kSlow ? kSlowSideBySide : 1;
+}
+
+// Before the version for other extents, one that writes the output past the caches where those could not hold it. For
+// plain loops that write one output in long runs, whole vectors of which the store instructions take. Not for rows:
+// stores past the caches wait for memory while a row is written, those through them while the next one is computed.
+void AddStreamingVersion(KernelPlan& plan, Schedule& schedule) {
+  constexpr int64_t kLeastRun = 4096;       // elements: a run's ends are not whole vectors
+  constexpr int64_t kLeastBytes = 1 << 20;  // every cache holds less
+  if (schedule.lane_chunk < kLeastRun || plan.stages.size() != 1) return;
+  const std::vector<Statement> statements = plan.stages[0].statements;
+  const auto writes = [&](const Statement& s) { return plan.buffers[s.buffer].kind == BufferKind::kOutput; };
+  const Statement& store = statements.back();
+  if (!writes(store) || std::count_if(statements.begin(), statements.end(), writes) != 1) return;
+  const Buffer& output = plan.buffers[store.buffer];
+  if (SizeOf(output.dtype) * schedule.lanes < 16) return;
+  if (ReachAlong(plan, store.buffer, store.indices, schedule.lane_axis) != Reach::kContiguous) return;
+  if (ConstantOf(plan, CoefficientOf(plan, store.indices.back(), schedule.lane_axis)) != 1) return;
+  if (GreatestOf(plan, output.dims) < kLeastBytes / SizeOf(output.dtype)) return;
+
+  const Extent& run = plan.axes[schedule.lane_axis].extent;
+  if (GreatestOf(plan, {run}) < kLeastRun) return;
+
+  Version streaming = schedule.versions[0];
+  streaming.streams = true;
+  DimExpr bytes = SizeOf(output.dtype);
+  for (const Extent& extent : output.dims) bytes = bytes * OverSlots(extent);
+  streaming.guards.push_back({.kind = Guard::Kind::kOutgrowsCache, .value = bytes});
+  if (!run.is_constant())
+    streaming.guards.push_back({.kind = Guard::Kind::kAtLeast, .slot = run.slot, .number = kLeastRun});
+  schedule.versions.insert(schedule.versions.begin(), std::move(streaming));
+}
+
+// One row's, with the other sets of rows in flight, which are no rows of larger launches, or those of `schedule.rows`
+// rows that are short enough to run side by side. Where lanes run across rows, those of all that are at hand.
+DimExpr ScratchBytes(const KernelPlan& plan, const Schedule& schedule) {
+  if (!HasScratch(plan)) return 0;
+  if (LanesAcrossRows(plan, schedule)) {
+    const DimExpr vectors = DimExpr::CeilDiv(OverSlots(plan.axes[schedule.lane_axis].extent), schedule.lanes);
+    return DimExpr::Min(schedule.rows, vectors) * RowBytes(plan, schedule.lanes);
+  }
+  int64_t element = 0;  // of all row buffers
+  for (const Buffer& buffer : plan.buffers) {
+    if (buffer.kind == BufferKind::kRow) element += SizeOf(buffer.dtype);
+  }
+  DimExpr one = RowBytes(plan);
+  if (const int others = RowBufferSets(plan, schedule) - 1; others > 0) {
+    one = one + others * DimExpr::Min(RowBytes(plan), kLargestLaunchInFlight * element);
+  }
+  if (schedule.rows == 1) return one;
+  const int64_t most = schedule.short_row * element;
+  return DimExpr::Max(one, DimExpr::Min(schedule.rows * RowBytes(plan), schedule.rows * most));
+}
+
+// Of `tasks` rows, how many long ones make a chunk, so that most have a neighbour in flight, if that leaves enough
+// chunks for many threads.
+DimExpr FewNeighbours(const DimExpr& tasks) {
+  constexpr int64_t kMost = 8, kChunks = 16;
+  return DimExpr::Max(1, DimExpr::Min(kMost, DimExpr::FloorDiv(tasks, kChunks)));
+}
+
+}  // namespace
+
+Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, bool whole_rows_only) {
+  KernelPlan plan = original;  // coefficient queries intern expressions
+  const std::vector<ExprId> exprs = ReachableExprs(plan);
+  const int64_t cost = CostOf(plan, exprs);
+
+  Schedule schedule;
+  schedule.lanes = traits.vector_bytes / WidestElement(plan, exprs);
+  if (!whole_rows_only && ScheduleTransposedLoops(plan, cost, schedule)) return schedule;
+  if (!whole_rows_only && ScheduleWindowLoops(original, cost, schedule)) return schedule;
+  const bool whole_rows = whole_rows_only || (HasScratch(plan) && !HoldsLanes(plan));
+  schedule.lane_axis = ChooseLaneAxis(plan, exprs, schedule.lanes, whole_rows);
+  if (schedule.lane_axis < 0) schedule.lanes = 1;
+  schedule.unroll = cost > 2 * kSlow ? 2 : 4;
+  schedule.versions = BroadcastVersions(plan);
+  schedule.rows = SideBySide(plan, schedule, traits, cost);
+  if (schedule.rows > 1 && LanesAlongRows(plan, schedule)) {
+    const bool is_slow = CostOf(plan, Along(plan, exprs, schedule.lane_axis)) > kSlow;
+    schedule.short_row = is_slow ? kShortSlowRow : kShortRow;
+    if (is_slow) schedule.ahead = StageToLookAheadIn(plan, schedule.lane_axis);
+    schedule.behind = LeavesLastStage(plan, schedule.ahead);
+  }
+
+  DimExpr tasks = 1, per_task = 1;
+  bool has_tiles = false;
+  for (const Axis& axis : plan.axes) has_tiles |= axis.role != AxisRole::kParallel;
+  for (int i = 0; i < static_cast<int>(plan.axes.size()); ++i) {
+    const DimExpr extent = OverSlots(plan.axes[i].extent);
+    if (plan.axes[i].role != AxisRole::kParallel) {
+      per_task = per_task * extent;
+    } else if (i == schedule.lane_axis) {
+      schedule.lane_chunk = has_tiles ? std::max(4, schedule.rows) * schedule.lanes : 4096;
+      tasks = tasks * DimExpr::CeilDiv(extent, schedule.lane_chunk);
+      per_task = per_task * DimExpr::Min(extent, schedule.lane_chunk);
+    } else {
+      tasks = tasks * extent;
+    }
+  }
+  schedule.tasks = tasks;
+  // A chunk of tasks should be worth some ten thousand cycles, for handing it out costs about a thousand.
+  const int64_t elements_per_chunk = 10000 * schedule.lanes / cost;
+  const DimExpr per_task_or_one = DimExpr::Max(1, per_task);
+  if (LanesAlongRows(plan, schedule) && schedule.rows > 1) {  // chunks of whole groups
+    const DimExpr groups = DimExpr::FloorDiv(elements_per_chunk / schedule.rows, per_task_or_one);
+    const DimExpr neighbours = schedule.ahead > 0 ? FewNeighbours(tasks) : 1;
+    schedule.grain = DimExpr::Max(neighbours, schedule.rows * groups);
+  } else {
+    schedule.grain = DimExpr::Max(1, DimExpr::FloorDiv(elements_per_chunk, per_task_or_one));
+  }
+  schedule.scratch_bytes = ScratchBytes(plan, schedule);
+  AddStreamingVersion(plan, schedule);
+  if (!whole_rows_only) AddPartsVersion(plan, elements_per_chunk, schedule);
+  return schedule;
+}
+
+}  // namespace tailor::cpu

@@ -1,0 +1,67 @@
+#include "codegen/cpu/schedule/schedule_winograd.h"
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+#include "codegen/contract/panels.h"
+#include "codegen/cpu/conv/winograd.h"
+#include "codegen/cpu/tiling/tile_shapes.h"
+#include "codegen/plan/plan_queries.h"
+
+namespace tailor::cpu {
+namespace {
+
+DimExpr CeilDivBy(const DimExpr& a, const DimExpr& b) {
+  const DimExpr divisor = DimExpr::Max(b, 1);
+  return DimExpr::FloorDiv(a + divisor - 1, divisor);
+}
+
+}  // namespace
+
+Schedule ScheduleWinograd(const KernelPlan& plan, const Contraction& c, const TargetTraits& traits) {
+  Schedule schedule;
+  schedule.lanes = std::min<int>(kPanelColumns, traits.vector_bytes / sizeof(float));
+  KernelPlan accesses = plan;
+  schedule.lane_axis = StoresAlongRows(accesses, c) ? c.m : c.n;
+  const int pieces = kPanelColumns / schedule.lanes;
+
+  // The points of a block of tiles, and their products with a group of panels, stay in L2 up to some 250 channels. More
+  // tiles read the weights less often.
+  constexpr int64_t kLeastTiles = 32, kMostTiles = 96;
+  ContractionTile& tile = schedule.tile;
+  std::tie(tile.rows, tile.panels) = gemm::BestTile(traits, pieces);
+  std::tie(tile.tall_rows, tile.tall_panels) = gemm::TallestTile(traits, pieces, tile);
+  const int64_t columns = std::max(tile.panels, tile.tall_panels) * kPanelColumns;
+  const int64_t bytes_of_tile =
+      kWinogradPoints * (gemm::WinogradChannels(plan, c) + columns) * static_cast<int64_t>(sizeof(float));
+  tile.winograd_tiles = std::clamp(traits.regional_bytes / bytes_of_tile, kLeastTiles, kMostTiles);
+  tile.task_rows = kWinogradResults * kWinogradResults * tile.winograd_tiles;
+  tile.task_panels = 8;  // each such block of columns makes the points of its image anew
+  tile.depth = gemm::WinogradChannels(plan, c);
+  schedule.scratch_bytes = gemm::ScratchOfWinograd(plan, c, tile).bytes;
+
+  // As EmitWinograd cuts images.
+  const std::vector<Extent>& image = plan.buffers[c.lhs.ref].dims;
+  const auto tiles_along = [&](const Extent& extent) {
+    return DimExpr::CeilDiv(DimExpr::Max(OverSlots(extent) - (kWinogradWindow - 1), 0), kWinogradResults);
+  };
+  const DimExpr down = tiles_along(image[2]), across = tiles_along(image[3]);
+  const DimExpr blocks_across = DimExpr::CeilDiv(across, tile.winograd_tiles);
+  const DimExpr block_width = CeilDivBy(across, blocks_across);
+  const DimExpr block_height = DimExpr::FloorDiv(tile.winograd_tiles, DimExpr::Max(block_width, 1));
+  const DimExpr n = OverSlots(plan.axes[c.n].extent);
+  schedule.tasks =
+      blocks_across * CeilDivBy(down, block_height) * DimExpr::CeilDiv(n, tile.task_panels * kPanelColumns);
+  for (int axis : c.batch) schedule.tasks = schedule.tasks * OverSlots(plan.axes[axis].extent);
+
+  constexpr int64_t kGrainMultiplyAdds = 1 << 19;
+  const DimExpr tiles = DimExpr::Min(down * across, tile.winograd_tiles);
+  const DimExpr per_task =
+      tiles * (kWinogradPoints * gemm::WinogradChannels(plan, c)) * DimExpr::Min(n, tile.task_panels * kPanelColumns) +
+      1;
+  schedule.grain = DimExpr::Max(1, DimExpr::FloorDiv(kGrainMultiplyAdds, per_task));
+  return schedule;
+}
+
+}  // namespace tailor::cpu

@@ -1,0 +1,183 @@
+#include "codegen/cpu/tiling/cut_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "codegen/contract/panels.h"
+#include "codegen/cpu/tiling/tile_shapes.h"
+
+namespace tailor::gemm {
+namespace {
+
+// What cut_cost.h asks of numbers. A type of its own: functions on it are found where the formula is used.
+struct Number {
+  float value = 0;
+  Number() = default;
+  Number(float v) : value(v) {}  // NOLINT: as conversions of floats are
+};
+Number operator+(Number a, Number b) { return a.value + b.value; }
+Number operator-(Number a, Number b) { return a.value - b.value; }
+Number operator*(Number a, Number b) { return a.value * b.value; }
+Number operator/(Number a, Number b) { return a.value / b.value; }
+Number Floor(Number x) { return std::floor(x.value); }
+Number Ceil(Number x) { return std::ceil(x.value); }
+Number Min(Number a, Number b) { return std::min(a.value, b.value); }
+Number Max(Number a, Number b) { return std::max(a.value, b.value); }
+Number Choose(Number x, Number then, Number otherwise) { return x.value > 0 ? then : otherwise; }
+
+Number Of(int64_t number) { return static_cast<float>(number); }
+
+CutTerms<Number> TermsOf(const ProductCut& cut) {
+  return {Of(cut.rows),      Of(cut.panels),      Of(cut.whole_rows), Of(cut.whole_panels),
+          Of(cut.task_rows), Of(cut.task_panels), Of(cut.least_m),    Of(cut.most_m)};
+}
+
+ShapeTerms<Number> TermsOf(const ContractionTile& tile, const ProductExtents& extents) {
+  const int64_t panels = extents.n / kPanelColumns + (extents.n % kPanelColumns != 0);
+  return {Of(extents.m),     Of(extents.n),       Of(panels),    Of(extents.k),
+          Of(extents.batch), Of(extents.threads), Of(tile.depth)};
+}
+
+}  // namespace
+
+std::vector<const CostProfile*> BuiltInCostsOf(const TargetTraits& traits) {
+  const std::string_view level = traits.vector_bytes >= 64   ? "x86-64-v4"
+                                 : traits.vector_bytes >= 32 ? "x86-64-v3"
+                                                             : "x86-64-v2";
+  std::vector<const CostProfile*> profiles = {&BuiltInCostProfile(level)};
+  for (const MachineCosts& machine : BuiltInMachineCosts(level)) profiles.push_back(&machine.costs);
+  return profiles;
+}
+
+ProductCut RuleCut(const ContractionTile& tile, int pieces, int64_t m) {
+  ProductCut cut;
+  cut.rows = RowLimit(tile, m);
+  const int64_t tiles = std::max<int64_t>(1, (m + cut.rows - 1) / cut.rows);
+  cut.panels = m == 0 ? tile.panels : PanelsForRows(tile, pieces, static_cast<int>((m + tiles - 1) / tiles));
+  cut.task_rows = static_cast<int>(tile.task_rows);
+  cut.task_panels = static_cast<int>(tile.task_panels);
+  return cut;
+}
+
+float PredictCut(const ProductCut& cut, const ContractionTile& tile, const ProductExtents& extents,
+                 const CostProfile& profile) {
+  const MachineTerms<Number> machine = {
+      Of(CostProfile::kNearDepth), profile.cached_bytes, profile.line, profile.hidden, profile.task, profile.region};
+  const auto tile_of = [&](Number rows, Number panels) -> TileTerms<Number> {
+    const TileCost& cost = profile.Of(static_cast<int>(rows.value), static_cast<int>(panels.value));
+    return {cost.fixed, cost.near_step, cost.far_step};
+  };
+  return PredictedTime(TermsOf(cut), TermsOf(tile, extents), machine, tile_of).value;
+}
+
+ProductCut ChooseCut(const ContractionTile& tile, int pieces, const ProductExtents& extents,
+                     const CostProfile& profile) {
+  ProductCut best = RuleCut(tile, pieces, extents.m);
+  float least = PredictCut(best, tile, extents, profile) * (1 - profile.margin);
+  for (const ProductCut& cut : tile.cuts) {
+    const float time = PredictCut(cut, tile, extents, profile);
+    if (time < least) best = cut, least = time;
+  }
+  return best;
+}
+
+std::vector<ProductCut> CutFamily(const TargetTraits& traits, int pieces, const ContractionTile& tile,
+                                  bool further_tiles) {
+  std::vector<ProductCut> family;
+  const auto add = [&](int rows, int panels, int64_t most_m) {
+    for (const bool whole_rows : {false, true}) {
+      for (const bool whole_panels : {false, true}) {
+        for (const int halved : {0, 1, 2}) {  // of a task: nothing, panels, rows
+          const int task_panels = static_cast<int>(halved == 1 ? tile.task_panels / 2 : tile.task_panels);
+          const int task_rows = static_cast<int>(halved == 2 ? tile.task_rows / 2 : tile.task_rows);
+          family.push_back({.rows = rows,
+                            .panels = panels,
+                            .whole_rows = whole_rows,
+                            .whole_panels = whole_panels,
+                            .task_rows = task_rows / rows * rows,
+                            .task_panels = task_panels,
+                            .least_m = rows > tile.rows ? tile.rows + 1 : 0,
+                            .most_m = most_m});
+        }
+      }
+    }
+  };
+  add(tile.rows, tile.panels, INT64_MAX);
+  if (!further_tiles) return family;
+  constexpr int kMostRows = 12;  // more spill
+  for (int rows = kMostRows; rows > 0; --rows) {
+    for (int panels = static_cast<int>(tile.task_panels); panels > 0; --panels) {
+      if (!FitsRegisters(traits, pieces, rows, panels)) continue;
+      if (rows != tile.rows) add(rows, panels, 4 * rows);
+      break;
+    }
+  }
+  return family;
+}
+
+std::vector<ProductCut> WorthwhileCuts(const std::vector<ProductCut>& family, const ContractionTile& tile, int pieces,
+                                       const std::vector<ProductExtents>& samples,
+                                       const std::vector<const CostProfile*>& profiles) {
+  struct Candidate {
+    ProductCut cut;
+    std::vector<float> times;
+  };
+  const auto times_of = [&](auto cut_of) {
+    std::vector<float> times;
+    for (const CostProfile* profile : profiles) {
+      for (const ProductExtents& sample : samples) times.push_back(PredictCut(cut_of(sample), tile, sample, *profile));
+    }
+    return times;
+  };
+  const std::vector<float> rule =
+      times_of([&](const ProductExtents& sample) { return RuleCut(tile, pieces, sample.m); });
+  std::vector<Candidate> kept;
+  const auto wins = [&](const Candidate& candidate) {
+    constexpr float kWorthwhile = 0.95f;
+    std::vector<float> least = rule;
+    for (const Candidate& other : kept) {
+      if (&other == &candidate) continue;
+      for (size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], other.times[i]);
+    }
+    for (size_t i = 0; i < least.size(); ++i) {
+      if (candidate.times[i] < kWorthwhile * least[i]) return true;
+    }
+    return false;
+  };
+  // Those after a cut may have made it dispensable.
+  const auto prune = [&] {
+    for (auto candidate = kept.begin(); candidate != kept.end();) {
+      candidate = wins(*candidate) ? candidate + 1 : kept.erase(candidate);
+    }
+  };
+  for (const ProductCut& cut : family) {
+    if (kept.size() == kMostCuts) prune();
+    if (kept.size() == kMostCuts) break;
+    Candidate candidate = {cut, times_of([&](const ProductExtents&) { return cut; })};
+    if (wins(candidate)) kept.push_back(std::move(candidate));
+  }
+  prune();
+  std::vector<ProductCut> cuts;
+  for (const Candidate& candidate : kept) cuts.push_back(candidate.cut);
+  return cuts;
+}
+
+static_assert(CostProfile::kMostAhead < 1 << kAheadBits && kAheadBit + kAheadBits == 32);
+uint64_t CutWord(const ProductCut& cut, float ahead) {
+  return static_cast<uint64_t>(cut.rows) | static_cast<uint64_t>(cut.panels) << 8 |
+         static_cast<uint64_t>(cut.whole_rows) << 16 | static_cast<uint64_t>(cut.whole_panels) << 17 |
+         static_cast<uint64_t>(ahead) << kAheadBit | static_cast<uint64_t>(cut.task_rows) << 32 |
+         static_cast<uint64_t>(cut.task_panels) << 48;
+}
+
+int64_t CutTasks(const ProductCut& cut, const ProductExtents& extents) {
+  const int64_t columns = int64_t{cut.task_panels} * kPanelColumns;
+  return (extents.m + cut.task_rows - 1) / cut.task_rows * ((extents.n + columns - 1) / columns) * extents.batch;
+}
+
+int64_t CutGrain(const ProductCut& cut, const ContractionTile& tile, const ProductExtents& extents) {
+  return static_cast<int64_t>(TasksOf(TermsOf(cut), TermsOf(tile, extents)).grain.value);
+}
+
+}  // namespace tailor::gemm

@@ -1,0 +1,125 @@
+#include "codegen/cpu/tiling/tile_shapes.h"
+
+#include <algorithm>
+
+#include "codegen/contract/panels.h"
+
+namespace tailor::gemm {
+namespace {
+
+int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
+// Sizes of the tiles that `count` things in tiles of at most `limit` give: the smaller and the larger.
+std::pair<int, int> CutSizes(int64_t count, int limit, bool whole) {
+  const int64_t tiles = CeilDiv(count, limit);
+  if (!whole) return {static_cast<int>(count / tiles), static_cast<int>(CeilDiv(count, tiles))};
+  const int rest = static_cast<int>(count - (tiles - 1) * limit);
+  return {rest, tiles == 1 ? rest : limit};
+}
+
+// Counts of things that may occur: multiples of `unit` from `least` to `most`, or `most` alone.
+struct Counts {
+  int64_t least, most, unit;
+  bool fixed;
+};
+
+// (larger size, size) of every tile of every count. From `steady` units on the same tiles come again.
+template <typename Limit>
+std::set<std::pair<int, int>> CutsOf(const Counts& counts, int64_t steady, Limit limit_of, bool whole = false) {
+  std::set<std::pair<int, int>> cuts;
+  const auto add = [&](int64_t count) {
+    if (count < std::max<int64_t>(counts.least, 1)) return;
+    const auto [small, large] = CutSizes(count, limit_of(count), whole);
+    cuts.insert({large, small});
+    cuts.insert({large, large});
+  };
+  if (counts.fixed) {
+    add(counts.most);
+  } else {
+    const int64_t last = std::min(counts.most, counts.least + steady * counts.unit);
+    for (int64_t count = counts.unit; count <= last; count += counts.unit) add(count);
+  }
+  return cuts;
+}
+
+Counts RowsOf(const ExtentRange& m) { return {0, m.max, m.divisor, m.fixed}; }
+Counts PanelsOf(const ExtentRange& n) {
+  const int64_t unit = n.divisor % kPanelColumns == 0 ? n.divisor / kPanelColumns : 1;
+  return {0, CeilDiv(n.max, kPanelColumns), unit, n.fixed};
+}
+
+}  // namespace
+
+bool FitsRegisters(const TargetTraits& traits, int pieces, int rows, int panels) {
+  const int columns = panels * pieces, temporaries = traits.fused_multiply_add ? 1 : 2;
+  return rows * columns + std::min(rows, columns) + temporaries < traits.vector_registers;
+}
+
+std::pair<int, int> BestTile(const TargetTraits& traits, int pieces) {
+  std::pair<int, int> best = {1, 1};
+  // Loads for one k are rows + columns, multiply-adds rows * columns.
+  auto fewer_loads = [&](int rows, int columns) {
+    const int best_columns = best.second * pieces;
+    return (rows + columns) * best.first * best_columns < (best.first + best_columns) * rows * columns;
+  };
+  for (int panels = 1; panels <= 4; ++panels) {
+    for (int rows = 1; rows <= 6; ++rows) {
+      if (FitsRegisters(traits, pieces, rows, panels) && fewer_loads(rows, panels * pieces)) best = {rows, panels};
+    }
+  }
+  return best;
+}
+
+std::pair<int, int> TallestTile(const TargetTraits& traits, int pieces, const ContractionTile& tile) {
+  constexpr int kMostRows = 9, kMultiplyAddsPerLoad = 2;
+  for (int rows = kMostRows; rows > tile.rows; --rows) {
+    for (int panels = tile.panels; panels > 0; --panels) {
+      const int columns = panels * pieces;
+      const bool pays = rows * columns >= kMultiplyAddsPerLoad * (rows + columns);
+      if (pays && FitsRegisters(traits, pieces, rows, panels)) return {rows, panels};
+    }
+  }
+  return {0, 0};
+}
+
+int RowLimit(const ContractionTile& tile, int64_t m) {
+  if (tile.tall_rows == 0) return tile.rows;
+  const bool tall = m <= 2 * tile.tall_rows && CeilDiv(m, tile.tall_rows) < CeilDiv(m, tile.rows);
+  return tall ? tile.tall_rows : tile.rows;
+}
+
+int PanelsForRows(const ContractionTile& tile, int pieces, int rows) {
+  if (rows > tile.rows) return tile.tall_panels;
+  constexpr int kChains = 8;  // multiply-add latency times instructions per cycle, on the cores of today
+  const int wide = std::min<int>(tile.task_panels, kChains / (rows * pieces));
+  return std::max(tile.panels, wide);
+}
+
+std::set<std::pair<int, int>> ReachableTiles(const ExtentRange& m, const ExtentRange& n, const ContractionTile& tile,
+                                             int pieces) {
+  const int64_t rows_steady = 2 * tile.tall_rows + tile.rows * tile.rows;  // tall tiles, then others
+  const auto row_limit = [&tile](int64_t rows) { return RowLimit(tile, rows); };
+  std::set<std::pair<int, int>> tiles;
+  for (const auto& [most_rows, rows] : CutsOf(RowsOf(m), rows_steady, row_limit)) {
+    const int limit = PanelsForRows(tile, pieces, most_rows);
+    for (const auto& [most_panels, panels] : CutsOf(PanelsOf(n), limit * limit, [limit](int64_t) { return limit; })) {
+      tiles.insert({rows, panels});
+    }
+  }
+  for (const ProductCut& cut : tile.cuts) {
+    Counts counts = RowsOf(m);
+    counts.least = cut.least_m;
+    if (counts.fixed && counts.most > cut.most_m) continue;
+    counts.most = std::min(counts.most, cut.most_m);
+    const auto rows = CutsOf(
+        counts, cut.rows * cut.rows, [&](int64_t) { return cut.rows; }, cut.whole_rows);
+    const auto panels = CutsOf(
+        PanelsOf(n), cut.panels * cut.panels, [&](int64_t) { return cut.panels; }, cut.whole_panels);
+    for (const auto& [most_rows, height] : rows) {
+      for (const auto& [most_panels, width] : panels) tiles.insert({height, width});
+    }
+  }
+  return tiles;
+}
+
+}  // namespace tailor::gemm

@@ -1,0 +1,44 @@
+#include "codegen/cuda/attention/attention_frame.h"
+
+#include "codegen/cuda/device_ir/device_intrinsics.h"
+#include "codegen/cuda/frame/frame.h"
+
+namespace tailor::cuda {
+
+using llvm::Value;
+
+// Blocks of one batch index follow one another: those that run at the same time share its keys in the second-level
+// cache.
+AttentionFrame::AttentionFrame(llvm::IRBuilderBase& builder, llvm::Module& module, KernelPlan& own_plan,
+                               const CudaVersion& version, const std::string& name)
+    : b(builder),
+      plan(own_plan),
+      attention(ReadAttention(own_plan)),
+      tile(version.attention),
+      hidden(tile.skips ? FindHiddenKeys(own_plan, attention) : std::nullopt),
+      kernel(OpenCudaKernel(builder, module, own_plan, version, name)),
+      scalars(builder, target, own_plan, kernel),
+      shared(device::EmitSharedMemory(builder)),
+      thread(device::EmitThreadId(builder)),
+      rows(kernel.ExtentValue(builder, own_plan.axes[attention.m].extent)),
+      keys(kernel.ExtentValue(builder, own_plan.axes[attention.n].extent)),
+      depth(own_plan.axes[attention.d].extent.constant),
+      columns(own_plan.axes[attention.v].extent.constant) {
+  Value* block = Wide(device::EmitBlockId(b));
+  Value* tiles = b.CreateUDiv(b.CreateAdd(rows, b.getInt64(tile.rows - 1)), b.getInt64(tile.rows), "row.tiles");
+  first_row = b.CreateMul(b.CreateURem(block, tiles), b.getInt64(tile.rows), "first.row");
+  Value* batch = b.CreateUDiv(block, tiles, "batch");
+  for (size_t i = attention.batch.size(); i-- > 0;) {
+    Value* extent = kernel.ExtentValue(b, plan.axes[attention.batch[i]].extent);
+    scalars.SetAxis(attention.batch[i], i == 0 ? batch : b.CreateURem(batch, extent, "batch.index"));
+    if (i > 0) batch = b.CreateUDiv(batch, extent, "batch.rest");
+  }
+}
+
+Value* AttentionFrame::Shared(Value* offset) {
+  return b.CreateInBoundsGEP(b.getInt8Ty(), shared, offset, "shared.address");
+}
+
+Value* AttentionFrame::F32(float value) { return llvm::ConstantFP::get(b.getFloatTy(), value); }
+
+}  // namespace tailor::cuda

@@ -1,0 +1,55 @@
+// In IR: the shared memory of a product on warpgroups. A ring of stages, each one step of K of both operands, goes from
+// the warps that fill it to those that multiply; two mbarriers of each stage say whose it is.
+//
+// A stage is [rows][depth] of the left operand, its chunks of 16 bytes swizzled within 128 bytes, then
+// [columns / 16][depth][16] of the right one, swizzled within 32: what tensor maps bring and wgmma reads. Behind the
+// stages lie the staged sums, then the mbarriers.
+#ifndef TAILOR_CODEGEN_CUDA_GEMM_WARPGROUP_STAGES_H_
+#define TAILOR_CODEGEN_CUDA_GEMM_WARPGROUP_STAGES_H_
+
+#include "codegen/cuda/gemm/product_frame.h"
+
+namespace tailor::cuda {
+
+// Borrows `product`. Emits into the entry block, where its builder stands.
+class WarpgroupStages {
+ public:
+  explicit WarpgroupStages(ProductFrame& product);
+
+  // Of the stage that has step `step` (i32), counted over all portions of the block. All i32.
+  struct Stage {
+    llvm::Value* number;
+    llvm::Value* parity;  // of the phase in which it is full; it was empty in the other one
+  };
+  Stage Of(llvm::Value* step);
+
+  // Emits, for all threads of the block: the mbarriers, of which a stage is full at `fillers` (i32) arrivals and empty
+  // at one of each multiplying warp.
+  void EmitInit(llvm::Value* fillers);
+
+  llvm::Value* Left(llvm::Value* stage) { return At(stage, StageBytes(), 0); }
+  llvm::Value* Right(llvm::Value* stage) { return At(stage, StageBytes(), LeftBytes()); }
+  llvm::Value* Full(llvm::Value* stage) { return At(stage, kBarrierBytes, BarriersBegin()); }
+  llvm::Value* Empty(llvm::Value* stage) {
+    return At(stage, kBarrierBytes, BarriersBegin() + tile_.stages * kBarrierBytes);
+  }
+  llvm::Value* Staged() { return At(b_.getInt32(0), 0, tile_.stages * StageBytes()); }
+  int LeftBytes() const { return tile_.rows * tile_.depth * 2; }
+  int RightBytes() const { return tile_.columns * tile_.depth * 2; }
+  int StageBytes() const { return LeftBytes() + RightBytes(); }
+
+ private:
+  static constexpr int kBarrierBytes = 8;
+  int BarriersBegin() const { return barriers_begin_; }
+  // first + index * pitch, in bytes.
+  llvm::Value* At(llvm::Value* index, int pitch, int first);
+
+  ProductFrame& product_;
+  llvm::IRBuilderBase& b_;
+  const ProductTile& tile_;
+  const int barriers_begin_;
+};
+
+}  // namespace tailor::cuda
+
+#endif  // TAILOR_CODEGEN_CUDA_GEMM_WARPGROUP_STAGES_H_

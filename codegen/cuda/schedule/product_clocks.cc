@@ -1,0 +1,114 @@
+#include "codegen/cuda/schedule/product_clocks.h"
+
+#include <algorithm>
+
+#include "codegen/plan/worker_symbol.h"
+
+namespace tailor::cuda {
+namespace {
+
+// Of a multiprocessor, a clock.
+constexpr int64_t kMatrixProducts = 1024;     // of 16-bit factors, by tensor cores; half as many of tf32
+constexpr int64_t kWarpgroupProducts = 2048;  // the same of sm_90, for warpgroups
+constexpr int64_t kWordProducts = 64;         // of f32 and i32, by threads; a quarter of it of wider ones
+constexpr int64_t kSharedBytes = 128;
+constexpr int64_t kCacheBytes = 5120 / 108;  // of the second-level cache, for each of 108 multiprocessors
+// Of warpgroups, as an H100 showed them: bytes of the second-level cache for one multiprocessor, and for all together;
+// clocks of an epilogue for each sum of a thread, and until all have met, left and added what they share.
+constexpr int64_t kNearCacheBytes = 66, kAllCacheBytes = 5800;
+constexpr int64_t kSumClocks = 20, kExchange = 30000;
+// A barrier, and until the first operands come; both are in part hidden by other blocks.
+constexpr int64_t kBarrier = 30, kStart = 1000;
+constexpr int64_t kMeeting = 2000;  // of all blocks, and until the first sums come
+// What a multiprocessor reads of memory while others rest, and while all read.
+constexpr int64_t kStreamBytes = 22, kMemoryBytes = 12;
+
+bool MultipliesMatrices(const ProductTile& tile) {
+  return tile.IsMatrix() || tile.kind == ProductTile::Kind::kWarpgroup;
+}
+
+int64_t ProductsPerClock(const ProductTile& tile, int64_t element) {
+  if (tile.kind == ProductTile::Kind::kWarpgroup) return kWarpgroupProducts;
+  return tile.IsMatrix() ? kMatrixProducts * 2 / element : element > 4 ? kWordProducts / 4 : kWordProducts;
+}
+
+// Bytes of shared memory that a step of K writes and reads: each part reads its rows and its columns.
+int64_t SharedTraffic(const ProductTile& tile, int64_t element) {
+  const int64_t parts = int64_t{tile.rows / tile.part_rows} * (tile.columns / tile.part_columns);
+  // The lanes of a warp that multiply elements share what they read: a row of them the columns, a column the rows.
+  constexpr int64_t kLanesAlong = 4;
+  const int64_t shared = MultipliesMatrices(tile) ? 1 : kLanesAlong;
+  return (tile.rows + tile.columns + parts * (tile.part_rows + tile.part_columns) / shared) * tile.depth * element;
+}
+
+bool IsWarpgroup(const ProductTile& tile) { return tile.kind == ProductTile::Kind::kWarpgroup; }
+
+// While `blocks` multiprocessors take steps.
+DimExpr StepClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& blocks) {
+  const int64_t element = MultipliesMatrices(tile) ? SizeOf(types.operand) : SizeOf(types.accumulate);
+  const int64_t products = int64_t{tile.rows} * tile.columns * tile.depth / ProductsPerClock(tile, element);
+  const int64_t loaded = int64_t{tile.rows + tile.columns} * tile.depth * SizeOf(types.operand);
+  if (IsWarpgroup(tile)) {
+    const DimExpr together = DimExpr::FloorDiv(loaded * blocks, kAllCacheBytes);
+    return kBarrier + DimExpr::Max(std::max(products, loaded / kNearCacheBytes), together);
+  }
+  return kBarrier + std::max({products, SharedTraffic(tile, element) / kSharedBytes, loaded / kCacheBytes});
+}
+
+int64_t SumBytes(const ProductTile& tile, const ProductTypes& types) {
+  return int64_t{tile.rows} * tile.columns * SizeOf(types.accumulate);
+}
+
+int64_t EpilogueClocks(const ProductTile& tile, const ProductTypes& types) {
+  if (!IsWarpgroup(tile)) return 3 * SumBytes(tile, types) / kSharedBytes;
+  const int64_t sums = int64_t{tile.part_rows} * tile.part_columns / kWarpgroupThreads;
+  return kSumClocks * sums * (tile.part_columns > 128 ? 4 : 1);  // of so many a thread has one run under way at a time
+}
+
+DimExpr TileClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& depth, const DimExpr& blocks) {
+  return StepsOf(tile, depth) * StepClocks(tile, types, blocks) + kStart + EpilogueClocks(tile, types);
+}
+
+int64_t PanelBytes(const ProductTile& tile, const ProductTypes& types) {
+  return int64_t{tile.columns} * tile.depth * SizeOf(types.operand);
+}
+
+// While all multiprocessors read: the panels of all tiles.
+DimExpr MemoryClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& tiles, const DimExpr& depth) {
+  return DimExpr::FloorDiv(tiles * StepsOf(tile, depth) * PanelBytes(tile, types),
+                           kMemoryBytes * DimExpr::Symbol(kWorkers));
+}
+
+}  // namespace
+
+DimExpr StepsOf(const ProductTile& tile, const DimExpr& depth) { return DimExpr::CeilDiv(depth, tile.depth); }
+
+DimExpr ProductClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& tiles, const DimExpr& depth) {
+  const DimExpr workers = DimExpr::Symbol(kWorkers);
+  return DimExpr::FloorDiv(tiles + workers - 1, workers) * TileClocks(tile, types, depth, DimExpr::Min(tiles, workers));
+}
+
+// A block leaves sums of at most two tiles, and adds about as many as it leaves.
+DimExpr SharedProductClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& tiles,
+                            const DimExpr& depth, const DimExpr& part) {
+  const DimExpr workers = DimExpr::Symbol(kWorkers);
+  const int64_t exchanged =
+      IsWarpgroup(tile) ? kExchange : 4 * tile.resident_blocks * SumBytes(tile, types) / kCacheBytes;
+  const DimExpr evenly = DimExpr::FloorDiv(tiles * TileClocks(tile, types, depth, workers), workers);
+  return DimExpr::Max(evenly, part * StepClocks(tile, types, workers)) + kStart + kMeeting + exchanged;
+}
+
+DimExpr StreamClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& tiles, const DimExpr& depth) {
+  const DimExpr workers = DimExpr::Symbol(kWorkers);
+  const DimExpr turns = DimExpr::FloorDiv(tiles + workers - 1, workers);
+  const DimExpr alone = DimExpr::FloorDiv(turns * StepsOf(tile, depth) * PanelBytes(tile, types), kStreamBytes);
+  return DimExpr::Max(alone, MemoryClocks(tile, types, tiles, depth)) + kStart;
+}
+
+DimExpr SharedStreamClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& tiles,
+                           const DimExpr& depth, const DimExpr& part) {
+  const DimExpr longest = DimExpr::FloorDiv(part * PanelBytes(tile, types), kStreamBytes);
+  return DimExpr::Max(longest, MemoryClocks(tile, types, tiles, depth)) + 2 * kStart + kMeeting;
+}
+
+}  // namespace tailor::cuda

@@ -1,0 +1,15 @@
+// How attention plans run on a GPU.
+#ifndef TAILOR_CODEGEN_CUDA_SCHEDULE_SCHEDULE_ATTENTION_H_
+#define TAILOR_CODEGEN_CUDA_SCHEDULE_SCHEDULE_ATTENTION_H_
+
+#include "codegen/cuda/schedule/cuda_schedule.h"
+
+namespace tailor::cuda {
+
+// Requires IsAttention(plan) and factors with rows of at most TargetTraits::joined_extent elements. A
+// version for a few rows, whose warps share the keys, and one for many.
+CudaSchedule ScheduleCudaAttention(const KernelPlan& plan, const TargetTraits& traits);
+
+}  // namespace tailor::cuda
+
+#endif  // TAILOR_CODEGEN_CUDA_SCHEDULE_SCHEDULE_ATTENTION_H_

@@ -1,0 +1,291 @@
+#include "codegen/cuda/schedule/schedule_rows.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "codegen/cuda/schedule/access.h"
+#include "codegen/cuda/schedule/schedule_parts.h"
+#include "codegen/plan/plan_queries.h"
+
+namespace tailor::cuda {
+namespace {
+
+using RunShape = CudaVersion::Shape;
+
+constexpr int64_t kMaxScratchBlocks = 512;  // of which each has a row of its own in global memory
+constexpr int kBlockThreads = 256;
+constexpr int kLongThreads = 512;  // of rows longer than kLong elements: few of them have to keep all of memory busy
+constexpr int64_t kLong = 8192;
+constexpr int kPackedThreads = 128;         // of blocks that hold several rows
+constexpr int64_t kPackedBytes = 48 << 10;  // of their row buffers: a multiprocessor has room for four such blocks
+constexpr int kMostTurns = 8;               // of a thread that holds its part of a row
+
+// The last axis of all loops within rows; -1 where they differ or are none.
+int RowAxis(const KernelPlan& plan) {
+  int axis = -1;
+  for (const Stage& stage : plan.stages) {
+    if (stage.axes.empty()) continue;
+    if (axis >= 0 && stage.axes.back() != axis) return -1;
+    axis = stage.axes.back();
+  }
+  return axis;
+}
+
+int64_t MostReductions(const KernelPlan& plan) {
+  int64_t most = 0;
+  for (const Stage& stage : plan.stages) {
+    most = std::max<int64_t>(most, std::count_if(stage.statements.begin(), stage.statements.end(),
+                                                 [](const Statement& s) { return !s.reduce_axes.empty(); }));
+  }
+  return most;
+}
+
+// Rough cycles of all scalar ops.
+int CostOf(const KernelPlan& plan) {
+  int cost = 0;
+  for (ExprId id : ReachableExprs(plan)) {
+    if (plan.exprs[id].kind == ExprKind::kOp) cost += ScalarCost(plan.exprs[id].op);
+  }
+  return cost;
+}
+
+// Cells of shared memory that one reduction takes.
+int64_t Cells(const CudaVersion& version, int warp_size) {
+  if (version.shape == RunShape::kColumns) return version.threads;
+  return version.row_threads <= warp_size ? 0 : version.row_threads / warp_size;
+}
+
+class RowScheduler {
+ public:
+  RowScheduler(const KernelPlan& plan, const TargetTraits& traits, const DimExpr& rows, Version version)
+      : plan_(plan), traits_(traits), rows_(rows), row_bytes_(RowBytes(plan)), axis_(RowAxis(plan)) {
+    if (axis_ >= 0) longest_ = MaxOf(plan, plan.axes[axis_].extent);
+    base_.lanes = axis_ < 0 ? 1 : LanesAlong(plan, axis_, version.no_broadcast);
+    base_.lane_axis = base_.lanes > 1 ? axis_ : -1;
+    base_.version = std::move(version);
+    base_.shape = RunShape::kRows;
+  }
+
+  // Rows that blocks share, rows of a few threads, of a warp, of a block.
+  std::vector<CudaVersion> Run() {
+    if (TryLongRows()) return std::move(versions_);
+    if (TryParts()) return std::move(versions_);
+    const bool holds = HoldsRows(kMostTurns);
+    // What is only read need not be written in whole lines.
+    if (holds && !HasScratch(plan_) && StoresNoRow() ? TryPacked(4, 4) : TryPacked(8, 2)) return std::move(versions_);
+    if (holds && TryPacked(traits_.warp_size, 2)) return std::move(versions_);
+    if (TryPacked(traits_.warp_size, kMostTurns)) return std::move(versions_);
+    if (axis_ >= 0 && longest_ > kLong && !plan_.axes[axis_].extent.is_constant()) {
+      if (holds && StoresNoRow() && base_.lanes * kBlockThreads * kMostTurns / 2 < kLong) {
+        AddBlocks(kBlockThreads, base_.lanes * kBlockThreads * kMostTurns / 2);
+      }
+      AddBlocks(kBlockThreads, kLong);
+    }
+    AddBlocks(longest_ > kLong && IsSmall() ? kLongThreads : kBlockThreads, longest_);
+    return std::move(versions_);
+  }
+
+ private:
+  // Whether a thread may hold what it has of a row, of so many vectors: each loop is over the row alone, no thread
+  // reads what another wrote, and what is read and kept leaves registers for what is computed.
+  bool HoldsRows(int turns) const {
+    constexpr int64_t kMostHeld = 96;  // registers
+    if (axis_ < 0 || base_.lanes == 1 || !IsSmall() || !KeptArePrivate(plan_)) return false;
+    if (plan_.axes[axis_].extent == Extent{.constant = 0}) return false;
+    for (const Stage& stage : plan_.stages) {
+      if (stage.axes.size() > 1) return false;
+      for (const Statement& s : stage.statements) {
+        const BufferKind kind = plan_.buffers[s.buffer].kind;
+        if (IsScan(plan_, s) || (kind == BufferKind::kOutput && IsKept(plan_, s.buffer))) return false;
+        if (kind == BufferKind::kRow && stage.axes.empty()) return false;
+      }
+    }
+    std::set<int> held;
+    for (const Access& access : AccessesOf(plan_)) {
+      if (plan_.buffers[access.buffer].kind == BufferKind::kOutput) continue;
+      for (ExprId index : access.indices) {
+        if (DependsOn(plan_, index, axis_)) held.insert(access.buffer);
+      }
+    }
+    int64_t registers = 0;
+    for (int buffer : held) registers += std::max(SizeOf(plan_.buffers[buffer].dtype), 4) / 4;
+    return registers * base_.lanes * turns <= kMostHeld;
+  }
+
+  bool StoresNoRow() const {
+    return std::all_of(plan_.stages.begin(), plan_.stages.end(), [](const Stage& stage) {
+      return stage.axes.empty() || std::all_of(stage.statements.begin(), stage.statements.end(),
+                                               [](const Statement& s) { return !s.reduce_axes.empty(); });
+    });
+  }
+
+  // Adds a version with a block a row for rows that parts would take too, of which there are so many that a block for
+  // each keeps memory busy: those that are only read, all of it at once. True if it takes all rows.
+  bool TryLongRows() {
+    constexpr int64_t kMany = 32;
+    constexpr int kLongTurns = 16;
+    if (!HoldsRows(kLongTurns) || !StoresNoRow() || longest_ <= kLong) return false;
+    CudaVersion version = base_;
+    version.threads = version.row_threads = kLongThreads;
+    version.turns = kLongTurns;
+    const int64_t reach = int64_t{kLongThreads} * version.lanes * kLongTurns;
+    const Extent& extent = plan_.axes[axis_].extent;
+    if ((extent.is_constant() && longest_ > reach) || rows_.constant().value_or(kMany) < kMany) return false;
+    std::vector<Guard>& guards = version.version.guards;
+    if (!extent.is_constant()) {
+      guards.push_back({.kind = Guard::Kind::kAtLeast, .slot = extent.slot, .number = kLong + 1});
+      guards.push_back({.kind = Guard::Kind::kAtMost, .slot = extent.slot, .number = reach});
+    }
+    if (const auto slot = rows_.symbol()) {
+      guards.push_back({.kind = Guard::Kind::kAtLeast, .slot = *slot, .number = kMany});
+    } else if (!rows_.constant()) {
+      guards.push_back({.kind = Guard::Kind::kValueAtLeast, .number = kMany, .value = rows_});
+    }
+    version.blocks = DimExpr::Min(rows_, kMaxRowBlocks);
+    version.partial_bytes = PartialBytes(version);
+    version.shared_bytes = version.partial_bytes;
+    version.scratch_bytes = 0;
+    versions_.push_back(std::move(version));
+    return versions_.back().version.guards.empty();
+  }
+
+  // Adds a version with several blocks a row. True if it takes all rows.
+  bool TryParts() {
+    CudaVersion version = base_;
+    version.threads = traits_.warp_size;
+    while (version.threads < kBlockThreads && version.threads * version.lanes < traits_.part_elements) {
+      version.threads *= 2;
+    }
+    version.row_threads = version.threads;
+    version.partial_bytes = PartialBytes(version);
+    version.resident_blocks = IsSmall() ? 4 : 2;
+    const auto parts = InParts(plan_, traits_, rows_, std::move(version));
+    if (!parts) return false;
+    versions_.push_back(*parts);
+    return parts->version.guards.empty();
+  }
+
+  // Adds a version with several rows a block, of at most `turns` vectors a thread. True if no row is longer than it
+  // takes.
+  bool TryPacked(int row_threads, int turns) {
+    if (axis_ < 0) return false;
+    CudaVersion version = base_;
+    version.threads = kPackedThreads;
+    version.row_threads = row_threads;
+    version.turns = HoldsRows(turns) ? turns : 0;
+    const int64_t reach = int64_t{row_threads} * base_.lanes * turns;
+    const Extent& extent = plan_.axes[axis_].extent;
+    const bool fits_all = longest_ <= reach;
+    if (!fits_all && extent.is_constant()) return false;
+    const auto bytes = BytesAt(extent, reach);
+    if (!bytes || *bytes * version.points() > kPackedBytes) return false;
+    if (!fits_all) {
+      version.version.guards.push_back({.kind = Guard::Kind::kAtMost, .slot = extent.slot, .number = reach});
+    }
+    version.blocks = DimExpr::Min(DimExpr::CeilDiv(rows_, version.points()), kMaxRowBlocks);
+    version.rows_in_shared = true;
+    version.shared_bytes = row_bytes_ * version.points();
+    version.scratch_bytes = 0;
+    versions_.push_back(std::move(version));
+    return fits_all;
+  }
+
+  // What row buffers take where the row's extent is `length`; none if they depend on more.
+  std::optional<int64_t> BytesAt(const Extent& extent, int64_t length) const {
+    if (auto bytes = row_bytes_.constant()) return bytes;
+    const std::vector<SymbolId> slots = row_bytes_.Symbols();
+    if (extent.is_constant() || slots.size() != 1 || slots[0] != extent.slot) return std::nullopt;
+    std::vector<int64_t> dims(plan_.dims.size(), 0);
+    dims[slots[0]] = length;
+    return row_bytes_.Evaluate(dims);
+  }
+
+  // Whether a thread gets by with the registers that it has in a block of kLongThreads.
+  bool IsSmall() const { return MostReductions(plan_) <= 2 && CostOf(plan_) <= 64; }
+
+  int64_t PartialBytes(const CudaVersion& version) const {
+    return (ReductionBytes(plan_, version, traits_.warp_size) + 63) / 64 * 64;
+  }
+
+  // For rows of at most `reach` elements, which is no bound where it is longest_.
+  void AddBlocks(int most_threads, int64_t reach) {
+    CudaVersion version = base_;
+    if (reach < longest_) {
+      const Extent& extent = plan_.axes[axis_].extent;
+      version.version.guards.push_back({.kind = Guard::Kind::kAtMost, .slot = extent.slot, .number = reach});
+    }
+    version.threads = traits_.warp_size;
+    while (version.threads < most_threads && version.threads * version.lanes < longest_) version.threads *= 2;
+    version.row_threads = version.threads;
+    const int at_once = version.threads * version.lanes;
+    const int turns = reach <= int64_t{kMostTurns} * at_once ? static_cast<int>((reach + at_once - 1) / at_once) : 0;
+    // Blocks that also write rows are better many at a time, each with few registers.
+    if (StoresNoRow() && HoldsRows(turns)) version.turns = turns;
+    version.blocks = DimExpr::Min(rows_, kMaxRowBlocks);
+    version.partial_bytes = PartialBytes(version);
+    PlaceRows(version, reach);
+  }
+
+  // Row buffers lie in shared memory where they fit: always, under a bound on the one slot they depend on, or never.
+  void PlaceRows(const CudaVersion& rows, int64_t reach) {
+    CudaVersion shared = rows, scratch = rows;
+    shared.rows_in_shared = true;
+    shared.shared_bytes = rows.partial_bytes + row_bytes_;
+    shared.scratch_bytes = 0;
+    // Their addresses take registers, of which threads of larger blocks have too few.
+    scratch.turns = 0;
+    scratch.threads = scratch.row_threads = std::min(rows.threads, kBlockThreads);
+    scratch.partial_bytes = PartialBytes(scratch);
+    scratch.shared_bytes = scratch.partial_bytes;
+    scratch.scratch_bytes = row_bytes_;
+    scratch.blocks = DimExpr::Min(rows_, kMaxScratchBlocks);
+    const int64_t budget = traits_.regional_bytes - rows.partial_bytes;
+    if (auto bytes = row_bytes_.constant()) return versions_.push_back(*bytes <= budget ? shared : scratch);
+    const std::vector<SymbolId> slots = row_bytes_.Symbols();
+    if (slots.size() != 1) return versions_.push_back(scratch);
+    const bool is_length = axis_ >= 0 && plan_.axes[axis_].extent.slot == slots[0];
+    const int64_t most = is_length ? reach : plan_.dims[slots[0]].max;
+    const int64_t fitting = LongestWithin(budget, slots[0]);
+    if (most <= fitting) return versions_.push_back(shared);
+    shared.version.guards.push_back({.kind = Guard::Kind::kAtMost, .slot = slots[0], .number = fitting});
+    versions_.push_back(shared);
+    versions_.push_back(scratch);
+  }
+
+  // The greatest value of `slot`, alone, at which row buffers take no more than `budget`.
+  int64_t LongestWithin(int64_t budget, SymbolId slot) const {
+    std::vector<int64_t> dims(plan_.dims.size(), 0);
+    int64_t low = 0, high = budget + 1;  // fits at low; a byte an element, so not at high
+    while (high - low > 1) {
+      const int64_t middle = low + (high - low) / 2;
+      dims[slot] = middle;
+      (row_bytes_.Evaluate(dims).value_or(INT64_MAX) <= budget ? low : high) = middle;
+    }
+    return low;
+  }
+
+  const KernelPlan& plan_;
+  const TargetTraits& traits_;
+  const DimExpr rows_;
+  const DimExpr row_bytes_;
+  const int axis_;
+  int64_t longest_ = 1;
+  CudaVersion base_;
+  std::vector<CudaVersion> versions_;
+};
+
+}  // namespace
+
+int64_t ReductionBytes(const KernelPlan& plan, const CudaVersion& version, int warp_size) {
+  constexpr int64_t kCell = 8;  // bytes of one partial result
+  return MostReductions(plan) * Cells(version, warp_size) * kCell;
+}
+
+std::vector<CudaVersion> ScheduleRows(const KernelPlan& plan, const TargetTraits& traits, const DimExpr& rows,
+                                      Version version) {
+  return RowScheduler(plan, traits, rows, std::move(version)).Run();
+}
+
+}  // namespace tailor::cuda

@@ -1,0 +1,26 @@
+// Versions of loops whose threads share rows: several blocks, a block, a warp or a few threads for each.
+#ifndef TAILOR_CODEGEN_CUDA_SCHEDULE_SCHEDULE_ROWS_H_
+#define TAILOR_CODEGEN_CUDA_SCHEDULE_SCHEDULE_ROWS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "codegen/cuda/schedule/cuda_schedule.h"
+#include "codegen/plan/kernel_plan.h"
+#include "fusion/target_traits.h"
+
+namespace tailor::cuda {
+
+inline constexpr int64_t kMaxRowBlocks = 65536;
+
+// Bytes of shared memory in which threads leave partial results of the reductions of one stage, the one with most.
+int64_t ReductionBytes(const KernelPlan& plan, const CudaVersion& version, int warp_size);
+
+// The versions of kRows, in order of trial, all under what `version` says; `rows` is the product of the parallel axes'
+// extents. The last has no guards of its own.
+std::vector<CudaVersion> ScheduleRows(const KernelPlan& plan, const TargetTraits& traits, const DimExpr& rows,
+                                      Version version);
+
+}  // namespace tailor::cuda
+
+#endif  // TAILOR_CODEGEN_CUDA_SCHEDULE_SCHEDULE_ROWS_H_

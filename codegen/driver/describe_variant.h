@@ -1,0 +1,35 @@
+// What a variant says of its host program, wherever its kernels run.
+#ifndef TAILOR_CODEGEN_DRIVER_DESCRIBE_VARIANT_H_
+#define TAILOR_CODEGEN_DRIVER_DESCRIBE_VARIANT_H_
+
+#include <string>
+#include <vector>
+
+#include "codegen/contract/program.h"
+#include "codegen/cuda/ptx/device_images.h"
+#include "codegen/driver/code_bounds.h"
+#include "codegen/host/emit/emit_host.h"
+#include "codegen/link/link.h"
+#include "codegen/lower/lowered_program.h"
+
+namespace tailor::driver {
+
+struct CompiledVariant {
+  Variant variant;  // its image is that of `image`, its device images are to be those below
+  Image image;
+  std::vector<cuda::BuiltDeviceImage> device_images;
+  std::string assembler;  // DeviceImages::assembler; empty on the host
+};
+
+// The entries that every LinkImage of a variant is asked for.
+std::vector<std::string> HostEntries();
+
+// A variant of this image, with its entry points, memo, launches and their versions. Target, features, api_size and all
+// that is of one kind of machine are left. `dropped` by kernel.
+CompiledVariant DescribeVariant(const lower::LoweredProgram& program, const std::vector<host::EmittedKernel>& kernels,
+                                const std::vector<DroppedVersions>& dropped, const host::HostEmission& host,
+                                Image image);
+
+}  // namespace tailor::driver
+
+#endif  // TAILOR_CODEGEN_DRIVER_DESCRIBE_VARIANT_H_

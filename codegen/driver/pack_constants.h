@@ -1,0 +1,50 @@
+// Constants in the layout that kernels read: panels for right operands of products, else as the graph holds them.
+#ifndef TAILOR_CODEGEN_DRIVER_PACK_CONSTANTS_H_
+#define TAILOR_CODEGEN_DRIVER_PACK_CONSTANTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "codegen/contract/panels.h"
+#include "codegen/lower/lowered_program.h"
+
+namespace tailor::driver {
+
+// A batch of row-major matrices; with `transposed` they are stored [columns][rows].
+struct PanelSource {
+  const std::byte* data;
+  int64_t batch, rows, columns;
+  int element_bytes;
+  bool transposed;
+  bool pairs = false;     // of rows lie together (kPairPanels16); elements of 2 bytes
+  bool winograd = false;  // nine rows of f32 are 16 points (kWinogradPanels16)
+  int64_t matrices() const { return winograd ? batch * kWinogradPoints : batch; }
+  int64_t panels() const { return (columns + kPanelColumns - 1) / kPanelColumns; }
+  int64_t panel_rows() const {
+    return winograd ? rows / (kWinogradWindow * kWinogradWindow) : pairs ? rows + rows % 2 : rows;
+  }
+  int64_t panel_bytes() const { return panel_rows() * kPanelColumns * element_bytes; }
+};
+
+// Fills panels [begin, end) of [matrices][panels][panel_rows][16], or [batch][panels][ceil(rows / 2)][16][2], counted
+// over all matrices, zeros beyond the last column and row.
+void PackPanels(const PanelSource& source, int64_t begin, int64_t end, std::byte* out);
+
+struct PackedConstants {
+  std::vector<ProgramConstant> constants;            // as LoweredProgram::constants
+  std::vector<std::shared_ptr<const void>> storage;  // owners of their bytes
+};
+
+// Row-major constants are referenced where the graph has them. Names are unique. `report` is told what part is done,
+// after each MiB; its failure ends the work.
+absl::StatusOr<PackedConstants> PackConstants(const lower::LoweredProgram& program, int threads,
+                                              const std::function<absl::Status(double)>& report);
+
+}  // namespace tailor::driver
+
+#endif  // TAILOR_CODEGEN_DRIVER_PACK_CONSTANTS_H_

@@ -1,0 +1,257 @@
+#include "codegen/host/emit/emit_calls.h"
+
+#include <vector>
+
+namespace tailor::host {
+namespace {
+
+using Place = HostBuffer::Place;
+using Kind = CarriedValue::Kind;
+
+bool AtRun(Place place) { return place == Place::kInput || place == Place::kOutput || place == Place::kResult; }
+
+// A block's entry as far as its extents go.
+struct Entry {
+  const Shape* shape;
+  bool known;  // before the run
+  bool held;   // in the block
+};
+
+// Points the entries at their extents, which follow the last entry, and stores those that are known.
+void EmitExtents(HostFunction& f, HostShapes& shapes, const std::vector<Entry>& entries, llvm::Value* block) {
+  auto at = static_cast<int64_t>(sizeof(TensorArg) * entries.size());
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].held)
+      f.Store(f.Address(block, at), block, TensorByte(static_cast<int>(i), offsetof(TensorArg, dims)));
+    for (const DimExpr& dim : *entries[i].shape) {
+      if (entries[i].known) f.Store(shapes.Dim(dim).value, block, at);
+      at += 8;
+    }
+  }
+}
+
+// Where the extents of entry `index` lie in its block.
+template <typename Entries>
+int64_t ExtentsByte(const Entries& entries, size_t index) {
+  auto at = static_cast<int64_t>(sizeof(TensorArg) * entries.size());
+  for (size_t i = 0; i < index; ++i) at += 8 * static_cast<int64_t>(entries[i].shape.size());
+  return at;
+}
+
+void CopyEntry(HostFunction& f, llvm::Value* from, llvm::Value* to, int index) {
+  for (const size_t field : {offsetof(TensorArg, data), offsetof(TensorArg, dims)}) {
+    f.Store(f.LoadPtr(from, TensorByte(index, field)), to, TensorByte(index, field));
+  }
+}
+
+llvm::Value* Number(HostFunction& f, int number) {
+  return llvm::ConstantExpr::getIntToPtr(f.b.getInt64(number), f.b.getPtrTy());
+}
+
+class CallEmitter {
+ public:
+  CallEmitter(HostFunction& f, const HostUnit& unit, int index, llvm::Value* memo)
+      : f_(f),
+        unit_(unit),
+        call_(unit.program.calls[index]),
+        words_(unit.memo.calls[index]),
+        memo_(memo),
+        arguments_(Word(words_.arguments)),
+        results_(Word(words_.results)),
+        condition_(Word(words_.condition)) {}
+
+  void LayOut(HostShapes& shapes, llvm::function_ref<llvm::Value*(const HostBuffer&)> place_of, llvm::Value* inner) {
+    const auto put = [&](int buffer, llvm::Value* block, int entry) {
+      if (buffer < 0 || AtRun(unit_.program.buffers[buffer].place)) return;
+      f_.Store(place_of(unit_.program.buffers[buffer]), block, TensorByte(entry, offsetof(TensorArg, data)));
+    };
+    for (size_t i = 0; i < call_.arguments.size(); ++i) {
+      put(call_.arguments[i].buffer, arguments_, static_cast<int>(i));
+      if (call_.kind != Call::Kind::kWhile || call_.carried[i].kind != Kind::kSwapped) continue;
+      for (int place = 0; place < 2; ++place) {
+        llvm::Value* block = Word(words_.places[place]);
+        put(call_.carried[i].places[place], block, static_cast<int>(i));
+        llvm::Value* extents_in = call_.carried[i].grown[place] >= 0 ? block : arguments_;
+        f_.Store(f_.Address(extents_in, ExtentsByte(call_.arguments, i)), block,
+                 TensorByte(static_cast<int>(i), offsetof(TensorArg, dims)));
+      }
+    }
+    put(call_.condition, condition_, 0);
+    if (call_.kind == Call::Kind::kIf) {
+      std::vector<Entry> entries;
+      for (size_t r = 0; r < call_.results.size(); ++r) {
+        put(call_.results[r].place, results_, static_cast<int>(r));
+        entries.push_back({&call_.results[r].shape, call_.results[r].grown < 0, true});
+      }
+      EmitExtents(f_, shapes, entries, results_);
+    }
+    for (int program : call_.programs) {
+      if ((*unit_.all)[program].program.own_workspace >= 0) continue;
+      f_.Store(inner, memo_, MemoByte((*unit_.all)[program].memo.base));
+    }
+  }
+
+  void Run(llvm::function_ref<llvm::Value*(const HostBuffer&)> data_of) {
+    for (size_t i = 0; i < call_.arguments.size(); ++i) {
+      const CallArgument& argument = call_.arguments[i];
+      if (argument.buffer < 0) continue;
+      const HostBuffer& buffer = unit_.program.buffers[argument.buffer];
+      if (!AtRun(buffer.place)) continue;
+      const int entry = static_cast<int>(i);
+      f_.Store(data_of(buffer), arguments_, TensorByte(entry, offsetof(TensorArg, data)));
+      if (!argument.told) continue;
+      llvm::Value* told = Word(unit_.memo.calls[buffer.call].results);
+      f_.Store(f_.LoadPtr(told, TensorByte(buffer.index, offsetof(TensorArg, dims))), arguments_,
+               TensorByte(entry, offsetof(TensorArg, dims)));
+    }
+    switch (call_.kind) {
+      case Call::Kind::kWhile:
+        return RunWhile();
+      case Call::Kind::kIf:
+        return RunIf(data_of);
+      case Call::Kind::kRest:
+        return RunRest();
+    }
+  }
+
+ private:
+  llvm::Value* Word(int word) { return f_.Address(memo_, MemoByte(word)); }
+
+  void CallProgram(int which, llvm::Value* in, llvm::Value* out) {
+    llvm::Function* run = CalledFunction(unit_, "run", call_.programs[which]);
+    f_.ReturnIfFailed(f_.b.CreateCall(run, {f_.api(), f_.context(), in, out}));
+  }
+
+  // Where the host sees the first bytes of a tensor. They are there when the kernels before have run, and so are
+  // faults.
+  llvm::Value* Visible(llvm::Value* data, int64_t bytes) {
+    if (unit_.place == KernelPlace::kHost) return data;
+    llvm::Value* copy = Word(words_.read);
+    f_.ReturnIfFailed(
+        f_.CallApi(offsetof(RtApi, readback), f_.b.getInt32Ty(), {f_.b.getInt32(1), copy, data, f_.b.getInt64(bytes)}));
+    EmitFaultCheck(f_, unit_, memo_);
+    return copy;
+  }
+
+  llvm::Value* IsTrue(llvm::Value* tensor) {
+    llvm::Value* data = Visible(tensor, 1);
+    llvm::Value* byte = f_.b.CreateAlignedLoad(f_.b.getInt8Ty(), data, llvm::Align(1), "condition");
+    return f_.b.CreateICmpNE(byte, f_.b.getInt8(0));
+  }
+
+  // The body reads the arguments first, then what it wrote before, and writes the two places by turns.
+  void RunWhile() {
+    llvm::Value* places[] = {Word(words_.places[0]), Word(words_.places[1])};
+    for (size_t i = 0; i < call_.carried.size(); ++i) {
+      if (call_.carried[i].kind == Kind::kSwapped) continue;
+      for (llvm::Value* place : places) CopyEntry(f_, arguments_, place, static_cast<int>(i));
+    }
+    llvm::Value* last = f_.While(
+        arguments_,
+        [&](llvm::Value* state) {
+          CallProgram(0, state, condition_);
+          return IsTrue(f_.LoadPtr(condition_, offsetof(TensorArg, data)));
+        },
+        [&](llvm::Value* state) {
+          llvm::Value* second = f_.b.CreateICmpEQ(state, places[0], "second");
+          llvm::Value* next = f_.b.CreateSelect(second, places[1], places[0], "next");
+          for (size_t i = 0; i < call_.carried.size(); ++i) {
+            const int* grown = call_.carried[i].grown;
+            if (grown[0] < 0) continue;
+            f_.Store(f_.b.CreateSelect(second, Number(f_, grown[1]), Number(f_, grown[0])), next,
+                     TensorByte(static_cast<int>(i), offsetof(TensorArg, data)));
+          }
+          CallProgram(1, state, next);
+          if (unit_.place == KernelPlace::kHost) EmitFaultCheck(f_, unit_, memo_);
+          return next;
+        });
+    for (size_t i = 0; i < call_.carried.size(); ++i) {
+      if (call_.carried[i].kind == Kind::kSwapped) CopyEntry(f_, last, results_, static_cast<int>(i));
+    }
+  }
+
+  void RunIf(llvm::function_ref<llvm::Value*(const HostBuffer&)> data_of) {
+    for (size_t r = 0; r < call_.results.size(); ++r) {
+      if (call_.results[r].grown < 0) continue;
+      f_.Store(Number(f_, call_.results[r].grown), results_,
+               TensorByte(static_cast<int>(r), offsetof(TensorArg, data)));
+    }
+    const HostBuffer& condition = unit_.program.buffers[call_.condition];
+    llvm::Value* data =
+        AtRun(condition.place) ? data_of(condition) : f_.LoadPtr(condition_, offsetof(TensorArg, data), "data");
+    f_.IfElse(
+        IsTrue(data), [&] { CallProgram(0, arguments_, results_); }, [&] { CallProgram(1, arguments_, results_); });
+  }
+
+  void RunRest() {
+    if (unit_.place == KernelPlace::kHost) EmitFaultCheck(f_, unit_, memo_);
+    for (size_t i = 0; i < call_.arguments.size(); ++i) {
+      const CallArgument& argument = call_.arguments[i];
+      if (argument.count < 0) continue;
+      llvm::Value* data = f_.LoadPtr(arguments_, TensorByte(argument.count, offsetof(TensorArg, data)), "data");
+      llvm::Value* count = f_.LoadI64(Visible(data, sizeof(int64_t)), 0, "count");
+      f_.FailIf(f_.b.CreateICmpSLT(count, f_.b.getInt64(0)), unit_.program.first_check + argument.count_check, count,
+                f_.b.getInt64(0));
+      f_.Store(count, arguments_, ExtentsByte(call_.arguments, i));
+    }
+    CallProgram(0, arguments_, f_.argument(3));
+  }
+
+  HostFunction& f_;
+  const HostUnit& unit_;
+  const Call& call_;
+  const HostMemo::CallWords& words_;
+  llvm::Value* memo_;
+  llvm::Value *arguments_, *results_, *condition_;
+};
+
+}  // namespace
+
+void EmitArgumentExtents(HostFunction& f, HostShapes& shapes, const Call& call, llvm::Value* block) {
+  std::vector<Entry> entries;
+  for (const CallArgument& argument : call.arguments) {
+    entries.push_back({&argument.shape, !argument.told && argument.count < 0, !argument.told});
+  }
+  EmitExtents(f, shapes, entries, block);
+}
+
+DimValue EmitInnerBytes(HostFunction& f, const HostUnit& unit, const std::vector<llvm::Value*>& blocks) {
+  DimValue most{f.b.getInt64(0), 0, 0};
+  for (size_t i = 0; i < unit.program.calls.size(); ++i) {
+    for (int program : unit.program.calls[i].programs) {
+      if ((*unit.all)[program].program.own_workspace >= 0) continue;
+      llvm::IRBuilder<> entry(&f.function()->getEntryBlock(), f.function()->getEntryBlock().begin());
+      auto* words = llvm::ArrayType::get(f.b.getInt64Ty(), sizeof(PlanResult) / 8);
+      llvm::Value* plan = entry.CreateAlloca(words, nullptr, "plan");
+      llvm::Function* planner = CalledFunction(unit, "plan", program);
+      llvm::Value* none = llvm::ConstantPointerNull::get(f.b.getPtrTy());
+      f.Store(f.b.getInt64(0), plan, offsetof(PlanResult, workspace_bytes));
+      // A program whose extents it refuses fails when it is called, and needs no memory for that: a loop may make no
+      // turn.
+      f.b.CreateCall(planner, {f.api(), f.context(), blocks[i], none, plan});
+      llvm::Value* bytes = f.LoadI64(plan, offsetof(PlanResult, workspace_bytes), "inner");
+      most = {f.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, most.value, bytes), 0, INT64_MAX};
+    }
+  }
+  return most;
+}
+
+void EmitCallLayout(HostFunction& f, HostShapes& shapes, const HostUnit& unit, int index, llvm::Value* memo,
+                    llvm::function_ref<llvm::Value*(const HostBuffer&)> place_of, llvm::Value* inner) {
+  CallEmitter(f, unit, index, memo).LayOut(shapes, place_of, inner);
+}
+
+void EmitCall(HostFunction& f, const HostUnit& unit, int index, llvm::Value* memo,
+              llvm::function_ref<llvm::Value*(const HostBuffer&)> data_of) {
+  CallEmitter(f, unit, index, memo).Run(data_of);
+}
+
+void EmitFaultCheck(HostFunction& f, const HostUnit& unit, llvm::Value* memo) {
+  if (unit.memo.fault < 0) return;
+  const auto word = [&](int i) { return f.LoadI64(memo, MemoByte(unit.memo.fault + i)); };
+  llvm::Value* flag = word(0);
+  llvm::Value* check = f.b.CreateTrunc(f.b.CreateSub(flag, f.b.getInt64(1)), f.b.getInt32Ty(), "fault.check");
+  f.FailIf(f.b.CreateICmpNE(flag, f.b.getInt64(0)), check, word(1), word(2));
+}
+
+}  // namespace tailor::host

@@ -1,0 +1,401 @@
+// Three functions make a host program. `tailor.layout` (emit_layout.cc) computes what depends on dims alone into the
+// session's memo. `tailor_run` calls it when the dims are not those of the memo, settles the output buffers,
+// launches, and calls the programs of regions (emit_calls.cc). `tailor_plan` reports what layout would decide, from the
+// same code.
+#include "codegen/host/emit/emit_host.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/host/emit/emit_calls.h"
+#include "codegen/host/emit/emit_first_fit.h"
+#include "codegen/host/emit/emit_products.h"
+#include "codegen/host/emit/host_function.h"
+#include "codegen/host/emit/host_unit.h"
+#include "codegen/plan/plan_queries.h"
+#include "graph/status_macros.h"
+
+namespace tailor::host {
+namespace {
+
+using Place = HostBuffer::Place;
+
+class RunEmitter {
+ public:
+  RunEmitter(const HostUnit& unit, llvm::Function* layout)
+      : unit_(unit),
+        layout_(layout),
+        f_(unit.module, HostFunctionName("run", unit.number), 4, /*internal=*/unit.number > 0),
+        memo_(f_.LoadPtr(f_.context(), offsetof(RtContext, memo), "memo")) {}
+
+  void Emit() {
+    EnsureLayout();
+    for (int i = 0; i < static_cast<int>(unit_.memo.outputs.size()); ++i) SettleOutput(i);
+    // A device's kernels may still run when this returns, and those of the run before when it begins.
+    const bool checks_faults = unit_.program.outermost && unit_.place == KernelPlace::kHost;
+    if (checks_faults && unit_.memo.fault >= 0) f_.Store(f_.b.getInt64(0), memo_, MemoByte(unit_.memo.fault));
+    llvm::Value* trace = f_.LoadPtr(f_.api(), offsetof(RtApi, trace), "trace");
+    traced_ = f_.b.CreateIsNotNull(trace, "traced");
+    for (const Step& step : unit_.program.steps) {
+      if (step.when == Step::When::kAlways) {
+        EmitStep(step);
+      } else {
+        llvm::Value* taken = EmitIsTaken(f_, unit_, step.product, memo_);
+        const bool wanted = step.when == Step::When::kTaken;
+        f_.If(wanted ? taken : f_.b.CreateNot(taken), /*likely=*/true, [&] { EmitStep(step); });
+      }
+    }
+    if (checks_faults) EmitFaultCheck(f_, unit_, memo_);
+    f_.Finish();
+  }
+
+ private:
+  llvm::Value* Word(int word, const llvm::Twine& name = "") { return f_.LoadI64(memo_, MemoByte(word), name); }
+
+  // One branch decides whether the memo holds the layout of this run.
+  void EnsureLayout() {
+    llvm::Value* fresh = f_.b.CreateICmpNE(Word(unit_.memo.valid), f_.b.getInt64(0));
+    const auto require = [&](llvm::Value* current, int word) {
+      fresh = f_.b.CreateAnd(fresh, f_.b.CreateICmpEQ(current, Word(word)), "fresh");
+    };
+    int word = unit_.memo.first_key;
+    for (const auto& [input, dim] : unit_.memo.keys) {
+      llvm::Value* dims = f_.LoadPtr(f_.argument(2), TensorByte(input, offsetof(TensorArg, dims)), "in.dims");
+      require(f_.LoadI64(dims, 8 * dim, "extent"), word++);
+    }
+    require(f_.LoadI64(f_.context(), offsetof(RtContext, workers), "workers"), unit_.memo.workers);
+    llvm::Value* workspace = unit_.program.outermost
+                                 ? f_.LoadI64(f_.context(), offsetof(RtContext, workspace), "workspace")
+                                 : Word(unit_.memo.base, "workspace");
+    require(workspace, unit_.memo.workspace);
+    f_.If(f_.b.CreateNot(fresh), /*likely=*/false, [&] {
+      f_.ReturnIfFailed(f_.b.CreateCall(layout_, {f_.api(), f_.context(), f_.argument(2)}));
+    });
+  }
+
+  // Tells the dims of an output and gets its buffer: from the runtime, the caller's if these dims fit it or a new one,
+  // or from a block that grows. Where the caller of a region knows the dims, the buffer is there.
+  void SettleOutput(int output) {
+    const std::vector<DimExpr>& dims = unit_.program.output_dims[output];
+    const HostMemo::Output& words = unit_.memo.outputs[output];
+    const HostProgram::Output source = unit_.program.output_sources[output];
+    if (source == HostProgram::Output::kCaller) return;
+    const int number = unit_.program.output_numbers[output];
+    llvm::Value* out = f_.Address(f_.argument(3), TensorByte(number, 0));
+    llvm::Value* out_dims = f_.LoadPtr(out, offsetof(TensorArg, dims), "out.dims");
+    for (size_t d = 0; d < dims.size(); ++d) {
+      f_.Store(Word(words.dims + static_cast<int>(d), "out.extent"), out_dims, 8 * static_cast<int64_t>(d));
+    }
+    llvm::Value* bytes = Word(words.bytes, "out.bytes");
+    if (source == HostProgram::Output::kGrows) {
+      llvm::Value* block = f_.LoadI64(out, offsetof(TensorArg, data), "block");
+      f_.ReturnIfFailed(f_.CallApi(offsetof(RtApi, block), f_.b.getInt32Ty(),
+                                   {f_.b.CreateTrunc(block, f_.b.getInt32Ty()), out, bytes}));
+    } else {
+      f_.ReturnIfFailed(
+          f_.CallApi(offsetof(RtApi, output), f_.b.getInt32Ty(), {f_.b.getInt32(number), f_.argument(3), bytes}));
+    }
+  }
+
+  // The address of what changes from run to run.
+  llvm::Value* DataOf(const HostBuffer& buffer) {
+    const int64_t at = TensorByte(buffer.index, offsetof(TensorArg, data));
+    if (buffer.place == Place::kResult) {
+      return f_.LoadPtr(memo_, MemoByte(unit_.memo.calls[buffer.call].results) + at, "data");
+    }
+    return f_.LoadPtr(f_.argument(buffer.place == Place::kInput ? 2 : 3), at, "data");
+  }
+
+  void EmitStep(const Step& step) {
+    const auto data_of = [&](const HostBuffer& buffer) { return DataOf(buffer); };
+    if (step.call) {
+      EmitCall(f_, unit_, step.index, memo_, data_of);
+    } else if (step.index >= 0) {
+      EmitLaunch(step.index);
+    } else {
+      const int launch = unit_.program.products[step.product].launch;
+      Trace(launch, 0);
+      EmitProduct(f_, unit_, step.product, memo_, data_of);
+      Trace(launch, 1);
+    }
+  }
+
+  void BindBoundary(const Launch& launch, int arguments) {
+    for (size_t i = 0; i < launch.buffers.size(); ++i) {
+      const HostBuffer& buffer = unit_.program.buffers[launch.buffers[i]];
+      if (buffer.place == Place::kConstant || buffer.place == Place::kWorkspace) continue;
+      f_.Store(DataOf(buffer), memo_, MemoByte(arguments + static_cast<int>(i)));
+    }
+  }
+
+  void Trace(int launch, int phase) {
+    f_.If(traced_, /*likely=*/false, [&] {
+      f_.CallApi(offsetof(RtApi, trace), f_.b.getVoidTy(),
+                 {f_.b.getInt32(unit_.program.first_launch + launch), f_.b.getInt32(phase)});
+    });
+  }
+
+  void EmitLaunch(int index) {
+    const Launch& launch = unit_.program.launches[index];
+    const HostMemo::LaunchWords& words = unit_.memo.launches[index];
+    llvm::IRBuilder<>& b = f_.b;
+    BindBoundary(launch, words.arguments);
+    Trace(index, 0);
+    llvm::Value* arguments = f_.Address(memo_, MemoByte(words.arguments));
+    llvm::Value* tasks = Word(words.tasks, "tasks");
+    f_.If(b.CreateICmpNE(tasks, b.getInt64(0)), /*likely=*/true, [&] {
+      if (unit_.place == KernelPlace::kDevice) {
+        llvm::Value* kernel = b.CreateTrunc(Word(words.kernel), b.getInt32Ty(), "kernel");
+        llvm::Value* grid = f_.Address(memo_, MemoByte(words.tasks));
+        f_.ReturnIfFailed(
+            f_.CallApi(offsetof(RtApi, launch), b.getInt32Ty(), {b.getInt32(1), kernel, arguments, grid}));
+        return;
+      }
+      EmitOnHost(launch, words, arguments, tasks);
+    });
+    Trace(index, 1);
+  }
+
+  // All tasks, once for each phase.
+  void EmitOnHost(const Launch& launch, const HostMemo::LaunchWords& words, llvm::Value* arguments,
+                  llvm::Value* tasks) {
+    llvm::IRBuilder<>& b = f_.b;
+    const EmittedKernel& called = unit_.kernels[launch.kernel];
+    llvm::Function* known = KernelFunction(unit_, launch.kernel, 0);
+    llvm::Value* kernel = called.versions.size() == 1 ? known : f_.LoadPtr(memo_, MemoByte(words.kernel), "kernel");
+    llvm::Value* grain = Word(words.grain, "grain");
+    const auto run = [&](llvm::Value* at_once) {
+      f_.IfElse(
+          at_once,
+          [&] {
+            b.CreateCall(known->getFunctionType(), kernel, {arguments, b.getInt64(0), tasks, b.getInt64(0)});
+          },
+          [&] {
+            f_.CallApi(offsetof(RtApi, parallel_for), b.getVoidTy(), {kernel, arguments, tasks, grain});
+          });
+    };
+    llvm::Value* one_range = b.CreateICmpULE(tasks, grain, "one.range");
+    if (!called.meets()) return run(one_range);
+    llvm::Value* word = Word(words.phases, "phases.word");
+    llvm::Value* phases = b.CreateAnd(word, b.getInt64(UINT32_MAX), "phases");
+    llvm::Value* alone = b.CreateLShr(word, b.getInt64(32), "alone");
+    f_.While(
+        b.getInt64(0), [&](llvm::Value* phase) { return b.CreateICmpNE(phase, phases); },
+        [&](llvm::Value* phase) {
+          f_.Store(phase, arguments, MemoByte(ArgumentSlots(*called.plan) + kPhaseSlot));
+          llvm::Value* is_alone = b.CreateTrunc(b.CreateLShr(alone, phase), b.getInt1Ty(), "is.alone");
+          run(b.CreateOr(one_range, is_alone, "at.once"));
+          return b.CreateAdd(phase, b.getInt64(1), "next.phase");
+        });
+  }
+
+  const HostUnit& unit_;
+  llvm::Function* layout_;
+  HostFunction f_;
+  llvm::Value* memo_;
+  llvm::Value* traced_ = nullptr;
+};
+
+// The dims of output `number` are stored where the caller wants them.
+void ReportDims(HostFunction& f, int number, const std::vector<llvm::Value*>& extents) {
+  llvm::Value* dims = f.LoadPtr(f.argument(3), TensorByte(number, offsetof(TensorArg, dims)), "dims");
+  f.If(f.b.CreateIsNotNull(dims), /*likely=*/true, [&] {
+    for (size_t d = 0; d < extents.size(); ++d) f.Store(extents[d], dims, 8 * static_cast<int64_t>(d));
+  });
+}
+
+// What data tells is -1: the outputs of all stages behind.
+void ReportUnknownOutputs(HostFunction& f, const HostUnit& unit) {
+  const auto rest_of = [&](const HostUnit& stage) -> const HostUnit* {
+    for (const Call& call : stage.program.calls) {
+      if (call.kind == Call::Kind::kRest) return &(*unit.all)[call.programs[0]];
+    }
+    return nullptr;
+  };
+  for (const HostUnit* rest = rest_of(unit); rest != nullptr; rest = rest_of(*rest)) {
+    if (rest->program.versions) rest = &(*unit.all)[rest->program.versions->general];
+    for (size_t i = 0; i < rest->program.output_dims.size(); ++i) {
+      ReportDims(f, rest->program.output_numbers[i],
+                 std::vector<llvm::Value*>(rest->program.output_dims[i].size(), f.b.getInt64(-1)));
+    }
+  }
+}
+
+void ReportVersions(HostFunction& f, const HostUnit& unit, const std::vector<LaunchShape>& launches) {
+  llvm::Value* versions = f.LoadPtr(f.argument(4), offsetof(PlanResult, versions), "versions");
+  f.If(f.b.CreateIsNotNull(versions), /*likely=*/true, [&] {
+    int64_t at = 0;
+    for (const HostUnit& other : *unit.all) {
+      for (size_t l = 0; l < other.program.launches.size(); ++l) {
+        f.Store(other.number == unit.number ? launches[l].version : f.b.getInt32(-1), versions, 4 * at++);
+      }
+    }
+  });
+}
+
+void EmitPlan(const HostUnit& unit) {
+  HostFunction f(unit.module, HostFunctionName("plan", unit.number), 5, /*internal=*/unit.number > 0);
+  HostShapes shapes(unit.program, unit.kernels, unit.place, f, f.argument(2));
+  shapes.BindAndCheck();
+  const std::vector<LaunchShape> launches = ShapesOfLaunches(unit, shapes);
+  const WorkspaceShape workspace = shapes.Place(launches, unit.first_fit, unit.placement);
+  std::vector<llvm::Value*> blocks;
+  for (const Call& call : unit.program.calls) {
+    size_t words = 0;
+    for (const CallArgument& argument : call.arguments) words += sizeof(TensorArg) / 8 + argument.shape.size();
+    llvm::IRBuilder<> entry(&f.function()->getEntryBlock(), f.function()->getEntryBlock().begin());
+    blocks.push_back(entry.CreateAlloca(llvm::ArrayType::get(f.b.getInt64Ty(), words), nullptr, "arguments"));
+    EmitArgumentExtents(f, shapes, call, blocks.back());
+  }
+  const DimValue bytes = shapes.Add({workspace.bytes, 0, INT64_MAX}, EmitInnerBytes(f, unit, blocks));
+  f.Store(bytes.value, f.argument(4), offsetof(PlanResult, workspace_bytes));
+  if (unit.program.outermost) {
+    for (size_t i = 0; i < unit.program.output_dims.size(); ++i) {
+      std::vector<llvm::Value*> extents;
+      for (const DimExpr& dim : unit.program.output_dims[i]) extents.push_back(shapes.Dim(dim).value);
+      ReportDims(f, unit.program.output_numbers[i], extents);
+    }
+    ReportUnknownOutputs(f, unit);
+    ReportVersions(f, unit, launches);
+  }
+  f.Finish();
+}
+
+// Every dim of the program must be an expression over bound symbols.
+absl::Status CheckDims(const HostProgram& program, absl::Span<const DimExpr> dims, absl::string_view where) {
+  for (const DimExpr& dim : dims) {
+    if (!dim.valid()) return absl::InternalError(absl::StrCat("host program: invalid dim in ", where));
+    for (SymbolId symbol : dim.Symbols()) {
+      const auto binds = [symbol](const SymbolBinding& binding) { return binding.symbol == symbol; };
+      if (std::none_of(program.bindings.begin(), program.bindings.end(), binds)) {
+        return absl::InternalError(
+            absl::StrCat("host program: ", where, " needs symbol ", symbol, ", which is unbound"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Verify(const HostProgram& program, const std::vector<EmittedKernel>& kernels) {
+  if (program.versions) {
+    for (const auto& [a, b] : program.versions->equal) TAILOR_RETURN_IF_ERROR(CheckDims(program, {a, b}, "a version"));
+    return absl::OkStatus();
+  }
+  for (int i = 0; i < program.shape_check_count; ++i) {
+    const ShapeCheck& check = program.checks[i];
+    TAILOR_RETURN_IF_ERROR(CheckDims(program, {check.lhs, check.rhs}, absl::StrCat("check ", i)));
+  }
+  for (const auto& dims : program.output_dims) TAILOR_RETURN_IF_ERROR(CheckDims(program, dims, "an output"));
+  for (const HostBuffer& buffer : program.buffers) {
+    if (buffer.place == Place::kResult) continue;  // its call may tell its dims
+    TAILOR_RETURN_IF_ERROR(CheckDims(program, buffer.shape, absl::StrCat("buffer ", buffer.index)));
+  }
+  for (const Call& call : program.calls) {
+    for (const CallArgument& argument : call.arguments) {
+      if (!argument.told) TAILOR_RETURN_IF_ERROR(CheckDims(program, argument.shape, call.name));
+    }
+  }
+  for (const Launch& launch : program.launches) {
+    TAILOR_RETURN_IF_ERROR(CheckDims(program, launch.dims, launch.name));
+    const KernelPlan& plan = *kernels[launch.kernel].plan;
+    if (launch.dims.size() != plan.dims.size()) {
+      return absl::InternalError(absl::StrCat("host program: ", launch.name, " has ", launch.dims.size(), " dims for ",
+                                              plan.dims.size(), " slots"));
+    }
+  }
+  for (const Product& product : program.products) {
+    const std::string& name = program.launches[product.launch].name;
+    TAILOR_RETURN_IF_ERROR(CheckDims(program, {product.batch, product.m, product.n, product.k}, name));
+    TAILOR_RETURN_IF_ERROR(CheckDims(program, product.lhs_strides, name));
+    TAILOR_RETURN_IF_ERROR(CheckDims(program, product.rhs_strides, name));
+  }
+  int blocks = 0;  // which buffers may share
+  for (const HostBuffer& buffer : program.buffers) {
+    if (buffer.place == Place::kWorkspace) blocks = std::max(blocks, buffer.index + 1);
+  }
+  if (program.memory.order.size() != static_cast<size_t>(blocks))
+    return absl::InternalError("host program: workspace without a plan");
+  return absl::OkStatus();
+}
+
+absl::Status EmitPlacement(HostUnit& unit) {
+  const std::vector<int32_t> table = PlacementTable(unit.program.memory);
+  if (table.empty()) return absl::OkStatus();
+  TAILOR_ASSIGN_OR_RETURN(unit.first_fit, EmitFirstFit(unit.module));
+  llvm::Constant* words = llvm::ConstantDataArray::get(unit.module.getContext(), table);
+  unit.placement = new llvm::GlobalVariable(unit.module, words->getType(), /*isConstant=*/true,
+                                            llvm::GlobalValue::InternalLinkage, words, "tailor.placement");
+  return absl::OkStatus();
+}
+
+// How many blocks of memory grow during a run.
+uint64_t GrownBlocks(const std::vector<HostProgram>& programs) {
+  int last = -1;
+  for (const HostProgram& program : programs) {
+    last = std::max(last, program.own_workspace);
+    for (const Call& call : program.calls) {
+      for (const CarriedValue& carried : call.carried) last = std::max(last, carried.grown[1]);
+      for (const Call::Result& result : call.results) last = std::max(last, result.grown);
+    }
+  }
+  return static_cast<uint64_t>(last + 1);
+}
+
+}  // namespace
+
+bool EmittedKernel::meets() const {
+  return std::any_of(versions.begin(), versions.end(), [](const LaunchVersion& version) { return version.together; });
+}
+
+EmittedKernel KernelOnHost(std::string symbol, const KernelPlan* plan, const Schedule* schedule) {
+  EmittedKernel kernel{.symbol = std::move(symbol), .plan = plan, .schedule = schedule};
+  for (const Version& version : schedule->versions) {
+    LaunchVersion launch{version.guards, schedule->tasks, schedule->grain, schedule->scratch_bytes};
+    if (const auto& parts = version.parts) {
+      launch = {.guards = version.guards,
+                .tasks = parts->tasks,
+                .grain = 1,
+                .scratch_bytes = parts->scratch_bytes,
+                .together = true,
+                .phases = parts->phases,
+                .alone = parts->alone,
+                .parts = parts->count};
+    }
+    kernel.versions.push_back(std::move(launch));
+  }
+  return kernel;
+}
+
+absl::StatusOr<HostEmission> EmitHostPrograms(const std::vector<HostProgram>& programs,
+                                              const std::vector<EmittedKernel>& kernels, KernelPlace place,
+                                              llvm::Module& module) {
+  int memo_slots = 0;
+  std::vector<HostMemo> memos = LayOutMemos(programs, kernels, &memo_slots);
+  std::vector<HostUnit> units;
+  for (size_t i = 0; i < programs.size(); ++i) {
+    TAILOR_RETURN_IF_ERROR(Verify(programs[i], kernels));
+    units.push_back({static_cast<int>(i), place, programs[i], kernels, module, std::move(memos[i])});
+  }
+  for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {  // called programs come after their callers
+    unit->all = &units;
+    if (unit->program.versions) {
+      EmitVersions(*unit);
+      continue;
+    }
+    TAILOR_RETURN_IF_ERROR(EmitPlacement(*unit));
+    llvm::Function* layout = EmitLayout(*unit);
+    RunEmitter(*unit, layout).Emit();
+    EmitPlan(*unit);
+  }
+  const int64_t fault_word = units.empty() ? -1 : units[0].memo.fault;
+  // Every call is steered by what a kernel computed.
+  const bool reads_back =
+      place == KernelPlace::kDevice &&
+      std::any_of(programs.begin(), programs.end(), [](const HostProgram& program) { return !program.calls.empty(); });
+  const bool offers_products = std::any_of(programs.begin(), programs.end(),
+                                           [](const HostProgram& program) { return !program.products.empty(); });
+  return HostEmission{static_cast<uint64_t>(memo_slots), GrownBlocks(programs), fault_word, reads_back,
+                      offers_products};
+}
+
+}  // namespace tailor::host

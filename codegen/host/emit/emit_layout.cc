@@ -1,0 +1,185 @@
+// tailor.layout: everything that depends on dims alone, computed once per distinct shape.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/host/emit/emit_calls.h"
+#include "codegen/host/emit/emit_products.h"
+#include "codegen/host/emit/host_function.h"
+#include "codegen/host/emit/host_shapes.h"
+#include "codegen/host/emit/host_unit.h"
+#include "codegen/link/link.h"
+#include "codegen/plan/plan_queries.h"
+
+namespace tailor::host {
+namespace {
+
+using Place = HostBuffer::Place;
+
+class LayoutEmitter {
+ public:
+  explicit LayoutEmitter(const HostUnit& unit)
+      : unit_(unit),
+        f_(unit.module, absl::StrCat("tailor.layout.", unit.number), 3, /*internal=*/true),
+        shapes_(unit.program, unit.kernels, unit.place, f_, f_.argument(2)),
+        memo_(f_.LoadPtr(f_.context(), offsetof(RtContext, memo), "memo")) {}
+
+  llvm::Function* Emit() {
+    f_.function()->addFnAttr(kOncePerShape);
+    Set(unit_.memo.valid, f_.b.getInt64(0));
+    shapes_.BindAndCheck();
+    SetOutputs();
+    const std::vector<LaunchShape> launches = ShapesOfLaunches(unit_, shapes_);
+    const WorkspaceShape workspace = shapes_.Place(launches, unit_.first_fit, unit_.placement);
+    GetWorkspace(shapes_.Add({workspace.bytes, 0, INT64_MAX}, InnerBytes()).value);
+    workers_ = f_.LoadI64(f_.context(), offsetof(RtContext, workers), "workers");
+    for (size_t i = 0; i < launches.size(); ++i) {
+      SetLaunch(unit_.program.launches[i], unit_.memo.launches[i], launches[i]);
+      SetArguments(unit_.program.launches[i], unit_.memo.launches[i], launches[i], workspace);
+    }
+    for (size_t i = 0; i < unit_.program.products.size(); ++i) {
+      EmitProductLayout(f_, shapes_, unit_, static_cast<int>(i), memo_,
+                        [&](const HostBuffer& buffer) { return PlaceOf(buffer, workspace); });
+    }
+    SetCalls(workspace);
+    SetKeys();
+    Set(unit_.memo.valid, f_.b.getInt64(1));
+    f_.Finish();
+    return f_.function();
+  }
+
+ private:
+  void Set(int word, llvm::Value* value) { f_.Store(value, memo_, MemoByte(word)); }
+
+  void SetOutputs() {
+    for (size_t i = 0; i < unit_.program.output_dims.size(); ++i) {
+      int word = unit_.memo.outputs[i].dims;
+      for (const DimExpr& dim : unit_.program.output_dims[i]) Set(word++, shapes_.Dim(dim).value);
+    }
+    for (const HostBuffer& buffer : unit_.program.buffers) {
+      if (buffer.place != Place::kOutput) continue;
+      Set(unit_.memo.outputs[OutputOf(buffer)].bytes, shapes_.Dim(BytesOf(buffer)).value);
+    }
+  }
+
+  // Which of the program's outputs the buffer is.
+  int OutputOf(const HostBuffer& buffer) const {
+    const std::vector<int>& numbers = unit_.program.output_numbers;
+    return static_cast<int>(std::find(numbers.begin(), numbers.end(), buffer.index) - numbers.begin());
+  }
+
+  DimValue InnerBytes() {
+    std::vector<llvm::Value*> blocks;
+    for (size_t i = 0; i < unit_.program.calls.size(); ++i) {
+      blocks.push_back(f_.Address(memo_, MemoByte(unit_.memo.calls[i].arguments)));
+      EmitArgumentExtents(f_, shapes_, unit_.program.calls[i], blocks.back());
+    }
+    return EmitInnerBytes(f_, unit_, blocks);
+  }
+
+  // The session's, grown if need be; a called program's begins where its caller says or in a block of its own.
+  void GetWorkspace(llvm::Value* bytes) {
+    if (unit_.program.outermost) {
+      llvm::Value* held = f_.LoadI64(f_.context(), offsetof(RtContext, workspace_bytes), "held");
+      f_.If(f_.b.CreateICmpULT(held, bytes), /*likely=*/false, [&] {
+        f_.ReturnIfFailed(f_.CallApi(offsetof(RtApi, grow), f_.b.getInt32Ty(),
+                                     {f_.b.getInt32(unit_.place == KernelPlace::kDevice), bytes}));
+      });
+      base_ = f_.LoadPtr(f_.context(), offsetof(RtContext, workspace), "workspace");
+      return;
+    }
+    if (unit_.program.own_workspace >= 0) {
+      f_.ReturnIfFailed(f_.CallApi(
+          offsetof(RtApi, block), f_.b.getInt32Ty(),
+          {f_.b.getInt32(unit_.program.own_workspace), f_.Address(memo_, MemoByte(unit_.memo.base)), bytes}));
+    }
+    base_ = f_.LoadPtr(memo_, MemoByte(unit_.memo.base), "workspace");
+  }
+
+  llvm::Value* PlaceOf(const HostBuffer& buffer, const WorkspaceShape& workspace) {
+    if (buffer.place == Place::kConstant) {
+      llvm::Value* constants = f_.LoadPtr(f_.context(), offsetof(RtContext, constants), "constants");
+      return f_.LoadPtr(constants, 8 * static_cast<int64_t>(buffer.index), "constant");
+    }
+    llvm::Value* offset = f_.LoadI64(workspace.offsets, 8 * static_cast<int64_t>(buffer.index), "offset");
+    return f_.b.CreateGEP(f_.b.getInt8Ty(), base_, offset, "block");
+  }
+
+  void SetCalls(const WorkspaceShape& workspace) {
+    llvm::Value* inner = f_.b.CreateGEP(f_.b.getInt8Ty(), base_, workspace.bytes, "inner");
+    for (size_t i = 0; i < unit_.program.calls.size(); ++i) {
+      EmitCallLayout(
+          f_, shapes_, unit_, static_cast<int>(i), memo_,
+          [&](const HostBuffer& buffer) { return PlaceOf(buffer, workspace); }, inner);
+    }
+  }
+
+  void SetLaunch(const Launch& launch, const HostMemo::LaunchWords& words, const LaunchShape& shape) {
+    Set(words.tasks, shape.tasks.value);
+    if (unit_.place == KernelPlace::kDevice) {
+      Set(words.grain, shape.grain.value);
+      Set(words.grain + 1, shape.together);
+      llvm::Value* first = f_.b.getInt64(unit_.kernels[launch.kernel].first_on_device);
+      Set(words.kernel, f_.b.CreateAdd(first, f_.b.CreateZExt(shape.version, f_.b.getInt64Ty()), "kernel"));
+      return;
+    }
+    // A lone worker runs every launch as one range, which a grain of all tasks says.
+    llvm::Value* alone = f_.b.CreateICmpEQ(workers_, f_.b.getInt64(1), "alone");
+    Set(words.grain, f_.b.CreateSelect(alone, shape.tasks.value, shape.grain.value, "grain"));
+    if (unit_.kernels[launch.kernel].meets()) Set(words.phases, shape.phases);
+    const size_t versions = unit_.kernels[launch.kernel].versions.size();
+    llvm::Value* kernel = KernelFunction(unit_, launch.kernel, versions - 1);
+    for (size_t v = versions - 1; v-- > 0;) {
+      llvm::Value* chosen = f_.b.CreateICmpEQ(shape.version, f_.b.getInt32(static_cast<uint32_t>(v)));
+      kernel = f_.b.CreateSelect(chosen, KernelFunction(unit_, launch.kernel, v), kernel, "kernel");
+    }
+    Set(words.kernel, kernel);
+  }
+
+  // Inputs, outputs and results of calls change from run to run, so tailor_run fills their slots.
+  void SetArguments(const Launch& launch, const HostMemo::LaunchWords& words, const LaunchShape& shape,
+                    const WorkspaceShape& workspace) {
+    llvm::Type* byte = f_.b.getInt8Ty();
+    int slot = words.arguments;
+    for (int index : launch.buffers) {
+      const HostBuffer& buffer = unit_.program.buffers[index];
+      if (buffer.place == Place::kConstant || buffer.place == Place::kWorkspace) Set(slot, PlaceOf(buffer, workspace));
+      ++slot;
+    }
+    for (const DimValue& dim : shape.dims) Set(slot++, dim.value);
+    const KernelPlan& plan = *unit_.kernels[launch.kernel].plan;
+    if (HasScratch(plan)) {
+      Set(slot++, f_.b.CreateGEP(byte, base_, workspace.scratch, "scratch"));
+      Set(slot++, shape.scratch_bytes.value);
+    }
+    if (plan.fault_count > 0) {
+      Set(slot++, f_.Address(memo_, MemoByte(unit_.memo.fault)));
+      Set(slot++, f_.b.getInt64(unit_.program.first_check + launch.first_fault_check));
+    }
+    if (shape.cut != nullptr) Set(slot++, shape.cut);
+    if (unit_.kernels[launch.kernel].meets()) {
+      Set(slot++, f_.b.CreateGEP(byte, base_, workspace.scratch, "scratch"));
+      Set(slot++,
+          f_.LoadPtr(f_.context(), offsetof(RtContext, meeting), "meeting"));  // on the host tailor_run puts the phase
+      Set(slot++, shape.parts.value);
+    }
+  }
+
+  void SetKeys() {
+    int word = unit_.memo.first_key;
+    for (const auto& [input, dim] : unit_.memo.keys) Set(word++, shapes_.InputDim(input, dim).value);
+    Set(unit_.memo.workers, workers_);
+    Set(unit_.memo.workspace, base_);
+  }
+
+  const HostUnit& unit_;
+  HostFunction f_;
+  HostShapes shapes_;
+  llvm::Value* memo_;
+  llvm::Value *base_ = nullptr, *workers_ = nullptr;
+};
+
+}  // namespace
+
+llvm::Function* EmitLayout(const HostUnit& unit) { return LayoutEmitter(unit).Emit(); }
+
+}  // namespace tailor::host

@@ -1,0 +1,124 @@
+#include "codegen/host/emit/host_unit.h"
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/plan/plan_queries.h"
+
+namespace tailor::host {
+namespace {
+
+// Hands out words one after the other.
+class Words {
+ public:
+  int Take(size_t words) { return std::exchange(next_, next_ + static_cast<int>(words)); }
+  int next() const { return next_; }
+
+ private:
+  int next_ = 0;
+};
+
+constexpr size_t kMostOtherSlots = 5 + kMeetingSlots;  // of an argument block: scratch, faults, cut
+constexpr size_t kTensorWords = sizeof(TensorArg) / sizeof(int64_t);
+constexpr size_t kGridWords = sizeof(LaunchGrid) / sizeof(int64_t);
+static_assert(offsetof(LaunchGrid, shared_bytes) == sizeof(int64_t));
+
+template <typename Entries>
+int TakeBlock(const Entries& entries, Words* words) {
+  size_t count = 0;
+  for (const auto& entry : entries) count += kTensorWords + entry.shape.size();
+  return words->Take(count);
+}
+
+HostMemo::CallWords TakeCall(const Call& call, Words* words) {
+  HostMemo::CallWords taken;
+  taken.arguments = TakeBlock(call.arguments, words);
+  taken.condition = words->Take(kTensorWords);
+  taken.read = words->Take(1);
+  if (call.kind == Call::Kind::kWhile) {
+    for (int& place : taken.places) place = TakeBlock(call.arguments, words);
+    taken.results = words->Take(kTensorWords * call.arguments.size());
+  } else {
+    taken.results = TakeBlock(call.results, words);
+  }
+  return taken;
+}
+
+HostMemo LayOutMemo(const HostProgram& program, Words* words) {
+  HostMemo memo;
+  if (program.versions) return memo;
+  std::set<std::pair<int, int>> keys;
+  for (const SymbolBinding& binding : program.bindings) keys.emplace(binding.input, binding.dim);
+  for (int i = 0; i < program.shape_check_count; ++i) {
+    if (program.checks[i].input >= 0) keys.emplace(program.checks[i].input, program.checks[i].dim);
+  }
+  memo.keys.assign(keys.begin(), keys.end());
+  memo.valid = words->Take(1);
+  memo.first_key = words->Take(keys.size());
+  memo.workers = words->Take(1);
+  memo.workspace = words->Take(1);
+  if (!program.outermost) memo.base = words->Take(kTensorWords);
+  for (const std::vector<DimExpr>& dims : program.output_dims) {
+    const int first = words->Take(dims.size());
+    memo.outputs.push_back({first, words->Take(1)});
+  }
+  for (const Launch& launch : program.launches) {
+    HostMemo::LaunchWords taken;
+    taken.kernel = words->Take(1);
+    taken.tasks = words->Take(kGridWords);
+    taken.grain = taken.tasks + 1;
+    taken.phases = taken.tasks + 2;
+    taken.arguments = words->Take(launch.buffers.size() + launch.dims.size() + kMostOtherSlots);
+    memo.launches.push_back(taken);
+  }
+  for (const Call& call : program.calls) memo.calls.push_back(TakeCall(call, words));
+  for (size_t i = 0; i < program.products.size(); ++i) {
+    const int taken = words->Take(1);
+    memo.products.push_back({taken, words->Take(sizeof(ProductArgs) / sizeof(int64_t))});
+  }
+  return memo;
+}
+
+}  // namespace
+
+std::vector<HostMemo> LayOutMemos(const std::vector<HostProgram>& programs, const std::vector<EmittedKernel>& kernels,
+                                  int* size) {
+  std::vector<HostMemo> memos;
+  Words words;
+  bool faults = false;
+  for (const HostProgram& program : programs) {
+    memos.push_back(LayOutMemo(program, &words));
+    for (const Launch& launch : program.launches) faults |= kernels[launch.kernel].plan->fault_count > 0;
+  }
+  const int fault = faults ? words.Take(4) : -1;
+  for (HostMemo& memo : memos) memo.fault = fault;
+  *size = words.next();
+  return memos;
+}
+
+llvm::Function* KernelFunction(const HostUnit& unit, int kernel, size_t version) {
+  llvm::LLVMContext& context = unit.module.getContext();
+  llvm::Type* i64 = llvm::Type::getInt64Ty(context);
+  llvm::Type* ptr = llvm::PointerType::getUnqual(context);
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {ptr, i64, i64, i64}, false);
+  const std::string name = absl::StrCat(unit.kernels[kernel].symbol, "_v", version);
+  return llvm::cast<llvm::Function>(unit.module.getOrInsertFunction(name, type).getCallee());
+}
+
+std::string HostFunctionName(const char* what, int program) {
+  return program == 0 ? absl::StrCat("tailor_", what) : absl::StrCat("tailor.", what, ".", program);
+}
+
+llvm::Function* CalledFunction(const HostUnit& unit, const char* what, int program) {
+  return unit.module.getFunction(HostFunctionName(what, program));
+}
+
+std::vector<LaunchShape> ShapesOfLaunches(const HostUnit& unit, HostShapes& shapes) {
+  std::vector<LaunchShape> launches;
+  for (const Launch& launch : unit.program.launches) launches.push_back(shapes.ShapeOf(launch));
+  return launches;
+}
+
+}  // namespace tailor::host

@@ -1,0 +1,33 @@
+// Structured control flow in IR. On return the builder stands after the construct.
+#ifndef TAILOR_CODEGEN_IR_EMIT_LOOP_H_
+#define TAILOR_CODEGEN_IR_EMIT_LOOP_H_
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/IR/IRBuilder.h"
+
+namespace tailor {
+
+// Emits `for (i64 i = from; i < to; i += step) body(i)`; zero trips are legal. `body` may create blocks
+// but must not terminate. Returns the first i that is not below `to`.
+llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to, int64_t step, const llvm::Twine& name,
+                      llvm::function_ref<void(llvm::Value*)> body);
+// The same with a step known at run time.
+llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to, llvm::Value* step,
+                      const llvm::Twine& name, llvm::function_ref<void(llvm::Value*)> body);
+
+// The same where `body` returns the next i, which is greater.
+llvm::Value* EmitLoop(llvm::IRBuilderBase& b, llvm::Value* from, llvm::Value* to, const llvm::Twine& name,
+                      llvm::function_ref<llvm::Value*(llvm::Value*)> body);
+
+// A variable of the function for loops to carry along: it holds `value` from here on.
+llvm::AllocaInst* OpenVariable(llvm::IRBuilderBase& b, llvm::Value* value, const llvm::Twine& name);
+
+// <lanes x i1>, of a loop's last vector: true in the first `count` (i64), at most 2^32 - 1.
+llvm::Value* EmitFirstLanes(llvm::IRBuilderBase& b, int lanes, llvm::Value* count);
+
+// Emits `if (condition) then()`.
+void EmitIf(llvm::IRBuilderBase& b, llvm::Value* condition, const llvm::Twine& name, llvm::function_ref<void()> then);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_IR_EMIT_LOOP_H_

@@ -1,0 +1,20 @@
+// What emission must know of a target beyond LLVM's own legalisation.
+#ifndef TAILOR_CODEGEN_IR_EMIT_TARGET_H_
+#define TAILOR_CODEGEN_IR_EMIT_TARGET_H_
+
+#include "fusion/target_traits.h"
+
+namespace tailor {
+
+struct EmitTarget {
+  bool fma = true;  // llvm.fma is one instruction; else polynomials use mul + add
+  BF16Products bf16_products = BF16Products::kConverted;
+  bool avx512 = false;  // F and DQ: what codegen/math/avx512.h emits
+  static EmitTarget Of(const TargetTraits& traits) {
+    return {traits.fused_multiply_add, traits.bf16_products, traits.vector_bytes == 64};
+  }
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_IR_EMIT_TARGET_H_

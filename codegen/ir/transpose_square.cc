@@ -1,0 +1,48 @@
+#include "codegen/ir/transpose_square.h"
+
+namespace tailor {
+namespace {
+
+using llvm::Value;
+
+Value* RowAddress(llvm::IRBuilderBase& b, const Matrix& matrix, int row) {
+  Value* offset = b.CreateMul(b.getInt64(row), matrix.stride, "row.offset");
+  return b.CreateInBoundsGEP(matrix.element, matrix.address, offset, "row.address");
+}
+
+// Exchanges the squares of `step` x `step` elements off the diagonal of each square twice as large, whose rows are
+// some of `rows`.
+void ExchangeSquares(llvm::IRBuilderBase& b, int step, std::vector<Value*>& rows) {
+  const int size = static_cast<int>(rows.size());
+  for (int upper = 0; upper < size; ++upper) {
+    if ((upper & step) != 0) continue;
+    const int lower = upper | step;
+    std::vector<int> left, right;  // lanes of the two rows, one after the other
+    for (int lane = 0; lane < size; ++lane) {
+      const bool second = (lane & step) != 0;
+      left.push_back(second ? size + lane - step : lane);
+      right.push_back(second ? size + lane : lane + step);
+    }
+    Value* first = b.CreateShuffleVector(rows[upper], rows[lower], left, "exchanged");
+    rows[lower] = b.CreateShuffleVector(rows[upper], rows[lower], right, "exchanged");
+    rows[upper] = first;
+  }
+}
+
+}  // namespace
+
+void TransposeSquare(llvm::IRBuilderBase& b, std::vector<Value*>& rows) {
+  for (int step = 1; step < static_cast<int>(rows.size()); step *= 2) ExchangeSquares(b, step, rows);
+}
+
+void EmitTranspose(llvm::IRBuilderBase& b, int size, const Matrix& from, const Matrix& to) {
+  llvm::Type* type = llvm::FixedVectorType::get(from.element, size);
+  std::vector<Value*> rows;
+  for (int row = 0; row < size; ++row) {
+    rows.push_back(b.CreateAlignedLoad(type, RowAddress(b, from, row), from.align, "row"));
+  }
+  TransposeSquare(b, rows);
+  for (int row = 0; row < size; ++row) b.CreateAlignedStore(rows[row], RowAddress(b, to, row), to.align);
+}
+
+}  // namespace tailor

@@ -1,0 +1,134 @@
+// From IR to an object: function attributes, a short pass pipeline, the back end.
+#include <algorithm>
+#include <atomic>
+#include <cassert>
+#include <string>
+#include <utility>
+
+#include "codegen/ir/float_choices.h"
+#include "codegen/ir/module_passes.h"
+#include "codegen/link/link.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Transforms/IPO/AlwaysInliner.h"
+#include "llvm/Transforms/IPO/GlobalDCE.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/GVN.h"
+#include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/LoopRotation.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+namespace tailor {
+namespace {
+
+std::atomic<uint64_t> modules_emitted{0};
+
+// Nothing unwinds, no pattern becomes a library call, frames can be walked, and every symbol is reached
+// relative to the program counter.
+void SetAttributes(llvm::Module& module, const llvm::TargetMachine& machine) {
+  const bool wide = machine.getTargetFeatureString().contains("+avx512f");
+  for (llvm::Function& f : module) {
+    if (f.isIntrinsic()) continue;
+    if (!f.hasLocalLinkage()) f.setVisibility(llvm::GlobalValue::HiddenVisibility);
+    f.setDoesNotThrow();
+    if (f.isDeclaration()) continue;
+    f.addFnAttr("no-builtins");
+    f.addFnAttr("frame-pointer", "all");
+    f.addFnAttr("target-cpu", machine.getTargetCPU());
+    f.addFnAttr("target-features", machine.getTargetFeatureString());
+    if (wide) f.addFnAttr("prefer-vector-width", "512");
+    if (wide) f.addFnAttr("min-legal-vector-width", "512");
+  }
+  for (llvm::GlobalVariable& g : module.globals()) {
+    if (!g.hasLocalLinkage()) g.setVisibility(llvm::GlobalValue::HiddenVisibility);
+  }
+}
+
+// Lanes are explicit in the IR, so there is no vectorizer here; nor any pass that invents memset or memcpy.
+llvm::ModulePassManager Pipeline() {
+  llvm::LoopPassManager loop_passes;
+  loop_passes.addPass(llvm::LoopRotatePass());
+  loop_passes.addPass(llvm::LICMPass(llvm::LICMOptions()));
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loop_passes), /*UseMemorySSA=*/true));
+  passes.addPass(llvm::GVNPass());
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  llvm::ModulePassManager all;
+  all.addPass(llvm::AlwaysInlinerPass());
+  all.addPass(llvm::GlobalDCEPass());
+  all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
+  return all;
+}
+
+void BoundTimeOfBackEnd(llvm::Module& module) {
+  constexpr size_t kLongBlock = 3000;
+  for (llvm::Function& f : module) {
+    if (!f.hasFnAttribute(kOncePerShape)) continue;
+    const bool is_long =
+        std::any_of(f.begin(), f.end(), [](const llvm::BasicBlock& b) { return b.size() > kLongBlock; });
+    if (!is_long) continue;
+    f.addFnAttr(llvm::Attribute::NoInline);  // which OptimizeNone requires
+    f.addFnAttr(llvm::Attribute::OptimizeNone);
+  }
+}
+
+// Runs the back end, which changes the module.
+absl::Status RunBackEnd(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type,
+                        llvm::SmallVectorImpl<char>& out) {
+  llvm::raw_svector_ostream stream(out);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/true)) {
+    return absl::InternalError("the back end cannot emit this kind of file");
+  }
+  passes.run(module);
+  return absl::OkStatus();
+}
+
+absl::Status Print(const llvm::Module& module, llvm::TargetMachine& machine, ModuleText& text) {
+  text.ir.clear();
+  llvm::raw_string_ostream(text.ir) << module;
+  llvm::SmallVector<char, 0> assembly;
+  const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
+  absl::Status status = RunBackEnd(*copy, machine, llvm::CodeGenFileType::AssemblyFile, assembly);
+  text.assembly.assign(assembly.begin(), assembly.end());
+  return status;
+}
+
+}  // namespace
+
+uint64_t ModulesEmitted() { return modules_emitted.load(std::memory_order_relaxed); }
+
+absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> CompileModule(std::unique_ptr<llvm::Module> module,
+                                                                  llvm::TargetMachine& machine, ModuleText* text) {
+  module->setTargetTriple(machine.getTargetTriple().str());
+  module->setDataLayout(machine.createDataLayout());
+  module->setPICLevel(llvm::PICLevel::SmallPIC);
+  SetAttributes(*module, machine);
+  if (absl::Status status = VerifyModule(*module); !status.ok()) return status;
+  RunPasses(*module, machine, [](llvm::PassBuilder&) { return Pipeline(); });
+  LowerFloatChoices(*module, Extremes::kAll);
+  BoundTimeOfBackEnd(*module);
+  assert(VerifyModule(*module).ok());
+  if (text != nullptr) {
+    if (absl::Status status = Print(*module, machine, *text); !status.ok()) return status;
+  }
+  llvm::SmallVector<char, 0> object;
+  if (absl::Status status = RunBackEnd(*module, machine, llvm::CodeGenFileType::ObjectFile, object); !status.ok()) {
+    return status;
+  }
+  modules_emitted.fetch_add(1, std::memory_order_relaxed);
+  return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), module->getName(),
+                                                         /*RequiresNullTerminator=*/false);
+}
+
+}  // namespace tailor

@@ -1,0 +1,300 @@
+// The passes that take a graph to a host program, for the graph itself and for each of its regions.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "analysis/shape_facts.h"
+#include "codegen/lower/keep_joined_chains.h"
+#include "codegen/lower/lower_graph.h"
+#include "codegen/lower/lower_program.h"
+#include "codegen/lower/lowered_program.h"
+#include "codegen/lower/reuse_blocks.h"
+#include "fusion/graph_rebuild.h"
+#include "fusion/hand_down_facts.h"
+#include "fusion/joins.h"
+#include "fusion/rewrites.h"
+#include "fusion/split_at_data.h"
+#include "graph/dump.h"
+#include "graph/status_macros.h"
+#include "graph/status_node.h"
+#include "graph/visits.h"
+
+namespace tailor::lower {
+namespace {
+
+// A loop's body without the outputs that are its arguments as they came, and the numbers of the others.
+absl::StatusOr<std::pair<Graph, std::vector<int>>> WithoutInvariants(const Graph& body) {
+  std::vector<int> numbers;
+  const auto add_outputs = [&](Graph& to, absl::Span<const Output> outputs) -> absl::Status {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i].value == Value{to.inputs()[i], 0}) continue;
+      TAILOR_RETURN_IF_ERROR(to.AddOutput(outputs[i].name, outputs[i].value));
+      numbers.push_back(static_cast<int>(i));
+    }
+    return absl::OkStatus();
+  };
+  TAILOR_ASSIGN_OR_RETURN(Graph rest, RebuildGraph(body, {.add_outputs = add_outputs}));
+  return std::pair(std::move(rest), std::move(numbers));
+}
+
+using Names = std::vector<std::pair<std::string, std::string>>;
+
+// What the checks of `next` call the extents that a value tells, and what the stage before calls that value.
+Names NamesOfTold(const Graph& graph, const Node& rest, const Graph& next) {
+  Names names;
+  for (size_t i = 0; i < rest.i64s("counts").size(); ++i) {
+    if (rest.i64s("counts")[i] < 0) continue;
+    const NodeId input = next.inputs()[rest.operands.size() + i];
+    names.emplace_back(absl::StrCat("input \"", next.node(input).name, "\" dim 0"),
+                       graph.NameOf(rest.operands[rest.i64s("counts")[i]]));
+  }
+  return names;
+}
+
+// A region's checks speak of its arguments: tells whose they are.
+void SayWhere(const Graph& graph, NodeId id, host::HostProgram& program) {
+  const Node& node = graph.node(id);
+  for (int i = 0; i < program.shape_check_count; ++i) {
+    ShapeCheck& check = program.checks[i];
+    absl::StrAppend(&check.message, " (in ", InfoOf(node.op).text, " ", graph.NameOf({id, 0}), ")");
+    if (check.node.empty()) check.node = node.name;
+  }
+}
+
+class GraphLowering {
+ public:
+  explicit GraphLowering(const TargetTraits& traits) : traits_(traits) {}
+
+  absl::StatusOr<LoweredProgram> Run(const Graph& graph, const LowerOptions& options) {
+    tables_.offer_products = options.offer_products;
+    tables_.on_device = traits_.warp_size > 1;
+    tables_.pairs = !tables_.on_device;  // warps multiply panels as they are
+    tables_.winograd = options.winograd && !tables_.on_device;
+    tables_.join_chains = traits_.joined_extent > 0;
+    at_pass_ = [&](const char* phase, const char* pass) -> absl::Status {
+      EndPass();
+      pass_ = absl::StrCat(phase, " ", pass);
+      return options.at_pass ? options.at_pass(phase, pass) : absl::OkStatus();
+    };
+    TAILOR_RETURN_IF_ERROR(
+        Lower(graph, {.outermost = true, .versions = options.versions, .donated = options.donated}).status());
+    NumberChecksAndLaunches();
+    EndPass();
+    tables_.program.visits = std::move(visits_);
+    return std::move(tables_.program);
+  }
+
+ private:
+  // A stage to be lowered (fusion/split_at_data.h).
+  struct Stage {
+    int number;                                        // of its program
+    std::shared_ptr<const std::vector<Graph>> stages;  // all of the graph
+    size_t index;                                      // among them
+    Graph graph;                                       // the stage, told what is known before it
+    ProgramRole role;
+    Names told;
+  };
+
+  int NewProgram() {
+    tables_.program.programs.emplace_back();
+    return static_cast<int>(tables_.program.programs.size()) - 1;
+  }
+
+  // The number of the program. Recursion is as deep as regions are nested.
+  absl::StatusOr<int> Lower(const Graph& whole, ProgramRole role) {
+    if (role.body && role.numbers.empty()) {
+      TAILOR_ASSIGN_OR_RETURN(auto body, WithoutInvariants(whole));
+      role.numbers = std::move(body.second);
+      if (!role.numbers.empty()) return Lower(body.first, std::move(role));
+    }
+    const int number = NewProgram();
+    TAILOR_RETURN_IF_ERROR(at_pass_("analyse", "split"));
+    TAILOR_ASSIGN_OR_RETURN(std::vector<Graph> split, SplitAtData(whole));
+    const auto stages = std::make_shared<const std::vector<Graph>>(std::move(split));
+    TAILOR_RETURN_IF_ERROR(LowerStages({number, stages, 0, stages->front(), std::move(role), {}}));
+    return number;
+  }
+
+  // Lowers the stage, and all behind it.
+  absl::Status LowerStages(Stage first) {
+    std::optional<Stage> stage = std::move(first);
+    while (stage) {
+      std::optional<Stage> next;
+      TAILOR_RETURN_IF_ERROR(LowerStage(*stage, next));
+      for (int number : WithVersions(stage->number)) {
+        host::HostProgram& program = tables_.program.programs[number];
+        for (int i = 0; i < program.shape_check_count; ++i) {
+          program.checks[i].message = absl::StrReplaceAll(program.checks[i].message, stage->told);
+        }
+      }
+      stage = std::move(next);
+    }
+    return absl::OkStatus();
+  }
+
+  // `next` is the stage that is left to be lowered.
+  absl::Status LowerStage(Stage& stage, std::optional<Stage>& next) {
+    TAILOR_RETURN_IF_ERROR(at_pass_("analyse", "facts"));
+    TAILOR_ASSIGN_OR_RETURN(const ShapeFacts facts, ShapeFacts::Collect(stage.graph));
+    if (stage.number == 0) {
+      for (const Fact& fact : facts.facts()) {
+        tables_.program.facts.push_back(absl::StrCat(fact.text, " (", fact.source, ")"));
+      }
+    }
+    if (stage.role.versions) {
+      TAILOR_ASSIGN_OR_RETURN(const auto version, VersionWithoutJoins(stage.graph, facts));
+      if (version && choices_ < kMostChoices) return LowerVersions(stage, *version, facts);
+      if (version) SayVersions(stage.graph, *version, "one version: there are 4 choices before");
+      stage.role.versions = !version;
+    }
+    TAILOR_ASSIGN_OR_RETURN(const Graph rewritten, Rewrite(stage.graph, facts, at_pass_));
+    TAILOR_ASSIGN_OR_RETURN(FusionPlan plan, Fuse(rewritten, facts, traits_, at_pass_));
+    TAILOR_RETURN_IF_ERROR(at_pass_("lower", "kernels"));
+    if (tables_.join_chains) TAILOR_RETURN_IF_ERROR(KeepJoinedChains(stage.number, rewritten, facts, traits_, plan));
+    const bool last = stage.index + 1 == stage.stages->size();
+    const Graph* behind = last ? nullptr : &(*stage.stages)[stage.index + 1];
+    const LowerRegion lower_region = [&](NodeId id, int region, const ProgramRole& inner) -> absl::StatusOr<int> {
+      const Node& node = rewritten.node(id);
+      if (node.op == OpKind::kRest) {
+        TAILOR_ASSIGN_OR_RETURN(Graph told, HandDownFacts(rewritten, facts, id, *behind));
+        Names names = NamesOfTold(rewritten, node, *behind);
+        next = {NewProgram(), stage.stages, stage.index + 1, std::move(told), inner, std::move(names)};
+        return next->number;
+      }
+      TAILOR_ASSIGN_OR_RETURN(const Graph inside, HandDownFacts(rewritten, facts, id, region));
+      absl::StatusOr<int> lowered = Lower(inside, inner);
+      TAILOR_RETURN_IF_ERROR(at_pass_("lower", "kernels"));
+      if (lowered.ok()) {
+        for (int program : WithVersions(*lowered)) SayWhere(rewritten, id, tables_.program.programs[program]);
+        return lowered;
+      }
+      return WithNode(
+          absl::Status(lowered.status().code(), absl::StrCat(InfoOf(node.op).text, " ", rewritten.NameOf({id, 0}), ": ",
+                                                             lowered.status().message())),
+          node.name);
+    };
+    TAILOR_ASSIGN_OR_RETURN(host::HostProgram program,
+                            LowerProgram(rewritten, facts, plan, stage.role, behind, lower_region, tables_));
+    TAILOR_RETURN_IF_ERROR(at_pass_("lower", "memory"));
+    // Threads that share a row would read what others of them have written over.
+    if (traits_.warp_size == 1) ReuseBlocks(tables_.program.kernels, program);
+    host::PlanWorkspace(facts, program);
+    TAILOR_RETURN_IF_ERROR(Dump(stage.number, stage.graph, facts, program));
+    tables_.program.programs[stage.number] = std::move(program);
+    return absl::OkStatus();
+  }
+
+  void SayVersions(const Graph& graph, const JoinedVersion& version, const char* how) {
+    tables_.program.facts.push_back(absl::StrCat(JoinsText(graph, version), " (", how, ")"));
+  }
+
+  // The stage's program becomes a choice of two, each with all stages behind it, or, where there can be no joined
+  // version, a call of the general one.
+  absl::Status LowerVersions(const Stage& stage, const JoinedVersion& version, const ShapeFacts& facts) {
+    ++choices_;
+    host::HostProgram choice;
+    for (const SymbolInfo& symbol : stage.graph.symbols()) choice.symbols.push_back(symbol.name);
+    choice.bindings.assign(facts.bindings().begin(), facts.bindings().end());
+    const int general = NewProgram();
+    Stage of_general = stage;
+    of_general.number = general;
+    of_general.role.versions = false;
+    TAILOR_RETURN_IF_ERROR(LowerStages(std::move(of_general)));
+    TAILOR_ASSIGN_OR_RETURN(const Joined joined, LowerJoinedVersion(stage, version, general));
+    choice.versions.emplace();
+    choice.versions->general = choice.versions->joined = general;
+    if (joined.program >= 0) choice.versions->joined = joined.program, choice.versions->equal = version.equal;
+    SayVersions(stage.graph, version, joined.why);
+    const host::HostProgram& described = tables_.program.programs[general];
+    choice.outermost = described.outermost;
+    choice.own_workspace = described.own_workspace;
+    choice.output_dims = described.output_dims;
+    choice.output_numbers = described.output_numbers;
+    choice.output_sources = described.output_sources;
+    choice.donated = described.donated;
+    choice.memory_of = described.memory_of;
+    tables_.program.programs[stage.number] = std::move(choice);
+    return absl::OkStatus();
+  }
+
+  // The joined version, or -1, which leaves no trace in the tables; and what the facts say of it.
+  struct Joined {
+    int program = -1;
+    const char* why;
+  };
+  absl::StatusOr<Joined> LowerJoinedVersion(const Stage& stage, const JoinedVersion& version, int general) {
+    LoweringTables before = tables_;
+    const int joined = NewProgram();
+    Stage of_joined = stage;
+    of_joined.number = joined;
+    of_joined.graph = version.graph;
+    const absl::Status lowered = LowerStages(std::move(of_joined));
+    const auto dropped = [&](const char* why) {
+      tables_ = std::move(before);
+      return Joined{-1, why};
+    };
+    if (absl::IsInvalidArgument(lowered)) return dropped("one version: a region contradicts it");
+    if (!lowered.ok()) return lowered;
+    const std::vector<host::HostProgram>& programs = tables_.program.programs;
+    if (programs[joined].memory_of != programs[general].memory_of) {
+      return dropped("one version: outputs would be in the memory of other donated inputs");
+    }
+    return Joined{joined, "in one of 2 versions"};
+  }
+
+  // The program, or its versions.
+  std::vector<int> WithVersions(int number) const {
+    const auto& versions = tables_.program.programs[number].versions;
+    if (!versions) return {number};
+    if (versions->joined == versions->general) return {versions->general};
+    return {versions->joined, versions->general};
+  }
+
+  static absl::Status Dump(int number, const Graph& graph, const ShapeFacts& facts, const host::HostProgram& program) {
+    if (!DumpWanted()) return absl::OkStatus();
+    TAILOR_RETURN_IF_ERROR(DumpPass("graph", number, "input", graph.ToText()));
+    TAILOR_RETURN_IF_ERROR(DumpPass("facts", number, "collected", facts.ToText()));
+    return DumpPass("host", number, "lowered", program.Text());
+  }
+
+  void NumberChecksAndLaunches() {
+    int checks = 0, launches = 0;
+    for (host::HostProgram& program : tables_.program.programs) {
+      program.first_check = std::exchange(checks, checks + static_cast<int>(program.checks.size()));
+      program.first_launch = std::exchange(launches, launches + static_cast<int>(program.launches.size()));
+    }
+  }
+
+  // What was visited since the last pass began is its share.
+  void EndPass() {
+    const uint64_t visits = Visits() - std::exchange(visits_before_, Visits());
+    if (pass_.empty()) return;
+    auto entry = std::find_if(visits_.begin(), visits_.end(), [&](const PassVisits& v) { return v.pass == pass_; });
+    if (entry == visits_.end()) entry = visits_.insert(entry, {pass_, 0});
+    entry->visits += visits;
+  }
+
+  // Each lowers all stages behind it twice, the general one without choices of its own.
+  static constexpr int kMostChoices = 4;
+
+  const TargetTraits& traits_;
+  AtPass at_pass_;
+  std::string pass_;  // that runs
+  uint64_t visits_before_ = 0;
+  std::vector<PassVisits> visits_;
+  int choices_ = 0;  // programs of two versions
+  LoweringTables tables_;
+};
+
+}  // namespace
+
+absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const TargetTraits& traits, const LowerOptions& options) {
+  return GraphLowering(traits).Run(graph, options);
+}
+
+}  // namespace tailor::lower

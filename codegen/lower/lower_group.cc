@@ -1,0 +1,634 @@
+// Lowers each kind of fusion group to KernelPlans.
+#include <algorithm>
+#include <cassert>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/contract/panels.h"
+#include "codegen/jobs/job_pool.h"
+#include "codegen/lower/join_attention.h"
+#include "codegen/lower/lower_group.h"
+#include "codegen/lower/lowered_kernel.h"
+#include "codegen/lower/row_stages.h"
+#include "codegen/lower/scatter_kernels.h"
+#include "codegen/lower/value_lowering.h"
+#include "codegen/plan/combiner.h"
+#include "codegen/plan/plan_rewrites.h"
+#include "fusion/node_class.h"
+#include "graph/finite_constant.h"
+#include "graph/status_macros.h"
+
+namespace tailor::lower {
+namespace {
+
+DType AccumulatorOf(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype; }
+
+// What a group becomes.
+enum class GroupForm : uint8_t {
+  kAlone,
+  kLink,    // of a chain, whose kernels share blocks of rows: keeps its rows apart from the batch
+  kJoined,  // a part of one kernel: keeps all axes apart, and reads its operands where they are
+};
+
+class GroupLowering {
+ public:
+  // `pairs` and `winograd` as in LowerGroupOptions.
+  GroupLowering(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group,
+                GroupForm form = GroupForm::kAlone, bool pairs = true, bool winograd = false)
+      : graph_(graph), facts_(facts), group_(group), form_(form), pairs_(pairs), values_(graph, facts, group) {
+    if (winograd && form == GroupForm::kAlone && group.kind == GroupKind::kContraction) windows_ = WinogradWindows();
+  }
+
+  LoweredKernel Copy(Value from, int packed) {
+    ValueLowering values = CopyKernel(graph_, facts_, group_, from, packed);
+    return Finish(values);
+  }
+
+  absl::StatusOr<std::vector<LoweredKernel>> Run(bool in_place) {
+    if (group_.kind == GroupKind::kScatter) {
+      for (ValueLowering& values : ScatterKernels(graph_, facts_, group_, in_place)) kernels_.push_back(Finish(values));
+      return std::move(kernels_);
+    }
+    for (const GroupAxis& axis : group_.axes) {
+      const AxisRole inner = group_.kind == GroupKind::kContraction ? AxisRole::kContract
+                             : group_.kind == GroupKind::kScan      ? AxisRole::kOrdered
+                                                                    : AxisRole::kTile;
+      values_.plan.axes.push_back({values_.ExtentOf(axis.extent), axis.tile ? inner : AxisRole::kParallel});
+    }
+    switch (group_.kind) {
+      case GroupKind::kLoop:
+        LowerLoop();
+        break;
+      case GroupKind::kRow:
+        LowerRow();
+        break;
+      case GroupKind::kScan:
+        LowerScan();
+        break;
+      default:
+        LowerContraction();
+        break;
+    }
+    kernels_.push_back(Finish(values_));
+    return std::move(kernels_);
+  }
+
+ private:
+  using Index = ValueLowering::Index;
+
+  LoweredKernel Finish(ValueLowering& values) {
+    for (Stage& stage : values.plan.stages) {
+      for (Statement& s : stage.statements) values.plan.FoldSplitIndices(values.plan.buffers[s.buffer], s.indices);
+    }
+    if (form_ != GroupForm::kJoined) CollapseAxes(values.plan, facts_, /*keep_m=*/form_ == GroupForm::kLink);
+    const std::vector<int> order = Canonicalize(values.plan);
+    LoweredKernel kernel;
+    for (size_t i = 0; i < order.size(); ++i) {
+      const BufferKind kind = values.plan.buffers[i].kind;
+      if (kind == BufferKind::kInput || kind == BufferKind::kOutput)
+        kernel.operands.push_back(values.operands[order[i]]);
+    }
+    kernel.plan = std::move(values.plan);
+    kernel.faults = std::move(values.faults);
+    return kernel;
+  }
+
+  int OutputBuffer(Value v) {
+    const TensorType& type = graph_.type(v);
+    return values_.AddBuffer(BufferKind::kOutput, type.dtype, type.shape,
+                             {.value = v, .dtype = type.dtype, .shape = type.shape});
+  }
+
+  Index AxesOf(NodeId id) {
+    Index index;
+    for (int axis : group_.axis_of.at(id)) index.push_back(axis < 0 ? values_.Dim(0) : Along(axis));
+    return index;
+  }
+
+  // The index of the element that the loops have reached along `axis`: a scan may start at the end.
+  ExprId Along(int axis) {
+    const ExprId step = values_.Axis(axis);
+    const bool scanned = group_.kind == GroupKind::kScan && group_.axes[axis].tile;
+    if (!scanned || graph_.node(group_.dominant).i64("reverse") == 0) return step;
+    return values_.IndexOp(ExprKind::kIndexSub, values_.Dim(group_.axes[axis].extent - 1), step);
+  }
+
+  // The node of the group that the loops compute for `output`, which may be views of it, and the store index.
+  std::pair<Value, Index> SourceOf(Value output) {
+    std::vector<NodeId> views;
+    Value base = group_.trailing_views.empty() ? output : Value{group_.trailing_views.back(), 0};
+    while (!group_.axis_of.contains(base.node)) {
+      views.push_back(base.node);
+      base = graph_.node(base.node).operands[0];
+    }
+    Index index = AxesOf(base.node);
+    for (auto view = views.rbegin(); view != views.rend(); ++view) index = values_.Forward(*view, index);
+    return {base, index};
+  }
+
+  void LowerLoop() {
+    Stage stage;
+    for (Value v : group_.outputs) {
+      Index index;
+      for (size_t axis = 0; axis < group_.axes.size(); ++axis) index.push_back(values_.Axis(static_cast<int>(axis)));
+      ExprId value = values_.At(v, index);
+      stage.statements.push_back({.buffer = OutputBuffer(v), .indices = index, .value = value});
+    }
+    values_.plan.stages.push_back(std::move(stage));
+  }
+
+  // ---- Row groups ----
+
+  void LowerRow() {
+    const RowStages stages = PlanRowStages(graph_, group_);
+    for (size_t axis = 0; axis < group_.axes.size(); ++axis) {
+      if (group_.axes[axis].tile) tile_axes_.push_back(static_cast<int>(axis));
+    }
+    for (int level = 0; level < stages.count; ++level) {
+      values_.NextStage();
+      Stage per_row, per_element{.axes = tile_axes_};
+      std::vector<std::pair<Value, Statement>> finished;  // loadable from the next stage on
+      for (NodeId id : group_.nodes) {
+        if (stages.kept.contains(id) && stages.level.at(id) == level) Keep(id, per_element, finished);
+      }
+      for (NodeId id : stages.reductions) {
+        if (stages.level.at(id) == level) Reduce(id, per_element, finished);
+      }
+      for (Value v : group_.outputs) StoreOutput(v, level, stages, per_row, per_element);
+      for (const auto& [value, statement] : finished) MakeAvailable(value, statement);
+      if (!per_row.statements.empty()) values_.plan.stages.push_back(std::move(per_row));
+      if (!per_element.statements.empty()) values_.plan.stages.push_back(std::move(per_element));
+    }
+  }
+
+  bool IsOutput(NodeId id) const {
+    return std::any_of(group_.outputs.begin(), group_.outputs.end(), [&](Value v) { return v.node == id; });
+  }
+
+  void Keep(NodeId id, Stage& stage, std::vector<std::pair<Value, Statement>>& finished) {
+    const Value v{id, 0};
+    if (IsOutput(id)) {  // stored below anyway; later stages read it back
+      output_buffer_[id] = OutputBuffer(v);
+      finished.push_back({v, {.buffer = output_buffer_[id], .indices = AxesOf(id)}});
+      return;
+    }
+    Shape dims;
+    Index index;
+    for (int axis : tile_axes_) {
+      dims.push_back(group_.axes[axis].extent);
+      index.push_back(values_.Axis(axis));
+    }
+    const int buffer = values_.AddBuffer(BufferKind::kRow, graph_.type(v).dtype, dims);
+    Statement statement{.buffer = buffer, .indices = index, .value = values_.At(v, AxesOf(id))};
+    stage.statements.push_back(statement);
+    finished.push_back({v, std::move(statement)});
+  }
+
+  void Reduce(NodeId id, Stage& stage, std::vector<std::pair<Value, Statement>>& finished) {
+    const Node& node = graph_.node(id);
+    const Value operand = node.operands[0];
+    const DType accumulate = AccumulatorOf(graph_.type(operand).dtype);
+    Statement statement{.buffer = values_.AddBuffer(BufferKind::kLocal, accumulate, {}),
+                        .value = values_.At(operand, ReducedIndex(id)),
+                        .reduce_axes = tile_axes_,
+                        .combiner = CombinerOf(node.op),
+                        .accumulate = accumulate};
+    stage.statements.push_back(statement);
+    finished.push_back({Value{id, 0}, std::move(statement)});
+  }
+
+  // The operand's index: the reduced dims walk the reduction's tile axes, the others follow its result.
+  Index ReducedIndex(NodeId id) {
+    const Node& node = graph_.node(id);
+    const int rank = graph_.type(node.operands[0]).rank();
+    std::vector<bool> reduced(rank);
+    for (int64_t axis : node.i64s("axes")) reduced[axis < 0 ? axis + rank : axis] = true;
+    const std::vector<int>& result_axes = group_.axis_of.at(id);
+    const std::vector<int>& reduce_axes = group_.reduce_axes.at(id);
+    const bool keep = node.i64("keep_dims") != 0;
+    Index index;
+    size_t next_result = 0, next_reduced = 0;
+    for (int d = 0; d < rank; ++d) {
+      int axis;
+      if (reduced[d]) {
+        axis = reduce_axes[next_reduced++];
+        next_result += keep;
+      } else {
+        axis = result_axes[next_result++];
+      }
+      index.push_back(axis < 0 ? values_.Dim(0) : values_.Axis(axis));
+    }
+    return index;
+  }
+
+  // Later stages load a kept value. A reduction's accumulator is in its accumulator type: a mean divides,
+  // and the result is rounded to its own type.
+  void MakeAvailable(Value value, const Statement& statement) {
+    if (statement.reduce_axes.empty()) return values_.Materialize(value, statement.buffer, statement.indices);
+    const DType dtype = graph_.type(value).dtype;
+    ExprId result = values_.plan.Add({.kind = ExprKind::kLoad, .dtype = statement.accumulate, .ref = statement.buffer});
+    if (graph_.node(value.node).op == OpKind::kReduceMean) {
+      ExprId count = values_.Dim(1);
+      for (int axis : tile_axes_) {
+        count = values_.IndexOp(ExprKind::kIndexMul, count, values_.Dim(group_.axes[axis].extent));
+      }
+      count = values_.Op(OpKind::kCast, statement.accumulate, {count});
+      result = values_.Op(OpKind::kDiv, statement.accumulate, {result, count});
+    }
+    if (dtype != statement.accumulate) result = values_.Op(OpKind::kCast, dtype, {result});
+    values_.Define(value, result);
+  }
+
+  void StoreOutput(Value v, int level, const RowStages& stages, Stage& per_row, Stage& per_element) {
+    auto [base, index] = SourceOf(v);
+    const bool reduction = InfoOf(graph_.node(base.node).op).fusion == FusionClass::kReduction;
+    if (stages.level.at(base.node) + (reduction ? 1 : 0) != level) return;
+    auto it = output_buffer_.find(v.node);
+    const int buffer = it != output_buffer_.end() ? it->second : OutputBuffer(v);
+    const std::vector<int>& axes = group_.axis_of.at(base.node);
+    const bool full = std::all_of(tile_axes_.begin(), tile_axes_.end(), [&](int tile) {
+      const bool unit = group_.axes[tile].extent == DimExpr(1);  // no dim of extent 1 has an axis
+      return unit || std::find(axes.begin(), axes.end(), tile) != axes.end();
+    });
+    Stage& stage = full ? per_element : per_row;
+    stage.statements.push_back({.buffer = buffer, .indices = index, .value = values_.At(base, AxesOf(base.node))});
+  }
+
+  // ---- Scans ----
+
+  // One loop in order: it combines, and stores what follows from the result so far.
+  void LowerScan() {
+    const Node& node = graph_.node(group_.dominant);
+    const Value result{group_.dominant, 0};
+    const DType dtype = graph_.type(result).dtype, accumulate = AccumulatorOf(dtype);
+    const int axis = static_cast<int>(group_.axes.size()) - 1;
+    const int sum = values_.AddBuffer(BufferKind::kLocal, accumulate, {});
+    Stage stage{.axes = {axis}};
+    stage.statements.push_back({.buffer = sum,
+                                .value = values_.At(node.operands[0], AxesOf(group_.dominant)),
+                                .reduce_axes = {axis},
+                                .combiner = CombinerOf(node.string("combiner")),
+                                .accumulate = accumulate,
+                                .exclusive = node.i64("exclusive") != 0});
+    ExprId so_far = values_.plan.Add({.kind = ExprKind::kLoad, .dtype = accumulate, .ref = sum});
+    if (dtype != accumulate) so_far = values_.Op(OpKind::kCast, dtype, {so_far});
+    values_.Define(result, so_far);
+    for (Value v : group_.outputs) {
+      auto [base, index] = SourceOf(v);
+      ExprId value = values_.At(base, AxesOf(base.node));
+      stage.statements.push_back({.buffer = OutputBuffer(v), .indices = index, .value = value});
+    }
+    values_.plan.stages.push_back(std::move(stage));
+  }
+
+  // ---- Products ----
+
+  void LowerContraction() {
+    KernelPlan& plan = values_.plan;
+    plan.contraction = true;
+    const Node& dot = graph_.node(group_.dominant);
+    const int k = static_cast<int>(group_.axes.size()) - 1, n = k - 1, m = k - 2;
+    const DType dtype = dot.results[0].dtype;
+    const DType accumulate = AccumulatorOf(dtype);
+    if (form_ != GroupForm::kJoined) FillBox();
+    ExprId lhs = values_.At(dot.operands[0], OperandIndex(0, m, k, dot.i64("transpose_lhs") != 0));
+    ExprId rhs = RightOperand(n, k);
+    const int sum = values_.AddBuffer(BufferKind::kLocal, accumulate, {});
+    Statement product{.buffer = sum,
+                      .value = values_.Op(OpKind::kMul, dtype, {lhs, rhs}),
+                      .reduce_axes = {k},
+                      .combiner = OpKind::kAdd,
+                      .accumulate = accumulate};
+    plan.stages.push_back({.axes = {k}, .statements = {product}});
+
+    ExprId result = plan.Add({.kind = ExprKind::kLoad, .dtype = accumulate, .ref = sum});
+    if (dtype != accumulate) result = values_.Op(OpKind::kCast, dtype, {result});
+    values_.NextStage();
+    values_.EndPlaces();  // of the box, which has what the product reads alone
+    values_.Define({group_.dominant, 0}, result);
+    Stage epilogue;
+    for (Value v : group_.outputs) {
+      auto [base, index] = SourceOf(v);
+      const bool follows_views = !group_.trailing_views.empty() && v.node != group_.trailing_views.back();
+      ExprId value = follows_views ? values_.At(v, index) : values_.At(base, AxesOf(base.node));
+      epilogue.statements.push_back({.buffer = OutputBuffer(v), .indices = index, .value = value});
+    }
+    plan.stages.push_back(std::move(epilogue));
+  }
+
+  // The value of the group that the product reads through views, if it computes one; or the left operand itself where
+  // neighbours along K lie pages apart in memory, which no cache likes, and what was copied is read often.
+  std::optional<Value> Boxed() const {
+    if (windows_) return graph_.node(*windows_).operands[0];
+    constexpr int64_t kFarApart = 2048, kDeep = 512, kWide = 256;  // elements
+    const Node& dot = graph_.node(group_.dominant);
+    const Value lhs = dot.operands[0];
+    Value source = lhs;
+    bool windows = false;
+    while (values_.InGroup(source.node) && IsFree(graph_.node(source.node))) {
+      const Node& view = graph_.node(source.node);
+      source = view.operands[0];
+      windows |= view.op == OpKind::kWindow;
+    }
+    if (values_.InGroup(source.node)) return source;
+    const auto least = [&](int from_last) {
+      return facts_.RangeOf(group_.axes[group_.axes.size() - from_last].extent).min;
+    };
+    const bool far_apart = dot.i64("transpose_lhs") != 0 && !windows && least(3) >= kFarApart;
+    if (far_apart && least(2) >= kWide && least(1) >= kDeep && form_ == GroupForm::kAlone) return lhs;
+    return std::nullopt;
+  }
+
+  // The windows that the product multiplies, if Winograd's algorithm serves: 3 x 3 elements side by side of all
+  // channels of images, in f32. With few channels what goes before and after the products costs more than they save,
+  // with few windows so does reading 16 points of the weights instead of nine of them.
+  std::optional<NodeId> WinogradWindows() const {
+    constexpr int64_t kLeastChannels = 16, kFewWindows = 16;
+    const Node& dot = graph_.node(group_.dominant);
+    if (dot.results[0].dtype != DType::kF32 || dot.i64("transpose_lhs") == 0) return std::nullopt;
+    if (graph_.node(dot.operands[1].node).op != OpKind::kConstant) return std::nullopt;
+    if (IsNonFiniteConstant(graph_, dot.operands[1])) return std::nullopt;  // in every point it would be NaN
+    const auto view = [&](Value value, OpKind op) -> const Node* {
+      const Node& node = graph_.node(value.node);
+      return values_.InGroup(value.node) && node.op == op ? &node : nullptr;
+    };
+    const Node* columns = view(dot.operands[0], OpKind::kReshape);
+    const Node* moved = columns == nullptr ? nullptr : view(columns->operands[0], OpKind::kTranspose);
+    const Node* windows = moved == nullptr ? nullptr : view(moved->operands[0], OpKind::kWindow);
+    if (windows == nullptr || moved->i64s("permutation") != std::vector<int64_t>{0, 1, 4, 5, 2, 3}) return std::nullopt;
+    const auto all_one = [&](const char* list) {
+      const std::vector<int64_t>& values = windows->i64s(list);
+      return std::all_of(values.begin(), values.end(), [](int64_t value) { return value == 1; });
+    };
+    const bool plain =
+        all_one("strides") && all_one("dilations") && windows->i64s("axes") == std::vector<int64_t>{2, 3};
+    const Shape& shape = windows->results[0].shape;  // [N, C, H, W, 3, 3]
+    const Shape& matrix = columns->results[0].shape;
+    const DimExpr window = kWinogradWindow;
+    if (!plain || shape[4] != window || shape[5] != window || matrix.size() != 4 || matrix[1] != DimExpr(1) ||
+        !facts_.ProvablyEqual(matrix[0], shape[0]) || !facts_.ProvablyEqual(matrix[2], shape[1] * window * window) ||
+        !facts_.ProvablyEqual(matrix[3], shape[2] * shape[3])) {
+      return std::nullopt;
+    }
+    const Shape& weights = graph_.type(dot.operands[1]).shape;
+    if (ElementCount(Shape(weights.begin(), weights.end() - 2)) != DimExpr(1)) return std::nullopt;
+    if (facts_.RangeOf(shape[2] * shape[3]).max <= kFewWindows) return std::nullopt;
+    const auto channels = shape[1].constant(), results = dot.results[0].shape.back().constant();
+    if (!channels || !results || *channels < kLeastChannels || *results < kLeastChannels) return std::nullopt;
+    return moved->operands[0].node;
+  }
+
+  // What is boxed is computed by a stage over axes of its own.
+  void FillBox() {
+    const std::optional<Value> found = Boxed();
+    if (!found) return;
+    const Value boxed = *found;
+    KernelPlan& plan = values_.plan;
+    const TensorType& type = graph_.type(boxed);
+    Stage fill;
+    Index index;
+    for (const DimExpr& extent : type.shape) {
+      fill.axes.push_back(static_cast<int>(plan.axes.size()));
+      plan.axes.push_back({values_.ExtentOf(extent), AxisRole::kTile});
+      index.push_back(values_.Axis(fill.axes.back()));
+    }
+    const ExprId value = values_.At(boxed, index);
+    const int buffer = values_.AddBuffer(BufferKind::kBox, type.dtype, type.shape);
+    fill.statements.push_back({.buffer = buffer, .indices = index, .value = value});
+    plan.stages.push_back(std::move(fill));
+    values_.NextStage();
+    values_.Place(boxed, buffer);
+  }
+
+  // Index into dot operand `i`: its batch dims aligned to the end of the result's, then (row, column).
+  Index OperandIndex(int i, int row, int column, bool transposed) {
+    const Shape& shape = graph_.type(graph_.node(group_.dominant).operands[i]).shape;
+    Index index = BatchIndex(shape);
+    index.push_back(values_.Axis(transposed ? column : row));
+    index.push_back(values_.Axis(transposed ? row : column));
+    return index;
+  }
+
+  Index BatchIndex(const Shape& shape) {
+    const int batch = static_cast<int>(shape.size()) - 2;
+    const int skipped = static_cast<int>(group_.axes.size()) - 3 - batch;
+    Index index;
+    for (int d = 0; d < batch; ++d) {
+      const DimExpr& extent = group_.axes[d + skipped].extent;
+      ExprId at = values_.Axis(d + skipped);
+      if (facts_.Canonical(shape[d]) == DimExpr(1)) {
+        at = values_.Dim(0);
+      } else if (!facts_.ProvablyEqual(shape[d], extent)) {
+        at = values_.plan.Add({.kind = ExprKind::kBcastIndex, .extent = values_.ExtentOf(shape[d]), .args = {at}});
+      }
+      index.push_back(at);
+    }
+    return index;
+  }
+
+  // The right operand is read as panels, but for joined groups: a constant is stored so, anything else is packed first.
+  ExprId RightOperand(int n, int k) {
+    const Node& dot = graph_.node(group_.dominant);
+    const Value rhs = dot.operands[1];
+    const bool transposed = dot.i64("transpose_rhs") != 0;
+    if (form_ == GroupForm::kJoined) return values_.At(rhs, OperandIndex(1, k, n, transposed));
+    if (auto load = ConstantPanels(values_.At(rhs, OperandIndex(1, k, n, transposed)), n, k)) return *load;
+
+    const Shape& shape = graph_.type(rhs).shape;
+    Shape batch(shape.begin(), shape.end() - 2);
+    const DimExpr& columns = group_.axes[n].extent;
+    const DimExpr& depth = group_.axes[k].extent;
+    kernels_.push_back(PackKernel(rhs, batch, depth, columns, transposed));
+    Shape logical = batch;
+    logical.push_back(depth);
+    logical.push_back(columns);
+    const int buffer = values_.AddBuffer(BufferKind::kInput, graph_.type(rhs).dtype, logical,
+                                         {.packed = 0,
+                                          .dtype = graph_.type(rhs).dtype,
+                                          .shape = kernels_.back().operands.back().shape,
+                                          .layout = Layout(graph_.type(rhs).dtype)});
+    Index index = BatchIndex(shape);
+    index.push_back(values_.Axis(k));
+    index.push_back(values_.Axis(n));
+    return values_.plan.Add({.kind = ExprKind::kLoad, .dtype = graph_.type(rhs).dtype, .ref = buffer, .args = index});
+  }
+
+  // A plain read of a constant at [..., k, n] or [..., n, k] becomes a read of its panels.
+  std::optional<ExprId> ConstantPanels(ExprId id, int n, int k) {
+    const Expr load = values_.plan.exprs[id];
+    if (load.kind != ExprKind::kLoad || load.predicate >= 0 || load.args.size() < 2) return std::nullopt;
+    const LoweredKernel::Operand source = values_.operands[load.ref];
+    if (graph_.node(source.value.node).op != OpKind::kConstant) return std::nullopt;
+    const size_t rank = load.args.size();
+    const ExprId row = values_.Axis(k), column = values_.Axis(n);
+    const bool straight = load.args[rank - 2] == row && load.args[rank - 1] == column;
+    const bool swapped = load.args[rank - 2] == column && load.args[rank - 1] == row;
+    if (!straight && !swapped) return std::nullopt;
+    for (size_t d = 0; d + 2 < rank; ++d) {
+      if (DependsOn(values_.plan, load.args[d], k) || DependsOn(values_.plan, load.args[d], n)) return std::nullopt;
+    }
+    Shape logical = source.shape;
+    Index index = load.args;
+    if (!straight) {
+      std::swap(logical[rank - 2], logical[rank - 1]);
+      std::swap(index[rank - 2], index[rank - 1]);
+    }
+    const int buffer = values_.AddBuffer(BufferKind::kInput, source.dtype, logical,
+                                         {.value = source.value,
+                                          .dtype = source.dtype,
+                                          .shape = source.shape,
+                                          .layout = windows_ ? ConstantLayout::kWinogradPanels16 : Layout(source.dtype),
+                                          .transpose = !straight});
+    return values_.plan.Add({.kind = ExprKind::kLoad, .dtype = load.dtype, .ref = buffer, .args = index});
+  }
+
+  // [batch..., K, N] -> [batch..., ceil(N/16), K, 16], zero where the last panel overhangs. What lies in pairs of K is
+  // stored [batch..., ceil(N/16), ceil(K/2), 16] of words that hold two elements, the first in the low half. On devices
+  // halves of rows swap (HalvesSwap).
+  LoweredKernel PackKernel(Value rhs, const Shape& batch, const DimExpr& depth, const DimExpr& columns,
+                           bool transposed) {
+    ValueLowering pack(graph_, facts_, group_);
+    const bool pairs = Layout(graph_.type(rhs).dtype) == ConstantLayout::kPairPanels16;
+    const DType stored = pairs ? DType::kU32 : graph_.type(rhs).dtype;
+    Shape physical = batch;
+    physical.push_back(DimExpr::CeilDiv(columns, kPanelColumns));
+    physical.push_back(pairs ? DimExpr::CeilDiv(depth, 2) : depth);
+    physical.push_back(kPanelColumns);
+    Index all;
+    for (const DimExpr& extent : physical) {
+      pack.plan.axes.push_back({pack.ExtentOf(extent), AxisRole::kParallel});
+      all.push_back(pack.Axis(static_cast<int>(all.size())));
+    }
+    const size_t b = batch.size();
+    const ExprId first_column = pack.IndexOp(ExprKind::kIndexMul, all[b], pack.Dim(kPanelColumns));
+    ExprId within = all[b + 2];
+    if (!pairs_ && HalvesSwap(stored)) {
+      const ExprId fours = pack.IndexOp(ExprKind::kIndexFloorDiv, all[b + 1], pack.Dim(4));
+      const ExprId swapped = pack.IndexOp(ExprKind::kIndexMod, fours, pack.Dim(2));
+      const ExprId moved = pack.IndexOp(ExprKind::kIndexMul, swapped, pack.Dim(kPanelColumns / 2));
+      within = pack.IndexOp(ExprKind::kIndexAdd, within, moved);
+      within = pack.IndexOp(ExprKind::kIndexMod, within, pack.Dim(kPanelColumns));
+    }
+    const ExprId column = pack.IndexOp(ExprKind::kIndexAdd, first_column, within);
+    const auto element = [&](ExprId row, bool row_exists) {
+      Index source(all.begin(), all.begin() + b);
+      source.push_back(transposed ? column : row);
+      source.push_back(transposed ? row : column);
+      ExprId inside = -1;
+      if (!facts_.ProvablyDivisible(columns, kPanelColumns)) {
+        inside = pack.IndexOp(ExprKind::kIndexLess, column, pack.Dim(columns));
+      }
+      if (!row_exists) {
+        const ExprId above = pack.IndexOp(ExprKind::kIndexLess, row, pack.Dim(depth));
+        inside = inside < 0 ? above : pack.Op(OpKind::kAnd, DType::kBool, {above, inside});
+      }
+      return ZeroOutside(pack, pack.At(rhs, source, inside), inside);
+    };
+    ExprId value;
+    if (pairs) {
+      const ExprId even = pack.IndexOp(ExprKind::kIndexMul, all[b + 1], pack.Dim(2));
+      const ExprId odd = pack.IndexOp(ExprKind::kIndexAdd, even, pack.Dim(1));
+      value = Pair(pack, element(even, true), element(odd, facts_.ProvablyDivisible(depth, 2)));
+    } else {
+      value = element(all[b + 1], true);
+    }
+    const int buffer =
+        pack.AddBuffer(BufferKind::kOutput, stored, physical, {.packed = 0, .dtype = stored, .shape = physical});
+    pack.plan.stages.push_back({.axes = {}, .statements = {{.buffer = buffer, .indices = all, .value = value}}});
+    return Finish(pack);
+  }
+
+  // `value`, or zero where `inside` (-1: true) is false. A load is zero there already.
+  static ExprId ZeroOutside(ValueLowering& values, ExprId value, ExprId inside) {
+    const Expr& e = values.plan.exprs[value];
+    if (inside < 0 || (e.kind == ExprKind::kLoad && e.predicate >= 0)) return value;
+    const DType dtype = e.dtype;
+    const ExprId zero = values.plan.Add({.kind = ExprKind::kLiteral, .dtype = dtype});
+    return values.Op(OpKind::kSelect, dtype, {inside, value, zero});
+  }
+
+  // The word of two elements of 16 bits.
+  static ExprId Pair(ValueLowering& values, ExprId low, ExprId high) {
+    const auto word = [&](ExprId element) {
+      const ExprId bits = values.Op(OpKind::kBitcast, DType::kU16, {element});
+      return values.Op(OpKind::kCast, DType::kU32, {bits});
+    };
+    const ExprId shift = values.plan.Add({.kind = ExprKind::kLiteral, .dtype = DType::kU32, .bits = 16});
+    const ExprId upper = values.Op(OpKind::kShiftLeft, DType::kU32, {word(high), shift});
+    return values.Op(OpKind::kOr, DType::kU32, {word(low), upper});
+  }
+
+  ConstantLayout Layout(DType dtype) const { return pairs_ ? PanelLayout(dtype) : ConstantLayout::kPanels16; }
+
+  const Graph& graph_;
+  const ShapeFacts& facts_;
+  const FusionGroup& group_;
+  const GroupForm form_;
+  const bool pairs_;               // LowerGroupOptions
+  std::optional<NodeId> windows_;  // that the product multiplies by Winograd's algorithm
+  ValueLowering values_;
+  std::vector<LoweredKernel> kernels_;
+  std::vector<int> tile_axes_;
+  std::map<NodeId, int> output_buffer_;
+};
+
+std::string NameOf(const Graph& graph, const FusionGroup& group, int number) {
+  NodeId node = group.dominant;
+  if (node < 0) {
+    for (NodeId id : group.nodes) {
+      if (InfoOf(graph.node(id).op).fusion == FusionClass::kElementwise || node < 0) node = id;
+    }
+  }
+  return absl::StrCat("g", number, "_", std::string(InfoOf(graph.node(node).op).text));
+}
+
+// Lowering recurses along the nodes of a kernel: one of more nodes is lowered on a thread with a stack of its own.
+constexpr size_t kFewNodes = 64;
+
+}  // namespace
+
+absl::StatusOr<std::vector<LoweredKernel>> LowerGroup(const Graph& graph, const ShapeFacts& facts,
+                                                      const FusionPlan& plan, int group, LowerGroupOptions options) {
+  const bool link = std::any_of(plan.chains.begin(), plan.chains.end(), [&](const std::vector<int>& chain) {
+    return std::count(chain.begin(), chain.end(), group) != 0;
+  });
+  const GroupForm form = link ? GroupForm::kLink : GroupForm::kAlone;
+  const auto lower = [&] {
+    return GroupLowering(graph, facts, plan.groups[group], form, options.pairs, options.winograd).Run(options.in_place);
+  };
+  absl::StatusOr<std::vector<LoweredKernel>> kernels;
+  if (plan.groups[group].nodes.size() <= kFewNodes) {
+    kernels = lower();
+  } else {
+    TAILOR_RETURN_IF_ERROR(RunJob([&] {
+      kernels = lower();
+      return absl::OkStatus();
+    }));
+  }
+  if (!kernels.ok()) return kernels.status();
+  for (LoweredKernel& kernel : *kernels) kernel.plan.name = NameOf(graph, plan.groups[group], group);
+  const bool scatter = plan.groups[group].kind == GroupKind::kScatter;
+  if (kernels->size() == 2) kernels->front().plan.name += scatter ? "_copy" : "_pack";
+  return kernels;
+}
+
+absl::StatusOr<LoweredKernel> LowerJoined(const Graph& graph, const ShapeFacts& facts, const FusionPlan& plan,
+                                          const std::vector<int>& chain) {
+  std::vector<LoweredKernel> links;
+  for (int group : chain) {
+    TAILOR_ASSIGN_OR_RETURN(auto kernels,
+                            GroupLowering(graph, facts, plan.groups[group], GroupForm::kJoined).Run(false));
+    links.push_back(std::move(kernels.back()));
+    links.back().plan.name = NameOf(graph, plan.groups[group], group);
+  }
+  return JoinAttention(links);
+}
+
+LoweredKernel LowerCopy(const Graph& graph, const ShapeFacts& facts, Value from, int packed) {
+  const FusionGroup nothing;
+  LoweredKernel kernel = GroupLowering(graph, facts, nothing).Copy(from, packed);
+  kernel.plan.name = "copy";
+  return kernel;
+}
+
+}  // namespace tailor::lower

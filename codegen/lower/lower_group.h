@@ -1,0 +1,31 @@
+// From fusion groups to kernels.
+#ifndef TAILOR_CODEGEN_LOWER_LOWER_GROUP_H_
+#define TAILOR_CODEGEN_LOWER_LOWER_GROUP_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analysis/shape_facts.h"
+#include "codegen/lower/lowered_kernel.h"
+#include "fusion/fusion_plan.h"
+#include "graph/graph.h"
+
+namespace tailor::lower {
+
+struct LowerGroupOptions {
+  bool in_place = false;  // a scatter updates the memory of its operand
+  bool pairs = true;      // panels of bf16 hold pairs (kPairPanels16), else kPanels16
+  bool winograd = false;  // products of 3 x 3 windows may be by codegen/cpu/conv/winograd.h
+};
+// Lowers one group.
+absl::StatusOr<std::vector<LoweredKernel>> LowerGroup(const Graph& graph, const ShapeFacts& facts,
+                                                      const FusionPlan& plan, int group, LowerGroupOptions options);
+// Lowers a chain's groups to one attention plan (codegen/lower/join_attention.h, which has the errors).
+absl::StatusOr<LoweredKernel> LowerJoined(const Graph& graph, const ShapeFacts& facts, const FusionPlan& plan,
+                                          const std::vector<int>& chain);
+// Copies `from` to intermediate number `packed`.
+LoweredKernel LowerCopy(const Graph& graph, const ShapeFacts& facts, Value from, int packed);
+
+}  // namespace tailor::lower
+
+#endif  // TAILOR_CODEGEN_LOWER_LOWER_GROUP_H_

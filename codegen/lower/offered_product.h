@@ -1,0 +1,32 @@
+// Products that a library could compute in a kernel's place (DISC section 4.5): operands that are in memory as they
+// are, nothing fused into reading them. What follows the product in its kernel then runs as loops of its own.
+#ifndef TAILOR_CODEGEN_LOWER_OFFERED_PRODUCT_H_
+#define TAILOR_CODEGEN_LOWER_OFFERED_PRODUCT_H_
+
+#include <optional>
+#include <vector>
+
+#include "codegen/lower/lowered_kernel.h"
+#include "fusion/fusion_plan.h"
+
+namespace tailor::lower {
+
+// out[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n], as HostProgram's Product.
+struct OfferedProduct {
+  LoweredKernel::Operand lhs, rhs, out;  // rhs is row-major, or a constant in panels
+  DimExpr batch, m, n, k;
+  DimExpr lhs_strides[3], rhs_strides[3];
+};
+
+// The product of a kContraction group lowered to `kernels`; none where an operand is computed or gathered as the kernel
+// reads it, where batch dims are broadcast, or for types other than f32 and bf16, and on a device f16. A batch that
+// shares its right operand becomes rows.
+std::optional<OfferedProduct> OfferProduct(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group,
+                                           const std::vector<LoweredKernel>& kernels, bool on_device);
+
+// What the group computes from its product: a kLoop group for each output but the product itself.
+std::vector<FusionGroup> GroupsAfterProduct(const Graph& graph, const FusionGroup& group);
+
+}  // namespace tailor::lower
+
+#endif  // TAILOR_CODEGEN_LOWER_OFFERED_PRODUCT_H_

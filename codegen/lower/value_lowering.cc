@@ -1,0 +1,285 @@
+#include "codegen/lower/value_lowering.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "analysis/reshape_groups.h"
+#include "graph/visits.h"
+
+namespace tailor::lower {
+
+namespace {
+
+// What a kernel knows of how large an extent gets: small bounds leave versions out. They are rounded up to powers of
+// two, so that kernels which differ in little else stay one, and large ones are none.
+int64_t BoundOf(const ShapeFacts& facts, const DimExpr& dim) {
+  constexpr int64_t kLargest = 1 << 20;
+  const int64_t max = facts.RangeOf(dim).max;
+  if (max > kLargest) return INT64_MAX;
+  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(max, 1))));
+}
+
+}  // namespace
+
+Extent ValueLowering::ExtentOf(const DimExpr& dim) {
+  const DimExpr value = facts_.Canonical(dim);
+  return plan.AddDim({.value = value, .max = BoundOf(facts_, value)});
+}
+
+ExprId ValueLowering::Op(OpKind op, DType dtype, std::vector<ExprId> args) {
+  return plan.Add({.kind = ExprKind::kOp, .dtype = dtype, .op = op, .args = std::move(args)});
+}
+
+int ValueLowering::AddBuffer(BufferKind kind, DType dtype, const Shape& dims, LoweredKernel::Operand operand) {
+  Buffer buffer{.kind = kind, .dtype = dtype, .dims = {}, .layout = operand.layout};
+  for (const DimExpr& dim : dims) buffer.dims.push_back(ExtentOf(dim));
+  plan.buffers.push_back(std::move(buffer));
+  operands.push_back(std::move(operand));
+  return static_cast<int>(plan.buffers.size()) - 1;
+}
+
+int ValueLowering::InputBuffer(Value v) {
+  if (auto it = inputs_.find(v); it != inputs_.end()) return it->second;
+  const TensorType& type = graph_.type(v);
+  return inputs_[v] = AddBuffer(BufferKind::kInput, type.dtype, type.shape,
+                                {.value = v, .dtype = type.dtype, .shape = type.shape});
+}
+
+void ValueLowering::Materialize(Value v, int buffer, Index index) { held_[v] = {buffer, std::move(index)}; }
+
+ExprId ValueLowering::At(Value v, const Index& index, ExprId predicate) {
+  CountVisits();
+  if (auto it = defined_.find(v); it != defined_.end()) return it->second;
+  if (auto it = held_.find(v); it != held_.end()) {
+    const Buffer& buffer = plan.buffers[it->second.buffer];
+    return plan.Add(
+        {.kind = ExprKind::kLoad, .dtype = buffer.dtype, .ref = it->second.buffer, .args = it->second.index});
+  }
+  if (auto it = placed_.find(v); it != placed_.end()) {
+    const DType dtype = graph_.type(v).dtype;
+    return plan.Add(
+        {.kind = ExprKind::kLoad, .dtype = dtype, .ref = it->second, .args = index, .predicate = predicate});
+  }
+  auto key = std::make_tuple(v, index, predicate);
+  if (auto it = memo_.find(key); it != memo_.end()) return it->second;
+  ExprId id = Compute(v, index, predicate);
+  memo_[key] = id;
+  return id;
+}
+
+ExprId ValueLowering::ScalarLiteral(Value v) {
+  const DType dtype = graph_.type(v).dtype;
+  uint64_t bits = 0;
+  std::memcpy(&bits, graph_.constant_data(v.node).data, SizeOf(dtype));
+  return plan.Add({.kind = ExprKind::kLiteral, .dtype = dtype, .bits = bits});
+}
+
+ExprId ValueLowering::Compute(Value v, const Index& index, ExprId predicate) {
+  const Node& node = graph_.node(v.node);
+  if (node.op == OpKind::kConstant && graph_.type(v).rank() == 0) return ScalarLiteral(v);
+  if (!InGroup(v.node)) {
+    const int buffer = InputBuffer(v);
+    Index args = index;
+    for (size_t d = 0; d < args.size(); ++d) {
+      if (plan.buffers[buffer].dims[d] == Extent{.constant = 1}) args[d] = Dim(0);
+    }
+    return plan.Add({.kind = ExprKind::kLoad,
+                     .dtype = graph_.type(v).dtype,
+                     .ref = buffer,
+                     .args = std::move(args),
+                     .predicate = predicate});
+  }
+  auto operand_shape = [&](int i) -> const Shape& { return graph_.type(node.operands[i]).shape; };
+  const Shape& shape = graph_.type(v).shape;
+  switch (node.op) {
+    case OpKind::kBroadcast:
+      return At(node.operands[0], BroadcastIndex(operand_shape(0), shape, index), predicate);
+    case OpKind::kReshape:
+      return At(node.operands[0], Relinearize(shape, operand_shape(0), index), predicate);
+    case OpKind::kTranspose: {
+      Index source(index.size());
+      for (size_t i = 0; i < index.size(); ++i) source[node.i64s("permutation")[i]] = index[i];
+      return At(node.operands[0], source, predicate);
+    }
+    case OpKind::kSlice: {
+      Index source;
+      const std::vector<int64_t>& steps = node.i64s("steps");
+      for (size_t d = 0; d < index.size(); ++d) {
+        ExprId scaled = IndexOp(ExprKind::kIndexMul, index[d], Dim(steps.empty() ? 1 : steps[d]));
+        source.push_back(IndexOp(ExprKind::kIndexAdd, scaled, Dim(node.dims("starts")[d])));
+      }
+      return At(node.operands[0], source, predicate);
+    }
+    case OpKind::kIota: {
+      ExprId position = index[node.i64("axis")];
+      return node.dtype("dtype") == DType::kI64 ? position : Op(OpKind::kCast, node.dtype("dtype"), {position});
+    }
+    case OpKind::kConcat:
+      return Concat(node, index, predicate);
+    case OpKind::kPad:
+      return Pad(node, index, predicate);
+    case OpKind::kWindow: {
+      Index source(index.begin(), index.begin() + operand_shape(0).size());
+      const std::vector<int64_t>& axes = node.i64s("axes");
+      for (size_t i = 0; i < axes.size(); ++i) {
+        ExprId start = IndexOp(ExprKind::kIndexMul, source[axes[i]], Dim(node.i64s("strides")[i]));
+        ExprId within = IndexOp(ExprKind::kIndexMul, index[source.size() + i], Dim(node.i64s("dilations")[i]));
+        source[axes[i]] = IndexOp(ExprKind::kIndexAdd, start, within);
+      }
+      return At(node.operands[0], source, predicate);
+    }
+    case OpKind::kGather:
+      return Gather(v.node, index, predicate);
+    default:
+      assert(InfoOf(node.op).fusion == FusionClass::kElementwise && "only elementwise ops are left");
+      return Elementwise(node, index, predicate);
+  }
+}
+
+ExprId ValueLowering::Elementwise(const Node& node, const Index& index, ExprId predicate) {
+  std::vector<ExprId> args;
+  for (Value operand : node.operands) {
+    const Shape& shape = graph_.type(operand).shape;
+    args.push_back(At(operand, BroadcastIndex(shape, node.results[0].shape, index), predicate));
+  }
+  return Op(node.op, node.results[0].dtype, std::move(args));
+}
+
+ValueLowering::Index ValueLowering::BroadcastIndex(const Shape& operand, const Shape& result, const Index& index) {
+  const size_t skipped = result.size() - operand.size();
+  Index source;
+  for (size_t d = 0; d < operand.size(); ++d) {
+    ExprId at = index[d + skipped];
+    if (facts_.Canonical(operand[d]) == DimExpr(1)) {
+      at = Dim(0);
+    } else if (!facts_.ProvablyEqual(operand[d], result[d + skipped])) {
+      at = plan.Add({.kind = ExprKind::kBcastIndex, .extent = ExtentOf(operand[d]), .args = {at}});
+    }
+    source.push_back(at);
+  }
+  return source;
+}
+
+ValueLowering::Index ValueLowering::Relinearize(const Shape& from, const Shape& to, const Index& index) {
+  Index result(to.size(), Dim(0));
+  for (const ReshapeGroup& g : MatchReshape(from, to, facts_)) {
+    ExprId linear = Dim(0);
+    for (int d = g.from_begin; d < g.from_end; ++d) {
+      linear = IndexOp(ExprKind::kIndexAdd, IndexOp(ExprKind::kIndexMul, linear, Dim(from[d])), index[d]);
+    }
+    int first = g.to_begin;  // the outermost dim that is not 1 takes what is left
+    while (first < g.to_end && facts_.Canonical(to[first]) == DimExpr(1)) ++first;
+    for (int d = g.to_end - 1; d >= first; --d) {
+      result[d] = d == first ? linear : IndexOp(ExprKind::kIndexMod, linear, Dim(to[d]));
+      if (d > first) linear = IndexOp(ExprKind::kIndexFloorDiv, linear, Dim(to[d]));
+    }
+  }
+  return result;
+}
+
+ValueLowering::Index ValueLowering::Forward(NodeId id, const Index& index) {
+  const Node& node = graph_.node(id);
+  if (node.op == OpKind::kTranspose) {
+    Index result;
+    for (int64_t source : node.i64s("permutation")) result.push_back(index[source]);
+    return result;
+  }
+  assert(node.op == OpKind::kReshape && "only one-to-one views are applied to stores");
+  return Relinearize(graph_.type(node.operands[0]).shape, node.results[0].shape, index);
+}
+
+// A chain of selects: the operand whose range holds the index is read, the others are masked off.
+ExprId ValueLowering::Concat(const Node& node, const Index& index, ExprId predicate) {
+  const int64_t axis_attribute = node.i64("axis");
+  const size_t axis = axis_attribute < 0 ? axis_attribute + index.size() : axis_attribute;
+  const DType dtype = node.results[0].dtype;
+  struct Part {
+    ExprId below_end;
+    ExprId value;
+  };
+  std::vector<Part> parts;
+  DimExpr start = 0;
+  for (Value operand : node.operands) {
+    const DimExpr end = start + graph_.type(operand).shape[axis];
+    ExprId below = IndexOp(ExprKind::kIndexLess, index[axis], Dim(end));
+    ExprId inside = below;
+    if (!(start == DimExpr(0))) {
+      ExprId not_before = IndexOp(ExprKind::kIndexLess, Dim(start - 1), index[axis]);
+      inside = Op(OpKind::kAnd, DType::kBool, {inside, not_before});
+    }
+    if (predicate >= 0) inside = Op(OpKind::kAnd, DType::kBool, {inside, predicate});
+    Index source = index;
+    source[axis] = IndexOp(ExprKind::kIndexSub, index[axis], Dim(start));
+    parts.push_back({below, At(operand, source, inside)});
+    start = end;
+  }
+  ExprId value = parts.back().value;
+  for (size_t i = parts.size() - 1; i-- > 0;)
+    value = Op(OpKind::kSelect, dtype, {parts[i].below_end, parts[i].value, value});
+  return value;
+}
+
+// A select: where the index falls on an element of the operand that is read, elsewhere the read is masked off.
+ExprId ValueLowering::Pad(const Node& node, const Index& index, ExprId predicate) {
+  const Shape& shape = graph_.type(node.operands[0]).shape;
+  const ExprId padding = At(node.operands[1], {});
+  ExprId inside = -1;
+  auto require = [&](ExprId condition) {
+    inside = inside < 0 ? condition : Op(OpKind::kAnd, DType::kBool, {inside, condition});
+  };
+  Index source;
+  for (size_t d = 0; d < index.size(); ++d) {
+    const DimExpr &low = node.dims("low")[d], &high = node.dims("high")[d];
+    const int64_t pitch = node.i64s("interior")[d] + 1;
+    ExprId position = IndexOp(ExprKind::kIndexSub, index[d], Dim(low));
+    if (facts_.RangeOf(low).max > 0) require(IndexOp(ExprKind::kIndexLess, Dim(low - 1), index[d]));
+    const DimExpr end = low + shape[d] * pitch - (pitch - 1);
+    if (pitch > 1 || facts_.RangeOf(high).max > 0) require(IndexOp(ExprKind::kIndexLess, index[d], Dim(end)));
+    if (pitch > 1) {
+      require(IndexOp(ExprKind::kIndexLess, IndexOp(ExprKind::kIndexMod, position, Dim(pitch)), Dim(1)));
+      position = IndexOp(ExprKind::kIndexFloorDiv, position, Dim(pitch));
+    }
+    source.push_back(position);
+  }
+  if (inside < 0) return At(node.operands[0], source, predicate);
+  ExprId wanted = predicate < 0 ? inside : Op(OpKind::kAnd, DType::kBool, {inside, predicate});
+  return Op(OpKind::kSelect, node.results[0].dtype, {inside, At(node.operands[0], source, wanted), padding});
+}
+
+ExprId ValueLowering::EntryIndex(NodeId id, Value table, size_t axis, ExprId raw, ExprId predicate) {
+  auto [it, added] = fault_of_.try_emplace({id, axis}, static_cast<int>(faults.size()));
+  if (added) {
+    faults.push_back({absl::StrCat(InfoOf(graph_.node(id).op).text, " ", graph_.NameOf({id, 0}),
+                                   ": index {lhs} is out of range for dim ", axis, " of ", graph_.NameOf(table),
+                                   ", which has {rhs} entries"),
+                      graph_.node(id).name});
+    plan.fault_count = static_cast<int>(faults.size());
+  }
+  const Extent extent = ExtentOf(graph_.type(table).shape[axis]);
+  return plan.Add(
+      {.kind = ExprKind::kGatherIndex, .ref = it->second, .extent = extent, .args = {raw}, .predicate = predicate});
+}
+
+ExprId ValueLowering::Gather(NodeId id, const Index& index, ExprId predicate) {
+  const Node& node = graph_.node(id);
+  const Shape& table = graph_.type(node.operands[0]).shape;
+  const int64_t axis_attribute = node.i64("axis");
+  const size_t axis = axis_attribute < 0 ? axis_attribute + table.size() : axis_attribute;
+  const size_t index_rank = graph_.type(node.operands[1]).shape.size();
+  Index position(index.begin() + axis, index.begin() + axis + index_rank);
+  ExprId raw = At(node.operands[1], position, predicate);
+  ExprId safe = EntryIndex(id, node.operands[0], axis, raw, predicate);
+  Index source(index.begin(), index.begin() + axis);
+  source.push_back(safe);
+  source.insert(source.end(), index.begin() + axis + index_rank, index.end());
+  if (facts_.RangeOf(table[axis]).min < 1) {  // an empty table has no entry 0 to read
+    ExprId present = IndexOp(ExprKind::kIndexLess, Dim(0), Dim(table[axis]));
+    predicate = predicate < 0 ? present : Op(OpKind::kAnd, DType::kBool, {predicate, present});
+  }
+  return At(node.operands[0], source, predicate);
+}
+
+}  // namespace tailor::lower

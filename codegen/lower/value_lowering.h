@@ -1,0 +1,94 @@
+// Values of a graph as scalar expressions of a KernelPlan: "the element of v at this index". Views,
+// broadcasts, slices, gathers and concatenations become index arithmetic here; elementwise ops become
+// scalar ops; what a group reads from memory becomes a load.
+#ifndef TAILOR_CODEGEN_LOWER_VALUE_LOWERING_H_
+#define TAILOR_CODEGEN_LOWER_VALUE_LOWERING_H_
+
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "analysis/shape_facts.h"
+#include "codegen/lower/lowered_kernel.h"
+#include "codegen/plan/kernel_plan.h"
+#include "fusion/fusion_plan.h"
+#include "graph/graph.h"
+
+namespace tailor::lower {
+
+class ValueLowering {
+ public:
+  using Index = std::vector<ExprId>;
+
+  ValueLowering(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group)
+      : graph_(graph), facts_(facts), group_(group), nodes_(group.nodes.begin(), group.nodes.end()) {}
+
+  // The element of `v` at `index` (one i64 expression per dim). Elements where `predicate` (-1: none) is
+  // false are not read and may have any value.
+  ExprId At(Value v, const Index& index, ExprId predicate = -1);
+  // `v` is held by `buffer` at `index` of the plan (a stage stored it): later uses load it.
+  void Materialize(Value v, int buffer, Index index);
+  // `v` is in `buffer` as a whole, by now: later uses load it there at their index.
+  void Place(Value v, int buffer) { placed_[v] = buffer; }
+  // Until here.
+  void EndPlaces() { placed_.clear(); }
+  // `v` is `expr` at every index that the plan asks for (a per-row result).
+  void Define(Value v, ExprId expr) { defined_[v] = expr; }
+  // Forgets memoized expressions, so that values materialized since are loaded.
+  void NextStage() { memo_.clear(); }
+
+  // Element index in the result of view `node` for element `index` of its operand (transpose, reshape).
+  Index Forward(NodeId node, const Index& index);
+
+  Extent ExtentOf(const DimExpr& dim);
+  ExprId Axis(int axis) { return plan.Add({.kind = ExprKind::kAxis, .ref = axis}); }
+  ExprId Dim(const DimExpr& dim) { return plan.Add({.kind = ExprKind::kExtent, .extent = ExtentOf(dim)}); }
+  ExprId Op(OpKind op, DType dtype, std::vector<ExprId> args);
+  ExprId IndexOp(ExprKind kind, ExprId lhs, ExprId rhs) {
+    const DType dtype = kind == ExprKind::kIndexLess ? DType::kBool : DType::kI64;
+    return plan.Add({.kind = kind, .dtype = dtype, .args = {lhs, rhs}});
+  }
+  // The entry of dim `axis` of `table` that `raw` (i32 or i64 data) names for node `id`, counted from the end where
+  // it is negative. Where there is none, and `predicate` holds, the run fails.
+  ExprId EntryIndex(NodeId id, Value table, size_t axis, ExprId raw, ExprId predicate = -1);
+  // The buffer through which the plan reads `v` from memory; made on first use.
+  int InputBuffer(Value v);
+  int AddBuffer(BufferKind kind, DType dtype, const Shape& dims, LoweredKernel::Operand operand = {});
+  bool InGroup(NodeId node) const { return nodes_.contains(node); }
+
+  KernelPlan plan;
+  std::vector<LoweredKernel::Operand> operands;  // per buffer; meaningful for inputs and outputs
+  std::vector<LoweredKernel::Fault> faults;
+
+ private:
+  ExprId Compute(Value v, const Index& index, ExprId predicate);
+  ExprId Elementwise(const Node& node, const Index& index, ExprId predicate);
+  ExprId Concat(const Node& node, const Index& index, ExprId predicate);
+  ExprId Pad(const Node& node, const Index& index, ExprId predicate);
+  ExprId Gather(NodeId id, const Index& index, ExprId predicate);
+  ExprId ScalarLiteral(Value v);
+  Index BroadcastIndex(const Shape& operand, const Shape& result, const Index& index);
+  // Index into `to` dims for `index` into `from` dims of the same elements.
+  Index Relinearize(const Shape& from, const Shape& to, const Index& index);
+
+  const Graph& graph_;
+  const ShapeFacts& facts_;
+  const FusionGroup& group_;
+  std::set<NodeId> nodes_;
+  struct Held {
+    int buffer;
+    Index index;
+  };
+  std::map<Value, Held> held_;
+  std::map<Value, int> placed_;
+  std::map<Value, ExprId> defined_;
+  std::map<Value, int> inputs_;
+  std::map<std::pair<NodeId, size_t>, int> fault_of_;
+  std::map<std::tuple<Value, Index, ExprId>, ExprId> memo_;
+};
+
+}  // namespace tailor::lower
+
+#endif  // TAILOR_CODEGEN_LOWER_VALUE_LOWERING_H_

@@ -1,0 +1,229 @@
+#include "codegen/plan/kernel_plan.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+
+namespace tailor {
+namespace {
+
+Expr IndexConstant(int64_t value) { return Expr{.kind = ExprKind::kExtent, .extent = Extent{.constant = value}}; }
+
+std::optional<int64_t> ConstantIndex(const KernelPlan& plan, ExprId id) {
+  const Expr& e = plan.exprs[id];
+  if (e.kind == ExprKind::kExtent && e.extent.is_constant()) return e.extent.constant;
+  return std::nullopt;
+}
+
+// The largest value an index expression can take, where extents bound it.
+std::optional<int64_t> UpperBound(const KernelPlan& plan, ExprId id) {
+  const Expr& e = plan.exprs[id];
+  auto both = [&](auto combine) -> std::optional<int64_t> {
+    auto a = UpperBound(plan, e.args[0]), b = UpperBound(plan, e.args[1]);
+    if (!a || !b || *a > INT32_MAX || *b > INT32_MAX) return std::nullopt;
+    return combine(*a, *b);
+  };
+  switch (e.kind) {
+    case ExprKind::kExtent:
+      return ConstantIndex(plan, id);
+    case ExprKind::kAxis: {
+      const Extent& extent = plan.axes[e.ref].extent;
+      if (!extent.is_constant()) return std::nullopt;
+      return extent.constant - 1;
+    }
+    case ExprKind::kIndexAdd:
+      return both([](int64_t a, int64_t b) { return a + b; });
+    case ExprKind::kIndexMul:
+      // Only constants are below 0; times one the other factor is largest where it is 0.
+      return both([](int64_t a, int64_t b) { return a < 0 || b < 0 ? 0 : a * b; });
+    case ExprKind::kIndexMod: {
+      auto b = ConstantIndex(plan, e.args[1]);
+      if (b) return *b - 1;
+      return std::nullopt;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+// x * divisor + rest with 0 <= rest < divisor splits exactly.
+bool SplitsExactly(const KernelPlan& plan, ExprId sum, int64_t divisor, ExprId* quotient, ExprId* rest) {
+  const Expr& e = plan.exprs[sum];
+  if (e.kind != ExprKind::kIndexAdd) return false;
+  const Expr& product = plan.exprs[e.args[0]];
+  if (product.kind != ExprKind::kIndexMul || ConstantIndex(plan, product.args[1]) != divisor) return false;
+  auto bound = UpperBound(plan, e.args[1]);
+  if (!bound || *bound >= divisor) return false;
+  *quotient = product.args[0];
+  *rest = e.args[1];
+  return true;
+}
+
+// The id or expression that `e` simplifies to; nullopt when it stands as it is.
+std::optional<ExprId> FoldDivision(KernelPlan& plan, const Expr& e) {
+  auto divisor = ConstantIndex(plan, e.args[1]);
+  if (!divisor || *divisor <= 0) return std::nullopt;
+  const bool mod = e.kind == ExprKind::kIndexMod;
+  if (auto value = ConstantIndex(plan, e.args[0])) {
+    return plan.Add(IndexConstant(mod ? *value % *divisor : *value / *divisor));
+  }
+  if (*divisor == 1) return mod ? plan.Add(IndexConstant(0)) : e.args[0];
+  auto bound = UpperBound(plan, e.args[0]);
+  if (bound && *bound < *divisor) return mod ? e.args[0] : plan.Add(IndexConstant(0));
+  ExprId quotient, rest;
+  if (SplitsExactly(plan, e.args[0], *divisor, &quotient, &rest)) return mod ? rest : quotient;
+  return std::nullopt;
+}
+
+// Of `sum` = ... + x / d + ..., the expression without x / d; nullopt where no term is x / d.
+std::optional<ExprId> WithoutQuotient(KernelPlan& plan, ExprId sum, ExprId x, ExprId d) {
+  const Expr e = plan.exprs[sum];
+  if (e.kind == ExprKind::kIndexFloorDiv && e.args[0] == x && e.args[1] == d) return plan.Add(IndexConstant(0));
+  if (e.kind != ExprKind::kIndexAdd) return std::nullopt;
+  for (int i : {0, 1}) {
+    const auto rest = WithoutQuotient(plan, e.args[i], x, d);
+    if (rest) return plan.Add(Expr{.kind = ExprKind::kIndexAdd, .args = {*rest, e.args[1 - i]}});
+  }
+  return std::nullopt;
+}
+
+// (m + x / d) * d + x % d is m * d + x: what a reshape splits and the next one joins.
+std::optional<ExprId> JoinSplit(KernelPlan& plan, ExprId product, ExprId rest) {
+  const Expr mul = plan.exprs[product], mod = plan.exprs[rest];
+  if (mul.kind != ExprKind::kIndexMul || mod.kind != ExprKind::kIndexMod) return std::nullopt;
+  for (int i : {0, 1}) {
+    if (mul.args[1 - i] != mod.args[1]) continue;
+    const auto others = WithoutQuotient(plan, mul.args[i], mod.args[0], mod.args[1]);
+    if (!others) continue;
+    const ExprId high = plan.Add(Expr{.kind = ExprKind::kIndexMul, .args = {*others, mod.args[1]}});
+    return plan.Add(Expr{.kind = ExprKind::kIndexAdd, .args = {high, mod.args[0]}});
+  }
+  return std::nullopt;
+}
+
+std::optional<ExprId> Fold(KernelPlan& plan, const Expr& e) {
+  auto constant = [&](int i) { return ConstantIndex(plan, e.args[i]); };
+  switch (e.kind) {
+    case ExprKind::kIndexAdd:
+      if (constant(0) && constant(1)) return plan.Add(IndexConstant(*constant(0) + *constant(1)));
+      if (constant(0) == 0) return e.args[1];
+      if (constant(1) == 0) return e.args[0];
+      for (int i : {0, 1}) {
+        if (const auto joined = JoinSplit(plan, e.args[i], e.args[1 - i])) return joined;
+      }
+      return std::nullopt;
+    case ExprKind::kIndexSub:
+      if (constant(0) && constant(1)) return plan.Add(IndexConstant(*constant(0) - *constant(1)));
+      if (constant(1) == 0) return e.args[0];
+      return std::nullopt;
+    case ExprKind::kIndexMul:
+      if (constant(0) && constant(1)) return plan.Add(IndexConstant(*constant(0) * *constant(1)));
+      if (constant(0) == 1) return e.args[1];
+      if (constant(1) == 1) return e.args[0];
+      if (constant(0) == 0 || constant(1) == 0) return plan.Add(IndexConstant(0));
+      return std::nullopt;
+    case ExprKind::kIndexFloorDiv:
+    case ExprKind::kIndexMod:
+      return FoldDivision(plan, e);
+    case ExprKind::kBcastIndex:
+      if (e.extent.is_constant()) return e.extent.constant == 1 ? plan.Add(IndexConstant(0)) : e.args[0];
+      if (constant(0) == 0) return e.args[0];
+      return std::nullopt;
+    case ExprKind::kAxis:
+      if (plan.axes[e.ref].extent == Extent{.constant = 1}) return plan.Add(IndexConstant(0));
+      return std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::string KeyOf(const Expr& e) {
+  std::string key = absl::StrCat(static_cast<int>(e.kind), ",", static_cast<int>(e.dtype), ",", static_cast<int>(e.op),
+                                 ",", e.ref, ",", e.extent.constant, ",", e.extent.slot, ",", e.bits, ",", e.predicate);
+  for (ExprId arg : e.args) absl::StrAppend(&key, ";", arg);
+  return key;
+}
+
+}  // namespace
+
+void KernelPlan::FoldSplitIndices(const Buffer& buffer, std::vector<ExprId>& indices) {
+  if (buffer.layout != ConstantLayout::kRowMajor || buffer.kind == BufferKind::kBox) return;
+  for (size_t d = 0; d + 1 < indices.size(); ++d) {
+    size_t next = d + 1;  // dims of extent 1 between the two do not matter
+    while (next + 1 < indices.size() && buffer.dims[next] == Extent{.constant = 1}) ++next;
+    const Expr& high = exprs[indices[d]];
+    const Expr& low = exprs[indices[next]];
+    if (high.kind != ExprKind::kIndexFloorDiv || low.kind != ExprKind::kIndexMod || high.args != low.args) continue;
+    const Expr& divisor = exprs[high.args[1]];
+    if (divisor.kind != ExprKind::kExtent || !(divisor.extent == buffer.dims[next])) continue;
+    indices[next] = high.args[0];
+    indices[d] = Add(IndexConstant(0));
+  }
+}
+
+ExprId KernelPlan::Add(Expr expr) {
+  if (expr.kind == ExprKind::kLoad) FoldSplitIndices(Buffer(buffers[expr.ref]), expr.args);
+  if (auto folded = Fold(*this, expr)) return *folded;
+  auto [it, added] = interned_.try_emplace(KeyOf(expr), static_cast<ExprId>(exprs.size()));
+  if (added) exprs.push_back(std::move(expr));
+  return it->second;
+}
+
+Extent KernelPlan::AddDim(const DimSlot& slot) {
+  if (auto constant = slot.value.constant()) return Extent{.constant = *constant};
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i].value == slot.value) return Extent{.slot = static_cast<int32_t>(i)};
+  }
+  dims.push_back(slot);
+  return Extent{.slot = static_cast<int32_t>(dims.size()) - 1};
+}
+
+ExprId CoefficientOf(KernelPlan& plan, ExprId value, int axis) {
+  const Expr e = plan.exprs[value];
+  if (e.kind == ExprKind::kAxis) return plan.Add(IndexConstant(e.ref == axis));
+  if (!DependsOn(plan, value, axis)) return plan.Add(IndexConstant(0));
+  switch (e.kind) {
+    case ExprKind::kIndexAdd:
+    case ExprKind::kIndexSub: {
+      ExprId a = CoefficientOf(plan, e.args[0], axis), b = CoefficientOf(plan, e.args[1], axis);
+      if (a < 0 || b < 0) return -1;
+      return plan.Add(Expr{.kind = e.kind, .args = {a, b}});
+    }
+    case ExprKind::kIndexMul: {
+      const int dependent = DependsOn(plan, e.args[0], axis) ? 0 : 1;
+      if (DependsOn(plan, e.args[1 - dependent], axis)) return -1;
+      ExprId a = CoefficientOf(plan, e.args[dependent], axis);
+      if (a < 0) return -1;
+      return plan.Add(Expr{.kind = ExprKind::kIndexMul, .args = {a, e.args[1 - dependent]}});
+    }
+    case ExprKind::kBcastIndex: {
+      ExprId a = CoefficientOf(plan, e.args[0], axis);
+      if (a < 0) return -1;
+      return plan.Add(Expr{.kind = ExprKind::kBcastIndex, .extent = e.extent, .args = {a}});
+    }
+    default:
+      return -1;
+  }
+}
+
+bool IsScan(const KernelPlan& plan, const Statement& statement) {
+  return !statement.reduce_axes.empty() && plan.axes[statement.reduce_axes.front()].role == AxisRole::kOrdered;
+}
+
+bool DependsOn(const KernelPlan& plan, ExprId value, int axis) {
+  std::vector<bool> seen(value + 1);  // operands precede their users
+  std::vector<ExprId> stack = {value};
+  while (!stack.empty()) {
+    ExprId id = stack.back();
+    stack.pop_back();
+    if (seen[id]) continue;
+    seen[id] = true;
+    const Expr& e = plan.exprs[id];
+    if (e.kind == ExprKind::kAxis && e.ref == axis) return true;
+    stack.insert(stack.end(), e.args.begin(), e.args.end());
+    if (e.predicate >= 0) stack.push_back(e.predicate);
+  }
+  return false;
+}
+
+}  // namespace tailor

@@ -1,0 +1,179 @@
+// The printed form of a KernelPlan. It is also a kernel's identity: plans with equal text are one kernel.
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "codegen/plan/kernel_plan.h"
+
+namespace tailor {
+namespace {
+
+std::string ExtentText(const Extent& extent) {
+  return extent.is_constant() ? absl::StrCat(extent.constant) : absl::StrCat("d", extent.slot);
+}
+
+std::string LiteralText(DType dtype, uint64_t bits) {
+  if (dtype == DType::kF32) {
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    return absl::StrCat(value, "f", absl::Hex(bits, absl::kZeroPad8));
+  }
+  return absl::StrCat(NameOf(dtype), ":0x", absl::Hex(bits));
+}
+
+// Prints expressions inline, but one that is used several times gets a line of its own.
+class TextWriter {
+ public:
+  explicit TextWriter(const KernelPlan& plan) : plan_(plan), uses_(plan.exprs.size()), names_(plan.exprs.size()) {
+    for (const Stage& stage : plan.stages) {
+      for (const Statement& s : stage.statements) {
+        CountUses(s.value);
+        for (ExprId index : s.indices) CountUses(index);
+      }
+    }
+  }
+
+  std::string Write() {
+    WriteSignature();
+    for (const ChainLink& link : plan_.links) WriteLink(link);
+    for (size_t i = 0; i < plan_.stages.size(); ++i) WriteStage(static_cast<int>(i));
+    return out_;
+  }
+
+  // The text of `id`, after lines for the shared expressions below it.
+  std::string Use(ExprId id) {
+    if (!names_[id].empty()) return names_[id];
+    const Expr& e = plan_.exprs[id];
+    std::string text = Describe(e);
+    const bool trivial = e.kind == ExprKind::kLiteral || e.kind == ExprKind::kAxis || e.kind == ExprKind::kExtent;
+    if (uses_[id] < 2 || trivial) return text;
+    names_[id] = absl::StrCat("e", next_name_++);
+    absl::StrAppend(&out_, "    ", names_[id], " = ", text, "\n");
+    return names_[id];
+  }
+
+ private:
+  void CountUses(ExprId id) {
+    if (uses_[id]++ > 0) return;
+    const Expr& e = plan_.exprs[id];
+    for (ExprId arg : e.args) CountUses(arg);
+    if (e.predicate >= 0) CountUses(e.predicate);
+  }
+
+  std::string Infix(const Expr& e, const char* sign) {
+    std::string lhs = Use(e.args[0]);
+    return absl::StrCat("(", lhs, sign, Use(e.args[1]), ")");
+  }
+
+  std::string UseAll(const std::vector<ExprId>& ids) {
+    std::vector<std::string> texts;
+    for (ExprId id : ids) texts.push_back(Use(id));
+    return absl::StrJoin(texts, ", ");
+  }
+
+  std::string Describe(const Expr& e) {
+    switch (e.kind) {
+      case ExprKind::kLiteral:
+        return LiteralText(e.dtype, e.bits);
+      case ExprKind::kAxis:
+        return absl::StrCat("a", e.ref);
+      case ExprKind::kExtent:
+        return ExtentText(e.extent);
+      case ExprKind::kIndexAdd:
+        return Infix(e, " + ");
+      case ExprKind::kIndexSub:
+        return Infix(e, " - ");
+      case ExprKind::kIndexMul:
+        return Infix(e, " * ");
+      case ExprKind::kIndexFloorDiv:
+        return Infix(e, " / ");
+      case ExprKind::kIndexMod:
+        return Infix(e, " % ");
+      case ExprKind::kIndexLess:
+        return Infix(e, " < ");
+      case ExprKind::kBcastIndex:
+        return absl::StrCat("bcast(", Use(e.args[0]), ", ", ExtentText(e.extent), ")");
+      case ExprKind::kGatherIndex:
+        return absl::StrCat("gather(", Use(e.args[0]), ", ", ExtentText(e.extent), ", fault ", e.ref, ")");
+      case ExprKind::kLoad: {
+        std::string text = absl::StrCat("b", e.ref, "[", UseAll(e.args), "]");
+        if (e.predicate >= 0) absl::StrAppend(&text, " if ", Use(e.predicate));
+        return text;
+      }
+      case ExprKind::kOp:
+        return absl::StrCat(
+            std::string(InfoOf(e.op).text),
+            e.op == OpKind::kCast || e.op == OpKind::kBitcast ? absl::StrCat("<", NameOf(e.dtype), ">") : "", "(",
+            UseAll(e.args), ")");
+    }
+    return "?";
+  }
+
+  const char* Kind() const { return !plan_.links.empty() ? "chain" : plan_.contraction ? "contraction" : "kernel"; }
+
+  void WriteLink(const ChainLink& link) {
+    absl::StrAppend(&out_, "  link(b", absl::StrJoin(link.buffers, ", b"));
+    if (!link.dims.empty()) absl::StrAppend(&out_, "; d", absl::StrJoin(link.dims, ", d"));
+    absl::StrAppend(&out_, ") ", absl::StrReplaceAll(absl::StripSuffix(link.plan.Text(), "\n"), {{"\n", "\n    "}}),
+                    "\n");
+  }
+
+  void WriteSignature() {
+    std::vector<std::string> parts;
+    for (size_t i = 0; i < plan_.axes.size(); ++i) {
+      constexpr const char* kRoles[] = {"parallel", "tile", "contract", "ordered"};
+      parts.push_back(absl::StrCat("a", i, ": ", ExtentText(plan_.axes[i].extent), " ",
+                                   kRoles[static_cast<int>(plan_.axes[i].role)]));
+    }
+    absl::StrAppend(&out_, Kind(), " axes [", absl::StrJoin(parts, ", "), "]\n");
+    for (size_t i = 0; i < plan_.dims.size(); ++i) {
+      const DimSlot& slot = plan_.dims[i];
+      if (slot.divisor == 1 && slot.max == INT64_MAX) continue;
+      absl::StrAppend(&out_, "  d", i, ": multiple of ", slot.divisor, ", at most ", slot.max, "\n");
+    }
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      constexpr const char* kKinds[] = {"in", "out", "row", "local", "block", "box"};
+      constexpr const char* kLayouts[] = {"", " panels16", " pair_panels16", " winograd_panels16"};
+      const Buffer& buffer = plan_.buffers[i];
+      std::vector<std::string> dims;
+      for (const Extent& extent : buffer.dims) dims.push_back(ExtentText(extent));
+      absl::StrAppend(&out_, "  ", kKinds[static_cast<int>(buffer.kind)], " b", i, ": ", NameOf(buffer.dtype), "[",
+                      absl::StrJoin(dims, ", "), "]", kLayouts[static_cast<int>(buffer.layout)], "\n");
+    }
+  }
+
+  void WriteStage(int index) {
+    const Stage& stage = plan_.stages[index];
+    absl::StrAppend(
+        &out_, "  stage over [",
+        absl::StrJoin(stage.axes, ", ", [](std::string* out, int axis) { absl::StrAppend(out, "a", axis); }), "]\n");
+    for (const Statement& s : stage.statements) {
+      std::string value = Use(s.value);
+      std::string indices = UseAll(s.indices);
+      std::string reduction;
+      if (!s.reduce_axes.empty()) {
+        reduction = absl::StrCat(!IsScan(plan_, s) ? "reduce "
+                                 : s.exclusive     ? "exclusive scan "
+                                                   : "scan ",
+                                 std::string(InfoOf(s.combiner).text), " in ", NameOf(s.accumulate), " ");
+      }
+      absl::StrAppend(&out_, "    b", s.buffer, "[", indices, "] = ", reduction, value, "\n");
+    }
+  }
+
+  const KernelPlan& plan_;
+  std::vector<int> uses_;
+  std::vector<std::string> names_;
+  int next_name_ = 0;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string KernelPlan::ExprText(ExprId id) const { return TextWriter(*this).Use(id); }
+
+std::string KernelPlan::Text() const { return TextWriter(*this).Write(); }
+
+}  // namespace tailor

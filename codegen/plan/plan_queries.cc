@@ -1,0 +1,172 @@
+#include "codegen/plan/plan_queries.h"
+
+#include <algorithm>
+#include <set>
+
+namespace tailor {
+namespace {
+
+bool IsMemory(const KernelPlan& plan, int buffer) { return plan.buffers[buffer].kind != BufferKind::kLocal; }
+
+}  // namespace
+
+std::vector<ExprId> ReachableExprs(const KernelPlan& plan) {
+  std::set<ExprId> seen;
+  std::vector<ExprId> stack;
+  for (const Stage& stage : plan.stages) {
+    for (const Statement& s : stage.statements) {
+      stack.push_back(s.value);
+      stack.insert(stack.end(), s.indices.begin(), s.indices.end());
+    }
+  }
+  while (!stack.empty()) {
+    ExprId id = stack.back();
+    stack.pop_back();
+    if (!seen.insert(id).second) continue;
+    const Expr& e = plan.exprs[id];
+    stack.insert(stack.end(), e.args.begin(), e.args.end());
+    if (e.predicate >= 0) stack.push_back(e.predicate);
+  }
+  return {seen.begin(), seen.end()};
+}
+
+std::vector<int> AxesOf(const KernelPlan& plan, AxisRole role) {
+  std::vector<int> axes;
+  for (int i = 0; i < static_cast<int>(plan.axes.size()); ++i) {
+    if (plan.axes[i].role == role) axes.push_back(i);
+  }
+  return axes;
+}
+
+std::vector<Access> AccessesOf(const KernelPlan& plan) {
+  std::vector<Access> all;
+  for (ExprId id : ReachableExprs(plan)) {
+    const Expr& e = plan.exprs[id];
+    if (e.kind == ExprKind::kLoad && IsMemory(plan, e.ref)) all.push_back({e.ref, e.args});
+  }
+  for (const Stage& stage : plan.stages) {
+    for (const Statement& s : stage.statements) {
+      if (IsMemory(plan, s.buffer)) all.push_back({s.buffer, s.indices});
+    }
+  }
+  return all;
+}
+
+bool IsKept(const KernelPlan& plan, int buffer) {
+  if (plan.buffers[buffer].kind == BufferKind::kRow) return true;
+  if (plan.buffers[buffer].kind != BufferKind::kOutput) return false;
+  const std::vector<ExprId> ids = ReachableExprs(plan);
+  return std::any_of(ids.begin(), ids.end(),
+                     [&](ExprId id) { return plan.exprs[id].kind == ExprKind::kLoad && plan.exprs[id].ref == buffer; });
+}
+
+bool KeptArePrivate(const KernelPlan& plan) {
+  for (const Stage& stage : plan.stages) {
+    for (const Statement& s : stage.statements) {
+      if (!IsKept(plan, s.buffer)) continue;
+      for (const Access& access : AccessesOf(plan)) {
+        if (access.buffer == s.buffer && access.indices != s.indices) return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool ScansAlone(const KernelPlan& plan) {
+  return plan.stages.size() == 1 && IsScan(plan, plan.stages[0].statements.front());
+}
+
+bool IsContiguous(KernelPlan& plan, const Access& access, int axis) {
+  const Buffer& buffer = plan.buffers[access.buffer];
+  if (access.indices.empty() || buffer.layout != ConstantLayout::kRowMajor) return false;
+  for (size_t d = 0; d + 1 < access.indices.size(); ++d) {
+    if (DependsOn(plan, access.indices[d], axis)) return false;
+  }
+  const ExprId step = CoefficientOf(plan, access.indices.back(), axis);
+  return step >= 0 && plan.exprs[step].kind == ExprKind::kExtent && plan.exprs[step].extent == Extent{.constant = 1};
+}
+
+int ScalarCost(OpKind op) {
+  switch (op) {
+    case OpKind::kExp:
+    case OpKind::kLog:
+    case OpKind::kTanh:
+    case OpKind::kErf:
+    case OpKind::kPow:
+    case OpKind::kSigmoid:
+    case OpKind::kDiv:
+    case OpKind::kSqrt:
+    case OpKind::kRsqrt:
+    case OpKind::kSin:
+    case OpKind::kCos:
+    case OpKind::kTan:
+    case OpKind::kAsin:
+    case OpKind::kAcos:
+    case OpKind::kAtan:
+    case OpKind::kMod:
+    case OpKind::kRem:
+      return 12;
+    default:
+      return 1;
+  }
+}
+
+bool HasScratch(const KernelPlan& plan) {
+  return std::any_of(plan.buffers.begin(), plan.buffers.end(), [](const Buffer& b) {
+    return b.kind == BufferKind::kRow || b.kind == BufferKind::kBlock || b.kind == BufferKind::kBox;
+  });
+}
+
+int ArgumentSlots(const KernelPlan& plan) {
+  const auto bound = std::count_if(plan.buffers.begin(), plan.buffers.end(), [](const Buffer& b) {
+    return b.kind == BufferKind::kInput || b.kind == BufferKind::kOutput;
+  });
+  return static_cast<int>(bound) + static_cast<int>(plan.dims.size()) + (HasScratch(plan) ? 2 : 0) +
+         (plan.fault_count > 0 ? 2 : 0);
+}
+
+DimExpr BlockBytes(const Buffer& block, int64_t rows) {
+  DimExpr bytes = rows * SizeOf(block.dtype);
+  for (const Extent& extent : block.dims) bytes = bytes * OverSlots(extent);
+  return DimExpr::CeilDiv(bytes, 64) * 64;
+}
+
+bool HoldsLanes(const KernelPlan& plan) {
+  const auto at_row_axes = [&](int buffer, const std::vector<ExprId>& indices) {
+    return plan.buffers[buffer].kind != BufferKind::kRow || std::all_of(indices.begin(), indices.end(), [&](ExprId id) {
+             const Expr& e = plan.exprs[id];
+             return e.kind == ExprKind::kExtent ||
+                    (e.kind == ExprKind::kAxis && plan.axes[e.ref].role == AxisRole::kTile);
+           });
+  };
+  for (const Stage& stage : plan.stages) {
+    for (const Statement& s : stage.statements) {
+      if (!at_row_axes(s.buffer, s.indices)) return false;
+    }
+  }
+  for (ExprId id : ReachableExprs(plan)) {
+    const Expr& e = plan.exprs[id];
+    if (e.kind != ExprKind::kLoad) continue;
+    if (!at_row_axes(e.ref, e.args)) return false;
+    if (plan.buffers[e.ref].kind == BufferKind::kRow && e.predicate >= 0) return false;
+  }
+  return true;
+}
+
+DimExpr RowBytes(const KernelPlan& plan, int64_t rows) {
+  DimExpr total = 0;
+  for (const Buffer& buffer : plan.buffers) {
+    if (buffer.kind == BufferKind::kRow) total = total + BlockBytes(buffer, rows);
+  }
+  return total;
+}
+
+DimExpr OverSlots(const Extent& extent) {
+  return extent.is_constant() ? DimExpr(extent.constant) : DimExpr::Symbol(extent.slot);
+}
+
+int64_t MaxOf(const KernelPlan& plan, const Extent& extent) {
+  return extent.is_constant() ? extent.constant : plan.dims[extent.slot].max;
+}
+
+}  // namespace tailor

@@ -1,0 +1,233 @@
+#include "codegen/plan/plan_rewrites.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "codegen/plan/plan_queries.h"
+
+namespace tailor {
+namespace {
+
+bool IsIndexArithmetic(ExprKind kind) {
+  return kind == ExprKind::kAxis || (kind >= ExprKind::kIndexAdd && kind <= ExprKind::kBcastIndex);
+}
+
+// Copies a plan's exprs, stages and buffers into a fresh one, translating axes and buffers on the way.
+class PlanCopier {
+ public:
+  // `axis` gives the index expression (in `to`) that stands for an old axis.
+  PlanCopier(const KernelPlan& from, KernelPlan& to, std::function<ExprId(int)> axis, std::vector<int> buffer)
+      : from_(from), to_(to), axis_(std::move(axis)), buffer_(std::move(buffer)), memo_(from.exprs.size(), -1) {}
+
+  Extent Copy(const Extent& extent) { return extent.is_constant() ? extent : to_.AddDim(from_.dims[extent.slot]); }
+
+  ExprId Copy(ExprId id) {
+    if (memo_[id] >= 0) return memo_[id];
+    Expr e = from_.exprs[id];
+    if (e.kind == ExprKind::kAxis) return memo_[id] = axis_(e.ref);
+    for (ExprId& arg : e.args) arg = Copy(arg);
+    if (e.predicate >= 0) e.predicate = Copy(e.predicate);
+    e.extent = Copy(e.extent);
+    if (e.kind == ExprKind::kLoad) e.ref = buffer_[e.ref];
+    return memo_[id] = to_.Add(std::move(e));
+  }
+
+  Buffer Copy(const Buffer& buffer) {
+    Buffer result = buffer;
+    for (Extent& extent : result.dims) extent = Copy(extent);
+    return result;
+  }
+
+  Statement Copy(const Statement& statement) {
+    Statement result = statement;
+    result.buffer = buffer_[statement.buffer];
+    for (ExprId& index : result.indices) index = Copy(index);
+    result.value = Copy(statement.value);
+    return result;
+  }
+
+ private:
+  const KernelPlan& from_;
+  KernelPlan& to_;
+  std::function<ExprId(int)> axis_;
+  std::vector<int> buffer_;
+  std::vector<ExprId> memo_;
+};
+
+DimExpr ValueOf(const KernelPlan& plan, const Extent& extent) {
+  return extent.is_constant() ? DimExpr(extent.constant) : plan.dims[extent.slot].value;
+}
+
+// The value of an index expression without axes, as a DimExpr; invalid where it has none.
+std::optional<DimExpr> DimOf(const KernelPlan& plan, ExprId id) {
+  const Expr& e = plan.exprs[id];
+  if (e.kind == ExprKind::kExtent) return ValueOf(plan, e.extent);
+  if (e.kind != ExprKind::kIndexAdd && e.kind != ExprKind::kIndexSub && e.kind != ExprKind::kIndexMul) {
+    return std::nullopt;
+  }
+  auto a = DimOf(plan, e.args[0]), b = DimOf(plan, e.args[1]);
+  if (!a || !b) return std::nullopt;
+  if (e.kind == ExprKind::kIndexMul) return *a * *b;
+  return e.kind == ExprKind::kIndexAdd ? *a + *b : *a - *b;
+}
+
+// By how many elements an access moves when `axis` advances by one. A gathered index counts as fixed: the
+// loads inside it are accesses of their own.
+std::optional<DimExpr> StepOf(KernelPlan& plan, const Buffer& buffer, const std::vector<ExprId>& indices, int axis) {
+  DimExpr step = 0, stride = 1;
+  for (size_t d = indices.size(); d-- > 0;) {
+    if (plan.exprs[indices[d]].kind != ExprKind::kGatherIndex) {
+      ExprId coefficient = CoefficientOf(plan, indices[d], axis);
+      auto dim = coefficient < 0 ? std::nullopt : DimOf(plan, coefficient);
+      if (!dim) return std::nullopt;
+      step = step + *dim * stride;
+    }
+    stride = stride * ValueOf(plan, buffer.dims[d]);
+  }
+  return step;
+}
+
+// Whether every access moves by extent(inner) times as much along `outer` as along `inner`.
+class MergeCheck {
+ public:
+  MergeCheck(KernelPlan& plan, const ShapeFacts& facts, int outer)
+      : plan_(plan), facts_(facts), outer_(outer), inner_(outer + 1) {}
+
+  bool Holds() {
+    for (ExprId id : ReachableExprs(plan_)) {
+      const Expr e = plan_.exprs[id];
+      if (e.kind == ExprKind::kLoad) {
+        if (e.predicate >= 0 && Depends(e.predicate)) return false;
+        if (!Walks(e.ref, e.args)) return false;
+      } else if (!IsIndexArithmetic(e.kind)) {
+        for (ExprId arg : e.args) {
+          if (IsIndexArithmetic(plan_.exprs[arg].kind) && Depends(arg)) return false;
+        }
+      }
+    }
+    for (const Stage& stage : plan_.stages) {
+      for (const Statement& s : stage.statements) {
+        if (IsIndexArithmetic(plan_.exprs[s.value].kind) && Depends(s.value)) return false;
+        if (!Walks(s.buffer, s.indices)) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  bool Depends(ExprId id) const { return DependsOn(plan_, id, outer_) || DependsOn(plan_, id, inner_); }
+
+  bool Walks(int buffer_id, const std::vector<ExprId>& indices) {
+    const Buffer buffer = plan_.buffers[buffer_id];
+    // A box holds a part of what its dims say.
+    if (buffer.layout != ConstantLayout::kRowMajor || buffer.kind == BufferKind::kBox) {
+      return std::none_of(indices.begin(), indices.end(), [&](ExprId id) { return Depends(id); });
+    }
+    auto outer = StepOf(plan_, buffer, indices, outer_), inner = StepOf(plan_, buffer, indices, inner_);
+    if (!outer || !inner) return false;
+    return facts_.ProvablyEqual(*outer, *inner * ValueOf(plan_, plan_.axes[inner_].extent));
+  }
+
+  KernelPlan& plan_;
+  const ShapeFacts& facts_;
+  int outer_, inner_;
+};
+
+// Axis numbers after `outer` and `outer + 1` became one.
+void RenumberMerged(std::vector<int>& axes, int outer) {
+  std::vector<int> result;
+  for (int axis : axes) {
+    const int renumbered = axis > outer ? axis - 1 : axis;
+    if (result.empty() || result.back() != renumbered) result.push_back(renumbered);
+  }
+  axes = std::move(result);
+}
+
+KernelPlan Merge(const KernelPlan& from, int outer) {
+  KernelPlan to;
+  to.name = from.name;
+  to.contraction = from.contraction;
+  to.fault_count = from.fault_count;
+  for (int i = 0; i < static_cast<int>(from.axes.size()); ++i) {
+    DimExpr extent = ValueOf(from, from.axes[i].extent);
+    if (i == outer) extent = extent * ValueOf(from, from.axes[++i].extent);
+    to.axes.push_back({to.AddDim({.value = extent}), from.axes[i].role});
+  }
+  auto axis = [&](int old) {
+    if (old == outer) return to.Add({.kind = ExprKind::kExtent, .extent = {.constant = 0}});
+    return to.Add({.kind = ExprKind::kAxis, .ref = old > outer ? old - 1 : old});
+  };
+  std::vector<int> buffers(from.buffers.size());
+  for (size_t i = 0; i < buffers.size(); ++i) buffers[i] = static_cast<int>(i);
+  PlanCopier copier(from, to, axis, buffers);
+  for (const Buffer& buffer : from.buffers) to.buffers.push_back(copier.Copy(buffer));
+  for (Stage stage : from.stages) {
+    RenumberMerged(stage.axes, outer);
+    for (Statement& s : stage.statements) {
+      RenumberMerged(s.reduce_axes, outer);
+      s = copier.Copy(s);
+    }
+    to.stages.push_back(std::move(stage));
+  }
+  return to;
+}
+
+// Whether axes `outer` and the next of a contraction are no one axis: those that fill a box, and n, and with `keep_m`
+// m.
+bool Stays(const KernelPlan& plan, int outer, bool keep_m) {
+  int n = 0;
+  while (plan.axes[n + 1].role != AxisRole::kContract) ++n;
+  return outer > n || outer + 1 == n || (keep_m && outer + 2 == n);
+}
+
+}  // namespace
+
+void CollapseAxes(KernelPlan& plan, const ShapeFacts& facts, bool keep_m) {
+  for (int outer = 0; outer + 1 < static_cast<int>(plan.axes.size());) {
+    const AxisRole role = plan.axes[outer].role;
+    const bool stays = plan.contraction && Stays(plan, outer, keep_m);
+    const bool mergeable = role == plan.axes[outer + 1].role && role != AxisRole::kContract && !stays;
+    if (mergeable && MergeCheck(plan, facts, outer).Holds()) {
+      plan = Merge(plan, outer);
+      outer = std::max(0, outer - 1);
+    } else {
+      ++outer;
+    }
+  }
+}
+
+std::vector<int> Canonicalize(KernelPlan& plan) {
+  std::vector<bool> used(plan.buffers.size());
+  for (ExprId id : ReachableExprs(plan)) {
+    if (plan.exprs[id].kind == ExprKind::kLoad) used[plan.exprs[id].ref] = true;
+  }
+  for (const Stage& stage : plan.stages) {
+    for (const Statement& s : stage.statements) used[s.buffer] = true;
+  }
+  std::vector<int> order;
+  for (int i = 0; i < static_cast<int>(plan.buffers.size()); ++i) {
+    if (used[i]) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return plan.buffers[a].kind < plan.buffers[b].kind; });
+  std::vector<int> renumbered(plan.buffers.size(), -1);
+  for (size_t i = 0; i < order.size(); ++i) renumbered[order[i]] = static_cast<int>(i);
+
+  KernelPlan to;
+  to.name = plan.name;
+  to.contraction = plan.contraction;
+  to.fault_count = plan.fault_count;
+  PlanCopier copier(
+      plan, to, [&](int axis) { return to.Add({.kind = ExprKind::kAxis, .ref = axis}); }, renumbered);
+  for (const Axis& axis : plan.axes) to.axes.push_back({copier.Copy(axis.extent), axis.role});
+  for (int old : order) to.buffers.push_back(copier.Copy(plan.buffers[old]));
+  for (Stage stage : plan.stages) {
+    for (Statement& s : stage.statements) s = copier.Copy(s);
+    to.stages.push_back(std::move(stage));
+  }
+  plan = std::move(to);
+  return order;
+}
+
+}  // namespace tailor

@@ -1,0 +1,502 @@
+#include "codegen/scalar/scalar_emitter.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdlib>
+
+#include "codegen/ir/emit_loop.h"
+#include "codegen/math/functions.h"
+#include "codegen/plan/idioms/known_forms.h"
+#include "codegen/scalar/lane_division.h"
+#include "llvm/IR/MDBuilder.h"
+#include "llvm/IR/Module.h"
+
+namespace tailor {
+namespace {
+
+bool IsPowerOfTwo(const llvm::Value* value) {
+  const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value);
+  return constant != nullptr && constant->getValue().isPowerOf2();
+}
+
+}  // namespace
+
+void ScalarEmitter::Forget() {
+  memo_.clear();
+  first_memo_.clear();
+}
+
+void ScalarEmitter::SetAxis(int axis, llvm::Value* index) {
+  axes_[axis] = index;
+  Forget();
+}
+
+void ScalarEmitter::SetLanes(int axis, llvm::Value* first, int lanes, llvm::Value* mask) {
+  axes_[axis] = first;
+  if (lane_axis_ != axis) lane_dependence_.clear();
+  lane_axis_ = axis;
+  lanes_ = lanes;
+  mask_ = mask;
+  Forget();
+}
+
+void ScalarEmitter::SetLocal(int buffer, llvm::Value* value) {
+  locals_[buffer] = value;
+  Forget();
+}
+
+bool ScalarEmitter::DependsOnLane(ExprId id) const {
+  const Expr& e = plan_.exprs[id];
+  if (e.kind == ExprKind::kAxis) return e.ref == lane_axis_;
+  if (e.kind == ExprKind::kLiteral || e.kind == ExprKind::kExtent) return false;
+  if (e.kind == ExprKind::kLoad && plan_.buffers[e.ref].kind == BufferKind::kLocal) {
+    auto it = locals_.find(e.ref);
+    return it != locals_.end() && it->second->getType()->isVectorTy();
+  }
+  if (e.kind == ExprKind::kLoad && IsHeld(e.ref)) return true;
+  if (auto it = lane_dependence_.find(id); it != lane_dependence_.end()) return it->second;
+  bool depends = e.predicate >= 0 && DependsOnLane(e.predicate);
+  for (ExprId arg : e.args) depends = depends || DependsOnLane(arg);
+  lane_dependence_[id] = depends;
+  return depends;
+}
+
+std::optional<int64_t> ScalarEmitter::LaneCoefficient(ExprId id) const {
+  if (!VariesByLane(id)) return 0;
+  const Expr& e = plan_.exprs[id];
+  switch (e.kind) {
+    case ExprKind::kAxis:
+      return 1;
+    case ExprKind::kIndexAdd:
+    case ExprKind::kIndexSub: {
+      auto a = LaneCoefficient(e.args[0]), c = LaneCoefficient(e.args[1]);
+      if (!a || !c) return std::nullopt;
+      return e.kind == ExprKind::kIndexAdd ? *a + *c : *a - *c;
+    }
+    case ExprKind::kIndexMul:
+      for (int i : {0, 1}) {
+        const Expr& factor = plan_.exprs[e.args[i]];
+        if (factor.kind != ExprKind::kExtent || !factor.extent.is_constant()) continue;
+        if (auto c = LaneCoefficient(e.args[1 - i])) return *c * factor.extent.constant;
+      }
+      return std::nullopt;
+    case ExprKind::kBcastIndex:
+      if (no_broadcast_) return LaneCoefficient(e.args[0]);
+      return std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+llvm::Value* ScalarEmitter::ToLanes(llvm::Value* value) {
+  if (lanes_ == 1 || value->getType()->isVectorTy()) return value;
+  return b_.CreateVectorSplat(lanes_, value, "splat");
+}
+
+llvm::Value* ScalarEmitter::AllLanes() {
+  return llvm::ConstantInt::getTrue(llvm::FixedVectorType::get(b_.getInt1Ty(), lanes_));
+}
+
+llvm::Instruction* ScalarEmitter::Tag(llvm::Instruction* access, int buffer) {
+  access->setMetadata(llvm::LLVMContext::MD_alias_scope, frame_.alias_scope[buffer]);
+  access->setMetadata(llvm::LLVMContext::MD_noalias, frame_.noalias[buffer]);
+  return access;
+}
+
+llvm::Value* ScalarEmitter::EmitLanes(ExprId id) { return ToLanes(Emit(id)); }
+
+llvm::Value* ScalarEmitter::Emit(ExprId id) {
+  if (auto it = memo_.find(id); it != memo_.end()) return it->second;
+  llvm::Value* value = EmitUncached(plan_.exprs[id]);
+  memo_[id] = value;
+  return value;
+}
+
+llvm::Value* ScalarEmitter::EmitFirst(ExprId id) {
+  if (!VariesByLane(id)) return Emit(id);
+  if (auto it = first_memo_.find(id); it != first_memo_.end()) return it->second;
+  const Expr& e = plan_.exprs[id];
+  llvm::Value* value = nullptr;
+  switch (e.kind) {
+    case ExprKind::kAxis:
+      value = axes_.at(e.ref);
+      break;
+    case ExprKind::kIndexAdd:
+      value = b_.CreateAdd(EmitFirst(e.args[0]), EmitFirst(e.args[1]), "index");
+      break;
+    case ExprKind::kIndexSub:
+      value = b_.CreateSub(EmitFirst(e.args[0]), EmitFirst(e.args[1]), "index");
+      break;
+    case ExprKind::kIndexMul:
+      value = b_.CreateMul(EmitFirst(e.args[0]), EmitFirst(e.args[1]), "index");
+      break;
+    default:
+      assert(e.kind == ExprKind::kBcastIndex && "no lane coefficient");
+      value = EmitFirst(e.args[0]);
+  }
+  first_memo_[id] = value;
+  return value;
+}
+
+llvm::Value* ScalarEmitter::EmitIndexOp(const Expr& e) {
+  if (llvm::Value* lanes = EmitLanesBelow(e)) return lanes;
+  llvm::Value* lhs = Emit(e.args[0]);
+  llvm::Value* rhs = Emit(e.args[1]);
+  // Beside an empty operand (padding, a concatenation) the index into it is computed, if never used.
+  const bool divides = e.kind == ExprKind::kIndexFloorDiv || e.kind == ExprKind::kIndexMod;
+  if (divides && !llvm::isa<llvm::ConstantInt>(rhs)) {
+    rhs = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, rhs, b_.getInt64(1), nullptr, "divisor");
+  }
+  if (divides && lhs->getType()->isVectorTy() && !rhs->getType()->isVectorTy() && !IsPowerOfTwo(rhs)) {
+    const DividedLanes divided = DivideLanes(b_, lhs, rhs);
+    return e.kind == ExprKind::kIndexFloorDiv ? divided.quotient : divided.rest;
+  }
+  if (lhs->getType()->isVectorTy() || rhs->getType()->isVectorTy()) {
+    lhs = ToLanes(lhs);
+    rhs = ToLanes(rhs);
+  }
+  switch (e.kind) {
+    case ExprKind::kIndexAdd:
+      return b_.CreateAdd(lhs, rhs, "index");
+    case ExprKind::kIndexSub:
+      return b_.CreateSub(lhs, rhs, "index");
+    case ExprKind::kIndexMul:
+      return b_.CreateMul(lhs, rhs, "index");
+    case ExprKind::kIndexFloorDiv:
+      return b_.CreateUDiv(lhs, rhs, "index");
+    case ExprKind::kIndexMod:
+      return b_.CreateURem(lhs, rhs, "index");
+    default:
+      return b_.CreateICmpSLT(lhs, rhs, "below");
+  }
+}
+
+// Lanes grow by `step` towards the other side: they are below it up to one of them, and from there on are not, or the
+// other way round. Lanes of indices would fill two registers, and be compared in each.
+llvm::Value* ScalarEmitter::EmitLanesBelow(const Expr& e) {
+  if (e.kind != ExprKind::kIndexLess || !(VariesByLane(e.args[0]) || VariesByLane(e.args[1]))) return nullptr;
+  const auto lhs = LaneCoefficient(e.args[0]), rhs = LaneCoefficient(e.args[1]);
+  if (!lhs || !rhs || *lhs == *rhs) return nullptr;
+  const int64_t step = *lhs - *rhs;
+  llvm::Value* gap = b_.CreateSub(EmitFirst(e.args[1]), EmitFirst(e.args[0]), "gap");  // below: step * lane < gap
+  // Below are lanes [0, ceil(gap / step)), or those from floor(-gap / -step) + 1 on.
+  const int64_t size = std::abs(step);
+  llvm::Value* reach = step > 0 ? b_.CreateAdd(gap, b_.getInt64(size - 1)) : b_.CreateSub(b_.getInt64(size), gap);
+  reach = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, reach, b_.getInt64(0));
+  llvm::Value* count = b_.CreateUDiv(reach, b_.getInt64(size));
+  count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, count, b_.getInt64(lanes_), nullptr, "lanes.below");
+  llvm::Value* first = EmitFirstLanes(b_, lanes_, count);
+  return step > 0 ? first : b_.CreateNot(first, "lanes.from");
+}
+
+llvm::Value* ScalarEmitter::EmitKnownForm(const Expr& e) {
+  if (target_.avx512) {
+    if (const auto gelu = GeluOf(plan_, e)) {
+      llvm::Value* x = Emit(gelu->x);
+      const math::LaneMath m(b_, target_, x->getType());
+      return gelu->op == OpKind::kErf ? math::GeluErf(m, x) : math::GeluTanh(m, x);
+    }
+    if (e.dtype == DType::kF32 && IsPowerBelowGreatest(plan_, e)) {
+      llvm::Value* below = Emit(e.args[0]);
+      return math::ExpOfDifference(math::LaneMath(b_, target_, below->getType()), below);
+    }
+  }
+  if (!IsShareOfPowers(plan_, e)) return nullptr;
+  llvm::Value* sum = Emit(e.args[1]);
+  llvm::Value* inverse = b_.CreateFDiv(llvm::ConstantFP::get(sum->getType(), 1), sum, "inverse");
+  llvm::Value* power = Emit(e.args[0]);
+  return b_.CreateFMul(power, power->getType()->isVectorTy() ? ToLanes(inverse) : inverse, "share");
+}
+
+llvm::Value* ScalarEmitter::EmitUncached(const Expr& e) {
+  switch (e.kind) {
+    case ExprKind::kLiteral:
+      return EmitLiteral(b_, e.dtype, e.bits, 1);
+    case ExprKind::kAxis: {
+      llvm::Value* first = axes_.at(e.ref);
+      return e.ref == lane_axis_ && lanes_ > 1 ? LanesFrom(first) : first;
+    }
+    case ExprKind::kExtent:
+      return frame_.ExtentValue(b_, e.extent);
+    case ExprKind::kBcastIndex: {
+      llvm::Value* index = Emit(e.args[0]);
+      if (no_broadcast_) return index;
+      llvm::Value* present = b_.CreateICmpNE(frame_.ExtentValue(b_, e.extent), b_.getInt64(1), "present");
+      return b_.CreateSelect(present, index, llvm::Constant::getNullValue(index->getType()), "bcast.index");
+    }
+    case ExprKind::kGatherIndex:
+      return EmitGatherIndex(e);
+    case ExprKind::kLoad:
+      return EmitLoad(e);
+    case ExprKind::kOp: {
+      if (llvm::Value* value = EmitKnownForm(e)) return value;
+      std::vector<llvm::Value*> args;
+      bool vector = false;
+      for (ExprId arg : e.args) vector |= args.emplace_back(Emit(arg))->getType()->isVectorTy();
+      if (vector) {
+        for (llvm::Value*& arg : args) arg = ToLanes(arg);
+      }
+      const ExprId data = e.op == OpKind::kSelect ? e.args[1] : e.args[0];
+      return EmitScalarOp(b_, target_, e.op, plan_.exprs[data].dtype, e.dtype, args);
+    }
+    default:
+      return EmitIndexOp(e);
+  }
+}
+
+// ---- Memory --------------------------------------------------------------------------------------
+
+ScalarEmitter::Address ScalarEmitter::EmitRowMajor(const Buffer& buffer, const std::vector<ExprId>& indices) {
+  // The lanes' common step: known if every varying index grows by a known number and the extents
+  // behind it are constants.
+  std::optional<int64_t> step = 0;
+  std::optional<int64_t> stride = 1;
+  for (int d = static_cast<int>(indices.size()) - 1; d >= 0; --d) {
+    auto coefficient = LaneCoefficient(indices[d]);
+    if (!coefficient || (*coefficient != 0 && !stride)) {
+      step = std::nullopt;
+      break;
+    }
+    if (*coefficient != 0) *step += *coefficient * *stride;
+    if (stride && buffer.dims[d].is_constant()) {
+      *stride *= buffer.dims[d].constant;
+    } else {
+      stride = std::nullopt;
+    }
+  }
+  constexpr int64_t kMostStep = 4;  // that EmitSteppedLoad takes
+  const bool scattered = !step || *step < -1 || *step > kMostStep;
+  llvm::Value* offset = b_.getInt64(0);
+  if (scattered) offset = ToLanes(offset);
+  for (size_t d = 0; d < indices.size(); ++d) {
+    llvm::Value* extent = frame_.ExtentValue(b_, buffer.dims[d]);
+    llvm::Value* index = scattered ? ToLanes(Emit(indices[d])) : EmitFirst(indices[d]);
+    if (scattered) extent = ToLanes(extent);
+    offset = d == 0 ? index : b_.CreateAdd(b_.CreateMul(offset, extent, "offset"), index, "offset");
+  }
+  if (scattered) return {offset, Pattern::kScattered};
+  if (*step < 0) return {b_.CreateSub(offset, b_.getInt64(lanes_ - 1), "offset.last"), Pattern::kReversed};
+  if (*step > 1) return {offset, Pattern::kStepped, *step};
+  return {offset, *step == 0 ? Pattern::kUniform : Pattern::kContiguous};
+}
+
+ScalarEmitter::Address ScalarEmitter::EmitPanels(const Buffer& buffer, const std::vector<ExprId>& indices) {
+  const size_t rank = indices.size();
+  bool varies = false;
+  for (ExprId index : indices) varies = varies || VariesByLane(index);
+  auto value = [&](llvm::Value* v) { return varies ? ToLanes(v) : v; };
+  auto at = [&](size_t d) { return value(Emit(indices[d])); };
+  const bool pairs = buffer.layout == ConstantLayout::kPairPanels16;
+  llvm::Value* k_extent = frame_.ExtentValue(b_, buffer.dims[rank - 2]);
+  if (pairs) k_extent = b_.CreateAnd(b_.CreateAdd(k_extent, b_.getInt64(1)), ~uint64_t{1}, "pair.rows");
+  llvm::Value* panels =
+      b_.CreateLShr(b_.CreateAdd(frame_.ExtentValue(b_, buffer.dims[rank - 1]), b_.getInt64(15)), 4, "panels");
+  llvm::Value* batch = value(b_.getInt64(0));
+  for (size_t d = 0; d + 2 < rank; ++d) {
+    batch = b_.CreateAdd(b_.CreateMul(batch, value(frame_.ExtentValue(b_, buffer.dims[d]))), at(d), "batch");
+  }
+  llvm::Value* n = at(rank - 1);
+  llvm::Value* panel = b_.CreateAdd(b_.CreateMul(batch, value(panels)), b_.CreateLShr(n, 4), "panel");
+  llvm::Value* k = at(rank - 2);
+  llvm::Value* column = b_.CreateAnd(n, 15, "panel.column");
+  if (pairs) {
+    column = b_.CreateOr(b_.CreateShl(column, 1), b_.CreateAnd(k, 1), "pair.element");
+    k = b_.CreateAnd(k, ~uint64_t{1}, "pair");
+  }
+  llvm::Value* row = b_.CreateAdd(b_.CreateMul(panel, value(k_extent)), k, "panel.row");
+  llvm::Value* offset = b_.CreateAdd(b_.CreateShl(row, 4), column, "offset");
+  return {offset, varies ? Pattern::kScattered : Pattern::kUniform};
+}
+
+ScalarEmitter::Address ScalarEmitter::EmitAddress(const Buffer& buffer, const std::vector<ExprId>& indices) {
+  return buffer.layout == ConstantLayout::kRowMajor ? EmitRowMajor(buffer, indices) : EmitPanels(buffer, indices);
+}
+
+llvm::Value* ScalarEmitter::ElementPointer(int buffer, llvm::Value* offset) {
+  llvm::Type* element = MemoryType(b_.getContext(), plan_.buffers[buffer].dtype, 1);
+  return b_.CreateGEP(element, frame_.buffers[buffer], offset, "element");
+}
+
+llvm::Value* ScalarEmitter::HeldPointer(int buffer, const std::vector<ExprId>& indices) {
+  assert(lanes_ == rows_held_ && "row buffers hold other lanes");
+  const Address address = EmitRowMajor(plan_.buffers[buffer], indices);
+  return ElementPointer(buffer, b_.CreateMul(address.offset, b_.getInt64(rows_held_), "held"));
+}
+
+llvm::Value* ScalarEmitter::AddressOf(int buffer, const std::vector<ExprId>& indices) {
+  const Address address = EmitAddress(plan_.buffers[buffer], indices);
+  assert((address.pattern == Pattern::kContiguous || lanes_ == 1) && "lanes lie elsewhere");
+  return ElementPointer(buffer, address.offset);
+}
+
+llvm::Align ScalarEmitter::VectorAlign(int buffer, const std::vector<ExprId>& indices) const {
+  constexpr int64_t kWidest = 16;  // bytes that one access asks to be aligned, on machines that ask at all
+  const int64_t bytes = SizeOf(plan_.buffers[buffer].dtype);
+  const bool whole = are_whole_ != nullptr && are_whole_(buffer, indices);
+  return llvm::Align(whole ? std::min(kWidest, bytes * lanes_) : bytes);
+}
+
+llvm::Value* ScalarEmitter::EmitGuardedScalarLoad(int buffer, llvm::Value* offset, llvm::Value* guard) {
+  const DType dtype = plan_.buffers[buffer].dtype;
+  auto* type = llvm::FixedVectorType::get(MemoryType(b_.getContext(), dtype, 1), 1);
+  llvm::Value* load =
+      b_.CreateMaskedLoad(type, ElementPointer(buffer, offset), llvm::Align(SizeOf(dtype)),
+                          b_.CreateVectorSplat(1, guard), llvm::Constant::getNullValue(type), "guarded");
+  Tag(llvm::cast<llvm::Instruction>(load), buffer);
+  return FromMemory(b_, dtype, b_.CreateExtractElement(load, uint64_t{0}, "guarded.value"));
+}
+
+llvm::Value* ScalarEmitter::EmitLoad(const Expr& e) {
+  const Buffer& buffer = plan_.buffers[e.ref];
+  if (buffer.kind == BufferKind::kLocal) return locals_.at(e.ref);
+  if (auto held = locals_.find(e.ref); held != locals_.end() && held->second != nullptr) return held->second;
+  const llvm::Align align(SizeOf(buffer.dtype));
+  if (IsHeld(e.ref)) {
+    llvm::Type* type = MemoryType(b_.getContext(), buffer.dtype, lanes_);
+    llvm::Instruction* load = b_.CreateAlignedLoad(type, HeldPointer(e.ref, e.args), align, "held");
+    return FromMemory(b_, buffer.dtype, Tag(load, e.ref));
+  }
+  if (llvm::Value* value = EmitPerhapsBroadcast(e)) return value;
+  if (llvm::Value* value = EmitWrappedLoad(e)) return value;
+  if (llvm::Value* value = EmitRepeatedLoad(e)) return value;
+  llvm::Value* predicate = e.predicate >= 0 ? Emit(e.predicate) : nullptr;
+  const Address address = EmitAddress(buffer, e.args);
+
+  if (address.pattern == Pattern::kUniform) {
+    if (predicate && predicate->getType()->isVectorTy()) {
+      llvm::Value* any = b_.CreateOrReduce(mask_ ? b_.CreateAnd(predicate, mask_) : predicate);
+      llvm::Value* loaded = ToLanes(EmitGuardedScalarLoad(e.ref, address.offset, any));
+      return b_.CreateSelect(predicate, loaded, llvm::Constant::getNullValue(loaded->getType()), "guarded.lanes");
+    }
+    if (predicate) return EmitGuardedScalarLoad(e.ref, address.offset, predicate);
+    llvm::Type* type = MemoryType(b_.getContext(), buffer.dtype, 1);
+    llvm::Instruction* load = b_.CreateAlignedLoad(type, ElementPointer(e.ref, address.offset), align, "load");
+    return FromMemory(b_, buffer.dtype, Tag(load, e.ref));
+  }
+
+  llvm::Type* type = MemoryType(b_.getContext(), buffer.dtype, lanes_);
+  llvm::Value* mask = mask_;
+  if (predicate) mask = mask ? b_.CreateAnd(mask, ToLanes(predicate), "access") : ToLanes(predicate);
+  if (address.pattern == Pattern::kStepped) {
+    return FromMemory(b_, buffer.dtype, EmitSteppedLoad(e.ref, address, mask));
+  }
+  const bool reversed = address.pattern == Pattern::kReversed;
+  if (reversed && mask) mask = b_.CreateVectorReverse(mask, "access.reversed");
+  llvm::Value* pointer = ElementPointer(e.ref, address.offset);
+  llvm::Value* zero = llvm::Constant::getNullValue(type);
+  llvm::Instruction* load;
+  if (address.pattern == Pattern::kScattered) {
+    load = b_.CreateMaskedGather(type, pointer, align, mask ? mask : AllLanes(), zero, "gathered");
+  } else if (mask) {
+    load = b_.CreateMaskedLoad(type, pointer, align, mask, zero, "masked");
+  } else {
+    load = b_.CreateAlignedLoad(type, pointer, VectorAlign(e.ref, e.args), "load");
+  }
+  llvm::Value* lanes = Tag(load, e.ref);
+  return FromMemory(b_, buffer.dtype, reversed ? b_.CreateVectorReverse(lanes, "reversed") : lanes);
+}
+
+void ScalarEmitter::Store(int buffer_id, const std::vector<ExprId>& indices, llvm::Value* value) {
+  const Buffer& buffer = plan_.buffers[buffer_id];
+  const llvm::Align align(SizeOf(buffer.dtype));
+  if (IsHeld(buffer_id)) {
+    llvm::Value* lanes = ToMemory(b_, buffer.dtype, ToLanes(value));
+    Tag(b_.CreateAlignedStore(lanes, HeldPointer(buffer_id, indices), align), buffer_id);
+    return;
+  }
+  const Address address = EmitAddress(buffer, indices);
+  llvm::Value* pointer = ElementPointer(buffer_id, address.offset);
+  llvm::Instruction* store;
+  if (address.pattern == Pattern::kUniform) {
+    if (value->getType()->isVectorTy()) value = b_.CreateExtractElement(value, uint64_t{0}, "lane0");
+    store = b_.CreateAlignedStore(ToMemory(b_, buffer.dtype, value), pointer, align);
+  } else {
+    llvm::Value* lanes = ToMemory(b_, buffer.dtype, ToLanes(value));
+    llvm::Value* mask = mask_;
+    if (address.pattern == Pattern::kStepped) {
+      llvm::SmallVector<llvm::Constant*, 16> steps;
+      for (int i = 0; i < lanes_; ++i) steps.push_back(b_.getInt64(i * address.step));
+      pointer = b_.CreateGEP(MemoryType(b_.getContext(), buffer.dtype, 1), pointer, llvm::ConstantVector::get(steps));
+    }
+    if (address.pattern == Pattern::kReversed) {
+      lanes = b_.CreateVectorReverse(lanes, "reversed");
+      if (mask) mask = b_.CreateVectorReverse(mask, "mask.reversed");
+    }
+    if (address.pattern == Pattern::kScattered || address.pattern == Pattern::kStepped) {
+      store = b_.CreateMaskedScatter(lanes, pointer, align, mask ? mask : AllLanes());
+    } else if (mask) {
+      store = b_.CreateMaskedStore(lanes, pointer, align, mask);
+    } else if (streams_ && buffer.kind == BufferKind::kOutput) {
+      store = b_.CreateAlignedStore(lanes, pointer, llvm::Align(SizeOf(buffer.dtype) * lanes_));
+      llvm::Metadata* always = llvm::ConstantAsMetadata::get(b_.getInt32(1));
+      store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(b_.getContext(), {always}));
+    } else {
+      store = b_.CreateAlignedStore(lanes, pointer, VectorAlign(buffer_id, indices));
+    }
+  }
+  Tag(store, buffer_id);
+}
+
+// ---- Gather indices -------------------------------------------------------------------------------
+
+llvm::Value* ScalarEmitter::EmitGatherIndex(const Expr& e) {
+  llvm::Value* raw = Emit(e.args[0]);
+  llvm::Type* i64 = b_.getInt64Ty();
+  llvm::Type* type = i64;
+  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(raw->getType())) {
+    type = llvm::FixedVectorType::get(i64, vector->getNumElements());
+  }
+  raw = b_.CreateSExt(raw, type, "gather.raw");
+  llvm::Value* extent = frame_.ExtentValue(b_, e.extent);
+  if (type->isVectorTy()) extent = ToLanes(extent);
+  llvm::Value* zero = llvm::Constant::getNullValue(type);
+  llvm::Value* negative = b_.CreateICmpSLT(raw, zero, "gather.negative");
+  llvm::Value* index = b_.CreateAdd(raw, b_.CreateSelect(negative, extent, zero), "gather.index");
+  llvm::Value* bad = b_.CreateICmpUGE(index, extent, "gather.bad");
+  llvm::Value* fault = bad;
+  if (mask_ && type->isVectorTy()) fault = b_.CreateAnd(fault, mask_, "gather.fault");
+  if (e.predicate >= 0) {
+    llvm::Value* wanted = Emit(e.predicate);
+    if (wanted->getType()->isVectorTy() || type->isVectorTy()) {
+      wanted = ToLanes(wanted);
+      fault = ToLanes(fault);
+    }
+    fault = b_.CreateAnd(fault, wanted, "gather.fault");
+  }
+  EmitFault(e, raw, fault);
+  return b_.CreateSelect(bad, zero, index, "gather.safe");
+}
+
+// Cold path: the first fault of a run claims the record, so that its three words belong together.
+void ScalarEmitter::EmitFault(const Expr& e, llvm::Value* raw, llvm::Value* bad) {
+  llvm::LLVMContext& context = b_.getContext();
+  llvm::Function* function = b_.GetInsertBlock()->getParent();
+  auto* report = llvm::BasicBlock::Create(context, "fault", function);
+  auto* claimed = llvm::BasicBlock::Create(context, "fault.claimed", function);
+  auto* after = llvm::BasicBlock::Create(context, "fault.none", function);
+  const bool vector = bad->getType()->isVectorTy();
+  llvm::Value* any = vector ? b_.CreateOrReduce(bad) : bad;
+  b_.CreateCondBr(any, report, after, llvm::MDBuilder(context).createUnlikelyBranchWeights());
+
+  b_.SetInsertPoint(report);
+  llvm::Value* id = b_.CreateAdd(frame_.fault_base, b_.getInt64(e.ref + 1), "fault.id");
+  auto order = llvm::AtomicOrdering::Monotonic;
+  llvm::Value* exchange = b_.CreateAtomicCmpXchg(frame_.fault, b_.getInt64(0), id, llvm::Align(8), order, order);
+  b_.CreateCondBr(b_.CreateExtractValue(exchange, 1, "fault.first"), claimed, after);
+
+  b_.SetInsertPoint(claimed);
+  llvm::Value* value = raw;
+  if (vector) {
+    llvm::Value* bits = b_.CreateBitCast(bad, b_.getIntNTy(lanes_), "fault.lanes");
+    llvm::Value* lane = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, b_.getTrue(), nullptr, "fault.lane");
+    value = b_.CreateExtractElement(ToLanes(raw), b_.CreateZExtOrTrunc(lane, b_.getInt32Ty()), "fault.value");
+  }
+  llvm::Type* i64 = b_.getInt64Ty();
+  b_.CreateAlignedStore(value, b_.CreateConstInBoundsGEP1_64(i64, frame_.fault, 1), llvm::Align(8));
+  b_.CreateAlignedStore(frame_.ExtentValue(b_, e.extent), b_.CreateConstInBoundsGEP1_64(i64, frame_.fault, 2),
+                        llvm::Align(8));
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+}
+
+}  // namespace tailor

@@ -1,0 +1,187 @@
+// Loads whose lanes neither lie side by side nor have to be gathered (docs/decisions/loads-follow-memory.md).
+#include <algorithm>
+
+#include "codegen/scalar/lane_division.h"
+#include "codegen/scalar/scalar_emitter.h"
+#include "llvm/IR/IntrinsicsX86.h"
+#include "llvm/IR/MDBuilder.h"
+
+namespace tailor {
+
+llvm::Value* ScalarEmitter::EmitSteppedLoad(int buffer, const Address& address, llvm::Value* mask) {
+  const llvm::Align align(SizeOf(plan_.buffers[buffer].dtype));
+  llvm::Type* type = MemoryType(b_.getContext(), plan_.buffers[buffer].dtype, lanes_);
+  const int64_t last = (lanes_ - 1) * address.step;
+  // What the vectors so far have of the lanes, at their places.
+  llvm::Value* all = llvm::PoisonValue::get(type);
+  for (int64_t piece = 0, done = 0; done < lanes_; ++piece) {
+    // The last vector ends with the last lane's element: beyond it the tensor may end.
+    const int64_t first = mask == nullptr ? std::min(piece * lanes_, last - (lanes_ - 1)) : piece * lanes_;
+    llvm::SmallVector<int> chosen(lanes_, llvm::PoisonMaskElem);  // of `all` and this vector, one after the other
+    llvm::SmallVector<int> active(lanes_, lanes_);                // of the mask and zeros
+    int64_t lane = 0;
+    for (; lane < done; ++lane) chosen[lane] = static_cast<int>(lane);
+    for (; lane < lanes_ && lane * address.step < first + lanes_; ++lane) {
+      const int64_t element = lane * address.step - first;
+      chosen[lane] = static_cast<int>(lanes_ + element);
+      active[element] = static_cast<int>(lane);
+    }
+    if (lane == done) continue;  // none of these elements is wanted
+    done = lane;
+    llvm::Value* pointer = ElementPointer(buffer, b_.CreateAdd(address.offset, b_.getInt64(first), "stepped.offset"));
+    llvm::Instruction* load;
+    if (mask == nullptr) {
+      load = b_.CreateAlignedLoad(type, pointer, align, "stepped");
+    } else {
+      llvm::Value* none = llvm::Constant::getNullValue(mask->getType());
+      llvm::Value* wanted = target_.avx512 ? EmitSteppedMask(mask, address.step, first)
+                                           : b_.CreateShuffleVector(mask, none, active, "stepped.mask");
+      load = b_.CreateMaskedLoad(type, pointer, align, wanted, llvm::Constant::getNullValue(type), "stepped");
+    }
+    all = b_.CreateShuffleVector(all, Tag(load, buffer), chosen, "stepped.lanes");
+  }
+  return all;
+}
+
+// Bits of a mask register are set apart in one instruction, where a shuffle would make vectors of them and masks again.
+llvm::Value* ScalarEmitter::EmitSteppedMask(llvm::Value* mask, int64_t step, int64_t first) {
+  uint64_t places = 0;
+  for (int lane = 0; lane < lanes_; ++lane) places |= uint64_t{1} << (lane * step);
+  llvm::Type* bits = b_.getIntNTy(lanes_);
+  llvm::Value* wide = b_.CreateZExt(b_.CreateBitCast(mask, bits), b_.getInt64Ty());
+  llvm::Value* apart = b_.CreateIntrinsic(llvm::Intrinsic::x86_bmi_pdep_64, {}, {wide, b_.getInt64(places)});
+  llvm::Value* piece = b_.CreateTrunc(b_.CreateLShr(apart, b_.getInt64(first)), bits);
+  return b_.CreateBitCast(piece, mask->getType(), "stepped.mask");
+}
+
+bool ScalarEmitter::LanesAreInRow(const Expr& load) const {
+  if (lanes_ == 1 || load.predicate >= 0 || load.args.empty()) return false;
+  return plan_.buffers[load.ref].layout == ConstantLayout::kRowMajor &&
+         std::none_of(load.args.begin(), load.args.end() - 1, [&](ExprId id) { return VariesByLane(id); });
+}
+
+llvm::Value* ScalarEmitter::EmitRowOffset(const Expr& load, llvm::Value* last) {
+  llvm::Value* offset = b_.getInt64(0);
+  for (size_t d = 0; d < load.args.size(); ++d) {
+    llvm::Value* index = d + 1 < load.args.size() ? Emit(load.args[d]) : last;
+    llvm::Value* extent = frame_.ExtentValue(b_, plan_.buffers[load.ref].dims[d]);
+    offset = b_.CreateAdd(b_.CreateMul(offset, extent), index, "offset");
+  }
+  return offset;
+}
+
+llvm::Value* ScalarEmitter::EmitPerhapsBroadcast(const Expr& e) {
+  if (no_broadcast_ || !LanesAreInRow(e)) return nullptr;
+  const Expr& last = plan_.exprs[e.args.back()];
+  if (last.kind != ExprKind::kBcastIndex || LaneCoefficient(last.args[0]) != 1) return nullptr;
+  llvm::Value* present = b_.CreateICmpNE(frame_.ExtentValue(b_, last.extent), b_.getInt64(1), "present");
+  llvm::Value* index = b_.CreateSelect(present, EmitFirst(last.args[0]), b_.getInt64(0), "bcast.index");
+  llvm::Value* pointer = ElementPointer(e.ref, EmitRowOffset(e, index));
+  // A mask has its first lane always: it cuts off the last ones.
+  llvm::SmallVector<llvm::Constant*, 16> first_alone(lanes_, b_.getFalse());
+  first_alone[0] = b_.getTrue();
+  llvm::Value* wanted = b_.CreateSelect(present, mask_ ? mask_ : AllLanes(), llvm::ConstantVector::get(first_alone));
+  const DType dtype = plan_.buffers[e.ref].dtype;
+  llvm::Type* type = MemoryType(b_.getContext(), dtype, lanes_);
+  llvm::Instruction* load = b_.CreateMaskedLoad(type, pointer, llvm::Align(SizeOf(dtype)), wanted,
+                                                llvm::Constant::getNullValue(type), "perhaps");
+  llvm::Value* loaded = Tag(load, e.ref);
+  llvm::Value* repeated = b_.CreateShuffleVector(loaded, llvm::SmallVector<int>(lanes_, 0), "repeated");
+  return FromMemory(b_, dtype, b_.CreateSelect(present, loaded, repeated, "perhaps.broadcast"));
+}
+
+llvm::Value* ScalarEmitter::EmitWrappedLoad(const Expr& e) {
+  if (!LanesAreInRow(e)) return nullptr;
+  const Expr& last = plan_.exprs[e.args.back()];
+  if (last.kind != ExprKind::kIndexMod || VariesByLane(last.args[1]) || LaneCoefficient(last.args[0]) != 1) {
+    return nullptr;
+  }
+  llvm::Value* length = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, Emit(last.args[1]), b_.getInt64(1));
+  llvm::Value* first = b_.CreateURem(EmitFirst(last.args[0]), length, "wrapped.first");
+  llvm::Value* row = EmitRowOffset(e, b_.getInt64(0));
+  llvm::Value* begins_in_it = b_.CreateICmpUGT(b_.CreateAdd(first, b_.getInt64(lanes_)), length, "wrapped");
+  return EmitRunOrGather(
+      e, b_.CreateNot(begins_in_it), [&] { return EmitRun(e.ref, b_.CreateAdd(row, first, "offset"), lanes_, mask_); },
+      [&] {
+        llvm::Value* places = DivideLanes(b_, LanesFrom(first), length).rest;
+        return b_.CreateAdd(ToLanes(row), places, "offset");
+      });
+}
+
+llvm::Value* ScalarEmitter::EmitRepeatedLoad(const Expr& e) {
+  if (!LanesAreInRow(e)) return nullptr;
+  const Expr& last = plan_.exprs[e.args.back()];
+  if (last.kind != ExprKind::kIndexFloorDiv || LaneCoefficient(last.args[0]) != 1) return nullptr;
+  const Expr& divisor = plan_.exprs[last.args[1]];
+  if (divisor.kind != ExprKind::kExtent || !divisor.extent.is_constant()) return nullptr;
+  const auto times = static_cast<int>(std::clamp<int64_t>(divisor.extent.constant, 1, lanes_));
+  if (times != divisor.extent.constant || lanes_ % times != 0) return nullptr;
+  const int elements = lanes_ / times;
+  llvm::Value* first = EmitFirst(last.args[0]);
+  llvm::Value* row = EmitRowOffset(e, b_.getInt64(0));
+  llvm::Value* is_whole = b_.CreateICmpEQ(b_.CreateURem(first, b_.getInt64(times)), b_.getInt64(0), "repeated.whole");
+  return EmitRunOrGather(
+      e, is_whole,
+      [&] {
+        llvm::SmallVector<int> firsts(elements), lanes(lanes_);
+        for (int i = 0; i < elements; ++i) firsts[i] = i * times;
+        for (int i = 0; i < lanes_; ++i) lanes[i] = i / times;
+        llvm::Value* mask = mask_ == nullptr ? nullptr : b_.CreateShuffleVector(mask_, firsts, "repeated.mask");
+        llvm::Value* offset = b_.CreateAdd(row, b_.CreateUDiv(first, b_.getInt64(times)), "offset");
+        return b_.CreateShuffleVector(EmitRun(e.ref, offset, elements, mask), lanes, "repeated");
+      },
+      [&] {
+        llvm::Value* places = b_.CreateUDiv(LanesFrom(first), ToLanes(b_.getInt64(times)));
+        return b_.CreateAdd(ToLanes(row), places, "offset");
+      });
+}
+
+llvm::Value* ScalarEmitter::LanesFrom(llvm::Value* first) {
+  llvm::SmallVector<llvm::Constant*, 16> steps;
+  for (int i = 0; i < lanes_; ++i) steps.push_back(b_.getInt64(i));
+  return b_.CreateAdd(ToLanes(first), llvm::ConstantVector::get(steps));
+}
+
+llvm::Value* ScalarEmitter::EmitRun(int buffer, llvm::Value* offset, int elements, llvm::Value* mask) {
+  const DType dtype = plan_.buffers[buffer].dtype;
+  const llvm::Align align(SizeOf(dtype));
+  llvm::Type* type = llvm::FixedVectorType::get(MemoryType(b_.getContext(), dtype, 1), elements);
+  llvm::Value* pointer = ElementPointer(buffer, offset);
+  if (mask == nullptr) return Tag(b_.CreateAlignedLoad(type, pointer, align, "run"), buffer);
+  return Tag(b_.CreateMaskedLoad(type, pointer, align, mask, llvm::Constant::getNullValue(type), "run"), buffer);
+}
+
+llvm::Value* ScalarEmitter::EmitRunOrGather(const Expr& e, llvm::Value* is_run,
+                                            llvm::function_ref<llvm::Value*()> emit_run,
+                                            llvm::function_ref<llvm::Value*()> emit_offsets) {
+  llvm::LLVMContext& context = b_.getContext();
+  llvm::Function* function = b_.GetInsertBlock()->getParent();
+  auto* run = llvm::BasicBlock::Create(context, "is.run", function);
+  auto* scattered = llvm::BasicBlock::Create(context, "is.scattered", function);
+  auto* after = llvm::BasicBlock::Create(context, "is.loaded", function);
+  b_.CreateCondBr(is_run, run, scattered, llvm::MDBuilder(context).createLikelyBranchWeights());
+
+  b_.SetInsertPoint(run);
+  llvm::Value* side_by_side = emit_run();
+  llvm::BasicBlock* run_end = b_.GetInsertBlock();
+  b_.CreateBr(after);
+
+  b_.SetInsertPoint(scattered);
+  const DType dtype = plan_.buffers[e.ref].dtype;
+  llvm::Type* type = MemoryType(context, dtype, lanes_);
+  llvm::Value* pointers = ElementPointer(e.ref, emit_offsets());
+  llvm::Instruction* gathered =
+      b_.CreateMaskedGather(type, pointers, llvm::Align(SizeOf(dtype)), mask_ ? mask_ : AllLanes(),
+                            llvm::Constant::getNullValue(type), "gathered");
+  Tag(gathered, e.ref);
+  llvm::BasicBlock* scattered_end = b_.GetInsertBlock();
+  b_.CreateBr(after);
+
+  b_.SetInsertPoint(after);
+  llvm::PHINode* loaded = b_.CreatePHI(type, 2, "loaded");
+  loaded->addIncoming(side_by_side, run_end);
+  loaded->addIncoming(gathered, scattered_end);
+  return FromMemory(b_, dtype, loaded);
+}
+
+}  // namespace tailor

@@ -1,0 +1,29 @@
+// Conversions between register forms: rounding to the narrow float types, casts between element types.
+// Narrow floats are integer arithmetic, since LLVM's own conversions become library calls where there are no
+// instructions for them; in kernels of GPUs they are device intrinsics.
+#ifndef TAILOR_CODEGEN_SCALAR_SCALAR_OPS_CAST_H_
+#define TAILOR_CODEGEN_SCALAR_SCALAR_OPS_CAST_H_
+
+#include "graph/dtype.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+
+namespace tailor {
+
+// What is emitted into `module` from here on may convert f16 by instructions: it is for CPUs that have F16C.
+void SetHalfConversions(llvm::Module& module);
+
+// Rounds f32 lanes to the nearest value of `dtype`, ties to even; the identity unless f16 or bf16.
+llvm::Value* RoundToDType(llvm::IRBuilderBase& b, DType dtype, llvm::Value* value);
+
+// The i16 of the nearest f16, ties to even, and back (exact).
+llvm::Value* F32ToF16Bits(llvm::IRBuilderBase& b, llvm::Value* value);
+llvm::Value* F16BitsToF32(llvm::IRBuilderBase& b, llvm::Value* bits);
+
+// The op `cast`: one rounding, floats to integers saturating with NaN to 0, integers wrapping, anything to
+// bool as `!= 0`.
+llvm::Value* EmitCast(llvm::IRBuilderBase& b, DType from, DType to, llvm::Value* value);
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_SCALAR_SCALAR_OPS_CAST_H_

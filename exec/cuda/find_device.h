@@ -1,0 +1,24 @@
+// Devices by kind and number.
+#ifndef TAILOR_EXEC_CUDA_FIND_DEVICE_H_
+#define TAILOR_EXEC_CUDA_FIND_DEVICE_H_
+
+#include <cstdint>
+
+#include "exec/device.h"
+#include "exec/failure.h"
+
+namespace tailor {
+
+// Where an executable is to run.
+struct DeviceChoice {
+  enum Kind : int32_t { kCpu = 0, kCuda = 1 };  // numbers as TAILOR_DEVICE_* of the C ABI
+  int32_t kind = kCpu;
+  int32_t ordinal = 0;  // of that kind
+};
+
+// The device of that choice; null for the CPU. FAILED_PRECONDITION says why there is none.
+Failure FindDevice(const DeviceChoice& choice, const Device** out);
+
+}  // namespace tailor
+
+#endif  // TAILOR_EXEC_CUDA_FIND_DEVICE_H_

@@ -1,0 +1,67 @@
+// CudaProgram: a variant's kernels and its program's constants on a GPU.
+#ifndef TAILOR_EXEC_CUDA_PROGRAM_H_
+#define TAILOR_EXEC_CUDA_PROGRAM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "codegen/contract/program.h"
+#include "exec/cuda/device.h"
+#include "exec/cuda/plain_constants.h"
+#include "exec/device.h"
+#include "exec/failure.h"
+#include "exec/runtime.h"
+
+namespace tailor {
+
+class CudaProgram : public DeviceProgram {
+ public:
+  struct Kernel {
+    cuda::Function function = nullptr;
+    const DeviceKernel* described = nullptr;
+  };
+
+  // Loads the best of the variant's images that the driver takes, finds every kernel in it, lets each have all shared
+  // memory of the device, and copies the constants there. All but `out` outlive the result.
+  // Errors: FAILED_PRECONDITION where no image runs here, with each one's reason; RESOURCE_EXHAUSTED; else INTERNAL.
+  static Failure Create(const Runtime& runtime, const CudaDevice& device, const Program& program,
+                        const Variant& variant, std::unique_ptr<DeviceProgram>* out);
+  ~CudaProgram() override;
+
+  const Runtime& runtime() const { return runtime_; }
+  const CudaDevice& device() const { return device_; }
+  const Variant& variant() const { return variant_; }
+  const Kernel& kernel(int32_t number) const { return kernels_[number]; }
+  // The library that computes products which the variant offers; null: its kernels do.
+  const CublasLt* product_library() const { return variant_.offers_products ? runtime_.cublas_lt() : nullptr; }
+  PlainConstants& plain_constants() const { return plain_constants_; }
+  size_t most_parameters() const;  // that any kernel has, its tensor maps among them
+
+  int32_t ordinal() const override { return device_.info().ordinal; }
+  const void* const* constants() const override { return constants_.data(); }
+  int64_t workers() const override { return device_.info().multiprocessors; }
+  Failure MakeStream(const StreamOptions& options, std::unique_ptr<DeviceStream>* out) const override;
+
+ private:
+  CudaProgram(const Runtime& runtime, const CudaDevice& device, const Variant& variant)
+      : runtime_(runtime), device_(device), variant_(variant), plain_constants_(device) {}
+  Failure LoadImage(const DeviceImage& image);
+  Failure LoadAnyImage();
+  Failure FindKernels();
+  Failure UploadConstants(const Program& program);
+
+  const Runtime& runtime_;
+  const CudaDevice& device_;
+  const Variant& variant_;
+  cuda::Module module_ = nullptr;
+  std::vector<Kernel> kernels_;
+  cuda::Address memory_ = 0;  // of the constants
+  std::vector<const void*> constants_;
+  mutable PlainConstants plain_constants_;
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_EXEC_CUDA_PROGRAM_H_

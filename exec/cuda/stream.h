@@ -1,0 +1,80 @@
+// CudaStream: a CUDA stream, the device memory that is allocated in its order, and the memo that its kernels write.
+#ifndef TAILOR_EXEC_CUDA_STREAM_H_
+#define TAILOR_EXEC_CUDA_STREAM_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "exec/cuda/call.h"
+#include "exec/cuda/graph.h"
+#include "exec/cuda/kernel_parameters.h"
+#include "exec/cuda/products.h"
+#include "exec/cuda/program.h"
+#include "exec/device.h"
+
+namespace tailor {
+
+class CudaStream : public DeviceStream {
+ public:
+  // The caller's stream is a CUstream in the device's primary context; one that is made here does not wait for the
+  // legacy default stream. Errors: INVALID_ARGUMENT for a stream of another context; FAILED_PRECONDITION for a graph
+  // where the variant reads back in the middle of runs, a library computes its products, or the driver has none.
+  static Failure Create(const CudaProgram& program, const StreamOptions& options, std::unique_ptr<DeviceStream>* out);
+  ~CudaStream() override;
+
+  const Allocator& memory() const override { return memory_; }
+  int64_t* memo() const override { return memo_; }
+  void* meeting() const override { return meeting_; }
+  void* native() const override { return stream_; }
+  void* Enter() override;
+  void Leave(void* entered) override;
+  std::string ProblemWithMemory(const void* data, uint64_t bytes) const override;
+  bool IsDeviceMemory(const void* data) const override;
+  bool Upload(void* to, const void* from, uint64_t bytes) override;
+  bool Download(void* to, const void* from, uint64_t bytes) override;
+  bool Copy(void* to, const void* from, uint64_t bytes) override;
+  bool Launch(int32_t kernel, const int64_t* args, const LaunchGrid& grid) override;
+  bool TakesProduct(const ProductArgs& product) override { return products_ != nullptr && products_->Take(product); }
+  bool Multiply(const ProductArgs& product) override;
+  void BeginRun() override;
+  bool EndRun() override;
+  bool Wait() override;
+  Progress Poll() override;
+  bool CallWhenDone(void (*function)(void* user), void* user) override;
+  bool Follow(void* event) override;
+  bool Record(void* event) override;
+  bool Precede(void* stream) override;
+  void WaitForDevice() const override;
+  Failure FirstFailure() const override;
+
+ private:
+  explicit CudaStream(const CudaProgram& program);
+  Failure MakeGraph();
+  Failure MakeMemo();
+  Failure MakeMeeting();
+  bool Check(cuda::Result result, const char* call) { return Note({result, call, -1, {}}); }
+  bool Note(const CudaCall& call);
+  std::string DescribeLaunch() const;
+  void* Allocate(size_t bytes);
+  void Deallocate(void* data);
+
+  const CudaProgram& program_;
+  const CudaDevice& device_;
+  const CudaDriver& driver_;
+  cuda::Stream stream_ = nullptr;
+  bool own_ = false;
+  int64_t* memo_ = nullptr;
+  void* meeting_ = nullptr;
+  const Allocator memory_;
+  KernelParameters kernel_parameters_;
+  std::vector<void*> parameters_;           // of a launch; as many as any kernel has
+  std::unique_ptr<CudaGraph> graph_;        // null: launches go to the driver one by one
+  std::unique_ptr<CudaProducts> products_;  // null: the program's kernels compute all
+  CudaCall failed_;                         // the first
+  Failure failed_product_;                  // likewise
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_EXEC_CUDA_STREAM_H_

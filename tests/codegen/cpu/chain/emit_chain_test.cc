@@ -1,0 +1,130 @@
+// Attention, whose three parts run as a chain of kernels over blocks of rows, against the same graph with its weights
+// as an output too, which keeps the parts apart: not a bit may differ, on any CPU level, at any shape.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "codegen/cpu/emit_cpu.h"
+#include "codegen/lower/lower_graph.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+#include "tests/support/device.h"
+
+namespace tailor::cpu {
+namespace {
+
+std::string Attention(const std::string& dtype, const std::string& outputs) {
+  return absl::StrCat("graph @attention(%q: ", dtype, "[B, 3, S, 20], %k: ", dtype, "[B, 3, T, 20], %v: ", dtype,
+                      "[B, 3, T, 24], %table: ", dtype, "[N], %place: i64[S, T]) {", R"(
+  %scores = dot %q, %k {transpose_rhs = 1}
+  %bias = gather %table, %place
+  %masked = add %scores, %bias
+  %top = reduce_max %masked {axes = [3], keep_dims = 1}
+  %below = sub %masked, %top
+  %e = exp %below
+  %sum = reduce_sum %e {axes = [3], keep_dims = 1}
+  %p = div %e, %sum
+  %mixed = dot %p, %v
+  %heads = transpose %mixed {permutation = [0, 2, 1, 3]}
+  %joined = reshape %heads {shape = [B, S, 72]}
+  return "y" = %joined)",
+                      outputs, "\n}");
+}
+
+HostTensor Tensor(DType dtype, std::vector<int64_t> dims) {
+  size_t bytes = SizeOf(dtype);
+  for (int64_t dim : dims) bytes *= static_cast<size_t>(dim);
+  return {.dtype = dtype, .dims = std::move(dims), .bytes = std::vector<std::byte>(bytes)};
+}
+
+constexpr int64_t kEntries = 50;
+
+HostTensor Floats(DType dtype, std::vector<int64_t> dims, uint64_t seed) {
+  HostTensor tensor = Tensor(dtype, std::move(dims));
+  std::mt19937_64 random(seed);
+  const size_t size = SizeOf(dtype);
+  for (size_t i = 0; i < tensor.bytes.size(); i += size) {
+    const float value = static_cast<float>(random() >> 40) * 0x1p-22f - 2;
+    if (dtype == DType::kBF16) {
+      const uint32_t bits = std::bit_cast<uint32_t>(value) >> 16;
+      std::memcpy(&tensor.bytes[i], &bits, size);
+    } else {
+      std::memcpy(&tensor.bytes[i], &value, size);
+    }
+  }
+  return tensor;
+}
+
+std::vector<HostTensor> Inputs(DType dtype, int64_t b, int64_t s, int64_t t, int64_t wrong_place) {
+  std::vector<HostTensor> inputs = {Floats(dtype, {b, 3, s, 20}, 1), Floats(dtype, {b, 3, t, 20}, 2),
+                                    Floats(dtype, {b, 3, t, 24}, 3), Floats(dtype, {kEntries}, 4),
+                                    Tensor(DType::kI64, {s, t})};
+  for (int64_t i = 0; i < s * t; ++i) {
+    const int64_t place = i == wrong_place ? kEntries : i * 7 % kEntries;
+    std::memcpy(&inputs[4].bytes[8 * i], &place, 8);
+  }
+  return inputs;
+}
+
+class Chain : public testing::TestWithParam<const char*> {
+ protected:
+  DType dtype() const { return GetParam() == std::string("bf16") ? DType::kBF16 : DType::kF32; }
+  std::unique_ptr<TestProgram> Compile(const TestDevice& device, const std::string& outputs) const {
+    auto graph = ParseGraph(Attention(GetParam(), outputs));
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    auto program = device.Compile(*graph);
+    EXPECT_TRUE(program.ok()) << program.status();
+    return *std::move(program);
+  }
+};
+
+TEST_P(Chain, ChangesNoBit) {
+  for (const auto& device : CpuDevices()) {
+    const auto chained = Compile(*device, ""), apart = Compile(*device, ", \"p\" = %p");
+    constexpr int64_t kShapes[][3] = {{1, 1, 1},  {2, 5, 7},     {1, 24, 24},  {1, 25, 1100}, {2, 49, 33},
+                                      {0, 5, 5},  {2, 0, 3},     {2, 3, 0},    {1, 1, 3000},  {5, 7, 16},
+                                      {1, 6, 96}, {1, 200, 130}, {1, 400, 900}};
+    for (const auto& [b, s, t] : kShapes) {
+      for (int threads : {1, 2}) {
+        SCOPED_TRACE(absl::StrCat(device->name(), " B = ", b, ", S = ", s, ", T = ", t, ", threads ", threads));
+        const std::vector<HostTensor> inputs = Inputs(dtype(), b, s, t, -1);
+        const auto got = chained->Run(inputs, threads), expected = apart->Run(inputs, threads);
+        ASSERT_TRUE(got.ok()) << got.status();
+        ASSERT_TRUE(expected.ok()) << expected.status();
+        EXPECT_EQ((*got)[0].dims, (*expected)[0].dims);
+        EXPECT_TRUE((*got)[0].bytes == (*expected)[0].bytes);
+      }
+    }
+  }
+}
+
+TEST(ScheduleChain, SaysHowManyRowsLinksHaveAtATime) {
+  const auto lowered = lower::LowerGraph(*ParseGraph(Attention("f32", "")), TargetTraits{});
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  const auto& kernels = lowered->kernels;
+  const auto chain = std::find_if(kernels.begin(), kernels.end(), [](const auto& plan) { return !plan.links.empty(); });
+  ASSERT_NE(chain, kernels.end());
+  const Schedule schedule = ScheduleOnCpu(*chain, TargetTraits{});
+  for (const Schedule& link : schedule.links) EXPECT_EQ(link.block_rows, schedule.links[0].tile.task_rows);
+  EXPECT_TRUE(absl::StrContains(schedule.Text(*chain), ", 24 at a time")) << schedule.Text(*chain);
+}
+
+TEST_P(Chain, FaultsInALinkFailTheRun) {
+  const auto program = Compile(*CpuDevices().front(), "");
+  const auto failed = program->Run(Inputs(dtype(), 1, 30, 40, 777), 2);
+  EXPECT_EQ(failed.status().message(),
+            "gather %bias: index 50 is out of range for dim 0 of %table, which has 50 entries");
+  EXPECT_TRUE(program->Run(Inputs(dtype(), 1, 30, 40, -1), 2).ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(DTypes, Chain, testing::Values("f32", "bf16"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace tailor::cpu

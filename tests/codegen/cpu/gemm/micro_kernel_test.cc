@@ -1,0 +1,157 @@
+// Mirrors codegen/cpu/gemm/micro_kernel.cc: what the machine code of the depth loop looks like.
+#include "codegen/cpu/gemm/micro_kernel.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codegen/cpu/tiling/tile_shapes.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "llvm-c/Disassembler.h"
+#include "llvm-c/Target.h"
+#include "tests/codegen/link/ir_image.h"
+
+namespace tailor::gemm {
+namespace {
+
+struct Instruction {
+  uint64_t address;
+  std::string text;
+};
+
+// The instructions from `begin` to the first return.
+std::vector<Instruction> Disassemble(const Image& image, uint64_t begin) {
+  LLVMInitializeX86Disassembler();
+  LLVMDisasmContextRef context = LLVMCreateDisasm("x86_64-unknown-linux-gnu", nullptr, 0, nullptr, nullptr);
+  std::vector<Instruction> instructions;
+  auto* bytes = reinterpret_cast<uint8_t*>(const_cast<std::byte*>(image.bytes.data()));
+  for (uint64_t at = begin; at < image.bytes.size();) {
+    char text[256];
+    const size_t size = LLVMDisasmInstruction(context, bytes + at, image.bytes.size() - at, at, text, sizeof(text));
+    if (size == 0) break;
+    instructions.push_back({at, text});
+    at += size;
+    if (instructions.back().text.find("ret") != std::string::npos) break;
+  }
+  LLVMDisasmDispose(context);
+  return instructions;
+}
+
+int Count(const std::vector<std::string>& lines, const std::string& part) {
+  return std::count_if(lines.begin(), lines.end(),
+                       [&](const std::string& line) { return line.find(part) != std::string::npos; });
+}
+
+// The body of the only loop with instructions `name`: from the target of backward jumps to the last of these.
+std::vector<std::string> LoopOf(const std::vector<Instruction>& code, const std::string& name) {
+  std::map<uint64_t, uint64_t> ends;  // by beginning
+  for (const Instruction& jump : code) {
+    const size_t operand = jump.text.find("\tj") == 0 ? jump.text.find_last_of("\t ") : std::string::npos;
+    if (operand == std::string::npos) continue;
+    const int64_t distance = std::strtoll(jump.text.c_str() + operand + 1, nullptr, 0);
+    if (distance >= 0) continue;
+    const auto after =
+        std::find_if(code.begin(), code.end(), [&](const Instruction& i) { return i.address > jump.address; });
+    ends[(after == code.end() ? jump.address : after->address) + distance] = jump.address;
+  }
+  std::vector<std::string> loop;
+  for (const auto& [begin, end] : ends) {
+    std::vector<std::string> body;
+    for (const Instruction& i : code) {
+      if (i.address >= begin && i.address <= end) body.push_back(i.text);
+    }
+    if (Count(body, name) == 0) continue;
+    EXPECT_TRUE(loop.empty()) << "a second loop";
+    loop = std::move(body);
+  }
+  return loop;
+}
+
+std::vector<std::string> DepthLoop(const MicroKernel& kernel, const CpuTarget& target, const std::string& name) {
+  llvm::LLVMContext context;
+  auto module = std::make_unique<llvm::Module>("micro", context);
+  const EmitTarget emit = EmitTarget::Of(target.traits);
+  EmitMicroKernel(kernel, emit, "micro", *module)->setLinkage(llvm::Function::ExternalLinkage);
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
+  objects.push_back(CompileIr(std::move(module), target));
+  auto image = LinkImage(std::move(objects), {"micro"});
+  EXPECT_TRUE(image.ok()) << image.status();
+  return LoopOf(Disassemble(*image, image->symbols.at("micro")), name);
+}
+
+bool OnStack(const std::string& text) {
+  for (const char* operand : {"(%rsp)", "(%rbp)", "(%rsp,", "(%rbp,"}) {
+    if (text.find(operand) != std::string::npos) return true;
+  }
+  return false;
+}
+
+// Neither a sum nor a factor, and nothing is written there. Where to fetch from may be read.
+void ExpectOnlyAddressesOnStack(const std::vector<std::string>& loop) {
+  for (const std::string& text : loop) {
+    if (!OnStack(text)) continue;
+    EXPECT_NE(text.back(), ')') << text << " in " << testing::PrintToString(loop);
+    EXPECT_EQ(text.find("mm"), std::string::npos) << text << " in " << testing::PrintToString(loop);
+  }
+}
+
+void ExpectNoStack(const std::vector<std::string>& loop) {
+  for (const std::string& text : loop) EXPECT_FALSE(OnStack(text)) << text << " in " << testing::PrintToString(loop);
+}
+
+TEST(MicroKernel, DepthLoopKeepsItsSumsInRegisters) {
+  for (const CpuTarget& target : CpuLevels()) {
+    for (DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16}) {
+      // Without f16c, widening f16 takes a dozen integer operations and their registers; and with instructions of two
+      // operands, loads of words that come early, one next to the other, take the place of a sum.
+      if (dtype == DType::kBF16 && target.traits.bf16_products == BF16Products::kTiles) continue;
+      const bool narrow = dtype == DType::kF16 || dtype == DType::kBF16;
+      if (narrow && !target.traits.fused_multiply_add) continue;
+      SCOPED_TRACE(target.name + " " + NameOf(dtype));
+      const DType accumulate = dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+      const int pieces = std::max(1, kPanelColumns * SizeOf(accumulate) / target.traits.vector_bytes);
+      MicroKernel kernel{.lanes = kPanelColumns / pieces, .lhs = dtype, .rhs = dtype, .accumulate = accumulate};
+      ContractionTile tile;
+      std::tie(tile.rows, tile.panels) = BestTile(target.traits, pieces);
+      if (dtype == accumulate) std::tie(tile.tall_rows, tile.tall_panels) = TallestTile(target.traits, pieces, tile);
+      for (kernel.rows = 1; kernel.rows <= std::max(tile.rows, tile.tall_rows); ++kernel.rows) {
+        kernel.panels = PanelsForRows(tile, pieces, kernel.rows);
+        kernel.fetch_ahead = dtype == accumulate || kernel.rows < tile.rows;
+        const int sums = kernel.rows * kernel.panels * pieces;
+        const bool pairs = dtype == DType::kBF16 && target.traits.bf16_products == BF16Products::kPairs;
+        const int steps = dtype == DType::kBF16 && !pairs ? 2 : 1;  // of the even elements, then of the odd ones
+        const char* fused = pairs ? "vdpbf16ps" : "vfmadd";
+        const std::string add = target.traits.fused_multiply_add ? fused : "\taddp";
+        const std::vector<std::string> loop = DepthLoop(kernel, target, add);
+        EXPECT_EQ(Count(loop, add), steps * sums);
+        EXPECT_EQ(Count(loop, "prefetcht0"), kernel.fetch_ahead && steps == 1 ? kernel.panels : 0);
+        ExpectOnlyAddressesOnStack(loop);
+      }
+    }
+  }
+}
+
+TEST(MicroKernel, TileRegistersHoldTheSumsOfAllRows) {
+  const CpuTarget& target = CpuLevels().back();
+  ASSERT_EQ(target.traits.bf16_products, BF16Products::kTiles);
+  MicroKernel kernel{.lhs = DType::kBF16, .rhs = DType::kBF16};
+  const std::pair<int, int> shapes[] = {{1, 4}, {16, 4}, {5, 3}, {17, 1}, {17, 2}, {32, 2}};
+  for (const auto& [rows, panels] : shapes) {
+    SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(panels));
+    kernel.rows = rows;
+    kernel.panels = panels;
+    const std::vector<std::string> loop = DepthLoop(kernel, target, "tdpbf16ps");
+    const int groups = rows > 16 ? 2 : 1;
+    EXPECT_EQ(Count(loop, "tdpbf16ps"), groups * panels);
+    EXPECT_EQ(Count(loop, "tileloadd"), groups + panels);
+    EXPECT_EQ(Count(loop, "tilestored"), 0);
+    EXPECT_EQ(Count(loop, "tilecfg"), 0);
+    ExpectNoStack(loop);
+  }
+}
+
+}  // namespace
+}  // namespace tailor::gemm

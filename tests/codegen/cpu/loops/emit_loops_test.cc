@@ -1,0 +1,392 @@
+#include "codegen/cpu/loops/emit_loops.h"
+#include "codegen/cpu/schedule/schedule_loops.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "codegen/scalar/scalar_emitter.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "llvm/Support/raw_ostream.h"
+#include "tests/codegen/link/ir_image.h"
+#include "tests/codegen/plan/loop_plans.h"
+
+namespace tailor::cpu {
+namespace {
+
+// Sum over the first of [d0, d1].
+KernelPlan ColumnSumPlan() {
+  PlanBuilder w;
+  KernelPlan& plan = w.plan;
+  const Extent columns = w.Slot(0), rows = w.Slot(1);
+  plan.axes = {{columns, AxisRole::kParallel}, {rows, AxisRole::kTile}};
+  plan.buffers = {{BufferKind::kInput, DType::kF32, {rows, columns}},
+                  {BufferKind::kOutput, DType::kF32, {columns}},
+                  {BufferKind::kLocal, DType::kF32, {}}};
+  plan.stages = {{{1},
+                  {{.buffer = 2,
+                    .value = w.Load(0, {w.Axis(1), w.Axis(0)}),
+                    .reduce_axes = {1},
+                    .combiner = OpKind::kAdd,
+                    .accumulate = DType::kF32}}},
+                 {{}, {{.buffer = 1, .indices = {w.Axis(0)}, .value = w.Load(2, {})}}}};
+  return plan;
+}
+
+// b1[i, j] = b0[bcast(i, d2), j].
+KernelPlan BroadcastPlan() {
+  PlanBuilder w;
+  KernelPlan& plan = w.plan;
+  const Extent rows = w.Slot(0), columns = w.Slot(1), source_rows = w.Slot(2);
+  plan.axes = {{rows, AxisRole::kParallel}, {columns, AxisRole::kParallel}};
+  plan.buffers = {{BufferKind::kInput, DType::kF32, {source_rows, columns}},
+                  {BufferKind::kOutput, DType::kF32, {rows, columns}}};
+  const ExprId i = plan.Add({.kind = ExprKind::kBcastIndex, .extent = source_rows, .args = {w.Axis(0)}});
+  plan.stages = {{{}, {{.buffer = 1, .indices = {w.Axis(0), w.Axis(1)}, .value = w.Load(0, {i, w.Axis(1)})}}}};
+  return plan;
+}
+
+// Softmax over the first of [d0, d1]: RowSoftmaxPlan with memory the other way round.
+KernelPlan ColumnSoftmaxPlan() {
+  KernelPlan plan = RowSoftmaxPlan();
+  for (Expr& e : plan.exprs) {
+    if (e.kind == ExprKind::kLoad && e.ref == 0) std::swap(e.args[0], e.args[1]);
+  }
+  for (const int buffer : {0, 1}) std::swap(plan.buffers[buffer].dims[0], plan.buffers[buffer].dims[1]);
+  std::swap(plan.stages.back().statements[0].indices[0], plan.stages.back().statements[0].indices[1]);
+  return plan;
+}
+
+// Ends the test where this CPU cannot execute what was built: then it was only disassembled.
+#define BUILD_OR_SKIP(plan) \
+  Build(plan);              \
+  if (IsSkipped()) return
+
+class EmitLoopsTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void Build(const KernelPlan& plan) {
+    const CpuTarget target = *FindCpuTarget(GetParam());
+    schedule_ = ScheduleLoops(plan, target.traits);
+    auto module = std::make_unique<llvm::Module>("kernel", context_);
+    ASSERT_TRUE(EmitLoops(plan, schedule_, EmitTarget::Of(target.traits), "k", *module).ok());
+    std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
+    objects.push_back(CompileIr(std::move(module), target));
+    ASSERT_NE(objects.back(), nullptr);
+    std::vector<std::string> entries;
+    for (size_t v = 0; v < schedule_.versions.size(); ++v) entries.push_back("k_v" + std::to_string(v));
+    auto image = LinkImage(std::move(objects), entries);
+    ASSERT_TRUE(image.ok()) << image.status();
+    image_ = std::make_unique<CodeImage>(*image, target);
+    if (const std::string why = WhyNotHere(target); !why.empty()) GTEST_SKIP() << why << "; it was disassembled";
+  }
+  // The first version whose tasks are whole rows.
+  int Whole() const {
+    const auto whole = [](const Version& version) { return !version.parts; };
+    return static_cast<int>(std::find_if(schedule_.versions.begin(), schedule_.versions.end(), whole) -
+                            schedule_.versions.begin());
+  }
+  // Runs all tasks in two pieces, as two threads would.
+  void Run(const std::vector<int64_t>& args, const std::vector<int64_t>& dims) { Run(args, dims, Whole()); }
+  void Run(std::vector<int64_t> args, std::vector<int64_t> dims, int version) {
+    const int64_t tasks = *schedule_.tasks.Evaluate(dims);
+    auto kernel = image_->Find<void (*)(const int64_t*, int64_t, int64_t, int64_t)>("k_v" + std::to_string(version));
+    const int64_t half = tasks / 2;
+    if (half > 0) kernel(args.data(), 0, half, 0);
+    if (half < tasks) kernel(args.data(), half, tasks, 1);
+  }
+  static int64_t Slot(const void* p) { return reinterpret_cast<int64_t>(p); }
+
+  llvm::LLVMContext context_;
+  Schedule schedule_;
+  std::unique_ptr<CodeImage> image_;
+};
+
+std::vector<float> Random(size_t count) {
+  std::mt19937 random(7);
+  std::vector<float> values(count);
+  for (float& v : values) v = std::uniform_real_distribution<float>(-3, 3)(random);
+  return values;
+}
+
+TEST_P(EmitLoopsTest, Softmax) {
+  BUILD_OR_SKIP(RowSoftmaxPlan());
+  EXPECT_EQ(schedule_.lane_axis, 1);
+  for (auto [rows, columns] : {std::pair<int64_t, int64_t>{1, 1}, {3, 7}, {2, 16}, {5, 33}, {4, 200}, {3, 0}}) {
+    const std::vector<float> x = Random(rows * columns);
+    std::vector<float> y(rows * columns + 16, -1.0f);
+    const int64_t scratch_bytes = *schedule_.scratch_bytes.Evaluate(std::vector<int64_t>{rows, columns});
+    std::vector<float> scratch(2 * scratch_bytes / 4 + 1);
+    Run({Slot(x.data()), Slot(y.data()), rows, columns, Slot(scratch.data()), scratch_bytes}, {rows, columns});
+    for (int64_t i = 0; i < rows; ++i) {
+      double sum = 0;
+      for (int64_t j = 0; j < columns; ++j) sum += std::exp(double{x[i * columns + j]});
+      for (int64_t j = 0; j < columns; ++j) {
+        EXPECT_NEAR(y[i * columns + j], std::exp(double{x[i * columns + j]}) / sum, 1e-6) << i << "," << j;
+      }
+    }
+    EXPECT_EQ(y[rows * columns], -1.0f) << "wrote past the end";
+  }
+}
+
+TEST_P(EmitLoopsTest, RowsSideBySideHaveTheBitsOfRowsAlone) {
+  BUILD_OR_SKIP(RowSoftmaxPlan());
+  const bool many_registers = FindCpuTarget(GetParam())->traits.vector_registers == 32;
+  EXPECT_EQ(schedule_.rows, many_registers ? 4 : 1);
+  constexpr int64_t kRows = 11;
+  for (int64_t columns : {1, 7, 33, 200, 4096, 4097}) {
+    const std::vector<float> x = Random(kRows * columns);
+    const int64_t bytes = *schedule_.scratch_bytes.Evaluate(std::vector<int64_t>{kRows, columns});
+    constexpr float kUntouched = -1;
+    std::vector<float> scratch(2 * bytes / 4 + 16, kUntouched), alone(kRows * columns), beside(kRows * columns);
+    auto kernel = image_->Find<void (*)(const int64_t*, int64_t, int64_t, int64_t)>("k_v" + std::to_string(Whole()));
+    std::vector<int64_t> args = {Slot(x.data()), Slot(alone.data()), kRows, columns, Slot(scratch.data()), bytes};
+    for (int64_t row = 0; row < kRows; ++row) kernel(args.data(), row, row + 1, 0);
+    args[1] = Slot(beside.data());
+    kernel(args.data(), 0, kRows, 1);
+    EXPECT_EQ(alone, beside) << columns;
+    EXPECT_EQ(scratch[2 * bytes / 4], kUntouched) << "wrote past the scratch";
+  }
+}
+
+TEST_P(EmitLoopsTest, GreatestAndLeastOfRowsKeepNaN) {
+  for (OpKind combiner : {OpKind::kMax, OpKind::kMin}) {
+    BUILD_OR_SKIP(RowExtremePlan(combiner));
+    for (int64_t columns : {1, 2, 16, 31, 64, 77}) {
+      const int64_t rows = columns + 1;  // the last has no NaN
+      std::vector<float> x = Random(rows * columns);
+      for (int64_t i = 0; i < columns; ++i) x[i * columns + i] = std::numeric_limits<float>::quiet_NaN();
+      std::vector<float> y(rows);
+      Run({Slot(x.data()), Slot(y.data()), rows, columns}, {rows, columns});
+      for (int64_t i = 0; i < columns; ++i) EXPECT_TRUE(std::isnan(y[i])) << "NaN at " << i << " of " << columns;
+      const auto [least, greatest] = std::minmax_element(x.end() - columns, x.end());
+      EXPECT_EQ(y[columns], combiner == OpKind::kMax ? *greatest : *least);
+    }
+  }
+}
+
+TEST_P(EmitLoopsTest, ColumnReductionRunsLanesAcrossColumns) {
+  BUILD_OR_SKIP(ColumnSumPlan());
+  EXPECT_EQ(schedule_.lane_axis, 0);
+  for (auto [columns, rows] : {std::pair<int64_t, int64_t>{1, 5}, {16, 3}, {37, 11}, {300, 0}, {335, 6}, {1000, 2}}) {
+    const std::vector<float> x = Random(rows * columns);
+    std::vector<float> y(columns + 16, -1.0f);
+    Run({Slot(x.data()), Slot(y.data()), columns, rows}, {columns, rows});
+    for (int64_t j = 0; j < columns; ++j) {
+      double sum = 0;
+      for (int64_t i = 0; i < rows; ++i) sum += x[i * columns + j];
+      EXPECT_NEAR(y[j], sum, 1e-4);
+    }
+    EXPECT_EQ(y[columns], -1.0f) << "wrote past the end";
+  }
+}
+
+TEST_P(EmitLoopsTest, RowBuffersHoldTheRowsThatLanesRunAcross) {
+  BUILD_OR_SKIP(ColumnSoftmaxPlan());
+  EXPECT_EQ(schedule_.lane_axis, 0);
+  for (auto [columns, rows] : {std::pair<int64_t, int64_t>{1, 5}, {16, 3}, {64, 9}, {37, 11}, {335, 6}, {100, 1}}) {
+    const std::vector<float> x = Random(rows * columns);
+    const int64_t bytes = *schedule_.scratch_bytes.Evaluate(std::vector<int64_t>{columns, rows});
+    constexpr float kUntouched = -1;
+    std::vector<float> y(rows * columns + 16, kUntouched), scratch(2 * bytes / 4 + 1, kUntouched);
+    Run({Slot(x.data()), Slot(y.data()), columns, rows, Slot(scratch.data()), bytes}, {columns, rows});
+    for (int64_t j = 0; j < columns; ++j) {
+      double sum = 0;
+      for (int64_t i = 0; i < rows; ++i) sum += std::exp(double{x[i * columns + j]});
+      for (int64_t i = 0; i < rows; ++i) {
+        EXPECT_NEAR(y[i * columns + j], std::exp(double{x[i * columns + j]}) / sum, 1e-6) << i << "," << j;
+      }
+    }
+    EXPECT_EQ(y[rows * columns], kUntouched) << "wrote past the end";
+    EXPECT_EQ(scratch[2 * bytes / 4], kUntouched) << "wrote past the scratch";
+  }
+}
+
+TEST_P(EmitLoopsTest, ScansOfRowsFillLanes) {
+  for (int form = 0; form < 4; ++form) {
+    const bool exclusive = form % 2 != 0, mirrored = form / 2 != 0;
+    BUILD_OR_SKIP(RowScanPlan(exclusive, mirrored));
+    EXPECT_EQ(schedule_.lane_axis, 1);
+    for (auto [rows, columns] : {std::pair<int64_t, int64_t>{1, 1}, {3, 7}, {2, 16}, {5, 33}, {2, 200}, {3, 0}}) {
+      std::vector<uint16_t> x(rows * columns);
+      for (size_t i = 0; i < x.size(); ++i) x[i] = std::bit_cast<uint32_t>(static_cast<float>(i * 37 % 101)) >> 16;
+      std::vector<float> y(rows * columns + 16, -1.0f);
+      Run({Slot(x.data()), Slot(y.data()), rows, columns}, {rows, columns});
+      for (int64_t i = 0; i < rows; ++i) {
+        float sum = 0;
+        for (int64_t step = 0; step < columns; ++step) {
+          const int64_t at = i * columns + (mirrored ? columns - 1 - step : step);
+          const float before = sum;
+          sum += std::bit_cast<float>(uint32_t{x[at]} << 16);
+          EXPECT_EQ(y[at], exclusive ? before : sum) << i << "," << step;
+        }
+      }
+      EXPECT_EQ(y[rows * columns], -1.0f) << "wrote past the end";
+    }
+  }
+}
+
+TEST_P(EmitLoopsTest, ScansOfColumnsRunSideBySide) {
+  BUILD_OR_SKIP(ColumnScanPlan());
+  EXPECT_EQ(schedule_.lane_axis, 0);
+  for (auto [columns, rows] : {std::pair<int64_t, int64_t>{1, 5}, {16, 3}, {64, 4}, {75, 9}, {300, 0}, {1000, 2}}) {
+    const std::vector<float> x = Random(rows * columns);
+    std::vector<float> y(rows * columns + 16, -9.0f);
+    Run({Slot(x.data()), Slot(y.data()), columns, rows}, {columns, rows});
+    for (int64_t j = 0; j < columns; ++j) {
+      float most = -9;
+      for (int64_t at = j; at < rows * columns; at += columns) {
+        most = std::max(most, x[at]);
+        EXPECT_EQ(y[at], most) << at;
+      }
+    }
+    EXPECT_EQ(y[rows * columns], -9.0f) << "wrote past the end";
+  }
+}
+
+TEST_P(EmitLoopsTest, BroadcastHasAVersionForEachCase) {
+  BUILD_OR_SKIP(BroadcastPlan());
+  ASSERT_EQ(schedule_.versions.size(), 3u);  // the first is for large outputs
+  const int64_t rows = 5, columns = 19;
+  for (int64_t source_rows : {int64_t{1}, rows}) {
+    const std::vector<float> x = Random(source_rows * columns);
+    std::vector<float> y(rows * columns);
+    Run({Slot(x.data()), Slot(y.data()), rows, columns, source_rows}, {rows, columns, source_rows},
+        source_rows == 1 ? 2 : 1);
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < columns; ++j) EXPECT_EQ(y[i * columns + j], x[(source_rows == 1 ? 0 : i) * columns + j]);
+    }
+  }
+}
+
+TEST_P(EmitLoopsTest, GatherCountsFromTheEndAndRecordsFaults) {
+  BUILD_OR_SKIP(GatherRowsPlan());
+  const int64_t columns = 20, entries = 6;
+  const std::vector<float> table = Random(entries * columns);
+  const std::vector<int32_t> ids = {0, 5, -1, -6, 2};
+  std::vector<float> y(ids.size() * columns);
+  int64_t fault[3] = {};
+  const std::vector<int64_t> dims = {static_cast<int64_t>(ids.size()), columns, entries};
+  std::vector<int64_t> args = {
+      Slot(table.data()), Slot(ids.data()), Slot(y.data()), dims[0], dims[1], dims[2], Slot(fault), 40};
+  Run(args, dims);
+  EXPECT_EQ(fault[0], 0);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const int64_t row = ids[i] < 0 ? ids[i] + entries : ids[i];
+    for (int64_t j = 0; j < columns; ++j) EXPECT_EQ(y[i * columns + j], table[row * columns + j]);
+  }
+  const std::vector<int32_t> bad = {0, 6, -7, 1, 2};
+  args[1] = Slot(bad.data());
+  Run(args, dims);
+  EXPECT_EQ(fault[0], 41);
+  EXPECT_EQ(fault[1], 6);
+  EXPECT_EQ(fault[2], entries);
+}
+
+// Wherever the output begins, and whatever is left over at the ends of runs.
+TEST_P(EmitLoopsTest, StreamedOutputsHaveTheSameBits) {
+  BUILD_OR_SKIP(BroadcastPlan());
+  ASSERT_TRUE(schedule_.versions[0].streams);
+  for (auto [rows, columns] : {std::pair<int64_t, int64_t>{1, 9000}, {3, 4099}, {2, 8192}, {40, 3}, {5, 1}}) {
+    for (int64_t shift : {0, 1, 7, 15}) {
+      const std::vector<float> x = Random(rows * columns);
+      std::vector<float> memory(rows * columns + 32, -1.0f);
+      float* y = memory.data() + shift;
+      Run({Slot(x.data()), Slot(y), rows, columns, rows}, {rows, columns, rows});
+      EXPECT_TRUE(std::equal(x.begin(), x.end(), y)) << rows << "," << columns << "," << shift;
+      EXPECT_EQ(y[rows * columns], -1.0f) << "wrote past the end";
+      if (shift > 0) {
+        EXPECT_EQ(y[-1], -1.0f) << "wrote before the beginning";
+      }
+    }
+  }
+}
+
+TEST_P(EmitLoopsTest, StreamedOutputsMayComeBehindALocal) {
+  KernelPlan plan = BroadcastPlan();
+  plan.buffers.push_back({BufferKind::kLocal, DType::kF32, {}});
+  Statement& store = plan.stages[0].statements[0];
+  Statement local{.buffer = 2, .value = store.value};
+  store.value = plan.Add({.kind = ExprKind::kLoad, .dtype = DType::kF32, .ref = 2});
+  plan.stages[0].statements.insert(plan.stages[0].statements.begin(), local);
+  BUILD_OR_SKIP(plan);
+  ASSERT_TRUE(schedule_.versions[0].streams);
+  constexpr int64_t kRows = 3, kColumns = 4099;
+  const std::vector<float> x = Random(kRows * kColumns);
+  std::vector<float> y(kRows * kColumns + 1);
+  Run({Slot(x.data()), Slot(y.data() + 1), kRows, kColumns, kRows}, {kRows, kColumns, kRows});
+  EXPECT_TRUE(std::equal(x.begin(), x.end(), y.begin() + 1));
+}
+
+// Short rows run side by side in a small launch and one by one in a large one.
+TEST_P(EmitLoopsTest, RowsSideBySideHaveTheSameBits) {
+  BUILD_OR_SKIP(RowSoftmaxPlan());
+  constexpr int64_t kLargeLaunch = 1 << 17;  // elements
+  for (int64_t columns : {65, 100, 128}) {
+    const int64_t few = 11, many = kLargeLaunch / columns + 1;
+    const std::vector<float> x = Random(many * columns);
+    std::vector<float> together(few * columns), apart(many * columns);
+    for (auto [rows, y] : {std::pair{few, &together}, {many, &apart}}) {
+      const int64_t bytes = *schedule_.scratch_bytes.Evaluate(std::vector<int64_t>{rows, columns});
+      std::vector<float> scratch(2 * bytes / 4 + 1);
+      Run({Slot(x.data()), Slot(y->data()), rows, columns, Slot(scratch.data()), bytes}, {rows, columns});
+    }
+    EXPECT_TRUE(std::equal(together.begin(), together.end(), apart.begin())) << columns;
+  }
+}
+
+// Phase by phase, the parts of each in an order of their own, in scratch of just the bytes that the launch gets.
+TEST_P(EmitLoopsTest, PartsOfColumnsKeepToTheScratchOfTheLaunch) {
+  BUILD_OR_SKIP(ColumnSoftmaxPlan());
+  ASSERT_TRUE(schedule_.versions[0].parts.has_value());
+  const PartTasks& parts = *schedule_.versions[0].parts;
+  constexpr float kUntouched = -1;
+  for (auto [columns, rows] : {std::pair<int64_t, int64_t>{37, 3000}, {130, 1001}, {1, 40000}, {64, 7}}) {
+    const std::vector<int64_t> dims = {columns, rows};
+    const int64_t count = *parts.count.Evaluate(dims), tasks = *parts.tasks.Evaluate(dims);
+    const int64_t floats = *parts.scratch_bytes.Evaluate(dims) / 4;
+    const std::vector<float> x = Random(rows * columns);
+    std::vector<float> y(rows * columns + 16, kUntouched), scratch(floats + 16, kUntouched);
+    std::vector<int64_t> args = {
+        Slot(x.data()), Slot(y.data()), columns, rows, Slot(scratch.data()), 0, Slot(scratch.data()), 0, count};
+    auto kernel = image_->Find<void (*)(const int64_t*, int64_t, int64_t, int64_t)>("k_v0");
+    for (int phase = 0; phase < parts.phases; ++phase) {
+      args[7] = phase;
+      for (int64_t task = tasks; task-- > 0;) kernel(args.data(), task, task + 1, task % 3);
+    }
+    for (int64_t j = 0; j < columns; ++j) {
+      double sum = 0;
+      for (int64_t i = 0; i < rows; ++i) sum += std::exp(double{x[i * columns + j]});
+      for (int64_t i = 0; i < rows; ++i) {
+        ASSERT_NEAR(y[i * columns + j], std::exp(double{x[i * columns + j]}) / sum, 1e-6) << i << "," << j;
+      }
+    }
+    EXPECT_EQ(y[rows * columns], kUntouched) << "wrote past the end";
+    EXPECT_EQ(scratch[floats], kUntouched) << "wrote past the scratch";
+  }
+}
+
+TEST_P(EmitLoopsTest, StreamedOutputsGoPastTheCaches) {
+  const CpuTarget target = *FindCpuTarget(GetParam());
+  const KernelPlan plan = BroadcastPlan();
+  llvm::Module module("kernel", context_);
+  ASSERT_TRUE(EmitLoops(plan, ScheduleLoops(plan, target.traits), {}, "k", module).ok());
+  const auto text = [&](const char* name) {
+    std::string out;
+    llvm::raw_string_ostream stream(out);
+    module.getFunction(name)->print(stream);
+    return out;
+  };
+  EXPECT_THAT(text("k_v0"), testing::HasSubstr("!nontemporal"));
+  EXPECT_THAT(text("k_v0"), testing::HasSubstr("llvm.x86.sse.sfence"));
+  EXPECT_THAT(text("k_v1"), testing::Not(testing::HasSubstr("!nontemporal")));
+  EXPECT_THAT(text("k_v1"), testing::Not(testing::HasSubstr("sfence")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, EmitLoopsTest, ::testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v4"));
+
+}  // namespace
+}  // namespace tailor::cpu

@@ -1,0 +1,112 @@
+#include "codegen/cpu/loops/windowed_reduction.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/cpu/emit_cpu.h"
+#include "codegen/lower/lower_graph.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+
+namespace tailor::cpu {
+namespace {
+
+// What is found in the kernel of a graph's body over %x: f32[N, C, H, W] and %k: f32[C, 1, 1, 3, 3]: how many outer
+// axes; each side's size and stride, and how far apart its steps are; the image.
+std::string Found(const std::string& body) {
+  const auto graph = ParseGraph("graph @g(%x: f32[N, C, H, W], %k: f32[C, 1, 1, 3, 3]) {\n  %z = constant 0 : f32[]\n" +
+                                body + "\n  return %y\n}");
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  const auto lowered = lower::LowerGraph(*graph, {});
+  EXPECT_TRUE(lowered.ok()) << lowered.status();
+  EXPECT_EQ(lowered->kernels.size(), 1u) << body;
+  const KernelPlan& plan = lowered->kernels[0];
+  const auto found = FindWindowedReduction(plan);
+  EXPECT_EQ(ScheduleOnCpu(plan, {}).windows, found.has_value());
+  if (!found) return "none";
+  std::string text = absl::StrCat(found->outer.size(), " outer");
+  for (const WindowSide& side : found->sides) {
+    absl::StrAppend(&text, "; ", side.size, " by ", side.stride, ", ", side.dilation, " apart");
+  }
+  return absl::StrCat(text, "; ", plan.ExprText(found->image));
+}
+
+std::string Pool(const std::string& window, const std::string& axes = "[4, 5]") {
+  return absl::StrCat("  %p = pad %x, %z {low = [0, 0, 1, 1], high = [0, 0, 1, 1]}\n  %w = window %p {axes = [2, 3], ",
+                      window, "}\n  %y = reduce_max %w {axes = ", axes, "}");
+}
+
+TEST(WindowedReduction, OfAPool) {
+  EXPECT_EQ(Found(Pool("sizes = [3, 3]")),
+            "1 outer; 3 by 1, 1 apart; 3 by 1, 1 apart; select(e2, b0[0, a0, (e0 - 1), (e1 - 1)] if e2, 0f00000000)");
+}
+
+TEST(WindowedReduction, OfADepthwiseConvolution) {
+  EXPECT_EQ(
+      Found("  %p = pad %x, %z {low = [0, 0, 1, 1], high = [0, 0, 1, 1]}\n  %w = window %p {axes = [2, 3], sizes = "
+            "[3, 3]}\n  %m = mul %w, %k\n  %y = reduce_sum %m {axes = [4, 5]}"),
+      "2 outer; 3 by 1, 1 apart; 3 by 1, 1 apart; select(e2, b0[a0, a1, (e0 - 1), (e1 - 1)] if e2, 0f00000000)");
+}
+
+TEST(WindowedReduction, WithoutPaddingItsImageIsTheLoad) {
+  EXPECT_EQ(Found("  %w = window %x {axes = [2, 3], sizes = [3, 2], dilations = [2, 1]}\n  %y = reduce_max %w {axes = "
+                  "[4, 5]}"),
+            "1 outer; 3 by 1, 2 apart; 2 by 1, 1 apart; b0[0, a0, (a1 + (a3 * 2)), (a2 + a4)]");
+}
+
+TEST(WindowedReduction, OfOneSide) {
+  EXPECT_EQ(Found("  %w = window %x {axes = [3], sizes = [4], strides = [2]}\n  %y = reduce_max %w {axes = [4]}"),
+            "1 outer; 4 by 2, 1 apart; b0[0, 0, a0, ((a1 * 2) + a2)]");
+}
+
+TEST(WindowedReduction, ASideOfOneStepIsNone) {
+  EXPECT_EQ(Found(Pool("sizes = [1, 3]")).substr(0, 26), "2 outer; 3 by 1, 1 apart; ");
+}
+
+TEST(WindowedReduction, NeedsWindowsThatShareElements) {
+  EXPECT_EQ(Found(Pool("sizes = [2, 2], strides = [2, 2]")), "none");
+}
+
+TEST(WindowedReduction, HasStraightCodeForEveryStep) {
+  EXPECT_EQ(Found(Pool("sizes = [8, 9]")), "none");
+  EXPECT_EQ(Found(Pool("sizes = [3, 3], strides = [1, 3]")), "none");
+  EXPECT_EQ(Found(Pool("sizes = [3, 3], strides = [2, 2], dilations = [2, 2]")), "none");
+  EXPECT_EQ(Found(Pool("sizes = [2, 2], dilations = [1, 65]")), "none");
+}
+
+// What a block reads of the image lies on a thread's stack.
+TEST(WindowedReduction, RunsInBlocksOfAFewKilobytes) {
+  const auto runs_in_blocks = [](const std::string& dtype, const std::string& window) {
+    const auto graph = ParseGraph(absl::StrCat("graph @g(%x: ", dtype, "[H, W]) {\n  %w = window %x {axes = [0, 1], ",
+                                               window, "}\n  %y = reduce_max %w {axes = [2, 3]}\n  return %y\n}"));
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    const auto lowered = lower::LowerGraph(*graph, {});
+    EXPECT_TRUE(lowered.ok()) << lowered.status();
+    EXPECT_TRUE(FindWindowedReduction(lowered->kernels[0]));
+    const Schedule schedule = ScheduleOnCpu(lowered->kernels[0], {});
+    return schedule.windows
+               ? absl::StrCat("tasks ", *schedule.tasks.Evaluate({16, 1}), ", ", *schedule.tasks.Evaluate({17, 257}))
+               : "no";
+  };
+  EXPECT_EQ(runs_in_blocks("f32", "sizes = [3, 3]"), "tasks 1, 4");  // 16 x 256
+  EXPECT_EQ(runs_in_blocks("f32", "sizes = [3, 3], strides = [2, 2]"), "tasks 2, 6");
+  EXPECT_EQ(runs_in_blocks("f64", "sizes = [3, 3], strides = [2, 2]"), "tasks 4, 10");
+  EXPECT_EQ(runs_in_blocks("f64", "sizes = [2, 2], strides = [1, 2], dilations = [64, 1]"), "no");
+}
+
+TEST(WindowedReduction, NeedsLanesAlongTheImage) {
+  EXPECT_EQ(Found("  %w = window %x {axes = [1, 2], sizes = [3, 3]}\n  %y = reduce_max %w {axes = [4, 5]}"), "none");
+}
+
+TEST(WindowedReduction, ReducesWindowsAlone) { EXPECT_EQ(Found(Pool("sizes = [3, 3]", "[1, 4, 5]")), "none"); }
+
+TEST(WindowedReduction, OfOneImage) {
+  EXPECT_EQ(
+      Found("  %p = pad %x, %z {low = [0, 0, 1, 1], high = [0, 0, 1, 1]}\n  %w = window %p {axes = [2, 3], sizes = "
+            "[3, 3]}\n  %u = window %x {axes = [2, 3], sizes = [3, 3]}\n  %q = pad %u, %z {low = [0, 0, 1, 1, 0, 0], "
+            "high = [0, 0, 1, 1, 0, 0]}\n  %m = mul %w, %q\n  %y = reduce_sum %m {axes = [4, 5]}"),
+      "none");
+}
+
+}  // namespace
+}  // namespace tailor::cpu

@@ -1,0 +1,272 @@
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "codegen/cpu/loops/emit_loops.h"
+#include "codegen/cpu/schedule/schedule_loops.h"
+#include "codegen/lower/lower_graph.h"
+#include "gmock/gmock.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace tailor::cpu {
+namespace {
+
+// Schedules of a graph's kernels on a machine with 64-byte vectors.
+std::string Schedules(const std::string& text) {
+  auto parsed = ParseGraph(text);
+  if (!parsed.ok()) return parsed.status().ToString();
+  auto lowered = lower::LowerGraph(*parsed, TargetTraits{});
+  if (!lowered.ok()) return lowered.status().ToString();
+  std::string out = "\n";
+  for (const KernelPlan& kernel : lowered->kernels) out += ScheduleLoops(kernel, TargetTraits{}).Text(kernel);
+  return out;
+}
+
+// The IR of a graph's kernels for that machine, `block_rows` of whose rows are in cache if that is not 0.
+std::string Emitted(const std::string& text, int64_t block_rows = 0) {
+  const auto lowered = lower::LowerGraph(*ParseGraph(text), TargetTraits{});
+  llvm::LLVMContext context;
+  llvm::Module module("kernels", context);
+  int number = 0;
+  for (const KernelPlan& kernel : lowered->kernels) {
+    Schedule schedule = ScheduleLoops(kernel, TargetTraits{});
+    schedule.block_rows = block_rows;
+    EXPECT_TRUE(EmitLoops(kernel, schedule, {}, absl::StrCat("k", number++), module).ok());
+  }
+  std::string out;
+  llvm::raw_string_ostream stream(out);
+  module.print(stream, nullptr);
+  return out;
+}
+
+TEST(ScheduleLoops, OnlyWhatIsScatteredIsGathered) {
+  const auto gathers = [](const std::string& text) { return absl::StrContains(Emitted(text), "llvm.masked.gather"); };
+  EXPECT_FALSE(gathers("graph @g(%x: f32[R, C]) { %y = transpose %x {permutation = [1, 0]}\n return %y }"));
+  EXPECT_FALSE(gathers("graph @g(%x: f32[R, C], %y: f32[P, Q]) { %z = add %x, %y\n return %z }"));
+  for (int step : {2, 3, 4, 5}) {
+    const std::string slice = absl::StrCat("graph @g(%x: f32[", step,
+                                           "*C]) { %y = slice %x {starts = [0], sizes = [C], "
+                                           "steps = [",
+                                           step, "]}\n return %y }");
+    EXPECT_EQ(gathers(slice), step == 5) << step;
+  }
+  EXPECT_TRUE(gathers("graph @g(%x: f32[C], %i: i64[N]) { %y = gather %x, %i {axis = 0}\n return %y }"));
+}
+
+TEST(ScheduleLoops, RepeatedRowsAreLoadedAsRunsWhereTheyDoNotBeginAnew) {
+  const std::string ir = Emitted(R"(
+graph @g(%x: f32[R, C]) {
+  %v = reshape %x {shape = [R, 1, C]}
+  %b = broadcast %v {shape = [R, 5, C]}
+  %y = reshape %b {shape = [R, 5*C]}
+  return %y
+})");
+  EXPECT_TRUE(absl::StrContains(ir, "is.run"));
+  EXPECT_TRUE(absl::StrContains(ir, "load <16 x float>"));
+}
+
+TEST(ScheduleLoops, ElementwiseRunsOverOneCollapsedAxisInChunks) {
+  EXPECT_EQ(Schedules(R"(
+graph @g(%x: f32[B, S, 384], %y: f32[B, S, 384]) {
+  %z = add %x, %y
+  return %z
+}
+)"),
+            R"(
+lanes 16 along a0, unroll 4, chunk 4096
+tasks floordiv(d0 + 4095, 4096), grain max(floordiv(40000, max(min(d0, 4096), 1)), 1), scratch 0
+version: 1536*d1*d2 bytes outgrow the cache and d0 >= 4096
+version: always
+)");
+}
+
+// 8 x 20 x 384 elements fit every cache.
+TEST(ScheduleLoops, SmallRangesLeaveVersionsOut) {
+  const auto versions = [](const std::string& most) {
+    return Schedules("graph @g(%x: f32[B, S, 384]) where B in [1, " + most +
+                     "], S in [1, 20] { %z = neg %x\n return %z }");
+  };
+  EXPECT_EQ(versions("8"), R"(
+lanes 16 along a0, unroll 4, chunk 4096
+tasks floordiv(d0 + 4095, 4096), grain max(floordiv(53333, max(min(d0, 4096), 1)), 1), scratch 0
+version: always
+)");
+  EXPECT_NE(versions("300").find("outgrow the cache"), std::string::npos);
+}
+
+TEST(ScheduleLoops, NoLanesRunAlongOrderedAxes) {
+  EXPECT_EQ(Schedules(R"(
+graph @g(%x: f32[V], %i: i32[N, 1], %u: f32[N]) {
+  %s = scatter %x, %i, %u {combiner = "add"}
+  return %s
+}
+)"),
+            R"(
+lanes 16 along a0, unroll 4, chunk 4096
+tasks floordiv(d0 + 4095, 4096), grain max(floordiv(80000, max(min(d0, 4096), 1)), 1), scratch 0
+version: 4*d0 bytes outgrow the cache and d0 >= 4096
+version: always
+lanes 1 along nothing, unroll 4
+tasks 1, grain max(floordiv(2000, max(d0, 1)), 1), scratch 0
+version: always
+)");
+}
+
+TEST(ScheduleLoops, RowKernelVectorizesWithinRowsAndNeedsScratch) {
+  EXPECT_EQ(Schedules(R"(
+graph @g(%x: f64[R, C]) where C in [0, 4000] {
+  %m = reduce_max %x {axes = [1], keep_dims = 1}
+  %d = sub %x, %m
+  %e = exp %d
+  %s = reduce_sum %e {axes = [1], keep_dims = 1}
+  %y = div %e, %s
+  return %y
+}
+)"),
+            R"(
+lanes 8 along a1, unroll 2, rows 4 of up to 128, ahead and behind in stage 1
+tasks d0, grain max(max(4*floordiv(666, max(d1, 1)), min(floordiv(d0, 16), 8)), 1), scratch max(64*floordiv(d1 + 7, 8) + min(64*floordiv(d1 + 7, 8), 8388608), min(256*floordiv(d1 + 7, 8), 4096))
+version: always
+)");
+}
+
+TEST(ScheduleLoops, FewLongRowsAreTakenInParts) {
+  const auto sum = [](const std::string& rows, const std::string& columns) {
+    return Schedules("graph @g(%x: f32[R, C]) where R in " + rows + ", C in " + columns +
+                     " { %s = reduce_sum %x {axes = [1]}\n return %s }");
+  };
+  EXPECT_TRUE(absl::StrContains(sum("[0, 1000]", "[0, 400000]"), "in 2 phases, parts "));
+  EXPECT_FALSE(absl::StrContains(sum("[0, 1000]", "[0, 4000]"), "phases"));
+  EXPECT_FALSE(absl::StrContains(sum("[1000, 1000]", "[0, 400000]"), "phases"));
+  EXPECT_FALSE(absl::StrContains(Schedules("graph @g(%x: f32[R, 0]) { %s = reduce_sum %x {axes = [0]}\n return %s }"),
+                                 "phases"));
+}
+
+TEST(ScheduleLoops, LongerRowsRunSideBySideWhereElementsAreCheap) {
+  const std::string schedule = Schedules(R"(
+graph @g(%x: f32[R, C]) {
+  %s = reduce_sum %x {axes = [1], keep_dims = 1}
+  %r = rsqrt %s
+  %y = mul %x, %r
+  return %y
+}
+)");
+  EXPECT_TRUE(absl::StrContains(schedule, "rows 4 of up to 2048\n")) << schedule;  // and look no further
+}
+
+TEST(ScheduleLoops, RowsLookAheadInLaunchesThatCachesHold) {
+  const std::string powers = R"(
+graph @g(%x: f32[R, C]) {
+  %m = reduce_max %x {axes = [1], keep_dims = 1}
+  %d = sub %x, %m
+  %e = exp %d
+  return %e
+}
+)";
+  const std::string ir = Emitted(powers);
+  EXPECT_FALSE(absl::StrContains(ir, "= mul i64 24, "));
+  EXPECT_THAT(Emitted(powers, 24), testing::ContainsRegex("%elements[0-9]+ = mul i64 24, %elements"));
+  EXPECT_THAT(ir, testing::ContainsRegex("%is_near = icmp sle i64 %[a-z0-9.]+, 1048576"));
+  EXPECT_THAT(ir, testing::ContainsRegex("%in_flight = and i1 %is_near, %several"));
+}
+
+TEST(ScheduleLoops, LoadsAcrossTheLanesAreTransposedInSquares) {
+  EXPECT_EQ(Schedules(R"(
+graph @g(%x: f32[B, R, C], %b: f32[R]) {
+  %t = transpose %x {permutation = [0, 2, 1]}
+  %y = add %t, %b
+  return %y
+}
+)"),
+            R"(
+lanes 16 along a2, unroll 16, chunk 64, across a1, chunk 64
+tasks d0*floordiv(d1 + 63, 64)*floordiv(d2 + 63, 64), grain max(floordiv(16000, max(min(d1, 64)*min(d2, 64), 1)), 1), scratch 0
+version: always
+)");
+}
+
+// Too few elements along one axis, what no load runs along, and more loads than registers hold.
+TEST(ScheduleLoops, OtherLoadsAreGathered) {
+  for (const char* body : {"graph @g(%x: f32[R, 3]) {\n  %y = transpose %x {permutation = [1, 0]}\n  return %y\n}",
+                           "graph @g(%x: f32[1, C]) {\n  %y = transpose %x {permutation = [1, 0]}\n  return %y\n}",
+                           "graph @g(%x: f32[R, 2*C]) {\n  %y = slice %x {starts = [0, 0], sizes = [R, C], "
+                           "steps = [1, 2]}\n  return %y\n}",
+                           "graph @g(%x: f32[R, C], %w: f32[R, C], %v: f32[R, C], %z: f32[C, R]) {\n"
+                           "  %a = transpose %x {permutation = [1, 0]}\n  %b = transpose %w {permutation = [1, 0]}\n"
+                           "  %c = transpose %v {permutation = [1, 0]}\n  %d = add %a, %b\n  %e = add %d, %c\n"
+                           "  %y = add %e, %z\n  return %y\n}"}) {
+    EXPECT_EQ(Schedules(body).find("across"), std::string::npos) << body;
+  }
+}
+
+TEST(ScheduleLoops, OuterReductionRunsLanesAcrossRows) {
+  EXPECT_EQ(Schedules(R"(
+graph @g(%x: f32[R, C]) where R in [0, 500] {
+  %y = reduce_sum %x {axes = [0]}
+  return %y
+}
+)"),
+            R"(
+lanes 16 along a0, unroll 4, rows 16, chunk 256
+tasks floordiv(d0 + 255, 256), grain max(floordiv(53333, max(d1*min(d0, 256), 1)), 1), scratch 0
+version: always
+)");
+}
+
+TEST(ScheduleLoops, AScanRunsLanesAlongWhatIsContiguous) {
+  EXPECT_EQ(Schedules(R"(
+graph @g(%x: f32[R, C]) {
+  %y = scan %x {axis = 0, combiner = "add"}
+  return %y
+}
+)"),
+            R"(
+lanes 16 along a0, unroll 4, rows 8, chunk 128
+tasks floordiv(d0 + 127, 128), grain max(floordiv(53333, max(d1*min(d0, 128), 1)), 1), scratch 0
+version: always
+)");
+  EXPECT_EQ(Schedules(R"(
+graph @g(%x: f32[R, C]) {
+  %y = scan %x {axis = 1, combiner = "add", reverse = 1}
+  return %y
+}
+)"),
+            R"(
+lanes 16 along a1, unroll 4
+tasks d0, grain max(floordiv(53333, max(d1, 1)), 1), scratch 0
+version: always
+)");
+}
+
+TEST(ScheduleLoops, UnprovedBroadcastGetsAVersionWithoutIt) {
+  EXPECT_EQ(Schedules(R"(
+graph @g(%x: f32[R, C], %y: f32[T, C]) {
+  %z = mul %x, %y
+  return %z
+}
+)"),
+            R"(
+lanes 16 along a1, unroll 4, chunk 4096
+tasks d0*floordiv(d1 + 4095, 4096), grain max(floordiv(40000, max(min(d1, 4096), 1)), 1), scratch 0
+version: d2 >= 2 and d3 >= 2 and 4*d0*d1 bytes outgrow the cache and d1 >= 4096
+version: d2 >= 2 and d3 >= 2
+version: always
+)");
+}
+
+// What no machine's caches could fail to hold, what is written in short runs, and what two outputs share.
+TEST(ScheduleLoops, OnlyLongRunsOfOneLargeOutputAreStreamed) {
+  for (const char* body : {"graph @g(%x: f32[262143]) {\n  %y = neg %x\n  return %y\n}",
+                           "graph @g(%x: f32[N, 384], %b: f32[384]) {\n  %y = add %x, %b\n  return %y\n}",
+                           "graph @g(%x: f32[N]) {\n  %y = neg %x\n  %z = exp %y\n  return %y, %z\n}",
+                           "graph @g(%x: f32[N, M]) {\n  %y = reduce_sum %x {axes = [0]}\n  return %y\n}"}) {
+    EXPECT_EQ(Schedules(body).find("outgrow"), std::string::npos) << body;
+  }
+}
+
+}  // namespace
+}  // namespace tailor::cpu

@@ -1,0 +1,95 @@
+// Mirrors codegen/link/compile_module.cc, whose functions codegen/link/link.h declares.
+#include "codegen/link/link.h"
+
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/codegen/link/ir_image.h"
+
+namespace tailor {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kScale[] = R"(
+define float @scale(float %x) {
+  %y = fmul float %x, 1.5
+  ret float %y
+}
+)";
+
+TEST(CompileModule, LoopsDoNotBecomeLibraryCalls) {
+  llvm::LLVMContext context;
+  auto object = CompileIr(ParseIr(context, R"(
+define void @clear(ptr %p, i64 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%next, %body]
+  %more = icmp slt i64 %i, %n
+  br i1 %more, label %body, label %done
+body:
+  %q = getelementptr float, ptr %p, i64 %i
+  store float 0.0, ptr %q
+  %next = add nsw i64 %i, 1
+  br label %loop
+done:
+  ret void
+}
+)"));
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
+  objects.push_back(std::move(object));
+  auto image = LinkImage(std::move(objects), {"clear"});
+  ASSERT_TRUE(image.ok()) << image.status();
+  float data[5] = {1, 2, 3, 4, 5};
+  CodeImage(*image).Find<void (*)(float*, int64_t)>("clear")(data, 4);
+  EXPECT_THAT(data, ::testing::ElementsAre(0, 0, 0, 0, 5));
+}
+
+// The back end's schedulers take quadratic time for a block.
+TEST(CompileModule, LongBlocksThatRunOncePerShapeAreNotOptimized) {
+  for (const auto& [stores, attribute, optimized] :
+       {std::tuple(4000, kOncePerShape, false), {2000, kOncePerShape, true}, {4000, "other", true}}) {
+    std::string ir = "define void @f(ptr %p, i64 %x) \"" + std::string(attribute) + "\" {\n";
+    for (int i = 0; i < stores / 2; ++i) {
+      ir += absl::StrCat("  %q", i, " = getelementptr i64, ptr %p, i64 ", i, "\n  store i64 %x, ptr %q", i, "\n");
+    }
+    llvm::LLVMContext context;
+    auto machine = MakeTargetMachine(HostCpuTarget());
+    ASSERT_TRUE(machine.ok());
+    ModuleText text;
+    ASSERT_TRUE(CompileModule(ParseIr(context, ir + "  ret void\n}\n"), **machine, &text).ok());
+    EXPECT_EQ(text.ir.find("optnone") == std::string::npos, optimized) << stores << attribute;
+  }
+}
+
+TEST(CompileModule, RefusesBrokenModules) {
+  llvm::LLVMContext context;
+  auto module = std::make_unique<llvm::Module>("broken", context);
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), false);
+  auto* f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "f", *module);
+  llvm::BasicBlock::Create(context, "entry", f);
+  auto machine = MakeTargetMachine(HostCpuTarget());
+  ASSERT_TRUE(machine.ok());
+  auto object = CompileModule(std::move(module), **machine);
+  ASSERT_FALSE(object.ok());
+  EXPECT_THAT(std::string(object.status().message()), HasSubstr("module broken does not verify"));
+}
+
+TEST(CompileModule, LeavesNoUnwindTables) {
+  llvm::LLVMContext context;
+  auto object = CompileIr(ParseIr(context, kScale));
+  EXPECT_EQ(object->getBuffer().find("eh_frame"), llvm::StringRef::npos);
+}
+
+TEST(CompileModule, CountsModules) {
+  llvm::LLVMContext context;
+  const uint64_t before = ModulesEmitted();
+  CompileIr(ParseIr(context, kScale));
+  EXPECT_EQ(ModulesEmitted(), before + 1);
+}
+
+}  // namespace
+}  // namespace tailor

@@ -1,0 +1,625 @@
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/lower/lower_graph.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+
+namespace tailor::lower {
+namespace {
+
+// Kernels and host program of a graph: what every target starts from.
+std::string Lowered(const std::string& text, const LowerOptions& options = {}) {
+  auto parsed = ParseGraph(text);
+  if (!parsed.ok()) return parsed.status().ToString();
+  auto lowered = LowerGraph(*parsed, TargetTraits{}, options);
+  if (!lowered.ok()) return lowered.status().ToString();
+  std::string out = "\n";
+  for (const KernelPlan& kernel : lowered->kernels) out += kernel.name + ": " + kernel.Text();
+  const std::string host = lowered->programs[0].Text();
+  for (size_t at = 0; at < host.size();) {  // launches and blocks; the checks have tests of their own
+    const std::string line = host.substr(at, host.find('\n', at) + 1 - at);
+    if (line.rfind("alloc", 0) == 0 || line.rfind("launch", 0) == 0 || line.rfind("product", 0) == 0) out += line;
+    at += line.size();
+  }
+  return out;
+}
+
+TEST(LowerProgram, APoolReadsItsWindowsInPlace) {
+  EXPECT_EQ(Lowered(R"(
+graph @pool(%x: f32[N, C, H, W]) {
+  %least = constant -inf : f32[]
+  %p = pad %x, %least {low = [0, 0, 1, 1], high = [0, 0, 1, 1]}
+  %w = window %p {axes = [2, 3], sizes = [3, 3], strides = [2, 1]}
+  %y = reduce_max %w {axes = [4, 5]}
+  return "y" = %y
+}
+)"),
+            R"(
+g0_reduce_max: kernel axes [a0: d0 parallel, a1: d1 parallel, a2: d2 parallel, a3: 3 tile, a4: 3 tile]
+  in b0: f32[d3, d4, d5, d2]
+  out b1: f32[d3, d4, d1, d2]
+  local b2: f32[]
+  stage over [a3, a4]
+    e0 = ((a1 * 2) + a3)
+    e1 = (a2 + a4)
+    e2 = and(and(and((0 < e0), (e0 < d6)), (0 < e1)), (e1 < d7))
+    b2[] = reduce max in f32 select(e2, b0[0, a0, (e0 - 1), (e1 - 1)] if e2, -inffff800000)
+  stage over []
+    b1[0, a0, a1, a2] = b2[]
+launch 0 g0_reduce_max(in0, out0) dims [N*C, floordiv(H + 1, 2), W, N, C, H, H + 1, W + 1]
+)");
+}
+
+// A level of a feature pyramid: where both joins are equal the window reads H and W, else bcast(...).
+TEST(LowerProgram, JoinedExtentsGiveTwoVersions) {
+  const std::string text = R"(
+graph @level(%x: f32[8, H, W], %top: f32[8, I, J]) {
+  %sum = add %x, %top
+  %zero = constant 0 : f32[]
+  %p = pad %sum, %zero {low = [0, 1, 1], high = [0, 1, 1]}
+  %w = window %p {axes = [1, 2], sizes = [3, 3]}
+  %y = reduce_sum %w {axes = [3, 4]}
+  return "y" = %y
+}
+)";
+  const auto lowered = LowerGraph(*ParseGraph(text), TargetTraits{});
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  ASSERT_EQ(lowered->programs.size(), 3u);
+  EXPECT_EQ(lowered->programs[0].Text(), R"(bind H = input 0 dim 1
+bind W = input 0 dim 2
+bind I = input 1 dim 1
+bind J = input 1 dim 2
+if H == I, W == J program 2 else 1
+output 0 [8, bcast(H, I), bcast(W, J)]
+)");
+  EXPECT_EQ(lowered->programs[2].output_dims[0][1], DimExpr::Symbol(0));
+  ASSERT_FALSE(lowered->facts.empty());
+  EXPECT_EQ(lowered->facts.back(), "H == I, W == J (in one of 2 versions)");
+  const auto one = LowerGraph(*ParseGraph(text), TargetTraits{}, {.versions = false});
+  ASSERT_TRUE(one.ok()) << one.status();
+  EXPECT_EQ(one->programs.size(), 1u);
+}
+
+TEST(LowerProgram, AConvolutionWithItsPaddingBiasAndActivationIsOneProduct) {
+  EXPECT_EQ(Lowered(R"(
+graph @conv(%x: f32[N, 3, 8, 8], %w: f32[8, 3, 3, 3], %b: f32[8]) {
+  %zero = constant 0 : f32[]
+  %p = pad %x, %zero {low = [0, 0, 1, 1], high = [0, 0, 1, 1]}
+  %v = window %p {axes = [2, 3], sizes = [3, 3]}
+  %t = transpose %v {permutation = [0, 1, 4, 5, 2, 3]}
+  %r = reshape %t {shape = [N, 27, 64]}
+  %m = reshape %w {shape = [8, 27]}
+  %d = dot %r, %m {transpose_lhs = 1, transpose_rhs = 1}
+  %e = add %d, %b
+  %c = transpose %e {permutation = [0, 2, 1]}
+  %o = reshape %c {shape = [N, 8, 8, 8]}
+  %y = max %o, %zero
+  return "y" = %y
+}
+)"),
+            R"(
+g0_dot_pack: kernel axes [a0: 1 parallel, a1: 27 parallel, a2: 16 parallel]
+  in b0: f32[8, 3, 3, 3]
+  out b1: f32[1, 27, 16]
+  stage over []
+    b1[0, a1, a2] = b0[a2, 0, 0, a1] if (a2 < 8)
+g0_dot: contraction axes [a0: d0 parallel, a1: 64 parallel, a2: 8 parallel, a3: 27 contract, a4: d0 tile, a5: 3 tile, a6: 10 tile, a7: 10 tile]
+  in b0: f32[d0, 3, 8, 8]
+  in b1: f32[27, 8] panels16
+  in b2: f32[8]
+  out b3: f32[d0, 8, 8, 8]
+  local b4: f32[]
+  box b5: f32[d0, 3, 10, 10]
+  stage over [a4, a5, a6, a7]
+    e0 = and(and(and((0 < a6), (a6 < 9)), (0 < a7)), (a7 < 9))
+    b5[a4, a5, a6, a7] = select(e0, b0[a4, a5, (a6 - 1), (a7 - 1)] if e0, 0f00000000)
+  stage over [a3]
+    e1 = (a3 / 3)
+    b4[] = reduce add in f32 mul(b5[a0, (e1 / 3), ((a1 / 8) + (e1 % 3)), ((a1 % 8) + (a3 % 3))], b1[a3, a2])
+  stage over []
+    b3[a0, a2, 0, a1] = max(add(b4[], b2[a2]), 0f00000000)
+alloc w0 = 1728 live [0, 1]
+launch 0 g0_dot_pack(in1, w0) dims []
+launch 1 g0_dot(in0, w0, in2, out0) dims [N]
+)");
+}
+
+TEST(LowerProgram, RowsWhoseNeighboursLiePagesApartAreCopiedToABoxThatIsReadOften) {
+  const auto product = [](int rows, int depth, int columns) {
+    return Lowered(absl::StrCat("graph @g(%x: f32[N, ", depth, ", ", rows, "], %w: f32[", depth, ", ", columns,
+                                "]) {\n  %y = dot %x, %w {transpose_lhs = 1}\n  return %y\n}"));
+  };
+  EXPECT_NE(product(2048, 512, 256).find("  box b4: f32[d0, 512, 2048]\n"), std::string::npos);
+  EXPECT_EQ(product(2047, 512, 256).find("box"), std::string::npos);
+  EXPECT_EQ(product(2048, 511, 256).find("box"), std::string::npos);
+  EXPECT_EQ(product(2048, 512, 255).find("box"), std::string::npos);
+}
+
+// A box holds what its product reads, and no longer than it does.
+TEST(LowerProgram, WhatComesAfterAProductReadsNoBox) {
+  const std::string text = Lowered(R"(
+graph @g(%x: f32[N, 512, 2048], %w: f32[512, 256]) {
+  %d = dot %x, %w {transpose_lhs = 1}
+  %t = transpose %x {permutation = [0, 2, 1]}
+  %s = slice %t {starts = [0, 0, 0], sizes = [N, 2048, 256]}
+  %y = add %d, %s
+  return %y
+})");
+  EXPECT_NE(text.find("reduce add in f32 mul(b4[a0, a3, a1], b1[a3, a2])"), std::string::npos) << text;
+  EXPECT_NE(text.find("b2[a0, a1, a2] = add(b3[], b0[a0, a2, a1])"), std::string::npos) << text;
+}
+
+TEST(LowerProgram, WindowsOfOnePointAreReadInPlace) {
+  EXPECT_EQ(Lowered(R"(
+graph @g(%x: f32[N, 512, 96, 96], %w: f32[512, 256]) {
+  %v = window %x {axes = [2, 3], sizes = [1, 1], strides = [2, 2]}
+  %t = transpose %v {permutation = [0, 1, 4, 5, 2, 3]}
+  %r = reshape %t {shape = [N, 512, 2304]}
+  %y = dot %r, %w {transpose_lhs = 1}
+  return %y
+})")
+                .find("box"),
+            std::string::npos);
+}
+
+TEST(LowerProgram, SoftmaxKeepsExponentialsInScratch) {
+  EXPECT_EQ(Lowered(R"(
+graph @softmax(%x: f32[B, S, C], %m: f32[B, 1, C]) {
+  %a = add %x, %m
+  %m1 = reduce_max %a {axes = [-1], keep_dims = 1}
+  %s = sub %a, %m1
+  %e = exp %s
+  %t = reduce_sum %e {axes = [-1], keep_dims = 1}
+  %y = div %e, %t
+  return "y" = %y
+}
+)"),
+            R"(
+g0_reduce_max: kernel axes [a0: d0 parallel, a1: d1 parallel, a2: d2 tile]
+  in b0: f32[d0, d1, d2]
+  in b1: f32[d0, 1, d2]
+  out b2: f32[d0, d1, d2]
+  row b3: f32[d2]
+  local b4: f32[]
+  local b5: f32[]
+  stage over [a2]
+    e0 = add(b0[a0, a1, a2], b1[a0, 0, a2])
+    b4[] = reduce max in f32 e0
+  stage over [a2]
+    e1 = exp(sub(e0, b4[]))
+    b3[a2] = e1
+    b5[] = reduce add in f32 e1
+  stage over [a2]
+    b2[a0, a1, a2] = div(b3[a2], b5[])
+launch 0 g0_reduce_max(in0, in1, out0) dims [B, S, C]
+)");
+}
+
+TEST(LowerProgram, LayerNormRecomputesCheapValuesAndStoresRowResults) {
+  EXPECT_EQ(Lowered(R"(
+graph @norm(%x: f32[B, S, 384], %r: f32[B, S, 384], %g: f32[384], %b: f32[384]) {
+  %y = add %x, %r
+  %mean = reduce_mean %y {axes = [2], keep_dims = 1}
+  %cent = sub %y, %mean
+  %sq = mul %cent, %cent
+  %var = reduce_mean %sq {axes = [2], keep_dims = 1}
+  %eps = constant 1e-12 : f32[]
+  %ve = add %var, %eps
+  %rs = rsqrt %ve
+  %n = mul %cent, %rs
+  %n2 = mul %n, %g
+  %n3 = add %n2, %b
+  return "y" = %n3, "mean" = %mean
+}
+)"),
+            R"(
+g0_reduce_mean: kernel axes [a0: d0 parallel, a1: 384 tile]
+  in b0: f32[d1, d2, 384]
+  in b1: f32[d1, d2, 384]
+  in b2: f32[384]
+  in b3: f32[384]
+  out b4: f32[d1, d2, 1]
+  out b5: f32[d1, d2, 384]
+  local b6: f32[]
+  local b7: f32[]
+  stage over [a1]
+    e0 = add(b0[0, a0, a1], b1[0, a0, a1])
+    b6[] = reduce add in f32 e0
+  stage over []
+    e1 = cast<f32>(384)
+    e2 = div(b6[], e1)
+    b4[0, a0, 0] = e2
+  stage over [a1]
+    e3 = sub(e0, e2)
+    b7[] = reduce add in f32 mul(e3, e3)
+  stage over [a1]
+    b5[0, a0, a1] = add(mul(mul(e3, rsqrt(add(div(b7[], e1), 1e-12f2b8cbccc))), b2[a1]), b3[a1])
+launch 0 g0_reduce_mean(in0, in1, in2, in3, out1, out0) dims [B*S, B, S]
+)");
+}
+
+TEST(LowerProgram, ScatterCopiesThenUpdatesInOrder) {
+  EXPECT_EQ(Lowered(R"(
+graph @g(%x: f32[V, 64], %i: i32[N, 1], %u: f32[N, 64]) {
+  %s = scatter %x, %i, %u {combiner = "add"}
+  return "y" = %s
+}
+)"),
+            R"(
+g0_scatter_copy: kernel axes [a0: d0 parallel]
+  in b0: f32[d1, 64]
+  out b1: f32[d1, 64]
+  stage over []
+    b1[0, a0] = b0[0, a0]
+g0_scatter: kernel axes [a0: 64 parallel, a1: d0 ordered]
+  in b0: i32[d0, 1]
+  in b1: f32[d0, 64]
+  out b2: f32[d1, 64]
+  stage over [a1]
+    e0 = gather(b0[a1, 0], d1, fault 0)
+    b2[e0, a0] = add(b2[e0, a0], b1[a1, a0])
+launch 0 g0_scatter_copy(in0, out0) dims [64*V, V]
+launch 1 g0_scatter(in1, in2, out0) dims [N, V] faults from 7
+)");
+}
+
+TEST(LowerProgram, AScanTakesTheLoopsAroundIt) {
+  EXPECT_EQ(Lowered(R"(
+graph @g(%x: bf16[B, S, 64], %y: bf16[B, S, 64]) {
+  %e = exp %x
+  %s = scan %e {axis = 1, combiner = "add", reverse = 1, exclusive = 1}
+  %z = mul %s, %y
+  return "z" = %z
+}
+)"),
+            R"(
+g0_scan: kernel axes [a0: d0 parallel, a1: 64 parallel, a2: d1 ordered]
+  in b0: bf16[d0, d1, 64]
+  in b1: bf16[d0, d1, 64]
+  out b2: bf16[d0, d1, 64]
+  local b3: f32[]
+  stage over [a2]
+    e0 = (d2 - a2)
+    b3[] = exclusive scan add in f32 exp(b0[a0, e0, a1])
+    b2[a0, e0, a1] = mul(cast<bf16>(b3[]), b1[a0, e0, a1])
+launch 0 g0_scan(in0, in1, out0) dims [B, S, S - 1]
+)");
+}
+
+TEST(LowerProgram, GatherGuardsAnEmptyTable) {
+  EXPECT_EQ(Lowered(R"(
+graph @embed(%table: f32[V, 384], %ids: i64[B, S], %pos: f32[512, 384]) where S in [0, 512] {
+  %w = gather %table, %ids
+  %p = slice %pos {starts = [0, 0], sizes = [S, 384]}
+  %y = add %w, %p
+  return "y" = %y
+}
+)"),
+            R"(
+g0_add: kernel axes [a0: d0 parallel, a1: d1 parallel, a2: 384 parallel]
+  d1: multiple of 1, at most 512
+  in b0: i64[d0, d1]
+  in b1: f32[d2, 384]
+  in b2: f32[512, 384]
+  out b3: f32[d0, d1, 384]
+  stage over []
+    b3[a0, a1, a2] = add(b1[gather(b0[a0, a1], d2, fault 0), a2] if (0 < d2), b2[a1, a2])
+launch 0 g0_add(in1, in0, in2, out0) dims [B, S, V] faults from 6
+)");
+}
+
+TEST(LowerProgram, ViewsBecomeIndexMaps) {
+  EXPECT_EQ(Lowered(R"(
+graph @mixed(%a: f32[M, N], %b: f32[K, N], %c: f32[T, N]) {
+  %ab = concat %a, %b {axis = 0}
+  %r = reshape %ab {shape = [(M + K)*N]}
+  %t = transpose %ab {permutation = [1, 0]}
+  %i = iota {shape = [N, M + K], axis = 1, dtype = i32}
+  %f = cast %i {dtype = f32}
+  %s = add %t, %f
+  %q = add %a, %c
+  return "r" = %r, "s" = %s, "q" = %q, "a" = %a
+}
+)"),
+            R"(
+g0_concat: kernel axes [a0: d0 parallel, a1: d1 parallel]
+  in b0: f32[d2, d1]
+  in b1: f32[d3, d1]
+  out b2: f32[d0, d1]
+  stage over []
+    e0 = (a0 < d2)
+    b2[a0, a1] = select(e0, b0[a0, a1] if e0, b1[(a0 - d2), a1] if and((a0 < d0), (d4 < a0)))
+g1_reshape: kernel axes [a0: d0 parallel]
+  in b0: f32[d1, d2]
+  out b1: f32[d0]
+  stage over []
+    b1[a0] = b0[0, a0]
+g2_add: kernel axes [a0: d0 parallel, a1: d1 parallel]
+  in b0: f32[d1, d0]
+  out b1: f32[d0, d1]
+  stage over []
+    b1[a0, a1] = add(b0[a1, a0], cast<f32>(cast<i32>(a1)))
+g3_add: kernel axes [a0: d0 parallel, a1: d1 parallel]
+  in b0: f32[d2, d1]
+  in b1: f32[d3, d1]
+  out b2: f32[d0, d1]
+  stage over []
+    b2[a0, a1] = add(b0[bcast(a0, d2), a1], b1[bcast(a0, d3), a1])
+g4_reshape: kernel axes [a0: d0 parallel]
+  in b0: f32[d1, d2]
+  out b1: f32[d1, d2]
+  stage over []
+    b1[0, a0] = b0[0, a0]
+alloc w0 = 4*M*N + 4*N*K live [0, 2]
+launch 0 g0_concat(in0, in1, w0) dims [M + K, N, M, K, M - 1]
+launch 1 g1_reshape(w0, out0) dims [M*N + N*K, M + K, N]
+launch 2 g2_add(w0, out1) dims [N, M + K]
+launch 3 g3_add(in0, in2, out2) dims [bcast(M, T), N, M, T]
+launch 4 g4_reshape(in0, out3) dims [M*N, M, N]
+)");
+}
+
+TEST(LowerProgram, RightOperandsInBF16ArePackedInPairs) {
+  EXPECT_EQ(Lowered(R"(
+graph @pairs(%x: bf16[M, K], %y: bf16[K, 32], %z: bf16[N, 6]) {
+  %p = dot %x, %y
+  %q = dot %z, %z {transpose_rhs = 1}
+  return "p" = %p, "q" = %q
+}
+)"),
+            R"(
+g0_dot_pack: kernel axes [a0: 2 parallel, a1: d0 parallel, a2: 16 parallel]
+  in b0: bf16[d1, 32]
+  out b1: u32[2, d0, 16]
+  stage over []
+    e0 = (a1 * 2)
+    e1 = ((a0 * 16) + a2)
+    e2 = (e0 + 1)
+    b1[a0, a1, a2] = or(cast<u32>(bitcast<u16>(b0[e0, e1])), shift_left(cast<u32>(bitcast<u16>(b0[e2, e1] if (e2 < d1))), u32:0x10))
+g0_dot: contraction axes [a0: d0 parallel, a1: 32 parallel, a2: d1 contract]
+  in b0: bf16[d0, d1]
+  in b1: bf16[d1, 32] pair_panels16
+  out b2: bf16[d0, 32]
+  local b3: f32[]
+  stage over [a2]
+    b3[] = reduce add in f32 mul(b0[a0, a2], b1[a2, a1])
+  stage over []
+    b2[a0, a1] = cast<bf16>(b3[])
+g1_dot_pack: kernel axes [a0: d0 parallel, a1: 3 parallel, a2: 16 parallel]
+  in b0: bf16[d1, 6]
+  out b1: u32[d0, 3, 16]
+  stage over []
+    e0 = ((a0 * 16) + a2)
+    e1 = (a1 * 2)
+    e2 = (e0 < d1)
+    b1[a0, a1, a2] = or(cast<u32>(bitcast<u16>(b0[e0, e1] if e2)), shift_left(cast<u32>(bitcast<u16>(b0[e0, (e1 + 1)] if e2)), u32:0x10))
+g1_dot: contraction axes [a0: d0 parallel, a1: d0 parallel, a2: 6 contract]
+  in b0: bf16[d0, 6]
+  in b1: bf16[6, d0] pair_panels16
+  out b2: bf16[d0, d0]
+  local b3: f32[]
+  stage over [a2]
+    b3[] = reduce add in f32 mul(b0[a0, a2], b1[a2, a1])
+  stage over []
+    b2[a0, a1] = cast<bf16>(b3[])
+alloc w0 = 128*floordiv(K + 1, 2) live [0, 1]
+alloc w1 = 192*floordiv(N + 15, 16) live [2, 3]
+launch 0 g0_dot_pack(in1, w0) dims [floordiv(K + 1, 2), K]
+launch 1 g0_dot(in0, w0, out0) dims [M, K]
+launch 2 g1_dot_pack(in2, w1) dims [floordiv(N + 15, 16), N]
+launch 3 g1_dot(in2, w1, out1) dims [N]
+)");
+}
+
+TEST(LowerProgram, ProductsReadPanelsAndStoreThroughViews) {
+  EXPECT_EQ(Lowered(R"(
+graph @heads(%x: f32[B, S, 64], %k: f32[B, S, 64], %t: f32[B, 2, T, 3]) {
+  %w = constant @w : f32[64, 64]
+  %q0 = dot %x, %w {transpose_rhs = 1}
+  %q1 = reshape %q0 {shape = [B, S, 2, 32]}
+  %q = transpose %q1 {permutation = [0, 2, 1, 3]}
+  %k1 = reshape %k {shape = [B, S, 2, 32]}
+  %k2 = transpose %k1 {permutation = [0, 2, 1, 3]}
+  %s = dot %q, %k2 {transpose_rhs = 1}
+  %o = dot %t, %t {transpose_lhs = 1}
+  %o1 = transpose %o {permutation = [0, 2, 1, 3]}
+  %o2 = reshape %o1 {shape = [B, 3, 6]}
+  return "s" = %s, "o" = %o2
+}
+)"),
+            R"(
+g0_dot: contraction axes [a0: d0 parallel, a1: 64 parallel, a2: 64 contract]
+  in b0: f32[d1, d2, 64]
+  in b1: f32[64, 64] panels16
+  out b2: f32[d1, d2, 64]
+  local b3: f32[]
+  stage over [a2]
+    b3[] = reduce add in f32 mul(b0[0, a0, a2], b1[a2, a1])
+  stage over []
+    b2[0, a0, a1] = b3[]
+g1_dot_pack: kernel axes [a0: d0 parallel, a1: 2 parallel, a2: d1 parallel, a3: 32 parallel, a4: 16 parallel]
+  in b0: f32[d0, d2, 64]
+  out b1: f32[d0, 2, d1, 32, 16]
+  stage over []
+    e0 = ((a2 * 16) + a4)
+    b1[a0, a1, a2, a3, a4] = b0[a0, e0, ((a1 * 32) + a3)] if (e0 < d2)
+g1_dot: contraction axes [a0: d0 parallel, a1: 2 parallel, a2: d1 parallel, a3: d1 parallel, a4: 32 contract]
+  in b0: f32[d0, d1, 64]
+  in b1: f32[d0, 2, 32, d1] panels16
+  out b2: f32[d0, 2, d1, d1]
+  local b3: f32[]
+  stage over [a4]
+    b3[] = reduce add in f32 mul(b0[a0, a2, ((a1 * 32) + a4)], b1[a0, a1, a4, a3])
+  stage over []
+    b2[a0, a1, a2, a3] = b3[]
+g2_dot_pack: kernel axes [a0: d0 parallel, a1: 1 parallel, a2: d1 parallel, a3: 16 parallel]
+  in b0: f32[d2, 2, d1, 3]
+  out b1: f32[d2, 2, 1, d1, 16]
+  stage over []
+    b1[0, a0, 0, a2, a3] = b0[0, a0, a2, a3] if (a3 < 3)
+g2_dot: contraction axes [a0: d0 parallel, a1: 2 parallel, a2: 3 parallel, a3: 3 parallel, a4: d1 contract]
+  in b0: f32[d0, 2, d1, 3]
+  in b1: f32[d0, 2, d1, 3] panels16
+  out b2: f32[d0, 3, 6]
+  local b3: f32[]
+  stage over [a4]
+    b3[] = reduce add in f32 mul(b0[a0, a1, a4, a2], b1[a0, a1, a4, a3])
+  stage over []
+    b2[a0, a2, ((a1 * 3) + a3)] = b3[]
+alloc w0 = 256*B*S live [0, 2]
+alloc w1 = 4096*B*floordiv(S + 15, 16) live [1, 2]
+alloc w2 = 128*B*T live [3, 4]
+launch 0 g0_dot(in0, c0, w0) dims [B*S, B, S]
+launch 1 g1_dot_pack(in1, w1) dims [B, floordiv(S + 15, 16), S]
+launch 2 g1_dot(w0, w1, out0) dims [B, S]
+launch 3 g2_dot_pack(in2, w2) dims [2*B, T, B]
+launch 4 g2_dot(in2, w2, out1) dims [B, T]
+)");
+}
+
+TEST(LowerProgram, AttentionIsAChainWithoutItsScoresInMemory) {
+  EXPECT_EQ(Lowered(R"(
+graph @attention(%q: f32[B, 4, S, 32], %k: f32[B, 4, T, 32], %v: f32[B, 4, T, 32], %mask: f32[B, 1, 1, T]) {
+  %scores = dot %q, %k {transpose_rhs = 1}
+  %masked = add %scores, %mask
+  %top = reduce_max %masked {axes = [3], keep_dims = 1}
+  %below = sub %masked, %top
+  %e = exp %below
+  %sum = reduce_sum %e {axes = [3], keep_dims = 1}
+  %p = div %e, %sum
+  %y = dot %p, %v
+  return %y
+}
+)"),
+            R"(
+g0_dot_pack: kernel axes [a0: d0 parallel, a1: d1 parallel, a2: 32 parallel, a3: 16 parallel]
+  in b0: f32[d2, 4, d3, 32]
+  out b1: f32[d2, 4, d1, 32, 16]
+  stage over []
+    e0 = ((a1 * 16) + a3)
+    b1[0, a0, a1, a2, a3] = b0[0, a0, e0, a2] if (e0 < d3)
+g2_dot_pack: kernel axes [a0: d0 parallel, a1: 2 parallel, a2: d1 parallel, a3: 16 parallel]
+  in b0: f32[d2, 4, d1, 32]
+  out b1: f32[d2, 4, 2, d1, 16]
+  stage over []
+    b1[0, a0, a1, a2, a3] = b0[0, a0, a2, ((a1 * 16) + a3)]
+g0_dot+g1_reduce_max+g2_dot: chain axes [a0: d0 parallel, a1: 4 parallel, a2: d1 parallel]
+  in b0: f32[d0, 4, d1, 32]
+  in b1: f32[d0, 4, 32, d2] panels16
+  in b2: f32[d0, 1, 1, d2]
+  in b3: f32[d0, 4, d2, 32] panels16
+  out b4: f32[d0, 4, d1, 32]
+  block b5: f32[d2]
+  block b6: f32[d2]
+  link(b0, b1, b2, b5; d0, d1, d2) contraction axes [a0: d0 parallel, a1: 4 parallel, a2: d1 parallel, a3: d2 parallel, a4: 32 contract]
+      in b0: f32[d0, 4, d1, 32]
+      in b1: f32[d0, 4, 32, d2] panels16
+      in b2: f32[d0, 1, 1, d2]
+      out b3: f32[d0, 4, d1, d2]
+      local b4: f32[]
+      stage over [a4]
+        b4[] = reduce add in f32 mul(b0[a0, a1, a2, a4], b1[a0, a1, a4, a3])
+      stage over []
+        b3[a0, a1, a2, a3] = add(b4[], b2[a0, 0, 0, a3])
+  link(b5, b6; d3, d2, d0, d1) kernel axes [a0: d0 parallel, a1: d1 tile]
+      in b0: f32[d2, 4, d3, d1]
+      out b1: f32[d2, 4, d3, d1]
+      row b2: f32[d1]
+      local b3: f32[]
+      local b4: f32[]
+      stage over [a1]
+        e0 = b0[0, 0, a0, a1]
+        b3[] = reduce max in f32 e0
+      stage over [a1]
+        e1 = exp(sub(e0, b3[]))
+        b2[a1] = e1
+        b4[] = reduce add in f32 e1
+      stage over [a1]
+        b1[0, 0, a0, a1] = div(b2[a1], b4[])
+  link(b6, b3, b4; d0, d1, d2) contraction axes [a0: d0 parallel, a1: 4 parallel, a2: d1 parallel, a3: 32 parallel, a4: d2 contract]
+      in b0: f32[d0, 4, d1, d2]
+      in b1: f32[d0, 4, d2, 32] panels16
+      out b2: f32[d0, 4, d1, 32]
+      local b3: f32[]
+      stage over [a4]
+        b3[] = reduce add in f32 mul(b0[a0, a1, a2, a4], b1[a0, a1, a4, a3])
+      stage over []
+        b2[a0, a1, a2, a3] = b3[]
+alloc w0 = 8192*B*floordiv(T + 15, 16) live [0, 2]
+alloc w1 = 512*B*T live [1, 2]
+launch 0 g0_dot_pack(in1, w0) dims [4*B, floordiv(T + 15, 16), B, T]
+launch 1 g2_dot_pack(in2, w1) dims [4*B, T, B]
+launch 2 g0_dot+g1_reduce_max+g2_dot(in0, w0, in3, w1, out0) dims [B, S, T, 4*B*S]
+)");
+}
+
+TEST(LowerProgram, ASizeThatOutgrowsAnExpressionIsAnError) {
+  std::string symbols, sum;
+  for (int i = 0; i < 16; ++i) {
+    const std::string name = "S" + std::to_string(i);
+    symbols += ", %i" + std::to_string(i) + ": u8[" + name + "]";
+    sum += (i > 0 ? " + " : "") + name;
+  }
+  const std::string shape = "[" + sum + ", 2*(" + sum + "), 3*(" + sum + "), 4*(" + sum + ")]";
+  const std::string text = Lowered("graph @g(%x: f32[]" + symbols + ") {\n  %y = broadcast %x {shape = " + shape +
+                                   "}\n  return \"y\" = %y\n}");
+  EXPECT_NE(text.find("RESOURCE_EXHAUSTED: the number of elements of f32["), std::string::npos) << text;
+}
+
+TEST(LowerProgram, AnOfferedProductStandsBesideTheKernelItReplaces) {
+  EXPECT_EQ(Lowered(R"(
+graph @layer(%x: f32[B, S, 8], %w: f32[T, 8], %b: f32[T]) {
+  %d = dot %x, %w {transpose_rhs = 1}
+  %y = add %d, %b
+  return "y" = %y
+}
+)",
+                    {.offer_products = true}),
+            R"(
+g0_dot_pack: kernel axes [a0: d0 parallel, a1: 8 parallel, a2: 16 parallel]
+  in b0: f32[d1, 8]
+  out b1: f32[d0, 8, 16]
+  stage over []
+    e0 = ((a0 * 16) + a2)
+    b1[a0, a1, a2] = b0[e0, a1] if (e0 < d1)
+g0_dot: contraction axes [a0: d0 parallel, a1: d1 parallel, a2: 8 contract]
+  in b0: f32[d2, d3, 8]
+  in b1: f32[8, d1] panels16
+  in b2: f32[d1]
+  out b3: f32[d2, d3, d1]
+  local b4: f32[]
+  stage over [a2]
+    b4[] = reduce add in f32 mul(b0[0, a0, a2], b1[a2, a1])
+  stage over []
+    b3[0, a0, a1] = add(b4[], b2[a1])
+g0_dot_after: kernel axes [a0: d0 parallel, a1: d1 parallel]
+  in b0: f32[d2, d3, d1]
+  in b1: f32[d1]
+  out b2: f32[d2, d3, d1]
+  stage over []
+    b2[0, a0, a1] = add(b0[0, a0, a1], b1[a1])
+alloc w0 = 512*floordiv(T + 15, 16) live [0, 1]
+launch 0 g0_dot_pack(in1, w0) dims [floordiv(T + 15, 16), T] unless product 0 is taken
+launch 1 g0_dot(in0, w0, in2, out0) dims [B*S, T, B, S] unless product 0 is taken
+product 0 g0_dot(in0 strides [8*S, 8, 1], in1 strides [8*T, 1, 8], out0) batch, m, n, k [1, B*S, T, 8] if product 0 is taken
+launch 2 g0_dot_after(out0, in2, out0) dims [B*S, T, B, S] if product 0 is taken
+)");
+}
+
+TEST(LowerProgram, AProductOfWhatItsKernelComputesIsNotOffered) {
+  EXPECT_EQ(Lowered(R"(
+graph @columns(%x: f32[M, 4, K], %w: f32[K, N]) {
+  %t = slice %x {starts = [0, 1, 0], sizes = [M, 1, K]}
+  %r = reshape %t {shape = [M, K]}
+  %d = dot %r, %w
+  return "y" = %d
+}
+)",
+                    {.offer_products = true})
+                .find("product"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace tailor::lower

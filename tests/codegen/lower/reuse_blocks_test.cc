@@ -1,0 +1,248 @@
+#include "codegen/lower/reuse_blocks.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/host/memory_plan.h"
+#include "codegen/lower/lower_graph.h"
+#include "codegen/lower/lowered_program.h"
+#include "gmock/gmock.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+#include "tests/codegen/plan/loop_plans.h"
+#include "tests/fusion/encoder_graph.h"
+
+namespace tailor::lower {
+namespace {
+
+LoweredProgram Lowered(const std::string& text, const std::vector<bool>& donated = {}) {
+  auto graph = ParseGraph(text);
+  auto lowered = graph.ok() ? LowerGraph(*graph, TargetTraits{}, {donated}) : graph.status();
+  if (lowered.ok()) return *std::move(lowered);
+  ADD_FAILURE() << lowered.status();
+  return {};
+}
+
+// The block of each workspace buffer, in order: "w0 w0 w1".
+std::string Blocks(const std::string& text) {
+  const LoweredProgram lowered = Lowered(text);
+  std::string blocks;
+  for (const host::HostBuffer& buffer : lowered.programs[0].buffers) {
+    if (buffer.place == host::HostBuffer::Place::kWorkspace)
+      absl::StrAppend(&blocks, blocks.empty() ? "w" : " w", buffer.index);
+  }
+  return blocks;
+}
+
+// `body` computes %y from %d, the result of a product; another product reads it.
+std::string BetweenProducts(const std::string& body) {
+  return Blocks(absl::StrCat(R"(graph @g(%x: f32[B, S, 8], %i: i64[8]) {
+  %w = constant @w : f32[8, 8]
+  %d = dot %x, %w
+)",
+                             body, "  return %z\n}"));
+}
+
+TEST(ReuseBlocks, RowsAreWrittenOverWhatTheyAreComputedFrom) {
+  EXPECT_EQ(BetweenProducts(R"(
+  %m = reduce_max %d {axes = [2], keep_dims = 1}
+  %s = sub %d, %m
+  %y = exp %s
+  %z = dot %y, %w
+)"),
+            "w0 w0");
+}
+
+TEST(MayWriteOver, WhatIsReadAtTheSameIndex) {
+  EXPECT_TRUE(MayWriteOver(BiasTanhPlan(), 0, 2));
+  EXPECT_FALSE(MayWriteOver(BiasTanhPlan(), 1, 2));
+  EXPECT_TRUE(MayWriteOver(RowSoftmaxPlan(), 0, 1));
+  EXPECT_FALSE(MayWriteOver(GatherRowsPlan(), 0, 2));
+}
+
+TEST(MayWriteOver, OnlyWhereEachElementIsWrittenOnce) {
+  PlanBuilder w;
+  const Extent rows = w.Slot(0), columns = w.Slot(1);
+  w.plan.axes = {{rows, AxisRole::kParallel}, {columns, AxisRole::kTile}};
+  w.plan.buffers = {{BufferKind::kInput, DType::kF32, {rows}}, {BufferKind::kOutput, DType::kF32, {rows}}};
+  const ExprId i = w.Axis(0), value = w.Op(OpKind::kNeg, {w.Load(0, {i})});
+  w.plan.stages = {{{}, {{.buffer = 1, .indices = {i}, .value = value}}}};
+  EXPECT_TRUE(MayWriteOver(w.plan, 0, 1));
+  w.plan.stages[0].axes = {1};
+  EXPECT_FALSE(MayWriteOver(w.plan, 0, 1));
+  w.plan.axes[1].role = AxisRole::kParallel;
+  w.plan.stages[0].axes = {};
+  EXPECT_FALSE(MayWriteOver(w.plan, 0, 1));
+  w.plan.axes[1].role = AxisRole::kOrdered;
+  EXPECT_FALSE(MayWriteOver(w.plan, 0, 1));
+}
+
+TEST(ReuseBlocks, NotWhatIsReadAgainLater) {
+  EXPECT_EQ(BetweenProducts(R"(
+  %m = reduce_max %d {axes = [2], keep_dims = 1}
+  %s = sub %d, %m
+  %y = exp %s
+  %p = dot %y, %w
+  %z = add %p, %d
+)"),
+            "w0 w1");
+}
+
+TEST(ReuseBlocks, NotWhatIsReadElsewhere) {
+  EXPECT_EQ(BetweenProducts(R"(
+  %g = gather %d, %i {axis = 2}
+  %m = reduce_max %g {axes = [2], keep_dims = 1}
+  %y = sub %g, %m
+  %z = dot %y, %w
+)"),
+            "w0 w1");
+}
+
+TEST(ReuseBlocks, NotOfAnotherWidth) {
+  EXPECT_EQ(BetweenProducts(R"(
+  %m = reduce_max %d {axes = [2], keep_dims = 1}
+  %s = sub %d, %m
+  %c = cast %s {dtype = f64}
+  %v = constant @v : f64[8, 8]
+  %z = dot %c, %v
+)"),
+            "w0 w1");
+}
+
+TEST(ReuseBlocks, NotBesideAnotherOutput) {
+  EXPECT_EQ(BetweenProducts(R"(
+  %m = reduce_max %d {axes = [2], keep_dims = 1}
+  %s = sub %d, %m
+  %y = exp %s
+  %p = dot %y, %w
+  %q = dot %s, %w {transpose_rhs = 1}
+  %z = add %p, %q
+)"),
+            "w0 w1 w2 w3");
+}
+
+// The host program of `text`, whose first input is donated.
+std::string Donated(const std::string& text) { return Lowered(text, {true}).programs[0].Text(); }
+
+TEST(ReuseBlocks, AnElementwiseChainStaysInADonatedInput) {
+  EXPECT_EQ(Donated(R"(
+graph @g(%x: f32[N, 8], %b: f32[8]) {
+  %s = add %x, %b
+  %y = tanh %s
+  return "y" = %y
+})"),
+            "bind N = input 0 dim 0\n"
+            "check 0: input 0 dim 1 == 8\n"
+            "check 1: input 1 dim 0 == 8\n"
+            "check 2: N <= 2147483647\n"
+            "output 0 [N, 8] in the memory of input 0\n"
+            "launch 0 g0_tanh(in0, in1, out0) dims [N]\n");
+}
+
+// The left operand of the product is written over the input that it is computed from.
+TEST(ReuseBlocks, WhatLiesBetweenIsInADonatedInputToo) {
+  const std::string text = Donated(R"(
+graph @g(%x: f32[N, 8], %i: i64[8]) {
+  %w = constant @w : f32[8, 8]
+  %m = reduce_max %x {axes = [1], keep_dims = 1}
+  %t = sub %x, %m
+  %d = dot %t, %w
+  return "y" = %d
+})");
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("alloc")));
+  EXPECT_THAT(text, testing::HasSubstr("launch 0 g0_reduce_max(in0, in0)"));
+}
+
+TEST(ReuseBlocks, NotADonatedInputThatIsReadAgainLater) {
+  const std::string text = Donated(R"(
+graph @g(%x: f32[N, 8]) {
+  %w = constant @w : f32[8, 8]
+  %y = tanh %x
+  %d = dot %x, %w
+  return "y" = %y, "d" = %d
+})");
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("memory of")));
+}
+
+TEST(ReuseBlocks, NotAnInputThatIsNotDonated) {
+  EXPECT_THAT(Lowered(R"(
+graph @g(%x: f32[N, 8]) {
+  %y = tanh %x
+  return "y" = %y
+})")
+                  .programs[0]
+                  .Text(),
+              testing::Not(testing::HasSubstr("memory of")));
+}
+
+TEST(ReuseBlocks, AnOutputOfAnotherTypeHasMemoryOfItsOwn) {
+  EXPECT_THAT(Donated(R"(
+graph @g(%x: f32[N, 8]) {
+  %y = cast %x {dtype = i32}
+  return "y" = %y
+})"),
+              testing::Not(testing::HasSubstr("memory of")));
+}
+
+// One launch: no copy of the cache.
+TEST(ReuseBlocks, ACacheIsUpdatedWhereItIs) {
+  const std::string text = Donated(R"(
+graph @g(%cache: f32[S, 8], %at: i64[1, 1], %row: f32[1, 8]) {
+  %next = scatter %cache, %at, %row {combiner = "set"}
+  return "next" = %next
+})");
+  EXPECT_THAT(text, testing::HasSubstr("output 0 [S, 8] in the memory of input 0"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("copy")));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("launch 1")));
+}
+
+TEST(ReuseBlocks, ACacheIsUpdatedTwice) {
+  const std::string text = Donated(R"(
+graph @g(%cache: f32[S, 8], %at: i64[1, 1], %row: f32[1, 8], %to: i64[1, 1]) {
+  %first = scatter %cache, %at, %row {combiner = "set"}
+  %next = scatter %first, %to, %row {combiner = "add"}
+  return "next" = %next
+})");
+  EXPECT_THAT(text, testing::HasSubstr("output 0 [S, 8] in the memory of input 0"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("copy")));
+}
+
+// What it was before is an output too.
+TEST(ReuseBlocks, NotACacheThatIsAlsoReadAsItWas) {
+  const std::string text = Donated(R"(
+graph @g(%cache: f32[S, 8], %at: i64[1, 1], %row: f32[1, 8]) {
+  %next = scatter %cache, %at, %row {combiner = "set"}
+  %before = neg %cache
+  return "next" = %next, "before" = %before
+})");
+  EXPECT_THAT(text, testing::HasSubstr("copy"));
+}
+
+// Softmax and layer norms are written over the scores and sums that they normalize; attention is kept in three kernels.
+TEST(ReuseBlocks, AnEncoderNeedsLessMemory) {
+  EncoderGraph e;
+  const auto lowered = LowerGraph(e.Return(e.Encoder(2)), TargetTraits{.row_blocks = false});
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  std::vector<host::WorkspaceBlock> apart, shared;
+  std::vector<int64_t> sizes_apart, sizes_shared;
+  const std::vector<int64_t> dims = {8, 256};  // B, S
+  for (const host::HostBuffer& buffer : lowered->programs[0].buffers) {
+    if (buffer.place != host::HostBuffer::Place::kWorkspace) continue;
+    apart.push_back({host::BytesOf(buffer), {buffer.first_step, buffer.last_step}});
+    sizes_apart.push_back(*host::BytesOf(buffer).Evaluate(dims));
+    if (buffer.index == static_cast<int>(shared.size())) {
+      shared.push_back(apart.back());
+      sizes_shared.push_back(sizes_apart.back());
+    }
+    LiveInterval& live = shared[buffer.index].live;
+    live = {std::min(live.first, buffer.first_step), std::max(live.last, buffer.last_step)};
+  }
+  EXPECT_EQ(shared.size(), lowered->programs[0].memory.order.size());
+  EXPECT_LT(shared.size(), apart.size());
+  EXPECT_LT(host::LiveMaximum(shared, sizes_shared), 0.7 * host::LiveMaximum(apart, sizes_apart));
+}
+
+}  // namespace
+}  // namespace tailor::lower

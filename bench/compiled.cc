@@ -95,7 +95,7 @@ tailor_tensor TensorOf(void* data, uint64_t bytes, int32_t dtype, const std::vec
 }
 
 SessionHandle Bound(const tailor_executable* executable, uint64_t threads, const std::vector<tailor_tensor>& inputs,
-                 const std::vector<tailor_tensor>& outputs) {
+                    const std::vector<tailor_tensor>& outputs) {
   tailor_session_options options;
   tailor_session_options_init(&options);
   options.threads = threads;

@@ -39,7 +39,7 @@ inline tailor_tensor TensorOf(std::vector<float>& data, const std::vector<int64_
 
 // A session with `threads` threads and these buffers bound, run once.
 SessionHandle Bound(const tailor_executable* executable, uint64_t threads, const std::vector<tailor_tensor>& inputs,
-                 const std::vector<tailor_tensor>& outputs);
+                    const std::vector<tailor_tensor>& outputs);
 
 }  // namespace tailor::bench
 

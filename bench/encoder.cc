@@ -231,6 +231,8 @@ EncoderWeights SeededEncoder(const EncoderSize& size, uint64_t seed) {
   return weights;
 }
 
-GraphHandle BuildEncoder(const EncoderWeights& weights, int32_t dtype) { return EncoderBuilder(weights, dtype).Build(); }
+GraphHandle BuildEncoder(const EncoderWeights& weights, int32_t dtype) {
+  return EncoderBuilder(weights, dtype).Build();
+}
 
 }  // namespace tailor::bench

@@ -81,9 +81,9 @@ void MeasureEncoder(benchmark::State& state) {
   for (int64_t i = 0; i < batch * length; ++i) ids[i] = (1000 + i * 7919) % EncoderSize().vocabulary;
   std::vector<float> out(batch * EncoderSize().hidden);
   const SessionHandle session = Bound(Encoder(), 1,
-                                   {TensorOf(ids.data(), ids.size() * 8, TAILOR_I64, {batch, length}),
-                                    TensorOf(mask.data(), mask.size() * 8, TAILOR_I64, {batch, length})},
-                                   {TensorOf(out, {batch, EncoderSize().hidden})});
+                                      {TensorOf(ids.data(), ids.size() * 8, TAILOR_I64, {batch, length}),
+                                       TensorOf(mask.data(), mask.size() * 8, TAILOR_I64, {batch, length})},
+                                      {TensorOf(out, {batch, EncoderSize().hidden})});
   for (auto _ : state) Check(tailor_session_run_bound(session.get()));
 }
 BENCHMARK(MeasureEncoder)

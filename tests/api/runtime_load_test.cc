@@ -264,10 +264,9 @@ TEST_F(LoadTest, BorrowedBytesAreGivenBackWhenLoadingFails) {
   int released = 0;
   const auto count = [](void* user) { ++*static_cast<int*>(user); };
   tailor_executable* executable = nullptr;
-  EXPECT_EQ(tailor_status_code(
-                StatusHandle(
-                    tailor_executable_load_memory(nullptr, bytes.data(), 100, nullptr, count, &released, &executable))
-                    .get()),
+  EXPECT_EQ(tailor_status_code(StatusHandle(tailor_executable_load_memory(nullptr, bytes.data(), 100, nullptr, count,
+                                                                          &released, &executable))
+                                   .get()),
             TAILOR_DATA_LOSS);
   EXPECT_EQ(released, 1);
   tailor_load_options wrong = {};

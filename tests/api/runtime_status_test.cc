@@ -16,16 +16,14 @@ TEST(Status, NullIsSuccess) {
 }
 
 TEST(Status, KeepsWhatItWasMadeOf) {
-  const StatusHandle status(
-      tailor_status_create(TAILOR_CANCELLED, "stopped here", 7, "n1", SIZE_MAX));
+  const StatusHandle status(tailor_status_create(TAILOR_CANCELLED, "stopped here", 7, "n1", SIZE_MAX));
   EXPECT_EQ(tailor_status_code(status.get()), TAILOR_CANCELLED);
   EXPECT_STREQ(tailor_status_message(status.get()), "stopped");
   EXPECT_STREQ(tailor_status_node(status.get()), "n1");
 }
 
 TEST(Status, TextsMayBeMissing) {
-  const StatusHandle status(
-      tailor_status_create(TAILOR_INTERNAL, nullptr, 5, nullptr, SIZE_MAX));
+  const StatusHandle status(tailor_status_create(TAILOR_INTERNAL, nullptr, 5, nullptr, SIZE_MAX));
   EXPECT_STREQ(tailor_status_message(status.get()), "");
   EXPECT_STREQ(tailor_status_node(status.get()), "");
 }

@@ -1,4 +1,4 @@
-// What tells measured figures apart: the GPU and its bench::driver.
+// What tells measured figures apart: the GPU and its driver.
 #ifndef TAILOR_TESTS_GPU_DEVICE_REPORT_H_
 #define TAILOR_TESTS_GPU_DEVICE_REPORT_H_
 
@@ -6,8 +6,8 @@
 
 namespace tailor {
 
-// JSON: {"absence": "..."} where there is no GPU, else {"name", "capability": "9.0", "target": the best bench::target of
-// Tailor's for it, "processors", "memory_bytes", "driver": "12.4", "emulated": whether tests play it}.
+// JSON: {"absence": "..."} where there is no GPU, else {"name", "capability": "9.0", "target": the best target
+// of Tailor's for it, "processors", "memory_bytes", "driver": "12.4", "emulated": whether tests play it}.
 std::string DeviceReport();
 
 }  // namespace tailor

@@ -47,8 +47,8 @@ class Runner {
     if (!compiled.ok()) return;
     compiled_ = *std::move(compiled);
     const Variant& variant = compiled_.program.variants[0];
-    image_ = std::make_unique<CodeImage>(
-        Image{{variant.image.begin(), variant.image.end()}, {{"run", variant.run_offset}}});
+    image_ =
+        std::make_unique<CodeImage>(Image{{variant.image.begin(), variant.image.end()}, {{"run", variant.run_offset}}});
     runtime_ = std::make_unique<host::FakeRuntime>(variant.memo_slots, 1);
     runtime_->constants.clear();
     for (const ProgramConstant& constant : compiled_.program.constants) {

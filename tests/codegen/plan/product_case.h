@@ -76,7 +76,7 @@ class ProductMemory {
   ProductForm form_;
   ProductSize size_;
   std::vector<AlignedMemory> buffers_;  // the output last
-  int64_t left_shift_ = 0;             // bytes
+  int64_t left_shift_ = 0;              // bytes
 };
 
 // EXPECTs that `out` is the product of the operands that ProductMemory has.

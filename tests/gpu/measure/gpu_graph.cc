@@ -42,7 +42,7 @@ tailor_tensor OnGpu(const GpuMemory& memory, int32_t dtype, const std::vector<in
 }
 
 SessionHandle BoundOn(const Gpu& gpu, const tailor_executable* executable, const std::vector<tailor_tensor>& inputs,
-                   const std::vector<tailor_tensor>& outputs) {
+                      const std::vector<tailor_tensor>& outputs) {
   SessionHandle session = SessionOn(gpu, executable);
   Must(tailor_session_bind(session.get(), inputs.data(), inputs.size(), outputs.data(), outputs.size()));
   Run(session.get());

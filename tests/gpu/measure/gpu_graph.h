@@ -22,7 +22,7 @@ tailor_tensor OnGpu(const GpuMemory& memory, int32_t dtype, const std::vector<in
 
 // A session with these tensors bound, run once.
 SessionHandle BoundOn(const Gpu& gpu, const tailor_executable* executable, const std::vector<tailor_tensor>& inputs,
-                   const std::vector<tailor_tensor>& outputs);
+                      const std::vector<tailor_tensor>& outputs);
 
 // Asks for a run of what is bound. Throws NotMeasured where that fails.
 void Run(tailor_session* bound);

@@ -83,7 +83,7 @@ class ManyRows {
     compiled_ = *std::move(compiled);
     const Variant& variant = compiled_.program.variants[0];
     image_ = std::make_unique<CodeImage>(Image{{variant.image.begin(), variant.image.end()},
-                                                 {{"run", variant.run_offset}, {"plan", variant.plan_offset}}});
+                                               {{"run", variant.run_offset}, {"plan", variant.plan_offset}}});
     runtime_ = std::make_unique<host::FakeRuntime>(variant.memo_slots, 1);
     for (const ProgramConstant& constant : compiled_.program.constants) packed_.push_back(constant.bytes.data());
     runtime_->context.constants = packed_.data();

@@ -172,4 +172,11 @@ bool ParseElement(DType dtype, absl::string_view text, void* element) {
 
 std::string DoubleText(double value) { return NumberText(value); }
 
+DType DTypeOf(absl::string_view name) {
+  for (int i = 1; i < kDTypeCount; ++i) {
+    if (name == NameOf(static_cast<DType>(i))) return static_cast<DType>(i);
+  }
+  return DType::kInvalid;
+}
+
 }  // namespace tailor

@@ -11,6 +11,9 @@
 
 namespace tailor {
 
+// The dtype of that name ("f32"); kInvalid if there is none.
+DType DTypeOf(absl::string_view name);
+
 uint16_t F16FromFloat(float value);
 float FloatFromF16(uint16_t bits);
 uint16_t BF16FromFloat(float value);

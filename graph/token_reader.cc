@@ -5,6 +5,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "graph/element.h"
 
 namespace tailor {
 namespace {
@@ -104,11 +105,10 @@ absl::StatusOr<Shape> TokenReader::TakeDims(const Graph& graph) {
 }
 
 absl::StatusOr<DType> TokenReader::TakeDType() {
-  for (int i = 1; i < kDTypeCount; ++i) {
-    DType dtype = static_cast<DType>(i);
-    if (TakeIf(IsWord(NameOf(dtype)))) return dtype;
-  }
-  return ErrorHere("expected an element type");
+  const DType dtype = Peek().kind == TokenKind::kWord ? DTypeOf(Peek().text) : DType::kInvalid;
+  if (!IsValid(dtype)) return ErrorHere("expected an element type");
+  Take();
+  return dtype;
 }
 
 absl::StatusOr<TensorType> TokenReader::TakeType(const Graph& graph) {

@@ -178,6 +178,21 @@ Extent KernelPlan::AddDim(const DimSlot& slot) {
   return Extent{.slot = static_cast<int32_t>(dims.size()) - 1};
 }
 
+DType ImpliedType(const KernelPlan& plan, const Expr& op) {
+  const auto operand = [&](size_t i) { return i < op.args.size() ? plan.exprs[op.args[i]].dtype : DType::kInvalid; };
+  switch (InfoOf(op.op).dtype) {
+    case DTypeRule::kAttribute:
+    case DTypeRule::kBitcast:
+      return DType::kInvalid;
+    case DTypeRule::kCompare:
+      return DType::kBool;
+    case DTypeRule::kSelect:
+      return operand(1);
+    default:
+      return operand(0);
+  }
+}
+
 ExprId CoefficientOf(KernelPlan& plan, ExprId value, int axis) {
   const Expr e = plan.exprs[value];
   if (e.kind == ExprKind::kAxis) return plan.Add(IndexConstant(e.ref == axis));

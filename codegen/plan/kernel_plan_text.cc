@@ -23,6 +23,10 @@ std::string LiteralText(DType dtype, uint64_t bits) {
   return absl::StrCat(NameOf(dtype), ":0x", absl::Hex(bits));
 }
 
+std::string AxesText(const std::vector<int>& axes) {
+  return absl::StrJoin(axes, ", ", [](std::string* out, int axis) { absl::StrAppend(out, "a", axis); });
+}
+
 // Prints expressions inline, but one that is used several times gets a line of its own.
 class TextWriter {
  public:
@@ -73,6 +77,16 @@ class TextWriter {
     return absl::StrJoin(texts, ", ");
   }
 
+  std::string WithPredicate(const Expr& e, std::string text) {
+    return e.predicate < 0 ? text : absl::StrCat(text, " if ", Use(e.predicate));
+  }
+
+  // "<f32>", or nothing where operands or the buffer say so.
+  std::string TypeText(const Expr& e) const {
+    const DType implied = e.kind == ExprKind::kLoad ? plan_.buffers[e.ref].dtype : ImpliedType(plan_, e);
+    return e.dtype == implied ? "" : absl::StrCat("<", NameOf(e.dtype), ">");
+  }
+
   std::string Describe(const Expr& e) {
     switch (e.kind) {
       case ExprKind::kLiteral:
@@ -96,17 +110,12 @@ class TextWriter {
       case ExprKind::kBcastIndex:
         return absl::StrCat("bcast(", Use(e.args[0]), ", ", ExtentText(e.extent), ")");
       case ExprKind::kGatherIndex:
-        return absl::StrCat("gather(", Use(e.args[0]), ", ", ExtentText(e.extent), ", fault ", e.ref, ")");
-      case ExprKind::kLoad: {
-        std::string text = absl::StrCat("b", e.ref, "[", UseAll(e.args), "]");
-        if (e.predicate >= 0) absl::StrAppend(&text, " if ", Use(e.predicate));
-        return text;
-      }
+        return WithPredicate(
+            e, absl::StrCat("gather(", Use(e.args[0]), ", ", ExtentText(e.extent), ", fault ", e.ref, ")"));
+      case ExprKind::kLoad:
+        return WithPredicate(e, absl::StrCat("b", e.ref, "[", UseAll(e.args), "]", TypeText(e)));
       case ExprKind::kOp:
-        return absl::StrCat(
-            std::string(InfoOf(e.op).text),
-            e.op == OpKind::kCast || e.op == OpKind::kBitcast ? absl::StrCat("<", NameOf(e.dtype), ">") : "", "(",
-            UseAll(e.args), ")");
+        return absl::StrCat(std::string(InfoOf(e.op).text), TypeText(e), "(", UseAll(e.args), ")");
     }
     return "?";
   }
@@ -142,13 +151,12 @@ class TextWriter {
       absl::StrAppend(&out_, "  ", kKinds[static_cast<int>(buffer.kind)], " b", i, ": ", NameOf(buffer.dtype), "[",
                       absl::StrJoin(dims, ", "), "]", kLayouts[static_cast<int>(buffer.layout)], "\n");
     }
+    if (plan_.fault_count > 0) absl::StrAppend(&out_, "  faults: ", plan_.fault_count, "\n");
   }
 
   void WriteStage(int index) {
     const Stage& stage = plan_.stages[index];
-    absl::StrAppend(
-        &out_, "  stage over [",
-        absl::StrJoin(stage.axes, ", ", [](std::string* out, int axis) { absl::StrAppend(out, "a", axis); }), "]\n");
+    absl::StrAppend(&out_, "  stage over [", AxesText(stage.axes), "]\n");
     for (const Statement& s : stage.statements) {
       std::string value = Use(s.value);
       std::string indices = UseAll(s.indices);
@@ -157,7 +165,9 @@ class TextWriter {
         reduction = absl::StrCat(!IsScan(plan_, s) ? "reduce "
                                  : s.exclusive     ? "exclusive scan "
                                                    : "scan ",
-                                 std::string(InfoOf(s.combiner).text), " in ", NameOf(s.accumulate), " ");
+                                 std::string(InfoOf(s.combiner).text),
+                                 s.reduce_axes == stage.axes ? "" : absl::StrCat(" over [", AxesText(s.reduce_axes), "]"),
+                                 " in ", NameOf(s.accumulate), " ");
       }
       absl::StrAppend(&out_, "    b", s.buffer, "[", indices, "] = ", reduction, value, "\n");
     }

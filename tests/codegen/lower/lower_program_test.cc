@@ -256,6 +256,7 @@ g0_scatter: kernel axes [a0: 64 parallel, a1: d0 ordered]
   in b0: i32[d0, 1]
   in b1: f32[d0, 64]
   out b2: f32[d1, 64]
+  faults: 1
   stage over [a1]
     e0 = gather(b0[a1, 0], d1, fault 0)
     b2[e0, a0] = add(b2[e0, a0], b1[a1, a0])
@@ -303,6 +304,7 @@ g0_add: kernel axes [a0: d0 parallel, a1: d1 parallel, a2: 384 parallel]
   in b1: f32[d2, 384]
   in b2: f32[512, 384]
   out b3: f32[d0, d1, 384]
+  faults: 1
   stage over []
     b3[a0, a1, a2] = add(b1[gather(b0[a0, a1], d2, fault 0), a2] if (0 < d2), b2[a1, a2])
 launch 0 g0_add(in1, in0, in2, out0) dims [B, S, V] faults from 6

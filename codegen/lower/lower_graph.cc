@@ -14,6 +14,7 @@
 #include "codegen/lower/lower_program.h"
 #include "codegen/lower/lowered_program.h"
 #include "codegen/lower/reuse_blocks.h"
+#include "codegen/plan/verify_kernel_plan.h"
 #include "fusion/graph_rebuild.h"
 #include "fusion/hand_down_facts.h"
 #include "fusion/joins.h"
@@ -84,6 +85,8 @@ class GraphLowering {
     TAILOR_RETURN_IF_ERROR(
         Lower(graph, {.outermost = true, .versions = options.versions, .donated = options.donated}).status());
     NumberChecksAndLaunches();
+    TAILOR_RETURN_IF_ERROR(at_pass_("lower", "verify-kernels"));
+    for (const KernelPlan& plan : tables_.program.kernels) TAILOR_RETURN_IF_ERROR(VerifyKernelPlan(plan));
     EndPass();
     tables_.program.visits = std::move(visits_);
     return std::move(tables_.program);

@@ -153,8 +153,8 @@ struct ChainLink {
   std::vector<int> dims;     // by dim slot likewise
 };
 
-// The dtype that a kOp expression has by the op's row and its operands; kInvalid where an attribute says it. Products of
-// narrow floats may be of a wider type than this.
+// The dtype that a kOp expression has by the op's row and its operands; kInvalid where an attribute says it. Products
+// of narrow floats may be of a wider type than this.
 DType ImpliedType(const KernelPlan& plan, const Expr& op);
 
 // d(value)/d(axis) when `value` is affine in `axis`: the coefficient as an index expression (kExtent

@@ -162,12 +162,13 @@ class TextWriter {
       std::string indices = UseAll(s.indices);
       std::string reduction;
       if (!s.reduce_axes.empty()) {
-        reduction = absl::StrCat(!IsScan(plan_, s) ? "reduce "
-                                 : s.exclusive     ? "exclusive scan "
-                                                   : "scan ",
-                                 std::string(InfoOf(s.combiner).text),
-                                 s.reduce_axes == stage.axes ? "" : absl::StrCat(" over [", AxesText(s.reduce_axes), "]"),
-                                 " in ", NameOf(s.accumulate), " ");
+        reduction =
+            absl::StrCat(!IsScan(plan_, s) ? "reduce "
+                         : s.exclusive     ? "exclusive scan "
+                                           : "scan ",
+                         std::string(InfoOf(s.combiner).text),
+                         s.reduce_axes == stage.axes ? "" : absl::StrCat(" over [", AxesText(s.reduce_axes), "]"),
+                         " in ", NameOf(s.accumulate), " ");
       }
       absl::StrAppend(&out_, "    b", s.buffer, "[", indices, "] = ", reduction, value, "\n");
     }

@@ -322,8 +322,8 @@ class PlanParser {
         {"/", ExprKind::kIndexFloorDiv}, {"%", ExprKind::kIndexMod}, {"<", ExprKind::kIndexLess}};
     TAILOR_RETURN_IF_ERROR(reader_.Expect("("));
     TAILOR_ASSIGN_OR_RETURN(const ExprId lhs, ParseExpr());
-    const auto* sign =
-        std::find_if(std::begin(kSigns), std::end(kSigns), [&](const auto& each) { return reader_.TakeIf(each.first); });
+    const auto* sign = std::find_if(std::begin(kSigns), std::end(kSigns),
+                                    [&](const auto& each) { return reader_.TakeIf(each.first); });
     if (sign == std::end(kSigns)) return reader_.Error("expected an operator on indices");
     TAILOR_ASSIGN_OR_RETURN(const ExprId rhs, ParseExpr());
     TAILOR_RETURN_IF_ERROR(reader_.Expect(")"));

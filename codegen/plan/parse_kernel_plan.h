@@ -8,9 +8,9 @@
 
 namespace tailor {
 
-// The plan whose KernelPlan::Text is `text`. What the text does not have is made up: `name` is empty, the value of slot i
-// is symbol i. INVALID_ARGUMENT says what was expected, with line and column. Is no verifier: a plan of the right form may
-// make no sense.
+// The plan whose KernelPlan::Text is `text`. What the text does not have is made up: `name` is empty, the value of slot
+// i is symbol i. INVALID_ARGUMENT says what was expected, with line and column. Is no verifier: a plan of the right
+// form may make no sense.
 absl::StatusOr<KernelPlan> ParseKernelPlan(absl::string_view text);
 
 }  // namespace tailor

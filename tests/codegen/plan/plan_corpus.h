@@ -1,5 +1,6 @@
-// Kernel plans of a corpus of graphs, for CPUs and for GPUs: graphs that were once trouble, every op on every type, random
-// graphs (more with TAILOR_TEST_ALL), and the texts in TAILOR_GRAPH_TEXTS (tools/corpus.py texts) where it names a folder.
+// Kernel plans of a corpus of graphs, for CPUs and for GPUs: graphs that were once trouble, every op on every type,
+// random graphs (more with TAILOR_TEST_ALL), and the texts in TAILOR_GRAPH_TEXTS (tools/corpus.py texts) where it names
+// a folder.
 #ifndef TAILOR_TESTS_CODEGEN_PLAN_PLAN_CORPUS_H_
 #define TAILOR_TESTS_CODEGEN_PLAN_PLAN_CORPUS_H_
 

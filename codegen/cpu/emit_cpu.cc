@@ -11,14 +11,14 @@
 namespace tailor::cpu {
 
 Schedule ScheduleOnCpu(const KernelPlan& plan, const TargetTraits& traits) {
-  if (!plan.links.empty()) return ScheduleChain(plan, traits);
-  return plan.contraction ? ScheduleContraction(plan, traits) : ScheduleLoops(plan, traits);
+  if (plan.IsChain()) return ScheduleChain(plan, traits);
+  return plan.IsContraction() ? ScheduleContraction(plan, traits) : ScheduleLoops(plan, traits);
 }
 
 absl::Status EmitOnCpu(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
                        const std::string& name, llvm::Module& module) {
-  if (!plan.links.empty()) return EmitChain(plan, schedule, target, name, module);
-  if (!plan.contraction) return EmitLoops(plan, schedule, target, name, module);
+  if (plan.IsChain()) return EmitChain(plan, schedule, target, name, module);
+  if (!plan.IsContraction()) return EmitLoops(plan, schedule, target, name, module);
   const bool winograd = schedule.tile.winograd_tiles > 0;
   return (winograd ? gemm::EmitWinograd : gemm::EmitContraction)(plan, schedule, target, name, module);
 }

@@ -16,18 +16,18 @@ namespace tailor::cuda {
 namespace {
 
 absl::StatusOr<CudaSchedule> ScheduleByKind(const KernelPlan& plan, const TargetTraits& traits) {
-  if (!plan.links.empty()) {
+  if (plan.IsChain()) {
     return absl::UnimplementedError(absl::StrCat("kernel ", plan.name, ": a chain of kernels has no GPU form"));
   }
-  if (plan.contraction) return ScheduleCudaProduct(plan, traits);
-  if (IsAttention(plan)) return ScheduleCudaAttention(plan, traits);
+  if (plan.IsContraction()) return ScheduleCudaProduct(plan, traits);
+  if (plan.IsAttention()) return ScheduleCudaAttention(plan, traits);
   return ScheduleCudaLoops(plan, traits);
 }
 
 absl::Status EmitByKind(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name,
                         llvm::Module& module) {
-  if (plan.contraction) return EmitCudaProduct(plan, schedule, name, module);
-  if (!IsAttention(plan)) return EmitCudaLoops(plan, schedule, name, module);
+  if (plan.IsContraction()) return EmitCudaProduct(plan, schedule, name, module);
+  if (!plan.IsAttention()) return EmitCudaLoops(plan, schedule, name, module);
   EmitCudaAttention(plan, schedule, name, module);
   return absl::OkStatus();
 }

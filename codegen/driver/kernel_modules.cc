@@ -1,14 +1,12 @@
 #include "codegen/driver/kernel_modules.h"
 
-#include "codegen/plan/attention.h"
-
 namespace tailor::driver {
 
 std::vector<ModuleKernels> SplitIntoModules(const std::vector<KernelPlan>& kernels) {
   constexpr size_t kLoopsPerModule = 4;
   std::vector<ModuleKernels> products, loops;
   for (int i = 0; i < static_cast<int>(kernels.size()); ++i) {
-    if (kernels[i].contraction || !kernels[i].links.empty() || IsAttention(kernels[i])) {
+    if (!std::holds_alternative<LoopForm>(kernels[i].form)) {
       products.push_back({i});
     } else {
       if (loops.empty() || loops.back().size() == kLoopsPerModule) loops.emplace_back();

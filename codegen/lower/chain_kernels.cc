@@ -24,12 +24,13 @@ class Chain {
     AddBound(BufferKind::kInput);
     AddBound(BufferKind::kOutput);
     for (size_t i = 0; i + 1 < kernels_.size(); ++i) AddBlock(i);
+    std::vector<ChainLink>& links = chain_.plan.form.emplace<ChainForm>().links;
     for (size_t i = 0; i < kernels_.size(); ++i) {
       absl::StrAppend(&chain_.plan.name, i == 0 ? "" : "+", kernels_[i].plan.name);
       chain_.plan.fault_count += kernels_[i].plan.fault_count;
       chain_.faults.insert(chain_.faults.end(), kernels_[i].faults.begin(), kernels_[i].faults.end());
       kernels_[i].plan.name.clear();
-      chain_.plan.links.push_back({std::move(kernels_[i].plan), std::move(buffers_[i]), std::move(dims_[i])});
+      links.push_back({std::move(kernels_[i].plan), std::move(buffers_[i]), std::move(dims_[i])});
     }
     return std::move(chain_);
   }

@@ -76,6 +76,7 @@ class Joiner {
   }
 
   absl::StatusOr<LoweredKernel> Run() {
+    plan_.form = AttentionForm{.m = m_, .v = v_, .n = n_, .d = d_};
     AddAxes();
     AddBound(BufferKind::kInput);
     AddBound(BufferKind::kOutput);

@@ -14,7 +14,7 @@ namespace {
 
 // Why kernels for `traits` cannot hold what `plan` computes; empty if they can.
 std::string ObstacleOf(const KernelPlan& plan, const TargetTraits& traits) {
-  const Attention attention = ReadAttention(plan);
+  const Attention attention = AttentionOf(plan);
   for (int axis : {attention.d, attention.v}) {
     const Extent& extent = plan.axes[axis].extent;
     if (!extent.is_constant()) return "the extent of the factors' rows is not known at compile time";

@@ -285,12 +285,13 @@ class GroupLowering {
 
   void LowerContraction() {
     KernelPlan& plan = values_.plan;
-    plan.contraction = true;
     const Node& dot = graph_.node(group_.dominant);
     const int k = static_cast<int>(group_.axes.size()) - 1, n = k - 1, m = k - 2;
     const DType dtype = dot.results[0].dtype;
     const DType accumulate = AccumulatorOf(dtype);
     if (form_ != GroupForm::kJoined) FillBox();
+    const int fill = static_cast<int>(plan.stages.size()) - 1;  // -1: there is no box
+    plan.form = ContractionForm{.m = m, .n = n, .k = k, .fill = fill, .sum = fill + 1};
     ExprId lhs = values_.At(dot.operands[0], OperandIndex(0, m, k, dot.i64("transpose_lhs") != 0));
     ExprId rhs = RightOperand(n, k);
     const int sum = values_.AddBuffer(BufferKind::kLocal, accumulate, {});

@@ -47,7 +47,7 @@ bool WritesEachOnce(const KernelPlan& plan, const Statement& store) {
 bool MayWriteOver(const KernelPlan& plan, int input, int output) {
   const Buffer &from = plan.buffers[input], &to = plan.buffers[output];
   if (from.dims != to.dims || SizeOf(from.dtype) != SizeOf(to.dtype) || from.layout != to.layout) return false;
-  if (plan.contraction || std::any_of(plan.axes.begin(), plan.axes.end(), InOrder)) return false;
+  if (plan.IsContraction() || std::any_of(plan.axes.begin(), plan.axes.end(), InOrder)) return false;
   const Statement* store = OnlyStore(plan);
   if (store == nullptr || store->buffer != output || !WritesEachOnce(plan, *store)) return false;
   const std::vector<ExprId> exprs = ReachableExprs(plan);

@@ -1,19 +1,10 @@
 #include "codegen/plan/attention.h"
 
-#include <algorithm>
-#include <cassert>
-
 namespace tailor {
 
-bool IsAttention(const KernelPlan& plan) {
-  return std::count_if(plan.axes.begin(), plan.axes.end(),
-                       [](const Axis& axis) { return axis.role == AxisRole::kContract; }) == 2;
-}
-
-Attention ReadAttention(const KernelPlan& plan) {
-  assert(IsAttention(plan) && plan.stages.size() >= 5);
-  const int axes = static_cast<int>(plan.axes.size());
-  Attention a{.m = axes - 4, .v = axes - 3, .n = axes - 2, .d = axes - 1};
+Attention AttentionOf(const KernelPlan& plan) {
+  const auto& form = std::get<AttentionForm>(plan.form);
+  Attention a{.m = form.m, .v = form.v, .n = form.n, .d = form.d};
   for (int axis = 0; axis < a.m; ++axis) a.batch.push_back(axis);
   const auto factors = [&](const Statement& sum) { return plan.exprs[sum.value].args; };
   const Statement& scores = plan.stages[0].statements[0];

@@ -31,10 +31,8 @@ struct Attention {
   size_t epilogue;  // the first stage that stores
 };
 
-// Whether `plan` is one (codegen/lower/join_attention.h makes them): it alone contracts two axes.
-bool IsAttention(const KernelPlan& plan);
-// Requires IsAttention(plan).
-Attention ReadAttention(const KernelPlan& plan);
+// Of a verified plan whose form is AttentionForm (codegen/lower/join_attention.h makes them).
+Attention AttentionOf(const KernelPlan& plan);
 
 }  // namespace tailor
 

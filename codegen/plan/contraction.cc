@@ -14,21 +14,7 @@ bool IsConstant(const Expr& e, int64_t value) {
   return e.kind == ExprKind::kExtent && e.extent.is_constant() && e.extent.constant == value;
 }
 
-// An axis of extent 1 is written as the index 0.
-bool IsAxis(const KernelPlan& plan, ExprId id, int axis) {
-  const Expr& e = plan.exprs[id];
-  if (plan.axes[axis].extent == Extent{.constant = 1}) return IsConstant(e, 0);
-  return e.kind == ExprKind::kAxis && e.ref == axis;
-}
-
 bool IsPlainLoad(const Expr& e) { return e.kind == ExprKind::kLoad && e.predicate < 0; }
-
-bool ReadsPanels(const KernelPlan& plan, const Expr& load, int k, int n) {
-  const Buffer& buffer = plan.buffers[load.ref];
-  const size_t rank = load.args.size();
-  return buffer.layout != ConstantLayout::kRowMajor && rank >= 2 && IsAxis(plan, load.args[rank - 2], k) &&
-         IsAxis(plan, load.args[rank - 1], n);
-}
 
 // Every load in `value`, itself included.
 void CollectLoads(const KernelPlan& plan, ExprId value, std::set<ExprId>& seen, std::vector<Expr>& loads) {
@@ -44,49 +30,18 @@ bool IsArithmetic(const KernelPlan& plan, ExprId index) {
   return std::all_of(e.args.begin(), e.args.end(), [&](ExprId arg) { return IsArithmetic(plan, arg); });
 }
 
-absl::Status Malformed(const KernelPlan& plan, absl::string_view what) {
-  return absl::InternalError(absl::StrCat("contraction ", plan.name, ": ", what));
-}
-
 }  // namespace
 
-absl::StatusOr<Contraction> ReadContraction(const KernelPlan& plan) {
-  const auto contracts = [](const Axis& axis) { return axis.role == AxisRole::kContract; };
-  const auto contract = std::find_if(plan.axes.begin(), plan.axes.end(), contracts);
-  const int k = static_cast<int>(contract - plan.axes.begin());
-  if (contract == plan.axes.end() || k < 2) return Malformed(plan, "axes are not ..., m, n, k");
-  Contraction c{.m = k - 2, .n = k - 1, .k = k};
-  for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
-    if (axis < c.k && plan.axes[axis].role != AxisRole::kParallel)
-      return Malformed(plan, "an outer axis is not parallel");
-    if (axis > c.k && plan.axes[axis].role != AxisRole::kTile) return Malformed(plan, "an axis after k fills no box");
-    if (axis < c.m) c.batch.push_back(axis);
-  }
-  const auto one_statement = [&](size_t stage) {
-    return stage < plan.stages.size() && plan.stages[stage].statements.size() == 1;
-  };
-  if (one_statement(0) && plan.stages[0].statements[0].reduce_axes.empty()) {
-    c.fill = 0;
-    c.stage = 1;
-  }
-  if (!one_statement(c.stage)) return Malformed(plan, "no stage is one sum");
-  const Statement& sum = plan.stages[c.stage].statements[0];
-  const Expr& product = plan.exprs[sum.value];
-  if (sum.reduce_axes != std::vector<int>{c.k} || sum.combiner != OpKind::kAdd || product.kind != ExprKind::kOp ||
-      product.op != OpKind::kMul) {
-    return Malformed(plan, "no stage is a sum of products over k");
-  }
+Contraction ContractionOf(const KernelPlan& plan) {
+  const auto& form = std::get<ContractionForm>(plan.form);
+  const Statement& sum = plan.stages[form.sum].statements[0];
+  const std::vector<ExprId>& factors = plan.exprs[sum.value].args;
+  Contraction c{.m = form.m, .n = form.n, .k = form.k, .fill = form.fill, .stage = static_cast<size_t>(form.sum)};
+  for (int axis = 0; axis < form.m; ++axis) c.batch.push_back(axis);
+  c.lhs = plan.exprs[factors[0]];
+  c.rhs = plan.exprs[factors[1]];
   c.sums = sum.buffer;
   c.accumulate = sum.accumulate;
-  if (SizeOf(c.accumulate) < 4) return Malformed(plan, "sums are not of 32 or 64 bits");
-  c.lhs = plan.exprs[product.args[0]];
-  c.rhs = plan.exprs[product.args[1]];
-  if (!IsPlainLoad(c.lhs) || !IsPlainLoad(c.rhs)) return Malformed(plan, "a factor is not a load");
-  if (!ReadsPanels(plan, c.rhs, c.k, c.n)) std::swap(c.lhs, c.rhs);
-  if (!ReadsPanels(plan, c.rhs, c.k, c.n)) return Malformed(plan, "no factor is panels read at (k, n)");
-  if (c.fill >= 0 && plan.stages[c.fill].statements[0].buffer != c.lhs.ref) {
-    return Malformed(plan, "the box is not the left operand");
-  }
   return c;
 }
 

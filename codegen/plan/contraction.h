@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "codegen/plan/kernel_plan.h"
 
 namespace tailor {
@@ -23,8 +22,8 @@ struct Contraction {
   DType accumulate = DType::kInvalid;  // f32 or f64
 };
 
-// INTERNAL when `plan` is not of the form that lowering promises (plan.contraction).
-absl::StatusOr<Contraction> ReadContraction(const KernelPlan& plan);
+// Of a verified plan whose form is ContractionForm.
+Contraction ContractionOf(const KernelPlan& plan);
 
 // One index of a load as a linear function: d(offset)/d(axis) is the sum over dims of coefficients[d] times the
 // dim's row-major stride. Empty if some index is not affine in `axis`. Adds expressions to `plan`.

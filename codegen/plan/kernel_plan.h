@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -116,6 +117,38 @@ struct Stage {
 
 struct ChainLink;
 
+// ---- What a kernel is, stated by lowering ----
+
+// Loops and rows: any stages.
+struct LoopForm {
+  friend bool operator==(const LoopForm&, const LoopForm&) = default;
+};
+
+// A matmul. The axes before m are those of the batch; an axis behind k fills the box. Stage `sum` is one statement,
+// which sums over k the products of operand 0, the lhs: a plain load, and operand 1, the packed rhs: panels read at (k,
+// n). The stages behind it are the epilogue.
+struct ContractionForm {
+  int m = -1, n = -1, k = -1;  // axes: consecutive
+  int fill = -1;               // the stage that fills the box which the lhs loads; -1: the lhs is in memory
+  int sum = 0;
+  friend bool operator==(const ContractionForm&, const ContractionForm&) = default;
+};
+
+// Two matmuls with a softmax between them (codegen/plan/attention.h): stages 0 to 3; the stages behind them are the
+// epilogue. The axes before m are those of the batch.
+struct AttentionForm {
+  int m = -1, v = -1, n = -1, d = -1;  // axes: consecutive
+  friend bool operator==(const AttentionForm&, const AttentionForm&) = default;
+};
+
+// Each task runs the links, one after another, on a block of rows of the last axis; the axes are those of the rows,
+// outer first, and there are no stages.
+struct ChainForm {
+  std::vector<ChainLink> links;
+};
+
+using KernelForm = std::variant<LoopForm, ContractionForm, AttentionForm, ChainForm>;
+
 struct KernelPlan {
   std::string name;        // "k3_softmax": dominant node's kind and number; not part of identity
   std::vector<Axis> axes;  // parallel first, in memory order of the main output; then tile or contract
@@ -123,12 +156,13 @@ struct KernelPlan {
   std::vector<Buffer> buffers;  // inputs, then outputs, then row, then local
   std::vector<Expr> exprs;
   std::vector<Stage> stages;
-  bool contraction = false;  // the first stage, or the one after that which fills the box, is one multiply-add
-                             // reduction over the contract axis
-  // Not empty: a chain. Each task runs the links, one after another, on a block of rows of the last axis; the axes are
-  // those of the rows, outer first, and there are no stages.
-  std::vector<ChainLink> links;
+  KernelForm form;
   int fault_count = 0;  // > 0: an extra argument slot addresses the run's fault record
+
+  bool IsContraction() const { return std::holds_alternative<ContractionForm>(form); }
+  bool IsAttention() const { return std::holds_alternative<AttentionForm>(form); }
+  bool IsChain() const { return std::holds_alternative<ChainForm>(form); }
+  const std::vector<ChainLink>& links() const { return std::get<ChainForm>(form).links; }  // requires IsChain()
 
   // Adds `expr` or finds its equal; operands must exist. Folds constants and trivial index arithmetic.
   ExprId Add(Expr expr);

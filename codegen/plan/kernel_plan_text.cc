@@ -41,7 +41,9 @@ class TextWriter {
 
   std::string Write() {
     WriteSignature();
-    for (const ChainLink& link : plan_.links) WriteLink(link);
+    if (plan_.IsChain()) {
+      for (const ChainLink& link : plan_.links()) WriteLink(link);
+    }
     for (size_t i = 0; i < plan_.stages.size(); ++i) WriteStage(static_cast<int>(i));
     return out_;
   }
@@ -120,7 +122,22 @@ class TextWriter {
     return "?";
   }
 
-  const char* Kind() const { return !plan_.links.empty() ? "chain" : plan_.contraction ? "contraction" : "kernel"; }
+  const char* Kind() const {
+    constexpr const char* kKinds[] = {"kernel", "contraction", "attention", "chain"};
+    return kKinds[plan_.form.index()];
+  }
+
+  // Which axes and stages the form names.
+  void WriteForm() {
+    if (const auto* contraction = std::get_if<ContractionForm>(&plan_.form)) {
+      absl::StrAppend(&out_, "  m a", contraction->m, ", n a", contraction->n, ", k a", contraction->k,
+                      contraction->fill >= 0 ? absl::StrCat(", fill in stage ", contraction->fill) : "",
+                      ", sum in stage ", contraction->sum, "\n");
+    } else if (const auto* attention = std::get_if<AttentionForm>(&plan_.form)) {
+      absl::StrAppend(&out_, "  m a", attention->m, ", v a", attention->v, ", n a", attention->n, ", d a", attention->d,
+                      "\n");
+    }
+  }
 
   void WriteLink(const ChainLink& link) {
     absl::StrAppend(&out_, "  link(b", absl::StrJoin(link.buffers, ", b"));
@@ -137,6 +154,7 @@ class TextWriter {
                                    kRoles[static_cast<int>(plan_.axes[i].role)]));
     }
     absl::StrAppend(&out_, Kind(), " axes [", absl::StrJoin(parts, ", "), "]\n");
+    WriteForm();
     for (size_t i = 0; i < plan_.dims.size(); ++i) {
       const DimSlot& slot = plan_.dims[i];
       if (slot.divisor == 1 && slot.max == INT64_MAX) continue;

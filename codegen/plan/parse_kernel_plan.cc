@@ -1,6 +1,7 @@
 #include "codegen/plan/parse_kernel_plan.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -93,21 +94,20 @@ class PlanParser {
 
   absl::StatusOr<KernelPlan> Parse() {
     TAILOR_RETURN_IF_ERROR(ParseSignature());
+    TAILOR_RETURN_IF_ERROR(ParseForm());
     while (reader_.Has("d") && absl::ascii_isdigit(reader_.Next(1))) TAILOR_RETURN_IF_ERROR(ParseSlot());
     TAILOR_RETURN_IF_ERROR(ParseBuffers());
     if (reader_.Has("faults: ")) {
       TAILOR_ASSIGN_OR_RETURN(plan_.fault_count, reader_.TakeNumbered("faults: "));
     }
-    while (!chain_done() && reader_.Has("link(")) TAILOR_RETURN_IF_ERROR(ParseLink());
+    // Only a chain has links: a "link(" behind one of its links' plans is the chain's.
+    while (plan_.IsChain() && reader_.Has("link(")) TAILOR_RETURN_IF_ERROR(ParseLink());
     while (reader_.TakeIf("stage over ")) TAILOR_RETURN_IF_ERROR(ParseStage());
     for (size_t i = 0; i < plan_.dims.size(); ++i) plan_.dims[i].value = DimExpr::Symbol(static_cast<SymbolId>(i));
     return std::move(plan_);
   }
 
  private:
-  // Only a chain has links: a "link(" behind one of its links' plans is the chain's.
-  bool chain_done() const { return !is_chain_; }
-
   DimSlot& Slot(int slot) {
     if (static_cast<size_t>(slot) >= plan_.dims.size()) plan_.dims.resize(slot + 1);
     return plan_.dims[slot];
@@ -143,9 +143,15 @@ class PlanParser {
 
   absl::Status ParseSignature() {
     const absl::string_view kind = reader_.TakeWord();
-    is_chain_ = kind == "chain";
-    plan_.contraction = kind == "contraction";
-    if (!is_chain_ && !plan_.contraction && kind != "kernel") return reader_.Error("expected a kind of kernel");
+    if (kind == "contraction") {
+      plan_.form = ContractionForm();
+    } else if (kind == "attention") {
+      plan_.form = AttentionForm();
+    } else if (kind == "chain") {
+      plan_.form = ChainForm();
+    } else if (kind != "kernel") {
+      return reader_.Error("expected a kind of kernel");
+    }
     TAILOR_RETURN_IF_ERROR(reader_.Expect("axes"));
     return ParseList("[", "]", [&]() -> absl::Status {
       TAILOR_RETURN_IF_ERROR(reader_.Expect(absl::StrCat("a", plan_.axes.size(), ":")));
@@ -158,6 +164,29 @@ class PlanParser {
       plan_.axes.push_back(axis);
       return absl::OkStatus();
     });
+  }
+
+  absl::Status ParseNumbers(std::initializer_list<std::pair<absl::string_view, int*>> fields) {
+    for (const auto& [name, field] : fields) {
+      TAILOR_ASSIGN_OR_RETURN(*field, reader_.TakeNumbered(name));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ParseForm() {
+    if (auto* contraction = std::get_if<ContractionForm>(&plan_.form)) {
+      TAILOR_RETURN_IF_ERROR(
+          ParseNumbers({{"m a", &contraction->m}, {", n a", &contraction->n}, {", k a", &contraction->k}}));
+      if (reader_.Has(", fill in stage ")) {
+        TAILOR_RETURN_IF_ERROR(ParseNumbers({{", fill in stage ", &contraction->fill}}));
+      }
+      return ParseNumbers({{", sum in stage ", &contraction->sum}});
+    }
+    if (auto* attention = std::get_if<AttentionForm>(&plan_.form)) {
+      return ParseNumbers(
+          {{"m a", &attention->m}, {", v a", &attention->v}, {", n a", &attention->n}, {", d a", &attention->d}});
+    }
+    return absl::OkStatus();
   }
 
   absl::Status ParseSlot() {
@@ -208,7 +237,7 @@ class PlanParser {
     while (link.plan.dims.size() < link.dims.size()) {
       link.plan.dims.push_back({.value = DimExpr::Symbol(static_cast<SymbolId>(link.plan.dims.size()))});
     }
-    plan_.links.push_back(std::move(link));
+    std::get<ChainForm>(plan_.form).links.push_back(std::move(link));
     return absl::OkStatus();
   }
 
@@ -425,7 +454,6 @@ class PlanParser {
 
   Reader& reader_;
   KernelPlan plan_;
-  bool is_chain_ = false;
   std::vector<ExprId> named_;
   int depth_ = 0;
 };

@@ -144,10 +144,17 @@ void RenumberMerged(std::vector<int>& axes, int outer) {
   axes = std::move(result);
 }
 
+KernelForm MergedForm(KernelForm form, int outer) {
+  if (auto* contraction = std::get_if<ContractionForm>(&form)) {
+    for (int* axis : {&contraction->m, &contraction->n, &contraction->k}) *axis -= *axis > outer;
+  }
+  return form;
+}
+
 KernelPlan Merge(const KernelPlan& from, int outer) {
   KernelPlan to;
   to.name = from.name;
-  to.contraction = from.contraction;
+  to.form = MergedForm(from.form, outer);
   to.fault_count = from.fault_count;
   for (int i = 0; i < static_cast<int>(from.axes.size()); ++i) {
     DimExpr extent = ValueOf(from, from.axes[i].extent);
@@ -175,10 +182,8 @@ KernelPlan Merge(const KernelPlan& from, int outer) {
 
 // Whether axes `outer` and the next of a contraction are no one axis: those that fill a box, and n, and with `keep_m`
 // m.
-bool Stays(const KernelPlan& plan, int outer, bool keep_m) {
-  int n = 0;
-  while (plan.axes[n + 1].role != AxisRole::kContract) ++n;
-  return outer > n || outer + 1 == n || (keep_m && outer + 2 == n);
+bool Stays(const ContractionForm& form, int outer, bool keep_m) {
+  return outer >= form.n || outer + 1 == form.n || (keep_m && outer + 1 == form.m);
 }
 
 }  // namespace
@@ -186,7 +191,8 @@ bool Stays(const KernelPlan& plan, int outer, bool keep_m) {
 void CollapseAxes(KernelPlan& plan, const ShapeFacts& facts, bool keep_m) {
   for (int outer = 0; outer + 1 < static_cast<int>(plan.axes.size());) {
     const AxisRole role = plan.axes[outer].role;
-    const bool stays = plan.contraction && Stays(plan, outer, keep_m);
+    const auto* contraction = std::get_if<ContractionForm>(&plan.form);
+    const bool stays = contraction != nullptr && Stays(*contraction, outer, keep_m);
     const bool mergeable = role == plan.axes[outer + 1].role && role != AxisRole::kContract && !stays;
     if (mergeable && MergeCheck(plan, facts, outer).Holds()) {
       plan = Merge(plan, outer);
@@ -216,7 +222,7 @@ std::vector<int> Canonicalize(KernelPlan& plan) {
 
   KernelPlan to;
   to.name = plan.name;
-  to.contraction = plan.contraction;
+  to.form = plan.form;
   to.fault_count = plan.fault_count;
   PlanCopier copier(
       plan, to, [&](int axis) { return to.Add({.kind = ExprKind::kAxis, .ref = axis}); }, renumbered);

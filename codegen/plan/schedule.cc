@@ -66,9 +66,9 @@ std::string CutText(const ProductCut& cut) {
 
 std::string Schedule::Text(const KernelPlan& plan) const {
   std::string out;
-  if (!plan.links.empty()) {
+  if (plan.IsChain()) {
     out = absl::StrCat("blocks of ", links[0].tile.task_rows, " rows\n");
-  } else if (plan.contraction) {
+  } else if (plan.IsContraction()) {
     out = absl::StrCat(
         "tile ", tile.rows, "x", tile.panels, " panels, ",
         tile.tall_rows > tile.rows ? absl::StrCat("tall ", tile.tall_rows, "x", tile.tall_panels, ", ") : "", "task ",
@@ -95,7 +95,8 @@ std::string Schedule::Text(const KernelPlan& plan) const {
                     version.parts->tasks.ToText(LaunchSymbolText), ", scratch ",
                     version.parts->scratch_bytes.ToText(LaunchSymbolText), "\n");
   }
-  for (size_t i = 0; i < links.size(); ++i) absl::StrAppend(&out, "link ", i, ": ", links[i].Text(plan.links[i].plan));
+  for (size_t i = 0; i < links.size(); ++i)
+    absl::StrAppend(&out, "link ", i, ": ", links[i].Text(plan.links()[i].plan));
   return out;
 }
 

@@ -4,11 +4,10 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/plan/attention.h"
-#include "codegen/plan/contraction.h"
 #include "graph/status_macros.h"
 
 namespace tailor {
@@ -41,14 +40,14 @@ struct IndexRange {
 
 class PlanVerifier {
  public:
-  explicit PlanVerifier(const KernelPlan& plan) : plan_(plan), is_attention_(IsAttention(plan)) {}
+  explicit PlanVerifier(const KernelPlan& plan) : plan_(plan), is_attention_(plan.IsAttention()) {}
 
   absl::Status Verify() {
     TAILOR_RETURN_IF_ERROR(VerifySlots());
     TAILOR_RETURN_IF_ERROR(VerifyAxes());
     TAILOR_RETURN_IF_ERROR(VerifyBuffers());
     for (size_t i = 0; i < plan_.exprs.size(); ++i) TAILOR_RETURN_IF_ERROR(VerifyExpr(static_cast<ExprId>(i)));
-    if (!plan_.links.empty()) return VerifyChain();
+    if (plan_.IsChain()) return VerifyChain();
     if (plan_.fault_count < 0 || plan_.fault_count > kMostFaults)
       return Wrong("faults", "their number is out of range");
     stored_.resize(plan_.buffers.size());
@@ -117,8 +116,8 @@ class PlanVerifier {
         return Wrong(name, "its dtype has no such panels");
       }
       if (buffer.kind == BufferKind::kLocal && !buffer.dims.empty()) return Wrong(name, "a local has dims");
-      if (buffer.kind == BufferKind::kBlock && plan_.links.empty()) return Wrong(name, "only chains have blocks");
-      if (buffer.kind == BufferKind::kBox && !plan_.contraction) return Wrong(name, "only contractions have boxes");
+      if (buffer.kind == BufferKind::kBlock && !plan_.IsChain()) return Wrong(name, "only chains have blocks");
+      if (buffer.kind == BufferKind::kBox && !plan_.IsContraction()) return Wrong(name, "only contractions have boxes");
       if (i > 0 && std::min(buffer.kind, BufferKind::kRow) < std::min(plan_.buffers[i - 1].kind, BufferKind::kRow)) {
         return Wrong(name, "inputs come first, then outputs");
       }
@@ -375,20 +374,108 @@ class PlanVerifier {
 
   absl::Status VerifyForm() const {
     if (plan_.stages.empty()) return Wrong("stages", "there is none");
-    if (plan_.contraction) return ReadContraction(plan_).status();
+    if (const auto* contraction = std::get_if<ContractionForm>(&plan_.form)) return VerifyContraction(*contraction);
+    if (const auto* attention = std::get_if<AttentionForm>(&plan_.form)) return VerifyAttention(*attention);
     const auto contracts = [](const Axis& axis) { return axis.role == AxisRole::kContract; };
-    const bool any = std::any_of(plan_.axes.begin(), plan_.axes.end(), contracts);
-    if (any && !is_attention_) return Wrong("axes", "only contractions and attention contract an axis");
+    if (std::any_of(plan_.axes.begin(), plan_.axes.end(), contracts)) {
+      return Wrong("axes", "only contractions and attention contract an axis");
+    }
+    return absl::OkStatus();
+  }
+
+  // An axis of extent 1 is written as the index 0.
+  bool IsAxisIndex(ExprId id, int axis) const {
+    const Expr& e = plan_.exprs[id];
+    if (plan_.axes[axis].extent == Extent{.constant = 1}) {
+      return e.kind == ExprKind::kExtent && e.extent == Extent{.constant = 0};
+    }
+    return e.kind == ExprKind::kAxis && e.ref == axis;
+  }
+
+  bool IsPlainLoad(ExprId id) const { return plan_.exprs[id].kind == ExprKind::kLoad && plan_.exprs[id].predicate < 0; }
+
+  bool IsOneStatement(int stage) const {
+    return stage >= 0 && static_cast<size_t>(stage) < plan_.stages.size() && plan_.stages[stage].statements.size() == 1;
+  }
+
+  // The factors of what `s` sums over `axis`; empty if it is no such sum of products.
+  std::vector<ExprId> FactorsOfSum(const Statement& s, int axis) const {
+    const Expr& product = plan_.exprs[s.value];
+    const bool is_sum = s.reduce_axes == std::vector<int>{axis} && s.combiner == OpKind::kAdd && !s.exclusive &&
+                        plan_.buffers[s.buffer].kind == BufferKind::kLocal;
+    return is_sum && product.kind == ExprKind::kOp && product.op == OpKind::kMul ? product.args : std::vector<ExprId>();
+  }
+
+  absl::Status VerifyContraction(const ContractionForm& form) const {
+    const int axes = static_cast<int>(plan_.axes.size());
+    if (form.m < 0 || form.n != form.m + 1 || form.k != form.n + 1 || form.k >= axes) {
+      return Wrong("contraction", "m, n and k are not consecutive axes");
+    }
+    for (int axis = 0; axis < axes; ++axis) {
+      const AxisRole role = axis < form.k    ? AxisRole::kParallel
+                            : axis == form.k ? AxisRole::kContract
+                                             : AxisRole::kTile;
+      if (plan_.axes[axis].role != role) return Wrong("contraction", absl::StrCat("a", axis, " has another role"));
+    }
+    if (form.sum != form.fill + 1 || form.fill < -1 || !IsOneStatement(form.sum)) {
+      return Wrong("contraction", "no stage is one sum");
+    }
+    const Statement& sum = plan_.stages[form.sum].statements[0];
+    const std::vector<ExprId> factors = FactorsOfSum(sum, form.k);
+    if (factors.empty()) return Wrong("contraction", "no stage is a sum of products over k");
+    if (SizeOf(sum.accumulate) < 4) return Wrong("contraction", "sums are not of 32 or 64 bits");
+    if (!IsPlainLoad(factors[0]) || !IsPlainLoad(factors[1])) return Wrong("contraction", "a factor is not a load");
+    const Expr &lhs = plan_.exprs[factors[0]], &rhs = plan_.exprs[factors[1]];
+    const size_t rank = rhs.args.size();
+    if (plan_.buffers[rhs.ref].layout == ConstantLayout::kRowMajor || rank < 2 ||
+        !IsAxisIndex(rhs.args[rank - 2], form.k) || !IsAxisIndex(rhs.args[rank - 1], form.n)) {
+      return Wrong("contraction", "the rhs is not panels read at (k, n)");
+    }
+    if (form.fill < 0) return absl::OkStatus();
+    const bool fills = IsOneStatement(form.fill) && plan_.stages[form.fill].statements[0].reduce_axes.empty() &&
+                       plan_.stages[form.fill].statements[0].buffer == lhs.ref;
+    return fills ? absl::OkStatus() : Wrong("contraction", "the box is not the left operand");
+  }
+
+  // What AttentionOf takes for granted.
+  absl::Status VerifyAttention(const AttentionForm& form) const {
+    const int axes = static_cast<int>(plan_.axes.size());
+    if (form.m < 0 || form.v != form.m + 1 || form.n != form.v + 1 || form.d != form.n + 1 || form.d + 1 != axes) {
+      return Wrong("attention", "m, v, n and d are not the last axes");
+    }
+    for (int axis = 0; axis < axes; ++axis) {
+      if (plan_.axes[axis].role != (axis < form.n ? AxisRole::kParallel : AxisRole::kContract)) {
+        return Wrong("attention", absl::StrCat("a", axis, " has another role"));
+      }
+    }
+    const bool has_stages = plan_.stages.size() >= 5 && IsOneStatement(0) && IsOneStatement(1) && IsOneStatement(3) &&
+                            plan_.stages[2].statements.size() == 3;
+    if (!has_stages) return Wrong("attention", "its stages are not scores, maximum, sums, result and epilogue");
+    const Statement& top = plan_.stages[1].statements[0];
+    const std::vector<Statement>& sums = plan_.stages[2].statements;
+    if (FactorsOfSum(plan_.stages[0].statements[0], form.d).size() != 2) {
+      return Wrong("attention", "the scores are no sum of products over d");
+    }
+    if (top.reduce_axes != std::vector<int>{form.n} || top.combiner != OpKind::kMax) {
+      return Wrong("attention", "there is no maximum over n");
+    }
+    if (!sums[0].reduce_axes.empty() || sums[1].reduce_axes != std::vector<int>{form.n} ||
+        sums[1].combiner != OpKind::kAdd || FactorsOfSum(sums[2], form.n).size() != 2) {
+      return Wrong("attention", "there are no exponentials, their sum and sums of products over n");
+    }
+    const Expr& result = plan_.exprs[plan_.stages[3].statements[0].value];
+    if (result.kind != ExprKind::kOp || result.op != OpKind::kMul)
+      return Wrong("attention", "its result is not scaled");
     return absl::OkStatus();
   }
 
   absl::Status VerifyChain() const {
-    if (!plan_.stages.empty() || plan_.contraction || !plan_.exprs.empty()) return Wrong("chain", "it has stages");
+    if (!plan_.stages.empty() || !plan_.exprs.empty()) return Wrong("chain", "it has stages");
     int faults = 0;
-    for (size_t i = 0; i < plan_.links.size(); ++i) {
-      const ChainLink& link = plan_.links[i];
+    for (size_t i = 0; i < plan_.links().size(); ++i) {
+      const ChainLink& link = plan_.links()[i];
       const std::string name = absl::StrCat("link ", i);
-      if (!link.plan.links.empty()) return Wrong(name, "it is a chain");
+      if (link.plan.IsChain()) return Wrong(name, "it is a chain");
       TAILOR_RETURN_IF_ERROR(VerifyKernelPlan(link.plan));
       faults += link.plan.fault_count;
       const size_t bound = std::count_if(link.plan.buffers.begin(), link.plan.buffers.end(), IsBound);

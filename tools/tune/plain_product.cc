@@ -58,7 +58,7 @@ ContractionTile RuleTile(const ContractionTile& tile) {
 KernelPlan PlainProductPlan(const ProductForm& form) {
   KernelPlan plan;
   plan.name = "product";
-  plan.contraction = true;
+  plan.form = ContractionForm{.m = 0, .n = 1, .k = 2};
   const auto extent = [&plan](SymbolId symbol, std::optional<int64_t> value) {
     return value.has_value() ? Extent{.constant = *value} : plan.AddDim({.value = DimExpr::Symbol(symbol)});
   };

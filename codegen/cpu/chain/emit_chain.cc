@@ -31,8 +31,8 @@ class ChainEmitter {
     PlaceBlocks();
     int fault = 0;
     for (size_t i = 0; i < links.size(); ++i) {
-      arguments_.push_back(FillArguments(plan_.links[i], fault));
-      fault += plan_.links[i].plan.fault_count;
+      arguments_.push_back(FillArguments(plan_.links()[i], fault));
+      fault += plan_.links()[i].plan.fault_count;
     }
     Value* rows = frame_.ExtentValue(b_, plan_.axes.back().extent);
     cut_ = gemm::EvenCut::OfRows(b_, rows, tile_);
@@ -46,7 +46,8 @@ class ChainEmitter {
       Value* end = b_.CreateAdd(before, cut_.Start(b_, cut_.BlockStart(b_, next_block, blocks)), "row.end");
       PointAt(first);
       for (size_t i = 0; i < links.size(); ++i) {
-        const bool product = plan_.links[i].plan.contraction;  // its tasks are those of the chain, the others' are rows
+        const bool product =
+            plan_.links()[i].plan.IsContraction();  // its tasks are those of the chain, the others' are rows
         Value* task_end = b_.CreateAdd(task, b_.getInt64(1));
         b_.CreateCall(links[i],
                       {arguments_[i], product ? task : first, product ? task_end : end, /*worker=*/b_.getInt64(0)});
@@ -133,10 +134,10 @@ class ChainEmitter {
 absl::Status EmitChain(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
                        const std::string& name, llvm::Module& module) {
   std::vector<llvm::Function*> links;
-  for (size_t i = 0; i < plan.links.size(); ++i) {
+  for (size_t i = 0; i < plan.links().size(); ++i) {
     const std::string link = absl::StrCat(name, "_link", i);
-    const auto emit = plan.links[i].plan.contraction ? gemm::EmitContraction : EmitLoops;
-    TAILOR_RETURN_IF_ERROR(emit(plan.links[i].plan, schedule.links[i], target, link, module));
+    const auto emit = plan.links()[i].plan.IsContraction() ? gemm::EmitContraction : EmitLoops;
+    TAILOR_RETURN_IF_ERROR(emit(plan.links()[i].plan, schedule.links[i], target, link, module));
     links.push_back(module.getFunction(link + "_v0"));
     links.back()->setLinkage(llvm::GlobalValue::InternalLinkage);
     links.back()->addFnAttr(llvm::Attribute::NoInline);

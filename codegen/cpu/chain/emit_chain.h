@@ -13,7 +13,7 @@
 namespace tailor::cpu {
 
 // Adds one function per version to `module`, named `<name>_v<i>`, with the KernelFn signature (exec/host_abi.h).
-// Requires plan.links.
+// Requires plan.IsChain().
 absl::Status EmitChain(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
                        const std::string& name, llvm::Module& module);
 

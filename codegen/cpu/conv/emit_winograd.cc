@@ -18,7 +18,6 @@
 #include "codegen/cpu/tiling/tile_shapes.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/scalar/scalar_emitter.h"
-#include "graph/status_macros.h"
 
 namespace tailor::gemm {
 namespace {
@@ -330,7 +329,7 @@ class WinogradEmitter {
 
 absl::Status EmitWinograd(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
                           const std::string& name, llvm::Module& module) {
-  TAILOR_ASSIGN_OR_RETURN(const Contraction contraction, ReadContraction(plan));
+  const Contraction contraction = ContractionOf(plan);
   WinogradEmitter emitter(plan, contraction, schedule, target, module);
   emitter.EmitMicroKernels(name);
   for (size_t i = 0; i < schedule.versions.size(); ++i) emitter.EmitFunction(absl::StrCat(name, "_v", i));

@@ -326,9 +326,8 @@ class ContractionEmitter {
 
 absl::Status EmitContraction(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
                              const std::string& name, llvm::Module& module) {
-  auto contraction = ReadContraction(plan);
-  if (!contraction.ok()) return contraction.status();
-  ContractionEmitter emitter(plan, *contraction, schedule, target, module);
+  const Contraction contraction = ContractionOf(plan);
+  ContractionEmitter emitter(plan, contraction, schedule, target, module);
   if (absl::Status status = emitter.Prepare(name); !status.ok()) return status;
   for (size_t i = 0; i < schedule.versions.size(); ++i) emitter.EmitFunction(absl::StrCat(name, "_v", i));
   return absl::OkStatus();

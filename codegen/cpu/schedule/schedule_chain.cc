@@ -14,9 +14,9 @@ constexpr int64_t kAllPanels = int64_t{1} << 40;  // a task of a product has eve
 
 Schedule ScheduleLink(const KernelPlan& plan, const TargetTraits& traits) {
   Schedule schedule =
-      plan.contraction ? ScheduleContraction(plan, traits) : ScheduleLoops(plan, traits, /*whole_rows_only=*/true);
+      plan.IsContraction() ? ScheduleContraction(plan, traits) : ScheduleLoops(plan, traits, /*whole_rows_only=*/true);
   schedule.versions = {Version{}};
-  if (plan.contraction) {
+  if (plan.IsContraction()) {
     schedule.tile.task_rows = std::max<int64_t>(1, kBlockRows / schedule.tile.rows) * schedule.tile.rows;
     schedule.tile.task_panels = kAllPanels;
     schedule.tile.chooses = false;  // rows are cut alike in all links
@@ -36,13 +36,13 @@ DimExpr RowCost(const KernelPlan& product) {
 Schedule ScheduleChain(const KernelPlan& plan, const TargetTraits& traits) {
   Schedule schedule;
   DimExpr row_cost = 0, own_scratch = 0;
-  for (const ChainLink& link : plan.links) {
+  for (const ChainLink& link : plan.links()) {
     const auto over_chain = [&](const DimExpr& e) {
       return e.Substitute([&](SymbolId slot) { return DimExpr::Symbol(link.dims[slot]); });
     };
     schedule.links.push_back(ScheduleLink(link.plan, traits));
     own_scratch = DimExpr::Max(own_scratch, over_chain(schedule.links.back().scratch_bytes));
-    if (link.plan.contraction) row_cost = row_cost + over_chain(RowCost(link.plan));
+    if (link.plan.IsContraction()) row_cost = row_cost + over_chain(RowCost(link.plan));
   }
   const int64_t block = schedule.links[0].tile.task_rows;
   for (Schedule& link : schedule.links) link.block_rows = block;

@@ -8,7 +8,7 @@
 
 namespace tailor::cpu {
 
-// Requires plan.links.
+// Requires plan.IsChain().
 Schedule ScheduleChain(const KernelPlan& plan, const TargetTraits& traits);
 
 }  // namespace tailor::cpu

@@ -72,9 +72,7 @@ std::vector<ProductCut> CutsToChooseAmong(const KernelPlan& plan, const Contract
 }  // namespace
 
 Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits) {
-  auto contraction = ReadContraction(plan);
-  assert(contraction.ok());
-  const Contraction& c = *contraction;
+  const Contraction c = ContractionOf(plan);
   if (gemm::IsWinograd(plan, c)) return ScheduleWinograd(plan, c, traits);
   const int element = SizeOf(c.accumulate);
   Schedule schedule;

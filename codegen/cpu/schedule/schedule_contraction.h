@@ -8,7 +8,7 @@
 
 namespace tailor::cpu {
 
-// Requires plan.contraction.
+// Requires plan.IsContraction().
 Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits);
 
 }  // namespace tailor::cpu

@@ -13,7 +13,7 @@ AttentionFrame::AttentionFrame(llvm::IRBuilderBase& builder, llvm::Module& modul
                                const CudaVersion& version, const std::string& name)
     : b(builder),
       plan(own_plan),
-      attention(ReadAttention(own_plan)),
+      attention(AttentionOf(own_plan)),
       tile(version.attention),
       hidden(tile.skips ? FindHiddenKeys(own_plan, attention) : std::nullopt),
       kernel(OpenCudaKernel(builder, module, own_plan, version, name)),

@@ -62,7 +62,7 @@ void EmitVersion(KernelPlan plan, const Contraction& contraction, const CudaVers
 
 absl::Status EmitCudaProduct(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name,
                              llvm::Module& module) {
-  TAILOR_ASSIGN_OR_RETURN(const Contraction contraction, ReadContraction(plan));
+  const Contraction contraction = ContractionOf(plan);
   for (size_t i = 0; i < schedule.versions.size(); ++i) {
     EmitVersion(plan, contraction, schedule.versions[i], absl::StrCat(name, "_v", i), module);
   }

@@ -13,7 +13,7 @@ namespace tailor::cuda {
 
 // Adds one `ptx_kernel void @<name>_v<i>` per version of `schedule` (ScheduleCudaProduct's) to `module`, in terms of
 // the device intrinsics. Parameters are the slots of the plan's argument block; the scratch that a box would have is
-// not read. INTERNAL when `plan` is no contraction as ReadContraction knows them.
+// not read. Requires plan.IsContraction().
 absl::Status EmitCudaProduct(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name,
                              llvm::Module& module);
 

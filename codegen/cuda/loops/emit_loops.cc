@@ -544,7 +544,7 @@ class CudaLoopEmitter {
 
 absl::Status EmitCudaLoops(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name,
                            llvm::Module& module) {
-  if (plan.contraction || !plan.links.empty()) {
+  if (plan.IsContraction() || plan.IsChain()) {
     return absl::UnimplementedError(absl::StrCat("kernel ", name, ": products have no GPU form"));
   }
   for (size_t i = 0; i < schedule.versions.size(); ++i) {

@@ -118,7 +118,7 @@ int CudaVersion::points() const {
 }
 
 CudaSchedule ScheduleCudaLoops(const KernelPlan& plan, const TargetTraits& traits) {
-  assert(!plan.contraction && plan.links.empty());
+  assert(!plan.IsContraction() && !plan.IsChain());
   DimExpr elements = 1;
   for (const Axis& axis : plan.axes) {
     if (axis.role == AxisRole::kParallel) elements = elements * OverSlots(axis.extent);

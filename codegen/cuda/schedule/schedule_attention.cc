@@ -66,7 +66,7 @@ CudaVersion MakeVersion(const KernelPlan& plan, const Attention& attention, cons
 }  // namespace
 
 CudaSchedule ScheduleCudaAttention(const KernelPlan& plan, const TargetTraits& traits) {
-  const Attention attention = ReadAttention(plan);
+  const Attention attention = AttentionOf(plan);
   const Extent& rows = plan.axes[attention.m].extent;
   const ExtentRange range = RangeOfExtent(plan, rows);
   constexpr int64_t kFew = AttentionTile::kWarpRows;

@@ -275,7 +275,7 @@ bool GuardCopies(const KernelPlan& plan, const Contraction& c, const ProductTile
 }  // namespace
 
 absl::StatusOr<CudaSchedule> ScheduleCudaProduct(const KernelPlan& plan, const TargetTraits& traits) {
-  TAILOR_ASSIGN_OR_RETURN(const Contraction c, ReadContraction(plan));
+  const Contraction c = ContractionOf(plan);
   const ProductTypes types = TypesOf(plan, c);
   CudaSchedule schedule;
   for (const Choice& choice : Family(types, traits)) {

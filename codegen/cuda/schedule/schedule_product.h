@@ -10,8 +10,7 @@
 namespace tailor::cuda {
 
 // Versions of shape kProductTile, from the family of tiles that fit the machine (the hard constraints of TSCompiler
-// section 5.1: registers, shared memory, whole warps). INTERNAL when `plan` is no contraction as ReadContraction knows
-// them.
+// section 5.1: registers, shared memory, whole warps). Requires plan.IsContraction().
 absl::StatusOr<CudaSchedule> ScheduleCudaProduct(const KernelPlan& plan, const TargetTraits& traits);
 
 }  // namespace tailor::cuda

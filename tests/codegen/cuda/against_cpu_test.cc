@@ -107,7 +107,7 @@ class Kernels {
     auto lowered = lower::LowerGraph(graph, gpu.traits);
     EXPECT_TRUE(lowered.ok()) << lowered.status();
     for (KernelPlan& plan : lowered->kernels) {
-      if (!plan.contraction && !IsAttention(plan)) plans_.push_back(std::move(plan));
+      if (!plan.IsContraction() && !plan.IsAttention()) plans_.push_back(std::move(plan));
     }
     llvm::LLVMContext context;
     auto host = std::make_unique<llvm::Module>("host", context);

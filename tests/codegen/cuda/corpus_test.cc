@@ -18,7 +18,6 @@
 #include "codegen/cuda/ptx/device_images.h"
 #include "codegen/lower/lower_graph.h"
 #include "codegen/lower/lowered_program.h"
-#include "codegen/plan/attention.h"
 #include "gmock/gmock.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
@@ -58,7 +57,7 @@ class Corpus {
  private:
   void AddPlans(const lower::LoweredProgram& lowered) {
     for (const KernelPlan& plan : lowered.kernels) {
-      ASSERT_TRUE(plan.links.empty()) << "GPUs run no chains";
+      ASSERT_FALSE(plan.IsChain()) << "GPUs run no chains";
       plans_.emplace(plan.Text(), plan);
     }
   }
@@ -70,7 +69,7 @@ class Corpus {
 // Whether nothing lightens what spills: a product of 64-bit integers that has no tile but 64 x 64. It is kept, and
 // said.
 bool IsKept(const KernelPlan& plan, const AssemblerProblem& problem) {
-  return problem.spills && plan.contraction && plan.buffers[0].dtype == DType::kI64;
+  return problem.spills && plan.IsContraction() && plan.buffers[0].dtype == DType::kI64;
 }
 
 // Emits all of `plans` and assembles them. Those with which the assembler finds fault are mended as a compilation mends
@@ -133,7 +132,7 @@ void ExpectAssembles(std::vector<KernelPlan> plans, const CudaTarget& target, co
 // The same of all plans; exponentials of attention are rounded to 16 bits (online_rows.h).
 void ExpectAssembles(std::vector<KernelPlan> plans, const std::vector<CudaTarget>& targets) {
   const auto attention =
-      std::partition(plans.begin(), plans.end(), [](const KernelPlan& plan) { return !IsAttention(plan); });
+      std::partition(plans.begin(), plans.end(), [](const KernelPlan& plan) { return !plan.IsAttention(); });
   for (const CudaTarget& target : targets) {
     ExpectAssembles({plans.begin(), attention}, target, "");
     ExpectAssembles({attention, plans.end()}, target, "ex2.approx.f32");

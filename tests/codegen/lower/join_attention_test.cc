@@ -68,7 +68,8 @@ std::string Replaced(const std::string& text, const std::string& from, const std
 
 TEST(JoinAttention, HeadsScaleAndMaskAreOneKernelWithoutScoresInMemory) {
   EXPECT_EQ(Lowered(Half({.depth = 64, .mask = Mask::kAdditive, .layout = Layout::kHeadsInside})), R"(
-g0_dot+g1_reduce_max+g2_dot: kernel axes [a0: d0 parallel, a1: 2 parallel, a2: d1 parallel, a3: 64 parallel, a4: d2 contract, a5: 64 contract]
+g0_dot+g1_reduce_max+g2_dot: attention axes [a0: d0 parallel, a1: 2 parallel, a2: d1 parallel, a3: 64 parallel, a4: d2 contract, a5: 64 contract]
+  m a2, v a3, n a4, d a5
   in b0: f16[d0, d1, 2, 64]
   in b1: f16[d0, d2, 2, 64]
   in b2: f16[d0, 1, 1, d2]

@@ -105,6 +105,7 @@ g0_dot_pack: kernel axes [a0: 1 parallel, a1: 27 parallel, a2: 16 parallel]
   stage over []
     b1[0, a1, a2] = b0[a2, 0, 0, a1] if (a2 < 8)
 g0_dot: contraction axes [a0: d0 parallel, a1: 64 parallel, a2: 8 parallel, a3: 27 contract, a4: d0 tile, a5: 3 tile, a6: 10 tile, a7: 10 tile]
+  m a1, n a2, k a3, fill in stage 0, sum in stage 1
   in b0: f32[d0, 3, 8, 8]
   in b1: f32[27, 8] panels16
   in b2: f32[8]
@@ -380,6 +381,7 @@ g0_dot_pack: kernel axes [a0: 2 parallel, a1: d0 parallel, a2: 16 parallel]
     e2 = (e0 + 1)
     b1[a0, a1, a2] = or(cast<u32>(bitcast<u16>(b0[e0, e1])), shift_left(cast<u32>(bitcast<u16>(b0[e2, e1] if (e2 < d1))), u32:0x10))
 g0_dot: contraction axes [a0: d0 parallel, a1: 32 parallel, a2: d1 contract]
+  m a0, n a1, k a2, sum in stage 0
   in b0: bf16[d0, d1]
   in b1: bf16[d1, 32] pair_panels16
   out b2: bf16[d0, 32]
@@ -397,6 +399,7 @@ g1_dot_pack: kernel axes [a0: d0 parallel, a1: 3 parallel, a2: 16 parallel]
     e2 = (e0 < d1)
     b1[a0, a1, a2] = or(cast<u32>(bitcast<u16>(b0[e0, e1] if e2)), shift_left(cast<u32>(bitcast<u16>(b0[e0, (e1 + 1)] if e2)), u32:0x10))
 g1_dot: contraction axes [a0: d0 parallel, a1: d0 parallel, a2: 6 contract]
+  m a0, n a1, k a2, sum in stage 0
   in b0: bf16[d0, 6]
   in b1: bf16[6, d0] pair_panels16
   out b2: bf16[d0, d0]
@@ -432,6 +435,7 @@ graph @heads(%x: f32[B, S, 64], %k: f32[B, S, 64], %t: f32[B, 2, T, 3]) {
 )"),
             R"(
 g0_dot: contraction axes [a0: d0 parallel, a1: 64 parallel, a2: 64 contract]
+  m a0, n a1, k a2, sum in stage 0
   in b0: f32[d1, d2, 64]
   in b1: f32[64, 64] panels16
   out b2: f32[d1, d2, 64]
@@ -447,6 +451,7 @@ g1_dot_pack: kernel axes [a0: d0 parallel, a1: 2 parallel, a2: d1 parallel, a3: 
     e0 = ((a2 * 16) + a4)
     b1[a0, a1, a2, a3, a4] = b0[a0, e0, ((a1 * 32) + a3)] if (e0 < d2)
 g1_dot: contraction axes [a0: d0 parallel, a1: 2 parallel, a2: d1 parallel, a3: d1 parallel, a4: 32 contract]
+  m a2, n a3, k a4, sum in stage 0
   in b0: f32[d0, d1, 64]
   in b1: f32[d0, 2, 32, d1] panels16
   out b2: f32[d0, 2, d1, d1]
@@ -461,6 +466,7 @@ g2_dot_pack: kernel axes [a0: d0 parallel, a1: 1 parallel, a2: d1 parallel, a3: 
   stage over []
     b1[0, a0, 0, a2, a3] = b0[0, a0, a2, a3] if (a3 < 3)
 g2_dot: contraction axes [a0: d0 parallel, a1: 2 parallel, a2: 3 parallel, a3: 3 parallel, a4: d1 contract]
+  m a2, n a3, k a4, sum in stage 0
   in b0: f32[d0, 2, d1, 3]
   in b1: f32[d0, 2, d1, 3] panels16
   out b2: f32[d0, 3, 6]
@@ -515,6 +521,7 @@ g0_dot+g1_reduce_max+g2_dot: chain axes [a0: d0 parallel, a1: 4 parallel, a2: d1
   block b5: f32[d2]
   block b6: f32[d2]
   link(b0, b1, b2, b5; d0, d1, d2) contraction axes [a0: d0 parallel, a1: 4 parallel, a2: d1 parallel, a3: d2 parallel, a4: 32 contract]
+      m a2, n a3, k a4, sum in stage 0
       in b0: f32[d0, 4, d1, 32]
       in b1: f32[d0, 4, 32, d2] panels16
       in b2: f32[d0, 1, 1, d2]
@@ -540,6 +547,7 @@ g0_dot+g1_reduce_max+g2_dot: chain axes [a0: d0 parallel, a1: 4 parallel, a2: d1
       stage over [a1]
         b1[0, 0, a0, a1] = div(b2[a1], b4[])
   link(b6, b3, b4; d0, d1, d2) contraction axes [a0: d0 parallel, a1: 4 parallel, a2: d1 parallel, a3: 32 parallel, a4: d2 contract]
+      m a2, n a3, k a4, sum in stage 0
       in b0: f32[d0, 4, d1, d2]
       in b1: f32[d0, 4, d2, 32] panels16
       out b2: f32[d0, 4, d1, 32]
@@ -586,6 +594,7 @@ g0_dot_pack: kernel axes [a0: d0 parallel, a1: 8 parallel, a2: 16 parallel]
     e0 = ((a0 * 16) + a2)
     b1[a0, a1, a2] = b0[e0, a1] if (e0 < d1)
 g0_dot: contraction axes [a0: d0 parallel, a1: d1 parallel, a2: 8 contract]
+  m a0, n a1, k a2, sum in stage 0
   in b0: f32[d2, d3, 8]
   in b1: f32[8, d1] panels16
   in b2: f32[d1]

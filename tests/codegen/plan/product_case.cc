@@ -52,7 +52,7 @@ class PlanBuilder {
     }
     plan_.stages.push_back({.axes = {}, .statements = {Statement{out, Indices(out_axes), value}}});
     plan_.name = "product";
-    plan_.contraction = true;
+    plan_.form = ContractionForm{.m = k - 2, .n = k - 1, .k = k};
     return std::move(plan_);
   }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -111,16 +112,45 @@ class Corrupter {
          [=, this](Statement& s) { return !s.indices.empty() && number(Any(s.indices)); });
     each("statement.reduce_axes", statements,
          [=, this](Statement& s) { return !s.reduce_axes.empty() && number(Any(s.reduce_axes)); });
-    const auto links = [](KernelPlan& p) { return &p.links; };
+    const auto links = [](KernelPlan& p) { return p.IsChain() ? &std::get<ChainForm>(p.form).links : nullptr; };
     each("link.buffers", links, [=, this](ChainLink& l) { return number(Any(l.buffers)); });
     each("link.dims", links, [=, this](ChainLink& l) { return !l.dims.empty() && number(Any(l.dims)); });
-    fields["contraction"] = [](KernelPlan& p) { return p.contraction = !p.contraction, true; };
+    fields["form"] = [this](KernelPlan& p) {
+      const size_t before = p.form.index();
+      switch (Below(4)) {
+        case 0:
+          p.form = LoopForm();
+          break;
+        case 1:
+          p.form = ContractionForm{.m = Number(), .n = Number(), .k = Number(), .sum = Number()};
+          break;
+        case 2:
+          p.form = AttentionForm{.m = Number(), .v = Number(), .n = Number(), .d = Number()};
+          break;
+        default:
+          p.form = ChainForm();
+      }
+      return p.form.index() != before;
+    };
+    fields["contraction"] = [this](KernelPlan& p) {
+      auto* form = std::get_if<ContractionForm>(&p.form);
+      if (form == nullptr) return false;
+      int* const parts[] = {&form->m, &form->n, &form->k, &form->fill, &form->sum};
+      return Set(*parts[Below(std::size(parts))]);
+    };
+    fields["attention"] = [this](KernelPlan& p) {
+      auto* form = std::get_if<AttentionForm>(&p.form);
+      if (form == nullptr) return false;
+      int* const parts[] = {&form->m, &form->v, &form->n, &form->d};
+      return Set(*parts[Below(std::size(parts))]);
+    };
     fields["fault_count"] = [=](KernelPlan& p) { return number(p.fault_count); };
     return fields;
   }
 
  private:
   size_t Below(size_t count) { return random_() % count; }
+  int Number() { return static_cast<int>(Below(6)); }
   template <typename T>
   T& Any(std::vector<T>& parts) {
     return parts[Below(parts.size())];

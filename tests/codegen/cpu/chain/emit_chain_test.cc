@@ -108,7 +108,7 @@ TEST(ScheduleChain, SaysHowManyRowsLinksHaveAtATime) {
   const auto lowered = lower::LowerGraph(*ParseGraph(Attention("f32", "")), TargetTraits{});
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   const auto& kernels = lowered->kernels;
-  const auto chain = std::find_if(kernels.begin(), kernels.end(), [](const auto& plan) { return !plan.links.empty(); });
+  const auto chain = std::find_if(kernels.begin(), kernels.end(), [](const auto& plan) { return plan.IsChain(); });
   ASSERT_NE(chain, kernels.end());
   const Schedule schedule = ScheduleOnCpu(*chain, TargetTraits{});
   for (const Schedule& link : schedule.links) EXPECT_EQ(link.block_rows, schedule.links[0].tile.task_rows);

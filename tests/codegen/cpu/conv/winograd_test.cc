@@ -66,6 +66,7 @@ TEST(WinogradWindows, ThePlanIsThatOfAnyConvolutionWithABox) {
   EXPECT_EQ(
       PlanOf({.weights = "20, 16, 3, 3", .windows = kPadded}).Text(),
       R"(contraction axes [a0: d0 parallel, a1: 1 parallel, a2: d1 parallel, a3: 20 parallel, a4: 144 contract, a5: d0 tile, a6: 16 tile, a7: d2 tile, a8: d3 tile]
+  m a2, n a3, k a4, fill in stage 0, sum in stage 1
   in b0: f32[d0, 16, d4, d5]
   in b1: f32[1, 144, 20] winograd_panels16
   out b2: f32[d0, 20, d4, d5]

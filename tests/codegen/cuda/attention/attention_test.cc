@@ -28,7 +28,10 @@ std::unique_ptr<TestProgram> Compile(const std::string& text, bool joined = true
   EXPECT_TRUE(graph.ok()) << graph.status() << text;
   const auto lowered = lower::LowerGraph(*graph, FindCudaTarget("simt")->traits);
   EXPECT_TRUE(lowered.ok()) << lowered.status();
-  EXPECT_EQ(std::count_if(lowered->kernels.begin(), lowered->kernels.end(), IsAttention), joined ? 1 : 0) << text;
+  EXPECT_EQ(std::count_if(lowered->kernels.begin(), lowered->kernels.end(),
+                          [](const KernelPlan& plan) { return plan.IsAttention(); }),
+            joined ? 1 : 0)
+      << text;
   auto program = DevicesUnderTest().front()->Compile(*graph);
   EXPECT_TRUE(program.ok()) << program.status();
   return *std::move(program);

@@ -25,7 +25,7 @@ double ReadOfKeys(Mask mask, double never) {
   const auto lowered = lower::LowerGraph(*ParseGraph(lower::AttentionGraph(form)), target.traits);
   EXPECT_TRUE(lowered.ok()) << lowered.status();
   const KernelPlan& plan = lowered->kernels.at(0);
-  EXPECT_TRUE(IsAttention(plan));
+  EXPECT_TRUE(plan.IsAttention());
   const CudaSchedule schedule = *ScheduleOnCuda(plan, target.traits);
   llvm::LLVMContext context;
   llvm::Module module("kernels", context);

@@ -134,7 +134,7 @@ TEST(EmitCudaLoops, FaultsClaimTheRecordAtomically) {
 
 TEST(EmitCudaLoops, ProductsAreRefused) {
   KernelPlan plan = BiasTanhPlan();
-  plan.contraction = true;
+  plan.form = ContractionForm();
   llvm::LLVMContext context;
   llvm::Module module("kernels", context);
   EXPECT_EQ(EmitCudaLoops(plan, CudaSchedule{}, "k7", module).message(), "kernel k7: products have no GPU form");

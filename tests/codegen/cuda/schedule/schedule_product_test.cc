@@ -165,7 +165,7 @@ TEST(ScheduleCudaProduct, NoBlockTakesMoreSharedMemoryThanItHas) {
 TEST(ScheduleCudaProduct, ChainsAreRefused) {
   KernelPlan plan;
   plan.name = "chain";
-  plan.links.emplace_back();
+  plan.form = ChainForm();
   const absl::Status status = ScheduleOnCuda(plan, FindCudaTarget("sm_80")->traits).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
   EXPECT_EQ(status.message(), "kernel chain: a chain of kernels has no GPU form");

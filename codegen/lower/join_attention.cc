@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/plan/plan_copier.h"
 #include "codegen/plan/plan_rewrites.h"
 #include "graph/status_macros.h"
 
@@ -14,56 +15,6 @@ namespace tailor::lower {
 namespace {
 
 absl::Status Refuse(absl::string_view reason) { return absl::FailedPreconditionError(reason); }
-
-// Copies expressions of one plan into another.
-class Importer {
- public:
-  // `axes`, `buffers`: what the numbers of `from` are in `to`.
-  Importer(const KernelPlan& from, KernelPlan& to, std::vector<int> axes, std::vector<int> buffers, int first_fault)
-      : from_(from), to_(to), axes_(std::move(axes)), buffers_(std::move(buffers)), first_fault_(first_fault) {}
-
-  // Loads of `buffer` of the source at `at`, indices of the target, are `value`.
-  void Give(int buffer, std::vector<ExprId> at, ExprId value) { given_[buffer] = {std::move(at), value}; }
-  // Whether what was given was loaded elsewhere than there.
-  bool went_elsewhere() const { return went_elsewhere_; }
-
-  ExprId Import(ExprId id) {
-    Expr e = from_.exprs[id];
-    if (e.kind == ExprKind::kAxis) return to_.Add({.kind = ExprKind::kAxis, .ref = axes_[e.ref]});
-    e.extent = Import(e.extent);
-    e.args = ImportAll(e.args);
-    if (e.predicate >= 0) e.predicate = Import(e.predicate);
-    if (e.kind == ExprKind::kGatherIndex) e.ref += first_fault_;
-    if (e.kind == ExprKind::kLoad) {
-      if (const auto given = given_.find(e.ref); given != given_.end()) {
-        went_elsewhere_ |= given->second.at != e.args || e.predicate >= 0;
-        return given->second.value;
-      }
-      e.ref = buffers_[e.ref];
-    }
-    return to_.Add(std::move(e));
-  }
-
-  std::vector<ExprId> ImportAll(const std::vector<ExprId>& ids) {
-    std::vector<ExprId> all;
-    for (ExprId id : ids) all.push_back(Import(id));
-    return all;
-  }
-
-  Extent Import(const Extent& extent) { return extent.is_constant() ? extent : to_.AddDim(from_.dims[extent.slot]); }
-
- private:
-  struct Given {
-    std::vector<ExprId> at;
-    ExprId value;
-  };
-  const KernelPlan& from_;
-  KernelPlan& to_;
-  const std::vector<int> axes_, buffers_;
-  const int first_fault_;
-  std::map<int, Given> given_;
-  bool went_elsewhere_ = false;
-};
 
 class Joiner {
  public:
@@ -143,10 +94,13 @@ class Joiner {
     }
   }
 
-  Importer ImporterOf(size_t link) {
+  PlanCopier CopierOf(size_t link) {
     int first_fault = 0;
     for (size_t before = 0; before < link; ++before) first_fault += links_[before].plan.fault_count;
-    return Importer(links_[link].plan, plan_, AxesOf(link), buffers_[link], first_fault);
+    const auto axis = [this, axes = AxesOf(link)](int number) {
+      return plan_.Add({.kind = ExprKind::kAxis, .ref = axes[number]});
+    };
+    return {links_[link].plan, plan_, axis, buffers_[link], first_fault};
   }
 
   // Which buffer of `link` holds what the link before made.
@@ -221,41 +175,41 @@ class Joiner {
 
   absl::Status AddScores() {
     const KernelPlan& from = links_[0].plan;
-    Importer importer = ImporterOf(0);
+    PlanCopier copier = CopierOf(0);
     const Statement& sum = from.stages[0].statements[0];
     if (sum.accumulate != DType::kF32) return Refuse("the scores are not summed in f32");
     const Local scores = AddLocal();
-    plan_.stages.push_back({.axes = {d_}, .statements = {ImportSum(importer, sum, scores, d_)}});
-    importer.Give(sum.buffer, {}, scores.load);
+    plan_.stages.push_back({.axes = {d_}, .statements = {CopySum(copier, sum, scores, d_)}});
+    copier.Give(sum.buffer, {}, scores.load);
     const std::vector<Statement>& stores = from.stages[1].statements;
-    if (from.stages.size() != 2 || stores.size() != 1 || importer.ImportAll(stores[0].indices) != ScorePoint()) {
+    if (from.stages.size() != 2 || stores.size() != 1 || copier.Copy(stores[0].indices) != ScorePoint()) {
       return Refuse("the scores are not stored where they are computed");
     }
-    made_ = importer.Import(stores[0].value);
+    made_ = copier.Copy(stores[0].value);
     return absl::OkStatus();
   }
 
   // A product's sum as a statement that fills `local`.
-  Statement ImportSum(Importer& importer, const Statement& sum, const Local& local, int axis) {
+  Statement CopySum(PlanCopier& copier, const Statement& sum, const Local& local, int axis) {
     return {.buffer = local.buffer,
-            .value = importer.Import(sum.value),
+            .value = copier.Copy(sum.value),
             .reduce_axes = {axis},
             .combiner = OpKind::kAdd,
             .accumulate = DType::kF32};
   }
 
   absl::Status AddRows() {
-    Importer importer = ImporterOf(1);
-    importer.Give(TakenBy(1), ScorePoint(), made_);
+    PlanCopier copier = CopierOf(1);
+    copier.Give(TakenBy(1), ScorePoint(), made_);
     e_ = AddLocal();
     for (const Stage& stage : links_[1].plan.stages) {
       for (const Statement& s : stage.statements) {
-        const ExprId value = WithExponentials(importer.Import(s.value));
-        if (importer.went_elsewhere()) return Refuse("the rows read other scores than their own");
+        const ExprId value = WithExponentials(copier.Copy(s.value));
+        if (copier.went_elsewhere()) return Refuse("the rows read other scores than their own");
         if (s.reduce_axes.empty()) {
-          const std::vector<ExprId> at = importer.ImportAll(s.indices);
+          const std::vector<ExprId> at = copier.Copy(s.indices);
           if (links_[1].plan.buffers[s.buffer].kind == BufferKind::kRow) {
-            importer.Give(s.buffer, at, value);
+            copier.Give(s.buffer, at, value);
           } else if (at != ScorePoint()) {
             return Refuse("the rows are not handed on in place");
           } else {
@@ -263,7 +217,7 @@ class Joiner {
           }
         } else {
           TAILOR_ASSIGN_OR_RETURN(const Local result, ReadReduction(s, value));
-          importer.Give(s.buffer, {}, result.load);
+          copier.Give(s.buffer, {}, result.load);
         }
       }
     }
@@ -314,15 +268,15 @@ class Joiner {
 
   absl::Status AddResult() {
     const KernelPlan& from = links_[2].plan;
-    Importer importer = ImporterOf(2);
+    PlanCopier copier = CopierOf(2);
     const Statement& sum = from.stages[0].statements[0];
     if (weight_ < 0 || from.stages.size() != 2) return Refuse("the rows hand on nothing");
     const int taken = TakenBy(2);
-    importer.Give(taken, ScorePoint(), Cast(weight_, from.buffers[taken].dtype));
+    copier.Give(taken, ScorePoint(), Cast(weight_, from.buffers[taken].dtype));
     const Local mixed = AddLocal(), result = AddLocal();
-    const Statement mix = ImportSum(importer, sum, mixed, n_);
-    if (importer.went_elsewhere()) return Refuse("the second product reads other rows than its own");
-    importer.Give(sum.buffer, {}, result.load);
+    const Statement mix = CopySum(copier, sum, mixed, n_);
+    if (copier.went_elsewhere()) return Refuse("the second product reads other rows than its own");
+    copier.Give(sum.buffer, {}, result.load);
 
     const ExprId below = Op(OpKind::kSub, DType::kF32, {Cast(score_, DType::kF32), top_.load});
     const auto reduce = [&](const Local& local, OpKind combiner, ExprId value) -> Statement {
@@ -336,9 +290,8 @@ class Joiner {
     plan_.stages.push_back({.statements = {{.buffer = result.buffer, .value = scaled}}});
     Stage epilogue;
     for (const Statement& s : from.stages[1].statements) {
-      epilogue.statements.push_back({.buffer = buffers_[2][s.buffer],
-                                     .indices = importer.ImportAll(s.indices),
-                                     .value = importer.Import(s.value)});
+      epilogue.statements.push_back(
+          {.buffer = buffers_[2][s.buffer], .indices = copier.Copy(s.indices), .value = copier.Copy(s.value)});
     }
     plan_.stages.push_back(std::move(epilogue));
     return absl::OkStatus();

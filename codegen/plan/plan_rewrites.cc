@@ -1,9 +1,9 @@
 #include "codegen/plan/plan_rewrites.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
+#include "codegen/plan/plan_copier.h"
 #include "codegen/plan/plan_queries.h"
 
 namespace tailor {
@@ -12,48 +12,6 @@ namespace {
 bool IsIndexArithmetic(ExprKind kind) {
   return kind == ExprKind::kAxis || (kind >= ExprKind::kIndexAdd && kind <= ExprKind::kBcastIndex);
 }
-
-// Copies a plan's exprs, stages and buffers into a fresh one, translating axes and buffers on the way.
-class PlanCopier {
- public:
-  // `axis` gives the index expression (in `to`) that stands for an old axis.
-  PlanCopier(const KernelPlan& from, KernelPlan& to, std::function<ExprId(int)> axis, std::vector<int> buffer)
-      : from_(from), to_(to), axis_(std::move(axis)), buffer_(std::move(buffer)), memo_(from.exprs.size(), -1) {}
-
-  Extent Copy(const Extent& extent) { return extent.is_constant() ? extent : to_.AddDim(from_.dims[extent.slot]); }
-
-  ExprId Copy(ExprId id) {
-    if (memo_[id] >= 0) return memo_[id];
-    Expr e = from_.exprs[id];
-    if (e.kind == ExprKind::kAxis) return memo_[id] = axis_(e.ref);
-    for (ExprId& arg : e.args) arg = Copy(arg);
-    if (e.predicate >= 0) e.predicate = Copy(e.predicate);
-    e.extent = Copy(e.extent);
-    if (e.kind == ExprKind::kLoad) e.ref = buffer_[e.ref];
-    return memo_[id] = to_.Add(std::move(e));
-  }
-
-  Buffer Copy(const Buffer& buffer) {
-    Buffer result = buffer;
-    for (Extent& extent : result.dims) extent = Copy(extent);
-    return result;
-  }
-
-  Statement Copy(const Statement& statement) {
-    Statement result = statement;
-    result.buffer = buffer_[statement.buffer];
-    for (ExprId& index : result.indices) index = Copy(index);
-    result.value = Copy(statement.value);
-    return result;
-  }
-
- private:
-  const KernelPlan& from_;
-  KernelPlan& to_;
-  std::function<ExprId(int)> axis_;
-  std::vector<int> buffer_;
-  std::vector<ExprId> memo_;
-};
 
 DimExpr ValueOf(const KernelPlan& plan, const Extent& extent) {
   return extent.is_constant() ? DimExpr(extent.constant) : plan.dims[extent.slot].value;

@@ -1,0 +1,58 @@
+// Copies parts of one KernelPlan into another, which may have other axes, buffers and slots.
+#ifndef TAILOR_CODEGEN_PLAN_PLAN_COPIER_H_
+#define TAILOR_CODEGEN_PLAN_PLAN_COPIER_H_
+
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "codegen/plan/kernel_plan.h"
+
+namespace tailor {
+
+// Borrows both plans. Slots are added to `to` as they are met. Each expression is copied once.
+class PlanCopier {
+ public:
+  // `axis`: the index in `to` that stands for an axis of `from`. `buffers`: by buffer of `from`, that of `to`. Faults
+  // of `from` are numbered from `first_fault`.
+  PlanCopier(const KernelPlan& from, KernelPlan& to, std::function<ExprId(int axis)> axis, std::vector<int> buffers,
+             int first_fault = 0)
+      : from_(from),
+        to_(to),
+        axis_(std::move(axis)),
+        buffers_(std::move(buffers)),
+        first_fault_(first_fault),
+        copies_(from.exprs.size(), -1) {}
+
+  // From here on loads of `buffer` of `from` at `at`, indices in `to`, are `value`. Nothing that loads it has been
+  // copied.
+  void Give(int buffer, std::vector<ExprId> at, ExprId value) { given_[buffer] = {std::move(at), value}; }
+  // Whether what was given was loaded at other indices, or under a predicate.
+  bool went_elsewhere() const { return went_elsewhere_; }
+
+  Extent Copy(const Extent& extent) { return extent.is_constant() ? extent : to_.AddDim(from_.dims[extent.slot]); }
+  ExprId Copy(ExprId id);
+  std::vector<ExprId> Copy(const std::vector<ExprId>& ids);
+  Buffer Copy(const Buffer& buffer);
+  Statement Copy(const Statement& statement);
+
+ private:
+  struct Given {
+    std::vector<ExprId> at;
+    ExprId value;
+  };
+
+  const KernelPlan& from_;
+  KernelPlan& to_;
+  const std::function<ExprId(int)> axis_;
+  const std::vector<int> buffers_;
+  const int first_fault_;
+  std::vector<ExprId> copies_;  // by expression of `from`; -1: not yet
+  std::map<int, Given> given_;
+  bool went_elsewhere_ = false;
+};
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_PLAN_PLAN_COPIER_H_

@@ -65,7 +65,7 @@ Attribute DefaultValue(const AttributeInfo& info) {
   }
   if (info.type == AttributeType::kF64) {
     double value = 0;
-    bool parsed = absl::SimpleAtod(*info.default_text, &value);
+    [[maybe_unused]] const bool parsed = absl::SimpleAtod(*info.default_text, &value);
     assert(parsed);
     return value;
   }

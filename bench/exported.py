@@ -59,9 +59,7 @@ def traced_session(path, fixed, sizes):
     import tailor.onnx
     entry = json.loads((path.parent / "manifest.json").read_text())[path.name]
     executable = tailor.onnx.load(path, dims=bound_dims(entry, sizes) if fixed else None).compile(["host"])
-    description = executable.describe()
-    variants = (json.loads(description) if isinstance(description, str) else description)["variants"]
-    variant = next((each for each in variants if each.get("in_use")), variants[0])
+    variant = next(each for each in executable.describe()["variants"] if each["in_use"])
     starts, seconds = {}, {}
 
     def trace(launch, phase):

@@ -1,4 +1,4 @@
-// What an attention plan computes, read off its stages: two products with a softmax between them, for each point
+// The operands of attention, whose axes AttentionForm states: two matmuls with a softmax between them, for each point
 // (batch, m) of rows and each column v,
 //   scores(n) = sum over d of query(m, d) * key(d, n)
 //   top       = max over n of score(scores(n))

@@ -1,4 +1,4 @@
-// What a contraction plan multiplies, read off the stage that sums:
+// The operands of a matmul whose axes and stages ContractionForm states:
 //   sums[batch..., m, n] = sum over k of lhs[f(batch, m, k)] * rhs[g(batch), k, n],
 // each index of f a part that depends on m plus one that depends on k. The left operand may be a box, whose elements
 // the stage before computes over axes of its own, which follow k.

@@ -51,6 +51,7 @@ class PlanVerifier {
     if (plan_.fault_count < 0 || plan_.fault_count > kMostFaults)
       return Wrong("faults", "their number is out of range");
     stored_.resize(plan_.buffers.size());
+    loads_stored_.resize(plan_.exprs.size());
     for (size_t i = 0; i < plan_.stages.size(); ++i) TAILOR_RETURN_IF_ERROR(VerifyStage(i));
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       if (plan_.buffers[i].kind != BufferKind::kInput && !stored_[i])
@@ -287,14 +288,13 @@ class PlanVerifier {
   }
 
   // Whether every buffer of the kernel's own that `id` loads has been stored.
-  bool IsStored(ExprId id, std::vector<int8_t>& seen) const {
-    if (seen[id] != 0) return seen[id] > 0;
+  bool IsStored(ExprId id) {
+    if (loads_stored_[id]) return true;
     const Expr& e = plan_.exprs[id];
-    bool in = e.kind != ExprKind::kLoad || IsBound(plan_.buffers[e.ref]) || stored_[e.ref];
-    for (ExprId arg : e.args) in = in && IsStored(arg, seen);
-    if (e.predicate >= 0) in = in && IsStored(e.predicate, seen);
-    seen[id] = in ? 1 : -1;
-    return in;
+    bool stored = e.kind != ExprKind::kLoad || IsBound(plan_.buffers[e.ref]) || stored_[e.ref];
+    for (ExprId arg : e.args) stored = stored && IsStored(arg);
+    if (e.predicate >= 0) stored = stored && IsStored(e.predicate);
+    return loads_stored_[id] = stored;
   }
 
   absl::Status VerifyStage(size_t index) {
@@ -334,17 +334,18 @@ class PlanVerifier {
         !(SizeOf(value) < SizeOf(s.accumulate) || IsInteger(value))) {
       return Wrong(name, "its accumulator is narrower than the value");
     }
-    std::vector<int8_t> stored(plan_.exprs.size());
-    if (!IsStored(s.value, stored)) return Wrong(name, "a value is read before it is stored");
+    if (!IsStored(s.value)) return Wrong(name, "a value is read before it is stored");
     if (!IsInScope(s.value, stage.axes, in_scope)) return Wrong(name, "an axis is out of scope");
+    const bool reduces = !s.reduce_axes.empty() && !IsScan(plan_, s);
     std::vector<int> kept;
     for (int axis : stage.axes) {
-      const bool reduced = std::find(s.reduce_axes.begin(), s.reduce_axes.end(), axis) != s.reduce_axes.end();
-      if (!reduced || IsScan(plan_, s)) kept.push_back(axis);
+      if (std::find(s.reduce_axes.begin(), s.reduce_axes.end(), axis) == s.reduce_axes.end()) kept.push_back(axis);
     }
-    std::vector<int8_t> of_indices(plan_.exprs.size());
+    std::vector<int8_t> in_kept(reduces && !s.indices.empty() ? plan_.exprs.size() : 0);
     for (ExprId index : s.indices) {
-      if (!IsInScope(index, kept, of_indices)) return Wrong(name, "an index depends on an axis that is out of scope");
+      if (!(reduces ? IsInScope(index, kept, in_kept) : IsInScope(index, stage.axes, in_scope))) {
+        return Wrong(name, "an index depends on an axis that is out of scope");
+      }
     }
     if (buffer.kind != BufferKind::kBox) TAILOR_RETURN_IF_ERROR(VerifyBounds(s.buffer, s.indices, name));
     stored_[s.buffer] = true;
@@ -507,6 +508,7 @@ class PlanVerifier {
   const KernelPlan& plan_;
   const bool is_attention_;   // its locals have a value for each point of the axes they depend on: all are in scope
   std::vector<bool> stored_;  // by buffer: by a statement so far
+  std::vector<bool> loads_stored_;  // by expression: known to load nothing else
   std::vector<Remembered> ranges_;
 };
 

@@ -14,7 +14,7 @@ namespace tailor {
 // - values of a kernel's own are stored before they are read, and every output is stored;
 // - indices of constant range stay within buffers of constant size;
 // - a contraction, attention or chain has that form.
-// Linear in the size of the plan.
+// Time: the plan's expressions once for each stage, and for each reduction that stores at indices.
 absl::Status VerifyKernelPlan(const KernelPlan& plan);
 
 }  // namespace tailor

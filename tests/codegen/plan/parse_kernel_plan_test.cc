@@ -20,8 +20,12 @@ class PlansMatch {
 
   void Expect() {
     ASSERT_EQ(a_.form.index(), b_.form.index());
-    if (a_.IsContraction()) EXPECT_EQ(std::get<ContractionForm>(a_.form), std::get<ContractionForm>(b_.form));
-    if (a_.IsAttention()) EXPECT_EQ(std::get<AttentionForm>(a_.form), std::get<AttentionForm>(b_.form));
+    if (a_.IsContraction()) {
+      EXPECT_EQ(std::get<ContractionForm>(a_.form), std::get<ContractionForm>(b_.form));
+    }
+    if (a_.IsAttention()) {
+      EXPECT_EQ(std::get<AttentionForm>(a_.form), std::get<AttentionForm>(b_.form));
+    }
     EXPECT_EQ(a_.fault_count, b_.fault_count);
     ASSERT_EQ(a_.axes.size(), b_.axes.size());
     for (size_t i = 0; i < a_.axes.size(); ++i) {

@@ -27,7 +27,7 @@ using KernelFn = void (*)(const int64_t* args, int64_t begin, int64_t end, int64
 struct LaunchGrid {
   int64_t blocks;        // more than 0
   int64_t shared_bytes;  // dynamic shared memory of a block
-  int64_t together;      // not 0: no block waits for another to end, since they meet at barriers of the whole grid
+  int64_t cooperative;   // not 0: all blocks run at the same time, for they wait for each other at barriers of the grid
 };
 
 // A product that the runtime may compute in a kernel's place (DISC section 4.5):
@@ -62,7 +62,7 @@ struct RtContext {
   uint64_t streamed_bytes;
   const CostProfile* costs;  // by which products choose how they are cut; it grows with the artifact's version
   // On a device: kMeetingBytes of its memory for the session's launches, at whose begins and ends they are 0 but for
-  // the highest bit of the first word, at which blocks of a grid meet (LaunchGrid::together). Null on the host.
+  // the highest bit of the first word, at which blocks of a grid meet (LaunchGrid::cooperative). Null on the host.
   void* meeting;
 };
 

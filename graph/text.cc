@@ -355,9 +355,13 @@ absl::StatusOr<Graph> ParseGraph(absl::string_view text, const ConstantSource& c
 }
 
 absl::StatusOr<DimExpr> ParseDim(absl::string_view text, const Graph& graph) {
+  return ParseDim(text, [&](absl::string_view name) { return graph.FindSymbol(name); });
+}
+
+absl::StatusOr<DimExpr> ParseDim(absl::string_view text, FindSymbol find) {
   TAILOR_ASSIGN_OR_RETURN(std::vector<Token> tokens, Tokenize(text));
   TokenReader in(text, std::move(tokens));
-  TAILOR_ASSIGN_OR_RETURN(DimExpr dim, in.TakeDim(graph));
+  TAILOR_ASSIGN_OR_RETURN(DimExpr dim, in.TakeDim(find));
   if (in.Peek().kind != TokenKind::kEnd) return in.ErrorHere("expected the end of the dim");
   return dim;
 }

@@ -25,9 +25,11 @@
 #define TAILOR_GRAPH_TEXT_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/graph.h"
@@ -52,6 +54,9 @@ std::string DefaultOutputName(const Graph& graph, Value value, size_t index);
 
 // Parses "4*B*S + floordiv(S, 2)" over `graph`'s symbols.
 absl::StatusOr<DimExpr> ParseDim(absl::string_view text, const Graph& graph);
+// Over the symbols that `find` names.
+absl::StatusOr<DimExpr> ParseDim(absl::string_view text,
+                                 absl::FunctionRef<std::optional<SymbolId>(absl::string_view name)> find);
 
 }  // namespace tailor
 

@@ -119,8 +119,12 @@ absl::StatusOr<TensorType> TokenReader::TakeType(const Graph& graph) {
 }
 
 absl::StatusOr<DimExpr> TokenReader::TakeDim(const Graph& graph) {
+  return TakeDim([&](absl::string_view name) { return graph.FindSymbol(name); });
+}
+
+absl::StatusOr<DimExpr> TokenReader::TakeDim(FindSymbol find) {
   size_t start = position_;
-  TAILOR_ASSIGN_OR_RETURN(DimExpr dim, TakeSum(graph));
+  TAILOR_ASSIGN_OR_RETURN(DimExpr dim, TakeSum(find));
   if (dim.valid()) return dim;
   return ErrorAtToken(start, absl::StrCat("this dim has no value: ", dim.problem()));
 }
@@ -130,27 +134,27 @@ absl::Status TokenReader::Enter(int levels) {
   return depth_ > kMaxDepth ? ErrorHere("nested too deep") : absl::OkStatus();
 }
 
-absl::StatusOr<DimExpr> TokenReader::TakeSum(const Graph& graph) {
+absl::StatusOr<DimExpr> TokenReader::TakeSum(FindSymbol find) {
   TAILOR_RETURN_IF_ERROR(Enter(1));
-  TAILOR_ASSIGN_OR_RETURN(DimExpr sum, TakeProduct(graph, TakeIf(IsPunct("-"))));
+  TAILOR_ASSIGN_OR_RETURN(DimExpr sum, TakeProduct(find, TakeIf(IsPunct("-"))));
   while (IsPunct("+") || IsPunct("-")) {
-    TAILOR_ASSIGN_OR_RETURN(DimExpr term, TakeProduct(graph, Take().text == "-"));
+    TAILOR_ASSIGN_OR_RETURN(DimExpr term, TakeProduct(find, Take().text == "-"));
     sum = sum + term;
   }
   Leave(1);
   return sum;
 }
 
-absl::StatusOr<DimExpr> TokenReader::TakeProduct(const Graph& graph, bool negative) {
-  TAILOR_ASSIGN_OR_RETURN(DimExpr product, TakeFactor(graph, negative));
+absl::StatusOr<DimExpr> TokenReader::TakeProduct(FindSymbol find, bool negative) {
+  TAILOR_ASSIGN_OR_RETURN(DimExpr product, TakeFactor(find, negative));
   while (TakeIf(IsPunct("*"))) {
-    TAILOR_ASSIGN_OR_RETURN(DimExpr factor, TakeFactor(graph, false));
+    TAILOR_ASSIGN_OR_RETURN(DimExpr factor, TakeFactor(find, false));
     product = product * factor;
   }
   return product;
 }
 
-absl::StatusOr<DimExpr> TokenReader::TakeFactor(const Graph& graph, bool negative) {
+absl::StatusOr<DimExpr> TokenReader::TakeFactor(FindSymbol find, bool negative) {
   if (Peek().kind == TokenKind::kNumber) {
     int64_t value;
     if (!absl::SimpleAtoi(absl::StrCat(negative ? "-" : "", Peek().text), &value)) {
@@ -161,18 +165,18 @@ absl::StatusOr<DimExpr> TokenReader::TakeFactor(const Graph& graph, bool negativ
   }
   DimExpr sign = negative ? -1 : 1;
   if (TakeIf(IsPunct("("))) {
-    TAILOR_ASSIGN_OR_RETURN(DimExpr inner, TakeSum(graph));
+    TAILOR_ASSIGN_OR_RETURN(DimExpr inner, TakeSum(find));
     TAILOR_RETURN_IF_ERROR(ExpectPunct(")"));
     return sign * inner;
   }
   if (const DimFunction* function = FindFunction()) {
-    TAILOR_ASSIGN_OR_RETURN(DimExpr result, TakeFunction(graph, *function));
+    TAILOR_ASSIGN_OR_RETURN(DimExpr result, TakeFunction(find, *function));
     return sign * result;
   }
   if (Peek().kind != TokenKind::kWord && Peek().kind != TokenKind::kString) {
     return ErrorHere("expected a dim: an integer, a symbol or a function of dims");
   }
-  std::optional<SymbolId> symbol = graph.FindSymbol(Peek().text);
+  std::optional<SymbolId> symbol = find(Peek().text);
   if (!symbol) {
     return ErrorHere(absl::StrCat("unknown symbol \"", Peek().text, "\"; the where clause can declare it"));
   }
@@ -180,17 +184,17 @@ absl::StatusOr<DimExpr> TokenReader::TakeFactor(const Graph& graph, bool negativ
   return sign * DimExpr::Symbol(*symbol);
 }
 
-absl::StatusOr<DimExpr> TokenReader::TakeFunction(const Graph& graph, const DimFunction& function) {
+absl::StatusOr<DimExpr> TokenReader::TakeFunction(FindSymbol find, const DimFunction& function) {
   Take();
   TAILOR_RETURN_IF_ERROR(ExpectPunct("("));
   DimExpr condition;
   if (function.of == nullptr) {
-    TAILOR_ASSIGN_OR_RETURN(condition, TakeSum(graph));
+    TAILOR_ASSIGN_OR_RETURN(condition, TakeSum(find));
     TAILOR_RETURN_IF_ERROR(ExpectPunct(","));
   }
-  TAILOR_ASSIGN_OR_RETURN(DimExpr lhs, TakeSum(graph));
+  TAILOR_ASSIGN_OR_RETURN(DimExpr lhs, TakeSum(find));
   TAILOR_RETURN_IF_ERROR(ExpectPunct(","));
-  TAILOR_ASSIGN_OR_RETURN(DimExpr rhs, TakeSum(graph));
+  TAILOR_ASSIGN_OR_RETURN(DimExpr rhs, TakeSum(find));
   TAILOR_RETURN_IF_ERROR(ExpectPunct(")"));
   return function.of == nullptr ? DimExpr::Select(condition, lhs, rhs) : function.of(lhs, rhs);
 }

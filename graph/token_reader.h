@@ -5,10 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -17,6 +19,9 @@
 #include "graph/status_macros.h"
 
 namespace tailor {
+
+// The symbol of that name, if there is one.
+using FindSymbol = absl::FunctionRef<std::optional<SymbolId>(absl::string_view name)>;
 
 class TokenReader {
  public:
@@ -43,6 +48,7 @@ class TokenReader {
   absl::StatusOr<int64_t> TakeInt();
   absl::StatusOr<std::vector<int64_t>> TakeInts();
   absl::StatusOr<DimExpr> TakeDim(const Graph& graph);
+  absl::StatusOr<DimExpr> TakeDim(FindSymbol find);
   absl::StatusOr<Shape> TakeDims(const Graph& graph);
   absl::StatusOr<DType> TakeDType();
   absl::StatusOr<TensorType> TakeType(const Graph& graph);
@@ -66,12 +72,12 @@ class TokenReader {
   void Leave(int levels) { depth_ -= levels; }
 
  private:
-  absl::StatusOr<DimExpr> TakeSum(const Graph& graph);
-  absl::StatusOr<DimExpr> TakeProduct(const Graph& graph, bool negative);
-  absl::StatusOr<DimExpr> TakeFactor(const Graph& graph, bool negative);
+  absl::StatusOr<DimExpr> TakeSum(FindSymbol find);
+  absl::StatusOr<DimExpr> TakeProduct(FindSymbol find, bool negative);
+  absl::StatusOr<DimExpr> TakeFactor(FindSymbol find, bool negative);
   struct DimFunction;
   const DimFunction* FindFunction() const;
-  absl::StatusOr<DimExpr> TakeFunction(const Graph& graph, const DimFunction& function);
+  absl::StatusOr<DimExpr> TakeFunction(FindSymbol find, const DimFunction& function);
 
   absl::string_view text_;
   std::vector<Token> tokens_;

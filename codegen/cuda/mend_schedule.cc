@@ -41,7 +41,7 @@ std::string TextOf(const CudaVersion& version, const AssemblerProblem& fault) {
 }  // namespace
 
 bool StandsIn(const CudaVersion& other, const CudaVersion& version, bool spills) {
-  if (other.clocks == 0 || version.clocks == 0 || (other.together && !version.together)) return false;
+  if (other.clocks == 0 || version.clocks == 0 || (other.cooperative && !version.cooperative)) return false;
   for (const Guard& guard : other.version.guards) {
     if (!HasGuard(version.version, guard)) return false;
   }

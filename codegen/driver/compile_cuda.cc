@@ -16,7 +16,6 @@
 #include "codegen/driver/kernel_modules.h"
 #include "codegen/host/emit/emit_host.h"
 #include "codegen/jobs/job_pool.h"
-#include "codegen/plan/plan_queries.h"
 #include "exec/host_abi.h"
 #include "graph/dump.h"
 #include "graph/status_macros.h"
@@ -41,18 +40,18 @@ absl::Status WithTarget(const cuda::CudaTarget& target, const absl::Status& stat
 
 host::EmittedKernel KernelOnDevice(std::string symbol, const KernelPlan* plan, const cuda::CudaSchedule& schedule,
                                    int first) {
-  host::EmittedKernel kernel{.symbol = std::move(symbol), .plan = plan, .first_on_device = first};
+  host::EmittedKernel::OnDevice launches{first, {}};
   for (const cuda::CudaVersion& version : schedule.versions) {
-    kernel.versions.push_back({.guards = version.version.guards,
-                               .tasks = version.blocks,
-                               .grain = version.shared_bytes,
-                               .scratch_bytes = version.scratch_bytes,
-                               .together = version.together,
-                               .resident_blocks = version.persistent ? version.resident_blocks : 0,
-                               .clocks = version.clocks,
-                               .parts = version.parts});
+    launches.versions.push_back({.guards = version.version.guards,
+                                 .clocks = version.clocks,
+                                 .blocks = version.blocks,
+                                 .shared_bytes = version.shared_bytes,
+                                 .scratch_bytes = version.scratch_bytes,
+                                 .cooperative = version.cooperative,
+                                 .resident_blocks = version.persistent ? version.resident_blocks : 0,
+                                 .parts = version.parts});
   }
-  return kernel;
+  return {std::move(symbol), plan, std::move(launches)};
 }
 
 // What the host program is to know of the schedules.
@@ -139,11 +138,10 @@ absl::StatusOr<cuda::DeviceImages> MakeImages(const lower::LoweredProgram& progr
 std::vector<DeviceKernel> DescribeKernels(const lower::LoweredProgram& program, const Build& build) {
   std::vector<DeviceKernel> kernels;
   for (size_t i = 0; i < program.kernels.size(); ++i) {
-    const int slots = ArgumentSlots(program.kernels[i]);
     for (size_t v = 0; v < build.schedules[i].versions.size(); ++v) {
       const cuda::CudaVersion& version = build.schedules[i].versions[v];
       kernels.push_back({absl::StrCat(build.kernels[i].symbol, "_v", v), version.threads,
-                         slots + (version.together ? kMeetingSlots : 0), version.maps});
+                         version.Signature(program.kernels[i]).slots(), version.maps});
     }
   }
   return kernels;

@@ -58,7 +58,7 @@ absl::Status EmitKernels(const Build& build, const ModuleKernels& kernels, llvm:
   if (build.target.traits.half_conversions) SetHalfConversions(module);
   for (int i : kernels) {
     const host::EmittedKernel& kernel = build.kernels[i];
-    TAILOR_RETURN_IF_ERROR(cpu::EmitOnCpu(*kernel.plan, *kernel.schedule, target, kernel.symbol, module));
+    TAILOR_RETURN_IF_ERROR(cpu::EmitOnCpu(*kernel.plan, *kernel.on_host().schedule, target, kernel.symbol, module));
   }
   return absl::OkStatus();
 }
@@ -78,7 +78,7 @@ absl::Status DumpSchedules(const Build& build) {
   std::string all;
   for (const host::EmittedKernel& kernel : build.kernels) {
     absl::StrAppend(&all, kernel.symbol, " ", kernel.plan->name, "\n", kernel.plan->Text(),
-                    kernel.schedule->Text(*kernel.plan), "\n");
+                    kernel.on_host().schedule->Text(*kernel.plan), "\n");
   }
   return DumpPass(build.target.name, 0, "schedules", all);
 }

@@ -1,9 +1,9 @@
 #include "codegen/driver/describe_variant.h"
 
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/plan/worker_symbol.h"
 #include "exec/host_abi.h"
 
 namespace tailor::driver {
@@ -11,6 +11,24 @@ namespace {
 
 constexpr char kRun[] = "tailor_run";
 constexpr char kPlan[] = "tailor_plan";
+
+std::vector<std::string> VersionTexts(const host::EmittedKernel::OnHost& launches) {
+  std::vector<std::string> texts;
+  for (const host::HostLaunch& version : launches.versions) {
+    texts.push_back(VersionText({.guards = version.guards}));
+    if (version.phases && version.phases->count > 1) absl::StrAppend(&texts.back(), ", in parts");
+  }
+  return texts;
+}
+
+std::vector<std::string> VersionTexts(const host::EmittedKernel::OnDevice& launches) {
+  std::vector<std::string> texts;
+  for (const host::DeviceLaunch& version : launches.versions) {
+    texts.push_back(VersionText({.guards = version.guards}));
+    if (version.clocks != 0) absl::StrAppend(&texts.back(), " in ", version.clocks.Text(), " clocks");
+  }
+  return texts;
+}
 
 }  // namespace
 
@@ -32,12 +50,8 @@ CompiledVariant DescribeVariant(const lower::LoweredProgram& program, const std:
   for (const host::HostProgram& one : program.programs) {
     for (const host::Launch& launch : one.launches) {
       ProgramLaunch described{launch.name, {}, dropped[launch.kernel], launch.kernel};
-      for (const host::LaunchVersion& version : kernels[launch.kernel].versions) {
-        std::string text = VersionText({.guards = version.guards});
-        if (version.clocks != 0) absl::StrAppend(&text, " in ", version.clocks.ToText(LaunchSymbolText), " clocks");
-        if (version.phases > 1) absl::StrAppend(&text, ", in parts");
-        described.versions.push_back(std::move(text));
-      }
+      std::visit([&](const auto& launches) { described.versions = VersionTexts(launches); },
+                 kernels[launch.kernel].launches);
       variant.launches.push_back(std::move(described));
     }
   }

@@ -117,18 +117,10 @@ bool HasScratch(const KernelPlan& plan) {
   });
 }
 
-int ArgumentSlots(const KernelPlan& plan) {
-  const auto bound = std::count_if(plan.buffers.begin(), plan.buffers.end(), [](const Buffer& b) {
-    return b.kind == BufferKind::kInput || b.kind == BufferKind::kOutput;
-  });
-  return static_cast<int>(bound) + static_cast<int>(plan.dims.size()) + (HasScratch(plan) ? 2 : 0) +
-         (plan.fault_count > 0 ? 2 : 0);
-}
-
-DimExpr BlockBytes(const Buffer& block, int64_t rows) {
-  DimExpr bytes = rows * SizeOf(block.dtype);
+SlotExpr BlockBytes(const Buffer& block, int64_t rows) {
+  SlotExpr bytes = rows * SizeOf(block.dtype);
   for (const Extent& extent : block.dims) bytes = bytes * OverSlots(extent);
-  return DimExpr::CeilDiv(bytes, 64) * 64;
+  return SlotExpr::CeilDiv(bytes, 64) * 64;
 }
 
 bool HoldsLanes(const KernelPlan& plan) {
@@ -153,16 +145,16 @@ bool HoldsLanes(const KernelPlan& plan) {
   return true;
 }
 
-DimExpr RowBytes(const KernelPlan& plan, int64_t rows) {
-  DimExpr total = 0;
+SlotExpr RowBytes(const KernelPlan& plan, int64_t rows) {
+  SlotExpr total = 0;
   for (const Buffer& buffer : plan.buffers) {
     if (buffer.kind == BufferKind::kRow) total = total + BlockBytes(buffer, rows);
   }
   return total;
 }
 
-DimExpr OverSlots(const Extent& extent) {
-  return extent.is_constant() ? DimExpr(extent.constant) : DimExpr::Symbol(extent.slot);
+SlotExpr OverSlots(const Extent& extent) {
+  return extent.is_constant() ? SlotExpr(extent.constant) : SlotExpr::Slot(extent.slot);
 }
 
 int64_t MaxOf(const KernelPlan& plan, const Extent& extent) {

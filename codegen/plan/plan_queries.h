@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codegen/plan/kernel_plan.h"
+#include "codegen/plan/slot_expr.h"
 
 namespace tailor {
 
@@ -40,22 +41,17 @@ int ScalarCost(OpKind op);
 
 // Whether launches get scratch memory: for row buffers, blocks or a box.
 bool HasScratch(const KernelPlan& plan);
-// How many 8-byte slots the argument block of `plan` has.
-int ArgumentSlots(const KernelPlan& plan);
-// Of a kernel with a version whose blocks, or threads, meet, so many more are behind them: the scratch of the launch;
-// RtContext::meeting, on the host the number of the phase; how many parts share a row.
-inline constexpr int kMeetingSlots = 3, kLaunchScratchSlot = 0, kPhaseSlot = 1, kPartsSlot = 2;
-// What the row buffers of `rows` rows take, each 64-byte aligned: symbol number i is the value of dim slot i.
-DimExpr RowBytes(const KernelPlan& plan, int64_t rows = 1);
+// What the row buffers of `rows` rows take, each 64-byte aligned.
+SlotExpr RowBytes(const KernelPlan& plan, int64_t rows = 1);
 
 // Whether row buffers may hold several rows, as lanes: they are written and read at axes of the row alone, and always.
 bool HoldsLanes(const KernelPlan& plan);
 
-// What a block of `rows` rows takes, likewise.
-DimExpr BlockBytes(const Buffer& block, int64_t rows);
+// What a block of `rows` rows takes.
+SlotExpr BlockBytes(const Buffer& block, int64_t rows);
 
-// An extent as a DimExpr over slots likewise.
-DimExpr OverSlots(const Extent& extent);
+// An extent as an expression over slots.
+SlotExpr OverSlots(const Extent& extent);
 
 // The most that an extent may be.
 int64_t MaxOf(const KernelPlan& plan, const Extent& extent);

@@ -10,17 +10,17 @@ namespace tailor {
 namespace {
 
 // What `value` is where every slot has its greatest value; more than any limit where that is not known.
-int64_t Most(const KernelPlan& plan, const DimExpr& value) {
+int64_t Most(const KernelPlan& plan, const SlotExpr& value) {
   constexpr int64_t kNoTensor = int64_t{1} << 40;  // leaves room for what `value` computes
   std::vector<int64_t> most;
   for (const DimSlot& slot : plan.dims) most.push_back(std::min(slot.max, kNoTensor));
   return value.Evaluate(most).value_or(INT64_MAX);
 }
 
-void AddGuard(const DimExpr& value, Guard::Kind of_slot, Guard::Kind of_value, int64_t number,
+void AddGuard(const SlotExpr& value, Guard::Kind of_slot, Guard::Kind of_value, int64_t number,
               std::vector<Guard>& guards) {
   if (value.constant()) return;
-  if (const auto slot = value.symbol()) {
+  if (const auto slot = value.slot()) {
     guards.push_back({.kind = of_slot, .slot = *slot, .number = number});
   } else {
     guards.push_back({.kind = of_value, .number = number, .value = value});
@@ -29,16 +29,16 @@ void AddGuard(const DimExpr& value, Guard::Kind of_slot, Guard::Kind of_value, i
 
 }  // namespace
 
-std::optional<RowParts> CutRowsIntoParts(const KernelPlan& plan, const DimExpr& groups, const DimExpr& width,
+std::optional<RowParts> CutRowsIntoParts(const KernelPlan& plan, const SlotExpr& groups, const SlotExpr& width,
                                          const PartLimits& limits) {
   const std::vector<int> axes = AxesOf(plan, AxisRole::kTile);
   if (axes.empty() || ReducedLocals(plan).empty()) return std::nullopt;
-  DimExpr elements = 1;  // of a point
+  SlotExpr elements = 1;  // of a point
   for (int axis : axes) elements = elements * OverSlots(plan.axes[axis].extent);
-  const DimExpr outer = axes.size() > 1 ? OverSlots(plan.axes[axes.front()].extent) : DimExpr(2);
+  const SlotExpr outer = axes.size() > 1 ? OverSlots(plan.axes[axes.front()].extent) : SlotExpr(2);
   if (width.constant() == 0 || groups.constant() == 0) return std::nullopt;
   const int64_t known = width.constant().value_or(1);
-  const DimExpr bounded = width.constant() ? elements : width * elements;
+  const SlotExpr bounded = width.constant() ? elements : width * elements;
   const int64_t least = (2 * limits.elements + known - 1) / known;
   if (Most(plan, bounded) < least || Most(plan, outer) < 2) return std::nullopt;
   if (groups.constant().value_or(0) > limits.groups) return std::nullopt;
@@ -47,9 +47,9 @@ std::optional<RowParts> CutRowsIntoParts(const KernelPlan& plan, const DimExpr& 
   AddGuard(bounded, Guard::Kind::kAtLeast, Guard::Kind::kValueAtLeast, least, cut.guards);
   AddGuard(outer, Guard::Kind::kAtLeast, Guard::Kind::kValueAtLeast, 2, cut.guards);
   AddGuard(groups, Guard::Kind::kAtMost, Guard::Kind::kValueAtMost, limits.groups, cut.guards);
-  const DimExpr most = DimExpr::FloorDiv(limits.parts, DimExpr::Max(groups, 1));
-  cut.parts = DimExpr::Min(DimExpr::CeilDiv(width * elements, limits.elements), most);
-  if (axes.size() > 1) cut.parts = DimExpr::Min(cut.parts, outer);
+  const SlotExpr most = SlotExpr::FloorDiv(limits.parts, SlotExpr::Max(groups, 1));
+  cut.parts = SlotExpr::Min(SlotExpr::CeilDiv(width * elements, limits.elements), most);
+  if (axes.size() > 1) cut.parts = SlotExpr::Min(cut.parts, outer);
   return cut;
 }
 

@@ -9,7 +9,7 @@
 
 #include "codegen/plan/kernel_plan.h"
 #include "codegen/plan/schedule.h"
-#include "graph/dim_expr.h"
+#include "codegen/plan/slot_expr.h"
 
 namespace tailor {
 
@@ -22,17 +22,16 @@ struct PartLimits {
   int64_t parts;     // of all groups
 };
 
-// DimExprs over slots, as in Schedule.
 struct RowParts {
   std::vector<Guard> guards;  // that groups are few, and have two parts at least
-  DimExpr groups;             // as given
-  DimExpr parts;              // of each group
+  SlotExpr groups;            // as given
+  SlotExpr parts;             // of each group
   int axis = -1;              // along which they lie: the outermost tile axis
 };
 
 // Groups of `width` points of the plan's parallel axes, each with all elements of the tile axes. Nothing where no
 // extents allow for it, or where the plan reduces nothing.
-std::optional<RowParts> CutRowsIntoParts(const KernelPlan& plan, const DimExpr& groups, const DimExpr& width,
+std::optional<RowParts> CutRowsIntoParts(const KernelPlan& plan, const SlotExpr& groups, const SlotExpr& width,
                                          const PartLimits& limits);
 
 }  // namespace tailor

@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "codegen/plan/plan_queries.h"
-#include "codegen/plan/worker_symbol.h"
 
 namespace tailor {
 namespace {
@@ -22,11 +21,11 @@ std::string GuardText(const Guard& guard) {
     case Guard::Kind::kAtLeast:
       return absl::StrCat("d", guard.slot, " >= ", guard.number);
     case Guard::Kind::kOutgrowsCache:
-      return absl::StrCat(guard.value.ToText(LaunchSymbolText), " bytes outgrow the cache");
+      return absl::StrCat(guard.value.Text(), " bytes outgrow the cache");
     case Guard::Kind::kValueAtLeast:
-      return absl::StrCat(guard.value.ToText(LaunchSymbolText), " >= ", guard.number);
+      return absl::StrCat(guard.value.Text(), " >= ", guard.number);
     case Guard::Kind::kValueAtMost:
-      return absl::StrCat(guard.value.ToText(LaunchSymbolText), " <= ", guard.number);
+      return absl::StrCat(guard.value.Text(), " <= ", guard.number);
   }
   return "?";
 }
@@ -85,15 +84,13 @@ std::string Schedule::Text(const KernelPlan& plan) const {
         cross_axis >= 0 ? absl::StrCat(", across a", cross_axis, ", chunk ", cross_chunk) : "",
         windows ? ", windows of blocks" : "", "\n");
   }
-  absl::StrAppend(&out, "tasks ", tasks.ToText(LaunchSymbolText), ", grain ", grain.ToText(LaunchSymbolText),
-                  ", scratch ", scratch_bytes.ToText(LaunchSymbolText), "\n");
+  absl::StrAppend(&out, "tasks ", tasks.Text(), ", grain ", grain.Text(), ", scratch ", scratch_bytes.Text(), "\n");
   for (const Version& version : versions) {
     absl::StrAppend(&out, "version: ", VersionText(version), "\n");
     if (!version.parts) continue;
-    absl::StrAppend(&out, "  in ", version.parts->phases, " phases, parts ",
-                    version.parts->count.ToText(LaunchSymbolText), " along a", version.parts->axis, ", tasks ",
-                    version.parts->tasks.ToText(LaunchSymbolText), ", scratch ",
-                    version.parts->scratch_bytes.ToText(LaunchSymbolText), "\n");
+    absl::StrAppend(&out, "  in ", version.parts->phases, " phases, parts ", version.parts->count.Text(), " along a",
+                    version.parts->axis, ", tasks ", version.parts->tasks.Text(), ", scratch ",
+                    version.parts->scratch_bytes.Text(), "\n");
   }
   for (size_t i = 0; i < links.size(); ++i)
     absl::StrAppend(&out, "link ", i, ": ", links[i].Text(plan.links()[i].plan));

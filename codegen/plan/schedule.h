@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "codegen/plan/kernel_plan.h"
+#include "codegen/plan/slot_expr.h"
 #include "fusion/target_traits.h"
 
 namespace tailor {
@@ -27,19 +28,19 @@ struct Guard {
   int32_t slot = -1;
   int32_t other = -1;
   int64_t number = 0;
-  DimExpr value;  // over slots, as Schedule::tasks
+  SlotExpr value;
   friend bool operator==(const Guard&, const Guard&) = default;
 };
 
 // Of a version whose tasks are parts of rows, or of chunks of the lane axis (codegen/plan/row_parts.h): part by part in
-// each of some phases. DimExprs as Schedule::tasks.
+// each of some phases.
 struct PartTasks {
-  DimExpr count;  // parts of each row or chunk
-  DimExpr tasks;  // of a phase
+  SlotExpr count;  // parts of each row or chunk
+  SlotExpr tasks;  // of a phase
   int phases = 1;
-  uint32_t alone = 0;     // bit i: phase i has no loops, and one thread takes all of its tasks
-  DimExpr scratch_bytes;  // of the launch
-  int axis = -1;          // along which they lie
+  uint32_t alone = 0;      // bit i: phase i has no loops, and one thread takes all of its tasks
+  SlotExpr scratch_bytes;  // of the launch
+  int axis = -1;           // along which they lie
 };
 
 // One compiled body. Versions are tried in order; the last has no guards.
@@ -117,13 +118,12 @@ struct Schedule {
   bool windows = false;  // reductions over windows, by blocks of results (codegen/cpu/loops/window_loops.h)
   ContractionTile tile;
   std::vector<Version> versions{1};
-  // How many tasks a launch has, and how many one thread takes at a time: DimExprs in which symbol number
-  // i stands for the value of dim slot i. Splits depend on shapes alone.
-  DimExpr tasks;
-  DimExpr grain;
+  // How many tasks a launch has, and how many one thread takes at a time. Splits depend on shapes alone.
+  SlotExpr tasks;
+  SlotExpr grain;
   // Scratch of one worker in bytes (row buffers, each 64-byte aligned, of the rows that it works on), over slots
   // likewise.
-  DimExpr scratch_bytes;
+  SlotExpr scratch_bytes;
   std::vector<Schedule> links;  // of a chain: over the slots of each link
 
   std::string Text(const KernelPlan& plan) const;

@@ -1,28 +1,10 @@
-// The prologue of a kernel function: what its argument block holds, and where.
+// The prologue of a kernel function.
 #include "codegen/plan/plan_queries.h"
 #include "codegen/scalar/scalar_emitter.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 
 namespace tailor {
-namespace {
-
-// Loads argument slots in order.
-class SlotReader {
- public:
-  SlotReader(llvm::IRBuilderBase& b, llvm::Value* args) : b_(b), args_(args) {}
-  llvm::Value* Next(llvm::Type* type, const llvm::Twine& name) {
-    llvm::Value* slot = b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), args_, next_++, "slot");
-    return b_.CreateAlignedLoad(type, slot, llvm::Align(8), name);
-  }
-
- private:
-  llvm::IRBuilderBase& b_;
-  llvm::Value* args_;
-  int next_ = 0;
-};
-
-}  // namespace
 
 llvm::Value* KernelFrame::ExtentValue(llvm::IRBuilderBase& b, const Extent& extent) const {
   if (extent.is_constant()) return b.getInt64(extent.constant);
@@ -58,8 +40,47 @@ void AddAliasScopes(llvm::LLVMContext& context, const KernelPlan& plan, KernelFr
   }
 }
 
+KernelFrame FrameOf(const KernelPlan& plan, const KernelSignature& signature,
+                    llvm::function_ref<llvm::Value*(const KernelParameter&)> value) {
+  using Kind = KernelParameter::Kind;
+  KernelFrame frame;
+  frame.buffers.resize(plan.buffers.size());
+  frame.dims.resize(plan.dims.size());
+  const auto place = [&](const KernelParameter& parameter) -> llvm::Value*& {
+    switch (parameter.kind) {
+      case Kind::kBuffer:
+        return frame.buffers[parameter.index];
+      case Kind::kDim:
+        return frame.dims[parameter.index];
+      case Kind::kScratch:
+        return frame.all_scratch;
+      case Kind::kScratchBytes:
+        return frame.scratch_bytes;
+      case Kind::kFault:
+        return frame.fault;
+      case Kind::kFaultBase:
+        return frame.fault_base;
+      case Kind::kTiling:
+        return frame.tiling;
+      case Kind::kLaunchScratch:
+        return frame.launch_scratch;
+      case Kind::kPhase:
+        return frame.phase;
+      case Kind::kGridBarrier:
+        return frame.grid_barrier;
+      case Kind::kParts:
+        return frame.parts;
+      case Kind::kTensorMap:
+        break;
+    }
+    return frame.tensor_maps.emplace_back();
+  };
+  for (const KernelParameter& parameter : signature.parameters()) place(parameter) = value(parameter);
+  return frame;
+}
+
 KernelFrame OpenKernelFunction(llvm::IRBuilderBase& b, llvm::Module& module, const KernelPlan& plan,
-                               llvm::StringRef name) {
+                               const KernelSignature& signature, llvm::StringRef name) {
   llvm::Type* i64 = b.getInt64Ty();
   auto* type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(), i64, i64, i64}, false);
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
@@ -69,24 +90,15 @@ KernelFrame OpenKernelFunction(llvm::IRBuilderBase& b, llvm::Module& module, con
   function->addParamAttr(0, llvm::Attribute::ReadOnly);
   b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function));
 
-  KernelFrame frame;
-  SlotReader slots(b, function->getArg(0));
-  for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    const BufferKind kind = plan.buffers[i].kind;
-    const bool bound = kind == BufferKind::kInput || kind == BufferKind::kOutput;
-    frame.buffers.push_back(bound ? slots.Next(b.getPtrTy(), "b" + llvm::Twine(i)) : nullptr);
-  }
-  for (size_t i = 0; i < plan.dims.size(); ++i) frame.dims.push_back(slots.Next(i64, "d" + llvm::Twine(i)));
-  if (HasScratch(plan)) {
-    llvm::Value* base = slots.Next(b.getPtrTy(), "scratch");
-    llvm::Value* stride = slots.Next(i64, "scratch.bytes");
-    llvm::Value* own = b.CreateMul(function->getArg(3), stride, "scratch.own");
-    frame.scratch = b.CreateInBoundsGEP(b.getInt8Ty(), base, own, "scratch.worker");
+  int next = 0;
+  KernelFrame frame = FrameOf(plan, signature, [&](const KernelParameter& parameter) {
+    llvm::Value* slot = b.CreateConstInBoundsGEP1_64(i64, function->getArg(0), next++, "slot");
+    return b.CreateAlignedLoad(parameter.is_address() ? b.getPtrTy() : i64, slot, llvm::Align(8), parameter.Name());
+  });
+  if (frame.all_scratch != nullptr) {
+    llvm::Value* own = b.CreateMul(function->getArg(3), frame.scratch_bytes, "scratch.own");
+    frame.scratch = b.CreateInBoundsGEP(b.getInt8Ty(), frame.all_scratch, own, "scratch.worker");
     PlaceRowBuffers(b, plan, frame.scratch, frame);
-  }
-  if (plan.fault_count > 0) {
-    frame.fault = slots.Next(b.getPtrTy(), "fault");
-    frame.fault_base = slots.Next(i64, "fault.base");
   }
   AddAliasScopes(module.getContext(), plan, frame);
   return frame;

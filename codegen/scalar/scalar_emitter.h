@@ -11,30 +11,35 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "codegen/plan/kernel_plan.h"
+#include "codegen/plan/kernel_signature.h"
 #include "codegen/scalar/scalar_ops.h"
 #include "llvm/IR/IRBuilder.h"
 
 namespace tailor {
 
-// What a kernel function has at hand once its prologue ran: addresses and dim values.
+// What a kernel function has at hand once its prologue ran: its parameters (KernelParameter), and what follows from
+// them.
 struct KernelFrame {
   std::vector<llvm::Value*> buffers;  // base address per plan buffer; null for kLocal
   std::vector<llvm::Value*> dims;     // i64 per dim slot
-  llvm::Value* scratch = nullptr;     // this worker's, if the plan has any
-  llvm::Value* fault = nullptr;       // address of the fault record, if the plan has faults
-  llvm::Value* fault_base = nullptr;  // check id of fault 0
+  // The others, null where the kernel has none such.
+  llvm::Value *fault = nullptr, *fault_base = nullptr;
+  llvm::Value *all_scratch = nullptr, *scratch_bytes = nullptr, *launch_scratch = nullptr;
+  llvm::Value *tiling = nullptr, *phase = nullptr, *grid_barrier = nullptr, *parts = nullptr;
+  std::vector<llvm::Value*> tensor_maps;
+  llvm::Value* scratch = nullptr;  // this worker's
   // Per buffer, metadata that lets accesses to distinct buffers be reordered.
   std::vector<llvm::MDNode*> alias_scope, noalias;
   llvm::Value* ExtentValue(llvm::IRBuilderBase& b, const Extent& extent) const;
 };
 
-// Declares `void @name(ptr args, i64 begin, i64 end, i64 worker)` in `module`, opens its entry block and loads the
-// argument block: slots 0..inputs+outputs-1 are buffer addresses, then one i64 per dim slot, then, if the
-// plan has scratch, its base and bytes per worker, then, if it has faults, the address of the run's fault
-// record (i64[3]: check id + 1 or 0, value, extent; the first fault wins) and the check id of the plan's fault 0.
-// `b` is left at the end of the entry block.
+// The frame of parameters as `value` gives them.
+KernelFrame FrameOf(const KernelPlan& plan, const KernelSignature& signature,
+                    llvm::function_ref<llvm::Value*(const KernelParameter&)> value);
+// Declares `void @name(ptr args, i64 begin, i64 end, i64 worker)` in `module`, a KernelFn, opens its entry block, loads
+// its argument block and leaves `b` at the end of the entry block.
 KernelFrame OpenKernelFunction(llvm::IRBuilderBase& b, llvm::Module& module, const KernelPlan& plan,
-                               llvm::StringRef name);
+                               const KernelSignature& signature, llvm::StringRef name);
 // Splits the memory at `scratch` (any address space) among the row buffers of `rows` rows, 64 bytes aligned each;
 // returns its end.
 llvm::Value* PlaceRowBuffers(llvm::IRBuilderBase& b, const KernelPlan& plan, llvm::Value* scratch, KernelFrame& frame,

@@ -7,7 +7,7 @@ namespace tailor {
 namespace {
 
 bool operator==(const LaunchGrid& a, const LaunchGrid& b) {
-  return a.blocks == b.blocks && a.shared_bytes == b.shared_bytes && a.together == b.together;
+  return a.blocks == b.blocks && a.shared_bytes == b.shared_bytes && a.cooperative == b.cooperative;
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ CudaCall CudaGraph::Launch(cuda::Stream stream) {
 
 bool CudaGraph::Fits() const {
   return exec_ != nullptr && count_ <= made_ && std::all_of(nodes_.begin(), nodes_.begin() + count_, [](const Node& n) {
-           return n.cooperative == (n.grid.together != 0);
+           return n.cooperative == (n.grid.cooperative != 0);
          });
 }
 
@@ -77,7 +77,7 @@ CudaCall CudaGraph::AddNode(size_t i) {
   const cuda::GraphNode* before = i > 0 ? &nodes_[i - 1].node : nullptr;
   auto result = driver_.GraphAddKernelNode(&node.node, graph_, before, i > 0 ? 1 : 0, &params);
   if (result != cuda::kSuccess) return Note(i, result, "cuGraphAddKernelNode");
-  node.cooperative = node.grid.together != 0;
+  node.cooperative = node.grid.cooperative != 0;
   if (node.cooperative) {
     cuda::LaunchAttributeValue value = {};
     value.cooperative = 1;

@@ -187,7 +187,7 @@ bool CudaStream::Launch(int32_t number, const int64_t* args, const LaunchGrid& g
   const CudaProgram::Kernel& kernel = program_.kernel(number);
   const auto blocks = static_cast<unsigned>(grid.blocks), threads = static_cast<unsigned>(kernel.described->threads),
              shared_bytes = static_cast<unsigned>(grid.shared_bytes);
-  if (grid.together == 0 && kernel.described->maps.empty()) {  // the argument block as it stands
+  if (grid.cooperative == 0 && kernel.described->maps.empty()) {  // the argument block as it stands
     size_t bytes = kernel.described->parameters * sizeof(int64_t);
     void* extra[] = {cuda::kLaunchParamBufferPointer, const_cast<int64_t*>(args), cuda::kLaunchParamBufferSize, &bytes,
                      cuda::kLaunchParamEnd};
@@ -199,7 +199,7 @@ bool CudaStream::Launch(int32_t number, const int64_t* args, const LaunchGrid& g
   if (const auto result = kernel_parameters_.Point(number, args, parameters); result != cuda::kSuccess) {
     return Note({result, "cuTensorMapEncodeTiled", number, grid});
   }
-  if (grid.together != 0) {
+  if (grid.cooperative != 0) {
     return Note({driver_.LaunchCooperativeKernel(kernel.function, blocks, 1, 1, threads, 1, 1, shared_bytes, stream_,
                                                  parameters),
                  "cuLaunchCooperativeKernel", number, grid});

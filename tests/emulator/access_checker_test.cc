@@ -310,14 +310,14 @@ Body ReadsNextBlock(bool meets) {
 
 TEST_F(GlobalMemory, BlocksAreOrderedByBarriersOfTheGrid) {
   for (bool together : {false, true}) {
-    const SimtGrid grid = {.blocks = 4, .threads = 64, .together = together};
+    const SimtGrid grid = {.blocks = 4, .threads = 64, .cooperative = together};
     EXPECT_THAT(FindIn(ReadsNextBlock(false), grid), HasSubstr("with nothing that orders the two"));
   }
   std::vector<int32_t> memory(100);
   KernelBuilder kernel(1, ReadsNextBlock(true));
   SimtEmulator emulator(kernel.module());
   const auto slot = reinterpret_cast<int64_t>(memory.data());
-  EXPECT_EQ(emulator.Launch("k", {.blocks = 4, .threads = 64, .together = true}, &slot, 1), "");
+  EXPECT_EQ(emulator.Launch("k", {.blocks = 4, .threads = 64, .cooperative = true}, &slot, 1), "");
 }
 
 Value* AtomicAdd(KernelBuilder& k, Value* address, int value) {

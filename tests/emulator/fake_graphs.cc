@@ -124,7 +124,7 @@ Result cuGraphAddKernelNode(GraphNode* node, Graph graph, const GraphNode* after
 Result cuGraphKernelNodeSetAttribute(GraphNode node, LaunchAttribute attribute, const LaunchAttributeValue* value) {
   const Lock lock(state().mutex);
   if (attribute != kLaunchCooperative) return kInvalidValue;
-  NodeOf(node)->launch.grid.together = value->cooperative != 0;
+  NodeOf(node)->launch.grid.cooperative = value->cooperative != 0;
   return CheckLaunch(NodeOf(node)->launch);
 }
 
@@ -153,7 +153,7 @@ Result cuGraphExecKernelNodeSetParams(GraphExec exec, GraphNode node, const Kern
   const Lock lock(state().mutex);
   FakeExec::Step* step = StepOf(ExecOf(exec), NodeOf(node));
   if (step == nullptr) return kInvalidValue;
-  const FakeLaunch launch = LaunchOf(*params, step->launch.grid.together);
+  const FakeLaunch launch = LaunchOf(*params, step->launch.grid.cooperative);
   if (Result bad = CheckLaunch(launch); bad != kSuccess) return bad;
   step->launch = launch;
   ++state().counts.total_patches;

@@ -29,7 +29,7 @@ cuda::Result CheckLaunch(const FakeLaunch& launch) {
   }
   const int blocks = HeldBlocks(*launch.function, grid.threads, grid.shared_bytes);
   const int64_t held = int64_t{blocks} * state().options.multiprocessors;
-  return grid.together && grid.blocks > held ? cuda::kCooperativeLaunchTooLarge : cuda::kSuccess;
+  return grid.cooperative && grid.blocks > held ? cuda::kCooperativeLaunchTooLarge : cuda::kSuccess;
 }
 
 void Enqueue(FakeStream* stream, const FakeLaunch& launch) {

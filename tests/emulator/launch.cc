@@ -279,7 +279,7 @@ std::string Launch::Run() {
   std::vector<int64_t> order(grid.blocks);
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(), random_);
-  size_t most_live = grid.together ? grid.blocks : 1;
+  size_t most_live = grid.cooperative ? grid.blocks : 1;
   size_t opened = 0;
   int idle_steps = 0;
   while (closed_ < grid.blocks) {
@@ -291,7 +291,7 @@ std::string Launch::Run() {
     idle_steps = progresses ? 0 : idle_steps + 1;
     const bool waits_for_others = !moved || idle_steps > kMostIdleSteps;
     if (!waits_for_others) continue;
-    if (grid.together || opened == order.size() || !moved) return DescribeStuck();
+    if (grid.cooperative || opened == order.size() || !moved) return DescribeStuck();
     ++most_live;  // the live blocks may wait for one that has not begun
     idle_steps = 0;
   }
@@ -353,7 +353,7 @@ void MeetWarp(const WarpOp& op, uint64_t* slots, const void* place) {
 void MeetBlock(const void* place) { WaitIn(State::kAtBarrier, place); }
 
 void MeetGrid(uint32_t* counter, const void* place) {
-  if (!launch->grid.together) Fail(NameOf(*launch->thread) + ": a barrier of the grid, whose blocks run one by one");
+  if (!launch->grid.cooperative) Fail(NameOf(*launch->thread) + ": a barrier of the grid, whose blocks run one by one");
   if ((*counter & ~kGridGeneration) != 0) {
     Fail(NameOf(*launch->thread) + ": the counter of the grid's barriers is " + std::to_string(*counter) +
          ", where all but its highest bit are to be 0");

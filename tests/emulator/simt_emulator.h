@@ -20,7 +20,7 @@ struct SimtGrid {
   int64_t blocks = 1;        // more than 0
   int threads = 32;          // of a block; a multiple of 32, at most 1024
   int64_t shared_bytes = 0;  // at most 227 KiB
-  bool together = false;  // all blocks are alive at once and may meet at barriers of the grid; else they run one by one
+  bool cooperative = false;  // all blocks are alive at once, with barriers of the grid; else they run one by one
 };
 
 // Addresses [begin, end).

@@ -31,7 +31,7 @@ TEST(SimtEmulator, EveryThreadOfEveryBlockRunsOnce) {
   for (bool together : {false, true}) {
     std::vector<int32_t> out(7 * 96, -1), want(7 * 96);
     std::iota(want.begin(), want.end(), 0);
-    EXPECT_EQ(RunKernel(NumberThreads, {.blocks = 7, .threads = 96, .together = together}, {out.data()}), "");
+    EXPECT_EQ(RunKernel(NumberThreads, {.blocks = 7, .threads = 96, .cooperative = together}, {out.data()}), "");
     EXPECT_EQ(out, want);
   }
 }
@@ -119,7 +119,8 @@ void ReadNeighbour(KernelBuilder& k, bool meets) {
 class GridBarrier : public testing::Test {
  protected:
   std::string Run(const std::function<void(KernelBuilder&)>& body, bool together) {
-    return RunKernel(body, {.blocks = 5, .threads = 64, .together = together}, {own_.data(), seen_.data(), &counter_});
+    return RunKernel(body, {.blocks = 5, .threads = 64, .cooperative = together},
+                     {own_.data(), seen_.data(), &counter_});
   }
   std::vector<int32_t> own_ = std::vector<int32_t>(5, -1), seen_ = std::vector<int32_t>(5, -1);
   uint32_t counter_ = 0;

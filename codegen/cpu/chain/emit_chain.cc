@@ -9,7 +9,7 @@
 #include "codegen/cpu/loops/emit_loops.h"
 #include "codegen/cpu/tiling/even_cut.h"
 #include "codegen/ir/emit_loop.h"
-#include "codegen/plan/plan_queries.h"
+#include "codegen/plan/kernel_signature.h"
 #include "codegen/scalar/scalar_emitter.h"
 #include "graph/status_macros.h"
 
@@ -22,16 +22,17 @@ class ChainEmitter {
  public:
   ChainEmitter(const KernelPlan& plan, const Schedule& schedule, llvm::Module& module, const std::string& name)
       : plan_(plan),
+        schedule_(schedule),
         tile_(schedule.links[0].tile),
         b_(module.getContext()),
-        frame_(OpenKernelFunction(b_, module, plan, name)),
+        frame_(OpenKernelFunction(b_, module, plan, KernelSignature::OnHost(plan, schedule), name)),
         function_(b_.GetInsertBlock()->getParent()) {}
 
   void Emit(const std::vector<llvm::Function*>& links) {
     PlaceBlocks();
     int fault = 0;
     for (size_t i = 0; i < links.size(); ++i) {
-      arguments_.push_back(FillArguments(plan_.links()[i], fault));
+      arguments_.push_back(FillArguments(i, fault));
       fault += plan_.links()[i].plan.fault_count;
     }
     Value* rows = frame_.ExtentValue(b_, plan_.axes.back().extent);
@@ -73,27 +74,46 @@ class ChainEmitter {
   }
 
   // The argument block of a link, but for the addresses that change from task to task.
-  Value* FillArguments(const ChainLink& link, int first_fault) {
-    auto* slots = b_.CreateAlloca(b_.getInt64Ty(), b_.getInt64(ArgumentSlots(link.plan)), "link.args");
+  Value* FillArguments(size_t link, int first_fault) {
+    const ChainLink& called = plan_.links()[link];
+    const KernelSignature signature = KernelSignature::OnHost(called.plan, schedule_.links[link]);
+    auto* slots = b_.CreateAlloca(b_.getInt64Ty(), b_.getInt64(signature.slots()), "link.args");
     int next = 0;
-    auto set = [&](Value* value) { b_.CreateStore(value, Slot(slots, next++)); };
-    for (int buffer : link.buffers) {
-      if (plan_.buffers[buffer].kind == BufferKind::kBlock) {
-        shared_.push_back({buffer, Slot(slots, next++)});
+    for (const KernelParameter& parameter : signature.parameters()) {
+      Value* slot = Slot(slots, next++);
+      const bool buffer = parameter.kind == KernelParameter::Kind::kBuffer;
+      if (buffer && plan_.buffers[called.buffers[parameter.index]].kind == BufferKind::kBlock) {
+        shared_.push_back({called.buffers[parameter.index], slot});
       } else {
-        set(frame_.buffers[buffer]);
+        b_.CreateStore(Argument(called, parameter, first_fault), slot);
       }
     }
-    for (int dim : link.dims) set(frame_.dims[dim]);
-    if (HasScratch(link.plan)) {
-      set(scratch_);
-      set(b_.getInt64(0));  // bytes a worker: the address is this worker's
-    }
-    if (link.plan.fault_count > 0) {
-      set(frame_.fault);
-      set(b_.CreateAdd(frame_.fault_base, b_.getInt64(first_fault)));
-    }
     return slots;
+  }
+
+  Value* Argument(const ChainLink& link, const KernelParameter& parameter, int first_fault) {
+    switch (parameter.kind) {
+      case KernelParameter::Kind::kBuffer:
+        return frame_.buffers[link.buffers[parameter.index]];
+      case KernelParameter::Kind::kDim:
+        return frame_.dims[link.dims[parameter.index]];
+      case KernelParameter::Kind::kScratch:
+        return scratch_;
+      case KernelParameter::Kind::kScratchBytes:
+        return b_.getInt64(0);  // the address is this worker's
+      case KernelParameter::Kind::kFault:
+        return frame_.fault;
+      case KernelParameter::Kind::kFaultBase:
+        return b_.CreateAdd(frame_.fault_base, b_.getInt64(first_fault));
+      case KernelParameter::Kind::kTiling:
+      case KernelParameter::Kind::kLaunchScratch:
+      case KernelParameter::Kind::kPhase:
+      case KernelParameter::Kind::kGridBarrier:
+      case KernelParameter::Kind::kParts:
+      case KernelParameter::Kind::kTensorMap:
+        break;
+    }
+    llvm_unreachable("links have one tiling and no phases");
   }
 
   Value* Slot(Value* slots, int number) {
@@ -118,6 +138,7 @@ class ChainEmitter {
   };
 
   const KernelPlan& plan_;
+  const Schedule& schedule_;
   const ContractionTile& tile_;
   llvm::IRBuilder<> b_;
   KernelFrame frame_;

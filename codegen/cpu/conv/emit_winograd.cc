@@ -56,7 +56,7 @@ class WinogradEmitter {
   }
 
   void EmitFunction(const std::string& name) {
-    frame_ = OpenKernelFunction(b_, module_, plan_, name);
+    frame_ = OpenKernelFunction(b_, module_, plan_, KernelSignature::OnHost(plan_, schedule_), name);
     llvm::Function* function = b_.GetInsertBlock()->getParent();
     ScalarEmitter scalars(b_, target_, plan_, frame_);
     scalars_ = &scalars;

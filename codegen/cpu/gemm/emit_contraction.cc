@@ -69,7 +69,7 @@ class ContractionEmitter {
   }
 
   void EmitFunction(const std::string& name) {
-    frame_ = OpenKernelFunction(b_, module_, plan_, name);
+    frame_ = OpenKernelFunction(b_, module_, plan_, KernelSignature::OnHost(plan_, schedule_), name);
     llvm::Function* function = b_.GetInsertBlock()->getParent();
     scalars_.emplace(b_, target_, plan_, frame_);
     sum_type_ = RegisterType(b_.getContext(), c_.accumulate, 1);
@@ -123,13 +123,10 @@ class ContractionEmitter {
             .ahead = I64(static_cast<int64_t>(CostProfile().ahead))};
   }
 
-  // From the argument block's last slot (CutWord).
+  // From the launch's CutWord.
   Cut ChosenCut() {
-    Value* args = b_.GetInsertBlock()->getParent()->getArg(0);
-    Value* slot = b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), args, ArgumentSlots(plan_), "slot");
-    Value* word = b_.CreateAlignedLoad(b_.getInt64Ty(), slot, llvm::Align(8), "cut");
     const auto field = [&](int first, int bits, const char* name) -> Value* {
-      return b_.CreateAnd(b_.CreateLShr(word, first), I64((int64_t{1} << bits) - 1), name);
+      return b_.CreateAnd(b_.CreateLShr(frame_.tiling, first), I64((int64_t{1} << bits) - 1), name);
     };
     const auto flag = [&](int bit, const char* name) { return b_.CreateTrunc(field(bit, 1, name), b_.getInt1Ty()); };
     return {.limits = {field(0, 8, "row.limit"), field(8, 8, "panel.limit")},

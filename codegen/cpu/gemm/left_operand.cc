@@ -42,16 +42,16 @@ bool IsSeparable(const KernelPlan& plan, const Contraction& c, ExprId id) {
   }
 }
 
-struct OverSlotsArithmetic {
-  using Number = DimExpr;
-  static DimExpr Constant(int64_t value) { return value; }
-  static DimExpr Of(const Extent& extent) { return OverSlots(extent); }
-  static DimExpr Add(const DimExpr& a, const DimExpr& b) { return a + b; }
-  static DimExpr Mul(const DimExpr& a, const DimExpr& b) { return a * b; }
-  static DimExpr CeilDiv(const DimExpr& a, const DimExpr& b) {
-    return DimExpr::FloorDiv(a + b - 1, DimExpr::Max(b, 1));  // of an empty tensor
+struct SlotArithmetic {
+  using Number = SlotExpr;
+  static SlotExpr Constant(int64_t value) { return value; }
+  static SlotExpr Of(const Extent& extent) { return OverSlots(extent); }
+  static SlotExpr Add(const SlotExpr& a, const SlotExpr& b) { return a + b; }
+  static SlotExpr Mul(const SlotExpr& a, const SlotExpr& b) { return a * b; }
+  static SlotExpr CeilDiv(const SlotExpr& a, const SlotExpr& b) {
+    return SlotExpr::FloorDiv(a + b - 1, SlotExpr::Max(b, 1));  // of an empty tensor
   }
-  static DimExpr Min(const DimExpr& a, const DimExpr& b) { return DimExpr::Min(a, b); }
+  static SlotExpr Min(const SlotExpr& a, const SlotExpr& b) { return SlotExpr::Min(a, b); }
 };
 
 struct EmittedArithmetic {
@@ -88,12 +88,12 @@ absl::StatusOr<LeftForm> FormOfLeftOperand(KernelPlan& plan, const Contraction& 
   return form;
 }
 
-DimExpr BoxBytes(const KernelPlan& plan, const Contraction& c, const ContractionTile& tile) {
+SlotExpr BoxBytes(const KernelPlan& plan, const Contraction& c, const ContractionTile& tile) {
   if (c.fill < 0) return 0;
-  DimExpr bytes = SizeOf(plan.buffers[c.lhs.ref].dtype);
-  const OverSlotsArithmetic arithmetic;
-  for (const DimExpr& extent : BoxExtents(arithmetic, plan, c, tile).Extents()) bytes = bytes * extent;
-  return DimExpr::CeilDiv(bytes, 64) * 64;
+  SlotExpr bytes = SizeOf(plan.buffers[c.lhs.ref].dtype);
+  const SlotArithmetic arithmetic;
+  for (const SlotExpr& extent : BoxExtents(arithmetic, plan, c, tile).Extents()) bytes = bytes * extent;
+  return SlotExpr::CeilDiv(bytes, 64) * 64;
 }
 
 LeftOperand::LeftOperand(llvm::IRBuilderBase& b, const KernelPlan& plan, const Contraction& contraction,

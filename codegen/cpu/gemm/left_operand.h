@@ -26,7 +26,7 @@ struct LeftForm {
 absl::StatusOr<LeftForm> FormOfLeftOperand(KernelPlan& plan, const Contraction& contraction);
 
 // Bytes of scratch that a worker's box takes, over slots as Schedule::scratch_bytes; 0 without one.
-DimExpr BoxBytes(const KernelPlan& plan, const Contraction& contraction, const ContractionTile& tile);
+SlotExpr BoxBytes(const KernelPlan& plan, const Contraction& contraction, const ContractionTile& tile);
 
 // In IR, within one kernel function. Borrows all.
 class LeftOperand {

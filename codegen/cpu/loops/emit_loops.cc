@@ -29,7 +29,7 @@ class LoopKernelEmitter {
         schedule_(schedule),
         streams_(version.streams),
         b_(module.getContext()),
-        frame_(OpenKernelFunction(b_, module, plan, name)),
+        frame_(OpenKernelFunction(b_, module, plan, KernelSignature::OnHost(plan, schedule), name)),
         function_(b_.GetInsertBlock()->getParent()),
         loops_(b_, plan, schedule, target, frame_, version) {}
 

@@ -60,30 +60,28 @@ class PartLoopEmitter {
         reduced_(ReducedLocals(plan)),
         group_(ShapeOf(plan, schedule)),
         b_(module.getContext()),
-        frame_(OpenKernelFunction(b_, module, plan, name)),
+        frame_(OpenKernelFunction(b_, module, plan, KernelSignature::OnHost(plan, schedule), name)),
         function_(b_.GetInsertBlock()->getParent()),
         loops_(b_, plan, schedule, target, frame_, version),
         axes_(loops_.TaskAxes()) {}
 
   void Emit() {
-    kept_ = Slot(b_.getPtrTy(), kLaunchScratchSlot, "scratch");
-    Value* phase = Slot(b_.getInt64Ty(), kPhaseSlot, "phase");
-    parts_ = Slot(b_.getInt64Ty(), kPartsSlot, "parts");
     Value* groups = b_.getInt64(1);
     for (int axis : axes_) {
       extents_.push_back(loops_.TasksAlong(axis));
       groups = b_.CreateMul(groups, extents_.back(), "groups");
     }
-    extents_.push_back(parts_);
-    vector_bytes_ = b_.CreatePtrDiff(b_.getInt8Ty(), loops_.PlaceBuffers(0, kept_), kept_, "kept.bytes");
+    extents_.push_back(frame_.parts);
+    vector_bytes_ = b_.CreatePtrDiff(b_.getInt8Ty(), loops_.PlaceBuffers(0, frame_.launch_scratch),
+                                     frame_.launch_scratch, "kept.bytes");
     Value* kept_bytes = b_.CreateMul(b_.CreateMul(groups, b_.getInt64(group_.vectors)), vector_bytes_);
-    cells_.emplace(b_, b_.CreateInBoundsGEP(b_.getInt8Ty(), kept_, kept_bytes, "cells"), groups, parts_,
-                   static_cast<int>(group_.width()));
+    cells_.emplace(b_, b_.CreateInBoundsGEP(b_.getInt8Ty(), frame_.launch_scratch, kept_bytes, "cells"), groups,
+                   frame_.parts, static_cast<int>(group_.width()));
 
     const std::vector<Phase> phases = PhasesOf(plan_);
     llvm::LLVMContext& context = b_.getContext();
     auto* done = llvm::BasicBlock::Create(context, "done", function_);
-    llvm::SwitchInst* choice = b_.CreateSwitch(phase, done, phases.size());
+    llvm::SwitchInst* choice = b_.CreateSwitch(frame_.phase, done, phases.size());
     for (size_t i = 0; i < phases.size(); ++i) {
       auto* begin = llvm::BasicBlock::Create(context, "phase", function_, done);
       choice->addCase(b_.getInt64(i), begin);
@@ -96,25 +94,18 @@ class PartLoopEmitter {
   }
 
  private:
-  // The slots behind those of the plan.
-  Value* Slot(llvm::Type* type, int number, const char* name) {
-    Value* slot =
-        b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), function_->getArg(0), ArgumentSlots(plan_) + number, "slot");
-    return b_.CreateAlignedLoad(type, slot, llvm::Align(8), name);
-  }
-
   void EmitPhase(const Phase& phase) {
     TaskDigits digits(b_, function_->getArg(1), extents_);
     EmitLoop(b_, function_->getArg(1), function_->getArg(2), 1, "part", [&](Value* task) {
       const std::vector<Value*> digit = digits.Emit();
       digits.EmitAdvance();
-      place_ = {b_.CreateUDiv(task, parts_, "group"), digit.back(), b_.getInt64(0)};
+      place_ = {b_.CreateUDiv(task, frame_.parts, "group"), digit.back(), b_.getInt64(0)};
       is_first_ = b_.CreateICmpEQ(place_.part, b_.getInt64(0), "is_first");
       if (phase.once) {
         EmitIf(b_, is_first_, "once", [&] { EmitTask(phase, digit); });
       } else {
         const int lanes = axis_ == schedule_.lane_axis ? schedule_.lanes * schedule_.unroll : 1;
-        loops_.SetSpan(axis_, EmitPartSpan(b_, loops_.ExtentOf(axis_), place_.part, parts_, lanes));
+        loops_.SetSpan(axis_, EmitPartSpan(b_, loops_.ExtentOf(axis_), place_.part, frame_.parts, lanes));
         EmitTask(phase, digit);
       }
       loops_.Forget();
@@ -143,7 +134,7 @@ class PartLoopEmitter {
   }
 
   Value* KeptAt(Value* vector) {
-    return b_.CreateInBoundsGEP(b_.getInt8Ty(), kept_, b_.CreateMul(vector, vector_bytes_), "kept");
+    return b_.CreateInBoundsGEP(b_.getInt8Ty(), frame_.launch_scratch, b_.CreateMul(vector, vector_bytes_), "kept");
   }
 
   void EmitStages(const Phase& phase) {
@@ -200,7 +191,7 @@ class PartLoopEmitter {
     if (totals[0].empty()) return;
     Value* next = b_.getInt64(0);
     for (int width = chains; width > 0; width = width > 1 ? 1 : 0) {
-      Value* end = b_.CreateSub(parts_, b_.getInt64(width - 1), "full.end");
+      Value* end = b_.CreateSub(frame_.parts, b_.getInt64(width - 1), "full.end");
       next = EmitLoop(b_, next, end, width, "others", [&](Value* part) {
         for (int chain = 0; chain < width; ++chain) {
           Value* at = b_.CreateAdd(part, b_.getInt64(chain));
@@ -243,7 +234,7 @@ class PartLoopEmitter {
   const std::vector<int> axes_;  // of tasks; the last digit behind theirs is the part's
   std::vector<Value*> extents_;
   std::optional<PartCells> cells_;
-  Value *kept_ = nullptr, *vector_bytes_ = nullptr, *parts_ = nullptr;
+  Value* vector_bytes_ = nullptr;
   PartCells::Place place_ = {};
   Value* is_first_ = nullptr;
 };
@@ -257,12 +248,12 @@ void AddPartsVersion(const KernelPlan& plan, int64_t chunk_elements, Schedule& s
       return;
     }
   }
-  DimExpr groups = 1, width = 1;
+  SlotExpr groups = 1, width = 1;
   for (int axis : AxesOf(plan, AxisRole::kParallel)) {
-    const DimExpr extent = OverSlots(plan.axes[axis].extent);
+    const SlotExpr extent = OverSlots(plan.axes[axis].extent);
     if (axis == schedule.lane_axis) {
-      groups = groups * DimExpr::CeilDiv(extent, schedule.lane_chunk);
-      width = DimExpr::Min(DimExpr::CeilDiv(extent, schedule.lanes) * schedule.lanes, schedule.lane_chunk);
+      groups = groups * SlotExpr::CeilDiv(extent, schedule.lane_chunk);
+      width = SlotExpr::Min(SlotExpr::CeilDiv(extent, schedule.lanes) * schedule.lanes, schedule.lane_chunk);
     } else {
       groups = groups * extent;
     }

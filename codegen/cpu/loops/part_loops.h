@@ -19,8 +19,7 @@ namespace tailor::cpu {
 // `chunk_elements` are worth handing to a thread.
 void AddPartsVersion(const KernelPlan& plan, int64_t chunk_elements, Schedule& schedule);
 
-// Adds function `name` to `module`: a KernelFn, whose argument block has kMeetingSlots (codegen/plan/plan_queries.h)
-// more than others.
+// Adds function `name` to `module`: a KernelFn, which is called once for each phase.
 void EmitPartLoops(const KernelPlan& plan, const Schedule& schedule, const Version& version, const EmitTarget& target,
                    const std::string& name, llvm::Module& module);
 

@@ -44,7 +44,7 @@ class TransposedLoopEmitter {
         schedule_(schedule),
         staged_(WithLocals(plan, how.loads)),
         b_(module.getContext()),
-        frame_(OpenKernelFunction(b_, module, staged_, name)),
+        frame_(OpenKernelFunction(b_, module, staged_, KernelSignature::OnHost(staged_, schedule), name)),
         reader_(b_, target, plan_, frame_),
         writer_(b_, target, staged_, frame_) {
     for (ExprId load : how_.loads) {
@@ -227,17 +227,17 @@ bool ScheduleTransposedLoops(const KernelPlan& plan, int64_t cost, Schedule& sch
   schedule.versions = BroadcastVersions(plan);
   schedule.scratch_bytes = 0;
 
-  DimExpr tasks = 1, per_task = 1;
+  SlotExpr tasks = 1, per_task = 1;
   for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
-    const DimExpr extent = OverSlots(plan.axes[axis].extent);
+    const SlotExpr extent = OverSlots(plan.axes[axis].extent);
     const bool chunked = axis == how->stored || axis == how->loaded;
-    tasks = tasks * (chunked ? DimExpr::CeilDiv(extent, kChunk) : extent);
-    if (chunked) per_task = per_task * DimExpr::Min(extent, kChunk);
+    tasks = tasks * (chunked ? SlotExpr::CeilDiv(extent, kChunk) : extent);
+    if (chunked) per_task = per_task * SlotExpr::Min(extent, kChunk);
   }
   constexpr int64_t kTurning = 6;  // cycles for a vector
   const int64_t elements_per_chunk = int64_t{10000} * schedule.lanes / (cost + kTurning);
   schedule.tasks = tasks;
-  schedule.grain = DimExpr::Max(1, DimExpr::FloorDiv(elements_per_chunk, DimExpr::Max(1, per_task)));
+  schedule.grain = SlotExpr::Max(1, SlotExpr::FloorDiv(elements_per_chunk, SlotExpr::Max(1, per_task)));
   return true;
 }
 

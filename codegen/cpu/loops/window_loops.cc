@@ -63,7 +63,7 @@ class WindowLoopEmitter {
         staged_(WithLocals(plan, {windows.image})),
         dtype_(plan.exprs[windows.image].dtype),
         b_(module.getContext()),
-        frame_(OpenKernelFunction(b_, module, staged_, name)),
+        frame_(OpenKernelFunction(b_, module, staged_, KernelSignature::OnHost(staged_, schedule), name)),
         reader_(b_, target, plan_, frame_),
         writer_(b_, target, staged_, frame_),
         vector_(MemoryType(b_.getContext(), dtype_, lanes_)) {
@@ -277,17 +277,17 @@ bool ScheduleWindowLoops(const KernelPlan& plan, int64_t cost, Schedule& schedul
   schedule.lane_axis = windows->sides.back().result;
   schedule.versions = BroadcastVersions(plan);
   schedule.scratch_bytes = 0;
-  DimExpr tasks = 1, per_task = 1;
+  SlotExpr tasks = 1, per_task = 1;
   for (int axis : windows->outer) tasks = tasks * OverSlots(plan.axes[axis].extent);
   for (size_t i = 0; i < windows->sides.size(); ++i) {
-    const DimExpr extent = OverSlots(plan.axes[windows->sides[i].result].extent);
+    const SlotExpr extent = OverSlots(plan.axes[windows->sides[i].result].extent);
     const int64_t block = i + 1 < windows->sides.size() ? block_rows : kBlockColumns;
-    tasks = tasks * DimExpr::CeilDiv(extent, block);
-    per_task = per_task * DimExpr::Min(extent, block) * windows->sides[i].size;
+    tasks = tasks * SlotExpr::CeilDiv(extent, block);
+    per_task = per_task * SlotExpr::Min(extent, block) * windows->sides[i].size;
   }
   const int64_t elements_per_chunk = int64_t{10000} * schedule.lanes / cost;
   schedule.tasks = tasks;
-  schedule.grain = DimExpr::Max(1, DimExpr::FloorDiv(elements_per_chunk, DimExpr::Max(1, per_task)));
+  schedule.grain = SlotExpr::Max(1, SlotExpr::FloorDiv(elements_per_chunk, SlotExpr::Max(1, per_task)));
   return true;
 }
 

@@ -26,7 +26,7 @@ Schedule ScheduleLink(const KernelPlan& plan, const TargetTraits& traits) {
 }
 
 // Multiply-adds for one row.
-DimExpr RowCost(const KernelPlan& product) {
+SlotExpr RowCost(const KernelPlan& product) {
   const size_t n = product.axes.size() - 2;
   return OverSlots(product.axes[n].extent) * OverSlots(product.axes[n + 1].extent);
 }
@@ -35,28 +35,26 @@ DimExpr RowCost(const KernelPlan& product) {
 
 Schedule ScheduleChain(const KernelPlan& plan, const TargetTraits& traits) {
   Schedule schedule;
-  DimExpr row_cost = 0, own_scratch = 0;
+  SlotExpr row_cost = 0, own_scratch = 0;
   for (const ChainLink& link : plan.links()) {
-    const auto over_chain = [&](const DimExpr& e) {
-      return e.Substitute([&](SymbolId slot) { return DimExpr::Symbol(link.dims[slot]); });
-    };
+    const auto over_chain = [&](const SlotExpr& e) { return e.Renumbered(link.dims); };
     schedule.links.push_back(ScheduleLink(link.plan, traits));
-    own_scratch = DimExpr::Max(own_scratch, over_chain(schedule.links.back().scratch_bytes));
+    own_scratch = SlotExpr::Max(own_scratch, over_chain(schedule.links.back().scratch_bytes));
     if (link.plan.IsContraction()) row_cost = row_cost + over_chain(RowCost(link.plan));
   }
   const int64_t block = schedule.links[0].tile.task_rows;
   for (Schedule& link : schedule.links) link.block_rows = block;
-  DimExpr scratch = own_scratch;
+  SlotExpr scratch = own_scratch;
   for (const Buffer& buffer : plan.buffers) {
     if (buffer.kind == BufferKind::kBlock) scratch = scratch + BlockBytes(buffer, block);
   }
   schedule.scratch_bytes = scratch;
 
-  const DimExpr rows = OverSlots(plan.axes.back().extent);
-  schedule.tasks = DimExpr::CeilDiv(rows, block);
+  const SlotExpr rows = OverSlots(plan.axes.back().extent);
+  schedule.tasks = SlotExpr::CeilDiv(rows, block);
   for (size_t i = 0; i + 1 < plan.axes.size(); ++i) schedule.tasks = schedule.tasks * OverSlots(plan.axes[i].extent);
   constexpr int64_t kGrainMultiplyAdds = 1 << 19;
-  schedule.grain = DimExpr::Max(1, DimExpr::FloorDiv(kGrainMultiplyAdds, DimExpr::Min(rows, block) * row_cost + 1));
+  schedule.grain = SlotExpr::Max(1, SlotExpr::FloorDiv(kGrainMultiplyAdds, SlotExpr::Min(rows, block) * row_cost + 1));
   return schedule;
 }
 

@@ -108,17 +108,17 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
     tile.cuts = CutsToChooseAmong(plan, c, traits, tile, kPanelColumns / schedule.lanes);
   }
 
-  const DimExpr m = OverSlots(plan.axes[c.m].extent), n = OverSlots(plan.axes[c.n].extent),
-                k = OverSlots(plan.axes[c.k].extent);
-  schedule.tasks = DimExpr::CeilDiv(m, tile.task_rows) * DimExpr::CeilDiv(n, tile.task_panels * kPanelColumns);
+  const SlotExpr m = OverSlots(plan.axes[c.m].extent), n = OverSlots(plan.axes[c.n].extent),
+                 k = OverSlots(plan.axes[c.k].extent);
+  schedule.tasks = SlotExpr::CeilDiv(m, tile.task_rows) * SlotExpr::CeilDiv(n, tile.task_panels * kPanelColumns);
   for (int axis : c.batch) schedule.tasks = schedule.tasks * OverSlots(plan.axes[axis].extent);
 
   // Small tasks go several to a thread at a time, so that each grab is worth its cost. Reading a panel from memory
   // takes about as long as multiplying it with eight rows.
   constexpr int64_t kGrainMultiplyAdds = 1 << 19, kReadingRows = 8;
-  const DimExpr rows = DimExpr::Min(m, tile.task_rows) + kReadingRows;
-  const DimExpr per_task = rows * DimExpr::Min(n, tile.task_panels * kPanelColumns) * k + 1;
-  schedule.grain = DimExpr::Max(1, DimExpr::FloorDiv(kGrainMultiplyAdds, per_task));
+  const SlotExpr rows = SlotExpr::Min(m, tile.task_rows) + kReadingRows;
+  const SlotExpr per_task = rows * SlotExpr::Min(n, tile.task_panels * kPanelColumns) * k + 1;
+  schedule.grain = SlotExpr::Max(1, SlotExpr::FloorDiv(kGrainMultiplyAdds, per_task));
   return schedule;
 }
 

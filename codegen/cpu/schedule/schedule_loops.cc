@@ -192,7 +192,7 @@ void AddStreamingVersion(KernelPlan& plan, Schedule& schedule) {
 
   Version streaming = schedule.versions[0];
   streaming.streams = true;
-  DimExpr bytes = SizeOf(output.dtype);
+  SlotExpr bytes = SizeOf(output.dtype);
   for (const Extent& extent : output.dims) bytes = bytes * OverSlots(extent);
   streaming.guards.push_back({.kind = Guard::Kind::kOutgrowsCache, .value = bytes});
   if (!run.is_constant())
@@ -202,30 +202,30 @@ void AddStreamingVersion(KernelPlan& plan, Schedule& schedule) {
 
 // One row's, with the other sets of rows in flight, which are no rows of larger launches, or those of `schedule.rows`
 // rows that are short enough to run side by side. Where lanes run across rows, those of all that are at hand.
-DimExpr ScratchBytes(const KernelPlan& plan, const Schedule& schedule) {
+SlotExpr ScratchBytes(const KernelPlan& plan, const Schedule& schedule) {
   if (!HasScratch(plan)) return 0;
   if (LanesAcrossRows(plan, schedule)) {
-    const DimExpr vectors = DimExpr::CeilDiv(OverSlots(plan.axes[schedule.lane_axis].extent), schedule.lanes);
-    return DimExpr::Min(schedule.rows, vectors) * RowBytes(plan, schedule.lanes);
+    const SlotExpr vectors = SlotExpr::CeilDiv(OverSlots(plan.axes[schedule.lane_axis].extent), schedule.lanes);
+    return SlotExpr::Min(schedule.rows, vectors) * RowBytes(plan, schedule.lanes);
   }
   int64_t element = 0;  // of all row buffers
   for (const Buffer& buffer : plan.buffers) {
     if (buffer.kind == BufferKind::kRow) element += SizeOf(buffer.dtype);
   }
-  DimExpr one = RowBytes(plan);
+  SlotExpr one = RowBytes(plan);
   if (const int others = RowBufferSets(plan, schedule) - 1; others > 0) {
-    one = one + others * DimExpr::Min(RowBytes(plan), kLargestLaunchInFlight * element);
+    one = one + others * SlotExpr::Min(RowBytes(plan), kLargestLaunchInFlight * element);
   }
   if (schedule.rows == 1) return one;
   const int64_t most = schedule.short_row * element;
-  return DimExpr::Max(one, DimExpr::Min(schedule.rows * RowBytes(plan), schedule.rows * most));
+  return SlotExpr::Max(one, SlotExpr::Min(schedule.rows * RowBytes(plan), schedule.rows * most));
 }
 
 // Of `tasks` rows, how many long ones make a chunk, so that most have a neighbour in flight, if that leaves enough
 // chunks for many threads.
-DimExpr FewNeighbours(const DimExpr& tasks) {
+SlotExpr FewNeighbours(const SlotExpr& tasks) {
   constexpr int64_t kMost = 8, kChunks = 16;
-  return DimExpr::Max(1, DimExpr::Min(kMost, DimExpr::FloorDiv(tasks, kChunks)));
+  return SlotExpr::Max(1, SlotExpr::Min(kMost, SlotExpr::FloorDiv(tasks, kChunks)));
 }
 
 }  // namespace
@@ -252,17 +252,17 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
     schedule.behind = LeavesLastStage(plan, schedule.ahead);
   }
 
-  DimExpr tasks = 1, per_task = 1;
+  SlotExpr tasks = 1, per_task = 1;
   bool has_tiles = false;
   for (const Axis& axis : plan.axes) has_tiles |= axis.role != AxisRole::kParallel;
   for (int i = 0; i < static_cast<int>(plan.axes.size()); ++i) {
-    const DimExpr extent = OverSlots(plan.axes[i].extent);
+    const SlotExpr extent = OverSlots(plan.axes[i].extent);
     if (plan.axes[i].role != AxisRole::kParallel) {
       per_task = per_task * extent;
     } else if (i == schedule.lane_axis) {
       schedule.lane_chunk = has_tiles ? std::max(4, schedule.rows) * schedule.lanes : 4096;
-      tasks = tasks * DimExpr::CeilDiv(extent, schedule.lane_chunk);
-      per_task = per_task * DimExpr::Min(extent, schedule.lane_chunk);
+      tasks = tasks * SlotExpr::CeilDiv(extent, schedule.lane_chunk);
+      per_task = per_task * SlotExpr::Min(extent, schedule.lane_chunk);
     } else {
       tasks = tasks * extent;
     }
@@ -270,13 +270,13 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
   schedule.tasks = tasks;
   // A chunk of tasks should be worth some ten thousand cycles, for handing it out costs about a thousand.
   const int64_t elements_per_chunk = 10000 * schedule.lanes / cost;
-  const DimExpr per_task_or_one = DimExpr::Max(1, per_task);
+  const SlotExpr per_task_or_one = SlotExpr::Max(1, per_task);
   if (LanesAlongRows(plan, schedule) && schedule.rows > 1) {  // chunks of whole groups
-    const DimExpr groups = DimExpr::FloorDiv(elements_per_chunk / schedule.rows, per_task_or_one);
-    const DimExpr neighbours = schedule.ahead > 0 ? FewNeighbours(tasks) : 1;
-    schedule.grain = DimExpr::Max(neighbours, schedule.rows * groups);
+    const SlotExpr groups = SlotExpr::FloorDiv(elements_per_chunk / schedule.rows, per_task_or_one);
+    const SlotExpr neighbours = schedule.ahead > 0 ? FewNeighbours(tasks) : 1;
+    schedule.grain = SlotExpr::Max(neighbours, schedule.rows * groups);
   } else {
-    schedule.grain = DimExpr::Max(1, DimExpr::FloorDiv(elements_per_chunk, per_task_or_one));
+    schedule.grain = SlotExpr::Max(1, SlotExpr::FloorDiv(elements_per_chunk, per_task_or_one));
   }
   schedule.scratch_bytes = ScratchBytes(plan, schedule);
   AddStreamingVersion(plan, schedule);

@@ -12,9 +12,9 @@
 namespace tailor::cpu {
 namespace {
 
-DimExpr CeilDivBy(const DimExpr& a, const DimExpr& b) {
-  const DimExpr divisor = DimExpr::Max(b, 1);
-  return DimExpr::FloorDiv(a + divisor - 1, divisor);
+SlotExpr CeilDivBy(const SlotExpr& a, const SlotExpr& b) {
+  const SlotExpr divisor = SlotExpr::Max(b, 1);
+  return SlotExpr::FloorDiv(a + divisor - 1, divisor);
 }
 
 }  // namespace
@@ -44,23 +44,23 @@ Schedule ScheduleWinograd(const KernelPlan& plan, const Contraction& c, const Ta
   // As EmitWinograd cuts images.
   const std::vector<Extent>& image = plan.buffers[c.lhs.ref].dims;
   const auto tiles_along = [&](const Extent& extent) {
-    return DimExpr::CeilDiv(DimExpr::Max(OverSlots(extent) - (kWinogradWindow - 1), 0), kWinogradResults);
+    return SlotExpr::CeilDiv(SlotExpr::Max(OverSlots(extent) - (kWinogradWindow - 1), 0), kWinogradResults);
   };
-  const DimExpr down = tiles_along(image[2]), across = tiles_along(image[3]);
-  const DimExpr blocks_across = DimExpr::CeilDiv(across, tile.winograd_tiles);
-  const DimExpr block_width = CeilDivBy(across, blocks_across);
-  const DimExpr block_height = DimExpr::FloorDiv(tile.winograd_tiles, DimExpr::Max(block_width, 1));
-  const DimExpr n = OverSlots(plan.axes[c.n].extent);
+  const SlotExpr down = tiles_along(image[2]), across = tiles_along(image[3]);
+  const SlotExpr blocks_across = SlotExpr::CeilDiv(across, tile.winograd_tiles);
+  const SlotExpr block_width = CeilDivBy(across, blocks_across);
+  const SlotExpr block_height = SlotExpr::FloorDiv(tile.winograd_tiles, SlotExpr::Max(block_width, 1));
+  const SlotExpr n = OverSlots(plan.axes[c.n].extent);
   schedule.tasks =
-      blocks_across * CeilDivBy(down, block_height) * DimExpr::CeilDiv(n, tile.task_panels * kPanelColumns);
+      blocks_across * CeilDivBy(down, block_height) * SlotExpr::CeilDiv(n, tile.task_panels * kPanelColumns);
   for (int axis : c.batch) schedule.tasks = schedule.tasks * OverSlots(plan.axes[axis].extent);
 
   constexpr int64_t kGrainMultiplyAdds = 1 << 19;
-  const DimExpr tiles = DimExpr::Min(down * across, tile.winograd_tiles);
-  const DimExpr per_task =
-      tiles * (kWinogradPoints * gemm::WinogradChannels(plan, c)) * DimExpr::Min(n, tile.task_panels * kPanelColumns) +
+  const SlotExpr tiles = SlotExpr::Min(down * across, tile.winograd_tiles);
+  const SlotExpr per_task =
+      tiles * (kWinogradPoints * gemm::WinogradChannels(plan, c)) * SlotExpr::Min(n, tile.task_panels * kPanelColumns) +
       1;
-  schedule.grain = DimExpr::Max(1, DimExpr::FloorDiv(kGrainMultiplyAdds, per_task));
+  schedule.grain = SlotExpr::Max(1, SlotExpr::FloorDiv(kGrainMultiplyAdds, per_task));
   return schedule;
 }
 

@@ -9,71 +9,48 @@
 namespace tailor::cuda {
 namespace {
 
-struct Parameter {
-  llvm::Type* type;
-  std::string name;
-  bool read_only = false;
-  bool exchanged = false;  // between threads: what another wrote there before a barrier is seen behind it
-};
+using Kind = KernelParameter::Kind;
 
-std::vector<Parameter> ParametersOf(llvm::IRBuilderBase& b, const KernelPlan& plan, const CudaVersion& version) {
-  llvm::Type* global = b.getPtrTy(device::kGlobalSpace);
-  std::vector<Parameter> parameters;
-  for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    const BufferKind kind = plan.buffers[i].kind;
-    if (kind != BufferKind::kInput && kind != BufferKind::kOutput) continue;
-    const bool input = kind == BufferKind::kInput;
-    parameters.push_back({global, "b" + std::to_string(i), input, !input && IsKept(plan, static_cast<int>(i))});
-  }
-  for (size_t i = 0; i < plan.dims.size(); ++i) parameters.push_back({b.getInt64Ty(), "d" + std::to_string(i)});
-  if (HasScratch(plan)) {
-    parameters.push_back({.type = global, .name = "scratch", .exchanged = true});
-    parameters.push_back({b.getInt64Ty(), "scratch.bytes"});
-  }
-  if (plan.fault_count > 0) {
-    parameters.push_back({.type = global, .name = "fault", .exchanged = true});
-    parameters.push_back({b.getInt64Ty(), "fault.base"});
-  }
-  if (version.together) {
-    parameters.push_back({.type = global, .name = "launch.scratch", .exchanged = true});
-    parameters.push_back({.type = global, .name = "meeting", .exchanged = true});
-    parameters.push_back({b.getInt64Ty(), "parts"});
-  }
-  return parameters;
+llvm::Type* TypeOf(llvm::IRBuilderBase& b, const KernelParameter& parameter) {
+  if (parameter.kind == Kind::kTensorMap) return b.getPtrTy();
+  if (parameter.is_address()) return b.getPtrTy(device::kGlobalSpace);
+  return b.getInt64Ty();
 }
 
-// The last parameters are maps: objects whose addresses are taken where they lie, among the parameters.
-void AddMaps(llvm::IRBuilderBase& b, const CudaVersion& version, llvm::Function* kernel) {
-  if (version.maps.empty()) return;
+// Tensor maps are objects whose addresses are taken where they lie, among the parameters. `numbers`: those of the maps.
+void DescribeMaps(llvm::IRBuilderBase& b, const std::vector<unsigned>& numbers, llvm::Function* kernel) {
+  if (numbers.empty()) return;
   llvm::LLVMContext& context = b.getContext();
-  std::vector<llvm::Metadata*> numbers;
-  const auto first = static_cast<unsigned>(kernel->arg_size() - version.maps.size());
-  for (unsigned i = first; i < kernel->arg_size(); ++i) {
-    kernel->getArg(i)->setName("map" + std::to_string(i - first));
+  std::vector<llvm::Metadata*> counted_from_1;
+  for (unsigned i : numbers) {
     auto* bytes = llvm::ArrayType::get(b.getInt8Ty(), kTensorMapBytes);
     kernel->addParamAttr(i, llvm::Attribute::getWithByValType(context, bytes));
     kernel->addParamAttr(i, llvm::Attribute::getWithAlignment(context, llvm::Align(kTensorMapAlignment)));
-    numbers.push_back(llvm::ConstantAsMetadata::get(b.getInt32(i + 1)));
+    counted_from_1.push_back(llvm::ConstantAsMetadata::get(b.getInt32(i + 1)));
   }
   llvm::Metadata* constant[] = {llvm::ValueAsMetadata::get(kernel), llvm::MDString::get(context, "grid_constant"),
-                                llvm::MDNode::get(context, numbers)};
+                                llvm::MDNode::get(context, counted_from_1)};
   kernel->getParent()->getOrInsertNamedMetadata("nvvm.annotations")->addOperand(llvm::MDNode::get(context, constant));
 }
 
-llvm::Function* DeclareKernel(llvm::IRBuilderBase& b, llvm::Module& module, const std::vector<Parameter>& parameters,
-                              const CudaVersion& version, llvm::StringRef name) {
+llvm::Function* DeclareKernel(llvm::IRBuilderBase& b, llvm::Module& module, const KernelPlan& plan,
+                              const KernelSignature& signature, const CudaVersion& version, llvm::StringRef name) {
   std::vector<llvm::Type*> types;
-  for (const Parameter& p : parameters) types.push_back(p.type);
-  types.insert(types.end(), version.maps.size(), b.getPtrTy());
+  for (const KernelParameter& parameter : signature.parameters()) types.push_back(TypeOf(b, parameter));
   auto* kernel = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), types, false),
                                         llvm::GlobalValue::ExternalLinkage, name, module);
   kernel->setCallingConv(llvm::CallingConv::PTX_Kernel);
   kernel->setDoesNotThrow();
-  for (unsigned i = 0; i < parameters.size(); ++i) {
-    kernel->getArg(i)->setName(parameters[i].name);
-    if (!parameters[i].type->isPointerTy() || parameters[i].exchanged) continue;
-    kernel->addParamAttr(i, llvm::Attribute::NoAlias);
-    if (parameters[i].read_only) kernel->addParamAttr(i, llvm::Attribute::ReadOnly);
+  std::vector<unsigned> maps;
+  for (unsigned i = 0; i < kernel->arg_size(); ++i) {
+    const KernelParameter& parameter = signature.parameters()[i];
+    kernel->getArg(i)->setName(parameter.Name());
+    if (parameter.kind == Kind::kTensorMap) maps.push_back(i);
+    if (parameter.kind != Kind::kBuffer) continue;
+    const bool read_only = plan.buffers[parameter.index].kind == BufferKind::kInput;
+    if (read_only) kernel->addParamAttr(i, llvm::Attribute::ReadOnly);
+    // Of what is kept, threads read what others wrote before a barrier.
+    if (read_only || !IsKept(plan, parameter.index)) kernel->addParamAttr(i, llvm::Attribute::NoAlias);
   }
   const auto annotate = [&](const char* what, int number) {
     llvm::LLVMContext& context = module.getContext();
@@ -83,7 +60,7 @@ llvm::Function* DeclareKernel(llvm::IRBuilderBase& b, llvm::Module& module, cons
   };
   annotate("maxntidx", version.threads);
   if (version.resident_blocks > 0) annotate("minctasm", version.resident_blocks);
-  AddMaps(b, version, kernel);
+  DescribeMaps(b, maps, kernel);
   return kernel;
 }
 
@@ -114,30 +91,17 @@ llvm::Value* RowsOfBlock(llvm::IRBuilderBase& b, const KernelPlan& plan, const C
 
 CudaFrame OpenCudaKernel(llvm::IRBuilderBase& b, llvm::Module& module, const KernelPlan& plan,
                          const CudaVersion& version, llvm::StringRef name) {
-  llvm::Function* kernel = DeclareKernel(b, module, ParametersOf(b, plan, version), version, name);
+  const KernelSignature signature = version.Signature(plan);
+  llvm::Function* kernel = DeclareKernel(b, module, plan, signature, version, name);
   b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", kernel));
-  CudaFrame frame;
   llvm::Argument* next = kernel->arg_begin();
-  for (const Buffer& buffer : plan.buffers) {
-    const bool bound = buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kOutput;
-    frame.buffers.push_back(bound ? next++ : nullptr);
-  }
-  for (size_t i = 0; i < plan.dims.size(); ++i) frame.dims.push_back(next++);
-  if (HasScratch(plan)) {
-    llvm::Value* base = next++;
-    llvm::Value* bytes = next++;
-    if (!version.together) PlaceRowBuffers(b, plan, RowsOfBlock(b, plan, version, base, bytes, frame), frame);
-  }
-  if (plan.fault_count > 0) {
-    frame.fault = next++;
-    frame.fault_base = next++;
-  }
-  if (version.together) {
-    frame.scratch = next++;
-    frame.meeting = next++;
-    frame.parts = next++;
+  CudaFrame frame{FrameOf(plan, signature, [&](const KernelParameter&) { return next++; })};
+  if (version.cooperative) {
+    frame.scratch = frame.launch_scratch;
     frame.row_bytes =
         b.CreatePtrDiff(b.getInt8Ty(), PlaceRowBuffers(b, plan, frame.scratch, frame), frame.scratch, "row.bytes");
+  } else if (frame.all_scratch != nullptr) {
+    PlaceRowBuffers(b, plan, RowsOfBlock(b, plan, version, frame.all_scratch, frame.scratch_bytes, frame), frame);
   }
   AddAliasScopes(module.getContext(), plan, frame);
   return frame;

@@ -10,15 +10,13 @@
 namespace tailor::cuda {
 
 struct CudaFrame : KernelFrame {
-  // Of versions whose blocks meet, `scratch` that of the launch.
-  llvm::Value* meeting = nullptr;    // the counter of grid barriers
-  llvm::Value* parts = nullptr;      // i64: CudaVersion::parts
+  // Of cooperative versions `scratch` is that of the launch.
   llvm::Value* row_bytes = nullptr;  // i64: of all row buffers of one row
 };
 
 // Declares kernel `name` of `plan`, opens its entry block and leaves `b` at the end of it. Row buffers lie
 // behind the version's partials in shared memory, one row's behind another's, or in the block's part of the global
-// scratch. Where blocks meet they are row 0's, at the begin of the launch's scratch, and others lie behind.
+// scratch. In cooperative launches they are row 0's, at the beginning of the launch's scratch, and others lie behind.
 CudaFrame OpenCudaKernel(llvm::IRBuilderBase& b, llvm::Module& module, const KernelPlan& plan,
                          const CudaVersion& version, llvm::StringRef name);
 

@@ -39,7 +39,7 @@ void EmitLoops(ProductFrame& product) {
     const std::unique_ptr<ProductLoop> loop = MakeLoop(product);
     loop->Emit();
     portions.EmitSums([&](llvm::Value* first) { loop->EmitStage(first); });
-    if (product.version().together) product.team().meet();  // what sums went through is the next portion's
+    if (product.version().cooperative) product.team().meet();  // what sums went through is the next portion's
   });
   portions.EmitMeeting();
   portions.EmitRest();

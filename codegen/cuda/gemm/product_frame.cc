@@ -41,11 +41,6 @@ llvm::AllocaInst* ProductFrame::Variable(llvm::Type* type, const llvm::Twine& na
   return llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(type, nullptr, name);
 }
 
-Value* ProductFrame::Map(int number) {
-  llvm::Function* kernel = b_.GetInsertBlock()->getParent();
-  return kernel->getArg(kernel->arg_size() - version_.maps.size() + number);
-}
-
 Value* ProductFrame::EmitTileCount() {
   Value* count = b_.CreateMul(EmitTiles(b_, rows_, tile().rows, "row.tiles"),
                               EmitTiles(b_, columns_, tile().columns, "column.tiles"), "tiles");

@@ -76,8 +76,6 @@ class ProductFrame {
   // The block, until another team is set.
   const ProductTeam& team() const { return team_; }
   void SetTeam(ProductTeam team) { team_ = std::move(team); }
-  // The tensor map `number` of the version.
-  llvm::Value* Map(int number);
   // What is summed of K, i64.
   llvm::Value* k_begin() const { return k_begin_; }
   llvm::Value* k_end() const { return k_end_; }

@@ -35,7 +35,7 @@ ProductPortions::ProductPortions(ProductFrame& product)
     : product_(product),
       b_(product.b()),
       tile_(product.tile()),
-      together_(product.version().together),
+      together_(product.version().cooperative),
       block_(device::EmitBlockId(b_)),
       blocks_(device::EmitGridDim(b_)) {
   if (together_) EmitShares();
@@ -147,7 +147,7 @@ void ProductPortions::EmitSums(llvm::function_ref<void(Value* first)> stage) {
 }
 
 void ProductPortions::EmitMeeting() {
-  if (together_) device::EmitGridBarrier(b_, product_.frame().meeting);
+  if (together_) device::EmitGridBarrier(b_, product_.frame().grid_barrier);
 }
 
 // The elements of a shared tile are groups that any block takes.

@@ -66,14 +66,16 @@ void WarpgroupProducer::EmitCoordinates(bool boxes) {
 
 void WarpgroupProducer::EmitLoadRight(Value* k, Value* stage) {
   Value* step = b_.CreateTrunc(b_.CreateUDiv(k, b_.getInt64(right_box_steps_)), b_.getInt32Ty(), "k.box");
-  EmitOp(b_, Op::kTensorLoad3d,
-         {stages_.Right(stage), product_.Map(kRightMap), stages_.Full(stage), I32(0), step, right_panel_});
+  EmitOp(
+      b_, Op::kTensorLoad3d,
+      {stages_.Right(stage), product_.frame().tensor_maps[kRightMap], stages_.Full(stage), I32(0), step, right_panel_});
 }
 
 void WarpgroupProducer::EmitLoadLeft(Value* k, Value* stage) {
   Value* step = b_.CreateTrunc(k, b_.getInt32Ty(), "k.box");
   EmitOp(b_, Op::kTensorLoad3d,
-         {stages_.Left(stage), product_.Map(kLeftMap), stages_.Full(stage), step, left_inner_, left_outer_});
+         {stages_.Left(stage), product_.frame().tensor_maps[kLeftMap], stages_.Full(stage), step, left_inner_,
+          left_outer_});
 }
 
 // Through registers. Chunk c of row r lies where c ^ (r % 8) does.

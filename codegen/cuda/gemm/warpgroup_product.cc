@@ -192,7 +192,7 @@ void EmitWarpgroupProduct(ProductFrame& product) {
       b.CreateICmpULT(product.thread(), b.getInt32(product.tile().parts() * kWarpgroupThreads), "multiplies");
   EmitIf(b, b.CreateNot(multiplies), "producer", [&] { producer.Emit(); });
   EmitIf(b, multiplies, "consumers", [&] { consumer.Emit(); });
-  if (!product.version().together) return;
+  if (!product.version().cooperative) return;
   portions.EmitMeeting();
   EmitIf(b, multiplies, "adders", [&] { portions.EmitRest(); });
 }

@@ -133,7 +133,7 @@ class CudaLoopEmitter {
     emitter_.SetWholeVectors(lanes > 1 ? ScalarEmitter::AreWhole(are_whole) : nullptr);
     Value* count = b_.getInt64(1);
     for (int axis : ParallelAxes()) count = b_.CreateMul(count, PointExtent(axis), "points");
-    if (version_.together) return EmitPhases(count);
+    if (version_.cooperative) return EmitPhases(count);
     Value* block = b_.CreateZExt(device::EmitBlockId(b_), b_.getInt64Ty(), "block");
     Value* blocks = b_.CreateZExt(device::EmitGridDim(b_), b_.getInt64Ty(), "blocks");
     Value* points = b_.getInt64(version_.points());
@@ -181,7 +181,7 @@ class CudaLoopEmitter {
     Value* groups = b_.CreateUDiv(b_.CreateAdd(count, b_.getInt64(version_.points() - 1)), points, "groups");
     cells_.emplace(b_, base, groups, frame_.parts, version_.points());
     for (const Phase& phase : PhasesOf(plan_)) {
-      if (phase.first > 0) device::EmitGridBarrier(b_, frame_.meeting);
+      if (phase.first > 0) device::EmitGridBarrier(b_, frame_.grid_barrier);
       EmitPhase(phase, groups, count);
     }
   }
@@ -295,7 +295,7 @@ class CudaLoopEmitter {
     });
     blocks.Close();
     CloseAccumulators(stage, accumulators);
-    const bool meets = version_.together;  // where others read it, the phase ends
+    const bool meets = version_.cooperative;  // where others read it, the phase ends
     if (Shares() && Keeps(stage) && !private_ && !meets) device::EmitBarrier(b_);
   }
 
@@ -324,7 +324,7 @@ class CudaLoopEmitter {
     if (depth == stage.axes.size()) return body();
     const int axis = stage.axes[depth];
     const bool shared = IsShared(stage, depth), innermost = depth + 1 == stage.axes.size();
-    const bool cut = version_.together && depth == 0;
+    const bool cut = version_.cooperative && depth == 0;
     const int lanes = axis == version_.lane_axis ? lanes_ : 1;
     Value* from = shared ? sharer_ : b_.getInt64(0);
     Value* to = cut ? part_end_ : ExtentOf(axis);
@@ -468,7 +468,7 @@ class CudaLoopEmitter {
   // Of all that have the point.
   Value* IsFirstThread() {
     Value* first = b_.CreateICmpEQ(sharer_, b_.getInt64(0), "is_first");
-    if (!version_.together) return first;
+    if (!version_.cooperative) return first;
     return b_.CreateAnd(first, b_.CreateICmpEQ(place_.part, b_.getInt64(0)), "is_first.of_all");
   }
 
@@ -495,7 +495,7 @@ class CudaLoopEmitter {
       partials.push_back({s.combiner, s.accumulate, own});
     }
     const std::vector<Value*> results = CombineThreads(partials);
-    if (!version_.together) return SetReduced(statements, results);
+    if (!version_.cooperative) return SetReduced(statements, results);
     if (!statements.empty()) StoreParts(statements, results);
   }
 

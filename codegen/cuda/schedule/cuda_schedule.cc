@@ -10,7 +10,6 @@
 #include "codegen/cuda/schedule/schedule_rows.h"
 #include "codegen/cuda/schedule/transposed_tiles.h"
 #include "codegen/plan/plan_queries.h"
-#include "codegen/plan/worker_symbol.h"
 
 namespace tailor::cuda {
 namespace {
@@ -65,20 +64,20 @@ RunShape ChooseShape(const KernelPlan& original) {
   return Reduces(plan) && work >= kShared ? RunShape::kColumns : RunShape::kThreadPerElement;
 }
 
-CudaVersion ThreadPerElement(const KernelPlan& plan, const DimExpr& elements, Version version) {
+CudaVersion ThreadPerElement(const KernelPlan& plan, const SlotExpr& elements, Version version) {
   CudaVersion out{.shared_bytes = 0, .scratch_bytes = 0};
   const std::vector<int> axes = AxesOf(plan, AxisRole::kParallel);
   const int axis = axes.empty() ? -1 : axes.back();
   out.lanes = axis < 0 || HasOrderedAxes(plan) ? 1 : LanesAlong(plan, axis, version.no_broadcast);
   out.lane_axis = out.lanes > 1 ? axis : -1;
-  out.blocks = DimExpr::Min(DimExpr::CeilDiv(elements, out.threads * out.lanes), kMaxElementBlocks);
+  out.blocks = SlotExpr::Min(SlotExpr::CeilDiv(elements, out.threads * out.lanes), kMaxElementBlocks);
   out.version = std::move(version);
   return out;
 }
 
 // Columns that blocks share, where that is for all of them alone; columns of a block; those of a thread where a block's
 // have no room for their reductions.
-std::vector<CudaVersion> Columns(const KernelPlan& plan, const TargetTraits& traits, const DimExpr& elements,
+std::vector<CudaVersion> Columns(const KernelPlan& plan, const TargetTraits& traits, const SlotExpr& elements,
                                  Version version) {
   CudaVersion out{.version = version, .shape = RunShape::kColumns, .scratch_bytes = 0};
   out.resident_blocks = 4;
@@ -91,7 +90,7 @@ std::vector<CudaVersion> Columns(const KernelPlan& plan, const TargetTraits& tra
   if (const auto parts = InParts(plan, traits, elements, out)) versions.push_back(*parts);
   if (!versions.empty() && versions[0].version.guards.empty()) return versions;
   out.resident_blocks = 0;
-  out.blocks = DimExpr::Min(DimExpr::CeilDiv(elements, out.points()), kMaxRowBlocks);
+  out.blocks = SlotExpr::Min(SlotExpr::CeilDiv(elements, out.points()), kMaxRowBlocks);
   versions.push_back(std::move(out));
   return versions;
 }
@@ -99,13 +98,13 @@ std::vector<CudaVersion> Columns(const KernelPlan& plan, const TargetTraits& tra
 CudaVersion Transposed(const KernelPlan& plan, const Transposition& how) {
   CudaVersion out{.shape = RunShape::kTransposed, .threads = kTransposeThreads, .scratch_bytes = 0};
   out.shared_bytes = SharedBytes(plan, how);
-  DimExpr tiles = 1;
+  SlotExpr tiles = 1;
   for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
-    const DimExpr extent = OverSlots(plan.axes[axis].extent);
+    const SlotExpr extent = OverSlots(plan.axes[axis].extent);
     const bool is_tiled = axis == how.stored || axis == how.loaded;
-    tiles = tiles * (is_tiled ? DimExpr::CeilDiv(extent, kTransposeTile) : extent);
+    tiles = tiles * (is_tiled ? SlotExpr::CeilDiv(extent, kTransposeTile) : extent);
   }
-  out.blocks = DimExpr::Min(tiles, kMaxRowBlocks);
+  out.blocks = SlotExpr::Min(tiles, kMaxRowBlocks);
   return out;
 }
 
@@ -117,9 +116,15 @@ int CudaVersion::points() const {
   return shape == RunShape::kRows ? threads / row_threads : threads;
 }
 
+KernelSignature CudaVersion::Signature(const KernelPlan& plan) const {
+  using Sync = KernelSignature::Sync;
+  return KernelSignature(
+      plan, {.sync = cooperative ? Sync::kGridBarriers : Sync::kNone, .tensor_maps = static_cast<int>(maps.size())});
+}
+
 CudaSchedule ScheduleCudaLoops(const KernelPlan& plan, const TargetTraits& traits) {
   assert(!plan.IsContraction() && !plan.IsChain());
-  DimExpr elements = 1;
+  SlotExpr elements = 1;
   for (const Axis& axis : plan.axes) {
     if (axis.role == AxisRole::kParallel) elements = elements * OverSlots(axis.extent);
   }
@@ -146,10 +151,10 @@ std::string CudaVersion::ShapeText() const {
     case Shape::kThreadPerElement:
       return absl::StrCat("thread per element", vectors);
     case Shape::kRows:
-      return absl::StrCat(row_threads, " threads per ", together ? "part of a row" : "row", vectors,
+      return absl::StrCat(row_threads, " threads per ", cooperative ? "part of a row" : "row", vectors,
                           turns > 0 ? absl::StrCat(", turns ", turns) : "");
     case Shape::kColumns:
-      return together ? "parts of columns" : "columns";
+      return cooperative ? "parts of columns" : "columns";
     case Shape::kTransposed:
       return "transposed tiles";
     case Shape::kAttentionTile:
@@ -160,13 +165,12 @@ std::string CudaVersion::ShapeText() const {
 }
 
 std::string CudaVersion::Text() const {
-  const auto text = [](const DimExpr& value) { return value.ToText(LaunchSymbolText); };
-  const std::string cut = shape == Shape::kProductTile ? absl::StrCat(", parts of ", text(parts), " steps")
-                                                       : absl::StrCat(", ", text(parts), " parts");
-  return absl::StrCat(VersionText(version), ": ", ShapeText(), ", threads ", threads, ", blocks ", text(blocks),
-                      ", shared bytes ", text(shared_bytes), ", scratch bytes ", text(scratch_bytes),
-                      clocks == 0 ? "" : absl::StrCat(", clocks ", text(clocks)),
-                      together ? absl::StrCat(cut, ", ", resident_blocks, " blocks resident") : "", "\n");
+  const std::string cut = shape == Shape::kProductTile ? absl::StrCat(", parts of ", parts.Text(), " steps")
+                                                       : absl::StrCat(", ", parts.Text(), " parts");
+  return absl::StrCat(VersionText(version), ": ", ShapeText(), ", threads ", threads, ", blocks ", blocks.Text(),
+                      ", shared bytes ", shared_bytes.Text(), ", scratch bytes ", scratch_bytes.Text(),
+                      clocks == 0 ? "" : absl::StrCat(", clocks ", clocks.Text()),
+                      cooperative ? absl::StrCat(cut, ", ", resident_blocks, " blocks resident") : "", "\n");
 }
 
 std::string CudaSchedule::Text() const {

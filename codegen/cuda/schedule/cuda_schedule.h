@@ -9,6 +9,7 @@
 #include "codegen/cuda/schedule/attention_tile.h"
 #include "codegen/cuda/schedule/product_tile.h"
 #include "codegen/plan/kernel_plan.h"
+#include "codegen/plan/kernel_signature.h"
 #include "codegen/plan/schedule.h"
 #include "fusion/target_traits.h"
 
@@ -37,20 +38,19 @@ struct CudaVersion {
   // kRows, not 0: a thread has at most so many times `lanes` elements of its row. Where it takes vectors, no loop is
   // left over them and row buffers are registers.
   int turns = 0;
-  // DimExprs over slots (symbol i is slot i), as in Schedule, and kWorkers.
-  DimExpr blocks;
-  DimExpr clocks;        // LaunchVersion::clocks
-  DimExpr shared_bytes;  // dynamic shared memory of a block
+  SlotExpr blocks;
+  SlotExpr clocks;        // DeviceLaunch::clocks
+  SlotExpr shared_bytes;  // dynamic shared memory of a block
   // Global scratch of a block: its row buffers where they are not in shared memory. Of blocks that meet, of the launch.
-  DimExpr scratch_bytes;
+  SlotExpr scratch_bytes;
   // Blocks take their work in turns, so that no more of them are launched than run at the same time: `resident_blocks`,
   // which is more than 0, of each multiprocessor (AStitch section 4.5).
   bool persistent = false;
   // Persistent, and the blocks meet at barriers of the whole grid: kRows and kColumns of which each point is cut into
   // `parts`, along its outermost tile axis, which are the blocks' work; kProductTile whose last tiles are cut along K
   // (product_portions.h) into parts of at least `parts` steps.
-  bool together = false;
-  DimExpr parts = 1;
+  bool cooperative = false;
+  SlotExpr parts = 1;
   // Row buffers lie in the block's shared memory, else in global scratch.
   bool rows_in_shared = false;
   // Shared memory before the row buffers: for each reduction of a stage one 8-byte cell a warp, or, of columns, a
@@ -60,6 +60,9 @@ struct CudaVersion {
   AttentionTile attention;      // of kAttentionTile
   std::vector<TensorMap> maps;  // DeviceKernel::maps
 
+  // The parameters of the kernel.
+  KernelSignature Signature(const KernelPlan& plan) const;
+
   std::string ShapeText() const;  // "32 threads per row, lanes 4"
   // Points of the parallel axes that a block has at hand at once.
   int points() const;
@@ -67,7 +70,7 @@ struct CudaVersion {
 };
 
 struct CudaSchedule {
-  std::vector<CudaVersion> versions;  // chosen among as LaunchVersion::clocks says; the last has no guards
+  std::vector<CudaVersion> versions;  // chosen among as DeviceLaunch::clocks says; the last has no guards
 
   std::string Text() const;
 };

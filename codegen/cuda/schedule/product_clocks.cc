@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "codegen/plan/worker_symbol.h"
-
 namespace tailor::cuda {
 namespace {
 
@@ -44,13 +42,13 @@ int64_t SharedTraffic(const ProductTile& tile, int64_t element) {
 bool IsWarpgroup(const ProductTile& tile) { return tile.kind == ProductTile::Kind::kWarpgroup; }
 
 // While `blocks` multiprocessors take steps.
-DimExpr StepClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& blocks) {
+SlotExpr StepClocks(const ProductTile& tile, const ProductTypes& types, const SlotExpr& blocks) {
   const int64_t element = MultipliesMatrices(tile) ? SizeOf(types.operand) : SizeOf(types.accumulate);
   const int64_t products = int64_t{tile.rows} * tile.columns * tile.depth / ProductsPerClock(tile, element);
   const int64_t loaded = int64_t{tile.rows + tile.columns} * tile.depth * SizeOf(types.operand);
   if (IsWarpgroup(tile)) {
-    const DimExpr together = DimExpr::FloorDiv(loaded * blocks, kAllCacheBytes);
-    return kBarrier + DimExpr::Max(std::max(products, loaded / kNearCacheBytes), together);
+    const SlotExpr together = SlotExpr::FloorDiv(loaded * blocks, kAllCacheBytes);
+    return kBarrier + SlotExpr::Max(std::max(products, loaded / kNearCacheBytes), together);
   }
   return kBarrier + std::max({products, SharedTraffic(tile, element) / kSharedBytes, loaded / kCacheBytes});
 }
@@ -65,7 +63,7 @@ int64_t EpilogueClocks(const ProductTile& tile, const ProductTypes& types) {
   return kSumClocks * sums * (tile.part_columns > 128 ? 4 : 1);  // of so many a thread has one run under way at a time
 }
 
-DimExpr TileClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& depth, const DimExpr& blocks) {
+SlotExpr TileClocks(const ProductTile& tile, const ProductTypes& types, const SlotExpr& depth, const SlotExpr& blocks) {
   return StepsOf(tile, depth) * StepClocks(tile, types, blocks) + kStart + EpilogueClocks(tile, types);
 }
 
@@ -74,41 +72,44 @@ int64_t PanelBytes(const ProductTile& tile, const ProductTypes& types) {
 }
 
 // While all multiprocessors read: the panels of all tiles.
-DimExpr MemoryClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& tiles, const DimExpr& depth) {
-  return DimExpr::FloorDiv(tiles * StepsOf(tile, depth) * PanelBytes(tile, types),
-                           kMemoryBytes * DimExpr::Symbol(kWorkers));
+SlotExpr MemoryClocks(const ProductTile& tile, const ProductTypes& types, const SlotExpr& tiles,
+                      const SlotExpr& depth) {
+  return SlotExpr::FloorDiv(tiles * StepsOf(tile, depth) * PanelBytes(tile, types), kMemoryBytes * SlotExpr::Workers());
 }
 
 }  // namespace
 
-DimExpr StepsOf(const ProductTile& tile, const DimExpr& depth) { return DimExpr::CeilDiv(depth, tile.depth); }
+SlotExpr StepsOf(const ProductTile& tile, const SlotExpr& depth) { return SlotExpr::CeilDiv(depth, tile.depth); }
 
-DimExpr ProductClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& tiles, const DimExpr& depth) {
-  const DimExpr workers = DimExpr::Symbol(kWorkers);
-  return DimExpr::FloorDiv(tiles + workers - 1, workers) * TileClocks(tile, types, depth, DimExpr::Min(tiles, workers));
+SlotExpr ProductClocks(const ProductTile& tile, const ProductTypes& types, const SlotExpr& tiles,
+                       const SlotExpr& depth) {
+  const SlotExpr workers = SlotExpr::Workers();
+  return SlotExpr::FloorDiv(tiles + workers - 1, workers) *
+         TileClocks(tile, types, depth, SlotExpr::Min(tiles, workers));
 }
 
 // A block leaves sums of at most two tiles, and adds about as many as it leaves.
-DimExpr SharedProductClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& tiles,
-                            const DimExpr& depth, const DimExpr& part) {
-  const DimExpr workers = DimExpr::Symbol(kWorkers);
+SlotExpr SharedProductClocks(const ProductTile& tile, const ProductTypes& types, const SlotExpr& tiles,
+                             const SlotExpr& depth, const SlotExpr& part) {
+  const SlotExpr workers = SlotExpr::Workers();
   const int64_t exchanged =
       IsWarpgroup(tile) ? kExchange : 4 * tile.resident_blocks * SumBytes(tile, types) / kCacheBytes;
-  const DimExpr evenly = DimExpr::FloorDiv(tiles * TileClocks(tile, types, depth, workers), workers);
-  return DimExpr::Max(evenly, part * StepClocks(tile, types, workers)) + kStart + kMeeting + exchanged;
+  const SlotExpr evenly = SlotExpr::FloorDiv(tiles * TileClocks(tile, types, depth, workers), workers);
+  return SlotExpr::Max(evenly, part * StepClocks(tile, types, workers)) + kStart + kMeeting + exchanged;
 }
 
-DimExpr StreamClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& tiles, const DimExpr& depth) {
-  const DimExpr workers = DimExpr::Symbol(kWorkers);
-  const DimExpr turns = DimExpr::FloorDiv(tiles + workers - 1, workers);
-  const DimExpr alone = DimExpr::FloorDiv(turns * StepsOf(tile, depth) * PanelBytes(tile, types), kStreamBytes);
-  return DimExpr::Max(alone, MemoryClocks(tile, types, tiles, depth)) + kStart;
+SlotExpr StreamClocks(const ProductTile& tile, const ProductTypes& types, const SlotExpr& tiles,
+                      const SlotExpr& depth) {
+  const SlotExpr workers = SlotExpr::Workers();
+  const SlotExpr turns = SlotExpr::FloorDiv(tiles + workers - 1, workers);
+  const SlotExpr alone = SlotExpr::FloorDiv(turns * StepsOf(tile, depth) * PanelBytes(tile, types), kStreamBytes);
+  return SlotExpr::Max(alone, MemoryClocks(tile, types, tiles, depth)) + kStart;
 }
 
-DimExpr SharedStreamClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& tiles,
-                           const DimExpr& depth, const DimExpr& part) {
-  const DimExpr longest = DimExpr::FloorDiv(part * PanelBytes(tile, types), kStreamBytes);
-  return DimExpr::Max(longest, MemoryClocks(tile, types, tiles, depth)) + 2 * kStart + kMeeting;
+SlotExpr SharedStreamClocks(const ProductTile& tile, const ProductTypes& types, const SlotExpr& tiles,
+                            const SlotExpr& depth, const SlotExpr& part) {
+  const SlotExpr longest = SlotExpr::FloorDiv(part * PanelBytes(tile, types), kStreamBytes);
+  return SlotExpr::Max(longest, MemoryClocks(tile, types, tiles, depth)) + 2 * kStart + kMeeting;
 }
 
 }  // namespace tailor::cuda

@@ -3,32 +3,34 @@
 #define TAILOR_CODEGEN_CUDA_SCHEDULE_PRODUCT_CLOCKS_H_
 
 #include "codegen/cuda/schedule/product_tile.h"
-#include "graph/dim_expr.h"
+#include "codegen/plan/slot_expr.h"
 
 namespace tailor::cuda {
 
 // Steps of K of each tile.
-DimExpr StepsOf(const ProductTile& tile, const DimExpr& depth);
+SlotExpr StepsOf(const ProductTile& tile, const SlotExpr& depth);
 
-// The clocks of a product of `tiles` tiles and K = `depth` on kWorkers multiprocessors: while there are tiles, each
-// takes one after another, as long as it has other blocks to run while one waits (TSCompiler section 6). A step of K is
-// as long as what is slowest of multiplying, reading shared memory and reading the second-level cache; before the first
-// step and after the last, operands come and the sums leave. The rates are those that NVIDIA publishes of sm_80, and
-// for products of warpgroups those that an H100 showed (docs/decisions/gpu-products.md). They decide between tiles
-// alone: what all tiles need, as the memory's bandwidth, is not counted. Of kMatrix, kMultiplyAdd and kWarpgroup.
-DimExpr ProductClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& tiles, const DimExpr& depth);
+// The clocks of a product of `tiles` tiles and K = `depth` on SlotExpr::Workers() multiprocessors: while there are
+// tiles, each takes one after another, as long as it has other blocks to run while one waits (TSCompiler section 6). A
+// step of K is as long as what is slowest of multiplying, reading shared memory and reading the second-level cache;
+// before the first step and after the last, operands come and the sums leave. The rates are those that NVIDIA publishes
+// of sm_80, and for products of warpgroups those that an H100 showed (docs/decisions/gpu-products.md). They decide
+// between tiles alone: what all tiles need, as the memory's bandwidth, is not counted. Of kMatrix, kMultiplyAdd and
+// kWarpgroup.
+SlotExpr ProductClocks(const ProductTile& tile, const ProductTypes& types, const SlotExpr& tiles,
+                       const SlotExpr& depth);
 
 // The same where blocks share the last tiles (product_portions.h), in parts of at least `part` steps: nothing waits for
 // the last turn, but blocks meet, and what they have of shared tiles goes through the second-level cache.
-DimExpr SharedProductClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& tiles,
-                            const DimExpr& depth, const DimExpr& part);
+SlotExpr SharedProductClocks(const ProductTile& tile, const ProductTypes& types, const SlotExpr& tiles,
+                             const SlotExpr& depth, const SlotExpr& part);
 
 // Likewise of kPanelStream and kMatrixStream, which read panels and do little else. A multiprocessor reads 22 bytes a
 // clock while others rest, as an H100 does with 16 blocks (16 x 500,000 x 512 in bf16: 32 MB each in 835 us), and 12
 // while all read, its share of the memory's bandwidth. These compare one stream with the same where blocks share tiles.
-DimExpr StreamClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& tiles, const DimExpr& depth);
-DimExpr SharedStreamClocks(const ProductTile& tile, const ProductTypes& types, const DimExpr& tiles,
-                           const DimExpr& depth, const DimExpr& part);
+SlotExpr StreamClocks(const ProductTile& tile, const ProductTypes& types, const SlotExpr& tiles, const SlotExpr& depth);
+SlotExpr SharedStreamClocks(const ProductTile& tile, const ProductTypes& types, const SlotExpr& tiles,
+                            const SlotExpr& depth, const SlotExpr& part);
 
 }  // namespace tailor::cuda
 

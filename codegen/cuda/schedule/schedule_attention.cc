@@ -57,7 +57,7 @@ CudaVersion MakeVersion(const KernelPlan& plan, const Attention& attention, cons
   CudaVersion version{.shape = CudaVersion::Shape::kAttentionTile, .threads = tile.threads(), .scratch_bytes = 0};
   version.resident_blocks = 2;  // of at most 128 threads: each may have all registers
   version.attention = tile;
-  version.blocks = DimExpr::CeilDiv(OverSlots(plan.axes[attention.m].extent), tile.rows);
+  version.blocks = SlotExpr::CeilDiv(OverSlots(plan.axes[attention.m].extent), tile.rows);
   for (int axis : attention.batch) version.blocks = version.blocks * OverSlots(plan.axes[axis].extent);
   version.shared_bytes = SharedBytes(tile);
   return version;

@@ -16,22 +16,22 @@ constexpr int64_t kMostBlocks = 65536;
 
 }  // namespace
 
-std::optional<CudaVersion> InParts(const KernelPlan& plan, const TargetTraits& traits, const DimExpr& points,
+std::optional<CudaVersion> InParts(const KernelPlan& plan, const TargetTraits& traits, const SlotExpr& points,
                                    CudaVersion version) {
   const int64_t width = version.points();
-  const DimExpr groups = DimExpr::CeilDiv(points, width);
+  const SlotExpr groups = SlotExpr::CeilDiv(points, width);
   auto cut = CutRowsIntoParts(plan, groups, width, {traits.part_elements, kFewGroups, kMostGpuParts});
   if (!cut) return std::nullopt;
 
   std::vector<Guard>& guards = version.version.guards;
   guards.insert(guards.end(), cut->guards.begin(), cut->guards.end());
   version.parts = cut->parts;
-  version.together = version.persistent = true;
+  version.cooperative = version.persistent = true;
   // A multiprocessor has kReserved bytes more than a block can have, and takes as much for each.
   constexpr int64_t kReserved = 1024;
   const int64_t fitting = (traits.regional_bytes + kReserved) / (version.partial_bytes + kReserved);
   version.resident_blocks = static_cast<int>(std::min<int64_t>(version.resident_blocks, fitting));
-  version.blocks = DimExpr::Min(groups * version.parts, kMostBlocks);
+  version.blocks = SlotExpr::Min(groups * version.parts, kMostBlocks);
   version.rows_in_shared = false;
   version.shared_bytes = version.partial_bytes;
   const auto reductions = static_cast<int64_t>(ReducedLocals(plan).size());

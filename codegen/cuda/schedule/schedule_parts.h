@@ -19,7 +19,7 @@ inline constexpr int64_t kMostGpuParts = 4096;
 // any block takes (AStitch section 3.3, task splitting, and 4.5): taken before all others where a point has at least
 // two parts' elements and points alone would not fill a GPU. How many parts there are depends on extents alone, so
 // results are the same on every GPU. Nothing where no extents are such, or where the plan reduces nothing.
-std::optional<CudaVersion> InParts(const KernelPlan& plan, const TargetTraits& traits, const DimExpr& points,
+std::optional<CudaVersion> InParts(const KernelPlan& plan, const TargetTraits& traits, const SlotExpr& points,
                                    CudaVersion whole);
 
 }  // namespace tailor::cuda

@@ -14,7 +14,6 @@
 #include "codegen/cuda/schedule/product_plan.h"
 #include "codegen/plan/contraction.h"
 #include "codegen/plan/plan_queries.h"
-#include "codegen/plan/worker_symbol.h"
 #include "graph/status_macros.h"
 
 namespace tailor::cuda {
@@ -32,9 +31,9 @@ std::optional<std::vector<Guard>> AtMost(const KernelPlan& plan, int axis, int64
   return guards;
 }
 
-DimExpr Tiles(const KernelPlan& plan, const Contraction& c, const ProductTile& tile) {
-  DimExpr tiles = DimExpr::CeilDiv(OverSlots(plan.axes[c.m].extent), tile.rows) *
-                  DimExpr::CeilDiv(OverSlots(plan.axes[c.n].extent), tile.columns);
+SlotExpr Tiles(const KernelPlan& plan, const Contraction& c, const ProductTile& tile) {
+  SlotExpr tiles = SlotExpr::CeilDiv(OverSlots(plan.axes[c.m].extent), tile.rows) *
+                   SlotExpr::CeilDiv(OverSlots(plan.axes[c.n].extent), tile.columns);
   for (int axis : c.batch) tiles = tiles * OverSlots(plan.axes[axis].extent);
   return tiles;
 }
@@ -83,14 +82,14 @@ CudaVersion Shared(const KernelPlan& plan, const Contraction& c, CudaVersion ver
   constexpr int kMostParts = 32;
   const ProductTile& tile = version.tile;
   const int64_t least = std::max<int64_t>(traits.part_elements / (IsStream(tile) ? 8 : 16) / tile.depth, 1);
-  const DimExpr tiles = Tiles(plan, c, tile), depth = OverSlots(plan.axes[c.k].extent), steps = StepsOf(tile, depth);
-  const DimExpr most_blocks = tile.resident_blocks * DimExpr::Symbol(kWorkers);
+  const SlotExpr tiles = Tiles(plan, c, tile), depth = OverSlots(plan.axes[c.k].extent), steps = StepsOf(tile, depth);
+  const SlotExpr most_blocks = tile.resident_blocks * SlotExpr::Workers();
   // Beside where shares end, and what waits to be added, runs of columns are more than the registers of warpgroups.
   if (tile.kind == Kind::kWarpgroup) version.lanes = 1, version.lane_axis = -1;
-  version.together = version.persistent = true;
-  version.parts = DimExpr::Max(DimExpr::CeilDiv(steps, kMostParts), least);
-  version.blocks = tiles * DimExpr::Max(steps, 1);
-  version.scratch_bytes = PartialBytes(tile, types) * (most_blocks + DimExpr::Min(tiles, most_blocks));
+  version.cooperative = version.persistent = true;
+  version.parts = SlotExpr::Max(SlotExpr::CeilDiv(steps, kMostParts), least);
+  version.blocks = tiles * SlotExpr::Max(steps, 1);
+  version.scratch_bytes = PartialBytes(tile, types) * (most_blocks + SlotExpr::Min(tiles, most_blocks));
   return version;
 }
 
@@ -101,15 +100,13 @@ std::optional<CudaVersion> SharedStream(const KernelPlan& plan, const Contractio
                                         const ProductTypes& types, const TargetTraits& traits) {
   alone.resident_blocks = alone.tile.resident_blocks = 1;
   constexpr int64_t kMostProcessors = 256;
-  const DimExpr tiles = Tiles(plan, c, alone.tile), depth = OverSlots(plan.axes[c.k].extent);
+  const SlotExpr tiles = Tiles(plan, c, alone.tile), depth = OverSlots(plan.axes[c.k].extent);
   CudaVersion version = Shared(plan, c, alone, types, traits);
-  DimExpr saved = 3 * StreamClocks(alone.tile, types, tiles, depth) -
-                  4 * SharedStreamClocks(alone.tile, types, tiles, depth, version.parts);
+  SlotExpr saved = 3 * StreamClocks(alone.tile, types, tiles, depth) -
+                   4 * SharedStreamClocks(alone.tile, types, tiles, depth, version.parts);
   const Extent& rows = plan.axes[c.m].extent;
-  if (!rows.is_constant()) {
-    saved = saved.Substitute([&](SymbolId id) { return id == rows.slot ? DimExpr(1) : DimExpr::Symbol(id); });
-  }
-  const auto saves_on = [&](int64_t processors) { return WithWorkers(saved, processors).constant().value_or(0) >= 0; };
+  if (!rows.is_constant()) saved = saved.WithSlot(rows.slot, 1);
+  const auto saves_on = [&](int64_t processors) { return saved.WithWorkers(processors).constant().value_or(0) >= 0; };
   bool saves = false;
   for (int64_t processors = 1; processors <= kMostProcessors && !saves; ++processors) saves = saves_on(processors);
   if (!saves) return std::nullopt;
@@ -248,7 +245,7 @@ void LeaveOutDear(std::vector<CudaVersion>& versions) {
     size_t best = 0;
     int64_t least = INT64_MAX;
     for (size_t i = 0; i < versions.size(); ++i) {
-      const auto clocks = WithWorkers(versions[i].clocks, processors).constant();
+      const auto clocks = versions[i].clocks.WithWorkers(processors).constant();
       if (!clocks) return;
       if (*clocks < least) least = *clocks, best = i;
     }
@@ -292,7 +289,7 @@ absl::StatusOr<CudaSchedule> ScheduleCudaProduct(const KernelPlan& plan, const T
       if (schedule.versions.back().version.guards.empty()) return schedule;
       continue;
     }
-    const DimExpr tiles = Tiles(plan, c, choice.tile), depth = OverSlots(plan.axes[c.k].extent);
+    const SlotExpr tiles = Tiles(plan, c, choice.tile), depth = OverSlots(plan.axes[c.k].extent);
     version.clocks = ProductClocks(choice.tile, types, tiles, depth);
     if (choice.shared) {
       CudaVersion& shared = schedule.versions.emplace_back(Shared(plan, c, version, types, traits));

@@ -59,7 +59,7 @@ int64_t Cells(const CudaVersion& version, int warp_size) {
 
 class RowScheduler {
  public:
-  RowScheduler(const KernelPlan& plan, const TargetTraits& traits, const DimExpr& rows, Version version)
+  RowScheduler(const KernelPlan& plan, const TargetTraits& traits, const SlotExpr& rows, Version version)
       : plan_(plan), traits_(traits), rows_(rows), row_bytes_(RowBytes(plan)), axis_(RowAxis(plan)) {
     if (axis_ >= 0) longest_ = MaxOf(plan, plan.axes[axis_].extent);
     base_.lanes = axis_ < 0 ? 1 : LanesAlong(plan, axis_, version.no_broadcast);
@@ -138,12 +138,12 @@ class RowScheduler {
       guards.push_back({.kind = Guard::Kind::kAtLeast, .slot = extent.slot, .number = kLong + 1});
       guards.push_back({.kind = Guard::Kind::kAtMost, .slot = extent.slot, .number = reach});
     }
-    if (const auto slot = rows_.symbol()) {
+    if (const auto slot = rows_.slot()) {
       guards.push_back({.kind = Guard::Kind::kAtLeast, .slot = *slot, .number = kMany});
     } else if (!rows_.constant()) {
       guards.push_back({.kind = Guard::Kind::kValueAtLeast, .number = kMany, .value = rows_});
     }
-    version.blocks = DimExpr::Min(rows_, kMaxRowBlocks);
+    version.blocks = SlotExpr::Min(rows_, kMaxRowBlocks);
     version.partial_bytes = PartialBytes(version);
     version.shared_bytes = version.partial_bytes;
     version.scratch_bytes = 0;
@@ -184,7 +184,7 @@ class RowScheduler {
     if (!fits_all) {
       version.version.guards.push_back({.kind = Guard::Kind::kAtMost, .slot = extent.slot, .number = reach});
     }
-    version.blocks = DimExpr::Min(DimExpr::CeilDiv(rows_, version.points()), kMaxRowBlocks);
+    version.blocks = SlotExpr::Min(SlotExpr::CeilDiv(rows_, version.points()), kMaxRowBlocks);
     version.rows_in_shared = true;
     version.shared_bytes = row_bytes_ * version.points();
     version.scratch_bytes = 0;
@@ -195,7 +195,7 @@ class RowScheduler {
   // What row buffers take where the row's extent is `length`; none if they depend on more.
   std::optional<int64_t> BytesAt(const Extent& extent, int64_t length) const {
     if (auto bytes = row_bytes_.constant()) return bytes;
-    const std::vector<SymbolId> slots = row_bytes_.Symbols();
+    const std::vector<int32_t> slots = row_bytes_.Slots();
     if (extent.is_constant() || slots.size() != 1 || slots[0] != extent.slot) return std::nullopt;
     std::vector<int64_t> dims(plan_.dims.size(), 0);
     dims[slots[0]] = length;
@@ -223,7 +223,7 @@ class RowScheduler {
     const int turns = reach <= int64_t{kMostTurns} * at_once ? static_cast<int>((reach + at_once - 1) / at_once) : 0;
     // Blocks that also write rows are better many at a time, each with few registers.
     if (StoresNoRow() && HoldsRows(turns)) version.turns = turns;
-    version.blocks = DimExpr::Min(rows_, kMaxRowBlocks);
+    version.blocks = SlotExpr::Min(rows_, kMaxRowBlocks);
     version.partial_bytes = PartialBytes(version);
     PlaceRows(version, reach);
   }
@@ -240,10 +240,10 @@ class RowScheduler {
     scratch.partial_bytes = PartialBytes(scratch);
     scratch.shared_bytes = scratch.partial_bytes;
     scratch.scratch_bytes = row_bytes_;
-    scratch.blocks = DimExpr::Min(rows_, kMaxScratchBlocks);
+    scratch.blocks = SlotExpr::Min(rows_, kMaxScratchBlocks);
     const int64_t budget = traits_.regional_bytes - rows.partial_bytes;
     if (auto bytes = row_bytes_.constant()) return versions_.push_back(*bytes <= budget ? shared : scratch);
-    const std::vector<SymbolId> slots = row_bytes_.Symbols();
+    const std::vector<int32_t> slots = row_bytes_.Slots();
     if (slots.size() != 1) return versions_.push_back(scratch);
     const bool is_length = axis_ >= 0 && plan_.axes[axis_].extent.slot == slots[0];
     const int64_t most = is_length ? reach : plan_.dims[slots[0]].max;
@@ -268,8 +268,8 @@ class RowScheduler {
 
   const KernelPlan& plan_;
   const TargetTraits& traits_;
-  const DimExpr rows_;
-  const DimExpr row_bytes_;
+  const SlotExpr rows_;
+  const SlotExpr row_bytes_;
   const int axis_;
   int64_t longest_ = 1;
   CudaVersion base_;
@@ -283,7 +283,7 @@ int64_t ReductionBytes(const KernelPlan& plan, const CudaVersion& version, int w
   return MostReductions(plan) * Cells(version, warp_size) * kCell;
 }
 
-std::vector<CudaVersion> ScheduleRows(const KernelPlan& plan, const TargetTraits& traits, const DimExpr& rows,
+std::vector<CudaVersion> ScheduleRows(const KernelPlan& plan, const TargetTraits& traits, const SlotExpr& rows,
                                       Version version) {
   return RowScheduler(plan, traits, rows, std::move(version)).Run();
 }

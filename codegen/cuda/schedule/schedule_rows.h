@@ -18,7 +18,7 @@ int64_t ReductionBytes(const KernelPlan& plan, const CudaVersion& version, int w
 
 // The versions of kRows, in order of trial, all under what `version` says; `rows` is the product of the parallel axes'
 // extents. The last has no guards of its own.
-std::vector<CudaVersion> ScheduleRows(const KernelPlan& plan, const TargetTraits& traits, const DimExpr& rows,
+std::vector<CudaVersion> ScheduleRows(const KernelPlan& plan, const TargetTraits& traits, const SlotExpr& rows,
                                       Version version);
 
 }  // namespace tailor::cuda

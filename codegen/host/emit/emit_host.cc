@@ -12,7 +12,7 @@
 #include "codegen/host/emit/emit_products.h"
 #include "codegen/host/emit/host_function.h"
 #include "codegen/host/emit/host_unit.h"
-#include "codegen/plan/plan_queries.h"
+#include "codegen/plan/kernel_signature.h"
 #include "graph/status_macros.h"
 
 namespace tailor::host {
@@ -142,11 +142,13 @@ class RunEmitter {
     BindBoundary(launch, words.arguments);
     Trace(index, 0);
     llvm::Value* arguments = f_.Address(memo_, MemoByte(words.arguments));
-    llvm::Value* tasks = Word(words.tasks, "tasks");
+    const bool on_device = unit_.place == KernelPlace::kDevice;
+    const int64_t blocks_at = MemoByte(words.grid) + offsetof(LaunchGrid, blocks);
+    llvm::Value* tasks = on_device ? f_.LoadI64(memo_, blocks_at, "blocks") : Word(words.tasks, "tasks");
     f_.If(b.CreateICmpNE(tasks, b.getInt64(0)), /*likely=*/true, [&] {
-      if (unit_.place == KernelPlace::kDevice) {
+      if (on_device) {
         llvm::Value* kernel = b.CreateTrunc(Word(words.kernel), b.getInt32Ty(), "kernel");
-        llvm::Value* grid = f_.Address(memo_, MemoByte(words.tasks));
+        llvm::Value* grid = f_.Address(memo_, MemoByte(words.grid));
         f_.ReturnIfFailed(
             f_.CallApi(offsetof(RtApi, launch), b.getInt32Ty(), {b.getInt32(1), kernel, arguments, grid}));
         return;
@@ -162,7 +164,8 @@ class RunEmitter {
     llvm::IRBuilder<>& b = f_.b;
     const EmittedKernel& called = unit_.kernels[launch.kernel];
     llvm::Function* known = KernelFunction(unit_, launch.kernel, 0);
-    llvm::Value* kernel = called.versions.size() == 1 ? known : f_.LoadPtr(memo_, MemoByte(words.kernel), "kernel");
+    llvm::Value* kernel =
+        called.on_host().versions.size() == 1 ? known : f_.LoadPtr(memo_, MemoByte(words.kernel), "kernel");
     llvm::Value* grain = Word(words.grain, "grain");
     const auto run = [&](llvm::Value* at_once) {
       f_.IfElse(
@@ -175,14 +178,15 @@ class RunEmitter {
           });
     };
     llvm::Value* one_range = b.CreateICmpULE(tasks, grain, "one.range");
-    if (!called.meets()) return run(one_range);
+    const int phase_slot = called.signature().SlotOf(KernelParameter::Kind::kPhase);
+    if (phase_slot < 0) return run(one_range);
     llvm::Value* word = Word(words.phases, "phases.word");
     llvm::Value* phases = b.CreateAnd(word, b.getInt64(UINT32_MAX), "phases");
     llvm::Value* alone = b.CreateLShr(word, b.getInt64(32), "alone");
     f_.While(
         b.getInt64(0), [&](llvm::Value* phase) { return b.CreateICmpNE(phase, phases); },
         [&](llvm::Value* phase) {
-          f_.Store(phase, arguments, MemoByte(ArgumentSlots(*called.plan) + kPhaseSlot));
+          f_.Store(phase, arguments, MemoByte(phase_slot));
           llvm::Value* is_alone = b.CreateTrunc(b.CreateLShr(alone, phase), b.getInt1Ty(), "is.alone");
           run(b.CreateOr(one_range, is_alone, "at.once"));
           return b.CreateAdd(phase, b.getInt64(1), "next.phase");
@@ -343,34 +347,36 @@ uint64_t GrownBlocks(const std::vector<HostProgram>& programs) {
 
 }  // namespace
 
-bool EmittedKernel::meets() const {
-  return std::any_of(versions.begin(), versions.end(), [](const LaunchVersion& version) { return version.together; });
+KernelSignature EmittedKernel::signature() const {
+  if (const auto* host = std::get_if<OnHost>(&launches)) return KernelSignature::OnHost(*plan, *host->schedule);
+  const std::vector<DeviceLaunch>& versions = on_device().versions;
+  const bool cooperative =
+      std::any_of(versions.begin(), versions.end(), [](const DeviceLaunch& version) { return version.cooperative; });
+  using Sync = KernelSignature::Sync;
+  return KernelSignature(*plan, {.sync = cooperative ? Sync::kGridBarriers : Sync::kNone});
 }
 
 EmittedKernel KernelOnHost(std::string symbol, const KernelPlan* plan, const Schedule* schedule) {
-  EmittedKernel kernel{.symbol = std::move(symbol), .plan = plan, .schedule = schedule};
+  EmittedKernel::OnHost launches{schedule, {}};
   for (const Version& version : schedule->versions) {
-    LaunchVersion launch{version.guards, schedule->tasks, schedule->grain, schedule->scratch_bytes};
     if (const auto& parts = version.parts) {
-      launch = {.guards = version.guards,
-                .tasks = parts->tasks,
-                .grain = 1,
-                .scratch_bytes = parts->scratch_bytes,
-                .together = true,
-                .phases = parts->phases,
-                .alone = parts->alone,
-                .parts = parts->count};
+      launches.versions.push_back({.guards = version.guards,
+                                   .tasks = parts->tasks,
+                                   .grain = 1,
+                                   .scratch_bytes = parts->scratch_bytes,
+                                   .phases = {{parts->phases, parts->alone, parts->count}}});
+    } else {
+      launches.versions.push_back({version.guards, schedule->tasks, schedule->grain, schedule->scratch_bytes});
     }
-    kernel.versions.push_back(std::move(launch));
   }
-  return kernel;
+  return {std::move(symbol), plan, std::move(launches)};
 }
 
 absl::StatusOr<HostEmission> EmitHostPrograms(const std::vector<HostProgram>& programs,
                                               const std::vector<EmittedKernel>& kernels, KernelPlace place,
                                               llvm::Module& module) {
   int memo_slots = 0;
-  std::vector<HostMemo> memos = LayOutMemos(programs, kernels, &memo_slots);
+  std::vector<HostMemo> memos = LayOutMemos(programs, kernels, place, &memo_slots);
   std::vector<HostUnit> units;
   for (size_t i = 0; i < programs.size(); ++i) {
     TAILOR_RETURN_IF_ERROR(Verify(programs[i], kernels));

@@ -2,45 +2,70 @@
 #ifndef TAILOR_CODEGEN_HOST_EMIT_EMIT_HOST_H_
 #define TAILOR_CODEGEN_HOST_EMIT_EMIT_HOST_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "codegen/host/host_program.h"
+#include "codegen/plan/kernel_signature.h"
+#include "codegen/plan/schedule.h"
+#include "codegen/plan/slot_expr.h"
 #include "llvm/IR/Module.h"
 
 namespace tailor::host {
 
-// What the host program knows of one version of a kernel. DimExprs are over slots, as in Schedule; on a device of
-// kWorkers too.
-struct LaunchVersion {
+// How a launch on the host runs a version of a kernel.
+struct HostLaunch {
   std::vector<Guard> guards;
-  DimExpr tasks;  // of a launch; on a device, blocks
-  DimExpr grain;  // how many of them a thread takes at a time; on a device, the shared memory of a block in bytes
-  DimExpr scratch_bytes;  // of a worker; on a device, of a block; where they meet, of the launch
-  bool together = false;  // they meet: on a device LaunchGrid::together
-  int phases = 1;         // on the host: how often all tasks run, each time when all have
-  uint32_t alone = 0;     // PartTasks::alone
-  // On a device, more than 0: no more blocks are launched than its multiprocessors hold of so many each.
-  int resident_blocks = 0;
-  // On a device, what the launch takes, in clocks; 0: not known. Of the versions whose guards hold the one is taken
-  // that takes the fewest, the first of equal ones.
-  DimExpr clocks;
-  DimExpr parts = 1;  // CudaVersion::parts, or PartTasks::count
-
-  int64_t phases_word() const { return phases | int64_t{alone} << 32; }  // HostMemo::LaunchWords::phases
+  SlotExpr tasks;          // of each phase
+  SlotExpr grain;          // how many of them a thread takes at a time
+  SlotExpr scratch_bytes;  // of one worker; in phases, of the launch
+  struct Phases {
+    int count = 1;                                                 // how often all tasks run, each time when all have
+    uint32_t alone = 0;                                            // PartTasks::alone
+    SlotExpr parts;                                                // PartTasks::count
+    int64_t word() const { return count | int64_t{alone} << 32; }  // HostMemo::LaunchWords::phases
+  };
+  std::optional<Phases> phases;
 };
 
-// A distinct kernel of the variant: functions `<symbol>_v<i>`, one per version.
+// How a launch on a device runs a version of a kernel.
+struct DeviceLaunch {
+  std::vector<Guard> guards;
+  // What the launch takes, in clocks; 0: not known. Of the versions whose guards hold the one is taken that takes the
+  // fewest, the first of equal ones.
+  SlotExpr clocks;
+  SlotExpr blocks;
+  SlotExpr shared_bytes;     // of a block
+  SlotExpr scratch_bytes;    // of a block; of a cooperative launch, of the launch
+  bool cooperative = false;  // LaunchGrid::cooperative
+  // More than 0: no more blocks are launched than the multiprocessors hold of so many each.
+  int resident_blocks = 0;
+  SlotExpr parts = 1;  // CudaVersion::parts
+};
+
+// A distinct kernel of the variant: functions `<symbol>_v<i>`, one per version. Its versions are tried in order; the
+// last has no guards.
 struct EmittedKernel {
+  struct OnHost {
+    const Schedule* schedule;
+    std::vector<HostLaunch> versions;
+  };
+  struct OnDevice {
+    int first;  // the number of version 0 among Variant::device_kernels
+    std::vector<DeviceLaunch> versions;
+  };
   std::string symbol;
   const KernelPlan* plan;
-  std::vector<LaunchVersion> versions;  // the last has no guards; without clocks tried in order
-  const Schedule* schedule = nullptr;   // on the host
-  int first_on_device = -1;             // the number of version 0 among Variant::device_kernels
+  std::variant<OnHost, OnDevice> launches;
 
-  // Whether some version's blocks or threads meet: such versions have kMeetingSlots parameters more than others.
-  bool meets() const;
+  const OnHost& on_host() const { return std::get<OnHost>(launches); }
+  const OnDevice& on_device() const { return std::get<OnDevice>(launches); }
+  // The parameters of all versions; those of one are the first of them.
+  KernelSignature signature() const;
 };
 
 EmittedKernel KernelOnHost(std::string symbol, const KernelPlan* plan, const Schedule* schedule);

@@ -8,7 +8,7 @@
 #include "codegen/host/emit/host_shapes.h"
 #include "codegen/host/emit/host_unit.h"
 #include "codegen/link/link.h"
-#include "codegen/plan/plan_queries.h"
+#include "codegen/plan/kernel_signature.h"
 
 namespace tailor::host {
 namespace {
@@ -114,19 +114,15 @@ class LayoutEmitter {
   }
 
   void SetLaunch(const Launch& launch, const HostMemo::LaunchWords& words, const LaunchShape& shape) {
-    Set(words.tasks, shape.tasks.value);
-    if (unit_.place == KernelPlace::kDevice) {
-      Set(words.grain, shape.grain.value);
-      Set(words.grain + 1, shape.together);
-      llvm::Value* first = f_.b.getInt64(unit_.kernels[launch.kernel].first_on_device);
-      Set(words.kernel, f_.b.CreateAdd(first, f_.b.CreateZExt(shape.version, f_.b.getInt64Ty()), "kernel"));
-      return;
-    }
+    if (unit_.place == KernelPlace::kDevice) return SetDeviceLaunch(launch, words, shape);
+    const HostLaunchShape& host = shape.on_host();
+    Set(words.tasks, host.tasks.value);
     // A lone worker runs every launch as one range, which a grain of all tasks says.
     llvm::Value* alone = f_.b.CreateICmpEQ(workers_, f_.b.getInt64(1), "alone");
-    Set(words.grain, f_.b.CreateSelect(alone, shape.tasks.value, shape.grain.value, "grain"));
-    if (unit_.kernels[launch.kernel].meets()) Set(words.phases, shape.phases);
-    const size_t versions = unit_.kernels[launch.kernel].versions.size();
+    Set(words.grain, f_.b.CreateSelect(alone, host.tasks.value, host.grain.value, "grain"));
+    const EmittedKernel& called = unit_.kernels[launch.kernel];
+    if (called.signature().SlotOf(KernelParameter::Kind::kPhase) >= 0) Set(words.phases, host.phases.value);
+    const size_t versions = called.on_host().versions.size();
     llvm::Value* kernel = KernelFunction(unit_, launch.kernel, versions - 1);
     for (size_t v = versions - 1; v-- > 0;) {
       llvm::Value* chosen = f_.b.CreateICmpEQ(shape.version, f_.b.getInt32(static_cast<uint32_t>(v)));
@@ -135,33 +131,59 @@ class LayoutEmitter {
     Set(words.kernel, kernel);
   }
 
-  // Inputs, outputs and results of calls change from run to run, so tailor_run fills their slots.
+  void SetDeviceLaunch(const Launch& launch, const HostMemo::LaunchWords& words, const LaunchShape& shape) {
+    const auto set = [&](size_t field, const DimValue& value) {
+      Set(words.grid + static_cast<int>(field / 8), value.value);
+    };
+    const DeviceLaunchShape& device = shape.on_device();
+    set(offsetof(LaunchGrid, blocks), device.blocks);
+    set(offsetof(LaunchGrid, shared_bytes), device.shared_bytes);
+    set(offsetof(LaunchGrid, cooperative), device.cooperative);
+    llvm::Value* first = f_.b.getInt64(unit_.kernels[launch.kernel].on_device().first);
+    Set(words.kernel, f_.b.CreateAdd(first, f_.b.CreateZExt(shape.version, f_.b.getInt64Ty()), "kernel"));
+  }
+
   void SetArguments(const Launch& launch, const HostMemo::LaunchWords& words, const LaunchShape& shape,
                     const WorkspaceShape& workspace) {
-    llvm::Type* byte = f_.b.getInt8Ty();
     int slot = words.arguments;
-    for (int index : launch.buffers) {
-      const HostBuffer& buffer = unit_.program.buffers[index];
-      if (buffer.place == Place::kConstant || buffer.place == Place::kWorkspace) Set(slot, PlaceOf(buffer, workspace));
+    for (const KernelParameter& parameter : unit_.kernels[launch.kernel].signature().parameters()) {
+      llvm::Value* value = Argument(launch, parameter, shape, workspace);
+      if (value != nullptr) Set(slot, value);
       ++slot;
     }
-    for (const DimValue& dim : shape.dims) Set(slot++, dim.value);
-    const KernelPlan& plan = *unit_.kernels[launch.kernel].plan;
-    if (HasScratch(plan)) {
-      Set(slot++, f_.b.CreateGEP(byte, base_, workspace.scratch, "scratch"));
-      Set(slot++, shape.scratch_bytes.value);
+  }
+
+  // Null where tailor_run fills the slot: what changes from run to run, or within one.
+  llvm::Value* Argument(const Launch& launch, const KernelParameter& parameter, const LaunchShape& shape,
+                        const WorkspaceShape& workspace) {
+    switch (parameter.kind) {
+      case KernelParameter::Kind::kBuffer: {
+        const HostBuffer& buffer = unit_.program.buffers[launch.buffers[parameter.index]];
+        const bool settled = buffer.place == Place::kConstant || buffer.place == Place::kWorkspace;
+        return settled ? PlaceOf(buffer, workspace) : nullptr;
+      }
+      case KernelParameter::Kind::kDim:
+        return shape.dims[parameter.index].value;
+      case KernelParameter::Kind::kScratch:
+      case KernelParameter::Kind::kLaunchScratch:
+        return f_.b.CreateGEP(f_.b.getInt8Ty(), base_, workspace.scratch, "scratch");
+      case KernelParameter::Kind::kScratchBytes:
+        return shape.scratch_bytes.value;
+      case KernelParameter::Kind::kFault:
+        return f_.Address(memo_, MemoByte(unit_.memo.fault));
+      case KernelParameter::Kind::kFaultBase:
+        return f_.b.getInt64(unit_.program.first_check + launch.first_fault_check);
+      case KernelParameter::Kind::kTiling:
+        return shape.on_host().tiling;
+      case KernelParameter::Kind::kGridBarrier:
+        return f_.LoadPtr(f_.context(), offsetof(RtContext, meeting), "meeting");
+      case KernelParameter::Kind::kParts:
+        return shape.parts.value;
+      case KernelParameter::Kind::kPhase:
+      case KernelParameter::Kind::kTensorMap:
+        break;
     }
-    if (plan.fault_count > 0) {
-      Set(slot++, f_.Address(memo_, MemoByte(unit_.memo.fault)));
-      Set(slot++, f_.b.getInt64(unit_.program.first_check + launch.first_fault_check));
-    }
-    if (shape.cut != nullptr) Set(slot++, shape.cut);
-    if (unit_.kernels[launch.kernel].meets()) {
-      Set(slot++, f_.b.CreateGEP(byte, base_, workspace.scratch, "scratch"));
-      Set(slot++,
-          f_.LoadPtr(f_.context(), offsetof(RtContext, meeting), "meeting"));  // on the host tailor_run puts the phase
-      Set(slot++, shape.parts.value);
-    }
+    return nullptr;
   }
 
   void SetKeys() {

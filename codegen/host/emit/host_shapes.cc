@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/contract/panels.h"
 #include "codegen/cpu/tiling/emit_cut_choice.h"
-#include "codegen/plan/worker_symbol.h"
 
 namespace tailor::host {
 
@@ -92,18 +91,20 @@ void HostShapes::Learn(const ShapeCheck& check) {
   }
 }
 
-llvm::Value* HostShapes::Holds(const Guard& guard, const std::vector<DimValue>& dims, DimEmitter& over_slots) {
+DimValue HostShapes::Constant(int64_t value) { return {f_.b.getInt64(value), value, value}; }
+
+llvm::Value* HostShapes::Holds(const Guard& guard, const std::vector<DimValue>& dims, SlotEmitter& slots) {
   llvm::IRBuilder<>& b = f_.b;
   if (guard.kind == Guard::Kind::kOutgrowsCache) {
     llvm::Value* least = f_.LoadI64(f_.context(), offsetof(RtContext, streamed_bytes), "streamed.bytes");
     llvm::Value* streams = b.CreateICmpNE(least, b.getInt64(0), "streams");
-    return b.CreateAnd(streams, b.CreateICmpUGE(over_slots.Emit(guard.value).value, least));
+    return b.CreateAnd(streams, b.CreateICmpUGE(slots.Emit(guard.value).value, least));
   }
   if (guard.kind == Guard::Kind::kValueAtLeast) {
-    return b.CreateICmpSGE(over_slots.Emit(guard.value).value, b.getInt64(guard.number));
+    return b.CreateICmpSGE(slots.Emit(guard.value).value, b.getInt64(guard.number));
   }
   if (guard.kind == Guard::Kind::kValueAtMost) {
-    return b.CreateICmpSLE(over_slots.Emit(guard.value).value, b.getInt64(guard.number));
+    return b.CreateICmpSLE(slots.Emit(guard.value).value, b.getInt64(guard.number));
   }
   llvm::Value* value = dims[guard.slot].value;
   llvm::Value* other = guard.other >= 0 ? dims[guard.other].value : b.getInt64(guard.number);
@@ -124,13 +125,14 @@ llvm::Value* HostShapes::Holds(const Guard& guard, const std::vector<DimValue>& 
   return b.getFalse();
 }
 
-// Sets the cut, and the tasks and the grain that follow from it. Launches of one kernel share the code.
-void HostShapes::ChooseCut(const EmittedKernel& kernel, LaunchShape& shape) {
+// Sets the tiling, and the tasks and the grain that follow from it. Launches of one kernel share the code.
+void HostShapes::ChooseTiling(const EmittedKernel& kernel, LaunchShape& shape) {
   const std::string name = absl::StrCat(kernel.symbol, "_cut");
   llvm::Module& module = *f_.function()->getParent();
   llvm::Function* choice = module.getFunction(name);
   if (choice == nullptr) {
-    choice = gemm::EmitCutChoice(kernel.schedule->tile, kPanelColumns / kernel.schedule->lanes, name, module);
+    choice = gemm::EmitCutChoice(kernel.on_host().schedule->tile, kPanelColumns / kernel.on_host().schedule->lanes,
+                                 name, module);
   }
   const size_t axes = kernel.plan->axes.size();
   const auto extent = [&](size_t axis) -> llvm::Value* {
@@ -143,81 +145,95 @@ void HostShapes::ChooseCut(const EmittedKernel& kernel, LaunchShape& shape) {
   llvm::Value* workers = f_.LoadI64(f_.context(), offsetof(RtContext, workers), "workers");
   llvm::Value* chosen =
       f_.b.CreateCall(choice, {costs, workers, extent(axes - 3), extent(axes - 2), extent(axes - 1), batch}, "chosen");
-  shape.cut = f_.b.CreateExtractValue(chosen, 0, "cut");
-  shape.tasks.value = f_.b.CreateExtractValue(chosen, 1, "tasks");
-  shape.grain.value = f_.b.CreateExtractValue(chosen, 2, "grain");
+  auto& on_host = std::get<HostLaunchShape>(shape.place);
+  on_host.tiling = f_.b.CreateExtractValue(chosen, 0, "tiling");
+  on_host.tasks.value = f_.b.CreateExtractValue(chosen, 1, "tasks");
+  on_host.grain.value = f_.b.CreateExtractValue(chosen, 2, "grain");
 }
 
-DimValue HostShapes::Tasks(const LaunchVersion& version, DimEmitter& over_slots) {
-  if (version.resident_blocks == 0) return over_slots.Emit(version.tasks);
-  return over_slots.Emit(DimExpr::Min(version.tasks, version.resident_blocks * DimExpr::Symbol(kWorkers)));
-}
-
-DimValue HostShapes::AllScratch(const LaunchVersion& version, DimEmitter& over_slots) {
-  const DimValue scratch = over_slots.Emit(64 * DimExpr::CeilDiv(version.scratch_bytes, 64));
-  if (version.together) return scratch;
-  return over_slots.Multiply(scratch, place_ == KernelPlace::kDevice ? Tasks(version, over_slots)
-                                                                     : over_slots.Emit(DimExpr::Symbol(kWorkers)));
-}
-
-// The cheapest version whose guards hold, the first of equal ones.
-void HostShapes::ChooseVersion(const EmittedKernel& kernel, DimEmitter& over_slots, LaunchShape& shape) {
+template <typename Launch>
+void HostShapes::ChooseVersion(const std::vector<Launch>& versions, absl::Span<const Field<Launch>> fields,
+                               const std::function<DimValue(const Launch&)>& clocks, SlotEmitter& slots,
+                               LaunchShape& shape) {
   llvm::IRBuilder<>& b = f_.b;
   const auto select = [&](llvm::Value* fits, const DimValue& now, DimValue& value) {
     if (now.value == value.value) return;
     value = {b.CreateSelect(fits, now.value, value.value), std::min(value.min, now.min), std::max(value.max, now.max)};
   };
-  const bool on_device = kernel.first_on_device >= 0;
-  const auto grain = [&](const LaunchVersion& version) {
-    return over_slots.Emit(on_device ? version.grain : DimExpr::Max(version.grain, 1));
-  };
-  const auto scratch = [&](const LaunchVersion& version) {
-    return over_slots.Emit(64 * DimExpr::CeilDiv(version.scratch_bytes, 64));
-  };
-  const std::vector<LaunchVersion>& versions = kernel.versions;
-  const LaunchVersion& last = versions.back();
   shape.version = b.getInt32(static_cast<uint32_t>(versions.size() - 1));
-  shape.tasks = Tasks(last, over_slots);
-  shape.grain = grain(last);
-  shape.scratch_bytes = scratch(last);
-  shape.all_scratch_bytes = AllScratch(last, over_slots);
-  shape.together = b.getInt64(last.together);
-  shape.phases = b.getInt64(last.phases_word());
-  DimValue clocks = over_slots.Emit(last.clocks);
-  shape.parts = over_slots.Emit(last.parts);
+  for (const Field<Launch>& field : fields) *field.value = field.of(versions.back());
+  DimValue fewest = clocks(versions.back());
   for (size_t v = versions.size() - 1; v-- > 0;) {
-    const LaunchVersion& now = versions[v];
     llvm::Value* fits = b.getTrue();
-    for (const Guard& guard : now.guards) fits = b.CreateAnd(fits, Holds(guard, shape.dims, over_slots));
-    const DimValue now_clocks = over_slots.Emit(now.clocks);
-    fits = b.CreateAnd(fits, b.CreateICmpSLE(now_clocks.value, clocks.value), "fits");
-    select(fits, now_clocks, clocks);
+    for (const Guard& guard : versions[v].guards) fits = b.CreateAnd(fits, Holds(guard, shape.dims, slots));
+    const DimValue now = clocks(versions[v]);
+    fits = b.CreateAnd(fits, b.CreateICmpSLE(now.value, fewest.value), "fits");
+    select(fits, now, fewest);
     shape.version = b.CreateSelect(fits, b.getInt32(static_cast<uint32_t>(v)), shape.version, "version");
-    select(fits, Tasks(now, over_slots), shape.tasks);
-    select(fits, grain(now), shape.grain);
-    select(fits, scratch(now), shape.scratch_bytes);
-    select(fits, AllScratch(now, over_slots), shape.all_scratch_bytes);
-    select(fits, over_slots.Emit(now.parts), shape.parts);
-    const auto select_number = [&](int64_t number, llvm::Value*& value, const char* name) {
-      llvm::Value* of_now = b.getInt64(number);
-      if (of_now != value) value = b.CreateSelect(fits, of_now, value, name);
-    };
-    select_number(now.together, shape.together, "together");
-    select_number(now.phases_word(), shape.phases, "phases");
+    for (const Field<Launch>& field : fields) select(fits, field.of(versions[v]), *field.value);
   }
+}
+
+void HostShapes::ShapeOnHost(const EmittedKernel& kernel, SlotEmitter& slots, LaunchShape& shape) {
+  auto& on_host = shape.place.emplace<HostLaunchShape>();
+  const auto scratch = [&](const HostLaunch& version) {
+    return slots.Emit(64 * SlotExpr::CeilDiv(version.scratch_bytes, 64));
+  };
+  const Field<HostLaunch> fields[] = {
+      {&on_host.tasks, [&](const HostLaunch& version) { return slots.Emit(version.tasks); }},
+      {&on_host.grain, [&](const HostLaunch& version) { return slots.Emit(SlotExpr::Max(version.grain, 1)); }},
+      {&shape.scratch_bytes, scratch},
+      {&shape.all_scratch_bytes,
+       [&](const HostLaunch& version) {
+         const DimValue bytes = scratch(version);
+         return version.phases ? bytes : slots.Multiply(bytes, slots.Emit(SlotExpr::Workers()));
+       }},
+      {&shape.parts, [&](const HostLaunch& version) { return slots.Emit(version.phases ? version.phases->parts : 1); }},
+      {&on_host.phases,
+       [&](const HostLaunch& version) { return Constant(version.phases.value_or(HostLaunch::Phases()).word()); }},
+  };
+  ChooseVersion<HostLaunch>(
+      kernel.on_host().versions, fields, [&](const HostLaunch&) { return Constant(0); }, slots, shape);
+  if (kernel.on_host().schedule->tile.chooses) ChooseTiling(kernel, shape);
+}
+
+void HostShapes::ShapeOnDevice(const EmittedKernel& kernel, SlotEmitter& slots, LaunchShape& shape) {
+  auto& on_device = shape.place.emplace<DeviceLaunchShape>();
+  const auto blocks = [&](const DeviceLaunch& version) {
+    if (version.resident_blocks == 0) return slots.Emit(version.blocks);
+    return slots.Emit(SlotExpr::Min(version.blocks, version.resident_blocks * SlotExpr::Workers()));
+  };
+  const auto scratch = [&](const DeviceLaunch& version) {
+    return slots.Emit(64 * SlotExpr::CeilDiv(version.scratch_bytes, 64));
+  };
+  const Field<DeviceLaunch> fields[] = {
+      {&on_device.blocks, blocks},
+      {&on_device.shared_bytes, [&](const DeviceLaunch& version) { return slots.Emit(version.shared_bytes); }},
+      {&shape.scratch_bytes, scratch},
+      {&shape.all_scratch_bytes,
+       [&](const DeviceLaunch& version) {
+         const DimValue bytes = scratch(version);
+         return version.cooperative ? bytes : slots.Multiply(bytes, blocks(version));
+       }},
+      {&shape.parts, [&](const DeviceLaunch& version) { return slots.Emit(version.parts); }},
+      {&on_device.cooperative, [&](const DeviceLaunch& version) { return Constant(version.cooperative); }},
+  };
+  ChooseVersion<DeviceLaunch>(
+      kernel.on_device().versions, fields, [&](const DeviceLaunch& version) { return slots.Emit(version.clocks); },
+      slots, shape);
 }
 
 LaunchShape HostShapes::ShapeOf(const Launch& launch) {
   const EmittedKernel& kernel = kernels_[launch.kernel];
   LaunchShape shape;
-  DimEmitter over_slots = MakeEmitter();
-  for (size_t slot = 0; slot < launch.dims.size(); ++slot) {
-    shape.dims.push_back(dims_.Emit(launch.dims[slot]));
-    over_slots.SetSymbol(static_cast<SymbolId>(slot), shape.dims.back());
+  for (const DimExpr& dim : launch.dims) shape.dims.push_back(dims_.Emit(dim));
+  llvm::Value* workers = f_.LoadI64(f_.context(), offsetof(RtContext, workers), "workers");
+  SlotEmitter slots(MakeEmitter(), shape.dims, {workers, 1, INT32_MAX});
+  if (place_ == KernelPlace::kDevice) {
+    ShapeOnDevice(kernel, slots, shape);
+  } else {
+    ShapeOnHost(kernel, slots, shape);
   }
-  over_slots.SetSymbol(kWorkers, {f_.LoadI64(f_.context(), offsetof(RtContext, workers), "workers"), 1, INT32_MAX});
-  ChooseVersion(kernel, over_slots, shape);
-  if (kernel.schedule != nullptr && kernel.schedule->tile.chooses) ChooseCut(kernel, shape);
   return shape;
 }
 

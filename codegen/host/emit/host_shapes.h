@@ -3,33 +3,62 @@
 #ifndef TAILOR_CODEGEN_HOST_EMIT_HOST_SHAPES_H_
 #define TAILOR_CODEGEN_HOST_EMIT_HOST_SHAPES_H_
 
+#include <functional>
 #include <map>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "codegen/host/emit/emit_dim.h"
 #include "codegen/host/emit/emit_host.h"
 #include "codegen/host/emit/host_function.h"
+#include "codegen/plan/slot_expr.h"
 
 namespace tailor::host {
 
+struct HostLaunchShape {
+  DimValue tasks, grain;
+  DimValue phases;                // HostLaunch::Phases::word
+  llvm::Value* tiling = nullptr;  // of a product that chooses one: CutWord
+};
+
+struct DeviceLaunchShape {
+  DimValue blocks, shared_bytes, cooperative;
+};
+
+// What a launch is once its extents are known.
 struct LaunchShape {
   std::vector<DimValue> dims;  // per slot of the plan
   // Of the version that runs.
-  llvm::Value* version;  // i32
-  DimValue tasks, grain;
-  DimValue scratch_bytes;           // a multiple of 64
-  DimValue all_scratch_bytes;       // of the launch
-  llvm::Value* together = nullptr;  // i64
-  llvm::Value* phases = nullptr;    // i64
+  llvm::Value* version;        // i32
+  DimValue scratch_bytes;      // a multiple of 64
+  DimValue all_scratch_bytes;  // of the launch
   DimValue parts;
-  llvm::Value* cut = nullptr;  // of a product that chooses one: CutWord
+  std::variant<HostLaunchShape, DeviceLaunchShape> place;
+
+  const HostLaunchShape& on_host() const { return std::get<HostLaunchShape>(place); }
+  const DeviceLaunchShape& on_device() const { return std::get<DeviceLaunchShape>(place); }
 };
 
 struct WorkspaceShape {
   llvm::Value* offsets = nullptr;  // address of an i64 per block
   llvm::Value* scratch = nullptr;  // where the workers' slices begin, or what a launch's tasks share
   llvm::Value* bytes = nullptr;
+};
+
+// Emits SlotExprs of one launch.
+class SlotEmitter {
+ public:
+  SlotEmitter(DimEmitter dims, const std::vector<DimValue>& slots, DimValue workers) : dims_(std::move(dims)) {
+    for (size_t i = 0; i < slots.size(); ++i) dims_.SetSymbol(static_cast<SymbolId>(i), slots[i]);
+    dims_.SetSymbol(SlotExpr::kWorkers, workers);
+  }
+  DimValue Emit(const SlotExpr& e) { return dims_.Emit(e.expr()); }
+  DimValue Multiply(const DimValue& a, const DimValue& b) { return dims_.Multiply(a, b); }
+
+ private:
+  DimEmitter dims_;
 };
 
 class HostShapes {
@@ -53,12 +82,22 @@ class HostShapes {
   void Check(int32_t id, const ShapeCheck& check);
   void Learn(const ShapeCheck& check);
   DimEmitter MakeEmitter();
-  DimValue Tasks(const LaunchVersion& version, DimEmitter& over_slots);
-  DimValue AllScratch(const LaunchVersion& version, DimEmitter& over_slots);
-  void ChooseVersion(const EmittedKernel& kernel, DimEmitter& over_slots, LaunchShape& shape);
-  void ChooseCut(const EmittedKernel& kernel, LaunchShape& shape);
-  // `over_slots` knows `dims` as its symbols.
-  llvm::Value* Holds(const Guard& guard, const std::vector<DimValue>& dims, DimEmitter& over_slots);
+  // What a version sets of the shape: where it goes, and how it follows from the version.
+  template <typename Launch>
+  struct Field {
+    DimValue* value;
+    std::function<DimValue(const Launch&)> of;
+  };
+  // Sets the version and its fields: of the versions whose guards hold the cheapest by `clocks`, the first of equal
+  // ones.
+  template <typename Launch>
+  void ChooseVersion(const std::vector<Launch>& versions, absl::Span<const Field<Launch>> fields,
+                     const std::function<DimValue(const Launch&)>& clocks, SlotEmitter& slots, LaunchShape& shape);
+  void ShapeOnHost(const EmittedKernel& kernel, SlotEmitter& slots, LaunchShape& shape);
+  void ShapeOnDevice(const EmittedKernel& kernel, SlotEmitter& slots, LaunchShape& shape);
+  void ChooseTiling(const EmittedKernel& kernel, LaunchShape& shape);
+  DimValue Constant(int64_t value);
+  llvm::Value* Holds(const Guard& guard, const std::vector<DimValue>& dims, SlotEmitter& slots);
 
   const HostProgram& program_;
   const std::vector<EmittedKernel>& kernels_;

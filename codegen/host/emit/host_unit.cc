@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/plan/plan_queries.h"
 
 namespace tailor::host {
 namespace {
@@ -20,10 +19,8 @@ class Words {
   int next_ = 0;
 };
 
-constexpr size_t kMostOtherSlots = 5 + kMeetingSlots;  // of an argument block: scratch, faults, cut
 constexpr size_t kTensorWords = sizeof(TensorArg) / sizeof(int64_t);
 constexpr size_t kGridWords = sizeof(LaunchGrid) / sizeof(int64_t);
-static_assert(offsetof(LaunchGrid, shared_bytes) == sizeof(int64_t));
 
 template <typename Entries>
 int TakeBlock(const Entries& entries, Words* words) {
@@ -46,7 +43,8 @@ HostMemo::CallWords TakeCall(const Call& call, Words* words) {
   return taken;
 }
 
-HostMemo LayOutMemo(const HostProgram& program, Words* words) {
+HostMemo LayOutMemo(const HostProgram& program, const std::vector<EmittedKernel>& kernels, KernelPlace place,
+                    Words* words) {
   HostMemo memo;
   if (program.versions) return memo;
   std::set<std::pair<int, int>> keys;
@@ -67,10 +65,14 @@ HostMemo LayOutMemo(const HostProgram& program, Words* words) {
   for (const Launch& launch : program.launches) {
     HostMemo::LaunchWords taken;
     taken.kernel = words->Take(1);
-    taken.tasks = words->Take(kGridWords);
-    taken.grain = taken.tasks + 1;
-    taken.phases = taken.tasks + 2;
-    taken.arguments = words->Take(launch.buffers.size() + launch.dims.size() + kMostOtherSlots);
+    if (place == KernelPlace::kDevice) {
+      taken.grid = words->Take(kGridWords);
+    } else {
+      taken.tasks = words->Take(1);
+      taken.grain = words->Take(1);
+      taken.phases = words->Take(1);
+    }
+    taken.arguments = words->Take(launch.buffers.size() + launch.dims.size() + 8);  // FIXME
     memo.launches.push_back(taken);
   }
   for (const Call& call : program.calls) memo.calls.push_back(TakeCall(call, words));
@@ -84,12 +86,12 @@ HostMemo LayOutMemo(const HostProgram& program, Words* words) {
 }  // namespace
 
 std::vector<HostMemo> LayOutMemos(const std::vector<HostProgram>& programs, const std::vector<EmittedKernel>& kernels,
-                                  int* size) {
+                                  KernelPlace place, int* size) {
   std::vector<HostMemo> memos;
   Words words;
   bool faults = false;
   for (const HostProgram& program : programs) {
-    memos.push_back(LayOutMemo(program, &words));
+    memos.push_back(LayOutMemo(program, kernels, place, &words));
     for (const Launch& launch : program.launches) faults |= kernels[launch.kernel].plan->fault_count > 0;
   }
   const int fault = faults ? words.Take(4) : -1;

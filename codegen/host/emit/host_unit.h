@@ -17,10 +17,10 @@ struct HostMemo {
     int dims, bytes;
   };
   struct LaunchWords {
-    int kernel = 0;            // its address; on a device its number
-    int tasks = 0, grain = 0;  // on a device with the word after them a LaunchGrid
-    int phases = 0;            // on the host that word: LaunchVersion::phases_word
-    int arguments = 0;         // the KernelArgs block itself
+    int kernel = 0;                        // its address; on a device its number
+    int tasks = 0, grain = 0, phases = 0;  // on the host; the last is HostLaunch::Phases::word
+    int grid = 0;                          // on a device: a LaunchGrid
+    int arguments = 0;                     // the KernelArgs block itself
   };
   // A block is a TensorArg each of the call's arguments (or results), then their extents.
   struct CallWords {
@@ -59,7 +59,7 @@ struct HostUnit {
 
 // The memos of all programs, one behind the other; the first begins at word 0. `size` is that of all.
 std::vector<HostMemo> LayOutMemos(const std::vector<HostProgram>& programs, const std::vector<EmittedKernel>& kernels,
-                                  int* size);
+                                  KernelPlace place, int* size);
 
 inline int64_t MemoByte(int word) { return 8 * static_cast<int64_t>(word); }
 inline int64_t TensorByte(int index, size_t field) { return sizeof(TensorArg) * index + field; }

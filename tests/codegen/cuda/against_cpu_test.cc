@@ -208,16 +208,16 @@ class Kernels {
       // Few blocks, so that each has several points.
       const int64_t blocks = std::min<int64_t>(3, *version.blocks.Evaluate(dims));
       if (blocks == 0) continue;
-      Fill(plan, dims, version.together ? 0 : *version.scratch_bytes.Evaluate(dims), blocks, bytes_off, got);
-      if (version.together) FillMeeting(version, dims, got);
+      Fill(plan, dims, version.cooperative ? 0 : *version.scratch_bytes.Evaluate(dims), blocks, bytes_off, got);
+      if (version.cooperative) FillMeeting(version, dims, got);
       const SimtGrid grid{.blocks = blocks,
                           .threads = version.threads,
                           .shared_bytes = *version.shared_bytes.Evaluate(dims),
-                          .together = version.together};
+                          .cooperative = version.cooperative};
       const std::string name = absl::StrCat("k", number, "_v", v);
       ASSERT_EQ(emulator_->Launch(name, grid, got.slots.data(), 1 + number), "");
       ++versions_run_;
-      versions_met_ += version.together;
+      versions_met_ += version.cooperative;
       for (size_t b = 0; b < plan.buffers.size(); ++b) {
         if (!IsBound(plan.buffers[b])) continue;
         const Bytes g(got.memory[b].begin() + bytes_off, got.memory[b].end());

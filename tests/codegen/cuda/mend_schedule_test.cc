@@ -42,7 +42,7 @@ CudaVersion Tile(ProductTile::Kind kind, int rows, int columns) {
   return version;
 }
 CudaVersion Sharing(CudaVersion version) {
-  version.together = version.persistent = true;
+  version.cooperative = version.persistent = true;
   return version;
 }
 CudaVersion Guarded(CudaVersion version) {

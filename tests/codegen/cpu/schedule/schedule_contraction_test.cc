@@ -84,7 +84,7 @@ TEST(ScheduleContraction, WeightsInDouble) {
 TEST(ScheduleContraction, SmallTasksAreTakenTogether) {
   const KernelPlan plan = MakeProductPlan({.batch = {kDynamic, 12}, .rhs_has_batch = {true, true}});
   const Schedule schedule = ScheduleContraction(plan, FindCpuTarget("x86-64-v4")->traits);
-  const auto evaluate = [](const DimExpr& e, std::vector<int64_t> slots) { return *e.Evaluate(slots); };
+  const auto evaluate = [](const SlotExpr& e, std::vector<int64_t> slots) { return *e.Evaluate(slots); };
   EXPECT_EQ(evaluate(schedule.tasks, {4, 8, 8, 32}), 48);
   EXPECT_GE(evaluate(schedule.grain, {4, 8, 8, 32}), 48);
   EXPECT_EQ(evaluate(schedule.tasks, {4, 256, 256, 32}), 48 * 6 * 4);

@@ -7,7 +7,6 @@
 #include "codegen/cuda/device_ir/device_intrinsics.h"
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/ptx/target.h"
-#include "codegen/plan/worker_symbol.h"
 #include "codegen/scalar/scalar_emitter.h"
 #include "exec/cuda/kernel_parameters.h"
 #include "gtest/gtest.h"
@@ -80,22 +79,22 @@ std::string EmulatedProduct::Run(const ProductSize& size, int version, uint32_t 
                                  int64_t most_blocks, int64_t part) const {
   const CudaVersion& launched = schedule_.versions[version];
   const std::vector<int64_t> dims = DimsOf(plan_, size);
-  const auto value = [&](const DimExpr& e) { return *WithWorkers(e, kMultiprocessors).Evaluate(dims); };
-  if (launched.together) most_blocks = std::min(most_blocks, launched.resident_blocks * kMultiprocessors);
+  const auto value = [&](const SlotExpr& e) { return *e.WithWorkers(kMultiprocessors).Evaluate(dims); };
+  if (launched.cooperative) most_blocks = std::min(most_blocks, launched.resident_blocks * kMultiprocessors);
   const SimtGrid grid{.blocks = std::min(value(launched.blocks), most_blocks),
                       .threads = launched.threads,
                       .shared_bytes = value(launched.shared_bytes),
-                      .together = launched.together};
+                      .cooperative = launched.cooperative};
   if (grid.blocks == 0) return "";  // the host program launches nothing
   // Every byte of scratch is of no number, until a block leaves something there.
-  Meeting meeting{AlignedMemory(launched.together ? value(launched.scratch_bytes) : 0)};
+  Meeting meeting{AlignedMemory(launched.cooperative ? value(launched.scratch_bytes) : 0)};
   std::memset(meeting.scratch.data(), 0xff, meeting.scratch.bytes());
   memory_ = &memory;
   meeting_ = &meeting;
   CudaDriver driver;
   driver.TensorMapEncodeTiled = EncodeTensorMap;
   std::vector<int64_t> arguments = memory.Arguments(plan_);
-  if (launched.together) {
+  if (launched.cooperative) {
     arguments.push_back(reinterpret_cast<int64_t>(meeting.scratch.data()));
     arguments.push_back(reinterpret_cast<int64_t>(&meeting.counter));
     arguments.push_back(part > 0 ? part : value(launched.parts));

@@ -21,7 +21,7 @@ using testing::Not;
 
 // Of kernel "k_v<i>": whether its blocks share tiles. The compiler leaves out those that spill.
 bool SharesTiles(const CudaSchedule& schedule, const std::string& kernel) {
-  return schedule.versions.at(std::stoul(kernel.substr(std::string("k_v").size()))).together;
+  return schedule.versions.at(std::stoul(kernel.substr(std::string("k_v").size()))).cooperative;
 }
 
 // A cubin of all versions, none of which spills, but for one that `may_be_left_out`. Skips the test where there is no

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 void ForShared(const EmulatedProduct& product, const std::function<void(int version)>& run) {
   int found = 0;
   for (int version = 0; version < product.versions(); ++version) {
-    if (!product.version(version).together) continue;
+    if (!product.version(version).cooperative) continue;
     ++found;
     run(version);
   }

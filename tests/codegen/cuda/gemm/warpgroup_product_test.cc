@@ -20,7 +20,7 @@ void ForWarpgroups(const EmulatedProduct& product, int count, const std::functio
   int found = 0;
   for (int version = 0; version < product.versions(); ++version) {
     const CudaVersion& how = product.version(version);
-    if (how.tile.kind != ProductTile::Kind::kWarpgroup || how.together) continue;
+    if (how.tile.kind != ProductTile::Kind::kWarpgroup || how.cooperative) continue;
     ++found;
     run(version);
   }

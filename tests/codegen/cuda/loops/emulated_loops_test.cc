@@ -31,7 +31,7 @@ std::vector<float> Random(size_t count) {
 class EmulatedKernel {
  public:
   explicit EmulatedKernel(const KernelPlan& plan)
-      : schedule_(ScheduleCudaLoops(plan, FindCudaTarget("sm_80")->traits)), slots_(ArgumentSlots(plan)) {
+      : schedule_(ScheduleCudaLoops(plan, FindCudaTarget("sm_80")->traits)), slots_(KernelSignature(plan, {}).slots()) {
     llvm::LLVMContext context;
     llvm::Module module("kernels", context);
     EXPECT_TRUE(EmitCudaLoops(plan, schedule_, "k", module).ok());
@@ -44,10 +44,10 @@ class EmulatedKernel {
     const SimtGrid grid{.blocks = std::min(most_blocks, *launched.blocks.Evaluate(dims)),
                         .threads = launched.threads,
                         .shared_bytes = *launched.shared_bytes.Evaluate(dims),
-                        .together = launched.together};
+                        .cooperative = launched.cooperative};
     if (grid.blocks == 0) return;
-    std::vector<int64_t> scratch(launched.together ? *launched.scratch_bytes.Evaluate(dims) / 8 : 0);
-    if (launched.together) {
+    std::vector<int64_t> scratch(launched.cooperative ? *launched.scratch_bytes.Evaluate(dims) / 8 : 0);
+    if (launched.cooperative) {
       slots.resize(slots_);
       slots.insert(slots.end(), {Slot(scratch), reinterpret_cast<int64_t>(&meeting_), *launched.parts.Evaluate(dims)});
     }
@@ -81,7 +81,7 @@ void ExpectSoftmax(EmulatedKernel& kernel, int version, int64_t rows, int64_t co
   std::vector<float> y(rows * columns + 1, -9);
   const std::vector<int64_t> dims = {rows, columns};
   const CudaVersion& launched = kernel.schedule().versions[version];
-  const int64_t row_bytes = launched.together ? 0 : *launched.scratch_bytes.Evaluate(dims);
+  const int64_t row_bytes = launched.cooperative ? 0 : *launched.scratch_bytes.Evaluate(dims);
   std::vector<char> scratch(rows * row_bytes + 64);
   kernel.Run({Slot(x), Slot(y), rows, columns, Slot(scratch), row_bytes}, dims, version, 2);
   for (int64_t i = 0; i < rows; ++i) {
@@ -117,7 +117,7 @@ TEST(EmulatedCudaLoops, SoftmaxOfRowsOfAnyThreads) {
 
 TEST(EmulatedCudaLoops, SoftmaxOfRowsThatBlocksShare) {
   EmulatedKernel kernel(RowSoftmaxPlan());
-  ASSERT_TRUE(kernel.schedule().versions[0].together);
+  ASSERT_TRUE(kernel.schedule().versions[0].cooperative);
   for (auto [rows, columns] : {std::pair<int64_t, int64_t>{1, 8192}, {2, 8195}, {1, 20000}}) {
     ExpectSoftmax(kernel, 0, rows, columns);
   }
@@ -189,7 +189,7 @@ void ExpectColumnTotals(EmulatedKernel& kernel, int version, int64_t columns, in
 TEST(EmulatedCudaLoops, ColumnReduction) {
   EmulatedKernel kernel(ColumnTotalPlan());
   ExpectColumnTotals(kernel, 1, 300, 7);
-  ASSERT_TRUE(kernel.schedule().versions[0].together);
+  ASSERT_TRUE(kernel.schedule().versions[0].cooperative);
   for (int64_t columns : {1, 33, 300}) ExpectColumnTotals(kernel, 0, columns, 400);
 }
 

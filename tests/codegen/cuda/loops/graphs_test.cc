@@ -135,7 +135,7 @@ TEST_P(CudaGraphs, ComputeWhatTheGraphSays) {
     slots.insert(slots.end(), dims.begin(), dims.end());
     slots.resize(slots.size() + 4);  // scratch, which rows in shared memory do not read
     const auto version = std::find_if(schedule_.versions.begin(), schedule_.versions.end(),
-                                      [&](const CudaVersion& each) { return !each.together && IsFor(dims, each); });
+                                      [&](const CudaVersion& each) { return !each.cooperative && IsFor(dims, each); });
     const SimtGrid grid{.blocks = std::min<int64_t>(*version->blocks.Evaluate(dims), 2),
                         .threads = version->threads,
                         .shared_bytes = *version->shared_bytes.Evaluate(dims)};

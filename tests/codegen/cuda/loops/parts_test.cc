@@ -78,7 +78,8 @@ bool HasParts(const Graph& graph) {
   EXPECT_TRUE(lowered.ok()) << lowered.status();
   return std::any_of(lowered->kernels.begin(), lowered->kernels.end(), [&](const KernelPlan& plan) {
     const std::vector<CudaVersion> versions = ScheduleOnCuda(plan, traits)->versions;
-    return std::any_of(versions.begin(), versions.end(), [](const CudaVersion& version) { return version.together; });
+    return std::any_of(versions.begin(), versions.end(),
+                       [](const CudaVersion& version) { return version.cooperative; });
   });
 }
 

@@ -15,7 +15,6 @@
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/ptx/target.h"
 #include "codegen/cuda/schedule/product_clocks.h"
-#include "codegen/plan/worker_symbol.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/plan/product_case.h"
 
@@ -59,9 +58,9 @@ class Model {
     for (const CudaVersion& version : schedule_.versions) {
       const std::vector<Guard>& guards = version.version.guards;
       if (version.clocks == 0 || (!guards.empty() && size.k % guards[0].number != 0)) continue;
-      const int64_t clocks = *WithWorkers(version.clocks, workers_).Evaluate(dims);
+      const int64_t clocks = *version.clocks.WithWorkers(workers_).Evaluate(dims);
       out.shared = std::min(out.shared, clocks);
-      if (version.together) continue;
+      if (version.cooperative) continue;
       out.one_tile = std::min(out.one_tile, clocks);
       tiles.push_back(&version);
     }
@@ -78,7 +77,7 @@ class Model {
   static constexpr ProductTypes kTypes = {DType::kBF16, DType::kF32, false};
 
   int64_t TileClocks(const ProductTile& tile, int64_t k) const {
-    return *WithWorkers(ProductClocks(tile, kTypes, 1, k), 1).constant();
+    return *ProductClocks(tile, kTypes, 1, k).WithWorkers(1).constant();
   }
   static int64_t Count(const ProductTile& tile, int64_t m, int64_t n) {
     return CeilDiv(m, tile.rows) * CeilDiv(n, tile.columns);

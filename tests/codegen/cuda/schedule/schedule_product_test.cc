@@ -3,7 +3,6 @@
 
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/ptx/target.h"
-#include "codegen/plan/worker_symbol.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/plan/product_case.h"
 
@@ -16,7 +15,7 @@ std::string TextOf(const ProductForm& form, const char* target = "sm_80", bool s
   traits.tf32_products = form.tf32;
   auto schedule = ScheduleOnCuda(MakeProductPlan(form), traits);
   EXPECT_TRUE(schedule.ok()) << schedule.status();
-  std::erase_if(schedule->versions, [&](const CudaVersion& version) { return version.together != shared; });
+  std::erase_if(schedule->versions, [&](const CudaVersion& version) { return version.cooperative != shared; });
   return "\n" + schedule->Text();
 }
 
@@ -104,10 +103,10 @@ TEST(ScheduleCudaProduct, StreamsAreSharedWhereTilesAreFew) {
   const auto is_shared = [](int64_t m, int64_t k, int64_t n, int64_t processors) {
     const ProductForm form{.dtype = DType::kBF16, .m = m, .n = n, .k = k};
     const CudaSchedule schedule = *ScheduleOnCuda(MakeProductPlan(form), FindCudaTarget("sm_80")->traits);
-    if (!schedule.versions[0].together) return false;
+    if (!schedule.versions[0].cooperative) return false;
     const std::vector<Guard>& guards = schedule.versions[0].version.guards;
     EXPECT_EQ(guards.size(), 1);
-    return *WithWorkers(guards[0].value, processors).constant() >= guards[0].number;
+    return *guards[0].value.WithWorkers(processors).constant() >= guards[0].number;
   };
   EXPECT_TRUE(is_shared(16, 500000, 512, 132));
   EXPECT_TRUE(is_shared(4, 500000, 1024, 132));
@@ -126,10 +125,10 @@ std::string Cheapest(const ProductForm& form, int64_t processors) {
   int64_t least = INT64_MAX;
   std::string tile;
   for (const CudaVersion& version : schedule->versions) {
-    const int64_t clocks = *WithWorkers(version.clocks, processors).constant();
+    const int64_t clocks = *version.clocks.WithWorkers(processors).constant();
     if (clocks >= least) continue;
     least = clocks;
-    tile = version.tile.Text().substr(0, version.tile.Text().find(" by")) + (version.together ? " shared" : "");
+    tile = version.tile.Text().substr(0, version.tile.Text().find(" by")) + (version.cooperative ? " shared" : "");
   }
   return tile;
 }

@@ -1,6 +1,5 @@
 #include "codegen/host/emit/emit_host.h"
 
-#include "codegen/plan/worker_symbol.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/host/emit/fake_runtime.h"
@@ -119,7 +118,7 @@ class EmitHostTest : public ::testing::Test {
   EmitHostTest() {
     plan_.buffers = {{BufferKind::kInput, DType::kF32, {}}, {BufferKind::kOutput, DType::kF32, {}}};
     plan_.dims = {{}};
-    schedule_.tasks = DimExpr::Symbol(0);
+    schedule_.tasks = SlotExpr::Slot(0);
     schedule_.grain = 3;
     program_.bindings = {{0, 0, 0, 1, 0}, {1, 0, 1, 1, 0}};
     program_.checks = {{ShapeCheck::Relation::kAtMost, {}, 1 << 20, 0, 0},
@@ -279,7 +278,7 @@ TEST_F(EmitHostTest, GuardsChooseTheVersion) {
 TEST_F(EmitHostTest, WhatOutgrowsTheCacheHasAVersionOfItsOwn) {
   symbol_ = "double4";
   schedule_.versions = {
-      {.guards = {{.kind = Guard::Kind::kOutgrowsCache, .value = 4 * DimExpr::Symbol(0)}}, .streams = true}, {}};
+      {.guards = {{.kind = Guard::Kind::kOutgrowsCache, .value = 4 * SlotExpr::Slot(0)}}, .streams = true}, {}};
   Build();
   int32_t versions[2] = {-1, -1};
   PlanResult plan{sizeof(PlanResult), 0, versions};
@@ -295,8 +294,7 @@ TEST_F(EmitHostTest, WhatOutgrowsTheCacheHasAVersionOfItsOwn) {
 
 TEST_F(EmitHostTest, VersionsAreChosenByWhatIsComputedFromDims) {
   symbol_ = "double4";
-  schedule_.versions = {{{{.kind = Guard::Kind::kValueAtLeast, .number = 17, .value = 2 * DimExpr::Symbol(0) + 1}}},
-                        {}};
+  schedule_.versions = {{{{.kind = Guard::Kind::kValueAtLeast, .number = 17, .value = 2 * SlotExpr::Slot(0) + 1}}}, {}};
   Build();
   int32_t versions[2] = {-1, -1};
   PlanResult plan{sizeof(PlanResult), 0, versions};
@@ -308,7 +306,7 @@ TEST_F(EmitHostTest, VersionsAreChosenByWhatIsComputedFromDims) {
 
 TEST_F(EmitHostTest, PartsRunInPhasesAndShareTheScratchOfTheLaunch) {
   symbol_ = "mirrored";
-  const DimExpr elements = DimExpr::Symbol(0);
+  const SlotExpr elements = SlotExpr::Slot(0);
   program_.launches = {{0, "mirrored", {0, 2}, {kN * kM}}};
   program_.steps = {{false, 0}};
   program_.memory = {};
@@ -351,7 +349,7 @@ TEST_F(EmitHostTest, PlanReportsDimsAndBytesAndKeepsTheMemo) {
 TEST_F(EmitHostTest, FaultsAreReportedAfterTheRun) {
   plan_.buffers.push_back({BufferKind::kRow, DType::kF32, {}});
   plan_.fault_count = 2;
-  schedule_.scratch_bytes = DimExpr::Symbol(0) * 4;
+  schedule_.scratch_bytes = SlotExpr::Slot(0) * 4;
   symbol_ = "faulty";
   program_.checks.resize(6);
   program_.launches = {{0, "faulty", {0, 2}, {kN * kM}, 4}};
@@ -392,10 +390,11 @@ class EmitDeviceHostTest : public EmitHostTest {
   };
 
   EmitDeviceHostTest() {
-    const DimExpr d0 = DimExpr::Symbol(0);
-    kernel_ = {.symbol = "k0", .plan = &plan_, .first_on_device = 5};
-    kernel_.versions = {{.guards = {{Guard::Kind::kAtMost, 0, -1, 8}}, .tasks = 1, .grain = d0 * 4, .scratch_bytes = 0},
-                        {.guards = {}, .tasks = d0, .grain = 64, .scratch_bytes = 100, .together = true}};
+    const SlotExpr d0 = SlotExpr::Slot(0);
+    kernel_ = {"k0", &plan_, EmittedKernel::OnDevice{.first = 5}};
+    versions() = {
+        {.guards = {{Guard::Kind::kAtMost, 0, -1, 8}}, .blocks = 1, .shared_bytes = d0 * 4, .scratch_bytes = 0},
+        {.guards = {}, .blocks = d0, .shared_bytes = 64, .scratch_bytes = 100, .cooperative = true}};
   }
 
   void BuildForDevice() {
@@ -412,10 +411,12 @@ class EmitDeviceHostTest : public EmitHostTest {
     launches_.clear();
     runtime_->api.launch = [](RtContext*, int32_t device, int32_t kernel, const int64_t* args, const LaunchGrid* grid) {
       EXPECT_EQ(device, 1);
-      launches_.push_back({kernel, {args, args + slots_}, {grid->blocks, grid->shared_bytes, grid->together}});
+      launches_.push_back({kernel, {args, args + slots_}, {grid->blocks, grid->shared_bytes, grid->cooperative}});
       return refuse_ == kernel ? 55 : 0;
     };
   }
+
+  std::vector<DeviceLaunch>& versions() { return std::get<EmittedKernel::OnDevice>(kernel_.launches).versions; }
 
   EmittedKernel kernel_;
   int64_t fault_word_ = 0;
@@ -446,7 +447,7 @@ TEST_F(EmitDeviceHostTest, TheVersionSaysWhichKernelAndWhatGrid) {
 TEST_F(EmitDeviceHostTest, ScratchIsThatOfAllBlocks) {
   plan_.buffers.push_back({BufferKind::kRow, DType::kF32, {}});
   slots_ = 5;
-  kernel_.versions[1].together = false;
+  versions()[1].cooperative = false;
   BuildForDevice();
   ASSERT_EQ(Run({5, 10}), 0);
   // A block of 200 bytes in cache lines, then 50 slices of 100 bytes, likewise.
@@ -468,8 +469,8 @@ TEST_F(EmitDeviceHostTest, BlocksThatMeetShareTheirScratch) {
 TEST_F(EmitDeviceHostTest, PersistentVersionsHaveTheBlocksThatRunAtTheSameTime) {
   plan_.buffers.push_back({BufferKind::kRow, DType::kF32, {}});
   slots_ = 5;
-  kernel_.versions[1].resident_blocks = 3;
-  kernel_.versions[1].together = false;
+  versions()[1].resident_blocks = 3;
+  versions()[1].cooperative = false;
   BuildForDevice();
   runtime_->context.workers = 4;
   ASSERT_EQ(Run({5, 10}), 0);
@@ -487,9 +488,9 @@ TEST_F(EmitDeviceHostTest, PersistentVersionsHaveTheBlocksThatRunAtTheSameTime) 
 // d0 blocks of 10 clocks, or half of them, of 25: which takes fewer depends on how many turns of all multiprocessors
 // they are.
 TEST_F(EmitDeviceHostTest, ClocksDecideAmongVersionsThatHaveSome) {
-  const DimExpr d0 = DimExpr::Symbol(0), half = DimExpr::CeilDiv(d0, 2), workers = DimExpr::Symbol(kWorkers);
-  const auto turns = [&](const DimExpr& tasks) { return DimExpr::FloorDiv(tasks + workers - 1, workers); };
-  kernel_.versions = {{.tasks = d0, .clocks = 10 * turns(d0)}, {.tasks = half, .clocks = 25 * turns(half)}};
+  const SlotExpr d0 = SlotExpr::Slot(0), half = SlotExpr::CeilDiv(d0, 2), workers = SlotExpr::Workers();
+  const auto turns = [&](const SlotExpr& tasks) { return SlotExpr::FloorDiv(tasks + workers - 1, workers); };
+  versions() = {{.clocks = 10 * turns(d0), .blocks = d0}, {.clocks = 25 * turns(half), .blocks = half}};
   BuildForDevice();
   runtime_->context.workers = 4;
   const auto chosen = [&](int64_t blocks) {
@@ -501,12 +502,12 @@ TEST_F(EmitDeviceHostTest, ClocksDecideAmongVersionsThatHaveSome) {
   EXPECT_EQ(chosen(8), 0);   // 20 against 25
   EXPECT_EQ(chosen(24), 0);  // 60 against 75
   EXPECT_EQ(chosen(22), 0);  // 60 against 75
-  kernel_.versions[1].clocks = 20 * turns(half);
+  versions()[1].clocks = 20 * turns(half);
   BuildForDevice();
   runtime_->context.workers = 4;
   EXPECT_EQ(chosen(8), 0);  // 20 each: the first
   EXPECT_EQ(chosen(9), 0);  // 30 against 40
-  kernel_.versions[1].clocks = 19 * turns(half);
+  versions()[1].clocks = 19 * turns(half);
   BuildForDevice();
   runtime_->context.workers = 4;
   EXPECT_EQ(chosen(8), 1);  // 20 against 19
@@ -515,9 +516,9 @@ TEST_F(EmitDeviceHostTest, ClocksDecideAmongVersionsThatHaveSome) {
 
 // Of the versions 0, 1 and 2 the first two have equal grids, and 0 is taken where 1 does not hold.
 TEST_F(EmitDeviceHostTest, TheGridIsThatOfTheVersionTaken) {
-  const LaunchVersion one = kernel_.versions[0];
-  kernel_.versions.insert(kernel_.versions.begin(), one);
-  kernel_.versions[1].guards[0].number = 4;
+  const DeviceLaunch one = versions()[0];
+  versions().insert(versions().begin(), one);
+  versions()[1].guards[0].number = 4;
   BuildForDevice();
   ASSERT_EQ(Run({2, 3}), 0);
   EXPECT_EQ(launches_[0].kernel, 5);

@@ -34,7 +34,7 @@ ROOMS = {
     "codegen/cpu/chain": CPU_GEMM | {"codegen/cpu/loops", "codegen/cpu/gemm", "graph"},
     "codegen/cpu/schedule": CPU_GEMM | {"codegen/cpu/loops", "codegen/cpu/gemm", "codegen/cpu/conv", "fusion"},
     "codegen/cpu": SCALAR | {"codegen/cpu/loops", "codegen/cpu/gemm", "codegen/cpu/conv", "codegen/cpu/chain",
-                             "codegen/cpu/schedule", "fusion"},
+                             "codegen/cpu/schedule", "fusion", "graph"},
     "codegen/cuda/device_ir": {"codegen/ir"},
     "codegen/cuda/ptx": {"codegen/contract", "codegen/jobs", "codegen/ir", "codegen/cuda/device_ir", "fusion", "graph"},
     "codegen/cuda/schedule": {"codegen/contract", "codegen/plan", "codegen/plan/idioms", "fusion", "graph"},

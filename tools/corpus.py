@@ -6,8 +6,8 @@ that a change of the compiler leaves artifacts as they were, byte for byte, or w
     python tools/corpus.py compare BEFORE AFTER
 
 Run with the Python of .venv and PYTHONPATH=bindings/python. A line of hashes has those of the artifact, of the kernel plans,
-of the host programs, of the schedules and of the CPU code's assembly; the last four are of what TAILOR_DUMP
-writes.
+of the host programs, of the schedules, and of the assembly of CPU kernels and of host programs; all but the first are of
+what TAILOR_DUMP writes.
 """
 import argparse
 import collections
@@ -66,7 +66,8 @@ def write_texts(folder, passes_test):
     print(f"{len(list(folder.iterdir()))} texts")
 
 
-DUMPS = {"plans": "kernels.*.lowered.txt", "host": "host.*.lowered.txt", "schedules": "*.schedules.txt", "code": "*.s.txt"}
+DUMPS = {"plans": "kernels.*.lowered.txt", "host": "host.*.lowered.txt", "schedules": "*.schedules.txt", "code": "*kernels.s.txt",
+         "host_code": "*host.s.txt"}
 
 
 def hash_of(arguments):

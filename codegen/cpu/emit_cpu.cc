@@ -7,6 +7,8 @@
 #include "codegen/cpu/schedule/schedule_chain.h"
 #include "codegen/cpu/schedule/schedule_contraction.h"
 #include "codegen/cpu/schedule/schedule_loops.h"
+#include "codegen/plan/verify_schedule.h"
+#include "graph/status_macros.h"
 
 namespace tailor::cpu {
 
@@ -17,6 +19,7 @@ Schedule ScheduleOnCpu(const KernelPlan& plan, const TargetTraits& traits) {
 
 absl::Status EmitOnCpu(const KernelPlan& plan, const Schedule& schedule, const EmitTarget& target,
                        const std::string& name, llvm::Module& module) {
+  TAILOR_RETURN_IF_ERROR(VerifySchedule(plan, schedule));
   if (plan.IsChain()) return EmitChain(plan, schedule, target, name, module);
   if (!plan.IsContraction()) return EmitLoops(plan, schedule, target, name, module);
   const bool winograd = schedule.tile.winograd_tiles > 0;

@@ -8,6 +8,7 @@
 #include "codegen/cuda/ptx/target.h"
 #include "codegen/cuda/schedule/schedule_attention.h"
 #include "codegen/cuda/schedule/schedule_product.h"
+#include "codegen/cuda/schedule/verify_cuda_schedule.h"
 #include "codegen/plan/attention.h"
 #include "graph/status_macros.h"
 #include "llvm/IR/Function.h"
@@ -57,6 +58,7 @@ absl::StatusOr<CudaSchedule> ScheduleOnCuda(const KernelPlan& plan, const Target
 
 absl::Status EmitOnCuda(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name,
                         llvm::Module& module) {
+  TAILOR_RETURN_IF_ERROR(VerifyCudaSchedule(plan, schedule));
   TAILOR_RETURN_IF_ERROR(EmitByKind(plan, schedule, name, module));
   for (size_t i = 0; i < schedule.versions.size(); ++i) {
     const int64_t bytes = ParameterBytes(*module.getFunction(absl::StrCat(name, "_v", i)));

@@ -78,7 +78,7 @@ absl::Status DumpSchedules(const Build& build) {
   std::string all;
   for (const host::EmittedKernel& kernel : build.kernels) {
     absl::StrAppend(&all, kernel.symbol, " ", kernel.plan->name, "\n", kernel.plan->Text(),
-                    kernel.on_host().schedule->Text(*kernel.plan), "\n");
+                    kernel.on_host().schedule->Text(), "\n");
   }
   return DumpPass(build.target.name, 0, "schedules", all);
 }

@@ -1,88 +1,78 @@
 #include "codegen/plan/kernel_signature.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "codegen/plan/plan_queries.h"
+#include "exec/host_abi.h"
 
 namespace tailor {
 
-using Kind = KernelParameter::Kind;
-
 bool KernelParameter::is_address() const {
-  switch (kind) {
-    case Kind::kBuffer:
-    case Kind::kScratch:
-    case Kind::kFault:
-    case Kind::kLaunchScratch:
-    case Kind::kGridBarrier:
-      return true;
-    case Kind::kDim:
-    case Kind::kScratchBytes:
-    case Kind::kFaultBase:
-    case Kind::kTiling:
-    case Kind::kPhase:
-    case Kind::kParts:
-    case Kind::kTensorMap:
-      return false;
-  }
-  return false;
+  return kind == kBuffer || kind == kScratch || kind == kFault || kind == kLaunchScratch || kind == kGridBarrier;
+}
+
+std::optional<int64_t> KernelParameter::context_field() const {
+  if (kind == kGridBarrier) return offsetof(RtContext, meeting);
+  return std::nullopt;
 }
 
 std::string KernelParameter::Name() const {
   switch (kind) {
-    case Kind::kBuffer:
+    case kBuffer:
       return absl::StrCat("b", index);
-    case Kind::kDim:
+    case kDim:
       return absl::StrCat("d", index);
-    case Kind::kScratch:
+    case kScratch:
       return "scratch";
-    case Kind::kScratchBytes:
+    case kScratchBytes:
       return "scratch.bytes";
-    case Kind::kFault:
+    case kFault:
       return "fault";
-    case Kind::kFaultBase:
+    case kFaultBase:
       return "fault.base";
-    case Kind::kTiling:
+    case kTiling:
       return "tiling";
-    case Kind::kLaunchScratch:
+    case kLaunchScratch:
       return "launch.scratch";
-    case Kind::kPhase:
+    case kPhase:
       return "phase";
-    case Kind::kGridBarrier:
+    case kGridBarrier:
       return "grid.barrier";
-    case Kind::kParts:
+    case kParts:
       return "parts";
-    case Kind::kTensorMap:
+    case kTensorMap:
       return absl::StrCat("map", index);
   }
   return "?";
 }
 
 KernelSignature::KernelSignature(const KernelPlan& plan, const Options& options) {
-  const auto add = [&](Kind kind, int index = 0) { parameters_.push_back({kind, index}); };
+  const auto add = [&](KernelParameter::Kind kind, int index = 0) { parameters_.push_back({kind, index}); };
   for (int i = 0; i < static_cast<int>(plan.buffers.size()); ++i) {
     const BufferKind kind = plan.buffers[i].kind;
-    if (kind == BufferKind::kInput || kind == BufferKind::kOutput) add(Kind::kBuffer, i);
+    if (kind == BufferKind::kInput || kind == BufferKind::kOutput)
+      add(KernelParameter::kBuffer, i);
   }
-  for (int i = 0; i < static_cast<int>(plan.dims.size()); ++i) add(Kind::kDim, i);
+  for (int i = 0; i < static_cast<int>(plan.dims.size()); ++i) add(KernelParameter::kDim, i);
   if (HasScratch(plan)) {
-    add(Kind::kScratch);
-    add(Kind::kScratchBytes);
+    add(KernelParameter::kScratch);
+    add(KernelParameter::kScratchBytes);
   }
   if (plan.fault_count > 0) {
-    add(Kind::kFault);
-    add(Kind::kFaultBase);
+    add(KernelParameter::kFault);
+    add(KernelParameter::kFaultBase);
   }
-  if (options.chooses_tiling) add(Kind::kTiling);
+  if (options.chooses_tiling) add(KernelParameter::kTiling);
   if (options.sync != Sync::kNone) {
-    add(Kind::kLaunchScratch);
-    add(options.sync == Sync::kPhases ? Kind::kPhase : Kind::kGridBarrier);
-    add(Kind::kParts);
+    add(KernelParameter::kLaunchScratch);
+    add(options.sync == Sync::kPhases ? KernelParameter::kPhase : KernelParameter::kGridBarrier);
+    add(KernelParameter::kParts);
   }
   slots_ = static_cast<int>(parameters_.size());
-  for (int i = 0; i < options.tensor_maps; ++i) add(Kind::kTensorMap, i);
+  for (int i = 0; i < options.tensor_maps; ++i) add(KernelParameter::kTensorMap, i);
 }
 
 KernelSignature KernelSignature::OnHost(const KernelPlan& plan, const Schedule& schedule) {
@@ -91,7 +81,7 @@ KernelSignature KernelSignature::OnHost(const KernelPlan& plan, const Schedule& 
   return KernelSignature(plan, {.chooses_tiling = schedule.tile.chooses, .sync = phases ? Sync::kPhases : Sync::kNone});
 }
 
-int KernelSignature::SlotOf(Kind kind, int index) const {
+int KernelSignature::SlotOf(KernelParameter::Kind kind, int index) const {
   const auto end = parameters_.begin() + slots_;
   const auto found = std::find(parameters_.begin(), end, KernelParameter{kind, index});
   return found == end ? -1 : static_cast<int>(std::distance(parameters_.begin(), found));

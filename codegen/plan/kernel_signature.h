@@ -4,6 +4,7 @@
 #define TAILOR_CODEGEN_PLAN_KERNEL_SIGNATURE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@
 namespace tailor {
 
 struct KernelParameter {
-  enum class Kind : uint8_t {
+  enum Kind : uint8_t {
     kBuffer,        // address of an input or output; `index`: of KernelPlan::buffers
     kDim,           // i64, the value of a dim slot; `index`: of KernelPlan::dims
     kScratch,       // address of the scratch of all workers, on a device of all blocks
@@ -28,10 +29,13 @@ struct KernelParameter {
     kParts,          // i64: PartTasks::count, CudaVersion::parts
     kTensorMap,      // kTensorMapBytes by value, behind the slots; `index`: of DeviceKernel::maps
   };
+  static constexpr int kKinds = kTensorMap + 1;
   Kind kind;
   int index = 0;
 
   bool is_address() const;
+  // Of what a session has: the byte of RtContext where its 8 bytes lie.
+  std::optional<int64_t> context_field() const;
   std::string Name() const;  // "b2", "d0", "scratch"
   friend bool operator==(const KernelParameter&, const KernelParameter&) = default;
 };
@@ -51,7 +55,8 @@ class KernelSignature {
   // Of a kernel on the host: all its versions have the parameters that one of them needs.
   static KernelSignature OnHost(const KernelPlan& plan, const Schedule& schedule);
 
-  absl::Span<const KernelParameter> parameters() const { return parameters_; }
+  absl::Span<const KernelParameter> parameters() const& { return parameters_; }
+  absl::Span<const KernelParameter> parameters() && = delete;  // it would outlive what it spans
   // How many 8-byte slots the argument block has: one for each parameter but tensor maps, which are the last.
   int slots() const { return slots_; }
   // The slot of a parameter; -1 where the kernel has none such.

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "codegen/plan/text_reader.h"
 #include "graph/dtype.h"
 #include "graph/element.h"
 #include "graph/status_macros.h"
@@ -19,78 +20,9 @@
 namespace tailor {
 namespace {
 
-// A cursor over the text.
-class Reader {
- public:
-  explicit Reader(absl::string_view text) : text_(text) {}
-
-  absl::string_view rest() const { return text_.substr(at_); }
-  bool AtEnd() {
-    SkipSpace();
-    return rest().empty();
-  }
-  void SkipSpace() {
-    while (at_ < text_.size() && absl::ascii_isspace(text_[at_])) ++at_;
-  }
-  bool Has(absl::string_view token) {
-    SkipSpace();
-    return absl::StartsWith(rest(), token);
-  }
-  bool TakeIf(absl::string_view token) {
-    if (!Has(token)) return false;
-    at_ += token.size();
-    return true;
-  }
-  absl::Status Expect(absl::string_view token) {
-    return TakeIf(token) ? absl::OkStatus() : Error(absl::StrCat("expected '", token, "'"));
-  }
-  // The next character, or 0.
-  char Next(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
-  void Skip(size_t count) { at_ += count; }
-  // Letters, digits and underscores.
-  absl::string_view TakeWord() {
-    SkipSpace();
-    size_t length = 0;
-    while (absl::ascii_isalnum(Next(length)) || Next(length) == '_') ++length;
-    at_ += length;
-    return text_.substr(at_ - length, length);
-  }
-  absl::StatusOr<int64_t> TakeInteger() {
-    SkipSpace();
-    size_t length = Next() == '-' ? 1 : 0;
-    while (absl::ascii_isdigit(Next(length))) ++length;
-    int64_t value;
-    if (!absl::SimpleAtoi(text_.substr(at_, length), &value)) return Error("expected an integer");
-    at_ += length;
-    return value;
-  }
-  // `prefix` and a number, as "b7".
-  absl::StatusOr<int> TakeNumbered(absl::string_view prefix) {
-    TAILOR_RETURN_IF_ERROR(Expect(prefix));
-    if (!absl::ascii_isdigit(Next())) return Error("expected a number");
-    TAILOR_ASSIGN_OR_RETURN(const int64_t number, TakeInteger());
-    if (number > kMostNumbers) return Error("a number is too large");
-    return static_cast<int>(number);
-  }
-
-  absl::Status Error(absl::string_view what) const {
-    const absl::string_view before = text_.substr(0, at_);
-    const size_t line = std::count(before.begin(), before.end(), '\n') + 1;
-    const size_t start = before.rfind('\n');
-    const size_t column = start == absl::string_view::npos ? at_ + 1 : at_ - start;
-    return absl::InvalidArgumentError(absl::StrCat("line ", line, ", column ", column, ": ", what));
-  }
-
- private:
-  static constexpr int64_t kMostNumbers = 1 << 20;  // of axes, buffers, slots and faults
-
-  absl::string_view text_;
-  size_t at_ = 0;
-};
-
 class PlanParser {
  public:
-  explicit PlanParser(Reader& reader) : reader_(reader) {}
+  explicit PlanParser(TextReader& reader) : reader_(reader) {}
 
   absl::StatusOr<KernelPlan> Parse() {
     TAILOR_RETURN_IF_ERROR(ParseSignature());
@@ -452,7 +384,7 @@ class PlanParser {
 
   static constexpr int kMostNested = 1000;
 
-  Reader& reader_;
+  TextReader& reader_;
   KernelPlan plan_;
   std::vector<ExprId> named_;
   int depth_ = 0;
@@ -461,7 +393,7 @@ class PlanParser {
 }  // namespace
 
 absl::StatusOr<KernelPlan> ParseKernelPlan(absl::string_view text) {
-  Reader reader(text);
+  TextReader reader(text);
   TAILOR_ASSIGN_OR_RETURN(KernelPlan plan, PlanParser(reader).Parse());
   if (!reader.AtEnd()) return reader.Error("expected a buffer, a link, a stage or the end");
   return plan;

@@ -2,40 +2,98 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "codegen/plan/plan_queries.h"
+#include "codegen/plan/schedule_fields.h"
+#include "graph/status_macros.h"
 
 namespace tailor {
 namespace {
 
-std::string GuardText(const Guard& guard) {
-  switch (guard.kind) {
-    case Guard::Kind::kDivides:
-      return absl::StrCat("d", guard.slot, " mod ", guard.number, " == 0");
-    case Guard::Kind::kEqual:
-      if (guard.other >= 0) return absl::StrCat("d", guard.slot, " == d", guard.other);
-      return absl::StrCat("d", guard.slot, " == ", guard.number);
-    case Guard::Kind::kAtMost:
-      return absl::StrCat("d", guard.slot, " <= ", guard.number);
-    case Guard::Kind::kAtLeast:
-      return absl::StrCat("d", guard.slot, " >= ", guard.number);
-    case Guard::Kind::kOutgrowsCache:
-      return absl::StrCat(guard.value.Text(), " bytes outgrow the cache");
-    case Guard::Kind::kValueAtLeast:
-      return absl::StrCat(guard.value.Text(), " >= ", guard.number);
-    case Guard::Kind::kValueAtMost:
-      return absl::StrCat(guard.value.Text(), " <= ", guard.number);
+// "d7"
+bool ConsumeSlot(absl::string_view* text, int32_t* slot) {
+  const size_t length = std::min(text->find(' '), text->size());
+  const absl::string_view word = text->substr(0, length);
+  if (!absl::StartsWith(word, "d") || !absl::SimpleAtoi(word.substr(1), slot) || *slot < 0) return false;
+  text->remove_prefix(length);
+  return true;
+}
+
+absl::StatusOr<Guard> ParseValueGuard(absl::string_view text, Guard::Kind kind, absl::string_view comparison) {
+  const size_t at = text.rfind(comparison);
+  Guard guard{.kind = kind};
+  TAILOR_ASSIGN_OR_RETURN(guard.value, SlotExpr::Parse(text.substr(0, at)));
+  if (kind != Guard::Kind::kOutgrowsCache && !absl::SimpleAtoi(text.substr(at + comparison.size()), &guard.number)) {
+    return absl::InvalidArgumentError("expected an integer");
   }
-  return "?";
+  return guard;
 }
 
 }  // namespace
 
+std::string Guard::Text() const {
+  switch (kind) {
+    case Kind::kDivides:
+      return absl::StrCat("d", slot, " mod ", number, " == 0");
+    case Kind::kEqual:
+      if (other >= 0) return absl::StrCat("d", slot, " == d", other);
+      return absl::StrCat("d", slot, " == ", number);
+    case Kind::kAtMost:
+      return absl::StrCat("d", slot, " <= ", number);
+    case Kind::kAtLeast:
+      return absl::StrCat("d", slot, " >= ", number);
+    case Kind::kOutgrowsCache:
+      return absl::StrCat(value.Text(), " bytes outgrow the cache");
+    case Kind::kValueAtLeast:
+      return absl::StrCat(value.Text(), " >= ", number);
+    case Kind::kValueAtMost:
+      return absl::StrCat(value.Text(), " <= ", number);
+  }
+  return "?";
+}
+
+absl::StatusOr<Guard> Guard::Parse(absl::string_view text) {
+  constexpr absl::string_view kOutgrows = " bytes outgrow the cache";
+  if (absl::EndsWith(text, kOutgrows)) return ParseValueGuard(text, Kind::kOutgrowsCache, kOutgrows);
+  absl::string_view rest = text;
+  Guard guard{};
+  if (ConsumeSlot(&rest, &guard.slot)) {
+    const auto number = [&] { return absl::SimpleAtoi(rest, &guard.number); };
+    if (absl::ConsumePrefix(&rest, " mod ")) {
+      guard.kind = Kind::kDivides;
+      if (absl::ConsumeSuffix(&rest, " == 0") && number()) return guard;
+    } else if (absl::ConsumePrefix(&rest, " == ")) {
+      guard.kind = Kind::kEqual;
+      if (ConsumeSlot(&rest, &guard.other) ? rest.empty() : number()) return guard;
+    } else if (absl::ConsumePrefix(&rest, " <= ")) {
+      guard.kind = Kind::kAtMost;
+      if (number()) return guard;
+    } else if (absl::ConsumePrefix(&rest, " >= ")) {
+      guard.kind = Kind::kAtLeast;
+      if (number()) return guard;
+    }
+  }
+  if (absl::StrContains(text, " >= ")) return ParseValueGuard(text, Kind::kValueAtLeast, " >= ");
+  if (absl::StrContains(text, " <= ")) return ParseValueGuard(text, Kind::kValueAtMost, " <= ");
+  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is no guard"));
+}
+
+void AddGuards(absl::Span<const Guard> guards, Version& version) {
+  for (const Guard& guard : guards) {
+    if (std::find(version.guards.begin(), version.guards.end(), guard) == version.guards.end()) {
+      version.guards.push_back(guard);
+    }
+  }
+}
+
 std::string VersionText(const Version& version) {
   if (version.guards.empty()) return "always";
   return absl::StrJoin(version.guards, " and ",
-                       [](std::string* out, const Guard& guard) { absl::StrAppend(out, GuardText(guard)); });
+                       [](std::string* out, const Guard& guard) { absl::StrAppend(out, guard.Text()); });
 }
 
 std::vector<Version> BroadcastVersions(const KernelPlan& plan) {
@@ -63,38 +121,14 @@ std::string CutText(const ProductCut& cut) {
                       cut.most_m < INT64_MAX ? absl::StrCat(", m in [", cut.least_m, ", ", cut.most_m, "]") : "");
 }
 
-std::string Schedule::Text(const KernelPlan& plan) const {
-  std::string out;
-  if (plan.IsChain()) {
-    out = absl::StrCat("blocks of ", links[0].tile.task_rows, " rows\n");
-  } else if (plan.IsContraction()) {
-    out = absl::StrCat(
-        "tile ", tile.rows, "x", tile.panels, " panels, ",
-        tile.tall_rows > tile.rows ? absl::StrCat("tall ", tile.tall_rows, "x", tile.tall_panels, ", ") : "", "task ",
-        tile.task_rows, " rows x ", tile.task_panels, " panels, depth ", tile.depth,
-        tile.winograd_tiles > 0 ? absl::StrCat(", winograd by ", tile.winograd_tiles, " tiles") : "", "\n");
-    for (const ProductCut& cut : tile.cuts) absl::StrAppend(&out, "or ", CutText(cut), "\n");
-  } else {
-    out = absl::StrCat(
-        "lanes ", lanes, " along ", lane_axis < 0 ? "nothing" : absl::StrCat("a", lane_axis), ", unroll ", unroll,
-        rows > 1 ? absl::StrCat(", rows ", rows, short_row > 0 ? absl::StrCat(" of up to ", short_row) : "") : "",
-        ahead > 0 ? absl::StrCat(behind ? ", ahead and behind" : ", ahead", " in stage ", ahead) : "",
-        block_rows > 0 ? absl::StrCat(", ", block_rows, " at a time") : "",
-        lane_chunk > 0 ? absl::StrCat(", chunk ", lane_chunk) : "",
-        cross_axis >= 0 ? absl::StrCat(", across a", cross_axis, ", chunk ", cross_chunk) : "",
-        windows ? ", windows of blocks" : "", "\n");
-  }
-  absl::StrAppend(&out, "tasks ", tasks.Text(), ", grain ", grain.Text(), ", scratch ", scratch_bytes.Text(), "\n");
-  for (const Version& version : versions) {
-    absl::StrAppend(&out, "version: ", VersionText(version), "\n");
-    if (!version.parts) continue;
-    absl::StrAppend(&out, "  in ", version.parts->phases, " phases, parts ", version.parts->count.Text(), " along a",
-                    version.parts->axis, ", tasks ", version.parts->tasks.Text(), ", scratch ",
-                    version.parts->scratch_bytes.Text(), "\n");
-  }
-  for (size_t i = 0; i < links.size(); ++i)
-    absl::StrAppend(&out, "link ", i, ": ", links[i].Text(plan.links()[i].plan));
-  return out;
+std::string Schedule::Text() const { return RecordText(*this); }
+
+absl::StatusOr<Schedule> ParseSchedule(absl::string_view text) {
+  TextReader in(text);
+  Schedule schedule;
+  TAILOR_RETURN_IF_ERROR(ParseRecord(in, &schedule));
+  if (!in.AtEnd()) return in.Error("expected the end");
+  return schedule;
 }
 
 }  // namespace tailor

@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "codegen/plan/kernel_plan.h"
 #include "codegen/plan/slot_expr.h"
 #include "fusion/target_traits.h"
@@ -29,6 +32,9 @@ struct Guard {
   int32_t other = -1;
   int64_t number = 0;
   SlotExpr value;
+
+  std::string Text() const;  // "d0 >= 2", "d0 mod 16 == 0", "4*d0*d1 bytes outgrow the cache"
+  static absl::StatusOr<Guard> Parse(absl::string_view text);
   friend bool operator==(const Guard&, const Guard&) = default;
 };
 
@@ -41,6 +47,7 @@ struct PartTasks {
   uint32_t alone = 0;      // bit i: phase i has no loops, and one thread takes all of its tasks
   SlotExpr scratch_bytes;  // of the launch
   int axis = -1;           // along which they lie
+  friend bool operator==(const PartTasks&, const PartTasks&) = default;
 };
 
 // One compiled body. Versions are tried in order; the last has no guards.
@@ -49,7 +56,11 @@ struct Version {
   bool no_broadcast = false;  // the guards say that no extent under a broadcast is 1
   bool streams = false;       // whole vectors of the output are written past the caches
   std::optional<PartTasks> parts;
+  friend bool operator==(const Version&, const Version&) = default;
 };
+
+// Adds those that the version does not have.
+void AddGuards(absl::Span<const Guard> guards, Version& version);
 
 std::string VersionText(const Version& version);  // "d0 >= 2 and d1 >= 2", "always"
 
@@ -91,6 +102,7 @@ struct ContractionTile {
   // `cuts`. Then its argument block has one slot more, with the choice.
   bool chooses = false;
   std::vector<ProductCut> cuts;
+  friend bool operator==(const ContractionTile&, const ContractionTile&) = default;
 };
 
 struct Schedule {
@@ -126,8 +138,12 @@ struct Schedule {
   SlotExpr scratch_bytes;
   std::vector<Schedule> links;  // of a chain: over the slots of each link
 
-  std::string Text(const KernelPlan& plan) const;
+  std::string Text() const;  // "{lanes 8, lane_axis 1, ...}" (codegen/plan/record_text.h)
+  friend bool operator==(const Schedule&, const Schedule&) = default;
 };
+
+// What Schedule::Text writes. INVALID_ARGUMENT says what was expected, with line and column.
+absl::StatusOr<Schedule> ParseSchedule(absl::string_view text);
 
 // Whether lanes are neighbours on a parallel axis: rows, one of each.
 bool LanesAcrossRows(const KernelPlan& plan, const Schedule& schedule);

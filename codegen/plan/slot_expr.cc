@@ -45,6 +45,11 @@ std::vector<int32_t> SlotExpr::Slots() const {
   return symbols;
 }
 
+bool SlotExpr::OverWorkers() const {
+  const std::vector<SymbolId> symbols = expr_.Symbols();
+  return !symbols.empty() && symbols.back() == kWorkers;
+}
+
 std::string SlotExpr::Text() const {
   return expr_.ToText([](SymbolId id) { return id == kWorkers ? kWorkersName : absl::StrCat("d", id); });
 }

@@ -49,6 +49,7 @@ class SlotExpr {
   // Slot i becomes slot slots[i].
   SlotExpr Renumbered(absl::Span<const int> slots) const;
   std::vector<int32_t> Slots() const;  // those in the expression, ascending
+  bool OverWorkers() const;            // whether the workers are in it
 
   std::string Text() const;  // "4*d0 + floordiv(d1, workers)"
   // What Text() writes.

@@ -42,38 +42,14 @@ void AddAliasScopes(llvm::LLVMContext& context, const KernelPlan& plan, KernelFr
 
 KernelFrame FrameOf(const KernelPlan& plan, const KernelSignature& signature,
                     llvm::function_ref<llvm::Value*(const KernelParameter&)> value) {
-  using Kind = KernelParameter::Kind;
   KernelFrame frame;
   frame.buffers.resize(plan.buffers.size());
   frame.dims.resize(plan.dims.size());
   const auto place = [&](const KernelParameter& parameter) -> llvm::Value*& {
-    switch (parameter.kind) {
-      case Kind::kBuffer:
-        return frame.buffers[parameter.index];
-      case Kind::kDim:
-        return frame.dims[parameter.index];
-      case Kind::kScratch:
-        return frame.all_scratch;
-      case Kind::kScratchBytes:
-        return frame.scratch_bytes;
-      case Kind::kFault:
-        return frame.fault;
-      case Kind::kFaultBase:
-        return frame.fault_base;
-      case Kind::kTiling:
-        return frame.tiling;
-      case Kind::kLaunchScratch:
-        return frame.launch_scratch;
-      case Kind::kPhase:
-        return frame.phase;
-      case Kind::kGridBarrier:
-        return frame.grid_barrier;
-      case Kind::kParts:
-        return frame.parts;
-      case Kind::kTensorMap:
-        break;
-    }
-    return frame.tensor_maps.emplace_back();
+    if (parameter.kind == KernelParameter::kBuffer) return frame.buffers[parameter.index];
+    if (parameter.kind == KernelParameter::kDim) return frame.dims[parameter.index];
+    if (parameter.kind == KernelParameter::kTensorMap) return frame.tensor_maps.emplace_back();
+    return frame.others[parameter.kind];
   };
   for (const KernelParameter& parameter : signature.parameters()) place(parameter) = value(parameter);
   return frame;
@@ -95,9 +71,9 @@ KernelFrame OpenKernelFunction(llvm::IRBuilderBase& b, llvm::Module& module, con
     llvm::Value* slot = b.CreateConstInBoundsGEP1_64(i64, function->getArg(0), next++, "slot");
     return b.CreateAlignedLoad(parameter.is_address() ? b.getPtrTy() : i64, slot, llvm::Align(8), parameter.Name());
   });
-  if (frame.all_scratch != nullptr) {
-    llvm::Value* own = b.CreateMul(function->getArg(3), frame.scratch_bytes, "scratch.own");
-    frame.scratch = b.CreateInBoundsGEP(b.getInt8Ty(), frame.all_scratch, own, "scratch.worker");
+  if (llvm::Value* scratch = frame.Get(KernelParameter::kScratch)) {
+    llvm::Value* own = b.CreateMul(function->getArg(3), frame.Get(KernelParameter::kScratchBytes), "scratch.own");
+    frame.scratch = b.CreateInBoundsGEP(b.getInt8Ty(), scratch, own, "scratch.worker");
     PlaceRowBuffers(b, plan, frame.scratch, frame);
   }
   AddAliasScopes(module.getContext(), plan, frame);

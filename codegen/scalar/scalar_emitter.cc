@@ -479,9 +479,10 @@ void ScalarEmitter::EmitFault(const Expr& e, llvm::Value* raw, llvm::Value* bad)
   b_.CreateCondBr(any, report, after, llvm::MDBuilder(context).createUnlikelyBranchWeights());
 
   b_.SetInsertPoint(report);
-  llvm::Value* id = b_.CreateAdd(frame_.fault_base, b_.getInt64(e.ref + 1), "fault.id");
+  llvm::Value* id = b_.CreateAdd(frame_.Get(KernelParameter::kFaultBase), b_.getInt64(e.ref + 1), "fault.id");
   auto order = llvm::AtomicOrdering::Monotonic;
-  llvm::Value* exchange = b_.CreateAtomicCmpXchg(frame_.fault, b_.getInt64(0), id, llvm::Align(8), order, order);
+  llvm::Value* exchange =
+      b_.CreateAtomicCmpXchg(frame_.Get(KernelParameter::kFault), b_.getInt64(0), id, llvm::Align(8), order, order);
   b_.CreateCondBr(b_.CreateExtractValue(exchange, 1, "fault.first"), claimed, after);
 
   b_.SetInsertPoint(claimed);
@@ -492,9 +493,10 @@ void ScalarEmitter::EmitFault(const Expr& e, llvm::Value* raw, llvm::Value* bad)
     value = b_.CreateExtractElement(ToLanes(raw), b_.CreateZExtOrTrunc(lane, b_.getInt32Ty()), "fault.value");
   }
   llvm::Type* i64 = b_.getInt64Ty();
-  b_.CreateAlignedStore(value, b_.CreateConstInBoundsGEP1_64(i64, frame_.fault, 1), llvm::Align(8));
-  b_.CreateAlignedStore(frame_.ExtentValue(b_, e.extent), b_.CreateConstInBoundsGEP1_64(i64, frame_.fault, 2),
+  b_.CreateAlignedStore(value, b_.CreateConstInBoundsGEP1_64(i64, frame_.Get(KernelParameter::kFault), 1),
                         llvm::Align(8));
+  b_.CreateAlignedStore(frame_.ExtentValue(b_, e.extent),
+                        b_.CreateConstInBoundsGEP1_64(i64, frame_.Get(KernelParameter::kFault), 2), llvm::Align(8));
   b_.CreateBr(after);
   b_.SetInsertPoint(after);
 }

@@ -4,6 +4,7 @@
 #ifndef TAILOR_CODEGEN_SCALAR_SCALAR_EMITTER_H_
 #define TAILOR_CODEGEN_SCALAR_SCALAR_EMITTER_H_
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -20,14 +21,13 @@ namespace tailor {
 // What a kernel function has at hand once its prologue ran: its parameters (KernelParameter), and what follows from
 // them.
 struct KernelFrame {
-  std::vector<llvm::Value*> buffers;  // base address per plan buffer; null for kLocal
-  std::vector<llvm::Value*> dims;     // i64 per dim slot
-  // The others, null where the kernel has none such.
-  llvm::Value *fault = nullptr, *fault_base = nullptr;
-  llvm::Value *all_scratch = nullptr, *scratch_bytes = nullptr, *launch_scratch = nullptr;
-  llvm::Value *tiling = nullptr, *phase = nullptr, *grid_barrier = nullptr, *parts = nullptr;
-  std::vector<llvm::Value*> tensor_maps;
-  llvm::Value* scratch = nullptr;  // this worker's
+  std::vector<llvm::Value*> buffers;      // by plan buffer: its address; null for kLocal
+  std::vector<llvm::Value*> dims;         // i64 per dim slot
+  std::vector<llvm::Value*> tensor_maps;  // by number
+  llvm::Value* scratch = nullptr;         // this worker's, if the plan has any
+  // Any other parameter; null where the kernel has none such.
+  llvm::Value* Get(KernelParameter::Kind kind) const { return others[kind]; }
+  std::array<llvm::Value*, KernelParameter::kKinds> others = {};
   // Per buffer, metadata that lets accesses to distinct buffers be reordered.
   std::vector<llvm::MDNode*> alias_scope, noalias;
   llvm::Value* ExtentValue(llvm::IRBuilderBase& b, const Extent& extent) const;

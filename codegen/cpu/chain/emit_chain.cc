@@ -81,7 +81,7 @@ class ChainEmitter {
     int next = 0;
     for (const KernelParameter& parameter : signature.parameters()) {
       Value* slot = Slot(slots, next++);
-      const bool buffer = parameter.kind == KernelParameter::Kind::kBuffer;
+      const bool buffer = parameter.kind == KernelParameter::kBuffer;
       if (buffer && plan_.buffers[called.buffers[parameter.index]].kind == BufferKind::kBlock) {
         shared_.push_back({called.buffers[parameter.index], slot});
       } else {
@@ -91,29 +91,22 @@ class ChainEmitter {
     return slots;
   }
 
+  // The chain's own, but for what a link has of it.
   Value* Argument(const ChainLink& link, const KernelParameter& parameter, int first_fault) {
     switch (parameter.kind) {
-      case KernelParameter::Kind::kBuffer:
+      case KernelParameter::kBuffer:
         return frame_.buffers[link.buffers[parameter.index]];
-      case KernelParameter::Kind::kDim:
+      case KernelParameter::kDim:
         return frame_.dims[link.dims[parameter.index]];
-      case KernelParameter::Kind::kScratch:
+      case KernelParameter::kScratch:
         return scratch_;
-      case KernelParameter::Kind::kScratchBytes:
+      case KernelParameter::kScratchBytes:
         return b_.getInt64(0);  // the address is this worker's
-      case KernelParameter::Kind::kFault:
-        return frame_.fault;
-      case KernelParameter::Kind::kFaultBase:
-        return b_.CreateAdd(frame_.fault_base, b_.getInt64(first_fault));
-      case KernelParameter::Kind::kTiling:
-      case KernelParameter::Kind::kLaunchScratch:
-      case KernelParameter::Kind::kPhase:
-      case KernelParameter::Kind::kGridBarrier:
-      case KernelParameter::Kind::kParts:
-      case KernelParameter::Kind::kTensorMap:
-        break;
+      case KernelParameter::kFaultBase:
+        return b_.CreateAdd(frame_.Get(parameter.kind), b_.getInt64(first_fault));
+      default:
+        return frame_.Get(parameter.kind);
     }
-    llvm_unreachable("links have one tiling and no phases");
   }
 
   Value* Slot(Value* slots, int number) {

@@ -126,7 +126,8 @@ class ContractionEmitter {
   // From the launch's CutWord.
   Cut ChosenCut() {
     const auto field = [&](int first, int bits, const char* name) -> Value* {
-      return b_.CreateAnd(b_.CreateLShr(frame_.tiling, first), I64((int64_t{1} << bits) - 1), name);
+      return b_.CreateAnd(b_.CreateLShr(frame_.Get(KernelParameter::kTiling), first), I64((int64_t{1} << bits) - 1),
+                          name);
     };
     const auto flag = [&](int bit, const char* name) { return b_.CreateTrunc(field(bit, 1, name), b_.getInt1Ty()); };
     return {.limits = {field(0, 8, "row.limit"), field(8, 8, "panel.limit")},

@@ -71,17 +71,19 @@ class PartLoopEmitter {
       extents_.push_back(loops_.TasksAlong(axis));
       groups = b_.CreateMul(groups, extents_.back(), "groups");
     }
-    extents_.push_back(frame_.parts);
-    vector_bytes_ = b_.CreatePtrDiff(b_.getInt8Ty(), loops_.PlaceBuffers(0, frame_.launch_scratch),
-                                     frame_.launch_scratch, "kept.bytes");
+    extents_.push_back(frame_.Get(KernelParameter::kParts));
+    vector_bytes_ =
+        b_.CreatePtrDiff(b_.getInt8Ty(), loops_.PlaceBuffers(0, frame_.Get(KernelParameter::kLaunchScratch)),
+                         frame_.Get(KernelParameter::kLaunchScratch), "kept.bytes");
     Value* kept_bytes = b_.CreateMul(b_.CreateMul(groups, b_.getInt64(group_.vectors)), vector_bytes_);
-    cells_.emplace(b_, b_.CreateInBoundsGEP(b_.getInt8Ty(), frame_.launch_scratch, kept_bytes, "cells"), groups,
-                   frame_.parts, static_cast<int>(group_.width()));
+    cells_.emplace(
+        b_, b_.CreateInBoundsGEP(b_.getInt8Ty(), frame_.Get(KernelParameter::kLaunchScratch), kept_bytes, "cells"),
+        groups, frame_.Get(KernelParameter::kParts), static_cast<int>(group_.width()));
 
     const std::vector<Phase> phases = PhasesOf(plan_);
     llvm::LLVMContext& context = b_.getContext();
     auto* done = llvm::BasicBlock::Create(context, "done", function_);
-    llvm::SwitchInst* choice = b_.CreateSwitch(frame_.phase, done, phases.size());
+    llvm::SwitchInst* choice = b_.CreateSwitch(frame_.Get(KernelParameter::kPhase), done, phases.size());
     for (size_t i = 0; i < phases.size(); ++i) {
       auto* begin = llvm::BasicBlock::Create(context, "phase", function_, done);
       choice->addCase(b_.getInt64(i), begin);
@@ -99,13 +101,14 @@ class PartLoopEmitter {
     EmitLoop(b_, function_->getArg(1), function_->getArg(2), 1, "part", [&](Value* task) {
       const std::vector<Value*> digit = digits.Emit();
       digits.EmitAdvance();
-      place_ = {b_.CreateUDiv(task, frame_.parts, "group"), digit.back(), b_.getInt64(0)};
+      place_ = {b_.CreateUDiv(task, frame_.Get(KernelParameter::kParts), "group"), digit.back(), b_.getInt64(0)};
       is_first_ = b_.CreateICmpEQ(place_.part, b_.getInt64(0), "is_first");
       if (phase.once) {
         EmitIf(b_, is_first_, "once", [&] { EmitTask(phase, digit); });
       } else {
         const int lanes = axis_ == schedule_.lane_axis ? schedule_.lanes * schedule_.unroll : 1;
-        loops_.SetSpan(axis_, EmitPartSpan(b_, loops_.ExtentOf(axis_), place_.part, frame_.parts, lanes));
+        loops_.SetSpan(
+            axis_, EmitPartSpan(b_, loops_.ExtentOf(axis_), place_.part, frame_.Get(KernelParameter::kParts), lanes));
         EmitTask(phase, digit);
       }
       loops_.Forget();
@@ -134,7 +137,8 @@ class PartLoopEmitter {
   }
 
   Value* KeptAt(Value* vector) {
-    return b_.CreateInBoundsGEP(b_.getInt8Ty(), frame_.launch_scratch, b_.CreateMul(vector, vector_bytes_), "kept");
+    return b_.CreateInBoundsGEP(b_.getInt8Ty(), frame_.Get(KernelParameter::kLaunchScratch),
+                                b_.CreateMul(vector, vector_bytes_), "kept");
   }
 
   void EmitStages(const Phase& phase) {
@@ -191,7 +195,7 @@ class PartLoopEmitter {
     if (totals[0].empty()) return;
     Value* next = b_.getInt64(0);
     for (int width = chains; width > 0; width = width > 1 ? 1 : 0) {
-      Value* end = b_.CreateSub(frame_.parts, b_.getInt64(width - 1), "full.end");
+      Value* end = b_.CreateSub(frame_.Get(KernelParameter::kParts), b_.getInt64(width - 1), "full.end");
       next = EmitLoop(b_, next, end, width, "others", [&](Value* part) {
         for (int chain = 0; chain < width; ++chain) {
           Value* at = b_.CreateAdd(part, b_.getInt64(chain));
@@ -269,7 +273,7 @@ void AddPartsVersion(const KernelPlan& plan, int64_t chunk_elements, Schedule& s
   uint32_t alone = 0;
   for (size_t i = 0; i < phases.size(); ++i) alone |= static_cast<uint32_t>(phases[i].once) << i;
   Version version = schedule.versions[0];
-  version.guards.insert(version.guards.end(), cut->guards.begin(), cut->guards.end());
+  AddGuards(cut->guards, version);
   const auto cells = static_cast<int64_t>(ReducedLocals(plan).size()) * group.width();
   version.parts = PartTasks{
       .count = cut->parts,

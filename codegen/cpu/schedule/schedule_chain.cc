@@ -16,6 +16,7 @@ Schedule ScheduleLink(const KernelPlan& plan, const TargetTraits& traits) {
   Schedule schedule =
       plan.IsContraction() ? ScheduleContraction(plan, traits) : ScheduleLoops(plan, traits, /*whole_rows_only=*/true);
   schedule.versions = {Version{}};
+  schedule.tasks = schedule.grain = 0;  // the chain's say what runs
   if (plan.IsContraction()) {
     schedule.tile.task_rows = std::max<int64_t>(1, kBlockRows / schedule.tile.rows) * schedule.tile.rows;
     schedule.tile.task_panels = kAllPanels;

@@ -194,6 +194,7 @@ void AddStreamingVersion(KernelPlan& plan, Schedule& schedule) {
   streaming.streams = true;
   SlotExpr bytes = SizeOf(output.dtype);
   for (const Extent& extent : output.dims) bytes = bytes * OverSlots(extent);
+  if (bytes == 0) return;
   streaming.guards.push_back({.kind = Guard::Kind::kOutgrowsCache, .value = bytes});
   if (!run.is_constant())
     streaming.guards.push_back({.kind = Guard::Kind::kAtLeast, .slot = run.slot, .number = kLeastRun});

@@ -9,10 +9,8 @@
 namespace tailor::cuda {
 namespace {
 
-using Kind = KernelParameter::Kind;
-
 llvm::Type* TypeOf(llvm::IRBuilderBase& b, const KernelParameter& parameter) {
-  if (parameter.kind == Kind::kTensorMap) return b.getPtrTy();
+  if (parameter.kind == KernelParameter::kTensorMap) return b.getPtrTy();
   if (parameter.is_address()) return b.getPtrTy(device::kGlobalSpace);
   return b.getInt64Ty();
 }
@@ -45,8 +43,8 @@ llvm::Function* DeclareKernel(llvm::IRBuilderBase& b, llvm::Module& module, cons
   for (unsigned i = 0; i < kernel->arg_size(); ++i) {
     const KernelParameter& parameter = signature.parameters()[i];
     kernel->getArg(i)->setName(parameter.Name());
-    if (parameter.kind == Kind::kTensorMap) maps.push_back(i);
-    if (parameter.kind != Kind::kBuffer) continue;
+    if (parameter.kind == KernelParameter::kTensorMap) maps.push_back(i);
+    if (parameter.kind != KernelParameter::kBuffer) continue;
     const bool read_only = plan.buffers[parameter.index].kind == BufferKind::kInput;
     if (read_only) kernel->addParamAttr(i, llvm::Attribute::ReadOnly);
     // Of what is kept, threads read what others wrote before a barrier.
@@ -97,11 +95,14 @@ CudaFrame OpenCudaKernel(llvm::IRBuilderBase& b, llvm::Module& module, const Ker
   llvm::Argument* next = kernel->arg_begin();
   CudaFrame frame{FrameOf(plan, signature, [&](const KernelParameter&) { return next++; })};
   if (version.cooperative) {
-    frame.scratch = frame.launch_scratch;
+    frame.scratch = frame.Get(KernelParameter::kLaunchScratch);
     frame.row_bytes =
         b.CreatePtrDiff(b.getInt8Ty(), PlaceRowBuffers(b, plan, frame.scratch, frame), frame.scratch, "row.bytes");
-  } else if (frame.all_scratch != nullptr) {
-    PlaceRowBuffers(b, plan, RowsOfBlock(b, plan, version, frame.all_scratch, frame.scratch_bytes, frame), frame);
+  } else if (frame.Get(KernelParameter::kScratch) != nullptr) {
+    PlaceRowBuffers(b, plan,
+                    RowsOfBlock(b, plan, version, frame.Get(KernelParameter::kScratch),
+                                frame.Get(KernelParameter::kScratchBytes), frame),
+                    frame);
   }
   AddAliasScopes(module.getContext(), plan, frame);
   return frame;

@@ -59,7 +59,7 @@ void ProductPortions::EmitShares() {
   rest_ = b_.CreateSub(tiles, whole_, "rest");
   Value* all = b_.CreateMul(Wide(rest_), Wide(steps_), "rest.steps");
   Value* even = b_.CreateUDiv(b_.CreateAdd(all, Wide(b_.CreateSub(blocks_, b_.getInt32(1)))), Wide(blocks_), "even");
-  Value* share = bound(llvm::Intrinsic::smax, even, product_.frame().parts, "share");
+  Value* share = bound(llvm::Intrinsic::smax, even, product_.frame().Get(KernelParameter::kParts), "share");
   share_ = Narrow(share, "share");
   struct Place {
     Value *tile, *step;  // which of the rest, which of its steps
@@ -147,7 +147,7 @@ void ProductPortions::EmitSums(llvm::function_ref<void(Value* first)> stage) {
 }
 
 void ProductPortions::EmitMeeting() {
-  if (together_) device::EmitGridBarrier(b_, product_.frame().grid_barrier);
+  if (together_) device::EmitGridBarrier(b_, product_.frame().Get(KernelParameter::kGridBarrier));
 }
 
 // The elements of a shared tile are groups that any block takes.

@@ -179,15 +179,15 @@ class CudaLoopEmitter {
     Value* base = b_.CreateInBoundsGEP(b_.getInt8Ty(), frame_.scratch, rows, "cells");
     Value* points = b_.getInt64(version_.points());
     Value* groups = b_.CreateUDiv(b_.CreateAdd(count, b_.getInt64(version_.points() - 1)), points, "groups");
-    cells_.emplace(b_, base, groups, frame_.parts, version_.points());
+    cells_.emplace(b_, base, groups, frame_.Get(KernelParameter::kParts), version_.points());
     for (const Phase& phase : PhasesOf(plan_)) {
-      if (phase.first > 0) device::EmitGridBarrier(b_, frame_.grid_barrier);
+      if (phase.first > 0) device::EmitGridBarrier(b_, frame_.Get(KernelParameter::kGridBarrier));
       EmitPhase(phase, groups, count);
     }
   }
 
   void EmitPhase(const Phase& phase, Value* groups, Value* count) {
-    Value* parts = phase.once ? b_.getInt64(1) : frame_.parts;
+    Value* parts = phase.once ? b_.getInt64(1) : frame_.Get(KernelParameter::kParts);
     Value* block = b_.CreateZExt(device::EmitBlockId(b_), b_.getInt64Ty(), "block");
     Value* blocks = b_.CreateZExt(device::EmitGridDim(b_), b_.getInt64Ty(), "blocks");
     EmitLoop(b_, block, b_.CreateMul(groups, parts, "items"), blocks, "item", [&](Value* item) {
@@ -242,7 +242,7 @@ class CudaLoopEmitter {
     if (statements.empty()) return;
     BlockSums blocks(b_, target_, kMostGpuParts / sharers_, kSumLevels);
     for (size_t i = 0; i < statements.size(); ++i) blocks.Add(*statements[i], totals[i]);
-    blocks.EmitSteps(sharer_, frame_.parts, sharers_, "others", [&](Value* part) {
+    blocks.EmitSteps(sharer_, frame_.Get(KernelParameter::kParts), sharers_, "others", [&](Value* part) {
       for (size_t i = 0; i < statements.size(); ++i) {
         llvm::Type* type = totals[i]->getAllocatedType();
         Value* found = cells_->Load(ReductionNumber(*statements[i]), {place_.group, part, place_.point}, type);

@@ -6,10 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/cuda/schedule/access.h"
+#include "codegen/cuda/schedule/cuda_schedule_fields.h"
 #include "codegen/cuda/schedule/schedule_parts.h"
 #include "codegen/cuda/schedule/schedule_rows.h"
 #include "codegen/cuda/schedule/transposed_tiles.h"
 #include "codegen/plan/plan_queries.h"
+#include "graph/status_macros.h"
 
 namespace tailor::cuda {
 namespace {
@@ -164,19 +166,16 @@ std::string CudaVersion::ShapeText() const {
   }
 }
 
-std::string CudaVersion::Text() const {
-  const std::string cut = shape == Shape::kProductTile ? absl::StrCat(", parts of ", parts.Text(), " steps")
-                                                       : absl::StrCat(", ", parts.Text(), " parts");
-  return absl::StrCat(VersionText(version), ": ", ShapeText(), ", threads ", threads, ", blocks ", blocks.Text(),
-                      ", shared bytes ", shared_bytes.Text(), ", scratch bytes ", scratch_bytes.Text(),
-                      clocks == 0 ? "" : absl::StrCat(", clocks ", clocks.Text()),
-                      cooperative ? absl::StrCat(cut, ", ", resident_blocks, " blocks resident") : "", "\n");
-}
+std::string CudaVersion::Text() const { return RecordText(*this); }
 
-std::string CudaSchedule::Text() const {
-  std::string out;
-  for (const CudaVersion& version : versions) out += version.Text();
-  return out;
+std::string CudaSchedule::Text() const { return ValueText(versions); }
+
+absl::StatusOr<CudaSchedule> ParseCudaSchedule(absl::string_view text) {
+  TextReader in(text);
+  CudaSchedule schedule;
+  TAILOR_RETURN_IF_ERROR(ParseValue(in, &schedule.versions));
+  if (!in.AtEnd()) return in.Error("expected the end");
+  return schedule;
 }
 
 }  // namespace tailor::cuda

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "codegen/cuda/schedule/attention_tile.h"
 #include "codegen/cuda/schedule/product_tile.h"
 #include "codegen/plan/kernel_plan.h"
@@ -66,14 +68,19 @@ struct CudaVersion {
   std::string ShapeText() const;  // "32 threads per row, lanes 4"
   // Points of the parallel axes that a block has at hand at once.
   int points() const;
-  std::string Text() const;
+  std::string Text() const;  // "{shape rows, threads 256, ...}" (codegen/plan/record_text.h)
+  friend bool operator==(const CudaVersion&, const CudaVersion&) = default;
 };
 
 struct CudaSchedule {
   std::vector<CudaVersion> versions;  // chosen among as DeviceLaunch::clocks says; the last has no guards
 
-  std::string Text() const;
+  std::string Text() const;  // "[{threads 256, ...}]" (codegen/plan/record_text.h)
+  friend bool operator==(const CudaSchedule&, const CudaSchedule&) = default;
 };
+
+// What CudaSchedule::Text writes. INVALID_ARGUMENT says what was expected, with line and column.
+absl::StatusOr<CudaSchedule> ParseCudaSchedule(absl::string_view text);
 
 // Versions of loops and rows (BladeDISC section 5.2.1; AStitch section 3.3 for rows that are many and short): void
 // broadcasts or not, rows of a few threads, of a warp, or of a block. Loops that read along another axis than they

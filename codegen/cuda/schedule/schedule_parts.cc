@@ -23,8 +23,7 @@ std::optional<CudaVersion> InParts(const KernelPlan& plan, const TargetTraits& t
   auto cut = CutRowsIntoParts(plan, groups, width, {traits.part_elements, kFewGroups, kMostGpuParts});
   if (!cut) return std::nullopt;
 
-  std::vector<Guard>& guards = version.version.guards;
-  guards.insert(guards.end(), cut->guards.begin(), cut->guards.end());
+  AddGuards(cut->guards, version.version);
   version.parts = cut->parts;
   version.cooperative = version.persistent = true;
   // A multiprocessor has kReserved bytes more than a block can have, and takes as much for each.

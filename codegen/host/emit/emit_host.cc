@@ -178,7 +178,7 @@ class RunEmitter {
           });
     };
     llvm::Value* one_range = b.CreateICmpULE(tasks, grain, "one.range");
-    const int phase_slot = called.signature().SlotOf(KernelParameter::Kind::kPhase);
+    const int phase_slot = called.signature().SlotOf(KernelParameter::kPhase);
     if (phase_slot < 0) return run(one_range);
     llvm::Value* word = Word(words.phases, "phases.word");
     llvm::Value* phases = b.CreateAnd(word, b.getInt64(UINT32_MAX), "phases");

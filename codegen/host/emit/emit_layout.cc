@@ -121,7 +121,7 @@ class LayoutEmitter {
     llvm::Value* alone = f_.b.CreateICmpEQ(workers_, f_.b.getInt64(1), "alone");
     Set(words.grain, f_.b.CreateSelect(alone, host.tasks.value, host.grain.value, "grain"));
     const EmittedKernel& called = unit_.kernels[launch.kernel];
-    if (called.signature().SlotOf(KernelParameter::Kind::kPhase) >= 0) Set(words.phases, host.phases.value);
+    if (called.signature().SlotOf(KernelParameter::kPhase) >= 0) Set(words.phases, host.phases.value);
     const size_t versions = called.on_host().versions.size();
     llvm::Value* kernel = KernelFunction(unit_, launch.kernel, versions - 1);
     for (size_t v = versions - 1; v-- > 0;) {
@@ -145,8 +145,9 @@ class LayoutEmitter {
 
   void SetArguments(const Launch& launch, const HostMemo::LaunchWords& words, const LaunchShape& shape,
                     const WorkspaceShape& workspace) {
+    const KernelSignature signature = unit_.kernels[launch.kernel].signature();
     int slot = words.arguments;
-    for (const KernelParameter& parameter : unit_.kernels[launch.kernel].signature().parameters()) {
+    for (const KernelParameter& parameter : signature.parameters()) {
       llvm::Value* value = Argument(launch, parameter, shape, workspace);
       if (value != nullptr) Set(slot, value);
       ++slot;
@@ -156,34 +157,31 @@ class LayoutEmitter {
   // Null where tailor_run fills the slot: what changes from run to run, or within one.
   llvm::Value* Argument(const Launch& launch, const KernelParameter& parameter, const LaunchShape& shape,
                         const WorkspaceShape& workspace) {
+    if (const auto field = parameter.context_field()) return f_.LoadI64(f_.context(), *field, parameter.Name());
     switch (parameter.kind) {
-      case KernelParameter::Kind::kBuffer: {
+      case KernelParameter::kBuffer: {
         const HostBuffer& buffer = unit_.program.buffers[launch.buffers[parameter.index]];
         const bool settled = buffer.place == Place::kConstant || buffer.place == Place::kWorkspace;
         return settled ? PlaceOf(buffer, workspace) : nullptr;
       }
-      case KernelParameter::Kind::kDim:
+      case KernelParameter::kDim:
         return shape.dims[parameter.index].value;
-      case KernelParameter::Kind::kScratch:
-      case KernelParameter::Kind::kLaunchScratch:
+      case KernelParameter::kScratch:
+      case KernelParameter::kLaunchScratch:
         return f_.b.CreateGEP(f_.b.getInt8Ty(), base_, workspace.scratch, "scratch");
-      case KernelParameter::Kind::kScratchBytes:
+      case KernelParameter::kScratchBytes:
         return shape.scratch_bytes.value;
-      case KernelParameter::Kind::kFault:
+      case KernelParameter::kFault:
         return f_.Address(memo_, MemoByte(unit_.memo.fault));
-      case KernelParameter::Kind::kFaultBase:
+      case KernelParameter::kFaultBase:
         return f_.b.getInt64(unit_.program.first_check + launch.first_fault_check);
-      case KernelParameter::Kind::kTiling:
+      case KernelParameter::kTiling:
         return shape.on_host().tiling;
-      case KernelParameter::Kind::kGridBarrier:
-        return f_.LoadPtr(f_.context(), offsetof(RtContext, meeting), "meeting");
-      case KernelParameter::Kind::kParts:
+      case KernelParameter::kParts:
         return shape.parts.value;
-      case KernelParameter::Kind::kPhase:
-      case KernelParameter::Kind::kTensorMap:
-        break;
+      default:
+        return nullptr;
     }
-    return nullptr;
   }
 
   void SetKeys() {

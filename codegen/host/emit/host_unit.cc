@@ -72,7 +72,7 @@ HostMemo LayOutMemo(const HostProgram& program, const std::vector<EmittedKernel>
       taken.grain = words->Take(1);
       taken.phases = words->Take(1);
     }
-    taken.arguments = words->Take(launch.buffers.size() + launch.dims.size() + 8);  // FIXME
+    taken.arguments = words->Take(kernels[launch.kernel].signature().slots());
     memo.launches.push_back(taken);
   }
   for (const Call& call : program.calls) memo.calls.push_back(TakeCall(call, words));

@@ -7,6 +7,7 @@
 #include "codegen/cpu/schedule/schedule_contraction.h"
 #include "codegen/link/target_machine.h"
 #include "codegen/lower/lower_graph.h"
+#include "codegen/plan/schedule_fields.h"
 #include "graph/convolution.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
@@ -144,12 +145,12 @@ TargetTraits TraitsOf(const char* level) { return FindCpuTarget(level)->traits; 
 TEST(ScheduleWinograd, EveryLevelHasItsTiles) {
   const auto tile = [](const char* level) {
     const KernelPlan plan = PlanOf({.windows = kPadded}, TraitsOf(level));
-    const std::string text = cpu::ScheduleContraction(plan, TraitsOf(level)).Text(plan);
-    return text.substr(0, text.find('\n'));
+    return RecordText(cpu::ScheduleContraction(plan, TraitsOf(level)).tile);
   };
-  EXPECT_EQ(tile("x86-64-v2"), "tile 2x1 panels, task 384 rows x 8 panels, depth 16, winograd by 96 tiles");
-  EXPECT_EQ(tile("x86-64-v3"), "tile 6x1 panels, task 384 rows x 8 panels, depth 16, winograd by 96 tiles");
-  EXPECT_EQ(tile("x86-64-v4"), "tile 6x4 panels, tall 9x3, task 384 rows x 8 panels, depth 16, winograd by 96 tiles");
+  EXPECT_EQ(tile("x86-64-v2"), "{rows 2, panels 1, task_rows 384, task_panels 8, depth 16, winograd_tiles 96}");
+  EXPECT_EQ(tile("x86-64-v3"), "{panels 1, task_rows 384, task_panels 8, depth 16, winograd_tiles 96}");
+  EXPECT_EQ(tile("x86-64-v4"),
+            "{tall_rows 9, tall_panels 3, task_rows 384, task_panels 8, depth 16, winograd_tiles 96}");
 }
 
 // Points and products of a block of tiles stay in L2.

@@ -1,5 +1,6 @@
 // Mirrors codegen/cpu/schedule/schedule_contraction.cc.
 #include "codegen/cpu/schedule/schedule_contraction.h"
+#include "codegen/plan/schedule_fields.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/cpu/gemm/gemm_product.h"
@@ -7,41 +8,42 @@
 namespace tailor::cpu {
 namespace {
 
+Schedule ScheduleOf(const ProductForm& form, const char* target) {
+  return ScheduleContraction(MakeProductPlan(form), FindCpuTarget(target)->traits);
+}
+
 std::string ScheduleText(const ProductForm& form, const char* target) {
-  const KernelPlan plan = MakeProductPlan(form);
-  return ScheduleContraction(plan, FindCpuTarget(target)->traits).Text(plan);
+  return "\n" + ScheduleOf(form, target).Text() + "\n";
 }
 
 TEST(ScheduleContraction, DynamicProduct) {
-  EXPECT_EQ(ScheduleText({}, "x86-64-v4"),
-            "tile 6x4 panels, task 48 rows x 4 panels, depth 1024\n"
-            "or 6x4 panels, task 48 rows x 2 panels\n"
-            "or 6x4 panels, task 24 rows x 4 panels\n"
-            "or whole 6x4 panels, task 48 rows x 2 panels\n"
-            "tasks floordiv(d0 + 47, 48)*floordiv(d1 + 63, 64), "
-            "grain max(floordiv(524288, d2*min(d0, 48)*min(d1, 64) + 8*d2*min(d1, 64) + 1), 1), scratch 0\n"
-            "version: always\n");
+  EXPECT_EQ(ScheduleText({}, "x86-64-v4"), R"(
+{lanes 16, lane_axis 1, tile {task_rows 48, task_panels 4, chooses, cuts [
+  {rows 6, panels 4, task_panels 2},
+  {rows 6, panels 4, task_rows 24},
+  {rows 6, panels 4, whole_rows, task_panels 2}]}, tasks floordiv(d0 + 47, 48)*floordiv(d1 + 63, 64), grain max(floordiv(524288, d2*min(d0, 48)*min(d1, 64) + 8*d2*min(d1, 64) + 1), 1)}
+)");
 }
 
 TEST(ScheduleContraction, TallTilesForLargeWeights) {
-  const auto first_line = [](const ProductForm& form, const char* target) {
-    const std::string text = ScheduleText(form, target);
-    return text.substr(0, text.find('\n'));
+  const auto tile = [](const ProductForm& form, const char* target) {
+    ContractionTile all = ScheduleOf(form, target).tile;
+    all.cuts.clear();
+    return RecordText(all);
   };
-  EXPECT_EQ(first_line({.n = 512, .k = 512}, "x86-64-v4"),
-            "tile 6x4 panels, tall 9x3, task 48 rows x 4 panels, depth 1024");
-  EXPECT_EQ(first_line({.n = 512, .k = 511}, "x86-64-v4"), "tile 6x4 panels, task 48 rows x 4 panels, depth 1024");
-  EXPECT_EQ(first_line({.k = 4096}, "x86-64-v4"), "tile 6x4 panels, task 48 rows x 4 panels, depth 1024");
-  EXPECT_EQ(first_line({.n = 512, .k = 512}, "x86-64-v3"), "tile 6x1 panels, task 48 rows x 4 panels, depth 1024");
+  EXPECT_EQ(tile({.n = 512, .k = 512}, "x86-64-v4"),
+            "{tall_rows 9, tall_panels 3, task_rows 48, task_panels 4, chooses}");
+  EXPECT_EQ(tile({.n = 512, .k = 511}, "x86-64-v4"), "{task_rows 48, task_panels 4, chooses}");
+  EXPECT_EQ(tile({.k = 4096}, "x86-64-v4"), "{task_rows 48, task_panels 4, chooses}");
+  EXPECT_EQ(tile({.n = 512, .k = 512}, "x86-64-v3"), "{panels 1, task_rows 48, task_panels 4, chooses}");
 }
 
 TEST(ScheduleContraction, ManyRowsOfColumnsWhereDepthIsShort) {
   const auto task = [](int64_t k) {
-    const std::string text = ScheduleText({.n = 64, .k = k, .transpose_out = true}, "x86-64-v4");
-    return text.substr(0, text.find(" panels, depth"));
+    return RecordText(ScheduleOf({.n = 64, .k = k, .transpose_out = true}, "x86-64-v4").tile);
   };
-  EXPECT_EQ(task(576), "tile 6x4 panels, task 240 rows x 4");  // 3 x 3 points of 64 channels
-  EXPECT_EQ(task(641), "tile 6x4 panels, task 96 rows x 4");
+  EXPECT_EQ(task(576), "{task_rows 240, task_panels 4}");  // 3 x 3 points of 64 channels
+  EXPECT_EQ(task(641), "{task_panels 4}");
 }
 
 // Tiles of up to twelve rows for large weights; for others those that the product has anyway, or tasks of other sizes.
@@ -75,10 +77,9 @@ TEST(ScheduleContraction, ProductsInF32Choose) {
 
 TEST(ScheduleContraction, WeightsInDouble) {
   EXPECT_EQ(ScheduleText({.dtype = DType::kF64, .batch = {kDynamic}, .rhs_has_batch = {false}, .n = 384, .k = 768},
-                         "x86-64-v3"),
-            "tile 2x1 panels, task 48 rows x 4 panels, depth 512\n"
-            "tasks 6*d0*floordiv(d1 + 47, 48), grain max(floordiv(524288, 49152*min(d1, 48) + 393217), 1), scratch 0\n"
-            "version: always\n");
+                         "x86-64-v3"), R"(
+{lanes 4, lane_axis 2, tile {rows 2, panels 1, task_rows 48, task_panels 4, depth 512}, tasks 6*d0*floordiv(d1 + 47, 48), grain max(floordiv(524288, 49152*min(d1, 48) + 393217), 1)}
+)");
 }
 
 TEST(ScheduleContraction, SmallTasksAreTakenTogether) {

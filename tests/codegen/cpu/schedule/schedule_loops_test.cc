@@ -22,7 +22,7 @@ std::string Schedules(const std::string& text) {
   auto lowered = lower::LowerGraph(*parsed, TargetTraits{});
   if (!lowered.ok()) return lowered.status().ToString();
   std::string out = "\n";
-  for (const KernelPlan& kernel : lowered->kernels) out += ScheduleLoops(kernel, TargetTraits{}).Text(kernel);
+  for (const KernelPlan& kernel : lowered->kernels) out += ScheduleLoops(kernel, TargetTraits{}).Text() + "\n";
   return out;
 }
 
@@ -77,10 +77,9 @@ graph @g(%x: f32[B, S, 384], %y: f32[B, S, 384]) {
 }
 )"),
             R"(
-lanes 16 along a0, unroll 4, chunk 4096
-tasks floordiv(d0 + 4095, 4096), grain max(floordiv(40000, max(min(d0, 4096), 1)), 1), scratch 0
-version: 1536*d1*d2 bytes outgrow the cache and d0 >= 4096
-version: always
+{lanes 16, lane_axis 0, lane_chunk 4096, unroll 4, tasks floordiv(d0 + 4095, 4096), grain max(floordiv(40000, max(min(d0, 4096), 1)), 1), versions [
+  {guards [1536*d1*d2 bytes outgrow the cache, d0 >= 4096], streams},
+  {}]}
 )");
 }
 
@@ -91,9 +90,7 @@ TEST(ScheduleLoops, SmallRangesLeaveVersionsOut) {
                      "], S in [1, 20] { %z = neg %x\n return %z }");
   };
   EXPECT_EQ(versions("8"), R"(
-lanes 16 along a0, unroll 4, chunk 4096
-tasks floordiv(d0 + 4095, 4096), grain max(floordiv(53333, max(min(d0, 4096), 1)), 1), scratch 0
-version: always
+{lanes 16, lane_axis 0, lane_chunk 4096, unroll 4, tasks floordiv(d0 + 4095, 4096), grain max(floordiv(53333, max(min(d0, 4096), 1)), 1)}
 )");
   EXPECT_NE(versions("300").find("outgrow the cache"), std::string::npos);
 }
@@ -106,13 +103,10 @@ graph @g(%x: f32[V], %i: i32[N, 1], %u: f32[N]) {
 }
 )"),
             R"(
-lanes 16 along a0, unroll 4, chunk 4096
-tasks floordiv(d0 + 4095, 4096), grain max(floordiv(80000, max(min(d0, 4096), 1)), 1), scratch 0
-version: 4*d0 bytes outgrow the cache and d0 >= 4096
-version: always
-lanes 1 along nothing, unroll 4
-tasks 1, grain max(floordiv(2000, max(d0, 1)), 1), scratch 0
-version: always
+{lanes 16, lane_axis 0, lane_chunk 4096, unroll 4, tasks floordiv(d0 + 4095, 4096), grain max(floordiv(80000, max(min(d0, 4096), 1)), 1), versions [
+  {guards [4*d0 bytes outgrow the cache, d0 >= 4096], streams},
+  {}]}
+{unroll 4, tasks 1, grain max(floordiv(2000, max(d0, 1)), 1)}
 )");
 }
 
@@ -128,9 +122,7 @@ graph @g(%x: f64[R, C]) where C in [0, 4000] {
 }
 )"),
             R"(
-lanes 8 along a1, unroll 2, rows 4 of up to 128, ahead and behind in stage 1
-tasks d0, grain max(max(4*floordiv(666, max(d1, 1)), min(floordiv(d0, 16), 8)), 1), scratch max(64*floordiv(d1 + 7, 8) + min(64*floordiv(d1 + 7, 8), 8388608), min(256*floordiv(d1 + 7, 8), 4096))
-version: always
+{lanes 8, lane_axis 1, unroll 2, rows 4, short_row 128, ahead 1, behind, tasks d0, grain max(max(4*floordiv(666, max(d1, 1)), min(floordiv(d0, 16), 8)), 1), scratch_bytes max(64*floordiv(d1 + 7, 8) + min(64*floordiv(d1 + 7, 8), 8388608), min(256*floordiv(d1 + 7, 8), 4096))}
 )");
 }
 
@@ -139,11 +131,11 @@ TEST(ScheduleLoops, FewLongRowsAreTakenInParts) {
     return Schedules("graph @g(%x: f32[R, C]) where R in " + rows + ", C in " + columns +
                      " { %s = reduce_sum %x {axes = [1]}\n return %s }");
   };
-  EXPECT_TRUE(absl::StrContains(sum("[0, 1000]", "[0, 400000]"), "in 2 phases, parts "));
-  EXPECT_FALSE(absl::StrContains(sum("[0, 1000]", "[0, 4000]"), "phases"));
-  EXPECT_FALSE(absl::StrContains(sum("[1000, 1000]", "[0, 400000]"), "phases"));
-  EXPECT_FALSE(absl::StrContains(Schedules("graph @g(%x: f32[R, 0]) { %s = reduce_sum %x {axes = [0]}\n return %s }"),
-                                 "phases"));
+  EXPECT_TRUE(absl::StrContains(sum("[0, 1000]", "[0, 400000]"), "parts {count "));
+  EXPECT_FALSE(absl::StrContains(sum("[0, 1000]", "[0, 4000]"), "parts"));
+  EXPECT_FALSE(absl::StrContains(sum("[1000, 1000]", "[0, 400000]"), "parts"));
+  EXPECT_FALSE(
+      absl::StrContains(Schedules("graph @g(%x: f32[R, 0]) { %s = reduce_sum %x {axes = [0]}\n return %s }"), "parts"));
 }
 
 TEST(ScheduleLoops, LongerRowsRunSideBySideWhereElementsAreCheap) {
@@ -155,7 +147,7 @@ graph @g(%x: f32[R, C]) {
   return %y
 }
 )");
-  EXPECT_TRUE(absl::StrContains(schedule, "rows 4 of up to 2048\n")) << schedule;  // and look no further
+  EXPECT_TRUE(absl::StrContains(schedule, "rows 4, short_row 2048, tasks")) << schedule;  // and look no further
 }
 
 TEST(ScheduleLoops, RowsLookAheadInLaunchesThatCachesHold) {
@@ -183,9 +175,7 @@ graph @g(%x: f32[B, R, C], %b: f32[R]) {
 }
 )"),
             R"(
-lanes 16 along a2, unroll 16, chunk 64, across a1, chunk 64
-tasks d0*floordiv(d1 + 63, 64)*floordiv(d2 + 63, 64), grain max(floordiv(16000, max(min(d1, 64)*min(d2, 64), 1)), 1), scratch 0
-version: always
+{lanes 16, lane_axis 2, lane_chunk 64, cross_axis 1, cross_chunk 64, unroll 16, tasks d0*floordiv(d1 + 63, 64)*floordiv(d2 + 63, 64), grain max(floordiv(16000, max(min(d1, 64)*min(d2, 64), 1)), 1)}
 )");
 }
 
@@ -199,7 +189,7 @@ TEST(ScheduleLoops, OtherLoadsAreGathered) {
                            "  %a = transpose %x {permutation = [1, 0]}\n  %b = transpose %w {permutation = [1, 0]}\n"
                            "  %c = transpose %v {permutation = [1, 0]}\n  %d = add %a, %b\n  %e = add %d, %c\n"
                            "  %y = add %e, %z\n  return %y\n}"}) {
-    EXPECT_EQ(Schedules(body).find("across"), std::string::npos) << body;
+    EXPECT_EQ(Schedules(body).find("cross_axis"), std::string::npos) << body;
   }
 }
 
@@ -211,9 +201,7 @@ graph @g(%x: f32[R, C]) where R in [0, 500] {
 }
 )"),
             R"(
-lanes 16 along a0, unroll 4, rows 16, chunk 256
-tasks floordiv(d0 + 255, 256), grain max(floordiv(53333, max(d1*min(d0, 256), 1)), 1), scratch 0
-version: always
+{lanes 16, lane_axis 0, lane_chunk 256, unroll 4, rows 16, tasks floordiv(d0 + 255, 256), grain max(floordiv(53333, max(d1*min(d0, 256), 1)), 1)}
 )");
 }
 
@@ -225,9 +213,7 @@ graph @g(%x: f32[R, C]) {
 }
 )"),
             R"(
-lanes 16 along a0, unroll 4, rows 8, chunk 128
-tasks floordiv(d0 + 127, 128), grain max(floordiv(53333, max(d1*min(d0, 128), 1)), 1), scratch 0
-version: always
+{lanes 16, lane_axis 0, lane_chunk 128, unroll 4, rows 8, tasks floordiv(d0 + 127, 128), grain max(floordiv(53333, max(d1*min(d0, 128), 1)), 1)}
 )");
   EXPECT_EQ(Schedules(R"(
 graph @g(%x: f32[R, C]) {
@@ -236,9 +222,7 @@ graph @g(%x: f32[R, C]) {
 }
 )"),
             R"(
-lanes 16 along a1, unroll 4
-tasks d0, grain max(floordiv(53333, max(d1, 1)), 1), scratch 0
-version: always
+{lanes 16, lane_axis 1, unroll 4, tasks d0, grain max(floordiv(53333, max(d1, 1)), 1)}
 )");
 }
 
@@ -250,17 +234,17 @@ graph @g(%x: f32[R, C], %y: f32[T, C]) {
 }
 )"),
             R"(
-lanes 16 along a1, unroll 4, chunk 4096
-tasks d0*floordiv(d1 + 4095, 4096), grain max(floordiv(40000, max(min(d1, 4096), 1)), 1), scratch 0
-version: d2 >= 2 and d3 >= 2 and 4*d0*d1 bytes outgrow the cache and d1 >= 4096
-version: d2 >= 2 and d3 >= 2
-version: always
+{lanes 16, lane_axis 1, lane_chunk 4096, unroll 4, tasks d0*floordiv(d1 + 4095, 4096), grain max(floordiv(40000, max(min(d1, 4096), 1)), 1), versions [
+  {guards [d2 >= 2, d3 >= 2, 4*d0*d1 bytes outgrow the cache, d1 >= 4096], no_broadcast, streams},
+  {guards [d2 >= 2, d3 >= 2], no_broadcast},
+  {}]}
 )");
 }
 
 // What no machine's caches could fail to hold, what is written in short runs, and what two outputs share.
 TEST(ScheduleLoops, OnlyLongRunsOfOneLargeOutputAreStreamed) {
-  for (const char* body : {"graph @g(%x: f32[262143]) {\n  %y = neg %x\n  return %y\n}",
+  for (const char* body : {"graph @g(%x: f32[N, 0]) {\n  %y = neg %x\n  return %y\n}",
+                           "graph @g(%x: f32[262143]) {\n  %y = neg %x\n  return %y\n}",
                            "graph @g(%x: f32[N, 384], %b: f32[384]) {\n  %y = add %x, %b\n  return %y\n}",
                            "graph @g(%x: f32[N]) {\n  %y = neg %x\n  %z = exp %y\n  return %y, %z\n}",
                            "graph @g(%x: f32[N, M]) {\n  %y = reduce_sum %x {axes = [0]}\n  return %y\n}"}) {

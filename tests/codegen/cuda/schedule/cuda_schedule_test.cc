@@ -8,32 +8,37 @@
 namespace tailor::cuda {
 namespace {
 
-std::string TextOf(const KernelPlan& plan) { return ScheduleCudaLoops(plan, FindCudaTarget("sm_80")->traits).Text(); }
+std::string TextOf(const KernelPlan& plan) {
+  return "\n" + ScheduleCudaLoops(plan, FindCudaTarget("sm_80")->traits).Text() + "\n";
+}
+
+// "d0 >= 32: 512 threads per row, lanes 4", a line each.
+std::string ShapesOf(const KernelPlan& plan) {
+  std::string lines = "\n";
+  for (const CudaVersion& version : ScheduleCudaLoops(plan, FindCudaTarget("sm_80")->traits).versions) {
+    lines += VersionText(version.version) + ": " + version.ShapeText() + "\n";
+  }
+  return lines;
+}
 
 TEST(ScheduleCudaLoops, ElementwiseHasAThreadPerFourElements) {
-  EXPECT_EQ(TextOf(BiasTanhPlan()),
-            "always: thread per element, lanes 4, threads 256, blocks min(floordiv(d0*d1 + 1023, 1024), 4096), shared "
-            "bytes 0, scratch bytes 0\n");
+  EXPECT_EQ(TextOf(BiasTanhPlan()), R"(
+[
+  {lanes 4, lane_axis 1, blocks min(floordiv(d0*d1 + 1023, 1024), 4096)}]
+)");
 }
 
 TEST(ScheduleCudaLoops, LongerRowsHaveMoreThreadsAndLeaveSharedMemory) {
-  EXPECT_EQ(TextOf(RowSoftmaxPlan()),
-            "d1 >= 8192 and d0 <= 256: 256 threads per part of a row, lanes 4, threads 256, blocks "
-            "min(d0*min(floordiv(d1 + 4095, 4096), floordiv(4096, max(d0, 1))), 65536), shared bytes 64, scratch bytes "
-            "64*d0*floordiv(d1 + 15, 16) + 16*d0*min(floordiv(d1 + 4095, 4096), floordiv(4096, max(d0, 1))), "
-            "min(floordiv(d1 + 4095, 4096), floordiv(4096, max(d0, 1))) parts, 4 blocks resident\n"
-            "d1 <= 64: 8 threads per row, lanes 4, turns 2, threads 128, blocks min(floordiv(d0 + 15, 16), 65536), "
-            "shared bytes 1024*floordiv(d1 + 15, 16), scratch bytes 0\n"
-            "d1 <= 256: 32 threads per row, lanes 4, turns 2, threads 128, blocks min(floordiv(d0 + 3, 4), 65536), "
-            "shared bytes 256*floordiv(d1 + 15, 16), scratch bytes 0\n"
-            "d1 <= 1024: 32 threads per row, lanes 4, turns 8, threads 128, blocks min(floordiv(d0 + 3, 4), 65536), "
-            "shared bytes 256*floordiv(d1 + 15, 16), scratch bytes 0\n"
-            "d1 <= 8192: 256 threads per row, lanes 4, threads 256, blocks min(d0, 65536), shared bytes "
-            "64*floordiv(d1 + 15, 16) + 64, scratch bytes 0\n"
-            "d1 <= 25312: 512 threads per row, lanes 4, threads 512, blocks min(d0, 65536), shared bytes "
-            "64*floordiv(d1 + 15, 16) + 128, scratch bytes 0\n"
-            "always: 256 threads per row, lanes 4, threads 256, blocks min(d0, 512), shared bytes 64, scratch bytes "
-            "64*floordiv(d1 + 15, 16)\n");
+  EXPECT_EQ(TextOf(RowSoftmaxPlan()), R"(
+[
+  {version {guards [d1 >= 8192, d0 <= 256]}, shape rows, lanes 4, lane_axis 1, blocks min(d0*min(floordiv(d1 + 4095, 4096), floordiv(4096, max(d0, 1))), 65536), resident_blocks 4, persistent, cooperative, parts min(floordiv(d1 + 4095, 4096), floordiv(4096, max(d0, 1))), shared_bytes 64, partial_bytes 64, scratch_bytes 64*d0*floordiv(d1 + 15, 16) + 16*d0*min(floordiv(d1 + 4095, 4096), floordiv(4096, max(d0, 1)))},
+  {version {guards [d1 <= 64]}, shape rows, threads 128, row_threads 8, lanes 4, lane_axis 1, turns 2, blocks min(floordiv(d0 + 15, 16), 65536), shared_bytes 1024*floordiv(d1 + 15, 16), rows_in_shared},
+  {version {guards [d1 <= 256]}, shape rows, threads 128, row_threads 32, lanes 4, lane_axis 1, turns 2, blocks min(floordiv(d0 + 3, 4), 65536), shared_bytes 256*floordiv(d1 + 15, 16), rows_in_shared},
+  {version {guards [d1 <= 1024]}, shape rows, threads 128, row_threads 32, lanes 4, lane_axis 1, turns 8, blocks min(floordiv(d0 + 3, 4), 65536), shared_bytes 256*floordiv(d1 + 15, 16), rows_in_shared},
+  {version {guards [d1 <= 8192]}, shape rows, lanes 4, lane_axis 1, blocks min(d0, 65536), shared_bytes 64*floordiv(d1 + 15, 16) + 64, rows_in_shared, partial_bytes 64},
+  {version {guards [d1 <= 25312]}, shape rows, threads 512, row_threads 512, lanes 4, lane_axis 1, blocks min(d0, 65536), shared_bytes 64*floordiv(d1 + 15, 16) + 128, rows_in_shared, partial_bytes 128},
+  {shape rows, lanes 4, lane_axis 1, blocks min(d0, 512), shared_bytes 64, partial_bytes 64, scratch_bytes 64*floordiv(d1 + 15, 16)}]
+)");
 }
 
 // 1,000,000 elements in all: 245 parts of one row, whatever the GPU.
@@ -44,39 +49,38 @@ TEST(ScheduleCudaLoops, OneLongRowIsShared) {
   }
   plan.axes[0].extent = Extent{1};
   plan.axes[1].extent = Extent{1000000};
-  EXPECT_EQ(TextOf(plan),
-            "always: 256 threads per part of a row, lanes 4, threads 256, blocks 245, shared bytes 64, scratch bytes "
-            "4003920, 245 parts, 4 blocks resident\n");
+  EXPECT_EQ(TextOf(plan), R"(
+[
+  {shape rows, lanes 4, lane_axis 1, blocks 245, resident_blocks 4, persistent, cooperative, parts 245, shared_bytes 64, partial_bytes 64, scratch_bytes 4003920}]
+)");
 }
 
 TEST(ScheduleCudaLoops, ShortRowsNeedNoOtherVersion) {
   EXPECT_EQ(
-      TextOf(RowSoftmaxPlan(/*max_columns=*/30)),
-      "always: 8 threads per row, lanes 4, turns 2, threads 128, blocks min(floordiv(d0 + 15, 16), 65536), shared "
-      "bytes 1024*floordiv(d1 + 15, 16), scratch bytes 0\n");
+      TextOf(RowSoftmaxPlan(/*max_columns=*/30)), R"(
+[
+  {shape rows, threads 128, row_threads 8, lanes 4, lane_axis 1, turns 2, blocks min(floordiv(d0 + 15, 16), 65536), shared_bytes 1024*floordiv(d1 + 15, 16), rows_in_shared}]
+)");
 }
 
 TEST(ScheduleCudaLoops, ReductionsOverOuterDimsReadWholeLines) {
-  EXPECT_EQ(TextOf(ColumnTotalPlan()),
-            "d1 >= 256 and floordiv(d0 + 31, 32) <= 256: parts of columns, threads 256, blocks min(floordiv(d0 + 31, "
-            "32)*min(floordiv(d1 + 127, 128), floordiv(4096, max(floordiv(d0 + 31, 32), 1))), 65536), shared bytes "
-            "2048, scratch bytes 256*floordiv(d0 + 31, 32)*min(floordiv(d1 + 127, 128), floordiv(4096, "
-            "max(floordiv(d0 + 31, 32), 1))), min(floordiv(d1 + 127, 128), floordiv(4096, max(floordiv(d0 + 31, 32), "
-            "1))) parts, 4 blocks resident\n"
-            "always: columns, threads 256, blocks min(floordiv(d0 + 31, 32), 65536), shared bytes 2048, scratch bytes "
-            "0\n");
-  EXPECT_THAT(TextOf(RowMinAndSumPlan()), testing::HasSubstr("\nd1 <= 128: 4 threads per row, lanes 8, turns 4,"));
+  EXPECT_EQ(TextOf(ColumnTotalPlan()), R"(
+[
+  {version {guards [d1 >= 256, floordiv(d0 + 31, 32) <= 256]}, shape columns, blocks min(floordiv(d0 + 31, 32)*min(floordiv(d1 + 127, 128), floordiv(4096, max(floordiv(d0 + 31, 32), 1))), 65536), resident_blocks 4, persistent, cooperative, parts min(floordiv(d1 + 127, 128), floordiv(4096, max(floordiv(d0 + 31, 32), 1))), shared_bytes 2048, partial_bytes 2048, scratch_bytes 256*floordiv(d0 + 31, 32)*min(floordiv(d1 + 127, 128), floordiv(4096, max(floordiv(d0 + 31, 32), 1)))},
+  {shape columns, blocks min(floordiv(d0 + 31, 32), 65536), shared_bytes 2048, partial_bytes 2048}]
+)");
+  EXPECT_THAT(ShapesOf(RowMinAndSumPlan()), testing::HasSubstr("\nd1 <= 128: 4 threads per row, lanes 8, turns 4\n"));
 }
 
 // Where there are many such rows, a block for each has all of its row under way at once.
 TEST(ScheduleCudaLoops, ManyLongRowsThatAreOnlyReadAreNotShared) {
   KernelPlan plan = RowMinAndSumPlan();
   plan.buffers[0].dtype = DType::kF32;
-  const std::string text = TextOf(plan);
+  const std::string text = ShapesOf(plan);
   EXPECT_THAT(text,
-              testing::StartsWith("d1 >= 8193 and d1 <= 32768 and d0 >= 32: 512 threads per row, lanes 4, turns 16,"));
+              testing::StartsWith("\nd1 >= 8193 and d1 <= 32768 and d0 >= 32: 512 threads per row, lanes 4, turns 16\n"));
   EXPECT_THAT(text, testing::HasSubstr("\nd1 >= 8192 and d0 <= 256: 256 threads per part of a row"));
-  EXPECT_THAT(TextOf(RowSoftmaxPlan()), testing::Not(testing::HasSubstr("turns 16")));
+  EXPECT_THAT(ShapesOf(RowSoftmaxPlan()), testing::Not(testing::HasSubstr("turns 16")));
 }
 
 TEST(ScheduleCudaLoops, LoadsAlongAnotherAxisThanStoresGoThroughTiles) {
@@ -85,9 +89,10 @@ TEST(ScheduleCudaLoops, LoadsAlongAnotherAxisThanStoresGoThroughTiles) {
     if (e.kind == ExprKind::kLoad && e.ref == 0) std::swap(e.args[0], e.args[1]);
   }
   std::swap(plan.buffers[0].dims[0], plan.buffers[0].dims[1]);
-  EXPECT_EQ(TextOf(plan),
-            "always: transposed tiles, threads 256, blocks min(floordiv(d0 + 31, 32)*floordiv(d1 + 31, 32), 65536), "
-            "shared bytes 4224, scratch bytes 0\n");
+  EXPECT_EQ(TextOf(plan), R"(
+[
+  {shape transposed, blocks min(floordiv(d0 + 31, 32)*floordiv(d1 + 31, 32), 65536), shared_bytes 4224}]
+)");
 }
 
 TEST(CudaTarget, BlocksHaveTheSharedMemoryOfEveryGpuThatRunsThem) {

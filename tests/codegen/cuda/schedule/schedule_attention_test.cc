@@ -29,33 +29,36 @@ KernelPlan PlanOf(const std::string& text, const TargetTraits& traits) {
 
 std::string TextOf(const std::string& graph) {
   const TargetTraits traits = FindCudaTarget("sm_80")->traits;
-  return "\n" + ScheduleOnCuda(PlanOf(graph, traits), traits)->Text();
+  return "\n" + ScheduleOnCuda(PlanOf(graph, traits), traits)->Text() + "\n";
 }
 
 TEST(ScheduleCudaAttention, ByWidth) {
   EXPECT_EQ(TextOf(lower::AttentionGraph({.dtype = DType::kBF16, .depth = 64, .columns = 64})), R"(
-d1 <= 16: matrix attention 16 rows x 64 keys of 64 and 64 in 4 slices, threads 128, blocks 2*d0*floordiv(d1 + 15, 16), shared bytes 36864, scratch bytes 0
-always: matrix attention 64 rows x 64 keys of 64 and 64, threads 128, blocks 2*d0*floordiv(d1 + 63, 64), shared bytes 36864, scratch bytes 0
+[
+  {version {guards [d1 <= 16]}, shape attention_tile, threads 128, attention {rows 16, depth 64, columns 64, slices 4}, blocks 2*d0*floordiv(d1 + 15, 16), resident_blocks 2, shared_bytes 36864},
+  {shape attention_tile, threads 128, attention {depth 64, columns 64}, blocks 2*d0*floordiv(d1 + 63, 64), resident_blocks 2, shared_bytes 36864}]
 )");
   EXPECT_EQ(TextOf(lower::AttentionGraph({.dtype = DType::kF16, .depth = 128, .columns = 128})), R"(
-d1 <= 16: matrix attention 16 rows x 32 keys of 128 and 128 in 2 slices, threads 64, blocks 2*d0*floordiv(d1 + 15, 16), shared bytes 34816, scratch bytes 0
-always: matrix attention 64 rows x 32 keys of 128 and 128, threads 128, blocks 2*d0*floordiv(d1 + 63, 64), shared bytes 34816, scratch bytes 0
+[
+  {version {guards [d1 <= 16]}, shape attention_tile, threads 64, attention {rows 16, keys 32, depth 128, columns 128, slices 2}, blocks 2*d0*floordiv(d1 + 15, 16), resident_blocks 2, shared_bytes 34816},
+  {shape attention_tile, threads 128, attention {keys 32, depth 128, columns 128}, blocks 2*d0*floordiv(d1 + 63, 64), resident_blocks 2, shared_bytes 34816}]
 )");
   EXPECT_EQ(TextOf(lower::AttentionGraph({.dtype = DType::kF32, .depth = 64, .columns = 64})), R"(
-d1 <= 16: attention 16 rows x 32 keys of 64 and 64 in 4 slices, threads 128, blocks 2*d0*floordiv(d1 + 15, 16), shared bytes 24832, scratch bytes 0
-always: attention 64 rows x 32 keys of 64 and 64, threads 128, blocks 2*d0*floordiv(d1 + 63, 64), shared bytes 44032, scratch bytes 0
+[
+  {version {guards [d1 <= 16]}, shape attention_tile, threads 128, attention {kind multiply_add, rows 16, keys 32, depth 64, columns 64, slices 4, stages 1}, blocks 2*d0*floordiv(d1 + 15, 16), resident_blocks 2, shared_bytes 24832},
+  {shape attention_tile, threads 128, attention {kind multiply_add, keys 32, depth 64, columns 64, stages 1}, blocks 2*d0*floordiv(d1 + 63, 64), resident_blocks 2, shared_bytes 44032}]
 )");
   EXPECT_EQ(TextOf(lower::AttentionGraph({.dtype = DType::kF32, .depth = 128, .columns = 100})), R"(
-d1 <= 16: attention 16 rows x 32 keys of 128 and 128 in 4 slices, threads 128, blocks 2*d0*floordiv(d1 + 15, 16), shared bytes 45312, scratch bytes 0
-always: attention 32 rows x 16 keys of 128 and 128, threads 64, blocks 2*d0*floordiv(d1 + 31, 32), shared bytes 36352, scratch bytes 0
+[
+  {version {guards [d1 <= 16]}, shape attention_tile, threads 128, attention {kind multiply_add, rows 16, keys 32, depth 128, columns 128, slices 4, stages 1}, blocks 2*d0*floordiv(d1 + 15, 16), resident_blocks 2, shared_bytes 45312},
+  {shape attention_tile, threads 64, attention {kind multiply_add, rows 32, keys 16, depth 128, columns 128, stages 1}, blocks 2*d0*floordiv(d1 + 31, 32), resident_blocks 2, shared_bytes 36352}]
 )");
 }
 
 // A score of -inf has no weight. For any other, kernels of rows of up to 64 elements have the registers to find out.
 TEST(ScheduleCudaAttention, SkipsHiddenKeys) {
   const auto skips = [](const lower::AttentionForm& form) {
-    const std::string text = TextOf(lower::AttentionGraph(form));
-    return text.find("skips hidden keys") != std::string::npos;
+    return TextOf(lower::AttentionGraph(form)).find(", skips}") != std::string::npos;
   };
   EXPECT_FALSE(skips({.dtype = DType::kF16}));
   EXPECT_TRUE(skips({.dtype = DType::kF16, .mask = Mask::kCausal}));
@@ -72,10 +75,12 @@ TEST(ScheduleCudaAttention, WhatExtentsTellLeavesVersionsOut) {
     return absl::StrReplaceAll(lower::AttentionGraph({.dtype = DType::kF16}), {{"S", rows}});
   };
   EXPECT_EQ(TextOf(fixed("1")), R"(
-always: matrix attention 16 rows x 64 keys of 64 and 64 in 4 slices, threads 128, blocks 2*d0, shared bytes 36864, scratch bytes 0
+[
+  {shape attention_tile, threads 128, attention {rows 16, depth 64, columns 64, slices 4}, blocks 2*d0, resident_blocks 2, shared_bytes 36864}]
 )");
   EXPECT_EQ(TextOf(fixed("512")), R"(
-always: matrix attention 64 rows x 64 keys of 64 and 64, threads 128, blocks 16*d0, shared bytes 36864, scratch bytes 0
+[
+  {shape attention_tile, threads 128, attention {depth 64, columns 64}, blocks 16*d0, resident_blocks 2, shared_bytes 36864}]
 )");
 }
 

@@ -16,29 +16,80 @@ std::string TextOf(const ProductForm& form, const char* target = "sm_80", bool s
   auto schedule = ScheduleOnCuda(MakeProductPlan(form), traits);
   EXPECT_TRUE(schedule.ok()) << schedule.status();
   std::erase_if(schedule->versions, [&](const CudaVersion& version) { return version.cooperative != shared; });
-  return "\n" + schedule->Text();
+  return "\n" + schedule->Text() + "\n";
 }
 
 TEST(ScheduleCudaProduct, TypesOfTensorCores) {
   EXPECT_EQ(TextOf({.dtype = DType::kBF16}), R"(
-d0 <= 8: tile matrix stream 8x32x64 by 8x32 in 8 slices, threads 256, blocks floordiv(d0 + 7, 8)*floordiv(d1 + 31, 32), shared bytes 9216, scratch bytes 0
-d0 <= 16: tile matrix stream 16x32x64 by 16x32 in 8 slices, threads 256, blocks floordiv(d0 + 15, 16)*floordiv(d1 + 31, 32), shared bytes 18432, scratch bytes 0
-always: tile matrix 128x128x32 by 64x32 in 3 stages, threads 256, blocks floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128), shared bytes 49152, scratch bytes 0, clocks 542*floordiv(floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128) - 1, workers)*floordiv(d2 + 31, 32) + 2536*floordiv(floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128) - 1, workers) + 542*floordiv(d2 + 31, 32) + 2536
-always: tile matrix 64x64x32 by 32x32 in 4 stages, threads 128, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), shared bytes 32768, scratch bytes 0, clocks 222*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers)*floordiv(d2 + 31, 32) + 1384*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers) + 222*floordiv(d2 + 31, 32) + 1384
+[
+  {version {guards [d0 <= 8]}, shape product_tile, tile {kind matrix_stream, rows 8, columns 32, depth 64, part_rows 8, part_columns 32, stages 0, slices 8, pass_rows 8, resident_blocks 2}, blocks floordiv(d0 + 7, 8)*floordiv(d1 + 31, 32), resident_blocks 2, shared_bytes 9216},
+  {version {guards [d0 <= 16]}, shape product_tile, tile {kind matrix_stream, rows 16, columns 32, depth 64, part_rows 16, part_columns 32, stages 0, slices 8, pass_rows 16, resident_blocks 2}, blocks floordiv(d0 + 15, 16)*floordiv(d1 + 31, 32), resident_blocks 2, shared_bytes 18432},
+  {shape product_tile, lanes 8, lane_axis 1, tile {kind matrix, rows 128, columns 128, depth 32, part_rows 64, part_columns 32, stages 3, resident_blocks 1}, blocks floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128), resident_blocks 1, shared_bytes 49152, clocks 542*floordiv(floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128) - 1, workers)*floordiv(d2 + 31, 32) + 2536*floordiv(floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128) - 1, workers) + 542*floordiv(d2 + 31, 32) + 2536},
+  {shape product_tile, threads 128, lanes 8, lane_axis 1, tile {kind matrix, depth 32, part_rows 32, part_columns 32, stages 4, resident_blocks 3}, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), resident_blocks 3, shared_bytes 32768, clocks 222*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers)*floordiv(d2 + 31, 32) + 1384*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers) + 222*floordiv(d2 + 31, 32) + 1384}]
 )");
 }
 
 // Where K may be no whole units of 16 bytes, four warps copy.
 TEST(ScheduleCudaProduct, Warpgroups) {
   EXPECT_EQ(TextOf({.dtype = DType::kF16, .m = 4096}, "sm_90a"), R"(
-d1 mod 8 == 0: tile warpgroup 128x256x64 by 64x256 in 4 stages, 1 copying, threads 288, blocks 32*floordiv(d0 + 255, 256), shared bytes 230464, scratch bytes 0, clocks floordiv(d1 + 63, 64)*floordiv(32*floordiv(d0 + 255, 256) - 1, workers)*max(floordiv(344*min(workers, 32*floordiv(d0 + 255, 256)), 725) + 8*min(workers, 32*floordiv(d0 + 255, 256)), 1024) + 30*floordiv(d1 + 63, 64)*floordiv(32*floordiv(d0 + 255, 256) - 1, workers) + floordiv(d1 + 63, 64)*max(floordiv(344*min(workers, 32*floordiv(d0 + 255, 256)), 725) + 8*min(workers, 32*floordiv(d0 + 255, 256)), 1024) + 30*floordiv(d1 + 63, 64) + 11240*floordiv(32*floordiv(d0 + 255, 256) - 1, workers) + 11240
-d1 mod 8 == 0: tile warpgroup 128x128x64 by 64x128 in 6 stages, 1 copying, threads 288, blocks 32*floordiv(d0 + 127, 128), shared bytes 231520, scratch bytes 0, clocks floordiv(d1 + 63, 64)*floordiv(32*floordiv(d0 + 127, 128) - 1, workers)*max(floordiv(471*min(workers, 32*floordiv(d0 + 127, 128)), 725) + 5*min(workers, 32*floordiv(d0 + 127, 128)), 512) + 30*floordiv(d1 + 63, 64)*floordiv(32*floordiv(d0 + 127, 128) - 1, workers) + floordiv(d1 + 63, 64)*max(floordiv(471*min(workers, 32*floordiv(d0 + 127, 128)), 725) + 5*min(workers, 32*floordiv(d0 + 127, 128)), 512) + 30*floordiv(d1 + 63, 64) + 2280*floordiv(32*floordiv(d0 + 127, 128) - 1, workers) + 2280
-d1 mod 8 == 0: tile warpgroup 64x128x64 by 64x128 in 8 stages, 1 copying, threads 160, blocks 64*floordiv(d0 + 127, 128), shared bytes 231552, scratch bytes 0, clocks floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 127, 128) - 1, workers)*max(floordiv(172*min(workers, 64*floordiv(d0 + 127, 128)), 725) + 4*min(workers, 64*floordiv(d0 + 127, 128)), 372) + 30*floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 127, 128) - 1, workers) + floordiv(d1 + 63, 64)*max(floordiv(172*min(workers, 64*floordiv(d0 + 127, 128)), 725) + 4*min(workers, 64*floordiv(d0 + 127, 128)), 372) + 30*floordiv(d1 + 63, 64) + 2280*floordiv(64*floordiv(d0 + 127, 128) - 1, workers) + 2280
-d1 mod 8 == 0: tile warpgroup 64x64x64 by 64x64 in 12 stages, 1 copying, threads 160, blocks 64*floordiv(d0 + 63, 64), shared bytes 215232, scratch bytes 0, clocks floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 63, 64) - 1, workers)*max(floordiv(598*min(workers, 64*floordiv(d0 + 63, 64)), 725) + 2*min(workers, 64*floordiv(d0 + 63, 64)), 248) + 30*floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 63, 64) - 1, workers) + floordiv(d1 + 63, 64)*max(floordiv(598*min(workers, 64*floordiv(d0 + 63, 64)), 725) + 2*min(workers, 64*floordiv(d0 + 63, 64)), 248) + 30*floordiv(d1 + 63, 64) + 1640*floordiv(64*floordiv(d0 + 63, 64) - 1, workers) + 1640
-d1 mod 8 == 0: tile warpgroup 64x32x64 by 64x32 in 16 stages, 1 copying, threads 160, blocks 64*floordiv(d0 + 31, 32), shared bytes 207104, scratch bytes 0, clocks floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 31, 32) - 1, workers)*max(floordiv(86*min(workers, 64*floordiv(d0 + 31, 32)), 725) + 2*min(workers, 64*floordiv(d0 + 31, 32)), 186) + 30*floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 31, 32) - 1, workers) + floordiv(d1 + 63, 64)*max(floordiv(86*min(workers, 64*floordiv(d0 + 31, 32)), 725) + 2*min(workers, 64*floordiv(d0 + 31, 32)), 186) + 30*floordiv(d1 + 63, 64) + 1320*floordiv(64*floordiv(d0 + 31, 32) - 1, workers) + 1320
-always: tile warpgroup 128x128x64 by 64x128 in 6 stages, 4 copying, threads 384, blocks 32*floordiv(d0 + 127, 128), shared bytes 231520, scratch bytes 0, clocks floordiv(d1 + 63, 64)*floordiv(32*floordiv(d0 + 127, 128) - 1, workers)*max(floordiv(471*min(workers, 32*floordiv(d0 + 127, 128)), 725) + 5*min(workers, 32*floordiv(d0 + 127, 128)), 512) + 30*floordiv(d1 + 63, 64)*floordiv(32*floordiv(d0 + 127, 128) - 1, workers) + floordiv(d1 + 63, 64)*max(floordiv(471*min(workers, 32*floordiv(d0 + 127, 128)), 725) + 5*min(workers, 32*floordiv(d0 + 127, 128)), 512) + 30*floordiv(d1 + 63, 64) + 2280*floordiv(32*floordiv(d0 + 127, 128) - 1, workers) + 2280
-always: tile warpgroup 64x64x64 by 64x64 in 12 stages, 4 copying, threads 256, blocks 64*floordiv(d0 + 63, 64), shared bytes 215232, scratch bytes 0, clocks floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 63, 64) - 1, workers)*max(floordiv(598*min(workers, 64*floordiv(d0 + 63, 64)), 725) + 2*min(workers, 64*floordiv(d0 + 63, 64)), 248) + 30*floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 63, 64) - 1, workers) + floordiv(d1 + 63, 64)*max(floordiv(598*min(workers, 64*floordiv(d0 + 63, 64)), 725) + 2*min(workers, 64*floordiv(d0 + 63, 64)), 248) + 30*floordiv(d1 + 63, 64) + 1640*floordiv(64*floordiv(d0 + 63, 64) - 1, workers) + 1640
-always: tile matrix 64x64x32 by 32x32 in 4 stages, threads 128, blocks 64*floordiv(d0 + 63, 64), shared bytes 32768, scratch bytes 0, clocks 222*floordiv(d1 + 31, 32)*floordiv(64*floordiv(d0 + 63, 64) - 1, workers) + 222*floordiv(d1 + 31, 32) + 1384*floordiv(64*floordiv(d0 + 63, 64) - 1, workers) + 1384
+[
+  {version {guards [d1 mod 8 == 0]}, shape product_tile, threads 288, lanes 8, lane_axis 1, tile {kind warpgroup, rows 128, columns 256, depth 64, part_rows 64, part_columns 256, stages 4, pass_rows 32, resident_blocks 1, copying_warps 1}, blocks 32*floordiv(d0 + 255, 256), resident_blocks 1, persistent, shared_bytes 230464, maps [
+  {address 1, factors [
+  {number 128},
+  {dim 1, slot 4, number 8},
+  {dim 2, slot 3, number 16}], box [128, 8, 16]},
+  {factors [
+  {slot 4},
+  {dim 2, number 4096}], box [64, 1, 128], swizzle_bytes 128}], clocks floordiv(d1 + 63, 64)*floordiv(32*floordiv(d0 + 255, 256) - 1, workers)*max(floordiv(344*min(workers, 32*floordiv(d0 + 255, 256)), 725) + 8*min(workers, 32*floordiv(d0 + 255, 256)), 1024) + 30*floordiv(d1 + 63, 64)*floordiv(32*floordiv(d0 + 255, 256) - 1, workers) + floordiv(d1 + 63, 64)*max(floordiv(344*min(workers, 32*floordiv(d0 + 255, 256)), 725) + 8*min(workers, 32*floordiv(d0 + 255, 256)), 1024) + 30*floordiv(d1 + 63, 64) + 11240*floordiv(32*floordiv(d0 + 255, 256) - 1, workers) + 11240},
+  {version {guards [d1 mod 8 == 0]}, shape product_tile, threads 288, lanes 8, lane_axis 1, tile {kind warpgroup, rows 128, columns 128, depth 64, part_rows 64, part_columns 128, stages 6, resident_blocks 1, copying_warps 1}, blocks 32*floordiv(d0 + 127, 128), resident_blocks 1, persistent, shared_bytes 231520, maps [
+  {address 1, factors [
+  {number 128},
+  {dim 1, slot 4, number 8},
+  {dim 2, slot 3, number 16}], box [128, 8, 8]},
+  {factors [
+  {slot 4},
+  {dim 2, number 4096}], box [64, 1, 128], swizzle_bytes 128}], clocks floordiv(d1 + 63, 64)*floordiv(32*floordiv(d0 + 127, 128) - 1, workers)*max(floordiv(471*min(workers, 32*floordiv(d0 + 127, 128)), 725) + 5*min(workers, 32*floordiv(d0 + 127, 128)), 512) + 30*floordiv(d1 + 63, 64)*floordiv(32*floordiv(d0 + 127, 128) - 1, workers) + floordiv(d1 + 63, 64)*max(floordiv(471*min(workers, 32*floordiv(d0 + 127, 128)), 725) + 5*min(workers, 32*floordiv(d0 + 127, 128)), 512) + 30*floordiv(d1 + 63, 64) + 2280*floordiv(32*floordiv(d0 + 127, 128) - 1, workers) + 2280},
+  {version {guards [d1 mod 8 == 0]}, shape product_tile, threads 160, lanes 8, lane_axis 1, tile {kind warpgroup, columns 128, depth 64, part_rows 64, part_columns 128, stages 8, resident_blocks 1, copying_warps 1}, blocks 64*floordiv(d0 + 127, 128), resident_blocks 1, persistent, shared_bytes 231552, maps [
+  {address 1, factors [
+  {number 128},
+  {dim 1, slot 4, number 8},
+  {dim 2, slot 3, number 16}], box [128, 8, 8]},
+  {factors [
+  {slot 4},
+  {dim 2, number 4096}], box [64, 1, 64], swizzle_bytes 128}], clocks floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 127, 128) - 1, workers)*max(floordiv(172*min(workers, 64*floordiv(d0 + 127, 128)), 725) + 4*min(workers, 64*floordiv(d0 + 127, 128)), 372) + 30*floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 127, 128) - 1, workers) + floordiv(d1 + 63, 64)*max(floordiv(172*min(workers, 64*floordiv(d0 + 127, 128)), 725) + 4*min(workers, 64*floordiv(d0 + 127, 128)), 372) + 30*floordiv(d1 + 63, 64) + 2280*floordiv(64*floordiv(d0 + 127, 128) - 1, workers) + 2280},
+  {version {guards [d1 mod 8 == 0]}, shape product_tile, threads 160, lanes 8, lane_axis 1, tile {kind warpgroup, depth 64, part_rows 64, part_columns 64, stages 12, resident_blocks 1, copying_warps 1}, blocks 64*floordiv(d0 + 63, 64), resident_blocks 1, persistent, shared_bytes 215232, maps [
+  {address 1, factors [
+  {number 128},
+  {dim 1, slot 4, number 8},
+  {dim 2, slot 3, number 16}], box [128, 8, 4]},
+  {factors [
+  {slot 4},
+  {dim 2, number 4096}], box [64, 1, 64], swizzle_bytes 128}], clocks floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 63, 64) - 1, workers)*max(floordiv(598*min(workers, 64*floordiv(d0 + 63, 64)), 725) + 2*min(workers, 64*floordiv(d0 + 63, 64)), 248) + 30*floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 63, 64) - 1, workers) + floordiv(d1 + 63, 64)*max(floordiv(598*min(workers, 64*floordiv(d0 + 63, 64)), 725) + 2*min(workers, 64*floordiv(d0 + 63, 64)), 248) + 30*floordiv(d1 + 63, 64) + 1640*floordiv(64*floordiv(d0 + 63, 64) - 1, workers) + 1640},
+  {version {guards [d1 mod 8 == 0]}, shape product_tile, threads 160, lanes 8, lane_axis 1, tile {kind warpgroup, columns 32, depth 64, part_rows 64, part_columns 32, stages 16, resident_blocks 1, copying_warps 1}, blocks 64*floordiv(d0 + 31, 32), resident_blocks 1, persistent, shared_bytes 207104, maps [
+  {address 1, factors [
+  {number 128},
+  {dim 1, slot 4, number 8},
+  {dim 2, slot 3, number 16}], box [128, 8, 2]},
+  {factors [
+  {slot 4},
+  {dim 2, number 4096}], box [64, 1, 64], swizzle_bytes 128}], clocks floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 31, 32) - 1, workers)*max(floordiv(86*min(workers, 64*floordiv(d0 + 31, 32)), 725) + 2*min(workers, 64*floordiv(d0 + 31, 32)), 186) + 30*floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 31, 32) - 1, workers) + floordiv(d1 + 63, 64)*max(floordiv(86*min(workers, 64*floordiv(d0 + 31, 32)), 725) + 2*min(workers, 64*floordiv(d0 + 31, 32)), 186) + 30*floordiv(d1 + 63, 64) + 1320*floordiv(64*floordiv(d0 + 31, 32) - 1, workers) + 1320},
+  {shape product_tile, threads 384, lanes 8, lane_axis 1, tile {kind warpgroup, rows 128, columns 128, depth 64, part_rows 64, part_columns 128, stages 6, resident_blocks 1, copying_warps 4}, blocks 32*floordiv(d0 + 127, 128), resident_blocks 1, persistent, shared_bytes 231520, maps [
+  {address 1, factors [
+  {number 16},
+  {dim 1, slot 4},
+  {dim 2, slot 3, number 16}], box [16, 64, 8]},
+  {factors [
+  {slot 4},
+  {dim 2, number 4096}], box [64, 1, 128], swizzle_bytes 128}], clocks floordiv(d1 + 63, 64)*floordiv(32*floordiv(d0 + 127, 128) - 1, workers)*max(floordiv(471*min(workers, 32*floordiv(d0 + 127, 128)), 725) + 5*min(workers, 32*floordiv(d0 + 127, 128)), 512) + 30*floordiv(d1 + 63, 64)*floordiv(32*floordiv(d0 + 127, 128) - 1, workers) + floordiv(d1 + 63, 64)*max(floordiv(471*min(workers, 32*floordiv(d0 + 127, 128)), 725) + 5*min(workers, 32*floordiv(d0 + 127, 128)), 512) + 30*floordiv(d1 + 63, 64) + 2280*floordiv(32*floordiv(d0 + 127, 128) - 1, workers) + 2280},
+  {shape product_tile, lanes 8, lane_axis 1, tile {kind warpgroup, depth 64, part_rows 64, part_columns 64, stages 12, resident_blocks 1, copying_warps 4}, blocks 64*floordiv(d0 + 63, 64), resident_blocks 1, persistent, shared_bytes 215232, maps [
+  {address 1, factors [
+  {number 16},
+  {dim 1, slot 4},
+  {dim 2, slot 3, number 16}], box [16, 64, 4]},
+  {factors [
+  {slot 4},
+  {dim 2, number 4096}], box [64, 1, 64], swizzle_bytes 128}], clocks floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 63, 64) - 1, workers)*max(floordiv(598*min(workers, 64*floordiv(d0 + 63, 64)), 725) + 2*min(workers, 64*floordiv(d0 + 63, 64)), 248) + 30*floordiv(d1 + 63, 64)*floordiv(64*floordiv(d0 + 63, 64) - 1, workers) + floordiv(d1 + 63, 64)*max(floordiv(598*min(workers, 64*floordiv(d0 + 63, 64)), 725) + 2*min(workers, 64*floordiv(d0 + 63, 64)), 248) + 30*floordiv(d1 + 63, 64) + 1640*floordiv(64*floordiv(d0 + 63, 64) - 1, workers) + 1640},
+  {shape product_tile, threads 128, lanes 8, lane_axis 1, tile {kind matrix, depth 32, part_rows 32, part_columns 32, stages 4, resident_blocks 3}, blocks 64*floordiv(d0 + 63, 64), resident_blocks 3, shared_bytes 32768, clocks 222*floordiv(d1 + 31, 32)*floordiv(64*floordiv(d0 + 63, 64) - 1, workers) + 222*floordiv(d1 + 31, 32) + 1384*floordiv(64*floordiv(d0 + 63, 64) - 1, workers) + 1384}]
 )");
   EXPECT_EQ(
       TextOf({.dtype = DType::kBF16, .m = 4096, .n = 4096, .k = 4096, .pairs = false}, "sm_90a").find("matrix 128"),
@@ -47,54 +98,76 @@ always: tile matrix 64x64x32 by 32x32 in 4 stages, threads 128, blocks 64*floord
 
 TEST(ScheduleCudaProduct, OtherTypes) {
   EXPECT_EQ(TextOf({.dtype = DType::kF32}), R"(
-d0 <= 1: tile stream 1x16x4 by 1x4 in 64 slices, threads 256, blocks d0*floordiv(d1 + 15, 16), shared bytes 5120, scratch bytes 0
-d0 <= 4: tile stream 4x16x4 by 4x4 in 64 slices, threads 256, blocks floordiv(d0 + 3, 4)*floordiv(d1 + 15, 16), shared bytes 20480, scratch bytes 0
-d0 <= 16: tile stream 16x16x2 by 16x4 in 64 slices, threads 256, blocks floordiv(d0 + 15, 16)*floordiv(d1 + 15, 16), shared bytes 40960, scratch bytes 0
-always: tile 128x128x16 by 8x8 in 2 stages, threads 256, blocks floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128), shared bytes 33792, scratch bytes 0, clocks 4126*floordiv(floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128) - 1, workers)*floordiv(d2 + 15, 16) + 2536*floordiv(floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128) - 1, workers) + 4126*floordiv(d2 + 15, 16) + 2536
-always: tile 64x64x16 by 4x4 in 2 stages, threads 256, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), shared bytes 17408, scratch bytes 0, clocks 1054*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers)*floordiv(d2 + 15, 16) + 1384*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers) + 1054*floordiv(d2 + 15, 16) + 1384
+[
+  {version {guards [d0 <= 1]}, shape product_tile, tile {kind panel_stream, rows 1, columns 16, depth 4, part_rows 1, stages 0, slices 64, pass_rows 1, resident_blocks 2}, blocks d0*floordiv(d1 + 15, 16), resident_blocks 2, shared_bytes 5120},
+  {version {guards [d0 <= 4]}, shape product_tile, tile {kind panel_stream, rows 4, columns 16, depth 4, stages 0, slices 64, pass_rows 4, resident_blocks 2}, blocks floordiv(d0 + 3, 4)*floordiv(d1 + 15, 16), resident_blocks 2, shared_bytes 20480},
+  {version {guards [d0 <= 16]}, shape product_tile, tile {kind panel_stream, rows 16, columns 16, depth 2, part_rows 16, stages 0, slices 64, pass_rows 8, resident_blocks 1}, blocks floordiv(d0 + 15, 16)*floordiv(d1 + 15, 16), resident_blocks 1, shared_bytes 40960},
+  {shape product_tile, tile {rows 128, columns 128, part_rows 8, part_columns 8, resident_blocks 1}, blocks floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128), resident_blocks 1, shared_bytes 33792, clocks 4126*floordiv(floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128) - 1, workers)*floordiv(d2 + 15, 16) + 2536*floordiv(floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128) - 1, workers) + 4126*floordiv(d2 + 15, 16) + 2536},
+  {shape product_tile, tile {resident_blocks 1}, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), resident_blocks 1, shared_bytes 17408, clocks 1054*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers)*floordiv(d2 + 15, 16) + 1384*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers) + 1054*floordiv(d2 + 15, 16) + 1384}]
 )");
   EXPECT_EQ(TextOf({.dtype = DType::kF64}), R"(
-d0 <= 1: tile stream 1x16x4 by 1x2 in 32 slices, threads 256, blocks d0*floordiv(d1 + 15, 16), shared bytes 5120, scratch bytes 0
-d0 <= 4: tile stream 4x16x4 by 4x2 in 32 slices, threads 256, blocks floordiv(d0 + 3, 4)*floordiv(d1 + 15, 16), shared bytes 20480, scratch bytes 0
-d0 <= 16: tile stream 16x16x2 by 16x2 in 32 slices, threads 256, blocks floordiv(d0 + 15, 16)*floordiv(d1 + 15, 16), shared bytes 40960, scratch bytes 0
-always: tile 64x64x16 by 4x4 in 2 stages, threads 256, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), shared bytes 34816, scratch bytes 0, clocks 4126*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers)*floordiv(d2 + 15, 16) + 1768*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers) + 4126*floordiv(d2 + 15, 16) + 1768
+[
+  {version {guards [d0 <= 1]}, shape product_tile, tile {kind panel_stream, rows 1, columns 16, depth 4, part_rows 1, part_columns 2, stages 0, slices 32, pass_rows 1, resident_blocks 2}, blocks d0*floordiv(d1 + 15, 16), resident_blocks 2, shared_bytes 5120},
+  {version {guards [d0 <= 4]}, shape product_tile, tile {kind panel_stream, rows 4, columns 16, depth 4, part_columns 2, stages 0, slices 32, pass_rows 4, resident_blocks 2}, blocks floordiv(d0 + 3, 4)*floordiv(d1 + 15, 16), resident_blocks 2, shared_bytes 20480},
+  {version {guards [d0 <= 16]}, shape product_tile, tile {kind panel_stream, rows 16, columns 16, depth 2, part_rows 16, part_columns 2, stages 0, slices 32, pass_rows 8, resident_blocks 1}, blocks floordiv(d0 + 15, 16)*floordiv(d1 + 15, 16), resident_blocks 1, shared_bytes 40960},
+  {shape product_tile, tile {resident_blocks 1}, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), resident_blocks 1, shared_bytes 34816, clocks 4126*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers)*floordiv(d2 + 15, 16) + 1768*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers) + 4126*floordiv(d2 + 15, 16) + 1768}]
 )");
 }
 
 TEST(ScheduleCudaProduct, WhereBlocksShareTiles) {
   EXPECT_EQ(TextOf({.dtype = DType::kBF16, .m = 512, .n = 512}, "sm_80", true), R"(
-always: tile matrix 128x128x32 by 64x32 in 3 stages, threads 256, blocks 16*max(floordiv(d0 + 31, 32), 1), shared bytes 49152, scratch bytes 65536*workers + 65536*min(workers, 16), clocks max(floordiv(8672*floordiv(d0 + 31, 32) + 40576, workers), 542*max(floordiv(d0 + 1023, 1024), 8)) + 8577, parts of max(floordiv(d0 + 1023, 1024), 8) steps, 1 blocks resident
-always: tile matrix 64x64x32 by 32x32 in 4 stages, threads 128, blocks 64*max(floordiv(d0 + 31, 32), 1), shared bytes 32768, scratch bytes 49152*workers + 16384*min(3*workers, 64), clocks max(floordiv(14208*floordiv(d0 + 31, 32) + 88576, workers), 222*max(floordiv(d0 + 1023, 1024), 8)) + 7183, parts of max(floordiv(d0 + 1023, 1024), 8) steps, 3 blocks resident
+[
+  {shape product_tile, lanes 8, lane_axis 1, tile {kind matrix, rows 128, columns 128, depth 32, part_rows 64, part_columns 32, stages 3, resident_blocks 1}, blocks 16*max(floordiv(d0 + 31, 32), 1), resident_blocks 1, persistent, cooperative, parts max(floordiv(d0 + 1023, 1024), 8), shared_bytes 49152, scratch_bytes 65536*workers + 65536*min(workers, 16), clocks max(floordiv(8672*floordiv(d0 + 31, 32) + 40576, workers), 542*max(floordiv(d0 + 1023, 1024), 8)) + 8577},
+  {shape product_tile, threads 128, lanes 8, lane_axis 1, tile {kind matrix, depth 32, part_rows 32, part_columns 32, stages 4, resident_blocks 3}, blocks 64*max(floordiv(d0 + 31, 32), 1), resident_blocks 3, persistent, cooperative, parts max(floordiv(d0 + 1023, 1024), 8), shared_bytes 32768, scratch_bytes 49152*workers + 16384*min(3*workers, 64), clocks max(floordiv(14208*floordiv(d0 + 31, 32) + 88576, workers), 222*max(floordiv(d0 + 1023, 1024), 8)) + 7183}]
 )");
   EXPECT_EQ(TextOf({.dtype = DType::kBF16, .m = 512, .n = 512}, "sm_90a", true), R"(
-d0 mod 8 == 0: tile warpgroup 128x128x64 by 64x128 in 6 stages, 1 copying, threads 288, blocks 16*max(floordiv(d0 + 63, 64), 1), shared bytes 231520, scratch bytes 65536*workers + 65536*min(workers, 16), clocks max(max(5*workers + floordiv(471*workers, 725), 512)*max(floordiv(d0 + 2047, 2048), 4) + 30*max(floordiv(d0 + 2047, 2048), 4), floordiv(16*floordiv(d0 + 63, 64)*max(5*workers + floordiv(471*workers, 725), 512) + 480*floordiv(d0 + 63, 64) + 36480, workers)) + 33000, parts of max(floordiv(d0 + 2047, 2048), 4) steps, 1 blocks resident
-always: tile warpgroup 128x128x64 by 64x128 in 6 stages, 4 copying, threads 384, blocks 16*max(floordiv(d0 + 63, 64), 1), shared bytes 231520, scratch bytes 65536*workers + 65536*min(workers, 16), clocks max(max(5*workers + floordiv(471*workers, 725), 512)*max(floordiv(d0 + 2047, 2048), 4) + 30*max(floordiv(d0 + 2047, 2048), 4), floordiv(16*floordiv(d0 + 63, 64)*max(5*workers + floordiv(471*workers, 725), 512) + 480*floordiv(d0 + 63, 64) + 36480, workers)) + 33000, parts of max(floordiv(d0 + 2047, 2048), 4) steps, 1 blocks resident
+[
+  {version {guards [d0 mod 8 == 0]}, shape product_tile, threads 288, tile {kind warpgroup, rows 128, columns 128, depth 64, part_rows 64, part_columns 128, stages 6, resident_blocks 1, copying_warps 1}, blocks 16*max(floordiv(d0 + 63, 64), 1), resident_blocks 1, persistent, cooperative, parts max(floordiv(d0 + 2047, 2048), 4), shared_bytes 231520, scratch_bytes 65536*workers + 65536*min(workers, 16), maps [
+  {address 1, factors [
+  {number 128},
+  {dim 1, slot 3, number 8},
+  {dim 2, number 32}], box [128, 8, 8]},
+  {factors [
+  {slot 3},
+  {dim 2, number 512}], box [64, 1, 128], swizzle_bytes 128}], clocks max(max(5*workers + floordiv(471*workers, 725), 512)*max(floordiv(d0 + 2047, 2048), 4) + 30*max(floordiv(d0 + 2047, 2048), 4), floordiv(16*floordiv(d0 + 63, 64)*max(5*workers + floordiv(471*workers, 725), 512) + 480*floordiv(d0 + 63, 64) + 36480, workers)) + 33000},
+  {shape product_tile, threads 384, tile {kind warpgroup, rows 128, columns 128, depth 64, part_rows 64, part_columns 128, stages 6, resident_blocks 1, copying_warps 4}, blocks 16*max(floordiv(d0 + 63, 64), 1), resident_blocks 1, persistent, cooperative, parts max(floordiv(d0 + 2047, 2048), 4), shared_bytes 231520, scratch_bytes 65536*workers + 65536*min(workers, 16), maps [
+  {address 1, factors [
+  {number 16},
+  {dim 1, slot 3},
+  {dim 2, number 32}], box [16, 64, 8]},
+  {factors [
+  {slot 3},
+  {dim 2, number 512}], box [64, 1, 128], swizzle_bytes 128}], clocks max(max(5*workers + floordiv(471*workers, 725), 512)*max(floordiv(d0 + 2047, 2048), 4) + 30*max(floordiv(d0 + 2047, 2048), 4), floordiv(16*floordiv(d0 + 63, 64)*max(5*workers + floordiv(471*workers, 725), 512) + 480*floordiv(d0 + 63, 64) + 36480, workers)) + 33000}]
 )");
   EXPECT_EQ(TextOf({.dtype = DType::kF32, .m = 512, .n = 512}, "sm_80", true), R"(
-always: tile 128x128x16 by 8x8 in 2 stages, threads 256, blocks 16*max(floordiv(d0 + 15, 16), 1), shared bytes 33792, scratch bytes 65536*workers + 65536*min(workers, 16), clocks max(floordiv(66016*floordiv(d0 + 15, 16) + 40576, workers), 4126*max(floordiv(d0 + 511, 512), 16)) + 8577, parts of max(floordiv(d0 + 511, 512), 16) steps, 1 blocks resident
-always: tile 64x64x16 by 4x4 in 2 stages, threads 256, blocks 64*max(floordiv(d0 + 15, 16), 1), shared bytes 17408, scratch bytes 16384*workers + 16384*min(workers, 64), clocks max(floordiv(67456*floordiv(d0 + 15, 16) + 88576, workers), 1054*max(floordiv(d0 + 511, 512), 16)) + 4394, parts of max(floordiv(d0 + 511, 512), 16) steps, 1 blocks resident
+[
+  {shape product_tile, tile {rows 128, columns 128, part_rows 8, part_columns 8, resident_blocks 1}, blocks 16*max(floordiv(d0 + 15, 16), 1), resident_blocks 1, persistent, cooperative, parts max(floordiv(d0 + 511, 512), 16), shared_bytes 33792, scratch_bytes 65536*workers + 65536*min(workers, 16), clocks max(floordiv(66016*floordiv(d0 + 15, 16) + 40576, workers), 4126*max(floordiv(d0 + 511, 512), 16)) + 8577},
+  {shape product_tile, tile {resident_blocks 1}, blocks 64*max(floordiv(d0 + 15, 16), 1), resident_blocks 1, persistent, cooperative, parts max(floordiv(d0 + 511, 512), 16), shared_bytes 17408, scratch_bytes 16384*workers + 16384*min(workers, 64), clocks max(floordiv(67456*floordiv(d0 + 15, 16) + 88576, workers), 1054*max(floordiv(d0 + 511, 512), 16)) + 4394}]
 )");
 }
 
 // Of few rows they stay f32.
 TEST(ScheduleCudaProduct, F32OnTensorCores) {
   EXPECT_EQ(TextOf({.tf32 = true}), R"(
-d0 <= 1: tile stream 1x16x4 by 1x4 in 64 slices, threads 256, blocks d0*floordiv(d1 + 15, 16), shared bytes 5120, scratch bytes 0
-d0 <= 4: tile stream 4x16x4 by 4x4 in 64 slices, threads 256, blocks floordiv(d0 + 3, 4)*floordiv(d1 + 15, 16), shared bytes 20480, scratch bytes 0
-d0 <= 16: tile stream 16x16x2 by 16x4 in 64 slices, threads 256, blocks floordiv(d0 + 15, 16)*floordiv(d1 + 15, 16), shared bytes 40960, scratch bytes 0
-always: tile matrix 128x128x16 by 64x32 in 3 stages, threads 256, blocks floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128), shared bytes 49152, scratch bytes 0, clocks 542*floordiv(floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128) - 1, workers)*floordiv(d2 + 15, 16) + 2536*floordiv(floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128) - 1, workers) + 542*floordiv(d2 + 15, 16) + 2536
-always: tile matrix 64x64x16 by 32x32 in 4 stages, threads 128, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), shared bytes 32768, scratch bytes 0, clocks 222*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers)*floordiv(d2 + 15, 16) + 1384*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers) + 222*floordiv(d2 + 15, 16) + 1384
+[
+  {version {guards [d0 <= 1]}, shape product_tile, tile {kind panel_stream, rows 1, columns 16, depth 4, part_rows 1, stages 0, slices 64, pass_rows 1, resident_blocks 2}, blocks d0*floordiv(d1 + 15, 16), resident_blocks 2, shared_bytes 5120},
+  {version {guards [d0 <= 4]}, shape product_tile, tile {kind panel_stream, rows 4, columns 16, depth 4, stages 0, slices 64, pass_rows 4, resident_blocks 2}, blocks floordiv(d0 + 3, 4)*floordiv(d1 + 15, 16), resident_blocks 2, shared_bytes 20480},
+  {version {guards [d0 <= 16]}, shape product_tile, tile {kind panel_stream, rows 16, columns 16, depth 2, part_rows 16, stages 0, slices 64, pass_rows 8, resident_blocks 1}, blocks floordiv(d0 + 15, 16)*floordiv(d1 + 15, 16), resident_blocks 1, shared_bytes 40960},
+  {shape product_tile, lanes 4, lane_axis 1, tile {kind matrix, rows 128, columns 128, part_rows 64, part_columns 32, stages 3, resident_blocks 1}, blocks floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128), resident_blocks 1, shared_bytes 49152, clocks 542*floordiv(floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128) - 1, workers)*floordiv(d2 + 15, 16) + 2536*floordiv(floordiv(d0 + 127, 128)*floordiv(d1 + 127, 128) - 1, workers) + 542*floordiv(d2 + 15, 16) + 2536},
+  {shape product_tile, threads 128, lanes 4, lane_axis 1, tile {kind matrix, part_rows 32, part_columns 32, stages 4, resident_blocks 3}, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), resident_blocks 3, shared_bytes 32768, clocks 222*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers)*floordiv(d2 + 15, 16) + 1384*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers) + 222*floordiv(d2 + 15, 16) + 1384}]
 )");
   EXPECT_EQ(TextOf({.dtype = DType::kF64, .tf32 = true}), TextOf({.dtype = DType::kF64}));
 }
 
 TEST(ScheduleCudaProduct, WhatExtentsTellLeavesVersionsOut) {
   EXPECT_EQ(TextOf({.dtype = DType::kBF16, .m = 8, .n = 4096}), R"(
-always: tile matrix stream 8x32x64 by 8x32 in 8 slices, threads 256, blocks 128, shared bytes 9216, scratch bytes 0
+[
+  {shape product_tile, tile {kind matrix_stream, rows 8, columns 32, depth 64, part_rows 8, part_columns 32, stages 0, slices 8, pass_rows 8, resident_blocks 2}, blocks 128, resident_blocks 2, shared_bytes 9216}]
 )");
   // One tile or two on as many multiprocessors: never the large one, which is half empty.
   EXPECT_EQ(TextOf({.dtype = DType::kBF16, .m = 128, .n = 64, .k = 1024}), R"(
-always: tile matrix 64x64x32 by 32x32 in 4 stages, threads 128, blocks 2, shared bytes 32768, scratch bytes 0, clocks 8488*floordiv(1, workers) + 8488
+[
+  {shape product_tile, threads 128, lanes 8, lane_axis 1, tile {kind matrix, depth 32, part_rows 32, part_columns 32, stages 4, resident_blocks 3}, blocks 2, resident_blocks 3, shared_bytes 32768, clocks 8488*floordiv(1, workers) + 8488}]
 )");
 }
 
@@ -114,7 +187,8 @@ TEST(ScheduleCudaProduct, StreamsAreSharedWhereTilesAreFew) {
   EXPECT_FALSE(is_shared(16, 1760, 1760, 132));  // no longer than a meeting takes
   EXPECT_FALSE(is_shared(16, 2816, 8448, 132));  // the memory's bandwidth decides
   EXPECT_EQ(TextOf({.dtype = DType::kBF16, .m = 8, .n = 32, .k = 65536}, "sm_80", true), R"(
--4*max(floordiv(4194304, 12*workers), 5957) + 3*max(floordiv(4194304, 12*workers), 190650) - 13000 >= 0: tile matrix stream 8x32x64 by 8x32 in 8 slices, threads 256, blocks 1024, shared bytes 9216, scratch bytes 1024*workers + 1024*min(workers, 1), parts of 32 steps, 1 blocks resident
+[
+  {version {guards [-4*max(floordiv(4194304, 12*workers), 5957) + 3*max(floordiv(4194304, 12*workers), 190650) - 13000 >= 0]}, shape product_tile, tile {kind matrix_stream, rows 8, columns 32, depth 64, part_rows 8, part_columns 32, stages 0, slices 8, pass_rows 8, resident_blocks 1}, blocks 1024, resident_blocks 1, persistent, cooperative, parts 32, shared_bytes 9216, scratch_bytes 1024*workers + 1024*min(workers, 1)}]
 )");
 }
 

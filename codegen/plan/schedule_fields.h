@@ -1,0 +1,67 @@
+// The fields of a Schedule, for its text (codegen/plan/record_text.h).
+#ifndef TAILOR_CODEGEN_PLAN_SCHEDULE_FIELDS_H_
+#define TAILOR_CODEGEN_PLAN_SCHEDULE_FIELDS_H_
+
+#include <tuple>
+#include <type_traits>
+
+#include "codegen/plan/record_text.h"
+#include "codegen/plan/schedule.h"
+
+namespace tailor {
+
+constexpr auto FieldsOf(std::type_identity<PartTasks>) {
+  return std::tuple{Field{"count", &PartTasks::count},   Field{"axis", &PartTasks::axis},
+                    Field{"phases", &PartTasks::phases}, Field{"alone", &PartTasks::alone},
+                    Field{"tasks", &PartTasks::tasks},   Field{"scratch_bytes", &PartTasks::scratch_bytes}};
+}
+
+constexpr auto FieldsOf(std::type_identity<Version>) {
+  return std::tuple{Field{"guards", &Version::guards}, Field{"no_broadcast", &Version::no_broadcast},
+                    Field{"streams", &Version::streams}, Field{"parts", &Version::parts}};
+}
+
+constexpr auto FieldsOf(std::type_identity<ProductCut>) {
+  return std::tuple{Field{"rows", &ProductCut::rows},
+                    Field{"panels", &ProductCut::panels},
+                    Field{"whole_rows", &ProductCut::whole_rows},
+                    Field{"whole_panels", &ProductCut::whole_panels},
+                    Field{"task_rows", &ProductCut::task_rows},
+                    Field{"task_panels", &ProductCut::task_panels},
+                    Field{"least_m", &ProductCut::least_m},
+                    Field{"most_m", &ProductCut::most_m}};
+}
+
+constexpr auto FieldsOf(std::type_identity<ContractionTile>) {
+  return std::tuple{
+      Field{"rows", &ContractionTile::rows},           Field{"panels", &ContractionTile::panels},
+      Field{"tall_rows", &ContractionTile::tall_rows}, Field{"tall_panels", &ContractionTile::tall_panels},
+      Field{"task_rows", &ContractionTile::task_rows}, Field{"task_panels", &ContractionTile::task_panels},
+      Field{"depth", &ContractionTile::depth},         Field{"winograd_tiles", &ContractionTile::winograd_tiles},
+      Field{"chooses", &ContractionTile::chooses},     Field{"cuts", &ContractionTile::cuts}};
+}
+
+constexpr auto FieldsOf(std::type_identity<Schedule>) {
+  return std::tuple{Field{"lanes", &Schedule::lanes},
+                    Field{"lane_axis", &Schedule::lane_axis},
+                    Field{"lane_chunk", &Schedule::lane_chunk},
+                    Field{"cross_axis", &Schedule::cross_axis},
+                    Field{"cross_chunk", &Schedule::cross_chunk},
+                    Field{"unroll", &Schedule::unroll},
+                    Field{"rows", &Schedule::rows},
+                    Field{"short_row", &Schedule::short_row},
+                    Field{"ahead", &Schedule::ahead},
+                    Field{"behind", &Schedule::behind},
+                    Field{"block_rows", &Schedule::block_rows},
+                    Field{"windows", &Schedule::windows},
+                    Field{"tile", &Schedule::tile},
+                    Field{"tasks", &Schedule::tasks},
+                    Field{"grain", &Schedule::grain},
+                    Field{"scratch_bytes", &Schedule::scratch_bytes},
+                    Field{"versions", &Schedule::versions},
+                    Field{"links", &Schedule::links}};
+}
+
+}  // namespace tailor
+
+#endif  // TAILOR_CODEGEN_PLAN_SCHEDULE_FIELDS_H_

@@ -1,0 +1,266 @@
+#include "codegen/plan/verify_schedule.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/contract/panels.h"
+#include "codegen/plan/contraction.h"
+#include "codegen/plan/plan_queries.h"
+#include "codegen/plan/stage_phases.h"
+#include "graph/status_macros.h"
+
+namespace tailor {
+namespace {
+
+bool IsPowerOf2(int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
+
+class ScheduleVerifier {
+ public:
+  ScheduleVerifier(const KernelPlan& plan, const Schedule& schedule, bool is_link = false)
+      : plan_(plan), s_(schedule), is_link_(is_link) {}
+
+  absl::Status Verify() const {
+    if (plan_.IsChain()) {
+      TAILOR_RETURN_IF_ERROR(VerifyChain());
+    } else {
+      if (!s_.links.empty()) return Wrong("links", "the plan is no chain");
+      TAILOR_RETURN_IF_ERROR(VerifyLanes());
+      TAILOR_RETURN_IF_ERROR(plan_.IsContraction() ? VerifyContraction() : VerifyLoops());
+    }
+    if (s_.block_rows < 0 || (s_.block_rows > 0 && !is_link_)) return Wrong("block_rows", "the kernel is in no chain");
+    TAILOR_RETURN_IF_ERROR(VerifyLaunch());
+    return VerifyVersions();
+  }
+
+ private:
+  absl::Status Wrong(absl::string_view where, absl::string_view what) const {
+    return ScheduleError(plan_, where, what);
+  }
+
+  bool IsAxis(int axis, AxisRole role) const {
+    return axis >= 0 && axis < static_cast<int>(plan_.axes.size()) && plan_.axes[axis].role == role;
+  }
+  SlotExpr ExtentOf(int axis) const { return OverSlots(plan_.axes[axis].extent); }
+
+  absl::Status VerifyLanes() const {
+    constexpr int kMostLanes = 64;  // bytes in the widest vector
+    if (!IsPowerOf2(s_.lanes) || s_.lanes > kMostLanes) return Wrong("lanes", "is no number of lanes");
+    if (s_.lane_axis < -1 || s_.lane_axis >= static_cast<int>(plan_.axes.size()))
+      return Wrong("lane_axis", "is no axis");
+    if (s_.lane_axis < 0 && s_.lanes > 1) return Wrong("lane_axis", "lanes have none");
+    return absl::OkStatus();
+  }
+
+  absl::Status VerifyLoops() const {
+    if (s_.tile != ContractionTile()) return Wrong("tile", "the plan is no contraction");
+    if (s_.unroll < 1) return Wrong("unroll", "is less than 1");
+    if (s_.rows < 1) return Wrong("rows", "is less than 1");
+    if (s_.short_row < 0 || (s_.short_row > 0 && s_.rows == 1)) return Wrong("short_row", "no rows run side by side");
+    if (s_.ahead < 0 || s_.ahead >= std::max<int>(1, plan_.stages.size())) return Wrong("ahead", "is no stage");
+    if (s_.ahead > 0 && s_.rows == 1) return Wrong("ahead", "no rows run side by side");
+    if (s_.behind && s_.rows == 1) return Wrong("behind", "no rows run side by side");
+    const bool across = LanesAcrossRows(plan_, s_);
+    if (s_.cross_axis >= 0) {
+      if (!IsAxis(s_.cross_axis, AxisRole::kParallel) || s_.cross_axis == s_.lane_axis || !across)
+        return Wrong("cross_axis", "is no other parallel axis");
+      if (s_.cross_chunk < s_.lanes || s_.cross_chunk % s_.lanes != 0)
+        return Wrong("cross_chunk", "is no multiple of the lanes");
+    } else if (s_.cross_axis != -1 || s_.cross_chunk != 0) {
+      return Wrong("cross_axis", "is no axis");
+    }
+    if (s_.windows) {
+      if (!across || s_.unroll != 1) return Wrong("windows", "lanes are not across results");
+      if (s_.lane_chunk != 0) return Wrong("lane_chunk", "windows have blocks");
+      return absl::OkStatus();
+    }
+    if (across ? s_.lane_chunk < s_.lanes || s_.lane_chunk % s_.lanes != 0 : s_.lane_chunk != 0)
+      return Wrong("lane_chunk", across ? "is no multiple of the lanes" : "lanes are not across rows");
+    SlotExpr tasks = 1;
+    for (int axis = 0; axis < static_cast<int>(plan_.axes.size()); ++axis) {
+      if (plan_.axes[axis].role != AxisRole::kParallel) continue;
+      const int64_t chunk = axis == s_.lane_axis ? s_.lane_chunk : axis == s_.cross_axis ? s_.cross_chunk : 1;
+      tasks = tasks * SlotExpr::CeilDiv(ExtentOf(axis), chunk);
+    }
+    return VerifyTasks(tasks);
+  }
+
+  absl::Status VerifyContraction() const {
+    const Schedule fresh;
+    if (s_.rows != fresh.rows || s_.short_row != 0 || s_.ahead != 0 || s_.behind) return Wrong("rows", "has no loops");
+    if (s_.cross_axis != -1 || s_.cross_chunk != 0 || s_.lane_chunk != 0) return Wrong("cross_axis", "has no loops");
+    if (s_.windows) return Wrong("windows", "the plan is a contraction");
+    if (s_.unroll != fresh.unroll) return Wrong("unroll", "has no loops");
+    const auto& form = std::get<ContractionForm>(plan_.form);
+    if (s_.lane_axis != form.m && s_.lane_axis != form.n) return Wrong("lane_axis", "is neither m nor n");
+    if (s_.lanes > kPanelColumns) return Wrong("lanes", "are more than columns of a panel");
+    const ContractionTile& tile = s_.tile;
+    TAILOR_RETURN_IF_ERROR(VerifyTile(tile.rows, tile.panels, tile.task_rows, tile.task_panels));
+    if (tile.depth < 1) return Wrong("tile depth", "is less than 1");
+    if (tile.tall_rows < 0 || (tile.tall_rows > 0 && tile.tall_rows <= tile.rows) ||
+        (tile.tall_rows > 0) != (tile.tall_panels > 0) || tile.tall_panels > kMostPanels)
+      return Wrong("tile tall_rows", "is no taller tile");
+    if (!tile.cuts.empty() && !tile.chooses) return Wrong("tile cuts", "nothing chooses among them");
+    for (const ProductCut& cut : tile.cuts) {
+      TAILOR_RETURN_IF_ERROR(VerifyTile(cut.rows, cut.panels, cut.task_rows, cut.task_panels));
+      if (cut.least_m < 0 || cut.most_m < cut.least_m) return Wrong("tile cuts", "a cut is for no rows");
+    }
+    const Contraction c = ContractionOf(plan_);
+    const bool winograd = plan_.buffers[c.rhs.ref].layout == ConstantLayout::kWinogradPanels16;
+    if (tile.winograd_tiles < 0 || winograd != (tile.winograd_tiles > 0))
+      return Wrong("tile winograd_tiles", "is not as the right operand lies");
+    if (winograd) return absl::OkStatus();
+    SlotExpr tasks = SlotExpr::CeilDiv(ExtentOf(c.m), tile.task_rows) *
+                     SlotExpr::CeilDiv(ExtentOf(c.n), tile.task_panels * kPanelColumns);
+    for (int axis : c.batch) tasks = tasks * ExtentOf(axis);
+    return VerifyTasks(tasks);
+  }
+
+  absl::Status VerifyTile(int64_t rows, int64_t panels, int64_t task_rows, int64_t task_panels) const {
+    if (rows < 1 || rows > kMostRows || panels < 1 || panels > kMostPanels) return Wrong("tile", "is no tile");
+    if (task_rows < rows || task_panels < 1 || task_rows > kMostTaskRows || (task_panels > kMostTaskRows && !is_link_))
+      return Wrong("tile task_rows", "a task has no tile");
+    return absl::OkStatus();
+  }
+
+  absl::Status VerifyChain() const {
+    if (s_.links.size() != plan_.links().size()) return Wrong("links", "are not those of the plan");
+    Schedule rest = s_;
+    rest.links.clear();
+    const Schedule fresh{
+        .versions = rest.versions, .tasks = rest.tasks, .grain = rest.grain, .scratch_bytes = rest.scratch_bytes};
+    if (rest != fresh) return Wrong("lanes", "a chain has no loops of its own");
+    const int64_t block = s_.links[0].tile.task_rows;
+    for (size_t i = 0; i < s_.links.size(); ++i) {
+      if (s_.links[i].block_rows != block) return Wrong("links", "have blocks of different rows");
+      if (s_.links[i].versions.size() != 1) return Wrong("links", "have versions");
+      TAILOR_RETURN_IF_ERROR(ScheduleVerifier(plan_.links()[i].plan, s_.links[i], /*is_link=*/true).Verify());
+    }
+    SlotExpr tasks = SlotExpr::CeilDiv(ExtentOf(static_cast<int>(plan_.axes.size()) - 1), block);
+    for (size_t i = 0; i + 1 < plan_.axes.size(); ++i) tasks = tasks * ExtentOf(static_cast<int>(i));
+    return VerifyTasks(tasks);
+  }
+
+  // `tasks`: as many as the emitted code tells apart. Those of a link are the chain's.
+  absl::Status VerifyTasks(const SlotExpr& tasks) const {
+    const SlotExpr& wanted = is_link_ ? SlotExpr() : tasks;
+    if (s_.tasks != wanted) return Wrong("tasks", absl::StrCat("should be ", wanted.Text()));
+    return absl::OkStatus();
+  }
+
+  absl::Status VerifyLaunch() const {
+    if (!IsOverSlotsOf(plan_, s_.tasks)) return Wrong("tasks", "is not over the plan's slots");
+    if (!IsOverSlotsOf(plan_, s_.grain)) return Wrong("grain", "is not over the plan's slots");
+    if (!IsOverSlotsOf(plan_, s_.scratch_bytes)) return Wrong("scratch_bytes", "is not over the plan's slots");
+    if (is_link_ ? s_.grain != 0 : s_.grain.constant().value_or(1) < 1) return Wrong("grain", "is no number of tasks");
+    if (s_.scratch_bytes.constant().value_or(0) < 0) return Wrong("scratch_bytes", "is less than 0");
+    if (!HasScratch(plan_) && s_.scratch_bytes != 0) return Wrong("scratch_bytes", "the plan has no scratch");
+    return absl::OkStatus();
+  }
+
+  absl::Status VerifyVersions() const {
+    if (s_.versions.empty()) return Wrong("versions", "there is none");
+    for (size_t i = 0; i < s_.versions.size(); ++i) {
+      const Version& version = s_.versions[i];
+      TAILOR_RETURN_IF_ERROR(VerifyVersion(plan_, version, i + 1 == s_.versions.size()));
+      if (version.guards.empty() && i + 1 < s_.versions.size())
+        return Wrong("versions", "one before the last is always taken");
+      for (size_t before = 0; before < i; ++before) {
+        if (s_.versions[before].guards == version.guards) return Wrong("versions", "one is never taken");
+      }
+      if (version.parts) TAILOR_RETURN_IF_ERROR(VerifyParts(*version.parts));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status VerifyParts(const PartTasks& parts) const {
+    if (plan_.IsContraction() || plan_.IsChain() || s_.windows || s_.cross_axis >= 0)
+      return Wrong("parts", "only rows have parts");
+    const std::vector<int> axes = AxesOf(plan_, AxisRole::kTile);
+    if (axes.empty() || parts.axis != axes.front()) return Wrong("parts axis", "is not the outermost tile axis");
+    const std::vector<Phase> phases = PhasesOf(plan_);
+    uint32_t alone = 0;
+    for (size_t i = 0; i < phases.size(); ++i) alone |= static_cast<uint32_t>(phases[i].once) << i;
+    if (parts.phases != static_cast<int>(phases.size())) return Wrong("parts phases", "are not those of the plan");
+    if (parts.alone != alone) return Wrong("parts alone", "are not the phases without loops");
+    if (!IsOverSlotsOf(plan_, parts.count) || parts.count.constant().value_or(1) < 1)
+      return Wrong("parts count", "is no number of parts");
+    if (!IsOverSlotsOf(plan_, parts.scratch_bytes) || parts.scratch_bytes.constant().value_or(1) < 1)
+      return Wrong("parts scratch_bytes", "is no number of bytes");
+    if (parts.tasks != s_.tasks * parts.count) return Wrong("parts tasks", "are not the parts of all tasks");
+    return absl::OkStatus();
+  }
+
+  static constexpr int kMostRows = 64, kMostPanels = 64;  // of a micro-kernel
+  static constexpr int64_t kMostTaskRows = 1 << 15;       // 16 bits of a CutWord
+
+  const KernelPlan& plan_;
+  const Schedule& s_;
+  const bool is_link_;
+};
+
+// Whether the guards say that no extent under a broadcast is 1.
+bool ExcludesBroadcasts(const KernelPlan& plan, const Version& version) {
+  const Version present = BroadcastVersions(plan).front();
+  if (!present.no_broadcast) return false;  // there is none to exclude
+  for (const Guard& needed : present.guards) {
+    if (std::find(version.guards.begin(), version.guards.end(), needed) == version.guards.end()) return false;
+  }
+  return true;
+}
+
+absl::Status VerifyGuard(const KernelPlan& plan, const Guard& guard) {
+  using Kind = Guard::Kind;
+  const auto wrong = [&](absl::string_view what) {
+    return ScheduleError(plan, absl::StrCat("guard ", guard.Text()), what);
+  };
+  const auto is_slot = [&](int32_t slot) { return slot >= 0 && slot < static_cast<int32_t>(plan.dims.size()); };
+  if (guard.kind > Kind::kValueAtMost) return ScheduleError(plan, "guard", "is of no kind");
+  const bool of_value = guard.kind >= Kind::kOutgrowsCache;
+  if (of_value ? guard.slot != -1 || guard.other != -1 : !is_slot(guard.slot)) return wrong("is over no slot");
+  if (of_value && !IsOverSlotsOf(plan, guard.value, /*workers=*/true)) return wrong("is over no slots of the plan");
+  // How large the cache is no compiler knows.
+  if (of_value && (guard.kind == Kind::kOutgrowsCache ? guard.value == 0 : guard.value.constant().has_value()))
+    return wrong("asks what is known");
+  if (!of_value && guard.value != 0) return wrong("has a value besides its slot");
+  if (guard.other != -1 && (guard.kind != Kind::kEqual || !is_slot(guard.other) || guard.number != 0))
+    return wrong("has another slot");
+  if (guard.kind == Kind::kDivides && guard.number < 2) return wrong("divides by what every number does");
+  if (guard.kind == Kind::kOutgrowsCache && guard.number != 0) return wrong("has a number");
+  if (guard.number < 0) return wrong("never holds, or always");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ScheduleError(const KernelPlan& plan, absl::string_view where, absl::string_view what) {
+  return absl::InternalError(absl::StrCat("schedule of ", plan.name, ": ", where, ": ", what));
+}
+
+bool IsOverSlotsOf(const KernelPlan& plan, const SlotExpr& value, bool workers) {
+  if (!value.valid()) return false;
+  const std::vector<int32_t> slots = value.Slots();
+  if (!slots.empty() && slots.back() >= static_cast<int32_t>(plan.dims.size())) return false;
+  return workers || !value.OverWorkers();
+}
+
+absl::Status VerifyVersion(const KernelPlan& plan, const Version& version, bool last) {
+  for (const Guard& guard : version.guards) {
+    TAILOR_RETURN_IF_ERROR(VerifyGuard(plan, guard));
+    if (std::count(version.guards.begin(), version.guards.end(), guard) > 1)
+      return ScheduleError(plan, absl::StrCat("guard ", guard.Text()), "is there twice");
+  }
+  if (last && !version.guards.empty()) return ScheduleError(plan, "versions", "the last has guards");
+  if (version.no_broadcast && !ExcludesBroadcasts(plan, version))
+    return ScheduleError(plan, "versions no_broadcast", "the guards do not say so");
+  const bool outgrows = std::any_of(version.guards.begin(), version.guards.end(),
+                                    [](const Guard& guard) { return guard.kind == Guard::Kind::kOutgrowsCache; });
+  if (version.streams != outgrows) return ScheduleError(plan, "versions streams", "the guards do not say so");
+  return absl::OkStatus();
+}
+
+absl::Status VerifySchedule(const KernelPlan& plan, const Schedule& schedule) {
+  return ScheduleVerifier(plan, schedule).Verify();
+}
+
+}  // namespace tailor

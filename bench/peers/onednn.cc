@@ -157,5 +157,5 @@ int main(int count, char** arguments) {
   const dnnl_version_t* version = dnnl_version();
   const std::string name = "oneDNN " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
                            std::to_string(version->patch);
-  return tailor::ServePeer(name, count, arguments, tailor::Make);
+  return tailor::bench::ServePeer(name, count, arguments, tailor::bench::Make);
 }

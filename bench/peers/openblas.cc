@@ -45,5 +45,5 @@ int main(int count, char** arguments) {
   scipy_openblas_set_num_threads(count > 1 ? std::atoi(arguments[1]) : 1);
   const std::string config = scipy_openblas_get_config();  // "OpenBLAS <version> <options>"
   const std::string name = config.substr(0, config.find(' ', config.find(' ') + 1));
-  return tailor::ServePeer(name, count, arguments, tailor::Make);
+  return tailor::bench::ServePeer(name, count, arguments, tailor::bench::Make);
 }

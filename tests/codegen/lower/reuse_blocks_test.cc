@@ -63,20 +63,21 @@ TEST(MayWriteOver, WhatIsReadAtTheSameIndex) {
 }
 
 TEST(MayWriteOver, OnlyWhereEachElementIsWrittenOnce) {
-  PlanBuilder w;
-  const Extent rows = w.Slot(0), columns = w.Slot(1);
-  w.plan.axes = {{rows, AxisRole::kParallel}, {columns, AxisRole::kTile}};
-  w.plan.buffers = {{BufferKind::kInput, DType::kF32, {rows}}, {BufferKind::kOutput, DType::kF32, {rows}}};
-  const ExprId i = w.Axis(0), value = w.Op(OpKind::kNeg, {w.Load(0, {i})});
-  w.plan.stages = {{{}, {{.buffer = 1, .indices = {i}, .value = value}}}};
-  EXPECT_TRUE(MayWriteOver(w.plan, 0, 1));
-  w.plan.stages[0].axes = {1};
-  EXPECT_FALSE(MayWriteOver(w.plan, 0, 1));
-  w.plan.axes[1].role = AxisRole::kParallel;
-  w.plan.stages[0].axes = {};
-  EXPECT_FALSE(MayWriteOver(w.plan, 0, 1));
-  w.plan.axes[1].role = AxisRole::kOrdered;
-  EXPECT_FALSE(MayWriteOver(w.plan, 0, 1));
+  KernelPlan plan = ParsedPlan(R"(
+kernel axes [a0: d0 parallel, a1: d1 tile]
+  in b0: f32[d0]
+  out b1: f32[d0]
+  stage over []
+    b1[a0] = neg(b0[a0])
+)");
+  EXPECT_TRUE(MayWriteOver(plan, 0, 1));
+  plan.stages[0].axes = {1};
+  EXPECT_FALSE(MayWriteOver(plan, 0, 1));
+  plan.axes[1].role = AxisRole::kParallel;
+  plan.stages[0].axes = {};
+  EXPECT_FALSE(MayWriteOver(plan, 0, 1));
+  plan.axes[1].role = AxisRole::kOrdered;
+  EXPECT_FALSE(MayWriteOver(plan, 0, 1));
 }
 
 TEST(ReuseBlocks, NotWhatIsReadAgainLater) {

@@ -1,209 +1,162 @@
-// Kernel plans that tests of both back ends emit: slot i of a plan holds symbol i.
+// Kernel plans that tests of both back ends emit, as texts: slot i of a plan holds symbol i.
 #ifndef TAILOR_TESTS_CODEGEN_PLAN_LOOP_PLANS_H_
 #define TAILOR_TESTS_CODEGEN_PLAN_LOOP_PLANS_H_
 
-#include <bit>
-#include <vector>
+#include <cstdint>
+#include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
 #include "codegen/plan/kernel_plan.h"
+#include "codegen/plan/parse_kernel_plan.h"
+#include "codegen/plan/verify_kernel_plan.h"
+#include "gtest/gtest.h"
 
 namespace tailor {
 
-class PlanBuilder {
- public:
-  KernelPlan plan;
+// Of a text that must be a plan's.
+inline KernelPlan ParsedPlan(absl::string_view text) {
+  auto plan = ParseKernelPlan(text);
+  EXPECT_TRUE(plan.ok()) << plan.status() << "\n" << text;
+  if (!plan.ok()) return {};
+  EXPECT_EQ(VerifyKernelPlan(*plan), absl::OkStatus()) << text;
+  return *std::move(plan);
+}
 
-  Extent Slot(SymbolId symbol, int64_t max = INT64_MAX) {
-    return plan.AddDim({.value = DimExpr::Symbol(symbol), .max = max});
-  }
-  ExprId Axis(int axis) { return plan.Add({.kind = ExprKind::kAxis, .ref = axis}); }
-  ExprId Load(int buffer, std::vector<ExprId> at) {
-    return plan.Add({.kind = ExprKind::kLoad, .dtype = plan.buffers[buffer].dtype, .ref = buffer, .args = at});
-  }
-  ExprId Op(OpKind op, std::vector<ExprId> args) {
-    return plan.Add({.kind = ExprKind::kOp, .dtype = plan.exprs[args.back()].dtype, .op = op, .args = args});
-  }
-  ExprId Cast(ExprId value, DType dtype) {
-    return plan.Add({.kind = ExprKind::kOp, .dtype = dtype, .op = OpKind::kCast, .args = {value}});
-  }
-  ExprId F32(float value) {
-    return plan.Add({.kind = ExprKind::kLiteral, .dtype = DType::kF32, .bits = std::bit_cast<uint32_t>(value)});
-  }
-};
-
-// b2[i, j] = tanh(b0[i, j] + b1[j]) over [d0, d1].
 inline KernelPlan BiasTanhPlan() {
-  PlanBuilder w;
-  KernelPlan& plan = w.plan;
-  const Extent rows = w.Slot(0), columns = w.Slot(1);
-  plan.axes = {{rows, AxisRole::kParallel}, {columns, AxisRole::kParallel}};
-  plan.buffers = {{BufferKind::kInput, DType::kF32, {rows, columns}},
-                  {BufferKind::kInput, DType::kF32, {columns}},
-                  {BufferKind::kOutput, DType::kF32, {rows, columns}}};
-  const ExprId i = w.Axis(0), j = w.Axis(1);
-  const ExprId sum = w.Op(OpKind::kAdd, {w.Load(0, {i, j}), w.Load(1, {j})});
-  plan.stages = {{{}, {{.buffer = 2, .indices = {i, j}, .value = w.Op(OpKind::kTanh, {sum})}}}};
-  return plan;
+  return ParsedPlan(R"(
+kernel axes [a0: d0 parallel, a1: d1 parallel]
+  in b0: f32[d0, d1]
+  in b1: f32[d1]
+  out b2: f32[d0, d1]
+  stage over []
+    b2[a0, a1] = tanh(add(b0[a0, a1], b1[a1]))
+)");
 }
 
-// Softmax over the last of [d0, d1], the exponentials kept in a row buffer.
+// Softmax over the last dim, the exponentials kept in a row buffer.
 inline KernelPlan RowSoftmaxPlan(int64_t max_columns = INT64_MAX) {
-  PlanBuilder w;
-  KernelPlan& plan = w.plan;
-  const Extent rows = w.Slot(0), columns = w.Slot(1, max_columns);
-  plan.axes = {{rows, AxisRole::kParallel}, {columns, AxisRole::kTile}};
-  plan.buffers = {{BufferKind::kInput, DType::kF32, {rows, columns}},
-                  {BufferKind::kOutput, DType::kF32, {rows, columns}},
-                  {BufferKind::kRow, DType::kF32, {columns}},
-                  {BufferKind::kLocal, DType::kF32, {}},
-                  {BufferKind::kLocal, DType::kF32, {}}};
-  const ExprId i = w.Axis(0), j = w.Axis(1), x = w.Load(0, {i, j});
-  const ExprId e = w.Op(OpKind::kExp, {w.Op(OpKind::kSub, {x, w.Load(3, {})})});
-  const ExprId y = w.Op(OpKind::kDiv, {w.Load(2, {j}), w.Load(4, {})});
-  plan.stages = {
-      {{1}, {{.buffer = 3, .value = x, .reduce_axes = {1}, .combiner = OpKind::kMax, .accumulate = DType::kF32}}},
-      {{1},
-       {{.buffer = 2, .indices = {j}, .value = e},
-        {.buffer = 4, .value = e, .reduce_axes = {1}, .combiner = OpKind::kAdd, .accumulate = DType::kF32}}},
-      {{1}, {{.buffer = 1, .indices = {i, j}, .value = y}}}};
-  return plan;
+  const bool known = max_columns < INT64_MAX;
+  return ParsedPlan(absl::StrCat("kernel axes [a0: d0 parallel, a1: d1 tile]",
+                                 known ? absl::StrCat("\n  d1: multiple of 1, at most ", max_columns) : "", R"(
+  in b0: f32[d0, d1]
+  out b1: f32[d0, d1]
+  row b2: f32[d1]
+  local b3: f32[]
+  local b4: f32[]
+  stage over [a1]
+    e0 = b0[a0, a1]
+    b3[] = reduce max in f32 e0
+  stage over [a1]
+    e1 = exp(sub(e0, b3[]))
+    b2[a1] = e1
+    b4[] = reduce add in f32 e1
+  stage over [a1]
+    b1[a0, a1] = div(b2[a1], b4[])
+)"));
 }
 
-// b1[i] = the greatest or the least of the last of [d0, d1].
-inline KernelPlan RowExtremePlan(OpKind combiner) {
-  PlanBuilder w;
-  KernelPlan& plan = w.plan;
-  const Extent rows = w.Slot(0), columns = w.Slot(1);
-  plan.axes = {{rows, AxisRole::kParallel}, {columns, AxisRole::kTile}};
-  plan.buffers = {{BufferKind::kInput, DType::kF32, {rows, columns}},
-                  {BufferKind::kOutput, DType::kF32, {rows}},
-                  {BufferKind::kLocal, DType::kF32, {}}};
-  const ExprId x = w.Load(0, {w.Axis(0), w.Axis(1)});
-  plan.stages = {
-      {{1}, {{.buffer = 2, .value = x, .reduce_axes = {1}, .combiner = combiner, .accumulate = DType::kF32}}},
-      {{}, {{.buffer = 1, .indices = {w.Axis(0)}, .value = w.Load(2, {})}}}};
-  return plan;
+// The greatest or the least ("max", "min") of the last dim.
+inline KernelPlan RowExtremePlan(absl::string_view combiner) {
+  return ParsedPlan(absl::StrCat(R"(
+kernel axes [a0: d0 parallel, a1: d1 tile]
+  in b0: f32[d0, d1]
+  out b1: f32[d0]
+  local b2: f32[]
+  stage over [a1]
+    b2[] = reduce )",
+                                 combiner, R"( in f32 b0[a0, a1]
+  stage over []
+    b1[a0] = b2[]
+)"));
 }
 
-// b1[i, j] = b0[i, d1 - 1 - j] by way of a row buffer, so that threads read what others wrote.
+// By way of a row buffer, so that threads read what others wrote.
 inline KernelPlan RowReversePlan() {
-  PlanBuilder w;
-  KernelPlan& plan = w.plan;
-  const Extent rows = w.Slot(0), columns = w.Slot(1);
-  plan.axes = {{rows, AxisRole::kParallel}, {columns, AxisRole::kTile}};
-  plan.buffers = {{BufferKind::kInput, DType::kF32, {rows, columns}},
-                  {BufferKind::kOutput, DType::kF32, {rows, columns}},
-                  {BufferKind::kRow, DType::kF32, {columns}}};
-  const ExprId i = w.Axis(0), j = w.Axis(1);
-  const ExprId next = plan.Add(
-      {.kind = ExprKind::kIndexAdd, .args = {j, plan.Add({.kind = ExprKind::kExtent, .extent = {.constant = 1}})}});
-  const ExprId end = plan.Add({.kind = ExprKind::kExtent, .extent = columns});
-  const ExprId mirrored = plan.Add({.kind = ExprKind::kIndexSub, .args = {end, next}});
-  plan.stages = {{{1}, {{.buffer = 2, .indices = {j}, .value = w.Load(0, {i, j})}}},
-                 {{1}, {{.buffer = 1, .indices = {i, j}, .value = w.Load(2, {mirrored})}}}};
-  return plan;
+  return ParsedPlan(R"(
+kernel axes [a0: d0 parallel, a1: d1 tile]
+  in b0: f32[d0, d1]
+  out b1: f32[d0, d1]
+  row b2: f32[d1]
+  stage over [a1]
+    b2[a1] = b0[a0, a1]
+  stage over [a1]
+    b1[a0, a1] = b2[(d1 - (a1 + 1))]
+)");
 }
 
-// b1[i] = least and b2[i] = sum over the last of bf16 [d0, d1], both in one stage; the sum in f32.
+// Both reductions in one stage.
 inline KernelPlan RowMinAndSumPlan() {
-  PlanBuilder w;
-  KernelPlan& plan = w.plan;
-  const Extent rows = w.Slot(0), columns = w.Slot(1);
-  plan.axes = {{rows, AxisRole::kParallel}, {columns, AxisRole::kTile}};
-  plan.buffers = {{BufferKind::kInput, DType::kBF16, {rows, columns}},
-                  {BufferKind::kOutput, DType::kBF16, {rows}},
-                  {BufferKind::kOutput, DType::kBF16, {rows}},
-                  {BufferKind::kLocal, DType::kBF16, {}},
-                  {BufferKind::kLocal, DType::kBF16, {}}};
-  const ExprId i = w.Axis(0), x = w.Load(0, {i, w.Axis(1)});
-  plan.stages = {
-      {{1},
-       {{.buffer = 3, .value = x, .reduce_axes = {1}, .combiner = OpKind::kMin, .accumulate = DType::kF32},
-        {.buffer = 4, .value = x, .reduce_axes = {1}, .combiner = OpKind::kAdd, .accumulate = DType::kF32}}},
-      {{},
-       {{.buffer = 1, .indices = {i}, .value = w.Load(3, {})}, {.buffer = 2, .indices = {i}, .value = w.Load(4, {})}}}};
-  return plan;
+  return ParsedPlan(R"(
+kernel axes [a0: d0 parallel, a1: d1 tile]
+  in b0: bf16[d0, d1]
+  out b1: bf16[d0]
+  out b2: bf16[d0]
+  local b3: f32[]
+  local b4: f32[]
+  stage over [a1]
+    e0 = b0[a0, a1]
+    b3[] = reduce min in f32 e0
+    b4[] = reduce add in f32 e0
+  stage over []
+    b1[a0] = cast<bf16>(b3[])
+    b2[a0] = cast<bf16>(b4[])
+)");
 }
 
-// b1[i, j] = sum, in f32, of bf16 b0[i, j'] over j' <= j, or with `exclusive` over j' < j, of [d0, d1]. With `mirrored`
-// j counts from the end of memory.
+// With `mirrored` the sum runs from the end of memory.
 inline KernelPlan RowScanPlan(bool exclusive, bool mirrored) {
-  PlanBuilder w;
-  KernelPlan& plan = w.plan;
-  const Extent rows = w.Slot(0), columns = w.Slot(1);
-  plan.axes = {{rows, AxisRole::kParallel}, {columns, AxisRole::kOrdered}};
-  plan.buffers = {{BufferKind::kInput, DType::kBF16, {rows, columns}},
-                  {BufferKind::kOutput, DType::kF32, {rows, columns}},
-                  {BufferKind::kLocal, DType::kF32, {}}};
-  const ExprId i = w.Axis(0);
-  ExprId j = w.Axis(1);
-  if (mirrored) {
-    const ExprId next = plan.Add(
-        {.kind = ExprKind::kIndexAdd, .args = {j, plan.Add({.kind = ExprKind::kExtent, .extent = {.constant = 1}})}});
-    const ExprId end = plan.Add({.kind = ExprKind::kExtent, .extent = columns});
-    j = plan.Add({.kind = ExprKind::kIndexSub, .args = {end, next}});
-  }
-  plan.stages = {{{1},
-                  {{.buffer = 2,
-                    .value = w.Load(0, {i, j}),
-                    .reduce_axes = {1},
-                    .combiner = OpKind::kAdd,
-                    .accumulate = DType::kF32,
-                    .exclusive = exclusive},
-                   {.buffer = 1, .indices = {i, j}, .value = w.Load(2, {})}}}};
-  return plan;
+  const std::string at = mirrored ? "(d1 - (a1 + 1))" : "a1";
+  return ParsedPlan(absl::StrCat(R"(
+kernel axes [a0: d0 parallel, a1: d1 ordered]
+  in b0: bf16[d0, d1]
+  out b1: f32[d0, d1]
+  local b2: f32[]
+  stage over [a1]
+    b2[] = )",
+                                 exclusive ? "exclusive " : "", "scan add in f32 b0[a0, ", at, "]\n    b1[a0, ", at,
+                                 "] = b2[]\n"));
 }
 
-// b1[i, j] = the largest of b0[i', j] over i' <= i, of [d1, d0].
 inline KernelPlan ColumnScanPlan() {
-  PlanBuilder w;
-  KernelPlan& plan = w.plan;
-  const Extent columns = w.Slot(0), rows = w.Slot(1);
-  plan.axes = {{columns, AxisRole::kParallel}, {rows, AxisRole::kOrdered}};
-  plan.buffers = {{BufferKind::kInput, DType::kF32, {rows, columns}},
-                  {BufferKind::kOutput, DType::kF32, {rows, columns}},
-                  {BufferKind::kLocal, DType::kF32, {}}};
-  const ExprId j = w.Axis(0), i = w.Axis(1);
-  plan.stages = {{{1},
-                  {{.buffer = 2,
-                    .value = w.Load(0, {i, j}),
-                    .reduce_axes = {1},
-                    .combiner = OpKind::kMax,
-                    .accumulate = DType::kF32},
-                   {.buffer = 1, .indices = {i, j}, .value = w.Load(2, {})}}}};
-  return plan;
+  return ParsedPlan(R"(
+kernel axes [a0: d0 parallel, a1: d1 ordered]
+  in b0: f32[d1, d0]
+  out b1: f32[d1, d0]
+  local b2: f32[]
+  stage over [a1]
+    b2[] = scan max in f32 b0[a1, a0]
+    b1[a1, a0] = b2[]
+)");
 }
 
-// b1[j] = sum of i64 b0[i, j] over the first of [d1, d0].
-inline KernelPlan ColumnTotalPlan() {
-  PlanBuilder w;
-  KernelPlan& plan = w.plan;
-  const Extent columns = w.Slot(0), rows = w.Slot(1);
-  plan.axes = {{columns, AxisRole::kParallel}, {rows, AxisRole::kTile}};
-  plan.buffers = {{BufferKind::kInput, DType::kI64, {rows, columns}},
-                  {BufferKind::kOutput, DType::kI64, {columns}},
-                  {BufferKind::kLocal, DType::kI64, {}}};
-  const ExprId x = w.Load(0, {w.Axis(1), w.Axis(0)});
-  plan.stages = {
-      {{1}, {{.buffer = 2, .value = x, .reduce_axes = {1}, .combiner = OpKind::kAdd, .accumulate = DType::kI64}}},
-      {{}, {{.buffer = 1, .indices = {w.Axis(0)}, .value = w.Load(2, {})}}}};
-  return plan;
+// Sums over the first dim.
+inline KernelPlan ColumnTotalPlan(absl::string_view dtype = "i64") {
+  return ParsedPlan(absl::StrReplaceAll(R"(
+kernel axes [a0: d0 parallel, a1: d1 tile]
+  in b0: T[d1, d0]
+  out b1: T[d0]
+  local b2: T[]
+  stage over [a1]
+    b2[] = reduce add in T b0[a1, a0]
+  stage over []
+    b1[a0] = b2[]
+)",
+                                        {{"T", dtype}}));
 }
 
-// b2[i, j] = b0[gather(b1[i]), j] over [d0, d1], b0 having d2 rows.
 inline KernelPlan GatherRowsPlan() {
-  PlanBuilder w;
-  KernelPlan& plan = w.plan;
-  const Extent rows = w.Slot(0), columns = w.Slot(1), entries = w.Slot(2);
-  plan.axes = {{rows, AxisRole::kParallel}, {columns, AxisRole::kParallel}};
-  plan.buffers = {{BufferKind::kInput, DType::kF32, {entries, columns}},
-                  {BufferKind::kInput, DType::kI32, {rows}},
-                  {BufferKind::kOutput, DType::kF32, {rows, columns}}};
-  const ExprId i = w.Axis(0), j = w.Axis(1);
-  const ExprId at = plan.Add({.kind = ExprKind::kGatherIndex, .ref = 0, .extent = entries, .args = {w.Load(1, {i})}});
-  plan.fault_count = 1;
-  plan.stages = {{{}, {{.buffer = 2, .indices = {i, j}, .value = w.Load(0, {at, j})}}}};
-  return plan;
+  return ParsedPlan(R"(
+kernel axes [a0: d0 parallel, a1: d1 parallel]
+  in b0: f32[d2, d1]
+  in b1: i32[d0]
+  out b2: f32[d0, d1]
+  faults: 1
+  stage over []
+    b2[a0, a1] = b0[gather(b1[a0], d2, fault 0), a1]
+)");
 }
 
 }  // namespace tailor

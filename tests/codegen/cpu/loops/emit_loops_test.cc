@@ -18,36 +18,14 @@
 namespace tailor::cpu {
 namespace {
 
-// Sum over the first of [d0, d1].
-KernelPlan ColumnSumPlan() {
-  PlanBuilder w;
-  KernelPlan& plan = w.plan;
-  const Extent columns = w.Slot(0), rows = w.Slot(1);
-  plan.axes = {{columns, AxisRole::kParallel}, {rows, AxisRole::kTile}};
-  plan.buffers = {{BufferKind::kInput, DType::kF32, {rows, columns}},
-                  {BufferKind::kOutput, DType::kF32, {columns}},
-                  {BufferKind::kLocal, DType::kF32, {}}};
-  plan.stages = {{{1},
-                  {{.buffer = 2,
-                    .value = w.Load(0, {w.Axis(1), w.Axis(0)}),
-                    .reduce_axes = {1},
-                    .combiner = OpKind::kAdd,
-                    .accumulate = DType::kF32}}},
-                 {{}, {{.buffer = 1, .indices = {w.Axis(0)}, .value = w.Load(2, {})}}}};
-  return plan;
-}
-
-// b1[i, j] = b0[bcast(i, d2), j].
 KernelPlan BroadcastPlan() {
-  PlanBuilder w;
-  KernelPlan& plan = w.plan;
-  const Extent rows = w.Slot(0), columns = w.Slot(1), source_rows = w.Slot(2);
-  plan.axes = {{rows, AxisRole::kParallel}, {columns, AxisRole::kParallel}};
-  plan.buffers = {{BufferKind::kInput, DType::kF32, {source_rows, columns}},
-                  {BufferKind::kOutput, DType::kF32, {rows, columns}}};
-  const ExprId i = plan.Add({.kind = ExprKind::kBcastIndex, .extent = source_rows, .args = {w.Axis(0)}});
-  plan.stages = {{{}, {{.buffer = 1, .indices = {w.Axis(0), w.Axis(1)}, .value = w.Load(0, {i, w.Axis(1)})}}}};
-  return plan;
+  return ParsedPlan(R"(
+kernel axes [a0: d0 parallel, a1: d1 parallel]
+  in b0: f32[d2, d1]
+  out b1: f32[d0, d1]
+  stage over []
+    b1[a0, a1] = b0[bcast(a0, d2), a1]
+)");
 }
 
 // Softmax over the first of [d0, d1]: RowSoftmaxPlan with memory the other way round.
@@ -154,7 +132,7 @@ TEST_P(EmitLoopsTest, RowsSideBySideHaveTheBitsOfRowsAlone) {
 
 TEST_P(EmitLoopsTest, GreatestAndLeastOfRowsKeepNaN) {
   for (OpKind combiner : {OpKind::kMax, OpKind::kMin}) {
-    BUILD_OR_SKIP(RowExtremePlan(combiner));
+    BUILD_OR_SKIP(RowExtremePlan(combiner == OpKind::kMax ? "max" : "min"));
     for (int64_t columns : {1, 2, 16, 31, 64, 77}) {
       const int64_t rows = columns + 1;  // the last has no NaN
       std::vector<float> x = Random(rows * columns);
@@ -169,7 +147,7 @@ TEST_P(EmitLoopsTest, GreatestAndLeastOfRowsKeepNaN) {
 }
 
 TEST_P(EmitLoopsTest, ColumnReductionRunsLanesAcrossColumns) {
-  BUILD_OR_SKIP(ColumnSumPlan());
+  BUILD_OR_SKIP(ColumnTotalPlan("f32"));
   EXPECT_EQ(schedule_.lane_axis, 0);
   for (auto [columns, rows] : {std::pair<int64_t, int64_t>{1, 5}, {16, 3}, {37, 11}, {300, 0}, {335, 6}, {1000, 2}}) {
     const std::vector<float> x = Random(rows * columns);

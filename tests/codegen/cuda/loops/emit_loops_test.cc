@@ -41,21 +41,22 @@ TEST(EmitCudaLoops, ElementwiseStridesOverTheGrid) {
   EXPECT_THAT(ptx, Not(HasSubstr("shared")));
 }
 
-// x + x of `dtype` over [d0].
-KernelPlan DoublePlan(DType dtype) {
-  PlanBuilder w;
-  KernelPlan& plan = w.plan;
-  const Extent count = w.Slot(0);
-  plan.axes = {{count, AxisRole::kParallel}};
-  plan.buffers = {{BufferKind::kInput, dtype, {count}}, {BufferKind::kOutput, dtype, {count}}};
-  const ExprId i = w.Axis(0), x = w.Load(0, {i});
-  plan.stages = {{{}, {{.buffer = 1, .indices = {i}, .value = w.Op(OpKind::kAdd, {x, x})}}}};
-  return plan;
+// x + x of `dtype`.
+KernelPlan DoublePlan(absl::string_view dtype) {
+  return ParsedPlan(absl::StrReplaceAll(R"(
+kernel axes [a0: d0 parallel]
+  in b0: T[d0]
+  out b1: T[d0]
+  stage over []
+    e0 = b0[a0]
+    b1[a0] = add(e0, e0)
+)",
+                                        {{"T", dtype}}));
 }
 
 TEST(EmitCudaLoops, NarrowFloatsAreRoundedByOneInstruction) {
   for (const char* target : {"sm_80", "sm_90a"}) {
-    const std::string bf16 = PtxOf(DoublePlan(DType::kBF16), target), f16 = PtxOf(DoublePlan(DType::kF16), target);
+    const std::string bf16 = PtxOf(DoublePlan("bf16"), target), f16 = PtxOf(DoublePlan("f16"), target);
     ExpectInOrder(bf16, {"add.rn.f32", "cvt.rn.bf16x2.f32", "st.global"});
     ExpectInOrder(f16, {"cvt.f32.f16", "add.rn.f32", "cvt.rn.f16x2.f32", "st.global"});
     for (const std::string& ptx : {bf16, f16}) EXPECT_THAT(ptx, Not(HasSubstr("32767"))) << "rounded by integers";

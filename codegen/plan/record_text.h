@@ -31,7 +31,8 @@ struct Field {
 template <typename Record, typename Value>
 Field(const char*, Value Record::*) -> Field<Record, Value>;
 
-// constexpr auto FieldsOf(std::type_identity<Record>): a tuple of Fields. Of an enum, an array of the values' names.
+// constexpr auto FieldsOf(std::type_identity<Record>): a tuple of Fields.
+// constexpr auto NamesOf(std::type_identity<Enum>): an array of the values' names.
 template <typename T>
 concept HasFields = std::is_class_v<T> && requires {
   FieldsOf(std::type_identity<T>());
@@ -60,7 +61,7 @@ std::string RecordText(const Record& record);
 template <typename T>
 std::string ValueText(const T& value) {
   if constexpr (std::is_enum_v<T>) {
-    return FieldsOf(std::type_identity<T>())[static_cast<size_t>(value)];
+    return NamesOf(std::type_identity<T>())[static_cast<size_t>(value)];
   } else if constexpr (std::is_integral_v<T>) {
     return absl::StrCat(value);
   } else if constexpr (HasText<T>) {
@@ -103,7 +104,7 @@ absl::Status ParseValue(TextReader& in, T* value) {
     *value = true;
   } else if constexpr (std::is_enum_v<T>) {
     const absl::string_view word = in.TakeWord();
-    constexpr auto names = FieldsOf(std::type_identity<T>());
+    constexpr auto names = NamesOf(std::type_identity<T>());
     for (size_t i = 0; i < names.size(); ++i) {
       if (word == names[i]) {
         *value = static_cast<T>(i);

@@ -43,6 +43,12 @@ std::vector<Phase> PhasesOf(const KernelPlan& plan) {
   return phases;
 }
 
+uint32_t PhasesWithoutLoops(const std::vector<Phase>& phases) {
+  uint32_t bits = 0;
+  for (size_t i = 0; i < phases.size(); ++i) bits |= static_cast<uint32_t>(phases[i].once) << i;
+  return bits;
+}
+
 std::vector<bool> LocalsNeeded(const KernelPlan& plan, const Phase& phase) {
   std::vector<bool> needed(plan.buffers.size()), seen(plan.exprs.size());
   const auto mark = [&](const Statement& s) {

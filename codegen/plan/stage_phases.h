@@ -3,6 +3,7 @@
 #ifndef TAILOR_CODEGEN_PLAN_STAGE_PHASES_H_
 #define TAILOR_CODEGEN_PLAN_STAGE_PHASES_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "codegen/plan/kernel_plan.h"
@@ -21,6 +22,9 @@ struct Phase {
 // All stages in order. A phase ends behind a reduction, whose parts only the next can put together, and behind what
 // other threads read back.
 std::vector<Phase> PhasesOf(const KernelPlan& plan);
+
+// Bit i: phase i has no loops. Requires at most 32 phases.
+uint32_t PhasesWithoutLoops(const std::vector<Phase>& phases);
 
 // By buffer: whether it is a local that a stage before the phase defines and the phase needs, be it for such a local.
 std::vector<bool> LocalsNeeded(const KernelPlan& plan, const Phase& phase);

@@ -1,6 +1,7 @@
 #include "codegen/plan/verify_schedule.h"
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -13,8 +14,6 @@
 namespace tailor {
 namespace {
 
-bool IsPowerOf2(int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
-
 class ScheduleVerifier {
  public:
   ScheduleVerifier(const KernelPlan& plan, const Schedule& schedule, bool is_link = false)
@@ -24,11 +23,12 @@ class ScheduleVerifier {
     if (plan_.IsChain()) {
       TAILOR_RETURN_IF_ERROR(VerifyChain());
     } else {
-      if (!s_.links.empty()) return Wrong("links", "the plan is no chain");
+      if (!s_.links.empty()) return Wrong("links", "are for chains alone");
       TAILOR_RETURN_IF_ERROR(VerifyLanes());
       TAILOR_RETURN_IF_ERROR(plan_.IsContraction() ? VerifyContraction() : VerifyLoops());
     }
-    if (s_.block_rows < 0 || (s_.block_rows > 0 && !is_link_)) return Wrong("block_rows", "the kernel is in no chain");
+    if (s_.block_rows < 0 || (s_.block_rows > 0 && !is_link_))
+      return Wrong("block_rows", "is for links of a chain alone");
     TAILOR_RETURN_IF_ERROR(VerifyLaunch());
     return VerifyVersions();
   }
@@ -45,37 +45,38 @@ class ScheduleVerifier {
 
   absl::Status VerifyLanes() const {
     constexpr int kMostLanes = 64;  // bytes in the widest vector
-    if (!IsPowerOf2(s_.lanes) || s_.lanes > kMostLanes) return Wrong("lanes", "is no number of lanes");
+    if (s_.lanes < 1 || s_.lanes > kMostLanes || !std::has_single_bit(static_cast<unsigned>(s_.lanes)))
+      return Wrong("lanes", "must be a power of two up to 64");
     if (s_.lane_axis < -1 || s_.lane_axis >= static_cast<int>(plan_.axes.size()))
-      return Wrong("lane_axis", "is no axis");
-    if (s_.lane_axis < 0 && s_.lanes > 1) return Wrong("lane_axis", "lanes have none");
+      return Wrong("lane_axis", "is out of range");
+    if (s_.lane_axis < 0 && s_.lanes > 1) return Wrong("lane_axis", "is missing: there are several lanes");
     return absl::OkStatus();
   }
 
   absl::Status VerifyLoops() const {
-    if (s_.tile != ContractionTile()) return Wrong("tile", "the plan is no contraction");
+    if (s_.tile != ContractionTile()) return Wrong("tile", "is for contractions alone");
     if (s_.unroll < 1) return Wrong("unroll", "is less than 1");
     if (s_.rows < 1) return Wrong("rows", "is less than 1");
-    if (s_.short_row < 0 || (s_.short_row > 0 && s_.rows == 1)) return Wrong("short_row", "no rows run side by side");
-    if (s_.ahead < 0 || s_.ahead >= std::max<int>(1, plan_.stages.size())) return Wrong("ahead", "is no stage");
-    if (s_.ahead > 0 && s_.rows == 1) return Wrong("ahead", "no rows run side by side");
-    if (s_.behind && s_.rows == 1) return Wrong("behind", "no rows run side by side");
+    if (s_.short_row < 0 || (s_.short_row > 0 && s_.rows == 1)) return Wrong("short_row", "needs rows > 1");
+    if (s_.ahead < 0 || s_.ahead >= std::max<int>(1, plan_.stages.size())) return Wrong("ahead", "is out of range");
+    if (s_.ahead > 0 && s_.rows == 1) return Wrong("ahead", "needs rows > 1");
+    if (s_.behind && s_.rows == 1) return Wrong("behind", "needs rows > 1");
     const bool across = LanesAcrossRows(plan_, s_);
     if (s_.cross_axis >= 0) {
       if (!IsAxis(s_.cross_axis, AxisRole::kParallel) || s_.cross_axis == s_.lane_axis || !across)
-        return Wrong("cross_axis", "is no other parallel axis");
+        return Wrong("cross_axis", "must be a parallel axis other than a parallel lane_axis");
       if (s_.cross_chunk < s_.lanes || s_.cross_chunk % s_.lanes != 0)
-        return Wrong("cross_chunk", "is no multiple of the lanes");
+        return Wrong("cross_chunk", "must be a multiple of lanes");
     } else if (s_.cross_axis != -1 || s_.cross_chunk != 0) {
-      return Wrong("cross_axis", "is no axis");
+      return Wrong("cross_axis", "must be an axis with a chunk, or -1 with none");
     }
     if (s_.windows) {
-      if (!across || s_.unroll != 1) return Wrong("windows", "lanes are not across results");
-      if (s_.lane_chunk != 0) return Wrong("lane_chunk", "windows have blocks");
+      if (!across || s_.unroll != 1) return Wrong("windows", "need a parallel lane_axis and unroll 1");
+      if (s_.lane_chunk != 0) return Wrong("lane_chunk", "must be 0 with windows");
       return absl::OkStatus();
     }
     if (across ? s_.lane_chunk < s_.lanes || s_.lane_chunk % s_.lanes != 0 : s_.lane_chunk != 0)
-      return Wrong("lane_chunk", across ? "is no multiple of the lanes" : "lanes are not across rows");
+      return Wrong("lane_chunk", across ? "must be a multiple of lanes" : "must be 0: lane_axis is not parallel");
     SlotExpr tasks = 1;
     for (int axis = 0; axis < static_cast<int>(plan_.axes.size()); ++axis) {
       if (plan_.axes[axis].role != AxisRole::kParallel) continue;
@@ -87,28 +88,30 @@ class ScheduleVerifier {
 
   absl::Status VerifyContraction() const {
     const Schedule fresh;
-    if (s_.rows != fresh.rows || s_.short_row != 0 || s_.ahead != 0 || s_.behind) return Wrong("rows", "has no loops");
-    if (s_.cross_axis != -1 || s_.cross_chunk != 0 || s_.lane_chunk != 0) return Wrong("cross_axis", "has no loops");
+    if (s_.rows != fresh.rows || s_.short_row != 0 || s_.ahead != 0 || s_.behind)
+      return Wrong("rows", "must be that of a new schedule: the plan is a contraction");
+    if (s_.cross_axis != -1 || s_.cross_chunk != 0 || s_.lane_chunk != 0)
+      return Wrong("cross_axis", "must be unset: the plan is a contraction");
     if (s_.windows) return Wrong("windows", "the plan is a contraction");
-    if (s_.unroll != fresh.unroll) return Wrong("unroll", "has no loops");
+    if (s_.unroll != fresh.unroll) return Wrong("unroll", "must be that of a new schedule: the plan is a contraction");
     const auto& form = std::get<ContractionForm>(plan_.form);
     if (s_.lane_axis != form.m && s_.lane_axis != form.n) return Wrong("lane_axis", "is neither m nor n");
-    if (s_.lanes > kPanelColumns) return Wrong("lanes", "are more than columns of a panel");
+    if (s_.lanes > kPanelColumns) return Wrong("lanes", "must be at most the 16 columns of a panel");
     const ContractionTile& tile = s_.tile;
     TAILOR_RETURN_IF_ERROR(VerifyTile(tile.rows, tile.panels, tile.task_rows, tile.task_panels));
     if (tile.depth < 1) return Wrong("tile depth", "is less than 1");
     if (tile.tall_rows < 0 || (tile.tall_rows > 0 && tile.tall_rows <= tile.rows) ||
         (tile.tall_rows > 0) != (tile.tall_panels > 0) || tile.tall_panels > kMostPanels)
-      return Wrong("tile tall_rows", "is no taller tile");
-    if (!tile.cuts.empty() && !tile.chooses) return Wrong("tile cuts", "nothing chooses among them");
+      return Wrong("tile tall_rows", "must be more than rows, with tall_panels, or both 0");
+    if (!tile.cuts.empty() && !tile.chooses) return Wrong("tile cuts", "must be empty where chooses is not set");
     for (const ProductCut& cut : tile.cuts) {
       TAILOR_RETURN_IF_ERROR(VerifyTile(cut.rows, cut.panels, cut.task_rows, cut.task_panels));
-      if (cut.least_m < 0 || cut.most_m < cut.least_m) return Wrong("tile cuts", "a cut is for no rows");
+      if (cut.least_m < 0 || cut.most_m < cut.least_m) return Wrong("tile cuts", "a range of m is empty");
     }
     const Contraction c = ContractionOf(plan_);
     const bool winograd = plan_.buffers[c.rhs.ref].layout == ConstantLayout::kWinogradPanels16;
     if (tile.winograd_tiles < 0 || winograd != (tile.winograd_tiles > 0))
-      return Wrong("tile winograd_tiles", "is not as the right operand lies");
+      return Wrong("tile winograd_tiles", "must be set exactly where the rhs has Winograd panels");
     if (winograd) return absl::OkStatus();
     SlotExpr tasks = SlotExpr::CeilDiv(ExtentOf(c.m), tile.task_rows) *
                      SlotExpr::CeilDiv(ExtentOf(c.n), tile.task_panels * kPanelColumns);
@@ -117,23 +120,25 @@ class ScheduleVerifier {
   }
 
   absl::Status VerifyTile(int64_t rows, int64_t panels, int64_t task_rows, int64_t task_panels) const {
-    if (rows < 1 || rows > kMostRows || panels < 1 || panels > kMostPanels) return Wrong("tile", "is no tile");
+    if (rows < 1 || rows > kMostRows || panels < 1 || panels > kMostPanels) return Wrong("tile", "is out of range");
     if (task_rows < rows || task_panels < 1 || task_rows > kMostTaskRows || (task_panels > kMostTaskRows && !is_link_))
-      return Wrong("tile task_rows", "a task has no tile");
+      return Wrong("tile task_rows", "must hold a tile and stay in range");
     return absl::OkStatus();
   }
 
   absl::Status VerifyChain() const {
-    if (s_.links.size() != plan_.links().size()) return Wrong("links", "are not those of the plan");
+    if (s_.links.size() != plan_.links().size()) return Wrong("links", "must be as many as the plan has");
     Schedule rest = s_;
     rest.links.clear();
     const Schedule fresh{
         .versions = rest.versions, .tasks = rest.tasks, .grain = rest.grain, .scratch_bytes = rest.scratch_bytes};
-    if (rest != fresh) return Wrong("lanes", "a chain has no loops of its own");
+    if (rest != fresh) return Wrong("lanes", "must be that of a new schedule: the plan is a chain");
     const int64_t block = s_.links[0].tile.task_rows;
     for (size_t i = 0; i < s_.links.size(); ++i) {
-      if (s_.links[i].block_rows != block) return Wrong("links", "have blocks of different rows");
-      if (s_.links[i].versions.size() != 1) return Wrong("links", "have versions");
+      if (s_.links[i].block_rows != block)
+        return Wrong("links", "must all have block_rows of the first link's task_rows");
+      if (s_.links[i].versions != std::vector<Version>(1) || s_.links[i].tile.chooses)
+        return Wrong("links", "must have one version and one tiling");
       TAILOR_RETURN_IF_ERROR(ScheduleVerifier(plan_.links()[i].plan, s_.links[i], /*is_link=*/true).Verify());
     }
     SlotExpr tasks = SlotExpr::CeilDiv(ExtentOf(static_cast<int>(plan_.axes.size()) - 1), block);
@@ -152,7 +157,8 @@ class ScheduleVerifier {
     if (!IsOverSlotsOf(plan_, s_.tasks)) return Wrong("tasks", "is not over the plan's slots");
     if (!IsOverSlotsOf(plan_, s_.grain)) return Wrong("grain", "is not over the plan's slots");
     if (!IsOverSlotsOf(plan_, s_.scratch_bytes)) return Wrong("scratch_bytes", "is not over the plan's slots");
-    if (is_link_ ? s_.grain != 0 : s_.grain.constant().value_or(1) < 1) return Wrong("grain", "is no number of tasks");
+    if (is_link_ ? s_.grain != 0 : s_.grain.constant().value_or(1) < 1)
+      return Wrong("grain", "is not a number of tasks");
     if (s_.scratch_bytes.constant().value_or(0) < 0) return Wrong("scratch_bytes", "is less than 0");
     if (!HasScratch(plan_) && s_.scratch_bytes != 0) return Wrong("scratch_bytes", "the plan has no scratch");
     return absl::OkStatus();
@@ -164,9 +170,9 @@ class ScheduleVerifier {
       const Version& version = s_.versions[i];
       TAILOR_RETURN_IF_ERROR(VerifyVersion(plan_, version, i + 1 == s_.versions.size()));
       if (version.guards.empty() && i + 1 < s_.versions.size())
-        return Wrong("versions", "one before the last is always taken");
+        return Wrong("versions", "one before the last has no guards");
       for (size_t before = 0; before < i; ++before) {
-        if (s_.versions[before].guards == version.guards) return Wrong("versions", "one is never taken");
+        if (s_.versions[before].guards == version.guards) return Wrong("versions", "two have the same guards");
       }
       if (version.parts) TAILOR_RETURN_IF_ERROR(VerifyParts(*version.parts));
     }
@@ -175,19 +181,18 @@ class ScheduleVerifier {
 
   absl::Status VerifyParts(const PartTasks& parts) const {
     if (plan_.IsContraction() || plan_.IsChain() || s_.windows || s_.cross_axis >= 0)
-      return Wrong("parts", "only rows have parts");
+      return Wrong("parts", "are for row kernels alone");
     const std::vector<int> axes = AxesOf(plan_, AxisRole::kTile);
-    if (axes.empty() || parts.axis != axes.front()) return Wrong("parts axis", "is not the outermost tile axis");
+    if (axes.empty() || parts.axis != axes.front()) return Wrong("parts axis", "must be the outermost tile axis");
     const std::vector<Phase> phases = PhasesOf(plan_);
-    uint32_t alone = 0;
-    for (size_t i = 0; i < phases.size(); ++i) alone |= static_cast<uint32_t>(phases[i].once) << i;
-    if (parts.phases != static_cast<int>(phases.size())) return Wrong("parts phases", "are not those of the plan");
-    if (parts.alone != alone) return Wrong("parts alone", "are not the phases without loops");
+    if (parts.phases != static_cast<int>(phases.size()))
+      return Wrong("parts phases", "must be as many as the plan has");
+    if (parts.alone != PhasesWithoutLoops(phases)) return Wrong("parts alone", "must be the phases without loops");
     if (!IsOverSlotsOf(plan_, parts.count) || parts.count.constant().value_or(1) < 1)
-      return Wrong("parts count", "is no number of parts");
+      return Wrong("parts count", "must be at least 1");
     if (!IsOverSlotsOf(plan_, parts.scratch_bytes) || parts.scratch_bytes.constant().value_or(1) < 1)
-      return Wrong("parts scratch_bytes", "is no number of bytes");
-    if (parts.tasks != s_.tasks * parts.count) return Wrong("parts tasks", "are not the parts of all tasks");
+      return Wrong("parts scratch_bytes", "must be at least 1");
+    if (parts.tasks != s_.tasks * parts.count) return Wrong("parts tasks", "must be tasks * count");
     return absl::OkStatus();
   }
 
@@ -215,19 +220,21 @@ absl::Status VerifyGuard(const KernelPlan& plan, const Guard& guard) {
     return ScheduleError(plan, absl::StrCat("guard ", guard.Text()), what);
   };
   const auto is_slot = [&](int32_t slot) { return slot >= 0 && slot < static_cast<int32_t>(plan.dims.size()); };
-  if (guard.kind > Kind::kValueAtMost) return ScheduleError(plan, "guard", "is of no kind");
+  if (guard.kind > Kind::kValueAtMost) return ScheduleError(plan, "guard", "has an unknown kind");
   const bool of_value = guard.kind >= Kind::kOutgrowsCache;
-  if (of_value ? guard.slot != -1 || guard.other != -1 : !is_slot(guard.slot)) return wrong("is over no slot");
-  if (of_value && !IsOverSlotsOf(plan, guard.value, /*workers=*/true)) return wrong("is over no slots of the plan");
+  if (of_value ? guard.slot != -1 || guard.other != -1 : !is_slot(guard.slot))
+    return wrong("refers to a slot that does not exist");
+  if (of_value && !IsOverSlotsOf(plan, guard.value, /*workers=*/true))
+    return wrong("refers to a slot that does not exist");
   // How large the cache is no compiler knows.
   if (of_value && (guard.kind == Kind::kOutgrowsCache ? guard.value == 0 : guard.value.constant().has_value()))
-    return wrong("asks what is known");
-  if (!of_value && guard.value != 0) return wrong("has a value besides its slot");
+    return wrong("compares a constant");
+  if (!of_value && guard.value != 0) return wrong("has both a slot and a value");
   if (guard.other != -1 && (guard.kind != Kind::kEqual || !is_slot(guard.other) || guard.number != 0))
-    return wrong("has another slot");
-  if (guard.kind == Kind::kDivides && guard.number < 2) return wrong("divides by what every number does");
+    return wrong("has a second slot that does not belong");
+  if (guard.kind == Kind::kDivides && guard.number < 2) return wrong("needs a divisor of at least 2");
   if (guard.kind == Kind::kOutgrowsCache && guard.number != 0) return wrong("has a number");
-  if (guard.number < 0) return wrong("never holds, or always");
+  if (guard.number < 0) return wrong("has a negative bound");
   return absl::OkStatus();
 }
 
@@ -248,14 +255,14 @@ absl::Status VerifyVersion(const KernelPlan& plan, const Version& version, bool 
   for (const Guard& guard : version.guards) {
     TAILOR_RETURN_IF_ERROR(VerifyGuard(plan, guard));
     if (std::count(version.guards.begin(), version.guards.end(), guard) > 1)
-      return ScheduleError(plan, absl::StrCat("guard ", guard.Text()), "is there twice");
+      return ScheduleError(plan, absl::StrCat("guard ", guard.Text()), "is repeated");
   }
   if (last && !version.guards.empty()) return ScheduleError(plan, "versions", "the last has guards");
   if (version.no_broadcast && !ExcludesBroadcasts(plan, version))
-    return ScheduleError(plan, "versions no_broadcast", "the guards do not say so");
+    return ScheduleError(plan, "versions no_broadcast", "is not what the guards say");
   const bool outgrows = std::any_of(version.guards.begin(), version.guards.end(),
                                     [](const Guard& guard) { return guard.kind == Guard::Kind::kOutgrowsCache; });
-  if (version.streams != outgrows) return ScheduleError(plan, "versions streams", "the guards do not say so");
+  if (version.streams != outgrows) return ScheduleError(plan, "versions streams", "is not what the guards say");
   return absl::OkStatus();
 }
 

@@ -61,6 +61,8 @@ class PartLoopEmitter {
         group_(ShapeOf(plan, schedule)),
         b_(module.getContext()),
         frame_(OpenKernelFunction(b_, module, plan, KernelSignature::OnHost(plan, schedule), name)),
+        scratch_(frame_.Get(KernelParameter::kLaunchScratch)),
+        parts_(frame_.Get(KernelParameter::kParts)),
         function_(b_.GetInsertBlock()->getParent()),
         loops_(b_, plan, schedule, target, frame_, version),
         axes_(loops_.TaskAxes()) {}
@@ -71,14 +73,11 @@ class PartLoopEmitter {
       extents_.push_back(loops_.TasksAlong(axis));
       groups = b_.CreateMul(groups, extents_.back(), "groups");
     }
-    extents_.push_back(frame_.Get(KernelParameter::kParts));
-    vector_bytes_ =
-        b_.CreatePtrDiff(b_.getInt8Ty(), loops_.PlaceBuffers(0, frame_.Get(KernelParameter::kLaunchScratch)),
-                         frame_.Get(KernelParameter::kLaunchScratch), "kept.bytes");
+    extents_.push_back(parts_);
+    vector_bytes_ = b_.CreatePtrDiff(b_.getInt8Ty(), loops_.PlaceBuffers(0, scratch_), scratch_, "kept.bytes");
     Value* kept_bytes = b_.CreateMul(b_.CreateMul(groups, b_.getInt64(group_.vectors)), vector_bytes_);
-    cells_.emplace(
-        b_, b_.CreateInBoundsGEP(b_.getInt8Ty(), frame_.Get(KernelParameter::kLaunchScratch), kept_bytes, "cells"),
-        groups, frame_.Get(KernelParameter::kParts), static_cast<int>(group_.width()));
+    cells_.emplace(b_, b_.CreateInBoundsGEP(b_.getInt8Ty(), scratch_, kept_bytes, "cells"), groups, parts_,
+                   static_cast<int>(group_.width()));
 
     const std::vector<Phase> phases = PhasesOf(plan_);
     llvm::LLVMContext& context = b_.getContext();
@@ -101,14 +100,13 @@ class PartLoopEmitter {
     EmitLoop(b_, function_->getArg(1), function_->getArg(2), 1, "part", [&](Value* task) {
       const std::vector<Value*> digit = digits.Emit();
       digits.EmitAdvance();
-      place_ = {b_.CreateUDiv(task, frame_.Get(KernelParameter::kParts), "group"), digit.back(), b_.getInt64(0)};
+      place_ = {b_.CreateUDiv(task, parts_, "group"), digit.back(), b_.getInt64(0)};
       is_first_ = b_.CreateICmpEQ(place_.part, b_.getInt64(0), "is_first");
       if (phase.once) {
         EmitIf(b_, is_first_, "once", [&] { EmitTask(phase, digit); });
       } else {
         const int lanes = axis_ == schedule_.lane_axis ? schedule_.lanes * schedule_.unroll : 1;
-        loops_.SetSpan(
-            axis_, EmitPartSpan(b_, loops_.ExtentOf(axis_), place_.part, frame_.Get(KernelParameter::kParts), lanes));
+        loops_.SetSpan(axis_, EmitPartSpan(b_, loops_.ExtentOf(axis_), place_.part, parts_, lanes));
         EmitTask(phase, digit);
       }
       loops_.Forget();
@@ -137,8 +135,7 @@ class PartLoopEmitter {
   }
 
   Value* KeptAt(Value* vector) {
-    return b_.CreateInBoundsGEP(b_.getInt8Ty(), frame_.Get(KernelParameter::kLaunchScratch),
-                                b_.CreateMul(vector, vector_bytes_), "kept");
+    return b_.CreateInBoundsGEP(b_.getInt8Ty(), scratch_, b_.CreateMul(vector, vector_bytes_), "kept");
   }
 
   void EmitStages(const Phase& phase) {
@@ -195,7 +192,7 @@ class PartLoopEmitter {
     if (totals[0].empty()) return;
     Value* next = b_.getInt64(0);
     for (int width = chains; width > 0; width = width > 1 ? 1 : 0) {
-      Value* end = b_.CreateSub(frame_.Get(KernelParameter::kParts), b_.getInt64(width - 1), "full.end");
+      Value* end = b_.CreateSub(parts_, b_.getInt64(width - 1), "full.end");
       next = EmitLoop(b_, next, end, width, "others", [&](Value* part) {
         for (int chain = 0; chain < width; ++chain) {
           Value* at = b_.CreateAdd(part, b_.getInt64(chain));
@@ -233,6 +230,7 @@ class PartLoopEmitter {
   const GroupShape group_;
   llvm::IRBuilder<> b_;
   KernelFrame frame_;
+  Value *const scratch_, *const parts_;  // of the launch; of each row or chunk
   llvm::Function* function_;
   StageLoops loops_;
   const std::vector<int> axes_;  // of tasks; the last digit behind theirs is the part's
@@ -270,8 +268,6 @@ void AddPartsVersion(const KernelPlan& plan, int64_t chunk_elements, Schedule& s
   auto cut = CutRowsIntoParts(plan, groups, width, limits);
   if (!cut || phases.size() > 32) return;
 
-  uint32_t alone = 0;
-  for (size_t i = 0; i < phases.size(); ++i) alone |= static_cast<uint32_t>(phases[i].once) << i;
   Version version = schedule.versions[0];
   AddGuards(cut->guards, version);
   const auto cells = static_cast<int64_t>(ReducedLocals(plan).size()) * group.width();
@@ -279,7 +275,7 @@ void AddPartsVersion(const KernelPlan& plan, int64_t chunk_elements, Schedule& s
       .count = cut->parts,
       .tasks = groups * cut->parts,
       .phases = static_cast<int>(phases.size()),
-      .alone = alone,
+      .alone = PhasesWithoutLoops(phases),
       .scratch_bytes = groups * (group.vectors * RowBytes(plan, group.rows) + cut->parts * (cells * kPartCellBytes)),
       .axis = cut->axis};
   if (version.guards.empty()) schedule.versions.clear();  // always taken

@@ -27,7 +27,7 @@ constexpr auto FieldsOf(std::type_identity<TensorMap>) {
 
 namespace tailor::cuda {
 
-constexpr auto FieldsOf(std::type_identity<ProductTile::Kind>) {
+constexpr auto NamesOf(std::type_identity<ProductTile::Kind>) {
   return std::array{"multiply_add", "matrix", "panel_stream", "matrix_stream", "warpgroup"};
 }
 
@@ -45,7 +45,7 @@ constexpr auto FieldsOf(std::type_identity<ProductTile>) {
                     Field{"copying_warps", &ProductTile::copying_warps}};
 }
 
-constexpr auto FieldsOf(std::type_identity<AttentionTile::Kind>) { return std::array{"matrix", "multiply_add"}; }
+constexpr auto NamesOf(std::type_identity<AttentionTile::Kind>) { return std::array{"matrix", "multiply_add"}; }
 
 constexpr auto FieldsOf(std::type_identity<AttentionTile>) {
   return std::tuple{Field{"kind", &AttentionTile::kind},       Field{"rows", &AttentionTile::rows},
@@ -54,7 +54,7 @@ constexpr auto FieldsOf(std::type_identity<AttentionTile>) {
                     Field{"stages", &AttentionTile::stages},   Field{"skips", &AttentionTile::skips}};
 }
 
-constexpr auto FieldsOf(std::type_identity<CudaVersion::Shape>) {
+constexpr auto NamesOf(std::type_identity<CudaVersion::Shape>) {
   return std::array{"thread_per_element", "rows", "columns", "transposed", "product_tile", "attention_tile"};
 }
 

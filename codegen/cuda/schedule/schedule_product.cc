@@ -237,7 +237,8 @@ std::vector<Choice> Family(const ProductTypes& types, const TargetTraits& traits
   return family;
 }
 
-// Leaves out what is the cheapest for no number of multiprocessors. Nothing where extents decide.
+// Of the versions without guards, leaves out those that are the cheapest for no number of multiprocessors. None where
+// extents decide.
 void LeaveOutDear(std::vector<CudaVersion>& versions) {
   constexpr int64_t kMostProcessors = 1024;
   std::vector<bool> taken(versions.size());
@@ -245,6 +246,10 @@ void LeaveOutDear(std::vector<CudaVersion>& versions) {
     size_t best = 0;
     int64_t least = INT64_MAX;
     for (size_t i = 0; i < versions.size(); ++i) {
+      if (!versions[i].version.guards.empty()) {
+        taken[i] = true;
+        continue;
+      }
       const auto clocks = versions[i].clocks.WithWorkers(processors).constant();
       if (!clocks) return;
       if (*clocks < least) least = *clocks, best = i;

@@ -133,7 +133,7 @@ class LayoutEmitter {
 
   void SetDeviceLaunch(const Launch& launch, const HostMemo::LaunchWords& words, const LaunchShape& shape) {
     const auto set = [&](size_t field, const DimValue& value) {
-      Set(words.grid + static_cast<int>(field / 8), value.value);
+      Set(words.grid + static_cast<int>(field / sizeof(int64_t)), value.value);
     };
     const DeviceLaunchShape& device = shape.on_device();
     set(offsetof(LaunchGrid, blocks), device.blocks);
@@ -179,9 +179,13 @@ class LayoutEmitter {
         return shape.on_host().tiling;
       case KernelParameter::kParts:
         return shape.parts.value;
-      default:
+      case KernelParameter::kPhase:
         return nullptr;
+      case KernelParameter::kGridBarrier:
+      case KernelParameter::kTensorMap:
+        break;
     }
+    llvm_unreachable("a parameter without a value");
   }
 
   void SetKeys() {

@@ -125,7 +125,7 @@ class RejectionCounts {
       rejected += count.rejected;
       absl::StrAppend(lines, field, ": ", count.rejected, " of ", count.all, "\n");
     }
-    return all == 0 ? 1 : static_cast<double>(rejected) / all;
+    return all == 0 ? 0 : static_cast<double>(rejected) / all;
   }
 
  private:

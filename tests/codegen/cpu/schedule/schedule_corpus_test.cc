@@ -29,7 +29,9 @@ void ForEachSchedule(absl::FunctionRef<void(const KernelPlan& plan, Schedule& sc
 }
 
 TEST(ScheduleCorpus, PrintAndParseAreInverse) {
-  ForEachSchedule([](const KernelPlan& plan, const Schedule& schedule) {
+  int count = 0;
+  ForEachSchedule([&](const KernelPlan& plan, const Schedule& schedule) {
+    ++count;
     const std::string text = schedule.Text();
     const auto parsed = ParseSchedule(text);
     ASSERT_TRUE(parsed.ok()) << parsed.status() << "\n" << text;
@@ -37,6 +39,7 @@ TEST(ScheduleCorpus, PrintAndParseAreInverse) {
     EXPECT_EQ(parsed->Text(), text);
     EXPECT_EQ(VerifySchedule(plan, schedule), absl::OkStatus()) << text;
   });
+  EXPECT_GT(count, 5000);
 }
 
 // Fields that make another legal schedule where they change: how much is done at once or in turn, which version runs

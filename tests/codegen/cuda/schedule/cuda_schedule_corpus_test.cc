@@ -19,13 +19,18 @@ void ForEachSchedule(absl::FunctionRef<void(const KernelPlan& plan, CudaSchedule
     if (plan.IsChain()) return;
     for (const char* target : {"sm_80", "sm_90a"}) {
       auto schedule = ScheduleOnCuda(plan, FindCudaTarget(target)->traits);
-      if (schedule.ok()) check(plan, *schedule);  // some have more shared memory than there is
+      // Some would have more shared memory than there is.
+      if (schedule.status().code() == absl::StatusCode::kUnimplemented) continue;
+      ASSERT_TRUE(schedule.ok()) << schedule.status();
+      check(plan, *schedule);
     }
   });
 }
 
 TEST(CudaScheduleCorpus, PrintAndParseAreInverse) {
-  ForEachSchedule([](const KernelPlan& plan, const CudaSchedule& schedule) {
+  int count = 0;
+  ForEachSchedule([&](const KernelPlan& plan, const CudaSchedule& schedule) {
+    ++count;
     const std::string text = schedule.Text();
     const auto parsed = ParseCudaSchedule(text);
     ASSERT_TRUE(parsed.ok()) << parsed.status() << "\n" << text;
@@ -33,6 +38,7 @@ TEST(CudaScheduleCorpus, PrintAndParseAreInverse) {
     EXPECT_EQ(parsed->Text(), text);
     EXPECT_EQ(VerifyCudaSchedule(plan, schedule), absl::OkStatus()) << text;
   });
+  EXPECT_GT(count, 2000);
 }
 
 // Fields that make another legal schedule where they change, slower or faster, or whose right value the kernel's

@@ -3,6 +3,7 @@
 
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/ptx/target.h"
+#include "codegen/cuda/schedule/verify_cuda_schedule.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/plan/product_case.h"
 
@@ -157,6 +158,18 @@ TEST(ScheduleCudaProduct, F32OnTensorCores) {
   {shape product_tile, threads 128, lanes 4, lane_axis 1, tile {kind matrix, part_rows 32, part_columns 32, stages 4, resident_blocks 3}, blocks floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64), resident_blocks 3, shared_bytes 32768, clocks 222*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers)*floordiv(d2 + 15, 16) + 1384*floordiv(floordiv(d0 + 63, 64)*floordiv(d1 + 63, 64) - 1, workers) + 222*floordiv(d2 + 15, 16) + 1384}]
 )");
   EXPECT_EQ(TextOf({.dtype = DType::kF64, .tf32 = true}), TextOf({.dtype = DType::kF64}));
+}
+
+// Clocks of no tiles are constants, which say nothing of versions for few rows.
+TEST(ScheduleCudaProduct, NoColumnsLeaveAVersionForAllRows) {
+  for (const char* target : {"sm_80", "sm_90a"}) {
+    for (DType dtype : {DType::kF32, DType::kBF16}) {
+      const KernelPlan plan = MakeProductPlan({.dtype = dtype, .n = 0, .k = 0});
+      const auto schedule = ScheduleOnCuda(plan, FindCudaTarget(target)->traits);
+      ASSERT_TRUE(schedule.ok()) << schedule.status();
+      EXPECT_EQ(VerifyCudaSchedule(plan, *schedule), absl::OkStatus()) << schedule->Text();
+    }
+  }
 }
 
 TEST(ScheduleCudaProduct, WhatExtentsTellLeavesVersionsOut) {

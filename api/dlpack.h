@@ -11,7 +11,7 @@ namespace tailor::dlpack {
 enum DeviceType : int32_t { kCpu = 1, kCuda = 2, kCudaHost = 3 };
 enum TypeCode : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBfloat = 4, kBool = 6 };
 
-struct Device {
+struct DlDevice {
   int32_t type;
   int32_t ordinal;
 };
@@ -22,9 +22,9 @@ struct DataType {
   uint16_t lanes;
 };
 
-struct Tensor {
+struct DlTensor {
   void* data;
-  Device device;
+  DlDevice device;
   int32_t rank;
   DataType dtype;
   int64_t* dims;
@@ -36,7 +36,7 @@ struct Tensor {
 
 // These are opaque in tailor/runtime.h, which knows them by dlpack.h's names. `deleter` may be null.
 struct DLManagedTensor {
-  tailor::dlpack::Tensor tensor;
+  tailor::dlpack::DlTensor tensor;
   void* manager;
   void (*deleter)(DLManagedTensor* self);
 };
@@ -46,13 +46,14 @@ struct DLManagedTensorVersioned {
   void* manager;
   void (*deleter)(DLManagedTensorVersioned* self);
   uint64_t flags;
-  tailor::dlpack::Tensor tensor;
+  tailor::dlpack::DlTensor tensor;
 };
 
 namespace tailor::dlpack {
 
-static_assert(sizeof(Tensor) == 48 && offsetof(Tensor, device) == 8 && offsetof(Tensor, rank) == 16);
-static_assert(offsetof(Tensor, dtype) == 20 && offsetof(Tensor, dims) == 24 && offsetof(Tensor, byte_offset) == 40);
+static_assert(sizeof(DlTensor) == 48 && offsetof(DlTensor, device) == 8 && offsetof(DlTensor, rank) == 16);
+static_assert(offsetof(DlTensor, dtype) == 20 && offsetof(DlTensor, dims) == 24 &&
+              offsetof(DlTensor, byte_offset) == 40);
 static_assert(sizeof(DLManagedTensor) == 64 && offsetof(DLManagedTensor, deleter) == 56);
 static_assert(sizeof(DLManagedTensorVersioned) == 80 && offsetof(DLManagedTensorVersioned, flags) == 24);
 

@@ -53,7 +53,7 @@ Failure Bad(const std::string& field, int64_t value, const std::string& expected
 }
 
 // Where the executable sees memory of that device.
-Failure ReadDevice(const dlpack::Device& device, const tailor::Executable& executable, int64_t* out) {
+Failure ReadDevice(const dlpack::DlDevice& device, const tailor::Executable& executable, int64_t* out) {
   if (device.type == dlpack::kCpu || device.type == dlpack::kCudaHost) return *out = tailor::kHostMemory, Failure{};
   if (device.type != dlpack::kCuda) {
     return Bad("device.device_type", device.type, "not 1 (CPU), 2 (CUDA) or 3 (CUDA's host memory)");
@@ -82,7 +82,7 @@ uint64_t ExtentOf(const tailor_tensor& tensor, int size) {
   return count * static_cast<uint64_t>(size);
 }
 
-Failure Read(const dlpack::Tensor& from, const tailor::Executable& executable, tailor_tensor* out) {
+Failure Read(const dlpack::DlTensor& from, const tailor::Executable& executable, tailor_tensor* out) {
   if (from.rank < 0 || from.rank > TAILOR_MAX_RANK) {
     return Bad("ndim", from.rank, "not 0 to " + std::to_string(TAILOR_MAX_RANK));
   }
@@ -109,7 +109,7 @@ Failure Read(const dlpack::Tensor& from, const tailor::Executable& executable, t
   return {};
 }
 
-tailor_status* Describe(const char* function, const tailor_executable* executable, const dlpack::Tensor& from,
+tailor_status* Describe(const char* function, const tailor_executable* executable, const dlpack::DlTensor& from,
                         tailor_tensor* out) {
   if (auto* bad = CheckPointer(function, "out", out)) return bad;
   tailor_tensor tensor;

@@ -115,7 +115,7 @@ void MeasureChoiceRegret(benchmark::State& state) {
     std::unique_ptr<CutProduct> product;
     for (const gemm::ProductExtents& extents : HeldOutProducts()) {
       if (product == nullptr || extents.k != k) {
-        product = std::make_unique<CutProduct>(tune::ProductForm{.n = extents.n, .k = extents.k});
+        product = std::make_unique<CutProduct>(tune::MatmulForm{.n = extents.n, .k = extents.k});
       }
       k = extents.k;
       const Regret measured = MeasureRegret(*product, extents);

@@ -96,7 +96,7 @@ class FarNumbers {
 };
 
 // Each iteration runs the product for about a millisecond, then the peak loop, then reads as many numbers.
-void MeasureDot(benchmark::State& state, DotShape shape) {
+void MeasureDotFromMemory(benchmark::State& state, DotShape shape) {
   static FarNumbers far_numbers;
   std::vector<float> x = SomeNumbers(shape.m * shape.k, 2), y(shape.m * shape.n);
   std::vector<SessionHandle> sessions;
@@ -121,11 +121,11 @@ void MeasureDot(benchmark::State& state, DotShape shape) {
   state.counters["copies"] = static_cast<double>(sessions.size());
 }
 
-[[maybe_unused]] const int registered = [] {
+[[maybe_unused]] const int registered_from_memory = [] {
   for (const DotShape& shape : ListedShapes()) {
     const auto rounds = std::clamp<int64_t>(static_cast<int64_t>(4e9 / shape.Flops()), 5, 40);
     benchmark::RegisterBenchmark(("dot_from_memory/" + shape.Text()).c_str(),
-                                 [shape](benchmark::State& state) { MeasureDot(state, shape); })
+                                 [shape](benchmark::State& state) { MeasureDotFromMemory(state, shape); })
         ->UseManualTime()
         ->Iterations(rounds)
         ->Unit(benchmark::kMicrosecond);

@@ -32,7 +32,7 @@ double Least(const std::vector<double>& times, size_t first) {
 
 }  // namespace
 
-CutProduct::CutProduct(const tune::ProductForm& form) {
+CutProduct::CutProduct(const tune::MatmulForm& form) {
   const Schedule schedule = cpu::ScheduleContraction(tune::PlainProductPlan(form), HostCpuTarget().traits);
   tile_ = schedule.tile;
   pieces_ = kPanelColumns / schedule.lanes;

@@ -14,7 +14,7 @@ namespace tailor::bench {
 // A right operand of `k` x `n` f32 in code for this machine, and cuts of a product with it.
 class CutProduct {
  public:
-  explicit CutProduct(const tune::ProductForm& form);
+  explicit CutProduct(const tune::MatmulForm& form);
 
   const ContractionTile& tile() const { return tile_; }
   // Takes any of the family, the rule's cut, and others into tiles that all fit the registers.

@@ -44,7 +44,7 @@ void PrintTables() {
   int64_t k = 0;
   std::unique_ptr<CutProduct> product;
   for (const gemm::ProductExtents& e : HeldOutProducts()) {
-    if (product == nullptr || e.k != k) product = std::make_unique<CutProduct>(tune::ProductForm{.n = e.n, .k = e.k});
+    if (product == nullptr || e.k != k) product = std::make_unique<CutProduct>(tune::MatmulForm{.n = e.n, .k = e.k});
     k = e.k;
     const ProductCut rule = product->Rule(e.m);
     tune::PlainOperands operands(e.m, e.n, e.k);

@@ -160,7 +160,7 @@ void MeasureDotOfTwo(benchmark::State& state, DotShape shape) {
   state.counters["share_of_peak"] = Median(shares);
 }
 
-[[maybe_unused]] const int registered = [] {
+[[maybe_unused]] const int registered_threads = [] {
   for (const DotShape& shape : kShapes) {
     const std::string name =
         "dot_2_threads/" + std::to_string(shape.m) + "x" + std::to_string(shape.k) + "x" + std::to_string(shape.n);

@@ -7,22 +7,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/builders.h"
-#include "graph/formula.h"
+#include "graph/formula_ops.h"
 #include "graph/sorting.h"
 #include "graph/status_macros.h"
 
 namespace tailor {
 namespace {
 
-Value Positions(Formula& f, const DimExpr& extent) {
-  return f.Apply(OpKind::kIota, {}, {{"shape", Shape{extent}}, {"axis", int64_t{0}}, {"dtype", DType::kI64}});
-}
-
 Value Filled(Formula& f, Value like, double value, const Shape& shape) {
   return f.Apply(OpKind::kBroadcast, {f.Scalar(like, value)}, {{"shape", shape}});
 }
-
-Value Reshaped(Formula& f, Value x, const Shape& shape) { return f.Apply(OpKind::kReshape, {x}, {{"shape", shape}}); }
 
 Value AsNumbers(Formula& f, Value mask) { return f.Apply(OpKind::kCast, {mask}, {{"dtype", DType::kI64}}); }
 

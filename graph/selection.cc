@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/builders.h"
+#include "graph/formula_ops.h"
 #include "graph/loop.h"
 #include "graph/ordering.h"
 #include "graph/status_macros.h"
@@ -13,15 +14,12 @@
 namespace tailor {
 namespace {
 
-Value And(Formula& f, Value a, Value b) { return f.Apply(OpKind::kAnd, {a, b}); }
-Value Or(Formula& f, Value a, Value b) { return f.Apply(OpKind::kOr, {a, b}); }
 Value Not(Formula& f, Value x) { return f.Apply(OpKind::kNot, {x}); }
-Value Select(Formula& f, Value condition, Value a, Value b) { return f.Apply(OpKind::kSelect, {condition, a, b}); }
-Value Reshaped(Formula& f, Value x, const Shape& shape) { return f.Apply(OpKind::kReshape, {x}, {{"shape", shape}}); }
-Value Cast(Formula& f, Value x, DType dtype) { return f.Apply(OpKind::kCast, {x}, {{"dtype", dtype}}); }
 
-enum Carried : size_t { kStep, kValue, kIndex, kValues, kIndices };
-enum Read : size_t { kKeys, kCount };
+struct Pick {
+  enum Carried : size_t { kStep, kValue, kIndex, kValues, kIndices };
+  enum Read : size_t { kKeys, kCount };
+};
 
 Shape WithLast(Shape shape, const DimExpr& extent) {
   shape.push_back(extent);
@@ -31,10 +29,6 @@ Shape WithLast(Shape shape, const DimExpr& extent) {
 struct Found {
   Value value, index;  // [..., 1]
 };
-
-Value Positions(Formula& f, const DimExpr& extent, DType dtype) {
-  return f.Apply(OpKind::kIota, {}, {{"shape", Shape{extent}}, {"axis", int64_t{0}}, {"dtype", dtype}});
-}
 
 // The first of the candidates, bool[..., N]; there is one. `count` is N.
 Found First(Formula& f, const TensorType& type, Value keys, Value candidates, Value positions, Value count,
@@ -65,9 +59,10 @@ Found First(Formula& f, const TensorType& type, Value keys, Value candidates, Va
 absl::StatusOr<std::vector<Value>> Body(Loop& loop, bool largest) {
   Graph& graph = loop.body();
   Formula f(&graph);
-  const Value t = loop.carried(kStep), keys = loop.read(kKeys), count = loop.read(kCount);
-  const Shape rows = graph.type(loop.carried(kValue)).shape, column = WithLast(rows, 1);
-  Value value = Reshaped(f, loop.carried(kValue), column), index = Reshaped(f, loop.carried(kIndex), column);
+  const Value t = loop.carried(Pick::kStep), keys = loop.read(Pick::kKeys), count = loop.read(Pick::kCount);
+  const Shape rows = graph.type(loop.carried(Pick::kValue)).shape, column = WithLast(rows, 1);
+  Value value = Reshaped(f, loop.carried(Pick::kValue), column),
+        index = Reshaped(f, loop.carried(Pick::kIndex), column);
   Value before = largest ? value : keys, after = largest ? keys : value;
   Value beyond = AppendLess(f, graph, after, before);
   Value equal = Not(f, AppendLess(f, graph, before, after));
@@ -79,7 +74,7 @@ absl::StatusOr<std::vector<Value>> Body(Loop& loop, bool largest) {
   found = {Reshaped(f, found.value, rows), Reshaped(f, found.index, rows)};
   Value place = Reshaped(f, t, {1});
   std::vector<Value> next = {f.Apply(OpKind::kAdd, {t, f.Scalar(t, 1)}), found.value, found.index};
-  for (auto [all, one] : {std::pair(kValues, found.value), std::pair(kIndices, found.index)}) {
+  for (auto [all, one] : {std::pair(Pick::kValues, found.value), std::pair(Pick::kIndices, found.index)}) {
     next.push_back(f.Apply(OpKind::kScatter, {loop.carried(all), place, one}, {{"combiner", "set"}}));
   }
   TAILOR_RETURN_IF_ERROR(f.Finish(next.back()).status());
@@ -115,7 +110,7 @@ absl::StatusOr<Sorted> SelectFirst(Graph& graph, Value x, int64_t count, bool la
       Loop::Create(&graph, {{"t", zero}, {"value", value}, {"index", index}, {"values", values}, {"indices", indices}},
                    {{"keys", keys}, {"count", most}}));
   Formula condition(&loop.condition());
-  const Value t = loop.carried(kStep);
+  const Value t = loop.carried(Pick::kStep);
   Value go_on = condition.Apply(OpKind::kLt, {t, condition.Scalar(t, static_cast<double>(count))});
   TAILOR_RETURN_IF_ERROR(condition.Finish(go_on).status());
   TAILOR_ASSIGN_OR_RETURN(std::vector<Value> next, Body(loop, largest));
@@ -124,7 +119,7 @@ absl::StatusOr<Sorted> SelectFirst(Graph& graph, Value x, int64_t count, bool la
   std::vector<int64_t> back(type.shape.size(), 0);
   std::iota(back.begin(), back.end() - 1, 1);
   const auto moved = [&](Value v) { return f.Apply(OpKind::kTranspose, {v}, {{"permutation", back}}); };
-  Sorted sorted{moved(results[kValues]), moved(results[kIndices])};
+  Sorted sorted{moved(results[Pick::kValues]), moved(results[Pick::kIndices])};
   if (type.dtype == DType::kBool) sorted.values = Cast(f, sorted.values, DType::kBool);
   if (dtype != DType::kI64) sorted.indices = Cast(f, sorted.indices, DType::kI64);
   TAILOR_RETURN_IF_ERROR(f.Finish(sorted.indices).status());

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/builders.h"
+#include "graph/formula_ops.h"
 #include "graph/loop.h"
 #include "graph/ordering.h"
 #include "graph/selection.h"
@@ -18,16 +19,8 @@ namespace {
 // What is put in order: the elements along the last axis of any tensor, or the rows of a matrix.
 enum class Order { kAscending, kDescending, kRows };
 
-Value And(Formula& f, Value a, Value b) { return f.Apply(OpKind::kAnd, {a, b}); }
-Value Or(Formula& f, Value a, Value b) { return f.Apply(OpKind::kOr, {a, b}); }
 Value Sub(Formula& f, Value a, Value b) { return f.Apply(OpKind::kSub, {a, b}); }
-Value Select(Formula& f, Value condition, Value a, Value b) { return f.Apply(OpKind::kSelect, {condition, a, b}); }
 Value ShiftRight(Formula& f, Value x, double bits) { return f.Apply(OpKind::kShiftRight, {x, f.Scalar(x, bits)}); }
-
-Value Positions(Formula& f, const DimExpr& extent, DType dtype) {
-  return f.Apply(OpKind::kIota, {}, {{"shape", Shape{extent}}, {"axis", int64_t{0}}, {"dtype", dtype}});
-}
-Value Cast(Formula& f, Value x, DType dtype) { return f.Apply(OpKind::kCast, {x}, {{"dtype", dtype}}); }
 
 struct Comparison {
   Value a_first, b_first;  // neither where the two are equal
@@ -62,11 +55,13 @@ Value LargestPowerBelow(Formula& f, Value count, DType dtype) {
 }
 
 // The loop's carried values: the variables of the algorithm, what is sorted, and two that stay.
-enum Carried : size_t { kP, kQ, kR, kD, kKeys, kIndices, kTop, kCount };
+struct Exchange {
+  enum Carried : size_t { kP, kQ, kR, kD, kKeys, kIndices, kTop, kCount };
+};
 
 // The variables of the next pass.
 std::vector<Value> NextPass(Formula& f, const Loop& loop) {
-  const Value p = loop.carried(kP), q = loop.carried(kQ), top = loop.carried(kTop);
+  const Value p = loop.carried(Exchange::kP), q = loop.carried(Exchange::kQ), top = loop.carried(Exchange::kTop);
   Value last = f.Apply(OpKind::kEq, {q, p});  // of this p
   Value half = ShiftRight(f, p, 1);
   return {Select(f, last, half, p), Select(f, last, top, ShiftRight(f, q, 1)), Select(f, last, f.Scalar(p, 0), p),
@@ -78,15 +73,16 @@ std::vector<Value> NextPass(Formula& f, const Loop& loop) {
 absl::StatusOr<std::vector<Value>> Pass(Loop& loop, Order order) {
   Graph& graph = loop.body();
   Formula f(&graph);
-  const Value d = loop.carried(kD), keys = loop.carried(kKeys), indices = loop.carried(kIndices);
+  const Value d = loop.carried(Exchange::kD), keys = loop.carried(Exchange::kKeys),
+              indices = loop.carried(Exchange::kIndices);
   const TensorType type = graph.type(indices);
   const Shape& shape = type.shape;
   const int64_t axis = static_cast<int64_t>(shape.size()) - 1;
   const DType wide = type.dtype == DType::kI32 ? DType::kU32 : DType::kU64;  // where less than 0 is more than the count
   Value i = Positions(f, shape.back(), type.dtype);
-  Value low = f.Apply(OpKind::kEq, {And(f, i, loop.carried(kP)), loop.carried(kR)});
+  Value low = f.Apply(OpKind::kEq, {And(f, i, loop.carried(Exchange::kP)), loop.carried(Exchange::kR)});
   Value partner = f.Apply(OpKind::kAdd, {i, Select(f, low, d, f.Apply(OpKind::kNeg, {d}))});
-  Value inside = f.Apply(OpKind::kLt, {Cast(f, partner, wide), Cast(f, loop.carried(kCount), wide)});
+  Value inside = f.Apply(OpKind::kLt, {Cast(f, partner, wide), Cast(f, loop.carried(Exchange::kCount), wide)});
   partner = Select(f, inside, partner, i);
   Value other = f.Apply(OpKind::kGather, {keys, partner}, {{"axis", axis}});
   Value other_index = f.Apply(OpKind::kGather, {indices, partner}, {{"axis", axis}});
@@ -124,15 +120,15 @@ absl::StatusOr<Sorted> MergeExchange(Graph& graph, Value keys, const Shape& shap
                                                    {"count", count}},
                                                   {}));
   Formula condition(&loop.condition());
-  const Value p = loop.carried(kP);
+  const Value p = loop.carried(Exchange::kP);
   Value go_on = condition.Apply(OpKind::kGt, {p, condition.Scalar(p, 0)});
   TAILOR_RETURN_IF_ERROR(condition.Finish(go_on).status());
   TAILOR_ASSIGN_OR_RETURN(std::vector<Value> next, Pass(loop, order));
   TAILOR_ASSIGN_OR_RETURN(std::vector<Value> results, std::move(loop).Finish(go_on, std::move(next)));
-  Value order_of = results[kIndices];
+  Value order_of = results[Exchange::kIndices];
   if (dtype != DType::kI64) order_of = Cast(f, order_of, DType::kI64);
   TAILOR_RETURN_IF_ERROR(f.Finish(order_of).status());
-  return Sorted{results[kKeys], order_of};
+  return Sorted{results[Exchange::kKeys], order_of};
 }
 
 absl::StatusOr<int64_t> ResolveAxis(const Graph& graph, absl::string_view builder, Value x, int64_t axis) {

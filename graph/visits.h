@@ -1,5 +1,5 @@
-// Counts the work of a compilation: visited nodes, pairs of groups, terms of dim expressions, queries of facts, pairs of
-// memory blocks. One counter per thread. Equal compilations count the same, on any machine.
+// Counts the work of a compilation: visited nodes, pairs of groups, terms of dim expressions, queries of facts, pairs
+// of memory blocks. One counter per thread. Equal compilations count the same, on any machine.
 #ifndef TAILOR_GRAPH_VISITS_H_
 #define TAILOR_GRAPH_VISITS_H_
 

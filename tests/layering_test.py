@@ -61,6 +61,9 @@ FOREIGN = {  # folder -> libraries that none of its rooms may include
 }
 MOST_SOURCES = 40
 INCLUDE = re.compile(r'^\s*#include\s+[<"]([^">]+)[">]', re.MULTILINE)
+NAMESPACE = re.compile(r"^namespace ([\w:]+) \{$")
+END_OF_NAMESPACE = re.compile(r"^\}  // namespace ([\w:]+)$")
+TYPE = re.compile(r"^(?:struct|class|union|enum class|enum) (?:alignas\(\w+\) )?(\w+)[^;]*\{|^using (\w+) =")
 TOPS = {*(room.split("/")[0] for room in ROOMS), *ABOVE}
 
 
@@ -129,6 +132,32 @@ def cycles(sources):
     return ""
 
 
+def hidden_types(headers):
+    """Types of a namespace that hide one of a namespace around it, as text. What an unqualified name then means depends
+    on which headers come first, so that two translation units may disagree about a struct's members.
+    `headers`: {path: text}."""
+    paths = {}  # by namespace and type
+    for path, text in headers.items():
+        spaces = []
+        for line in text.splitlines():
+            if opened := NAMESPACE.match(line):
+                spaces += opened[1].split("::")
+            elif closed := END_OF_NAMESPACE.match(line):
+                del spaces[len(spaces) - len(closed[1].split("::")):]
+            elif (defined := TYPE.match(line)) and spaces:
+                paths[tuple(spaces), defined[1] or defined[2]] = path
+    found = []
+    for (space, name), path in sorted(paths.items()):
+        for outer in range(1, len(space)):
+            if other := paths.get((space[:outer], name)):
+                found.append(f"{'::'.join(space)}::{name} ({path}) hides {'::'.join(space[:outer])}::{name} ({other})")
+    return found
+
+
+def headers():
+    return {path: (ROOT / path).read_text() for path in files() if path.endswith(".h")}
+
+
 class Layering(unittest.TestCase):
     def test_rooms_include_what_they_may(self):
         self.assertEqual(wrong_includes(files()), [])
@@ -172,6 +201,13 @@ class Layering(unittest.TestCase):
                 of = folder_of(name)
                 if of not in (room, "fusion") and name not in CONTRACTS:
                     self.assertIn(of, reach(room, set()), f"{path} includes {name}")
+
+    def test_no_type_hides_another(self):
+        self.assertEqual(hidden_types(headers()), [])
+        planted = headers()
+        planted["exec/cuda/types.h"] = "namespace tailor::cuda {\nstruct alignas(128) TensorMap {\n};\n}  // namespace tailor::cuda\n"
+        self.assertEqual(hidden_types(planted), ["tailor::cuda::TensorMap (exec/cuda/types.h) hides tailor::TensorMap "
+                                                 "(codegen/contract/tensor_map.h)"])
 
     def test_rooms_are_no_halls(self):
         for room in ROOMS:

@@ -26,7 +26,7 @@ namespace tailor::driver {
 namespace {
 
 // One target's share of a compilation.
-struct Build {
+struct CudaBuild {
   cuda::CudaTarget target;
   std::vector<cuda::CudaSchedule> schedules;      // by kernel
   std::vector<DroppedVersions> dropped;           // by kernel
@@ -55,7 +55,7 @@ host::EmittedKernel KernelOnDevice(std::string symbol, const KernelPlan* plan, c
 }
 
 // What the host program is to know of the schedules.
-void NameKernels(const lower::LoweredProgram& program, Build& build) {
+void NameKernels(const lower::LoweredProgram& program, CudaBuild& build) {
   build.kernels.clear();
   int versions = 0;
   for (size_t i = 0; i < program.kernels.size(); ++i) {
@@ -65,9 +65,9 @@ void NameKernels(const lower::LoweredProgram& program, Build& build) {
   }
 }
 
-absl::StatusOr<Build> StartBuild(const lower::LoweredProgram& program, const cuda::CudaTarget& target,
-                                 const CodeBounds& bounds) {
-  Build build{target};
+absl::StatusOr<CudaBuild> StartBuild(const lower::LoweredProgram& program, const cuda::CudaTarget& target,
+                                     const CodeBounds& bounds) {
+  CudaBuild build{target};
   for (const KernelPlan& plan : program.kernels) {
     TAILOR_ASSIGN_OR_RETURN(cuda::CudaSchedule schedule, cuda::ScheduleOnCuda(plan, target.traits));
     BoundVersions(bounds, schedule, build.dropped.emplace_back());
@@ -78,7 +78,7 @@ absl::StatusOr<Build> StartBuild(const lower::LoweredProgram& program, const cud
   return build;
 }
 
-absl::Status DumpSchedules(const Build& build) {
+absl::Status DumpSchedules(const CudaBuild& build) {
   if (!DumpWanted()) return absl::OkStatus();
   std::string all;
   for (size_t i = 0; i < build.kernels.size(); ++i) {
@@ -88,7 +88,7 @@ absl::Status DumpSchedules(const Build& build) {
   return DumpPass(build.target.name, 0, "schedules", all);
 }
 
-absl::StatusOr<cuda::DeviceImages> TryImages(const lower::LoweredProgram& program, const Build& build, int threads,
+absl::StatusOr<cuda::DeviceImages> TryImages(const lower::LoweredProgram& program, const CudaBuild& build, int threads,
                                              const std::function<absl::Status(double)>& report) {
   const std::vector<ModuleKernels> modules = SplitIntoModules(program.kernels);
   const auto emit = [&](const cuda::CudaTarget&, int number, llvm::Module& module) {
@@ -109,7 +109,7 @@ int VersionOf(const std::string& symbol, absl::string_view kernel) {
 }
 
 // Whether a schedule has changed, so that kernels are to be made again.
-bool Mend(const std::vector<cuda::AssemblerProblem>& problems, int turn, Build& build) {
+bool Mend(const std::vector<cuda::AssemblerProblem>& problems, int turn, CudaBuild& build) {
   bool changed = false;
   for (size_t i = 0; i < build.schedules.size(); ++i) {
     cuda::VersionFaults faults;
@@ -123,7 +123,7 @@ bool Mend(const std::vector<cuda::AssemblerProblem>& problems, int turn, Build& 
 }
 
 // Until the assembler finds no fault that can be mended: each turn makes all images anew, which few programs need.
-absl::StatusOr<cuda::DeviceImages> MakeImages(const lower::LoweredProgram& program, Build& build, int threads,
+absl::StatusOr<cuda::DeviceImages> MakeImages(const lower::LoweredProgram& program, CudaBuild& build, int threads,
                                               const std::function<absl::Status(double)>& report) {
   double most = 0;  // what is done is not undone
   const auto rising = [&](double done) { return report(most = std::max(most, done)); };
@@ -135,7 +135,7 @@ absl::StatusOr<cuda::DeviceImages> MakeImages(const lower::LoweredProgram& progr
   }
 }
 
-std::vector<DeviceKernel> DescribeKernels(const lower::LoweredProgram& program, const Build& build) {
+std::vector<DeviceKernel> DescribeKernels(const lower::LoweredProgram& program, const CudaBuild& build) {
   std::vector<DeviceKernel> kernels;
   for (size_t i = 0; i < program.kernels.size(); ++i) {
     for (size_t v = 0; v < build.schedules[i].versions.size(); ++v) {
@@ -148,7 +148,7 @@ std::vector<DeviceKernel> DescribeKernels(const lower::LoweredProgram& program, 
 }
 
 // Beside the versions that were kept though the assembler finds fault with them.
-void AddNotes(const Build& build, Variant& variant) {
+void AddNotes(const CudaBuild& build, Variant& variant) {
   for (ProgramLaunch& launch : variant.launches) {
     for (const auto& [version, note] : build.notes[launch.code]) {
       absl::StrAppend(&launch.versions[version], " (", note, ")");
@@ -161,7 +161,7 @@ struct HostPart {
   Image image;
 };
 
-absl::StatusOr<HostPart> CompileHostPart(const lower::LoweredProgram& program, const Build& build,
+absl::StatusOr<HostPart> CompileHostPart(const lower::LoweredProgram& program, const CudaBuild& build,
                                          const CpuTarget& level) {
   llvm::LLVMContext context;
   auto module = std::make_unique<llvm::Module>("host", context);
@@ -175,7 +175,7 @@ absl::StatusOr<HostPart> CompileHostPart(const lower::LoweredProgram& program, c
   return part;
 }
 
-absl::StatusOr<CompiledVariant> CompileVariant(const lower::LoweredProgram& program, Build& build, int threads,
+absl::StatusOr<CompiledVariant> CompileVariant(const lower::LoweredProgram& program, CudaBuild& build, int threads,
                                                const std::function<absl::Status(double)>& report) {
   TAILOR_ASSIGN_OR_RETURN(cuda::DeviceImages images, MakeImages(program, build, threads, report));
   const CpuTarget& level = CpuLevels().front();

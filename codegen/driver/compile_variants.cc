@@ -22,7 +22,7 @@ namespace tailor::driver {
 namespace {
 
 // One target's share of a compilation.
-struct Build {
+struct CpuBuild {
   CpuTarget target;
   std::vector<Schedule> schedules;                           // by kernel
   std::vector<DroppedVersions> dropped;                      // by kernel
@@ -32,16 +32,16 @@ struct Build {
 };
 
 // From the schedules as they are now.
-void SetKernels(const lower::LoweredProgram& program, Build& build) {
+void SetKernels(const lower::LoweredProgram& program, CpuBuild& build) {
   build.kernels.clear();
   for (size_t i = 0; i < program.kernels.size(); ++i) {
     build.kernels.push_back(host::KernelOnHost(absl::StrCat("k", i), &program.kernels[i], &build.schedules[i]));
   }
 }
 
-Build StartBuild(const lower::LoweredProgram& program, const CpuTarget& target, const CodeBounds& bounds,
-                 size_t modules) {
-  Build build{target};
+CpuBuild StartBuild(const lower::LoweredProgram& program, const CpuTarget& target, const CodeBounds& bounds,
+                    size_t modules) {
+  CpuBuild build{target};
   build.dropped.resize(program.kernels.size());
   for (const KernelPlan& plan : program.kernels) {
     DroppedVersions& dropped = build.dropped[build.schedules.size()];
@@ -53,7 +53,7 @@ Build StartBuild(const lower::LoweredProgram& program, const CpuTarget& target, 
   return build;
 }
 
-absl::Status EmitKernels(const Build& build, const ModuleKernels& kernels, llvm::Module& module) {
+absl::Status EmitKernels(const CpuBuild& build, const ModuleKernels& kernels, llvm::Module& module) {
   const EmitTarget target = EmitTarget::Of(build.target.traits);
   if (build.target.traits.half_conversions) SetHalfConversions(module);
   for (int i : kernels) {
@@ -63,7 +63,7 @@ absl::Status EmitKernels(const Build& build, const ModuleKernels& kernels, llvm:
   return absl::OkStatus();
 }
 
-absl::Status Finish(Build& build, int number, std::unique_ptr<llvm::Module> module) {
+absl::Status Finish(CpuBuild& build, int number, std::unique_ptr<llvm::Module> module) {
   TAILOR_ASSIGN_OR_RETURN(auto machine, MakeTargetMachine(build.target));
   const std::string name = module->getName().str();
   ModuleText text;
@@ -73,7 +73,7 @@ absl::Status Finish(Build& build, int number, std::unique_ptr<llvm::Module> modu
   return DumpPass(build.target.name, number, absl::StrCat(name, ".s"), text.assembly);
 }
 
-absl::Status DumpSchedules(const Build& build) {
+absl::Status DumpSchedules(const CpuBuild& build) {
   if (!DumpWanted()) return absl::OkStatus();
   std::string all;
   for (const host::EmittedKernel& kernel : build.kernels) {
@@ -84,24 +84,24 @@ absl::Status DumpSchedules(const Build& build) {
 }
 
 // How much of RtApi the host program calls.
-uint64_t ApiSize(const Build& build) {
+uint64_t ApiSize(const CpuBuild& build) {
   if (build.host.offers_products) return offsetof(RtApi, product) + sizeof(RtApi::product);
   if (build.host.grown_blocks > 0) return offsetof(RtApi, block) + sizeof(RtApi::block);
   return offsetof(RtApi, trace) + sizeof(RtApi::trace);
 }
 
-bool ChoosesCuts(const Build& build) {
+bool ChoosesCuts(const CpuBuild& build) {
   return std::any_of(build.schedules.begin(), build.schedules.end(),
                      [](const Schedule& schedule) { return schedule.tile.chooses; });
 }
 
-absl::StatusOr<std::vector<KernelCode>> ReadCode(const Build& build) {
+absl::StatusOr<std::vector<KernelCode>> ReadCode(const CpuBuild& build) {
   std::vector<KernelCode> codes(build.kernels.size());
   for (const auto& object : build.objects) TAILOR_RETURN_IF_ERROR(ReadKernelCode(*object, &codes));
   return codes;
 }
 
-CompiledVariant Describe(const lower::LoweredProgram& program, const Build& build, Image image,
+CompiledVariant Describe(const lower::LoweredProgram& program, const CpuBuild& build, Image image,
                          const std::vector<KernelCode>& codes) {
   CompiledVariant compiled = DescribeVariant(program, build.kernels, build.dropped, build.host, std::move(image));
   Variant& variant = compiled.variant;
@@ -118,7 +118,7 @@ CompiledVariant Describe(const lower::LoweredProgram& program, const Build& buil
 
 // Emits module `number` of `build` anew: kernels, or, after them, the host program.
 absl::Status EmitModule(const lower::LoweredProgram& program, const std::vector<ModuleKernels>& modules, int number,
-                        Build& build) {
+                        CpuBuild& build) {
   const bool host = number == static_cast<int>(modules.size());
   llvm::LLVMContext context;
   auto module = std::make_unique<llvm::Module>(host ? "host" : "kernels", context);
@@ -146,7 +146,7 @@ std::vector<int> ModulesOf(const std::vector<ModuleKernels>& modules, const std:
 
 // Links, and emits again with fewer versions as long as the image is above the bound.
 absl::StatusOr<CompiledVariant> LinkWithin(const CodeBounds& bounds, const lower::LoweredProgram& program,
-                                           const std::vector<ModuleKernels>& modules, Build& build) {
+                                           const std::vector<ModuleKernels>& modules, CpuBuild& build) {
   for (;;) {
     TAILOR_ASSIGN_OR_RETURN(Image image, LinkImage(build.objects, HostEntries()));
     TAILOR_ASSIGN_OR_RETURN(const std::vector<KernelCode> codes, ReadCode(build));
@@ -170,7 +170,7 @@ absl::StatusOr<std::vector<CompiledVariant>> CompileVariants(const lower::Lowere
                                                              const std::function<absl::Status(double)>& report) {
   const std::vector<ModuleKernels> modules = SplitIntoModules(program.kernels);
   const int jobs_per_target = static_cast<int>(modules.size()) + 1;
-  std::vector<Build> builds;
+  std::vector<CpuBuild> builds;
   for (const CpuTarget& target : targets) {
     builds.push_back(StartBuild(program, target, bounds, modules.size()));
     TAILOR_RETURN_IF_ERROR(DumpSchedules(builds.back()));

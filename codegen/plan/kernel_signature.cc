@@ -53,8 +53,7 @@ KernelSignature::KernelSignature(const KernelPlan& plan, const Options& options)
   const auto add = [&](KernelParameter::Kind kind, int index = 0) { parameters_.push_back({kind, index}); };
   for (int i = 0; i < static_cast<int>(plan.buffers.size()); ++i) {
     const BufferKind kind = plan.buffers[i].kind;
-    if (kind == BufferKind::kInput || kind == BufferKind::kOutput)
-      add(KernelParameter::kBuffer, i);
+    if (kind == BufferKind::kInput || kind == BufferKind::kOutput) add(KernelParameter::kBuffer, i);
   }
   for (int i = 0; i < static_cast<int>(plan.dims.size()); ++i) add(KernelParameter::kDim, i);
   if (HasScratch(plan)) {

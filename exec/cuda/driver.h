@@ -69,15 +69,15 @@ namespace tailor {
 
 // What CUDA graphs take, which older drivers have not: all of these are there or none is used.
 #define TAILOR_CUDA_GRAPH_FUNCTIONS(F)                                                                               \
-  F(GraphCreate, "cuGraphCreate", (cuda::Graph * graph, unsigned flags))                                             \
-  F(GraphDestroy, "cuGraphDestroy", (cuda::Graph graph))                                                             \
+  F(GraphCreate, "cuGraphCreate", (cuda::DriverGraph * graph, unsigned flags))                                       \
+  F(GraphDestroy, "cuGraphDestroy", (cuda::DriverGraph graph))                                                       \
   F(GraphAddKernelNode, "cuGraphAddKernelNode",                                                                      \
-    (cuda::GraphNode * node, cuda::Graph graph, const cuda::GraphNode* after, size_t after_count,                    \
+    (cuda::GraphNode * node, cuda::DriverGraph graph, const cuda::GraphNode* after, size_t after_count,              \
      const cuda::KernelNodeParams* params))                                                                          \
   F(GraphKernelNodeSetAttribute, "cuGraphKernelNodeSetAttribute",                                                    \
     (cuda::GraphNode node, cuda::LaunchAttribute attribute, const cuda::LaunchAttributeValue* value))                \
   F(GraphInstantiateWithFlags, "cuGraphInstantiateWithFlags",                                                        \
-    (cuda::GraphExec * exec, cuda::Graph graph, unsigned long long flags))                                           \
+    (cuda::GraphExec * exec, cuda::DriverGraph graph, unsigned long long flags))                                     \
   F(GraphExecDestroy, "cuGraphExecDestroy", (cuda::GraphExec exec))                                                  \
   F(GraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams",                                                  \
     (cuda::GraphExec exec, cuda::GraphNode node, const cuda::KernelNodeParams* params))                              \
@@ -87,8 +87,8 @@ namespace tailor {
 // Others that only later drivers have; null where they are missing.
 #define TAILOR_CUDA_LATER_FUNCTIONS(F)                                                                           \
   F(TensorMapEncodeTiled, "cuTensorMapEncodeTiled", /* CUDA 12.0 */                                              \
-    (cuda::TensorMap * map, cuda::TensorMapDataType type, uint32_t rank, void* address, const uint64_t* extents, \
-     const uint64_t* strides, const uint32_t* box, const uint32_t* element_strides,                              \
+    (cuda::EncodedTensorMap * map, cuda::TensorMapDataType type, uint32_t rank, void* address,                   \
+     const uint64_t* extents, const uint64_t* strides, const uint32_t* box, const uint32_t* element_strides,     \
      cuda::TensorMapInterleave interleave, cuda::TensorMapSwizzle swizzle, cuda::TensorMapL2Promotion promotion, \
      cuda::TensorMapFill fill))
 

@@ -65,7 +65,7 @@ class CudaGraph {
   std::vector<int64_t> slots_;     // parameters, most_parameters_ for each node
   std::vector<void*> parameters_;  // where those of one node lie
   KernelParameters kernel_parameters_;
-  cuda::Graph graph_ = nullptr;  // what nodes belong to
+  cuda::DriverGraph graph_ = nullptr;  // what nodes belong to
   cuda::GraphExec exec_ = nullptr;
 };
 

@@ -5,7 +5,8 @@
 namespace tailor {
 namespace {
 
-static_assert(sizeof(cuda::TensorMap) == kTensorMapBytes && alignof(cuda::TensorMap) % kTensorMapAlignment == 0);
+static_assert(sizeof(cuda::EncodedTensorMap) == kTensorMapBytes &&
+              alignof(cuda::EncodedTensorMap) % kTensorMapAlignment == 0);
 
 cuda::TensorMapSwizzle SwizzleOf(const TensorMap& map) {
   return map.swizzle_bytes == 128  ? cuda::kSwizzle128Bytes

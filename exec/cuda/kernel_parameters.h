@@ -30,7 +30,7 @@ class KernelParameters {
   struct Encoded {
     int64_t address = 0;
     Extents extents = {};  // zeros: none yet
-    cuda::TensorMap map = {};
+    cuda::EncodedTensorMap map = {};
   };
 
   cuda::Result Encode(const TensorMap& map, const int64_t* args, Encoded* encoded) const;

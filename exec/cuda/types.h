@@ -16,7 +16,7 @@ using Function = struct CUfunc_st*;             // CUfunction
 using Stream = struct CUstream_st*;             // CUstream
 using MemoryPool = struct CUmemPoolHandle_st*;  // CUmemoryPool
 using Event = struct CUevent_st*;               // CUevent
-using Graph = struct CUgraph_st*;               // CUgraph
+using DriverGraph = struct CUgraph_st*;         // CUgraph
 using GraphNode = struct CUgraphNode_st*;       // CUgraphNode
 using GraphExec = struct CUgraphExec_st*;       // CUgraphExec: a graph made ready to be launched
 using HostFunction = void (*)(void* user);      // CUhostFn
@@ -87,7 +87,7 @@ struct KernelNodeParams {  // CUDA_KERNEL_NODE_PARAMS_v1
 };
 
 // CUtensorMap: opaque, made by the driver. Aligned as the later ones of its headers have it.
-struct alignas(128) TensorMap {
+struct alignas(128) EncodedTensorMap {
   std::byte bytes[128];
 };
 

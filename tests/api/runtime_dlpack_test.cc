@@ -23,7 +23,7 @@ template <typename Managed>
 struct Foreign {
   Managed managed = {};
   std::vector<int64_t> dims, strides;
-  Foreign(void* data, dlpack::Device device, std::vector<int64_t> extents, std::vector<int64_t> steps = {})
+  Foreign(void* data, dlpack::DlDevice device, std::vector<int64_t> extents, std::vector<int64_t> steps = {})
       : dims(std::move(extents)), strides(std::move(steps)) {
     managed.tensor = {data,
                       device,
@@ -120,19 +120,20 @@ TEST_P(DlpackTest, StridedTensorsAreCopiedWhereAllowed) {
 }
 
 TEST_P(DlpackTest, FieldsThatCannotBeAreNamed) {
-  EXPECT_EQ(ProblemAfter([](dlpack::Tensor& t) { t.rank = 9; }), "3: tailor_tensor_from_dlpack: ndim is 9, not 0 to 8");
-  EXPECT_EQ(ProblemAfter([](dlpack::Tensor& t) { t.dims = nullptr; }), "3: tailor_tensor_from_dlpack: shape is null");
-  EXPECT_EQ(ProblemAfter([](dlpack::Tensor& t) { t.dtype.lanes = 4; }),
+  EXPECT_EQ(ProblemAfter([](dlpack::DlTensor& t) { t.rank = 9; }),
+            "3: tailor_tensor_from_dlpack: ndim is 9, not 0 to 8");
+  EXPECT_EQ(ProblemAfter([](dlpack::DlTensor& t) { t.dims = nullptr; }), "3: tailor_tensor_from_dlpack: shape is null");
+  EXPECT_EQ(ProblemAfter([](dlpack::DlTensor& t) { t.dtype.lanes = 4; }),
             "3: tailor_tensor_from_dlpack: dtype.lanes is 4, not 1");
-  EXPECT_EQ(ProblemAfter([](dlpack::Tensor& t) {
+  EXPECT_EQ(ProblemAfter([](dlpack::DlTensor& t) {
               t.dtype = {5, 64, 1};
             }),
             "3: tailor_tensor_from_dlpack: dtype.code is 5, with 64 bits, which is no type of Tailor's");
-  EXPECT_EQ(ProblemAfter([](dlpack::Tensor& t) { t.dims[1] = -4; }),
+  EXPECT_EQ(ProblemAfter([](dlpack::DlTensor& t) { t.dims[1] = -4; }),
             "3: tailor_tensor_from_dlpack: shape[1] is -4, a negative extent");
-  EXPECT_EQ(ProblemAfter([](dlpack::Tensor& t) { t.device.type = 10; }),
+  EXPECT_EQ(ProblemAfter([](dlpack::DlTensor& t) { t.device.type = 10; }),
             "3: tailor_tensor_from_dlpack: device.device_type is 10, not 1 (CPU), 2 (CUDA) or 3 (CUDA's host memory)");
-  EXPECT_EQ(ProblemAfter([](dlpack::Tensor& t) {
+  EXPECT_EQ(ProblemAfter([](dlpack::DlTensor& t) {
               t.device = {kCuda, 1};
             }),
             on_device_ ? "3: tailor_tensor_from_dlpack: device.device_id is 1, but the executable runs on CUDA device 0"

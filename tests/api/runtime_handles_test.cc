@@ -172,7 +172,7 @@ TEST(Handles, OptionStructsMayBeShorterAndLonger) {
 }
 
 // A tensor of a caller built against a later header.
-struct LaterTensor {
+struct LongerTensor {
   tailor_tensor known;
   uint64_t later = 0;
 };
@@ -180,8 +180,8 @@ struct LaterTensor {
 TEST(Handles, TensorsMayBeLonger) {
   const ExecutableHandle executable = LoadSample();
   SampleCall call(3);
-  LaterTensor inputs[] = {{call.inputs[0]}, {call.inputs[1]}}, outputs[] = {{call.outputs[0]}, {call.outputs[1]}};
-  inputs[0].known.struct_size = outputs[0].known.struct_size = sizeof(LaterTensor);
+  LongerTensor inputs[] = {{call.inputs[0]}, {call.inputs[1]}}, outputs[] = {{call.outputs[0]}, {call.outputs[1]}};
+  inputs[0].known.struct_size = outputs[0].known.struct_size = sizeof(LongerTensor);
   const auto run = [&] {
     return Text(tailor_executable_run(executable.get(), &inputs[0].known, 2, &outputs[0].known, 2));
   };

@@ -45,20 +45,6 @@ void AccessChecker::OpenBlock(Block& block) {
   for (Thread& thread : block.threads) thread.order = {};
 }
 
-// Whether the running thread's access comes after one of thread `other` of its block at `time`.
-bool AccessChecker::IsOrderedInBlock(uint32_t time, int other, const Thread& thread) const {
-  const BlockOrder& order = thread.block->order;
-  if (time < order.barrier || other == thread.id) return true;
-  return IsKnown(time, WarpOf(other), thread);
-}
-
-// Whether the thread comes after what warp `warp` of its block did at `time`.
-bool AccessChecker::IsKnown(uint32_t time, int warp, const Thread& thread) const {
-  const BlockOrder& order = thread.block->order;
-  const int own = WarpOf(thread.id);
-  return warp == own ? time < order.warp_barriers[own] : time <= order.known_warps[own][warp];
-}
-
 void AccessChecker::Generic(const void* address, uint64_t bytes, Kind kind) {
   const Block& block = *RunningThread().block;
   const auto* first = static_cast<const std::byte*>(address);

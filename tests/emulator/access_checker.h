@@ -135,8 +135,9 @@ class AccessChecker {
   static bool IsAtomic(Kind kind) { return kind == Kind::kAtomicRead || kind == Kind::kAtomicWrite; }
   static bool Writes(Kind kind) { return kind == Kind::kWrite || kind == Kind::kAtomicWrite; }
   static std::string DescribeAccess(uint64_t bytes, Kind kind);
-  void CheckSharedByte(const SharedAccess& access, int64_t byte) const;
-  void NoteRead(int64_t byte);
+  bool IsSound(const SharedCell& cell, const Thread& thread, Kind kind) const;
+  [[noreturn]] void FailAtSharedByte(const SharedAccess& access, int64_t byte) const;
+  void NoteRead(SharedCell& cell, const Thread& thread) const;
   void CheckBounds(const void* address, uint64_t bytes, Kind kind);
   GlobalCell& CellOf(uint64_t address);
 

@@ -38,7 +38,7 @@ void Start(uint64_t* slots) {
 
 void Commit(uint64_t*) { ++RunningThread().copy_groups; }
 
-void Wait(uint64_t* slots) {
+void WaitForCopies(uint64_t* slots) {
   Thread& thread = RunningThread();
   const int64_t arrived = thread.copy_groups - static_cast<uint32_t>(slots[0]);
   auto late = std::find_if(thread.copies.begin(), thread.copies.end(), [&](auto& c) { return c.group >= arrived; });
@@ -50,8 +50,8 @@ void Wait(uint64_t* slots) {
 
 std::span<const NamedDeviceFunction> AsyncCopyFunctions() {
   static constexpr NamedDeviceFunction kFunctions[] = {
-      {"cp_async_4", Start<4>},    {"cp_async_8", Start<8>}, {"cp_async_16", Start<16>},
-      {"cp_async_commit", Commit}, {"cp_async_wait", Wait},
+      {"cp_async_4", Start<4>},    {"cp_async_8", Start<8>},         {"cp_async_16", Start<16>},
+      {"cp_async_commit", Commit}, {"cp_async_wait", WaitForCopies},
   };
   return kFunctions;
 }

@@ -6,7 +6,7 @@
 
 namespace tailor {
 
-cuda::Result EncodeTensorMap(cuda::TensorMap* map, cuda::TensorMapDataType type, uint32_t rank, void* address,
+cuda::Result EncodeTensorMap(cuda::EncodedTensorMap* map, cuda::TensorMapDataType type, uint32_t rank, void* address,
                              const uint64_t* extents, const uint64_t* strides, const uint32_t* box,
                              const uint32_t* element_strides, cuda::TensorMapInterleave interleave,
                              cuda::TensorMapSwizzle swizzle, cuda::TensorMapL2Promotion /*promotion*/,
@@ -15,7 +15,7 @@ cuda::Result EncodeTensorMap(cuda::TensorMap* map, cuda::TensorMapDataType type,
   constexpr uint32_t kMostBox = 256, kMostRank = 5, kElementBytes = 2, kUnit = 16;
   bool sound = rank >= 1 && rank <= kMostRank && type == cuda::kTensorUint16 && interleave == cuda::kInterleaveNone &&
                fill == cuda::kFillZeros;
-  sound &= reinterpret_cast<uintptr_t>(map) % alignof(cuda::TensorMap) == 0;
+  sound &= reinterpret_cast<uintptr_t>(map) % alignof(cuda::EncodedTensorMap) == 0;
   sound &= reinterpret_cast<uintptr_t>(address) % kUnit == 0;
   SimtTensorMap made;
   for (uint32_t d = 0; sound && d < rank; ++d) {

@@ -76,14 +76,14 @@ Status Make(std::map<int64_t, T>& all, Opaque* out, T value) {
   all.emplace(++objects().next, std::move(value));
   *out = reinterpret_cast<Opaque>(objects().next);
   ++state().counts.descriptors;
-  return kSuccess;
+  return cublas_lt::kSuccess;
 }
 
 template <typename T>
 Status Destroy(std::map<int64_t, T>& all, const void* object) {
   if (all.erase(reinterpret_cast<int64_t>(object)) == 0) return Misuse("what is not there is destroyed");
   --state().counts.descriptors;
-  return kSuccess;
+  return cublas_lt::kSuccess;
 }
 
 template <typename T>
@@ -187,7 +187,7 @@ Status cublasLtMatmulDescSetAttribute(MatmulDesc product, MatmulDescAttribute at
   FakeProduct* found = Find(objects().products, product);
   if (found == nullptr || bytes != sizeof(int32_t)) return Misuse("a product's attribute");
   std::memcpy(&found->transposed[attribute == kTransA ? 0 : 1], value, bytes);
-  return kSuccess;
+  return cublas_lt::kSuccess;
 }
 
 Status cublasLtMatrixLayoutCreate(MatrixLayout* layout, DataType type, uint64_t rows, uint64_t columns, int64_t ld) {
@@ -211,7 +211,7 @@ Status cublasLtMatrixLayoutSetAttribute(MatrixLayout layout, MatrixLayoutAttribu
   int64_t number = 0;
   std::memcpy(&number, value, bytes);
   (count ? found->batch : found->batch_stride) = number;
-  return kSuccess;
+  return cublas_lt::kSuccess;
 }
 
 Status cublasLtMatmulPreferenceCreate(MatmulPreference* preference) {
@@ -233,7 +233,7 @@ Status cublasLtMatmulPreferenceSetAttribute(MatmulPreference preference, MatmulP
     return Misuse("a preference's attribute");
   }
   std::memcpy(workspace ? static_cast<void*>(&found->workspace) : &found->others[attribute], value, bytes);
-  return kSuccess;
+  return cublas_lt::kSuccess;
 }
 
 // The algorithm is a number of what it is for, and has as much workspace as half a page where it may.
@@ -266,7 +266,7 @@ Status cublasLtMatmulAlgoGetHeuristic(Handle handle, MatmulDesc product, MatrixL
   results[0].workspace_bytes = made.workspace;
   objects().algorithms.push_back(made);
   *got = 1;
-  return kSuccess;
+  return cublas_lt::kSuccess;
 }
 
 Status cublasLtMatmul(Handle handle, MatmulDesc product, const void* alpha, const void* a, MatrixLayout a_layout,
@@ -305,7 +305,7 @@ Status cublasLtMatmul(Handle handle, MatmulDesc product, const void* alpha, cons
     Compute(of, static_cast<const std::byte*>(a), static_cast<const std::byte*>(b), static_cast<std::byte*>(d),
             static_cast<std::byte*>(workspace));
   });
-  return kSuccess;
+  return cublas_lt::kSuccess;
 }
 
 }  // extern "C"

@@ -278,7 +278,7 @@ Result cuModuleLoadDataEx(Module* module, const void* image, unsigned count, Jit
   return static_cast<Result>(answer);
 }
 
-Result cuTensorMapEncodeTiled(TensorMap* map, TensorMapDataType type, uint32_t rank, void* address,
+Result cuTensorMapEncodeTiled(EncodedTensorMap* map, TensorMapDataType type, uint32_t rank, void* address,
                               const uint64_t* extents, const uint64_t* strides, const uint32_t* box,
                               const uint32_t* element_strides, TensorMapInterleave interleave, TensorMapSwizzle swizzle,
                               TensorMapL2Promotion promotion, TensorMapFill fill) {

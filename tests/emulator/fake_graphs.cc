@@ -38,7 +38,7 @@ namespace {
 
 using cuda::Result;
 
-FakeGraph* GraphOf(cuda::Graph graph) { return reinterpret_cast<FakeGraph*>(graph); }
+FakeGraph* GraphOf(cuda::DriverGraph graph) { return reinterpret_cast<FakeGraph*>(graph); }
 FakeExec* ExecOf(cuda::GraphExec exec) { return reinterpret_cast<FakeExec*>(exec); }
 FakeNode* NodeOf(cuda::GraphNode node) { return reinterpret_cast<FakeNode*>(node); }
 
@@ -88,23 +88,23 @@ using namespace tailor::fake_cuda;
 
 extern "C" {
 
-Result cuGraphCreate(Graph* graph, unsigned flags) {
+Result cuGraphCreate(DriverGraph* graph, unsigned flags) {
   const Lock lock(state().mutex);
   if (flags != 0) return kInvalidValue;
   auto* made = new FakeGraph;
   state().graphs.insert(made);
-  *graph = reinterpret_cast<Graph>(made);
+  *graph = reinterpret_cast<DriverGraph>(made);
   return kSuccess;
 }
 
-Result cuGraphDestroy(Graph graph) {
+Result cuGraphDestroy(DriverGraph graph) {
   const Lock lock(state().mutex);
   if (state().graphs.erase(GraphOf(graph)) == 0) return kInvalidValue;
   delete GraphOf(graph);
   return kSuccess;
 }
 
-Result cuGraphAddKernelNode(GraphNode* node, Graph graph, const GraphNode* after, size_t after_count,
+Result cuGraphAddKernelNode(GraphNode* node, DriverGraph graph, const GraphNode* after, size_t after_count,
                             const KernelNodeParams* params) {
   const Lock lock(state().mutex);
   FakeGraph* in = GraphOf(graph);
@@ -128,7 +128,7 @@ Result cuGraphKernelNodeSetAttribute(GraphNode node, LaunchAttribute attribute, 
   return CheckLaunch(NodeOf(node)->launch);
 }
 
-Result cuGraphInstantiateWithFlags(GraphExec* exec, Graph graph, unsigned long long flags) {
+Result cuGraphInstantiateWithFlags(GraphExec* exec, DriverGraph graph, unsigned long long flags) {
   const Lock lock(state().mutex);
   FakeGraph* from = GraphOf(graph);
   if (current == nullptr) return kInvalidContext;

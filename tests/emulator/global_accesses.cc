@@ -19,7 +19,7 @@ std::string Hex(const void* address) {
 }  // namespace
 
 void AccessChecker::Aligned(const void* address, uint64_t align) const {
-  if (reinterpret_cast<uint64_t>(address) % align == 0) return;
+  if ((reinterpret_cast<uint64_t>(address) & (align - 1)) == 0) return;
   Fail(NameOf(RunningThread()) + ": accesses " + Hex(address) + ", which is not a multiple of the " +
        std::to_string(align) + " bytes that the instruction claims");
 }
@@ -68,11 +68,16 @@ void AccessChecker::Global(const void* address, uint64_t bytes, Kind kind) {
   (Writes(kind) ? traffic_.written : traffic_.read) += static_cast<int64_t>(bytes);
   const Thread& thread = RunningThread();
   const auto begin = reinterpret_cast<uint64_t>(address);
-  for (uint64_t i = 0; i < bytes; ++i) {
-    GlobalCell& cell = CellOf(begin + i);
-    if (!GlobalWriteIsOrdered(cell, thread, IsAtomic(kind))) {
+  const GlobalCell written = {.written = now_,
+                              .block = static_cast<uint32_t>(thread.block->id),
+                              .writer = static_cast<uint16_t>(thread.id),
+                              .atomic = IsAtomic(kind)};
+  GlobalCell* cell = nullptr;
+  for (uint64_t i = 0; i < bytes; ++i, ++cell) {
+    if (i == 0 || (begin + i) % kPageBytes == 0) cell = &CellOf(begin + i);
+    if (!GlobalWriteIsOrdered(*cell, thread, IsAtomic(kind))) {
       std::string text = DescribeAccess(bytes, kind) + " of global memory at " + Hex(address) + ", of which thread " +
-                         std::to_string(cell.writer) + " of block " + std::to_string(cell.block) + " wrote byte " +
+                         std::to_string(cell->writer) + " of block " + std::to_string(cell->block) + " wrote byte " +
                          std::to_string(i) + ", with nothing that orders the two";
       if (kind != Kind::kWrite) Fail(std::move(text));
       if (doubt_.address == nullptr) {
@@ -80,11 +85,7 @@ void AccessChecker::Global(const void* address, uint64_t bytes, Kind kind) {
         doubt_ = {first, {first, first + bytes}, std::move(text)};
       }
     }
-    if (!Writes(kind)) continue;
-    cell = {.written = now_,
-            .block = static_cast<uint32_t>(thread.block->id),
-            .writer = static_cast<uint16_t>(thread.id),
-            .atomic = IsAtomic(kind)};
+    if (Writes(kind)) *cell = written;
   }
 }
 

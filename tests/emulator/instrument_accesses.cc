@@ -8,6 +8,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/Transforms/Utils/Local.h"
 #include "tests/emulator/launch.h"
 
 namespace tailor::simt {
@@ -15,7 +16,7 @@ namespace {
 
 using Kind = AccessChecker::Kind;
 using llvm::Value;
-using Check = void (*)(const void* address, uint64_t bytes);
+using Check = void (*)(const void* address, uint64_t bytes, uint64_t align);
 
 struct Access {
   llvm::Instruction* at;
@@ -27,16 +28,22 @@ struct Access {
 };
 
 template <Kind kind>
-void CheckShared(const void* address, uint64_t bytes) {
-  RunningChecker()->Shared(address, bytes, kind);
+void CheckShared(const void* address, uint64_t bytes, uint64_t align) {
+  AccessChecker& checker = *RunningChecker();
+  checker.Shared(address, bytes, kind);
+  checker.Aligned(address, align);
 }
 template <Kind kind>
-void CheckGlobal(const void* address, uint64_t bytes) {
-  RunningChecker()->Global(address, bytes, kind);
+void CheckGlobal(const void* address, uint64_t bytes, uint64_t align) {
+  AccessChecker& checker = *RunningChecker();
+  checker.Global(address, bytes, kind);
+  checker.Aligned(address, align);
 }
 template <Kind kind>
-void CheckGeneric(const void* address, uint64_t bytes) {
-  RunningChecker()->Generic(address, bytes, kind);
+void CheckGeneric(const void* address, uint64_t bytes, uint64_t align) {
+  AccessChecker& checker = *RunningChecker();
+  checker.Generic(address, bytes, kind);
+  checker.Aligned(address, align);
 }
 void CheckAlignment(const void* address, uint64_t align) { RunningChecker()->Aligned(address, align); }
 void Synchronize(const void* address, uint64_t orders) { RunningChecker()->Synchronize(address, orders != 0); }
@@ -127,9 +134,11 @@ void Instrument(const Access& access, bool checks) {
     if (IsAtomic(access.kind) && space != device::kSharedSpace) {
       EmitCall(b, Synchronize, {address, b.getInt64(access.orders)});
     }
-    EmitCall(b, CheckOf(access.kind, space), {address, b.CreateZExtOrTrunc(access.bytes, b.getInt64Ty())});
+    EmitCall(b, CheckOf(access.kind, space),
+             {address, b.CreateZExtOrTrunc(access.bytes, b.getInt64Ty()), b.getInt64(access.align.value())});
+  } else if (access.align > llvm::getKnownAlignment(access.address, access.at->getDataLayout())) {
+    EmitCall(b, CheckAlignment, {address, b.getInt64(access.align.value())});
   }
-  if (access.align > 1) EmitCall(b, CheckAlignment, {address, b.getInt64(access.align.value())});
 }
 
 }  // namespace

@@ -18,6 +18,20 @@ int64_t OffsetOf(const void* address, const Thread& thread) {
 
 }  // namespace
 
+// Whether the running thread's access comes after one of thread `other` of its block at `time`.
+bool AccessChecker::IsOrderedInBlock(uint32_t time, int other, const Thread& thread) const {
+  const BlockOrder& order = thread.block->order;
+  if (time < order.barrier || other == thread.id) return true;
+  return IsKnown(time, WarpOf(other), thread);
+}
+
+// Whether the thread comes after what warp `warp` of its block did at `time`.
+bool AccessChecker::IsKnown(uint32_t time, int warp, const Thread& thread) const {
+  const BlockOrder& order = thread.block->order;
+  const int own = WarpOf(thread.id);
+  return warp == own ? time < order.warp_barriers[own] : time <= order.known_warps[own][warp];
+}
+
 bool AccessChecker::SharedWriteIsOrdered(const SharedCell& cell, const Thread& thread, bool atomic) const {
   return (atomic && cell.atomic) || IsOrderedInBlock(cell.written, cell.writer, thread);
 }
@@ -42,29 +56,29 @@ bool AccessChecker::SharedReadsAreOrdered(const SharedCell& cell, const Thread& 
   return true;
 }
 
-// Fails if the access of one byte is not sound.
-void AccessChecker::CheckSharedByte(const SharedAccess& access, int64_t byte) const {
-  const Thread& thread = RunningThread();
-  const SharedCell& cell = thread.block->order.cells[byte];
-  const auto fail = [&](const std::string& why) {
-    Fail(DescribeAccess(access.bytes, access.kind) + " at byte " + std::to_string(access.offset) +
-         " of shared memory, " + why);
-  };
-  const auto race = [&](int other, const char* did) {
-    fail("of which thread " + std::to_string(other) + " " + did + " byte " + std::to_string(byte) +
-         ", with no barrier between");
-  };
-  if (cell.copied && cell.written >= thread.block->order.opened) {
-    fail("where an asynchronous copy of thread " + std::to_string(cell.writer) + " is under way");
-  }
-  if (!SharedWriteIsOrdered(cell, thread, IsAtomic(access.kind))) race(cell.writer, "wrote");
-  if (Writes(access.kind) && !SharedReadsAreOrdered(cell, thread)) race(cell.reader, "read");
+bool AccessChecker::IsSound(const SharedCell& cell, const Thread& thread, Kind kind) const {
+  if (cell.copied && cell.written >= thread.block->order.opened) return false;
+  return SharedWriteIsOrdered(cell, thread, IsAtomic(kind)) && (!Writes(kind) || SharedReadsAreOrdered(cell, thread));
 }
 
-void AccessChecker::NoteRead(int64_t byte) {
+// Says why an access of one byte is not sound.
+void AccessChecker::FailAtSharedByte(const SharedAccess& access, int64_t byte) const {
   const Thread& thread = RunningThread();
+  const SharedCell& cell = thread.block->order.cells[byte];
+  std::string why;
+  if (cell.copied && cell.written >= thread.block->order.opened) {
+    why = "where an asynchronous copy of thread " + std::to_string(cell.writer) + " is under way";
+  } else {
+    const bool wrote = !SharedWriteIsOrdered(cell, thread, IsAtomic(access.kind));
+    why = "of which thread " + std::to_string(wrote ? cell.writer : cell.reader) + (wrote ? " wrote" : " read") +
+          " byte " + std::to_string(byte) + ", with no barrier between";
+  }
+  Fail(DescribeAccess(access.bytes, access.kind) + " at byte " + std::to_string(access.offset) + " of shared memory, " +
+       why);
+}
+
+void AccessChecker::NoteRead(SharedCell& cell, const Thread& thread) const {
   BlockOrder& order = thread.block->order;
-  SharedCell& cell = order.cells[byte];
   if (SharedReadsAreOrdered(cell, thread)) {
     cell.readers = SharedCell::Readers::kOne;
   } else {
@@ -73,7 +87,7 @@ void AccessChecker::NoteRead(int64_t byte) {
   }
   cell.reader = static_cast<uint16_t>(thread.id);
   cell.read = now_;
-  if (order.tracks_warps) order.warp_reads[byte][WarpOf(thread.id)] = now_;
+  if (order.tracks_warps) order.warp_reads[&cell - order.cells.data()][WarpOf(thread.id)] = now_;
 }
 
 void AccessChecker::Shared(const void* address, uint64_t bytes, Kind kind) {
@@ -85,12 +99,12 @@ void AccessChecker::Shared(const void* address, uint64_t bytes, Kind kind) {
     Fail(DescribeAccess(bytes, kind) + " at byte " + std::to_string(access.offset) + " of shared memory, which has " +
          std::to_string(size));
   }
+  const SharedCell written = {.written = now_, .writer = static_cast<uint16_t>(thread.id), .atomic = IsAtomic(kind)};
   for (int64_t byte = access.offset; byte < end; ++byte) {
-    CheckSharedByte(access, byte);
-    if (kind == Kind::kRead) NoteRead(byte);
-    if (!Writes(kind)) continue;
-    const auto writer = static_cast<uint16_t>(thread.id);
-    thread.block->order.cells[byte] = {.written = now_, .writer = writer, .atomic = IsAtomic(kind)};
+    SharedCell& cell = thread.block->order.cells[byte];
+    if (!IsSound(cell, thread, kind)) FailAtSharedByte(access, byte);
+    if (kind == Kind::kRead) NoteRead(cell, thread);
+    if (Writes(kind)) cell = written;
   }
 }
 

@@ -97,7 +97,7 @@ void DeliverTo(TransactionBarrier& barrier) {
   EndPhase(barrier);
 }
 
-void Wait(uint64_t* slots) {
+void WaitForPhase(uint64_t* slots) {
   TransactionBarrier& barrier = BarrierAt(slots[0]);
   const uint32_t parity = slots[1] & 1;
   RunningThread().waits_at = "an mbarrier";
@@ -183,7 +183,7 @@ std::span<const NamedDeviceFunction> TransactionBarrierFunctions() {
       {"mbarrier_init", Init},
       {"mbarrier_arrive", Arrive},
       {"mbarrier_arrive_expect", ArriveExpect},
-      {"mbarrier_wait", Wait},
+      {"mbarrier_wait", WaitForPhase},
       {"cp_async_arrive", ArriveWithCopies},
       {"bulk_copy", BulkCopy},
       {"tensor_load_2d", TensorLoad<2>},

@@ -136,14 +136,14 @@ void Multiply(uint64_t* slots) {
   MeetWarp(kStart, slots, __builtin_return_address(0));
 }
 
-void Fence(uint64_t*) { RunningThread().wgmma_fenced = true; }
+void FenceRegisters(uint64_t*) { RunningThread().wgmma_fenced = true; }
 
 // The warpgroup's first thread speaks for it.
 void Commit(uint64_t*) {
   if (IsFirst()) ++RunningWarpgroup().groups;
 }
 
-void Wait(uint64_t* slots) {
+void WaitForProducts(uint64_t* slots) {
   static constexpr WarpOp kWait = {"wgmma_wait", [](uint64_t* const*) {}, false, kLanes};
   Warpgroup& warpgroup = RunningWarpgroup();
   if (IsFirst()) {
@@ -166,9 +166,9 @@ void TakeResults(uint64_t* slots) {
 
 std::span<const NamedDeviceFunction> WarpgroupFunctions() {
   static constexpr NamedDeviceFunction kFunctions[] = {
-      {"wgmma_fence", Fence},
+      {"wgmma_fence", FenceRegisters},
       {"wgmma_commit", Commit},
-      {"wgmma_wait", Wait},
+      {"wgmma_wait", WaitForProducts},
       {"wgmma_results_32", TakeResults<32>},
       {"wgmma_results_64", TakeResults<64>},
       {"wgmma_results_128", TakeResults<128>},

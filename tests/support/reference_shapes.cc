@@ -11,11 +11,6 @@
 namespace tailor::reference {
 namespace {
 
-template <typename... Args>
-absl::Status Refused(const Args&... args) {
-  return absl::InvalidArgumentError(absl::StrCat(args...));
-}
-
 int64_t FloorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
 absl::StatusOr<int64_t> EvaluateAtom(const DimExpr::Atom& atom, const std::vector<int64_t>& symbols) {

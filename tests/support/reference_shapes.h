@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "graph/graph.h"
 
 namespace tailor::reference {
@@ -15,6 +16,12 @@ using Dims = std::vector<int64_t>;
 
 // The value of a symbol that has none yet: one that only a run binds.
 constexpr int64_t kUnbound = -1;
+
+// INVALID_ARGUMENT, with the concatenated arguments as its message.
+template <typename... Args>
+absl::Status Refused(const Args&... args) {
+  return absl::InvalidArgumentError(absl::StrCat(args...));
+}
 
 // INVALID_ARGUMENT for a divisor below 1, NOT_FOUND for an unbound symbol.
 absl::StatusOr<int64_t> EvaluateDim(const DimExpr& dim, const std::vector<int64_t>& symbols);

@@ -10,11 +10,6 @@
 namespace tailor::reference {
 namespace {
 
-template <typename... Args>
-absl::Status Refused(const Args&... args) {
-  return absl::InvalidArgumentError(absl::StrCat(args...));
-}
-
 const Shape& InputShape(const Graph& graph, size_t input) { return graph.type({graph.inputs()[input], 0}).shape; }
 
 std::string InputText(const Graph& graph, size_t input, size_t dim) {
@@ -26,7 +21,7 @@ absl::Status Solve(const Graph& graph, const std::vector<Dims>& inputs, bool lon
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Shape& shape = InputShape(graph, i);
     for (size_t d = 0; d < shape.size(); ++d) {
-      const std::optional<LinearDim> linear = AsLinear(shape[d]);
+      const std::optional<LinearSymbol> linear = AsLinear(shape[d]);
       if (!linear || lone != shape[d].symbol().has_value()) continue;
       int64_t& symbol = (*symbols)[linear->symbol];
       if (symbol != kUnbound) continue;
@@ -54,8 +49,8 @@ void SolveAssumed(const Graph& graph, std::vector<int64_t>* symbols) {
 
 }  // namespace
 
-std::optional<LinearDim> AsLinear(const DimExpr& dim) {
-  LinearDim linear;
+std::optional<LinearSymbol> AsLinear(const DimExpr& dim) {
+  LinearSymbol linear;
   for (const DimExpr::Term& term : dim.terms()) {
     if (term.factors.empty()) {
       linear.offset = term.coefficient;

@@ -13,11 +13,11 @@
 namespace tailor::reference {
 
 // c*S + d, with c > 0: an extent that says what S is.
-struct LinearDim {
+struct LinearSymbol {
   SymbolId symbol = -1;
   int64_t coefficient = 0, offset = 0;
 };
-std::optional<LinearDim> AsLinear(const DimExpr& dim);
+std::optional<LinearSymbol> AsLinear(const DimExpr& dim);
 
 // By SymbolId: the first node that says in the middle of a run what a symbol is. None for those that inputs have.
 std::vector<std::optional<NodeId>> SymbolSources(const Graph& graph);

@@ -11,7 +11,7 @@ constexpr CacheGeometry kCaches = {.l1_bytes = 48 << 10, .l1_ways = 12, .l2_byte
 constexpr TargetTraits kAvx512 = {.vector_bytes = 64, .vector_registers = 32};
 constexpr TargetTraits kAvx2 = {.vector_bytes = 32, .vector_registers = 16};
 
-bool Allows(const ProductForm& form, const TargetTraits& traits, const ContractionTile& tile) {
+bool Allows(const MatmulForm& form, const TargetTraits& traits, const ContractionTile& tile) {
   const SearchSpace space = ScheduleSpace(form, traits, kCaches);
   const Point point = space.Nearest(AssignmentOf(tile));
   EXPECT_EQ(space.ValuesOf(point), AssignmentOf(tile));
@@ -25,7 +25,7 @@ ContractionTile Tile(int rows, int panels, int64_t depth = 1024) {
 TEST(ScheduleSpace, HoldsTheCompilersSchedules) {
   for (const TargetTraits& traits : {kAvx512, kAvx2}) {
     for (const auto& [n, k] : {std::pair<int64_t, int64_t>{768, 768}, {3072, 768}, {250, 700}, {768, 3072}}) {
-      const ProductForm form{.n = n, .k = k};
+      const MatmulForm form{.n = n, .k = k};
       ContractionTile tile = cpu::ScheduleContraction(PlainProductPlan(form), traits).tile;
       EXPECT_TRUE(Allows(form, traits, tile)) << n << " x " << k << ", " << traits.vector_bytes;
     }
@@ -33,7 +33,7 @@ TEST(ScheduleSpace, HoldsTheCompilersSchedules) {
 }
 
 TEST(ScheduleSpace, ForbidsWhatExceedsRegisters) {
-  const ProductForm form{.n = 768, .k = 768};
+  const MatmulForm form{.n = 768, .k = 768};
   EXPECT_TRUE(Allows(form, kAvx512, Tile(6, 4)));
   EXPECT_FALSE(Allows(form, kAvx512, Tile(7, 4)));  // 28 sums, 4 kept operands and a passing one
   EXPECT_TRUE(Allows({.n = 768, .k = 700}, kAvx512, Tile(14, 1)));
@@ -55,7 +55,7 @@ TEST(ScheduleSpace, ForbidsTasksThatOutgrowL2) {
 }
 
 TEST(ScheduleSpace, ForbidsSumsWithoutRoom) {
-  const ProductForm deep{.n = 768, .k = 3000};
+  const MatmulForm deep{.n = 768, .k = 3000};
   EXPECT_TRUE(Allows(deep, kAvx512, Tile(6, 4)));
   // Lone rows take tiles of eight panels, where a task of two has room for eight panels in all.
   ContractionTile lone = {.rows = 1, .panels = 4, .task_rows = 2, .task_panels = 32, .depth = 128};
@@ -76,7 +76,7 @@ TEST(ScheduleSpace, PenalisesLoadsUnevennessAndCode) {
 // Whatever is allowed computes the product: with depth blocks and without.
 TEST(ScheduleSpace, AllowsOnlySchedulesThatCompute) {
   for (const int64_t k : {96, 600}) {
-    const ProductForm form{.n = 200, .k = k};
+    const MatmulForm form{.n = 200, .k = k};
     const SearchSpace space = ScheduleSpace(form, HostCpuTarget().traits, ThisMachinesCaches());
     Random random(7);
     for (int i = 0; i < 8; ++i) {

@@ -41,7 +41,7 @@ std::pair<CutTimes, CutTimes> Split(const CutTimes& times) {
 }
 
 const std::vector<std::string> kFeatures = {"m", "n", "k", "n * k"};
-std::vector<double> Features(const ProductSize& size) {
+std::vector<double> Features(const MatmulSize& size) {
   const double n = static_cast<double>(size.n), k = static_cast<double>(size.k);
   return {static_cast<double>(size.m), n, k, n * k};
 }
@@ -54,7 +54,7 @@ std::vector<std::pair<int, int64_t>> EvenTiles(int64_t count, int limit) {
 }
 
 // What a cut "6x4" costs by its tiles alone.
-double PredictedTime(const std::string& cut, const ProductSize& size, const CostProfile& profile) {
+double PredictedTime(const std::string& cut, const MatmulSize& size, const CostProfile& profile) {
   int rows = 0, panels = 0;
   if (std::sscanf(cut.c_str(), "%dx%d", &rows, &panels) != 2 || rows < 1 || panels < 1 || rows > CostProfile::kRows ||
       panels > CostProfile::kPanels) {
@@ -75,7 +75,7 @@ double PredictedTime(const std::string& cut, const ProductSize& size, const Cost
 
 std::vector<int> ChooseByModel(const CutTimes& times, const CostProfile& profile) {
   std::vector<int> chosen;
-  for (const ProductSize& size : times.sizes) {
+  for (const MatmulSize& size : times.sizes) {
     std::vector<double> predicted;
     for (size_t cut = 1; cut < times.cuts.size(); ++cut) {
       predicted.push_back(PredictedTime(times.cuts[cut], size, profile));

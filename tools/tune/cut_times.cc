@@ -36,7 +36,7 @@ std::string ReadHeader(const std::string& line, CutTimes* out) {
 std::string ReadSize(const std::string& line, CutTimes* out) {
   const std::vector<std::string> fields = Fields(line);
   if (fields.size() != kExtents + out->cuts.size()) return "three extents and a time for each cut are needed";
-  ProductSize size;
+  MatmulSize size;
   int64_t* const extents[] = {&size.m, &size.n, &size.k};
   for (size_t i = 0; i < kExtents; ++i) {
     if (!ReadPositive(fields[i], extents[i])) return "\"" + fields[i] + "\" is no extent";

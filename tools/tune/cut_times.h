@@ -12,7 +12,7 @@ namespace tailor::tune {
 
 struct CutTimes {
   std::vector<std::string> cuts;  // "rule" is the compiler's own; others are tiles: "6x4"
-  std::vector<ProductSize> sizes;
+  std::vector<MatmulSize> sizes;
   std::vector<std::vector<double>> times;  // by size and then cut, in nanoseconds, > 0
 };
 

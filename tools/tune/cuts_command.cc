@@ -42,14 +42,8 @@ ContractionTile Forced(const ContractionTile& own, const Cut& cut) {
           .depth = own.depth};
 }
 
-// Between `first` and `last`, as likely within one octave as within another.
-int64_t DrawExtent(int64_t first, int64_t last, Random& random) {
-  const double ratio = static_cast<double>(last) / static_cast<double>(first);
-  return std::llround(static_cast<double>(first) * std::pow(ratio, Uniform(random)));
-}
-
 // Adds the times of products of one right operand.
-void MeasureOperand(const ProductForm& form, const std::vector<int64_t>& rows, const std::vector<Cut>& cuts,
+void MeasureOperand(const MatmulForm& form, const std::vector<int64_t>& rows, const std::vector<Cut>& cuts,
                     CutTimes* times) {
   constexpr int kRounds = 24;
   constexpr double kSeconds = 1e-4;
@@ -81,7 +75,7 @@ void MeasureCuts(const CutsArguments& arguments) {
   for (int i = 0; i < arguments.operands; ++i) {
     constexpr int kRowCounts = 8;
     constexpr int64_t kLeast = 32, kMost = 1600, kMostRows = 160;
-    const ProductForm form{.n = DrawExtent(kLeast, kMost, random), .k = DrawExtent(kLeast, kMost, random)};
+    const MatmulForm form{.n = DrawExtent(kLeast, kMost, random), .k = DrawExtent(kLeast, kMost, random)};
     std::vector<int64_t> rows;
     for (int r = 0; r < kRowCounts; ++r) rows.push_back(DrawExtent(1, kMostRows, random));
     MeasureOperand(form, rows, cuts, &times);

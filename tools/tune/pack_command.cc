@@ -20,7 +20,7 @@ KernelPack PackKernels(const CpuTarget& target) {
   for (int rows = 1; rows <= CostProfile::kRows; ++rows) {
     for (int panels = 1; panels <= CostProfile::kPanels; ++panels) {
       if (!FitsRegisters(target.traits, rows, panels)) continue;
-      const ProductForm form{.n = kPackedTiles * panels * kPanelColumns};
+      const MatmulForm form{.n = kPackedTiles * panels * kPanelColumns};
       const ContractionTile tile{
           .rows = rows, .panels = panels, .task_rows = kPackedTiles * rows, .task_panels = panels};
       const std::string name = "tile_" + std::to_string(rows) + "x" + std::to_string(panels);

@@ -55,7 +55,7 @@ ContractionTile RuleTile(const ContractionTile& tile) {
 
 }  // namespace
 
-KernelPlan PlainProductPlan(const ProductForm& form) {
+KernelPlan PlainProductPlan(const MatmulForm& form) {
   KernelPlan plan;
   plan.name = "product";
   plan.form = ContractionForm{.m = 0, .n = 1, .k = 2};
@@ -94,7 +94,7 @@ std::unique_ptr<llvm::MemoryBuffer> CompilePlainProduct(const KernelPlan& plan, 
   return Value(CompileModule(std::move(module), *Value(MakeTargetMachine(target))));
 }
 
-std::unique_ptr<PlainProduct> PlainProduct::Compile(const ProductForm& form,
+std::unique_ptr<PlainProduct> PlainProduct::Compile(const MatmulForm& form,
                                                     const std::optional<ContractionTile>& tile) {
   const CpuTarget& target = HostCpuTarget();
   std::unique_ptr<PlainProduct> product(new PlainProduct(form));

@@ -20,11 +20,11 @@
 namespace tailor::tune {
 
 // What compilation knows of a product. Its rows are known to no compilation.
-struct ProductForm {
+struct MatmulForm {
   std::optional<int64_t> n, k;
 };
 
-KernelPlan PlainProductPlan(const ProductForm& form);
+KernelPlan PlainProductPlan(const MatmulForm& form);
 
 // The code of such a plan, whose entry is `name`_v0; where `tile` has cuts to choose among, it takes any of them.
 // Throws std::runtime_error if it does not compile.
@@ -45,8 +45,7 @@ struct BoundProduct {
 class PlainProduct {
  public:
   // With the compiler's schedule, or with `tile` in its place. Throws std::runtime_error if the code does not compile.
-  static std::unique_ptr<PlainProduct> Compile(const ProductForm& form,
-                                               const std::optional<ContractionTile>& tile = {});
+  static std::unique_ptr<PlainProduct> Compile(const MatmulForm& form, const std::optional<ContractionTile>& tile = {});
 
   const ContractionTile& tile() const { return tile_; }
   // Extents are those of the form where it has them; `panels` is 64-byte aligned. A tile with cuts needs one.
@@ -54,7 +53,7 @@ class PlainProduct {
                     const ProductCut* cut = nullptr) const;
 
  private:
-  explicit PlainProduct(const ProductForm& form) : plan_(PlainProductPlan(form)) {}
+  explicit PlainProduct(const MatmulForm& form) : plan_(PlainProductPlan(form)) {}
 
   KernelPlan plan_;
   ContractionTile tile_;

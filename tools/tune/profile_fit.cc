@@ -15,7 +15,7 @@ float Hundredths(double value) { return static_cast<float>(std::round(100 * valu
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-double PredictedTime(const TileFit& fit, const ProductSize& size) {
+double PredictedTime(const TileFit& fit, const MatmulSize& size) {
   const int64_t tiles = CeilDiv(size.m, fit.rows) * CeilDiv(size.n, fit.panels * kPanelColumns);
   return static_cast<double>(tiles) * fit.pieces.At(static_cast<double>(size.k));
 }
@@ -58,8 +58,8 @@ void FitStream(const StreamTimes& times, CostProfile* profile) {
   profile->hidden = Hundredths(std::clamp(hidden, 0.0, 1.0));
 }
 
-std::vector<ProductSize> RankingSizes() {
-  std::vector<ProductSize> sizes;
+std::vector<MatmulSize> RankingSizes() {
+  std::vector<MatmulSize> sizes;
   for (const int64_t m : Ladder(1, 1024)) {
     for (const int64_t n : Ladder(16, 1024)) {
       for (const int64_t k : Ladder(64, 1024)) sizes.push_back({m, n, k});
@@ -68,9 +68,9 @@ std::vector<ProductSize> RankingSizes() {
   return sizes;
 }
 
-std::vector<double> RankTiles(const std::vector<TileFit>& fits, const std::vector<ProductSize>& sizes) {
+std::vector<double> RankTiles(const std::vector<TileFit>& fits, const std::vector<MatmulSize>& sizes) {
   std::vector<double> ranks(fits.size());
-  for (const ProductSize& size : sizes) {
+  for (const MatmulSize& size : sizes) {
     double fastest = std::numeric_limits<double>::infinity();
     for (const TileFit& fit : fits) fastest = std::min(fastest, PredictedTime(fit, size));
     for (size_t i = 0; i < fits.size(); ++i) {

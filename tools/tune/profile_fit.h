@@ -38,15 +38,15 @@ struct StreamTimes {
 void FitStream(const StreamTimes& times, CostProfile* profile);
 
 // Extents of products that micro-kernels are ranked by.
-struct ProductSize {
+struct MatmulSize {
   int64_t m, n, k;
 };
 // Every combination of powers of two, and of three times those: m in [1, 1024], n in [16, 1024], k in [64, 1024].
-std::vector<ProductSize> RankingSizes();
+std::vector<MatmulSize> RankingSizes();
 
 // For each fit, its speed over that of the fastest, in the mean over `sizes`: each computes a whole product by itself,
 // in tiles of its full size (Pattern I with padding, figure 5 of the paper), as its line predicts.
-std::vector<double> RankTiles(const std::vector<TileFit>& fits, const std::vector<ProductSize>& sizes);
+std::vector<double> RankTiles(const std::vector<TileFit>& fits, const std::vector<MatmulSize>& sizes);
 
 // `base` with the tiles of the `keep` highest `ranks` alone, as fitted; 0: all.
 CostProfile ProfileOf(const CostProfile& base, const std::vector<TileFit>& fits, const std::vector<double>& ranks,

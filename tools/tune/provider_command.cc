@@ -30,19 +30,13 @@ struct Measured {
   TimeTable times;  // by size and then way
 };
 
-// Between `first` and `last`, as likely within one octave as within another.
-int64_t DrawExtent(int64_t first, int64_t last, Random& random) {
-  const double ratio = static_cast<double>(last) / static_cast<double>(first);
-  return std::llround(static_cast<double>(first) * std::pow(ratio, Uniform(random)));
-}
-
 // In the order of ProductChoice::kFeatures.
 std::vector<double> Features(int64_t m, int64_t n, int64_t k) {
   const double columns = static_cast<double>(n), depth = static_cast<double>(k);
   return {static_cast<double>(m), columns, depth, columns * depth};
 }
 
-Measured Measure(const tailor_product_provider& provider, const ProductForm& form, Random& random) {
+Measured Measure(const tailor_product_provider& provider, const MatmulForm& form, Random& random) {
   constexpr int kRowCounts = 8, kRounds = 24;
   constexpr int64_t kMostRows = 512;
   constexpr double kSeconds = 1e-4;
@@ -90,7 +84,7 @@ void ChooseProvider(const ProviderArguments& arguments) {
   Measured seen, held_out;
   for (int i = 0; i < arguments.operands; ++i) {
     constexpr int64_t kLeast = 16, kMost = 2048;
-    const ProductForm form{.n = DrawExtent(kLeast, kMost, random), .k = DrawExtent(kLeast, kMost, random)};
+    const MatmulForm form{.n = DrawExtent(kLeast, kMost, random), .k = DrawExtent(kLeast, kMost, random)};
     Append(Measure(provider, form, random), i % kEvery == kEvery - 1 ? &held_out : &seen);
   }
   if (seen.times.empty() || held_out.times.empty()) throw std::runtime_error(arguments.name + " takes no products");

@@ -28,7 +28,7 @@ std::vector<int64_t> Upto(int64_t last) {
 
 class Constraints {
  public:
-  Constraints(const ProductForm& form, const TargetTraits& traits, const CacheGeometry& caches)
+  Constraints(const MatmulForm& form, const TargetTraits& traits, const CacheGeometry& caches)
       : n_(*form.n), k_(*form.k), traits_(traits), caches_(caches), pieces_(PiecesOf(traits)) {}
 
   bool Allow(const Assignment& values) const {
@@ -131,7 +131,7 @@ Assignment AssignmentOf(const ContractionTile& tile) {
           tile.task_panels, tile.depth};
 }
 
-SearchSpace ScheduleSpace(const ProductForm& form, const TargetTraits& traits, const CacheGeometry& caches) {
+SearchSpace ScheduleSpace(const MatmulForm& form, const TargetTraits& traits, const CacheGeometry& caches) {
   std::vector<int64_t> depths = {128, 256, 512, 1024, 2048, 4096};
   while (depths.size() > 1 && depths[depths.size() - 2] >= *form.k) depths.pop_back();  // one that is never reached
   std::vector<Parameter> parameters = {{"rows", Upto(14)},

@@ -31,7 +31,7 @@ bool FitsRegisters(const TargetTraits& traits, int rows, int panels);
 // in micro-kernels.
 //
 // `form` has both extents.
-SearchSpace ScheduleSpace(const ProductForm& form, const TargetTraits& traits, const CacheGeometry& caches);
+SearchSpace ScheduleSpace(const MatmulForm& form, const TargetTraits& traits, const CacheGeometry& caches);
 
 ContractionTile TileOf(const Assignment& values);
 Assignment AssignmentOf(const ContractionTile& tile);

@@ -28,14 +28,14 @@ std::string TileText(const ContractionTile& tile) {
 }
 
 // Times schedules of one product against the compiler's.
-class Judge {
+class TileJudge {
  public:
-  explicit Judge(const SearchArguments& arguments)
+  explicit TileJudge(const SearchArguments& arguments)
       : form_{.n = arguments.n, .k = arguments.k}, rows_(arguments.rows), own_(PlainProduct::Compile(form_)) {
     for (const int64_t m : rows_) operands_.push_back(std::make_unique<PlainOperands>(m, arguments.n, arguments.k));
   }
 
-  const ProductForm& form() const { return form_; }
+  const MatmulForm& form() const { return form_; }
   const ContractionTile& own_tile() const { return own_->tile(); }
 
   // The time under `tile` over that of the compiler's schedule, for each number of rows.
@@ -51,7 +51,7 @@ class Judge {
   }
 
  private:
-  const ProductForm form_;
+  const MatmulForm form_;
   const std::vector<int64_t> rows_;
   const std::unique_ptr<PlainProduct> own_;
   std::vector<std::unique_ptr<PlainOperands>> operands_;
@@ -70,9 +70,10 @@ struct Found {
 };
 
 // Points that were measured before are not measured again: searches then differ in what they ask for alone.
-using Measured = std::map<Point, double>;
+using MeasuredPoints = std::map<Point, double>;
 
-Found RunSearch(Search& search, const SearchSpace& space, const Judge& judge, int trials, Measured& measured) {
+Found RunSearch(Search& search, const SearchSpace& space, const TileJudge& judge, int trials,
+                MeasuredPoints& measured) {
   constexpr int kRounds = 15;
   Found found;
   double best = std::numeric_limits<double>::infinity();
@@ -102,8 +103,8 @@ void PrintProgress(const std::vector<Found>& regions, const std::vector<Found>& 
 }
 
 // The schedule of the lowest value, measured once more.
-void PrintBest(const SearchArguments& arguments, const SearchSpace& space, const Judge& judge,
-               const Measured& measured) {
+void PrintBest(const SearchArguments& arguments, const SearchSpace& space, const TileJudge& judge,
+               const MeasuredPoints& measured) {
   constexpr int kRounds = 60;
   const auto lower = [](const auto& a, const auto& b) { return a.second < b.second; };
   const Point best = std::min_element(measured.begin(), measured.end(), lower)->first;
@@ -136,13 +137,13 @@ void CheckArguments(const SearchArguments& arguments) {
 void SearchSchedules(const SearchArguments& arguments) {
   CheckArguments(arguments);
   StayOnThisCpu();
-  const Judge judge(arguments);
+  const TileJudge judge(arguments);
   const SearchSpace space = ScheduleSpace(judge.form(), HostCpuTarget().traits, ThisMachinesCaches());
   std::vector<Point> starts;
   const Point own = space.Nearest(AssignmentOf(judge.own_tile()));
   if (!arguments.from_scratch && space.Allows(own)) starts.push_back(own);
 
-  Measured measured;
+  MeasuredPoints measured;
   std::vector<Found> regions, random;
   for (int i = 0; i < arguments.seeds; ++i) {
     const uint64_t seed = arguments.seed + i;

@@ -16,7 +16,7 @@ using llvm::Value;
 
 constexpr int kRegisterRows = 16;
 constexpr int kRowBytes = 64;
-constexpr int kDepth = kRowBytes / 2;  // of one instruction: bf16 elements in a row of the left operand
+constexpr int kTileDepth = kRowBytes / 2;  // of one instruction: bf16 elements in a row of the left operand
 constexpr int kRegisterBytes = kRegisterRows * kRowBytes;
 constexpr int kRegisters = 8;
 constexpr int kSums = 4;  // registers that hold sums
@@ -68,8 +68,8 @@ class TileKernelEmitter {
     EmitIfElse(
         Arg(kResume), [&] { ForSums([&](int sum, Value* at) { Load(sum, at, TileStride()); }); },
         [&] { ForSums([&](int sum, Value*) { Call(llvm::Intrinsic::x86_tilezero, {Register(sum)}); }); });
-    Value* whole = b_.CreateAnd(Arg(kDepthArg), ~uint64_t{kDepth - 1}, "whole.depth");
-    EmitLoop(b_, I64(0), whole, kDepth, "k", [&](Value* k) { EmitBlock(k); });
+    Value* whole = b_.CreateAnd(Arg(kDepthArg), ~uint64_t{kTileDepth - 1}, "whole.depth");
+    EmitLoop(b_, I64(0), whole, kTileDepth, "k", [&](Value* k) { EmitBlock(k); });
     Value* rest = b_.CreateSub(Arg(kDepthArg), whole, "rest");
     EmitIf(b_, b_.CreateICmpNE(rest, I64(0)), "rest", [&] { EmitLastBlock(whole, rest); });
     ForSums([&](int sum, Value* at) {
@@ -129,7 +129,7 @@ class TileKernelEmitter {
 
   // Adds the products at k..k+31.
   void EmitBlock(Value* k) {
-    if (!kernel_.unit_depth_stride) EmitGatherLhs(k, I64(kDepth));
+    if (!kernel_.unit_depth_stride) EmitGatherLhs(k, I64(kTileDepth));
     for (int group = 0; group < groups_; ++group) {
       if (!kernel_.unit_depth_stride) {
         Load(LhsRegister(group), Bytes(lhs_block_, I64(FirstRow(group) * kRowBytes)), kRowBytes);
@@ -190,7 +190,7 @@ class TileKernelEmitter {
 
   // lhs_block_[row][0..31] = rows of the left operand from k on, zero from `count` on.
   void EmitCopyLhs(Value* k, Value* count) {
-    Value* mask = LanesBelow(count, kDepth);
+    Value* mask = LanesBelow(count, kTileDepth);
     EmitLoop(b_, I64(0), I64(kernel_.rows), 1, "copy.row", [&](Value* row) {
       CopyRow(RowAddress(row, k), mask, Bytes(lhs_block_, b_.CreateMul(row, I64(kRowBytes))));
     });
@@ -199,19 +199,19 @@ class TileKernelEmitter {
   void EmitCopyPanel(Value* from, Value* pairs) {
     EmitLoop(b_, I64(0), I64(kRegisterRows), 1, "copy.pair", [&](Value* pair) {
       Value* offset = b_.CreateMul(pair, I64(kRowBytes));
-      Value* mask = b_.CreateVectorSplat(kDepth, b_.CreateICmpULT(pair, pairs), "copy.mask");
+      Value* mask = b_.CreateVectorSplat(kTileDepth, b_.CreateICmpULT(pair, pairs), "copy.mask");
       CopyRow(Bytes(from, offset), mask, Bytes(rhs_block_, offset));
     });
   }
 
   void CopyRow(Value* from, Value* mask, Value* to) {
-    auto* type = llvm::FixedVectorType::get(b_.getInt16Ty(), kDepth);
+    auto* type = llvm::FixedVectorType::get(b_.getInt16Ty(), kTileDepth);
     Value* row = b_.CreateMaskedLoad(type, from, llvm::Align(2), mask, llvm::Constant::getNullValue(type), "copied");
     b_.CreateAlignedStore(row, to, llvm::Align(kRowBytes));
   }
 
   Value* LanesBelow(Value* count, int lanes) {
-    llvm::SmallVector<llvm::Constant*, kDepth> numbers;
+    llvm::SmallVector<llvm::Constant*, kTileDepth> numbers;
     for (int i = 0; i < lanes; ++i) numbers.push_back(b_.getInt16(i));
     Value* limit = b_.CreateVectorSplat(lanes, b_.CreateTrunc(count, b_.getInt16Ty()));
     return b_.CreateICmpULT(llvm::ConstantVector::get(numbers), limit, "copy.mask");
@@ -226,7 +226,7 @@ class TileKernelEmitter {
         Value* element = b_.CreateAlignedLoad(b_.getInt16Ty(), from, llvm::Align(2), "gathered");
         b_.CreateAlignedStore(element, Elements(to, i), llvm::Align(2));
       });
-      EmitLoop(b_, count, I64(kDepth), 1, "gather.zero",
+      EmitLoop(b_, count, I64(kTileDepth), 1, "gather.zero",
                [&](Value* i) { b_.CreateAlignedStore(b_.getInt16(0), Elements(to, i), llvm::Align(2)); });
     });
   }

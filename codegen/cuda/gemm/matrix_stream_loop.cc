@@ -13,7 +13,7 @@ using device::EmitOp;
 using device::Op;
 using llvm::Value;
 
-constexpr int kRows = 8;         // of one warp product, which takes 16 columns by 16 steps of K
+constexpr int kStreamRows = 8;   // of one warp product, which takes 16 columns by 16 steps of K
 constexpr int kLaneColumns = 4;  // that a lane has of its panel
 constexpr int kLanePairs = 8;    // of steps that a lane has of a turn
 
@@ -93,7 +93,7 @@ void MatrixStreamLoop::EmitPairs(Value* k, int pairs, bool whole) {
   for (int pair = 0; pair < pairs; ++pair) {
     right.push_back(EmitWords(b_.CreateAdd(k, b_.getInt64(2 * pair), "k.pair"), whole));
   }
-  for (int row = 0; row < tile_.rows; row += kRows) {
+  for (int row = 0; row < tile_.rows; row += kStreamRows) {
     const std::vector<Value*> left = EmitLeft(row, k, pairs, whole);
     for (int pair = 0; pair < pairs; pair += 2) {
       for (int half = 0; half < 2; ++half) {
@@ -103,10 +103,10 @@ void MatrixStreamLoop::EmitPairs(Value* k, int pairs, bool whole) {
         }
         operands.insert(operands.end(), {left[pair], left[pair + 1]});
         for (int i = 0; i < 4; ++i)
-          operands.push_back(b_.CreateLoad(b_.getFloatTy(), Sum(row / kRows, half, i), "sum"));
+          operands.push_back(b_.CreateLoad(b_.getFloatTy(), Sum(row / kStreamRows, half, i), "sum"));
         Value* sums = EmitOp(b_, multiply, operands);
         for (unsigned i = 0; i < 4; ++i) {
-          b_.CreateStore(b_.CreateExtractValue(sums, i, "sum.next"), Sum(row / kRows, half, i));
+          b_.CreateStore(b_.CreateExtractValue(sums, i, "sum.next"), Sum(row / kStreamRows, half, i));
         }
       }
     }
@@ -144,13 +144,13 @@ void MatrixStreamLoop::EmitStage(Value* first) {
   Value* panel = b_.CreateMul(b_.CreateLShr(group_, 2), b_.getInt32(kPanelColumns));
   Value* columns = b_.CreateMul(b_.CreateAnd(group_, 3), b_.getInt32(kLaneColumns));
   Value* lane_column = b_.CreateAdd(panel, columns, "lane.column");
-  for (int row = 0; row < tile_.rows; row += kRows) {
+  for (int row = 0; row < tile_.rows; row += kStreamRows) {
     for (int i = 0; i < 4; ++i) {
       Value* at = b_.CreateAdd(b_.CreateMul(member_, b_.getInt32(2)), b_.getInt32(row + i % 2));
       at = b_.CreateSub(at, first, "staged.row");
       for (int half = 0; half < 2; ++half) {
         Value* column = b_.CreateAdd(lane_column, b_.getInt32(2 * half + i / 2));
-        Value* sum = b_.CreateLoad(b_.getFloatTy(), Sum(row / kRows, half, i), "sum");
+        Value* sum = b_.CreateLoad(b_.getFloatTy(), Sum(row / kStreamRows, half, i), "sum");
         b_.CreateAlignedStore(sum, StagedSum(product_, at, column, slice_), llvm::Align(4));
       }
     }

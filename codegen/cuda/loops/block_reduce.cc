@@ -3,14 +3,13 @@
 #include <algorithm>
 
 #include "codegen/cuda/device_ir/device_intrinsics.h"
+#include "codegen/cuda/schedule/cuda_schedule.h"
 #include "codegen/ir/emit_loop.h"
 
 namespace tailor::cuda {
 namespace {
 
 using llvm::Value;
-
-constexpr int kWarp = 32;
 
 Value* Combine(llvm::IRBuilderBase& b, const EmitTarget& target, const PartialResult& p, Value* lhs, Value* rhs) {
   return EmitCombined(b, target, p.combiner, p.dtype, lhs, rhs);

@@ -33,7 +33,6 @@ namespace {
 using llvm::Value;
 using RunShape = CudaVersion::Shape;
 
-constexpr int kWarp = 32;
 constexpr int kUnroll = 4;  // turns of a loop that waits for memory
 // Totals take registers. Of what fits a device, a thread adds at most some 64^3 elements: the last level has few.
 constexpr size_t kSumLevels = 2;

@@ -113,7 +113,6 @@ CudaVersion Transposed(const KernelPlan& plan, const Transposition& how) {
 }  // namespace
 
 int CudaVersion::points() const {
-  constexpr int kWarp = 32;
   if (shape == RunShape::kColumns) return kWarp;
   return shape == RunShape::kRows ? threads / row_threads : threads;
 }

@@ -17,6 +17,8 @@
 
 namespace tailor::cuda {
 
+inline constexpr int kWarp = 32;  // threads
+
 // One way to run a plan: a kernel of its own, and the grid that a launch of it has.
 struct CudaVersion {
   enum class Shape : uint8_t {

@@ -12,7 +12,7 @@
 namespace tailor::cuda {
 
 // The maps of a product on warpgroups, in the order in which its kernel has them.
-enum OperandMap : int {
+enum OperandMapIndex : int {
   kRightMap,  // [panels of all batch indices][K / s][16 s]; boxes [tile columns / 16][depth / s][16 s], as memory has
               // them
   kLeftMap,   // [outer][inner][K]; boxes [tile rows][1][depth], swizzled by 128 bytes. Absent unless RowDimOf

@@ -11,8 +11,6 @@
 namespace tailor::cuda {
 namespace {
 
-using Kind = AttentionTile::Kind;
-
 int Padded(const KernelPlan& plan, int axis, int64_t multiple) {
   return static_cast<int>((plan.axes[axis].extent.constant + multiple - 1) / multiple * multiple);
 }
@@ -27,7 +25,7 @@ AttentionTile MakeTile(KernelPlan plan, const Attention& attention, const Target
     int rows, keys;
   };
   const bool matrix = attention.operand != DType::kF32;
-  AttentionTile tile{.kind = matrix ? Kind::kMatrix : Kind::kMultiplyAdd,
+  AttentionTile tile{.kind = matrix ? AttentionTile::Kind::kMatrix : AttentionTile::Kind::kMultiplyAdd,
                      .stages = matrix ? 2 : 1,
                      .depth = Padded(plan, attention.d, 16),
                      .columns = Padded(plan, attention.v, matrix ? 16 : 32)};

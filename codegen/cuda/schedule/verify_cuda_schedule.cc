@@ -16,7 +16,7 @@ namespace {
 
 using Shape = CudaVersion::Shape;
 
-constexpr int kWarp = 32, kMostThreads = 1024;
+constexpr int kMostThreads = 1024;
 
 bool IsPowerOf2UpTo(int value, int most) {
   return value >= 1 && value <= most && std::has_single_bit(static_cast<unsigned>(value));

@@ -19,7 +19,7 @@ std::optional<Interval> Sum(DimValue a, DimValue b) {
   return sum;
 }
 
-std::optional<Interval> Product(DimValue a, DimValue b) {
+std::optional<Interval> ProductOf(DimValue a, DimValue b) {
   int64_t corner[4];
   if (__builtin_mul_overflow(a.min, b.min, &corner[0])) return std::nullopt;
   if (__builtin_mul_overflow(a.min, b.max, &corner[1])) return std::nullopt;
@@ -123,7 +123,7 @@ DimValue DimEmitter::Add(DimValue a, DimValue b) {
 }
 
 DimValue DimEmitter::Multiply(DimValue a, DimValue b) {
-  if (const auto product = Product(a, b)) return {b_.CreateNSWMul(a.value, b.value), product->min, product->max};
+  if (const auto product = ProductOf(a, b)) return {b_.CreateNSWMul(a.value, b.value), product->min, product->max};
   return {Checked(llvm::Intrinsic::smul_with_overflow, a.value, b.value), a.min >= 0 && b.min >= 0 ? 0 : INT64_MIN,
           INT64_MAX};
 }

@@ -13,13 +13,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char kScale[] = R"(
-define float @scale(float %x) {
-  %y = fmul float %x, 1.5
-  ret float %y
-}
-)";
-
 TEST(CompileModule, LoopsDoNotBecomeLibraryCalls) {
   llvm::LLVMContext context;
   auto object = CompileIr(ParseIr(context, R"(
@@ -80,14 +73,14 @@ TEST(CompileModule, RefusesBrokenModules) {
 
 TEST(CompileModule, LeavesNoUnwindTables) {
   llvm::LLVMContext context;
-  auto object = CompileIr(ParseIr(context, kScale));
+  auto object = CompileIr(ParseIr(context, kScaleIr));
   EXPECT_EQ(object->getBuffer().find("eh_frame"), llvm::StringRef::npos);
 }
 
 TEST(CompileModule, CountsModules) {
   llvm::LLVMContext context;
   const uint64_t before = ModulesEmitted();
-  CompileIr(ParseIr(context, kScale));
+  CompileIr(ParseIr(context, kScaleIr));
   EXPECT_EQ(ModulesEmitted(), before + 1);
 }
 

@@ -21,6 +21,13 @@
 
 namespace tailor {
 
+inline constexpr char kScaleIr[] = R"(
+define float @scale(float %x) {
+  %y = fmul float %x, 1.5
+  ret float %y
+}
+)";
+
 // Aborts the process on a syntax error: the assembly is part of the test.
 inline std::unique_ptr<llvm::Module> ParseIr(llvm::LLVMContext& context, const std::string& assembly) {
   llvm::SMDiagnostic problem;

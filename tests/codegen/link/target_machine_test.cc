@@ -10,13 +10,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr char kScale[] = R"(
-define float @scale(float %x) {
-  %y = fmul float %x, 1.5
-  ret float %y
-}
-)";
-
 TEST(TargetMachine, LevelsContainEachOther) {
   auto v3 = FindCpuTarget("x86-64-v3");
   auto v4 = FindCpuTarget("x86-64-v4");
@@ -44,7 +37,7 @@ TEST(TargetMachine, AFeatureOfTheLevelIsListedOnce) {
 TEST(TargetMachine, EveryLevelCompiles) {
   for (const CpuTarget& target : CpuLevels()) {
     llvm::LLVMContext context;
-    EXPECT_NE(CompileIr(ParseIr(context, kScale), target), nullptr) << target.name;
+    EXPECT_NE(CompileIr(ParseIr(context, kScaleIr), target), nullptr) << target.name;
   }
 }
 

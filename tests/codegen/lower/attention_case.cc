@@ -10,8 +10,8 @@
 namespace tailor::lower {
 namespace {
 
-using Mask = AttentionForm::Mask;
-using Layout = AttentionForm::Layout;
+using Mask = AttentionCase::Mask;
+using Layout = AttentionCase::Layout;
 
 constexpr int64_t kHeads = kAttentionHeads;
 constexpr double kScale = 0.25;
@@ -38,7 +38,7 @@ HostTensor Tensor(DType dtype, std::vector<int64_t> dims, const auto& element) {
 // A factor of the graph, as the numbers of its elements say where they lie.
 class Factor {
  public:
-  Factor(const AttentionForm& form, const AttentionSizes& sizes, int64_t rows, int64_t columns, bool keys,
+  Factor(const AttentionCase& form, const AttentionSizes& sizes, int64_t rows, int64_t columns, bool keys,
          uint32_t seed)
       : rows_(rows), columns_(columns), layout_(form.layout), keys_(keys) {
     std::vector<int64_t> dims = {sizes.b, kHeads, rows, columns};
@@ -61,7 +61,7 @@ class Factor {
   bool keys_;
 };
 
-HostTensor MakeMask(const AttentionForm& form, const AttentionSizes& sizes) {
+HostTensor MakeMask(const AttentionCase& form, const AttentionSizes& sizes) {
   if (form.mask == Mask::kLengths) {
     return Tensor(DType::kI32, {sizes.b, 1, 1, 1}, [&](int64_t i) {
       return i == 0 && sizes.masked_rows > 0 ? 0.0 : static_cast<double>((i + 1) * sizes.n / (sizes.b + 1));
@@ -80,7 +80,7 @@ HostTensor MakeMask(const AttentionForm& form, const AttentionSizes& sizes) {
 
 }  // namespace
 
-std::string AttentionGraph(const AttentionForm& form) {
+std::string AttentionGraph(const AttentionCase& form) {
   const std::string t = NameOf(form.dtype);
   const bool inside = form.layout == Layout::kHeadsInside, transposed = form.layout == Layout::kKeysTransposed;
   const auto factor = [&](const char* name, const char* rows, int64_t columns, bool keys) {
@@ -139,7 +139,7 @@ std::string AttentionGraph(const AttentionForm& form) {
   return text;
 }
 
-AttentionValues MakeAttentionValues(const AttentionForm& form, const AttentionSizes& sizes) {
+AttentionValues MakeAttentionValues(const AttentionCase& form, const AttentionSizes& sizes) {
   const Factor q(form, sizes, sizes.s, form.depth, false, 1), k(form, sizes, sizes.n, form.depth, true, 2),
       v(form, sizes, sizes.n, form.columns, false, 3);
   AttentionValues values{.inputs = {q.tensor, k.tensor, v.tensor}};

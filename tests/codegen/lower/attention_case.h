@@ -11,7 +11,7 @@
 
 namespace tailor::lower {
 
-struct AttentionForm {
+struct AttentionCase {
   enum class Mask { kNone, kCausal, kLengths, kAdditive, kBoolean };
   enum class Layout { kHeadsFirst, kHeadsInside, kKeysTransposed };
   DType dtype = DType::kF32;
@@ -25,7 +25,7 @@ constexpr int64_t kAttentionHeads = 2;
 
 // Symbols: B, S query rows, N keys, at least S where the mask is causal. Inputs q, k, v, then a mask: an additive one
 // [B, 1, 1, N], a boolean one [B, 1, S, N], or how many keys are seen, i32[B, 1, 1, 1]. `y` is [B, S, heads * columns].
-std::string AttentionGraph(const AttentionForm& form);
+std::string AttentionGraph(const AttentionCase& form);
 
 struct AttentionSizes {
   int64_t b, s, n;
@@ -38,7 +38,7 @@ struct AttentionValues {
   std::vector<HostTensor> inputs;
   std::vector<double> expected;
 };
-AttentionValues MakeAttentionValues(const AttentionForm& form, const AttentionSizes& sizes);
+AttentionValues MakeAttentionValues(const AttentionCase& form, const AttentionSizes& sizes);
 
 // Numbers between -2 and 2.
 HostTensor RandomTensor(DType dtype, std::vector<int64_t> dims, uint32_t seed);

@@ -18,13 +18,13 @@
 namespace tailor::lower {
 namespace {
 
-using Mask = AttentionForm::Mask;
-using Layout = AttentionForm::Layout;
+using Mask = AttentionCase::Mask;
+using Layout = AttentionCase::Layout;
 
 const TargetTraits kTraits = {.row_blocks = false, .joined_extent = 128, .warp_size = 32};
 
 // Kernels, launches and blocks of memory.
-std::string Lowered(const std::string& text) {
+std::string JoinedProgram(const std::string& text) {
   auto parsed = ParseGraph(text);
   if (!parsed.ok()) return parsed.status().ToString();
   auto lowered = LowerGraph(*parsed, kTraits);
@@ -55,8 +55,8 @@ std::string Joined(const std::string& text) {
   return plan->refusals.empty() ? plan->ToText(*graph) : plan->refusals[0].reason;
 }
 
-std::string Half(const AttentionForm& form) {
-  AttentionForm half = form;
+std::string Half(const AttentionCase& form) {
+  AttentionCase half = form;
   half.dtype = DType::kF16;
   return AttentionGraph(half);
 }
@@ -67,7 +67,7 @@ std::string Replaced(const std::string& text, const std::string& from, const std
 }
 
 TEST(JoinAttention, HeadsScaleAndMaskAreOneKernelWithoutScoresInMemory) {
-  EXPECT_EQ(Lowered(Half({.depth = 64, .mask = Mask::kAdditive, .layout = Layout::kHeadsInside})), R"(
+  EXPECT_EQ(JoinedProgram(Half({.depth = 64, .mask = Mask::kAdditive, .layout = Layout::kHeadsInside})), R"(
 g0_dot+g1_reduce_max+g2_dot: attention axes [a0: d0 parallel, a1: 2 parallel, a2: d1 parallel, a3: 64 parallel, a4: d2 contract, a5: 64 contract]
   m a2, v a3, n a4, d a5
   in b0: f16[d0, d1, 2, 64]

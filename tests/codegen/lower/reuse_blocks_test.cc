@@ -17,7 +17,7 @@
 namespace tailor::lower {
 namespace {
 
-LoweredProgram Lowered(const std::string& text, const std::vector<bool>& donated = {}) {
+LoweredProgram ProgramOf(const std::string& text, const std::vector<bool>& donated = {}) {
   auto graph = ParseGraph(text);
   auto lowered = graph.ok() ? LowerGraph(*graph, TargetTraits{}, {donated}) : graph.status();
   if (lowered.ok()) return *std::move(lowered);
@@ -27,7 +27,7 @@ LoweredProgram Lowered(const std::string& text, const std::vector<bool>& donated
 
 // The block of each workspace buffer, in order: "w0 w0 w1".
 std::string Blocks(const std::string& text) {
-  const LoweredProgram lowered = Lowered(text);
+  const LoweredProgram lowered = ProgramOf(text);
   std::string blocks;
   for (const host::HostBuffer& buffer : lowered.programs[0].buffers) {
     if (buffer.place == host::HostBuffer::Place::kWorkspace)
@@ -125,7 +125,7 @@ TEST(ReuseBlocks, NotBesideAnotherOutput) {
 }
 
 // The host program of `text`, whose first input is donated.
-std::string Donated(const std::string& text) { return Lowered(text, {true}).programs[0].Text(); }
+std::string Donated(const std::string& text) { return ProgramOf(text, {true}).programs[0].Text(); }
 
 TEST(ReuseBlocks, AnElementwiseChainStaysInADonatedInput) {
   EXPECT_EQ(Donated(R"(
@@ -168,7 +168,7 @@ graph @g(%x: f32[N, 8]) {
 }
 
 TEST(ReuseBlocks, NotAnInputThatIsNotDonated) {
-  EXPECT_THAT(Lowered(R"(
+  EXPECT_THAT(ProgramOf(R"(
 graph @g(%x: f32[N, 8]) {
   %y = tanh %x
   return "y" = %y

@@ -12,8 +12,8 @@
 namespace tailor {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kWideInf = std::numeric_limits<double>::infinity();
+constexpr double kWideNaN = std::numeric_limits<double>::quiet_NaN();
 
 struct Narrow {
   DType dtype;
@@ -30,7 +30,7 @@ double ValueOf(const Narrow& n, uint16_t bits) {
   const int field = (bits >> n.mantissa) & ((1 << exponent_bits) - 1);
   const int fraction = bits & ((1 << n.mantissa) - 1);
   const double sign = bits & 0x8000 ? -1 : 1;
-  if (field == (1 << exponent_bits) - 1) return fraction ? kNaN : sign * kInf;
+  if (field == (1 << exponent_bits) - 1) return fraction ? kWideNaN : sign * kWideInf;
   const int significand = field == 0 ? fraction : fraction | 1 << n.mantissa;
   return sign * std::ldexp(significand, (field == 0 ? 1 : field) - 1 + n.least - n.mantissa);
 }
@@ -38,7 +38,7 @@ double ValueOf(const Narrow& n, uint16_t bits) {
 // The nearest value of the format, ties to even.
 double Nearest(const Narrow& n, double x) {
   if (std::isnan(x) || std::isinf(x) || x == 0) return x;
-  if (std::fabs(x) >= n.overflow) return std::copysign(kInf, x);
+  if (std::fabs(x) >= n.overflow) return std::copysign(kWideInf, x);
   int exponent = 0;
   std::frexp(x, &exponent);
   const double unit = std::ldexp(1.0, std::max(exponent - 1, n.least) - n.mantissa);
@@ -72,17 +72,17 @@ TEST_P(NarrowFloats, RoundTripTheirBits) {
 
 // Midpoints between neighbours and the doubles next to them, where a double rounding would show.
 std::vector<double> Boundaries(const Narrow& n) {
-  std::vector<double> x = {0.0, -0.0, kInf, -kInf, kNaN, 1e300, -1e300, 1e-300, -1e-300};
+  std::vector<double> x = {0.0, -0.0, kWideInf, -kWideInf, kWideNaN, 1e300, -1e300, 1e-300, -1e-300};
   for (uint32_t bits = 0; bits < 0x7fff; ++bits) {
     const double low = ValueOf(n, bits), high = ValueOf(n, bits + 1);
     if (std::isnan(low) || std::isnan(high) || std::isinf(high)) continue;
     const double middle = (low + high) / 2;
-    for (double v : {low, middle, std::nextafter(middle, 0), std::nextafter(middle, kInf)}) {
+    for (double v : {low, middle, std::nextafter(middle, 0), std::nextafter(middle, kWideInf)}) {
       x.push_back(v);
       x.push_back(-v);
     }
   }
-  for (double v : {n.overflow, std::nextafter(n.overflow, 0), std::nextafter(n.overflow, kInf)}) x.push_back(v);
+  for (double v : {n.overflow, std::nextafter(n.overflow, 0), std::nextafter(n.overflow, kWideInf)}) x.push_back(v);
   x.resize((x.size() + 15) / 16 * 16, 1.0);
   return x;
 }
@@ -128,7 +128,7 @@ TEST_P(NarrowFloats, RoundOnceFromI64) {
       const long double unit = std::ldexp(1.0L, exponent - 1 - n.mantissa);
       want = static_cast<double>(std::nearbyint(value / unit) * unit);
       if (unit < std::ldexp(1.0L, n.least - n.mantissa)) want = static_cast<double>(value);
-      if (std::fabs(want) >= n.overflow) want = std::copysign(kInf, want);
+      if (std::fabs(want) >= n.overflow) want = std::copysign(kWideInf, want);
     }
     EXPECT_EQ(ValueOf(n, got[i]), want) << x[i];
   }
@@ -175,9 +175,9 @@ template <class To, class From>
 void ExpectSaturating(DType from, DType to) {
   std::vector<From> x = {0,
                          From(-0.0),
-                         From(kInf),
-                         From(-kInf),
-                         From(kNaN),
+                         From(kWideInf),
+                         From(-kWideInf),
+                         From(kWideNaN),
                          From(0.99),
                          From(-0.99),
                          From(1.5),

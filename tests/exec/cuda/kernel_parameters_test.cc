@@ -15,7 +15,7 @@ struct Asked {
   uint32_t box[3], swizzle;
 };
 
-cuda::Result Encode(cuda::TensorMap* map, cuda::TensorMapDataType, uint32_t rank, void* address,
+cuda::Result Encode(cuda::EncodedTensorMap* map, cuda::TensorMapDataType, uint32_t rank, void* address,
                     const uint64_t* extents, const uint64_t* strides, const uint32_t* box, const uint32_t*,
                     cuda::TensorMapInterleave, cuda::TensorMapSwizzle swizzle, cuda::TensorMapL2Promotion,
                     cuda::TensorMapFill) {

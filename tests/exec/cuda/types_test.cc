@@ -58,7 +58,7 @@ static_assert(Equal(kJitErrorLogBufferSizeBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BY
 static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING && kEventDisableTiming == CU_EVENT_DISABLE_TIMING);
 static_assert(kHostAllocPortable == CU_MEMHOSTALLOC_PORTABLE && kHostAllocDeviceMap == CU_MEMHOSTALLOC_DEVICEMAP);
 
-static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && alignof(TensorMap) >= alignof(CUtensorMap));
+static_assert(sizeof(EncodedTensorMap) == sizeof(CUtensorMap) && alignof(EncodedTensorMap) >= alignof(CUtensorMap));
 static_assert(Equal(kTensorUint16, CU_TENSOR_MAP_DATA_TYPE_UINT16));
 static_assert(Equal(kInterleaveNone, CU_TENSOR_MAP_INTERLEAVE_NONE));
 static_assert(Equal(kSwizzle32Bytes, CU_TENSOR_MAP_SWIZZLE_32B) && Equal(kSwizzle64Bytes, CU_TENSOR_MAP_SWIZZLE_64B));

@@ -21,7 +21,7 @@ struct Gpu::Events {
   cuda::Result (*ElapsedTime)(float* milliseconds, Event from, Event to);
   // Null where the library lacks one of them.
   cuda::Result (*BeginCapture)(cuda::Stream stream, int mode);
-  cuda::Result (*EndCapture)(cuda::Stream stream, cuda::Graph* graph);
+  cuda::Result (*EndCapture)(cuda::Stream stream, cuda::DriverGraph* graph);
   Event begin = nullptr, end = nullptr;
 
   // False where the library has no events.
@@ -102,7 +102,7 @@ double Gpu::SecondsOf(int times, const std::function<void()>& work) const {
 Gpu::Repeated Gpu::Repeat(int times, const std::function<void()>& work) const {
   if (events_ == nullptr || events_->BeginCapture == nullptr || !driver().has_graphs) return {work, 1};
   constexpr int kOfThisThread = 1;
-  cuda::Graph graph = nullptr;
+  cuda::DriverGraph graph = nullptr;
   cuda::GraphExec exec = nullptr;
   Check(events_->BeginCapture(stream_, kOfThisThread), "cuStreamBeginCapture_v2");
   for (int i = 0; i < times; ++i) work();

@@ -77,7 +77,8 @@ TEST(ScheduleContraction, ProductsInF32Choose) {
 
 TEST(ScheduleContraction, WeightsInDouble) {
   EXPECT_EQ(ScheduleText({.dtype = DType::kF64, .batch = {kDynamic}, .rhs_has_batch = {false}, .n = 384, .k = 768},
-                         "x86-64-v3"), R"(
+                         "x86-64-v3"),
+            R"(
 {lanes 4, lane_axis 2, tile {rows 2, panels 1, task_rows 48, task_panels 4, depth 512}, tasks 6*d0*floordiv(d1 + 47, 48), grain max(floordiv(524288, 49152*min(d1, 48) + 393217), 1)}
 )");
 }

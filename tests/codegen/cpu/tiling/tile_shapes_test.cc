@@ -12,7 +12,7 @@ using testing::Pair;
 using testing::UnorderedElementsAre;
 
 constexpr ExtentRange kAny = {.max = INT64_MAX, .divisor = 1, .fixed = false};
-constexpr ContractionTile kTile = {.rows = 6, .panels = 4, .task_rows = 48, .task_panels = 4};
+constexpr ContractionTile kTaskTile = {.rows = 6, .panels = 4, .task_rows = 48, .task_panels = 4};
 
 constexpr ContractionTile kTallTile = {
     .rows = 6, .panels = 4, .tall_rows = 9, .tall_panels = 3, .task_rows = 48, .task_panels = 4};
@@ -29,7 +29,7 @@ TEST(BestTile, FillsTheRegisters) {
 }
 
 TEST(TallestTile, HasTwoMultiplyAddsPerLoad) {
-  EXPECT_THAT(TallestTile(FindCpuTarget("x86-64-v4")->traits, 1, kTile), Pair(9, 3));
+  EXPECT_THAT(TallestTile(FindCpuTarget("x86-64-v4")->traits, 1, kTaskTile), Pair(9, 3));
   EXPECT_THAT(TallestTile(FindCpuTarget("x86-64-v4")->traits, 2, {.rows = 6, .panels = 2}), Pair(0, 0));
   EXPECT_THAT(TallestTile(FindCpuTarget("x86-64-v3")->traits, 2, {.rows = 6, .panels = 1}), Pair(0, 0));
 }
@@ -39,19 +39,19 @@ TEST(PanelsForRows, GivesFewRowsMoreChains) {
   EXPECT_EQ(PanelsForRows(narrow, 2, 1), 4);
   EXPECT_EQ(PanelsForRows(narrow, 2, 2), 2);
   EXPECT_EQ(PanelsForRows(narrow, 2, 6), 1);
-  EXPECT_EQ(PanelsForRows(kTile, 1, 1), 4) << "not more than a task has";
+  EXPECT_EQ(PanelsForRows(kTaskTile, 1, 1), 4) << "not more than a task has";
 }
 
 TEST(ReachableTiles, AreFewForFixedExtents) {
-  EXPECT_THAT(ReachableTiles(Fixed(7), Fixed(96), kTile, 1), UnorderedElementsAre(Pair(3, 3), Pair(4, 3)));
-  EXPECT_THAT(ReachableTiles(Fixed(12), Fixed(1), kTile, 1), UnorderedElementsAre(Pair(6, 1)));
-  EXPECT_TRUE(ReachableTiles(Fixed(0), kAny, kTile, 1).empty());
+  EXPECT_THAT(ReachableTiles(Fixed(7), Fixed(96), kTaskTile, 1), UnorderedElementsAre(Pair(3, 3), Pair(4, 3)));
+  EXPECT_THAT(ReachableTiles(Fixed(12), Fixed(1), kTaskTile, 1), UnorderedElementsAre(Pair(6, 1)));
+  EXPECT_TRUE(ReachableTiles(Fixed(0), kAny, kTaskTile, 1).empty());
 }
 
 TEST(RowLimit, IsTallWhereThatSavesATile) {
   for (const int64_t m : {7, 8, 9, 13, 16, 18}) EXPECT_EQ(RowLimit(kTallTile, m), 9) << m;
   for (const int64_t m : {0, 1, 6, 10, 12, 19, 26, 1000}) EXPECT_EQ(RowLimit(kTallTile, m), 6) << m;
-  EXPECT_EQ(RowLimit(kTile, 7), 6);
+  EXPECT_EQ(RowLimit(kTaskTile, 7), 6);
 }
 
 TEST(ReachableTiles, TallOnesServeFewRows) {
@@ -63,15 +63,15 @@ TEST(ReachableTiles, TallOnesServeFewRows) {
 }
 
 TEST(ReachableTiles, UseWhatIsKnown) {
-  EXPECT_EQ(ReachableTiles(kAny, kAny, kTile, 1).size(), 24);
-  EXPECT_EQ(ReachableTiles(kAny, Fixed(384), kTile, 1).size(), 6);
+  EXPECT_EQ(ReachableTiles(kAny, kAny, kTaskTile, 1).size(), 24);
+  EXPECT_EQ(ReachableTiles(kAny, Fixed(384), kTaskTile, 1).size(), 6);
   const ExtentRange sixes = {.max = 600, .divisor = 6, .fixed = false};
   const ExtentRange one_panel = {.max = 16, .divisor = 1, .fixed = false};
-  EXPECT_THAT(ReachableTiles(sixes, one_panel, kTile, 1), UnorderedElementsAre(Pair(6, 1)));
+  EXPECT_THAT(ReachableTiles(sixes, one_panel, kTaskTile, 1), UnorderedElementsAre(Pair(6, 1)));
 }
 
 TEST(ReachableTiles, ThoseOfOtherCuts) {
-  ContractionTile tile = kTile;
+  ContractionTile tile = kTaskTile;
   tile.cuts = {{.rows = 12, .panels = 2, .least_m = 7, .most_m = 24}};
   const ExtentRange columns = Fixed(384);
   EXPECT_THAT(ReachableTiles(Fixed(11), columns, tile, 1), UnorderedElementsAre(Pair(5, 4), Pair(6, 4), Pair(11, 2)));
@@ -87,7 +87,7 @@ TEST(ReachableTiles, ThoseOfOtherCuts) {
 // Every tile of every pair of extents is among those emitted.
 TEST(ReachableTiles, CoverEveryExtent) {
   const ContractionTile much_taller = {.rows = 2, .panels = 4, .tall_rows = 14, .tall_panels = 1, .task_panels = 8};
-  for (const ContractionTile& limits : {kTile, kTallTile, much_taller}) {
+  for (const ContractionTile& limits : {kTaskTile, kTallTile, much_taller}) {
     const std::set<std::pair<int, int>> tiles = ReachableTiles(kAny, kAny, limits, 1);
     const std::set<std::pair<int, int>> of_13_panels = ReachableTiles(kAny, Fixed(208), limits, 1);
     for (int64_t m = 1; m < 200; ++m) {

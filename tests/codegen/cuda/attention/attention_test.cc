@@ -19,8 +19,8 @@
 namespace tailor::cuda {
 namespace {
 
-using Mask = lower::AttentionForm::Mask;
-using Layout = lower::AttentionForm::Layout;
+using Mask = lower::AttentionCase::Mask;
+using Layout = lower::AttentionCase::Layout;
 
 // Of one kernel for attention, or of none.
 std::unique_ptr<TestProgram> Compile(const std::string& text, bool joined = true) {
@@ -40,7 +40,7 @@ std::unique_ptr<TestProgram> Compile(const std::string& text, bool joined = true
 // Of results that are means of values up to 2.
 double ToleranceOf(DType dtype) { return dtype == DType::kBF16 ? 0.02 : dtype == DType::kF16 ? 0.003 : 1e-5; }
 
-void ExpectRight(const lower::AttentionForm& form, TestProgram& program, const lower::AttentionSizes& sizes) {
+void ExpectRight(const lower::AttentionCase& form, TestProgram& program, const lower::AttentionSizes& sizes) {
   SCOPED_TRACE(absl::StrCat("B = ", sizes.b, ", S = ", sizes.s, ", N = ", sizes.n));
   const lower::AttentionValues values = lower::MakeAttentionValues(form, sizes);
   const auto got = program.Run(values.inputs, 1);
@@ -58,7 +58,7 @@ void ExpectRight(const lower::AttentionForm& form, TestProgram& program, const l
 
 class CudaAttention : public testing::TestWithParam<DType> {
  protected:
-  void ExpectRightAt(lower::AttentionForm form, const std::vector<lower::AttentionSizes>& all) {
+  void ExpectRightAt(lower::AttentionCase form, const std::vector<lower::AttentionSizes>& all) {
     form.dtype = GetParam();
     const auto program = Compile(lower::AttentionGraph(form));
     for (const lower::AttentionSizes& sizes : all) ExpectRight(form, *program, sizes);
@@ -205,7 +205,7 @@ class CudaAttentionWidths : public testing::TestWithParam<std::tuple<DType, Widt
 
 TEST_P(CudaAttentionWidths, AreRight) {
   const auto [dtype, widths] = GetParam();
-  const lower::AttentionForm form{.dtype = dtype, .depth = widths.depth, .columns = widths.columns};
+  const lower::AttentionCase form{.dtype = dtype, .depth = widths.depth, .columns = widths.columns};
   const auto program = Compile(lower::AttentionGraph(form));
   for (const lower::AttentionSizes& sizes : {lower::AttentionSizes{1, 35, 70}, {1, 3, 70}})
     ExpectRight(form, *program, sizes);

@@ -15,12 +15,12 @@
 namespace tailor::cuda {
 namespace {
 
-using Mask = lower::AttentionForm::Mask;
+using Mask = lower::AttentionCase::Mask;
 
 // Bytes read for each byte of a head's keys, with 256 queries and keys in steps of 64, of 64 elements of 16 bits.
 double ReadOfKeys(Mask mask, double never) {
   const CudaTarget target = *FindCudaTarget("sm_80");
-  const lower::AttentionForm form{.dtype = DType::kF16, .mask = mask, .never = never};
+  const lower::AttentionCase form{.dtype = DType::kF16, .mask = mask, .never = never};
   const lower::AttentionSizes sizes{1, 256, 256};
   const auto lowered = lower::LowerGraph(*ParseGraph(lower::AttentionGraph(form)), target.traits);
   EXPECT_TRUE(lowered.ok()) << lowered.status();

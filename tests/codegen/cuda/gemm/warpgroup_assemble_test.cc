@@ -47,7 +47,7 @@ class WarpgroupCubin : public testing::TestWithParam<std::tuple<DType, const cha
   Assembled assembled_;
 };
 
-TEST_P(WarpgroupCubin, NothingSpillsAndNothingIsSerialised) {
+TEST_P(WarpgroupCubin, NothingSpillsIsSerialisedOrStoredAlone) {
   Assemble(Form());
   if (IsSkipped()) return;
   const absl::Status clean = CheckAssemblerLog(assembled_.assembly.log);
@@ -56,12 +56,7 @@ TEST_P(WarpgroupCubin, NothingSpillsAndNothingIsSerialised) {
   EXPECT_THAT(assembled_.ptx, HasSubstr("wgmma.mma_async.sync.aligned.m64n"));
   EXPECT_THAT(assembled_.ptx, HasSubstr("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier"));
   EXPECT_THAT(assembled_.ptx, Not(HasSubstr(".local"))) << "what copies are told of tensors stays among the parameters";
-}
-
-// But where outputs lie along rows: there pairs begin at no multiple of 8 bytes.
-TEST_P(WarpgroupCubin, SumsAreStagedInPairs) {
-  Assemble(Form());
-  if (IsSkipped()) return;
+  // Sums are staged in pairs, but where outputs lie along rows: there pairs begin at no multiple of 8 bytes.
   const bool along_rows = std::string(std::get<1>(GetParam())) == "transposed";
   EXPECT_EQ(assembled_.ptx.find("st.shared.v2.f32") == std::string::npos, along_rows);
 }

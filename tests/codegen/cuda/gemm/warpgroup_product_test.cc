@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 
 // Both are multiples of what copies move, or not; of tiles, or not.
-constexpr int64_t kExtents[] = {0, 1, 8, 17, 64, 100, 128, 129, 200, 264};
+constexpr int64_t kWarpgroupExtents[] = {0, 1, 8, 17, 64, 100, 128, 129, 200, 264};
 
 // The versions on warpgroups, of which there are `count`, but for those whose blocks share tiles
 // (product_portions_test.cc).
@@ -33,7 +33,7 @@ void ExpectRight(const ProductForm& form, int versions, int sizes) {
   uint32_t random = 1;
   const auto extent = [&](int64_t fixed) {
     random = random * 1664525 + 1013904223;
-    return fixed == kDynamic ? kExtents[random / 65536 % std::size(kExtents)] : fixed;
+    return fixed == kDynamic ? kWarpgroupExtents[random / 65536 % std::size(kWarpgroupExtents)] : fixed;
   };
   for (int i = 0; i < sizes && !testing::Test::HasFailure(); ++i) {
     ProductSize size{.batch = {}, .m = extent(form.m), .n = extent(form.n), .k = extent(form.k)};

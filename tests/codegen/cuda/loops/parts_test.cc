@@ -72,7 +72,7 @@ void ExpectNear(const std::vector<HostTensor>& got, const std::vector<HostTensor
 }
 
 // Whether blocks of a kernel of `graph` share rows or columns.
-bool HasParts(const Graph& graph) {
+bool HasParts(const tailor::Graph& graph) {
   const TargetTraits traits = FindCudaTarget("simt")->traits;
   const auto lowered = lower::LowerGraph(graph, traits);
   EXPECT_TRUE(lowered.ok()) << lowered.status();

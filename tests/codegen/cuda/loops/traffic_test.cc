@@ -16,7 +16,7 @@
 namespace tailor::cuda {
 namespace {
 
-constexpr char kSoftmax[] = R"(graph @g(%x: f32[R, C]) {
+constexpr char kPlainSoftmax[] = R"(graph @g(%x: f32[R, C]) {
   %m = reduce_max %x {axes = [1], keep_dims = 1}
   %s = sub %x, %m
   %e = exp %s
@@ -87,7 +87,7 @@ std::string Traffic(const char* text, int64_t rows, int64_t columns) {
 }
 
 TEST(CudaTraffic, Softmax) {
-  EXPECT_EQ(Traffic(kSoftmax, 2, 16384),
+  EXPECT_EQ(Traffic(kPlainSoftmax, 2, 16384),
             "256 threads per part of a row, lanes 4: read 3.002, written 2.000\n"
             "256 threads per row, lanes 4, kept in shared memory: read 2.000, written 1.000\n"
             "512 threads per row, lanes 4, kept in shared memory: read 2.000, written 1.000\n"

@@ -56,8 +56,7 @@ TEST(ScheduleCudaLoops, OneLongRowIsShared) {
 }
 
 TEST(ScheduleCudaLoops, ShortRowsNeedNoOtherVersion) {
-  EXPECT_EQ(
-      TextOf(RowSoftmaxPlan(/*max_columns=*/30)), R"(
+  EXPECT_EQ(TextOf(RowSoftmaxPlan(/*max_columns=*/30)), R"(
 [
   {shape rows, threads 128, row_threads 8, lanes 4, lane_axis 1, turns 2, blocks min(floordiv(d0 + 15, 16), 65536), shared_bytes 1024*floordiv(d1 + 15, 16), rows_in_shared}]
 )");
@@ -77,8 +76,8 @@ TEST(ScheduleCudaLoops, ManyLongRowsThatAreOnlyReadAreNotShared) {
   KernelPlan plan = RowMinAndSumPlan();
   plan.buffers[0].dtype = DType::kF32;
   const std::string text = ShapesOf(plan);
-  EXPECT_THAT(text,
-              testing::StartsWith("\nd1 >= 8193 and d1 <= 32768 and d0 >= 32: 512 threads per row, lanes 4, turns 16\n"));
+  EXPECT_THAT(
+      text, testing::StartsWith("\nd1 >= 8193 and d1 <= 32768 and d0 >= 32: 512 threads per row, lanes 4, turns 16\n"));
   EXPECT_THAT(text, testing::HasSubstr("\nd1 >= 8192 and d0 <= 256: 256 threads per part of a row"));
   EXPECT_THAT(ShapesOf(RowSoftmaxPlan()), testing::Not(testing::HasSubstr("turns 16")));
 }

@@ -17,8 +17,8 @@
 namespace tailor::cuda {
 namespace {
 
-using Mask = lower::AttentionForm::Mask;
-using Layout = lower::AttentionForm::Layout;
+using Mask = lower::AttentionCase::Mask;
+using Layout = lower::AttentionCase::Layout;
 
 KernelPlan PlanOf(const std::string& text, const TargetTraits& traits) {
   auto lowered = lower::LowerGraph(*ParseGraph(text), traits);
@@ -57,7 +57,7 @@ TEST(ScheduleCudaAttention, ByWidth) {
 
 // A score of -inf has no weight. For any other, kernels of rows of up to 64 elements have the registers to find out.
 TEST(ScheduleCudaAttention, SkipsHiddenKeys) {
-  const auto skips = [](const lower::AttentionForm& form) {
+  const auto skips = [](const lower::AttentionCase& form) {
     return TextOf(lower::AttentionGraph(form)).find(", skips}") != std::string::npos;
   };
   EXPECT_FALSE(skips({.dtype = DType::kF16}));
@@ -86,7 +86,7 @@ TEST(ScheduleCudaAttention, WhatExtentsTellLeavesVersionsOut) {
 
 class AssembleAttention : public testing::TestWithParam<std::tuple<const char*, DType>> {
  protected:
-  void ExpectCubin(lower::AttentionForm form) {
+  void ExpectCubin(lower::AttentionCase form) {
     const CudaTarget target = *FindCudaTarget(std::get<0>(GetParam()));
     form.dtype = std::get<1>(GetParam());
     const KernelPlan plan = PlanOf(lower::AttentionGraph(form), target.traits);

@@ -244,7 +244,7 @@ struct Walk {
 
   // Nothing expensive is computed again, and what follows a reduction or product is read in place.
   absl::Status CheckCost() const {
-    const std::set<NodeId> indices = context.traits.warp_size == 1 ? InnermostIndices() : std::set<NodeId>();
+    const std::set<NodeId> indices = context.traits.free_index_arithmetic ? std::set<NodeId>() : InnermostIndices();
     int replicated = 0, replicated_indices = 0;
     for (const auto& [id, u] : use) {
       if (u.kind == NodeUse::Kind::kNone) continue;

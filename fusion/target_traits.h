@@ -28,9 +28,14 @@ struct TargetTraits {
   // The longest rows of factors with which two products and a softmax between them become one kernel, which walks the
   // softmax's rows once (codegen/plan/attention.h); 0: they never do.
   int64_t joined_extent = 0;
-  int warp_size = 1;                // GPU: lanes that run in lockstep; CPU: 1
-  bool warpgroup_products = false;  // GPU: warpgroups multiply matrices that lie in shared memory
-  bool tf32_products = false;       // GPU: factors of products in f32 may be rounded to tf32, for tensor cores
+  // One thread reads and writes a row, so that a kernel's output may lie in an operand's memory.
+  bool rows_in_place = true;
+  bool free_index_arithmetic = false;  // an index for each element costs no more than one for each vector
+  bool winograd = true;                // there are kernels for Winograd convolutions
+  bool pair_panels = true;             // bf16 weights are packed in pairs of rows (ConstantLayout::kPairPanels16)
+  bool external_f16_gemm = false;      // external gemms take f16 too
+  bool warpgroup_products = false;     // GPU: warpgroups multiply matrices that lie in shared memory
+  bool tf32_products = false;          // GPU: operands of f32 matmuls may be rounded to tf32, for tensor cores
   // GPU: elements of a row that are worth a block of their own where there are too few rows for all blocks.
   int64_t part_elements = 4096;
 };

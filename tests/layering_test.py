@@ -11,6 +11,8 @@ BELOW_CODEGEN = {"graph", "analysis", "fusion"}
 SCALAR = {"codegen/plan", "codegen/plan/idioms", "codegen/ir", "codegen/scalar"}  # what emitters of kernels stand on
 CPU_GEMM = SCALAR | {"codegen/contract", "codegen/cpu/tiling"}
 CUDA_FRAME = SCALAR | {"codegen/contract", "codegen/cuda/device_ir", "codegen/cuda/schedule", "codegen/cuda/frame"}
+BACKEND = {"codegen/contract", "codegen/plan", "codegen/lower", "codegen/host", "codegen/host/emit", "codegen/ir",
+           "codegen/link", "fusion", "graph"}
 # A room is a folder; its sources may include their own room's headers, contracts, and those of the rooms named here.
 # codegen/CMakeLists.txt links the same rooms.
 ROOMS = {
@@ -45,9 +47,11 @@ ROOMS = {
     "codegen/cuda": CUDA_FRAME | {"codegen/cuda/ptx", "codegen/cuda/loops", "codegen/cuda/gemm",
                                   "codegen/cuda/attention", "fusion", "graph"},
     "codegen/host/emit": {"codegen/contract", "codegen/plan", "codegen/host", "codegen/cpu/tiling", "codegen/link", "graph"},
-    "codegen/driver": {"codegen/contract", "codegen/plan", "codegen/jobs", "codegen/lower", "codegen/ir", "codegen/scalar",
-                       "codegen/link", "codegen/cpu", "codegen/cuda", "codegen/cuda/ptx", "codegen/cuda/schedule",
-                       "codegen/host", "codegen/host/emit"} | BELOW_CODEGEN,
+    "codegen/backend": BACKEND,
+    "codegen/cpu/backend": BACKEND | {"codegen/backend", "codegen/cpu", "codegen/scalar"},
+    "codegen/cuda/backend": BACKEND | {"codegen/backend", "codegen/cuda", "codegen/cuda/ptx", "codegen/cuda/schedule"},
+    "codegen/driver": {"codegen/contract", "codegen/plan", "codegen/jobs", "codegen/lower", "codegen/host", "codegen/link",
+                       "codegen/backend", "codegen/cpu/backend", "codegen/cuda/backend", "graph"},
     "exec": {"codegen/contract"},
     "exec/cuda": {"codegen/contract", "exec"},
     "serialization": {"codegen/contract"},

@@ -75,7 +75,7 @@ struct ProgramLaunch {
   // Texts of the guards, "divides(d0, 16)", "always", in order of trial; with "in ... clocks" the cheapest is taken.
   // On a GPU, behind one that runs slower than was meant, why: "always (its registers spill, 112 bytes)".
   std::vector<std::string> versions;
-  // Versions that were left out, and why: a bound on code (codegen/driver/code_bounds.h), registers that spill.
+  // Versions that were left out, and why: a bound on code (codegen/backend/code_bounds.h), registers that spill.
   std::vector<std::string> dropped;
   int32_t code = 0;  // its kernel's number in Variant::kernel_bytes; launches of equal kernels share it
 };

@@ -1,4 +1,4 @@
-// The compiler's one entry: graph in, Program out, everything between on one screen of compile.cc.
+// The compiler's one entry: graph in, Program out, the steps between in pipeline.cc.
 #ifndef TAILOR_CODEGEN_DRIVER_COMPILE_H_
 #define TAILOR_CODEGEN_DRIVER_COMPILE_H_
 
@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "codegen/contract/program.h"
-#include "codegen/driver/code_bounds.h"
+#include "codegen/backend/code_bounds.h"
 #include "graph/graph.h"
 
 namespace tailor::driver {
@@ -19,12 +19,12 @@ struct CompileOptions {
   // "simt": for the emulator of the tests.
   std::vector<std::string> targets;
   int threads = 0;  // 0: as many as there are cores
-  CodeBounds bounds;
+  backend::CodeBounds bounds;
   std::vector<std::string> donated;  // inputs whose memory runs may write
   bool offer_products = false;       // the runtime may have a provider compute plain products
   bool allow_tf32 = false;           // products in f32 on GPUs may round their factors to tf32
   bool direct_convolutions = false;  // none on CPUs is by Winograd's algorithm
-  uint64_t memory_limit = 0;         // bytes that codegen/driver/memory_estimate.h must be within; 0: none
+  uint64_t memory_limit = 0;         // bytes that codegen/backend/memory_estimate.h must be within; 0: none
   // Phase and share done; false cancels.
   std::function<bool(const char* phase, double done)> progress;
 };

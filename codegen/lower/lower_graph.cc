@@ -73,9 +73,10 @@ class GraphLowering {
 
   absl::StatusOr<LoweredProgram> Run(const Graph& graph, const LowerOptions& options) {
     tables_.offer_products = options.offer_products;
-    tables_.on_device = traits_.warp_size > 1;
-    tables_.pairs = !tables_.on_device;  // warps multiply panels as they are
-    tables_.winograd = options.winograd && !tables_.on_device;
+    tables_.pairs = traits_.pair_panels;
+    tables_.winograd = options.winograd && traits_.winograd;
+    tables_.rows_in_place = traits_.rows_in_place;
+    tables_.external_f16_gemm = traits_.external_f16_gemm;
     tables_.join_chains = traits_.joined_extent > 0;
     at_pass_ = [&](const char* phase, const char* pass) -> absl::Status {
       EndPass();
@@ -184,8 +185,7 @@ class GraphLowering {
     TAILOR_ASSIGN_OR_RETURN(host::HostProgram program,
                             LowerProgram(rewritten, facts, plan, stage.role, behind, lower_region, tables_));
     TAILOR_RETURN_IF_ERROR(at_pass_("lower", "memory"));
-    // Threads that share a row would read what others of them have written over.
-    if (traits_.warp_size == 1) ReuseBlocks(tables_.program.kernels, program);
+    if (tables_.rows_in_place) ReuseBlocks(tables_.program.kernels, program);
     host::PlanWorkspace(facts, program);
     TAILOR_RETURN_IF_ERROR(Dump(stage.number, stage.graph, facts, program));
     tables_.program.programs[stage.number] = std::move(program);

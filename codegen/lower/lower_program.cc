@@ -222,7 +222,7 @@ class ProgramLowering {
     packed_.clear();  // packed blocks belong to one group
     if (tables_.offer_products && plan_.groups[g].kind == GroupKind::kContraction) {
       const std::optional<OfferedProduct> offered =
-          OfferProduct(graph_, facts_, plan_.groups[g], kernels, tables_.on_device);
+          OfferProduct(graph_, facts_, plan_.groups[g], kernels, tables_.external_f16_gemm);
       if (offered) return AddOfferedProduct(g, *offered, std::move(kernels));
     }
     for (LoweredKernel& kernel : kernels) AddLaunch(std::move(kernel));
@@ -245,8 +245,7 @@ class ProgramLowering {
       TAILOR_ASSIGN_OR_RETURN(auto lowered, LowerGroup(graph_, facts_, after, i, {.pairs = tables_.pairs}));
       std::move(lowered.begin(), lowered.end(), std::back_inserter(loops));
     }
-    // What threads share may be read by one of them after another has written over it.
-    if (loops.size() == 1 && !tables_.on_device) ShareMemory(offered.out.value, loops[0]);
+    if (loops.size() == 1 && tables_.rows_in_place) ShareMemory(offered.out.value, loops[0]);
     const auto canonical = [&](const DimExpr& dim) { return facts_.Canonical(dim); };
     host::Product product{.launch = launch,
                           .dtype = offered.out.dtype,

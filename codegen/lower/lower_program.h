@@ -21,10 +21,11 @@ struct LoweringTables {
   ConstantTable constants;                          // of `program`
   int grown_blocks = 0;                             // numbers given to memory that grows during a run
   bool offer_products = false;                      // to the runtime, which may compute them itself
-  bool on_device = false;                           // kernels run there
   bool pairs = true;                                // LowerGroupOptions::pairs
   bool winograd = false;                            // LowerGroupOptions::winograd
   bool join_chains = false;                         // a chain is one kernel (LowerJoined)
+  bool rows_in_place = true;                        // TargetTraits::rows_in_place
+  bool external_f16_gemm = false;                   // TargetTraits::external_f16_gemm
 };
 
 // How a program is called.

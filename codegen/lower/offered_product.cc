@@ -69,11 +69,11 @@ bool AllValid(const OfferedProduct& product) {
 }  // namespace
 
 std::optional<OfferedProduct> OfferProduct(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group,
-                                           const std::vector<LoweredKernel>& kernels, bool on_device) {
+                                           const std::vector<LoweredKernel>& kernels, bool takes_f16) {
   const Node& dot = graph.node(group.dominant);
   const TensorType &lhs = graph.type(dot.operands[0]), &rhs = graph.type(dot.operands[1]);
   const DType dtype = dot.results[0].dtype;
-  const bool known = dtype == DType::kF32 || dtype == DType::kBF16 || (on_device && dtype == DType::kF16);
+  const bool known = dtype == DType::kF32 || dtype == DType::kBF16 || (takes_f16 && dtype == DType::kF16);
   if (!known || lhs.dtype != dtype || rhs.dtype != dtype) return std::nullopt;
   const std::optional<Value> left = InMemory(graph, group, dot.operands[0]);
   if (!left) return std::nullopt;

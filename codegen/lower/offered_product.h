@@ -19,10 +19,10 @@ struct OfferedProduct {
 };
 
 // The product of a kContraction group lowered to `kernels`; none where an operand is computed or gathered as the kernel
-// reads it, where batch dims are broadcast, or for types other than f32 and bf16, and on a device f16. A batch that
+// reads it, where batch dims are broadcast, or for types other than f32, bf16 and, where `takes_f16`, f16. A batch that
 // shares its right operand becomes rows.
 std::optional<OfferedProduct> OfferProduct(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group,
-                                           const std::vector<LoweredKernel>& kernels, bool on_device);
+                                           const std::vector<LoweredKernel>& kernels, bool takes_f16);
 
 // What the group computes from its product: a kLoop group for each output but the product itself.
 std::vector<FusionGroup> GroupsAfterProduct(const Graph& graph, const FusionGroup& group);

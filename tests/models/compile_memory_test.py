@@ -1,4 +1,4 @@
-"""The estimate that memory_limit is held against (codegen/driver/memory_estimate.h) is enough for every model, and not far more than
+"""The estimate that memory_limit is held against (codegen/backend/memory_estimate.h) is enough for every model, and not far more than
 it takes: a process of its own, whose memory the system bounds, compiles within the estimate and not within a sixth of it."""
 import os
 import re

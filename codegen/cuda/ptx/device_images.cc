@@ -1,6 +1,5 @@
 #include "codegen/cuda/ptx/device_images.h"
 
-#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -10,7 +9,6 @@
 #include "codegen/cuda/ptx/compile_ptx.h"
 #include "codegen/cuda/ptx/join_ptx.h"
 #include "codegen/ir/module_passes.h"
-#include "codegen/jobs/job_pool.h"
 #include "graph/status_macros.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
@@ -47,107 +45,39 @@ absl::StatusOr<std::string> JoinBitcode(const std::vector<std::string>& modules)
   return BitcodeOf(all);
 }
 
-class ImageBuild {
- public:
-  ImageBuild(int modules, const EmitDeviceModule& emit, absl::Span<const CudaTarget> targets,
-             const DeviceImageOptions& options)
-      : modules_(modules),
-        emit_(emit),
-        targets_(targets.begin(), targets.end()),
-        parts_(targets.size(), std::vector<std::string>(modules)),
-        images_(targets.size()),
-        options_(options) {
-    std::stable_sort(targets_.begin(), targets_.end(),
-                     [](const CudaTarget& a, const CudaTarget& b) { return a.ptx_version > b.ptx_version; });
-    auto found = FindAssembler();
-    if (found.ok()) assembler_ = *std::move(found);
-    said_ = assembler_ != nullptr ? assembler_->name() : std::string(found.status().message());
-  }
-
-  absl::StatusOr<DeviceImages> Run() {
-    const int parts = modules_ * static_cast<int>(targets_.size());
-    const auto report = [&](double share, double of, double from) { return options_.report(from + share * of); };
-    TAILOR_RETURN_IF_ERROR(RunJobs(
-        options_.threads, parts, [&](int job) { return MakePart(job / modules_, job % modules_); },
-        [&](double share) { return report(share, 0.5, 0); }));
-    TAILOR_RETURN_IF_ERROR(RunJobs(
-        options_.threads, static_cast<int>(targets_.size()), [&](int target) { return MakeImage(target); },
-        [&](double share) { return report(share, 0.5, 0.5); }));
-    if (assembler_ != nullptr) AddFloor();
-    return DeviceImages{std::move(images_), said_};
-  }
-
- private:
-  // The PTX or bitcode of one module for one target.
-  absl::Status MakePart(int target, int number) {
-    llvm::LLVMContext context;
-    auto module = std::make_unique<llvm::Module>(absl::StrCat("kernels", number), context);
-    TAILOR_RETURN_IF_ERROR(Named(target, emit_(targets_[target], number, *module)));
-    std::string& part = parts_[target][number];
-    if (targets_[target].is_emulated()) {
-      TAILOR_RETURN_IF_ERROR(VerifyModule(*module));
-      part = BitcodeOf(*module);
-      return absl::OkStatus();
-    }
-    absl::StatusOr<std::string> ptx = CompileToPtx(std::move(module), targets_[target]);
-    TAILOR_RETURN_IF_ERROR(Named(target, ptx.status()));
-    part = *std::move(ptx);
-    return absl::OkStatus();
-  }
-
-  absl::Status MakeImage(int number) {
-    const CudaTarget& target = targets_[number];
-    BuiltDeviceImage& image = images_[number];
-    image.target = target.name;
-    if (target.is_emulated()) {
-      image.kind = DeviceImageKind::kIr;
-      TAILOR_ASSIGN_OR_RETURN(const std::string bitcode, JoinBitcode(parts_[number]));
-      image.bytes = BytesOf(bitcode);
-    } else if (assembler_ == nullptr) {
-      image.kind = DeviceImageKind::kPtx;
-      image.bytes = PtxBytes(number);
-    } else {
-      absl::StatusOr<Assembly> assembly = assembler_->Assemble(JoinPtx(parts_[number]), target);
-      TAILOR_RETURN_IF_ERROR(Named(number, assembly.status()));
-      image.problems = FindProblems(assembly->log);
-      image.bytes = std::move(assembly->cubin);
-    }
-    return absl::OkStatus();
-  }
-
-  void AddFloor() {
-    const auto floor =
-        std::find_if(targets_.rbegin(), targets_.rend(), [](const CudaTarget& t) { return t.is_floor(); });
-    if (floor == targets_.rend()) return;
-    const int number = static_cast<int>(targets_.rend() - floor) - 1;
-    images_.push_back({floor->name, DeviceImageKind::kPtx, PtxBytes(number), {}});
-  }
-
-  std::vector<std::byte> PtxBytes(int target) const {
-    const std::string ptx = JoinPtx(parts_[target]);
-    return BytesOf(absl::string_view(ptx.c_str(), ptx.size() + 1));
-  }
-
-  absl::Status Named(int target, const absl::Status& status) const {
-    if (status.ok()) return status;
-    return absl::Status(status.code(), absl::StrCat(targets_[target].name, ": ", status.message()));
-  }
-
-  const int modules_;
-  const EmitDeviceModule& emit_;
-  std::vector<CudaTarget> targets_;              // latest first
-  std::vector<std::vector<std::string>> parts_;  // by target and module
-  std::vector<BuiltDeviceImage> images_;         // by target, then the floor
-  std::unique_ptr<Assembler> assembler_;         // null: none
-  std::string said_;                             // its name, or why there is none
-  const DeviceImageOptions& options_;
-};
+// With the NUL at its end.
+std::vector<std::byte> PtxBytes(const std::string& ptx) {
+  return BytesOf(absl::string_view(ptx.c_str(), ptx.size() + 1));
+}
 
 }  // namespace
 
-absl::StatusOr<DeviceImages> MakeDeviceImages(int modules, const EmitDeviceModule& emit,
-                                              absl::Span<const CudaTarget> targets, const DeviceImageOptions& options) {
-  return ImageBuild(modules, emit, targets, options).Run();
+absl::StatusOr<std::string> CompileDeviceModule(std::unique_ptr<llvm::Module> module, const CudaTarget& target) {
+  if (!target.is_emulated()) return CompileToPtx(std::move(module), target);
+  TAILOR_RETURN_IF_ERROR(VerifyModule(*module));
+  return BitcodeOf(*module);
+}
+
+absl::StatusOr<DeviceImages> MakeDeviceImages(const std::vector<std::string>& modules, const CudaTarget& target) {
+  DeviceImages made;
+  if (target.is_emulated()) {
+    TAILOR_ASSIGN_OR_RETURN(const std::string bitcode, JoinBitcode(modules));
+    made.images.push_back({DeviceImageKind::kIr, BytesOf(bitcode)});
+    return made;
+  }
+  const std::string ptx = JoinPtx(modules);
+  const auto assembler = FindAssembler();
+  if (!assembler.ok()) {
+    made.assembler = std::string(assembler.status().message());
+    made.images.push_back({DeviceImageKind::kPtx, PtxBytes(ptx)});
+    return made;
+  }
+  made.assembler = (*assembler)->name();
+  TAILOR_ASSIGN_OR_RETURN(Assembly assembly, (*assembler)->Assemble(ptx, target));
+  made.problems = FindProblems(assembly.log);
+  made.images.push_back({DeviceImageKind::kCubin, std::move(assembly.cubin)});
+  if (target.is_floor()) made.images.push_back({DeviceImageKind::kPtx, PtxBytes(ptx)});
+  return made;
 }
 
 }  // namespace tailor::cuda

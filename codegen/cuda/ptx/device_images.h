@@ -1,14 +1,13 @@
-// From device kernels to the images of a variant: one cubin for each architecture, and PTX for those to come.
+// From modules of device kernels to the images of one target.
 #ifndef TAILOR_CODEGEN_CUDA_PTX_DEVICE_IMAGES_H_
 #define TAILOR_CODEGEN_CUDA_PTX_DEVICE_IMAGES_H_
 
 #include <cstddef>
-#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "codegen/contract/program.h"
 #include "codegen/cuda/ptx/assembler.h"
 #include "codegen/cuda/ptx/target.h"
@@ -16,36 +15,23 @@
 
 namespace tailor::cuda {
 
-// A DeviceImage that owns its bytes.
-struct BuiltDeviceImage {
-  std::string target;
-  DeviceImageKind kind = DeviceImageKind::kCubin;
-  std::vector<std::byte> bytes;
-  std::vector<AssemblerProblem> problems;  // of its kernels, where this machine's assembler made it
-};
-
 struct DeviceImages {
-  std::vector<BuiltDeviceImage> images;  // in the order in which a device should try them
-  std::string assembler;                 // what made the cubins, with its version; else why there are none
+  struct Image {
+    DeviceImageKind kind = DeviceImageKind::kCubin;
+    std::vector<std::byte> bytes;
+  };
+  std::vector<Image> images;               // in the order in which a device should try them
+  std::string assembler;                   // what made the cubin, with its version; else why there is none
+  std::vector<AssemblerProblem> problems;  // of kernels of the cubin
 };
 
-// Adds the kernels that belong to module `number` to `module`, as they are for `target`. Called from several threads.
-using EmitDeviceModule = std::function<absl::Status(const CudaTarget& target, int number, llvm::Module& module)>;
+// The kernels of `module` as MakeDeviceImages takes them: PTX; for "simt" bitcode, as they were emitted and verified.
+absl::StatusOr<std::string> CompileDeviceModule(std::unique_ptr<llvm::Module> module, const CudaTarget& target);
 
-struct DeviceImageOptions {
-  int threads = 1;  // modules, then images, are made in parallel
-  // As in RunJobs.
-  std::function<absl::Status(double)> report = [](double) { return absl::OkStatus(); };
-};
-
-// Makes the images of a variant whose kernels are split into modules 0 to `modules` - 1, which define distinct symbols;
-// the split decides nothing but what runs in parallel. Per target, latest first: a cubin, or, where this machine has no
-// assembler, PTX that ends in NUL; for "simt" the bitcode of all modules as they were emitted. Behind the cubins, once,
-// the PTX of the earliest target that later ones run. A failure of `emit`, or of the assembler,
-// names the target. What the assembler finds fault with is no failure.
-absl::StatusOr<DeviceImages> MakeDeviceImages(int modules, const EmitDeviceModule& emit,
-                                              absl::Span<const CudaTarget> targets,
-                                              const DeviceImageOptions& options = {});
+// The images of `target` from its modules, which define distinct symbols: a cubin, or, where this machine has no
+// assembler, PTX that ends in NUL; for "simt" the bitcode of all modules. Behind a cubin, where later architectures run
+// what is made for this one, its PTX. What the assembler finds fault with is no failure.
+absl::StatusOr<DeviceImages> MakeDeviceImages(const std::vector<std::string>& modules, const CudaTarget& target);
 
 }  // namespace tailor::cuda
 

@@ -30,7 +30,11 @@ CudaTarget MakeTarget(const char* name, int ptx_version, int64_t shared_bytes) {
   target.traits.most_tensors = kMostTensors;
   target.traits.row_blocks = false;
   target.traits.joined_extent = 128;  // its sums, and a row's share of them, fit the registers of 128 threads
-  target.traits.warp_size = 32;
+  target.traits.rows_in_place = false;  // the threads that share a row read what others of them write
+  target.traits.free_index_arithmetic = true;
+  target.traits.winograd = false;
+  target.traits.pair_panels = false;  // warps multiply panels as they are
+  target.traits.external_f16_gemm = true;
   target.traits.part_elements = target.is_emulated() ? kEmulatedPartElements : kPartElements;
   return target;
 }

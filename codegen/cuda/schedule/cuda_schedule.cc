@@ -83,8 +83,8 @@ std::vector<CudaVersion> Columns(const KernelPlan& plan, const TargetTraits& tra
                                  Version version) {
   CudaVersion out{.version = version, .shape = RunShape::kColumns, .scratch_bytes = 0};
   out.resident_blocks = 4;
-  const auto bytes = [&] { return ReductionBytes(plan, out, traits.warp_size); };
-  while (bytes() > traits.regional_bytes && out.threads > traits.warp_size) out.threads /= 2;
+  const auto bytes = [&] { return ReductionBytes(plan, out); };
+  while (bytes() > traits.regional_bytes && out.threads > kWarp) out.threads /= 2;
   if (bytes() > traits.regional_bytes) return {ThreadPerElement(plan, elements, std::move(version))};
   out.partial_bytes = bytes();
   out.shared_bytes = out.partial_bytes;

@@ -74,6 +74,8 @@ struct CudaVersion {
   friend bool operator==(const CudaVersion&, const CudaVersion&) = default;
 };
 
+inline const Version& GuardsOf(const CudaVersion& version) { return version.version; }
+
 struct CudaSchedule {
   std::vector<CudaVersion> versions;  // chosen among as DeviceLaunch::clocks says; the last has no guards
 

@@ -52,9 +52,9 @@ int CostOf(const KernelPlan& plan) {
 }
 
 // Cells of shared memory that one reduction takes.
-int64_t Cells(const CudaVersion& version, int warp_size) {
+int64_t Cells(const CudaVersion& version) {
   if (version.shape == RunShape::kColumns) return version.threads;
-  return version.row_threads <= warp_size ? 0 : version.row_threads / warp_size;
+  return version.row_threads <= kWarp ? 0 : version.row_threads / kWarp;
 }
 
 class RowScheduler {
@@ -75,8 +75,8 @@ class RowScheduler {
     const bool holds = HoldsRows(kMostTurns);
     // What is only read need not be written in whole lines.
     if (holds && !HasScratch(plan_) && StoresNoRow() ? TryPacked(4, 4) : TryPacked(8, 2)) return std::move(versions_);
-    if (holds && TryPacked(traits_.warp_size, 2)) return std::move(versions_);
-    if (TryPacked(traits_.warp_size, kMostTurns)) return std::move(versions_);
+    if (holds && TryPacked(kWarp, 2)) return std::move(versions_);
+    if (TryPacked(kWarp, kMostTurns)) return std::move(versions_);
     if (axis_ >= 0 && longest_ > kLong && !plan_.axes[axis_].extent.is_constant()) {
       if (holds && StoresNoRow() && base_.lanes * kBlockThreads * kMostTurns / 2 < kLong) {
         AddBlocks(kBlockThreads, base_.lanes * kBlockThreads * kMostTurns / 2);
@@ -154,7 +154,7 @@ class RowScheduler {
   // Adds a version with several blocks a row. True if it takes all rows.
   bool TryParts() {
     CudaVersion version = base_;
-    version.threads = traits_.warp_size;
+    version.threads = kWarp;
     while (version.threads < kBlockThreads && version.threads * version.lanes < traits_.part_elements) {
       version.threads *= 2;
     }
@@ -205,9 +205,7 @@ class RowScheduler {
   // Whether a thread gets by with the registers that it has in a block of kLongThreads.
   bool IsSmall() const { return MostReductions(plan_) <= 2 && CostOf(plan_) <= 64; }
 
-  int64_t PartialBytes(const CudaVersion& version) const {
-    return (ReductionBytes(plan_, version, traits_.warp_size) + 63) / 64 * 64;
-  }
+  int64_t PartialBytes(const CudaVersion& version) const { return (ReductionBytes(plan_, version) + 63) / 64 * 64; }
 
   // For rows of at most `reach` elements, which is no bound where it is longest_.
   void AddBlocks(int most_threads, int64_t reach) {
@@ -216,7 +214,7 @@ class RowScheduler {
       const Extent& extent = plan_.axes[axis_].extent;
       version.version.guards.push_back({.kind = Guard::Kind::kAtMost, .slot = extent.slot, .number = reach});
     }
-    version.threads = traits_.warp_size;
+    version.threads = kWarp;
     while (version.threads < most_threads && version.threads * version.lanes < longest_) version.threads *= 2;
     version.row_threads = version.threads;
     const int at_once = version.threads * version.lanes;
@@ -278,9 +276,9 @@ class RowScheduler {
 
 }  // namespace
 
-int64_t ReductionBytes(const KernelPlan& plan, const CudaVersion& version, int warp_size) {
+int64_t ReductionBytes(const KernelPlan& plan, const CudaVersion& version) {
   constexpr int64_t kCell = 8;  // bytes of one partial result
-  return MostReductions(plan) * Cells(version, warp_size) * kCell;
+  return MostReductions(plan) * Cells(version) * kCell;
 }
 
 std::vector<CudaVersion> ScheduleRows(const KernelPlan& plan, const TargetTraits& traits, const SlotExpr& rows,

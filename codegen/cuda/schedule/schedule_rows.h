@@ -14,7 +14,7 @@ namespace tailor::cuda {
 inline constexpr int64_t kMaxRowBlocks = 65536;
 
 // Bytes of shared memory in which threads leave partial results of the reductions of one stage, the one with most.
-int64_t ReductionBytes(const KernelPlan& plan, const CudaVersion& version, int warp_size);
+int64_t ReductionBytes(const KernelPlan& plan, const CudaVersion& version);
 
 // The versions of kRows, in order of trial, all under what `version` says; `rows` is the product of the parallel axes'
 // extents. The last has no guards of its own.

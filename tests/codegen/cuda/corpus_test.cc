@@ -13,14 +13,18 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "codegen/cuda/emit_cuda.h"
-#include "codegen/cuda/mend_schedule.h"
+#include "codegen/cuda/backend/mend_schedule.h"
 #include "codegen/cuda/ptx/assembler.h"
 #include "codegen/cuda/ptx/device_images.h"
+#include "codegen/jobs/job_pool.h"
 #include "codegen/lower/lower_graph.h"
 #include "codegen/lower/lowered_program.h"
 #include "gmock/gmock.h"
+#include "graph/status_macros.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
 #include "tests/support/every_op.h"
 #include "tests/support/may_refuse.h"
 #include "tests/support/random_graph.h"
@@ -82,27 +86,32 @@ void ExpectAssembles(std::vector<KernelPlan> plans, const CudaTarget& target, co
     ASSERT_TRUE(schedule.ok()) << schedule.status() << "\n" << plan.Text();
     schedules.push_back(*std::move(schedule));
   }
-  const EmitDeviceModule emit = [&](const CudaTarget&, int number, llvm::Module& module) -> absl::Status {
-    const size_t first = number * kKernelsPerModule, end = std::min(plans.size(), first + kKernelsPerModule);
-    for (size_t i = first; i < end; ++i) {
-      const absl::Status status = EmitOnCuda(plans[i], schedules[i], absl::StrCat("k", i), module);
-      if (!status.ok()) return status;
-    }
-    return absl::OkStatus();
-  };
   for (int turn = 1; !plans.empty(); ++turn) {
-    const int modules = static_cast<int>((plans.size() + kKernelsPerModule - 1) / kKernelsPerModule);
-    const auto made = MakeDeviceImages(modules, emit, {target}, {.threads = 2});
-    ASSERT_TRUE(made.ok()) << made.status();
+    std::vector<std::string> modules((plans.size() + kKernelsPerModule - 1) / kKernelsPerModule);
+    const auto emit = [&](int number) -> absl::Status {
+      llvm::LLVMContext context;
+      auto module = std::make_unique<llvm::Module>("kernels", context);
+      const size_t first = number * kKernelsPerModule, end = std::min(plans.size(), first + kKernelsPerModule);
+      for (size_t i = first; i < end; ++i) {
+        TAILOR_RETURN_IF_ERROR(EmitOnCuda(plans[i], schedules[i], absl::StrCat("k", i), *module));
+      }
+      TAILOR_ASSIGN_OR_RETURN(modules[number], CompileDeviceModule(std::move(module), target));
+      return absl::OkStatus();
+    };
+    const absl::Status emitted =
+        RunJobs(2, static_cast<int>(modules.size()), emit, [](double) { return absl::OkStatus(); });
+    ASSERT_TRUE(emitted.ok()) << target.name << ": " << emitted;
+    const auto made = MakeDeviceImages(modules, target);
+    ASSERT_TRUE(made.ok()) << target.name << ": " << made.status();
     EXPECT_FALSE(made->images.empty());
     std::map<size_t, VersionFaults> faults;  // by number of the kernel
-    for (const BuiltDeviceImage& image : made->images) {
-      for (const AssemblerProblem& problem : image.problems) {
-        size_t kernel;
-        int version;
-        ASSERT_EQ(std::sscanf(problem.kernel.c_str(), "k%zu_v%d", &kernel, &version), 2) << problem.kernel;
-        faults[kernel].emplace(version, problem);
-      }
+    for (const AssemblerProblem& problem : made->problems) {
+      size_t kernel;
+      int version;
+      ASSERT_EQ(std::sscanf(problem.kernel.c_str(), "k%zu_v%d", &kernel, &version), 2) << problem.kernel;
+      faults[kernel].emplace(version, problem);
+    }
+    for (const DeviceImages::Image& image : made->images) {
       if (image.kind != DeviceImageKind::kPtx) continue;
       std::string ptx(reinterpret_cast<const char*>(image.bytes.data()), image.bytes.size());
       if (!approximate.empty()) absl::StrReplaceAll({{approximate, ""}}, &ptx);

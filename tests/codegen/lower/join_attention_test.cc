@@ -21,7 +21,12 @@ namespace {
 using Mask = AttentionCase::Mask;
 using Layout = AttentionCase::Layout;
 
-const TargetTraits kTraits = {.row_blocks = false, .joined_extent = 128, .warp_size = 32};
+const TargetTraits kTraits = {.row_blocks = false,
+                              .joined_extent = 128,
+                              .rows_in_place = false,
+                              .free_index_arithmetic = true,
+                              .winograd = false,
+                              .pair_panels = false};
 
 // Kernels, launches and blocks of memory.
 std::string JoinedProgram(const std::string& text) {

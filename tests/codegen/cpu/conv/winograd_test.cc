@@ -134,7 +134,7 @@ TEST(WinogradWindows, NoOtherTypesAndNoWeightsThatOnlyARunHas) {
 }
 
 TEST(WinogradWindows, OnlyOnCpusAndWhereItMayBe) {
-  EXPECT_EQ(LayoutOf({}, {.warp_size = 32}), kDirect);
+  EXPECT_EQ(LayoutOf({}, {.winograd = false}), kDirect);
   EXPECT_EQ(LayoutOf({}, {}, {.winograd = false}), kDirect);
 }
 

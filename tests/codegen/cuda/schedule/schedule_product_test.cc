@@ -242,7 +242,7 @@ TEST(ScheduleCudaProduct, NoBlockTakesMoreSharedMemoryThanItHas) {
       const CudaSchedule schedule = *ScheduleOnCuda(MakeProductPlan(form), target.traits);
       for (const CudaVersion& version : schedule.versions) {
         EXPECT_LE(*version.shared_bytes.constant(), target.traits.regional_bytes) << version.Text();
-        EXPECT_EQ(version.threads % target.traits.warp_size, 0) << version.Text();
+        EXPECT_EQ(version.threads % kWarp, 0) << version.Text();
       }
     }
   }

@@ -1,12 +1,12 @@
 // How the kernels of a program are split into modules, which compile in parallel.
-#ifndef TAILOR_CODEGEN_DRIVER_KERNEL_MODULES_H_
-#define TAILOR_CODEGEN_DRIVER_KERNEL_MODULES_H_
+#ifndef TAILOR_CODEGEN_BACKEND_KERNEL_MODULES_H_
+#define TAILOR_CODEGEN_BACKEND_KERNEL_MODULES_H_
 
 #include <vector>
 
 #include "codegen/plan/kernel_plan.h"
 
-namespace tailor::driver {
+namespace tailor::backend {
 
 // Kernels, by index, that one module holds.
 using ModuleKernels = std::vector<int>;
@@ -15,6 +15,6 @@ using ModuleKernels = std::vector<int>;
 // alone, so that the bytes of an artifact do not depend on the number of threads.
 std::vector<ModuleKernels> SplitIntoModules(const std::vector<KernelPlan>& kernels);
 
-}  // namespace tailor::driver
+}  // namespace tailor::backend
 
-#endif  // TAILOR_CODEGEN_DRIVER_KERNEL_MODULES_H_
+#endif  // TAILOR_CODEGEN_BACKEND_KERNEL_MODULES_H_

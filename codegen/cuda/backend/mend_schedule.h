@@ -6,8 +6,8 @@
 // 3. Else it is kept: slower than was meant, but the only one of its kind for some shapes.
 //
 // Each is said: in the texts of what was dropped, or in the notes.
-#ifndef TAILOR_CODEGEN_CUDA_MEND_SCHEDULE_H_
-#define TAILOR_CODEGEN_CUDA_MEND_SCHEDULE_H_
+#ifndef TAILOR_CODEGEN_CUDA_BACKEND_MEND_SCHEDULE_H_
+#define TAILOR_CODEGEN_CUDA_BACKEND_MEND_SCHEDULE_H_
 
 #include <map>
 #include <string>
@@ -37,4 +37,4 @@ bool MendSchedule(const VersionFaults& faults, int turn, CudaSchedule& schedule,
 
 }  // namespace tailor::cuda
 
-#endif  // TAILOR_CODEGEN_CUDA_MEND_SCHEDULE_H_
+#endif  // TAILOR_CODEGEN_CUDA_BACKEND_MEND_SCHEDULE_H_

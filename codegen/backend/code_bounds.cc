@@ -1,4 +1,4 @@
-#include "codegen/driver/code_bounds.h"
+#include "codegen/backend/code_bounds.h"
 
 #include <algorithm>
 #include <numeric>
@@ -8,27 +8,8 @@
 #include "codegen/ir/llvm_error.h"
 #include "llvm/Object/ELFObjectFile.h"
 
-namespace tailor::driver {
+namespace tailor::backend {
 namespace {
-
-const Version& GuardsOf(const Version& version) { return version; }
-const Version& GuardsOf(const cuda::CudaVersion& version) { return version.version; }
-
-// Drops the first `count` versions.
-template <class AnyVersion>
-void Drop(size_t count, const std::string& bound, std::vector<AnyVersion>& versions, DroppedVersions& dropped) {
-  for (size_t v = 0; v < count; ++v) {
-    dropped.push_back(absl::StrCat(VersionText(GuardsOf(versions[v])), " (", bound, ")"));
-  }
-  versions.erase(versions.begin(), versions.begin() + count);
-}
-
-template <class AnyVersion>
-void BoundTo(uint64_t most, std::vector<AnyVersion>& versions, DroppedVersions& dropped) {
-  if (versions.size() <= most) return;
-  Drop(versions.size() - most, absl::StrCat("more than ", most, most == 1 ? " version" : " versions"), versions,
-       dropped);
-}
 
 // The number N at the start of "N_..." of `text`, which is left with what follows; -1 where there is none.
 int64_t TakeNumber(llvm::StringRef& text) {
@@ -43,14 +24,6 @@ uint64_t SpecialBytes(const KernelCode& code) {
 }
 
 }  // namespace
-
-void BoundVersions(const CodeBounds& bounds, Schedule& schedule, DroppedVersions& dropped) {
-  BoundTo(bounds.versions, schedule.versions, dropped);
-}
-
-void BoundVersions(const CodeBounds& bounds, cuda::CudaSchedule& schedule, DroppedVersions& dropped) {
-  BoundTo(bounds.versions, schedule.versions, dropped);
-}
 
 absl::Status ReadKernelCode(const llvm::MemoryBuffer& object, std::vector<KernelCode>* codes) {
   auto file = llvm::object::ObjectFile::createELFObjectFile(object.getMemBufferRef());
@@ -88,7 +61,7 @@ absl::StatusOr<std::vector<int>> BoundCode(const CodeBounds& bounds, uint64_t im
   for (int kernel : order) {
     if (excess == 0 || SpecialBytes(codes[kernel]) == 0) break;
     excess -= std::min(excess, SpecialBytes(codes[kernel]));
-    Drop(schedules[kernel].versions.size() - 1, bound, schedules[kernel].versions, dropped[kernel]);
+    DropVersions(schedules[kernel].versions.size() - 1, bound, schedules[kernel].versions, dropped[kernel]);
     shrunk.push_back(kernel);
   }
   if (shrunk.empty()) {
@@ -99,4 +72,4 @@ absl::StatusOr<std::vector<int>> BoundCode(const CodeBounds& bounds, uint64_t im
   return shrunk;
 }
 
-}  // namespace tailor::driver
+}  // namespace tailor::backend

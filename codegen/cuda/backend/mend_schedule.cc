@@ -1,4 +1,4 @@
-#include "codegen/cuda/mend_schedule.h"
+#include "codegen/cuda/backend/mend_schedule.h"
 
 #include <algorithm>
 #include <utility>

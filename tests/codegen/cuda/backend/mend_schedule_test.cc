@@ -1,6 +1,6 @@
 // What becomes of versions with which the assembler finds fault; and of programs, with an assembler that says what a
 // test has it say.
-#include "codegen/cuda/mend_schedule.h"
+#include "codegen/cuda/backend/mend_schedule.h"
 
 #include <unistd.h>
 

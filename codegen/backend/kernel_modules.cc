@@ -1,6 +1,6 @@
-#include "codegen/driver/kernel_modules.h"
+#include "codegen/backend/kernel_modules.h"
 
-namespace tailor::driver {
+namespace tailor::backend {
 
 std::vector<ModuleKernels> SplitIntoModules(const std::vector<KernelPlan>& kernels) {
   constexpr size_t kLoopsPerModule = 4;
@@ -17,4 +17,4 @@ std::vector<ModuleKernels> SplitIntoModules(const std::vector<KernelPlan>& kerne
   return products;
 }
 
-}  // namespace tailor::driver
+}  // namespace tailor::backend

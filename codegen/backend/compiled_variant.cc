@@ -1,4 +1,4 @@
-#include "codegen/driver/describe_variant.h"
+#include "codegen/backend/compiled_variant.h"
 
 #include <utility>
 #include <variant>
@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "exec/host_abi.h"
 
-namespace tailor::driver {
+namespace tailor::backend {
 namespace {
 
 constexpr char kRun[] = "tailor_run";
@@ -58,4 +58,4 @@ CompiledVariant DescribeVariant(const lower::LoweredProgram& program, const std:
   return compiled;
 }
 
-}  // namespace tailor::driver
+}  // namespace tailor::backend

@@ -1,11 +1,11 @@
-#include "codegen/driver/code_bounds.h"
+#include "codegen/backend/code_bounds.h"
 
 #include "codegen/driver/compile.h"
 #include "gmock/gmock.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
 
-namespace tailor::driver {
+namespace tailor::backend {
 namespace {
 
 using ::testing::AllOf;
@@ -33,9 +33,9 @@ std::vector<std::string> Texts(const Schedule& schedule) {
 TEST(BoundVersions, TheFirstToBeTriedGoFirst) {
   Schedule schedule = WithGuards(3);
   DroppedVersions dropped;
-  BoundVersions({.versions = 4}, schedule, dropped);
+  BoundVersions({.versions = 4}, schedule.versions, dropped);
   EXPECT_THAT(dropped, IsEmpty());
-  BoundVersions({.versions = 2}, schedule, dropped);
+  BoundVersions({.versions = 2}, schedule.versions, dropped);
   EXPECT_THAT(Texts(schedule), ElementsAre("d2 >= 2", "always"));
   EXPECT_THAT(dropped, ElementsAre("d0 >= 2 (more than 2 versions)", "d1 >= 2 (more than 2 versions)"));
 }
@@ -43,7 +43,7 @@ TEST(BoundVersions, TheFirstToBeTriedGoFirst) {
 TEST(BoundVersions, OneServesAllShapes) {
   Schedule schedule = WithGuards(1);
   DroppedVersions dropped;
-  BoundVersions({.versions = 1}, schedule, dropped);
+  BoundVersions({.versions = 1}, schedule.versions, dropped);
   EXPECT_THAT(Texts(schedule), ElementsAre("always"));
   EXPECT_THAT(dropped, ElementsAre("d0 >= 2 (more than 1 version)"));
 }
@@ -79,10 +79,10 @@ graph @three(%a: f32[N, M], %b: f32[K, M]) where K in [1, 100000] {
   return "y" = %y
 })";
 
-absl::StatusOr<CompiledProgram> CompileThree(const CodeBounds& bounds) {
+absl::StatusOr<driver::CompiledProgram> CompileThree(const CodeBounds& bounds) {
   auto graph = ParseGraph(kThreeVersions);
   if (!graph.ok()) return graph.status();
-  return Compile(*graph, {.targets = {"x86-64-v3"}, .bounds = bounds});
+  return driver::Compile(*graph, {.targets = {"x86-64-v3"}, .bounds = bounds});
 }
 
 TEST(CodeBounds, SizesAreThoseOfTheFunctions) {
@@ -130,7 +130,7 @@ TEST(CodeBounds, RangesOfSymbolsLeaveCodeOut) {
   const auto bytes = [](const std::string& range) {
     const auto graph = ParseGraph("graph @dot(%x: f32[M, 64]) " + range +
                                   " { %w = constant @w : f32[64, 64]\n %y = dot %x, %w\n return %y }");
-    const auto compiled = Compile(*graph, {.targets = {"x86-64-v4"}});
+    const auto compiled = driver::Compile(*graph, {.targets = {"x86-64-v4"}});
     return compiled.ok() ? compiled->program.variants[0].kernel_bytes[0] : 0;
   };
   const uint64_t few = bytes("where M in [1, 4]");
@@ -139,4 +139,4 @@ TEST(CodeBounds, RangesOfSymbolsLeaveCodeOut) {
 }
 
 }  // namespace
-}  // namespace tailor::driver
+}  // namespace tailor::backend

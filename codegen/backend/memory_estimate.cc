@@ -1,20 +1,18 @@
-#include "codegen/driver/memory_estimate.h"
+#include "codegen/backend/memory_estimate.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
 
-namespace tailor::driver {
+namespace tailor::backend {
 namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
 
 // About twice what models take (docs/decisions/isolated-compilation.md).
-constexpr uint64_t kBase = 8 * kMiB;           // the graph and LLVM's tables
-constexpr uint64_t kThreadOnCpu = 16 * kMiB;   // one module, and the thread's stack
-constexpr uint64_t kThreadOnGpu = 160 * kMiB;  // nvJitLink, mostly
-constexpr uint64_t kKernelCode = 48 << 10;     // of one target
-constexpr uint64_t kStepBytes = 4 << 10;       // of a host program
+constexpr uint64_t kBase = 8 * kMiB;        // the graph and LLVM's tables
+constexpr uint64_t kKernelCode = 48 << 10;  // of one target
+constexpr uint64_t kStepBytes = 4 << 10;    // of a host program
 
 uint64_t Sum(const std::vector<MemoryEstimate>& estimates, uint64_t MemoryEstimate::*part) {
   uint64_t sum = 0;
@@ -28,7 +26,9 @@ uint64_t BytesWith(const std::vector<MemoryEstimate>& estimates, int threads) {
   return kBase + Sum(estimates, &MemoryEstimate::constants) + Sum(estimates, &MemoryEstimate::code) + threads * bytes;
 }
 
-MemoryEstimate Estimate(const lower::LoweredProgram& program, size_t targets, uint64_t thread) {
+}  // namespace
+
+MemoryEstimate EstimateMemory(const lower::LoweredProgram& program, size_t targets, uint64_t thread) {
   MemoryEstimate estimate{.thread = thread};
   for (const lower::LoweredProgram::Constant& constant : program.constants) {
     // Panels are padded to 16 columns; Winograd's have 16 points for 9.
@@ -40,16 +40,6 @@ MemoryEstimate Estimate(const lower::LoweredProgram& program, size_t targets, ui
   for (const host::HostProgram& host : program.programs) steps += host.steps.size();
   estimate.code = targets * (program.kernels.size() * kKernelCode + steps * kStepBytes);
   return estimate;
-}
-
-}  // namespace
-
-MemoryEstimate EstimateOnCpus(const lower::LoweredProgram& program, size_t targets) {
-  return Estimate(program, targets, kThreadOnCpu);
-}
-
-MemoryEstimate EstimateOnGpus(const lower::LoweredProgram& program, size_t targets) {
-  return Estimate(program, targets, kThreadOnGpu);
 }
 
 absl::StatusOr<int> ThreadsWithin(uint64_t limit, const std::vector<MemoryEstimate>& estimates, int threads) {
@@ -64,4 +54,4 @@ absl::StatusOr<int> ThreadsWithin(uint64_t limit, const std::vector<MemoryEstima
       mib(bytes - Sum(estimates, &MemoryEstimate::constants))));
 }
 
-}  // namespace tailor::driver
+}  // namespace tailor::backend

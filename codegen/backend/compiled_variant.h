@@ -1,24 +1,31 @@
 // What a variant says of its host program, wherever its kernels run.
-#ifndef TAILOR_CODEGEN_DRIVER_DESCRIBE_VARIANT_H_
-#define TAILOR_CODEGEN_DRIVER_DESCRIBE_VARIANT_H_
+#ifndef TAILOR_CODEGEN_BACKEND_COMPILED_VARIANT_H_
+#define TAILOR_CODEGEN_BACKEND_COMPILED_VARIANT_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "codegen/contract/program.h"
-#include "codegen/cuda/ptx/device_images.h"
-#include "codegen/driver/code_bounds.h"
+#include "codegen/backend/code_bounds.h"
 #include "codegen/host/emit/emit_host.h"
 #include "codegen/link/link.h"
 #include "codegen/lower/lowered_program.h"
 
-namespace tailor::driver {
+namespace tailor::backend {
+
+// A DeviceImage that owns its bytes.
+struct OwnedDeviceImage {
+  std::string target;
+  DeviceImageKind kind = DeviceImageKind::kCubin;
+  std::vector<std::byte> bytes;
+};
 
 struct CompiledVariant {
   Variant variant;  // its image is that of `image`, its device images are to be those below
   Image image;
-  std::vector<cuda::BuiltDeviceImage> device_images;
-  std::string assembler;  // DeviceImages::assembler; empty on the host
+  std::vector<OwnedDeviceImage> device_images;  // in the order in which a device should try them
+  std::string assembler;                        // what made them, or why nothing did; empty where there are none
 };
 
 // The entries that every LinkImage of a variant is asked for.
@@ -30,6 +37,6 @@ CompiledVariant DescribeVariant(const lower::LoweredProgram& program, const std:
                                 const std::vector<DroppedVersions>& dropped, const host::HostEmission& host,
                                 Image image);
 
-}  // namespace tailor::driver
+}  // namespace tailor::backend
 
-#endif  // TAILOR_CODEGEN_DRIVER_DESCRIBE_VARIANT_H_
+#endif  // TAILOR_CODEGEN_BACKEND_COMPILED_VARIANT_H_

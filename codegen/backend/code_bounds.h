@@ -3,19 +3,20 @@
 //
 // A version is tried before those after it and the last serves all shapes, so any but the last can go. Those tried
 // first go first: their guards ask for most. What goes is written beside the versions that stay, with the bound.
-#ifndef TAILOR_CODEGEN_DRIVER_CODE_BOUNDS_H_
-#define TAILOR_CODEGEN_DRIVER_CODE_BOUNDS_H_
+#ifndef TAILOR_CODEGEN_BACKEND_CODE_BOUNDS_H_
+#define TAILOR_CODEGEN_BACKEND_CODE_BOUNDS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "codegen/cuda/schedule/cuda_schedule.h"
+#include "absl/strings/str_cat.h"
 #include "codegen/plan/schedule.h"
 #include "llvm/Support/MemoryBuffer.h"
 
-namespace tailor::driver {
+namespace tailor::backend {
 
 struct CodeBounds {
   uint64_t versions = 8;      // of one kernel; at least 1
@@ -27,9 +28,25 @@ struct CodeBounds {
 // What one kernel has been left without: "d0 >= 2 (more than 1 version)".
 using DroppedVersions = std::vector<std::string>;
 
+inline const Version& GuardsOf(const Version& version) { return version; }
+
+// Drops the first `count` versions. AnyVersion has GuardsOf(version).
+template <class AnyVersion>
+void DropVersions(size_t count, const std::string& bound, std::vector<AnyVersion>& versions, DroppedVersions& dropped) {
+  for (size_t v = 0; v < count; ++v) {
+    dropped.push_back(absl::StrCat(VersionText(GuardsOf(versions[v])), " (", bound, ")"));
+  }
+  versions.erase(versions.begin(), versions.begin() + count);
+}
+
 // Leaves at most bounds.versions.
-void BoundVersions(const CodeBounds& bounds, Schedule& schedule, DroppedVersions& dropped);
-void BoundVersions(const CodeBounds& bounds, cuda::CudaSchedule& schedule, DroppedVersions& dropped);
+template <class AnyVersion>
+void BoundVersions(const CodeBounds& bounds, std::vector<AnyVersion>& versions, DroppedVersions& dropped) {
+  const uint64_t most = bounds.versions;
+  if (versions.size() <= most) return;
+  DropVersions(versions.size() - most, absl::StrCat("more than ", most, most == 1 ? " version" : " versions"), versions,
+               dropped);
+}
 
 // Bytes of machine code of kernel number i and of its versions, as its module's object has them.
 struct KernelCode {
@@ -48,6 +65,6 @@ absl::StatusOr<std::vector<int>> BoundCode(const CodeBounds& bounds, uint64_t im
                                            const std::vector<KernelCode>& codes, std::vector<Schedule>& schedules,
                                            std::vector<DroppedVersions>& dropped);
 
-}  // namespace tailor::driver
+}  // namespace tailor::backend
 
-#endif  // TAILOR_CODEGEN_DRIVER_CODE_BOUNDS_H_
+#endif  // TAILOR_CODEGEN_BACKEND_CODE_BOUNDS_H_

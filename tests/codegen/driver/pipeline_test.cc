@@ -1,0 +1,72 @@
+#include "codegen/driver/pipeline.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+
+namespace tailor::driver {
+namespace {
+
+constexpr char kTwoKernels[] = R"(
+graph @two(%x: f32[N, K], %w: f32[K, 64]) {
+  %y = dot %x, %w
+  %m = reduce_max %y {axes = [1], keep_dims = 1}
+  %s = sub %y, %m
+  return %s
+})";
+
+struct Progress {
+  std::vector<std::string> phases;
+  std::vector<double> emitted;
+};
+
+absl::StatusOr<Progress> CompileFor(const std::vector<std::string>& targets) {
+  const auto graph = ParseGraph(kTwoKernels);
+  if (!graph.ok()) return graph.status();
+  Progress seen;
+  CompileOptions options{.targets = targets};
+  options.progress = [&](const char* phase, double done) {
+    seen.phases.push_back(phase);
+    if (seen.phases.back() == "emit") seen.emitted.push_back(done);
+    return true;
+  };
+  const auto compiled = Compile(*graph, options);
+  if (!compiled.ok()) return compiled.status();
+  return seen;
+}
+
+// Each graph is lowered once for all CPUs and once for all GPUs: "verify-kernels" is lowering's last pass.
+TEST(Pipeline, LowersOncePerBackend) {
+  const std::vector<std::pair<std::vector<std::string>, int>> cases = {
+      {{}, 1},
+      {{"x86-64-v2", "x86-64-v3", "x86-64-v4+avx512bf16"}, 1},
+      {{"simt"}, 1},
+      {{"x86-64-v2", "x86-64-v4", "simt"}, 2},
+  };
+  for (const auto& [targets, lowerings] : cases) {
+    const auto seen = CompileFor(targets);
+    ASSERT_TRUE(seen.ok()) << seen.status();
+    EXPECT_EQ(std::count(seen->phases.begin(), seen->phases.end(), "lower verify-kernels"), lowerings);
+    EXPECT_EQ(seen->phases.back(), "done");
+  }
+}
+
+TEST(Pipeline, ProgressNeverFalls) {
+  const auto seen = CompileFor({"x86-64-v2", "x86-64-v3", "simt"});
+  ASSERT_TRUE(seen.ok()) << seen.status();
+  ASSERT_GT(seen->emitted.size(), 3u);
+  EXPECT_TRUE(std::is_sorted(seen->emitted.begin(), seen->emitted.end()));
+  EXPECT_EQ(seen->emitted.back(), 1);
+}
+
+TEST(Pipeline, UnknownTargetsAreNamed) {
+  EXPECT_THAT(std::string(CompileFor({"x86-64-v9"}).status().message()), testing::HasSubstr("x86-64-v9"));
+  EXPECT_THAT(std::string(CompileFor({"x86-64-v3", "sm_42"}).status().message()), testing::HasSubstr("sm_42"));
+}
+
+}  // namespace
+}  // namespace tailor::driver

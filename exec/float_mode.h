@@ -1,8 +1,8 @@
-// The floating-point mode of x86's SSE and AVX code, per thread.
+// The floating-point mode of a thread.
 #ifndef TAILOR_EXEC_FLOAT_MODE_H_
 #define TAILOR_EXEC_FLOAT_MODE_H_
 
-#include <immintrin.h>
+#include "exec/arch.h"
 
 namespace tailor {
 
@@ -10,21 +10,19 @@ namespace tailor {
 // Costs a read only where the thread is in that mode already, as most are.
 class DefaultFloatMode {
  public:
-  DefaultFloatMode() : saved_(_mm_getcsr()) {
-    if (changes()) _mm_setcsr(kDefault);
+  DefaultFloatMode() : saved_(arch::ReadFloatControl()) {
+    if (changes()) arch::WriteFloatControl(arch::kDefaultFloatControl);
   }
   DefaultFloatMode(const DefaultFloatMode&) = delete;
   DefaultFloatMode& operator=(const DefaultFloatMode&) = delete;
   ~DefaultFloatMode() {
-    if (changes()) _mm_setcsr(saved_);
+    if (changes()) arch::WriteFloatControl(saved_);
   }
 
  private:
-  static constexpr unsigned kDefault = 0x1f80;
-  static constexpr unsigned kSticky = 0x3f;  // flags of past exceptions: they change no result
-  bool changes() const { return (saved_ & ~kSticky) != kDefault; }
+  bool changes() const { return (saved_ & ~arch::kFloatFlags) != arch::kDefaultFloatControl; }
 
-  const unsigned saved_;
+  const arch::FloatControl saved_;
 };
 
 }  // namespace tailor

@@ -1,10 +1,10 @@
 #include "exec/thread_team.h"
 
-#include <immintrin.h>
 #include <signal.h>
 
 #include <thread>
 
+#include "exec/arch.h"
 #include "exec/fork.h"
 
 namespace tailor {
@@ -18,7 +18,7 @@ constexpr int kIdleSpins = 1 << 15, kFinishSpins = 1 << 11;
 constexpr int kHotSpins = 1 << 9;
 
 void Pause(int spins) {
-  if (spins >= kHotSpins) _mm_pause();
+  if (spins >= kHotSpins) arch::Pause();
 }
 
 // While it lives, threads that are started get no signals: those are the host's.

@@ -23,10 +23,10 @@ struct PanelSource {
   bool transposed;
   bool pairs = false;     // of rows lie together (kPairPanels16); elements of 2 bytes
   bool winograd = false;  // nine rows of f32 are 16 points (kWinogradPanels16)
-  int64_t matrices() const { return winograd ? batch * kWinogradPoints : batch; }
+  int64_t matrices() const { return winograd ? batch * int64_t{kWinogradPoints} : batch; }
   int64_t panels() const { return (columns + kPanelColumns - 1) / kPanelColumns; }
   int64_t panel_rows() const {
-    return winograd ? rows / (kWinogradWindow * kWinogradWindow) : pairs ? rows + rows % 2 : rows;
+    return winograd ? rows / (int64_t{kWinogradWindow} * kWinogradWindow) : pairs ? rows + rows % 2 : rows;
   }
   int64_t panel_bytes() const { return panel_rows() * kPanelColumns * element_bytes; }
 };

@@ -26,6 +26,7 @@ struct DeviceImages {
 };
 
 // The kernels of `module` as MakeDeviceImages takes them: PTX; for "simt" bitcode, as they were emitted and verified.
+// Names of tables begin with the module's, which no other module of the program has.
 absl::StatusOr<std::string> CompileDeviceModule(std::unique_ptr<llvm::Module> module, const CudaTarget& target);
 
 // The images of `target` from its modules, which define distinct symbols: a cubin, or, where this machine has no

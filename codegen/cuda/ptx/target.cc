@@ -29,7 +29,7 @@ CudaTarget MakeTarget(const char* name, int ptx_version, int64_t shared_bytes) {
   target.traits.launch_cost_ns = 2500;
   target.traits.most_tensors = kMostTensors;
   target.traits.row_blocks = false;
-  target.traits.joined_extent = 128;  // its sums, and a row's share of them, fit the registers of 128 threads
+  target.traits.joined_extent = 128;    // its sums, and a row's share of them, fit the registers of 128 threads
   target.traits.rows_in_place = false;  // the threads that share a row read what others of them write
   target.traits.free_index_arithmetic = true;
   target.traits.winograd = false;

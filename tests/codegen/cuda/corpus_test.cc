@@ -90,7 +90,7 @@ void ExpectAssembles(std::vector<KernelPlan> plans, const CudaTarget& target, co
     std::vector<std::string> modules((plans.size() + kKernelsPerModule - 1) / kKernelsPerModule);
     const auto emit = [&](int number) -> absl::Status {
       llvm::LLVMContext context;
-      auto module = std::make_unique<llvm::Module>("kernels", context);
+      auto module = std::make_unique<llvm::Module>(absl::StrCat("kernels", number), context);
       const size_t first = number * kKernelsPerModule, end = std::min(plans.size(), first + kKernelsPerModule);
       for (size_t i = first; i < end; ++i) {
         TAILOR_RETURN_IF_ERROR(EmitOnCuda(plans[i], schedules[i], absl::StrCat("k", i), *module));

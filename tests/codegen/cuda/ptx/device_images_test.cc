@@ -22,7 +22,7 @@ absl::StatusOr<DeviceImages> SoftmaxImages(const char* name) {
   std::vector<std::string> modules;
   for (int number = 0; number < 2; ++number) {
     llvm::LLVMContext context;
-    auto module = std::make_unique<llvm::Module>("kernels", context);
+    auto module = std::make_unique<llvm::Module>("kernels" + std::to_string(number), context);
     const std::string kernel = "k" + std::to_string(number);
     TAILOR_RETURN_IF_ERROR(EmitCudaLoops(plan, ScheduleCudaLoops(plan, target.traits), kernel, *module));
     TAILOR_ASSIGN_OR_RETURN(modules.emplace_back(), CompileDeviceModule(std::move(module), target));

@@ -1,0 +1,11 @@
+// What the runtime takes from an architecture of CPUs beside cpu_features.h. A new one is a header like arch_x86_64.h.
+#ifndef TAILOR_EXEC_ARCH_H_
+#define TAILOR_EXEC_ARCH_H_
+
+#if defined(__x86_64__)
+#include "exec/arch_x86_64.h"
+#else
+#error "this architecture has no header like exec/arch_x86_64.h"
+#endif
+
+#endif  // TAILOR_EXEC_ARCH_H_

@@ -1,0 +1,23 @@
+// See arch.h.
+#ifndef TAILOR_EXEC_ARCH_X86_64_H_
+#define TAILOR_EXEC_ARCH_X86_64_H_
+
+#include <immintrin.h>
+
+namespace tailor::arch {
+
+// Of a thread that spins: leaves the core to its other thread for a while.
+inline void Pause() { _mm_pause(); }
+
+// A thread's floating-point control register: MXCSR.
+using FloatControl = unsigned;
+inline FloatControl ReadFloatControl() { return _mm_getcsr(); }
+inline void WriteFloatControl(FloatControl control) { _mm_setcsr(control); }
+// Round to nearest, denormals kept, every exception masked.
+inline constexpr FloatControl kDefaultFloatControl = 0x1f80;
+// Flags of past exceptions, which change no result.
+inline constexpr FloatControl kFloatFlags = 0x3f;
+
+}  // namespace tailor::arch
+
+#endif  // TAILOR_EXEC_ARCH_X86_64_H_

@@ -83,21 +83,17 @@ void Add(backend::CompiledVariant variant, CompiledProgram& compiled) {
 
 }  // namespace
 
-// One step of all backends, in the order in which they run. Nothing happens between steps.
-struct Pipeline::Step {
-  absl::Status (Pipeline::*run)();
-};
-
+// In order; each is of all backends.
 const std::vector<Pipeline::Step>& Pipeline::Steps() {
   static const std::vector<Step> kSteps = {
-      {&Pipeline::Lower},        // rewrites, fusion, kernel plans and host programs, once a backend; plans verified
-      {&Pipeline::ShareTables},  // constants and checks are those of all backends
-      {&Pipeline::KeepTargets},  // targets that gain nothing go
-      {&Pipeline::FitMemory},    // as many threads as memory_limit allows
-      {&Pipeline::Pack},         // constants in the layouts of kernels
-      {&Pipeline::Schedule},     // the versions of each kernel, by target
-      {&Pipeline::EmitAndLink},  // modules of IR to code, schedules verified; images; again where Link asks for it
-      {&Pipeline::Describe},     // the program's metadata
+      &Pipeline::Lower,        // rewrites, fusion, kernel plans and host programs, once a backend; plans verified
+      &Pipeline::ShareTables,  // constants and checks are those of all backends
+      &Pipeline::KeepTargets,  // targets that gain nothing go
+      &Pipeline::FitMemory,    // as many threads as memory_limit allows
+      &Pipeline::Pack,         // constants in the layouts of kernels
+      &Pipeline::Schedule,     // the versions of each kernel, by target
+      &Pipeline::EmitAndLink,  // modules of IR to code, schedules verified; images; again where Link asks for it
+      &Pipeline::Describe,     // the program's metadata
   };
   return kSteps;
 }
@@ -111,7 +107,7 @@ Pipeline::Pipeline(const Graph& graph, const CompileOptions& options,
                                    : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {}
 
 absl::StatusOr<CompiledProgram> Pipeline::Run() {
-  for (const Step& step : Steps()) TAILOR_RETURN_IF_ERROR((this->*step.run)());
+  for (const Step step : Steps()) TAILOR_RETURN_IF_ERROR((this->*step)());
   TAILOR_RETURN_IF_ERROR(Report("done", 1));
   return std::move(compiled_);
 }

@@ -23,7 +23,7 @@ class Pipeline {
   absl::StatusOr<CompiledProgram> Run();
 
  private:
-  struct Step;
+  using Step = absl::Status (Pipeline::*)();
   static const std::vector<Step>& Steps();
 
   absl::Status Lower();
@@ -37,7 +37,7 @@ class Pipeline {
 
   absl::Status Report(const char* phase, double done) const;
   absl::Status DumpSchedules(size_t backend, const std::vector<size_t>& builds) const;
-  // Emits `jobs`, pairs of a build's number and a module, of backend number `backend`.
+  // Until each build of backend number `backend` has its variant.
   absl::Status EmitAndLink(size_t backend);
 
   const Graph& graph_;

@@ -306,7 +306,7 @@ typedef struct tailor_compile_options {
   size_t target_count;
   /* Called on the caller's thread with the phase and the share done (0..1); 0 cancels, which gives CANCELLED. Phases:
    * "analyse", "rewrite", "fuse" and "lower", with the pass ("fuse stitch"), before each pass over the graph
-   * or region; "pack", after each MiB of constants; "emit", after each module; "done". */
+   * or region; "pack", after each MiB of constants; "emit", after each module and image; "done". */
   int32_t (*progress)(void* user, const char* phase, double done);
   void* progress_user;
   uint64_t threads;          /* to compile with; 0: as many as there are cores */

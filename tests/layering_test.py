@@ -38,7 +38,7 @@ ROOMS = {
     "codegen/cpu": SCALAR | {"codegen/cpu/loops", "codegen/cpu/gemm", "codegen/cpu/conv", "codegen/cpu/chain",
                              "codegen/cpu/schedule", "fusion", "graph"},
     "codegen/cuda/device_ir": {"codegen/ir"},
-    "codegen/cuda/ptx": {"codegen/contract", "codegen/jobs", "codegen/ir", "codegen/cuda/device_ir", "fusion", "graph"},
+    "codegen/cuda/ptx": {"codegen/contract", "codegen/ir", "codegen/cuda/device_ir", "fusion", "graph"},
     "codegen/cuda/schedule": {"codegen/contract", "codegen/plan", "codegen/plan/idioms", "fusion", "graph"},
     "codegen/cuda/frame": CUDA_FRAME,
     "codegen/cuda/loops": CUDA_FRAME,

@@ -20,7 +20,7 @@
 namespace tailor::backend {
 
 // One target's variant in the making. The pipeline calls Schedule, then Emit for each module, then Link, as often as
-// that asks for modules again. Failures name the target where they are not those of a kernel.
+// that asks for modules again. A failure names the target or the kernel.
 class TargetBuild {
  public:
   virtual ~TargetBuild() = default;
@@ -41,7 +41,7 @@ class TargetBuild {
 class Backend {
  public:
   virtual ~Backend() = default;
-  // What lowering, fusion included, may know: true of all targets.
+  // What lowering and fusion may know. One for all targets: where their own traits differ, lowering reads none of it.
   virtual TargetTraits Traits() const = 0;
   // Leaves out targets from which `program` gains nothing.
   virtual absl::Status KeepTargetsFor(const lower::LoweredProgram& program) { return absl::OkStatus(); }

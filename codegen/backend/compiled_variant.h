@@ -1,4 +1,4 @@
-// What a variant says of its host program, wherever its kernels run.
+// A target's code, which owns what Variant points to, and its description.
 #ifndef TAILOR_CODEGEN_BACKEND_COMPILED_VARIANT_H_
 #define TAILOR_CODEGEN_BACKEND_COMPILED_VARIANT_H_
 
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "codegen/contract/program.h"
 #include "codegen/backend/code_bounds.h"
+#include "codegen/contract/program.h"
 #include "codegen/host/emit/emit_host.h"
 #include "codegen/link/link.h"
 #include "codegen/lower/lowered_program.h"

@@ -10,8 +10,6 @@ namespace {
 
 using Kind = AccessChecker::Kind;
 
-int WarpOf(int thread) { return thread / kWarp; }
-
 void Join(KnownBlocks& known, const KnownBlocks& more) {
   for (const auto& [block, time] : more) known[block] = std::max(known[block], time);
 }

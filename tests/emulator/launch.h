@@ -19,6 +19,7 @@
 namespace tailor::simt {
 
 inline constexpr int kWarp = 32;
+inline int WarpOf(int thread) { return thread / kWarp; }
 inline constexpr int kMostLanes = 128;
 // Every byte of shared memory that holds no value yet: no number in any float type.
 inline constexpr int kUnwritten = 0xff;

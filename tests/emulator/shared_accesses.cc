@@ -10,8 +10,6 @@ namespace {
 
 using Kind = AccessChecker::Kind;
 
-int WarpOf(int thread) { return thread / kWarp; }
-
 int64_t OffsetOf(const void* address, const Thread& thread) {
   return static_cast<const std::byte*>(address) - thread.block->shared;
 }

@@ -1,4 +1,4 @@
-// Extents that are known to broadcast with each other: in a group, each is 1 or the one other value.
+// Dim sizes that are known to broadcast with each other: in a group, each is 1 or the one other value.
 #ifndef TAILOR_ANALYSIS_BROADCAST_GROUPS_H_
 #define TAILOR_ANALYSIS_BROADCAST_GROUPS_H_
 
@@ -12,9 +12,9 @@ namespace tailor {
 
 class BroadcastGroups {
  public:
-  // True if all extents that `a` and `b` are made of lie in one group. Expressions are canonical.
+  // True if all dim sizes that `a` and `b` are made of lie in one group. Expressions are canonical.
   bool Joined(const DimExpr& a, const DimExpr& b) const;
-  // Records that `a` and `b` broadcast; groups that share an extent which is never 1 are one.
+  // Records that `a` and `b` broadcast; groups that share a dim size which is never 1 are one.
   void Join(const DimExpr& a, const DimExpr& b, const FactStore& store);
 
  private:

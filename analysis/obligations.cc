@@ -63,7 +63,7 @@ class NodeObligations {
         return Region();
       case ShapeRule::kPad:
       case ShapeRule::kFromShape:
-        return NonNegative(node_.results[0].shape, "extent of dim ");
+        return NonNegative(node_.results[0].shape, "size of dim ");
       default:
         return;  // inputs are the signature's business; the others demand nothing
     }
@@ -93,17 +93,17 @@ class NodeObligations {
       size_t rank = shape.size() - skip;
       if (rank > result.size()) result.insert(result.begin(), rank - result.size(), DimExpr(1));
       for (size_t d = 0; d < rank; ++d) {
-        DimExpr& extent = result[result.size() - rank + d];
+        DimExpr& dim_size = result[result.size() - rank + d];
         std::string topic = absl::StrCat("broadcast of ", kind, "s");
         std::string what = absl::StrCat(kind, " ", d, " of ", OperandName(i));
         size_t missing = result.size() - operand(0).size() + skip;  // dims that operand 0 lacks
         if (i == 1 && result.size() - rank + d >= missing) {
           std::string before = absl::StrCat(kind, " ", result.size() - rank + d - missing, " of ", OperandName(0));
-          Add(Relation::kBroadcasts, extent, shape[d], before, what, topic);
+          Add(Relation::kBroadcasts, dim_size, shape[d], before, what, topic);
         } else if (i > 1) {
-          Add(Relation::kBroadcasts, shape[d], extent, what, "of the operands before it", topic);
+          Add(Relation::kBroadcasts, shape[d], dim_size, what, "of the operands before it", topic);
         }
-        extent = DimExpr::Bcast(extent, shape[d]);
+        dim_size = DimExpr::Bcast(dim_size, shape[d]);
       }
     }
   }
@@ -128,18 +128,18 @@ class NodeObligations {
   }
 
   void Slice() {
-    const Shape &extents = operand(0), &starts = node_.dims("starts"), &sizes = node_.dims("sizes");
+    const Shape &dim_sizes = operand(0), &starts = node_.dims("starts"), &sizes = node_.dims("sizes");
     const std::vector<int64_t>& steps = node_.i64s("steps");
     NonNegative(sizes, "size of dim ");
-    for (size_t d = 0; d < extents.size(); ++d) {
+    for (size_t d = 0; d < dim_sizes.size(); ++d) {
       int64_t step = steps.empty() ? 1 : steps[d];
       DimExpr last = starts[d] + (sizes[d] - 1) * step;
       // Of an empty slice, only a start that points past the dim by more than a step is refused.
       DimExpr low = step > 0 ? starts[d] : last;
       DimExpr end = step > 0 ? last + 1 : starts[d] + DimExpr::Min(sizes[d], 1);
       Add(Relation::kAtLeast, low, 0, absl::StrCat("lowest index in dim ", d), "the bound", "slice bounds");
-      Add(Relation::kAtMost, end, extents[d], absl::StrCat("end in dim ", d),
-          absl::StrCat("the extent of ", OperandName(0)), "slice bounds");
+      Add(Relation::kAtMost, end, dim_sizes[d], absl::StrCat("end in dim ", d),
+          absl::StrCat("the dim size of ", OperandName(0)), "slice bounds");
     }
   }
 
@@ -175,12 +175,12 @@ class NodeObligations {
   // A branch may be said to return what no tensor can be, which no run of it does.
   void Region() {
     if (node_.op != OpKind::kIf) return;
-    const std::vector<std::vector<bool>> told = ToldExtents(graph_, node_);
-    for (size_t r = 0; r < told.size(); ++r) {
-      for (size_t d = 0; d < told[r].size(); ++d) {
-        if (told[r][d]) continue;
-        Add(Relation::kAtLeast, node_.results[r].shape[d], 0, absl::StrCat("extent ", d, " of result ", r), "the bound",
-            "extents");
+    const std::vector<std::vector<bool>> data_dependent = DataDependentDims(graph_, node_);
+    for (size_t r = 0; r < data_dependent.size(); ++r) {
+      for (size_t d = 0; d < data_dependent[r].size(); ++d) {
+        if (data_dependent[r][d]) continue;
+        Add(Relation::kAtLeast, node_.results[r].shape[d], 0, absl::StrCat("dim size ", d, " of result ", r),
+            "the bound", "extents");
       }
     }
   }

@@ -1,4 +1,4 @@
-// What ops demand of the extents of their operands and attributes, straight from op semantics. Nothing is
+// What ops demand of the dim sizes of their operands and attributes, straight from op semantics. Nothing is
 // proved here; ShapeFacts turns what it cannot prove into runtime checks.
 #ifndef TAILOR_ANALYSIS_OBLIGATIONS_H_
 #define TAILOR_ANALYSIS_OBLIGATIONS_H_

@@ -22,7 +22,7 @@ bool IsOneWith(const FactStore& store, const DimExpr& whole, const DimExpr& part
          std::all_of(leaves.begin(), leaves.end(), at_least_two);
 }
 
-// Whether two extents that broadcast are equal: neither is ever 1, or only both at once.
+// Whether two dim sizes that broadcast are equal: neither is ever 1, or only both at once.
 bool BroadcastMeansEqual(const FactStore& store, const DimExpr& lhs, const DimExpr& rhs) {
   if (store.NeverOne(lhs) && store.NeverOne(rhs)) return true;
   DimExpr a = store.Canonical(lhs), b = store.Canonical(rhs);
@@ -33,7 +33,7 @@ bool BroadcastMeansEqual(const FactStore& store, const DimExpr& lhs, const DimEx
 
 absl::Status Prover::Settle(absl::Span<const Obligation> obligations) {
   for (const Obligation& o : obligations) TAILOR_RETURN_IF_ERROR(SettleOne(o));
-  // Later facts may show that two extents which must broadcast are equal; that may show more.
+  // Later facts may show that two dim sizes which must broadcast are equal; that may show more.
   for (size_t before = facts_.size() + 1; before != facts_.size();) {
     before = facts_.size();
     for (const Obligation* o : std::exchange(open_broadcasts_, {})) {
@@ -81,7 +81,7 @@ absl::Status Prover::SettleBroadcasts(const Obligation& o) {
   AddFact(o, "broadcasts with");
   AddCheck(o, Relation::kBroadcasts);
   open_broadcasts_.push_back(&o);
-  // An extent that is c or 1.
+  // A dim size that is c or 1.
   for (const auto& [one, other] : {std::pair(lhs, rhs), std::pair(rhs, lhs)}) {
     std::optional<int64_t> c = one.constant();
     if (c && !store_->Restrict(other, {std::min<int64_t>(*c, 1), std::max<int64_t>(*c, 1)})) {

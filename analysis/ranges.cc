@@ -44,7 +44,7 @@ Range FactStore::AtomRange(const DimExpr::Atom& atom) const {
     case AtomKind::kMax:
       return {std::max(a.min, b.min), std::max(a.max, b.max)};
     default:
-      // Of extents that broadcast, the result is the larger, unless one is 0.
+      // Of dim sizes that broadcast, the result is the larger, unless one is 0.
       return {a.min >= 1 && b.min >= 1 ? std::max(a.min, b.min) : std::min(a.min, b.min), std::max(a.max, b.max)};
   }
 }

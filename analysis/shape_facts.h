@@ -47,7 +47,7 @@ struct ShapeCheck {
   };
   Relation relation;
   DimExpr lhs, rhs;
-  // When >= 0: lhs is the raw extent of input dim (input, dim), not an expression over symbols.
+  // When >= 0: lhs is the raw dim size of input dim (input, dim), not an expression over symbols.
   int input = -1;
   int dim = -1;
   std::string message;

@@ -50,8 +50,8 @@ std::string ShapeFacts::ToText() const {
     for (const SymbolBinding& b : s.bindings) {
       if (b.symbol != id) continue;
       absl::StrAppend(&text, " from \"", s.inputs[b.input], "\" dim ", b.dim);
-      DimExpr extent = DimExpr(b.coefficient) * symbol + b.offset;
-      if (extent != symbol) absl::StrAppend(&text, " = ", extent.ToText(name));
+      DimExpr dim_size = DimExpr(b.coefficient) * symbol + b.offset;
+      if (dim_size != symbol) absl::StrAppend(&text, " = ", dim_size.ToText(name));
     }
     text += "\n";
   }

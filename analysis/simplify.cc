@@ -52,7 +52,7 @@ DimExpr FactStore::SimplifyAtom(const DimExpr::Atom& atom) const {
   }
   DimExpr a = SimplifyOnce(atom.lhs), b = SimplifyOnce(atom.rhs);
   DimExpr e = DimExpr::Make(atom.kind, a, b);
-  // Two extents that can no longer broadcast leave the expression as it was written.
+  // Two dim sizes that can no longer broadcast leave the expression as it was written.
   if (!e.valid()) return DimExpr::Make(atom.kind, atom.lhs, atom.rhs);
   switch (atom.kind) {
     case AtomKind::kFloorDiv:

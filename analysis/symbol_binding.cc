@@ -59,16 +59,16 @@ void AppendBindingChecks(const Graph& graph, const SymbolBinding& b, std::vector
 
 ShapeCheck InputDimCheck(const Graph& graph, absl::Span<const SymbolBinding> bindings, const FactStore& store,
                          int input, int dim) {
-  const DimExpr& extent = InputShape(graph, input)[dim];
-  ShapeCheck check{Relation::kEqual, extent, store.OverBoundSymbols(extent), input, dim, "", ""};
+  const DimExpr& dim_size = InputShape(graph, input)[dim];
+  ShapeCheck check{Relation::kEqual, dim_size, store.OverBoundSymbols(dim_size), input, dim, "", ""};
   std::string where = InputDimText(graph, input, dim);
-  check.message = extent.constant() ? absl::StrCat(where, " is {lhs}, but must be {rhs}")
-                                    : absl::StrCat(where, " is {lhs}, but ", graph.DimText(extent), " is {rhs}",
-                                                   OriginText(graph, bindings, check.rhs));
+  check.message = dim_size.constant() ? absl::StrCat(where, " is {lhs}, but must be {rhs}")
+                                      : absl::StrCat(where, " is {lhs}, but ", graph.DimText(dim_size), " is {rhs}",
+                                                     OriginText(graph, bindings, check.rhs));
   return check;
 }
 
-// What raw extents, which are never negative, already say about a bound symbol.
+// What raw dim sizes, which are never negative, already say about a bound symbol.
 int64_t LeastSolved(const SymbolBinding& binding) {
   if (binding.offset > 0) return 0;  // by the check of the binding
   return interval::CeilDivideBound(-binding.offset, binding.coefficient);
@@ -105,7 +105,7 @@ std::string FirstUse(const Graph& graph, SymbolId symbol) {
     for (const Shape& shape : shapes) {
       auto it = std::find_if(shape.begin(), shape.end(), used);
       if (it == shape.end()) continue;
-      return absl::StrCat(InfoOf(node.op).text, " ", graph.NameOf({id, 0}), " has extent ", graph.DimText(*it));
+      return absl::StrCat(InfoOf(node.op).text, " ", graph.NameOf({id, 0}), " has size ", graph.DimText(*it));
     }
   }
   for (const auto& [relation, lhs, rhs, what] : graph.assumptions()) {
@@ -116,20 +116,20 @@ std::string FirstUse(const Graph& graph, SymbolId symbol) {
   return "";
 }
 
-// Extents that a loop or branch tells when it has run: symbols that no input has. Nothing but the node that takes
+// Dim sizes that a loop or branch tells when it has run: symbols that no input has. Nothing but the node that takes
 // them to the rest of the graph speaks of them.
-std::set<SymbolId> ToldByNodes(const Graph& graph) {
-  std::set<SymbolId> told;
+std::set<SymbolId> SymbolsOfNodes(const Graph& graph) {
+  std::set<SymbolId> data_dependent;
   for (const Node& node : graph.nodes()) {
     if (node.op != OpKind::kWhile && node.op != OpKind::kIf) continue;
-    const std::vector<std::vector<bool>> extents = ToldExtents(graph, node);
-    for (size_t r = 0; r < extents.size(); ++r) {
-      for (size_t d = 0; d < extents[r].size(); ++d) {
-        if (extents[r][d]) told.insert(*node.results[r].shape[d].symbol());
+    const std::vector<std::vector<bool>> dim_sizes = DataDependentDims(graph, node);
+    for (size_t r = 0; r < dim_sizes.size(); ++r) {
+      for (size_t d = 0; d < dim_sizes[r].size(); ++d) {
+        if (dim_sizes[r][d]) data_dependent.insert(*node.results[r].shape[d].symbol());
       }
     }
   }
-  return told;
+  return data_dependent;
 }
 
 }  // namespace
@@ -163,11 +163,11 @@ std::vector<SymbolBinding> BindSymbols(const Graph& graph) {
 }
 
 absl::Status CheckSolvable(const Graph& graph, const FactStore& store) {
-  const std::set<SymbolId> told = ToldByNodes(graph);
+  const std::set<SymbolId> data_dependent = SymbolsOfNodes(graph);
   for (SymbolId symbol = 0; symbol < static_cast<SymbolId>(graph.symbols().size()); ++symbol) {
     DimExpr value = store.OverBoundSymbols(DimExpr::Symbol(symbol));
     for (SymbolId needed : value.Symbols()) {
-      const bool known = store.bound(needed) || told.contains(needed);
+      const bool known = store.bound(needed) || data_dependent.contains(needed);
       std::string use = known ? "" : FirstUse(graph, needed);
       if (use.empty()) continue;
       return absl::InvalidArgumentError(

@@ -76,13 +76,13 @@ tailor_status* tailor_graph_symbol(tailor_graph* graph, const char* name, size_t
   });
 }
 
-tailor_status* tailor_graph_dim(tailor_graph* graph, int64_t extent, tailor_dim* out) {
+tailor_status* tailor_graph_dim(tailor_graph* graph, int64_t dim_size, tailor_dim* out) {
   return AtBoundary([&]() -> absl::Status {
     TAILOR_RETURN_IF_ERROR(tailor::CheckGraph("tailor_graph_dim", graph));
     const tailor::Writer<tailor_graph> writer(*graph);
     TAILOR_RETURN_IF_ERROR(tailor::CheckHeld("tailor_graph_dim", *graph, writer));
     TAILOR_RETURN_IF_ERROR(tailor::CheckPresent("tailor_graph_dim", "out", out));
-    *out = tailor::NewDim(*graph, DimExpr(extent));
+    *out = tailor::NewDim(*graph, DimExpr(dim_size));
     return absl::OkStatus();
   });
 }

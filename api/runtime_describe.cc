@@ -48,7 +48,7 @@ tailor_status* TensorInfo(const char* function, const tailor_executable* executa
   info.dtype = static_cast<int32_t>(tensor.dtype);
   info.rank = static_cast<int32_t>(tensor.dims.size());
   for (size_t i = 0; i < tensor.dims.size(); ++i) {
-    info.extents[i] = tensor.dims[i].extent;
+    info.extents[i] = tensor.dims[i].dim_size;
     info.dim_texts[i] = tensor.dims[i].text.c_str();
   }
   info.donated = tensor.donated;

@@ -69,7 +69,7 @@ Failure ReadDevice(const dlpack::DlDevice& device, const tailor::Executable& exe
 }
 
 // Bytes from the lowest to the end of the highest element.
-uint64_t ExtentOf(const tailor_tensor& tensor, int size) {
+uint64_t DimSizeOf(const tailor_tensor& tensor, int size) {
   uint64_t count = 1;
   uint64_t dense = 1;
   for (int32_t i = tensor.rank - 1; i >= 0; --i) {
@@ -97,14 +97,14 @@ Failure Read(const dlpack::DlTensor& from, const tailor::Executable& executable,
   tailor_tensor_init(&tensor);
   if (Failure f = ReadDevice(from.device, executable, &tensor.device); !f.ok()) return f;
   for (int32_t i = 0; i < from.rank; ++i) {
-    if (from.dims[i] < 0) return Bad("shape[" + std::to_string(i) + "]", from.dims[i], "a negative extent");
+    if (from.dims[i] < 0) return Bad("shape[" + std::to_string(i) + "]", from.dims[i], "a negative dim size");
     tensor.dims[i] = from.dims[i];
   }
   tensor.rank = from.rank;
   tensor.dtype = static_cast<int32_t>(dtype);
   tensor.strides = from.strides;
   tensor.data = from.data == nullptr ? nullptr : static_cast<std::byte*>(from.data) + from.byte_offset;
-  tensor.data_bytes = ExtentOf(tensor, tailor::SizeOf(dtype));
+  tensor.data_bytes = DimSizeOf(tensor, tailor::SizeOf(dtype));
   *out = tensor;
   return {};
 }

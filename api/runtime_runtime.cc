@@ -17,9 +17,9 @@ using tailor::Code;
 using tailor::ConstantLayout;
 using tailor::CublasLt;
 using tailor::Failure;
+using tailor::GemmArgs;
 using tailor::HandleKind;
 using tailor::InvalidParameter;
-using tailor::ProductArgs;
 using tailor::ProductProvider;
 
 namespace {
@@ -42,10 +42,10 @@ std::string VersionText() {
 }
 
 // A product crosses the boundary as generated code describes it.
-static_assert(sizeof(tailor_product) == sizeof(ProductArgs) &&
-              offsetof(tailor_product, batch) == offsetof(ProductArgs, batch) &&
-              offsetof(tailor_product, lhs_strides) == offsetof(ProductArgs, lhs_strides) &&
-              offsetof(tailor_product, out) == offsetof(ProductArgs, out));
+static_assert(sizeof(tailor_product) == sizeof(GemmArgs) &&
+              offsetof(tailor_product, batch) == offsetof(GemmArgs, batch) &&
+              offsetof(tailor_product, lhs_strides) == offsetof(GemmArgs, lhs_strides) &&
+              offsetof(tailor_product, out) == offsetof(GemmArgs, out));
 static_assert(TAILOR_PANELS_16 == static_cast<int>(ConstantLayout::kPanels16) &&
               TAILOR_PAIR_PANELS_16 == static_cast<int>(ConstantLayout::kPairPanels16));
 

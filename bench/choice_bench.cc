@@ -1,5 +1,5 @@
-// The choice between cuts of a product: what it costs at run time, and what it loses. Below the C API, which shows
-// neither: a session remembers what it chose for the extents that it saw last.
+// The choice between cuts of a matmul: what it costs at run time, and what it loses. Below the C API, which shows
+// neither: a session remembers what it chose for the dim sizes that it saw last.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -11,10 +11,10 @@
 
 #include "absl/status/statusor.h"
 
-#include "bench/product_candidate.h"
+#include "bench/matmul_candidate.h"
 #include "codegen/contract/panels.h"
 #include "codegen/cpu/schedule/schedule_contraction.h"
-#include "codegen/cpu/tiling/emit_cut_choice.h"
+#include "codegen/cpu/tiling/emit_tiling_choice.h"
 #include "codegen/link/link.h"
 #include "codegen/link/target_machine.h"
 #include "exec/image.h"
@@ -22,19 +22,19 @@
 namespace tailor::bench {
 namespace {
 
-// The function that host programs call, of a product with as many cuts as there may be.
+// The function that host programs call, of a matmul with as many cuts as there may be.
 class Choice {
  public:
   Choice() {
     const CpuTarget& target = HostCpuTarget();
-    const Schedule schedule = cpu::ScheduleContraction(tune::PlainProductPlan({}), target.traits);
+    const Schedule schedule = cpu::ScheduleContraction(tune::PlainMatmulPlan({}), target.traits);
     const int pieces = kPanelColumns / schedule.lanes;
     ContractionTile tile = schedule.tile;
-    tile.cuts = gemm::CutFamily(target.traits, pieces, tile, /*further_tiles=*/true);
-    tile.cuts.resize(gemm::kMostCuts);
+    tile.tilings = gemm::TilingFamily(target.traits, pieces, tile, /*further_tiles=*/true);
+    tile.tilings.resize(gemm::kMostTilings);
     llvm::LLVMContext context;
     auto module = std::make_unique<llvm::Module>("choice", context);
-    EmitLoopOver(gemm::EmitCutChoice(tile, pieces, "choice", *module), *module);
+    EmitLoopOver(gemm::EmitTilingChoice(tile, pieces, "choice", *module), *module);
     std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
     objects.push_back(Value(CompileModule(std::move(module), *Value(MakeTargetMachine(target)))));
     const Image image = Value(LinkImage(std::move(objects), {"loop"}));
@@ -70,13 +70,13 @@ class Choice {
     i->addIncoming(b.getInt64(0), entry);
     last->addIncoming(b.getInt64(0), entry);
     llvm::Value* shape = b.CreateInBoundsGEP(b.getInt64Ty(), loop->getArg(1), b.CreateMul(i, b.getInt64(3)));
-    const auto extent = [&](int number) -> llvm::Value* {
+    const auto dim_size = [&](int number) -> llvm::Value* {
       llvm::Value* at = b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), shape, number);
       // The word's top bit, which is 0, makes it wait.
       return b.CreateAdd(b.CreateAlignedLoad(b.getInt64Ty(), at, llvm::Align(8)), b.CreateLShr(last, 63));
     };
     llvm::Value* chosen =
-        b.CreateCall(choice, {loop->getArg(0), b.getInt64(2), extent(0), extent(1), extent(2), b.getInt64(1)});
+        b.CreateCall(choice, {loop->getArg(0), b.getInt64(2), dim_size(0), dim_size(1), dim_size(2), b.getInt64(1)});
     llvm::Value* next = b.CreateAdd(i, b.getInt64(1));
     i->addIncoming(next, body);
     llvm::Value* word = b.CreateXor(b.CreateExtractValue(chosen, 0), b.CreateExtractValue(chosen, 1));
@@ -98,27 +98,27 @@ void MeasureChoice(benchmark::State& state) {
   std::vector<int64_t> shapes(3 * kShapes);
   while (state.KeepRunningBatch(kShapes)) {
     state.PauseTiming();
-    for (int64_t& extent : shapes) extent = 1 + static_cast<int64_t>(random() % 4096);
+    for (int64_t& dim_size : shapes) dim_size = 1 + static_cast<int64_t>(random() % 4096);
     state.ResumeTiming();
     benchmark::DoNotOptimize(choice.Run(shapes.data(), kShapes));
   }
 }
 BENCHMARK(MeasureChoice)->Name("choice/never_seen");
 
-// Over all held-out products, by how large a share the chosen cuts take longer than the best of the family: a mean.
+// Over all held-out matmuls, by how large a share the chosen cuts take longer than the best of the family: a mean.
 void MeasureChoiceRegret(benchmark::State& state) {
   double regret = 0, of_rule = 0;
   for (auto _ : state) {
     double sum = 0, rule = 0;
     int count = 0;
     int64_t k = 0;
-    std::unique_ptr<CutProduct> product;
-    for (const gemm::ProductExtents& extents : HeldOutProducts()) {
-      if (product == nullptr || extents.k != k) {
-        product = std::make_unique<CutProduct>(tune::MatmulForm{.n = extents.n, .k = extents.k});
+    std::unique_ptr<TiledMatmul> matmul;
+    for (const gemm::MatmulShape& dim_sizes : HeldOutMatmuls()) {
+      if (matmul == nullptr || dim_sizes.k != k) {
+        matmul = std::make_unique<TiledMatmul>(tune::MatmulForm{.n = dim_sizes.n, .k = dim_sizes.k});
       }
-      k = extents.k;
-      const Regret measured = MeasureRegret(*product, extents);
+      k = dim_sizes.k;
+      const Regret measured = MeasureRegret(*matmul, dim_sizes);
       sum += std::log(measured.of_choice), rule += std::log(measured.of_rule), ++count;
     }
     regret = std::exp(sum / count) - 1, of_rule = std::exp(rule / count) - 1;

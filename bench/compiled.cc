@@ -20,9 +20,9 @@ GraphHandle NewGraph(const char* name) {
   return GraphHandle(graph);
 }
 
-tailor_dim Fixed(tailor_graph* graph, int64_t extent) {
+tailor_dim Fixed(tailor_graph* graph, int64_t dim_size) {
   tailor_dim dim;
-  Check(tailor_graph_dim(graph, extent, &dim));
+  Check(tailor_graph_dim(graph, dim_size, &dim));
   return dim;
 }
 

@@ -17,7 +17,7 @@ namespace tailor::bench {
 void Check(tailor_status* status);
 
 GraphHandle NewGraph(const char* name);
-tailor_dim Fixed(tailor_graph* graph, int64_t extent);
+tailor_dim Fixed(tailor_graph* graph, int64_t dim_size);
 tailor_dim Symbol(tailor_graph* graph, const char* name, int64_t max);
 tailor_value Input(tailor_graph* graph, const char* name, const std::vector<tailor_dim>& dims);               // f32
 tailor_value Constant(tailor_graph* graph, const char* name, const std::vector<int64_t>& dims, float scale);  // f32

@@ -55,9 +55,9 @@ ExecutableHandle CompileDotBF16(int64_t k, int64_t n, const char* target) {
   const std::vector<uint16_t> weights = BF16(SomeNumbers(k * n, 1));
   tailor_value x, w, y;
   Check(tailor_graph_input(graph.get(), "x", 1, TAILOR_BF16, dims, 2, &x));
-  const int64_t extents[] = {k, n};
-  Check(tailor_graph_constant(graph.get(), "w", 1, TAILOR_BF16, extents, 2, weights.data(), 2 * weights.size(), nullptr,
-                              nullptr, &w));
+  const int64_t dim_sizes[] = {k, n};
+  Check(tailor_graph_constant(graph.get(), "w", 1, TAILOR_BF16, dim_sizes, 2, weights.data(), 2 * weights.size(),
+                              nullptr, nullptr, &w));
   Check(tailor_graph_dot(graph.get(), x, w, nullptr, &y));
   Output(graph.get(), y);
   tailor_compile_options options;

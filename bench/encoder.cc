@@ -76,9 +76,9 @@ class EncoderBuilder {
  private:
   tailor_graph* g() { return graph_.get(); }
 
-  tailor_dim Dim(int64_t extent) {
+  tailor_dim Dim(int64_t dim_size) {
     tailor_dim dim;
-    Check(tailor_graph_dim(g(), extent, &dim));
+    Check(tailor_graph_dim(g(), dim_size, &dim));
     return dim;
   }
   tailor_dim Symbol(const char* name, int64_t max) {

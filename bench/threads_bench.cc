@@ -22,7 +22,7 @@ namespace {
 double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // A place where both threads wait for each other.
-class Meeting {
+class GridSync {
  public:
   void Attend(size_t worker) {
     came_.fetch_or(1u << worker);
@@ -41,7 +41,7 @@ class Rally {
   static constexpr uint32_t kTurns = 100;
 
   void Attend(size_t worker) {
-    meeting_.Attend(worker);
+    grid_sync_.Attend(worker);
     const double begin = Now();
     for (uint32_t turn = 0; turn < kTurns; ++turn) {
       const uint32_t mine = 2 * turn + static_cast<uint32_t>(worker);
@@ -54,7 +54,7 @@ class Rally {
   double seconds() const { return seconds_; }  // a turn takes
 
  private:
-  Meeting meeting_;
+  GridSync grid_sync_;
   alignas(64) std::atomic<uint32_t> ball_{0};
   double seconds_ = 0;
 };
@@ -72,13 +72,13 @@ void MeasureForkJoin(benchmark::State& state) {
   ThreadTeam team(2);
   if (std::thread::hardware_concurrency() < 2) return state.SkipWithError("one CPU");
   constexpr int kRegions = 100;
-  const auto attend = [](void* data, size_t worker) { static_cast<Meeting*>(data)->Attend(worker); };
+  const auto attend = [](void* data, size_t worker) { static_cast<GridSync*>(data)->Attend(worker); };
   std::vector<double> nanoseconds, round_trips;
   for (auto _ : state) {
     const double begin = Now();
     for (int i = 0; i < kRegions; ++i) {
-      Meeting meeting;
-      team.TryRun(attend, &meeting, 2, /*sleep=*/false);
+      GridSync grid_sync;
+      team.TryRun(attend, &grid_sync, 2, /*sleep=*/false);
     }
     const double seconds = (Now() - begin) / kRegions;
     nanoseconds.push_back(seconds * 1e9);
@@ -100,7 +100,7 @@ class PeakOfTwo {
     team_.TryRun(
         [](void* data, size_t worker) {
           auto* both = static_cast<Round*>(data);
-          both->meeting.Attend(worker);
+          both->grid_sync.Attend(worker);
           const double begin = Now();
           benchmark::DoNotOptimize(RunFmaPeak(kSteps));
           both->flops[worker] = static_cast<double>(FmaPeakFlops(kSteps)) / (Now() - begin);
@@ -112,7 +112,7 @@ class PeakOfTwo {
  private:
   static constexpr int64_t kSteps = 600000;
   struct Round {
-    Meeting meeting;
+    GridSync grid_sync;
     double flops[2] = {0, 0};
   };
   ThreadTeam team_{2};

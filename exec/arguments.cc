@@ -67,28 +67,28 @@ Failure CheckData(const char* kind, const ProgramTensor& expected, const Tensor&
   return {};
 }
 
-// Whether the strides are those of a dense tensor; the stride of an extent of 1 has no meaning. None is dense outside
-// an extent that is left open, or of extents whose product leaves int64.
+// Whether the strides are those of a dense tensor; the stride of a dim size of 1 has no meaning. None is dense outside
+// a dim size that is left open, or of dim sizes whose matmul leaves int64.
 bool IsDense(const Tensor& tensor) {
   if (tensor.strides == nullptr) return true;
   int64_t dense = 1;
   bool known = true;
   for (int32_t i = tensor.rank - 1; i >= 0; --i) {
-    const int64_t extent = tensor.dims[i];
-    if (extent != 1 && (!known || tensor.strides[i] != dense)) return false;
-    known = known && extent >= 0 && !__builtin_mul_overflow(dense, extent, &dense);
+    const int64_t dim_size = tensor.dims[i];
+    if (dim_size != 1 && (!known || tensor.strides[i] != dense)) return false;
+    known = known && dim_size >= 0 && !__builtin_mul_overflow(dense, dim_size, &dense);
   }
   return true;
 }
 
 // The memory of a strided tensor: bytes from its lowest to the end of its highest element, and how many of them lie
 // before `data`, as they do where a stride is negative.
-struct StridedExtent {
+struct StridedDimSize {
   uint64_t bytes, before;
 };
 
-// Nothing where the extent does not fit int64. No dim is zero.
-std::optional<StridedExtent> ExtentOf(const Tensor& tensor, int size) {
+// Nothing where the dim size does not fit int64. No dim is zero.
+std::optional<StridedDimSize> DimSizeOf(const Tensor& tensor, int size) {
   int64_t least = 0, most = 0;  // in elements, from `data`
   for (int32_t i = 0; i < tensor.rank; ++i) {
     int64_t reach = 0;
@@ -101,7 +101,7 @@ std::optional<StridedExtent> ExtentOf(const Tensor& tensor, int size) {
       __builtin_mul_overflow(count, int64_t{size}, &bytes)) {
     return {};
   }
-  return StridedExtent{static_cast<uint64_t>(bytes), static_cast<uint64_t>(-least) * static_cast<uint64_t>(size)};
+  return StridedDimSize{static_cast<uint64_t>(bytes), static_cast<uint64_t>(-least) * static_cast<uint64_t>(size)};
 }
 
 // Gathers a strided tensor into `to`, innermost dim last. No dim is zero.
@@ -201,11 +201,11 @@ Failure Arguments::SetInputData(size_t i, const Tensor& tensor, int64_t device, 
   if (!dense && use != InputUse::kCopyStrided) {
     return Bad("input", expected.name, "it is strided, but must be dense row-major (or set copy_strided)");
   }
-  const std::optional<StridedExtent> extent =
-      dense ? StridedExtent{bytes, 0} : ExtentOf(tensor, SizeOf(expected.dtype));
-  if (!extent) return Bad("input", expected.name, "a stride is too large");
-  if (Failure f = CheckData("input", expected, tensor, extent->bytes); !f.ok()) return f;
-  in_memory_[i] = {static_cast<const std::byte*>(tensor.data) - extent->before, extent->bytes, device};
+  const std::optional<StridedDimSize> dim_size =
+      dense ? StridedDimSize{bytes, 0} : DimSizeOf(tensor, SizeOf(expected.dtype));
+  if (!dim_size) return Bad("input", expected.name, "a stride is too large");
+  if (Failure f = CheckData("input", expected, tensor, dim_size->bytes); !f.ok()) return f;
+  in_memory_[i] = {static_cast<const std::byte*>(tensor.data) - dim_size->before, dim_size->bytes, device};
   if (Failure f = CheckMemory("input", expected, in_memory_[i]); !f.ok()) return f;
   in_[i].data = tensor.data;
   if (!dense && device == kDeviceMemory) {
@@ -304,13 +304,13 @@ Failure Arguments::SetOutputs(OutputList outputs, OutputUse use) {
                      "\": its data must be " + (use == OutputUse::kMayProvide ? "null or " : "") + "that input's");
     }
     Output& output = outputs_[i];
-    int64_t known[kMaxRank];  // the dims, with 0 for extents that are left open
+    int64_t known[kMaxRank];  // the dims, with 0 for dim sizes that are left open
     for (size_t d = 0; d < expected.dims.size(); ++d) {
-      output.open |= tensor.dims[d] == kOpenExtent;
-      known[d] = tensor.dims[d] == kOpenExtent ? 0 : tensor.dims[d];
+      output.open |= tensor.dims[d] == kOpenDimSize;
+      known[d] = tensor.dims[d] == kOpenDimSize ? 0 : tensor.dims[d];
     }
-    if (output.open && use == OutputUse::kNeedExtents) {
-      return Bad("output", expected.name, "an extent is left open (-1), but bound runs cannot tell it");
+    if (output.open && use == OutputUse::kNeedDimSizes) {
+      return Bad("output", expected.name, "a dim size is left open (-1), but bound runs cannot tell it");
     }
     if (Failure f = CheckType("output", expected, tensor, known, &output.bytes); !f.ok()) return f;
     if (output.open) output.bytes = tensor.data_bytes;
@@ -344,7 +344,7 @@ void Arguments::SetTarget(size_t i) {
 
 void Arguments::PlaceInInput(size_t output) {
   const int32_t input = signature_.outputs[output].memory_of;
-  std::fill_n(wanted_dims_[output], signature_.outputs[output].dims.size(), kOpenExtent);
+  std::fill_n(wanted_dims_[output], signature_.outputs[output].dims.size(), kOpenDimSize);
   const Memory& memory = in_memory_[input];
   outputs_[output] = {.data = memory.bytes > 0 ? const_cast<void*>(memory.data) : EmptyTensorData(),
                       .capacity = memory.bytes,

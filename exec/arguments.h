@@ -26,11 +26,11 @@ enum class InputUse {
 enum class OutputUse {
   kMayProvide,  // data null: the session provides the buffer
   kNeedData,
-  kNeedExtents,  // data, and no extent left open
+  kNeedDimSizes,  // data, and no dim size left open
 };
 
-// An output's extent that the run tells.
-inline constexpr int64_t kOpenExtent = -1;
+// An output's dim size that the run tells.
+inline constexpr int64_t kOpenDimSize = -1;
 
 class Arguments {
  public:
@@ -39,7 +39,7 @@ class Arguments {
     void* data = nullptr;    // null: to be provided
     void* target = nullptr;  // where runs write it; null: to be provided, and copied to data where that is not null
     uint64_t capacity = 0;
-    uint64_t bytes = 0;  // what the caller's dims need; the capacity where extents are open
+    uint64_t bytes = 0;  // what the caller's dims need; the capacity where dim sizes are open
     bool open = false;
     bool given = false;            // by the caller: that of an input of which the caller says nothing is not
     int64_t device = kHostMemory;  // where data is
@@ -52,8 +52,8 @@ class Arguments {
             const std::vector<int32_t>& apart = {});
 
   // Failures are INVALID_ARGUMENT and name the tensor, or RESOURCE_EXHAUSTED; then the contents are unusable
-  // until set again. Extents other than negative ones are the generated checks' to judge. Inputs come first: an output
-  // that is in the memory of one goes there.
+  // until set again. Dim sizes other than negative ones are the generated checks' to judge. Inputs come first: an
+  // output that is in the memory of one goes there.
   Failure SetInputs(InputList inputs, InputUse use);
   Failure SetOutputs(OutputList outputs, OutputUse use);
   // Outputs may overlap neither inputs nor each other, but for an input in whose memory one is, and donated inputs no

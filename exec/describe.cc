@@ -121,7 +121,7 @@ void WriteConstant(const ProgramConstant& constant, JsonWriter* json) {
   json->BeginObject();
   json->Field("name", constant.name);
   json->Field("dtype", NameOf(constant.dtype));
-  json->Array("dims", constant.dims, [&](int64_t extent) { json->Number(extent); });
+  json->Array("dims", constant.dims, [&](int64_t dim_size) { json->Number(dim_size); });
   json->Field("layout", LayoutName(constant.layout));
   json->Field("bytes", static_cast<int64_t>(constant.bytes.size()));
   json->EndObject();
@@ -175,7 +175,7 @@ void WriteVariant(const Program& program, const Variant& variant, bool in_use, J
   json->Bool(in_use);
   json->Array("features", variant.features, [&](const std::string& feature) { json->String(feature); });
   json->Field("image_bytes", static_cast<int64_t>(variant.image.size()));
-  json->Field("memo_slots", static_cast<int64_t>(variant.memo_slots));
+  json->Field("shape_cache_slots", static_cast<int64_t>(variant.shape_cache_slots));
   json->Field("grown_blocks", static_cast<int64_t>(variant.grown_blocks));
   if (!variant.device_images.empty()) {
     json->Key("reads_back");

@@ -25,10 +25,10 @@ class DeviceStream {
 
   // Memory of the device, in the stream's order: what is freed stays with the work that was asked for before.
   virtual const Allocator& memory() const = 0;
-  // Variant::memo_slots words of host memory that kernels can write, zero at first.
-  virtual int64_t* memo() const = 0;
-  // RtContext::meeting.
-  virtual void* meeting() const = 0;
+  // Variant::shape_cache_slots words of host memory that kernels can write, zero at first.
+  virtual int64_t* shape_cache() const = 0;
+  // RtContext::grid_sync.
+  virtual void* grid_sync() const = 0;
   // The device's own name for the stream: a CUstream.
   virtual void* native() const = 0;
 
@@ -47,10 +47,10 @@ class DeviceStream {
   virtual bool Copy(void* to, const void* from, uint64_t bytes) = 0;
   // Of DeviceKernel number `kernel`; `args` is read before this returns.
   virtual bool Launch(int32_t kernel, const int64_t* args, const LaunchGrid& grid) = 0;
-  // RtApi::offer and RtApi::product: whether a library computes such products on this device, and asking for one that
+  // RtApi::offer and RtApi::matmul: whether a library computes such matmuls on this device, and asking for one that
   // it does.
-  virtual bool TakesProduct(const ProductArgs& product) = 0;
-  virtual bool Multiply(const ProductArgs& product) = 0;
+  virtual bool TakesGemm(const GemmArgs& gemm) = 0;
+  virtual bool Multiply(const GemmArgs& gemm) = 0;
   // Around the launches of a run: where the stream gathers launches, EndRun asks for them. After a run that failed
   // there is no EndRun, and what was gathered is forgotten.
   virtual void BeginRun() = 0;

@@ -32,7 +32,7 @@ struct Fault {
   int64_t rhs = 0;
 };
 
-// Reads the record in which kernels of a device report the first fault that one of them finds, the four memo words from
+// Reads the record in which kernels of a device report the first fault that one of them finds, the four shape cache words from
 // Variant::fault_word on: id of the check + 1, lhs, rhs, unused; all zero where there is none. Clears it. Requires that
 // the host has waited for the kernels. False where there is no fault.
 bool TakeFault(volatile int64_t* record, Fault* out);

@@ -91,10 +91,10 @@ std::string ProductChoice::Parse(std::string_view text) {
   return wrong;
 }
 
-bool ProductChoice::Takes(const ProductArgs& product) const {
+bool ProductChoice::Takes(const GemmArgs& gemm) const {
   if (nodes_.empty()) return true;
-  const double m = static_cast<double>(product.batch) * static_cast<double>(product.m);
-  const double n = static_cast<double>(product.n), k = static_cast<double>(product.k);
+  const double m = static_cast<double>(gemm.batch) * static_cast<double>(gemm.m);
+  const double n = static_cast<double>(gemm.n), k = static_cast<double>(gemm.k);
   const double features[] = {m, n, k, n * k};
   size_t node = 0;
   while (nodes_[node].feature >= 0) {

@@ -1,5 +1,5 @@
-// Which products a provider computes: all of them, or those that a decision tree (BladeDISC section 5.2.2) over their
-// extents names, as `tailor tune provider` learns it from measured times. Its text has a line for each node, the
+// Which matmuls a provider computes: all of them, or those that a decision tree (BladeDISC section 5.2.2) over their
+// dim sizes names, as `tailor tune provider` learns it from measured times. Its text has a line for each node, the
 // children of one two spaces further in:
 //
 //   if m <= 24.5
@@ -30,7 +30,7 @@ class ProductChoice {
   // what is wrong, naming the line: then nothing changed.
   std::string Parse(std::string_view text);
   // Without a tree: true.
-  bool Takes(const ProductArgs& product) const;
+  bool Takes(const GemmArgs& gemm) const;
 
  private:
   struct Node {

@@ -3,20 +3,20 @@
 namespace tailor {
 namespace {
 
-const tailor_product* ToC(const ProductArgs& product) { return reinterpret_cast<const tailor_product*>(&product); }
+const tailor_product* ToC(const GemmArgs& gemm) { return reinterpret_cast<const tailor_product*>(&gemm); }
 
 }  // namespace
 
-bool IsAskedFor(const ProductProvider& provider, const ProductArgs& product) {
-  return product.batch >= 1 && product.m >= 1 && product.n >= 1 && product.k >= 1 && provider.choice.Takes(product);
+bool IsAskedFor(const ProductProvider& provider, const GemmArgs& gemm) {
+  return gemm.batch >= 1 && gemm.m >= 1 && gemm.n >= 1 && gemm.k >= 1 && provider.choice.Takes(gemm);
 }
 
-bool TakesProduct(const ProductProvider& provider, const ProductArgs& product) {
-  return provider.take != nullptr && IsAskedFor(provider, product) && provider.take(provider.user, ToC(product)) != 0;
+bool TakesGemm(const ProductProvider& provider, const GemmArgs& gemm) {
+  return provider.take != nullptr && IsAskedFor(provider, gemm) && provider.take(provider.user, ToC(gemm)) != 0;
 }
 
-int32_t Multiply(const ProductProvider& provider, const ProductArgs& product) {
-  return provider.multiply(provider.user, ToC(product));
+int32_t Multiply(const ProductProvider& provider, const GemmArgs& gemm) {
+  return provider.multiply(provider.user, ToC(gemm));
 }
 
 }  // namespace tailor

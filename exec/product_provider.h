@@ -1,4 +1,4 @@
-// A library that computes matrix products for programs which offer them (RtApi::offer, DISC section 4.5). Plain
+// A library that computes matrix matmuls for programs which offer them (RtApi::offer, DISC section 4.5). Plain
 // function pointers of the host's; they are called on any thread.
 #ifndef TAILOR_EXEC_PRODUCT_PROVIDER_H_
 #define TAILOR_EXEC_PRODUCT_PROVIDER_H_
@@ -8,25 +8,25 @@
 #include "exec/host_abi.h"
 #include "exec/product_choice.h"
 
-struct tailor_product;  // tailor/runtime.h: a ProductArgs
+struct tailor_product;  // tailor/runtime.h: a GemmArgs
 
 namespace tailor {
 
 struct ProductProvider {
   void* user = nullptr;
-  // Whether it computes such products; not 0 promises that.
-  int32_t (*take)(void* user, const tailor_product* product) = nullptr;
-  int32_t (*multiply)(void* user, const tailor_product* product) = nullptr;  // 0: done
-  void (*forget)(void* user, const void* rhs) = nullptr;                     // that constant is gone; may be null
-  ProductChoice choice;                                                      // which products it is asked for
+  // Whether it computes such matmuls; not 0 promises that.
+  int32_t (*take)(void* user, const tailor_product* gemm) = nullptr;
+  int32_t (*multiply)(void* user, const tailor_product* gemm) = nullptr;  // 0: done
+  void (*forget)(void* user, const void* rhs) = nullptr;                  // that constant is gone; may be null
+  ProductChoice choice;                                                   // which matmuls it is asked for
 };
 
-// Whether `product` has elements and is one of the provider's choice.
-bool IsAskedFor(const ProductProvider& provider, const ProductArgs& product);
-// Whether `provider` takes `product`, which it is then asked for.
-bool TakesProduct(const ProductProvider& provider, const ProductArgs& product);
+// Whether `matmul` has elements and is one of the provider's choice.
+bool IsAskedFor(const ProductProvider& provider, const GemmArgs& gemm);
+// Whether `provider` takes `matmul`, which it is then asked for.
+bool TakesGemm(const ProductProvider& provider, const GemmArgs& gemm);
 // Its return code.
-int32_t Multiply(const ProductProvider& provider, const ProductArgs& product);
+int32_t Multiply(const ProductProvider& provider, const GemmArgs& gemm);
 
 }  // namespace tailor
 

@@ -39,7 +39,7 @@ int32_t Grow(RtContext* context, int32_t device, uint64_t bytes) {
 int32_t CheckWanted(RtContext* context, int32_t index, const int64_t* dims, size_t rank, uint64_t bytes) {
   const Arguments::Output& wanted = StateOf(context).arguments->output(index);
   for (size_t i = 0; i < rank; ++i) {
-    if (wanted.dims[i] != dims[i] && wanted.dims[i] != kOpenExtent) {
+    if (wanted.dims[i] != dims[i] && wanted.dims[i] != kOpenDimSize) {
       return Note(context, {Fault::Kind::kOutputDim, index, static_cast<int32_t>(i), wanted.dims[i], dims[i]});
     }
   }
@@ -85,7 +85,7 @@ int32_t Fail(RtContext* context, int32_t check, int64_t lhs, int64_t rhs) {
   return Note(context, {Fault::Kind::kCheck, check, 0, lhs, rhs});
 }
 
-// One parallel_for under way. Tasks are cut into chunks of `grain`, and the chunks into one stretch a worker: each
+// One parallel_for under way. Tasks are cut into chunks of `chunk size`, and the chunks into one stretch a worker: each
 // begins with its own, which is the same part of the data from launch to launch, then helps with the others'.
 struct Region {
   // Tasks [next, end) that nobody has taken, and all that it takes to run them: the one cache line that a worker needs
@@ -93,7 +93,7 @@ struct Region {
   struct alignas(64) Stretch {
     std::atomic<int64_t> next;
     int64_t end;
-    int64_t grain;  // even: no short chunk at the end
+    int64_t tasks_per_chunk;  // even: no short chunk at the end
     KernelFn kernel;
     const int64_t* args;
   };
@@ -101,15 +101,15 @@ struct Region {
 
   Region(KernelFn kernel, const int64_t* args, int64_t count, int64_t chunks, size_t ways)
       : stretches(std::min(ways, kMaxStretches)) {
-    const int64_t grain = count / chunks + (count % chunks != 0);
+    const int64_t tasks_per_chunk = count / chunks + (count % chunks != 0);
     const auto parts = static_cast<int64_t>(stretches);
     int64_t begin = 0;
     for (int64_t i = 0; i < parts; ++i) {
       const int64_t share = chunks / parts + (i < chunks % parts);
-      const int64_t end = i + 1 < parts ? std::min(begin + share * grain, count) : count;
+      const int64_t end = i + 1 < parts ? std::min(begin + share * tasks_per_chunk, count) : count;
       stretch[i].next.store(begin, std::memory_order_relaxed);
       stretch[i].end = end;
-      stretch[i].grain = grain;
+      stretch[i].tasks_per_chunk = tasks_per_chunk;
       stretch[i].kernel = kernel;
       stretch[i].args = args;
       begin = end;
@@ -122,9 +122,9 @@ struct Region {
 
 void Finish(Region::Stretch& stretch, size_t worker) {
   for (;;) {
-    const int64_t begin = stretch.next.fetch_add(stretch.grain, std::memory_order_relaxed);
+    const int64_t begin = stretch.next.fetch_add(stretch.tasks_per_chunk, std::memory_order_relaxed);
     if (begin >= stretch.end) return;
-    const int64_t end = stretch.end - begin > stretch.grain ? begin + stretch.grain : stretch.end;
+    const int64_t end = stretch.end - begin > stretch.tasks_per_chunk ? begin + stretch.tasks_per_chunk : stretch.end;
     stretch.kernel(stretch.args, begin, end, static_cast<int64_t>(worker));
   }
 }
@@ -176,10 +176,10 @@ bool Spread(const Parallelism& parallelism, Region* region, size_t ways) {
   return parallelism.team != nullptr && parallelism.team->TryRun(Work, region, ways, parallelism.sleep);
 }
 
-void ParallelFor(RtContext* context, KernelFn kernel, const int64_t* args, int64_t count, int64_t grain) {
+void ParallelFor(RtContext* context, KernelFn kernel, const int64_t* args, int64_t count, int64_t tasks_per_chunk) {
   if (count <= 0) return;
   const Parallelism& parallelism = *StateOf(context).parallelism;
-  const int64_t chunk = std::max<int64_t>(grain, 1);
+  const int64_t chunk = std::max<int64_t>(tasks_per_chunk, 1);
   const int64_t chunks = count / chunk + (count % chunk != 0);
   const auto ways = std::min(parallelism.threads, static_cast<size_t>(chunks));
   if (ways > 1) {
@@ -211,20 +211,16 @@ int32_t Readback(RtContext* context, int32_t, void* to, const void* from, uint64
   return OfDevice(context, (bytes == 0 || stream.Download(to, from, bytes)) && stream.Wait());
 }
 
-int32_t Offer(RtContext* context, const ProductArgs* product) {
-  return TakesProduct(*StateOf(context).provider, *product);
+int32_t Offer(RtContext* context, const GemmArgs* gemm) { return TakesGemm(*StateOf(context).provider, *gemm); }
+
+int32_t OfferToDevice(RtContext* context, const GemmArgs* gemm) { return StateOf(context).stream->TakesGemm(*gemm); }
+
+int32_t ComputeOnDevice(RtContext* context, const GemmArgs* gemm) {
+  return OfDevice(context, StateOf(context).stream->Multiply(*gemm));
 }
 
-int32_t OfferToDevice(RtContext* context, const ProductArgs* product) {
-  return StateOf(context).stream->TakesProduct(*product);
-}
-
-int32_t ComputeOnDevice(RtContext* context, const ProductArgs* product) {
-  return OfDevice(context, StateOf(context).stream->Multiply(*product));
-}
-
-int32_t ComputeProduct(RtContext* context, const ProductArgs* product) {
-  const int32_t code = Multiply(*StateOf(context).provider, *product);
+int32_t ComputeGemm(RtContext* context, const GemmArgs* gemm) {
+  const int32_t code = Multiply(*StateOf(context).provider, *gemm);
   return code == 0 ? 0 : Note(context, {Fault::Kind::kProvider, 0, 0, code, 0});
 }
 
@@ -240,7 +236,7 @@ constexpr RtApi HostTable(decltype(RtApi::trace) trace) {
       .readback = nullptr,
       .block = Block,
       .offer = Offer,
-      .product = ComputeProduct,
+      .gemm = ComputeGemm,
   };
 }
 
@@ -252,7 +248,7 @@ constexpr RtApi DeviceTable(decltype(RtApi::trace) trace) {
   table.launch = Launch;
   table.readback = Readback;
   table.offer = OfferToDevice;
-  table.product = ComputeOnDevice;
+  table.gemm = ComputeOnDevice;
   return table;
 }
 

@@ -24,7 +24,7 @@ class Runtime {
     void (*log)(void* user, int32_t level, const char* message) = nullptr;
     void* user = nullptr;
     ProductProvider provider;                   // without `take`: none
-    std::shared_ptr<const CublasLt> cublas_lt;  // computes products on CUDA devices; null: none does
+    std::shared_ptr<const CublasLt> cublas_lt;  // computes matmuls on CUDA devices; null: none does
   };
   enum Level : int32_t { kInfo = 0, kWarning = 1, kError = 2 };
 

@@ -53,7 +53,7 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
       memory_(stream_ != nullptr ? stream_->memory() : executable.runtime().allocator()),
       workspace_(memory_),
       provided_(executable.program().outputs.size()),
-      host_memo_(stream_ != nullptr ? 0 : std::max<uint64_t>(executable.variant().memo_slots, 1)),
+      host_shape_cache_(stream_ != nullptr ? 0 : std::max<uint64_t>(executable.variant().shape_cache_slots, 1)),
       first_(executable.program(), executable.runtime().allocator(), stream_.get(), executable.variant().outputs_apart),
       second_(executable.program(), executable.runtime().allocator(), stream_.get(),
               executable.variant().outputs_apart) {
@@ -64,12 +64,12 @@ Session::Session(const Executable& executable, const Options& options, Paralleli
   for (uint64_t i = 0; i < executable.variant().grown_blocks; ++i) blocks_.emplace_back(memory_);
   state_.context.struct_size = sizeof(RtContext);
   state_.context.constants = executable.constants();
-  state_.context.memo = stream_ != nullptr ? stream_->memo() : host_memo_.data();
+  state_.context.shape_cache = stream_ != nullptr ? stream_->shape_cache() : host_shape_cache_.data();
   state_.context.workers =
       stream_ != nullptr ? executable.device()->workers() : static_cast<int64_t>(parallelism_.threads);
   state_.context.streamed_bytes = StreamedBytes();
   state_.context.costs = &executable.costs();
-  state_.context.meeting = stream_ != nullptr ? stream_->meeting() : nullptr;
+  state_.context.grid_sync = stream_ != nullptr ? stream_->grid_sync() : nullptr;
   state_.workspace = &workspace_;
   state_.outputs = &output_buffers_;
   state_.blocks = &blocks_;
@@ -96,7 +96,7 @@ int32_t Session::Execute(Arguments* arguments) {
   arguments->CopyInputs();
   const int32_t code = run_(&api_, &state_.context, arguments->in(), arguments->out());
   if (code != 0) [[unlikely]] {
-    state_.context.memo[0] = 0;  // what the program remembers may describe a workspace that it did not get
+    state_.context.shape_cache[0] = 0;  // what the program remembers may describe a workspace that it did not get
   }
   return code;
 }
@@ -106,7 +106,7 @@ int32_t Session::ExecuteOnDevice(Arguments* arguments) {
   state_.fault = {Fault::Kind::kDevice, 0, 0, 0, 0};
   stream_->BeginRun();
   bool ok = arguments->CopyInputs() && run_(&api_, &state_.context, arguments->in(), arguments->out()) == 0;
-  if (!ok) state_.context.memo[0] = 0;
+  if (!ok) state_.context.shape_cache[0] = 0;
   ok = ok && stream_->EndRun() && arguments->CopyOutputs() && ProvideHostOutputs();
   // After a failure too: what was asked for before it uses the caller's memory.
   if (!asynchronous_) ok = AwaitDevice(ok) && ok;
@@ -137,7 +137,7 @@ bool Session::AwaitDevice(bool note_fault) {
   const bool ended = stream_->Wait();
   notifications_.Settle();
   if (!ended) return false;
-  if (record < 0 || !TakeFault(state_.context.memo + record, &found)) return true;
+  if (record < 0 || !TakeFault(state_.context.shape_cache + record, &found)) return true;
   if (note_fault) state_.fault = found;
   return false;
 }
@@ -260,7 +260,7 @@ void Session::DescribeOutput(size_t i, OutputList outputs) const {
 }
 
 Failure Session::Bind(InputList inputs, OutputList outputs) {
-  if (Failure f = SetArguments(inputs, outputs, OutputUse::kNeedExtents); !f.ok()) return f;
+  if (Failure f = SetArguments(inputs, outputs, OutputUse::kNeedDimSizes); !f.ok()) return f;
   bound_ = free_;
   free_ = bound_ == &first_ ? &second_ : &first_;
   return {};
@@ -276,7 +276,7 @@ Failure Session::Reserve(InputList inputs) {
   state_.fault = {};
   provided_.assign(provided_.size(), false);
   if (Failure f = free_->SetInputs(inputs, InputUse::kShapesOnly); !f.ok()) return f;
-  state_.context.memo[0] = 0;  // what the program remembers describes the workspace before
+  state_.context.shape_cache[0] = 0;  // what the program remembers describes the workspace before
   PlanResult plan{sizeof(PlanResult), 0, nullptr};
   if (executable_.plan()(&api_, &state_.context, free_->in(), free_->out(), &plan) != 0 ||
       api_.grow(&state_.context, stream_ != nullptr ? 1 : 0, plan.workspace_bytes) != 0) {

@@ -1,4 +1,4 @@
-// Session: what one stream of runs needs: workspace, library-owned outputs, memo, threads, its place on a device. One
+// Session: what one stream of runs needs: workspace, library-owned outputs, shape cache, threads, its place on a device. One
 // run at a time.
 #ifndef TAILOR_EXEC_SESSION_H_
 #define TAILOR_EXEC_SESSION_H_
@@ -93,7 +93,7 @@ class Session {
   std::vector<GrowingBuffer> output_buffers_, blocks_;
   std::vector<GrowingBuffer> host_outputs_;  // copies of the outputs that are provided; none where these stay there
   std::vector<bool> provided_;               // outputs of the last Run in the session's memory, and not taken
-  std::vector<int64_t> host_memo_;           // on the host
+  std::vector<int64_t> host_shape_cache_;    // on the host
   Notifications notifications_;
   Arguments first_, second_;
   Arguments* bound_ = nullptr;  // first_ or second_

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "fusion/form_group.h"
-#include "fusion/left_views.h"
+#include "fusion/lhs_views.h"
 #include "fusion/node_class.h"
 #include "fusion/operand_map.h"
 #include "graph/status_macros.h"
@@ -12,7 +12,7 @@
 namespace tailor {
 namespace {
 
-// Whether a product can read its operand through this node: the address is a linear function of the
+// Whether a matmul can read its operand through this node: the address is a linear function of the
 // view's indices. A reshape of a value in memory leaves addresses as they are; constants are stored in
 // panels.
 bool IsLinear(const FusionContext& context, NodeId id) {
@@ -35,28 +35,28 @@ bool ReshapesWindows(const FusionContext& context, NodeId id) {
   return false;
 }
 
-// How products read a node through floating views.
-struct ProductReads {
-  bool other = false;               // as a right operand
-  std::optional<Dependences> left;  // as left operands: what its dims depend on, in one or another
+// How matmuls read a node through floating views.
+struct MatmulReads {
+  bool other = false;              // as a rhs
+  std::optional<Dependences> lhs;  // as left operands: what its dims depend on, in one or another
 };
 
-ProductReads ReadsOf(const FusionContext& context, const Uses& uses, const std::vector<bool>& floating,
-                     const std::vector<ProductReads>& reads, NodeId id) {
-  ProductReads result;
+MatmulReads ReadsOf(const FusionContext& context, const Uses& uses, const std::vector<bool>& floating,
+                    const std::vector<MatmulReads>& reads, NodeId id) {
+  MatmulReads result;
   const auto add = [&](const Dependences& of) {
-    if (!result.left) result.left = Dependences(of.size(), kOnNothing);
-    for (size_t d = 0; d < of.size(); ++d) (*result.left)[d] |= of[d];
+    if (!result.lhs) result.lhs = Dependences(of.size(), kOnNothing);
+    for (size_t d = 0; d < of.size(); ++d) (*result.lhs)[d] |= of[d];
   };
   for (NodeId user : uses.users(id)) {
     const Node& node = context.graph.node(user);
     if (IsContraction(node)) {
-      if (node.operands[0].node == id) add(OfLeftOperand(context.graph, user));
+      if (node.operands[0].node == id) add(OfLhs(context.graph, user));
       result.other = result.other || node.operands[1].node == id;
     } else if (floating[user]) {
       result.other = result.other || reads[user].other;
-      if (!reads[user].left) continue;
-      const std::optional<Dependences> through = ThroughView(context, user, *reads[user].left);
+      if (!reads[user].lhs) continue;
+      const std::optional<Dependences> through = ThroughView(context, user, *reads[user].lhs);
       if (through) add(*through);
     }
   }
@@ -66,11 +66,11 @@ ProductReads ReadsOf(const FusionContext& context, const Uses& uses, const std::
 // Whether `id` has one user, and is in memory for nothing else.
 bool HasOneUser(const Uses& uses, NodeId id) { return !uses.stored(id) && uses.users(id).size() == 1; }
 
-// By node: whether it is a view that a product could store its result through (FormGroup), which nothing else needs,
+// By node: whether it is a view that a matmul could store its result through (FormGroup), which nothing else needs,
 // and that one elementwise node reads.
 std::vector<bool> ViewsOfResults(const FusionContext& context, const Uses& uses) {
   const Graph& graph = context.graph;
-  std::vector<bool> results(graph.nodes().size(), false);  // of products, or computed where those are
+  std::vector<bool> results(graph.nodes().size(), false);  // of matmuls, or computed where those are
   std::vector<bool> viewed(results), awaited(results);     // views of these; those before another view cover it
   for (NodeId id = 0; id < static_cast<NodeId>(results.size()); ++id) {
     const Node& node = graph.node(id);
@@ -91,9 +91,9 @@ std::vector<bool> ViewsOfResults(const FusionContext& context, const Uses& uses)
   return awaited;
 }
 
-// Whether products read `id` as nothing but their left operand, in place.
-bool IsLeftView(const FusionContext& context, NodeId id, const ProductReads& reads) {
-  return reads.left && !reads.other && ThroughView(context, id, *reads.left);
+// Whether matmuls read `id` as nothing but their lhs, in place.
+bool IsLhsView(const FusionContext& context, NodeId id, const MatmulReads& reads) {
+  return reads.lhs && !reads.other && ThroughView(context, id, *reads.lhs);
 }
 
 }  // namespace
@@ -113,30 +113,30 @@ absl::Status AbsorbViews(const FusionContext& context, FusionPlan& plan) {
   const Graph& graph = context.graph;
   Uses uses(graph, std::vector<bool>(graph.nodes().size(), false));
   std::vector<bool> floating(graph.nodes().size(), false);
-  std::vector<bool> stored(graph.nodes().size(), false);      // views that a floating reshape reads from memory
-  std::vector<NodeId> fed_product(graph.nodes().size(), -1);  // through floating nodes
-  std::vector<ProductReads> reads(graph.nodes().size());
+  std::vector<bool> stored(graph.nodes().size(), false);     // views that a floating reshape reads from memory
+  std::vector<NodeId> fed_matmul(graph.nodes().size(), -1);  // through floating nodes
+  std::vector<MatmulReads> reads(graph.nodes().size());
   const std::vector<bool> awaited = ViewsOfResults(context, uses);
   std::vector<Refusal> refusals = std::move(plan.refusals);
   for (NodeId id = static_cast<NodeId>(floating.size()) - 1; id >= 0; --id) {
     if (!uses.live(id) || !IsFree(graph.node(id))) continue;
-    NodeId& product = fed_product[id];
+    NodeId& matmul = fed_matmul[id];
     for (NodeId user : uses.users(id)) {
-      if (IsContraction(graph.node(user))) product = user;
-      if (floating[user] && fed_product[user] >= 0) product = fed_product[user];
+      if (IsContraction(graph.node(user))) matmul = user;
+      if (floating[user] && fed_matmul[user] >= 0) matmul = fed_matmul[user];
     }
     reads[id] = ReadsOf(context, uses, floating, reads, id);
-    if (product >= 0 && !uses.stored(id) && !IsLinear(context, id) && ReshapesWindows(context, id)) {
-      stored[graph.node(id).operands[0].node] = !IsLeftView(context, id, reads[id]);
+    if (matmul >= 0 && !uses.stored(id) && !IsLinear(context, id) && ReshapesWindows(context, id)) {
+      stored[graph.node(id).operands[0].node] = !IsLhsView(context, id, reads[id]);
       floating[id] = true;
       continue;
     }
     if (stored[id] || awaited[id]) continue;
-    floating[id] = !uses.stored(id) && (product < 0 || IsLinear(context, id));
-    if (!floating[id] && product >= 0 && !uses.stored(id)) {
-      refusals.push_back({id, product, "absorb-views",
+    floating[id] = !uses.stored(id) && (matmul < 0 || IsLinear(context, id));
+    if (!floating[id] && matmul >= 0 && !uses.stored(id)) {
+      refusals.push_back({id, matmul, "absorb-views",
                           absl::StrCat(InfoOf(graph.node(id).op).text, " ", graph.NameOf({id, 0}),
-                                       " is no linear index map of the product's operand")});
+                                       " is no linear index map of the matmul's operand")});
     }
   }
   TAILOR_ASSIGN_OR_RETURN(plan, OneNodeGroups(context, std::move(floating)));

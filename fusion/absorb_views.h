@@ -8,8 +8,8 @@
 namespace tailor {
 
 // Requires: one-node groups. Preserves: plan validity. A view stays a group of its own if it is a graph output, if
-// a product reads it through an index map that is not linear, or if a product could store its result through it and one
-// elementwise node reads it, which another product may take.
+// a matmul reads it through an index map that is not linear, or if a matmul could store its result through it and one
+// elementwise node reads it, which another matmul may take.
 absl::Status AbsorbViews(const FusionContext& context, FusionPlan& plan);
 
 // One group per core node, in graph order; floating nodes are those of `floating`.

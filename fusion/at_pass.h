@@ -9,7 +9,7 @@
 namespace tailor {
 
 // Called before each pass over a graph or one of its regions with the phase ("rewrite") and the pass
-// ("merge-products"). An error ends the compilation with it. Empty: nobody is told.
+// ("merge-matmuls"). An error ends the compilation with it. Empty: nobody is told.
 using AtPass = std::function<absl::Status(const char* phase, const char* pass)>;
 
 }  // namespace tailor

@@ -33,7 +33,7 @@ AxisHints::AxisHints(const FusionContext& context, const FusionGroup& group) : c
   Seed();
   SpreadAll(Carriers::kNodes);
   SpreadAll(Carriers::kValues);
-  while (MatchExtents()) SpreadPending(Carriers::kValues);
+  while (MatchDimSizes()) SpreadPending(Carriers::kValues);
 }
 
 void AxisHints::Connect() {
@@ -58,8 +58,8 @@ bool AxisHints::InGroup(NodeId id) const { return std::binary_search(group_.node
 
 AxisHints::Dims AxisHints::Blank(Value value) const {
   Dims dims;
-  for (const DimExpr& extent : context_.graph.type(value).shape) {
-    dims.push_back(ProvablyOne(context_.facts, extent) ? kUnitDim : kUnknownAxis);
+  for (const DimExpr& dim_size : context_.graph.type(value).shape) {
+    dims.push_back(ProvablyOne(context_.facts, dim_size) ? kUnitDim : kUnknownAxis);
   }
   return dims;
 }
@@ -136,8 +136,8 @@ void AxisHints::Touch(const Dims& dims) {
   if (links != links_at_.end()) pending_.insert(links->second.begin(), links->second.end());
 }
 
-// Gives the first reduction or output with unknown dims the unused axes of equal extent.
-bool AxisHints::MatchExtents() {
+// Gives the first reduction or output with unknown dims the unused axes of equal dim size.
+bool AxisHints::MatchDimSizes() {
   if (group_.kind != GroupKind::kRow) return false;
   const Graph& graph = context_.graph;
   for (auto& [id, domain] : domain_) {
@@ -159,7 +159,7 @@ bool AxisHints::MatchDims(const Shape& shape, Dims& axes, const OperandMap* redu
     for (int a = 0; a < static_cast<int>(group_.axes.size()); ++a) {
       if (reduction != nullptr && group_.axes[a].tile != (reduction->dims[d] == kReducedDim)) continue;
       if (std::find(axes.begin(), axes.end(), a) != axes.end()) continue;
-      if (!context_.facts.ProvablyEqual(shape[d], group_.axes[a].extent)) continue;
+      if (!context_.facts.ProvablyEqual(shape[d], group_.axes[a].dim_size)) continue;
       axes[d] = a;
       changed = true;
       break;

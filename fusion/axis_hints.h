@@ -15,7 +15,7 @@ namespace tailor {
 inline constexpr int kUnknownAxis = -4;
 
 // Axes spread from the group's domain along dims that read each other, both ways: through the group's
-// own nodes, then through values that several nodes read, then by equal extents. Hints decide where an
+// own nodes, then through values that several nodes read, then by equal dim sizes. Hints decide where an
 // output or a reduction lies; whether the group holds together is checked afterwards from these. The domain of a loop
 // is that of its outputs: there is nothing to spread, and other nodes have no hints.
 //
@@ -52,7 +52,7 @@ class AxisHints {
   void SpreadPending(Carriers carriers);
   void Spread(const Link& link, Carriers carriers);
   void Touch(const Dims& dims);
-  bool MatchExtents();
+  bool MatchDimSizes();
   bool MatchDims(const Shape& shape, Dims& axes, const OperandMap* reduction);
 
   const FusionContext& context_;

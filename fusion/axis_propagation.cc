@@ -33,7 +33,7 @@ struct Walk {
   std::map<NodeId, NodeUse> use;
   std::map<NodeId, std::string> unproved;  // why a node's dims are no axes
   std::vector<NodeId> roots;
-  std::map<NodeId, bool> depends;  // on a reduction, product or scan of the group
+  std::map<NodeId, bool> depends;  // on a reduction, matmul or scan of the group
 
   const Graph& graph() const { return context.graph; }
   std::string Name(NodeId id) const { return graph().NameOf({id, 0}); }
@@ -44,8 +44,8 @@ struct Walk {
     return absl::FailedPreconditionError(absl::StrCat(args...));
   }
 
-  bool RealAxis(int axis) const { return !ProvablyOne(context.facts, group.axes[axis].extent); }
-  // Whether `axes` has every axis of extent != 1 for which `wanted` holds.
+  bool RealAxis(int axis) const { return !ProvablyOne(context.facts, group.axes[axis].dim_size); }
+  // Whether `axes` has every axis of dim size != 1 for which `wanted` holds.
   template <typename Predicate>
   bool Covers(const std::vector<int>& axes, Predicate wanted) const {
     for (int a = 0; a < static_cast<int>(group.axes.size()); ++a) {
@@ -79,7 +79,7 @@ struct Walk {
                       first_tile ? (a == 0 ? "| " : " | ")
                       : a == 0   ? ""
                                  : ", ",
-                      graph().DimText(group.axes[a].extent));
+                      graph().DimText(group.axes[a].dim_size));
     }
     return text + "]";
   }
@@ -91,16 +91,16 @@ struct Walk {
     return true;
   }
 
-  // Views through which rows and products store.
+  // Views through which rows and matmuls store.
   bool IsStoredView(NodeId id) const {
     return group.kind != GroupKind::kLoop && ClassOf(graph().node(id)) == FusionClass::kView;
   }
 
   // The nodes that the loop nest computes for the outputs: a loop computes views in place, rows and
-  // products store through them.
+  // matmuls store through them.
   absl::Status FindRoots() {
     for (Value output : group.outputs) {
-      // What follows a product's trailing views is computed where they end.
+      // What follows a matmul's trailing views is computed where they end.
       NodeId id = group.trailing_views.empty() ? output.node : group.trailing_views.back();
       while (IsStoredView(id)) {
         OpKind op = graph().node(id).op;
@@ -124,17 +124,17 @@ struct Walk {
     }
   }
 
-  // Why dim `d` of `id` is no axis: where one axis is left for it, their extents would have to be equal.
+  // Why dim `d` of `id` is no axis: where one axis is left for it, their dim sizes would have to be equal.
   std::string MissingAxis(NodeId id, size_t d) const {
-    const DimExpr& extent = graph().type({id, 0}).shape[d];
+    const DimExpr& dim_size = graph().type({id, 0}).shape[d];
     std::string text = absl::StrCat("dim ", d, " of ", Name(id), " is no axis of the domain ", AxesText());
     std::vector<int> left;
     for (int a = 0; a < static_cast<int>(group.axes.size()); ++a) {
       bool contracted = group.kind == GroupKind::kContraction && group.axes[a].tile;
       if (!contracted && RealAxis(a) && !Contains(hints.of(id), a)) left.push_back(a);
     }
-    if (left.size() != 1 || context.facts.ProvablyEqual(extent, group.axes[left[0]].extent)) return text;
-    return absl::StrCat(text, ": ", UnequalExtents(graph(), extent, group.axes[left[0]].extent));
+    if (left.size() != 1 || context.facts.ProvablyEqual(dim_size, group.axes[left[0]].dim_size)) return text;
+    return absl::StrCat(text, ": ", UnequalDimSizes(graph(), dim_size, group.axes[left[0]].dim_size));
   }
 
   // Index coverage (BladeDISC 4.2): each element of an output is computed exactly once.
@@ -147,7 +147,7 @@ struct Walk {
       seen.push_back(axes[d]);
     }
     if (group.kind == GroupKind::kContraction && !InOrder(axes)) {
-      return Refuse(Name(id), " permutes or moves the dims of the product");
+      return Refuse(Name(id), " permutes or moves the dims of the matmul");
     }
     if (!CoversDomain(axes) && !PerRow(axes)) {
       return Refuse(Name(id), " covers neither the domain ", AxesText(), " nor its rows");
@@ -193,7 +193,7 @@ struct Walk {
       NodeId operand = node.operands[i].node;
       if (!InGroup(operand)) continue;
       const OperandMap& map = hints.map(id, i);
-      for (const auto& [a, b] : map.unproved) unproved[operand] = UnequalExtents(graph(), a, b);
+      for (const auto& [a, b] : map.unproved) unproved[operand] = UnequalDimSizes(graph(), a, b);
       Combine(operand, Through(id, u, map));
     }
     return absl::OkStatus();
@@ -242,7 +242,7 @@ struct Walk {
     return found;
   }
 
-  // Nothing expensive is computed again, and what follows a reduction or product is read in place.
+  // Nothing expensive is computed again, and what follows a reduction or matmul is read in place.
   absl::Status CheckCost() const {
     const std::set<NodeId> indices = context.traits.free_index_arithmetic ? std::set<NodeId>() : InnermostIndices();
     int replicated = 0, replicated_indices = 0;

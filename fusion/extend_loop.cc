@@ -29,11 +29,11 @@ struct Extension {
   const FusionGroup& producer;
   const FusionGroup& loop;
 
-  // Axis d in dim d, but for axes of extent 1.
+  // Axis d in dim d, but for axes of dim size 1.
   bool CoversDomain(const std::vector<int>& axes) const {
     if (axes.size() != loop.axes.size()) return false;
     for (size_t d = 0; d < axes.size(); ++d) {
-      if (axes[d] != static_cast<int>(d) && !ProvablyOne(context.facts, loop.axes[d].extent)) return false;
+      if (axes[d] != static_cast<int>(d) && !ProvablyOne(context.facts, loop.axes[d].dim_size)) return false;
     }
     return true;
   }
@@ -54,10 +54,10 @@ struct Extension {
       }
     }
     const Shape& shape = context.graph.type(v).shape;  // of the domain, should `v` stay an output
-    return shape.size() == loop.axes.size() &&
-           std::equal(shape.begin(), shape.end(), loop.axes.begin(), [&](const DimExpr& extent, const GroupAxis& axis) {
-             return context.facts.ProvablyEqual(extent, axis.extent);
-           });
+    return shape.size() == loop.axes.size() && std::equal(shape.begin(), shape.end(), loop.axes.begin(),
+                                                          [&](const DimExpr& dim_size, const GroupAxis& axis) {
+                                                            return context.facts.ProvablyEqual(dim_size, axis.dim_size);
+                                                          });
   }
 
   // Whether others than the nodes of both read `v`.
@@ -119,7 +119,7 @@ bool ExtendLoop(const FusionContext& context, const Uses& uses, const FusionGrou
   AddSorted(producer.read_elsewhere, &loop.read_elsewhere);
   loop.axis_of.insert(producer.axis_of.begin(), producer.axis_of.end());
   const Shape& shape = context.graph.type(loop.outputs.front()).shape;
-  for (size_t d = 0; d < shape.size(); ++d) loop.axes[d].extent = shape[d];
+  for (size_t d = 0; d < shape.size(); ++d) loop.axes[d].dim_size = shape[d];
   return true;
 }
 

@@ -16,7 +16,7 @@ namespace tailor {
 namespace {
 
 // The symbols that the arguments of `next` tell, which the stage before calls by `rest`.
-std::string ToldSymbols(const Graph& graph, const Node& rest, const Graph& next) {
+std::string DataDependentSymbols(const Graph& graph, const Node& rest, const Graph& next) {
   std::vector<std::string> names;
   for (size_t i = 0; i < next.inputs().size(); ++i) {
     const bool handed = i < rest.operands.size();
@@ -24,11 +24,11 @@ std::string ToldSymbols(const Graph& graph, const Node& rest, const Graph& next)
     if (!handed && rest.i64s("counts")[i - rest.operands.size()] >= 0) names.push_back(next.DimText(shape[0]));
     if (!handed) continue;
     const Value operand = rest.operands[i];
-    const Node& teller = graph.node(operand.node);
-    if (teller.op != OpKind::kWhile && teller.op != OpKind::kIf) continue;
-    const std::vector<bool> told = ToldExtents(graph, teller)[operand.result];
-    for (size_t d = 0; d < told.size(); ++d) {
-      if (told[d]) names.push_back(next.DimText(shape[d]));
+    const Node& source = graph.node(operand.node);
+    if (source.op != OpKind::kWhile && source.op != OpKind::kIf) continue;
+    const std::vector<bool> data_dependent = DataDependentDims(graph, source)[operand.result];
+    for (size_t d = 0; d < data_dependent.size(); ++d) {
+      if (data_dependent[d]) names.push_back(next.DimText(shape[d]));
     }
   }
   return absl::StrJoin(names, ", ");
@@ -61,12 +61,13 @@ absl::StatusOr<std::string> FactsText(const Graph& graph) {
     TAILOR_ASSIGN_OR_RETURN(const ShapeFacts facts, ShapeFacts::Collect(stage));
     absl::StrAppend(&text, facts.ToText());
     TAILOR_ASSIGN_OR_RETURN(const auto version, VersionWithoutJoins(stage, facts));
-    if (version) absl::StrAppend(&text, "versions\n  ", JoinsText(stage, *version), "\n  any extents\n");
+    if (version) absl::StrAppend(&text, "versions\n  ", JoinsText(stage, *version), "\n  any dim sizes\n");
     TAILOR_RETURN_IF_ERROR(AppendRegions(stage, facts, &text));
     if (k + 1 == stages.size()) break;
     const NodeId rest = static_cast<NodeId>(stage.nodes().size()) - 1;
     TAILOR_ASSIGN_OR_RETURN(stages[k + 1], HandDownFacts(stage, facts, rest, stages[k + 1]));
-    absl::StrAppend(&text, "-- once data has told ", ToldSymbols(stage, stage.node(rest), stages[k + 1]), "\n");
+    absl::StrAppend(&text, "-- once data has told ", DataDependentSymbols(stage, stage.node(rest), stages[k + 1]),
+                    "\n");
   }
   return text;
 }

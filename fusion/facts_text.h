@@ -1,4 +1,4 @@
-// What is known of a graph's extents, for people.
+// What is known of a graph's dim sizes, for people.
 #ifndef TAILOR_FUSION_FACTS_TEXT_H_
 #define TAILOR_FUSION_FACTS_TEXT_H_
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "fusion/axis_propagation.h"
-#include "fusion/left_views.h"
+#include "fusion/lhs_views.h"
 #include "fusion/node_class.h"
 #include "fusion/operand_map.h"
 #include "graph/status_macros.h"
@@ -79,7 +79,7 @@ struct Former {
       if (IsContraction(node)) {
         if (group.kind == GroupKind::kScan) return ScanRunsAlone();
         if (group.kind == GroupKind::kContraction) {
-          return absl::FailedPreconditionError("two products have loop nests of their own");
+          return absl::FailedPreconditionError("two matmuls have loop nests of their own");
         }
         group.kind = GroupKind::kContraction;
         group.dominant = id;
@@ -89,7 +89,7 @@ struct Former {
     if (!reduces) return absl::OkStatus();
     if (group.kind == GroupKind::kScan) return ScanRunsAlone();
     if (group.kind == GroupKind::kContraction) {
-      return absl::FailedPreconditionError("a product is tiled over its columns, a reduction needs whole rows");
+      return absl::FailedPreconditionError("a matmul is tiled over its columns, a reduction needs whole rows");
     }
     group.kind = GroupKind::kRow;
     group.dominant = DominantReduction();
@@ -113,8 +113,8 @@ struct Former {
   // Dims of the reduced operand that are not provably 1.
   int RealRank(NodeId reduction) const {
     const Shape& shape = graph().type(graph().node(reduction).operands[0]).shape;
-    return static_cast<int>(std::count_if(shape.begin(), shape.end(),
-                                          [&](const DimExpr& extent) { return !ProvablyOne(context.facts, extent); }));
+    return static_cast<int>(std::count_if(
+        shape.begin(), shape.end(), [&](const DimExpr& dim_size) { return !ProvablyOne(context.facts, dim_size); }));
   }
 
   absl::Status FormLoop() {
@@ -129,10 +129,10 @@ struct Former {
       }
       for (size_t d = 0; d < shape.size(); ++d) {
         if (context.facts.ProvablyEqual(shape[d], other[d])) continue;
-        return absl::FailedPreconditionError(absl::StrCat(pair, UnequalExtents(graph(), shape[d], other[d])));
+        return absl::FailedPreconditionError(absl::StrCat(pair, UnequalDimSizes(graph(), shape[d], other[d])));
       }
     }
-    for (const DimExpr& extent : shape) group.axes.push_back({extent, false});
+    for (const DimExpr& dim_size : shape) group.axes.push_back({dim_size, false});
     return absl::OkStatus();
   }
 
@@ -169,7 +169,7 @@ struct Former {
 
   absl::Status FormContraction() {
     if (group.outputs.size() != 1) {
-      return absl::FailedPreconditionError(absl::StrCat("the product would write ", group.outputs.size(), " results (",
+      return absl::FailedPreconditionError(absl::StrCat("the matmul would write ", group.outputs.size(), " results (",
                                                         ValueNames(group.outputs), "), and its kernel writes one"));
     }
     TAILOR_RETURN_IF_ERROR(SplitTrailingViews());
@@ -179,19 +179,19 @@ struct Former {
       bool trailing = std::count(group.trailing_views.begin(), group.trailing_views.end(), id) != 0;
       if (id == group.dominant || trailing || ClassOf(graph().node(id)) == FusionClass::kElementwise) continue;
       return absl::FailedPreconditionError(
-          absl::StrCat(graph().NameOf({id, 0}), " is no elementwise epilogue of the product"));
+          absl::StrCat(graph().NameOf({id, 0}), " is no elementwise epilogue of the matmul"));
     }
     const Node& dot = graph().node(group.dominant);
-    for (const DimExpr& extent : dot.results[0].shape) group.axes.push_back({extent, false});
+    for (const DimExpr& dim_size : dot.results[0].shape) group.axes.push_back({dim_size, false});
     const Shape& lhs = graph().type(dot.operands[0]).shape;
     group.axes.push_back({lhs[lhs.size() - (dot.i64("transpose_lhs") != 0 ? 2 : 1)], true});
     return absl::OkStatus();
   }
 
-  // The core nodes that the product is computed from: its left operand's padding, and what that is of.
+  // The core nodes that the matmul is computed from: its lhs's padding, and what that is of.
   absl::StatusOr<std::set<NodeId>> Prologue() const {
     std::set<NodeId> nodes;
-    std::vector<NodeId> pending = {PaddingOfLeftOperand(context, uses, core, group.dominant)};
+    std::vector<NodeId> pending = {PaddingOfLhs(context, uses, core, group.dominant)};
     if (pending.back() < 0) return nodes;
     while (!pending.empty()) {
       const NodeId id = pending.back();
@@ -213,7 +213,7 @@ struct Former {
     return nodes;
   }
 
-  // The nodes that the product's result goes into, itself included.
+  // The nodes that the matmul's result goes into, itself included.
   std::set<NodeId> Followers() const {
     std::set<NodeId> followers = {group.dominant};
     for (NodeId id : group.nodes) {
@@ -224,7 +224,7 @@ struct Former {
     return followers;
   }
 
-  // Where the views end whose operands are views down to what the product computes in place: the output, or what the
+  // Where the views end whose operands are views down to what the matmul computes in place: the output, or what the
   // elementwise nodes that end in it read. -1: there are none.
   absl::StatusOr<NodeId> EndOfTrailingViews(const std::set<NodeId>& followers) const {
     std::set<NodeId> ends, pending = {group.outputs.front().node};
@@ -241,7 +241,7 @@ struct Former {
       }
     }
     if (ends.size() == 1) return *ends.begin();
-    return absl::FailedPreconditionError("the product's result is read through several views");
+    return absl::FailedPreconditionError("the matmul's result is read through several views");
   }
 
   // Each element of a node after the views is computed once, where the views end.
@@ -256,7 +256,7 @@ struct Former {
                         });
       if (same) continue;
       return absl::FailedPreconditionError(
-          absl::StrCat(graph().NameOf({id, 0}), " repeats the product's result after views of it"));
+          absl::StrCat(graph().NameOf({id, 0}), " repeats the matmul's result after views of it"));
     }
     return absl::OkStatus();
   }
@@ -271,7 +271,7 @@ struct Former {
       group.trailing_views.insert(group.trailing_views.begin(), id);
       id = graph().node(id).operands[0].node;
     }
-    if (!InCore(id)) return absl::FailedPreconditionError("the views do not read the product's result");
+    if (!InCore(id)) return absl::FailedPreconditionError("the views do not read the matmul's result");
     for (NodeId view : group.trailing_views) TAILOR_RETURN_IF_ERROR(CheckTrailingView(view));
     return CheckShapesAfterViews(end, followers);
   }
@@ -285,7 +285,7 @@ struct Former {
     }
     if (node.op != OpKind::kReshape) {
       return absl::FailedPreconditionError(
-          absl::StrCat(InfoOf(node.op).text, " ", graph().NameOf({view, 0}), " does not cover the product's result"));
+          absl::StrCat(InfoOf(node.op).text, " ", graph().NameOf({view, 0}), " does not cover the matmul's result"));
     }
     if (ReshapeOnlyJoins(graph(), context.facts, view)) return absl::OkStatus();
     return absl::FailedPreconditionError(

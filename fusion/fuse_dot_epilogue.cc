@@ -6,7 +6,7 @@
 #include "fusion/form_group.h"
 #include "fusion/fuse_elementwise.h"
 #include "fusion/group_index.h"
-#include "fusion/left_views.h"
+#include "fusion/lhs_views.h"
 
 namespace tailor {
 namespace {
@@ -26,10 +26,10 @@ std::vector<NodeId> NodesUpTo(const Graph& graph, const FusionGroup& loop, const
   return nodes;
 }
 
-// What the product's operands are read from, through floating views.
-std::vector<NodeId> SourcesOf(const Graph& graph, const Uses& uses, NodeId product) {
+// What the matmul's operands are read from, through floating views.
+std::vector<NodeId> SourcesOf(const Graph& graph, const Uses& uses, NodeId matmul) {
   std::vector<NodeId> sources;
-  for (Value operand : graph.node(product).operands) {
+  for (Value operand : graph.node(matmul).operands) {
     NodeId id = operand.node;
     while (uses.floating(id)) id = graph.node(id).operands[0].node;
     sources.push_back(id);
@@ -37,61 +37,61 @@ std::vector<NodeId> SourcesOf(const Graph& graph, const Uses& uses, NodeId produ
   return sources;
 }
 
-// The product takes as much of the loop as ends in one value; the rest of it stays a loop.
-bool TakePartOf(const FusionContext& context, GroupIndex& index, int product, int loop) {
+// The matmul takes as much of the loop as ends in one value; the rest of it stays a loop.
+bool TakePartOf(const FusionContext& context, GroupIndex& index, int matmul, int loop) {
   const std::vector<NodeId> whole = index.core(loop);
   for (auto end = whole.rbegin(); end != whole.rend(); ++end) {
     std::vector<NodeId> taken = NodesUpTo(context.graph, index.group(loop), whole, *end);
     if (taken.size() == whole.size()) continue;
     std::vector<NodeId> joined, rest;
-    std::merge(index.core(product).begin(), index.core(product).end(), taken.begin(), taken.end(),
+    std::merge(index.core(matmul).begin(), index.core(matmul).end(), taken.begin(), taken.end(),
                std::back_inserter(joined));
     std::set_difference(whole.begin(), whole.end(), taken.begin(), taken.end(), std::back_inserter(rest));
     absl::StatusOr<FusionGroup> first = FormGroup(context, index.uses(), std::move(joined));
     if (!first.ok()) continue;
     absl::StatusOr<FusionGroup> second = FormGroup(context, index.uses(), std::move(rest));
     if (!second.ok()) continue;
-    index.Replace(product, *std::move(first), loop, *std::move(second));
+    index.Replace(matmul, *std::move(first), loop, *std::move(second));
     return true;
   }
   return false;
 }
 
-// Takes one consumer of `product`; true if there may be another.
-bool TakeConsumer(const FusionContext& context, GroupIndex& index, int product) {
-  for (int consumer : index.Consumers(product)) {
+// Takes one consumer of `matmul`; true if there may be another.
+bool TakeConsumer(const FusionContext& context, GroupIndex& index, int matmul) {
+  for (int consumer : index.Consumers(matmul)) {
     if (index.kind(consumer) != GroupKind::kLoop) continue;
-    if (index.TryMerge(product, consumer)) return true;
-    if (!index.JoinMakesCycle(product, consumer) && TakePartOf(context, index, product, consumer)) return true;
+    if (index.TryMerge(matmul, consumer)) return true;
+    if (!index.JoinMakesCycle(matmul, consumer) && TakePartOf(context, index, matmul, consumer)) return true;
   }
   return false;
 }
 
-bool EndsInPadding(const FusionContext& context, const GroupIndex& index, int producer, int product) {
+bool EndsInPadding(const FusionContext& context, const GroupIndex& index, int producer, int matmul) {
   if (index.kind(producer) != GroupKind::kLoop || index.group(producer).outputs.size() != 1) return false;
-  const NodeId dot = index.group(product).dominant;
-  return PaddingOfLeftOperand(context, index.uses(), index.core(producer), dot) >= 0;
+  const NodeId dot = index.group(matmul).dominant;
+  return PaddingOfLhs(context, index.uses(), index.core(producer), dot) >= 0;
 }
 
-// Takes the loop that ends in the padding of the product's left operand; returns the group that then has the product.
-int TakePadding(const FusionContext& context, GroupIndex& index, int product) {
-  for (int producer : index.Producers(product)) {
-    if (EndsInPadding(context, index, producer, product) && index.TryMerge(producer, product)) return producer;
+// Takes the loop that ends in the padding of the matmul's lhs; returns the group that then has the matmul.
+int TakePadding(const FusionContext& context, GroupIndex& index, int matmul) {
+  for (int producer : index.Producers(matmul)) {
+    if (EndsInPadding(context, index, producer, matmul) && index.TryMerge(producer, matmul)) return producer;
   }
-  return product;
+  return matmul;
 }
 
-// Records why nothing else is computed on the way into the product, and why products stay apart.
-void RefuseProducers(const FusionContext& context, GroupIndex& index, int product) {
-  for (int producer : index.Producers(product)) {
+// Records why nothing else is computed on the way into the matmul, and why matmuls stay apart.
+void RefuseProducers(const FusionContext& context, GroupIndex& index, int matmul) {
+  for (int producer : index.Producers(matmul)) {
     if (index.kind(producer) != GroupKind::kContraction) continue;
-    index.Refuse(producer, product, "two products have loop nests of their own");
+    index.Refuse(producer, matmul, "two matmuls have loop nests of their own");
   }
-  for (NodeId source : SourcesOf(context.graph, index.uses(), index.group(product).dominant)) {
+  for (NodeId source : SourcesOf(context.graph, index.uses(), index.group(matmul).dominant)) {
     int producer = index.group_of(source);
     if (producer < 0 || index.kind(producer) == GroupKind::kContraction) continue;
-    if (EndsInPadding(context, index, producer, product)) continue;  // which was refused with its reason
-    index.Refuse(producer, product, "a product reads its operands from memory as they are");
+    if (EndsInPadding(context, index, producer, matmul)) continue;  // which was refused with its reason
+    index.Refuse(producer, matmul, "a matmul reads its operands from memory as they are");
   }
 }
 
@@ -105,7 +105,7 @@ absl::Status FuseDotEpilogue(const FusionContext& context, FusionPlan& plan) {
     }
     RefuseProducers(context, index, TakePadding(context, index, g));
   }
-  JoinLoops(index, [&](int g) { return AwaitsProduct(context.graph, index, g); });
+  JoinLoops(index, [&](int g) { return AwaitsMatmul(context.graph, index, g); });
   index.Finish();
   return absl::OkStatus();
 }

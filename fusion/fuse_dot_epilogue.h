@@ -1,5 +1,5 @@
-// Pass: a product takes the elementwise chain that reads its result, then trailing views
-// (BladeDISC 4.1, compute-intensive fusion), and the padding of its left operand (TSCompiler 5.2).
+// Pass: a matmul takes the elementwise chain that reads its result, then trailing views
+// (BladeDISC 4.1, compute-intensive fusion), and the padding of its lhs (TSCompiler 5.2).
 #ifndef TAILOR_FUSION_FUSE_DOT_EPILOGUE_H_
 #define TAILOR_FUSION_FUSE_DOT_EPILOGUE_H_
 
@@ -8,8 +8,8 @@
 
 namespace tailor {
 
-// Requires: elementwise loops are whole, but for views of products' results, which stay apart. Where no product takes
-// them they join the loops that read them. Preserves: plan validity; every product keeps one output.
+// Requires: elementwise loops are whole, but for views of matmuls' results, which stay apart. Where no matmul takes
+// them they join the loops that read them. Preserves: plan validity; every matmul keeps one output.
 absl::Status FuseDotEpilogue(const FusionContext& context, FusionPlan& plan);
 
 }  // namespace tailor

@@ -20,7 +20,7 @@ void RefuseWholes(GroupIndex& index) {
 
 }  // namespace
 
-bool AwaitsProduct(const Graph& graph, const GroupIndex& index, int loop) {
+bool AwaitsMatmul(const Graph& graph, const GroupIndex& index, int loop) {
   const std::vector<Value>& outputs = index.group(loop).outputs;
   if (outputs.size() != 1 || index.uses().stored(outputs[0].node)) return false;
   return ClassOf(graph.node(outputs[0].node)) == FusionClass::kView;
@@ -40,7 +40,7 @@ void JoinLoops(GroupIndex& index, absl::FunctionRef<bool(int)> joins) {
 absl::Status FuseElementwise(const FusionContext& context, FusionPlan& plan) {
   GroupIndex index(context, plan, "fuse-elementwise");
   RefuseWholes(index);
-  JoinLoops(index, [&](int g) { return !AwaitsProduct(context.graph, index, g); });
+  JoinLoops(index, [&](int g) { return !AwaitsMatmul(context.graph, index, g); });
   index.Finish();
   return absl::OkStatus();
 }

@@ -9,13 +9,13 @@
 
 namespace tailor {
 
-// Requires: views absorbed. Preserves: plan validity, kinds other than kLoop. Loops that end in a view of a product's
+// Requires: views absorbed. Preserves: plan validity, kinds other than kLoop. Loops that end in a view of a matmul's
 // result stay apart from what reads it.
 absl::Status FuseElementwise(const FusionContext& context, FusionPlan& plan);
 
-// Whether the loop ends in a view that is no output of the graph: of a product's result, where loops read it
-// (fusion/absorb_views.h), so that the product may take it.
-bool AwaitsProduct(const Graph& graph, const GroupIndex& index, int loop);
+// Whether the loop ends in a view that is no output of the graph: of a matmul's result, where loops read it
+// (fusion/absorb_views.h), so that the matmul may take it.
+bool AwaitsMatmul(const Graph& graph, const GroupIndex& index, int loop);
 
 // The loops for which `joins` says so join those that read them.
 void JoinLoops(GroupIndex& index, absl::FunctionRef<bool(int)> joins);

@@ -9,14 +9,14 @@
 namespace tailor {
 namespace {
 
-// The ranks of `values` without extent-1 dims, largest first: what it takes to keep them in memory, for
-// comparison without knowing extents.
+// The ranks of `values` without dim size-1 dims, largest first: what it takes to keep them in memory, for
+// comparison without knowing dim sizes.
 std::vector<int> Traffic(const FusionContext& context, const std::vector<Value>& values) {
   std::vector<int> ranks;
   for (Value v : values) {
     const Shape& shape = context.graph.type(v).shape;
     ranks.push_back(static_cast<int>(std::count_if(
-        shape.begin(), shape.end(), [&](const DimExpr& extent) { return !ProvablyOne(context.facts, extent); })));
+        shape.begin(), shape.end(), [&](const DimExpr& dim_size) { return !ProvablyOne(context.facts, dim_size); })));
   }
   std::sort(ranks.rbegin(), ranks.rend());
   return ranks;

@@ -11,7 +11,7 @@ std::vector<bool> LiveNodes(const Graph& graph) {
   std::vector<bool> live(graph.nodes().size(), false);
   for (const Output& output : graph.outputs()) live[output.value.node] = true;
   for (NodeId id = static_cast<NodeId>(live.size()) - 1; id >= 0; --id) {
-    live[id] = live[id] || graph.node(id).op == OpKind::kRest;
+    live[id] = live[id] || graph.node(id).op == OpKind::kContinuation;
     if (!live[id]) continue;
     for (Value operand : graph.node(id).operands) live[operand.node] = true;
   }

@@ -29,7 +29,7 @@ enum class GroupKind : uint8_t {
 
 // An axis of a group's iteration domain.
 struct GroupAxis {
-  DimExpr extent;
+  DimExpr dim_size;
   bool tile = false;  // kRow: iterated within a row (reduced or mapped); kContraction: contracted; kScan: the
                       // scanned one; kScatter: the updates' numbers. The last two run in order
 };
@@ -45,7 +45,7 @@ struct FusionGroup {
                                 // then the scanned one; kScatter: the dims of one update, then those that
                                 // number the updates
   // For each node of the group whose own index space maps one to one onto axes (group-dim and tile-dim
-  // propagation, BladeDISC 4.2): entry d is the axis of result dim d, or -1 for an extent-1 dim. Reductions
+  // propagation, BladeDISC 4.2): entry d is the axis of result dim d, or -1 for a dim size-1 dim. Reductions
   // additionally have `reduce_axes` (the axis of each reduced operand dim, in order). Nodes absorbed as index
   // maps are absent, and so are kRow outputs that are transposes or reshapes of a mapped node: the store
   // index goes through those.
@@ -53,7 +53,7 @@ struct FusionGroup {
   std::map<NodeId, std::vector<int>> reduce_axes;
   // kLoop: outputs that nodes of the group also read at other indices, where they are computed again; ascending.
   std::vector<NodeId> read_elsewhere;
-  // kContraction: views of what the product computes in place, applied to the store index, in order. The last of them
+  // kContraction: views of what the matmul computes in place, applied to the store index, in order. The last of them
   // is the output, or else elementwise nodes follow it and end in the output.
   std::vector<NodeId> trailing_views;
 };
@@ -63,7 +63,7 @@ struct Refusal {
   NodeId producer = -1;
   NodeId consumer = -1;
   std::string pass;
-  std::string reason;  // "extents S and T are not provably equal; assume_equal(S, T) would allow it"
+  std::string reason;  // "dim sizes S and T are not provably equal; assume_equal(S, T) would allow it"
 };
 
 struct FusionPlan {

@@ -16,7 +16,7 @@ std::map<SymbolId, std::vector<DimExpr>> KnownSymbols(const Graph& graph, const 
   const bool loops = node.op == OpKind::kWhile;
   const size_t first = node.op == OpKind::kIf ? 1 : 0;
   std::vector<std::vector<bool>> stable;
-  if (loops) stable = StableExtents(*node.regions[1].graph);
+  if (loops) stable = StableDimSizes(*node.regions[1].graph);
   std::map<SymbolId, std::vector<DimExpr>> known;
   for (size_t i = 0; i < region.inputs().size(); ++i) {
     const Shape& argument = region.type({region.inputs()[i], 0}).shape;
@@ -26,32 +26,32 @@ std::map<SymbolId, std::vector<DimExpr>> KnownSymbols(const Graph& graph, const 
       if (!symbol || (loops && !stable[i][d])) continue;
       if (has_operand) {
         known[*symbol].push_back(graph.type(node.operands[first + i]).shape[d]);
-      } else if (const size_t extent = i - node.operands.size(); node.i64s("counts")[extent] < 0) {
-        known[*symbol].push_back(node.dims("extents")[extent]);
+      } else if (const size_t dim_size = i - node.operands.size(); node.i64s("counts")[dim_size] < 0) {
+        known[*symbol].push_back(node.dims("extents")[dim_size]);
       }
     }
   }
   return known;
 }
 
-// `info` with what is known of `extent`. Without a value that fits both, `info` stays: the region checks it when run.
-SymbolInfo Narrowed(SymbolInfo info, const ShapeFacts& facts, const DimExpr& extent) {
-  const Range range = facts.RangeOf(extent);
+// `info` with what is known of `dim size`. Without a value that fits both, `info` stays: the region checks it when run.
+SymbolInfo Narrowed(SymbolInfo info, const ShapeFacts& facts, const DimExpr& dim_size) {
+  const Range range = facts.RangeOf(dim_size);
   const int64_t min = std::max(info.min, range.min), max = std::min(info.max, range.max);
-  const int64_t known = facts.LargestKnownDivisor(extent);
+  const int64_t known = facts.LargestKnownDivisor(dim_size);
   const int64_t divisor = known % info.multiple_of == 0 && known <= max ? known : info.multiple_of;
   if (min > max || max - max % divisor < min) return info;
   info.min = min;
   info.max = max;
   info.multiple_of = divisor;
-  if (info.likely.empty() && extent.symbol()) info.likely = facts.LikelyOf(*extent.symbol());
+  if (info.likely.empty() && dim_size.symbol()) info.likely = facts.LikelyOf(*dim_size.symbol());
   std::erase_if(info.likely, [&](int64_t value) { return value < min || value > max || value % divisor != 0; });
   return info;
 }
 
 }  // namespace
 
-std::vector<std::vector<bool>> StableExtents(const Graph& body) {
+std::vector<std::vector<bool>> StableDimSizes(const Graph& body) {
   std::vector<std::vector<bool>> stable;
   for (size_t i = 0; i < body.inputs().size(); ++i) {
     const Shape& before = body.type({body.inputs()[i], 0}).shape;
@@ -74,15 +74,15 @@ absl::StatusOr<Graph> HandDownFacts(const Graph& graph, const ShapeFacts& facts,
     if (it == known.end()) return inside.symbol(symbol);
     return Narrowed(inside.symbol(symbol), facts, facts.Canonical(it->second.front()));
   };
-  TAILOR_ASSIGN_OR_RETURN(Graph told, RebuildGraph(inside, {.settle_symbol = settle}));
+  TAILOR_ASSIGN_OR_RETURN(Graph informed, RebuildGraph(inside, {.settle_symbol = settle}));
   for (auto a = known.begin(); a != known.end(); ++a) {
     for (auto b = known.begin(); b != a; ++b) {
       if (!facts.ProvablyEqual(a->second.front(), b->second.front())) continue;
-      TAILOR_RETURN_IF_ERROR(told.AssumeEqual(DimExpr::Symbol(b->first), DimExpr::Symbol(a->first)));
+      TAILOR_RETURN_IF_ERROR(informed.AssumeEqual(DimExpr::Symbol(b->first), DimExpr::Symbol(a->first)));
       break;
     }
   }
-  return told;
+  return informed;
 }
 
 }  // namespace tailor

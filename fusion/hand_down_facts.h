@@ -8,15 +8,15 @@
 
 namespace tailor {
 
-// Region number `region` of node `id`, which knows what `facts` of the graph around say of its arguments' extents:
-// ranges, divisors, likely values, equalities. Extents that a loop's body changes are told nothing.
+// Region number `region` of node `id`, which knows what `facts` of the graph around say of its arguments' dim sizes:
+// ranges, divisors, likely values, equalities. Dim sizes that a loop's body changes are told nothing.
 absl::StatusOr<Graph> HandDownFacts(const Graph& graph, const ShapeFacts& facts, NodeId id, int region);
 
 // The same for `next`, the stage that the `rest` node `id` calls.
 absl::StatusOr<Graph> HandDownFacts(const Graph& graph, const ShapeFacts& facts, NodeId id, const Graph& next);
 
-// For each argument of a loop's body: whether each of its extents stays what the operand's is.
-std::vector<std::vector<bool>> StableExtents(const Graph& body);
+// For each argument of a loop's body: whether each of its dim sizes stays what the operand's is.
+std::vector<std::vector<bool>> StableDimSizes(const Graph& body);
 
 }  // namespace tailor
 

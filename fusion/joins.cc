@@ -38,8 +38,8 @@ class JoinedDims {
   absl::flat_hash_map<DimExpr, bool> holds_;
 };
 
-// Whether a kernel of the node computes addresses from the extents of its operands, beyond one per element.
-bool AddressesWithExtents(const Node& node) {
+// Whether a kernel of the node computes addresses from the dim sizes of its operands, beyond one per element.
+bool AddressesWithDimSizes(const Node& node) {
   switch (node.op) {
     case OpKind::kWindow:
     case OpKind::kPad:
@@ -63,8 +63,8 @@ absl::StatusOr<std::optional<JoinedVersion>> VersionWithoutJoins(const Graph& gr
   if (equal.empty()) return std::nullopt;
   JoinedDims joined(facts);
   const auto gains = [&](const Node& node) {
-    return AddressesWithExtents(node) && std::any_of(node.operands.begin(), node.operands.end(),
-                                                     [&](Value v) { return joined.In(graph.type(v).shape); });
+    return AddressesWithDimSizes(node) && std::any_of(node.operands.begin(), node.operands.end(),
+                                                      [&](Value v) { return joined.In(graph.type(v).shape); });
   };
   if (std::none_of(graph.nodes().begin(), graph.nodes().end(), gains)) return std::nullopt;
   JoinedVersion version{graph, std::move(equal)};

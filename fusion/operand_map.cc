@@ -25,14 +25,14 @@ struct Mapper {
   void Broadcast() {
     int shift = static_cast<int>(to.size()) - static_cast<int>(from.size());
     for (size_t d = 0; d < from.size(); ++d) {
-      const DimExpr& extent = to[d + shift];
+      const DimExpr& dim_size = to[d + shift];
       if (Unit(from[d])) {
         map.dims.push_back(kUnitDim);
-      } else if (Equal(from[d], extent)) {
+      } else if (Equal(from[d], dim_size)) {
         map.dims.push_back(static_cast<int>(d) + shift);
       } else {
         map.dims.push_back(kOtherDim);
-        map.unproved.emplace_back(from[d], extent);
+        map.unproved.emplace_back(from[d], dim_size);
         map.replicates = true;
       }
     }
@@ -134,7 +134,7 @@ struct Mapper {
     map.replicates = true;
   }
 
-  // Extent-1 dims read index 0 whatever the op; result dims that nothing reads mean replication.
+  // Dim size-1 dims read index 0 whatever the op; result dims that nothing reads mean replication.
   void Settle() {
     for (size_t d = 0; d < from.size(); ++d) {
       if (map.dims[d] != kReducedDim && Unit(from[d])) map.dims[d] = kUnitDim;
@@ -150,7 +150,7 @@ struct Mapper {
 // Dims of [begin, end) that are not provably 1.
 int CountReal(const ShapeFacts& facts, const Shape& shape, int begin, int end) {
   return static_cast<int>(std::count_if(shape.begin() + begin, shape.begin() + end,
-                                        [&](const DimExpr& extent) { return !ProvablyOne(facts, extent); }));
+                                        [&](const DimExpr& dim_size) { return !ProvablyOne(facts, dim_size); }));
 }
 
 // For `whole` = bcast(a, c): c. Else `whole`.
@@ -225,14 +225,14 @@ bool ReshapeOnlyJoins(const Graph& graph, const ShapeFacts& facts, NodeId reshap
   });
 }
 
-bool ProvablyOne(const ShapeFacts& facts, const DimExpr& extent) { return facts.Canonical(extent).constant() == 1; }
+bool ProvablyOne(const ShapeFacts& facts, const DimExpr& dim_size) { return facts.Canonical(dim_size).constant() == 1; }
 
-std::string UnequalExtents(const Graph& graph, const DimExpr& a, const DimExpr& whole) {
+std::string UnequalDimSizes(const Graph& graph, const DimExpr& a, const DimExpr& whole) {
   DimExpr b = OtherLeaf(whole, a);
   std::string first = graph.DimText(a), second = graph.DimText(b);
-  if (a.constant() && b.constant()) return absl::StrCat("extents ", first, " and ", second, " differ");
-  return absl::StrCat("extents ", first, " and ", second, " are not provably equal; assume_equal(", first, ", ", second,
-                      ") would allow it");
+  if (a.constant() && b.constant()) return absl::StrCat("dim sizes ", first, " and ", second, " differ");
+  return absl::StrCat("dim sizes ", first, " and ", second, " are not provably equal; assume_equal(", first, ", ",
+                      second, ") would allow it");
 }
 
 const OperandMap& OperandMaps::of(NodeId node, int operand) const {

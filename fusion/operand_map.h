@@ -12,7 +12,7 @@
 
 namespace tailor {
 
-inline constexpr int kUnitDim = -1;     // extent 1: always index 0
+inline constexpr int kUnitDim = -1;     // dim size 1: always index 0
 inline constexpr int kReducedDim = -2;  // reduced away by the node
 inline constexpr int kOtherDim = -3;    // an offset, a lookup, a part of a linear index, or an unproved broadcast
 
@@ -22,7 +22,7 @@ struct OperandMap {
   std::vector<int> dims;
   // Several result elements may read one operand element.
   bool replicates = false;
-  // Where dims has kOtherDim because two extents are not provably equal: those extents.
+  // Where dims has kOtherDim because two dim sizes are not provably equal: those dim sizes.
   std::vector<std::pair<DimExpr, DimExpr>> unproved;
 
   bool aligned() const;  // no kOtherDim
@@ -49,9 +49,9 @@ class OperandMaps {
 bool ReshapeOnlySplits(const Graph& graph, const ShapeFacts& facts, NodeId reshape);
 bool ReshapeOnlyJoins(const Graph& graph, const ShapeFacts& facts, NodeId reshape);
 
-bool ProvablyOne(const ShapeFacts& facts, const DimExpr& extent);
-// "extents S and T are not provably equal; assume_equal(S, T) would allow it", or plainly that they differ.
-std::string UnequalExtents(const Graph& graph, const DimExpr& a, const DimExpr& b);
+bool ProvablyOne(const ShapeFacts& facts, const DimExpr& dim_size);
+// "dim sizes S and T are not provably equal; assume_equal(S, T) would allow it", or plainly that they differ.
+std::string UnequalDimSizes(const Graph& graph, const DimExpr& a, const DimExpr& b);
 
 }  // namespace tailor
 

@@ -9,14 +9,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "fusion/absorb_views.h"
-#include "fusion/chain_products.h"
+#include "fusion/chain_matmuls.h"
 #include "fusion/fuse_dot_epilogue.h"
 #include "fusion/fuse_elementwise.h"
 #include "fusion/fuse_reduce.h"
 #include "fusion/fuse_scan.h"
 #include "fusion/fusion_context.h"
 #include "fusion/fusion_plan.h"
-#include "fusion/merge_products.h"
+#include "fusion/merge_matmuls.h"
 #include "fusion/pass_observer.h"
 #include "fusion/remote_stitch.h"
 #include "fusion/stitch.h"
@@ -34,14 +34,14 @@ struct Pass {
 // The complete fusion pipeline, in order. A pass absent from this list does not exist.
 constexpr Pass kPasses[] = {
     {"absorb-views", AbsorbViews},           // first: every later pass sees through views
-    {"merge-products", ExplainProducts},     // the rewrite has merged what it could
+    {"merge-matmuls", ExplainMatmuls},       // the rewrite has merged what it could
     {"fuse-elementwise", FuseElementwise},   // epilogues match whole chains
     {"fuse-dot-epilogue", FuseDotEpilogue},  // before reductions claim the chains
     {"fuse-reduce", FuseReduce},
     {"stitch", Stitch},
     {"fuse-scan", FuseScan},  // what rows left
     {"remote-stitch", RemoteStitch},
-    {"chain-products", ChainProducts},  // last: groups must be final
+    {"chain-matmuls", ChainMatmuls},  // last: groups must be final
 };
 
 // Keeps one refusal per edge and pass, of edges that are still between kernels. Views at their ends may have joined

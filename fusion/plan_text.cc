@@ -37,7 +37,11 @@ struct PlanPrinter {
     std::string text = "[";
     for (size_t a = 0; a < axes.size(); ++a) {
       bool first_tile = axes[a].tile && (a == 0 || !axes[a - 1].tile);
-      absl::StrAppend(&text, first_tile ? (a == 0 ? "| " : " | ") : a == 0 ? "" : ", ", graph.DimText(axes[a].extent));
+      absl::StrAppend(&text,
+                      first_tile ? (a == 0 ? "| " : " | ")
+                      : a == 0   ? ""
+                                 : ", ",
+                      graph.DimText(axes[a].dim_size));
     }
     return text + "]";
   }

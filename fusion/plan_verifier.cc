@@ -102,9 +102,9 @@ struct Verifier {
 
   absl::Status CheckKind(size_t g) const {
     const FusionGroup& group = plan.groups[g];
-    int products = 0, reductions = 0, scans = 0, scatters = 0, controls = 0;
+    int matmuls = 0, reductions = 0, scans = 0, scatters = 0, controls = 0;
     for (NodeId id : group.nodes) {
-      products += IsContraction(graph.node(id));
+      matmuls += IsContraction(graph.node(id));
       reductions += IsReduction(graph.node(id));
       scans += IsScan(graph.node(id));
       scatters += IsScatter(graph.node(id));
@@ -117,10 +117,10 @@ struct Verifier {
     GroupKind kind = controls != 0     ? GroupKind::kControl
                      : scatters != 0   ? GroupKind::kScatter
                      : scans != 0      ? GroupKind::kScan
-                     : products != 0   ? GroupKind::kContraction
+                     : matmuls != 0    ? GroupKind::kContraction
                      : reductions != 0 ? GroupKind::kRow
                                        : GroupKind::kLoop;
-    const int nests = products + scans + scatters + controls;
+    const int nests = matmuls + scans + scatters + controls;
     if (nests > 1 || (nests == 1 && reductions != 0)) return Error(g, "has several loop nests");
     if (kind != group.kind) return Error(g, "has the wrong kind");
     if ((group.dominant >= 0) != (kind != GroupKind::kLoop)) return Error(g, "has the wrong dominant node");
@@ -138,7 +138,7 @@ struct Verifier {
         return Error(g, "trailing views are no chain");
     }
     if (views.empty()) return absl::OkStatus();
-    if (group.kind != GroupKind::kContraction) return Error(g, "has trailing views, but no product");
+    if (group.kind != GroupKind::kContraction) return Error(g, "has trailing views, but no matmul");
     const NodeId output = group.outputs.front().node;
     if (views.back() > output || (views.back() < output && ClassOf(graph.node(output)) != FusionClass::kElementwise)) {
       return Error(g, "trailing views do not end in the output nor below its epilogue");

@@ -13,10 +13,11 @@ namespace tailor {
 namespace {
 
 // Dims that are not provably 1.
-template <typename Extents, typename Get>
-int RealDims(const FusionContext& context, const Extents& extents, Get get) {
-  return static_cast<int>(std::count_if(extents.begin(), extents.end(),
-                                        [&](const auto& extent) { return !ProvablyOne(context.facts, get(extent)); }));
+template <typename DimSizes, typename Get>
+int RealDims(const FusionContext& context, const DimSizes& dim_sizes, Get get) {
+  return static_cast<int>(std::count_if(dim_sizes.begin(), dim_sizes.end(), [&](const auto& dim_size) {
+    return !ProvablyOne(context.facts, get(dim_size));
+  }));
 }
 
 // The rows that read each value.
@@ -31,7 +32,7 @@ class RowsReading {
 
   // Those behind `after` that read a tensor as large as the domain of `group`, and so does it.
   std::set<int> SharingLargeInput(const FusionContext& context, const FusionGroup& group, int after) const {
-    const int domain = RealDims(context, group.axes, [](const GroupAxis& axis) { return axis.extent; });
+    const int domain = RealDims(context, group.axes, [](const GroupAxis& axis) { return axis.dim_size; });
     std::set<int> sharing;
     for (Value input : group.inputs) {
       const auto rows = rows_.find(input);

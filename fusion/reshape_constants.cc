@@ -14,7 +14,7 @@ absl::StatusOr<Graph> ReshapeConstants(const Graph& graph, const ShapeFacts& fac
     if (r.to.node(operand).op != OpKind::kConstant) return std::nullopt;
     const TensorType& type = r.node().results[0];
     bool fixed = std::all_of(type.shape.begin(), type.shape.end(),
-                             [](const DimExpr& extent) { return extent.constant().has_value(); });
+                             [](const DimExpr& dim_size) { return dim_size.constant().has_value(); });
     if (!fixed) return std::nullopt;
     const std::string name = r.to.node(operand).string("name");
     const ConstantData data = r.to.constant_data(operand);

@@ -8,7 +8,7 @@
 
 namespace tailor {
 
-// Preserves: values and types. Reshapes to symbolic extents stay.
+// Preserves: values and types. Reshapes to symbolic dim sizes stay.
 absl::StatusOr<Graph> ReshapeConstants(const Graph& graph, const ShapeFacts& facts);
 
 }  // namespace tailor

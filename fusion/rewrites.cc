@@ -8,7 +8,7 @@
 #include "fusion/compose_views.h"
 #include "fusion/eliminate_broadcasts.h"
 #include "fusion/merge_equal_nodes.h"
-#include "fusion/merge_products.h"
+#include "fusion/merge_matmuls.h"
 #include "fusion/pass_observer.h"
 #include "fusion/remove_dead_nodes.h"
 #include "fusion/remove_identity_views.h"
@@ -16,7 +16,7 @@
 #include "fusion/separate_outputs.h"
 #include "fusion/settle_types.h"
 #include "fusion/simplify_algebra.h"
-#include "fusion/split_long_products.h"
+#include "fusion/split_long_matmuls.h"
 #include "graph/dump.h"
 #include "graph/status_macros.h"
 #include "graph/verifier.h"
@@ -38,9 +38,9 @@ constexpr Pass kPasses[] = {
     {"remove-identity-views", RemoveIdentityViews},
     {"reshape-constants", ReshapeConstants},  // views are final
     {"merge-equal-nodes", MergeEqualNodes},
-    {"merge-products", MergeProducts},           // equal left operands are one
-    {"split-long-products", SplitLongProducts},  // joined columns count
-    {"reshape-constants", ReshapeConstants},     // those of the split
+    {"merge-matmuls", MergeMatmuls},           // equal left operands are one
+    {"split-long-matmuls", SplitLongMatmuls},  // joined columns count
+    {"reshape-constants", ReshapeConstants},   // those of the split
     {"remove-dead-nodes", RemoveDeadNodes},
     {"separate-outputs", SeparateOutputs},  // last: its copies are identity views
 };

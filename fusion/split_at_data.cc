@@ -53,7 +53,7 @@ class Splitter {
  private:
   struct Stage {
     std::vector<NodeId> nodes;    // without binds
-    std::vector<NodeId> tellers;  // binds, loops and branches that tell extents of the stages behind
+    std::vector<NodeId> sources;  // binds, loops and branches that tell dim sizes of the stages behind
     std::vector<size_t> outputs;
     std::vector<Assumption> assumptions;
     Symbols symbols;            // that the stage mentions
@@ -61,55 +61,55 @@ class Splitter {
     absl::flat_hash_set<Value> is_handed;
   };
 
-  // One extent that a stage takes as an argument.
-  struct ExtentArgument {
+  // One dim size that a stage takes as an argument.
+  struct DimSizeArgument {
     SymbolId symbol;
     Value count;  // the operand of the bind that tells it, or Value{} where the stage before knows it
   };
 
   class StageGraph;
 
-  // What outputs and binds are computed from, and what tells an extent that one of these mentions.
+  // What outputs and binds are computed from, and what tells a dim size that one of these mentions.
   void FindWhatIsNeeded() {
     Symbols mentioned;
     for (const Output& output : graph_.outputs()) needed_[output.value.node] = true;
     for (NodeId id = static_cast<NodeId>(needed_.size()) - 1; id >= 0; --id) {
       const Node& node = graph_.node(id);
-      Symbols tells;
-      if (node.op == OpKind::kWhile || node.op == OpKind::kIf) Collect(node.dims("shapes"), &tells);
-      needed_[id] = needed_[id] || node.op == OpKind::kBind || Intersects(tells, mentioned);
+      Symbols defines;
+      if (node.op == OpKind::kWhile || node.op == OpKind::kIf) Collect(node.dims("shapes"), &defines);
+      needed_[id] = needed_[id] || node.op == OpKind::kBind || Intersects(defines, mentioned);
       if (!needed_[id]) continue;
       mentioned.merge(MentionedBy(node));
       for (Value operand : node.operands) needed_[operand.node] = true;
     }
   }
 
-  // Loops and branches that no output needs do not run: what speaks of extents that they would tell goes with them.
+  // Loops and branches that no output needs do not run: what speaks of dim sizes that they would tell goes with them.
   void FindWhatIsLeftOut() {
     for (NodeId id = 0; id < static_cast<NodeId>(left_out_.size()); ++id) {
       const Node& node = graph_.node(id);
       if (needed_[id]) continue;
-      bool left_out = Intersects(MentionedBy(node), untold_);
-      for (Value operand : node.operands) left_out = left_out || Intersects(ExtentsOf(operand), untold_);
+      bool left_out = Intersects(MentionedBy(node), unknown_);
+      for (Value operand : node.operands) left_out = left_out || Intersects(DimSizesOf(operand), unknown_);
       if (node.op == OpKind::kWhile || node.op == OpKind::kIf) {
-        const Symbols tells = ToldBy(node);
-        left_out = left_out || !tells.empty();
-        untold_.insert(tells.begin(), tells.end());
+        const Symbols defines = DefinedBy(node);
+        left_out = left_out || !defines.empty();
+        unknown_.insert(defines.begin(), defines.end());
       }
       left_out_[id] = left_out;
     }
   }
 
-  Symbols ExtentsOf(Value v) const {
+  Symbols DimSizesOf(Value v) const {
     Symbols symbols;
     Collect(graph_.type(v).shape, &symbols);
     return symbols;
   }
 
-  // Extents of its results that a loop or branch tells.
-  Symbols ToldBy(const Node& node) const {
+  // Dim sizes of its results that a loop or branch tells.
+  Symbols DefinedBy(const Node& node) const {
     Symbols symbols;
-    const std::vector<std::vector<bool>> told = ToldExtents(graph_, node);
+    const std::vector<std::vector<bool>> told = DataDependentDims(graph_, node);
     for (size_t r = 0; r < told.size(); ++r) {
       for (size_t d = 0; d < told[r].size(); ++d) {
         if (told[r][d]) symbols.insert(*node.results[r].shape[d].symbol());
@@ -122,29 +122,29 @@ class Splitter {
   int FirstThatKnows(const Symbols& symbols) const {
     int first = 0;
     for (SymbolId symbol : symbols) {
-      if (const auto told = told_in_.find(symbol); told != told_in_.end()) first = std::max(first, told->second + 1);
+      if (const auto told = known_in_.find(symbol); told != known_in_.end()) first = std::max(first, told->second + 1);
     }
     return first;
   }
 
   // The first stage that can read the value.
-  int FirstThatReads(Value v) const { return std::max(stage_[v.node], FirstThatKnows(ExtentsOf(v))); }
+  int FirstThatReads(Value v) const { return std::max(stage_[v.node], FirstThatKnows(DimSizesOf(v))); }
 
-  // A symbol that no input has is told by the first bind, or loop or branch result, that has it as an extent.
+  // A symbol that no input has is told by the first bind, or loop or branch result, that has it as a dim size.
   absl::Status FindStages() {
     stages_.resize(1);
     for (NodeId input : graph_.inputs()) {
-      for (SymbolId symbol : ExtentsOf({input, 0})) told_in_.emplace(symbol, kAtInputs);
+      for (SymbolId symbol : DimSizesOf({input, 0})) known_in_.emplace(symbol, kAtInputs);
     }
     for (NodeId id = 0; id < static_cast<NodeId>(stage_.size()); ++id) {
       const Node& node = graph_.node(id);
-      if (node.op == OpKind::kRest) return absl::InvalidArgumentError("rest: is the compiler's own");
+      if (node.op == OpKind::kContinuation) return absl::InvalidArgumentError("rest: is the compiler's own");
       if (left_out_[id]) continue;
       Symbols own;
       if (node.op == OpKind::kBind) own.insert(*node.dims("extent")[0].symbol());
-      if (node.op == OpKind::kWhile || node.op == OpKind::kIf) own = ToldBy(node);
+      if (node.op == OpKind::kWhile || node.op == OpKind::kIf) own = DefinedBy(node);
       for (SymbolId symbol : own) {
-        if (!told_in_.contains(symbol)) continue;
+        if (!known_in_.contains(symbol)) continue;
         return absl::InvalidArgumentError(absl::StrCat(InfoOf(node.op).text, " ", graph_.NameOf({id, 0}), ": symbol ",
                                                        graph_.DimText(DimExpr::Symbol(symbol)),
                                                        " has a value already"));
@@ -154,10 +154,10 @@ class Splitter {
       int stage = FirstThatKnows(mentioned);
       for (Value operand : node.operands) stage = std::max(stage, FirstThatReads(operand));
       stage_[id] = stage;
-      for (SymbolId symbol : own) told_in_.emplace(symbol, stage);
-      // One more where data tells extents, even if nothing has them: it checks their range.
+      for (SymbolId symbol : own) known_in_.emplace(symbol, stage);
+      // One more where data tells dim sizes, even if nothing has them: it checks their range.
       stages_.resize(std::max<size_t>(stages_.size(), stage + (own.empty() ? 1 : 2)));
-      if (!own.empty()) stages_[stage].tellers.push_back(id);
+      if (!own.empty()) stages_[stage].sources.push_back(id);
       if (node.op != OpKind::kBind) stages_[stage].nodes.push_back(id);
     }
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
@@ -180,14 +180,14 @@ class Splitter {
   }
 
   // The stage whose nodes tell the symbol.
-  int ToldIn(SymbolId symbol) const {
-    const auto told = told_in_.find(symbol);
-    return told == told_in_.end() ? kAtInputs : told->second;
+  int KnownIn(SymbolId symbol) const {
+    const auto told = known_in_.find(symbol);
+    return told == known_in_.end() ? kAtInputs : told->second;
   }
 
   void Mention(const Symbols& symbols, int k) {
     for (SymbolId symbol : symbols) {
-      if (ToldIn(symbol) < k) stages_[k].symbols.insert(symbol);
+      if (KnownIn(symbol) < k) stages_[k].symbols.insert(symbol);
     }
   }
 
@@ -196,7 +196,7 @@ class Splitter {
     for (const Assumption& assumption : graph_.assumptions()) {
       Symbols pair;
       Collect({assumption.lhs, assumption.rhs}, &pair);
-      if (Intersects(pair, untold_)) continue;
+      if (Intersects(pair, unknown_)) continue;
       const int k = FirstThatKnows(pair);
       stages_[k].assumptions.push_back(assumption);
       Mention(pair, k);
@@ -209,7 +209,7 @@ class Splitter {
     for (NodeId id : stage.nodes) {
       stage.symbols.merge(MentionedBy(graph_.node(id)));
       for (Value operand : graph_.node(id).operands) {
-        Mention(ExtentsOf(operand), k);
+        Mention(DimSizesOf(operand), k);
         if (needed_[id]) HandOn(operand, k);
       }
     }
@@ -219,7 +219,7 @@ class Splitter {
       for (Value v : stages_[k + 1].handed) HandOn(v, k);
     }
     std::vector<Value> counts;
-    for (NodeId id : stages_[k - 1].tellers) {
+    for (NodeId id : stages_[k - 1].sources) {
       if (graph_.node(id).op != OpKind::kBind) continue;
       stage.symbols.insert(*graph_.node(id).dims("extent")[0].symbol());  // even where nothing has it: to be checked
       counts.push_back({id, 0});
@@ -227,34 +227,35 @@ class Splitter {
     size_t known;
     do {  // what is handed on may have more symbols
       known = stage.symbols.size() + stage.handed.size();
-      for (Value v : stage.handed) Mention(ExtentsOf(v), k);
-      for (NodeId id : stages_[k - 1].tellers) HandOnTold(id, k);
+      for (Value v : stage.handed) Mention(DimSizesOf(v), k);
+      for (NodeId id : stages_[k - 1].sources) ForwardKnown(id, k);
     } while (known != stage.symbols.size() + stage.handed.size());
     for (Value count : counts) HandOn(count, k, /*constants=*/true);
   }
 
-  // The results of loop or branch `id` that tell extents that stage `k` mentions.
-  void HandOnTold(NodeId id, int k) {
+  // The results of loop or branch `id` that tell dim sizes that stage `k` mentions.
+  void ForwardKnown(NodeId id, int k) {
     const Node& node = graph_.node(id);
     for (int32_t r = 0; r < static_cast<int32_t>(node.results.size()); ++r) {
       for (const DimExpr& dim : node.results[r].shape) {
         const std::optional<SymbolId> symbol = dim.symbol();
-        if (symbol && ToldIn(*symbol) == k - 1 && stages_[k].symbols.contains(*symbol)) HandOn({id, r}, k);
+        if (symbol && KnownIn(*symbol) == k - 1 && stages_[k].symbols.contains(*symbol)) HandOn({id, r}, k);
       }
     }
   }
 
   // Symbols of stage `k` that no handed value binds.
-  std::vector<ExtentArgument> ExtentArguments(int k) const {
+  std::vector<DimSizeArgument> DimSizeArguments(int k) const {
     std::map<SymbolId, Value> counts;
-    for (NodeId id : stages_[k - 1].tellers) {
+    for (NodeId id : stages_[k - 1].sources) {
       const Node& node = graph_.node(id);
       if (node.op == OpKind::kBind) counts[*node.dims("extent")[0].symbol()] = Resolve({id, 0});
     }
-    std::vector<ExtentArgument> arguments;
+    std::vector<DimSizeArgument> arguments;
     for (SymbolId symbol : stages_[k].symbols) {
       const auto count = counts.find(symbol);
-      if (count == counts.end() && ToldIn(symbol) >= k - 1) continue;  // a handed result has it, or a loop of the stage
+      if (count == counts.end() && KnownIn(symbol) >= k - 1)
+        continue;  // a handed result has it, or a loop of the stage
       arguments.push_back({symbol, count == counts.end() ? Value{} : count->second});
     }
     return arguments;
@@ -263,9 +264,9 @@ class Splitter {
   const Graph& graph_;
   std::vector<bool> needed_;
   std::vector<bool> left_out_;
-  Symbols untold_;                   // by loops and branches that no output needs
-  std::vector<int> stage_;           // by node
-  std::map<SymbolId, int> told_in_;  // the stage whose nodes tell the symbol, or kAtInputs
+  Symbols unknown_;                   // by loops and branches that no output needs
+  std::vector<int> stage_;            // by node
+  std::map<SymbolId, int> known_in_;  // the stage whose nodes tell the symbol, or kAtInputs
   std::vector<Stage> stages_;
 };
 
@@ -283,7 +284,7 @@ class Splitter::StageGraph {
       TAILOR_ASSIGN_OR_RETURN(const Value value, Copy(from_.outputs()[i].value));
       TAILOR_RETURN_IF_ERROR(graph_.AddOutput(from_.outputs()[i].name, value));
     }
-    if (k_ + 1 < static_cast<int>(all_.stages_.size())) TAILOR_RETURN_IF_ERROR(AddRest());
+    if (k_ + 1 < static_cast<int>(all_.stages_.size())) TAILOR_RETURN_IF_ERROR(AddContinuation());
     return std::move(graph_);
   }
 
@@ -320,9 +321,9 @@ class Splitter::StageGraph {
       TAILOR_ASSIGN_OR_RETURN(copies_[v],
                               graph_.AddInput(Unique(from_.NameOf(v).substr(1)), type.dtype, Renamed(type.shape)));
     }
-    for (const ExtentArgument& extent : all_.ExtentArguments(k_)) {
-      const std::string name = Unique(absl::StrCat("extent ", from_.symbol(extent.symbol).name));
-      const Shape shape = {Renamed(DimExpr::Symbol(extent.symbol))};
+    for (const DimSizeArgument& dim_size : all_.DimSizeArguments(k_)) {
+      const std::string name = Unique(absl::StrCat("dim size ", from_.symbol(dim_size.symbol).name));
+      const Shape shape = {Renamed(DimExpr::Symbol(dim_size.symbol))};
       TAILOR_RETURN_IF_ERROR(graph_.AddInput(name, DType::kU8, shape).status());
     }
     return absl::OkStatus();
@@ -373,19 +374,19 @@ class Splitter::StageGraph {
     return it->second = Value{zeros, 0};
   }
 
-  absl::Status AddRest() {
+  absl::Status AddContinuation() {
     const std::vector<Value>& handed = all_.stages_[k_ + 1].handed;
     std::vector<Value> values;
     for (Value v : handed) {
       TAILOR_ASSIGN_OR_RETURN(const Value value, Copy(v));
       values.push_back(value);
     }
-    Shape extents;
+    Shape dim_sizes;
     std::vector<int64_t> counts, outputs;
-    for (const ExtentArgument& extent : all_.ExtentArguments(k_ + 1)) {
-      const bool counted = extent.count != Value{};
-      extents.push_back(counted ? DimExpr(0) : Renamed(DimExpr::Symbol(extent.symbol)));
-      counts.push_back(counted ? std::find(handed.begin(), handed.end(), extent.count) - handed.begin() : -1);
+    for (const DimSizeArgument& dim_size : all_.DimSizeArguments(k_ + 1)) {
+      const bool counted = dim_size.count != Value{};
+      dim_sizes.push_back(counted ? DimExpr(0) : Renamed(DimExpr::Symbol(dim_size.symbol)));
+      counts.push_back(counted ? std::find(handed.begin(), handed.end(), dim_size.count) - handed.begin() : -1);
     }
     std::vector<std::pair<size_t, bool>> left;  // number in the graph, and whether it is the rest's
     for (size_t k = k_; k < all_.stages_.size(); ++k) {
@@ -396,8 +397,8 @@ class Splitter::StageGraph {
       if (left[i].second) outputs.push_back(static_cast<int64_t>(i));
     }
     return graph_
-        .Append(OpKind::kRest, values,
-                {{"extents", std::move(extents)}, {"counts", std::move(counts)}, {"outputs", std::move(outputs)}})
+        .Append(OpKind::kContinuation, values,
+                {{"extents", std::move(dim_sizes)}, {"counts", std::move(counts)}, {"outputs", std::move(outputs)}})
         .status();
   }
 
@@ -416,7 +417,7 @@ absl::StatusOr<std::vector<Graph>> Splitter::Run() {
   FindWhatIsLeftOut();
   TAILOR_RETURN_IF_ERROR(FindStages());
   std::vector<Graph> graphs;
-  if (stages_.size() == 1 && untold_.empty()) {
+  if (stages_.size() == 1 && unknown_.empty()) {
     graphs.push_back(graph_);
     return graphs;
   }

@@ -21,8 +21,8 @@ int TakeProducer(GroupIndex& index, int row) {
   return -1;
 }
 
-void RefuseProducts(GroupIndex& index, int row) {
-  constexpr const char* kReason = "a product is tiled over its columns, a reduction needs whole rows";
+void RefuseMatmuls(GroupIndex& index, int row) {
+  constexpr const char* kReason = "a matmul is tiled over its columns, a reduction needs whole rows";
   for (int producer : index.Producers(row)) {
     if (index.kind(producer) == GroupKind::kContraction) index.Refuse(producer, row, kReason);
   }
@@ -43,7 +43,7 @@ absl::Status Stitch(const FusionContext& context, FusionPlan& plan) {
       while (TakeConsumer(index, row)) {
       }
     }
-    RefuseProducts(index, row);
+    RefuseMatmuls(index, row);
   }
   index.Finish();
   return absl::OkStatus();

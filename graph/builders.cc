@@ -45,12 +45,12 @@ absl::StatusOr<Value> ScalarConstant(Graph& graph, DType dtype, double value) {
   return scalar;
 }
 
-absl::StatusOr<Value> ExtentValue(Graph& graph, const DimExpr& extent) {
-  if (extent.constant()) return ScalarConstant(graph, DType::kI64, static_cast<double>(*extent.constant()));
+absl::StatusOr<Value> DimSizeValue(Graph& graph, const DimExpr& dim_size) {
+  if (dim_size.constant()) return ScalarConstant(graph, DType::kI64, static_cast<double>(*dim_size.constant()));
   Formula f(&graph);
   Value indices =
-      f.Apply(OpKind::kIota, {}, {{"shape", Shape{extent + 1}}, {"axis", int64_t{0}}, {"dtype", DType::kI64}});
-  Value last = f.Apply(OpKind::kSlice, {indices}, {{"starts", Shape{extent}}, {"sizes", Shape{1}}});
+      f.Apply(OpKind::kIota, {}, {{"shape", Shape{dim_size + 1}}, {"axis", int64_t{0}}, {"dtype", DType::kI64}});
+  Value last = f.Apply(OpKind::kSlice, {indices}, {{"starts", Shape{dim_size}}, {"sizes", Shape{1}}});
   return f.Finish(f.Apply(OpKind::kReshape, {last}, {{"shape", Shape{}}}));
 }
 
@@ -120,7 +120,7 @@ absl::StatusOr<Value> Attention(Graph& graph, Value query, Value key, Value valu
     std::optional<int64_t> depth = shape.empty() ? std::nullopt : shape.back().constant();
     if (!depth || *depth < 1) {
       return absl::InvalidArgumentError(
-          absl::StrCat("attention: the last extent of operand \"query\" (", graph.NameOf(query), ") of type ",
+          absl::StrCat("attention: the last dim size of operand \"query\" (", graph.NameOf(query), ") of type ",
                        graph.TypeText(graph.type(query)), " must be a positive constant when no scale is given"));
     }
     scale = 1 / std::sqrt(static_cast<double>(*depth));

@@ -13,8 +13,8 @@ namespace tailor {
 // A rank-0 constant of `dtype` with the given value.
 absl::StatusOr<Value> ScalarConstant(Graph& graph, DType dtype, double value);
 
-// An extent, which is never negative, as an i64[].
-absl::StatusOr<Value> ExtentValue(Graph& graph, const DimExpr& extent);
+// A dim size, which is never negative, as an i64[].
+absl::StatusOr<Value> DimSizeValue(Graph& graph, const DimExpr& dim_size);
 
 absl::StatusOr<Value> Softmax(Graph& graph, Value x, int64_t axis);
 absl::StatusOr<Value> LogSoftmax(Graph& graph, Value x, int64_t axis);

@@ -32,7 +32,7 @@ Value Put(Formula& f, Value x, Value places, const DimExpr& count, Value updates
 }
 
 // A symbol of its own for up to `most` rows.
-absl::StatusOr<DimExpr> FreshExtent(Graph& graph, const char* builder, const DimExpr& most) {
+absl::StatusOr<DimExpr> FreshDimSize(Graph& graph, const char* builder, const DimExpr& most) {
   SymbolInfo info;
   for (size_t i = 0; info.name.empty() || graph.FindSymbol(info.name); ++i) info.name = absl::StrCat(builder, i);
   if (most.constant()) info.max = *most.constant();
@@ -50,13 +50,13 @@ struct Selection {
 // mask: bool[N].
 absl::StatusOr<Selection> SelectRows(Graph& graph, const char* builder, Value mask) {
   const DimExpr from = graph.type(mask).shape[0];
-  TAILOR_ASSIGN_OR_RETURN(Value spare, ExtentValue(graph, from));
+  TAILOR_ASSIGN_OR_RETURN(Value spare, DimSizeValue(graph, from));
   Formula f(&graph);
   Value kept = AsNumbers(f, mask);
   Value places = f.Apply(OpKind::kSelect, {mask, Sums(f, kept, false), spare});
   Value count = f.Apply(OpKind::kReduceSum, {kept}, {{"axes", std::vector<int64_t>{0}}});
   TAILOR_RETURN_IF_ERROR(f.Finish(count).status());
-  TAILOR_ASSIGN_OR_RETURN(DimExpr to, FreshExtent(graph, builder, from));
+  TAILOR_ASSIGN_OR_RETURN(DimExpr to, FreshDimSize(graph, builder, from));
   f.Apply(OpKind::kBind, {count}, {{"extent", Shape{to}}});
   TAILOR_RETURN_IF_ERROR(f.Finish(places).status());
   return Selection{from, to, places};
@@ -177,10 +177,10 @@ absl::StatusOr<Value> NonZero(Graph& graph, Value x) {
   }
   std::vector<Value> rows(shape.size());
   for (size_t d = shape.size(); d-- > 0;) {
-    TAILOR_ASSIGN_OR_RETURN(Value extent, ExtentValue(graph, shape[d]));
-    Value row = d == 0 ? places : f.Apply(OpKind::kRem, {places, extent});
+    TAILOR_ASSIGN_OR_RETURN(Value dim_size, DimSizeValue(graph, shape[d]));
+    Value row = d == 0 ? places : f.Apply(OpKind::kRem, {places, dim_size});
     rows[d] = Reshaped(f, row, {1, selection.to});
-    if (d > 0) places = f.Apply(OpKind::kDiv, {places, extent});
+    if (d > 0) places = f.Apply(OpKind::kDiv, {places, dim_size});
   }
   TAILOR_RETURN_IF_ERROR(f.Finish(places).status());
   if (rows.size() == 1) return rows[0];

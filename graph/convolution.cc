@@ -160,13 +160,13 @@ std::optional<PointsInside> InsideOf(const Graph& graph, Value x, const Windows&
     constexpr int64_t kMost = std::numeric_limits<int32_t>::max();  // ops of the other form tell what is wrong
     if (!low || !high || *low < 0 || *high < 0 || *low > kMost || *high > kMost) return std::nullopt;
     if (stride < 1 || stride > kMost || dilation < 1) return std::nullopt;
-    const DimExpr& extent = shape[shape.size() - spatial + i];
+    const DimExpr& dim_size = shape[shape.size() - spatial + i];
     const int64_t first = (*low + stride - 1) / stride;
-    const DimExpr last = DimExpr::FloorDiv(extent + (*low - 1), stride);
+    const DimExpr last = DimExpr::FloorDiv(dim_size + (*low - 1), stride);
     inside.before.push_back(first);
-    inside.starts.push_back(DimExpr::Min(first * stride - *low, extent));
+    inside.starts.push_back(DimExpr::Min(first * stride - *low, dim_size));
     inside.counts.push_back(last - (first - 1));
-    inside.after.push_back(DimExpr::FloorDiv(extent + (*low + *high - 1), stride) - last);
+    inside.after.push_back(DimExpr::FloorDiv(dim_size + (*low + *high - 1), stride) - last);
   }
   return inside;
 }

@@ -1,4 +1,4 @@
-// Bounds of an extent from its structure alone. What ranges of symbols add is the business of ShapeFacts.
+// Bounds of a dim size from its structure alone. What ranges of symbols add is the business of ShapeFacts.
 #ifndef TAILOR_GRAPH_DIM_BOUNDS_H_
 #define TAILOR_GRAPH_DIM_BOUNDS_H_
 
@@ -31,7 +31,7 @@ struct DimBounds {
 std::optional<DimBounds> BoundsOfDifference(const DimExpr& a, const DimExpr& b);
 
 // Whether `b` is written as `a`, but 1 where that is 0: max(a, 1), or max(a - 1, 0) + 1. Then bcast(a, b) is a, at all
-// extents.
+// dim sizes.
 bool IsAtLeastOne(const DimExpr& b, const DimExpr& a);
 
 }  // namespace tailor

@@ -1,4 +1,4 @@
-// DimExpr: a tensor extent as a canonical integer polynomial over symbols (BladeDISC section 3.1).
+// DimExpr: a tensor dim size as a canonical integer polynomial over symbols (BladeDISC section 3.1).
 //
 // A DimExpr is a sum of terms `coefficient * atom^power * ...`; an atom is a symbol or one of the
 // opaque operations floordiv, mod, min, max, bcast over two DimExprs. Invariants: terms are sorted,
@@ -8,7 +8,7 @@
 // Hence structural equality implies equal values; the converse is the business of ShapeFacts.
 //
 // Semantics: floordiv and mod round towards minus infinity and need a divisor > 0; bcast(a, b) is
-// a, or b where a = 1 (numpy broadcasting of two extents), commutative and folded where one is known.
+// a, or b where a = 1 (numpy broadcasting of two dim sizes), commutative and folded where one is known.
 //
 // Expressions and atoms are interned (graph/intern_table.h): equality, hashing and copying are O(1), construction is
 // linear in the number of terms; equal subexpressions are shared.

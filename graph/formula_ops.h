@@ -18,9 +18,9 @@ inline Value Reshaped(Formula& f, Value x, const Shape& shape) {
   return f.Apply(OpKind::kReshape, {x}, {{"shape", shape}});
 }
 
-// 0, 1, ..., extent - 1: dtype[extent].
-inline Value Positions(Formula& f, const DimExpr& extent, DType dtype = DType::kI64) {
-  return f.Apply(OpKind::kIota, {}, {{"shape", Shape{extent}}, {"axis", int64_t{0}}, {"dtype", dtype}});
+// 0, 1, ..., dim size - 1: dtype[dim size].
+inline Value Positions(Formula& f, const DimExpr& dim_size, DType dtype = DType::kI64) {
+  return f.Apply(OpKind::kIota, {}, {{"shape", Shape{dim_size}}, {"axis", int64_t{0}}, {"dtype", dtype}});
 }
 
 }  // namespace tailor

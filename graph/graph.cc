@@ -136,7 +136,7 @@ void CanonicalizeShapes(const Graph& graph, Node* node) {
   if (shapes.empty()) return;
   bool any = false;
   size_t next = 0;
-  for (const std::vector<bool>& result : ToldExtents(graph, *node)) {
+  for (const std::vector<bool>& result : DataDependentDims(graph, *node)) {
     for (const bool told : result) {
       if (!told) shapes[next] = -1;
       any = any || told;
@@ -328,7 +328,7 @@ absl::StatusOr<Value> Graph::AddConstant(absl::string_view name, DType dtype, Sh
   std::optional<int64_t> size = (ElementCount(shape) * SizeOf(dtype)).constant();
   if (!size || *size < 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("constant: \"", name, "\" needs constant extents and a size below 2^63 bytes"));
+        absl::StrCat("constant: \"", name, "\" needs constant dim sizes and a size below 2^63 bytes"));
   }
   if (static_cast<uint64_t>(*size) != data.size) {
     return absl::InvalidArgumentError(

@@ -10,7 +10,7 @@
 namespace tailor {
 namespace {
 
-// The extents of one region's arguments, over symbols of its own.
+// The dim sizes of one region's arguments, over symbols of its own.
 class RegionDims {
  public:
   RegionDims(const Graph& outer, Graph* region) : outer_(outer), region_(*region) {}
@@ -28,8 +28,8 @@ class RegionDims {
   absl::StatusOr<Shape> Mirror(const Shape& shape) {
     Shape mirrored;
     for (const DimExpr& dim : shape) {
-      TAILOR_ASSIGN_OR_RETURN(DimExpr extent, Mirror(dim));
-      mirrored.push_back(std::move(extent));
+      TAILOR_ASSIGN_OR_RETURN(DimExpr dim_size, Mirror(dim));
+      mirrored.push_back(std::move(dim_size));
     }
     return mirrored;
   }

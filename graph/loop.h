@@ -11,8 +11,9 @@
 namespace tailor {
 
 // A while under construction. Both regions get all arguments first, so that argument i is Value{i, 0} in either; the
-// builder then appends to condition() and body(), and Finish() appends the while. Extents of arguments are expressions
-// over the same symbols as outside where an argument has the symbol alone as an extent, else symbols of the region.
+// builder then appends to condition() and body(), and Finish() appends the while. Dim sizes of arguments are
+// expressions over the same symbols as outside where an argument has the symbol alone as a dim size, else symbols of
+// the region.
 class Loop {
  public:
   struct Operand {

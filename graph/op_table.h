@@ -5,7 +5,7 @@
 //   text        spelling in graph text, C functions (tailor_graph_<text>) and bindings
 //   operands    names; `xs...` takes one or more, `xs*` none or more
 //   attributes  name:type[:default]; types i64, i64s, f64, string, dtype, dims. An attribute with a
-//               default is optional everywhere. Every extent is a `dims` entry, so it may be symbolic.
+//               default is optional everywhere. Every dim size is a `dims` entry, so it may be symbolic.
 //   shape       rule for the result's shape (ShapeRule)
 //   dtype       rule for operand and result types (DTypeRule)
 //   fusion      what fusion may do with it (FusionClass)
@@ -80,8 +80,8 @@ TAILOR_OP(79, Scatter,    "scatter",    (x, indices, updates),          (combine
 TAILOR_OP(80, Dot,        "dot",        (lhs, rhs),                     (transpose_lhs:i64:0, transpose_rhs:i64:0), kContract,   kDot,        kContraction, None) \
 TAILOR_OP(90, While,      "while",      (carried...),                   (shapes:dims:[]),                           kRegion,     kRegion,     kControl,     None) \
 TAILOR_OP(91, If,         "if",         (condition, captured*),         (shapes:dims:[]),                           kRegion,     kRegion,     kControl,     None) \
-TAILOR_OP(92, Bind,       "bind",       (count),                        (extent:dims),                              kBind,       kExtent,     kControl,     None) \
-TAILOR_OP(93, Rest,       "rest",       (values*),                      (extents:dims:[], counts:i64s:[], outputs:i64s:[]),kRegion, kRegion,  kControl,     None)
+TAILOR_OP(92, Bind,       "bind",       (count),                        (extent:dims),                              kBind,       kDimSize,     kControl,     None) \
+TAILOR_OP(93, Continuation, "rest",       (values*),                      (extents:dims:[], counts:i64s:[], outputs:i64s:[]),kRegion, kRegion,  kControl,     None)
 // clang-format on
 
 #endif  // TAILOR_GRAPH_OP_TABLE_H_

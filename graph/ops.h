@@ -23,7 +23,7 @@ enum class ShapeRule : uint8_t {
   kInput,        // the `shape` attribute
   kSameAs0,      // operand 0's shape
   kAlongAxis,    // operand 0's, which has `axis`
-  kBroadcast,    // numpy broadcast of all operands; unproved extents give bcast(a, b)
+  kBroadcast,    // numpy broadcast of all operands; unproved dim sizes give bcast(a, b)
   kReduce,       // `axes` removed, or 1 with keep_dims; negative axes count from the end
   kBroadcastTo,  // the `shape` attribute; operand aligned to its end, each dim equal or 1
   kReshape,      // the `shape` attribute; equal element count
@@ -32,12 +32,12 @@ enum class ShapeRule : uint8_t {
   kConcat,       // sum along `axis`, others equal
   kGather,       // operand 0 with dim `axis` replaced by the indices' shape
   kScatter,      // operand 0's; indices [I..., K], updates [I..., operand 0's dims after the first K]
-  kPad,          // low + (extent - 1) * (interior + 1) + 1 + high, without the middle where the extent is 0
+  kPad,          // low + (dim size - 1) * (interior + 1) + 1 + high, without the middle where the dim size is 0
   kWindow,       // dims in `axes` become their window counts; one dim for each of `sizes` follows
   kFromShape,    // the `shape` attribute (iota)
   kContract,     // [B..., M, K] x [B..., K, N] -> [B..., M, N]; batch dims broadcast
   kRegion,       // types of the region's results
-  kBind,         // []; from here on the symbol that `extent` names has the operand's value
+  kBind,         // []; from here on the symbol that `dim size` names has the operand's value
 };
 
 enum class DTypeRule : uint8_t {
@@ -54,7 +54,7 @@ enum class DTypeRule : uint8_t {
   kScatter,    // T, i32 or i64, T -> T; bool only where nothing is combined
   kBitcast,    // the `dtype` attribute, of operand 0's size
   kDot,        // T, T -> T for floats and integers of 32 or 64 bits
-  kExtent,     // i64; result the same
+  kDimSize,    // i64; result the same
   kRegion,
 };
 

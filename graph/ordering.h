@@ -18,10 +18,10 @@ inline Value AppendLess(Formula& f, const Graph& graph, Value a, Value b) {
 }
 
 // What counts elements along an axis: half as much to move where 31 bits are known to do.
-inline DType IndexType(const Graph& graph, const DimExpr& extent) {
+inline DType IndexType(const Graph& graph, const DimExpr& dim_size) {
   int64_t most = std::numeric_limits<int64_t>::max();
-  if (extent.constant()) most = *extent.constant();
-  if (extent.symbol()) most = graph.symbol(*extent.symbol()).max;
+  if (dim_size.constant()) most = *dim_size.constant();
+  if (dim_size.symbol()) most = graph.symbol(*dim_size.symbol()).max;
   return most <= std::numeric_limits<int32_t>::max() ? DType::kI32 : DType::kI64;
 }
 

@@ -46,7 +46,7 @@ absl::Status Mismatch(const Graph& graph, const Layer& layer, absl::string_view 
                                                  graph.TypeText({layer.dtype, needed})));
 }
 
-// `v` with exactly the extents `needed`; where they are not the same by structure a reshape checks them.
+// `v` with exactly the dim sizes `needed`; where they are not the same by structure a reshape checks them.
 absl::StatusOr<Value> Shaped(Graph& graph, const Layer& layer, absl::string_view name, Value v, const Shape& needed) {
   TAILOR_RETURN_IF_ERROR(CheckValue(graph, layer.name, name, v));
   const TensorType& type = graph.type(v);
@@ -279,7 +279,7 @@ absl::StatusOr<RecurrenceResults> Recur(Graph& graph, const Layer& layer, Value 
   TAILOR_ASSIGN_OR_RETURN(const Operands operands, Prepare(graph, layer, x, w, r));
   const DimExpr count = graph.type(x).shape[0];
   const bool reverse = layer.options.reverse;
-  TAILOR_ASSIGN_OR_RETURN(Value steps, ExtentValue(graph, count));
+  TAILOR_ASSIGN_OR_RETURN(Value steps, DimSizeValue(graph, count));
   Formula f(&graph);
   Value first = reverse ? f.Apply(OpKind::kSub, {steps, f.Scalar(steps, 1)}) : f.Scalar(steps, 0);
   TAILOR_ASSIGN_OR_RETURN(Value zero, ScalarConstant(graph, layer.dtype, 0));

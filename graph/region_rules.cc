@@ -20,7 +20,7 @@ std::vector<TensorType> OutputTypes(const Graph& graph) {
   return types;
 }
 
-// Results whose extents may be unknown until the op has run.
+// Results whose dim sizes may be unknown until the op has run.
 struct OpenType {
   DType dtype;
   std::vector<std::optional<DimExpr>> shape;
@@ -53,7 +53,7 @@ absl::Status CheckArguments(const Application& op, const Region& region, const c
   return absl::OkStatus();
 }
 
-// Extents of the region's results over the operands' symbols, where the operands tell them.
+// Dim sizes of the region's results over the operands' symbols, where the operands tell them.
 std::vector<OpenType> ResultsOf(const Application& op, const Graph& region, size_t first) {
   std::map<SymbolId, DimExpr> known;
   const std::vector<TensorType> arguments = InputTypes(region);
@@ -101,15 +101,15 @@ std::vector<OpenType> IfResults(const Application& op) {
   return results;
 }
 
-std::string ExtentName(size_t result, size_t dim) { return absl::StrCat("extent ", dim, " of result ", result); }
+std::string DimSizeName(size_t result, size_t dim) { return absl::StrCat("dim size ", dim, " of result ", result); }
 
-// Closes the types with the attribute's extents.
+// Closes the types with the attribute's dim sizes.
 absl::StatusOr<std::vector<TensorType>> Close(const Application& op, const std::vector<OpenType>& open) {
   const Shape& given = op.attribute<Shape>("shapes");
   size_t count = 0, next = 0;
   for (const OpenType& type : open) count += type.shape.size();
   if (!given.empty() && given.size() != count) {
-    return op.Error("attribute \"shapes\" has ", given.size(), " entries, but the results have ", count, " extents");
+    return op.Error("attribute \"shapes\" has ", given.size(), " entries, but the results have ", count, " dim sizes");
   }
   std::vector<TensorType> types;
   for (size_t r = 0; r < open.size(); ++r) {
@@ -118,15 +118,15 @@ absl::StatusOr<std::vector<TensorType>> Close(const Application& op, const std::
       const std::optional<DimExpr>& inferred = open[r].shape[d];
       const bool infers = given.empty() || given[next].constant() == -1;
       if (infers && !inferred) {
-        return op.Error(ExtentName(r, d), " is known only when the op has run; attribute \"shapes\" must name it");
+        return op.Error(DimSizeName(r, d), " is known only when the op has run; attribute \"shapes\" must name it");
       }
-      const DimExpr& extent = infers ? *inferred : given[next];
+      const DimExpr& dim_size = infers ? *inferred : given[next];
       ++next;
-      if (!extent.symbol() && inferred != extent) {
-        return op.Error(ExtentName(r, d), " is given as ", op.Text(extent), ", needs a symbol",
+      if (!dim_size.symbol() && inferred != dim_size) {
+        return op.Error(DimSizeName(r, d), " is given as ", op.Text(dim_size), ", needs a symbol",
                         inferred ? absl::StrCat(" or ", op.Text(*inferred)) : "");
       }
-      type.shape.push_back(extent);
+      type.shape.push_back(dim_size);
     }
     types.push_back(std::move(type));
   }
@@ -172,7 +172,7 @@ absl::StatusOr<std::vector<TensorType>> IfTypes(const Application& op) {
   return Close(op, IfResults(op));
 }
 
-std::vector<std::vector<bool>> ToldExtents(const Graph& graph, const Node& node) {
+std::vector<std::vector<bool>> DataDependentDims(const Graph& graph, const Node& node) {
   std::vector<TensorType> operands;
   for (Value v : node.operands) operands.push_back(graph.type(v));
   const auto name = [&](SymbolId id) { return graph.symbol(id).name; };
@@ -189,11 +189,11 @@ std::vector<std::vector<bool>> ToldExtents(const Graph& graph, const Node& node)
   return told;
 }
 
-absl::StatusOr<std::vector<TensorType>> RestTypes(const Application& op) {
+absl::StatusOr<std::vector<TensorType>> ContinuationTypes(const Application& op) {
   TAILOR_RETURN_IF_ERROR(CheckRegionCount(op, 0));
-  const auto& extents = op.attribute<Shape>("extents");
+  const auto& dim_sizes = op.attribute<Shape>("extents");
   const auto& counts = op.attribute<std::vector<int64_t>>("counts");
-  if (counts.size() != extents.size()) return op.Error("attributes \"extents\" and \"counts\" differ in length");
+  if (counts.size() != dim_sizes.size()) return op.Error("attributes \"dim sizes\" and \"counts\" differ in length");
   for (int64_t count : counts) {
     if (count < 0) continue;
     const bool scalar =

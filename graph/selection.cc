@@ -21,8 +21,8 @@ struct Pick {
   enum Read : size_t { kKeys, kCount };
 };
 
-Shape WithLast(Shape shape, const DimExpr& extent) {
-  shape.push_back(extent);
+Shape WithLast(Shape shape, const DimExpr& dim_size) {
+  shape.push_back(dim_size);
   return shape;
 }
 
@@ -88,7 +88,7 @@ absl::StatusOr<Sorted> SelectFirst(Graph& graph, Value x, int64_t count, bool la
   const TensorType type = graph.type(x);
   const Shape rows(type.shape.begin(), type.shape.end() - 1);
   const DType dtype = IndexType(graph, type.shape.back());
-  TAILOR_ASSIGN_OR_RETURN(Value extent, ExtentValue(graph, type.shape.back()));
+  TAILOR_ASSIGN_OR_RETURN(Value dim_size, DimSizeValue(graph, type.shape.back()));
   Value keys = type.dtype == DType::kBool ? Cast(f, x, DType::kU8) : x;
   // The first elements as they are, for the shape; that there are so many is checked here.
   Value head =
@@ -98,11 +98,11 @@ absl::StatusOr<Sorted> SelectFirst(Graph& graph, Value x, int64_t count, bool la
   front[0] = static_cast<int64_t>(rows.size());
   Value values = f.Apply(OpKind::kTranspose, {head}, {{"permutation", front}});
   TAILOR_RETURN_IF_ERROR(f.Finish(values).status());
-  Value zero = f.Scalar(extent, 0), none = Cast(f, zero, dtype);
+  Value zero = f.Scalar(dim_size, 0), none = Cast(f, zero, dtype);
   Value indices = f.Apply(OpKind::kBroadcast, {none}, {{"shape", graph.type(values).shape}});
   Value value = f.Apply(OpKind::kBroadcast, {f.Scalar(keys, 0)}, {{"shape", rows}});
   Value index = f.Apply(OpKind::kBroadcast, {none}, {{"shape", rows}});
-  Value most = dtype == DType::kI64 ? extent : Cast(f, extent, dtype);
+  Value most = dtype == DType::kI64 ? dim_size : Cast(f, dim_size, dtype);
   TAILOR_RETURN_IF_ERROR(f.Finish(most).status());
 
   TAILOR_ASSIGN_OR_RETURN(

@@ -29,12 +29,12 @@ ShapeOr BroadcastOperands(const Application& op, int skip) {
     size_t rank = shape.size() - skip;
     if (rank > result.size()) result.insert(result.begin(), rank - result.size(), DimExpr(1));
     for (size_t d = 0; d < rank; ++d) {
-      DimExpr& extent = result[result.size() - rank + d];
-      if (Clash(extent, shape[d]) && extent.constant() != 1 && shape[d].constant() != 1) {
-        return op.Error("operand ", op.Name(i), " has extent ", op.Text(shape[d]), " in dim ", d, " of ",
-                        op.Text(shape), ", which does not broadcast with ", op.Text(extent));
+      DimExpr& dim_size = result[result.size() - rank + d];
+      if (Clash(dim_size, shape[d]) && dim_size.constant() != 1 && shape[d].constant() != 1) {
+        return op.Error("operand ", op.Name(i), " has size ", op.Text(shape[d]), " in dim ", d, " of ", op.Text(shape),
+                        ", which does not broadcast with ", op.Text(dim_size));
       }
-      extent = DimExpr::Bcast(extent, shape[d]);
+      dim_size = DimExpr::Bcast(dim_size, shape[d]);
     }
   }
   return result;
@@ -43,9 +43,9 @@ ShapeOr BroadcastOperands(const Application& op, int skip) {
 ShapeOr BindShape(const Application& op) {
   if (op.operand(0).rank() != 0)
     return op.Error("operand ", op.Name(0), " has rank ", op.operand(0).rank(), ", needs 0");
-  const Shape& extent = op.attribute<Shape>("extent");
-  if (extent.size() == 1 && extent[0].symbol()) return Shape{};
-  return op.Error("attribute \"extent\" is ", op.Text(extent), ", needs one symbol");
+  const Shape& dim_size = op.attribute<Shape>("extent");
+  if (dim_size.size() == 1 && dim_size[0].symbol()) return Shape{};
+  return op.Error("attribute \"dim size\" is ", op.Text(dim_size), ", needs one symbol");
 }
 
 ShapeOr ReduceShape(const Application& op) {
@@ -76,10 +76,10 @@ ShapeOr BroadcastToShape(const Application& op) {
     return op.Error("operand ", op.Name(0), " has rank ", from.size(), ", more than the shape ", op.Text(to));
   }
   for (size_t d = 0; d < from.size(); ++d) {
-    const DimExpr& extent = to[to.size() - from.size() + d];
-    if (Clash(from[d], extent) && from[d].constant() != 1) {
-      return op.Error("operand ", op.Name(0), " has extent ", op.Text(from[d]), " in dim ", d,
-                      ", which does not broadcast to ", op.Text(extent));
+    const DimExpr& dim_size = to[to.size() - from.size() + d];
+    if (Clash(from[d], dim_size) && from[d].constant() != 1) {
+      return op.Error("operand ", op.Name(0), " has size ", op.Text(from[d]), " in dim ", d,
+                      ", which does not broadcast to ", op.Text(dim_size));
     }
   }
   return to;
@@ -115,14 +115,14 @@ ShapeOr TransposeShape(const Application& op) {
 // Checks that every element read along one dim exists, where all of it is constant.
 absl::Status CheckSliceBounds(const Application& op, size_t d, const DimExpr& start, const DimExpr& size,
                               int64_t step) {
-  const DimExpr& extent = op.operand(0).shape[d];
-  if (!start.constant() || !size.constant() || !extent.constant() || *size.constant() <= 0) {
+  const DimExpr& dim_size = op.operand(0).shape[d];
+  if (!start.constant() || !size.constant() || !dim_size.constant() || *size.constant() <= 0) {
     return absl::OkStatus();
   }
   DimExpr last = start + (size - 1) * step;
   for (const DimExpr& index : {start, last}) {
-    if (!index.valid() || *index.constant() < 0 || *index.constant() >= *extent.constant()) {
-      return op.Error("dim ", d, " of operand ", op.Name(0), " has extent ", op.Text(extent), ", but start ",
+    if (!index.valid() || *index.constant() < 0 || *index.constant() >= *dim_size.constant()) {
+      return op.Error("dim ", d, " of operand ", op.Name(0), " has size ", op.Text(dim_size), ", but start ",
                       op.Text(start), ", size ", op.Text(size), ", step ", step, " reads index ", op.Text(index));
     }
   }
@@ -158,7 +158,7 @@ ShapeOr ConcatShape(const Application& op) {
       if (static_cast<int64_t>(d) == axis) {
         result[d] = result[d] + shape[d];
       } else if (Clash(result[d], shape[d])) {
-        return op.Error("operand ", op.Name(i), " has extent ", op.Text(shape[d]), " in dim ", d, ", but ", op.Name(0),
+        return op.Error("operand ", op.Name(i), " has size ", op.Text(shape[d]), " in dim ", d, ", but ", op.Name(0),
                         " has ", op.Text(result[d]));
       }
     }
@@ -182,7 +182,7 @@ ShapeOr ScatterShape(const Application& op) {
   if (indices.empty()) return op.Error("operand ", op.Name(1), " has rank 0, needs at least 1");
   const std::optional<int64_t> depth = indices.back().constant();
   if (!depth || *depth < 0 || *depth > op.operand(0).rank()) {
-    return op.Error("operand ", op.Name(1), " ends in extent ", op.Text(indices.back()), ", needs a constant up to ",
+    return op.Error("operand ", op.Name(1), " ends in size ", op.Text(indices.back()), ", needs a constant up to ",
                     shape.size(), ", the rank of ", op.Name(0));
   }
   Shape needed(indices.begin(), indices.end() - 1);
@@ -192,16 +192,16 @@ ShapeOr ScatterShape(const Application& op) {
   }
   for (size_t d = 0; d < needed.size(); ++d) {
     if (!Clash(updates[d], needed[d])) continue;
-    return op.Error("operand ", op.Name(2), " has extent ", op.Text(updates[d]), " in dim ", d, ", needs ",
+    return op.Error("operand ", op.Name(2), " has size ", op.Text(updates[d]), " in dim ", d, ", needs ",
                     op.Text(needed[d]));
   }
   return shape;
 }
 
-// One dim of a pad: `extent` spread out by `interior`, between `low` and `high`. An empty dim stays empty inside.
-DimExpr PaddedExtent(const DimExpr& extent, const DimExpr& low, const DimExpr& high, int64_t interior) {
-  DimExpr inner = extent + extent * interior - interior;
-  return low + (interior == 0 ? extent : DimExpr::Max(inner, 0)) + high;
+// One dim of a pad: `dim size` spread out by `interior`, between `low` and `high`. An empty dim stays empty inside.
+DimExpr PaddedDimSize(const DimExpr& dim_size, const DimExpr& low, const DimExpr& high, int64_t interior) {
+  DimExpr inner = dim_size + dim_size * interior - interior;
+  return low + (interior == 0 ? dim_size : DimExpr::Max(inner, 0)) + high;
 }
 
 ShapeOr PadShape(const Application& op) {
@@ -219,14 +219,14 @@ ShapeOr PadShape(const Application& op) {
   for (size_t d = 0; d < shape.size(); ++d) {
     const int64_t gap = interior.empty() ? 0 : interior[d];
     if (gap < 0) return op.Error("attribute \"interior\" is ", gap, " in dim ", d, ", needs at least 0");
-    result.push_back(PaddedExtent(shape[d], low[d], high[d], gap));
+    result.push_back(PaddedDimSize(shape[d], low[d], high[d], gap));
   }
   return result;
 }
 
-// floordiv(extent - (size - 1) * dilation - 1, stride) + 1, but never below 0.
-DimExpr WindowCount(const DimExpr& extent, const DimExpr& size, int64_t stride, int64_t dilation) {
-  DimExpr last = extent - (size - 1) * dilation - 1;  // the greatest start of a window
+// floordiv(dim size - (size - 1) * dilation - 1, stride) + 1, but never below 0.
+DimExpr WindowCount(const DimExpr& dim_size, const DimExpr& size, int64_t stride, int64_t dilation) {
+  DimExpr last = dim_size - (size - 1) * dilation - 1;  // the greatest start of a window
   DimExpr count = DimExpr::FloorDiv(last, stride) + 1;
   std::optional<int64_t> least = LeastValue(count);
   return least && *least >= 0 ? count : DimExpr::Max(count, 0);
@@ -287,7 +287,7 @@ ShapeOr ContractShape(const Application& op) {
   const DimExpr& rhs_k = rhs[rhs.size() - (transpose_rhs ? 1 : 2)];
   const DimExpr& n = rhs[rhs.size() - (transpose_rhs ? 2 : 1)];
   if (Clash(lhs_k, rhs_k)) {
-    return op.Error("operand ", op.Name(1), " contracts over extent ", op.Text(rhs_k), ", but ", op.Name(0), " over ",
+    return op.Error("operand ", op.Name(1), " contracts over size ", op.Text(rhs_k), ", but ", op.Name(0), " over ",
                     op.Text(lhs_k));
   }
   TAILOR_ASSIGN_OR_RETURN(Shape result, BroadcastOperands(op, 2));

@@ -102,9 +102,9 @@ absl::StatusOr<std::vector<Value>> Pass(Loop& loop, Order order) {
 // `keys` in order, over the last axis of `shape`, the indices'.
 absl::StatusOr<Sorted> MergeExchange(Graph& graph, Value keys, const Shape& shape, Order order) {
   const DType dtype = IndexType(graph, shape.back());
-  TAILOR_ASSIGN_OR_RETURN(Value extent, ExtentValue(graph, shape.back()));
+  TAILOR_ASSIGN_OR_RETURN(Value dim_size, DimSizeValue(graph, shape.back()));
   Formula f(&graph);
-  Value count = dtype == DType::kI64 ? extent : Cast(f, extent, dtype);
+  Value count = dtype == DType::kI64 ? dim_size : Cast(f, dim_size, dtype);
   Value top = LargestPowerBelow(f, count, dtype);
   Value indices = f.Apply(OpKind::kBroadcast, {Positions(f, shape.back(), dtype)}, {{"shape", shape}});
   Value zero = f.Scalar(top, 0);
@@ -168,7 +168,7 @@ absl::StatusOr<Sorted> TopK(Graph& graph, Value x, const DimExpr& k, int64_t axi
   const std::optional<int64_t> missing = (k - sizes[axis]).constant();
   if (missing && *missing > 0) {
     return absl::InvalidArgumentError(absl::StrCat("top_k: k is ", graph.DimText(k), ", but axis ", axis,
-                                                   " of operand \"x\" (", graph.NameOf(x), ") has extent ",
+                                                   " of operand \"x\" (", graph.NameOf(x), ") has size ",
                                                    graph.DimText(sizes[axis])));
   }
   if (k.constant() && *k.constant() <= kMostSelected) {

@@ -111,7 +111,7 @@ class GraphReader {
   absl::Status ReadStatement() {
     size_t start = in_.position();
     std::vector<Token> targets;
-    if (!in_.IsWord(InfoOf(OpKind::kRest).text)) {  // the only op without results
+    if (!in_.IsWord(InfoOf(OpKind::kContinuation).text)) {  // the only op without results
       do {
         targets.push_back(in_.Peek());
         TAILOR_RETURN_IF_ERROR(in_.TakeKind(TokenKind::kValue, "a statement or 'return'").status());
@@ -270,7 +270,7 @@ class GraphReader {
     TAILOR_RETURN_IF_ERROR(in_.ExpectPunct(":"));
     TAILOR_ASSIGN_OR_RETURN(TensorType type, in_.TakeType(graph_));
     std::optional<int64_t> size = (ElementCount(type.shape) * SizeOf(type.dtype)).constant();
-    if (!size || *size < 0) return in_.ErrorAtToken(op_position, "constant: needs constant extents");
+    if (!size || *size < 0) return in_.ErrorAtToken(op_position, "constant: needs constant dim sizes");
     ConstantData data;
     if (has_value) {
       if (type.rank() != (is_list ? 1 : 0) || *size != static_cast<int64_t>(elements.size()) * SizeOf(type.dtype)) {

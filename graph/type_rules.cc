@@ -69,7 +69,7 @@ absl::StatusOr<DType> InferDType(const Application& op) {
       }
       return dtype;
     }
-    case DTypeRule::kExtent:
+    case DTypeRule::kDimSize:
       TAILOR_RETURN_IF_ERROR(CheckType(op, 0, op.operand(0).dtype == DType::kI64, "i64"));
       return DType::kI64;
     case DTypeRule::kBitcast:
@@ -120,9 +120,9 @@ absl::Status CheckResult(const Application& op, const Shape& shape) {
     return op.Error("the result has rank ", shape.size(), ", more than ", kMaxRank);
   }
   for (size_t d = 0; d < shape.size(); ++d) {
-    if (!shape[d].valid()) return op.Error("extent ", d, " of the result has no value: ", shape[d].problem());
+    if (!shape[d].valid()) return op.Error("dim size ", d, " of the result has no value: ", shape[d].problem());
     if (shape[d].constant() && *shape[d].constant() < 0) {
-      return op.Error("extent ", d, " of the result is ", op.Text(shape[d]), ", needs at least 0");
+      return op.Error("dim size ", d, " of the result is ", op.Text(shape[d]), ", needs at least 0");
     }
   }
   return absl::OkStatus();
@@ -139,7 +139,7 @@ absl::StatusOr<std::vector<TensorType>> InferTypes(OpKind kind, absl::Span<const
     for (const Region& region : regions) {
       if (region.graph == nullptr) return op.Error("a region is missing");
     }
-    if (kind == OpKind::kRest) return RestTypes(op);
+    if (kind == OpKind::kContinuation) return ContinuationTypes(op);
     return kind == OpKind::kWhile ? WhileTypes(op) : IfTypes(op);
   }
   if (!regions.empty()) return op.Error("has ", regions.size(), " regions, needs none");

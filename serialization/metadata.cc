@@ -31,7 +31,7 @@ Offset<flatbuffers::Vector<Offset<fbs::Tensor>>> Encode(FlatBufferBuilder& b,
   for (const ProgramTensor& tensor : tensors) {
     Offsets<fbs::Dim> dims;
     for (const ProgramDim& dim : tensor.dims) {
-      dims.push_back(fbs::CreateDimDirect(b, dim.symbol, dim.extent, dim.text.c_str()));
+      dims.push_back(fbs::CreateDimDirect(b, dim.symbol, dim.dim_size, dim.text.c_str()));
     }
     encoded.push_back(fbs::CreateTensorDirect(b, tensor.name.c_str(), static_cast<uint8_t>(tensor.dtype), &dims,
                                               tensor.donated, tensor.memory_of));
@@ -123,7 +123,7 @@ Offset<flatbuffers::Vector<Offset<fbs::Variant>>> Encode(FlatBufferBuilder& b, c
     const auto device_kernels = Encode(b, v.device_kernels);
     encoded.push_back(fbs::CreateVariant(
         b, b.CreateString(v.target), b.CreateVectorOfStrings(v.features), place.offset, place.size, v.run_offset,
-        v.plan_offset, v.memo_slots, v.api_size, v.context_size, b.CreateVector(launches), v.grown_blocks,
+        v.plan_offset, v.shape_cache_slots, v.api_size, v.context_size, b.CreateVector(launches), v.grown_blocks,
         b.CreateVector(v.kernel_bytes), costs, device_images, device_kernels, v.fault_word, v.reads_back,
         b.CreateVector(v.outputs_apart), v.offers_products, machine_costs));
   }
@@ -271,7 +271,7 @@ std::vector<ProgramTensor> Decode(const flatbuffers::Vector<Offset<fbs::Tensor>>
     tensors[i].dtype = DTypeOf(from->dtype());
     tensors[i].dims.reserve(from->dims()->size());
     for (const fbs::Dim* dim : *from->dims()) {
-      tensors[i].dims.push_back({dim->symbol(), dim->extent(), dim->text()->str()});
+      tensors[i].dims.push_back({dim->symbol(), dim->dim_size(), dim->text()->str()});
     }
     tensors[i].donated = from->donated();
     tensors[i].memory_of = from->memory_of();
@@ -314,7 +314,7 @@ Variant Decode(const fbs::Variant& from) {
   v.features = Strings(*from.features());
   v.run_offset = from.run_offset();
   v.plan_offset = from.plan_offset();
-  v.memo_slots = from.memo_slots();
+  v.shape_cache_slots = from.shape_cache_slots();
   v.api_size = from.api_size();
   v.context_size = from.context_size();
   v.grown_blocks = from.grown_blocks();

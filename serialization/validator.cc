@@ -62,7 +62,7 @@ void CheckTensors(const Program& program, const std::vector<ProgramTensor>& tens
       c->RequireText(dim.text, "a dim's text is not UTF-8 text");
       c->Require(!dim.text.empty(), "a dim has no text");
       c->Require(dim.symbol >= -1 && dim.symbol < symbol_count, "a dim names no symbol");
-      c->Require(dim.extent >= -1 && (dim.symbol < 0 || dim.extent == -1), "a dim's extent is wrong");
+      c->Require(dim.dim_size >= -1 && (dim.symbol < 0 || dim.dim_size == -1), "a dim's dim size is wrong");
     }
   }
 }
@@ -149,7 +149,7 @@ void CheckTensorMap(const TensorMap& map, int32_t parameters, Checker* c) {
     sound &= factor.dim >= 0 && factor.dim < kTensorMapRank && factor.number >= 1 && factor.number <= INT32_MAX;
     sound &= factor.slot >= -1 && factor.slot < parameters;
   }
-  for (int32_t extent : map.box) sound &= extent >= 1 && extent <= kMostBox;
+  for (int32_t dim_size : map.box) sound &= dim_size >= 1 && dim_size <= kMostBox;
   constexpr int32_t kSwizzles[] = {0, 32, 64, 128};
   sound &= std::find(std::begin(kSwizzles), std::end(kSwizzles), map.swizzle_bytes) != std::end(kSwizzles);
   c->Require(sound, "a device kernel has a malformed tensor map");
@@ -171,9 +171,9 @@ void CheckDevice(const Variant& variant, Checker* c) {
   c->Require(!variant.reads_back || !variant.device_images.empty(), "it reads back, but has no device image");
   if (variant.fault_word == -1) return;
   c->Require(!variant.device_images.empty(), "it has a fault record, but no device image");
-  c->Require(variant.fault_word >= 0 && variant.memo_slots >= kFaultWords &&
-                 static_cast<uint64_t>(variant.fault_word) <= variant.memo_slots - kFaultWords,
-             "its fault record lies outside the memo");
+  c->Require(variant.fault_word >= 0 && variant.shape_cache_slots >= kFaultWords &&
+                 static_cast<uint64_t>(variant.fault_word) <= variant.shape_cache_slots - kFaultWords,
+             "its fault record lies outside the shape cache");
 }
 
 void CheckVariants(const Program& program, Checker* c) {
@@ -188,8 +188,8 @@ void CheckVariants(const Program& program, Checker* c) {
     }
     c->Require(variant.run_offset < variant.image.size(), "the run entry lies outside the image");
     c->Require(variant.plan_offset < variant.image.size(), "the plan entry lies outside the image");
-    c->Require(variant.memo_slots <= kMaxMemoSlots, "memo_slots is too large");
-    c->Require(variant.grown_blocks <= kMaxMemoSlots, "grown_blocks is too large");
+    c->Require(variant.shape_cache_slots <= kMaxShapeCacheSlots, "shape_cache_slots is too large");
+    c->Require(variant.grown_blocks <= kMaxShapeCacheSlots, "grown_blocks is too large");
     CheckCosts(variant.costs, c);
     std::unordered_set<std::string_view> families;
     for (const MachineCosts& machine : variant.machine_costs) {
@@ -237,28 +237,28 @@ void CheckTexts(const Program& program, Checker* c) {
 bool PhysicalBytes(const ProgramConstant& constant, uint64_t* bytes) {
   const auto& dims = constant.dims;
   if (std::any_of(dims.begin(), dims.end(), [](int64_t d) { return d < 0; })) return false;
-  std::vector<uint64_t> extents(dims.begin(), dims.end());
+  std::vector<uint64_t> dim_sizes(dims.begin(), dims.end());
   const bool pairs = constant.layout == ConstantLayout::kPairPanels16;
   const bool winograd = constant.layout == ConstantLayout::kWinogradPanels16;
   if (pairs || winograd || constant.layout == ConstantLayout::kPanels16) {
-    if (extents.size() < 2 || (pairs && SizeOf(constant.dtype) != 2)) return false;
+    if (dim_sizes.size() < 2 || (pairs && SizeOf(constant.dtype) != 2)) return false;
     constexpr uint64_t kWindow = 9, kPoints = 16;
-    uint64_t& rows = extents[extents.size() - 2];
+    uint64_t& rows = dim_sizes[dim_sizes.size() - 2];
     if (winograd && (constant.dtype != DType::kF32 || rows % kWindow != 0)) return false;
     rows = winograd ? rows / kWindow : rows + (pairs ? rows % 2 : 0);
-    if (winograd) extents.insert(extents.begin(), kPoints);
-    extents.back() = extents.back() / 16 + (extents.back() % 16 != 0);
-    extents.push_back(16);
+    if (winograd) dim_sizes.insert(dim_sizes.begin(), kPoints);
+    dim_sizes.back() = dim_sizes.back() / 16 + (dim_sizes.back() % 16 != 0);
+    dim_sizes.push_back(16);
   } else if (constant.layout != ConstantLayout::kRowMajor) {
     return false;
   }
   uint64_t total = SizeOf(constant.dtype);
   bool empty = false, overflow = false;
-  for (uint64_t extent : extents) {
-    if (extent == 0)
+  for (uint64_t dim_size : dim_sizes) {
+    if (dim_size == 0)
       empty = true;
     else
-      overflow |= __builtin_mul_overflow(total, extent, &total);
+      overflow |= __builtin_mul_overflow(total, dim_size, &total);
   }
   if (overflow && !empty) return false;
   *bytes = empty ? 0 : total;

@@ -10,8 +10,8 @@
 
 namespace tailor {
 
-// More memo words than any program keeps; bounds what loading may allocate.
-inline constexpr uint64_t kMaxMemoSlots = 1 << 20;
+// More shape cache words than any program keeps; bounds what loading may allocate.
+inline constexpr uint64_t kMaxShapeCacheSlots = 1 << 20;
 
 // The first broken rule in words ("input \"x\": rank is 9, at most 8"), or "" where all hold.
 std::string FindProblem(const Program& program);

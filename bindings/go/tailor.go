@@ -90,7 +90,7 @@ func closed(what string) error { return &Error{InvalidArgument, "the " + what + 
 // Version is the runtime library's.
 func Version() string { return C.GoString(C.tailor_version()) }
 
-// TensorInfo describes an input or output; Dims are the extents as text ("B", "4*S + 1", "384"). Runs write the memory of
+// TensorInfo describes an input or output; Dims are the dim sizes as text ("B", "4*S + 1", "384"). Runs write the memory of
 // an input that is Donated; an output with MemoryOf >= 0 is written to that of the input of that number.
 type TensorInfo struct {
 	Name     string

@@ -43,7 +43,7 @@ CompiledVariant DescribeVariant(const lower::LoweredProgram& program, const std:
   variant.image = compiled.image.bytes;
   variant.run_offset = compiled.image.symbols[kRun];
   variant.plan_offset = compiled.image.symbols[kPlan];
-  variant.memo_slots = host.memo_slots;
+  variant.shape_cache_slots = host.shape_cache_slots;
   variant.grown_blocks = host.grown_blocks;
   variant.offers_products = host.offers_products;
   variant.context_size = sizeof(RtContext);

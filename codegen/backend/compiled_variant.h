@@ -31,7 +31,7 @@ struct CompiledVariant {
 // The entries that every LinkImage of a variant is asked for.
 std::vector<std::string> HostEntries();
 
-// A variant of this image, with its entry points, memo, launches and their versions. Target, features, api_size and all
+// A variant of this image, with its entry points, shape cache, launches and their versions. Target, features, api_size and all
 // that is of one kind of machine are left. `dropped` by kernel.
 CompiledVariant DescribeVariant(const lower::LoweredProgram& program, const std::vector<host::EmittedKernel>& kernels,
                                 const std::vector<DroppedVersions>& dropped, const host::HostEmission& host,

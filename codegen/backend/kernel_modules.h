@@ -11,7 +11,7 @@ namespace tailor::backend {
 // Kernels, by index, that one module holds.
 using ModuleKernels = std::vector<int>;
 
-// A product, or a chain of them, is a module of its own and comes first: it takes longest. Depends on the kernels
+// A matmul, or a chain of them, is a module of its own and comes first: it takes longest. Depends on the kernels
 // alone, so that the bytes of an artifact do not depend on the number of threads.
 std::vector<ModuleKernels> SplitIntoModules(const std::vector<KernelPlan>& kernels);
 

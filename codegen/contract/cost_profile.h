@@ -1,7 +1,7 @@
-// What products in f32 cost on one kind of machine: the table by which the host program chooses how to cut one
-// (cut_model.h). Plain data, shared by the compiler, which has one for each CPU level and some for machines, artifacts,
-// which carry them, and the runtime, which may be given another for the machine at hand. Generated code reads it
-// through RtContext::costs: after measuring anew nothing is compiled.
+// What matmuls in f32 cost on one kind of machine: the table by which the host program chooses how to cut one
+// (tiling_model.h). Plain data, shared by the compiler, which has one for each CPU level and some for machines,
+// artifacts, which carry them, and the runtime, which may be given another for the machine at hand. Generated code
+// reads it through RtContext::costs: after measuring anew nothing is compiled.
 #ifndef TAILOR_CODEGEN_CONTRACT_COST_PROFILE_H_
 #define TAILOR_CODEGEN_CONTRACT_COST_PROFILE_H_
 

@@ -1,4 +1,4 @@
-// The panel layouts of right operands of products (ConstantLayout).
+// The panel layouts of right operands of matmuls (ConstantLayout).
 #ifndef TAILOR_CODEGEN_CONTRACT_PANELS_H_
 #define TAILOR_CODEGEN_CONTRACT_PANELS_H_
 

@@ -23,11 +23,11 @@ struct ProgramSymbol {
   std::vector<int64_t> likely;
 };
 
-// One extent of a signature tensor.
+// One dim size of a signature tensor.
 struct ProgramDim {
-  int32_t symbol = -1;  // >= 0: exactly this symbol; -1: see the others
-  int64_t extent = -1;  // >= 0: constant; -1 with symbol -1: an expression, see text
-  std::string text;     // "4*S + 1"; always set
+  int32_t symbol = -1;    // >= 0: exactly this symbol; -1: see the others
+  int64_t dim_size = -1;  // >= 0: constant; -1 with symbol -1: an expression, see text
+  std::string text;       // "4*S + 1"; always set
 };
 
 struct ProgramTensor {
@@ -47,7 +47,7 @@ struct ProgramCheck {
 
 enum class ConstantLayout : uint8_t {
   kRowMajor = 0,
-  // A [batch..., K, N] right operand of a product as panels [batch...][ceil(N/16)][K][16], zero-padded.
+  // A [batch..., K, N] right operand of a matmul as panels [batch...][ceil(N/16)][K][16], zero-padded.
   kPanels16 = 1,
   // The same of bf16, where neighbours along K lie together: [batch...][ceil(N/16)][ceil(K/2)][16][2], zero-padded. In
   // the memory of a device such a constant is kPanels16.
@@ -111,7 +111,7 @@ struct Variant {
   std::span<const std::byte> image;   // to be copied, then mapped read+execute; 64-byte aligned
   uint64_t run_offset = 0;            // RunFn, PlanFn within the image
   uint64_t plan_offset = 0;
-  uint64_t memo_slots = 0;
+  uint64_t shape_cache_slots = 0;
   uint64_t grown_blocks = 0;  // RtApi::block is called with numbers below it
   uint64_t api_size = 0;      // RtApi and RtContext must be at least so large
   uint64_t context_size = 0;
@@ -123,12 +123,12 @@ struct Variant {
   // takes the first that it runs. None: the variant runs on the host.
   std::vector<DeviceImage> device_images;
   std::vector<DeviceKernel> device_kernels;
-  // The first of the four memo words of the fault record, which a device's kernels write and the host reads when it has
+  // The first of the four shape cache words of the fault record, which a device's kernels write and the host reads when it has
   // waited for them; -1: no kernel can fault.
   int64_t fault_word = -1;
   // Of a variant for a device: RtApi::readback is called, so that runs wait for the device in their middle.
   bool reads_back = false;
-  // RtApi::offer and RtApi::product are called: the runtime may have a library compute products.
+  // RtApi::offer and RtApi::matmul are called: the runtime may have a library compute matmuls.
   bool offers_products = false;
   // Of a variant for a device: outputs that it writes to memory of their own, though ProgramTensor::memory_of names an
   // input; the runtime copies them there at the end of a run.

@@ -13,7 +13,7 @@ inline constexpr int kTensorMapRank = 3;
 inline constexpr int kTensorMapBytes = 128;
 inline constexpr int kTensorMapAlignment = 64;
 
-// A factor of the extent of dim `dim`: ceil(parameter `slot` / number), or, where slot is -1, number.
+// A factor of the size of dim `dim`: ceil(parameter `slot` / number), or, where slot is -1, number.
 struct TensorMapFactor {
   int32_t dim = 0;
   int32_t slot = -1;

@@ -3,11 +3,11 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/contract/tensor_map.h"
 #include "codegen/cuda/attention/emit_attention.h"
-#include "codegen/cuda/gemm/emit_product.h"
+#include "codegen/cuda/gemm/emit_matmul.h"
 #include "codegen/cuda/loops/emit_loops.h"
 #include "codegen/cuda/ptx/target.h"
 #include "codegen/cuda/schedule/schedule_attention.h"
-#include "codegen/cuda/schedule/schedule_product.h"
+#include "codegen/cuda/schedule/schedule_matmul.h"
 #include "codegen/cuda/schedule/verify_cuda_schedule.h"
 #include "codegen/plan/attention.h"
 #include "graph/status_macros.h"
@@ -20,14 +20,14 @@ absl::StatusOr<CudaSchedule> ScheduleByKind(const KernelPlan& plan, const Target
   if (plan.IsChain()) {
     return absl::UnimplementedError(absl::StrCat("kernel ", plan.name, ": a chain of kernels has no GPU form"));
   }
-  if (plan.IsContraction()) return ScheduleCudaProduct(plan, traits);
+  if (plan.IsContraction()) return ScheduleCudaMatmul(plan, traits);
   if (plan.IsAttention()) return ScheduleCudaAttention(plan, traits);
   return ScheduleCudaLoops(plan, traits);
 }
 
 absl::Status EmitByKind(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name,
                         llvm::Module& module) {
-  if (plan.IsContraction()) return EmitCudaProduct(plan, schedule, name, module);
+  if (plan.IsContraction()) return EmitCudaMatmul(plan, schedule, name, module);
   if (!plan.IsAttention()) return EmitCudaLoops(plan, schedule, name, module);
   EmitCudaAttention(plan, schedule, name, module);
   return absl::OkStatus();

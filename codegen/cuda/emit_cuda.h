@@ -13,7 +13,7 @@
 
 namespace tailor::cuda {
 
-// UNIMPLEMENTED for a chain (where TargetTraits::joined_extent is set, chains become one plan or none), and where a
+// UNIMPLEMENTED for a chain (where TargetTraits::joined_dim_size is set, chains become one plan or none), and where a
 // block has less shared memory than the reductions take.
 absl::StatusOr<CudaSchedule> ScheduleOnCuda(const KernelPlan& plan, const TargetTraits& traits);
 

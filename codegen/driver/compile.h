@@ -21,8 +21,8 @@ struct CompileOptions {
   int threads = 0;  // 0: as many as there are cores
   backend::CodeBounds bounds;
   std::vector<std::string> donated;  // inputs whose memory runs may write
-  bool offer_products = false;       // the runtime may have a provider compute plain products
-  bool allow_tf32 = false;           // products in f32 on GPUs may round their factors to tf32
+  bool offer_products = false;       // the runtime may have a provider compute plain matmuls
+  bool allow_tf32 = false;           // matmuls in f32 on GPUs may round their factors to tf32
   bool direct_convolutions = false;  // none on CPUs is by Winograd's algorithm
   uint64_t memory_limit = 0;         // bytes that codegen/backend/memory_estimate.h must be within; 0: none
   // Phase and share done; false cancels.

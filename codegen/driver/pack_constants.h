@@ -1,4 +1,4 @@
-// Constants in the layout that kernels read: panels for right operands of products, else as the graph holds them.
+// Constants in the layout that kernels read: panels for right operands of matmuls, else as the graph holds them.
 #ifndef TAILOR_CODEGEN_DRIVER_PACK_CONSTANTS_H_
 #define TAILOR_CODEGEN_DRIVER_PACK_CONSTANTS_H_
 

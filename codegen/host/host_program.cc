@@ -97,22 +97,22 @@ std::string LaunchText(const HostProgram& program, const Launch& launch) {
   return text;
 }
 
-std::string ProductText(const HostProgram& program, const Product& product) {
+std::string GemmText(const HostProgram& program, const ExternalGemm& gemm) {
   const auto operand = [&](int buffer, absl::Span<const DimExpr> strides) {
     return absl::StrCat(BufferText(program.buffers[buffer]), " strides ", DimsText(program, strides));
   };
-  return absl::StrCat(program.launches[product.launch].name, "(", operand(product.lhs, product.lhs_strides), ", ",
-                      operand(product.rhs, product.rhs_strides), ", ", BufferText(program.buffers[product.out]),
-                      ") batch, m, n, k ", DimsText(program, {product.batch, product.m, product.n, product.k}));
+  return absl::StrCat(program.launches[gemm.launch].name, "(", operand(gemm.lhs, gemm.lhs_strides), ", ",
+                      operand(gemm.rhs, gemm.rhs_strides), ", ", BufferText(program.buffers[gemm.out]),
+                      ") batch, m, n, k ", DimsText(program, {gemm.batch, gemm.m, gemm.n, gemm.k}));
 }
 
 std::string StepText(const HostProgram& program, const Step& step) {
   std::string text =
-      step.index < 0 ? absl::StrCat("product ", step.product, " ", ProductText(program, program.products[step.product]))
+      step.index < 0 ? absl::StrCat("matmul ", step.gemm, " ", GemmText(program, program.gemms[step.gemm]))
       : step.call    ? absl::StrCat("call ", step.index, " ", CallText(program, program.calls[step.index]))
                      : absl::StrCat("launch ", step.index, " ", LaunchText(program, program.launches[step.index]));
-  if (step.when == Step::When::kTaken) absl::StrAppend(&text, " if product ", step.product, " is taken");
-  if (step.when == Step::When::kNotTaken) absl::StrAppend(&text, " unless product ", step.product, " is taken");
+  if (step.when == Step::When::kTaken) absl::StrAppend(&text, " if matmul ", step.gemm, " is taken");
+  if (step.when == Step::When::kNotTaken) absl::StrAppend(&text, " unless matmul ", step.gemm, " is taken");
   return text;
 }
 

@@ -1,9 +1,9 @@
 // The host program as data: what one run does, in order, before it becomes native code (DISC section
 // 4.2: runtime flow is generated, not interpreted). Printable; golden-tested. Target-free: what a launch
-// needs of a target (tasks, grain, scratch, versions) is in the kernel's Schedule, over dim slots.
+// needs of a target (tasks, chunk size, scratch, versions) is in the kernel's Schedule, over dim slots.
 //
-// Regions are host programs of their own, called with the addresses and extents of their arguments as the runtime
-// calls the first. Each solves its symbols, lays out its memory and remembers that layout while the extents stay.
+// Regions are host programs of their own, called with the addresses and dim sizes of their arguments as the runtime
+// calls the first. Each solves its symbols, lays out its memory and remembers that layout while the dim sizes stay.
 #ifndef TAILOR_CODEGEN_HOST_HOST_PROGRAM_H_
 #define TAILOR_CODEGEN_HOST_HOST_PROGRAM_H_
 
@@ -44,13 +44,13 @@ struct Launch {
   int32_t first_fault_check = -1;  // check id of the plan's fault 0; its other faults follow
 };
 
-// What a called program gets: a tensor, or an extent alone.
+// What a called program gets: a tensor, or a dim size alone.
 struct CallArgument {
-  int buffer = -1;           // -1: an extent
-  Shape shape;               // empty for a result whose extents its call tells
-  bool told = false;         // the extents are those that the buffer's call told
-  int count = -1;            // an extent that is the value of this argument, an i64
-  int32_t count_check = -1;  // which fails where that is negative
+  int buffer = -1;              // -1: a dim size
+  Shape shape;                  // empty for a result whose dim sizes its call tells
+  bool data_dependent = false;  // the dim sizes are those that the buffer's call told
+  int count = -1;               // a dim size that is the value of this argument, an i64
+  int32_t count_check = -1;     // which fails where that is negative
 };
 
 // How a loop carries a value.
@@ -61,7 +61,7 @@ struct CarriedValue {
     kSwapped,    // the body writes it elsewhere: two places, by turns
   };
   Kind kind = Kind::kInvariant;
-  int places[2] = {-1, -1};  // kSwapped: workspace buffers, or -1: memory that grows, since extents change
+  int places[2] = {-1, -1};  // kSwapped: workspace buffers, or -1: memory that grows, since dim sizes change
   int grown[2] = {-1, -1};   // then the numbers of it
 };
 
@@ -69,11 +69,12 @@ struct Call {
   enum class Kind : uint8_t {
     kWhile,
     kIf,
-    kRest,  // the last step: what waits for extents that data tells; writes the caller's outputs
+    kContinuation,  // the last step: what waits for dim sizes that data tells; writes the caller's outputs
   };
   Kind kind;
   std::string name;
-  std::vector<int> programs;  // kWhile: condition, body. kIf: where the condition is true, where not. kRest: one
+  std::vector<int>
+      programs;  // kWhile: condition, body. kIf: where the condition is true, where not. kContinuation: one
   std::vector<CallArgument> arguments;
   std::vector<CarriedValue> carried;  // kWhile: by argument
   int condition = -1;                 // buffer of kIf's condition, or where kWhile's goes
@@ -85,8 +86,8 @@ struct Call {
   std::vector<Result> results;  // kIf
 };
 
-// A product that the runtime may compute in the place of launches (RtApi::product).
-struct Product {
+// A matmul that the runtime may compute in the place of launches (RtApi::matmul).
+struct ExternalGemm {
   int launch = -1;                   // the kernel's, whose name and number it has
   DType dtype = DType::kInvalid;     // of all three
   int lhs = -1, rhs = -1, out = -1;  // HostBuffers
@@ -96,11 +97,11 @@ struct Product {
 };
 
 struct Step {
-  // Whether it is done when the runtime has taken `product`, or when it has not.
+  // Whether it is done when the runtime has taken `matmul`, or when it has not.
   enum class When : uint8_t { kAlways, kTaken, kNotTaken };
   bool call = false;
-  int index = -1;  // in launches or calls; -1: `product` itself
-  int product = -1;
+  int index = -1;  // in launches or calls; -1: `matmul` itself
+  int gemm = -1;
   When when = When::kAlways;
 };
 
@@ -132,10 +133,10 @@ struct HostProgram {
   std::vector<HostBuffer> buffers;
   std::vector<Launch> launches;
   std::vector<Call> calls;
-  std::vector<Product> products;
+  std::vector<ExternalGemm> gemms;
   std::vector<Step> steps;
   MemoryPlan memory;  // of the workspace blocks (PlanWorkspace)
-  // The number of a workspace of its own, for a program whose extents its caller does not know when that lays out its
+  // The number of a workspace of its own, for a program whose dim sizes its caller does not know when that lays out its
   // own memory; -1: it lies behind the caller's.
   int own_workspace = -1;
   std::vector<CarriedValue::Kind> carried;  // of a loop's body: by argument

@@ -17,7 +17,7 @@ using Sizes = std::vector<int64_t>;  // by block, at one shape
 
 // `count` values of a symbol that stand for all: its likely ones, then steps of equal ratio through its range.
 std::vector<int64_t> SampleValues(SymbolId symbol, const ShapeFacts& facts, int count) {
-  constexpr int64_t kUsual = 2048;  // what an extent without a real bound rarely exceeds
+  constexpr int64_t kUsual = 2048;  // what a dim size without a real bound rarely exceeds
   std::set<int64_t> values;
   for (int64_t likely : facts.LikelyOf(symbol)) {
     if (static_cast<int>(values.size()) < count) values.insert(likely);

@@ -72,11 +72,11 @@ bool Lists(const CpuTarget& target, const char* feature) {
   return std::count(target.features.begin(), target.features.end(), feature) > 0;
 }
 
-// What features beyond those of its level change. Products in bf16 take whole AVX-512 registers.
+// What features beyond those of its level change. Matmuls in bf16 take whole AVX-512 registers.
 void SetTraitsOfFeatures(CpuTarget& target) {
   if (target.level != "x86-64-v4") return;
-  if (Lists(target, "avx512bf16")) target.traits.bf16_products = BF16Products::kPairs;
-  if (Lists(target, "amx-bf16") && Lists(target, "amx-tile")) target.traits.bf16_products = BF16Products::kTiles;
+  if (Lists(target, "avx512bf16")) target.traits.bf16_matmuls = BF16Matmuls::kPairs;
+  if (Lists(target, "amx-bf16") && Lists(target, "amx-tile")) target.traits.bf16_matmuls = BF16Matmuls::kTiles;
 }
 
 }  // namespace

@@ -36,21 +36,21 @@ class Chain {
   }
 
  private:
-  Extent Mapped(size_t kernel, Extent extent) const {
-    if (!extent.is_constant()) extent.slot = dims_[kernel][extent.slot];
-    return extent;
+  DimSize Mapped(size_t kernel, DimSize dim_size) const {
+    if (!dim_size.is_constant()) dim_size.slot = dims_[kernel][dim_size.slot];
+    return dim_size;
   }
 
   int Add(size_t kernel, BufferKind kind, Buffer buffer) {
     buffer.kind = kind;
-    for (Extent& extent : buffer.dims) extent = Mapped(kernel, extent);
+    for (DimSize& dim_size : buffer.dims) dim_size = Mapped(kernel, dim_size);
     chain_.plan.buffers.push_back(std::move(buffer));
     return static_cast<int>(chain_.plan.buffers.size()) - 1;
   }
 
   void AddRows() {
     const std::vector<Axis>& axes = kernels_[0].plan.axes;
-    for (size_t i = 0; i + 2 < axes.size(); ++i) chain_.plan.axes.push_back({Mapped(0, axes[i].extent)});
+    for (size_t i = 0; i + 2 < axes.size(); ++i) chain_.plan.axes.push_back({Mapped(0, axes[i].dim_size)});
   }
 
   bool IsHandedOn(size_t kernel, size_t operand) const {

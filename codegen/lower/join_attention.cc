@@ -64,9 +64,9 @@ class Joiner {
       const KernelPlan& from = links_[link].plan;
       const std::vector<int> axes = AxesOf(link);
       for (size_t i = 0; i < axes.size(); ++i) {
-        Extent extent = from.axes[i].extent;
-        if (!extent.is_constant()) extent = plan_.AddDim(from.dims[extent.slot]);
-        plan_.axes[axes[i]] = {extent, axes[i] >= n_ ? AxisRole::kContract : AxisRole::kParallel};
+        DimSize dim_size = from.axes[i].dim_size;
+        if (!dim_size.is_constant()) dim_size = plan_.AddDim(from.dims[dim_size.slot]);
+        plan_.axes[axes[i]] = {dim_size, axes[i] >= n_ ? AxisRole::kContract : AxisRole::kParallel};
       }
     }
   }
@@ -84,8 +84,8 @@ class Joiner {
       for (size_t i = 0; i < from.operands.size(); ++i) {
         Buffer buffer = from.plan.buffers[i];
         if (buffer.kind != kind || IsHandedOn(link, i)) continue;
-        for (Extent& extent : buffer.dims) {
-          if (!extent.is_constant()) extent = plan_.AddDim(from.plan.dims[extent.slot]);
+        for (DimSize& dim_size : buffer.dims) {
+          if (!dim_size.is_constant()) dim_size = plan_.AddDim(from.plan.dims[dim_size.slot]);
         }
         buffers_[link][i] = static_cast<int>(plan_.buffers.size());
         plan_.buffers.push_back(std::move(buffer));
@@ -189,7 +189,7 @@ class Joiner {
     return absl::OkStatus();
   }
 
-  // A product's sum as a statement that fills `local`.
+  // A matmul's sum as a statement that fills `local`.
   Statement CopySum(PlanCopier& copier, const Statement& sum, const Local& local, int axis) {
     return {.buffer = local.buffer,
             .value = copier.Copy(sum.value),
@@ -275,7 +275,7 @@ class Joiner {
     copier.Give(taken, ScorePoint(), Cast(weight_, from.buffers[taken].dtype));
     const Local mixed = AddLocal(), result = AddLocal();
     const Statement mix = CopySum(copier, sum, mixed, n_);
-    if (copier.went_elsewhere()) return Refuse("the second product reads other rows than its own");
+    if (copier.went_elsewhere()) return Refuse("the second matmul reads other rows than its own");
     copier.Give(sum.buffer, {}, result.load);
 
     const ExprId below = Op(OpKind::kSub, DType::kF32, {Cast(score_, DType::kF32), top_.load});
@@ -303,7 +303,7 @@ class Joiner {
   std::vector<LoweredKernel::Operand> operands_;  // by bound buffer
   std::vector<int> buffers_[3];                   // by link: its buffers' numbers in the joined plan
   LoweredKernel joined_;
-  ExprId made_ = -1;  // what the first product hands the rows
+  ExprId made_ = -1;  // what the first matmul hands the rows
   ExprId score_ = -1, weight_ = -1, scale_ = -1;
   Local top_, e_, total_;
   std::map<ExprId, ExprId> replaced_;

@@ -1,4 +1,4 @@
-// A chain of product, rows and product becomes one attention plan (attention.h), where the algebra of the rows allows
+// A chain of matmul, rows and matmul becomes one attention plan (attention.h), where the algebra of the rows allows
 // it.
 #ifndef TAILOR_CODEGEN_LOWER_JOIN_ATTENTION_H_
 #define TAILOR_CODEGEN_LOWER_JOIN_ATTENTION_H_

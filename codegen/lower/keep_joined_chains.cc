@@ -16,11 +16,12 @@ namespace {
 std::string ObstacleOf(const KernelPlan& plan, const TargetTraits& traits) {
   const Attention attention = AttentionOf(plan);
   for (int axis : {attention.d, attention.v}) {
-    const Extent& extent = plan.axes[axis].extent;
-    if (!extent.is_constant()) return "the extent of the factors' rows is not known at compile time";
-    if (extent.constant == 0) return "the factors' rows have no elements";
-    if (extent.constant > traits.joined_extent) {
-      return absl::StrCat("the factors' rows have ", extent.constant, " elements, more than ", traits.joined_extent);
+    const DimSize& dim_size = plan.axes[axis].dim_size;
+    if (!dim_size.is_constant()) return "the dim size of the factors' rows is not known at compile time";
+    if (dim_size.constant == 0) return "the factors' rows have no elements";
+    if (dim_size.constant > traits.joined_dim_size) {
+      return absl::StrCat("the factors' rows have ", dim_size.constant, " elements, more than ",
+                          traits.joined_dim_size);
     }
   }
   return "";

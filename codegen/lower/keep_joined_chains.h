@@ -9,8 +9,8 @@
 namespace tailor::lower {
 
 // Takes those chains out of `plan` whose groups JoinAttention cannot join, or whose factors have longer rows than
-// TargetTraits::joined_extent, and refuses them with the reason: their groups are kernels of their own. Dumps the plan
-// as that of program `number`.
+// TargetTraits::joined_dim_size, and refuses them with the reason: their groups are kernels of their own. Dumps the
+// plan as that of program `number`.
 absl::Status KeepJoinedChains(int number, const Graph& graph, const ShapeFacts& facts, const TargetTraits& traits,
                               FusionPlan& plan);
 

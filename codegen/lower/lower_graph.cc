@@ -13,7 +13,7 @@
 #include "codegen/lower/lower_graph.h"
 #include "codegen/lower/lower_program.h"
 #include "codegen/lower/lowered_program.h"
-#include "codegen/lower/reuse_blocks.h"
+#include "codegen/lower/alias_buffers.h"
 #include "codegen/plan/verify_kernel_plan.h"
 #include "fusion/graph_rebuild.h"
 #include "fusion/hand_down_facts.h"
@@ -45,8 +45,8 @@ absl::StatusOr<std::pair<Graph, std::vector<int>>> WithoutInvariants(const Graph
 
 using Names = std::vector<std::pair<std::string, std::string>>;
 
-// What the checks of `next` call the extents that a value tells, and what the stage before calls that value.
-Names NamesOfTold(const Graph& graph, const Node& rest, const Graph& next) {
+// What the checks of `next` call the dim sizes that a value tells, and what the stage before calls that value.
+Names NamesOfDataSymbols(const Graph& graph, const Node& rest, const Graph& next) {
   Names names;
   for (size_t i = 0; i < rest.i64s("counts").size(); ++i) {
     if (rest.i64s("counts")[i] < 0) continue;
@@ -77,7 +77,7 @@ class GraphLowering {
     tables_.winograd = options.winograd && traits_.winograd;
     tables_.rows_in_place = traits_.rows_in_place;
     tables_.external_f16_gemm = traits_.external_f16_gemm;
-    tables_.join_chains = traits_.joined_extent > 0;
+    tables_.join_chains = traits_.joined_dim_size > 0;
     at_pass_ = [&](const char* phase, const char* pass) -> absl::Status {
       EndPass();
       pass_ = absl::StrCat(phase, " ", pass);
@@ -101,7 +101,7 @@ class GraphLowering {
     size_t index;                                      // among them
     Graph graph;                                       // the stage, told what is known before it
     ProgramRole role;
-    Names told;
+    Names informed;
   };
 
   int NewProgram() {
@@ -133,7 +133,7 @@ class GraphLowering {
       for (int number : WithVersions(stage->number)) {
         host::HostProgram& program = tables_.program.programs[number];
         for (int i = 0; i < program.shape_check_count; ++i) {
-          program.checks[i].message = absl::StrReplaceAll(program.checks[i].message, stage->told);
+          program.checks[i].message = absl::StrReplaceAll(program.checks[i].message, stage->informed);
         }
       }
       stage = std::move(next);
@@ -164,10 +164,10 @@ class GraphLowering {
     const Graph* behind = last ? nullptr : &(*stage.stages)[stage.index + 1];
     const LowerRegion lower_region = [&](NodeId id, int region, const ProgramRole& inner) -> absl::StatusOr<int> {
       const Node& node = rewritten.node(id);
-      if (node.op == OpKind::kRest) {
-        TAILOR_ASSIGN_OR_RETURN(Graph told, HandDownFacts(rewritten, facts, id, *behind));
-        Names names = NamesOfTold(rewritten, node, *behind);
-        next = {NewProgram(), stage.stages, stage.index + 1, std::move(told), inner, std::move(names)};
+      if (node.op == OpKind::kContinuation) {
+        TAILOR_ASSIGN_OR_RETURN(Graph informed, HandDownFacts(rewritten, facts, id, *behind));
+        Names names = NamesOfDataSymbols(rewritten, node, *behind);
+        next = {NewProgram(), stage.stages, stage.index + 1, std::move(informed), inner, std::move(names)};
         return next->number;
       }
       TAILOR_ASSIGN_OR_RETURN(const Graph inside, HandDownFacts(rewritten, facts, id, region));
@@ -185,7 +185,7 @@ class GraphLowering {
     TAILOR_ASSIGN_OR_RETURN(host::HostProgram program,
                             LowerProgram(rewritten, facts, plan, stage.role, behind, lower_region, tables_));
     TAILOR_RETURN_IF_ERROR(at_pass_("lower", "memory"));
-    if (tables_.rows_in_place) ReuseBlocks(tables_.program.kernels, program);
+    if (tables_.rows_in_place) AliasBuffers(tables_.program.kernels, program);
     host::PlanWorkspace(facts, program);
     TAILOR_RETURN_IF_ERROR(Dump(stage.number, stage.graph, facts, program));
     tables_.program.programs[stage.number] = std::move(program);

@@ -15,7 +15,7 @@ namespace tailor::lower {
 struct LowerOptions {
   std::vector<bool> donated;    // by input: whether runs may write its memory; none where it is shorter
   bool versions = true;         // HostProgram::versions
-  bool offer_products = false;  // plain products are offered to the runtime (HostProgram::products)
+  bool offer_products = false;  // plain matmuls are offered to the runtime (HostProgram::matmuls)
   bool winograd = true;         // LowerGroupOptions::winograd, on CPUs
   AtPass at_pass;
 };

@@ -25,7 +25,7 @@ DType AccumulatorOf(DType dtype) { return dtype == DType::kF16 || dtype == DType
 
 // What a group becomes.
 enum class GroupForm : uint8_t {
-  kAlone,
+  kStandalone,
   kLink,    // of a chain, whose kernels share blocks of rows: keeps its rows apart from the batch
   kJoined,  // a part of one kernel: keeps all axes apart, and reads its operands where they are
 };
@@ -34,9 +34,10 @@ class GroupLowering {
  public:
   // `pairs` and `winograd` as in LowerGroupOptions.
   GroupLowering(const Graph& graph, const ShapeFacts& facts, const FusionGroup& group,
-                GroupForm form = GroupForm::kAlone, bool pairs = true, bool winograd = false)
+                GroupForm form = GroupForm::kStandalone, bool pairs = true, bool winograd = false)
       : graph_(graph), facts_(facts), group_(group), form_(form), pairs_(pairs), values_(graph, facts, group) {
-    if (winograd && form == GroupForm::kAlone && group.kind == GroupKind::kContraction) windows_ = WinogradWindows();
+    if (winograd && form == GroupForm::kStandalone && group.kind == GroupKind::kContraction)
+      windows_ = WinogradWindows();
   }
 
   LoweredKernel Copy(Value from, int packed) {
@@ -53,7 +54,7 @@ class GroupLowering {
       const AxisRole inner = group_.kind == GroupKind::kContraction ? AxisRole::kContract
                              : group_.kind == GroupKind::kScan      ? AxisRole::kOrdered
                                                                     : AxisRole::kTile;
-      values_.plan.axes.push_back({values_.ExtentOf(axis.extent), axis.tile ? inner : AxisRole::kParallel});
+      values_.plan.axes.push_back({values_.DimSizeOf(axis.dim_size), axis.tile ? inner : AxisRole::kParallel});
     }
     switch (group_.kind) {
       case GroupKind::kLoop:
@@ -110,7 +111,7 @@ class GroupLowering {
     const ExprId step = values_.Axis(axis);
     const bool scanned = group_.kind == GroupKind::kScan && group_.axes[axis].tile;
     if (!scanned || graph_.node(group_.dominant).i64("reverse") == 0) return step;
-    return values_.IndexOp(ExprKind::kIndexSub, values_.Dim(group_.axes[axis].extent - 1), step);
+    return values_.IndexOp(ExprKind::kIndexSub, values_.Dim(group_.axes[axis].dim_size - 1), step);
   }
 
   // The node of the group that the loops compute for `output`, which may be views of it, and the store index.
@@ -175,7 +176,7 @@ class GroupLowering {
     Shape dims;
     Index index;
     for (int axis : tile_axes_) {
-      dims.push_back(group_.axes[axis].extent);
+      dims.push_back(group_.axes[axis].dim_size);
       index.push_back(values_.Axis(axis));
     }
     const int buffer = values_.AddBuffer(BufferKind::kRow, graph_.type(v).dtype, dims);
@@ -230,7 +231,7 @@ class GroupLowering {
     if (graph_.node(value.node).op == OpKind::kReduceMean) {
       ExprId count = values_.Dim(1);
       for (int axis : tile_axes_) {
-        count = values_.IndexOp(ExprKind::kIndexMul, count, values_.Dim(group_.axes[axis].extent));
+        count = values_.IndexOp(ExprKind::kIndexMul, count, values_.Dim(group_.axes[axis].dim_size));
       }
       count = values_.Op(OpKind::kCast, statement.accumulate, {count});
       result = values_.Op(OpKind::kDiv, statement.accumulate, {result, count});
@@ -247,7 +248,7 @@ class GroupLowering {
     const int buffer = it != output_buffer_.end() ? it->second : OutputBuffer(v);
     const std::vector<int>& axes = group_.axis_of.at(base.node);
     const bool full = std::all_of(tile_axes_.begin(), tile_axes_.end(), [&](int tile) {
-      const bool unit = group_.axes[tile].extent == DimExpr(1);  // no dim of extent 1 has an axis
+      const bool unit = group_.axes[tile].dim_size == DimExpr(1);  // no dim of dim size 1 has an axis
       return unit || std::find(axes.begin(), axes.end(), tile) != axes.end();
     });
     Stage& stage = full ? per_element : per_row;
@@ -281,7 +282,7 @@ class GroupLowering {
     values_.plan.stages.push_back(std::move(stage));
   }
 
-  // ---- Products ----
+  // ---- Matmuls ----
 
   void LowerContraction() {
     KernelPlan& plan = values_.plan;
@@ -289,23 +290,23 @@ class GroupLowering {
     const int k = static_cast<int>(group_.axes.size()) - 1, n = k - 1, m = k - 2;
     const DType dtype = dot.results[0].dtype;
     const DType accumulate = AccumulatorOf(dtype);
-    if (form_ != GroupForm::kJoined) FillBox();
+    if (form_ != GroupForm::kJoined) FillStaging();
     const int fill = static_cast<int>(plan.stages.size()) - 1;  // -1: there is no box
     plan.form = ContractionForm{.m = m, .n = n, .k = k, .fill = fill, .sum = fill + 1};
     ExprId lhs = values_.At(dot.operands[0], OperandIndex(0, m, k, dot.i64("transpose_lhs") != 0));
-    ExprId rhs = RightOperand(n, k);
+    ExprId rhs = RhsOperand(n, k);
     const int sum = values_.AddBuffer(BufferKind::kLocal, accumulate, {});
-    Statement product{.buffer = sum,
-                      .value = values_.Op(OpKind::kMul, dtype, {lhs, rhs}),
-                      .reduce_axes = {k},
-                      .combiner = OpKind::kAdd,
-                      .accumulate = accumulate};
-    plan.stages.push_back({.axes = {k}, .statements = {product}});
+    Statement matmul{.buffer = sum,
+                     .value = values_.Op(OpKind::kMul, dtype, {lhs, rhs}),
+                     .reduce_axes = {k},
+                     .combiner = OpKind::kAdd,
+                     .accumulate = accumulate};
+    plan.stages.push_back({.axes = {k}, .statements = {matmul}});
 
     ExprId result = plan.Add({.kind = ExprKind::kLoad, .dtype = accumulate, .ref = sum});
     if (dtype != accumulate) result = values_.Op(OpKind::kCast, dtype, {result});
     values_.NextStage();
-    values_.EndPlaces();  // of the box, which has what the product reads alone
+    values_.EndPlaces();  // of the box, which has what the matmul reads alone
     values_.Define({group_.dominant, 0}, result);
     Stage epilogue;
     for (Value v : group_.outputs) {
@@ -317,9 +318,9 @@ class GroupLowering {
     plan.stages.push_back(std::move(epilogue));
   }
 
-  // The value of the group that the product reads through views, if it computes one; or the left operand itself where
+  // The value of the group that the matmul reads through views, if it computes one; or the lhs itself where
   // neighbours along K lie pages apart in memory, which no cache likes, and what was copied is read often.
-  std::optional<Value> Boxed() const {
+  std::optional<Value> Staged() const {
     if (windows_) return graph_.node(*windows_).operands[0];
     constexpr int64_t kFarApart = 2048, kDeep = 512, kWide = 256;  // elements
     const Node& dot = graph_.node(group_.dominant);
@@ -333,15 +334,15 @@ class GroupLowering {
     }
     if (values_.InGroup(source.node)) return source;
     const auto least = [&](int from_last) {
-      return facts_.RangeOf(group_.axes[group_.axes.size() - from_last].extent).min;
+      return facts_.RangeOf(group_.axes[group_.axes.size() - from_last].dim_size).min;
     };
     const bool far_apart = dot.i64("transpose_lhs") != 0 && !windows && least(3) >= kFarApart;
-    if (far_apart && least(2) >= kWide && least(1) >= kDeep && form_ == GroupForm::kAlone) return lhs;
+    if (far_apart && least(2) >= kWide && least(1) >= kDeep && form_ == GroupForm::kStandalone) return lhs;
     return std::nullopt;
   }
 
-  // The windows that the product multiplies, if Winograd's algorithm serves: 3 x 3 elements side by side of all
-  // channels of images, in f32. With few channels what goes before and after the products costs more than they save,
+  // The windows that the matmul multiplies, if Winograd's algorithm serves: 3 x 3 elements side by side of all
+  // channels of images, in f32. With few channels what goes before and after the matmuls costs more than they save,
   // with few windows so does reading 16 points of the weights instead of nine of them.
   std::optional<NodeId> WinogradWindows() const {
     constexpr int64_t kLeastChannels = 16, kFewWindows = 16;
@@ -380,25 +381,25 @@ class GroupLowering {
   }
 
   // What is boxed is computed by a stage over axes of its own.
-  void FillBox() {
-    const std::optional<Value> found = Boxed();
+  void FillStaging() {
+    const std::optional<Value> found = Staged();
     if (!found) return;
-    const Value boxed = *found;
+    const Value staged = *found;
     KernelPlan& plan = values_.plan;
-    const TensorType& type = graph_.type(boxed);
+    const TensorType& type = graph_.type(staged);
     Stage fill;
     Index index;
-    for (const DimExpr& extent : type.shape) {
+    for (const DimExpr& dim_size : type.shape) {
       fill.axes.push_back(static_cast<int>(plan.axes.size()));
-      plan.axes.push_back({values_.ExtentOf(extent), AxisRole::kTile});
+      plan.axes.push_back({values_.DimSizeOf(dim_size), AxisRole::kTile});
       index.push_back(values_.Axis(fill.axes.back()));
     }
-    const ExprId value = values_.At(boxed, index);
-    const int buffer = values_.AddBuffer(BufferKind::kBox, type.dtype, type.shape);
+    const ExprId value = values_.At(staged, index);
+    const int buffer = values_.AddBuffer(BufferKind::kStaging, type.dtype, type.shape);
     fill.statements.push_back({.buffer = buffer, .indices = index, .value = value});
     plan.stages.push_back(std::move(fill));
     values_.NextStage();
-    values_.Place(boxed, buffer);
+    values_.Place(staged, buffer);
   }
 
   // Index into dot operand `i`: its batch dims aligned to the end of the result's, then (row, column).
@@ -415,20 +416,20 @@ class GroupLowering {
     const int skipped = static_cast<int>(group_.axes.size()) - 3 - batch;
     Index index;
     for (int d = 0; d < batch; ++d) {
-      const DimExpr& extent = group_.axes[d + skipped].extent;
+      const DimExpr& dim_size = group_.axes[d + skipped].dim_size;
       ExprId at = values_.Axis(d + skipped);
       if (facts_.Canonical(shape[d]) == DimExpr(1)) {
         at = values_.Dim(0);
-      } else if (!facts_.ProvablyEqual(shape[d], extent)) {
-        at = values_.plan.Add({.kind = ExprKind::kBcastIndex, .extent = values_.ExtentOf(shape[d]), .args = {at}});
+      } else if (!facts_.ProvablyEqual(shape[d], dim_size)) {
+        at = values_.plan.Add({.kind = ExprKind::kBcastIndex, .dim_size = values_.DimSizeOf(shape[d]), .args = {at}});
       }
       index.push_back(at);
     }
     return index;
   }
 
-  // The right operand is read as panels, but for joined groups: a constant is stored so, anything else is packed first.
-  ExprId RightOperand(int n, int k) {
+  // The rhs is read as panels, but for joined groups: a constant is stored so, anything else is packed first.
+  ExprId RhsOperand(int n, int k) {
     const Node& dot = graph_.node(group_.dominant);
     const Value rhs = dot.operands[1];
     const bool transposed = dot.i64("transpose_rhs") != 0;
@@ -437,8 +438,8 @@ class GroupLowering {
 
     const Shape& shape = graph_.type(rhs).shape;
     Shape batch(shape.begin(), shape.end() - 2);
-    const DimExpr& columns = group_.axes[n].extent;
-    const DimExpr& depth = group_.axes[k].extent;
+    const DimExpr& columns = group_.axes[n].dim_size;
+    const DimExpr& depth = group_.axes[k].dim_size;
     kernels_.push_back(PackKernel(rhs, batch, depth, columns, transposed));
     Shape logical = batch;
     logical.push_back(depth);
@@ -496,8 +497,8 @@ class GroupLowering {
     physical.push_back(pairs ? DimExpr::CeilDiv(depth, 2) : depth);
     physical.push_back(kPanelColumns);
     Index all;
-    for (const DimExpr& extent : physical) {
-      pack.plan.axes.push_back({pack.ExtentOf(extent), AxisRole::kParallel});
+    for (const DimExpr& dim_size : physical) {
+      pack.plan.axes.push_back({pack.DimSizeOf(dim_size), AxisRole::kParallel});
       all.push_back(pack.Axis(static_cast<int>(all.size())));
     }
     const size_t b = batch.size();
@@ -566,7 +567,7 @@ class GroupLowering {
   const FusionGroup& group_;
   const GroupForm form_;
   const bool pairs_;               // LowerGroupOptions
-  std::optional<NodeId> windows_;  // that the product multiplies by Winograd's algorithm
+  std::optional<NodeId> windows_;  // that the matmul multiplies by Winograd's algorithm
   ValueLowering values_;
   std::vector<LoweredKernel> kernels_;
   std::vector<int> tile_axes_;
@@ -593,7 +594,7 @@ absl::StatusOr<std::vector<LoweredKernel>> LowerGroup(const Graph& graph, const 
   const bool link = std::any_of(plan.chains.begin(), plan.chains.end(), [&](const std::vector<int>& chain) {
     return std::count(chain.begin(), chain.end(), group) != 0;
   });
-  const GroupForm form = link ? GroupForm::kLink : GroupForm::kAlone;
+  const GroupForm form = link ? GroupForm::kLink : GroupForm::kStandalone;
   const auto lower = [&] {
     return GroupLowering(graph, facts, plan.groups[group], form, options.pairs, options.winograd).Run(options.in_place);
   };

@@ -13,8 +13,8 @@
 #include "codegen/contract/panels.h"
 #include "codegen/jobs/job_pool.h"
 #include "codegen/lower/chain_kernels.h"
-#include "codegen/lower/offered_product.h"
-#include "codegen/lower/reuse_blocks.h"
+#include "codegen/lower/offered_gemm.h"
+#include "codegen/lower/alias_buffers.h"
 #include "fusion/fusion_context.h"
 #include "fusion/node_class.h"
 #include "graph/region_rules.h"
@@ -70,7 +70,7 @@ class ProgramLowering {
         rest = id;
       }
     }
-    if (rest >= 0) TAILOR_RETURN_IF_ERROR(AddRest(rest));
+    if (rest >= 0) TAILOR_RETURN_IF_ERROR(AddContinuation(rest));
     TAILOR_RETURN_IF_ERROR(CheckSizes());
     return std::move(host_);
   }
@@ -105,7 +105,7 @@ class ProgramLowering {
     return id;
   }
 
-  // A product of long extents may outgrow what an expression holds.
+  // A product of long dim sizes may outgrow what an expression holds.
   absl::Status CheckSizes() const {
     for (const host::HostBuffer& buffer : host_.buffers) {
       if (host::BytesOf(buffer).valid()) continue;
@@ -125,20 +125,20 @@ class ProgramLowering {
 
   // The rest's outputs have the numbers that it says, this program's the others.
   void NumberOutputs() {
-    std::vector<int64_t> of_rest;
+    std::vector<int64_t> of_continuation;
     for (const Node& node : graph_.nodes()) {
-      if (node.op == OpKind::kRest) of_rest = node.i64s("outputs");
+      if (node.op == OpKind::kContinuation) of_continuation = node.i64s("outputs");
     }
-    const size_t count = graph_.outputs().size() + of_rest.size();
+    const size_t count = graph_.outputs().size() + of_continuation.size();
     std::vector<int> numbers = role_.numbers;
     for (size_t i = numbers.size(); i < count; ++i) numbers.push_back(static_cast<int>(i));
     for (size_t i = 0; i < count; ++i) {
-      if (std::find(of_rest.begin(), of_rest.end(), static_cast<int64_t>(i)) == of_rest.end()) {
+      if (std::find(of_continuation.begin(), of_continuation.end(), static_cast<int64_t>(i)) == of_continuation.end()) {
         host_.output_numbers.push_back(numbers[i]);
         host_.output_sources.push_back(SourceOf(numbers[i]));
       }
     }
-    for (int64_t i : of_rest) rest_numbers_.push_back(numbers[i]);
+    for (int64_t i : of_continuation) continuation_numbers_.push_back(numbers[i]);
     for (int number : numbers) host_.memory_of.resize(std::max<size_t>(host_.memory_of.size(), number + 1), -1);
     if (!role_.body) return;
     host_.carried.assign(graph_.inputs().size(), Kind::kInvariant);
@@ -221,46 +221,46 @@ class ProgramLowering {
                                        {.in_place = in_place, .pairs = tables_.pairs, .winograd = tables_.winograd}));
     packed_.clear();  // packed blocks belong to one group
     if (tables_.offer_products && plan_.groups[g].kind == GroupKind::kContraction) {
-      const std::optional<OfferedProduct> offered =
-          OfferProduct(graph_, facts_, plan_.groups[g], kernels, tables_.external_f16_gemm);
-      if (offered) return AddOfferedProduct(g, *offered, std::move(kernels));
+      const std::optional<OfferedGemm> offered =
+          OfferGemm(graph_, facts_, plan_.groups[g], kernels, tables_.external_f16_gemm);
+      if (offered) return AddOfferedGemm(g, *offered, std::move(kernels));
     }
     for (LoweredKernel& kernel : kernels) AddLaunch(std::move(kernel));
     return absl::OkStatus();
   }
 
-  // The group's kernels, and in their place, where the runtime takes it, the product and what the group computes of it.
-  absl::Status AddOfferedProduct(int g, const OfferedProduct& offered, std::vector<LoweredKernel> kernels) {
-    const int number = static_cast<int>(host_.products.size());
+  // The group's kernels, and in their place, where the runtime takes it, the matmul and what the group computes of it.
+  absl::Status AddOfferedGemm(int g, const OfferedGemm& offered, std::vector<LoweredKernel> kernels) {
+    const int number = static_cast<int>(host_.gemms.size());
     const auto add_launch = [&](LoweredKernel kernel, host::Step::When when) {
       AddLaunch(std::move(kernel));
-      host_.steps.back().product = number;
+      host_.steps.back().gemm = number;
       host_.steps.back().when = when;
     };
     for (LoweredKernel& kernel : kernels) add_launch(std::move(kernel), host::Step::When::kNotTaken);
     const int launch = static_cast<int>(host_.launches.size()) - 1;
     std::vector<LoweredKernel> loops;
-    const FusionPlan after{.groups = GroupsAfterProduct(graph_, plan_.groups[g])};
+    const FusionPlan after{.groups = GroupsAfterGemm(graph_, plan_.groups[g])};
     for (int i = 0; i < static_cast<int>(after.groups.size()); ++i) {
       TAILOR_ASSIGN_OR_RETURN(auto lowered, LowerGroup(graph_, facts_, after, i, {.pairs = tables_.pairs}));
       std::move(lowered.begin(), lowered.end(), std::back_inserter(loops));
     }
     if (loops.size() == 1 && tables_.rows_in_place) ShareMemory(offered.out.value, loops[0]);
     const auto canonical = [&](const DimExpr& dim) { return facts_.Canonical(dim); };
-    host::Product product{.launch = launch,
-                          .dtype = offered.out.dtype,
-                          .lhs = BufferOf(offered.lhs),
-                          .rhs = BufferOf(offered.rhs),
-                          .out = BufferOf(offered.out),
-                          .rhs_layout = offered.rhs.layout,
-                          .batch = canonical(offered.batch),
-                          .m = canonical(offered.m),
-                          .n = canonical(offered.n),
-                          .k = canonical(offered.k)};
-    std::transform(std::begin(offered.lhs_strides), std::end(offered.lhs_strides), product.lhs_strides, canonical);
-    std::transform(std::begin(offered.rhs_strides), std::end(offered.rhs_strides), product.rhs_strides, canonical);
-    host_.products.push_back(std::move(product));
-    host_.steps.push_back({.product = number, .when = host::Step::When::kTaken});
+    host::ExternalGemm gemm{.launch = launch,
+                            .dtype = offered.out.dtype,
+                            .lhs = BufferOf(offered.lhs),
+                            .rhs = BufferOf(offered.rhs),
+                            .out = BufferOf(offered.out),
+                            .rhs_layout = offered.rhs.layout,
+                            .batch = canonical(offered.batch),
+                            .m = canonical(offered.m),
+                            .n = canonical(offered.n),
+                            .k = canonical(offered.k)};
+    std::transform(std::begin(offered.lhs_strides), std::end(offered.lhs_strides), gemm.lhs_strides, canonical);
+    std::transform(std::begin(offered.rhs_strides), std::end(offered.rhs_strides), gemm.rhs_strides, canonical);
+    host_.gemms.push_back(std::move(gemm));
+    host_.steps.push_back({.gemm = number, .when = host::Step::When::kTaken});
     for (LoweredKernel& loop : loops) {
       loop.plan.name = absl::StrCat(host_.launches[launch].name, "_after");
       add_launch(std::move(loop), host::Step::When::kTaken);
@@ -268,18 +268,18 @@ class ProgramLowering {
     return absl::OkStatus();
   }
 
-  // Where `loop` can compute what it stores over `product`, that is made there.
-  void ShareMemory(Value product, const LoweredKernel& loop) {
-    if (buffer_of_.contains(product)) return;  // it is an output
-    const auto reads = [&](const LoweredKernel::Operand& operand) { return operand.value == product; };
+  // Where `loop` can compute what it stores over `matmul`, that is made there.
+  void ShareMemory(Value gemm, const LoweredKernel& loop) {
+    if (buffer_of_.contains(gemm)) return;  // it is an output
+    const auto reads = [&](const LoweredKernel::Operand& operand) { return operand.value == gemm; };
     const auto input = std::find_if(loop.operands.begin(), loop.operands.end(), reads) - loop.operands.begin();
     const auto output = static_cast<int>(loop.operands.size()) - 1;
-    if (input < output && MayWriteOver(loop.plan, static_cast<int>(input), output)) {
-      buffer_of_[product] = BufferOf(loop.operands[output]);
+    if (input < output && CanAlias(loop.plan, static_cast<int>(input), output)) {
+      buffer_of_[gemm] = BufferOf(loop.operands[output]);
     }
   }
 
-  // First what the links' products have packed, then the chain.
+  // First what the links' matmuls have packed, then the chain.
   absl::Status AddChain(const std::vector<int>& chain) {
     packed_.clear();
     if (tables_.join_chains) {
@@ -383,7 +383,7 @@ class ProgramLowering {
 
   host::CallArgument ArgumentOf(Value v) {
     host::CallArgument argument{.buffer = BufferOf(v), .shape = ShapeOf(v)};
-    argument.told = told_.contains(argument.buffer);
+    argument.data_dependent = data_dependent_.contains(argument.buffer);
     return argument;
   }
 
@@ -392,32 +392,32 @@ class ProgramLowering {
     return lower_region_(id, region, {.body = body, .own_workspace = own_workspace, .outputs = std::move(outputs)});
   }
 
-  static std::vector<host::HostProgram::Output> SourcesOf(const std::vector<std::vector<bool>>& told) {
+  static std::vector<host::HostProgram::Output> SourcesOf(const std::vector<std::vector<bool>>& data_dependent) {
     std::vector<host::HostProgram::Output> sources;
-    for (const std::vector<bool>& extents : told) {
-      sources.push_back(Any(extents) ? host::HostProgram::Output::kGrows : host::HostProgram::Output::kCaller);
+    for (const std::vector<bool>& dim_sizes : data_dependent) {
+      sources.push_back(Any(dim_sizes) ? host::HostProgram::Output::kGrows : host::HostProgram::Output::kCaller);
     }
     return sources;
   }
 
   // A result of a call that lies where the call leaves it.
-  int AddResult(NodeId id, int r, bool told, std::vector<int> behind) {
+  int AddResult(NodeId id, int r, bool data_dependent, std::vector<int> behind) {
     const TensorType& type = graph_.type({id, r});
     const int result = AddBuffer(Place::kResult, r, type.dtype, type.shape);
     host_.buffers[result].call = static_cast<int>(host_.calls.size());
     behind_[result] = std::move(behind);
-    if (told) told_.insert(result);
+    if (data_dependent) data_dependent_.insert(result);
     buffer_of_[{id, r}] = result;
     return result;
   }
 
   absl::Status AddWhile(NodeId id) {
     const Node& node = graph_.node(id);
-    const std::vector<std::vector<bool>> told = ToldExtents(graph_, node);
-    const bool grows = std::any_of(told.begin(), told.end(), Any);
+    const std::vector<std::vector<bool>> data_dependent = DataDependentDims(graph_, node);
+    const bool grows = std::any_of(data_dependent.begin(), data_dependent.end(), Any);
     host::Call call{.kind = host::Call::Kind::kWhile, .name = CallName(id)};
     TAILOR_ASSIGN_OR_RETURN(const int condition, LowerInner(id, 0, false, grows, {host::HostProgram::Output::kCaller}));
-    TAILOR_ASSIGN_OR_RETURN(const int body, LowerInner(id, 1, true, grows, SourcesOf(told)));
+    TAILOR_ASSIGN_OR_RETURN(const int body, LowerInner(id, 1, true, grows, SourcesOf(data_dependent)));
     call.programs = {condition, body};
     const std::vector<Kind> kinds = tables_.program.programs[body].carried;
     std::vector<int> places(node.operands.size(), -1);  // kInPlace
@@ -436,7 +436,7 @@ class ProgramLowering {
         kept_.emplace(result, node.operands[i]);
         if (carried.kind == Kind::kInvariant) shared_.insert(result);
       } else {
-        const bool grown = Any(told[i]);
+        const bool grown = Any(data_dependent[i]);
         std::vector<int> behind = {argument.buffer};
         for (int place = 0; place < 2; ++place) {
           if (grown) {
@@ -472,10 +472,10 @@ class ProgramLowering {
 
   absl::Status AddIf(NodeId id) {
     const Node& node = graph_.node(id);
-    const std::vector<std::vector<bool>> told = ToldExtents(graph_, node);
+    const std::vector<std::vector<bool>> data_dependent = DataDependentDims(graph_, node);
     host::Call call{.kind = host::Call::Kind::kIf, .name = CallName(id)};
     for (int region = 0; region < 2; ++region) {
-      TAILOR_ASSIGN_OR_RETURN(const int program, LowerInner(id, region, false, false, SourcesOf(told)));
+      TAILOR_ASSIGN_OR_RETURN(const int program, LowerInner(id, region, false, false, SourcesOf(data_dependent)));
       call.programs.push_back(program);
     }
     call.condition = BufferOf(node.operands[0]);
@@ -483,7 +483,7 @@ class ProgramLowering {
     for (size_t r = 0; r < node.results.size(); ++r) {
       const TensorType& type = node.results[r];
       host::Call::Result result{.shape = Canonical(type.shape)};
-      if (Any(told[r])) {
+      if (Any(data_dependent[r])) {
         result.grown = tables_.grown_blocks++;
         AddResult(id, static_cast<int>(r), true, {});
       } else {
@@ -496,14 +496,14 @@ class ProgramLowering {
     return absl::OkStatus();
   }
 
-  absl::Status AddRest(NodeId id) {
+  absl::Status AddContinuation(NodeId id) {
     const Node& node = graph_.node(id);
-    host::Call call{.kind = host::Call::Kind::kRest, .name = "rest"};
-    TAILOR_ASSIGN_OR_RETURN(
-        const int program,
-        lower_region_(
-            id, 0,
-            {.versions = role_.versions, .own_workspace = true, .outputs = role_.outputs, .numbers = rest_numbers_}));
+    host::Call call{.kind = host::Call::Kind::kContinuation, .name = "rest"};
+    TAILOR_ASSIGN_OR_RETURN(const int program, lower_region_(id, 0,
+                                                             {.versions = role_.versions,
+                                                              .own_workspace = true,
+                                                              .outputs = role_.outputs,
+                                                              .numbers = continuation_numbers_}));
     call.programs = {program};
     for (Value v : node.operands) call.arguments.push_back(ArgumentOf(v));
     for (size_t i = 0; i < node.dims("extents").size(); ++i) {
@@ -531,14 +531,14 @@ class ProgramLowering {
   const LowerRegion& lower_region_;
   LoweringTables& tables_;
   host::HostProgram host_;
-  std::vector<int> rest_numbers_;
+  std::vector<int> continuation_numbers_;
   std::map<Value, int> buffer_of_;
   std::map<Value, Value> kept_;             // a loop's results that are their operands, in place or as they came
   std::set<Value> shared_;                  // those that came so
   std::map<int, int> constant_buffers_;     // by constant index
   std::map<int, int> packed_;               // by number
   std::map<int, std::vector<int>> behind_;  // by result: the buffers that it may be
-  std::set<int> told_;                      // results with extents that their call tells
+  std::set<int> data_dependent_;            // results with dim sizes that their call tells
   int workspace_blocks_ = 0;
 };
 

@@ -26,7 +26,7 @@ struct LoweredKernel {
   KernelPlan plan;
   std::vector<Operand> operands;  // inputs and outputs of the plan, in buffer order
   struct Fault {
-    std::string message;  // with {lhs} (the value) and {rhs} (the extent)
+    std::string message;  // with {lhs} (the value) and {rhs} (the dim size)
     std::string node;
   };
   std::vector<Fault> faults;

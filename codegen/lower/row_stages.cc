@@ -32,7 +32,7 @@ bool CoversTile(const FusionGroup& group, NodeId id) {
   auto it = group.axis_of.find(id);
   if (it == group.axis_of.end()) return false;
   for (size_t axis = 0; axis < group.axes.size(); ++axis) {
-    if (!group.axes[axis].tile || group.axes[axis].extent == DimExpr(1)) continue;
+    if (!group.axes[axis].tile || group.axes[axis].dim_size == DimExpr(1)) continue;
     if (std::find(it->second.begin(), it->second.end(), static_cast<int>(axis)) == it->second.end()) return false;
   }
   return true;

@@ -21,8 +21,8 @@ ValueLowering Copy(const Graph& graph, const ShapeFacts& facts, const FusionGrou
                    AddOutput add_output) {
   ValueLowering values(graph, facts, group);
   Index all;
-  for (const DimExpr& extent : graph.type(x).shape) {
-    values.plan.axes.push_back({values.ExtentOf(extent), AxisRole::kParallel});
+  for (const DimExpr& dim_size : graph.type(x).shape) {
+    values.plan.axes.push_back({values.DimSizeOf(dim_size), AxisRole::kParallel});
     all.push_back(values.Axis(static_cast<int>(all.size())));
   }
   const ExprId value = values.At(x, all);
@@ -40,7 +40,7 @@ ValueLowering Update(const Graph& graph, const ShapeFacts& facts, const FusionGr
   for (size_t a = 0; a < group.axes.size(); ++a) {
     const bool tile = group.axes[a].tile;
     values.plan.axes.push_back(
-        {values.ExtentOf(group.axes[a].extent), tile ? AxisRole::kOrdered : AxisRole::kParallel});
+        {values.DimSizeOf(group.axes[a].dim_size), tile ? AxisRole::kOrdered : AxisRole::kParallel});
     (tile ? number : covered).push_back(values.Axis(static_cast<int>(a)));
     if (tile) ordered.push_back(static_cast<int>(a));
   }

@@ -13,7 +13,7 @@ namespace tailor::lower {
 
 namespace {
 
-// What a kernel knows of how large an extent gets: small bounds leave versions out. They are rounded up to powers of
+// What a kernel knows of how large a dim size gets: small bounds leave versions out. They are rounded up to powers of
 // two, so that kernels which differ in little else stay one, and large ones are none.
 int64_t BoundOf(const ShapeFacts& facts, const DimExpr& dim) {
   constexpr int64_t kLargest = 1 << 20;
@@ -24,7 +24,7 @@ int64_t BoundOf(const ShapeFacts& facts, const DimExpr& dim) {
 
 }  // namespace
 
-Extent ValueLowering::ExtentOf(const DimExpr& dim) {
+DimSize ValueLowering::DimSizeOf(const DimExpr& dim) {
   const DimExpr value = facts_.Canonical(dim);
   return plan.AddDim({.value = value, .max = BoundOf(facts_, value)});
 }
@@ -35,7 +35,7 @@ ExprId ValueLowering::Op(OpKind op, DType dtype, std::vector<ExprId> args) {
 
 int ValueLowering::AddBuffer(BufferKind kind, DType dtype, const Shape& dims, LoweredKernel::Operand operand) {
   Buffer buffer{.kind = kind, .dtype = dtype, .dims = {}, .layout = operand.layout};
-  for (const DimExpr& dim : dims) buffer.dims.push_back(ExtentOf(dim));
+  for (const DimExpr& dim : dims) buffer.dims.push_back(DimSizeOf(dim));
   plan.buffers.push_back(std::move(buffer));
   operands.push_back(std::move(operand));
   return static_cast<int>(plan.buffers.size()) - 1;
@@ -84,7 +84,7 @@ ExprId ValueLowering::Compute(Value v, const Index& index, ExprId predicate) {
     const int buffer = InputBuffer(v);
     Index args = index;
     for (size_t d = 0; d < args.size(); ++d) {
-      if (plan.buffers[buffer].dims[d] == Extent{.constant = 1}) args[d] = Dim(0);
+      if (plan.buffers[buffer].dims[d] == DimSize{.constant = 1}) args[d] = Dim(0);
     }
     return plan.Add({.kind = ExprKind::kLoad,
                      .dtype = graph_.type(v).dtype,
@@ -156,7 +156,7 @@ ValueLowering::Index ValueLowering::BroadcastIndex(const Shape& operand, const S
     if (facts_.Canonical(operand[d]) == DimExpr(1)) {
       at = Dim(0);
     } else if (!facts_.ProvablyEqual(operand[d], result[d + skipped])) {
-      at = plan.Add({.kind = ExprKind::kBcastIndex, .extent = ExtentOf(operand[d]), .args = {at}});
+      at = plan.Add({.kind = ExprKind::kBcastIndex, .dim_size = DimSizeOf(operand[d]), .args = {at}});
     }
     source.push_back(at);
   }
@@ -258,9 +258,9 @@ ExprId ValueLowering::EntryIndex(NodeId id, Value table, size_t axis, ExprId raw
                       graph_.node(id).name});
     plan.fault_count = static_cast<int>(faults.size());
   }
-  const Extent extent = ExtentOf(graph_.type(table).shape[axis]);
+  const DimSize dim_size = DimSizeOf(graph_.type(table).shape[axis]);
   return plan.Add(
-      {.kind = ExprKind::kGatherIndex, .ref = it->second, .extent = extent, .args = {raw}, .predicate = predicate});
+      {.kind = ExprKind::kGatherIndex, .ref = it->second, .dim_size = dim_size, .args = {raw}, .predicate = predicate});
 }
 
 ExprId ValueLowering::Gather(NodeId id, const Index& index, ExprId predicate) {

@@ -42,9 +42,9 @@ class ValueLowering {
   // Element index in the result of view `node` for element `index` of its operand (transpose, reshape).
   Index Forward(NodeId node, const Index& index);
 
-  Extent ExtentOf(const DimExpr& dim);
+  DimSize DimSizeOf(const DimExpr& dim);
   ExprId Axis(int axis) { return plan.Add({.kind = ExprKind::kAxis, .ref = axis}); }
-  ExprId Dim(const DimExpr& dim) { return plan.Add({.kind = ExprKind::kExtent, .extent = ExtentOf(dim)}); }
+  ExprId Dim(const DimExpr& dim) { return plan.Add({.kind = ExprKind::kDimSize, .dim_size = DimSizeOf(dim)}); }
   ExprId Op(OpKind op, DType dtype, std::vector<ExprId> args);
   ExprId IndexOp(ExprKind kind, ExprId lhs, ExprId rhs) {
     const DType dtype = kind == ExprKind::kIndexLess ? DType::kBool : DType::kI64;

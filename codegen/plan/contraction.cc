@@ -11,7 +11,7 @@ namespace tailor {
 namespace {
 
 bool IsConstant(const Expr& e, int64_t value) {
-  return e.kind == ExprKind::kExtent && e.extent.is_constant() && e.extent.constant == value;
+  return e.kind == ExprKind::kDimSize && e.dim_size.is_constant() && e.dim_size.constant == value;
 }
 
 bool IsPlainLoad(const Expr& e) { return e.kind == ExprKind::kLoad && e.predicate < 0; }
@@ -99,13 +99,13 @@ bool StoresAlongRows(KernelPlan& plan, const Contraction& contraction) {
 }
 
 bool HasWholePanels(const KernelPlan& plan, const Contraction& contraction) {
-  const ExtentRange n = RangeOfExtent(plan, plan.axes[contraction.n].extent);
+  const DimSizeRange n = RangeOfDimSize(plan, plan.axes[contraction.n].dim_size);
   return (n.fixed ? n.max : n.divisor) % kPanelColumns == 0;
 }
 
-ExtentRange RangeOfExtent(const KernelPlan& plan, const Extent& extent) {
-  if (extent.is_constant()) return {.max = extent.constant, .divisor = 1, .fixed = true};
-  const DimSlot& slot = plan.dims[extent.slot];
+DimSizeRange RangeOfDimSize(const KernelPlan& plan, const DimSize& dim_size) {
+  if (dim_size.is_constant()) return {.max = dim_size.constant, .divisor = 1, .fixed = true};
+  const DimSlot& slot = plan.dims[dim_size.slot];
   return {.max = slot.max, .divisor = slot.divisor, .fixed = false};
 }
 

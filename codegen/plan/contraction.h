@@ -38,13 +38,13 @@ std::vector<Expr> EpilogueRuns(KernelPlan& plan, const Contraction& contraction,
 // Whether each element that the later stages store lies beside that of the next row, and not of the next column.
 bool StoresAlongRows(KernelPlan& plan, const Contraction& contraction);
 
-// What an axis' extent may be.
-struct ExtentRange {
+// What an axis' dim size may be.
+struct DimSizeRange {
   int64_t max;
   int64_t divisor;  // it is a multiple of this
   bool fixed;       // it is `max`
 };
-ExtentRange RangeOfExtent(const KernelPlan& plan, const Extent& extent);
+DimSizeRange RangeOfDimSize(const KernelPlan& plan, const DimSize& dim_size);
 // Whether the result's columns fill their panels.
 bool HasWholePanels(const KernelPlan& plan, const Contraction& contraction);
 

@@ -7,15 +7,15 @@
 namespace tailor {
 namespace {
 
-Expr IndexConstant(int64_t value) { return Expr{.kind = ExprKind::kExtent, .extent = Extent{.constant = value}}; }
+Expr IndexConstant(int64_t value) { return Expr{.kind = ExprKind::kDimSize, .dim_size = DimSize{.constant = value}}; }
 
 std::optional<int64_t> ConstantIndex(const KernelPlan& plan, ExprId id) {
   const Expr& e = plan.exprs[id];
-  if (e.kind == ExprKind::kExtent && e.extent.is_constant()) return e.extent.constant;
+  if (e.kind == ExprKind::kDimSize && e.dim_size.is_constant()) return e.dim_size.constant;
   return std::nullopt;
 }
 
-// The largest value an index expression can take, where extents bound it.
+// The largest value an index expression can take, where dim sizes bound it.
 std::optional<int64_t> UpperBound(const KernelPlan& plan, ExprId id) {
   const Expr& e = plan.exprs[id];
   auto both = [&](auto combine) -> std::optional<int64_t> {
@@ -24,12 +24,12 @@ std::optional<int64_t> UpperBound(const KernelPlan& plan, ExprId id) {
     return combine(*a, *b);
   };
   switch (e.kind) {
-    case ExprKind::kExtent:
+    case ExprKind::kDimSize:
       return ConstantIndex(plan, id);
     case ExprKind::kAxis: {
-      const Extent& extent = plan.axes[e.ref].extent;
-      if (!extent.is_constant()) return std::nullopt;
-      return extent.constant - 1;
+      const DimSize& dim_size = plan.axes[e.ref].dim_size;
+      if (!dim_size.is_constant()) return std::nullopt;
+      return dim_size.constant - 1;
     }
     case ExprKind::kIndexAdd:
       return both([](int64_t a, int64_t b) { return a + b; });
@@ -126,11 +126,11 @@ std::optional<ExprId> Fold(KernelPlan& plan, const Expr& e) {
     case ExprKind::kIndexMod:
       return FoldDivision(plan, e);
     case ExprKind::kBcastIndex:
-      if (e.extent.is_constant()) return e.extent.constant == 1 ? plan.Add(IndexConstant(0)) : e.args[0];
+      if (e.dim_size.is_constant()) return e.dim_size.constant == 1 ? plan.Add(IndexConstant(0)) : e.args[0];
       if (constant(0) == 0) return e.args[0];
       return std::nullopt;
     case ExprKind::kAxis:
-      if (plan.axes[e.ref].extent == Extent{.constant = 1}) return plan.Add(IndexConstant(0));
+      if (plan.axes[e.ref].dim_size == DimSize{.constant = 1}) return plan.Add(IndexConstant(0));
       return std::nullopt;
     default:
       return std::nullopt;
@@ -138,8 +138,9 @@ std::optional<ExprId> Fold(KernelPlan& plan, const Expr& e) {
 }
 
 std::string KeyOf(const Expr& e) {
-  std::string key = absl::StrCat(static_cast<int>(e.kind), ",", static_cast<int>(e.dtype), ",", static_cast<int>(e.op),
-                                 ",", e.ref, ",", e.extent.constant, ",", e.extent.slot, ",", e.bits, ",", e.predicate);
+  std::string key =
+      absl::StrCat(static_cast<int>(e.kind), ",", static_cast<int>(e.dtype), ",", static_cast<int>(e.op), ",", e.ref,
+                   ",", e.dim_size.constant, ",", e.dim_size.slot, ",", e.bits, ",", e.predicate);
   for (ExprId arg : e.args) absl::StrAppend(&key, ";", arg);
   return key;
 }
@@ -147,15 +148,15 @@ std::string KeyOf(const Expr& e) {
 }  // namespace
 
 void KernelPlan::FoldSplitIndices(const Buffer& buffer, std::vector<ExprId>& indices) {
-  if (buffer.layout != ConstantLayout::kRowMajor || buffer.kind == BufferKind::kBox) return;
+  if (buffer.layout != ConstantLayout::kRowMajor || buffer.kind == BufferKind::kStaging) return;
   for (size_t d = 0; d + 1 < indices.size(); ++d) {
-    size_t next = d + 1;  // dims of extent 1 between the two do not matter
-    while (next + 1 < indices.size() && buffer.dims[next] == Extent{.constant = 1}) ++next;
+    size_t next = d + 1;  // dims of dim size 1 between the two do not matter
+    while (next + 1 < indices.size() && buffer.dims[next] == DimSize{.constant = 1}) ++next;
     const Expr& high = exprs[indices[d]];
     const Expr& low = exprs[indices[next]];
     if (high.kind != ExprKind::kIndexFloorDiv || low.kind != ExprKind::kIndexMod || high.args != low.args) continue;
     const Expr& divisor = exprs[high.args[1]];
-    if (divisor.kind != ExprKind::kExtent || !(divisor.extent == buffer.dims[next])) continue;
+    if (divisor.kind != ExprKind::kDimSize || !(divisor.dim_size == buffer.dims[next])) continue;
     indices[next] = high.args[0];
     indices[d] = Add(IndexConstant(0));
   }
@@ -169,13 +170,13 @@ ExprId KernelPlan::Add(Expr expr) {
   return it->second;
 }
 
-Extent KernelPlan::AddDim(const DimSlot& slot) {
-  if (auto constant = slot.value.constant()) return Extent{.constant = *constant};
+DimSize KernelPlan::AddDim(const DimSlot& slot) {
+  if (auto constant = slot.value.constant()) return DimSize{.constant = *constant};
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i].value == slot.value) return Extent{.slot = static_cast<int32_t>(i)};
+    if (dims[i].value == slot.value) return DimSize{.slot = static_cast<int32_t>(i)};
   }
   dims.push_back(slot);
-  return Extent{.slot = static_cast<int32_t>(dims.size()) - 1};
+  return DimSize{.slot = static_cast<int32_t>(dims.size()) - 1};
 }
 
 DType ImpliedType(const KernelPlan& plan, const Expr& op) {
@@ -214,7 +215,7 @@ ExprId CoefficientOf(KernelPlan& plan, ExprId value, int axis) {
     case ExprKind::kBcastIndex: {
       ExprId a = CoefficientOf(plan, e.args[0], axis);
       if (a < 0) return -1;
-      return plan.Add(Expr{.kind = ExprKind::kBcastIndex, .extent = e.extent, .args = {a}});
+      return plan.Add(Expr{.kind = ExprKind::kBcastIndex, .dim_size = e.dim_size, .args = {a}});
     }
     default:
       return -1;

@@ -8,7 +8,7 @@
 // buffers (a slice of per-worker scratch: the regional scheme of AStitch section 3.1; of launches whose rows are taken
 // in parts, of the launch's: the global one).
 //
-// Plans name no symbols: extents are constants or numbered dim slots which the host program fills, and
+// Plans name no symbols: dim sizes are constants or numbered dim slots which the host program fills, and
 // the slot's DimExpr is kept beside the plan (KernelPlan::dims). Plans with equal Text() are one kernel.
 #ifndef TAILOR_CODEGEN_PLAN_KERNEL_PLAN_H_
 #define TAILOR_CODEGEN_PLAN_KERNEL_PLAN_H_
@@ -28,12 +28,12 @@ namespace tailor {
 
 using ExprId = int32_t;
 
-// A constant extent, or the number of a dim slot.
-struct Extent {
+// A constant dim size, or the number of a dim slot.
+struct DimSize {
   int64_t constant = 0;
   int32_t slot = -1;  // >= 0: KernelPlan::dims[slot]
   bool is_constant() const { return slot < 0; }
-  friend bool operator==(const Extent&, const Extent&) = default;
+  friend bool operator==(const DimSize&, const DimSize&) = default;
 };
 
 // A dim slot: what the host computes, and what is known about it (part of the kernel's identity).
@@ -47,38 +47,38 @@ struct DimSlot {
 enum class AxisRole : uint8_t { kParallel, kTile, kContract, kOrdered };
 
 struct Axis {
-  Extent extent;
+  DimSize dim_size;
   AxisRole role = AxisRole::kParallel;
 };
 
 enum class BufferKind : uint8_t {
-  kInput,   // read-only memory, bound by the host program
-  kOutput,  // written memory, bound by the host program
-  kRow,     // per-worker scratch holding one row's worth; dims are tile extents
-  kLocal,   // one scalar per row, no dims
-  kBlock,   // of a chain: per-worker scratch holding the rows of one task; dims are those of one row
-  kBox,     // of a contraction: per-worker scratch holding what a task reads of a tensor; dims are the tensor's
+  kInput,    // read-only memory, bound by the host program
+  kOutput,   // written memory, bound by the host program
+  kRow,      // per-worker scratch holding one row's worth; dims are tile dim sizes
+  kLocal,    // one scalar per row, no dims
+  kBlock,    // of a chain: per-worker scratch holding the rows of one task; dims are those of one row
+  kStaging,  // of a contraction: per-worker scratch holding what a task reads of a tensor; dims are the tensor's
 };
 
 struct Buffer {
   BufferKind kind;
   DType dtype;
-  std::vector<Extent> dims;
+  std::vector<DimSize> dims;
   ConstantLayout layout = ConstantLayout::kRowMajor;
 };
 
 enum class ExprKind : uint8_t {
   kLiteral,   // `bits` as `dtype`
   kAxis,      // i64: the value of axis `ref`
-  kExtent,    // i64: `extent`
+  kDimSize,   // i64: `dim size`
   kIndexAdd,  // i64 arithmetic on indices; operands and results are >= 0 and cannot overflow, except
   kIndexSub,  //   that kIndexSub may go below zero under a predicate that masks its use
   kIndexMul,
   kIndexFloorDiv,
   kIndexMod,
   kIndexLess,    // i64, i64 -> bool
-  kBcastIndex,   // args[0] where `extent` != 1, else 0
-  kGatherIndex,  // args[0] is i32/i64 data: negative counts from `extent`; out of range (where `predicate`
+  kBcastIndex,   // args[0] where `dim size` != 1, else 0
+  kGatherIndex,  // args[0] is i32/i64 data: negative counts from `dim size`; out of range (where `predicate`
                  //   is absent or true) records fault `ref` with the value and reads 0
   kLoad,         // buffer `ref` at args, one index per dim; with `predicate` >= 0: zero where it is false
   kOp,           // scalar op `op` of the op table on args; result `dtype`
@@ -89,7 +89,7 @@ struct Expr {
   DType dtype = DType::kI64;
   OpKind op{};
   int32_t ref = -1;
-  Extent extent;
+  DimSize dim_size;
   uint64_t bits = 0;
   std::vector<ExprId> args;
   ExprId predicate = -1;
@@ -167,9 +167,9 @@ struct KernelPlan {
   // Adds `expr` or finds its equal; operands must exist. Folds constants and trivial index arithmetic.
   ExprId Add(Expr expr);
   // Rewrites row-major indices [.., x / E, x % E, ..] into [.., 0, x, ..], the same element, where E is the second
-  // dim's extent. An index may thus exceed its own dim. Of a box only what lies within its dims is there.
+  // dim's dim size. An index may thus exceed its own dim. Of a box only what lies within its dims is there.
   void FoldSplitIndices(const Buffer& buffer, std::vector<ExprId>& indices);
-  Extent AddDim(const DimSlot& slot);  // constant if the value is; reuses an equal slot
+  DimSize AddDim(const DimSlot& slot);  // constant if the value is; reuses an equal slot
 
   std::string ExprText(ExprId id) const;
   // Everything but `name` and the slots' DimExprs.
@@ -191,7 +191,7 @@ struct ChainLink {
 // of narrow floats may be of a wider type than this.
 DType ImpliedType(const KernelPlan& plan, const Expr& op);
 
-// d(value)/d(axis) when `value` is affine in `axis`: the coefficient as an index expression (kExtent
+// d(value)/d(axis) when `value` is affine in `axis`: the coefficient as an index expression (kDimSize
 // 0 if it does not depend on it). -1 if not affine. Adds expressions to `plan`.
 ExprId CoefficientOf(KernelPlan& plan, ExprId value, int axis);
 

@@ -10,8 +10,8 @@
 namespace tailor {
 namespace {
 
-std::string ExtentText(const Extent& extent) {
-  return extent.is_constant() ? absl::StrCat(extent.constant) : absl::StrCat("d", extent.slot);
+std::string DimSizeText(const DimSize& dim_size) {
+  return dim_size.is_constant() ? absl::StrCat(dim_size.constant) : absl::StrCat("d", dim_size.slot);
 }
 
 std::string LiteralText(DType dtype, uint64_t bits) {
@@ -53,7 +53,7 @@ class TextWriter {
     if (!names_[id].empty()) return names_[id];
     const Expr& e = plan_.exprs[id];
     std::string text = Describe(e);
-    const bool trivial = e.kind == ExprKind::kLiteral || e.kind == ExprKind::kAxis || e.kind == ExprKind::kExtent;
+    const bool trivial = e.kind == ExprKind::kLiteral || e.kind == ExprKind::kAxis || e.kind == ExprKind::kDimSize;
     if (uses_[id] < 2 || trivial) return text;
     names_[id] = absl::StrCat("e", next_name_++);
     absl::StrAppend(&out_, "    ", names_[id], " = ", text, "\n");
@@ -95,8 +95,8 @@ class TextWriter {
         return LiteralText(e.dtype, e.bits);
       case ExprKind::kAxis:
         return absl::StrCat("a", e.ref);
-      case ExprKind::kExtent:
-        return ExtentText(e.extent);
+      case ExprKind::kDimSize:
+        return DimSizeText(e.dim_size);
       case ExprKind::kIndexAdd:
         return Infix(e, " + ");
       case ExprKind::kIndexSub:
@@ -110,10 +110,10 @@ class TextWriter {
       case ExprKind::kIndexLess:
         return Infix(e, " < ");
       case ExprKind::kBcastIndex:
-        return absl::StrCat("bcast(", Use(e.args[0]), ", ", ExtentText(e.extent), ")");
+        return absl::StrCat("bcast(", Use(e.args[0]), ", ", DimSizeText(e.dim_size), ")");
       case ExprKind::kGatherIndex:
         return WithPredicate(
-            e, absl::StrCat("gather(", Use(e.args[0]), ", ", ExtentText(e.extent), ", fault ", e.ref, ")"));
+            e, absl::StrCat("gather(", Use(e.args[0]), ", ", DimSizeText(e.dim_size), ", fault ", e.ref, ")"));
       case ExprKind::kLoad:
         return WithPredicate(e, absl::StrCat("b", e.ref, "[", UseAll(e.args), "]", TypeText(e)));
       case ExprKind::kOp:
@@ -150,7 +150,7 @@ class TextWriter {
     std::vector<std::string> parts;
     for (size_t i = 0; i < plan_.axes.size(); ++i) {
       constexpr const char* kRoles[] = {"parallel", "tile", "contract", "ordered"};
-      parts.push_back(absl::StrCat("a", i, ": ", ExtentText(plan_.axes[i].extent), " ",
+      parts.push_back(absl::StrCat("a", i, ": ", DimSizeText(plan_.axes[i].dim_size), " ",
                                    kRoles[static_cast<int>(plan_.axes[i].role)]));
     }
     absl::StrAppend(&out_, Kind(), " axes [", absl::StrJoin(parts, ", "), "]\n");
@@ -161,11 +161,11 @@ class TextWriter {
       absl::StrAppend(&out_, "  d", i, ": multiple of ", slot.divisor, ", at most ", slot.max, "\n");
     }
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-      constexpr const char* kKinds[] = {"in", "out", "row", "local", "block", "box"};
+      constexpr const char* kKinds[] = {"in", "out", "row", "local", "block", "staging"};
       constexpr const char* kLayouts[] = {"", " panels16", " pair_panels16", " winograd_panels16"};
       const Buffer& buffer = plan_.buffers[i];
       std::vector<std::string> dims;
-      for (const Extent& extent : buffer.dims) dims.push_back(ExtentText(extent));
+      for (const DimSize& dim_size : buffer.dims) dims.push_back(DimSizeText(dim_size));
       absl::StrAppend(&out_, "  ", kKinds[static_cast<int>(buffer.kind)], " b", i, ": ", NameOf(buffer.dtype), "[",
                       absl::StrJoin(dims, ", "), "]", kLayouts[static_cast<int>(buffer.layout)], "\n");
     }

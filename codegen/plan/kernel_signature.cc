@@ -15,7 +15,7 @@ bool KernelParameter::is_address() const {
 }
 
 std::optional<int64_t> KernelParameter::context_field() const {
-  if (kind == kGridBarrier) return offsetof(RtContext, meeting);
+  if (kind == kGridBarrier) return offsetof(RtContext, grid_sync);
   return std::nullopt;
 }
 

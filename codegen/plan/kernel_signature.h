@@ -20,12 +20,12 @@ struct KernelParameter {
     kDim,           // i64, the value of a dim slot; `index`: of KernelPlan::dims
     kScratch,       // address of the scratch of all workers, on a device of all blocks
     kScratchBytes,  // i64, that of one of them
-    kFault,         // address of the run's fault record, i64[3]: check id + 1 or 0, value, extent; the first fault wins
-    kFaultBase,     // i64, the check id of the plan's fault 0
-    kTiling,        // i64, the tiling that the launch chose (codegen/cpu/tiling/cut_model.h, CutWord)
+    kFault,      // address of the run's fault record, i64[3]: check id + 1 or 0, value, dim size; the first fault wins
+    kFaultBase,  // i64, the check id of the plan's fault 0
+    kTiling,     // i64, the tiling that the launch chose (codegen/cpu/tiling/tiling_model.h, TilingWord)
     kLaunchScratch,  // address of the scratch that all tasks of the launch share
     kPhase,          // i64, the number of the phase that runs
-    kGridBarrier,    // address of RtContext::meeting
+    kGridBarrier,    // address of RtContext::grid_sync
     kParts,          // i64: PartTasks::count, CudaVersion::parts
     kTensorMap,      // kTensorMapBytes by value, behind the slots; `index`: of DeviceKernel::maps
   };

@@ -45,14 +45,14 @@ class PlanParser {
     return plan_.dims[slot];
   }
 
-  absl::StatusOr<Extent> ParseExtent() {
+  absl::StatusOr<DimSize> ParseDimSize() {
     if (reader_.Has("d")) {
       TAILOR_ASSIGN_OR_RETURN(const int slot, reader_.TakeNumbered("d"));
       Slot(slot);
-      return Extent{.slot = slot};
+      return DimSize{.slot = slot};
     }
     TAILOR_ASSIGN_OR_RETURN(const int64_t constant, reader_.TakeInteger());
-    return Extent{.constant = constant};
+    return DimSize{.constant = constant};
   }
 
   // "[" what `parse` reads, separated by commas, "]"
@@ -88,7 +88,7 @@ class PlanParser {
     return ParseList("[", "]", [&]() -> absl::Status {
       TAILOR_RETURN_IF_ERROR(reader_.Expect(absl::StrCat("a", plan_.axes.size(), ":")));
       Axis axis;
-      TAILOR_ASSIGN_OR_RETURN(axis.extent, ParseExtent());
+      TAILOR_ASSIGN_OR_RETURN(axis.dim_size, ParseDimSize());
       constexpr absl::string_view kRoles[] = {"parallel", "tile", "contract", "ordered"};
       const auto* role = std::find(std::begin(kRoles), std::end(kRoles), reader_.TakeWord());
       if (role == std::end(kRoles)) return reader_.Error("expected an axis' role");
@@ -131,7 +131,7 @@ class PlanParser {
   }
 
   absl::Status ParseBuffers() {
-    constexpr absl::string_view kKinds[] = {"in ", "out ", "row ", "local ", "block ", "box "};
+    constexpr absl::string_view kKinds[] = {"in ", "out ", "row ", "local ", "block ", "staging "};
     constexpr absl::string_view kLayouts[] = {"panels16", "pair_panels16", "winograd_panels16"};
     while (true) {
       const auto* kind = std::find_if(std::begin(kKinds), std::end(kKinds),
@@ -141,7 +141,7 @@ class PlanParser {
       TAILOR_RETURN_IF_ERROR(reader_.Expect(absl::StrCat("b", plan_.buffers.size(), ":")));
       TAILOR_ASSIGN_OR_RETURN(buffer.dtype, ParseType());
       TAILOR_RETURN_IF_ERROR(ParseList("[", "]", [&]() -> absl::Status {
-        TAILOR_ASSIGN_OR_RETURN(buffer.dims.emplace_back(), ParseExtent());
+        TAILOR_ASSIGN_OR_RETURN(buffer.dims.emplace_back(), ParseDimSize());
         return absl::OkStatus();
       }));
       for (size_t i = 0; i < std::size(kLayouts); ++i) {
@@ -249,8 +249,8 @@ class PlanParser {
     if (const std::optional<Expr> literal = TakeFloat()) return Raw(*literal);
     const char first = reader_.Next();
     if (absl::ascii_isdigit(first) || first == '-') {
-      TAILOR_ASSIGN_OR_RETURN(const Extent extent, ParseExtent());
-      return Raw({.kind = ExprKind::kExtent, .extent = extent});
+      TAILOR_ASSIGN_OR_RETURN(const DimSize dim_size, ParseDimSize());
+      return Raw({.kind = ExprKind::kDimSize, .dim_size = dim_size});
     }
     if (absl::ascii_isdigit(reader_.Next(1))) {
       switch (first) {
@@ -262,8 +262,8 @@ class PlanParser {
         case 'b':
           return ParseLoad();
         case 'd': {
-          TAILOR_ASSIGN_OR_RETURN(const Extent extent, ParseExtent());
-          return Raw({.kind = ExprKind::kExtent, .extent = extent});
+          TAILOR_ASSIGN_OR_RETURN(const DimSize dim_size, ParseDimSize());
+          return Raw({.kind = ExprKind::kDimSize, .dim_size = dim_size});
         }
         case 'e': {
           TAILOR_ASSIGN_OR_RETURN(const int name, reader_.TakeNumbered("e"));
@@ -369,7 +369,7 @@ class PlanParser {
     TAILOR_RETURN_IF_ERROR(reader_.Expect("("));
     TAILOR_ASSIGN_OR_RETURN(e.args.emplace_back(), ParseExpr());
     TAILOR_RETURN_IF_ERROR(reader_.Expect(","));
-    TAILOR_ASSIGN_OR_RETURN(e.extent, ParseExtent());
+    TAILOR_ASSIGN_OR_RETURN(e.dim_size, ParseDimSize());
     if (!broadcast) {
       TAILOR_RETURN_IF_ERROR(reader_.Expect(","));
       TAILOR_ASSIGN_OR_RETURN(e.ref, reader_.TakeNumbered("fault "));

@@ -8,7 +8,7 @@ ExprId PlanCopier::Copy(ExprId id) {
   if (e.kind == ExprKind::kAxis) return copies_[id] = axis_(e.ref);
   for (ExprId& arg : e.args) arg = Copy(arg);
   if (e.predicate >= 0) e.predicate = Copy(e.predicate);
-  e.extent = Copy(e.extent);
+  e.dim_size = Copy(e.dim_size);
   if (e.kind == ExprKind::kGatherIndex) e.ref += first_fault_;
   if (e.kind == ExprKind::kLoad) {
     if (const auto given = given_.find(e.ref); given != given_.end()) {
@@ -28,7 +28,7 @@ std::vector<ExprId> PlanCopier::Copy(const std::vector<ExprId>& ids) {
 
 Buffer PlanCopier::Copy(const Buffer& buffer) {
   Buffer result = buffer;
-  for (Extent& extent : result.dims) extent = Copy(extent);
+  for (DimSize& dim_size : result.dims) dim_size = Copy(dim_size);
   return result;
 }
 

@@ -31,7 +31,9 @@ class PlanCopier {
   // Whether what was given was loaded at other indices, or under a predicate.
   bool went_elsewhere() const { return went_elsewhere_; }
 
-  Extent Copy(const Extent& extent) { return extent.is_constant() ? extent : to_.AddDim(from_.dims[extent.slot]); }
+  DimSize Copy(const DimSize& dim_size) {
+    return dim_size.is_constant() ? dim_size : to_.AddDim(from_.dims[dim_size.slot]);
+  }
   ExprId Copy(ExprId id);
   std::vector<ExprId> Copy(const std::vector<ExprId>& ids);
   Buffer Copy(const Buffer& buffer);

@@ -83,7 +83,8 @@ bool IsContiguous(KernelPlan& plan, const Access& access, int axis) {
     if (DependsOn(plan, access.indices[d], axis)) return false;
   }
   const ExprId step = CoefficientOf(plan, access.indices.back(), axis);
-  return step >= 0 && plan.exprs[step].kind == ExprKind::kExtent && plan.exprs[step].extent == Extent{.constant = 1};
+  return step >= 0 && plan.exprs[step].kind == ExprKind::kDimSize &&
+         plan.exprs[step].dim_size == DimSize{.constant = 1};
 }
 
 int ScalarCost(OpKind op) {
@@ -113,13 +114,13 @@ int ScalarCost(OpKind op) {
 
 bool HasScratch(const KernelPlan& plan) {
   return std::any_of(plan.buffers.begin(), plan.buffers.end(), [](const Buffer& b) {
-    return b.kind == BufferKind::kRow || b.kind == BufferKind::kBlock || b.kind == BufferKind::kBox;
+    return b.kind == BufferKind::kRow || b.kind == BufferKind::kBlock || b.kind == BufferKind::kStaging;
   });
 }
 
 SlotExpr BlockBytes(const Buffer& block, int64_t rows) {
   SlotExpr bytes = rows * SizeOf(block.dtype);
-  for (const Extent& extent : block.dims) bytes = bytes * OverSlots(extent);
+  for (const DimSize& dim_size : block.dims) bytes = bytes * OverSlots(dim_size);
   return SlotExpr::CeilDiv(bytes, 64) * 64;
 }
 
@@ -127,7 +128,7 @@ bool HoldsLanes(const KernelPlan& plan) {
   const auto at_row_axes = [&](int buffer, const std::vector<ExprId>& indices) {
     return plan.buffers[buffer].kind != BufferKind::kRow || std::all_of(indices.begin(), indices.end(), [&](ExprId id) {
              const Expr& e = plan.exprs[id];
-             return e.kind == ExprKind::kExtent ||
+             return e.kind == ExprKind::kDimSize ||
                     (e.kind == ExprKind::kAxis && plan.axes[e.ref].role == AxisRole::kTile);
            });
   };
@@ -153,12 +154,12 @@ SlotExpr RowBytes(const KernelPlan& plan, int64_t rows) {
   return total;
 }
 
-SlotExpr OverSlots(const Extent& extent) {
-  return extent.is_constant() ? SlotExpr(extent.constant) : SlotExpr::Slot(extent.slot);
+SlotExpr OverSlots(const DimSize& dim_size) {
+  return dim_size.is_constant() ? SlotExpr(dim_size.constant) : SlotExpr::Slot(dim_size.slot);
 }
 
-int64_t MaxOf(const KernelPlan& plan, const Extent& extent) {
-  return extent.is_constant() ? extent.constant : plan.dims[extent.slot].max;
+int64_t MaxOf(const KernelPlan& plan, const DimSize& dim_size) {
+  return dim_size.is_constant() ? dim_size.constant : plan.dims[dim_size.slot].max;
 }
 
 }  // namespace tailor

@@ -50,11 +50,11 @@ bool HoldsLanes(const KernelPlan& plan);
 // What a block of `rows` rows takes.
 SlotExpr BlockBytes(const Buffer& block, int64_t rows);
 
-// An extent as an expression over slots.
-SlotExpr OverSlots(const Extent& extent);
+// A dim size as an expression over slots.
+SlotExpr OverSlots(const DimSize& dim_size);
 
-// The most that an extent may be.
-int64_t MaxOf(const KernelPlan& plan, const Extent& extent);
+// The most that a dim size may be.
+int64_t MaxOf(const KernelPlan& plan, const DimSize& dim_size);
 
 }  // namespace tailor
 

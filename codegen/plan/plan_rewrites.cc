@@ -13,14 +13,14 @@ bool IsIndexArithmetic(ExprKind kind) {
   return kind == ExprKind::kAxis || (kind >= ExprKind::kIndexAdd && kind <= ExprKind::kBcastIndex);
 }
 
-DimExpr ValueOf(const KernelPlan& plan, const Extent& extent) {
-  return extent.is_constant() ? DimExpr(extent.constant) : plan.dims[extent.slot].value;
+DimExpr ValueOf(const KernelPlan& plan, const DimSize& dim_size) {
+  return dim_size.is_constant() ? DimExpr(dim_size.constant) : plan.dims[dim_size.slot].value;
 }
 
 // The value of an index expression without axes, as a DimExpr; invalid where it has none.
 std::optional<DimExpr> DimOf(const KernelPlan& plan, ExprId id) {
   const Expr& e = plan.exprs[id];
-  if (e.kind == ExprKind::kExtent) return ValueOf(plan, e.extent);
+  if (e.kind == ExprKind::kDimSize) return ValueOf(plan, e.dim_size);
   if (e.kind != ExprKind::kIndexAdd && e.kind != ExprKind::kIndexSub && e.kind != ExprKind::kIndexMul) {
     return std::nullopt;
   }
@@ -46,7 +46,7 @@ std::optional<DimExpr> StepOf(KernelPlan& plan, const Buffer& buffer, const std:
   return step;
 }
 
-// Whether every access moves by extent(inner) times as much along `outer` as along `inner`.
+// Whether every access moves by dim size(inner) times as much along `outer` as along `inner`.
 class MergeCheck {
  public:
   MergeCheck(KernelPlan& plan, const ShapeFacts& facts, int outer)
@@ -79,12 +79,12 @@ class MergeCheck {
   bool Walks(int buffer_id, const std::vector<ExprId>& indices) {
     const Buffer buffer = plan_.buffers[buffer_id];
     // A box holds a part of what its dims say.
-    if (buffer.layout != ConstantLayout::kRowMajor || buffer.kind == BufferKind::kBox) {
+    if (buffer.layout != ConstantLayout::kRowMajor || buffer.kind == BufferKind::kStaging) {
       return std::none_of(indices.begin(), indices.end(), [&](ExprId id) { return Depends(id); });
     }
     auto outer = StepOf(plan_, buffer, indices, outer_), inner = StepOf(plan_, buffer, indices, inner_);
     if (!outer || !inner) return false;
-    return facts_.ProvablyEqual(*outer, *inner * ValueOf(plan_, plan_.axes[inner_].extent));
+    return facts_.ProvablyEqual(*outer, *inner * ValueOf(plan_, plan_.axes[inner_].dim_size));
   }
 
   KernelPlan& plan_;
@@ -115,12 +115,12 @@ KernelPlan Merge(const KernelPlan& from, int outer) {
   to.form = MergedForm(from.form, outer);
   to.fault_count = from.fault_count;
   for (int i = 0; i < static_cast<int>(from.axes.size()); ++i) {
-    DimExpr extent = ValueOf(from, from.axes[i].extent);
-    if (i == outer) extent = extent * ValueOf(from, from.axes[++i].extent);
-    to.axes.push_back({to.AddDim({.value = extent}), from.axes[i].role});
+    DimExpr dim_size = ValueOf(from, from.axes[i].dim_size);
+    if (i == outer) dim_size = dim_size * ValueOf(from, from.axes[++i].dim_size);
+    to.axes.push_back({to.AddDim({.value = dim_size}), from.axes[i].role});
   }
   auto axis = [&](int old) {
-    if (old == outer) return to.Add({.kind = ExprKind::kExtent, .extent = {.constant = 0}});
+    if (old == outer) return to.Add({.kind = ExprKind::kDimSize, .dim_size = {.constant = 0}});
     return to.Add({.kind = ExprKind::kAxis, .ref = old > outer ? old - 1 : old});
   };
   std::vector<int> buffers(from.buffers.size());
@@ -184,7 +184,7 @@ std::vector<int> Canonicalize(KernelPlan& plan) {
   to.fault_count = plan.fault_count;
   PlanCopier copier(
       plan, to, [&](int axis) { return to.Add({.kind = ExprKind::kAxis, .ref = axis}); }, renumbered);
-  for (const Axis& axis : plan.axes) to.axes.push_back({copier.Copy(axis.extent), axis.role});
+  for (const Axis& axis : plan.axes) to.axes.push_back({copier.Copy(axis.dim_size), axis.role});
   for (int old : order) to.buffers.push_back(copier.Copy(plan.buffers[old]));
   for (Stage stage : plan.stages) {
     for (Statement& s : stage.statements) s = copier.Copy(s);

@@ -29,13 +29,13 @@ void AddGuard(const SlotExpr& value, Guard::Kind of_slot, Guard::Kind of_value, 
 
 }  // namespace
 
-std::optional<RowParts> CutRowsIntoParts(const KernelPlan& plan, const SlotExpr& groups, const SlotExpr& width,
-                                         const PartLimits& limits) {
+std::optional<RowParts> SplitRowsIntoParts(const KernelPlan& plan, const SlotExpr& groups, const SlotExpr& width,
+                                           const PartLimits& limits) {
   const std::vector<int> axes = AxesOf(plan, AxisRole::kTile);
   if (axes.empty() || ReducedLocals(plan).empty()) return std::nullopt;
   SlotExpr elements = 1;  // of a point
-  for (int axis : axes) elements = elements * OverSlots(plan.axes[axis].extent);
-  const SlotExpr outer = axes.size() > 1 ? OverSlots(plan.axes[axes.front()].extent) : SlotExpr(2);
+  for (int axis : axes) elements = elements * OverSlots(plan.axes[axis].dim_size);
+  const SlotExpr outer = axes.size() > 1 ? OverSlots(plan.axes[axes.front()].dim_size) : SlotExpr(2);
   if (width.constant() == 0 || groups.constant() == 0) return std::nullopt;
   const int64_t known = width.constant().value_or(1);
   const SlotExpr bounded = width.constant() ? elements : width * elements;
@@ -43,14 +43,14 @@ std::optional<RowParts> CutRowsIntoParts(const KernelPlan& plan, const SlotExpr&
   if (Most(plan, bounded) < least || Most(plan, outer) < 2) return std::nullopt;
   if (groups.constant().value_or(0) > limits.groups) return std::nullopt;
 
-  RowParts cut{.groups = groups, .axis = axes.front()};
-  AddGuard(bounded, Guard::Kind::kAtLeast, Guard::Kind::kValueAtLeast, least, cut.guards);
-  AddGuard(outer, Guard::Kind::kAtLeast, Guard::Kind::kValueAtLeast, 2, cut.guards);
-  AddGuard(groups, Guard::Kind::kAtMost, Guard::Kind::kValueAtMost, limits.groups, cut.guards);
+  RowParts tiling{.groups = groups, .axis = axes.front()};
+  AddGuard(bounded, Guard::Kind::kAtLeast, Guard::Kind::kValueAtLeast, least, tiling.guards);
+  AddGuard(outer, Guard::Kind::kAtLeast, Guard::Kind::kValueAtLeast, 2, tiling.guards);
+  AddGuard(groups, Guard::Kind::kAtMost, Guard::Kind::kValueAtMost, limits.groups, tiling.guards);
   const SlotExpr most = SlotExpr::FloorDiv(limits.parts, SlotExpr::Max(groups, 1));
-  cut.parts = SlotExpr::Min(SlotExpr::CeilDiv(width * elements, limits.elements), most);
-  if (axes.size() > 1) cut.parts = SlotExpr::Min(cut.parts, outer);
-  return cut;
+  tiling.parts = SlotExpr::Min(SlotExpr::CeilDiv(width * elements, limits.elements), most);
+  if (axes.size() > 1) tiling.parts = SlotExpr::Min(tiling.parts, outer);
+  return tiling;
 }
 
 }  // namespace tailor

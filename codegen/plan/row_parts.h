@@ -1,5 +1,5 @@
 // Rows, or groups of columns, that are few and long are cut into parts (AStitch section 3.3, task splitting), which any
-// thread or block takes in phases (codegen/plan/stage_phases.h). How many there are follows from extents alone.
+// thread or block takes in phases (codegen/plan/stage_phases.h). How many there are follows from dim sizes alone.
 #ifndef TAILOR_CODEGEN_PLAN_ROW_PARTS_H_
 #define TAILOR_CODEGEN_PLAN_ROW_PARTS_H_
 
@@ -13,7 +13,7 @@
 
 namespace tailor {
 
-// Of a cell in scratch that one part leaves one reduction's result in (codegen/scalar/part_cells.h).
+// Of a cell in scratch that one part leaves one reduction's result in (codegen/scalar/partial_reductions.h).
 inline constexpr int64_t kPartCellBytes = 8;
 
 struct PartLimits {
@@ -30,9 +30,9 @@ struct RowParts {
 };
 
 // Groups of `width` points of the plan's parallel axes, each with all elements of the tile axes. Nothing where no
-// extents allow for it, or where the plan reduces nothing.
-std::optional<RowParts> CutRowsIntoParts(const KernelPlan& plan, const SlotExpr& groups, const SlotExpr& width,
-                                         const PartLimits& limits);
+// dim sizes allow for it, or where the plan reduces nothing.
+std::optional<RowParts> SplitRowsIntoParts(const KernelPlan& plan, const SlotExpr& groups, const SlotExpr& width,
+                                           const PartLimits& limits);
 
 }  // namespace tailor
 

@@ -97,11 +97,11 @@ std::string VersionText(const Version& version) {
 }
 
 std::vector<Version> BroadcastVersions(const KernelPlan& plan) {
-  Version present;  // no extent under a broadcast is 1
+  Version present;  // no dim size under a broadcast is 1
   for (ExprId id : ReachableExprs(plan)) {
     const Expr& e = plan.exprs[id];
     if (e.kind != ExprKind::kBcastIndex) continue;
-    Guard guard{.kind = Guard::Kind::kAtLeast, .slot = e.extent.slot, .number = 2};
+    Guard guard{.kind = Guard::Kind::kAtLeast, .slot = e.dim_size.slot, .number = 2};
     if (std::find(present.guards.begin(), present.guards.end(), guard) == present.guards.end()) {
       present.guards.push_back(guard);
     }
@@ -115,10 +115,11 @@ bool LanesAcrossRows(const KernelPlan& plan, const Schedule& schedule) {
   return schedule.lane_axis >= 0 && plan.axes[schedule.lane_axis].role == AxisRole::kParallel;
 }
 
-std::string CutText(const ProductCut& cut) {
-  return absl::StrCat(cut.whole_rows ? "whole " : "", cut.rows, "x", cut.whole_panels ? "whole " : "", cut.panels,
-                      " panels, task ", cut.task_rows, " rows x ", cut.task_panels, " panels",
-                      cut.most_m < INT64_MAX ? absl::StrCat(", m in [", cut.least_m, ", ", cut.most_m, "]") : "");
+std::string TilingText(const MatmulTiling& tiling) {
+  return absl::StrCat(
+      tiling.whole_rows ? "whole " : "", tiling.rows, "x", tiling.whole_panels ? "whole " : "", tiling.panels,
+      " panels, task ", tiling.task_rows, " rows x ", tiling.task_panels, " panels",
+      tiling.most_m < INT64_MAX ? absl::StrCat(", m in [", tiling.least_m, ", ", tiling.most_m, "]") : "");
 }
 
 std::string Schedule::Text() const { return RecordText(*this); }

@@ -44,7 +44,7 @@ struct PartTasks {
   SlotExpr count;  // parts of each row or chunk
   SlotExpr tasks;  // of a phase
   int phases = 1;
-  uint32_t alone = 0;      // bit i: phase i has no loops, and one thread takes all of its tasks
+  uint32_t serial = 0;     // bit i: phase i has no loops, and one thread takes all of its tasks
   SlotExpr scratch_bytes;  // of the launch
   int axis = -1;           // along which they lie
   friend bool operator==(const PartTasks&, const PartTasks&) = default;
@@ -53,7 +53,7 @@ struct PartTasks {
 // One compiled body. Versions are tried in order; the last has no guards.
 struct Version {
   std::vector<Guard> guards;
-  bool no_broadcast = false;  // the guards say that no extent under a broadcast is 1
+  bool no_broadcast = false;  // the guards say that no dim size under a broadcast is 1
   bool streams = false;       // whole vectors of the output are written past the caches
   std::optional<PartTasks> parts;
   friend bool operator==(const Version&, const Version&) = default;
@@ -64,13 +64,13 @@ void AddGuards(absl::Span<const Guard> guards, Version& version);
 
 std::string VersionText(const Version& version);  // "d0 >= 2 and d1 >= 2", "always"
 
-// Where the plan has extents that may be 1 under a broadcast: a version for when none is, and one for all else. Else
+// Where the plan has dim sizes that may be 1 under a broadcast: a version for when none is, and one for all else. Else
 // one for all.
 std::vector<Version> BroadcastVersions(const KernelPlan& plan);
 
 // A way to cut a contraction into tiles and tasks. Each axis is cut into as few tiles as its limit allows: all of one
 // size or one less, or, with `whole`, of the full size but for the last.
-struct ProductCut {
+struct MatmulTiling {
   int rows = 1;    // of a tile, at most
   int panels = 1;  // of 16 columns, likewise
   bool whole_rows = false;
@@ -80,10 +80,10 @@ struct ProductCut {
   // It is for products of so many rows only.
   int64_t least_m = 0;
   int64_t most_m = INT64_MAX;
-  friend bool operator==(const ProductCut&, const ProductCut&) = default;
+  friend bool operator==(const MatmulTiling&, const MatmulTiling&) = default;
 };
 
-std::string CutText(const ProductCut& cut);  // "6x4 panels, task 48 rows x 4 panels"
+std::string TilingText(const MatmulTiling& tiling);  // "6x4 panels, task 48 rows x 4 panels"
 
 // Tile of a contraction (codegen/cpu/gemm): rows x panels of 16 columns per micro-kernel, and the block of
 // them that makes one task.
@@ -98,10 +98,10 @@ struct ContractionTile {
   int64_t task_panels = 16;
   int64_t depth = 1024;        // longest run of K between two visits to memory of the sums
   int64_t winograd_tiles = 0;  // > 0: by codegen/cpu/conv/winograd.h, so many tiles of the image at a time
-  // Whether a launch chooses its cut once extents are known (codegen/cpu/tiling/cut_model.h): the rule's or one of
+  // Whether a launch chooses its cut once dim sizes are known (codegen/cpu/tiling/tiling_model.h): the rule's or one of
   // `cuts`. Then its argument block has one slot more, with the choice.
   bool chooses = false;
-  std::vector<ProductCut> cuts;
+  std::vector<MatmulTiling> tilings;
   friend bool operator==(const ContractionTile&, const ContractionTile&) = default;
 };
 
@@ -132,7 +132,7 @@ struct Schedule {
   std::vector<Version> versions{1};
   // How many tasks a launch has, and how many one thread takes at a time. Splits depend on shapes alone.
   SlotExpr tasks;
-  SlotExpr grain;
+  SlotExpr tasks_per_chunk;
   // Scratch of one worker in bytes (row buffers, each 64-byte aligned, of the rows that it works on), over slots
   // likewise.
   SlotExpr scratch_bytes;

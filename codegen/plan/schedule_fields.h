@@ -12,7 +12,7 @@ namespace tailor {
 
 constexpr auto FieldsOf(std::type_identity<PartTasks>) {
   return std::tuple{Field{"count", &PartTasks::count},   Field{"axis", &PartTasks::axis},
-                    Field{"phases", &PartTasks::phases}, Field{"alone", &PartTasks::alone},
+                    Field{"phases", &PartTasks::phases}, Field{"serial", &PartTasks::serial},
                     Field{"tasks", &PartTasks::tasks},   Field{"scratch_bytes", &PartTasks::scratch_bytes}};
 }
 
@@ -21,15 +21,15 @@ constexpr auto FieldsOf(std::type_identity<Version>) {
                     Field{"streams", &Version::streams}, Field{"parts", &Version::parts}};
 }
 
-constexpr auto FieldsOf(std::type_identity<ProductCut>) {
-  return std::tuple{Field{"rows", &ProductCut::rows},
-                    Field{"panels", &ProductCut::panels},
-                    Field{"whole_rows", &ProductCut::whole_rows},
-                    Field{"whole_panels", &ProductCut::whole_panels},
-                    Field{"task_rows", &ProductCut::task_rows},
-                    Field{"task_panels", &ProductCut::task_panels},
-                    Field{"least_m", &ProductCut::least_m},
-                    Field{"most_m", &ProductCut::most_m}};
+constexpr auto FieldsOf(std::type_identity<MatmulTiling>) {
+  return std::tuple{Field{"rows", &MatmulTiling::rows},
+                    Field{"panels", &MatmulTiling::panels},
+                    Field{"whole_rows", &MatmulTiling::whole_rows},
+                    Field{"whole_panels", &MatmulTiling::whole_panels},
+                    Field{"task_rows", &MatmulTiling::task_rows},
+                    Field{"task_panels", &MatmulTiling::task_panels},
+                    Field{"least_m", &MatmulTiling::least_m},
+                    Field{"most_m", &MatmulTiling::most_m}};
 }
 
 constexpr auto FieldsOf(std::type_identity<ContractionTile>) {
@@ -38,7 +38,7 @@ constexpr auto FieldsOf(std::type_identity<ContractionTile>) {
       Field{"tall_rows", &ContractionTile::tall_rows}, Field{"tall_panels", &ContractionTile::tall_panels},
       Field{"task_rows", &ContractionTile::task_rows}, Field{"task_panels", &ContractionTile::task_panels},
       Field{"depth", &ContractionTile::depth},         Field{"winograd_tiles", &ContractionTile::winograd_tiles},
-      Field{"chooses", &ContractionTile::chooses},     Field{"cuts", &ContractionTile::cuts}};
+      Field{"chooses", &ContractionTile::chooses},     Field{"cuts", &ContractionTile::tilings}};
 }
 
 constexpr auto FieldsOf(std::type_identity<Schedule>) {
@@ -56,7 +56,7 @@ constexpr auto FieldsOf(std::type_identity<Schedule>) {
                     Field{"windows", &Schedule::windows},
                     Field{"tile", &Schedule::tile},
                     Field{"tasks", &Schedule::tasks},
-                    Field{"grain", &Schedule::grain},
+                    Field{"tasks_per_chunk", &Schedule::tasks_per_chunk},
                     Field{"scratch_bytes", &Schedule::scratch_bytes},
                     Field{"versions", &Schedule::versions},
                     Field{"links", &Schedule::links}};

@@ -1,5 +1,5 @@
-// SlotExpr: a quantity of a launch (tasks, grain, bytes, clocks) as an expression over the values of the kernel's dim
-// slots and the number of workers. Launches evaluate it once the extents are known.
+// SlotExpr: a quantity of a launch (tasks, chunk size, bytes, clocks) as an expression over the values of the kernel's dim
+// slots and the number of workers. Launches evaluate it once the dim sizes are known.
 #ifndef TAILOR_CODEGEN_PLAN_SLOT_EXPR_H_
 #define TAILOR_CODEGEN_PLAN_SLOT_EXPR_H_
 

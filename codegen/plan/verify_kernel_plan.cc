@@ -67,12 +67,12 @@ class PlanVerifier {
     return absl::InternalError(absl::StrCat("kernel plan ", plan_.name, ": ", where, ": ", what));
   }
 
-  bool HasExtent(const Extent& extent) const {
-    if (extent.slot == -1) return true;
-    return extent.slot >= 0 && static_cast<size_t>(extent.slot) < plan_.dims.size() && extent.constant == 0;
+  bool HasDimSize(const DimSize& dim_size) const {
+    if (dim_size.slot == -1) return true;
+    return dim_size.slot >= 0 && static_cast<size_t>(dim_size.slot) < plan_.dims.size() && dim_size.constant == 0;
   }
   // Of an axis or a buffer: not below 0.
-  bool IsSize(const Extent& extent) const { return HasExtent(extent) && extent.constant >= 0; }
+  bool IsSize(const DimSize& dim_size) const { return HasDimSize(dim_size) && dim_size.constant >= 0; }
   bool IsAxis(int axis) const { return axis >= 0 && static_cast<size_t>(axis) < plan_.axes.size(); }
   bool IsBuffer(int buffer) const { return buffer >= 0 && static_cast<size_t>(buffer) < plan_.buffers.size(); }
   bool IsExpr(ExprId id) const { return id >= 0 && static_cast<size_t>(id) < plan_.exprs.size(); }
@@ -91,7 +91,7 @@ class PlanVerifier {
     for (size_t i = 0; i < plan_.axes.size(); ++i) {
       const Axis& axis = plan_.axes[i];
       const std::string name = absl::StrCat("a", i);
-      if (!IsSize(axis.extent)) return Wrong(name, "there is no such extent");
+      if (!IsSize(axis.dim_size)) return Wrong(name, "there is no such dim size");
       if (axis.role > AxisRole::kOrdered) return Wrong(name, "there is no such role");
       if (axis.role == AxisRole::kParallel && inner) return Wrong(name, "a parallel axis lies inside another");
       inner |= axis.role != AxisRole::kParallel;
@@ -103,10 +103,10 @@ class PlanVerifier {
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       const Buffer& buffer = plan_.buffers[i];
       const std::string name = absl::StrCat("b", i);
-      if (buffer.kind > BufferKind::kBox) return Wrong(name, "there is no such kind of buffer");
+      if (buffer.kind > BufferKind::kStaging) return Wrong(name, "there is no such kind of buffer");
       if (!IsValid(buffer.dtype)) return Wrong(name, "there is no such dtype");
-      for (const Extent& extent : buffer.dims) {
-        if (!IsSize(extent)) return Wrong(name, "there is no such extent");
+      for (const DimSize& dim_size : buffer.dims) {
+        if (!IsSize(dim_size)) return Wrong(name, "there is no such dim size");
       }
       if (buffer.layout > ConstantLayout::kWinogradPanels16) return Wrong(name, "there is no such layout");
       if (buffer.layout != ConstantLayout::kRowMajor && (!IsBound(buffer) || buffer.dims.size() < 2)) {
@@ -118,7 +118,8 @@ class PlanVerifier {
       }
       if (buffer.kind == BufferKind::kLocal && !buffer.dims.empty()) return Wrong(name, "a local has dims");
       if (buffer.kind == BufferKind::kBlock && !plan_.IsChain()) return Wrong(name, "only chains have blocks");
-      if (buffer.kind == BufferKind::kBox && !plan_.IsContraction()) return Wrong(name, "only contractions have boxes");
+      if (buffer.kind == BufferKind::kStaging && !plan_.IsContraction())
+        return Wrong(name, "only contractions have boxes");
       if (i > 0 && std::min(buffer.kind, BufferKind::kRow) < std::min(plan_.buffers[i - 1].kind, BufferKind::kRow)) {
         return Wrong(name, "inputs come first, then outputs");
       }
@@ -129,18 +130,19 @@ class PlanVerifier {
   // Whether fields that are of no use to `e` are empty.
   static bool IsTidy(const Expr& e) {
     const bool has_ref = e.kind == ExprKind::kAxis || e.kind == ExprKind::kGatherIndex || e.kind == ExprKind::kLoad;
-    const bool has_extent =
-        e.kind == ExprKind::kExtent || e.kind == ExprKind::kBcastIndex || e.kind == ExprKind::kGatherIndex;
+    const bool has_dim_size =
+        e.kind == ExprKind::kDimSize || e.kind == ExprKind::kBcastIndex || e.kind == ExprKind::kGatherIndex;
     const bool has_predicate = e.kind == ExprKind::kLoad || e.kind == ExprKind::kGatherIndex;
-    return (has_ref || e.ref == -1) && (has_extent || e.extent == Extent{}) && (has_predicate || e.predicate == -1) &&
-           (e.kind == ExprKind::kLiteral || e.bits == 0) && (e.kind == ExprKind::kOp || e.op == OpKind{});
+    return (has_ref || e.ref == -1) && (has_dim_size || e.dim_size == DimSize{}) &&
+           (has_predicate || e.predicate == -1) && (e.kind == ExprKind::kLiteral || e.bits == 0) &&
+           (e.kind == ExprKind::kOp || e.op == OpKind{});
   }
 
   size_t Arity(const Expr& e) const {
     switch (e.kind) {
       case ExprKind::kLiteral:
       case ExprKind::kAxis:
-      case ExprKind::kExtent:
+      case ExprKind::kDimSize:
         return 0;
       case ExprKind::kBcastIndex:
       case ExprKind::kGatherIndex:
@@ -163,7 +165,7 @@ class PlanVerifier {
     if (e.kind == ExprKind::kOp && !IsOp(e.op)) return Wrong(name, "there is no such op");
     if (e.kind == ExprKind::kLoad && !IsBuffer(e.ref)) return Wrong(name, "there is no such buffer");
     if (e.kind == ExprKind::kAxis && !IsAxis(e.ref)) return Wrong(name, "there is no such axis");
-    if (!HasExtent(e.extent)) return Wrong(name, "there is no such extent");
+    if (!HasDimSize(e.dim_size)) return Wrong(name, "there is no such dim size");
     if (e.args.size() != Arity(e)) return Wrong(name, "it has another number of operands");
     for (ExprId arg : e.args) {
       if (arg < 0 || arg >= id) return Wrong(name, "an operand does not come before it");
@@ -192,7 +194,7 @@ class PlanVerifier {
         if (e.dtype == DType::kBool && e.bits > 1) return Wrong(name, "its bits are no bool");
         return absl::OkStatus();
       case ExprKind::kAxis:
-      case ExprKind::kExtent:
+      case ExprKind::kDimSize:
         return e.dtype == DType::kI64 ? absl::OkStatus() : Wrong(name, "indices are i64");
       case ExprKind::kGatherIndex:
         if (e.ref < 0 || e.ref >= plan_.fault_count) return Wrong(name, "there is no such fault");
@@ -239,13 +241,13 @@ class PlanVerifier {
     constexpr int64_t kMost = int64_t{1} << 31;  // sums and products of two such do not overflow
     const auto small = [](const std::optional<IndexRange>& r) { return r && r->min >= 0 && r->max < kMost; };
     switch (e.kind) {
-      case ExprKind::kExtent:
-        if (!e.extent.is_constant()) return std::nullopt;
-        return IndexRange{e.extent.constant, e.extent.constant};
+      case ExprKind::kDimSize:
+        if (!e.dim_size.is_constant()) return std::nullopt;
+        return IndexRange{e.dim_size.constant, e.dim_size.constant};
       case ExprKind::kAxis: {
-        const Extent& extent = plan_.axes[e.ref].extent;
-        if (!extent.is_constant() || extent.constant == 0) return std::nullopt;
-        return IndexRange{0, extent.constant - 1};
+        const DimSize& dim_size = plan_.axes[e.ref].dim_size;
+        if (!dim_size.is_constant() || dim_size.constant == 0) return std::nullopt;
+        return IndexRange{0, dim_size.constant - 1};
       }
       case ExprKind::kIndexAdd:
       case ExprKind::kIndexMul: {
@@ -264,13 +266,13 @@ class PlanVerifier {
     constexpr int64_t kMost = int64_t{1} << 30;
     int64_t elements = 1, last = 0;
     for (size_t d = indices.size(); d-- > 0;) {
-      const Extent& extent = plan_.buffers[buffer].dims[d];
+      const DimSize& dim_size = plan_.buffers[buffer].dims[d];
       const auto range = RangeOf(indices[d]);
       if (range && range->min < 0) return Wrong(name, "an index is below 0");
-      if (!range || !extent.is_constant() || extent.constant == 0 || elements > kMost) return absl::OkStatus();
-      if (range->max > kMost || extent.constant > kMost) return absl::OkStatus();
+      if (!range || !dim_size.is_constant() || dim_size.constant == 0 || elements > kMost) return absl::OkStatus();
+      if (range->max > kMost || dim_size.constant > kMost) return absl::OkStatus();
       last += range->max * elements;
-      elements *= extent.constant;
+      elements *= dim_size.constant;
     }
     return last < elements ? absl::OkStatus() : Wrong(name, "an index lies beyond the buffer");
   }
@@ -347,7 +349,7 @@ class PlanVerifier {
         return Wrong(name, "an index depends on an axis that is out of scope");
       }
     }
-    if (buffer.kind != BufferKind::kBox) TAILOR_RETURN_IF_ERROR(VerifyBounds(s.buffer, s.indices, name));
+    if (buffer.kind != BufferKind::kStaging) TAILOR_RETURN_IF_ERROR(VerifyBounds(s.buffer, s.indices, name));
     stored_[s.buffer] = true;
     return absl::OkStatus();
   }
@@ -384,11 +386,11 @@ class PlanVerifier {
     return absl::OkStatus();
   }
 
-  // An axis of extent 1 is written as the index 0.
+  // An axis of dim size 1 is written as the index 0.
   bool IsAxisIndex(ExprId id, int axis) const {
     const Expr& e = plan_.exprs[id];
-    if (plan_.axes[axis].extent == Extent{.constant = 1}) {
-      return e.kind == ExprKind::kExtent && e.extent == Extent{.constant = 0};
+    if (plan_.axes[axis].dim_size == DimSize{.constant = 1}) {
+      return e.kind == ExprKind::kDimSize && e.dim_size == DimSize{.constant = 0};
     }
     return e.kind == ExprKind::kAxis && e.ref == axis;
   }

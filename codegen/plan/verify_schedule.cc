@@ -41,7 +41,7 @@ class ScheduleVerifier {
   bool IsAxis(int axis, AxisRole role) const {
     return axis >= 0 && axis < static_cast<int>(plan_.axes.size()) && plan_.axes[axis].role == role;
   }
-  SlotExpr ExtentOf(int axis) const { return OverSlots(plan_.axes[axis].extent); }
+  SlotExpr DimSizeOf(int axis) const { return OverSlots(plan_.axes[axis].dim_size); }
 
   absl::Status VerifyLanes() const {
     constexpr int kMostLanes = 64;  // bytes in the widest vector
@@ -81,7 +81,7 @@ class ScheduleVerifier {
     for (int axis = 0; axis < static_cast<int>(plan_.axes.size()); ++axis) {
       if (plan_.axes[axis].role != AxisRole::kParallel) continue;
       const int64_t chunk = axis == s_.lane_axis ? s_.lane_chunk : axis == s_.cross_axis ? s_.cross_chunk : 1;
-      tasks = tasks * SlotExpr::CeilDiv(ExtentOf(axis), chunk);
+      tasks = tasks * SlotExpr::CeilDiv(DimSizeOf(axis), chunk);
     }
     return VerifyTasks(tasks);
   }
@@ -103,19 +103,19 @@ class ScheduleVerifier {
     if (tile.tall_rows < 0 || (tile.tall_rows > 0 && tile.tall_rows <= tile.rows) ||
         (tile.tall_rows > 0) != (tile.tall_panels > 0) || tile.tall_panels > kMostPanels)
       return Wrong("tile tall_rows", "must be more than rows, with tall_panels, or both 0");
-    if (!tile.cuts.empty() && !tile.chooses) return Wrong("tile cuts", "must be empty where chooses is not set");
-    for (const ProductCut& cut : tile.cuts) {
-      TAILOR_RETURN_IF_ERROR(VerifyTile(cut.rows, cut.panels, cut.task_rows, cut.task_panels));
-      if (cut.least_m < 0 || cut.most_m < cut.least_m) return Wrong("tile cuts", "a range of m is empty");
+    if (!tile.tilings.empty() && !tile.chooses) return Wrong("tile cuts", "must be empty where chooses is not set");
+    for (const MatmulTiling& tiling : tile.tilings) {
+      TAILOR_RETURN_IF_ERROR(VerifyTile(tiling.rows, tiling.panels, tiling.task_rows, tiling.task_panels));
+      if (tiling.least_m < 0 || tiling.most_m < tiling.least_m) return Wrong("tile cuts", "a range of m is empty");
     }
     const Contraction c = ContractionOf(plan_);
     const bool winograd = plan_.buffers[c.rhs.ref].layout == ConstantLayout::kWinogradPanels16;
     if (tile.winograd_tiles < 0 || winograd != (tile.winograd_tiles > 0))
       return Wrong("tile winograd_tiles", "must be set exactly where the rhs has Winograd panels");
     if (winograd) return absl::OkStatus();
-    SlotExpr tasks = SlotExpr::CeilDiv(ExtentOf(c.m), tile.task_rows) *
-                     SlotExpr::CeilDiv(ExtentOf(c.n), tile.task_panels * kPanelColumns);
-    for (int axis : c.batch) tasks = tasks * ExtentOf(axis);
+    SlotExpr tasks = SlotExpr::CeilDiv(DimSizeOf(c.m), tile.task_rows) *
+                     SlotExpr::CeilDiv(DimSizeOf(c.n), tile.task_panels * kPanelColumns);
+    for (int axis : c.batch) tasks = tasks * DimSizeOf(axis);
     return VerifyTasks(tasks);
   }
 
@@ -130,8 +130,10 @@ class ScheduleVerifier {
     if (s_.links.size() != plan_.links().size()) return Wrong("links", "must be as many as the plan has");
     Schedule rest = s_;
     rest.links.clear();
-    const Schedule fresh{
-        .versions = rest.versions, .tasks = rest.tasks, .grain = rest.grain, .scratch_bytes = rest.scratch_bytes};
+    const Schedule fresh{.versions = rest.versions,
+                         .tasks = rest.tasks,
+                         .tasks_per_chunk = rest.tasks_per_chunk,
+                         .scratch_bytes = rest.scratch_bytes};
     if (rest != fresh) return Wrong("lanes", "must be that of a new schedule: the plan is a chain");
     const int64_t block = s_.links[0].tile.task_rows;
     for (size_t i = 0; i < s_.links.size(); ++i) {
@@ -141,8 +143,8 @@ class ScheduleVerifier {
         return Wrong("links", "must have one version and one tiling");
       TAILOR_RETURN_IF_ERROR(ScheduleVerifier(plan_.links()[i].plan, s_.links[i], /*is_link=*/true).Verify());
     }
-    SlotExpr tasks = SlotExpr::CeilDiv(ExtentOf(static_cast<int>(plan_.axes.size()) - 1), block);
-    for (size_t i = 0; i + 1 < plan_.axes.size(); ++i) tasks = tasks * ExtentOf(static_cast<int>(i));
+    SlotExpr tasks = SlotExpr::CeilDiv(DimSizeOf(static_cast<int>(plan_.axes.size()) - 1), block);
+    for (size_t i = 0; i + 1 < plan_.axes.size(); ++i) tasks = tasks * DimSizeOf(static_cast<int>(i));
     return VerifyTasks(tasks);
   }
 
@@ -155,10 +157,10 @@ class ScheduleVerifier {
 
   absl::Status VerifyLaunch() const {
     if (!IsOverSlotsOf(plan_, s_.tasks)) return Wrong("tasks", "is not over the plan's slots");
-    if (!IsOverSlotsOf(plan_, s_.grain)) return Wrong("grain", "is not over the plan's slots");
+    if (!IsOverSlotsOf(plan_, s_.tasks_per_chunk)) return Wrong("tasks_per_chunk", "is not over the plan's slots");
     if (!IsOverSlotsOf(plan_, s_.scratch_bytes)) return Wrong("scratch_bytes", "is not over the plan's slots");
-    if (is_link_ ? s_.grain != 0 : s_.grain.constant().value_or(1) < 1)
-      return Wrong("grain", "is not a number of tasks");
+    if (is_link_ ? s_.tasks_per_chunk != 0 : s_.tasks_per_chunk.constant().value_or(1) < 1)
+      return Wrong("tasks_per_chunk", "is not a number of tasks");
     if (s_.scratch_bytes.constant().value_or(0) < 0) return Wrong("scratch_bytes", "is less than 0");
     if (!HasScratch(plan_) && s_.scratch_bytes != 0) return Wrong("scratch_bytes", "the plan has no scratch");
     return absl::OkStatus();
@@ -187,7 +189,7 @@ class ScheduleVerifier {
     const std::vector<Phase> phases = PhasesOf(plan_);
     if (parts.phases != static_cast<int>(phases.size()))
       return Wrong("parts phases", "must be as many as the plan has");
-    if (parts.alone != PhasesWithoutLoops(phases)) return Wrong("parts alone", "must be the phases without loops");
+    if (parts.serial != PhasesWithoutLoops(phases)) return Wrong("parts serial", "must be the phases without loops");
     if (!IsOverSlotsOf(plan_, parts.count) || parts.count.constant().value_or(1) < 1)
       return Wrong("parts count", "must be at least 1");
     if (!IsOverSlotsOf(plan_, parts.scratch_bytes) || parts.scratch_bytes.constant().value_or(1) < 1)
@@ -197,14 +199,14 @@ class ScheduleVerifier {
   }
 
   static constexpr int kMostRows = 64, kMostPanels = 64;  // of a micro-kernel
-  static constexpr int64_t kMostTaskRows = 1 << 15;       // 16 bits of a CutWord
+  static constexpr int64_t kMostTaskRows = 1 << 15;       // 16 bits of a TilingWord
 
   const KernelPlan& plan_;
   const Schedule& s_;
   const bool is_link_;
 };
 
-// Whether the guards say that no extent under a broadcast is 1.
+// Whether the guards say that no dim size under a broadcast is 1.
 bool ExcludesBroadcasts(const KernelPlan& plan, const Version& version) {
   const Version present = BroadcastVersions(plan).front();
   if (!present.no_broadcast) return false;  // there is none to exclude

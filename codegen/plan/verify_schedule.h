@@ -15,7 +15,7 @@ namespace tailor {
 // - tasks are as many as the emitted loops count (of windows and of Winograd: not checked);
 // - the last version has no guards, all before it have some, and flags are backed by guards;
 // - phases of parts are those of the plan.
-// What it cannot tell is speed: another tile, chunk, unroll factor or grain makes another legal schedule.
+// What it cannot tell is speed: another tile, chunk, unroll factor or chunk size makes another legal schedule.
 absl::Status VerifySchedule(const KernelPlan& plan, const Schedule& schedule);
 
 // The part that schedules of all machines share: that guards are over slots of the plan and say what the flags need.

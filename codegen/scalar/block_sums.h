@@ -2,7 +2,7 @@
 // rounding loses grows with the logarithm of their number (docs/decisions/sums-in-blocks.md).
 //
 // Slots take the steps of one block. Behind each are totals of some levels: a full block is added to the first, and
-// kBlock of a level make one of the next. Which elements meet in which block depends on extents alone.
+// kBlock of a level make one of the next. Which elements meet in which block depends on dim sizes alone.
 #ifndef TAILOR_CODEGEN_SCALAR_BLOCK_SUMS_H_
 #define TAILOR_CODEGEN_SCALAR_BLOCK_SUMS_H_
 

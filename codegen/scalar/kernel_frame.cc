@@ -6,9 +6,9 @@
 
 namespace tailor {
 
-llvm::Value* KernelFrame::ExtentValue(llvm::IRBuilderBase& b, const Extent& extent) const {
-  if (extent.is_constant()) return b.getInt64(extent.constant);
-  return dims[extent.slot];
+llvm::Value* KernelFrame::DimSizeValue(llvm::IRBuilderBase& b, const DimSize& dim_size) const {
+  if (dim_size.is_constant()) return b.getInt64(dim_size.constant);
+  return dims[dim_size.slot];
 }
 
 llvm::Value* PlaceRowBuffers(llvm::IRBuilderBase& b, const KernelPlan& plan, llvm::Value* scratch, KernelFrame& frame,
@@ -18,7 +18,8 @@ llvm::Value* PlaceRowBuffers(llvm::IRBuilderBase& b, const KernelPlan& plan, llv
     if (buffer.kind != BufferKind::kRow) continue;
     frame.buffers[i] = scratch;
     llvm::Value* bytes = b.getInt64(int64_t{rows} * SizeOf(buffer.dtype));
-    for (const Extent& extent : buffer.dims) bytes = b.CreateMul(bytes, frame.ExtentValue(b, extent), "row.bytes");
+    for (const DimSize& dim_size : buffer.dims)
+      bytes = b.CreateMul(bytes, frame.DimSizeValue(b, dim_size), "row.bytes");
     bytes = b.CreateAnd(b.CreateAdd(bytes, b.getInt64(63)), b.getInt64(~uint64_t{63}), "row.bytes.aligned");
     scratch = b.CreateInBoundsGEP(b.getInt8Ty(), scratch, bytes, "row.next");
   }

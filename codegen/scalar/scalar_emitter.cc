@@ -6,7 +6,7 @@
 
 #include "codegen/ir/emit_loop.h"
 #include "codegen/math/functions.h"
-#include "codegen/plan/idioms/known_forms.h"
+#include "codegen/plan/idioms/idioms.h"
 #include "codegen/scalar/lane_division.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
@@ -48,7 +48,7 @@ void ScalarEmitter::SetLocal(int buffer, llvm::Value* value) {
 bool ScalarEmitter::DependsOnLane(ExprId id) const {
   const Expr& e = plan_.exprs[id];
   if (e.kind == ExprKind::kAxis) return e.ref == lane_axis_;
-  if (e.kind == ExprKind::kLiteral || e.kind == ExprKind::kExtent) return false;
+  if (e.kind == ExprKind::kLiteral || e.kind == ExprKind::kDimSize) return false;
   if (e.kind == ExprKind::kLoad && plan_.buffers[e.ref].kind == BufferKind::kLocal) {
     auto it = locals_.find(e.ref);
     return it != locals_.end() && it->second->getType()->isVectorTy();
@@ -76,8 +76,8 @@ std::optional<int64_t> ScalarEmitter::LaneCoefficient(ExprId id) const {
     case ExprKind::kIndexMul:
       for (int i : {0, 1}) {
         const Expr& factor = plan_.exprs[e.args[i]];
-        if (factor.kind != ExprKind::kExtent || !factor.extent.is_constant()) continue;
-        if (auto c = LaneCoefficient(e.args[1 - i])) return *c * factor.extent.constant;
+        if (factor.kind != ExprKind::kDimSize || !factor.dim_size.is_constant()) continue;
+        if (auto c = LaneCoefficient(e.args[1 - i])) return *c * factor.dim_size.constant;
       }
       return std::nullopt;
     case ExprKind::kBcastIndex:
@@ -189,7 +189,7 @@ llvm::Value* ScalarEmitter::EmitLanesBelow(const Expr& e) {
   return step > 0 ? first : b_.CreateNot(first, "lanes.from");
 }
 
-llvm::Value* ScalarEmitter::EmitKnownForm(const Expr& e) {
+llvm::Value* ScalarEmitter::EmitIdiom(const Expr& e) {
   if (target_.avx512) {
     if (const auto gelu = GeluOf(plan_, e)) {
       llvm::Value* x = Emit(gelu->x);
@@ -201,7 +201,7 @@ llvm::Value* ScalarEmitter::EmitKnownForm(const Expr& e) {
       return math::ExpOfDifference(math::LaneMath(b_, target_, below->getType()), below);
     }
   }
-  if (!IsShareOfPowers(plan_, e)) return nullptr;
+  if (!IsSoftmaxNormalize(plan_, e)) return nullptr;
   llvm::Value* sum = Emit(e.args[1]);
   llvm::Value* inverse = b_.CreateFDiv(llvm::ConstantFP::get(sum->getType(), 1), sum, "inverse");
   llvm::Value* power = Emit(e.args[0]);
@@ -216,12 +216,12 @@ llvm::Value* ScalarEmitter::EmitUncached(const Expr& e) {
       llvm::Value* first = axes_.at(e.ref);
       return e.ref == lane_axis_ && lanes_ > 1 ? LanesFrom(first) : first;
     }
-    case ExprKind::kExtent:
-      return frame_.ExtentValue(b_, e.extent);
+    case ExprKind::kDimSize:
+      return frame_.DimSizeValue(b_, e.dim_size);
     case ExprKind::kBcastIndex: {
       llvm::Value* index = Emit(e.args[0]);
       if (no_broadcast_) return index;
-      llvm::Value* present = b_.CreateICmpNE(frame_.ExtentValue(b_, e.extent), b_.getInt64(1), "present");
+      llvm::Value* present = b_.CreateICmpNE(frame_.DimSizeValue(b_, e.dim_size), b_.getInt64(1), "present");
       return b_.CreateSelect(present, index, llvm::Constant::getNullValue(index->getType()), "bcast.index");
     }
     case ExprKind::kGatherIndex:
@@ -229,7 +229,7 @@ llvm::Value* ScalarEmitter::EmitUncached(const Expr& e) {
     case ExprKind::kLoad:
       return EmitLoad(e);
     case ExprKind::kOp: {
-      if (llvm::Value* value = EmitKnownForm(e)) return value;
+      if (llvm::Value* value = EmitIdiom(e)) return value;
       std::vector<llvm::Value*> args;
       bool vector = false;
       for (ExprId arg : e.args) vector |= args.emplace_back(Emit(arg))->getType()->isVectorTy();
@@ -247,7 +247,7 @@ llvm::Value* ScalarEmitter::EmitUncached(const Expr& e) {
 // ---- Memory --------------------------------------------------------------------------------------
 
 ScalarEmitter::Address ScalarEmitter::EmitRowMajor(const Buffer& buffer, const std::vector<ExprId>& indices) {
-  // The lanes' common step: known if every varying index grows by a known number and the extents
+  // The lanes' common step: known if every varying index grows by a known number and the dim sizes
   // behind it are constants.
   std::optional<int64_t> step = 0;
   std::optional<int64_t> stride = 1;
@@ -269,10 +269,10 @@ ScalarEmitter::Address ScalarEmitter::EmitRowMajor(const Buffer& buffer, const s
   llvm::Value* offset = b_.getInt64(0);
   if (scattered) offset = ToLanes(offset);
   for (size_t d = 0; d < indices.size(); ++d) {
-    llvm::Value* extent = frame_.ExtentValue(b_, buffer.dims[d]);
+    llvm::Value* dim_size = frame_.DimSizeValue(b_, buffer.dims[d]);
     llvm::Value* index = scattered ? ToLanes(Emit(indices[d])) : EmitFirst(indices[d]);
-    if (scattered) extent = ToLanes(extent);
-    offset = d == 0 ? index : b_.CreateAdd(b_.CreateMul(offset, extent, "offset"), index, "offset");
+    if (scattered) dim_size = ToLanes(dim_size);
+    offset = d == 0 ? index : b_.CreateAdd(b_.CreateMul(offset, dim_size, "offset"), index, "offset");
   }
   if (scattered) return {offset, Pattern::kScattered};
   if (*step < 0) return {b_.CreateSub(offset, b_.getInt64(lanes_ - 1), "offset.last"), Pattern::kReversed};
@@ -287,13 +287,13 @@ ScalarEmitter::Address ScalarEmitter::EmitPanels(const Buffer& buffer, const std
   auto value = [&](llvm::Value* v) { return varies ? ToLanes(v) : v; };
   auto at = [&](size_t d) { return value(Emit(indices[d])); };
   const bool pairs = buffer.layout == ConstantLayout::kPairPanels16;
-  llvm::Value* k_extent = frame_.ExtentValue(b_, buffer.dims[rank - 2]);
-  if (pairs) k_extent = b_.CreateAnd(b_.CreateAdd(k_extent, b_.getInt64(1)), ~uint64_t{1}, "pair.rows");
+  llvm::Value* k_dim_size = frame_.DimSizeValue(b_, buffer.dims[rank - 2]);
+  if (pairs) k_dim_size = b_.CreateAnd(b_.CreateAdd(k_dim_size, b_.getInt64(1)), ~uint64_t{1}, "pair.rows");
   llvm::Value* panels =
-      b_.CreateLShr(b_.CreateAdd(frame_.ExtentValue(b_, buffer.dims[rank - 1]), b_.getInt64(15)), 4, "panels");
+      b_.CreateLShr(b_.CreateAdd(frame_.DimSizeValue(b_, buffer.dims[rank - 1]), b_.getInt64(15)), 4, "panels");
   llvm::Value* batch = value(b_.getInt64(0));
   for (size_t d = 0; d + 2 < rank; ++d) {
-    batch = b_.CreateAdd(b_.CreateMul(batch, value(frame_.ExtentValue(b_, buffer.dims[d]))), at(d), "batch");
+    batch = b_.CreateAdd(b_.CreateMul(batch, value(frame_.DimSizeValue(b_, buffer.dims[d]))), at(d), "batch");
   }
   llvm::Value* n = at(rank - 1);
   llvm::Value* panel = b_.CreateAdd(b_.CreateMul(batch, value(panels)), b_.CreateLShr(n, 4), "panel");
@@ -303,7 +303,7 @@ ScalarEmitter::Address ScalarEmitter::EmitPanels(const Buffer& buffer, const std
     column = b_.CreateOr(b_.CreateShl(column, 1), b_.CreateAnd(k, 1), "pair.element");
     k = b_.CreateAnd(k, ~uint64_t{1}, "pair");
   }
-  llvm::Value* row = b_.CreateAdd(b_.CreateMul(panel, value(k_extent)), k, "panel.row");
+  llvm::Value* row = b_.CreateAdd(b_.CreateMul(panel, value(k_dim_size)), k, "panel.row");
   llvm::Value* offset = b_.CreateAdd(b_.CreateShl(row, 4), column, "offset");
   return {offset, varies ? Pattern::kScattered : Pattern::kUniform};
 }
@@ -447,12 +447,12 @@ llvm::Value* ScalarEmitter::EmitGatherIndex(const Expr& e) {
     type = llvm::FixedVectorType::get(i64, vector->getNumElements());
   }
   raw = b_.CreateSExt(raw, type, "gather.raw");
-  llvm::Value* extent = frame_.ExtentValue(b_, e.extent);
-  if (type->isVectorTy()) extent = ToLanes(extent);
+  llvm::Value* dim_size = frame_.DimSizeValue(b_, e.dim_size);
+  if (type->isVectorTy()) dim_size = ToLanes(dim_size);
   llvm::Value* zero = llvm::Constant::getNullValue(type);
   llvm::Value* negative = b_.CreateICmpSLT(raw, zero, "gather.negative");
-  llvm::Value* index = b_.CreateAdd(raw, b_.CreateSelect(negative, extent, zero), "gather.index");
-  llvm::Value* bad = b_.CreateICmpUGE(index, extent, "gather.bad");
+  llvm::Value* index = b_.CreateAdd(raw, b_.CreateSelect(negative, dim_size, zero), "gather.index");
+  llvm::Value* bad = b_.CreateICmpUGE(index, dim_size, "gather.bad");
   llvm::Value* fault = bad;
   if (mask_ && type->isVectorTy()) fault = b_.CreateAnd(fault, mask_, "gather.fault");
   if (e.predicate >= 0) {
@@ -495,7 +495,7 @@ void ScalarEmitter::EmitFault(const Expr& e, llvm::Value* raw, llvm::Value* bad)
   llvm::Type* i64 = b_.getInt64Ty();
   b_.CreateAlignedStore(value, b_.CreateConstInBoundsGEP1_64(i64, frame_.Get(KernelParameter::kFault), 1),
                         llvm::Align(8));
-  b_.CreateAlignedStore(frame_.ExtentValue(b_, e.extent),
+  b_.CreateAlignedStore(frame_.DimSizeValue(b_, e.dim_size),
                         b_.CreateConstInBoundsGEP1_64(i64, frame_.Get(KernelParameter::kFault), 2), llvm::Align(8));
   b_.CreateBr(after);
   b_.SetInsertPoint(after);

@@ -30,7 +30,7 @@ struct KernelFrame {
   std::array<llvm::Value*, KernelParameter::kKinds> others = {};
   // Per buffer, metadata that lets accesses to distinct buffers be reordered.
   std::vector<llvm::MDNode*> alias_scope, noalias;
-  llvm::Value* ExtentValue(llvm::IRBuilderBase& b, const Extent& extent) const;
+  llvm::Value* DimSizeValue(llvm::IRBuilderBase& b, const DimSize& dim_size) const;
 };
 
 // The frame of parameters as `value` gives them.
@@ -101,7 +101,7 @@ class ScalarEmitter {
   // Lanes a few elements apart: all elements between are loaded, some vectors of them, and left out by shuffles.
   // `mask`: null for all lanes.
   llvm::Value* EmitSteppedLoad(int buffer, const Address& address, llvm::Value* mask);
-  // Of a load whose lanes lie side by side, or are one element where an extent is 1; null for all else.
+  // Of a load whose lanes lie side by side, or are one element where a dim size is 1; null for all else.
   llvm::Value* EmitPerhapsBroadcast(const Expr& e);
   // Of a load whose lanes lie side by side but where a row begins anew; null for all else.
   llvm::Value* EmitWrappedLoad(const Expr& e);
@@ -131,10 +131,10 @@ class ScalarEmitter {
   // Of a comparison that holds for the first lanes or for the last; null for all else.
   llvm::Value* EmitLanesBelow(const Expr& e);
   llvm::Value* EmitUncached(const Expr& e);
-  // Of an op whose operands make up one of codegen/plan/idioms/known_forms.h; null for all else. A power below the
+  // Of an op whose operands make up one of codegen/plan/idioms/idioms.h; null for all else. A power below the
   // greatest is math::ExpOfDifference of its exponent. A share of powers is a product by the inverse of the sum, which
   // loops over a row compute once: 1.5 ulp off at most, and what is divided is not exact.
-  llvm::Value* EmitKnownForm(const Expr& e);
+  llvm::Value* EmitIdiom(const Expr& e);
   // The value in lane 0 of an expression whose LaneCoefficient is known.
   llvm::Value* EmitFirst(ExprId id);
   // By how much an index expression grows from lane to lane, where that is one known number.

@@ -64,8 +64,8 @@ llvm::Value* ScalarEmitter::EmitRowOffset(const Expr& load, llvm::Value* last) {
   llvm::Value* offset = b_.getInt64(0);
   for (size_t d = 0; d < load.args.size(); ++d) {
     llvm::Value* index = d + 1 < load.args.size() ? Emit(load.args[d]) : last;
-    llvm::Value* extent = frame_.ExtentValue(b_, plan_.buffers[load.ref].dims[d]);
-    offset = b_.CreateAdd(b_.CreateMul(offset, extent), index, "offset");
+    llvm::Value* dim_size = frame_.DimSizeValue(b_, plan_.buffers[load.ref].dims[d]);
+    offset = b_.CreateAdd(b_.CreateMul(offset, dim_size), index, "offset");
   }
   return offset;
 }
@@ -74,7 +74,7 @@ llvm::Value* ScalarEmitter::EmitPerhapsBroadcast(const Expr& e) {
   if (no_broadcast_ || !LanesAreInRow(e)) return nullptr;
   const Expr& last = plan_.exprs[e.args.back()];
   if (last.kind != ExprKind::kBcastIndex || LaneCoefficient(last.args[0]) != 1) return nullptr;
-  llvm::Value* present = b_.CreateICmpNE(frame_.ExtentValue(b_, last.extent), b_.getInt64(1), "present");
+  llvm::Value* present = b_.CreateICmpNE(frame_.DimSizeValue(b_, last.dim_size), b_.getInt64(1), "present");
   llvm::Value* index = b_.CreateSelect(present, EmitFirst(last.args[0]), b_.getInt64(0), "bcast.index");
   llvm::Value* pointer = ElementPointer(e.ref, EmitRowOffset(e, index));
   // A mask has its first lane always: it cuts off the last ones.
@@ -113,9 +113,9 @@ llvm::Value* ScalarEmitter::EmitRepeatedLoad(const Expr& e) {
   const Expr& last = plan_.exprs[e.args.back()];
   if (last.kind != ExprKind::kIndexFloorDiv || LaneCoefficient(last.args[0]) != 1) return nullptr;
   const Expr& divisor = plan_.exprs[last.args[1]];
-  if (divisor.kind != ExprKind::kExtent || !divisor.extent.is_constant()) return nullptr;
-  const auto times = static_cast<int>(std::clamp<int64_t>(divisor.extent.constant, 1, lanes_));
-  if (times != divisor.extent.constant || lanes_ % times != 0) return nullptr;
+  if (divisor.kind != ExprKind::kDimSize || !divisor.dim_size.is_constant()) return nullptr;
+  const auto times = static_cast<int>(std::clamp<int64_t>(divisor.dim_size.constant, 1, lanes_));
+  if (times != divisor.dim_size.constant || lanes_ % times != 0) return nullptr;
   const int elements = lanes_ / times;
   llvm::Value* first = EmitFirst(last.args[0]);
   llvm::Value* row = EmitRowOffset(e, b_.getInt64(0));

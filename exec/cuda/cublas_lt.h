@@ -1,4 +1,4 @@
-// CublasLt: NVIDIA's library of matrix products, found at run time, so that nothing links it. A loaded library is
+// CublasLt: NVIDIA's library of matrix matmuls, found at run time, so that nothing links it. A loaded library is
 // immutable, used from many threads, and stays loaded.
 #ifndef TAILOR_EXEC_CUDA_CUBLAS_LT_H_
 #define TAILOR_EXEC_CUDA_CUBLAS_LT_H_
@@ -14,33 +14,33 @@
 namespace tailor {
 
 // Every function of the library that Tailor calls: its name there without "cublasLt", its result and its parameters.
-#define TAILOR_CUBLAS_LT_FUNCTIONS(F)                                                                               \
-  F(GetVersion, size_t, ())                                                                                         \
-  F(GetStatusName, const char*, (cublas_lt::Status status))                                                         \
-  F(Create, cublas_lt::Status, (cublas_lt::Handle * handle))                                                        \
-  F(Destroy, cublas_lt::Status, (cublas_lt::Handle handle))                                                         \
-  F(MatmulDescCreate, cublas_lt::Status, (cublas_lt::MatmulDesc * product, int compute, cublas_lt::DataType scale)) \
-  F(MatmulDescDestroy, cublas_lt::Status, (cublas_lt::MatmulDesc product))                                          \
-  F(MatmulDescSetAttribute, cublas_lt::Status,                                                                      \
-    (cublas_lt::MatmulDesc product, cublas_lt::MatmulDescAttribute attribute, const void* value, size_t bytes))     \
-  F(MatrixLayoutCreate, cublas_lt::Status,                                                                          \
-    (cublas_lt::MatrixLayout * layout, cublas_lt::DataType type, uint64_t rows, uint64_t columns, int64_t ld))      \
-  F(MatrixLayoutDestroy, cublas_lt::Status, (cublas_lt::MatrixLayout layout))                                       \
-  F(MatrixLayoutSetAttribute, cublas_lt::Status,                                                                    \
-    (cublas_lt::MatrixLayout layout, cublas_lt::MatrixLayoutAttribute attribute, const void* value, size_t bytes))  \
-  F(MatmulPreferenceCreate, cublas_lt::Status, (cublas_lt::MatmulPreference * preference))                          \
-  F(MatmulPreferenceDestroy, cublas_lt::Status, (cublas_lt::MatmulPreference preference))                           \
-  F(MatmulPreferenceSetAttribute, cublas_lt::Status,                                                                \
-    (cublas_lt::MatmulPreference preference, cublas_lt::MatmulPreferenceAttribute attribute, const void* value,     \
-     size_t bytes))                                                                                                 \
-  F(MatmulAlgoGetHeuristic, cublas_lt::Status,                                                                      \
-    (cublas_lt::Handle handle, cublas_lt::MatmulDesc product, cublas_lt::MatrixLayout a, cublas_lt::MatrixLayout b, \
-     cublas_lt::MatrixLayout c, cublas_lt::MatrixLayout d, cublas_lt::MatmulPreference preference, int wanted,      \
-     cublas_lt::HeuristicResult* results, int* got))                                                                \
-  F(Matmul, cublas_lt::Status,                                                                                      \
-    (cublas_lt::Handle handle, cublas_lt::MatmulDesc product, const void* alpha, const void* a,                     \
-     cublas_lt::MatrixLayout a_layout, const void* b, cublas_lt::MatrixLayout b_layout, const void* beta,           \
-     const void* c, cublas_lt::MatrixLayout c_layout, void* d, cublas_lt::MatrixLayout d_layout,                    \
+#define TAILOR_CUBLAS_LT_FUNCTIONS(F)                                                                              \
+  F(GetVersion, size_t, ())                                                                                        \
+  F(GetStatusName, const char*, (cublas_lt::Status status))                                                        \
+  F(Create, cublas_lt::Status, (cublas_lt::Handle * handle))                                                       \
+  F(Destroy, cublas_lt::Status, (cublas_lt::Handle handle))                                                        \
+  F(MatmulDescCreate, cublas_lt::Status, (cublas_lt::MatmulDesc * gemm, int compute, cublas_lt::DataType scale))   \
+  F(MatmulDescDestroy, cublas_lt::Status, (cublas_lt::MatmulDesc gemm))                                            \
+  F(MatmulDescSetAttribute, cublas_lt::Status,                                                                     \
+    (cublas_lt::MatmulDesc gemm, cublas_lt::MatmulDescAttribute attribute, const void* value, size_t bytes))       \
+  F(MatrixLayoutCreate, cublas_lt::Status,                                                                         \
+    (cublas_lt::MatrixLayout * layout, cublas_lt::DataType type, uint64_t rows, uint64_t columns, int64_t ld))     \
+  F(MatrixLayoutDestroy, cublas_lt::Status, (cublas_lt::MatrixLayout layout))                                      \
+  F(MatrixLayoutSetAttribute, cublas_lt::Status,                                                                   \
+    (cublas_lt::MatrixLayout layout, cublas_lt::MatrixLayoutAttribute attribute, const void* value, size_t bytes)) \
+  F(MatmulPreferenceCreate, cublas_lt::Status, (cublas_lt::MatmulPreference * preference))                         \
+  F(MatmulPreferenceDestroy, cublas_lt::Status, (cublas_lt::MatmulPreference preference))                          \
+  F(MatmulPreferenceSetAttribute, cublas_lt::Status,                                                               \
+    (cublas_lt::MatmulPreference preference, cublas_lt::MatmulPreferenceAttribute attribute, const void* value,    \
+     size_t bytes))                                                                                                \
+  F(MatmulAlgoGetHeuristic, cublas_lt::Status,                                                                     \
+    (cublas_lt::Handle handle, cublas_lt::MatmulDesc gemm, cublas_lt::MatrixLayout a, cublas_lt::MatrixLayout b,   \
+     cublas_lt::MatrixLayout c, cublas_lt::MatrixLayout d, cublas_lt::MatmulPreference preference, int wanted,     \
+     cublas_lt::HeuristicResult* results, int* got))                                                               \
+  F(Matmul, cublas_lt::Status,                                                                                     \
+    (cublas_lt::Handle handle, cublas_lt::MatmulDesc gemm, const void* alpha, const void* a,                       \
+     cublas_lt::MatrixLayout a_layout, const void* b, cublas_lt::MatrixLayout b_layout, const void* beta,          \
+     const void* c, cublas_lt::MatrixLayout c_layout, void* d, cublas_lt::MatrixLayout d_layout,                   \
      const cublas_lt::Algorithm* algorithm, void* workspace, size_t workspace_bytes, cuda::Stream stream))
 
 struct CublasLt {
@@ -52,7 +52,7 @@ struct CublasLt {
   static Failure Load(const std::vector<std::string>& paths, CublasLt* out);
 
   std::string VersionText() const;  // "cuBLASLt 13.0.2"
-  // "cublasLtMatmul for a product: CUBLAS_STATUS_NOT_SUPPORTED (15)": RESOURCE_EXHAUSTED where memory is out, else
+  // "cublasLtMatmul for a matmul: CUBLAS_STATUS_NOT_SUPPORTED (15)": RESOURCE_EXHAUSTED where memory is out, else
   // INTERNAL. No failure for kSuccess.
   Failure FailureOf(cublas_lt::Status status, const char* call, const std::string& purpose) const;
 };

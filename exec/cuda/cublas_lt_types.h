@@ -17,7 +17,7 @@ enum Status : int {  // cublasStatus_t
 };
 
 using Handle = struct cublasLtContext*;
-using MatmulDesc = struct cublasLtMatmulDescOpaque*;              // of a product
+using MatmulDesc = struct cublasLtMatmulDescOpaque*;              // of a matmul
 using MatrixLayout = struct cublasLtMatrixLayoutOpaque*;          // of an operand, in columns
 using MatmulPreference = struct cublasLtMatmulPreferenceOpaque*;  // which algorithms may be given
 

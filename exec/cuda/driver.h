@@ -88,7 +88,7 @@ namespace tailor {
 #define TAILOR_CUDA_LATER_FUNCTIONS(F)                                                                           \
   F(TensorMapEncodeTiled, "cuTensorMapEncodeTiled", /* CUDA 12.0 */                                              \
     (cuda::EncodedTensorMap * map, cuda::TensorMapDataType type, uint32_t rank, void* address,                   \
-     const uint64_t* extents, const uint64_t* strides, const uint32_t* box, const uint32_t* element_strides,     \
+     const uint64_t* dim_sizes, const uint64_t* strides, const uint32_t* box, const uint32_t* element_strides,   \
      cuda::TensorMapInterleave interleave, cuda::TensorMapSwizzle swizzle, cuda::TensorMapL2Promotion promotion, \
      cuda::TensorMapFill fill))
 

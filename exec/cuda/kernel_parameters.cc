@@ -40,26 +40,27 @@ cuda::Result KernelParameters::Point(int32_t number, const int64_t* args, void**
 
 cuda::Result KernelParameters::Encode(const TensorMap& map, const int64_t* args, Encoded* encoded) const {
   constexpr uint64_t kElementBytes = 2, kUnit = 16;
-  Extents extents = {1, 1, 1};
+  DimSizes dim_sizes = {1, 1, 1};
   for (const TensorMapFactor& f : map.factors) {
-    extents[f.dim] *= f.slot < 0 ? f.number : (args[f.slot] + f.number - 1) / f.number;
+    dim_sizes[f.dim] *= f.slot < 0 ? f.number : (args[f.slot] + f.number - 1) / f.number;
   }
-  for (uint64_t& extent : extents) extent = std::max<uint64_t>(extent, 1);  // of a tensor that no one loads from
+  for (uint64_t& dim_size : dim_sizes)
+    dim_size = std::max<uint64_t>(dim_size, 1);  // of a tensor that no one loads from
   const int64_t address = args[map.address];
-  if (address == encoded->address && extents == encoded->extents) return cuda::kSuccess;
+  if (address == encoded->address && dim_sizes == encoded->dim_sizes) return cuda::kSuccess;
   *encoded = {};
-  const uint64_t strides[] = {extents[0] * kElementBytes, extents[0] * extents[1] * kElementBytes};
+  const uint64_t strides[] = {dim_sizes[0] * kElementBytes, dim_sizes[0] * dim_sizes[1] * kElementBytes};
   if (address % kUnit == 0 && strides[0] % kUnit == 0) {
     const uint32_t box[] = {static_cast<uint32_t>(map.box[0]), static_cast<uint32_t>(map.box[1]),
                             static_cast<uint32_t>(map.box[2])};
     constexpr uint32_t kSideBySide[] = {1, 1, 1};
     const auto result = driver_.TensorMapEncodeTiled(
-        &encoded->map, cuda::kTensorUint16, kTensorMapRank, reinterpret_cast<void*>(address), extents.data(), strides,
+        &encoded->map, cuda::kTensorUint16, kTensorMapRank, reinterpret_cast<void*>(address), dim_sizes.data(), strides,
         box, kSideBySide, cuda::kInterleaveNone, SwizzleOf(map), cuda::kL2Promotion256Bytes, cuda::kFillZeros);
     if (result != cuda::kSuccess) return result;
   }
   encoded->address = address;
-  encoded->extents = extents;
+  encoded->dim_sizes = dim_sizes;
   return cuda::kSuccess;
 }
 

@@ -26,10 +26,10 @@ class KernelParameters {
   cuda::Result Point(int32_t number, const int64_t* args, void** parameters);
 
  private:
-  using Extents = std::array<uint64_t, kTensorMapRank>;
+  using DimSizes = std::array<uint64_t, kTensorMapRank>;
   struct Encoded {
     int64_t address = 0;
-    Extents extents = {};  // zeros: none yet
+    DimSizes dim_sizes = {};  // zeros: none yet
     cuda::EncodedTensorMap map = {};
   };
 

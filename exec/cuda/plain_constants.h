@@ -20,13 +20,13 @@ class PlainConstants {
   // Nothing reads the copies any more.
   ~PlainConstants();
 
-  // Points `*plain` to the rhs of `product`, panels of 16 columns, as [batch, k, n]. Copies in `stream`, and waits for
+  // Points `*plain` to the rhs of `matmul`, panels of 16 columns, as [batch, k, n]. Copies in `stream`, and waits for
   // it, where there is no copy yet. Requires that the device's context is current. RESOURCE_EXHAUSTED where memory is
   // out.
-  Failure Get(const ProductArgs& product, cuda::Stream stream, const void** plain);
+  Failure Get(const GemmArgs& gemm, cuda::Stream stream, const void** plain);
 
  private:
-  cuda::Result Copy(const ProductArgs& product, cuda::Address to, cuda::Stream stream) const;
+  cuda::Result Copy(const GemmArgs& gemm, cuda::Address to, cuda::Stream stream) const;
 
   const CudaDevice& device_;
   std::mutex mutex_;

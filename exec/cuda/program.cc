@@ -52,7 +52,7 @@ Failure CudaProgram::Create(const Runtime& runtime, const CudaDevice& device, co
   if (Failure f = made->LoadAnyImage(); !f.ok()) return f;
   if (Failure f = made->UploadConstants(program); !f.ok()) return f;
   if (runtime.cublas_lt() != nullptr && !variant.offers_products) {
-    runtime.Log(Runtime::kInfo, "cuBLASLt is not used: the program offers no products");
+    runtime.Log(Runtime::kInfo, "cuBLASLt is not used: the program offers no matmuls");
   }
   *out = std::move(made);
   return {};

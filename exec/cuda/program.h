@@ -34,8 +34,8 @@ class CudaProgram : public DeviceProgram {
   const CudaDevice& device() const { return device_; }
   const Variant& variant() const { return variant_; }
   const Kernel& kernel(int32_t number) const { return kernels_[number]; }
-  // The library that computes products which the variant offers; null: its kernels do.
-  const CublasLt* product_library() const { return variant_.offers_products ? runtime_.cublas_lt() : nullptr; }
+  // The library that computes matmuls which the variant offers; null: its kernels do.
+  const CublasLt* gemm_library() const { return variant_.offers_products ? runtime_.cublas_lt() : nullptr; }
   PlainConstants& plain_constants() const { return plain_constants_; }
   size_t most_parameters() const;  // that any kernel has, its tensor maps among them
 

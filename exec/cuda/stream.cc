@@ -45,10 +45,10 @@ Failure CudaStream::Create(const CudaProgram& program, const StreamOptions& opti
   if (options.graph) {
     if (Failure f = made->MakeGraph(); !f.ok()) return f;
   }
-  if (Failure f = made->MakeMemo(); !f.ok()) return f;
-  if (Failure f = made->MakeMeeting(); !f.ok()) return f;
-  if (const CublasLt* library = program.product_library()) {
-    Failure f = CudaProducts::Create(program, *library, made->stream_, made->memory_, &made->products_);
+  if (Failure f = made->MakeShapeCache(); !f.ok()) return f;
+  if (Failure f = made->MakeGridSync(); !f.ok()) return f;
+  if (const CublasLt* library = program.gemm_library()) {
+    Failure f = CudaGemms::Create(program, *library, made->stream_, made->memory_, &made->gemms_);
     if (!f.ok()) return f;
   }
   *out = std::move(made);
@@ -58,7 +58,7 @@ Failure CudaStream::Create(const CudaProgram& program, const StreamOptions& opti
 Failure CudaStream::MakeGraph() {
   const char* problem = !driver_.has_graphs ? "the driver has no graphs that can be changed: it is older than CUDA 11.6"
                         : program_.variant().reads_back ? "the program reads results back in the middle of its runs"
-                        : program_.product_library() != nullptr
+                        : program_.gemm_library() != nullptr
                             ? "cuBLASLt computes products of the program, which a graph of its kernels cannot have"
                             : nullptr;
   if (problem != nullptr) return {Code::kFailedPrecondition, std::string("options.cuda_graph: ") + problem, ""};
@@ -66,44 +66,44 @@ Failure CudaStream::MakeGraph() {
   return {};
 }
 
-Failure CudaStream::MakeMemo() {
-  const uint64_t bytes = std::max<uint64_t>(program_.variant().memo_slots, 1) * sizeof(int64_t);
+Failure CudaStream::MakeShapeCache() {
+  const uint64_t bytes = std::max<uint64_t>(program_.variant().shape_cache_slots, 1) * sizeof(int64_t);
   void* data = nullptr;
   const auto result = driver_.MemHostAlloc(&data, bytes, cuda::kHostAllocPortable | cuda::kHostAllocDeviceMap);
-  if (result != cuda::kSuccess) return CudaFailure(driver_, result, "cuMemHostAlloc", "a session's memo");
+  if (result != cuda::kSuccess) return CudaFailure(driver_, result, "cuMemHostAlloc", "a session's shape cache");
   std::memset(data, 0, bytes);
-  memo_ = static_cast<int64_t*>(data);
+  shape_cache_ = static_cast<int64_t*>(data);
   return {};
 }
 
 // Zeroed once: each kernel whose blocks meet leaves it as it found it, and those that break leave nothing that runs.
-Failure CudaStream::MakeMeeting() {
-  static constexpr char kZeros[kMeetingBytes] = {};
+Failure CudaStream::MakeGridSync() {
+  static constexpr char kZeros[kGridSyncBytes] = {};
   const std::string purpose = "a session's barriers";
-  void* data = Allocate(kMeetingBytes);
+  void* data = Allocate(kGridSyncBytes);
   if (data == nullptr) return CudaFailure(driver_, cuda::kOutOfMemory, "cuMemAlloc", purpose);
-  meeting_ = data;
-  const auto copied = driver_.MemcpyHtoDAsync(AddressOf(data), kZeros, kMeetingBytes, stream_);
+  grid_sync_ = data;
+  const auto copied = driver_.MemcpyHtoDAsync(AddressOf(data), kZeros, kGridSyncBytes, stream_);
   if (copied != cuda::kSuccess) return CudaFailure(driver_, copied, "cuMemcpyHtoDAsync", purpose);
   return CudaFailure(driver_, driver_.StreamSynchronize(stream_), "cuStreamSynchronize", purpose);
 }
 
 CudaStream::~CudaStream() {
   const CurrentContext current(device_);
-  if (products_ != nullptr) {
+  if (gemms_ != nullptr) {
     driver_.StreamSynchronize(stream_);
-    products_.reset();
+    gemms_.reset();
   }
-  if (meeting_ != nullptr) Deallocate(meeting_);
+  if (grid_sync_ != nullptr) Deallocate(grid_sync_);
   if (stream_ != nullptr) driver_.StreamSynchronize(stream_);
   graph_.reset();
-  if (memo_ != nullptr) driver_.MemFreeHost(memo_);
+  if (shape_cache_ != nullptr) driver_.MemFreeHost(shape_cache_);
   if (own_) driver_.StreamDestroy(stream_);
 }
 
 void* CudaStream::Enter() {
   failed_ = {};
-  if (!failed_product_.ok()) failed_product_ = {};
+  if (!failed_gemm_.ok()) failed_gemm_ = {};
   cuda::Context before = nullptr;
   driver_.CtxGetCurrent(&before);
   if (before != device_.context()) driver_.CtxSetCurrent(device_.context());
@@ -209,11 +209,11 @@ bool CudaStream::Launch(int32_t number, const int64_t* args, const LaunchGrid& g
        "cuLaunchKernel", number, grid});
 }
 
-bool CudaStream::Multiply(const ProductArgs& product) {
-  Failure f = products_->Multiply(product);
+bool CudaStream::Multiply(const GemmArgs& gemm) {
+  Failure f = gemms_->Multiply(gemm);
   if (f.ok()) [[likely]]
     return true;
-  if (failed_product_.ok()) failed_product_ = std::move(f);
+  if (failed_gemm_.ok()) failed_gemm_ = std::move(f);
   return false;
 }
 
@@ -266,7 +266,7 @@ std::string CudaStream::DescribeLaunch() const {
 }
 
 Failure CudaStream::FirstFailure() const {
-  if (!failed_product_.ok()) return failed_product_;  // nothing is asked for after it
+  if (!failed_gemm_.ok()) return failed_gemm_;  // nothing is asked for after it
   const std::string device = "device " + std::to_string(device_.info().ordinal);
   if (failed_.kernel < 0) return CudaFailure(driver_, failed_.result, failed_.call, "a run on " + device);
   Failure f = CudaFailure(driver_, failed_.result, failed_.call, DescribeLaunch());

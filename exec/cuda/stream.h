@@ -1,4 +1,4 @@
-// CudaStream: a CUDA stream, the device memory that is allocated in its order, and the memo that its kernels write.
+// CudaStream: a CUDA stream, the device memory that is allocated in its order, and the shape cache that its kernels write.
 #ifndef TAILOR_EXEC_CUDA_STREAM_H_
 #define TAILOR_EXEC_CUDA_STREAM_H_
 
@@ -9,7 +9,7 @@
 #include "exec/cuda/call.h"
 #include "exec/cuda/graph.h"
 #include "exec/cuda/kernel_parameters.h"
-#include "exec/cuda/products.h"
+#include "exec/cuda/gemms.h"
 #include "exec/cuda/program.h"
 #include "exec/device.h"
 
@@ -19,13 +19,13 @@ class CudaStream : public DeviceStream {
  public:
   // The caller's stream is a CUstream in the device's primary context; one that is made here does not wait for the
   // legacy default stream. Errors: INVALID_ARGUMENT for a stream of another context; FAILED_PRECONDITION for a graph
-  // where the variant reads back in the middle of runs, a library computes its products, or the driver has none.
+  // where the variant reads back in the middle of runs, a library computes its matmuls, or the driver has none.
   static Failure Create(const CudaProgram& program, const StreamOptions& options, std::unique_ptr<DeviceStream>* out);
   ~CudaStream() override;
 
   const Allocator& memory() const override { return memory_; }
-  int64_t* memo() const override { return memo_; }
-  void* meeting() const override { return meeting_; }
+  int64_t* shape_cache() const override { return shape_cache_; }
+  void* grid_sync() const override { return grid_sync_; }
   void* native() const override { return stream_; }
   void* Enter() override;
   void Leave(void* entered) override;
@@ -35,8 +35,8 @@ class CudaStream : public DeviceStream {
   bool Download(void* to, const void* from, uint64_t bytes) override;
   bool Copy(void* to, const void* from, uint64_t bytes) override;
   bool Launch(int32_t kernel, const int64_t* args, const LaunchGrid& grid) override;
-  bool TakesProduct(const ProductArgs& product) override { return products_ != nullptr && products_->Take(product); }
-  bool Multiply(const ProductArgs& product) override;
+  bool TakesGemm(const GemmArgs& gemm) override { return gemms_ != nullptr && gemms_->Take(gemm); }
+  bool Multiply(const GemmArgs& gemm) override;
   void BeginRun() override;
   bool EndRun() override;
   bool Wait() override;
@@ -51,8 +51,8 @@ class CudaStream : public DeviceStream {
  private:
   explicit CudaStream(const CudaProgram& program);
   Failure MakeGraph();
-  Failure MakeMemo();
-  Failure MakeMeeting();
+  Failure MakeShapeCache();
+  Failure MakeGridSync();
   bool Check(cuda::Result result, const char* call) { return Note({result, call, -1, {}}); }
   bool Note(const CudaCall& call);
   std::string DescribeLaunch() const;
@@ -64,15 +64,15 @@ class CudaStream : public DeviceStream {
   const CudaDriver& driver_;
   cuda::Stream stream_ = nullptr;
   bool own_ = false;
-  int64_t* memo_ = nullptr;
-  void* meeting_ = nullptr;
+  int64_t* shape_cache_ = nullptr;
+  void* grid_sync_ = nullptr;
   const Allocator memory_;
   KernelParameters kernel_parameters_;
-  std::vector<void*> parameters_;           // of a launch; as many as any kernel has
-  std::unique_ptr<CudaGraph> graph_;        // null: launches go to the driver one by one
-  std::unique_ptr<CudaProducts> products_;  // null: the program's kernels compute all
-  CudaCall failed_;                         // the first
-  Failure failed_product_;                  // likewise
+  std::vector<void*> parameters_;     // of a launch; as many as any kernel has
+  std::unique_ptr<CudaGraph> graph_;  // null: launches go to the driver one by one
+  std::unique_ptr<CudaGemms> gemms_;  // null: the program's kernels compute all
+  CudaCall failed_;                   // the first
+  Failure failed_gemm_;               // likewise
 };
 
 }  // namespace tailor

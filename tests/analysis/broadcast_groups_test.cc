@@ -26,7 +26,7 @@ TEST_F(BroadcastGroupsTest, BroadcastingIsNotTransitive) {
   EXPECT_FALSE(groups_.Joined(s_, u_));
 }
 
-TEST_F(BroadcastGroupsTest, AnExtentThatIsNeverOneJoinsGroups) {
+TEST_F(BroadcastGroupsTest, ADimSizeThatIsNeverOneJoinsGroups) {
   groups_.Join(s_, 8, store_);
   groups_.Join(8, t_, store_);
   EXPECT_TRUE(groups_.Joined(s_, t_));

@@ -124,7 +124,7 @@ TEST_F(FactStoreTest, DivisibilityIsLearnedFromQuotients) {
   EXPECT_EQ(store_.DivisorOf(u_), 4);
 }
 
-// What an enlarged level of a feature pyramid tells where it has the extent of the level below.
+// What an enlarged level of a feature pyramid tells where it has the dim size of the level below.
 TEST_F(FactStoreTest, DivisibilityIsLearnedFromRoundedQuotients) {
   const auto level = [&](int64_t k) { return DimExpr::FloorDiv(s_ + k - 1, k); };
   EXPECT_EQ(store_.AssertEqual(s_, 2 * level(2)), Outcome::kLearned);

@@ -66,7 +66,7 @@ TEST(Obligations, SliceStaysWithinTheDim) {
   EXPECT_EQ(Demands("%x: f32[S], %y: f32[T])", "slice %x {starts = [2], sizes = [T], steps = [3]}"),
             R"(T >= 0 | slice %2 ("r"): size of dim 0 (T) is {lhs}, but must be at least {rhs}
 2 >= 0 | slice %2 ("r"): lowest index in dim 0 is {lhs}, but must be at least {rhs}
-3*T <= S | slice %2 ("r"): end in dim 0 (3*T) is {lhs}, but the extent of x (S) is {rhs}
+3*T <= S | slice %2 ("r"): end in dim 0 (3*T) is {lhs}, but the dim size of x (S) is {rhs}
 )");
 }
 
@@ -74,7 +74,7 @@ TEST(Obligations, SliceBackwardsTurnsTheBounds) {
   EXPECT_EQ(Demands("%x: f32[S])", "slice %x {starts = [S - 1], sizes = [S], steps = [-1]}"),
             R"(S >= 0 | slice %1 ("r"): size of dim 0 (S) is {lhs}, but must be at least {rhs}
 0 >= 0 | slice %1 ("r"): lowest index in dim 0 is {lhs}, but must be at least {rhs}
-S + min(S, 1) - 1 <= S | slice %1 ("r"): end in dim 0 (S + min(S, 1) - 1) is {lhs}, but the extent of x (S) is {rhs}
+S + min(S, 1) - 1 <= S | slice %1 ("r"): end in dim 0 (S + min(S, 1) - 1) is {lhs}, but the dim size of x (S) is {rhs}
 )");
 }
 
@@ -85,14 +85,14 @@ TEST(Obligations, ConcatAgreesOffTheAxis) {
 )");
 }
 
-TEST(Obligations, IotaHasExtents) {
+TEST(Obligations, IotaHasDimSizes) {
   EXPECT_EQ(Demands("%x: f32[S])", "iota {shape = [S - 4], axis = 0, dtype = i64}"),
-            "S - 4 >= 0 | iota %1 (\"r\"): extent of dim 0 (S - 4) is {lhs}, but must be at least {rhs}\n");
+            "S - 4 >= 0 | iota %1 (\"r\"): size of dim 0 (S - 4) is {lhs}, but must be at least {rhs}\n");
 }
 
-TEST(Obligations, PadsAndWindowsHaveExtents) {
+TEST(Obligations, PadsAndWindowsHaveDimSizes) {
   EXPECT_EQ(Demands("%x: f32[S], %y: f32[])", "pad %x, %y {low = [-1], high = [-2]}"),
-            "S - 3 >= 0 | pad %2 (\"r\"): extent of dim 0 (S - 3) is {lhs}, but must be at least {rhs}\n");
+            "S - 3 >= 0 | pad %2 (\"r\"): size of dim 0 (S - 3) is {lhs}, but must be at least {rhs}\n");
   EXPECT_EQ(Demands("%x: f32[S], %y: f32[T])", "window %x {axes = [0], sizes = [T - 1]}"),
             "T - 1 >= 0 | window %2 (\"r\"): window size of dim 0 (T - 1) is {lhs}, but must be at least {rhs}\n");
 }

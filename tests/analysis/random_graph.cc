@@ -18,13 +18,13 @@ class Maker {
       int64_t min = Pick(3), max = min + 1 + Pick(6);
       (void)graph_.AddSymbol({std::string(1, static_cast<char>('S' + i)), min, max, Pick(4) == 0 ? 2 : 1, {}});
     }
-    if (Pick(3) == 0) (void)graph_.AssumeEqual(Extent(), Extent());
-    if (Pick(3) == 0) (void)graph_.Assume({Assumption::Relation::kAtLeast, Extent(), Extent(), ""});
+    if (Pick(3) == 0) (void)graph_.AssumeEqual(DimSize(), DimSize());
+    if (Pick(3) == 0) (void)graph_.Assume({Assumption::Relation::kAtLeast, DimSize(), DimSize(), ""});
     Shape symbols;
     for (int i = 0; i < kSymbols; ++i) symbols.push_back(DimExpr::Symbol(i));
     Input("x", {symbols[0], symbols[1]});
-    Input("y", {symbols[2], Extent()});
-    Input("z", {Extent()});
+    Input("y", {symbols[2], DimSize()});
+    Input("z", {DimSize()});
     for (int i = 0; i < 5; ++i) AppendOp();
     return std::move(graph_);
   }
@@ -32,7 +32,7 @@ class Maker {
  private:
   int Pick(int bound) { return static_cast<int>(random_() % bound); }
 
-  DimExpr Extent() {
+  DimExpr DimSize() {
     DimExpr symbol = DimExpr::Symbol(Pick(kSymbols));
     switch (Pick(8)) {
       case 0:
@@ -67,9 +67,9 @@ class Maker {
       case 2:
         return Append(OpKind::kDot, {a, b}, {{"transpose_rhs", int64_t{Pick(2)}}});
       case 3:
-        return Append(OpKind::kReshape, {a}, {{"shape", Shape{Extent(), Extent()}}});
+        return Append(OpKind::kReshape, {a}, {{"shape", Shape{DimSize(), DimSize()}}});
       case 4:
-        return Append(OpKind::kBroadcast, {a}, {{"shape", Shape{Extent(), Extent()}}});
+        return Append(OpKind::kBroadcast, {a}, {{"shape", Shape{DimSize(), DimSize()}}});
       case 5:
         return Append(OpKind::kConcat, {a, b}, {{"axis", int64_t{0}}});
       default: {
@@ -77,7 +77,7 @@ class Maker {
         std::vector<int64_t> steps;
         for (const DimExpr& dim : shape) {
           starts.push_back(Pick(2) == 0 ? DimExpr(0) : dim - 1);
-          sizes.push_back(Extent());
+          sizes.push_back(DimSize());
           steps.push_back(starts.back() == DimExpr(0) ? 1 + Pick(2) : -1);
         }
         return Append(OpKind::kSlice, {a}, {{"starts", starts}, {"sizes", sizes}, {"steps", steps}});

@@ -17,7 +17,7 @@ namespace tailor {
 // Graphs whose facts are of every kind; each has few symbols and small ranges.
 const std::vector<std::string>& SampleGraphs();
 
-// The value of `e` read literally: none where it has none, or where a bcast meets extents that do not broadcast.
+// The value of `e` read literally: none where it has none, or where a bcast meets dim sizes that do not broadcast.
 std::optional<int64_t> ValueOf(const DimExpr& e, absl::Span<const int64_t> symbols);
 
 // False where a side has no value.

@@ -94,7 +94,7 @@ graph @g(%x: f32[N, H, W]) where N, H in [4, 64], W {
   EXPECT_EQ(f.facts.RangeOf(shape[2]).min, 0);
 }
 
-TEST(ShapeFacts, ExtentsThatBroadcastAreNotUnified) {
+TEST(ShapeFacts, DimSizesThatBroadcastAreNotUnified) {
   ParsedFacts f(R"(
 graph @g(%x: f32[S], %y: f32[T], %z: f32[U]) {
   %a = add %x, %y
@@ -113,7 +113,7 @@ graph @g(%x: f32[S], %y: f32[T], %z: f32[U]) {
             "broadcast");
 }
 
-TEST(ShapeFacts, ExtentsThatAreNeverOneAreEqualWhenTheyBroadcast) {
+TEST(ShapeFacts, DimSizesThatAreNeverOneAreEqualWhenTheyBroadcast) {
   ParsedFacts f(R"(
 graph @g(%x: f32[S], %y: f32[T]) where S in [2, 9], T in [2, 7] {
   %a = add %x, %y
@@ -138,7 +138,7 @@ graph @g(%x: f32[S], %y: f32[T], %z: f32[U, T]) where S in [2, 9], U in [5, 5] {
 }
 
 // A table of 64 rows cut to the length of a sequence: they are 1 together, so broadcasting makes them equal.
-TEST(ShapeFacts, ExtentsThatAreOneTogetherAreEqualWhenTheyBroadcast) {
+TEST(ShapeFacts, DimSizesThatAreOneTogetherAreEqualWhenTheyBroadcast) {
   ParsedFacts f(R"(
 graph @g(%x: f32[S], %table: f32[64]) {
   %cut = slice %table {starts = [0], sizes = [min(S, 64)]}
@@ -166,7 +166,7 @@ graph @g(%scores: f32[S, P + S], %past: f32[P], %table: bool[64, 64]) {
   EXPECT_EQ(f.RangeOf("P"), (Range{0, 64}));
 }
 
-TEST(ShapeFacts, ExtentsThatAreOneApartAreNotUnified) {
+TEST(ShapeFacts, DimSizesThatAreOneApartAreNotUnified) {
   ParsedFacts f(R"(
 graph @g(%x: f32[S], %table: f32[1], %other: f32[64], %y: f32[T]) {
   %cut = slice %table {starts = [0], sizes = [min(S, 1)]}
@@ -180,8 +180,8 @@ graph @g(%x: f32[S], %table: f32[1], %other: f32[64], %y: f32[T]) {
   EXPECT_FALSE(f.Equal("T", "max(T - 3, 0)"));
 }
 
-// An enlarged level, as dynamo writes its extent, meets the level below.
-TEST(ShapeFacts, AnExtentThatIsOneOrTheOtherNeedsNoCheck) {
+// An enlarged level, as dynamo writes its dim size, meets the level below.
+TEST(ShapeFacts, ADimSizeThatIsOneOrTheOtherNeedsNoCheck) {
   const ParsedFacts f(R"(
 graph @level(%x: f32[floordiv(H + 15, 16), H], %up: f32[max(0, floordiv(H + 15, 16) - 1) + 1, H]) where H {
   %y = add %x, %up
@@ -338,14 +338,14 @@ graph @g(%a: f32[4, 3], %b: f32[S, 5], %c: f32[2, 6]) {
             "dot %4 (\"e\"): contracted dim of lhs is 6, but of rhs is S = 3; they can never be equal");
 }
 
-TEST(ShapeFactsErrors, ExtentsThatNeverBroadcast) {
+TEST(ShapeFactsErrors, DimSizesThatNeverBroadcast) {
   EXPECT_EQ(ErrorOf("%a: f32[S], %b: f32[8]) where S in [2, 7]", "add %a, %b"),
             "add %2 (\"y\"): dim 0 of lhs is S in [2, 7], but dim 0 of rhs is 8; they can never broadcast");
 }
 
 TEST(ShapeFactsErrors, SliceOutsideTheDim) {
   EXPECT_EQ(ErrorOf("%a: f32[16], %b: f32[S]) where S in [17, 20]", "slice %a {starts = [0], sizes = [S]}"),
-            "slice %2 (\"y\"): end in dim 0 is S in [17, 20], but the extent of x is 16; it can never be so small");
+            "slice %2 (\"y\"): end in dim 0 is S in [17, 20], but the dim size of x is 16; it can never be so small");
   EXPECT_EQ(ErrorOf("%a: f32[16], %b: f32[S]) where S in [1, 2]", "slice %a {starts = [S - 9], sizes = [2]}"),
             "slice %2 (\"y\"): lowest index in dim 0 is S - 9 in [-8, -7], but must be at least 0");
 }
@@ -356,7 +356,7 @@ TEST(ShapeFactsErrors, ElementCountsThatNeverAgree) {
             "they can never be equal");
 }
 
-TEST(ShapeFactsErrors, InputDimThatIsNeverAnExtent) {
+TEST(ShapeFactsErrors, InputDimThatIsNeverADimSize) {
   EXPECT_EQ(ErrorOf("%a: f32[S - 9], %b: f32[S]) where S in [1, 5]", "neg %a"),
             "input \"a\" dim 0 is S - 9, which is never 0 or more in the declared ranges");
 }
@@ -364,10 +364,10 @@ TEST(ShapeFactsErrors, InputDimThatIsNeverAnExtent) {
 TEST(ShapeFactsErrors, UnsolvableSymbol) {
   EXPECT_EQ(ErrorOf("%a: f32[S]) where T", "broadcast %a {shape = [T, S]}"),
             "symbol T cannot be solved: no input dim has the form c*T + d, and nothing equates it with other "
-            "symbols (broadcast %y has extent T)");
+            "symbols (broadcast %y has size T)");
   EXPECT_EQ(ErrorOf("%a: f32[S*T, S])", "neg %a"),
             "symbol T cannot be solved: no input dim has the form c*T + d, and nothing equates it with other "
-            "symbols (input %a has extent S*T)");
+            "symbols (input %a has size S*T)");
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ V is {lhs} from input "x" dim 3, but must be at most {rhs}
 )");
 }
 
-TEST(SymbolBinding, RawExtentsAreNamedByInputAndDim) {
+TEST(SymbolBinding, RawDimSizesAreNamedByInputAndDim) {
   ParsedFacts f("graph @g(%x: f32[S], %y: f32[2, S]) {\n  return %x\n}\n");
   ASSERT_EQ(f.facts.checks().size(), 3u);
   EXPECT_EQ(f.facts.checks()[1].input, 1);

@@ -1,4 +1,4 @@
-// Products in f32 on a GPU, with factors that may become tf32 and without.
+// Matmuls in f32 on a GPU, with factors that may become tf32 and without.
 #include <bit>
 #include <cmath>
 #include <random>
@@ -10,8 +10,8 @@ namespace tailor {
 namespace {
 
 constexpr int64_t kDepth = 40, kColumns = 24;
-constexpr char kProduct[] = R"(
-graph @product(%x: f32[M, K], %w: f32[K, N]) {
+constexpr char kMatmul[] = R"(
+graph @matmul(%x: f32[M, K], %w: f32[K, N]) {
   %y = dot %x, %w
   return "y" = %y
 })";
@@ -26,8 +26,8 @@ class AllowTf32Test : public EmulatedTest {
     for (float& number : w_) number = normal(random);
   }
 
-  std::vector<float> Product(const EmulatedProgram::Options& options, int64_t rows) {
-    EmulatedProgram program(kProduct, options);
+  std::vector<float> Matmul(const EmulatedProgram::Options& options, int64_t rows) {
+    EmulatedProgram program(kMatmul, options);
     EXPECT_EQ(program.status(), "OK");
     std::vector<float> results;
     const std::vector<float> x(x_.begin(), x_.begin() + rows * kDepth);
@@ -60,16 +60,16 @@ class AllowTf32Test : public EmulatedTest {
 };
 
 TEST_F(AllowTf32Test, FactorsAreRoundedAndSumsAreNot) {
-  const std::vector<float> results = Product(options_, 100);
+  const std::vector<float> results = Matmul(options_, 100);
   EXPECT_LT(Error(results, AsTf32), 0x1p-21);
   EXPECT_LT(Error(results, AsF32), 0x1p-10);
   EXPECT_GT(Error(results, AsF32), 0x1p-16);  // as no product of the factors themselves is
 }
 
-TEST_F(AllowTf32Test, WithoutItProductsAreThoseOfF32) { EXPECT_LT(Error(Product({}, 100), AsF32), 0x1p-21); }
+TEST_F(AllowTf32Test, WithoutItMatmulsAreThoseOfF32) { EXPECT_LT(Error(Matmul({}, 100), AsF32), 0x1p-21); }
 
 // Reading the right operand takes their time, not multiplying.
-TEST_F(AllowTf32Test, FewRowsAreNotRounded) { EXPECT_LT(Error(Product(options_, 16), AsF32), 0x1p-21); }
+TEST_F(AllowTf32Test, FewRowsAreNotRounded) { EXPECT_LT(Error(Matmul(options_, 16), AsF32), 0x1p-21); }
 
 // Halfway between two numbers of tf32 the one that is farther from zero is taken.
 TEST_F(AllowTf32Test, RoundsToTheNearest) {
@@ -79,7 +79,7 @@ TEST_F(AllowTf32Test, RoundsToTheNearest) {
   const float expected[] = {1 + 0x1p-10f, -1 - 0x1p-10f, 1, AsTf32(3.0e38f), 0x1p-2f};
   for (int i = 0; i < 5; ++i) x_[i * kDepth] = given[i];
   w_[0] = 1;
-  const std::vector<float> results = Product(options_, 100);
+  const std::vector<float> results = Matmul(options_, 100);
   for (int i = 0; i < 5; ++i) EXPECT_EQ(results[i * kColumns], expected[i]) << i;
 }
 
@@ -89,7 +89,7 @@ TEST_F(AllowTf32Test, InfinitiesAndNaNsStayWhatTheyAre) {
   x_[0] = INFINITY;
   x_[kDepth] = std::bit_cast<float>(0x7fffffffu);
   x_[2 * kDepth] = -INFINITY;
-  const std::vector<float> results = Product(options_, 100);
+  const std::vector<float> results = Matmul(options_, 100);
   EXPECT_EQ(results[0], INFINITY);
   EXPECT_TRUE(std::isnan(results[kColumns]));
   EXPECT_EQ(results[2 * kColumns], -INFINITY);

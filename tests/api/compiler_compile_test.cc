@@ -79,7 +79,7 @@ TEST_F(CompilerCompile, ResultRuns) {
   EXPECT_EQ(Run(), kNegated);
 }
 
-// Also where an input's own extent divides by the symbol.
+// Also where an input's own dim size divides by the symbol.
 TEST_F(CompilerCompile, ADivisorOfZeroIsNamed) {
   for (const char* z : {"", ", %z: f32[floordiv(N, S)]"}) {
     const std::string text = std::string("graph @g(%x: f32[N], %y: f32[S]") + z +
@@ -143,13 +143,13 @@ TEST_F(CompilerCompile, ADivisorOfZeroThatDataTellsIsNamed) {
     int64_t id[4] = {};
     bool m[4] = {keeps, keeps, false, false};
     tailor_tensor in[3], out[2];
-    auto fill = [](tailor_tensor* tensor, void* at, size_t size, int32_t type, std::vector<int64_t> extents) {
+    auto fill = [](tailor_tensor* tensor, void* at, size_t size, int32_t type, std::vector<int64_t> dim_sizes) {
       tailor_tensor_init(tensor);
       tensor->data = at;
       tensor->data_bytes = size;
       tensor->dtype = type;
-      tensor->rank = static_cast<int32_t>(extents.size());
-      std::copy(extents.begin(), extents.end(), tensor->dims);
+      tensor->rank = static_cast<int32_t>(dim_sizes.size());
+      std::copy(dim_sizes.begin(), dim_sizes.end(), tensor->dims);
     };
     fill(&in[0], data, sizeof(data), TAILOR_F32, {4, 8});
     fill(&in[1], id, sizeof(id), TAILOR_I64, {4});
@@ -273,7 +273,7 @@ TEST_F(CompilerCompile, AContradictionIsRefused) {
 }
 
 TEST_F(CompilerCompile, TheNodeAtFaultIsNamed) {
-  // Both extents of z are S, so that concatenating it to rows of 8 and of 9 contradicts itself.
+  // Both dim sizes of z are S, so that concatenating it to rows of 8 and of 9 contradicts itself.
   tailor_dim s = 0, nine = 0;
   tailor_value z = 0, w = 0, y = 0;
   ASSERT_EQ(Text(tailor_graph_dim(graph, 9, &nine)), "OK");
@@ -380,8 +380,8 @@ TEST_F(CompilerCompile, ConvolutionsAreByWinogradsAlgorithmUnlessTheyAreToBeDire
     tensor->data_bytes = data.size() * sizeof(float);
     tensor->dtype = TAILOR_F32;
     tensor->rank = 4;
-    const int64_t extents[] = {1, 16, height, width};
-    std::copy(std::begin(extents), std::end(extents), tensor->dims);
+    const int64_t dim_sizes[] = {1, 16, height, width};
+    std::copy(std::begin(dim_sizes), std::end(dim_sizes), tensor->dims);
   };
   fill(&input, in, 6, 8);
   fill(&output, out, 4, 6);

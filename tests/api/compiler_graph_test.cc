@@ -107,7 +107,7 @@ TEST_F(CompilerGraph, RegionsAreGraphsOfTheirOwn) {
   tailor_dim wrong = 12345;
   EXPECT_THAT(Text(tailor_graph_while(graph, &x, 1, condition, body, &wrong, 1, results)), Invalid("shapes[0] is"));
 
-  // As many extents as all results have together.
+  // As many dim sizes as all results have together.
   tailor_graph* many =
       region("graph @m(%a: f32[M, 8]) { return \"p\" = %a, \"q\" = %a, \"r\" = %a, \"s\" = %a, \"t\" = %a }");
   tailor_dim eight = 0;
@@ -309,7 +309,7 @@ TEST_F(CompilerGraph, DimsThatAreNoDimsSayWhy) {
   }
   tailor_value joined = 0;
   EXPECT_THAT(Text(tailor_graph_concat(graph, parts.data(), parts.size(), 0, &joined)),
-              Invalid("concat: extent 0 of the result has no value: the expression has more than 1024 terms, factors "
+              Invalid("concat: dim size 0 of the result has no value: the expression has more than 1024 terms, factors "
                       "and operations"));
 }
 
@@ -333,7 +333,7 @@ TEST_F(CompilerGraph, InputsAndOutputsAreChecked) {
   EXPECT_THAT(Text(tailor_graph_output(graph, "y", 1, ids)), Invalid("y"));
 }
 
-TEST_F(CompilerGraph, NegativeExtentsAreRefused) {
+TEST_F(CompilerGraph, NegativeDimSizesAreRefused) {
   tailor_dim minus = 0;
   ASSERT_EQ(Text(tailor_graph_dim(graph, -3, &minus)), "OK");
   tailor_value out = 0;

@@ -16,9 +16,9 @@ class CompilerLoops : public CompilerTest {
     EXPECT_EQ(Text(tailor_graph_input(graph, name.data(), name.size(), dtype, dims.data(), dims.size(), &value)), "OK");
     return value;
   }
-  tailor_dim Dim(int64_t extent) {
+  tailor_dim Dim(int64_t dim_size) {
     tailor_dim dim = 0;
-    EXPECT_EQ(Text(tailor_graph_dim(graph, extent, &dim)), "OK");
+    EXPECT_EQ(Text(tailor_graph_dim(graph, dim_size, &dim)), "OK");
     return dim;
   }
 };

@@ -202,7 +202,7 @@ TEST_F(CompilerOps, AFailedConstantIsReleasedOnce) {
       {graph, "c", 14, &two, 1, data, 8, &y, "dtype is 14"},
       {graph, "c", TAILOR_F32, nullptr, 1, data, 8, &y, "dims is null"},
       {graph, "c", TAILOR_F32, nine, 9, data, 8, &y, "rank 9"},
-      {graph, "c", TAILOR_F32, &minus, 1, data, 8, &y, "constant extents"},
+      {graph, "c", TAILOR_F32, &minus, 1, data, 8, &y, "constant dim sizes"},
       {graph, "c", TAILOR_F32, &two, 1, nullptr, 8, &y, "data is null"},
       {graph, "c", TAILOR_F32, &two, 1, data, 7, &y, "7"},
       {graph, "c", TAILOR_F32, &two, 1, bytes + 1, 8, &y, "not aligned"},

@@ -1,4 +1,4 @@
-// Loops, branches and extents that data tells, run through the C headers.
+// Loops, branches and dim sizes that data tells, run through the C headers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -111,7 +111,7 @@ graph @sums(%x: f32[T, C]) where T in [0, 4096] {
 }
 )";
 
-TEST_F(ControlFlow, ALoopRunsAsOftenAsItsExtentSays) {
+TEST_F(ControlFlow, ALoopRunsAsOftenAsItsDimSizeSays) {
   Compile(kSums);
   for (int64_t steps : {3, 0, 1, 2, 700, 3}) {
     std::vector<float> x(steps * 2), sums(steps * 2), last(2);
@@ -197,14 +197,14 @@ TEST_F(ControlFlow, ALoopAllocatesNothingWithinTheWorkspaceOfThePlan) {
 // As many of the leading rows of x as `n` says, twice as large; `n` must be 1 to 64.
 constexpr char kHead[] = R"(
 graph @head(%x: f32[B, 2], %n: i64[]) where B, N in [1, 64] {
-  %count = bind %n {extent = [N]}
+  %count = bind %n {dim size = [N]}
   %rows = slice %x {starts = [0, 0], sizes = [N, 2]}
   %twice = add %rows, %rows
   return "twice" = %twice
 }
 )";
 
-TEST_F(ControlFlow, DataTellsAnExtent) {
+TEST_F(ControlFlow, DataDependentDims) {
   Compile(kHead);
   std::vector<float> x = {1, 2, 3, 4, 5, 6};
   for (int64_t n : {2, 3, 1}) {
@@ -227,7 +227,7 @@ TEST_F(ControlFlow, WhatDataTellsIsChecked) {
   EXPECT_THAT(run(4), AllOf(StartsWith("3: "), HasSubstr("end in dim 0 (N) is 4"), HasSubstr("(B) is 3")));
   EXPECT_THAT(run(0), AllOf(StartsWith("3: "), HasSubstr("N is 0"), HasSubstr("must be at least 1")));
   EXPECT_THAT(run(65), AllOf(StartsWith("3: "), HasSubstr("N is 65 from %n, but must be at most 64")));
-  EXPECT_THAT(run(-7), AllOf(StartsWith("3: "), HasSubstr("extent N is -7"), HasSubstr("must be at least 0")));
+  EXPECT_THAT(run(-7), AllOf(StartsWith("3: "), HasSubstr("dim size N is -7"), HasSubstr("must be at least 0")));
   EXPECT_EQ(run(3), "OK");
 }
 
@@ -262,7 +262,7 @@ TEST_F(ControlFlow, ThePlanSaysWhatDataWillTell) {
   EXPECT_EQ(info.data_dependent, 1u);
 }
 
-TEST_F(ControlFlow, TheSameExtentsGrowNothingTwice) {
+TEST_F(ControlFlow, TheSameDimSizesGrowNothingTwice) {
   Compile(kHead);
   std::vector<float> x(128, 1.0f), y(128);
   int64_t n = 50;
@@ -276,7 +276,7 @@ TEST_F(ControlFlow, TheSameExtentsGrowNothingTwice) {
 }
 
 // Doubles a vector until it has at least `n` elements.
-TEST_F(ControlFlow, ALoopMayChangeExtents) {
+TEST_F(ControlFlow, ALoopMayChangeDimSizes) {
   Compile(R"(
 graph @grow(%x: f32[B], %n: i64[]) where B, R {
   %one = constant 1 : i64[]

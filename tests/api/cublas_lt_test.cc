@@ -1,4 +1,4 @@
-// Products that cuBLASLt computes on a device: results are those of the program's own kernels, and what it does not
+// Matmuls that cuBLASLt computes on a device: results are those of the program's own kernels, and what it does not
 // compute is said.
 #include <gmock/gmock.h>
 
@@ -6,7 +6,7 @@
 
 #include "exec/cuda/types.h"
 #include "tests/api/emulated_program.h"
-#include "tests/api/product_graphs.h"
+#include "tests/api/matmul_graphs.h"
 
 // Of the fake driver.
 extern "C" {
@@ -24,7 +24,7 @@ using testing::IsEmpty;
 using testing::Not;
 using Inputs = std::vector<EmulatedProgram::Input>;
 
-// Eighths whose products and sums are exact, so that results do not depend on who adds them in which order.
+// Eighths whose matmuls and sums are exact, so that results do not depend on who adds them in which order.
 EmulatedProgram::Input Varied(std::vector<int64_t> dims) {
   const auto rank = static_cast<int64_t>(dims.size());
   int64_t count = 1;
@@ -66,16 +66,16 @@ class CublasLtTest : public EmulatedTest {
     EXPECT_EQ(program.Run(inputs, &results), "OK");
     return results;
   }
-  static int64_t Products() { return tailor_fake_cuda_counts().total_products; }
+  static int64_t Matmuls() { return tailor_fake_cuda_counts().total_gemms; }
 
-  // That the library computes `times` products in a run of `text`, with the results of the program's own kernels.
+  // That the library computes `times` matmuls in a run of `text`, with the results of the program's own kernels.
   static void ExpectSame(const std::string& text, const Inputs& inputs, int64_t times = 1) {
     EmulatedProgram alone(text), together(text, Asked());
     const std::vector<float> own = Results(alone, inputs);
-    const int64_t before = Products();
+    const int64_t before = Matmuls();
     EXPECT_EQ(Results(together, inputs), own);
     EXPECT_EQ(Results(together, inputs), own);  // laid out already
-    EXPECT_EQ(Products() - before, 2 * times) << together.log();
+    EXPECT_EQ(Matmuls() - before, 2 * times) << together.log();
     EXPECT_THAT(own, Not(IsEmpty()));
     EXPECT_THAT(own, Not(testing::Each(0.0f)));
   }
@@ -114,10 +114,10 @@ TEST_F(CublasLtTest, AlgorithmsAreForTheAlignmentOfAddresses) {
   ASSERT_EQ(cuDevicePrimaryCtxRetain(&context, 0), cuda::kSuccess);
   ASSERT_EQ(cuCtxSetCurrent(context), cuda::kSuccess);
   ASSERT_EQ(cuMemAlloc_v2(&memory, 4096), cuda::kSuccess);
-  const int64_t before = Products();
+  const int64_t before = Matmuls();
   EXPECT_EQ(program.Run(inputs, &results, reinterpret_cast<std::byte*>(memory)), "OK");
   EXPECT_EQ(results, expected);
-  EXPECT_EQ(Products(), before + 1);
+  EXPECT_EQ(Matmuls(), before + 1);
   cuMemFree_v2(memory);
   cuCtxSetCurrent(nullptr);
 }
@@ -164,36 +164,36 @@ TEST_F(CublasLtTest, WhatItDoesNotComputeIsSaid) {
   EmulatedProgram::Options unoffered = Asked();
   unoffered.compile.offer_products = 0;
   const EmulatedProgram program(kPlain, unoffered);
-  EXPECT_THAT(program.log(), HasSubstr("cuBLASLt is not used: the program offers no products\n"));
+  EXPECT_THAT(program.log(), HasSubstr("cuBLASLt is not used: the program offers no matmuls\n"));
 }
 
 TEST_F(CublasLtTest, ItsFailureFailsTheRun) {
   EmulatedProgram program(kPlain, Asked());
   std::vector<float> results;
   const Inputs inputs = {Varied({5, 8}), Varied({8, 7})};
-  tailor_fake_cuda_options()->product = 15;
+  tailor_fake_cuda_options()->gemm = 15;
   EXPECT_EQ(program.Run(inputs, &results),
             "13: cublasLtMatmul for 5 x 8 by 8 x 7 in f32: CUBLAS_STATUS_NOT_SUPPORTED (15)");
-  tailor_fake_cuda_options()->product = 0;
+  tailor_fake_cuda_options()->gemm = 0;
   EXPECT_EQ(program.Run(inputs, &results), "OK");
 }
 
-TEST_F(CublasLtTest, AChoiceTellsWhichProductsItIsAskedFor) {
+TEST_F(CublasLtTest, AChoiceTellsWhichMatmulsItIsAskedFor) {
   const std::string choice = "if m <= 4.5\n  own\nelse\n  provider\n";
   EmulatedProgram::Options options = Asked();
   options.runtime.product_choice = choice.data();
   options.runtime.product_choice_size = choice.size();
   EmulatedProgram program(kPlain, options);
-  const int64_t before = Products();
+  const int64_t before = Matmuls();
   Results(program, {Varied({4, 8}), Varied({8, 7})});
-  EXPECT_EQ(Products(), before);
+  EXPECT_EQ(Matmuls(), before);
   Results(program, {Varied({5, 8}), Varied({8, 7})});
-  EXPECT_EQ(Products(), before + 1);
+  EXPECT_EQ(Matmuls(), before + 1);
   Results(program, {Varied({5, 0}), Varied({0, 7})});  // nothing to multiply
-  EXPECT_EQ(Products(), before + 1);
+  EXPECT_EQ(Matmuls(), before + 1);
 }
 
-TEST_F(CublasLtTest, ItsProductsAreNoPartOfAGraph) {
+TEST_F(CublasLtTest, ItsMatmulsAreNoPartOfAGraph) {
   tailor_session_options options;
   tailor_session_options_init(&options);
   options.cuda_graph = 1;

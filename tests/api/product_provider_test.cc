@@ -1,4 +1,4 @@
-// Products that a host's library computes: what it is told, that results agree with the program's own kernels, and when
+// Matmuls that a host's library computes: what it is told, that results agree with the program's own kernels, and when
 // those run.
 #include <cmath>
 #include <cstring>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/api/compiler_fixture.h"
-#include "tests/api/product_graphs.h"
+#include "tests/api/matmul_graphs.h"
 
 namespace tailor {
 namespace {
@@ -230,7 +230,7 @@ TEST(ProductProvider, ComputesBatchesOfTransposedOperands) {
   ExpectSame(kGradient, {{9, 4}, {9, 18}});
 }
 
-TEST(ProductProvider, ComputesProductsInBf16) {
+TEST(ProductProvider, ComputesMatmulsInBf16) {
   ExpectSame(R"(
 graph @layer(%x: bf16[B, 7], %b: bf16[21]) {)" +
                  Constant(147, "bf16") + R"(
@@ -273,7 +273,7 @@ TEST(ProductProvider, WhatItDoesNotTakeIsComputedAsWithoutIt) {
   EXPECT_THAT(library.multiplied, IsEmpty());
 }
 
-TEST(ProductProvider, IsAskedAgainWhenExtentsChangeAndNeverForNothing) {
+TEST(ProductProvider, IsAskedAgainWhenDimSizesChangeAndNeverForNothing) {
   Library library;
   Program program(kLayer, &library);
   for (const int64_t rows : {3, 3, 4, 0}) EXPECT_EQ(program.Run({{1, rows, 5}, {19}}), "OK");
@@ -290,7 +290,7 @@ TEST(ProductProvider, ItsFailureFailsTheRun) {
   EXPECT_EQ(program.Run({{1, 2, 5}, {19}}), "OK");
 }
 
-TEST(ProductProvider, AChoiceTellsWhichProductsItIsAskedFor) {
+TEST(ProductProvider, AChoiceTellsWhichMatmulsItIsAskedFor) {
   Library library;
   Program program(kLayer, &library, true, "if m <= 4.5\n  own\nelse\n  provider\n");
   for (const int64_t rows : {4, 5}) EXPECT_EQ(program.Run({{1, rows, 5}, {19}}), "OK");

@@ -23,8 +23,8 @@ template <typename Managed>
 struct Foreign {
   Managed managed = {};
   std::vector<int64_t> dims, strides;
-  Foreign(void* data, dlpack::DlDevice device, std::vector<int64_t> extents, std::vector<int64_t> steps = {})
-      : dims(std::move(extents)), strides(std::move(steps)) {
+  Foreign(void* data, dlpack::DlDevice device, std::vector<int64_t> dim_sizes, std::vector<int64_t> steps = {})
+      : dims(std::move(dim_sizes)), strides(std::move(steps)) {
     managed.tensor = {data,
                       device,
                       static_cast<int32_t>(dims.size()),
@@ -130,7 +130,7 @@ TEST_P(DlpackTest, FieldsThatCannotBeAreNamed) {
             }),
             "3: tailor_tensor_from_dlpack: dtype.code is 5, with 64 bits, which is no type of Tailor's");
   EXPECT_EQ(ProblemAfter([](dlpack::DlTensor& t) { t.dims[1] = -4; }),
-            "3: tailor_tensor_from_dlpack: shape[1] is -4, a negative extent");
+            "3: tailor_tensor_from_dlpack: shape[1] is -4, a negative dim size");
   EXPECT_EQ(ProblemAfter([](dlpack::DlTensor& t) { t.device.type = 10; }),
             "3: tailor_tensor_from_dlpack: device.device_type is 10, not 1 (CPU), 2 (CUDA) or 3 (CUDA's host memory)");
   EXPECT_EQ(ProblemAfter([](dlpack::DlTensor& t) {

@@ -144,8 +144,8 @@ class AccessChecker {
   uint32_t now_ = 0;
   uint32_t launched_ = 0;  // the launch, or its last barrier of the grid
   const FindMemory* find_memory_ = nullptr;
-  std::array<SimtExtent, 8> extents_;  // found lately
-  size_t next_extent_ = 0;
+  std::array<SimtDimSize, 8> dim_sizes_;  // found lately
+  size_t next_dim_size_ = 0;
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
   std::array<std::pair<uint64_t, Page*>, 64> recent_pages_ = {};
   std::unordered_map<const void*, KnownBlocks> published_;  // by the address of an atomic

@@ -214,8 +214,8 @@ class GlobalMemory : public testing::Test {
     SimtOptions options;
     options.find_memory = [this](uint64_t address) {
       const auto begin = reinterpret_cast<uint64_t>(memory_.data());
-      const SimtExtent all = {begin, begin + 4 * memory_.size()};
-      return address >= all.begin && address < all.end ? all : SimtExtent{};
+      const SimtDimSize all = {begin, begin + 4 * memory_.size()};
+      return address >= all.begin && address < all.end ? all : SimtDimSize{};
     };
     std::fill(memory_.begin(), memory_.end(), 0);
     return Find(body, grid, {memory_.data()}, options);

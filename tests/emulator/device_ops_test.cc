@@ -117,7 +117,7 @@ class Mma : public testing::TestWithParam<MmaCase> {
     std::memcpy(&bits, &array[i * GetParam().bytes], GetParam().bytes);
     return GetParam().widen(bits);
   }
-  void ExpectProduct() const {
+  void ExpectGemm() const {
     for (int i = 0; i < 16 * 8; ++i) {
       double want = c_[i];
       for (int k = 0; k < depth(); ++k) want += At(a_, i / 8 * depth() + k) * At(b_, i % 8 * depth() + k);
@@ -151,7 +151,7 @@ class Mma : public testing::TestWithParam<MmaCase> {
   std::vector<float> c_, d_;
 };
 
-TEST_P(Mma, IsTheProductOfFragmentsReadFromMemory) {
+TEST_P(Mma, IsTheGemmOfFragmentsReadFromMemory) {
   auto body = [&](KernelBuilder& k) {
     std::vector<Value*> operands;
     for (int i = 0; i < 4; ++i) {
@@ -162,7 +162,7 @@ TEST_P(Mma, IsTheProductOfFragmentsReadFromMemory) {
     MultiplyInto(k, operands);
   };
   EXPECT_EQ(RunWarp(body, {a_.data(), b_.data(), c_.data(), d_.data()}), "");
-  ExpectProduct();
+  ExpectGemm();
 }
 
 // Copies `rows` rows of 32 bytes from global `array` to shared memory at `offset`, 16 bytes a thread.
@@ -175,7 +175,7 @@ void CopyRows(KernelBuilder& k, Value* array, int rows, int offset) {
 }
 
 // 16-bit rows of 16, or 32-bit rows of 8: either is two 8x8 matrices of 16-bit elements side by side.
-TEST_P(Mma, IsTheProductOfMatricesInSharedMemory) {
+TEST_P(Mma, IsTheGemmOfMatricesInSharedMemory) {
   auto body = [&](KernelBuilder& k) {
     CopyRows(k, k.parameter(0), 16, 0);
     CopyRows(k, k.parameter(1), 8, 512);
@@ -196,7 +196,7 @@ TEST_P(Mma, IsTheProductOfMatricesInSharedMemory) {
     MultiplyInto(k, operands);
   };
   EXPECT_EQ(RunWarp(body, {a_.data(), b_.data(), c_.data(), d_.data()}), "");
-  ExpectProduct();
+  ExpectGemm();
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, Mma,

@@ -7,11 +7,11 @@
 namespace tailor {
 
 cuda::Result EncodeTensorMap(cuda::EncodedTensorMap* map, cuda::TensorMapDataType type, uint32_t rank, void* address,
-                             const uint64_t* extents, const uint64_t* strides, const uint32_t* box,
+                             const uint64_t* dim_sizes, const uint64_t* strides, const uint32_t* box,
                              const uint32_t* element_strides, cuda::TensorMapInterleave interleave,
                              cuda::TensorMapSwizzle swizzle, cuda::TensorMapL2Promotion /*promotion*/,
                              cuda::TensorMapFill fill) {
-  constexpr uint64_t kMostExtent = uint64_t{1} << 32, kMostStride = uint64_t{1} << 40;
+  constexpr uint64_t kMostDimSize = uint64_t{1} << 32, kMostStride = uint64_t{1} << 40;
   constexpr uint32_t kMostBox = 256, kMostRank = 5, kElementBytes = 2, kUnit = 16;
   bool sound = rank >= 1 && rank <= kMostRank && type == cuda::kTensorUint16 && interleave == cuda::kInterleaveNone &&
                fill == cuda::kFillZeros;
@@ -19,8 +19,9 @@ cuda::Result EncodeTensorMap(cuda::EncodedTensorMap* map, cuda::TensorMapDataTyp
   sound &= reinterpret_cast<uintptr_t>(address) % kUnit == 0;
   SimtTensorMap made;
   for (uint32_t d = 0; sound && d < rank; ++d) {
-    sound &= extents[d] > 0 && extents[d] <= kMostExtent && box[d] > 0 && box[d] <= kMostBox && element_strides[d] == 1;
-    made.extents[d] = extents[d];
+    sound &=
+        dim_sizes[d] > 0 && dim_sizes[d] <= kMostDimSize && box[d] > 0 && box[d] <= kMostBox && element_strides[d] == 1;
+    made.dim_sizes[d] = dim_sizes[d];
     made.box[d] = box[d];
     if (d + 1 == rank) break;
     sound &= strides[d] % kUnit == 0 && strides[d] < kMostStride;

@@ -1,5 +1,5 @@
-// The functions of cuBLASLt on the fake driver's devices. Products are sums in double, rounded once. Bad use is kept as
-// a complaint: descriptors that do not fit one another, an algorithm of another product or for other addresses than
+// The functions of cuBLASLt on the fake driver's devices. Matmuls are sums in double, rounded once. Bad use is kept as
+// a complaint: descriptors that do not fit one another, an algorithm of another matmul or for other addresses than
 // those given, memory that is not there.
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace cublas_lt;  // NOLINT: the library's own names
 
-struct FakeProduct {
+struct FakeGemm {
   int32_t transposed[2] = {0, 0};  // a and b
 };
 
@@ -45,7 +45,7 @@ struct FakePreference {
 
 // What an algorithm was found for.
 struct FakeAlgorithm {
-  FakeProduct product;
+  FakeGemm gemm;
   FakeLayout a, b, d;
   uint64_t workspace;
   std::array<uint32_t, 3> alignments;  // of a, b and d
@@ -55,7 +55,7 @@ struct FakeAlgorithm {
 struct Objects {
   int64_t next = 0x1000;
   std::map<int64_t, int> handles;
-  std::map<int64_t, FakeProduct> products;
+  std::map<int64_t, FakeGemm> gemms;
   std::map<int64_t, FakeLayout> layouts;
   std::map<int64_t, FakePreference> preferences;
   std::vector<FakeAlgorithm> algorithms;
@@ -108,7 +108,7 @@ void Write(DataType type, std::byte* to, float value) {
 
 // d = op(a) op(b), and the workspace is written over.
 void Compute(const FakeAlgorithm& of, const std::byte* a, const std::byte* b, std::byte* d, std::byte* workspace) {
-  const bool ta = of.product.transposed[0] != 0, tb = of.product.transposed[1] != 0;
+  const bool ta = of.gemm.transposed[0] != 0, tb = of.gemm.transposed[1] != 0;
   const int64_t depth = ta ? of.a.rows : of.a.columns, element = of.d.element();
   if (of.workspace > 0) std::memset(workspace, 0x5a, of.workspace);
   for (int64_t batch = 0; batch < of.d.batch; ++batch) {
@@ -137,8 +137,8 @@ bool IsAllocated(const void* data, uint64_t bytes) {
 bool IsAligned(const void* data, uint64_t bytes) { return reinterpret_cast<uintptr_t>(data) % bytes == 0; }
 
 // Whether rows and columns of op(a), op(b) and d agree.
-bool Agree(const FakeProduct& product, const FakeLayout& a, const FakeLayout& b, const FakeLayout& d) {
-  const bool ta = product.transposed[0] != 0, tb = product.transposed[1] != 0;
+bool Agree(const FakeGemm& gemm, const FakeLayout& a, const FakeLayout& b, const FakeLayout& d) {
+  const bool ta = gemm.transposed[0] != 0, tb = gemm.transposed[1] != 0;
   return a.type == d.type && b.type == d.type && a.batch == d.batch && b.batch == d.batch &&
          (ta ? a.columns : a.rows) == d.rows && (tb ? b.rows : b.columns) == d.columns &&
          (ta ? a.rows : a.columns) == (tb ? b.columns : b.rows);
@@ -170,22 +170,21 @@ Status cublasLtDestroy(Handle handle) {
   return Destroy(objects().handles, handle);
 }
 
-Status cublasLtMatmulDescCreate(MatmulDesc* product, int compute, DataType scale) {
+Status cublasLtMatmulDescCreate(MatmulDesc* gemm, int compute, DataType scale) {
   const Lock lock(state().mutex);
   if (compute != kCompute32F || scale != kReal32F) return kNotSupported;
-  return Make(objects().products, product, FakeProduct{});
+  return Make(objects().gemms, gemm, FakeGemm{});
 }
 
-Status cublasLtMatmulDescDestroy(MatmulDesc product) {
+Status cublasLtMatmulDescDestroy(MatmulDesc gemm) {
   const Lock lock(state().mutex);
-  return Destroy(objects().products, product);
+  return Destroy(objects().gemms, gemm);
 }
 
-Status cublasLtMatmulDescSetAttribute(MatmulDesc product, MatmulDescAttribute attribute, const void* value,
-                                      size_t bytes) {
+Status cublasLtMatmulDescSetAttribute(MatmulDesc gemm, MatmulDescAttribute attribute, const void* value, size_t bytes) {
   const Lock lock(state().mutex);
-  FakeProduct* found = Find(objects().products, product);
-  if (found == nullptr || bytes != sizeof(int32_t)) return Misuse("a product's attribute");
+  FakeGemm* found = Find(objects().gemms, gemm);
+  if (found == nullptr || bytes != sizeof(int32_t)) return Misuse("a matmul's attribute");
   std::memcpy(&found->transposed[attribute == kTransA ? 0 : 1], value, bytes);
   return cublas_lt::kSuccess;
 }
@@ -237,11 +236,11 @@ Status cublasLtMatmulPreferenceSetAttribute(MatmulPreference preference, MatmulP
 }
 
 // The algorithm is a number of what it is for, and has as much workspace as half a page where it may.
-Status cublasLtMatmulAlgoGetHeuristic(Handle handle, MatmulDesc product, MatrixLayout a, MatrixLayout b, MatrixLayout c,
+Status cublasLtMatmulAlgoGetHeuristic(Handle handle, MatmulDesc gemm, MatrixLayout a, MatrixLayout b, MatrixLayout c,
                                       MatrixLayout d, MatmulPreference preference, int wanted, HeuristicResult* results,
                                       int* got) {
   const Lock lock(state().mutex);
-  const FakeProduct* of = Find(objects().products, product);
+  const FakeGemm* of = Find(objects().gemms, gemm);
   const FakeLayout* layouts[] = {Find(objects().layouts, a), Find(objects().layouts, b), Find(objects().layouts, c),
                                  Find(objects().layouts, d)};
   FakePreference* preferred = Find(objects().preferences, preference);
@@ -269,12 +268,12 @@ Status cublasLtMatmulAlgoGetHeuristic(Handle handle, MatmulDesc product, MatrixL
   return cublas_lt::kSuccess;
 }
 
-Status cublasLtMatmul(Handle handle, MatmulDesc product, const void* alpha, const void* a, MatrixLayout a_layout,
+Status cublasLtMatmul(Handle handle, MatmulDesc gemm, const void* alpha, const void* a, MatrixLayout a_layout,
                       const void* b, MatrixLayout b_layout, const void* beta, const void* c, MatrixLayout c_layout,
                       void* d, MatrixLayout d_layout, const Algorithm* algorithm, void* workspace,
                       size_t workspace_bytes, cuda::Stream stream) {
   const Lock lock(state().mutex);
-  if (state().options.product != 0) return static_cast<Status>(state().options.product);
+  if (state().options.gemm != 0) return static_cast<Status>(state().options.gemm);
   if (CheckStream(StreamOf(stream)) != cuda::kSuccess) return kExecutionFailed;
   const int* device = Find(objects().handles, handle);
   if (device == nullptr || *device != current->ordinal) return Misuse("a handle of another device");
@@ -282,14 +281,14 @@ Status cublasLtMatmul(Handle handle, MatmulDesc product, const void* alpha, cons
   const FakeAlgorithm& of = objects().algorithms[algorithm->data[0]];
   const FakeLayout *in_a = Find(objects().layouts, a_layout), *in_b = Find(objects().layouts, b_layout),
                    *in_d = Find(objects().layouts, d_layout);
-  if (Find(objects().products, product) == nullptr || in_a == nullptr || in_b == nullptr || in_d == nullptr ||
+  if (Find(objects().gemms, gemm) == nullptr || in_a == nullptr || in_b == nullptr || in_d == nullptr ||
       !(*in_a == of.a) || !(*in_b == of.b) || !(*in_d == of.d)) {
-    return Misuse("an algorithm of another product");
+    return Misuse("an algorithm of another matmul");
   }
   float scale = 0, rest = 1;
   std::memcpy(&scale, alpha, sizeof scale);
   std::memcpy(&rest, beta, sizeof rest);
-  if (scale != 1 || rest != 0 || c != d || c_layout != d_layout) return Misuse("a product that is not a b alone");
+  if (scale != 1 || rest != 0 || c != d || c_layout != d_layout) return Misuse("a matmul that is not a b alone");
   if (!IsAllocated(a, of.a.bytes()) || !IsAllocated(b, of.b.bytes()) || !IsAllocated(d, of.d.bytes())) {
     return Misuse("matrices outside of what is allocated");
   }
@@ -300,7 +299,7 @@ Status cublasLtMatmul(Handle handle, MatmulDesc product, const void* alpha, cons
       (of.workspace > 0 && !IsAllocated(workspace, of.workspace))) {
     return Misuse("a workspace that is not the algorithm's");
   }
-  ++state().counts.total_products;
+  ++state().counts.total_gemms;
   state().Enqueue(StreamOf(stream), [=] {
     Compute(of, static_cast<const std::byte*>(a), static_cast<const std::byte*>(b), static_cast<std::byte*>(d),
             static_cast<std::byte*>(workspace));

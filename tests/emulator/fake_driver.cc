@@ -279,12 +279,12 @@ Result cuModuleLoadDataEx(Module* module, const void* image, unsigned count, Jit
 }
 
 Result cuTensorMapEncodeTiled(EncodedTensorMap* map, TensorMapDataType type, uint32_t rank, void* address,
-                              const uint64_t* extents, const uint64_t* strides, const uint32_t* box,
+                              const uint64_t* dim_sizes, const uint64_t* strides, const uint32_t* box,
                               const uint32_t* element_strides, TensorMapInterleave interleave, TensorMapSwizzle swizzle,
                               TensorMapL2Promotion promotion, TensorMapFill fill) {
   const Lock lock(state().mutex);
   ++state().counts.total_maps;
-  return EncodeTensorMap(map, type, rank, address, extents, strides, box, element_strides, interleave, swizzle,
+  return EncodeTensorMap(map, type, rank, address, dim_sizes, strides, box, element_strides, interleave, swizzle,
                          promotion, fill);
 }
 

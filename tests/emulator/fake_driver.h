@@ -28,7 +28,7 @@ struct Options {
   int cubin = 0;
   int ptx = 0;
   int launch = 0;
-  int product = 0;     // the same of cublasLtMatmul: cublasStatus_t
+  int gemm = 0;        // the same of cublasLtMatmul: cublasStatus_t
   int algorithms = 1;  // that cublasLtMatmulAlgoGetHeuristic finds
   // 1: launches, of kernels and of graphs, are dropped unseen, so that what a program costs above its driver can be
   // measured.
@@ -52,7 +52,7 @@ struct Counts {
   int64_t total_graph_launches = 0;
   int64_t total_patches = 0;  // of nodes in executable graphs
   int64_t total_maps = 0;
-  int64_t total_products = 0;  // by cublasLtMatmul
+  int64_t total_gemms = 0;  // by cublasLtMatmul
 };
 
 // Images that the driver takes for a cubin and for PTX: bitcode in such a frame.

@@ -77,7 +77,7 @@ class State {
   FakeDevice* DeviceOf(const void* data);
   bool IsHostMemory(const void* data) const;
   // The allocation of a device, or the piece of host memory, that holds `address`.
-  SimtExtent FindMemory(uint64_t address) const;
+  SimtDimSize FindMemory(uint64_t address) const;
   void Enqueue(FakeStream* stream, std::function<void()> work);
   // Runs what waits longest in `stream`, where something does. What a kernel broke runs nothing more.
   void Step(FakeStream* stream);

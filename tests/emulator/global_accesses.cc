@@ -27,10 +27,10 @@ void AccessChecker::Aligned(const void* address, uint64_t align) const {
 void AccessChecker::CheckBounds(const void* address, uint64_t bytes, Kind kind) {
   if (find_memory_ == nullptr || !*find_memory_) return;
   const auto begin = reinterpret_cast<uint64_t>(address);
-  for (const SimtExtent& known : extents_) {
+  for (const SimtDimSize& known : dim_sizes_) {
     if (known.begin <= begin && begin + bytes <= known.end) return;
   }
-  const SimtExtent found = (*find_memory_)(begin);
+  const SimtDimSize found = (*find_memory_)(begin);
   if (found.begin > begin || found.end <= begin) {
     Fail(DescribeAccess(bytes, kind) + " at " + Hex(address) + ", outside the device's memory");
   }
@@ -38,7 +38,7 @@ void AccessChecker::CheckBounds(const void* address, uint64_t bytes, Kind kind) 
     Fail(DescribeAccess(bytes, kind) + " at byte " + std::to_string(begin - found.begin) + " of " +
          std::to_string(found.end - found.begin) + " bytes of global memory");
   }
-  extents_[next_extent_++ % extents_.size()] = found;
+  dim_sizes_[next_dim_size_++ % dim_sizes_.size()] = found;
 }
 
 AccessChecker::GlobalCell& AccessChecker::CellOf(uint64_t address) {

@@ -344,15 +344,15 @@ void Fail(std::string what) {
 
 std::string NameOf(const Thread& thread) { return BlockName(*thread.block) + ", thread " + std::to_string(thread.id); }
 
-void MeetWarp(const WarpOp& op, uint64_t* slots, const void* place) {
+void SyncWarp(const WarpOp& op, uint64_t* slots, const void* place) {
   launch->thread->op = &op;
   launch->thread->slots = slots;
   WaitIn(State::kAtWarpOp, place);
 }
 
-void MeetBlock(const void* place) { WaitIn(State::kAtBarrier, place); }
+void SyncBlock(const void* place) { WaitIn(State::kAtBarrier, place); }
 
-void MeetGrid(uint32_t* counter, const void* place) {
+void SyncGrid(uint32_t* counter, const void* place) {
   if (!launch->grid.cooperative) Fail(NameOf(*launch->thread) + ": a barrier of the grid, whose blocks run one by one");
   if ((*counter & ~kGridGeneration) != 0) {
     Fail(NameOf(*launch->thread) + ": the counter of the grid's barriers is " + std::to_string(*counter) +

@@ -27,7 +27,7 @@ inline constexpr int kUnwritten = 0xff;
 // What the lanes of a warp, or of a warpgroup, do together once all have come.
 struct WarpOp {
   const char* name;
-  void (*run)(uint64_t* const* lanes);  // lanes[i]: the slots that lane i passed to MeetWarp
+  void (*run)(uint64_t* const* lanes);  // lanes[i]: the slots that lane i passed to SyncWarp
   bool orders_memory = false;           // among the lanes
   int lanes = kWarp;                    // of warps whose first one's number is a multiple of theirs
 };
@@ -81,10 +81,10 @@ AccessChecker* RunningChecker();  // null if accesses are not checked
 std::string NameOf(const Thread& thread);
 
 // Each waits until the others have come to the same `place`, an address in the kernel's code.
-void MeetWarp(const WarpOp& op, uint64_t* slots, const void* place);
-void MeetBlock(const void* place);
+void SyncWarp(const WarpOp& op, uint64_t* slots, const void* place);
+void SyncBlock(const void* place);
 // `counter` is zero but for its highest bit, before and behind.
-void MeetGrid(uint32_t* counter, const void* place);
+void SyncGrid(uint32_t* counter, const void* place);
 // Lets others run before the thread reads what they may change: threads may wait for each other by atomics.
 void Spin();
 

@@ -37,10 +37,10 @@ void Ldmatrix(uint64_t* slots) {
       checker->Shared(reinterpret_cast<const void*>(slots[0]), 16, AccessChecker::Kind::kRead);
     }
   }
-  MeetWarp(kLoad, slots, __builtin_return_address(0));
+  SyncWarp(kLoad, slots, __builtin_return_address(0));
 }
 
-// Products and sums in double, rounded to float once.
+// Matmuls and sums in double, rounded to float once.
 template <class Type>
 void MultiplyAdd(uint64_t* const* lanes) {
   constexpr int kDepth = Type::kDepth, kHalves = kDepth / 8;
@@ -66,7 +66,7 @@ void MultiplyAdd(uint64_t* const* lanes) {
 template <class Type>
 void Mma(uint64_t* slots) {
   static constexpr WarpOp kMultiply = {"mma", MultiplyAdd<Type>};
-  MeetWarp(kMultiply, slots, __builtin_return_address(0));
+  SyncWarp(kMultiply, slots, __builtin_return_address(0));
 }
 
 // slots: the low and the high value.

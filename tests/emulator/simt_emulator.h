@@ -24,18 +24,18 @@ struct SimtGrid {
 };
 
 // Addresses [begin, end).
-struct SimtExtent {
+struct SimtDimSize {
   uint64_t begin = 0, end = 0;
 };
 // The piece of memory that holds `address`, from its begin to its end; an empty one if there is none.
-using FindMemory = std::function<SimtExtent(uint64_t address)>;
+using FindMemory = std::function<SimtDimSize(uint64_t address)>;
 
 // What a tensor map is here, in its 128 bytes: a tensor in global memory, its innermost dim first, and a box of it.
 struct SimtTensorMap {
   static constexpr uint64_t kMagic = 0x70616d726f736e74;
   uint64_t magic = kMagic;
   uint64_t address = 0;
-  uint64_t extents[5] = {};
+  uint64_t dim_sizes[5] = {};
   uint64_t strides[4] = {};  // bytes, of the dims but the innermost
   uint32_t box[5] = {};
   uint16_t rank = 0;

@@ -66,12 +66,12 @@ TEST(SimtEmulator, NamesADeviceFunctionThatItHasNot) {
 }
 
 // The first `count` threads of a block meet at a barrier.
-void MeetFirst(KernelBuilder& k, int count) {
+void SyncFirst(KernelBuilder& k, int count) {
   EmitIf(k.b, k.b.CreateICmpULT(k.Thread(), k.b.getInt32(count)), "early", [&] { device::EmitBarrier(k.b); });
 }
 
 TEST(SimtEmulator, ABarrierThatSomeThreadsMiss) {
-  auto body = [](KernelBuilder& k) { MeetFirst(k, 40); };
+  auto body = [](KernelBuilder& k) { SyncFirst(k, 40); };
   EXPECT_EQ(RunKernel(body, {.threads = 64}),
             "kernel k: block 0: threads 0-39 wait at a barrier, threads 40-63 have returned");
   EXPECT_EQ(RunKernel(body, {.threads = 32}), "");
@@ -79,7 +79,7 @@ TEST(SimtEmulator, ABarrierThatSomeThreadsMiss) {
 
 TEST(SimtEmulator, ThreadsAtDifferentBarriers) {
   auto body = [](KernelBuilder& k) {
-    MeetFirst(k, 33);
+    SyncFirst(k, 33);
     device::EmitBarrier(k.b);
   };
   EXPECT_EQ(RunKernel(body, {.blocks = 1, .threads = 64}),

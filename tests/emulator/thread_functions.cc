@@ -11,18 +11,18 @@ void BlockId(uint64_t* slots) { slots[0] = RunningThread().block->id; }
 void GridDim(uint64_t* slots) { slots[0] = RunningGrid().blocks; }
 void SharedMemory(uint64_t* slots) { slots[0] = reinterpret_cast<uint64_t>(RunningThread().block->shared); }
 
-void Barrier(uint64_t*) { MeetBlock(__builtin_return_address(0)); }
-void GridBarrier(uint64_t* slots) { MeetGrid(reinterpret_cast<uint32_t*>(slots[0]), __builtin_return_address(0)); }
+void Barrier(uint64_t*) { SyncBlock(__builtin_return_address(0)); }
+void GridBarrier(uint64_t* slots) { SyncGrid(reinterpret_cast<uint32_t*>(slots[0]), __builtin_return_address(0)); }
 
 void Fence(uint64_t*) {
   if (RunningChecker() != nullptr) RunningChecker()->Fence();
 }
 
 constexpr WarpOp kWarpBarrier = {"a barrier of the warp", [](uint64_t* const*) {}, /*orders_memory=*/true};
-void WarpBarrier(uint64_t* slots) { MeetWarp(kWarpBarrier, slots, __builtin_return_address(0)); }
+void WarpBarrier(uint64_t* slots) { SyncWarp(kWarpBarrier, slots, __builtin_return_address(0)); }
 
 // slots: the barrier's number, and how many threads it takes.
-void MeetNamed(uint64_t* slots) {
+void SyncNamed(uint64_t* slots) {
   NamedBarrier& barrier = RunningThread().block->named_barriers[static_cast<uint32_t>(slots[0])];
   AccessChecker* checker = RunningChecker();
   if (checker != nullptr) {
@@ -58,16 +58,16 @@ int Operand(uint64_t slot) { return static_cast<int32_t>(slot); }
 
 void ShuffleXor(uint64_t* slots) {
   slots[1] = (Lane() ^ Operand(slots[1])) % kWarp;
-  MeetWarp(kShuffle, slots, __builtin_return_address(0));
+  SyncWarp(kShuffle, slots, __builtin_return_address(0));
 }
 void ShuffleDown(uint64_t* slots) {
   const int from = Lane() + Operand(slots[1]);
   slots[1] = from < kWarp ? from : Lane();
-  MeetWarp(kShuffle, slots, __builtin_return_address(0));
+  SyncWarp(kShuffle, slots, __builtin_return_address(0));
 }
 void ShuffleIndex(uint64_t* slots) {
   slots[1] = static_cast<uint32_t>(slots[1]) % kWarp;
-  MeetWarp(kShuffle, slots, __builtin_return_address(0));
+  SyncWarp(kShuffle, slots, __builtin_return_address(0));
 }
 
 constexpr WarpOp kBallot = {"a ballot", [](uint64_t* const* lanes) {
@@ -75,7 +75,7 @@ constexpr WarpOp kBallot = {"a ballot", [](uint64_t* const* lanes) {
                               for (int i = 0; i < kWarp; ++i) bits |= (lanes[i][0] & 1) << i;
                               for (int i = 0; i < kWarp; ++i) lanes[i][0] = bits;
                             }};
-void Ballot(uint64_t* slots) { MeetWarp(kBallot, slots, __builtin_return_address(0)); }
+void Ballot(uint64_t* slots) { SyncWarp(kBallot, slots, __builtin_return_address(0)); }
 
 }  // namespace
 
@@ -94,7 +94,7 @@ std::span<const NamedDeviceFunction> ThreadFunctions() {
       {"shuffle_down", ShuffleDown},
       {"shuffle_idx", ShuffleIndex},
       {"ballot", Ballot},
-      {"named_barrier", MeetNamed},
+      {"named_barrier", SyncNamed},
       {"registers_up", DoNothing},
       {"registers_down", DoNothing},
       {"fence_mbarrier_init", DoNothing},

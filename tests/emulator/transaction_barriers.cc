@@ -139,7 +139,7 @@ uint64_t Swizzled(uint64_t address, uint32_t row_bytes) {
 void GatherRow(const SimtTensorMap& map, const int32_t* at, uint32_t first, const std::byte* row, std::byte* data) {
   for (uint32_t i = 0; i < kPieceBytes; i += map.element_bytes) {
     const int64_t element = at[0] + static_cast<int64_t>((first + i) / map.element_bytes);
-    if (element < 0 || element >= static_cast<int64_t>(map.extents[0])) continue;
+    if (element < 0 || element >= static_cast<int64_t>(map.dim_sizes[0])) continue;
     const std::byte* from = row + element * map.element_bytes;
     if (RunningChecker() != nullptr) RunningChecker()->Global(from, map.element_bytes, Kind::kRead);
     std::memcpy(data + i, from, map.element_bytes);
@@ -164,8 +164,8 @@ void TensorLoad(uint64_t* slots) {
   for (uint32_t plane = 0; plane < planes; ++plane) {
     for (uint32_t line = 0; line < map.box[1]; ++line) {
       const int64_t y = at[1] + int64_t{line}, z = rank == 3 ? at[rank - 1] + int64_t{plane} : 0;
-      const bool inside = y >= 0 && y < static_cast<int64_t>(map.extents[1]) && z >= 0 &&
-                          (rank == 2 || z < static_cast<int64_t>(map.extents[2]));
+      const bool inside = y >= 0 && y < static_cast<int64_t>(map.dim_sizes[1]) && z >= 0 &&
+                          (rank == 2 || z < static_cast<int64_t>(map.dim_sizes[2]));
       const std::byte* row = Address(map.address) + (inside ? y * map.strides[0] + z * map.strides[1] : 0);
       for (uint32_t first = 0; first < row_bytes; first += kPieceBytes, to += kPieceBytes) {
         std::byte data[kPieceBytes] = {};

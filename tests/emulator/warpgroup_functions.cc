@@ -9,9 +9,9 @@ namespace {
 
 constexpr int kLanes = kMostLanes;
 constexpr int kRows = 64;
-constexpr size_t kKeptProducts = 256;
+constexpr size_t kKeptGemms = 256;
 
-// NaNs of 15 bits of a product's id and 7 of a register.
+// NaNs of 15 bits of a matmul's id and 7 of a register.
 constexpr uint32_t kHandle = 0xffc00000;
 constexpr uint32_t kMostIds = 1 << 15;
 uint32_t HandleOf(uint32_t id, int reg) { return kHandle | id << 7 | reg; }
@@ -21,21 +21,20 @@ Warpgroup& RunningWarpgroup() { return RunningThread().block->warpgroups[Running
 bool IsFirst() { return RunningThread().id % kLanes == 0; }
 
 // Null if it is long gone.
-const WarpgroupProduct* FindProduct(uint32_t handle) {
+const WarpgroupGemm* FindGemm(uint32_t handle) {
   const uint32_t id = handle >> 7 & (kMostIds - 1);
-  for (const WarpgroupProduct& product : RunningWarpgroup().products) {
-    if (product.id == id) return &product;
+  for (const WarpgroupGemm& gemm : RunningWarpgroup().gemms) {
+    if (gemm.id == id) return &gemm;
   }
   return nullptr;
 }
 
-// What a register holds once its product is done; a register that another instruction wrote, itself.
+// What a register holds once its matmul is done; a register that another instruction wrote, itself.
 uint32_t ValueOf(uint32_t bits, int lane, int registers) {
   if (!IsHandle(bits)) return bits;
-  const WarpgroupProduct* product = FindProduct(bits);
-  if (product == nullptr || !product->done)
-    Fail(NameOf(RunningThread()) + ": uses the result of a wgmma that is under way");
-  return product->registers[lane * registers + (bits & 0x7f)];
+  const WarpgroupGemm* gemm = FindGemm(bits);
+  if (gemm == nullptr || !gemm->done) Fail(NameOf(RunningThread()) + ": uses the result of a wgmma that is under way");
+  return gemm->registers[lane * registers + (bits & 0x7f)];
 }
 
 // The matrix descriptor of PTX, "Matrix Descriptor Format": bytes of shared memory.
@@ -90,50 +89,50 @@ std::vector<float> ReadMatrix(uint64_t bits, int rows, bool contiguous_is_depth)
 }
 
 template <class Type, int columns, bool transposed_b>
-void RunProduct(WarpgroupProduct& product) {
-  if (!product.uniform) Fail(NameOf(RunningThread()) + ": a wgmma whose lanes have different descriptors");
+void RunGemm(WarpgroupGemm& gemm) {
+  if (!gemm.uniform) Fail(NameOf(RunningThread()) + ": a wgmma whose lanes have different descriptors");
   constexpr int kRegisters = columns / 2, kDepth = Type::kDepth;
-  const std::vector<float> a = ReadMatrix<Type>(product.a, kRows, true);
-  const std::vector<float> b = ReadMatrix<Type>(product.b, columns, !transposed_b);
+  const std::vector<float> a = ReadMatrix<Type>(gemm.a, kRows, true);
+  const std::vector<float> b = ReadMatrix<Type>(gemm.b, columns, !transposed_b);
   for (int lane = 0; lane < kLanes; ++lane) {
     for (int i = 0; i < kRegisters; ++i) {
-      uint32_t& reg = product.registers[lane * kRegisters + i];
+      uint32_t& reg = gemm.registers[lane * kRegisters + i];
       const int row = lane / kWarp * 16 + lane % kWarp / 4 + i / 2 % 2 * 8, column = i / 4 * 8 + lane % 4 * 2 + i % 2;
       double sum = std::bit_cast<float>(ValueOf(reg, lane, kRegisters));
       for (int k = 0; k < kDepth; ++k) sum += double{a[row * kDepth + k]} * b[column * kDepth + k];
       reg = std::bit_cast<uint32_t>(static_cast<float>(sum));
     }
   }
-  product.done = true;
+  gemm.done = true;
 }
 
 template <class Type, int columns, bool transposed_b>
-void StartProduct(uint64_t* const* lanes) {
+void StartGemm(uint64_t* const* lanes) {
   constexpr int kRegisters = columns / 2;
   Warpgroup& warpgroup = RunningWarpgroup();
-  WarpgroupProduct product = {.id = warpgroup.started++ % (kMostIds - 1) + 1, .group = warpgroup.groups};
-  product.a = lanes[0][kRegisters];
-  product.b = lanes[0][kRegisters + 1];
-  product.run = RunProduct<Type, columns, transposed_b>;
+  WarpgroupGemm gemm = {.id = warpgroup.started++ % (kMostIds - 1) + 1, .group = warpgroup.groups};
+  gemm.a = lanes[0][kRegisters];
+  gemm.b = lanes[0][kRegisters + 1];
+  gemm.run = RunGemm<Type, columns, transposed_b>;
   for (int lane = 0; lane < kLanes; ++lane) {
-    product.uniform &= lanes[lane][kRegisters] == product.a && lanes[lane][kRegisters + 1] == product.b;
+    gemm.uniform &= lanes[lane][kRegisters] == gemm.a && lanes[lane][kRegisters + 1] == gemm.b;
     for (int i = 0; i < kRegisters; ++i) {
-      product.registers.push_back(static_cast<uint32_t>(lanes[lane][i]));
-      lanes[lane][i] = HandleOf(product.id, i);
+      gemm.registers.push_back(static_cast<uint32_t>(lanes[lane][i]));
+      lanes[lane][i] = HandleOf(gemm.id, i);
     }
   }
-  warpgroup.products.push_back(std::move(product));
-  if (warpgroup.products.size() > kKeptProducts) warpgroup.products.pop_front();
+  warpgroup.gemms.push_back(std::move(gemm));
+  if (warpgroup.gemms.size() > kKeptGemms) warpgroup.gemms.pop_front();
 }
 
 template <class Type, int columns, bool transposed_b>
 void Multiply(uint64_t* slots) {
-  static constexpr WarpOp kStart = {"wgmma", StartProduct<Type, columns, transposed_b>, false, kLanes};
+  static constexpr WarpOp kStart = {"wgmma", StartGemm<Type, columns, transposed_b>, false, kLanes};
   for (int i = 0; i < columns / 2; ++i) {
     if (RunningThread().wgmma_fenced || IsHandle(static_cast<uint32_t>(slots[i]))) continue;
     Fail(NameOf(RunningThread()) + ": a wgmma of registers that were written since the last fence");
   }
-  MeetWarp(kStart, slots, __builtin_return_address(0));
+  SyncWarp(kStart, slots, __builtin_return_address(0));
 }
 
 void FenceRegisters(uint64_t*) { RunningThread().wgmma_fenced = true; }
@@ -143,15 +142,15 @@ void Commit(uint64_t*) {
   if (IsFirst()) ++RunningWarpgroup().groups;
 }
 
-void WaitForProducts(uint64_t* slots) {
+void WaitForGemms(uint64_t* slots) {
   static constexpr WarpOp kWait = {"wgmma_wait", [](uint64_t* const*) {}, false, kLanes};
   Warpgroup& warpgroup = RunningWarpgroup();
   if (IsFirst()) {
-    for (WarpgroupProduct& product : warpgroup.products) {
-      if (!product.done && product.group < warpgroup.groups - static_cast<uint32_t>(slots[0])) product.run(product);
+    for (WarpgroupGemm& gemm : warpgroup.gemms) {
+      if (!gemm.done && gemm.group < warpgroup.groups - static_cast<uint32_t>(slots[0])) gemm.run(gemm);
     }
   }
-  MeetWarp(kWait, slots, __builtin_return_address(0));
+  SyncWarp(kWait, slots, __builtin_return_address(0));
 }
 
 template <int columns>
@@ -168,7 +167,7 @@ std::span<const NamedDeviceFunction> WarpgroupFunctions() {
   static constexpr NamedDeviceFunction kFunctions[] = {
       {"wgmma_fence", FenceRegisters},
       {"wgmma_commit", Commit},
-      {"wgmma_wait", WaitForProducts},
+      {"wgmma_wait", WaitForGemms},
       {"wgmma_results_32", TakeResults<32>},
       {"wgmma_results_64", TakeResults<64>},
       {"wgmma_results_128", TakeResults<128>},

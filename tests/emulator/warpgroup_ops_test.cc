@@ -73,8 +73,8 @@ class Wgmma : public testing::TestWithParam<WgmmaCase> {
     map.rank = 2;
     map.element_bytes = 2;
     map.swizzle_bytes = 128;
-    map.extents[0] = width;
-    map.extents[1] = height;
+    map.dim_sizes[0] = width;
+    map.dim_sizes[1] = height;
     map.strides[0] = 2 * width;
     map.box[0] = box_width;
     map.box[1] = box_height;
@@ -156,7 +156,7 @@ class Wgmma : public testing::TestWithParam<WgmmaCase> {
   SimtTensorMap a_map_, b_map_;
 };
 
-TEST_P(Wgmma, IsTheProductOfMatricesThatTensorLoadsBring) {
+TEST_P(Wgmma, IsTheGemmOfMatricesThatTensorLoadsBring) {
   ASSERT_EQ(Run(Mistake::kNone), "");
   for (int i = 0; i < 64; ++i) {
     for (int j = 0; j < columns(); ++j) {
@@ -176,7 +176,7 @@ TEST_P(Wgmma, FindsWhatIsForgotten) {
   EXPECT_THAT(Run(Mistake::kTooFewBytes), HasSubstr("threads 0-127 wait at an mbarrier"));
 }
 
-// The assembler refuses what spills and products that it would have to run one after another.
+// The assembler refuses what spills and matmuls that it would have to run one after another.
 TEST_P(Wgmma, Assembles) {
   auto assembler = cuda::FindAssembler();
   if (!assembler.ok()) GTEST_SKIP() << assembler.status().message();
@@ -238,8 +238,8 @@ TEST(TensorLoad, BringsZerosFromOutside) {
   map.address = reinterpret_cast<uint64_t>(in.data());
   map.rank = 2;
   map.element_bytes = 4;
-  map.extents[0] = 6;
-  map.extents[1] = 5;
+  map.dim_sizes[0] = 6;
+  map.dim_sizes[1] = 5;
   map.strides[0] = 24;
   map.box[0] = 4;
   map.box[1] = 8;

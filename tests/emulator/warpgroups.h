@@ -10,21 +10,21 @@
 
 namespace tailor::simt {
 
-// Until its products are done, an accumulator register holds a NaN that names the product and the register.
-struct WarpgroupProduct {
+// Until its matmuls are done, an accumulator register holds a NaN that names the matmul and the register.
+struct WarpgroupGemm {
   uint32_t id = 0;  // more than 0
   int64_t group = 0;
   uint64_t a = 0, b = 0;  // matrix descriptors
   bool uniform = true;    // all lanes have the same ones
   bool done = false;
   std::vector<uint32_t> registers;  // [128 lanes][columns / 2], before; when it is done, after
-  void (*run)(WarpgroupProduct& product) = nullptr;
+  void (*run)(WarpgroupGemm& gemm) = nullptr;
 };
 
 struct Warpgroup {
-  std::deque<WarpgroupProduct> products;  // the latest ones
+  std::deque<WarpgroupGemm> gemms;  // the latest ones
   uint32_t started = 0;
-  int64_t groups = 0;  // closed ones; products that start now are of the next
+  int64_t groups = 0;  // closed ones; matmuls that start now are of the next
 };
 
 // bar.sync of some warps.

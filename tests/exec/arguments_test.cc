@@ -76,12 +76,12 @@ TEST_F(ArgumentsTest, CountsTensors) {
   EXPECT_EQ(SetOutputs(), "3: 0 outputs given, expected 2");
 }
 
-// The product of the inner extents is 2^64, which is 0 in 64 bits.
-TEST_F(ArgumentsTest, StridesOfExtentsBeyondInt64AreNotDense) {
+// The product of the inner dim sizes is 2^64, which is 0 in 64 bits.
+TEST_F(ArgumentsTest, StridesOfDimSizesBeyondInt64AreNotDense) {
   program_.outputs[0].dims.push_back(program_.outputs[0].dims[0]);
   Arguments arguments(program_, allocator_);
   y().rank = 3;
-  const int64_t dims[] = {kOpenExtent, int64_t{1} << 32, int64_t{1} << 32};
+  const int64_t dims[] = {kOpenDimSize, int64_t{1} << 32, int64_t{1} << 32};
   std::copy_n(dims, 3, y().dims);
   const int64_t strides[] = {0, int64_t{1} << 32, 1};
   y().strides = strides;
@@ -89,9 +89,9 @@ TEST_F(ArgumentsTest, StridesOfExtentsBeyondInt64AreNotDense) {
             "3: output \"y\": it is strided, but must be dense row-major");
 }
 
-// Of an extent that the run is to tell, nobody knows the stride outside it.
-TEST_F(ArgumentsTest, StridesOutsideAnOpenExtentAreNotDense) {
-  y().dims[1] = kOpenExtent;
+// Of a dim size that the run is to tell, nobody knows the stride outside it.
+TEST_F(ArgumentsTest, StridesOutsideAnOpenDimSizeAreNotDense) {
+  y().dims[1] = kOpenDimSize;
   const int64_t strides[] = {-1, 1};
   y().strides = strides;
   EXPECT_EQ(SetOutputs(), "3: output \"y\": it is strided, but must be dense row-major");
@@ -244,7 +244,7 @@ TEST_F(ArgumentsTest, OutputsOverlapNothing) {
   EXPECT_EQ(Text(arguments_.CheckOverlap(provided_)), "3: output \"total\": it overlaps output \"y\"");
   y().data = buffers_.x.data();
   y().data_bytes = UINT64_MAX;
-  y().dims[0] = kOpenExtent;
+  y().dims[0] = kOpenDimSize;
   ASSERT_EQ(SetOutputs(), "OK");
   EXPECT_EQ(Text(arguments_.CheckOverlap(provided_)), "3: output \"y\": it overlaps input \"x\"");
 }
@@ -265,7 +265,7 @@ TEST_F(ArgumentsTest, AnOutputInTheMemoryOfAnInputGoesThere) {
   ASSERT_EQ(SetOutputs(OutputUse::kMayProvide), "OK");
   EXPECT_EQ(arguments_.output(0).data, buffers_.x.data());
   EXPECT_EQ(arguments_.output(0).capacity, 48u);
-  EXPECT_EQ(arguments_.output(0).dims[0], kOpenExtent);
+  EXPECT_EQ(arguments_.output(0).dims[0], kOpenDimSize);
   EXPECT_FALSE(arguments_.output(0).given);
   EXPECT_EQ(Text(arguments_.CheckOverlap(provided_)), "OK");
   y() = x();

@@ -23,7 +23,7 @@ TEST(Describe, WritesTheWholeProgram) {
             R"({"message": "N is {lhs}, above its largest value 1048576", "node": ""}], )"
             R"("constants": [{"name": "scale", "dtype": "f32", "dims": [4], "layout": "row_major", "bytes": 16}], )"
             R"("variants": [{"target": "x86-64", "in_use": true, "features": ["sse2"], "image_bytes": 64, )"
-            R"("memo_slots": 2, "grown_blocks": 1, "launches": [{"kernel": "sum_rows", "versions": ["always"], )"
+            R"("shape_cache_slots": 2, "grown_blocks": 1, "launches": [{"kernel": "sum_rows", "versions": ["always"], )"
             R"("code": 0, "code_bytes": 96}, {"kernel": "negate", "versions": ["always"], )"
             R"j("dropped": ["d0 >= 2 (more than 1 version)"], "code": 1, "code_bytes": 64}]}], )j"
             R"("provenance": {"tailor_version": "0.1.0", "llvm_version": "none", "graph_name": "sample", )"

@@ -8,13 +8,13 @@ namespace {
 
 using ::testing::StartsWith;
 
-ProductArgs Product(int64_t batch, int64_t m, int64_t n, int64_t k) {
-  ProductArgs product{};
-  product.batch = batch;
-  product.m = m;
-  product.n = n;
-  product.k = k;
-  return product;
+GemmArgs Gemm(int64_t batch, int64_t m, int64_t n, int64_t k) {
+  GemmArgs gemm{};
+  gemm.batch = batch;
+  gemm.m = m;
+  gemm.n = n;
+  gemm.k = k;
+  return gemm;
 }
 
 constexpr char kTree[] = R"(# of a machine
@@ -30,16 +30,16 @@ else
       provider
 )";
 
-TEST(ProductChoice, WithoutATreeAllAreTaken) { EXPECT_TRUE(ProductChoice().Takes(Product(1, 1, 1, 1))); }
+TEST(ProductChoice, WithoutATreeAllAreTaken) { EXPECT_TRUE(ProductChoice().Takes(Gemm(1, 1, 1, 1))); }
 
 TEST(ProductChoice, FollowsTheTree) {
   ProductChoice choice;
   ASSERT_EQ(choice.Parse(kTree), "");
-  EXPECT_FALSE(choice.Takes(Product(1, 24, 64, 64)));
-  EXPECT_TRUE(choice.Takes(Product(1, 25, 64, 64)));
-  EXPECT_TRUE(choice.Takes(Product(5, 5, 64, 64)));  // a batch counts as rows
-  EXPECT_FALSE(choice.Takes(Product(1, 25, 100000, 100)));
-  EXPECT_TRUE(choice.Takes(Product(1, 25, 100000, 101)));
+  EXPECT_FALSE(choice.Takes(Gemm(1, 24, 64, 64)));
+  EXPECT_TRUE(choice.Takes(Gemm(1, 25, 64, 64)));
+  EXPECT_TRUE(choice.Takes(Gemm(5, 5, 64, 64)));  // a batch counts as rows
+  EXPECT_FALSE(choice.Takes(Gemm(1, 25, 100000, 100)));
+  EXPECT_TRUE(choice.Takes(Gemm(1, 25, 100000, 101)));
 }
 
 TEST(ProductChoice, TellsWhichLineIsWrongAndStaysAsItWas) {
@@ -53,7 +53,7 @@ TEST(ProductChoice, TellsWhichLineIsWrongAndStaysAsItWas) {
   EXPECT_THAT(choice.Parse("perhaps\n"), StartsWith("line 1: expected \"own\""));
   EXPECT_EQ(choice.Parse("own\nown\n"), "line 2: the tree has ended");
   EXPECT_EQ(choice.Parse(""), "line 0: a branch is missing");
-  EXPECT_FALSE(choice.Takes(Product(1, 1, 1, 1)));
+  EXPECT_FALSE(choice.Takes(Gemm(1, 1, 1, 1)));
 }
 
 TEST(ProductChoice, ATreeTooDeepIsRefused) {

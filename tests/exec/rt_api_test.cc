@@ -43,11 +43,11 @@ struct Seen {
   }
 };
 
-void For(const Parallelism& parallelism, Seen* seen, int64_t count, int64_t grain) {
+void For(const Parallelism& parallelism, Seen* seen, int64_t count, int64_t tasks_per_chunk) {
   RunState state;
   state.parallelism = &parallelism;
   const int64_t args[] = {reinterpret_cast<int64_t>(seen)};
-  HostRtApi().parallel_for(&state.context, Seen::Kernel, args, count, grain);
+  HostRtApi().parallel_for(&state.context, Seen::Kernel, args, count, tasks_per_chunk);
 }
 
 Parallelism WithTeam(size_t threads) {
@@ -62,7 +62,7 @@ TEST(ParallelFor, OneThreadMakesOneCall) {
   EXPECT_EQ(seen.largest_worker, 0);
 }
 
-TEST(ParallelFor, ChunksByGrainOverTheTeam) {
+TEST(ParallelFor, ChunksOverTheTeam) {
   const Parallelism parallelism = WithTeam(3);
   for (int64_t count : {1, 6, 7, 8, 100, 1000}) {
     Seen seen;
@@ -89,11 +89,11 @@ TEST(ParallelFor, NoTasksMakeNoCall) {
   EXPECT_EQ(seen.calls, 0);
 }
 
-TEST(ParallelFor, OddGrainsDoNoHarm) {
+TEST(ParallelFor, OddChunksDoNoHarm) {
   const Parallelism parallelism = WithTeam(2);
-  for (int64_t grain : {int64_t{0}, int64_t{-3}, INT64_MAX}) {
+  for (int64_t tasks_per_chunk : {int64_t{0}, int64_t{-3}, INT64_MAX}) {
     Seen seen;
-    For(parallelism, &seen, 50, grain);
+    For(parallelism, &seen, 50, tasks_per_chunk);
     EXPECT_TRUE(seen.EachOnce(50));
   }
 }

@@ -64,7 +64,7 @@ class Maker {
     return Apply(OpKind::kSlice, {x}, {{"starts", std::move(starts)}, {"sizes", std::move(sizes)}});
   }
   Value Relu(Value x) { return Apply(OpKind::kMax, {x, Scalar(0)}); }
-  // side x side, as many channels as x has or `channels`; padded so that one stride keeps the extents.
+  // side x side, as many channels as x has or `channels`; padded so that one stride keeps the dim sizes.
   Value Convolution(Value x, int64_t channels, int64_t side, int64_t stride) {
     const Shape pad(2, DimExpr(side / 2));
     const Value w = Weights({channels, *ShapeOf(x)[1].constant(), side, side});
@@ -131,7 +131,7 @@ Graph CeilPools(int n) {
   return m.Finish({y});
 }
 
-// A feature pyramid of n levels: what is enlarged is added to the level below, whose extents it has but for rounding.
+// A feature pyramid of n levels: what is enlarged is added to the level below, whose dim sizes it has but for rounding.
 Graph Pyramid(int n) {
   Maker m("pyramid");
   std::vector<Value> levels = {m.Image(64)};
@@ -145,7 +145,7 @@ Graph Pyramid(int n) {
   return m.Finish(outputs);
 }
 
-// A U-Net of n levels: halved, doubled again, and joined along the channels, where extents must be equal.
+// A U-Net of n levels: halved, doubled again, and joined along the channels, where dim sizes must be equal.
 Graph UNet(int n) {
   Maker m("unet");
   std::vector<Value> levels = {m.Image(64)};
@@ -257,16 +257,16 @@ Graph DataRows(int n) {
   return m.Finish({y});
 }
 
-// n reshapes to an extent that is computed as the run goes.
+// n reshapes to a dim size that is computed as the run goes.
 Graph DataReshapes(int n) {
   Maker m("data_reshapes");
   const DimExpr rows = m.Symbol("N");
   Value y = m.Input("x", {rows, 6});
   Value count = m.Input("count", {}, DType::kI64);
   for (int i = 0; i < n; ++i) {
-    const DimExpr extent = m.Symbol(absl::StrCat("D", i), 0);
-    count = m.Apply(OpKind::kBind, {count}, {{"extent", Shape{extent}}});
-    y = m.Apply(OpKind::kExp, {m.Reshape(y, {extent, 6})});
+    const DimExpr dim_size = m.Symbol(absl::StrCat("D", i), 0);
+    count = m.Apply(OpKind::kBind, {count}, {{"extent", Shape{dim_size}}});
+    y = m.Apply(OpKind::kExp, {m.Reshape(y, {dim_size, 6})});
     count = m.Apply(OpKind::kMax, {count, m.Scalar(1, DType::kI64)});
   }
   return m.Finish({y});

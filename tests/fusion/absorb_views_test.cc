@@ -33,7 +33,7 @@ g1 loop [S, B] in(%t) out(%a) { %a = exp %t }
 )");
 }
 
-TEST(AbsorbViews, ProductsReadThroughLinearMaps) {
+TEST(AbsorbViews, MatmulsReadThroughLinearMaps) {
   EXPECT_EQ(
       PlanTextAfter({AbsorbViews}, R"(
 graph @g(%x: f32[B, S, 384], %y: f32[B, S, 384]) {
@@ -69,7 +69,7 @@ graph @g(%x: f32[B, 12, S, 32], %w: f32[384, 64]) {
 })"),
             R"(g0 loop [B, S, 384] in(%x) out(%f) { %t = transpose %x; %f = reshape %t }
 g1 contraction [B, S, 64 | 384] in(%w, %f) out(%d) { %d = dot %f, %w }
-refused %f -> %d in absorb-views: reshape %f is no linear index map of the product's operand
+refused %f -> %d in absorb-views: reshape %f is no linear index map of the matmul's operand
 )");
 }
 
@@ -83,7 +83,7 @@ graph @g(%x: f32[M, K]) {
 })"),
             R"(g0 loop [K, 1] in() out(%ones) { %ones = broadcast 1 }
 g1 contraction [M, 1 | K] in(%x, %ones) out(%d) { %d = dot %x, %ones }
-refused %ones -> %d in absorb-views: broadcast %ones is no linear index map of the product's operand
+refused %ones -> %d in absorb-views: broadcast %ones is no linear index map of the matmul's operand
 )");
 }
 

@@ -134,7 +134,7 @@ TEST(AxisPropagation, IndicesOfNeighboursAreComputedOnce) {
   EXPECT_NE(gathered(0, 2), kRefused);
 }
 
-TEST(AxisPropagation, EpiloguesKeepTheOrderOfTheProduct) {
+TEST(AxisPropagation, EpiloguesKeepTheOrderOfTheMatmul) {
   EXPECT_EQ(AxesText(R"(
 graph @g(%x: f32[M, K], %w: f32[K, M]) {
   %d = dot %x, %w

@@ -34,7 +34,7 @@ Value EncoderGraph::Input(const std::string& name, Shape shape, DType dtype) {
 
 Value EncoderGraph::Constant(const std::string& name, std::vector<int64_t> shape) {
   int64_t count = 1;
-  for (int64_t extent : shape) count *= extent;
+  for (int64_t dim_size : shape) count *= dim_size;
   auto numbers = std::make_shared<std::vector<float>>(count, static_cast<float>(++constants_));
   const void* data = numbers->data();
   return Must(graph.AddConstant(name, DType::kF32, Shape(shape.begin(), shape.end()),
@@ -63,8 +63,8 @@ Value EncoderGraph::LayerNormOf(Value x) {
 }
 
 Value EncoderGraph::Linear(Value x, int64_t columns, int64_t rows) {
-  Value product = Apply(OpKind::kDot, {x, Constant("", {columns, rows})}, {{"transpose_rhs", int64_t{1}}});
-  return Apply(OpKind::kAdd, {product, Constant("", {columns})});
+  Value matmul = Apply(OpKind::kDot, {x, Constant("", {columns, rows})}, {{"transpose_rhs", int64_t{1}}});
+  return Apply(OpKind::kAdd, {matmul, Constant("", {columns})});
 }
 
 Value EncoderGraph::Heads(Value x) {

@@ -9,13 +9,13 @@
 namespace tailor {
 namespace {
 
-std::string Products(const std::string& graph_text) {
+std::string Matmuls(const std::string& graph_text) {
   return PlanTextAfter({AbsorbViews, FuseElementwise, FuseDotEpilogue}, graph_text);
 }
 
 TEST(FuseDotEpilogue, BiasResidualAndActivation) {
   EXPECT_EQ(
-      Products(R"(
+      Matmuls(R"(
 graph @g(%x: f32[B, S, 384], %w: f32[384, 64], %b: f32[64], %r: f32[B, S, 64]) {
   %d = dot %x, %w
   %e = add %d, %b
@@ -30,7 +30,7 @@ graph @g(%x: f32[B, S, 384], %w: f32[384, 64], %b: f32[64], %r: f32[B, S, 64]) {
 
 TEST(FuseDotEpilogue, TrailingViewsAreTheStoreIndex) {
   EXPECT_EQ(
-      Products(R"(
+      Matmuls(R"(
 graph @g(%p: f32[B, 12, S, S], %v: f32[B, 12, S, 32], %w: f32[384, 384]) {
   %c = dot %p, %v
   %t = transpose %c {permutation = [0, 2, 1, 3]}
@@ -40,14 +40,14 @@ graph @g(%p: f32[B, 12, S, S], %v: f32[B, 12, S, 32], %w: f32[384, 384]) {
 })"),
       R"(g0 contraction [B, 12, S, 32 | S] in(%p, %v) out(%m) { %c = dot %p, %v } then { %t = transpose %c; %m = reshape %t }
 g1 contraction [B, S, 384 | 384] in(%w, %m) out(%y) { %y = dot %m, %w }
-refused %m -> %y in absorb-views: reshape %m is no linear index map of the product's operand
-refused %m -> %y in fuse-dot-epilogue: two products have loop nests of their own
+refused %m -> %y in absorb-views: reshape %m is no linear index map of the matmul's operand
+refused %m -> %y in fuse-dot-epilogue: two matmuls have loop nests of their own
 )");
 }
 
 TEST(FuseDotEpilogue, WhatFollowsTrailingViewsIsComputedWhereTheyEnd) {
   EXPECT_EQ(
-      Products(R"(
+      Matmuls(R"(
 graph @g(%x: f32[N, P, K], %w: f32[K, 8], %r: f32[N, 8, P]) {
   %d = dot %x, %w
   %t = transpose %d {permutation = [0, 2, 1]}
@@ -60,7 +60,7 @@ graph @g(%x: f32[N, P, K], %w: f32[K, 8], %r: f32[N, 8, P]) {
 }
 
 TEST(FuseDotEpilogue, RepeatingTheResultAfterViewsIsLeftToALoop) {
-  EXPECT_EQ(Products(R"(
+  EXPECT_EQ(Matmuls(R"(
 graph @g(%x: f32[M, K], %w: f32[K, 8], %r: f32[B, 8, M]) {
   %d = dot %x, %w
   %t = transpose %d {permutation = [1, 0]}
@@ -69,13 +69,13 @@ graph @g(%x: f32[M, K], %w: f32[K, 8], %r: f32[B, 8, M]) {
 })"),
             R"(g0 contraction [M, 8 | K] in(%x, %w) out(%t) { %d = dot %x, %w } then { %t = transpose %d }
 g1 loop [B, 8, M] in(%r, %t) out(%y) { %y = add %t, %r }
-refused %t -> %y in fuse-dot-epilogue: %y repeats the product's result after views of it
+refused %t -> %y in fuse-dot-epilogue: %y repeats the matmul's result after views of it
 )");
 }
 
-// The residual of an image's shortcut: it must not be read across the lanes of the other product.
-TEST(FuseDotEpilogue, TwoProductsThatMeetAfterViewsEachTakeTheirOwn) {
-  EXPECT_EQ(Products(R"(
+// The residual of an image's shortcut: it must not be read across the lanes of the other matmul.
+TEST(FuseDotEpilogue, TwoMatmulsThatMeetAfterViewsEachTakeTheirOwn) {
+  EXPECT_EQ(Matmuls(R"(
 graph @g(%x: f32[N, P, K], %w: f32[K, 8], %z: f32[N, P, L], %u: f32[L, 8]) {
   %d = dot %x, %w
   %t = transpose %d {permutation = [0, 2, 1]}
@@ -89,8 +89,8 @@ g1 contraction [N, P, 8 | K] in(%x, %w, %v) out(%y) { %d = dot %x, %w } then { %
 )");
 }
 
-TEST(FuseDotEpilogue, AViewThatTheProductCannotTakeJoinsWhatReadsIt) {
-  EXPECT_EQ(Products(R"(
+TEST(FuseDotEpilogue, AViewThatTheMatmulCannotTakeJoinsWhatReadsIt) {
+  EXPECT_EQ(Matmuls(R"(
 graph @g(%x: f32[M, K], %w: f32[K, 8], %r: f32[8, M]) {
   %d = dot %x, %w
   %t = transpose %d {permutation = [1, 0]}
@@ -101,13 +101,13 @@ graph @g(%x: f32[M, K], %w: f32[K, 8], %r: f32[8, M]) {
             R"(g0 contraction [M, 8 | K] in(%x, %w) out(%d) { %d = dot %x, %w }
 g1 loop [8, M] in(%r, %d) out(%y) { %t = transpose %d; %y = add %t, %r }
 g2 row [8 | M] in(%d) out(%s) { %s = reduce_sum %d }
-refused %d -> %y in fuse-dot-epilogue: the product would write 2 results (%d, %y), and its kernel writes one
+refused %d -> %y in fuse-dot-epilogue: the matmul would write 2 results (%d, %y), and its kernel writes one
 )");
 }
 
-// Views that the first product cannot store go into the epilogue of the other, not into a kernel of their own.
-TEST(FuseDotEpilogue, AViewThatTheProductCannotTakeJoinsAnotherProduct) {
-  EXPECT_EQ(Products(R"(
+// Views that the first matmul cannot store go into the epilogue of the other, not into a kernel of their own.
+TEST(FuseDotEpilogue, AViewThatTheMatmulCannotTakeJoinsAnotherMatmul) {
+  EXPECT_EQ(Matmuls(R"(
 graph @g(%x: f32[M + 1, K], %w: f32[K, 8], %a: f32[M, L], %v: f32[L, 8]) {
   %p = dot %x, %w
   %s = slice %p {starts = [0, 0], sizes = [M, 8]}
@@ -117,10 +117,10 @@ graph @g(%x: f32[M + 1, K], %w: f32[K, 8], %a: f32[M, L], %v: f32[L, 8]) {
 })"),
             R"(g0 contraction [M + 1, 8 | K] in(%x, %w) out(%p) { %p = dot %x, %w }
 g1 contraction [M, 8 | L] in(%a, %v, %p) out(%y) { %s = slice %p; %q = dot %a, %v; %y = add %q, %s }
-refused %p -> %y in fuse-dot-epilogue: slice %s does not cover the product's result
-refused %p -> %y in fuse-dot-epilogue: two products have loop nests of their own
+refused %p -> %y in fuse-dot-epilogue: slice %s does not cover the matmul's result
+refused %p -> %y in fuse-dot-epilogue: two matmuls have loop nests of their own
 )");
-  EXPECT_EQ(Products(R"(
+  EXPECT_EQ(Matmuls(R"(
 graph @g(%x: f32[M, K], %w: f32[K, 8], %z: f32[8, L], %u: f32[L, M]) {
   %d = dot %x, %w
   %t = transpose %d {permutation = [1, 0]}
@@ -132,10 +132,10 @@ graph @g(%x: f32[M, K], %w: f32[K, 8], %z: f32[8, L], %u: f32[L, M]) {
             R"(g0 contraction [M, 8 | K] in(%x, %w) out(%d) { %d = dot %x, %w }
 g1 contraction [8, M | L] in(%z, %u, %d) out(%y) { %t = transpose %d; %e = dot %z, %u; %y = add %t, %e }
 g2 row [8 | M] in(%d) out(%s) { %s = reduce_sum %d }
-refused %d -> %y in fuse-dot-epilogue: the product would write 2 results (%d, %y), and its kernel writes one
-refused %d -> %y in fuse-dot-epilogue: two products have loop nests of their own
+refused %d -> %y in fuse-dot-epilogue: the matmul would write 2 results (%d, %y), and its kernel writes one
+refused %d -> %y in fuse-dot-epilogue: two matmuls have loop nests of their own
 )");
-  EXPECT_EQ(Products(R"(
+  EXPECT_EQ(Matmuls(R"(
 graph @g(%x: f32[M, K], %w: f32[K, 32], %z: f32[8, M, L], %u: f32[L, 4]) {
   %d = dot %x, %w
   %r = reshape %d {shape = [M, 8, 4]}
@@ -147,12 +147,12 @@ graph @g(%x: f32[M, K], %w: f32[K, 32], %z: f32[8, M, L], %u: f32[L, 4]) {
             R"(g0 contraction [M, 32 | K] in(%x, %w) out(%d) { %d = dot %x, %w }
 g1 contraction [8, M, 4 | L] in(%z, %u, %d) out(%y) { %r = reshape %d; %t = transpose %r; %e = dot %z, %u; %y = add %t, %e }
 refused %d -> %y in fuse-dot-epilogue: reshape %r splits dims before another view
-refused %d -> %y in fuse-dot-epilogue: two products have loop nests of their own
+refused %d -> %y in fuse-dot-epilogue: two matmuls have loop nests of their own
 )");
 }
 
-TEST(FuseDotEpilogue, ASecondReaderKeepsTheProductInMemory) {
-  EXPECT_EQ(Products(R"(
+TEST(FuseDotEpilogue, ASecondReaderKeepsTheMatmulInMemory) {
+  EXPECT_EQ(Matmuls(R"(
 graph @g(%x: f32[M, K], %w: f32[K, N], %b: f32[N]) {
   %d = dot %x, %w
   %y = add %d, %b
@@ -162,12 +162,12 @@ graph @g(%x: f32[M, K], %w: f32[K, N], %b: f32[N]) {
             R"(g0 contraction [M, N | K] in(%x, %w) out(%d) { %d = dot %x, %w }
 g1 loop [M, N] in(%b, %d) out(%y) { %y = add %d, %b }
 g2 row [N | M] in(%d) out(%s) { %s = reduce_sum %d }
-refused %d -> %y in fuse-dot-epilogue: the product would write 2 results (%d, %y), and its kernel writes one
+refused %d -> %y in fuse-dot-epilogue: the matmul would write 2 results (%d, %y), and its kernel writes one
 )");
 }
 
 TEST(FuseDotEpilogue, TakesThePartThatEndsInOneValue) {
-  EXPECT_EQ(Products(R"(
+  EXPECT_EQ(Matmuls(R"(
 graph @g(%x: f32[M, K], %w: f32[K, N], %b: f32[N]) {
   %d = dot %x, %w
   %y = add %d, %b
@@ -176,13 +176,13 @@ graph @g(%x: f32[M, K], %w: f32[K, N], %b: f32[N]) {
 })"),
             R"(g0 contraction [M, N | K] in(%x, %w, %b) out(%y) { %d = dot %x, %w; %y = add %d, %b }
 g1 loop [M, N] in(%y) out(%z) { %z = exp %y }
-refused %d -> %y in fuse-dot-epilogue: the product would write 2 results (%y, %z), and its kernel writes one
-refused %y -> %z in fuse-dot-epilogue: the product would write 2 results (%y, %z), and its kernel writes one
+refused %d -> %y in fuse-dot-epilogue: the matmul would write 2 results (%y, %z), and its kernel writes one
+refused %y -> %z in fuse-dot-epilogue: the matmul would write 2 results (%y, %z), and its kernel writes one
 )");
 }
 
-TEST(FuseDotEpilogue, OneOfTwoProductsTakesTheGate) {
-  EXPECT_EQ(Products(R"(
+TEST(FuseDotEpilogue, OneOfTwoMatmulsTakesTheGate) {
+  EXPECT_EQ(Matmuls(R"(
 graph @g(%x: f32[M, K], %w: f32[K, N], %u: f32[K, N]) {
   %d = dot %x, %w
   %e = dot %x, %u
@@ -192,12 +192,12 @@ graph @g(%x: f32[M, K], %w: f32[K, N], %u: f32[K, N]) {
 })"),
             R"(g0 contraction [M, N | K] in(%x, %u) out(%e) { %e = dot %x, %u }
 g1 contraction [M, N | K] in(%x, %w, %e) out(%y) { %d = dot %x, %w; %s = sigmoid %d; %y = mul %s, %e }
-refused %e -> %y in fuse-dot-epilogue: two products have loop nests of their own
+refused %e -> %y in fuse-dot-epilogue: two matmuls have loop nests of their own
 )");
 }
 
-TEST(FuseDotEpilogue, NotWhatIsLargerThanTheProduct) {
-  EXPECT_EQ(Products(R"(
+TEST(FuseDotEpilogue, NotWhatIsLargerThanTheMatmul) {
+  EXPECT_EQ(Matmuls(R"(
 graph @g(%x: f32[M, K], %w: f32[K, N], %y: f32[B, M, N]) {
   %d = dot %x, %w
   %z = add %d, %y
@@ -210,7 +210,7 @@ refused %d -> %z in fuse-dot-epilogue: dim 0 of %z is no axis of the domain [M, 
 }
 
 TEST(FuseDotEpilogue, OperandsComeFromMemory) {
-  EXPECT_EQ(Products(R"(
+  EXPECT_EQ(Matmuls(R"(
 graph @g(%x: f32[M, K], %w: f32[K, N], %u: f32[N, J]) {
   %e = exp %x
   %d = dot %e, %w
@@ -220,8 +220,8 @@ graph @g(%x: f32[M, K], %w: f32[K, N], %u: f32[N, J]) {
             R"(g0 loop [M, K] in(%x) out(%e) { %e = exp %x }
 g1 contraction [M, N | K] in(%w, %e) out(%d) { %d = dot %e, %w }
 g2 contraction [M, J | N] in(%u, %d) out(%y) { %y = dot %d, %u }
-refused %e -> %d in fuse-dot-epilogue: a product reads its operands from memory as they are
-refused %d -> %y in fuse-dot-epilogue: two products have loop nests of their own
+refused %e -> %d in fuse-dot-epilogue: a matmul reads its operands from memory as they are
+refused %d -> %y in fuse-dot-epilogue: two matmuls have loop nests of their own
 )");
 }
 
@@ -241,13 +241,13 @@ graph @g(%x: f32[N, 3, 8, 8], %w: f32[27, 8], %b: f32[8]) {
 
 TEST(FuseDotEpilogue, PaddingOfTheLeftOperandIsComputedToo) {
   EXPECT_EQ(
-      Products(Windows("\n  %h = neg %x", "\n  %y = add %d, %b\n  return %y")),
+      Matmuls(Windows("\n  %h = neg %x", "\n  %y = add %d, %b\n  return %y")),
       R"(g0 contraction [N, 64, 8 | 27] in(%x, %w, %b) out(%y) { %h = neg %x; %p = pad %h, 0; %v = window %p; %t = transpose %v; %r = reshape %t; %d = dot %r, %w; %y = add %d, %b }
 )");
 }
 
 TEST(FuseDotEpilogue, NothingExpensiveIsComputedAgainForEachTask) {
-  EXPECT_EQ(Products(Windows("\n  %h = exp %x", "\n  return %d")),
+  EXPECT_EQ(Matmuls(Windows("\n  %h = exp %x", "\n  return %d")),
             R"(g0 loop [N, 3, 10, 10] in(%x) out(%p) { %h = exp %x; %p = pad %h, 0 }
 g1 contraction [N, 64, 8 | 27] in(%w, %p) out(%d) { %v = window %p; %t = transpose %v; %r = reshape %t; %d = dot %r, %w }
 refused %p -> %d in fuse-dot-epilogue: %h (exp) would be computed again for many tasks
@@ -255,10 +255,10 @@ refused %p -> %d in fuse-dot-epilogue: %h (exp) would be computed again for many
 }
 
 TEST(FuseDotEpilogue, PaddingThatIsWantedElsewhereStaysInMemory) {
-  EXPECT_EQ(Products(Windows("\n  %h = neg %x", "\n  return %d, %p")),
+  EXPECT_EQ(Matmuls(Windows("\n  %h = neg %x", "\n  return %d, %p")),
             R"(g0 loop [N, 3, 10, 10] in(%x) out(%p) { %h = neg %x; %p = pad %h, 0 }
 g1 contraction [N, 64, 8 | 27] in(%w, %p) out(%d) { %v = window %p; %t = transpose %v; %r = reshape %t; %d = dot %r, %w }
-refused %p -> %d in fuse-dot-epilogue: a product reads its operands from memory as they are
+refused %p -> %d in fuse-dot-epilogue: a matmul reads its operands from memory as they are
 )");
 }
 

@@ -89,7 +89,7 @@ graph @g(%x: f32[S], %y: f32[T]) {
 })"),
             R"(g0 loop [S] in(%x) out(%e) { %e = exp %x }
 g1 loop [bcast(S, T)] in(%y, %e) out(%z) { %z = add %e, %y }
-refused %e -> %z in fuse-elementwise: %e (exp) would be computed again for many readers: extents S and T are not provably equal; assume_equal(S, T) would allow it
+refused %e -> %z in fuse-elementwise: %e (exp) would be computed again for many readers: dim sizes S and T are not provably equal; assume_equal(S, T) would allow it
 )");
 }
 
@@ -131,7 +131,7 @@ graph @g(%x: f32[N, 8]) {
 })"),
             R"(g0 loop [N, 8] in(%x) out(%e) { %e = exp %x }
 g1 loop [N, 4] in(%e) out(%y) { %s = slice %e; %y = neg %s }
-refused %e -> %y in fuse-elementwise: outputs %e and %y have different domains: extents 8 and 4 differ
+refused %e -> %y in fuse-elementwise: outputs %e and %y have different domains: dim sizes 8 and 4 differ
 )");
 }
 

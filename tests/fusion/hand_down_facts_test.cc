@@ -94,7 +94,7 @@ graph @g(%x: f32[S], %n: i64[], %c: bool[]) where S in [1, 4], N {
     region(%a: f32[P]) where P { return %a }
     region(%a: f32[P]) where P { %n = neg %a return %n }
   }
-  %m = bind %n {extent = [N]}
+  %m = bind %n {dim size = [N]}
   %i = iota {shape = [N], axis = 0, dtype = i64}
   return %z, %i
 })");
@@ -127,10 +127,10 @@ checks
   1: P <= 4 | P is {lhs} from input "a" dim 0, but must be at most {rhs}
 -- once data has told N
 symbols
-  N in [0, 2147483647] from "extent N" dim 0
+  N in [0, 2147483647] from "dim size N" dim 0
 facts
 checks
-  0: N <= 2147483647 | N is {lhs} from input "extent N" dim 0, but must be at most {rhs}
+  0: N <= 2147483647 | N is {lhs} from input "dim size N" dim 0, but must be at most {rhs}
 )");
 }
 

@@ -60,16 +60,17 @@ TEST(OperandMap, Reductions) {
   EXPECT_EQ(MapText("reduce_sum %x {axes = [0, 2], keep_dims = 1}"), "reduced, 1, reduced");
 }
 
-TEST(OperandMap, UnequalExtentsNameTheFact) {
+TEST(OperandMap, UnequalDimSizesNameTheFact) {
   Graph graph;
   SymbolInfo s, t;
   s.name = "S";
   t.name = "T";
   DimExpr a = DimExpr::Symbol(*graph.AddSymbol(s)), b = DimExpr::Symbol(*graph.AddSymbol(t));
-  EXPECT_EQ(UnequalExtents(graph, a, b), "extents S and T are not provably equal; assume_equal(S, T) would allow it");
-  EXPECT_EQ(UnequalExtents(graph, a, DimExpr::Bcast(a, b)),
-            "extents S and T are not provably equal; assume_equal(S, T) would allow it");
-  EXPECT_EQ(UnequalExtents(graph, 3, 4), "extents 3 and 4 differ");
+  EXPECT_EQ(UnequalDimSizes(graph, a, b),
+            "dim sizes S and T are not provably equal; assume_equal(S, T) would allow it");
+  EXPECT_EQ(UnequalDimSizes(graph, a, DimExpr::Bcast(a, b)),
+            "dim sizes S and T are not provably equal; assume_equal(S, T) would allow it");
+  EXPECT_EQ(UnequalDimSizes(graph, 3, 4), "dim sizes 3 and 4 differ");
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ TEST(Pipeline, MeanPoolingThenNormalize) {
 g1 row [B, 1 | S] in(%mask) out(%5) { %2 = reshape %mask; %5 = reduce_sum %2 }
 g2 row [B | 384] in(%4, %5) out(%14) { %7 = max %5, 1e-09; %8 = div %4, %7; %9 = mul %8, %8; %10 = reduce_sum %9; %11 = sqrt %10; %13 = max %11, 1e-12; %14 = div %8, %13 }
 refused %4 -> %8 in stitch: %10 covers neither the domain [B, 384 | S] nor its rows
-refused %5 -> %7 in stitch: dim 1 of %8 is no axis of the domain [B, 1 | S]: extents 384 and S are not provably equal; assume_equal(384, S) would allow it
+refused %5 -> %7 in stitch: dim 1 of %8 is no axis of the domain [B, 1 | S]: dim sizes 384 and S are not provably equal; assume_equal(384, S) would allow it
 )");
 }
 
@@ -134,8 +134,8 @@ TEST(Pipeline, SixLayersAreFiftyEightGroupsSixChainsAmongThem) {
   EXPECT_EQ(Count(GroupLines(plan), " loop ["), 0);
 }
 
-// BladeDISC 4.3: merging takes BERT's 193 products to 145, of which one is the pooler's.
-TEST(Pipeline, TwentyFourLayersHave144Products) {
+// BladeDISC 4.3: merging takes BERT's 193 matmuls to 145, of which one is the pooler's.
+TEST(Pipeline, TwentyFourLayersHave144Matmuls) {
   EncoderGraph e;
   const Graph& graph = e.Return(e.Encoder(24));
   EXPECT_EQ(std::count_if(graph.nodes().begin(), graph.nodes().end(),

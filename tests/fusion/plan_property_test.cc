@@ -16,20 +16,20 @@
 namespace tailor {
 namespace {
 
-// Dims that a group maps to an axis have its extent.
-void ExpectAxesHaveTheirExtents(const Graph& graph, const ShapeFacts& facts, const FusionPlan& plan) {
+// Dims that a group maps to an axis have its dim size.
+void ExpectAxesHaveTheirDimSizes(const Graph& graph, const ShapeFacts& facts, const FusionPlan& plan) {
   for (const FusionGroup& group : plan.groups) {
     for (const auto& [id, axes] : group.axis_of) {
       const Shape& shape = graph.type({id, 0}).shape;
       for (size_t d = 0; d < axes.size(); ++d) {
-        const DimExpr extent = axes[d] < 0 ? DimExpr(1) : group.axes[axes[d]].extent;
-        EXPECT_TRUE(facts.ProvablyEqual(shape[d], extent)) << graph.NameOf({id, 0}) << "\n" << plan.ToText(graph);
+        const DimExpr dim_size = axes[d] < 0 ? DimExpr(1) : group.axes[axes[d]].dim_size;
+        EXPECT_TRUE(facts.ProvablyEqual(shape[d], dim_size)) << graph.NameOf({id, 0}) << "\n" << plan.ToText(graph);
       }
     }
   }
 }
 
-// What follows a reduction or product in its group is computed at the group's own axes, or is a view of that, or
+// What follows a reduction or matmul in its group is computed at the group's own axes, or is a view of that, or
 // follows the trailing views.
 void ExpectDependentsHaveAxes(const Graph& graph, const FusionPlan& plan) {
   for (const FusionGroup& group : plan.groups) {
@@ -81,7 +81,7 @@ TEST(PlanProperty, RandomGraphsGiveValidPlans) {
     SCOPED_TRACE(seed);
     Graph graph = RandomGraph(seed);
     absl::StatusOr<ShapeFacts> facts = ShapeFacts::Collect(graph);
-    // Extents may contradict each other, some only where both are simplified.
+    // Dim sizes may contradict each other, some only where both are simplified.
     absl::StatusOr<Graph> rewritten = facts.ok() ? Rewrite(graph, *facts) : facts.status();
     if (!rewritten.ok()) {
       ASSERT_TRUE(MayRefuse(graph, rewritten.status(), seed)) << rewritten.status() << "\n" << graph.ToText();
@@ -91,7 +91,7 @@ TEST(PlanProperty, RandomGraphsGiveValidPlans) {
     ASSERT_TRUE(plan.ok()) << plan.status() << "\n" << rewritten->ToText();
     ASSERT_EQ(VerifyFusionPlan(*plan, *rewritten), absl::OkStatus());
     ExpectReasons(*rewritten, *plan);
-    ExpectAxesHaveTheirExtents(*rewritten, *facts, *plan);
+    ExpectAxesHaveTheirDimSizes(*rewritten, *facts, *plan);
     ExpectDependentsHaveAxes(*rewritten, *plan);
     if (HasFailure()) return;
     ++fused;

@@ -8,7 +8,7 @@
 namespace tailor {
 namespace {
 
-// The verifier's message after `damage` to a valid plan of a row group, a loop and a product.
+// The verifier's message after `damage` to a valid plan of a row group, a loop and a matmul.
 std::string Damaged(const std::function<void(FusionPlan&)>& damage) {
   absl::StatusOr<Graph> graph = ParseGraph(R"(
 graph @g(%x: f32[M, K], %w: f32[K, N]) {

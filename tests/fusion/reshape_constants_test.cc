@@ -35,7 +35,7 @@ graph @g(%x: f32[N, 3]) {
 )");
 }
 
-TEST(ReshapeConstants, SymbolicExtentsStay) {
+TEST(ReshapeConstants, SymbolicDimSizesStay) {
   const std::string text = R"(graph @g(%x: f32[N]) {
   %c = constant 7 : f32[]
   %r = reshape %c {shape = [N]} : f32[N]

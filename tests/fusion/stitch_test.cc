@@ -51,7 +51,7 @@ refused %s -> %y in stitch: other groups lie between them and would have to run 
 )");
 }
 
-TEST(Stitch, ADomainOfOtherExtentsIsRefused) {
+TEST(Stitch, ADomainOfOtherDimSizesIsRefused) {
   EXPECT_EQ(Stitched(R"(
 graph @g(%x: f32[B, S], %y: f32[B, T]) {
   %s = reduce_sum %x {axes = [1], keep_dims = 1}
@@ -60,11 +60,11 @@ graph @g(%x: f32[B, S], %y: f32[B, T]) {
 })"),
             R"(g0 row [B | S] in(%x) out(%s) { %s = reduce_sum %x }
 g1 loop [B, T] in(%y, %s) out(%z) { %z = mul %s, %y }
-refused %s -> %z in stitch: dim 1 of %z is no axis of the domain [B | S]: extents T and S are not provably equal; assume_equal(T, S) would allow it
+refused %s -> %z in stitch: dim 1 of %z is no axis of the domain [B | S]: dim sizes T and S are not provably equal; assume_equal(T, S) would allow it
 )");
 }
 
-TEST(Stitch, EqualExtentsMakeItOneDomain) {
+TEST(Stitch, EqualDimSizesMakeItOneDomain) {
   EXPECT_EQ(Stitched(R"(
 graph @g(%x: f32[B, S], %y: f32[B, T]) where S == T {
   %s = reduce_sum %x {axes = [1], keep_dims = 1}
@@ -116,8 +116,8 @@ graph @g(%x: f32[B, S]) {
 )");
 }
 
-// %r and %y are not one kernel: the product reads %r, and %h, in one kernel with %e that %y reads, reads the product.
-// The nodes of %h and the product come after those of %y.
+// %r and %y are not one kernel: the matmul reads %r, and %h, in one kernel with %e that %y reads, reads the matmul.
+// The nodes of %h and the matmul come after those of %y.
 TEST(Stitch, APathMayLeadThroughALaterKernel) {
   EXPECT_EQ(FusedText(R"(
 graph @g(%x: f32[B, S], %z: f32[S], %m: f32[B, S]) {
@@ -139,12 +139,12 @@ g2 loop [S] in(%z, %g1) out(%e, %h) { %e = exp %z; %h = add %e, %g1 }
 g3 row [B | S] in(%x, %r, %e) out(%y) { %rb = reshape %r; %d = sub %x, %rb; %p = mul %d, %e; %y = reduce_sum %p }
 refused %r -> %d in stitch: other groups lie between them and would have to run in the middle
 refused %r -> %d in remote-stitch: other groups lie between them and would have to run in the middle
-refused %r -> %g in fuse-dot-epilogue: a product reads its operands from memory as they are
-refused %r -> %g in stitch: a product is tiled over its columns, a reduction needs whole rows
+refused %r -> %g in fuse-dot-epilogue: a matmul reads its operands from memory as they are
+refused %r -> %g in stitch: a matmul is tiled over its columns, a reduction needs whole rows
 refused %e -> %p in fuse-elementwise: outputs %e and %p have different domains: ranks 1 and 2 differ
 refused %e -> %p in fuse-reduce: %h covers neither the domain [B | S] nor its rows
 refused %e -> %p in stitch: %h covers neither the domain [B | S] nor its rows
-refused %g1 -> %h in fuse-dot-epilogue: the product would write 2 results (%e, %h), and its kernel writes one
+refused %g1 -> %h in fuse-dot-epilogue: the matmul would write 2 results (%e, %h), and its kernel writes one
 )");
 }
 

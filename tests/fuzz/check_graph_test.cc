@@ -27,7 +27,7 @@ graph @g(%x: f32[A, B], %y: f32[C]) {
 // Most counts are refused in the middle of a run.
 constexpr char kDataTells[] = R"(
 graph @g(%x: f32[A], %n: i64[]) where A, N {
-  %k = bind %n {extent = [N]}
+  %k = bind %n {dim size = [N]}
   %s = slice %x {starts = [0], sizes = [N]}
   %e = neg %s
   return %e

@@ -82,8 +82,8 @@ TEST(EveryOp, AScatterOutOfRangeIsRefused) {
   for (const auto& device : DevicesUnderTest()) {
     auto program = device->Compile(*graph);
     ASSERT_TRUE(program.ok()) << program.status();
-    auto run = [&](int64_t extent, int64_t index) {
-      std::vector<HostTensor> inputs = {{DType::kF32, {extent}, std::vector<std::byte>(extent * 4)},
+    auto run = [&](int64_t dim_size, int64_t index) {
+      std::vector<HostTensor> inputs = {{DType::kF32, {dim_size}, std::vector<std::byte>(dim_size * 4)},
                                         {DType::kI64, {1, 1}, std::vector<std::byte>(8)},
                                         {DType::kF32, {1}, std::vector<std::byte>(4)}};
       std::memcpy(inputs[1].bytes.data(), &index, sizeof index);

@@ -1,4 +1,4 @@
-// A graph of a few nodes held against the reference, at extents drawn on either side of what loops treat apart.
+// A graph of a few nodes held against the reference, at dim sizes drawn on either side of what loops treat apart.
 #ifndef TAILOR_TESTS_FUZZ_EXPECT_RIGHT_H_
 #define TAILOR_TESTS_FUZZ_EXPECT_RIGHT_H_
 

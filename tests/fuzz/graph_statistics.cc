@@ -29,7 +29,7 @@ std::vector<bool> LiveNodes(const Graph& graph) {
 void AddNodes(const Graph& graph, GraphStatistics& sums) {
   const std::vector<bool> live = LiveNodes(graph);
   std::map<Value, int64_t> readers;
-  std::map<Value, int> products_of;
+  std::map<Value, int> matmuls_of;
   const auto is_constant = [&](Value v) { return graph.node(v.node).op == OpKind::kConstant; };
   const auto by_constant = [&](const Node& node) { return node.op == OpKind::kDot && is_constant(node.operands[1]); };
   for (size_t id = 0; id < live.size(); ++id) {
@@ -43,7 +43,7 @@ void AddNodes(const Graph& graph, GraphStatistics& sums) {
       if (++readers[v] > 1 && !is_constant(v)) seen = true;
     }
     sums.seen_before += seen;
-    if (by_constant(node)) ++sums.products, ++products_of[node.operands[0]];
+    if (by_constant(node)) ++sums.matmuls, ++matmuls_of[node.operands[0]];
   }
   for (const auto& [value, count] : readers) {
     const bool counted = !is_constant(value) || graph.type(value).rank() > 0;
@@ -60,7 +60,7 @@ void AddNodes(const Graph& graph, GraphStatistics& sums) {
       if (!is_constant(v)) computed.insert(v);
     }
     sums.links += computed.size() == 1 && readers[*computed.begin()] == 1;
-    sums.sharing_products += by_constant(node) && products_of[node.operands[0]] > 1;
+    sums.sharing_matmuls += by_constant(node) && matmuls_of[node.operands[0]] > 1;
   }
 }
 
@@ -74,14 +74,14 @@ void GraphStatistics::Add(const Graph& graph) {
 
 std::string GraphStatistics::Header() {
   return "graphs                   nodes/graph  uses/value  shared values %  operand seen before %  links of chains %  "
-         "outputs/graph  shared constants %  products sharing a left operand %\n";
+         "outputs/graph  shared constants %  matmuls sharing a left operand %\n";
 }
 
 std::string GraphStatistics::Row(const std::string& name) const {
   return absl::StrFormat("%-24s %11.1f %11.2f %16.1f %22.1f %18.1f %14.1f %19.1f %33.1f\n", name, Ratio(nodes, graphs),
                          Ratio(uses, values), Share(shared_values, values), Share(seen_before, nodes),
                          Share(links, nodes), Ratio(outputs, graphs), Share(shared_constants, constants),
-                         Share(sharing_products, products));
+                         Share(sharing_matmuls, matmuls));
 }
 
 }  // namespace tailor

@@ -18,8 +18,8 @@ struct GraphStatistics {
   int64_t nodes = 0, seen_before = 0;           // computed nodes; those with an operand that an earlier node reads
   int64_t links = 0;                            // nodes that are the only reader of their only computed operand: chains
   int64_t constants = 0, shared_constants = 0;  // of rank 1 or more
-  int64_t products = 0;                         // by constants
-  int64_t sharing_products = 0;                 // ... whose left operand another one has too
+  int64_t matmuls = 0;                          // by constants
+  int64_t sharing_matmuls = 0;                  // ... whose left operand another one has too
 
   void Add(const Graph& graph);
   // One line under Header().

@@ -1,5 +1,5 @@
 // Loops whose loads do not lie side by side as their lanes do: along another axis, some elements apart, or one element
-// where an extent is 1. At extents on either side of whole vectors, squares and tasks.
+// where a dim size is 1. At dim sizes on either side of whole vectors, squares and tasks.
 #include <string>
 
 #include "absl/strings/str_cat.h"

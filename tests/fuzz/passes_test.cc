@@ -19,7 +19,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "fusion/pass_observer.h"
-#include "fusion/product_merges.h"
+#include "fusion/matmul_merges.h"
 #include "fusion/split_at_data.h"
 #include "fusion/target_traits.h"
 #include "graph/text.h"
@@ -97,25 +97,25 @@ class Counts : public PassObserver {
   std::map<std::string, Count_> counts_;
 };
 
-// What the one pass that joins products did, by kind: its steps are counted where it is about to run.
+// What the one pass that joins matmuls did, by kind: its steps are counted where it is about to run.
 class CountsWithMerges : public Counts {
  public:
   explicit CountsWithMerges(const ShapeFacts*& facts) : facts_(facts) {}
   void Rewritten(absl::string_view pass, const Graph& before, const Graph& after) override {
     Counts::Rewritten(pass, before, after);
-    if (pass != "merge-products") return;
-    const ProductMerges merges = FindProductMerges(before, *facts_);
+    if (pass != "merge-matmuls") return;
+    const MatmulMerges merges = FindMatmulMerges(before, *facts_);
     int64_t steps = 0, lacking = 0;
-    for (const ProductMerge& merge : merges.merges) {
-      for (const ProductMerge::Step& step : merge.steps) {
+    for (const MatmulMerge& merge : merges.merges) {
+      for (const MatmulMerge::Step& step : merge.steps) {
         ++steps;
         for (NodeId id : step.nodes) lacking += id < 0;
       }
     }
-    Happened("products: joined", static_cast<int64_t>(merges.merges.size()));
-    Happened("products: refused", static_cast<int64_t>(merges.refusals.size()));
-    Happened("products: steps joined", steps);
-    Happened("products: neutral operands", lacking);
+    Happened("matmuls: joined", static_cast<int64_t>(merges.merges.size()));
+    Happened("matmuls: refused", static_cast<int64_t>(merges.refusals.size()));
+    Happened("matmuls: steps joined", steps);
+    Happened("matmuls: neutral operands", lacking);
   }
 
  private:
@@ -126,7 +126,7 @@ std::vector<TargetTraits> AllTraits() {
   TargetTraits gpu{.vector_bytes = 4, .regional_bytes = 48 << 10, .launch_cost_ns = 3000, .row_blocks = false};
   gpu.rows_in_place = false;
   gpu.free_index_arithmetic = true;
-  gpu.joined_extent = 4096;
+  gpu.joined_dim_size = 4096;
   TargetTraits small{.vector_bytes = 16, .vector_registers = 16, .fused_multiply_add = false};
   return {TargetTraits{}, gpu, small};
 }
@@ -233,7 +233,7 @@ TEST(RandomGraphs, ShareValuesAsModelsDo) {
   for (uint64_t seed = 1; seed <= kSlice; ++seed) random.Add(RandomGraph(seed, {.control = seed % 3 == 0}));
   std::cout << random.Row("random graphs");
   // At least as much as in models: docs/decisions/random-graphs-look-like-models.md.
-  EXPECT_GT(random.sharing_products, random.products / 3);
+  EXPECT_GT(random.sharing_matmuls, random.matmuls / 3);
   EXPECT_GT(random.shared_values, random.values / 8);
   EXPECT_GT(random.seen_before, random.nodes / 8);
   EXPECT_GT(random.links, random.nodes * 2 / 5);

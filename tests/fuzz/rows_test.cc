@@ -1,6 +1,6 @@
 // Rows whose elements take long to compute, several reductions each: most are in flight
 // (codegen/cpu/loops/rows_in_flight.h), the first stage of the next row and the last of the row before running in a
-// loop of the present one. At extents on either side of whole vectors, of rows that run side by side (up to 128
+// loop of the present one. At dim sizes on either side of whole vectors, of rows that run side by side (up to 128
 // elements) and of one, two and three rows.
 #include <algorithm>
 #include <memory>

@@ -159,7 +159,7 @@ Reduced Whole(const Graph& graph, NodeId id) {
   return whole;
 }
 
-// Without the extents of result `dropped`.
+// Without the dim sizes of result `dropped`.
 void DropShape(const Node& node, size_t dropped, Attributes* attributes) {
   auto& shapes = std::get<Shape>(attributes->at("shapes"));
   if (shapes.empty()) return;

@@ -1,4 +1,4 @@
-// Reductions over windows of images, with padding and without: extents on either side of whole vectors, of rows that
+// Reductions over windows of images, with padding and without: dim sizes on either side of whole vectors, of rows that
 // run side by side and of blocks of results.
 #include <string>
 

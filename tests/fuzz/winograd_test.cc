@@ -176,11 +176,11 @@ TEST(Winograd, PaddingOnOneSideAndWiderThanAWindow) {
               {{1, 1, 1}, {2, 3, 4}, {1, 6, 5}, {1, 0, 3}, {1, 4, 0}});
 }
 
-TEST(Winograd, LongRowsAreCut) {
+TEST(Winograd, LongRowsAreSplit) {
   ExpectRight(ConvOf("N, 16, H, W", "17, 16, 3, 3", kPadded), {{1, 3, 205}, {2, 1, 193}, {1, 33, 12}});
 }
 
-TEST(Winograd, ColumnsAreCut) {
+TEST(Winograd, ColumnsAreSplit) {
   ExpectRight(ConvOf("N, 16, H, W", "300, 16, 3, 3", kPadded), {{1, 4, 4}, {2, 3, 5}, {0, 3, 3}});
 }
 
@@ -189,7 +189,7 @@ TEST(Winograd, ManyChannels) {
   ExpectRight(ConvOf("N, 400, H, W", "16, 400, 3, 3", kPadded), {{1, 1, 41}, {1, 41, 1}});
 }
 
-TEST(Winograd, KnownExtents) {
+TEST(Winograd, KnownDimSizes) {
   ExpectRight(ConvOf("2, 18, 9, 7", "48, 18, 3, 3", kPadded), {{}});
   ExpectRight(ConvOf("1, 16, 6, 8", "20, 16, 3, 3", {}), {{}});
 }
@@ -204,8 +204,8 @@ std::string ProductOf(const std::string& weights, const std::string& columns, co
 }
 
 TEST(Winograd, WeightsStoredByColumn) {
-  const std::string product = ProductOf("144, 20", "N, 1, 144, max(0, H - 2)*max(0, W - 2)", "");
-  ExpectRight(Parsed(absl::StrCat("graph @g(%p: f32[N, 16, H, W]) {\n", product, R"(
+  const std::string matmul = ProductOf("144, 20", "N, 1, 144, max(0, H - 2)*max(0, W - 2)", "");
+  ExpectRight(Parsed(absl::StrCat("graph @g(%p: f32[N, 16, H, W]) {\n", matmul, R"(
   %c = transpose %d {permutation = [0, 1, 3, 2]}
   %y = reshape %c {shape = [N, 20, max(0, H - 2), max(0, W - 2)]}
   return %y
@@ -214,7 +214,7 @@ TEST(Winograd, WeightsStoredByColumn) {
 }
 
 TEST(Winograd, InALoop) {
-  const std::string product = ProductOf("144, 16", "N, 1, 144, H*W", "");
+  const std::string matmul = ProductOf("144, 16", "N, 1, 144, H*W", "");
   ExpectRight(Parsed(absl::StrCat(R"(graph @g(%x: f32[N, 16, H, W]) {
   %first = constant 0 : i64[]
   %n, %y = while(%first, %x) {
@@ -229,7 +229,7 @@ TEST(Winograd, InALoop) {
       %zero = constant 0 : f32[]
       %p = pad %a, %zero {low = [0, 0, 1, 1], high = [0, 0, 1, 1]}
 )",
-                                  product, R"(
+                                  matmul, R"(
       %c = transpose %d {permutation = [0, 1, 3, 2]}
       %s = reshape %c {shape = [N, 16, H, W]}
       %most = constant 3 : f32[]
@@ -347,7 +347,7 @@ long double ErrorOf(TestProgram& program, const std::vector<Array>& inputs, cons
   return std::sqrt(squares / static_cast<long double>(values.elements.size()));
 }
 
-TEST(Winograd, RoundsAboutAsMuchAsProductsOfWindowsDo) {
+TEST(Winograd, RoundsAboutAsMuchAsMatmulsOfWindowsDo) {
   const Graph graph = ConvOf("N, 32, H, W", "32, 32, 3, 3", kPadded);
   Graph direct = Parsed("graph @g(%x: f32[N, 32, H, W], %w: f32[32, 32, 3, 3]) { return }");
   const auto y = Conv(direct, {0, 0}, {1, 0}, {}, kPadded, 1);
@@ -400,11 +400,11 @@ TEST(Winograd, NaNsAndInfinitiesStayInTheirWindows) {
 // ---- What looks like it ----
 
 void ExpectNone(const std::string& p, const std::string& weights, const std::string& columns) {
-  const std::string product = ProductOf(weights, columns, ", transpose_rhs = 1");
-  ExpectRight(Parsed(absl::StrCat("graph @g(", p, product, "  return %d\n}")), {{}}, 0);
+  const std::string matmul = ProductOf(weights, columns, ", transpose_rhs = 1");
+  ExpectRight(Parsed(absl::StrCat("graph @g(", p, matmul, "  return %d\n}")), {{}}, 0);
 }
 
-TEST(Winograd, AProductOfTheWindowsOfTwoImagesIsNone) {
+TEST(Winograd, AMatmulOfTheWindowsOfTwoImagesIsNone) {
   ExpectNone(R"(%x: f32[2, 15, 6, 6]) {
   %zero = constant 0 : f32[]
   %p = pad %x, %zero {low = [0, 1, 1, 1], high = [0, 0, 1, 1]}
@@ -412,17 +412,17 @@ TEST(Winograd, AProductOfTheWindowsOfTwoImagesIsNone) {
              "20, 288", "1, 1, 288, 36");
 }
 
-TEST(Winograd, ProductsOfPartsOfTheChannelsAreNone) {
+TEST(Winograd, MatmulsOfPartsOfTheChannelsAreNone) {
   ExpectNone("%p: f32[2, 32, 8, 8]) {\n", "20, 144", "4, 1, 144, 36");
   ExpectNone("%p: f32[2, 16, 8, 8]) {\n", "20, 72", "2, 1, 72, 72");
 }
 
-TEST(Winograd, ProductsAlongRowsOrPartsOfWindowsAreNone) {
+TEST(Winograd, MatmulsAlongRowsOrPartsOfWindowsAreNone) {
   ExpectNone("%p: f32[2, 16, 8, 8]) {\n", "20, 864", "2, 1, 864, 6");
   ExpectNone("%p: f32[2, 18, 8, 8]) {\n", "20, 54", "2, 1, 54, 108");
 }
 
-TEST(Winograd, GroupsThatAreDimsOfTheProductAreNone) {
+TEST(Winograd, GroupsThatAreDimsOfTheMatmulAreNone) {
   ExpectNone("%p: f32[2, 32, 8, 8]) {\n", "2, 20, 144", "2, 2, 144, 36");
   ExpectNone("%p: f32[2, 16, 8, 8]) {\n", "16, 20, 9", "2, 16, 9, 36");
 }

@@ -183,7 +183,7 @@ TEST(Builders, ErrorsNameTheBuilderOrThePrimitive) {
   EXPECT_EQ(Built([](Graph& g) { return Attention(g, kX, kScale, kX, {}, 0); }),
             "dot: operand \"rhs\" (%s) has rank 1, needs at least 2");
   EXPECT_EQ(Built([](Graph& g) { return Attention(g, kMask, kMask, kX, {}, 0); }),
-            "attention: the last extent of operand \"query\" (%m) of type f32[B, 1, S] must be a positive constant "
+            "attention: the last dim size of operand \"query\" (%m) of type f32[B, 1, S] must be a positive constant "
             "when no scale is given");
 }
 

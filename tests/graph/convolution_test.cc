@@ -231,7 +231,7 @@ reference::Array Counted(std::vector<int64_t> dims, int step) {
   return Numbers(DType::kF32, std::move(dims), values);
 }
 
-// Windows along the one spatial dim of x [2, 6, extent].
+// Windows along the one spatial dim of x [2, 6, dim size].
 struct Row {
   int64_t kernel, groups, stride, low, high;
 };
@@ -239,8 +239,8 @@ struct Row {
 // By the formula in convolution.h: weights are [4, 6 / groups, kernel], the bias is [4].
 std::string ConvByFormula(const Row& row, const reference::Array& x, const reference::Array& weights,
                           const reference::Array& bias) {
-  const int64_t extent = x.dims[2], channels = 6 / row.groups;
-  const int64_t span = row.low + extent + row.high - row.kernel;
+  const int64_t dim_size = x.dims[2], channels = 6 / row.groups;
+  const int64_t span = row.low + dim_size + row.high - row.kernel;
   const int64_t results = span < 0 ? 0 : span / row.stride + 1;
   std::vector<long double> values;
   for (int64_t n = 0; n < 2; ++n) {
@@ -250,8 +250,8 @@ std::string ConvByFormula(const Row& row, const reference::Array& x, const refer
         for (int64_t c = 0; c < channels; ++c) {
           for (int64_t k = 0; k < row.kernel; ++k) {
             const int64_t at = o * row.stride + k - row.low, channel = m / (4 / row.groups) * channels + c;
-            if (at < 0 || at >= extent) continue;
-            sum += x.elements[(n * 6 + channel) * extent + at].value *
+            if (at < 0 || at >= dim_size) continue;
+            sum += x.elements[(n * 6 + channel) * dim_size + at].value *
                    weights.elements[(m * channels + c) * row.kernel + k].value;
           }
         }
@@ -262,7 +262,7 @@ std::string ConvByFormula(const Row& row, const reference::Array& x, const refer
   return Text(Numbers(DType::kF32, {2, 4, results}, values));
 }
 
-// With an extent that is a symbol, and with each as it is.
+// With a dim size that is a symbol, and with each as it is.
 void ExpectByFormula(const Row& row) {
   const auto build = [&](Graph& g) -> absl::StatusOr<std::vector<Value>> {
     const Windows windows{.strides = {row.stride}, .low = {row.low}, .high = {row.high}};
@@ -270,25 +270,25 @@ void ExpectByFormula(const Row& row) {
     if (!y.ok()) return y.status();
     return std::vector<Value>{*y};
   };
-  const auto graph_of = [&](const std::string& extent) {
+  const auto graph_of = [&](const std::string& dim_size) {
     return BuiltGraph(
-        absl::StrCat("%x: f32[2, 6, ", extent, "], %w: f32[4, ", 6 / row.groups, ", ", row.kernel, "], %b: f32[4]"),
+        absl::StrCat("%x: f32[2, 6, ", dim_size, "], %w: f32[4, ", 6 / row.groups, ", ", row.kernel, "], %b: f32[4]"),
         build);
   };
   const Graph symbolic = graph_of("H");
   const reference::Array weights = Counted({4, 6 / row.groups, row.kernel}, 3), bias = Counted({4}, 7);
-  for (int64_t extent : {0, 1, 2, 5, 8}) {
-    if (row.low + extent + row.high < 0) continue;  // is refused
-    const reference::Array x = Counted({2, 6, extent}, 5);
+  for (int64_t dim_size : {0, 1, 2, 5, 8}) {
+    if (row.low + dim_size + row.high < 0) continue;  // is refused
+    const reference::Array x = Counted({2, 6, dim_size}, 5);
     const auto results = [&](const Graph& graph, const std::vector<int64_t>& symbols) {
       const auto outputs = Evaluated(graph, symbols, {x, weights, bias});
       return outputs.empty() ? "none" : Text(outputs[0]);
     };
     const std::string want = ConvByFormula(row, x, weights, bias);
-    const std::string where = absl::StrCat(extent, " by ", row.kernel, ", groups ", row.groups, ", stride ", row.stride,
-                                           ", padding ", row.low, " and ", row.high);
-    EXPECT_EQ(results(symbolic, {extent}), want) << where;
-    EXPECT_EQ(results(graph_of(absl::StrCat(extent)), {}), want) << where;
+    const std::string where = absl::StrCat(dim_size, " by ", row.kernel, ", groups ", row.groups, ", stride ",
+                                           row.stride, ", padding ", row.low, " and ", row.high);
+    EXPECT_EQ(results(symbolic, {dim_size}), want) << where;
+    EXPECT_EQ(results(graph_of(absl::StrCat(dim_size)), {}), want) << where;
     if (testing::Test::HasFailure()) return;
   }
 }

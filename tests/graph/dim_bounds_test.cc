@@ -70,7 +70,7 @@ TEST(DimBounds, HoldForEveryValueOfTheSymbols) {
   EXPECT_GT(bounded, 500);
 }
 
-TEST(DimBounds, BroadcastWithItselfOrOneIsTheExtent) {
+TEST(DimBounds, BroadcastWithItselfOrOneIsTheDimSize) {
   const DimExpr a = DimExpr::FloorDiv(DimExpr::Symbol(0) + 15, 16), b = DimExpr::Max(a - 1, 0) + 1;
   EXPECT_TRUE(IsAtLeastOne(b, a));
   EXPECT_TRUE(IsAtLeastOne(DimExpr::Max(1, a), a));

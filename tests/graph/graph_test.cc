@@ -86,7 +86,7 @@ TEST_F(GraphTest, InputsConstantsAndOutputsAreChecked) {
   EXPECT_EQ(graph_.AddConstant("w", DType::kF32, {2}, {nullptr, &value, 4, {}}).status().message(),
             "constant: \"w\" has 4 bytes, its type needs 8");
   EXPECT_EQ(graph_.AddConstant("w", DType::kF32, {batch_}, {nullptr, &value, 4, {}}).status().message(),
-            "constant: \"w\" needs constant extents and a size below 2^63 bytes");
+            "constant: \"w\" needs constant dim sizes and a size below 2^63 bytes");
   EXPECT_TRUE(graph_.AddOutput("y", x_).ok());
   EXPECT_EQ(graph_.AddOutput("y", x_).message(), "output: the name \"y\" is taken");
   EXPECT_EQ(graph_.AddOutput("z", {5, 0}).message(), "output: \"z\" is no value of this graph (node 5, result 0)");

@@ -131,7 +131,7 @@ TEST(Sorting, Rows) {
   EXPECT_EQ(order({0, 2}, {}), "[0] {}");
 }
 
-// The loop's arguments, in text. Indices have 32 bits where the extent is known to.
+// The loop's arguments, in text. Indices have 32 bits where the dim size is known to.
 TEST(Sorting, IsOneLoop) {
   const auto text = [](const char* header) {
     return BuiltGraph(header, [](Graph& g) { return Both(Sort(g, kX, -1, false)); }).ToText();
@@ -160,11 +160,11 @@ TEST(Sorting, Errors) {
   EXPECT_EQ(Sort(graph, {7, 0}, 0, false).status().message(),
             "sort: operand \"x\" is no value of this graph (node 7, result 0)");
   EXPECT_EQ(TopK(graph, kX, 5, 1, true).status().message(),
-            "top_k: k is 5, but axis 1 of operand \"x\" (%x) has extent 4");
+            "top_k: k is 5, but axis 1 of operand \"x\" (%x) has size 4");
   EXPECT_EQ(TopK(graph, kX, 5, -3, true).status().message(),
             "top_k: axis -3 is out of range for operand \"x\" (%x) of type f32[N, 4]");
   EXPECT_EQ(graph.nodes().size(), 1u);
-  EXPECT_EQ(TopK(graph, kX, -1, 1, true).status().message(), "slice: extent 1 of the result is -1, needs at least 0");
+  EXPECT_EQ(TopK(graph, kX, -1, 1, true).status().message(), "slice: dim size 1 of the result is -1, needs at least 0");
 }
 
 }  // namespace

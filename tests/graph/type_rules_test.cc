@@ -49,7 +49,7 @@ TEST(TypeRules, Broadcast) {
   EXPECT_EQ(TypeOf("%c: f32[], %x: i8[], %z: i8[]", "select %c, %x, %z"),
             "select: operand \"condition\" (%c) has type f32, needs bool");
   EXPECT_EQ(TypeOf("%x: f32[B, 3], %z: f32[2]", "add %x, %z"),
-            "add: operand \"rhs\" (%z) has extent 2 in dim 0 of [2], which does not broadcast with 3");
+            "add: operand \"rhs\" (%z) has size 2 in dim 0 of [2], which does not broadcast with 3");
 }
 
 TEST(TypeRules, Reduce) {
@@ -71,13 +71,13 @@ TEST(TypeRules, Views) {
   EXPECT_EQ(TypeOf("%x: f32[3, 4]", "broadcast %x {shape = [4]}"),
             "broadcast: operand \"x\" (%x) has rank 2, more than the shape [4]");
   EXPECT_EQ(TypeOf("%x: f32[3]", "broadcast %x {shape = [2, 4]}"),
-            "broadcast: operand \"x\" (%x) has extent 3 in dim 0, which does not broadcast to 4");
+            "broadcast: operand \"x\" (%x) has size 3 in dim 0, which does not broadcast to 4");
   EXPECT_EQ(TypeOf("%x: f32[B, S, 384]", "reshape %x {shape = [B, S, 12, 32]}"), "f32[B, S, 12, 32]");
   EXPECT_EQ(TypeOf("%x: f32[B, S]", "reshape %x {shape = [B*S]}"), "f32[B*S]");
   EXPECT_EQ(TypeOf("%x: f32[6]", "reshape %x {shape = [4, 2]}"),
             "reshape: operand \"x\" (%x) has 6 elements, but shape [4, 2] has 8");
   EXPECT_EQ(TypeOf("%x: f32[B]", "reshape %x {shape = [-1]}"),
-            "reshape: extent 0 of the result is -1, needs at least 0");
+            "reshape: dim size 0 of the result is -1, needs at least 0");
   EXPECT_EQ(TypeOf("%x: f32[B, S, 4]", "transpose %x {permutation = [2, 0, 1]}"), "f32[4, B, S]");
   EXPECT_EQ(TypeOf("%x: f32[B, S]", "transpose %x {permutation = [0, 0]}"),
             "transpose: attribute \"permutation\" = [0, 0] is no permutation of the 2 dims of operand \"x\" (%x)");
@@ -89,9 +89,9 @@ TEST(TypeRules, Slice) {
   EXPECT_EQ(TypeOf("%x: f32[5]", "slice %x {starts = [4], sizes = [5], steps = [-1]}"), "f32[5]");
   EXPECT_EQ(TypeOf("%x: f32[5]", "slice %x {starts = [5], sizes = [0]}"), "f32[0]");
   EXPECT_EQ(TypeOf("%x: f32[5]", "slice %x {starts = [2], sizes = [3], steps = [2]}"),
-            "slice: dim 0 of operand \"x\" (%x) has extent 5, but start 2, size 3, step 2 reads index 6");
+            "slice: dim 0 of operand \"x\" (%x) has size 5, but start 2, size 3, step 2 reads index 6");
   EXPECT_EQ(TypeOf("%x: f32[5]", "slice %x {starts = [2], sizes = [4], steps = [-1]}"),
-            "slice: dim 0 of operand \"x\" (%x) has extent 5, but start 2, size 4, step -1 reads index -1");
+            "slice: dim 0 of operand \"x\" (%x) has size 5, but start 2, size 4, step -1 reads index -1");
   EXPECT_EQ(TypeOf("%x: f32[5]", "slice %x {starts = [0], sizes = [5], steps = [0]}"),
             "slice: attribute \"steps\" is 0 in dim 0");
   EXPECT_EQ(TypeOf("%x: f32[5, 2]", "slice %x {starts = [0], sizes = [5]}"),
@@ -102,7 +102,7 @@ TEST(TypeRules, ConcatGatherAndIota) {
   EXPECT_EQ(TypeOf("%x: f32[B, 4], %z: f32[S, 4]", "concat %x, %z, %x {axis = 0}"), "f32[2*B + S, 4]");
   EXPECT_EQ(TypeOf("%x: f32[B, 4], %z: f32[B, S]", "concat %x, %z {axis = -1}"), "f32[B, S + 4]");
   EXPECT_EQ(TypeOf("%x: f32[B, 4], %z: f32[B, 5]", "concat %x, %z {axis = 0}"),
-            "concat: operand \"xs[1]\" (%z) has extent 5 in dim 1, but \"xs[0]\" (%x) has 4");
+            "concat: operand \"xs[1]\" (%z) has size 5 in dim 1, but \"xs[0]\" (%x) has 4");
   EXPECT_EQ(TypeOf("%x: f32[B], %z: f32[B, 5]", "concat %x, %z {axis = 0}"),
             "concat: operand \"xs[1]\" (%z) has rank 2, but \"xs[0]\" (%x) has rank 1");
   EXPECT_EQ(TypeOf("%x: f32[B, 4, 5], %i: i32[S, 2]", "gather %x, %i {axis = 1}"), "f32[B, S, 2, 5]");
@@ -125,7 +125,7 @@ TEST(TypeRules, Pad) {
   EXPECT_EQ(TypeOf(xv, "pad %x, %v {low = [0], high = [0, 0]}"),
             "pad: operand \"x\" (%x) has rank 2, but there are 1 low, 2 high and 0 interior entries");
   EXPECT_EQ(TypeOf(xv, "pad %x, %v {low = [0, -3], high = [0, -2]}"),
-            "pad: extent 1 of the result is -1, needs at least 0");
+            "pad: dim size 1 of the result is -1, needs at least 0");
   EXPECT_EQ(TypeOf(xv, "pad %x, %v {low = [0, 0], high = [0, 0], interior = [0, -1]}"),
             "pad: attribute \"interior\" is -1 in dim 1, needs at least 0");
   EXPECT_EQ(TypeOf(xv, "pad %x, %x {low = [0, 0], high = [0, 0]}"), "pad: operand \"value\" (%x) has rank 2, needs 0");
@@ -160,9 +160,9 @@ TEST(TypeRules, Dot) {
   EXPECT_EQ(TypeOf("%x: f32[B, 8], %w: f32[8]", "dot %x, %w"),
             "dot: operand \"rhs\" (%w) has rank 1, needs at least 2");
   EXPECT_EQ(TypeOf("%x: f32[B, 8], %w: f32[9, 3]", "dot %x, %w"),
-            "dot: operand \"rhs\" (%w) contracts over extent 9, but \"lhs\" (%x) over 8");
+            "dot: operand \"rhs\" (%w) contracts over size 9, but \"lhs\" (%x) over 8");
   EXPECT_EQ(TypeOf("%x: f32[2, B, 8], %w: f32[3, 8, 4]", "dot %x, %w"),
-            "dot: operand \"rhs\" (%w) has extent 3 in dim 0 of [3, 8, 4], which does not broadcast with 2");
+            "dot: operand \"rhs\" (%w) has size 3 in dim 0 of [3, 8, 4], which does not broadcast with 2");
   EXPECT_EQ(TypeOf("%x: u32[2, 2], %w: u32[2, 2]", "dot %x, %w"), "u32[2, 2]");
   EXPECT_EQ(TypeOf("%x: i8[2, 2], %w: i8[2, 2]", "dot %x, %w"),
             "dot: operand \"lhs\" (%x) has type i8, needs a float or an integer of 32 or 64 bits");
@@ -185,10 +185,9 @@ TEST(TypeRules, Scatter) {
   EXPECT_EQ(type_of("i32[N, 0]", "f32[N, B, S, 4]", "max"), "f32[B, S, 4]");
   EXPECT_EQ(type_of("i32[]", "f32[]", "set"), "scatter: operand \"indices\" (%i) has rank 0, needs at least 1");
   EXPECT_EQ(type_of("i32[N]", "f32[]", "set"),
-            "scatter: operand \"indices\" (%i) ends in extent N, needs a constant up to 3, the rank of \"x\" (%x)");
+            "scatter: operand \"indices\" (%i) ends in size N, needs a constant up to 3, the rank of \"x\" (%x)");
   EXPECT_EQ(type_of("i32[N, 2]", "f32[N]", "set"), "scatter: operand \"updates\" (%u) has rank 1, needs 2");
-  EXPECT_EQ(type_of("i32[N, 2]", "f32[N, 5]", "set"),
-            "scatter: operand \"updates\" (%u) has extent 5 in dim 1, needs 4");
+  EXPECT_EQ(type_of("i32[N, 2]", "f32[N, 5]", "set"), "scatter: operand \"updates\" (%u) has size 5 in dim 1, needs 4");
   EXPECT_EQ(type_of("u8[N, 2]", "f32[N, 4]", "set"), "scatter: operand \"indices\" (%i) has type u8, needs i32 or i64");
   EXPECT_EQ(type_of("i32[N, 2]", "f64[N, 4]", "set"), "scatter: operand \"updates\" (%u) has type f64, needs f32");
   EXPECT_EQ(type_of("i32[N, 2]", "f32[N, 4]", "sub"),
@@ -254,10 +253,10 @@ TEST(TypeRules, WhatARegionMayChangeNeedsASymbol) {
     return std::string(graph.status().message());
   };
   EXPECT_EQ(type_of("{shapes = [R]}"), "f32[R]");
-  EXPECT_THAT(type_of("{shapes = [-1]}"), HasSubstr("extent 0 of result 0 is known only when the op has run"));
-  EXPECT_THAT(type_of(""), HasSubstr("extent 0 of result 0 is known only when the op has run"));
-  EXPECT_THAT(type_of("{shapes = [B + 1]}"), HasSubstr("extent 0 of result 0 is given as B + 1, needs a symbol"));
-  EXPECT_THAT(type_of("{shapes = [R, B]}"), HasSubstr("\"shapes\" has 2 entries, but the results have 1 extents"));
+  EXPECT_THAT(type_of("{shapes = [-1]}"), HasSubstr("dim size 0 of result 0 is known only when the op has run"));
+  EXPECT_THAT(type_of(""), HasSubstr("dim size 0 of result 0 is known only when the op has run"));
+  EXPECT_THAT(type_of("{shapes = [B + 1]}"), HasSubstr("dim size 0 of result 0 is given as B + 1, needs a symbol"));
+  EXPECT_THAT(type_of("{shapes = [R, B]}"), HasSubstr("\"shapes\" has 2 entries, but the results have 1 dim sizes"));
 }
 
 TEST(TypeRules, If) {
@@ -271,7 +270,7 @@ TEST(TypeRules, If) {
   const std::string turned = "region(%a: f32[P, Q]) { %t = transpose %a {permutation = [1, 0]} return %t }";
   EXPECT_EQ(type_of("", same, same), "f32[B, S]");
   EXPECT_EQ(type_of("", turned, turned), "f32[S, B]");
-  EXPECT_THAT(type_of("", same, turned), HasSubstr("extent 0 of result 0 is known only when the op has run"));
+  EXPECT_THAT(type_of("", same, turned), HasSubstr("dim size 0 of result 0 is known only when the op has run"));
   EXPECT_EQ(type_of("{shapes = [R, R]}", same, turned), "f32[R, R]");
   EXPECT_THAT(type_of("", same, "region(%a: f32[N, 1]) { %s = reduce_sum %a {axes = [1]} return %s }"),
               HasSubstr("the branches return different types of result 0: f32 of rank 2 and f32 of rank 1"));
@@ -282,16 +281,17 @@ TEST(TypeRules, If) {
 }
 
 TEST(TypeRules, Bind) {
-  const auto type_of = [](const std::string& type, const std::string& extent) {
-    const auto graph = ParseGraph(absl::StrCat("graph @g(%n: ", type, ") where N {\n%y = bind %n {extent = ", extent,
-                                               "}\n%i = iota {shape = [N], axis = 0, dtype = i64}\nreturn %i\n}"));
+  const auto type_of = [](const std::string& type, const std::string& dim_size) {
+    const auto graph =
+        ParseGraph(absl::StrCat("graph @g(%n: ", type, ") where N {\n%y = bind %n {dim size = ", dim_size,
+                                "}\n%i = iota {shape = [N], axis = 0, dtype = i64}\nreturn %i\n}"));
     if (graph.ok()) return graph->TypeText(graph->node(1).results[0]);
     return std::string(graph.status().message());
   };
   EXPECT_EQ(type_of("i64[]", "[N]"), "i64[]");
   EXPECT_THAT(type_of("i32[]", "[N]"), HasSubstr("bind: operand \"count\" (%n) has type i32, needs i64"));
   EXPECT_THAT(type_of("i64[1]", "[N]"), HasSubstr("bind: operand \"count\" (%n) has rank 1, needs 0"));
-  EXPECT_THAT(type_of("i64[]", "[N + 1]"), HasSubstr("bind: attribute \"extent\" is [N + 1], needs one symbol"));
+  EXPECT_THAT(type_of("i64[]", "[N + 1]"), HasSubstr("bind: attribute \"dim size\" is [N + 1], needs one symbol"));
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ TEST(Metadata, KeepsEveryField) {
   EXPECT_EQ(read.inputs[0].dims[0].symbol, 0);
   EXPECT_EQ(read.inputs[0].dims[0].text, "N");
   EXPECT_EQ(read.inputs[0].dims[1].symbol, -1);
-  EXPECT_EQ(read.inputs[0].dims[1].extent, -1);
+  EXPECT_EQ(read.inputs[0].dims[1].dim_size, -1);
   EXPECT_EQ(read.inputs[0].dims[1].text, "4*S + 1");
   EXPECT_FALSE(read.inputs[0].donated);
   EXPECT_TRUE(read.inputs[1].donated);
@@ -75,7 +75,7 @@ TEST(Metadata, KeepsEveryField) {
   EXPECT_EQ(to.features, from.features);
   EXPECT_EQ(to.run_offset, from.run_offset);
   EXPECT_EQ(to.plan_offset, from.plan_offset);
-  EXPECT_EQ(to.memo_slots, from.memo_slots);
+  EXPECT_EQ(to.shape_cache_slots, from.shape_cache_slots);
   EXPECT_EQ(to.grown_blocks, from.grown_blocks);
   EXPECT_EQ(to.api_size, from.api_size);
   EXPECT_EQ(to.context_size, from.context_size);

@@ -42,8 +42,8 @@ TEST(Validator, Tensors) {
   EXPECT_EQ(after([](ProgramTensor* t) { t->dims.resize(9, t->dims[0]); }), "input \"x\": rank is above 8");
   EXPECT_EQ(after([](ProgramTensor* t) { t->dims[0].symbol = 1; }), "input \"x\": a dim names no symbol");
   EXPECT_EQ(after([](ProgramTensor* t) { t->dims[0].symbol = -2; }), "input \"x\": a dim names no symbol");
-  EXPECT_EQ(after([](ProgramTensor* t) { t->dims[0].extent = 4; }), "input \"x\": a dim's extent is wrong");
-  EXPECT_EQ(after([](ProgramTensor* t) { t->dims[1].extent = -2; }), "input \"x\": a dim's extent is wrong");
+  EXPECT_EQ(after([](ProgramTensor* t) { t->dims[0].dim_size = 4; }), "input \"x\": a dim's dim size is wrong");
+  EXPECT_EQ(after([](ProgramTensor* t) { t->dims[1].dim_size = -2; }), "input \"x\": a dim's dim size is wrong");
   EXPECT_EQ(after([](ProgramTensor* t) { t->dims[1].text = ""; }), "input \"x\": a dim has no text");
   EXPECT_EQ(after([](ProgramTensor* t) { t->name = "mask"; }), "input \"mask\": name is used twice");
   EXPECT_EQ(ProblemAfter([](Program* p) { p->outputs[1].name = "y"; }), "output \"y\": name is used twice");
@@ -80,7 +80,8 @@ TEST(Validator, Variants) {
   EXPECT_EQ(after([](Variant* v) { v->plan_offset = UINT64_MAX; }),
             "variant \"x86-64\": the plan entry lies outside the image");
   EXPECT_EQ(after([](Variant* v) { v->image = {}; }), "variant \"x86-64\": the run entry lies outside the image");
-  EXPECT_EQ(after([](Variant* v) { v->memo_slots = UINT64_MAX; }), "variant \"x86-64\": memo_slots is too large");
+  EXPECT_EQ(after([](Variant* v) { v->shape_cache_slots = UINT64_MAX; }),
+            "variant \"x86-64\": shape_cache_slots is too large");
   EXPECT_EQ(after([](Variant* v) { v->grown_blocks = UINT64_MAX; }), "variant \"x86-64\": grown_blocks is too large");
   EXPECT_EQ(after([](Variant* v) {
               v->features = {"sse2", "sse2"};
@@ -153,7 +154,7 @@ TEST(Validator, Devices) {
   EXPECT_EQ(fault(-1), "");
   EXPECT_EQ(fault(0), "");
   for (int64_t outside : {int64_t{-2}, int64_t{3}, INT64_MAX}) {
-    EXPECT_EQ(fault(outside), "variant \"cuda\": its fault record lies outside the memo");
+    EXPECT_EQ(fault(outside), "variant \"cuda\": its fault record lies outside the shape cache");
   }
   for (int32_t output : {-1, 0, 2}) {  // none is in an input's memory
     EXPECT_EQ(after([output](Variant* v) { v->outputs_apart = {output}; }),

@@ -32,7 +32,7 @@ class TestProgram {
   virtual absl::StatusOr<std::vector<HostTensor>> Run(const std::vector<HostTensor>& inputs, int threads) = 0;
   // Runs with the caller's memory, aligned to the element alone and, where the device can, ending at a page that is
   // not there. `outputs` have dtype, dims and bytes to be overwritten. INTERNAL where memory before them was
-  // written, or where the run grew a workspace that was reserved for it (a second run, where data tells extents).
+  // written, or where the run grew a workspace that was reserved for it (a second run, where data tells dim sizes).
   virtual absl::Status RunInto(const std::vector<HostTensor>& inputs, int threads,
                                std::vector<HostTensor>* outputs) = 0;
 };

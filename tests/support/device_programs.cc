@@ -65,7 +65,7 @@ class EmulatedCpuDevice : public TargetDevice {
 std::vector<std::unique_ptr<TestDevice>> CpuDevices() {
   std::vector<std::unique_ptr<TestDevice>> devices;
   for (auto level = CpuLevels().rbegin(); level != CpuLevels().rend(); ++level) {
-    const bool tiles = level->traits.bf16_products == BF16Products::kTiles;
+    const bool tiles = level->traits.bf16_matmuls == BF16Matmuls::kTiles;
     if (MissingFeatures(ThisCpu(), level->features).empty() && (!tiles || RequestTileState())) {
       devices.push_back(std::make_unique<TargetDevice>(level->name));
     }

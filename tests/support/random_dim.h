@@ -19,7 +19,7 @@ class RandomDim {
  public:
   explicit RandomDim(uint32_t seed) : random_(seed) {}
 
-  // nullopt: the value is undefined (divisor below 1, or broadcast of unequal extents).
+  // nullopt: the value is undefined (divisor below 1, or broadcast of unequal dim sizes).
   std::pair<DimExpr, std::optional<int64_t>> Make(int depth, absl::Span<const int64_t> symbols) {
     int pick = Pick(depth == 0 ? 2 : 10);
     if (pick == 0) {

@@ -66,7 +66,7 @@ void GraphMaker::AddSymbols() {
   }
 }
 
-// Every symbol is the extent of an input.
+// Every symbol is the dim size of an input.
 void GraphMaker::AddFirstInputs() {
   std::vector<DimExpr> left;
   for (size_t i = 0; i < graph_.symbols().size(); ++i) left.push_back(DimExpr::Symbol(static_cast<SymbolId>(i)));
@@ -172,15 +172,15 @@ Value GraphMaker::Filled(DType dtype, const Shape& shape) {
   return filled;
 }
 
-Value GraphMaker::IndexInput(DType dtype, Shape shape, const DimExpr& extent) {
-  const bool late = IsLate(extent) || std::any_of(shape.begin(), shape.end(), [&](auto& dim) { return IsLate(dim); });
+Value GraphMaker::IndexInput(DType dtype, Shape shape, const DimExpr& dim_size) {
+  const bool late = IsLate(dim_size) || std::any_of(shape.begin(), shape.end(), [&](auto& dim) { return IsLate(dim); });
   if (depth_ == 0 && !late) return Input(dtype, std::move(shape));
   Value index = Scalar(dtype, Pick(3));
   if (!shape.empty()) {
     const int64_t axis = Pick(static_cast<int>(shape.size()));
     index = *Append(OpKind::kIota, {}, {{"shape", shape}, {"axis", axis}, {"dtype", dtype}});
   }
-  index = *Append(OpKind::kMod, {index, *Append(OpKind::kCast, {ExtentOf(extent)}, {{"dtype", dtype}})});
+  index = *Append(OpKind::kMod, {index, *Append(OpKind::kCast, {DimSizeOf(dim_size)}, {{"dtype", dtype}})});
   return Percent(30) ? *Append(OpKind::kSub, {Scalar(dtype, -1), index}) : index;
 }
 
@@ -248,14 +248,14 @@ Value GraphMaker::PartnerOfType(Value a, DType type) {
 void GraphMaker::AppendAny() {
   if (options_.control && depth_ < 2 && Percent(9)) return AppendControl();
   static const std::vector<std::pair<int, void (GraphMaker::*)()>> kWeighted = {
-      {12, &GraphMaker::AppendUnary},        {18, &GraphMaker::AppendBinary},     {4, &GraphMaker::AppendCompare},
-      {6, &GraphMaker::AppendSelect},        {4, &GraphMaker::AppendLogic},       {5, &GraphMaker::AppendCast},
-      {13, &GraphMaker::AppendReduce},       {10, &GraphMaker::AppendCompound},   {3, &GraphMaker::AppendAttention},
-      {3, &GraphMaker::AppendIota},          {4, &GraphMaker::AppendBroadcast},   {8, &GraphMaker::AppendReshape},
-      {7, &GraphMaker::AppendSlice},         {6, &GraphMaker::AppendTranspose},   {5, &GraphMaker::AppendConcat},
-      {5, &GraphMaker::AppendGather},        {7, &GraphMaker::AppendDot},         {3, &GraphMaker::AppendShift},
-      {9, &GraphMaker::AppendProductsOfOne}, {1, &GraphMaker::AppendLongProduct}, {6, &GraphMaker::AppendPad},
-      {7, &GraphMaker::AppendWindow},        {4, &GraphMaker::AppendScatter},     {2, &GraphMaker::AppendBitcast},
+      {12, &GraphMaker::AppendUnary},        {18, &GraphMaker::AppendBinary},    {4, &GraphMaker::AppendCompare},
+      {6, &GraphMaker::AppendSelect},        {4, &GraphMaker::AppendLogic},      {5, &GraphMaker::AppendCast},
+      {13, &GraphMaker::AppendReduce},       {10, &GraphMaker::AppendCompound},  {3, &GraphMaker::AppendAttention},
+      {3, &GraphMaker::AppendIota},          {4, &GraphMaker::AppendBroadcast},  {8, &GraphMaker::AppendReshape},
+      {7, &GraphMaker::AppendSlice},         {6, &GraphMaker::AppendTranspose},  {5, &GraphMaker::AppendConcat},
+      {5, &GraphMaker::AppendGather},        {7, &GraphMaker::AppendDot},        {3, &GraphMaker::AppendShift},
+      {9, &GraphMaker::AppendProductsOfOne}, {1, &GraphMaker::AppendLongMatmul}, {6, &GraphMaker::AppendPad},
+      {7, &GraphMaker::AppendWindow},        {4, &GraphMaker::AppendScatter},    {2, &GraphMaker::AppendBitcast},
       {5, &GraphMaker::AppendScan}};
   int total = 0;
   for (const auto& [weight, append] : kWeighted) total += weight;

@@ -14,7 +14,7 @@ struct RandomGraphOptions {
 };
 
 // The same graph for the same seed and options. Two to five symbols (some with ranges, divisors, likely values), each
-// the extent of some input; ranks 0 to 4; every op; one to three outputs. There are symbol values at which all its
+// the dim size of some input; ranks 0 to 4; every op; one to three outputs. There are symbol values at which all its
 // shapes agree, mostly. Loops end after a few iterations. Constants hold what SeededConstant gives.
 Graph RandomGraph(uint64_t seed, const RandomGraphOptions& options = {});
 

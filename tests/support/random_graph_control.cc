@@ -5,14 +5,14 @@
 
 namespace tailor {
 
-// What a region calls its arguments' extents.
+// What a region calls its arguments' dim sizes.
 struct GraphMaker::Signature {
   std::vector<SymbolInfo> symbols;
   std::vector<TensorType> arguments;
-  // By symbol: what it is in the graph around, where it is the whole extent of an argument.
+  // By symbol: what it is in the graph around, where it is the whole dim size of an argument.
   std::vector<std::optional<DimExpr>> outer;
 
-  // What the extent of a region's result is in the graph around, if that can be told.
+  // What the dim size of a region's result is in the graph around, if that can be told.
   std::optional<DimExpr> OuterOf(const DimExpr& dim) const {
     for (SymbolId id : dim.Symbols()) {
       if (id >= static_cast<SymbolId>(outer.size()) || !outer[id]) return std::nullopt;
@@ -37,11 +37,11 @@ DimExpr GraphMaker::NewSymbol(SymbolInfo info) {
   return DimExpr::Symbol(*graph_.AddSymbol(std::move(info)));
 }
 
-// Equal extents share a symbol, but for those of operands that want symbols of their `own`.
+// Equal dim sizes share a symbol, but for those of operands that want symbols of their `own`.
 GraphMaker::Signature GraphMaker::SignatureFor(const std::vector<Value>& operands, const std::vector<bool>& own) {
   static constexpr const char* kNames[] = {"N", "M", "T", "S", "B"};  // mostly those of others outside
   Signature signature;
-  std::vector<std::pair<DimExpr, DimExpr>> inner;  // of an extent outside
+  std::vector<std::pair<DimExpr, DimExpr>> inner;  // of a dim size outside
   const auto find = [&](const DimExpr& dim) {
     return std::find_if(inner.begin(), inner.end(), [&](const auto& entry) { return entry.first == dim; });
   };
@@ -100,8 +100,8 @@ Region GraphMaker::RegionReturning(std::vector<Value> results) {
   return {std::make_shared<const Graph>(std::move(graph_))};
 }
 
-// The extent as an i64 scalar.
-Value GraphMaker::ExtentOf(const DimExpr& dim) {
+// The dim size as an i64 scalar.
+Value GraphMaker::DimSizeOf(const DimExpr& dim) {
   if (dim.constant()) return Scalar(DType::kI64, static_cast<double>(*dim.constant()));
   const Value ones = *Append(OpKind::kBroadcast, {Scalar(DType::kI64, 1)}, {{"shape", Shape{dim}}});
   return *Append(OpKind::kReduceSum, {ones}, {{"axes", std::vector<int64_t>{0}}});
@@ -123,7 +123,7 @@ std::optional<Value> GraphMaker::ExactCount() {
 Value GraphMaker::SmallCount() {
   const auto count = Percent(50) ? ExactCount() : std::nullopt;
   if (!count && Percent(40)) return Scalar(DType::kI64, Pick(4));
-  return *Append(OpKind::kMin, {count ? *count : ExtentOf(AnySymbol()), Scalar(DType::kI64, 1 + Pick(3))});
+  return *Append(OpKind::kMin, {count ? *count : DimSizeOf(AnySymbol()), Scalar(DType::kI64, 1 + Pick(3))});
 }
 
 Value GraphMaker::Decision() {
@@ -131,7 +131,7 @@ Value GraphMaker::Decision() {
   if (Percent(5)) return Scalar(DType::kBool, Pick(2));
   const auto count = ExactCount();
   const Value bound = Scalar(DType::kI64, Pick(4));
-  return *Append(OneOf<OpKind>({OpKind::kGt, OpKind::kEq}), {count ? *count : ExtentOf(AnySymbol()), bound});
+  return *Append(OneOf<OpKind>({OpKind::kGt, OpKind::kEq}), {count ? *count : DimSizeOf(AnySymbol()), bound});
 }
 
 // A value of the argument's type.
@@ -144,29 +144,29 @@ Value GraphMaker::Changed(Value argument) {
   return *Append(OpKind::kAdd, {x, Scalar(dtype(x), 1)});
 }
 
-// A value of the argument's element type and rank, of other extents.
+// A value of the argument's element type and rank, of other dim sizes.
 Value GraphMaker::Resized(Value argument) {
   if (Percent(20)) {
     return *Find([&](Value v) { return dtype(v) == dtype(argument) && rank(v) == rank(argument); });
   }
   const int64_t axis = Pick(rank(argument));
-  const DimExpr extent = shape(argument)[axis];
+  const DimExpr dim_size = shape(argument)[axis];
   const auto part = [&](const DimExpr& start, const DimExpr& size) {
     Shape starts(rank(argument), DimExpr(0)), sizes = shape(argument);
     starts[axis] = start;
     sizes[axis] = size;
     return *Append(OpKind::kSlice, {argument}, {{"starts", starts}, {"sizes", sizes}});
   };
-  const DimExpr less = DimExpr::Max(extent - 1, 0);
+  const DimExpr less = DimExpr::Max(dim_size - 1, 0);
   switch (Pick(4)) {
     case 0:
       return *Append(OpKind::kConcat, {argument, Changed(argument)}, {{"axis", axis}});
     case 1:
-      return *Append(OpKind::kConcat, {part(0, DimExpr::Min(extent, 1)), argument}, {{"axis", axis}});
+      return *Append(OpKind::kConcat, {part(0, DimExpr::Min(dim_size, 1)), argument}, {{"axis", axis}});
     case 2:
       return part(0, less);
     default:
-      return part(extent - less, less);
+      return part(dim_size - less, less);
   }
 }
 
@@ -202,7 +202,7 @@ void GraphMaker::AppendWhile() {
     const Value x = OneOf(values_);
     Fate fate = OneOf<Fate>({Fate::kStays, Fate::kChanges, Fate::kChanges, Fate::kResizes, Fate::kGetsRows});
     if (rank(x) == 0 && fate != Fate::kStays) fate = Fate::kChanges;
-    if (fate == Fate::kGetsRows) limit = *Append(OpKind::kMin, {limit, ExtentOf(shape(x)[0])});
+    if (fate == Fate::kGetsRows) limit = *Append(OpKind::kMin, {limit, DimSizeOf(shape(x)[0])});
     states.push_back(x);
     fates.push_back(fate);
   }
@@ -235,14 +235,14 @@ void GraphMaker::AppendWhile() {
                       : fates[i] == Fate::kResizes ? body.Resized(argument)
                                                    : body.WithRow(argument, row));
   }
-  std::vector<std::optional<DimExpr>> extents;
+  std::vector<std::optional<DimExpr>> dim_sizes;
   for (size_t i = 0; i < results.size(); ++i) {
     for (int d = 0; d < rank(carried[i]); ++d) {
       const bool kept = body.shape(arguments[i])[d] == body.shape(results[i])[d];
-      extents.push_back(kept ? std::optional(shape(carried[i])[d]) : std::nullopt);
+      dim_sizes.push_back(kept ? std::optional(shape(carried[i])[d]) : std::nullopt);
     }
   }
-  AppendRegions(OpKind::kWhile, carried, {condition.RegionReturning({goes}), body.RegionReturning(results)}, extents);
+  AppendRegions(OpKind::kWhile, carried, {condition.RegionReturning({goes}), body.RegionReturning(results)}, dim_sizes);
 }
 
 void GraphMaker::AppendIf() {
@@ -256,7 +256,7 @@ void GraphMaker::AppendIf() {
   std::vector<Value> results[2];
   for (int r = 1 + Pick(2); r > 0; --r) {
     if (then.graph_.symbols().size() == signature.symbols.size() && Percent(25)) {
-      const Value any = OneOf(then.values_);  // of the same extents in the other branch
+      const Value any = OneOf(then.values_);  // of the same dim sizes in the other branch
       results[0].push_back(any);
       results[1].push_back(otherwise.Filled(then.dtype(any), then.shape(any)));
       continue;
@@ -269,27 +269,27 @@ void GraphMaker::AppendIf() {
     }
   }
   if (results[0].empty()) return;
-  std::vector<std::optional<DimExpr>> extents;
+  std::vector<std::optional<DimExpr>> dim_sizes;
   for (size_t r = 0; r < results[0].size(); ++r) {
     for (int d = 0; d < then.rank(results[0][r]); ++d) {
       const auto one = signature.OuterOf(then.shape(results[0][r])[d]);
       const auto other = signature.OuterOf(otherwise.shape(results[1][r])[d]);
-      extents.push_back(one == other ? one : std::nullopt);
+      dim_sizes.push_back(one == other ? one : std::nullopt);
     }
   }
   captured.insert(captured.begin(), Decision());
   AppendRegions(OpKind::kIf, captured, {then.RegionReturning(results[0]), otherwise.RegionReturning(results[1])},
-                extents);
+                dim_sizes);
 }
 
-// `extents` of all results, none where only a run tells.
+// `dim sizes` of all results, none where only a run tells.
 void GraphMaker::AppendRegions(OpKind op, const std::vector<Value>& operands, std::vector<Region> regions,
-                               const std::vector<std::optional<DimExpr>>& extents) {
+                               const std::vector<std::optional<DimExpr>>& dim_sizes) {
   bool all = Percent(90);
-  for (const auto& extent : extents) all = all && extent;
+  for (const auto& dim_size : dim_sizes) all = all && dim_size;
   Shape shapes;
-  for (const auto& extent : extents) {
-    if (!all) shapes.push_back(extent && Percent(90) ? *extent : NewSymbol());
+  for (const auto& dim_size : dim_sizes) {
+    if (!all) shapes.push_back(dim_size && Percent(90) ? *dim_size : NewSymbol());
   }
   const auto node = graph_.Append(op, operands, {{"shapes", shapes}}, std::move(regions));
   if (!node.ok()) return;
@@ -298,7 +298,7 @@ void GraphMaker::AppendRegions(OpKind op, const std::vector<Value>& operands, st
   }
 }
 
-// A symbol for a count of at most some tensor's extent, and what can be done with so many elements.
+// A symbol for a count of at most some tensor's dim size, and what can be done with so many elements.
 void GraphMaker::AppendBind() {
   const auto x = Find([&](Value v) { return rank(v) > 0; });
   const auto found = ExactCount();
@@ -307,7 +307,7 @@ void GraphMaker::AppendBind() {
   SymbolInfo info;
   if (Percent(8)) info.max = OneOf<int64_t>({7, 64});
   if (Percent(15)) info.likely = {1, 4};
-  Value count = *Append(OpKind::kMin, {*found, ExtentOf(shape(*x)[axis])});
+  Value count = *Append(OpKind::kMin, {*found, DimSizeOf(shape(*x)[axis])});
   if (Percent(20)) {
     info.multiple_of = 2;
     info.likely.clear();
@@ -317,26 +317,26 @@ void GraphMaker::AppendBind() {
     info.min = 1;
     count = *Append(OpKind::kMax, {count, Scalar(DType::kI64, Percent(80) ? info.multiple_of : 0)});
   }
-  const DimExpr extent = NewSymbol(std::move(info));
-  Keep(Append(OpKind::kBind, {count}, {{"extent", Shape{extent}}}));
-  for (int uses = 1 + Pick(3); uses > 0; --uses) AppendSoMany(*x, axis, extent);
+  const DimExpr dim_size = NewSymbol(std::move(info));
+  Keep(Append(OpKind::kBind, {count}, {{"extent", Shape{dim_size}}}));
+  for (int uses = 1 + Pick(3); uses > 0; --uses) AppendSoMany(*x, axis, dim_size);
 }
 
-// `extent` is at most the extent of x along `axis`.
-void GraphMaker::AppendSoMany(Value x, int64_t axis, const DimExpr& extent) {
+// `dim size` is at most the dim size of x along `axis`.
+void GraphMaker::AppendSoMany(Value x, int64_t axis, const DimExpr& dim_size) {
   const DType type = Percent(50) ? DType::kI32 : DType::kI64;
-  const Attributes positions = {{"shape", Shape{extent}}, {"axis", int64_t{0}}, {"dtype", type}};
+  const Attributes positions = {{"shape", Shape{dim_size}}, {"axis", int64_t{0}}, {"dtype", type}};
   Shape starts(rank(x), DimExpr(0)), sizes = shape(x);
-  sizes[axis] = extent;
+  sizes[axis] = dim_size;
   switch (Pick(5)) {
     case 0:
       return Keep(Append(OpKind::kGather, {x, *Append(OpKind::kIota, {}, positions)}, {{"axis", axis}}));
     case 1:
       return Keep(Append(OpKind::kIota, {}, positions));
     case 2:
-      return (void)Filled(AnyDType(), {AnySymbol(), extent + Pick(2)});
+      return (void)Filled(AnyDType(), {AnySymbol(), dim_size + Pick(2)});
     case 3:
-      starts[axis] = shape(x)[axis] - extent;
+      starts[axis] = shape(x)[axis] - dim_size;
       [[fallthrough]];
     default:
       return Keep(Append(OpKind::kSlice, {x}, {{"starts", starts}, {"sizes", sizes}}));

@@ -41,7 +41,7 @@ double WorkOf(const Graph& graph, const std::map<Value, Dims>& dims) {
   return work;
 }
 
-int64_t DrawExtent(const SymbolInfo& info, ShapeKind kind, int64_t common, std::mt19937_64& random) {
+int64_t DrawDimSize(const SymbolInfo& info, ShapeKind kind, int64_t common, std::mt19937_64& random) {
   static constexpr int64_t kSmall[] = {1, 2, 3, 4, 5, 7, 8};
   static constexpr int64_t kWide[] = {1, 2, 15, 16, 17, 31, 32, 33, 48, 64, 67, 96, 130};
   static constexpr int64_t kLarge[] = {1, 2, 3, 5, 16, 129, 515, 1024, 2500, 5001};
@@ -74,34 +74,34 @@ void SolveAssumed(const Graph& graph, std::vector<int64_t>* symbols) {
   }
 }
 
-// Per node: the least extent of the tables that it indexes, through views. One that only a run tells counts as 1.
-std::map<NodeId, int64_t> TableExtents(const Graph& graph, const std::map<Value, Dims>& dims) {
-  std::map<NodeId, int64_t> extents;
-  const auto restrict = [&](NodeId node, int64_t extent) {
-    auto [it, added] = extents.try_emplace(node, extent);
-    if (!added) it->second = std::min(it->second, extent);
+// Per node: the least dim size of the tables that it indexes, through views. One that only a run tells counts as 1.
+std::map<NodeId, int64_t> TableDimSizes(const Graph& graph, const std::map<Value, Dims>& dims) {
+  std::map<NodeId, int64_t> dim_sizes;
+  const auto restrict = [&](NodeId node, int64_t dim_size) {
+    auto [it, added] = dim_sizes.try_emplace(node, dim_size);
+    if (!added) it->second = std::min(it->second, dim_size);
   };
-  const auto extent_of = [&](Value table, int64_t dim) {
+  const auto dim_size_of = [&](Value table, int64_t dim) {
     const auto it = dims.find(table);
     return it == dims.end() ? 1 : it->second[dim];
   };
   for (NodeId id = static_cast<NodeId>(graph.nodes().size()) - 1; id >= 0; --id) {
     const Node& node = graph.node(id);
     if (node.op == OpKind::kGather) {
-      restrict(node.operands[1].node, extent_of(node.operands[0], node.i64("axis")));
+      restrict(node.operands[1].node, dim_size_of(node.operands[0], node.i64("axis")));
     }
     if (node.op == OpKind::kScatter) {
       const int64_t depth = *graph.type(node.operands[1]).shape.back().constant();
-      for (int64_t d = 0; d < depth; ++d) restrict(node.operands[1].node, extent_of(node.operands[0], d));
+      for (int64_t d = 0; d < depth; ++d) restrict(node.operands[1].node, dim_size_of(node.operands[0], d));
     }
     const bool moves = InfoOf(node.op).fusion == FusionClass::kView || node.op == OpKind::kConcat;
-    if (auto it = extents.find(id); it != extents.end() && (moves || node.op == OpKind::kGather)) {
+    if (auto it = dim_sizes.find(id); it != dim_sizes.end() && (moves || node.op == OpKind::kGather)) {
       for (Value operand : node.operands) {
         if (graph.type(operand).dtype == node.results[0].dtype) restrict(operand.node, it->second);
       }
     }
   }
-  return extents;
+  return dim_sizes;
 }
 
 long double DrawFloat(DType dtype, std::mt19937_64& random) {
@@ -133,14 +133,14 @@ long double DrawInteger(DType dtype, std::mt19937_64& random) {
 std::optional<std::vector<int64_t>> DrawSymbols(const Graph& graph, ShapeKind kind, std::mt19937_64& random) {
   const std::vector<std::optional<NodeId>> sources = reference::SymbolSources(graph);
   for (int attempt = 0; attempt < 400; ++attempt) {
-    // Extents shrink as draws fail, in case it was for their product.
+    // Dim sizes shrink as draws fail, in case it was for their matmul.
     const bool small = kind == ShapeKind::kWide && attempt > 200;
     const ShapeKind drawn = small ? ShapeKind::kSmall : kind;
-    const int64_t common = DrawExtent(SymbolInfo{}, drawn, 4, random);
+    const int64_t common = DrawDimSize(SymbolInfo{}, drawn, 4, random);
     std::vector<int64_t> symbols;
     for (size_t i = 0; i < sources.size(); ++i) {
       const SymbolInfo& info = graph.symbol(static_cast<SymbolId>(i));
-      symbols.push_back(sources[i] ? reference::kUnbound : DrawExtent(info, drawn, common, random));
+      symbols.push_back(sources[i] ? reference::kUnbound : DrawDimSize(info, drawn, common, random));
     }
     SolveAssumed(graph, &symbols);
     if (!IsOfKind(graph, kind, symbols)) continue;
@@ -163,7 +163,7 @@ Array DrawArray(DType dtype, std::vector<int64_t> dims, uint64_t seed) {
 
 std::vector<Array> DrawInputs(const Graph& graph, const std::vector<int64_t>& symbols, uint64_t seed, bool special) {
   const std::map<Value, Dims> dims = *reference::GraphDims(graph, symbols);
-  const std::map<NodeId, int64_t> extents = TableExtents(graph, dims);
+  const std::map<NodeId, int64_t> dim_sizes = TableDimSizes(graph, dims);
   std::vector<Array> inputs;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const NodeId id = graph.inputs()[i];
@@ -172,7 +172,7 @@ std::vector<Array> DrawInputs(const Graph& graph, const std::vector<int64_t>& sy
     for (reference::Element& element : array.elements) {
       if (special && IsFloat(array.dtype) && random() % 10 == 0) element.value = DrawSpecial(array.dtype, random);
     }
-    if (auto it = extents.find(id); it != extents.end() && it->second > 0) {
+    if (auto it = dim_sizes.find(id); it != dim_sizes.end() && it->second > 0) {
       for (reference::Element& element : array.elements) {
         element.value = static_cast<long double>(random() % (2 * it->second)) - static_cast<long double>(it->second);
       }

@@ -13,11 +13,11 @@
 namespace tailor {
 
 enum class ShapeKind {
-  kSmall,     // any small extents, many of them alike
+  kSmall,     // any small dim sizes, many of them alike
   kWithOne,   // some symbol is 1
   kWithZero,  // some symbol is 0
-  kWide,      // extents around vector and tile widths, likely values
-  kLarge,     // some extents of hundreds and thousands
+  kWide,      // dim sizes around vector and tile widths, likely values
+  kLarge,     // some dim sizes of hundreds and thousands
 };
 
 // Symbol values of that kind at which the reference accepts all shapes of `graph` that can be told before a run, and

@@ -40,7 +40,7 @@ class GraphMaker {
   // A value to combine with `a` in one elementwise op: one at hand, or a new input or scalar.
   Value Partner(Value a);
   Value PartnerOfType(Value a, DType dtype);
-  // Whether only a run tells the extent, so that DrawSymbols cannot see to it that it fits.
+  // Whether only a run tells the dim size, so that DrawSymbols cannot see to it that it fits.
   bool IsLate(const DimExpr& dim) const;
   bool IsLate(Value v) const;
 
@@ -55,8 +55,8 @@ class GraphMaker {
   // A new input; in a region, or where the shape is known late, what Filled gives.
   Value Input(DType dtype, Shape shape);
   Value Filled(DType dtype, const Shape& shape);
-  // As Input, but indices into a dim of `extent` entries.
-  Value IndexInput(DType dtype, Shape shape, const DimExpr& extent);
+  // As Input, but indices into a dim of `dim size` entries.
+  Value IndexInput(DType dtype, Shape shape, const DimExpr& dim_size);
   Value Scalar(DType dtype, double value);
   // A constant; one at hand with that type, now and then: tied weights.
   Value Constant(DType dtype, Shape shape);
@@ -92,8 +92,8 @@ class GraphMaker {
   void AppendIota();
   void AppendDot();
   void AppendProductsOfOne();
-  void AppendLongProduct();
-  void AppendAfterProduct(Value product);
+  void AppendLongMatmul();
+  void AppendAfterMatmul(Value matmul);
 
   // Control flow. The maker of a region starts with its arguments as values.
   struct Signature;
@@ -101,16 +101,16 @@ class GraphMaker {
   void AppendWhile();
   void AppendIf();
   void AppendBind();
-  void AppendSoMany(Value x, int64_t axis, const DimExpr& extent);
+  void AppendSoMany(Value x, int64_t axis, const DimExpr& dim_size);
   void AppendRegions(OpKind op, const std::vector<Value>& operands, std::vector<Region> regions,
-                     const std::vector<std::optional<DimExpr>>& extents);
+                     const std::vector<std::optional<DimExpr>>& dim_sizes);
   Signature SignatureFor(const std::vector<Value>& operands, const std::vector<bool>& own);
   GraphMaker RegionMaker(const Signature& signature);
   Region RegionReturning(std::vector<Value> results);  // ends the maker
   Value Changed(Value argument);
   Value Resized(Value argument);
   Value WithRow(Value argument, Value row);
-  Value ExtentOf(const DimExpr& dim);
+  Value DimSizeOf(const DimExpr& dim);
   std::optional<Value> ExactCount();
   Value SmallCount();
   Value Decision();
@@ -118,7 +118,7 @@ class GraphMaker {
 
   Shape MergedShape(const Shape& from);
   std::optional<Shape> SplitShape(const Shape& from);
-  std::optional<Value> Indices(const DimExpr& extent);
+  std::optional<Value> Indices(const DimExpr& dim_size);
 
   const RandomGraphOptions options_;
   std::mt19937_64 random_;

@@ -182,10 +182,10 @@ void GraphMaker::AppendDot() {
   Keep(Append(OpKind::kDot, {x, y}, {{"transpose_lhs", transpose_lhs}, {"transpose_rhs", transpose_rhs}}));
 }
 
-// What follows a product in models: a bias, a scale, an activation, several of these, or nothing.
-void GraphMaker::AppendAfterProduct(Value product) {
-  const Shape columns = {shape(product).back()};
-  Value y = product;
+// What follows a matmul in models: a bias, a scale, an activation, several of these, or nothing.
+void GraphMaker::AppendAfterMatmul(Value matmul) {
+  const Shape columns = {shape(matmul).back()};
+  Value y = matmul;
   for (int i = Pick(3); i > 0; --i) {
     std::optional<Value> next;
     switch (Pick(5)) {
@@ -223,20 +223,20 @@ void GraphMaker::AppendProductsOfOne() {
   for (int i = OneOf<int>({1, 1, 1, 2, 2, 3, 4}); i > 0; --i) {
     const DimExpr columns = OneOf<int64_t>({1, 5, 8, 16});
     const Value weights = Constant(dtype(x), transposed != 0 ? Shape{columns, depth} : Shape{depth, columns});
-    const auto product = Append(OpKind::kDot, {x, weights}, {{"transpose_rhs", transposed}});
-    if (!product) return;
+    const auto matmul = Append(OpKind::kDot, {x, weights}, {{"transpose_rhs", transposed}});
+    if (!matmul) return;
     if (!projections) {
-      AppendAfterProduct(*product);
+      AppendAfterMatmul(*matmul);
       continue;
     }
     const auto biased =
-        Percent(65) ? Append(OpKind::kAdd, {*product, Constant(dtype(x), {columns})}) : std::optional<Value>(*product);
+        Percent(65) ? Append(OpKind::kAdd, {*matmul, Constant(dtype(x), {columns})}) : std::optional<Value>(*matmul);
     Keep(Append(OpKind::kReduceMax, {*biased}, {{"axes", std::vector<int64_t>{-1}}, {"keep_dims", int64_t{1}}}));
   }
 }
 
-// Few rows and columns of many products each.
-void GraphMaker::AppendLongProduct() {
+// Few rows and columns of many matmuls each.
+void GraphMaker::AppendLongMatmul() {
   if (depth_ > 0 || Percent(50)) return;
   const DimExpr depth = 8192;
   const Value x = Input(DType::kF32, {OneOf<int64_t>({1, 3}), depth});

@@ -1,4 +1,4 @@
-// The generator against the product's front half: what needs no compiler.
+// The generator against the matmul's front half: what needs no compiler.
 #include "tests/support/random_graph.h"
 
 #include <cmath>
@@ -52,7 +52,7 @@ TEST_P(RandomGraphs, ReachEveryOpAndRank) {
   for (uint64_t seed = 0; seed < kGraphs; ++seed) CountOps(RandomGraph(seed, GetParam()), &ops, &ranks);
   for (const OpInfo& info : AllOps()) {
     const bool control = info.fusion == FusionClass::kControl;
-    if (!control || (GetParam().control && info.kind != OpKind::kRest)) {
+    if (!control || (GetParam().control && info.kind != OpKind::kContinuation)) {
       EXPECT_GT(ops[info.kind], 3) << info.text;
     } else {
       EXPECT_EQ(ops[info.kind], 0) << info.text;
@@ -96,16 +96,16 @@ TEST(RandomGraph, ControlFlowIsDecided) {
 void CheckFacts(const Graph& graph, const ShapeFacts& facts, const std::vector<int64_t>& symbols) {
   const auto dims = reference::GraphDims(graph, symbols);
   ASSERT_TRUE(dims.ok()) << dims.status();
-  for (const auto& [value, extents] : *dims) {
+  for (const auto& [value, dim_sizes] : *dims) {
     const Shape& shape = graph.type(value).shape;
     for (size_t d = 0; d < shape.size(); ++d) {
-      const int64_t extent = extents[d];
+      const int64_t dim_size = dim_sizes[d];
       SCOPED_TRACE(testing::Message() << "dim " << d << " of " << graph.NameOf(value));
-      EXPECT_EQ(*reference::EvaluateDim(shape[d], symbols), extent);
-      EXPECT_EQ(*reference::EvaluateDim(facts.Canonical(shape[d]), symbols), extent);
-      EXPECT_EQ(extent % facts.LargestKnownDivisor(shape[d]), 0);
-      EXPECT_GE(extent, facts.RangeOf(shape[d]).min);
-      EXPECT_LE(extent, facts.RangeOf(shape[d]).max);
+      EXPECT_EQ(*reference::EvaluateDim(shape[d], symbols), dim_size);
+      EXPECT_EQ(*reference::EvaluateDim(facts.Canonical(shape[d]), symbols), dim_size);
+      EXPECT_EQ(dim_size % facts.LargestKnownDivisor(shape[d]), 0);
+      EXPECT_GE(dim_size, facts.RangeOf(shape[d]).min);
+      EXPECT_LE(dim_size, facts.RangeOf(shape[d]).max);
     }
   }
 }

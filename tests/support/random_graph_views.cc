@@ -24,7 +24,7 @@ Shape GraphMaker::MergedShape(const Shape& from) {
   return to;
 }
 
-// One dim that is a product becomes its factors, or one that has a known divisor a multiple and a rest.
+// One dim that is a matmul becomes its factors, or one that has a known divisor a multiple and a rest.
 std::optional<Shape> GraphMaker::SplitShape(const Shape& from) {
   for (size_t d = 0; d < from.size(); ++d) {
     if (from[d].terms().size() != 1) continue;
@@ -120,7 +120,7 @@ void GraphMaker::AppendSlice() {
       default:
         break;
     }
-    if (IsLate(dim) && Percent(90)) {  // nothing that an extent of 0 refuses
+    if (IsLate(dim) && Percent(90)) {  // nothing that a dim size of 0 refuses
       size = DimExpr::Min(size, dim), step = 1;
       start = Percent(50) ? DimExpr(0) : dim - size;
     }
@@ -194,16 +194,16 @@ void GraphMaker::AppendWindow() {
   Keep(Append(op, {*windows}, {{"axes", last}}));
 }
 
-// Indices into a dim of `extent` entries: an input, or positions counted from either end.
-std::optional<Value> GraphMaker::Indices(const DimExpr& extent) {
+// Indices into a dim of `dim size` entries: an input, or positions counted from either end.
+std::optional<Value> GraphMaker::Indices(const DimExpr& dim_size) {
   const DType type = Percent(50) ? DType::kI32 : DType::kI64;
-  if (Percent(65)) return IndexInput(type, AnyShape(2), extent);
-  const auto forward = Append(OpKind::kIota, {}, {{"shape", Shape{extent}}, {"axis", int64_t{0}}, {"dtype", type}});
+  if (Percent(65)) return IndexInput(type, AnyShape(2), dim_size);
+  const auto forward = Append(OpKind::kIota, {}, {{"shape", Shape{dim_size}}, {"axis", int64_t{0}}, {"dtype", type}});
   if (!forward || Percent(40)) return forward;
   return Append(OpKind::kSub, {Scalar(type, -1), *forward});
 }
 
-// An embedding, and sometimes its table as the weights of a product.
+// An embedding, and sometimes its table as the weights of a matmul.
 void GraphMaker::AppendEmbedding() {
   const DimExpr entries = OneOf<int64_t>({3, 17, 40}), width = OneOf<int64_t>({4, 16, 21});
   const Value table = Constant(DType::kF32, {entries, width});

@@ -11,8 +11,8 @@ namespace tailor::reference {
 class Sum {
  public:
   explicit Sum(DType dtype) : dtype_(dtype) {}
-  // `product`: the addend was multiplied, with a rounding that a program may make.
-  void Add(const Element& x, bool product = false);
+  // `matmul`: the addend was multiplied, with a rounding that a program may make.
+  void Add(const Element& x, bool matmul = false);
   // The addends have factors that were divided by a sum of `count` numbers of at most 1: a program may divide last.
   void MayDivideLast(int64_t count) { growth_ = static_cast<long double>(count); }
   // With `divisor`: the mean.
@@ -25,12 +25,12 @@ class Sum {
   long double value_ = 0, magnitude_ = 0, error_ = 0;
   long double growth_ = 1;  // by so much the sum may be larger on the way
   int64_t roundings_ = 0;
-  bool flushes_ = false;  // subnormal sums may be zero: instructions for products in bf16 know none
+  bool flushes_ = false;  // subnormal sums may be zero: instructions for matmuls in bf16 know none
 };
 
-class Product {
+class Matmul {
  public:
-  explicit Product(DType dtype) : dtype_(dtype) {}
+  explicit Matmul(DType dtype) : dtype_(dtype) {}
   void Multiply(const Element& x);
   Element Result() const;
 

@@ -45,7 +45,7 @@ const Element& BroadcastAt(const Array& array, const Dims& index) {
 }
 
 constexpr int kMostIterations = 10000;
-constexpr double kMostWork = 4e6;  // elements and products, the regions' included
+constexpr double kMostWork = 4e6;  // elements and matmuls, the regions' included
 
 class Evaluator {
  public:
@@ -182,7 +182,7 @@ class Evaluator {
     return std::move(inner.outputs);
   }
 
-  // What a node with regions gave, whose extents may be new symbols.
+  // What a node with regions gave, whose dim sizes may be new symbols.
   absl::Status Keep(NodeId id, std::vector<Array> results) {
     const Node& node = graph_.node(id);
     if (!result_.undecided.empty()) return absl::OkStatus();
@@ -263,9 +263,9 @@ class Evaluator {
   Element ConcatAt(const Node& node, Dims index) const {
     int64_t& position = index[node.i64("axis")];
     for (size_t i = 0;; ++i) {
-      const int64_t extent = Operand(node, i).dims[node.i64("axis")];
-      if (position < extent) return At(Operand(node, i), index);
-      position -= extent;
+      const int64_t dim_size = Operand(node, i).dims[node.i64("axis")];
+      if (position < dim_size) return At(Operand(node, i), index);
+      position -= dim_size;
     }
   }
 
@@ -295,12 +295,12 @@ class Evaluator {
     return At(table, source);
   }
 
-  // The entry of a dim of `extent` that `position` names, -1 where the run fails.
-  int64_t EntryOf(NodeId id, const Element& position, int64_t extent) {
+  // The entry of a dim of `dim size` that `position` names, -1 where the run fails.
+  int64_t EntryOf(NodeId id, const Element& position, int64_t dim_size) {
     const auto at = static_cast<int64_t>(position.value);
-    if (position.known() && at >= -extent && at < extent) return at < 0 ? at + extent : at;
+    if (position.known() && at >= -dim_size && at < dim_size) return at < 0 ? at + dim_size : at;
     result_.faults.push_back(absl::StrCat(
-        Where(id), ": ", position.known() ? absl::StrCat("index ", at) : "an unknown index", " of ", extent));
+        Where(id), ": ", position.known() ? absl::StrCat("index ", at) : "an unknown index", " of ", dim_size));
     return -1;
   }
 
@@ -454,9 +454,9 @@ class Evaluator {
       return best;
     }
     if (op == OpKind::kReduceProd) {
-      Product product(dtype);
-      for (const Element& x : elements) product.Multiply(x);
-      return product.Result();
+      Matmul matmul(dtype);
+      for (const Element& x : elements) matmul.Multiply(x);
+      return matmul.Result();
     }
     Sum sum(dtype);
     for (const Element& x : elements) sum.Add(x);

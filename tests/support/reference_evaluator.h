@@ -1,4 +1,4 @@
-// The tests' own evaluator of graphs: plain loops over concrete arrays, one node after the other. From the product
+// The tests' own evaluator of graphs: plain loops over concrete arrays, one node after the other. From the matmul
 // it takes the graph's structure alone; shape rules, scalar semantics, number formats and the binding of symbols are
 // its own.
 #ifndef TAILOR_TESTS_SUPPORT_REFERENCE_EVALUATOR_H_
@@ -19,7 +19,7 @@ struct Evaluation {
   // one that needs it for no output may pass. Here it is an unknown element.
   std::vector<std::string> faults;
   // Not empty: what keeps the reference from telling the outputs, which are then none: an unknown element that a
-  // condition or an extent needs.
+  // condition or a dim size needs.
   std::string undecided;
   std::vector<const Graph*> entered;  // regions
 };

@@ -118,18 +118,18 @@ TEST(ReferenceEvaluator, ReadsBytesAsAnotherType) {
 
 TEST(ReferenceEvaluator, MultipliesMatrices) {
   const Array x = Numbers(kF32, {2, 2}, {1, 2, 3, 4}), y = Numbers(kF32, {2, 2}, {5, 6, 7, 8});
-  auto product = [&](const std::string& attributes) {
+  auto matmul = [&](const std::string& attributes) {
     return Result(
         absl::StrCat("graph @g(%x: f32[A, B], %y: f32[C, D]) { %r = dot %x, %y ", attributes, "\n return %r }"),
         {2, 2, 2, 2}, {x, y});
   };
-  EXPECT_EQ(product(""), "[2, 2] {19, 22, 43, 50}");
-  EXPECT_EQ(product("{transpose_rhs = 1}"), "[2, 2] {17, 23, 39, 53}");
-  EXPECT_EQ(product("{transpose_lhs = 1}"), "[2, 2] {26, 30, 38, 44}");
+  EXPECT_EQ(matmul(""), "[2, 2] {19, 22, 43, 50}");
+  EXPECT_EQ(matmul("{transpose_rhs = 1}"), "[2, 2] {17, 23, 39, 53}");
+  EXPECT_EQ(matmul("{transpose_lhs = 1}"), "[2, 2] {26, 30, 38, 44}");
 }
 
-// Two equal powers and values of 1e38: the shares' product is far from overflow, the undivided sum is not.
-TEST(ReferenceEvaluator, SharesMayBeDividedAfterTheirProduct) {
+// Two equal powers and values of 1e38: the shares' matmul is far from overflow, the undivided sum is not.
+TEST(ReferenceEvaluator, SharesMayBeDividedAfterTheirMatmul) {
   const auto graph = ParseGraph(R"(
 graph @g(%e: f32[1, K], %v: f32[K, 1]) {
   %s = reduce_sum %e {axes = [1], keep_dims = 1}
@@ -151,7 +151,7 @@ graph @g(%e: f32[1, K], %v: f32[K, 1]) {
 }
 
 TEST(ReferenceEvaluator, SubnormalFactorsMayCountAsZeroInBF16) {
-  const auto product = [](DType dtype, long double x, long double y) {
+  const auto matmul = [](DType dtype, long double x, long double y) {
     const auto graph = ParseGraph(absl::StrCat("graph @g(%x: ", NameOf(dtype), "[1, 1], %y: ", NameOf(dtype),
                                                "[1, 1]) { %r = dot %x, %y\n return %r }"));
     EXPECT_TRUE(graph.ok()) << graph.status();
@@ -159,9 +159,9 @@ TEST(ReferenceEvaluator, SubnormalFactorsMayCountAsZeroInBF16) {
   };
   for (DType dtype : {kF32, DType::kBF16}) {
     const FloatFormat format = FormatOf(dtype);
-    EXPECT_EQ(product(dtype, format.LeastSubnormal(), INFINITY).known(), dtype == kF32);
-    EXPECT_EQ(product(dtype, format.LeastNormal(), INFINITY).value, INFINITY);
-    const Element small = product(dtype, format.LeastSubnormal(), 1024);
+    EXPECT_EQ(matmul(dtype, format.LeastSubnormal(), INFINITY).known(), dtype == kF32);
+    EXPECT_EQ(matmul(dtype, format.LeastNormal(), INFINITY).value, INFINITY);
+    const Element small = matmul(dtype, format.LeastSubnormal(), 1024);
     EXPECT_EQ(small.value, 1024 * format.LeastSubnormal());
     EXPECT_EQ(small.error >= small.value, dtype == DType::kBF16);
   }
@@ -213,10 +213,10 @@ graph @g(%x: i32[A], %n: i64[]) where A, R in [0, 16] {
   return %z
 })";
 
-TEST(ReferenceEvaluator, ALoopMayChangeExtents) {
-  auto doubled = [](int64_t extent, int64_t times) {
-    return Result(kDoubling, {extent, kUnbound},
-                  {Numbers(DType::kI32, {extent}, std::vector<long double>(extent, 1)), Scalar(times)});
+TEST(ReferenceEvaluator, ALoopMayChangeDimSizes) {
+  auto doubled = [](int64_t dim_size, int64_t times) {
+    return Result(kDoubling, {dim_size, kUnbound},
+                  {Numbers(DType::kI32, {dim_size}, std::vector<long double>(dim_size, 1)), Scalar(times)});
   };
   EXPECT_EQ(doubled(2, 0), "[2] {0, 1}");
   EXPECT_EQ(doubled(1, 2), "[4] {0, 1, 2, 3}");
@@ -244,8 +244,8 @@ TEST(ReferenceEvaluator, ALoopThatGrowsBeyondMeasureIsAnError) {
             "RESOURCE_EXHAUSTED: while %2: concat %3: too much work");
 }
 
-TEST(ReferenceEvaluator, BranchesMayDifferInExtents) {
-  auto chosen = [](bool then, int64_t extent) {
+TEST(ReferenceEvaluator, BranchesMayDifferInDimSizes) {
+  auto chosen = [](bool then, int64_t dim_size) {
     return Result(R"(
 graph @g(%c: bool[], %x: i32[A]) where A, R {
   %r#0, %r#1 = if(%c, %x) {shapes = [R, A]} {
@@ -259,9 +259,9 @@ graph @g(%c: bool[], %x: i32[A]) where A, R {
   %s = add %r#1, %total
   return %r#0, "s" = %s
 })",
-                  {extent, kUnbound},
+                  {dim_size, kUnbound},
                   {Numbers(DType::kBool, {}, {static_cast<long double>(then)}),
-                   Numbers(DType::kI32, {extent}, std::vector<long double>(extent, 7))});
+                   Numbers(DType::kI32, {dim_size}, std::vector<long double>(dim_size, 7))});
   };
   EXPECT_EQ(chosen(true, 2), "[4] {7, 7, 7, 7}");
   EXPECT_EQ(chosen(false, 2), "[1] {7}");
@@ -310,7 +310,7 @@ graph @g(%x: i64[], %n: i64[]) {
 TEST(ReferenceEvaluator, ABindGivesASymbolItsValue) {
   auto bound = [](const char* range, int64_t count) {
     return Result(absl::StrCat("graph @g(%x: i32[A], %n: i64[]) where A, N", range, R"( {
-  %k = bind %n {extent = [N]}
+  %k = bind %n {dim size = [N]}
   %s = slice %x {starts = [1], sizes = [N]}
   %p = iota {shape = [N], axis = 0, dtype = i32}
   %r = add %s, %p
@@ -331,7 +331,7 @@ TEST(ReferenceEvaluator, WhatNoOutputNeedsMayBeRefused) {
   auto bound = [](int64_t count) {
     return Result(R"(
 graph @g(%n: i64[]) where N {
-  %k = bind %n {extent = [N]}
+  %k = bind %n {dim size = [N]}
   return %n
 })",
                   {kUnbound}, {Scalar(count)});
@@ -346,7 +346,7 @@ graph @g(%x: i32[A]) where A, N {
   %one = constant 1 : i64[]
   %n = cast %x {dtype = i64}
   %total = reduce_sum %n {axes = [0]}
-  %k = bind %total {extent = [N]}
+  %k = bind %total {dim size = [N]}
   %p = iota {shape = [N + 1], axis = 0, dtype = i32}
   return %p
 })",

@@ -40,7 +40,7 @@ absl::StatusOr<int64_t> EvaluateAtom(const DimExpr::Atom& atom, const std::vecto
 absl::StatusOr<Dims> DimsOf(const Node& node, absl::string_view attribute, const std::vector<int64_t>& symbols) {
   TAILOR_ASSIGN_OR_RETURN(Dims dims, EvaluateDims(node.dims(attribute), symbols));
   for (int64_t dim : dims) {
-    if (dim < 0) return Refused(attribute, " has the negative extent ", dim);
+    if (dim < 0) return Refused(attribute, " has the negative dim size ", dim);
   }
   return dims;
 }
@@ -91,7 +91,7 @@ absl::StatusOr<Dims> ConcatDims(const Node& node, const std::vector<Dims>& opera
       if (d == axis) {
         result[d] += operands[i][d];
       } else if (operands[i][d] != result[d]) {
-        return Refused("concat of extents ", result[d], " and ", operands[i][d]);
+        return Refused("concat of dim sizes ", result[d], " and ", operands[i][d]);
       }
     }
   }
@@ -105,7 +105,7 @@ absl::StatusOr<Dims> PadDims(const Node& node, const Dims& x, const std::vector<
   for (size_t d = 0; d < x.size(); ++d) {
     const int64_t inner = x[d] == 0 ? 0 : (x[d] - 1) * (node.i64s("interior")[d] + 1) + 1;
     result.push_back(low[d] + inner + high[d]);
-    if (result[d] < 0) return Refused("pad makes the negative extent ", result[d]);
+    if (result[d] < 0) return Refused("pad makes the negative dim size ", result[d]);
   }
   return result;
 }
@@ -114,9 +114,9 @@ absl::StatusOr<Dims> WindowDims(const Node& node, const Dims& x, const std::vect
   TAILOR_ASSIGN_OR_RETURN(const Dims sizes, DimsOf(node, "sizes", symbols));
   Dims result = x;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    int64_t& extent = result[node.i64s("axes")[i]];
-    const int64_t last = extent - 1 - (sizes[i] - 1) * node.i64s("dilations")[i];  // where a window may start
-    extent = last < 0 ? 0 : last / node.i64s("strides")[i] + 1;
+    int64_t& dim_size = result[node.i64s("axes")[i]];
+    const int64_t last = dim_size - 1 - (sizes[i] - 1) * node.i64s("dilations")[i];  // where a window may start
+    dim_size = last < 0 ? 0 : last / node.i64s("strides")[i] + 1;
     result.push_back(sizes[i]);
   }
   return result;
@@ -137,7 +137,7 @@ absl::StatusOr<Dims> BroadcastToDims(const Node& node, const Dims& x, const std:
   TAILOR_ASSIGN_OR_RETURN(Dims to, DimsOf(node, "shape", symbols));
   for (size_t d = 0; d < x.size(); ++d) {
     const int64_t target = to[to.size() - x.size() + d];
-    if (x[d] != 1 && x[d] != target) return Refused("extent ", x[d], " does not broadcast to ", target);
+    if (x[d] != 1 && x[d] != target) return Refused("dim size ", x[d], " does not broadcast to ", target);
   }
   return to;
 }
@@ -169,12 +169,12 @@ void AddDeclaredDims(const Node& node, NodeId id, const std::vector<int64_t>& sy
 absl::StatusOr<int64_t> EvaluateDim(const DimExpr& dim, const std::vector<int64_t>& symbols) {
   int64_t sum = 0;
   for (const DimExpr::Term& term : dim.terms()) {
-    int64_t product = term.coefficient;
+    int64_t matmul = term.coefficient;
     for (const DimExpr::Factor& factor : term.factors) {
       TAILOR_ASSIGN_OR_RETURN(const int64_t value, EvaluateAtom(*factor.atom, symbols));
-      for (int i = 0; i < factor.power; ++i) product *= value;
+      for (int i = 0; i < factor.power; ++i) matmul *= value;
     }
-    sum += product;
+    sum += matmul;
   }
   return sum;
 }
@@ -192,11 +192,11 @@ absl::StatusOr<Dims> BroadcastDims(const Dims& a, const Dims& b) {
   if (a.size() < b.size()) return BroadcastDims(b, a);
   Dims result = a;
   for (size_t d = 0; d < b.size(); ++d) {
-    int64_t& extent = result[a.size() - b.size() + d];
-    if (extent != b[d] && extent != 1 && b[d] != 1) {
+    int64_t& dim_size = result[a.size() - b.size() + d];
+    if (dim_size != b[d] && dim_size != 1 && b[d] != 1) {
       return Refused("[", absl::StrJoin(a, ", "), "] does not broadcast with [", absl::StrJoin(b, ", "), "]");
     }
-    if (extent == 1) extent = b[d];
+    if (dim_size == 1) dim_size = b[d];
   }
   return result;
 }

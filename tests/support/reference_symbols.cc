@@ -106,9 +106,9 @@ absl::StatusOr<std::vector<int64_t>> BindInputs(const Graph& graph, const std::v
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Shape& shape = InputShape(graph, i);
     for (size_t d = 0; d < shape.size(); ++d) {
-      TAILOR_ASSIGN_OR_RETURN(const int64_t extent, EvaluateDim(shape[d], symbols));
-      if (extent == inputs[i][d]) continue;
-      return Refused(InputText(graph, i, d), " is ", inputs[i][d], ", but ", graph.DimText(shape[d]), " is ", extent);
+      TAILOR_ASSIGN_OR_RETURN(const int64_t dim_size, EvaluateDim(shape[d], symbols));
+      if (dim_size == inputs[i][d]) continue;
+      return Refused(InputText(graph, i, d), " is ", inputs[i][d], ", but ", graph.DimText(shape[d]), " is ", dim_size);
     }
   }
   TAILOR_RETURN_IF_ERROR(CheckSymbols(graph, symbols));
@@ -120,8 +120,8 @@ absl::Status BindShape(const Graph& graph, const Shape& shape, const Dims& dims,
     const auto symbol = shape[d].symbol();
     if (symbol && dims[d] < 0) return Refused(graph.DimText(shape[d]), " is ", dims[d]);
     if (symbol && (*symbols)[*symbol] == kUnbound) (*symbols)[*symbol] = dims[d];
-    TAILOR_ASSIGN_OR_RETURN(const int64_t extent, EvaluateDim(shape[d], *symbols));
-    if (extent != dims[d]) return Refused(graph.DimText(shape[d]), " is ", extent, ", not ", dims[d]);
+    TAILOR_ASSIGN_OR_RETURN(const int64_t dim_size, EvaluateDim(shape[d], *symbols));
+    if (dim_size != dims[d]) return Refused(graph.DimText(shape[d]), " is ", dim_size, ", not ", dims[d]);
   }
   return absl::OkStatus();
 }

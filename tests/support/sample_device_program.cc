@@ -100,8 +100,8 @@ element:
   %value = load float, ptr addrspace(1) %x.at
   %factor = load float, ptr addrspace(1) %scale.at
   %minus = fneg float %value
-  %product = fmul float %minus, %factor
-  store float %product, ptr addrspace(1) %y.at
+  %matmul = fmul float %minus, %factor
+  store float %matmul, ptr addrspace(1) %y.at
   br label %exit
 exit:
   ret void
@@ -153,7 +153,7 @@ Program SampleDeviceProgram() {
   variant.image = {tailor_sample_device_image, tailor_sample_device_image_end};
   std::memcpy(&variant.run_offset, tailor_sample_device_image, 8);
   std::memcpy(&variant.plan_offset, tailor_sample_device_image + 8, 8);
-  variant.memo_slots = 6;
+  variant.shape_cache_slots = 6;
   variant.fault_word = 2;
   variant.reads_back = true;
   variant.grown_blocks = 0;

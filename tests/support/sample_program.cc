@@ -36,7 +36,7 @@ Variant SampleVariant() {
   variant.image = {tailor_sample_image, tailor_sample_image_end};
   std::memcpy(&variant.run_offset, tailor_sample_image, 8);
   std::memcpy(&variant.plan_offset, tailor_sample_image + 8, 8);
-  variant.memo_slots = 2;
+  variant.shape_cache_slots = 2;
   variant.grown_blocks = 1;
   variant.api_size = sizeof(RtApi);
   variant.context_size = sizeof(RtContext);
@@ -52,7 +52,7 @@ std::span<const std::byte> BytesOf(std::string_view text) { return std::as_bytes
 Variant SampleDeviceVariant() {
   Variant variant = SampleVariant();
   variant.target = "cuda";
-  variant.memo_slots = 6;
+  variant.shape_cache_slots = 6;
   variant.fault_word = 2;
   variant.reads_back = true;
   variant.device_kernels = {{"k0_v0", 256, 5, {}}, {"k1_v0", 32, 0, {}}};

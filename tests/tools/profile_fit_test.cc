@@ -36,7 +36,7 @@ TEST(ProfileFit, ShowsWhatTheLineMisses) {
 }
 
 // A tile of 4 x 2 that is as fast as two of 2 x 2 wins where it fills up, and loses where half of it is padding.
-TEST(ProfileFit, RanksByWholeProducts) {
+TEST(ProfileFit, RanksByWholeMatmuls) {
   const std::vector<TileFit> fits = FitTiles({Times(4, 2, 0, 3, 3), Times(2, 2, 0, 2, 2)});
   EXPECT_THAT(RankTiles(fits, {{4, 32, 64}}), ElementsAre(1, testing::DoubleNear(0.75, 1e-9)));
   EXPECT_THAT(RankTiles(fits, {{2, 32, 64}}), ElementsAre(testing::DoubleNear(2.0 / 3, 1e-9), 1));

@@ -26,7 +26,7 @@ TEST(ScheduleSpace, HoldsTheCompilersSchedules) {
   for (const TargetTraits& traits : {kAvx512, kAvx2}) {
     for (const auto& [n, k] : {std::pair<int64_t, int64_t>{768, 768}, {3072, 768}, {250, 700}, {768, 3072}}) {
       const MatmulForm form{.n = n, .k = k};
-      ContractionTile tile = cpu::ScheduleContraction(PlainProductPlan(form), traits).tile;
+      ContractionTile tile = cpu::ScheduleContraction(PlainMatmulPlan(form), traits).tile;
       EXPECT_TRUE(Allows(form, traits, tile)) << n << " x " << k << ", " << traits.vector_bytes;
     }
   }
@@ -73,7 +73,7 @@ TEST(ScheduleSpace, PenalisesLoadsUnevennessAndCode) {
   EXPECT_LT(penalty(Tile(6, 4)), penalty(tall));  // more micro-kernels
 }
 
-// Whatever is allowed computes the product: with depth blocks and without.
+// Whatever is allowed computes the matmul: with depth blocks and without.
 TEST(ScheduleSpace, AllowsOnlySchedulesThatCompute) {
   for (const int64_t k : {96, 600}) {
     const MatmulForm form{.n = 200, .k = k};
@@ -81,10 +81,10 @@ TEST(ScheduleSpace, AllowsOnlySchedulesThatCompute) {
     Random random(7);
     for (int i = 0; i < 8; ++i) {
       const ContractionTile tile = TileOf(space.ValuesOf(space.Draw(random)));
-      const std::unique_ptr<PlainProduct> product = PlainProduct::Compile(form, tile);
+      const std::unique_ptr<PlainMatmul> matmul = PlainMatmul::Compile(form, tile);
       for (const int64_t m : {1, 2, 7, 13, 25, 61}) {
         PlainOperands operands(m, *form.n, k);
-        operands.Bind (*product)();
+        operands.Bind (*matmul)();
         EXPECT_TRUE(operands.IsRight()) << m << " rows, tiles of " << tile.rows << "x" << tile.panels << ", depth "
                                         << tile.depth << " of " << k;
       }

@@ -75,7 +75,7 @@ const std::map<OpKind, absl::string_view>& Formulas() {
        "each element of x combined with all before it along `axis` (after it with `reverse`): their sum, product, "
        "maximum or minimum; with `exclusive` without the element itself, beginning with 0, 1, or the least or the "
        "largest value (-inf, inf)"},
-      {OpKind::kBroadcast, "x repeated along every dim where it has extent 1 or none"},
+      {OpKind::kBroadcast, "x repeated along every dim where it has size 1 or none"},
       {OpKind::kReshape, "the elements of x in row-major order, in the given shape"},
       {OpKind::kTranspose, "x with its dims in the order of `permutation`"},
       {OpKind::kSlice, "out[i, ...] = x[starts[0] + i * steps[0], ...]"},
@@ -104,7 +104,7 @@ const char* ShapeText(ShapeRule rule) {
     case ShapeRule::kAlongAxis:
       return "the result has x's.";
     case ShapeRule::kBroadcast:
-      return "operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every "
+      return "operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every "
              "run.";
     case ShapeRule::kReduce:
       return "x's without `axes`, or 1 there with keep_dims. Negative axes count from the end.";
@@ -120,15 +120,16 @@ const char* ShapeText(ShapeRule rule) {
              "checks "
              "the bounds that are not provable.";
     case ShapeRule::kConcat:
-      return "equal but for `axis`, whose extents add up.";
+      return "equal but for `axis`, whose dim sizes add up.";
     case ShapeRule::kGather:
       return "x's, with dim `axis` replaced by all dims of indices.";
     case ShapeRule::kScatter:
       return "indices [I..., K] with a constant K, updates [I..., x's dims after the first K]; the result has x's. "
              "Every "
-             "run checks the extents that are not provably equal, and that updates have a place.";
+             "run checks the dim sizes that are not provably equal, and that updates have a place.";
     case ShapeRule::kPad:
-      return "value has rank 0. A dim of extent D becomes low + max((D - 1) * (interior + 1) + 1, 0) + high; every run "
+      return "value has rank 0. A dim of dim size D becomes low + max((D - 1) * (interior + 1) + 1, 0) + high; every "
+             "run "
              "checks that it is not negative.";
     case ShapeRule::kWindow:
       return "x's, a dim D of `axes` replaced by max(floordiv(D - (size - 1) * dilation - 1, stride) + 1, 0), followed "
@@ -140,7 +141,8 @@ const char* ShapeText(ShapeRule rule) {
              "not "
              "provably equal, every run checks them.";
     case ShapeRule::kBind:
-      return "count and the result have rank 0. `extent` is one symbol that no input has: from here on it has count's "
+      return "count and the result have rank 0. `dim size` is one symbol that no input has: from here on it has "
+             "count's "
              "value, "
              "which every run checks against the symbol's range.";
     case ShapeRule::kInput:
@@ -179,7 +181,7 @@ const char* TypeText(DTypeRule rule) {
     case DTypeRule::kDot:
       return "f16, bf16, f32, f64, i32, i64, u32 or u64; all operands and the result alike. f16 and bf16 accumulate in "
              "f32, integers wrap.";
-    case DTypeRule::kExtent:
+    case DTypeRule::kDimSize:
       return "i64; the result alike.";
     case DTypeRule::kRegion:
       break;
@@ -191,7 +193,7 @@ const char* TypeText(DTypeRule rule) {
 const char* ShapeErrors(ShapeRule rule) {
   switch (rule) {
     case ShapeRule::kBroadcast:
-      return "constant extents that do not broadcast";
+      return "constant dim sizes that do not broadcast";
     case ShapeRule::kReduce:
       return "an axis that x does not have or that is repeated";
     case ShapeRule::kBroadcastTo:
@@ -203,12 +205,12 @@ const char* ShapeErrors(ShapeRule rule) {
     case ShapeRule::kSlice:
       return "wrong numbers of entries, a step of 0 or constant bounds outside x";
     case ShapeRule::kConcat:
-      return "unequal ranks, an axis out of range or constant extents that differ elsewhere";
+      return "unequal ranks, an axis out of range or constant dim sizes that differ elsewhere";
     case ShapeRule::kAlongAxis:
     case ShapeRule::kGather:
       return "an axis that x does not have";
     case ShapeRule::kScatter:
-      return "indices whose last extent is no constant up to x's rank, or updates of another shape";
+      return "indices whose last dim size is no constant up to x's rank, or updates of another shape";
     case ShapeRule::kPad:
       return "wrong numbers of entries, a value of other rank than 0, a negative interior or a negative constant "
              "extent";
@@ -218,7 +220,7 @@ const char* ShapeErrors(ShapeRule rule) {
     case ShapeRule::kFromShape:
       return "an axis that `shape` does not have";
     case ShapeRule::kContract:
-      return "rank < 2, constant K that differ or batch extents that do not broadcast";
+      return "rank < 2, constant K that differ or batch dim sizes that do not broadcast";
     default:
       return "";
   }
@@ -288,7 +290,7 @@ OpText TextOf(const OpInfo& op) {
 
 std::string AttributeText(const AttributeInfo& attribute) {
   static const auto* texts = new std::map<absl::string_view, absl::string_view>{
-      {"keep_dims", "1 keeps the reduced dims, with extent 1"},
+      {"keep_dims", "1 keeps the reduced dims, with dim size 1"},
       {"transpose_lhs", "1 swaps the last two dims of lhs first"},
       {"transpose_rhs", "1 swaps the last two dims of rhs first"},
       {"interior", "one for each dim, not negative; empty means all 0"},

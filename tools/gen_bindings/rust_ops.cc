@@ -19,7 +19,7 @@ constexpr absl::string_view kHead =
 use std::mem::size_of;
 use std::os::raw::c_char;
 
-use super::{handles, Extent, Graph, Operand, Value};
+use super::{handles, DimSize, Graph, Operand, Value};
 use crate::{DType, Result};
 )";
 
@@ -59,7 +59,7 @@ std::string RustType(AttributeType type, absl::string_view lifetime) {
     case AttributeType::kI64s:
       return absl::StrCat("&", lifetime, "[i64]");
     case AttributeType::kDims:
-      return absl::StrCat("&", lifetime, "[Extent]");
+      return absl::StrCat("&", lifetime, "[DimSize]");
     case AttributeType::kString:
       return absl::StrCat("&", lifetime, "str");
   }

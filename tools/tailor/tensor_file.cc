@@ -30,7 +30,7 @@ std::vector<std::string> Split(const std::string& text, char separator) {
 
 int64_t ParseDim(const std::string& text) {
   if (text.empty() || text.size() > 12 || text.find_first_not_of("0123456789") != std::string::npos) {
-    Fail("\"" + text + "\" is no extent");
+    Fail("\"" + text + "\" is no dim size");
   }
   return std::stoll(text);
 }

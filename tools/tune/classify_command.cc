@@ -10,9 +10,9 @@
 #include "codegen/link/target_machine.h"
 #include "tools/tune/best_fit.h"
 #include "tools/tune/commands.h"
-#include "tools/tune/cut_times.h"
+#include "tools/tune/tiling_times.h"
 #include "tools/tune/decision_tree.h"
-#include "tools/tune/plain_product.h"
+#include "tools/tune/plain_matmul.h"
 
 namespace tailor::tune {
 namespace {
@@ -26,14 +26,14 @@ std::string ReadFile(const std::string& path) {
 }
 
 // Sizes that learning sees, and those that it is judged by: every fifth right operand, with all products of it.
-std::pair<CutTimes, CutTimes> Split(const CutTimes& times) {
+std::pair<TilingTimes, TilingTimes> Split(const TilingTimes& times) {
   constexpr size_t kEvery = 5;
   std::map<std::pair<int64_t, int64_t>, size_t> operands;
-  CutTimes seen{.cuts = times.cuts}, held_out{.cuts = times.cuts};
+  TilingTimes seen{.tilings = times.tilings}, held_out{.tilings = times.tilings};
   for (size_t i = 0; i < times.sizes.size(); ++i) {
     const auto key = std::pair(times.sizes[i].n, times.sizes[i].k);
     const size_t operand = operands.emplace(key, operands.size()).first->second;
-    CutTimes& side = operand % kEvery == kEvery - 1 ? held_out : seen;
+    TilingTimes& side = operand % kEvery == kEvery - 1 ? held_out : seen;
     side.sizes.push_back(times.sizes[i]);
     side.times.push_back(times.times[i]);
   }
@@ -54,11 +54,11 @@ std::vector<std::pair<int, int64_t>> EvenTiles(int64_t count, int limit) {
 }
 
 // What a cut "6x4" costs by its tiles alone.
-double PredictedTime(const std::string& cut, const MatmulSize& size, const CostProfile& profile) {
+double PredictedTime(const std::string& tiling, const MatmulSize& size, const CostProfile& profile) {
   int rows = 0, panels = 0;
-  if (std::sscanf(cut.c_str(), "%dx%d", &rows, &panels) != 2 || rows < 1 || panels < 1 || rows > CostProfile::kRows ||
-      panels > CostProfile::kPanels) {
-    throw std::runtime_error("\"" + cut + "\" is no cut, as in \"6x4\"");
+  if (std::sscanf(tiling.c_str(), "%dx%d", &rows, &panels) != 2 || rows < 1 || panels < 1 ||
+      rows > CostProfile::kRows || panels > CostProfile::kPanels) {
+    throw std::runtime_error("\"" + tiling + "\" is no cut, as in \"6x4\"");
   }
   const double near = static_cast<double>(std::min(size.k, CostProfile::kNearDepth));
   const double far = static_cast<double>(size.k) - near;
@@ -73,12 +73,12 @@ double PredictedTime(const std::string& cut, const MatmulSize& size, const CostP
   return time;
 }
 
-std::vector<int> ChooseByModel(const CutTimes& times, const CostProfile& profile) {
+std::vector<int> ChooseByModel(const TilingTimes& times, const CostProfile& profile) {
   std::vector<int> chosen;
   for (const MatmulSize& size : times.sizes) {
     std::vector<double> predicted;
-    for (size_t cut = 1; cut < times.cuts.size(); ++cut) {
-      predicted.push_back(PredictedTime(times.cuts[cut], size, profile));
+    for (size_t tiling = 1; tiling < times.tilings.size(); ++tiling) {
+      predicted.push_back(PredictedTime(times.tilings[tiling], size, profile));
     }
     const auto least = std::min_element(predicted.begin(), predicted.end());
     chosen.push_back(1 + static_cast<int>(least - predicted.begin()));
@@ -86,17 +86,17 @@ std::vector<int> ChooseByModel(const CutTimes& times, const CostProfile& profile
   return chosen;
 }
 
-void PrintRow(const std::string& name, const CutTimes& times, const std::vector<int>& chosen) {
+void PrintRow(const std::string& name, const TilingTimes& times, const std::vector<int>& chosen) {
   const ChoiceQuality quality = Judge(times.times, chosen, kShare);
   std::printf("| %s | %.1f %% | %.3f | %.3f |\n", name.c_str(), 100 * quality.within, quality.mean, quality.worst);
 }
 
 }  // namespace
 
-void ClassifyCuts(const ClassifyArguments& arguments) {
-  CutTimes times;
+void ClassifyTilings(const ClassifyArguments& arguments) {
+  TilingTimes times;
   for (const std::string& path : arguments.times) {
-    const std::string wrong = ParseCutTimes(ReadFile(path), &times);
+    const std::string wrong = ParseTilingTimes(ReadFile(path), &times);
     if (!wrong.empty()) throw std::runtime_error(path + ": " + wrong);
   }
   CostProfile profile = HostCosts();
@@ -104,12 +104,12 @@ void ClassifyCuts(const ClassifyArguments& arguments) {
     const std::string wrong = ParseCostProfile(ReadFile(arguments.profile), &profile);
     if (!wrong.empty()) throw std::runtime_error(arguments.profile + ": " + wrong);
   }
-  if (arguments.cuts < 1 || arguments.depth < 0) throw std::runtime_error("--cuts is at least 1, --depth 0 or more");
-  if (times.cuts[0] != "rule") throw std::runtime_error("the first cut is not the rule's");
+  if (arguments.tilings < 1 || arguments.depth < 0) throw std::runtime_error("--cuts is at least 1, --depth 0 or more");
+  if (times.tilings[0] != "rule") throw std::runtime_error("the first cut is not the rule's");
   const auto [seen, held_out] = Split(times);
   if (held_out.sizes.empty()) throw std::runtime_error("fewer than five right operands: none can be held out");
 
-  const std::vector<int> top = TopSchedules(seen.times, kShare, arguments.cuts);
+  const std::vector<int> top = TopSchedules(seen.times, kShare, arguments.tilings);
   const std::vector<int> labels = BestFits(seen.times, top), right = BestFits(held_out.times, top);
   std::vector<Sample> samples;
   for (size_t i = 0; i < labels.size(); ++i) samples.push_back({Features(seen.sizes[i]), labels[i]});
@@ -121,19 +121,19 @@ void ClassifyCuts(const ClassifyArguments& arguments) {
     accuracy += by_tree[i] == right[i] ? 1.0 / static_cast<double>(right.size()) : 0.0;
   }
 
-  std::printf("%zu products to learn from, %zu held out. Cuts to choose from:", seen.sizes.size(),
+  std::printf("%zu matmuls to learn from, %zu held out. Cuts to choose from:", seen.sizes.size(),
               held_out.sizes.size());
-  for (const int cut : top) std::printf(" %s", times.cuts[cut].c_str());
+  for (const int tiling : top) std::printf(" %s", times.tilings[tiling].c_str());
   std::printf("\nThe tree has %d leaves and is right for %.1f %% of those held out.\n\n", tree.leaves(),
               100 * accuracy);
-  std::printf("| held-out products | within 3 %% of the best | mean speed, of the best | worst |\n|---|---|---|---|\n");
+  std::printf("| held-out matmuls | within 3 %% of the best | mean speed, of the best | worst |\n|---|---|---|---|\n");
   const std::vector<int> rule(right.size(), 0);
   PrintRow("the compiler's rule", held_out, rule);
-  PrintRow("always " + times.cuts[top[0]], held_out, std::vector<int>(right.size(), top[0]));
+  PrintRow("always " + times.tilings[top[0]], held_out, std::vector<int>(right.size(), top[0]));
   PrintRow("least by the cost profile", held_out, ChooseByModel(held_out, profile));
   PrintRow("decision tree", held_out, by_tree);
   PrintRow("the best of those to choose from", held_out, right);
-  if (arguments.print_tree) std::printf("\n%s", tree.Text(kFeatures, times.cuts).c_str());
+  if (arguments.print_tree) std::printf("\n%s", tree.Text(kFeatures, times.tilings).c_str());
 }
 
 }  // namespace tailor::tune

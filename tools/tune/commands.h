@@ -10,7 +10,7 @@
 
 namespace tailor::tune {
 
-// Searches schedules of one product (schedule_space.h) in trust regions and at random, as many trials each, and prints
+// Searches schedules of one matmul (schedule_space.h) in trust regions and at random, as many trials each, and prints
 // what either found when, and the best schedule beside the compiler's own.
 struct SearchArguments {
   int64_t n = 768, k = 768;
@@ -32,25 +32,25 @@ struct PackArguments {
 };
 void WriteKernelPack(const PackArguments& arguments);
 
-// Times products of random sizes under many cuts, and writes the times (cut_times.h): eight numbers of rows for each
+// Times products of random sizes under many cuts, and writes the times (tiling_times.h): eight numbers of rows for each
 // right operand.
-struct CutsArguments {
+struct TilingsArguments {
   std::string output;
   int operands = 10;
   uint64_t seed = 1;
 };
-void MeasureCuts(const CutsArguments& arguments);
+void MeasureTilings(const TilingsArguments& arguments);
 
-// Learns from such times which cut fits which product (BladeDISC section 5.2.2) and prints how well that does for right
+// Learns from such times which cut fits which matmul (BladeDISC section 5.2.2) and prints how well that does for right
 // operands that it did not see, beside the rule and the cost profile.
 struct ClassifyArguments {
   std::vector<std::string> times;  // files
   std::string profile;             // file; empty: the compiler's own
-  int cuts = 5;                    // to choose from
+  int tilings = 5;                 // to choose from
   int depth = 6;                   // of the tree
   bool print_tree = false;
 };
-void ClassifyCuts(const ClassifyArguments& arguments);
+void ClassifyTilings(const ClassifyArguments& arguments);
 
 // Times products of random sizes by the compiler's code and by a provider's, and writes which of them the provider
 // should compute (exec/product_choice.h): eight numbers of rows for each right operand.

@@ -18,7 +18,7 @@
 
 namespace tailor::tune {
 
-// Tiles on each side of the product that each function of a pack computes: they share operands, which lie in L2.
+// Tiles on each side of the matmul that each function of a pack computes: they share operands, which lie in L2.
 inline constexpr int64_t kPackedTiles = 4;
 
 // The function is a KernelFn of kPackedTiles tasks. Its arguments are the addresses of the operands and of the result,

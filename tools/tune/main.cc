@@ -13,11 +13,11 @@
 #include "tools/tune/commands.h"
 
 int main(int argc, char** argv) {
-  CLI::App app("Measures products on this machine, and searches for better schedules of them", "tailor tune");
+  CLI::App app("Measures matmuls on this machine, and searches for better schedules of them", "tailor tune");
   app.require_subcommand(1);
 
   tailor::tune::SearchArguments search;
-  CLI::App* searching = app.add_subcommand("search", "Searches for the best schedule of one product");
+  CLI::App* searching = app.add_subcommand("search", "Searches for the best schedule of one matmul");
   searching->add_option("--n", search.n, "columns of the right operand");
   searching->add_option("--k", search.k, "its rows");
   searching->add_option("--rows", search.rows, "of the left operand: all that a schedule is judged by")->delimiter(',');
@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
   searching->add_flag("--from-scratch", search.from_scratch, "do not begin with the compiler's own schedule");
 
   tailor::tune::ProfileArguments profile;
-  CLI::App* profiling = app.add_subcommand("profile", "Measures what tiles of products cost on this machine");
+  CLI::App* profiling = app.add_subcommand("profile", "Measures what tiles of matmuls cost on this machine");
   profiling->add_option("-o,--output", profile.output, "where to write the profile");
   profiling->add_option("--keep", profile.keep, "only so many micro-kernels, the highest ranks");
   profiling->add_option("--passes", profile.passes, "over all micro-kernels: more of them find quieter moments");
@@ -38,22 +38,22 @@ int main(int argc, char** argv) {
   packing->add_option("-o,--output", pack.output, "where to write them")->required();
   packing->add_option("--target", pack.target, "x86-64-v2, x86-64-v3 or x86-64-v4; default: this machine's level");
 
-  tailor::tune::CutsArguments cuts;
-  CLI::App* cutting = app.add_subcommand("cuts", "Times products under many cuts");
-  cutting->add_option("-o,--output", cuts.output, "where to write the times")->required();
-  cutting->add_option("--operands", cuts.operands, "right operands, drawn at random");
-  cutting->add_option("--seed", cuts.seed, "of the sizes");
+  tailor::tune::TilingsArguments tilings;
+  CLI::App* cutting = app.add_subcommand("cuts", "Times matmuls under many cuts");
+  cutting->add_option("-o,--output", tilings.output, "where to write the times")->required();
+  cutting->add_option("--operands", tilings.operands, "right operands, drawn at random");
+  cutting->add_option("--seed", tilings.seed, "of the sizes");
 
   tailor::tune::ClassifyArguments classify;
-  CLI::App* classifying = app.add_subcommand("classify", "Learns from times which cut fits which product");
+  CLI::App* classifying = app.add_subcommand("classify", "Learns from times which cut fits which matmul");
   classifying->add_option("times", classify.times, "files that `tailor tune cuts` wrote")->required();
   classifying->add_option("--profile", classify.profile, "what `tailor tune profile` wrote, to compare with");
-  classifying->add_option("--cuts", classify.cuts, "how many to choose from");
+  classifying->add_option("--cuts", classify.tilings, "how many to choose from");
   classifying->add_option("--depth", classify.depth, "of the tree, at most");
   classifying->add_flag("--tree", classify.print_tree, "print the tree");
 
   tailor::tune::ProviderArguments provider;
-  CLI::App* providing = app.add_subcommand("provider", "Learns which products another library should compute");
+  CLI::App* providing = app.add_subcommand("provider", "Learns which matmuls another library should compute");
   providing->add_option("name", provider.name, "onednn: libtailor_onednn.so")->required();
   providing->add_option("-o,--output", provider.output, "where to write the choice")->required();
   providing->add_option("--operands", provider.operands, "right operands, drawn at random");
@@ -64,8 +64,8 @@ int main(int argc, char** argv) {
     if (*searching) tailor::tune::SearchSchedules(search);
     if (*profiling) tailor::tune::MeasureProfile(profile);
     if (*packing) tailor::tune::WriteKernelPack(pack);
-    if (*cutting) tailor::tune::MeasureCuts(cuts);
-    if (*classifying) tailor::tune::ClassifyCuts(classify);
+    if (*cutting) tailor::tune::MeasureTilings(tilings);
+    if (*classifying) tailor::tune::ClassifyTilings(classify);
     if (*providing) tailor::tune::ChooseProvider(provider);
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "tailor tune: %s\n", failure.what());

@@ -113,13 +113,13 @@ StreamTimes MeasureStream(const KernelPack& pack, const std::vector<TileFit>& fi
   std::vector<double> groups;
   const auto add = [&](size_t i, int64_t rows) {
     const PackedKernel& kernel = pack.kernels[i];
-    const int64_t product = kPackedTiles * kernel.panels * kPanelColumns * kMostDepth;  // elements
-    const int64_t products = std::max<int64_t>(1, bytes / static_cast<int64_t>(sizeof(float)) / product);
+    const int64_t matmul = kPackedTiles * kernel.panels * kPanelColumns * kMostDepth;  // elements
+    const int64_t matmuls = std::max<int64_t>(1, bytes / static_cast<int64_t>(sizeof(float)) / matmul);
     std::vector<Call> parts;
-    for (int64_t p = 0; p < products; ++p) {
-      parts.push_back(operands.Bind(image.At<KernelFn>(kernel.offset), rows, panels.get() + p * product, kMostDepth));
+    for (int64_t p = 0; p < matmuls; ++p) {
+      parts.push_back(operands.Bind(image.At<KernelFn>(kernel.offset), rows, panels.get() + p * matmul, kMostDepth));
     }
-    groups.push_back(static_cast<double>(products * kPackedTiles));
+    groups.push_back(static_cast<double>(matmuls * kPackedTiles));
     calls.push_back([parts] {
       for (const Call& part : parts) part();
     });

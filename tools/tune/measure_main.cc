@@ -10,7 +10,7 @@
 #include "tools/tune/measure_kernels.h"
 
 int main(int argc, char** argv) {
-  CLI::App app("Measures what tiles of products cost on this machine", "tailor-measure");
+  CLI::App app("Measures what tiles of matmuls cost on this machine", "tailor-measure");
   std::string path;
   tailor::tune::ProfileArguments profile;
   app.add_option("pack", path, "what `tailor tune pack` wrote")->required();

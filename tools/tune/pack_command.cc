@@ -6,13 +6,13 @@
 #include "codegen/link/link.h"
 #include "tools/tune/commands.h"
 #include "tools/tune/kernel_pack.h"
-#include "tools/tune/plain_product.h"
+#include "tools/tune/plain_matmul.h"
 #include "tools/tune/schedule_space.h"
 
 namespace tailor::tune {
 namespace {
 
-// Every micro-kernel that fits the target's registers, each in a product whose tiles are all of it.
+// Every micro-kernel that fits the target's registers, each in a matmul whose tiles are all of it.
 KernelPack PackKernels(const CpuTarget& target) {
   KernelPack pack{.target = target.level, .features = target.features};
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
@@ -24,7 +24,7 @@ KernelPack PackKernels(const CpuTarget& target) {
       const ContractionTile tile{
           .rows = rows, .panels = panels, .task_rows = kPackedTiles * rows, .task_panels = panels};
       const std::string name = "tile_" + std::to_string(rows) + "x" + std::to_string(panels);
-      objects.push_back(CompilePlainProduct(PlainProductPlan(form), tile, target, name));
+      objects.push_back(CompilePlainMatmul(PlainMatmulPlan(form), tile, target, name));
       entries.push_back(name + "_v0");
       pack.kernels.push_back({rows, panels, 0});
     }

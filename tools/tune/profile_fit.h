@@ -37,14 +37,14 @@ struct StreamTimes {
 // group in (equation 3 of the paper, with a part that overlaps).
 void FitStream(const StreamTimes& times, CostProfile* profile);
 
-// Extents of products that micro-kernels are ranked by.
+// Dim sizes of matmuls that micro-kernels are ranked by.
 struct MatmulSize {
   int64_t m, n, k;
 };
 // Every combination of powers of two, and of three times those: m in [1, 1024], n in [16, 1024], k in [64, 1024].
 std::vector<MatmulSize> RankingSizes();
 
-// For each fit, its speed over that of the fastest, in the mean over `sizes`: each computes a whole product by itself,
+// For each fit, its speed over that of the fastest, in the mean over `sizes`: each computes a whole matmul by itself,
 // in tiles of its full size (Pattern I with padding, figure 5 of the paper), as its line predicts.
 std::vector<double> RankTiles(const std::vector<TileFit>& fits, const std::vector<MatmulSize>& sizes);
 

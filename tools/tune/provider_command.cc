@@ -13,7 +13,7 @@
 #include "tools/tune/commands.h"
 #include "tools/tune/decision_tree.h"
 #include "tools/tune/interleaved_times.h"
-#include "tools/tune/plain_product.h"
+#include "tools/tune/plain_matmul.h"
 #include "tools/tune/search_space.h"
 
 namespace tailor::tune {
@@ -21,7 +21,7 @@ namespace {
 
 enum Way { kOwn, kProvider };
 
-// The provider's product is alone, the own kernel could go on with what follows.
+// The provider's matmul is alone, the own kernel could go on with what follows.
 constexpr double kGain = 0.9;  // of the own time, at most
 
 // What one right operand was measured at.
@@ -41,18 +41,18 @@ Measured Measure(const tailor_product_provider& provider, const MatmulForm& form
   constexpr int64_t kMostRows = 512;
   constexpr double kSeconds = 1e-4;
   Measured measured;
-  const auto product = PlainProduct::Compile(form);
+  const auto matmul = PlainMatmul::Compile(form);
   for (int i = 0; i < kRowCounts; ++i) {
-    const int64_t m = DrawExtent(1, kMostRows, random);
+    const int64_t m = DrawDimSize(1, kMostRows, random);
     PlainOperands operands(m, *form.n, *form.k);
     const tailor_product offered = operands.Offered();
     if (provider.take(provider.user, &offered) == 0) continue;
-    const BoundProduct own = operands.Bind(*product);
+    const BoundMatmul own = operands.Bind(*matmul);
     const auto theirs = [&] {
       if (provider.multiply(provider.user, &offered) != 0) throw std::runtime_error("the provider failed");
     };
     theirs();
-    if (!operands.IsRight()) throw std::runtime_error("the provider's product is wrong");
+    if (!operands.IsRight()) throw std::runtime_error("the provider's matmul is wrong");
     measured.features.push_back(Features(m, *form.n, *form.k));
     measured.times.push_back(LeastTimes({own, theirs}, kRounds, kSeconds));
     provider.forget(provider.user, offered.rhs);
@@ -84,10 +84,10 @@ void ChooseProvider(const ProviderArguments& arguments) {
   Measured seen, held_out;
   for (int i = 0; i < arguments.operands; ++i) {
     constexpr int64_t kLeast = 16, kMost = 2048;
-    const MatmulForm form{.n = DrawExtent(kLeast, kMost, random), .k = DrawExtent(kLeast, kMost, random)};
+    const MatmulForm form{.n = DrawDimSize(kLeast, kMost, random), .k = DrawDimSize(kLeast, kMost, random)};
     Append(Measure(provider, form, random), i % kEvery == kEvery - 1 ? &held_out : &seen);
   }
-  if (seen.times.empty() || held_out.times.empty()) throw std::runtime_error(arguments.name + " takes no products");
+  if (seen.times.empty() || held_out.times.empty()) throw std::runtime_error(arguments.name + " takes no matmuls");
 
   std::vector<Sample> samples;
   for (size_t i = 0; i < seen.times.size(); ++i) {
@@ -101,10 +101,10 @@ void ChooseProvider(const ProviderArguments& arguments) {
   out.close();
   if (!out) throw std::runtime_error("cannot write " + arguments.output);
 
-  std::printf("%zu products to learn from, %zu held out; a tree of %d leaves gives %td of these to %s\n\n",
+  std::printf("%zu matmuls to learn from, %zu held out; a tree of %d leaves gives %td of these to %s\n\n",
               seen.times.size(), held_out.times.size(), tree.leaves(),
               std::count(by_tree.begin(), by_tree.end(), kProvider), arguments.name.c_str());
-  std::printf("| held-out products | mean speed, of the faster one | worst |\n|---|---|---|\n");
+  std::printf("| held-out matmuls | mean speed, of the faster one | worst |\n|---|---|---|\n");
   PrintRow("always own", held_out, std::vector<int>(by_tree.size(), kOwn));
   PrintRow("always the provider's", held_out, std::vector<int>(by_tree.size(), kProvider));
   PrintRow("as the tree says", held_out, by_tree);

@@ -47,7 +47,7 @@ class Constraints {
     const int columns = tile.panels * pieces_;
     if (tile.rows * columns < 2 * (tile.rows + columns)) penalty += kManyLoads;
     if ((n_ + kPanelColumns - 1) / kPanelColumns % tile.panels != 0) penalty += kUnevenPanels;
-    const ExtentRange m{.max = INT64_MAX, .divisor = 1, .fixed = false}, n{.max = n_, .divisor = 1, .fixed = true};
+    const DimSizeRange m{.max = INT64_MAX, .divisor = 1, .fixed = false}, n{.max = n_, .divisor = 1, .fixed = true};
     return penalty + kMicroKernel * static_cast<double>(gemm::ReachableTiles(m, n, tile, pieces_).size());
   }
 

@@ -1,10 +1,10 @@
-// The schedules of a product in f32 that fit a machine: the space that tuning searches (TSCompiler section 5.1).
+// The schedules of a matmul in f32 that fit a machine: the space that tuning searches (TSCompiler section 5.1).
 #ifndef TAILOR_TOOLS_TUNE_SCHEDULE_SPACE_H_
 #define TAILOR_TOOLS_TUNE_SCHEDULE_SPACE_H_
 
 #include "codegen/plan/schedule.h"
 #include "fusion/target_traits.h"
-#include "tools/tune/plain_product.h"
+#include "tools/tune/plain_matmul.h"
 #include "tools/tune/search_space.h"
 
 namespace tailor::tune {
@@ -30,7 +30,7 @@ bool FitsRegisters(const TargetTraits& traits, int rows, int panels);
 // Soft ones, tried later: fewer than two multiply-adds for each load; panels that the tile's do not divide; and code,
 // in micro-kernels.
 //
-// `form` has both extents.
+// `form` has both dim sizes.
 SearchSpace ScheduleSpace(const MatmulForm& form, const TargetTraits& traits, const CacheGeometry& caches);
 
 ContractionTile TileOf(const Assignment& values);

@@ -12,7 +12,7 @@
 #include "tools/measure/median.h"
 #include "tools/tune/commands.h"
 #include "tools/tune/interleaved_times.h"
-#include "tools/tune/plain_product.h"
+#include "tools/tune/plain_matmul.h"
 #include "tools/tune/region_search.h"
 #include "tools/tune/schedule_space.h"
 
@@ -27,11 +27,11 @@ std::string TileText(const ContractionTile& tile) {
          std::to_string(tile.depth);
 }
 
-// Times schedules of one product against the compiler's.
+// Times schedules of one matmul against the compiler's.
 class TileJudge {
  public:
   explicit TileJudge(const SearchArguments& arguments)
-      : form_{.n = arguments.n, .k = arguments.k}, rows_(arguments.rows), own_(PlainProduct::Compile(form_)) {
+      : form_{.n = arguments.n, .k = arguments.k}, rows_(arguments.rows), own_(PlainMatmul::Compile(form_)) {
     for (const int64_t m : rows_) operands_.push_back(std::make_unique<PlainOperands>(m, arguments.n, arguments.k));
   }
 
@@ -41,10 +41,10 @@ class TileJudge {
   // The time under `tile` over that of the compiler's schedule, for each number of rows.
   std::vector<double> Ratios(const ContractionTile& tile, int rounds) const {
     constexpr double kSeconds = 2e-4;
-    const std::unique_ptr<PlainProduct> product = PlainProduct::Compile(form_, tile);
+    const std::unique_ptr<PlainMatmul> matmul = PlainMatmul::Compile(form_, tile);
     std::vector<double> ratios;
     for (const auto& operands : operands_) {
-      const std::vector<double> times = LeastTimes({operands->Bind(*own_), operands->Bind(*product)}, rounds, kSeconds);
+      const std::vector<double> times = LeastTimes({operands->Bind(*own_), operands->Bind(*matmul)}, rounds, kSeconds);
       ratios.push_back(times[1] / times[0]);
     }
     return ratios;
@@ -53,7 +53,7 @@ class TileJudge {
  private:
   const MatmulForm form_;
   const std::vector<int64_t> rows_;
-  const std::unique_ptr<PlainProduct> own_;
+  const std::unique_ptr<PlainMatmul> own_;
   std::vector<std::unique_ptr<PlainOperands>> operands_;
 };
 
@@ -125,9 +125,9 @@ void CheckArguments(const SearchArguments& arguments) {
     if (!kept) throw std::runtime_error(what);
   };
   constexpr int64_t kMost = 1 << 16;
-  const auto is_extent = [](int64_t extent) { return extent >= 1 && extent <= kMost; };
-  require(is_extent(arguments.n) && is_extent(arguments.k), "--n and --k are between 1 and 65536");
-  require(!arguments.rows.empty() && std::all_of(arguments.rows.begin(), arguments.rows.end(), is_extent),
+  const auto is_dim_size = [](int64_t dim_size) { return dim_size >= 1 && dim_size <= kMost; };
+  require(is_dim_size(arguments.n) && is_dim_size(arguments.k), "--n and --k are between 1 and 65536");
+  require(!arguments.rows.empty() && std::all_of(arguments.rows.begin(), arguments.rows.end(), is_dim_size),
           "--rows are between 1 and 65536");
   require(arguments.trials >= 1 && arguments.seeds >= 1, "--trials and --seeds are at least 1");
 }

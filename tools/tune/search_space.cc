@@ -27,7 +27,7 @@ std::vector<int> Shuffled(size_t count, Random& random) {
 
 double Uniform(Random& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
 int Below(int count, Random& random) { return static_cast<int>(Uniform(random) * count); }
-int64_t DrawExtent(int64_t first, int64_t last, Random& random) {
+int64_t DrawDimSize(int64_t first, int64_t last, Random& random) {
   const double ratio = static_cast<double>(last) / static_cast<double>(first);
   return std::llround(static_cast<double>(first) * std::pow(ratio, Uniform(random)));
 }

@@ -58,7 +58,7 @@ double Uniform(Random& random);
 // In [0, count), count > 0.
 int Below(int count, Random& random);
 // In [first, last], 0 < first: uniform in the logarithm.
-int64_t DrawExtent(int64_t first, int64_t last, Random& random);
+int64_t DrawDimSize(int64_t first, int64_t last, Random& random);
 
 }  // namespace tailor::tune
 

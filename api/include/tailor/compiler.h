@@ -20,7 +20,7 @@ typedef struct tailor_graph tailor_graph;
 
 /* A value of one graph (graph serial << 32 | index + 1); 0 is no value. A value of another graph is refused. */
 typedef uint64_t tailor_value;
-/* A dim of one graph: an extent that may be an expression over symbols; 0 is no dim. */
+/* A dim of one graph: a dim size that may be an expression over symbols; 0 is no dim. */
 typedef uint64_t tailor_dim;
 
 /* `name` appears in messages and artifacts. */
@@ -71,7 +71,7 @@ static inline void tailor_symbol_options_init(tailor_symbol_options* options) {
 TAILOR_API tailor_status* tailor_graph_symbol(tailor_graph* graph, const char* name, size_t name_size,
                                               const tailor_symbol_options* options, tailor_dim* out);
 /* A constant; it may be negative where it is a term of others. */
-TAILOR_API tailor_status* tailor_graph_dim(tailor_graph* graph, int64_t extent, tailor_dim* out);
+TAILOR_API tailor_status* tailor_graph_dim(tailor_graph* graph, int64_t dim_size, tailor_dim* out);
 
 /* Dim arithmetic. floordiv and mod round towards minus infinity; the divisor is checked to be > 0. */
 TAILOR_API tailor_status* tailor_dim_add(tailor_graph* graph, tailor_dim lhs, tailor_dim rhs, tailor_dim* out);
@@ -272,17 +272,17 @@ TAILOR_API tailor_status* tailor_graph_unique(tailor_graph* graph, tailor_value 
 /* ---- Loops and branches ----------------------------------------------------------------------
  *
  * A region is a graph of its own: its inputs take values of the graph around it, its outputs are what it returns. It
- * sees nothing else, and has symbols of its own, which are bound from the extents that it gets: f32[N] takes any
+ * sees nothing else, and has symbols of its own, which are bound from the dim sizes that it gets: f32[N] takes any
  * vector. The region is copied, so its graph may be released.
  *
- * `shapes` lists the extents of all results, one after the other; -1, or NULL with a count of 0, infers. It is needed
- * where an extent is known only when the operation has run: such an extent is a symbol that nothing before uses.
+ * `shapes` lists the dim sizes of all results, one after the other; -1, or NULL with a count of 0, infers. It is needed
+ * where a dim size is known only when the operation has run: such a dim size is a symbol that nothing before uses.
  * Whatever depends on it runs afterwards, with memory that grows during the run. */
 
 /* Runs `body` (values -> values) on the values as long as `condition` (values -> bool[]) of them is true. A value that
  * the body returns as it got it costs nothing to carry; one that it returns as its scatter of updates is updated in
  * place.
- * Results:  as many as values, of their types; extents that the body changes are in `shapes`.
+ * Results:  as many as values, of their types; dim sizes that the body changes are in `shapes`.
  * Errors:   INVALID_ARGUMENT naming region, argument and types that do not match. */
 TAILOR_API tailor_status* tailor_graph_while(tailor_graph* graph, const tailor_value* values, size_t count,
                                              const tailor_graph* condition, const tailor_graph* body,

@@ -148,181 +148,202 @@ TAILOR_API tailor_status* tailor_graph_bitcast(tailor_graph* graph, tailor_value
 TAILOR_API tailor_status* tailor_graph_atan(tailor_graph* graph, tailor_value x, tailor_value* out);
 
 /* Appends `*out = add(lhs, rhs)`: lhs + rhs; integers wrap.
- * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Shapes:  operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+ *          run.
  * Types:   any but bool; all operands and the result alike.
- * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
- *          not broadcast. */
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant dim sizes that
+ *          do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_add(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
                                            tailor_value* out);
 
 /* Appends `*out = sub(lhs, rhs)`: lhs - rhs; integers wrap.
- * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Shapes:  operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+ *          run.
  * Types:   any but bool; all operands and the result alike.
- * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
- *          not broadcast. */
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant dim sizes that
+ *          do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_sub(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
                                            tailor_value* out);
 
 /* Appends `*out = mul(lhs, rhs)`: lhs * rhs; integers wrap.
- * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Shapes:  operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+ *          run.
  * Types:   any but bool; all operands and the result alike.
- * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
- *          not broadcast. */
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant dim sizes that
+ *          do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_mul(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
                                            tailor_value* out);
 
 /* Appends `*out = div(lhs, rhs)`: lhs / rhs; integers truncate, x / 0 is 0 and the least value / -1 is
  * itself.
- * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Shapes:  operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+ *          run.
  * Types:   any but bool; all operands and the result alike.
- * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
- *          not broadcast. */
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant dim sizes that
+ *          do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_div(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
                                            tailor_value* out);
 
 /* Appends `*out = pow(lhs, rhs)`: lhs to the power rhs.
- * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Shapes:  operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+ *          run.
  * Types:   f16, bf16, f32 or f64; all operands and the result alike.
- * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
- *          not broadcast. */
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant dim sizes that
+ *          do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_pow(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
                                            tailor_value* out);
 
 /* Appends `*out = max(lhs, rhs)`: the larger of lhs and rhs; NaN if either is.
- * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Shapes:  operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+ *          run.
  * Types:   any but bool; all operands and the result alike.
- * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
- *          not broadcast. */
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant dim sizes that
+ *          do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_max(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
                                            tailor_value* out);
 
 /* Appends `*out = min(lhs, rhs)`: the smaller of lhs and rhs; NaN if either is.
- * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Shapes:  operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+ *          run.
  * Types:   any but bool; all operands and the result alike.
- * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
- *          not broadcast. */
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant dim sizes that
+ *          do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_min(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
                                            tailor_value* out);
 
 /* Appends `*out = mod(lhs, rhs)`: the remainder of lhs / rhs with the sign of rhs, as in Python; of integers
  * x mod 0 is 0, of floats NaN.
- * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Shapes:  operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+ *          run.
  * Types:   any but bool; all operands and the result alike.
- * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
- *          not broadcast. */
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant dim sizes that
+ *          do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_mod(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
                                            tailor_value* out);
 
 /* Appends `*out = rem(lhs, rhs)`: the remainder of lhs / rhs with the sign of lhs, as fmod in C; of integers
  * x rem 0 is 0, of floats NaN.
- * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Shapes:  operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+ *          run.
  * Types:   any but bool; all operands and the result alike.
- * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
- *          not broadcast. */
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant dim sizes that
+ *          do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_rem(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
                                            tailor_value* out);
 
 /* Appends `*out = eq(lhs, rhs)`: lhs == rhs; false where either is NaN.
- * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Shapes:  operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+ *          run.
  * Types:   any, the operands alike; the result is bool.
- * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
- *          not broadcast. */
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant dim sizes that
+ *          do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_eq(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
                                           tailor_value* out);
 
 /* Appends `*out = ne(lhs, rhs)`: lhs != rhs; true where either is NaN.
- * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Shapes:  operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+ *          run.
  * Types:   any, the operands alike; the result is bool.
- * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
- *          not broadcast. */
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant dim sizes that
+ *          do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_ne(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
                                           tailor_value* out);
 
 /* Appends `*out = lt(lhs, rhs)`: lhs < rhs; false where either is NaN.
- * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Shapes:  operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+ *          run.
  * Types:   any, the operands alike; the result is bool.
- * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
- *          not broadcast. */
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant dim sizes that
+ *          do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_lt(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
                                           tailor_value* out);
 
 /* Appends `*out = le(lhs, rhs)`: lhs <= rhs; false where either is NaN.
- * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Shapes:  operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+ *          run.
  * Types:   any, the operands alike; the result is bool.
- * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
- *          not broadcast. */
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant dim sizes that
+ *          do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_le(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
                                           tailor_value* out);
 
 /* Appends `*out = gt(lhs, rhs)`: lhs > rhs; false where either is NaN.
- * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Shapes:  operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+ *          run.
  * Types:   any, the operands alike; the result is bool.
- * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
- *          not broadcast. */
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant dim sizes that
+ *          do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_gt(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
                                           tailor_value* out);
 
 /* Appends `*out = ge(lhs, rhs)`: lhs >= rhs; false where either is NaN.
- * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Shapes:  operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+ *          run.
  * Types:   any, the operands alike; the result is bool.
- * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
- *          not broadcast. */
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant dim sizes that
+ *          do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_ge(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
                                           tailor_value* out);
 
 /* Appends `*out = and(lhs, rhs)`: lhs and rhs, bit by bit.
- * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Shapes:  operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+ *          run.
  * Types:   bool or an integer; all operands and the result alike.
- * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
- *          not broadcast. */
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant dim sizes that
+ *          do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_and(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
                                            tailor_value* out);
 
 /* Appends `*out = or(lhs, rhs)`: lhs or rhs, bit by bit.
- * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Shapes:  operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+ *          run.
  * Types:   bool or an integer; all operands and the result alike.
- * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
- *          not broadcast. */
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant dim sizes that
+ *          do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_or(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
                                           tailor_value* out);
 
 /* Appends `*out = xor(lhs, rhs)`: lhs exclusive-or rhs, bit by bit.
- * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Shapes:  operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+ *          run.
  * Types:   bool or an integer; all operands and the result alike.
- * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
- *          not broadcast. */
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant dim sizes that
+ *          do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_xor(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
                                            tailor_value* out);
 
 /* Appends `*out = shift_left(lhs, rhs)`: lhs shifted left by rhs bits, a count that is taken modulo the
  * width.
- * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Shapes:  operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+ *          run.
  * Types:   an integer; all operands and the result alike.
- * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
- *          not broadcast. */
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant dim sizes that
+ *          do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_shift_left(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
                                                   tailor_value* out);
 
 /* Appends `*out = shift_right(lhs, rhs)`: lhs shifted right by rhs bits, a count that is taken modulo the
  * width; copies of the sign bit enter signed numbers, zeros unsigned ones.
- * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Shapes:  operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+ *          run.
  * Types:   an integer; all operands and the result alike.
- * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
- *          not broadcast. */
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant dim sizes that
+ *          do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_shift_right(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
                                                    tailor_value* out);
 
 /* Appends `*out = select(condition, on_true, on_false)`: on_true where condition holds, else on_false.
- * Shapes:  operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+ * Shapes:  operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+ *          run.
  * Types:   condition is bool; on_true, on_false and the result are any, alike.
- * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant extents that do
- *          not broadcast. */
+ * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or constant dim sizes that
+ *          do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_select(tailor_graph* graph, tailor_value condition,
                                               tailor_value on_true, tailor_value on_false, tailor_value* out);
 
 typedef struct tailor_reduce_sum_options {
   uint64_t struct_size;
-  int64_t keep_dims; /* default 0; 1 keeps the reduced dims, with extent 1 */
+  int64_t keep_dims; /* default 0; 1 keeps the reduced dims, with dim size 1 */
 } tailor_reduce_sum_options;
 static inline void tailor_reduce_sum_options_init(tailor_reduce_sum_options* options) {
   memset(options, 0, sizeof(*options));
@@ -339,7 +360,7 @@ TAILOR_API tailor_status* tailor_graph_reduce_sum(tailor_graph* graph, tailor_va
 
 typedef struct tailor_reduce_max_options {
   uint64_t struct_size;
-  int64_t keep_dims; /* default 0; 1 keeps the reduced dims, with extent 1 */
+  int64_t keep_dims; /* default 0; 1 keeps the reduced dims, with dim size 1 */
 } tailor_reduce_max_options;
 static inline void tailor_reduce_max_options_init(tailor_reduce_max_options* options) {
   memset(options, 0, sizeof(*options));
@@ -357,7 +378,7 @@ TAILOR_API tailor_status* tailor_graph_reduce_max(tailor_graph* graph, tailor_va
 
 typedef struct tailor_reduce_min_options {
   uint64_t struct_size;
-  int64_t keep_dims; /* default 0; 1 keeps the reduced dims, with extent 1 */
+  int64_t keep_dims; /* default 0; 1 keeps the reduced dims, with dim size 1 */
 } tailor_reduce_min_options;
 static inline void tailor_reduce_min_options_init(tailor_reduce_min_options* options) {
   memset(options, 0, sizeof(*options));
@@ -375,7 +396,7 @@ TAILOR_API tailor_status* tailor_graph_reduce_min(tailor_graph* graph, tailor_va
 
 typedef struct tailor_reduce_mean_options {
   uint64_t struct_size;
-  int64_t keep_dims; /* default 0; 1 keeps the reduced dims, with extent 1 */
+  int64_t keep_dims; /* default 0; 1 keeps the reduced dims, with dim size 1 */
 } tailor_reduce_mean_options;
 static inline void tailor_reduce_mean_options_init(tailor_reduce_mean_options* options) {
   memset(options, 0, sizeof(*options));
@@ -394,7 +415,7 @@ TAILOR_API tailor_status* tailor_graph_reduce_mean(tailor_graph* graph, tailor_v
 
 typedef struct tailor_reduce_prod_options {
   uint64_t struct_size;
-  int64_t keep_dims; /* default 0; 1 keeps the reduced dims, with extent 1 */
+  int64_t keep_dims; /* default 0; 1 keeps the reduced dims, with dim size 1 */
 } tailor_reduce_prod_options;
 static inline void tailor_reduce_prod_options_init(tailor_reduce_prod_options* options) {
   memset(options, 0, sizeof(*options));
@@ -430,7 +451,7 @@ TAILOR_API tailor_status* tailor_graph_scan(tailor_graph* graph, tailor_value x,
                                             const char* combiner, size_t combiner_size,
                                             const tailor_scan_options* options, tailor_value* out);
 
-/* Appends `*out = broadcast(x, shape)`: x repeated along every dim where it has extent 1 or none.
+/* Appends `*out = broadcast(x, shape)`: x repeated along every dim where it has size 1 or none.
  * Shapes:  the result has `shape`; x's dims, aligned to its end, equal those of `shape` or are 1.
  * Types:   any; all operands and the result alike.
  * Errors:  INVALID_ARGUMENT for a null or foreign value, a null or foreign dim, operands of other types, or a
@@ -475,10 +496,10 @@ TAILOR_API tailor_status* tailor_graph_slice(tailor_graph* graph, tailor_value x
                                              const tailor_slice_options* options, tailor_value* out);
 
 /* Appends `*out = concat(xs..., axis)`: the operands one after the other along `axis`.
- * Shapes:  equal but for `axis`, whose extents add up.
+ * Shapes:  equal but for `axis`, whose dim sizes add up.
  * Types:   any; all operands and the result alike.
  * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or unequal ranks, an axis
- *          out of range or constant extents that differ elsewhere. */
+ *          out of range or constant dim sizes that differ elsewhere. */
 TAILOR_API tailor_status* tailor_graph_concat(tailor_graph* graph, const tailor_value* xs, size_t xs_count,
                                               int64_t axis, tailor_value* out);
 
@@ -521,7 +542,7 @@ static inline void tailor_pad_options_init(tailor_pad_options* options) {
 /* Appends `*out = pad(x, value, low, high)`: x, each dim between `low` elements before and `high` elements
  * after it and with `interior` of them between its neighbours, all equal to value; negative low and high
  * crop. An empty dim has no neighbours.
- * Shapes:  value has rank 0. A dim of extent D becomes low + max((D - 1) * (interior + 1) + 1, 0) + high;
+ * Shapes:  value has rank 0. A dim of dim size D becomes low + max((D - 1) * (interior + 1) + 1, 0) + high;
  *          every run checks that it is not negative.
  * Types:   any; all operands and the result alike.
  * Errors:  INVALID_ARGUMENT for a null or foreign value, a null or foreign dim, operands of other types, or
@@ -561,10 +582,10 @@ TAILOR_API tailor_status* tailor_graph_window(tailor_graph* graph, tailor_value 
  * others out of range fail the run. Indices are checked where they are read: those of updates without
  * elements are not.
  * Shapes:  indices [I..., K] with a constant K, updates [I..., x's dims after the first K]; the result has
- *          x's. Every run checks the extents that are not provably equal, and that updates have a place.
+ *          x's. Every run checks the dim sizes that are not provably equal, and that updates have a place.
  * Types:   x, updates and the result are any, alike, bool only with set; indices are i32 or i64.
  * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, an unknown combiner, or
- *          indices whose last extent is no constant up to x's rank, or updates of another shape. */
+ *          indices whose last dim size is no constant up to x's rank, or updates of another shape. */
 TAILOR_API tailor_status* tailor_graph_scatter(tailor_graph* graph, tailor_value x, tailor_value indices,
                                                tailor_value updates, const char* combiner,
                                                size_t combiner_size, tailor_value* out);
@@ -584,12 +605,12 @@ static inline void tailor_dot_options_init(tailor_dot_options* options) {
  * Types:   f16, bf16, f32, f64, i32, i64, u32 or u64; all operands and the result alike. f16 and bf16
  *          accumulate in f32, integers wrap.
  * Errors:  INVALID_ARGUMENT for a null or foreign value, operands of other types, or rank < 2, constant K
- *          that differ or batch extents that do not broadcast. */
+ *          that differ or batch dim sizes that do not broadcast. */
 TAILOR_API tailor_status* tailor_graph_dot(tailor_graph* graph, tailor_value lhs, tailor_value rhs,
                                            const tailor_dot_options* options, tailor_value* out);
 
 /* Appends `*out = bind(count, extent)`: bind(count, extent).
- * Shapes:  count and the result have rank 0. `extent` is one symbol that no input has: from here on it has
+ * Shapes:  count and the result have rank 0. `dim size` is one symbol that no input has: from here on it has
  *          count's value, which every run checks against the symbol's range.
  * Types:   i64; the result alike.
  * Errors:  INVALID_ARGUMENT for a null or foreign value, a null or foreign dim, or operands of other

@@ -133,8 +133,8 @@ typedef struct tailor_product {
 typedef struct tailor_product_provider {
   uint64_t struct_size;
   void* user;
-  /* Whether `multiply` will compute products with these extents, strides and, where it is constant, this rhs; 0: the
-   * program's own kernel does. Other addresses are NULL. Asked at the first run of a session at new extents: the time
+  /* Whether `multiply` will compute products with these dim sizes, strides and, where it is constant, this rhs; 0: the
+   * program's own kernel does. Other addresses are NULL. Asked at the first run of a session at new dim sizes: the time
    * to prepare. */
   int32_t (*take)(void* user, const tailor_product* product);
   /* Computes it; 0, or a code with which the run fails. */
@@ -263,7 +263,7 @@ typedef struct tailor_tensor_info {
   const char* name;
   int32_t dtype;
   int32_t rank;
-  int64_t extents[TAILOR_MAX_RANK];       /* the constant extent, or -1 */
+  int64_t extents[TAILOR_MAX_RANK];       /* the constant dim size, or -1 */
   const char* dim_texts[TAILOR_MAX_RANK]; /* "B", "4*S + 1", "384" */
   int64_t donated;                        /* of an input, 1: runs may write its memory (tailor_compile_options) */
   int64_t memory_of;                      /* of an output: the donated input to whose memory it is written, or -1 */
@@ -370,7 +370,7 @@ TAILOR_API void tailor_session_release(tailor_session* session);
 
 /* Runs once. `inputs` has input_count elements in signature order. `outputs` has output_count:
  *   data != NULL: results are written there. dims and rank must be set to the output's; a mismatch or too
- *                 small data_bytes is INVALID_ARGUMENT. An extent of -1 is left open, and filled in. Outputs must
+ *                 small data_bytes is INVALID_ARGUMENT. A dim size of -1 is left open, and filled in. Outputs must
  *                 not overlap inputs or each other.
  *   data == NULL: the library provides the buffer and fills data, data_bytes, rank and dims. It belongs to the
  *                 session and is valid until its next run or release: an input of that run only where this
@@ -387,8 +387,8 @@ TAILOR_API tailor_status* tailor_session_run(tailor_session* session, const tail
                                              tailor_tensor* outputs, size_t output_count);
 
 /* The same, fixed once and then repeated: binds the buffers that every tailor_session_run_bound uses. The arrays are
- * copied; the memory they point to stays the caller's. Outputs need data and all extents. Shapes may be rebound at any
- * time. */
+ * copied; the memory they point to stays the caller's. Outputs need data and all dim sizes. Shapes may be rebound at
+ * any time. */
 TAILOR_API tailor_status* tailor_session_bind(tailor_session* session, const tailor_tensor* inputs, size_t input_count,
                                               const tailor_tensor* outputs, size_t output_count);
 /* Errors: as for run; FAILED_PRECONDITION where nothing is bound. */
@@ -460,7 +460,7 @@ typedef struct tailor_plan_info {
   uint64_t struct_size;
   uint64_t workspace_bytes; /* of a session with `threads` threads */
   uint64_t threads;         /* in: as in tailor_session_options */
-  uint64_t data_dependent;  /* 1: data tells extents, so runs grow memory beyond workspace_bytes as they need it */
+  uint64_t data_dependent;  /* 1: data tells dim sizes, so runs grow memory beyond workspace_bytes as they need it */
   uint64_t kernels;         /* distinct kernels of the program in use */
   uint64_t versions;        /* of all of them together */
   uint64_t code_bytes;      /* of the program in use: kernels, host program, tables */
@@ -474,7 +474,7 @@ static inline void tailor_plan_info_init(tailor_plan_info* info) {
   info->threads = 1;
 }
 /* Fills rank, dtype and dims of each output for inputs of the given dims (data is not read) and `info` (may be NULL).
- * Extents that data tells are -1. Fails exactly where a run at these shapes would, but for loops, branches and what
+ * Dim sizes that data tells are -1. Fails exactly where a run at these shapes would, but for loops, branches and what
  * data tells. */
 TAILOR_API tailor_status* tailor_executable_plan(const tailor_executable* executable, const tailor_tensor* inputs,
                                                  size_t input_count, tailor_tensor* outputs, size_t output_count,

@@ -1,4 +1,4 @@
-"""Models of one ONNX node each, whose extents are symbols: what single operators cost."""
+"""Models of one ONNX node each, whose dim sizes are symbols: what single operators cost."""
 import collections
 
 import numpy

@@ -8,7 +8,7 @@
     {"memory": true}      bytes of this process                    -> {"peak": bytes, "now": bytes}
     {"reserve": [B, S]}, {"workspace": [[B, S], ...]}              of Tailor's encoders alone
 
-A case is {"encoder": [B, S]} or {"image": [N, H, W]} of the model, {"node": NAME} of nodes.py, or an op with its extents ("op": "dot", "m":
+A case is {"encoder": [B, S]} or {"image": [N, H, W]} of the model, {"node": NAME} of nodes.py, or an op with its dim sizes ("op": "dot", "m":
 ...). What cannot be done is answered by {"error": TEXT}. With one thread, times are CPU times of the process on the last CPU, else elapsed times.
 """
 import argparse

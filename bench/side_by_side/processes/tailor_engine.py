@@ -1,4 +1,4 @@
-"""Tailor: an artifact of a model, or single ops compiled for all extents that may vary."""
+"""Tailor: an artifact of a model, or single ops compiled for all dim sizes that may vary."""
 import numpy
 
 import tailor.runtime

@@ -137,8 +137,8 @@ class Engine:
 
     @torch.inference_mode()
     def measure(self, name):
-        kind, extents = name.split("/")[:2]
-        rows, columns = map(int, extents.split("x"))
+        kind, dim_sizes = name.split("/")[:2]
+        rows, columns = map(int, dim_sizes.split("x"))
         if kind in SIZES:
             size, count = SIZES[kind], rows * columns
             ids = ((1000 + torch.arange(count, device=DEVICE) * 7919) % size["vocabulary"]).reshape(rows, columns)

@@ -8,7 +8,7 @@ ROWS = [
     Row("cpu-2", "f32 products of up to 16 rows, one thread: share of the roofline", dots.few_rows),
     Row("cpu-3", "the worst of these products: share of the roofline", dots.worst),
     Row("cpu-4", "bf16 products against own f32 ones, compute-bound, one thread: speed-up", dots.bf16),
-    Row("cpu-5", "choosing a kernel for new extents: time, and what the choice loses", choice.choice),
+    Row("cpu-5", "choosing a kernel for new dim sizes: time, and what the choice loses", choice.choice),
     Row("cpu-6", "first run at a new shape over later ones, workspace reserved", first_run.first_run),
     Row("cpu-7", "row kernels in cache, one thread, against oneDNN", in_cache.row_kernels),
     Row("cpu-8", "chain of elementwise ops on tensors beyond the cache: share of a copy's speed", streaming.chain),

@@ -114,7 +114,7 @@ COMPUTE_BOUND_FROM = 256  # each of M, K and N
 
 
 def bf16(bench):
-    """dot_bf16/<CPU level>/<extents>, which are timed in turns with f32, at the best level that this machine runs."""
+    """dot_bf16/<CPU level>/<dim sizes>, which are timed in turns with f32, at the best level that this machine runs."""
     levels = {}  # best first
     for name in bench.tailor.names():
         match = re.fullmatch(r"dot_bf16/(.+)/(\d+)x(\d+)x(\d+)", name)
@@ -129,7 +129,7 @@ def bf16(bench):
             continue
         speedups = [results[name].counter("times_f32") for name in names]
         return [Figure(f"bf16, {len(names)} shapes, {level}, geometric mean", geomean(speedups), "x", AtLeast(1.85))]
-    raise NotMeasured("; ".join(reasons) or "no benchmarks named dot_bf16/<level>/<extents>")
+    raise NotMeasured("; ".join(reasons) or "no benchmarks named dot_bf16/<level>/<dim sizes>")
 
 
 # ---- In cache ---------------------------------------------------------------------------------------
@@ -145,8 +145,8 @@ def in_cache(bench):
     results = bench.tailor.run("^fma_peak$|" + "|".join(f"^{re.escape(name)}$" for name in names))
     out = [Figure("multiply-add peak, one thread", results["fma_peak"].counter("gflops"), "Gflop/s")]
     for name in names:
-        extents = map(int, name.removeprefix("dot/").split("x"))
-        large = all(extent >= least for extent, least in zip(extents, IN_CACHE_BAR_FROM))
+        dim_sizes = map(int, name.removeprefix("dot/").split("x"))
+        large = all(dim_size >= least for dim_size, least in zip(dim_sizes, IN_CACHE_BAR_FROM))
         out.append(Figure(f"{name.replace('/', ' ')}, share of peak",
                           results[name].counter("peak_share"), "of peak",
                           AtLeast(0.90) if large else None))

@@ -13,7 +13,7 @@ QUICK = 24
 def first_run(bench):
     """The sentence encoder on one thread. Peers have no workspace to reserve; they have seen one shape."""
     shapes = list(dict.fromkeys(encoder_stream(200 if bench.full else QUICK, most_length=512 if bench.full else 128)))
-    largest = [max(extents) for extents in zip(*shapes)]
+    largest = [max(dim_sizes) for dim_sizes in zip(*shapes)]
     with engines.all_open(lambda: engines.python_engine("tailor", 1, bench.models.artifact("minilm")),
                           lambda: engines.python_engine("onnxruntime", 1, bench.models.onnx("minilm"))) as opened:
         opened[0].ask(reserve=largest)

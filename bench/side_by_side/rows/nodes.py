@@ -1,4 +1,4 @@
-"""Single ONNX operators against onnxruntime, on one thread; all extents that an operator lets vary are symbols."""
+"""Single ONNX operators against onnxruntime, on one thread; all dim sizes that an operator lets vary are symbols."""
 from .. import engines
 from ..figures import Figure, geomean
 from ..processes.nodes import NODES

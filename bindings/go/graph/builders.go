@@ -62,7 +62,7 @@ func (x Value) LogSoftmax(axis int64) Value {
 	})
 }
 
-// LayerNorm is (x - mean) / sqrt(variance + epsilon) * scale + bias over the last axis, whose extent scale and bias
+// LayerNorm is (x - mean) / sqrt(variance + epsilon) * scale + bias over the last axis, whose dim size scale and bias
 // have; each may be the zero Value.
 func (x Value) LayerNorm(scale, bias Value, epsilon float64) Value {
 	cScale, cBias := x.graph.optional(scale), x.graph.optional(bias)

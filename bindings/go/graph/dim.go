@@ -31,17 +31,17 @@ type SymbolOptions struct {
 	Likely     []int64 // values to specialise for
 }
 
-// Extent is one extent of a shape: a Dim or an Int.
-type Extent interface {
-	// extent is the handle in g of the extent.
-	extent(g *Graph) C.tailor_dim
+// DimSize is one dim size of a shape: a Dim or an Int.
+type DimSize interface {
+	// dimSize is its handle in g.
+	dimSize(g *Graph) C.tailor_dim
 }
 
-// Int is a constant extent; in arithmetic it may be negative.
+// Int is a constant dim size; in arithmetic it may be negative.
 type Int int64
 
 // Dims is a shape: Dims{batch, Int(4)}.
-type Dims []Extent
+type Dims []DimSize
 
 // Dim is a symbol of a graph, or what arithmetic made of some.
 type Dim struct {
@@ -61,117 +61,117 @@ func (g *Graph) Symbol(name string, options *SymbolOptions) Dim {
 }
 
 // Dim is a constant, to start arithmetic from.
-func (g *Graph) Dim(extent int64) Dim {
+func (g *Graph) Dim(dimSize int64) Dim {
 	return g.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
-		return C.tailor_graph_dim(graph, C.int64_t(extent), out)
+		return C.tailor_graph_dim(graph, C.int64_t(dimSize), out)
 	})
 }
 
-// AssumeEqual states that two extents are equal: compilation uses it, every run checks it.
-func (g *Graph) AssumeEqual(lhs, rhs Extent) {
+// AssumeEqual states that two dim sizes are equal: compilation uses it, every run checks it.
+func (g *Graph) AssumeEqual(lhs, rhs DimSize) {
 	g.call(func(graph *C.tailor_graph) *C.tailor_status {
-		return C.tailor_graph_assume_equal(graph, g.extentOf(lhs, "lhs"), g.extentOf(rhs, "rhs"))
+		return C.tailor_graph_assume_equal(graph, g.dimSizeOf(lhs, "lhs"), g.dimSizeOf(rhs, "rhs"))
 	})
 }
 
 // AssumeAtLeast states that lhs >= rhs: compilation uses it, every run checks it. Messages name what demands it, where
 // what is not empty: "<what>: height + 2 is 2, but must be at least 3".
-func (g *Graph) AssumeAtLeast(lhs, rhs Extent, what string) {
+func (g *Graph) AssumeAtLeast(lhs, rhs DimSize, what string) {
 	cWhat := C.CString(what)
 	defer C.free(unsafe.Pointer(cWhat))
 	g.call(func(graph *C.tailor_graph) *C.tailor_status {
-		return C.tailor_graph_assume_at_least(graph, g.extentOf(lhs, "lhs"), g.extentOf(rhs, "rhs"), cWhat, C.size_t(len(what)))
+		return C.tailor_graph_assume_at_least(graph, g.dimSizeOf(lhs, "lhs"), g.dimSizeOf(rhs, "rhs"), cWhat, C.size_t(len(what)))
 	})
 }
 
 // Add is d + rhs.
-func (d Dim) Add(rhs Extent) Dim {
+func (d Dim) Add(rhs DimSize) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
-		return C.tailor_dim_add(graph, d.handle, d.graph.extentOf(rhs, "rhs"), out)
+		return C.tailor_dim_add(graph, d.handle, d.graph.dimSizeOf(rhs, "rhs"), out)
 	})
 }
 
 // Sub is d - rhs.
-func (d Dim) Sub(rhs Extent) Dim {
+func (d Dim) Sub(rhs DimSize) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
-		return C.tailor_dim_sub(graph, d.handle, d.graph.extentOf(rhs, "rhs"), out)
+		return C.tailor_dim_sub(graph, d.handle, d.graph.dimSizeOf(rhs, "rhs"), out)
 	})
 }
 
 // Mul is d * rhs.
-func (d Dim) Mul(rhs Extent) Dim {
+func (d Dim) Mul(rhs DimSize) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
-		return C.tailor_dim_mul(graph, d.handle, d.graph.extentOf(rhs, "rhs"), out)
+		return C.tailor_dim_mul(graph, d.handle, d.graph.dimSizeOf(rhs, "rhs"), out)
 	})
 }
 
 // FloorDiv is d / rhs, rounded down; rhs is checked to be above 0.
-func (d Dim) FloorDiv(rhs Extent) Dim {
+func (d Dim) FloorDiv(rhs DimSize) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
-		return C.tailor_dim_floordiv(graph, d.handle, d.graph.extentOf(rhs, "rhs"), out)
+		return C.tailor_dim_floordiv(graph, d.handle, d.graph.dimSizeOf(rhs, "rhs"), out)
 	})
 }
 
 // Mod is what FloorDiv leaves, never negative.
-func (d Dim) Mod(rhs Extent) Dim {
+func (d Dim) Mod(rhs DimSize) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
-		return C.tailor_dim_mod(graph, d.handle, d.graph.extentOf(rhs, "rhs"), out)
+		return C.tailor_dim_mod(graph, d.handle, d.graph.dimSizeOf(rhs, "rhs"), out)
 	})
 }
 
 // Min is the smaller of d and rhs.
-func (d Dim) Min(rhs Extent) Dim {
+func (d Dim) Min(rhs DimSize) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
-		return C.tailor_dim_min(graph, d.handle, d.graph.extentOf(rhs, "rhs"), out)
+		return C.tailor_dim_min(graph, d.handle, d.graph.dimSizeOf(rhs, "rhs"), out)
 	})
 }
 
 // Max is the larger of d and rhs.
-func (d Dim) Max(rhs Extent) Dim {
+func (d Dim) Max(rhs DimSize) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
-		return C.tailor_dim_max(graph, d.handle, d.graph.extentOf(rhs, "rhs"), out)
+		return C.tailor_dim_max(graph, d.handle, d.graph.dimSizeOf(rhs, "rhs"), out)
 	})
 }
 
 // CeilDiv is d / rhs, rounded up; rhs is checked to be above 0.
-func (d Dim) CeilDiv(rhs Extent) Dim {
+func (d Dim) CeilDiv(rhs DimSize) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
-		return C.tailor_dim_ceildiv(graph, d.handle, d.graph.extentOf(rhs, "rhs"), out)
+		return C.tailor_dim_ceildiv(graph, d.handle, d.graph.dimSizeOf(rhs, "rhs"), out)
 	})
 }
 
 // TruncDiv is d / rhs, rounded towards 0; rhs is checked to be above 0.
-func (d Dim) TruncDiv(rhs Extent) Dim {
+func (d Dim) TruncDiv(rhs DimSize) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
-		return C.tailor_dim_truncdiv(graph, d.handle, d.graph.extentOf(rhs, "rhs"), out)
+		return C.tailor_dim_truncdiv(graph, d.handle, d.graph.dimSizeOf(rhs, "rhs"), out)
 	})
 }
 
 // TruncMod is what TruncDiv leaves; it has the sign of d.
-func (d Dim) TruncMod(rhs Extent) Dim {
+func (d Dim) TruncMod(rhs DimSize) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
-		return C.tailor_dim_truncmod(graph, d.handle, d.graph.extentOf(rhs, "rhs"), out)
+		return C.tailor_dim_truncmod(graph, d.handle, d.graph.dimSizeOf(rhs, "rhs"), out)
 	})
 }
 
 // Less is 1 where d < rhs, else 0.
-func (d Dim) Less(rhs Extent) Dim {
+func (d Dim) Less(rhs DimSize) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
-		return C.tailor_dim_less(graph, d.handle, d.graph.extentOf(rhs, "rhs"), out)
+		return C.tailor_dim_less(graph, d.handle, d.graph.dimSizeOf(rhs, "rhs"), out)
 	})
 }
 
 // Equal is 1 where d and rhs are equal, else 0.
-func (d Dim) Equal(rhs Extent) Dim {
+func (d Dim) Equal(rhs DimSize) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
-		return C.tailor_dim_equal(graph, d.handle, d.graph.extentOf(rhs, "rhs"), out)
+		return C.tailor_dim_equal(graph, d.handle, d.graph.dimSizeOf(rhs, "rhs"), out)
 	})
 }
 
 // Select is lhs where d, which is 0 or 1 at every run, is 1, and rhs where it is 0.
-func (d Dim) Select(lhs, rhs Extent) Dim {
+func (d Dim) Select(lhs, rhs DimSize) Dim {
 	return d.graph.newDim(func(graph *C.tailor_graph, out *C.tailor_dim) *C.tailor_status {
-		return C.tailor_dim_select(graph, d.handle, d.graph.extentOf(lhs, "lhs"), d.graph.extentOf(rhs, "rhs"), out)
+		return C.tailor_dim_select(graph, d.handle, d.graph.dimSizeOf(lhs, "lhs"), d.graph.dimSizeOf(rhs, "rhs"), out)
 	})
 }
 
@@ -186,8 +186,8 @@ func (d Dim) String() string {
 	return text
 }
 
-func (d Dim) extent(*Graph) C.tailor_dim   { return d.handle }
-func (i Int) extent(g *Graph) C.tailor_dim { return g.Dim(int64(i)).handle }
+func (d Dim) dimSize(*Graph) C.tailor_dim   { return d.handle }
+func (i Int) dimSize(g *Graph) C.tailor_dim { return g.Dim(int64(i)).handle }
 
 func (g *Graph) newDim(function func(*C.tailor_graph, *C.tailor_dim) *C.tailor_status) Dim {
 	var handle C.tailor_dim
@@ -195,23 +195,23 @@ func (g *Graph) newDim(function func(*C.tailor_graph, *C.tailor_dim) *C.tailor_s
 	return Dim{g.orOrphan(), handle}
 }
 
-// dims is the handles of extents, for a call.
-func (g *Graph) dims(extents []Extent) *C.tailor_dim {
-	list := make([]C.tailor_dim, len(extents))
-	for i, extent := range extents {
-		list[i] = g.extentOf(extent, fmt.Sprint("at index ", i, " of a list"))
+// dims is the handles of dim sizes, for a call.
+func (g *Graph) dims(dimSizes []DimSize) *C.tailor_dim {
+	list := make([]C.tailor_dim, len(dimSizes))
+	for i, dimSize := range dimSizes {
+		list[i] = g.dimSizeOf(dimSize, fmt.Sprint("at index ", i, " of a list"))
 	}
 	return first(list)
 }
 
-// extentOf is the handle in g of the extent of that name; that it is nil is an error.
-func (g *Graph) extentOf(extent Extent, name string) C.tailor_dim {
-	if isNil(extent) {
-		g.fail(invalid("the extent %s is nil", name))
+// dimSizeOf is the handle in g of the dim size of that name; that it is nil is an error.
+func (g *Graph) dimSizeOf(dimSize DimSize, name string) C.tailor_dim {
+	if isNil(dimSize) {
+		g.fail(invalid("the dim size %s is nil", name))
 		return 0
 	}
-	if dim, ok := extent.(Dim); ok && dim.graph != g && dim.graph.Err() != nil {
-		g.fail(invalid("the extent %s: %v", name, dim.graph.Err()))
+	if dim, ok := dimSize.(Dim); ok && dim.graph != g && dim.graph.Err() != nil {
+		g.fail(invalid("the dim size %s: %v", name, dim.graph.Err()))
 	}
-	return extent.extent(g)
+	return dimSize.dimSize(g)
 }

@@ -108,7 +108,7 @@ func (g *Graph) orOrphan() *Graph {
 }
 
 // Input appends an input; runs take inputs in the order of these calls.
-func (g *Graph) Input(name string, dtype tailor.DType, dims ...Extent) Value {
+func (g *Graph) Input(name string, dtype tailor.DType, dims ...DimSize) Value {
 	cName := C.CString(name)
 	defer C.free(unsafe.Pointer(cName))
 	return g.append(func(graph *C.tailor_graph, out *C.tailor_value) *C.tailor_status {

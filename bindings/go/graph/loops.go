@@ -112,9 +112,9 @@ func (x Value) Sort(axis int64, descending bool) (values, indices Value) {
 }
 
 // TopK is the k largest elements along axis, descending, or the smallest, ascending, and their indices.
-func (x Value) TopK(k Extent, axis int64, largest bool) (values, indices Value) {
+func (x Value) TopK(k DimSize, axis int64, largest bool) (values, indices Value) {
 	results := x.graph.appendAll(2, func(graph *C.tailor_graph, out []C.tailor_value) *C.tailor_status {
-		return C.tailor_graph_top_k(graph, x.handle, x.graph.extentOf(k, "k"), C.int64_t(axis), flag(largest), &out[0], &out[1])
+		return C.tailor_graph_top_k(graph, x.handle, x.graph.dimSizeOf(k, "k"), C.int64_t(axis), flag(largest), &out[0], &out[1])
 	})
 	return results[0], results[1]
 }
@@ -146,10 +146,10 @@ func (x Value) Unique(axis *int64, sorted bool) (values, indices, inverse, count
 // While is the values after running body (values -> values) as long as condition (values -> bool []) of them is true.
 //
 // Both are regions: graphs of their own, whose inputs take the values and whose outputs are the results. A region has
-// symbols of its own, which are bound from the extents that it gets, and is copied; its error becomes this graph's.
+// symbols of its own, which are bound from the dim sizes that it gets, and is copied; its error becomes this graph's.
 //
-// shapes lists the extents of all results, one after the other; nil infers them. It is needed where an extent is known
-// only when the operation has run: such an extent is a symbol that nothing before uses.
+// shapes lists the dim sizes of all results, one after the other; nil infers them. It is needed where a dim size is known
+// only when the operation has run: such a dim size is a symbol that nothing before uses.
 func (g *Graph) While(values []Value, condition, body *Graph, shapes Dims) []Value {
 	g.takes(condition, body)
 	return g.appendAll(len(values), func(graph *C.tailor_graph, out []C.tailor_value) *C.tailor_status {

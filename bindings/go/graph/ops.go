@@ -360,7 +360,8 @@ func (x Value) Atan() Value {
 
 // Add is add(lhs, rhs): lhs + rhs; integers wrap.
 //
-// Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+// Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+// run.
 //
 // Types: any but bool; all operands and the result alike.
 func (lhs Value) Add(rhs Operand) Value {
@@ -371,7 +372,8 @@ func (lhs Value) Add(rhs Operand) Value {
 
 // Sub is sub(lhs, rhs): lhs - rhs; integers wrap.
 //
-// Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+// Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+// run.
 //
 // Types: any but bool; all operands and the result alike.
 func (lhs Value) Sub(rhs Operand) Value {
@@ -382,7 +384,8 @@ func (lhs Value) Sub(rhs Operand) Value {
 
 // Mul is mul(lhs, rhs): lhs * rhs; integers wrap.
 //
-// Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+// Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+// run.
 //
 // Types: any but bool; all operands and the result alike.
 func (lhs Value) Mul(rhs Operand) Value {
@@ -393,7 +396,8 @@ func (lhs Value) Mul(rhs Operand) Value {
 
 // Div is div(lhs, rhs): lhs / rhs; integers truncate, x / 0 is 0 and the least value / -1 is itself.
 //
-// Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+// Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+// run.
 //
 // Types: any but bool; all operands and the result alike.
 func (lhs Value) Div(rhs Operand) Value {
@@ -404,7 +408,8 @@ func (lhs Value) Div(rhs Operand) Value {
 
 // Pow is pow(lhs, rhs): lhs to the power rhs.
 //
-// Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+// Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+// run.
 //
 // Types: f16, bf16, f32 or f64; all operands and the result alike.
 func (lhs Value) Pow(rhs Operand) Value {
@@ -415,7 +420,8 @@ func (lhs Value) Pow(rhs Operand) Value {
 
 // Max is max(lhs, rhs): the larger of lhs and rhs; NaN if either is.
 //
-// Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+// Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+// run.
 //
 // Types: any but bool; all operands and the result alike.
 func (lhs Value) Max(rhs Operand) Value {
@@ -426,7 +432,8 @@ func (lhs Value) Max(rhs Operand) Value {
 
 // Min is min(lhs, rhs): the smaller of lhs and rhs; NaN if either is.
 //
-// Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+// Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+// run.
 //
 // Types: any but bool; all operands and the result alike.
 func (lhs Value) Min(rhs Operand) Value {
@@ -438,7 +445,8 @@ func (lhs Value) Min(rhs Operand) Value {
 // Mod is mod(lhs, rhs): the remainder of lhs / rhs with the sign of rhs, as in Python; of integers x mod 0 is
 // 0, of floats NaN.
 //
-// Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+// Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+// run.
 //
 // Types: any but bool; all operands and the result alike.
 func (lhs Value) Mod(rhs Operand) Value {
@@ -450,7 +458,8 @@ func (lhs Value) Mod(rhs Operand) Value {
 // Rem is rem(lhs, rhs): the remainder of lhs / rhs with the sign of lhs, as fmod in C; of integers x rem 0 is
 // 0, of floats NaN.
 //
-// Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+// Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+// run.
 //
 // Types: any but bool; all operands and the result alike.
 func (lhs Value) Rem(rhs Operand) Value {
@@ -461,7 +470,8 @@ func (lhs Value) Rem(rhs Operand) Value {
 
 // Eq is eq(lhs, rhs): lhs == rhs; false where either is NaN.
 //
-// Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+// Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+// run.
 //
 // Types: any, the operands alike; the result is bool.
 func (lhs Value) Eq(rhs Operand) Value {
@@ -472,7 +482,8 @@ func (lhs Value) Eq(rhs Operand) Value {
 
 // Ne is ne(lhs, rhs): lhs != rhs; true where either is NaN.
 //
-// Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+// Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+// run.
 //
 // Types: any, the operands alike; the result is bool.
 func (lhs Value) Ne(rhs Operand) Value {
@@ -483,7 +494,8 @@ func (lhs Value) Ne(rhs Operand) Value {
 
 // Lt is lt(lhs, rhs): lhs < rhs; false where either is NaN.
 //
-// Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+// Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+// run.
 //
 // Types: any, the operands alike; the result is bool.
 func (lhs Value) Lt(rhs Operand) Value {
@@ -494,7 +506,8 @@ func (lhs Value) Lt(rhs Operand) Value {
 
 // Le is le(lhs, rhs): lhs <= rhs; false where either is NaN.
 //
-// Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+// Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+// run.
 //
 // Types: any, the operands alike; the result is bool.
 func (lhs Value) Le(rhs Operand) Value {
@@ -505,7 +518,8 @@ func (lhs Value) Le(rhs Operand) Value {
 
 // Gt is gt(lhs, rhs): lhs > rhs; false where either is NaN.
 //
-// Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+// Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+// run.
 //
 // Types: any, the operands alike; the result is bool.
 func (lhs Value) Gt(rhs Operand) Value {
@@ -516,7 +530,8 @@ func (lhs Value) Gt(rhs Operand) Value {
 
 // Ge is ge(lhs, rhs): lhs >= rhs; false where either is NaN.
 //
-// Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+// Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+// run.
 //
 // Types: any, the operands alike; the result is bool.
 func (lhs Value) Ge(rhs Operand) Value {
@@ -527,7 +542,8 @@ func (lhs Value) Ge(rhs Operand) Value {
 
 // And is and(lhs, rhs): lhs and rhs, bit by bit.
 //
-// Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+// Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+// run.
 //
 // Types: bool or an integer; all operands and the result alike.
 func (lhs Value) And(rhs Operand) Value {
@@ -538,7 +554,8 @@ func (lhs Value) And(rhs Operand) Value {
 
 // Or is or(lhs, rhs): lhs or rhs, bit by bit.
 //
-// Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+// Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+// run.
 //
 // Types: bool or an integer; all operands and the result alike.
 func (lhs Value) Or(rhs Operand) Value {
@@ -549,7 +566,8 @@ func (lhs Value) Or(rhs Operand) Value {
 
 // Xor is xor(lhs, rhs): lhs exclusive-or rhs, bit by bit.
 //
-// Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+// Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+// run.
 //
 // Types: bool or an integer; all operands and the result alike.
 func (lhs Value) Xor(rhs Operand) Value {
@@ -560,7 +578,8 @@ func (lhs Value) Xor(rhs Operand) Value {
 
 // ShiftLeft is shift_left(lhs, rhs): lhs shifted left by rhs bits, a count that is taken modulo the width.
 //
-// Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+// Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+// run.
 //
 // Types: an integer; all operands and the result alike.
 func (lhs Value) ShiftLeft(rhs Operand) Value {
@@ -572,7 +591,8 @@ func (lhs Value) ShiftLeft(rhs Operand) Value {
 // ShiftRight is shift_right(lhs, rhs): lhs shifted right by rhs bits, a count that is taken modulo the width;
 // copies of the sign bit enter signed numbers, zeros unsigned ones.
 //
-// Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+// Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+// run.
 //
 // Types: an integer; all operands and the result alike.
 func (lhs Value) ShiftRight(rhs Operand) Value {
@@ -583,7 +603,8 @@ func (lhs Value) ShiftRight(rhs Operand) Value {
 
 // Select is select(condition, on_true, on_false): on_true where condition holds, else on_false.
 //
-// Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every run.
+// Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by every
+// run.
 //
 // Types: condition is bool; on_true, on_false and the result are any, alike.
 func (condition Value) Select(onTrue Value, onFalse Operand) Value {
@@ -595,7 +616,7 @@ func (condition Value) Select(onTrue Value, onFalse Operand) Value {
 
 // ReduceSumOptions is what ReduceSum takes besides.
 type ReduceSumOptions struct {
-	// KeepDims: 1 keeps the reduced dims, with extent 1.
+	// KeepDims: 1 keeps the reduced dims, with dim size 1.
 	KeepDims int64
 }
 
@@ -613,7 +634,7 @@ func (x Value) ReduceSum(axes []int64, options *ReduceSumOptions) Value {
 
 // ReduceMaxOptions is what ReduceMax takes besides.
 type ReduceMaxOptions struct {
-	// KeepDims: 1 keeps the reduced dims, with extent 1.
+	// KeepDims: 1 keeps the reduced dims, with dim size 1.
 	KeepDims int64
 }
 
@@ -632,7 +653,7 @@ func (x Value) ReduceMax(axes []int64, options *ReduceMaxOptions) Value {
 
 // ReduceMinOptions is what ReduceMin takes besides.
 type ReduceMinOptions struct {
-	// KeepDims: 1 keeps the reduced dims, with extent 1.
+	// KeepDims: 1 keeps the reduced dims, with dim size 1.
 	KeepDims int64
 }
 
@@ -651,7 +672,7 @@ func (x Value) ReduceMin(axes []int64, options *ReduceMinOptions) Value {
 
 // ReduceMeanOptions is what ReduceMean takes besides.
 type ReduceMeanOptions struct {
-	// KeepDims: 1 keeps the reduced dims, with extent 1.
+	// KeepDims: 1 keeps the reduced dims, with dim size 1.
 	KeepDims int64
 }
 
@@ -670,7 +691,7 @@ func (x Value) ReduceMean(axes []int64, options *ReduceMeanOptions) Value {
 
 // ReduceProdOptions is what ReduceProd takes besides.
 type ReduceProdOptions struct {
-	// KeepDims: 1 keeps the reduced dims, with extent 1.
+	// KeepDims: 1 keeps the reduced dims, with dim size 1.
 	KeepDims int64
 }
 
@@ -715,7 +736,7 @@ func (x Value) Scan(axis int64, combiner string, options *ScanOptions) Value {
 	})
 }
 
-// Broadcast is broadcast(x, shape): x repeated along every dim where it has extent 1 or none.
+// Broadcast is broadcast(x, shape): x repeated along every dim where it has size 1 or none.
 //
 // Shapes: the result has `shape`; x's dims, aligned to its end, equal those of `shape` or are 1.
 //
@@ -770,7 +791,7 @@ func (x Value) Slice(starts Dims, sizes Dims, options *SliceOptions) Value {
 
 // Concat is concat(xs..., axis): the operands one after the other along `axis`.
 //
-// Shapes: equal but for `axis`, whose extents add up.
+// Shapes: equal but for `axis`, whose dim sizes add up.
 //
 // Types: any; all operands and the result alike.
 //
@@ -825,7 +846,7 @@ type PadOptions struct {
 // with `interior` of them between its neighbours, all equal to value; negative low and high crop. An empty
 // dim has no neighbours.
 //
-// Shapes: value has rank 0. A dim of extent D becomes low + max((D - 1) * (interior + 1) + 1, 0) + high;
+// Shapes: value has rank 0. A dim of dim size D becomes low + max((D - 1) * (interior + 1) + 1, 0) + high;
 // every run checks that it is not negative.
 //
 // Types: any; all operands and the result alike.
@@ -867,7 +888,7 @@ func (x Value) Window(axes []int64, sizes Dims, options *WindowOptions) Value {
 // elements are not.
 //
 // Shapes: indices [I..., K] with a constant K, updates [I..., x's dims after the first K]; the result has
-// x's. Every run checks the extents that are not provably equal, and that updates have a place.
+// x's. Every run checks the dim sizes that are not provably equal, and that updates have a place.
 //
 // Types: x, updates and the result are any, alike, bool only with set; indices are i32 or i64.
 //
@@ -906,7 +927,7 @@ func (lhs Value) Dot(rhs Operand, options *DotOptions) Value {
 
 // Bind is bind(count, extent): bind(count, extent).
 //
-// Shapes: count and the result have rank 0. `extent` is one symbol that no input has: from here on it has
+// Shapes: count and the result have rank 0. `dim size` is one symbol that no input has: from here on it has
 // count's value, which every run checks against the symbol's range.
 //
 // Types: i64; the result alike.

@@ -36,7 +36,7 @@ func (v Value) DType() tailor.DType {
 	return dtype
 }
 
-// Dims is the extents, for use in any shape of the same graph; nil after an error.
+// Dims is the dim sizes, for use in any shape of the same graph; nil after an error.
 func (v Value) Dims() []Dim {
 	_, dims := v.graph.typeOf(v)
 	return dims

@@ -15,9 +15,9 @@ extern "C" {
 #endif
 
 /* Static. It takes every product for which oneDNN has more than its reference code. Primitives are kept for each
- * combination of extents, up to 1,024 of them; each constant is repacked at its first use and kept beside the program's
- * own until it is gone, in as many layouts as oneDNN asks for. Products run on oneDNN's own OpenMP threads, as many as
- * the session has. */
+ * combination of dim sizes, up to 1,024 of them; each constant is repacked at its first use and kept beside the
+ * program's own until it is gone, in as many layouts as oneDNN asks for. Products run on oneDNN's own OpenMP threads,
+ * as many as the session has. */
 TAILOR_API const tailor_product_provider* tailor_onednn_product_provider(void);
 
 #ifdef __cplusplus

@@ -332,8 +332,8 @@ class GraphOps:
     def add(self, lhs, rhs):
         """add(lhs, rhs): lhs + rhs; integers wrap.
 
-        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
-            run.
+        Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
+            every run.
         Types: any but bool; all operands and the result alike.
         """
         lhs, rhs = self._values(lhs, rhs)
@@ -342,8 +342,8 @@ class GraphOps:
     def sub(self, lhs, rhs):
         """sub(lhs, rhs): lhs - rhs; integers wrap.
 
-        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
-            run.
+        Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
+            every run.
         Types: any but bool; all operands and the result alike.
         """
         lhs, rhs = self._values(lhs, rhs)
@@ -352,8 +352,8 @@ class GraphOps:
     def mul(self, lhs, rhs):
         """mul(lhs, rhs): lhs * rhs; integers wrap.
 
-        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
-            run.
+        Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
+            every run.
         Types: any but bool; all operands and the result alike.
         """
         lhs, rhs = self._values(lhs, rhs)
@@ -362,8 +362,8 @@ class GraphOps:
     def div(self, lhs, rhs):
         """div(lhs, rhs): lhs / rhs; integers truncate, x / 0 is 0 and the least value / -1 is itself.
 
-        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
-            run.
+        Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
+            every run.
         Types: any but bool; all operands and the result alike.
         """
         lhs, rhs = self._values(lhs, rhs)
@@ -372,8 +372,8 @@ class GraphOps:
     def pow(self, lhs, rhs):
         """pow(lhs, rhs): lhs to the power rhs.
 
-        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
-            run.
+        Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
+            every run.
         Types: f16, bf16, f32 or f64; all operands and the result alike.
         """
         lhs, rhs = self._values(lhs, rhs)
@@ -382,8 +382,8 @@ class GraphOps:
     def max(self, lhs, rhs):
         """max(lhs, rhs): the larger of lhs and rhs; NaN if either is.
 
-        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
-            run.
+        Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
+            every run.
         Types: any but bool; all operands and the result alike.
         """
         lhs, rhs = self._values(lhs, rhs)
@@ -392,8 +392,8 @@ class GraphOps:
     def min(self, lhs, rhs):
         """min(lhs, rhs): the smaller of lhs and rhs; NaN if either is.
 
-        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
-            run.
+        Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
+            every run.
         Types: any but bool; all operands and the result alike.
         """
         lhs, rhs = self._values(lhs, rhs)
@@ -403,8 +403,8 @@ class GraphOps:
         """mod(lhs, rhs): the remainder of lhs / rhs with the sign of rhs, as in Python; of integers x mod 0
         is 0, of floats NaN.
 
-        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
-            run.
+        Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
+            every run.
         Types: any but bool; all operands and the result alike.
         """
         lhs, rhs = self._values(lhs, rhs)
@@ -414,8 +414,8 @@ class GraphOps:
         """rem(lhs, rhs): the remainder of lhs / rhs with the sign of lhs, as fmod in C; of integers x rem 0
         is 0, of floats NaN.
 
-        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
-            run.
+        Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
+            every run.
         Types: any but bool; all operands and the result alike.
         """
         lhs, rhs = self._values(lhs, rhs)
@@ -424,8 +424,8 @@ class GraphOps:
     def eq(self, lhs, rhs):
         """eq(lhs, rhs): lhs == rhs; false where either is NaN.
 
-        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
-            run.
+        Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
+            every run.
         Types: any, the operands alike; the result is bool.
         """
         lhs, rhs = self._values(lhs, rhs)
@@ -434,8 +434,8 @@ class GraphOps:
     def ne(self, lhs, rhs):
         """ne(lhs, rhs): lhs != rhs; true where either is NaN.
 
-        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
-            run.
+        Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
+            every run.
         Types: any, the operands alike; the result is bool.
         """
         lhs, rhs = self._values(lhs, rhs)
@@ -444,8 +444,8 @@ class GraphOps:
     def lt(self, lhs, rhs):
         """lt(lhs, rhs): lhs < rhs; false where either is NaN.
 
-        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
-            run.
+        Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
+            every run.
         Types: any, the operands alike; the result is bool.
         """
         lhs, rhs = self._values(lhs, rhs)
@@ -454,8 +454,8 @@ class GraphOps:
     def le(self, lhs, rhs):
         """le(lhs, rhs): lhs <= rhs; false where either is NaN.
 
-        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
-            run.
+        Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
+            every run.
         Types: any, the operands alike; the result is bool.
         """
         lhs, rhs = self._values(lhs, rhs)
@@ -464,8 +464,8 @@ class GraphOps:
     def gt(self, lhs, rhs):
         """gt(lhs, rhs): lhs > rhs; false where either is NaN.
 
-        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
-            run.
+        Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
+            every run.
         Types: any, the operands alike; the result is bool.
         """
         lhs, rhs = self._values(lhs, rhs)
@@ -474,8 +474,8 @@ class GraphOps:
     def ge(self, lhs, rhs):
         """ge(lhs, rhs): lhs >= rhs; false where either is NaN.
 
-        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
-            run.
+        Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
+            every run.
         Types: any, the operands alike; the result is bool.
         """
         lhs, rhs = self._values(lhs, rhs)
@@ -484,8 +484,8 @@ class GraphOps:
     def and_(self, lhs, rhs):
         """and(lhs, rhs): lhs and rhs, bit by bit.
 
-        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
-            run.
+        Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
+            every run.
         Types: bool or an integer; all operands and the result alike.
         """
         lhs, rhs = self._values(lhs, rhs)
@@ -494,8 +494,8 @@ class GraphOps:
     def or_(self, lhs, rhs):
         """or(lhs, rhs): lhs or rhs, bit by bit.
 
-        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
-            run.
+        Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
+            every run.
         Types: bool or an integer; all operands and the result alike.
         """
         lhs, rhs = self._values(lhs, rhs)
@@ -504,8 +504,8 @@ class GraphOps:
     def xor(self, lhs, rhs):
         """xor(lhs, rhs): lhs exclusive-or rhs, bit by bit.
 
-        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
-            run.
+        Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
+            every run.
         Types: bool or an integer; all operands and the result alike.
         """
         lhs, rhs = self._values(lhs, rhs)
@@ -514,8 +514,8 @@ class GraphOps:
     def shift_left(self, lhs, rhs):
         """shift_left(lhs, rhs): lhs shifted left by rhs bits, a count that is taken modulo the width.
 
-        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
-            run.
+        Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
+            every run.
         Types: an integer; all operands and the result alike.
         """
         lhs, rhs = self._values(lhs, rhs)
@@ -525,8 +525,8 @@ class GraphOps:
         """shift_right(lhs, rhs): lhs shifted right by rhs bits, a count that is taken modulo the width;
         copies of the sign bit enter signed numbers, zeros unsigned ones.
 
-        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
-            run.
+        Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
+            every run.
         Types: an integer; all operands and the result alike.
         """
         lhs, rhs = self._values(lhs, rhs)
@@ -535,8 +535,8 @@ class GraphOps:
     def select(self, condition, on_true, on_false):
         """select(condition, on_true, on_false): on_true where condition holds, else on_false.
 
-        Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by every
-            run.
+        Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
+            every run.
         Types: condition is bool; on_true, on_false and the result are any, alike.
         """
         condition, = self._values(condition)
@@ -548,7 +548,7 @@ class GraphOps:
 
         Shapes: x's without `axes`, or 1 there with keep_dims. Negative axes count from the end.
         Types: any but bool; all operands and the result alike.
-        keep_dims: 1 keeps the reduced dims, with extent 1.
+        keep_dims: 1 keeps the reduced dims, with dim size 1.
         """
         x, = self._values(x)
         options = ReduceSumOptions(sizeof(ReduceSumOptions), i64(keep_dims, "keep_dims"))
@@ -560,7 +560,7 @@ class GraphOps:
 
         Shapes: x's without `axes`, or 1 there with keep_dims. Negative axes count from the end.
         Types: any but bool; all operands and the result alike.
-        keep_dims: 1 keeps the reduced dims, with extent 1.
+        keep_dims: 1 keeps the reduced dims, with dim size 1.
         """
         x, = self._values(x)
         options = ReduceMaxOptions(sizeof(ReduceMaxOptions), i64(keep_dims, "keep_dims"))
@@ -572,7 +572,7 @@ class GraphOps:
 
         Shapes: x's without `axes`, or 1 there with keep_dims. Negative axes count from the end.
         Types: any but bool; all operands and the result alike.
-        keep_dims: 1 keeps the reduced dims, with extent 1.
+        keep_dims: 1 keeps the reduced dims, with dim size 1.
         """
         x, = self._values(x)
         options = ReduceMinOptions(sizeof(ReduceMinOptions), i64(keep_dims, "keep_dims"))
@@ -584,7 +584,7 @@ class GraphOps:
 
         Shapes: x's without `axes`, or 1 there with keep_dims. Negative axes count from the end.
         Types: f16, bf16, f32 or f64; all operands and the result alike.
-        keep_dims: 1 keeps the reduced dims, with extent 1.
+        keep_dims: 1 keeps the reduced dims, with dim size 1.
         """
         x, = self._values(x)
         options = ReduceMeanOptions(sizeof(ReduceMeanOptions), i64(keep_dims, "keep_dims"))
@@ -595,7 +595,7 @@ class GraphOps:
 
         Shapes: x's without `axes`, or 1 there with keep_dims. Negative axes count from the end.
         Types: any but bool; all operands and the result alike.
-        keep_dims: 1 keeps the reduced dims, with extent 1.
+        keep_dims: 1 keeps the reduced dims, with dim size 1.
         """
         x, = self._values(x)
         options = ReduceProdOptions(sizeof(ReduceProdOptions), i64(keep_dims, "keep_dims"))
@@ -618,7 +618,7 @@ class GraphOps:
         return self._append("tailor_graph_scan", x, i64(axis, "axis"), *utf8(combiner), byref(options))
 
     def broadcast(self, x, shape):
-        """broadcast(x, shape): x repeated along every dim where it has extent 1 or none.
+        """broadcast(x, shape): x repeated along every dim where it has size 1 or none.
 
         Shapes: the result has `shape`; x's dims, aligned to its end, equal those of `shape` or are 1.
         Types: any; all operands and the result alike.
@@ -660,7 +660,7 @@ class GraphOps:
     def concat(self, xs, axis):
         """concat(xs..., axis): the operands one after the other along `axis`.
 
-        Shapes: equal but for `axis`, whose extents add up.
+        Shapes: equal but for `axis`, whose dim sizes add up.
         Types: any; all operands and the result alike.
         axis: a negative one counts from the end.
         """
@@ -696,8 +696,8 @@ class GraphOps:
         and with `interior` of them between its neighbours, all equal to value; negative low and high crop. An
         empty dim has no neighbours.
 
-        Shapes: value has rank 0. A dim of extent D becomes low + max((D - 1) * (interior + 1) + 1, 0) + high;
-            every run checks that it is not negative.
+        Shapes: value has rank 0. A dim of dim size D becomes low + max((D - 1) * (interior + 1) + 1, 0) +
+            high; every run checks that it is not negative.
         Types: any; all operands and the result alike.
         interior: one for each dim, not negative; empty means all 0.
         """
@@ -727,7 +727,8 @@ class GraphOps:
         without elements are not.
 
         Shapes: indices [I..., K] with a constant K, updates [I..., x's dims after the first K]; the result
-            has x's. Every run checks the extents that are not provably equal, and that updates have a place.
+            has x's. Every run checks the dim sizes that are not provably equal, and that updates have a
+            place.
         Types: x, updates and the result are any, alike, bool only with set; indices are i32 or i64.
         combiner: add, mul, max or min; scatter takes set as well.
         """
@@ -753,7 +754,7 @@ class GraphOps:
     def bind(self, count, extent):
         """bind(count, extent): bind(count, extent).
 
-        Shapes: count and the result have rank 0. `extent` is one symbol that no input has: from here on it
+        Shapes: count and the result have rank 0. `dim size` is one symbol that no input has: from here on it
             has count's value, which every run checks against the symbol's range.
         Types: i64; the result alike.
         """

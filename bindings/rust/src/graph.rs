@@ -27,7 +27,7 @@ mod value;
 
 pub use builders::Spatial;
 pub use compile::{CompileOptions, Progress};
-pub use dim::{Dim, Extent, Symbol};
+pub use dim::{Dim, DimSize, Symbol};
 pub use loops::{Activation, Recurrence, Unique};
 pub use ops::*;
 pub use value::{Operand, Value};
@@ -68,8 +68,8 @@ impl Graph {
         Graph::create(text, sys::tailor_graph_parse)
     }
 
-    /// Appends an input; runs take inputs in the order of these calls. [`dims!`](crate::dims) writes the extents.
-    pub fn input(&self, name: &str, dtype: DType, dims: &[Extent]) -> Result<Value<'_>> {
+    /// Appends an input; runs take inputs in the order of these calls. [`dims!`](crate::dims) writes the dim sizes.
+    pub fn input(&self, name: &str, dtype: DType, dims: &[DimSize]) -> Result<Value<'_>> {
         let dims = self.dims(dims)?;
         // SAFETY, here and below: the graph is live, and so are texts and arrays for the call.
         self.append(|graph, out| unsafe {

@@ -198,7 +198,7 @@ fn empty_tensor() -> sys::tailor_tensor {
 }
 
 impl<'a> Tensor<'a> {
-    /// The elements of `data` in a tensor of extents `dims`. The run checks them: more than `sys::MAX_RANK` extents, and
+    /// The elements of `data` in a tensor of dim sizes `dims`. The run checks them: more than `sys::MAX_RANK` dim sizes, and
     /// any that do not fit `data` or the input, are its INVALID_ARGUMENT.
     pub fn new<T: Element>(data: &'a [T], dims: &[i64]) -> Tensor<'a> {
         let mut raw = empty_tensor();
@@ -226,12 +226,12 @@ impl<'a> Tensor<'a> {
     }
 }
 
-/// The name, element type and extents of an input or output.
+/// The name, element type and dim sizes of an input or output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorInfo {
     pub name: String,
     pub dtype: DType,
-    /// Each extent as text: `B`, `4*S + 1`, `384`.
+    /// Each dim size as text: `B`, `4*S + 1`, `384`.
     pub dims: Vec<String>,
     /// Of an input: runs write its memory.
     pub donated: bool,
@@ -466,7 +466,7 @@ impl<'a> Outputs<'a> {
         self.raw.is_empty()
     }
 
-    /// The extents of output `index`; INVALID_ARGUMENT where there is none.
+    /// The dim sizes of output `index`; INVALID_ARGUMENT where there is none.
     pub fn dims(&self, index: usize) -> Result<&[i64]> {
         let tensor = self.tensor(index)?;
         Ok(&tensor.dims[..tensor.rank as usize])

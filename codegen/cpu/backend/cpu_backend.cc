@@ -133,7 +133,7 @@ class CpuBuild final : public backend::TargetBuild {
 
   // How much of RtApi the host program calls.
   uint64_t ApiSize() const {
-    if (host_.offers_products) return offsetof(RtApi, product) + sizeof(RtApi::product);
+    if (host_.offers_products) return offsetof(RtApi, gemm) + sizeof(RtApi::gemm);
     if (host_.grown_blocks > 0) return offsetof(RtApi, block) + sizeof(RtApi::block);
     return offsetof(RtApi, trace) + sizeof(RtApi::trace);
   }

@@ -7,7 +7,7 @@
 #include "codegen/cpu/chain/emit_chain.h"
 #include "codegen/cpu/gemm/emit_contraction.h"
 #include "codegen/cpu/loops/emit_loops.h"
-#include "codegen/cpu/tiling/even_cut.h"
+#include "codegen/cpu/tiling/even_tiling.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/plan/kernel_signature.h"
 #include "codegen/scalar/scalar_emitter.h"
@@ -35,23 +35,23 @@ class ChainEmitter {
       arguments_.push_back(FillArguments(i, fault));
       fault += plan_.links()[i].plan.fault_count;
     }
-    Value* rows = frame_.ExtentValue(b_, plan_.axes.back().extent);
-    cut_ = gemm::EvenCut::OfRows(b_, rows, tile_);
+    Value* rows = frame_.DimSizeValue(b_, plan_.axes.back().dim_size);
+    tiling_ = gemm::EvenTiling::OfRows(b_, rows, tile_);
     Value* blocks = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, b_.getInt64(1),
                                              gemm::EmitCeilDiv(b_, rows, b_.getInt64(tile_.task_rows), "blocks"));
     EmitLoop(b_, function_->getArg(1), function_->getArg(2), 1, "task", [&](Value* task) {
       Value* block = b_.CreateURem(task, blocks, "block");
       Value* before = b_.CreateMul(b_.CreateUDiv(task, blocks, "batch"), rows, "rows.before");
       Value* next_block = b_.CreateAdd(block, b_.getInt64(1));
-      Value* first = b_.CreateAdd(before, cut_.Start(b_, cut_.BlockStart(b_, block, blocks)), "row.first");
-      Value* end = b_.CreateAdd(before, cut_.Start(b_, cut_.BlockStart(b_, next_block, blocks)), "row.end");
+      Value* first = b_.CreateAdd(before, tiling_.Start(b_, tiling_.BlockStart(b_, block, blocks)), "row.first");
+      Value* end = b_.CreateAdd(before, tiling_.Start(b_, tiling_.BlockStart(b_, next_block, blocks)), "row.end");
       PointAt(first);
       for (size_t i = 0; i < links.size(); ++i) {
-        const bool product =
+        const bool matmul =
             plan_.links()[i].plan.IsContraction();  // its tasks are those of the chain, the others' are rows
         Value* task_end = b_.CreateAdd(task, b_.getInt64(1));
         b_.CreateCall(links[i],
-                      {arguments_[i], product ? task : first, product ? task_end : end, /*worker=*/b_.getInt64(0)});
+                      {arguments_[i], matmul ? task : first, matmul ? task_end : end, /*worker=*/b_.getInt64(0)});
       }
     });
     b_.CreateRetVoid();
@@ -65,7 +65,8 @@ class ChainEmitter {
       const Buffer& buffer = plan_.buffers[i];
       if (buffer.kind != BufferKind::kBlock) continue;
       Value* row = b_.getInt64(SizeOf(buffer.dtype));
-      for (const Extent& extent : buffer.dims) row = b_.CreateMul(row, frame_.ExtentValue(b_, extent), "row.bytes");
+      for (const DimSize& dim_size : buffer.dims)
+        row = b_.CreateMul(row, frame_.DimSizeValue(b_, dim_size), "row.bytes");
       blocks_.push_back({static_cast<int>(i), row, scratch_});
       Value* bytes = b_.CreateMul(row, b_.getInt64(tile_.task_rows));
       bytes = b_.CreateAnd(b_.CreateAdd(bytes, b_.getInt64(63)), b_.getInt64(~uint64_t{63}), "block.bytes");
@@ -136,7 +137,7 @@ class ChainEmitter {
   llvm::IRBuilder<> b_;
   KernelFrame frame_;
   llvm::Function* function_;
-  gemm::EvenCut cut_;  // of the rows: that of the products
+  gemm::EvenTiling tiling_;  // of the rows: that of the matmuls
   Value* scratch_ = nullptr;
   std::vector<Block> blocks_;
   std::vector<std::pair<int, Value*>> shared_;  // argument slots that hold a block's address

@@ -11,10 +11,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/cpu/conv/winograd.h"
-#include "codegen/cpu/gemm/fill_box.h"
+#include "codegen/cpu/gemm/fill_staging.h"
 #include "codegen/cpu/gemm/micro_kernels.h"
 #include "codegen/cpu/gemm/tile_epilogue.h"
-#include "codegen/cpu/tiling/even_cut.h"
+#include "codegen/cpu/tiling/even_tiling.h"
 #include "codegen/cpu/tiling/tile_shapes.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/scalar/scalar_emitter.h"
@@ -46,9 +46,9 @@ class WinogradEmitter {
     kernel.lanes = schedule_.lanes;
     kernel.unit_depth_stride = false;
     kernel.fetch_ahead = true;
-    const ExtentRange tiles{.max = tile_.winograd_tiles, .divisor = 1, .fixed = false};
+    const DimSizeRange tiles{.max = tile_.winograd_tiles, .divisor = 1, .fixed = false};
     for (const auto& [rows, panels] :
-         ReachableTiles(tiles, RangeOfExtent(plan_, plan_.axes[c_.n].extent), tile_, pieces_)) {
+         ReachableTiles(tiles, RangeOfDimSize(plan_, plan_.axes[c_.n].dim_size), tile_, pieces_)) {
       kernel.rows = rows;
       kernel.panels = panels;
       micro_kernels_.Add(kernel, target_, name, module_);
@@ -62,7 +62,7 @@ class WinogradEmitter {
     scalars_ = &scalars;
     TileEpilogue epilogue(b_, plan_, c_, schedule_, frame_, scalars);
     epilogue_ = &epilogue;
-    EmitCuts();
+    EmitTilings();
     EmitLoop(b_, function->getArg(1), function->getArg(2), 1, "task", [&](Value* task) { EmitTask(task); });
     b_.CreateRetVoid();
     scalars_ = nullptr;
@@ -71,9 +71,9 @@ class WinogradEmitter {
 
  private:
   // Along one side of the image.
-  struct Cut {
+  struct Tiling {
     Value* results;
-    EvenCut blocks;  // of tiles
+    EvenTiling blocks;  // of tiles
   };
   // Of the current task along one side, in tiles.
   struct Block {
@@ -86,27 +86,27 @@ class WinogradEmitter {
   Value* AtLeastOne(Value* value) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, value, I64(1)); }
   Value* Smaller(Value* x, Value* y) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); }
   Value* Product(Value* value, int64_t factor) { return b_.CreateMul(value, I64(factor)); }
-  Value* Extent(const tailor::Extent& extent) { return frame_.ExtentValue(b_, extent); }
-  const tailor::Extent& ImageExtent(int dim) const { return plan_.buffers[c_.lhs.ref].dims[dim]; }
+  Value* DimSize(const tailor::DimSize& dim_size) { return frame_.DimSizeValue(b_, dim_size); }
+  const tailor::DimSize& ImageDimSize(int dim) const { return plan_.buffers[c_.lhs.ref].dims[dim]; }
   Value* Scratch(int64_t offset) { return b_.CreateConstInBoundsGEP1_64(element_, frame_.scratch, offset); }
   Value* At(Value* base, Value* offset) { return b_.CreateInBoundsGEP(element_, base, offset); }
   Value* Load(Value* address, int align) { return b_.CreateAlignedLoad(lanes_, address, llvm::Align(align)); }
   int VectorBytes() const { return schedule_.lanes * SizeOf(DType::kF32); }
 
   // How this launch's images are cut; ScheduleWinograd counts the blocks alike.
-  void EmitCuts() {
+  void EmitTilings() {
     const auto results = [&](int dim) {
-      Value* inside = b_.CreateSub(Extent(ImageExtent(dim)), I64(kWinogradWindow - 1));
+      Value* inside = b_.CreateSub(DimSize(ImageDimSize(dim)), I64(kWinogradWindow - 1));
       return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, inside, I64(0), nullptr, "results");
     };
-    const auto cut = [&](Value* results, Value* most_tiles) {
+    const auto tiling = [&](Value* results, Value* most_tiles) {
       Value* tiles = EmitCeilDiv(b_, results, I64(kWinogradResults), "tiles");
-      return Cut{results, EvenCut::Emit(b_, tiles, most_tiles)};
+      return Tiling{results, EvenTiling::Emit(b_, tiles, most_tiles)};
     };
-    across_ = cut(results(3), I64(tile_.winograd_tiles));
+    across_ = tiling(results(3), I64(tile_.winograd_tiles));
     Value* width = AtLeastOne(across_.blocks.LargestSize(b_));
-    down_ = cut(results(2), b_.CreateUDiv(I64(tile_.winograd_tiles), width, "block.height"));
-    Value* n = Extent(plan_.axes[c_.n].extent);
+    down_ = tiling(results(2), b_.CreateUDiv(I64(tile_.winograd_tiles), width, "block.height"));
+    Value* n = DimSize(plan_.axes[c_.n].dim_size);
     panels_ = EmitCeilDiv(b_, n, I64(kPanelColumns), "panels");
     panel_blocks_ = AtLeastOne(EmitCeilDiv(b_, n, I64(tile_.task_panels * kPanelColumns), "panel.blocks"));
     channels_ = I64(tile_.depth);
@@ -114,9 +114,9 @@ class WinogradEmitter {
     point_stride_ = b_.CreateMul(panels_, panel_stride_, "point.stride");
   }
 
-  Block BlockOf(const Cut& cut, Value* index) {
-    Block block{.first = cut.blocks.Start(b_, index), .count = cut.blocks.Size(b_, index)};
-    Value* left = b_.CreateSub(cut.results, Product(block.first, kWinogradResults));
+  Block BlockOf(const Tiling& tiling, Value* index) {
+    Block block{.first = tiling.blocks.Start(b_, index), .count = tiling.blocks.Size(b_, index)};
+    Value* left = b_.CreateSub(tiling.results, Product(block.first, kWinogradResults));
     block.results = Smaller(left, Product(block.count, kWinogradResults));
     return block;
   }
@@ -128,16 +128,16 @@ class WinogradEmitter {
     y_ = BlockOf(down_, b_.CreateURem(rest, blocks_down, "y.block"));
     rest = b_.CreateUDiv(rest, blocks_down);
     for (int i = static_cast<int>(c_.batch.size()) - 1; i >= 0; --i) {
-      Value* extent = AtLeastOne(Extent(plan_.axes[c_.batch[i]].extent));
-      scalars_->SetAxis(c_.batch[i], b_.CreateURem(rest, extent, "batch.index"));
-      rest = b_.CreateUDiv(rest, extent);
+      Value* dim_size = AtLeastOne(DimSize(plan_.axes[c_.batch[i]].dim_size));
+      scalars_->SetAxis(c_.batch[i], b_.CreateURem(rest, dim_size, "batch.index"));
+      rest = b_.CreateUDiv(rest, dim_size);
     }
     Value* panel_block = rest;
 
     Value* tiles = b_.CreateMul(y_.count, x_.count, "tiles");
     const RuleLimits limits = RuleLimits::Emit(b_, tiles, tile_, pieces_);
-    rows_ = EvenCut::Emit(b_, tiles, limits.rows);
-    groups_ = EvenCut::Emit(b_, panels_, limits.panels);
+    rows_ = EvenTiling::Emit(b_, tiles, limits.rows);
+    groups_ = EvenTiling::Emit(b_, panels_, limits.panels);
     EmitImage();
     Value* end = groups_.BlockStart(b_, b_.CreateAdd(panel_block, I64(1)), panel_blocks_);
     EmitLoop(b_, groups_.BlockStart(b_, panel_block, panel_blocks_), end, 1, "group", [&](Value* group) {
@@ -156,8 +156,8 @@ class WinogradEmitter {
   // Points of all channels: [16][C][tiles]. Beyond the image, and beyond a channel's tiles, is anything: no result that
   // exists is of it.
   void EmitImage() {
-    Value* columns = b_.CreateAdd(Product(x_.count, kWinogradResults), I64(kWinogradBoxMargin), "box.columns");
-    Value* box = Scratch(scratch_.box);
+    Value* columns = b_.CreateAdd(Product(x_.count, kWinogradResults), I64(kWinogradStagingMargin), "staging.columns");
+    Value* staging = Scratch(scratch_.staging);
     const auto range = [&](const Block& block) {
       Value* low = Product(block.first, kWinogradResults);
       return IndexRange{low, b_.CreateAdd(low, b_.CreateAdd(block.results, I64(kWinogradWindow - 2)))};
@@ -167,12 +167,12 @@ class WinogradEmitter {
     Value* image_index = scalars_->Emit(c_.lhs.args[0]);
     const IndexRange y = range(y_), x = range(x_);
     EmitLoop(b_, I64(0), channels_, 1, "channel", [&](Value* channel) {
-      EmitFillBox(b_, plan_, c_, frame_, *scalars_, schedule_.lanes,
-                  {{image_index, image_index}, {channel, channel}, y, x},
-                  {box, {image_index, channel, y.low, x.low}, {I64(0), I64(0), columns, I64(1)}});
+      EmitFillStaging(b_, plan_, c_, frame_, *scalars_, schedule_.lanes,
+                      {{image_index, image_index}, {channel, channel}, y, x},
+                      {staging, {image_index, channel, y.low, x.low}, {I64(0), I64(0), columns, I64(1)}});
       Value* points = At(Scratch(scratch_.image), Product(channel, scratch_.channel_stride));
       EmitLoop(b_, I64(0), y_.count, 1, "tile.row", [&](Value* row) {
-        Value* from = At(box, b_.CreateMul(Product(row, kWinogradResults), columns));
+        Value* from = At(staging, b_.CreateMul(Product(row, kWinogradResults), columns));
         Value* to = At(points, b_.CreateMul(row, x_.count));
         EmitLoop(b_, I64(0), x_.count, schedule_.lanes, "tile",
                  [&](Value* tile) { EmitPoints(At(from, Product(tile, kWinogradResults)), columns, At(to, tile)); });
@@ -317,12 +317,12 @@ class WinogradEmitter {
   KernelFrame frame_;
   ScalarEmitter* scalars_ = nullptr;
   TileEpilogue* epilogue_ = nullptr;
-  Cut across_, down_;
+  Tiling across_, down_;
   Value *panels_ = nullptr, *panel_blocks_ = nullptr;
   Value *channels_ = nullptr, *panel_stride_ = nullptr, *point_stride_ = nullptr;
   // Of the current task.
   Block x_, y_;
-  EvenCut rows_, groups_;
+  EvenTiling rows_, groups_;
 };
 
 }  // namespace

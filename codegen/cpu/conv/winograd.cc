@@ -23,10 +23,10 @@ WinogradScratch ScratchOfWinograd(const KernelPlan& plan, const Contraction& c, 
   s.image_stride = OddLines(WinogradChannels(plan, c) * s.channel_stride);
   s.product_stride = OddLines(s.tiles * columns);
   // A block of one column of tiles has the largest box.
-  const int64_t box = (2 * s.tiles + 2) * (2 + kWinogradBoxMargin);
+  const int64_t staging = (2 * s.tiles + 2) * (2 + kWinogradStagingMargin);
   int64_t end = 0;
   const auto place = [&](int64_t elements) { return std::exchange(end, end + WholeLanes(elements)); };
-  s.box = place(box + kWinogradBoxMargin);
+  s.staging = place(staging + kWinogradStagingMargin);
   s.image = place(kWinogradPoints * s.image_stride);
   s.products = place(kWinogradPoints * s.product_stride);
   s.results = place((4 * s.tiles + kPanelColumns) * columns);

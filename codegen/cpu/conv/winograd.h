@@ -22,7 +22,7 @@ inline bool IsWinograd(const KernelPlan& plan, const Contraction& contraction) {
 }
 
 inline int64_t WinogradChannels(const KernelPlan& plan, const Contraction& contraction) {
-  return plan.axes[contraction.k].extent.constant / (kWinogradWindow * kWinogradWindow);
+  return plan.axes[contraction.k].dim_size.constant / (kWinogradWindow * kWinogradWindow);
 }
 
 // A worker's scratch: what it holds of a block of tiles. Sizes and places in f32 elements, places in whole vectors.
@@ -31,12 +31,12 @@ struct WinogradScratch {
   int64_t channel_stride;  // from channel to channel of one point of the image
   int64_t image_stride;    // from point to point of the image: [16][C][tiles]
   int64_t product_stride;  // from point to point of products: [16][tiles][panels * 16]
-  int64_t box, image, products, results;
+  int64_t staging, image, products, results;
   int64_t bytes;
 };
 WinogradScratch ScratchOfWinograd(const KernelPlan& plan, const Contraction& contraction, const ContractionTile& tile);
 // Elements of each row of the box beside 2 for each tile: what vectors read beyond their tiles.
-inline constexpr int64_t kWinogradBoxMargin = 2 * kPanelColumns + 2;
+inline constexpr int64_t kWinogradStagingMargin = 2 * kPanelColumns + 2;
 
 }  // namespace tailor::gemm
 

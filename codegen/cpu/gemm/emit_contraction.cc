@@ -1,4 +1,4 @@
-// The task functions of products. A task is a block of columns and a block of rows of one batch index. Rows run
+// The task functions of matmuls. A task is a block of columns and a block of rows of one batch index. Rows run
 // fastest, so that consecutive tasks find their panels in cache, and where batch indices share panels those run next.
 // Within it micro-kernels leave their sums in a small tile on the stack, and the epilogue (TileEpilogue) runs over them
 // while they are in cache. Which task, tile or thread an element falls to changes nothing in the order of its sums.
@@ -10,12 +10,12 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/contract/cost_profile.h"
 #include "codegen/cpu/gemm/emit_contraction.h"
-#include "codegen/cpu/gemm/left_operand.h"
+#include "codegen/cpu/gemm/lhs_operand.h"
 #include "codegen/cpu/gemm/micro_kernels.h"
 #include "codegen/cpu/gemm/tile_epilogue.h"
 #include "codegen/cpu/gemm/tile_fetches.h"
-#include "codegen/cpu/tiling/cut_model.h"
-#include "codegen/cpu/tiling/even_cut.h"
+#include "codegen/cpu/tiling/tiling_model.h"
+#include "codegen/cpu/tiling/even_tiling.h"
 #include "codegen/cpu/tiling/tile_shapes.h"
 #include "codegen/ir/emit_loop.h"
 #include "codegen/plan/contraction.h"
@@ -41,18 +41,18 @@ class ContractionEmitter {
         b_(module.getContext()),
         pieces_(kPanelColumns / schedule.lanes) {}
 
-  // Everything that versions share: strides, and the micro-kernels that some extents need.
+  // Everything that versions share: strides, and the micro-kernels that some dim sizes need.
   absl::Status Prepare(const std::string& name) {
-    TAILOR_ASSIGN_OR_RETURN(left_form_, FormOfLeftOperand(plan_, c_));
+    TAILOR_ASSIGN_OR_RETURN(lhs_form_, FormOfLhs(plan_, c_));
     MicroKernel kernel;
     kernel.lanes = kPanelColumns / pieces_;
     kernel.lhs = plan_.buffers[c_.lhs.ref].dtype;
     kernel.rhs = plan_.buffers[c_.rhs.ref].dtype;
     kernel.accumulate = c_.accumulate;
-    kernel.unit_depth_stride = left_form_.unit_depth_stride;
-    kernel.tables = left_form_.tables;
+    kernel.unit_depth_stride = lhs_form_.unit_depth_stride;
+    kernel.tables = lhs_form_.tables;
     kernel.odd_depth = RangeOf(c_.k).fixed ? RangeOf(c_.k).max % 2 != 0 : RangeOf(c_.k).divisor % 2 != 0;
-    const ExtentRange m = RangeOf(c_.m), n = RangeOf(c_.n);
+    const DimSizeRange m = RangeOf(c_.m), n = RangeOf(c_.n);
     for (const auto& [rows, panels] : ReachableTiles(m, n, tile_, pieces_)) {
       kernel.rows = rows;
       kernel.panels = panels;
@@ -63,7 +63,7 @@ class ContractionEmitter {
     depth_blocks_ = RangeOf(c_.k).max > tile_.depth;
     if (KeepsRows()) {
       KeepSums(tile_.task_rows, KeepsGroups() ? tile_.task_panels : tile_.panels);
-      for (const ProductCut& cut : tile_.cuts) KeepSums(cut.task_rows, cut.panels);
+      for (const MatmulTiling& tiling : tile_.tilings) KeepSums(tiling.task_rows, tiling.panels);
     }
     return absl::OkStatus();
   }
@@ -76,10 +76,10 @@ class ContractionEmitter {
     auto* tile = b_.CreateAlloca(sum_type_, b_.getInt64(tile_sums_), "tile");
     tile->setAlignment(llvm::Align(64));
     tile_memory_ = tile;
-    left_.emplace(b_, plan_, c_, left_form_, schedule_, depth_blocks_, frame_, *scalars_);
+    lhs_.emplace(b_, plan_, c_, lhs_form_, schedule_, depth_blocks_, frame_, *scalars_);
     epilogue_.emplace(b_, plan_, c_, schedule_, frame_, *scalars_);
-    Value* own_ahead = EmitCuts();
-    fetches_.emplace(b_, plan_, c_, schedule_, left_form_, depth_blocks_, frame_, *scalars_, *left_, own_ahead);
+    Value* own_ahead = EmitTilings();
+    fetches_.emplace(b_, plan_, c_, schedule_, lhs_form_, depth_blocks_, frame_, *scalars_, *lhs_, own_ahead);
     EmitLoop(b_, function->getArg(1), function->getArg(2), 1, "task", [&](Value* task) { EmitTask(task); });
     b_.CreateRetVoid();
   }
@@ -89,42 +89,42 @@ class ContractionEmitter {
     tile_sums_ = std::max(tile_sums_, WholeLanes(rows) * panels * kPanelColumns);
   }
 
-  ExtentRange RangeOf(int axis) const { return RangeOfExtent(plan_, plan_.axes[axis].extent); }
-  Value* AxisExtent(int axis) { return frame_.ExtentValue(b_, plan_.axes[axis].extent); }
+  DimSizeRange RangeOf(int axis) const { return RangeOfDimSize(plan_, plan_.axes[axis].dim_size); }
+  Value* AxisDimSize(int axis) { return frame_.DimSizeValue(b_, plan_.axes[axis].dim_size); }
   Value* I64(int64_t value) { return b_.getInt64(value); }
   Value* AtLeastOne(Value* value) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, value, I64(1)); }
 
-  // How this launch's extents are cut; the numbers of blocks are those of Schedule::tasks. Returns Cut::ahead.
-  Value* EmitCuts() {
-    Value* m = AxisExtent(c_.m);
-    Value* n = AxisExtent(c_.n);
+  // How this launch's dim sizes are cut; the numbers of blocks are those of Schedule::tasks. Returns Cut::ahead.
+  Value* EmitTilings() {
+    Value* m = AxisDimSize(c_.m);
+    Value* n = AxisDimSize(c_.n);
     Value* panels = EmitCeilDiv(b_, n, I64(kPanelColumns), "panels");
-    const Cut cut = tile_.chooses ? ChosenCut() : RuleCut(m);
-    rows_ = EvenCut::Emit(b_, m, cut.limits.rows, cut.whole_rows);
-    groups_ = EvenCut::Emit(b_, panels, cut.limits.panels, cut.whole_panels);
-    row_blocks_ = AtLeastOne(EmitCeilDiv(b_, m, cut.task_rows, "row.blocks"));
-    panel_blocks_ = AtLeastOne(EmitCeilDiv(b_, n, cut.task_columns, "panel.blocks"));
-    right_.stride = b_.CreateMul(EmitPanelRows(), I64(kPanelColumns), "panel.stride");
-    batch_stride_ = b_.CreateMul(right_.stride, panels, "batch.stride");
-    return cut.ahead;
+    const Tiling tiling = tile_.chooses ? ChosenTiling() : RuleTiling(m);
+    rows_ = EvenTiling::Emit(b_, m, tiling.limits.rows, tiling.whole_rows);
+    groups_ = EvenTiling::Emit(b_, panels, tiling.limits.panels, tiling.whole_panels);
+    row_blocks_ = AtLeastOne(EmitCeilDiv(b_, m, tiling.task_rows, "row.blocks"));
+    panel_blocks_ = AtLeastOne(EmitCeilDiv(b_, n, tiling.task_columns, "panel.blocks"));
+    rhs_.stride = b_.CreateMul(EmitPanelRows(), I64(kPanelColumns), "panel.stride");
+    batch_stride_ = b_.CreateMul(rhs_.stride, panels, "batch.stride");
+    return tiling.ahead;
   }
 
-  struct Cut {
+  struct Tiling {
     RuleLimits limits;
     Value *whole_rows = nullptr, *whole_panels = nullptr;
     Value *task_rows, *task_columns;
     Value* ahead;  // CostProfile::ahead
   };
 
-  Cut RuleCut(Value* m) {
+  Tiling RuleTiling(Value* m) {
     return {.limits = RuleLimits::Emit(b_, m, tile_, pieces_),
             .task_rows = I64(tile_.task_rows),
             .task_columns = I64(tile_.task_panels * kPanelColumns),
             .ahead = I64(static_cast<int64_t>(CostProfile().ahead))};
   }
 
-  // From the launch's CutWord.
-  Cut ChosenCut() {
+  // From the launch's TilingWord.
+  Tiling ChosenTiling() {
     const auto field = [&](int first, int bits, const char* name) -> Value* {
       return b_.CreateAnd(b_.CreateLShr(frame_.Get(KernelParameter::kTiling), first), I64((int64_t{1} << bits) - 1),
                           name);
@@ -140,7 +140,7 @@ class ContractionEmitter {
 
   // Rows of a panel: the depth, whole pairs of it where pairs lie together.
   Value* EmitPanelRows() {
-    Value* depth = AxisExtent(c_.k);
+    Value* depth = AxisDimSize(c_.k);
     if (plan_.buffers[c_.rhs.ref].layout != ConstantLayout::kPairPanels16) return depth;
     return b_.CreateAnd(b_.CreateAdd(depth, I64(1)), ~uint64_t{1}, "panel.rows");
   }
@@ -162,7 +162,7 @@ class ContractionEmitter {
     Value* batch;
     if (SharesPanels()) {
       Value* batches = I64(1);
-      for (int axis : c_.batch) batches = b_.CreateMul(batches, AxisExtent(axis), "batches");
+      for (int axis : c_.batch) batches = b_.CreateMul(batches, AxisDimSize(axis), "batches");
       batches = AtLeastOne(batches);
       batch = b_.CreateURem(rest, batches, "batch");
       panel_block_ = b_.CreateUDiv(rest, batches, "panel.block");
@@ -173,15 +173,15 @@ class ContractionEmitter {
       batch = b_.CreateUDiv(rest, panel_blocks_, "batch");
     }
     for (int i = static_cast<int>(c_.batch.size()) - 1; i >= 0; --i) {
-      Value* extent = AxisExtent(c_.batch[i]);
-      scalars_->SetAxis(c_.batch[i], i == 0 ? batch : b_.CreateURem(batch, extent, "batch.index"));
-      if (i > 0) batch = b_.CreateUDiv(batch, extent);
+      Value* dim_size = AxisDimSize(c_.batch[i]);
+      scalars_->SetAxis(c_.batch[i], i == 0 ? batch : b_.CreateURem(batch, dim_size, "batch.index"));
+      if (i > 0) batch = b_.CreateUDiv(batch, dim_size);
     }
   }
 
   void EmitTask(Value* task) {
     EmitBlocks(task);
-    EmitRightAddress();
+    EmitRhsAddress();
     auto next = [&](Value* block) { return b_.CreateAdd(block, I64(1)); };
     task_.first_tile = rows_.BlockStart(b_, row_block_, row_blocks_);
     task_.last_tile = rows_.BlockStart(b_, next(row_block_), row_blocks_);
@@ -194,40 +194,40 @@ class ContractionEmitter {
       EmitLoop(b_, first_group, last_group, 1, "group", body);
     };
     const auto for_depths = [&](llvm::function_ref<void(Value*)> body) {
-      EmitLoop(b_, I64(0), AtLeastOne(AxisExtent(c_.k)), tile_.depth, "depth", body);
+      EmitLoop(b_, I64(0), AtLeastOne(AxisDimSize(c_.k)), tile_.depth, "depth", body);
     };
     if (!depth_blocks_) {
-      EmitLeftPart(I64(0));
+      EmitLhsPart(I64(0));
       for_groups([&](Value* group) { EmitRowTiles(group, I64(0)); });
     } else if (KeepsGroups()) {
       for_depths([&](Value* k) {
-        EmitLeftPart(k);
+        EmitLhsPart(k);
         for_groups([&](Value* group) { EmitRowTiles(group, k); });
       });
     } else {
-      EmitLeftPart(I64(0));
+      EmitLhsPart(I64(0));
       for_groups([&](Value* group) { for_depths([&](Value* k) { EmitRowTiles(group, k); }); });
     }
   }
 
-  // What the task reads of the left operand in the part of K from `k` on.
-  void EmitLeftPart(Value* k) { left_->EmitPart(task_.first, task_.count, k, EmitDepth(k)); }
+  // What the task reads of the lhs in the part of K from `k` on.
+  void EmitLhsPart(Value* k) { lhs_->EmitPart(task_.first, task_.count, k, EmitDepth(k)); }
 
   // Of the part of K from `k` on.
   Value* EmitDepth(Value* k) {
-    Value* depth = b_.CreateSub(AxisExtent(c_.k), k, "depth");
+    Value* depth = b_.CreateSub(AxisDimSize(c_.k), k, "depth");
     return depth_blocks_ ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, depth, I64(tile_.depth)) : depth;
   }
 
-  // Where the right operand of the current batch index starts.
-  void EmitRightAddress() {
+  // Where the rhs of the current batch index starts.
+  void EmitRhsAddress() {
     const Buffer& rhs = plan_.buffers[c_.rhs.ref];
     Value* offset = I64(0);
     for (size_t d = 0; d + 2 < c_.rhs.args.size(); ++d) {
-      offset = b_.CreateMul(offset, frame_.ExtentValue(b_, rhs.dims[d]));
+      offset = b_.CreateMul(offset, frame_.DimSizeValue(b_, rhs.dims[d]));
       offset = b_.CreateAdd(offset, scalars_->Emit(c_.rhs.args[d]), "rhs.batch");
     }
-    right_.address = Element(rhs.dtype, frame_.buffers[c_.rhs.ref], b_.CreateMul(offset, batch_stride_), "rhs");
+    rhs_.address = Element(rhs.dtype, frame_.buffers[c_.rhs.ref], b_.CreateMul(offset, batch_stride_), "rhs");
   }
 
   Value* Element(DType dtype, Value* base, Value* offset, const char* name) {
@@ -238,18 +238,18 @@ class ContractionEmitter {
   // along rows.
   bool KeepsRows() const { return depth_blocks_ || AlongRows(); }
   // Those of all its columns too: what is made ready for a part of K serves them all.
-  bool KeepsGroups() const { return depth_blocks_ && left_form_.tables; }
+  bool KeepsGroups() const { return depth_blocks_ && lhs_form_.tables; }
   bool AlongRows() const { return schedule_.lane_axis == c_.m; }
 
   // All row tiles of the task against one group of panels, for K from `k` to the end of its part.
   void EmitRowTiles(Value* group, Value* k) {
-    ProductTile tile;
+    MatmulTile tile;
     tile.panel = groups_.Start(b_, group);
     tile.panels = groups_.Size(b_, group);
     Value* width = b_.CreateMul(tile.panels, I64(kPanelColumns), "width");
     tile.tiles = b_.CreateSub(task_.last_tile, task_.first_tile, "tiles");
     Value* done = b_.getTrue();
-    if (depth_blocks_) done = b_.CreateICmpSGE(b_.CreateAdd(k, I64(tile_.depth)), AxisExtent(c_.k), "done");
+    if (depth_blocks_) done = b_.CreateICmpSGE(b_.CreateAdd(k, I64(tile_.depth)), AxisDimSize(c_.k), "done");
     Value* group_sums = tile_memory_;
     if (KeepsGroups()) {
       Value* panels_before = b_.CreateSub(tile.panel, first_panel_);
@@ -276,14 +276,14 @@ class ContractionEmitter {
     EmitIf(b_, done, "epilogue", [&] { epilogue_->Emit(tile); });
   }
 
-  void EmitMicroKernelCall(const ProductTile& tile, Value* k) {
-    Value* rhs_offset = b_.CreateAdd(b_.CreateMul(tile.panel, right_.stride), b_.CreateMul(k, I64(kPanelColumns)));
+  void EmitMicroKernelCall(const MatmulTile& tile, Value* k) {
+    Value* rhs_offset = b_.CreateAdd(b_.CreateMul(tile.panel, rhs_.stride), b_.CreateMul(k, I64(kPanelColumns)));
     Value* depth = EmitDepth(k);
-    Value* rhs = Element(plan_.buffers[c_.rhs.ref].dtype, right_.address, rhs_offset, "rhs.tile");
-    const TileFetches::Ahead ahead = fetches_->InMicroKernel(tile, task_, right_, k, depth);
-    const LeftOperand::Arguments left = left_->At(tile.row, k);
-    Value* arguments[] = {left.address,  left.rows,    left.depths,  rhs,
-                          right_.stride, depth,        tile.address, b_.CreateICmpNE(k, I64(0), "resume"),
+    Value* rhs = Element(plan_.buffers[c_.rhs.ref].dtype, rhs_.address, rhs_offset, "rhs.tile");
+    const TileFetches::Ahead ahead = fetches_->InMicroKernel(tile, task_, rhs_, k, depth);
+    const LhsOperand::Arguments lhs = lhs_->At(tile.row, k);
+    Value* arguments[] = {lhs.address,   lhs.rows,     lhs.depths,   rhs,
+                          rhs_.stride,   depth,        tile.address, b_.CreateICmpNE(k, I64(0), "resume"),
                           ahead.address, ahead.stride, ahead.step};
     micro_kernels_.EmitCall(b_, tile.rows, tile.panels, arguments);
   }
@@ -297,7 +297,7 @@ class ContractionEmitter {
   llvm::IRBuilder<> b_;
   const int pieces_;  // registers that 16 sums fill
 
-  LeftForm left_form_;
+  LhsForm lhs_form_;
   MicroKernels micro_kernels_;
   int64_t tile_sums_ = kPanelColumns;
   bool depth_blocks_ = false;  // K may be longer than one block
@@ -305,15 +305,15 @@ class ContractionEmitter {
   // Values of the function being emitted.
   KernelFrame frame_;
   std::optional<ScalarEmitter> scalars_;
-  std::optional<LeftOperand> left_;
+  std::optional<LhsOperand> lhs_;
   std::optional<TileEpilogue> epilogue_;
   std::optional<TileFetches> fetches_;
   llvm::Type* sum_type_ = nullptr;
   Value* tile_memory_ = nullptr;
-  EvenCut rows_, groups_;
+  EvenTiling rows_, groups_;
   Value *row_blocks_ = nullptr, *panel_blocks_ = nullptr;
   Value* batch_stride_ = nullptr;
-  RightPanels right_;
+  PackedRhs rhs_;
   // Of the current task.
   Value *row_block_ = nullptr, *panel_block_ = nullptr;
   TaskRows task_;

@@ -30,7 +30,7 @@ enum Argument {
 
 // Whether a step in pairs is two, which read the same words.
 bool ReadsWordsTwice(const MicroKernel& kernel, const EmitTarget& target) {
-  return PanelLayout(kernel.rhs) == ConstantLayout::kPairPanels16 && target.bf16_products == BF16Products::kConverted;
+  return PanelLayout(kernel.rhs) == ConstantLayout::kPairPanels16 && target.bf16_matmuls == BF16Matmuls::kConverted;
 }
 
 // With `ordered_reads`, fences hold reads where they are: no attribute says that nothing else writes the operands.
@@ -178,15 +178,15 @@ class MicroKernelEmitter {
     return b_.CreateFPExt(b_.CreateBitCast(memory, half, "half"), single, "from.f16");
   }
 
-  // What a step multiplies: the registers that hold row `row` of the left operand in every lane and column group
-  // `column` (among panels * pieces_) of the right one, and what adds their product to a sum.
+  // What a step multiplies: the registers that hold row `row` of the lhs in every lane and column group
+  // `column` (among panels * pieces_) of the right one, and what adds their matmul to a sum.
   struct StepFactors {
     std::function<llvm::Value*(int row)> lhs;
     std::function<llvm::Value*(int column)> rhs;
     std::function<llvm::Value*(llvm::Value* x, llvm::Value* y, llvm::Value* sum)> multiply_add;
   };
 
-  // Those at k, or with the left operand at the k after it.
+  // Those at k, or with the lhs at the k after it.
   StepFactors Factors(llvm::Value* k, bool next = false) {
     return {[=, this](int row) { return Splat(ToAccumulate(kernel_.lhs, LoadLhs(row, k, next))); },
             [=, this](int column) { return ToAccumulate(kernel_.rhs, LoadRhs(column, k)); },
@@ -262,14 +262,14 @@ class MicroKernelEmitter {
     return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {}, factors, nullptr, "sum.next");
   }
 
-  // Adds the products at k and k + 1, or at k alone, with one instruction for each sum.
+  // Adds the matmuls at k and k + 1, or at k alone, with one instruction for each sum.
   Sums EmitPair(llvm::Value* k, const Sums& sums, bool half = false) {
     return EmitStep(sums, {[&](int row) { return Splat(half ? LoadLhsEven(row, k) : LoadLhsPair(row, k)); },
                            [&](int column) { return LoadRhs(column, k); },
                            [this](auto* x, auto* y, auto* sum) { return MultiplyAddPairs(x, y, sum); }});
   }
 
-  // Adds the products at k in f32 and then, in a block of its own, those at k + 1 if there is such a k. The panels'
+  // Adds the matmuls at k in f32 and then, in a block of its own, those at k + 1 if there is such a k. The panels'
   // words are read again there rather than kept, for registers are what sums need.
   Sums EmitHalves(llvm::Value* k, const Sums& sums) {
     StepFactors factors = Factors(k);
@@ -329,8 +329,8 @@ class MicroKernelEmitter {
   }
 
   llvm::Value* MultiplyAdd(llvm::Value* x, llvm::Value* y, llvm::Value* sum) {
-    if (!IsFloat(kernel_.accumulate)) return b_.CreateAdd(sum, b_.CreateMul(x, y, "product"), "sum.next");
-    if (!target_.fma) return b_.CreateFAdd(sum, b_.CreateFMul(x, y, "product"), "sum.next");
+    if (!IsFloat(kernel_.accumulate)) return b_.CreateAdd(sum, b_.CreateMul(x, y, "matmul"), "sum.next");
+    if (!target_.fma) return b_.CreateFAdd(sum, b_.CreateFMul(x, y, "matmul"), "sum.next");
     return b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector_}, {x, y, sum}, nullptr, "sum.next");
   }
 
@@ -372,7 +372,7 @@ class MicroKernelEmitter {
 llvm::Function* EmitMicroKernel(const MicroKernel& kernel, const EmitTarget& target, llvm::StringRef name,
                                 llvm::Module& module) {
   llvm::Function* function = DeclareMicroKernel(kernel.tables, ReadsWordsTwice(kernel, target), name, module);
-  const bool tiles = target.bf16_products == BF16Products::kTiles && kernel.rhs == DType::kBF16;
+  const bool tiles = target.bf16_matmuls == BF16Matmuls::kTiles && kernel.rhs == DType::kBF16;
   if (tiles) {
     EmitTileKernel(kernel, function);
   } else {

@@ -1,4 +1,4 @@
-// Micro-kernels of matrix products: functions that keep a tile of `rows` x `panels` x 16 accumulators in
+// Micro-kernels of matrix matmuls: functions that keep a tile of `rows` x `panels` x 16 accumulators in
 // registers while K runs (MikPoly section 3.3).
 //
 // Every micro-kernel sums K ascending in one chain per element, so which of them computes an element never
@@ -22,8 +22,8 @@ struct MicroKernel {
   DType lhs = DType::kF32;
   DType rhs = DType::kF32;
   DType accumulate = DType::kF32;  // f32, f64 or an integer as wide, which wraps
-  bool unit_depth_stride = true;   // neighbours along K lie side by side in the left operand
-  bool tables = false;             // the left operand is found through tables of offsets; strides are not units then
+  bool unit_depth_stride = true;   // neighbours along K lie side by side in the lhs
+  bool tables = false;             // the lhs is found through tables of offsets; strides are not units then
   bool odd_depth = true;           // depth may be odd
   bool fetch_ahead = false;        // see below
 };
@@ -35,7 +35,7 @@ struct MicroKernel {
 // `resume` is false, and leaves the sums in the tile. Strides count elements; rhs and tile are 64-byte aligned.
 // With tables the second and third parameter are ptr row_offsets, i64[rows], and ptr depth_offsets, i64[depth + 1]:
 // the element of row r at k lies row_offsets[r] + depth_offsets[k] elements from lhs; the last entry may be anything.
-// A right operand in bf16 is rhs[panels][ceil(depth / 2)][16][2]; the left one is of the same type then.
+// A rhs in bf16 is rhs[panels][ceil(depth / 2)][16][2]; the left one is of the same type then.
 // With fetch_ahead it meanwhile asks for `panels` streams of memory, `ahead_stride` bytes apart, the first from
 // `ahead` on, `ahead_step` bytes further at every k: for each line that they reach, at every step if a line is less.
 // Any address will do. As many streams as panels keep a core's prefetchers busy, which follow each within its page; a

@@ -1,4 +1,4 @@
-// The micro-kernels of one product, by the shape of their tile, and the call of the one that a tile needs.
+// The micro-kernels of one matmul, by the shape of their tile, and the call of the one that a tile needs.
 #ifndef TAILOR_CODEGEN_CPU_GEMM_MICRO_KERNELS_H_
 #define TAILOR_CODEGEN_CPU_GEMM_MICRO_KERNELS_H_
 

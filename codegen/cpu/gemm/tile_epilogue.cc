@@ -15,7 +15,7 @@ TileEpilogue::TileEpilogue(llvm::IRBuilderBase& b, const KernelPlan& plan, const
       c_(contraction),
       scalars_(scalars),
       sum_type_(RegisterType(b.getContext(), contraction.accumulate, 1)),
-      columns_(frame.ExtentValue(b, plan.axes[contraction.n].extent)),
+      columns_(frame.DimSizeValue(b, plan.axes[contraction.n].dim_size)),
       along_rows_(schedule.lane_axis == contraction.m),
       whole_panels_(HasWholePanels(plan, contraction)),
       register_lanes_(schedule.lanes),

@@ -1,4 +1,4 @@
-// In IR: what follows a product, over sums that are still in cache: the plan's later stages, 16 elements at a time,
+// In IR: what follows a matmul, over sums that are still in cache: the plan's later stages, 16 elements at a time,
 // along the columns of the result or along its rows, whichever lie side by side in memory.
 #ifndef TAILOR_CODEGEN_CPU_GEMM_TILE_EPILOGUE_H_
 #define TAILOR_CODEGEN_CPU_GEMM_TILE_EPILOGUE_H_

@@ -1,11 +1,11 @@
-// In IR: what the tiles of a product ask for before it is read: panels and rows of tiles that come next, and the memory
+// In IR: what the tiles of a matmul ask for before it is read: panels and rows of tiles that come next, and the memory
 // that an epilogue will touch.
 #ifndef TAILOR_CODEGEN_CPU_GEMM_TILE_FETCHES_H_
 #define TAILOR_CODEGEN_CPU_GEMM_TILE_FETCHES_H_
 
 #include <vector>
 
-#include "codegen/cpu/gemm/left_operand.h"
+#include "codegen/cpu/gemm/lhs_operand.h"
 #include "codegen/cpu/gemm/tile_epilogue.h"
 #include "codegen/plan/contraction.h"
 #include "codegen/plan/schedule.h"
@@ -21,13 +21,13 @@ struct TaskRows {
 };
 
 // One micro-kernel's place in the result.
-struct ProductTile : TileSums {
+struct MatmulTile : TileSums {
   llvm::Value* number;  // of `tiles`, which are those of the task that read the same panels
   llvm::Value* tiles;
 };
 
-// The right operand of the current batch index.
-struct RightPanels {
+// The rhs of the current batch index.
+struct PackedRhs {
   llvm::Value* address = nullptr;
   llvm::Value* stride = nullptr;  // elements from one panel to the next
 };
@@ -49,40 +49,40 @@ class TileFetches {
   // tile.depth where `depth_blocks`, else at once; `own_ahead` is how many k further on a lone tile asks for its
   // panels.
   TileFetches(llvm::IRBuilderBase& b, KernelPlan& plan, const Contraction& contraction, const Schedule& schedule,
-              const LeftForm& form, bool depth_blocks, const KernelFrame& frame, ScalarEmitter& scalars,
-              LeftOperand& left, llvm::Value* own_ahead);
+              const LhsForm& form, bool depth_blocks, const KernelFrame& frame, ScalarEmitter& scalars, LhsOperand& lhs,
+              llvm::Value* own_ahead);
 
   // What the tile's micro-kernel asks for while it runs on `depth` steps of K from `k` on.
-  Ahead InMicroKernel(const ProductTile& tile, const TaskRows& task, const RightPanels& right, llvm::Value* k,
+  Ahead InMicroKernel(const MatmulTile& tile, const TaskRows& task, const PackedRhs& rhs, llvm::Value* k,
                       llvm::Value* depth);
   // In a launch whose results leave the cache, asks for the memory that the tile's epilogue will touch, so that it
   // arrives while K runs; only if `last`, the epilogue being next.
-  void EmitForEpilogue(const ProductTile& tile, const TaskRows& task, llvm::Value* last);
+  void EmitForEpilogue(const MatmulTile& tile, const TaskRows& task, llvm::Value* last);
 
  private:
-  Ahead OwnPanels(const ProductTile& tile, const RightPanels& right, llvm::Value* k);
-  Ahead NextPanels(const ProductTile& tile, const RightPanels& right, llvm::Value* k, llvm::Value* depth);
-  Ahead NextRows(const ProductTile& tile, llvm::Value* k, llvm::Value* depth);
-  Ahead NextColumns(const ProductTile& tile, llvm::Value* k);
-  void EmitColumns(const ProductTile& tile, const TaskRows& task, llvm::Value* first_column);
+  Ahead OwnPanels(const MatmulTile& tile, const PackedRhs& rhs, llvm::Value* k);
+  Ahead NextPanels(const MatmulTile& tile, const PackedRhs& rhs, llvm::Value* k, llvm::Value* depth);
+  Ahead NextRows(const MatmulTile& tile, llvm::Value* k, llvm::Value* depth);
+  Ahead NextColumns(const MatmulTile& tile, llvm::Value* k);
+  void EmitColumns(const MatmulTile& tile, const TaskRows& task, llvm::Value* first_column);
   void EmitRun(const Expr& access, llvm::Value* bytes);
-  llvm::Value* PanelElement(const RightPanels& right, llvm::Value* panel, llvm::Value* row, const char* name);
-  llvm::Value* PanelStrideBytes(const RightPanels& right);
-  int RightBytes() const { return SizeOf(plan_.buffers[c_.rhs.ref].dtype); }
+  llvm::Value* PanelElement(const PackedRhs& rhs, llvm::Value* panel, llvm::Value* row, const char* name);
+  llvm::Value* PanelStrideBytes(const PackedRhs& rhs);
+  int RhsBytes() const { return SizeOf(plan_.buffers[c_.rhs.ref].dtype); }
   bool AlongRows() const { return schedule_.lane_axis == c_.m; }
   llvm::Value* FloorLog2(llvm::Value* value);
-  llvm::Value* AxisExtent(int axis) { return frame_.ExtentValue(b_, plan_.axes[axis].extent); }
+  llvm::Value* AxisDimSize(int axis) { return frame_.DimSizeValue(b_, plan_.axes[axis].dim_size); }
   llvm::Value* I64(int64_t value) { return b_.getInt64(value); }
 
   llvm::IRBuilderBase& b_;
   const KernelPlan& plan_;
   const Contraction& c_;
   const Schedule& schedule_;
-  const LeftForm& form_;
+  const LhsForm& form_;
   const bool depth_blocks_;
   const KernelFrame& frame_;
   ScalarEmitter& scalars_;
-  LeftOperand& left_;
+  LhsOperand& lhs_;
   llvm::Value* own_ahead_;
   std::vector<Expr> epilogue_runs_;  // what the epilogue reads and writes along its lanes' axis, as loads
   llvm::Value* leaves_cache_;        // i1: the result does

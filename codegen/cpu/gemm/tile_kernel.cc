@@ -16,12 +16,12 @@ using llvm::Value;
 
 constexpr int kRegisterRows = 16;
 constexpr int kRowBytes = 64;
-constexpr int kTileDepth = kRowBytes / 2;  // of one instruction: bf16 elements in a row of the left operand
+constexpr int kTileDepth = kRowBytes / 2;  // of one instruction: bf16 elements in a row of the lhs
 constexpr int kRegisterBytes = kRegisterRows * kRowBytes;
 constexpr int kRegisters = 8;
 constexpr int kSums = 4;  // registers that hold sums
 
-// Sums come first among the registers, then one per 16 rows of the left operand; what is left is for panels.
+// Sums come first among the registers, then one per 16 rows of the lhs; what is left is for panels.
 class TileKernelEmitter {
  public:
   TileKernelEmitter(const MicroKernel& kernel, llvm::Function* function)
@@ -127,7 +127,7 @@ class TileKernelEmitter {
     Call(llvm::Intrinsic::x86_ldtilecfg, {memory});
   }
 
-  // Adds the products at k..k+31.
+  // Adds the matmuls at k..k+31.
   void EmitBlock(Value* k) {
     if (!kernel_.unit_depth_stride) EmitGatherLhs(k, I64(kTileDepth));
     for (int group = 0; group < groups_; ++group) {
@@ -138,7 +138,7 @@ class TileKernelEmitter {
         Load(LhsRegister(group), Elements(Arg(kLhs), offset), b_.CreateShl(Arg(kRowStride), 1, "lhs.stride"));
       }
     }
-    EmitProducts([&](int panel) { Load(RhsRegister(panel), PanelAddress(panel, k), kRowBytes); });
+    EmitMatmuls([&](int panel) { Load(RhsRegister(panel), PanelAddress(panel, k), kRowBytes); });
   }
 
   // The same for the `rest` < 32 that are left, from copies with zeros after them: neither operand is read beyond its
@@ -153,14 +153,14 @@ class TileKernelEmitter {
       Load(LhsRegister(group), Bytes(lhs_block_, I64(FirstRow(group) * kRowBytes)), kRowBytes);
     }
     Value* pairs = b_.CreateLShr(b_.CreateAdd(rest, I64(1)), 1, "rest.pairs");
-    EmitProducts([&](int panel) {
+    EmitMatmuls([&](int panel) {
       EmitCopyPanel(PanelAddress(panel, k), pairs);
       Load(RhsRegister(panel), rhs_block_, kRowBytes);
     });
   }
 
   template <typename LoadPanel>
-  void EmitProducts(LoadPanel load_panel) {
+  void EmitMatmuls(LoadPanel load_panel) {
     for (int panel = 0; panel < Panels(); ++panel) {
       load_panel(panel);
       for (int group = 0; group < groups_; ++group) {
@@ -188,7 +188,7 @@ class TileKernelEmitter {
     return Elements(Arg(kLhs), b_.CreateAdd(offset, DepthOffset(k), "lhs.offset"));
   }
 
-  // lhs_block_[row][0..31] = rows of the left operand from k on, zero from `count` on.
+  // lhs_block_[row][0..31] = rows of the lhs from k on, zero from `count` on.
   void EmitCopyLhs(Value* k, Value* count) {
     Value* mask = LanesBelow(count, kTileDepth);
     EmitLoop(b_, I64(0), I64(kernel_.rows), 1, "copy.row", [&](Value* row) {

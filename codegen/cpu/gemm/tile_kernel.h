@@ -1,6 +1,6 @@
-// Micro-kernels of products in bf16 for machines with tile registers: two-dimensional registers of 16 rows of 64 bytes,
+// Micro-kernels of matmuls in bf16 for machines with tile registers: two-dimensional registers of 16 rows of 64 bytes,
 // and an instruction that adds 16 x 32 factors times 32 x 16 to 16 x 16 sums in f32. A panel in pairs (PanelLayout) is
-// the right operand of that instruction as it lies.
+// the rhs of that instruction as it lies.
 //
 // K runs in blocks of 32 that begin at multiples of 32, whichever micro-kernel computes an element: within a block the
 // instruction sums even and odd k apart, K ascending, and adds both to the sum. Subnormal numbers count as zero.

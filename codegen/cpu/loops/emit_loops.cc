@@ -44,9 +44,9 @@ class LoopKernelEmitter {
  private:
   void EmitTaskLoop() {
     const std::vector<int> axes = loops_.TaskAxes();
-    std::vector<llvm::Value*> extents;
-    for (int axis : axes) extents.push_back(loops_.TasksAlong(axis));
-    TaskDigits digits(b_, function_->getArg(1), extents);
+    std::vector<llvm::Value*> dim_sizes;
+    for (int axis : axes) dim_sizes.push_back(loops_.TasksAlong(axis));
+    TaskDigits digits(b_, function_->getArg(1), dim_sizes);
     llvm::Value* next = function_->getArg(1);
     llvm::Value* end = function_->getArg(2);
     if (loops_.LanesAcrossRows()) {
@@ -86,8 +86,8 @@ class LoopKernelEmitter {
   LaunchSize SizeOfLaunch() {
     llvm::Value *row = b_.getInt64(1), *rows = b_.getInt64(1);
     for (size_t i = 0; i < plan_.axes.size(); ++i) {
-      llvm::Value*& product = plan_.axes[i].role == AxisRole::kParallel ? rows : row;
-      product = b_.CreateMul(product, loops_.ExtentOf(i), "elements");
+      llvm::Value*& matmul = plan_.axes[i].role == AxisRole::kParallel ? rows : row;
+      matmul = b_.CreateMul(matmul, loops_.DimSizeOf(i), "elements");
     }
     if (schedule_.block_rows > 0) rows = b_.getInt64(schedule_.block_rows);
     return {row, b_.CreateMul(rows, row, "elements")};

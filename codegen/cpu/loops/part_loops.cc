@@ -11,7 +11,7 @@
 #include "codegen/plan/plan_queries.h"
 #include "codegen/plan/row_parts.h"
 #include "codegen/plan/stage_phases.h"
-#include "codegen/scalar/part_cells.h"
+#include "codegen/scalar/partial_reductions.h"
 #include "codegen/scalar/scalar_emitter.h"
 
 namespace tailor::cpu {
@@ -70,10 +70,10 @@ class PartLoopEmitter {
   void Emit() {
     Value* groups = b_.getInt64(1);
     for (int axis : axes_) {
-      extents_.push_back(loops_.TasksAlong(axis));
-      groups = b_.CreateMul(groups, extents_.back(), "groups");
+      dim_sizes_.push_back(loops_.TasksAlong(axis));
+      groups = b_.CreateMul(groups, dim_sizes_.back(), "groups");
     }
-    extents_.push_back(parts_);
+    dim_sizes_.push_back(parts_);
     vector_bytes_ = b_.CreatePtrDiff(b_.getInt8Ty(), loops_.PlaceBuffers(0, scratch_), scratch_, "kept.bytes");
     Value* kept_bytes = b_.CreateMul(b_.CreateMul(groups, b_.getInt64(group_.vectors)), vector_bytes_);
     cells_.emplace(b_, b_.CreateInBoundsGEP(b_.getInt8Ty(), scratch_, kept_bytes, "cells"), groups, parts_,
@@ -96,7 +96,7 @@ class PartLoopEmitter {
 
  private:
   void EmitPhase(const Phase& phase) {
-    TaskDigits digits(b_, function_->getArg(1), extents_);
+    TaskDigits digits(b_, function_->getArg(1), dim_sizes_);
     EmitLoop(b_, function_->getArg(1), function_->getArg(2), 1, "part", [&](Value* task) {
       const std::vector<Value*> digit = digits.Emit();
       digits.EmitAdvance();
@@ -106,7 +106,7 @@ class PartLoopEmitter {
         EmitIf(b_, is_first_, "once", [&] { EmitTask(phase, digit); });
       } else {
         const int lanes = axis_ == schedule_.lane_axis ? schedule_.lanes * schedule_.unroll : 1;
-        loops_.SetSpan(axis_, EmitPartSpan(b_, loops_.ExtentOf(axis_), place_.part, parts_, lanes));
+        loops_.SetSpan(axis_, EmitPartSpan(b_, loops_.DimSizeOf(axis_), place_.part, parts_, lanes));
         EmitTask(phase, digit);
       }
       loops_.Forget();
@@ -154,7 +154,7 @@ class PartLoopEmitter {
   }
 
   // Of row number `row` of those at hand.
-  PartCells::Place CellOf(int row, Value* part) {
+  PartialReductions::Place CellOf(int row, Value* part) {
     Value* point = b_.CreateAdd(place_.point, b_.getInt64(int64_t{row} * schedule_.lanes), "point");
     return {place_.group, part, point};
   }
@@ -197,7 +197,7 @@ class PartLoopEmitter {
         for (int chain = 0; chain < width; ++chain) {
           Value* at = b_.CreateAdd(part, b_.getInt64(chain));
           for (const Total& total : totals[chain]) {
-            const PartCells::Place cell = CellOf(total.row, at);
+            const PartialReductions::Place cell = CellOf(total.row, at);
             Combine(total, cells_->Load(NumberOf(total.statement), cell, total.slot->getAllocatedType()));
           }
         }
@@ -234,10 +234,10 @@ class PartLoopEmitter {
   llvm::Function* function_;
   StageLoops loops_;
   const std::vector<int> axes_;  // of tasks; the last digit behind theirs is the part's
-  std::vector<Value*> extents_;
-  std::optional<PartCells> cells_;
+  std::vector<Value*> dim_sizes_;
+  std::optional<PartialReductions> cells_;
   Value* vector_bytes_ = nullptr;
-  PartCells::Place place_ = {};
+  PartialReductions::Place place_ = {};
   Value* is_first_ = nullptr;
 };
 
@@ -252,12 +252,12 @@ void AddPartsVersion(const KernelPlan& plan, int64_t chunk_elements, Schedule& s
   }
   SlotExpr groups = 1, width = 1;
   for (int axis : AxesOf(plan, AxisRole::kParallel)) {
-    const SlotExpr extent = OverSlots(plan.axes[axis].extent);
+    const SlotExpr dim_size = OverSlots(plan.axes[axis].dim_size);
     if (axis == schedule.lane_axis) {
-      groups = groups * SlotExpr::CeilDiv(extent, schedule.lane_chunk);
-      width = SlotExpr::Min(SlotExpr::CeilDiv(extent, schedule.lanes) * schedule.lanes, schedule.lane_chunk);
+      groups = groups * SlotExpr::CeilDiv(dim_size, schedule.lane_chunk);
+      width = SlotExpr::Min(SlotExpr::CeilDiv(dim_size, schedule.lanes) * schedule.lanes, schedule.lane_chunk);
     } else {
-      groups = groups * extent;
+      groups = groups * dim_size;
     }
   }
   const std::vector<Phase> phases = PhasesOf(plan);
@@ -265,19 +265,19 @@ void AddPartsVersion(const KernelPlan& plan, int64_t chunk_elements, Schedule& s
   const GroupShape group = ShapeOf(plan, schedule);
   const int64_t part_elements = std::max(kPartChunks * chunk_elements, kLeastSteps * group.width());
   const PartLimits limits{part_elements, loops > 1 ? kFewReread : kFewGroups, kMostParts};
-  auto cut = CutRowsIntoParts(plan, groups, width, limits);
-  if (!cut || phases.size() > 32) return;
+  auto tiling = SplitRowsIntoParts(plan, groups, width, limits);
+  if (!tiling || phases.size() > 32) return;
 
   Version version = schedule.versions[0];
-  AddGuards(cut->guards, version);
+  AddGuards(tiling->guards, version);
   const auto cells = static_cast<int64_t>(ReducedLocals(plan).size()) * group.width();
   version.parts = PartTasks{
-      .count = cut->parts,
-      .tasks = groups * cut->parts,
+      .count = tiling->parts,
+      .tasks = groups * tiling->parts,
       .phases = static_cast<int>(phases.size()),
-      .alone = PhasesWithoutLoops(phases),
-      .scratch_bytes = groups * (group.vectors * RowBytes(plan, group.rows) + cut->parts * (cells * kPartCellBytes)),
-      .axis = cut->axis};
+      .serial = PhasesWithoutLoops(phases),
+      .scratch_bytes = groups * (group.vectors * RowBytes(plan, group.rows) + tiling->parts * (cells * kPartCellBytes)),
+      .axis = tiling->axis};
   if (version.guards.empty()) schedule.versions.clear();  // always taken
   schedule.versions.insert(schedule.versions.begin(), std::move(version));
 }

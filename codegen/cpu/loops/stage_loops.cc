@@ -51,8 +51,8 @@ std::vector<int> StageLoops::TaskAxes() const {
 }
 
 llvm::Value* StageLoops::TasksAlong(int axis) {
-  if (axis != schedule_.lane_axis) return ExtentOf(axis);
-  llvm::Value* rounded = b_.CreateAdd(ExtentOf(axis), b_.getInt64(schedule_.lane_chunk - 1));
+  if (axis != schedule_.lane_axis) return DimSizeOf(axis);
+  llvm::Value* rounded = b_.CreateAdd(DimSizeOf(axis), b_.getInt64(schedule_.lane_chunk - 1));
   return b_.CreateUDiv(rounded, b_.getInt64(schedule_.lane_chunk), "chunks");
 }
 
@@ -65,7 +65,7 @@ llvm::Value* StageLoops::Place(ScalarEmitter& row, const std::vector<int>& axes,
 PartSpan StageLoops::ChunkSpan(llvm::Value* chunk) {
   llvm::Value* first = b_.CreateMul(chunk, b_.getInt64(schedule_.lane_chunk), "first");
   llvm::Value* next = b_.CreateAdd(first, b_.getInt64(schedule_.lane_chunk));
-  return {first, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ExtentOf(schedule_.lane_axis), next, nullptr, "end")};
+  return {first, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, DimSizeOf(schedule_.lane_axis), next, nullptr, "end")};
 }
 
 llvm::Value* StageLoops::PlaceBuffers(int i, llvm::Value* scratch) {
@@ -77,7 +77,7 @@ void StageLoops::SetSpan(int axis, PartSpan span) {
   span_ = span;
 }
 
-PartSpan StageLoops::SpanOf(int axis) { return axis == span_axis_ ? span_ : PartSpan{b_.getInt64(0), ExtentOf(axis)}; }
+PartSpan StageLoops::SpanOf(int axis) { return axis == span_axis_ ? span_ : PartSpan{b_.getInt64(0), DimSizeOf(axis)}; }
 
 void StageLoops::Forget() {
   ForEachRow([](ScalarEmitter& row) { row.Forget(); });
@@ -219,8 +219,8 @@ void StageLoops::EmitPasses(const std::vector<Pass>& passes) {
 int64_t StageLoops::MostSteps(const std::vector<int>& axes, int unroll) const {
   int64_t steps = 1;
   for (int axis : axes) {
-    const Extent& extent = plan_.axes[axis].extent;
-    int64_t most = MaxOf(plan_, extent);
+    const DimSize& dim_size = plan_.axes[axis].dim_size;
+    int64_t most = MaxOf(plan_, dim_size);
     if (axis == schedule_.lane_axis) most = most / (int64_t{schedule_.lanes} * unroll) + kRestSteps;
     if (most <= 0) return 0;
     if (most > INT64_MAX / steps) return INT64_MAX;
@@ -233,13 +233,13 @@ void StageLoops::EmitScalarLoops(const std::vector<int>& axes, size_t depth, boo
                                  llvm::function_ref<void()> body) {
   if (depth == axes.size()) return body();
   const bool innermost = is_step && depth + 1 == axes.size();
-  const Extent& extent = plan_.axes[axes[depth]].extent;
-  if (innermost && axes[depth] != span_axis_ && extent.is_constant() && extent.constant <= kStraight) {
-    for (int64_t i = 0; i < extent.constant; ++i) {
+  const DimSize& dim_size = plan_.axes[axes[depth]].dim_size;
+  if (innermost && axes[depth] != span_axis_ && dim_size.is_constant() && dim_size.constant <= kStraight) {
+    for (int64_t i = 0; i < dim_size.constant; ++i) {
       ForEachRow([&](ScalarEmitter& row) { row.SetAxis(axes[depth], b_.getInt64(i)); });
       body();
     }
-    blocks.Count(extent.constant);
+    blocks.Count(dim_size.constant);
     return Forget();
   }
   const PartSpan span = SpanOf(axes[depth]);

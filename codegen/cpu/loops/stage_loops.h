@@ -10,7 +10,7 @@
 #include "codegen/cpu/loops/accumulator.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/scalar/block_sums.h"
-#include "codegen/scalar/part_cells.h"
+#include "codegen/scalar/partial_reductions.h"
 #include "codegen/scalar/scalar_emitter.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/IR/IRBuilder.h"
@@ -31,7 +31,7 @@ class StageLoops {
              const KernelFrame& frame, const Version& version);
 
   bool LanesAcrossRows() const { return across_rows_; }
-  llvm::Value* ExtentOf(int axis) { return frames_[0].ExtentValue(b_, plan_.axes[axis].extent); }
+  llvm::Value* DimSizeOf(int axis) { return frames_[0].DimSizeValue(b_, plan_.axes[axis].dim_size); }
   ScalarEmitter& row(int i) { return rows_[i]; }
 
   // `count` rows, or vectors of rows, are at hand from here on: at most Schedule::rows.

@@ -20,19 +20,19 @@ std::vector<int> ReadingOrder(const KernelPlan& plan, std::vector<int> axes, int
   return axes;
 }
 
-TaskDigits::TaskDigits(llvm::IRBuilderBase& b, llvm::Value* first, std::vector<llvm::Value*> extents)
-    : b_(b), extents_(std::move(extents)) {
+TaskDigits::TaskDigits(llvm::IRBuilderBase& b, llvm::Value* first, std::vector<llvm::Value*> dim_sizes)
+    : b_(b), dim_sizes_(std::move(dim_sizes)) {
   llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
   llvm::IRBuilder<> at_entry(&entry, entry.begin());
-  for (size_t i = 0; i < extents_.size(); ++i) {
+  for (size_t i = 0; i < dim_sizes_.size(); ++i) {
     digits_.push_back(at_entry.CreateAlloca(b.getInt64Ty(), nullptr, "digit"));
   }
-  for (size_t i = extents_.size(); i-- > 0;) {
+  for (size_t i = dim_sizes_.size(); i-- > 0;) {
     if (i == 0) {
       b.CreateStore(first, digits_[i]);
     } else {
-      b.CreateStore(b.CreateURem(first, extents_[i], "first.digit"), digits_[i]);
-      first = b.CreateUDiv(first, extents_[i], "first.rest");
+      b.CreateStore(b.CreateURem(first, dim_sizes_[i], "first.digit"), digits_[i]);
+      first = b.CreateUDiv(first, dim_sizes_[i], "first.rest");
     }
   }
 }
@@ -48,7 +48,7 @@ void TaskDigits::EmitAdvance() {
   for (size_t i = digits_.size(); i-- > 0;) {
     llvm::Value* digit = b_.CreateLoad(b_.getInt64Ty(), digits_[i], "digit.before");
     llvm::Value* next = b_.CreateAdd(digit, b_.CreateZExt(carry, b_.getInt64Ty()), "digit.next");
-    carry = b_.CreateICmpEQ(next, extents_[i], "carry");
+    carry = b_.CreateICmpEQ(next, dim_sizes_[i], "carry");
     b_.CreateStore(b_.CreateSelect(carry, b_.getInt64(0), next), digits_[i]);
   }
 }

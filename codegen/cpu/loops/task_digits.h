@@ -16,15 +16,15 @@ std::vector<int> ReadingOrder(const KernelPlan& plan, std::vector<int> axes, int
 class TaskDigits {
  public:
   // Emits the digits of task `first` where `b` stands: found by division, those of the tasks after it by carrying.
-  // `extents`: i64, at least 1 wherever there is a task.
-  TaskDigits(llvm::IRBuilderBase& b, llvm::Value* first, std::vector<llvm::Value*> extents);
+  // `dim sizes`: i64, at least 1 wherever there is a task.
+  TaskDigits(llvm::IRBuilderBase& b, llvm::Value* first, std::vector<llvm::Value*> dim_sizes);
 
   std::vector<llvm::Value*> Emit();  // those of the task at hand
   void EmitAdvance();                // to the next task
 
  private:
   llvm::IRBuilderBase& b_;
-  std::vector<llvm::Value*> extents_;
+  std::vector<llvm::Value*> dim_sizes_;
   std::vector<llvm::AllocaInst*> digits_;
 };
 

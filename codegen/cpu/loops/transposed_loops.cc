@@ -93,7 +93,7 @@ class TransposedLoopEmitter {
     Value *first = nullptr, *end = nullptr;
   };
 
-  Value* ExtentOf(int axis) { return frame_.ExtentValue(b_, plan_.axes[axis].extent); }
+  Value* DimSizeOf(int axis) { return frame_.DimSizeValue(b_, plan_.axes[axis].dim_size); }
 
   // Elements of `axis` that a task has, where that is more than one.
   int64_t ChunkOf(int axis) const {
@@ -103,15 +103,15 @@ class TransposedLoopEmitter {
 
   Value* StepsOf(int axis) {
     const int64_t chunk = ChunkOf(axis);
-    if (chunk == 0) return ExtentOf(axis);
-    return b_.CreateUDiv(b_.CreateAdd(ExtentOf(axis), b_.getInt64(chunk - 1)), b_.getInt64(chunk), "chunks");
+    if (chunk == 0) return DimSizeOf(axis);
+    return b_.CreateUDiv(b_.CreateAdd(DimSizeOf(axis), b_.getInt64(chunk - 1)), b_.getInt64(chunk), "chunks");
   }
 
   Span SpanOf(int axis, Value* number) {
     Value* chunk = b_.getInt64(ChunkOf(axis));
     Value* first = b_.CreateMul(number, chunk, "first");
     Value* end =
-        b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ExtentOf(axis), b_.CreateAdd(first, chunk), nullptr, "end");
+        b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, DimSizeOf(axis), b_.CreateAdd(first, chunk), nullptr, "end");
     return {first, end};
   }
 
@@ -136,7 +136,7 @@ class TransposedLoopEmitter {
 
   // How many of the lanes along `axis` there may be.
   int MostLanes(int axis) const {
-    return static_cast<int>(std::min<int64_t>(schedule_.lanes, MaxOf(plan_, plan_.axes[axis].extent)));
+    return static_cast<int>(std::min<int64_t>(schedule_.lanes, MaxOf(plan_, plan_.axes[axis].dim_size)));
   }
 
   Value* MaskOf(const Side& side) {
@@ -229,15 +229,15 @@ bool ScheduleTransposedLoops(const KernelPlan& plan, int64_t cost, Schedule& sch
 
   SlotExpr tasks = 1, per_task = 1;
   for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
-    const SlotExpr extent = OverSlots(plan.axes[axis].extent);
+    const SlotExpr dim_size = OverSlots(plan.axes[axis].dim_size);
     const bool chunked = axis == how->stored || axis == how->loaded;
-    tasks = tasks * (chunked ? SlotExpr::CeilDiv(extent, kChunk) : extent);
-    if (chunked) per_task = per_task * SlotExpr::Min(extent, kChunk);
+    tasks = tasks * (chunked ? SlotExpr::CeilDiv(dim_size, kChunk) : dim_size);
+    if (chunked) per_task = per_task * SlotExpr::Min(dim_size, kChunk);
   }
   constexpr int64_t kTurning = 6;  // cycles for a vector
   const int64_t elements_per_chunk = int64_t{10000} * schedule.lanes / (cost + kTurning);
   schedule.tasks = tasks;
-  schedule.grain = SlotExpr::Max(1, SlotExpr::FloorDiv(elements_per_chunk, SlotExpr::Max(1, per_task)));
+  schedule.tasks_per_chunk = SlotExpr::Max(1, SlotExpr::FloorDiv(elements_per_chunk, SlotExpr::Max(1, per_task)));
   return true;
 }
 

@@ -32,7 +32,7 @@ int64_t PlaneElements(const WindowSide& x, int64_t columns, int lanes) {
 }
 
 // What a block of `rows` x kBlockColumns results reads of the image.
-int64_t BoxElements(const WindowedReduction& windows, int64_t rows, int lanes) {
+int64_t StagingElements(const WindowedReduction& windows, int64_t rows, int lanes) {
   const WindowSide& x = windows.sides.back();
   const int64_t plane = x.stride * PlaneElements(x, kBlockColumns, lanes);
   if (windows.sides.size() == 1) return plane;
@@ -44,7 +44,7 @@ int64_t BoxElements(const WindowedReduction& windows, int64_t rows, int lanes) {
 int64_t BlockRows(const KernelPlan& plan, const WindowedReduction& windows, int lanes) {
   constexpr int64_t kMostBytes = 64 << 10;
   for (int64_t rows = kBlockRows; rows >= kSideBySide; rows /= 2) {
-    if (BoxElements(windows, rows, lanes) * SizeOf(plan.exprs[windows.image].dtype) <= kMostBytes) return rows;
+    if (StagingElements(windows, rows, lanes) * SizeOf(plan.exprs[windows.image].dtype) <= kMostBytes) return rows;
   }
   return 0;
 }
@@ -67,10 +67,11 @@ class WindowLoopEmitter {
         reader_(b_, target, plan_, frame_),
         writer_(b_, target, staged_, frame_),
         vector_(MemoryType(b_.getContext(), dtype_, lanes_)) {
-    const int64_t elements = BoxElements(windows, block_rows_, lanes_);
-    llvm::AllocaInst* box = b_.CreateAlloca(MemoryType(b_.getContext(), dtype_, 1), b_.getInt64(elements), "box");
-    box->setAlignment(llvm::Align(64));
-    box_ = box;
+    const int64_t elements = StagingElements(windows, block_rows_, lanes_);
+    llvm::AllocaInst* staging =
+        b_.CreateAlloca(MemoryType(b_.getContext(), dtype_, 1), b_.getInt64(elements), "staging");
+    staging->setAlignment(llvm::Align(64));
+    staging_ = staging;
   }
 
   void Emit(const Version& version) {
@@ -80,9 +81,9 @@ class WindowLoopEmitter {
     }
     llvm::Function* function = b_.GetInsertBlock()->getParent();
     std::vector<Value*> steps;
-    for (int axis : windows_.outer) steps.push_back(ExtentOf(axis));
+    for (int axis : windows_.outer) steps.push_back(DimSizeOf(axis));
     for (size_t i = 0; i < windows_.sides.size(); ++i) {
-      Value* rounded = b_.CreateAdd(ExtentOf(windows_.sides[i].result), I64(BlockOf(i) - 1));
+      Value* rounded = b_.CreateAdd(DimSizeOf(windows_.sides[i].result), I64(BlockOf(i) - 1));
       steps.push_back(b_.CreateUDiv(rounded, I64(BlockOf(i)), "blocks"));
     }
     TaskDigits digits(b_, function->getArg(1), steps);
@@ -95,7 +96,7 @@ class WindowLoopEmitter {
       }
       columns_ = SpanOf(windows_.sides.size() - 1, task.back());
       rows_ = windows_.sides.size() > 1 ? SpanOf(0, task[task.size() - 2]) : Span{I64(0), I64(1)};
-      EmitBox();
+      EmitStaging();
       EmitResults();
     });
     b_.CreateRetVoid();
@@ -109,37 +110,38 @@ class WindowLoopEmitter {
 
   int64_t BlockOf(size_t side) const { return side + 1 < windows_.sides.size() ? block_rows_ : kBlockColumns; }
   Value* I64(int64_t value) { return b_.getInt64(value); }
-  Value* ExtentOf(int axis) { return frame_.ExtentValue(b_, plan_.axes[axis].extent); }
+  Value* DimSizeOf(int axis) { return frame_.DimSizeValue(b_, plan_.axes[axis].dim_size); }
   Value* Times(Value* value, int64_t factor) { return b_.CreateMul(value, I64(factor)); }
 
   Span SpanOf(size_t side, Value* block) {
     Value* first = Times(block, BlockOf(side));
-    Value* left = b_.CreateSub(ExtentOf(windows_.sides[side].result), first);
+    Value* left = b_.CreateSub(DimSizeOf(windows_.sides[side].result), first);
     return {first, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, I64(BlockOf(side)), nullptr, "count")};
   }
 
   Value* EmitPlaneElements() { return b_.CreateAdd(columns_.count, I64(PlaneElements(x_, 0, lanes_)), "plane"); }
 
-  Value* BoxAddress(Value* row, int64_t plane, Value* column) {
+  Value* StagingAddress(Value* row, int64_t plane, Value* column) {
     Value* number = b_.CreateAdd(Times(row, x_.stride), I64(plane));
-    Value* offset = b_.CreateAdd(b_.CreateMul(number, plane_), column, "box.offset");
-    return b_.CreateInBoundsGEP(MemoryType(b_.getContext(), dtype_, 1), box_, offset, "boxed");
+    Value* offset = b_.CreateAdd(b_.CreateMul(number, plane_), column, "staging.offset");
+    return b_.CreateInBoundsGEP(MemoryType(b_.getContext(), dtype_, 1), staging_, offset, "staged");
   }
 
   // Down the columns of vectors: which of a vector's lanes lie in the image is found once.
-  void EmitBox() {
+  void EmitStaging() {
     plane_ = EmitPlaneElements();
-    Value* rows = b_.CreateAdd(Times(b_.CreateSub(rows_.count, I64(1)), y_.stride), I64(y_.reach() + 1), "box.rows");
+    Value* rows =
+        b_.CreateAdd(Times(b_.CreateSub(rows_.count, I64(1)), y_.stride), I64(y_.reach() + 1), "staging.rows");
     Value* columns =
-        b_.CreateAdd(Times(b_.CreateSub(columns_.count, I64(1)), x_.stride), I64(x_.reach() + 1), "box.columns");
+        b_.CreateAdd(Times(b_.CreateSub(columns_.count, I64(1)), x_.stride), I64(x_.reach() + 1), "staging.columns");
     for (const WindowSide& side : windows_.sides) reader_.SetAxis(side.origin(), I64(0));
-    EmitLoop(b_, I64(0), columns, lanes_ * x_.stride, "box.lanes", [&](Value* column) {
+    EmitLoop(b_, I64(0), columns, lanes_ * x_.stride, "staging.lanes", [&](Value* column) {
       std::vector<Value*> masks;
       for (int64_t part = 0; part < x_.stride; ++part) {
         Value* left = b_.CreateSub(columns, b_.CreateAdd(column, I64(part * lanes_)));
         masks.push_back(EmitFirstLanes(b_, lanes_, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, I64(0))));
       }
-      EmitLoop(b_, I64(0), rows, 1, "box.row", [&](Value* row) {
+      EmitLoop(b_, I64(0), rows, 1, "staging.row", [&](Value* row) {
         if (windows_.sides.size() > 1) {
           reader_.SetAxis(y_.position(), b_.CreateAdd(Times(rows_.first, y_.stride), row));
         }
@@ -152,7 +154,7 @@ class WindowLoopEmitter {
         reader_.SetLanes(x_.position(), I64(0), 1, nullptr);
         Value* place = b_.CreateUDiv(column, I64(x_.stride));
         for (int64_t plane = 0; plane < x_.stride; ++plane) {
-          b_.CreateAlignedStore(Plane(parts, plane), BoxAddress(row, plane, place), llvm::Align(SizeOf(dtype_)));
+          b_.CreateAlignedStore(Plane(parts, plane), StagingAddress(row, plane, place), llvm::Align(SizeOf(dtype_)));
         }
       });
     });
@@ -231,7 +233,7 @@ class WindowLoopEmitter {
 
   Value* EmitImage(Value* row, int64_t step, Value* column) {
     const int64_t along = step * x_.dilation;
-    Value* address = BoxAddress(row, along % x_.stride, b_.CreateAdd(column, I64(along / x_.stride)));
+    Value* address = StagingAddress(row, along % x_.stride, b_.CreateAdd(column, I64(along / x_.stride)));
     return FromMemory(b_, dtype_, b_.CreateAlignedLoad(vector_, address, llvm::Align(SizeOf(dtype_)), "image"));
   }
 
@@ -260,7 +262,7 @@ class WindowLoopEmitter {
   KernelFrame frame_;
   ScalarEmitter reader_, writer_;
   llvm::Type* vector_;  // in memory
-  Value* box_ = nullptr;
+  Value* staging_ = nullptr;
   // Of the current task.
   Span rows_ = {}, columns_ = {};
   Value* plane_ = nullptr;
@@ -278,16 +280,16 @@ bool ScheduleWindowLoops(const KernelPlan& plan, int64_t cost, Schedule& schedul
   schedule.versions = BroadcastVersions(plan);
   schedule.scratch_bytes = 0;
   SlotExpr tasks = 1, per_task = 1;
-  for (int axis : windows->outer) tasks = tasks * OverSlots(plan.axes[axis].extent);
+  for (int axis : windows->outer) tasks = tasks * OverSlots(plan.axes[axis].dim_size);
   for (size_t i = 0; i < windows->sides.size(); ++i) {
-    const SlotExpr extent = OverSlots(plan.axes[windows->sides[i].result].extent);
+    const SlotExpr dim_size = OverSlots(plan.axes[windows->sides[i].result].dim_size);
     const int64_t block = i + 1 < windows->sides.size() ? block_rows : kBlockColumns;
-    tasks = tasks * SlotExpr::CeilDiv(extent, block);
-    per_task = per_task * SlotExpr::Min(extent, block) * windows->sides[i].size;
+    tasks = tasks * SlotExpr::CeilDiv(dim_size, block);
+    per_task = per_task * SlotExpr::Min(dim_size, block) * windows->sides[i].size;
   }
   const int64_t elements_per_chunk = int64_t{10000} * schedule.lanes / cost;
   schedule.tasks = tasks;
-  schedule.grain = SlotExpr::Max(1, SlotExpr::FloorDiv(elements_per_chunk, SlotExpr::Max(1, per_task)));
+  schedule.tasks_per_chunk = SlotExpr::Max(1, SlotExpr::FloorDiv(elements_per_chunk, SlotExpr::Max(1, per_task)));
   return true;
 }
 

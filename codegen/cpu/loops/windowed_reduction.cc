@@ -24,7 +24,7 @@ class WindowFinder {
   }
 
  private:
-  // The first stage, over axes of constant extents; what follows is for each result.
+  // The first stage, over axes of constant dim sizes; what follows is for each result.
   bool IsOneReduction() const {
     if (plan_.stages.size() < 2 || plan_.fault_count > 0 || plan_.stages[0].statements.size() != 1) return false;
     const Statement& s = plan_.stages[0].statements[0];
@@ -33,14 +33,14 @@ class WindowFinder {
       if (!plan_.stages[stage].axes.empty()) return false;
     }
     return std::all_of(plan_.axes.begin(), plan_.axes.end(), [](const Axis& axis) {
-      return axis.role == AxisRole::kParallel || (axis.role == AxisRole::kTile && axis.extent.is_constant());
+      return axis.role == AxisRole::kParallel || (axis.role == AxisRole::kTile && axis.dim_size.is_constant());
     });
   }
 
   std::optional<int64_t> Coefficient(ExprId index, int axis) {
     const ExprId id = CoefficientOf(plan_, index, axis);
-    if (id < 0 || plan_.exprs[id].kind != ExprKind::kExtent || !plan_.exprs[id].extent.is_constant()) return {};
-    return plan_.exprs[id].extent.constant;
+    if (id < 0 || plan_.exprs[id].kind != ExprKind::kDimSize || !plan_.exprs[id].dim_size.is_constant()) return {};
+    return plan_.exprs[id].dim_size.constant;
   }
 
   // An index that depends on a tile axis, and on one parallel axis.
@@ -57,7 +57,7 @@ class WindowFinder {
     if (!stride || !dilation || *stride < 1 || *dilation < 1 || (*stride > 1 && *dilation > 1)) return std::nullopt;
     side.stride = *stride;
     side.dilation = *dilation;
-    side.size = plan_.axes[side.window].extent.constant;
+    side.size = plan_.axes[side.window].dim_size.constant;
     return side;
   }
 
@@ -82,7 +82,7 @@ class WindowFinder {
       if (!found_.sides.empty() || !last) return false;
       found_.sides = std::move(sides);
     }
-    const auto is_loop = [&](int axis) { return plan_.axes[axis].extent != Extent{.constant = 1}; };
+    const auto is_loop = [&](int axis) { return plan_.axes[axis].dim_size != DimSize{.constant = 1}; };
     const auto loops = std::count_if(plan_.stages[0].axes.begin(), plan_.stages[0].axes.end(), is_loop);
     return !found_.sides.empty() && found_.sides.size() <= 2 && static_cast<ptrdiff_t>(found_.sides.size()) == loops;
   }

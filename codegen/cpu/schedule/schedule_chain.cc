@@ -10,26 +10,26 @@ namespace tailor::cpu {
 namespace {
 
 constexpr int64_t kBlockRows = 24;
-constexpr int64_t kAllPanels = int64_t{1} << 40;  // a task of a product has every column
+constexpr int64_t kAllPanels = int64_t{1} << 40;  // a task of a matmul has every column
 
 Schedule ScheduleLink(const KernelPlan& plan, const TargetTraits& traits) {
   Schedule schedule =
       plan.IsContraction() ? ScheduleContraction(plan, traits) : ScheduleLoops(plan, traits, /*whole_rows_only=*/true);
   schedule.versions = {Version{}};
-  schedule.tasks = schedule.grain = 0;  // the chain's say what runs
+  schedule.tasks = schedule.tasks_per_chunk = 0;  // the chain's say what runs
   if (plan.IsContraction()) {
     schedule.tile.task_rows = std::max<int64_t>(1, kBlockRows / schedule.tile.rows) * schedule.tile.rows;
     schedule.tile.task_panels = kAllPanels;
     schedule.tile.chooses = false;  // rows are cut alike in all links
-    schedule.tile.cuts.clear();
+    schedule.tile.tilings.clear();
   }
   return schedule;
 }
 
 // Multiply-adds for one row.
-SlotExpr RowCost(const KernelPlan& product) {
-  const size_t n = product.axes.size() - 2;
-  return OverSlots(product.axes[n].extent) * OverSlots(product.axes[n + 1].extent);
+SlotExpr RowCost(const KernelPlan& matmul) {
+  const size_t n = matmul.axes.size() - 2;
+  return OverSlots(matmul.axes[n].dim_size) * OverSlots(matmul.axes[n + 1].dim_size);
 }
 
 }  // namespace
@@ -51,11 +51,12 @@ Schedule ScheduleChain(const KernelPlan& plan, const TargetTraits& traits) {
   }
   schedule.scratch_bytes = scratch;
 
-  const SlotExpr rows = OverSlots(plan.axes.back().extent);
+  const SlotExpr rows = OverSlots(plan.axes.back().dim_size);
   schedule.tasks = SlotExpr::CeilDiv(rows, block);
-  for (size_t i = 0; i + 1 < plan.axes.size(); ++i) schedule.tasks = schedule.tasks * OverSlots(plan.axes[i].extent);
-  constexpr int64_t kGrainMultiplyAdds = 1 << 19;
-  schedule.grain = SlotExpr::Max(1, SlotExpr::FloorDiv(kGrainMultiplyAdds, SlotExpr::Min(rows, block) * row_cost + 1));
+  for (size_t i = 0; i + 1 < plan.axes.size(); ++i) schedule.tasks = schedule.tasks * OverSlots(plan.axes[i].dim_size);
+  constexpr int64_t kChunkMultiplyAdds = 1 << 19;
+  schedule.tasks_per_chunk =
+      SlotExpr::Max(1, SlotExpr::FloorDiv(kChunkMultiplyAdds, SlotExpr::Min(rows, block) * row_cost + 1));
   return schedule;
 }
 

@@ -1,16 +1,16 @@
-// The schedule of a product: a register tile from the machine's registers, tasks that keep their operands in
+// The schedule of a matmul: a register tile from the machine's registers, tasks that keep their operands in
 // cache.
 #include <algorithm>
 #include <cassert>
 #include <tuple>
 
 #include "codegen/cpu/conv/winograd.h"
-#include "codegen/cpu/gemm/left_operand.h"
+#include "codegen/cpu/gemm/lhs_operand.h"
 #include "codegen/cpu/gemm/micro_kernel.h"
 #include "codegen/cpu/gemm/tile_kernel.h"
 #include "codegen/cpu/schedule/schedule_contraction.h"
 #include "codegen/cpu/schedule/schedule_winograd.h"
-#include "codegen/cpu/tiling/cut_model.h"
+#include "codegen/cpu/tiling/tiling_model.h"
 #include "codegen/cpu/tiling/tile_shapes.h"
 #include "codegen/plan/contraction.h"
 #include "codegen/plan/plan_queries.h"
@@ -19,11 +19,12 @@ namespace tailor::cpu {
 
 namespace {
 
-// Tall tiles are further micro-kernels, a few kilobytes: where the right operand is known to be large, so that reading
+// Tall tiles are further micro-kernels, a few kilobytes: where the rhs is known to be large, so that reading
 // it less often pays. Widening elements takes registers that they need, and so do products of integers.
 bool TakesTallTiles(const KernelPlan& plan, const Contraction& c) {
   constexpr int64_t kLarge = 1 << 20;  // bytes
-  const ExtentRange n = RangeOfExtent(plan, plan.axes[c.n].extent), k = RangeOfExtent(plan, plan.axes[c.k].extent);
+  const DimSizeRange n = RangeOfDimSize(plan, plan.axes[c.n].dim_size),
+                     k = RangeOfDimSize(plan, plan.axes[c.k].dim_size);
   const DType dtype = plan.buffers[c.rhs.ref].dtype;
   if (!n.fixed || !k.fixed || n.max == 0 || !IsFloat(c.accumulate) || dtype != c.accumulate) return false;
   return k.max >= kLarge / SizeOf(dtype) / n.max;
@@ -34,15 +35,15 @@ bool TakesTallTiles(const KernelPlan& plan, const Contraction& c) {
 // takes more of each.
 int64_t RowsOfColumns(const KernelPlan& plan, const Contraction& c) {
   constexpr int64_t kShortDepth = 640, kFewRows = 96, kManyRows = 240;
-  return RangeOfExtent(plan, plan.axes[c.k].extent).max <= kShortDepth ? kManyRows : kFewRows;
+  return RangeOfDimSize(plan, plan.axes[c.k].dim_size).max <= kShortDepth ? kManyRows : kFewRows;
 }
 
-// What extents an axis may have, for ranking cuts: its own, or some of `candidates` within its range.
-std::vector<int64_t> Samples(const ExtentRange& range, std::initializer_list<int64_t> candidates) {
+// What dim sizes an axis may have, for ranking cuts: its own, or some of `candidates` within its range.
+std::vector<int64_t> Samples(const DimSizeRange& range, std::initializer_list<int64_t> candidates) {
   if (range.fixed) return {range.max};
   std::vector<int64_t> samples;
-  for (const int64_t extent : candidates) {
-    if (extent <= range.max && extent % range.divisor == 0) samples.push_back(extent);
+  for (const int64_t dim_size : candidates) {
+    if (dim_size <= range.max && dim_size % range.divisor == 0) samples.push_back(dim_size);
   }
   return samples;
 }
@@ -53,10 +54,10 @@ bool IsF32(const KernelPlan& plan, const Contraction& c) {
          plan.buffers[c.rhs.ref].dtype == DType::kF32;
 }
 
-std::vector<ProductCut> CutsToChooseAmong(const KernelPlan& plan, const Contraction& c, const TargetTraits& traits,
-                                          const ContractionTile& tile, int pieces) {
-  const auto range = [&](int axis) { return RangeOfExtent(plan, plan.axes[axis].extent); };
-  std::vector<gemm::ProductExtents> samples;
+std::vector<MatmulTiling> TilingsToChooseAmong(const KernelPlan& plan, const Contraction& c, const TargetTraits& traits,
+                                               const ContractionTile& tile, int pieces) {
+  const auto range = [&](int axis) { return RangeOfDimSize(plan, plan.axes[axis].dim_size); };
+  std::vector<gemm::MatmulShape> samples;
   for (const int64_t m : Samples(range(c.m), {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14,  15, 16,
                                               17, 18, 20, 22, 24, 30, 32, 40, 48, 56, 64, 80, 96, 128, 200})) {
     for (const int64_t n : Samples(range(c.n), {48, 96, 256, 400, 1024})) {
@@ -65,8 +66,8 @@ std::vector<ProductCut> CutsToChooseAmong(const KernelPlan& plan, const Contract
       }
     }
   }
-  const std::vector<ProductCut> family = gemm::CutFamily(traits, pieces, tile, TakesTallTiles(plan, c));
-  return gemm::WorthwhileCuts(family, tile, pieces, samples, gemm::BuiltInCostsOf(traits));
+  const std::vector<MatmulTiling> family = gemm::TilingFamily(traits, pieces, tile, TakesTallTiles(plan, c));
+  return gemm::WorthwhileTilings(family, tile, pieces, samples, gemm::BuiltInCostsOf(traits));
 }
 
 }  // namespace
@@ -80,7 +81,7 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
   KernelPlan accesses = plan;
   schedule.lane_axis = StoresAlongRows(accesses, c) ? c.m : c.n;
 
-  // A task reads task_rows x depth of the left operand and, one group at a time, `panels` panels of depth x 16
+  // A task reads task_rows x depth of the lhs and, one group at a time, `panels` panels of depth x 16
   // of the right one: together they stay in L2 (regional_bytes) while the rows run past each group.
   constexpr int64_t kTaskRows = 48, kTaskPanels = 4, kDepthBytes = 4096;
   ContractionTile& tile = schedule.tile;
@@ -89,36 +90,36 @@ Schedule ScheduleContraction(const KernelPlan& plan, const TargetTraits& traits)
     std::tie(tile.tall_rows, tile.tall_panels) = gemm::TallestTile(traits, kPanelColumns / schedule.lanes, tile);
   }
   tile.task_panels = kTaskPanels;
-  if (traits.bf16_products == BF16Products::kTiles && plan.buffers[c.rhs.ref].dtype == DType::kBF16) {
-    // Arithmetic is so much faster that the left operand must be read from beyond L2 less often.
+  if (traits.bf16_matmuls == BF16Matmuls::kTiles && plan.buffers[c.rhs.ref].dtype == DType::kBF16) {
+    // Arithmetic is so much faster that the lhs must be read from beyond L2 less often.
     std::tie(tile.rows, tile.panels) = std::pair(gemm::kTileKernelRows, gemm::kTileKernelPanels);
     tile.task_panels = 4 * kTaskPanels;
   }
   // A box that holds all of K is filled for few blocks of columns.
-  const bool whole_box = c.fill >= 0 && RangeOfExtent(plan, plan.axes[c.k].extent).max <= kDepthBytes / element;
-  if (whole_box) tile.task_panels = 4 * kTaskPanels;
+  const bool whole_staging = c.fill >= 0 && RangeOfDimSize(plan, plan.axes[c.k].dim_size).max <= kDepthBytes / element;
+  if (whole_staging) tile.task_panels = 4 * kTaskPanels;
   tile.task_rows = (schedule.lane_axis == c.m ? RowsOfColumns(plan, c) : kTaskRows) / tile.rows * tile.rows;
   tile.depth = kDepthBytes / element;
 
-  schedule.scratch_bytes = gemm::BoxBytes(plan, c, tile);
+  schedule.scratch_bytes = gemm::StagingBytes(plan, c, tile);
   // Where results are stored along rows, and where windows are read, a task keeps all its sums, in an order of its own.
-  const auto left = gemm::FormOfLeftOperand(accesses, c);
-  tile.chooses = IsF32(plan, c) && schedule.lane_axis == c.n && left.ok() && !left->tables;
+  const auto lhs = gemm::FormOfLhs(accesses, c);
+  tile.chooses = IsF32(plan, c) && schedule.lane_axis == c.n && lhs.ok() && !lhs->tables;
   if (tile.chooses) {
-    tile.cuts = CutsToChooseAmong(plan, c, traits, tile, kPanelColumns / schedule.lanes);
+    tile.tilings = TilingsToChooseAmong(plan, c, traits, tile, kPanelColumns / schedule.lanes);
   }
 
-  const SlotExpr m = OverSlots(plan.axes[c.m].extent), n = OverSlots(plan.axes[c.n].extent),
-                 k = OverSlots(plan.axes[c.k].extent);
+  const SlotExpr m = OverSlots(plan.axes[c.m].dim_size), n = OverSlots(plan.axes[c.n].dim_size),
+                 k = OverSlots(plan.axes[c.k].dim_size);
   schedule.tasks = SlotExpr::CeilDiv(m, tile.task_rows) * SlotExpr::CeilDiv(n, tile.task_panels * kPanelColumns);
-  for (int axis : c.batch) schedule.tasks = schedule.tasks * OverSlots(plan.axes[axis].extent);
+  for (int axis : c.batch) schedule.tasks = schedule.tasks * OverSlots(plan.axes[axis].dim_size);
 
   // Small tasks go several to a thread at a time, so that each grab is worth its cost. Reading a panel from memory
   // takes about as long as multiplying it with eight rows.
-  constexpr int64_t kGrainMultiplyAdds = 1 << 19, kReadingRows = 8;
+  constexpr int64_t kChunkMultiplyAdds = 1 << 19, kReadingRows = 8;
   const SlotExpr rows = SlotExpr::Min(m, tile.task_rows) + kReadingRows;
   const SlotExpr per_task = rows * SlotExpr::Min(n, tile.task_panels * kPanelColumns) * k + 1;
-  schedule.grain = SlotExpr::Max(1, SlotExpr::FloorDiv(kGrainMultiplyAdds, per_task));
+  schedule.tasks_per_chunk = SlotExpr::Max(1, SlotExpr::FloorDiv(kChunkMultiplyAdds, per_task));
   return schedule;
 }
 

@@ -19,8 +19,8 @@ std::optional<int64_t> ConstantOf(const KernelPlan& plan, ExprId id) {
   if (id < 0) return std::nullopt;
   const Expr& e = plan.exprs[id];
   if (e.kind == ExprKind::kBcastIndex) return ConstantOf(plan, e.args[0]);  // as where nothing is broadcast
-  if (e.kind != ExprKind::kExtent || !e.extent.is_constant()) return std::nullopt;
-  return e.extent.constant;
+  if (e.kind != ExprKind::kDimSize || !e.dim_size.is_constant()) return std::nullopt;
+  return e.dim_size.constant;
 }
 
 // How memory at `indices` of `buffer` moves when `axis` advances by one.
@@ -34,7 +34,7 @@ Reach ReachAlong(KernelPlan& plan, int buffer_id, const std::vector<ExprId>& ind
     if (!step) return Reach::kScattered;
     if (*step != 0 && (std::abs(*step) != 1 || !inner_constant_one || !uniform)) return Reach::kScattered;
     if (*step != 0) uniform = false;
-    inner_constant_one = inner_constant_one && buffer.dims[d] == Extent{.constant = 1};
+    inner_constant_one = inner_constant_one && buffer.dims[d] == DimSize{.constant = 1};
   }
   if (buffer.layout != ConstantLayout::kRowMajor && !uniform) return Reach::kScattered;
   return uniform ? Reach::kUniform : Reach::kContiguous;
@@ -63,8 +63,8 @@ double LaneGain(KernelPlan& plan, const std::vector<ExprId>& exprs, int axis, in
   for (const Stage& stage : plan.stages) {
     for (const Statement& s : stage.statements) count(s.buffer, s.indices);
   }
-  const Extent& extent = plan.axes[axis].extent;
-  if (extent.is_constant() && extent.constant < lanes) gain -= lanes - extent.constant;
+  const DimSize& dim_size = plan.axes[axis].dim_size;
+  if (dim_size.is_constant() && dim_size.constant < lanes) gain -= lanes - dim_size.constant;
   return gain;
 }
 
@@ -123,13 +123,13 @@ int WidestElement(const KernelPlan& plan, const std::vector<ExprId>& exprs) {
 }
 
 // The greatest value of an expression over slots.
-int64_t GreatestOf(const KernelPlan& plan, const std::vector<Extent>& extents) {
-  int64_t product = 1;
-  for (const Extent& extent : extents) {
-    const int64_t most = MaxOf(plan, extent);
-    if (__builtin_mul_overflow(product, std::max<int64_t>(most, 1), &product)) return INT64_MAX;
+int64_t GreatestOf(const KernelPlan& plan, const std::vector<DimSize>& dim_sizes) {
+  int64_t matmul = 1;
+  for (const DimSize& dim_size : dim_sizes) {
+    const int64_t most = MaxOf(plan, dim_size);
+    if (__builtin_mul_overflow(matmul, std::max<int64_t>(most, 1), &matmul)) return INT64_MAX;
   }
-  return product;
+  return matmul;
 }
 
 // Rows at a time: their sums and those of vectors that are in flight in each take half of 32 registers at most.
@@ -170,7 +170,7 @@ int SideBySide(const KernelPlan& plan, const Schedule& schedule, const TargetTra
   return !LanesAlongRows(plan, schedule) && cost > kSlow ? kSlowSideBySide : 1;
 }
 
-// Before the version for other extents, one that writes the output past the caches where those could not hold it. For
+// Before the version for other dim sizes, one that writes the output past the caches where those could not hold it. For
 // plain loops that write one output in long runs, whole vectors of which the store instructions take. Not for rows:
 // stores past the caches wait for memory while a row is written, those through them while the next one is computed.
 void AddStreamingVersion(KernelPlan& plan, Schedule& schedule) {
@@ -187,13 +187,13 @@ void AddStreamingVersion(KernelPlan& plan, Schedule& schedule) {
   if (ConstantOf(plan, CoefficientOf(plan, store.indices.back(), schedule.lane_axis)) != 1) return;
   if (GreatestOf(plan, output.dims) < kLeastBytes / SizeOf(output.dtype)) return;
 
-  const Extent& run = plan.axes[schedule.lane_axis].extent;
+  const DimSize& run = plan.axes[schedule.lane_axis].dim_size;
   if (GreatestOf(plan, {run}) < kLeastRun) return;
 
   Version streaming = schedule.versions[0];
   streaming.streams = true;
   SlotExpr bytes = SizeOf(output.dtype);
-  for (const Extent& extent : output.dims) bytes = bytes * OverSlots(extent);
+  for (const DimSize& dim_size : output.dims) bytes = bytes * OverSlots(dim_size);
   if (bytes == 0) return;
   streaming.guards.push_back({.kind = Guard::Kind::kOutgrowsCache, .value = bytes});
   if (!run.is_constant())
@@ -206,7 +206,7 @@ void AddStreamingVersion(KernelPlan& plan, Schedule& schedule) {
 SlotExpr ScratchBytes(const KernelPlan& plan, const Schedule& schedule) {
   if (!HasScratch(plan)) return 0;
   if (LanesAcrossRows(plan, schedule)) {
-    const SlotExpr vectors = SlotExpr::CeilDiv(OverSlots(plan.axes[schedule.lane_axis].extent), schedule.lanes);
+    const SlotExpr vectors = SlotExpr::CeilDiv(OverSlots(plan.axes[schedule.lane_axis].dim_size), schedule.lanes);
     return SlotExpr::Min(schedule.rows, vectors) * RowBytes(plan, schedule.lanes);
   }
   int64_t element = 0;  // of all row buffers
@@ -257,15 +257,15 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
   bool has_tiles = false;
   for (const Axis& axis : plan.axes) has_tiles |= axis.role != AxisRole::kParallel;
   for (int i = 0; i < static_cast<int>(plan.axes.size()); ++i) {
-    const SlotExpr extent = OverSlots(plan.axes[i].extent);
+    const SlotExpr dim_size = OverSlots(plan.axes[i].dim_size);
     if (plan.axes[i].role != AxisRole::kParallel) {
-      per_task = per_task * extent;
+      per_task = per_task * dim_size;
     } else if (i == schedule.lane_axis) {
       schedule.lane_chunk = has_tiles ? std::max(4, schedule.rows) * schedule.lanes : 4096;
-      tasks = tasks * SlotExpr::CeilDiv(extent, schedule.lane_chunk);
-      per_task = per_task * SlotExpr::Min(extent, schedule.lane_chunk);
+      tasks = tasks * SlotExpr::CeilDiv(dim_size, schedule.lane_chunk);
+      per_task = per_task * SlotExpr::Min(dim_size, schedule.lane_chunk);
     } else {
-      tasks = tasks * extent;
+      tasks = tasks * dim_size;
     }
   }
   schedule.tasks = tasks;
@@ -275,9 +275,9 @@ Schedule ScheduleLoops(const KernelPlan& original, const TargetTraits& traits, b
   if (LanesAlongRows(plan, schedule) && schedule.rows > 1) {  // chunks of whole groups
     const SlotExpr groups = SlotExpr::FloorDiv(elements_per_chunk / schedule.rows, per_task_or_one);
     const SlotExpr neighbours = schedule.ahead > 0 ? FewNeighbours(tasks) : 1;
-    schedule.grain = SlotExpr::Max(neighbours, schedule.rows * groups);
+    schedule.tasks_per_chunk = SlotExpr::Max(neighbours, schedule.rows * groups);
   } else {
-    schedule.grain = SlotExpr::Max(1, SlotExpr::FloorDiv(elements_per_chunk, per_task_or_one));
+    schedule.tasks_per_chunk = SlotExpr::Max(1, SlotExpr::FloorDiv(elements_per_chunk, per_task_or_one));
   }
   schedule.scratch_bytes = ScratchBytes(plan, schedule);
   AddStreamingVersion(plan, schedule);

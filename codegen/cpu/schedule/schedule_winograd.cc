@@ -26,7 +26,7 @@ Schedule ScheduleWinograd(const KernelPlan& plan, const Contraction& c, const Ta
   schedule.lane_axis = StoresAlongRows(accesses, c) ? c.m : c.n;
   const int pieces = kPanelColumns / schedule.lanes;
 
-  // The points of a block of tiles, and their products with a group of panels, stay in L2 up to some 250 channels. More
+  // The points of a block of tiles, and their matmuls with a group of panels, stay in L2 up to some 250 channels. More
   // tiles read the weights less often.
   constexpr int64_t kLeastTiles = 32, kMostTiles = 96;
   ContractionTile& tile = schedule.tile;
@@ -42,25 +42,25 @@ Schedule ScheduleWinograd(const KernelPlan& plan, const Contraction& c, const Ta
   schedule.scratch_bytes = gemm::ScratchOfWinograd(plan, c, tile).bytes;
 
   // As EmitWinograd cuts images.
-  const std::vector<Extent>& image = plan.buffers[c.lhs.ref].dims;
-  const auto tiles_along = [&](const Extent& extent) {
-    return SlotExpr::CeilDiv(SlotExpr::Max(OverSlots(extent) - (kWinogradWindow - 1), 0), kWinogradResults);
+  const std::vector<DimSize>& image = plan.buffers[c.lhs.ref].dims;
+  const auto tiles_along = [&](const DimSize& dim_size) {
+    return SlotExpr::CeilDiv(SlotExpr::Max(OverSlots(dim_size) - (kWinogradWindow - 1), 0), kWinogradResults);
   };
   const SlotExpr down = tiles_along(image[2]), across = tiles_along(image[3]);
   const SlotExpr blocks_across = SlotExpr::CeilDiv(across, tile.winograd_tiles);
   const SlotExpr block_width = CeilDivBy(across, blocks_across);
   const SlotExpr block_height = SlotExpr::FloorDiv(tile.winograd_tiles, SlotExpr::Max(block_width, 1));
-  const SlotExpr n = OverSlots(plan.axes[c.n].extent);
+  const SlotExpr n = OverSlots(plan.axes[c.n].dim_size);
   schedule.tasks =
       blocks_across * CeilDivBy(down, block_height) * SlotExpr::CeilDiv(n, tile.task_panels * kPanelColumns);
-  for (int axis : c.batch) schedule.tasks = schedule.tasks * OverSlots(plan.axes[axis].extent);
+  for (int axis : c.batch) schedule.tasks = schedule.tasks * OverSlots(plan.axes[axis].dim_size);
 
-  constexpr int64_t kGrainMultiplyAdds = 1 << 19;
+  constexpr int64_t kChunkMultiplyAdds = 1 << 19;
   const SlotExpr tiles = SlotExpr::Min(down * across, tile.winograd_tiles);
   const SlotExpr per_task =
       tiles * (kWinogradPoints * gemm::WinogradChannels(plan, c)) * SlotExpr::Min(n, tile.task_panels * kPanelColumns) +
       1;
-  schedule.grain = SlotExpr::Max(1, SlotExpr::FloorDiv(kGrainMultiplyAdds, per_task));
+  schedule.tasks_per_chunk = SlotExpr::Max(1, SlotExpr::FloorDiv(kChunkMultiplyAdds, per_task));
   return schedule;
 }
 

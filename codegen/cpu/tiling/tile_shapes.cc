@@ -10,7 +10,7 @@ namespace {
 int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 // Sizes of the tiles that `count` things in tiles of at most `limit` give: the smaller and the larger.
-std::pair<int, int> CutSizes(int64_t count, int limit, bool whole) {
+std::pair<int, int> TilingSizes(int64_t count, int limit, bool whole) {
   const int64_t tiles = CeilDiv(count, limit);
   if (!whole) return {static_cast<int>(count / tiles), static_cast<int>(CeilDiv(count, tiles))};
   const int rest = static_cast<int>(count - (tiles - 1) * limit);
@@ -25,13 +25,13 @@ struct Counts {
 
 // (larger size, size) of every tile of every count. From `steady` units on the same tiles come again.
 template <typename Limit>
-std::set<std::pair<int, int>> CutsOf(const Counts& counts, int64_t steady, Limit limit_of, bool whole = false) {
-  std::set<std::pair<int, int>> cuts;
+std::set<std::pair<int, int>> TilingsOf(const Counts& counts, int64_t steady, Limit limit_of, bool whole = false) {
+  std::set<std::pair<int, int>> tilings;
   const auto add = [&](int64_t count) {
     if (count < std::max<int64_t>(counts.least, 1)) return;
-    const auto [small, large] = CutSizes(count, limit_of(count), whole);
-    cuts.insert({large, small});
-    cuts.insert({large, large});
+    const auto [small, large] = TilingSizes(count, limit_of(count), whole);
+    tilings.insert({large, small});
+    tilings.insert({large, large});
   };
   if (counts.fixed) {
     add(counts.most);
@@ -39,11 +39,11 @@ std::set<std::pair<int, int>> CutsOf(const Counts& counts, int64_t steady, Limit
     const int64_t last = std::min(counts.most, counts.least + steady * counts.unit);
     for (int64_t count = counts.unit; count <= last; count += counts.unit) add(count);
   }
-  return cuts;
+  return tilings;
 }
 
-Counts RowsOf(const ExtentRange& m) { return {0, m.max, m.divisor, m.fixed}; }
-Counts PanelsOf(const ExtentRange& n) {
+Counts RowsOf(const DimSizeRange& m) { return {0, m.max, m.divisor, m.fixed}; }
+Counts PanelsOf(const DimSizeRange& n) {
   const int64_t unit = n.divisor % kPanelColumns == 0 ? n.divisor / kPanelColumns : 1;
   return {0, CeilDiv(n.max, kPanelColumns), unit, n.fixed};
 }
@@ -95,26 +95,27 @@ int PanelsForRows(const ContractionTile& tile, int pieces, int rows) {
   return std::max(tile.panels, wide);
 }
 
-std::set<std::pair<int, int>> ReachableTiles(const ExtentRange& m, const ExtentRange& n, const ContractionTile& tile,
+std::set<std::pair<int, int>> ReachableTiles(const DimSizeRange& m, const DimSizeRange& n, const ContractionTile& tile,
                                              int pieces) {
   const int64_t rows_steady = 2 * tile.tall_rows + tile.rows * tile.rows;  // tall tiles, then others
   const auto row_limit = [&tile](int64_t rows) { return RowLimit(tile, rows); };
   std::set<std::pair<int, int>> tiles;
-  for (const auto& [most_rows, rows] : CutsOf(RowsOf(m), rows_steady, row_limit)) {
+  for (const auto& [most_rows, rows] : TilingsOf(RowsOf(m), rows_steady, row_limit)) {
     const int limit = PanelsForRows(tile, pieces, most_rows);
-    for (const auto& [most_panels, panels] : CutsOf(PanelsOf(n), limit * limit, [limit](int64_t) { return limit; })) {
+    for (const auto& [most_panels, panels] :
+         TilingsOf(PanelsOf(n), limit * limit, [limit](int64_t) { return limit; })) {
       tiles.insert({rows, panels});
     }
   }
-  for (const ProductCut& cut : tile.cuts) {
+  for (const MatmulTiling& tiling : tile.tilings) {
     Counts counts = RowsOf(m);
-    counts.least = cut.least_m;
-    if (counts.fixed && counts.most > cut.most_m) continue;
-    counts.most = std::min(counts.most, cut.most_m);
-    const auto rows = CutsOf(
-        counts, cut.rows * cut.rows, [&](int64_t) { return cut.rows; }, cut.whole_rows);
-    const auto panels = CutsOf(
-        PanelsOf(n), cut.panels * cut.panels, [&](int64_t) { return cut.panels; }, cut.whole_panels);
+    counts.least = tiling.least_m;
+    if (counts.fixed && counts.most > tiling.most_m) continue;
+    counts.most = std::min(counts.most, tiling.most_m);
+    const auto rows = TilingsOf(
+        counts, tiling.rows * tiling.rows, [&](int64_t) { return tiling.rows; }, tiling.whole_rows);
+    const auto panels = TilingsOf(
+        PanelsOf(n), tiling.panels * tiling.panels, [&](int64_t) { return tiling.panels; }, tiling.whole_panels);
     for (const auto& [most_rows, height] : rows) {
       for (const auto& [most_panels, width] : panels) tiles.insert({height, width});
     }

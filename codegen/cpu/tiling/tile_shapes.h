@@ -1,7 +1,7 @@
-// Which micro-kernels a product needs. By the rule an extent is cut into as few tiles as the limit allows, as even as
+// Which micro-kernels a matmul needs. By the rule a dim size is cut into as few tiles as the limit allows, as even as
 // possible: 10 rows in tiles of at most 6 are 5 + 5, for a lone last row would waste registers. That is patterns I, II
 // and IV of MikPoly (figure 5) with micro-kernels of every size, where a region is at most one row or panel apart from
-// the next; a launch may choose another cut (cut_model.h; docs/decisions/cuts-are-chosen-by-cost.md).
+// the next; a launch may choose another cut (tiling_model.h; docs/decisions/tilings-are-chosen-by-cost.md).
 #ifndef TAILOR_CODEGEN_CPU_TILING_TILE_SHAPES_H_
 #define TAILOR_CODEGEN_CPU_TILING_TILE_SHAPES_H_
 
@@ -33,8 +33,8 @@ int RowLimit(const ContractionTile& tile, int64_t m);
 // few rows would leave less than eight independent chains of sums.
 int PanelsForRows(const ContractionTile& tile, int pieces, int rows);
 
-// Every (rows, panels) that occurs for some extents in the given ranges, by the rule or by one of tile.cuts.
-std::set<std::pair<int, int>> ReachableTiles(const ExtentRange& m, const ExtentRange& n, const ContractionTile& tile,
+// Every (rows, panels) that occurs for some dim sizes in the given ranges, by the rule or by one of tile.tilings.
+std::set<std::pair<int, int>> ReachableTiles(const DimSizeRange& m, const DimSizeRange& n, const ContractionTile& tile,
                                              int pieces);
 
 }  // namespace tailor::gemm

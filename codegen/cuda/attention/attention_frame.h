@@ -7,7 +7,7 @@
 
 #include "codegen/cuda/schedule/cuda_schedule.h"
 #include "codegen/plan/attention.h"
-#include "codegen/plan/idioms/hidden_keys.h"
+#include "codegen/plan/idioms/masked_keys.h"
 #include "codegen/scalar/scalar_emitter.h"
 #include "llvm/IR/IRBuilder.h"
 
@@ -31,7 +31,7 @@ struct AttentionFrame {
   KernelPlan& plan;
   const Attention attention;
   const AttentionTile tile;
-  const std::optional<HiddenKeys> hidden;  // where the tile skips them
+  const std::optional<MaskedKeys> masked;  // where the tile skips them
   KernelFrame kernel;
   ScalarEmitter scalars;
   llvm::Value* shared;       // the block's shared memory

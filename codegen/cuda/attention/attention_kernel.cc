@@ -43,7 +43,7 @@ AttentionKernel::AttentionKernel(AttentionFrame& frame, Lane lane)
     m_.push_back(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, m, last, nullptr, "m"));
   }
   for (size_t i = 0; i < lane_.sums.size(); ++i) sums_.push_back(OpenRegister(0, "sums"));
-  if (f_.hidden) hidden_values_ = std::make_unique<HiddenValues>(f_);
+  if (f_.masked) masked_values_ = std::make_unique<MaskedValues>(f_);
 }
 
 llvm::AllocaInst* AttentionKernel::OpenRegister(float value, const char* name) {
@@ -55,10 +55,10 @@ void AttentionKernel::Emit() {
   rows_.EmitFinish();
   device::EmitBarrier(b_);  // all threads are done with the steps
   EmitResult();
-  if (f_.hidden) {
-    hidden_values_->EmitTell();
+  if (f_.masked) {
+    masked_values_->EmitPublish();
     device::EmitBarrier(b_);
-    hidden_values_->EmitGather();
+    masked_values_->EmitGather();
   }
   device::EmitBarrier(b_);
   EmitStore();
@@ -80,7 +80,7 @@ void AttentionKernel::EmitSteps() {
   EmitOp(b_, Op::kCpAsyncWait, {f_.I32(0)});
   device::EmitBarrier(b_);
   EmitQuery();
-  if (f_.hidden) {
+  if (f_.masked) {
     EmitSeenSteps();
   } else {
     EmitWalk(
@@ -117,11 +117,11 @@ void AttentionKernel::EmitSeenSteps() {
   const auto step = [&](Value* first) { EmitStep(first, StageOf(first)); };
   Value* end = EmitSeenEnd();
   EmitWalk(b_.getInt64(0), end, bring, step);
-  if (!f_.hidden->never) {
+  if (!f_.masked->never) {
     auto* const seen = b_.CreateAlloca(b_.getInt64Ty(), nullptr, "seen");
     b_.CreateStore(end, seen);
     EmitIf(b_, b_.CreateICmpSLT(end, f_.keys), "decide", [&] {
-      EmitIf(b_, b_.CreateNot(EmitHiddenIsNothing(end)), "multiply.all", [&] {
+      EmitIf(b_, b_.CreateNot(EmitMaskedIsNothing(end)), "multiply.all", [&] {
         b_.CreateStore(f_.keys, seen);
         bring(end);
         EmitOp(b_, Op::kCpAsyncCommit, {});
@@ -135,7 +135,7 @@ void AttentionKernel::EmitSeenSteps() {
     device::EmitBarrier(b_);
     bring_values(end);
     EmitOp(b_, Op::kCpAsyncCommit, {});
-    EmitWalk(end, f_.keys, bring_values, [&](Value* first) { hidden_values_->EmitLook(ValuesOf(StageOf(first))); });
+    EmitWalk(end, f_.keys, bring_values, [&](Value* first) { masked_values_->EmitLook(ValuesOf(StageOf(first))); });
   });
 }
 
@@ -166,7 +166,7 @@ Value* AttentionKernel::EmitSeenEnd() {
     Value* last = b_.CreateSub(f_.rows, b_.getInt64(1));
     f_.scalars.SetAxis(a_.m,
                        b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(f_.first_row, f_.Wide(row)), last));
-    end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, end, f_.scalars.Emit(f_.hidden->end));
+    end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, end, f_.scalars.Emit(f_.masked->end));
     f_.scalars.Forget();
   }
   end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, f_.keys, nullptr, "rows.end");
@@ -182,9 +182,9 @@ Value* AttentionKernel::EmitSeenEnd() {
 
 // Whether weights of keys from `first` on, which are hidden, are 0 in every row of the block. They are not where a
 // hidden score is a number that is not far below what the row has seen.
-Value* AttentionKernel::EmitHiddenIsNothing(Value* first) {
+Value* AttentionKernel::EmitMaskedIsNothing(Value* first) {
   Value* nothing = b_.getTrue();
-  const std::vector<Value*> most = EmitHiddenScores(first);
+  const std::vector<Value*> most = EmitMaskedScores(first);
   for (size_t row = 0; row < most.size(); ++row) {
     nothing = b_.CreateAnd(nothing, EmitIsNothing(static_cast<int>(row), most[row]), "nothing");
   }
@@ -192,21 +192,21 @@ Value* AttentionKernel::EmitHiddenIsNothing(Value* first) {
 }
 
 // By the lane's rows, the largest score of hidden keys from `first` on, of which a lane takes its share.
-std::vector<Value*> AttentionKernel::EmitHiddenScores(Value* first) {
+std::vector<Value*> AttentionKernel::EmitMaskedScores(Value* first) {
   std::vector<llvm::AllocaInst*> most;
-  for (size_t row = 0; row < m_.size(); ++row) most.push_back(OpenRegister(-kInfinity, "hidden.most"));
+  for (size_t row = 0; row < m_.size(); ++row) most.push_back(OpenRegister(-kInfinity, "masked.most"));
   const auto take = [&](Value* n) {
     for (size_t row = 0; row < m_.size(); ++row) {
       f_.scalars.SetAxis(a_.m, m_[row]);
       f_.scalars.SetAxis(a_.n, n);
       Value* before = b_.CreateLoad(b_.getFloatTy(), most[row], "most.before");
-      b_.CreateStore(rows_.EmitMax(before, f_.scalars.Emit(f_.hidden->score)), most[row]);
+      b_.CreateStore(rows_.EmitMax(before, f_.scalars.Emit(f_.masked->score)), most[row]);
     }
     f_.scalars.Forget();
   };
-  if (DependsOn(f_.plan, f_.hidden->score, a_.n)) {
+  if (DependsOn(f_.plan, f_.masked->score, a_.n)) {
     Value* member = b_.CreateURem(f_.thread, f_.I32(lane_.sharers), "member");
-    EmitLoop(b_, b_.CreateAdd(first, f_.Wide(member)), f_.keys, lane_.sharers, "hidden", take);
+    EmitLoop(b_, b_.CreateAdd(first, f_.Wide(member)), f_.keys, lane_.sharers, "masked", take);
   } else {
     take(first);
   }
@@ -217,11 +217,11 @@ std::vector<Value*> AttentionKernel::EmitHiddenScores(Value* first) {
 
 // Whether the exponential of a score of at most `hidden`, below what the row has seen, is 0; where the score is -inf,
 // and where a NaN was seen, the result does not depend on it. Rows beyond the last have no say.
-Value* AttentionKernel::EmitIsNothing(int row, Value* hidden) {
+Value* AttentionKernel::EmitIsNothing(int row, Value* masked) {
   constexpr float kBelowAll = -128;  // exp(-104) is less than half the least number
   Value* top = rows_.EmitTop(row);
-  Value* nothing = b_.CreateFCmpOLT(b_.CreateFSub(hidden, top), f_.F32(kBelowAll), "far.below");
-  nothing = b_.CreateOr(nothing, b_.CreateFCmpOEQ(hidden, f_.F32(-kInfinity)));
+  Value* nothing = b_.CreateFCmpOLT(b_.CreateFSub(masked, top), f_.F32(kBelowAll), "far.below");
+  nothing = b_.CreateOr(nothing, b_.CreateFCmpOEQ(masked, f_.F32(-kInfinity)));
   nothing = b_.CreateOr(nothing, b_.CreateFCmpUNO(top, top));
   Value* m = b_.CreateAdd(f_.first_row, f_.Wide(in_tile_[row]));
   return b_.CreateOr(nothing, b_.CreateICmpSGE(m, f_.rows), "nothing");
@@ -247,24 +247,24 @@ Value* AttentionKernel::EmitAllWarps(Value* holds) {
 // ---- A step --------------------------------------------------------------------------------------
 
 void AttentionKernel::EmitStep(Value* first, Value* stage) {
-  std::vector<Value*> weights = EmitProducts(stage);
+  std::vector<Value*> weights = EmitQK(stage);
   EmitWeights(first, weights);
-  EmitMix(ValuesOf(stage), weights);
+  EmitPV(ValuesOf(stage), weights);
 }
 
-// Products become what the second product takes. What has been summed is brought to the new maximum. Keys beyond the
+// Matmuls become what the second matmul takes. What has been summed is brought to the new maximum. Keys beyond the
 // last have scores of -inf, and no weight whatever its factors are.
-void AttentionKernel::EmitWeights(Value* first, std::vector<Value*>& products) {
-  const ExtentRange range = RangeOfExtent(f_.plan, f_.plan.axes[a_.n].extent);
+void AttentionKernel::EmitWeights(Value* first, std::vector<Value*>& matmuls) {
+  const DimSizeRange range = RangeOfDimSize(f_.plan, f_.plan.axes[a_.n].dim_size);
   const bool whole = (range.fixed ? range.max : range.divisor) % tile_.keys == 0;
   Value* lane_key = b_.CreateAdd(slice_key_, lane_.key, "lane.key");
-  Value* left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(f_.keys, first), b_.getInt64(tile_.keys));
-  left = b_.CreateSub(b_.CreateTrunc(left, b_.getInt32Ty()), lane_key, "keys.left");
+  Value* lhs = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(f_.keys, first), b_.getInt64(tile_.keys));
+  lhs = b_.CreateSub(b_.CreateTrunc(lhs, b_.getInt32Ty()), lane_key, "keys.lhs");
   Value* first_key = b_.CreateAdd(first, f_.Wide(lane_key), "key.first");
   Value* last_key = b_.CreateSub(f_.keys, b_.getInt64(1), "key.last");
   const auto existing = [&](const Place& place, Value* value, float otherwise) {
     if (whole) return value;
-    Value* exists = b_.CreateICmpSGT(left, f_.I32(place.offset), "key.exists");
+    Value* exists = b_.CreateICmpSGT(lhs, f_.I32(place.offset), "key.exists");
     return b_.CreateSelect(exists, value, f_.F32(otherwise), "existing");
   };
   const auto set = [&](const Place& place) {
@@ -274,23 +274,23 @@ void AttentionKernel::EmitWeights(Value* first, std::vector<Value*>& products) {
     f_.scalars.SetAxis(a_.n, n);
   };
   std::vector<std::vector<Value*>> rows(lane_.rows.size());
-  for (size_t i = 0; i < products.size(); ++i) {
+  for (size_t i = 0; i < matmuls.size(); ++i) {
     const Place& place = lane_.scores[i];
     set(place);
-    f_.scalars.SetLocal(a_.scores, products[i]);
+    f_.scalars.SetLocal(a_.scores, matmuls[i]);
     rows[place.row].push_back(existing(place, f_.scalars.Emit(a_.score), -kInfinity));
   }
   for (size_t row = 0; row < rows.size(); ++row) {
     Scale(static_cast<int>(row), rows_.EmitTake(static_cast<int>(row), rows[row]));
   }
   std::vector<size_t> next(rows.size(), 0);
-  for (size_t i = 0; i < products.size(); ++i) {
+  for (size_t i = 0; i < matmuls.size(); ++i) {
     const Place& place = lane_.scores[i];
-    products[i] = rows[place.row][next[place.row]++];
+    matmuls[i] = rows[place.row][next[place.row]++];
     if (f_.plan.exprs[a_.weight].kind == ExprKind::kLoad) continue;  // it is the exponential
     set(place);
-    f_.scalars.SetLocal(a_.e, products[i]);
-    products[i] = existing(place, f_.scalars.Emit(a_.weight), 0);
+    f_.scalars.SetLocal(a_.e, matmuls[i]);
+    matmuls[i] = existing(place, f_.scalars.Emit(a_.weight), 0);
   }
   f_.scalars.Forget();
 }
@@ -318,7 +318,7 @@ Value* AttentionKernel::ResultAddress(Value* slice, Value* row, Value* column) {
 // Leaves sums times the rows' scale in shared memory.
 void AttentionKernel::EmitResult() {
   std::vector<Value*> factors(lane_.rows.size(), f_.F32(1));
-  if (tile_.slices > 1) factors = EmitMeet();
+  if (tile_.slices > 1) factors = EmitSliceReduction();
   for (size_t row = 0; row < factors.size(); ++row) {
     Scale(static_cast<int>(row), b_.CreateFMul(factors[row], EmitScale(static_cast<int>(row)), "row.factor"));
   }
@@ -335,7 +335,7 @@ void AttentionKernel::EmitResult() {
 
 // The slices tell each other each row's maximum and total, and then have those of all. Returns by row what this slice's
 // sums are to be multiplied with.
-std::vector<Value*> AttentionKernel::EmitMeet() {
+std::vector<Value*> AttentionKernel::EmitSliceReduction() {
   Value* leads = b_.CreateICmpEQ(b_.CreateAnd(f_.thread, lane_.sharers - 1), f_.I32(0), "leads");
   const auto half = [&](Value* at) { return b_.CreateConstInBoundsGEP1_32(b_.getInt8Ty(), at, 4); };
   EmitIf(b_, leads, "tell", [&] {
@@ -375,7 +375,7 @@ Value* AttentionKernel::EmitScale(int row) {
 
 // Neighbouring threads store neighbouring columns.
 void AttentionKernel::EmitStore() {
-  Value* rows_left = b_.CreateSub(f_.rows, f_.first_row, "rows.left");
+  Value* rows_left = b_.CreateSub(f_.rows, f_.first_row, "rows.lhs");
   llvm::BasicBlock* latch = nullptr;
   const auto store = [&](Value* begin) {
     Value* index = b_.CreateAdd(b_.CreateTrunc(begin, b_.getInt32Ty()), f_.thread, "index");
@@ -399,9 +399,9 @@ void AttentionKernel::EmitElement(Value* row, Value* column) {
   }
   f_.scalars.SetAxis(a_.m, b_.CreateAdd(f_.first_row, f_.Wide(row), "m"));
   f_.scalars.SetAxis(a_.v, f_.Wide(column));
-  if (f_.hidden) {
+  if (f_.masked) {
     Value* nan = f_.F32(std::numeric_limits<float>::quiet_NaN());
-    sum = b_.CreateSelect(hidden_values_->EmitIsTouched(column), nan, sum, "sum.touched");
+    sum = b_.CreateSelect(masked_values_->EmitIsTouched(column), nan, sum, "sum.touched");
   }
   f_.scalars.SetLocal(a_.result, sum);
   for (size_t stage = a_.epilogue; stage < f_.plan.stages.size(); ++stage) {

@@ -1,4 +1,4 @@
-// In IR: an attention kernel but for its products: the walk of the keys, the softmax, and the end (FlashAttention, Dao
+// In IR: an attention kernel but for its matmuls: the walk of the keys, the softmax, and the end (FlashAttention, Dao
 // et al. 2022, algorithm 1; warps share rows, not keys, as in FlashAttention-2, Dao 2023, section 3.3, but where rows
 // are few).
 #ifndef TAILOR_CODEGEN_CUDA_ATTENTION_ATTENTION_KERNEL_H_
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "codegen/cuda/attention/attention_frame.h"
-#include "codegen/cuda/attention/hidden_values.h"
-#include "codegen/cuda/attention/online_rows.h"
+#include "codegen/cuda/attention/masked_values.h"
+#include "codegen/cuda/attention/online_softmax.h"
 #include "codegen/cuda/attention/staged_rows.h"
 
 namespace tailor::cuda {
@@ -36,13 +36,13 @@ class AttentionKernel {
 
   AttentionKernel(AttentionFrame& frame, Lane lane);
 
-  // Emits what brings the left factor's rows, which lie in shared memory, to where EmitProducts finds them. All threads
+  // Emits what brings the left factor's rows, which lie in shared memory, to where EmitQK finds them. All threads
   // meet before its place is used for steps.
   virtual void EmitQuery() = 0;
   // The lane's part of the first product of a step, whose rows are at `keys` in shared memory: by Lane::scores.
-  virtual std::vector<llvm::Value*> EmitProducts(llvm::Value* keys) = 0;
+  virtual std::vector<llvm::Value*> EmitQK(llvm::Value* keys) = 0;
   // Adds the second product of the lanes' `weights`, likewise, to the sums.
-  virtual void EmitMix(llvm::Value* values, const std::vector<llvm::Value*>& weights) = 0;
+  virtual void EmitPV(llvm::Value* values, const std::vector<llvm::Value*>& weights) = 0;
 
   // A register of f32 that begins with `value` where the builder stands.
   llvm::AllocaInst* OpenRegister(float value, const char* name);
@@ -63,28 +63,28 @@ class AttentionKernel {
                 llvm::function_ref<void(llvm::Value*)> work);
   void EmitSeenSteps();
   void EmitStep(llvm::Value* first, llvm::Value* stage);
-  void EmitWeights(llvm::Value* first, std::vector<llvm::Value*>& products);
+  void EmitWeights(llvm::Value* first, std::vector<llvm::Value*>& matmuls);
   void Scale(int row, llvm::Value* factor);
   llvm::Value* EmitSeenEnd();
-  llvm::Value* EmitHiddenIsNothing(llvm::Value* first);
-  std::vector<llvm::Value*> EmitHiddenScores(llvm::Value* first);
-  llvm::Value* EmitIsNothing(int row, llvm::Value* hidden);
+  llvm::Value* EmitMaskedIsNothing(llvm::Value* first);
+  std::vector<llvm::Value*> EmitMaskedScores(llvm::Value* first);
+  llvm::Value* EmitIsNothing(int row, llvm::Value* masked);
   llvm::Value* EmitAllWarps(llvm::Value* holds);
   llvm::Value* StageOf(llvm::Value* first);
   llvm::Value* ValuesOf(llvm::Value* stage);
   void Bring(llvm::Value* first, llvm::Value* stage);
 
   void EmitResult();
-  std::vector<llvm::Value*> EmitMeet();
+  std::vector<llvm::Value*> EmitSliceReduction();
   llvm::Value* EmitScale(int row);
   void EmitStore();
   void EmitElement(llvm::Value* row, llvm::Value* column);
   llvm::Value* SliceAddress(llvm::Value* slice, llvm::Value* row);
   llvm::Value* ResultAddress(llvm::Value* slice, llvm::Value* row, llvm::Value* column);
 
-  OnlineRows rows_;
+  OnlineSoftmax rows_;
   StagedRows query_, keys_, values_;
-  std::unique_ptr<HiddenValues> hidden_values_;  // null: no keys are skipped
+  std::unique_ptr<MaskedValues> masked_values_;  // null: no keys are skipped
   std::vector<llvm::Value*> in_tile_, m_;  // the lane's rows: i32 of the tile, i64 of the plan (the last if beyond)
 };
 

@@ -49,25 +49,25 @@ Value* ElementAttention::EmitMultiplyAdd(Value* x, Value* y, Value* sum) {
   return b_.CreateIntrinsic(llvm::Intrinsic::fma, {b_.getFloatTy()}, {x, y, sum}, nullptr, "sum.next");
 }
 
-std::vector<Value*> ElementAttention::EmitProducts(Value* keys) {
+std::vector<Value*> ElementAttention::EmitQK(Value* keys) {
   const int row_bytes = StagedRowBytes(tile_.depth, 4), count = tile_.warp_keys() / kSharers;
   Value* query = f_.Shared(f_.I32(QueryOffset(tile_)));
   std::vector<Value*> slots;
-  for (size_t i = 0; i < lane_.scores.size(); ++i) slots.push_back(OpenRegister(0, "products"));
+  for (size_t i = 0; i < lane_.scores.size(); ++i) slots.push_back(OpenRegister(0, "matmuls"));
   llvm::BasicBlock* latch = nullptr;
   EmitLoop(b_, b_.getInt64(0), b_.getInt64(tile_.depth), kFour, "depth", [&](Value* d) {
     Value* offset = b_.CreateMul(b_.CreateTrunc(d, b_.getInt32Ty()), f_.I32(4));
-    std::vector<std::vector<Value*>> right;
+    std::vector<std::vector<Value*>> rhs;
     for (int key = 0; key < count; ++key) {
       Value* row = b_.CreateAdd(b_.CreateAdd(slice_key_, lane_.key), f_.I32(key * kSharers));
-      right.push_back(EmitFour(keys, row, row_bytes, offset));
+      rhs.push_back(EmitFour(keys, row, row_bytes, offset));
     }
     for (int row = 0; row < kRows; ++row) {
-      const auto left = EmitFour(query, b_.CreateAdd(warp_row_, lane_.rows[row]), row_bytes, offset);
+      const auto lhs = EmitFour(query, b_.CreateAdd(warp_row_, lane_.rows[row]), row_bytes, offset);
       for (int key = 0; key < count; ++key) {
         Value* slot = slots[row * count + key];
         Value* sum = b_.CreateLoad(b_.getFloatTy(), slot, "sum");
-        for (int i = 0; i < kFour; ++i) sum = EmitMultiplyAdd(left[i], right[key][i], sum);
+        for (int i = 0; i < kFour; ++i) sum = EmitMultiplyAdd(lhs[i], rhs[key][i], sum);
         b_.CreateStore(sum, slot);
       }
     }
@@ -75,12 +75,12 @@ std::vector<Value*> ElementAttention::EmitProducts(Value* keys) {
   });
   SetUnroll(latch, 2);
   std::vector<Value*> sums;
-  for (Value* slot : slots) sums.push_back(b_.CreateLoad(b_.getFloatTy(), slot, "product"));
+  for (Value* slot : slots) sums.push_back(b_.CreateLoad(b_.getFloatTy(), slot, "matmul"));
   return sums;
 }
 
 // The warp's lanes exchange weights through shared memory.
-void ElementAttention::EmitMix(Value* values, const std::vector<Value*>& weights) {
+void ElementAttention::EmitPV(Value* values, const std::vector<Value*>& weights) {
   const int weight_bytes = StagedWeightRow(tile_) * 4, row_bytes = StagedRowBytes(tile_.columns, 4);
   const int row_sums = tile_.columns / kSharers;
   for (size_t i = 0; i < weights.size(); ++i) {
@@ -92,18 +92,18 @@ void ElementAttention::EmitMix(Value* values, const std::vector<Value*>& weights
   llvm::BasicBlock* latch = nullptr;
   EmitLoop(b_, b_.getInt64(0), b_.getInt64(tile_.warp_keys()), kFour, "mix", [&](Value* first) {
     Value* key = b_.CreateTrunc(first, b_.getInt32Ty(), "key");
-    std::vector<std::vector<Value*>> left;
-    for (Value* row : lane_.rows) left.push_back(EmitFour(weights_, row, weight_bytes, b_.CreateMul(key, f_.I32(4))));
+    std::vector<std::vector<Value*>> lhs;
+    for (Value* row : lane_.rows) lhs.push_back(EmitFour(weights_, row, weight_bytes, b_.CreateMul(key, f_.I32(4))));
     for (int i = 0; i < kFour; ++i) {
       Value* row = b_.CreateAdd(b_.CreateAdd(slice_key_, key), f_.I32(i));
       for (int column = 0; column < row_sums; column += kFour) {
         Value* offset = b_.CreateAdd(b_.CreateMul(lane_.column, f_.I32(4)), f_.I32(column * kSharers * 4));
-        const auto right = EmitFour(values, row, row_bytes, offset);
+        const auto rhs = EmitFour(values, row, row_bytes, offset);
         for (int r = 0; r < kRows; ++r) {
           for (int c = 0; c < kFour; ++c) {
             llvm::AllocaInst* slot = sums_[r * row_sums + column + c];
             Value* sum = b_.CreateLoad(b_.getFloatTy(), slot, "sum");
-            b_.CreateStore(EmitMultiplyAdd(left[r][i], right[c], sum), slot);
+            b_.CreateStore(EmitMultiplyAdd(lhs[r][i], rhs[c], sum), slot);
           }
         }
       }

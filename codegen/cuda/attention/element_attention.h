@@ -17,8 +17,8 @@ class ElementAttention : public AttentionKernel {
 
  private:
   void EmitQuery() override {}  // it stays in shared memory
-  std::vector<llvm::Value*> EmitProducts(llvm::Value* keys) override;
-  void EmitMix(llvm::Value* values, const std::vector<llvm::Value*>& weights) override;
+  std::vector<llvm::Value*> EmitQK(llvm::Value* keys) override;
+  void EmitPV(llvm::Value* values, const std::vector<llvm::Value*>& weights) override;
 
   static Lane LaneOf(AttentionFrame& frame);
   // Four neighbours at `offset` (i32, in bytes) of a row.

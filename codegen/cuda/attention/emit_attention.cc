@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/cuda/attention/element_attention.h"
-#include "codegen/cuda/attention/matrix_attention.h"
+#include "codegen/cuda/attention/mma_attention.h"
 
 namespace tailor::cuda {
 namespace {

@@ -22,12 +22,12 @@ StagedRows::StagedRows(AttentionFrame& frame, ExprId element, int row_axis, int 
       column_axis_(column_axis),
       rows_(rows),
       columns_(columns),
-      existing_(static_cast<int>(frame.plan.axes[column_axis].extent.constant)),
+      existing_(static_cast<int>(frame.plan.axes[column_axis].dim_size.constant)),
       dtype_(frame.plan.exprs[element].dtype),
       bytes_(SizeOf(dtype_)),
       chunk_elements_(kChunkBytes / bytes_),
-      extent_(frame.kernel.ExtentValue(b_, frame.plan.axes[row_axis].extent)),
-      last_(b_.CreateSub(extent_, b_.getInt64(1), "row.last")) {
+      dim_size_(frame.kernel.DimSizeValue(b_, frame.plan.axes[row_axis].dim_size)),
+      last_(b_.CreateSub(dim_size_, b_.getInt64(1), "row.last")) {
   FindRuns();
 }
 
@@ -37,12 +37,12 @@ void StagedRows::FindRuns() {
   if (!IsUnitStride(f_.plan, LoadCoefficients(f_.plan, load, column_axis_))) return;
   const std::vector<ExprId> coefficients = LoadCoefficients(f_.plan, load, row_axis_);
   if (coefficients.empty()) return;
-  const std::vector<Extent>& dims = f_.plan.buffers[load.ref].dims;
+  const std::vector<DimSize>& dims = f_.plan.buffers[load.ref].dims;
   pitch_ = b_.getInt64(0);
   Value* stride = b_.getInt64(1);
   for (size_t d = dims.size(); d-- > 0;) {
     pitch_ = b_.CreateAdd(pitch_, b_.CreateMul(f_.scalars.Emit(coefficients[d]), stride), "pitch");
-    stride = b_.CreateMul(stride, f_.kernel.ExtentValue(b_, dims[d]), "stride");
+    stride = b_.CreateMul(stride, f_.kernel.DimSizeValue(b_, dims[d]), "stride");
   }
   f_.scalars.SetAxis(row_axis_, b_.getInt64(0));
   f_.scalars.SetAxis(column_axis_, b_.getInt64(0));
@@ -74,12 +74,12 @@ void StagedRows::EmitCopy(Value* chunk, Value* first, Value* to) {
   Value *row = b_.CreateUDiv(chunk, row_chunks), *within = b_.CreateURem(chunk, row_chunks);
   Value* offset = b_.CreateMul(within, f_.I32(kChunkBytes), "chunk.offset");
   Value* wanted = b_.CreateAdd(first, f_.Wide(row), "row.wanted");
-  Value* exists = b_.CreateICmpSLT(wanted, extent_, "row.exists");
+  Value* exists = b_.CreateICmpSLT(wanted, dim_size_, "row.exists");
   Value* bytes = f_.I32(kChunkBytes);
   if (existing_ < columns_) {
-    Value* left = b_.CreateSub(f_.I32(existing_ * bytes_), offset);
-    left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, f_.I32(0));
-    bytes = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, bytes);
+    Value* lhs = b_.CreateSub(f_.I32(existing_ * bytes_), offset);
+    lhs = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, lhs, f_.I32(0));
+    bytes = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, lhs, bytes);
   }
   bytes = b_.CreateSelect(exists, bytes, f_.I32(0), "chunk.bytes");
   Value* read = b_.CreateSelect(exists, wanted, last_, "row.read");
@@ -110,7 +110,7 @@ void StagedRows::EmitGather(Value* first, Value* to) {
     Value *low = b_.CreateURem(index, fast), *high = b_.CreateUDiv(index, fast);
     Value *row = along_rows ? low : high, *column = along_rows ? high : low;
     Value* wanted = b_.CreateAdd(first, f_.Wide(row), "row.wanted");
-    Value* exists = b_.CreateAnd(b_.CreateICmpSLT(wanted, extent_), b_.CreateICmpULT(column, f_.I32(existing_)));
+    Value* exists = b_.CreateAnd(b_.CreateICmpSLT(wanted, dim_size_), b_.CreateICmpULT(column, f_.I32(existing_)));
     Value* read = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, column, f_.I32(existing_ - 1));
     f_.scalars.SetAxis(row_axis_, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, wanted, last_));
     f_.scalars.SetAxis(column_axis_, f_.Wide(read));

@@ -9,7 +9,7 @@ namespace tailor::cuda {
 // Borrows `frame`. Emits into the entry block, where its builder stands.
 class StagedRows {
  public:
-  // `element` in terms of the batch and two axes, of which the extent of `column_axis` is constant. A step is `rows`
+  // `element` in terms of the batch and two axes, of which the dim size of `column_axis` is constant. A step is `rows`
   // rows of `columns` elements: zeros follow those that there are. Adds expressions to the frame's plan.
   StagedRows(AttentionFrame& frame, ExprId element, int row_axis, int column_axis, int rows, int columns);
 
@@ -33,7 +33,7 @@ class StagedRows {
   const int existing_;  // columns
   const DType dtype_;
   const int bytes_, chunk_elements_;
-  llvm::Value *extent_, *last_;     // of the row axis, and its last row, i64
+  llvm::Value *dim_size_, *last_;   // of the row axis, and its last row, i64
   llvm::Value* aligned_ = nullptr;  // i1; null where there are no runs
   llvm::Value* base_ = nullptr;     // of row 0
   llvm::Value* pitch_ = nullptr;    // between rows, in elements

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "codegen/backend/kernel_modules.h"
-#include "codegen/cuda/backend/mend_schedule.h"
+#include "codegen/cuda/backend/retry_on_spill.h"
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/ptx/device_images.h"
 #include "codegen/host/emit/emit_host.h"
@@ -96,11 +96,11 @@ class CudaBuild final : public backend::TargetBuild {
     return DumpPass(target_.name, number, "kernels.ptx", modules_[number]);
   }
 
-  // Until the assembler finds no fault that can be mended: each turn makes all modules again, which few programs need.
+  // Until the assembler finds no fault that can be retried: each turn makes all modules again, which few programs need.
   absl::StatusOr<std::vector<int>> Link(CompiledVariant* variant) override {
     auto images = MakeDeviceImages(modules_, target_);
     if (!images.ok()) return WithTarget(images.status());
-    if (Mend(images->problems)) {
+    if (Retry(images->problems)) {
       SetKernels();
       std::vector<int> all(modules_.size());
       for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
@@ -132,7 +132,7 @@ class CudaBuild final : public backend::TargetBuild {
   }
 
   // Whether a schedule has changed, so that kernels are to be made again.
-  bool Mend(const std::vector<AssemblerProblem>& problems) {
+  bool Retry(const std::vector<AssemblerProblem>& problems) {
     ++turn_;
     bool changed = false;
     for (size_t i = 0; i < schedules_.size(); ++i) {
@@ -141,7 +141,7 @@ class CudaBuild final : public backend::TargetBuild {
         const int version = VersionOf(kernels_[i].symbol, problem.kernel);
         if (version >= 0) faults.emplace(version, problem);
       }
-      changed |= MendSchedule(faults, turn_, schedules_[i], dropped_[i], notes_[i]);
+      changed |= RetryOnSpill(faults, turn_, schedules_[i], dropped_[i], notes_[i]);
     }
     return changed;
   }
@@ -163,7 +163,7 @@ class CudaBuild final : public backend::TargetBuild {
     AddNotes(variant);
     variant.target = target_.name;
     variant.features = level.features;
-    variant.api_size = host.offers_products ? offsetof(RtApi, product) + sizeof(RtApi::product)
+    variant.api_size = host.offers_products ? offsetof(RtApi, gemm) + sizeof(RtApi::gemm)
                                             : offsetof(RtApi, block) + sizeof(RtApi::block);
     variant.fault_word = host.fault_word;
     variant.reads_back = host.reads_back;
@@ -197,7 +197,7 @@ class CudaBuild final : public backend::TargetBuild {
   const std::vector<backend::ModuleKernels> kernel_modules_;
   std::vector<CudaSchedule> schedules_;            // by kernel
   std::vector<backend::DroppedVersions> dropped_;  // by kernel
-  std::vector<std::map<int, std::string>> notes_;  // by kernel: MendSchedule's
+  std::vector<std::map<int, std::string>> notes_;  // by kernel: RetryOnSpill's
   std::vector<host::EmittedKernel> kernels_;       // by kernel
   std::vector<std::string> modules_;               // CompileDeviceModule's
   int turn_ = 0;                                   // of linking
@@ -255,7 +255,7 @@ absl::StatusOr<std::unique_ptr<backend::Backend>> MakeCudaBackend(const std::vec
   std::vector<CudaTarget> targets;
   const auto add = [&](absl::string_view name) -> absl::Status {
     TAILOR_ASSIGN_OR_RETURN(CudaTarget target, FindCudaTarget(name));
-    target.traits.tf32_products = options.allow_tf32;
+    target.traits.tf32_matmuls = options.allow_tf32;
     const bool known = std::any_of(targets.begin(), targets.end(), [&](const auto& t) { return t.name == name; });
     if (!known) targets.push_back(std::move(target));
     return absl::OkStatus();

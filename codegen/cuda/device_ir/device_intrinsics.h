@@ -23,7 +23,7 @@ namespace tailor::device {
 inline constexpr llvm::StringLiteral kPrefix = "tailor.device.";
 inline constexpr int kMaxThreads = 1024;
 inline constexpr unsigned kGlobalSpace = 1;
-inline constexpr unsigned kSharedAlignment = 1024;  // where 128-byte swizzles of copies and products begin anew
+inline constexpr unsigned kSharedAlignment = 1024;  // where 128-byte swizzles of copies and matmuls begin anew
 inline constexpr unsigned kSharedSpace = 3;
 
 // Each emits one call where `b` stands and declares the function in its module.

@@ -43,9 +43,9 @@
 //   wgmma_mMnNkK_T(c..., a, b)       starts c + a b^T, a [M, K] and b [N, K] by descriptors of shared memory; `_tb`:
 //                                    c + a b, b [K, N]. Lane l of warp w of four holds of c [64, N] in register i
 //                                    (16 w + l / 4 + 8 (i / 2 % 2), 8 (i / 4) + 2 (l % 4) + i % 2)
-//   wgmma_commit()                   makes the warpgroup's products since the last commit one group
+//   wgmma_commit()                   makes the warpgroup's matmuls since the last commit one group
 //   wgmma_wait(n)                    until at most the n latest groups are under way
-//   wgmma_results_N(c...)            the same registers, which their products have written: behind the wait
+//   wgmma_results_N(c...)            the same registers, which their matmuls have written: behind the wait
 #ifndef TAILOR_CODEGEN_CUDA_DEVICE_IR_DEVICE_OP_TABLE_H_
 #define TAILOR_CODEGEN_CUDA_DEVICE_IR_DEVICE_OP_TABLE_H_
 
@@ -80,7 +80,7 @@
   ROW(RoundTf32,          round_tf32,          "r",    "f",          Computes,     Instruction(nvvm_f2tf32_rna))                              \
   ROW(Exp2,               exp2,                "f",    "f",          Computes,     Instruction(nvvm_ex2_approx_f))                            \
   ROW(WarpBarrier,        warp_barrier,        "",     "",           WarpOrders,   AllLanes(nvvm_bar_warp_sync))                              \
-  ROW(Ballot,             ballot,              "r",    "p",          WarpMeets,    AllLanes(nvvm_vote_ballot_sync))                           \
+  ROW(Ballot,             ballot,              "r",    "p",          WarpCollective,    AllLanes(nvvm_vote_ballot_sync))                           \
   ROW(Fence,              fence,               "",     "",           Memory,       Instruction(nvvm_membar_gl))
 
 #define TAILOR_SM90A_OPS(ROW) \
@@ -100,10 +100,10 @@
   ROW(WgmmaFence,            wgmma_fence,              "",          "",               WarpOrders, Ptx("wgmma.fence.sync.aligned;"))                                                               \
   ROW(WgmmaCommit,           wgmma_commit,             "",          "",               WarpOrders, Ptx("wgmma.commit_group.sync.aligned;"))                                                        \
   ROW(WgmmaWait,             wgmma_wait,               "",          "n",              WarpOrders, Ptx("wgmma.wait_group.sync.aligned $0;"))                                                       \
-  ROW(WgmmaResults32,        wgmma_results_32,         TAILOR_FLOATS_16,  TAILOR_FLOATS_16,       WarpMeets,  InPlace(""))                                                                                    \
-  ROW(WgmmaResults64,        wgmma_results_64,         TAILOR_FLOATS_32,  TAILOR_FLOATS_32,       WarpMeets,  InPlace(""))                                                                                    \
-  ROW(WgmmaResults128,       wgmma_results_128,        TAILOR_FLOATS_64,  TAILOR_FLOATS_64,       WarpMeets,  InPlace(""))                                                                                    \
-  ROW(WgmmaResults256,       wgmma_results_256,        TAILOR_FLOATS_128, TAILOR_FLOATS_128,      WarpMeets,  InPlace(""))                                                                                    \
+  ROW(WgmmaResults32,        wgmma_results_32,         TAILOR_FLOATS_16,  TAILOR_FLOATS_16,       WarpCollective,  InPlace(""))                                                                                    \
+  ROW(WgmmaResults64,        wgmma_results_64,         TAILOR_FLOATS_32,  TAILOR_FLOATS_32,       WarpCollective,  InPlace(""))                                                                                    \
+  ROW(WgmmaResults128,       wgmma_results_128,        TAILOR_FLOATS_64,  TAILOR_FLOATS_64,       WarpCollective,  InPlace(""))                                                                                    \
+  ROW(WgmmaResults256,       wgmma_results_256,        TAILOR_FLOATS_128, TAILOR_FLOATS_128,      WarpCollective,  InPlace(""))                                                                                    \
   ROW(WgmmaM64N32K16Bf16Tb,  wgmma_m64n32k16_bf16_tb,  TAILOR_FLOATS_16,  TAILOR_FLOATS_16 "ll",  WarpOrders, Wgmma("m64n32k16", "bf16", 1))                                                                  \
   ROW(WgmmaM64N32K16F16Tb,   wgmma_m64n32k16_f16_tb,   TAILOR_FLOATS_16,  TAILOR_FLOATS_16 "ll",  WarpOrders, Wgmma("m64n32k16", "f16", 1))                                                                   \
   ROW(WgmmaM64N64K16Bf16,    wgmma_m64n64k16_bf16,     TAILOR_FLOATS_32,  TAILOR_FLOATS_32 "ll",  WarpOrders, Wgmma("m64n64k16", "bf16", 0))                                                                  \

@@ -22,7 +22,7 @@ Effects Memory() { return {llvm::MemoryEffects::unknown(), false}; }
 Effects Computes() { return {llvm::MemoryEffects::none(), false}; }
 Effects WarpReads() { return {llvm::MemoryEffects::argMemOnly(llvm::ModRefInfo::Ref), true}; }
 Effects WarpComputes() { return {llvm::MemoryEffects::none(), true}; }
-Effects WarpMeets() { return {llvm::MemoryEffects::inaccessibleMemOnly(), true}; }
+Effects WarpCollective() { return {llvm::MemoryEffects::inaccessibleMemOnly(), true}; }
 Effects WarpOrders() { return {llvm::MemoryEffects::unknown(), true}; }
 
 constexpr OpSignature kSignatures[] = {

@@ -1,7 +1,7 @@
 // Divisions without calls, for kernels whose warpgroups multiply (wgmma). An assembler makes some instructions calls of
 // functions of its own: divisions of integers of other than 32 bits, and divisions and roots of floats, for operands
 // that are rare. One that compiles for a later link (nvJitLink does) cannot know what such a function leaves as it is,
-// and has products wait for one another.
+// and has matmuls wait for one another.
 #ifndef TAILOR_CODEGEN_CUDA_DEVICE_IR_INLINE_DIVISIONS_H_
 #define TAILOR_CODEGEN_CUDA_DEVICE_IR_INLINE_DIVISIONS_H_
 

@@ -21,7 +21,7 @@ void EmitIntrinsic(llvm::IRBuilderBase& b, llvm::Intrinsic::ID id) { b.CreateInt
 Value* ReadRegister(llvm::IRBuilderBase& b, llvm::Intrinsic::ID id) { return b.CreateIntrinsic(id, {}, {}); }
 
 // Counts this block, then waits until the generation is another than before.
-void EmitMeeting(llvm::IRBuilderBase& b, Value* counter) {
+void EmitGridSync(llvm::IRBuilderBase& b, Value* counter) {
   Value* is_first = b.CreateICmpEQ(ReadRegister(b, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x), b.getInt32(0));
   Value* others = b.CreateSub(ReadRegister(b, llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x), b.getInt32(1), "others");
   Value* rest = b.CreateSub(b.getInt32(kGeneration), others, "rest");
@@ -57,7 +57,7 @@ llvm::Function* GridBarrier(llvm::Module& module) {
   Value* thread = ReadRegister(b, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x);
   EmitIf(b, b.CreateICmpEQ(thread, b.getInt32(0)), "leader", [&] {
     EmitIntrinsic(b, llvm::Intrinsic::nvvm_membar_gl);
-    EmitMeeting(b, function->getArg(0));
+    EmitGridSync(b, function->getArg(0));
     EmitIntrinsic(b, llvm::Intrinsic::nvvm_membar_gl);
   });
   EmitIntrinsic(b, llvm::Intrinsic::nvvm_barrier0);

@@ -7,7 +7,7 @@
 namespace tailor::cuda {
 
 // Asks for `count` bodies in a turn of the loop that `latch`'s branch closes, no more and no fewer: so many have their
-// loads under way together, and registers and code do not grow with what the loop's extent happens to be.
+// loads under way together, and registers and code do not grow with what the loop's dim size happens to be.
 void SetUnroll(llvm::BasicBlock* latch, int count);
 
 }  // namespace tailor::cuda

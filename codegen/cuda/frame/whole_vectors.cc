@@ -23,8 +23,8 @@ bool HasVectors(const KernelPlan& plan, const CudaVersion& version, int buffer) 
 
 Value* EmitAreVectorsWhole(llvm::IRBuilderBase& b, const KernelPlan& plan, const CudaVersion& version,
                            const KernelFrame& frame) {
-  Value* extent = frame.ExtentValue(b, plan.axes[version.lane_axis].extent);
-  Value* bits = b.CreateURem(extent, b.getInt64(version.lanes), "rest");
+  Value* dim_size = frame.DimSizeValue(b, plan.axes[version.lane_axis].dim_size);
+  Value* bits = b.CreateURem(dim_size, b.getInt64(version.lanes), "rest");
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     const Buffer& buffer = plan.buffers[i];
     const bool bound = buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kOutput;

@@ -1,20 +1,20 @@
-// In IR: the shared memory of a product on warpgroups. A ring of stages, each one step of K of both operands, goes from
+// In IR: the shared memory of a matmul on warpgroups. A ring of stages, each one step of K of both operands, goes from
 // the warps that fill it to those that multiply; two mbarriers of each stage say whose it is.
 //
-// A stage is [rows][depth] of the left operand, its chunks of 16 bytes swizzled within 128 bytes, then
+// A stage is [rows][depth] of the lhs, its chunks of 16 bytes swizzled within 128 bytes, then
 // [columns / 16][depth][16] of the right one, swizzled within 32: what tensor maps bring and wgmma reads. Behind the
 // stages lie the staged sums, then the mbarriers.
 #ifndef TAILOR_CODEGEN_CUDA_GEMM_WARPGROUP_STAGES_H_
 #define TAILOR_CODEGEN_CUDA_GEMM_WARPGROUP_STAGES_H_
 
-#include "codegen/cuda/gemm/product_frame.h"
+#include "codegen/cuda/gemm/matmul_frame.h"
 
 namespace tailor::cuda {
 
-// Borrows `product`. Emits into the entry block, where its builder stands.
+// Borrows `matmul`. Emits into the entry block, where its builder stands.
 class WarpgroupStages {
  public:
-  explicit WarpgroupStages(ProductFrame& product);
+  explicit WarpgroupStages(MatmulFrame& matmul);
 
   // Of the stage that has step `step` (i32), counted over all portions of the block. All i32.
   struct Stage {
@@ -27,16 +27,16 @@ class WarpgroupStages {
   // at one of each multiplying warp.
   void EmitInit(llvm::Value* fillers);
 
-  llvm::Value* Left(llvm::Value* stage) { return At(stage, StageBytes(), 0); }
-  llvm::Value* Right(llvm::Value* stage) { return At(stage, StageBytes(), LeftBytes()); }
+  llvm::Value* Lhs(llvm::Value* stage) { return At(stage, StageBytes(), 0); }
+  llvm::Value* Rhs(llvm::Value* stage) { return At(stage, StageBytes(), LhsBytes()); }
   llvm::Value* Full(llvm::Value* stage) { return At(stage, kBarrierBytes, BarriersBegin()); }
   llvm::Value* Empty(llvm::Value* stage) {
     return At(stage, kBarrierBytes, BarriersBegin() + tile_.stages * kBarrierBytes);
   }
   llvm::Value* Staged() { return At(b_.getInt32(0), 0, tile_.stages * StageBytes()); }
-  int LeftBytes() const { return tile_.rows * tile_.depth * 2; }
-  int RightBytes() const { return tile_.columns * tile_.depth * 2; }
-  int StageBytes() const { return LeftBytes() + RightBytes(); }
+  int LhsBytes() const { return tile_.rows * tile_.depth * 2; }
+  int RhsBytes() const { return tile_.columns * tile_.depth * 2; }
+  int StageBytes() const { return LhsBytes() + RhsBytes(); }
 
  private:
   static constexpr int kBarrierBytes = 8;
@@ -44,9 +44,9 @@ class WarpgroupStages {
   // first + index * pitch, in bytes.
   llvm::Value* At(llvm::Value* index, int pitch, int first);
 
-  ProductFrame& product_;
+  MatmulFrame& matmul_;
   llvm::IRBuilderBase& b_;
-  const ProductTile& tile_;
+  const MatmulTile& tile_;
   const int barriers_begin_;
 };
 

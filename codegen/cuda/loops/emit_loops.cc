@@ -23,7 +23,7 @@
 #include "codegen/plan/plan_queries.h"
 #include "codegen/plan/stage_phases.h"
 #include "codegen/scalar/block_sums.h"
-#include "codegen/scalar/part_cells.h"
+#include "codegen/scalar/partial_reductions.h"
 #include "codegen/scalar/scalar_emitter.h"
 #include "llvm/IR/IRBuilder.h"
 
@@ -68,13 +68,13 @@ class CudaLoopEmitter {
   bool Shares() const { return version_.shape != RunShape::kThreadPerElement; }
   // Threads of a block have different points, all of which take part in what is for all threads.
   bool Packs() const { return Shares() && version_.points() > 1; }
-  Value* ExtentOf(int axis) { return frame_.ExtentValue(b_, plan_.axes[axis].extent); }
+  Value* DimSizeOf(int axis) { return frame_.DimSizeValue(b_, plan_.axes[axis].dim_size); }
 
   // Threads that hold their rows read an element for each that they would have, so there must be one.
   Value* TakesVectors() {
     Value* whole = EmitAreVectorsWhole(b_, plan_, version_, frame_);
     if (version_.turns == 0) return whole;
-    return b_.CreateAnd(whole, b_.CreateICmpNE(ExtentOf(version_.lane_axis), b_.getInt64(0)), "whole.some");
+    return b_.CreateAnd(whole, b_.CreateICmpNE(DimSizeOf(version_.lane_axis), b_.getInt64(0)), "whole.some");
   }
 
   // Which of the block's points is this thread's, and which of the point's threads it is.
@@ -115,9 +115,9 @@ class CudaLoopEmitter {
   bool LanesArePoints() const { return lanes_ > 1 && plan_.axes[version_.lane_axis].role == AxisRole::kParallel; }
 
   // Of an axis as digits of a point: a vector counts once.
-  Value* PointExtent(int axis) {
-    if (!LanesArePoints() || axis != version_.lane_axis) return ExtentOf(axis);
-    return b_.CreateUDiv(ExtentOf(axis), b_.getInt64(lanes_), "vectors");
+  Value* PointDimSize(int axis) {
+    if (!LanesArePoints() || axis != version_.lane_axis) return DimSizeOf(axis);
+    return b_.CreateUDiv(DimSizeOf(axis), b_.getInt64(lanes_), "vectors");
   }
 
   void EmitPoints(int lanes) {
@@ -131,7 +131,7 @@ class CudaLoopEmitter {
     };
     emitter_.SetWholeVectors(lanes > 1 ? ScalarEmitter::AreWhole(are_whole) : nullptr);
     Value* count = b_.getInt64(1);
-    for (int axis : ParallelAxes()) count = b_.CreateMul(count, PointExtent(axis), "points");
+    for (int axis : ParallelAxes()) count = b_.CreateMul(count, PointDimSize(axis), "points");
     if (version_.cooperative) return EmitPhases(count);
     Value* block = b_.CreateZExt(device::EmitBlockId(b_), b_.getInt64Ty(), "block");
     Value* blocks = b_.CreateZExt(device::EmitGridDim(b_), b_.getInt64Ty(), "blocks");
@@ -160,8 +160,8 @@ class CudaLoopEmitter {
     for (size_t i = axes.size(); i-- > 0;) {
       Value* digit = point;
       if (i > 0) {
-        digit = b_.CreateURem(point, PointExtent(axes[i]), "index");
-        point = b_.CreateUDiv(point, PointExtent(axes[i]), "rest");
+        digit = b_.CreateURem(point, PointDimSize(axes[i]), "index");
+        point = b_.CreateUDiv(point, PointDimSize(axes[i]), "rest");
       }
       if (LanesArePoints() && axes[i] == version_.lane_axis) {
         emitter_.SetLanes(axes[i], b_.CreateMul(digit, b_.getInt64(lanes_), "lane.first"), lanes_, nullptr);
@@ -212,7 +212,7 @@ class CudaLoopEmitter {
   void SetPart(Value* parts) {
     const int axis = AxesOf(plan_, AxisRole::kTile).front();
     const int lanes = axis == version_.lane_axis ? version_.lanes : 1;
-    const PartSpan span = EmitPartSpan(b_, ExtentOf(axis), place_.part, parts, lanes);
+    const PartSpan span = EmitPartSpan(b_, DimSizeOf(axis), place_.part, parts, lanes);
     part_begin_ = span.begin;
     part_end_ = span.end;
   }
@@ -294,8 +294,8 @@ class CudaLoopEmitter {
     });
     blocks.Close();
     CloseAccumulators(stage, accumulators);
-    const bool meets = version_.cooperative;  // where others read it, the phase ends
-    if (Shares() && Keeps(stage) && !private_ && !meets) device::EmitBarrier(b_);
+    const bool syncs = version_.cooperative;  // where others read it, the phase ends
+    if (Shares() && Keeps(stage) && !private_ && !syncs) device::EmitBarrier(b_);
   }
 
   // Of a stage's loops, the one whose turns the point's threads share: of rows the last, of columns the first.
@@ -308,7 +308,7 @@ class CudaLoopEmitter {
     int64_t steps = 1;
     for (size_t depth = 0; depth < stage.axes.size(); ++depth) {
       const int axis = stage.axes[depth];
-      int64_t most = MaxOf(plan_, plan_.axes[axis].extent);
+      int64_t most = MaxOf(plan_, plan_.axes[axis].dim_size);
       if (axis == version_.lane_axis) most = most / lanes_ + 1;
       if (IsShared(stage, depth)) most = turns_ > 0 ? turns_ : most / sharers_ + kUnroll;
       if (most <= 0) return 0;
@@ -323,12 +323,12 @@ class CudaLoopEmitter {
     if (depth == stage.axes.size()) return body();
     const int axis = stage.axes[depth];
     const bool shared = IsShared(stage, depth), innermost = depth + 1 == stage.axes.size();
-    const bool cut = version_.cooperative && depth == 0;
+    const bool tiling = version_.cooperative && depth == 0;
     const int lanes = axis == version_.lane_axis ? lanes_ : 1;
     Value* from = shared ? sharer_ : b_.getInt64(0);
-    Value* to = cut ? part_end_ : ExtentOf(axis);
+    Value* to = tiling ? part_end_ : DimSizeOf(axis);
     if (lanes > 1) from = b_.CreateMul(from, b_.getInt64(lanes), "lane.first");
-    if (cut) from = b_.CreateAdd(part_begin_, from, "part.first");
+    if (tiling) from = b_.CreateAdd(part_begin_, from, "part.first");
     // Without a point, a thread reads nothing: what it repeats may be under way elsewhere.
     if (shared && Packs()) from = b_.CreateSelect(has_point_, from, to, "from");
     const int64_t step = int64_t{shared ? sharers_ : 1} * lanes;
@@ -534,8 +534,8 @@ class CudaLoopEmitter {
   Value* in_turn_ = nullptr;  // whether the turn at hand has an element; null outside of turns
   absl::flat_hash_map<int, std::vector<Value*>> held_;  // by row buffer, what the thread has of it at each turn
   // Where blocks share points: the part at hand, and what it has of the outermost tile axis.
-  std::optional<PartCells> cells_;
-  PartCells::Place place_ = {};
+  std::optional<PartialReductions> cells_;
+  PartialReductions::Place place_ = {};
   Value *part_begin_ = nullptr, *part_end_ = nullptr;
 };
 
@@ -544,7 +544,7 @@ class CudaLoopEmitter {
 absl::Status EmitCudaLoops(const KernelPlan& plan, const CudaSchedule& schedule, const std::string& name,
                            llvm::Module& module) {
   if (plan.IsContraction() || plan.IsChain()) {
-    return absl::UnimplementedError(absl::StrCat("kernel ", name, ": products have no GPU form"));
+    return absl::UnimplementedError(absl::StrCat("kernel ", name, ": matmuls have no GPU form"));
   }
   for (size_t i = 0; i < schedule.versions.size(); ++i) {
     const std::string version = absl::StrCat(name, "_v", i);

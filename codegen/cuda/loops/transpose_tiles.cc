@@ -54,13 +54,13 @@ class TransposeEmitter {
 
  private:
   llvm::Type* MemoryTypeOf(ExprId load) { return MemoryType(b_.getContext(), plan_.exprs[load].dtype, 1); }
-  Value* ExtentOf(int axis) { return frame_.ExtentValue(b_, plan_.axes[axis].extent); }
+  Value* DimSizeOf(int axis) { return frame_.DimSizeValue(b_, plan_.axes[axis].dim_size); }
   bool IsTiled(int axis) const { return axis == how_.stored || axis == how_.loaded; }
 
   // Digits that a tile's number has along `axis`: of tiles, or of elements.
   Value* StepsOf(int axis) {
-    if (!IsTiled(axis)) return ExtentOf(axis);
-    Value* rounded = b_.CreateAdd(ExtentOf(axis), b_.getInt64(kTransposeTile - 1));
+    if (!IsTiled(axis)) return DimSizeOf(axis);
+    Value* rounded = b_.CreateAdd(DimSizeOf(axis), b_.getInt64(kTransposeTile - 1));
     return b_.CreateLShr(rounded, 5, "steps");
   }
 
@@ -87,8 +87,8 @@ class TransposeEmitter {
   }
 
   Value* InTile(Value* stored, Value* loaded) {
-    return b_.CreateAnd(b_.CreateICmpSLT(stored, ExtentOf(how_.stored)),
-                        b_.CreateICmpSLT(loaded, ExtentOf(how_.loaded)), "in_tile");
+    return b_.CreateAnd(b_.CreateICmpSLT(stored, DimSizeOf(how_.stored)),
+                        b_.CreateICmpSLT(loaded, DimSizeOf(how_.loaded)), "in_tile");
   }
 
   Value* Cell(size_t load, Value* row, Value* column) {

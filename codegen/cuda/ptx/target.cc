@@ -15,7 +15,7 @@ constexpr int64_t kSharedOf90 = 227 << 10;
 constexpr int64_t kPartElements = 4096;
 constexpr int64_t kEmulatedPartElements = 32;
 
-// Parameters of 8 bytes each; what remains is for extents, maps and what blocks share.
+// Parameters of 8 bytes each; what remains is for dim sizes, maps and what blocks share.
 constexpr size_t kMostTensors = 480;
 static_assert(kMostTensors * 8 < kMostParameterBytes);
 
@@ -29,7 +29,7 @@ CudaTarget MakeTarget(const char* name, int ptx_version, int64_t shared_bytes) {
   target.traits.launch_cost_ns = 2500;
   target.traits.most_tensors = kMostTensors;
   target.traits.row_blocks = false;
-  target.traits.joined_extent = 128;    // its sums, and a row's share of them, fit the registers of 128 threads
+  target.traits.joined_dim_size = 128;  // its sums, and a row's share of them, fit the registers of 128 threads
   target.traits.rows_in_place = false;  // the threads that share a row read what others of them write
   target.traits.free_index_arithmetic = true;
   target.traits.winograd = false;
@@ -40,7 +40,7 @@ CudaTarget MakeTarget(const char* name, int ptx_version, int64_t shared_bytes) {
 }
 
 CudaTarget WithWarpgroups(CudaTarget target) {
-  target.traits.warpgroup_products = true;
+  target.traits.warpgroup_matmuls = true;
   return target;
 }
 

@@ -12,7 +12,7 @@ bool DependsOnAxis(const KernelPlan& plan, const Access& access, int axis) {
 
 bool IsZero(const KernelPlan& plan, ExprId id) {
   const Expr& e = plan.exprs[id];
-  return e.kind == ExprKind::kExtent && e.extent == Extent{.constant = 0};
+  return e.kind == ExprKind::kDimSize && e.dim_size == DimSize{.constant = 0};
 }
 
 }  // namespace
@@ -21,9 +21,9 @@ bool LiesInRuns(const KernelPlan& plan, const Access& access, int axis, bool no_
   const Buffer& buffer = plan.buffers[access.buffer];
   if (access.indices.empty() || buffer.layout != ConstantLayout::kRowMajor) return false;
   const Expr* last = &plan.exprs[access.indices.back()];
-  bool whole_rows = buffer.dims.back() == plan.axes[axis].extent;
+  bool whole_rows = buffer.dims.back() == plan.axes[axis].dim_size;
   if (no_broadcast && last->kind == ExprKind::kBcastIndex) {
-    whole_rows = whole_rows || buffer.dims.back() == last->extent;
+    whole_rows = whole_rows || buffer.dims.back() == last->dim_size;
     last = &plan.exprs[last->args[0]];
   }
   if (last->kind != ExprKind::kAxis || last->ref != axis) return false;

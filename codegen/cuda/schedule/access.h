@@ -10,9 +10,9 @@
 
 namespace tailor::cuda {
 
-// Whether every run of elements along `axis` that begins at a multiple of a number which divides the axis's extent lies
-// side by side and begins at a multiple of that number, counted in elements from the buffer's begin. `no_broadcast` as
-// in Version.
+// Whether every run of elements along `axis` that begins at a multiple of a number which divides the axis's dim size
+// lies side by side and begins at a multiple of that number, counted in elements from the buffer's begin.
+// `no_broadcast` as in Version.
 bool LiesInRuns(const KernelPlan& plan, const Access& access, int axis, bool no_broadcast);
 
 // How many elements along `axis` a thread should take at once: 1 where some access neither lies in runs nor is the same

@@ -33,13 +33,13 @@ int VoteOffset(const AttentionTile& tile) {
 
 int ResultOffset(const AttentionTile& tile) { return tile.slices == 1 ? 0 : tile.slices * tile.rows * 8; }
 
-int HiddenValuesOffset(const AttentionTile& tile) {
+int MaskedValuesOffset(const AttentionTile& tile) {
   return ResultOffset(tile) + tile.slices * tile.rows * StagedResultRow(tile) * 4;
 }
 
 int64_t SharedBytes(const AttentionTile& tile) {
   return std::max(VoteOffset(tile) + (tile.skips ? tile.warps() * 4 : 0),
-                  HiddenValuesOffset(tile) + (tile.skips ? tile.threads() * 4 : 0));
+                  MaskedValuesOffset(tile) + (tile.skips ? tile.threads() * 4 : 0));
 }
 
 }  // namespace tailor::cuda

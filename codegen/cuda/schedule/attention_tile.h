@@ -22,7 +22,7 @@ struct AttentionTile {
   int keys = 64;
   int slices = 1;
   int stages = 2;
-  bool skips = false;          // steps of keys that a mask hides from all rows (hidden_keys.h) are not multiplied
+  bool skips = false;          // steps of keys that a mask hides from all rows (masked_keys.h) are not multiplied
   int depth = 0, columns = 0;  // rows of factors, in elements; multiples of 16, for kMultiplyAdd columns of 32
 
   int warps() const { return rows / kWarpRows * slices; }
@@ -51,8 +51,8 @@ int WarpWeightBytes(const AttentionTile& tile);
 int VoteOffset(const AttentionTile& tile);
 // Reusing all that, the slices' maxima and sums of each row, two floats, and then the result.
 int ResultOffset(const AttentionTile& tile);
-// Behind the result, where `skips`: a word for each thread (HiddenValues).
-int HiddenValuesOffset(const AttentionTile& tile);
+// Behind the result, where `skips`: a word for each thread (MaskedValues).
+int MaskedValuesOffset(const AttentionTile& tile);
 int64_t SharedBytes(const AttentionTile& tile);
 
 }  // namespace tailor::cuda

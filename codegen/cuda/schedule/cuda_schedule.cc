@@ -59,7 +59,7 @@ RunShape ChooseShape(const KernelPlan& original) {
     best = std::max<int64_t>(best, std::count_if(accesses.begin(), accesses.end(), [&](const Access& access) {
                                return IsContiguous(plan, access, axis);
                              }));
-    if (is_tile) work = std::max(work, MaxOf(plan, plan.axes[axis].extent));
+    if (is_tile) work = std::max(work, MaxOf(plan, plan.axes[axis].dim_size));
   }
   if (tile > parallel) return RunShape::kRows;
   constexpr int64_t kShared = 16;  // elements of a column that are worth sharing
@@ -102,9 +102,9 @@ CudaVersion Transposed(const KernelPlan& plan, const Transposition& how) {
   out.shared_bytes = SharedBytes(plan, how);
   SlotExpr tiles = 1;
   for (int axis = 0; axis < static_cast<int>(plan.axes.size()); ++axis) {
-    const SlotExpr extent = OverSlots(plan.axes[axis].extent);
+    const SlotExpr dim_size = OverSlots(plan.axes[axis].dim_size);
     const bool is_tiled = axis == how.stored || axis == how.loaded;
-    tiles = tiles * (is_tiled ? SlotExpr::CeilDiv(extent, kTransposeTile) : extent);
+    tiles = tiles * (is_tiled ? SlotExpr::CeilDiv(dim_size, kTransposeTile) : dim_size);
   }
   out.blocks = SlotExpr::Min(tiles, kMaxRowBlocks);
   return out;
@@ -127,7 +127,7 @@ CudaSchedule ScheduleCudaLoops(const KernelPlan& plan, const TargetTraits& trait
   assert(!plan.IsContraction() && !plan.IsChain());
   SlotExpr elements = 1;
   for (const Axis& axis : plan.axes) {
-    if (axis.role == AxisRole::kParallel) elements = elements * OverSlots(axis.extent);
+    if (axis.role == AxisRole::kParallel) elements = elements * OverSlots(axis.dim_size);
   }
   if (const auto transposition = TransposedTiles(plan)) return {{Transposed(plan, *transposition)}};
   const RunShape shape = ChooseShape(plan);

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "codegen/cuda/schedule/attention_tile.h"
-#include "codegen/cuda/schedule/product_tile.h"
+#include "codegen/cuda/schedule/matmul_tile.h"
 #include "codegen/plan/kernel_plan.h"
 #include "codegen/plan/kernel_signature.h"
 #include "codegen/plan/schedule.h"
@@ -26,7 +26,7 @@ struct CudaVersion {
     kRows,              // `row_threads` neighbouring threads take a point of the parallel axes and share its tile axes
     kColumns,           // the lanes of a warp take neighbouring points, the warps of a block share their tile axes
     kTransposed,        // a block takes a tile of two axes, through shared memory (transpose_tiles.h)
-    kProductTile,       // a block takes a tile of a product's result
+    kMatmulTile,        // a block takes a tile of a matmul's result
     kAttentionTile,     // a block takes some rows of an attention's result
   };
   Version version;
@@ -51,8 +51,8 @@ struct CudaVersion {
   // which is more than 0, of each multiprocessor (AStitch section 4.5).
   bool persistent = false;
   // Persistent, and the blocks meet at barriers of the whole grid: kRows and kColumns of which each point is cut into
-  // `parts`, along its outermost tile axis, which are the blocks' work; kProductTile whose last tiles are cut along K
-  // (product_portions.h) into parts of at least `parts` steps.
+  // `parts`, along its outermost tile axis, which are the blocks' work; kMatmulTile whose last tiles are cut along K
+  // (stream_k.h) into parts of at least `parts` steps.
   bool cooperative = false;
   SlotExpr parts = 1;
   // Row buffers lie in the block's shared memory, else in global scratch.
@@ -60,7 +60,7 @@ struct CudaVersion {
   // Shared memory before the row buffers: for each reduction of a stage one 8-byte cell a warp, or, of columns, a
   // thread.
   int64_t partial_bytes = 0;
-  ProductTile tile;             // of kProductTile
+  MatmulTile tile;              // of kMatmulTile
   AttentionTile attention;      // of kAttentionTile
   std::vector<TensorMap> maps;  // DeviceKernel::maps
 

@@ -27,22 +27,22 @@ constexpr auto FieldsOf(std::type_identity<TensorMap>) {
 
 namespace tailor::cuda {
 
-constexpr auto NamesOf(std::type_identity<ProductTile::Kind>) {
+constexpr auto NamesOf(std::type_identity<MatmulTile::Kind>) {
   return std::array{"multiply_add", "matrix", "panel_stream", "matrix_stream", "warpgroup"};
 }
 
-constexpr auto FieldsOf(std::type_identity<ProductTile>) {
-  return std::tuple{Field{"kind", &ProductTile::kind},
-                    Field{"rows", &ProductTile::rows},
-                    Field{"columns", &ProductTile::columns},
-                    Field{"depth", &ProductTile::depth},
-                    Field{"part_rows", &ProductTile::part_rows},
-                    Field{"part_columns", &ProductTile::part_columns},
-                    Field{"stages", &ProductTile::stages},
-                    Field{"slices", &ProductTile::slices},
-                    Field{"pass_rows", &ProductTile::pass_rows},
-                    Field{"resident_blocks", &ProductTile::resident_blocks},
-                    Field{"copying_warps", &ProductTile::copying_warps}};
+constexpr auto FieldsOf(std::type_identity<MatmulTile>) {
+  return std::tuple{Field{"kind", &MatmulTile::kind},
+                    Field{"rows", &MatmulTile::rows},
+                    Field{"columns", &MatmulTile::columns},
+                    Field{"depth", &MatmulTile::depth},
+                    Field{"part_rows", &MatmulTile::part_rows},
+                    Field{"part_columns", &MatmulTile::part_columns},
+                    Field{"stages", &MatmulTile::stages},
+                    Field{"slices", &MatmulTile::slices},
+                    Field{"pass_rows", &MatmulTile::pass_rows},
+                    Field{"resident_blocks", &MatmulTile::resident_blocks},
+                    Field{"copying_warps", &MatmulTile::copying_warps}};
 }
 
 constexpr auto NamesOf(std::type_identity<AttentionTile::Kind>) { return std::array{"matrix", "multiply_add"}; }
@@ -55,7 +55,7 @@ constexpr auto FieldsOf(std::type_identity<AttentionTile>) {
 }
 
 constexpr auto NamesOf(std::type_identity<CudaVersion::Shape>) {
-  return std::array{"thread_per_element", "rows", "columns", "transposed", "product_tile", "attention_tile"};
+  return std::array{"thread_per_element", "rows", "columns", "transposed", "matmul_tile", "attention_tile"};
 }
 
 constexpr auto FieldsOf(std::type_identity<CudaVersion>) {

@@ -15,14 +15,14 @@ int32_t SlotOf(const KernelPlan& plan, int buffer) {
   return static_cast<int32_t>(std::count_if(plan.buffers.begin(), plan.buffers.begin() + buffer, IsBound));
 }
 
-// ceil(extent / divisor) as a factor of dim `dim`. Dim slots come behind all buffers.
-TensorMapFactor Factor(const KernelPlan& plan, int dim, const Extent& extent, int64_t divisor = 1) {
-  if (extent.is_constant()) return {dim, -1, std::max<int64_t>(1, (extent.constant + divisor - 1) / divisor)};
-  return {dim, SlotOf(plan, static_cast<int>(plan.buffers.size())) + extent.slot, divisor};
+// ceil(dim size / divisor) as a factor of dim `dim`. Dim slots come behind all buffers.
+TensorMapFactor Factor(const KernelPlan& plan, int dim, const DimSize& dim_size, int64_t divisor = 1) {
+  if (dim_size.is_constant()) return {dim, -1, std::max<int64_t>(1, (dim_size.constant + divisor - 1) / divisor)};
+  return {dim, SlotOf(plan, static_cast<int>(plan.buffers.size())) + dim_size.slot, divisor};
 }
 
-TensorMap RightMap(const KernelPlan& plan, const Contraction& c, const ProductTile& tile, int steps) {
-  const std::vector<Extent>& dims = plan.buffers[c.rhs.ref].dims;
+TensorMap RhsMap(const KernelPlan& plan, const Contraction& c, const MatmulTile& tile, int steps) {
+  const std::vector<DimSize>& dims = plan.buffers[c.rhs.ref].dims;
   const size_t rank = dims.size();
   TensorMap map{.address = SlotOf(plan, c.rhs.ref),
                 .factors = {{0, -1, kPanelColumns * steps}, Factor(plan, 1, dims[rank - 2], steps)},
@@ -32,8 +32,8 @@ TensorMap RightMap(const KernelPlan& plan, const Contraction& c, const ProductTi
   return map;
 }
 
-TensorMap LeftMap(const KernelPlan& plan, const Contraction& c, const ProductTile& tile, size_t row_dim) {
-  const std::vector<Extent>& dims = plan.buffers[c.lhs.ref].dims;
+TensorMap LhsMap(const KernelPlan& plan, const Contraction& c, const MatmulTile& tile, size_t row_dim) {
+  const std::vector<DimSize>& dims = plan.buffers[c.lhs.ref].dims;
   TensorMap map{.address = SlotOf(plan, c.lhs.ref),
                 .factors = {Factor(plan, 0, dims.back())},
                 .box = {tile.depth, 1, tile.rows},
@@ -51,7 +51,7 @@ std::optional<size_t> RowDimOf(KernelPlan plan, const Contraction& c) {
     return std::nullopt;
   }
   const Expr& last = plan.exprs[load.args.back()];
-  if (last.kind != ExprKind::kAxis || last.ref != c.k || buffer.dims.back() != plan.axes[c.k].extent ||
+  if (last.kind != ExprKind::kAxis || last.ref != c.k || buffer.dims.back() != plan.axes[c.k].dim_size ||
       !IsUnitStride(plan, LoadCoefficients(plan, load, c.k))) {
     return std::nullopt;
   }
@@ -59,25 +59,25 @@ std::optional<size_t> RowDimOf(KernelPlan plan, const Contraction& c) {
   std::optional<size_t> row_dim;
   for (size_t d = 0; d < rows.size(); ++d) {
     const Expr& coefficient = plan.exprs[rows[d]];
-    const bool constant = coefficient.kind == ExprKind::kExtent && coefficient.extent.is_constant();
-    if (constant && coefficient.extent.constant == 0) continue;
-    if (!constant || coefficient.extent.constant != 1 || row_dim) return std::nullopt;
+    const bool constant = coefficient.kind == ExprKind::kDimSize && coefficient.dim_size.is_constant();
+    if (constant && coefficient.dim_size.constant == 0) continue;
+    if (!constant || coefficient.dim_size.constant != 1 || row_dim) return std::nullopt;
     row_dim = d;
   }
   return row_dim;
 }
 
-int RightBoxSteps(const KernelPlan& plan, const Contraction& c, const ProductTile& tile) {
+int RhsBoxSteps(const KernelPlan& plan, const Contraction& c, const MatmulTile& tile) {
   constexpr int64_t kMost = 16;
-  const ExtentRange range = RangeOfExtent(plan, plan.axes[c.k].extent);
-  // Where boxes bring the left operand too, its rows are whole units of 16 bytes (guards of its version see to that).
+  const DimSizeRange range = RangeOfDimSize(plan, plan.axes[c.k].dim_size);
+  // Where boxes bring the lhs too, its rows are whole units of 16 bytes (guards of its version see to that).
   const int64_t least = tile.copying_warps == 1 ? 8 : 1;
   return static_cast<int>(std::max(least, std::gcd(range.fixed ? range.max : range.divisor, kMost)));
 }
 
-std::vector<TensorMap> OperandMaps(const KernelPlan& plan, const Contraction& contraction, const ProductTile& tile) {
-  std::vector<TensorMap> maps = {RightMap(plan, contraction, tile, RightBoxSteps(plan, contraction, tile))};
-  if (const auto row_dim = RowDimOf(plan, contraction)) maps.push_back(LeftMap(plan, contraction, tile, *row_dim));
+std::vector<TensorMap> OperandMaps(const KernelPlan& plan, const Contraction& contraction, const MatmulTile& tile) {
+  std::vector<TensorMap> maps = {RhsMap(plan, contraction, tile, RhsBoxSteps(plan, contraction, tile))};
+  if (const auto row_dim = RowDimOf(plan, contraction)) maps.push_back(LhsMap(plan, contraction, tile, *row_dim));
   return maps;
 }
 

@@ -5,21 +5,21 @@
 
 #include "codegen/plan/attention.h"
 #include "codegen/plan/contraction.h"
-#include "codegen/plan/idioms/hidden_keys.h"
+#include "codegen/plan/idioms/masked_keys.h"
 #include "codegen/plan/plan_queries.h"
 
 namespace tailor::cuda {
 namespace {
 
 int Padded(const KernelPlan& plan, int axis, int64_t multiple) {
-  return static_cast<int>((plan.axes[axis].extent.constant + multiple - 1) / multiple * multiple);
+  return static_cast<int>((plan.axes[axis].dim_size.constant + multiple - 1) / multiple * multiple);
 }
 
 // Two blocks share a multiprocessor's memory, of which GPUs that run sm_80's code have as little as 100 KiB.
 constexpr int64_t kMostShared = 48 << 10;
 
 // The first of these, largest first, that shared memory holds. Slices of few rows have 16 keys on tensor cores, which
-// is what one of their products takes, else 8. `plan` is a copy, to which expressions are added.
+// is what one of their matmuls takes, else 8. `plan` is a copy, to which expressions are added.
 AttentionTile MakeTile(KernelPlan plan, const Attention& attention, const TargetTraits& traits, bool few_rows) {
   struct Size {
     int rows, keys;
@@ -30,7 +30,7 @@ AttentionTile MakeTile(KernelPlan plan, const Attention& attention, const Target
                      .depth = Padded(plan, attention.d, 16),
                      .columns = Padded(plan, attention.v, matrix ? 16 : 32)};
   // What finds out that other scores than -inf weigh nothing has the registers for that in narrow rows alone.
-  const auto hidden = FindHiddenKeys(plan, attention);
+  const auto hidden = FindMaskedKeys(plan, attention);
   tile.skips = hidden && (hidden->never || tile.depth + tile.columns <= 128);
   const auto fits = [&](const Size& size) {
     tile.keys = size.keys;
@@ -47,7 +47,7 @@ AttentionTile MakeTile(KernelPlan plan, const Attention& attention, const Target
       if (fits(size)) return tile;
     }
   }
-  assert(false && "joined_extent is more than shared memory holds");
+  assert(false && "joined_dim_size is more than shared memory holds");
   return tile;
 }
 
@@ -55,8 +55,8 @@ CudaVersion MakeVersion(const KernelPlan& plan, const Attention& attention, cons
   CudaVersion version{.shape = CudaVersion::Shape::kAttentionTile, .threads = tile.threads(), .scratch_bytes = 0};
   version.resident_blocks = 2;  // of at most 128 threads: each may have all registers
   version.attention = tile;
-  version.blocks = SlotExpr::CeilDiv(OverSlots(plan.axes[attention.m].extent), tile.rows);
-  for (int axis : attention.batch) version.blocks = version.blocks * OverSlots(plan.axes[axis].extent);
+  version.blocks = SlotExpr::CeilDiv(OverSlots(plan.axes[attention.m].dim_size), tile.rows);
+  for (int axis : attention.batch) version.blocks = version.blocks * OverSlots(plan.axes[axis].dim_size);
   version.shared_bytes = SharedBytes(tile);
   return version;
 }
@@ -65,8 +65,8 @@ CudaVersion MakeVersion(const KernelPlan& plan, const Attention& attention, cons
 
 CudaSchedule ScheduleCudaAttention(const KernelPlan& plan, const TargetTraits& traits) {
   const Attention attention = AttentionOf(plan);
-  const Extent& rows = plan.axes[attention.m].extent;
-  const ExtentRange range = RangeOfExtent(plan, rows);
+  const DimSize& rows = plan.axes[attention.m].dim_size;
+  const DimSizeRange range = RangeOfDimSize(plan, rows);
   constexpr int64_t kFew = AttentionTile::kWarpRows;
   CudaSchedule schedule;
   if (!range.fixed || range.max <= kFew) {

@@ -6,7 +6,7 @@
 
 namespace tailor::cuda {
 
-// Requires plan.IsAttention() and factors with rows of at most TargetTraits::joined_extent elements. A
+// Requires plan.IsAttention() and factors with rows of at most TargetTraits::joined_dim_size elements. A
 // version for a few rows, whose warps share the keys, and one for many.
 CudaSchedule ScheduleCudaAttention(const KernelPlan& plan, const TargetTraits& traits);
 

@@ -20,11 +20,11 @@ std::optional<CudaVersion> InParts(const KernelPlan& plan, const TargetTraits& t
                                    CudaVersion version) {
   const int64_t width = version.points();
   const SlotExpr groups = SlotExpr::CeilDiv(points, width);
-  auto cut = CutRowsIntoParts(plan, groups, width, {traits.part_elements, kFewGroups, kMostGpuParts});
-  if (!cut) return std::nullopt;
+  auto tiling = SplitRowsIntoParts(plan, groups, width, {traits.part_elements, kFewGroups, kMostGpuParts});
+  if (!tiling) return std::nullopt;
 
-  AddGuards(cut->guards, version.version);
-  version.parts = cut->parts;
+  AddGuards(tiling->guards, version.version);
+  version.parts = tiling->parts;
   version.cooperative = version.persistent = true;
   // A multiprocessor has kReserved bytes more than a block can have, and takes as much for each.
   constexpr int64_t kReserved = 1024;

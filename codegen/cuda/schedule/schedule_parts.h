@@ -17,8 +17,8 @@ inline constexpr int64_t kMostGpuParts = 4096;
 
 // `whole`, a version of kRows with a row a block or of kColumns, with each point, or 32 columns, cut into parts that
 // any block takes (AStitch section 3.3, task splitting, and 4.5): taken before all others where a point has at least
-// two parts' elements and points alone would not fill a GPU. How many parts there are depends on extents alone, so
-// results are the same on every GPU. Nothing where no extents are such, or where the plan reduces nothing.
+// two parts' elements and points alone would not fill a GPU. How many parts there are depends on dim sizes alone, so
+// results are the same on every GPU. Nothing where no dim sizes are such, or where the plan reduces nothing.
 std::optional<CudaVersion> InParts(const KernelPlan& plan, const TargetTraits& traits, const SlotExpr& points,
                                    CudaVersion whole);
 

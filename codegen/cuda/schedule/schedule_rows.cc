@@ -61,7 +61,7 @@ class RowScheduler {
  public:
   RowScheduler(const KernelPlan& plan, const TargetTraits& traits, const SlotExpr& rows, Version version)
       : plan_(plan), traits_(traits), rows_(rows), row_bytes_(RowBytes(plan)), axis_(RowAxis(plan)) {
-    if (axis_ >= 0) longest_ = MaxOf(plan, plan.axes[axis_].extent);
+    if (axis_ >= 0) longest_ = MaxOf(plan, plan.axes[axis_].dim_size);
     base_.lanes = axis_ < 0 ? 1 : LanesAlong(plan, axis_, version.no_broadcast);
     base_.lane_axis = base_.lanes > 1 ? axis_ : -1;
     base_.version = std::move(version);
@@ -77,7 +77,7 @@ class RowScheduler {
     if (holds && !HasScratch(plan_) && StoresNoRow() ? TryPacked(4, 4) : TryPacked(8, 2)) return std::move(versions_);
     if (holds && TryPacked(kWarp, 2)) return std::move(versions_);
     if (TryPacked(kWarp, kMostTurns)) return std::move(versions_);
-    if (axis_ >= 0 && longest_ > kLong && !plan_.axes[axis_].extent.is_constant()) {
+    if (axis_ >= 0 && longest_ > kLong && !plan_.axes[axis_].dim_size.is_constant()) {
       if (holds && StoresNoRow() && base_.lanes * kBlockThreads * kMostTurns / 2 < kLong) {
         AddBlocks(kBlockThreads, base_.lanes * kBlockThreads * kMostTurns / 2);
       }
@@ -93,7 +93,7 @@ class RowScheduler {
   bool HoldsRows(int turns) const {
     constexpr int64_t kMostHeld = 96;  // registers
     if (axis_ < 0 || base_.lanes == 1 || !IsSmall() || !KeptArePrivate(plan_)) return false;
-    if (plan_.axes[axis_].extent == Extent{.constant = 0}) return false;
+    if (plan_.axes[axis_].dim_size == DimSize{.constant = 0}) return false;
     for (const Stage& stage : plan_.stages) {
       if (stage.axes.size() > 1) return false;
       for (const Statement& s : stage.statements) {
@@ -131,12 +131,12 @@ class RowScheduler {
     version.threads = version.row_threads = kLongThreads;
     version.turns = kLongTurns;
     const int64_t reach = int64_t{kLongThreads} * version.lanes * kLongTurns;
-    const Extent& extent = plan_.axes[axis_].extent;
-    if ((extent.is_constant() && longest_ > reach) || rows_.constant().value_or(kMany) < kMany) return false;
+    const DimSize& dim_size = plan_.axes[axis_].dim_size;
+    if ((dim_size.is_constant() && longest_ > reach) || rows_.constant().value_or(kMany) < kMany) return false;
     std::vector<Guard>& guards = version.version.guards;
-    if (!extent.is_constant()) {
-      guards.push_back({.kind = Guard::Kind::kAtLeast, .slot = extent.slot, .number = kLong + 1});
-      guards.push_back({.kind = Guard::Kind::kAtMost, .slot = extent.slot, .number = reach});
+    if (!dim_size.is_constant()) {
+      guards.push_back({.kind = Guard::Kind::kAtLeast, .slot = dim_size.slot, .number = kLong + 1});
+      guards.push_back({.kind = Guard::Kind::kAtMost, .slot = dim_size.slot, .number = reach});
     }
     if (const auto slot = rows_.slot()) {
       guards.push_back({.kind = Guard::Kind::kAtLeast, .slot = *slot, .number = kMany});
@@ -176,13 +176,13 @@ class RowScheduler {
     version.row_threads = row_threads;
     version.turns = HoldsRows(turns) ? turns : 0;
     const int64_t reach = int64_t{row_threads} * base_.lanes * turns;
-    const Extent& extent = plan_.axes[axis_].extent;
+    const DimSize& dim_size = plan_.axes[axis_].dim_size;
     const bool fits_all = longest_ <= reach;
-    if (!fits_all && extent.is_constant()) return false;
-    const auto bytes = BytesAt(extent, reach);
+    if (!fits_all && dim_size.is_constant()) return false;
+    const auto bytes = BytesAt(dim_size, reach);
     if (!bytes || *bytes * version.points() > kPackedBytes) return false;
     if (!fits_all) {
-      version.version.guards.push_back({.kind = Guard::Kind::kAtMost, .slot = extent.slot, .number = reach});
+      version.version.guards.push_back({.kind = Guard::Kind::kAtMost, .slot = dim_size.slot, .number = reach});
     }
     version.blocks = SlotExpr::Min(SlotExpr::CeilDiv(rows_, version.points()), kMaxRowBlocks);
     version.rows_in_shared = true;
@@ -192,11 +192,11 @@ class RowScheduler {
     return fits_all;
   }
 
-  // What row buffers take where the row's extent is `length`; none if they depend on more.
-  std::optional<int64_t> BytesAt(const Extent& extent, int64_t length) const {
+  // What row buffers take where the row's dim size is `length`; none if they depend on more.
+  std::optional<int64_t> BytesAt(const DimSize& dim_size, int64_t length) const {
     if (auto bytes = row_bytes_.constant()) return bytes;
     const std::vector<int32_t> slots = row_bytes_.Slots();
-    if (extent.is_constant() || slots.size() != 1 || slots[0] != extent.slot) return std::nullopt;
+    if (dim_size.is_constant() || slots.size() != 1 || slots[0] != dim_size.slot) return std::nullopt;
     std::vector<int64_t> dims(plan_.dims.size(), 0);
     dims[slots[0]] = length;
     return row_bytes_.Evaluate(dims);
@@ -211,8 +211,8 @@ class RowScheduler {
   void AddBlocks(int most_threads, int64_t reach) {
     CudaVersion version = base_;
     if (reach < longest_) {
-      const Extent& extent = plan_.axes[axis_].extent;
-      version.version.guards.push_back({.kind = Guard::Kind::kAtMost, .slot = extent.slot, .number = reach});
+      const DimSize& dim_size = plan_.axes[axis_].dim_size;
+      version.version.guards.push_back({.kind = Guard::Kind::kAtMost, .slot = dim_size.slot, .number = reach});
     }
     version.threads = kWarp;
     while (version.threads < most_threads && version.threads * version.lanes < longest_) version.threads *= 2;
@@ -243,7 +243,7 @@ class RowScheduler {
     if (auto bytes = row_bytes_.constant()) return versions_.push_back(*bytes <= budget ? shared : scratch);
     const std::vector<int32_t> slots = row_bytes_.Slots();
     if (slots.size() != 1) return versions_.push_back(scratch);
-    const bool is_length = axis_ >= 0 && plan_.axes[axis_].extent.slot == slots[0];
+    const bool is_length = axis_ >= 0 && plan_.axes[axis_].dim_size.slot == slots[0];
     const int64_t most = is_length ? reach : plan_.dims[slots[0]].max;
     const int64_t fitting = LongestWithin(budget, slots[0]);
     if (most <= fitting) return versions_.push_back(shared);

@@ -17,7 +17,7 @@ inline constexpr int64_t kMaxRowBlocks = 65536;
 int64_t ReductionBytes(const KernelPlan& plan, const CudaVersion& version);
 
 // The versions of kRows, in order of trial, all under what `version` says; `rows` is the product of the parallel axes'
-// extents. The last has no guards of its own.
+// dim sizes. The last has no guards of its own.
 std::vector<CudaVersion> ScheduleRows(const KernelPlan& plan, const TargetTraits& traits, const SlotExpr& rows,
                                       Version version);
 

@@ -29,7 +29,7 @@ class VersionVerifier {
   absl::Status Verify() const {
     if (v_.shape > Shape::kAttentionTile) return Wrong("shape", "is unknown");
     if (plan_.IsChain()) return Wrong("shape", "a chain has no GPU form");
-    if (plan_.IsContraction() != (v_.shape == Shape::kProductTile) ||
+    if (plan_.IsContraction() != (v_.shape == Shape::kMatmulTile) ||
         plan_.IsAttention() != (v_.shape == Shape::kAttentionTile))
       return Wrong("shape", "does not fit the form of the plan");
     if (v_.threads < kWarp || v_.threads > kMostThreads || v_.threads % kWarp != 0)
@@ -45,16 +45,16 @@ class VersionVerifier {
   }
 
   absl::Status VerifyTiles() const {
-    if (v_.shape != Shape::kProductTile && v_.tile != ProductTile()) return Wrong("tile", "is for product tiles alone");
+    if (v_.shape != Shape::kMatmulTile && v_.tile != MatmulTile()) return Wrong("tile", "is for matmul tiles alone");
     if (v_.shape != Shape::kAttentionTile && v_.attention != AttentionTile())
       return Wrong("attention", "is for attention tiles alone");
-    if (v_.shape == Shape::kProductTile) return VerifyProductTile();
+    if (v_.shape == Shape::kMatmulTile) return VerifyMatmulTile();
     return v_.shape == Shape::kAttentionTile ? VerifyAttentionTile() : absl::OkStatus();
   }
 
-  absl::Status VerifyProductTile() const {
-    using Kind = ProductTile::Kind;
-    const ProductTile& tile = v_.tile;
+  absl::Status VerifyMatmulTile() const {
+    using Kind = MatmulTile::Kind;
+    const MatmulTile& tile = v_.tile;
     const auto at_least_one = {tile.rows,         tile.columns, tile.depth,    tile.part_rows,
                                tile.part_columns, tile.slices,  tile.pass_rows};
     if (tile.kind > Kind::kWarpgroup) return Wrong("tile kind", "is unknown");
@@ -90,7 +90,7 @@ class VersionVerifier {
     if (tile.threads() != v_.threads) return Wrong("threads", absl::StrCat("the tile has ", tile.threads()));
     if (v_.shared_bytes != SharedBytes(tile))
       return Wrong("shared_bytes", absl::StrCat("the tile takes ", SharedBytes(tile)));
-    if (!v_.maps.empty()) return Wrong("maps", "are for products");
+    if (!v_.maps.empty()) return Wrong("maps", "are for matmuls");
     return absl::OkStatus();
   }
 
@@ -134,7 +134,7 @@ class VersionVerifier {
     if (v_.cooperative && !v_.persistent) return Wrong("cooperative", "needs persistent");
     if (v_.persistent && v_.resident_blocks < 1) return Wrong("persistent", "needs resident_blocks");
     if (v_.resident_blocks < 0 || v_.resident_blocks > 32) return Wrong("resident_blocks", "are out of range");
-    if (v_.shape != Shape::kProductTile && !v_.maps.empty()) return Wrong("maps", "are for products");
+    if (v_.shape != Shape::kMatmulTile && !v_.maps.empty()) return Wrong("maps", "are for matmuls");
     if (v_.cooperative) {
       if (v_.scratch_bytes == 0) return Wrong("cooperative", "needs scratch for the parts");
     } else if (v_.scratch_bytes != (v_.rows_in_shared ? SlotExpr(0) : RowBytes(plan_))) {

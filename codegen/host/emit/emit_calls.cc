@@ -10,15 +10,15 @@ using Kind = CarriedValue::Kind;
 
 bool AtRun(Place place) { return place == Place::kInput || place == Place::kOutput || place == Place::kResult; }
 
-// A block's entry as far as its extents go.
+// A block's entry as far as its dim sizes go.
 struct Entry {
   const Shape* shape;
   bool known;  // before the run
   bool held;   // in the block
 };
 
-// Points the entries at their extents, which follow the last entry, and stores those that are known.
-void EmitExtents(HostFunction& f, HostShapes& shapes, const std::vector<Entry>& entries, llvm::Value* block) {
+// Points the entries at their dim sizes, which follow the last entry, and stores those that are known.
+void EmitDimSizes(HostFunction& f, HostShapes& shapes, const std::vector<Entry>& entries, llvm::Value* block) {
   auto at = static_cast<int64_t>(sizeof(TensorArg) * entries.size());
   for (size_t i = 0; i < entries.size(); ++i) {
     if (entries[i].held)
@@ -30,9 +30,9 @@ void EmitExtents(HostFunction& f, HostShapes& shapes, const std::vector<Entry>& 
   }
 }
 
-// Where the extents of entry `index` lie in its block.
+// Where the dim sizes of entry `index` lie in its block.
 template <typename Entries>
-int64_t ExtentsByte(const Entries& entries, size_t index) {
+int64_t DimSizesByte(const Entries& entries, size_t index) {
   auto at = static_cast<int64_t>(sizeof(TensorArg) * entries.size());
   for (size_t i = 0; i < index; ++i) at += 8 * static_cast<int64_t>(entries[i].shape.size());
   return at;
@@ -50,12 +50,12 @@ llvm::Value* Number(HostFunction& f, int number) {
 
 class CallEmitter {
  public:
-  CallEmitter(HostFunction& f, const HostUnit& unit, int index, llvm::Value* memo)
+  CallEmitter(HostFunction& f, const HostUnit& unit, int index, llvm::Value* shape_cache)
       : f_(f),
         unit_(unit),
         call_(unit.program.calls[index]),
-        words_(unit.memo.calls[index]),
-        memo_(memo),
+        words_(unit.shape_cache.calls[index]),
+        shape_cache_(shape_cache),
         arguments_(Word(words_.arguments)),
         results_(Word(words_.results)),
         condition_(Word(words_.condition)) {}
@@ -71,8 +71,8 @@ class CallEmitter {
       for (int place = 0; place < 2; ++place) {
         llvm::Value* block = Word(words_.places[place]);
         put(call_.carried[i].places[place], block, static_cast<int>(i));
-        llvm::Value* extents_in = call_.carried[i].grown[place] >= 0 ? block : arguments_;
-        f_.Store(f_.Address(extents_in, ExtentsByte(call_.arguments, i)), block,
+        llvm::Value* dim_sizes_in = call_.carried[i].grown[place] >= 0 ? block : arguments_;
+        f_.Store(f_.Address(dim_sizes_in, DimSizesByte(call_.arguments, i)), block,
                  TensorByte(static_cast<int>(i), offsetof(TensorArg, dims)));
       }
     }
@@ -83,11 +83,11 @@ class CallEmitter {
         put(call_.results[r].place, results_, static_cast<int>(r));
         entries.push_back({&call_.results[r].shape, call_.results[r].grown < 0, true});
       }
-      EmitExtents(f_, shapes, entries, results_);
+      EmitDimSizes(f_, shapes, entries, results_);
     }
     for (int program : call_.programs) {
       if ((*unit_.all)[program].program.own_workspace >= 0) continue;
-      f_.Store(inner, memo_, MemoByte((*unit_.all)[program].memo.base));
+      f_.Store(inner, shape_cache_, ShapeCacheByte((*unit_.all)[program].shape_cache.base));
     }
   }
 
@@ -99,9 +99,9 @@ class CallEmitter {
       if (!AtRun(buffer.place)) continue;
       const int entry = static_cast<int>(i);
       f_.Store(data_of(buffer), arguments_, TensorByte(entry, offsetof(TensorArg, data)));
-      if (!argument.told) continue;
-      llvm::Value* told = Word(unit_.memo.calls[buffer.call].results);
-      f_.Store(f_.LoadPtr(told, TensorByte(buffer.index, offsetof(TensorArg, dims))), arguments_,
+      if (!argument.data_dependent) continue;
+      llvm::Value* data_dependent = Word(unit_.shape_cache.calls[buffer.call].results);
+      f_.Store(f_.LoadPtr(data_dependent, TensorByte(buffer.index, offsetof(TensorArg, dims))), arguments_,
                TensorByte(entry, offsetof(TensorArg, dims)));
     }
     switch (call_.kind) {
@@ -109,13 +109,13 @@ class CallEmitter {
         return RunWhile();
       case Call::Kind::kIf:
         return RunIf(data_of);
-      case Call::Kind::kRest:
-        return RunRest();
+      case Call::Kind::kContinuation:
+        return RunContinuation();
     }
   }
 
  private:
-  llvm::Value* Word(int word) { return f_.Address(memo_, MemoByte(word)); }
+  llvm::Value* Word(int word) { return f_.Address(shape_cache_, ShapeCacheByte(word)); }
 
   void CallProgram(int which, llvm::Value* in, llvm::Value* out) {
     llvm::Function* run = CalledFunction(unit_, "run", call_.programs[which]);
@@ -129,7 +129,7 @@ class CallEmitter {
     llvm::Value* copy = Word(words_.read);
     f_.ReturnIfFailed(
         f_.CallApi(offsetof(RtApi, readback), f_.b.getInt32Ty(), {f_.b.getInt32(1), copy, data, f_.b.getInt64(bytes)}));
-    EmitFaultCheck(f_, unit_, memo_);
+    EmitFaultCheck(f_, unit_, shape_cache_);
     return copy;
   }
 
@@ -162,7 +162,7 @@ class CallEmitter {
                      TensorByte(static_cast<int>(i), offsetof(TensorArg, data)));
           }
           CallProgram(1, state, next);
-          if (unit_.place == KernelPlace::kHost) EmitFaultCheck(f_, unit_, memo_);
+          if (unit_.place == KernelPlace::kHost) EmitFaultCheck(f_, unit_, shape_cache_);
           return next;
         });
     for (size_t i = 0; i < call_.carried.size(); ++i) {
@@ -183,8 +183,8 @@ class CallEmitter {
         IsTrue(data), [&] { CallProgram(0, arguments_, results_); }, [&] { CallProgram(1, arguments_, results_); });
   }
 
-  void RunRest() {
-    if (unit_.place == KernelPlace::kHost) EmitFaultCheck(f_, unit_, memo_);
+  void RunContinuation() {
+    if (unit_.place == KernelPlace::kHost) EmitFaultCheck(f_, unit_, shape_cache_);
     for (size_t i = 0; i < call_.arguments.size(); ++i) {
       const CallArgument& argument = call_.arguments[i];
       if (argument.count < 0) continue;
@@ -192,7 +192,7 @@ class CallEmitter {
       llvm::Value* count = f_.LoadI64(Visible(data, sizeof(int64_t)), 0, "count");
       f_.FailIf(f_.b.CreateICmpSLT(count, f_.b.getInt64(0)), unit_.program.first_check + argument.count_check, count,
                 f_.b.getInt64(0));
-      f_.Store(count, arguments_, ExtentsByte(call_.arguments, i));
+      f_.Store(count, arguments_, DimSizesByte(call_.arguments, i));
     }
     CallProgram(0, arguments_, f_.argument(3));
   }
@@ -200,19 +200,19 @@ class CallEmitter {
   HostFunction& f_;
   const HostUnit& unit_;
   const Call& call_;
-  const HostMemo::CallWords& words_;
-  llvm::Value* memo_;
+  const ShapeCache::CallWords& words_;
+  llvm::Value* shape_cache_;
   llvm::Value *arguments_, *results_, *condition_;
 };
 
 }  // namespace
 
-void EmitArgumentExtents(HostFunction& f, HostShapes& shapes, const Call& call, llvm::Value* block) {
+void EmitArgumentDimSizes(HostFunction& f, HostShapes& shapes, const Call& call, llvm::Value* block) {
   std::vector<Entry> entries;
   for (const CallArgument& argument : call.arguments) {
-    entries.push_back({&argument.shape, !argument.told && argument.count < 0, !argument.told});
+    entries.push_back({&argument.shape, !argument.data_dependent && argument.count < 0, !argument.data_dependent});
   }
-  EmitExtents(f, shapes, entries, block);
+  EmitDimSizes(f, shapes, entries, block);
 }
 
 DimValue EmitInnerBytes(HostFunction& f, const HostUnit& unit, const std::vector<llvm::Value*>& blocks) {
@@ -226,7 +226,7 @@ DimValue EmitInnerBytes(HostFunction& f, const HostUnit& unit, const std::vector
       llvm::Function* planner = CalledFunction(unit, "plan", program);
       llvm::Value* none = llvm::ConstantPointerNull::get(f.b.getPtrTy());
       f.Store(f.b.getInt64(0), plan, offsetof(PlanResult, workspace_bytes));
-      // A program whose extents it refuses fails when it is called, and needs no memory for that: a loop may make no
+      // A program whose dim sizes it refuses fails when it is called, and needs no memory for that: a loop may make no
       // turn.
       f.b.CreateCall(planner, {f.api(), f.context(), blocks[i], none, plan});
       llvm::Value* bytes = f.LoadI64(plan, offsetof(PlanResult, workspace_bytes), "inner");
@@ -236,19 +236,19 @@ DimValue EmitInnerBytes(HostFunction& f, const HostUnit& unit, const std::vector
   return most;
 }
 
-void EmitCallLayout(HostFunction& f, HostShapes& shapes, const HostUnit& unit, int index, llvm::Value* memo,
+void EmitCallLayout(HostFunction& f, HostShapes& shapes, const HostUnit& unit, int index, llvm::Value* shape_cache,
                     llvm::function_ref<llvm::Value*(const HostBuffer&)> place_of, llvm::Value* inner) {
-  CallEmitter(f, unit, index, memo).LayOut(shapes, place_of, inner);
+  CallEmitter(f, unit, index, shape_cache).LayOut(shapes, place_of, inner);
 }
 
-void EmitCall(HostFunction& f, const HostUnit& unit, int index, llvm::Value* memo,
+void EmitCall(HostFunction& f, const HostUnit& unit, int index, llvm::Value* shape_cache,
               llvm::function_ref<llvm::Value*(const HostBuffer&)> data_of) {
-  CallEmitter(f, unit, index, memo).Run(data_of);
+  CallEmitter(f, unit, index, shape_cache).Run(data_of);
 }
 
-void EmitFaultCheck(HostFunction& f, const HostUnit& unit, llvm::Value* memo) {
-  if (unit.memo.fault < 0) return;
-  const auto word = [&](int i) { return f.LoadI64(memo, MemoByte(unit.memo.fault + i)); };
+void EmitFaultCheck(HostFunction& f, const HostUnit& unit, llvm::Value* shape_cache) {
+  if (unit.shape_cache.fault < 0) return;
+  const auto word = [&](int i) { return f.LoadI64(shape_cache, ShapeCacheByte(unit.shape_cache.fault + i)); };
   llvm::Value* flag = word(0);
   llvm::Value* check = f.b.CreateTrunc(f.b.CreateSub(flag, f.b.getInt64(1)), f.b.getInt32Ty(), "fault.check");
   f.FailIf(f.b.CreateICmpNE(flag, f.b.getInt64(0)), check, word(1), word(2));

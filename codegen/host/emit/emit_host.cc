@@ -1,5 +1,5 @@
 // Three functions make a host program. `tailor.layout` (emit_layout.cc) computes what depends on dims alone into the
-// session's memo. `tailor_run` calls it when the dims are not those of the memo, settles the output buffers,
+// session's shape cache. `tailor_run` calls it when the dims are not those of the shape cache, settles the output buffers,
 // launches, and calls the programs of regions (emit_calls.cc). `tailor_plan` reports what layout would decide, from the
 // same code.
 #include "codegen/host/emit/emit_host.h"
@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/host/emit/emit_calls.h"
 #include "codegen/host/emit/emit_first_fit.h"
-#include "codegen/host/emit/emit_products.h"
+#include "codegen/host/emit/emit_gemms.h"
 #include "codegen/host/emit/host_function.h"
 #include "codegen/host/emit/host_unit.h"
 #include "codegen/plan/kernel_signature.h"
@@ -26,48 +26,51 @@ class RunEmitter {
       : unit_(unit),
         layout_(layout),
         f_(unit.module, HostFunctionName("run", unit.number), 4, /*internal=*/unit.number > 0),
-        memo_(f_.LoadPtr(f_.context(), offsetof(RtContext, memo), "memo")) {}
+        shape_cache_(f_.LoadPtr(f_.context(), offsetof(RtContext, shape_cache), "shape.cache")) {}
 
   void Emit() {
     EnsureLayout();
-    for (int i = 0; i < static_cast<int>(unit_.memo.outputs.size()); ++i) SettleOutput(i);
+    for (int i = 0; i < static_cast<int>(unit_.shape_cache.outputs.size()); ++i) SettleOutput(i);
     // A device's kernels may still run when this returns, and those of the run before when it begins.
     const bool checks_faults = unit_.program.outermost && unit_.place == KernelPlace::kHost;
-    if (checks_faults && unit_.memo.fault >= 0) f_.Store(f_.b.getInt64(0), memo_, MemoByte(unit_.memo.fault));
+    if (checks_faults && unit_.shape_cache.fault >= 0)
+      f_.Store(f_.b.getInt64(0), shape_cache_, ShapeCacheByte(unit_.shape_cache.fault));
     llvm::Value* trace = f_.LoadPtr(f_.api(), offsetof(RtApi, trace), "trace");
     traced_ = f_.b.CreateIsNotNull(trace, "traced");
     for (const Step& step : unit_.program.steps) {
       if (step.when == Step::When::kAlways) {
         EmitStep(step);
       } else {
-        llvm::Value* taken = EmitIsTaken(f_, unit_, step.product, memo_);
+        llvm::Value* taken = EmitIsTaken(f_, unit_, step.gemm, shape_cache_);
         const bool wanted = step.when == Step::When::kTaken;
         f_.If(wanted ? taken : f_.b.CreateNot(taken), /*likely=*/true, [&] { EmitStep(step); });
       }
     }
-    if (checks_faults) EmitFaultCheck(f_, unit_, memo_);
+    if (checks_faults) EmitFaultCheck(f_, unit_, shape_cache_);
     f_.Finish();
   }
 
  private:
-  llvm::Value* Word(int word, const llvm::Twine& name = "") { return f_.LoadI64(memo_, MemoByte(word), name); }
+  llvm::Value* Word(int word, const llvm::Twine& name = "") {
+    return f_.LoadI64(shape_cache_, ShapeCacheByte(word), name);
+  }
 
-  // One branch decides whether the memo holds the layout of this run.
+  // One branch decides whether the shape cache holds the layout of this run.
   void EnsureLayout() {
-    llvm::Value* fresh = f_.b.CreateICmpNE(Word(unit_.memo.valid), f_.b.getInt64(0));
+    llvm::Value* fresh = f_.b.CreateICmpNE(Word(unit_.shape_cache.valid), f_.b.getInt64(0));
     const auto require = [&](llvm::Value* current, int word) {
       fresh = f_.b.CreateAnd(fresh, f_.b.CreateICmpEQ(current, Word(word)), "fresh");
     };
-    int word = unit_.memo.first_key;
-    for (const auto& [input, dim] : unit_.memo.keys) {
+    int word = unit_.shape_cache.first_key;
+    for (const auto& [input, dim] : unit_.shape_cache.keys) {
       llvm::Value* dims = f_.LoadPtr(f_.argument(2), TensorByte(input, offsetof(TensorArg, dims)), "in.dims");
       require(f_.LoadI64(dims, 8 * dim, "extent"), word++);
     }
-    require(f_.LoadI64(f_.context(), offsetof(RtContext, workers), "workers"), unit_.memo.workers);
+    require(f_.LoadI64(f_.context(), offsetof(RtContext, workers), "workers"), unit_.shape_cache.workers);
     llvm::Value* workspace = unit_.program.outermost
                                  ? f_.LoadI64(f_.context(), offsetof(RtContext, workspace), "workspace")
-                                 : Word(unit_.memo.base, "workspace");
-    require(workspace, unit_.memo.workspace);
+                                 : Word(unit_.shape_cache.base, "workspace");
+    require(workspace, unit_.shape_cache.workspace);
     f_.If(f_.b.CreateNot(fresh), /*likely=*/false, [&] {
       f_.ReturnIfFailed(f_.b.CreateCall(layout_, {f_.api(), f_.context(), f_.argument(2)}));
     });
@@ -77,14 +80,14 @@ class RunEmitter {
   // or from a block that grows. Where the caller of a region knows the dims, the buffer is there.
   void SettleOutput(int output) {
     const std::vector<DimExpr>& dims = unit_.program.output_dims[output];
-    const HostMemo::Output& words = unit_.memo.outputs[output];
+    const ShapeCache::Output& words = unit_.shape_cache.outputs[output];
     const HostProgram::Output source = unit_.program.output_sources[output];
     if (source == HostProgram::Output::kCaller) return;
     const int number = unit_.program.output_numbers[output];
     llvm::Value* out = f_.Address(f_.argument(3), TensorByte(number, 0));
     llvm::Value* out_dims = f_.LoadPtr(out, offsetof(TensorArg, dims), "out.dims");
     for (size_t d = 0; d < dims.size(); ++d) {
-      f_.Store(Word(words.dims + static_cast<int>(d), "out.extent"), out_dims, 8 * static_cast<int64_t>(d));
+      f_.Store(Word(words.dims + static_cast<int>(d), "out.dim.size"), out_dims, 8 * static_cast<int64_t>(d));
     }
     llvm::Value* bytes = Word(words.bytes, "out.bytes");
     if (source == HostProgram::Output::kGrows) {
@@ -101,7 +104,7 @@ class RunEmitter {
   llvm::Value* DataOf(const HostBuffer& buffer) {
     const int64_t at = TensorByte(buffer.index, offsetof(TensorArg, data));
     if (buffer.place == Place::kResult) {
-      return f_.LoadPtr(memo_, MemoByte(unit_.memo.calls[buffer.call].results) + at, "data");
+      return f_.LoadPtr(shape_cache_, ShapeCacheByte(unit_.shape_cache.calls[buffer.call].results) + at, "data");
     }
     return f_.LoadPtr(f_.argument(buffer.place == Place::kInput ? 2 : 3), at, "data");
   }
@@ -109,13 +112,13 @@ class RunEmitter {
   void EmitStep(const Step& step) {
     const auto data_of = [&](const HostBuffer& buffer) { return DataOf(buffer); };
     if (step.call) {
-      EmitCall(f_, unit_, step.index, memo_, data_of);
+      EmitCall(f_, unit_, step.index, shape_cache_, data_of);
     } else if (step.index >= 0) {
       EmitLaunch(step.index);
     } else {
-      const int launch = unit_.program.products[step.product].launch;
+      const int launch = unit_.program.gemms[step.gemm].launch;
       Trace(launch, 0);
-      EmitProduct(f_, unit_, step.product, memo_, data_of);
+      EmitGemm(f_, unit_, step.gemm, shape_cache_, data_of);
       Trace(launch, 1);
     }
   }
@@ -124,7 +127,7 @@ class RunEmitter {
     for (size_t i = 0; i < launch.buffers.size(); ++i) {
       const HostBuffer& buffer = unit_.program.buffers[launch.buffers[i]];
       if (buffer.place == Place::kConstant || buffer.place == Place::kWorkspace) continue;
-      f_.Store(DataOf(buffer), memo_, MemoByte(arguments + static_cast<int>(i)));
+      f_.Store(DataOf(buffer), shape_cache_, ShapeCacheByte(arguments + static_cast<int>(i)));
     }
   }
 
@@ -137,18 +140,18 @@ class RunEmitter {
 
   void EmitLaunch(int index) {
     const Launch& launch = unit_.program.launches[index];
-    const HostMemo::LaunchWords& words = unit_.memo.launches[index];
+    const ShapeCache::LaunchWords& words = unit_.shape_cache.launches[index];
     llvm::IRBuilder<>& b = f_.b;
     BindBoundary(launch, words.arguments);
     Trace(index, 0);
-    llvm::Value* arguments = f_.Address(memo_, MemoByte(words.arguments));
+    llvm::Value* arguments = f_.Address(shape_cache_, ShapeCacheByte(words.arguments));
     const bool on_device = unit_.place == KernelPlace::kDevice;
-    const int64_t blocks_at = MemoByte(words.grid) + offsetof(LaunchGrid, blocks);
-    llvm::Value* tasks = on_device ? f_.LoadI64(memo_, blocks_at, "blocks") : Word(words.tasks, "tasks");
+    const int64_t blocks_at = ShapeCacheByte(words.grid) + offsetof(LaunchGrid, blocks);
+    llvm::Value* tasks = on_device ? f_.LoadI64(shape_cache_, blocks_at, "blocks") : Word(words.tasks, "tasks");
     f_.If(b.CreateICmpNE(tasks, b.getInt64(0)), /*likely=*/true, [&] {
       if (on_device) {
         llvm::Value* kernel = b.CreateTrunc(Word(words.kernel), b.getInt32Ty(), "kernel");
-        llvm::Value* grid = f_.Address(memo_, MemoByte(words.grid));
+        llvm::Value* grid = f_.Address(shape_cache_, ShapeCacheByte(words.grid));
         f_.ReturnIfFailed(
             f_.CallApi(offsetof(RtApi, launch), b.getInt32Ty(), {b.getInt32(1), kernel, arguments, grid}));
         return;
@@ -159,14 +162,15 @@ class RunEmitter {
   }
 
   // All tasks, once for each phase.
-  void EmitOnHost(const Launch& launch, const HostMemo::LaunchWords& words, llvm::Value* arguments,
+  void EmitOnHost(const Launch& launch, const ShapeCache::LaunchWords& words, llvm::Value* arguments,
                   llvm::Value* tasks) {
     llvm::IRBuilder<>& b = f_.b;
     const EmittedKernel& called = unit_.kernels[launch.kernel];
     llvm::Function* known = KernelFunction(unit_, launch.kernel, 0);
-    llvm::Value* kernel =
-        called.on_host().versions.size() == 1 ? known : f_.LoadPtr(memo_, MemoByte(words.kernel), "kernel");
-    llvm::Value* grain = Word(words.grain, "grain");
+    llvm::Value* kernel = called.on_host().versions.size() == 1
+                              ? known
+                              : f_.LoadPtr(shape_cache_, ShapeCacheByte(words.kernel), "kernel");
+    llvm::Value* tasks_per_chunk = Word(words.tasks_per_chunk, "tasks.per.chunk");
     const auto run = [&](llvm::Value* at_once) {
       f_.IfElse(
           at_once,
@@ -174,21 +178,21 @@ class RunEmitter {
             b.CreateCall(known->getFunctionType(), kernel, {arguments, b.getInt64(0), tasks, b.getInt64(0)});
           },
           [&] {
-            f_.CallApi(offsetof(RtApi, parallel_for), b.getVoidTy(), {kernel, arguments, tasks, grain});
+            f_.CallApi(offsetof(RtApi, parallel_for), b.getVoidTy(), {kernel, arguments, tasks, tasks_per_chunk});
           });
     };
-    llvm::Value* one_range = b.CreateICmpULE(tasks, grain, "one.range");
+    llvm::Value* one_range = b.CreateICmpULE(tasks, tasks_per_chunk, "one.range");
     const int phase_slot = called.signature().SlotOf(KernelParameter::kPhase);
     if (phase_slot < 0) return run(one_range);
     llvm::Value* word = Word(words.phases, "phases.word");
     llvm::Value* phases = b.CreateAnd(word, b.getInt64(UINT32_MAX), "phases");
-    llvm::Value* alone = b.CreateLShr(word, b.getInt64(32), "alone");
+    llvm::Value* serial = b.CreateLShr(word, b.getInt64(32), "serial");
     f_.While(
         b.getInt64(0), [&](llvm::Value* phase) { return b.CreateICmpNE(phase, phases); },
         [&](llvm::Value* phase) {
-          f_.Store(phase, arguments, MemoByte(phase_slot));
-          llvm::Value* is_alone = b.CreateTrunc(b.CreateLShr(alone, phase), b.getInt1Ty(), "is.alone");
-          run(b.CreateOr(one_range, is_alone, "at.once"));
+          f_.Store(phase, arguments, ShapeCacheByte(phase_slot));
+          llvm::Value* is_serial = b.CreateTrunc(b.CreateLShr(serial, phase), b.getInt1Ty(), "is.serial");
+          run(b.CreateOr(one_range, is_serial, "at.once"));
           return b.CreateAdd(phase, b.getInt64(1), "next.phase");
         });
   }
@@ -196,27 +200,27 @@ class RunEmitter {
   const HostUnit& unit_;
   llvm::Function* layout_;
   HostFunction f_;
-  llvm::Value* memo_;
+  llvm::Value* shape_cache_;
   llvm::Value* traced_ = nullptr;
 };
 
 // The dims of output `number` are stored where the caller wants them.
-void ReportDims(HostFunction& f, int number, const std::vector<llvm::Value*>& extents) {
+void ReportDims(HostFunction& f, int number, const std::vector<llvm::Value*>& dim_sizes) {
   llvm::Value* dims = f.LoadPtr(f.argument(3), TensorByte(number, offsetof(TensorArg, dims)), "dims");
   f.If(f.b.CreateIsNotNull(dims), /*likely=*/true, [&] {
-    for (size_t d = 0; d < extents.size(); ++d) f.Store(extents[d], dims, 8 * static_cast<int64_t>(d));
+    for (size_t d = 0; d < dim_sizes.size(); ++d) f.Store(dim_sizes[d], dims, 8 * static_cast<int64_t>(d));
   });
 }
 
 // What data tells is -1: the outputs of all stages behind.
 void ReportUnknownOutputs(HostFunction& f, const HostUnit& unit) {
-  const auto rest_of = [&](const HostUnit& stage) -> const HostUnit* {
+  const auto continuation_of = [&](const HostUnit& stage) -> const HostUnit* {
     for (const Call& call : stage.program.calls) {
-      if (call.kind == Call::Kind::kRest) return &(*unit.all)[call.programs[0]];
+      if (call.kind == Call::Kind::kContinuation) return &(*unit.all)[call.programs[0]];
     }
     return nullptr;
   };
-  for (const HostUnit* rest = rest_of(unit); rest != nullptr; rest = rest_of(*rest)) {
+  for (const HostUnit* rest = continuation_of(unit); rest != nullptr; rest = continuation_of(*rest)) {
     if (rest->program.versions) rest = &(*unit.all)[rest->program.versions->general];
     for (size_t i = 0; i < rest->program.output_dims.size(); ++i) {
       ReportDims(f, rest->program.output_numbers[i],
@@ -249,15 +253,15 @@ void EmitPlan(const HostUnit& unit) {
     for (const CallArgument& argument : call.arguments) words += sizeof(TensorArg) / 8 + argument.shape.size();
     llvm::IRBuilder<> entry(&f.function()->getEntryBlock(), f.function()->getEntryBlock().begin());
     blocks.push_back(entry.CreateAlloca(llvm::ArrayType::get(f.b.getInt64Ty(), words), nullptr, "arguments"));
-    EmitArgumentExtents(f, shapes, call, blocks.back());
+    EmitArgumentDimSizes(f, shapes, call, blocks.back());
   }
   const DimValue bytes = shapes.Add({workspace.bytes, 0, INT64_MAX}, EmitInnerBytes(f, unit, blocks));
   f.Store(bytes.value, f.argument(4), offsetof(PlanResult, workspace_bytes));
   if (unit.program.outermost) {
     for (size_t i = 0; i < unit.program.output_dims.size(); ++i) {
-      std::vector<llvm::Value*> extents;
-      for (const DimExpr& dim : unit.program.output_dims[i]) extents.push_back(shapes.Dim(dim).value);
-      ReportDims(f, unit.program.output_numbers[i], extents);
+      std::vector<llvm::Value*> dim_sizes;
+      for (const DimExpr& dim : unit.program.output_dims[i]) dim_sizes.push_back(shapes.Dim(dim).value);
+      ReportDims(f, unit.program.output_numbers[i], dim_sizes);
     }
     ReportUnknownOutputs(f, unit);
     ReportVersions(f, unit, launches);
@@ -296,7 +300,7 @@ absl::Status Verify(const HostProgram& program, const std::vector<EmittedKernel>
   }
   for (const Call& call : program.calls) {
     for (const CallArgument& argument : call.arguments) {
-      if (!argument.told) TAILOR_RETURN_IF_ERROR(CheckDims(program, argument.shape, call.name));
+      if (!argument.data_dependent) TAILOR_RETURN_IF_ERROR(CheckDims(program, argument.shape, call.name));
     }
   }
   for (const Launch& launch : program.launches) {
@@ -307,11 +311,11 @@ absl::Status Verify(const HostProgram& program, const std::vector<EmittedKernel>
                                               plan.dims.size(), " slots"));
     }
   }
-  for (const Product& product : program.products) {
-    const std::string& name = program.launches[product.launch].name;
-    TAILOR_RETURN_IF_ERROR(CheckDims(program, {product.batch, product.m, product.n, product.k}, name));
-    TAILOR_RETURN_IF_ERROR(CheckDims(program, product.lhs_strides, name));
-    TAILOR_RETURN_IF_ERROR(CheckDims(program, product.rhs_strides, name));
+  for (const ExternalGemm& gemm : program.gemms) {
+    const std::string& name = program.launches[gemm.launch].name;
+    TAILOR_RETURN_IF_ERROR(CheckDims(program, {gemm.batch, gemm.m, gemm.n, gemm.k}, name));
+    TAILOR_RETURN_IF_ERROR(CheckDims(program, gemm.lhs_strides, name));
+    TAILOR_RETURN_IF_ERROR(CheckDims(program, gemm.rhs_strides, name));
   }
   int blocks = 0;  // which buffers may share
   for (const HostBuffer& buffer : program.buffers) {
@@ -362,11 +366,12 @@ EmittedKernel KernelOnHost(std::string symbol, const KernelPlan* plan, const Sch
     if (const auto& parts = version.parts) {
       launches.versions.push_back({.guards = version.guards,
                                    .tasks = parts->tasks,
-                                   .grain = 1,
+                                   .tasks_per_chunk = 1,
                                    .scratch_bytes = parts->scratch_bytes,
-                                   .phases = {{parts->phases, parts->alone, parts->count}}});
+                                   .phases = {{parts->phases, parts->serial, parts->count}}});
     } else {
-      launches.versions.push_back({version.guards, schedule->tasks, schedule->grain, schedule->scratch_bytes});
+      launches.versions.push_back(
+          {version.guards, schedule->tasks, schedule->tasks_per_chunk, schedule->scratch_bytes});
     }
   }
   return {std::move(symbol), plan, std::move(launches)};
@@ -375,12 +380,12 @@ EmittedKernel KernelOnHost(std::string symbol, const KernelPlan* plan, const Sch
 absl::StatusOr<HostEmission> EmitHostPrograms(const std::vector<HostProgram>& programs,
                                               const std::vector<EmittedKernel>& kernels, KernelPlace place,
                                               llvm::Module& module) {
-  int memo_slots = 0;
-  std::vector<HostMemo> memos = LayOutMemos(programs, kernels, place, &memo_slots);
+  int shape_cache_slots = 0;
+  std::vector<ShapeCache> shape_caches = LayOutShapeCaches(programs, kernels, place, &shape_cache_slots);
   std::vector<HostUnit> units;
   for (size_t i = 0; i < programs.size(); ++i) {
     TAILOR_RETURN_IF_ERROR(Verify(programs[i], kernels));
-    units.push_back({static_cast<int>(i), place, programs[i], kernels, module, std::move(memos[i])});
+    units.push_back({static_cast<int>(i), place, programs[i], kernels, module, std::move(shape_caches[i])});
   }
   for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {  // called programs come after their callers
     unit->all = &units;
@@ -393,14 +398,14 @@ absl::StatusOr<HostEmission> EmitHostPrograms(const std::vector<HostProgram>& pr
     RunEmitter(*unit, layout).Emit();
     EmitPlan(*unit);
   }
-  const int64_t fault_word = units.empty() ? -1 : units[0].memo.fault;
+  const int64_t fault_word = units.empty() ? -1 : units[0].shape_cache.fault;
   // Every call is steered by what a kernel computed.
   const bool reads_back =
       place == KernelPlace::kDevice &&
       std::any_of(programs.begin(), programs.end(), [](const HostProgram& program) { return !program.calls.empty(); });
-  const bool offers_products = std::any_of(programs.begin(), programs.end(),
-                                           [](const HostProgram& program) { return !program.products.empty(); });
-  return HostEmission{static_cast<uint64_t>(memo_slots), GrownBlocks(programs), fault_word, reads_back,
+  const bool offers_products =
+      std::any_of(programs.begin(), programs.end(), [](const HostProgram& program) { return !program.gemms.empty(); });
+  return HostEmission{static_cast<uint64_t>(shape_cache_slots), GrownBlocks(programs), fault_word, reads_back,
                       offers_products};
 }
 

@@ -20,14 +20,14 @@ namespace tailor::host {
 // How a launch on the host runs a version of a kernel.
 struct HostLaunch {
   std::vector<Guard> guards;
-  SlotExpr tasks;          // of each phase
-  SlotExpr grain;          // how many of them a thread takes at a time
-  SlotExpr scratch_bytes;  // of one worker; in phases, of the launch
+  SlotExpr tasks;            // of each phase
+  SlotExpr tasks_per_chunk;  // how many of them a thread takes at a time
+  SlotExpr scratch_bytes;    // of one worker; in phases, of the launch
   struct Phases {
     int count = 1;                                                 // how often all tasks run, each time when all have
-    uint32_t alone = 0;                                            // PartTasks::alone
+    uint32_t serial = 0;                                           // PartTasks::serial
     SlotExpr parts;                                                // PartTasks::count
-    int64_t word() const { return count | int64_t{alone} << 32; }  // HostMemo::LaunchWords::phases
+    int64_t word() const { return count | int64_t{serial} << 32; }  // ShapeCache::LaunchWords::phases
   };
   std::optional<Phases> phases;
 };
@@ -71,7 +71,7 @@ struct EmittedKernel {
 EmittedKernel KernelOnHost(std::string symbol, const KernelPlan* plan, const Schedule* schedule);
 
 struct HostEmission {
-  uint64_t memo_slots = 0;
+  uint64_t shape_cache_slots = 0;
   uint64_t grown_blocks = 0;  // more than 0: RtApi::block is called
   int64_t fault_word = -1;    // as Variant::fault_word
   bool reads_back = false;    // as Variant::reads_back
@@ -83,7 +83,7 @@ enum class KernelPlace : uint8_t { kHost, kDevice };
 
 // Adds `tailor_run` and `tailor_plan` to `module`, which run programs[0]. On the host kernels are declared and called,
 // other modules define them. On a device they are launched by number: shape arithmetic stays on the host (DISC section
-// 3), and what steers the run (the condition of a loop or branch, an extent that data tells) is read back.
+// 3), and what steers the run (the condition of a loop or branch, a dim size that data tells) is read back.
 absl::StatusOr<HostEmission> EmitHostPrograms(const std::vector<HostProgram>& programs,
                                               const std::vector<EmittedKernel>& kernels, KernelPlace place,
                                               llvm::Module& module);

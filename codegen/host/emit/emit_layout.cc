@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/host/emit/emit_calls.h"
-#include "codegen/host/emit/emit_products.h"
+#include "codegen/host/emit/emit_gemms.h"
 #include "codegen/host/emit/host_function.h"
 #include "codegen/host/emit/host_shapes.h"
 #include "codegen/host/emit/host_unit.h"
@@ -21,11 +21,11 @@ class LayoutEmitter {
       : unit_(unit),
         f_(unit.module, absl::StrCat("tailor.layout.", unit.number), 3, /*internal=*/true),
         shapes_(unit.program, unit.kernels, unit.place, f_, f_.argument(2)),
-        memo_(f_.LoadPtr(f_.context(), offsetof(RtContext, memo), "memo")) {}
+        shape_cache_(f_.LoadPtr(f_.context(), offsetof(RtContext, shape_cache), "shape.cache")) {}
 
   llvm::Function* Emit() {
     f_.function()->addFnAttr(kOncePerShape);
-    Set(unit_.memo.valid, f_.b.getInt64(0));
+    Set(unit_.shape_cache.valid, f_.b.getInt64(0));
     shapes_.BindAndCheck();
     SetOutputs();
     const std::vector<LaunchShape> launches = ShapesOfLaunches(unit_, shapes_);
@@ -33,31 +33,31 @@ class LayoutEmitter {
     GetWorkspace(shapes_.Add({workspace.bytes, 0, INT64_MAX}, InnerBytes()).value);
     workers_ = f_.LoadI64(f_.context(), offsetof(RtContext, workers), "workers");
     for (size_t i = 0; i < launches.size(); ++i) {
-      SetLaunch(unit_.program.launches[i], unit_.memo.launches[i], launches[i]);
-      SetArguments(unit_.program.launches[i], unit_.memo.launches[i], launches[i], workspace);
+      SetLaunch(unit_.program.launches[i], unit_.shape_cache.launches[i], launches[i]);
+      SetArguments(unit_.program.launches[i], unit_.shape_cache.launches[i], launches[i], workspace);
     }
-    for (size_t i = 0; i < unit_.program.products.size(); ++i) {
-      EmitProductLayout(f_, shapes_, unit_, static_cast<int>(i), memo_,
-                        [&](const HostBuffer& buffer) { return PlaceOf(buffer, workspace); });
+    for (size_t i = 0; i < unit_.program.gemms.size(); ++i) {
+      EmitGemmLayout(f_, shapes_, unit_, static_cast<int>(i), shape_cache_,
+                     [&](const HostBuffer& buffer) { return PlaceOf(buffer, workspace); });
     }
     SetCalls(workspace);
     SetKeys();
-    Set(unit_.memo.valid, f_.b.getInt64(1));
+    Set(unit_.shape_cache.valid, f_.b.getInt64(1));
     f_.Finish();
     return f_.function();
   }
 
  private:
-  void Set(int word, llvm::Value* value) { f_.Store(value, memo_, MemoByte(word)); }
+  void Set(int word, llvm::Value* value) { f_.Store(value, shape_cache_, ShapeCacheByte(word)); }
 
   void SetOutputs() {
     for (size_t i = 0; i < unit_.program.output_dims.size(); ++i) {
-      int word = unit_.memo.outputs[i].dims;
+      int word = unit_.shape_cache.outputs[i].dims;
       for (const DimExpr& dim : unit_.program.output_dims[i]) Set(word++, shapes_.Dim(dim).value);
     }
     for (const HostBuffer& buffer : unit_.program.buffers) {
       if (buffer.place != Place::kOutput) continue;
-      Set(unit_.memo.outputs[OutputOf(buffer)].bytes, shapes_.Dim(BytesOf(buffer)).value);
+      Set(unit_.shape_cache.outputs[OutputOf(buffer)].bytes, shapes_.Dim(BytesOf(buffer)).value);
     }
   }
 
@@ -70,8 +70,8 @@ class LayoutEmitter {
   DimValue InnerBytes() {
     std::vector<llvm::Value*> blocks;
     for (size_t i = 0; i < unit_.program.calls.size(); ++i) {
-      blocks.push_back(f_.Address(memo_, MemoByte(unit_.memo.calls[i].arguments)));
-      EmitArgumentExtents(f_, shapes_, unit_.program.calls[i], blocks.back());
+      blocks.push_back(f_.Address(shape_cache_, ShapeCacheByte(unit_.shape_cache.calls[i].arguments)));
+      EmitArgumentDimSizes(f_, shapes_, unit_.program.calls[i], blocks.back());
     }
     return EmitInnerBytes(f_, unit_, blocks);
   }
@@ -88,11 +88,11 @@ class LayoutEmitter {
       return;
     }
     if (unit_.program.own_workspace >= 0) {
-      f_.ReturnIfFailed(f_.CallApi(
-          offsetof(RtApi, block), f_.b.getInt32Ty(),
-          {f_.b.getInt32(unit_.program.own_workspace), f_.Address(memo_, MemoByte(unit_.memo.base)), bytes}));
+      f_.ReturnIfFailed(f_.CallApi(offsetof(RtApi, block), f_.b.getInt32Ty(),
+                                   {f_.b.getInt32(unit_.program.own_workspace),
+                                    f_.Address(shape_cache_, ShapeCacheByte(unit_.shape_cache.base)), bytes}));
     }
-    base_ = f_.LoadPtr(memo_, MemoByte(unit_.memo.base), "workspace");
+    base_ = f_.LoadPtr(shape_cache_, ShapeCacheByte(unit_.shape_cache.base), "workspace");
   }
 
   llvm::Value* PlaceOf(const HostBuffer& buffer, const WorkspaceShape& workspace) {
@@ -108,18 +108,19 @@ class LayoutEmitter {
     llvm::Value* inner = f_.b.CreateGEP(f_.b.getInt8Ty(), base_, workspace.bytes, "inner");
     for (size_t i = 0; i < unit_.program.calls.size(); ++i) {
       EmitCallLayout(
-          f_, shapes_, unit_, static_cast<int>(i), memo_,
+          f_, shapes_, unit_, static_cast<int>(i), shape_cache_,
           [&](const HostBuffer& buffer) { return PlaceOf(buffer, workspace); }, inner);
     }
   }
 
-  void SetLaunch(const Launch& launch, const HostMemo::LaunchWords& words, const LaunchShape& shape) {
+  void SetLaunch(const Launch& launch, const ShapeCache::LaunchWords& words, const LaunchShape& shape) {
     if (unit_.place == KernelPlace::kDevice) return SetDeviceLaunch(launch, words, shape);
     const HostLaunchShape& host = shape.on_host();
     Set(words.tasks, host.tasks.value);
-    // A lone worker runs every launch as one range, which a grain of all tasks says.
-    llvm::Value* alone = f_.b.CreateICmpEQ(workers_, f_.b.getInt64(1), "alone");
-    Set(words.grain, f_.b.CreateSelect(alone, host.tasks.value, host.grain.value, "grain"));
+    // A lone worker runs every launch as one range, which a chunk size of all tasks says.
+    llvm::Value* serial = f_.b.CreateICmpEQ(workers_, f_.b.getInt64(1), "serial");
+    Set(words.tasks_per_chunk,
+        f_.b.CreateSelect(serial, host.tasks.value, host.tasks_per_chunk.value, "tasks.per.chunk"));
     const EmittedKernel& called = unit_.kernels[launch.kernel];
     if (called.signature().SlotOf(KernelParameter::kPhase) >= 0) Set(words.phases, host.phases.value);
     const size_t versions = called.on_host().versions.size();
@@ -131,7 +132,7 @@ class LayoutEmitter {
     Set(words.kernel, kernel);
   }
 
-  void SetDeviceLaunch(const Launch& launch, const HostMemo::LaunchWords& words, const LaunchShape& shape) {
+  void SetDeviceLaunch(const Launch& launch, const ShapeCache::LaunchWords& words, const LaunchShape& shape) {
     const auto set = [&](size_t field, const DimValue& value) {
       Set(words.grid + static_cast<int>(field / sizeof(int64_t)), value.value);
     };
@@ -143,7 +144,7 @@ class LayoutEmitter {
     Set(words.kernel, f_.b.CreateAdd(first, f_.b.CreateZExt(shape.version, f_.b.getInt64Ty()), "kernel"));
   }
 
-  void SetArguments(const Launch& launch, const HostMemo::LaunchWords& words, const LaunchShape& shape,
+  void SetArguments(const Launch& launch, const ShapeCache::LaunchWords& words, const LaunchShape& shape,
                     const WorkspaceShape& workspace) {
     const KernelSignature signature = unit_.kernels[launch.kernel].signature();
     int slot = words.arguments;
@@ -172,7 +173,7 @@ class LayoutEmitter {
       case KernelParameter::kScratchBytes:
         return shape.scratch_bytes.value;
       case KernelParameter::kFault:
-        return f_.Address(memo_, MemoByte(unit_.memo.fault));
+        return f_.Address(shape_cache_, ShapeCacheByte(unit_.shape_cache.fault));
       case KernelParameter::kFaultBase:
         return f_.b.getInt64(unit_.program.first_check + launch.first_fault_check);
       case KernelParameter::kTiling:
@@ -189,16 +190,16 @@ class LayoutEmitter {
   }
 
   void SetKeys() {
-    int word = unit_.memo.first_key;
-    for (const auto& [input, dim] : unit_.memo.keys) Set(word++, shapes_.InputDim(input, dim).value);
-    Set(unit_.memo.workers, workers_);
-    Set(unit_.memo.workspace, base_);
+    int word = unit_.shape_cache.first_key;
+    for (const auto& [input, dim] : unit_.shape_cache.keys) Set(word++, shapes_.InputDim(input, dim).value);
+    Set(unit_.shape_cache.workers, workers_);
+    Set(unit_.shape_cache.workspace, base_);
   }
 
   const HostUnit& unit_;
   HostFunction f_;
   HostShapes shapes_;
-  llvm::Value* memo_;
+  llvm::Value* shape_cache_;
   llvm::Value *base_ = nullptr, *workers_ = nullptr;
 };
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/contract/panels.h"
-#include "codegen/cpu/tiling/emit_cut_choice.h"
+#include "codegen/cpu/tiling/emit_tiling_choice.h"
 
 namespace tailor::host {
 
@@ -26,7 +26,7 @@ void HostShapes::BindAndCheck() {
   for (int32_t id = 0; id < program_.shape_check_count; ++id) Check(id, program_.checks[id]);
 }
 
-// Extents of tensors are never negative: the runtime refuses those.
+// Dim sizes of tensors are never negative: the runtime refuses those.
 DimValue HostShapes::InputDim(int input, int dim) {
   auto [found, is_new] = input_dims_.try_emplace({input, dim});
   if (is_new) {
@@ -36,12 +36,12 @@ DimValue HostShapes::InputDim(int input, int dim) {
   return found->second;
 }
 
-// A remainder of the division is for the binding's own check to find: coefficient * symbol + offset == extent.
+// A remainder of the division is for the binding's own check to find: coefficient * symbol + offset == dim size.
 void HostShapes::Bind(const SymbolBinding& binding) {
   DimEmitter solve = MakeEmitter();
   solve.SetSymbol(0, InputDim(binding.input, binding.dim));
-  const DimExpr extent = DimExpr::Symbol(0);
-  dims_.SetSymbol(binding.symbol, solve.Emit(DimExpr::FloorDiv(extent - binding.offset, binding.coefficient)));
+  const DimExpr dim_size = DimExpr::Symbol(0);
+  dims_.SetSymbol(binding.symbol, solve.Emit(DimExpr::FloorDiv(dim_size - binding.offset, binding.coefficient)));
 }
 
 void HostShapes::Check(int32_t id, const ShapeCheck& check) {
@@ -125,30 +125,30 @@ llvm::Value* HostShapes::Holds(const Guard& guard, const std::vector<DimValue>& 
   return b.getFalse();
 }
 
-// Sets the tiling, and the tasks and the grain that follow from it. Launches of one kernel share the code.
+// Sets the tiling, and the tasks and the chunk size that follow from it. Launches of one kernel share the code.
 void HostShapes::ChooseTiling(const EmittedKernel& kernel, LaunchShape& shape) {
-  const std::string name = absl::StrCat(kernel.symbol, "_cut");
+  const std::string name = absl::StrCat(kernel.symbol, "_tiling");
   llvm::Module& module = *f_.function()->getParent();
   llvm::Function* choice = module.getFunction(name);
   if (choice == nullptr) {
-    choice = gemm::EmitCutChoice(kernel.on_host().schedule->tile, kPanelColumns / kernel.on_host().schedule->lanes,
-                                 name, module);
+    choice = gemm::EmitTilingChoice(kernel.on_host().schedule->tile, kPanelColumns / kernel.on_host().schedule->lanes,
+                                    name, module);
   }
   const size_t axes = kernel.plan->axes.size();
-  const auto extent = [&](size_t axis) -> llvm::Value* {
-    const Extent& e = kernel.plan->axes[axis].extent;
+  const auto dim_size = [&](size_t axis) -> llvm::Value* {
+    const DimSize& e = kernel.plan->axes[axis].dim_size;
     return e.is_constant() ? f_.b.getInt64(e.constant) : shape.dims[e.slot].value;
   };
   llvm::Value* batch = f_.b.getInt64(1);
-  for (size_t axis = 0; axis + 3 < axes; ++axis) batch = f_.b.CreateMul(batch, extent(axis), "batch");
+  for (size_t axis = 0; axis + 3 < axes; ++axis) batch = f_.b.CreateMul(batch, dim_size(axis), "batch");
   llvm::Value* costs = f_.LoadPtr(f_.context(), offsetof(RtContext, costs), "costs");
   llvm::Value* workers = f_.LoadI64(f_.context(), offsetof(RtContext, workers), "workers");
-  llvm::Value* chosen =
-      f_.b.CreateCall(choice, {costs, workers, extent(axes - 3), extent(axes - 2), extent(axes - 1), batch}, "chosen");
+  llvm::Value* chosen = f_.b.CreateCall(
+      choice, {costs, workers, dim_size(axes - 3), dim_size(axes - 2), dim_size(axes - 1), batch}, "chosen");
   auto& on_host = std::get<HostLaunchShape>(shape.place);
   on_host.tiling = f_.b.CreateExtractValue(chosen, 0, "tiling");
   on_host.tasks.value = f_.b.CreateExtractValue(chosen, 1, "tasks");
-  on_host.grain.value = f_.b.CreateExtractValue(chosen, 2, "grain");
+  on_host.tasks_per_chunk.value = f_.b.CreateExtractValue(chosen, 2, "tasks.per.chunk");
 }
 
 template <typename Launch>
@@ -181,7 +181,8 @@ void HostShapes::ShapeOnHost(const EmittedKernel& kernel, SlotEmitter& slots, La
   };
   const Field<HostLaunch> fields[] = {
       {&on_host.tasks, [&](const HostLaunch& version) { return slots.Emit(version.tasks); }},
-      {&on_host.grain, [&](const HostLaunch& version) { return slots.Emit(SlotExpr::Max(version.grain, 1)); }},
+      {&on_host.tasks_per_chunk,
+       [&](const HostLaunch& version) { return slots.Emit(SlotExpr::Max(version.tasks_per_chunk, 1)); }},
       {&shape.scratch_bytes, scratch},
       {&shape.all_scratch_bytes,
        [&](const HostLaunch& version) {

@@ -1,4 +1,4 @@
-// What a host function derives from the dims of its inputs: symbols, checks, output extents, the workspace
+// What a host function derives from the dims of its inputs: symbols, checks, output dim sizes, the workspace
 // layout, and for each launch its dims, tasks and version. Emitted alike into the layout and the plan function.
 #ifndef TAILOR_CODEGEN_HOST_EMIT_HOST_SHAPES_H_
 #define TAILOR_CODEGEN_HOST_EMIT_HOST_SHAPES_H_
@@ -18,16 +18,16 @@
 namespace tailor::host {
 
 struct HostLaunchShape {
-  DimValue tasks, grain;
+  DimValue tasks, tasks_per_chunk;
   DimValue phases;                // HostLaunch::Phases::word
-  llvm::Value* tiling = nullptr;  // of a product that chooses one: CutWord
+  llvm::Value* tiling = nullptr;  // of a matmul that chooses one: TilingWord
 };
 
 struct DeviceLaunchShape {
   DimValue blocks, shared_bytes, cooperative;
 };
 
-// What a launch is once its extents are known.
+// What a launch is once its dim sizes are known.
 struct LaunchShape {
   std::vector<DimValue> dims;  // per slot of the plan
   // Of the version that runs.
@@ -70,7 +70,7 @@ class HostShapes {
   // Solves the symbols, then evaluates the shape checks in order. Ranges that a check establishes hold for all
   // arithmetic after it. Everything below may be called after this.
   void BindAndCheck();
-  // The raw extent of an input dim.
+  // The raw dim size of an input dim.
   DimValue InputDim(int input, int dim);
   DimValue Dim(const DimExpr& e) { return dims_.Emit(e); }
   DimValue Add(const DimValue& a, const DimValue& b) { return dims_.Add(a, b); }  // neither below 0

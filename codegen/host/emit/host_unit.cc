@@ -29,8 +29,8 @@ int TakeBlock(const Entries& entries, Words* words) {
   return words->Take(count);
 }
 
-HostMemo::CallWords TakeCall(const Call& call, Words* words) {
-  HostMemo::CallWords taken;
+ShapeCache::CallWords TakeCall(const Call& call, Words* words) {
+  ShapeCache::CallWords taken;
   taken.arguments = TakeBlock(call.arguments, words);
   taken.condition = words->Take(kTensorWords);
   taken.read = words->Take(1);
@@ -43,61 +43,61 @@ HostMemo::CallWords TakeCall(const Call& call, Words* words) {
   return taken;
 }
 
-HostMemo LayOutMemo(const HostProgram& program, const std::vector<EmittedKernel>& kernels, KernelPlace place,
-                    Words* words) {
-  HostMemo memo;
-  if (program.versions) return memo;
+ShapeCache LayOutShapeCache(const HostProgram& program, const std::vector<EmittedKernel>& kernels, KernelPlace place,
+                            Words* words) {
+  ShapeCache shape_cache;
+  if (program.versions) return shape_cache;
   std::set<std::pair<int, int>> keys;
   for (const SymbolBinding& binding : program.bindings) keys.emplace(binding.input, binding.dim);
   for (int i = 0; i < program.shape_check_count; ++i) {
     if (program.checks[i].input >= 0) keys.emplace(program.checks[i].input, program.checks[i].dim);
   }
-  memo.keys.assign(keys.begin(), keys.end());
-  memo.valid = words->Take(1);
-  memo.first_key = words->Take(keys.size());
-  memo.workers = words->Take(1);
-  memo.workspace = words->Take(1);
-  if (!program.outermost) memo.base = words->Take(kTensorWords);
+  shape_cache.keys.assign(keys.begin(), keys.end());
+  shape_cache.valid = words->Take(1);
+  shape_cache.first_key = words->Take(keys.size());
+  shape_cache.workers = words->Take(1);
+  shape_cache.workspace = words->Take(1);
+  if (!program.outermost) shape_cache.base = words->Take(kTensorWords);
   for (const std::vector<DimExpr>& dims : program.output_dims) {
     const int first = words->Take(dims.size());
-    memo.outputs.push_back({first, words->Take(1)});
+    shape_cache.outputs.push_back({first, words->Take(1)});
   }
   for (const Launch& launch : program.launches) {
-    HostMemo::LaunchWords taken;
+    ShapeCache::LaunchWords taken;
     taken.kernel = words->Take(1);
     if (place == KernelPlace::kDevice) {
       taken.grid = words->Take(kGridWords);
     } else {
       taken.tasks = words->Take(1);
-      taken.grain = words->Take(1);
+      taken.tasks_per_chunk = words->Take(1);
       taken.phases = words->Take(1);
     }
     taken.arguments = words->Take(kernels[launch.kernel].signature().slots());
-    memo.launches.push_back(taken);
+    shape_cache.launches.push_back(taken);
   }
-  for (const Call& call : program.calls) memo.calls.push_back(TakeCall(call, words));
-  for (size_t i = 0; i < program.products.size(); ++i) {
+  for (const Call& call : program.calls) shape_cache.calls.push_back(TakeCall(call, words));
+  for (size_t i = 0; i < program.gemms.size(); ++i) {
     const int taken = words->Take(1);
-    memo.products.push_back({taken, words->Take(sizeof(ProductArgs) / sizeof(int64_t))});
+    shape_cache.gemms.push_back({taken, words->Take(sizeof(GemmArgs) / sizeof(int64_t))});
   }
-  return memo;
+  return shape_cache;
 }
 
 }  // namespace
 
-std::vector<HostMemo> LayOutMemos(const std::vector<HostProgram>& programs, const std::vector<EmittedKernel>& kernels,
-                                  KernelPlace place, int* size) {
-  std::vector<HostMemo> memos;
+std::vector<ShapeCache> LayOutShapeCaches(const std::vector<HostProgram>& programs,
+                                          const std::vector<EmittedKernel>& kernels, KernelPlace place, int* size) {
+  std::vector<ShapeCache> shape_caches;
   Words words;
   bool faults = false;
   for (const HostProgram& program : programs) {
-    memos.push_back(LayOutMemo(program, kernels, place, &words));
+    shape_caches.push_back(LayOutShapeCache(program, kernels, place, &words));
     for (const Launch& launch : program.launches) faults |= kernels[launch.kernel].plan->fault_count > 0;
   }
   const int fault = faults ? words.Take(4) : -1;
-  for (HostMemo& memo : memos) memo.fault = fault;
+  for (ShapeCache& shape_cache : shape_caches) shape_cache.fault = fault;
   *size = words.next();
-  return memos;
+  return shape_caches;
 }
 
 llvm::Function* KernelFunction(const HostUnit& unit, int kernel, size_t version) {

@@ -29,13 +29,13 @@ using Bytes = std::vector<std::byte>;
 
 bool IsBound(const Buffer& buffer) { return buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kOutput; }
 
-int64_t ValueOf(const Extent& extent, const std::vector<int64_t>& dims) {
-  return extent.is_constant() ? extent.constant : dims[extent.slot];
+int64_t ValueOf(const DimSize& dim_size, const std::vector<int64_t>& dims) {
+  return dim_size.is_constant() ? dim_size.constant : dims[dim_size.slot];
 }
 
 int64_t ElementsOf(const Buffer& buffer, const std::vector<int64_t>& dims) {
   int64_t elements = 1;
-  for (const Extent& extent : buffer.dims) elements *= ValueOf(extent, dims);
+  for (const DimSize& dim_size : buffer.dims) elements *= ValueOf(dim_size, dims);
   return elements;
 }
 
@@ -149,7 +149,7 @@ class Kernels {
     Bytes scratch;
     std::vector<int64_t> fault = std::vector<int64_t>(4);
     Bytes launch_scratch;
-    uint32_t meeting = 0;
+    uint32_t grid_sync = 0;
   };
 
   void Fill(const KernelPlan& plan, const std::vector<int64_t>& dims, int64_t scratch_bytes, int64_t slices,
@@ -171,10 +171,10 @@ class Kernels {
   }
 
   // The last slots of a version whose blocks meet.
-  void FillMeeting(const CudaVersion& version, const std::vector<int64_t>& dims, Arguments& a) {
+  void FillGridSync(const CudaVersion& version, const std::vector<int64_t>& dims, Arguments& a) {
     a.launch_scratch.resize(*version.scratch_bytes.Evaluate(dims) + 64);
     a.slots.push_back(reinterpret_cast<int64_t>(a.launch_scratch.data()) / 64 * 64 + 64);
-    a.slots.push_back(reinterpret_cast<int64_t>(&a.meeting));
+    a.slots.push_back(reinterpret_cast<int64_t>(&a.grid_sync));
     a.slots.push_back(*version.parts.Evaluate(dims));
   }
 
@@ -209,7 +209,7 @@ class Kernels {
       const int64_t blocks = std::min<int64_t>(3, *version.blocks.Evaluate(dims));
       if (blocks == 0) continue;
       Fill(plan, dims, version.cooperative ? 0 : *version.scratch_bytes.Evaluate(dims), blocks, bytes_off, got);
-      if (version.cooperative) FillMeeting(version, dims, got);
+      if (version.cooperative) FillGridSync(version, dims, got);
       const SimtGrid grid{.blocks = blocks,
                           .threads = version.threads,
                           .shared_bytes = *version.shared_bytes.Evaluate(dims),

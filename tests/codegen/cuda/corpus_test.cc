@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "codegen/cuda/emit_cuda.h"
-#include "codegen/cuda/backend/mend_schedule.h"
+#include "codegen/cuda/backend/retry_on_spill.h"
 #include "codegen/cuda/ptx/assembler.h"
 #include "codegen/cuda/ptx/device_images.h"
 #include "codegen/jobs/job_pool.h"
@@ -77,9 +77,9 @@ bool IsKept(const KernelPlan& plan, const AssemblerProblem& problem) {
   return problem.spills && plan.IsContraction() && plan.buffers[0].dtype == DType::kI64;
 }
 
-// Emits all of `plans` and assembles them. Those with which the assembler finds fault are mended as a compilation mends
-// them and made again, until it finds none. Mathematics is that of the CPU's kernels: what the machine approximates is
-// not used, but for `approximate`.
+// Emits all of `plans` and assembles them. Those with which the assembler finds fault are retried as a compilation
+// mends them and made again, until it finds none. Mathematics is that of the CPU's kernels: what the machine
+// approximates is not used, but for `approximate`.
 void ExpectAssembles(std::vector<KernelPlan> plans, const CudaTarget& target, const std::string& approximate) {
   std::vector<CudaSchedule> schedules;
   for (const KernelPlan& plan : plans) {
@@ -120,11 +120,11 @@ void ExpectAssembles(std::vector<KernelPlan> plans, const CudaTarget& target, co
         EXPECT_THAT(ptx, testing::Not(testing::HasSubstr(inexact)));
     }
     std::vector<KernelPlan> faulty;
-    std::vector<CudaSchedule> mended;
+    std::vector<CudaSchedule> retried;
     for (const auto& [kernel, of_versions] : faults) {
       std::vector<std::string> dropped;
       std::map<int, std::string> notes;
-      const bool changed = MendSchedule(of_versions, turn, schedules[kernel], dropped, notes);
+      const bool changed = RetryOnSpill(of_versions, turn, schedules[kernel], dropped, notes);
       const AssemblerProblem& problem = of_versions.begin()->second;
       EXPECT_TRUE(changed || IsKept(plans[kernel], problem))
           << target.name << ", turn " << turn << ": " << problem.kernel << ": " << problem.Summary() << "\n"
@@ -132,14 +132,14 @@ void ExpectAssembles(std::vector<KernelPlan> plans, const CudaTarget& target, co
           << plans[kernel].Text() << schedules[kernel].Text();
       if (!changed) continue;
       faulty.push_back(plans[kernel]);
-      mended.push_back(schedules[kernel]);
+      retried.push_back(schedules[kernel]);
     }
     plans = std::move(faulty);
-    schedules = std::move(mended);
+    schedules = std::move(retried);
   }
 }
 
-// The same of all plans; exponentials of attention are rounded to 16 bits (online_rows.h).
+// The same of all plans; exponentials of attention are rounded to 16 bits (online_softmax.h).
 void ExpectAssembles(std::vector<KernelPlan> plans, const std::vector<CudaTarget>& targets) {
   const auto attention =
       std::partition(plans.begin(), plans.end(), [](const KernelPlan& plan) { return !plan.IsAttention(); });

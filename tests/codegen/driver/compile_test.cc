@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "codegen/cpu/tiling/cut_model.h"
+#include "codegen/cpu/tiling/tiling_model.h"
 #include "codegen/cuda/ptx/assembler.h"
 #include "codegen/link/link.h"
 #include "gmock/gmock.h"
@@ -49,7 +49,7 @@ class Runner {
     const Variant& variant = compiled_.program.variants[0];
     image_ =
         std::make_unique<CodeImage>(Image{{variant.image.begin(), variant.image.end()}, {{"run", variant.run_offset}}});
-    runtime_ = std::make_unique<host::FakeRuntime>(variant.memo_slots, 1);
+    runtime_ = std::make_unique<host::FakeRuntime>(variant.shape_cache_slots, 1);
     runtime_->constants.clear();
     for (const ProgramConstant& constant : compiled_.program.constants) {
       runtime_->constants.push_back(constant.bytes.data());
@@ -193,7 +193,7 @@ graph @scatter(%x: f32[N, C], %i: i64[M, 1], %u: f32[M, C]) {
 }
 
 TEST(Compile, EveryTargetComputesTheSame) {
-  // Products, a packed right operand and a row kernel.
+  // Matmuls, a packed right operand and a row kernel.
   const std::string text = R"(
 graph @mix(%a: f32[M, K], %b: f32[K, N]) {
   %p = dot %a, %b
@@ -240,33 +240,33 @@ TEST(Compile, DumpsEveryStage) {
   std::filesystem::remove_all(dir);
 }
 
-// A graph whose weights are arguments, so that its product chooses by extents that are all symbols.
-TEST(Compile, ProductsAreCutByTheProfileToTheSameBits) {
-  Runner product(R"(
-graph @product(%x: f32[M, K], %w: f32[K, N]) {
+// A graph whose weights are arguments, so that its matmul chooses by dim sizes that are all symbols.
+TEST(Compile, TilingsOfTheProfileGiveTheSameBits) {
+  Runner matmul(R"(
+graph @matmul(%x: f32[M, K], %w: f32[K, N]) {
   %y = dot %x, %w
   return "y" = %y
 })",
-                 "x86-64-v2");
-  ASSERT_TRUE(product.ok());
-  EXPECT_TRUE(product.program().variants[0].costs.Of(2, 1).known());
+                "x86-64-v2");
+  ASSERT_TRUE(matmul.ok());
+  EXPECT_TRUE(matmul.program().variants[0].costs.Of(2, 1).known());
   const std::vector<Tensor> inputs = {Ramp({60, 50}), Ramp({50, 100})};
   const auto chosen = [&](const CostProfile& costs, int64_t threads, Tensor& y) {
-    host::FakeRuntime& runtime = product.runtime();
+    host::FakeRuntime& runtime = matmul.runtime();
     runtime.context.costs = &costs;
     runtime.context.workers = threads;
-    runtime.memo[0] = 0;
-    runtime.grains.clear();
-    EXPECT_EQ(product.Run(inputs, y), 0);
-    const std::set<uint64_t> words(runtime.memo.begin(), runtime.memo.end());
-    std::vector<std::string> cuts;
+    runtime.shape_cache[0] = 0;
+    runtime.chunks.clear();
+    EXPECT_EQ(matmul.Run(inputs, y), 0);
+    const std::set<uint64_t> words(runtime.shape_cache.begin(), runtime.shape_cache.end());
+    std::vector<std::string> tilings;
     for (const int task_panels : {2, 4}) {
       for (const int task_rows : {24, 48}) {
-        const ProductCut cut = {.rows = 2, .panels = 1, .task_rows = task_rows, .task_panels = task_panels};
-        if (words.contains(gemm::CutWord(cut, costs.ahead))) cuts.push_back(CutText(cut));
+        const MatmulTiling tiling = {.rows = 2, .panels = 1, .task_rows = task_rows, .task_panels = task_panels};
+        if (words.contains(gemm::TilingWord(tiling, costs.ahead))) tilings.push_back(TilingText(tiling));
       }
     }
-    return cuts;
+    return tilings;
   };
   CostProfile costs;
   costs.Of(2, 1) = {0, 1e6f, 1e6f, 0};
@@ -280,13 +280,13 @@ graph @product(%x: f32[M, K], %w: f32[K, N]) {
 }
 
 // Rows known to be far apart along K are copied to boxes, others are read in place.
-TEST(Compile, BoxesOfRowsGiveTheBitsOfRowsInPlace) {
-  const auto product = [](const std::string& rows) {
-    return "graph @product(%x: f32[512, " + rows +
+TEST(Compile, StagedRowsGiveTheBitsOfRowsInPlace) {
+  const auto matmul = [](const std::string& rows) {
+    return "graph @matmul(%x: f32[512, " + rows +
            "], %w: f32[512, 256]) {\n  %y = dot %x, %w {transpose_lhs = 1}\n  return \"y\" = %y\n}";
   };
   const std::vector<Tensor> inputs = {Ramp({512, 2051}), Ramp({512, 256})};
-  Runner boxed(product("2051"), "x86-64-v2"), in_place(product("M"), "x86-64-v2");
+  Runner boxed(matmul("2051"), "x86-64-v2"), in_place(matmul("M"), "x86-64-v2");
   ASSERT_TRUE(boxed.ok() && in_place.ok());
   Tensor copied, read;
   EXPECT_EQ(boxed.Run(inputs, copied), 0);
@@ -294,7 +294,7 @@ TEST(Compile, BoxesOfRowsGiveTheBitsOfRowsInPlace) {
   EXPECT_EQ(copied.data, read.data);
 }
 
-TEST(Compile, ProductsCarryTheCostsOfMachines) {
+TEST(Compile, MatmulsCarryTheCostsOfMachines) {
   const auto machines = [](const char* text) {
     const auto compiled = Compile(Parse(text), {});
     EXPECT_TRUE(compiled.ok()) << compiled.status();
@@ -302,13 +302,13 @@ TEST(Compile, ProductsCarryTheCostsOfMachines) {
     for (const Variant& variant : compiled->program.variants) counts[variant.target] = variant.machine_costs.size();
     return counts;
   };
-  const std::map<std::string, size_t> with_product = machines(R"(
-graph @product(%x: f32[4, K], %w: f32[K, N]) {
+  const std::map<std::string, size_t> with_matmul = machines(R"(
+graph @matmul(%x: f32[4, K], %w: f32[K, N]) {
   %y = dot %x, %w
   return "y" = %y
 })");
-  EXPECT_EQ(with_product.at("x86-64-v4"), BuiltInMachineCosts("x86-64-v4").size());
-  EXPECT_EQ(with_product.at("x86-64-v3"), 0);
+  EXPECT_EQ(with_matmul.at("x86-64-v4"), BuiltInMachineCosts("x86-64-v4").size());
+  EXPECT_EQ(with_matmul.at("x86-64-v3"), 0);
   EXPECT_EQ(machines(kSoftmax).at("x86-64-v4"), 0);
 }
 
@@ -329,7 +329,7 @@ TEST(Compile, DescribesWhatItMade) {
   EXPECT_EQ(program.provenance.options, "targets=x86-64-v4,x86-64-v3,x86-64-v2");
 }
 
-TEST(Compile, ProductsInBF16HaveVariantsOfTheirOwn) {
+TEST(Compile, MatmulsInBF16HaveVariantsOfTheirOwn) {
   const auto targets = [](const std::string& dtype, std::vector<std::string> asked) {
     auto compiled = Compile(Parse("graph @g(%a: " + dtype + "[M, K], %b: " + dtype + R"([K, 3]) {
   %y = dot %a, %b

@@ -1,4 +1,4 @@
-// Chains of product, rows and product become one plan where the algebra of the rows allows it; else their kernels stay
+// Chains of matmul, rows and matmul become one plan where the algebra of the rows allows it; else their kernels stay
 // apart, and the refusal says why.
 #include "codegen/lower/join_attention.h"
 
@@ -22,7 +22,7 @@ using Mask = AttentionCase::Mask;
 using Layout = AttentionCase::Layout;
 
 const TargetTraits kTraits = {.row_blocks = false,
-                              .joined_extent = 128,
+                              .joined_dim_size = 128,
                               .rows_in_place = false,
                               .free_index_arithmetic = true,
                               .winograd = false,
@@ -114,7 +114,7 @@ TEST(JoinAttention, AnyExpressionOfScores) {
 
 // Queries follow P earlier keys, and the mask is cut out of a table of which the shapes' checks say that it is as
 // large.
-TEST(JoinAttention, MasksCutOutOfATable) {
+TEST(JoinAttention, MasksSlicedFromATable) {
   std::string text = Replaced(Half({.mask = Mask::kBoolean}), "%mask: bool[B, 1, S, N]",
                               "%k0: f16[B, 2, P, 64], %table: bool[512, 512]");
   text = Replaced(text, "  %dots = dot %q, %k ", R"(  %keys = concat %k0, %k {axis = 2}
@@ -168,7 +168,7 @@ TEST(JoinAttention, FactorsThatKernelsCannotHoldStayApart) {
   EXPECT_EQ(Joined(Half({.depth = 136})), "the factors' rows have 136 elements, more than 128");
   EXPECT_EQ(Joined(Half({.columns = 129})), "the factors' rows have 129 elements, more than 128");
   EXPECT_EQ(Joined(Replaced(Half({.depth = 32}), ", 32]", ", D]")),
-            "the extent of the factors' rows is not known at compile time");
+            "the dim size of the factors' rows is not known at compile time");
 }
 
 }  // namespace

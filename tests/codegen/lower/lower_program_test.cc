@@ -52,7 +52,7 @@ launch 0 g0_reduce_max(in0, out0) dims [N*C, floordiv(H + 1, 2), W, N, C, H, H +
 }
 
 // A level of a feature pyramid: where both joins are equal the window reads H and W, else bcast(...).
-TEST(LowerProgram, JoinedExtentsGiveTwoVersions) {
+TEST(LowerProgram, JoinedDimSizesGiveTwoVersions) {
   const std::string text = R"(
 graph @level(%x: f32[8, H, W], %top: f32[8, I, J]) {
   %sum = add %x, %top
@@ -81,7 +81,7 @@ output 0 [8, bcast(H, I), bcast(W, J)]
   EXPECT_EQ(one->programs.size(), 1u);
 }
 
-TEST(LowerProgram, AConvolutionWithItsPaddingBiasAndActivationIsOneProduct) {
+TEST(LowerProgram, AConvolutionWithItsPaddingBiasAndActivationIsOneMatmul) {
   EXPECT_EQ(Lowered(R"(
 graph @conv(%x: f32[N, 3, 8, 8], %w: f32[8, 3, 3, 3], %b: f32[8]) {
   %zero = constant 0 : f32[]
@@ -111,7 +111,7 @@ g0_dot: contraction axes [a0: d0 parallel, a1: 64 parallel, a2: 8 parallel, a3: 
   in b2: f32[8]
   out b3: f32[d0, 8, 8, 8]
   local b4: f32[]
-  box b5: f32[d0, 3, 10, 10]
+  staging b5: f32[d0, 3, 10, 10]
   stage over [a4, a5, a6, a7]
     e0 = and(and(and((0 < a6), (a6 < 9)), (0 < a7)), (a7 < 9))
     b5[a4, a5, a6, a7] = select(e0, b0[a4, a5, (a6 - 1), (a7 - 1)] if e0, 0f00000000)
@@ -126,19 +126,19 @@ launch 1 g0_dot(in0, w0, in2, out0) dims [N]
 )");
 }
 
-TEST(LowerProgram, RowsWhoseNeighboursLiePagesApartAreCopiedToABoxThatIsReadOften) {
-  const auto product = [](int rows, int depth, int columns) {
+TEST(LowerProgram, RowsPagesApartAreStagedWhereTheyAreReadOften) {
+  const auto matmul = [](int rows, int depth, int columns) {
     return Lowered(absl::StrCat("graph @g(%x: f32[N, ", depth, ", ", rows, "], %w: f32[", depth, ", ", columns,
                                 "]) {\n  %y = dot %x, %w {transpose_lhs = 1}\n  return %y\n}"));
   };
-  EXPECT_NE(product(2048, 512, 256).find("  box b4: f32[d0, 512, 2048]\n"), std::string::npos);
-  EXPECT_EQ(product(2047, 512, 256).find("box"), std::string::npos);
-  EXPECT_EQ(product(2048, 511, 256).find("box"), std::string::npos);
-  EXPECT_EQ(product(2048, 512, 255).find("box"), std::string::npos);
+  EXPECT_NE(matmul(2048, 512, 256).find("  box b4: f32[d0, 512, 2048]\n"), std::string::npos);
+  EXPECT_EQ(matmul(2047, 512, 256).find("staging"), std::string::npos);
+  EXPECT_EQ(matmul(2048, 511, 256).find("staging"), std::string::npos);
+  EXPECT_EQ(matmul(2048, 512, 255).find("staging"), std::string::npos);
 }
 
-// A box holds what its product reads, and no longer than it does.
-TEST(LowerProgram, WhatComesAfterAProductReadsNoBox) {
+// A box holds what its matmul reads, and no longer than it does.
+TEST(LowerProgram, EpiloguesReadNoStagingBuffer) {
   const std::string text = Lowered(R"(
 graph @g(%x: f32[N, 512, 2048], %w: f32[512, 256]) {
   %d = dot %x, %w {transpose_lhs = 1}
@@ -160,7 +160,7 @@ graph @g(%x: f32[N, 512, 96, 96], %w: f32[512, 256]) {
   %y = dot %r, %w {transpose_lhs = 1}
   return %y
 })")
-                .find("box"),
+                .find("staging"),
             std::string::npos);
 }
 
@@ -417,7 +417,7 @@ launch 3 g1_dot(in2, w1, out1) dims [N]
 )");
 }
 
-TEST(LowerProgram, ProductsReadPanelsAndStoreThroughViews) {
+TEST(LowerProgram, MatmulsReadPanelsAndStoreThroughViews) {
   EXPECT_EQ(Lowered(R"(
 graph @heads(%x: f32[B, S, 64], %k: f32[B, S, 64], %t: f32[B, 2, T, 3]) {
   %w = constant @w : f32[64, 64]
@@ -577,7 +577,7 @@ TEST(LowerProgram, ASizeThatOutgrowsAnExpressionIsAnError) {
   EXPECT_NE(text.find("RESOURCE_EXHAUSTED: the number of elements of f32["), std::string::npos) << text;
 }
 
-TEST(LowerProgram, AnOfferedProductStandsBesideTheKernelItReplaces) {
+TEST(LowerProgram, AnOfferedGemmStandsBesideTheKernelItReplaces) {
   EXPECT_EQ(Lowered(R"(
 graph @layer(%x: f32[B, S, 8], %w: f32[T, 8], %b: f32[T]) {
   %d = dot %x, %w {transpose_rhs = 1}
@@ -611,14 +611,14 @@ g0_dot_after: kernel axes [a0: d0 parallel, a1: d1 parallel]
   stage over []
     b2[0, a0, a1] = add(b0[0, a0, a1], b1[a1])
 alloc w0 = 512*floordiv(T + 15, 16) live [0, 1]
-launch 0 g0_dot_pack(in1, w0) dims [floordiv(T + 15, 16), T] unless product 0 is taken
-launch 1 g0_dot(in0, w0, in2, out0) dims [B*S, T, B, S] unless product 0 is taken
-product 0 g0_dot(in0 strides [8*S, 8, 1], in1 strides [8*T, 1, 8], out0) batch, m, n, k [1, B*S, T, 8] if product 0 is taken
-launch 2 g0_dot_after(out0, in2, out0) dims [B*S, T, B, S] if product 0 is taken
+launch 0 g0_dot_pack(in1, w0) dims [floordiv(T + 15, 16), T] unless matmul 0 is taken
+launch 1 g0_dot(in0, w0, in2, out0) dims [B*S, T, B, S] unless matmul 0 is taken
+matmul 0 g0_dot(in0 strides [8*S, 8, 1], in1 strides [8*T, 1, 8], out0) batch, m, n, k [1, B*S, T, 8] if matmul 0 is taken
+launch 2 g0_dot_after(out0, in2, out0) dims [B*S, T, B, S] if matmul 0 is taken
 )");
 }
 
-TEST(LowerProgram, AProductOfWhatItsKernelComputesIsNotOffered) {
+TEST(LowerProgram, AMatmulWhoseOperandTheKernelComputesIsNotOffered) {
   EXPECT_EQ(Lowered(R"(
 graph @columns(%x: f32[M, 4, K], %w: f32[K, N]) {
   %t = slice %x {starts = [0, 1, 0], sizes = [M, 1, K]}

@@ -1,4 +1,4 @@
-// Host programs of graphs with loops, branches and extents told by data.
+// Host programs of graphs with loops, branches and dim sizes told by data.
 #include <string>
 
 #include "codegen/lower/lower_graph.h"
@@ -96,10 +96,10 @@ launch 3 g3_add(in1, out1) dims []
 )");
 }
 
-TEST(LowerRegions, WhatDataTellsWaitsInTheRest) {
+TEST(LowerRegions, DataDependentStepsAreInTheContinuation) {
   EXPECT_EQ(Programs(R"(
 graph @head(%x: f32[B], %n: i64[]) where B, N in [1, 64] {
-  %m = bind %n {extent = [N]}
+  %m = bind %n {dim size = [N]}
   %y = neg %x
   %z = slice %y {starts = [0], sizes = [N]}
   %e = exp %z
@@ -199,10 +199,10 @@ graph @g(%x: f32[B]) {
 }
 )"),
             "INVALID_ARGUMENT: while %y: symbol M cannot be solved: no input dim has the form c*M + d, and nothing "
-            "equates it with other symbols (broadcast %b has extent M) [tailor/node='y']");
+            "equates it with other symbols (broadcast %b has size M) [tailor/node='y']");
   EXPECT_EQ(Programs(R"(
 graph @g(%x: f32[B], %n: i64[]) {
-  %m = bind %n {extent = [B]}
+  %m = bind %n {dim size = [B]}
   return %m
 }
 )"),

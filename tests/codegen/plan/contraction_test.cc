@@ -4,13 +4,13 @@
 #include "codegen/plan/verify_kernel_plan.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/codegen/plan/product_case.h"
+#include "tests/codegen/plan/matmul_case.h"
 
 namespace tailor {
 namespace {
 
 TEST(ContractionOf, HasAxesAndOperands) {
-  const KernelPlan plan = MakeProductPlan({.batch = {kDynamic, 3}, .rhs_has_batch = {true, false}});
+  const KernelPlan plan = MakeMatmulPlan({.batch = {kDynamic, 3}, .rhs_has_batch = {true, false}});
   const Contraction c = ContractionOf(plan);
   EXPECT_THAT(c.batch, testing::ElementsAre(0, 1));
   EXPECT_EQ(c.m, 2);
@@ -22,22 +22,22 @@ TEST(ContractionOf, HasAxesAndOperands) {
 }
 
 TEST(ContractionForm, IsVerified) {
-  KernelPlan plan = MakeProductPlan({});
+  KernelPlan plan = MakeMatmulPlan({});
   EXPECT_TRUE(VerifyKernelPlan(plan).ok()) << VerifyKernelPlan(plan);
   plan.buffers[1].layout = ConstantLayout::kRowMajor;
-  EXPECT_EQ(VerifyKernelPlan(plan).message(), "kernel plan product: contraction: the rhs is not panels read at (k, n)");
-  plan = MakeProductPlan({});
+  EXPECT_EQ(VerifyKernelPlan(plan).message(), "kernel plan matmul: contraction: the rhs is not panels read at (k, n)");
+  plan = MakeMatmulPlan({});
   plan.stages[0].statements[0].combiner = OpKind::kMax;
-  EXPECT_EQ(VerifyKernelPlan(plan).message(), "kernel plan product: contraction: no stage is a sum of products over k");
-  plan = MakeProductPlan({});
+  EXPECT_EQ(VerifyKernelPlan(plan).message(), "kernel plan matmul: contraction: no stage is a sum of products over k");
+  plan = MakeMatmulPlan({});
   std::swap(plan.exprs[plan.stages[0].statements[0].value].args[0],
             plan.exprs[plan.stages[0].statements[0].value].args[1]);
-  EXPECT_EQ(VerifyKernelPlan(plan).message(), "kernel plan product: contraction: the rhs is not panels read at (k, n)");
+  EXPECT_EQ(VerifyKernelPlan(plan).message(), "kernel plan matmul: contraction: the rhs is not panels read at (k, n)");
 }
 
 TEST(LoadCoefficients, TellUnitStrides) {
   for (bool transposed : {false, true}) {
-    KernelPlan plan = MakeProductPlan({.transpose_lhs = transposed});
+    KernelPlan plan = MakeMatmulPlan({.transpose_lhs = transposed});
     const Contraction c = ContractionOf(plan);
     EXPECT_EQ(IsUnitStride(plan, LoadCoefficients(plan, c.lhs, c.k)), !transposed);
     EXPECT_EQ(IsUnitStride(plan, LoadCoefficients(plan, c.lhs, c.m)), transposed);
@@ -45,13 +45,13 @@ TEST(LoadCoefficients, TellUnitStrides) {
 }
 
 TEST(EpilogueRuns, AreLoadsAndStoresAlongAnAxis) {
-  KernelPlan plan = MakeProductPlan({.epilogue = true});
+  KernelPlan plan = MakeMatmulPlan({.epilogue = true});
   Contraction c = ContractionOf(plan);
   auto rows = EpilogueRuns(plan, c, c.n);
   ASSERT_EQ(rows.size(), 2);  // output and residual, but not the bias, which all rows share
   EXPECT_EQ(plan.buffers[rows[0].ref].kind, BufferKind::kOutput);
   EXPECT_EQ(plan.buffers[rows[1].ref].kind, BufferKind::kInput);
-  plan = MakeProductPlan({.transpose_out = true, .epilogue = true});
+  plan = MakeMatmulPlan({.transpose_out = true, .epilogue = true});
   c = ContractionOf(plan);
   EXPECT_TRUE(EpilogueRuns(plan, c, c.n).empty());
   auto columns = EpilogueRuns(plan, c, c.m);
@@ -61,10 +61,10 @@ TEST(EpilogueRuns, AreLoadsAndStoresAlongAnAxis) {
 
 TEST(StoresAlongRows, TellsTransposedResults) {
   for (bool transposed : {false, true}) {
-    KernelPlan plan = MakeProductPlan({.transpose_out = transposed, .epilogue = true});
+    KernelPlan plan = MakeMatmulPlan({.transpose_out = transposed, .epilogue = true});
     EXPECT_EQ(StoresAlongRows(plan, ContractionOf(plan)), transposed);
   }
-  KernelPlan plan = MakeProductPlan({.batch = {kDynamic, 4}, .rhs_has_batch = {true, true}, .heads = true});
+  KernelPlan plan = MakeMatmulPlan({.batch = {kDynamic, 4}, .rhs_has_batch = {true, true}, .heads = true});
   EXPECT_FALSE(StoresAlongRows(plan, ContractionOf(plan)));
 }
 

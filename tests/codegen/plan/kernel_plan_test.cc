@@ -15,12 +15,12 @@ class KernelPlanTest : public ::testing::Test {
     a0 = plan.Add({.kind = ExprKind::kAxis, .ref = 0});
     a1 = plan.Add({.kind = ExprKind::kAxis, .ref = 1});
   }
-  ExprId Number(int64_t n) { return plan.Add({.kind = ExprKind::kExtent, .extent = {.constant = n}}); }
+  ExprId Number(int64_t n) { return plan.Add({.kind = ExprKind::kDimSize, .dim_size = {.constant = n}}); }
   ExprId Index(ExprKind kind, ExprId lhs, ExprId rhs) { return plan.Add({.kind = kind, .args = {lhs, rhs}}); }
   std::string Text(ExprId id) { return id < 0 ? "none" : plan.ExprText(id); }
 
   KernelPlan plan;
-  Extent d0;
+  DimSize d0;
   ExprId a0, a1;
 };
 
@@ -46,7 +46,7 @@ TEST_F(KernelPlanTest, FoldsIndexArithmetic) {
 }
 
 TEST_F(KernelPlanTest, WhatAReshapeSplitsAndAnotherJoinsIsWhole) {
-  const ExprId d = plan.Add({.kind = ExprKind::kExtent, .extent = d0});
+  const ExprId d = plan.Add({.kind = ExprKind::kDimSize, .dim_size = d0});
   const ExprId quotient = Index(ExprKind::kIndexFloorDiv, a0, d), rest = Index(ExprKind::kIndexMod, a0, d);
   EXPECT_EQ(Index(ExprKind::kIndexAdd, Index(ExprKind::kIndexMul, quotient, d), rest), a0);
   EXPECT_EQ(Index(ExprKind::kIndexAdd, rest, Index(ExprKind::kIndexMul, d, quotient)), a0);
@@ -70,18 +70,18 @@ TEST_F(KernelPlanTest, SplitIndicesOfOneBufferAreJoined) {
 }
 
 TEST_F(KernelPlanTest, CoefficientsOfAffineIndices) {
-  ExprId extent = plan.Add({.kind = ExprKind::kExtent, .extent = d0});
+  ExprId dim_size = plan.Add({.kind = ExprKind::kDimSize, .dim_size = d0});
   ExprId affine =
-      Index(ExprKind::kIndexAdd, Index(ExprKind::kIndexMul, a0, extent), Index(ExprKind::kIndexMul, a1, Number(3)));
+      Index(ExprKind::kIndexAdd, Index(ExprKind::kIndexMul, a0, dim_size), Index(ExprKind::kIndexMul, a1, Number(3)));
   EXPECT_EQ(Text(CoefficientOf(plan, affine, 0)), "d0");
   EXPECT_EQ(Text(CoefficientOf(plan, affine, 1)), "3");
   EXPECT_EQ(Text(CoefficientOf(plan, Number(5), 0)), "0");
   EXPECT_EQ(Text(CoefficientOf(plan, Index(ExprKind::kIndexMul, a0, a0), 0)), "none");
   EXPECT_EQ(Text(CoefficientOf(plan, Index(ExprKind::kIndexMod, a0, Number(3)), 0)), "none");
-  EXPECT_EQ(Text(CoefficientOf(plan, plan.Add({.kind = ExprKind::kBcastIndex, .extent = d0, .args = {a0}}), 0)),
+  EXPECT_EQ(Text(CoefficientOf(plan, plan.Add({.kind = ExprKind::kBcastIndex, .dim_size = d0, .args = {a0}}), 0)),
             "bcast(1, d0)");
   EXPECT_TRUE(DependsOn(plan, affine, 1));
-  EXPECT_FALSE(DependsOn(plan, extent, 0));
+  EXPECT_FALSE(DependsOn(plan, dim_size, 0));
 }
 
 }  // namespace

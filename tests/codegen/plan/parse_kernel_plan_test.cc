@@ -29,7 +29,7 @@ class PlansMatch {
     EXPECT_EQ(a_.fault_count, b_.fault_count);
     ASSERT_EQ(a_.axes.size(), b_.axes.size());
     for (size_t i = 0; i < a_.axes.size(); ++i) {
-      EXPECT_EQ(a_.axes[i].extent, b_.axes[i].extent);
+      EXPECT_EQ(a_.axes[i].dim_size, b_.axes[i].dim_size);
       EXPECT_EQ(a_.axes[i].role, b_.axes[i].role);
     }
     ASSERT_GE(a_.dims.size(), b_.dims.size());  // the text has no slot that nothing mentions
@@ -87,7 +87,7 @@ class PlansMatch {
     const auto [known, added] = same_.try_emplace(a, b);
     if (!added) return known->second == b;
     const Expr &x = a_.exprs[a], &y = b_.exprs[b];
-    return x.kind == y.kind && x.dtype == y.dtype && x.op == y.op && x.ref == y.ref && x.extent == y.extent &&
+    return x.kind == y.kind && x.dtype == y.dtype && x.op == y.op && x.ref == y.ref && x.dim_size == y.dim_size &&
            x.bits == y.bits && SameAll(x.args, y.args) && Same(x.predicate, y.predicate);
   }
 

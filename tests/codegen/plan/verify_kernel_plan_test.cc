@@ -76,8 +76,8 @@ class Corrupter {
       };
     };
     const auto axes = [](KernelPlan& p) { return &p.axes; };
-    each("axis.extent.constant", axes, [=](Axis& a) { return number(a.extent.constant); });
-    each("axis.extent.slot", axes, [=](Axis& a) { return number(a.extent.slot); });
+    each("axis.dim size.constant", axes, [=](Axis& a) { return number(a.dim_size.constant); });
+    each("axis.dim size.slot", axes, [=](Axis& a) { return number(a.dim_size.slot); });
     each("axis.role", axes, [=](Axis& a) { return number(a.role); });
     const auto dims = [](KernelPlan& p) { return &p.dims; };
     each("slot.divisor", dims, [=](DimSlot& d) { return number(d.divisor); });
@@ -87,15 +87,15 @@ class Corrupter {
     each("buffer.dtype", buffers, [=](Buffer& b) { return number(b.dtype); });
     each("buffer.layout", buffers, [=](Buffer& b) { return number(b.layout); });
     const auto buffer_dims = [this](KernelPlan& p) { return p.buffers.empty() ? nullptr : &Any(p.buffers).dims; };
-    each("buffer.dims.constant", buffer_dims, [=](Extent& e) { return number(e.constant); });
-    each("buffer.dims.slot", buffer_dims, [=](Extent& e) { return number(e.slot); });
+    each("buffer.dims.constant", buffer_dims, [=](DimSize& e) { return number(e.constant); });
+    each("buffer.dims.slot", buffer_dims, [=](DimSize& e) { return number(e.slot); });
     const auto exprs = [](KernelPlan& p) { return &p.exprs; };
     each("expr.kind", exprs, [=](Expr& e) { return number(e.kind); });
     each("expr.dtype", exprs, [=](Expr& e) { return number(e.dtype); });
     each("expr.op", exprs, [=](Expr& e) { return number(e.op); });
     each("expr.ref", exprs, [=](Expr& e) { return number(e.ref); });
-    each("expr.extent.constant", exprs, [=](Expr& e) { return number(e.extent.constant); });
-    each("expr.extent.slot", exprs, [=](Expr& e) { return number(e.extent.slot); });
+    each("expr.dim size.constant", exprs, [=](Expr& e) { return number(e.dim_size.constant); });
+    each("expr.dim size.slot", exprs, [=](Expr& e) { return number(e.dim_size.slot); });
     each("expr.bits", exprs, [=](Expr& e) { return number(e.bits); });
     each("expr.predicate", exprs, [=](Expr& e) { return number(e.predicate); });
     each(
@@ -176,12 +176,12 @@ const std::map<std::string, std::string> kFacts = {
 
 // Of the others, what accepted values may be.
 const std::map<std::string, std::string> kLegalChanges = {
-    {"axis.extent.constant", "fewer iterations, or more of which no constant says that they leave a buffer"},
-    {"axis.extent.slot", "the size of another dim, which may be the same"},
+    {"axis.dim size.constant", "fewer iterations, or more of which no constant says that they leave a buffer"},
+    {"axis.dim size.slot", "the size of another dim, which may be the same"},
     {"buffer.dims.constant", "a larger buffer, or one indexed by what no constant bounds"},
     {"buffer.dims.slot", "the size of another dim, which may be the same"},
-    {"expr.extent.constant", "another number in an index of which no constant bounds the rest"},
-    {"expr.extent.slot", "the size of another dim, which may be the same"},
+    {"expr.dim size.constant", "another number in an index of which no constant bounds the rest"},
+    {"expr.dim size.slot", "the size of another dim, which may be the same"},
     {"expr.bits", "another literal of the type"},
     {"expr.op", "another op on the same types"},
     {"expr.ref", "another axis in scope, buffer of equal type and rank, or fault"},

@@ -34,7 +34,7 @@ std::vector<int64_t> Divided(const std::vector<int64_t>& x, int64_t divisor, boo
   return jit.Run<int64_t>(AsDoubles(x));
 }
 
-// Around multiples of the divisor, where the product with the reciprocal may round to either side.
+// Around multiples of the divisor, where the matmul with the reciprocal may round to either side.
 std::vector<int64_t> Dividends(int64_t divisor, std::mt19937_64* random) {
   std::vector<int64_t> x = {0, 1, 2, 3, 4, 5, kLimit - 2, kLimit - 1};
   for (int i = 0; i < 4000; ++i) {

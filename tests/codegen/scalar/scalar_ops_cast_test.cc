@@ -134,7 +134,7 @@ TEST_P(NarrowFloats, RoundOnceFromI64) {
   }
 }
 
-// Sums, products, quotients and roots of narrow values round as the format's own operations do.
+// Sums, matmuls, quotients and roots of narrow values round as the format's own operations do.
 TEST_P(NarrowFloats, ArithmeticRoundsAfterEachOp) {
   const Narrow& n = GetParam();
   std::mt19937 random(4);

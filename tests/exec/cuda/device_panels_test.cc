@@ -9,18 +9,18 @@ namespace {
 
 constexpr int kColumns = 16;
 
-// Element (k, n) of a matrix of `n_extent` columns, as 16 bits.
+// Element (k, n) of a matrix of `n_dim_size` columns, as 16 bits.
 uint16_t Number(int k, int n) { return static_cast<uint16_t>(100 * k + n); }
 
 // Panels of [k, n] as an artifact has them.
-std::vector<uint16_t> Panels(int k_extent, int n_extent, bool pairs) {
+std::vector<uint16_t> Panels(int k_dim_size, int n_dim_size, bool pairs) {
   const int step = pairs ? 2 : 1;
   std::vector<uint16_t> panels;
-  for (int first_column = 0; first_column < n_extent; first_column += kColumns) {
-    for (int first = 0; first < k_extent; first += step) {
+  for (int first_column = 0; first_column < n_dim_size; first_column += kColumns) {
+    for (int first = 0; first < k_dim_size; first += step) {
       for (int column = first_column; column < first_column + kColumns; ++column) {
         for (int k = first; k < first + step; ++k) {
-          panels.push_back(k < k_extent && column < n_extent ? Number(k, column) : 0);
+          panels.push_back(k < k_dim_size && column < n_dim_size ? Number(k, column) : 0);
         }
       }
     }

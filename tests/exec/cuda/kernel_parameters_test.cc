@@ -11,19 +11,19 @@ int encoded = 0;
 
 // The map that the driver is asked for, in the bytes of the one it makes.
 struct Asked {
-  uint64_t address, extents[3], strides[2];
+  uint64_t address, dim_sizes[3], strides[2];
   uint32_t box[3], swizzle;
 };
 
 cuda::Result Encode(cuda::EncodedTensorMap* map, cuda::TensorMapDataType, uint32_t rank, void* address,
-                    const uint64_t* extents, const uint64_t* strides, const uint32_t* box, const uint32_t*,
+                    const uint64_t* dim_sizes, const uint64_t* strides, const uint32_t* box, const uint32_t*,
                     cuda::TensorMapInterleave, cuda::TensorMapSwizzle swizzle, cuda::TensorMapL2Promotion,
                     cuda::TensorMapFill) {
   EXPECT_EQ(rank, 3u);
-  if (extents[0] > 1000) return cuda::kInvalidValue;
+  if (dim_sizes[0] > 1000) return cuda::kInvalidValue;
   ++encoded;
   Asked asked{reinterpret_cast<uint64_t>(address), {}, {strides[0], strides[1]}, {}, static_cast<uint32_t>(swizzle)};
-  for (int d = 0; d < 3; ++d) asked.extents[d] = extents[d], asked.box[d] = box[d];
+  for (int d = 0; d < 3; ++d) asked.dim_sizes[d] = dim_sizes[d], asked.box[d] = box[d];
   std::memcpy(map, &asked, sizeof(asked));
   return cuda::kSuccess;
 }
@@ -68,9 +68,9 @@ TEST_F(KernelParametersTest, MapsComeBehindTheArguments) {
   Asked asked;
   std::memcpy(&asked, places[4], sizeof(asked));
   EXPECT_EQ(asked.address, 4096u);
-  EXPECT_EQ(asked.extents[0], 24u);
-  EXPECT_EQ(asked.extents[1], 1u);
-  EXPECT_EQ(asked.extents[2], 6u);  // ceil(17 / 16) * 3
+  EXPECT_EQ(asked.dim_sizes[0], 24u);
+  EXPECT_EQ(asked.dim_sizes[1], 1u);
+  EXPECT_EQ(asked.dim_sizes[2], 6u);  // ceil(17 / 16) * 3
   EXPECT_EQ(asked.strides[0], 48u);
   EXPECT_EQ(asked.strides[1], 48u);
   EXPECT_EQ(asked.box[2], 128u);
@@ -84,23 +84,23 @@ TEST_F(KernelParametersTest, AMapIsMadeAnewWhereItsTensorIsAnother) {
   EXPECT_EQ(encoded, 1);
   Map(8192, 24, 32);
   EXPECT_EQ(encoded, 2);
-  EXPECT_EQ(Map(8192, 32, 32).extents[0], 32u);
+  EXPECT_EQ(Map(8192, 32, 32).dim_sizes[0], 32u);
   EXPECT_EQ(encoded, 3);
 }
 
 TEST_F(KernelParametersTest, WhatCopiesCannotReadHasAMapOfZeros) {
   for (const auto& [address, k] : {std::pair<int64_t, int64_t>{4098, 24}, {4096, 25}}) {
-    EXPECT_EQ(Map(address, k, 17).extents[0], 0u);
+    EXPECT_EQ(Map(address, k, 17).dim_sizes[0], 0u);
     ASSERT_EQ(result_, cuda::kSuccess);
   }
   EXPECT_EQ(encoded, 0);
 }
 
-TEST_F(KernelParametersTest, NoExtentIsZeroAndFailuresAreTheDrivers) {
-  EXPECT_EQ(Map(4096, 8, 0).extents[2], 1u);
+TEST_F(KernelParametersTest, NoDimSizeIsZeroAndFailuresAreTheDrivers) {
+  EXPECT_EQ(Map(4096, 8, 0).dim_sizes[2], 1u);
   Map(4096, 1008, 17);
   EXPECT_EQ(result_, cuda::kInvalidValue);
-  EXPECT_EQ(Map(4096, 8, 0).extents[0], 8u);
+  EXPECT_EQ(Map(4096, 8, 0).dim_sizes[0], 8u);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ using testing::StartsWith;
 class CudaSessionTest : public CudaTest {
  protected:
   // The sample's y for `b`.
-  static std::vector<float> Products(const SampleBuffers& b) {
+  static std::vector<float> Gemms(const SampleBuffers& b) {
     std::vector<float> want(b.x.size());
     for (size_t i = 0; i < want.size(); ++i) want[i] = -b.x[i] * kSampleScale[i % 4];
     return want;
@@ -31,7 +31,7 @@ TEST_F(CudaSessionTest, HostTensorsAreCopiedThereAndBack) {
     SampleBuffers b(rows);
     ASSERT_EQ(Run(&b), "OK") << rows;
     EXPECT_EQ(b.total, b.Totals());
-    EXPECT_EQ(b.y, Products(b));
+    EXPECT_EQ(b.y, Gemms(b));
   }
 }
 
@@ -44,7 +44,7 @@ TEST_F(CudaSessionTest, DeviceTensorsAreUsedAsTheyAre) {
   const int64_t before = tailor_fake_cuda_counts().total_allocations;
   ASSERT_EQ(Run(&b), "OK");
   EXPECT_EQ(total.Read<float>(), b.Totals());
-  EXPECT_EQ(y.Read<float>(), Products(b));
+  EXPECT_EQ(y.Read<float>(), Gemms(b));
   const int64_t allocated = tailor_fake_cuda_counts().total_allocations - before;
   EXPECT_LE(allocated, 1) << "more than a workspace";
 }
@@ -77,7 +77,7 @@ TEST_F(CudaSessionTest, ProvidedOutputsMayBeOnTheHost) {
     EXPECT_EQ(b.outputs[0].device, kHostMemory);
     EXPECT_EQ(b.outputs[0].data_bytes, 16u * rows);
     const auto* y = static_cast<const float*>(b.outputs[0].data);
-    EXPECT_EQ(std::vector<float>(y, y + 4 * rows), Products(b));
+    EXPECT_EQ(std::vector<float>(y, y + 4 * rows), Gemms(b));
     EXPECT_EQ(b.total, b.Totals());
   }
 }
@@ -268,8 +268,8 @@ TEST_F(CudaSessionTest, ReserveGrowsTheWorkspaceOnTheDevice) {
   const uint64_t growths = ReadCounters().workspace_growths;
   ASSERT_EQ(Text(session_->Reserve(Inputs(b.inputs))), "OK");
   EXPECT_EQ(ReadCounters().workspace_growths, growths + 1);
-  if (fake_cuda::IsInUse()) {                                                       // others do not count bytes
-    EXPECT_EQ(tailor_fake_cuda_counts().device_bytes, 256 + kMeetingBytes + 4000);  // with the constants
+  if (fake_cuda::IsInUse()) {                                                        // others do not count bytes
+    EXPECT_EQ(tailor_fake_cuda_counts().device_bytes, 256 + kGridSyncBytes + 4000);  // with the constants
   }
   EXPECT_EQ(Run(&b), "OK");
   EXPECT_EQ(b.total, b.Totals());
@@ -350,7 +350,7 @@ TEST_F(CudaSessionTest, ADonatedInputsMemoryTakesTheOutput) {
   program_.outputs[0].memory_of = 0;
   Make();
   SampleBuffers b(6);
-  const std::vector<float> want = Products(b), totals = b.Totals();
+  const std::vector<float> want = Gemms(b), totals = b.Totals();
   b.outputs[0] = TensorOf(nullptr, 0, DType::kF32, {});
   ASSERT_EQ(Run(&b), "OK");
   EXPECT_EQ(b.outputs[0].data, b.x.data());
@@ -374,7 +374,7 @@ TEST_F(CudaSessionTest, WhatIsWrittenApartIsCopiedToTheDonatedInput) {
   Make();
   for (int64_t rows : {6, 0, 40}) {
     SampleBuffers b(rows);
-    const std::vector<float> want = Products(b), totals = b.Totals();
+    const std::vector<float> want = Gemms(b), totals = b.Totals();
     b.outputs[0] = TensorOf(nullptr, 0, DType::kF32, {});
     ASSERT_EQ(Run(&b), "OK");
     if (rows > 0) {
@@ -384,7 +384,7 @@ TEST_F(CudaSessionTest, WhatIsWrittenApartIsCopiedToTheDonatedInput) {
     EXPECT_EQ(b.total, totals);
   }
   SampleBuffers there(6);
-  const std::vector<float> want = Products(there), totals = there.Totals();
+  const std::vector<float> want = Gemms(there), totals = there.Totals();
   const DeviceBytes x(Device(), there.x);
   PlaceOnDevice(&there.inputs[0], x);
   PlaceOnDevice(&there.outputs[0], x);

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "exec/cuda/cublas_lt_product.h"
+#include "exec/cuda/cublas_lt_gemm.h"
 #include "tailor/runtime.h"
 
 namespace tailor::bench {
@@ -31,12 +31,12 @@ CublasLtPeer* CublasLtPeer::Find(std::string* why) {
   return absent.ok() ? &peer : nullptr;
 }
 
-std::function<void()> CublasLtPeer::Product(const Gpu& gpu, const ProductShape& shape, const GpuMemory& x,
-                                            const GpuMemory& w, const GpuMemory& y) {
+std::function<void()> CublasLtPeer::Matmul(const Gpu& gpu, const GpuMatmulShape& shape, const GpuMemory& x,
+                                           const GpuMemory& w, const GpuMemory& y) {
   if (handle_ == nullptr) {
-    Require(library_.FailureOf(library_.Create(&handle_), "cublasLtCreate", "the peer of products"));
+    Require(library_.FailureOf(library_.Create(&handle_), "cublasLtCreate", "the peer of matmuls"));
   }
-  ProductArgs args = {};
+  GemmArgs args = {};
   args.dtype = TAILOR_BF16;
   args.batch = 1;
   args.m = shape.m;
@@ -44,14 +44,14 @@ std::function<void()> CublasLtPeer::Product(const Gpu& gpu, const ProductShape& 
   args.k = shape.k;
   SetStrides(shape.m, shape.k, shape.x_transposed, args.lhs_strides);
   SetStrides(shape.k, shape.n, shape.w_transposed, args.rhs_strides);
-  std::unique_ptr<const CublasLtProduct> made;
-  if (const std::string why = CublasLtProduct::Make(library_, handle_, args, kLimits, &made); !why.empty()) {
+  std::unique_ptr<const CublasLtGemm> made;
+  if (const std::string why = CublasLtGemm::Make(library_, handle_, args, kLimits, &made); !why.empty()) {
     throw NotMeasured(why);
   }
   const auto workspace = std::make_shared<GpuMemory>(gpu, kLimits.workspace_bytes);
-  return [this, workspace, product = std::shared_ptr(std::move(made)), &gpu, &x, &w, &y] {
-    Require(library_.FailureOf(product->Multiply(x.data(), w.data(), y.data(), workspace->data(), gpu.stream()),
-                               "cublasLtMatmul", "the peer of products"));
+  return [this, workspace, matmul = std::shared_ptr(std::move(made)), &gpu, &x, &w, &y] {
+    Require(library_.FailureOf(matmul->Multiply(x.data(), w.data(), y.data(), workspace->data(), gpu.stream()),
+                               "cublasLtMatmul", "the peer of matmuls"));
   };
 }
 

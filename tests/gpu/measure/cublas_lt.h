@@ -1,4 +1,4 @@
-// cuBLASLt, where this machine has it: the products that Tailor's are held against. Found at run time.
+// cuBLASLt, where this machine has it: the matmuls that Tailor's are held against. Found at run time.
 #ifndef TAILOR_TESTS_GPU_MEASURE_CUBLAS_LT_H_
 #define TAILOR_TESTS_GPU_MEASURE_CUBLAS_LT_H_
 
@@ -12,7 +12,7 @@
 namespace tailor::bench {
 
 // y[M, N] = x w in bf16, sums in f32, all row-major; `x_transposed`: x is stored [K, M], `w_transposed`: w [N, K].
-struct ProductShape {
+struct GpuMatmulShape {
   int64_t m, k, n;
   bool x_transposed = false, w_transposed = false;
 };
@@ -23,10 +23,10 @@ class CublasLtPeer {
   static CublasLtPeer* Find(std::string* why);
 
   std::string name() const { return library_.VersionText(); }
-  // What asks for the product in the GPU's stream, by the first algorithm that the library's heuristic gives for at
+  // What asks for the matmul in the GPU's stream, by the first algorithm that the library's heuristic gives for at
   // most 64 MiB of workspace. The memory outlives it. Throws NotMeasured where the library refuses.
-  std::function<void()> Product(const Gpu& gpu, const ProductShape& shape, const GpuMemory& x, const GpuMemory& w,
-                                const GpuMemory& y);
+  std::function<void()> Matmul(const Gpu& gpu, const GpuMatmulShape& shape, const GpuMemory& x, const GpuMemory& w,
+                               const GpuMemory& y);
 
  private:
   CublasLtPeer() = default;

@@ -26,7 +26,7 @@ const tailor_executable* Encoder(const Gpu& gpu, const std::string& kind, const 
 Measured MeasureEncoder(const Gpu& gpu, const MeasuredCase& asked) {
   const EncoderSize size = asked.kind == "bert_large" ? kLarge : kTiny;
   const tailor_executable* executable = Encoder(gpu, asked.kind, size);
-  const int64_t batch = asked.extents[0], length = asked.extents[1], tokens = batch * length;
+  const int64_t batch = asked.dim_sizes[0], length = asked.dim_sizes[1], tokens = batch * length;
   std::vector<int64_t> ids(tokens), mask(tokens, 1);
   for (int64_t i = 0; i < tokens; ++i) ids[i] = (1000 + i * 7919) % size.vocabulary;
   const GpuMemory ids_there(gpu, ids.data(), tokens * 8), mask_there(gpu, mask.data(), tokens * 8);

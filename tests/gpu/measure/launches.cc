@@ -19,7 +19,7 @@ constexpr int kRounds = 101, kEmulatedRounds = 9;
 constexpr int64_t kRows = 2;
 constexpr int64_t kMostPending = 512;  // launches: a driver's queue holds more
 
-// A chain of products of [N, 1] by [1, 1]: a product is never fused into another, so each is a launch.
+// A chain of products of [N, 1] by [1, 1]: a matmul is never fused into another, so each is a launch.
 ExecutableHandle CompileChain(const Gpu& gpu, int64_t count) {
   const GraphHandle graph = NewGraph("chain");
   tailor_value value = Input(graph.get(), "x", {Symbol(graph.get(), "N", kRows), Fixed(graph.get(), 1)});
@@ -109,7 +109,7 @@ double AskingSeconds(const Gpu& gpu, int64_t launches, const Work& work) {
 }  // namespace
 
 Measured MeasureLaunches(const Gpu& gpu, const MeasuredCase& asked) {
-  const int64_t count = std::max<int64_t>(asked.extents[0], 1), runs = std::max<int64_t>(1, kMostPending / count);
+  const int64_t count = std::max<int64_t>(asked.dim_sizes[0], 1), runs = std::max<int64_t>(1, kMostPending / count);
   const ExecutableHandle executable = CompileChain(gpu, count);
   Chain plain(gpu, executable.get(), false), graph(gpu, executable.get(), true);
   const DirectLaunch direct(gpu);

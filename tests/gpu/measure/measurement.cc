@@ -9,14 +9,14 @@ namespace {
 
 struct Kind {
   const char* name;
-  size_t extents;
+  size_t dim_sizes;
   Measured (*measure)(const Gpu& gpu, const MeasuredCase& asked);
 };
 
 // All that can be asked for.
 constexpr Kind kKinds[] = {
-    {"copy", 1, MeasureCopy},         {"dot_bf16", 3, MeasureProduct}, {"softmax", 2, MeasureRows},
-    {"layer_norm", 2, MeasureRows},   {"reduce_sum", 2, MeasureRows},  {"bert_large", 2, MeasureEncoder},
+    {"copy", 1, MeasureCopy},         {"dot_bf16", 3, MeasureMatmul}, {"softmax", 2, MeasureRows},
+    {"layer_norm", 2, MeasureRows},   {"reduce_sum", 2, MeasureRows}, {"bert_large", 2, MeasureEncoder},
     {"bert_tiny", 2, MeasureEncoder}, {"launch", 1, MeasureLaunches},
 };
 
@@ -33,10 +33,10 @@ Measured Dispatch(const std::string& name) {
   const std::vector<std::string> parts = Split(name, '/');
   MeasuredCase asked{parts.empty() ? "" : parts[0], {}, parts.size() > 2 ? parts[2] : ""};
   if (parts.size() > 1) {
-    for (const std::string& extent : Split(parts[1], 'x')) asked.extents.push_back(std::atoll(extent.c_str()));
+    for (const std::string& dim_size : Split(parts[1], 'x')) asked.dim_sizes.push_back(std::atoll(dim_size.c_str()));
   }
   for (const Kind& kind : kKinds) {
-    if (asked.kind == kind.name && asked.extents.size() == kind.extents) return kind.measure(*gpu, asked);
+    if (asked.kind == kind.name && asked.dim_sizes.size() == kind.dim_sizes) return kind.measure(*gpu, asked);
   }
   throw NotMeasured("nothing is measured by that name");
 }

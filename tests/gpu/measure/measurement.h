@@ -1,4 +1,4 @@
-// What is measured on a GPU, by kind and extents: "softmax/1024x1024", "dot_bf16/512x1024x1024/nt".
+// What is measured on a GPU, by kind and dim sizes: "softmax/1024x1024", "dot_bf16/512x1024x1024/nt".
 #ifndef TAILOR_TESTS_GPU_MEASURE_MEASUREMENT_H_
 #define TAILOR_TESTS_GPU_MEASURE_MEASUREMENT_H_
 
@@ -14,8 +14,8 @@ namespace tailor::bench {
 
 struct MeasuredCase {
   std::string kind;
-  std::vector<int64_t> extents;
-  std::string form;  // what follows the extents, or ""
+  std::vector<int64_t> dim_sizes;
+  std::string form;  // what follows the dim sizes, or ""
 };
 
 struct Measured {
@@ -31,7 +31,7 @@ class WrongResult : public std::runtime_error {
 
 // Each throws NotMeasured where it cannot be measured, and WrongResult.
 Measured MeasureCopy(const Gpu& gpu, const MeasuredCase& asked);      // copy/BYTES
-Measured MeasureProduct(const Gpu& gpu, const MeasuredCase& asked);   // dot_bf16/MxKxN/{n,t}{n,t}
+Measured MeasureMatmul(const Gpu& gpu, const MeasuredCase& asked);    // dot_bf16/MxKxN/{n,t}{n,t}
 Measured MeasureRows(const Gpu& gpu, const MeasuredCase& asked);      // softmax, layer_norm or reduce_sum/RxC
 Measured MeasureEncoder(const Gpu& gpu, const MeasuredCase& asked);   // bert_large or bert_tiny/BxS
 Measured MeasureLaunches(const Gpu& gpu, const MeasuredCase& asked);  // launch/COUNT

@@ -23,7 +23,7 @@ GraphHandle RowGraph(const MeasuredCase& asked) {
   GraphHandle graph = NewGraph(asked.kind.c_str());
   tailor_graph* g = graph.get();
   const bool norm = asked.kind == "layer_norm";
-  const int64_t columns = asked.extents[1];
+  const int64_t columns = asked.dim_sizes[1];
   const tailor_value x = Input(g, "x", {Symbol(g, "R", 1 << 24), norm ? Fixed(g, columns) : Symbol(g, "C", 1 << 24)});
   tailor_value y;
   if (norm) {
@@ -64,7 +64,7 @@ void RequireRows(const MeasuredCase& asked, const std::vector<float>& x, const G
   constexpr double kTolerance = 1e-4;
   std::vector<float> results(out.bytes() / sizeof(float));
   out.Read(results.data());
-  const size_t rows = asked.extents[0], columns = asked.extents[1], each = results.size() / rows;
+  const size_t rows = asked.dim_sizes[0], columns = asked.dim_sizes[1], each = results.size() / rows;
   for (size_t row : {size_t{0}, rows / 2, rows - 1}) {
     const std::vector<double> expected = RowInDouble(asked, {&x[row * columns], columns});
     for (size_t i = 0; i < each; ++i) {
@@ -82,7 +82,7 @@ double CopyRate(size_t bytes, double seconds) { return 2 * static_cast<double>(b
 }  // namespace
 
 Measured MeasureCopy(const Gpu& gpu, const MeasuredCase& asked) {
-  const auto bytes = static_cast<size_t>(asked.extents[0]);
+  const auto bytes = static_cast<size_t>(asked.dim_sizes[0]);
   const GpuMemory from(gpu, std::string(bytes, 0).data(), bytes), to(gpu, bytes);
   const double seconds = TakeTurns(
       gpu, {[&] {
@@ -94,7 +94,7 @@ Measured MeasureCopy(const Gpu& gpu, const MeasuredCase& asked) {
 // Inputs and outputs, together more than the cache, take turns; with the form "hot" there is one of each, and calls are
 // asked for many at a time. A "like copy" is one of as many bytes, whose places take turns too.
 Measured MeasureRows(const Gpu& gpu, const MeasuredCase& asked) {
-  const int64_t rows = asked.extents[0], columns = asked.extents[1];
+  const int64_t rows = asked.dim_sizes[0], columns = asked.dim_sizes[1];
   const bool reduces = asked.kind == "reduce_sum";
   const ExecutableHandle executable = CompileFor(gpu, RowGraph(asked).get());
   const std::vector<float> numbers = SomeNumbers(rows * columns, 3);

@@ -3,7 +3,7 @@
 use std::mem;
 use std::ptr;
 
-use super::{sys, Extent, Value};
+use super::{sys, DimSize, Value};
 use crate::{invalid, Result};
 
 /// How windows lie over the spatial dims of x `[N, C, D...]`, those after the second. Each list has an entry for each of
@@ -13,9 +13,9 @@ pub struct Spatial<'a> {
     pub strides: &'a [i64],
     pub dilations: &'a [i64],
     /// Elements of padding before the first; negative ones crop.
-    pub low: &'a [Extent],
+    pub low: &'a [DimSize],
     /// And after the last.
-    pub high: &'a [Extent],
+    pub high: &'a [DimSize],
 }
 
 impl<'g> Value<'g> {
@@ -30,7 +30,7 @@ impl<'g> Value<'g> {
         self.graph.append(|graph, out| unsafe { sys::tailor_graph_log_softmax(graph, self.handle, axis, out) })
     }
 
-    /// (x - mean) / sqrt(variance + epsilon) * scale + bias over the last axis, whose extent `scale` and `bias` have.
+    /// (x - mean) / sqrt(variance + epsilon) * scale + bias over the last axis, whose dim size `scale` and `bias` have.
     pub fn layer_norm(
         self,
         scale: Option<Value<'_>>,
@@ -91,7 +91,7 @@ impl<'g> Value<'g> {
     }
 
     /// The largest element of each window of `sizes`, one a spatial dim. Padding is below every element.
-    pub fn max_pool(self, sizes: &[Extent], spatial: Spatial<'_>) -> Result<Value<'g>> {
+    pub fn max_pool(self, sizes: &[DimSize], spatial: Spatial<'_>) -> Result<Value<'g>> {
         let sizes = self.graph.dims(sizes)?;
         self.windows(spatial, |graph, options, out| unsafe {
             sys::tailor_graph_max_pool(graph, self.handle, sizes.as_ptr(), sizes.len(), options, out)
@@ -102,7 +102,7 @@ impl<'g> Value<'g> {
     /// zeros, too.
     pub fn average_pool(
         self,
-        sizes: &[Extent],
+        sizes: &[DimSize],
         count_include_pad: bool,
         spatial: Spatial<'_>,
     ) -> Result<Value<'g>> {

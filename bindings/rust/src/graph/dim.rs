@@ -1,4 +1,4 @@
-//! Extents: symbols, and what is computed from them.
+//! Dim sizes: symbols, and what is computed from them.
 
 use std::fmt;
 use std::mem;
@@ -30,30 +30,30 @@ pub struct Dim<'g> {
     pub(super) handle: u64,
 }
 
-/// One extent of a shape: a [`Dim`] or an integer.
+/// One dim size of a shape: a [`Dim`] or an integer.
 #[derive(Clone, Copy, Debug)]
-pub enum Extent {
+pub enum DimSize {
     /// The handle of a dim; one of another graph is refused where it is used.
     Dim(u64),
     Constant(i64),
 }
 
-impl From<Dim<'_>> for Extent {
-    fn from(dim: Dim<'_>) -> Extent {
-        Extent::Dim(dim.handle)
+impl From<Dim<'_>> for DimSize {
+    fn from(dim: Dim<'_>) -> DimSize {
+        DimSize::Dim(dim.handle)
     }
 }
 
-impl From<i64> for Extent {
-    fn from(extent: i64) -> Extent {
-        Extent::Constant(extent)
+impl From<i64> for DimSize {
+    fn from(dim_size: i64) -> DimSize {
+        DimSize::Constant(dim_size)
     }
 }
 
-/// The extents of a shape, dims and integers mixed: `&dims![batch, 4]`.
+/// The dim sizes of a shape, dims and integers mixed: `&dims![batch, 4]`.
 #[macro_export]
 macro_rules! dims {
-    ($($extent:expr),* $(,)?) => { [$($crate::graph::Extent::from($extent)),*] };
+    ($($dim_size:expr),* $(,)?) => { [$($crate::graph::DimSize::from($dim_size)),*] };
 }
 
 impl Graph {
@@ -77,33 +77,33 @@ impl Graph {
     }
 
     /// A constant, to start arithmetic from. It may be negative where it is a term of others.
-    pub fn dim(&self, extent: i64) -> Result<Dim<'_>> {
-        self.new_dim(|graph, out| unsafe { sys::tailor_graph_dim(graph, extent, out) })
+    pub fn dim(&self, dim_size: i64) -> Result<Dim<'_>> {
+        self.new_dim(|graph, out| unsafe { sys::tailor_graph_dim(graph, dim_size, out) })
     }
 
-    /// States that two extents are equal: compilation uses it, every run checks it.
-    pub fn assume_equal(&self, lhs: impl Into<Extent>, rhs: impl Into<Extent>) -> Result<()> {
-        let (lhs, rhs) = (self.extent(lhs.into())?, self.extent(rhs.into())?);
+    /// States that two dim sizes are equal: compilation uses it, every run checks it.
+    pub fn assume_equal(&self, lhs: impl Into<DimSize>, rhs: impl Into<DimSize>) -> Result<()> {
+        let (lhs, rhs) = (self.dim_size(lhs.into())?, self.dim_size(rhs.into())?);
         self.call(|graph| unsafe { sys::tailor_graph_assume_equal(graph, lhs, rhs) })
     }
 
     /// States that lhs >= rhs: compilation uses it, every run checks it. Messages name what demands it, where `what` is
     /// not empty: "{what}: height + 2 is 2, but must be at least 3".
-    pub fn assume_at_least(&self, lhs: impl Into<Extent>, rhs: impl Into<Extent>, what: &str) -> Result<()> {
-        let (lhs, rhs) = (self.extent(lhs.into())?, self.extent(rhs.into())?);
+    pub fn assume_at_least(&self, lhs: impl Into<DimSize>, rhs: impl Into<DimSize>, what: &str) -> Result<()> {
+        let (lhs, rhs) = (self.dim_size(lhs.into())?, self.dim_size(rhs.into())?);
         self.call(|graph| unsafe {
             sys::tailor_graph_assume_at_least(graph, lhs, rhs, chars(what), what.len())
         })
     }
 
-    pub(super) fn dims(&self, extents: &[Extent]) -> Result<Vec<u64>> {
-        extents.iter().map(|&extent| self.extent(extent)).collect()
+    pub(super) fn dims(&self, dim_sizes: &[DimSize]) -> Result<Vec<u64>> {
+        dim_sizes.iter().map(|&dim_size| self.dim_size(dim_size)).collect()
     }
 
-    pub(super) fn extent(&self, extent: Extent) -> Result<u64> {
-        match extent {
-            Extent::Dim(handle) => Ok(handle),
-            Extent::Constant(extent) => Ok(self.dim(extent)?.handle),
+    pub(super) fn dim_size(&self, dim_size: DimSize) -> Result<u64> {
+        match dim_size {
+            DimSize::Dim(handle) => Ok(handle),
+            DimSize::Constant(dim_size) => Ok(self.dim(dim_size)?.handle),
         }
     }
 
@@ -116,59 +116,59 @@ impl Graph {
         Ok(Dim { graph: self, handle })
     }
 
-    fn combine(&self, function: sys::DimFunction, lhs: Extent, rhs: Extent) -> Result<Dim<'_>> {
-        let (lhs, rhs) = (self.extent(lhs)?, self.extent(rhs)?);
+    fn combine(&self, function: sys::DimFunction, lhs: DimSize, rhs: DimSize) -> Result<Dim<'_>> {
+        let (lhs, rhs) = (self.dim_size(lhs)?, self.dim_size(rhs)?);
         self.new_dim(|graph, out| unsafe { function(graph, lhs, rhs, out) })
     }
 }
 
 impl<'g> Dim<'g> {
     /// The quotient, rounded down; the divisor is checked to be above 0.
-    pub fn floordiv(self, rhs: impl Into<Extent>) -> Result<Dim<'g>> {
+    pub fn floordiv(self, rhs: impl Into<DimSize>) -> Result<Dim<'g>> {
         self.graph.combine(sys::tailor_dim_floordiv, self.into(), rhs.into())
     }
 
     /// What [`floordiv`](Dim::floordiv) leaves, never negative.
-    pub fn mod_(self, rhs: impl Into<Extent>) -> Result<Dim<'g>> {
+    pub fn mod_(self, rhs: impl Into<DimSize>) -> Result<Dim<'g>> {
         self.graph.combine(sys::tailor_dim_mod, self.into(), rhs.into())
     }
 
-    pub fn min(self, rhs: impl Into<Extent>) -> Result<Dim<'g>> {
+    pub fn min(self, rhs: impl Into<DimSize>) -> Result<Dim<'g>> {
         self.graph.combine(sys::tailor_dim_min, self.into(), rhs.into())
     }
 
-    pub fn max(self, rhs: impl Into<Extent>) -> Result<Dim<'g>> {
+    pub fn max(self, rhs: impl Into<DimSize>) -> Result<Dim<'g>> {
         self.graph.combine(sys::tailor_dim_max, self.into(), rhs.into())
     }
 
     /// The quotient, rounded up; the divisor is checked to be above 0.
-    pub fn ceildiv(self, rhs: impl Into<Extent>) -> Result<Dim<'g>> {
+    pub fn ceildiv(self, rhs: impl Into<DimSize>) -> Result<Dim<'g>> {
         self.graph.combine(sys::tailor_dim_ceildiv, self.into(), rhs.into())
     }
 
     /// The quotient, rounded towards 0; the divisor is checked to be above 0.
-    pub fn truncdiv(self, rhs: impl Into<Extent>) -> Result<Dim<'g>> {
+    pub fn truncdiv(self, rhs: impl Into<DimSize>) -> Result<Dim<'g>> {
         self.graph.combine(sys::tailor_dim_truncdiv, self.into(), rhs.into())
     }
 
     /// What [`truncdiv`](Dim::truncdiv) leaves; it has the sign of `self`.
-    pub fn truncmod(self, rhs: impl Into<Extent>) -> Result<Dim<'g>> {
+    pub fn truncmod(self, rhs: impl Into<DimSize>) -> Result<Dim<'g>> {
         self.graph.combine(sys::tailor_dim_truncmod, self.into(), rhs.into())
     }
 
     /// 1 where `self < rhs`, else 0.
-    pub fn less(self, rhs: impl Into<Extent>) -> Result<Dim<'g>> {
+    pub fn less(self, rhs: impl Into<DimSize>) -> Result<Dim<'g>> {
         self.graph.combine(sys::tailor_dim_less, self.into(), rhs.into())
     }
 
     /// 1 where the two are equal, else 0.
-    pub fn equal(self, rhs: impl Into<Extent>) -> Result<Dim<'g>> {
+    pub fn equal(self, rhs: impl Into<DimSize>) -> Result<Dim<'g>> {
         self.graph.combine(sys::tailor_dim_equal, self.into(), rhs.into())
     }
 
     /// `lhs` where `self`, which is 0 or 1 at every run, is 1; `rhs` where it is 0.
-    pub fn select(self, lhs: impl Into<Extent>, rhs: impl Into<Extent>) -> Result<Dim<'g>> {
-        let (lhs, rhs) = (self.graph.extent(lhs.into())?, self.graph.extent(rhs.into())?);
+    pub fn select(self, lhs: impl Into<DimSize>, rhs: impl Into<DimSize>) -> Result<Dim<'g>> {
+        let (lhs, rhs) = (self.graph.dim_size(lhs.into())?, self.graph.dim_size(rhs.into())?);
         self.graph.new_dim(|graph, out| unsafe { sys::tailor_dim_select(graph, self.handle, lhs, rhs, out) })
     }
 
@@ -192,7 +192,7 @@ impl fmt::Debug for Dim<'_> {
 
 macro_rules! operators {
     ($($operator:ident $method:ident $function:ident),*) => { $(
-        impl<'g, R: Into<Extent>> $operator<R> for Dim<'g> {
+        impl<'g, R: Into<DimSize>> $operator<R> for Dim<'g> {
             type Output = Result<Dim<'g>>;
             fn $method(self, rhs: R) -> Result<Dim<'g>> {
                 self.graph.combine(sys::$function, self.into(), rhs.into())

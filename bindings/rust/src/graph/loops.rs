@@ -5,7 +5,7 @@ use std::mem;
 use std::ptr;
 
 use super::builders::handle;
-use super::{handles, sys, Extent, Graph, Value};
+use super::{handles, sys, DimSize, Graph, Value};
 use crate::{invalid, Result};
 
 /// What a recurrent layer takes besides x, w and r. None of them: zeros, all steps, sigmoid and tanh.
@@ -105,8 +105,8 @@ impl<'g> Value<'g> {
     }
 
     /// (values, indices) of the k largest elements along an axis, descending, or of the smallest, ascending.
-    pub fn top_k(self, k: impl Into<Extent>, axis: i64, largest: bool) -> Result<(Value<'g>, Value<'g>)> {
-        let k = self.graph.extent(k.into())?;
+    pub fn top_k(self, k: impl Into<DimSize>, axis: i64, largest: bool) -> Result<(Value<'g>, Value<'g>)> {
+        let k = self.graph.dim_size(k.into())?;
         let [values, indices] = self.graph.append_all(|graph, [values, indices]| unsafe {
             sys::tailor_graph_top_k(graph, self.handle, k, axis, largest.into(), values, indices)
         })?;
@@ -136,10 +136,10 @@ impl<'g> Value<'g> {
 }
 
 /// Loops and branches run regions: graphs of their own, whose inputs take the values and whose outputs are the results. A
-/// region has symbols of its own, which are bound from the extents that it gets, and is copied.
+/// region has symbols of its own, which are bound from the dim sizes that it gets, and is copied.
 ///
-/// `shapes` lists the extents of all results, one after the other. Without any they are inferred; they are needed where
-/// an extent is known only when the operation has run: it is then a symbol that nothing before uses.
+/// `shapes` lists the dim sizes of all results, one after the other. Without any they are inferred; they are needed where
+/// a dim size is known only when the operation has run: it is then a symbol that nothing before uses.
 impl Graph {
     /// The values after running `body` (values -> values) as long as `condition` (values -> bool `[]`) of them is true.
     pub fn while_(
@@ -147,7 +147,7 @@ impl Graph {
         values: &[Value<'_>],
         condition: &Graph,
         body: &Graph,
-        shapes: &[Extent],
+        shapes: &[DimSize],
     ) -> Result<Vec<Value<'_>>> {
         let (given, shapes) = (handles(values), self.dims(shapes)?);
         self.append_list(values.len(), |graph, results| unsafe {
@@ -164,7 +164,7 @@ impl Graph {
         values: &[Value<'_>],
         then_branch: &Graph,
         else_branch: &Graph,
-        shapes: &[Extent],
+        shapes: &[DimSize],
     ) -> Result<Vec<Value<'_>>> {
         let (given, shapes) = (handles(values), self.dims(shapes)?);
         let result_count = unsafe { sys::tailor_graph_output_count(then_branch.raw) };

@@ -7,41 +7,41 @@
 use std::mem::size_of;
 use std::os::raw::c_char;
 
-use super::{handles, Extent, Graph, Operand, Value};
+use super::{handles, DimSize, Graph, Operand, Value};
 use crate::{DType, Result};
 
 /// What [`Value::reduce_sum_with`] takes besides.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReduceSumOptions {
-    /// 1 keeps the reduced dims, with extent 1.
+    /// 1 keeps the reduced dims, with dim size 1.
     pub keep_dims: i64,
 }
 
 /// What [`Value::reduce_max_with`] takes besides.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReduceMaxOptions {
-    /// 1 keeps the reduced dims, with extent 1.
+    /// 1 keeps the reduced dims, with dim size 1.
     pub keep_dims: i64,
 }
 
 /// What [`Value::reduce_min_with`] takes besides.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReduceMinOptions {
-    /// 1 keeps the reduced dims, with extent 1.
+    /// 1 keeps the reduced dims, with dim size 1.
     pub keep_dims: i64,
 }
 
 /// What [`Value::reduce_mean_with`] takes besides.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReduceMeanOptions {
-    /// 1 keeps the reduced dims, with extent 1.
+    /// 1 keeps the reduced dims, with dim size 1.
     pub keep_dims: i64,
 }
 
 /// What [`Value::reduce_prod_with`] takes besides.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReduceProdOptions {
-    /// 1 keeps the reduced dims, with extent 1.
+    /// 1 keeps the reduced dims, with dim size 1.
     pub keep_dims: i64,
 }
 
@@ -275,7 +275,7 @@ impl<'g> Value<'g> {
 
     /// `add(lhs, rhs)`: lhs + rhs; integers wrap.
     ///
-    /// - Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by
+    /// - Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
     ///   every run.
     /// - Types: any but bool; all operands and the result alike.
     pub fn add(self, rhs: impl Into<Operand>) -> Result<Value<'g>> {
@@ -285,7 +285,7 @@ impl<'g> Value<'g> {
 
     /// `sub(lhs, rhs)`: lhs - rhs; integers wrap.
     ///
-    /// - Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by
+    /// - Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
     ///   every run.
     /// - Types: any but bool; all operands and the result alike.
     pub fn sub(self, rhs: impl Into<Operand>) -> Result<Value<'g>> {
@@ -295,7 +295,7 @@ impl<'g> Value<'g> {
 
     /// `mul(lhs, rhs)`: lhs * rhs; integers wrap.
     ///
-    /// - Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by
+    /// - Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
     ///   every run.
     /// - Types: any but bool; all operands and the result alike.
     pub fn mul(self, rhs: impl Into<Operand>) -> Result<Value<'g>> {
@@ -305,7 +305,7 @@ impl<'g> Value<'g> {
 
     /// `div(lhs, rhs)`: lhs / rhs; integers truncate, x / 0 is 0 and the least value / -1 is itself.
     ///
-    /// - Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by
+    /// - Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
     ///   every run.
     /// - Types: any but bool; all operands and the result alike.
     pub fn div(self, rhs: impl Into<Operand>) -> Result<Value<'g>> {
@@ -315,7 +315,7 @@ impl<'g> Value<'g> {
 
     /// `pow(lhs, rhs)`: lhs to the power rhs.
     ///
-    /// - Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by
+    /// - Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
     ///   every run.
     /// - Types: f16, bf16, f32 or f64; all operands and the result alike.
     pub fn pow(self, rhs: impl Into<Operand>) -> Result<Value<'g>> {
@@ -325,7 +325,7 @@ impl<'g> Value<'g> {
 
     /// `max(lhs, rhs)`: the larger of lhs and rhs; NaN if either is.
     ///
-    /// - Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by
+    /// - Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
     ///   every run.
     /// - Types: any but bool; all operands and the result alike.
     pub fn max(self, rhs: impl Into<Operand>) -> Result<Value<'g>> {
@@ -335,7 +335,7 @@ impl<'g> Value<'g> {
 
     /// `min(lhs, rhs)`: the smaller of lhs and rhs; NaN if either is.
     ///
-    /// - Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by
+    /// - Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
     ///   every run.
     /// - Types: any but bool; all operands and the result alike.
     pub fn min(self, rhs: impl Into<Operand>) -> Result<Value<'g>> {
@@ -346,7 +346,7 @@ impl<'g> Value<'g> {
     /// `mod(lhs, rhs)`: the remainder of lhs / rhs with the sign of rhs, as in Python; of integers x mod 0 is
     /// 0, of floats NaN.
     ///
-    /// - Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by
+    /// - Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
     ///   every run.
     /// - Types: any but bool; all operands and the result alike.
     pub fn mod_(self, rhs: impl Into<Operand>) -> Result<Value<'g>> {
@@ -357,7 +357,7 @@ impl<'g> Value<'g> {
     /// `rem(lhs, rhs)`: the remainder of lhs / rhs with the sign of lhs, as fmod in C; of integers x rem 0 is
     /// 0, of floats NaN.
     ///
-    /// - Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by
+    /// - Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
     ///   every run.
     /// - Types: any but bool; all operands and the result alike.
     pub fn rem(self, rhs: impl Into<Operand>) -> Result<Value<'g>> {
@@ -367,7 +367,7 @@ impl<'g> Value<'g> {
 
     /// `eq(lhs, rhs)`: lhs == rhs; false where either is NaN.
     ///
-    /// - Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by
+    /// - Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
     ///   every run.
     /// - Types: any, the operands alike; the result is bool.
     pub fn eq(self, rhs: impl Into<Operand>) -> Result<Value<'g>> {
@@ -377,7 +377,7 @@ impl<'g> Value<'g> {
 
     /// `ne(lhs, rhs)`: lhs != rhs; true where either is NaN.
     ///
-    /// - Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by
+    /// - Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
     ///   every run.
     /// - Types: any, the operands alike; the result is bool.
     pub fn ne(self, rhs: impl Into<Operand>) -> Result<Value<'g>> {
@@ -387,7 +387,7 @@ impl<'g> Value<'g> {
 
     /// `lt(lhs, rhs)`: lhs < rhs; false where either is NaN.
     ///
-    /// - Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by
+    /// - Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
     ///   every run.
     /// - Types: any, the operands alike; the result is bool.
     pub fn lt(self, rhs: impl Into<Operand>) -> Result<Value<'g>> {
@@ -397,7 +397,7 @@ impl<'g> Value<'g> {
 
     /// `le(lhs, rhs)`: lhs <= rhs; false where either is NaN.
     ///
-    /// - Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by
+    /// - Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
     ///   every run.
     /// - Types: any, the operands alike; the result is bool.
     pub fn le(self, rhs: impl Into<Operand>) -> Result<Value<'g>> {
@@ -407,7 +407,7 @@ impl<'g> Value<'g> {
 
     /// `gt(lhs, rhs)`: lhs > rhs; false where either is NaN.
     ///
-    /// - Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by
+    /// - Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
     ///   every run.
     /// - Types: any, the operands alike; the result is bool.
     pub fn gt(self, rhs: impl Into<Operand>) -> Result<Value<'g>> {
@@ -417,7 +417,7 @@ impl<'g> Value<'g> {
 
     /// `ge(lhs, rhs)`: lhs >= rhs; false where either is NaN.
     ///
-    /// - Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by
+    /// - Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
     ///   every run.
     /// - Types: any, the operands alike; the result is bool.
     pub fn ge(self, rhs: impl Into<Operand>) -> Result<Value<'g>> {
@@ -427,7 +427,7 @@ impl<'g> Value<'g> {
 
     /// `and(lhs, rhs)`: lhs and rhs, bit by bit.
     ///
-    /// - Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by
+    /// - Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
     ///   every run.
     /// - Types: bool or an integer; all operands and the result alike.
     pub fn and(self, rhs: impl Into<Operand>) -> Result<Value<'g>> {
@@ -437,7 +437,7 @@ impl<'g> Value<'g> {
 
     /// `or(lhs, rhs)`: lhs or rhs, bit by bit.
     ///
-    /// - Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by
+    /// - Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
     ///   every run.
     /// - Types: bool or an integer; all operands and the result alike.
     pub fn or(self, rhs: impl Into<Operand>) -> Result<Value<'g>> {
@@ -447,7 +447,7 @@ impl<'g> Value<'g> {
 
     /// `xor(lhs, rhs)`: lhs exclusive-or rhs, bit by bit.
     ///
-    /// - Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by
+    /// - Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
     ///   every run.
     /// - Types: bool or an integer; all operands and the result alike.
     pub fn xor(self, rhs: impl Into<Operand>) -> Result<Value<'g>> {
@@ -457,7 +457,7 @@ impl<'g> Value<'g> {
 
     /// `shift_left(lhs, rhs)`: lhs shifted left by rhs bits, a count that is taken modulo the width.
     ///
-    /// - Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by
+    /// - Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
     ///   every run.
     /// - Types: an integer; all operands and the result alike.
     pub fn shift_left(self, rhs: impl Into<Operand>) -> Result<Value<'g>> {
@@ -468,7 +468,7 @@ impl<'g> Value<'g> {
     /// `shift_right(lhs, rhs)`: lhs shifted right by rhs bits, a count that is taken modulo the width; copies
     /// of the sign bit enter signed numbers, zeros unsigned ones.
     ///
-    /// - Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by
+    /// - Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
     ///   every run.
     /// - Types: an integer; all operands and the result alike.
     pub fn shift_right(self, rhs: impl Into<Operand>) -> Result<Value<'g>> {
@@ -478,7 +478,7 @@ impl<'g> Value<'g> {
 
     /// `select(condition, on_true, on_false)`: on_true where condition holds, else on_false.
     ///
-    /// - Shapes: operands broadcast as in numpy. Extents that are not provably equal or 1 are checked by
+    /// - Shapes: operands broadcast as in numpy. Dim sizes that are not provably equal or 1 are checked by
     ///   every run.
     /// - Types: condition is bool; on_true, on_false and the result are any, alike.
     pub fn select(self, on_true: Value<'_>, on_false: impl Into<Operand>) -> Result<Value<'g>> {
@@ -617,11 +617,11 @@ impl<'g> Value<'g> {
         })
     }
 
-    /// `broadcast(x, shape)`: x repeated along every dim where it has extent 1 or none.
+    /// `broadcast(x, shape)`: x repeated along every dim where it has size 1 or none.
     ///
     /// - Shapes: the result has `shape`; x's dims, aligned to its end, equal those of `shape` or are 1.
     /// - Types: any; all operands and the result alike.
-    pub fn broadcast(self, shape: &[Extent]) -> Result<Value<'g>> {
+    pub fn broadcast(self, shape: &[DimSize]) -> Result<Value<'g>> {
         let shape = self.graph.dims(shape)?;
         self.graph.append(|graph, out| unsafe {
             c::tailor_graph_broadcast(graph, self.handle, shape.as_ptr(), shape.len(), out)
@@ -633,7 +633,7 @@ impl<'g> Value<'g> {
     /// - Shapes: the result has `shape`. Where the element counts are not provably equal, every run checks
     ///   them.
     /// - Types: any; all operands and the result alike.
-    pub fn reshape(self, shape: &[Extent]) -> Result<Value<'g>> {
+    pub fn reshape(self, shape: &[DimSize]) -> Result<Value<'g>> {
         let shape = self.graph.dims(shape)?;
         self.graph.append(|graph, out| unsafe {
             c::tailor_graph_reshape(graph, self.handle, shape.as_ptr(), shape.len(), out)
@@ -655,15 +655,15 @@ impl<'g> Value<'g> {
     /// - Shapes: the result has `sizes`; starts, sizes and steps have one entry for each dim of x. Every run
     ///   checks the bounds that are not provable.
     /// - Types: any; all operands and the result alike.
-    pub fn slice(self, starts: &[Extent], sizes: &[Extent]) -> Result<Value<'g>> {
+    pub fn slice(self, starts: &[DimSize], sizes: &[DimSize]) -> Result<Value<'g>> {
         self.slice_with(starts, sizes, SliceOptions::default())
     }
 
     /// [`slice`](Self::slice) with options.
     pub fn slice_with(
         self,
-        starts: &[Extent],
-        sizes: &[Extent],
+        starts: &[DimSize],
+        sizes: &[DimSize],
         options: SliceOptions<'_>,
     ) -> Result<Value<'g>> {
         let starts = self.graph.dims(starts)?;
@@ -711,10 +711,10 @@ impl<'g> Value<'g> {
     /// with `interior` of them between its neighbours, all equal to value; negative low and high crop. An
     /// empty dim has no neighbours.
     ///
-    /// - Shapes: value has rank 0. A dim of extent D becomes low + max((D - 1) * (interior + 1) + 1, 0) +
+    /// - Shapes: value has rank 0. A dim of dim size D becomes low + max((D - 1) * (interior + 1) + 1, 0) +
     ///   high; every run checks that it is not negative.
     /// - Types: any; all operands and the result alike.
-    pub fn pad(self, value: impl Into<Operand>, low: &[Extent], high: &[Extent]) -> Result<Value<'g>> {
+    pub fn pad(self, value: impl Into<Operand>, low: &[DimSize], high: &[DimSize]) -> Result<Value<'g>> {
         self.pad_with(value, low, high, PadOptions::default())
     }
 
@@ -722,8 +722,8 @@ impl<'g> Value<'g> {
     pub fn pad_with(
         self,
         value: impl Into<Operand>,
-        low: &[Extent],
-        high: &[Extent],
+        low: &[DimSize],
+        high: &[DimSize],
         options: PadOptions<'_>,
     ) -> Result<Value<'g>> {
         let value = self.graph.operand(value.into(), self)?;
@@ -753,7 +753,7 @@ impl<'g> Value<'g> {
     /// - Shapes: x's, a dim D of `axes` replaced by max(floordiv(D - (size - 1) * dilation - 1, stride) + 1,
     ///   0), followed by `sizes`.
     /// - Types: any; all operands and the result alike.
-    pub fn window(self, axes: &[i64], sizes: &[Extent]) -> Result<Value<'g>> {
+    pub fn window(self, axes: &[i64], sizes: &[DimSize]) -> Result<Value<'g>> {
         self.window_with(axes, sizes, WindowOptions::default())
     }
 
@@ -761,7 +761,7 @@ impl<'g> Value<'g> {
     pub fn window_with(
         self,
         axes: &[i64],
-        sizes: &[Extent],
+        sizes: &[DimSize],
         options: WindowOptions<'_>,
     ) -> Result<Value<'g>> {
         let sizes = self.graph.dims(sizes)?;
@@ -791,7 +791,7 @@ impl<'g> Value<'g> {
     /// without elements are not.
     ///
     /// - Shapes: indices [I..., K] with a constant K, updates [I..., x's dims after the first K]; the result
-    ///   has x's. Every run checks the extents that are not provably equal, and that updates have a place.
+    ///   has x's. Every run checks the dim sizes that are not provably equal, and that updates have a place.
     /// - Types: x, updates and the result are any, alike, bool only with set; indices are i32 or i64.
     /// - `combiner`: add, mul, max or min; scatter takes set as well.
     pub fn scatter(self, indices: Value<'_>, updates: Value<'_>, combiner: &str) -> Result<Value<'g>> {
@@ -832,10 +832,10 @@ impl<'g> Value<'g> {
 
     /// `bind(count, extent)`: bind(count, extent).
     ///
-    /// - Shapes: count and the result have rank 0. `extent` is one symbol that no input has: from here on it
-    ///   has count's value, which every run checks against the symbol's range.
+    /// - Shapes: count and the result have rank 0. `dim size` is one symbol that no input has: from here on
+    ///   it has count's value, which every run checks against the symbol's range.
     /// - Types: i64; the result alike.
-    pub fn bind(self, extent: &[Extent]) -> Result<Value<'g>> {
+    pub fn bind(self, extent: &[DimSize]) -> Result<Value<'g>> {
         let extent = self.graph.dims(extent)?;
         self.graph.append(|graph, out| unsafe {
             c::tailor_graph_bind(graph, self.handle, extent.as_ptr(), extent.len(), out)
@@ -846,7 +846,7 @@ impl<'g> Value<'g> {
 impl Graph {
     /// `concat(xs..., axis)`: the operands one after the other along `axis`.
     ///
-    /// - Shapes: equal but for `axis`, whose extents add up.
+    /// - Shapes: equal but for `axis`, whose dim sizes add up.
     /// - Types: any; all operands and the result alike.
     /// - `axis`: a negative one counts from the end.
     pub fn concat(&self, xs: &[Value<'_>], axis: i64) -> Result<Value<'_>> {
@@ -859,7 +859,7 @@ impl Graph {
     /// - Shapes: the result has `shape`.
     /// - Types: the result has `dtype`.
     /// - `axis`: a negative one counts from the end.
-    pub fn iota(&self, shape: &[Extent], axis: i64, dtype: DType) -> Result<Value<'_>> {
+    pub fn iota(&self, shape: &[DimSize], axis: i64, dtype: DType) -> Result<Value<'_>> {
         let shape = self.dims(shape)?;
         self.append(|graph, out| unsafe {
             c::tailor_graph_iota(graph, shape.as_ptr(), shape.len(), axis, dtype.0, out)

@@ -89,7 +89,7 @@ extern "C" {
         options: *const tailor_symbol_options,
         out: *mut u64,
     ) -> *mut tailor_status;
-    pub fn tailor_graph_dim(graph: *mut tailor_graph, extent: i64, out: *mut u64) -> *mut tailor_status;
+    pub fn tailor_graph_dim(graph: *mut tailor_graph, dim_size: i64, out: *mut u64) -> *mut tailor_status;
     pub fn tailor_dim_add(graph: *mut tailor_graph, lhs: u64, rhs: u64, out: *mut u64) -> *mut tailor_status;
     pub fn tailor_dim_sub(graph: *mut tailor_graph, lhs: u64, rhs: u64, out: *mut u64) -> *mut tailor_status;
     pub fn tailor_dim_mul(graph: *mut tailor_graph, lhs: u64, rhs: u64, out: *mut u64) -> *mut tailor_status;

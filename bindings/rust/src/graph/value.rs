@@ -65,7 +65,7 @@ impl<'g> Value<'g> {
         Ok(self.graph.type_of(self)?.0)
     }
 
-    /// The extents, for use in any shape of the same graph.
+    /// The dim sizes, for use in any shape of the same graph.
     pub fn shape(self) -> Result<Vec<Dim<'g>>> {
         Ok(self.graph.type_of(self)?.1)
     }

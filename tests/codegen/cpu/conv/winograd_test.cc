@@ -1,4 +1,4 @@
-// Which convolutions lowering gives to Winograd's algorithm, and how their products are cut.
+// Which convolutions lowering gives to Winograd's algorithm, and how their matmuls are cut.
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,14 +45,14 @@ Graph Made(const Form& form) {
   return *std::move(graph);
 }
 
-// The plan of the product, the last kernel.
+// The plan of the matmul, the last kernel.
 KernelPlan PlanOf(const Form& form, const TargetTraits& traits = {}, const lower::LowerOptions& options = {}) {
   const auto lowered = lower::LowerGraph(Made(form), traits, options);
   EXPECT_TRUE(lowered.ok()) << lowered.status();
   return lowered->kernels.back();
 }
 
-// The layout in which it reads its weights; none where it is no product.
+// The layout in which it reads its weights; none where it is no matmul.
 std::optional<ConstantLayout> LayoutOf(const Form& form, const TargetTraits& traits = {},
                                        const lower::LowerOptions& options = {}) {
   for (const Buffer& buffer : PlanOf(form, traits, options).buffers) {
@@ -63,7 +63,7 @@ std::optional<ConstantLayout> LayoutOf(const Form& form, const TargetTraits& tra
 
 constexpr ConstantLayout kWinograd = ConstantLayout::kWinogradPanels16, kDirect = ConstantLayout::kPanels16;
 
-TEST(WinogradWindows, ThePlanIsThatOfAnyConvolutionWithABox) {
+TEST(WinogradWindows, ThePlanIsThatOfAnyConvolutionWithStaging) {
   EXPECT_EQ(
       PlanOf({.weights = "20, 16, 3, 3", .windows = kPadded}).Text(),
       R"(contraction axes [a0: d0 parallel, a1: 1 parallel, a2: d1 parallel, a3: 20 parallel, a4: 144 contract, a5: d0 tile, a6: 16 tile, a7: d2 tile, a8: d3 tile]
@@ -72,7 +72,7 @@ TEST(WinogradWindows, ThePlanIsThatOfAnyConvolutionWithABox) {
   in b1: f32[1, 144, 20] winograd_panels16
   out b2: f32[d0, 20, d4, d5]
   local b3: f32[]
-  box b4: f32[d0, 16, d2, d3]
+  staging b4: f32[d0, 16, d2, d3]
   stage over [a5, a6, a7, a8]
     e0 = and(and(and((0 < a7), (a7 < d6)), (0 < a8)), (a8 < d7))
     b4[a5, a6, a7, a8] = select(e0, b0[a5, a6, (a7 - 1), (a8 - 1)] if e0, 0f00000000)
@@ -130,7 +130,7 @@ TEST(WinogradWindows, NoOtherTypesAndNoWeightsThatOnlyARunHas) {
   EXPECT_EQ(LayoutOf({.dtype = "f16"}), kDirect);
   EXPECT_EQ(LayoutOf({.dtype = "bf16"}), ConstantLayout::kPairPanels16);
   EXPECT_EQ(LayoutOf({.constant = false}), kDirect);
-  EXPECT_EQ(PlanOf({.constant = false}).Text().find("box"), std::string::npos);  // windows are read in place
+  EXPECT_EQ(PlanOf({.constant = false}).Text().find("staging"), std::string::npos);  // windows are read in place
 }
 
 TEST(WinogradWindows, OnlyOnCpusAndWhereItMayBe) {
@@ -177,7 +177,7 @@ TEST(ScheduleWinograd, TasksAreBlocksOfTilesAndOfColumns) {
   const auto tasks = [&](int64_t n, int64_t rows, int64_t columns) {
     std::vector<int64_t> slots;
     for (const DimSlot& slot : plan.dims) slots.push_back(*slot.value.Evaluate({n, rows + 2, columns + 2}));
-    EXPECT_GE(*schedule.grain.Evaluate(slots), 1);
+    EXPECT_GE(*schedule.tasks_per_chunk.Evaluate(slots), 1);
     return *schedule.tasks.Evaluate(slots);
   };
   EXPECT_EQ(tasks(1, 1, 1), 2);  // 128 of the 200 columns, and the others

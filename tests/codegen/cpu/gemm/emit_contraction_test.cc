@@ -4,30 +4,30 @@
 
 #include "codegen/contract/panels.h"
 #include "codegen/cpu/schedule/schedule_contraction.h"
-#include "codegen/cpu/tiling/cut_model.h"
+#include "codegen/cpu/tiling/tiling_model.h"
 #include "gtest/gtest.h"
-#include "tests/codegen/cpu/gemm/gemm_product.h"
+#include "tests/codegen/cpu/gemm/gemm_case.h"
 
 namespace tailor::gemm {
 namespace {
 
-constexpr int64_t kExtents[] = {0, 1, 2, 5, 6, 7, 15, 16, 17, 31, 64, 100};
+constexpr int64_t kDimSizes[] = {0, 1, 2, 5, 6, 7, 15, 16, 17, 31, 64, 100};
 
-int64_t AnyExtent(std::mt19937& random) { return kExtents[random() % std::size(kExtents)]; }
+int64_t AnyDimSize(std::mt19937& random) { return kDimSizes[random() % std::size(kDimSizes)]; }
 
-// Runs `form` at `count` random sizes (fixed extents stay) on every CPU level of this machine.
-void ExpectRightAtRandomSizes(const ProductForm& form, int count) {
+// Runs `form` at `count` random sizes (fixed dim sizes stay) on every CPU level of this machine.
+void ExpectRightAtRandomSizes(const MatmulCaseForm& form, int count) {
   for (const CpuTarget& target : RunnableTargets()) {
     SCOPED_TRACE(target.name);
-    const Product product(form, target);
+    const Matmul matmul(form, target);
     std::mt19937 random(7);
-    auto extent = [&](int64_t fixed) { return fixed == kDynamic ? AnyExtent(random) : fixed; };
+    auto dim_size = [&](int64_t fixed) { return fixed == kDynamic ? AnyDimSize(random) : fixed; };
     for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
-      ProductSize size{.m = extent(form.m), .n = extent(form.n), .k = extent(form.k)};
+      MatmulCaseSize size{.m = dim_size(form.m), .n = dim_size(form.n), .k = dim_size(form.k)};
       for (int64_t fixed : form.batch) {
         size.batch.push_back(fixed == kDynamic ? static_cast<int64_t>(random() % 4) : fixed);
       }
-      product.ExpectRight(size, product.Run(size));
+      matmul.ExpectRight(size, matmul.Run(size));
     }
   }
 }
@@ -35,12 +35,12 @@ void ExpectRightAtRandomSizes(const ProductForm& form, int count) {
 TEST(EmitContraction, AllSmallShapes) {
   for (const CpuTarget& target : RunnableTargets()) {
     SCOPED_TRACE(target.name);
-    const Product product({}, target);
-    for (int64_t m : kExtents) {
-      for (int64_t n : kExtents) {
+    const Matmul matmul({}, target);
+    for (int64_t m : kDimSizes) {
+      for (int64_t n : kDimSizes) {
         for (int64_t k : {0, 1, 2, 7, 64}) {
-          const ProductSize size{.m = m, .n = n, .k = k};
-          product.ExpectRight(size, product.Run(size));
+          const MatmulCaseSize size{.m = m, .n = n, .k = k};
+          matmul.ExpectRight(size, matmul.Run(size));
           if (HasFailure()) return;
         }
       }
@@ -58,7 +58,7 @@ TEST(EmitContraction, EveryDType) {
 
 TEST(EmitContraction, Epilogue) { ExpectRightAtRandomSizes({.epilogue = true}, 150); }
 
-TEST(EmitContraction, FixedExtents) {
+TEST(EmitContraction, FixedDimSizes) {
   ExpectRightAtRandomSizes({.n = 384, .k = 96, .epilogue = true}, 20);
   ExpectRightAtRandomSizes({.m = 1, .n = 200, .k = 31}, 1);
   ExpectRightAtRandomSizes({.m = 11, .n = 1, .k = 17}, 1);
@@ -70,10 +70,10 @@ TEST(EmitContraction, FixedExtents) {
 TEST(EmitContraction, FewRowsOfLargeWeights) {
   for (const CpuTarget& target : RunnableTargets()) {
     SCOPED_TRACE(target.name);
-    const Product product({.n = 1000, .k = 263}, target);
+    const Matmul matmul({.n = 1000, .k = 263}, target);
     for (int64_t m = 0; m <= 20; ++m) {
-      const ProductSize size{.m = m, .n = 1000, .k = 263};
-      product.ExpectRight(size, product.Run(size));
+      const MatmulCaseSize size{.m = m, .n = 1000, .k = 263};
+      matmul.ExpectRight(size, matmul.Run(size));
       if (HasFailure()) return;
     }
   }
@@ -103,10 +103,10 @@ TEST(EmitContraction, TransposedOutput) {
 TEST(EmitContraction, TransposedOutputBeyondTheCache) {
   for (const CpuTarget& target : RunnableTargets()) {
     SCOPED_TRACE(target.name);
-    const ProductForm form{.n = 200, .transpose_out = true, .epilogue = true};
-    const Product product(form, target);
-    const ProductSize size{.m = 701, .n = 200, .k = 9};
-    product.ExpectRight(size, product.Run(size));
+    const MatmulCaseForm form{.n = 200, .transpose_out = true, .epilogue = true};
+    const Matmul matmul(form, target);
+    const MatmulCaseSize size{.m = 701, .n = 200, .k = 9};
+    matmul.ExpectRight(size, matmul.Run(size));
   }
 }
 
@@ -114,11 +114,11 @@ TEST(EmitContraction, LongDepthIsSummedInBlocks) {
   for (const CpuTarget& target : RunnableTargets()) {
     SCOPED_TRACE(target.name);
     for (DType dtype : {DType::kF32, DType::kBF16}) {
-      const Product product({.dtype = dtype, .epilogue = true}, target);
-      const int64_t depth = product.schedule().tile.depth;
+      const Matmul matmul({.dtype = dtype, .epilogue = true}, target);
+      const int64_t depth = matmul.schedule().tile.depth;
       for (int64_t k : {depth - 1, depth, depth + 1, 2 * depth, 2 * depth + 77}) {
-        const ProductSize size{.m = 55, .n = 135, .k = k};
-        product.ExpectRight(size, product.Run(size));
+        const MatmulCaseSize size{.m = 55, .n = 135, .k = k};
+        matmul.ExpectRight(size, matmul.Run(size));
       }
     }
   }
@@ -127,11 +127,11 @@ TEST(EmitContraction, LongDepthIsSummedInBlocks) {
 TEST(EmitContraction, ResultsLargerThanCache) {
   for (const CpuTarget& target : RunnableTargets()) {
     SCOPED_TRACE(target.name);
-    const Product product({.batch = {kDynamic}, .rhs_has_batch = {false}, .epilogue = true}, target);
-    const ProductSize size{.batch = {2}, .m = 250, .n = 301, .k = 3};
-    product.ExpectRight(size, product.Run(size));
-    const Product blocks({.epilogue = true}, target);
-    const ProductSize one{.m = 370, .n = 360, .k = blocks.schedule().tile.depth + 1};
+    const Matmul matmul({.batch = {kDynamic}, .rhs_has_batch = {false}, .epilogue = true}, target);
+    const MatmulCaseSize size{.batch = {2}, .m = 250, .n = 301, .k = 3};
+    matmul.ExpectRight(size, matmul.Run(size));
+    const Matmul blocks({.epilogue = true}, target);
+    const MatmulCaseSize one{.m = 370, .n = 360, .k = blocks.schedule().tile.depth + 1};
     blocks.ExpectRight(one, blocks.Run(one));
   }
 }
@@ -140,18 +140,18 @@ TEST(EmitContraction, BitsDoNotDependOnTaskRangesNorOnNeighbours) {
   for (const CpuTarget& target : RunnableTargets()) {
     for (DType dtype : {DType::kF32, DType::kBF16}) {
       SCOPED_TRACE(target.name + " " + NameOf(dtype));
-      const ProductForm form{.dtype = dtype, .batch = {kDynamic}, .rhs_has_batch = {true}, .epilogue = true};
-      const Product product(form, target);
-      const ProductSize size{.batch = {2}, .m = 131, .n = 295, .k = 1501};
-      const std::vector<char> whole = product.Run(size);
-      const int64_t tasks = product.Tasks(size);
+      const MatmulCaseForm form{.dtype = dtype, .batch = {kDynamic}, .rhs_has_batch = {true}, .epilogue = true};
+      const Matmul matmul(form, target);
+      const MatmulCaseSize size{.batch = {2}, .m = 131, .n = 295, .k = 1501};
+      const std::vector<char> whole = matmul.Run(size);
+      const int64_t tasks = matmul.Tasks(size);
       ASSERT_GE(tasks, 8);
       std::vector<int64_t> ones;
       for (int64_t i = 0; i <= tasks; ++i) ones.push_back(i);
-      EXPECT_EQ(product.Run(size, ones), whole);
-      EXPECT_EQ(product.Run(size, {3, tasks, 0, 3}), whole);
+      EXPECT_EQ(matmul.Run(size, ones), whole);
+      EXPECT_EQ(matmul.Run(size, {3, tasks, 0, 3}), whole);
       // The first rows alone are computed by other micro-kernels, to the same bits.
-      const Product plain({.dtype = dtype}, target);
+      const Matmul plain({.dtype = dtype}, target);
       const std::vector<char> many = plain.Run({.m = 96, .n = 295, .k = 1501});
       for (int64_t m : {1, 2, 3, 4, 5, 8}) {
         const std::vector<char> few = plain.Run({.m = m, .n = 295, .k = 1501});
@@ -162,30 +162,30 @@ TEST(EmitContraction, BitsDoNotDependOnTaskRangesNorOnNeighbours) {
 }
 
 // Whichever cut is chosen, the bits are the same.
-TEST(EmitContraction, BitsDoNotDependOnTheCut) {
+TEST(EmitContraction, BitsDoNotDependOnTheTiling) {
   for (const CpuTarget& target : RunnableTargets()) {
     SCOPED_TRACE(target.name);
-    const ProductForm form{.n = 151, .k = 1030, .epilogue = true};
-    const Schedule rule = cpu::ScheduleContraction(MakeProductPlan(form), target.traits);
+    const MatmulCaseForm form{.n = 151, .k = 1030, .epilogue = true};
+    const Schedule rule = cpu::ScheduleContraction(MakeMatmulPlan(form), target.traits);
     const int pieces = kPanelColumns / rule.lanes;
-    std::vector<ProductCut> family = CutFamily(target.traits, pieces, rule.tile, true);
+    std::vector<MatmulTiling> family = TilingFamily(target.traits, pieces, rule.tile, true);
     ASSERT_GE(family.size(), 12);
-    for (ProductCut& cut : family) cut.least_m = 0, cut.most_m = INT64_MAX;
-    const Product plain(form, target, std::vector<ProductCut>());
-    std::vector<Product> products;  // as many cuts to each as a schedule may have
-    for (size_t first = 0; first < family.size(); first += kMostCuts) {
-      const auto last = family.begin() + std::min(first + kMostCuts, family.size());
-      products.emplace_back(form, target, std::vector<ProductCut>(family.begin() + first, last));
+    for (MatmulTiling& tiling : family) tiling.least_m = 0, tiling.most_m = INT64_MAX;
+    const Matmul plain(form, target, std::vector<MatmulTiling>());
+    std::vector<Matmul> matmuls;  // as many cuts to each as a schedule may have
+    for (size_t first = 0; first < family.size(); first += kMostTilings) {
+      const auto last = family.begin() + std::min(first + kMostTilings, family.size());
+      matmuls.emplace_back(form, target, std::vector<MatmulTiling>(family.begin() + first, last));
     }
     for (const int64_t m : {0, 7, 13, 50}) {
-      const ProductSize size{.m = m, .n = 151, .k = 1030};
+      const MatmulCaseSize size{.m = m, .n = 151, .k = 1030};
       const std::vector<char> expected = plain.Run(size);
       plain.ExpectRight(size, expected);
-      for (Product& product : products) {
-        for (const ProductCut& cut : product.schedule().tile.cuts) {
-          product.SetCut(cut);
-          product.SetAhead(m % 2 == 0 ? 0 : CostProfile::kMostAhead);
-          ASSERT_EQ(product.Run(size), expected) << m << " rows, " << CutText(cut);
+      for (Matmul& matmul : matmuls) {
+        for (const MatmulTiling& tiling : matmul.schedule().tile.tilings) {
+          matmul.SetTiling(tiling);
+          matmul.SetAhead(m % 2 == 0 ? 0 : CostProfile::kMostAhead);
+          ASSERT_EQ(matmul.Run(size), expected) << m << " rows, " << TilingText(tiling);
         }
       }
     }

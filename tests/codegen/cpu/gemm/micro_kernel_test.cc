@@ -107,7 +107,7 @@ TEST(MicroKernel, DepthLoopKeepsItsSumsInRegisters) {
     for (DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16}) {
       // Without f16c, widening f16 takes a dozen integer operations and their registers; and with instructions of two
       // operands, loads of words that come early, one next to the other, take the place of a sum.
-      if (dtype == DType::kBF16 && target.traits.bf16_products == BF16Products::kTiles) continue;
+      if (dtype == DType::kBF16 && target.traits.bf16_matmuls == BF16Matmuls::kTiles) continue;
       const bool narrow = dtype == DType::kF16 || dtype == DType::kBF16;
       if (narrow && !target.traits.fused_multiply_add) continue;
       SCOPED_TRACE(target.name + " " + NameOf(dtype));
@@ -121,7 +121,7 @@ TEST(MicroKernel, DepthLoopKeepsItsSumsInRegisters) {
         kernel.panels = PanelsForRows(tile, pieces, kernel.rows);
         kernel.fetch_ahead = dtype == accumulate || kernel.rows < tile.rows;
         const int sums = kernel.rows * kernel.panels * pieces;
-        const bool pairs = dtype == DType::kBF16 && target.traits.bf16_products == BF16Products::kPairs;
+        const bool pairs = dtype == DType::kBF16 && target.traits.bf16_matmuls == BF16Matmuls::kPairs;
         const int steps = dtype == DType::kBF16 && !pairs ? 2 : 1;  // of the even elements, then of the odd ones
         const char* fused = pairs ? "vdpbf16ps" : "vfmadd";
         const std::string add = target.traits.fused_multiply_add ? fused : "\taddp";
@@ -136,7 +136,7 @@ TEST(MicroKernel, DepthLoopKeepsItsSumsInRegisters) {
 
 TEST(MicroKernel, TileRegistersHoldTheSumsOfAllRows) {
   const CpuTarget& target = CpuLevels().back();
-  ASSERT_EQ(target.traits.bf16_products, BF16Products::kTiles);
+  ASSERT_EQ(target.traits.bf16_matmuls, BF16Matmuls::kTiles);
   MicroKernel kernel{.lhs = DType::kBF16, .rhs = DType::kBF16};
   const std::pair<int, int> shapes[] = {{1, 4}, {16, 4}, {5, 3}, {17, 1}, {17, 2}, {32, 2}};
   for (const auto& [rows, panels] : shapes) {

@@ -1,4 +1,4 @@
-// One product compiled once and run with 1 to 8,192 rows: every row is held against float64, and at every number of
+// One matmul compiled once and run with 1 to 8,192 rows: every row is held against float64, and at every number of
 // rows the plan names the version that the dims allow.
 //
 //   TAILOR_TEST_ALL=1  every number of rows in every case; the slice on every CPU level that this machine runs too
@@ -26,14 +26,14 @@ constexpr int64_t kMostRows = 8192;
 
 enum class Right { kConstant, kInput, kConstantAndBias };
 
-struct ProductCase {
+struct MatmulCase {
   const char* name;
   int64_t depth, columns;
   Right right;
   int64_t stride;  // of the numbers of rows tried, beside 1
 };
 
-constexpr ProductCase kCases[] = {
+constexpr MatmulCase kCases[] = {
     {"Constant", 24, 40, Right::kConstant, 1},
     {"Input", 24, 40, Right::kInput, 1},
     {"ConstantAndBias", 24, 40, Right::kConstantAndBias, 3},
@@ -68,11 +68,11 @@ double Checksum(const T* row, int64_t columns) {
 
 class ManyRows {
  public:
-  ManyRows(const ProductCase& product, const std::string& target)
-      : case_(product),
-        x_(Random(kMostRows * product.depth, 1)),
-        w_(Random(product.depth * product.columns, 2)),
-        bias_(Random(kMostRows * product.columns, 3)) {
+  ManyRows(const MatmulCase& matmul, const std::string& target)
+      : case_(matmul),
+        x_(Random(kMostRows * matmul.depth, 1)),
+        w_(Random(matmul.depth * matmul.columns, 2)),
+        bias_(Random(kMostRows * matmul.columns, 3)) {
     const auto constants = [this](absl::string_view, const TensorType&) {
       return ConstantData{.owner = nullptr, .data = w_.data(), .size = w_.size() * sizeof(float)};
     };
@@ -84,7 +84,7 @@ class ManyRows {
     const Variant& variant = compiled_.program.variants[0];
     image_ = std::make_unique<CodeImage>(Image{{variant.image.begin(), variant.image.end()},
                                                {{"run", variant.run_offset}, {"plan", variant.plan_offset}}});
-    runtime_ = std::make_unique<host::FakeRuntime>(variant.memo_slots, 1);
+    runtime_ = std::make_unique<host::FakeRuntime>(variant.shape_cache_slots, 1);
     for (const ProgramConstant& constant : compiled_.program.constants) packed_.push_back(constant.bytes.data());
     runtime_->context.constants = packed_.data();
     Reference();
@@ -144,7 +144,7 @@ class ManyRows {
     }
   }
 
-  // Each launch has a version. The product with a bias has one for dims that do not broadcast, and must take it
+  // Each launch has a version. The matmul with a bias has one for dims that do not broadcast, and must take it
   // exactly where none does; everything else has one version.
   void CheckVersions(const std::vector<TensorArg>& in, int64_t rows, int64_t bias_rows) const {
     const std::vector<ProgramLaunch>& launches = compiled_.program.variants[0].launches;
@@ -154,14 +154,14 @@ class ManyRows {
     TensorArg out{nullptr, out_dims};
     ASSERT_EQ(image_->Find<PlanFn>("plan")(&runtime_->api, &runtime_->context, in.data(), &out, &plan), 0);
     for (size_t i = 0; i < launches.size(); ++i) {
-      const bool product = i + 1 == launches.size();
-      ASSERT_EQ(launches[i].versions.size(), product && HasBias() ? 2u : 1u);
+      const bool matmul = i + 1 == launches.size();
+      ASSERT_EQ(launches[i].versions.size(), matmul && HasBias() ? 2u : 1u);
       const bool broadcasts = rows == 1 || bias_rows == 1;
-      ASSERT_EQ(versions[i], product && HasBias() && broadcasts ? 1 : 0) << launches[i].kernel;
+      ASSERT_EQ(versions[i], matmul && HasBias() && broadcasts ? 1 : 0) << launches[i].kernel;
     }
   }
 
-  const ProductCase case_;
+  const MatmulCase case_;
   std::vector<float> x_, w_, bias_;
   std::vector<double> sums_, bias_sums_, errors_;  // per row
   driver::CompiledProgram compiled_;
@@ -170,7 +170,7 @@ class ManyRows {
   std::unique_ptr<host::FakeRuntime> runtime_;
 };
 
-class ManyRowsTest : public ::testing::TestWithParam<ProductCase> {};
+class ManyRowsTest : public ::testing::TestWithParam<MatmulCase> {};
 
 TEST_P(ManyRowsTest, EveryResultIsRight) {
   std::vector<std::string> targets = {"host"};
@@ -178,17 +178,17 @@ TEST_P(ManyRowsTest, EveryResultIsRight) {
     if (TestAll() && RunsOrSays(level)) targets.push_back(level);
   }
   for (const std::string& target : targets) {
-    ManyRows product(GetParam(), target);
+    ManyRows matmul(GetParam(), target);
     const int64_t stride = TestAll() && target == "host" ? 1 : GetParam().stride;
     for (int64_t rows = kMostRows; rows > 0; rows = rows > 1 ? std::max<int64_t>(rows - stride, 1) : 0) {
       SCOPED_TRACE(absl::StrCat(rows, " rows on ", target));
-      product.Check(rows, rows % 2 == 0 ? 1 : rows);
+      matmul.Check(rows, rows % 2 == 0 ? 1 : rows);
       if (HasFatalFailure()) return;
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Products, ManyRowsTest, ::testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Matmuls, ManyRowsTest, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

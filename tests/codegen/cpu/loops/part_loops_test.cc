@@ -19,14 +19,14 @@
 namespace tailor::cpu {
 namespace {
 
-// Whether threads share rows or columns of a kernel of `graph` of inputs [R, C] at these extents.
-bool TakesParts(const Graph& graph, const std::string& target, const std::vector<int64_t>& extents) {
+// Whether threads share rows or columns of a kernel of `graph` of inputs [R, C] at these dim sizes.
+bool TakesParts(const Graph& graph, const std::string& target, const std::vector<int64_t>& dim_sizes) {
   const TargetTraits traits = FindCpuTarget(target)->traits;
   const auto lowered = lower::LowerGraph(graph, traits);
   EXPECT_TRUE(lowered.ok()) << lowered.status();
   return std::any_of(lowered->kernels.begin(), lowered->kernels.end(), [&](const KernelPlan& plan) {
     std::vector<int64_t> slots;
-    for (const DimSlot& slot : plan.dims) slots.push_back(*slot.value.Evaluate(extents));
+    for (const DimSlot& slot : plan.dims) slots.push_back(*slot.value.Evaluate(dim_sizes));
     const Version first = ScheduleOnCpu(plan, traits).versions.front();
     return first.parts && std::all_of(first.guards.begin(), first.guards.end(), [&](const Guard& guard) {
              const bool of_slot = guard.kind == Guard::Kind::kAtLeast || guard.kind == Guard::Kind::kAtMost;

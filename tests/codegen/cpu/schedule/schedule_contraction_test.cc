@@ -3,32 +3,32 @@
 #include "codegen/plan/schedule_fields.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/codegen/cpu/gemm/gemm_product.h"
+#include "tests/codegen/cpu/gemm/gemm_case.h"
 
 namespace tailor::cpu {
 namespace {
 
-Schedule ScheduleOf(const ProductForm& form, const char* target) {
-  return ScheduleContraction(MakeProductPlan(form), FindCpuTarget(target)->traits);
+Schedule ScheduleOf(const MatmulCaseForm& form, const char* target) {
+  return ScheduleContraction(MakeMatmulPlan(form), FindCpuTarget(target)->traits);
 }
 
-std::string ScheduleText(const ProductForm& form, const char* target) {
+std::string ScheduleText(const MatmulCaseForm& form, const char* target) {
   return "\n" + ScheduleOf(form, target).Text() + "\n";
 }
 
-TEST(ScheduleContraction, DynamicProduct) {
+TEST(ScheduleContraction, DynamicMatmul) {
   EXPECT_EQ(ScheduleText({}, "x86-64-v4"), R"(
 {lanes 16, lane_axis 1, tile {task_rows 48, task_panels 4, chooses, cuts [
   {rows 6, panels 4, task_panels 2},
   {rows 6, panels 4, task_rows 24},
-  {rows 6, panels 4, whole_rows, task_panels 2}]}, tasks floordiv(d0 + 47, 48)*floordiv(d1 + 63, 64), grain max(floordiv(524288, d2*min(d0, 48)*min(d1, 64) + 8*d2*min(d1, 64) + 1), 1)}
+  {rows 6, panels 4, whole_rows, task_panels 2}]}, tasks floordiv(d0 + 47, 48)*floordiv(d1 + 63, 64), tasks_per_chunk max(floordiv(524288, d2*min(d0, 48)*min(d1, 64) + 8*d2*min(d1, 64) + 1), 1)}
 )");
 }
 
 TEST(ScheduleContraction, TallTilesForLargeWeights) {
-  const auto tile = [](const ProductForm& form, const char* target) {
+  const auto tile = [](const MatmulCaseForm& form, const char* target) {
     ContractionTile all = ScheduleOf(form, target).tile;
-    all.cuts.clear();
+    all.tilings.clear();
     return RecordText(all);
   };
   EXPECT_EQ(tile({.n = 512, .k = 512}, "x86-64-v4"),
@@ -46,29 +46,29 @@ TEST(ScheduleContraction, ManyRowsOfColumnsWhereDepthIsShort) {
   EXPECT_EQ(task(641), "{task_panels 4}");
 }
 
-// Tiles of up to twelve rows for large weights; for others those that the product has anyway, or tasks of other sizes.
-TEST(ScheduleContraction, CutsToChooseAmong) {
-  const auto cuts = [](const ProductForm& form, const char* target) {
-    const KernelPlan plan = MakeProductPlan(form);
+// Tiles of up to twelve rows for large weights; for others those that the matmul has anyway, or tasks of other sizes.
+TEST(ScheduleContraction, TilingsToChooseAmong) {
+  const auto tilings = [](const MatmulCaseForm& form, const char* target) {
+    const KernelPlan plan = MakeMatmulPlan(form);
     std::vector<std::string> texts;
     const Schedule schedule = ScheduleContraction(plan, FindCpuTarget(target)->traits);
-    for (const ProductCut& cut : schedule.tile.cuts) texts.push_back(CutText(cut));
+    for (const MatmulTiling& tiling : schedule.tile.tilings) texts.push_back(TilingText(tiling));
     return texts;
   };
-  EXPECT_THAT(cuts({.n = 768, .k = 768}, "x86-64-v4"),
+  EXPECT_THAT(tilings({.n = 768, .k = 768}, "x86-64-v4"),
               testing::ElementsAre("whole 12x2 panels, task 48 rows x 4 panels, m in [7, 48]",
                                    "whole 9x3 panels, task 45 rows x 4 panels, m in [7, 36]"));
-  EXPECT_THAT(cuts({.n = 768, .k = 768}, "x86-64-v3"),
+  EXPECT_THAT(tilings({.n = 768, .k = 768}, "x86-64-v3"),
               testing::ElementsAre("whole 6x1 panels, task 48 rows x 4 panels"));
-  EXPECT_THAT(cuts({.n = 384, .k = 96}, "x86-64-v4"), testing::ElementsAre("6x4 panels, task 48 rows x 2 panels"));
-  EXPECT_THAT(cuts({.m = 1, .n = 16, .k = 16}, "x86-64-v4"), testing::IsEmpty());
-  EXPECT_THAT(cuts({.dtype = DType::kBF16}, "x86-64-v4"), testing::IsEmpty());
-  EXPECT_THAT(cuts({.dtype = DType::kF64}, "x86-64-v4"), testing::IsEmpty());
+  EXPECT_THAT(tilings({.n = 384, .k = 96}, "x86-64-v4"), testing::ElementsAre("6x4 panels, task 48 rows x 2 panels"));
+  EXPECT_THAT(tilings({.m = 1, .n = 16, .k = 16}, "x86-64-v4"), testing::IsEmpty());
+  EXPECT_THAT(tilings({.dtype = DType::kBF16}, "x86-64-v4"), testing::IsEmpty());
+  EXPECT_THAT(tilings({.dtype = DType::kF64}, "x86-64-v4"), testing::IsEmpty());
 }
 
-TEST(ScheduleContraction, ProductsInF32Choose) {
-  const auto chooses = [](const ProductForm& form) {
-    return ScheduleContraction(MakeProductPlan(form), FindCpuTarget("x86-64-v4")->traits).tile.chooses;
+TEST(ScheduleContraction, MatmulsInF32Choose) {
+  const auto chooses = [](const MatmulCaseForm& form) {
+    return ScheduleContraction(MakeMatmulPlan(form), FindCpuTarget("x86-64-v4")->traits).tile.chooses;
   };
   EXPECT_TRUE(chooses({.m = 1, .n = 1024, .k = 1024}));  // if only how far to fetch ahead
   EXPECT_FALSE(chooses({.dtype = DType::kBF16}));
@@ -79,18 +79,18 @@ TEST(ScheduleContraction, WeightsInDouble) {
   EXPECT_EQ(ScheduleText({.dtype = DType::kF64, .batch = {kDynamic}, .rhs_has_batch = {false}, .n = 384, .k = 768},
                          "x86-64-v3"),
             R"(
-{lanes 4, lane_axis 2, tile {rows 2, panels 1, task_rows 48, task_panels 4, depth 512}, tasks 6*d0*floordiv(d1 + 47, 48), grain max(floordiv(524288, 49152*min(d1, 48) + 393217), 1)}
+{lanes 4, lane_axis 2, tile {rows 2, panels 1, task_rows 48, task_panels 4, depth 512}, tasks 6*d0*floordiv(d1 + 47, 48), tasks_per_chunk max(floordiv(524288, 49152*min(d1, 48) + 393217), 1)}
 )");
 }
 
 TEST(ScheduleContraction, SmallTasksAreTakenTogether) {
-  const KernelPlan plan = MakeProductPlan({.batch = {kDynamic, 12}, .rhs_has_batch = {true, true}});
+  const KernelPlan plan = MakeMatmulPlan({.batch = {kDynamic, 12}, .rhs_has_batch = {true, true}});
   const Schedule schedule = ScheduleContraction(plan, FindCpuTarget("x86-64-v4")->traits);
   const auto evaluate = [](const SlotExpr& e, std::vector<int64_t> slots) { return *e.Evaluate(slots); };
   EXPECT_EQ(evaluate(schedule.tasks, {4, 8, 8, 32}), 48);
-  EXPECT_GE(evaluate(schedule.grain, {4, 8, 8, 32}), 48);
+  EXPECT_GE(evaluate(schedule.tasks_per_chunk, {4, 8, 8, 32}), 48);
   EXPECT_EQ(evaluate(schedule.tasks, {4, 256, 256, 32}), 48 * 6 * 4);
-  EXPECT_EQ(evaluate(schedule.grain, {4, 256, 256, 768}), 1);
+  EXPECT_EQ(evaluate(schedule.tasks_per_chunk, {4, 256, 256, 768}), 1);
   EXPECT_EQ(evaluate(schedule.tasks, {0, 8, 8, 32}), 0);
   EXPECT_EQ(evaluate(schedule.tasks, {4, 8, 0, 32}), 0);
 }

@@ -77,7 +77,7 @@ graph @g(%x: f32[B, S, 384], %y: f32[B, S, 384]) {
 }
 )"),
             R"(
-{lanes 16, lane_axis 0, lane_chunk 4096, unroll 4, tasks floordiv(d0 + 4095, 4096), grain max(floordiv(40000, max(min(d0, 4096), 1)), 1), versions [
+{lanes 16, lane_axis 0, lane_chunk 4096, unroll 4, tasks floordiv(d0 + 4095, 4096), tasks_per_chunk max(floordiv(40000, max(min(d0, 4096), 1)), 1), versions [
   {guards [1536*d1*d2 bytes outgrow the cache, d0 >= 4096], streams},
   {}]}
 )");
@@ -90,7 +90,7 @@ TEST(ScheduleLoops, SmallRangesLeaveVersionsOut) {
                      "], S in [1, 20] { %z = neg %x\n return %z }");
   };
   EXPECT_EQ(versions("8"), R"(
-{lanes 16, lane_axis 0, lane_chunk 4096, unroll 4, tasks floordiv(d0 + 4095, 4096), grain max(floordiv(53333, max(min(d0, 4096), 1)), 1)}
+{lanes 16, lane_axis 0, lane_chunk 4096, unroll 4, tasks floordiv(d0 + 4095, 4096), tasks_per_chunk max(floordiv(53333, max(min(d0, 4096), 1)), 1)}
 )");
   EXPECT_NE(versions("300").find("outgrow the cache"), std::string::npos);
 }
@@ -103,10 +103,10 @@ graph @g(%x: f32[V], %i: i32[N, 1], %u: f32[N]) {
 }
 )"),
             R"(
-{lanes 16, lane_axis 0, lane_chunk 4096, unroll 4, tasks floordiv(d0 + 4095, 4096), grain max(floordiv(80000, max(min(d0, 4096), 1)), 1), versions [
+{lanes 16, lane_axis 0, lane_chunk 4096, unroll 4, tasks floordiv(d0 + 4095, 4096), tasks_per_chunk max(floordiv(80000, max(min(d0, 4096), 1)), 1), versions [
   {guards [4*d0 bytes outgrow the cache, d0 >= 4096], streams},
   {}]}
-{unroll 4, tasks 1, grain max(floordiv(2000, max(d0, 1)), 1)}
+{unroll 4, tasks 1, tasks_per_chunk max(floordiv(2000, max(d0, 1)), 1)}
 )");
 }
 
@@ -122,7 +122,7 @@ graph @g(%x: f64[R, C]) where C in [0, 4000] {
 }
 )"),
             R"(
-{lanes 8, lane_axis 1, unroll 2, rows 4, short_row 128, ahead 1, behind, tasks d0, grain max(max(4*floordiv(666, max(d1, 1)), min(floordiv(d0, 16), 8)), 1), scratch_bytes max(64*floordiv(d1 + 7, 8) + min(64*floordiv(d1 + 7, 8), 8388608), min(256*floordiv(d1 + 7, 8), 4096))}
+{lanes 8, lane_axis 1, unroll 2, rows 4, short_row 128, ahead 1, behind, tasks d0, tasks_per_chunk max(max(4*floordiv(666, max(d1, 1)), min(floordiv(d0, 16), 8)), 1), scratch_bytes max(64*floordiv(d1 + 7, 8) + min(64*floordiv(d1 + 7, 8), 8388608), min(256*floordiv(d1 + 7, 8), 4096))}
 )");
 }
 
@@ -175,7 +175,7 @@ graph @g(%x: f32[B, R, C], %b: f32[R]) {
 }
 )"),
             R"(
-{lanes 16, lane_axis 2, lane_chunk 64, cross_axis 1, cross_chunk 64, unroll 16, tasks d0*floordiv(d1 + 63, 64)*floordiv(d2 + 63, 64), grain max(floordiv(16000, max(min(d1, 64)*min(d2, 64), 1)), 1)}
+{lanes 16, lane_axis 2, lane_chunk 64, cross_axis 1, cross_chunk 64, unroll 16, tasks d0*floordiv(d1 + 63, 64)*floordiv(d2 + 63, 64), tasks_per_chunk max(floordiv(16000, max(min(d1, 64)*min(d2, 64), 1)), 1)}
 )");
 }
 
@@ -201,7 +201,7 @@ graph @g(%x: f32[R, C]) where R in [0, 500] {
 }
 )"),
             R"(
-{lanes 16, lane_axis 0, lane_chunk 256, unroll 4, rows 16, tasks floordiv(d0 + 255, 256), grain max(floordiv(53333, max(d1*min(d0, 256), 1)), 1)}
+{lanes 16, lane_axis 0, lane_chunk 256, unroll 4, rows 16, tasks floordiv(d0 + 255, 256), tasks_per_chunk max(floordiv(53333, max(d1*min(d0, 256), 1)), 1)}
 )");
 }
 
@@ -213,7 +213,7 @@ graph @g(%x: f32[R, C]) {
 }
 )"),
             R"(
-{lanes 16, lane_axis 0, lane_chunk 128, unroll 4, rows 8, tasks floordiv(d0 + 127, 128), grain max(floordiv(53333, max(d1*min(d0, 128), 1)), 1)}
+{lanes 16, lane_axis 0, lane_chunk 128, unroll 4, rows 8, tasks floordiv(d0 + 127, 128), tasks_per_chunk max(floordiv(53333, max(d1*min(d0, 128), 1)), 1)}
 )");
   EXPECT_EQ(Schedules(R"(
 graph @g(%x: f32[R, C]) {
@@ -222,7 +222,7 @@ graph @g(%x: f32[R, C]) {
 }
 )"),
             R"(
-{lanes 16, lane_axis 1, unroll 4, tasks d0, grain max(floordiv(53333, max(d1, 1)), 1)}
+{lanes 16, lane_axis 1, unroll 4, tasks d0, tasks_per_chunk max(floordiv(53333, max(d1, 1)), 1)}
 )");
 }
 
@@ -234,7 +234,7 @@ graph @g(%x: f32[R, C], %y: f32[T, C]) {
 }
 )"),
             R"(
-{lanes 16, lane_axis 1, lane_chunk 4096, unroll 4, tasks d0*floordiv(d1 + 4095, 4096), grain max(floordiv(40000, max(min(d1, 4096), 1)), 1), versions [
+{lanes 16, lane_axis 1, lane_chunk 4096, unroll 4, tasks d0*floordiv(d1 + 4095, 4096), tasks_per_chunk max(floordiv(40000, max(min(d1, 4096), 1)), 1), versions [
   {guards [d2 >= 2, d3 >= 2, 4*d0*d1 bytes outgrow the cache, d1 >= 4096], no_broadcast, streams},
   {guards [d2 >= 2, d3 >= 2], no_broadcast},
   {}]}

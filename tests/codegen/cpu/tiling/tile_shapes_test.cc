@@ -11,13 +11,13 @@ namespace {
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
-constexpr ExtentRange kAny = {.max = INT64_MAX, .divisor = 1, .fixed = false};
+constexpr DimSizeRange kAny = {.max = INT64_MAX, .divisor = 1, .fixed = false};
 constexpr ContractionTile kTaskTile = {.rows = 6, .panels = 4, .task_rows = 48, .task_panels = 4};
 
 constexpr ContractionTile kTallTile = {
     .rows = 6, .panels = 4, .tall_rows = 9, .tall_panels = 3, .task_rows = 48, .task_panels = 4};
 
-ExtentRange Fixed(int64_t extent) { return {.max = extent, .divisor = 1, .fixed = true}; }
+DimSizeRange Fixed(int64_t dim_size) { return {.max = dim_size, .divisor = 1, .fixed = true}; }
 
 TEST(BestTile, FillsTheRegisters) {
   EXPECT_THAT(BestTile(FindCpuTarget("x86-64-v4")->traits, 1), Pair(6, 4));
@@ -42,7 +42,7 @@ TEST(PanelsForRows, GivesFewRowsMoreChains) {
   EXPECT_EQ(PanelsForRows(kTaskTile, 1, 1), 4) << "not more than a task has";
 }
 
-TEST(ReachableTiles, AreFewForFixedExtents) {
+TEST(ReachableTiles, AreFewForFixedDimSizes) {
   EXPECT_THAT(ReachableTiles(Fixed(7), Fixed(96), kTaskTile, 1), UnorderedElementsAre(Pair(3, 3), Pair(4, 3)));
   EXPECT_THAT(ReachableTiles(Fixed(12), Fixed(1), kTaskTile, 1), UnorderedElementsAre(Pair(6, 1)));
   EXPECT_TRUE(ReachableTiles(Fixed(0), kAny, kTaskTile, 1).empty());
@@ -65,27 +65,27 @@ TEST(ReachableTiles, TallOnesServeFewRows) {
 TEST(ReachableTiles, UseWhatIsKnown) {
   EXPECT_EQ(ReachableTiles(kAny, kAny, kTaskTile, 1).size(), 24);
   EXPECT_EQ(ReachableTiles(kAny, Fixed(384), kTaskTile, 1).size(), 6);
-  const ExtentRange sixes = {.max = 600, .divisor = 6, .fixed = false};
-  const ExtentRange one_panel = {.max = 16, .divisor = 1, .fixed = false};
+  const DimSizeRange sixes = {.max = 600, .divisor = 6, .fixed = false};
+  const DimSizeRange one_panel = {.max = 16, .divisor = 1, .fixed = false};
   EXPECT_THAT(ReachableTiles(sixes, one_panel, kTaskTile, 1), UnorderedElementsAre(Pair(6, 1)));
 }
 
-TEST(ReachableTiles, ThoseOfOtherCuts) {
+TEST(ReachableTiles, ThoseOfOtherTilings) {
   ContractionTile tile = kTaskTile;
-  tile.cuts = {{.rows = 12, .panels = 2, .least_m = 7, .most_m = 24}};
-  const ExtentRange columns = Fixed(384);
+  tile.tilings = {{.rows = 12, .panels = 2, .least_m = 7, .most_m = 24}};
+  const DimSizeRange columns = Fixed(384);
   EXPECT_THAT(ReachableTiles(Fixed(11), columns, tile, 1), UnorderedElementsAre(Pair(5, 4), Pair(6, 4), Pair(11, 2)));
   EXPECT_THAT(ReachableTiles(Fixed(6), columns, tile, 1), UnorderedElementsAre(Pair(6, 4)));
   EXPECT_THAT(ReachableTiles(Fixed(25), columns, tile, 1), UnorderedElementsAre(Pair(5, 4)));
   EXPECT_EQ(ReachableTiles(kAny, columns, tile, 1).size(), 6 + 7) << "7 to 12 rows, and 6 of 13";
-  tile.cuts = {{.rows = 6, .panels = 4, .whole_rows = true, .whole_panels = true}};
+  tile.tilings = {{.rows = 6, .panels = 4, .whole_rows = true, .whole_panels = true}};
   EXPECT_THAT(ReachableTiles(Fixed(13), Fixed(5 * 16), tile, 1),
               UnorderedElementsAre(Pair(4, 2), Pair(4, 3), Pair(5, 2), Pair(5, 3), Pair(6, 4), Pair(6, 1), Pair(1, 4),
                                    Pair(1, 1)));
 }
 
-// Every tile of every pair of extents is among those emitted.
-TEST(ReachableTiles, CoverEveryExtent) {
+// Every tile of every pair of dim sizes is among those emitted.
+TEST(ReachableTiles, CoverEveryDimSize) {
   const ContractionTile much_taller = {.rows = 2, .panels = 4, .tall_rows = 14, .tall_panels = 1, .task_panels = 8};
   for (const ContractionTile& limits : {kTaskTile, kTallTile, much_taller}) {
     const std::set<std::pair<int, int>> tiles = ReachableTiles(kAny, kAny, limits, 1);

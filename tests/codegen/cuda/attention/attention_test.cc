@@ -183,7 +183,7 @@ TEST_P(CudaAttentionApart, InfinitiesAndNaN) {
 }
 
 // Where every key of a step is hidden from all rows of a block, their values are still 0 times themselves.
-TEST_P(CudaAttentionApart, InfinitiesAmongHiddenKeys) {
+TEST_P(CudaAttentionApart, InfinitiesAmongMaskedKeys) {
   const std::string text = Text(Mask::kCausal);
   for (const auto& [key, value] : {std::pair(129, INFINITY), std::pair(199, NAN), std::pair(64, -INFINITY)}) {
     lower::AttentionValues values =

@@ -58,7 +58,7 @@ TEST(AttentionTraffic, OfKeysThatACausalMaskHidesNothingIsRead) {
 }
 
 // With -1 in the place of hidden scores, hidden keys have weights.
-TEST(AttentionTraffic, HiddenKeysThatWeighSomethingAreRead) { EXPECT_EQ(ReadOfKeys(Mask::kCausal, -1), 1 + 4 + 4); }
+TEST(AttentionTraffic, MaskedKeysWithWeightAreRead) { EXPECT_EQ(ReadOfKeys(Mask::kCausal, -1), 1 + 4 + 4); }
 
 }  // namespace
 }  // namespace tailor::cuda

@@ -1,5 +1,5 @@
-// Products on warpgroups to cubins with the machine's own assembler: the instructions that they are for are there, no
-// register spills, and products run one behind another without waiting. Skipped where the machine has no assembler.
+// Matmuls on warpgroups to cubins with the machine's own assembler: the instructions that they are for are there, no
+// register spills, and matmuls run one behind another without waiting. Skipped where the machine has no assembler.
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "tests/codegen/cuda/ptx/assembled.h"
 #include "tests/codegen/cuda/ptx/disassemble.h"
-#include "tests/codegen/plan/product_case.h"
+#include "tests/codegen/plan/matmul_case.h"
 
 namespace tailor::cuda {
 namespace {
@@ -20,11 +20,11 @@ using testing::Not;
 class WarpgroupCubin : public testing::TestWithParam<std::tuple<DType, const char*>> {
  protected:
   // The versions on warpgroups alone.
-  void Assemble(const ProductForm& form) {
+  void Assemble(const MatmulCaseForm& form) {
     const CudaTarget target = *FindCudaTarget("sm_90a");
-    const KernelPlan plan = MakeProductPlan(form);
+    const KernelPlan plan = MakeMatmulPlan(form);
     CudaSchedule schedule = *ScheduleOnCuda(plan, target.traits);
-    std::erase_if(schedule.versions, [](const CudaVersion& v) { return v.tile.kind != ProductTile::Kind::kWarpgroup; });
+    std::erase_if(schedule.versions, [](const CudaVersion& v) { return v.tile.kind != MatmulTile::Kind::kWarpgroup; });
     ASSERT_FALSE(schedule.versions.empty());
     auto assembled = AssembleKernels(plan, schedule, target);
     if (absl::IsNotFound(assembled.status())) GTEST_SKIP() << assembled.status().message();
@@ -32,9 +32,9 @@ class WarpgroupCubin : public testing::TestWithParam<std::tuple<DType, const cha
     assembled_ = *std::move(assembled);
   }
 
-  ProductForm Form() const {
+  MatmulCaseForm Form() const {
     const std::string name = std::get<1>(GetParam());
-    ProductForm form{.dtype = std::get<0>(GetParam()), .pairs = false};
+    MatmulCaseForm form{.dtype = std::get<0>(GetParam()), .pairs = false};
     if (name == "epilogue") form.n = 1024, form.k = 768;
     if (name == "gathered") form.transpose_lhs = true;
     if (name == "transposed") form.transpose_out = true;

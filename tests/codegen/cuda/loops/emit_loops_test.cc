@@ -133,12 +133,12 @@ TEST(EmitCudaLoops, FaultsClaimTheRecordAtomically) {
   ExpectInOrder(PtxOf(GatherRowsPlan(), "sm_80"), {".visible .entry k_v0(", "atom.sys.cas.b64", "st.global"});
 }
 
-TEST(EmitCudaLoops, ProductsAreRefused) {
+TEST(EmitCudaLoops, MatmulsAreRefused) {
   KernelPlan plan = BiasTanhPlan();
   plan.form = ContractionForm();
   llvm::LLVMContext context;
   llvm::Module module("kernels", context);
-  EXPECT_EQ(EmitCudaLoops(plan, CudaSchedule{}, "k7", module).message(), "kernel k7: products have no GPU form");
+  EXPECT_EQ(EmitCudaLoops(plan, CudaSchedule{}, "k7", module).message(), "kernel k7: matmuls have no GPU form");
 }
 
 }  // namespace

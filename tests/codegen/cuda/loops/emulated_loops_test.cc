@@ -49,7 +49,8 @@ class EmulatedKernel {
     std::vector<int64_t> scratch(launched.cooperative ? *launched.scratch_bytes.Evaluate(dims) / 8 : 0);
     if (launched.cooperative) {
       slots.resize(slots_);
-      slots.insert(slots.end(), {Slot(scratch), reinterpret_cast<int64_t>(&meeting_), *launched.parts.Evaluate(dims)});
+      slots.insert(slots.end(),
+                   {Slot(scratch), reinterpret_cast<int64_t>(&grid_sync_), *launched.parts.Evaluate(dims)});
     }
     const std::string name = "k_v" + std::to_string(version);
     for (uint32_t seed : {1, 2}) EXPECT_EQ(emulator_->Launch(name, grid, slots.data(), seed), "");
@@ -59,7 +60,7 @@ class EmulatedKernel {
  private:
   CudaSchedule schedule_;
   const size_t slots_;
-  uint32_t meeting_ = 0;  // of all launches, as in a session
+  uint32_t grid_sync_ = 0;  // of all launches, as in a session
   std::unique_ptr<SimtEmulator> emulator_;
 };
 

@@ -1,4 +1,4 @@
-// Rows, columns and products' tiles that several blocks share, from the graph to the driver's call: what a CPU gives,
+// Rows, columns and matmuls' tiles that several blocks share, from the graph to the driver's call: what a CPU gives,
 // the same bits run after run, and after runs that failed.
 #include <algorithm>
 #include <cmath>
@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(Cuda, CudaParts, testing::ValuesIn(cpu::kPartsCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
 // Few tiles and a long K: the blocks share every tile, of few rows those that are streamed.
-TEST_F(CudaPartsTest, ProductsGiveTheSameBitsRunAfterRun) {
+TEST_F(CudaPartsTest, MatmulsGiveTheSameBitsRunAfterRun) {
   for (const char* dtype : {"f32", "bf16"}) {
     SCOPED_TRACE(dtype);
     Compile(absl::StrReplaceAll(R"(graph @g(%x: T[R, C]) {

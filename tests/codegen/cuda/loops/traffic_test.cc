@@ -66,12 +66,12 @@ std::string Traffic(const char* text, int64_t rows, int64_t columns) {
                         .cooperative = version.cooperative};
     const int64_t scratch_bytes = *version.scratch_bytes.Evaluate(dims);
     std::vector<int64_t> scratch(scratch_bytes / 8 * grid.blocks + 1);
-    uint32_t meeting = 0;
+    uint32_t grid_sync = 0;
     std::vector<int64_t> slots = {reinterpret_cast<int64_t>(x.data()), reinterpret_cast<int64_t>(y.data())};
     slots.insert(slots.end(), dims.begin(), dims.end());
     const auto scratch_slot = reinterpret_cast<int64_t>(scratch.data());
     if (HasScratch(plan)) slots.insert(slots.end(), {scratch_slot, scratch_bytes});
-    slots.insert(slots.end(), {scratch_slot, reinterpret_cast<int64_t>(&meeting), *version.parts.Evaluate(dims)});
+    slots.insert(slots.end(), {scratch_slot, reinterpret_cast<int64_t>(&grid_sync), *version.parts.Evaluate(dims)});
     // What is held in registers is for the optimizer to see, which the emulator goes without.
     const bool for_short_rows =
         version.turns > 0 || (version.shape == CudaVersion::Shape::kRows && version.row_threads < 256);

@@ -45,10 +45,10 @@ TEST(ScheduleCudaLoops, LongerRowsHaveMoreThreadsAndLeaveSharedMemory) {
 TEST(ScheduleCudaLoops, OneLongRowIsShared) {
   KernelPlan plan = RowSoftmaxPlan();
   for (Buffer& buffer : plan.buffers) {
-    for (Extent& extent : buffer.dims) extent = extent.slot == 0 ? Extent{1} : Extent{1000000};
+    for (DimSize& dim_size : buffer.dims) dim_size = dim_size.slot == 0 ? DimSize{1} : DimSize{1000000};
   }
-  plan.axes[0].extent = Extent{1};
-  plan.axes[1].extent = Extent{1000000};
+  plan.axes[0].dim_size = DimSize{1};
+  plan.axes[1].dim_size = DimSize{1000000};
   EXPECT_EQ(TextOf(plan), R"(
 [
   {shape rows, lanes 4, lane_axis 1, blocks 245, resident_blocks 4, persistent, cooperative, parts 245, shared_bytes 64, partial_bytes 64, scratch_bytes 4003920}]

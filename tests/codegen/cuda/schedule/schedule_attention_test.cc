@@ -56,7 +56,7 @@ TEST(ScheduleCudaAttention, ByWidth) {
 }
 
 // A score of -inf has no weight. For any other, kernels of rows of up to 64 elements have the registers to find out.
-TEST(ScheduleCudaAttention, SkipsHiddenKeys) {
+TEST(ScheduleCudaAttention, SkipsMaskedKeys) {
   const auto skips = [](const lower::AttentionCase& form) {
     return TextOf(lower::AttentionGraph(form)).find(", skips}") != std::string::npos;
   };
@@ -70,7 +70,7 @@ TEST(ScheduleCudaAttention, SkipsHiddenKeys) {
   EXPECT_FALSE(skips({.mask = Mask::kBoolean}));
 }
 
-TEST(ScheduleCudaAttention, WhatExtentsTellLeavesVersionsOut) {
+TEST(ScheduleCudaAttention, KnownDimSizesLeaveVersionsOut) {
   const auto fixed = [](const char* rows) {
     return absl::StrReplaceAll(lower::AttentionGraph({.dtype = DType::kF16}), {{"S", rows}});
   };

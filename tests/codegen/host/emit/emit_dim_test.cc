@@ -83,9 +83,9 @@ TEST(EmitDim, RangesMakeChecksUnnecessary) {
 }
 
 TEST(EmitDim, OverflowLeavesThePath) {
-  const CompiledDim product(kS * kT, 2, 0, INT64_MAX);
-  EXPECT_EQ(product({int64_t{1} << 31, int64_t{1} << 31}), int64_t{1} << 62);
-  EXPECT_EQ(product({int64_t{1} << 32, int64_t{1} << 31}), std::nullopt);
+  const CompiledDim matmul(kS * kT, 2, 0, INT64_MAX);
+  EXPECT_EQ(matmul({int64_t{1} << 31, int64_t{1} << 31}), int64_t{1} << 62);
+  EXPECT_EQ(matmul({int64_t{1} << 32, int64_t{1} << 31}), std::nullopt);
   EXPECT_EQ(CompiledDim(kS + 1, 1, 0, INT64_MAX)({INT64_MAX}), std::nullopt);
 }
 

@@ -67,8 +67,8 @@ define void @faulty_v0(ptr %args, i64 %begin, i64 %end, i64 %worker) {
   store i64 %id, ptr %fault
   %value = getelementptr i64, ptr %fault, i64 1
   store i64 -7, ptr %value
-  %extent = getelementptr i64, ptr %fault, i64 2
-  store i64 5, ptr %extent
+  %dim size = getelementptr i64, ptr %fault, i64 2
+  store i64 5, ptr %dim size
   ret void
 }
 ; Slots: in, out, d0, scratch of the launch, phase, parts. One task is one part, of an element. Phase 0 leaves elements
@@ -119,7 +119,7 @@ class EmitHostTest : public ::testing::Test {
     plan_.buffers = {{BufferKind::kInput, DType::kF32, {}}, {BufferKind::kOutput, DType::kF32, {}}};
     plan_.dims = {{}};
     schedule_.tasks = SlotExpr::Slot(0);
-    schedule_.grain = 3;
+    schedule_.tasks_per_chunk = 3;
     program_.bindings = {{0, 0, 0, 1, 0}, {1, 0, 1, 1, 0}};
     program_.checks = {{ShapeCheck::Relation::kAtMost, {}, 1 << 20, 0, 0},
                        {ShapeCheck::Relation::kAtMost, {}, int64_t{1} << 60, 0, 1}};
@@ -148,7 +148,7 @@ class EmitHostTest : public ::testing::Test {
     auto image = LinkImage(std::move(objects), {"tailor_run", "tailor_plan"});
     ASSERT_TRUE(image.ok()) << image.status();
     image_ = std::make_unique<CodeImage>(*image);
-    runtime_ = std::make_unique<FakeRuntime>(emission->memo_slots, workers);
+    runtime_ = std::make_unique<FakeRuntime>(emission->shape_cache_slots, workers);
   }
 
   // Runs on x = 1, 2, 3, ...
@@ -188,7 +188,7 @@ TEST_F(EmitHostTest, RunsLaunchesInOrder) {
   EXPECT_THAT(y_, ElementsAre(4, 8, 12, 16, 20, 24));
   EXPECT_THAT(out_dims_, ElementsAre(2, 3));
   EXPECT_EQ(runtime_->output_bytes, 24u);
-  EXPECT_TRUE(runtime_->grains.empty());  // a lone worker needs no parallel_for
+  EXPECT_TRUE(runtime_->chunks.empty());  // a lone worker needs no parallel_for
 }
 
 TEST_F(EmitHostTest, EveryShapeIsItsOwnLayoutAndGrowsOnlyUpwards) {
@@ -249,14 +249,14 @@ TEST_F(EmitHostTest, RefusedGrowthEndsTheRunAndIsTriedAgain) {
 TEST_F(EmitHostTest, ManyTasksGoToParallelFor) {
   Build(/*workers=*/2);
   ASSERT_EQ(Run({5, 2}), 0);
-  EXPECT_THAT(runtime_->grains, ElementsAre(3, 3));
+  EXPECT_THAT(runtime_->chunks, ElementsAre(3, 3));
   EXPECT_EQ(y_[9], 40);
-  runtime_->grains.clear();
-  ASSERT_EQ(Run({3, 1}), 0);  // one grain: not worth a region
-  EXPECT_TRUE(runtime_->grains.empty());
+  runtime_->chunks.clear();
+  ASSERT_EQ(Run({3, 1}), 0);  // one chunk: not worth a region
+  EXPECT_TRUE(runtime_->chunks.empty());
   runtime_->context.workers = 1;
   ASSERT_EQ(Run({5, 2}), 0);
-  EXPECT_TRUE(runtime_->grains.empty());
+  EXPECT_TRUE(runtime_->chunks.empty());
 }
 
 TEST_F(EmitHostTest, GuardsChooseTheVersion) {
@@ -320,29 +320,29 @@ TEST_F(EmitHostTest, PartsRunInPhasesAndShareTheScratchOfTheLaunch) {
   ASSERT_EQ(Run({2, 10}), 0);
   for (size_t i = 0; i < 20; ++i) EXPECT_EQ(y_[i], 21.0f - i);
   EXPECT_EQ(runtime_->context.workspace_bytes, 128u);  // 80 bytes, rounded up
-  EXPECT_THAT(runtime_->grains, ElementsAre(1, 1));    // twice, by threads
+  EXPECT_THAT(runtime_->chunks, ElementsAre(1, 1));    // twice, by threads
   ASSERT_EQ(Run({1, 3}), 0);                           // as before, in one phase
   EXPECT_THAT(y_, ElementsAre(2.0f, 4.0f, 6.0f));
   Build(/*workers=*/1);
   ASSERT_EQ(Run({2, 10}), 0);
   for (size_t i = 0; i < 20; ++i) EXPECT_EQ(y_[i], 21.0f - i);
-  EXPECT_TRUE(runtime_->grains.empty());
-  schedule_.versions[0].parts->alone = 2;  // the last phase is the caller's
+  EXPECT_TRUE(runtime_->chunks.empty());
+  schedule_.versions[0].parts->serial = 2;  // the last phase is the caller's
   Build(/*workers=*/3);
   ASSERT_EQ(Run({2, 10}), 0);
   for (size_t i = 0; i < 20; ++i) EXPECT_EQ(y_[i], 21.0f - i);
-  EXPECT_THAT(runtime_->grains, ElementsAre(1));
+  EXPECT_THAT(runtime_->chunks, ElementsAre(1));
 }
 
-TEST_F(EmitHostTest, PlanReportsDimsAndBytesAndKeepsTheMemo) {
+TEST_F(EmitHostTest, PlanReportsDimsAndBytesAndKeepsTheShapeCache) {
   Build();
   ASSERT_EQ(Run({2, 2}), 0);
-  const std::vector<int64_t> memo = runtime_->memo;
+  const std::vector<int64_t> shape_cache = runtime_->shape_cache;
   PlanResult plan{sizeof(PlanResult), 0, nullptr};
   ASSERT_EQ(Plan({7, 11}, plan), 0);
   EXPECT_THAT(out_dims_, ElementsAre(7, 11));
   EXPECT_EQ(plan.workspace_bytes, 320u);  // 308 rounded up to 64
-  EXPECT_EQ(runtime_->memo, memo);
+  EXPECT_EQ(runtime_->shape_cache, shape_cache);
   EXPECT_EQ(runtime_->grown, 1);
 }
 
@@ -407,7 +407,7 @@ class EmitDeviceHostTest : public EmitHostTest {
     auto image = LinkImage(std::move(objects), {"tailor_run", "tailor_plan"});
     ASSERT_TRUE(image.ok()) << image.status();
     image_ = std::make_unique<CodeImage>(*image);
-    runtime_ = std::make_unique<FakeRuntime>(emission->memo_slots, 1);
+    runtime_ = std::make_unique<FakeRuntime>(emission->shape_cache_slots, 1);
     launches_.clear();
     runtime_->api.launch = [](RtContext*, int32_t device, int32_t kernel, const int64_t* args, const LaunchGrid* grid) {
       EXPECT_EQ(device, 1);
@@ -540,10 +540,10 @@ TEST_F(EmitDeviceHostTest, FaultsAreForTheRuntimeToFindWhenTheDeviceIsDone) {
   slots_ = 5;
   BuildForDevice();
   ASSERT_GE(fault_word_, 0);
-  runtime_->memo[fault_word_] = 3;  // what a kernel of an earlier run wrote stays
+  runtime_->shape_cache[fault_word_] = 3;  // what a kernel of an earlier run wrote stays
   ASSERT_EQ(Run({2, 3}), 0);
-  EXPECT_EQ(runtime_->memo[fault_word_], 3);
-  EXPECT_EQ(launches_[0].args[3], AddressOf(&runtime_->memo[fault_word_]));
+  EXPECT_EQ(runtime_->shape_cache[fault_word_], 3);
+  EXPECT_EQ(launches_[0].args[3], AddressOf(&runtime_->shape_cache[fault_word_]));
   EXPECT_EQ(launches_[0].args[4], 2);
   slots_ = 3;
 }

@@ -14,8 +14,8 @@ namespace tailor::host {
 
 // The runtime's side of a session: everything generated code asks for is recorded.
 struct FakeRuntime {
-  FakeRuntime(uint64_t memo_slots, int64_t workers) : memo(memo_slots, 0) {
-    context = {sizeof(RtContext), constants.data(), nullptr, 0, memo.data(), workers};
+  FakeRuntime(uint64_t shape_cache_slots, int64_t workers) : shape_cache(shape_cache_slots, 0) {
+    context = {sizeof(RtContext), constants.data(), nullptr, 0, shape_cache.data(), workers};
     static const CostProfile nothing_known;
     context.costs = &nothing_known;
     api.struct_size = sizeof(RtApi);
@@ -23,9 +23,9 @@ struct FakeRuntime {
     api.output = [](RtContext* c, int32_t index, TensorArg* out, uint64_t bytes) {
       return From(c).Output(index, out, bytes);
     };
-    api.parallel_for = [](RtContext* c, KernelFn kernel, const int64_t* args, int64_t count, int64_t grain) {
-      From(c).grains.push_back(grain);
-      for (int64_t i = 0; i < count; i += grain) kernel(args, i, std::min(i + grain, count), 0);
+    api.parallel_for = [](RtContext* c, KernelFn kernel, const int64_t* args, int64_t count, int64_t tasks_per_chunk) {
+      From(c).chunks.push_back(tasks_per_chunk);
+      for (int64_t i = 0; i < count; i += tasks_per_chunk) kernel(args, i, std::min(i + tasks_per_chunk, count), 0);
     };
     api.fail = [](RtContext* c, int32_t check, int64_t lhs, int64_t rhs) {
       From(c).failure = {check, lhs, rhs};
@@ -51,11 +51,11 @@ struct FakeRuntime {
 
   RtContext context;  // first, so that From() can find the whole
   RtApi api{};
-  std::vector<int64_t> memo;
+  std::vector<int64_t> shape_cache;
   std::vector<const void*> constants = {nullptr};
   std::vector<std::unique_ptr<std::vector<uint8_t>>> workspaces;
   std::map<int, std::vector<float>> buffers;
-  std::vector<int64_t> grains;
+  std::vector<int64_t> chunks;
   std::vector<int64_t> failure;
   uint64_t output_bytes = 0;
   int grown = 0;

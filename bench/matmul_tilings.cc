@@ -1,0 +1,78 @@
+// matmul-cuts: how well the choice between cuts of f32 matmuls is made (codegen/cpu/tiling/tiling_model.h), on this
+// machine. Two tables over products of held-out dim sizes:
+// - predicted against measured time of the cuts that the rule gives, up to one factor for all: the machine's speed;
+// - how much longer the chosen cut and the rule's take than the best of the family: their regret.
+// Times are CPU times of one thread, on one CPU.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/matmul_candidate.h"
+#include "codegen/link/target_machine.h"
+#include "tools/measure/measuring_thread.h"
+#include "tools/tune/interleaved_times.h"
+
+namespace tailor::bench {
+namespace {
+
+std::string DimSizes(const gemm::MatmulShape& e) {
+  return std::to_string(e.m) + "x" + std::to_string(e.k) + "x" + std::to_string(e.n);
+}
+
+std::string Tile(const MatmulTiling& tiling) {
+  return std::string(tiling.whole_rows ? "whole " : "") + std::to_string(tiling.rows) + "x" +
+         (tiling.whole_panels ? "whole " : "") + std::to_string(tiling.panels);
+}
+
+void PrintTables() {
+  constexpr int kRounds = 60;
+  constexpr double kSeconds = 2e-4;
+  const CostProfile& profile = tune::HostCosts();
+  std::printf("| M x K x N | predicted / measured | rule | chosen | best | rule / best | chosen / best |\n");
+  std::printf("|---|---|---|---|---|---|---|\n");
+  struct Row {
+    gemm::MatmulShape dim_sizes;
+    double off;
+    MatmulTiling rule;
+    Regret regret;
+  };
+  std::vector<Row> rows;
+  std::vector<double> offs;
+  int64_t k = 0;
+  std::unique_ptr<TiledMatmul> matmul;
+  for (const gemm::MatmulShape& e : HeldOutMatmuls()) {
+    if (matmul == nullptr || e.k != k) matmul = std::make_unique<TiledMatmul>(tune::MatmulForm{.n = e.n, .k = e.k});
+    k = e.k;
+    const MatmulTiling rule = matmul->Rule(e.m);
+    tune::PlainOperands operands(e.m, e.n, e.k);
+    const double measured = 1e9 * tune::LeastTimes({operands.Bind(matmul->code(), &rule)}, kRounds, kSeconds)[0];
+    rows.push_back(
+        {e, gemm::PredictTiling(rule, matmul->tile(), e, profile) / measured, rule, MeasureRegret(*matmul, e)});
+    offs.push_back(rows.back().off);
+  }
+  std::nth_element(offs.begin(), offs.begin() + offs.size() / 2, offs.end());
+  const double speed = offs[offs.size() / 2];
+  double off = 0, of_rule = 0, of_choice = 0;
+  for (const Row& row : rows) {
+    off += std::abs(std::log(row.off / speed)), of_rule += std::log(row.regret.of_rule);
+    of_choice += std::log(row.regret.of_choice);
+    std::printf("| %s | %.2f | %s | %s | %s | %.3f | %.3f |\n", DimSizes(row.dim_sizes).c_str(), row.off / speed,
+                Tile(row.rule).c_str(), Tile(row.regret.chosen).c_str(), Tile(row.regret.best).c_str(),
+                row.regret.of_rule, row.regret.of_choice);
+  }
+  const auto count = static_cast<double>(rows.size());
+  std::printf("\nPredictions are off by %.1f %% in the mean. Regret of the rule %.3f, of the choice %.3f (means).\n",
+              100 * (std::exp(off / count) - 1), std::exp(of_rule / count), std::exp(of_choice / count));
+}
+
+}  // namespace
+}  // namespace tailor::bench
+
+int main() {
+  tailor::StayOnThisCpu();
+  tailor::bench::PrintTables();
+  return 0;
+}

@@ -1,0 +1,310 @@
+#include "codegen/cpu/gemm/lhs_operand.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/cpu/gemm/staging_dims.h"
+#include "codegen/cpu/tiling/even_tiling.h"
+#include "codegen/ir/emit_loop.h"
+#include "codegen/plan/plan_queries.h"
+
+namespace tailor::gemm {
+namespace {
+
+using llvm::Value;
+
+// Offsets that are written together, some of which may be beyond the last row's.
+constexpr int kTableLanes = 8;
+
+bool IsDimSize(const KernelPlan& plan, ExprId id) { return plan.exprs[id].kind == ExprKind::kDimSize; }
+
+// Whether the value is a part that depends on m plus one that depends on k, and simple enough to bound.
+bool IsSeparable(const KernelPlan& plan, const Contraction& c, ExprId id) {
+  const bool of_m = DependsOn(plan, id, c.m), of_k = DependsOn(plan, id, c.k);
+  if (!of_m && !of_k) return true;
+  const Expr& e = plan.exprs[id];
+  switch (e.kind) {
+    case ExprKind::kAxis:
+      return true;
+    case ExprKind::kIndexAdd:
+    case ExprKind::kIndexSub:
+      return IsSeparable(plan, c, e.args[0]) && IsSeparable(plan, c, e.args[1]);
+    case ExprKind::kIndexMul:
+      return (IsDimSize(plan, e.args[1]) && IsSeparable(plan, c, e.args[0])) ||
+             (IsDimSize(plan, e.args[0]) && IsSeparable(plan, c, e.args[1]));
+    case ExprKind::kIndexFloorDiv:
+    case ExprKind::kIndexMod:
+      return !(of_m && of_k) && IsDimSize(plan, e.args[1]) && IsSeparable(plan, c, e.args[0]);
+    case ExprKind::kBcastIndex:
+      return IsSeparable(plan, c, e.args[0]);
+    default:
+      return false;
+  }
+}
+
+struct SlotArithmetic {
+  using Number = SlotExpr;
+  static SlotExpr Constant(int64_t value) { return value; }
+  static SlotExpr Of(const DimSize& dim_size) { return OverSlots(dim_size); }
+  static SlotExpr Add(const SlotExpr& a, const SlotExpr& b) { return a + b; }
+  static SlotExpr Mul(const SlotExpr& a, const SlotExpr& b) { return a * b; }
+  static SlotExpr CeilDiv(const SlotExpr& a, const SlotExpr& b) {
+    return SlotExpr::FloorDiv(a + b - 1, SlotExpr::Max(b, 1));  // of an empty tensor
+  }
+  static SlotExpr Min(const SlotExpr& a, const SlotExpr& b) { return SlotExpr::Min(a, b); }
+};
+
+struct EmittedArithmetic {
+  using Number = Value*;
+  llvm::IRBuilderBase& b;
+  const KernelFrame& frame;
+  Value* Constant(int64_t value) const { return b.getInt64(value); }
+  Value* Of(const DimSize& dim_size) const { return frame.DimSizeValue(b, dim_size); }
+  Value* Add(Value* x, Value* y) const { return b.CreateAdd(x, y, "dim.size"); }
+  Value* Mul(Value* x, Value* y) const { return b.CreateMul(x, y, "dim.size"); }
+  Value* CeilDiv(Value* x, Value* y) const {
+    Value* divisor = b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, y, b.getInt64(1), nullptr, "divisor");
+    return EmitCeilDiv(b, x, divisor, "dim.size");
+  }
+  Value* Min(Value* x, Value* y) const {
+    return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y, nullptr, "dim.size");
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<LhsForm> FormOfLhs(KernelPlan& plan, const Contraction& c) {
+  LhsForm form;
+  form.row_coefficients = LoadCoefficients(plan, c.lhs, c.m);
+  form.depth_coefficients = LoadCoefficients(plan, c.lhs, c.k);
+  const bool affine = !form.row_coefficients.empty() && !form.depth_coefficients.empty();
+  form.tables = c.fill >= 0 || (!affine && !c.lhs.args.empty());
+  form.unit_depth_stride = !form.tables && IsUnitStride(plan, form.depth_coefficients);
+  const bool separable =
+      std::all_of(c.lhs.args.begin(), c.lhs.args.end(), [&](ExprId index) { return IsSeparable(plan, c, index); });
+  if (form.tables && !separable) {
+    return absl::InternalError(absl::StrCat("contraction ", plan.name, ": an index of the lhs mixes m and k"));
+  }
+  return form;
+}
+
+SlotExpr StagingBytes(const KernelPlan& plan, const Contraction& c, const ContractionTile& tile) {
+  if (c.fill < 0) return 0;
+  SlotExpr bytes = SizeOf(plan.buffers[c.lhs.ref].dtype);
+  const SlotArithmetic arithmetic;
+  for (const SlotExpr& dim_size : StagingDims(arithmetic, plan, c, tile).DimSizes()) bytes = bytes * dim_size;
+  return SlotExpr::CeilDiv(bytes, 64) * 64;
+}
+
+LhsOperand::LhsOperand(llvm::IRBuilderBase& b, const KernelPlan& plan, const Contraction& contraction,
+                       const LhsForm& form, const Schedule& schedule, bool depth_blocks, const KernelFrame& frame,
+                       ScalarEmitter& scalars)
+    : b_(b),
+      plan_(plan),
+      c_(contraction),
+      form_(form),
+      schedule_(schedule),
+      depth_blocks_(depth_blocks),
+      frame_(frame),
+      scalars_(scalars),
+      buffer_(plan.buffers[contraction.lhs.ref]),
+      starts_(contraction.lhs.args.size(), b.getInt64(0)),
+      base_(contraction.fill >= 0 ? frame.scratch : frame.buffers[contraction.lhs.ref]) {
+  EmitStrides();
+  if (!form_.tables) return;
+  row_table_ = Table(schedule.tile.task_rows + kTableLanes - 1, "row.offsets");
+  depth_table_ = Table(schedule.tile.depth + 1, "depth.offsets");
+  if (depth_blocks_) return;
+  for (int axis : c_.batch) scalars_.SetAxis(axis, I64(0));
+  EmitDepthTable(frame_.DimSizeValue(b_, plan_.axes[c_.k].dim_size), I64(0));
+}
+
+llvm::AllocaInst* LhsOperand::Table(int64_t entries, const char* name) {
+  llvm::AllocaInst* table = b_.CreateAlloca(b_.getInt64Ty(), I64(entries), name);
+  table->setAlignment(llvm::Align(64));
+  return table;
+}
+
+void LhsOperand::EmitStrides() {
+  std::vector<Value*> dim_sizes;
+  if (HasStaging()) {
+    const EmittedArithmetic arithmetic{b_, frame_};
+    dim_sizes = StagingDims(arithmetic, plan_, c_, schedule_.tile).DimSizes();
+  } else {
+    for (const DimSize& dim_size : buffer_.dims) dim_sizes.push_back(frame_.DimSizeValue(b_, dim_size));
+  }
+  strides_.resize(dim_sizes.size());
+  Value* stride = I64(1);
+  for (size_t d = dim_sizes.size(); d-- > 0;) {
+    strides_[d] = stride;
+    stride = b_.CreateMul(stride, dim_sizes[d], "stride");
+  }
+}
+
+Value* LhsOperand::EmitStride(const std::vector<ExprId>& coefficients) {
+  Value* sum = I64(0);
+  for (size_t d = coefficients.size(); d-- > 0;) {
+    sum = b_.CreateAdd(sum, b_.CreateMul(scalars_.Emit(coefficients[d]), strides_[d]), "stride");
+  }
+  return sum;
+}
+
+// In elements from base_.
+Value* LhsOperand::EmitOffset(Value* m, Value* k) {
+  scalars_.SetAxis(c_.m, m);
+  scalars_.SetAxis(c_.k, k);
+  Value* offset = I64(0);
+  for (size_t d = 0; d < c_.lhs.args.size(); ++d) {
+    Value* index = b_.CreateSub(scalars_.Emit(c_.lhs.args[d]), starts_[d], "within");
+    offset = b_.CreateAdd(offset, b_.CreateMul(index, strides_[d]), "offset");
+  }
+  return offset;
+}
+
+Value* LhsOperand::Shorter(Value* a, Value* b) {
+  if (a == nullptr || b == nullptr) return a == nullptr ? b : a;
+  return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b, nullptr, "run");
+}
+
+// Where a digit of m carries its run ends: divisions are for the first row of a run.
+LhsOperand::Run LhsOperand::EmitRunOfRows(ExprId id) {
+  const Expr& e = plan_.exprs[id];
+  if (!DependsOn(plan_, id, c_.m)) return {I64(0), nullptr};
+  if (e.kind == ExprKind::kAxis) return {I64(1), nullptr};
+  const Run a = EmitRunOfRows(e.args[0]);
+  if (e.kind == ExprKind::kBcastIndex) {
+    Value* present = b_.CreateICmpNE(frame_.DimSizeValue(b_, e.dim_size), I64(1), "present");
+    return {b_.CreateSelect(present, a.slope, I64(0), "slope"), a.remaining};
+  }
+  const Run c = EmitRunOfRows(e.args[1]);
+  switch (e.kind) {
+    case ExprKind::kIndexAdd:
+      return {b_.CreateAdd(a.slope, c.slope, "slope"), Shorter(a.remaining, c.remaining)};
+    case ExprKind::kIndexSub:
+      return {b_.CreateSub(a.slope, c.slope, "slope"), Shorter(a.remaining, c.remaining)};
+    case ExprKind::kIndexMul: {  // one factor is a dim size
+      const bool first = DependsOn(plan_, e.args[0], c_.m);
+      return {b_.CreateMul(first ? a.slope : c.slope, scalars_.Emit(e.args[first ? 1 : 0]), "slope"),
+              Shorter(a.remaining, c.remaining)};
+    }
+    default:
+      break;
+  }
+  // A digit of m: the quotient stays and the remainder grows until it is complete.
+  const auto* slope = llvm::dyn_cast<llvm::ConstantInt>(a.slope);
+  if (slope != nullptr && slope->isZero()) return {I64(0), a.remaining};
+  Value* slope_of_digit = e.kind == ExprKind::kIndexMod ? a.slope : I64(0);
+  if (slope == nullptr || !slope->isOne()) return {slope_of_digit, I64(1)};
+  Value* divisor =
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, scalars_.Emit(e.args[1]), I64(1), nullptr, "divisor");
+  Value* remaining = b_.CreateSub(divisor, b_.CreateURem(scalars_.Emit(e.args[0]), divisor), "left");
+  return {slope_of_digit, Shorter(a.remaining, remaining)};
+}
+
+// Of rows first, first + 1, ...: their offsets at `k`.
+void LhsOperand::EmitRowTable(Value* first, Value* count, Value* k) {
+  llvm::SmallVector<llvm::Constant*, kTableLanes> numbers;
+  for (int i = 0; i < kTableLanes; ++i) numbers.push_back(b_.getInt64(i));
+  const auto splat = [&](Value* value) { return b_.CreateVectorSplat(kTableLanes, value); };
+  EmitLoop(b_, I64(0), count, "row.run", [&](Value* i) -> Value* {
+    Value* offset = EmitOffset(b_.CreateAdd(first, i), k);
+    Run run{I64(0), b_.CreateSub(count, i, "rows.left")};
+    for (size_t d = 0; d < c_.lhs.args.size(); ++d) {
+      const Run of_dim = EmitRunOfRows(c_.lhs.args[d]);
+      run = {b_.CreateAdd(run.slope, b_.CreateMul(of_dim.slope, strides_[d])),
+             Shorter(run.remaining, of_dim.remaining)};
+    }
+    EmitLoop(b_, I64(0), run.remaining, kTableLanes, "row.entries", [&](Value* j) {
+      Value* steps = b_.CreateAdd(splat(j), llvm::ConstantVector::get(numbers));
+      Value* entries = b_.CreateAdd(splat(offset), b_.CreateMul(steps, splat(run.slope)), "row.offsets");
+      Value* entry = b_.CreateInBoundsGEP(b_.getInt64Ty(), row_table_, b_.CreateAdd(i, j), "entry");
+      b_.CreateAlignedStore(entries, entry, llvm::Align(8));  // beyond the run too: the next one comes after it
+    });
+    return b_.CreateAdd(i, run.remaining, "next.run");
+  });
+}
+
+// Of the steps of K from `k` on: how much further from any row's offset at `k` they lie.
+void LhsOperand::EmitDepthTable(Value* count, Value* k) {
+  Value* origin = EmitOffset(I64(0), k);
+  EmitLoop(b_, I64(0), count, 1, "depth.entry", [&](Value* i) {
+    Value* offset = EmitOffset(I64(0), b_.CreateAdd(k, i));
+    Value* entry = b_.CreateInBoundsGEP(b_.getInt64Ty(), depth_table_, i, "entry");
+    b_.CreateAlignedStore(b_.CreateSub(offset, origin), entry, llvm::Align(8));
+  });
+}
+
+void LhsOperand::EmitPart(Value* row, Value* rows, Value* k, Value* depth) {
+  if (!form_.tables) {
+    scalars_.SetAxis(c_.m, I64(0));
+    scalars_.SetAxis(c_.k, I64(0));
+    row_stride_ = EmitStride(form_.row_coefficients);
+    depth_stride_ = EmitStride(form_.depth_coefficients);
+    Value* offset = EmitOffset(I64(0), I64(0));
+    llvm::Type* element = MemoryType(b_.getContext(), buffer_.dtype, 1);
+    base_ = b_.CreateInBoundsGEP(element, frame_.buffers[c_.lhs.ref], offset, "lhs");
+    return;
+  }
+  first_row_ = row;
+  if (HasStaging()) {
+    const auto last = [&](Value* first, Value* count) { return b_.CreateSub(b_.CreateAdd(first, count), I64(1)); };
+    const IndexRange m{row, last(row, rows)}, of_k{k, last(k, depth)};
+    std::vector<IndexRange> ranges;
+    for (ExprId index : c_.lhs.args) ranges.push_back(EmitRange(index, m, of_k));
+    for (size_t d = 0; d < ranges.size(); ++d) starts_[d] = ranges[d].low;
+    EmitIf(b_, b_.CreateICmpNE(depth, I64(0)), "fill.any", [&] {
+      EmitFillStaging(b_, plan_, c_, frame_, scalars_, schedule_.lanes, ranges, {base_, starts_, strides_});
+    });
+  }
+  EmitRowTable(row, rows, k);
+  if (depth_blocks_) EmitDepthTable(depth, k);
+}
+
+LhsOperand::Arguments LhsOperand::At(Value* row, Value* k) {
+  if (!form_.tables) return {AddressOf(row, k), row_stride_, depth_stride_};
+  Value* entry = b_.CreateSub(row, first_row_, "row.within");
+  return {base_, b_.CreateInBoundsGEP(b_.getInt64Ty(), row_table_, entry, "row.offsets"), depth_table_};
+}
+
+Value* LhsOperand::AddressOf(Value* row, Value* k) {
+  Value* offset = b_.CreateAdd(b_.CreateMul(row, row_stride_), b_.CreateMul(k, depth_stride_));
+  return b_.CreateGEP(MemoryType(b_.getContext(), buffer_.dtype, 1), base_, offset, "lhs.tile");
+}
+
+// The least and the largest value, as m and k run over ranges.
+IndexRange LhsOperand::EmitRange(ExprId id, const IndexRange& m, const IndexRange& k) {
+  const Expr& e = plan_.exprs[id];
+  if (!DependsOn(plan_, id, c_.m) && !DependsOn(plan_, id, c_.k)) {
+    Value* value = scalars_.Emit(id);
+    return {value, value};
+  }
+  if (e.kind == ExprKind::kAxis) return e.ref == c_.m ? m : k;
+  const IndexRange a = EmitRange(e.args[0], m, k);
+  if (e.kind == ExprKind::kBcastIndex) {
+    Value* present = b_.CreateICmpNE(frame_.DimSizeValue(b_, e.dim_size), I64(1), "present");
+    return {b_.CreateSelect(present, a.low, I64(0)), b_.CreateSelect(present, a.high, I64(0))};
+  }
+  const IndexRange c = EmitRange(e.args[1], m, k);
+  switch (e.kind) {
+    case ExprKind::kIndexAdd:
+      return {b_.CreateAdd(a.low, c.low, "low"), b_.CreateAdd(a.high, c.high, "high")};
+    case ExprKind::kIndexSub:
+      return {b_.CreateSub(a.low, c.high, "low"), b_.CreateSub(a.high, c.low, "high")};
+    case ExprKind::kIndexMul: {  // one factor is a number, which may be negative
+      Value *x = b_.CreateMul(a.low, c.low), *y = b_.CreateMul(a.high, c.high);
+      return {b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y, nullptr, "low"),
+              b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, y, nullptr, "high")};
+    }
+    default:
+      break;
+  }
+  Value* divisor = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, c.low, I64(1), nullptr, "divisor");
+  Value* low = b_.CreateUDiv(a.low, divisor, "low");
+  Value* high = b_.CreateUDiv(a.high, divisor, "high");
+  if (e.kind == ExprKind::kIndexFloorDiv) return {low, high};
+  Value* once = b_.CreateICmpEQ(low, high, "once");  // the remainders do not begin anew within the range
+  return {b_.CreateSelect(once, b_.CreateURem(a.low, divisor), I64(0), "low"),
+          b_.CreateSelect(once, b_.CreateURem(a.high, divisor), b_.CreateSub(divisor, I64(1)), "high")};
+}
+
+}  // namespace tailor::gemm

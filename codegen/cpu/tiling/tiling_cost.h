@@ -1,0 +1,102 @@
+// The predicted time of a cut (MikPoly section 3.4, equations 2 to 4), as one formula for numbers and for code: V is a
+// float, or a vector in IR with a lane for each candidate. V has + - * /, Floor, Ceil, Min, Max and
+// Choose(x, then, otherwise), which is `then` where x is above 0. All values are whole numbers or nanoseconds. Beyond
+// 2^24 dim sizes are rounded: then the prediction is off by less than it is anyway, but sizes of tiles stay what a
+// table has.
+#ifndef TAILOR_CODEGEN_CPU_TILING_TILING_COST_H_
+#define TAILOR_CODEGEN_CPU_TILING_TILING_COST_H_
+
+namespace tailor::gemm {
+
+// A MatmulTiling.
+template <typename V>
+struct TilingTerms {
+  V rows, panels, whole_rows, whole_panels, task_rows, task_panels, least_m, most_m;
+};
+
+// What is to be cut, and by how many threads it is computed.
+template <typename V>
+struct ShapeTerms {
+  V m, n, panels, k, batch, threads;
+  V depth;  // ContractionTile::depth
+};
+
+// A TileCost and the numbers of a CostProfile.
+template <typename V>
+struct TileTerms {
+  V fixed, near_step, far_step;
+};
+template <typename V>
+struct MachineTerms {
+  V near_depth, cached_bytes, line, hidden, task, region;
+};
+
+// Tasks of a launch, and how many one thread takes at a time.
+template <typename V>
+struct TaskTerms {
+  V tasks, tasks_per_chunk, turns;  // turns: of the thread that has most
+};
+
+// The tiles of one axis: so many of a larger size, at most one above the limit (of which there are none then), so many
+// of a smaller.
+template <typename V>
+struct AxisTiles {
+  V large, larges, small, smalls;
+  AxisTiles(V dim_size, V limit, V whole) {
+    const V tiles = Ceil(dim_size / limit);
+    const V base = Floor(dim_size / Max(tiles, V(1)));
+    larges = Choose(whole, Floor(dim_size / limit), dim_size - base * tiles);
+    large = Choose(whole, limit, Min(base, limit) + V(1));
+    small = Min(Max(Choose(whole, dim_size - limit * larges, base), V(1)), limit);
+    smalls = tiles - larges;
+  }
+};
+
+// Small tasks go several to a thread at a time, so that each grab is worth its cost; then as many as give every thread
+// the same (section 4: max-min allocation).
+template <typename V>
+TaskTerms<V> TasksOf(const TilingTerms<V>& tiling, const ShapeTerms<V>& shape) {
+  constexpr float kChunkMultiplyAdds = 1 << 19, kReadingRows = 8, kPanelColumns = 16;
+  TaskTerms<V> t;
+  t.tasks = Ceil(shape.m / tiling.task_rows) * Ceil(shape.panels / tiling.task_panels) * shape.batch;
+  const V columns = Min(shape.n, tiling.task_panels * V(kPanelColumns));
+  const V work = (Min(shape.m, tiling.task_rows) + V(kReadingRows)) * columns * shape.k + V(1);
+  const V least = Max(V(1), Floor(V(kChunkMultiplyAdds) / work));
+  t.turns = Ceil(Ceil(t.tasks / least) / shape.threads);
+  t.tasks_per_chunk = Max(V(1), Ceil(t.tasks / Max(V(1), t.turns * shape.threads)));
+  return t;
+}
+
+// `tile_of(rows, panels)` gives TileTerms. All row tiles of a task run past a group of panels. The first waits until
+// these have come, as far as the tiles before it did not fetch them.
+template <typename V, typename TileOf>
+V PredictedTime(const TilingTerms<V>& tiling, const ShapeTerms<V>& shape, const MachineTerms<V>& machine,
+                TileOf tile_of) {
+  constexpr float kLineBytes = 64, kNever = 1e30f;
+  const V near = Min(shape.k, machine.near_depth), far = shape.k - near, visits = Ceil(shape.k / shape.depth);
+  const auto tile = [&](V rows, V panels) {
+    const TileTerms<V> cost = tile_of(rows, panels);
+    return visits * cost.fixed + near * cost.near_step + far * cost.far_step;
+  };
+  const AxisTiles<V> rows(shape.m, tiling.rows, tiling.whole_rows),
+      groups(shape.panels, tiling.panels, tiling.whole_panels);
+  const V bytes = shape.panels * shape.k * V(kLineBytes);
+  const V arrival = Choose(bytes - machine.cached_bytes, shape.k * machine.line, V(0));
+  const auto group = [&](V panels) {
+    const V large = tile(rows.large, panels), small = tile(rows.small, panels);
+    const V all = rows.larges * large + rows.smalls * small;
+    const V first = Choose(rows.larges, large, small);
+    return all + Max(V(0), panels * arrival - first - machine.hidden * (all - first));
+  };
+  const V total = shape.batch * (groups.larges * group(groups.large) + groups.smalls * group(groups.small));
+
+  const TaskTerms<V> t = TasksOf(tiling, shape);
+  const V busiest = Min(total, t.turns * t.tasks_per_chunk * (total / Max(V(1), t.tasks)));
+  const V shared = busiest + machine.region + t.turns * machine.task;
+  const V time = Choose(shape.threads - V(1), Choose(t.tasks - t.tasks_per_chunk, shared, total), total);
+  return Choose(Max(tiling.least_m - shape.m, shape.m - tiling.most_m), V(kNever), time);
+}
+
+}  // namespace tailor::gemm
+
+#endif  // TAILOR_CODEGEN_CPU_TILING_TILING_COST_H_

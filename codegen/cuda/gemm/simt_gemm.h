@@ -1,0 +1,51 @@
+// In IR: the main loop of a matmul that multiplies and adds element by element (FFMA): any type, any lhs.
+#ifndef TAILOR_CODEGEN_CUDA_GEMM_SIMT_GEMM_H_
+#define TAILOR_CODEGEN_CUDA_GEMM_SIMT_GEMM_H_
+
+#include <vector>
+
+#include "codegen/cuda/gemm/gemm_loop.h"
+
+namespace tailor::cuda {
+
+// Per step of K, a thread reads part_rows + part_columns elements of shared memory, 16 bytes at a time, for
+// part_rows * part_columns multiplications. Two steps' operands are there: while one is multiplied the next is on
+// its way through registers. K ascends in one chain of sums.
+class SimtGemm : public GemmLoop {
+ public:
+  explicit SimtGemm(MatmulFrame& matmul);
+
+  void Emit() override;
+  void EmitStage(llvm::Value* first) override;
+
+ private:
+  // What one thread brings from memory for a step.
+  struct Brought {
+    std::vector<llvm::Value*> lhs, rhs;
+  };
+  struct Place {
+    llvm::Value *along, *k;  // i32: row or column of the tile, step of the tile's depth
+  };
+
+  Place LhsPlace(int i);
+  Place RhsPlace(int i);
+  Brought EmitBring(llvm::Value* k);
+  void EmitPut(const Brought& brought, llvm::Value* buffer);
+  void EmitMultiply(llvm::Value* buffer);
+  std::vector<llvm::Value*> EmitVectors(llvm::Value* base, llvm::ArrayRef<llvm::Value*> offsets);
+  llvm::Value* Lhs(llvm::Value* buffer);
+  llvm::Value* Rhs(llvm::Value* buffer);
+  llvm::Value* Column(int group);  // i32: the thread's first column in the group
+
+  MatmulFrame& matmul_;
+  llvm::IRBuilderBase& b_;
+  const MatmulTile& tile_;
+  const int vector_;          // elements in 16 bytes
+  const bool along_rows_;     // neighbouring rows of the lhs lie side by side
+  llvm::Value *row_, *lane_;  // i32: the thread's first row; its place among those of a row
+  std::vector<llvm::AllocaInst*> sums_;
+};
+
+}  // namespace tailor::cuda
+
+#endif  // TAILOR_CODEGEN_CUDA_GEMM_SIMT_GEMM_H_

@@ -1,0 +1,199 @@
+#include "codegen/cuda/gemm/warpgroup_gemm.h"
+
+#include <vector>
+
+#include "codegen/contract/panels.h"
+#include "codegen/cuda/device_ir/device_intrinsics.h"
+#include "codegen/cuda/device_ir/device_ops.h"
+#include "codegen/cuda/gemm/matmul_epilogue.h"
+#include "codegen/cuda/gemm/stream_k.h"
+#include "codegen/cuda/gemm/warpgroup_producer.h"
+#include "codegen/cuda/gemm/warpgroup_stages.h"
+#include "codegen/ir/emit_loop.h"
+
+namespace tailor::cuda {
+namespace {
+
+using device::EmitOp;
+using device::Op;
+using llvm::Value;
+
+constexpr int kRows = 64, kDepth = 16;  // of one warpgroup matmul
+constexpr int kWarpRows = 16;
+constexpr int kTeamBarrier = 1;  // barrier 0 is the block's
+
+struct WarpgroupOps {
+  Op multiply, results;
+};
+
+WarpgroupOps OpsOf(DType dtype, int columns) {
+  const bool f16 = dtype == DType::kF16;
+  switch (columns) {
+    case 32:
+      return {f16 ? Op::kWgmmaM64N32K16F16Tb : Op::kWgmmaM64N32K16Bf16Tb, Op::kWgmmaResults32};
+    case 64:
+      return {f16 ? Op::kWgmmaM64N64K16F16Tb : Op::kWgmmaM64N64K16Bf16Tb, Op::kWgmmaResults64};
+    case 128:
+      return {f16 ? Op::kWgmmaM64N128K16F16Tb : Op::kWgmmaM64N128K16Bf16Tb, Op::kWgmmaResults128};
+    default:
+      assert(columns == 256);
+      return {f16 ? Op::kWgmmaM64N256K16F16Tb : Op::kWgmmaM64N256K16Bf16Tb, Op::kWgmmaResults256};
+  }
+}
+
+// One of the warpgroups that multiply.
+class Consumer {
+ public:
+  Consumer(MatmulFrame& matmul, StreamK& stream_k, WarpgroupStages& stages);
+  // Emits all portions of the block.
+  void Emit();
+
+ private:
+  void EmitMultiplySteps();
+  void EmitStep(Value* k);
+  void EmitRelease(Value* step);
+  void EmitStage(Value* first);
+  Value* Descriptor(Value* address, int leading, int stride, int swizzle_bytes);
+  Value* I32(int value) { return b_.getInt32(value); }
+
+  MatmulFrame& matmul_;
+  llvm::IRBuilderBase& b_;
+  StreamK& stream_k_;
+  WarpgroupStages& stages_;
+  const MatmulTile& tile_;
+  const WarpgroupOps ops_;
+  Value *thread_, *lane_, *warp_;  // i32: of the block; thread % 32; thread / 32
+  std::vector<llvm::AllocaInst*> sums_;
+  llvm::AllocaInst* step_;
+  Value *lhs_ = nullptr, *rhs_ = nullptr;  // descriptors of stage 0
+};
+
+Consumer::Consumer(MatmulFrame& matmul, StreamK& stream_k, WarpgroupStages& stages)
+    : matmul_(matmul),
+      b_(matmul.b()),
+      stream_k_(stream_k),
+      stages_(stages),
+      tile_(matmul.tile()),
+      ops_(OpsOf(matmul.types().operand, matmul.tile().part_columns)),
+      thread_(matmul.thread()),
+      lane_(b_.CreateAnd(thread_, 31, "lane")),
+      warp_(b_.CreateLShr(thread_, 5, "warp")),
+      step_(matmul.Variable(b_.getInt32Ty(), "consumed")) {
+  b_.CreateStore(I32(0), step_);
+  for (int i = 0; i < tile_.part_columns / 2; ++i) {
+    sums_.push_back(matmul.Variable(b_.getFloatTy(), "sum"));
+  }
+}
+
+// A matrix descriptor (PTX ISA, "Matrix Descriptor Format") of swizzled atoms of 8 rows; offsets in bytes.
+Value* Consumer::Descriptor(Value* address, int leading, int stride, int swizzle_bytes) {
+  constexpr int kUnitBits = 4;
+  const uint64_t swizzle = swizzle_bytes == 128 ? 1 : swizzle_bytes == 64 ? 2 : 3;
+  const uint64_t fixed = swizzle << 62 | static_cast<uint64_t>(stride >> kUnitBits) << 32 |
+                         static_cast<uint64_t>(leading >> kUnitBits) << 16;
+  Value* start = b_.CreateAnd(b_.CreatePtrToInt(address, b_.getInt32Ty()), 0x3ffff);
+  start = b_.CreateZExt(b_.CreateLShr(start, kUnitBits), b_.getInt64Ty());
+  return b_.CreateOr(start, b_.getInt64(fixed), "descriptor");
+}
+
+// A stage that has been read is the producer's again.
+void Consumer::EmitRelease(Value* step) {
+  EmitIf(b_, b_.CreateICmpEQ(lane_, I32(0)), "release",
+         [&] { EmitOp(b_, Op::kMbarrierArrive, {stages_.Empty(stages_.Of(step).number)}); });
+}
+
+// While a step is multiplied, the one before it ends.
+void Consumer::EmitStep(Value* k) {
+  Value* step = b_.CreateLoad(b_.getInt32Ty(), step_, "step");
+  const WarpgroupStages::Stage stage = stages_.Of(step);
+  EmitOp(b_, Op::kMbarrierWait, {stages_.Full(stage.number), stage.parity});
+  EmitOp(b_, Op::kWgmmaFence, {});
+  Value* offset = b_.CreateMul(stage.number, I32(stages_.StageBytes() / 16));
+  offset = b_.CreateZExt(offset, b_.getInt64Ty(), "stage.offset");
+  Value *lhs = b_.CreateAdd(lhs_, offset), *rhs = b_.CreateAdd(rhs_, offset);
+  std::vector<Value*> operands;
+  for (llvm::AllocaInst* sum : sums_) operands.push_back(b_.CreateLoad(b_.getFloatTy(), sum, "sum"));
+  for (int depth = 0; depth < tile_.depth; depth += kDepth) {
+    operands.push_back(b_.CreateAdd(lhs, b_.getInt64(depth * 2 / 16)));
+    operands.push_back(b_.CreateAdd(rhs, b_.getInt64(depth * 2 * kPanelColumns / 16)));
+    Value* next = EmitOp(b_, ops_.multiply, operands);
+    operands.clear();
+    for (unsigned i = 0; i < sums_.size(); ++i) operands.push_back(b_.CreateExtractValue(next, i, "sum.next"));
+  }
+  for (size_t i = 0; i < sums_.size(); ++i) b_.CreateStore(operands[i], sums_[i]);
+  EmitOp(b_, Op::kWgmmaCommit, {});
+  EmitOp(b_, Op::kWgmmaWait, {I32(1)});
+  EmitIf(b_, b_.CreateICmpSGT(k, matmul_.k_begin()), "before", [&] { EmitRelease(b_.CreateSub(step, I32(1))); });
+  b_.CreateStore(b_.CreateAdd(step, I32(1)), step_);
+}
+
+void Consumer::EmitMultiplySteps() {
+  for (llvm::AllocaInst* sum : sums_) b_.CreateStore(llvm::Constant::getNullValue(b_.getFloatTy()), sum);
+  EmitLoop(b_, matmul_.k_begin(), matmul_.k_end(), tile_.depth, "k", [&](Value* k) { EmitStep(k); });
+  EmitOp(b_, Op::kWgmmaWait, {I32(0)});
+  std::vector<Value*> operands;
+  for (llvm::AllocaInst* sum : sums_) operands.push_back(b_.CreateLoad(b_.getFloatTy(), sum, "sum"));
+  Value* results = EmitOp(b_, ops_.results, operands);
+  for (unsigned i = 0; i < sums_.size(); ++i) b_.CreateStore(b_.CreateExtractValue(results, i, "sum"), sums_[i]);
+  EmitIf(b_, b_.CreateICmpSLT(matmul_.k_begin(), matmul_.k_end()), "last",
+         [&] { EmitRelease(b_.CreateSub(b_.CreateLoad(b_.getInt32Ty(), step_, "step"), I32(1))); });
+}
+
+// A lane has pairs of neighbouring columns, of rows lane / 4 and lane / 4 + 8 of its warp's. Where outputs lie along
+// rows the pitch of staged rows is odd, and in every second one no pair begins at a multiple of 8 bytes: two stores.
+void Consumer::EmitStage(Value* first) {
+  Value* row = b_.CreateSub(b_.CreateMul(warp_, I32(kWarpRows)), first, "warp.row");
+  EmitIf(b_, b_.CreateICmpULT(row, I32(tile_.pass_rows), "in.pass"), "stage", [&] {
+    Value* lane_row = b_.CreateNUWAdd(row, b_.CreateLShr(lane_, 2), "lane.row");
+    Value* lane_column = b_.CreateShl(b_.CreateAnd(lane_, 3), 1, "lane.column");
+    auto* pair = llvm::FixedVectorType::get(b_.getFloatTy(), 2);
+    for (int i = 0; i < static_cast<int>(sums_.size()); i += 2) {
+      Value* at = b_.CreateNUWAdd(lane_row, I32(i / 2 % 2 * 8));
+      Value* column = b_.CreateOr(lane_column, I32(i / 4 * 8));
+      Value* sums = llvm::PoisonValue::get(pair);
+      for (int j : {0, 1}) {
+        sums = b_.CreateInsertElement(sums, b_.CreateLoad(b_.getFloatTy(), sums_[i + j], "sum"), j, "sums");
+      }
+      const llvm::Align align(matmul_.types().stores_along_rows ? 4 : 8);
+      b_.CreateAlignedStore(sums, StagedSum(matmul_, at, column), align);
+    }
+  });
+}
+
+void Consumer::Emit() {
+  const int row_bytes = tile_.depth * 2, panel_bytes = tile_.depth * 2 * kPanelColumns;
+  // The same in all lanes, which the assembler cannot know of a quotient of the thread's number.
+  Value* warpgroup = device::EmitShuffleIndex(b_, b_.CreateUDiv(thread_, I32(kWarpgroupThreads)), I32(0));
+  Value* own_rows = b_.CreateMul(warpgroup, I32(kRows * row_bytes));
+  Value* lhs = b_.CreateInBoundsGEP(b_.getInt8Ty(), stages_.Lhs(I32(0)), own_rows, "lhs.rows");
+  lhs_ = Descriptor(lhs, /*leading=*/16, /*stride=*/8 * row_bytes, row_bytes);
+  rhs_ = Descriptor(stages_.Rhs(I32(0)), /*leading=*/panel_bytes, /*stride=*/8 * 2 * kPanelColumns, 2 * kPanelColumns);
+  const int threads = tile_.parts() * kWarpgroupThreads;
+  matmul_.SetTeam({thread_, threads, stages_.Staged(), [this, threads] {
+                     EmitOp(b_, Op::kNamedBarrier, {I32(kTeamBarrier), I32(threads)});
+                   }});
+  stream_k_.EmitEach([&] {
+    EmitMultiplySteps();
+    stream_k_.EmitSums([&](Value* first) { EmitStage(first); });
+  });
+}
+
+}  // namespace
+
+void EmitWarpgroupMatmul(MatmulFrame& matmul) {
+  llvm::IRBuilderBase& b = matmul.b();
+  WarpgroupStages stages(matmul);
+  StreamK stream_k(matmul);
+  WarpgroupProducer producer(matmul, stream_k, stages);
+  Consumer consumer(matmul, stream_k, stages);
+  stages.EmitInit(producer.Fillers());
+  Value* multiplies =
+      b.CreateICmpULT(matmul.thread(), b.getInt32(matmul.tile().parts() * kWarpgroupThreads), "multiplies");
+  EmitIf(b, b.CreateNot(multiplies), "producer", [&] { producer.Emit(); });
+  EmitIf(b, multiplies, "consumers", [&] { consumer.Emit(); });
+  if (!matmul.version().cooperative) return;
+  stream_k.EmitGridSync();
+  EmitIf(b, multiplies, "adders", [&] { stream_k.EmitFixup(); });
+}
+
+}  // namespace tailor::cuda

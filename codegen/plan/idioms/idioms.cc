@@ -1,0 +1,168 @@
+#include "codegen/plan/idioms/idioms.h"
+
+#include <array>
+#include <bit>
+#include <cmath>
+
+namespace tailor {
+namespace {
+
+bool IsOp(const Expr& e, OpKind op) { return e.kind == ExprKind::kOp && e.op == op; }
+
+// Whether it is a literal of f32 within a unit in the last place of `value`.
+bool IsAbout(const Expr& e, float value) {
+  if (e.kind != ExprKind::kLiteral || e.dtype != DType::kF32) return false;
+  const float literal = std::bit_cast<float>(static_cast<uint32_t>(e.bits));
+  return std::nextafter(value, 0.0f) <= literal && literal <= std::nextafter(value, 4.0f);
+}
+
+// The other operand of a commutative op of which one satisfies `is_one`.
+template <typename F>
+std::optional<ExprId> OtherThan(const KernelPlan& plan, const Expr& e, F is_one) {
+  for (const size_t i : {0, 1}) {
+    if (is_one(plan.exprs[e.args[i]])) return e.args[1 - i];
+  }
+  return std::nullopt;
+}
+
+// z, where `e` is 1 + op(z).
+std::optional<ExprId> OperandBesideOne(const KernelPlan& plan, const Expr& e, OpKind op) {
+  if (!IsOp(e, OpKind::kAdd)) return std::nullopt;
+  const auto other = OtherThan(plan, e, [](const Expr& one) { return IsAbout(one, 1.0f); });
+  if (!other || !IsOp(plan.exprs[*other], op)) return std::nullopt;
+  return plan.exprs[*other].args[0];
+}
+
+// v and z, where a product is v / 2 (1 + op(z)).
+struct Gate {
+  ExprId value = -1;
+  ExprId argument = -1;
+};
+
+std::optional<Gate> GateOf(const KernelPlan& plan, const Expr& product, OpKind op) {
+  if (!IsOp(product, OpKind::kMul) || product.dtype != DType::kF32) return std::nullopt;
+  const auto is_half = [](const Expr& e) { return IsAbout(e, 0.5f); };
+  for (const size_t i : {0, 1}) {
+    const Expr& one = plan.exprs[product.args[i]];
+    const ExprId other = product.args[1 - i];
+    if (is_half(one) && IsOp(plan.exprs[other], OpKind::kMul)) {  // (w v) / 2
+      const std::vector<ExprId>& factors = plan.exprs[other].args;
+      for (const size_t j : {0, 1}) {
+        if (const auto z = OperandBesideOne(plan, plan.exprs[factors[j]], op)) return Gate{factors[1 - j], *z};
+      }
+    }
+    if (const auto z = OperandBesideOne(plan, one, op); z && IsOp(plan.exprs[other], OpKind::kMul)) {  // w (v / 2)
+      if (const auto v = OtherThan(plan, plan.exprs[other], is_half)) return Gate{*v, *z};
+    }
+    if (!IsOp(one, OpKind::kMul)) continue;
+    if (const auto weight = OtherThan(plan, one, is_half)) {  // (w / 2) v
+      if (const auto z = OperandBesideOne(plan, plan.exprs[*weight], op)) return Gate{other, *z};
+    }
+  }
+  return std::nullopt;
+}
+
+// Whether `e` is x / sqrt(2).
+bool IsOverRootOfTwo(const KernelPlan& plan, const Expr& e, ExprId x) {
+  if (IsOp(e, OpKind::kMul)) {
+    return OtherThan(plan, e, [](const Expr& factor) { return IsAbout(factor, 0.70710678f); }) == x;
+  }
+  return IsOp(e, OpKind::kDiv) && e.args[0] == x && IsAbout(plan.exprs[e.args[1]], 1.41421356f);
+}
+
+// A polynomial of one variable, lowest power first.
+using Cubic = std::array<double, 4>;
+
+// `id` as a polynomial of `x`, written with sums, products and a power `depth` deep at most; nothing of a higher
+// degree.
+std::optional<Cubic> CubicOf(const KernelPlan& plan, ExprId id, ExprId x, int depth) {
+  const Expr& e = plan.exprs[id];
+  if (id == x) return Cubic{0, 1};
+  if (e.kind == ExprKind::kLiteral && e.dtype == DType::kF32) {
+    return Cubic{std::bit_cast<float>(static_cast<uint32_t>(e.bits))};
+  }
+  if (IsOp(e, OpKind::kPow) && e.args[0] == x) {
+    if (IsAbout(plan.exprs[e.args[1]], 3.0f)) return Cubic{0, 0, 0, 1};
+    return std::nullopt;
+  }
+  if (depth == 0 || (!IsOp(e, OpKind::kAdd) && !IsOp(e, OpKind::kMul))) return std::nullopt;
+  const auto lhs = CubicOf(plan, e.args[0], x, depth - 1), rhs = CubicOf(plan, e.args[1], x, depth - 1);
+  if (!lhs || !rhs) return std::nullopt;
+  Cubic result{};
+  for (size_t i = 0; i < result.size(); ++i) {
+    if (e.op == OpKind::kAdd) result[i] = (*lhs)[i] + (*rhs)[i];
+    for (size_t j = 0; e.op == OpKind::kMul && j < result.size(); ++j) {
+      const double product = (*lhs)[i] * (*rhs)[j];
+      if (product != 0 && i + j >= result.size()) return std::nullopt;
+      if (product != 0) result[i + j] += product;
+    }
+  }
+  return result;
+}
+
+// Whether `id` is sqrt(2 / pi) (x + 0.044715 x^3) up to the rounding of its literals.
+bool IsCubicOfGelu(const KernelPlan& plan, ExprId id, ExprId x) {
+  constexpr double kLinear = 0.79788456080286536, kCubic = 0.044715 * kLinear, kClose = 0x1p-22;
+  constexpr int kDeep = 6;
+  const auto cubic = CubicOf(plan, id, x, kDeep);
+  if (!cubic || (*cubic)[0] != 0 || (*cubic)[2] != 0) return false;
+  return std::fabs((*cubic)[1] - kLinear) <= kClose * kLinear && std::fabs((*cubic)[3] - kCubic) <= kClose * kCubic;
+}
+
+// The statement that reduces by `combiner` into the local buffer that `load` reads; null if there is none.
+const Statement* ReductionBehind(const KernelPlan& plan, const Expr& load, OpKind combiner) {
+  if (load.kind != ExprKind::kLoad || plan.buffers[load.ref].kind != BufferKind::kLocal) return nullptr;
+  for (const Stage& stage : plan.stages) {
+    for (const Statement& s : stage.statements) {
+      if (s.buffer == load.ref && !s.reduce_axes.empty() && s.combiner == combiner && !IsScan(plan, s)) return &s;
+    }
+  }
+  return nullptr;
+}
+
+// What a statement has stored in the row buffer that `id` reads at the same index; `id` itself for all else.
+ExprId StoredFor(const KernelPlan& plan, ExprId id) {
+  const Expr& load = plan.exprs[id];
+  if (load.kind != ExprKind::kLoad || plan.buffers[load.ref].kind != BufferKind::kRow) return id;
+  for (const Stage& stage : plan.stages) {
+    for (const Statement& s : stage.statements) {
+      if (s.buffer == load.ref && s.indices == load.args) return s.value;
+    }
+  }
+  return id;
+}
+
+// The statement of m where `power` is exp(x - m) with m the greatest x; null for all else.
+const Statement* GreatestAbove(const KernelPlan& plan, const Expr& power) {
+  if (!IsOp(power, OpKind::kExp)) return nullptr;
+  const Expr& shifted = plan.exprs[power.args[0]];
+  if (!IsOp(shifted, OpKind::kSub)) return nullptr;
+  const Statement* greatest = ReductionBehind(plan, plan.exprs[shifted.args[1]], OpKind::kMax);
+  const bool of_these = greatest != nullptr && StoredFor(plan, greatest->value) == StoredFor(plan, shifted.args[0]);
+  return of_these ? greatest : nullptr;
+}
+
+}  // namespace
+
+std::optional<Gelu> GeluOf(const KernelPlan& plan, const Expr& product) {
+  if (const auto gate = GateOf(plan, product, OpKind::kErf)) {
+    if (IsOverRootOfTwo(plan, plan.exprs[gate->argument], gate->value)) return Gelu{gate->value, OpKind::kErf};
+  }
+  if (const auto gate = GateOf(plan, product, OpKind::kTanh)) {
+    if (IsCubicOfGelu(plan, gate->argument, gate->value)) return Gelu{gate->value, OpKind::kTanh};
+  }
+  return std::nullopt;
+}
+
+bool IsPowerBelowGreatest(const KernelPlan& plan, const Expr& power) { return GreatestAbove(plan, power) != nullptr; }
+
+bool IsSoftmaxNormalize(const KernelPlan& plan, const Expr& quotient) {
+  if (!IsOp(quotient, OpKind::kDiv) || (quotient.dtype != DType::kF32 && quotient.dtype != DType::kF64)) return false;
+  const Statement* sum = ReductionBehind(plan, plan.exprs[quotient.args[1]], OpKind::kAdd);
+  const ExprId power = StoredFor(plan, quotient.args[0]);
+  if (sum == nullptr || StoredFor(plan, sum->value) != power) return false;
+  const Statement* greatest = GreatestAbove(plan, plan.exprs[power]);
+  return greatest != nullptr && greatest->reduce_axes == sum->reduce_axes;
+}
+
+}  // namespace tailor

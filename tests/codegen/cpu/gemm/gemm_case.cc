@@ -1,0 +1,64 @@
+#include "tests/codegen/cpu/gemm/gemm_case.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/contract/panels.h"
+#include "codegen/cpu/gemm/emit_contraction.h"
+#include "codegen/cpu/schedule/schedule_contraction.h"
+#include "codegen/cpu/tiling/tiling_model.h"
+#include "exec/tile_state.h"
+
+namespace tailor::gemm {
+
+std::vector<CpuTarget> RunnableTargets() {
+  std::vector<CpuTarget> targets;
+  for (const CpuTarget& level : CpuLevels()) {
+    const bool tiles = level.traits.bf16_matmuls == BF16Matmuls::kTiles;
+    if (RunsHere(level) && (!tiles || RequestTileState())) targets.push_back(level);
+  }
+  return targets;
+}
+
+Matmul::Matmul(const MatmulCaseForm& form, const CpuTarget& target) : Matmul(form, target, nullptr) {}
+Matmul::Matmul(const MatmulCaseForm& form, const CpuTarget& target, std::vector<MatmulTiling> tilings)
+    : Matmul(form, target, &tilings) {}
+
+Matmul::Matmul(const MatmulCaseForm& form, const CpuTarget& target, const std::vector<MatmulTiling>* tilings)
+    : form_(form), target_(target), plan_(MakeMatmulPlan(form)) {
+  schedule_ = cpu::ScheduleContraction(plan_, target.traits);
+  if (tilings != nullptr) schedule_.tile.tilings = *tilings;
+  schedule_.tile.chooses |= !schedule_.tile.tilings.empty();
+  llvm::LLVMContext context;
+  auto module = std::make_unique<llvm::Module>("product", context);
+  const EmitTarget emit = EmitTarget::Of(target.traits);
+  absl::Status emitted = EmitContraction(plan_, schedule_, emit, "product", *module);
+  EXPECT_TRUE(emitted.ok()) << emitted;
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects;
+  objects.push_back(CompileIr(std::move(module), target));
+  auto image = LinkImage(std::move(objects), {"matmul_v0"});
+  EXPECT_TRUE(image.ok()) << image.status();
+  image_ = std::make_unique<CodeImage>(*image, target);
+}
+
+MatmulTiling Matmul::TilingOf(const MatmulCaseSize& size) const {
+  if (tiling_) return *tiling_;
+  const MatmulShape dim_sizes = {size.m, size.n, size.k, BatchCount(form_, size)};
+  return ChooseTiling(schedule_.tile, kPanelColumns / schedule_.lanes, dim_sizes, BuiltInCostProfile(target_.level));
+}
+
+int64_t Matmul::Tasks(const MatmulCaseSize& size) const {
+  if (!schedule_.tile.chooses) return *schedule_.tasks.Evaluate(DimsOf(plan_, size));
+  return TilingTasks(TilingOf(size), {size.m, size.n, size.k, BatchCount(form_, size)});
+}
+
+std::vector<char> Matmul::Run(const MatmulCaseSize& size, const std::vector<int64_t>& starts) const {
+  const MatmulMemory memory(form_, size);
+  std::vector<int64_t> args = memory.Arguments(plan_);
+  if (schedule_.tile.chooses) args.push_back(static_cast<int64_t>(TilingWord(TilingOf(size), ahead_)));
+  auto kernel = image_->Find<KernelFn>("matmul_v0");
+  for (size_t i = 0; i + 1 < starts.size(); ++i) kernel(args.data(), starts[i], starts[i + 1], 0);
+  return memory.Output();
+}
+
+}  // namespace tailor::gemm
